@@ -1,0 +1,22 @@
+import { CATALOGUE, type ErrorCode } from './catalogue.ts';
+
+/** The one error class for what a caller did wrong or must wait for: a catalogue code, a sentence, and the field it is about. */
+export class Refusal extends Error {
+  readonly code: ErrorCode;
+  readonly field: string | undefined;
+
+  constructor(code: ErrorCode, message: string, options: { field?: string; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'Refusal';
+    this.code = code;
+    this.field = options.field;
+  }
+
+  get status(): number {
+    return CATALOGUE[this.code].status;
+  }
+
+  get fix(): string {
+    return CATALOGUE[this.code].fix;
+  }
+}

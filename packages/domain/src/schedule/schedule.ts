@@ -1,0 +1,75 @@
+/**
+ * What a schedule is. Instants are UTC milliseconds; a recurring schedule keeps its wall-clock rule and zone, so that
+ * "every day at nine" stays at nine when the offset changes.
+ */
+
+/** A local time that does not exist (clocks go forward): run once right after the gap, or not at all. */
+export type GapPolicy = 'run_after' | 'skip';
+/** A local time that exists twice (clocks go back): which of the two counts. Rhythms (e.g. every 10 minutes) keep their rhythm. */
+export type OverlapTimePolicy = 'first' | 'second' | 'both';
+
+export interface DaylightSavingPolicy {
+  readonly gap: GapPolicy;
+  readonly overlap: OverlapTimePolicy;
+}
+
+export const DEFAULT_DAYLIGHT_SAVING: DaylightSavingPolicy = { gap: 'run_after', overlap: 'first' };
+
+/** An exact interval counts milliseconds; a calendar interval keeps the wall-clock time of its anchor in its zone. */
+export type Interval =
+  | { readonly kind: 'exact'; readonly everyMs: number }
+  | { readonly kind: 'calendar'; readonly unit: 'day' | 'week' | 'month'; readonly every: number };
+
+interface Recurring {
+  /** IANA zone name, e.g. Europe/Paris. */
+  readonly zone: string;
+  readonly daylightSaving: DaylightSavingPolicy;
+  /** First and last instant at which an occurrence may lie (both inclusive). */
+  readonly startMs?: number;
+  readonly endMs?: number;
+  /** Occurrences are delayed by a fixed amount per job below this bound, and never past the next occurrence. 0 = none. */
+  readonly spreadMs: number;
+}
+
+export interface ImmediateSchedule {
+  readonly type: 'IMMEDIATE';
+}
+
+export interface FutureSchedule {
+  readonly type: 'FUTURE';
+  readonly atMs: number;
+}
+
+export interface CronSchedule extends Recurring {
+  readonly type: 'CRON';
+  /** 5 or 6 fields (seconds first when 6), names, L, W, #, or @hourly, @daily … */
+  readonly expression: string;
+}
+
+export interface IntervalSchedule extends Recurring {
+  readonly type: 'INTERVAL';
+  readonly interval: Interval;
+  /** The rhythm is counted from here: occurrences are anchor, anchor + interval, … */
+  readonly anchorMs: number;
+}
+
+export type RecurringSchedule = CronSchedule | IntervalSchedule;
+export type Schedule = ImmediateSchedule | FutureSchedule | RecurringSchedule;
+export type ScheduleType = Schedule['type'];
+
+export function isRecurring(schedule: Schedule): schedule is RecurringSchedule {
+  return schedule.type === 'CRON' || schedule.type === 'INTERVAL';
+}
+
+/** What happens to occurrences that nobody could start in time (an outage, a pause). */
+export interface MisfirePolicy {
+  /** none: they are skipped; last: only the most recent one runs; all: up to maxRuns of them within windowMs run. */
+  readonly kind: 'none' | 'last' | 'all';
+  readonly maxRuns: number;
+  readonly windowMs: number;
+}
+
+export const DEFAULT_MISFIRE: MisfirePolicy = { kind: 'last', maxRuns: 100, windowMs: 24 * 3_600_000 };
+
+/** An occurrence no older than this is simply a little late: it runs, whatever the misfire policy says. */
+export const MISFIRE_GRACE_MS = 60_000;
