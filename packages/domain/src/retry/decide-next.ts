@@ -1,0 +1,88 @@
+/**
+ * What follows an attempt: the run is finished, tried again at an instant, or dead (kept as a dead letter). One pure
+ * function for completion and recovery, so that a report and a lost worker are judged by the same rules.
+ */
+import type { RunOutcome } from '../run/outcome.ts';
+import type { FinalRunStatus } from '../run/run-status.ts';
+import { type RetryPolicy, retryDelayMs } from './retry-policy.ts';
+
+/** A run that took this many workers down with it is a poison pill: dead-lettered, however many retries it has (hazard 20). */
+export const CRASHES_MAX = 3;
+
+export interface AttemptSoFar {
+  /** 1 for the first attempt. */
+  readonly attempt: number;
+  /** Workers lost while this run was theirs; counted apart from failures. */
+  readonly crashes: number;
+  /** When the occurrence was due. */
+  readonly nominalAtMs: number;
+}
+
+export interface NextStep {
+  /** How this attempt is recorded. */
+  readonly status: FinalRunStatus;
+  readonly error: string | undefined;
+  readonly then:
+    | { readonly kind: 'finish' }
+    /** countsAsAttempt false: an interruption nobody is to blame for (hazard 22). */
+    | { readonly kind: 'again'; readonly atMs: number; readonly attempt: number; readonly crashes: number }
+    | { readonly kind: 'dead'; readonly reason: DeadReason };
+}
+
+export const DEAD_REASONS = [
+  'retries_exhausted',
+  'not_retryable',
+  'deadline_passed',
+  'crashed_workers',
+  'never_started',
+] as const;
+export type DeadReason = (typeof DEAD_REASONS)[number];
+
+export function decideNext(
+  outcome: RunOutcome,
+  context: { soFar: AttemptSoFar; policy: RetryPolicy; nowMs: number; random: number },
+): NextStep {
+  const { soFar, policy, nowMs } = context;
+  switch (outcome.kind) {
+    case 'SUCCESS':
+      return { status: 'SUCCESS', error: undefined, then: { kind: 'finish' } };
+    case 'CANCELLED':
+      return { status: 'CANCELLED', error: outcome.error, then: { kind: 'finish' } };
+    case 'RETURNED':
+      return {
+        status: 'FAILED',
+        error: outcome.error,
+        then: { kind: 'again', atMs: nowMs, attempt: soFar.attempt, crashes: soFar.crashes },
+      };
+    case 'LOST': {
+      const crashes = soFar.crashes + 1;
+      return {
+        status: 'FAILED',
+        error: outcome.error,
+        then:
+          crashes >= CRASHES_MAX
+            ? { kind: 'dead', reason: 'crashed_workers' }
+            : { kind: 'again', atMs: nowMs, attempt: soFar.attempt, crashes },
+      };
+    }
+    case 'FAILED':
+    case 'TIMED_OUT':
+      return { status: outcome.kind, error: outcome.error, then: afterFailure(outcome, context) };
+  }
+}
+
+function afterFailure(
+  outcome: Extract<RunOutcome, { kind: 'FAILED' | 'TIMED_OUT' }>,
+  { soFar, policy, nowMs, random }: Parameters<typeof decideNext>[1],
+): NextStep['then'] {
+  if (outcome.kind === 'FAILED' && !outcome.retryable) return { kind: 'dead', reason: 'not_retryable' };
+  if (policy.strategy === 'none' || soFar.attempt > policy.maxRetries) {
+    return { kind: 'dead', reason: 'retries_exhausted' };
+  }
+  const asked = outcome.kind === 'FAILED' ? (outcome.retryAfterMs ?? 0) : 0;
+  const atMs = nowMs + Math.max(retryDelayMs(policy, soFar.attempt, random), asked);
+  if (policy.deadlineMs !== undefined && atMs > soFar.nominalAtMs + policy.deadlineMs) {
+    return { kind: 'dead', reason: 'deadline_passed' };
+  }
+  return { kind: 'again', atMs, attempt: soFar.attempt + 1, crashes: soFar.crashes };
+}

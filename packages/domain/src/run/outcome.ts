@@ -1,0 +1,24 @@
+/**
+ * How an attempt ended, as a value: a user job's failure is never a throw inside the engine. LOST and RETURNED are the
+ * engine's own: the worker fell silent, or gave the run back unrun or unfinished (shutdown, message lost).
+ */
+import type { JsonValue } from '../ids.ts';
+
+export type RunOutcome =
+  | { readonly kind: 'SUCCESS'; readonly result?: JsonValue }
+  | {
+      readonly kind: 'FAILED';
+      readonly error: string;
+      /** false: trying again cannot help (a 4xx answer, an undecodable payload). */
+      readonly retryable: boolean;
+      /** The other side asked for a pause (Retry-After). */
+      readonly retryAfterMs?: number;
+      readonly result?: JsonValue;
+    }
+  | { readonly kind: 'TIMED_OUT'; readonly error: string }
+  | { readonly kind: 'CANCELLED'; readonly error?: string }
+  | { readonly kind: 'LOST'; readonly error: string }
+  | { readonly kind: 'RETURNED'; readonly error: string };
+
+export const ERROR_LENGTH_MAX = 4_000;
+export const RESULT_BYTES_MAX = 16 * 1024;

@@ -1,0 +1,49 @@
+/** A run on its road: pending (waiting for its instant or for a slot), then held by a worker under a lease. */
+import type { JobId, LeaseId, RunId, WorkerId } from '../ids.ts';
+import type { OverlapPolicy } from '../job/job.ts';
+import type { Priority } from '../job/priority.ts';
+
+/** Who asked for it: the schedule, a person (run now), or a dead letter sent round again. */
+export type RunTrigger = 'schedule' | 'manual' | 'redrive';
+
+/** Everything the dispatcher decides by; small, because a hundred thousand of them may wait in memory. */
+export interface PendingRun {
+  readonly jobId: JobId;
+  readonly runId: RunId;
+  readonly shard: number;
+  readonly priority: Priority;
+  /** Not before this instant. */
+  readonly fireAtMs: number;
+  /** The occurrence it stands for; never changes over retries. */
+  readonly nominalAtMs: number;
+  readonly trigger: RunTrigger;
+  readonly attempt: number;
+  readonly handler: string;
+  readonly maxConcurrency: number;
+  readonly overlap: OverlapPolicy;
+  readonly startTimeoutMs: number | undefined;
+}
+
+/** A run handed to a worker: what the handler needs, and the lease and epoch every report about it must carry. */
+export interface ClaimedRun {
+  readonly leaseId: LeaseId;
+  /** Its place in the lease, from 0. */
+  readonly position: number;
+  readonly jobId: JobId;
+  readonly runId: RunId;
+  /** Grows each time the run is handed out; a report with an older one is refused. */
+  readonly epoch: number;
+  readonly attempt: number;
+  readonly nominalAtMs: number;
+  readonly claimedAtMs: number;
+  readonly handler: string;
+  readonly payload: string;
+  readonly timeoutMs: number;
+}
+
+export interface ClaimedBatch {
+  readonly leaseId: LeaseId;
+  readonly workerId: WorkerId;
+  readonly claimedAtMs: number;
+  readonly runs: readonly ClaimedRun[];
+}

@@ -1,0 +1,33 @@
+/** Structured logs. Code names what happened and with which facts; where it goes is decided once, at the start. */
+import { pino } from 'pino';
+
+export interface Log {
+  debug(facts: object, message: string): void;
+  info(facts: object, message: string): void;
+  warn(facts: object, message: string): void;
+  error(facts: object, message: string): void;
+  child(facts: object): Log;
+}
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
+
+/** Secrets never reach a log, whoever passes them. */
+const REDACTED = ['*.authorization', '*.password', '*.adminKey', '*.databaseUrl', 'databaseUrl', 'authorization'];
+
+export function createLog(options: { level: LogLevel }): Log {
+  return pino({
+    level: options.level,
+    base: undefined,
+    redact: REDACTED,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label) => ({ level: label }) },
+  });
+}
+
+export const silentLog: Log = {
+  debug() {},
+  info() {},
+  warn() {},
+  error() {},
+  child: () => silentLog,
+};

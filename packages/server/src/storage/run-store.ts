@@ -1,0 +1,60 @@
+/** Reads of what waits, runs and ran, for people. One row per attempt; the status shown is composed here. */
+import type { DeadReason, JobId, RunId, RunStatus, RunTrigger } from '@carillon/domain';
+
+export interface RunView {
+  readonly runId: RunId;
+  readonly jobId: JobId;
+  readonly status: RunStatus;
+  readonly attempt: number;
+  readonly epoch: number;
+  readonly trigger: RunTrigger;
+  readonly scheduledAtMs: number;
+  readonly createdAtMs: number;
+  readonly startedAtMs: number | undefined;
+  readonly endedAtMs: number | undefined;
+  readonly modifiedAtMs: number;
+  readonly executorId: string | undefined;
+  readonly error: string | undefined;
+  /** Why it was skipped, or what it waits for. */
+  readonly reason: string | undefined;
+  /** JSON text. */
+  readonly result: string | undefined;
+  readonly logUrl: string | undefined;
+  readonly jobVersion: number;
+  /** SKIPPED ranges stand for several occurrences. */
+  readonly occurrences: number;
+  /** What a refused report said after the run had been given to another worker. */
+  readonly lateReport: string | undefined;
+}
+
+export interface DeadLetter {
+  readonly runId: RunId;
+  readonly jobId: JobId;
+  readonly jobName: string | undefined;
+  readonly reason: DeadReason;
+  readonly error: string | undefined;
+  readonly attempts: number;
+  readonly scheduledAtMs: number;
+  readonly diedAtMs: number;
+  /** The run that took it up again, once somebody sent it round. */
+  readonly redrivenAs: RunId | undefined;
+}
+
+export interface RunPage {
+  readonly before?: { readonly createdAtMs: number; readonly runId: RunId };
+  readonly offset?: number;
+  readonly limit: number;
+}
+
+export interface RunStore {
+  /** Newest first: alive and waiting ones before the history. */
+  ofJob(jobId: JobId, page: RunPage, nowMs: number): Promise<RunView[]>;
+  latestOfJob(jobId: JobId, nowMs: number): Promise<RunView | undefined>;
+  /** Every attempt of one run, latest first. */
+  attempts(runId: RunId, nowMs: number): Promise<RunView[]>;
+  onWorker(workerId: string, page: RunPage, nowMs: number): Promise<RunView[]>;
+  deadLetters(query: { jobId?: JobId; limit: number; beforeMs?: number }): Promise<DeadLetter[]>;
+  deadLetter(runId: RunId): Promise<DeadLetter | undefined>;
+  /** Marks the letter as sent round and enqueues the new run, in one transaction. False: no letter, or no job left. */
+  redrive(runId: RunId, as: { runId: RunId; nowMs: number }): Promise<boolean>;
+}

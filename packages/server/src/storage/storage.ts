@@ -1,0 +1,28 @@
+/**
+ * The truth: everything that must survive, behind six narrow ports. An adapter gives all six over one set of data. Calls
+ * either happen whole or not at all; a call that fails with StorageUnavailable may or may not have happened, and every
+ * caller is written for both.
+ */
+import type { HousekeepingStore } from './housekeeping-store.ts';
+import type { JobStore } from './job-store.ts';
+import type { LeaseStore } from './lease-store.ts';
+import type { MemberStore } from './member-store.ts';
+import type { RunStore } from './run-store.ts';
+import type { ScheduleStore } from './schedule-store.ts';
+
+export interface Storage {
+  readonly jobs: JobStore;
+  readonly schedule: ScheduleStore;
+  readonly leases: LeaseStore;
+  readonly members: MemberStore;
+  readonly runs: RunStore;
+  readonly housekeeping: HousekeepingStore;
+}
+
+/** The database did not answer, or broke off: the world's fault, worth another try. */
+export class StorageUnavailable extends Error {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'StorageUnavailable';
+  }
+}

@@ -1,0 +1,32 @@
+/**
+ * What workers tell about their runs. Every report carries the lease and epoch under which the run was handed out; one
+ * about a run that was given to another is answered `stale`, and the worker must drop whatever it still does for it.
+ */
+import type { JobId, LeaseId, RunId, RunOutcome } from '@carillon/domain';
+import type { SettleVerdict } from '../storage/lease-store.ts';
+
+export interface RunReport {
+  readonly leaseId: LeaseId;
+  readonly position: number;
+  readonly epoch: number;
+  readonly jobId: JobId;
+  readonly runId: RunId;
+  readonly claimedAtMs: number;
+  readonly startedAtMs: number | undefined;
+  readonly endedAtMs: number;
+  readonly outcome: RunOutcome;
+}
+
+export interface RunningReport {
+  readonly leaseId: LeaseId;
+  readonly position: number;
+  readonly epoch: number;
+  readonly startedAtMs: number;
+}
+
+export interface RunReports {
+  /** Resolves when the outcome is durable, or refused for good. Rejects when it may be tried again. */
+  ended(report: RunReport): Promise<SettleVerdict>;
+  /** Runs that have been going on for a while, so that people see them. Best effort. */
+  running(reports: readonly RunningReport[]): void;
+}
