@@ -1,4 +1,5 @@
 export * from './dispatch/choose-runs.ts';
+export * from './dispatch/rendezvous.ts';
 export * from './errors/catalogue.ts';
 export * from './errors/refusal.ts';
 export * from './ids.ts';
@@ -11,4 +12,4 @@ export * from './retry/retry-policy.ts';
 export * from './run/outcome.ts';
 export * from './run/run.ts';
 export * from './run/run-status.ts';
-export * from './schedule/schedule.ts';
+export * from './schedule/index.ts';

@@ -17,7 +17,7 @@ const REDACTED = ['*.authorization', '*.password', '*.adminKey', '*.databaseUrl'
 export function createLog(options: { level: LogLevel }): Log {
   return pino({
     level: options.level,
-    base: undefined,
+    base: null,
     redact: REDACTED,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },

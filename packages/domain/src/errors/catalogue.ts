@@ -4,6 +4,7 @@
  */
 export const CATALOGUE = {
   body_not_json: { status: 400, fix: 'Send a JSON object with Content-Type: application/json.' },
+  content_type_unsupported: { status: 415, fix: 'Send JSON with the header "Content-Type: application/json".' },
   body_too_large: { status: 413, fix: 'Send a smaller body; keep large data elsewhere and pass a reference to it.' },
   field_unknown: { status: 400, fix: 'Remove the field, or correct its spelling.' },
   field_invalid: { status: 400, fix: 'Correct the value of the field named in the answer.' },
@@ -25,6 +26,8 @@ export const CATALOGUE = {
   job_already_finished: { status: 409, fix: 'Create a new job, or use POST /api/jobs/{id}/runNow to run it again.' },
   job_cancelled: { status: 409, fix: 'A cancelled job stays cancelled: create a new one.' },
   job_changed: { status: 409, fix: 'The job was changed by somebody else meanwhile: read it again and repeat the change.' },
+  job_still_running: { status: 409, fix: 'Its runs were asked to stop: repeat the request when they have ended.' },
+  version_mismatch: { status: 412, fix: 'Read the job again and send the ETag of that answer in If-Match.' },
   run_already_finished: { status: 409, fix: 'Nothing is left to cancel: read the run for its outcome.' },
   idempotency_key_reused: { status: 409, fix: 'Use a new Idempotency-Key for a different request.' },
   overloaded: { status: 503, fix: 'Try again after the seconds named in Retry-After.' },

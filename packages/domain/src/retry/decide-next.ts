@@ -7,7 +7,7 @@ import type { FinalRunStatus } from '../run/run-status.ts';
 import { type RetryPolicy, retryDelayMs } from './retry-policy.ts';
 
 /** A run that took this many workers down with it is a poison pill: dead-lettered, however many retries it has (hazard 20). */
-export const CRASHES_MAX = 3;
+export const CRASHES_MAX = 5;
 
 export interface AttemptSoFar {
   /** 1 for the first attempt. */
@@ -24,7 +24,7 @@ export interface NextStep {
   readonly error: string | undefined;
   readonly then:
     | { readonly kind: 'finish' }
-    /** countsAsAttempt false: an interruption nobody is to blame for (hazard 22). */
+    /** After an interruption nobody is to blame for, attempt stays as it was (hazard 22). */
     | { readonly kind: 'again'; readonly atMs: number; readonly attempt: number; readonly crashes: number }
     | { readonly kind: 'dead'; readonly reason: DeadReason };
 }
@@ -42,7 +42,7 @@ export function decideNext(
   outcome: RunOutcome,
   context: { soFar: AttemptSoFar; policy: RetryPolicy; nowMs: number; random: number },
 ): NextStep {
-  const { soFar, policy, nowMs } = context;
+  const { soFar, nowMs } = context;
   switch (outcome.kind) {
     case 'SUCCESS':
       return { status: 'SUCCESS', error: undefined, then: { kind: 'finish' } };

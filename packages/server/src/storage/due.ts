@@ -2,7 +2,15 @@
  * The rows of `due`: what must run and when. A cursor stands for the next occurrence of a recurring schedule; firing it
  * makes a run and moves it forward. Everything else is a run waiting for its instant or for a slot.
  */
-import type { JobId, MisfirePolicy, PendingRun, Priority, RecurringSchedule, RunId } from '@carillon/domain';
+import type {
+  JobId,
+  MisfirePolicy,
+  OverlapPolicy,
+  PendingRun,
+  Priority,
+  RecurringSchedule,
+  RunId,
+} from '@carillon/domain';
 
 export interface Cursor {
   readonly kind: 'cursor';
@@ -15,6 +23,11 @@ export interface Cursor {
   readonly jobVersion: number;
   readonly schedule: RecurringSchedule;
   readonly misfire: MisfirePolicy;
+  /** What the runs it makes are dispatched by; valid as long as jobVersion is. */
+  readonly handler: string;
+  readonly maxConcurrency: number;
+  readonly overlap: OverlapPolicy;
+  readonly startTimeoutMs: number | undefined;
 }
 
 export interface DueRun extends PendingRun {

@@ -60,6 +60,7 @@ export type SettleVerdict = 'settled' | 'cancelled' | 'stale';
 export interface LiveRun {
   readonly jobId: JobId;
   readonly runId: RunId;
+  readonly shard: number;
   readonly claimedAtMs: number;
   readonly workerId: WorkerId;
 }

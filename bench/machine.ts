@@ -1,0 +1,52 @@
+/** Facts about the machine that a reader needs before believing a figure. */
+import { closeSync, fdatasyncSync, openSync, rmSync, writeSync } from 'node:fs';
+import { availableParallelism, cpus, loadavg, release, totalmem, type } from 'node:os';
+import { join } from 'node:path';
+import { median } from './median.ts';
+import type { Servers } from './servers.ts';
+
+export type Machine = {
+  readonly cores: number;
+  readonly processor: string;
+  readonly memoryGiB: number;
+  readonly system: string;
+  readonly node: string;
+  readonly postgres: string;
+  readonly postgresSettings: Readonly<Record<string, string>>;
+  readonly redis: string;
+  /** What a durable commit costs at least here. Near zero means that the disk, or the machine, does not keep its word. */
+  readonly fdatasyncMs: number;
+  /** The load of the machine before the bench began: other work on it lowers every figure. */
+  readonly loadBefore: number;
+};
+
+export function describeMachine(servers: Servers): Machine {
+  return {
+    cores: availableParallelism(),
+    processor: cpus()[0]?.model ?? 'unknown',
+    memoryGiB: Math.round(totalmem() / 2 ** 30),
+    system: `${type()} ${release()}`,
+    node: process.version,
+    postgres: servers.postgres,
+    postgresSettings: servers.postgresSettings,
+    redis: servers.redis,
+    fdatasyncMs: measureFdatasyncMs(servers.folder),
+    loadBefore: Math.round((loadavg()[0] ?? 0) * 100) / 100,
+  };
+}
+
+function measureFdatasyncMs(folder: string): number {
+  const path = join(folder, 'fdatasync-probe');
+  const file = openSync(path, 'w');
+  const page = Buffer.alloc(8_192, 1);
+  const samplesMs: number[] = [];
+  for (let i = 0; i < 50; i += 1) {
+    const startedMs = performance.now();
+    writeSync(file, page, 0, page.length, 0);
+    fdatasyncSync(file);
+    samplesMs.push(performance.now() - startedMs);
+  }
+  closeSync(file);
+  rmSync(path);
+  return Math.round(median(samplesMs) * 1_000) / 1_000;
+}

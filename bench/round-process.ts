@@ -1,0 +1,47 @@
+/**
+ * The process of one round of one system. Load generator, handlers and system share it, as they share the two cores: the
+ * same for all. A process per round gives every system a heap and a JIT of its own, and nothing of its neighbours'.
+ * Takes its orders from run-round.ts over IPC, answers with one message, and ends with its parent.
+ */
+import type { RoundOrder, RoundResult } from './run-round.ts';
+import { createEmptyStore } from './stores.ts';
+import { systemNamed } from './systems.ts';
+import { workloadNamed } from './workloads.ts';
+
+process.once('disconnect', () => process.exit(1));
+process.once('message', (order) => void answer(order as RoundOrder));
+
+async function answer(order: RoundOrder): Promise<void> {
+  let result: RoundResult;
+  try {
+    result = await playRound(order);
+  } catch (error) {
+    // The stack is for the terminal; the report gets the sentence.
+    console.error(error);
+    result = { ok: false, reason: error instanceof Error ? error.message : String(error) };
+  }
+  process.send?.(result, () => process.exit(0));
+}
+
+async function playRound(order: RoundOrder): Promise<RoundResult> {
+  // The warm-up is the same workload, checked as strictly, on a store of its own: it warms the code, not the tables.
+  await playOnce(order, order.warmUpJobs);
+  return playOnce(order, order.jobs);
+}
+
+async function playOnce(order: RoundOrder, jobCount: number): Promise<RoundResult> {
+  const entry = systemNamed(order.system);
+  const store = await createEmptyStore(entry.store, order.urls);
+  try {
+    const system = await entry.create();
+    const figures = await workloadNamed(order.workload).run({
+      system,
+      env: store.env,
+      jobCount,
+      settleStore: () => store.settle(),
+    });
+    return { ok: true, version: system.version, keepsHistory: system.keepsHistory, figures };
+  } finally {
+    await store.drop();
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * Starts Debian's redis-server on a free loopback port, without persistence: all in memory, the fastest it can be. Where
+ * it is missing it is installed if this machine allows, and otherwise the reason why not is the answer.
+ */
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Redis } from 'ioredis';
+import { eventually } from './eventually.ts';
+import { freePort } from './free-port.ts';
+import { startTetheredProcess } from './tethered-process.ts';
+
+const run = promisify(execFile);
+
+export type RedisServer = { readonly url: string; readonly version: string; stop(): Promise<void> };
+
+export class RedisUnavailable extends Error {}
+
+export async function startRedis(options: {
+  folder: string;
+  log: (line: string) => void;
+}): Promise<RedisServer> {
+  const { folder, log } = options;
+  const version = await installedRedisVersion(log);
+  const port = await freePort();
+  const server = await startTetheredProcess({
+    command: [
+      'redis-server',
+      '--port',
+      String(port),
+      '--bind',
+      '127.0.0.1',
+      '--dir',
+      folder,
+      '--save',
+      '',
+      '--appendonly',
+      'no',
+    ],
+    logFile: join(folder, 'redis.log'),
+    stopSignal: 'TERM',
+  });
+  const url = `redis://127.0.0.1:${port}`;
+  try {
+    await eventually(() => ping(url), 10_000);
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+  log(`Redis ${version} listens on port ${port}, pid ${server.pid}, no persistence`);
+  return { url, version, stop: () => server.stop() };
+}
+
+async function installedRedisVersion(log: (line: string) => void): Promise<string> {
+  const found = await redisVersion();
+  if (found) return found;
+  if (process.getuid?.() !== 0 || !existsSync('/etc/debian_version')) {
+    throw new RedisUnavailable('no redis-server on this machine: install one and put it on PATH');
+  }
+  log('no redis-server on PATH: installing it with apt-get install -y redis-server');
+  try {
+    await run('apt-get', ['install', '-y', 'redis-server'], {
+      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+    });
+  } catch (error) {
+    const said = (error as { stderr?: string }).stderr?.trim() || String(error);
+    const reason = said.split('\n').at(-1);
+    throw new RedisUnavailable(`no redis-server on this machine: apt-get could not install it (${reason})`);
+  }
+  const installed = await redisVersion();
+  if (!installed)
+    throw new RedisUnavailable('no redis-server on this machine, even after apt-get installed it');
+  return installed;
+}
+
+async function redisVersion(): Promise<string | undefined> {
+  try {
+    const { stdout } = await run('redis-server', ['--version']);
+    return /v=(\S+)/.exec(stdout)?.[1] ?? 'unknown';
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+async function ping(url: string): Promise<void> {
+  const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null });
+  client.on('error', () => {}); // connect() rejects with the same error
+  try {
+    await client.connect();
+    await client.ping();
+  } finally {
+    client.disconnect();
+  }
+}

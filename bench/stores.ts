@@ -1,0 +1,51 @@
+/**
+ * The stores as a measured system sees them: an empty database (or an empty Redis) for each run, brought to rest between
+ * phases. Nothing a system leaves behind, neither rows nor bloat nor dirty pages, reaches the next one.
+ */
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import type { SystemEnv } from './system.ts';
+import type { SystemEntry } from './systems.ts';
+
+export type ServerUrls = { readonly postgresUrl: string; readonly redisUrl: string };
+
+export type Store = { readonly env: SystemEnv; settle(): Promise<void>; drop(): Promise<void> };
+
+export async function createEmptyStore(kind: SystemEntry['store'], urls: ServerUrls): Promise<Store> {
+  return kind === 'postgres' ? createDatabase(urls) : emptyRedis(urls);
+}
+
+async function createDatabase({ postgresUrl, redisUrl }: ServerUrls): Promise<Store> {
+  const name = `bench_${process.pid}_${Date.now()}`;
+  await execute(postgresUrl, [`create database ${name}`, 'checkpoint']);
+  const url = new URL(postgresUrl);
+  url.pathname = `/${name}`;
+  const databaseUrl = url.href;
+  return {
+    env: { databaseUrl, redisUrl },
+    // What autovacuum does within a minute on a server that lives longer than a benchmark: without statistics the
+    // planner guesses, and which system that hurts is luck.
+    settle: () => execute(databaseUrl, ['vacuum (analyze)', 'checkpoint']),
+    drop: () => execute(postgresUrl, [`drop database ${name} with (force)`, 'checkpoint']),
+  };
+}
+
+async function emptyRedis({ postgresUrl, redisUrl }: ServerUrls): Promise<Store> {
+  const flush = async () => {
+    const client = new Redis(redisUrl);
+    await client.flushall();
+    await client.quit();
+  };
+  await flush();
+  return { env: { databaseUrl: postgresUrl, redisUrl }, settle: async () => {}, drop: flush };
+}
+
+async function execute(url: string, statements: readonly string[]): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    for (const statement of statements) await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,37 @@
+/**
+ * The one interface every measured system implements, Carillon and its peers alike, so that one workload definition
+ * drives them all. A system lives for one workload run on an empty store: start, submit, drain, the counts, stop.
+ */
+
+export type BenchJob = { readonly id: string };
+
+/** Where a system finds its empty store. Each run gets a database of its own, or a flushed Redis. */
+export type SystemEnv = { readonly databaseUrl: string; readonly redisUrl: string };
+
+export interface System {
+  readonly name: string;
+  readonly version: string;
+  /** Whether a finished job leaves a row behind. Those that delete do less work: the report says so. */
+  readonly keepsHistory: boolean;
+
+  /** Connects and creates the schema. Not timed. */
+  start(env: SystemEnv): Promise<void>;
+
+  /** Accepts every job, in batches of the system's choosing; resolves when all are as durable as the store makes them. */
+  submit(jobs: readonly BenchJob[]): Promise<void>;
+
+  /**
+   * Starts the workers and calls `onRun` from inside the job's handler, once each time a job runs. Resolves when `total`
+   * jobs ran AND their outcomes are recorded in the store: a system that buffers completions waits for the flush.
+   */
+  drain(onRun: (id: string) => void, total: number): Promise<void>;
+
+  /** Jobs the store still holds as waiting or running. Read from the store, not from the system's memory. */
+  countUnfinished(): Promise<number>;
+
+  /** Jobs the store holds as succeeded. Only asked of systems that keep history. */
+  countHistory(): Promise<number>;
+
+  /** Stops workers and closes connections. Not timed. */
+  stop(): Promise<void>;
+}

@@ -1,0 +1,36 @@
+/**
+ * The drain workload: submit N no-op jobs in batches, then claim, run and record them all. Two figures come out, each
+ * timed alone; between the two phases the store is settled, so that neither pays for the other's leftovers.
+ */
+import { randomUUID } from 'node:crypto';
+import { RunLedger } from '../run-ledger.ts';
+import type { Workload } from '../workloads.ts';
+
+export const drain: Workload = {
+  name: 'drain',
+  summary: 'submit N no-op jobs in batches, then claim + run + record them all',
+
+  async run({ system, env, jobCount, settleStore }) {
+    const jobs = Array.from({ length: jobCount }, () => ({ id: randomUUID() }));
+    const ledger = new RunLedger(jobs);
+    await system.start(env);
+    try {
+      const submitSeconds = await timed(() => system.submit(jobs));
+      const accepted = await system.countUnfinished();
+      if (accepted !== jobCount) throw new Error(`${jobCount} jobs submitted, the store holds ${accepted}`);
+      await settleStore();
+
+      const drainSeconds = await timed(() => system.drain((id) => ledger.ran(id), jobCount));
+      await ledger.assertAllRanOnceAndAreRecorded(system);
+      return { submitPerSecond: jobCount / submitSeconds, drainPerSecond: jobCount / drainSeconds };
+    } finally {
+      await system.stop();
+    }
+  },
+};
+
+async function timed(work: () => Promise<void>): Promise<number> {
+  const startedMs = performance.now();
+  await work();
+  return (performance.now() - startedMs) / 1_000;
+}

@@ -1,0 +1,37 @@
+// The first thing `npm start` and its siblings run: makes a fresh clone ready (a new enough Node, the packages of the
+// lockfile) and hands over to the command. Plain JavaScript without dependencies, so that it runs on Node 18 and newer.
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Failure } from './scripts/bootstrap/failure.mjs';
+import { installPackages } from './scripts/bootstrap/install-packages.mjs';
+import { pickNode } from './scripts/bootstrap/pick-node.mjs';
+import { runCommand } from './scripts/bootstrap/run-command.mjs';
+
+const root = dirname(fileURLToPath(import.meta.url));
+
+const COMMANDS = {
+  start: ['packages/server/src/main.ts'],
+  test: ['scripts/test.ts', 'test'],
+  'test:long': ['scripts/test.ts', 'test:long'],
+  check: ['scripts/test.ts', 'check'],
+  bench: ['bench/run.ts'],
+};
+
+async function main([name, ...rest]) {
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (!command)
+    throw new Failure(`Usage: node bootstrap.mjs ${Object.keys(COMMANDS).join(' | ')} [arguments]`, 2);
+  const node = await pickNode(root);
+  await installPackages(root, node);
+  const [script, ...before] = command;
+  // Relative paths in arguments are meant from where the user stands, so the working directory stays as it is.
+  return await runCommand(node, [join(root, script), ...before, ...rest], { cwd: process.cwd() });
+}
+
+try {
+  process.exit(await main(process.argv.slice(2)));
+} catch (error) {
+  if (!(error instanceof Failure)) throw error;
+  if (error.message !== 'interrupted') process.stderr.write(`carillon: ${error.message}\n`);
+  process.exit(error.exitCode);
+}

@@ -1,0 +1,100 @@
+import { Refusal, type RunId } from '@carillon/domain';
+import { expect, test } from 'vitest';
+import { etagOf, isRequestId, parseIdempotencyKey, parseIfMatch } from './headers.ts';
+import { readId } from './ids.ts';
+import {
+  parseDeadLettersQuery,
+  parseDeleteQuery,
+  parseJobsQuery,
+  parseRunsQuery,
+  writeRunPlace,
+} from './query.ts';
+
+const ID = '01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e0f';
+
+function refusalOf(read: () => unknown): { code: string; field: string | undefined } {
+  try {
+    read();
+  } catch (error) {
+    if (error instanceof Refusal) return { code: error.code, field: error.field };
+    throw error;
+  }
+  throw new Error('accepted');
+}
+
+test('filters of the job list are read in the words of every client', () => {
+  expect(parseJobsQuery({})).toMatchObject({ limit: 50, page: undefined, status: undefined });
+  expect(parseJobsQuery({ status: 'pending', userId: 'u003' })).toMatchObject({
+    status: 'SCHEDULED',
+    userId: 'u003',
+  });
+  expect(parseJobsQuery({ type: 'recurring', priority: 'HIGH' })).toMatchObject({
+    scheduleTypes: ['CRON', 'INTERVAL'],
+    priority: 'high',
+  });
+  expect(parseJobsQuery({ type: 'ONE_TIME' }).scheduleTypes).toEqual(['IMMEDIATE', 'FUTURE']);
+  expect(parseJobsQuery({ page: '3', limit: '200', after: ID })).toMatchObject({
+    page: 3,
+    limit: 200,
+    after: ID,
+  });
+});
+
+test.each([
+  [{ status: 'running' }, 'status'],
+  [{ status: ['paused', 'pending'] }, 'status'],
+  [{ limit: '201' }, 'limit'],
+  [{ limit: '0' }, 'limit'],
+  [{ page: '-1' }, 'page'],
+  [{ page: '1e3' }, 'page'],
+  [{ user_id: 'a\u0000' }, 'user_id'],
+  [{ user_id: '\ud800' }, 'user_id'],
+  [{ handler: '' }, 'handler'],
+])('%j is refused', (query, field) => {
+  expect(refusalOf(() => parseJobsQuery(query))).toEqual({ code: 'field_invalid', field });
+});
+
+test('an unknown filter is refused, not ignored', () => {
+  expect(refusalOf(() => parseJobsQuery({ state: 'paused' }))).toEqual({
+    code: 'field_unknown',
+    field: 'state',
+  });
+});
+
+test('a place in a list of runs reads back as it was written', () => {
+  const place = { createdAtMs: 1_900_000_000_123, runId: ID as RunId };
+  expect(parseRunsQuery({ before: writeRunPlace(place) }).before).toEqual(place);
+  for (const before of ['x', ID, `2030-01-01T00:00:00Z_${ID.slice(1)}`, '_']) {
+    expect(() => parseRunsQuery({ before })).toThrow(Refusal);
+  }
+});
+
+test('dead letters and purge', () => {
+  expect(parseDeadLettersQuery({ job_id: ID, before: '2030-01-01T00:00:00Z' })).toEqual({
+    jobId: ID,
+    beforeMs: Date.UTC(2030, 0, 1),
+    limit: 50,
+  });
+  expect(parseDeleteQuery({ purge: 'true' })).toEqual({ purge: true });
+  expect(parseDeleteQuery({})).toEqual({ purge: false });
+  expect(() => parseDeleteQuery({ purge: 'yes' })).toThrow(Refusal);
+});
+
+test('ids are UUIDs in any case', () => {
+  expect(readId(ID.toUpperCase(), 'job')).toBe(ID);
+  expect(refusalOf(() => readId('42', 'run')).code).toBe('run_not_found');
+  expect(refusalOf(() => readId(`${ID}\n`, 'job')).code).toBe('job_not_found');
+});
+
+test('headers', () => {
+  expect(parseIfMatch(undefined)).toBeUndefined();
+  expect(parseIfMatch('*')).toBeUndefined();
+  expect(parseIfMatch(`${etagOf(3)}, "4"`)).toEqual([3, 4]);
+  expect(refusalOf(() => parseIfMatch('3')).field).toBe('If-Match');
+  expect(parseIdempotencyKey('order-17')).toBe('order-17');
+  for (const key of ['', 'a b', 'é', 'x'.repeat(201), ['a', 'b']]) {
+    expect(refusalOf(() => parseIdempotencyKey(key)).field).toBe('Idempotency-Key');
+  }
+  expect(isRequestId('abc-1')).toBe(true);
+  for (const id of ['', 'a\nb', 'x'.repeat(101), undefined, '<script>']) expect(isRequestId(id)).toBe(false);
+});

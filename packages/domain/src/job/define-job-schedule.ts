@@ -1,0 +1,259 @@
+/**
+ * The schedule of a job request: its type is told or inferred, contradictions are refused, and what is accepted has an
+ * occurrence ahead. In a change, fields that are not named stay; where they no longer fit, the named ones win.
+ */
+import { Refusal } from '../errors/refusal.ts';
+import {
+  type DaylightSavingPolicy,
+  DEFAULT_DAYLIGHT_SAVING,
+  frequencyToInterval,
+  type Interval,
+  type IntervalSchedule,
+  isRecurring,
+  nextFire,
+  parseCron,
+  parseInstant,
+  parseInterval,
+  parseZone,
+  type RecurringSchedule,
+  type Schedule,
+  type ScheduleType,
+} from '../schedule/index.ts';
+import type { ScheduleInput } from './define-job-input.ts';
+import { givenOr, JOB_BOUNDS, readSeconds } from './define-job-values.ts';
+
+type ScheduleField = Exclude<keyof ScheduleInput, 'scheduleType'>;
+
+/** The names of the fields as the caller knows them. */
+const NAMES: Record<ScheduleField, string> = {
+  scheduleTime: 'schedule_time',
+  cronExpression: 'cron_expression',
+  interval: 'interval',
+  frequency: 'frequency',
+  timeZone: 'time_zone',
+  startAt: 'start_at',
+  endAt: 'end_at',
+  daylightSaving: 'daylight_saving',
+  spreadSeconds: 'spread_seconds',
+};
+const FIELDS = Object.keys(NAMES) as ScheduleField[];
+const RULES = ['cronExpression', 'interval', 'frequency'] as const;
+
+const RECURRING_FIELDS: readonly ScheduleField[] = [
+  'timeZone',
+  'startAt',
+  'endAt',
+  'daylightSaving',
+  'spreadSeconds',
+];
+const FITTING: Record<ScheduleType, readonly ScheduleField[]> = {
+  IMMEDIATE: [],
+  FUTURE: ['scheduleTime', 'timeZone'],
+  CRON: ['cronExpression', ...RECURRING_FIELDS],
+  INTERVAL: ['interval', 'frequency', 'scheduleTime', ...RECURRING_FIELDS],
+};
+
+interface Context {
+  readonly current: Schedule | undefined;
+  readonly nowMs: number;
+}
+
+export function readSchedule(input: ScheduleInput, context: Context): Schedule {
+  const { current, nowMs } = context;
+  const named = FIELDS.some((field) => input[field] !== undefined) || (input.scheduleType ?? null) !== null;
+  if (current && !named) return current;
+  const type = scheduleTypeOf(input, current);
+  for (const field of FIELDS) {
+    if (isGiven(input[field]) && !FITTING[type].includes(field)) refuseMisfit(NAMES[field], type);
+  }
+  const schedule = readAs(type, input, context);
+  if (current && sameSchedule(schedule, current)) return current;
+  if (isRecurring(schedule)) requireOccurrence(schedule, nowMs);
+  return schedule;
+}
+
+/** Whether two schedules mean the same; the order in which their parts were stored is no difference. */
+export function sameSchedule(one: Schedule, other: Schedule): boolean {
+  return canonical(one) === canonical(other);
+}
+
+function scheduleTypeOf(input: ScheduleInput, current: Schedule | undefined): ScheduleType {
+  const rules = RULES.filter((field) => isGiven(input[field]));
+  const [rule, second] = rules;
+  if (rule && second) refuseConflict(NAMES[rule], NAMES[second]);
+  const implied = rule && (rule === 'cronExpression' ? 'CRON' : 'INTERVAL');
+  switch (input.scheduleType) {
+    case 'ONE_TIME':
+      if (rule) refuseMisfit(NAMES[rule], 'one-time');
+      if (isGiven(input.scheduleTime)) return 'FUTURE';
+      return current && !isRecurring(current) ? current.type : 'IMMEDIATE';
+    case 'RECURRING':
+      if (implied) return implied;
+      if (current && isRecurring(current)) return current.type;
+      throw new Refusal('field_missing', 'A recurring job needs cron_expression, interval or frequency.', {
+        field: 'frequency',
+      });
+    case null:
+    case undefined:
+      if (implied) return implied;
+      if (isGiven(input.scheduleTime)) return current?.type === 'INTERVAL' ? 'INTERVAL' : 'FUTURE';
+      return current?.type ?? 'IMMEDIATE';
+    default:
+      return input.scheduleType;
+  }
+}
+
+function readAs(type: ScheduleType, input: ScheduleInput, context: Context): Schedule {
+  switch (type) {
+    case 'IMMEDIATE':
+      return { type };
+    case 'FUTURE':
+      return { type, atMs: readFutureTime(input, context.current) };
+    case 'CRON':
+      return {
+        type,
+        expression: readExpression(input, context.current),
+        ...readRecurring(input, context.current),
+      };
+    case 'INTERVAL':
+      return readInterval(input, context);
+  }
+}
+
+function readFutureTime(input: ScheduleInput, current: Schedule | undefined): number {
+  if (isGiven(input.scheduleTime)) {
+    return readInstant(input.scheduleTime, { field: 'schedule_time', zone: localZone(input, undefined) });
+  }
+  if (current?.type === 'FUTURE' && !isGiven(input.timeZone)) return current.atMs;
+  throw new Refusal('field_missing', 'A job of type FUTURE needs schedule_time.', { field: 'schedule_time' });
+}
+
+function readExpression(input: ScheduleInput, current: Schedule | undefined): string {
+  const { cronExpression } = input;
+  if (isGiven(cronExpression)) {
+    const expression = cronExpression.trim();
+    parseCron(expression, { field: 'cron_expression' });
+    return expression;
+  }
+  if (current?.type === 'CRON') return current.expression;
+  throw new Refusal('field_missing', 'A job of type CRON needs cron_expression.', {
+    field: 'cron_expression',
+  });
+}
+
+function readInterval(input: ScheduleInput, { current, nowMs }: Context): IntervalSchedule {
+  if (isGiven(input.scheduleTime) && isGiven(input.startAt)) refuseConflict('schedule_time', 'start_at');
+  const recurring = readRecurring(input, current);
+  const before = current?.type === 'INTERVAL' ? current : undefined;
+  let anchorMs = before?.anchorMs ?? recurring.startMs ?? nowMs;
+  if (isGiven(input.scheduleTime)) {
+    const zone = localZone(input, before?.zone);
+    anchorMs = readInstant(input.scheduleTime, { field: 'schedule_time', zone });
+  } else if (isGiven(input.startAt) && recurring.startMs !== undefined) {
+    anchorMs = recurring.startMs;
+  }
+  return { type: 'INTERVAL', interval: readRhythm(input, before), anchorMs, ...recurring };
+}
+
+function readRhythm(input: ScheduleInput, before: IntervalSchedule | undefined): Interval {
+  const { interval, frequency } = input;
+  if (isGiven(interval)) return parseInterval(interval, { field: 'interval' });
+  if (isGiven(frequency)) return frequencyToInterval(frequency, { field: 'frequency' });
+  if (before) return before.interval;
+  throw new Refusal('field_missing', 'A job of type INTERVAL needs interval or frequency.', {
+    field: 'interval',
+  });
+}
+
+function readRecurring(
+  input: ScheduleInput,
+  current: Schedule | undefined,
+): Omit<RecurringSchedule, 'type' | 'expression' | 'interval' | 'anchorMs'> {
+  const before = current && isRecurring(current) ? current : undefined;
+  const zone = readZone(input, before?.zone);
+  const local = localZone(input, before?.zone);
+  const startMs = readBound(input.startAt, { field: 'start_at', zone: local, current: before?.startMs });
+  const endMs = readBound(input.endAt, { field: 'end_at', zone: local, current: before?.endMs });
+  return {
+    zone,
+    daylightSaving: readDaylightSaving(input, before?.daylightSaving),
+    ...(startMs === undefined ? {} : { startMs }),
+    ...(endMs === undefined ? {} : { endMs }),
+    spreadMs: givenOr(input.spreadSeconds, {
+      current: before?.spreadMs,
+      fallback: 0,
+      read: (seconds) =>
+        readSeconds(seconds, { field: 'spread_seconds', min: 0, max: JOB_BOUNDS.spreadSecondsMax }),
+    }),
+  };
+}
+
+function readZone(input: ScheduleInput, current: string | undefined): string {
+  const read = (name: string) => parseZone(name, { field: 'time_zone' });
+  return givenOr(input.timeZone, { current, fallback: 'UTC', read });
+}
+
+/** The zone in which times without an offset are meant; undefined when nobody named one, and they are refused. */
+function localZone(input: ScheduleInput, current: string | undefined): string | undefined {
+  return isGiven(input.timeZone) || current !== undefined ? readZone(input, current) : undefined;
+}
+
+function readBound(
+  given: ScheduleInput['startAt'],
+  { field, zone, current }: { field: string; zone: string | undefined; current: number | undefined },
+): number | undefined {
+  return givenOr<string | number, number | undefined>(given, {
+    current,
+    fallback: undefined,
+    read: (input) => readInstant(input, { field, zone }),
+  });
+}
+
+function readDaylightSaving(
+  input: ScheduleInput,
+  current: DaylightSavingPolicy | undefined,
+): DaylightSavingPolicy {
+  if (input.daylightSaving === null) return DEFAULT_DAYLIGHT_SAVING;
+  const base = current ?? DEFAULT_DAYLIGHT_SAVING;
+  const { gap, overlap } = input.daylightSaving ?? {};
+  return {
+    gap: gap === null ? DEFAULT_DAYLIGHT_SAVING.gap : (gap ?? base.gap),
+    overlap: overlap === null ? DEFAULT_DAYLIGHT_SAVING.overlap : (overlap ?? base.overlap),
+  };
+}
+
+function readInstant(input: string | number, options: { field: string; zone: string | undefined }): number {
+  const { field, zone } = options;
+  return parseInstant(input, zone === undefined ? { field } : { field, zone });
+}
+
+function requireOccurrence(schedule: RecurringSchedule, nowMs: number): void {
+  const { startMs, endMs } = schedule;
+  if (startMs !== undefined && endMs !== undefined && endMs < startMs) {
+    throw new Refusal('schedule_never_fires', 'end_at lies before start_at.', { field: 'end_at' });
+  }
+  if (nextFire(schedule, nowMs) !== undefined) return;
+  const rule = schedule.type === 'CRON' ? 'cron_expression' : 'interval';
+  const field = endMs === undefined ? rule : 'end_at';
+  throw new Refusal('schedule_never_fires', 'The schedule has no occurrence from now on.', { field });
+}
+
+function refuseMisfit(field: string, type: string): never {
+  throw new Refusal('field_conflict', `${field} does not go with a schedule of type ${type}.`, { field });
+}
+
+function refuseConflict(field: string, other: string): never {
+  throw new Refusal('field_conflict', `${field} and ${other} cannot be given together.`, { field });
+}
+
+function isGiven<T>(value: T): value is NonNullable<T> {
+  return value !== undefined && value !== null;
+}
+
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_key, inner: unknown) =>
+    inner !== null && typeof inner === 'object' && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  );
+}

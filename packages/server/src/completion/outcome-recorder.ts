@@ -1,0 +1,129 @@
+/**
+ * Makes outcomes durable: collects reports into batches, decides what follows each (finish, try again, dead letter) and
+ * settles the batch in one transaction. A report about a run that was taken back is refused, and kept on record.
+ */
+import { decideNext, DEFAULT_RETRY, type NextStep, type RunOutcome, shardOf } from '@carillon/domain';
+import { BatchBuffer, type Clock, type Log, type Random, type Service } from '@carillon/foundation';
+import type { SignalBus } from '../signal-bus/signal-bus.ts';
+import type { HeldRun, LeaseStore, Settlement, SettleVerdict } from '../storage/lease-store.ts';
+import type { RunningReport, RunReport, RunReports } from '../worker-link/run-reports.ts';
+
+export interface OutcomeRecorderOptions {
+  readonly leases: LeaseStore;
+  readonly signals: SignalBus;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+const BATCH_MAX = 1_000;
+const FLUSHES_MAX = 2;
+const CAPACITY = 100_000;
+
+const FINISH: NextStep['then'] = { kind: 'finish' };
+
+export class OutcomeRecorder implements RunReports, Service {
+  readonly #options: OutcomeRecorderOptions;
+  readonly #buffer: BatchBuffer<RunReport, SettleVerdict>;
+
+  constructor(options: OutcomeRecorderOptions) {
+    this.#options = options;
+    this.#buffer = new BatchBuffer({
+      flush: (reports) => this.#flush(reports),
+      batchMax: BATCH_MAX,
+      flushesMax: FLUSHES_MAX,
+      capacity: CAPACITY,
+      onFull: () => new Error('too many outcomes wait to be recorded'),
+    });
+  }
+
+  start(): void {}
+
+  async stop(): Promise<void> {
+    await this.#buffer.drained();
+  }
+
+  ended(report: RunReport): Promise<SettleVerdict> {
+    return this.#buffer.add(report);
+  }
+
+  running(reports: readonly RunningReport[]): void {
+    const { leases, clock, log } = this.#options;
+    leases.showRunning(reports, clock.now()).catch((error: unknown) => {
+      log.debug({ err: error, runs: reports.length }, 'could not show runs as running');
+    });
+  }
+
+  async #flush(reports: readonly RunReport[]): Promise<SettleVerdict[]> {
+    const { leases, clock } = this.#options;
+    const held = await this.#heldBehind(reports);
+    const settlements = reports.map((report) => this.#settlement(report, held.get(report)));
+    const verdicts = await leases.settle(settlements, clock.now());
+    this.#announce(reports, settlements, verdicts);
+    await this.#recordLate(reports, verdicts);
+    return verdicts;
+  }
+
+  /** Success needs no decision; for everything else the run's attempts and policy are looked up. */
+  async #heldBehind(reports: readonly RunReport[]): Promise<Map<RunReport, HeldRun>> {
+    const undecided = reports.filter((report) => !isPlain(report.outcome));
+    const found = new Map<RunReport, HeldRun>();
+    if (undecided.length === 0) return found;
+    const held = await this.#options.leases.held(undecided);
+    undecided.forEach((report, i) => {
+      const run = held[i];
+      if (run) found.set(report, run);
+    });
+    return found;
+  }
+
+  #settlement(report: RunReport, held: HeldRun | undefined): Settlement {
+    const { outcome } = report;
+    const step = isPlain(outcome) ? undefined : this.#decide(outcome, held);
+    return {
+      leaseId: report.leaseId,
+      position: report.position,
+      epoch: report.epoch,
+      status: step ? step.status : outcome.kind === 'CANCELLED' ? 'CANCELLED' : 'SUCCESS',
+      startedAtMs: report.startedAtMs,
+      endedAtMs: report.endedAtMs,
+      error: 'error' in outcome ? outcome.error : undefined,
+      result: 'result' in outcome ? JSON.stringify(outcome.result) : undefined,
+      then: step ? step.then : FINISH,
+    };
+  }
+
+  /** What is no longer held is refused by the storage, whatever is decided here. */
+  #decide(outcome: RunOutcome, held: HeldRun | undefined): NextStep {
+    const { clock, random } = this.#options;
+    const nowMs = clock.now();
+    const soFar = held ?? { attempt: 1, crashes: 0, nominalAtMs: nowMs };
+    return decideNext(outcome, { soFar, policy: held?.retry ?? DEFAULT_RETRY, nowMs, random: random.next() });
+  }
+
+  #announce(reports: readonly RunReport[], settlements: readonly Settlement[], verdicts: readonly SettleVerdict[]): void {
+    const { signals } = this.#options;
+    const released = reports.filter((_, i) => verdicts[i] !== 'stale');
+    if (released.length > 0) signals.send('runs-released', { runs: released });
+    const shards = new Set<number>();
+    settlements.forEach((settlement, i) => {
+      if (settlement.then.kind === 'again' && verdicts[i] === 'settled') shards.add(shardOf(reports[i]!.jobId));
+    });
+    if (shards.size > 0) signals.send('due-added', { shards: [...shards], rows: [] });
+  }
+
+  async #recordLate(reports: readonly RunReport[], verdicts: readonly SettleVerdict[]): Promise<void> {
+    const late = reports.filter((report, i) => verdicts[i] === 'stale' && report.outcome.kind !== 'LOST');
+    if (late.length === 0) return;
+    const { leases, log } = this.#options;
+    log.warn({ runs: late.length, runId: late[0]!.runId }, 'refused reports about runs that were taken back');
+    await leases
+      .recordLate(late.map(({ runId, epoch, claimedAtMs, outcome }) => ({ runId, epoch, claimedAtMs, report: outcome.kind })))
+      .catch((error: unknown) => log.warn({ err: error }, 'could not keep refused reports'));
+  }
+}
+
+/** Outcomes after which nothing has to be decided. */
+function isPlain(outcome: RunOutcome): boolean {
+  return outcome.kind === 'SUCCESS' || outcome.kind === 'CANCELLED';
+}

@@ -1,0 +1,138 @@
+/**
+ * Puts the roles together over their ports: the only file that names adapters. Every role gets ports and nothing else, so
+ * moving one to another machine changes what is composed here, not the role.
+ */
+import type { NodeId } from '@carillon/domain';
+import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
+import type { Handler } from '@carillon/worker';
+import { OutcomeRecorder } from './completion/outcome-recorder.ts';
+import { Dispatcher } from './dispatcher/dispatcher.ts';
+import { Executor } from './executor/executor.ts';
+import { Housekeeper } from './housekeeping/housekeeper.ts';
+import { DirectIngest } from './ingest/direct-ingest.ts';
+import { createOperations, type Operations } from './operations/operations.ts';
+import { Recovery } from './recovery/recovery.ts';
+import { InProcessRunQueue } from './run-queue/in-process-run-queue.ts';
+import { Scheduler } from './scheduler/scheduler.ts';
+import { ShardKeeper } from './sharding/shard-keeper.ts';
+import { MemorySignalBus } from './signal-bus/memory-signal-bus.ts';
+import type { Storage } from './storage/storage.ts';
+import { StorageClock } from './storage/storage-clock.ts';
+import { InProcessWorkerLink } from './worker-link/in-process-worker-link.ts';
+
+export interface EngineSettings {
+  readonly slots: number;
+  readonly nodeTtlMs: number;
+  readonly workerSilentMs: number;
+  readonly lookAheadMs: number;
+  readonly lookAheadRowsMax: number;
+  readonly retentionMs: number;
+  readonly drainMs: number;
+}
+
+export const ENGINE_DEFAULTS: EngineSettings = {
+  slots: 256,
+  nodeTtlMs: 10_000,
+  workerSilentMs: 15_000,
+  lookAheadMs: 300_000,
+  lookAheadRowsMax: 50_000,
+  retentionMs: 30 * 24 * 3_600_000,
+  drainMs: 30_000,
+};
+
+export interface EngineOptions {
+  readonly storage: Storage;
+  readonly handlers: ReadonlyMap<string, Handler>;
+  readonly nodeId: NodeId;
+  readonly incarnation: number;
+  readonly address: string;
+  readonly settings: EngineSettings;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly onReplaced: () => void;
+}
+
+export interface Engine extends Service {
+  readonly operations: Operations;
+  /** Why it cannot run jobs; empty when it can. */
+  unready(): Promise<string[]>;
+  /** For people and tests: what waits and runs in this process. */
+  counts(): { held: number; waiting: number; running: number };
+}
+
+const QUEUE_CAPACITY = 10_000;
+const CLOCK_SYNC_MS = 5_000;
+
+export function composeEngine(options: EngineOptions): Engine {
+  const { storage, handlers, nodeId, incarnation, address, settings, random, log, onReplaced } = options;
+  const clock = new StorageClock(options.clock);
+  const signals = new MemorySignalBus();
+  const queue = new InProcessRunQueue({ capacity: QUEUE_CAPACITY });
+  const link = new InProcessWorkerLink();
+  const ingest = new DirectIngest({ jobs: storage.jobs });
+  const { members, leases, schedule } = storage;
+  const common = { clock, random, log };
+  const ports = { ...common, signals, link, queue, leases, members };
+  const identity = { nodeId, incarnation };
+
+  const keeper = new ShardKeeper({ ...common, ...identity, address, members, ttlMs: settings.nodeTtlMs, onReplaced });
+  const guard = () => keeper.guard();
+  const scheduler = new Scheduler({
+    ...ports,
+    store: schedule,
+    guard,
+    windowMs: settings.lookAheadMs,
+    rowsMax: settings.lookAheadRowsMax,
+  });
+  const dispatcher = new Dispatcher({ ...ports, guard });
+  const reports = new OutcomeRecorder(ports);
+  const executor = new Executor({
+    ...ports,
+    ...identity,
+    reports,
+    handlers,
+    slots: settings.slots,
+    silentMs: settings.workerSilentMs,
+    drainMs: settings.drainMs,
+  });
+  const recovery = new Recovery({ ...ports, ...identity, reports, silentMs: settings.workerSilentMs });
+  const housekeeper = new Housekeeper({ ...common, store: storage.housekeeping, retentionMs: settings.retentionMs });
+  const clockKeeper = new Loop({
+    ...common,
+    name: 'clock',
+    idleMs: CLOCK_SYNC_MS,
+    runOnce: async () => {
+      await clock.sync(members);
+      return undefined;
+    },
+  });
+  keeper.onChange(() => {
+    scheduler.wake();
+    dispatcher.wake();
+  });
+
+  return {
+    operations: createOperations({ storage, ingest, signals, clock, random }),
+    counts: () => ({ held: scheduler.held, waiting: dispatcher.waiting, running: executor.runningCount }),
+    async unready() {
+      const reasons: string[] = [];
+      await members.serverTimeMs().catch((error: Error) => reasons.push(`the database does not answer: ${error.message}`));
+      if (link.workers().length === 0) reasons.push('no worker is registered yet');
+      if (guard().epochs.size === 0) reasons.push('this node owns no shards yet');
+      return reasons;
+    },
+    async start() {
+      await clock.sync(members);
+      // What earlier processes of this node held is given back before anything new starts.
+      await housekeeper.start();
+      for (const service of [clockKeeper, reports, recovery, executor, keeper, scheduler, dispatcher]) await service.start();
+    },
+    /** Backwards along the road, so that nothing is handed to a role that has stopped. */
+    async stop() {
+      for (const service of [scheduler, dispatcher, executor, recovery, reports, keeper, housekeeper, clockKeeper]) {
+        await service.stop();
+      }
+    },
+  };
+}

@@ -1,0 +1,224 @@
+/**
+ * Decides which of the due runs start, where, and when: one serial place per shard, so limits cannot be raced past. Chosen
+ * runs are claimed in batches (several claims may be under way) and handed to workers; nothing here assumes they are local.
+ */
+import { chooseRuns, type Choice, type LeaseId, type PendingRun, type RunId, type WorkerId } from '@carillon/domain';
+import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
+import type { RunQueue } from '../run-queue/run-queue.ts';
+import type { SignalBus } from '../signal-bus/signal-bus.ts';
+import type { LeaseStore, PendingVerdict } from '../storage/lease-store.ts';
+import type { ShardGuard } from '../storage/shard-guard.ts';
+import type { WorkerLink } from '../worker-link/worker-link.ts';
+import { LiveRuns } from './live-runs.ts';
+import { waitForWorker } from './wait-for-worker.ts';
+import { WaitingRoom } from './waiting-room.ts';
+
+export interface DispatcherOptions {
+  readonly leases: LeaseStore;
+  readonly queue: RunQueue;
+  readonly link: WorkerLink;
+  readonly signals: SignalBus;
+  readonly guard: () => ShardGuard;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+const IDLE_MS = 1_000;
+/** Runs waiting for a slot in memory; the rest waits in the storage. */
+const WAITING_MAX = 10_000;
+const BATCH_MAX = 250;
+const CLAIMS_MAX = 3;
+/** Candidates beyond the free slots: the most urgent may all want a worker that is full. */
+const LOOK_PAST = 64;
+/** How often the copy of living runs is compared with the leases while something depends on it. */
+const RECONCILE_MS = 2_000;
+
+export class Dispatcher implements Service {
+  readonly #options: DispatcherOptions;
+  readonly #loop: Loop;
+  readonly #waiting = new WaitingRoom();
+  readonly #live = new LiveRuns();
+  readonly #unsubscribe: () => void;
+  /** Runs whose claim broke off: in a lease or not, the next comparison tells. */
+  readonly #uncertain = new Set<RunId>();
+  readonly #claiming = new Set<Promise<void>>();
+  #epochs: ReadonlyMap<number, number> = new Map();
+  #reconcileAt = 0;
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
+    const { clock, random, log, queue, link, signals } = options;
+    this.#loop = new Loop({ name: 'dispatcher', clock, random, log, idleMs: IDLE_MS, runOnce: () => this.runOnce() });
+    queue.onReady(() => this.#loop.wake());
+    link.onChange(() => this.#loop.wake());
+    this.#unsubscribe = signals.on('runs-released', ({ runs }) => this.#onReleased(runs.map((run) => run.runId)));
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  /** Hands out nothing new; claims under way are completed and handed over. */
+  async stop(): Promise<void> {
+    this.#unsubscribe();
+    await this.#loop.stop();
+    await Promise.all(this.#claiming);
+  }
+
+  wake(): void {
+    this.#loop.wake();
+  }
+
+  get waiting(): number {
+    return this.#waiting.size + this.#waiting.parkedCount;
+  }
+
+  async runOnce(): Promise<undefined> {
+    const guard = this.#options.guard();
+    await this.#followOwnership(guard);
+    await this.#reconcile();
+    this.#admit(guard);
+    while (this.#claiming.size < CLAIMS_MAX && (await this.#dispatch(guard))) this.#admit(guard);
+    return undefined;
+  }
+
+  /** A shard's runs are dispatched only after its living runs are known. */
+  async #followOwnership(guard: ShardGuard): Promise<void> {
+    if (guard.epochs === this.#epochs) return;
+    const gained = [...guard.epochs].filter(([shard, epoch]) => this.#epochs.get(shard) !== epoch).map(([shard]) => shard);
+    const living = gained.length > 0 ? await this.#options.leases.live(gained) : [];
+    this.#waiting.retain((shard) => guard.epochs.has(shard));
+    for (const [runId, live] of this.#live.entries()) {
+      if (guard.epochs.get(live.shard) !== this.#epochs.get(live.shard)) this.#live.remove(runId);
+    }
+    for (const run of living) this.#live.add(run.runId, { jobId: run.jobId, shard: run.shard, sinceMs: run.claimedAtMs });
+    this.#epochs = guard.epochs;
+    for (const jobId of [...this.#waiting.parkedJobs()]) this.#waiting.unpark(jobId, Number.POSITIVE_INFINITY);
+  }
+
+  #admit(guard: ShardGuard): void {
+    const room = WAITING_MAX - this.#waiting.size;
+    if (room <= 0) return;
+    for (const run of this.#options.queue.take(room)) {
+      if (guard.epochs.has(run.shard) && !this.#live.has(run.runId)) this.#waiting.admit(run);
+    }
+  }
+
+  /** One round of choices. True when it found a verdict for something, so another round may too. */
+  async #dispatch(guard: ShardGuard): Promise<boolean> {
+    const { link, clock } = this.#options;
+    const workers = link.workers();
+    const free = workers.reduce((sum, worker) => sum + worker.freeSlots, 0);
+    if (this.#waiting.size === 0 || (free === 0 && workers.length > 0)) return false;
+    const candidates = this.#waiting.take(Math.min(free + LOOK_PAST, BATCH_MAX * CLAIMS_MAX));
+    const choice = chooseRuns(candidates, workers, {
+      nowMs: clock.now(),
+      running: (jobId) => this.#live.count(jobId),
+      waiting: (jobId) => this.#waiting.parkedOf(jobId),
+    });
+    this.#waiting.putBack(choice.noSlot);
+    this.#place(choice.placed, guard);
+    const verdicts = this.#park(choice);
+    if (verdicts.length > 0) await this.#resolve(verdicts, guard);
+    return candidates.length > choice.noSlot.length;
+  }
+
+  #place(placed: Choice['placed'], guard: ShardGuard): void {
+    const byWorker = Map.groupBy(placed, (placement) => placement.workerId);
+    for (const [workerId, placements] of byWorker) {
+      for (let from = 0; from < placements.length; from += BATCH_MAX) {
+        const runs = placements.slice(from, from + BATCH_MAX).map((placement) => placement.run);
+        const sinceMs = this.#options.clock.now();
+        for (const run of runs) this.#live.add(run.runId, { jobId: run.jobId, shard: run.shard, sinceMs });
+        this.#options.link.reserve(workerId, runs.length);
+        const claim = this.#claim(workerId, runs, guard).finally(() => {
+          this.#claiming.delete(claim);
+          this.#loop.wake();
+        });
+        this.#claiming.add(claim);
+      }
+    }
+  }
+
+  async #claim(workerId: WorkerId, runs: readonly PendingRun[], guard: ShardGuard): Promise<void> {
+    const { leases, link, clock, random, log } = this.#options;
+    const leaseId = random.id() as LeaseId;
+    try {
+      const batch = await leases.claim({ leaseId, workerId, runs, guard, nowMs: clock.now() });
+      const missed = runs.length - batch.runs.length;
+      if (missed > 0) {
+        const claimed = new Set(batch.runs.map((run) => run.runId));
+        link.unreserve(workerId, missed);
+        this.#onReleased(runs.filter((run) => !claimed.has(run.runId)).map((run) => run.runId));
+      }
+      if (batch.runs.length > 0) link.hand(batch);
+    } catch (error) {
+      // Whether the claim happened is unknown. If it did, the worker's heartbeat shows that the lease never arrived.
+      log.warn({ err: error, leaseId, runs: runs.length }, 'a claim broke off');
+      link.unreserve(workerId, runs.length);
+      for (const run of runs) this.#uncertain.add(run.runId);
+    }
+    for (const run of runs) this.#waiting.forget(run.runId);
+  }
+
+  /** Parks what must wait for its own job, and answers the verdicts on what must not wait at all. */
+  #park(choice: Choice): PendingVerdict[] {
+    const verdicts: PendingVerdict[] = choice.skipped.map(({ run, reason }) => ({ kind: 'skip', run, reason }));
+    for (const { run, replaces } of choice.atLimit) {
+      if (replaces) {
+        // The newest occurrence takes the place of those that wait, and of the oldest that runs.
+        for (const older of this.#waiting.takeParked(run.jobId)) {
+          if (older.attempt > 1) this.#waiting.park(older);
+          else verdicts.push({ kind: 'skip', run: older, reason: 'replaced' });
+        }
+        this.#stopOldest(run);
+      }
+      this.#waiting.park(run);
+    }
+    for (const run of choice.expired) verdicts.push({ kind: 'expire', run, error: 'waited longer than start_timeout_seconds' });
+    for (const run of choice.noWorker) verdicts.push(waitForWorker(run, this.#options.clock.now()));
+    return verdicts;
+  }
+
+  #stopOldest(run: PendingRun): void {
+    const oldest = this.#live.oldestOf(run.jobId);
+    if (!oldest) return;
+    this.#options.leases.requestCancel([oldest]).then(
+      () => this.#options.link.cancel([oldest]),
+      (error: unknown) => this.#options.log.warn({ err: error, runId: oldest }, 'could not ask a replaced run to stop'),
+    );
+  }
+
+  async #resolve(verdicts: readonly PendingVerdict[], guard: ShardGuard): Promise<void> {
+    try {
+      await this.#options.leases.resolvePending(verdicts, { guard, nowMs: this.#options.clock.now() });
+    } finally {
+      // Should it have failed, the runs are still pending in the storage and come again.
+      for (const { run } of verdicts) this.#waiting.forget(run.runId);
+    }
+  }
+
+  #onReleased(runIds: readonly RunId[]): void {
+    for (const runId of runIds) {
+      this.#uncertain.delete(runId);
+      const jobId = this.#live.remove(runId);
+      if (jobId !== undefined && this.#waiting.parkedCount > 0) this.#waiting.unpark(jobId, 1);
+    }
+    this.#loop.wake();
+  }
+
+  /** Frees what the leases no longer hold: a lost signal must not block a job forever. */
+  async #reconcile(): Promise<void> {
+    const { clock, leases } = this.#options;
+    if (this.#waiting.parkedCount === 0 && this.#uncertain.size === 0) return;
+    if (clock.monotonic() < this.#reconcileAt) return;
+    this.#reconcileAt = clock.monotonic() + RECONCILE_MS;
+    const settledBefore = clock.now();
+    // Only claims that are over can be judged: one under way is alive here and not in the leases yet.
+    const suspects = new Set([...this.#live.entries()].filter(([, live]) => live.sinceMs < settledBefore).map(([runId]) => runId));
+    await Promise.all(this.#claiming);
+    for (const run of await leases.live([...this.#epochs.keys()])) suspects.delete(run.runId);
+    if (suspects.size > 0) this.#onReleased([...suspects]);
+  }
+}

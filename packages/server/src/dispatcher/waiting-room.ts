@@ -1,0 +1,97 @@
+/**
+ * Runs that became due and have not been handed out: in the order of urgency, or parked behind their job's limit. Knows each
+ * run once, however often the run queue brings it.
+ */
+import { type JobId, type PendingRun, type RunId, urgencyKey } from '@carillon/domain';
+import { MinHeap } from '@carillon/foundation';
+
+interface Ranked {
+  readonly run: PendingRun;
+  readonly key: number;
+}
+
+export class WaitingRoom {
+  readonly #ranked = new MinHeap<Ranked>((a, b) => a.key - b.key);
+  readonly #parked = new Map<JobId, PendingRun[]>();
+  readonly #known = new Set<RunId>();
+  #parkedCount = 0;
+
+  /** Runs waiting for a slot. */
+  get size(): number {
+    return this.#ranked.size;
+  }
+
+  get parkedCount(): number {
+    return this.#parkedCount;
+  }
+
+  admit(run: PendingRun): void {
+    if (this.#known.has(run.runId)) return;
+    this.#known.add(run.runId);
+    this.#ranked.push({ run, key: urgencyKey(run) });
+  }
+
+  /** The most urgent ones, up to max; they stay known until settled() or putBack(). */
+  take(max: number): PendingRun[] {
+    const runs: PendingRun[] = [];
+    while (runs.length < max) {
+      const next = this.#ranked.pop();
+      if (!next) break;
+      runs.push(next.run);
+    }
+    return runs;
+  }
+
+  putBack(runs: readonly PendingRun[]): void {
+    for (const run of runs) this.#ranked.push({ run, key: urgencyKey(run) });
+  }
+
+  /** No longer waiting: handed out, or ended, or gone. */
+  forget(runId: RunId): void {
+    this.#known.delete(runId);
+  }
+
+  park(run: PendingRun): void {
+    const queue = this.#parked.get(run.jobId);
+    if (queue) queue.push(run);
+    else this.#parked.set(run.jobId, [run]);
+    this.#parkedCount += 1;
+  }
+
+  parkedOf(jobId: JobId): number {
+    return this.#parked.get(jobId)?.length ?? 0;
+  }
+
+  /** Lets up to `count` parked runs of the job stand in line again, the oldest first. */
+  unpark(jobId: JobId, count: number): void {
+    const queue = this.#parked.get(jobId);
+    if (!queue || count <= 0) return;
+    const released = queue.splice(0, count);
+    this.#parkedCount -= released.length;
+    if (queue.length === 0) this.#parked.delete(jobId);
+    this.putBack(released);
+  }
+
+  /** Takes all parked runs of the job out. */
+  takeParked(jobId: JobId): PendingRun[] {
+    const queue = this.#parked.get(jobId) ?? [];
+    this.#parked.delete(jobId);
+    this.#parkedCount -= queue.length;
+    return queue;
+  }
+
+  parkedJobs(): Iterable<JobId> {
+    return this.#parked.keys();
+  }
+
+  /** Drops everything of shards that are not owned any more. */
+  retain(owns: (shard: number) => boolean): void {
+    this.#ranked.retain(({ run }) => owns(run.shard) || !this.#known.delete(run.runId));
+    for (const [jobId, queue] of this.#parked) {
+      if (owns(queue[0]!.shard)) continue;
+      for (const run of queue) this.#known.delete(run.runId);
+      this.#parkedCount -= queue.length;
+      this.#parked.delete(jobId);
+    }
+  }
+}

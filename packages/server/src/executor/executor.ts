@@ -1,0 +1,206 @@
+/**
+ * The worker in this process: registers, beats, runs what it is handed, reports. It gives up its runs before anybody could
+ * take them away: without an answered heartbeat for most of the silence period it stops them itself (hazard 14).
+ */
+import type { ClaimedBatch, NodeId, RunId, WorkerId } from '@carillon/domain';
+import { type Clock, type Log, Loop, type Random, type Service, sleep } from '@carillon/foundation';
+import { type EndedRun, ExecutionEngine, type Handler } from '@carillon/worker';
+import type { SignalBus } from '../signal-bus/signal-bus.ts';
+import type { LeaseStore } from '../storage/lease-store.ts';
+import type { MemberStore } from '../storage/member-store.ts';
+import type { InProcessWorkerLink, LocalWorker } from '../worker-link/in-process-worker-link.ts';
+import type { RunReport, RunReports } from '../worker-link/run-reports.ts';
+
+export interface ExecutorOptions {
+  readonly nodeId: NodeId;
+  readonly incarnation: number;
+  readonly members: MemberStore;
+  readonly leases: LeaseStore;
+  readonly reports: RunReports;
+  readonly link: InProcessWorkerLink;
+  readonly signals: SignalBus;
+  readonly handlers: ReadonlyMap<string, Handler>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly slots: number;
+  /** Others take the runs back after this much silence. */
+  readonly silentMs: number;
+  /** How long stop() waits for runs to end by themselves. */
+  readonly drainMs: number;
+}
+
+const REPORT_RETRY_MS = 250;
+
+export class Executor implements Service, LocalWorker {
+  readonly #options: ExecutorOptions;
+  readonly #engine: ExecutionEngine;
+  readonly #loop: Loop;
+  readonly #unsubscribe: () => void;
+  readonly #reporting = new Set<Promise<void>>();
+  readonly #stopping = new AbortController();
+  #workerId: WorkerId;
+  #generation = 0;
+  #registered = false;
+  #heardAt = 0;
+
+  constructor(options: ExecutorOptions) {
+    this.#options = options;
+    const { clock, random, log, handlers, silentMs, signals, link } = options;
+    this.#workerId = this.#nextId();
+    this.#engine = new ExecutionEngine({
+      handlers,
+      clock,
+      onEnded: (ended) => this.#report(ended),
+      onSlotFree: () => link.freed(this.workerId, 1),
+      onRunning: (runs) =>
+        options.reports.running(runs.map(({ run, startedAtMs }) => ({ ...run, startedAtMs }))),
+    });
+    this.#loop = new Loop({ name: 'executor', clock, random, log, idleMs: silentMs / 5, runOnce: () => this.runOnce() });
+    this.#unsubscribe = signals.on('cancel-requested', ({ runIds }) => this.cancel(runIds));
+  }
+
+  get workerId(): WorkerId {
+    return this.#workerId;
+  }
+
+  get slots(): number {
+    return this.#options.slots;
+  }
+
+  get runningCount(): number {
+    return this.#engine.runningCount;
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  /** Lets runs end, then gives the rest back; every report is delivered before it resolves. */
+  async stop(): Promise<void> {
+    const { link, clock, drainMs, members, log } = this.#options;
+    link.detach(this.workerId);
+    await Promise.race([this.#engine.drained(), sleep(clock, drainMs, this.#stopping.signal)]);
+    this.#engine.giveBackAll('the server was shut down');
+    await Promise.race([this.#engine.drained(), sleep(clock, drainMs, this.#stopping.signal)]);
+    this.#stopping.abort();
+    await Promise.all(this.#reporting);
+    this.#unsubscribe();
+    await this.#loop.stop();
+    await members.forgetWorkers([this.workerId]).catch((error: unknown) => log.warn({ err: error }, 'could not sign off'));
+  }
+
+  offers(handler: string): boolean {
+    return this.#engine.offers(handler);
+  }
+
+  accept(batch: ClaimedBatch): void {
+    this.#engine.accept(batch);
+  }
+
+  cancel(runIds: readonly RunId[]): void {
+    this.#engine.cancel(runIds);
+  }
+
+  /** One heartbeat: tells what is held, learns what to stop. */
+  async runOnce(): Promise<undefined> {
+    if (!this.#registered) await this.#register();
+    else await this.#beat().catch((error: unknown) => this.#unheard(error));
+    return undefined;
+  }
+
+  async #register(): Promise<void> {
+    const { members, nodeId, incarnation, slots, handlers, clock, link } = this.#options;
+    const sentAt = clock.monotonic();
+    const worker = { workerId: this.workerId, nodeId, incarnation, slots, handlers: [...handlers.keys()] };
+    await members.registerWorker(worker, clock.now());
+    this.#heardAt = sentAt;
+    this.#registered = true;
+    link.attach(this);
+  }
+
+  async #beat(): Promise<void> {
+    const { members, clock, silentMs } = this.#options;
+    const sentAt = clock.monotonic();
+    const nowMs = clock.now();
+    const answer = await members.beatWorker({
+      workerId: this.workerId,
+      holding: this.#engine.heldLeases(),
+      nowMs,
+      claimedBeforeMs: nowMs - silentMs / 2,
+    });
+    if (!answer.alive) return this.#comeBack();
+    this.#heardAt = sentAt;
+    this.#engine.cancel(answer.cancel);
+    if (answer.unknown.length > 0) await this.#giveUpUnknown(new Set(answer.unknown));
+  }
+
+  /** Trust runs out a heartbeat before the others' patience does. */
+  #unheard(error: unknown): never {
+    const { clock, silentMs } = this.#options;
+    if (clock.monotonic() - this.#heardAt > silentMs * 0.8) this.#engine.giveBackAll('the database could not be reached in time');
+    throw error;
+  }
+
+  /** Given up for dead: what still runs belongs to others now. Comes back under a new name. */
+  #comeBack(): void {
+    const { link, log } = this.#options;
+    log.warn({ workerId: this.workerId }, 'this worker was given up for dead; starting over under a new id');
+    this.#engine.giveBackAll('the worker was given up for dead');
+    link.detach(this.workerId);
+    this.#workerId = this.#nextId();
+    this.#registered = false;
+    this.#loop.wake();
+  }
+
+  /** Leases that were claimed for this worker and never arrived. */
+  async #giveUpUnknown(unknown: ReadonlySet<string>): Promise<void> {
+    const { leases, clock, log } = this.#options;
+    const held = (await leases.heldBy([this.workerId])).filter((run) => unknown.has(run.leaseId));
+    log.warn({ leases: unknown.size, runs: held.length }, 'giving back runs that never arrived');
+    for (const run of held) {
+      this.#deliver({
+        ...run,
+        startedAtMs: undefined,
+        endedAtMs: clock.now(),
+        outcome: { kind: 'RETURNED', error: 'the run never reached its worker' },
+      });
+    }
+  }
+
+  #report({ run, startedAtMs, endedAtMs, outcome }: EndedRun): void {
+    const { leaseId, position, epoch, jobId, runId, claimedAtMs } = run;
+    this.#deliver({ leaseId, position, epoch, jobId, runId, claimedAtMs, startedAtMs, endedAtMs, outcome }, () =>
+      this.#engine.reported(leaseId),
+    );
+  }
+
+  #deliver(report: RunReport, done?: () => void): void {
+    const delivery = this.#deliverUntilAnswered(report).then(() => {
+      this.#reporting.delete(delivery);
+      done?.();
+    });
+    this.#reporting.add(delivery);
+  }
+
+  /** Repeats until the report is durable or refused; when the server shuts down with a dead database, others recover it. */
+  async #deliverUntilAnswered(report: RunReport): Promise<void> {
+    const { reports, clock, random, log } = this.#options;
+    for (let tries = 1; ; tries += 1) {
+      try {
+        await reports.ended(report);
+        return;
+      } catch (error) {
+        if (tries === 1) log.debug({ err: error, runId: report.runId }, 'could not report an outcome; trying again');
+        if (this.#stopping.signal.aborted && tries > 20) return;
+        await sleep(clock, REPORT_RETRY_MS * (0.5 + random.next()));
+      }
+    }
+  }
+
+  #nextId(): WorkerId {
+    this.#generation += 1;
+    const { nodeId, incarnation } = this.#options;
+    return `${nodeId}.${incarnation}.${this.#generation}` as WorkerId;
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * The one place where errors become answers. Refusals say what they are; a storage that is away is worth another try; the
+ * unknown is logged whole and answered as "internal" with the request id, never with its own words.
+ */
+import { PROBLEM_TYPE, problemOf } from '@carillon/contract';
+import { Refusal } from '@carillon/domain';
+import type { Log } from '@carillon/foundation';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { StorageUnavailable } from '../storage/storage.ts';
+
+const RETRY_AFTER_SECONDS: Partial<Record<Refusal['code'], number>> = {
+  overloaded: 1,
+  storage_unavailable: 2,
+};
+
+export function answerProblems(log: Log) {
+  return {
+    onError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+      const refusal = refusalOf(error);
+      if (refusal.code === 'internal') {
+        log.error(
+          { err: error, requestId: request.id, method: request.method, route: request.routeOptions?.url },
+          'a request failed',
+        );
+      } else if (refusal.status >= 500) {
+        log.warn({ err: error, requestId: request.id }, 'a request could not be served');
+      }
+      send(reply, refusal, request.id);
+    },
+
+    onNoRoute(request: FastifyRequest, reply: FastifyReply): void {
+      const path = request.url.split('?', 1)[0]!.slice(0, 200);
+      send(reply, new Refusal('route_not_found', `There is no ${request.method} ${path}.`), request.id);
+    },
+  };
+}
+
+export function refusalOf(error: unknown): Refusal {
+  if (error instanceof Refusal) return error;
+  if (error instanceof StorageUnavailable) {
+    return new Refusal('storage_unavailable', 'The database does not answer.', { cause: error });
+  }
+  return (
+    frameworkRefusal(error) ?? new Refusal('internal', 'Something went wrong on our side.', { cause: error })
+  );
+}
+
+function frameworkRefusal(error: unknown): Refusal | undefined {
+  switch (codeOf(error)) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new Refusal('body_too_large', 'The body is larger than this server takes.');
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+    case 'FST_ERR_CTP_INVALID_TYPE':
+      return new Refusal('content_type_unsupported', 'The Content-Type cannot be read.', {
+        field: 'Content-Type',
+      });
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return new Refusal('body_not_json', 'The body is not as long as Content-Length says.');
+    case 'FST_ERR_BAD_URL':
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return new Refusal('route_not_found', 'The path cannot be read.');
+    default:
+      return undefined;
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+}
+
+function send(reply: FastifyReply, refusal: Refusal, requestId: string): void {
+  const retryAfter = RETRY_AFTER_SECONDS[refusal.code];
+  if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter));
+  void reply
+    .code(refusal.status)
+    .header('x-request-id', requestId)
+    .type(PROBLEM_TYPE)
+    .send(JSON.stringify(problemOf(refusal, requestId)));
+}

@@ -1,0 +1,44 @@
+/** Keeps the history in shape: partitions for the days to come, none for those past retention. */
+import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
+import type { HousekeepingStore } from '../storage/housekeeping-store.ts';
+
+export interface HousekeeperOptions {
+  readonly store: HousekeepingStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly retentionMs: number;
+}
+
+const PASS_MS = 3_600_000;
+const AHEAD_DAYS = 3;
+
+export class Housekeeper implements Service {
+  readonly #options: HousekeeperOptions;
+  readonly #loop: Loop;
+
+  constructor(options: HousekeeperOptions) {
+    this.#options = options;
+    const { clock, random, log } = options;
+    this.#loop = new Loop({ name: 'housekeeper', clock, random, log, idleMs: PASS_MS, runOnce: () => this.runOnce() });
+  }
+
+  /** Today's partition has to be there before anything runs. */
+  async start(): Promise<void> {
+    await this.runOnce();
+    this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop.stop();
+  }
+
+  async runOnce(): Promise<undefined> {
+    const { store, clock, retentionMs, log } = this.#options;
+    const nowMs = clock.now();
+    await store.makePartitions({ nowMs, aheadDays: AHEAD_DAYS });
+    const dropped = await store.dropHistory({ beforeMs: nowMs - retentionMs });
+    if (dropped.length > 0) log.info({ dropped }, 'dropped history past its retention');
+    return undefined;
+  }
+}

@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'vitest';
+import type { InsertedJob, NewJob } from '../storage/job-store.ts';
+import { StorageUnavailable } from '../storage/storage.ts';
+import { DirectIngest } from './direct-ingest.ts';
+
+const job = (jobId: string) => ({ job: { jobId } }) as unknown as NewJob;
+const inserted = (jobs: readonly NewJob[]) =>
+  jobs.map(({ job: { jobId } }): InsertedJob => ({ kind: 'inserted', jobId }));
+
+/** A storage that holds every insert until it is let go. */
+class SlowJobs {
+  readonly batches: (readonly NewJob[])[] = [];
+  readonly #waiting: (() => void)[] = [];
+
+  insert(jobs: readonly NewJob[]): Promise<InsertedJob[]> {
+    this.batches.push(jobs);
+    return new Promise((resolve) => this.#waiting.push(() => resolve(inserted(jobs))));
+  }
+
+  letGo(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+}
+
+describe('DirectIngest', () => {
+  test('jobs that arrive together are written together, and each caller gets its own answer', async () => {
+    const batches: number[] = [];
+    const insert = async (jobs: readonly NewJob[]) => {
+      batches.push(jobs.length);
+      return inserted(jobs);
+    };
+    const ingest = new DirectIngest({ jobs: { insert } });
+    const one = ingest.accept(job('a'));
+    const two = ingest.acceptAll([job('b'), job('c')]);
+    expect(await one).toEqual({ kind: 'inserted', jobId: 'a' });
+    expect((await two).map(({ jobId }) => jobId)).toEqual(['b', 'c']);
+    expect(batches).toEqual([3]);
+  });
+
+  test('past its capacity it refuses, and of a batch takes all or nothing', async () => {
+    const jobs = new SlowJobs();
+    const ingest = new DirectIngest({ jobs, capacity: 3 });
+    const taken = ingest.acceptAll([job('a'), job('b')]);
+    await expect(ingest.acceptAll([job('c'), job('d')])).rejects.toMatchObject({ code: 'overloaded' });
+    const third = ingest.accept(job('c'));
+    await expect(ingest.accept(job('d'))).rejects.toMatchObject({ code: 'overloaded' });
+    await Promise.resolve();
+    jobs.letGo();
+    expect(await taken).toHaveLength(2);
+    await third;
+    await ingest.drained();
+    expect(jobs.batches.flat()).toHaveLength(3);
+  });
+
+  test('a job that the storage cannot take fails alone', async () => {
+    const insert = async (jobs: readonly NewJob[]) => {
+      if (jobs.some(({ job: { jobId } }) => jobId === 'bad')) throw new Error('cannot be stored');
+      return inserted(jobs);
+    };
+    const ingest = new DirectIngest({ jobs: { insert } });
+    const answers = await Promise.allSettled(['a', 'b', 'bad', 'c', 'd'].map((id) => ingest.accept(job(id))));
+    expect(answers.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'fulfilled',
+    ]);
+  });
+
+  test('a storage that does not answer fails everybody, and is not asked again', async () => {
+    let asked = 0;
+    const insert = async () => {
+      asked += 1;
+      throw new StorageUnavailable('gone');
+    };
+    const ingest = new DirectIngest({ jobs: { insert } });
+    await expect(ingest.acceptAll([job('a'), job('b')])).rejects.toBeInstanceOf(StorageUnavailable);
+    expect(asked).toBe(1);
+  });
+});

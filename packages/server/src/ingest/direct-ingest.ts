@@ -1,0 +1,80 @@
+/**
+ * The way in that writes straight to the storage, in groups: jobs that arrive together share one transaction. Bounded:
+ * when the storage is slower than the callers for long, new jobs are refused at once instead of waiting without end.
+ */
+import { Refusal } from '@carillon/domain';
+import { BatchBuffer } from '@carillon/foundation';
+import type { InsertedJob, JobStore, NewJob } from '../storage/job-store.ts';
+import { StorageUnavailable } from '../storage/storage.ts';
+import type { Ingest } from './ingest.ts';
+
+export interface DirectIngestOptions {
+  readonly jobs: Pick<JobStore, 'insert'>;
+  readonly batchMax?: number;
+  readonly flushesMax?: number;
+  readonly capacity?: number;
+}
+
+type Outcome = { readonly inserted: InsertedJob } | { readonly error: unknown };
+
+export class DirectIngest implements Ingest {
+  readonly #jobs: Pick<JobStore, 'insert'>;
+  readonly #buffer: BatchBuffer<NewJob, Outcome>;
+  readonly #capacity: number;
+
+  constructor({ jobs, batchMax = 1_000, flushesMax = 2, capacity = 50_000 }: DirectIngestOptions) {
+    this.#jobs = jobs;
+    this.#capacity = capacity;
+    this.#buffer = new BatchBuffer({
+      flush: (batch) => this.#insert(batch),
+      batchMax,
+      flushesMax,
+      capacity,
+      onFull: overloaded,
+    });
+  }
+
+  async accept(job: NewJob): Promise<InsertedJob> {
+    return insertedOf(await this.#buffer.add(job));
+  }
+
+  /** All find room or none is taken, so that "overloaded" always means that nothing was accepted. */
+  async acceptAll(jobs: readonly NewJob[]): Promise<InsertedJob[]> {
+    if (this.#buffer.size + jobs.length > this.#capacity) throw overloaded();
+    const outcomes = await Promise.all(jobs.map((job) => this.#buffer.add(job)));
+    return outcomes.map(insertedOf);
+  }
+
+  /** Resolves when everything taken so far is written or refused. */
+  drained(): Promise<void> {
+    return this.#buffer.drained();
+  }
+
+  /**
+   * Callers who never met share a transaction, so one job that the storage cannot take must not fail the others: the
+   * batch is halved until it stands alone. A storage that does not answer is everybody's problem and is not asked again.
+   */
+  async #insert(batch: readonly NewJob[]): Promise<Outcome[]> {
+    try {
+      const inserted = await this.#jobs.insert(batch);
+      return inserted.map((job) => ({ inserted: job }));
+    } catch (error) {
+      if (batch.length === 1 || error instanceof StorageUnavailable) return batch.map(() => ({ error }));
+      const half = Math.ceil(batch.length / 2);
+      const first = await this.#insert(batch.slice(0, half));
+      return [...first, ...(await this.#insert(batch.slice(half)))];
+    }
+  }
+}
+
+function insertedOf(outcome: Outcome): InsertedJob {
+  if ('error' in outcome) throw outcome.error;
+  return outcome.inserted;
+}
+
+function overloaded(): Refusal {
+  return new Refusal(
+    'overloaded',
+    'Too many jobs are waiting to be written; nothing of this request was accepted.',
+  );
+}

@@ -1,0 +1,55 @@
+/**
+ * Read, decide, apply: every change of a job goes through here. The change is applied only to the job and the plan it was
+ * decided on; when either moved meanwhile (an edit, a fire), it is decided again on what is there now.
+ */
+import { type Job, type JobId, Refusal } from '@carillon/domain';
+import type { JobWithPlan, PendingChange } from '../storage/job-store.ts';
+import type { OperationPorts } from './operation-ports.ts';
+
+/** A job that fires every second loses a race now and then, not five in a row. */
+const TRIES_MAX = 5;
+
+export interface Decision {
+  /** The job as it shall be; its version and time of change are set here. */
+  readonly job: Job;
+  readonly pending: PendingChange;
+}
+
+export interface Changed {
+  readonly job: Job;
+  /** What was read and decided on; undefined when there was nothing to do. */
+  readonly applied: { readonly read: JobWithPlan; readonly pending: PendingChange } | undefined;
+}
+
+/** decide answers undefined when the job already is as wanted: repeating a request changes nothing. */
+export async function changeJob(
+  ports: Pick<OperationPorts, 'storage' | 'clock'>,
+  jobId: JobId,
+  decide: (read: JobWithPlan, nowMs: number) => Decision | undefined,
+): Promise<Changed> {
+  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+    const read = await ports.storage.jobs.getForChange(jobId);
+    if (!read) throw jobNotFound(jobId);
+    const nowMs = ports.clock.now();
+    const decision = decide(read, nowMs);
+    if (!decision) return { job: read.job, applied: undefined };
+    const job = { ...decision.job, version: read.job.version + 1, updatedAtMs: nowMs };
+    const done = await ports.storage.jobs.apply({
+      job,
+      expectedVersion: read.job.version,
+      expectedPlannedNominalMs: read.plannedNominalMs,
+      pending: decision.pending,
+      nowMs,
+    });
+    if (done) return { job, applied: { read, pending: decision.pending } };
+  }
+  throw new Refusal('job_changed', `The job ${jobId} kept changing while this change was being made.`);
+}
+
+export function jobNotFound(jobId: string): Refusal {
+  return new Refusal('job_not_found', `There is no job ${jobId}.`);
+}
+
+export function jobCancelled(jobId: string): Refusal {
+  return new Refusal('job_cancelled', `The job ${jobId} was cancelled.`);
+}

@@ -1,0 +1,100 @@
+import { Refusal } from '@carillon/domain';
+import { beforeEach, expect, test } from 'vitest';
+import { OperationsFixture } from './operations.fixture.ts';
+
+let fixture: OperationsFixture;
+beforeEach(() => {
+  fixture = new OperationsFixture();
+});
+
+test('an immediate job is pending now, once', async () => {
+  const { operations, clock } = fixture;
+  const { jobId, created } = await operations.createJob({ name: 'now' });
+  expect(created).toBe(true);
+  const rows = await fixture.pendingOf(jobId);
+  expect(rows).toMatchObject([{ kind: 'run', fireAtMs: clock.now(), nominalAtMs: clock.now(), attempt: 1 }]);
+  expect(await operations.getJob(jobId)).toMatchObject({ job: { version: 1, status: 'SCHEDULED' } });
+});
+
+test('a future job is pending at its instant, and one in the past is due at once without jumping the queue', async () => {
+  const { operations, clock } = fixture;
+  const future = await operations.createJob({ name: 'later', scheduleTime: '2030-01-02T00:00:00Z' });
+  expect(await fixture.pendingOf(future.jobId)).toMatchObject([{ fireAtMs: Date.UTC(2030, 0, 2) }]);
+  const past = await operations.createJob({ name: 'earlier', scheduleTime: '1999-01-01T00:00:00Z' });
+  expect(await fixture.pendingOf(past.jobId)).toMatchObject([
+    { fireAtMs: clock.now(), nominalAtMs: clock.now() },
+  ]);
+});
+
+test('a recurring job gets a cursor at its first occurrence after now, or from start_at on', async () => {
+  const { operations } = fixture;
+  const daily = await operations.createJob({ name: 'daily', cronExpression: '0 9 * * *' });
+  expect(await fixture.pendingOf(daily.jobId)).toMatchObject([
+    {
+      kind: 'cursor',
+      nominalAtMs: Date.UTC(2030, 0, 2, 9),
+      fireAtMs: Date.UTC(2030, 0, 2, 9),
+      jobVersion: 1,
+    },
+  ]);
+  const startAt = '2030-06-01T09:00:00Z';
+  const later = await operations.createJob({ name: 'from june', cronExpression: '0 9 * * *', startAt });
+  expect(await fixture.pendingOf(later.jobId)).toMatchObject([{ nominalAtMs: Date.UTC(2030, 5, 1, 9) }]);
+});
+
+test('a spread job fires after its nominal instant, and before the next', async () => {
+  const { jobId } = await fixture.operations.createJob({ name: 'herd', interval: '1h', spreadSeconds: 600 });
+  const [row] = await fixture.pendingOf(jobId);
+  const delayMs = row!.fireAtMs - row!.nominalAtMs;
+  expect(delayMs).toBeGreaterThan(0);
+  expect(delayMs).toBeLessThan(600_000);
+});
+
+test('the signal carries exactly the row that was stored', async () => {
+  for (const input of [{ name: 'once' }, { name: 'often', interval: '1m', spreadSeconds: 10 }]) {
+    const { jobId } = await fixture.operations.createJob(input);
+    const rows = await fixture.pendingOf(jobId);
+    expect(fixture.sent.at(-1)).toEqual({ name: 'due-added', signal: { shards: [rows[0]!.shard], rows } });
+  }
+});
+
+test('a repeated request with the same key finds the first job, whatever the order of its fields', async () => {
+  const { operations, sent } = fixture;
+  const options = { idempotencyKey: 'key-1' };
+  const first = await operations.createJob({ name: 'a', payload: { x: 1, y: { b: 1, a: 2 } } }, options);
+  const again = await operations.createJob({ payload: { y: { a: 2, b: 1 }, x: 1 }, name: 'a' }, options);
+  expect(again).toEqual({ jobId: first.jobId, created: false });
+  expect(sent).toHaveLength(1);
+  expect(await fixture.pending()).toHaveLength(1);
+});
+
+test('the same key with another request is refused', async () => {
+  const { operations } = fixture;
+  await operations.createJob({ name: 'a' }, { idempotencyKey: 'key-1' });
+  const other = operations.createJob({ name: 'b' }, { idempotencyKey: 'key-1' });
+  await expect(other).rejects.toMatchObject({ code: 'idempotency_key_reused' });
+});
+
+test('a batch is answered item by item, and a bad one harms no other', async () => {
+  const { operations } = fixture;
+  const answers = await operations.createJobs([
+    { name: 'good' },
+    { name: 'bad', cronExpression: '0 0 30 2 *' },
+    new Refusal('field_unknown', 'colour', { field: 'colour' }),
+    { name: 'daily', frequency: 'daily' },
+  ]);
+  expect(answers).toMatchObject([
+    { created: true },
+    { code: 'cron_never_fires' },
+    { code: 'field_unknown' },
+    { created: true },
+  ]);
+  expect(await fixture.pending()).toHaveLength(2);
+  expect(fixture.sent).toMatchObject([{ name: 'due-added', signal: { rows: [{}, {}] } }]);
+});
+
+test('a repeated batch finds its jobs again', async () => {
+  const batch = () => fixture.operations.createJobs([{ name: 'a' }, { name: 'b' }], { idempotencyKey: 'k' });
+  const first = await batch();
+  expect(await batch()).toEqual(first.map((answer) => ({ ...answer, created: false })));
+});

@@ -1,0 +1,20 @@
+/** Accepts one job. Once it answers, the job is durable and will run; a repeated request with the same key finds it again. */
+import type { JobInput } from './define-job.ts';
+import { dueRowOf } from './due-row-of.ts';
+import { type CreatedJob, createdJob, newJob } from './new-job.ts';
+import type { OperationPorts } from './operation-ports.ts';
+
+export function createJob(ports: OperationPorts) {
+  return async (
+    input: JobInput,
+    options: { idempotencyKey?: string | undefined } = {},
+  ): Promise<CreatedJob> => {
+    const accepted = newJob(input, { idempotencyKey: options.idempotencyKey, ports });
+    const result = createdJob(await ports.ingest.accept(accepted));
+    if (result.created) {
+      const { job, first } = accepted;
+      ports.signals.send('due-added', { shards: [job.shard], rows: [dueRowOf(job, first)] });
+    }
+    return result;
+  };
+}

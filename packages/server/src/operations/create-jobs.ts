@@ -1,0 +1,52 @@
+/** Accepts many jobs at once. Each is judged by itself: the answers stand in the order asked, and a bad one harms no other. */
+import { Refusal } from '@carillon/domain';
+import type { DueRow } from '../storage/due.ts';
+import type { NewJob } from '../storage/job-store.ts';
+import type { JobInput } from './define-job.ts';
+import { dueRowOf } from './due-row-of.ts';
+import { type CreatedJob, createdJob, newJob } from './new-job.ts';
+import type { OperationPorts } from './operation-ports.ts';
+
+export const BATCH_JOBS_MAX = 1_000;
+
+/** A request, or the refusal that reading it ended with. */
+export type BatchItem = JobInput | Refusal;
+
+export function createJobs(ports: OperationPorts) {
+  return async (
+    items: readonly BatchItem[],
+    options: { idempotencyKey?: string | undefined } = {},
+  ): Promise<(CreatedJob | Refusal)[]> => {
+    const prepared = items.map((item, index) =>
+      refusing(() => {
+        if (item instanceof Refusal) throw item;
+        const { idempotencyKey: key } = options;
+        return newJob(item, { idempotencyKey: key === undefined ? undefined : `${key}/${index}`, ports });
+      }),
+    );
+    const accepted = prepared.filter((item): item is NewJob => !(item instanceof Refusal));
+    const inserted = accepted.length === 0 ? [] : await ports.ingest.acceptAll(accepted);
+
+    const rows: DueRow[] = [];
+    let next = 0;
+    const answers = prepared.map((item) => {
+      if (item instanceof Refusal) return item;
+      const outcome = inserted[next++]!;
+      if (outcome.kind === 'inserted') rows.push(dueRowOf(item.job, item.first));
+      return refusing(() => createdJob(outcome));
+    });
+    if (rows.length > 0) {
+      ports.signals.send('due-added', { shards: [...new Set(rows.map((row) => row.shard))], rows });
+    }
+    return answers;
+  };
+}
+
+function refusing<T>(attempt: () => T): T | Refusal {
+  try {
+    return attempt();
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+}

@@ -1,0 +1,13 @@
+/** What the operations stand on: ports only, so that they run the same over every storage, queue and clock. */
+import type { Clock, Random } from '@carillon/foundation';
+import type { Ingest } from '../ingest/ingest.ts';
+import type { SignalBus } from '../signal-bus/signal-bus.ts';
+import type { Storage } from '../storage/storage.ts';
+
+export interface OperationPorts {
+  readonly storage: Pick<Storage, 'jobs' | 'runs'>;
+  readonly ingest: Ingest;
+  readonly signals: SignalBus;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly random: Pick<Random, 'id'>;
+}

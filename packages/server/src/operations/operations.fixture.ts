@@ -1,0 +1,119 @@
+/** For tests: the operations over a storage in memory, a clock that stands still, and just enough of a scheduler and a worker. */
+import {
+  type ClaimedBatch,
+  fireTime,
+  type JobId,
+  type LeaseId,
+  type NodeId,
+  PRIORITIES,
+  planFires,
+  type RunId,
+  SHARD_COUNT,
+  type WorkerId,
+} from '@carillon/domain';
+import { ManualClock, SeededRandom } from '@carillon/foundation';
+import { DirectIngest } from '../ingest/direct-ingest.ts';
+import type { SignalBus, Signals } from '../signal-bus/signal-bus.ts';
+import type { Cursor, DueRow, DueRun } from '../storage/due.ts';
+import type { Settlement } from '../storage/lease-store.ts';
+import { MemoryStorage } from '../storage/memory/memory-storage.ts';
+import { createOperations } from './operations.ts';
+
+const ALL_SHARDS = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
+const NODE = 'node' as NodeId;
+
+export type SentSignal = { [Name in keyof Signals]: { name: Name; signal: Signals[Name] } }[keyof Signals];
+
+export class OperationsFixture {
+  readonly clock = new ManualClock(Date.UTC(2030, 0, 1, 12));
+  readonly random = new SeededRandom(7);
+  readonly storage = new MemoryStorage({ clock: this.clock });
+  readonly sent: SentSignal[] = [];
+  readonly signals: SignalBus = {
+    send: (name, signal) => void this.sent.push({ name, signal } as SentSignal),
+    on: () => () => {},
+  };
+  readonly operations = createOperations({
+    storage: this.storage,
+    ingest: new DirectIngest({ jobs: this.storage.jobs }),
+    signals: this.signals,
+    clock: this.clock,
+    random: this.random,
+  });
+  #epochs: ReadonlyMap<number, number> | undefined;
+
+  /** Everything pending that may start, up to the instant. */
+  async pending(untilMs = Number.MAX_SAFE_INTEGER): Promise<DueRow[]> {
+    const after = { fireAtMs: 0, runId: '' };
+    const lanes = ALL_SHARDS.flatMap((shard) => PRIORITIES.map((priority) => ({ shard, priority, after })));
+    const placed = await this.storage.schedule.read(lanes, { untilMs, limitPerLane: 10_000 });
+    return placed.map(({ row }) => row);
+  }
+
+  async pendingOf(jobId: JobId): Promise<DueRow[]> {
+    return (await this.pending()).filter((row) => row.jobId === jobId);
+  }
+
+  /** What a scheduler does in one pass. Answers the nominal instants that became runs. */
+  async fireDue(): Promise<number[]> {
+    const nowMs = this.clock.now();
+    const due = (await this.pending(nowMs)).filter((row) => row.kind === 'cursor');
+    return (await Promise.all(due.map((cursor) => this.fire(cursor)))).flat();
+  }
+
+  async fire(cursor: Cursor): Promise<number[]> {
+    const { schedule, misfire, jobId, nominalAtMs: cursorMs } = cursor;
+    const nowMs = this.clock.now();
+    const plan = planFires({ schedule, misfire, cursorMs, nowMs });
+    const runs = plan.run.map((nominalAtMs) => ({ runId: this.random.id() as RunId, nominalAtMs }));
+    const next = plan.nextMs === undefined ? undefined : { nominalAtMs: plan.nextMs };
+    const fired = await this.storage.schedule.fire(
+      [
+        {
+          cursor,
+          runs,
+          skipped: plan.skipped && { runId: this.random.id() as RunId, ...plan.skipped },
+          next: next && { ...next, fireAtMs: fireTime({ schedule, jobId, nominalMs: next.nominalAtMs }) },
+        },
+      ],
+      { guard: await this.#guard(), nowMs },
+    );
+    return fired.has(jobId) ? plan.run : [];
+  }
+
+  /** Hands everything that is due to one worker. */
+  async claimDue(): Promise<ClaimedBatch> {
+    const nowMs = this.clock.now();
+    const runs = (await this.pending(nowMs)).filter((row): row is DueRun => row.kind === 'run');
+    const leaseId = this.random.id() as LeaseId;
+    const workerId = 'worker-1' as WorkerId;
+    return this.storage.leases.claim({ leaseId, workerId, runs, guard: await this.#guard(), nowMs });
+  }
+
+  /** Settles the first run of the batch. */
+  async settle(
+    batch: ClaimedBatch,
+    end: { status: Settlement['status']; next: Settlement['then']; error?: string },
+  ) {
+    const nowMs = this.clock.now();
+    const { leaseId, position, epoch } = batch.runs[0]!;
+    const { status, next, error } = end;
+    const times = { startedAtMs: nowMs, endedAtMs: nowMs };
+    const settlement: Settlement = {
+      ...{ leaseId, position, epoch, status, error, result: undefined, ...times },
+      // biome-ignore lint/suspicious/noThenProperty: the port names it so, and nobody awaits a settlement.
+      then: next,
+    };
+    return (await this.storage.leases.settle([settlement], nowMs))[0]!;
+  }
+
+  async #guard() {
+    this.#epochs ??= await this.storage.members.acquireShards({
+      nodeId: NODE,
+      shards: ALL_SHARDS,
+      nowMs: this.clock.now(),
+      ttlMs: 1e12,
+    });
+    return { nodeId: NODE, epochs: this.#epochs };
+  }
+}

@@ -1,0 +1,40 @@
+/**
+ * The first pending row of a schedule: what must be written together with the job so that its next occurrence is
+ * neither lost nor doubled. Pure.
+ */
+import { fireTime, isRecurring, type JobId, nextFire, type RunId, type Schedule } from '@carillon/domain';
+import type { FirstDue } from '../storage/due.ts';
+
+export interface PlanRequest {
+  readonly jobId: JobId;
+  readonly schedule: Schedule;
+  readonly nowMs: number;
+  /** The id of the run, in case the schedule has only one. */
+  readonly runId: RunId;
+  /** The last occurrence that was fired: the plan lies after it, even when the clock was set back. */
+  readonly lastNominalMs?: number | undefined;
+  /** An occurrence that is due and not fired yet. A recurring plan keeps it: the new rule counts from after it. */
+  readonly overdueNominalMs?: number | undefined;
+}
+
+/** undefined: no occurrence lies ahead. */
+export function planFirst(request: PlanRequest): FirstDue | undefined {
+  const {
+    jobId,
+    schedule,
+    nowMs,
+    runId,
+    lastNominalMs = Number.NEGATIVE_INFINITY,
+    overdueNominalMs,
+  } = request;
+  if (!isRecurring(schedule)) {
+    // A time that has passed means now: an old instant would make the run more urgent than everybody else's.
+    const wantedMs = schedule.type === 'FUTURE' ? Math.max(schedule.atMs, nowMs) : nowMs;
+    const atMs = Math.max(wantedMs, lastNominalMs + 1);
+    return { kind: 'run', run: { runId, fireAtMs: atMs, nominalAtMs: atMs, trigger: 'once', endsJob: true } };
+  }
+  const nominalMs = overdueNominalMs ?? nextFire(schedule, Math.max(nowMs, lastNominalMs));
+  if (nominalMs === undefined) return undefined;
+  const fireAtMs = fireTime({ schedule, jobId, nominalMs });
+  return { kind: 'cursor', cursor: { nominalAtMs: nominalMs, fireAtMs } };
+}

@@ -1,0 +1,32 @@
+/** Sends a dead letter round again as a new run. Asked twice, it answers the run that the first request made. */
+import { type JobId, Refusal, type RunId } from '@carillon/domain';
+import { jobCancelled, jobNotFound } from './change-job.ts';
+import type { OperationPorts } from './operation-ports.ts';
+
+export interface RedrivenLetter {
+  readonly jobId: JobId;
+  /** The new run. */
+  readonly runId: RunId;
+  /** The run that had died. */
+  readonly redrivenFrom: RunId;
+}
+
+export function redriveDeadLetter(ports: OperationPorts) {
+  const { jobs, runs } = ports.storage;
+  return async (deadRunId: RunId): Promise<RedrivenLetter> => {
+    const letter = await runs.deadLetter(deadRunId);
+    if (!letter) throw new Refusal('dead_letter_not_found', `There is no dead letter ${deadRunId}.`);
+    const { jobId, redrivenAs } = letter;
+    if (redrivenAs) return { jobId, runId: redrivenAs, redrivenFrom: deadRunId };
+
+    const runId = ports.random.id() as RunId;
+    if (!(await runs.redrive(deadRunId, { runId, nowMs: ports.clock.now() }))) {
+      const meanwhile = await runs.deadLetter(deadRunId);
+      if (meanwhile?.redrivenAs) return { jobId, runId: meanwhile.redrivenAs, redrivenFrom: deadRunId };
+      throw (await jobs.get(jobId)) ? jobCancelled(jobId) : jobNotFound(jobId);
+    }
+    const job = await jobs.get(jobId);
+    if (job) ports.signals.send('due-added', { shards: [job.shard], rows: [] });
+    return { jobId, runId, redrivenFrom: deadRunId };
+  };
+}

@@ -1,0 +1,23 @@
+/** Adds a run of a job at once, past its schedule. Limits of the job still hold; its plan is untouched. */
+import type { JobId, RunId } from '@carillon/domain';
+import type { NewRun } from '../storage/due.ts';
+import { jobCancelled, jobNotFound } from './change-job.ts';
+import { dueRunOf } from './due-row-of.ts';
+import type { OperationPorts } from './operation-ports.ts';
+
+export function runJobNow(ports: OperationPorts) {
+  return async (jobId: JobId): Promise<{ jobId: JobId; runId: RunId }> => {
+    const job = await ports.storage.jobs.get(jobId);
+    if (!job) throw jobNotFound(jobId);
+    const nowMs = ports.clock.now();
+    const runId = ports.random.id() as RunId;
+    const run: NewRun = { runId, fireAtMs: nowMs, nominalAtMs: nowMs, trigger: 'manual', endsJob: false };
+    if (!(await ports.storage.jobs.enqueue(jobId, run))) {
+      throw (await ports.storage.jobs.get(jobId)) ? jobCancelled(jobId) : jobNotFound(jobId);
+    }
+    // Of a paused job only the storage knows whether the run may start: the scheduler reads it there.
+    const rows = job.status === 'PAUSED' ? [] : [dueRunOf(job, run)];
+    ports.signals.send('due-added', { shards: [job.shard], rows });
+    return { jobId, runId };
+  };
+}

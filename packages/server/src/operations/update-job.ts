@@ -1,0 +1,71 @@
+/**
+ * Changes what a job is, also while it is scheduled. A change that leaves the schedule alone keeps the plan; a new
+ * schedule is planned strictly after what was fired, and keeps an occurrence that is due but not fired yet. So an edit
+ * neither loses nor doubles a fire (hazard 11).
+ */
+import { isRecurring, type Job, type JobId, Refusal, type RunId } from '@carillon/domain';
+import type { FirstDue } from '../storage/due.ts';
+import type { JobWithPlan } from '../storage/job-store.ts';
+import { changeJob, jobCancelled } from './change-job.ts';
+import { type JobPatch, redefineJob } from './define-job.ts';
+import { dueRowOf, keptRowsOf } from './due-row-of.ts';
+import type { OperationPorts } from './operation-ports.ts';
+import { planFirst } from './plan-first.ts';
+import { requestHash } from './request-hash.ts';
+
+export function updateJob(ports: OperationPorts) {
+  return async (
+    jobId: JobId,
+    patch: JobPatch,
+    options: { ifVersion?: readonly number[] | undefined } = {},
+  ): Promise<Job> => {
+    const { job, applied } = await changeJob(ports, jobId, (read, nowMs) => {
+      const { job: current } = read;
+      requireVersion(current, options.ifVersion);
+      if (current.status === 'CANCELLED') throw jobCancelled(jobId);
+      const { definition, scheduleChanged } = redefineJob(current, patch, nowMs);
+      const job: Job = { ...current, ...definition };
+      if (!scheduleChanged) {
+        return requestHash(job) === requestHash(current) ? undefined : { job, pending: { kind: 'keep' } };
+      }
+      const first = replan(job, { read, nowMs, runId: ports.random.id() as RunId });
+      const ended = current.status === 'COMPLETED' || current.status === 'FAILED';
+      return { job: ended ? { ...job, status: 'SCHEDULED' } : job, pending: { kind: 'replan', first } };
+    });
+    if (applied && job.status === 'SCHEDULED') {
+      const { read, pending } = applied;
+      const rows =
+        pending.kind === 'replan' && pending.first
+          ? [dueRowOf(job, pending.first)]
+          : keptRowsOf(job, read.plannedNominalMs);
+      ports.signals.send('due-added', { shards: [job.shard], rows });
+    }
+    return job;
+  };
+}
+
+function replan(job: Job, context: { read: JobWithPlan; nowMs: number; runId: RunId }): FirstDue {
+  const { read, nowMs, runId } = context;
+  const { plannedNominalMs, lastNominalMs } = read;
+  const isOverdue =
+    isRecurring(read.job.schedule) && plannedNominalMs !== undefined && plannedNominalMs <= nowMs;
+  const first = planFirst({
+    jobId: job.jobId,
+    schedule: job.schedule,
+    nowMs,
+    runId,
+    lastNominalMs,
+    overdueNominalMs: isOverdue ? plannedNominalMs : undefined,
+  });
+  if (first) return first;
+  throw new Refusal(
+    'schedule_never_fires',
+    'The new schedule has no occurrence after the last one that ran.',
+  );
+}
+
+function requireVersion(job: Job, allowed: readonly number[] | undefined): void {
+  if (allowed === undefined || allowed.includes(job.version)) return;
+  const message = `The job ${job.jobId} is at version ${job.version}, not at the one named in If-Match.`;
+  throw new Refusal('version_mismatch', message, { field: 'If-Match' });
+}

@@ -1,0 +1,145 @@
+/**
+ * The one way to PostgreSQL: a pool whose every call has a time limit and whose errors are translated at this border.
+ * What certainly did not happen because of a conflict is tried again here; what may have happened is the caller's to judge.
+ */
+import pg from 'pg';
+import { StorageUnavailable } from '../storage/storage.ts';
+
+export interface DatabaseOptions {
+  readonly url: string;
+  readonly connectionsMax: number;
+  /** Longest a statement may run, in the server. */
+  readonly statementTimeoutMs: number;
+  /** Longest to wait for a connection. */
+  readonly connectTimeoutMs: number;
+}
+
+/** A statement with a name is prepared once per connection. Rows come as arrays, in the order of the select list. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+
+export interface Session {
+  query<R extends readonly unknown[]>(statement: Statement, values: readonly unknown[]): Promise<R[]>;
+}
+
+const CONFLICT_TRIES = 5;
+const INT8 = 20;
+const NUMERIC_TYPES: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
+    oid === INT8 ? Number : pg.types.getTypeParser(oid, format as 'text')) as pg.CustomTypesConfig['getTypeParser'],
+};
+
+export class Database implements Session {
+  readonly #pool: pg.Pool;
+
+  constructor(options: DatabaseOptions) {
+    this.#pool = new pg.Pool({
+      connectionString: options.url,
+      max: options.connectionsMax,
+      connectionTimeoutMillis: options.connectTimeoutMs,
+      statement_timeout: options.statementTimeoutMs,
+      // The server's own limit comes first; this one is for a server that does not answer at all.
+      query_timeout: options.statementTimeoutMs + 2_000,
+      idle_in_transaction_session_timeout: options.statementTimeoutMs,
+      idleTimeoutMillis: 60_000,
+      keepAlive: true,
+      application_name: 'carillon',
+      types: NUMERIC_TYPES,
+      // Every hot statement is a lookup by key; a plan made while a table was empty must not scan it when it is full.
+      options: '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off -c TimeZone=UTC',
+    });
+    // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
+    this.#pool.on('error', () => undefined);
+  }
+
+  query<R extends readonly unknown[]>(statement: Statement, values: readonly unknown[]): Promise<R[]> {
+    return retryConflicts(() => run<R>(this.#pool, statement, values));
+  }
+
+  /** One transaction; rolled back when work throws. Conflicts run it again from the start. */
+  transaction<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    return retryConflicts(() => this.#transact(work));
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end();
+  }
+
+  async #transact<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect().catch((error: unknown) => {
+      throw translate(error);
+    });
+    let broken: Error | undefined;
+    // A connection that dies while it is checked out reports here too; the query's own error says what happened.
+    const ignore = () => undefined;
+    client.on('error', ignore);
+    try {
+      await client.query('BEGIN');
+      const result = await work({ query: (statement, values) => run(client, statement, values) });
+      await client.query('COMMIT');
+      return result;
+    } catch (error) {
+      const translated = translate(error);
+      await client.query('ROLLBACK').catch((failure: unknown) => {
+        broken = failure as Error;
+      });
+      if (translated instanceof StorageUnavailable) broken ??= translated;
+      throw translated;
+    } finally {
+      client.off('error', ignore);
+      client.release(broken);
+    }
+  }
+}
+
+async function run<R extends readonly unknown[]>(
+  on: pg.Pool | pg.PoolClient,
+  statement: Statement,
+  values: readonly unknown[],
+): Promise<R[]> {
+  try {
+    const result = await on.query({ name: statement.name, text: statement.text, values: values as unknown[], rowMode: 'array' });
+    return result.rows as unknown as R[];
+  } catch (error) {
+    throw translate(error);
+  }
+}
+
+/** Serialization failure, deadlock: the transaction is gone, and certainly did nothing. */
+class Conflict extends Error {}
+
+async function retryConflicts<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof Conflict)) throw error;
+      if (tries === CONFLICT_TRIES) throw new StorageUnavailable('transactions kept colliding', { cause: error });
+    }
+  }
+}
+
+/** Classes of SQLSTATE that tell of the world and not of the statement: connection, resources, operator, system. */
+const UNAVAILABLE = /^(08|53|57|58|25006|25P03)/;
+
+function translate(error: unknown): unknown {
+  if (error instanceof StorageUnavailable || error instanceof Conflict || !(error instanceof Error)) return error;
+  const code = (error as { code?: unknown }).code;
+  if (code === '40001' || code === '40P01') return new Conflict(error.message, { cause: error });
+  const isSqlState = typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E');
+  if (isSqlState && !UNAVAILABLE.test(code)) return error;
+  if (isSqlState || isConnectionError(error, code)) {
+    return new StorageUnavailable(`the database is not available: ${error.message}`, { cause: error });
+  }
+  return error;
+}
+
+function isConnectionError(error: Error, code: unknown): boolean {
+  return (
+    (typeof code === 'string' && code.startsWith('E')) ||
+    /connection|timeout|terminated|client was closed|cannot use a pool/i.test(error.message)
+  );
+}

@@ -1,0 +1,103 @@
+/**
+ * Finds the PostgreSQL programs that were installed as a package for this platform and makes them runnable: packages
+ * cannot contain symbolic links, so the listed ones are created here, beside the originals or, where those may not be
+ * written, in a private copy.
+ */
+import { access, constants, cp, lstat, mkdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { basename, dirname, join, relative } from 'node:path';
+import { adviceFor, EmbeddedPostgresError } from './embedded-postgres-error.ts';
+
+export type PostgresBinaries = { readonly postgres: string; readonly initdb: string };
+
+type Link = { source: string; target: string };
+
+/** The folder of the installed package for this platform. */
+export function installedBinaries(): string {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  try {
+    return dirname(dirname(createRequire(import.meta.url).resolve(name)));
+  } catch (cause) {
+    throw new EmbeddedPostgresError('binaries_missing', adviceFor('binaries_missing', ''), { cause });
+  }
+}
+
+/** Makes the package at `packageDir` runnable; `copyTo` takes a private copy when the package itself may not be written. */
+export async function preparePostgresBinaries(packageDir: string, copyTo: string): Promise<PostgresBinaries> {
+  const missing = await missingLinks(packageDir);
+  if (missing.length === 0) return programsIn(packageDir);
+  try {
+    await createLinks(packageDir, missing);
+    return programsIn(packageDir);
+  } catch (error) {
+    if (!isWriteRefusal(error)) throw error;
+    return await copyPostgresBinaries(packageDir, copyTo);
+  }
+}
+
+/** A complete private copy at `copyTo`, for users who may not read or write the package itself; made once. */
+export async function copyPostgresBinaries(packageDir: string, copyTo: string): Promise<PostgresBinaries> {
+  const { version } = JSON.parse(await readFile(join(packageDir, 'package.json'), 'utf8')) as {
+    version: string;
+  };
+  const home = join(copyTo, version);
+  if (!(await exists(home))) {
+    const scratch = `${home}.incoming`;
+    await rm(scratch, { recursive: true, force: true });
+    await mkdir(scratch, { recursive: true, mode: 0o755 });
+    await cp(join(packageDir, 'native'), join(scratch, 'native'), {
+      recursive: true,
+      verbatimSymlinks: true,
+    });
+    await createLinks(scratch, await missingLinks(scratch));
+    await rename(scratch, home);
+  }
+  return programsIn(home);
+}
+
+async function programsIn(packageDir: string): Promise<PostgresBinaries> {
+  const bin = join(packageDir, 'native', 'bin');
+  const binaries = { postgres: join(bin, 'postgres'), initdb: join(bin, 'initdb') };
+  try {
+    await Promise.all(Object.values(binaries).map((path) => access(path, constants.X_OK)));
+  } catch (cause) {
+    throw new EmbeddedPostgresError('binaries_missing', adviceFor('binaries_missing', ''), { cause });
+  }
+  return binaries;
+}
+
+async function missingLinks(packageDir: string): Promise<Link[]> {
+  let listed: Link[];
+  try {
+    listed = JSON.parse(await readFile(join(packageDir, 'native', 'pg-symlinks.json'), 'utf8')) as Link[];
+  } catch {
+    // Not every platform's package needs links.
+    return [];
+  }
+  const present = await Promise.all(listed.map(({ target }) => exists(join(packageDir, target))));
+  return listed.filter((_, index) => !present[index]);
+}
+
+async function createLinks(packageDir: string, links: readonly Link[]): Promise<void> {
+  for (const { source, target } of links) {
+    const path = join(packageDir, target);
+    try {
+      await symlink(relative(dirname(path), join(packageDir, source)) || basename(source), path);
+    } catch (error) {
+      // Two servers that start at once from one installation create the same link.
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      if (!(await exists(path)) && (await lstat(path)).isSymbolicLink()) throw error;
+    }
+  }
+}
+
+function isWriteRefusal(error: unknown): boolean {
+  return ['EACCES', 'EPERM', 'EROFS'].includes((error as NodeJS.ErrnoException).code ?? '');
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await stat(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,179 @@
+/**
+ * The scheduler's view of what comes: per shard and priority it reads forward from where it stopped, up to the window's end
+ * or until memory is full, and holds what it read in a min-heap by instant. Rows that appear behind the reading place come
+ * through hints, or through a sweep that looks over the last seconds again; a full sweep finds whatever both missed.
+ */
+import { PRIORITIES, type Priority } from '@carillon/domain';
+import { MinHeap } from '@carillon/foundation';
+import type { DueRow } from '../storage/due.ts';
+import type { Lane, LanePlace, ScheduleStore } from '../storage/schedule-store.ts';
+
+export interface LookAheadOptions {
+  readonly store: ScheduleStore;
+  readonly windowMs: number;
+  /** Rows held in memory at most; reading ahead stops there and goes on as they fire. */
+  readonly rowsMax: number;
+}
+
+const START: LanePlace = { fireAtMs: 0, runId: '00000000-0000-0000-0000-000000000000' };
+const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+const ROWS_PER_LANE = 128;
+/** New rows are due no earlier than their insertion; this much covers slow commits and differing clocks. */
+const SWEEP_BACK_MS = 15_000;
+
+export class LookAhead {
+  readonly #options: LookAheadOptions;
+  readonly #heap = new MinHeap<DueRow>((a, b) => a.fireAtMs - b.fireAtMs);
+  readonly #known = new Set<string>();
+  readonly #places = new Map<number, LanePlace[]>();
+  #epochs: ReadonlyMap<number, number> = new Map();
+
+  constructor(options: LookAheadOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#heap.size;
+  }
+
+  /** The instant of the earliest row held. */
+  nextFireAtMs(): number | undefined {
+    return this.#heap.peek()?.fireAtMs;
+  }
+
+  /** Follows ownership: forgets shards that are gone, reads from the start those that are new or changed hands meanwhile. */
+  own(epochs: ReadonlyMap<number, number>): void {
+    for (const shard of this.#places.keys()) if (!epochs.has(shard)) this.#places.delete(shard);
+    for (const [shard, epoch] of epochs) if (this.#epochs.get(shard) !== epoch) this.#places.set(shard, beginning());
+    this.#epochs = epochs;
+    this.#heap.retain((row) => epochs.has(row.shard) || this.#forget(row));
+  }
+
+  /** A hint: takes the row if its place was already read past; reading finds it otherwise. */
+  offer(row: DueRow): void {
+    const place = this.#places.get(row.shard)?.[PRIORITIES.indexOf(row.priority)];
+    if (place && isBefore(placeOf(row), place)) this.#hold(row);
+  }
+
+  /** Reads on where lanes have not reached the window's end. full: memory is, and reading goes on once rows have fired. */
+  async readAhead(nowMs: number): Promise<'done' | 'more' | 'full'> {
+    if (this.#heap.size >= this.#options.rowsMax) return 'full';
+    const untilMs = nowMs + this.#options.windowMs;
+    const lanes = this.#lanes((place) => place.fireAtMs < untilMs);
+    return (await this.#read(lanes, untilMs)) ? 'more' : 'done';
+  }
+
+  /** Looks over the recent past again, in lanes that were read past it. */
+  async sweep(nowMs: number): Promise<void> {
+    const from = { fireAtMs: nowMs - SWEEP_BACK_MS, runId: START.runId };
+    const lanes = this.#lanes((place) => place.fireAtMs >= nowMs).map((lane) => ({ ...lane, after: from }));
+    await this.#readInto(lanes, nowMs);
+  }
+
+  /** Looks over everything between now and the reading place in these shards: something was added there. */
+  async reread(shards: ReadonlySet<number>, nowMs: number): Promise<void> {
+    const from = { fireAtMs: nowMs - SWEEP_BACK_MS, runId: START.runId };
+    const lanes = this.#lanes((place, shard) => shards.has(shard) && place.fireAtMs >= nowMs);
+    const untilMs = Math.min(...lanes.map((lane) => lane.after.fireAtMs), nowMs + this.#options.windowMs);
+    await this.#readInto(
+      lanes.map((lane) => ({ ...lane, after: from })),
+      untilMs,
+    );
+  }
+
+  /** Starts every lane from the beginning. */
+  restart(): void {
+    for (const shard of this.#places.keys()) this.#places.set(shard, beginning());
+  }
+
+  /** Takes out up to max rows whose instant has come, earliest first. */
+  takeDue(nowMs: number, max: number): DueRow[] {
+    const rows: DueRow[] = [];
+    while (rows.length < max) {
+      const top = this.#heap.peek();
+      if (!top || top.fireAtMs > nowMs) break;
+      this.#heap.pop();
+      this.#forget(top);
+      rows.push(top);
+    }
+    return rows;
+  }
+
+  /** Puts back what was taken and could not be passed on. */
+  putBack(rows: readonly DueRow[]): void {
+    for (const row of rows) if (this.#places.has(row.shard)) this.#hold(row);
+  }
+
+  #lanes(want: (place: LanePlace, shard: number) => boolean): Lane[] {
+    const lanes: Lane[] = [];
+    for (const [shard, places] of this.#places) {
+      places.forEach((after, i) => {
+        if (want(after, shard)) lanes.push({ shard, priority: PRIORITIES[i]!, after });
+      });
+    }
+    return lanes;
+  }
+
+  async #read(lanes: readonly Lane[], untilMs: number): Promise<boolean> {
+    const counts = await this.#readInto(lanes, untilMs);
+    let more = false;
+    for (const lane of lanes) {
+      const places = this.#places.get(lane.shard);
+      const read = counts.get(laneKey(lane.shard, lane.priority));
+      const full = read !== undefined && read.count >= ROWS_PER_LANE;
+      more ||= full;
+      if (places) places[PRIORITIES.indexOf(lane.priority)] = full ? read.last : { fireAtMs: untilMs, runId: LAST_ID };
+    }
+    return more;
+  }
+
+  async #readInto(lanes: readonly Lane[], untilMs: number): Promise<Map<string, { count: number; last: LanePlace }>> {
+    const counts = new Map<string, { count: number; last: LanePlace }>();
+    if (lanes.length === 0) return counts;
+    const rows = await this.#options.store.read(lanes, { untilMs, limitPerLane: ROWS_PER_LANE });
+    for (const { row, place } of rows) {
+      const key = laneKey(row.shard, row.priority);
+      const entry = counts.get(key);
+      if (!entry) counts.set(key, { count: 1, last: place });
+      else {
+        entry.count += 1;
+        if (isBefore(entry.last, place)) entry.last = place;
+      }
+      if (this.#places.has(row.shard)) this.#hold(row);
+    }
+    return counts;
+  }
+
+  #hold(row: DueRow): void {
+    const key = rowKey(row);
+    if (this.#known.has(key)) return;
+    this.#known.add(key);
+    this.#heap.push(row);
+  }
+
+  #forget(row: DueRow): false {
+    this.#known.delete(rowKey(row));
+    return false;
+  }
+}
+
+/** A cursor moved to another instant is another row: the old one fails its compare-and-set and is dropped. */
+function rowKey(row: DueRow): string {
+  return row.kind === 'run' ? row.runId : `${row.jobId}@${row.nominalAtMs}.${row.jobVersion}`;
+}
+
+function beginning(): LanePlace[] {
+  return PRIORITIES.map(() => START);
+}
+
+function laneKey(shard: number, priority: Priority): string {
+  return `${shard}/${priority}`;
+}
+
+function placeOf(row: DueRow): LanePlace {
+  return { fireAtMs: row.fireAtMs, runId: row.kind === 'run' ? row.runId : row.jobId };
+}
+
+function isBefore(a: LanePlace, b: LanePlace): boolean {
+  return a.fireAtMs < b.fireAtMs || (a.fireAtMs === b.fireAtMs && a.runId <= b.runId);
+}

@@ -1,0 +1,190 @@
+/**
+ * Fires what is due at its instant. It looks ahead over its shards, waits for the next instant, turns cursors into runs (one
+ * transaction per batch, compare-and-set on each cursor) and passes runs on to the run queue. It decides nothing else.
+ */
+import { fireTime, type JobId, planFires, type RunId } from '@carillon/domain';
+import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
+import type { RunQueue } from '../run-queue/run-queue.ts';
+import type { SignalBus } from '../signal-bus/signal-bus.ts';
+import type { Cursor, DueRow, DueRun } from '../storage/due.ts';
+import type { Fire, ScheduleStore } from '../storage/schedule-store.ts';
+import type { ShardGuard } from '../storage/shard-guard.ts';
+import { LookAhead } from './look-ahead.ts';
+
+export interface SchedulerOptions {
+  readonly store: ScheduleStore;
+  readonly queue: RunQueue;
+  readonly signals: SignalBus;
+  readonly guard: () => ShardGuard;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly windowMs: number;
+  readonly rowsMax: number;
+}
+
+/** A lost hint costs at most this much. */
+const SWEEP_MS = 1_000;
+const FULL_SWEEP_MS = 60_000;
+const READ_AHEAD_MS = 20_000;
+const FIRES_PER_BATCH = 1_000;
+
+export class Scheduler implements Service {
+  readonly #options: SchedulerOptions;
+  readonly #ahead: LookAhead;
+  readonly #loop: Loop;
+  readonly #unsubscribe: () => void;
+  #owned: ReadonlyMap<number, number> = new Map();
+  #hinted = new Set<number>();
+  #sweepAt = 0;
+  #fullSweepAt = 0;
+  #readAheadAt = 0;
+
+  constructor(options: SchedulerOptions) {
+    this.#options = options;
+    const { clock, random, log, signals, store, windowMs, rowsMax } = options;
+    this.#ahead = new LookAhead({ store, windowMs, rowsMax });
+    this.#loop = new Loop({ name: 'scheduler', clock, random, log, idleMs: SWEEP_MS, runOnce: () => this.runOnce() });
+    this.#unsubscribe = signals.on('due-added', (signal) => this.#onDueAdded(signal.shards, signal.rows));
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#unsubscribe();
+    await this.#loop.stop();
+  }
+
+  wake(): void {
+    this.#loop.wake();
+  }
+
+  /** Rows held in memory. */
+  get held(): number {
+    return this.#ahead.size;
+  }
+
+  /** One pass: follow ownership, read, fire. Answers how long nothing will be due. */
+  async runOnce(): Promise<number> {
+    const guard = this.#options.guard();
+    this.#followOwnership(guard);
+    if (guard.epochs.size === 0) return SWEEP_MS;
+    const more = await this.#look();
+    const fired = await this.#fireDue(guard);
+    if (more || fired === 'more') return this.#options.queue.room() > 0 ? 0 : 5;
+    return this.#untilNext();
+  }
+
+  #followOwnership(guard: ShardGuard): void {
+    if (guard.epochs === this.#owned) return;
+    this.#owned = guard.epochs;
+    this.#ahead.own(guard.epochs);
+    this.#readAheadAt = 0;
+  }
+
+  /** Reads what is needed now; true when lanes have more than one read brought. */
+  async #look(): Promise<boolean> {
+    const now = this.#options.clock.monotonic();
+    const nowMs = this.#options.clock.now();
+    if (now >= this.#fullSweepAt) {
+      this.#fullSweepAt = now + FULL_SWEEP_MS;
+      this.#readAheadAt = 0;
+      this.#ahead.restart();
+    }
+    if (this.#hinted.size > 0) {
+      const shards = this.#hinted;
+      this.#hinted = new Set();
+      await this.#ahead.reread(shards, nowMs);
+    }
+    if (now >= this.#sweepAt) {
+      await this.#ahead.sweep(nowMs);
+      this.#sweepAt = now + SWEEP_MS;
+    }
+    if (now < this.#readAheadAt) return false;
+    const state = await this.#ahead.readAhead(nowMs);
+    if (state === 'done') this.#readAheadAt = now + READ_AHEAD_MS;
+    return state === 'more';
+  }
+
+  async #fireDue(guard: ShardGuard): Promise<'more' | 'done'> {
+    const { clock, queue } = this.#options;
+    const room = queue.room();
+    if (room <= 0) return 'more';
+    const rows = this.#ahead.takeDue(clock.now(), Math.min(room, FIRES_PER_BATCH));
+    if (rows.length === 0) return 'done';
+    try {
+      const runs = rows.filter((row): row is DueRun => row.kind === 'run');
+      const cursors = rows.filter((row): row is Cursor => row.kind === 'cursor');
+      if (runs.length > 0) await queue.publish(runs);
+      if (cursors.length > 0) await queue.publish(await this.#fire(cursors, guard));
+    } catch (error) {
+      // Nothing is lost: what did fire fails its compare-and-set the next time.
+      this.#ahead.putBack(rows);
+      throw error;
+    }
+    return 'more';
+  }
+
+  /** Answers the runs that were made. */
+  async #fire(cursors: readonly Cursor[], guard: ShardGuard): Promise<DueRun[]> {
+    const { clock, store } = this.#options;
+    const nowMs = clock.now();
+    const fires = cursors.map((cursor) => this.#planFire(cursor, nowMs));
+    const fired = await store.fire(fires, { guard, nowMs });
+    const won = fires.filter((fire) => fired.has(fire.cursor.jobId));
+    for (const fire of won) if (fire.next) this.#ahead.offer({ ...fire.cursor, ...fire.next });
+    return won.flatMap((fire) => fire.runs.map((run) => runOf(fire.cursor, run, nowMs)));
+  }
+
+  #planFire(cursor: Cursor, nowMs: number): Fire {
+    const { random } = this.#options;
+    const { schedule, misfire, jobId } = cursor;
+    const plan = planFires({ schedule, misfire, cursorMs: cursor.nominalAtMs, nowMs });
+    return {
+      cursor,
+      runs: plan.run.map((nominalAtMs) => ({ runId: random.id() as RunId, nominalAtMs })),
+      skipped: plan.skipped && { runId: random.id() as RunId, ...plan.skipped },
+      next:
+        plan.nextMs === undefined
+          ? undefined
+          : { nominalAtMs: plan.nextMs, fireAtMs: fireTime({ schedule, jobId, nominalMs: plan.nextMs }) },
+    };
+  }
+
+  #untilNext(): number {
+    const { clock } = this.#options;
+    const monotonic = clock.monotonic();
+    const next = this.#ahead.nextFireAtMs();
+    const untilFire = next === undefined ? SWEEP_MS : next - clock.now();
+    return Math.max(0, Math.min(untilFire, this.#sweepAt - monotonic, this.#readAheadAt - monotonic));
+  }
+
+  #onDueAdded(shards: readonly number[], rows: readonly DueRow[]): void {
+    const mine = shards.filter((shard) => this.#owned.has(shard));
+    if (mine.length === 0) return;
+    if (rows.length === 0) for (const shard of mine) this.#hinted.add(shard);
+    else for (const row of rows) if (this.#owned.has(row.shard)) this.#ahead.offer(row);
+    this.#loop.wake();
+  }
+}
+
+function runOf(cursor: Cursor, run: { runId: RunId; nominalAtMs: number }, nowMs: number): DueRun {
+  const jobId: JobId = cursor.jobId;
+  return {
+    kind: 'run',
+    jobId,
+    runId: run.runId,
+    shard: cursor.shard,
+    priority: cursor.priority,
+    fireAtMs: nowMs,
+    nominalAtMs: run.nominalAtMs,
+    trigger: 'schedule',
+    attempt: 1,
+    handler: cursor.handler,
+    maxConcurrency: cursor.maxConcurrency,
+    overlap: cursor.overlap,
+    startTimeoutMs: cursor.startTimeoutMs,
+  };
+}

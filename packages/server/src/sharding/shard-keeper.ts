@@ -1,0 +1,109 @@
+/**
+ * Keeps this node a member and holds its share of the shards: beats, takes what rendezvous hashing gives it, lets go of the
+ * rest. Everything done with a shard is fenced by its epoch in the storage, so what is believed here may be a little old.
+ */
+import { type NodeId, shardsOfNode } from '@carillon/domain';
+import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
+import type { MemberStore } from '../storage/member-store.ts';
+import type { ShardGuard } from '../storage/shard-guard.ts';
+
+export interface ShardKeeperOptions {
+  readonly nodeId: NodeId;
+  readonly incarnation: number;
+  readonly address: string;
+  readonly members: MemberStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** A node silent for this long is dead, and its shards are free. */
+  readonly ttlMs: number;
+  /** Another process took over this node's identity: this one must end. */
+  readonly onReplaced: () => void;
+}
+
+export class ShardKeeper implements Service {
+  readonly #options: ShardKeeperOptions;
+  readonly #loop: Loop;
+  readonly #listeners: (() => void)[] = [];
+  #epochs: ReadonlyMap<number, number> = new Map();
+  #trustedUntil = 0;
+
+  constructor(options: ShardKeeperOptions) {
+    this.#options = options;
+    const { clock, random, log, ttlMs } = options;
+    this.#loop = new Loop({ name: 'shards', clock, random, log, idleMs: ttlMs / 4, runOnce: () => this.runOnce() });
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  /** Lets go of everything, so that others need not wait for the leases to run out. */
+  async stop(): Promise<void> {
+    await this.#loop.stop();
+    const { members, nodeId, incarnation, log } = this.#options;
+    const epochs = this.#epochs;
+    this.#set(new Map());
+    try {
+      await members.releaseShards({ nodeId, epochs });
+      await members.leaveNode(nodeId, incarnation);
+    } catch (error) {
+      log.warn({ err: error }, 'could not release the shards; they run out by themselves');
+    }
+  }
+
+  /** What this node may write to now. Empty when the last renewal is too old to be trusted. */
+  guard(): ShardGuard {
+    const { nodeId, clock } = this.#options;
+    return { nodeId, epochs: clock.monotonic() < this.#trustedUntil ? this.#epochs : new Map() };
+  }
+
+  /** Called when shards were gained or lost. */
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  async runOnce(): Promise<undefined> {
+    const { members, nodeId, incarnation, address, clock, ttlMs, onReplaced, log } = this.#options;
+    // Trust the lease from when the renewal was sent, not answered: a slow reply must never lengthen it.
+    const sentAt = clock.monotonic();
+    const nowMs = clock.now();
+    const beat = await members.beatNode({ nodeId, incarnation, address, nowMs, ttlMs });
+    if (!beat.alive) {
+      this.#set(new Map());
+      log.error({ nodeId, incarnation }, 'a newer process runs under this node id; stopping');
+      onReplaced();
+      return undefined;
+    }
+    const wanted = new Set(shardsOfNode(nodeId, beat.nodes));
+    const kept = await this.#renew(wanted, nowMs);
+    const missing = [...wanted].filter((shard) => !kept.has(shard));
+    const gained =
+      missing.length > 0 ? await members.acquireShards({ nodeId, shards: missing, nowMs, ttlMs }) : new Map<number, number>();
+    this.#trustedUntil = sentAt + ttlMs;
+    this.#set(new Map([...kept, ...gained]));
+    return undefined;
+  }
+
+  async #renew(wanted: ReadonlySet<number>, nowMs: number): Promise<Map<number, number>> {
+    const { members, nodeId, ttlMs } = this.#options;
+    const keep = new Map([...this.#epochs].filter(([shard]) => wanted.has(shard)));
+    const letGo = new Map([...this.#epochs].filter(([shard]) => !wanted.has(shard)));
+    if (letGo.size > 0) {
+      this.#set(keep);
+      await members.releaseShards({ nodeId, epochs: letGo });
+    }
+    if (keep.size === 0) return keep;
+    const renewed = await members.renewShards({ nodeId, epochs: keep, nowMs, ttlMs });
+    return new Map([...keep].filter(([shard]) => renewed.has(shard)));
+  }
+
+  #set(epochs: ReadonlyMap<number, number>): void {
+    const before = this.#epochs;
+    this.#epochs = epochs;
+    const same = before.size === epochs.size && [...epochs].every(([shard, epoch]) => before.get(shard) === epoch);
+    if (same) return;
+    this.#options.log.info({ shards: epochs.size, before: before.size }, 'shards changed hands');
+    for (const listener of this.#listeners) listener();
+  }
+}

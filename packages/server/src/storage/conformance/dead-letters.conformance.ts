@@ -1,0 +1,112 @@
+/** Dead letters: the story of a run that nobody tries again, until somebody sends it round. */
+import type { Job, JobId, RunId } from '@carillon/domain';
+import { expect, it } from 'vitest';
+import { newId } from './sample-job.ts';
+import { BASE_MS, HOUR_MS, type MakeStorage, MINUTE_MS, SECOND_MS } from './storage-under-test.ts';
+import { useStorageWorld } from './storage-world.ts';
+
+const LATER_MS = BASE_MS + MINUTE_MS;
+const FAILED_ONCE = {
+  status: 'FAILED',
+  error: 'no',
+  next: { kind: 'again', atMs: BASE_MS + HOUR_MS, attempt: 2, crashes: 0 },
+} as const;
+
+export function describeDeadLetters(make: MakeStorage): void {
+  const stage = useStorageWorld(make);
+  const dead = {
+    status: 'FAILED',
+    error: 'it broke',
+    next: { kind: 'dead', reason: 'retries_exhausted' },
+  } as const;
+
+  async function die(nowMs = BASE_MS, over: Partial<Job> = {}): Promise<{ job: Job; runId: RunId }> {
+    const { world } = stage;
+    const oneOff = await world.oneOff({ job: over });
+    await world.settle(await world.claimOne(oneOff.job, { nowMs }), { ...dead, endedAtMs: nowMs }, nowMs);
+    return oneOff;
+  }
+
+  it('a dead run leaves a letter with its story', async () => {
+    const { world } = stage;
+    const { job, runId } = await world.oneOff({ job: { name: 'mourned' } });
+    await world.settle(await world.claimOne(job), {
+      ...FAILED_ONCE,
+      next: { ...FAILED_ONCE.next, atMs: BASE_MS },
+    });
+    await world.settle(
+      await world.claimOne(job),
+      { ...dead, next: { kind: 'dead', reason: 'crashed_workers' } },
+      LATER_MS,
+    );
+    const letter = {
+      ...{
+        runId,
+        jobId: job.jobId,
+        jobName: 'mourned',
+        reason: 'crashed_workers',
+        error: 'it broke',
+        attempts: 2,
+      },
+      ...{ scheduledAtMs: BASE_MS, diedAtMs: LATER_MS, redrivenAs: undefined },
+    };
+    expect(await world.storage.runs.deadLetter(runId)).toEqual(letter);
+    expect(await world.storage.runs.deadLetters({ jobId: job.jobId, limit: 5 })).toEqual([letter]);
+    expect(await world.storage.runs.deadLetter(newId<RunId>())).toBeUndefined();
+  });
+
+  it('letters are listed newest first, of one job or of all, read on by instant', async () => {
+    const { runs } = stage.world.storage;
+    const died: RunId[] = [];
+    for (let i = 0; i < 4; i += 1) died.unshift((await die(BASE_MS + i * SECOND_MS)).runId);
+    const list = async (query: { limit: number; beforeMs?: number }) =>
+      (await runs.deadLetters(query)).map((letter) => letter.runId);
+    expect(await list({ limit: 10 })).toEqual(died);
+    expect(await list({ limit: 2 })).toEqual(died.slice(0, 2));
+    expect(await list({ limit: 10, beforeMs: BASE_MS + 2 * SECOND_MS })).toEqual(died.slice(2));
+    expect(await runs.deadLetters({ jobId: newId<JobId>(), limit: 10 })).toEqual([]);
+  });
+
+  it('redrive marks the letter and enqueues a new run for the same occurrence', async () => {
+    const { world } = stage;
+    const { job, runId } = await die();
+    const as = newId<RunId>();
+    expect(await world.storage.runs.redrive(runId, { runId: as, nowMs: LATER_MS })).toBe(true);
+    expect((await world.storage.runs.deadLetter(runId))?.redrivenAs).toBe(as);
+    expect(await world.pendingRuns(job)).toMatchObject([
+      { runId: as, trigger: 'redrive', attempt: 1, fireAtMs: LATER_MS, nominalAtMs: BASE_MS },
+    ]);
+    const run = await world.claimOne(job, { nowMs: LATER_MS });
+    expect(run).toMatchObject({ runId: as, epoch: 1 });
+    await world.settle(run, {}, LATER_MS);
+    expect(await world.statusOf(job.jobId)).toBe('FAILED');
+    expect(await world.storage.runs.attempts(as, LATER_MS)).toMatchObject([
+      { status: 'SUCCESS', trigger: 'redrive' },
+    ]);
+  });
+
+  it('a letter is sent round once, however many press the button', async () => {
+    const { world } = stage;
+    const { job, runId } = await die();
+    const press = () => world.storage.runs.redrive(runId, { runId: newId<RunId>(), nowMs: BASE_MS });
+    const answers = await Promise.all(Array.from({ length: 5 }, press));
+    expect(answers.filter(Boolean)).toHaveLength(1);
+    expect(await press()).toBe(false);
+    expect(await world.pendingRuns(job)).toHaveLength(1);
+  });
+
+  it('without a letter or without its job nothing is sent round', async () => {
+    const { world } = stage;
+    const { runs, jobs } = world.storage;
+    const as = () => ({ runId: newId<RunId>(), nowMs: BASE_MS });
+    expect(await runs.redrive(newId<RunId>(), as())).toBe(false);
+    const removed = await die();
+    await jobs.remove(removed.job.jobId);
+    expect(await runs.redrive(removed.runId, as())).toBe(false);
+    expect(await runs.deadLetter(removed.runId)).toMatchObject({ jobName: undefined, redrivenAs: undefined });
+    const cancelled = await die();
+    await world.cancelJob(cancelled.job.jobId);
+    expect(await runs.redrive(cancelled.runId, as())).toBe(false);
+    expect(await world.pending(cancelled.job)).toEqual([]);
+  });
+}

@@ -1,0 +1,251 @@
+/** Inserting, reading and listing jobs. */
+import { DEFAULT_DAYLIGHT_SAVING, type Job, type JobId, type RunId } from '@carillon/domain';
+import { describe, expect, it } from 'vitest';
+import type { NewJob } from '../job-store.ts';
+import { comparable, EVERY_MINUTE, newId, sampleJob } from './sample-job.ts';
+import { BASE_MS, DAY_MS, HOUR_MS, type MakeStorage, MINUTE_MS } from './storage-under-test.ts';
+import { onceRun, useStorageWorld } from './storage-world.ts';
+
+export function describeJobInsert(make: MakeStorage): void {
+  const stage = useStorageWorld(make);
+
+  function newJob(job: Job, idempotency?: NewJob['idempotency']): NewJob {
+    return { job, first: { kind: 'run', run: onceRun(BASE_MS) }, idempotency };
+  }
+
+  describe('insert', () => {
+    it('a job is read back as it was written', async () => {
+      const { jobs } = stage.world.storage;
+      const plain = sampleJob();
+      const rich = sampleJob({
+        name: 'rich',
+        userId: 'ada',
+        handler: 'script',
+        payload: '{"nested":{"list":[1,"two",null,true]}}',
+        schedule: { type: 'FUTURE', atMs: BASE_MS + 12_345 },
+        misfire: { kind: 'all', maxRuns: 7, windowMs: HOUR_MS },
+        priority: 'high',
+        maxConcurrency: 3,
+        overlap: 'replace',
+        retry: {
+          strategy: 'fixed',
+          maxRetries: 9,
+          delayMs: 5,
+          delayMsMax: 50,
+          jitter: false,
+          deadlineMs: DAY_MS,
+        },
+        timeoutMs: 7 * DAY_MS,
+        startTimeoutMs: 30_000,
+        createdAtMs: BASE_MS + 1,
+        updatedAtMs: BASE_MS + 2,
+      });
+      await jobs.insert([newJob(plain), newJob(rich)]);
+      expect(comparable(await jobs.get(plain.jobId))).toEqual(comparable(plain));
+      expect(comparable(await jobs.get(rich.jobId))).toEqual(comparable(rich));
+    });
+
+    it('a recurring schedule keeps its whole rule', async () => {
+      const { world } = stage;
+      const zone = 'Europe/Paris';
+      const cron = { ...EVERY_MINUTE, zone, startMs: BASE_MS, endMs: BASE_MS + DAY_MS, spreadMs: 9 };
+      const daylightSaving = { gap: 'skip', overlap: 'both' } as const;
+      const interval = { kind: 'calendar', unit: 'month', every: 2 } as const;
+      const every = {
+        type: 'INTERVAL',
+        interval,
+        anchorMs: BASE_MS,
+        zone,
+        daylightSaving,
+        spreadMs: 0,
+      } as const;
+      const first = await world.recurring({ job: { schedule: cron } });
+      const second = await world.recurring({ job: { schedule: every } });
+      expect((await world.storage.jobs.get(first.jobId))?.schedule).toEqual(cron);
+      expect((await world.storage.jobs.get(second.jobId))?.schedule).toEqual(every);
+      expect(cron.daylightSaving).toEqual(DEFAULT_DAYLIGHT_SAVING);
+    });
+
+    it('texts of any characters survive', async () => {
+      const { world } = stage;
+      const odd = `"quoted", {braced}, back\\slash, 'single', NULL, new\nline, tab\t, ünïcødé 🔔`;
+      const { job } = await world.oneOff({
+        job: { name: odd, userId: odd, handler: odd, payload: JSON.stringify({ [odd]: odd }) },
+      });
+      expect(comparable(await world.storage.jobs.get(job.jobId))).toEqual(comparable(job));
+      expect((await world.pendingRuns(job))[0]?.handler).toBe(odd);
+    });
+
+    it('a one-off waits as the first attempt of its only run', async () => {
+      const { world } = stage;
+      const { job, runId } = await world.oneOff({
+        atMs: BASE_MS + MINUTE_MS,
+        job: { startTimeoutMs: 5, overlap: 'skip' },
+      });
+      const [placed, ...others] = await world.pending(job);
+      expect(others).toEqual([]);
+      expect(placed).toEqual({
+        place: { fireAtMs: BASE_MS + MINUTE_MS, runId },
+        row: {
+          ...{
+            kind: 'run',
+            jobId: job.jobId,
+            runId,
+            shard: job.shard,
+            priority: 'medium',
+            trigger: 'schedule',
+            attempt: 1,
+          },
+          ...{
+            fireAtMs: BASE_MS + MINUTE_MS,
+            nominalAtMs: BASE_MS + MINUTE_MS,
+            handler: 'http',
+            maxConcurrency: 1,
+          },
+          ...{ overlap: 'skip', startTimeoutMs: 5 },
+        },
+      });
+    });
+
+    it('a recurring job waits as a cursor with its rule and version', async () => {
+      const { world } = stage;
+      const misfire = { kind: 'none', maxRuns: 1, windowMs: 1 } as const;
+      const terms = { handler: 'script', maxConcurrency: 3, overlap: 'replace', startTimeoutMs: 9 } as const;
+      const job = sampleJob({ schedule: EVERY_MINUTE, misfire, version: 4, ...terms });
+      const cursor = { nominalAtMs: BASE_MS, fireAtMs: BASE_MS + 17 };
+      await world.storage.jobs.insert([{ job, first: { kind: 'cursor', cursor }, idempotency: undefined }]);
+      expect((await world.pending(job)).map(({ row }) => row)).toEqual([
+        {
+          ...{ kind: 'cursor', jobId: job.jobId, shard: job.shard, priority: 'medium', ...cursor },
+          ...{ jobVersion: 4, schedule: EVERY_MINUTE, misfire, ...terms },
+        },
+      ]);
+    });
+
+    it('answers come in the order of the jobs, each with its own first row', async () => {
+      const { world } = stage;
+      const many = Array.from({ length: 50 }, () => newJob(sampleJob()));
+      const answers = await world.storage.jobs.insert(many);
+      expect(answers).toEqual(many.map(({ job }) => ({ kind: 'inserted', jobId: job.jobId })));
+      for (const { job, first } of many) {
+        const [run] = await world.pendingRuns(job);
+        expect(first.kind === 'run' && first.run.runId).toBe(run?.runId);
+      }
+    });
+
+    it('nothing inserted is nothing answered, and an unknown job is not found', async () => {
+      const { jobs } = stage.world.storage;
+      expect(await jobs.insert([])).toEqual([]);
+      expect(await jobs.get(newId<JobId>())).toBeUndefined();
+      expect(await jobs.getForChange(newId<JobId>())).toBeUndefined();
+    });
+  });
+
+  describe('idempotency keys', () => {
+    it('a repeated request finds the first job and adds nothing', async () => {
+      const { world } = stage;
+      const idempotency = { key: newId<string>(), requestHash: 'a' };
+      const [first, second] = [sampleJob(), sampleJob()];
+      await world.storage.jobs.insert([newJob(first, idempotency)]);
+      const answer = await world.storage.jobs.insert([newJob(second, idempotency)]);
+      expect(answer).toEqual([{ kind: 'existing', jobId: first.jobId }]);
+      expect(await world.storage.jobs.get(second.jobId)).toBeUndefined();
+      expect(await world.pending(second)).toEqual([]);
+      expect(await world.pending(first)).toHaveLength(1);
+    });
+
+    it('the same key with another request is a conflict', async () => {
+      const { jobs } = stage.world.storage;
+      const key = newId<string>();
+      const [first, second] = [sampleJob(), sampleJob()];
+      await jobs.insert([newJob(first, { key, requestHash: 'a' })]);
+      const answer = await jobs.insert([newJob(second, { key, requestHash: 'b' })]);
+      expect(answer).toEqual([{ kind: 'conflict', jobId: first.jobId }]);
+      expect(await jobs.get(second.jobId)).toBeUndefined();
+    });
+
+    it('a key repeated within one batch counts once, beside jobs without and with other keys', async () => {
+      const { world } = stage;
+      const key = newId<string>();
+      const [first, repeated, other, keyless, clash] = Array.from({ length: 5 }, () => sampleJob()) as [
+        Job,
+        Job,
+        Job,
+        Job,
+        Job,
+      ];
+      const answers = await world.storage.jobs.insert([
+        newJob(first, { key, requestHash: 'a' }),
+        newJob(repeated, { key, requestHash: 'a' }),
+        newJob(other, { key: newId<string>(), requestHash: 'a' }),
+        newJob(keyless),
+        newJob(clash, { key, requestHash: 'b' }),
+      ]);
+      expect(answers).toEqual([
+        { kind: 'inserted', jobId: first.jobId },
+        { kind: 'existing', jobId: first.jobId },
+        { kind: 'inserted', jobId: other.jobId },
+        { kind: 'inserted', jobId: keyless.jobId },
+        { kind: 'conflict', jobId: first.jobId },
+      ]);
+      expect(await world.pending(repeated)).toEqual([]);
+      expect(await world.pending(clash)).toEqual([]);
+    });
+
+    it('of requests that race with one key, exactly one is inserted and all name it', async () => {
+      const { jobs } = stage.world.storage;
+      const idempotency = { key: newId<string>(), requestHash: 'a' };
+      const racing = Array.from({ length: 8 }, () => newJob(sampleJob(), idempotency));
+      const answers = (await Promise.all(racing.map((one) => jobs.insert([one])))).flat();
+      expect(answers.filter(({ kind }) => kind === 'inserted')).toHaveLength(1);
+      expect(answers.filter(({ kind }) => kind === 'existing')).toHaveLength(7);
+      expect(new Set(answers.map(({ jobId }) => jobId)).size).toBe(1);
+    });
+  });
+
+  describe('list', () => {
+    it('lists newest first, in pages by place or by offset', async () => {
+      const { world } = stage;
+      const userId = newId<string>();
+      const made: JobId[] = [];
+      for (let i = 0; i < 7; i += 1) {
+        const { job } = await world.oneOff({ job: { userId, createdAtMs: BASE_MS + i } });
+        made.unshift(job.jobId);
+      }
+      const idsOf = (jobs: readonly Job[]) => jobs.map((job) => job.jobId);
+      const { jobs } = world.storage;
+      expect(idsOf(await jobs.list({ userId, limit: 100 }))).toEqual(made);
+      expect(idsOf(await jobs.list({ userId, limit: 3 }))).toEqual(made.slice(0, 3));
+      expect(idsOf(await jobs.list({ userId, limit: 3, afterJobId: made[2]! }))).toEqual(made.slice(3, 6));
+      expect(idsOf(await jobs.list({ userId, limit: 3, offset: 5 }))).toEqual(made.slice(5));
+      expect(await jobs.list({ userId, limit: 3, afterJobId: made[6]! })).toEqual([]);
+    });
+
+    it('filters by status, schedule type, priority, user and handler, alone and together', async () => {
+      const { world } = stage;
+      const userId = newId<string>();
+      const handler = newId<string>();
+      const plain = (await world.oneOff({ job: { userId } })).job;
+      const high = (await world.oneOff({ job: { userId, priority: 'high', handler } })).job;
+      const cron = await world.recurring({ job: { userId, handler } });
+      await world.oneOff({ job: { userId: newId<string>() } });
+      await world.pause(cron.jobId);
+
+      const list = async (query: object) =>
+        (await world.storage.jobs.list({ userId, ...query, limit: 10 })).map((job) => job.jobId);
+      expect(await list({})).toEqual([cron.jobId, high.jobId, plain.jobId]);
+      expect(await list({ status: 'PAUSED' })).toEqual([cron.jobId]);
+      expect(await list({ status: 'SCHEDULED' })).toEqual([high.jobId, plain.jobId]);
+      expect(await list({ scheduleType: 'IMMEDIATE' })).toEqual([high.jobId, plain.jobId]);
+      expect(await list({ scheduleType: 'CRON' })).toEqual([cron.jobId]);
+      expect(await list({ priority: 'high' })).toEqual([high.jobId]);
+      expect(await list({ handler })).toEqual([cron.jobId, high.jobId]);
+      expect(await list({ handler, status: 'SCHEDULED', priority: 'high' })).toEqual([high.jobId]);
+      expect(await list({ priority: 'low' })).toEqual([]);
+    });
+  });
+
+  it('a run id that nobody gave out is unknown', async () => {
+    expect(await stage.world.storage.jobs.cancelRun(newId<RunId>(), BASE_MS)).toBe('unknown');
+  });
+}

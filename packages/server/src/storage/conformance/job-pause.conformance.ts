@@ -1,0 +1,170 @@
+import { describe, expect, it } from 'vitest';
+import { BASE_MS, HOUR_MS, type MakeStorage, MINUTE_MS } from './storage-under-test.ts';
+import { manualRun, useStorageWorld } from './storage-world.ts';
+
+export function describeJobPause(make: MakeStorage): void {
+  const stage = useStorageWorld(make);
+  const again = { kind: 'again', atMs: BASE_MS, attempt: 2, crashes: 0 } as const;
+  const failed = { status: 'FAILED', error: 'no', next: again } as const;
+
+  describe('pause and resume', () => {
+    it('hazard 19: nothing of a paused job is read, fired, claimed or judged, and other jobs go on', async () => {
+      const { world } = stage;
+      const { job } = await world.oneOff();
+      const recurring = await world.recurring();
+      const other = await world.recurring();
+      const [run] = await world.pendingRuns(job);
+      const cursor = (await world.cursor(recurring))!;
+      await world.pause(job.jobId);
+      await world.pause(recurring.jobId);
+
+      expect(await world.pending(job)).toEqual([]);
+      expect(await world.pending(recurring)).toEqual([]);
+      expect((await world.claim([run!])).runs).toEqual([]);
+      expect((await world.fire(recurring, { cursor: { ...cursor, jobVersion: 2 } })).fired).toBe(false);
+      const skip = { kind: 'skip', run: run!, reason: 'overlap' } as const;
+      const resolved = await world.storage.leases.resolvePending([skip], {
+        guard: world.guard,
+        nowMs: BASE_MS,
+      });
+      expect(resolved.size).toBe(0);
+      expect((await world.fire(other)).fired).toBe(true);
+    });
+
+    it('hazard 19: resuming makes rows due at their own instants again', async () => {
+      const { world } = stage;
+      const job = await world.recurring({ atMs: BASE_MS + MINUTE_MS });
+      await world.storage.jobs.enqueue(job.jobId, manualRun(BASE_MS + 1));
+      const before = (await world.pending(job)).map(({ place }) => place);
+      await world.pause(job.jobId);
+      await world.resume(job.jobId);
+      expect((await world.pending(job)).map(({ place }) => place)).toEqual(before);
+      expect((await world.fire(job)).fired).toBe(true);
+      expect(await world.statusOf(job.jobId)).toBe('SCHEDULED');
+    });
+
+    it('what becomes pending while the job is paused waits for the resume: retries and run-now', async () => {
+      const { world } = stage;
+      const { job, runId } = await world.oneOff();
+      const alive = await world.claimOne(job);
+      await world.pause(job.jobId);
+      expect(await world.settle(alive, failed)).toBe('settled');
+      const manual = manualRun();
+      expect(await world.storage.jobs.enqueue(job.jobId, manual)).toBe(true);
+      expect(await world.pending(job)).toEqual([]);
+      await world.resume(job.jobId);
+      const ids = (await world.pendingRuns(job)).map((run) => run.runId);
+      expect(ids.sort()).toEqual([runId, manual.runId].sort());
+    });
+
+    it('an edited job stays paused: its new plan is held too', async () => {
+      const { world } = stage;
+      const job = await world.recurring();
+      await world.pause(job.jobId);
+      const cursor = { nominalAtMs: BASE_MS + HOUR_MS, fireAtMs: BASE_MS + HOUR_MS };
+      await world.change(job.jobId, { name: 'kept' }, { kind: 'keep' });
+      expect(await world.pending(job)).toEqual([]);
+      await world.change(job.jobId, {}, { kind: 'replan', first: { kind: 'cursor', cursor } });
+      expect(await world.pending(job)).toEqual([]);
+      await world.resume(job.jobId);
+      expect(await world.cursor(job)).toMatchObject(cursor);
+    });
+
+    it('a job inserted as paused starts held', async () => {
+      const { world } = stage;
+      const job = await world.recurring({ job: { status: 'PAUSED' } });
+      expect(await world.pending(job)).toEqual([]);
+      await world.resume(job.jobId);
+      expect(await world.cursor(job)).toBeDefined();
+    });
+
+    it('a run that was alive before the pause ends as usual', async () => {
+      const { world } = stage;
+      const { job } = await world.oneOff();
+      const alive = await world.claimOne(job);
+      await world.pause(job.jobId);
+      expect(await world.settle(alive)).toBe('settled');
+      expect(await world.statusOf(job.jobId)).toBe('COMPLETED');
+    });
+  });
+
+  describe('cancelling a job', () => {
+    it('ends what waits: queued runs and retries as CANCELLED, the cursor without a trace', async () => {
+      const { world } = stage;
+      const job = await world.recurring({ job: { maxConcurrency: 9 } });
+      const { runIds } = await world.fire(job);
+      const first = await world.claimOne(job);
+      await world.settle(first, { ...failed, next: { ...again, atMs: BASE_MS + HOUR_MS } });
+      const manual = manualRun();
+      await world.storage.jobs.enqueue(job.jobId, manual);
+      expect(await world.cancelJob(job.jobId)).toBe(true);
+
+      expect(await world.pending(job)).toEqual([]);
+      expect(await world.statusOf(job.jobId)).toBe('CANCELLED');
+      const runs = await world.runsOf(job.jobId);
+      const ended = runs.filter((run) => run.status === 'CANCELLED');
+      expect(ended.map((run) => run.runId).sort()).toEqual([runIds[0], manual.runId].sort());
+      expect(runs.filter((run) => run.status === 'FAILED')).toHaveLength(1);
+      expect(runs).toHaveLength(3);
+    });
+
+    it('ends what is held by a pause as well', async () => {
+      const { world } = stage;
+      const { job, runId } = await world.oneOff();
+      await world.pause(job.jobId);
+      await world.cancelJob(job.jobId);
+      expect(await world.storage.runs.attempts(runId, BASE_MS)).toMatchObject([{ status: 'CANCELLED' }]);
+    });
+
+    it('hazard 18: living runs are asked to stop until they do, and are never tried again', async () => {
+      const { world } = stage;
+      const { job, runId } = await world.oneOff();
+      const alive = await world.claimOne(job);
+      await world.cancelJob(job.jobId);
+      const beat = {
+        workerId: world.workerId,
+        holding: [alive.leaseId],
+        nowMs: BASE_MS,
+        claimedBeforeMs: BASE_MS,
+      };
+      for (let i = 0; i < 2; i += 1)
+        expect((await world.storage.members.beatWorker(beat)).cancel).toEqual([runId]);
+      expect(await world.settle(alive, failed)).toBe('cancelled');
+      expect((await world.storage.members.beatWorker(beat)).cancel).toEqual([]);
+      expect(await world.pending(job)).toEqual([]);
+      expect(await world.statusOf(job.jobId)).toBe('CANCELLED');
+    });
+
+    it('hazard 18: a finish that comes after the cancel is too late, and the job stays CANCELLED', async () => {
+      const { world } = stage;
+      const job = await world.recurring();
+      const { runIds } = await world.fire(job, { next: undefined });
+      const alive = await world.claimOne(job);
+      await world.cancelJob(job.jobId);
+      expect(await world.settle(alive)).toBe('cancelled');
+      expect(await world.storage.runs.attempts(runIds[0]!, BASE_MS)).toMatchObject([{ status: 'CANCELLED' }]);
+      expect(await world.statusOf(job.jobId)).toBe('CANCELLED');
+    });
+
+    it('takes no more runs', async () => {
+      const { world } = stage;
+      const { job } = await world.oneOff();
+      await world.cancelJob(job.jobId);
+      expect(await world.storage.jobs.enqueue(job.jobId, manualRun())).toBe(false);
+      expect(await world.pending(job)).toEqual([]);
+    });
+
+    it('hazard 18: a cancel and a claim that race leave no run behind that nobody stops', async () => {
+      const { world } = stage;
+      for (let round = 0; round < 5; round += 1) {
+        const job = await world.recurring();
+        await world.fire(job);
+        const waiting = await world.pendingRuns(job);
+        const [, batch] = await Promise.all([world.cancelJob(job.jobId), world.claim(waiting)]);
+        if (batch.runs[0]) expect(await world.settle(batch.runs[0], failed)).toBe('cancelled');
+        expect(await world.pending(job)).toEqual([]);
+        expect((await world.runsOf(job.jobId)).map((run) => run.status)).toEqual(['CANCELLED']);
+      }
+    });
+  });
+}

@@ -1,0 +1,250 @@
+/** Handing out: runs move from pending into one lease, each at most once; and what can be read of that. */
+import type { LeaseId, RunId, WorkerId } from '@carillon/domain';
+import { describe, expect, it } from 'vitest';
+import type { DueRun } from '../due.ts';
+import { newId } from './sample-job.ts';
+import { BASE_MS, HOUR_MS, type MakeStorage, MINUTE_MS } from './storage-under-test.ts';
+import { manualRun, useStorageWorld } from './storage-world.ts';
+
+export function describeLeaseClaim(make: MakeStorage): void {
+  const stage = useStorageWorld(make);
+
+  /** Runs of as many different jobs. */
+  async function waiting(count: number): Promise<DueRun[]> {
+    const runs: DueRun[] = [];
+    for (let i = 0; i < count; i += 1) {
+      const { job } = await stage.world.oneOff();
+      runs.push(...(await stage.world.pendingRuns(job)));
+    }
+    return runs;
+  }
+
+  describe('claim', () => {
+    it('answers what the handler needs, with lease, position and first epoch', async () => {
+      const { world } = stage;
+      const { job, runId } = await world.oneOff({
+        job: { handler: 'script', payload: '{"a":[1]}', timeoutMs: 1_234 },
+      });
+      const leaseId = newId<LeaseId>();
+      const runs = await world.pendingRuns(job);
+      const nowMs = BASE_MS + 7;
+      const batch = await world.storage.leases.claim({
+        leaseId,
+        workerId: world.workerId,
+        runs,
+        guard: world.guard,
+        nowMs,
+      });
+      expect(batch).toMatchObject({ leaseId, workerId: world.workerId, claimedAtMs: nowMs });
+      expect(batch.runs.map((run) => ({ ...run, payload: JSON.parse(run.payload) }))).toEqual([
+        {
+          ...{ leaseId, position: 0, jobId: job.jobId, runId, epoch: 1, attempt: 1, nominalAtMs: BASE_MS },
+          ...{ claimedAtMs: nowMs, handler: 'script', payload: { a: [1] }, timeoutMs: 1_234 },
+        },
+      ]);
+      expect(await world.pending(job)).toEqual([]);
+    });
+
+    it('positions follow the order of the request, over those that were taken', async () => {
+      const { world } = stage;
+      const runs = await waiting(5);
+      await world.claim([runs[1]!]);
+      const wanted = [runs[3]!, runs[1]!, runs[0]!, runs[4]!];
+      const batch = await world.claim(wanted);
+      expect(batch.runs.map((run) => [run.position, run.runId])).toEqual([
+        [0, runs[3]!.runId],
+        [1, runs[0]!.runId],
+        [2, runs[4]!.runId],
+      ]);
+      const found = await world.storage.leases.held(batch.runs);
+      expect(found.map((held) => held?.runId)).toEqual(batch.runs.map((run) => run.runId));
+    });
+
+    it('gives the payload as it is at the claim', async () => {
+      const { world } = stage;
+      const { job } = await world.oneOff();
+      const runs = await world.pendingRuns(job);
+      await world.change(job.jobId, { payload: '{"n":2}', timeoutMs: 5 }, { kind: 'keep' });
+      const { runs: claimed } = await world.claim(runs);
+      expect(JSON.parse(claimed[0]!.payload)).toEqual({ n: 2 });
+      expect(claimed[0]!.timeoutMs).toBe(5);
+    });
+
+    it('hazard 12: of claims that race for one run, exactly one gets it', async () => {
+      const { world } = stage;
+      const runs = await waiting(3);
+      const batches = await Promise.all(Array.from({ length: 6 }, () => world.claim(runs)));
+      const taken = batches.flatMap((batch) => batch.runs.map((run) => run.runId));
+      expect(taken.toSorted()).toEqual(runs.map((run) => run.runId).toSorted());
+      expect(await world.storage.leases.heldBy([world.workerId])).toHaveLength(3);
+    });
+
+    it('a run asked for twice in one claim is handed out once', async () => {
+      const { world } = stage;
+      const [run] = await waiting(1);
+      expect((await world.claim([run!, run!])).runs).toHaveLength(1);
+      expect(await world.storage.leases.heldBy([world.workerId])).toHaveLength(1);
+    });
+
+    it('hazard 7: nothing is handed out before its instant', async () => {
+      const { world } = stage;
+      const { job } = await world.oneOff({ atMs: BASE_MS + MINUTE_MS });
+      const runs = await world.pendingRuns(job);
+      expect((await world.claim(runs, { nowMs: BASE_MS + MINUTE_MS - 1 })).runs).toEqual([]);
+      expect((await world.claim(runs, { nowMs: BASE_MS + MINUTE_MS })).runs).toHaveLength(1);
+    });
+
+    it('hazard 10: an owner whose shard changed hands claims nothing', async () => {
+      const { world } = stage;
+      const runs = await waiting(2);
+      const guard = await world.changeHands();
+      expect((await world.claim(runs)).runs).toEqual([]);
+      expect((await world.claim(runs, { guard })).runs).toHaveLength(2);
+    });
+
+    it('hazard 10: only the runs of shards still owned are claimed', async () => {
+      const { world } = stage;
+      const [kept, lost] = await waiting(2);
+      const epochs = new Map(world.guard.epochs);
+      epochs.set(lost!.shard, (epochs.get(lost!.shard) ?? 0) - 1);
+      const batch = await world.claim([lost!, kept!], { guard: { nodeId: world.nodeId, epochs } });
+      const expected = kept!.shard === lost!.shard ? [] : [kept!.runId];
+      expect(batch.runs.map((run) => run.runId)).toEqual(expected);
+    });
+
+    it('a claim that takes nothing leaves no lease', async () => {
+      const { world } = stage;
+      const { job } = await world.oneOff({ atMs: BASE_MS + HOUR_MS });
+      await world.claim(await world.pendingRuns(job));
+      await world.claim([]);
+      const beat = {
+        workerId: world.workerId,
+        holding: [],
+        nowMs: BASE_MS,
+        claimedBeforeMs: BASE_MS + HOUR_MS,
+      };
+      expect((await world.storage.members.beatWorker(beat)).unknown).toEqual([]);
+    });
+  });
+
+  describe('what is held', () => {
+    it('a held run shows what its next step is decided by', async () => {
+      const { world } = stage;
+      const retry = {
+        strategy: 'fixed',
+        maxRetries: 2,
+        delayMs: 3,
+        delayMsMax: 4,
+        jitter: false,
+        deadlineMs: 9,
+      } as const;
+      const { job, runId } = await world.oneOff({ job: { retry } });
+      const claimed = await world.claimOne(job);
+      const { leaseId, position, epoch } = claimed;
+      expect(await world.storage.leases.held([claimed])).toEqual([
+        {
+          ...{
+            leaseId,
+            position,
+            epoch,
+            jobId: job.jobId,
+            runId,
+            workerId: world.workerId,
+            attempt: 1,
+            crashes: 0,
+          },
+          ...{ nominalAtMs: BASE_MS, claimedAtMs: BASE_MS, retry, cancelRequested: false },
+        },
+      ]);
+    });
+
+    it('answers in order, with nothing where nothing is held at that epoch', async () => {
+      const { world } = stage;
+      const { runs } = await world.claim(await waiting(2));
+      const [first, second] = runs;
+      const found = await world.storage.leases.held([
+        second!,
+        { ...first!, epoch: 2 },
+        { leaseId: newId<LeaseId>(), position: 0, epoch: 1 },
+        { ...first!, position: 7 },
+        first!,
+      ]);
+      expect(found.map((held) => held?.runId)).toEqual([
+        second!.runId,
+        undefined,
+        undefined,
+        undefined,
+        first!.runId,
+      ]);
+      await world.settle(first!);
+      expect(await world.storage.leases.held([first!])).toEqual([undefined]);
+      expect(await world.storage.leases.held([])).toEqual([]);
+    });
+
+    it('shows a cancel that was asked for; runs that wait are not asked', async () => {
+      const { world } = stage;
+      const [alive, waits] = await waiting(2);
+      const { runs } = await world.claim([alive!]);
+      await world.storage.leases.requestCancel([alive!.runId, waits!.runId, newId<RunId>()]);
+      await world.storage.leases.requestCancel([alive!.runId]);
+      expect((await world.storage.leases.held(runs))[0]?.cancelRequested).toBe(true);
+      const later = await world.claim([waits!]);
+      expect((await world.storage.leases.held(later.runs))[0]?.cancelRequested).toBe(false);
+    });
+
+    it('a cancel for one run of a lease leaves its neighbours alone', async () => {
+      const { world } = stage;
+      const { runs } = await world.claim(await waiting(3));
+      await world.storage.leases.requestCancel([runs[1]!.runId]);
+      const found = await world.storage.leases.held(runs);
+      expect(found.map((held) => held?.cancelRequested)).toEqual([false, true, false]);
+    });
+
+    it('heldBy answers everything of the workers asked for, over all their leases', async () => {
+      const { world } = stage;
+      const runs = await waiting(5);
+      const [second, third] = [newId<WorkerId>(), newId<WorkerId>()];
+      await world.claim(runs.slice(0, 2));
+      await world.claim(runs.slice(2, 3));
+      await world.claim(runs.slice(3, 4), { workerId: second });
+      await world.claim(runs.slice(4), { workerId: third });
+      const idsOf = async (workers: WorkerId[]) =>
+        (await world.storage.leases.heldBy(workers)).map((held) => held.runId).toSorted();
+      expect(await idsOf([world.workerId])).toEqual(
+        runs
+          .slice(0, 3)
+          .map((run) => run.runId)
+          .toSorted(),
+      );
+      expect(await idsOf([world.workerId, second])).toEqual(
+        runs
+          .slice(0, 4)
+          .map((run) => run.runId)
+          .toSorted(),
+      );
+      expect(await idsOf([newId<WorkerId>()])).toEqual([]);
+      expect(await idsOf([])).toEqual([]);
+    });
+
+    it('hazard 13: living runs are counted from leases, so an ended one is gone at once', async () => {
+      const { world } = stage;
+      const job = await world.recurring({ job: { maxConcurrency: 5 } });
+      for (let i = 0; i < 3; i += 1) await world.storage.jobs.enqueue(job.jobId, manualRun());
+      const { runs } = await world.claim(await world.pendingRuns(job), { nowMs: BASE_MS + 3 });
+      const live = async () =>
+        (await world.storage.leases.live([job.shard])).filter((run) => run.jobId === job.jobId);
+      expect(await live()).toHaveLength(3);
+      expect(await live()).toContainEqual({
+        ...{ jobId: job.jobId, runId: runs[0]!.runId, shard: job.shard, claimedAtMs: BASE_MS + 3 },
+        workerId: world.workerId,
+      });
+      await world.settle(runs[1]!);
+      expect((await live()).map((run) => run.runId).toSorted()).toEqual(
+        [runs[0]!.runId, runs[2]!.runId].toSorted(),
+      );
+      const elsewhere = await world.storage.leases.live([(job.shard + 1) % 64]);
+      expect(elsewhere.filter((run) => run.jobId === job.jobId)).toEqual([]);
+      expect(await world.storage.leases.live([])).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,192 @@
+/** The promises of MemberStore: who is alive, who owns which shard at which epoch, and which workers are given up. */
+
+import type { NodeId } from '@carillon/domain';
+import { describe, expect, it } from 'vitest';
+import type { NodeBeat } from '../member-store.ts';
+import { describeWorkers } from './member-workers.conformance.ts';
+import { newId } from './sample-job.ts';
+import { BASE_MS, DAY_MS, type MakeStorage, SECOND_MS } from './storage-under-test.ts';
+import { ALL_SHARDS, useStorageWorld } from './storage-world.ts';
+
+export function describeMemberStore(makeStorage: MakeStorage): void {
+  describe('member store: nodes', () => describeNodes(makeStorage));
+  describe('member store: shards', () => describeShards(makeStorage));
+  describe('member store: workers', () => describeWorkers(makeStorage));
+}
+
+function describeNodes(make: MakeStorage): void {
+  const stage = useStorageWorld(make);
+  const TTL_MS = 15 * SECOND_MS;
+
+  const beat = (nodeId: NodeId, over: Partial<NodeBeat> = {}) =>
+    stage.world.storage.members.beatNode({
+      ...{ nodeId, incarnation: 1, address: '127.0.0.1:1', nowMs: BASE_MS, ttlMs: TTL_MS, ...over },
+    });
+
+  it('hazard 7: the storage has a clock of its own that does not go backwards', async () => {
+    const { members } = stage.world.storage;
+    let lastMs = await members.serverTimeMs();
+    expect(Number.isFinite(lastMs)).toBe(true);
+    for (let i = 0; i < 5; i += 1) {
+      stage.under.clock?.advance(10);
+      const nowMs = await members.serverTimeMs();
+      expect(nowMs).toBeGreaterThanOrEqual(lastMs);
+      lastMs = nowMs;
+    }
+  });
+
+  it('a node that beats is alive, and sees the others that do', async () => {
+    const [one, other] = [newId<NodeId>(), newId<NodeId>()];
+    expect(await beat(one)).toEqual({ alive: true, nodes: [one] });
+    const answer = await beat(other, { nowMs: BASE_MS + SECOND_MS });
+    expect(answer.alive).toBe(true);
+    expect(answer.nodes.toSorted()).toEqual([one, other].toSorted());
+  });
+
+  it('a node silent for its time to live is dead, and alive again with its next beat', async () => {
+    const [one, other] = [newId<NodeId>(), newId<NodeId>()];
+    await beat(one);
+    expect((await beat(other, { nowMs: BASE_MS + TTL_MS - 1 })).nodes).toContain(one);
+    expect((await beat(other, { nowMs: BASE_MS + TTL_MS })).nodes).toEqual([other]);
+    expect((await beat(one, { nowMs: BASE_MS + TTL_MS })).nodes).toContain(one);
+  });
+
+  it('hazard 14: once a newer incarnation was seen, the older one is told that it is not alive', async () => {
+    const nodeId = newId<NodeId>();
+    await beat(nodeId, { incarnation: 1 });
+    expect((await beat(nodeId, { incarnation: 2 })).alive).toBe(true);
+    expect((await beat(nodeId, { incarnation: 1, nowMs: BASE_MS + 5 })).alive).toBe(false);
+    expect((await beat(nodeId, { incarnation: 2, nowMs: BASE_MS + 6 })).alive).toBe(true);
+    expect((await beat(nodeId, { incarnation: 3, nowMs: BASE_MS + 7 })).alive).toBe(true);
+  });
+
+  it('an older incarnation that beats does not keep the node alive', async () => {
+    const [nodeId, other] = [newId<NodeId>(), newId<NodeId>()];
+    await beat(nodeId, { incarnation: 2 });
+    await beat(nodeId, { incarnation: 1, nowMs: BASE_MS + TTL_MS - 1 });
+    expect((await beat(other, { nowMs: BASE_MS + TTL_MS })).nodes).toEqual([other]);
+  });
+
+  it('a node that leaves is gone at once; an older incarnation cannot take the newer one along', async () => {
+    const [nodeId, other] = [newId<NodeId>(), newId<NodeId>()];
+    const { members } = stage.world.storage;
+    await beat(nodeId, { incarnation: 2 });
+    await members.leaveNode(nodeId, 1);
+    expect((await beat(other)).nodes).toContain(nodeId);
+    await members.leaveNode(nodeId, 2);
+    expect((await beat(other)).nodes).toEqual([other]);
+    await members.leaveNode(newId<NodeId>(), 1);
+  });
+}
+
+function describeShards(make: MakeStorage): void {
+  const stage = useStorageWorld(make);
+
+  /** Starts from shards that nobody owns. */
+  async function free(): Promise<void> {
+    await stage.world.storage.members.releaseShards(stage.world.guard);
+  }
+
+  const acquire = (
+    nodeId: NodeId,
+    over: { shards?: readonly number[]; nowMs?: number; ttlMs?: number } = {},
+  ) =>
+    stage.world.storage.members.acquireShards({
+      nodeId,
+      shards: ALL_SHARDS,
+      nowMs: BASE_MS,
+      ttlMs: SECOND_MS,
+      ...over,
+    });
+
+  const ownerOf = async (shard: number) =>
+    (await stage.world.storage.members.shards()).find((owner) => owner.shard === shard);
+
+  it('all shards are there, each once, free after a release with their epoch kept', async () => {
+    await free();
+    const shards = await stage.world.storage.members.shards();
+    expect(shards.map((owner) => owner.shard).toSorted((a, b) => a - b)).toEqual(ALL_SHARDS);
+    for (const owner of shards) {
+      expect(owner.nodeId).toBeUndefined();
+      expect(owner.epoch).toBe(stage.world.guard.epochs.get(owner.shard));
+    }
+  });
+
+  it('a free shard is taken with a new epoch, until the given instant', async () => {
+    await free();
+    const nodeId = newId<NodeId>();
+    const before = (await ownerOf(3))!.epoch;
+    expect(await acquire(nodeId, { shards: [3, 5] })).toEqual(
+      new Map([3, 5].map((shard) => [shard, before + 1])),
+    );
+    expect(await ownerOf(3)).toEqual({
+      shard: 3,
+      nodeId,
+      epoch: before + 1,
+      expiresAtMs: BASE_MS + SECOND_MS,
+    });
+    expect((await ownerOf(4))?.nodeId).toBeUndefined();
+    expect(await acquire(nodeId, { shards: [] })).toEqual(new Map());
+  });
+
+  it('hazard 10: what another owns is not taken before it expired, and then with a higher epoch', async () => {
+    await free();
+    const [one, other] = [newId<NodeId>(), newId<NodeId>()];
+    const epoch = (await acquire(one, { shards: [7] })).get(7)!;
+    expect(await acquire(other, { shards: [7], nowMs: BASE_MS + SECOND_MS - 1 })).toEqual(new Map());
+    expect((await ownerOf(7))?.nodeId).toBe(one);
+    expect(await acquire(other, { shards: [7], nowMs: BASE_MS + SECOND_MS })).toEqual(
+      new Map([[7, epoch + 1]]),
+    );
+    expect((await ownerOf(7))?.nodeId).toBe(other);
+  });
+
+  it('a node takes its own shards again at once, with a new epoch: its older self is fenced off', async () => {
+    await free();
+    const nodeId = newId<NodeId>();
+    const first = await acquire(nodeId, { shards: [1] });
+    const second = await acquire(nodeId, { shards: [1] });
+    expect(second.get(1)).toBe(first.get(1)! + 1);
+    const renewed = await stage.world.storage.members.renewShards({
+      nodeId,
+      epochs: first,
+      nowMs: BASE_MS,
+      ttlMs: 1,
+    });
+    expect(renewed).toEqual(new Set());
+  });
+
+  it('hazard 10: a renewal extends only what is still owned at that epoch', async () => {
+    await free();
+    const [one, other] = [newId<NodeId>(), newId<NodeId>()];
+    const { members } = stage.world.storage;
+    const epochs = await acquire(one, { shards: [1, 2] });
+    await acquire(other, { shards: [2], nowMs: BASE_MS + SECOND_MS });
+    const request = { nodeId: one, epochs, nowMs: BASE_MS + 2 * SECOND_MS, ttlMs: SECOND_MS };
+    expect(await members.renewShards(request)).toEqual(new Set([1]));
+    expect((await ownerOf(1))?.expiresAtMs).toBe(BASE_MS + 3 * SECOND_MS);
+    expect(await ownerOf(2)).toMatchObject({ nodeId: other, expiresAtMs: BASE_MS + 2 * SECOND_MS });
+    expect(await members.renewShards({ ...request, epochs: new Map() })).toEqual(new Set());
+    expect(await members.renewShards({ ...request, nodeId: other })).toEqual(new Set());
+  });
+
+  it('an ex-owner releases nothing that is another’s by now', async () => {
+    await free();
+    const [one, other] = [newId<NodeId>(), newId<NodeId>()];
+    const epochs = await acquire(one, { shards: [9] });
+    await acquire(other, { shards: [9], nowMs: BASE_MS + DAY_MS });
+    await stage.world.storage.members.releaseShards({ nodeId: one, epochs });
+    expect((await ownerOf(9))?.nodeId).toBe(other);
+  });
+
+  it('hazard 10: of nodes that race for a shard, exactly one gets it', async () => {
+    await free();
+    const nodes = Array.from({ length: 5 }, () => newId<NodeId>());
+    const answers = await Promise.all(nodes.map((nodeId) => acquire(nodeId)));
+    for (const shard of ALL_SHARDS) expect(answers.filter((epochs) => epochs.has(shard))).toHaveLength(1);
+    for (const owner of await stage.world.storage.members.shards()) {
+      const winner = nodes[answers.findIndex((epochs) => epochs.has(owner.shard))];
+      expect(owner.nodeId).toBe(winner);
+    }
+  });
+}

@@ -1,0 +1,152 @@
+/** Workers: registered, heard of by heartbeat, given up after silence, forgotten when nothing of theirs is left. */
+import type { NodeId, WorkerId } from '@carillon/domain';
+import { expect, it } from 'vitest';
+import { newId } from './sample-job.ts';
+import { BASE_MS, HOUR_MS, type MakeStorage, SECOND_MS } from './storage-under-test.ts';
+import { useStorageWorld } from './storage-world.ts';
+
+export function describeWorkers(make: MakeStorage): void {
+  const stage = useStorageWorld(make);
+  const noNode = () => ({ nodeId: newId<NodeId>(), incarnation: 1 });
+
+  const beat = (workerId: WorkerId, over: { holding?: readonly never[]; nowMs?: number } = {}) =>
+    stage.world.storage.members.beatWorker({
+      workerId,
+      holding: [],
+      nowMs: BASE_MS,
+      claimedBeforeMs: BASE_MS,
+      ...over,
+    });
+
+  const find = async (workerId: WorkerId) =>
+    (await stage.world.storage.members.workers()).find((worker) => worker.workerId === workerId);
+
+  it('a registered worker is listed as it registered, alive', async () => {
+    const { members } = stage.world.storage;
+    const handlers = ['http', 'odd, "name"', 'NULL', '{x}'];
+    const record = {
+      workerId: newId<WorkerId>(),
+      nodeId: newId<NodeId>(),
+      incarnation: 3,
+      slots: 8,
+      handlers,
+    };
+    await members.registerWorker(record, BASE_MS + 5);
+    expect(await find(record.workerId)).toEqual({ ...record, lastSeenMs: BASE_MS + 5, alive: true });
+    await members.registerWorker({ ...record, slots: 2, handlers: [] }, BASE_MS + 6);
+    expect(await find(record.workerId)).toMatchObject({ slots: 2, handlers: [], lastSeenMs: BASE_MS + 6 });
+  });
+
+  it('a beat tells that the worker was there, and that all is well', async () => {
+    const { world } = stage;
+    expect(await beat(world.workerId, { nowMs: BASE_MS + SECOND_MS })).toEqual({
+      alive: true,
+      cancel: [],
+      unknown: [],
+    });
+    expect((await find(world.workerId))?.lastSeenMs).toBe(BASE_MS + SECOND_MS);
+  });
+
+  it('an unknown worker is told that it is not alive', async () => {
+    const workerId = newId<WorkerId>();
+    expect((await beat(workerId)).alive).toBe(false);
+    expect(await find(workerId)).toBeUndefined();
+  });
+
+  it('hazard 14: a worker silent for too long is buried, and told so when it comes back', async () => {
+    const { world } = stage;
+    const { members } = world.storage;
+    const lively = newId<WorkerId>();
+    await world.register(lively, { nowMs: BASE_MS + SECOND_MS });
+    expect(await members.buryWorkers({ silentSinceMs: BASE_MS, ...noNode() })).toEqual([]);
+    expect(await members.buryWorkers({ silentSinceMs: BASE_MS + 1, ...noNode() })).toEqual([world.workerId]);
+    expect((await find(world.workerId))?.alive).toBe(false);
+    expect((await beat(world.workerId, { nowMs: BASE_MS + HOUR_MS })).alive).toBe(false);
+    expect((await find(world.workerId))?.alive).toBe(false);
+    expect((await beat(lively)).alive).toBe(true);
+  });
+
+  it('workers of an earlier incarnation of the node are buried, however lately they were heard of', async () => {
+    const { world } = stage;
+    const [older, newer, elsewhere] = [newId<WorkerId>(), newId<WorkerId>(), newId<WorkerId>()];
+    const nodeId = newId<NodeId>();
+    await world.register(older, { nodeId, incarnation: 1 });
+    await world.register(newer, { nodeId, incarnation: 2 });
+    await world.register(elsewhere, { nodeId: newId<NodeId>(), incarnation: 1 });
+    const buried = await world.storage.members.buryWorkers({ silentSinceMs: 0, nodeId, incarnation: 2 });
+    expect(buried).toEqual([older]);
+    expect((await find(newer))?.alive).toBe(true);
+    expect((await find(elsewhere))?.alive).toBe(true);
+  });
+
+  it('hazard 13: the dead are named again until they are forgotten, which waits for what they hold', async () => {
+    const { world } = stage;
+    const { members, leases } = world.storage;
+    const { job } = await world.oneOff();
+    const run = await world.claimOne(job);
+    const bury = () => members.buryWorkers({ silentSinceMs: BASE_MS + 1, ...noNode() });
+    expect(await bury()).toEqual([world.workerId]);
+    await members.forgetWorkers([world.workerId]);
+    expect(await bury()).toEqual([world.workerId]);
+    expect((await leases.heldBy(await bury())).map((held) => held.runId)).toEqual([run.runId]);
+    await world.settle(run);
+    expect(await bury()).toEqual([world.workerId]);
+    await members.forgetWorkers([world.workerId]);
+    expect(await bury()).toEqual([]);
+    expect(await find(world.workerId)).toBeUndefined();
+  });
+
+  it('a worker that leaves in good order is forgotten at once', async () => {
+    const { world } = stage;
+    await world.storage.members.forgetWorkers([world.workerId, newId<WorkerId>()]);
+    expect(await find(world.workerId)).toBeUndefined();
+    await world.storage.members.forgetWorkers([]);
+  });
+
+  it('leases that never reached the worker are named, fresh ones are given time', async () => {
+    const { world } = stage;
+    const { members } = world.storage;
+    const claim = async (nowMs: number, workerId = world.workerId) =>
+      (await world.claimOne((await world.oneOff()).job, { nowMs, workerId })).leaseId;
+    const [held, lost, alsoLost] = [await claim(BASE_MS), await claim(BASE_MS), await claim(BASE_MS + 5)];
+    const fresh = await claim(BASE_MS + 10);
+    await claim(BASE_MS, newId<WorkerId>());
+    const beatAt = (claimedBeforeMs: number) =>
+      members.beatWorker({ workerId: world.workerId, holding: [held], nowMs: BASE_MS + 20, claimedBeforeMs });
+    expect((await beatAt(BASE_MS + 10)).unknown.toSorted()).toEqual([lost, alsoLost].toSorted());
+    expect((await beatAt(BASE_MS + 11)).unknown.toSorted()).toEqual([lost, alsoLost, fresh].toSorted());
+    expect((await beatAt(BASE_MS)).unknown).toEqual([]);
+  });
+
+  it('a lease of several runs is named once, and no more when all of it is settled', async () => {
+    const { world } = stage;
+    const runs = [];
+    for (let i = 0; i < 2; i += 1) runs.push(...(await world.pendingRuns((await world.oneOff()).job)));
+    const batch = await world.claim(runs);
+    const ask = async () =>
+      (
+        await world.storage.members.beatWorker({
+          ...{ workerId: world.workerId, holding: [], nowMs: BASE_MS, claimedBeforeMs: BASE_MS + 1 },
+        })
+      ).unknown;
+    expect(await ask()).toEqual([batch.leaseId]);
+    await world.settle(batch.runs[0]!);
+    expect(await ask()).toEqual([batch.leaseId]);
+    await world.settle(batch.runs[1]!);
+    expect(await ask()).toEqual([]);
+  });
+
+  it('hazard 18: a wish to cancel is repeated in every beat of the worker that holds the run, and of no other', async () => {
+    const { world } = stage;
+    const other = newId<WorkerId>();
+    await world.register(other);
+    const { job, runId } = await world.oneOff();
+    const run = await world.claimOne(job);
+    await world.claimOne((await world.oneOff()).job);
+    await world.storage.leases.requestCancel([runId]);
+    for (let i = 0; i < 3; i += 1) expect((await beat(world.workerId)).cancel).toEqual([runId]);
+    expect((await beat(other)).cancel).toEqual([]);
+    await world.settle(run);
+    expect((await beat(world.workerId)).cancel).toEqual([]);
+  });
+}

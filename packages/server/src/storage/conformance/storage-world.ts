@@ -1,0 +1,235 @@
+/**
+ * The stage of every conformance test: an empty storage, one node that owns all shards, one registered worker, and short
+ * words for the road of a run (insert, read, fire, claim, settle), so that a test spells out only what it is about.
+ */
+import {
+  type ClaimedBatch,
+  type ClaimedRun,
+  type Job,
+  type JobId,
+  type LeaseId,
+  type NodeId,
+  PRIORITIES,
+  type RunId,
+  SHARD_COUNT,
+  type WorkerId,
+} from '@carillon/domain';
+import { afterEach, beforeEach, expect } from 'vitest';
+import type { Cursor, DueRun, NewRun } from '../due.ts';
+import type { PendingChange } from '../job-store.ts';
+import type { Settlement, SettleVerdict } from '../lease-store.ts';
+import type { RunView } from '../run-store.ts';
+import type { Fire, LanePlace, PlacedRow } from '../schedule-store.ts';
+import type { ShardGuard } from '../shard-guard.ts';
+import type { Storage } from '../storage.ts';
+import { EVERY_MINUTE, newId, sampleJob } from './sample-job.ts';
+import { BASE_MS, DAY_MS, FAR_MS, type MakeStorage, type StorageUnderTest } from './storage-under-test.ts';
+
+/** Before every row there is. */
+export const LANE_START: LanePlace = { fireAtMs: 0, runId: '00000000-0000-0000-0000-000000000000' };
+export const ALL_SHARDS: readonly number[] = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
+
+export class StorageWorld {
+  readonly storage: Storage;
+  readonly nodeId = newId<NodeId>();
+  readonly workerId = newId<WorkerId>();
+  guard: ShardGuard = { nodeId: this.nodeId, epochs: new Map() };
+
+  constructor(storage: Storage) {
+    this.storage = storage;
+  }
+
+  async prepare(): Promise<void> {
+    await this.storage.housekeeping.makePartitions({ nowMs: BASE_MS, aheadDays: 2 });
+    this.guard = await this.own(this.nodeId);
+    await this.register(this.workerId);
+  }
+
+  /** The node takes every shard it can get; answers its guard. */
+  async own(nodeId: NodeId, nowMs = BASE_MS): Promise<ShardGuard> {
+    const epochs = await this.storage.members.acquireShards({
+      nodeId,
+      shards: ALL_SHARDS,
+      nowMs,
+      ttlMs: DAY_MS,
+    });
+    return { nodeId, epochs };
+  }
+
+  /** Another node takes over all shards: the guard of the first is stale from here on. */
+  async changeHands(): Promise<ShardGuard> {
+    await this.storage.members.releaseShards(this.guard);
+    return this.own(newId<NodeId>());
+  }
+
+  async register(
+    workerId: WorkerId,
+    over: { nodeId?: NodeId; incarnation?: number; nowMs?: number } = {},
+  ): Promise<void> {
+    const { nodeId = this.nodeId, incarnation = 1, nowMs = BASE_MS } = over;
+    await this.storage.members.registerWorker(
+      { workerId, nodeId, incarnation, slots: 10, handlers: ['http'] },
+      nowMs,
+    );
+  }
+
+  /** A one-off whose only run is due at the instant. */
+  async oneOff(options: { atMs?: number; job?: Partial<Job> } = {}): Promise<{ job: Job; runId: RunId }> {
+    const job = sampleJob(options.job);
+    const run = onceRun(options.atMs ?? BASE_MS);
+    await this.storage.jobs.insert([{ job, first: { kind: 'run', run }, idempotency: undefined }]);
+    return { job, runId: run.runId };
+  }
+
+  /** A recurring job whose cursor stands at the instant. */
+  async recurring(options: { atMs?: number; job?: Partial<Job> } = {}): Promise<Job> {
+    const job = sampleJob({ schedule: EVERY_MINUTE, ...options.job });
+    const atMs = options.atMs ?? BASE_MS;
+    const cursor = { fireAtMs: atMs, nominalAtMs: atMs };
+    await this.storage.jobs.insert([{ job, first: { kind: 'cursor', cursor }, idempotency: undefined }]);
+    return job;
+  }
+
+  /** What a scheduler sees of the job, over the lanes of all priorities. */
+  async pending(job: Pick<Job, 'jobId' | 'shard'>, untilMs = FAR_MS): Promise<PlacedRow[]> {
+    const lanes = PRIORITIES.map((priority) => ({ shard: job.shard, priority, after: LANE_START }));
+    const rows = await this.storage.schedule.read(lanes, { untilMs, limitPerLane: 1_000 });
+    return rows.filter(({ row }) => row.jobId === job.jobId);
+  }
+
+  async cursor(job: Pick<Job, 'jobId' | 'shard'>): Promise<Cursor | undefined> {
+    return (await this.pending(job)).map(({ row }) => row).find((row) => row.kind === 'cursor');
+  }
+
+  async pendingRuns(job: Pick<Job, 'jobId' | 'shard'>): Promise<DueRun[]> {
+    return (await this.pending(job)).map(({ row }) => row).filter((row) => row.kind === 'run');
+  }
+
+  /** Fires the job's cursor: by default its own occurrence runs and the next lies a minute later. */
+  async fire(
+    job: Job,
+    over: Partial<Fire> = {},
+    nowMs = BASE_MS,
+  ): Promise<{ fired: boolean; runIds: RunId[] }> {
+    const fire = plainFire((over.cursor ?? (await this.cursor(job)))!, over);
+    const fired = await this.storage.schedule.fire([fire], { guard: this.guard, nowMs });
+    return { fired: fired.has(job.jobId), runIds: fire.runs.map((run) => run.runId) };
+  }
+
+  async claim(
+    runs: readonly DueRun[],
+    over: { workerId?: WorkerId; guard?: ShardGuard; nowMs?: number } = {},
+  ): Promise<ClaimedBatch> {
+    const { workerId = this.workerId, guard = this.guard, nowMs = BASE_MS } = over;
+    return this.storage.leases.claim({ leaseId: newId<LeaseId>(), workerId, runs, guard, nowMs });
+  }
+
+  /** Claims the one run of the job that waits. */
+  async claimOne(
+    job: Pick<Job, 'jobId' | 'shard'>,
+    over: { workerId?: WorkerId; nowMs?: number } = {},
+  ): Promise<ClaimedRun> {
+    const batch = await this.claim(await this.pendingRuns(job), over);
+    expect(batch.runs).toHaveLength(1);
+    return batch.runs[0]!;
+  }
+
+  async settle(run: ClaimedRun, over: End = {}, nowMs = BASE_MS): Promise<SettleVerdict> {
+    const [verdict] = await this.storage.leases.settle([settlement(run, over)], nowMs);
+    return verdict!;
+  }
+
+  /** Reads the job and changes it, as an operation does. */
+  async change(jobId: JobId, over: Partial<Job>, pending: PendingChange, nowMs = BASE_MS): Promise<boolean> {
+    const found = await this.storage.jobs.getForChange(jobId);
+    const job = { ...found!.job, ...over, version: found!.job.version + 1, updatedAtMs: nowMs };
+    const { version: expectedVersion } = found!.job;
+    const expectedPlannedNominalMs = found!.plannedNominalMs;
+    return this.storage.jobs.apply({ job, expectedVersion, expectedPlannedNominalMs, pending, nowMs });
+  }
+
+  pause(jobId: JobId): Promise<boolean> {
+    return this.change(jobId, { status: 'PAUSED' }, { kind: 'hold' });
+  }
+
+  resume(jobId: JobId): Promise<boolean> {
+    return this.change(jobId, { status: 'SCHEDULED' }, { kind: 'release' });
+  }
+
+  cancelJob(jobId: JobId): Promise<boolean> {
+    return this.change(jobId, { status: 'CANCELLED' }, { kind: 'drop' });
+  }
+
+  async statusOf(jobId: JobId): Promise<Job['status'] | undefined> {
+    return (await this.storage.jobs.get(jobId))?.status;
+  }
+
+  async runsOf(jobId: JobId, nowMs = BASE_MS): Promise<RunView[]> {
+    return this.storage.runs.ofJob(jobId, { limit: 1_000 }, nowMs);
+  }
+}
+
+export function onceRun(atMs: number): NewRun {
+  return { runId: newId<RunId>(), fireAtMs: atMs, nominalAtMs: atMs, trigger: 'once', endsJob: true };
+}
+
+export function manualRun(atMs = BASE_MS): NewRun {
+  return { runId: newId<RunId>(), fireAtMs: atMs, nominalAtMs: atMs, trigger: 'manual', endsJob: false };
+}
+
+export function plainFire(cursor: Cursor, over: Partial<Fire> = {}): Fire {
+  const nextMs = cursor.nominalAtMs + 60_000;
+  return {
+    cursor,
+    runs: [{ runId: newId<RunId>(), nominalAtMs: cursor.nominalAtMs }],
+    skipped: undefined,
+    next: { nominalAtMs: nextMs, fireAtMs: nextMs },
+    ...over,
+  };
+}
+
+/** How an attempt ends and what comes next. */
+export interface End extends Partial<Omit<Settlement, 'then'>> {
+  readonly next?: Settlement['then'];
+}
+
+/** A success that finishes, unless told otherwise. */
+export function settlement(
+  run: Pick<ClaimedRun, 'leaseId' | 'position' | 'epoch'>,
+  over: End = {},
+): Settlement {
+  const { next = { kind: 'finish' }, ...rest } = over;
+  return {
+    leaseId: run.leaseId,
+    position: run.position,
+    epoch: run.epoch,
+    status: 'SUCCESS',
+    startedAtMs: BASE_MS,
+    endedAtMs: BASE_MS,
+    error: undefined,
+    result: undefined,
+    // biome-ignore lint/suspicious/noThenProperty: the port names it so, and nobody awaits a settlement.
+    then: next,
+    ...rest,
+  };
+}
+
+/** A new world for every test of the describe block it is called in. */
+export function useStorageWorld(make: MakeStorage): {
+  readonly world: StorageWorld;
+  readonly under: StorageUnderTest;
+} {
+  const stage: { world: StorageWorld; under: StorageUnderTest } = {} as {
+    world: StorageWorld;
+    under: StorageUnderTest;
+  };
+  beforeEach(async () => {
+    stage.under = await make();
+    stage.world = new StorageWorld(stage.under.storage);
+    await stage.world.prepare();
+  });
+  afterEach(async () => {
+    await stage.under.close();
+  });
+  return stage;
+}

@@ -1,0 +1,55 @@
+/** The end of a run, the same from wherever it comes: it leaves `due`, it is recorded, and the job ends if nothing follows. */
+import type { DeadReason, FinalRunStatus, JobId, JobStatus } from '@carillon/domain';
+import type { RunRecord } from './due-record.ts';
+import type { MemoryState } from './memory-state.ts';
+import { endedPendingView, type PendingEnd } from './run-views.ts';
+
+/** Ends a run that waits; nothing of it is handed out. */
+export function endPending(state: MemoryState, run: RunRecord, end: PendingEnd): void {
+  state.due.remove(run.rowId);
+  state.history.write(endedPendingView(run, end));
+  endJobAfter(state, run, end);
+}
+
+/** The last run of a schedule completes its job whatever its end; the only run of a one-off hands its own end on. */
+export function endJobAfter(
+  state: MemoryState,
+  run: RunRecord,
+  { status, nowMs }: { status: FinalRunStatus; nowMs: number },
+): void {
+  if (!run.endsJob) return;
+  endJob(state, run.jobId, { status: run.trigger === 'once' ? oneOffEnd(status) : 'COMPLETED', nowMs });
+}
+
+/** A new version, so that an edit decided before the end is refused and decided again. */
+export function endJob(
+  state: MemoryState,
+  jobId: JobId,
+  { status, nowMs }: { status: JobStatus; nowMs: number },
+): void {
+  const job = state.jobs.get(jobId);
+  if (job?.status !== 'SCHEDULED' && job?.status !== 'PAUSED') return;
+  state.jobs.set(jobId, { ...job, status, version: job.version + 1, updatedAtMs: nowMs });
+}
+
+export function writeDeadLetter(
+  state: MemoryState,
+  run: RunRecord,
+  death: { reason: DeadReason; error: string | undefined; attempts: number; nowMs: number },
+): void {
+  state.deadLetters.set(run.runId, {
+    runId: run.runId,
+    jobId: run.jobId,
+    reason: death.reason,
+    error: death.error,
+    attempts: death.attempts,
+    scheduledAtMs: run.nominalAtMs,
+    diedAtMs: death.nowMs,
+    redrivenAs: undefined,
+  });
+}
+
+function oneOffEnd(status: FinalRunStatus): JobStatus {
+  if (status === 'SUCCESS') return 'COMPLETED';
+  return status === 'CANCELLED' ? 'CANCELLED' : 'FAILED';
+}

@@ -1,0 +1,168 @@
+/** Jobs in memory: definitions and their pending rows change together, within one turn. */
+import type { Job, JobId, RunId } from '@carillon/domain';
+import type { NewRun } from '../due.ts';
+import type {
+  InsertedJob,
+  JobChange,
+  JobQuery,
+  JobStore,
+  JobWithPlan,
+  NewJob,
+  PendingChange,
+} from '../job-store.ts';
+import { firstRecord, isPlan, refreshed, runRecord } from './due-record.ts';
+import { endPending } from './end-run.ts';
+import type { MemoryState } from './memory-state.ts';
+
+export class MemoryJobStore implements JobStore {
+  readonly #state: MemoryState;
+
+  constructor(state: MemoryState) {
+    this.#state = state;
+  }
+
+  async insert(jobs: readonly NewJob[]): Promise<InsertedJob[]> {
+    this.#assertFresh(jobs);
+    return jobs.map((job) => this.#insertOne(job));
+  }
+
+  async get(jobId: JobId): Promise<Job | undefined> {
+    return this.#state.jobs.get(jobId);
+  }
+
+  async getForChange(jobId: JobId): Promise<JobWithPlan | undefined> {
+    const job = this.#state.jobs.get(jobId);
+    if (!job) return undefined;
+    return {
+      job,
+      plannedNominalMs: this.#plannedNominalMs(jobId),
+      lastNominalMs: this.#state.lastNominalMs.get(jobId),
+    };
+  }
+
+  /** Ids grow with creation (UUID version 7), so newest first is the order of ids backwards. */
+  async list(query: JobQuery): Promise<Job[]> {
+    const offset = query.offset ?? 0;
+    return [...this.#state.jobs.values()]
+      .filter((job) => matches(job, query))
+      .sort((a, b) => (a.jobId < b.jobId ? 1 : -1))
+      .slice(offset, offset + query.limit);
+  }
+
+  async apply(change: JobChange): Promise<boolean> {
+    const { job } = change;
+    const current = this.#state.jobs.get(job.jobId);
+    if (current?.version !== change.expectedVersion) return false;
+    if (this.#plannedNominalMs(job.jobId) !== change.expectedPlannedNominalMs) return false;
+    this.#state.jobs.set(job.jobId, job);
+    this.#changePending(job, change.pending, change.nowMs);
+    return true;
+  }
+
+  async enqueue(jobId: JobId, run: NewRun): Promise<boolean> {
+    const job = this.#state.jobs.get(jobId);
+    if (!job || job.status === 'CANCELLED') return false;
+    if (this.#state.due.get(run.runId) || this.#state.leases.ofRun(run.runId)) {
+      throw new Error(`run ${run.runId} is there already`);
+    }
+    this.#state.due.put(runRecord(job, run));
+    return true;
+  }
+
+  async remove(jobId: JobId): Promise<boolean> {
+    const { jobs, due, leases, idempotency, lastNominalMs } = this.#state;
+    if (!jobs.has(jobId) || leases.ofJob(jobId).length > 0) return false;
+    for (const record of due.ofJob(jobId)) due.remove(record.rowId);
+    for (const [key, row] of idempotency) if (row.jobId === jobId) idempotency.delete(key);
+    lastNominalMs.delete(jobId);
+    return jobs.delete(jobId);
+  }
+
+  async cancelRun(runId: RunId, nowMs: number): Promise<'asked' | 'ended' | 'finished' | 'unknown'> {
+    const held = this.#state.leases.ofRun(runId);
+    if (held) {
+      held.cancelRequested = true;
+      return 'asked';
+    }
+    const record = this.#state.due.get(runId);
+    if (record?.kind === 'run') {
+      endPending(this.#state, record, { status: 'CANCELLED', nowMs });
+      return 'ended';
+    }
+    return this.#state.history.hasRun(runId) ? 'finished' : 'unknown';
+  }
+
+  /** Before anything is written, so that a refused batch leaves nothing behind. */
+  #assertFresh(jobs: readonly NewJob[]): void {
+    const seen = new Set<JobId>();
+    for (const { job, idempotency } of jobs) {
+      if (idempotency && this.#state.idempotency.has(idempotency.key)) continue;
+      if (this.#state.jobs.has(job.jobId) || seen.has(job.jobId))
+        throw new Error(`job ${job.jobId} is there already`);
+      seen.add(job.jobId);
+    }
+  }
+
+  #insertOne({ job, first, idempotency }: NewJob): InsertedJob {
+    if (idempotency) {
+      const known = this.#state.idempotency.get(idempotency.key);
+      if (known) {
+        const same = known.requestHash === idempotency.requestHash;
+        return { kind: same ? 'existing' : 'conflict', jobId: known.jobId };
+      }
+      this.#state.idempotency.set(idempotency.key, {
+        jobId: job.jobId,
+        requestHash: idempotency.requestHash,
+      });
+    }
+    this.#state.jobs.set(job.jobId, job);
+    this.#state.due.put(firstRecord(job, first));
+    return { kind: 'inserted', jobId: job.jobId };
+  }
+
+  #plannedNominalMs(jobId: JobId): number | undefined {
+    return this.#state.due.ofJob(jobId).find(isPlan)?.nominalAtMs;
+  }
+
+  #changePending(job: Job, pending: PendingChange, nowMs: number): void {
+    const { due } = this.#state;
+    if (pending.kind === 'drop') this.#drop(job.jobId, nowMs);
+    if (pending.kind === 'replan') this.#dropPlan(job.jobId, { replaced: pending.first !== undefined });
+    for (const record of due.ofJob(job.jobId)) {
+      const held = pending.kind === 'hold' || (pending.kind !== 'release' && record.held);
+      due.put({ ...refreshed(record, job), held });
+    }
+    if (pending.kind === 'replan' && pending.first) due.put(firstRecord(job, pending.first));
+  }
+
+  /** With a new plan, what used to be the last run is the last no more: its end must not end the job. */
+  #dropPlan(jobId: JobId, { replaced }: { replaced: boolean }): void {
+    const { due, leases } = this.#state;
+    for (const record of due.ofJob(jobId)) {
+      if (isPlan(record)) due.remove(record.rowId);
+      else if (replaced && record.kind === 'run') due.put({ ...record, endsJob: false });
+    }
+    if (!replaced) return;
+    for (const held of leases.ofJob(jobId)) held.run = { ...held.run, endsJob: false };
+  }
+
+  #drop(jobId: JobId, nowMs: number): void {
+    const { due, leases } = this.#state;
+    for (const record of due.ofJob(jobId)) {
+      if (record.kind === 'cursor') due.remove(record.rowId);
+      else endPending(this.#state, record, { status: 'CANCELLED', nowMs });
+    }
+    for (const held of leases.ofJob(jobId)) held.cancelRequested = true;
+  }
+}
+
+function matches(job: Job, query: JobQuery): boolean {
+  return (
+    (query.status === undefined || job.status === query.status) &&
+    (query.scheduleType === undefined || job.schedule.type === query.scheduleType) &&
+    (query.priority === undefined || job.priority === query.priority) &&
+    (query.userId === undefined || job.userId === query.userId) &&
+    (query.handler === undefined || job.handler === query.handler) &&
+    (query.afterJobId === undefined || job.jobId < query.afterJobId)
+  );
+}

@@ -1,0 +1,142 @@
+/** Nodes, shards and workers in memory. The only clock is the injected one; all else is judged by the instants given. */
+import type { LeaseId, NodeId, WorkerId } from '@carillon/domain';
+import type { Clock } from '@carillon/foundation';
+import type {
+  BeatAnswer,
+  MemberStore,
+  NodeBeat,
+  ShardOwner,
+  WorkerBeat,
+  WorkerRecord,
+} from '../member-store.ts';
+import type { MemoryState, WorkerRow } from './memory-state.ts';
+
+type Epochs = ReadonlyMap<number, number>;
+
+export class MemoryMemberStore implements MemberStore {
+  readonly #state: MemoryState;
+  readonly #clock: Clock;
+
+  constructor(state: MemoryState, clock: Clock) {
+    this.#state = state;
+    this.#clock = clock;
+  }
+
+  async serverTimeMs(): Promise<number> {
+    return this.#clock.now();
+  }
+
+  async beatNode(beat: NodeBeat): Promise<{ alive: boolean; nodes: readonly NodeId[] }> {
+    const { nodes } = this.#state;
+    const { nodeId, incarnation, address, nowMs, ttlMs } = beat;
+    const alive = (nodes.get(nodeId)?.incarnation ?? incarnation) <= incarnation;
+    if (alive) nodes.set(nodeId, { incarnation, address, lastSeenMs: nowMs });
+    const living = [...nodes].filter(([, node]) => node.lastSeenMs > nowMs - ttlMs).map(([id]) => id);
+    return { alive, nodes: living };
+  }
+
+  async leaveNode(nodeId: NodeId, incarnation: number): Promise<void> {
+    if (this.#state.nodes.get(nodeId)?.incarnation === incarnation) this.#state.nodes.delete(nodeId);
+  }
+
+  async shards(): Promise<ShardOwner[]> {
+    return [...this.#state.shards.values()];
+  }
+
+  async acquireShards(request: {
+    nodeId: NodeId;
+    shards: readonly number[];
+    nowMs: number;
+    ttlMs: number;
+  }): Promise<Map<number, number>> {
+    const { nodeId, nowMs, ttlMs } = request;
+    const acquired = new Map<number, number>();
+    for (const shard of new Set(request.shards)) {
+      const owner = this.#state.shards.get(shard);
+      if (!owner) continue;
+      if (owner.nodeId !== undefined && owner.nodeId !== nodeId && owner.expiresAtMs > nowMs) continue;
+      const epoch = owner.epoch + 1;
+      this.#state.shards.set(shard, { shard, nodeId, epoch, expiresAtMs: nowMs + ttlMs });
+      acquired.set(shard, epoch);
+    }
+    return acquired;
+  }
+
+  async renewShards(request: {
+    nodeId: NodeId;
+    epochs: Epochs;
+    nowMs: number;
+    ttlMs: number;
+  }): Promise<ReadonlySet<number>> {
+    const owned = this.#owned(request);
+    const expiresAtMs = request.nowMs + request.ttlMs;
+    for (const owner of owned) this.#state.shards.set(owner.shard, { ...owner, expiresAtMs });
+    return new Set(owned.map((owner) => owner.shard));
+  }
+
+  /** The epoch stays, so that the next owner's is a new one. */
+  async releaseShards(request: { nodeId: NodeId; epochs: Epochs }): Promise<void> {
+    for (const owner of this.#owned(request)) {
+      this.#state.shards.set(owner.shard, { ...owner, nodeId: undefined, expiresAtMs: 0 });
+    }
+  }
+
+  /** A dead worker stays dead under its id: only a new id brings it back. */
+  async registerWorker(worker: WorkerRecord, nowMs: number): Promise<void> {
+    const alive = this.#state.workers.get(worker.workerId)?.alive ?? true;
+    this.#state.workers.set(worker.workerId, { ...worker, lastSeenMs: nowMs, alive });
+  }
+
+  async beatWorker(beat: WorkerBeat): Promise<BeatAnswer> {
+    const worker = this.#state.workers.get(beat.workerId);
+    if (!worker?.alive) return { alive: false, cancel: [], unknown: [] };
+    this.#state.workers.set(beat.workerId, {
+      ...worker,
+      lastSeenMs: Math.max(worker.lastSeenMs, beat.nowMs),
+    });
+
+    const holding = new Set(beat.holding);
+    const unknown = new Set<LeaseId>();
+    const held = this.#state.leases.ofWorker(beat.workerId);
+    for (const { leaseId, claimedAtMs } of held) {
+      if (claimedAtMs < beat.claimedBeforeMs && !holding.has(leaseId)) unknown.add(leaseId);
+    }
+    const cancel = held
+      .filter(
+        ({ cancelRequested, run }) =>
+          cancelRequested || this.#state.jobs.get(run.jobId)?.status === 'CANCELLED',
+      )
+      .map(({ run }) => run.runId);
+    return { alive: true, cancel, unknown: [...unknown] };
+  }
+
+  async buryWorkers(request: {
+    silentSinceMs: number;
+    nodeId: NodeId;
+    incarnation: number;
+  }): Promise<WorkerId[]> {
+    const { workers } = this.#state;
+    for (const worker of workers.values()) {
+      const outlived = worker.nodeId === request.nodeId && worker.incarnation < request.incarnation;
+      if (outlived || worker.lastSeenMs < request.silentSinceMs)
+        workers.set(worker.workerId, { ...worker, alive: false });
+    }
+    return [...workers.values()].filter((worker) => !worker.alive).map((worker) => worker.workerId);
+  }
+
+  async forgetWorkers(workers: readonly WorkerId[]): Promise<void> {
+    for (const workerId of workers) {
+      if (this.#state.leases.ofWorker(workerId).length === 0) this.#state.workers.delete(workerId);
+    }
+  }
+
+  async workers(): Promise<WorkerRow[]> {
+    return [...this.#state.workers.values()];
+  }
+
+  #owned({ nodeId, epochs }: { nodeId: NodeId; epochs: Epochs }): ShardOwner[] {
+    return [...this.#state.shards.values()].filter(
+      (owner) => owner.nodeId === nodeId && owner.epoch === epochs.get(owner.shard),
+    );
+  }
+}

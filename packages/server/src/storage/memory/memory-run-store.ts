@@ -1,0 +1,126 @@
+/** Reads for people, composed from the three places a run can be: waiting in `due`, held under a lease, in the history. */
+import type { JobId, RunId, WorkerId } from '@carillon/domain';
+import type { DeadLetter, RunPage, RunStore, RunView } from '../run-store.ts';
+import { type DueRecord, type RunRecord, runRecord } from './due-record.ts';
+import type { HeldRecord } from './lease-table.ts';
+import type { MemoryState } from './memory-state.ts';
+import { heldView, queuedView } from './run-views.ts';
+
+interface Composed {
+  readonly held: readonly HeldRecord[];
+  readonly due: readonly DueRecord[];
+  readonly history: readonly RunView[];
+}
+
+export class MemoryRunStore implements RunStore {
+  readonly #state: MemoryState;
+
+  constructor(state: MemoryState) {
+    this.#state = state;
+  }
+
+  async ofJob(jobId: JobId, page: RunPage, nowMs: number): Promise<RunView[]> {
+    return pageOf(this.#ofJob(jobId), page, nowMs);
+  }
+
+  async latestOfJob(jobId: JobId, nowMs: number): Promise<RunView | undefined> {
+    return pageOf(this.#ofJob(jobId), { limit: 1 }, nowMs)[0];
+  }
+
+  async attempts(runId: RunId, nowMs: number): Promise<RunView[]> {
+    const { leases, due, history } = this.#state;
+    const held = leases.ofRun(runId);
+    const waiting = due.get(runId);
+    const composed = {
+      held: held ? [held] : [],
+      due: waiting ? [waiting] : [],
+      history: history.ofRun(runId),
+    };
+    return [...compose(composed, nowMs)].sort((a, b) => b.epoch - a.epoch);
+  }
+
+  async onWorker(workerId: string, page: RunPage, nowMs: number): Promise<RunView[]> {
+    const { leases, history } = this.#state;
+    const composed = {
+      held: leases.ofWorker(workerId as WorkerId),
+      due: [],
+      history: history.ofWorker(workerId),
+    };
+    return pageOf(composed, page, nowMs);
+  }
+
+  async deadLetters(query: { jobId?: JobId; limit: number; beforeMs?: number }): Promise<DeadLetter[]> {
+    return [...this.#state.deadLetters.values()]
+      .filter((letter) => query.jobId === undefined || letter.jobId === query.jobId)
+      .filter((letter) => query.beforeMs === undefined || letter.diedAtMs < query.beforeMs)
+      .sort((a, b) => b.diedAtMs - a.diedAtMs || (a.runId < b.runId ? 1 : -1))
+      .slice(0, query.limit)
+      .map((letter) => this.#named(letter));
+  }
+
+  async deadLetter(runId: RunId): Promise<DeadLetter | undefined> {
+    const letter = this.#state.deadLetters.get(runId);
+    return letter && this.#named(letter);
+  }
+
+  /** A letter is sent round once: a second press of the button finds it gone. */
+  async redrive(runId: RunId, as: { runId: RunId; nowMs: number }): Promise<boolean> {
+    const { deadLetters, due, jobs } = this.#state;
+    const letter = deadLetters.get(runId);
+    const job = letter && jobs.get(letter.jobId);
+    if (!letter || letter.redrivenAs || !job || job.status === 'CANCELLED') return false;
+    deadLetters.set(runId, { ...letter, redrivenAs: as.runId });
+    const nominalAtMs = letter.scheduledAtMs;
+    due.put(
+      runRecord(job, {
+        runId: as.runId,
+        fireAtMs: as.nowMs,
+        nominalAtMs,
+        trigger: 'redrive',
+        endsJob: false,
+      }),
+    );
+    return true;
+  }
+
+  #ofJob(jobId: JobId): Composed {
+    const { leases, due, history } = this.#state;
+    return { held: leases.ofJob(jobId), due: due.ofJob(jobId), history: history.ofJob(jobId) };
+  }
+
+  #named(letter: Omit<DeadLetter, 'jobName'>): DeadLetter {
+    return { ...letter, jobName: this.#state.jobs.get(letter.jobId)?.name };
+  }
+}
+
+/** `before` is a place in the history: alive and waiting runs stand on the pages that are asked for without it. */
+function pageOf(composed: Composed, page: RunPage, nowMs: number): RunView[] {
+  const { before, limit, offset = 0 } = page;
+  const rows = before
+    ? composed.history.filter((view) => newestFirst(before, view) < 0).sort(newestFirst)
+    : compose(composed, nowMs);
+  return rows.slice(offset, offset + limit);
+}
+
+function compose({ held, due, history }: Composed, nowMs: number): RunView[] {
+  const waiting = due.filter((record) => isShown(record, nowMs));
+  return [
+    ...held.map(heldView).sort(newestFirst),
+    ...waiting.map(queuedView).sort(newestFirst),
+    ...[...history].sort(newestFirst),
+  ];
+}
+
+/** A first attempt whose instant lies ahead is a plan, not a run; a retry that waits is one. */
+function isShown(record: DueRecord, nowMs: number): record is RunRecord {
+  return record.kind === 'run' && (record.fireAtMs <= nowMs || record.attempt > 1);
+}
+
+function newestFirst(
+  a: Pick<RunView, 'createdAtMs' | 'runId'> & Partial<RunView>,
+  b: Pick<RunView, 'createdAtMs' | 'runId'> & Partial<RunView>,
+): number {
+  if (a.createdAtMs !== b.createdAtMs) return b.createdAtMs - a.createdAtMs;
+  if (a.runId !== b.runId) return a.runId < b.runId ? 1 : -1;
+  return (b.epoch ?? 0) - (a.epoch ?? 0);
+}

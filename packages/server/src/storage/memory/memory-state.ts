@@ -1,0 +1,63 @@
+/** Everything the memory adapter knows, as tables that the six ports share: a call of any of them changes all or nothing. */
+import { type Job, type JobId, type NodeId, type RunId, SHARD_COUNT, type WorkerId } from '@carillon/domain';
+import type { ShardOwner, WorkerRecord } from '../member-store.ts';
+import type { DeadLetter } from '../run-store.ts';
+import type { ShardGuard } from '../shard-guard.ts';
+import { DueTable } from './due-table.ts';
+import { HistoryTable } from './history-table.ts';
+import { LeaseTable } from './lease-table.ts';
+
+export interface IdempotencyRow {
+  readonly jobId: JobId;
+  readonly requestHash: string;
+}
+
+export interface NodeRow {
+  readonly incarnation: number;
+  readonly address: string;
+  readonly lastSeenMs: number;
+}
+
+export interface WorkerRow extends WorkerRecord {
+  readonly lastSeenMs: number;
+  readonly alive: boolean;
+}
+
+export interface MemoryState {
+  readonly jobs: Map<JobId, Job>;
+  readonly idempotency: Map<string, IdempotencyRow>;
+  /** The last occurrence that was fired, per recurring job; it outlives every replanning. */
+  readonly lastNominalMs: Map<JobId, number>;
+  readonly due: DueTable;
+  readonly leases: LeaseTable;
+  readonly history: HistoryTable;
+  readonly deadLetters: Map<RunId, Omit<DeadLetter, 'jobName'>>;
+  readonly nodes: Map<NodeId, NodeRow>;
+  readonly shards: Map<number, ShardOwner>;
+  readonly workers: Map<WorkerId, WorkerRow>;
+}
+
+export function emptyState(): MemoryState {
+  const shards = new Map<number, ShardOwner>();
+  for (let shard = 0; shard < SHARD_COUNT; shard += 1) {
+    shards.set(shard, { shard, nodeId: undefined, epoch: 0, expiresAtMs: 0 });
+  }
+  return {
+    jobs: new Map(),
+    idempotency: new Map(),
+    lastNominalMs: new Map(),
+    due: new DueTable(),
+    leases: new LeaseTable(),
+    history: new HistoryTable(),
+    deadLetters: new Map(),
+    nodes: new Map(),
+    shards,
+    workers: new Map(),
+  };
+}
+
+/** Only a change of hands breaks the guard: an expired shard that nobody took is still its owner's. */
+export function guardHolds(state: MemoryState, guard: ShardGuard, shard: number): boolean {
+  const owner = state.shards.get(shard);
+  return owner?.nodeId === guard.nodeId && owner.epoch === guard.epochs.get(shard);
+}

@@ -1,0 +1,8 @@
+import { ManualClock } from '@carillon/foundation';
+import { describeStorage } from '../conformance/all.ts';
+import { MemoryStorage } from './memory-storage.ts';
+
+describeStorage('memory storage', async () => {
+  const clock = new ManualClock();
+  return { storage: new MemoryStorage({ clock }), clock, close: async () => {} };
+});

@@ -1,0 +1,32 @@
+/**
+ * The storage in memory, for simulations and tests: all six ports over one state. Every call does its whole work before it
+ * returns its promise, so calls are atomic and their order is the order of the calls; the same calls give the same state.
+ */
+import type { Clock } from '@carillon/foundation';
+import type { Storage } from '../storage.ts';
+import { MemoryHousekeepingStore } from './memory-housekeeping-store.ts';
+import { MemoryJobStore } from './memory-job-store.ts';
+import { MemoryLeaseStore } from './memory-lease-store.ts';
+import { MemoryMemberStore } from './memory-member-store.ts';
+import { MemoryRunStore } from './memory-run-store.ts';
+import { MemoryScheduleStore } from './memory-schedule-store.ts';
+import { emptyState } from './memory-state.ts';
+
+export class MemoryStorage implements Storage {
+  readonly jobs: MemoryJobStore;
+  readonly schedule: MemoryScheduleStore;
+  readonly leases: MemoryLeaseStore;
+  readonly members: MemoryMemberStore;
+  readonly runs: MemoryRunStore;
+  readonly housekeeping: MemoryHousekeepingStore;
+
+  constructor(options: { clock: Clock }) {
+    const state = emptyState();
+    this.jobs = new MemoryJobStore(state);
+    this.schedule = new MemoryScheduleStore(state);
+    this.leases = new MemoryLeaseStore(state);
+    this.members = new MemoryMemberStore(state, options.clock);
+    this.runs = new MemoryRunStore(state);
+    this.housekeeping = new MemoryHousekeepingStore(state);
+  }
+}

@@ -1,0 +1,84 @@
+/** How a run is shown at each place of its road: waiting in `due`, held under a lease, ended with or without an attempt. */
+import type { FinalRunStatus } from '@carillon/domain';
+import type { Settlement } from '../lease-store.ts';
+import type { RunView } from '../run-store.ts';
+import { type RunRecord, shownTrigger } from './due-record.ts';
+import type { HeldRecord } from './lease-table.ts';
+
+type Shown = Pick<RunView, 'status' | 'createdAtMs' | 'modifiedAtMs'> & Partial<RunView>;
+
+export interface PendingEnd {
+  readonly status: FinalRunStatus;
+  readonly error?: string;
+  readonly reason?: string;
+  readonly nowMs: number;
+}
+
+export function queuedView(run: RunRecord): RunView {
+  return viewOf(run, {
+    status: 'QUEUED',
+    createdAtMs: run.fireAtMs,
+    modifiedAtMs: run.fireAtMs,
+    reason: run.blockedReason ?? (run.held ? 'paused' : undefined),
+  });
+}
+
+export function heldView(held: HeldRecord): RunView {
+  return viewOf(held.run, {
+    status: held.shown ? 'RUNNING' : 'CLAIMED',
+    createdAtMs: held.claimedAtMs,
+    modifiedAtMs: held.shown?.atMs ?? held.claimedAtMs,
+    startedAtMs: held.shown?.startedAtMs,
+    executorId: held.workerId,
+  });
+}
+
+export function settledView(
+  held: HeldRecord,
+  end: { settlement: Settlement; status: FinalRunStatus; nowMs: number },
+): RunView {
+  const { startedAtMs, endedAtMs, error, result } = end.settlement;
+  return viewOf(held.run, {
+    status: end.status,
+    createdAtMs: held.claimedAtMs,
+    modifiedAtMs: end.nowMs,
+    startedAtMs: startedAtMs ?? held.shown?.startedAtMs,
+    endedAtMs,
+    executorId: held.workerId,
+    error,
+    result,
+  });
+}
+
+export function endedPendingView(run: RunRecord, end: PendingEnd): RunView {
+  return viewOf(run, {
+    status: end.status,
+    createdAtMs: end.nowMs,
+    modifiedAtMs: end.nowMs,
+    endedAtMs: end.nowMs,
+    error: end.error,
+    reason: end.reason,
+  });
+}
+
+function viewOf(run: RunRecord, shown: Shown): RunView {
+  return {
+    runId: run.runId,
+    jobId: run.jobId,
+    attempt: run.attempt,
+    epoch: run.epoch,
+    trigger: shownTrigger(run.trigger),
+    scheduledAtMs: run.nominalAtMs,
+    startedAtMs: undefined,
+    endedAtMs: undefined,
+    executorId: undefined,
+    error: undefined,
+    reason: undefined,
+    result: undefined,
+    logUrl: undefined,
+    jobVersion: run.jobVersion,
+    occurrences: 1,
+    lateReport: undefined,
+    ...shown,
+  };
+}

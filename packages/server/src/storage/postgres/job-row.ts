@@ -1,0 +1,129 @@
+/** A job as a row of `jobs`, both ways. Policies that are the defaults are stored as NULL: most rows stay narrow. */
+import {
+  DEFAULT_MISFIRE,
+  DEFAULT_RETRY,
+  type Job,
+  type JobId,
+  type JobStatus,
+  type MisfirePolicy,
+  type OverlapPolicy,
+  type RecurringSchedule,
+  type RetryPolicy,
+  type Schedule,
+  type ScheduleType,
+  isRecurring,
+} from '@carillon/domain';
+import { priorityWord } from './codes.ts';
+
+/** The select list that jobFromRow reads. */
+export const JOB_COLUMNS = `j.job_id, j.name, j.user_id, j.schedule_type, j.status,
+  (extract(epoch FROM j.schedule_time) * 1000)::float8, j.schedule::text, j.misfire::text, j.handler, j.payload::text,
+  j.priority, j.max_retries, j.retry::text, j.max_concurrency, j.overlap, j.timeout_ms, j.start_timeout_ms, j.shard,
+  j.version, (extract(epoch FROM j.created_at) * 1000)::float8, (extract(epoch FROM j.updated_at) * 1000)::float8`;
+
+export type JobRow = readonly [
+  jobId: JobId,
+  name: string,
+  userId: string | null,
+  scheduleType: ScheduleType,
+  status: JobStatus,
+  scheduleTimeMs: number | null,
+  schedule: string | null,
+  misfire: string | null,
+  handler: string,
+  payload: string,
+  priority: number,
+  maxRetries: number,
+  retry: string | null,
+  maxConcurrency: number,
+  overlap: OverlapPolicy,
+  timeoutMs: number,
+  startTimeoutMs: number | null,
+  shard: number,
+  version: number,
+  createdAtMs: number,
+  updatedAtMs: number,
+];
+
+export function jobFromRow(row: JobRow): Job {
+  return {
+    jobId: row[0],
+    name: row[1],
+    userId: row[2] ?? undefined,
+    status: row[4],
+    schedule: scheduleFrom(row[3], row[5], row[6]),
+    misfire: misfireFrom(row[7]),
+    handler: row[8],
+    payload: row[9],
+    priority: priorityWord(row[10]),
+    retry: retryFrom(row[12], row[11]),
+    maxConcurrency: row[13],
+    overlap: row[14],
+    timeoutMs: row[15],
+    startTimeoutMs: row[16] ?? undefined,
+    shard: row[17],
+    version: row[18],
+    createdAtMs: Math.round(row[19]),
+    updatedAtMs: Math.round(row[20]),
+  };
+}
+
+function scheduleFrom(type: ScheduleType, atMs: number | null, rule: string | null): Schedule {
+  if (type === 'IMMEDIATE') return { type };
+  if (type === 'FUTURE') return { type, atMs: Math.round(atMs ?? 0) };
+  return recurringFrom(rule!);
+}
+
+/** Herds of jobs share their rules, so the few distinct texts are parsed once. */
+const RULES_MAX = 10_000;
+const rules = new Map<string, RecurringSchedule>();
+
+export function recurringFrom(text: string): RecurringSchedule {
+  let rule = rules.get(text);
+  if (!rule) {
+    if (rules.size >= RULES_MAX) rules.clear();
+    rule = JSON.parse(text) as RecurringSchedule;
+    rules.set(text, rule);
+  }
+  return rule;
+}
+
+export function misfireFrom(text: string | null): MisfirePolicy {
+  return text === null ? DEFAULT_MISFIRE : (JSON.parse(text) as MisfirePolicy);
+}
+
+export function retryFrom(text: string | null, maxRetries: number): RetryPolicy {
+  if (text === null) return maxRetries === DEFAULT_RETRY.maxRetries ? DEFAULT_RETRY : { ...DEFAULT_RETRY, maxRetries };
+  const stored = JSON.parse(text) as Omit<RetryPolicy, 'maxRetries' | 'deadlineMs'> & { deadlineMs?: number };
+  return { ...stored, deadlineMs: stored.deadlineMs, maxRetries };
+}
+
+/** The parts of a job that are stored as text, or NULL where they are the default. */
+export function storedParts(job: Job): {
+  scheduleTimeMs: number | undefined;
+  cronExpression: string | undefined;
+  timeZone: string | undefined;
+  schedule: string | undefined;
+  misfire: string | undefined;
+  retry: string | undefined;
+} {
+  const { schedule } = job;
+  return {
+    scheduleTimeMs: schedule.type === 'FUTURE' ? schedule.atMs : undefined,
+    cronExpression: schedule.type === 'CRON' ? schedule.expression : undefined,
+    timeZone: isRecurring(schedule) ? schedule.zone : undefined,
+    schedule: isRecurring(schedule) ? JSON.stringify(schedule) : undefined,
+    misfire: job.misfire === DEFAULT_MISFIRE ? undefined : JSON.stringify(job.misfire),
+    retry: isDefaultRetry(job.retry) ? undefined : JSON.stringify({ ...job.retry, maxRetries: undefined }),
+  };
+}
+
+function isDefaultRetry(retry: RetryPolicy): boolean {
+  return (
+    retry.strategy === DEFAULT_RETRY.strategy &&
+    retry.delayMs === DEFAULT_RETRY.delayMs &&
+    retry.delayMsMax === DEFAULT_RETRY.delayMsMax &&
+    retry.jitter === DEFAULT_RETRY.jitter &&
+    retry.deadlineMs === undefined
+  );
+}

@@ -1,0 +1,157 @@
+/** Statements of the job store. */
+import type { Statement } from '../../postgres/database.ts';
+import { JOB_COLUMNS } from './job-row.ts';
+
+/** One element per job. $1–$22 the definition, $23–$28 its first pending row. */
+const DATA = `
+  SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[],
+    $9::text[], $10::text[], $11::text[], $12::text[], $13::smallint[], $14::int[], $15::text[], $16::int[], $17::text[],
+    $18::bigint[], $19::bigint[], $20::smallint[], $21::text[], $22::text[], $23::uuid[], $24::smallint[], $25::bigint[],
+    $26::bigint[], $27::boolean[], $28::bigint[])
+  AS d(job_id, name, user_id, schedule_type, status, schedule_time, cron_expression, time_zone, schedule, misfire, handler,
+    payload, priority, max_retries, retry, max_concurrency, overlap, timeout_ms, start_timeout_ms, shard, idempotency_key,
+    request_hash, run_id, kind, fire_at, nominal_at, ends_job, created_at)`;
+
+const INTO_JOBS = `
+  INSERT INTO jobs (job_id, name, user_id, schedule_type, status, schedule_time, cron_expression, time_zone, schedule, misfire,
+    handler, payload, priority, max_retries, retry, max_concurrency, overlap, timeout_ms, start_timeout_ms, shard,
+    idempotency_key, request_hash, created_at, updated_at)
+  SELECT job_id, name, user_id, schedule_type, status, to_timestamp(schedule_time / 1000.0), cron_expression, time_zone,
+    schedule::jsonb, misfire::jsonb, handler, payload::jsonb, priority, max_retries, retry::jsonb, max_concurrency, overlap,
+    timeout_ms, start_timeout_ms, shard, idempotency_key, request_hash, to_timestamp(created_at / 1000.0),
+    to_timestamp(created_at / 1000.0)
+  FROM data`;
+
+const INTO_DUE = `
+  INSERT INTO due (job_id, run_id, shard, priority, kind, ends_job, job_version, max_concurrency, fire_at, nominal_at,
+    start_timeout_ms, handler, overlap)
+  SELECT d.job_id, d.run_id, d.shard, d.priority, d.kind, d.ends_job, 1, d.max_concurrency, d.fire_at, d.nominal_at,
+    d.start_timeout_ms, d.handler, d.overlap
+  FROM data d`;
+
+export const INSERT_JOBS: Statement = {
+  name: 'insert_jobs',
+  text: `WITH data AS MATERIALIZED (${DATA}), saved AS (${INTO_JOBS}) ${INTO_DUE}`,
+};
+
+/** A key that is already there wins; the answer tells which jobs are new. */
+export const INSERT_KEYED_JOBS: Statement = {
+  name: 'insert_keyed_jobs',
+  text: `WITH data AS MATERIALIZED (${DATA}), saved AS (
+    ${INTO_JOBS} ON CONFLICT (idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING RETURNING job_id
+  ), queued AS (${INTO_DUE} JOIN saved USING (job_id))
+  SELECT job_id FROM saved`,
+};
+
+export const FIND_KEYS: Statement = {
+  name: 'find_keys',
+  text: `SELECT idempotency_key, job_id, request_hash FROM jobs WHERE idempotency_key = ANY($1::text[])`,
+};
+
+export const GET_JOB: Statement = {
+  name: 'get_job',
+  text: `SELECT ${JOB_COLUMNS} FROM jobs j WHERE j.job_id = $1::uuid`,
+};
+
+/** The plan: the cursor, or the run of a one-off that was not handed out yet. */
+export const GET_PLAN: Statement = {
+  name: 'get_plan',
+  text: `SELECT nominal_at, last_nominal_at FROM due
+    WHERE job_id = $1::uuid AND (kind = 0 OR (kind = 1 AND attempt = 1 AND epoch = 1)) FOR UPDATE`,
+};
+
+export const READ_PLAN: Statement = { name: 'read_plan', text: GET_PLAN.text.replace(' FOR UPDATE', '') };
+
+/** Everything a person may edit. $1 job, $2 expected version. */
+export const UPDATE_JOB: Statement = {
+  name: 'update_job',
+  text: `UPDATE jobs SET name = $3, user_id = $4, schedule_type = $5, status = $6, schedule_time = to_timestamp($7::bigint / 1000.0),
+      cron_expression = $8, time_zone = $9, schedule = $10::jsonb, misfire = $11::jsonb, handler = $12, payload = $13::jsonb,
+      priority = $14, max_retries = $15, retry = $16::jsonb, max_concurrency = $17, overlap = $18, timeout_ms = $19,
+      start_timeout_ms = $20, version = $21, updated_at = to_timestamp($22::bigint / 1000.0)
+    WHERE job_id = $1::uuid AND version = $2 RETURNING job_id`,
+};
+
+/** What waits follows the job's new definition, and only its newest version fires. */
+export const REFRESH_DUE: Statement = {
+  name: 'refresh_due',
+  text: `UPDATE due SET priority = $2, handler = $3, max_concurrency = $4, overlap = $5, start_timeout_ms = $6, job_version = $7
+    WHERE job_id = $1::uuid`,
+};
+
+export const DROP_PLAN: Statement = {
+  name: 'drop_plan',
+  text: `DELETE FROM due WHERE job_id = $1::uuid AND (kind = 0 OR (kind = 1 AND attempt = 1 AND epoch = 1))`,
+};
+
+/** $1 job, $2 run, $3 kind, $4 fire_at, $5 nominal_at, $6 ends_job, $7 last nominal. Inherits the rest from the job as it is now. */
+export const ADD_DUE: Statement = {
+  name: 'add_due',
+  text: `INSERT INTO due (job_id, run_id, shard, priority, kind, ends_job, held, job_version, max_concurrency, fire_at, nominal_at,
+      last_nominal_at, start_timeout_ms, handler, overlap)
+    SELECT job_id, $2::uuid, shard, priority, $3::smallint, $6::boolean, status = 'PAUSED' AND $3 < 3, version, max_concurrency,
+      $4::bigint, $5::bigint, $7::bigint, start_timeout_ms, handler, overlap
+    FROM jobs WHERE job_id = $1::uuid AND status <> 'CANCELLED' FOR SHARE RETURNING job_id`,
+};
+
+export const HOLD_DUE: Statement = {
+  name: 'hold_due',
+  text: `UPDATE due SET held = true WHERE job_id = $1::uuid AND NOT held`,
+};
+
+export const RELEASE_DUE: Statement = {
+  name: 'release_due',
+  text: `UPDATE due SET held = false WHERE job_id = $1::uuid AND held`,
+};
+
+/** Ends what waits; runs that were already due or being retried leave a verdict. $1 job, $2 now, $3 run or NULL for all. */
+export const END_DUE: Statement = {
+  name: 'end_due',
+  text: `WITH gone AS (
+      DELETE FROM due WHERE job_id = $1::uuid AND ($3::uuid IS NULL OR run_id = $3::uuid) RETURNING *
+    ), verdict AS (
+      INSERT INTO job_runs (run_id, job_id, status, end_time, modified_time, attempt_number, created_at, epoch, trigger,
+        scheduled_at, job_version)
+      SELECT run_id, job_id, 'CANCELLED', to_timestamp($2::bigint / 1000.0), to_timestamp($2::bigint / 1000.0), attempt,
+        to_timestamp($2::bigint / 1000.0), epoch, kind, to_timestamp(nominal_at / 1000.0), job_version
+      FROM gone WHERE kind > 0
+    ), ended AS (
+      UPDATE jobs j SET status = CASE WHEN g.kind = 1 THEN 'CANCELLED' ELSE 'COMPLETED' END,
+        updated_at = to_timestamp($2::bigint / 1000.0)
+      FROM gone g WHERE g.ends_job AND j.job_id = g.job_id AND j.status IN ('SCHEDULED', 'PAUSED')
+    )
+    SELECT run_id FROM gone`,
+};
+
+export const CANCEL_LIVE_OF_JOB: Statement = {
+  name: 'cancel_live_of_job',
+  text: `UPDATE leases l SET cancelled = array(
+      SELECT DISTINCT p FROM unnest(l.cancelled || array(
+        SELECT (u.ord - 1)::smallint FROM unnest(l.job_ids) WITH ORDINALITY AS u(job_id, ord) WHERE u.job_id = $1::uuid
+      )) AS p)
+    WHERE l.job_ids @> ARRAY[$1::uuid]`,
+};
+
+export const LIVE_OF_JOB: Statement = {
+  name: 'live_of_job',
+  text: `SELECT u.run_id FROM leases l
+    CROSS JOIN LATERAL unnest(l.job_ids, l.run_ids) WITH ORDINALITY AS u(job_id, run_id, ord)
+    WHERE l.job_ids @> ARRAY[$1::uuid] AND u.job_id = $1::uuid AND NOT ((u.ord - 1)::smallint = ANY(l.closed))`,
+};
+
+export const DELETE_JOB: Statement = {
+  name: 'delete_job',
+  text: `WITH gone AS (DELETE FROM due WHERE job_id = $1::uuid), letters AS (DELETE FROM dead_letters WHERE job_id = $1::uuid)
+    DELETE FROM jobs WHERE job_id = $1::uuid RETURNING job_id`,
+};
+
+/** The job a pending run belongs to. */
+export const FIND_PENDING_RUN: Statement = {
+  name: 'find_pending_run',
+  text: `SELECT job_id FROM due WHERE run_id = $1::uuid AND kind > 0`,
+};
+
+export const FIND_FINISHED_RUN: Statement = {
+  name: 'find_finished_run',
+  text: `SELECT job_id FROM job_runs WHERE run_id = $1::uuid LIMIT 1`,
+};

@@ -1,0 +1,213 @@
+/** Statements of the lease store: the hot path. */
+import type { Statement } from '../../postgres/database.ts';
+
+/**
+ * $1 lease, $2 worker, $3 now, $4 job ids, $5 run ids, guard: $6 node, $7 shards, $8 epochs. Rows leave `due` and enter the
+ * lease in one statement; the shared lock on the shard rows lets no change of hands slip in between check and commit.
+ */
+export const CLAIM: Statement = {
+  name: 'claim',
+  text: `
+    WITH owned AS MATERIALIZED (
+      SELECT s.shard FROM shards s JOIN unnest($7::smallint[], $8::bigint[]) AS g(shard, epoch)
+        ON g.shard = s.shard AND g.epoch = s.epoch
+      WHERE s.node_id = $6::uuid FOR SHARE OF s
+    ), taken AS (
+      DELETE FROM due d USING unnest($4::uuid[], $5::uuid[]) WITH ORDINALITY AS want(job_id, run_id, ord)
+      WHERE d.job_id = want.job_id AND d.run_id = want.run_id AND NOT d.held AND d.kind > 0 AND d.fire_at <= $3::bigint
+        AND d.shard IN (SELECT shard FROM owned)
+      RETURNING d.job_id, d.run_id, d.shard, d.kind, d.attempt, d.crashes, d.ends_job, d.epoch, d.nominal_at, want.ord
+    ), placed AS MATERIALIZED (
+      SELECT t.*, j.version, j.handler, j.payload::text AS payload, j.timeout_ms
+      FROM taken t JOIN jobs j ON j.job_id = t.job_id ORDER BY t.ord
+    ), lease AS (
+      INSERT INTO leases (lease_id, worker_id, claimed_at, run_ids, job_ids, shards, kinds, attempts, crashes, ends_job,
+        epochs, job_versions, nominal_ats)
+      SELECT $1::uuid, $2::text, $3::bigint, array_agg(run_id), array_agg(job_id), array_agg(shard), array_agg(kind),
+        array_agg(attempt), array_agg(crashes), array_agg(ends_job), array_agg(epoch), array_agg(version), array_agg(nominal_at)
+      FROM placed HAVING count(*) > 0
+    )
+    SELECT job_id, run_id, epoch, attempt, nominal_at, handler, payload, timeout_ms FROM placed`,
+};
+
+/**
+ * Takes reported runs out of their leases and writes what follows. One row of parameters per lease; in $3…$13 each element
+ * is an array literal over all positions of that lease, NULL where the position is not reported: so nothing has to be
+ * joined per run. $1 lease ids, $2 reported counts, $3 epochs, $4 statuses, $5 starts, $6 ends, $7 errors, $8 results,
+ * $9 next attempt instants, $10 next attempts, $11 next crashes, $12 dead reasons, $13 now.
+ */
+export const SETTLE: Statement = {
+  name: 'settle',
+  text: `
+    WITH r AS MATERIALIZED (
+      SELECT * FROM unnest($1::uuid[], $2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+        $9::text[], $10::text[], $11::text[], $12::text[])
+        AS r(lease_id, reported, epochs, statuses, starts, ends, errors, results, next_ats, next_attempts, next_crashes, deads)
+    ), locked AS MATERIALIZED (
+      SELECT l.* FROM leases l WHERE l.lease_id = ANY($1::uuid[]) ORDER BY l.lease_id FOR UPDATE
+    ), reported AS MATERIALIZED (
+      SELECT l.lease_id, l.worker_id, l.claimed_at, (u.ord - 1)::smallint AS position, u.*,
+        (u.ord - 1)::smallint = ANY(l.cancelled) AS cancel_requested
+      FROM r JOIN locked l ON l.lease_id = r.lease_id
+      CROSS JOIN LATERAL unnest(l.run_ids, l.job_ids, l.kinds, l.attempts, l.ends_job, l.epochs, l.job_versions, l.nominal_ats,
+        l.shards, r.epochs::int[], r.statuses::text[], r.starts::bigint[], r.ends::bigint[], r.errors::text[], r.results::text[],
+        r.next_ats::bigint[], r.next_attempts::smallint[], r.next_crashes::smallint[], r.deads::text[])
+        WITH ORDINALITY AS u(run_id, job_id, kind, attempt, ends_job, epoch, job_version, nominal_at, shard, said_epoch, status,
+          started, ended, error, result, next_at, next_attempt, next_crashes, dead, ord)
+      WHERE u.status IS NOT NULL AND u.said_epoch = u.epoch AND NOT ((u.ord - 1)::smallint = ANY(l.closed))
+    ), live AS MATERIALIZED (
+      SELECT x.*, j.status AS job_status,
+        x.cancel_requested OR (x.next_at IS NOT NULL AND coalesce(j.status, 'CANCELLED') = 'CANCELLED') AS cancelled
+      FROM reported x LEFT JOIN jobs j ON x.next_at IS NOT NULL AND j.job_id = x.job_id
+    ), done AS MATERIALIZED (
+      SELECT lease_id, count(*) AS count, array_agg(position) AS positions,
+        array_agg(position) FILTER (WHERE cancelled) AS cancelled
+      FROM live GROUP BY lease_id
+    ), shrunk AS (
+      UPDATE leases l SET closed = k.closed || d.positions
+      FROM done d JOIN locked k ON k.lease_id = d.lease_id
+      WHERE l.lease_id = d.lease_id AND cardinality(k.closed) + d.count < cardinality(k.run_ids)
+    ), emptied AS (
+      DELETE FROM leases l USING done d, locked k
+      WHERE l.lease_id = d.lease_id AND k.lease_id = d.lease_id AND cardinality(k.closed) + d.count >= cardinality(k.run_ids)
+    ), history AS (
+      INSERT INTO job_runs (run_id, job_id, status, start_time, end_time, modified_time, executor_id, attempt_number,
+        error_message, created_at, epoch, trigger, scheduled_at, job_version, result)
+      SELECT run_id, job_id, CASE WHEN cancelled THEN 'CANCELLED' ELSE status END,
+        to_timestamp(started / 1000.0), to_timestamp(ended / 1000.0), to_timestamp($13::bigint / 1000.0), worker_id, attempt,
+        error, to_timestamp(claimed_at / 1000.0), epoch, kind, to_timestamp(nominal_at / 1000.0), job_version, result::jsonb
+      FROM live
+      ON CONFLICT (run_id, epoch, created_at) DO UPDATE SET status = excluded.status, start_time = excluded.start_time,
+        end_time = excluded.end_time, modified_time = excluded.modified_time, error_message = excluded.error_message,
+        result = excluded.result
+    ), again AS (
+      INSERT INTO due (job_id, run_id, shard, priority, kind, attempt, crashes, ends_job, held, epoch, job_version,
+        max_concurrency, fire_at, nominal_at, start_timeout_ms, handler, overlap)
+      SELECT x.job_id, x.run_id, x.shard, j.priority, x.kind, x.next_attempt, x.next_crashes, x.ends_job, j.status = 'PAUSED',
+        x.epoch + 1, j.version, j.max_concurrency, x.next_at, x.nominal_at, j.start_timeout_ms, j.handler, j.overlap
+      FROM live x JOIN jobs j ON j.job_id = x.job_id WHERE x.next_at IS NOT NULL AND NOT x.cancelled
+    ), letters AS (
+      INSERT INTO dead_letters (run_id, job_id, reason, error_message, attempts, scheduled_at, died_at)
+      SELECT run_id, job_id, dead, error, attempt, to_timestamp(nominal_at / 1000.0), to_timestamp($13::bigint / 1000.0)
+      FROM live WHERE dead IS NOT NULL AND NOT cancelled
+      ON CONFLICT (run_id) DO NOTHING
+    ), ended AS (
+      UPDATE jobs j SET updated_at = to_timestamp($13::bigint / 1000.0), status = CASE
+        WHEN x.kind <> 1 THEN 'COMPLETED' WHEN x.cancelled OR x.status = 'CANCELLED' THEN 'CANCELLED'
+        WHEN x.status = 'SUCCESS' THEN 'COMPLETED' ELSE 'FAILED' END
+      FROM live x
+      WHERE x.ends_job AND j.job_id = x.job_id AND (x.next_at IS NULL OR x.cancelled) AND j.status IN ('SCHEDULED', 'PAUSED')
+    )
+    SELECT d.lease_id, d.cancelled, CASE WHEN d.count <> r.reported THEN d.positions END
+    FROM done d JOIN r ON r.lease_id = d.lease_id`,
+};
+
+/** $1 lease ids, $2 positions: what is still held there. One row per reference, in order. */
+export const HELD: Statement = {
+  name: 'held',
+  text: `
+    SELECT q.ord, l.lease_id, q.position, l.epochs[q.position + 1], l.job_ids[q.position + 1], l.run_ids[q.position + 1],
+      l.worker_id, l.attempts[q.position + 1], l.crashes[q.position + 1], l.nominal_ats[q.position + 1], l.claimed_at,
+      j.retry::text, coalesce(j.max_retries, 0), q.position = ANY(l.cancelled)
+    FROM unnest($1::uuid[], $2::smallint[]) WITH ORDINALITY AS q(lease_id, position, ord)
+    JOIN leases l ON l.lease_id = q.lease_id
+    LEFT JOIN jobs j ON j.job_id = l.job_ids[q.position + 1]
+    WHERE NOT (q.position = ANY(l.closed)) AND l.run_ids[q.position + 1] IS NOT NULL`,
+};
+
+/** $1 worker ids. */
+export const HELD_BY: Statement = {
+  name: 'held_by',
+  text: `
+    SELECT 0, l.lease_id, (u.ord - 1)::smallint, u.epoch, u.job_id, u.run_id, l.worker_id, u.attempt, u.crashes, u.nominal_at,
+      l.claimed_at, j.retry::text, coalesce(j.max_retries, 0), (u.ord - 1)::smallint = ANY(l.cancelled)
+    FROM leases l
+    CROSS JOIN LATERAL unnest(l.epochs, l.job_ids, l.run_ids, l.attempts, l.crashes, l.nominal_ats)
+      WITH ORDINALITY AS u(epoch, job_id, run_id, attempt, crashes, nominal_at, ord)
+    LEFT JOIN jobs j ON j.job_id = u.job_id
+    WHERE l.worker_id = ANY($1::text[]) AND NOT ((u.ord - 1)::smallint = ANY(l.closed))`,
+};
+
+/** $1 shards. */
+export const LIVE: Statement = {
+  name: 'live',
+  text: `
+    SELECT u.job_id, u.run_id, u.shard, l.claimed_at, l.worker_id FROM leases l
+    CROSS JOIN LATERAL unnest(l.job_ids, l.run_ids, l.shards) WITH ORDINALITY AS u(job_id, run_id, shard, ord)
+    WHERE u.shard = ANY($1::smallint[]) AND NOT ((u.ord - 1)::smallint = ANY(l.closed))`,
+};
+
+/**
+ * $1 job ids, $2 run ids, $3 what (0 skip, 1 expire, 2 defer), $4 reason or error, $5 defer until, guard: $6 node, $7 shards,
+ * $8 epochs; $9 now.
+ */
+export const RESOLVE_PENDING: Statement = {
+  name: 'resolve_pending',
+  text: `
+    WITH owned AS MATERIALIZED (
+      SELECT s.shard FROM shards s JOIN unnest($7::smallint[], $8::bigint[]) AS g(shard, epoch)
+        ON g.shard = s.shard AND g.epoch = s.epoch
+      WHERE s.node_id = $6::uuid FOR SHARE OF s
+    ), v AS MATERIALIZED (
+      SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::text[], $5::bigint[]) AS v(job_id, run_id, what, reason, until)
+    ), deferred AS (
+      UPDATE due d SET fire_at = v.until, blocked_reason = v.reason FROM v
+      WHERE v.what = 2 AND d.job_id = v.job_id AND d.run_id = v.run_id AND NOT d.held AND d.shard IN (SELECT shard FROM owned)
+      RETURNING d.run_id
+    ), removed AS (
+      DELETE FROM due d USING v
+      WHERE v.what < 2 AND d.job_id = v.job_id AND d.run_id = v.run_id AND NOT d.held AND d.shard IN (SELECT shard FROM owned)
+      RETURNING d.*, v.what, v.reason
+    ), history AS (
+      INSERT INTO job_runs (run_id, job_id, status, end_time, modified_time, attempt_number, error_message, created_at, epoch,
+        trigger, scheduled_at, job_version, reason)
+      SELECT run_id, job_id, CASE WHEN what = 0 THEN 'SKIPPED' ELSE 'FAILED' END, to_timestamp($9::bigint / 1000.0),
+        to_timestamp($9::bigint / 1000.0), attempt, CASE WHEN what = 1 THEN reason END, to_timestamp($9::bigint / 1000.0), epoch, kind,
+        to_timestamp(nominal_at / 1000.0), job_version, CASE WHEN what = 0 THEN reason END
+      FROM removed
+    ), letters AS (
+      INSERT INTO dead_letters (run_id, job_id, reason, error_message, attempts, scheduled_at, died_at)
+      SELECT run_id, job_id, 'never_started', reason, attempt - 1, to_timestamp(nominal_at / 1000.0), to_timestamp($9::bigint / 1000.0)
+      FROM removed WHERE what = 1 ON CONFLICT (run_id) DO NOTHING
+    ), ended AS (
+      UPDATE jobs j SET status = CASE WHEN x.kind = 1 THEN 'FAILED' ELSE 'COMPLETED' END, updated_at = to_timestamp($9::bigint / 1000.0)
+      FROM removed x WHERE x.ends_job AND j.job_id = x.job_id AND j.status IN ('SCHEDULED', 'PAUSED')
+    )
+    SELECT run_id FROM deferred UNION ALL SELECT run_id FROM removed`,
+};
+
+/** $1 lease ids, $2 positions, $3 epochs, $4 starts, $5 now. */
+export const SHOW_RUNNING: Statement = {
+  name: 'show_running',
+  text: `
+    INSERT INTO job_runs (run_id, job_id, status, start_time, modified_time, executor_id, attempt_number, created_at, epoch,
+      trigger, scheduled_at, job_version)
+    SELECT l.run_ids[q.position + 1], l.job_ids[q.position + 1], 'RUNNING', to_timestamp(q.started / 1000.0),
+      to_timestamp($5::bigint / 1000.0), l.worker_id, l.attempts[q.position + 1], to_timestamp(l.claimed_at / 1000.0), q.epoch,
+      l.kinds[q.position + 1], to_timestamp(l.nominal_ats[q.position + 1] / 1000.0), l.job_versions[q.position + 1]
+    FROM unnest($1::uuid[], $2::smallint[], $3::int[], $4::bigint[]) AS q(lease_id, position, epoch, started)
+    JOIN (SELECT * FROM leases WHERE lease_id = ANY($1::uuid[]) FOR SHARE) l ON l.lease_id = q.lease_id
+    WHERE NOT (q.position = ANY(l.closed)) AND l.epochs[q.position + 1] = q.epoch
+    ON CONFLICT (run_id, epoch, created_at) DO UPDATE SET modified_time = excluded.modified_time`,
+};
+
+/** $1 run ids, $2 epochs, $3 claimed at, $4 reports. Only attempts that were taken back have a story to correct. */
+export const RECORD_LATE: Statement = {
+  name: 'record_late',
+  text: `
+    UPDATE job_runs x SET late_report = q.report
+    FROM unnest($1::uuid[], $2::int[], $3::bigint[], $4::text[]) AS q(run_id, epoch, claimed_at, report)
+    WHERE x.run_id = q.run_id AND x.epoch = q.epoch AND x.created_at = to_timestamp(q.claimed_at / 1000.0)`,
+};
+
+/** $1 run ids. */
+export const REQUEST_CANCEL: Statement = {
+  name: 'request_cancel',
+  text: `
+    UPDATE leases l SET cancelled = array(
+      SELECT DISTINCT p FROM unnest(l.cancelled || array(
+        SELECT (u.ord - 1)::smallint FROM unnest(l.run_ids) WITH ORDINALITY AS u(run_id, ord) WHERE u.run_id = ANY($1::uuid[])
+      )) AS p)
+    WHERE l.run_ids && $1::uuid[]
+    RETURNING l.lease_id`,
+};

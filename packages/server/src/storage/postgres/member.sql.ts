@@ -1,0 +1,114 @@
+/** Statements of the member store. */
+import type { Statement } from '../../postgres/database.ts';
+
+export const SERVER_TIME: Statement = {
+  name: 'server_time',
+  text: 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8',
+};
+
+/** $1 node, $2 incarnation, $3 address, $4 now, $5 oldest living beat. */
+export const BEAT_NODE: Statement = {
+  name: 'beat_node',
+  text: `
+    WITH beat AS (
+      INSERT INTO nodes (node_id, incarnation, address, last_seen_at) VALUES ($1::uuid, $2, $3, $4::bigint)
+      ON CONFLICT (node_id) DO UPDATE SET incarnation = excluded.incarnation, address = excluded.address,
+        last_seen_at = excluded.last_seen_at
+      WHERE nodes.incarnation <= excluded.incarnation
+      RETURNING node_id
+    )
+    SELECT node_id, true FROM beat
+    UNION ALL SELECT node_id, false FROM nodes WHERE node_id <> $1::uuid AND last_seen_at > $5::bigint`,
+};
+
+export const LEAVE_NODE: Statement = {
+  name: 'leave_node',
+  text: 'DELETE FROM nodes WHERE node_id = $1::uuid AND incarnation = $2',
+};
+
+export const SHARDS: Statement = {
+  name: 'shards',
+  text: 'SELECT shard, node_id, epoch, expires_at FROM shards ORDER BY shard',
+};
+
+/** $1 node, $2 shards, $3 now, $4 expiry. */
+export const ACQUIRE_SHARDS: Statement = {
+  name: 'acquire_shards',
+  text: `
+    UPDATE shards s SET node_id = $1::uuid, epoch = s.epoch + 1, expires_at = $4::bigint
+    WHERE s.shard = ANY($2::smallint[]) AND (s.node_id IS NULL OR s.node_id = $1::uuid OR s.expires_at <= $3::bigint)
+    RETURNING s.shard, s.epoch`,
+};
+
+/** $1 node, $2 shards, $3 epochs, $4 expiry. */
+export const RENEW_SHARDS: Statement = {
+  name: 'renew_shards',
+  text: `
+    UPDATE shards s SET expires_at = $4::bigint FROM unnest($2::smallint[], $3::bigint[]) AS g(shard, epoch)
+    WHERE s.shard = g.shard AND s.epoch = g.epoch AND s.node_id = $1::uuid
+    RETURNING s.shard`,
+};
+
+/** $1 node, $2 shards, $3 epochs. */
+export const RELEASE_SHARDS: Statement = {
+  name: 'release_shards',
+  text: `
+    UPDATE shards s SET node_id = NULL, expires_at = 0 FROM unnest($2::smallint[], $3::bigint[]) AS g(shard, epoch)
+    WHERE s.shard = g.shard AND s.epoch = g.epoch AND s.node_id = $1::uuid`,
+};
+
+export const REGISTER_WORKER: Statement = {
+  name: 'register_worker',
+  text: `
+    INSERT INTO workers (worker_id, node_id, incarnation, slots, handlers, last_seen_at)
+    VALUES ($1, $2::uuid, $3, $4, $5::text[], $6::bigint)
+    ON CONFLICT (worker_id) DO UPDATE SET slots = excluded.slots, handlers = excluded.handlers,
+      last_seen_at = excluded.last_seen_at WHERE NOT workers.dead`,
+};
+
+/** $1 worker, $2 now. A dead worker stays dead. */
+export const BEAT_WORKER: Statement = {
+  name: 'beat_worker',
+  text: 'UPDATE workers SET last_seen_at = greatest(last_seen_at, $2::bigint) WHERE worker_id = $1 AND NOT dead RETURNING worker_id',
+};
+
+/** $1 worker: runs that are to stop, by request or because their job is cancelled. */
+export const CANCELLED_OF_WORKER: Statement = {
+  name: 'cancelled_of_worker',
+  text: `
+    SELECT u.run_id FROM leases l
+    CROSS JOIN LATERAL unnest(l.run_ids, l.job_ids) WITH ORDINALITY AS u(run_id, job_id, ord)
+    LEFT JOIN jobs j ON j.job_id = u.job_id
+    WHERE l.worker_id = $1 AND NOT ((u.ord - 1)::smallint = ANY(l.closed))
+      AND ((u.ord - 1)::smallint = ANY(l.cancelled) OR j.status = 'CANCELLED')`,
+};
+
+/** $1 worker, $2 held leases, $3 claimed before. */
+export const UNKNOWN_OF_WORKER: Statement = {
+  name: 'unknown_of_worker',
+  text: `SELECT lease_id FROM leases
+    WHERE worker_id = $1 AND claimed_at < $3::bigint AND NOT (lease_id = ANY($2::uuid[]))`,
+};
+
+/** $1 silent since, $2 node, $3 incarnation. */
+export const BURY_WORKERS: Statement = {
+  name: 'bury_workers',
+  text: `
+    WITH buried AS (
+      UPDATE workers SET dead = true
+      WHERE NOT dead AND (last_seen_at < $1::bigint OR (node_id = $2::uuid AND incarnation < $3))
+      RETURNING worker_id
+    )
+    SELECT worker_id FROM buried UNION SELECT worker_id FROM workers WHERE dead`,
+};
+
+export const FORGET_WORKERS: Statement = {
+  name: 'forget_workers',
+  text: `DELETE FROM workers w WHERE w.worker_id = ANY($1::text[])
+    AND NOT EXISTS (SELECT FROM leases l WHERE l.worker_id = w.worker_id)`,
+};
+
+export const WORKERS: Statement = {
+  name: 'workers',
+  text: 'SELECT worker_id, node_id, incarnation, slots, handlers, last_seen_at, NOT dead FROM workers ORDER BY worker_id',
+};

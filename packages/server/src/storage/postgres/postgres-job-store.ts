@@ -1,0 +1,224 @@
+/** The job store on PostgreSQL. */
+import type { Job, JobId, RunId } from '@carillon/domain';
+import { plainArray, textArray } from '../../postgres/array-literal.ts';
+import type { Database, Session } from '../../postgres/database.ts';
+import type { FirstDue, NewRun } from '../due.ts';
+import type { InsertedJob, JobChange, JobQuery, JobStore, JobWithPlan, NewJob } from '../job-store.ts';
+import { CURSOR_KIND, kindCode, priorityCode } from './codes.ts';
+import {
+  ADD_DUE,
+  CANCEL_LIVE_OF_JOB,
+  DELETE_JOB,
+  DROP_PLAN,
+  END_DUE,
+  FIND_FINISHED_RUN,
+  FIND_KEYS,
+  FIND_PENDING_RUN,
+  GET_JOB,
+  GET_PLAN,
+  HOLD_DUE,
+  INSERT_JOBS,
+  INSERT_KEYED_JOBS,
+  LIVE_OF_JOB,
+  READ_PLAN,
+  REFRESH_DUE,
+  RELEASE_DUE,
+  UPDATE_JOB,
+} from './job.sql.ts';
+import { jobFromRow, type JobRow, storedParts } from './job-row.ts';
+import { insertParameters } from './insert-parameters.ts';
+import { REQUEST_CANCEL } from './lease.sql.ts';
+import { listJobs } from './list-jobs.ts';
+
+type PlanRow = readonly [nominalAtMs: number, lastNominalMs: number | null];
+
+export class PostgresJobStore implements JobStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async insert(jobs: readonly NewJob[]): Promise<InsertedJob[]> {
+    const keyed = jobs.filter((entry) => entry.idempotency);
+    const plain = keyed.length === 0 ? jobs : jobs.filter((entry) => !entry.idempotency);
+    if (keyed.length === 0) {
+      await this.#database.query(INSERT_JOBS, insertParameters(plain));
+      return jobs.map((entry) => ({ kind: 'inserted', jobId: entry.job.jobId }));
+    }
+    return this.#database.transaction(async (session) => {
+      if (plain.length > 0) await session.query(INSERT_JOBS, insertParameters(plain));
+      const rows = await session.query<readonly [JobId]>(INSERT_KEYED_JOBS, insertParameters(keyed));
+      const inserted = new Set(rows.map((row) => row[0]));
+      const owners = await this.#keyOwners(session, keyed, inserted);
+      return jobs.map((entry) => insertedJob(entry, inserted, owners));
+    });
+  }
+
+  async #keyOwners(
+    session: Session,
+    keyed: readonly NewJob[],
+    inserted: ReadonlySet<JobId>,
+  ): Promise<Map<string, { jobId: JobId; requestHash: string }>> {
+    const taken = keyed.filter((entry) => !inserted.has(entry.job.jobId));
+    if (taken.length === 0) return new Map();
+    const rows = await session.query<readonly [string, JobId, string]>(FIND_KEYS, [
+      textArray(taken.map((entry) => entry.idempotency!.key)),
+    ]);
+    return new Map(rows.map(([key, jobId, requestHash]) => [key, { jobId, requestHash }]));
+  }
+
+  async get(jobId: JobId): Promise<Job | undefined> {
+    const [row] = await this.#database.query<JobRow>(GET_JOB, [jobId]);
+    return row && jobFromRow(row);
+  }
+
+  async getForChange(jobId: JobId): Promise<JobWithPlan | undefined> {
+    // The plan is read first: if it moves before the job is read, apply() notices and the caller decides again.
+    const [plan] = await this.#database.query<PlanRow>(READ_PLAN, [jobId]);
+    const job = await this.get(jobId);
+    return job && { job, plannedNominalMs: plan?.[0], lastNominalMs: plan?.[1] ?? undefined };
+  }
+
+  list(query: JobQuery): Promise<Job[]> {
+    return listJobs(this.#database, query);
+  }
+
+  apply(change: JobChange): Promise<boolean> {
+    return this.#database.transaction(async (session) => {
+      const { job } = change;
+      const updated = await session.query(UPDATE_JOB, updateParameters(change));
+      if (updated.length === 0) return false;
+      const [plan] = await session.query<PlanRow>(GET_PLAN, [job.jobId]);
+      if (plan?.[0] !== change.expectedPlannedNominalMs) throw new PlanMoved();
+      await session.query(REFRESH_DUE, [
+        job.jobId,
+        priorityCode(job.priority),
+        job.handler,
+        job.maxConcurrency,
+        job.overlap,
+        job.startTimeoutMs ?? null,
+        job.version,
+      ]);
+      await changePending(session, change, plan?.[1] ?? undefined);
+      return true;
+    }).catch((error: unknown) => {
+      if (error instanceof PlanMoved) return false;
+      throw error;
+    });
+  }
+
+  async enqueue(jobId: JobId, run: NewRun): Promise<boolean> {
+    return addRun(this.#database, jobId, run);
+  }
+
+  remove(jobId: JobId): Promise<boolean> {
+    return this.#database.transaction(async (session) => {
+      const living = await session.query(LIVE_OF_JOB, [jobId]);
+      if (living.length > 0) return false;
+      return (await session.query(DELETE_JOB, [jobId])).length > 0;
+    });
+  }
+
+  cancelRun(runId: RunId, nowMs: number): Promise<'asked' | 'ended' | 'finished' | 'unknown'> {
+    return this.#database.transaction(async (session) => {
+      // A run moves between pending and leased; looking at pending, leased, pending again catches it in either place.
+      for (let look = 0; look < 2; look += 1) {
+        const [pending] = await session.query<readonly [JobId]>(FIND_PENDING_RUN, [runId]);
+        if (pending && (await session.query(END_DUE, [pending[0], nowMs, runId])).length > 0) return 'ended';
+        const leased = await session.query(REQUEST_CANCEL, [plainArray([runId])]);
+        if (leased.length > 0) return 'asked';
+      }
+      return (await session.query(FIND_FINISHED_RUN, [runId])).length > 0 ? 'finished' : 'unknown';
+    });
+  }
+}
+
+/** Thrown inside the transaction so that it is rolled back. */
+class PlanMoved extends Error {}
+
+function insertedJob(
+  entry: NewJob,
+  inserted: ReadonlySet<JobId>,
+  owners: ReadonlyMap<string, { jobId: JobId; requestHash: string }>,
+): InsertedJob {
+  const { jobId } = entry.job;
+  if (!entry.idempotency || inserted.has(jobId)) return { kind: 'inserted', jobId };
+  const owner = owners.get(entry.idempotency.key);
+  if (!owner) throw new Error(`idempotency key ${entry.idempotency.key} was neither inserted nor found`);
+  return { kind: owner.requestHash === entry.idempotency.requestHash ? 'existing' : 'conflict', jobId: owner.jobId };
+}
+
+async function changePending(session: Session, change: JobChange, lastNominalMs: number | undefined): Promise<void> {
+  const { jobId } = change.job;
+  switch (change.pending.kind) {
+    case 'keep':
+      return;
+    case 'replan':
+      await session.query(DROP_PLAN, [jobId]);
+      if (change.pending.first) await addFirst(session, jobId, change.pending.first, lastNominalMs);
+      return;
+    case 'hold':
+      await session.query(HOLD_DUE, [jobId]);
+      return;
+    case 'release':
+      await session.query(RELEASE_DUE, [jobId]);
+      return;
+    case 'drop':
+      // Ended, asked, ended again: a retry queued between the first two is caught by the third. What is claimed in that
+      // very moment is stopped through the worker's next heartbeat, which looks at the job's status.
+      await session.query(END_DUE, [jobId, change.nowMs, null]);
+      await session.query(CANCEL_LIVE_OF_JOB, [jobId]);
+      await session.query(END_DUE, [jobId, change.nowMs, null]);
+  }
+}
+
+async function addFirst(session: Session, jobId: JobId, first: FirstDue, lastNominalMs: number | undefined): Promise<void> {
+  if (first.kind === 'run') {
+    await addRun(session, jobId, first.run);
+    return;
+  }
+  const { fireAtMs, nominalAtMs } = first.cursor;
+  await session.query(ADD_DUE, [jobId, jobId, CURSOR_KIND, fireAtMs, nominalAtMs, false, lastNominalMs ?? null]);
+}
+
+export async function addRun(session: Session, jobId: JobId, run: NewRun): Promise<boolean> {
+  const rows = await session.query(ADD_DUE, [
+    jobId,
+    run.runId,
+    kindCode(run.trigger),
+    run.fireAtMs,
+    run.nominalAtMs,
+    run.endsJob,
+    null,
+  ]);
+  return rows.length > 0;
+}
+
+function updateParameters({ job, expectedVersion, nowMs }: JobChange): unknown[] {
+  const parts = storedParts(job);
+  return [
+    job.jobId,
+    expectedVersion,
+    job.name,
+    job.userId ?? null,
+    job.schedule.type,
+    job.status,
+    parts.scheduleTimeMs ?? null,
+    parts.cronExpression ?? null,
+    parts.timeZone ?? null,
+    parts.schedule ?? null,
+    parts.misfire ?? null,
+    job.handler,
+    job.payload,
+    priorityCode(job.priority),
+    job.retry.maxRetries,
+    parts.retry ?? null,
+    job.maxConcurrency,
+    job.overlap,
+    job.timeoutMs,
+    job.startTimeoutMs ?? null,
+    job.version,
+    nowMs,
+  ];
+}

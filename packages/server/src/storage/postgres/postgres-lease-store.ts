@@ -1,0 +1,187 @@
+/** The lease store on PostgreSQL. Settlements are grouped by lease, so that a batch travels as a few array literals. */
+import type { ClaimedBatch, ClaimedRun, JobId, LeaseId, RunId, WorkerId } from '@carillon/domain';
+import { plainArray, textArray } from '../../postgres/array-literal.ts';
+import type { Database } from '../../postgres/database.ts';
+import type {
+  ClaimRequest,
+  HeldRef,
+  HeldRun,
+  LateReport,
+  LeaseStore,
+  LiveRun,
+  PendingVerdict,
+  Settlement,
+  SettleVerdict,
+} from '../lease-store.ts';
+import type { ShardGuard } from '../shard-guard.ts';
+import { guardParameters } from './guard-parameters.ts';
+import { retryFrom } from './job-row.ts';
+import {
+  CLAIM,
+  HELD,
+  HELD_BY,
+  LIVE,
+  RECORD_LATE,
+  REQUEST_CANCEL,
+  RESOLVE_PENDING,
+  SETTLE,
+  SHOW_RUNNING,
+} from './lease.sql.ts';
+import { settleParameters, type SettledLeaseRow, settleVerdicts } from './settle-parameters.ts';
+
+type ClaimRow = readonly [
+  jobId: JobId,
+  runId: RunId,
+  epoch: number,
+  attempt: number,
+  nominalAtMs: number,
+  handler: string,
+  payload: string,
+  timeoutMs: number,
+];
+
+type HeldRow = readonly [
+  ord: number,
+  leaseId: LeaseId,
+  position: number,
+  epoch: number,
+  jobId: JobId,
+  runId: RunId,
+  workerId: WorkerId,
+  attempt: number,
+  crashes: number,
+  nominalAtMs: number,
+  claimedAtMs: number,
+  retry: string | null,
+  maxRetries: number,
+  cancelRequested: boolean,
+];
+
+const VERDICT_CODES = { skip: 0, expire: 1, defer: 2 } as const;
+
+export class PostgresLeaseStore implements LeaseStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async claim(request: ClaimRequest): Promise<ClaimedBatch> {
+    const { leaseId, workerId, runs, guard, nowMs } = request;
+    const rows = await this.#database.query<ClaimRow>(CLAIM, [
+      leaseId,
+      workerId,
+      nowMs,
+      plainArray(runs.map((run) => run.jobId)),
+      plainArray(runs.map((run) => run.runId)),
+      ...guardParameters(
+        guard,
+        runs.map((run) => run.shard),
+      ),
+    ]);
+    const claimed = rows.map(
+      (row, position): ClaimedRun => ({
+        leaseId,
+        position,
+        jobId: row[0],
+        runId: row[1],
+        epoch: row[2],
+        attempt: row[3],
+        nominalAtMs: row[4],
+        claimedAtMs: nowMs,
+        handler: row[5],
+        payload: row[6],
+        timeoutMs: row[7],
+      }),
+    );
+    return { leaseId, workerId, claimedAtMs: nowMs, runs: claimed };
+  }
+
+  async settle(settlements: readonly Settlement[], nowMs: number): Promise<SettleVerdict[]> {
+    if (settlements.length === 0) return [];
+    const rows = await this.#database.query<SettledLeaseRow>(SETTLE, [...settleParameters(settlements), nowMs]);
+    return settleVerdicts(settlements, rows);
+  }
+
+  async held(refs: readonly HeldRef[]): Promise<(HeldRun | undefined)[]> {
+    const rows = await this.#database.query<HeldRow>(HELD, [
+      plainArray(refs.map((ref) => ref.leaseId)),
+      plainArray(refs.map((ref) => ref.position)),
+    ]);
+    const found = new Map(rows.map((row) => [row[0] - 1, heldFromRow(row)]));
+    return refs.map((ref, i) => (found.get(i)?.epoch === ref.epoch ? found.get(i) : undefined));
+  }
+
+  async heldBy(workers: readonly WorkerId[]): Promise<HeldRun[]> {
+    const rows = await this.#database.query<HeldRow>(HELD_BY, [textArray(workers)]);
+    return rows.map(heldFromRow);
+  }
+
+  async live(shards: readonly number[]): Promise<LiveRun[]> {
+    const rows = await this.#database.query<readonly [JobId, RunId, number, number, WorkerId]>(LIVE, [plainArray(shards)]);
+    return rows.map(([jobId, runId, shard, claimedAtMs, workerId]) => ({ jobId, runId, shard, claimedAtMs, workerId }));
+  }
+
+  async resolvePending(
+    verdicts: readonly PendingVerdict[],
+    options: { guard: ShardGuard; nowMs: number },
+  ): Promise<ReadonlySet<RunId>> {
+    if (verdicts.length === 0) return new Set();
+    const rows = await this.#database.query<readonly [RunId]>(RESOLVE_PENDING, [
+      plainArray(verdicts.map((verdict) => verdict.run.jobId)),
+      plainArray(verdicts.map((verdict) => verdict.run.runId)),
+      plainArray(verdicts.map((verdict) => VERDICT_CODES[verdict.kind])),
+      textArray(verdicts.map((verdict) => (verdict.kind === 'expire' ? verdict.error : verdict.reason))),
+      plainArray(verdicts.map((verdict) => (verdict.kind === 'defer' ? verdict.untilMs : undefined))),
+      ...guardParameters(
+        options.guard,
+        verdicts.map((verdict) => verdict.run.shard),
+      ),
+      options.nowMs,
+    ]);
+    return new Set(rows.map((row) => row[0]));
+  }
+
+  async showRunning(refs: readonly (HeldRef & { startedAtMs: number })[], nowMs: number): Promise<void> {
+    if (refs.length === 0) return;
+    await this.#database.query(SHOW_RUNNING, [
+      plainArray(refs.map((ref) => ref.leaseId)),
+      plainArray(refs.map((ref) => ref.position)),
+      plainArray(refs.map((ref) => ref.epoch)),
+      plainArray(refs.map((ref) => ref.startedAtMs)),
+      nowMs,
+    ]);
+  }
+
+  async recordLate(reports: readonly LateReport[]): Promise<void> {
+    if (reports.length === 0) return;
+    await this.#database.query(RECORD_LATE, [
+      plainArray(reports.map((late) => late.runId)),
+      plainArray(reports.map((late) => late.epoch)),
+      plainArray(reports.map((late) => late.claimedAtMs)),
+      textArray(reports.map((late) => late.report)),
+    ]);
+  }
+
+  async requestCancel(runIds: readonly RunId[]): Promise<void> {
+    if (runIds.length > 0) await this.#database.query(REQUEST_CANCEL, [plainArray(runIds)]);
+  }
+}
+
+function heldFromRow(row: HeldRow): HeldRun {
+  return {
+    leaseId: row[1],
+    position: row[2],
+    epoch: row[3],
+    jobId: row[4],
+    runId: row[5],
+    workerId: row[6],
+    attempt: row[7],
+    crashes: row[8],
+    nominalAtMs: row[9],
+    claimedAtMs: row[10],
+    retry: retryFrom(row[11], row[12]),
+    cancelRequested: row[13],
+  };
+}
+

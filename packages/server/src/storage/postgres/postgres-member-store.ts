@@ -1,0 +1,146 @@
+/** The member store on PostgreSQL. */
+import type { LeaseId, NodeId, RunId, WorkerId } from '@carillon/domain';
+import { plainArray, textArray } from '../../postgres/array-literal.ts';
+import type { Database } from '../../postgres/database.ts';
+import type { BeatAnswer, MemberStore, NodeBeat, ShardOwner, WorkerBeat, WorkerRecord } from '../member-store.ts';
+import {
+  ACQUIRE_SHARDS,
+  BEAT_NODE,
+  BEAT_WORKER,
+  BURY_WORKERS,
+  CANCELLED_OF_WORKER,
+  FORGET_WORKERS,
+  LEAVE_NODE,
+  REGISTER_WORKER,
+  RELEASE_SHARDS,
+  RENEW_SHARDS,
+  SERVER_TIME,
+  SHARDS,
+  UNKNOWN_OF_WORKER,
+  WORKERS,
+} from './member.sql.ts';
+
+type ShardRow = readonly [shard: number, nodeId: NodeId | null, epoch: number, expiresAtMs: number];
+type WorkerRow = readonly [WorkerId, NodeId, incarnation: number, slots: number, handlers: string[], lastSeenMs: number, alive: boolean];
+
+export class PostgresMemberStore implements MemberStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async serverTimeMs(): Promise<number> {
+    const [row] = await this.#database.query<readonly [number]>(SERVER_TIME, []);
+    return row![0];
+  }
+
+  async beatNode(beat: NodeBeat): Promise<{ alive: boolean; nodes: readonly NodeId[] }> {
+    const rows = await this.#database.query<readonly [NodeId, boolean]>(BEAT_NODE, [
+      beat.nodeId,
+      beat.incarnation,
+      beat.address,
+      beat.nowMs,
+      beat.nowMs - beat.ttlMs,
+    ]);
+    return { alive: rows.some((row) => row[1]), nodes: rows.map((row) => row[0]) };
+  }
+
+  async leaveNode(nodeId: NodeId, incarnation: number): Promise<void> {
+    await this.#database.query(LEAVE_NODE, [nodeId, incarnation]);
+  }
+
+  async shards(): Promise<ShardOwner[]> {
+    const rows = await this.#database.query<ShardRow>(SHARDS, []);
+    return rows.map(([shard, nodeId, epoch, expiresAtMs]) => ({ shard, nodeId: nodeId ?? undefined, epoch, expiresAtMs }));
+  }
+
+  async acquireShards(request: {
+    nodeId: NodeId;
+    shards: readonly number[];
+    nowMs: number;
+    ttlMs: number;
+  }): Promise<Map<number, number>> {
+    const rows = await this.#database.query<readonly [number, number]>(ACQUIRE_SHARDS, [
+      request.nodeId,
+      plainArray(request.shards),
+      request.nowMs,
+      request.nowMs + request.ttlMs,
+    ]);
+    return new Map(rows.map(([shard, epoch]) => [shard, epoch]));
+  }
+
+  async renewShards(request: {
+    nodeId: NodeId;
+    epochs: ReadonlyMap<number, number>;
+    nowMs: number;
+    ttlMs: number;
+  }): Promise<ReadonlySet<number>> {
+    const rows = await this.#database.query<readonly [number]>(RENEW_SHARDS, [
+      request.nodeId,
+      plainArray([...request.epochs.keys()]),
+      plainArray([...request.epochs.values()]),
+      request.nowMs + request.ttlMs,
+    ]);
+    return new Set(rows.map((row) => row[0]));
+  }
+
+  async releaseShards(request: { nodeId: NodeId; epochs: ReadonlyMap<number, number> }): Promise<void> {
+    await this.#database.query(RELEASE_SHARDS, [
+      request.nodeId,
+      plainArray([...request.epochs.keys()]),
+      plainArray([...request.epochs.values()]),
+    ]);
+  }
+
+  async registerWorker(worker: WorkerRecord, nowMs: number): Promise<void> {
+    await this.#database.query(REGISTER_WORKER, [
+      worker.workerId,
+      worker.nodeId,
+      worker.incarnation,
+      worker.slots,
+      textArray(worker.handlers),
+      nowMs,
+    ]);
+  }
+
+  async beatWorker(beat: WorkerBeat): Promise<BeatAnswer> {
+    const alive = await this.#database.query(BEAT_WORKER, [beat.workerId, beat.nowMs]);
+    if (alive.length === 0) return { alive: false, cancel: [], unknown: [] };
+    const [cancel, unknown] = await Promise.all([
+      this.#database.query<readonly [RunId]>(CANCELLED_OF_WORKER, [beat.workerId]),
+      this.#database.query<readonly [LeaseId]>(UNKNOWN_OF_WORKER, [
+        beat.workerId,
+        plainArray(beat.holding),
+        beat.claimedBeforeMs,
+      ]),
+    ]);
+    return { alive: true, cancel: cancel.map((row) => row[0]), unknown: unknown.map((row) => row[0]) };
+  }
+
+  async buryWorkers(request: { silentSinceMs: number; nodeId: NodeId; incarnation: number }): Promise<WorkerId[]> {
+    const rows = await this.#database.query<readonly [WorkerId]>(BURY_WORKERS, [
+      request.silentSinceMs,
+      request.nodeId,
+      request.incarnation,
+    ]);
+    return rows.map((row) => row[0]);
+  }
+
+  async forgetWorkers(workers: readonly WorkerId[]): Promise<void> {
+    if (workers.length > 0) await this.#database.query(FORGET_WORKERS, [textArray(workers)]);
+  }
+
+  async workers(): Promise<(WorkerRecord & { lastSeenMs: number; alive: boolean })[]> {
+    const rows = await this.#database.query<WorkerRow>(WORKERS, []);
+    return rows.map(([workerId, nodeId, incarnation, slots, handlers, lastSeenMs, alive]) => ({
+      workerId,
+      nodeId,
+      incarnation,
+      slots,
+      handlers,
+      lastSeenMs,
+      alive,
+    }));
+  }
+}

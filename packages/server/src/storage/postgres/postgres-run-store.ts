@@ -1,0 +1,168 @@
+/** The run store on PostgreSQL: what waits, what is held and what ran, composed for people. */
+import type { DeadReason, JobId, RunId, RunStatus } from '@carillon/domain';
+import type { Database } from '../../postgres/database.ts';
+import type { DeadLetter, RunPage, RunStore, RunView } from '../run-store.ts';
+import { triggerWord } from './codes.ts';
+import { addRun } from './postgres-job-store.ts';
+import {
+  CLAIMED_OF_JOB,
+  CLAIMED_ON_WORKER,
+  CLAIMED_RUN,
+  DEAD_LETTER,
+  DEAD_LETTERS,
+  HISTORY_OF_JOB,
+  HISTORY_OF_RUN,
+  MARK_REDRIVEN,
+  QUEUED_OF_JOB,
+  QUEUED_RUN,
+} from './run.sql.ts';
+
+type RunRow = readonly [
+  runId: RunId,
+  jobId: JobId,
+  status: RunStatus,
+  attempt: number,
+  epoch: number,
+  kind: number,
+  scheduledAtMs: number,
+  createdAtMs: number,
+  startedAtMs: number | null,
+  endedAtMs: number | null,
+  modifiedAtMs: number,
+  executorId: string | null,
+  error: string | null,
+  reason: string | null,
+  result: string | null,
+  logUrl: string | null,
+  jobVersion: number,
+  occurrences: number,
+  lateReport: string | null,
+];
+
+type LetterRow = readonly [
+  runId: RunId,
+  jobId: JobId,
+  jobName: string | null,
+  reason: DeadReason,
+  error: string | null,
+  attempts: number,
+  scheduledAtMs: number,
+  diedAtMs: number,
+  redrivenAs: RunId | null,
+];
+
+/** Later than any instant that can be scheduled. */
+const FOREVER_MS = Date.UTC(2200, 0, 1);
+
+export class PostgresRunStore implements RunStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Living and waiting runs come first; a page counts through them into the history. */
+  async ofJob(jobId: JobId, page: RunPage, nowMs: number): Promise<RunView[]> {
+    const offset = page.offset ?? 0;
+    const [claimed, queued] = page.before
+      ? [[], []]
+      : await Promise.all([
+          this.#database.query<RunRow>(CLAIMED_OF_JOB, [jobId]),
+          this.#database.query<RunRow>(QUEUED_OF_JOB, [jobId, nowMs, offset + page.limit]),
+        ]);
+    const alive = [...claimed, ...queued].map(viewFromRow);
+    const shown = alive.slice(offset, offset + page.limit);
+    if (shown.length === page.limit) return shown;
+    const history = await this.#database.query<RunRow>(HISTORY_OF_JOB, [
+      jobId,
+      page.before ? page.before.createdAtMs : FOREVER_MS,
+      page.limit - shown.length,
+      Math.max(0, offset - alive.length),
+    ]);
+    return [...shown, ...history.map(viewFromRow)];
+  }
+
+  async latestOfJob(jobId: JobId, nowMs: number): Promise<RunView | undefined> {
+    const [latest, ...rest] = await this.ofJob(jobId, { limit: 2 }, nowMs);
+    // A retry that waits says less than the attempt that is running now.
+    return rest.find((run) => run.status === 'RUNNING') ?? latest;
+  }
+
+  async attempts(runId: RunId): Promise<RunView[]> {
+    const parts = await Promise.all(
+      [CLAIMED_RUN, QUEUED_RUN, HISTORY_OF_RUN].map((statement) => this.#database.query<RunRow>(statement, [runId])),
+    );
+    return parts.flat().map(viewFromRow);
+  }
+
+  async onWorker(workerId: string, page: RunPage): Promise<RunView[]> {
+    const rows = await this.#database.query<RunRow>(CLAIMED_ON_WORKER, [workerId, page.limit, page.offset ?? 0]);
+    return rows.map(viewFromRow);
+  }
+
+  async deadLetters(query: { jobId?: JobId; limit: number; beforeMs?: number }): Promise<DeadLetter[]> {
+    const rows = await this.#database.query<LetterRow>(DEAD_LETTERS, [
+      query.jobId ?? null,
+      query.beforeMs ?? FOREVER_MS,
+      query.limit,
+    ]);
+    return rows.map(letterFromRow);
+  }
+
+  async deadLetter(runId: RunId): Promise<DeadLetter | undefined> {
+    const [row] = await this.#database.query<LetterRow>(DEAD_LETTER, [runId]);
+    return row && letterFromRow(row);
+  }
+
+  redrive(runId: RunId, as: { runId: RunId; nowMs: number }): Promise<boolean> {
+    return this.#database.transaction(async (session) => {
+      const [letter] = await session.query<readonly [JobId, number]>(MARK_REDRIVEN, [runId, as.runId]);
+      if (!letter) return false;
+      const [jobId, scheduledAtMs] = letter;
+      const run = { runId: as.runId, fireAtMs: as.nowMs, nominalAtMs: Math.round(scheduledAtMs), endsJob: false };
+      const added = await addRun(session, jobId, { ...run, trigger: 'redrive' });
+      if (!added) await session.query(MARK_REDRIVEN, [runId, null]);
+      return added;
+    });
+  }
+}
+
+const instant = (value: number | null) => (value === null ? undefined : Math.round(value));
+
+function viewFromRow(row: RunRow): RunView {
+  return {
+    runId: row[0],
+    jobId: row[1],
+    status: row[2],
+    attempt: row[3],
+    epoch: row[4],
+    trigger: triggerWord(row[5]),
+    scheduledAtMs: Math.round(row[6]),
+    createdAtMs: Math.round(row[7]),
+    startedAtMs: instant(row[8]),
+    endedAtMs: instant(row[9]),
+    modifiedAtMs: Math.round(row[10]),
+    executorId: row[11] ?? undefined,
+    error: row[12] ?? undefined,
+    reason: row[13] ?? undefined,
+    result: row[14] ?? undefined,
+    logUrl: row[15] ?? undefined,
+    jobVersion: row[16],
+    occurrences: row[17],
+    lateReport: row[18] ?? undefined,
+  };
+}
+
+function letterFromRow(row: LetterRow): DeadLetter {
+  return {
+    runId: row[0],
+    jobId: row[1],
+    jobName: row[2] ?? undefined,
+    reason: row[3],
+    error: row[4] ?? undefined,
+    attempts: row[5],
+    scheduledAtMs: Math.round(row[6]),
+    diedAtMs: Math.round(row[7]),
+    redrivenAs: row[8] ?? undefined,
+  };
+}

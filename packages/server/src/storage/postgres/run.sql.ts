@@ -1,0 +1,88 @@
+/** Statements of the run store: what people read. Every one goes through an index of the table it touches. */
+import type { Statement } from '../../postgres/database.ts';
+
+const HISTORY_COLUMNS = `r.run_id, r.job_id, r.status, r.attempt_number, r.epoch, r.trigger,
+  (extract(epoch FROM r.scheduled_at) * 1000)::float8, (extract(epoch FROM r.created_at) * 1000)::float8,
+  (extract(epoch FROM r.start_time) * 1000)::float8, (extract(epoch FROM r.end_time) * 1000)::float8,
+  (extract(epoch FROM r.modified_time) * 1000)::float8, r.executor_id, r.error_message, r.reason, r.result::text, r.log_url,
+  r.job_version, r.occurrences, r.late_report`;
+
+/** A waiting run: shown once its instant has come, or when it is a retry. $2 now. */
+const QUEUED_COLUMNS = `d.run_id, d.job_id, 'QUEUED', d.attempt::int, d.epoch, d.kind, d.nominal_at::float8, d.fire_at::float8,
+  NULL::float8, NULL::float8, d.fire_at::float8, NULL::text, NULL::text,
+  CASE WHEN d.held THEN 'the job is paused' ELSE d.blocked_reason END, NULL::text, NULL::text, d.job_version, 1, NULL::text`;
+
+/** A run under a lease that is not in the history as RUNNING yet. */
+const CLAIMED_COLUMNS = `u.run_id, u.job_id, 'CLAIMED', u.attempt::int, u.epoch, u.kind, u.nominal_at::float8, l.claimed_at::float8,
+  NULL::float8, NULL::float8, l.claimed_at::float8, l.worker_id, NULL::text, NULL::text, NULL::text, NULL::text, u.job_version, 1,
+  NULL::text`;
+
+const LEASED_RUNS = `leases l CROSS JOIN LATERAL unnest(l.run_ids, l.job_ids, l.attempts, l.epochs, l.kinds, l.nominal_ats,
+    l.job_versions) WITH ORDINALITY AS u(run_id, job_id, attempt, epoch, kind, nominal_at, job_version, ord)`;
+
+const OPEN = `NOT ((u.ord - 1)::smallint = ANY(l.closed))`;
+const NOT_SHOWN = `NOT EXISTS (SELECT FROM job_runs r WHERE r.run_id = u.run_id AND r.epoch = u.epoch)`;
+
+export const QUEUED_OF_JOB: Statement = {
+  name: 'queued_of_job',
+  text: `SELECT ${QUEUED_COLUMNS} FROM due d
+    WHERE d.job_id = $1::uuid AND d.kind > 0 AND (d.fire_at <= $2::bigint OR d.attempt > 1 OR d.epoch > 1)
+    ORDER BY d.fire_at DESC LIMIT $3`,
+};
+
+export const CLAIMED_OF_JOB: Statement = {
+  name: 'claimed_of_job',
+  text: `SELECT ${CLAIMED_COLUMNS} FROM ${LEASED_RUNS}
+    WHERE l.job_ids @> ARRAY[$1::uuid] AND u.job_id = $1::uuid AND ${OPEN} AND ${NOT_SHOWN}`,
+};
+
+export const HISTORY_OF_JOB: Statement = {
+  name: 'history_of_job',
+  text: `SELECT ${HISTORY_COLUMNS} FROM job_runs r
+    WHERE r.job_id = $1::uuid AND r.created_at <= to_timestamp($2::bigint / 1000.0)
+    ORDER BY r.created_at DESC, r.run_id DESC, r.epoch DESC LIMIT $3 OFFSET $4`,
+};
+
+export const QUEUED_RUN: Statement = {
+  name: 'queued_run',
+  text: `SELECT ${QUEUED_COLUMNS} FROM due d WHERE d.run_id = $1::uuid AND d.kind > 0`,
+};
+
+export const CLAIMED_RUN: Statement = {
+  name: 'claimed_run',
+  text: `SELECT ${CLAIMED_COLUMNS} FROM ${LEASED_RUNS}
+    WHERE l.run_ids @> ARRAY[$1::uuid] AND u.run_id = $1::uuid AND ${OPEN} AND ${NOT_SHOWN}`,
+};
+
+export const HISTORY_OF_RUN: Statement = {
+  name: 'history_of_run',
+  text: `SELECT ${HISTORY_COLUMNS} FROM job_runs r WHERE r.run_id = $1::uuid ORDER BY r.epoch DESC`,
+};
+
+export const CLAIMED_ON_WORKER: Statement = {
+  name: 'claimed_on_worker',
+  text: `SELECT ${CLAIMED_COLUMNS.replace("'CLAIMED'", `CASE WHEN ${NOT_SHOWN} THEN 'CLAIMED' ELSE 'RUNNING' END`)}
+    FROM ${LEASED_RUNS} WHERE l.worker_id = $1 AND ${OPEN} ORDER BY l.claimed_at DESC LIMIT $2 OFFSET $3`,
+};
+
+const LETTER_COLUMNS = `x.run_id, x.job_id, j.name, x.reason, x.error_message, x.attempts,
+  (extract(epoch FROM x.scheduled_at) * 1000)::float8, (extract(epoch FROM x.died_at) * 1000)::float8, x.redriven_as`;
+
+/** $1 job or NULL, $2 died before, $3 limit. */
+export const DEAD_LETTERS: Statement = {
+  name: 'dead_letters',
+  text: `SELECT ${LETTER_COLUMNS} FROM dead_letters x LEFT JOIN jobs j USING (job_id)
+    WHERE ($1::uuid IS NULL OR x.job_id = $1::uuid) AND x.died_at < to_timestamp($2::bigint / 1000.0)
+    ORDER BY x.died_at DESC, x.run_id LIMIT $3`,
+};
+
+export const DEAD_LETTER: Statement = {
+  name: 'dead_letter',
+  text: `SELECT ${LETTER_COLUMNS} FROM dead_letters x LEFT JOIN jobs j USING (job_id) WHERE x.run_id = $1::uuid`,
+};
+
+export const MARK_REDRIVEN: Statement = {
+  name: 'mark_redriven',
+  text: `UPDATE dead_letters SET redriven_as = $2::uuid WHERE run_id = $1::uuid
+    RETURNING job_id, (extract(epoch FROM scheduled_at) * 1000)::float8`,
+};

@@ -1,0 +1,60 @@
+/**
+ * Settlements as the SETTLE statement takes them: one element per lease, each an array literal over the positions of that
+ * lease. Positions past the last reported one may be left out: the database pads with NULL, which means "not reported".
+ */
+import type { LeaseId } from '@carillon/domain';
+import { plainArray, sparse, textArray } from '../../postgres/array-literal.ts';
+import type { Settlement, SettleVerdict } from '../lease-store.ts';
+
+export type SettledLeaseRow = readonly [leaseId: LeaseId, cancelled: number[] | null, positions: number[] | null];
+
+export function settleParameters(settlements: readonly Settlement[]): string[] {
+  const byLease = new Map<LeaseId, (Settlement | undefined)[]>();
+  for (const settlement of settlements) {
+    let slots = byLease.get(settlement.leaseId);
+    if (!slots) {
+      slots = [];
+      byLease.set(settlement.leaseId, slots);
+    }
+    while (slots.length <= settlement.position) slots.push(undefined);
+    // The first report of a position counts; a repetition in the same batch gets the same verdict.
+    slots[settlement.position] ??= settlement;
+  }
+  const leases = [...byLease.values()];
+  const column = <T>(pick: (s: Settlement) => T | undefined, encode: (values: readonly (T | undefined)[]) => string) =>
+    textArray(
+      leases.map((slots) =>
+        sparse(
+          slots.map((s) => (s ? pick(s) : undefined)),
+          encode,
+        ),
+      ),
+    );
+  return [
+    plainArray([...byLease.keys()]),
+    plainArray(leases.map((slots) => slots.reduce((count, s) => count + (s ? 1 : 0), 0))),
+    column((s) => s.epoch, plainArray),
+    column((s) => s.status, plainArray),
+    column((s) => s.startedAtMs, plainArray),
+    column((s) => s.endedAtMs, plainArray),
+    column((s) => s.error, textArray),
+    column((s) => s.result, textArray),
+    column((s) => (s.then.kind === 'again' ? s.then.atMs : undefined), plainArray),
+    column((s) => (s.then.kind === 'again' ? s.then.attempt : undefined), plainArray),
+    column((s) => (s.then.kind === 'again' ? s.then.crashes : undefined), plainArray),
+    column((s) => (s.then.kind === 'dead' ? s.then.reason : undefined), plainArray),
+  ];
+}
+
+/** A lease that answers without positions settled everything that was reported for it. */
+export function settleVerdicts(
+  settlements: readonly Settlement[],
+  rows: readonly SettledLeaseRow[],
+): SettleVerdict[] {
+  const answers = new Map(rows.map((row) => [row[0], row]));
+  return settlements.map(({ leaseId, position }) => {
+    const answer = answers.get(leaseId);
+    if (!answer || (answer[2] && !answer[2].includes(position))) return 'stale';
+    return answer[1]?.includes(position) ? 'cancelled' : 'settled';
+  });
+}

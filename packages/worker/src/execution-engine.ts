@@ -1,0 +1,163 @@
+/**
+ * Runs claimed batches through handlers and reports each outcome once. It knows nothing of where batches come from. Slots
+ * are the bound: the sender counts them, and a run keeps its slot until its handler has really returned.
+ */
+import type { ClaimedBatch, ClaimedRun, LeaseId, RunId, RunOutcome } from '@carillon/domain';
+import type { Clock } from '@carillon/foundation';
+import type { Handler } from './handler.ts';
+import { outcomeOfAnswer, outcomeOfError, outcomeOfStop } from './outcome-of.ts';
+import { RunInProgress } from './run-in-progress.ts';
+
+export interface EndedRun {
+  readonly run: ClaimedRun;
+  readonly startedAtMs: number;
+  readonly endedAtMs: number;
+  readonly outcome: RunOutcome;
+}
+
+export interface ExecutionEngineOptions {
+  readonly handlers: ReadonlyMap<string, Handler>;
+  readonly clock: Clock;
+  /** Called once for every run that was accepted. */
+  readonly onEnded: (ended: EndedRun) => void;
+  /** Called when a slot is free again: usually with onEnded, later for a handler that did not stop when told. */
+  readonly onSlotFree: () => void;
+  /** Called with runs that have been going on for SHOW_AFTER_MS. */
+  readonly onRunning: (runs: readonly RunInProgress[]) => void;
+}
+
+const TICK_MS = 100;
+/** Most runs end before anybody could look at them; only the others are shown as RUNNING. */
+const SHOW_AFTER_MS = 250;
+/** A handler that was told to stop gets this long before its run is reported without it. */
+const STOP_GRACE_MS = 5_000;
+
+export class ExecutionEngine {
+  readonly #options: ExecutionEngineOptions;
+  readonly #running = new Map<RunId, RunInProgress>();
+  /** Runs per lease that are not reported yet. */
+  readonly #leases = new Map<LeaseId, number>();
+  #cancelTick: (() => void) | undefined;
+  #idle: (() => void)[] = [];
+
+  constructor(options: ExecutionEngineOptions) {
+    this.#options = options;
+  }
+
+  get runningCount(): number {
+    return this.#running.size;
+  }
+
+  /** Leases with runs that still have to be reported. */
+  heldLeases(): LeaseId[] {
+    return [...this.#leases.keys()];
+  }
+
+  offers(handler: string): boolean {
+    return this.#options.handlers.has(handler);
+  }
+
+  accept(batch: ClaimedBatch): void {
+    this.#leases.set(batch.leaseId, batch.runs.length);
+    for (const run of batch.runs) this.#start(run);
+    if (this.#running.size > 0) this.#arm();
+  }
+
+  cancel(runIds: readonly RunId[]): void {
+    for (const runId of runIds) {
+      this.#running.get(runId)?.requestStop('cancelled', 'cancelled while running', this.#options.clock.now());
+    }
+  }
+
+  /** Tells everything to stop and be given back; nothing counts as an attempt (hazard 22). */
+  giveBackAll(message: string): void {
+    const nowMs = this.#options.clock.now();
+    for (const run of this.#running.values()) run.requestStop('returned', message, nowMs);
+  }
+
+  /** Resolves when no run is left. */
+  async drained(): Promise<void> {
+    if (this.#running.size === 0) return;
+    await new Promise<void>((resolve) => this.#idle.push(resolve));
+  }
+
+  /** A report was accepted or refused for good: the lease holds one run less. */
+  reported(leaseId: LeaseId): void {
+    const left = (this.#leases.get(leaseId) ?? 1) - 1;
+    if (left > 0) this.#leases.set(leaseId, left);
+    else this.#leases.delete(leaseId);
+  }
+
+  #start(run: ClaimedRun): void {
+    const progress = new RunInProgress(run, this.#options.clock.now());
+    const handler = this.#options.handlers.get(run.handler);
+    if (!handler) {
+      // Placed by an older list of handlers: somebody else has to take it.
+      this.#report(progress, { kind: 'RETURNED', error: `this worker does not offer the handler "${run.handler}"` });
+      this.#options.onSlotFree();
+      return;
+    }
+    this.#running.set(run.runId, progress);
+    let answer: unknown;
+    try {
+      answer = handler(progress);
+    } catch (error) {
+      this.#finish(progress, outcomeOfError(progress, error));
+      return;
+    }
+    if (!isThenable(answer)) {
+      this.#finish(progress, outcomeOfAnswer(progress, answer));
+      return;
+    }
+    answer.then(
+      (value) => this.#finish(progress, outcomeOfAnswer(progress, value)),
+      (error: unknown) => this.#finish(progress, outcomeOfError(progress, error)),
+    );
+  }
+
+  #finish(progress: RunInProgress, outcome: RunOutcome): void {
+    this.#running.delete(progress.runId);
+    if (!progress.abandoned) this.#report(progress, outcome);
+    this.#options.onSlotFree();
+    if (this.#running.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  #report(progress: RunInProgress, outcome: RunOutcome): void {
+    const { run, startedAtMs } = progress;
+    this.#options.onEnded({ run, startedAtMs, endedAtMs: this.#options.clock.now(), outcome });
+  }
+
+  /** One timer for all runs; it stands still while nothing runs. */
+  #arm(): void {
+    this.#cancelTick ??= this.#options.clock.timer(TICK_MS, () => {
+      this.#cancelTick = undefined;
+      this.tick();
+      if (this.#running.size > 0) this.#arm();
+    });
+  }
+
+  /** Looks over what is running: timeouts, runs to show, handlers that do not stop. */
+  tick(): void {
+    const nowMs = this.#options.clock.now();
+    const toShow: RunInProgress[] = [];
+    for (const progress of this.#running.values()) {
+      const runningMs = nowMs - progress.startedAtMs;
+      if (runningMs >= progress.run.timeoutMs) {
+        progress.requestStop('timed_out', `ran longer than ${progress.run.timeoutMs / 1000} s`, nowMs);
+      }
+      if (runningMs >= SHOW_AFTER_MS && !progress.shown) {
+        progress.shown = true;
+        toShow.push(progress);
+      }
+      if (progress.stop && !progress.abandoned && nowMs - progress.stop.atMs >= STOP_GRACE_MS) {
+        progress.abandoned = true;
+        this.#report(progress, outcomeOfStop({ ...progress.stop, message: `${progress.stop.message}; the handler did not stop` }));
+      }
+    }
+    if (toShow.length > 0) this.#options.onRunning(toShow);
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
+}

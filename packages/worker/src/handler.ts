@@ -1,0 +1,34 @@
+/** What user code implements: a function that gets the run and answers, throws, or stops when its signal says so. */
+import type { JobId, JsonObject, RunId } from '@carillon/domain';
+
+export interface RunContext {
+  readonly jobId: JobId;
+  readonly runId: RunId;
+  /** The same for every attempt of the run: hand it on to whatever must not happen twice. */
+  readonly idempotencyKey: string;
+  readonly attempt: number;
+  /** Grows each time the run is handed out: a store that remembers the highest one seen refuses a zombie's writes. */
+  readonly epoch: number;
+  readonly scheduledAt: Date;
+  readonly payload: JsonObject;
+  /** Aborts on cancel, timeout and shutdown. A handler that ignores it keeps its slot until it returns. */
+  readonly signal: AbortSignal;
+}
+
+/** The value it answers is kept as the run's result, if it is JSON and small enough. */
+export type Handler = (context: RunContext) => unknown;
+
+/** Thrown by a handler when trying again cannot help, or must wait. */
+export class HandlerError extends Error {
+  readonly retryable: boolean;
+  readonly retryAfterMs: number | undefined;
+  readonly result: unknown;
+
+  constructor(message: string, options: { retryable?: boolean; retryAfterMs?: number; result?: unknown; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'HandlerError';
+    this.retryable = options.retryable ?? true;
+    this.retryAfterMs = options.retryAfterMs;
+    this.result = options.result;
+  }
+}

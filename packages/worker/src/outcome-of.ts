@@ -1,0 +1,57 @@
+/** Turns what a handler answered or threw into an outcome, within the limits on what is kept. */
+import { ERROR_LENGTH_MAX, type JsonValue, RESULT_BYTES_MAX, type RunOutcome } from '@carillon/domain';
+import { HandlerError } from './handler.ts';
+import type { RunInProgress } from './run-in-progress.ts';
+
+export function outcomeOfAnswer(run: RunInProgress, answer: unknown): RunOutcome {
+  // A handler that finished although it was told to stop has finished: only a cancel overrules that, in the storage.
+  if (run.stop?.reason === 'cancelled') return { kind: 'CANCELLED', error: run.stop.message };
+  return answer === undefined ? SUCCESS : { kind: 'SUCCESS', ...resultOf(answer) };
+}
+
+export function outcomeOfError(run: RunInProgress, error: unknown): RunOutcome {
+  if (run.stop) return outcomeOfStop(run.stop);
+  const message = messageOf(error);
+  if (!(error instanceof HandlerError)) return { kind: 'FAILED', error: message, retryable: true };
+  return {
+    kind: 'FAILED',
+    error: message,
+    retryable: error.retryable,
+    ...(error.retryAfterMs === undefined ? {} : { retryAfterMs: error.retryAfterMs }),
+    ...(error.result === undefined ? {} : resultOf(error.result)),
+  };
+}
+
+export function outcomeOfStop(stop: NonNullable<RunInProgress['stop']>): RunOutcome {
+  switch (stop.reason) {
+    case 'cancelled':
+      return { kind: 'CANCELLED', error: stop.message };
+    case 'timed_out':
+      return { kind: 'TIMED_OUT', error: stop.message };
+    case 'returned':
+      return { kind: 'RETURNED', error: stop.message };
+  }
+}
+
+const SUCCESS: RunOutcome = { kind: 'SUCCESS' };
+
+function resultOf(value: unknown): { result?: JsonValue } {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value);
+  } catch {
+    return { result: { note: 'the result is not JSON and was not kept' } };
+  }
+  // Functions and symbols have no JSON at all. PostgreSQL cannot hold the NUL character.
+  if (text === undefined) return {};
+  if (Buffer.byteLength(text) > RESULT_BYTES_MAX) {
+    return { result: { note: `the result is larger than ${RESULT_BYTES_MAX} bytes and was not kept` } };
+  }
+  return { result: JSON.parse(text.replaceAll('\\u0000', '\\ufffd')) as JsonValue };
+}
+
+function messageOf(error: unknown): string {
+  const text = error instanceof Error ? error.message || error.name : String(error);
+  const cause = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : '';
+  return `${text}${cause}`.replaceAll('\0', '').slice(0, ERROR_LENGTH_MAX);
+}

@@ -1,0 +1,78 @@
+/**
+ * One run being executed. Cheap to make, because a no-op costs little else: the payload is parsed and the abort signal made
+ * only when the handler looks at them.
+ */
+import type { ClaimedRun, JobId, JsonObject, RunId } from '@carillon/domain';
+import { HandlerError, type RunContext } from './handler.ts';
+
+/** Why a run was told to stop; decides what it is reported as. */
+export type StopReason = 'cancelled' | 'timed_out' | 'returned';
+
+export class RunInProgress implements RunContext {
+  readonly run: ClaimedRun;
+  readonly startedAtMs: number;
+  /** Told to people as RUNNING. */
+  shown = false;
+  stop: { reason: StopReason; message: string; atMs: number } | undefined;
+  /** Reported, though the handler has not returned. */
+  abandoned = false;
+  #controller: AbortController | undefined;
+  #payload: JsonObject | undefined;
+
+  constructor(run: ClaimedRun, startedAtMs: number) {
+    this.run = run;
+    this.startedAtMs = startedAtMs;
+  }
+
+  get jobId(): JobId {
+    return this.run.jobId;
+  }
+
+  get runId(): RunId {
+    return this.run.runId;
+  }
+
+  get idempotencyKey(): string {
+    return this.run.runId;
+  }
+
+  get attempt(): number {
+    return this.run.attempt;
+  }
+
+  get epoch(): number {
+    return this.run.epoch;
+  }
+
+  get scheduledAt(): Date {
+    return new Date(this.run.nominalAtMs);
+  }
+
+  get payload(): JsonObject {
+    this.#payload ??= parsePayload(this.run.payload);
+    return this.#payload;
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.stop) this.#controller.abort(new Error(this.stop.message));
+    }
+    return this.#controller.signal;
+  }
+
+  /** The first reason counts. */
+  requestStop(reason: StopReason, message: string, atMs: number): void {
+    if (this.stop) return;
+    this.stop = { reason, message, atMs };
+    this.#controller?.abort(new Error(message));
+  }
+}
+
+function parsePayload(text: string): JsonObject {
+  try {
+    return JSON.parse(text) as JsonObject;
+  } catch (error) {
+    throw new HandlerError('the payload is not valid JSON', { retryable: false, cause: error });
+  }
+}

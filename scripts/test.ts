@@ -1,0 +1,158 @@
+/**
+ * What `npm test`, `npm run test:long` and `npm run check` run: every stage in order, one line each with the time it took,
+ * the output only of what failed, and at the end the sum over all tests. Any failure fails the run; where CI=true, so
+ * does any skipped test.
+ */
+import { spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stopWithParent } from '../packages/server/src/parent-watch.ts';
+
+type Stage = { readonly name: string; readonly command: readonly string[]; readonly counts: boolean };
+type Tally = { readonly passed: number; readonly failed: number; readonly skipped: readonly string[] };
+type Report = {
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[];
+  }[];
+};
+
+const ROOT = join(import.meta.dirname, '..');
+const PLAIN_NOTICE_MS = 20_000;
+const MODES: Record<string, readonly string[]> = {
+  check: ['unit', 'architecture'],
+  test: ['unit', 'architecture', 'db', 'simulation', 'faults'],
+  'test:long': ['unit', 'architecture', 'db', 'simulation', 'faults'],
+};
+
+const [mode = 'test', ...filters] = process.argv.slice(2);
+const projects = MODES[mode];
+if (projects === undefined) throw new Error(`unknown mode ${mode}: one of ${Object.keys(MODES).join(', ')}`);
+// Suites with a size to choose (seeds, minutes of faults) read it from here.
+if (mode === 'test:long') process.env.CARILLON_TEST_LONG = 'true';
+
+const children = new Set<ReturnType<typeof spawn>>();
+let interrupted = false;
+const interrupt = (): void => {
+  interrupted = true;
+  for (const child of children) child.kill('SIGTERM');
+};
+process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
+stopWithParent(interrupt);
+
+process.exitCode = await main();
+
+async function main(): Promise<number> {
+  const reports = await mkdtemp(join(tmpdir(), 'carillon-test-reports-'));
+  const failures: string[] = [];
+  const total = { passed: 0, failed: 0, skipped: [] as string[] };
+  try {
+    for (const stage of stagesFor(projects ?? [], reports)) {
+      const { ok, tally } = await runStage(stage, reports);
+      if (interrupted) return 130;
+      if (!ok) failures.push(stage.name);
+      total.passed += tally.passed;
+      total.failed += tally.failed;
+      total.skipped.push(...tally.skipped);
+    }
+  } finally {
+    await rm(reports, { recursive: true, force: true });
+  }
+  for (const name of total.skipped) console.log(`skipped: ${name}`);
+  if (process.env.CI === 'true' && total.skipped.length > 0)
+    failures.push('skipped tests (not allowed where CI=true)');
+  if (failures.length > 0) console.log(`failed: ${failures.join(', ')}`);
+  const skipped = total.skipped.length > 0 ? `, ${total.skipped.length} skipped` : '';
+  console.log(`${total.passed} passed, ${total.failed} failed${skipped}`);
+  return failures.length > 0 ? 1 : 0;
+}
+
+function stagesFor(names: readonly string[], reports: string): Stage[] {
+  const bin = (name: string): string => join(ROOT, 'node_modules', '.bin', name);
+  // Told which files to run, one wants to see those and nothing else.
+  const checks: Stage[] = [
+    { name: 'format and lint', command: [bin('biome'), 'check', '.'], counts: false },
+    { name: 'types', command: [bin('tsc'), '--noEmit'], counts: false },
+  ];
+  const tests = names.map((name) => ({
+    name,
+    command: [
+      bin('vitest'),
+      'run',
+      ...['--project', name, '--reporter', 'default', '--reporter', 'json'],
+      ...['--outputFile.json', join(reports, `${name}.json`)],
+      ...filters,
+    ],
+    counts: true,
+  }));
+  return filters.length > 0 ? tests : [...checks, ...tests];
+}
+
+async function runStage(stage: Stage, reports: string): Promise<{ ok: boolean; tally: Tally }> {
+  const startedAt = performance.now();
+  const seconds = (): string => `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;
+  const stopNotices = announce(stage.name, seconds);
+  const { code, output } = await run(stage.command);
+  stopNotices();
+
+  const tally = stage.counts ? await readTally(join(reports, `${stage.name}.json`)) : undefined;
+  // A run that ended without its report did not finish, whatever its exit code says.
+  const ok = code === 0 && (!stage.counts || tally !== undefined);
+  if (!ok && !interrupted) console.log(output.trimEnd());
+  const count = tally ? `${tally.passed} passed${tally.failed > 0 ? `, ${tally.failed} failed` : ''}` : '';
+  console.log(`${ok ? '✓' : '✗'} ${stage.name.padEnd(16)} ${seconds().padStart(8)}  ${count}`.trimEnd());
+  return { ok, tally: tally ?? { passed: 0, failed: ok ? 0 : 1, skipped: [] } };
+}
+
+function announce(name: string, seconds: () => string): () => void {
+  const onTerminal = process.stdout.isTTY === true;
+  const timer = setInterval(
+    () => process.stdout.write(onTerminal ? `\r\x1b[K… ${name} ${seconds()}` : `… ${name} ${seconds()}\n`),
+    onTerminal ? 200 : PLAIN_NOTICE_MS,
+  );
+  return () => {
+    clearInterval(timer);
+    if (onTerminal) process.stdout.write('\r\x1b[K');
+  };
+}
+
+function run([program = '', ...args]: readonly string[]): Promise<{ code: number; output: string }> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
+    children.add(child);
+    let output = '';
+    const keep = (chunk: Buffer): void => {
+      output += chunk.toString();
+    };
+    child.stdout.on('data', keep);
+    child.stderr.on('data', keep);
+    child.on('error', reject);
+    child.on('close', (code) => {
+      children.delete(child);
+      resolve({ code: code ?? 1, output });
+    });
+  });
+}
+
+async function readTally(path: string): Promise<Tally | undefined> {
+  let report: Report;
+  try {
+    report = JSON.parse(await readFile(path, 'utf8')) as Report;
+  } catch {
+    return undefined;
+  }
+  // A file that could not even be loaded has no tests to count, but is a failure all the same.
+  const broken = report.testResults.filter(
+    ({ status, assertionResults }) => status === 'failed' && assertionResults.length === 0,
+  );
+  const skipped = report.testResults.flatMap(({ assertionResults }) =>
+    assertionResults
+      .filter(({ status }) => status === 'skipped' || status === 'pending' || status === 'todo')
+      .map(({ fullName }) => fullName),
+  );
+  return { passed: report.numPassedTests, failed: report.numFailedTests + broken.length, skipped };
+}

@@ -1,0 +1,60 @@
+/**
+ * The kinds of tests, by what they need: `unit` and `architecture` need nothing and take seconds; `db` and `faults` get
+ * real PostgreSQL servers; `simulation` runs the whole system on a seeded clock. Each can be run alone with --project.
+ */
+import { defineConfig } from 'vitest/config';
+
+const NEEDS_A_SERVER = [
+  '**/*.db.test.ts',
+  '**/*.kafka.test.ts',
+  '**/*.redis.test.ts',
+  '**/*.browser.test.ts',
+];
+const NEVER = ['**/node_modules/**', '**/.tools/**', '**/.carillon/**'];
+const POSTGRES = './tests/support/global-setup.ts';
+
+export default defineConfig({
+  test: {
+    passWithNoTests: true,
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['packages/**/*.test.ts', 'bench/**/*.test.ts', 'tests/support/**/*.test.ts'],
+          exclude: [...NEVER, ...NEEDS_A_SERVER],
+        },
+      },
+      { test: { name: 'architecture', include: ['tests/architecture/**/*.test.ts'], exclude: NEVER } },
+      {
+        test: {
+          name: 'db',
+          include: ['packages/**/*.db.test.ts', 'bench/**/*.db.test.ts', 'tests/support/**/*.db.test.ts'],
+          exclude: NEVER,
+          globalSetup: POSTGRES,
+          testTimeout: 30_000,
+          hookTimeout: 30_000,
+        },
+      },
+      {
+        test: {
+          name: 'simulation',
+          include: ['tests/simulation/**/*.test.ts'],
+          exclude: NEVER,
+          testTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'faults',
+          include: ['tests/faults/**/*.test.ts'],
+          exclude: NEVER,
+          globalSetup: POSTGRES,
+          // These kill processes and wait for others to notice: run side by side they would only starve each other.
+          fileParallelism: false,
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
+        },
+      },
+    ],
+  },
+});
