@@ -1,6 +1,7 @@
 // Runs the command and stands between it and whoever started us: each signal reaches it exactly once, its exit code
 // becomes ours, and it never outlives us, however we or npm end.
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { delimiter, dirname } from 'node:path';
 
@@ -46,13 +47,35 @@ function onceEach(send) {
   };
 }
 
-// npm killed with -9 cannot pass anything on; a changed parent is the only trace it leaves.
+// npm killed with -9 cannot pass anything on; a changed parent is the only trace it leaves. Where the shell between npm
+// and us stays, it is the shell's parent that changes.
 function whenNpmDies(onGone) {
   if (process.env.npm_lifecycle_event === undefined) return;
+  const shell = isShell(PARENT) ? PARENT : undefined;
+  const npm = shell && parentOf(shell);
   const timer = setInterval(() => {
-    if (process.ppid === PARENT) return;
+    if (process.ppid === PARENT && (npm === undefined || parentOf(shell) === npm)) return;
     clearInterval(timer);
     onGone();
   }, PARENT_CHECK_MS);
   timer.unref();
+}
+
+function isShell(pid) {
+  return /^-?(.*\/)?(sh|dash|ash|bash|zsh|ksh|busybox)$/.test(processField(pid, 'comm'));
+}
+
+function parentOf(pid) {
+  return Number(processField(pid, 'ppid')) || undefined;
+}
+
+function processField(pid, field) {
+  try {
+    if (process.platform !== 'linux')
+      return execFileSync('ps', ['-o', `${field}=`, '-p', `${pid}`], { encoding: 'utf8' }).trim();
+    if (field === 'comm') return readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
+    return /^PPid:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '';
+  } catch {
+    return '';
+  }
 }

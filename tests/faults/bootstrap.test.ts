@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { isRunning } from '../../packages/server/src/postgres/embedded/postmaster-file.ts';
 import { eventually } from '../support/eventually.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -28,7 +29,8 @@ console.log(process.pid);
 
 let clone = '';
 let note = '';
-let started: ChildProcess[] = [];
+// Every process of a test, the server included: one left running would hold the output of the whole test run open.
+let started: number[] = [];
 
 beforeEach(async () => {
   clone = await mkdtemp(join(tmpdir(), 'carillon-bootstrap-'));
@@ -51,7 +53,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  for (const child of started) child.kill('SIGKILL');
+  for (const pid of started) kill(pid);
   await rm(clone, { recursive: true, force: true });
 });
 
@@ -62,7 +64,7 @@ function launch(
   const env = { ...process.env, PATH: `${clone}:${process.env.PATH}` };
   delete env.npm_lifecycle_event;
   const child = spawn(command, args, { cwd: clone, env, stdio: ['ignore', 'pipe', 'inherit'] });
-  started.push(child);
+  if (child.pid) started.push(child.pid);
   return {
     child,
     exit: new Promise((resolve) => child.on('exit', (code, signal) => resolve(code ?? signal))),
@@ -73,13 +75,16 @@ const bootstrap = (...args: string[]) => launch(process.execPath, ['bootstrap.mj
 
 async function serverPid(child: ChildProcess): Promise<number> {
   if (!child.stdout) throw new Error('no output to read');
-  for await (const line of createInterface({ input: child.stdout }))
-    if (/^\d+$/.test(line)) return Number(line);
+  for await (const line of createInterface({ input: child.stdout })) {
+    if (!/^\d+$/.test(line)) continue;
+    started.push(Number(line));
+    return Number(line);
+  }
   throw new Error('it ended before the server was up');
 }
 
 async function untilGone(pid: number): Promise<void> {
-  await eventually(() => expect(() => process.kill(pid, 0)).toThrow(/ESRCH/), WAIT);
+  await eventually(async () => expect(await isRunning(pid), `process ${pid} runs`).toBe(false), WAIT);
 }
 
 const reached = async () => (await readFile(note, 'utf8')).trim().split('\n');
@@ -121,3 +126,11 @@ it('an unknown command is answered with the known ones', async () => {
   const { exit } = launch(process.execPath, ['bootstrap.mjs', 'fly']);
   expect(await exit).toBe(2);
 });
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}

@@ -2,7 +2,8 @@
 export function nearestWord(word: string, known: Iterable<string>): string | undefined {
   const wanted = plain(word);
   let best: string | undefined;
-  let bestDistance = Math.max(1, Math.floor(wanted.length / 3)) + 1;
+  // Two letters swapped are a distance of two; in a very short word that would fit anything.
+  let bestDistance = (wanted.length < 4 ? 1 : Math.max(2, Math.floor(wanted.length / 3))) + 1;
   for (const candidate of known) {
     const distance = editDistance(wanted, plain(candidate), bestDistance);
     if (distance >= bestDistance) continue;

@@ -32,6 +32,7 @@ const REQUEST_TIMEOUT_MS = 30_000;
 export function createGateway(options: GatewayOptions): FastifyInstance {
   const { operations, log, bodyLimitBytes } = options;
   const problems = answerProblems(log);
+  const requireKey = bearerCheck(options.authenticate.adminKey);
   const app = fastify({
     bodyLimit: bodyLimitBytes,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -60,7 +61,7 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   // A scope of its own and not a look at the URL: the router also takes /%61pi for /api.
   app.register(
     (api, _options, done) => {
-      api.addHook('onRequest', bearerCheck(options.authenticate.adminKey));
+      api.addHook('onRequest', requireKey);
       api.addHook('onRequest', async (_request, reply) => {
         reply.header('cache-control', 'no-store');
       });

@@ -60,8 +60,13 @@ export class Database implements Session {
   }
 
   /** One transaction; rolled back when work throws. Conflicts run it again from the start. */
-  transaction<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    return retryConflicts(() => this.#transact(work));
+  async transaction<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    try {
+      return await retryConflicts(() => this.#transact(work));
+    } catch (error) {
+      if (error instanceof RollBack) return error.answer as T;
+      throw error;
+    }
   }
 
   async close(): Promise<void> {
@@ -92,6 +97,16 @@ export class Database implements Session {
       client.off('error', ignore);
       client.release(broken);
     }
+  }
+}
+
+/** Thrown inside a transaction: undoes it, and makes this its answer. */
+export class RollBack extends Error {
+  readonly answer: unknown;
+
+  constructor(answer: unknown) {
+    super('rolled back on purpose');
+    this.answer = answer;
   }
 }
 
@@ -126,7 +141,7 @@ async function retryConflicts<T>(attempt: () => Promise<T>): Promise<T> {
 const UNAVAILABLE = /^(08|53|57|58|25006|25P03)/;
 
 function translate(error: unknown): unknown {
-  if (error instanceof StorageUnavailable || error instanceof Conflict || !(error instanceof Error)) return error;
+  if (error instanceof StorageUnavailable || error instanceof Conflict || error instanceof RollBack || !(error instanceof Error)) return error;
   const code = (error as { code?: unknown }).code;
   if (code === '40001' || code === '40P01') return new Conflict(error.message, { cause: error });
   const isSqlState = typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E');

@@ -38,7 +38,7 @@ export function describeJobInsert(make: MakeStorage): void {
         timeoutMs: 7 * DAY_MS,
         startTimeoutMs: 30_000,
         createdAtMs: BASE_MS + 1,
-        updatedAtMs: BASE_MS + 2,
+        updatedAtMs: BASE_MS + 1,
       });
       await jobs.insert([newJob(plain), newJob(rich)]);
       expect(comparable(await jobs.get(plain.jobId))).toEqual(comparable(plain));
@@ -111,13 +111,13 @@ export function describeJobInsert(make: MakeStorage): void {
       const { world } = stage;
       const misfire = { kind: 'none', maxRuns: 1, windowMs: 1 } as const;
       const terms = { handler: 'script', maxConcurrency: 3, overlap: 'replace', startTimeoutMs: 9 } as const;
-      const job = sampleJob({ schedule: EVERY_MINUTE, misfire, version: 4, ...terms });
+      const job = sampleJob({ schedule: EVERY_MINUTE, misfire, ...terms });
       const cursor = { nominalAtMs: BASE_MS, fireAtMs: BASE_MS + 17 };
       await world.storage.jobs.insert([{ job, first: { kind: 'cursor', cursor }, idempotency: undefined }]);
       expect((await world.pending(job)).map(({ row }) => row)).toEqual([
         {
           ...{ kind: 'cursor', jobId: job.jobId, shard: job.shard, priority: 'medium', ...cursor },
-          ...{ jobVersion: 4, schedule: EVERY_MINUTE, misfire, ...terms },
+          ...{ jobVersion: 1, schedule: EVERY_MINUTE, misfire, ...terms },
         },
       ]);
     });

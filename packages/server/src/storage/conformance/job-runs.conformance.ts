@@ -64,6 +64,20 @@ export function describeJobRuns(make: MakeStorage): void {
       expect(await world.storage.jobs.remove(job.jobId)).toBe(true);
     });
 
+    it('of a removal and a claim that race, exactly one wins', async () => {
+      const { world } = stage;
+      for (let round = 0; round < 10; round += 1) {
+        const { job } = await world.oneOff();
+        const waiting = await world.pendingRuns(job);
+        const [removed, batch] = await Promise.all([
+          world.storage.jobs.remove(job.jobId),
+          world.claim(waiting),
+        ]);
+        expect(removed).toBe(batch.runs.length === 0);
+        expect((await world.storage.jobs.get(job.jobId)) === undefined).toBe(removed);
+      }
+    });
+
     it('hazard 11: a removed job cannot be fired from memory, nor can its runs be claimed', async () => {
       const { world } = stage;
       const job = await world.recurring();

@@ -152,19 +152,27 @@ export function describeRunViews(make: MakeStorage): void {
     expect(await world.runsOf(job.jobId)).toMatchObject([{ status: 'QUEUED' }]);
   });
 
-  it('a worker’s runs are those it holds and those it ended', async () => {
+  it('a worker’s runs are those it holds, newest first', async () => {
     const { world } = stage;
     const workerId = newId<WorkerId>();
-    const [ended, alive, other] = [await world.oneOff(), await world.oneOff(), await world.oneOff()];
+    const [ended, first, second, other] = [
+      await world.oneOff(),
+      await world.oneOff(),
+      await world.oneOff(),
+      await world.oneOff(),
+    ];
     await world.settle(await world.claimOne(ended.job, { workerId }));
-    await world.claimOne(alive.job, { workerId, nowMs: BASE_MS + 1 });
+    await world.claimOne(first.job, { workerId, nowMs: BASE_MS + 1 });
+    const shown = await world.claimOne(second.job, { workerId, nowMs: BASE_MS + 2 });
+    await world.storage.leases.showRunning([{ ...shown, startedAtMs: BASE_MS + 2 }], BASE_MS + 3);
     await world.claimOne(other.job);
-    const views = await world.storage.runs.onWorker(workerId, { limit: 10 }, LATER_MS);
-    expect(views.map((view) => [view.runId, view.status])).toEqual([
-      [alive.runId, 'CLAIMED'],
-      [ended.runId, 'SUCCESS'],
+    const onWorker = async (page: { limit: number; offset?: number }) =>
+      (await world.storage.runs.onWorker(workerId, page, LATER_MS)).map((view) => [view.runId, view.status]);
+    expect(await onWorker({ limit: 10 })).toEqual([
+      [second.runId, 'RUNNING'],
+      [first.runId, 'CLAIMED'],
     ]);
-    expect(await world.storage.runs.onWorker(workerId, { limit: 1 }, LATER_MS)).toHaveLength(1);
+    expect(await onWorker({ limit: 1, offset: 1 })).toEqual([[first.runId, 'CLAIMED']]);
     expect(await world.storage.runs.onWorker(newId<WorkerId>(), { limit: 1 }, LATER_MS)).toEqual([]);
   });
 }

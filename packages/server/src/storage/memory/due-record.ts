@@ -65,9 +65,14 @@ export function runRecord(job: Job, run: NewRun): RunRecord {
     crashes: 0,
     epoch: 1,
     blockedReason: undefined,
-    held: job.status === 'PAUSED',
+    held: job.status === 'PAUSED' && !isAskedFor(run),
     ...runTerms(job),
   };
+}
+
+/** What a person asks for right now runs though the job is paused. */
+function isAskedFor({ trigger }: NewRun): boolean {
+  return trigger === 'manual' || trigger === 'redrive';
 }
 
 function cursorRecord(job: Job, cursor: NewCursor): CursorRecord {
@@ -104,9 +109,9 @@ function cursorTerms(job: Job) {
   return { ...runTerms(job), schedule: job.schedule, misfire: job.misfire };
 }
 
-/** The only occurrence of a one-off, not begun: together with cursors, what an edit of the schedule replaces. */
+/** The only occurrence of a one-off, never handed out: together with cursors, what an edit of the schedule replaces. */
 export function isPlan(record: DueRecord): boolean {
-  return record.kind === 'cursor' || (record.trigger === 'once' && record.attempt === 1);
+  return record.kind === 'cursor' || (record.trigger === 'once' && record.epoch === 1);
 }
 
 export function shownTrigger(trigger: NewRun['trigger']): PendingRun['trigger'] {

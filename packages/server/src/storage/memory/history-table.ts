@@ -9,7 +9,6 @@ export class HistoryTable {
   readonly #rows = new Map<string, RunView>();
   readonly #byRun = new Groups<RunId, string>();
   readonly #byJob = new Groups<JobId, string>();
-  readonly #byWorker = new Groups<string, string>();
 
   /** A second row of the same attempt takes the place of the first. */
   write(view: RunView): void {
@@ -17,7 +16,6 @@ export class HistoryTable {
     this.#rows.set(key, view);
     this.#byRun.add(view.runId, key);
     this.#byJob.add(view.jobId, key);
-    if (view.executorId !== undefined) this.#byWorker.add(view.executorId, key);
   }
 
   get(attempt: { runId: RunId; epoch: number }): RunView | undefined {
@@ -36,10 +34,6 @@ export class HistoryTable {
     return this.#views(this.#byJob.of(jobId));
   }
 
-  ofWorker(workerId: string): RunView[] {
-    return this.#views(this.#byWorker.of(workerId));
-  }
-
   /** Drops the UTC days that ended by the instant; answers them. */
   dropDays(beforeMs: number): string[] {
     const dropped = new Set<string>();
@@ -50,7 +44,6 @@ export class HistoryTable {
       this.#rows.delete(key);
       this.#byRun.remove(view.runId, key);
       this.#byJob.remove(view.jobId, key);
-      if (view.executorId !== undefined) this.#byWorker.remove(view.executorId, key);
     }
     return [...dropped].sort();
   }

@@ -70,10 +70,11 @@ export class MemoryJobStore implements JobStore {
   }
 
   async remove(jobId: JobId): Promise<boolean> {
-    const { jobs, due, leases, idempotency, lastNominalMs } = this.#state;
+    const { jobs, due, leases, deadLetters, idempotency, lastNominalMs } = this.#state;
     if (!jobs.has(jobId) || leases.ofJob(jobId).length > 0) return false;
     for (const record of due.ofJob(jobId)) due.remove(record.rowId);
     for (const [key, row] of idempotency) if (row.jobId === jobId) idempotency.delete(key);
+    for (const [runId, letter] of deadLetters) if (letter.jobId === jobId) deadLetters.delete(runId);
     lastNominalMs.delete(jobId);
     return jobs.delete(jobId);
   }

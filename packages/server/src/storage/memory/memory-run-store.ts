@@ -40,13 +40,11 @@ export class MemoryRunStore implements RunStore {
   }
 
   async onWorker(workerId: string, page: RunPage, nowMs: number): Promise<RunView[]> {
-    const { leases, history } = this.#state;
-    const composed = {
-      held: leases.ofWorker(workerId as WorkerId),
-      due: [],
-      history: history.ofWorker(workerId),
-    };
-    return pageOf(composed, page, nowMs);
+    return pageOf(
+      { held: this.#state.leases.ofWorker(workerId as WorkerId), due: [], history: [] },
+      page,
+      nowMs,
+    );
   }
 
   async deadLetters(query: { jobId?: JobId; limit: number; beforeMs?: number }): Promise<DeadLetter[]> {
@@ -111,9 +109,9 @@ function compose({ held, due, history }: Composed, nowMs: number): RunView[] {
   ];
 }
 
-/** A first attempt whose instant lies ahead is a plan, not a run; a retry that waits is one. */
+/** What was never handed out and whose instant lies ahead is a plan, not a run; a retry that waits is one. */
 function isShown(record: DueRecord, nowMs: number): record is RunRecord {
-  return record.kind === 'run' && (record.fireAtMs <= nowMs || record.attempt > 1);
+  return record.kind === 'run' && (record.fireAtMs <= nowMs || record.epoch > 1);
 }
 
 function newestFirst(

@@ -19,7 +19,7 @@ export function queuedView(run: RunRecord): RunView {
     status: 'QUEUED',
     createdAtMs: run.fireAtMs,
     modifiedAtMs: run.fireAtMs,
-    reason: run.blockedReason ?? (run.held ? 'paused' : undefined),
+    reason: run.held ? 'the job is paused' : run.blockedReason,
   });
 }
 

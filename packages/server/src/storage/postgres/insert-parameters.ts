@@ -37,5 +37,7 @@ export function insertParameters(entries: readonly NewJob[]): string[] {
     plain(({ first }) => (first.kind === 'run' ? first.run.nominalAtMs : first.cursor.nominalAtMs)),
     plain(({ first }) => first.kind === 'run' && first.run.endsJob),
     plain(({ job }) => job.createdAtMs),
+    plain(({ job }) => job.updatedAtMs),
+    plain(({ job }) => job.version),
   ];
 }

@@ -2,30 +2,30 @@
 import type { Statement } from '../../postgres/database.ts';
 import { JOB_COLUMNS } from './job-row.ts';
 
-/** One element per job. $1–$22 the definition, $23–$28 its first pending row. */
+/** One element per job. $1–$22 the definition, $23–$27 its first pending row, $28–$30 when and which version. */
 const DATA = `
   SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[],
     $9::text[], $10::text[], $11::text[], $12::text[], $13::smallint[], $14::int[], $15::text[], $16::int[], $17::text[],
     $18::bigint[], $19::bigint[], $20::smallint[], $21::text[], $22::text[], $23::uuid[], $24::smallint[], $25::bigint[],
-    $26::bigint[], $27::boolean[], $28::bigint[])
+    $26::bigint[], $27::boolean[], $28::bigint[], $29::bigint[], $30::int[])
   AS d(job_id, name, user_id, schedule_type, status, schedule_time, cron_expression, time_zone, schedule, misfire, handler,
     payload, priority, max_retries, retry, max_concurrency, overlap, timeout_ms, start_timeout_ms, shard, idempotency_key,
-    request_hash, run_id, kind, fire_at, nominal_at, ends_job, created_at)`;
+    request_hash, run_id, kind, fire_at, nominal_at, ends_job, created_at, updated_at, version)`;
 
 const INTO_JOBS = `
   INSERT INTO jobs (job_id, name, user_id, schedule_type, status, schedule_time, cron_expression, time_zone, schedule, misfire,
     handler, payload, priority, max_retries, retry, max_concurrency, overlap, timeout_ms, start_timeout_ms, shard,
-    idempotency_key, request_hash, created_at, updated_at)
+    idempotency_key, request_hash, created_at, updated_at, version)
   SELECT job_id, name, user_id, schedule_type, status, to_timestamp(schedule_time / 1000.0), cron_expression, time_zone,
     schedule::jsonb, misfire::jsonb, handler, payload::jsonb, priority, max_retries, retry::jsonb, max_concurrency, overlap,
     timeout_ms, start_timeout_ms, shard, idempotency_key, request_hash, to_timestamp(created_at / 1000.0),
-    to_timestamp(created_at / 1000.0)
+    to_timestamp(updated_at / 1000.0), version
   FROM data`;
 
 const INTO_DUE = `
-  INSERT INTO due (job_id, run_id, shard, priority, kind, ends_job, job_version, max_concurrency, fire_at, nominal_at,
+  INSERT INTO due (job_id, run_id, shard, priority, kind, ends_job, held, job_version, max_concurrency, fire_at, nominal_at,
     start_timeout_ms, handler, overlap)
-  SELECT d.job_id, d.run_id, d.shard, d.priority, d.kind, d.ends_job, 1, d.max_concurrency, d.fire_at, d.nominal_at,
+  SELECT d.job_id, d.run_id, d.shard, d.priority, d.kind, d.ends_job, d.status = 'PAUSED', d.version, d.max_concurrency, d.fire_at, d.nominal_at,
     d.start_timeout_ms, d.handler, d.overlap
   FROM data d`;
 
@@ -84,19 +84,26 @@ export const DROP_PLAN: Statement = {
   text: `DELETE FROM due WHERE job_id = $1::uuid AND (kind = 0 OR (kind = 1 AND attempt = 1 AND epoch = 1))`,
 };
 
-/** $1 job, $2 run, $3 kind, $4 fire_at, $5 nominal_at, $6 ends_job, $7 last nominal. Inherits the rest from the job as it is now. */
+/** With a new plan, the end of a run made under the old one is no longer the end of the job. */
+export const UNLINK_END: Statement = {
+  name: 'unlink_end',
+  text: `UPDATE due SET ends_job = false WHERE job_id = $1::uuid AND ends_job`,
+};
+
+/** $1 job, $2 run, $3 kind, $4 fire_at, $5 nominal_at, $6 ends_job, $7 last nominal. Inherits the rest from the job as
+ * it is now. A pause holds what the schedule makes; a run that a person asked for starts. */
 export const ADD_DUE: Statement = {
   name: 'add_due',
   text: `INSERT INTO due (job_id, run_id, shard, priority, kind, ends_job, held, job_version, max_concurrency, fire_at, nominal_at,
       last_nominal_at, start_timeout_ms, handler, overlap)
-    SELECT job_id, $2::uuid, shard, priority, $3::smallint, $6::boolean, status = 'PAUSED' AND $3 < 3, version, max_concurrency,
+    SELECT job_id, $2::uuid, shard, priority, $3::smallint, $6::boolean, status = 'PAUSED' AND $3::smallint < 3, version, max_concurrency,
       $4::bigint, $5::bigint, $7::bigint, start_timeout_ms, handler, overlap
     FROM jobs WHERE job_id = $1::uuid AND status <> 'CANCELLED' FOR SHARE RETURNING job_id`,
 };
 
 export const HOLD_DUE: Statement = {
   name: 'hold_due',
-  text: `UPDATE due SET held = true WHERE job_id = $1::uuid AND NOT held`,
+  text: `UPDATE due SET held = true WHERE job_id = $1::uuid AND kind < 3 AND NOT held`,
 };
 
 export const RELEASE_DUE: Statement = {
@@ -116,7 +123,7 @@ export const END_DUE: Statement = {
         to_timestamp($2::bigint / 1000.0), epoch, kind, to_timestamp(nominal_at / 1000.0), job_version
       FROM gone WHERE kind > 0
     ), ended AS (
-      UPDATE jobs j SET status = CASE WHEN g.kind = 1 THEN 'CANCELLED' ELSE 'COMPLETED' END,
+      UPDATE jobs j SET status = CASE WHEN g.kind = 1 THEN 'CANCELLED' ELSE 'COMPLETED' END, version = j.version + 1,
         updated_at = to_timestamp($2::bigint / 1000.0)
       FROM gone g WHERE g.ends_job AND j.job_id = g.job_id AND j.status IN ('SCHEDULED', 'PAUSED')
     )
@@ -139,9 +146,14 @@ export const LIVE_OF_JOB: Statement = {
     WHERE l.job_ids @> ARRAY[$1::uuid] AND u.job_id = $1::uuid AND NOT ((u.ord - 1)::smallint = ANY(l.closed))`,
 };
 
+export const DELETE_DUE: Statement = {
+  name: 'delete_due',
+  text: `DELETE FROM due WHERE job_id = $1::uuid`,
+};
+
 export const DELETE_JOB: Statement = {
   name: 'delete_job',
-  text: `WITH gone AS (DELETE FROM due WHERE job_id = $1::uuid), letters AS (DELETE FROM dead_letters WHERE job_id = $1::uuid)
+  text: `WITH letters AS (DELETE FROM dead_letters WHERE job_id = $1::uuid)
     DELETE FROM jobs WHERE job_id = $1::uuid RETURNING job_id`,
 };
 

@@ -55,10 +55,13 @@ export const SETTLE: Statement = {
         WITH ORDINALITY AS u(run_id, job_id, kind, attempt, ends_job, epoch, job_version, nominal_at, shard, said_epoch, status,
           started, ended, error, result, next_at, next_attempt, next_crashes, dead, ord)
       WHERE u.status IS NOT NULL AND u.said_epoch = u.epoch AND NOT ((u.ord - 1)::smallint = ANY(l.closed))
+    ), retried AS MATERIALIZED (
+      -- Locked, so that a pause or cancel either is seen here or sees what is queued here.
+      SELECT j.* FROM jobs j WHERE j.job_id IN (SELECT job_id FROM reported WHERE next_at IS NOT NULL) FOR SHARE OF j
     ), live AS MATERIALIZED (
-      SELECT x.*, j.status AS job_status,
+      SELECT x.*,
         x.cancel_requested OR (x.next_at IS NOT NULL AND coalesce(j.status, 'CANCELLED') = 'CANCELLED') AS cancelled
-      FROM reported x LEFT JOIN jobs j ON x.next_at IS NOT NULL AND j.job_id = x.job_id
+      FROM reported x LEFT JOIN retried j ON x.next_at IS NOT NULL AND j.job_id = x.job_id
     ), done AS MATERIALIZED (
       SELECT lease_id, count(*) AS count, array_agg(position) AS positions,
         array_agg(position) FILTER (WHERE cancelled) AS cancelled
@@ -83,20 +86,22 @@ export const SETTLE: Statement = {
     ), again AS (
       INSERT INTO due (job_id, run_id, shard, priority, kind, attempt, crashes, ends_job, held, epoch, job_version,
         max_concurrency, fire_at, nominal_at, start_timeout_ms, handler, overlap)
-      SELECT x.job_id, x.run_id, x.shard, j.priority, x.kind, x.next_attempt, x.next_crashes, x.ends_job, j.status = 'PAUSED',
+      SELECT x.job_id, x.run_id, x.shard, j.priority, x.kind, x.next_attempt, x.next_crashes, x.ends_job,
+        j.status = 'PAUSED' AND x.kind < 3,
         x.epoch + 1, j.version, j.max_concurrency, x.next_at, x.nominal_at, j.start_timeout_ms, j.handler, j.overlap
-      FROM live x JOIN jobs j ON j.job_id = x.job_id WHERE x.next_at IS NOT NULL AND NOT x.cancelled
+      FROM live x JOIN retried j ON j.job_id = x.job_id WHERE x.next_at IS NOT NULL AND NOT x.cancelled
     ), letters AS (
       INSERT INTO dead_letters (run_id, job_id, reason, error_message, attempts, scheduled_at, died_at)
       SELECT run_id, job_id, dead, error, attempt, to_timestamp(nominal_at / 1000.0), to_timestamp($13::bigint / 1000.0)
       FROM live WHERE dead IS NOT NULL AND NOT cancelled
       ON CONFLICT (run_id) DO NOTHING
     ), ended AS (
-      UPDATE jobs j SET updated_at = to_timestamp($13::bigint / 1000.0), status = CASE
+      UPDATE jobs j SET updated_at = to_timestamp($13::bigint / 1000.0), version = j.version + 1, status = CASE
         WHEN x.kind <> 1 THEN 'COMPLETED' WHEN x.cancelled OR x.status = 'CANCELLED' THEN 'CANCELLED'
         WHEN x.status = 'SUCCESS' THEN 'COMPLETED' ELSE 'FAILED' END
       FROM live x
       WHERE x.ends_job AND j.job_id = x.job_id AND (x.next_at IS NULL OR x.cancelled) AND j.status IN ('SCHEDULED', 'PAUSED')
+        AND (j.version = x.job_version OR NOT EXISTS (SELECT FROM due p WHERE p.job_id = x.job_id AND p.kind < 2))
     )
     SELECT d.lease_id, d.cancelled, CASE WHEN d.count <> r.reported THEN d.positions END
     FROM done d JOIN r ON r.lease_id = d.lease_id`,
@@ -170,7 +175,8 @@ export const RESOLVE_PENDING: Statement = {
       SELECT run_id, job_id, 'never_started', reason, attempt - 1, to_timestamp(nominal_at / 1000.0), to_timestamp($9::bigint / 1000.0)
       FROM removed WHERE what = 1 ON CONFLICT (run_id) DO NOTHING
     ), ended AS (
-      UPDATE jobs j SET status = CASE WHEN x.kind = 1 THEN 'FAILED' ELSE 'COMPLETED' END, updated_at = to_timestamp($9::bigint / 1000.0)
+      UPDATE jobs j SET status = CASE WHEN x.kind = 1 THEN 'FAILED' ELSE 'COMPLETED' END, version = j.version + 1,
+        updated_at = to_timestamp($9::bigint / 1000.0)
       FROM removed x WHERE x.ends_job AND j.job_id = x.job_id AND j.status IN ('SCHEDULED', 'PAUSED')
     )
     SELECT run_id FROM deferred UNION ALL SELECT run_id FROM removed`,

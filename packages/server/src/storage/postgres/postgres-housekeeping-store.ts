@@ -2,7 +2,7 @@
  * Daily partitions of the history. They are made ahead, so that no insert ever waits for one, and dropped whole: retention
  * costs a catalogue change, not a delete.
  */
-import type { Database } from '../../postgres/database.ts';
+import type { Database, Statement } from '../../postgres/database.ts';
 import type { HousekeepingStore } from '../housekeeping-store.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -17,17 +17,11 @@ export class PostgresHousekeepingStore implements HousekeepingStore {
   /** Yesterday too: a claim made just before midnight is recorded just after it. */
   async makePartitions(options: { nowMs: number; aheadDays: number }): Promise<void> {
     const today = Math.floor(options.nowMs / DAY_MS) * DAY_MS;
-    for (let day = -1; day <= options.aheadDays; day += 1) {
-      const fromMs = today + day * DAY_MS;
-      await this.#database.query(
-        {
-          name: `make_partition_${partitionName(fromMs)}`,
-          text: `CREATE TABLE IF NOT EXISTS ${partitionName(fromMs)} PARTITION OF job_runs
-            FOR VALUES FROM ('${new Date(fromMs).toISOString()}') TO ('${new Date(fromMs + DAY_MS).toISOString()}')`,
-        },
-        [],
-      );
-    }
+    await this.#database.transaction(async (session) => {
+      // Two servers that start together would both find the table missing, and one would fail.
+      await session.query(PARTITION_LOCK, []);
+      for (let day = -1; day <= options.aheadDays; day += 1) await session.query(makePartition(today + day * DAY_MS), []);
+    });
   }
 
   async dropHistory(options: { beforeMs: number }): Promise<string[]> {
@@ -47,6 +41,20 @@ export class PostgresHousekeepingStore implements HousekeepingStore {
     }
     return dropped;
   }
+}
+
+const PARTITION_LOCK: Statement = {
+  name: 'partition_lock',
+  text: 'SELECT FROM (SELECT pg_advisory_xact_lock(7420002)) AS locked',
+};
+
+function makePartition(fromMs: number): Statement {
+  const name = partitionName(fromMs);
+  return {
+    name: `make_${name}`,
+    text: `CREATE TABLE IF NOT EXISTS ${name} PARTITION OF job_runs
+      FOR VALUES FROM ('${new Date(fromMs).toISOString()}') TO ('${new Date(fromMs + DAY_MS).toISOString()}')`,
+  };
 }
 
 function partitionName(dayMs: number): string {

@@ -1,13 +1,14 @@
 /** The job store on PostgreSQL. */
 import type { Job, JobId, RunId } from '@carillon/domain';
 import { plainArray, textArray } from '../../postgres/array-literal.ts';
-import type { Database, Session } from '../../postgres/database.ts';
+import { type Database, RollBack, type Session } from '../../postgres/database.ts';
 import type { FirstDue, NewRun } from '../due.ts';
 import type { InsertedJob, JobChange, JobQuery, JobStore, JobWithPlan, NewJob } from '../job-store.ts';
 import { CURSOR_KIND, kindCode, priorityCode } from './codes.ts';
 import {
   ADD_DUE,
   CANCEL_LIVE_OF_JOB,
+  DELETE_DUE,
   DELETE_JOB,
   DROP_PLAN,
   END_DUE,
@@ -23,6 +24,7 @@ import {
   READ_PLAN,
   REFRESH_DUE,
   RELEASE_DUE,
+  UNLINK_END,
   UPDATE_JOB,
 } from './job.sql.ts';
 import { jobFromRow, type JobRow, storedParts } from './job-row.ts';
@@ -90,7 +92,7 @@ export class PostgresJobStore implements JobStore {
       const updated = await session.query(UPDATE_JOB, updateParameters(change));
       if (updated.length === 0) return false;
       const [plan] = await session.query<PlanRow>(GET_PLAN, [job.jobId]);
-      if (plan?.[0] !== change.expectedPlannedNominalMs) throw new PlanMoved();
+      if (plan?.[0] !== change.expectedPlannedNominalMs) throw new RollBack(false);
       await session.query(REFRESH_DUE, [
         job.jobId,
         priorityCode(job.priority),
@@ -102,9 +104,6 @@ export class PostgresJobStore implements JobStore {
       ]);
       await changePending(session, change, plan?.[1] ?? undefined);
       return true;
-    }).catch((error: unknown) => {
-      if (error instanceof PlanMoved) return false;
-      throw error;
     });
   }
 
@@ -114,8 +113,10 @@ export class PostgresJobStore implements JobStore {
 
   remove(jobId: JobId): Promise<boolean> {
     return this.#database.transaction(async (session) => {
+      // Deleting first waits for claims under way; what they took is visible as alive afterwards.
+      await session.query(DELETE_DUE, [jobId]);
       const living = await session.query(LIVE_OF_JOB, [jobId]);
-      if (living.length > 0) return false;
+      if (living.length > 0) throw new RollBack(false);
       return (await session.query(DELETE_JOB, [jobId])).length > 0;
     });
   }
@@ -133,9 +134,6 @@ export class PostgresJobStore implements JobStore {
     });
   }
 }
-
-/** Thrown inside the transaction so that it is rolled back. */
-class PlanMoved extends Error {}
 
 function insertedJob(
   entry: NewJob,
@@ -156,6 +154,7 @@ async function changePending(session: Session, change: JobChange, lastNominalMs:
       return;
     case 'replan':
       await session.query(DROP_PLAN, [jobId]);
+      await session.query(UNLINK_END, [jobId]);
       if (change.pending.first) await addFirst(session, jobId, change.pending.first, lastNominalMs);
       return;
     case 'hold':

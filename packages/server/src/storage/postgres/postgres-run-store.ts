@@ -1,6 +1,6 @@
 /** The run store on PostgreSQL: what waits, what is held and what ran, composed for people. */
 import type { DeadReason, JobId, RunId, RunStatus } from '@carillon/domain';
-import type { Database } from '../../postgres/database.ts';
+import { type Database, RollBack } from '../../postgres/database.ts';
 import type { DeadLetter, RunPage, RunStore, RunView } from '../run-store.ts';
 import { triggerWord } from './codes.ts';
 import { addRun } from './postgres-job-store.ts';
@@ -53,6 +53,7 @@ type LetterRow = readonly [
 
 /** Later than any instant that can be scheduled. */
 const FOREVER_MS = Date.UTC(2200, 0, 1);
+const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 export class PostgresRunStore implements RunStore {
   readonly #database: Database;
@@ -78,6 +79,7 @@ export class PostgresRunStore implements RunStore {
       page.before ? page.before.createdAtMs : FOREVER_MS,
       page.limit - shown.length,
       Math.max(0, offset - alive.length),
+      page.before ? page.before.runId : LAST_ID,
     ]);
     return [...shown, ...history.map(viewFromRow)];
   }
@@ -88,10 +90,12 @@ export class PostgresRunStore implements RunStore {
     return rest.find((run) => run.status === 'RUNNING') ?? latest;
   }
 
-  async attempts(runId: RunId): Promise<RunView[]> {
-    const parts = await Promise.all(
-      [CLAIMED_RUN, QUEUED_RUN, HISTORY_OF_RUN].map((statement) => this.#database.query<RunRow>(statement, [runId])),
-    );
+  async attempts(runId: RunId, nowMs: number): Promise<RunView[]> {
+    const parts = await Promise.all([
+      this.#database.query<RunRow>(CLAIMED_RUN, [runId]),
+      this.#database.query<RunRow>(QUEUED_RUN, [runId, nowMs]),
+      this.#database.query<RunRow>(HISTORY_OF_RUN, [runId]),
+    ]);
     return parts.flat().map(viewFromRow);
   }
 
@@ -120,9 +124,8 @@ export class PostgresRunStore implements RunStore {
       if (!letter) return false;
       const [jobId, scheduledAtMs] = letter;
       const run = { runId: as.runId, fireAtMs: as.nowMs, nominalAtMs: Math.round(scheduledAtMs), endsJob: false };
-      const added = await addRun(session, jobId, { ...run, trigger: 'redrive' });
-      if (!added) await session.query(MARK_REDRIVEN, [runId, null]);
-      return added;
+      if (!(await addRun(session, jobId, { ...run, trigger: 'redrive' }))) throw new RollBack(false);
+      return true;
     });
   }
 }

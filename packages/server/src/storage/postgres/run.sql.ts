@@ -40,12 +40,14 @@ export const HISTORY_OF_JOB: Statement = {
   name: 'history_of_job',
   text: `SELECT ${HISTORY_COLUMNS} FROM job_runs r
     WHERE r.job_id = $1::uuid AND r.created_at <= to_timestamp($2::bigint / 1000.0)
+      AND (r.created_at, r.run_id) < (to_timestamp($2::bigint / 1000.0), $5::uuid)
     ORDER BY r.created_at DESC, r.run_id DESC, r.epoch DESC LIMIT $3 OFFSET $4`,
 };
 
 export const QUEUED_RUN: Statement = {
   name: 'queued_run',
-  text: `SELECT ${QUEUED_COLUMNS} FROM due d WHERE d.run_id = $1::uuid AND d.kind > 0`,
+  text: `SELECT ${QUEUED_COLUMNS} FROM due d
+    WHERE d.run_id = $1::uuid AND d.kind > 0 AND (d.fire_at <= $2::bigint OR d.attempt > 1 OR d.epoch > 1)`,
 };
 
 export const CLAIMED_RUN: Statement = {
@@ -83,6 +85,6 @@ export const DEAD_LETTER: Statement = {
 
 export const MARK_REDRIVEN: Statement = {
   name: 'mark_redriven',
-  text: `UPDATE dead_letters SET redriven_as = $2::uuid WHERE run_id = $1::uuid
+  text: `UPDATE dead_letters SET redriven_as = $2::uuid WHERE run_id = $1::uuid AND redriven_as IS NULL
     RETURNING job_id, (extract(epoch FROM scheduled_at) * 1000)::float8`,
 };

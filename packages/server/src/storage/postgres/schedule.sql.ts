@@ -70,7 +70,7 @@ export const FIRE: Statement = {
         to_timestamp(f.skip_from / 1000.0), f.job_version, f.skip_count, 'misfire'
       FROM f JOIN won w ON w.job_id = f.job_id WHERE f.skip_count > 0
     ), finished AS (
-      UPDATE jobs j SET status = 'COMPLETED', updated_at = to_timestamp($17 / 1000.0)
+      UPDATE jobs j SET status = 'COMPLETED', version = j.version + 1, updated_at = to_timestamp($17 / 1000.0)
       FROM f JOIN won w ON w.job_id = f.job_id
       WHERE j.job_id = f.job_id AND w.ended AND f.run_count = 0 AND j.status IN ('SCHEDULED', 'PAUSED')
     )
