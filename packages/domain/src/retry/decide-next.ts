@@ -22,7 +22,7 @@ export interface NextStep {
   /** How this attempt is recorded. */
   readonly status: FinalRunStatus;
   readonly error: string | undefined;
-  readonly then:
+  readonly next:
     | { readonly kind: 'finish' }
     /** After an interruption nobody is to blame for, attempt stays as it was (hazard 22). */
     | { readonly kind: 'again'; readonly atMs: number; readonly attempt: number; readonly crashes: number }
@@ -45,21 +45,21 @@ export function decideNext(
   const { soFar, nowMs } = context;
   switch (outcome.kind) {
     case 'SUCCESS':
-      return { status: 'SUCCESS', error: undefined, then: { kind: 'finish' } };
+      return { status: 'SUCCESS', error: undefined, next: { kind: 'finish' } };
     case 'CANCELLED':
-      return { status: 'CANCELLED', error: outcome.error, then: { kind: 'finish' } };
+      return { status: 'CANCELLED', error: outcome.error, next: { kind: 'finish' } };
     case 'RETURNED':
       return {
         status: 'FAILED',
         error: outcome.error,
-        then: { kind: 'again', atMs: nowMs, attempt: soFar.attempt, crashes: soFar.crashes },
+        next: { kind: 'again', atMs: nowMs, attempt: soFar.attempt, crashes: soFar.crashes },
       };
     case 'LOST': {
       const crashes = soFar.crashes + 1;
       return {
         status: 'FAILED',
         error: outcome.error,
-        then:
+        next:
           crashes >= CRASHES_MAX
             ? { kind: 'dead', reason: 'crashed_workers' }
             : { kind: 'again', atMs: nowMs, attempt: soFar.attempt, crashes },
@@ -67,14 +67,14 @@ export function decideNext(
     }
     case 'FAILED':
     case 'TIMED_OUT':
-      return { status: outcome.kind, error: outcome.error, then: afterFailure(outcome, context) };
+      return { status: outcome.kind, error: outcome.error, next: afterFailure(outcome, context) };
   }
 }
 
 function afterFailure(
   outcome: Extract<RunOutcome, { kind: 'FAILED' | 'TIMED_OUT' }>,
   { soFar, policy, nowMs, random }: Parameters<typeof decideNext>[1],
-): NextStep['then'] {
+): NextStep['next'] {
   if (outcome.kind === 'FAILED' && !outcome.retryable) return { kind: 'dead', reason: 'not_retryable' };
   if (policy.strategy === 'none' || soFar.attempt > policy.maxRetries) {
     return { kind: 'dead', reason: 'retries_exhausted' };

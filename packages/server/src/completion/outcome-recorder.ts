@@ -20,7 +20,7 @@ const BATCH_MAX = 1_000;
 const FLUSHES_MAX = 2;
 const CAPACITY = 100_000;
 
-const FINISH: NextStep['then'] = { kind: 'finish' };
+const FINISH: NextStep['next'] = { kind: 'finish' };
 
 export class OutcomeRecorder implements RunReports, Service {
   readonly #options: OutcomeRecorderOptions;
@@ -89,7 +89,7 @@ export class OutcomeRecorder implements RunReports, Service {
       endedAtMs: report.endedAtMs,
       error: 'error' in outcome ? outcome.error : undefined,
       result: 'result' in outcome ? JSON.stringify(outcome.result) : undefined,
-      then: step ? step.then : FINISH,
+      next: step ? step.next : FINISH,
     };
   }
 
@@ -107,7 +107,7 @@ export class OutcomeRecorder implements RunReports, Service {
     if (released.length > 0) signals.send('runs-released', { runs: released });
     const shards = new Set<number>();
     settlements.forEach((settlement, i) => {
-      if (settlement.then.kind === 'again' && verdicts[i] === 'settled') shards.add(shardOf(reports[i]!.jobId));
+      if (settlement.next.kind === 'again' && verdicts[i] === 'settled') shards.add(shardOf(reports[i]!.jobId));
     });
     if (shards.size > 0) signals.send('due-added', { shards: [...shards], rows: [] });
   }

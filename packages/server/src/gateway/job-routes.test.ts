@@ -249,7 +249,11 @@ describe('runs and dead letters', () => {
       executor_id: 'worker-1',
       attempts: [{ run_id: runId, attempt_number: 1 }],
     });
-    expect((await gateway.ask('GET', '/api/job/executions?worker_id=worker-1')).body).toHaveLength(3);
+    await gateway.ask('POST', `/api/jobs/${jobId}/runNow`);
+    await gateway.claimDue();
+    expect((await gateway.ask('GET', '/api/job/executions?worker_id=worker-1')).body).toMatchObject([
+      { job_id: jobId, status: 'CLAIMED' },
+    ]);
     expect(await gateway.ask('GET', '/api/job/executions')).toMatchObject({
       status: 400,
       body: { code: 'field_missing', field: 'worker_id' },

@@ -7,8 +7,6 @@ import { dueRowOf } from './due-row-of.ts';
 import { type CreatedJob, createdJob, newJob } from './new-job.ts';
 import type { OperationPorts } from './operation-ports.ts';
 
-export const BATCH_JOBS_MAX = 1_000;
-
 /** A request, or the refusal that reading it ended with. */
 export type BatchItem = JobInput | Refusal;
 

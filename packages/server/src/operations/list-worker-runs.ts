@@ -1,4 +1,4 @@
-/** What a worker runs and ran, newest first: living runs before the history. */
+/** What a worker is running now, newest first. */
 import type { RunPage, RunView } from '../storage/run-store.ts';
 import type { OperationPorts } from './operation-ports.ts';
 

@@ -87,13 +87,15 @@ export class OperationsFixture {
     const runs = (await this.pending(nowMs)).filter((row): row is DueRun => row.kind === 'run');
     const leaseId = this.random.id() as LeaseId;
     const workerId = 'worker-1' as WorkerId;
+    const worker = { workerId, nodeId: 'node' as NodeId, incarnation: 1, slots: 1, handlers: [] };
+    await this.storage.members.registerWorker(worker, nowMs);
     return this.storage.leases.claim({ leaseId, workerId, runs, guard: await this.#guard(), nowMs });
   }
 
   /** Settles the first run of the batch. */
   async settle(
     batch: ClaimedBatch,
-    end: { status: Settlement['status']; next: Settlement['then']; error?: string },
+    end: { status: Settlement['status']; next: Settlement['next']; error?: string },
   ) {
     const nowMs = this.clock.now();
     const { leaseId, position, epoch } = batch.runs[0]!;
@@ -101,8 +103,7 @@ export class OperationsFixture {
     const times = { startedAtMs: nowMs, endedAtMs: nowMs };
     const settlement: Settlement = {
       ...{ leaseId, position, epoch, status, error, result: undefined, ...times },
-      // biome-ignore lint/suspicious/noThenProperty: the port names it so, and nobody awaits a settlement.
-      then: next,
+      next,
     };
     return (await this.storage.leases.settle([settlement], nowMs))[0]!;
   }

@@ -51,7 +51,7 @@ export interface Settlement extends HeldRef {
   readonly error: string | undefined;
   /** JSON text, within RESULT_BYTES_MAX. */
   readonly result: string | undefined;
-  readonly then: NextStep['then'];
+  readonly next: NextStep['next'];
 }
 
 /** settled: done as asked. cancelled: a cancel came first, the run ends as CANCELLED. stale: not under this lease any more. */
@@ -79,7 +79,10 @@ export interface LateReport {
 }
 
 export interface LeaseStore {
-  /** Moves the runs from pending into one lease. Answers those that were still pending, at their positions. */
+  /**
+   * Moves the runs from pending into one lease. Answers those that were still pending, at their positions; none when the
+   * worker is not registered or given up for dead, since nobody would recover them.
+   */
   claim(request: ClaimRequest): Promise<ClaimedBatch>;
   /** Each settlement takes its run out of its lease, records the attempt, and plans what follows. Verdicts in order. */
   settle(settlements: readonly Settlement[], nowMs: number): Promise<SettleVerdict[]>;

@@ -112,6 +112,20 @@ export function describeLeaseClaim(make: MakeStorage): void {
       expect(batch.runs.map((run) => run.runId)).toEqual(expected);
     });
 
+    it('hazard 13: a worker that is unknown or given up for dead is handed nothing', async () => {
+      const { world } = stage;
+      const runs = await waiting(1);
+      const dead = newId<WorkerId>();
+      const { members, leases } = world.storage;
+      const record = { workerId: dead, nodeId: world.guard.nodeId, incarnation: 1, slots: 1, handlers: [] };
+      await members.registerWorker(record, BASE_MS);
+      await members.buryWorkers({ silentSinceMs: BASE_MS + 1, nodeId: world.guard.nodeId, incarnation: 1 });
+      for (const workerId of [dead, newId<WorkerId>()]) {
+        const request = { leaseId: newId<LeaseId>(), workerId, runs, guard: world.guard, nowMs: BASE_MS };
+        expect((await leases.claim(request)).runs).toEqual([]);
+      }
+    });
+
     it('a claim that takes nothing leaves no lease', async () => {
       const { world } = stage;
       const { job } = await world.oneOff({ atMs: BASE_MS + HOUR_MS });

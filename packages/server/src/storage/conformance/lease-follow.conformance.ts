@@ -8,7 +8,7 @@ import { manualRun, useStorageWorld } from './storage-world.ts';
 export function describeLeaseFollow(make: MakeStorage): void {
   const stage = useStorageWorld(make);
   const LATER_MS = BASE_MS + MINUTE_MS;
-  const failed = (again: Partial<Extract<Settlement['then'], { kind: 'again' }>> = {}) =>
+  const failed = (again: Partial<Extract<Settlement['next'], { kind: 'again' }>> = {}) =>
     ({
       status: 'FAILED',
       error: 'no',

@@ -121,7 +121,16 @@ export class StorageWorld {
     over: { workerId?: WorkerId; guard?: ShardGuard; nowMs?: number } = {},
   ): Promise<ClaimedBatch> {
     const { workerId = this.workerId, guard = this.guard, nowMs = BASE_MS } = over;
+    await this.#knowWorker(workerId);
     return this.storage.leases.claim({ leaseId: newId<LeaseId>(), workerId, runs, guard, nowMs });
+  }
+
+  /** Only registered workers are given anything; a test that is about workers registers its own. */
+  async #knowWorker(workerId: WorkerId): Promise<void> {
+    const { members } = this.storage;
+    if ((await members.workers()).some((worker) => worker.workerId === workerId)) return;
+    const worker = { workerId, nodeId: this.guard.nodeId, incarnation: 1, slots: 10, handlers: [] };
+    await members.registerWorker(worker, BASE_MS);
   }
 
   /** Claims the one run of the job that waits. */
@@ -189,8 +198,8 @@ export function plainFire(cursor: Cursor, over: Partial<Fire> = {}): Fire {
 }
 
 /** How an attempt ends and what comes next. */
-export interface End extends Partial<Omit<Settlement, 'then'>> {
-  readonly next?: Settlement['then'];
+export interface End extends Partial<Omit<Settlement, 'next'>> {
+  readonly next?: Settlement['next'];
 }
 
 /** A success that finishes, unless told otherwise. */
@@ -208,8 +217,7 @@ export function settlement(
     endedAtMs: BASE_MS,
     error: undefined,
     result: undefined,
-    // biome-ignore lint/suspicious/noThenProperty: the port names it so, and nobody awaits a settlement.
-    then: next,
+    next,
     ...rest,
   };
 }

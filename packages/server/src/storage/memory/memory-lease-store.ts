@@ -29,6 +29,8 @@ export class MemoryLeaseStore implements LeaseStore {
     const { leaseId, workerId, nowMs: claimedAtMs } = request;
     if (this.#state.leases.hasLease(leaseId)) throw new Error(`lease ${leaseId} is there already`);
     const runs: ClaimedRun[] = [];
+    const worker = this.#state.workers.get(workerId);
+    if (!worker?.alive) return { leaseId, workerId, claimedAtMs, runs };
     for (const { runId } of request.runs) {
       const record = this.#claimable(runId, request);
       if (!record) continue;

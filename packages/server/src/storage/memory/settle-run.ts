@@ -17,30 +17,30 @@ export function settleRun(state: MemoryState, settlement: Settlement, nowMs: num
     endJobAfter(state, run, { status: 'CANCELLED', nowMs });
     return 'cancelled';
   }
-  const { status, error, then } = settlement;
+  const { status, error, next } = settlement;
   state.history.write(settledView(held, { settlement, status, nowMs }));
-  if (then.kind === 'again') {
-    queueAgain(state, run, then);
+  if (next.kind === 'again') {
+    queueAgain(state, run, next);
     return 'settled';
   }
-  if (then.kind === 'dead') {
-    writeDeadLetter(state, run, { reason: then.reason, error, attempts: run.attempt, nowMs });
+  if (next.kind === 'dead') {
+    writeDeadLetter(state, run, { reason: next.reason, error, attempts: run.attempt, nowMs });
   }
   endJobAfter(state, run, { status, nowMs });
   return 'settled';
 }
 
 /** A cancel beats a late finish, and nothing of a cancelled job is tried again (hazard 18). */
-function isCancelled(state: MemoryState, held: HeldRecord, { then }: Settlement): boolean {
+function isCancelled(state: MemoryState, held: HeldRecord, { next }: Settlement): boolean {
   if (held.cancelRequested) return true;
   const job = state.jobs.get(held.run.jobId);
-  return then.kind === 'again' && (job === undefined || job.status === 'CANCELLED');
+  return next.kind === 'again' && (job === undefined || job.status === 'CANCELLED');
 }
 
 function queueAgain(
   state: MemoryState,
   run: RunRecord,
-  again: Extract<Settlement['then'], { kind: 'again' }>,
+  again: Extract<Settlement['next'], { kind: 'again' }>,
 ): void {
   const job = state.jobs.get(run.jobId)!;
   state.due.put({

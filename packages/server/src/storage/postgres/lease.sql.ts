@@ -12,10 +12,13 @@ export const CLAIM: Statement = {
       SELECT s.shard FROM shards s JOIN unnest($7::smallint[], $8::bigint[]) AS g(shard, epoch)
         ON g.shard = s.shard AND g.epoch = s.epoch
       WHERE s.node_id = $6::uuid FOR SHARE OF s
+    ), worker AS MATERIALIZED (
+      -- Locked, so that a worker is not given up for dead between this claim and its recovery.
+      SELECT worker_id FROM workers WHERE worker_id = $2 AND NOT dead FOR SHARE
     ), taken AS (
       DELETE FROM due d USING unnest($4::uuid[], $5::uuid[]) WITH ORDINALITY AS want(job_id, run_id, ord)
       WHERE d.job_id = want.job_id AND d.run_id = want.run_id AND NOT d.held AND d.kind > 0 AND d.fire_at <= $3::bigint
-        AND d.shard IN (SELECT shard FROM owned)
+        AND d.shard IN (SELECT shard FROM owned) AND EXISTS (SELECT FROM worker)
       RETURNING d.job_id, d.run_id, d.shard, d.kind, d.attempt, d.crashes, d.ends_job, d.epoch, d.nominal_at, want.ord
     ), placed AS MATERIALIZED (
       SELECT t.*, j.version, j.handler, j.payload::text AS payload, j.timeout_ms

@@ -26,7 +26,7 @@ const NOT_SHOWN = `NOT EXISTS (SELECT FROM job_runs r WHERE r.run_id = u.run_id 
 export const QUEUED_OF_JOB: Statement = {
   name: 'queued_of_job',
   text: `SELECT ${QUEUED_COLUMNS} FROM due d
-    WHERE d.job_id = $1::uuid AND d.kind > 0 AND (d.fire_at <= $2::bigint OR d.attempt > 1 OR d.epoch > 1)
+    WHERE d.job_id = $1::uuid AND d.kind > 0 AND (d.fire_at <= $2::bigint OR d.epoch > 1 OR d.blocked_reason IS NOT NULL)
     ORDER BY d.fire_at DESC LIMIT $3`,
 };
 
@@ -47,7 +47,7 @@ export const HISTORY_OF_JOB: Statement = {
 export const QUEUED_RUN: Statement = {
   name: 'queued_run',
   text: `SELECT ${QUEUED_COLUMNS} FROM due d
-    WHERE d.run_id = $1::uuid AND d.kind > 0 AND (d.fire_at <= $2::bigint OR d.attempt > 1 OR d.epoch > 1)`,
+    WHERE d.run_id = $1::uuid AND d.kind > 0 AND (d.fire_at <= $2::bigint OR d.epoch > 1 OR d.blocked_reason IS NOT NULL)`,
 };
 
 export const CLAIMED_RUN: Statement = {

@@ -39,10 +39,10 @@ export function settleParameters(settlements: readonly Settlement[]): string[] {
     column((s) => s.endedAtMs, plainArray),
     column((s) => s.error, textArray),
     column((s) => s.result, textArray),
-    column((s) => (s.then.kind === 'again' ? s.then.atMs : undefined), plainArray),
-    column((s) => (s.then.kind === 'again' ? s.then.attempt : undefined), plainArray),
-    column((s) => (s.then.kind === 'again' ? s.then.crashes : undefined), plainArray),
-    column((s) => (s.then.kind === 'dead' ? s.then.reason : undefined), plainArray),
+    column((s) => (s.next.kind === 'again' ? s.next.atMs : undefined), plainArray),
+    column((s) => (s.next.kind === 'again' ? s.next.attempt : undefined), plainArray),
+    column((s) => (s.next.kind === 'again' ? s.next.crashes : undefined), plainArray),
+    column((s) => (s.next.kind === 'dead' ? s.next.reason : undefined), plainArray),
   ];
 }
 

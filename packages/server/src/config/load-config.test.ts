@@ -1,0 +1,165 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ConfigError } from './config-error.ts';
+import { configSchema } from './config-schema.ts';
+import { loadConfig } from './load-config.ts';
+import { renderConfigReference, renderHelp } from './render-config-reference.ts';
+import { SETTINGS } from './settings.ts';
+
+let cwd: string;
+beforeEach(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'carillon-config-'));
+});
+afterEach(() => rmSync(cwd, { recursive: true }));
+
+type Given = { argv?: string[]; env?: Record<string, string>; file?: unknown };
+
+function load({ argv = [], env = {}, file }: Given) {
+  if (file !== undefined) writeFileSync(join(cwd, 'carillon.config.json'), JSON.stringify(file));
+  const loaded = loadConfig({ argv, env, cwd });
+  if (loaded.kind !== 'run') throw new Error(`answered ${loaded.kind}`);
+  return loaded.config;
+}
+
+function complaintOf(given: Given): string {
+  try {
+    load(given);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message.replaceAll(cwd, '.');
+    throw error;
+  }
+  throw new Error(`accepted: ${JSON.stringify(given)}`);
+}
+
+test('nothing has to be configured', () => {
+  expect(load({})).toEqual({
+    port: 7420,
+    host: '127.0.0.1',
+    data: '.carillon',
+    log_level: 'info',
+    retention_days: 30,
+    look_ahead_seconds: 300,
+    shutdown_grace_seconds: 30,
+    body_limit_kb: 1_024,
+    database: { connections_max: 10, connect_timeout_seconds: 5, statement_timeout_seconds: 30 },
+    executor: { slots: 256 },
+    worker: { silent_seconds: 15 },
+    node: { ttl_seconds: 10 },
+    http: {
+      response_bytes_max: 8_192,
+      deny_networks: ['169.254.0.0/16', 'fe80::/10', 'fd00:ec2::254/128'],
+    },
+  });
+});
+
+describe('order', () => {
+  test('the file beats defaults, the environment beats the file, flags beat all', () => {
+    const file = { port: 1, host: 'file', data: 'file', executor: { slots: 1 } };
+    const env = { CARILLON_PORT: '2', CARILLON_HOST: 'env', CARILLON_EXECUTOR_SLOTS: '2', PATH: '/bin' };
+    const argv = ['--port', '3', '--executor-slots=3'];
+    expect(load({ file, env, argv })).toMatchObject({
+      port: 3,
+      host: 'env',
+      data: 'file',
+      executor: { slots: 3 },
+    });
+  });
+
+  test('another file can be named, and must then be there', () => {
+    writeFileSync(join(cwd, 'other.json'), '{"port": 9}');
+    expect(load({ argv: ['--config', 'other.json'] }).port).toBe(9);
+    expect(load({ env: { CARILLON_CONFIG: 'other.json' } }).port).toBe(9);
+    expect(complaintOf({ argv: ['--config=missing.json'] })).toBe(
+      'The configuration file ./missing.json cannot be read (ENOENT).',
+    );
+  });
+
+  test('empty variables and those of the starter are no settings', () => {
+    expect(load({ env: { CARILLON_PORT: '', CARILLON_PARENT_FD: '3', CARILLON_CONFIG: '' } }).port).toBe(
+      7420,
+    );
+  });
+
+  test('lists are separated by commas', () => {
+    const { http } = load({ argv: ['--http-deny-networks', '10.0.0.0/8, 192.168.0.0/16'] });
+    expect(http.deny_networks).toEqual(['10.0.0.0/8', '192.168.0.0/16']);
+    expect(load({ env: { CARILLON_HTTP_DENY_NETWORKS: ',' } }).http.deny_networks).toEqual([]);
+  });
+});
+
+describe('complaints', () => {
+  test.each<[Given, string]>([
+    [{ argv: ['--prot', '1'] }, 'Unknown flag --prot. Did you mean --port?'],
+    [{ argv: ['--executor.slots=1'] }, 'Unknown flag --executor.slots. Did you mean --executor-slots?'],
+    [{ argv: ['--colour', 'red'] }, 'Unknown flag --colour. See --help for all of them.'],
+    [{ argv: ['start'] }, 'Unexpected argument "start". Settings are given as --name value.'],
+    [{ argv: ['--port'] }, '--port needs a value.'],
+    [{ argv: ['--data', '--port', '1'] }, '--data needs a value.'],
+    [{ argv: ['--port', 'http'] }, '--port (port) must be a number, and is "http".'],
+    [{ argv: ['--port', '70000'] }, '--port must be at most 65535.'],
+    [{ argv: ['--port=1.5'] }, '--port must be a whole number.'],
+    [{ argv: ['--log-level', 'loud'] }, '--log-level must be one of debug, info, warn, error, silent.'],
+    [
+      { env: { CARILLON_DATABSE_URL: 'x' } },
+      'Unknown environment variable CARILLON_DATABSE_URL. Did you mean CARILLON_DATABASE_URL?',
+    ],
+    [
+      { env: { CARILLON_DATABASE_URL: 'mysql://u:secret@h/d' } },
+      'CARILLON_DATABASE_URL must begin with postgres:// or postgresql://.',
+    ],
+    [{ file: { prot: 1 } }, 'Unknown setting in ./carillon.config.json: prot. Did you mean port?'],
+    [
+      { file: { executor: { slot: 1 } } },
+      'Unknown setting in ./carillon.config.json: executor.slot. Did you mean executor.slots?',
+    ],
+    [{ file: { port: '7420' } }, '"port" in ./carillon.config.json must be of type number.'],
+    [
+      { file: { http: { deny_networks: [5] } } },
+      '"http.deny_networks" in ./carillon.config.json must be of type string.',
+    ],
+    [{ file: [] }, 'The configuration file ./carillon.config.json must hold a JSON object.'],
+    [{ argv: ['--public-url', 'ftp://x'] }, '--public-url must be an http:// or https:// address.'],
+    [{ argv: ['--http-deny-networks', 'home'] }, '--http-deny-networks must be networks such as 10.0.0.0/8.'],
+  ])('%j', (given, message) => {
+    expect(complaintOf(given)).toBe(message);
+  });
+
+  test('all wrong values are told at once', () => {
+    expect(complaintOf({ argv: ['--port', '-1', '--retention-days', '0'] })).toBe(
+      '--port must be at least 0.\n--retention-days must be at least 1.',
+    );
+  });
+
+  test('a broken file is named', () => {
+    writeFileSync(join(cwd, 'carillon.config.json'), '{');
+    expect(complaintOf({})).toMatch(/^The configuration file \.\/carillon\.config\.json is not valid JSON: /);
+  });
+});
+
+test('questions are answered before anything is judged', () => {
+  expect(loadConfig({ argv: ['--help'], env: { CARILLON_X: '1' }, cwd })).toEqual({ kind: 'help' });
+  expect(loadConfig({ argv: ['-v'], env: {}, cwd })).toEqual({ kind: 'version' });
+});
+
+describe('the reference', () => {
+  test('docs/configuration.md is what the schema says', () => {
+    const page = readFileSync(new URL('../../../../docs/configuration.md', import.meta.url), 'utf8');
+    expect(page).toBe(renderConfigReference());
+  });
+
+  test('every setting is explained, in the reference and in --help', () => {
+    const help = renderHelp();
+    for (const { flag, description } of SETTINGS) {
+      expect(description).toMatch(/^[A-Z].*\.$/);
+      expect(help).toContain(`${flag} `);
+    }
+    expect(help).toMatch(/--port <number> +Port of the gateway.*\[7420\]/);
+  });
+
+  test('every default is itself allowed, and no two settings share a name', () => {
+    expect(configSchema.safeParse({}).success).toBe(true);
+    expect(new Set(SETTINGS.map(({ variable }) => variable)).size).toBe(SETTINGS.length);
+  });
+});

@@ -1,0 +1,47 @@
+/** The command line: --name value, --name=value, and the questions --help and --version. Nothing is ignored. */
+import { ConfigError, unknownName } from './config-error.ts';
+import { SETTINGS } from './settings.ts';
+
+export interface Flags {
+  readonly help: boolean;
+  readonly version: boolean;
+  readonly config: string | undefined;
+  /** By the name of the flag, as written. */
+  readonly values: ReadonlyMap<string, string>;
+}
+
+const SWITCHES = new Set(SETTINGS.filter(({ kind }) => kind === 'switch').map(({ flag }) => flag));
+const KNOWN = [...SETTINGS.map(({ flag }) => flag), '--config', '--help', '--version'];
+
+export function readFlags(argv: readonly string[]): Flags {
+  const asked = new Set<string>();
+  const values = new Map<string, string>();
+  for (let i = 0; i < argv.length; i += 1) {
+    const [name, inline] = splitFlag(argv[i]!);
+    if (name === '--help' || name === '--version') asked.add(name);
+    else if (inline !== undefined) values.set(name, inline);
+    else if (SWITCHES.has(name)) values.set(name, 'true');
+    else {
+      const value = argv[i + 1];
+      // A value that looks like a flag was most likely forgotten; --name=value can still say it.
+      if (value === undefined || value.startsWith('--')) throw new ConfigError(`${name} needs a value.`);
+      values.set(name, value);
+      i += 1;
+    }
+  }
+  const config = values.get('--config');
+  values.delete('--config');
+  return { help: asked.has('--help'), version: asked.has('--version'), config, values };
+}
+
+function splitFlag(argument: string): [name: string, inline: string | undefined] {
+  if (argument === '-h') return ['--help', undefined];
+  if (argument === '-v') return ['--version', undefined];
+  if (!argument.startsWith('--')) {
+    throw new ConfigError(`Unexpected argument "${argument}". Settings are given as --name value.`);
+  }
+  const cut = argument.indexOf('=');
+  const name = cut < 0 ? argument : argument.slice(0, cut);
+  if (!KNOWN.includes(name)) throw unknownName('flag', name, KNOWN);
+  return [name, cut < 0 ? undefined : argument.slice(cut + 1)];
+}

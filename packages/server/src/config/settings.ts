@@ -1,0 +1,66 @@
+/** The settings of the schema as a flat list, with the name each has as a flag and as an environment variable. */
+import { z } from 'zod';
+import { configSchema } from './config-schema.ts';
+
+export interface Setting {
+  /** Where it stands in the configuration file. */
+  readonly path: readonly string[];
+  /** executor.slots */
+  readonly key: string;
+  /** --executor-slots */
+  readonly flag: string;
+  /** CARILLON_EXECUTOR_SLOTS */
+  readonly variable: string;
+  readonly kind: 'number' | 'text' | 'switch' | 'list';
+  readonly choices: readonly string[] | undefined;
+  readonly fallback: unknown;
+  readonly description: string;
+}
+
+interface Node {
+  readonly type?: string;
+  readonly properties?: Readonly<Record<string, Node>>;
+  readonly enum?: readonly string[];
+  readonly default?: unknown;
+  readonly description?: string;
+}
+
+export const SETTINGS: readonly Setting[] = leaves(z.toJSONSchema(configSchema, { io: 'input' }) as Node, []);
+
+function leaves(node: Node, path: readonly string[]): Setting[] {
+  if (!node.properties) return [settingOf(node, path)];
+  return Object.entries(node.properties).flatMap(([name, inner]) => leaves(inner, [...path, name]));
+}
+
+function settingOf(node: Node, path: readonly string[]): Setting {
+  const flat = path.join('_');
+  return {
+    path,
+    key: path.join('.'),
+    flag: `--${flat.replaceAll('_', '-')}`,
+    variable: `CARILLON_${flat.toUpperCase()}`,
+    kind: kindOf(node),
+    choices: node.enum,
+    fallback: node.default,
+    description: node.description ?? '',
+  };
+}
+
+function kindOf({ type }: Node): Setting['kind'] {
+  switch (type) {
+    case 'integer':
+    case 'number':
+      return 'number';
+    case 'boolean':
+      return 'switch';
+    case 'array':
+      return 'list';
+    default:
+      return 'text';
+  }
+}
+
+/** How a default is shown to people. */
+export function fallbackText({ fallback }: Setting): string {
+  return Array.isArray(fallback) ? fallback.join(',') : String(fallback);
+}
