@@ -11,6 +11,7 @@ export type SystemEntry = {
 };
 
 export const systems: readonly SystemEntry[] = [
+  { name: 'carillon', store: 'postgres', create: async () => new (await import('./carillon.ts')).Carillon() },
   {
     name: 'graphile-worker',
     store: 'postgres',

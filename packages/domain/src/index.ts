@@ -3,6 +3,7 @@ export * from './dispatch/rendezvous.ts';
 export * from './errors/catalogue.ts';
 export * from './errors/refusal.ts';
 export * from './ids.ts';
+export * from './job/define-job.ts';
 export * from './job/job.ts';
 export * from './job/job-status.ts';
 export * from './job/priority.ts';

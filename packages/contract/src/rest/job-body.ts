@@ -4,7 +4,7 @@
  */
 import { type JsonObject, PRIORITIES, Refusal } from '@carillon/domain';
 import { z } from 'zod';
-import type { JobInput } from '../../../domain/src/job/define-job-input.ts';
+import type { JobInput } from '@carillon/domain';
 import { isBody, spellFields } from './field-names.ts';
 import { readWith } from './read-with.ts';
 

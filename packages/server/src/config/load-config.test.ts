@@ -76,10 +76,14 @@ describe('order', () => {
     );
   });
 
-  test('empty variables and those of the starter are no settings', () => {
-    expect(load({ env: { CARILLON_PORT: '', CARILLON_PARENT_FD: '3', CARILLON_CONFIG: '' } }).port).toBe(
-      7420,
-    );
+  test('empty variables and those of the starter and of tests are no settings', () => {
+    const env = {
+      CARILLON_PORT: '',
+      CARILLON_CONFIG: '',
+      CARILLON_PARENT_FD: '3',
+      CARILLON_TEST_LONG: 'true',
+    };
+    expect(load({ env }).port).toBe(7420);
   });
 
   test('lists are separated by commas', () => {

@@ -23,8 +23,8 @@ export type LoadedConfig =
   | { readonly kind: 'version' };
 
 const FILE_NAME = 'carillon.config.json';
-/** Not settings: where the file is, and how the starter of this process is watched. */
-const OTHER_VARIABLES = ['CARILLON_CONFIG', 'CARILLON_PARENT_FD'];
+/** Not settings: where the file is, how the starter of this process is watched, and what our own tests tell each other. */
+const OTHER_VARIABLES = /^CARILLON_(CONFIG|PARENT_FD|TEST_.*)$/;
 
 type Values = { [key: string]: unknown };
 
@@ -47,7 +47,7 @@ export function loadConfig({ argv, env, cwd }: ConfigSources): LoadedConfig {
   const fromFile = readFile(path, { required: named !== undefined });
   if (fromFile) walkFile(fromFile, { path, within: [], set });
   for (const [variable, text] of Object.entries(env)) {
-    if (!variable.startsWith('CARILLON_') || OTHER_VARIABLES.includes(variable) || !text) continue;
+    if (!variable.startsWith('CARILLON_') || OTHER_VARIABLES.test(variable) || !text) continue;
     const setting = SETTINGS.find((known) => known.variable === variable);
     if (!setting) {
       const known = [...SETTINGS.map((other) => other.variable), 'CARILLON_CONFIG'];
@@ -145,10 +145,14 @@ function demandOf(issue: z.core.$ZodIssue): string {
   }
 }
 
-function place(values: Values, path: readonly string[], value: unknown): void {
-  const [name, ...rest] = path;
-  if (rest.length === 0) values[name!] = value;
-  else place((values[name!] ??= {}) as Values, rest, value);
+function place(values: Values, [name, ...rest]: readonly string[], value: unknown): void {
+  if (name === undefined) return;
+  if (rest.length === 0) values[name] = value;
+  else {
+    const inner = isValues(values[name]) ? values[name] : {};
+    values[name] = inner;
+    place(inner, rest, value);
+  }
 }
 
 function isValues(value: unknown): value is Values {

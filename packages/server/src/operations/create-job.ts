@@ -1,5 +1,5 @@
 /** Accepts one job. Once it answers, the job is durable and will run; a repeated request with the same key finds it again. */
-import type { JobInput } from './define-job.ts';
+import type { JobInput } from '@carillon/domain';
 import { dueRowOf } from './due-row-of.ts';
 import { type CreatedJob, createdJob, newJob } from './new-job.ts';
 import type { OperationPorts } from './operation-ports.ts';

@@ -2,7 +2,7 @@
 import { Refusal } from '@carillon/domain';
 import type { DueRow } from '../storage/due.ts';
 import type { NewJob } from '../storage/job-store.ts';
-import type { JobInput } from './define-job.ts';
+import type { JobInput } from '@carillon/domain';
 import { dueRowOf } from './due-row-of.ts';
 import { type CreatedJob, createdJob, newJob } from './new-job.ts';
 import type { OperationPorts } from './operation-ports.ts';

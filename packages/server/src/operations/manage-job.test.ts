@@ -152,6 +152,14 @@ describe('run now', () => {
     expect(fixture.sent.at(-1)).toEqual({ name: 'due-added', signal: { shards: [row!.shard], rows: [row] } });
   });
 
+  test('works on a paused job, which stays paused', async () => {
+    const jobId = await create({ name: 'job', frequency: 'daily' });
+    await fixture.operations.pauseJob(jobId);
+    const { runId } = await fixture.operations.runJobNow(jobId);
+    expect((await fixture.claimDue()).runs.map((run) => run.runId)).toEqual([runId]);
+    expect((await fixture.operations.getJob(jobId)).job.status).toBe('PAUSED');
+  });
+
   test('works on a job that has ended, which stays ended', async () => {
     const jobId = await create({ name: 'job' });
     const finish = { status: 'SUCCESS', next: { kind: 'finish' } } as const;

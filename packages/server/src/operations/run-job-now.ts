@@ -1,4 +1,4 @@
-/** Adds a run of a job at once, past its schedule. Limits of the job still hold; its plan is untouched. */
+/** Adds a run of a job at once, past its schedule and also while it is paused. Its limits hold; its plan is untouched. */
 import type { JobId, RunId } from '@carillon/domain';
 import type { NewRun } from '../storage/due.ts';
 import { jobCancelled, jobNotFound } from './change-job.ts';
@@ -15,9 +15,7 @@ export function runJobNow(ports: OperationPorts) {
     if (!(await ports.storage.jobs.enqueue(jobId, run))) {
       throw (await ports.storage.jobs.get(jobId)) ? jobCancelled(jobId) : jobNotFound(jobId);
     }
-    // Of a paused job only the storage knows whether the run may start: the scheduler reads it there.
-    const rows = job.status === 'PAUSED' ? [] : [dueRunOf(job, run)];
-    ports.signals.send('due-added', { shards: [job.shard], rows });
+    ports.signals.send('due-added', { shards: [job.shard], rows: [dueRunOf(job, run)] });
     return { jobId, runId };
   };
 }

@@ -7,7 +7,7 @@ import { isRecurring, type Job, type JobId, Refusal, type RunId } from '@carillo
 import type { FirstDue } from '../storage/due.ts';
 import type { JobWithPlan } from '../storage/job-store.ts';
 import { changeJob, jobCancelled } from './change-job.ts';
-import { type JobPatch, redefineJob } from './define-job.ts';
+import { type JobPatch, redefineJob } from '@carillon/domain';
 import { dueRowOf, keptRowsOf } from './due-row-of.ts';
 import type { OperationPorts } from './operation-ports.ts';
 import { planFirst } from './plan-first.ts';

@@ -1,8 +1,10 @@
+import { SHARD_COUNT } from '@carillon/domain';
 import { plainArray } from '../../postgres/array-literal.ts';
 import type { ShardGuard } from '../shard-guard.ts';
 
-/** Node, shards and epochs as the guarded statements take them; only the shards that are written to. */
-export function guardParameters(guard: ShardGuard, shards: readonly number[]): [node: string, shards: string, epochs: string] {
-  const distinct = [...new Set(shards)].filter((shard) => guard.epochs.has(shard)).sort((a, b) => a - b);
-  return [guard.nodeId, plainArray(distinct), plainArray(distinct.map((shard) => guard.epochs.get(shard)))];
+/** Node and epochs as the guarded statements take them: indexed by shard, NULL for those that are not written to. */
+export function guardParameters(guard: ShardGuard, shards: readonly number[]): [node: string, epochs: string] {
+  const epochs = new Array<number | undefined>(SHARD_COUNT).fill(undefined);
+  for (const shard of shards) epochs[shard] = guard.epochs.get(shard);
+  return [guard.nodeId, plainArray(epochs)];
 }

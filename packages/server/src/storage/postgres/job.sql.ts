@@ -16,10 +16,10 @@ const INTO_JOBS = `
   INSERT INTO jobs (job_id, name, user_id, schedule_type, status, schedule_time, cron_expression, time_zone, schedule, misfire,
     handler, payload, priority, max_retries, retry, max_concurrency, overlap, timeout_ms, start_timeout_ms, shard,
     idempotency_key, request_hash, created_at, updated_at, version)
-  SELECT job_id, name, user_id, schedule_type, status, to_timestamp(schedule_time / 1000.0), cron_expression, time_zone,
+  SELECT job_id, name, user_id, schedule_type, status, to_timestamp(schedule_time::float8 / 1000), cron_expression, time_zone,
     schedule::jsonb, misfire::jsonb, handler, payload::jsonb, priority, max_retries, retry::jsonb, max_concurrency, overlap,
-    timeout_ms, start_timeout_ms, shard, idempotency_key, request_hash, to_timestamp(created_at / 1000.0),
-    to_timestamp(updated_at / 1000.0), version
+    timeout_ms, start_timeout_ms, shard, idempotency_key, request_hash, to_timestamp(created_at::float8 / 1000),
+    to_timestamp(updated_at::float8 / 1000), version
   FROM data`;
 
 const INTO_DUE = `
@@ -65,10 +65,10 @@ export const READ_PLAN: Statement = { name: 'read_plan', text: GET_PLAN.text.rep
 /** Everything a person may edit. $1 job, $2 expected version. */
 export const UPDATE_JOB: Statement = {
   name: 'update_job',
-  text: `UPDATE jobs SET name = $3, user_id = $4, schedule_type = $5, status = $6, schedule_time = to_timestamp($7::bigint / 1000.0),
+  text: `UPDATE jobs SET name = $3, user_id = $4, schedule_type = $5, status = $6, schedule_time = to_timestamp($7::bigint::float8 / 1000),
       cron_expression = $8, time_zone = $9, schedule = $10::jsonb, misfire = $11::jsonb, handler = $12, payload = $13::jsonb,
       priority = $14, max_retries = $15, retry = $16::jsonb, max_concurrency = $17, overlap = $18, timeout_ms = $19,
-      start_timeout_ms = $20, version = $21, updated_at = to_timestamp($22::bigint / 1000.0)
+      start_timeout_ms = $20, version = $21, updated_at = to_timestamp($22::bigint::float8 / 1000)
     WHERE job_id = $1::uuid AND version = $2 RETURNING job_id`,
 };
 
@@ -119,12 +119,12 @@ export const END_DUE: Statement = {
     ), verdict AS (
       INSERT INTO job_runs (run_id, job_id, status, end_time, modified_time, attempt_number, created_at, epoch, trigger,
         scheduled_at, job_version)
-      SELECT run_id, job_id, 'CANCELLED', to_timestamp($2::bigint / 1000.0), to_timestamp($2::bigint / 1000.0), attempt,
-        to_timestamp($2::bigint / 1000.0), epoch, kind, to_timestamp(nominal_at / 1000.0), job_version
+      SELECT run_id, job_id, 'CANCELLED', to_timestamp($2::bigint::float8 / 1000), to_timestamp($2::bigint::float8 / 1000), attempt,
+        to_timestamp($2::bigint::float8 / 1000), epoch, kind, to_timestamp(nominal_at::float8 / 1000), job_version
       FROM gone WHERE kind > 0
     ), ended AS (
       UPDATE jobs j SET status = CASE WHEN g.kind = 1 THEN 'CANCELLED' ELSE 'COMPLETED' END, version = j.version + 1,
-        updated_at = to_timestamp($2::bigint / 1000.0)
+        updated_at = to_timestamp($2::bigint::float8 / 1000)
       FROM gone g WHERE g.ends_job AND j.job_id = g.job_id AND j.status IN ('SCHEDULED', 'PAUSED')
     )
     SELECT run_id FROM gone`,

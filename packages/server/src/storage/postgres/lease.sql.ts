@@ -1,24 +1,21 @@
 /** Statements of the lease store: the hot path. */
 import type { Statement } from '../../postgres/database.ts';
+import { owned } from './owned.sql.ts';
 
 /**
- * $1 lease, $2 worker, $3 now, $4 job ids, $5 run ids, guard: $6 node, $7 shards, $8 epochs. Rows leave `due` and enter the
+ * $1 lease, $2 worker, $3 now, $4 job ids, $5 run ids, guard: $6 node, $7 epochs. Rows leave `due` and enter the
  * lease in one statement; the shared lock on the shard rows lets no change of hands slip in between check and commit.
  */
 export const CLAIM: Statement = {
   name: 'claim',
   text: `
-    WITH owned AS MATERIALIZED (
-      SELECT s.shard FROM shards s JOIN unnest($7::smallint[], $8::bigint[]) AS g(shard, epoch)
-        ON g.shard = s.shard AND g.epoch = s.epoch
-      WHERE s.node_id = $6::uuid FOR SHARE OF s
-    ), worker AS MATERIALIZED (
+    WITH ${owned('$6', '$7')}, worker AS MATERIALIZED (
       -- Locked, so that a worker is not given up for dead between this claim and its recovery.
       SELECT worker_id FROM workers WHERE worker_id = $2 AND NOT dead FOR SHARE
     ), taken AS (
       DELETE FROM due d USING unnest($4::uuid[], $5::uuid[]) WITH ORDINALITY AS want(job_id, run_id, ord)
       WHERE d.job_id = want.job_id AND d.run_id = want.run_id AND NOT d.held AND d.kind > 0 AND d.fire_at <= $3::bigint
-        AND d.shard IN (SELECT shard FROM owned) AND EXISTS (SELECT FROM worker)
+        AND d.shard = ANY((SELECT shards FROM owned)::smallint[]) AND EXISTS (SELECT FROM worker)
       RETURNING d.job_id, d.run_id, d.shard, d.kind, d.attempt, d.crashes, d.ends_job, d.epoch, d.nominal_at, want.ord
     ), placed AS MATERIALIZED (
       SELECT t.*, j.version, j.handler, j.payload::text AS payload, j.timeout_ms
@@ -80,8 +77,8 @@ export const SETTLE: Statement = {
       INSERT INTO job_runs (run_id, job_id, status, start_time, end_time, modified_time, executor_id, attempt_number,
         error_message, created_at, epoch, trigger, scheduled_at, job_version, result)
       SELECT run_id, job_id, CASE WHEN cancelled THEN 'CANCELLED' ELSE status END,
-        to_timestamp(started / 1000.0), to_timestamp(ended / 1000.0), to_timestamp($13::bigint / 1000.0), worker_id, attempt,
-        error, to_timestamp(claimed_at / 1000.0), epoch, kind, to_timestamp(nominal_at / 1000.0), job_version, result::jsonb
+        to_timestamp(started::float8 / 1000), to_timestamp(ended::float8 / 1000), to_timestamp($13::bigint::float8 / 1000), worker_id, attempt,
+        error, to_timestamp(claimed_at::float8 / 1000), epoch, kind, to_timestamp(nominal_at::float8 / 1000), job_version, result::jsonb
       FROM live
       ON CONFLICT (run_id, epoch, created_at) DO UPDATE SET status = excluded.status, start_time = excluded.start_time,
         end_time = excluded.end_time, modified_time = excluded.modified_time, error_message = excluded.error_message,
@@ -95,11 +92,11 @@ export const SETTLE: Statement = {
       FROM live x JOIN retried j ON j.job_id = x.job_id WHERE x.next_at IS NOT NULL AND NOT x.cancelled
     ), letters AS (
       INSERT INTO dead_letters (run_id, job_id, reason, error_message, attempts, scheduled_at, died_at)
-      SELECT run_id, job_id, dead, error, attempt, to_timestamp(nominal_at / 1000.0), to_timestamp($13::bigint / 1000.0)
+      SELECT run_id, job_id, dead, error, attempt, to_timestamp(nominal_at::float8 / 1000), to_timestamp($13::bigint::float8 / 1000)
       FROM live WHERE dead IS NOT NULL AND NOT cancelled
       ON CONFLICT (run_id) DO NOTHING
     ), ended AS (
-      UPDATE jobs j SET updated_at = to_timestamp($13::bigint / 1000.0), version = j.version + 1, status = CASE
+      UPDATE jobs j SET updated_at = to_timestamp($13::bigint::float8 / 1000), version = j.version + 1, status = CASE
         WHEN x.kind <> 1 THEN 'COMPLETED' WHEN x.cancelled OR x.status = 'CANCELLED' THEN 'CANCELLED'
         WHEN x.status = 'SUCCESS' THEN 'COMPLETED' ELSE 'FAILED' END
       FROM live x
@@ -146,40 +143,36 @@ export const LIVE: Statement = {
 };
 
 /**
- * $1 job ids, $2 run ids, $3 what (0 skip, 1 expire, 2 defer), $4 reason or error, $5 defer until, guard: $6 node, $7 shards,
- * $8 epochs; $9 now.
+ * $1 job ids, $2 run ids, $3 what (0 skip, 1 expire, 2 defer), $4 reason or error, $5 defer until, guard: $6 node, $7 epochs;
+ * $8 now.
  */
 export const RESOLVE_PENDING: Statement = {
   name: 'resolve_pending',
   text: `
-    WITH owned AS MATERIALIZED (
-      SELECT s.shard FROM shards s JOIN unnest($7::smallint[], $8::bigint[]) AS g(shard, epoch)
-        ON g.shard = s.shard AND g.epoch = s.epoch
-      WHERE s.node_id = $6::uuid FOR SHARE OF s
-    ), v AS MATERIALIZED (
+    WITH ${owned('$6', '$7')}, v AS MATERIALIZED (
       SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::text[], $5::bigint[]) AS v(job_id, run_id, what, reason, until)
     ), deferred AS (
       UPDATE due d SET fire_at = v.until, blocked_reason = v.reason FROM v
-      WHERE v.what = 2 AND d.job_id = v.job_id AND d.run_id = v.run_id AND NOT d.held AND d.shard IN (SELECT shard FROM owned)
+      WHERE v.what = 2 AND d.job_id = v.job_id AND d.run_id = v.run_id AND NOT d.held AND d.shard = ANY((SELECT shards FROM owned)::smallint[])
       RETURNING d.run_id
     ), removed AS (
       DELETE FROM due d USING v
-      WHERE v.what < 2 AND d.job_id = v.job_id AND d.run_id = v.run_id AND NOT d.held AND d.shard IN (SELECT shard FROM owned)
+      WHERE v.what < 2 AND d.job_id = v.job_id AND d.run_id = v.run_id AND NOT d.held AND d.shard = ANY((SELECT shards FROM owned)::smallint[])
       RETURNING d.*, v.what, v.reason
     ), history AS (
       INSERT INTO job_runs (run_id, job_id, status, end_time, modified_time, attempt_number, error_message, created_at, epoch,
         trigger, scheduled_at, job_version, reason)
-      SELECT run_id, job_id, CASE WHEN what = 0 THEN 'SKIPPED' ELSE 'FAILED' END, to_timestamp($9::bigint / 1000.0),
-        to_timestamp($9::bigint / 1000.0), attempt, CASE WHEN what = 1 THEN reason END, to_timestamp($9::bigint / 1000.0), epoch, kind,
-        to_timestamp(nominal_at / 1000.0), job_version, CASE WHEN what = 0 THEN reason END
+      SELECT run_id, job_id, CASE WHEN what = 0 THEN 'SKIPPED' ELSE 'FAILED' END, to_timestamp($8::bigint::float8 / 1000),
+        to_timestamp($8::bigint::float8 / 1000), attempt, CASE WHEN what = 1 THEN reason END, to_timestamp($8::bigint::float8 / 1000), epoch, kind,
+        to_timestamp(nominal_at::float8 / 1000), job_version, CASE WHEN what = 0 THEN reason END
       FROM removed
     ), letters AS (
       INSERT INTO dead_letters (run_id, job_id, reason, error_message, attempts, scheduled_at, died_at)
-      SELECT run_id, job_id, 'never_started', reason, attempt - 1, to_timestamp(nominal_at / 1000.0), to_timestamp($9::bigint / 1000.0)
+      SELECT run_id, job_id, 'never_started', reason, attempt - 1, to_timestamp(nominal_at::float8 / 1000), to_timestamp($8::bigint::float8 / 1000)
       FROM removed WHERE what = 1 ON CONFLICT (run_id) DO NOTHING
     ), ended AS (
       UPDATE jobs j SET status = CASE WHEN x.kind = 1 THEN 'FAILED' ELSE 'COMPLETED' END, version = j.version + 1,
-        updated_at = to_timestamp($9::bigint / 1000.0)
+        updated_at = to_timestamp($8::bigint::float8 / 1000)
       FROM removed x WHERE x.ends_job AND j.job_id = x.job_id AND j.status IN ('SCHEDULED', 'PAUSED')
     )
     SELECT run_id FROM deferred UNION ALL SELECT run_id FROM removed`,
@@ -191,9 +184,9 @@ export const SHOW_RUNNING: Statement = {
   text: `
     INSERT INTO job_runs (run_id, job_id, status, start_time, modified_time, executor_id, attempt_number, created_at, epoch,
       trigger, scheduled_at, job_version)
-    SELECT l.run_ids[q.position + 1], l.job_ids[q.position + 1], 'RUNNING', to_timestamp(q.started / 1000.0),
-      to_timestamp($5::bigint / 1000.0), l.worker_id, l.attempts[q.position + 1], to_timestamp(l.claimed_at / 1000.0), q.epoch,
-      l.kinds[q.position + 1], to_timestamp(l.nominal_ats[q.position + 1] / 1000.0), l.job_versions[q.position + 1]
+    SELECT l.run_ids[q.position + 1], l.job_ids[q.position + 1], 'RUNNING', to_timestamp(q.started::float8 / 1000),
+      to_timestamp($5::bigint::float8 / 1000), l.worker_id, l.attempts[q.position + 1], to_timestamp(l.claimed_at::float8 / 1000), q.epoch,
+      l.kinds[q.position + 1], to_timestamp(l.nominal_ats[q.position + 1]::float8 / 1000), l.job_versions[q.position + 1]
     FROM unnest($1::uuid[], $2::smallint[], $3::int[], $4::bigint[]) AS q(lease_id, position, epoch, started)
     JOIN (SELECT * FROM leases WHERE lease_id = ANY($1::uuid[]) FOR SHARE) l ON l.lease_id = q.lease_id
     WHERE NOT (q.position = ANY(l.closed)) AND l.epochs[q.position + 1] = q.epoch
@@ -206,7 +199,7 @@ export const RECORD_LATE: Statement = {
   text: `
     UPDATE job_runs x SET late_report = q.report
     FROM unnest($1::uuid[], $2::int[], $3::bigint[], $4::text[]) AS q(run_id, epoch, claimed_at, report)
-    WHERE x.run_id = q.run_id AND x.epoch = q.epoch AND x.created_at = to_timestamp(q.claimed_at / 1000.0)`,
+    WHERE x.run_id = q.run_id AND x.epoch = q.epoch AND x.created_at = to_timestamp(q.claimed_at::float8 / 1000)`,
 };
 
 /** $1 run ids. */

@@ -53,7 +53,7 @@ export class PostgresScheduleStore implements ScheduleStore {
     const fires = [...new Map(given.map((fire) => [fire.cursor.jobId, fire])).values()];
     if (fires.length === 0) return new Set();
     const runs = fires.flatMap((fire) => fire.runs.map((run) => ({ jobId: fire.cursor.jobId, ...run })));
-    const [node, shards, epochs] = guardParameters(
+    const [node, epochs] = guardParameters(
       options.guard,
       fires.map((fire) => fire.cursor.shard),
     );
@@ -72,7 +72,6 @@ export class PostgresScheduleStore implements ScheduleStore {
       plainArray(runs.map((run) => run.runId)),
       plainArray(runs.map((run) => run.nominalAtMs)),
       node,
-      shards,
       epochs,
       options.nowMs,
       plainArray(fires.map((fire) => fire.runs.at(-1)?.nominalAtMs ?? fire.skipped?.toMs)),

@@ -39,8 +39,8 @@ export const CLAIMED_OF_JOB: Statement = {
 export const HISTORY_OF_JOB: Statement = {
   name: 'history_of_job',
   text: `SELECT ${HISTORY_COLUMNS} FROM job_runs r
-    WHERE r.job_id = $1::uuid AND r.created_at <= to_timestamp($2::bigint / 1000.0)
-      AND (r.created_at, r.run_id) < (to_timestamp($2::bigint / 1000.0), $5::uuid)
+    WHERE r.job_id = $1::uuid AND r.created_at <= to_timestamp($2::bigint::float8 / 1000)
+      AND (r.created_at, r.run_id) < (to_timestamp($2::bigint::float8 / 1000), $5::uuid)
     ORDER BY r.created_at DESC, r.run_id DESC, r.epoch DESC LIMIT $3 OFFSET $4`,
 };
 
@@ -74,7 +74,7 @@ const LETTER_COLUMNS = `x.run_id, x.job_id, j.name, x.reason, x.error_message, x
 export const DEAD_LETTERS: Statement = {
   name: 'dead_letters',
   text: `SELECT ${LETTER_COLUMNS} FROM dead_letters x LEFT JOIN jobs j USING (job_id)
-    WHERE ($1::uuid IS NULL OR x.job_id = $1::uuid) AND x.died_at < to_timestamp($2::bigint / 1000.0)
+    WHERE ($1::uuid IS NULL OR x.job_id = $1::uuid) AND x.died_at < to_timestamp($2::bigint::float8 / 1000)
     ORDER BY x.died_at DESC, x.run_id LIMIT $3`,
 };
 

@@ -1,5 +1,6 @@
 /** Statements of the schedule store. */
 import type { Statement } from '../../postgres/database.ts';
+import { owned } from './owned.sql.ts';
 
 /**
  * $1 shards, $2 priorities, $3 after fire_at, $4 after run_id, $5 until, $6 limit per lane. Starting after a known place
@@ -23,22 +24,18 @@ export const READ_DUE: Statement = {
 /**
  * Fires cursors: compare-and-set on (nominal instant, job version), and everything that follows from it, in one statement.
  * $1 job_id, $2 shard, $3 nominal_at, $4 job_version, $5 next nominal_at, $6 next fire_at, $7 skip run_id, $8 skip from,
- * $9 skip count, $10 number of runs; per run: $11 job_id, $12 run_id, $13 nominal_at; guard: $14 node, $15 shards,
- * $16 epochs; $17 now; $18 last nominal fired.
+ * $9 skip count, $10 number of runs; per run: $11 job_id, $12 run_id, $13 nominal_at; guard: $14 node, $15 epochs;
+ * $16 now; $17 last nominal fired.
  */
 export const FIRE: Statement = {
   name: 'fire',
   text: `
-    WITH owned AS MATERIALIZED (
-      SELECT s.shard FROM shards s JOIN unnest($15::smallint[], $16::bigint[]) AS g(shard, epoch)
-        ON g.shard = s.shard AND g.epoch = s.epoch
-      WHERE s.node_id = $14::uuid FOR SHARE OF s
-    ), f AS MATERIALIZED (
+    WITH ${owned('$14', '$15')}, f AS MATERIALIZED (
       SELECT f.* FROM unnest($1::uuid[], $2::smallint[], $3::bigint[], $4::int[], $5::bigint[], $6::bigint[], $7::uuid[],
-        $8::bigint[], $9::int[], $10::int[], $18::bigint[])
+        $8::bigint[], $9::int[], $10::int[], $17::bigint[])
         AS f(job_id, shard, nominal_at, job_version, next_nominal_at, next_fire_at, skip_id, skip_from, skip_count, run_count,
           last_nominal_at)
-      WHERE f.shard IN (SELECT shard FROM owned)
+      WHERE f.shard = ANY((SELECT shards FROM owned)::smallint[])
     ), moved AS (
       UPDATE due d SET nominal_at = f.next_nominal_at, fire_at = f.next_fire_at, last_nominal_at = f.last_nominal_at
       FROM f
@@ -55,7 +52,7 @@ export const FIRE: Statement = {
     ), queued AS (
       INSERT INTO due (job_id, run_id, shard, priority, kind, ends_job, job_version, max_concurrency, fire_at, nominal_at,
         start_timeout_ms, handler, overlap)
-      SELECT j.job_id, q.run_id, j.shard, j.priority, 2, w.ended AND q.is_last, j.version, j.max_concurrency, $17, q.nominal_at,
+      SELECT j.job_id, q.run_id, j.shard, j.priority, 2, w.ended AND q.is_last, j.version, j.max_concurrency, $16, q.nominal_at,
         j.start_timeout_ms, j.handler, j.overlap
       FROM (
         SELECT q.*, q.ord = max(q.ord) OVER (PARTITION BY q.job_id) AS is_last
@@ -66,11 +63,11 @@ export const FIRE: Statement = {
     ), skipped AS (
       INSERT INTO job_runs (run_id, job_id, status, modified_time, attempt_number, created_at, epoch, trigger, scheduled_at,
         job_version, occurrences, reason)
-      SELECT f.skip_id, f.job_id, 'SKIPPED', to_timestamp($17 / 1000.0), 1, to_timestamp($17 / 1000.0), 0, 2,
-        to_timestamp(f.skip_from / 1000.0), f.job_version, f.skip_count, 'misfire'
+      SELECT f.skip_id, f.job_id, 'SKIPPED', to_timestamp($16::float8 / 1000), 1, to_timestamp($16::float8 / 1000), 0, 2,
+        to_timestamp(f.skip_from::float8 / 1000), f.job_version, f.skip_count, 'misfire'
       FROM f JOIN won w ON w.job_id = f.job_id WHERE f.skip_count > 0
     ), finished AS (
-      UPDATE jobs j SET status = 'COMPLETED', version = j.version + 1, updated_at = to_timestamp($17 / 1000.0)
+      UPDATE jobs j SET status = 'COMPLETED', version = j.version + 1, updated_at = to_timestamp($16::float8 / 1000)
       FROM f JOIN won w ON w.job_id = f.job_id
       WHERE j.job_id = f.job_id AND w.ended AND f.run_count = 0 AND j.status IN ('SCHEDULED', 'PAUSED')
     )

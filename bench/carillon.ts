@@ -1,0 +1,104 @@
+/**
+ * Carillon as the bench's subject: the production engine in this process, with its full history. Jobs come in through the
+ * same operation that the REST interface calls; the handler is a function, as the peers' are.
+ */
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { composeEngine, ENGINE_DEFAULTS, type Engine } from '../packages/server/src/compose.ts';
+import { migrate } from '../packages/server/src/postgres/migrate.ts';
+import { openPostgresStorage, type PostgresStorage } from '../packages/server/src/storage/postgres/postgres-storage.ts';
+import type { NodeId } from '../packages/domain/src/ids.ts';
+import { silentLog, systemClock, systemRandom } from '../packages/foundation/src/index.ts';
+import { inBatches } from './in-batches.ts';
+import type { BenchJob, System, SystemEnv } from './system.ts';
+
+const slots = 2_000;
+
+export class Carillon implements System {
+  readonly name = 'carillon';
+  readonly version = '0.1.0';
+  readonly keepsHistory = true;
+  #pool!: pg.Pool;
+  #storage!: PostgresStorage;
+  #engine!: Engine;
+  #started = false;
+  #onRun: (id: string) => void = () => undefined;
+
+  async start(env: SystemEnv): Promise<void> {
+    await migrate(env.databaseUrl);
+    this.#pool = new pg.Pool({ connectionString: env.databaseUrl, max: 1 });
+    this.#storage = openPostgresStorage({
+      url: env.databaseUrl,
+      connectionsMax: 10,
+      statementTimeoutMs: 30_000,
+      connectTimeoutMs: 5_000,
+    });
+    this.#engine = composeEngine({
+      storage: this.#storage,
+      handlers: new Map([['noop', (context) => this.#onRun(context.payload.id as string)]]),
+      nodeId: randomUUID() as NodeId,
+      incarnation: 1,
+      address: 'bench',
+      settings: { ...ENGINE_DEFAULTS, slots },
+      clock: systemClock,
+      random: systemRandom,
+      log: silentLog,
+      onReplaced: () => undefined,
+    });
+  }
+
+  async submit(jobs: readonly BenchJob[]): Promise<void> {
+    await inBatches({
+      items: jobs,
+      size: 1_000,
+      lanes: 4,
+      send: async (batch) => {
+        const answers = await this.#engine.operations.createJobs(
+          batch.map(({ id }) => ({ name: 'bench', scheduleType: 'IMMEDIATE', handler: 'noop', payload: { id } })),
+        );
+        for (const answer of answers) if (answer instanceof Error) throw answer;
+      },
+    });
+  }
+
+  async drain(onRun: (id: string) => void, total: number): Promise<void> {
+    let ran = 0;
+    const all = new Promise<void>((resolve) => {
+      this.#onRun = (id) => {
+        onRun(id);
+        ran += 1;
+        if (ran === total) resolve();
+      };
+    });
+    this.#started = true;
+    await this.#engine.start();
+    await all;
+    await this.#recorded();
+  }
+
+  /** All handlers have run; the last outcomes are on their way into the store. */
+  async #recorded(): Promise<void> {
+    const giveUpAtMs = performance.now() + 10_000;
+    while ((await this.countUnfinished()) > 0) if (performance.now() > giveUpAtMs) throw new Error('outcomes were not recorded');
+  }
+
+  async countUnfinished(): Promise<number> {
+    const { rows } = await this.#pool.query<{ count: number }>(
+      'SELECT (SELECT count(*) FROM due)::int + (SELECT coalesce(sum(cardinality(run_ids)), 0) FROM leases)::int AS count',
+    );
+    return rows[0]!.count;
+  }
+
+  async countHistory(): Promise<number> {
+    const { rows } = await this.#pool.query<{ count: number }>(
+      `SELECT count(DISTINCT run_id)::int AS count FROM job_runs WHERE status = 'SUCCESS'`,
+    );
+    return rows[0]!.count;
+  }
+
+  async stop(): Promise<void> {
+    if (this.#started) await this.#engine.stop();
+    await this.#storage?.close();
+    await this.#pool?.end();
+  }
+}

@@ -1,0 +1,54 @@
+/**
+ * A whole engine in this process over a given PostgreSQL: for our tests and benchmarks, and for people who embed Carillon
+ * or test their own jobs. Functions are handlers; everything else is as in production.
+ */
+import { randomUUID } from 'node:crypto';
+import type { NodeId } from '@carillon/domain';
+import { type Log, silentLog, systemClock, systemRandom } from '@carillon/foundation';
+import type { Handler } from '@carillon/worker';
+import { composeEngine, ENGINE_DEFAULTS, type Engine, type EngineSettings } from '../compose.ts';
+import { migrate } from '../postgres/migrate.ts';
+import { openPostgresStorage } from '../storage/postgres/postgres-storage.ts';
+import type { Storage } from '../storage/storage.ts';
+
+export interface StartEngineOptions {
+  readonly databaseUrl: string;
+  readonly handlers: Readonly<Record<string, Handler>>;
+  readonly settings?: Partial<EngineSettings>;
+  readonly log?: Log;
+}
+
+export interface StartedEngine extends Engine {
+  readonly storage: Storage;
+}
+
+export async function startEngine(options: StartEngineOptions): Promise<StartedEngine> {
+  await migrate(options.databaseUrl);
+  const storage = openPostgresStorage({
+    url: options.databaseUrl,
+    connectionsMax: 10,
+    statementTimeoutMs: 30_000,
+    connectTimeoutMs: 5_000,
+  });
+  const engine = composeEngine({
+    storage,
+    handlers: new Map(Object.entries(options.handlers)),
+    nodeId: randomUUID() as NodeId,
+    incarnation: 1,
+    address: 'in-process',
+    settings: { ...ENGINE_DEFAULTS, ...options.settings },
+    clock: systemClock,
+    random: systemRandom,
+    log: options.log ?? silentLog,
+    onReplaced: () => undefined,
+  });
+  await engine.start();
+  return {
+    ...engine,
+    storage,
+    async stop() {
+      await engine.stop();
+      await storage.close();
+    },
+  };
+}
