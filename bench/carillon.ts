@@ -4,11 +4,14 @@
  */
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { composeEngine, ENGINE_DEFAULTS, type Engine } from '../packages/server/src/compose.ts';
-import { migrate } from '../packages/server/src/postgres/migrate.ts';
-import { openPostgresStorage, type PostgresStorage } from '../packages/server/src/storage/postgres/postgres-storage.ts';
 import type { NodeId } from '../packages/domain/src/ids.ts';
 import { silentLog, systemClock, systemRandom } from '../packages/foundation/src/index.ts';
+import { composeEngine, ENGINE_DEFAULTS, type Engine } from '../packages/server/src/compose.ts';
+import { migrate } from '../packages/server/src/postgres/migrate.ts';
+import {
+  openPostgresStorage,
+  type PostgresStorage,
+} from '../packages/server/src/storage/postgres/postgres-storage.ts';
 import { inBatches } from './in-batches.ts';
 import type { BenchJob, System, SystemEnv } from './system.ts';
 
@@ -54,7 +57,12 @@ export class Carillon implements System {
       lanes: 4,
       send: async (batch) => {
         const answers = await this.#engine.operations.createJobs(
-          batch.map(({ id }) => ({ name: 'bench', scheduleType: 'IMMEDIATE', handler: 'noop', payload: { id } })),
+          batch.map(({ id }) => ({
+            name: 'bench',
+            scheduleType: 'IMMEDIATE',
+            handler: 'noop',
+            payload: { id },
+          })),
         );
         for (const answer of answers) if (answer instanceof Error) throw answer;
       },
@@ -79,7 +87,8 @@ export class Carillon implements System {
   /** All handlers have run; the last outcomes are on their way into the store. */
   async #recorded(): Promise<void> {
     const giveUpAtMs = performance.now() + 10_000;
-    while ((await this.countUnfinished()) > 0) if (performance.now() > giveUpAtMs) throw new Error('outcomes were not recorded');
+    while ((await this.countUnfinished()) > 0)
+      if (performance.now() > giveUpAtMs) throw new Error('outcomes were not recorded');
   }
 
   async countUnfinished(): Promise<number> {

@@ -79,7 +79,7 @@ function manifests(root) {
 }
 
 // After `npm install something` by hand node_modules is right already, and npm's own record in it says so: it is written
-// last, so it stands for a finished installation. Optional packages of other platforms may be missing from it.
+// last, so it stands for a finished installation. Optional packages not made for this platform may be missing from it.
 function matchesHiddenLockfile(root) {
   try {
     const wanted = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
@@ -89,7 +89,7 @@ function matchesHiddenLockfile(root) {
     return Object.entries(wanted).every(([path, entry]) => {
       if (path === '' || !path.startsWith('node_modules/')) return true;
       const have = present[path];
-      if (!have) return isForAnotherPlatform(entry);
+      if (!have) return isDispensable(entry);
       return have.version === entry.version && have.link === entry.link && existsSync(join(root, path));
     });
   } catch {
@@ -97,10 +97,8 @@ function matchesHiddenLockfile(root) {
   }
 }
 
-function isForAnotherPlatform(entry) {
-  const excludes = (list, value) => list !== undefined && !list.includes(value);
-  return (
-    entry.optional === true &&
-    (excludes(entry.os, process.platform) || excludes(entry.cpu, process.arch) || entry.libc !== undefined)
-  );
+function isDispensable(entry) {
+  const madeForUs =
+    entry.os?.includes(process.platform) && entry.cpu?.includes(process.arch) && entry.libc === undefined;
+  return entry.optional === true && !madeForUs;
 }

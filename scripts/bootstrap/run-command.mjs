@@ -7,7 +7,8 @@ import { delimiter, dirname } from 'node:path';
 
 // Read before anything that takes long: npm may die while packages are being installed.
 const PARENT = process.ppid;
-const PARENT_CHECK_MS = 1_000;
+// Elsewhere than on Linux each look starts a `ps`.
+const PARENT_CHECK_MS = process.platform === 'linux' ? 250 : 1_000;
 // On Ctrl-C the terminal and npm both signal us, milliseconds apart; a person's second Ctrl-C comes later and is passed on.
 const SAME_SIGNAL_MS = 400;
 

@@ -12,16 +12,27 @@ export interface Log {
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
 /** Secrets never reach a log, whoever passes them. */
-const REDACTED = ['*.authorization', '*.password', '*.adminKey', '*.databaseUrl', 'databaseUrl', 'authorization'];
+const REDACTED = [
+  '*.authorization',
+  '*.password',
+  '*.adminKey',
+  '*.databaseUrl',
+  'databaseUrl',
+  'authorization',
+];
 
 export function createLog(options: { level: LogLevel }): Log {
-  return pino({
-    level: options.level,
-    base: null,
-    redact: REDACTED,
-    timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (label) => ({ level: label }) },
-  });
+  return pino(
+    {
+      level: options.level,
+      base: null,
+      redact: REDACTED,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    // Standard error, so that what a program prints for its user stays alone on standard output.
+    pino.destination({ fd: 2, sync: true }),
+  );
 }
 
 export const silentLog: Log = {

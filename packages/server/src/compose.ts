@@ -76,7 +76,14 @@ export function composeEngine(options: EngineOptions): Engine {
   const ports = { ...common, signals, link, queue, leases, members };
   const identity = { nodeId, incarnation };
 
-  const keeper = new ShardKeeper({ ...common, ...identity, address, members, ttlMs: settings.nodeTtlMs, onReplaced });
+  const keeper = new ShardKeeper({
+    ...common,
+    ...identity,
+    address,
+    members,
+    ttlMs: settings.nodeTtlMs,
+    onReplaced,
+  });
   const guard = () => keeper.guard();
   const scheduler = new Scheduler({
     ...ports,
@@ -97,7 +104,11 @@ export function composeEngine(options: EngineOptions): Engine {
     drainMs: settings.drainMs,
   });
   const recovery = new Recovery({ ...ports, ...identity, reports, silentMs: settings.workerSilentMs });
-  const housekeeper = new Housekeeper({ ...common, store: storage.housekeeping, retentionMs: settings.retentionMs });
+  const housekeeper = new Housekeeper({
+    ...common,
+    store: storage.housekeeping,
+    retentionMs: settings.retentionMs,
+  });
   const clockKeeper = new Loop({
     ...common,
     name: 'clock',
@@ -117,7 +128,9 @@ export function composeEngine(options: EngineOptions): Engine {
     counts: () => ({ held: scheduler.held, waiting: dispatcher.waiting, running: executor.runningCount }),
     async unready() {
       const reasons: string[] = [];
-      await members.serverTimeMs().catch((error: Error) => reasons.push(`the database does not answer: ${error.message}`));
+      await members
+        .serverTimeMs()
+        .catch((error: Error) => reasons.push(`the database does not answer: ${error.message}`));
       if (link.workers().length === 0) reasons.push('no worker is registered yet');
       if (guard().epochs.size === 0) reasons.push('this node owns no shards yet');
       return reasons;
@@ -126,11 +139,21 @@ export function composeEngine(options: EngineOptions): Engine {
       await clock.sync(members);
       // What earlier processes of this node held is given back before anything new starts.
       await housekeeper.start();
-      for (const service of [clockKeeper, reports, recovery, executor, keeper, scheduler, dispatcher]) await service.start();
+      for (const service of [clockKeeper, reports, recovery, executor, keeper, scheduler, dispatcher])
+        await service.start();
     },
     /** Backwards along the road, so that nothing is handed to a role that has stopped. */
     async stop() {
-      for (const service of [scheduler, dispatcher, executor, recovery, reports, keeper, housekeeper, clockKeeper]) {
+      for (const service of [
+        scheduler,
+        dispatcher,
+        executor,
+        recovery,
+        reports,
+        keeper,
+        housekeeper,
+        clockKeeper,
+      ]) {
         await service.stop();
       }
     },

@@ -7,14 +7,14 @@
  * listening unix socket has path-length limits and leaves files behind; a pid file alone is fooled by reused pids.)
  */
 import { randomBytes, randomUUID } from 'node:crypto';
-import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { chmod, chown, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 const SQLITE_BUSY = 5;
 const RETRY_MS = 25;
 // A server that is just being killed may hold its lock a moment longer than its parent lives.
-const RUNNING_HOLDER_WAIT_MS = 1_000;
+const RUNNING_HOLDER_WAIT_MS = 1_500;
 const LEAVING_HOLDER_WAIT_MS = 30_000;
 
 const ADMIN_KEY = /^ck_admin_[A-Za-z0-9_-]{43}$/;
@@ -109,7 +109,10 @@ async function takeLock(directory: string): Promise<DatabaseSync> {
   const askedAt = performance.now();
   for (;;) {
     const lock = tryLock(join(directory, 'server.lock.db'));
-    if (lock) return lock;
+    if (lock) {
+      await leaveToFolderOwner(join(directory, 'server.lock.db'));
+      return lock;
+    }
     const holder = await readHolder(join(directory, 'server.lock'));
     const patienceMs = holder?.leaving ? LEAVING_HOLDER_WAIT_MS : RUNNING_HOLDER_WAIT_MS;
     if (performance.now() - askedAt > patienceMs) throw new DataDirectoryInUse(directory, holder);
@@ -185,15 +188,23 @@ async function writeDurably(path: string, content: string): Promise<void> {
   const file = await open(scratch, 'w', 0o600);
   try {
     await file.writeFile(content);
+    await leaveToFolderOwner(scratch);
     await file.sync();
   } finally {
     await file.close();
   }
   await rename(scratch, path);
-  const folder = await open(join(path, '..'), 'r');
+  const folder = await open(dirname(path), 'r');
   try {
     await folder.sync();
   } finally {
     await folder.close();
   }
+}
+
+// After one start as root the owner of the folder must still be able to start.
+async function leaveToFolderOwner(path: string): Promise<void> {
+  if (process.geteuid?.() !== 0) return;
+  const { uid, gid } = await stat(dirname(path));
+  await chown(path, uid, gid);
 }

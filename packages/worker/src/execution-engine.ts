@@ -65,7 +65,9 @@ export class ExecutionEngine {
 
   cancel(runIds: readonly RunId[]): void {
     for (const runId of runIds) {
-      this.#running.get(runId)?.requestStop('cancelled', 'cancelled while running', this.#options.clock.now());
+      this.#running
+        .get(runId)
+        ?.requestStop('cancelled', 'cancelled while running', this.#options.clock.now());
     }
   }
 
@@ -93,7 +95,10 @@ export class ExecutionEngine {
     const handler = this.#options.handlers.get(run.handler);
     if (!handler) {
       // Placed by an older list of handlers: somebody else has to take it.
-      this.#report(progress, { kind: 'RETURNED', error: `this worker does not offer the handler "${run.handler}"` });
+      this.#report(progress, {
+        kind: 'RETURNED',
+        error: `this worker does not offer the handler "${run.handler}"`,
+      });
       this.#options.onSlotFree();
       return;
     }
@@ -151,7 +156,10 @@ export class ExecutionEngine {
       }
       if (progress.stop && !progress.abandoned && nowMs - progress.stop.atMs >= STOP_GRACE_MS) {
         progress.abandoned = true;
-        this.#report(progress, outcomeOfStop({ ...progress.stop, message: `${progress.stop.message}; the handler did not stop` }));
+        this.#report(
+          progress,
+          outcomeOfStop({ ...progress.stop, message: `${progress.stop.message}; the handler did not stop` }),
+        );
       }
     }
     if (toShow.length > 0) this.#options.onRunning(toShow);
@@ -159,5 +167,7 @@ export class ExecutionEngine {
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
+  return (
+    typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
+  );
 }

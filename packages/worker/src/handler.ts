@@ -24,7 +24,10 @@ export class HandlerError extends Error {
   readonly retryAfterMs: number | undefined;
   readonly result: unknown;
 
-  constructor(message: string, options: { retryable?: boolean; retryAfterMs?: number; result?: unknown; cause?: unknown } = {}) {
+  constructor(
+    message: string,
+    options: { retryable?: boolean; retryAfterMs?: number; result?: unknown; cause?: unknown } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'HandlerError';
     this.retryable = options.retryable ?? true;

@@ -2,9 +2,10 @@
  * The body that creates or changes a job: shapes and words, strictly. Every field is optional here; what a job needs and
  * what goes together is judged by the domain. null means the default.
  */
+
+import type { JobInput } from '@carillon/domain';
 import { type JsonObject, PRIORITIES, Refusal } from '@carillon/domain';
 import { z } from 'zod';
-import type { JobInput } from '@carillon/domain';
 import { isBody, spellFields } from './field-names.ts';
 import { readWith } from './read-with.ts';
 

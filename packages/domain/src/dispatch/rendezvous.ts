@@ -7,7 +7,8 @@ import { SHARD_COUNT } from '../job/shard-of.ts';
 
 export function shardsOfNode(nodeId: NodeId, living: readonly NodeId[]): number[] {
   const shards: number[] = [];
-  for (let shard = 0; shard < SHARD_COUNT; shard += 1) if (ownerOf(shard, living) === nodeId) shards.push(shard);
+  for (let shard = 0; shard < SHARD_COUNT; shard += 1)
+    if (ownerOf(shard, living) === nodeId) shards.push(shard);
   return shards;
 }
 

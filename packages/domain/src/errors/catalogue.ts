@@ -4,34 +4,73 @@
  */
 export const CATALOGUE = {
   body_not_json: { status: 400, fix: 'Send a JSON object with Content-Type: application/json.' },
-  content_type_unsupported: { status: 415, fix: 'Send JSON with the header "Content-Type: application/json".' },
-  body_too_large: { status: 413, fix: 'Send a smaller body; keep large data elsewhere and pass a reference to it.' },
+  content_type_unsupported: {
+    status: 415,
+    fix: 'Send JSON with the header "Content-Type: application/json".',
+  },
+  body_too_large: {
+    status: 413,
+    fix: 'Send a smaller body; keep large data elsewhere and pass a reference to it.',
+  },
   field_unknown: { status: 400, fix: 'Remove the field, or correct its spelling.' },
   field_invalid: { status: 400, fix: 'Correct the value of the field named in the answer.' },
   field_missing: { status: 400, fix: 'Add the field named in the answer.' },
   field_conflict: { status: 400, fix: 'Keep only one of the fields named in the answer.' },
-  payload_too_large: { status: 413, fix: 'Keep the payload under the limit; store large data elsewhere and pass a reference.' },
-  cron_invalid: { status: 400, fix: 'Write 5 fields (minute hour day month weekday) or 6 (second first), e.g. "0 9 * * 1-5".' },
-  cron_never_fires: { status: 400, fix: 'Choose dates that exist: no occurrence of this expression lies ahead.' },
-  interval_invalid: { status: 400, fix: 'Write a duration such as "90s", "15m", "6h", "1d", "PT15M", or a number of seconds.' },
+  payload_too_large: {
+    status: 413,
+    fix: 'Keep the payload under the limit; store large data elsewhere and pass a reference.',
+  },
+  cron_invalid: {
+    status: 400,
+    fix: 'Write 5 fields (minute hour day month weekday) or 6 (second first), e.g. "0 9 * * 1-5".',
+  },
+  cron_never_fires: {
+    status: 400,
+    fix: 'Choose dates that exist: no occurrence of this expression lies ahead.',
+  },
+  interval_invalid: {
+    status: 400,
+    fix: 'Write a duration such as "90s", "15m", "6h", "1d", "PT15M", or a number of seconds.',
+  },
   zone_unknown: { status: 400, fix: 'Use an IANA zone name such as "Europe/Paris" or "UTC".' },
-  time_invalid: { status: 400, fix: 'Write ISO 8601 with an offset, e.g. "2027-03-01T09:00:00Z", or a UNIX timestamp in seconds.' },
+  time_invalid: {
+    status: 400,
+    fix: 'Write ISO 8601 with an offset, e.g. "2027-03-01T09:00:00Z", or a UNIX timestamp in seconds.',
+  },
   time_out_of_range: { status: 400, fix: 'Choose a time between 1970 and 2100.' },
-  schedule_never_fires: { status: 400, fix: 'Check start_at, end_at and the rule: no occurrence lies between them.' },
-  unauthorized: { status: 401, fix: 'Send the header "Authorization: Bearer <key>"; the admin key is in <data>/admin.key.' },
+  schedule_never_fires: {
+    status: 400,
+    fix: 'Check start_at, end_at and the rule: no occurrence lies between them.',
+  },
+  unauthorized: {
+    status: 401,
+    fix: 'Send the header "Authorization: Bearer <key>"; the admin key is in <data>/admin.key.',
+  },
   job_not_found: { status: 404, fix: 'Check the id; list jobs with GET /api/jobs.' },
   run_not_found: { status: 404, fix: 'Check the id; list runs with GET /api/jobs/{id}/runs.' },
   dead_letter_not_found: { status: 404, fix: 'Check the id; list dead letters with GET /api/dead-letters.' },
   route_not_found: { status: 404, fix: 'Check the path and the method.' },
-  job_already_finished: { status: 409, fix: 'Create a new job, or use POST /api/jobs/{id}/runNow to run it again.' },
+  job_already_finished: {
+    status: 409,
+    fix: 'Create a new job, or use POST /api/jobs/{id}/runNow to run it again.',
+  },
   job_cancelled: { status: 409, fix: 'A cancelled job stays cancelled: create a new one.' },
-  job_changed: { status: 409, fix: 'The job was changed by somebody else meanwhile: read it again and repeat the change.' },
-  job_still_running: { status: 409, fix: 'Its runs were asked to stop: repeat the request when they have ended.' },
+  job_changed: {
+    status: 409,
+    fix: 'The job was changed by somebody else meanwhile: read it again and repeat the change.',
+  },
+  job_still_running: {
+    status: 409,
+    fix: 'Its runs were asked to stop: repeat the request when they have ended.',
+  },
   version_mismatch: { status: 412, fix: 'Read the job again and send the ETag of that answer in If-Match.' },
   run_already_finished: { status: 409, fix: 'Nothing is left to cancel: read the run for its outcome.' },
   idempotency_key_reused: { status: 409, fix: 'Use a new Idempotency-Key for a different request.' },
   overloaded: { status: 503, fix: 'Try again after the seconds named in Retry-After.' },
-  storage_unavailable: { status: 503, fix: 'The database does not answer: try again after the seconds named in Retry-After.' },
+  storage_unavailable: {
+    status: 503,
+    fix: 'The database does not answer: try again after the seconds named in Retry-After.',
+  },
   internal: { status: 500, fix: 'Report it with the request id of this answer.' },
 } as const satisfies Record<string, { status: number; fix: string }>;
 

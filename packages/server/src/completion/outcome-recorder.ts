@@ -2,7 +2,7 @@
  * Makes outcomes durable: collects reports into batches, decides what follows each (finish, try again, dead letter) and
  * settles the batch in one transaction. A report about a run that was taken back is refused, and kept on record.
  */
-import { decideNext, DEFAULT_RETRY, type NextStep, type RunOutcome, shardOf } from '@carillon/domain';
+import { DEFAULT_RETRY, decideNext, type NextStep, type RunOutcome, shardOf } from '@carillon/domain';
 import { BatchBuffer, type Clock, type Log, type Random, type Service } from '@carillon/foundation';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import type { HeldRun, LeaseStore, Settlement, SettleVerdict } from '../storage/lease-store.ts';
@@ -101,13 +101,18 @@ export class OutcomeRecorder implements RunReports, Service {
     return decideNext(outcome, { soFar, policy: held?.retry ?? DEFAULT_RETRY, nowMs, random: random.next() });
   }
 
-  #announce(reports: readonly RunReport[], settlements: readonly Settlement[], verdicts: readonly SettleVerdict[]): void {
+  #announce(
+    reports: readonly RunReport[],
+    settlements: readonly Settlement[],
+    verdicts: readonly SettleVerdict[],
+  ): void {
     const { signals } = this.#options;
     const released = reports.filter((_, i) => verdicts[i] !== 'stale');
     if (released.length > 0) signals.send('runs-released', { runs: released });
     const shards = new Set<number>();
     settlements.forEach((settlement, i) => {
-      if (settlement.next.kind === 'again' && verdicts[i] === 'settled') shards.add(shardOf(reports[i]!.jobId));
+      if (settlement.next.kind === 'again' && verdicts[i] === 'settled')
+        shards.add(shardOf(reports[i]!.jobId));
     });
     if (shards.size > 0) signals.send('due-added', { shards: [...shards], rows: [] });
   }
@@ -118,7 +123,14 @@ export class OutcomeRecorder implements RunReports, Service {
     const { leases, log } = this.#options;
     log.warn({ runs: late.length, runId: late[0]!.runId }, 'refused reports about runs that were taken back');
     await leases
-      .recordLate(late.map(({ runId, epoch, claimedAtMs, outcome }) => ({ runId, epoch, claimedAtMs, report: outcome.kind })))
+      .recordLate(
+        late.map(({ runId, epoch, claimedAtMs, outcome }) => ({
+          runId,
+          epoch,
+          claimedAtMs,
+          report: outcome.kind,
+        })),
+      )
       .catch((error: unknown) => log.warn({ err: error }, 'could not keep refused reports'));
   }
 }

@@ -2,7 +2,14 @@
  * Decides which of the due runs start, where, and when: one serial place per shard, so limits cannot be raced past. Chosen
  * runs are claimed in batches (several claims may be under way) and handed to workers; nothing here assumes they are local.
  */
-import { chooseRuns, type Choice, type LeaseId, type PendingRun, type RunId, type WorkerId } from '@carillon/domain';
+import {
+  type Choice,
+  chooseRuns,
+  type LeaseId,
+  type PendingRun,
+  type RunId,
+  type WorkerId,
+} from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
 import type { RunQueue } from '../run-queue/run-queue.ts';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
@@ -49,10 +56,19 @@ export class Dispatcher implements Service {
   constructor(options: DispatcherOptions) {
     this.#options = options;
     const { clock, random, log, queue, link, signals } = options;
-    this.#loop = new Loop({ name: 'dispatcher', clock, random, log, idleMs: IDLE_MS, runOnce: () => this.runOnce() });
+    this.#loop = new Loop({
+      name: 'dispatcher',
+      clock,
+      random,
+      log,
+      idleMs: IDLE_MS,
+      runOnce: () => this.runOnce(),
+    });
     queue.onReady(() => this.#loop.wake());
     link.onChange(() => this.#loop.wake());
-    this.#unsubscribe = signals.on('runs-released', ({ runs }) => this.#onReleased(runs.map((run) => run.runId)));
+    this.#unsubscribe = signals.on('runs-released', ({ runs }) =>
+      this.#onReleased(runs.map((run) => run.runId)),
+    );
   }
 
   start(): void {
@@ -86,15 +102,19 @@ export class Dispatcher implements Service {
   /** A shard's runs are dispatched only after its living runs are known. */
   async #followOwnership(guard: ShardGuard): Promise<void> {
     if (guard.epochs === this.#epochs) return;
-    const gained = [...guard.epochs].filter(([shard, epoch]) => this.#epochs.get(shard) !== epoch).map(([shard]) => shard);
+    const gained = [...guard.epochs]
+      .filter(([shard, epoch]) => this.#epochs.get(shard) !== epoch)
+      .map(([shard]) => shard);
     const living = gained.length > 0 ? await this.#options.leases.live(gained) : [];
     this.#waiting.retain((shard) => guard.epochs.has(shard));
     for (const [runId, live] of this.#live.entries()) {
       if (guard.epochs.get(live.shard) !== this.#epochs.get(live.shard)) this.#live.remove(runId);
     }
-    for (const run of living) this.#live.add(run.runId, { jobId: run.jobId, shard: run.shard, sinceMs: run.claimedAtMs });
+    for (const run of living)
+      this.#live.add(run.runId, { jobId: run.jobId, shard: run.shard, sinceMs: run.claimedAtMs });
     this.#epochs = guard.epochs;
-    for (const jobId of [...this.#waiting.parkedJobs()]) this.#waiting.unpark(jobId, Number.POSITIVE_INFINITY);
+    for (const jobId of [...this.#waiting.parkedJobs()])
+      this.#waiting.unpark(jobId, Number.POSITIVE_INFINITY);
   }
 
   #admit(guard: ShardGuard): void {
@@ -164,7 +184,11 @@ export class Dispatcher implements Service {
 
   /** Parks what must wait for its own job, and answers the verdicts on what must not wait at all. */
   #park(choice: Choice): PendingVerdict[] {
-    const verdicts: PendingVerdict[] = choice.skipped.map(({ run, reason }) => ({ kind: 'skip', run, reason }));
+    const verdicts: PendingVerdict[] = choice.skipped.map(({ run, reason }) => ({
+      kind: 'skip',
+      run,
+      reason,
+    }));
     for (const { run, replaces } of choice.atLimit) {
       if (replaces) {
         // The newest occurrence takes the place of those that wait, and of the oldest that runs.
@@ -176,7 +200,8 @@ export class Dispatcher implements Service {
       }
       this.#waiting.park(run);
     }
-    for (const run of choice.expired) verdicts.push({ kind: 'expire', run, error: 'waited longer than start_timeout_seconds' });
+    for (const run of choice.expired)
+      verdicts.push({ kind: 'expire', run, error: 'waited longer than start_timeout_seconds' });
     for (const run of choice.noWorker) verdicts.push(waitForWorker(run, this.#options.clock.now()));
     return verdicts;
   }
@@ -186,7 +211,8 @@ export class Dispatcher implements Service {
     if (!oldest) return;
     this.#options.leases.requestCancel([oldest]).then(
       () => this.#options.link.cancel([oldest]),
-      (error: unknown) => this.#options.log.warn({ err: error, runId: oldest }, 'could not ask a replaced run to stop'),
+      (error: unknown) =>
+        this.#options.log.warn({ err: error, runId: oldest }, 'could not ask a replaced run to stop'),
     );
   }
 
@@ -216,7 +242,9 @@ export class Dispatcher implements Service {
     this.#reconcileAt = clock.monotonic() + RECONCILE_MS;
     const settledBefore = clock.now();
     // Only claims that are over can be judged: one under way is alive here and not in the leases yet.
-    const suspects = new Set([...this.#live.entries()].filter(([, live]) => live.sinceMs < settledBefore).map(([runId]) => runId));
+    const suspects = new Set(
+      [...this.#live.entries()].filter(([, live]) => live.sinceMs < settledBefore).map(([runId]) => runId),
+    );
     await Promise.all(this.#claiming);
     for (const run of await leases.live([...this.#epochs.keys()])) suspects.delete(run.runId);
     if (suspects.size > 0) this.#onReleased([...suspects]);

@@ -12,7 +12,8 @@ export function waitForWorker(run: PendingRun, nowMs: number): PendingVerdict {
   const waitedMs = nowMs - run.nominalAtMs;
   if (waitedMs > GIVE_UP_MS) return { kind: 'expire', run, error: `${reason}; gave up after 24 hours` };
   // Deferring moves the instant that the start timeout is counted from, so it is judged here too (hazard 16).
-  if (run.startTimeoutMs !== undefined && waitedMs > run.startTimeoutMs) return { kind: 'expire', run, error: reason };
+  if (run.startTimeoutMs !== undefined && waitedMs > run.startTimeoutMs)
+    return { kind: 'expire', run, error: reason };
   const delayMs = Math.min(Math.max(waitedMs / 2, DELAY_MS_MIN), DELAY_MS_MAX);
   return { kind: 'defer', run, untilMs: nowMs + Math.round(delayMs), reason };
 }

@@ -56,7 +56,14 @@ export class Executor implements Service, LocalWorker {
       onRunning: (runs) =>
         options.reports.running(runs.map(({ run, startedAtMs }) => ({ ...run, startedAtMs }))),
     });
-    this.#loop = new Loop({ name: 'executor', clock, random, log, idleMs: silentMs / 5, runOnce: () => this.runOnce() });
+    this.#loop = new Loop({
+      name: 'executor',
+      clock,
+      random,
+      log,
+      idleMs: silentMs / 5,
+      runOnce: () => this.runOnce(),
+    });
     this.#unsubscribe = signals.on('cancel-requested', ({ runIds }) => this.cancel(runIds));
   }
 
@@ -87,7 +94,9 @@ export class Executor implements Service, LocalWorker {
     await Promise.all(this.#reporting);
     this.#unsubscribe();
     await this.#loop.stop();
-    await members.forgetWorkers([this.workerId]).catch((error: unknown) => log.warn({ err: error }, 'could not sign off'));
+    await members
+      .forgetWorkers([this.workerId])
+      .catch((error: unknown) => log.warn({ err: error }, 'could not sign off'));
   }
 
   offers(handler: string): boolean {
@@ -138,7 +147,8 @@ export class Executor implements Service, LocalWorker {
   /** Trust runs out a heartbeat before the others' patience does. */
   #unheard(error: unknown): never {
     const { clock, silentMs } = this.#options;
-    if (clock.monotonic() - this.#heardAt > silentMs * 0.8) this.#engine.giveBackAll('the database could not be reached in time');
+    if (clock.monotonic() - this.#heardAt > silentMs * 0.8)
+      this.#engine.giveBackAll('the database could not be reached in time');
     throw error;
   }
 
@@ -170,8 +180,9 @@ export class Executor implements Service, LocalWorker {
 
   #report({ run, startedAtMs, endedAtMs, outcome }: EndedRun): void {
     const { leaseId, position, epoch, jobId, runId, claimedAtMs } = run;
-    this.#deliver({ leaseId, position, epoch, jobId, runId, claimedAtMs, startedAtMs, endedAtMs, outcome }, () =>
-      this.#engine.reported(leaseId),
+    this.#deliver(
+      { leaseId, position, epoch, jobId, runId, claimedAtMs, startedAtMs, endedAtMs, outcome },
+      () => this.#engine.reported(leaseId),
     );
   }
 
@@ -191,7 +202,8 @@ export class Executor implements Service, LocalWorker {
         await reports.ended(report);
         return;
       } catch (error) {
-        if (tries === 1) log.debug({ err: error, runId: report.runId }, 'could not report an outcome; trying again');
+        if (tries === 1)
+          log.debug({ err: error, runId: report.runId }, 'could not report an outcome; trying again');
         if (this.#stopping.signal.aborted && tries > 20) return;
         await sleep(clock, REPORT_RETRY_MS * (0.5 + random.next()));
       }

@@ -20,7 +20,14 @@ export class Housekeeper implements Service {
   constructor(options: HousekeeperOptions) {
     this.#options = options;
     const { clock, random, log } = options;
-    this.#loop = new Loop({ name: 'housekeeper', clock, random, log, idleMs: PASS_MS, runOnce: () => this.runOnce() });
+    this.#loop = new Loop({
+      name: 'housekeeper',
+      clock,
+      random,
+      log,
+      idleMs: PASS_MS,
+      runOnce: () => this.runOnce(),
+    });
   }
 
   /** Today's partition has to be there before anything runs. */

@@ -1,8 +1,9 @@
 /** Accepts many jobs at once. Each is judged by itself: the answers stand in the order asked, and a bad one harms no other. */
+
+import type { JobInput } from '@carillon/domain';
 import { Refusal } from '@carillon/domain';
 import type { DueRow } from '../storage/due.ts';
 import type { NewJob } from '../storage/job-store.ts';
-import type { JobInput } from '@carillon/domain';
 import { dueRowOf } from './due-row-of.ts';
 import { type CreatedJob, createdJob, newJob } from './new-job.ts';
 import type { OperationPorts } from './operation-ports.ts';

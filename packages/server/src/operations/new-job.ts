@@ -1,7 +1,14 @@
 /** A job and its first pending row, made from a request: what the way in takes. The same for one job and for a thousand. */
-import { type Job, type JobId, Refusal, type RunId, shardOf } from '@carillon/domain';
+import {
+  defineJob,
+  type Job,
+  type JobId,
+  type JobInput,
+  Refusal,
+  type RunId,
+  shardOf,
+} from '@carillon/domain';
 import type { InsertedJob, NewJob } from '../storage/job-store.ts';
-import { defineJob, type JobInput } from '@carillon/domain';
 import type { OperationPorts } from './operation-ports.ts';
 import { planFirst } from './plan-first.ts';
 import { requestHash } from './request-hash.ts';

@@ -3,11 +3,18 @@
  * schedule is planned strictly after what was fired, and keeps an occurrence that is due but not fired yet. So an edit
  * neither loses nor doubles a fire (hazard 11).
  */
-import { isRecurring, type Job, type JobId, Refusal, type RunId } from '@carillon/domain';
+import {
+  isRecurring,
+  type Job,
+  type JobId,
+  type JobPatch,
+  Refusal,
+  type RunId,
+  redefineJob,
+} from '@carillon/domain';
 import type { FirstDue } from '../storage/due.ts';
 import type { JobWithPlan } from '../storage/job-store.ts';
 import { changeJob, jobCancelled } from './change-job.ts';
-import { type JobPatch, redefineJob } from '@carillon/domain';
 import { dueRowOf, keptRowsOf } from './due-row-of.ts';
 import type { OperationPorts } from './operation-ports.ts';
 import { planFirst } from './plan-first.ts';

@@ -28,7 +28,10 @@ export function textArray(values: readonly (string | null | undefined)[]): strin
 }
 
 /** Undefined where a whole column is empty: the database pads it with NULLs. */
-export function sparse<T>(values: readonly (T | undefined)[], encode: (values: readonly (T | undefined)[]) => string): string | null {
+export function sparse<T>(
+  values: readonly (T | undefined)[],
+  encode: (values: readonly (T | undefined)[]) => string,
+): string | null {
   for (const value of values) if (value !== undefined) return encode(values);
   return null;
 }

@@ -20,7 +20,6 @@ export interface Statement {
   readonly text: string;
 }
 
-
 export interface Session {
   query<R extends readonly unknown[]>(statement: Statement, values: readonly unknown[]): Promise<R[]>;
 }
@@ -29,7 +28,9 @@ const CONFLICT_TRIES = 5;
 const INT8 = 20;
 const NUMERIC_TYPES: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
-    oid === INT8 ? Number : pg.types.getTypeParser(oid, format as 'text')) as pg.CustomTypesConfig['getTypeParser'],
+    oid === INT8
+      ? Number
+      : pg.types.getTypeParser(oid, format as 'text')) as pg.CustomTypesConfig['getTypeParser'],
 };
 
 export class Database implements Session {
@@ -116,7 +117,12 @@ async function run<R extends readonly unknown[]>(
   values: readonly unknown[],
 ): Promise<R[]> {
   try {
-    const result = await on.query({ name: statement.name, text: statement.text, values: values as unknown[], rowMode: 'array' });
+    const result = await on.query({
+      name: statement.name,
+      text: statement.text,
+      values: values as unknown[],
+      rowMode: 'array',
+    });
     return result.rows as unknown as R[];
   } catch (error) {
     throw translate(error);
@@ -132,7 +138,8 @@ async function retryConflicts<T>(attempt: () => Promise<T>): Promise<T> {
       return await attempt();
     } catch (error) {
       if (!(error instanceof Conflict)) throw error;
-      if (tries === CONFLICT_TRIES) throw new StorageUnavailable('transactions kept colliding', { cause: error });
+      if (tries === CONFLICT_TRIES)
+        throw new StorageUnavailable('transactions kept colliding', { cause: error });
     }
   }
 }
@@ -141,7 +148,13 @@ async function retryConflicts<T>(attempt: () => Promise<T>): Promise<T> {
 const UNAVAILABLE = /^(08|53|57|58|25006|25P03)/;
 
 function translate(error: unknown): unknown {
-  if (error instanceof StorageUnavailable || error instanceof Conflict || error instanceof RollBack || !(error instanceof Error)) return error;
+  if (
+    error instanceof StorageUnavailable ||
+    error instanceof Conflict ||
+    error instanceof RollBack ||
+    !(error instanceof Error)
+  )
+    return error;
   const code = (error as { code?: unknown }).code;
   if (code === '40001' || code === '40P01') return new Conflict(error.message, { cause: error });
   const isSqlState = typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E');

@@ -21,7 +21,12 @@ export async function readMigrations(): Promise<Migration[]> {
   return Promise.all(
     names.map(async (name) => {
       const sql = await readFile(new URL(name, DIRECTORY), 'utf8');
-      return { version: Number(name.slice(0, 4)), name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
+      return {
+        version: Number(name.slice(0, 4)),
+        name,
+        sql,
+        checksum: createHash('sha256').update(sql).digest('hex'),
+      };
     }),
   );
 }
@@ -51,14 +56,18 @@ async function applyMissing(
   const newest = migrations.at(-1)?.version ?? 0;
   for (const version of applied.keys()) {
     if (version > newest) {
-      throw new Error(`the database is at version ${version}, this program knows ${newest}: start a newer Carillon`);
+      throw new Error(
+        `the database is at version ${version}, this program knows ${newest}: start a newer Carillon`,
+      );
     }
   }
   const done: string[] = [];
   for (const migration of migrations) {
     const before = applied.get(migration.version);
     if (before && before.checksum !== migration.checksum) {
-      throw new Error(`migration ${migration.name} was changed after it had been applied: restore the original file`);
+      throw new Error(
+        `migration ${migration.name} was changed after it had been applied: restore the original file`,
+      );
     }
     if (before) continue;
     await applyOne(client, migration);

@@ -32,7 +32,14 @@ export class Recovery implements Service {
   constructor(options: RecoveryOptions) {
     this.#options = options;
     const { clock, random, log } = options;
-    this.#loop = new Loop({ name: 'recovery', clock, random, log, idleMs: PASS_MS, runOnce: () => this.runOnce() });
+    this.#loop = new Loop({
+      name: 'recovery',
+      clock,
+      random,
+      log,
+      idleMs: PASS_MS,
+      runOnce: () => this.runOnce(),
+    });
   }
 
   start(): void {

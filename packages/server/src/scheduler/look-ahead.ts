@@ -44,7 +44,8 @@ export class LookAhead {
   /** Follows ownership: forgets shards that are gone, reads from the start those that are new or changed hands meanwhile. */
   own(epochs: ReadonlyMap<number, number>): void {
     for (const shard of this.#places.keys()) if (!epochs.has(shard)) this.#places.delete(shard);
-    for (const [shard, epoch] of epochs) if (this.#epochs.get(shard) !== epoch) this.#places.set(shard, beginning());
+    for (const [shard, epoch] of epochs)
+      if (this.#epochs.get(shard) !== epoch) this.#places.set(shard, beginning());
     this.#epochs = epochs;
     this.#heap.retain((row) => epochs.has(row.shard) || this.#forget(row));
   }
@@ -122,12 +123,16 @@ export class LookAhead {
       const read = counts.get(laneKey(lane.shard, lane.priority));
       const full = read !== undefined && read.count >= ROWS_PER_LANE;
       more ||= full;
-      if (places) places[PRIORITIES.indexOf(lane.priority)] = full ? read.last : { fireAtMs: untilMs, runId: LAST_ID };
+      if (places)
+        places[PRIORITIES.indexOf(lane.priority)] = full ? read.last : { fireAtMs: untilMs, runId: LAST_ID };
     }
     return more;
   }
 
-  async #readInto(lanes: readonly Lane[], untilMs: number): Promise<Map<string, { count: number; last: LanePlace }>> {
+  async #readInto(
+    lanes: readonly Lane[],
+    untilMs: number,
+  ): Promise<Map<string, { count: number; last: LanePlace }>> {
     const counts = new Map<string, { count: number; last: LanePlace }>();
     if (lanes.length === 0) return counts;
     const rows = await this.#options.store.read(lanes, { untilMs, limitPerLane: ROWS_PER_LANE });

@@ -44,7 +44,14 @@ export class Scheduler implements Service {
     this.#options = options;
     const { clock, random, log, signals, store, windowMs, rowsMax } = options;
     this.#ahead = new LookAhead({ store, windowMs, rowsMax });
-    this.#loop = new Loop({ name: 'scheduler', clock, random, log, idleMs: SWEEP_MS, runOnce: () => this.runOnce() });
+    this.#loop = new Loop({
+      name: 'scheduler',
+      clock,
+      random,
+      log,
+      idleMs: SWEEP_MS,
+      runOnce: () => this.runOnce(),
+    });
     this.#unsubscribe = signals.on('due-added', (signal) => this.#onDueAdded(signal.shards, signal.rows));
   }
 

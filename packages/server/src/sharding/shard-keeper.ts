@@ -31,7 +31,14 @@ export class ShardKeeper implements Service {
   constructor(options: ShardKeeperOptions) {
     this.#options = options;
     const { clock, random, log, ttlMs } = options;
-    this.#loop = new Loop({ name: 'shards', clock, random, log, idleMs: ttlMs / 4, runOnce: () => this.runOnce() });
+    this.#loop = new Loop({
+      name: 'shards',
+      clock,
+      random,
+      log,
+      idleMs: ttlMs / 4,
+      runOnce: () => this.runOnce(),
+    });
   }
 
   start(): void {
@@ -79,7 +86,9 @@ export class ShardKeeper implements Service {
     const kept = await this.#renew(wanted, nowMs);
     const missing = [...wanted].filter((shard) => !kept.has(shard));
     const gained =
-      missing.length > 0 ? await members.acquireShards({ nodeId, shards: missing, nowMs, ttlMs }) : new Map<number, number>();
+      missing.length > 0
+        ? await members.acquireShards({ nodeId, shards: missing, nowMs, ttlMs })
+        : new Map<number, number>();
     this.#trustedUntil = sentAt + ttlMs;
     this.#set(new Map([...kept, ...gained]));
     return undefined;
@@ -101,7 +110,8 @@ export class ShardKeeper implements Service {
   #set(epochs: ReadonlyMap<number, number>): void {
     const before = this.#epochs;
     this.#epochs = epochs;
-    const same = before.size === epochs.size && [...epochs].every(([shard, epoch]) => before.get(shard) === epoch);
+    const same =
+      before.size === epochs.size && [...epochs].every(([shard, epoch]) => before.get(shard) === epoch);
     if (same) return;
     this.#options.log.info({ shards: epochs.size, before: before.size }, 'shards changed hands');
     for (const listener of this.#listeners) listener();

@@ -52,4 +52,6 @@ export interface NewCursor {
 }
 
 /** What a freshly saved schedule puts into `due`. */
-export type FirstDue = { readonly kind: 'run'; readonly run: NewRun } | { readonly kind: 'cursor'; readonly cursor: NewCursor };
+export type FirstDue =
+  | { readonly kind: 'run'; readonly run: NewRun }
+  | { readonly kind: 'cursor'; readonly cursor: NewCursor };

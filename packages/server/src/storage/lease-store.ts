@@ -93,7 +93,10 @@ export interface LeaseStore {
   /** Living runs of jobs in these shards: what concurrency limits are counted from. */
   live(shards: readonly number[]): Promise<LiveRun[]>;
   /** Verdicts on pending runs. Answers the runs that were still pending. */
-  resolvePending(verdicts: readonly PendingVerdict[], options: { guard: ShardGuard; nowMs: number }): Promise<ReadonlySet<RunId>>;
+  resolvePending(
+    verdicts: readonly PendingVerdict[],
+    options: { guard: ShardGuard; nowMs: number },
+  ): Promise<ReadonlySet<RunId>>;
   /** Writes runs that take a while into the history as RUNNING, for people to see. */
   showRunning(refs: readonly (HeldRef & { readonly startedAtMs: number })[], nowMs: number): Promise<void>;
   /** Keeps what a refused report said, on the attempt it was about. */

@@ -54,7 +54,12 @@ export interface MemberStore {
   leaveNode(nodeId: NodeId, incarnation: number): Promise<void>;
   shards(): Promise<ShardOwner[]>;
   /** Takes those of the shards that are free, expired, or this node's own, with a new epoch. */
-  acquireShards(request: { nodeId: NodeId; shards: readonly number[]; nowMs: number; ttlMs: number }): Promise<Map<number, number>>;
+  acquireShards(request: {
+    nodeId: NodeId;
+    shards: readonly number[];
+    nowMs: number;
+    ttlMs: number;
+  }): Promise<Map<number, number>>;
   /** Extends what is still owned at the given epochs; answers those shards. */
   renewShards(request: {
     nodeId: NodeId;

@@ -3,7 +3,12 @@
  * what it has already done. Answers are kept up to a limit; addresses are checked after name resolution (hazard 36).
  */
 import { lookup as resolveName } from 'node:dns';
-import { Agent as HttpAgent, type IncomingMessage, type RequestOptions, request as httpRequest } from 'node:http';
+import {
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+  type RequestOptions,
+} from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { type Handler, HandlerError, type RunContext } from '../handler.ts';
@@ -33,12 +38,20 @@ interface Answer {
 }
 
 export function createHttpHandler(options: HttpHandlerOptions = HTTP_DEFAULTS): Handler {
-  const agents = { 'http:': new HttpAgent({ keepAlive: true }), 'https:': new HttpsAgent({ keepAlive: true }) };
+  const agents = {
+    'http:': new HttpAgent({ keepAlive: true }),
+    'https:': new HttpsAgent({ keepAlive: true }),
+  };
   const denied = blockListOf(options.denyNetworks);
   return async (context) => {
     const call = readHttpPayload(context.payload);
     const answer = await send(call, context, { agents, denied, bytesMax: options.responseBytesMax });
-    const result = { status: answer.status, content_type: answer.contentType, body: answer.body, truncated: answer.truncated };
+    const result = {
+      status: answer.status,
+      content_type: answer.contentType,
+      body: answer.body,
+      truncated: answer.truncated,
+    };
     if (call.expects(answer.status)) return result;
     throw refused(answer, result);
   };
@@ -84,7 +97,11 @@ function send(
       readAnswer(response, bytesMax).then(resolve, reject);
     });
     request.on('error', (error: NodeJS.ErrnoException) => {
-      reject(error instanceof HandlerError ? error : new HandlerError(`${call.method} ${url.origin} failed: ${error.message || error.code}`));
+      reject(
+        error instanceof HandlerError
+          ? error
+          : new HandlerError(`${call.method} ${url.origin} failed: ${error.message || error.code}`),
+      );
     });
     request.end(call.body);
   });

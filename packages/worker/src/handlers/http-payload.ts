@@ -20,7 +20,13 @@ export function readHttpPayload(payload: JsonObject): HttpCall {
   const isObject = typeof payload['body'] === 'object' && payload['body'] !== null;
   const hasType = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
   if (isObject && !hasType) headers['content-type'] = 'application/json';
-  return { url: readUrl(payload['url']), method, headers, body, expects: readExpectation(payload['expect_status']) };
+  return {
+    url: readUrl(payload['url']),
+    method,
+    headers,
+    body,
+    expects: readExpectation(payload['expect_status']),
+  };
 }
 
 function readUrl(value: JsonValue | undefined): URL {
@@ -31,14 +37,16 @@ function readUrl(value: JsonValue | undefined): URL {
   } catch (error) {
     throw unusable(`payload.url is not a URL: ${value}`, error);
   }
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw unusable(`payload.url must be http or https, not ${url.protocol}`);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw unusable(`payload.url must be http or https, not ${url.protocol}`);
   return url;
 }
 
 function readMethod(value: JsonValue | undefined, hasBody: boolean): string {
   if (value === undefined || value === null) return hasBody ? 'POST' : 'GET';
   const method = String(value).toUpperCase();
-  if (!METHODS.has(method)) throw unusable(`payload.method ${method} is not one of ${[...METHODS].join(', ')}`);
+  if (!METHODS.has(method))
+    throw unusable(`payload.method ${method} is not one of ${[...METHODS].join(', ')}`);
   return method;
 }
 
@@ -47,7 +55,8 @@ function readHeaders(value: JsonValue | undefined): Record<string, string> {
   if (typeof value !== 'object' || Array.isArray(value)) throw unusable('payload.headers must be an object');
   const headers: Record<string, string> = {};
   for (const [name, content] of Object.entries(value)) {
-    if (!TOKEN.test(name) || /[\r\n\0]/.test(String(content))) throw unusable(`payload.headers: "${name}" is not a valid header`);
+    if (!TOKEN.test(name) || /[\r\n\0]/.test(String(content)))
+      throw unusable(`payload.headers: "${name}" is not a valid header`);
     headers[name.toLowerCase()] = String(content);
   }
   return headers;
@@ -62,8 +71,10 @@ function readBody(value: JsonValue | undefined): Buffer | undefined {
 function readExpectation(value: JsonValue | undefined): (status: number) => boolean {
   if (value === undefined || value === null) return (status) => status >= 200 && status < 300;
   const wanted = (Array.isArray(value) ? value : [value]).map((entry) => String(entry).toLowerCase());
-  for (const entry of wanted) if (!/^[1-5](\d\d|xx)$/.test(entry)) throw unusable(`payload.expect_status: "${entry}" is not a status`);
-  return (status) => wanted.some((entry) => entry === String(status) || entry === `${Math.floor(status / 100)}xx`);
+  for (const entry of wanted)
+    if (!/^[1-5](\d\d|xx)$/.test(entry)) throw unusable(`payload.expect_status: "${entry}" is not a status`);
+  return (status) =>
+    wanted.some((entry) => entry === String(status) || entry === `${Math.floor(status / 100)}xx`);
 }
 
 function unusable(message: string, cause?: unknown): HandlerError {

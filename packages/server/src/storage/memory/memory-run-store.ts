@@ -111,7 +111,10 @@ function compose({ held, due, history }: Composed, nowMs: number): RunView[] {
 
 /** What was never handed out and whose instant lies ahead is a plan, not a run; a retry that waits is one. */
 function isShown(record: DueRecord, nowMs: number): record is RunRecord {
-  return record.kind === 'run' && (record.fireAtMs <= nowMs || record.epoch > 1 || record.blockedReason !== undefined);
+  return (
+    record.kind === 'run' &&
+    (record.fireAtMs <= nowMs || record.epoch > 1 || record.blockedReason !== undefined)
+  );
 }
 
 function newestFirst(

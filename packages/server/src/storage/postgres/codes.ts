@@ -8,7 +8,12 @@ const PRIORITY_WORDS: readonly Priority[] = ['low', 'medium', 'high'];
 export const CURSOR_KIND = 0;
 export const ONCE_KIND = 1;
 export const SCHEDULE_KIND = 2;
-const KIND_CODES: Record<NewRun['trigger'], number> = { once: ONCE_KIND, schedule: SCHEDULE_KIND, manual: 3, redrive: 4 };
+const KIND_CODES: Record<NewRun['trigger'], number> = {
+  once: ONCE_KIND,
+  schedule: SCHEDULE_KIND,
+  manual: 3,
+  redrive: 4,
+};
 const TRIGGER_WORDS: readonly RunTrigger[] = ['schedule', 'schedule', 'schedule', 'manual', 'redrive'];
 
 export function priorityCode(priority: Priority): number {

@@ -6,7 +6,8 @@ import { storedParts } from './job-row.ts';
 
 export function insertParameters(entries: readonly NewJob[]): string[] {
   const parts = entries.map((entry) => storedParts(entry.job));
-  const plain = (pick: (entry: NewJob) => string | number | boolean | undefined) => plainArray(entries.map(pick));
+  const plain = (pick: (entry: NewJob) => string | number | boolean | undefined) =>
+    plainArray(entries.map(pick));
   const text = (pick: (entry: NewJob) => string | undefined) => textArray(entries.map(pick));
   return [
     plain(({ job }) => job.jobId),

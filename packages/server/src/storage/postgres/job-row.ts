@@ -2,6 +2,7 @@
 import {
   DEFAULT_MISFIRE,
   DEFAULT_RETRY,
+  isRecurring,
   type Job,
   type JobId,
   type JobStatus,
@@ -11,7 +12,6 @@ import {
   type RetryPolicy,
   type Schedule,
   type ScheduleType,
-  isRecurring,
 } from '@carillon/domain';
 import { priorityWord } from './codes.ts';
 
@@ -93,7 +93,8 @@ export function misfireFrom(text: string | null): MisfirePolicy {
 }
 
 export function retryFrom(text: string | null, maxRetries: number): RetryPolicy {
-  if (text === null) return maxRetries === DEFAULT_RETRY.maxRetries ? DEFAULT_RETRY : { ...DEFAULT_RETRY, maxRetries };
+  if (text === null)
+    return maxRetries === DEFAULT_RETRY.maxRetries ? DEFAULT_RETRY : { ...DEFAULT_RETRY, maxRetries };
   const stored = JSON.parse(text) as Omit<RetryPolicy, 'maxRetries' | 'deadlineMs'> & { deadlineMs?: number };
   return { ...stored, deadlineMs: stored.deadlineMs, maxRetries };
 }

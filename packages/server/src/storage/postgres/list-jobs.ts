@@ -3,7 +3,7 @@ import type { Job } from '@carillon/domain';
 import type { Session } from '../../postgres/database.ts';
 import type { JobQuery } from '../job-store.ts';
 import { priorityCode } from './codes.ts';
-import { JOB_COLUMNS, jobFromRow, type JobRow } from './job-row.ts';
+import { JOB_COLUMNS, type JobRow, jobFromRow } from './job-row.ts';
 
 export async function listJobs(session: Session, query: JobQuery): Promise<Job[]> {
   const conditions: string[] = [];

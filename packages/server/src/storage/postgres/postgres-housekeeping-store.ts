@@ -20,7 +20,8 @@ export class PostgresHousekeepingStore implements HousekeepingStore {
     await this.#database.transaction(async (session) => {
       // Two servers that start together would both find the table missing, and one would fail.
       await session.query(PARTITION_LOCK, []);
-      for (let day = -1; day <= options.aheadDays; day += 1) await session.query(makePartition(today + day * DAY_MS), []);
+      for (let day = -1; day <= options.aheadDays; day += 1)
+        await session.query(makePartition(today + day * DAY_MS), []);
     });
   }
 

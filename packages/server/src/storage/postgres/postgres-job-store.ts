@@ -5,6 +5,7 @@ import { type Database, RollBack, type Session } from '../../postgres/database.t
 import type { FirstDue, NewRun } from '../due.ts';
 import type { InsertedJob, JobChange, JobQuery, JobStore, JobWithPlan, NewJob } from '../job-store.ts';
 import { CURSOR_KIND, kindCode, priorityCode } from './codes.ts';
+import { insertParameters } from './insert-parameters.ts';
 import {
   ADD_DUE,
   CANCEL_LIVE_OF_JOB,
@@ -27,8 +28,7 @@ import {
   UNLINK_END,
   UPDATE_JOB,
 } from './job.sql.ts';
-import { jobFromRow, type JobRow, storedParts } from './job-row.ts';
-import { insertParameters } from './insert-parameters.ts';
+import { type JobRow, jobFromRow, storedParts } from './job-row.ts';
 import { REQUEST_CANCEL } from './lease.sql.ts';
 import { listJobs } from './list-jobs.ts';
 
@@ -144,10 +144,17 @@ function insertedJob(
   if (!entry.idempotency || inserted.has(jobId)) return { kind: 'inserted', jobId };
   const owner = owners.get(entry.idempotency.key);
   if (!owner) throw new Error(`idempotency key ${entry.idempotency.key} was neither inserted nor found`);
-  return { kind: owner.requestHash === entry.idempotency.requestHash ? 'existing' : 'conflict', jobId: owner.jobId };
+  return {
+    kind: owner.requestHash === entry.idempotency.requestHash ? 'existing' : 'conflict',
+    jobId: owner.jobId,
+  };
 }
 
-async function changePending(session: Session, change: JobChange, lastNominalMs: number | undefined): Promise<void> {
+async function changePending(
+  session: Session,
+  change: JobChange,
+  lastNominalMs: number | undefined,
+): Promise<void> {
   const { jobId } = change.job;
   switch (change.pending.kind) {
     case 'keep':
@@ -172,13 +179,26 @@ async function changePending(session: Session, change: JobChange, lastNominalMs:
   }
 }
 
-async function addFirst(session: Session, jobId: JobId, first: FirstDue, lastNominalMs: number | undefined): Promise<void> {
+async function addFirst(
+  session: Session,
+  jobId: JobId,
+  first: FirstDue,
+  lastNominalMs: number | undefined,
+): Promise<void> {
   if (first.kind === 'run') {
     await addRun(session, jobId, first.run);
     return;
   }
   const { fireAtMs, nominalAtMs } = first.cursor;
-  await session.query(ADD_DUE, [jobId, jobId, CURSOR_KIND, fireAtMs, nominalAtMs, false, lastNominalMs ?? null]);
+  await session.query(ADD_DUE, [
+    jobId,
+    jobId,
+    CURSOR_KIND,
+    fireAtMs,
+    nominalAtMs,
+    false,
+    lastNominalMs ?? null,
+  ]);
 }
 
 export async function addRun(session: Session, jobId: JobId, run: NewRun): Promise<boolean> {

@@ -27,7 +27,7 @@ import {
   SETTLE,
   SHOW_RUNNING,
 } from './lease.sql.ts';
-import { settleParameters, type SettledLeaseRow, settleVerdicts } from './settle-parameters.ts';
+import { type SettledLeaseRow, settleParameters, settleVerdicts } from './settle-parameters.ts';
 
 type ClaimRow = readonly [
   jobId: JobId,
@@ -99,7 +99,10 @@ export class PostgresLeaseStore implements LeaseStore {
 
   async settle(settlements: readonly Settlement[], nowMs: number): Promise<SettleVerdict[]> {
     if (settlements.length === 0) return [];
-    const rows = await this.#database.query<SettledLeaseRow>(SETTLE, [...settleParameters(settlements), nowMs]);
+    const rows = await this.#database.query<SettledLeaseRow>(SETTLE, [
+      ...settleParameters(settlements),
+      nowMs,
+    ]);
     return settleVerdicts(settlements, rows);
   }
 
@@ -118,8 +121,16 @@ export class PostgresLeaseStore implements LeaseStore {
   }
 
   async live(shards: readonly number[]): Promise<LiveRun[]> {
-    const rows = await this.#database.query<readonly [JobId, RunId, number, number, WorkerId]>(LIVE, [plainArray(shards)]);
-    return rows.map(([jobId, runId, shard, claimedAtMs, workerId]) => ({ jobId, runId, shard, claimedAtMs, workerId }));
+    const rows = await this.#database.query<readonly [JobId, RunId, number, number, WorkerId]>(LIVE, [
+      plainArray(shards),
+    ]);
+    return rows.map(([jobId, runId, shard, claimedAtMs, workerId]) => ({
+      jobId,
+      runId,
+      shard,
+      claimedAtMs,
+      workerId,
+    }));
   }
 
   async resolvePending(
@@ -184,4 +195,3 @@ function heldFromRow(row: HeldRow): HeldRun {
     cancelRequested: row[13],
   };
 }
-

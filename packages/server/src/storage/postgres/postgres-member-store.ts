@@ -2,7 +2,14 @@
 import type { LeaseId, NodeId, RunId, WorkerId } from '@carillon/domain';
 import { plainArray, textArray } from '../../postgres/array-literal.ts';
 import type { Database } from '../../postgres/database.ts';
-import type { BeatAnswer, MemberStore, NodeBeat, ShardOwner, WorkerBeat, WorkerRecord } from '../member-store.ts';
+import type {
+  BeatAnswer,
+  MemberStore,
+  NodeBeat,
+  ShardOwner,
+  WorkerBeat,
+  WorkerRecord,
+} from '../member-store.ts';
 import {
   ACQUIRE_SHARDS,
   BEAT_NODE,
@@ -21,7 +28,15 @@ import {
 } from './member.sql.ts';
 
 type ShardRow = readonly [shard: number, nodeId: NodeId | null, epoch: number, expiresAtMs: number];
-type WorkerRow = readonly [WorkerId, NodeId, incarnation: number, slots: number, handlers: string[], lastSeenMs: number, alive: boolean];
+type WorkerRow = readonly [
+  WorkerId,
+  NodeId,
+  incarnation: number,
+  slots: number,
+  handlers: string[],
+  lastSeenMs: number,
+  alive: boolean,
+];
 
 export class PostgresMemberStore implements MemberStore {
   readonly #database: Database;
@@ -52,7 +67,12 @@ export class PostgresMemberStore implements MemberStore {
 
   async shards(): Promise<ShardOwner[]> {
     const rows = await this.#database.query<ShardRow>(SHARDS, []);
-    return rows.map(([shard, nodeId, epoch, expiresAtMs]) => ({ shard, nodeId: nodeId ?? undefined, epoch, expiresAtMs }));
+    return rows.map(([shard, nodeId, epoch, expiresAtMs]) => ({
+      shard,
+      nodeId: nodeId ?? undefined,
+      epoch,
+      expiresAtMs,
+    }));
   }
 
   async acquireShards(request: {
@@ -118,7 +138,11 @@ export class PostgresMemberStore implements MemberStore {
     return { alive: true, cancel: cancel.map((row) => row[0]), unknown: unknown.map((row) => row[0]) };
   }
 
-  async buryWorkers(request: { silentSinceMs: number; nodeId: NodeId; incarnation: number }): Promise<WorkerId[]> {
+  async buryWorkers(request: {
+    silentSinceMs: number;
+    nodeId: NodeId;
+    incarnation: number;
+  }): Promise<WorkerId[]> {
     const rows = await this.#database.query<readonly [WorkerId]>(BURY_WORKERS, [
       request.silentSinceMs,
       request.nodeId,

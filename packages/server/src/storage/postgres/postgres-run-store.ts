@@ -100,7 +100,11 @@ export class PostgresRunStore implements RunStore {
   }
 
   async onWorker(workerId: string, page: RunPage): Promise<RunView[]> {
-    const rows = await this.#database.query<RunRow>(CLAIMED_ON_WORKER, [workerId, page.limit, page.offset ?? 0]);
+    const rows = await this.#database.query<RunRow>(CLAIMED_ON_WORKER, [
+      workerId,
+      page.limit,
+      page.offset ?? 0,
+    ]);
     return rows.map(viewFromRow);
   }
 
@@ -123,7 +127,12 @@ export class PostgresRunStore implements RunStore {
       const [letter] = await session.query<readonly [JobId, number]>(MARK_REDRIVEN, [runId, as.runId]);
       if (!letter) return false;
       const [jobId, scheduledAtMs] = letter;
-      const run = { runId: as.runId, fireAtMs: as.nowMs, nominalAtMs: Math.round(scheduledAtMs), endsJob: false };
+      const run = {
+        runId: as.runId,
+        fireAtMs: as.nowMs,
+        nominalAtMs: Math.round(scheduledAtMs),
+        endsJob: false,
+      };
       if (!(await addRun(session, jobId, { ...run, trigger: 'redrive' }))) throw new RollBack(false);
       return true;
     });

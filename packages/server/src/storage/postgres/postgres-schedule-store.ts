@@ -35,7 +35,10 @@ export class PostgresScheduleStore implements ScheduleStore {
     this.#database = database;
   }
 
-  async read(lanes: readonly Lane[], options: { untilMs: number; limitPerLane: number }): Promise<PlacedRow[]> {
+  async read(
+    lanes: readonly Lane[],
+    options: { untilMs: number; limitPerLane: number },
+  ): Promise<PlacedRow[]> {
     if (lanes.length === 0) return [];
     const rows = await this.#database.query<DueReadRow>(READ_DUE, [
       plainArray(lanes.map((lane) => lane.shard)),
@@ -48,7 +51,10 @@ export class PostgresScheduleStore implements ScheduleStore {
     return rows.map((row) => ({ row: dueFromRow(row), place: { fireAtMs: row[5], runId: row[2] } }));
   }
 
-  async fire(given: readonly Fire[], options: { guard: ShardGuard; nowMs: number }): Promise<ReadonlySet<JobId>> {
+  async fire(
+    given: readonly Fire[],
+    options: { guard: ShardGuard; nowMs: number },
+  ): Promise<ReadonlySet<JobId>> {
     // The same cursor twice in one statement would win once but queue its runs twice.
     const fires = [...new Map(given.map((fire) => [fire.cursor.jobId, fire])).values()];
     if (fires.length === 0) return new Set();

@@ -1,6 +1,10 @@
 import pg from 'pg';
 import { afterAll, beforeAll } from 'vitest';
-import { createTestDatabase, describeEachPostgres, type TestDatabase } from '../../../../../tests/support/postgres.ts';
+import {
+  createTestDatabase,
+  describeEachPostgres,
+  type TestDatabase,
+} from '../../../../../tests/support/postgres.ts';
 import { describeStorage } from '../conformance/all.ts';
 import { BASE_MS } from '../conformance/storage-under-test.ts';
 import { openPostgresStorage, type PostgresStorage } from './postgres-storage.ts';
@@ -15,7 +19,12 @@ describeEachPostgres('the storage on PostgreSQL', (server) => {
 
   beforeAll(async () => {
     database = await createTestDatabase(server.url);
-    storage = openPostgresStorage({ url: database.url, connectionsMax: 8, statementTimeoutMs: 10_000, connectTimeoutMs: 5_000 });
+    storage = openPostgresStorage({
+      url: database.url,
+      connectionsMax: 8,
+      statementTimeoutMs: 10_000,
+      connectTimeoutMs: 5_000,
+    });
     await storage.housekeeping.makePartitions({ nowMs: BASE_MS, aheadDays: 3 });
     client = new pg.Client({ connectionString: database.url });
     await client.connect();

@@ -6,7 +6,11 @@ import type { LeaseId } from '@carillon/domain';
 import { plainArray, sparse, textArray } from '../../postgres/array-literal.ts';
 import type { Settlement, SettleVerdict } from '../lease-store.ts';
 
-export type SettledLeaseRow = readonly [leaseId: LeaseId, cancelled: number[] | null, positions: number[] | null];
+export type SettledLeaseRow = readonly [
+  leaseId: LeaseId,
+  cancelled: number[] | null,
+  positions: number[] | null,
+];
 
 export function settleParameters(settlements: readonly Settlement[]): string[] {
   const byLease = new Map<LeaseId, (Settlement | undefined)[]>();
@@ -21,7 +25,10 @@ export function settleParameters(settlements: readonly Settlement[]): string[] {
     slots[settlement.position] ??= settlement;
   }
   const leases = [...byLease.values()];
-  const column = <T>(pick: (s: Settlement) => T | undefined, encode: (values: readonly (T | undefined)[]) => string) =>
+  const column = <T>(
+    pick: (s: Settlement) => T | undefined,
+    encode: (values: readonly (T | undefined)[]) => string,
+  ) =>
     textArray(
       leases.map((slots) =>
         sparse(

@@ -1,0 +1,32 @@
+/** What `npm start` prints once jobs can run: where it is, where the key is, and a line that works when pasted as it is. */
+import type { StartedServer } from './start-server.ts';
+
+export const VERSION = '0.1.0';
+
+export function greeting({ address, adminKeyFile, database }: StartedServer): string {
+  const key = `"Authorization: Bearer $(cat ${quoted(adminKeyFile)})"`;
+  return `
+Carillon ${VERSION} is ready.
+
+  address    ${address}
+  admin key  ${adminKeyFile}
+  database   ${database}
+
+Run a first job (paste it as it is):
+
+  curl -X POST ${address}/api/jobs -H ${key} \\
+    -H 'Content-Type: application/json' \\
+    -d '{"name": "hello", "handler": "http", "payload": {"url": "${address}/health/live"}}'
+
+and look at what came of it:
+
+  curl -H ${key} ${address}/api/jobs
+
+Stop with Ctrl-C.
+`;
+}
+
+/** Inside double quotes and a command substitution, a path with spaces still wants quotes of its own. */
+function quoted(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,36 @@
+/** A start that cannot succeed, in words for the person who typed the command. */
+import { createServer } from 'node:net';
+
+export class StartFailure extends Error {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'StartFailure';
+  }
+
+  static ofListen(error: unknown, where: { port: number; host: string }): StartFailure {
+    const code = (error as NodeJS.ErrnoException).code;
+    const place = `${where.host}:${where.port}`;
+    const message =
+      code === 'EADDRINUSE'
+        ? `port ${where.port} on ${where.host} is taken by another program. Stop it, or choose another with --port.`
+        : code === 'EACCES'
+          ? `this user may not listen on ${place}. Choose a port above 1023 with --port.`
+          : code === 'EADDRNOTAVAIL'
+            ? `${where.host} is not an address of this machine. Choose another with --host.`
+            : `cannot listen on ${place}: ${(error as Error).message}`;
+    return new StartFailure(message, { cause: error });
+  }
+}
+
+/** Finds out before anything else is started; the real listener still has the last word. */
+export async function assertPortFree(port: number, host: string): Promise<void> {
+  const probe = createServer();
+  try {
+    await new Promise<void>((resolve, reject) => {
+      probe.once('error', reject).listen(port, host, resolve);
+    });
+  } catch (error) {
+    throw StartFailure.ofListen(error, { port, host });
+  }
+  await new Promise((resolve) => probe.close(resolve));
+}

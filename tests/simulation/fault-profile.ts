@@ -1,0 +1,70 @@
+/**
+ * Which faults a simulation has, and how often. Every seed switches a different part of them on: a history with every fault
+ * at once rarely gets far enough to show a subtle one.
+ */
+import type { Chance } from './world.ts';
+
+export interface FaultProfile {
+  readonly nodes: number;
+  readonly slots: number;
+  readonly safetyMs: number;
+  /** Per storage call. */
+  readonly slowCall: number;
+  readonly slowCallMsMax: number;
+  readonly failBefore: number;
+  readonly failAfter: number;
+  readonly crashBefore: number;
+  readonly crashAfter: number;
+  /** Per message. */
+  readonly loseHandOver: number;
+  readonly loseSignal: number;
+  /** How many of these fall into the safety phase. */
+  readonly outages: number;
+  readonly outageMsMax: number;
+  readonly crashes: number;
+  readonly pauses: number;
+  readonly pauseMsMax: number;
+  readonly restarts: number;
+  readonly clockSteps: number;
+  readonly skewMsMax: number;
+}
+
+export function faultProfile(chance: Chance): FaultProfile {
+  const maybe = (probability: number, value: () => number) => (chance.happens(probability) ? value() : 0);
+  return {
+    nodes: chance.pick([1, 1, 2, 2, 3, 4]),
+    slots: chance.pick([2, 4, 16]),
+    safetyMs: chance.whole(30, 120) * 1_000,
+    slowCall: maybe(0.4, () => chance.between(0.002, 0.05)),
+    slowCallMsMax: chance.pick([1_000, 4_000, 12_000, 30_000]),
+    failBefore: maybe(0.4, () => chance.between(0.002, 0.1)),
+    failAfter: maybe(0.4, () => chance.between(0.002, 0.1)),
+    crashBefore: maybe(0.2, () => chance.between(0.0002, 0.002)),
+    crashAfter: maybe(0.2, () => chance.between(0.0002, 0.002)),
+    loseHandOver: maybe(0.3, () => chance.between(0.02, 0.3)),
+    loseSignal: maybe(0.4, () => chance.between(0.05, 1)),
+    outages: maybe(0.3, () => chance.whole(1, 2)),
+    outageMsMax: chance.pick([3_000, 12_000, 40_000]),
+    crashes: maybe(0.35, () => chance.whole(1, 4)),
+    pauses: maybe(0.4, () => chance.whole(1, 4)),
+    pauseMsMax: chance.pick([3_000, 20_000, 60_000]),
+    restarts: maybe(0.25, () => chance.whole(1, 3)),
+    clockSteps: maybe(0.3, () => chance.whole(1, 4)),
+    skewMsMax: chance.pick([0, 2_000, 300_000, 86_400_000]),
+  };
+}
+
+/** A world where nothing goes wrong. */
+export function faultless(profile: FaultProfile): FaultProfile {
+  const none = { slowCall: 0, failBefore: 0, failAfter: 0, crashBefore: 0, crashAfter: 0, loseHandOver: 0 };
+  return {
+    ...profile,
+    ...none,
+    loseSignal: 0,
+    outages: 0,
+    crashes: 0,
+    pauses: 0,
+    restarts: 0,
+    clockSteps: 0,
+  };
+}
