@@ -9,12 +9,18 @@ const SIGN_OF_LIFE_MS = 2_000;
 const SILENT_MS_MAX = 30_000;
 const RETRY_MS = 200;
 
-/** Runs `work` while holding `path`; waits while another living holder has it. */
-export async function withFileLock(path, work) {
+/** Runs `work` while holding `path`; waits while another living holder has it, and says so once through `onWait`. */
+export async function withFileLock(path, work, onWait) {
   mkdirSync(dirname(path), { recursive: true });
+  let waiting = false;
   while (!take(path)) {
-    if (isStale(path)) discard(path);
-    else await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    if (isStale(path)) {
+      discard(path);
+      continue;
+    }
+    if (!waiting) onWait();
+    waiting = true;
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
   const alive = setInterval(() => {
     try {

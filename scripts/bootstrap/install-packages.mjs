@@ -12,13 +12,17 @@ import { withProgress } from './progress.mjs';
 export async function installPackages(root, node) {
   if (isInstalled(root)) return;
   try {
-    await withFileLock(join(root, '.tools', 'install.lock'), async () => {
-      if (isInstalled(root)) return;
-      if (!matchesHiddenLockfile(root)) {
-        await withProgress('installing packages', () => installAnew(root, node));
-      }
-      writeFileSync(markOf(root), `${fingerprint(root)}\n`);
-    });
+    await withFileLock(
+      join(root, '.tools', 'install.lock'),
+      async () => {
+        if (isInstalled(root)) return;
+        if (!matchesHiddenLockfile(root)) {
+          await withProgress('installing packages', () => installAnew(root, node));
+        }
+        writeFileSync(markOf(root), `${fingerprint(root)}\n`);
+      },
+      () => process.stderr.write('carillon: waiting for another start that is installing packages …\n'),
+    );
   } catch (error) {
     if (error.code !== 'EACCES' && error.code !== 'EROFS' && error.code !== 'EPERM') throw error;
     throw new Failure(

@@ -61,7 +61,7 @@ function launch(
   command: string,
   args: readonly string[],
 ): { child: ChildProcess; exit: Promise<number | string | null> } {
-  const env = { ...process.env, PATH: `${clone}:${process.env.PATH}` };
+  const env: NodeJS.ProcessEnv = { ...process.env, PATH: `${clone}:${process.env.PATH}` };
   delete env.npm_lifecycle_event;
   const child = spawn(command, args, { cwd: clone, env, stdio: ['ignore', 'pipe', 'inherit'] });
   if (child.pid) started.push(child.pid);

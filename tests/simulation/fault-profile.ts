@@ -8,6 +8,9 @@ export interface FaultProfile {
   readonly nodes: number;
   readonly slots: number;
   readonly safetyMs: number;
+  readonly lookAheadMs: number;
+  readonly lookAheadRowsMax: number;
+  readonly queueCapacity: number;
   /** Per storage call. */
   readonly slowCall: number;
   readonly slowCallMsMax: number;
@@ -35,6 +38,9 @@ export function faultProfile(chance: Chance): FaultProfile {
     nodes: chance.pick([1, 1, 2, 2, 3, 4]),
     slots: chance.pick([2, 4, 16]),
     safetyMs: chance.whole(30, 120) * 1_000,
+    lookAheadMs: chance.pick([5_000, 60_000, 300_000]),
+    lookAheadRowsMax: chance.pick([5, 50_000, 50_000]),
+    queueCapacity: chance.pick([2, 10_000, 10_000]),
     slowCall: maybe(0.4, () => chance.between(0.002, 0.05)),
     slowCallMsMax: chance.pick([1_000, 4_000, 12_000, 30_000]),
     failBefore: maybe(0.4, () => chance.between(0.002, 0.1)),

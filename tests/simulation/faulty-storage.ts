@@ -94,9 +94,8 @@ class Journey {
   async #apply(profile: FaultProfile): Promise<unknown> {
     const { observer, world, name } = this.#options;
     const { call, args } = this.#call;
-    const before = observer.before(call, args);
     const result = await this.#call.apply();
-    observer.applied({ name, call, args, result, before, sentMs: this.#sentMs });
+    observer.applied({ name, call, args, result, sentMs: this.#sentMs });
     if (world.chance.happens(profile.crashAfter)) this.#crash('after');
     return result;
   }
@@ -136,7 +135,9 @@ class Journey {
   }
 
   #note(what: string): void {
-    this.#options.world.trace.add(this.#options.name, `${this.#call.call} ${what}`);
+    const { world, observer, name } = this.#options;
+    const { call, args } = this.#call;
+    world.trace.add(name, `${call} ${what}`, observer.about(call, args));
   }
 
   #unavailable(why: string): StorageUnavailable {

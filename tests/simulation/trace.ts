@@ -28,12 +28,11 @@ export class Trace {
 
   /** The last events about whatever ids the message names, with the faults around them. */
   around(message: string): string {
-    const all = this.#events.filter(
-      ({ about }) => about.length === 0 || about.some((id) => message.includes(id)),
-    );
+    const named = (id: string) => id.length > 1 && message.includes(id);
+    const all = this.#events.filter(({ about }) => about.length === 0 || about.some(named));
     return all
       .slice(-EVENTS_SHOWN)
-      .map((event) => line(event))
+      .map((event) => line({ ...event, about: event.about.filter(named) }))
       .join('\n');
   }
 

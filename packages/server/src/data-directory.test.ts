@@ -76,7 +76,7 @@ it('a folder whose server was killed opens at once, whoever has its process id n
 });
 
 it('a server that is stopping is waited for', async () => {
-  const other = await holder('await data.announceLeaving(); setTimeout(() => data.close(), 1500);');
+  const other = await holder('await data.announceLeaving(); setTimeout(() => data.close(), 2500);');
   const data = await openDataDirectory(path);
   await data.close();
   await other.kill();

@@ -49,6 +49,8 @@ export class Dispatcher implements Service {
   readonly #unsubscribe: () => void;
   /** Runs whose claim broke off: in a lease or not, the next comparison tells. */
   readonly #uncertain = new Set<RunId>();
+  /** Runs that the storage has as pending though they are alive here: what ended them was never told to this node. */
+  readonly #doubted = new Map<RunId, PendingRun>();
   readonly #claiming = new Set<Promise<void>>();
   #epochs: ReadonlyMap<number, number> = new Map();
   #reconcileAt = 0;
@@ -120,8 +122,13 @@ export class Dispatcher implements Service {
   #admit(guard: ShardGuard): void {
     const room = WAITING_MAX - this.#waiting.size;
     if (room <= 0) return;
+    const nowMs = this.#options.clock.now();
     for (const run of this.#options.queue.take(room)) {
-      if (guard.epochs.has(run.shard) && !this.#live.has(run.runId)) this.#waiting.admit(run);
+      if (!guard.epochs.has(run.shard)) continue;
+      const aliveSinceMs = this.#live.sinceMs(run.runId);
+      if (aliveSinceMs === undefined) this.#waiting.admit(run);
+      // Read just before it was claimed, most likely; if it is pending indeed, it is read again.
+      else if (nowMs - aliveSinceMs > RECONCILE_MS) this.#doubted.set(run.runId, run);
     }
   }
 
@@ -237,7 +244,7 @@ export class Dispatcher implements Service {
   /** Frees what the leases no longer hold: a lost signal must not block a job forever. */
   async #reconcile(): Promise<void> {
     const { clock, leases } = this.#options;
-    if (this.#waiting.parkedCount === 0 && this.#uncertain.size === 0) return;
+    if (this.#waiting.parkedCount === 0 && this.#uncertain.size === 0 && this.#doubted.size === 0) return;
     if (clock.monotonic() < this.#reconcileAt) return;
     this.#reconcileAt = clock.monotonic() + RECONCILE_MS;
     const settledBefore = clock.now();
@@ -248,5 +255,9 @@ export class Dispatcher implements Service {
     await Promise.all(this.#claiming);
     for (const run of await leases.live([...this.#epochs.keys()])) suspects.delete(run.runId);
     if (suspects.size > 0) this.#onReleased([...suspects]);
+    for (const run of this.#doubted.values()) {
+      if (this.#epochs.has(run.shard) && this.#live.sinceMs(run.runId) === undefined) this.#waiting.admit(run);
+    }
+    this.#doubted.clear();
   }
 }

@@ -19,8 +19,9 @@ export class LiveRuns {
     return this.#byJob.get(jobId) ?? 0;
   }
 
-  has(runId: RunId): boolean {
-    return this.#runs.has(runId);
+  /** Undefined when it is not alive. */
+  sinceMs(runId: RunId): number | undefined {
+    return this.#runs.get(runId)?.sinceMs;
   }
 
   get size(): number {

@@ -13,7 +13,8 @@ interface Ranked {
 export class WaitingRoom {
   readonly #ranked = new MinHeap<Ranked>((a, b) => a.key - b.key);
   readonly #parked = new Map<JobId, PendingRun[]>();
-  readonly #known = new Set<RunId>();
+  /** The latest that was heard of each run: an edit of its job changes what it is judged by while it waits. */
+  readonly #known = new Map<RunId, PendingRun>();
   #parkedCount = 0;
 
   /** Runs waiting for a slot. */
@@ -26,9 +27,9 @@ export class WaitingRoom {
   }
 
   admit(run: PendingRun): void {
-    if (this.#known.has(run.runId)) return;
-    this.#known.add(run.runId);
-    this.#ranked.push({ run, key: urgencyKey(run) });
+    const isKnown = this.#known.has(run.runId);
+    this.#known.set(run.runId, run);
+    if (!isKnown) this.#ranked.push({ run, key: urgencyKey(run) });
   }
 
   /** The most urgent ones, up to max; they stay known until settled() or putBack(). */
@@ -37,7 +38,7 @@ export class WaitingRoom {
     while (runs.length < max) {
       const next = this.#ranked.pop();
       if (!next) break;
-      runs.push(next.run);
+      runs.push(this.#known.get(next.run.runId) ?? next.run);
     }
     return runs;
   }

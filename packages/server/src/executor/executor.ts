@@ -2,7 +2,7 @@
  * The worker in this process: registers, beats, runs what it is handed, reports. It gives up its runs before anybody could
  * take them away: without an answered heartbeat for most of the silence period it stops them itself (hazard 14).
  */
-import type { ClaimedBatch, NodeId, RunId, WorkerId } from '@carillon/domain';
+import type { ClaimedBatch, LeaseId, NodeId, RunId, WorkerId } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service, sleep } from '@carillon/foundation';
 import { type EndedRun, ExecutionEngine, type Handler } from '@carillon/worker';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
@@ -31,6 +31,8 @@ export interface ExecutorOptions {
 }
 
 const REPORT_RETRY_MS = 250;
+/** Given-up leases that are remembered: more than claims can be under way. */
+const GIVEN_UP_MAX = 1_000;
 
 export class Executor implements Service, LocalWorker {
   readonly #options: ExecutorOptions;
@@ -39,6 +41,8 @@ export class Executor implements Service, LocalWorker {
   readonly #unsubscribe: () => void;
   readonly #reporting = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
+  /** Leases that were given back because they had not arrived: should they arrive after all, they are somebody else's. */
+  readonly #givenUp = new Set<LeaseId>();
   #workerId: WorkerId;
   #generation = 0;
   #registered = false;
@@ -104,7 +108,8 @@ export class Executor implements Service, LocalWorker {
   }
 
   accept(batch: ClaimedBatch): void {
-    this.#engine.accept(batch);
+    if (this.#givenUp.has(batch.leaseId)) this.#options.link.freed(this.workerId, batch.runs.length);
+    else this.#engine.accept(batch);
   }
 
   cancel(runIds: readonly RunId[]): void {
@@ -164,10 +169,19 @@ export class Executor implements Service, LocalWorker {
   }
 
   /** Leases that were claimed for this worker and never arrived. */
-  async #giveUpUnknown(unknown: ReadonlySet<string>): Promise<void> {
+  async #giveUpUnknown(unknown: ReadonlySet<LeaseId>): Promise<void> {
     const { leases, clock, log } = this.#options;
-    const held = (await leases.heldBy([this.workerId])).filter((run) => unknown.has(run.leaseId));
-    log.warn({ leases: unknown.size, runs: held.length }, 'giving back runs that never arrived');
+    const all = await leases.heldBy([this.workerId]);
+    // They may have arrived meanwhile.
+    const arrived = new Set(this.#engine.heldLeases());
+    const missing = new Set([...unknown].filter((leaseId) => !arrived.has(leaseId)));
+    const held = all.filter((run) => missing.has(run.leaseId));
+    for (const leaseId of missing) this.#givenUp.add(leaseId);
+    for (const leaseId of this.#givenUp) {
+      if (this.#givenUp.size <= GIVEN_UP_MAX) break;
+      this.#givenUp.delete(leaseId);
+    }
+    log.warn({ leases: missing.size, runs: held.length }, 'giving back runs that never arrived');
     for (const run of held) {
       this.#deliver({
         ...run,

@@ -37,6 +37,7 @@ export async function changeJob(
     const done = await ports.storage.jobs.apply({
       job,
       expectedVersion: read.job.version,
+      expectedStatus: read.job.status,
       expectedPlannedNominalMs: read.plannedNominalMs,
       pending: decision.pending,
       nowMs,

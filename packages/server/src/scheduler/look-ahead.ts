@@ -56,12 +56,17 @@ export class LookAhead {
     if (place && isBefore(placeOf(row), place)) this.#hold(row);
   }
 
-  /** Reads on where lanes have not reached the window's end. full: memory is, and reading goes on once rows have fired. */
+  /**
+   * Reads on where lanes have not reached the window's end. full: memory is, and reading goes on once rows have fired; what
+   * is due already is read even then, or rows of a far instant could keep it out, but only when nothing held is due.
+   */
   async readAhead(nowMs: number): Promise<'done' | 'more' | 'full'> {
-    if (this.#heap.size >= this.#options.rowsMax) return 'full';
-    const untilMs = nowMs + this.#options.windowMs;
+    const isFull = this.#heap.size >= this.#options.rowsMax;
+    if (isFull && this.nextFireAtMs()! <= nowMs) return 'full';
+    const untilMs = isFull ? nowMs : nowMs + this.#options.windowMs;
     const lanes = this.#lanes((place) => place.fireAtMs < untilMs);
-    return (await this.#read(lanes, untilMs)) ? 'more' : 'done';
+    if (await this.#read(lanes, untilMs)) return 'more';
+    return isFull ? 'full' : 'done';
   }
 
   /** Looks over the recent past again, in lanes that were read past it. */

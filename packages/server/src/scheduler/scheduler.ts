@@ -112,6 +112,8 @@ export class Scheduler implements Service {
     if (now < this.#readAheadAt) return false;
     const state = await this.#ahead.readAhead(nowMs);
     if (state === 'done') this.#readAheadAt = now + READ_AHEAD_MS;
+    // Nothing to do but wait for room: without this pause a full memory would keep the loop spinning.
+    if (state === 'full') this.#readAheadAt = now + SWEEP_MS;
     return state === 'more';
   }
 
@@ -123,7 +125,7 @@ export class Scheduler implements Service {
     if (rows.length === 0) return 'done';
     try {
       const runs = rows.filter((row): row is DueRun => row.kind === 'run');
-      const cursors = rows.filter((row): row is Cursor => row.kind === 'cursor');
+      const cursors = newestOfEachJob(rows.filter((row): row is Cursor => row.kind === 'cursor'));
       if (runs.length > 0) await queue.publish(runs);
       if (cursors.length > 0) await queue.publish(await this.#fire(cursors, guard));
     } catch (error) {
@@ -175,6 +177,23 @@ export class Scheduler implements Service {
     else for (const row of rows) if (this.#owned.has(row.shard)) this.#ahead.offer(row);
     this.#loop.wake();
   }
+}
+
+/**
+ * After an edit or a lost answer an outdated cursor may be held beside the present one. Fired together, the answer (by job)
+ * could not tell which of them won, and runs that exist nowhere would be passed on.
+ */
+function newestOfEachJob(cursors: readonly Cursor[]): Cursor[] {
+  const newest = new Map<JobId, Cursor>();
+  for (const cursor of cursors) {
+    const other = newest.get(cursor.jobId);
+    const isNewer =
+      !other ||
+      cursor.jobVersion > other.jobVersion ||
+      (cursor.jobVersion === other.jobVersion && cursor.nominalAtMs > other.nominalAtMs);
+    if (isNewer) newest.set(cursor.jobId, cursor);
+  }
+  return [...newest.values()];
 }
 
 function runOf(cursor: Cursor, run: { runId: RunId; nominalAtMs: number }, nowMs: number): DueRun {

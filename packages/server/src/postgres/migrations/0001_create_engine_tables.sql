@@ -1,6 +1,8 @@
 -- The four tables of the engine (jobs, due, leases, job_runs) and what hangs off them.
 -- Instants in hot tables are UNIX milliseconds; in tables that people read they are timestamps.
 
+-- status is what people and failures made of the job. That a one-off has succeeded is not written here: it is what a
+-- one-off without a pending or living run is, unless its status says otherwise. So success costs no update of this table.
 CREATE TABLE jobs (
   job_id            uuid PRIMARY KEY,
   name              text NOT NULL,
@@ -27,7 +29,7 @@ CREATE TABLE jobs (
   request_hash      text,
   created_at        timestamptz NOT NULL DEFAULT now(),
   updated_at        timestamptz NOT NULL DEFAULT now()
-) WITH (fillfactor = 80);               -- room for the one update that ends a one-off on the same page
+);
 
 CREATE UNIQUE INDEX jobs_idempotency_key ON jobs (idempotency_key) WHERE idempotency_key IS NOT NULL;
 CREATE INDEX jobs_user_id ON jobs (user_id, job_id) WHERE user_id IS NOT NULL;
@@ -59,7 +61,8 @@ CREATE TABLE due (
 
 CREATE INDEX due_lane ON due (shard, priority, fire_at, run_id) WHERE NOT held;
 
--- One row per handed-out batch; the arrays run in parallel, one element per run. closed and cancelled hold positions.
+-- One row per handed-out batch; the arrays run in parallel, one element per run. closed, cancelled and
+-- shown (as RUNNING in the history) hold positions.
 CREATE TABLE leases (
   lease_id          uuid PRIMARY KEY,
   worker_id         text NOT NULL,
@@ -75,7 +78,8 @@ CREATE TABLE leases (
   job_versions      int[] NOT NULL,
   nominal_ats       bigint[] NOT NULL,
   closed            smallint[] NOT NULL DEFAULT '{}',
-  cancelled         smallint[] NOT NULL DEFAULT '{}'
+  cancelled         smallint[] NOT NULL DEFAULT '{}',
+  shown             smallint[] NOT NULL DEFAULT '{}'
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
 
 CREATE INDEX leases_worker_id ON leases (worker_id);

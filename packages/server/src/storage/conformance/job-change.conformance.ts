@@ -17,6 +17,7 @@ export function describeJobChange(make: MakeStorage): void {
     return {
       job: { ...found.job, name: 'edited', version: found.job.version + 1 },
       expectedVersion: found.job.version,
+      expectedStatus: found.job.status,
       expectedPlannedNominalMs: found.plannedNominalMs,
       pending: { kind: 'keep' },
       nowMs: BASE_MS,
@@ -116,6 +117,7 @@ export function describeJobChange(make: MakeStorage): void {
       const change = {
         job,
         expectedVersion: 1,
+        expectedStatus: job.status,
         expectedPlannedNominalMs: undefined,
         pending,
         nowMs: BASE_MS,

@@ -152,9 +152,9 @@ export class StorageWorld {
   async change(jobId: JobId, over: Partial<Job>, pending: PendingChange, nowMs = BASE_MS): Promise<boolean> {
     const found = await this.storage.jobs.getForChange(jobId);
     const job = { ...found!.job, ...over, version: found!.job.version + 1, updatedAtMs: nowMs };
-    const { version: expectedVersion } = found!.job;
+    const { version: expectedVersion, status: expectedStatus } = found!.job;
     const expectedPlannedNominalMs = found!.plannedNominalMs;
-    return this.storage.jobs.apply({ job, expectedVersion, expectedPlannedNominalMs, pending, nowMs });
+    return this.storage.jobs.apply({ job, expectedVersion, expectedStatus, expectedPlannedNominalMs, pending, nowMs });
   }
 
   pause(jobId: JobId): Promise<boolean> {

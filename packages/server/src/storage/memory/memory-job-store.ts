@@ -52,7 +52,7 @@ export class MemoryJobStore implements JobStore {
   async apply(change: JobChange): Promise<boolean> {
     const { job } = change;
     const current = this.#state.jobs.get(job.jobId);
-    if (current?.version !== change.expectedVersion) return false;
+    if (current?.version !== change.expectedVersion || current.status !== change.expectedStatus) return false;
     if (this.#plannedNominalMs(job.jobId) !== change.expectedPlannedNominalMs) return false;
     this.#state.jobs.set(job.jobId, job);
     this.#changePending(job, change.pending, change.nowMs);

@@ -15,8 +15,18 @@ import {
 } from '@carillon/domain';
 import { priorityWord } from './codes.ts';
 
+/**
+ * The status of a job j, composed: success of a one-off is written nowhere (it would cost the hot path an update of a wide
+ * row per run), it follows from nothing of it being pending or alive any more.
+ */
+export const JOB_STATUS = `CASE WHEN j.schedule_type IN ('IMMEDIATE', 'FUTURE') AND j.status IN ('SCHEDULED', 'PAUSED')
+    AND NOT EXISTS (SELECT FROM due d WHERE d.job_id = j.job_id AND d.kind = 1)
+    AND NOT EXISTS (SELECT FROM leases l CROSS JOIN LATERAL unnest(l.job_ids, l.kinds) WITH ORDINALITY AS u(job_id, kind, ord)
+      WHERE l.job_ids @> ARRAY[j.job_id] AND u.job_id = j.job_id AND u.kind = 1 AND NOT ((u.ord - 1)::smallint = ANY(l.closed)))
+    THEN 'COMPLETED' ELSE j.status END`;
+
 /** The select list that jobFromRow reads. */
-export const JOB_COLUMNS = `j.job_id, j.name, j.user_id, j.schedule_type, j.status,
+export const JOB_COLUMNS = `j.job_id, j.name, j.user_id, j.schedule_type, ${JOB_STATUS},
   (extract(epoch FROM j.schedule_time) * 1000)::float8, j.schedule::text, j.misfire::text, j.handler, j.payload::text,
   j.priority, j.max_retries, j.retry::text, j.max_concurrency, j.overlap, j.timeout_ms, j.start_timeout_ms, j.shard,
   j.version, (extract(epoch FROM j.created_at) * 1000)::float8, (extract(epoch FROM j.updated_at) * 1000)::float8`;

@@ -1,6 +1,6 @@
 /** Statements of the job store. */
 import type { Statement } from '../../postgres/database.ts';
-import { JOB_COLUMNS } from './job-row.ts';
+import { JOB_COLUMNS, JOB_STATUS } from './job-row.ts';
 
 /** One element per job. $1–$22 the definition, $23–$27 its first pending row, $28–$30 when and which version. */
 const DATA = `
@@ -62,14 +62,14 @@ export const GET_PLAN: Statement = {
 
 export const READ_PLAN: Statement = { name: 'read_plan', text: GET_PLAN.text.replace(' FOR UPDATE', '') };
 
-/** Everything a person may edit. $1 job, $2 expected version. */
+/** Everything a person may edit. $1 job, $2 expected version, $23 expected status. */
 export const UPDATE_JOB: Statement = {
   name: 'update_job',
-  text: `UPDATE jobs SET name = $3, user_id = $4, schedule_type = $5, status = $6, schedule_time = to_timestamp($7::bigint::float8 / 1000),
+  text: `UPDATE jobs j SET name = $3, user_id = $4, schedule_type = $5, status = $6, schedule_time = to_timestamp($7::bigint::float8 / 1000),
       cron_expression = $8, time_zone = $9, schedule = $10::jsonb, misfire = $11::jsonb, handler = $12, payload = $13::jsonb,
       priority = $14, max_retries = $15, retry = $16::jsonb, max_concurrency = $17, overlap = $18, timeout_ms = $19,
       start_timeout_ms = $20, version = $21, updated_at = to_timestamp($22::bigint::float8 / 1000)
-    WHERE job_id = $1::uuid AND version = $2 RETURNING job_id`,
+    WHERE j.job_id = $1::uuid AND j.version = $2 AND ${JOB_STATUS} = $23 RETURNING j.job_id`,
 };
 
 /** What waits follows the job's new definition, and only its newest version fires. */

@@ -5,6 +5,7 @@ import { owned } from './owned.sql.ts';
 /**
  * $1 lease, $2 worker, $3 now, $4 job ids, $5 run ids, guard: $6 node, $7 epochs. Rows leave `due` and enter the
  * lease in one statement; the shared lock on the shard rows lets no change of hands slip in between check and commit.
+ * A run's position in the lease is its place in the answer: both read the same materialized rows.
  */
 export const CLAIM: Statement = {
   name: 'claim',
@@ -19,7 +20,7 @@ export const CLAIM: Statement = {
       RETURNING d.job_id, d.run_id, d.shard, d.kind, d.attempt, d.crashes, d.ends_job, d.epoch, d.nominal_at, want.ord
     ), placed AS MATERIALIZED (
       SELECT t.*, j.version, j.handler, j.payload::text AS payload, j.timeout_ms
-      FROM taken t JOIN jobs j ON j.job_id = t.job_id ORDER BY t.ord
+      FROM taken t JOIN jobs j ON j.job_id = t.job_id
     ), lease AS (
       INSERT INTO leases (lease_id, worker_id, claimed_at, run_ids, job_ids, shards, kinds, attempts, crashes, ends_job,
         epochs, job_versions, nominal_ats)
@@ -27,7 +28,7 @@ export const CLAIM: Statement = {
         array_agg(attempt), array_agg(crashes), array_agg(ends_job), array_agg(epoch), array_agg(version), array_agg(nominal_at)
       FROM placed HAVING count(*) > 0
     )
-    SELECT job_id, run_id, epoch, attempt, nominal_at, handler, payload, timeout_ms FROM placed`,
+    SELECT ord, epoch, attempt, handler, payload, timeout_ms FROM placed`,
 };
 
 /**
@@ -47,7 +48,7 @@ export const SETTLE: Statement = {
       SELECT l.* FROM leases l WHERE l.lease_id = ANY($1::uuid[]) ORDER BY l.lease_id FOR UPDATE
     ), reported AS MATERIALIZED (
       SELECT l.lease_id, l.worker_id, l.claimed_at, (u.ord - 1)::smallint AS position, u.*,
-        (u.ord - 1)::smallint = ANY(l.cancelled) AS cancel_requested
+        (u.ord - 1)::smallint = ANY(l.cancelled) AS cancel_requested, (u.ord - 1)::smallint = ANY(l.shown) AS shown
       FROM r JOIN locked l ON l.lease_id = r.lease_id
       CROSS JOIN LATERAL unnest(l.run_ids, l.job_ids, l.kinds, l.attempts, l.ends_job, l.epochs, l.job_versions, l.nominal_ats,
         l.shards, r.epochs::int[], r.statuses::text[], r.starts::bigint[], r.ends::bigint[], r.errors::text[], r.results::text[],
@@ -77,12 +78,15 @@ export const SETTLE: Statement = {
       INSERT INTO job_runs (run_id, job_id, status, start_time, end_time, modified_time, executor_id, attempt_number,
         error_message, created_at, epoch, trigger, scheduled_at, job_version, result)
       SELECT run_id, job_id, CASE WHEN cancelled THEN 'CANCELLED' ELSE status END,
-        to_timestamp(started::float8 / 1000), to_timestamp(ended::float8 / 1000), to_timestamp($13::bigint::float8 / 1000), worker_id, attempt,
+        to_timestamp(started::float8 / 1000), to_timestamp(ended::float8 / 1000), to_timestamp($13::float8 / 1000), worker_id, attempt,
         error, to_timestamp(claimed_at::float8 / 1000), epoch, kind, to_timestamp(nominal_at::float8 / 1000), job_version, result::jsonb
-      FROM live
-      ON CONFLICT (run_id, epoch, created_at) DO UPDATE SET status = excluded.status, start_time = excluded.start_time,
-        end_time = excluded.end_time, modified_time = excluded.modified_time, error_message = excluded.error_message,
-        result = excluded.result
+      FROM live WHERE NOT shown
+    ), shown_history AS (
+      UPDATE job_runs h SET status = CASE WHEN x.cancelled THEN 'CANCELLED' ELSE x.status END,
+        start_time = coalesce(to_timestamp(x.started::float8 / 1000), h.start_time), end_time = to_timestamp(x.ended::float8 / 1000),
+        modified_time = to_timestamp($13::float8 / 1000), error_message = x.error, result = x.result::jsonb
+      FROM live x
+      WHERE x.shown AND h.run_id = x.run_id AND h.epoch = x.epoch AND h.created_at = to_timestamp(x.claimed_at::float8 / 1000)
     ), again AS (
       INSERT INTO due (job_id, run_id, shard, priority, kind, attempt, crashes, ends_job, held, epoch, job_version,
         max_concurrency, fire_at, nominal_at, start_timeout_ms, handler, overlap)
@@ -100,7 +104,7 @@ export const SETTLE: Statement = {
         WHEN x.kind <> 1 THEN 'COMPLETED' WHEN x.cancelled OR x.status = 'CANCELLED' THEN 'CANCELLED'
         WHEN x.status = 'SUCCESS' THEN 'COMPLETED' ELSE 'FAILED' END
       FROM live x
-      WHERE x.ends_job AND j.job_id = x.job_id AND (x.next_at IS NULL OR x.cancelled) AND j.status IN ('SCHEDULED', 'PAUSED')
+      WHERE x.ends_job AND (x.kind <> 1 OR x.cancelled OR x.status <> 'SUCCESS') AND j.job_id = x.job_id AND (x.next_at IS NULL OR x.cancelled) AND j.status IN ('SCHEDULED', 'PAUSED')
         AND (j.version = x.job_version OR NOT EXISTS (SELECT FROM due p WHERE p.job_id = x.job_id AND p.kind < 2))
     )
     SELECT d.lease_id, d.cancelled, CASE WHEN d.count <> r.reported THEN d.positions END
@@ -182,14 +186,24 @@ export const RESOLVE_PENDING: Statement = {
 export const SHOW_RUNNING: Statement = {
   name: 'show_running',
   text: `
+    WITH held AS MATERIALIZED (
+      SELECT q.lease_id, q.position, q.epoch, q.started, l.worker_id, l.claimed_at, l.run_ids[q.position + 1] AS run_id,
+        l.job_ids[q.position + 1] AS job_id, l.attempts[q.position + 1] AS attempt, l.kinds[q.position + 1] AS kind,
+        l.nominal_ats[q.position + 1] AS nominal_at, l.job_versions[q.position + 1] AS job_version
+      FROM unnest($1::uuid[], $2::smallint[], $3::int[], $4::bigint[]) AS q(lease_id, position, epoch, started)
+      JOIN leases l ON l.lease_id = q.lease_id
+      WHERE NOT (q.position = ANY(l.closed)) AND l.epochs[q.position + 1] = q.epoch
+      FOR UPDATE OF l
+    ), marked AS (
+      UPDATE leases l SET shown = l.shown || m.positions
+      FROM (SELECT lease_id, array_agg(position) AS positions FROM held GROUP BY lease_id) m
+      WHERE l.lease_id = m.lease_id
+    )
     INSERT INTO job_runs (run_id, job_id, status, start_time, modified_time, executor_id, attempt_number, created_at, epoch,
       trigger, scheduled_at, job_version)
-    SELECT l.run_ids[q.position + 1], l.job_ids[q.position + 1], 'RUNNING', to_timestamp(q.started::float8 / 1000),
-      to_timestamp($5::bigint::float8 / 1000), l.worker_id, l.attempts[q.position + 1], to_timestamp(l.claimed_at::float8 / 1000), q.epoch,
-      l.kinds[q.position + 1], to_timestamp(l.nominal_ats[q.position + 1]::float8 / 1000), l.job_versions[q.position + 1]
-    FROM unnest($1::uuid[], $2::smallint[], $3::int[], $4::bigint[]) AS q(lease_id, position, epoch, started)
-    JOIN (SELECT * FROM leases WHERE lease_id = ANY($1::uuid[]) FOR SHARE) l ON l.lease_id = q.lease_id
-    WHERE NOT (q.position = ANY(l.closed)) AND l.epochs[q.position + 1] = q.epoch
+    SELECT run_id, job_id, 'RUNNING', to_timestamp(started::float8 / 1000), to_timestamp($5::float8 / 1000), worker_id, attempt,
+      to_timestamp(claimed_at::float8 / 1000), epoch, kind, to_timestamp(nominal_at::float8 / 1000), job_version
+    FROM held
     ON CONFLICT (run_id, epoch, created_at) DO UPDATE SET modified_time = excluded.modified_time`,
 };
 

@@ -3,7 +3,7 @@ import type { Job } from '@carillon/domain';
 import type { Session } from '../../postgres/database.ts';
 import type { JobQuery } from '../job-store.ts';
 import { priorityCode } from './codes.ts';
-import { JOB_COLUMNS, type JobRow, jobFromRow } from './job-row.ts';
+import { JOB_COLUMNS, JOB_STATUS, type JobRow, jobFromRow } from './job-row.ts';
 
 export async function listJobs(session: Session, query: JobQuery): Promise<Job[]> {
   const conditions: string[] = [];
@@ -15,7 +15,7 @@ export async function listJobs(session: Session, query: JobQuery): Promise<Job[]
     names.push(name);
     conditions.push(condition.replace('?', `$${values.length}`));
   };
-  where('status', 'j.status = ?', query.status);
+  where('status', `${JOB_STATUS} = ?`, query.status);
   where('type', 'j.schedule_type = ?', query.scheduleType);
   where('priority', 'j.priority = ?', query.priority && priorityCode(query.priority));
   where('user', 'j.user_id = ?', query.userId);

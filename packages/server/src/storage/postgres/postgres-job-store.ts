@@ -214,7 +214,7 @@ export async function addRun(session: Session, jobId: JobId, run: NewRun): Promi
   return rows.length > 0;
 }
 
-function updateParameters({ job, expectedVersion, nowMs }: JobChange): unknown[] {
+function updateParameters({ job, expectedVersion, expectedStatus, nowMs }: JobChange): unknown[] {
   const parts = storedParts(job);
   return [
     job.jobId,
@@ -239,5 +239,6 @@ function updateParameters({ job, expectedVersion, nowMs }: JobChange): unknown[]
     job.startTimeoutMs ?? null,
     job.version,
     nowMs,
+    expectedStatus,
   ];
 }

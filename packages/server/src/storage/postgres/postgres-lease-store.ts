@@ -30,11 +30,9 @@ import {
 import { type SettledLeaseRow, settleParameters, settleVerdicts } from './settle-parameters.ts';
 
 type ClaimRow = readonly [
-  jobId: JobId,
-  runId: RunId,
+  ord: number,
   epoch: number,
   attempt: number,
-  nominalAtMs: number,
   handler: string,
   payload: string,
   timeoutMs: number,
@@ -79,21 +77,22 @@ export class PostgresLeaseStore implements LeaseStore {
         runs.map((run) => run.shard),
       ),
     ]);
-    const claimed = rows.map(
-      (row, position): ClaimedRun => ({
+    const claimed = rows.map((row, position): ClaimedRun => {
+      const { jobId, runId, nominalAtMs } = runs[row[0] - 1]!;
+      return {
         leaseId,
         position,
-        jobId: row[0],
-        runId: row[1],
-        epoch: row[2],
-        attempt: row[3],
-        nominalAtMs: row[4],
+        jobId,
+        runId,
+        epoch: row[1],
+        attempt: row[2],
+        nominalAtMs,
         claimedAtMs: nowMs,
-        handler: row[5],
-        payload: row[6],
-        timeoutMs: row[7],
-      }),
-    );
+        handler: row[3],
+        payload: row[4],
+        timeoutMs: row[5],
+      };
+    });
     return { leaseId, workerId, claimedAtMs: nowMs, runs: claimed };
   }
 

@@ -1,0 +1,151 @@
+/** Reads from the database, after everything has healed, what became of every accepted job; answers only what is wrong. */
+import type { OwnPostgres } from '../../support/own-postgres.ts';
+import type { Call, Receiver } from '../../support/receiver.ts';
+import type { Member } from './member.ts';
+import type { Grid } from './workload.ts';
+
+const SHOWN_MAX = 5;
+
+/** What still has to happen; empty when all is done. */
+export async function unfinished(postgres: OwnPostgres): Promise<Record<string, number>> {
+  const [row] = await postgres.query<Record<string, string>>(`
+    SELECT (SELECT count(*) FROM due) AS due, (SELECT count(*) FROM leases) AS leases,
+      (SELECT count(*) FROM jobs WHERE status = 'SCHEDULED') AS scheduled`);
+  return Object.fromEntries(
+    Object.entries(row ?? {}).flatMap(([name, count]) => (count === '0' ? [] : [[name, Number(count)]])),
+  );
+}
+
+/** Jobs of the kind that were not accepted exactly as they are stored, or did not end as they should. */
+export async function wrongOneOffs(postgres: OwnPostgres, accepted: readonly string[]): Promise<string[]> {
+  const rows = await postgres.query<{ job_id: string; status: string; successes: string; open: string }>(`
+    SELECT j.job_id, j.status, count(*) FILTER (WHERE r.status = 'SUCCESS') AS successes,
+      count(*) FILTER (WHERE r.status NOT IN ('SUCCESS', 'FAILED')) AS open
+    FROM jobs j LEFT JOIN job_runs r USING (job_id) WHERE j.name LIKE 'one-off %' GROUP BY j.job_id`);
+  const stored = new Map(rows.map((row) => [row.job_id, row]));
+  const wrong = accepted.flatMap((jobId) => {
+    const row = stored.get(jobId);
+    if (!row) return [`${jobId} was accepted and is not stored`];
+    const fine = row.status === 'COMPLETED' && row.successes === '1' && row.open === '0';
+    return fine
+      ? []
+      : [`${jobId} is ${row.status} with ${row.successes} successes and ${row.open} open attempts`];
+  });
+  const known = new Set(accepted);
+  for (const jobId of stored.keys()) if (!known.has(jobId)) wrong.push(`${jobId} was submitted twice`);
+  if (known.size !== accepted.length) wrong.push('an id was given out twice');
+  return shortened(wrong);
+}
+
+/** Every nominal instant of every recurring job has one verdict: run and succeeded, or skipped. */
+export async function wrongOccurrences(
+  postgres: OwnPostgres,
+  accepted: readonly string[],
+  { firstMs, lastMs }: Grid,
+): Promise<string[]> {
+  const rows = await postgres.query<{
+    job_id: string;
+    run_id: string;
+    at: string;
+    count: number;
+    final: string;
+  }>(
+    `
+    SELECT job_id, run_id, (extract(epoch FROM scheduled_at) * 1000)::bigint AS at, max(occurrences) AS count,
+      count(*) FILTER (WHERE status IN ('SUCCESS', 'SKIPPED')) AS final
+    FROM job_runs WHERE job_id = ANY($1::uuid[]) GROUP BY job_id, run_id, scheduled_at`,
+    [accepted],
+  );
+  const byJob = Map.groupBy(rows, (row) => row.job_id);
+  const wrong: string[] = [];
+  for (const jobId of accepted) {
+    const verdicts = new Map<number, number>();
+    for (const { at, count, final, run_id } of byJob.get(jobId) ?? []) {
+      if (final !== '1') wrong.push(`run ${run_id} has ${final} final verdicts`);
+      for (let i = 0; i < count; i += 1) {
+        const instant = Number(at) + i * 1_000;
+        verdicts.set(instant, (verdicts.get(instant) ?? 0) + 1);
+      }
+    }
+    for (let instant = firstMs; instant <= lastMs; instant += 1_000) {
+      const count = verdicts.get(instant) ?? 0;
+      verdicts.delete(instant);
+      if (count !== 1) wrong.push(`${jobId} has ${count} verdicts for ${new Date(instant).toISOString()}`);
+    }
+    for (const instant of verdicts.keys())
+      wrong.push(`${jobId} has a verdict for ${new Date(instant).toISOString()}, which is not on its grid`);
+  }
+  return shortened(wrong);
+}
+
+/** Shards that no living member owns. */
+export async function homelessShards(postgres: OwnPostgres, members: readonly Member[]): Promise<number[]> {
+  const nodeIds = await Promise.all(members.map((member) => member.nodeId()));
+  const rows = await postgres.query<{ shard: number }>(
+    `
+    SELECT shard FROM shards WHERE node_id IS NULL OR NOT (node_id = ANY($1::uuid[]))
+      OR expires_at < extract(epoch FROM clock_timestamp()) * 1000`,
+    [nodeIds],
+  );
+  return rows.map((row) => row.shard);
+}
+
+interface Attempt extends Record<string, unknown> {
+  readonly run_id: string;
+  readonly epoch: number;
+  readonly status: string;
+  readonly executor_id: string | null;
+}
+
+/** Compares what the receiver saw with what the history says. */
+export async function wrongCalls(
+  postgres: OwnPostgres,
+  receiver: Receiver,
+  members: readonly Member[],
+): Promise<{ wrong: string[]; zombies: number }> {
+  const attempts = await postgres.query<Attempt>(
+    'SELECT run_id, epoch, status, executor_id FROM job_runs WHERE epoch > 0',
+  );
+  const keyOf = ({ run_id, epoch }: Attempt) => `${run_id} ${epoch}`;
+  const byKey = new Map(attempts.map((attempt) => [keyOf(attempt), attempt]));
+  const memberOf = new Map<string, Member>();
+  for (const member of members) memberOf.set(await member.nodeId(), member);
+  const attemptOf = ({ runId, epoch }: Call) => byKey.get(`${runId} ${epoch}`);
+
+  const wrong = receiver
+    .repeatedEpochs()
+    .map((call) => `epoch ${call.epoch} of run ${call.runId} was called twice`);
+  const answered = new Set<string>();
+  for (const call of receiver.calls) {
+    if (call.answered) answered.add(`${call.runId} ${call.epoch}`);
+    if (!attemptOf(call))
+      wrong.push(`epoch ${call.epoch} of run ${call.runId} was called and has no history`);
+  }
+  for (const attempt of attempts) {
+    if (attempt.status === 'SUCCESS' && !answered.has(keyOf(attempt)))
+      wrong.push(`${keyOf(attempt)} is a success that the receiver never answered`);
+  }
+  let zombies = 0;
+  for (const { earlier, later } of receiver.overlaps()) {
+    const attempt = attemptOf(earlier);
+    const member = memberOf.get(attempt?.executor_id?.split('.')[0] ?? '');
+    // A process that cannot be reached cannot be stopped either; its report must be refused, and is not a success.
+    if (member?.wasDisturbedWithin(earlier.startedAt, earlier.endedAt) && attempt?.status !== 'SUCCESS')
+      zombies += 1;
+    else
+      wrong.push(
+        `run ${earlier.runId} ran twice at once: ${described(earlier)} on ${member?.name}, ${described(later)}`,
+      );
+  }
+  return { wrong: shortened(wrong), zombies };
+}
+
+function described({ epoch, startedAt, endedAt, path }: Call): string {
+  return `epoch ${epoch} (${path}) from ${Math.round(startedAt)} to ${Math.round(endedAt)}`;
+}
+
+function shortened(wrong: readonly string[]): string[] {
+  return wrong.length <= SHOWN_MAX
+    ? [...wrong]
+    : [...wrong.slice(0, SHOWN_MAX), `and ${wrong.length - SHOWN_MAX} more`];
+}

@@ -1,0 +1,110 @@
+/** The nodes over one storage: keeps a process alive on each, and does to them what machines and operators do. */
+import type { NodeId } from '@carillon/domain';
+import type { Storage } from '../../packages/server/src/storage/storage.ts';
+import type { ExecutionLog } from './execution-log.ts';
+import { type FaultProfile, faultless } from './fault-profile.ts';
+import type { Observer } from './observer.ts';
+import { SimProcess } from './sim-process.ts';
+import type { World } from './world.ts';
+
+interface SimNode {
+  readonly nodeId: NodeId;
+  incarnation: number;
+  /** The newest last; an older one lives on only while it stands still and has not noticed. */
+  processes: SimProcess[];
+}
+
+export class Cluster {
+  readonly #world: World;
+  readonly #shared: { storage: Storage; observer: Observer; executions: ExecutionLog };
+  readonly #profile: FaultProfile;
+  readonly #nodes: SimNode[] = [];
+  #faults: FaultProfile;
+  #outageUntilMs = 0;
+
+  constructor(
+    world: World,
+    options: { storage: Storage; observer: Observer; executions: ExecutionLog; profile: FaultProfile },
+  ) {
+    this.#world = world;
+    this.#shared = options;
+    this.#profile = options.profile;
+    this.#faults = options.profile;
+    for (let i = 0; i < options.profile.nodes; i += 1) {
+      const node: SimNode = { nodeId: `node-${i}` as NodeId, incarnation: 0, processes: [] };
+      this.#nodes.push(node);
+      this.#world.at(world.chance.between(0, 3_000), () => this.#boot(node));
+    }
+    this.#planFaults();
+  }
+
+  /** Processes that answer requests. */
+  serving(): SimProcess[] {
+    return this.#nodes.flatMap(({ processes }) => processes.filter((process) => process.serving));
+  }
+
+  processes(): SimProcess[] {
+    return this.#nodes.flatMap(({ processes }) => processes);
+  }
+
+  /** From now on nothing goes wrong. */
+  heal(): void {
+    this.#world.trace.add('world', 'heals');
+    this.#faults = faultless(this.#profile);
+    this.#outageUntilMs = 0;
+  }
+
+  #boot(node: SimNode): void {
+    node.incarnation += 1;
+    const process: SimProcess = new SimProcess({
+      ...this.#shared,
+      world: this.#world,
+      profile: this.#profile,
+      nodeId: node.nodeId,
+      incarnation: node.incarnation,
+      faults: () => this.#faults,
+      outage: () => this.#outageUntilMs > this.#world.nowMs,
+      onEnd: () => this.#ended(node, process),
+    });
+    node.processes.push(process);
+    this.#world.trace.add(process.name, 'boots');
+    void process.start();
+  }
+
+  #ended(node: SimNode, process: SimProcess): void {
+    node.processes = node.processes.filter((other) => other !== process);
+    if (node.processes.length > 0) return;
+    const { chance, nowMs } = this.#world;
+    const { safetyMs } = this.#profile;
+    const patienceMs = chance.pick([200, 2_000, 30_000]);
+    const afterMs = nowMs + chance.between(0, patienceMs);
+    this.#world.at(Math.max(nowMs + 100, Math.min(afterMs, safetyMs)), () => {
+      if (node.processes.length === 0) this.#boot(node);
+    });
+  }
+
+  #planFaults(): void {
+    const { chance } = this.#world;
+    const { outages, outageMsMax, crashes, pauses, pauseMsMax, restarts, clockSteps, safetyMs } = this.#profile;
+    const some = (count: number, event: (node: SimNode, leftMs: number) => void) => {
+      for (let i = 0; i < count; i += 1) {
+        const atMs = chance.between(2_000, safetyMs);
+        this.#world.at(atMs, () => event(chance.pick(this.#nodes), safetyMs - atMs));
+      }
+    };
+    some(outages, (_, leftMs) => this.#outage(Math.min(chance.between(500, outageMsMax), leftMs)));
+    some(crashes, (node) => node.processes.at(-1)?.kill('killed'));
+    some(restarts, (node) => void node.processes.at(-1)?.shutDown());
+    some(clockSteps, (node) => node.processes.at(-1)?.stepClock(chance.whole(-100_000, 100_000)));
+    some(pauses, (node, leftMs) => {
+      node.processes.at(-1)?.pause(Math.min(chance.between(500, pauseMsMax), leftMs));
+      // Somebody takes it for dead and starts another under the same name.
+      if (chance.happens(0.2)) this.#world.at(this.#world.nowMs + chance.between(0, 5_000), () => this.#boot(node));
+    });
+  }
+
+  #outage(forMs: number): void {
+    this.#world.trace.add('world', `storage does not answer for ${Math.round(forMs)} ms`);
+    this.#outageUntilMs = this.#world.nowMs + forMs;
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * Every nominal instant of every schedule and its one verdict. Kept from the fires that were applied: each instant once, none
+ * left out between two fires, none before its time.
+ */
+import { isRecurring, type Job, type JobId, nextFires, type RecurringSchedule, type RunId } from '@carillon/domain';
+import type { FirstDue } from '../../packages/server/src/storage/due.ts';
+import type { Fire } from '../../packages/server/src/storage/schedule-store.ts';
+import type { World } from './world.ts';
+
+export interface FirePlan {
+  readonly schedule: RecurringSchedule;
+  /** Its schedule was edited: instants of several rules, checked only for doubles. */
+  edited: boolean;
+  /** Every instant with a verdict. */
+  readonly judged: Set<number>;
+}
+
+/** Clocks of processes follow the storage's by less than this: half the slowest reading of it that counts. */
+const CLOCK_ERROR_MS = 600;
+
+export class FireLedger {
+  readonly #world: World;
+  readonly #plans = new Map<JobId, FirePlan>();
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  get(jobId: JobId): FirePlan | undefined {
+    return this.#plans.get(jobId);
+  }
+
+  planned(job: Job, first: FirstDue): void {
+    if (first.kind !== 'cursor' || !isRecurring(job.schedule)) return;
+    this.#plans.set(job.jobId, { schedule: job.schedule, edited: false, judged: new Set() });
+  }
+
+  replanned(job: Job, _first: FirstDue | undefined): void {
+    const plan = this.#plans.get(job.jobId);
+    if (plan) plan.edited = true;
+    else if (isRecurring(job.schedule)) {
+      this.#plans.set(job.jobId, { schedule: job.schedule, edited: true, judged: new Set() });
+    }
+  }
+
+  fired(fires: readonly Fire[], done: ReadonlySet<JobId>, isCancelled: (jobId: JobId) => boolean): void {
+    for (const fire of fires) {
+      const { jobId } = fire.cursor;
+      if (!done.has(jobId)) continue;
+      const plan = this.#plans.get(jobId);
+      if (!plan) return this.#world.violate(`job ${jobId} fired without a schedule`);
+      if (isCancelled(jobId)) this.#world.violate(`job ${jobId} fired after its cancel`);
+      for (const nominalMs of verdictsOf(fire)) this.#judge(jobId, plan, nominalMs);
+    }
+  }
+
+  /** Nothing starts before its occurrence. */
+  notEarly(runId: RunId, nominalMs: number): void {
+    const earlyMs = nominalMs - this.#world.wallMs;
+    if (earlyMs > CLOCK_ERROR_MS) this.#world.violate(`run ${runId} was claimed ${earlyMs} ms before its time`);
+  }
+
+  #judge(jobId: JobId, plan: FirePlan, nominalMs: number): void {
+    if (plan.judged.has(nominalMs)) {
+      this.#world.violate(`job ${jobId} fired twice for ${new Date(nominalMs).toISOString()}`);
+    }
+    plan.judged.add(nominalMs);
+    const earlyMs = nominalMs - this.#world.wallMs;
+    if (earlyMs > CLOCK_ERROR_MS) this.#world.violate(`job ${jobId} fired ${earlyMs} ms before its time`);
+  }
+}
+
+export function verdictsOf({ cursor, runs, skipped }: Fire): number[] {
+  const ran = runs.map(({ nominalAtMs }) => nominalAtMs);
+  return skipped ? [...nextFires(cursor.schedule, skipped.fromMs - 1, skipped.count), ...ran] : ran;
+}

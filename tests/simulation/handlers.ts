@@ -1,0 +1,54 @@
+/** What simulated jobs do: succeed, fail in every way a handler can, hang, and ignore being told to stop. */
+import { type Clock, sleep } from '@carillon/foundation';
+import { type Handler, HandlerError, type RunContext } from '@carillon/worker';
+import type { ExecutingProcess, ExecutionLog } from './execution-log.ts';
+
+export const ACTS = ['ok', 'fail', 'throw', 'reject', 'hang', 'stubborn'] as const;
+
+/** failures: attempts that fail before one succeeds. */
+export type Behaviour = { act: (typeof ACTS)[number]; ms: number; failures: number };
+
+export function simulatedHandlers(options: {
+  readonly clock: Clock;
+  readonly log: ExecutionLog;
+  readonly process: ExecutingProcess;
+}): ReadonlyMap<string, Handler> {
+  const { clock, log, process } = options;
+  const handler: Handler = (context) => {
+    const end = log.start(context, process);
+    const behaviour = context.payload as Behaviour;
+    if (behaviour.act === 'throw' && context.attempt <= behaviour.failures) {
+      end('threw');
+      throw new Error('thrown at once');
+    }
+    if (behaviour.ms === 0 && behaviour.act === 'ok') {
+      end('returned');
+      return undefined;
+    }
+    return perform(context, behaviour, clock).then(
+      (value) => {
+        end('returned');
+        return value;
+      },
+      (error: unknown) => {
+        end('threw');
+        throw error;
+      },
+    );
+  };
+  return new Map([['simulated', handler]]);
+}
+
+async function perform({ signal, attempt }: RunContext, { act, ms, failures }: Behaviour, clock: Clock) {
+  await sleep(clock, ms, act === 'stubborn' ? undefined : signal);
+  if (act === 'stubborn') return { late: true };
+  signal.throwIfAborted();
+  if (attempt > failures) return { attempt };
+  if (act === 'hang') {
+    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    signal.throwIfAborted();
+  }
+  if (act === 'reject') throw new HandlerError('will never work', { retryable: false });
+  if (act === 'fail') throw new Error('failed');
+  return { attempt };
+}

@@ -1,0 +1,233 @@
+/**
+ * Watches every storage call at the instant it is applied, whichever process sent it, and holds it against what must always
+ * be true: nothing fires twice or early, nothing cancelled starts, no limit is passed, nobody living is buried.
+ */
+import type { JobId, RunId, WorkerId } from '@carillon/domain';
+import type { RunContext } from '@carillon/worker';
+import type { InsertedJob, JobChange, NewJob } from '../../packages/server/src/storage/job-store.ts';
+import type { ClaimRequest, PendingVerdict, Settlement, SettleVerdict } from '../../packages/server/src/storage/lease-store.ts';
+import type { Storage } from '../../packages/server/src/storage/storage.ts';
+import { FireLedger } from './fire-ledger.ts';
+import { RunLedger } from './run-ledger.ts';
+import { WorkerLedger } from './worker-ledger.ts';
+import type { World } from './world.ts';
+
+export interface AppliedCall {
+  readonly name: string;
+  readonly call: string;
+  readonly args: readonly unknown[];
+  readonly result: unknown;
+  readonly sentMs: number;
+}
+
+interface JobAccount {
+  limit: number;
+  /** The most retries any version of it allowed. */
+  retriesMax: number;
+  cancelled: boolean;
+  paused: boolean;
+}
+
+type Args<Port extends keyof Storage, Name extends keyof Storage[Port]> = Storage[Port][Name] extends (
+  ...args: infer A
+) => unknown
+  ? A
+  : never;
+type Result<Port extends keyof Storage, Name extends keyof Storage[Port]> = Storage[Port][Name] extends (
+  ...args: never[]
+) => Promise<infer R>
+  ? R
+  : never;
+
+export class Observer {
+  readonly runs: RunLedger;
+  readonly fires: FireLedger;
+  readonly workers: WorkerLedger;
+  readonly #world: World;
+  readonly #jobs = new Map<JobId, JobAccount>();
+
+  constructor(world: World, options: { silentMs: number }) {
+    this.#world = world;
+    this.runs = new RunLedger(world);
+    this.fires = new FireLedger(world);
+    this.workers = new WorkerLedger(world, options.silentMs);
+  }
+
+  applied({ name, call, args, result, sentMs }: AppliedCall): void {
+    const about = this.about(call, args);
+    if (about[0] !== NOBODY) this.#world.trace.add(name, call, about, briefly(call, args, result));
+    switch (call) {
+      case 'jobs.insert':
+        return this.#inserted(args[0] as readonly NewJob[], result as InsertedJob[]);
+      case 'jobs.apply':
+        return result ? this.#changed(args[0] as JobChange) : undefined;
+      case 'jobs.enqueue':
+        return result ? this.#enqueued(...(args as Args<'jobs', 'enqueue'>)) : undefined;
+      case 'jobs.cancelRun':
+        return this.#runCancelled(args[0] as RunId, result as Result<'jobs', 'cancelRun'>);
+      case 'schedule.fire':
+        return this.fires.fired(args[0] as Args<'schedule', 'fire'>[0], result as ReadonlySet<JobId>, (jobId) =>
+          this.isCancelled(jobId),
+        );
+      case 'leases.claim':
+        return this.#claimed(args[0] as ClaimRequest, result as Result<'leases', 'claim'>);
+      case 'leases.settle':
+        return this.#settled(args[0] as readonly Settlement[], result as readonly SettleVerdict[]);
+      case 'leases.resolvePending':
+        return this.#resolved(args[0] as readonly PendingVerdict[], result as ReadonlySet<RunId>);
+      case 'leases.requestCancel':
+        for (const runId of args[0] as readonly RunId[]) {
+          const account = this.runs.get(runId);
+          if (account?.held) account.cancelAsked = true;
+        }
+        return;
+      case 'members.registerWorker':
+        return this.workers.registered(...(args as Args<'members', 'registerWorker'>), sentMs);
+      case 'members.beatWorker':
+        return this.workers.beat(args[0] as Args<'members', 'beatWorker'>[0], result as Result<'members', 'beatWorker'>, sentMs);
+      case 'members.forgetWorkers':
+        return this.workers.forgotten(args[0] as readonly WorkerId[], (workerId) => this.runs.holdsNothing(workerId));
+      case 'members.buryWorkers':
+        return this.workers.buried(args[0] as Args<'members', 'buryWorkers'>[0], result as readonly WorkerId[]);
+    }
+  }
+
+  isCancelled(jobId: JobId): boolean {
+    return this.#jobs.get(jobId)?.cancelled ?? false;
+  }
+
+  /** A handler began. */
+  started({ runId, jobId, epoch }: RunContext): void {
+    const account = this.runs.get(runId);
+    const claim = account?.last;
+    if (!account || !claim) return this.#world.violate(`run ${runId} of job ${jobId} starts without a claim`);
+    if (account.held?.epoch === epoch) return;
+    // Taken back before it began: only from a process that stood still, or was given up for dead.
+    if (!this.workers.isDead(claim.workerId) && claim.epoch === epoch) {
+      this.#world.violate(`run ${runId} of job ${jobId} starts at epoch ${epoch}, which its living worker had given back`);
+    }
+  }
+
+  failed({ runId, epoch }: RunContext): void {
+    const claim = this.runs.get(runId)?.last;
+    if (claim?.epoch === epoch) claim.failed = true;
+  }
+
+  /** The jobs and runs a call is about; NOBODY for reads and the like. */
+  about(call: string, args: readonly unknown[]): readonly string[] {
+    switch (call) {
+      case 'jobs.insert':
+        return (args[0] as readonly NewJob[]).map(({ job }) => job.jobId);
+      case 'jobs.apply':
+        return [(args[0] as JobChange).job.jobId];
+      case 'jobs.enqueue':
+        return [args[0] as string, (args as Args<'jobs', 'enqueue'>)[1].runId];
+      case 'jobs.cancelRun':
+        return [args[0] as string, this.runs.get(args[0] as RunId)?.jobId ?? ''];
+      case 'schedule.fire':
+        return (args[0] as Args<'schedule', 'fire'>[0]).flatMap(({ cursor, runs }) => [
+          cursor.jobId,
+          ...runs.map(({ runId }) => runId),
+        ]);
+      case 'leases.claim':
+        return (args[0] as ClaimRequest).runs.flatMap(({ runId, jobId }) => [runId, jobId]);
+      case 'leases.settle':
+        return (args[0] as readonly Settlement[]).flatMap((ref) => {
+          const claim = this.runs.claimAt(ref);
+          return claim ? [claim.runId, claim.jobId] : [];
+        });
+      case 'leases.resolvePending':
+        return (args[0] as readonly PendingVerdict[]).flatMap(({ run }) => [run.runId, run.jobId]);
+      case 'leases.requestCancel':
+        return args[0] as readonly string[];
+      default:
+        return [NOBODY];
+    }
+  }
+
+  #inserted(jobs: readonly NewJob[], results: readonly InsertedJob[]): void {
+    jobs.forEach(({ job, first }, i) => {
+      if (results[i]?.kind !== 'inserted') return;
+      this.#jobs.set(job.jobId, { limit: job.maxConcurrency, retriesMax: job.retry.maxRetries, cancelled: false, paused: false });
+      this.fires.planned(job, first);
+    });
+  }
+
+  #changed({ job, pending }: JobChange): void {
+    const account = this.#jobs.get(job.jobId)!;
+    account.limit = job.maxConcurrency;
+    account.retriesMax = Math.max(account.retriesMax, job.retry.maxRetries);
+    if (pending.kind === 'hold') account.paused = true;
+    if (pending.kind === 'release') account.paused = false;
+    if (pending.kind === 'replan') this.fires.replanned(job, pending.first);
+    if (pending.kind !== 'drop') return;
+    account.cancelled = true;
+    for (const run of this.runs.all()) if (run.jobId === job.jobId && run.held) run.cancelAsked = true;
+  }
+
+  #enqueued(jobId: JobId, run: { runId: RunId }): void {
+    this.runs.account(run.runId, jobId).manual = true;
+    if (this.isCancelled(jobId)) this.#world.violate(`job ${jobId} got a new run after its cancel`);
+  }
+
+  #runCancelled(runId: RunId, verdict: 'asked' | 'ended' | 'finished' | 'unknown'): void {
+    if (verdict !== 'asked' && verdict !== 'ended') return;
+    const account = this.runs.get(runId);
+    if (account) account.cancelAsked = true;
+  }
+
+  #claimed(request: ClaimRequest, batch: Result<'leases', 'claim'>): void {
+    for (const run of batch.runs) {
+      const { runId, jobId, attempt } = run;
+      const say = (what: string) => this.#world.violate(`run ${runId} of job ${jobId} was claimed ${what}`);
+      this.runs.claim(run, request);
+      const job = this.#jobs.get(jobId);
+      if (!job) return say('though nobody made its job');
+      if (job.cancelled) say('after its job was cancelled');
+      if (job.paused && !this.runs.get(runId)?.manual) say('though its job is paused');
+      if (this.workers.isDead(request.workerId)) say(`for the dead worker ${request.workerId}`);
+      if (attempt > job.retriesMax + 1) say(`as attempt ${attempt} with ${job.retriesMax} retries`);
+      const alive = this.runs.heldOf(jobId);
+      if (alive > job.limit) say(`as number ${alive}, and the limit of its job is ${job.limit}`);
+      this.fires.notEarly(runId, run.nominalAtMs);
+    }
+  }
+
+  #settled(settlements: readonly Settlement[], verdicts: readonly SettleVerdict[]): void {
+    settlements.forEach((settlement, i) => {
+      const verdict = verdicts[i];
+      if (verdict === 'stale') return;
+      const claim = this.runs.claimAt(settlement);
+      if (claim && settlement.status === 'TIMED_OUT') claim.failed = true;
+      const again = verdict === 'settled' && settlement.next.kind === 'again';
+      this.runs.settle(settlement, { again, status: verdict === 'cancelled' ? 'CANCELLED' : settlement.status });
+      if (again && claim && this.isCancelled(claim.jobId)) {
+        this.#world.violate(`run ${claim.runId} is tried again though its job ${claim.jobId} was cancelled`);
+      }
+    });
+  }
+
+  #resolved(verdicts: readonly PendingVerdict[], done: ReadonlySet<RunId>): void {
+    for (const { kind, run } of verdicts) {
+      if (kind === 'defer' || !done.has(run.runId)) continue;
+      this.runs.end(this.runs.account(run.runId, run.jobId), kind);
+    }
+  }
+}
+
+const NOBODY = '-';
+
+function briefly(call: string, args: readonly unknown[], result: unknown): unknown {
+  if (call === 'leases.claim') return (result as Result<'leases', 'claim'>).runs.map(({ epoch, attempt }) => ({ epoch, attempt }));
+  if (call === 'leases.settle') {
+    return (args[0] as readonly Settlement[]).map(({ epoch, status, next }, i) => [
+      epoch,
+      status,
+      next.kind,
+      (result as readonly string[])[i],
+    ]);
+  }
+  if (call === 'jobs.apply') return [(args[0] as JobChange).pending.kind, result];
+  if (call === 'leases.resolvePending') return (args[0] as readonly PendingVerdict[]).map(({ kind }) => kind);
+  return result instanceof Set ? [...(result as Set<string>)] : undefined;
+}

@@ -1,0 +1,85 @@
+/**
+ * One simulation: a safety phase in which everything may fail, then a liveness phase in which nothing does and everything
+ * must come to rest in bounded time. Answers what was violated, with the history of whatever it is about.
+ */
+import { MemoryStorage } from '../../packages/server/src/storage/memory/memory-storage.ts';
+import type { Storage } from '../../packages/server/src/storage/storage.ts';
+import { Cluster } from './cluster.ts';
+import { ExecutionLog } from './execution-log.ts';
+import { type FaultProfile, faultProfile } from './fault-profile.ts';
+import { checkPromises, type Parts, unrest } from './invariants.ts';
+import { Observer } from './observer.ts';
+import { WORKER_SILENT_MS } from './sim-process.ts';
+import { Users } from './users.ts';
+import { World } from './world.ts';
+
+export interface SimulationOptions {
+  readonly seed: number;
+  /** Puts a defect between the roles and the storage, to prove that it is found. */
+  readonly mutate?: (storage: Storage) => Storage;
+  readonly profile?: Partial<FaultProfile>;
+}
+
+export interface SimulationResult {
+  readonly failure: string | undefined;
+  readonly digest: () => number;
+  readonly restedAfterMs: number;
+  readonly report: () => string;
+}
+
+/** A full sweep, a silence period, a recovery, the longest handler and the longest retry, one after the other, twice. */
+const LIVENESS_MS = 240_000;
+/** When nothing is wrong, a lost hint costs a sweep of a second. */
+const PROBE_MS = 4_000;
+
+export async function runSimulation({ seed, mutate, profile }: SimulationOptions): Promise<SimulationResult> {
+  const world = new World(seed);
+  const faults = { ...faultProfile(world.chance), ...profile };
+  const storage = (mutate ?? same)(new MemoryStorage({ clock: world.clock }));
+  const observer = new Observer(world, { silentMs: WORKER_SILENT_MS });
+  const executions = new ExecutionLog(world, observer);
+  const cluster = new Cluster(world, { storage, observer, executions, profile: faults });
+  const users = new Users(world, cluster, faults);
+  const parts: Parts = { world, storage, cluster, users, observer };
+
+  await world.runUntil(faults.safetyMs);
+  cluster.heal();
+  users.windUp();
+  const restedAfterMs = await comeToRest(parts, LIVENESS_MS);
+  if (!world.broken) await checkPromises(parts);
+  if (!world.broken) await probe(parts);
+  return {
+    failure: world.broken,
+    digest: () => world.trace.digest(),
+    restedAfterMs,
+    report: () => `seed ${seed}: ${world.broken}\n${JSON.stringify(faults)}\n${world.trace.around(world.broken ?? '')}`,
+  };
+}
+
+async function comeToRest(parts: Parts, withinMs: number): Promise<number> {
+  const { world } = parts;
+  const startMs = world.nowMs;
+  let why: string | undefined;
+  while (!world.broken && world.nowMs < startMs + withinMs) {
+    await world.runUntil(world.nowMs + 1_000);
+    why = await unrest(parts);
+    if (!why) return world.nowMs - startMs;
+  }
+  world.violate(`not at rest after ${withinMs / 1000} s: ${why}`);
+  return withinMs;
+}
+
+/** The system is not only at rest, it still works: a new job of each priority runs at once. */
+async function probe(parts: Parts): Promise<void> {
+  const { world, users } = parts;
+  for (const priority of ['low', 'medium', 'high'] as const) {
+    const payload = { act: 'ok', ms: 0, failures: 0 };
+    users.create(`probe-${priority}`, { name: `probe-${priority}`, handler: 'simulated', payload, priority });
+  }
+  await comeToRest(parts, PROBE_MS);
+  if (!world.broken) await checkPromises(parts);
+}
+
+function same(storage: Storage): Storage {
+  return storage;
+}

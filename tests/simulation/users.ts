@@ -1,0 +1,198 @@
+/**
+ * Simulated users: they create jobs through whichever node answers, change their minds, repeat requests that broke off, and
+ * remember what they were promised. A request without an answer may or may not have happened.
+ */
+import { type JobId, type JobInput, Refusal } from '@carillon/domain';
+import type { Operations } from '../../packages/server/src/operations/operations.ts';
+import type { Cluster } from './cluster.ts';
+import { someBehaviour, someJob, someLimits, someSchedule } from './workload.ts';
+import type { World } from './world.ts';
+
+export interface UserJob {
+  readonly name: string;
+  readonly input: JobInput;
+  /** accepted: promised. refused: certainly not there. unknown: nobody can tell. */
+  fate: 'unknown' | 'accepted' | 'refused';
+  jobId: JobId | undefined;
+  /** What was acknowledged. */
+  cancelled: boolean;
+  /** Asked for, whether acknowledged or not. */
+  recurring: boolean;
+  pausedLast: boolean;
+}
+
+const PATIENCE_MS = 12_000;
+const REPEAT_MS = 1_000;
+
+export class Users {
+  readonly jobs: UserJob[] = [];
+  readonly #world: World;
+  readonly #cluster: Cluster;
+  readonly #safetyMs: number;
+  #open = 0;
+
+  constructor(world: World, cluster: Cluster, options: { safetyMs: number }) {
+    this.#world = world;
+    this.#cluster = cluster;
+    this.#safetyMs = options.safetyMs;
+    const { chance } = world;
+    const count = chance.whole(2, 10);
+    for (let i = 0; i < count; i += 1) {
+      const atMs = chance.between(0, chance.happens(0.5) ? 5_000 : this.#safetyMs * 0.8);
+      this.#world.at(atMs, () => this.create(`job-${i}`));
+    }
+  }
+
+  /** Requests that still wait for an answer or a repetition. */
+  get open(): number {
+    return this.#open;
+  }
+
+  create(name: string, input?: JobInput): UserJob {
+    const { chance, nowMs } = this.#world;
+    const endMs = this.#safetyMs + chance.between(0, 8_000);
+    const wanted = input ?? someJob(chance, { name, nowMs, endMs });
+    const job: UserJob = {
+      ...{ name, input: wanted, fate: 'unknown', jobId: undefined },
+      ...{ cancelled: false, pausedLast: false, recurring: isRecurring(wanted) },
+    };
+    this.jobs.push(job);
+    // Without a key a request that broke off must not be repeated.
+    const idempotencyKey = chance.happens(0.7) ? `key-${name}` : undefined;
+    this.#ask(`create ${name}`, (operations) => operations.createJob(wanted, { idempotencyKey }), {
+      repeat: idempotencyKey !== undefined,
+      done: ({ jobId }) => {
+        job.fate = 'accepted';
+        job.jobId = jobId;
+        if (!input) this.#planChanges(job, jobId);
+      },
+      refused: () => {
+        job.fate = 'refused';
+      },
+    });
+    return job;
+  }
+
+  /** Wakes what was put to sleep and makes slow schedules fast, so that everything can come to an end soon. */
+  windUp(): void {
+    for (const job of this.jobs) {
+      const { jobId } = job;
+      if (!jobId) continue;
+      if (job.pausedLast) this.#resume(job, jobId);
+      const fast: JobInput = { payload: { act: 'ok', ms: 0, failures: 0 } };
+      if (job.recurring) this.#ask('wind up', (operations) => operations.updateJob(jobId, fast), { repeat: true });
+    }
+  }
+
+  #planChanges(job: UserJob, jobId: JobId): void {
+    const { chance } = this.#world;
+    const count = chance.happens(0.5) ? 0 : chance.whole(1, 4);
+    for (let i = 0; i < count; i += 1) {
+      const atMs = this.#world.nowMs + chance.between(0, Math.max(0, this.#safetyMs - this.#world.nowMs));
+      this.#world.at(atMs, () => this.#change(job, jobId));
+    }
+  }
+
+  #change(job: UserJob, jobId: JobId): void {
+    const { chance } = this.#world;
+    switch (chance.whole(0, 6)) {
+      case 0:
+        return this.#cancel(job, jobId);
+      case 1:
+        job.pausedLast = true;
+        this.#ask('pause', (operations) => operations.pauseJob(jobId), { repeat: true });
+        if (chance.happens(0.8)) {
+          this.#world.at(this.#world.nowMs + chance.between(100, 90_000), () => this.#resume(job, jobId));
+        }
+        return;
+      case 2:
+        return this.#ask('run now', (operations) => operations.runJobNow(jobId), { repeat: false });
+      case 3:
+        return this.#cancelSomeRun(jobId);
+      default:
+        return this.#edit(job, jobId);
+    }
+  }
+
+  #edit(job: UserJob, jobId: JobId): void {
+    const { chance, nowMs } = this.#world;
+    const endMs = this.#safetyMs + chance.between(0, 8_000);
+    const reschedule = chance.happens(0.4);
+    const patch: JobInput = reschedule
+      ? someSchedule(chance, { nowMs, endMs })
+      : chance.happens(0.3)
+        ? { payload: someBehaviour(chance) }
+        : someLimits(chance);
+    job.recurring ||= isRecurring(patch);
+    this.#ask('edit', (operations) => operations.updateJob(jobId, patch), { repeat: true });
+  }
+
+  #resume(job: UserJob, jobId: JobId): void {
+    this.#ask('resume', (operations) => operations.resumeJob(jobId), {
+      repeat: true,
+      done: () => {
+        job.pausedLast = false;
+      },
+    });
+  }
+
+  #cancel(job: UserJob, jobId: JobId): void {
+    this.#ask('cancel', (operations) => operations.cancelJob(jobId), {
+      repeat: true,
+      done: () => {
+        job.cancelled = true;
+      },
+    });
+  }
+
+  #cancelSomeRun(jobId: JobId): void {
+    const stopLatest = async (operations: Operations) => {
+      const { latestRun } = await operations.getJobStatus(jobId);
+      if (latestRun) await operations.cancelRun(latestRun.runId);
+    };
+    this.#ask('cancel run', stopLatest, { repeat: false });
+  }
+
+  #ask<T>(
+    what: string,
+    request: (operations: Operations) => Promise<T>,
+    options: { repeat: boolean; done?: (answer: T) => void; refused?: () => void },
+  ): void {
+    this.#open += 1;
+    const server = this.#cluster.serving();
+    if (server.length === 0) return this.#again(() => this.#ask(what, request, options));
+    const process = this.#world.chance.pick(server);
+    let answered = false;
+    const answer = (then: () => void) => {
+      if (answered) return;
+      answered = true;
+      cancel();
+      then();
+    };
+    const close = (then?: () => void) => {
+      this.#open -= 1;
+      then?.();
+    };
+    const unknown = () => {
+      this.#world.trace.add('user', `${what}: no answer from ${process.name}`);
+      if (options.repeat) this.#again(() => this.#ask(what, request, options));
+      else close();
+    };
+    const cancel = this.#world.clock.timer(PATIENCE_MS, () => answer(unknown));
+    request(process.operations).then(
+      (value) => answer(() => close(() => options.done?.(value))),
+      (error: unknown) => answer(error instanceof Refusal ? () => close(options.refused) : unknown),
+    );
+  }
+
+  #again(ask: () => void): void {
+    this.#world.at(this.#world.nowMs + REPEAT_MS, () => {
+      this.#open -= 1;
+      ask();
+    });
+  }
+}
+
+function isRecurring({ cronExpression, interval }: JobInput): boolean {
+  return Boolean(cronExpression ?? interval);
+}

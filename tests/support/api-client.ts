@@ -1,0 +1,60 @@
+/** Calls the REST interface of a server process as its administrator. */
+import type { ServerProcess } from './start-server-process.ts';
+
+const ANSWER_MS_MAX = 10_000;
+
+export interface ApiAnswer<Body> {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Body;
+}
+
+export interface ApiRequest {
+  readonly method?: string;
+  readonly body?: unknown;
+  readonly idempotencyKey?: string;
+  /** Bounds the wait for an answer. */
+  readonly withinMs?: number;
+}
+
+interface SubmittedJob {
+  readonly job_id?: string;
+  readonly status: string;
+  readonly error?: unknown;
+}
+
+export async function callApi<Body>(
+  server: ServerProcess,
+  path: string,
+  { method = 'GET', body, idempotencyKey, withinMs = ANSWER_MS_MAX }: ApiRequest = {},
+): Promise<ApiAnswer<Body>> {
+  const response = await fetch(`${server.address}${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${await server.adminKey()}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(withinMs),
+  });
+  return { status: response.status, headers: response.headers, body: (await response.json()) as Body };
+}
+
+/** All of them, or an error: then the caller repeats it with the same key. Answers the ids, in order. */
+export async function submitJobs(
+  server: ServerProcess,
+  jobs: readonly object[],
+  options: Pick<ApiRequest, 'idempotencyKey' | 'withinMs'> = {},
+): Promise<string[]> {
+  const { status, body } = await callApi<readonly SubmittedJob[]>(server, '/api/jobs/batch', {
+    method: 'POST',
+    body: { jobs },
+    ...options,
+  });
+  if (status !== 200) throw new Error(`the batch was answered with ${status}: ${JSON.stringify(body)}`);
+  return body.map((entry) => {
+    if (entry.job_id === undefined) throw new Error(`a job was refused: ${JSON.stringify(entry)}`);
+    return entry.job_id;
+  });
+}
