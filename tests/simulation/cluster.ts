@@ -56,6 +56,7 @@ export class Cluster {
 
   #boot(node: SimNode): void {
     node.incarnation += 1;
+    for (const older of node.processes) older.replaced = true;
     const process: SimProcess = new SimProcess({
       ...this.#shared,
       world: this.#world,

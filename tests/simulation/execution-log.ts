@@ -1,7 +1,7 @@
 /**
  * Who really ran what: written by the handlers themselves, so that what the storage believes can be held against it. One
  * handing-out is executed at most once; one run is executed twice at the same time only when the earlier execution was told
- * to stop, or could not be told because its process stood still.
+ * to stop, or could not be told because its process stood still or was replaced by another.
  */
 import type { RunContext } from '@carillon/worker';
 import type { Observer } from './observer.ts';
@@ -13,6 +13,8 @@ export interface ExecutingProcess {
   readonly dead: boolean;
   /** When it last stood still; -Infinity when it never did. */
   readonly lastPauseEndMs: number;
+  /** Another process runs under its name, and has taken its runs; it learns of that with its next heartbeat. */
+  readonly replaced: boolean;
 }
 
 interface Execution {
@@ -59,7 +61,7 @@ export class ExecutionLog {
 
   #checkOverlap(earlier: Execution, later: Execution): void {
     const { context, process } = earlier;
-    if (process.dead || context.signal.aborted) return;
+    if (process.dead || process.replaced || context.signal.aborted) return;
     if (process.lastPauseEndMs >= earlier.startedMs) return;
     const { runId, jobId, epoch } = context;
     this.#world.violate(

@@ -72,5 +72,10 @@ export class FireLedger {
 
 export function verdictsOf({ cursor, runs, skipped }: Fire): number[] {
   const ran = runs.map(({ nominalAtMs }) => nominalAtMs);
-  return skipped ? [...nextFires(cursor.schedule, skipped.fromMs - 1, skipped.count), ...ran] : ran;
+  return skipped ? [...skippedInstants(cursor.schedule, skipped.fromMs, skipped.count), ...ran] : ran;
+}
+
+/** The first one counts even if an edit has left it off the rule. */
+export function skippedInstants(schedule: RecurringSchedule, fromMs: number, count: number): number[] {
+  return [fromMs, ...nextFires(schedule, fromMs, count - 1)];
 }

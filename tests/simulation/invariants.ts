@@ -2,11 +2,12 @@
  * What must be true when faults are over and everything has had its time: nothing is left behind anywhere, every promise was
  * kept, and every occurrence of every schedule has exactly one verdict in the history.
  */
-import { isRecurring, type Job, type JobId, nextFire, nextFires, PRIORITIES, SHARD_COUNT } from '@carillon/domain';
+import { isRecurring, type Job, type JobId, nextFire, PRIORITIES, SHARD_COUNT } from '@carillon/domain';
 import type { DueRow } from '../../packages/server/src/storage/due.ts';
 import type { RunView } from '../../packages/server/src/storage/run-store.ts';
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
 import type { Cluster } from './cluster.ts';
+import { skippedInstants } from './fire-ledger.ts';
 import type { Observer } from './observer.ts';
 import type { UserJob, Users } from './users.ts';
 import type { World } from './world.ts';
@@ -26,6 +27,7 @@ export interface Parts {
 
 /** What keeps the system from being at rest; undefined when nothing does. */
 export async function unrest({ storage, cluster, users }: Parts): Promise<string | undefined> {
+  users.windUp(await storage.jobs.list(EVERYTHING));
   if (users.open > 0) return `${users.open} requests of users are open`;
   const due = await pending(storage);
   if (due.length > 0) return `${due.length} rows are pending, the first is ${JSON.stringify(due[0])}`;
@@ -98,7 +100,7 @@ function checkOccurrences({ world, observer }: Parts, job: Job, runs: readonly R
   const nominal = runs
     .filter(({ trigger }) => trigger === 'schedule')
     .flatMap(({ scheduledAtMs, occurrences, epoch }) =>
-      epoch === 0 ? nextFires(schedule, scheduledAtMs - 1, occurrences) : [scheduledAtMs],
+      epoch === 0 ? skippedInstants(schedule, scheduledAtMs, occurrences) : [scheduledAtMs],
     )
     .sort((a, b) => a - b);
   const double = nominal.find((at, i) => at === nominal[i - 1]);

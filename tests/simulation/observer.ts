@@ -22,6 +22,8 @@ export interface AppliedCall {
 
 interface JobAccount {
   limit: number;
+  /** What it was before it was lowered, and when. */
+  formerLimit: { readonly limit: number; readonly untilMs: number };
   /** The most retries any version of it allowed. */
   retriesMax: number;
   cancelled: boolean;
@@ -148,17 +150,22 @@ export class Observer {
   #inserted(jobs: readonly NewJob[], results: readonly InsertedJob[]): void {
     jobs.forEach(({ job, first }, i) => {
       if (results[i]?.kind !== 'inserted') return;
-      this.#jobs.set(job.jobId, { limit: job.maxConcurrency, retriesMax: job.retry.maxRetries, cancelled: false, paused: false });
+      this.#jobs.set(job.jobId, {
+        ...{ limit: job.maxConcurrency, formerLimit: { limit: 0, untilMs: 0 } },
+        ...{ retriesMax: job.retry.maxRetries, cancelled: false, paused: false },
+      });
       this.fires.planned(job, first);
     });
   }
 
   #changed({ job, pending }: JobChange): void {
     const account = this.#jobs.get(job.jobId)!;
+    if (job.maxConcurrency < account.limit) {
+      account.formerLimit = { limit: this.#limitOf(account), untilMs: this.#world.nowMs + LOWERED_LIMIT_MS };
+    }
     account.limit = job.maxConcurrency;
     account.retriesMax = Math.max(account.retriesMax, job.retry.maxRetries);
-    if (pending.kind === 'hold') account.paused = true;
-    if (pending.kind === 'release') account.paused = false;
+    account.paused = job.status === 'PAUSED';
     if (pending.kind === 'replan') this.fires.replanned(job, pending.first);
     if (pending.kind !== 'drop') return;
     account.cancelled = true;
@@ -188,9 +195,14 @@ export class Observer {
       if (this.workers.isDead(request.workerId)) say(`for the dead worker ${request.workerId}`);
       if (attempt > job.retriesMax + 1) say(`as attempt ${attempt} with ${job.retriesMax} retries`);
       const alive = this.runs.heldOf(jobId);
-      if (alive > job.limit) say(`as number ${alive}, and the limit of its job is ${job.limit}`);
+      const limit = this.#limitOf(job);
+      if (alive > limit) say(`as number ${alive}, and the limit of its job is ${limit}`);
       this.fires.notEarly(runId, run.nominalAtMs);
     }
+  }
+
+  #limitOf({ limit, formerLimit }: JobAccount): number {
+    return formerLimit.untilMs > this.#world.nowMs ? Math.max(limit, formerLimit.limit) : limit;
   }
 
   #settled(settlements: readonly Settlement[], verdicts: readonly SettleVerdict[]): void {
@@ -216,6 +228,8 @@ export class Observer {
 }
 
 const NOBODY = '-';
+/** Runs that wait already are judged by what the dispatcher last read of them: a full sweep at the latest, and its calls. */
+const LOWERED_LIMIT_MS = 100_000;
 
 function briefly(call: string, args: readonly unknown[], result: unknown): unknown {
   if (call === 'leases.claim') return (result as Result<'leases', 'claim'>).runs.map(({ epoch, attempt }) => ({ epoch, attempt }));

@@ -31,6 +31,8 @@ export interface SimulationResult {
 const LIVENESS_MS = 240_000;
 /** When nothing is wrong, a lost hint costs a sweep of a second. */
 const PROBE_MS = 4_000;
+/** Calls sent before the faults ended have come back, and whoever waited for them has noticed. */
+const CALM_MS = 45_000;
 
 export async function runSimulation({ seed, mutate, profile }: SimulationOptions): Promise<SimulationResult> {
   const world = new World(seed);
@@ -44,7 +46,6 @@ export async function runSimulation({ seed, mutate, profile }: SimulationOptions
 
   await world.runUntil(faults.safetyMs);
   cluster.heal();
-  users.windUp();
   const restedAfterMs = await comeToRest(parts, LIVENESS_MS);
   if (!world.broken) await checkPromises(parts);
   if (!world.broken) await probe(parts);
@@ -72,6 +73,7 @@ async function comeToRest(parts: Parts, withinMs: number): Promise<number> {
 /** The system is not only at rest, it still works: a new job of each priority runs at once. */
 async function probe(parts: Parts): Promise<void> {
   const { world, users } = parts;
+  await world.runUntil(world.nowMs + CALM_MS);
   for (const priority of ['low', 'medium', 'high'] as const) {
     const payload = { act: 'ok', ms: 0, failures: 0 };
     users.create(`probe-${priority}`, { name: `probe-${priority}`, handler: 'simulated', payload, priority });

@@ -48,6 +48,7 @@ export class SimProcess implements ExecutingProcess {
   readonly name: string;
   readonly slots: number;
   readonly operations: Operations;
+  replaced = false;
   readonly #world: World;
   readonly #gate: ProcessGate;
   readonly #clock: ProcessClock;

@@ -2,7 +2,7 @@
  * Simulated users: they create jobs through whichever node answers, change their minds, repeat requests that broke off, and
  * remember what they were promised. A request without an answer may or may not have happened.
  */
-import { type JobId, type JobInput, Refusal } from '@carillon/domain';
+import { isRecurring, type Job, type JobId, type JobInput, Refusal } from '@carillon/domain';
 import type { Operations } from '../../packages/server/src/operations/operations.ts';
 import type { Cluster } from './cluster.ts';
 import { someBehaviour, someJob, someLimits, someSchedule } from './workload.ts';
@@ -16,19 +16,19 @@ export interface UserJob {
   jobId: JobId | undefined;
   /** What was acknowledged. */
   cancelled: boolean;
-  /** Asked for, whether acknowledged or not. */
-  recurring: boolean;
-  pausedLast: boolean;
 }
 
 const PATIENCE_MS = 12_000;
 const REPEAT_MS = 1_000;
+const FAST: JobInput = { payload: { act: 'ok', ms: 0, failures: 0 } };
 
 export class Users {
   readonly jobs: UserJob[] = [];
   readonly #world: World;
   readonly #cluster: Cluster;
   readonly #safetyMs: number;
+  readonly #woundUp = new Set<JobId>();
+  #windingUp = false;
   #open = 0;
 
   constructor(world: World, cluster: Cluster, options: { safetyMs: number }) {
@@ -53,8 +53,7 @@ export class Users {
     const endMs = this.#safetyMs + chance.between(0, 8_000);
     const wanted = input ?? someJob(chance, { name, nowMs, endMs });
     const job: UserJob = {
-      ...{ name, input: wanted, fate: 'unknown', jobId: undefined },
-      ...{ cancelled: false, pausedLast: false, recurring: isRecurring(wanted) },
+      ...{ name, input: wanted, fate: 'unknown', jobId: undefined, cancelled: false },
     };
     this.jobs.push(job);
     // Without a key a request that broke off must not be repeated.
@@ -66,21 +65,22 @@ export class Users {
         job.jobId = jobId;
         if (!input) this.#planChanges(job, jobId);
       },
-      refused: () => {
-        job.fate = 'refused';
+      refused: (isFirst) => {
+        // A repetition may be refused for being late, although the request before it was accepted.
+        if (isFirst) job.fate = 'refused';
       },
     });
     return job;
   }
 
   /** Wakes what was put to sleep and makes slow schedules fast, so that everything can come to an end soon. */
-  windUp(): void {
-    for (const job of this.jobs) {
-      const { jobId } = job;
-      if (!jobId) continue;
-      if (job.pausedLast) this.#resume(job, jobId);
-      const fast: JobInput = { payload: { act: 'ok', ms: 0, failures: 0 } };
-      if (job.recurring) this.#ask('wind up', (operations) => operations.updateJob(jobId, fast), { repeat: true });
+  windUp(jobs: readonly Job[]): void {
+    this.#windingUp = true;
+    for (const { jobId, status, schedule } of jobs) {
+      if (status === 'PAUSED') this.#ask('resume', (operations) => operations.resumeJob(jobId), { repeat: false });
+      if (!isRecurring(schedule) || status !== 'SCHEDULED' || this.#woundUp.has(jobId)) continue;
+      this.#woundUp.add(jobId);
+      this.#ask('wind up', (operations) => operations.updateJob(jobId, FAST), { repeat: true });
     }
   }
 
@@ -99,10 +99,9 @@ export class Users {
       case 0:
         return this.#cancel(job, jobId);
       case 1:
-        job.pausedLast = true;
         this.#ask('pause', (operations) => operations.pauseJob(jobId), { repeat: true });
         if (chance.happens(0.8)) {
-          this.#world.at(this.#world.nowMs + chance.between(100, 90_000), () => this.#resume(job, jobId));
+          this.#world.at(this.#world.nowMs + chance.between(100, 90_000), () => this.#resume(jobId));
         }
         return;
       case 2:
@@ -110,11 +109,11 @@ export class Users {
       case 3:
         return this.#cancelSomeRun(jobId);
       default:
-        return this.#edit(job, jobId);
+        return this.#edit(jobId);
     }
   }
 
-  #edit(job: UserJob, jobId: JobId): void {
+  #edit(jobId: JobId): void {
     const { chance, nowMs } = this.#world;
     const endMs = this.#safetyMs + chance.between(0, 8_000);
     const reschedule = chance.happens(0.4);
@@ -123,17 +122,11 @@ export class Users {
       : chance.happens(0.3)
         ? { payload: someBehaviour(chance) }
         : someLimits(chance);
-    job.recurring ||= isRecurring(patch);
     this.#ask('edit', (operations) => operations.updateJob(jobId, patch), { repeat: true });
   }
 
-  #resume(job: UserJob, jobId: JobId): void {
-    this.#ask('resume', (operations) => operations.resumeJob(jobId), {
-      repeat: true,
-      done: () => {
-        job.pausedLast = false;
-      },
-    });
+  #resume(jobId: JobId): void {
+    if (!this.#windingUp) this.#ask('resume', (operations) => operations.resumeJob(jobId), { repeat: true });
   }
 
   #cancel(job: UserJob, jobId: JobId): void {
@@ -156,11 +149,12 @@ export class Users {
   #ask<T>(
     what: string,
     request: (operations: Operations) => Promise<T>,
-    options: { repeat: boolean; done?: (answer: T) => void; refused?: () => void },
+    options: { repeat: boolean; done?: (answer: T) => void; refused?: (isFirst: boolean) => void },
+    isFirst = true,
   ): void {
     this.#open += 1;
     const server = this.#cluster.serving();
-    if (server.length === 0) return this.#again(() => this.#ask(what, request, options));
+    if (server.length === 0) return this.#again(() => this.#ask(what, request, options, isFirst));
     const process = this.#world.chance.pick(server);
     let answered = false;
     const answer = (then: () => void) => {
@@ -175,13 +169,13 @@ export class Users {
     };
     const unknown = () => {
       this.#world.trace.add('user', `${what}: no answer from ${process.name}`);
-      if (options.repeat) this.#again(() => this.#ask(what, request, options));
+      if (options.repeat) this.#again(() => this.#ask(what, request, options, false));
       else close();
     };
     const cancel = this.#world.clock.timer(PATIENCE_MS, () => answer(unknown));
     request(process.operations).then(
       (value) => answer(() => close(() => options.done?.(value))),
-      (error: unknown) => answer(error instanceof Refusal ? () => close(options.refused) : unknown),
+      (error: unknown) => answer(error instanceof Refusal ? () => close(() => options.refused?.(isFirst)) : unknown),
     );
   }
 
@@ -191,8 +185,4 @@ export class Users {
       ask();
     });
   }
-}
-
-function isRecurring({ cronExpression, interval }: JobInput): boolean {
-  return Boolean(cronExpression ?? interval);
 }

@@ -25,7 +25,7 @@ export function someLimits(chance: Chance): JobInput {
       delaySeconds: chance.pick([0.1, 1, 3]),
       jitter: chance.happens(0.5),
     },
-    timeoutSeconds: chance.pick([2, 6, 60]),
+    timeoutSeconds: chance.pick([2, 6, 15]),
   };
   return chance.happens(0.15) ? { ...limits, startTimeoutSeconds: chance.whole(2, 20) } : limits;
 }

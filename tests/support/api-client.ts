@@ -20,7 +20,7 @@ export interface ApiRequest {
 interface SubmittedJob {
   readonly job_id?: string;
   readonly status: string;
-  readonly error?: unknown;
+  readonly error?: { readonly status: number };
 }
 
 export async function callApi<Body>(
@@ -41,6 +41,9 @@ export async function callApi<Body>(
   return { status: response.status, headers: response.headers, body: (await response.json()) as Body };
 }
 
+/** The request itself is wrong: repeating it cannot help. */
+export class JobRefused extends Error {}
+
 /** All of them, or an error: then the caller repeats it with the same key. Answers the ids, in order. */
 export async function submitJobs(
   server: ServerProcess,
@@ -54,7 +57,8 @@ export async function submitJobs(
   });
   if (status !== 200) throw new Error(`the batch was answered with ${status}: ${JSON.stringify(body)}`);
   return body.map((entry) => {
-    if (entry.job_id === undefined) throw new Error(`a job was refused: ${JSON.stringify(entry)}`);
-    return entry.job_id;
+    if (entry.job_id !== undefined) return entry.job_id;
+    const message = `a job was refused: ${JSON.stringify(entry)}`;
+    throw (entry.error?.status ?? 500) >= 500 ? new Error(message) : new JobRefused(message);
   });
 }

@@ -3,19 +3,15 @@ import { mkdtempSync } from 'node:fs';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFailed, onTestFinished } from 'vitest';
+import { onTestFinished } from 'vitest';
 
 const LINES_SHOWN = 30;
 
 export function makeTestFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), `carillon-fault-${process.pid}-`));
-  let failed = false;
-  onTestFailed(async () => {
-    failed = true;
+  onTestFinished(async ({ task }) => {
+    if (task.result?.state !== 'fail') return rm(folder, { recursive: true, force: true });
     console.error(`the folder of the failed test is kept: ${folder}\n${await lastWords(folder)}`);
-  });
-  onTestFinished(async () => {
-    if (!failed) await rm(folder, { recursive: true, force: true });
   });
   return folder;
 }

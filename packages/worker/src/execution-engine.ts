@@ -34,7 +34,8 @@ const STOP_GRACE_MS = 5_000;
 
 export class ExecutionEngine {
   readonly #options: ExecutionEngineOptions;
-  readonly #running = new Map<RunId, RunInProgress>();
+  /** Not by run: the same run may be handed out again while an abandoned attempt of it still holds its slot. */
+  readonly #running = new Set<RunInProgress>();
   /** Runs per lease that are not reported yet. */
   readonly #leases = new Map<LeaseId, number>();
   #cancelTick: (() => void) | undefined;
@@ -64,17 +65,17 @@ export class ExecutionEngine {
   }
 
   cancel(runIds: readonly RunId[]): void {
-    for (const runId of runIds) {
-      this.#running
-        .get(runId)
-        ?.requestStop('cancelled', 'cancelled while running', this.#options.clock.now());
-    }
+    if (runIds.length === 0) return;
+    const wanted = new Set(runIds);
+    const nowMs = this.#options.clock.now();
+    for (const run of this.#running)
+      if (wanted.has(run.runId)) run.requestStop('cancelled', 'cancelled while running', nowMs);
   }
 
   /** Tells everything to stop and be given back; nothing counts as an attempt (hazard 22). */
   giveBackAll(message: string): void {
     const nowMs = this.#options.clock.now();
-    for (const run of this.#running.values()) run.requestStop('returned', message, nowMs);
+    for (const run of this.#running) run.requestStop('returned', message, nowMs);
   }
 
   /** Resolves when no run is left. */
@@ -102,7 +103,7 @@ export class ExecutionEngine {
       this.#options.onSlotFree();
       return;
     }
-    this.#running.set(run.runId, progress);
+    this.#running.add(progress);
     let answer: unknown;
     try {
       answer = handler(progress);
@@ -121,7 +122,7 @@ export class ExecutionEngine {
   }
 
   #finish(progress: RunInProgress, outcome: RunOutcome): void {
-    this.#running.delete(progress.runId);
+    this.#running.delete(progress);
     if (!progress.abandoned) this.#report(progress, outcome);
     this.#options.onSlotFree();
     if (this.#running.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
@@ -145,7 +146,7 @@ export class ExecutionEngine {
   tick(): void {
     const nowMs = this.#options.clock.now();
     const toShow: RunInProgress[] = [];
-    for (const progress of this.#running.values()) {
+    for (const progress of this.#running) {
       const runningMs = nowMs - progress.startedAtMs;
       if (runningMs >= progress.run.timeoutMs) {
         progress.requestStop('timed_out', `ran longer than ${progress.run.timeoutMs / 1000} s`, nowMs);

@@ -1,6 +1,6 @@
+/** The one error class for what a caller did wrong or must wait for: a catalogue code, a sentence, and the field it is about. */
 import { CATALOGUE, type ErrorCode } from './catalogue.ts';
 
-/** The one error class for what a caller did wrong or must wait for: a catalogue code, a sentence, and the field it is about. */
 export class Refusal extends Error {
   readonly code: ErrorCode;
   readonly field: string | undefined;

@@ -1,6 +1,6 @@
+/** Jobs are spread over a fixed number of virtual shards; the number is part of the stored data and never changes. */
 import type { JobId } from '../ids.ts';
 
-/** Jobs are spread over a fixed number of virtual shards; the number is part of the stored data and never changes. */
 export const SHARD_COUNT = 64;
 
 /** A job belongs to the shard of its id's hash (FNV-1a), for life. */

@@ -22,13 +22,16 @@ export interface PendingRun {
   readonly maxConcurrency: number;
   readonly overlap: OverlapPolicy;
   readonly startTimeoutMs: number | undefined;
+  /** Where the storage saw it last; only the storage reads it, and only to find it faster. */
+  readonly locator?: string | undefined;
 }
 
 /** A run handed to a worker: what the handler needs, and the lease and epoch every report about it must carry. */
 export interface ClaimedRun {
   readonly leaseId: LeaseId;
-  /** Its place in the lease, from 0. */
+  /** Its place in the lease, from 0, and how many there are. */
   readonly position: number;
+  readonly leaseSize: number;
   readonly jobId: JobId;
   readonly runId: RunId;
   /** Grows each time the run is handed out; a report with an older one is refused. */

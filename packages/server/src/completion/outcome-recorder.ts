@@ -83,6 +83,7 @@ export class OutcomeRecorder implements RunReports, Service {
     return {
       leaseId: report.leaseId,
       position: report.position,
+      leaseSize: report.leaseSize,
       epoch: report.epoch,
       status: step ? step.status : outcome.kind === 'CANCELLED' ? 'CANCELLED' : 'SUCCESS',
       startedAtMs: report.startedAtMs,

@@ -52,6 +52,7 @@ export class Dispatcher implements Service {
   /** Runs that the storage has as pending though they are alive here: what ended them was never told to this node. */
   readonly #doubted = new Map<RunId, PendingRun>();
   readonly #claiming = new Set<Promise<void>>();
+  readonly #underWay = new Set<RunId>();
   #epochs: ReadonlyMap<number, number> = new Map();
   #reconcileAt = 0;
 
@@ -68,8 +69,11 @@ export class Dispatcher implements Service {
     });
     queue.onReady(() => this.#loop.wake());
     link.onChange(() => this.#loop.wake());
+    // A report may be told of late, when its run has been handed out again: that one is not released by it.
     this.#unsubscribe = signals.on('runs-released', ({ runs }) =>
-      this.#onReleased(runs.map((run) => run.runId)),
+      this.#onReleased(
+        runs.filter((run) => this.#live.sinceMs(run.runId) === run.claimedAtMs).map((run) => run.runId),
+      ),
     );
   }
 
@@ -110,7 +114,9 @@ export class Dispatcher implements Service {
     const living = gained.length > 0 ? await this.#options.leases.live(gained) : [];
     this.#waiting.retain((shard) => guard.epochs.has(shard));
     for (const [runId, live] of this.#live.entries()) {
-      if (guard.epochs.get(live.shard) !== this.#epochs.get(live.shard)) this.#live.remove(runId);
+      if (guard.epochs.get(live.shard) === this.#epochs.get(live.shard)) continue;
+      // A claim under way may still succeed, and the leases were read too early to show it.
+      if (!this.#underWay.has(runId)) this.#live.remove(runId);
     }
     for (const run of living)
       this.#live.add(run.runId, { jobId: run.jobId, shard: run.shard, sinceMs: run.claimedAtMs });
@@ -156,11 +162,15 @@ export class Dispatcher implements Service {
     for (const [workerId, placements] of byWorker) {
       for (let from = 0; from < placements.length; from += BATCH_MAX) {
         const runs = placements.slice(from, from + BATCH_MAX).map((placement) => placement.run);
-        const sinceMs = this.#options.clock.now();
-        for (const run of runs) this.#live.add(run.runId, { jobId: run.jobId, shard: run.shard, sinceMs });
+        const nowMs = this.#options.clock.now();
+        for (const { runId, jobId, shard } of runs) {
+          this.#live.add(runId, { jobId, shard, sinceMs: nowMs });
+          this.#underWay.add(runId);
+        }
         this.#options.link.reserve(workerId, runs.length);
-        const claim = this.#claim(workerId, runs, guard).finally(() => {
+        const claim = this.#claim(workerId, { runs, guard, nowMs }).finally(() => {
           this.#claiming.delete(claim);
+          for (const run of runs) this.#underWay.delete(run.runId);
           this.#loop.wake();
         });
         this.#claiming.add(claim);
@@ -168,11 +178,14 @@ export class Dispatcher implements Service {
     }
   }
 
-  async #claim(workerId: WorkerId, runs: readonly PendingRun[], guard: ShardGuard): Promise<void> {
-    const { leases, link, clock, random, log } = this.#options;
+  async #claim(
+    workerId: WorkerId,
+    { runs, guard, nowMs }: { runs: readonly PendingRun[]; guard: ShardGuard; nowMs: number },
+  ): Promise<void> {
+    const { leases, link, random, log } = this.#options;
     const leaseId = random.id() as LeaseId;
     try {
-      const batch = await leases.claim({ leaseId, workerId, runs, guard, nowMs: clock.now() });
+      const batch = await leases.claim({ leaseId, workerId, runs, guard, nowMs });
       const missed = runs.length - batch.runs.length;
       if (missed > 0) {
         const claimed = new Set(batch.runs.map((run) => run.runId));

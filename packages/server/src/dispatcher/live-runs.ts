@@ -8,7 +8,8 @@ import type { JobId, RunId } from '@carillon/domain';
 interface Live {
   readonly jobId: JobId;
   readonly shard: number;
-  sinceMs: number;
+  /** When it was claimed: tells one handing-out of the run from another. */
+  readonly sinceMs: number;
 }
 
 export class LiveRuns {

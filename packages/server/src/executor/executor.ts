@@ -8,7 +8,7 @@ import { type EndedRun, ExecutionEngine, type Handler } from '@carillon/worker';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import type { LeaseStore } from '../storage/lease-store.ts';
 import type { MemberStore } from '../storage/member-store.ts';
-import type { InProcessWorkerLink, LocalWorker } from '../worker-link/in-process-worker-link.ts';
+import type { LocalWorker, LocalWorkers } from '../worker-link/local-workers.ts';
 import type { RunReport, RunReports } from '../worker-link/run-reports.ts';
 
 export interface ExecutorOptions {
@@ -17,7 +17,7 @@ export interface ExecutorOptions {
   readonly members: MemberStore;
   readonly leases: LeaseStore;
   readonly reports: RunReports;
-  readonly link: InProcessWorkerLink;
+  readonly link: LocalWorkers;
   readonly signals: SignalBus;
   readonly handlers: ReadonlyMap<string, Handler>;
   readonly clock: Clock;
@@ -31,6 +31,8 @@ export interface ExecutorOptions {
 }
 
 const REPORT_RETRY_MS = 250;
+const TRUSTED_SHARE = 0.8;
+const UNHEARD = 'the database could not be reached in time';
 /** Given-up leases that are remembered: more than claims can be under way. */
 const GIVEN_UP_MAX = 1_000;
 
@@ -46,7 +48,8 @@ export class Executor implements Service, LocalWorker {
   #workerId: WorkerId;
   #generation = 0;
   #registered = false;
-  #heardAt = 0;
+  #trustedUntil = 0;
+  #cancelWatch: (() => void) | undefined;
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
@@ -56,7 +59,7 @@ export class Executor implements Service, LocalWorker {
       handlers,
       clock,
       onEnded: (ended) => this.#report(ended),
-      onSlotFree: () => link.freed(this.workerId, 1),
+      onSlotFree: () => link.freed(),
       onRunning: (runs) =>
         options.reports.running(runs.map(({ run, startedAtMs }) => ({ ...run, startedAtMs }))),
     });
@@ -76,7 +79,7 @@ export class Executor implements Service, LocalWorker {
   }
 
   get slots(): number {
-    return this.#options.slots;
+    return this.#isTrusted() ? this.#options.slots : 0;
   }
 
   get runningCount(): number {
@@ -98,6 +101,7 @@ export class Executor implements Service, LocalWorker {
     await Promise.all(this.#reporting);
     this.#unsubscribe();
     await this.#loop.stop();
+    this.#cancelWatch?.();
     await members
       .forgetWorkers([this.workerId])
       .catch((error: unknown) => log.warn({ err: error }, 'could not sign off'));
@@ -108,8 +112,9 @@ export class Executor implements Service, LocalWorker {
   }
 
   accept(batch: ClaimedBatch): void {
-    if (this.#givenUp.has(batch.leaseId)) this.#options.link.freed(this.workerId, batch.runs.length);
-    else this.#engine.accept(batch);
+    if (this.#givenUp.has(batch.leaseId)) this.#options.link.freed();
+    else if (this.#isTrusted()) this.#engine.accept(batch);
+    else for (const run of batch.runs) this.#return(run, UNHEARD);
   }
 
   cancel(runIds: readonly RunId[]): void {
@@ -118,8 +123,8 @@ export class Executor implements Service, LocalWorker {
 
   /** One heartbeat: tells what is held, learns what to stop. */
   async runOnce(): Promise<undefined> {
-    if (!this.#registered) await this.#register();
-    else await this.#beat().catch((error: unknown) => this.#unheard(error));
+    if (this.#registered) await this.#beat();
+    else await this.#register();
     return undefined;
   }
 
@@ -128,7 +133,7 @@ export class Executor implements Service, LocalWorker {
     const sentAt = clock.monotonic();
     const worker = { workerId: this.workerId, nodeId, incarnation, slots, handlers: [...handlers.keys()] };
     await members.registerWorker(worker, clock.now());
-    this.#heardAt = sentAt;
+    this.#heard(sentAt);
     this.#registered = true;
     link.attach(this);
   }
@@ -144,17 +149,25 @@ export class Executor implements Service, LocalWorker {
       claimedBeforeMs: nowMs - silentMs / 2,
     });
     if (!answer.alive) return this.#comeBack();
-    this.#heardAt = sentAt;
+    this.#heard(sentAt);
     this.#engine.cancel(answer.cancel);
     if (answer.unknown.length > 0) await this.#giveUpUnknown(new Set(answer.unknown));
   }
 
-  /** Trust runs out a heartbeat before the others' patience does. */
-  #unheard(error: unknown): never {
-    const { clock, silentMs } = this.#options;
-    if (clock.monotonic() - this.#heardAt > silentMs * 0.8)
-      this.#engine.giveBackAll('the database could not be reached in time');
-    throw error;
+  /**
+   * Trust runs out a heartbeat before the others' patience does. A timer watches it, not the answer of the next heartbeat:
+   * that may hang for longer than the others wait.
+   */
+  #heard(sentAt: number): void {
+    const { clock, silentMs, link } = this.#options;
+    this.#trustedUntil = sentAt + silentMs * TRUSTED_SHARE;
+    this.#cancelWatch?.();
+    this.#cancelWatch = clock.timer(this.#trustedUntil - clock.monotonic(), () => this.#engine.giveBackAll(UNHEARD));
+    link.freed();
+  }
+
+  #isTrusted(): boolean {
+    return this.#options.clock.monotonic() < this.#trustedUntil;
   }
 
   /** Given up for dead: what still runs belongs to others now. Comes back under a new name. */
@@ -170,7 +183,7 @@ export class Executor implements Service, LocalWorker {
 
   /** Leases that were claimed for this worker and never arrived. */
   async #giveUpUnknown(unknown: ReadonlySet<LeaseId>): Promise<void> {
-    const { leases, clock, log } = this.#options;
+    const { leases, log } = this.#options;
     const all = await leases.heldBy([this.workerId]);
     // They may have arrived meanwhile.
     const arrived = new Set(this.#engine.heldLeases());
@@ -182,20 +195,21 @@ export class Executor implements Service, LocalWorker {
       this.#givenUp.delete(leaseId);
     }
     log.warn({ leases: missing.size, runs: held.length }, 'giving back runs that never arrived');
-    for (const run of held) {
-      this.#deliver({
-        ...run,
-        startedAtMs: undefined,
-        endedAtMs: clock.now(),
-        outcome: { kind: 'RETURNED', error: 'the run never reached its worker' },
-      });
-    }
+    for (const run of held) this.#return({ ...run, leaseSize: undefined }, 'the run never reached its worker');
+  }
+
+  /** Gives back a run that was never started. */
+  #return(run: Omit<RunReport, 'startedAtMs' | 'endedAtMs' | 'outcome'>, error: string): void {
+    const { leaseId, position, leaseSize, epoch, jobId, runId, claimedAtMs } = run;
+    const times = { startedAtMs: undefined, endedAtMs: this.#options.clock.now() };
+    const ids = { leaseId, position, leaseSize, epoch, jobId, runId, claimedAtMs };
+    this.#deliver({ ...ids, ...times, outcome: { kind: 'RETURNED', error } });
   }
 
   #report({ run, startedAtMs, endedAtMs, outcome }: EndedRun): void {
-    const { leaseId, position, epoch, jobId, runId, claimedAtMs } = run;
+    const { leaseId, position, leaseSize, epoch, jobId, runId, claimedAtMs } = run;
     this.#deliver(
-      { leaseId, position, epoch, jobId, runId, claimedAtMs, startedAtMs, endedAtMs, outcome },
+      { leaseId, position, leaseSize, epoch, jobId, runId, claimedAtMs, startedAtMs, endedAtMs, outcome },
       () => this.#engine.reported(leaseId),
     );
   }

@@ -102,7 +102,7 @@ export class OperationsFixture {
     const { status, next, error } = end;
     const times = { startedAtMs: nowMs, endedAtMs: nowMs };
     const settlement: Settlement = {
-      ...{ leaseId, position, epoch, status, error, result: undefined, ...times },
+      ...{ leaseId, position, leaseSize: undefined, epoch, status, error, result: undefined, ...times },
       next,
     };
     return (await this.storage.leases.settle([settlement], nowMs))[0]!;

@@ -84,6 +84,7 @@ export class Recovery implements Service {
         reports.ended({
           leaseId: run.leaseId,
           position: run.position,
+          leaseSize: undefined,
           epoch: run.epoch,
           jobId: run.jobId,
           runId: run.runId,

@@ -38,7 +38,7 @@ const SAMPLES: Signals = {
       },
     ],
   },
-  'runs-released': { runs: [{ jobId, runId }] },
+  'runs-released': { runs: [{ jobId, runId, claimedAtMs: 1 }] },
   'cancel-requested': { runIds: [runId] },
 };
 const NAMES = Object.keys(SAMPLES) as (keyof Signals)[];

@@ -9,7 +9,9 @@ export interface Signals {
   /** Rows were added to `due` in these shards; rows are given where the sender has them at hand. */
   'due-added': { readonly shards: readonly number[]; readonly rows: readonly DueRow[] };
   /** Runs ended or were given back: their jobs may have room again. */
-  'runs-released': { readonly runs: readonly { readonly jobId: JobId; readonly runId: RunId }[] };
+  'runs-released': {
+    readonly runs: readonly { readonly jobId: JobId; readonly runId: RunId; readonly claimedAtMs: number }[];
+  };
   /** Somebody wants these runs stopped. */
   'cancel-requested': { readonly runIds: readonly RunId[] };
 }

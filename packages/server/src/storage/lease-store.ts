@@ -45,6 +45,8 @@ export interface HeldRun extends HeldRef {
 }
 
 export interface Settlement extends HeldRef {
+  /** How many runs the lease was handed out with: lets a storage see that all of them ended together. */
+  readonly leaseSize: number | undefined;
   readonly status: FinalRunStatus;
   readonly startedAtMs: number | undefined;
   readonly endedAtMs: number;

@@ -9,12 +9,20 @@ import type { MemberStore } from './member-store.ts';
 const ROUND_TRIP_MS_MAX = 1_000;
 /** Smaller steps back are waited out, so that now() does not repeat itself. */
 const STEP_BACK_MS_MIN = 1_000;
+const FIRST_READINGS_MAX = 5;
+
+interface Reading {
+  readonly before: number;
+  readonly serverMs: number;
+  readonly after: number;
+}
 
 export class StorageClock implements Clock {
   readonly #local: Clock;
   #offsetMs: number;
   #latest = 0;
   #skewMs = 0;
+  #isSynced = false;
 
   constructor(local: Clock) {
     this.#local = local;
@@ -41,14 +49,28 @@ export class StorageClock implements Clock {
   }
 
   async sync(members: MemberStore): Promise<void> {
-    const before = this.#local.monotonic();
-    const serverMs = await members.serverTimeMs();
-    const after = this.#local.monotonic();
-    if (after - before > ROUND_TRIP_MS_MAX) return;
+    let reading = await this.#read(members);
+    // Before the first reading now() is this machine's wall clock, which may be off by hours: a poor one is better than none.
+    for (let tries = 1; !this.#isSynced && isSlow(reading) && tries < FIRST_READINGS_MAX; tries += 1) {
+      const another = await this.#read(members);
+      if (another.after - another.before < reading.after - reading.before) reading = another;
+    }
+    if (this.#isSynced && isSlow(reading)) return;
+    this.#isSynced = true;
+    const { before, serverMs, after } = reading;
     const middle = (before + after) / 2;
     this.#skewMs = Math.round(this.#local.now() - (after - middle) - serverMs);
     this.#offsetMs = serverMs - middle;
     // The storage itself was set back: follow it, or nothing would be due until it has caught up.
     if (this.#latest - serverMs > STEP_BACK_MS_MIN) this.#latest = Math.floor(serverMs);
   }
+  async #read(members: MemberStore): Promise<Reading> {
+    const before = this.#local.monotonic();
+    const serverMs = await members.serverTimeMs();
+    return { before, serverMs, after: this.#local.monotonic() };
+  }
+}
+
+function isSlow({ before, after }: Reading): boolean {
+  return after - before > ROUND_TRIP_MS_MAX;
 }

@@ -1,19 +1,14 @@
-/** The link to workers in this process: a function call. Slots are counted here, by the one who promises them. */
+/**
+ * The link to workers in this process: a function call. Promised slots are counted here, taken ones by the worker itself:
+ * one that came back under a new id may still be busy with runs of its old one.
+ */
 import type { ClaimedBatch, RunId, WorkerId, WorkerView } from '@carillon/domain';
+import type { LocalWorker, LocalWorkers } from './local-workers.ts';
 import type { WorkerLink } from './worker-link.ts';
-
-/** What a worker in this process offers to the link. */
-export interface LocalWorker {
-  readonly workerId: WorkerId;
-  readonly slots: number;
-  offers(handler: string): boolean;
-  accept(batch: ClaimedBatch): void;
-  cancel(runIds: readonly RunId[]): void;
-}
 
 class Seat implements WorkerView {
   readonly worker: LocalWorker;
-  #taken = 0;
+  #promised = 0;
 
   constructor(worker: LocalWorker) {
     this.worker = worker;
@@ -24,23 +19,19 @@ class Seat implements WorkerView {
   }
 
   get freeSlots(): number {
-    return Math.max(0, this.worker.slots - this.#taken);
+    return Math.max(0, this.worker.slots - this.worker.runningCount - this.#promised);
   }
 
   offers(handler: string): boolean {
     return this.worker.offers(handler);
   }
 
-  take(slots: number): void {
-    this.#taken += slots;
-  }
-
-  free(slots: number): void {
-    this.#taken -= slots;
+  promise(slots: number): void {
+    this.#promised += slots;
   }
 }
 
-export class InProcessWorkerLink implements WorkerLink {
+export class InProcessWorkerLink implements WorkerLink, LocalWorkers {
   readonly #seats = new Map<string, Seat>();
   readonly #listeners: (() => void)[] = [];
   #announced = false;
@@ -55,9 +46,7 @@ export class InProcessWorkerLink implements WorkerLink {
     this.#announce();
   }
 
-  /** A worker tells that slots are free again. */
-  freed(workerId: WorkerId, slots: number): void {
-    this.#seats.get(workerId)?.free(slots);
+  freed(): void {
     this.#announce();
   }
 
@@ -66,16 +55,19 @@ export class InProcessWorkerLink implements WorkerLink {
   }
 
   reserve(workerId: string, slots: number): void {
-    this.#seats.get(workerId)?.take(slots);
+    this.#seats.get(workerId)?.promise(slots);
   }
 
   unreserve(workerId: string, slots: number): void {
-    this.freed(workerId as WorkerId, slots);
+    this.#seats.get(workerId)?.promise(-slots);
+    this.#announce();
   }
 
   hand(batch: ClaimedBatch): void {
     // A worker that left meanwhile does not answer for the lease, and gives it up with its next heartbeat or its silence.
-    this.#seats.get(batch.workerId)?.worker.accept(batch);
+    const seat = this.#seats.get(batch.workerId);
+    seat?.promise(-batch.runs.length);
+    seat?.worker.accept(batch);
   }
 
   cancel(runIds: readonly RunId[]): void {

@@ -8,6 +8,8 @@ import type { SettleVerdict } from '../storage/lease-store.ts';
 export interface RunReport {
   readonly leaseId: LeaseId;
   readonly position: number;
+  /** How many runs the lease was handed out with, where the reporter knows. */
+  readonly leaseSize: number | undefined;
   readonly epoch: number;
   readonly jobId: JobId;
   readonly runId: RunId;

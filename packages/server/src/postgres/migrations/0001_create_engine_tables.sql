@@ -77,6 +77,7 @@ CREATE TABLE leases (
   epochs            int[] NOT NULL,
   job_versions      int[] NOT NULL,
   nominal_ats       bigint[] NOT NULL,
+  ends_schedule     boolean NOT NULL DEFAULT false,  -- a run in it is the last of a recurring schedule
   closed            smallint[] NOT NULL DEFAULT '{}',
   cancelled         smallint[] NOT NULL DEFAULT '{}',
   shown             smallint[] NOT NULL DEFAULT '{}'

@@ -1,3 +1,4 @@
+/** Pausing a job: what waits is held, what runs goes on, and nothing is lost by resuming. */
 import { describe, expect, it } from 'vitest';
 import { BASE_MS, HOUR_MS, type MakeStorage, MINUTE_MS } from './storage-under-test.ts';
 import { manualRun, useStorageWorld } from './storage-world.ts';

@@ -26,7 +26,7 @@ export function describeScheduleFire(make: MakeStorage): void {
     const { fired, runIds } = await world.fire(job, { next }, BASE_MS + 250);
     expect(fired).toBe(true);
     expect(await world.cursor(job)).toMatchObject({ ...next, jobVersion: 1 });
-    expect(await world.pendingRuns(job)).toEqual([
+    expect(await world.pendingRuns(job)).toMatchObject([
       {
         ...{
           kind: 'run',

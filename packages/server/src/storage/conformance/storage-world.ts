@@ -204,13 +204,14 @@ export interface End extends Partial<Omit<Settlement, 'next'>> {
 
 /** A success that finishes, unless told otherwise. */
 export function settlement(
-  run: Pick<ClaimedRun, 'leaseId' | 'position' | 'epoch'>,
+  run: Pick<ClaimedRun, 'leaseId' | 'position' | 'epoch'> & { leaseSize?: number },
   over: End = {},
 ): Settlement {
   const { next = { kind: 'finish' }, ...rest } = over;
   return {
     leaseId: run.leaseId,
     position: run.position,
+    leaseSize: run.leaseSize,
     epoch: run.epoch,
     status: 'SUCCESS',
     startedAtMs: BASE_MS,

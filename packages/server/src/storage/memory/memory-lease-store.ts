@@ -28,20 +28,23 @@ export class MemoryLeaseStore implements LeaseStore {
   async claim(request: ClaimRequest): Promise<ClaimedBatch> {
     const { leaseId, workerId, nowMs: claimedAtMs } = request;
     if (this.#state.leases.hasLease(leaseId)) throw new Error(`lease ${leaseId} is there already`);
-    const runs: ClaimedRun[] = [];
-    const worker = this.#state.workers.get(workerId);
-    if (!worker?.alive) return { leaseId, workerId, claimedAtMs, runs };
-    for (const { runId } of request.runs) {
-      const record = this.#claimable(runId, request);
-      if (!record) continue;
-      const position = runs.length;
-      this.#state.due.remove(record.rowId);
+    const records: RunRecord[] = [];
+    if (this.#state.workers.get(workerId)?.alive) {
+      for (const { runId } of request.runs) {
+        const record = this.#claimable(runId, request);
+        if (!record) continue;
+        this.#state.due.remove(record.rowId);
+        records.push(record);
+      }
+    }
+    const runs = records.map((run, position) => {
       this.#state.leases.add({
-        ...{ leaseId, position, workerId, claimedAtMs, run: record },
+        ...{ leaseId, position, workerId, claimedAtMs, run },
         ...{ cancelRequested: false, shown: undefined },
       });
-      runs.push(claimedRun(record, this.#state.jobs.get(record.jobId)!, { leaseId, position, claimedAtMs }));
-    }
+      const place = { leaseId, position, leaseSize: records.length, claimedAtMs };
+      return claimedRun(run, this.#state.jobs.get(run.jobId)!, place);
+    });
     return { leaseId, workerId, claimedAtMs, runs };
   }
 
@@ -112,8 +115,7 @@ export class MemoryLeaseStore implements LeaseStore {
 
   #claimable(runId: RunId, { guard, nowMs }: ClaimRequest): RunRecord | undefined {
     const record = this.#pending(runId, guard);
-    if (!record || record.fireAtMs > nowMs) return undefined;
-    return this.#state.jobs.get(record.jobId)?.status === 'CANCELLED' ? undefined : record;
+    return record && record.fireAtMs <= nowMs ? record : undefined;
   }
 
   #pending(runId: RunId, guard: ShardGuard): RunRecord | undefined {
@@ -150,7 +152,7 @@ export class MemoryLeaseStore implements LeaseStore {
 function claimedRun(
   record: RunRecord,
   job: Job,
-  place: Pick<ClaimedRun, 'leaseId' | 'position' | 'claimedAtMs'>,
+  place: Pick<ClaimedRun, 'leaseId' | 'position' | 'leaseSize' | 'claimedAtMs'>,
 ): ClaimedRun {
   const { jobId, runId, epoch, attempt, nominalAtMs } = record;
   const { handler, payload, timeoutMs } = job;

@@ -1,8 +1,8 @@
+/** Node and epochs as the guarded statements take them: indexed by shard, NULL for those that are not written to. */
 import { SHARD_COUNT } from '@carillon/domain';
 import { plainArray } from '../../postgres/array-literal.ts';
 import type { ShardGuard } from '../shard-guard.ts';
 
-/** Node and epochs as the guarded statements take them: indexed by shard, NULL for those that are not written to. */
 export function guardParameters(
   guard: ShardGuard,
   shards: readonly number[],

@@ -25,9 +25,11 @@ import {
   REQUEST_CANCEL,
   RESOLVE_PENDING,
   SETTLE,
+  SETTLE_WHOLE,
   SHOW_RUNNING,
 } from './lease.sql.ts';
 import { type SettledLeaseRow, settleParameters, settleVerdicts } from './settle-parameters.ts';
+import { wholeLeases, wholeParameters } from './whole-leases.ts';
 
 type ClaimRow = readonly [
   ord: number,
@@ -76,12 +78,15 @@ export class PostgresLeaseStore implements LeaseStore {
         guard,
         runs.map((run) => run.shard),
       ),
+      textArray(runs.map((run) => run.locator)),
     ]);
-    const claimed = rows.map((row, position): ClaimedRun => {
+    // The lease holds the runs in the order of the request; the join with their jobs may answer in another.
+    const claimed = rows.sort((a, b) => a[0] - b[0]).map((row, position): ClaimedRun => {
       const { jobId, runId, nominalAtMs } = runs[row[0] - 1]!;
       return {
         leaseId,
         position,
+        leaseSize: rows.length,
         jobId,
         runId,
         epoch: row[1],
@@ -97,12 +102,24 @@ export class PostgresLeaseStore implements LeaseStore {
   }
 
   async settle(settlements: readonly Settlement[], nowMs: number): Promise<SettleVerdict[]> {
-    if (settlements.length === 0) return [];
-    const rows = await this.#database.query<SettledLeaseRow>(SETTLE, [
-      ...settleParameters(settlements),
-      nowMs,
-    ]);
-    return settleVerdicts(settlements, rows);
+    const { whole, others } = wholeLeases(settlements);
+    const verdicts = new Map<Settlement, SettleVerdict>();
+    let rest = others;
+    if (whole.length > 0) {
+      const rows = await this.#database.query<readonly [LeaseId]>(SETTLE_WHOLE, [...wholeParameters(whole), nowMs]);
+      const gone = new Set(rows.map((row) => row[0]));
+      for (const lease of whole) {
+        if (!gone.has(lease[0]!.leaseId)) rest = rest.concat(lease);
+        else for (const settlement of lease) verdicts.set(settlement, 'settled');
+      }
+    }
+    if (rest.length > 0) {
+      const rows = await this.#database.query<SettledLeaseRow>(SETTLE, [...settleParameters(rest), nowMs]);
+      settleVerdicts(rest, rows).forEach((verdict, i) => {
+        verdicts.set(rest[i]!, verdict);
+      });
+    }
+    return settlements.map((settlement) => verdicts.get(settlement)!);
   }
 
   async held(refs: readonly HeldRef[]): Promise<(HeldRun | undefined)[]> {

@@ -26,6 +26,7 @@ type DueReadRow = readonly [
   jobVersion: number,
   schedule: string | null,
   misfire: string | null,
+  place: string,
 ];
 
 export class PostgresScheduleStore implements ScheduleStore {
@@ -113,5 +114,6 @@ function dueFromRow(row: DueReadRow): DueRow {
     runId: row[2],
     trigger: triggerWord(row[0]),
     attempt: row[7],
+    locator: row[15],
   };
 }

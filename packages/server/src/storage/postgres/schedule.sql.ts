@@ -12,10 +12,10 @@ export const READ_DUE: Statement = {
     SELECT d.kind, d.job_id, d.run_id, d.shard, d.priority, d.fire_at, d.nominal_at, d.attempt, d.handler,
       d.max_concurrency, d.overlap, d.start_timeout_ms, d.job_version,
       CASE WHEN d.kind = 0 THEN (SELECT j.schedule::text FROM jobs j WHERE j.job_id = d.job_id) END,
-      CASE WHEN d.kind = 0 THEN (SELECT j.misfire::text FROM jobs j WHERE j.job_id = d.job_id) END
+      CASE WHEN d.kind = 0 THEN (SELECT j.misfire::text FROM jobs j WHERE j.job_id = d.job_id) END, d.place
     FROM unnest($1::smallint[], $2::smallint[], $3::bigint[], $4::uuid[]) AS lane(shard, priority, fire_at, run_id)
     CROSS JOIN LATERAL (
-      SELECT * FROM due
+      SELECT due.*, due.ctid AS place FROM due
       WHERE due.shard = lane.shard AND due.priority = lane.priority AND NOT due.held
         AND (due.fire_at, due.run_id) > (lane.fire_at, lane.run_id) AND due.fire_at <= $5
       ORDER BY due.fire_at, due.run_id LIMIT $6

@@ -1,0 +1,376 @@
+/**
+ * The table of allowed arrows: which room may import which, and what each room is for. tests/architecture checks every
+ * import against it, and ARCHITECTURE.md shows it. A new arrow is a change of design: it is made here, on purpose.
+ *
+ * A room is a folder or a file: `server/gateway` stands for packages/server/src/gateway, `domain` for packages/domain/src.
+ * A file belongs to the most specific room it lies in. Tests, benchmarks and scripts stand outside: they may look into any
+ * room, and no room may look at them.
+ */
+
+/**
+ * pure: rules and small effects, imports nothing of ours. package: a library for others. door: where requests come in.
+ * operations: what can be asked for. role: one step on the road of a run. port: a contract. adapter: one way to keep it.
+ * ground: what adapters and composition stand on. composition: puts the pieces together and is the only one to name adapters.
+ */
+export type RoomKind =
+  | 'pure'
+  | 'package'
+  | 'door'
+  | 'operations'
+  | 'role'
+  | 'port'
+  | 'adapter'
+  | 'ground'
+  | 'composition';
+
+export interface Room {
+  readonly name: string;
+  readonly kind: RoomKind;
+  /** One sentence. */
+  readonly purpose: string;
+  /** Rooms it may import; its own files always. */
+  readonly imports: readonly string[];
+  /** npm packages it may import, besides those of Node itself. */
+  readonly npm?: readonly string[];
+  /** Of a port: its files. Whatever else lies in the folder is an adapter, and a room of its own. */
+  readonly files?: readonly string[];
+  /** Of an adapter: the rooms it drives, besides its own port. */
+  readonly drives?: readonly string[];
+}
+
+/** Files that the arrows do not bind, and why. */
+export const EXEMPT: readonly { readonly pattern: RegExp; readonly why: string }[] = [
+  {
+    pattern: /\.test\.ts$/,
+    why: 'a test may use any adapter to set its scene',
+  },
+  {
+    pattern: /\.fixture\.ts$/,
+    why: 'scenery shared by the tests beside it',
+  },
+  {
+    pattern: /\.conformance\.ts$|\/conformance\.ts$|\/conformance\//,
+    why: 'the suite every adapter of a port must pass is a test that adapters import',
+  },
+  {
+    pattern: /-arbitraries\.ts$/,
+    why: 'random values for property tests',
+  },
+];
+
+const STORAGE_FILES = [
+  'storage.ts',
+  'job-store.ts',
+  'schedule-store.ts',
+  'lease-store.ts',
+  'member-store.ts',
+  'run-store.ts',
+  'housekeeping-store.ts',
+  'due.ts',
+  'shard-guard.ts',
+  'storage-clock.ts',
+];
+
+export const ROOMS: readonly Room[] = [
+  {
+    name: 'domain',
+    kind: 'pure',
+    purpose: 'The rules: jobs, schedules, runs, retries, placement, errors; no clock, no chance, no input or output.',
+    imports: [],
+    npm: ['croner'],
+  },
+  {
+    name: 'foundation',
+    kind: 'pure',
+    purpose: 'Small effects behind interfaces: clock, chance, log, loop, batches, heap.',
+    imports: [],
+    npm: ['pino', 'uuidv7'],
+  },
+  {
+    name: 'contract',
+    kind: 'package',
+    purpose: 'What goes over the wire: bodies, queries, views, problems.',
+    imports: ['domain'],
+    npm: ['zod'],
+  },
+  {
+    name: 'worker',
+    kind: 'package',
+    purpose: 'Runs handlers and says how they ended; installs without a database driver.',
+    imports: ['contract', 'domain', 'foundation'],
+  },
+
+  {
+    name: 'server/gateway',
+    kind: 'door',
+    purpose: 'HTTP in, JSON out: reads requests, asks the operations, maps refusals to problems.',
+    imports: ['contract', 'domain', 'foundation', 'server/operations', 'server/storage'],
+    npm: ['fastify'],
+  },
+  {
+    name: 'server/operations',
+    kind: 'operations',
+    purpose: 'What people can ask for, one file each: create, change, pause, cancel, run, list.',
+    imports: ['domain', 'foundation', 'server/ingest', 'server/signal-bus', 'server/storage'],
+  },
+  {
+    name: 'server/scheduler',
+    kind: 'role',
+    purpose: 'Looks ahead over its shards and fires what is due at its instant.',
+    imports: ['domain', 'foundation', 'server/run-queue', 'server/signal-bus', 'server/storage'],
+  },
+  {
+    name: 'server/dispatcher',
+    kind: 'role',
+    purpose: 'Decides which due runs start, where and when, within every limit.',
+    imports: [
+      'domain',
+      'foundation',
+      'server/run-queue',
+      'server/signal-bus',
+      'server/storage',
+      'server/worker-link',
+    ],
+  },
+  {
+    name: 'server/executor',
+    kind: 'role',
+    purpose: 'The worker of this process: beats, runs what it is handed, reports.',
+    imports: ['domain', 'foundation', 'worker', 'server/signal-bus', 'server/storage', 'server/worker-link'],
+  },
+  {
+    name: 'server/completion',
+    kind: 'role',
+    purpose: 'Makes outcomes durable in batches and decides what follows each.',
+    imports: ['domain', 'foundation', 'server/signal-bus', 'server/storage', 'server/worker-link'],
+  },
+  {
+    name: 'server/recovery',
+    kind: 'role',
+    purpose: 'Takes back what dead workers held.',
+    imports: ['domain', 'foundation', 'server/storage', 'server/worker-link'],
+  },
+  {
+    name: 'server/sharding',
+    kind: 'role',
+    purpose: 'Keeps this node a member and holds its share of the shards.',
+    imports: ['domain', 'foundation', 'server/storage'],
+  },
+  {
+    name: 'server/housekeeping',
+    kind: 'role',
+    purpose: 'Makes the partitions of the history ahead of time and drops the old ones.',
+    imports: ['domain', 'foundation', 'server/storage'],
+  },
+
+  {
+    name: 'server/storage',
+    kind: 'port',
+    purpose: 'The truth: everything that must survive, behind six narrow ports, and its clock.',
+    imports: ['domain', 'foundation'],
+    files: STORAGE_FILES,
+  },
+  {
+    name: 'server/storage/memory',
+    kind: 'adapter',
+    purpose: 'The storage in memory, for simulations and tests.',
+    imports: ['domain', 'foundation', 'server/storage'],
+  },
+  {
+    name: 'server/storage/postgres',
+    kind: 'adapter',
+    purpose: 'The storage on PostgreSQL, SQL in files of its own.',
+    imports: ['domain', 'foundation', 'server/storage', 'server/postgres'],
+    drives: ['server/postgres'],
+  },
+  {
+    name: 'server/run-queue',
+    kind: 'port',
+    purpose: 'Carries runs whose instant has come to the dispatcher: at least once, in order.',
+    imports: ['domain'],
+    files: ['run-queue.ts'],
+  },
+  {
+    name: 'server/run-queue/in-process-run-queue.ts',
+    kind: 'adapter',
+    purpose: 'The run queue within one process: a bounded line.',
+    imports: ['domain', 'foundation', 'server/run-queue'],
+  },
+  {
+    name: 'server/ingest',
+    kind: 'port',
+    purpose: 'Takes in new jobs: "accepted" is durable.',
+    imports: ['domain', 'server/storage'],
+    files: ['ingest.ts'],
+  },
+  {
+    name: 'server/ingest/direct-ingest.ts',
+    kind: 'adapter',
+    purpose: 'Group commit straight into the storage.',
+    imports: ['domain', 'foundation', 'server/ingest', 'server/storage'],
+    drives: ['server/storage'],
+  },
+  {
+    name: 'server/signal-bus',
+    kind: 'port',
+    purpose: 'Hints between roles: best effort, at most once.',
+    imports: ['domain', 'server/storage'],
+    files: ['signal-bus.ts'],
+  },
+  {
+    name: 'server/signal-bus/memory-signal-bus.ts',
+    kind: 'adapter',
+    purpose: 'Signals within one process.',
+    imports: ['domain', 'foundation', 'server/signal-bus'],
+  },
+  {
+    name: 'server/worker-link',
+    kind: 'port',
+    purpose: 'Between the dispatcher and workers, wherever they run, and what workers report.',
+    imports: ['domain', 'server/storage'],
+    files: ['worker-link.ts', 'local-workers.ts', 'run-reports.ts'],
+  },
+  {
+    name: 'server/worker-link/in-process-worker-link.ts',
+    kind: 'adapter',
+    purpose: 'The link to workers in this process: a function call.',
+    imports: ['domain', 'foundation', 'server/worker-link'],
+  },
+
+  {
+    name: 'server/postgres',
+    kind: 'ground',
+    purpose: 'The way to PostgreSQL: pool, migrations, and the server that comes with Carillon.',
+    imports: ['foundation', 'server/storage', 'server/start-failure.ts'],
+    npm: ['pg'],
+  },
+  {
+    name: 'server/config',
+    kind: 'ground',
+    purpose: 'One schema for every setting, from flags, environment and file.',
+    imports: ['contract', 'domain', 'foundation'],
+    npm: ['zod'],
+  },
+  {
+    name: 'server/data-directory.ts',
+    kind: 'ground',
+    purpose: "The server's own folder: its identity, its key, and the lock that keeps a second server out.",
+    imports: [],
+  },
+  {
+    name: 'server/start-failure.ts',
+    kind: 'ground',
+    purpose: 'Why a server cannot start, in words for the person who started it.',
+    imports: [],
+  },
+  {
+    name: 'server/parent-watch.ts',
+    kind: 'ground',
+    purpose: 'Ends a process with the one that started it.',
+    imports: [],
+  },
+  {
+    name: 'server/greeting.ts',
+    kind: 'composition',
+    purpose: 'What a started server says first.',
+    imports: ['server/start-server.ts'],
+  },
+  {
+    name: 'server/compose.ts',
+    kind: 'composition',
+    purpose: 'Puts the roles together over their ports.',
+    imports: [
+      'domain',
+      'foundation',
+      'worker',
+      'server/operations',
+      'server/scheduler',
+      'server/dispatcher',
+      'server/executor',
+      'server/completion',
+      'server/recovery',
+      'server/sharding',
+      'server/housekeeping',
+      'server/storage',
+      'server/run-queue/in-process-run-queue.ts',
+      'server/ingest/direct-ingest.ts',
+      'server/signal-bus/memory-signal-bus.ts',
+      'server/worker-link',
+      'server/worker-link/in-process-worker-link.ts',
+    ],
+  },
+  {
+    name: 'server/start-server.ts',
+    kind: 'composition',
+    purpose: 'A whole server: data directory, database, engine, gateway, in order up and down.',
+    imports: [
+      'domain',
+      'foundation',
+      'worker',
+      'server/compose.ts',
+      'server/config',
+      'server/data-directory.ts',
+      'server/gateway',
+      'server/postgres',
+      'server/start-failure.ts',
+      'server/storage/postgres',
+    ],
+  },
+  {
+    name: 'server/main.ts',
+    kind: 'composition',
+    purpose: 'The program: reads the configuration, starts the server, ends with a message people understand.',
+    imports: [
+      'foundation',
+      'server/config',
+      'server/data-directory.ts',
+      'server/greeting.ts',
+      'server/parent-watch.ts',
+      'server/postgres',
+      'server/start-failure.ts',
+      'server/start-server.ts',
+    ],
+  },
+  {
+    name: 'server/testing',
+    kind: 'composition',
+    purpose: 'Starts a whole engine in-process, for our tests and for those of users.',
+    imports: [
+      'domain',
+      'foundation',
+      'worker',
+      'server/compose.ts',
+      'server/postgres',
+      'server/storage',
+      'server/storage/memory',
+      'server/storage/postgres',
+    ],
+  },
+  {
+    name: 'server/index.ts',
+    kind: 'composition',
+    purpose: 'What other packages may use of the server.',
+    imports: ['server/compose.ts', 'server/testing'],
+  },
+];
+
+/** The table as Markdown, for ARCHITECTURE.md between its markers. */
+export function renderArrows(rooms: readonly Room[] = ROOMS): string {
+  const rows = rooms.map(({ name, kind, purpose, imports, npm = [] }) => {
+    const arrows = [...imports, ...npm.map((dependency) => `npm:${dependency}`)];
+    return `| \`${name}\` | ${kind} | ${purpose} | ${arrows.map((arrow) => `\`${arrow}\``).join(', ') || 'nothing'} |`;
+  });
+  const exempt = EXEMPT.map(({ pattern, why }) => `- \`${pattern.source}\`: ${why}`);
+  return [
+    '| room | kind | what it is for | may import |',
+    '|---|---|---|---|',
+    ...rows,
+    '',
+    'Files the arrows do not bind:',
+    '',
+    ...exempt,
+  ].join('\n');
+}
+
+export const ARROWS_BEGIN = '<!-- arrows -->';
+export const ARROWS_END = '<!-- /arrows -->';

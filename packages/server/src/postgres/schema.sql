@@ -1,0 +1,152 @@
+-- The schema of a freshly migrated database, to read and to compare: a test fails when it differs from what the
+-- migrations make. Written by `node scripts/dump-schema.ts`; edit the migrations, not this file.
+
+CREATE TABLE dead_letters (
+  run_id        uuid NOT NULL,
+  job_id        uuid NOT NULL,
+  reason        text NOT NULL,
+  error_message text,
+  attempts      integer NOT NULL,
+  scheduled_at  timestamp with time zone NOT NULL,
+  died_at       timestamp with time zone NOT NULL,
+  redriven_as   uuid,
+  CONSTRAINT dead_letters_pkey PRIMARY KEY (run_id)
+);
+CREATE INDEX dead_letters_died_at ON dead_letters USING btree (died_at DESC);
+CREATE INDEX dead_letters_job_id ON dead_letters USING btree (job_id);
+
+CREATE TABLE due (
+  job_id           uuid NOT NULL,
+  run_id           uuid NOT NULL,
+  shard            smallint NOT NULL,
+  priority         smallint NOT NULL,
+  kind             smallint NOT NULL,
+  attempt          smallint NOT NULL DEFAULT 1,
+  crashes          smallint NOT NULL DEFAULT 0,
+  ends_job         boolean NOT NULL DEFAULT false,
+  held             boolean NOT NULL DEFAULT false,
+  epoch            integer NOT NULL DEFAULT 1,
+  job_version      integer NOT NULL,
+  max_concurrency  integer NOT NULL,
+  fire_at          bigint NOT NULL,
+  nominal_at       bigint NOT NULL,
+  last_nominal_at  bigint,
+  start_timeout_ms bigint,
+  handler          text NOT NULL,
+  overlap          text NOT NULL,
+  blocked_reason   text,
+  CONSTRAINT due_pkey PRIMARY KEY (job_id, run_id)
+) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=5000, autovacuum_analyze_scale_factor=0.2);
+CREATE INDEX due_lane ON due USING btree (shard, priority, fire_at, run_id) WHERE (NOT held);
+
+CREATE TABLE job_runs (
+  run_id         uuid NOT NULL,
+  job_id         uuid NOT NULL,
+  status         text NOT NULL,
+  start_time     timestamp with time zone,
+  end_time       timestamp with time zone,
+  modified_time  timestamp with time zone NOT NULL DEFAULT now(),
+  executor_id    text,
+  attempt_number integer NOT NULL DEFAULT 1,
+  error_message  text,
+  log_url        text,
+  created_at     timestamp with time zone NOT NULL DEFAULT now(),
+  epoch          integer NOT NULL,
+  trigger        smallint NOT NULL,
+  scheduled_at   timestamp with time zone NOT NULL,
+  job_version    integer NOT NULL,
+  occurrences    integer NOT NULL DEFAULT 1,
+  reason         text,
+  result         jsonb,
+  late_report    text,
+  CONSTRAINT job_runs_pkey PRIMARY KEY (run_id, epoch, created_at)
+) PARTITION BY RANGE (created_at);
+CREATE INDEX job_runs_job_id ON ONLY job_runs USING btree (job_id, created_at DESC);
+
+CREATE TABLE jobs (
+  job_id           uuid NOT NULL,
+  name             text NOT NULL,
+  user_id          text,
+  schedule_type    text NOT NULL,
+  status           text NOT NULL,
+  schedule_time    timestamp with time zone,
+  cron_expression  text,
+  time_zone        text,
+  schedule         jsonb,
+  misfire          jsonb,
+  handler          text NOT NULL,
+  payload          jsonb,
+  priority         smallint NOT NULL,
+  max_retries      integer NOT NULL DEFAULT 3,
+  retry            jsonb,
+  max_concurrency  integer NOT NULL DEFAULT 1,
+  overlap          text NOT NULL DEFAULT 'queue'::text,
+  timeout_ms       bigint NOT NULL,
+  start_timeout_ms bigint,
+  shard            smallint NOT NULL,
+  version          integer NOT NULL DEFAULT 1,
+  idempotency_key  text,
+  request_hash     text,
+  created_at       timestamp with time zone NOT NULL DEFAULT now(),
+  updated_at       timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT jobs_pkey PRIMARY KEY (job_id)
+);
+CREATE UNIQUE INDEX jobs_idempotency_key ON jobs USING btree (idempotency_key) WHERE (idempotency_key IS NOT NULL);
+CREATE INDEX jobs_user_id ON jobs USING btree (user_id, job_id) WHERE (user_id IS NOT NULL);
+
+CREATE TABLE leases (
+  lease_id      uuid NOT NULL,
+  worker_id     text NOT NULL,
+  claimed_at    bigint NOT NULL,
+  run_ids       uuid[] NOT NULL STORAGE EXTERNAL,
+  job_ids       uuid[] NOT NULL STORAGE EXTERNAL,
+  shards        smallint[] NOT NULL STORAGE EXTERNAL,
+  kinds         smallint[] NOT NULL STORAGE EXTERNAL,
+  attempts      smallint[] NOT NULL STORAGE EXTERNAL,
+  crashes       smallint[] NOT NULL STORAGE EXTERNAL,
+  ends_job      boolean[] NOT NULL STORAGE EXTERNAL,
+  epochs        integer[] NOT NULL STORAGE EXTERNAL,
+  job_versions  integer[] NOT NULL STORAGE EXTERNAL,
+  nominal_ats   bigint[] NOT NULL STORAGE EXTERNAL,
+  ends_schedule boolean NOT NULL DEFAULT false,
+  closed        smallint[] NOT NULL DEFAULT '{}'::smallint[],
+  cancelled     smallint[] NOT NULL DEFAULT '{}'::smallint[],
+  shown         smallint[] NOT NULL DEFAULT '{}'::smallint[],
+  CONSTRAINT leases_pkey PRIMARY KEY (lease_id)
+) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000);
+CREATE INDEX leases_worker_id ON leases USING btree (worker_id);
+
+CREATE TABLE nodes (
+  node_id      uuid NOT NULL,
+  incarnation  integer NOT NULL,
+  address      text NOT NULL,
+  last_seen_at bigint NOT NULL,
+  CONSTRAINT nodes_pkey PRIMARY KEY (node_id)
+);
+
+CREATE TABLE schema_migrations (
+  version    integer NOT NULL,
+  name       text NOT NULL,
+  checksum   text NOT NULL,
+  applied_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT schema_migrations_pkey PRIMARY KEY (version)
+);
+
+CREATE TABLE shards (
+  shard      smallint NOT NULL,
+  node_id    uuid,
+  epoch      bigint NOT NULL DEFAULT 0,
+  expires_at bigint NOT NULL DEFAULT 0,
+  CONSTRAINT shards_pkey PRIMARY KEY (shard)
+) WITH (fillfactor=50);
+
+CREATE TABLE workers (
+  worker_id    text NOT NULL,
+  node_id      uuid NOT NULL,
+  incarnation  integer NOT NULL,
+  slots        integer NOT NULL,
+  handlers     text[] NOT NULL,
+  dead         boolean NOT NULL DEFAULT false,
+  last_seen_at bigint NOT NULL,
+  CONSTRAINT workers_pkey PRIMARY KEY (worker_id)
+);

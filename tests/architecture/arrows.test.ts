@@ -1,0 +1,47 @@
+/** Fails on the first wrong import, naming the file, the import and the rule. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { ARROWS_BEGIN, ARROWS_END, renderArrows, ROOMS } from '../../architecture.ts';
+import { misplaced, unlawfulArrows, wrongImports } from './check-arrows.ts';
+import { ROOT, readProject, readSources } from './read-sources.ts';
+
+test('every import follows an arrow of the table', async () => {
+  const [first, ...others] = wrongImports(await readProject(), ROOMS);
+  if (first === undefined) return;
+  const more = others.length > 0 ? ` (and ${others.length} more)` : '';
+  expect.fail(`${first.file} imports '${first.imported}': ${first.rule}${more}`);
+});
+
+test('the table keeps its own laws: roles apart, adapters named only where things are put together', () => {
+  expect(unlawfulArrows(ROOMS)).toEqual([]);
+});
+
+test('every room is on disk and every file is in a room', async () => {
+  const paths = (await readSources()).map((file) => file.path);
+  expect(misplaced(paths, ROOMS)).toEqual([]);
+});
+
+test('no two rows are about the same room', () => {
+  const names = ROOMS.map((room) => room.name);
+  expect(names.filter((name, i) => names.indexOf(name) !== i)).toEqual([]);
+});
+
+test('only composition names adapters', () => {
+  const adapters = new Set(ROOMS.filter((room) => room.kind === 'adapter').map((room) => room.name));
+  const naming = ROOMS.filter((room) => room.imports.some((name) => adapters.has(name))).map((room) => room.name);
+  expect(naming.sort()).toEqual(['server/compose.ts', 'server/start-server.ts', 'server/testing']);
+});
+
+test('ARCHITECTURE.md shows the table as it is', async () => {
+  const text = await readFile(join(ROOT, 'ARCHITECTURE.md'), 'utf8').catch(() =>
+    expect.fail('ARCHITECTURE.md is missing: it must show the table of arrows between its markers'),
+  );
+  const [, shown] = text.split(ARROWS_BEGIN);
+  expect(shown, `ARCHITECTURE.md has no ${ARROWS_BEGIN}`).toBeDefined();
+  expect(text, `ARCHITECTURE.md has no ${ARROWS_END}`).toContain(ARROWS_END);
+  expect(
+    shown?.split(ARROWS_END)[0]?.trim(),
+    'the table changed: run `node scripts/render-arrows.ts`',
+  ).toBe(renderArrows());
+});
