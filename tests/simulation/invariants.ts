@@ -27,9 +27,10 @@ export interface Parts {
 
 /** What keeps the system from being at rest; undefined when nothing does. */
 export async function unrest({ storage, cluster, users }: Parts): Promise<string | undefined> {
-  users.windUp(await storage.jobs.list(EVERYTHING));
-  if (users.open > 0) return `${users.open} requests of users are open`;
   const due = await pending(storage);
+  const backlog = new Map([...Map.groupBy(due, ({ jobId }) => jobId)].map(([jobId, rows]) => [jobId, rows.length]));
+  users.windUp(await storage.jobs.list(EVERYTHING), backlog);
+  if (users.open > 0) return `${users.open} requests of users are open`;
   if (due.length > 0) return `${due.length} rows are pending, the first is ${JSON.stringify(due[0])}`;
   const [held] = await storage.leases.live(ALL_SHARDS);
   if (held) return `run ${held.runId} of job ${held.jobId} is held by ${held.workerId}`;

@@ -2,7 +2,7 @@
  * Simulated users: they create jobs through whichever node answers, change their minds, repeat requests that broke off, and
  * remember what they were promised. A request without an answer may or may not have happened.
  */
-import { isRecurring, type Job, type JobId, type JobInput, Refusal } from '@carillon/domain';
+import { type Job, type JobId, type JobInput, Refusal } from '@carillon/domain';
 import type { Operations } from '../../packages/server/src/operations/operations.ts';
 import type { Cluster } from './cluster.ts';
 import { someBehaviour, someJob, someLimits, someSchedule } from './workload.ts';
@@ -20,6 +20,7 @@ export interface UserJob {
 
 const PATIENCE_MS = 12_000;
 const REPEAT_MS = 1_000;
+const BACKLOG_MIN = 3;
 const FAST: JobInput = { payload: { act: 'ok', ms: 0, failures: 0 } };
 
 export class Users {
@@ -27,7 +28,6 @@ export class Users {
   readonly #world: World;
   readonly #cluster: Cluster;
   readonly #safetyMs: number;
-  readonly #woundUp = new Set<JobId>();
   #windingUp = false;
   #open = 0;
 
@@ -73,14 +73,13 @@ export class Users {
     return job;
   }
 
-  /** Wakes what was put to sleep and makes slow schedules fast, so that everything can come to an end soon. */
-  windUp(jobs: readonly Job[]): void {
+  /** Wakes what was put to sleep and makes slow jobs with a backlog fast, so that everything can come to an end soon. */
+  windUp(jobs: readonly Job[], backlog: ReadonlyMap<JobId, number>): void {
     this.#windingUp = true;
-    for (const { jobId, status, schedule } of jobs) {
+    for (const { jobId, status, payload } of jobs) {
       if (status === 'PAUSED') this.#ask('resume', (operations) => operations.resumeJob(jobId), { repeat: false });
-      if (!isRecurring(schedule) || status !== 'SCHEDULED' || this.#woundUp.has(jobId)) continue;
-      this.#woundUp.add(jobId);
-      this.#ask('wind up', (operations) => operations.updateJob(jobId, FAST), { repeat: true });
+      if ((backlog.get(jobId) ?? 0) < BACKLOG_MIN || payload === JSON.stringify(FAST.payload)) continue;
+      this.#ask('wind up', (operations) => operations.updateJob(jobId, FAST), { repeat: false });
     }
   }
 

@@ -62,3 +62,27 @@ export async function submitJobs(
     throw (entry.error?.status ?? 500) >= 500 ? new Error(message) : new JobRefused(message);
   });
 }
+
+/** The ids of all jobs with the status, page by page. */
+export async function jobsWithStatus(server: ServerProcess, status: string): Promise<string[]> {
+  const ids: string[] = [];
+  let path: string | undefined = `/api/jobs?status=${status}&limit=200`;
+  while (path !== undefined) {
+    const page: ApiAnswer<readonly { job_id: string }[]> = await callApi(server, path);
+    if (page.status !== 200) throw new Error(`the list of jobs was answered with ${page.status}`);
+    ids.push(...page.body.map((job) => job.job_id));
+    path = /<([^>]+)>;\s*rel="next"/.exec(page.headers.get('link') ?? '')?.[1];
+  }
+  return ids;
+}
+
+export interface RunView {
+  readonly run_id: string;
+  readonly status: string;
+  readonly attempt_number: number;
+}
+
+/** The runs of a job, newest first. */
+export async function runsOf(server: ServerProcess, jobId: string): Promise<readonly RunView[]> {
+  return (await callApi<readonly RunView[]>(server, `/api/jobs/${jobId}/runs`)).body;
+}

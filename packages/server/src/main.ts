@@ -8,40 +8,43 @@ import { greeting, VERSION } from './greeting.ts';
 import { stopWithParent } from './parent-watch.ts';
 import { EmbeddedPostgresError } from './postgres/embedded/embedded-postgres-error.ts';
 import { StartFailure } from './start-failure.ts';
-import { type StartedServer, startServer } from './start-server.ts';
+import { startServer } from './start-server.ts';
 
 async function main(): Promise<void> {
   const loaded = loadConfig({ argv: process.argv.slice(2), env: process.env, cwd: process.cwd() });
   if (loaded.kind === 'help') return say(renderHelp());
   if (loaded.kind === 'version') return say(VERSION);
 
-  const log = createLog({ level: loaded.config.log_level });
-  let server: StartedServer | undefined;
-  let stopping: Promise<void> | undefined;
+  const { config } = loaded;
+  const log = createLog({ level: config.log_level });
+  let stopping = false;
+  const starting = startServer({
+    config,
+    log,
+    onReplaced: () => {
+      process.exitCode = 1;
+      if (!stopping) stop('another process runs under the id of this server');
+    },
+  });
   const stop = (why: string) => {
     if (stopping) process.exit(130);
+    stopping = true;
     say(
-      `Stopping (${why}). Running jobs get ${loaded.config.shutdown_grace_seconds} s to end; press Ctrl-C again to stop at once.`,
+      `Stopping (${why}). Running jobs get ${config.shutdown_grace_seconds} s to end; Ctrl-C again stops at once.`,
     );
-    stopping = starting.then(
-      (started) => started.stop(),
-      () => undefined,
-    );
-    void stopping.then(() => process.exit(process.exitCode ?? 0));
+    // A start that fails meanwhile has already undone itself, and is reported below.
+    starting
+      .then((server) => server.stop())
+      .then(
+        () => process.exit(process.exitCode ?? 0),
+        () => process.exit(1),
+      );
   };
   process.on('SIGINT', () => stop('Ctrl-C'));
   process.on('SIGTERM', () => stop('SIGTERM'));
   stopWithParent(() => stop('its parent process is gone'));
 
-  const starting = startServer({
-    config: loaded.config,
-    log,
-    onReplaced: () => {
-      process.exitCode = 1;
-      if (!stopping) stop('another process runs under this server id');
-    },
-  });
-  server = await starting;
+  const server = await starting;
   if (!stopping) say(greeting(server));
 }
 

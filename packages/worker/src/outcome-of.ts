@@ -35,6 +35,10 @@ export function outcomeOfStop(stop: NonNullable<RunInProgress['stop']>): RunOutc
 
 const SUCCESS: RunOutcome = { kind: 'SUCCESS' };
 
+/** PostgreSQL's JSON holds neither NUL nor half a character; an escaped backslash before the letter u is neither. */
+const NOT_STORABLE = /(\\\\)|\\u(?:0000|d[89a-f][0-9a-f]{2})/g;
+const REPLACED = (_: string, backslash: string | undefined) => backslash ?? '\\ufffd';
+
 function resultOf(value: unknown): { result?: JsonValue } {
   let text: string | undefined;
   try {
@@ -42,12 +46,12 @@ function resultOf(value: unknown): { result?: JsonValue } {
   } catch {
     return { result: { note: 'the result is not JSON and was not kept' } };
   }
-  // Functions and symbols have no JSON at all. PostgreSQL cannot hold the NUL character.
+  // Functions and symbols have no JSON at all.
   if (text === undefined) return {};
   if (Buffer.byteLength(text) > RESULT_BYTES_MAX) {
     return { result: { note: `the result is larger than ${RESULT_BYTES_MAX} bytes and was not kept` } };
   }
-  return { result: JSON.parse(text.replaceAll('\\u0000', '\\ufffd')) as JsonValue };
+  return { result: JSON.parse(text.replace(NOT_STORABLE, REPLACED)) as JsonValue };
 }
 
 function messageOf(error: unknown): string {

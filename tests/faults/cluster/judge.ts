@@ -1,4 +1,5 @@
 /** Reads from the database, after everything has healed, what became of every accepted job; answers only what is wrong. */
+import { JOB_STATUS } from '../../../packages/server/src/storage/postgres/job-row.ts';
 import type { OwnPostgres } from '../../support/own-postgres.ts';
 import type { Call, Receiver } from '../../support/receiver.ts';
 import type { Member } from './member.ts';
@@ -10,7 +11,7 @@ const SHOWN_MAX = 5;
 export async function unfinished(postgres: OwnPostgres): Promise<Record<string, number>> {
   const [row] = await postgres.query<Record<string, string>>(`
     SELECT (SELECT count(*) FROM due) AS due, (SELECT count(*) FROM leases) AS leases,
-      (SELECT count(*) FROM jobs WHERE status = 'SCHEDULED') AS scheduled`);
+      (SELECT count(*) FROM jobs WHERE schedule_type = 'INTERVAL' AND status = 'SCHEDULED') AS recurring`);
   return Object.fromEntries(
     Object.entries(row ?? {}).flatMap(([name, count]) => (count === '0' ? [] : [[name, Number(count)]])),
   );
@@ -19,7 +20,7 @@ export async function unfinished(postgres: OwnPostgres): Promise<Record<string, 
 /** Jobs of the kind that were not accepted exactly as they are stored, or did not end as they should. */
 export async function wrongOneOffs(postgres: OwnPostgres, accepted: readonly string[]): Promise<string[]> {
   const rows = await postgres.query<{ job_id: string; status: string; successes: string; open: string }>(`
-    SELECT j.job_id, j.status, count(*) FILTER (WHERE r.status = 'SUCCESS') AS successes,
+    SELECT j.job_id, ${JOB_STATUS} AS status, count(*) FILTER (WHERE r.status = 'SUCCESS') AS successes,
       count(*) FILTER (WHERE r.status NOT IN ('SUCCESS', 'FAILED')) AS open
     FROM jobs j LEFT JOIN job_runs r USING (job_id) WHERE j.name LIKE 'one-off %' GROUP BY j.job_id`);
   const stored = new Map(rows.map((row) => [row.job_id, row]));

@@ -12,6 +12,19 @@ export interface HttpCall {
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+/** What a header line can carry: no line breaks, no control characters, nothing beyond one byte. */
+const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+/** They frame the message or belong to the connection: a job that set them could make one request look like two. */
+const NOT_THE_JOBS = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
 
 export function readHttpPayload(payload: JsonObject): HttpCall {
   const body = readBody(payload['body']);
@@ -55,8 +68,10 @@ function readHeaders(value: JsonValue | undefined): Record<string, string> {
   if (typeof value !== 'object' || Array.isArray(value)) throw unusable('payload.headers must be an object');
   const headers: Record<string, string> = {};
   for (const [name, content] of Object.entries(value)) {
-    if (!TOKEN.test(name) || /[\r\n\0]/.test(String(content)))
+    if (!TOKEN.test(name) || !FIELD_VALUE.test(String(content)))
       throw unusable(`payload.headers: "${name}" is not a valid header`);
+    if (NOT_THE_JOBS.has(name.toLowerCase()))
+      throw unusable(`payload.headers: "${name}" is set by the connection itself`);
     headers[name.toLowerCase()] = String(content);
   }
   return headers;

@@ -1,0 +1,264 @@
+/** The http handler against a real server on loopback. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { JobId, JsonObject, RunId } from '@carillon/domain';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { claimedRun } from '../claimed-run.fixture.ts';
+import { HandlerError } from '../handler.ts';
+import { RunInProgress } from '../run-in-progress.ts';
+import { createHttpHandler, HTTP_DEFAULTS } from './http-handler.ts';
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+
+let server: Server;
+let port: number;
+let requests: { method: string; url: string; headers: IncomingMessage['headers']; body: string }[];
+let answer: Answer;
+
+beforeAll(async () => {
+  server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const { method = '', url = '', headers } = request;
+    requests.push({ method, url, headers, body: Buffer.concat(chunks).toString() });
+    answer(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  port = (server.address() as AddressInfo).port;
+});
+
+afterAll(async () => {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+beforeEach(() => {
+  requests = [];
+  answer = (_, response) => response.end('fine');
+});
+
+const here = (path = '/') => `http://127.0.0.1:${port}${path}`;
+
+function runWith(payload: JsonObject): RunInProgress {
+  return new RunInProgress(
+    claimedRun({
+      jobId: 'job-7' as JobId,
+      runId: 'run-9' as RunId,
+      attempt: 2,
+      epoch: 5,
+      nominalAtMs: Date.UTC(2030, 0, 1, 12),
+      payload: JSON.stringify(payload),
+    }),
+    0,
+  );
+}
+
+/** Calls and answers the result, or the error as a value. */
+async function call(payload: JsonObject, options: Partial<typeof HTTP_DEFAULTS> = {}): Promise<unknown> {
+  const handler = createHttpHandler({ ...HTTP_DEFAULTS, ...options });
+  return await Promise.resolve(handler(runWith(payload))).catch((error: unknown) => error);
+}
+
+function answerWith(status: number, headers: Record<string, string> = {}, body = ''): void {
+  answer = (_, response) => response.writeHead(status, headers).end(body);
+}
+
+describe('the request', () => {
+  test('carries the identity of the run and its fence', async () => {
+    await call({ url: here('/hook?x=1') });
+    expect(requests).toHaveLength(1);
+    expect(requests[0]).toMatchObject({ method: 'GET', url: '/hook?x=1', body: '' });
+    expect(requests[0]!.headers).toMatchObject({
+      'user-agent': 'carillon',
+      'idempotency-key': 'run-9',
+      'carillon-job-id': 'job-7',
+      'carillon-run-id': 'run-9',
+      'carillon-attempt': '2',
+      'carillon-epoch': '5',
+      'carillon-scheduled-at': '2030-01-01T12:00:00.000Z',
+    });
+  });
+
+  test('cannot be given another identity by the job', async () => {
+    const headers = { 'Idempotency-Key': 'mine', 'CARILLON-EPOCH': '999', 'User-Agent': 'my-shop', 'x-own': 'kept' };
+    await call({ url: here(), headers });
+    expect(requests[0]!.headers).toMatchObject({
+      'idempotency-key': 'run-9',
+      'carillon-epoch': '5',
+      'user-agent': 'my-shop',
+      'x-own': 'kept',
+    });
+  });
+
+  test('sends an object as JSON and a text as it is, with its length', async () => {
+    await call({ url: here(), body: { greeting: 'grüß' } });
+    await call({ url: here(), body: 'plain', method: 'PUT' });
+    expect(requests[0]).toMatchObject({ method: 'POST', body: '{"greeting":"grüß"}' });
+    expect(requests[0]!.headers).toMatchObject({ 'content-type': 'application/json', 'content-length': '21' });
+    expect(requests[1]).toMatchObject({ method: 'PUT', body: 'plain' });
+    expect(requests[1]!.headers).toMatchObject({ 'content-length': '5' });
+  });
+
+  test('with a header that would smuggle in another is never sent (hazard 36)', async () => {
+    const error = await call({ url: here(), headers: { 'x-a': 'b\r\nx-admin: 1' } });
+    expect(error).toMatchObject({ retryable: false });
+    expect(requests).toEqual([]);
+  });
+});
+
+describe('the answer', () => {
+  test('is the result: status, type and body', async () => {
+    answerWith(201, { 'content-type': 'application/json' }, '{"id":1}');
+    expect(await call({ url: here() })).toEqual({
+      status: 201,
+      content_type: 'application/json',
+      body: '{"id":1}',
+      truncated: false,
+    });
+  });
+
+  test('is kept up to its limit, and says that it was cut (hazard 23)', async () => {
+    answerWith(200, {}, 'x'.repeat(1_000));
+    const exact = await call({ url: here() }, { responseBytesMax: 1_000 });
+    expect(exact).toMatchObject({ body: 'x'.repeat(1_000), truncated: false });
+    const cut = await call({ url: here() }, { responseBytesMax: 999 });
+    expect(cut).toMatchObject({ body: 'x'.repeat(999), truncated: true });
+  });
+
+  test('that never ends is not read for ever', async () => {
+    const chunk = Buffer.alloc(256 * 1024, 'x');
+    answer = (_, response) => {
+      const pour = () => {
+        if (!response.destroyed) response.write(chunk, () => setImmediate(pour));
+      };
+      pour();
+    };
+    expect(await call({ url: here() }, { responseBytesMax: 10 })).toMatchObject({ body: 'xxxxxxxxxx', truncated: true });
+  });
+
+  test('is judged by the status the job expects', async () => {
+    answerWith(404);
+    expect(await call({ url: here(), expect_status: [200, 404] })).toMatchObject({ status: 404 });
+    answerWith(200);
+    expect(await call({ url: here(), expect_status: 204 })).toMatchObject({ message: 'the server answered 200' });
+  });
+
+  test.each([400, 401, 403, 404, 405, 410, 422, 451])('%d says that trying again is useless', async (status) => {
+    answerWith(status, {}, 'why');
+    const error = await call({ url: here() });
+    expect(error).toBeInstanceOf(HandlerError);
+    expect(error).toMatchObject({
+      message: `the server answered ${status}`,
+      retryable: false,
+      result: { status, body: 'why' },
+    });
+  });
+
+  test.each([408, 409, 423, 425, 429, 500, 502, 503, 504])('%d may be tried again', async (status) => {
+    answerWith(status);
+    expect(await call({ url: here() })).toMatchObject({ retryable: true, retryAfterMs: undefined });
+  });
+
+  test.each([
+    ['seconds', '120', 120_000],
+    ['more than a day', '999999', 24 * 3_600_000],
+    ['nothing', '', undefined],
+    ['no time at all', '-5', undefined],
+    ['a date that has passed', 'Wed, 21 Oct 2015 07:28:00 GMT', undefined],
+    ['a word', 'soon', undefined],
+  ])('may ask for a pause of %s', async (_, value, retryAfterMs) => {
+    answerWith(503, { 'retry-after': value });
+    expect(await call({ url: here() })).toMatchObject({ retryAfterMs });
+  });
+
+  test('may ask for a pause until a date', async () => {
+    answerWith(429, { 'retry-after': new Date(Date.now() + 3_600_000).toUTCString() });
+    const { retryAfterMs } = (await call({ url: here() })) as HandlerError;
+    expect(retryAfterMs).toBeGreaterThan(0);
+    expect(retryAfterMs).toBeLessThanOrEqual(3_600_000);
+  });
+
+  test('that redirects is not followed: where it points was never checked (hazard 36)', async () => {
+    answerWith(302, { location: here('/elsewhere') });
+    expect(await call({ url: here('/first') })).toMatchObject({ message: 'the server answered 302' });
+    expect(requests.map((request) => request.url)).toEqual(['/first']);
+  });
+});
+
+describe('a call that comes to nothing', () => {
+  test('because nobody listens may be tried again', async () => {
+    const error = await call({ url: 'http://127.0.0.1:1/' });
+    expect(error).toBeInstanceOf(HandlerError);
+    expect(error).toMatchObject({ retryable: true, message: expect.stringMatching(/GET http:\/\/127.0.0.1:1 failed/) });
+  });
+
+  test('because the connection breaks may be tried again', async () => {
+    answer = (request) => request.socket.destroy();
+    expect(await call({ url: here() })).toMatchObject({ retryable: true });
+  });
+
+  test('because the answer breaks off is an error', async () => {
+    answer = (_, response) => {
+      response.writeHead(200, { 'content-length': '100' });
+      response.write('half', () => response.destroy());
+    };
+    expect(await call({ url: here() })).toBeInstanceOf(Error);
+  });
+
+  test('because the run was told to stop ends at once, before or during the answer', async () => {
+    for (const begin of [false, true]) {
+      const arrived = Promise.withResolvers<void>();
+      answer = (_, response) => {
+        if (begin) response.write('half', () => arrived.resolve());
+        else arrived.resolve();
+      };
+      const run = runWith({ url: here() });
+      const outcome = Promise.resolve(createHttpHandler()(run)).catch((error: unknown) => error);
+      await arrived.promise;
+      run.requestStop('cancelled', 'no longer wanted', 0);
+      expect(await outcome).toBeInstanceOf(Error);
+    }
+  });
+
+  test('because the run was told to stop before it began never reaches the server', async () => {
+    const run = runWith({ url: here() });
+    run.requestStop('cancelled', 'no longer wanted', 0);
+    await expect(createHttpHandler()(run)).rejects.toThrow();
+    expect(requests).toEqual([]);
+  });
+});
+
+describe('networks that no job may call (hazard 36)', () => {
+  const denyNetworks = ['127.0.0.0/8', '::1/128', '169.254.0.0/16'];
+  const at = (host: string) => `http://${host}:${port}/`;
+
+  test.each([
+    ['a literal address', '127.0.0.1'],
+    ['another of the same network', '127.9.9.9'],
+    ['an address written as one number', '2130706433'],
+    ['an address in hexadecimal', '0x7f000001'],
+    ['an address with parts left out', '127.1'],
+    ['a literal IPv6 address', '[::1]'],
+    ['an IPv4 address in IPv6 clothes', '[::ffff:127.0.0.1]'],
+    ['a name that resolves to one', 'localhost'],
+  ])('are refused for good by %s', async (_, host) => {
+    const error = await call({ url: at(host) }, { denyNetworks });
+    expect(error).toMatchObject({ retryable: false, message: expect.stringMatching(/are not allowed here/) });
+    expect(requests).toEqual([]);
+  });
+
+  test('are by default those where cloud machines keep their credentials', async () => {
+    for (const host of ['169.254.169.254', '[fd00:ec2::254]', '[fe80::1]', '[::ffff:169.254.169.254]'])
+      expect(await call({ url: `http://${host}/latest/meta-data` })).toMatchObject({ retryable: false });
+  });
+
+  test('leave the others alone', async () => {
+    expect(await call({ url: here() }, { denyNetworks: ['10.0.0.0/8'] })).toMatchObject({ status: 200 });
+    expect(await call({ url: at('localhost') }, { denyNetworks: [] })).toMatchObject({ status: 200 });
+  });
+
+  test('may be one address without a prefix', async () => {
+    const error = await call({ url: here() }, { denyNetworks: ['127.0.0.1'] });
+    expect(error).toMatchObject({ retryable: false });
+  });
+});

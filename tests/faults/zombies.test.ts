@@ -1,0 +1,143 @@
+/**
+ * Servers that are alive and cut off: paused, on a dead network, or leaving. Their runs go to the others, what they say too
+ * late is refused and kept on record, and leaving costs a run no attempt (hazards 14, 22, 33).
+ */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { submitJobs } from '../support/api-client.ts';
+import { eventually } from '../support/eventually.ts';
+import { OwnPostgres } from '../support/own-postgres.ts';
+import { fixedPort, processesOf } from '../support/processes.ts';
+import { Receiver } from '../support/receiver.ts';
+import { StallableProxy } from '../support/stallable-proxy.ts';
+import { endServers, launchServer, type ServerProcess } from '../support/start-server-process.ts';
+import { makeTestFolder } from '../support/test-folder.ts';
+
+const SOON = { withinMs: 30_000 };
+const FLAGS = ['--worker-silent-seconds', '4', '--node-ttl-seconds', '3', '--shutdown-grace-seconds', '1'];
+
+let folder: string;
+let receiver: Receiver;
+let postgres: OwnPostgres;
+
+beforeEach(async () => {
+  folder = makeTestFolder();
+  receiver = await new Receiver().start();
+  postgres = await OwnPostgres.start(folder);
+});
+
+afterEach(async () => {
+  await endServers();
+  await postgres.stop();
+  await receiver.stop();
+  await eventually(async () => expect(await processesOf(folder)).toEqual([]), SOON);
+});
+
+async function launch(name: string, databaseUrl = postgres.url): Promise<ServerProcess> {
+  const flags = ['--database-url', databaseUrl, ...FLAGS];
+  return launchServer({ name, folder, port: await fixedPort(), flags }).ready();
+}
+
+/** One job of the duration; resolves when it runs, which must be on the only server there is. */
+async function startJobOn(server: ServerProcess, durationMs: number): Promise<void> {
+  await submitJobs(server, [{ name: 'long', payload: { url: receiver.url(durationMs) } }]);
+  await eventually(() => expect(receiver.inProgress).toHaveLength(1), SOON);
+}
+
+interface Attempt extends Record<string, unknown> {
+  readonly epoch: number;
+  readonly status: string;
+  readonly attempt_number: number;
+  readonly executor_id: string;
+  readonly error_message: string | null;
+  readonly late_report: string | null;
+}
+
+const attempts = () =>
+  postgres.query<Attempt>(
+    'SELECT epoch, status, attempt_number, executor_id, error_message, late_report FROM job_runs ORDER BY epoch',
+  );
+
+async function untilSucceeded(): Promise<void> {
+  await eventually(
+    async () => expect((await attempts()).map(({ status }) => status)).toContain('SUCCESS'),
+    SOON,
+  );
+}
+
+const nodeOf = async (server: ServerProcess) =>
+  (await readFile(join(server.dataDir, 'node.id'), 'utf8')).trim();
+
+it('a paused server loses its run to another; what it reports when it goes on is refused and kept on record', async () => {
+  const zombie = await launch('zombie');
+  await startJobOn(zombie, 3_000);
+  const heir = await launch('heir');
+  zombie.signal('SIGSTOP');
+  await untilSucceeded();
+  expect((await attempts())[0]?.late_report).toBeNull();
+  zombie.signal('SIGCONT');
+
+  await eventually(
+    async () => expect((await attempts())[0]?.late_report).toMatch(/^(SUCCESS|RETURNED)$/),
+    SOON,
+  );
+  const [lost, won, ...more] = await attempts();
+  expect(more).toEqual([]);
+  expect(lost).toMatchObject({
+    epoch: 1,
+    status: 'FAILED',
+    error_message: expect.stringContaining('was lost'),
+  });
+  expect(lost?.executor_id).toContain(await nodeOf(zombie));
+  expect(won).toMatchObject({ epoch: 2, status: 'SUCCESS', attempt_number: 1, late_report: null });
+  expect(won?.executor_id).toContain(await nodeOf(heir));
+  expect(receiver.calls.map(({ epoch }) => epoch)).toEqual([1, 2]);
+
+  // And the zombie is a full member again, under a new name.
+  await zombie.ready();
+  await submitJobs(zombie, [{ name: 'next', payload: { url: receiver.url(1, 'next') } }]);
+  await eventually(
+    () => expect(receiver.tagged('next').map(({ answered }) => answered)).toEqual([true]),
+    SOON,
+  );
+});
+
+it('a server behind a dead network stops its run before another starts it', async () => {
+  const proxy = await new StallableProxy(postgres.url).start();
+  const island = await launch('island', proxy.url);
+  await startJobOn(island, 10_000);
+  await launch('mainland');
+  proxy.stall();
+  await eventually(() => expect(receiver.calls).toHaveLength(2), SOON);
+  const [first, second] = receiver.calls;
+  expect(first?.answered).toBe(false);
+  expect(first?.endedAt).toBeLessThan(second?.startedAt ?? 0);
+  await untilSucceeded();
+  proxy.recover();
+  await island.ready();
+  expect((await attempts()).map(({ epoch, status }) => [epoch, status])).toEqual([
+    [1, 'FAILED'],
+    [2, 'SUCCESS'],
+  ]);
+  await endServers();
+  await proxy.stop();
+});
+
+it('a server that is stopped during a long job gives it back, and that is no attempt', async () => {
+  const leaving = await launch('leaving');
+  await startJobOn(leaving, 8_000);
+  await launch('staying');
+  expect(await leaving.stop(15_000)).toEqual({ code: 0, signal: null });
+  const [given] = await attempts();
+  expect(given).toMatchObject({ epoch: 1, status: 'FAILED', attempt_number: 1 });
+  expect(given?.error_message).toContain('the server was shut down');
+
+  await untilSucceeded();
+  expect((await attempts())[1]).toMatchObject({ epoch: 2, status: 'SUCCESS', attempt_number: 1 });
+  expect(receiver.calls.map(({ epoch, attempt }) => [epoch, attempt])).toEqual([
+    [1, 1],
+    [2, 1],
+  ]);
+  expect(receiver.overlaps()).toEqual([]);
+});
