@@ -2,16 +2,8 @@
  * Carillon as the bench's subject: the production engine in this process, with its full history. Jobs come in through the
  * same operation that the REST interface calls; the handler is a function, as the peers' are.
  */
-import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import type { NodeId } from '../packages/domain/src/ids.ts';
-import { silentLog, systemClock, systemRandom } from '../packages/foundation/src/index.ts';
-import { composeEngine, ENGINE_DEFAULTS, type Engine } from '../packages/server/src/compose.ts';
-import { migrate } from '../packages/server/src/postgres/migrate.ts';
-import {
-  openPostgresStorage,
-  type PostgresStorage,
-} from '../packages/server/src/storage/postgres/postgres-storage.ts';
+import { handlerName, type OpenEngine, openEngine } from './engine/open-engine.ts';
 import { inBatches } from './in-batches.ts';
 import type { BenchJob, System, SystemEnv } from './system.ts';
 
@@ -22,31 +14,16 @@ export class Carillon implements System {
   readonly version = '0.1.0';
   readonly keepsHistory = true;
   #pool!: pg.Pool;
-  #storage!: PostgresStorage;
-  #engine!: Engine;
+  #open!: OpenEngine;
   #started = false;
   #onRun: (id: string) => void = () => undefined;
 
   async start(env: SystemEnv): Promise<void> {
-    await migrate(env.databaseUrl);
     this.#pool = new pg.Pool({ connectionString: env.databaseUrl, max: 1 });
-    this.#storage = openPostgresStorage({
-      url: env.databaseUrl,
-      connectionsMax: 10,
-      statementTimeoutMs: 30_000,
-      connectTimeoutMs: 5_000,
-    });
-    this.#engine = composeEngine({
-      storage: this.#storage,
-      handlers: new Map([['noop', (context) => this.#onRun(context.payload.id as string)]]),
-      nodeId: randomUUID() as NodeId,
-      incarnation: 1,
-      address: 'bench',
-      settings: { ...ENGINE_DEFAULTS, slots },
-      clock: systemClock,
-      random: systemRandom,
-      log: silentLog,
-      onReplaced: () => undefined,
+    this.#open = await openEngine({
+      databaseUrl: env.databaseUrl,
+      slots,
+      handler: (context) => this.#onRun(context.payload.id as string),
     });
   }
 
@@ -56,11 +33,11 @@ export class Carillon implements System {
       size: 1_000,
       lanes: 4,
       send: async (batch) => {
-        const answers = await this.#engine.operations.createJobs(
+        const answers = await this.#open.engine.operations.createJobs(
           batch.map(({ id }) => ({
             name: 'bench',
             scheduleType: 'IMMEDIATE',
-            handler: 'noop',
+            handler: handlerName,
             payload: { id },
           })),
         );
@@ -79,7 +56,7 @@ export class Carillon implements System {
       };
     });
     this.#started = true;
-    await this.#engine.start();
+    await this.#open.engine.start();
     await all;
     await this.#recorded();
   }
@@ -106,8 +83,8 @@ export class Carillon implements System {
   }
 
   async stop(): Promise<void> {
-    if (this.#started) await this.#engine.stop();
-    await this.#storage?.close();
+    if (this.#started) await this.#open.engine.stop();
+    await this.#open?.close();
     await this.#pool?.end();
   }
 }

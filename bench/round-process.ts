@@ -1,27 +1,15 @@
 /**
  * The process of one round of one system. Load generator, handlers and system share it, as they share the two cores: the
  * same for all. A process per round gives every system a heap and a JIT of its own, and nothing of its neighbours'.
- * Takes its orders from run-round.ts over IPC, answers with one message, and ends with its parent.
+ * Takes its orders from run-round.ts.
  */
+import { answerParent } from './answer-parent.ts';
 import type { RoundOrder, RoundResult } from './run-round.ts';
 import { createEmptyStore } from './stores.ts';
 import { systemNamed } from './systems.ts';
 import { workloadNamed } from './workloads.ts';
 
-process.once('disconnect', () => process.exit(1));
-process.once('message', (order) => void answer(order as RoundOrder));
-
-async function answer(order: RoundOrder): Promise<void> {
-  let result: RoundResult;
-  try {
-    result = await playRound(order);
-  } catch (error) {
-    // The stack is for the terminal; the report gets the sentence.
-    console.error(error);
-    result = { ok: false, reason: error instanceof Error ? error.message : String(error) };
-  }
-  process.send?.(result, () => process.exit(0));
-}
+answerParent(playRound);
 
 async function playRound(order: RoundOrder): Promise<RoundResult> {
   // The warm-up is the same workload, checked as strictly, on a store of its own: it warms the code, not the tables.

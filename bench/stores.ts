@@ -11,23 +11,33 @@ export type ServerUrls = { readonly postgresUrl: string; readonly redisUrl: stri
 
 export type Store = { readonly env: SystemEnv; settle(): Promise<void>; drop(): Promise<void> };
 
+/** Two of one process may be made within one millisecond. */
+let databasesMade = 0;
+
 export async function createEmptyStore(kind: SystemEntry['store'], urls: ServerUrls): Promise<Store> {
   return kind === 'postgres' ? createDatabase(urls) : emptyRedis(urls);
 }
 
-async function createDatabase({ postgresUrl, redisUrl }: ServerUrls): Promise<Store> {
-  const name = `bench_${process.pid}_${Date.now()}`;
+export async function createDatabase({ postgresUrl, redisUrl }: ServerUrls): Promise<Store> {
+  databasesMade += 1;
+  const name = `bench_${process.pid}_${Date.now()}_${databasesMade}`;
   await execute(postgresUrl, [`create database ${name}`, 'checkpoint']);
   const url = new URL(postgresUrl);
   url.pathname = `/${name}`;
   const databaseUrl = url.href;
   return {
     env: { databaseUrl, redisUrl },
-    // What autovacuum does within a minute on a server that lives longer than a benchmark: without statistics the
-    // planner guesses, and which system that hurts is luck.
-    settle: () => execute(databaseUrl, ['vacuum (analyze)', 'checkpoint']),
+    settle: () => settleDatabase(databaseUrl),
     drop: () => execute(postgresUrl, [`drop database ${name} with (force)`, 'checkpoint']),
   };
+}
+
+/**
+ * What autovacuum does within a minute on a server that lives longer than a benchmark: without statistics the planner
+ * guesses, and which system that hurts is luck.
+ */
+export async function settleDatabase(databaseUrl: string): Promise<void> {
+  await execute(databaseUrl, ['vacuum (analyze)', 'checkpoint']);
 }
 
 async function emptyRedis({ postgresUrl, redisUrl }: ServerUrls): Promise<Store> {

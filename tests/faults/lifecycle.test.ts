@@ -101,7 +101,7 @@ it('Ctrl-C lets a running job end, leaves no process and no listener, and the ne
   await expect(fetch(`${server.address}/health/live`)).rejects.toThrow();
 
   const again = await launch().ready();
-  expect(await runsOf(again, id)).toMatchObject([{ status: 'success', attempt_number: 1 }]);
+  expect(await runsOf(again, id)).toMatchObject([{ status: 'SUCCESS', attempt_number: 1 }]);
   expect(receiver.calls).toHaveLength(1);
 });
 

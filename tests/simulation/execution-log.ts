@@ -23,6 +23,9 @@ interface Execution {
   readonly startedMs: number;
 }
 
+/** A process that stood still may begin what it was handed before, by answers as old as a call can be. */
+const PAUSE_FELT_MS = 35_000;
+
 export class ExecutionLog {
   readonly #world: World;
   readonly #observer: Observer;
@@ -59,13 +62,15 @@ export class ExecutionLog {
     };
   }
 
-  #checkOverlap(earlier: Execution, later: Execution): void {
-    const { context, process } = earlier;
+  /** The one with the lower epoch is the one that was taken back, whichever of them began first. */
+  #checkOverlap(one: Execution, other: Execution): void {
+    const [stale, present] = one.context.epoch < other.context.epoch ? [one, other] : [other, one];
+    const { context, process } = stale;
     if (process.dead || process.replaced || context.signal.aborted) return;
-    if (process.lastPauseEndMs >= earlier.startedMs) return;
+    if (process.lastPauseEndMs >= stale.startedMs - PAUSE_FELT_MS) return;
     const { runId, jobId, epoch } = context;
     this.#world.violate(
-      `run ${runId} of job ${jobId} starts at epoch ${later.context.epoch} on ${later.process.name} while ${process.name} executes epoch ${epoch} and was never told to stop`,
+      `run ${runId} of job ${jobId} is executed at epoch ${present.context.epoch} by ${present.process.name} while ${process.name} executes epoch ${epoch} and was never told to stop`,
     );
   }
 

@@ -4,19 +4,23 @@ import { type Handler, HandlerError, type RunContext } from '@carillon/worker';
 import type { ExecutingProcess, ExecutionLog } from './execution-log.ts';
 
 export const ACTS = ['ok', 'fail', 'throw', 'reject', 'hang', 'stubborn'] as const;
+/** Takes its process down; rare, because it hits everybody. */
+const POISON = 'poison';
 
 /** failures: attempts that fail before one succeeds. */
-export type Behaviour = { act: (typeof ACTS)[number]; ms: number; failures: number };
+export type Behaviour = { act: (typeof ACTS)[number] | typeof POISON; ms: number; failures: number };
 
 export function simulatedHandlers(options: {
   readonly clock: Clock;
   readonly log: ExecutionLog;
   readonly process: ExecutingProcess;
+  readonly crash: () => void;
 }): ReadonlyMap<string, Handler> {
-  const { clock, log, process } = options;
+  const { clock, log, process, crash } = options;
   const handler: Handler = (context) => {
     const end = log.start(context, process);
     const behaviour = context.payload as Behaviour;
+    if (behaviour.act === POISON && context.epoch <= behaviour.failures) crash();
     if (behaviour.act === 'throw' && context.attempt <= behaviour.failures) {
       end('threw');
       throw new Error('thrown at once');

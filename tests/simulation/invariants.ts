@@ -68,6 +68,8 @@ async function pending(storage: Storage): Promise<DueRow[]> {
 }
 
 function checkFate({ world }: Parts, promised: UserJob, found: Job | undefined): void {
+  if (promised.deleted === 'yes' && found) return world.violate(`job ${found.jobId} was deleted and is there`);
+  if (promised.deleted !== 'no' && !found) return;
   if (!found) return world.violate(`${promised.name} was accepted as job ${promised.jobId} and is lost`);
   if (found.jobId !== promised.jobId) world.violate(`${promised.name} was accepted under another id`);
   if (promised.cancelled && found.status !== 'CANCELLED') {

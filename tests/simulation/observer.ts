@@ -47,6 +47,7 @@ export class Observer {
   readonly workers: WorkerLedger;
   readonly #world: World;
   readonly #jobs = new Map<JobId, JobAccount>();
+  readonly #redrivenRuns = new Set<RunId>();
 
   constructor(world: World, options: { silentMs: number }) {
     this.#world = world;
@@ -65,6 +66,10 @@ export class Observer {
         return result ? this.#changed(args[0] as JobChange) : undefined;
       case 'jobs.enqueue':
         return result ? this.#enqueued(...(args as Args<'jobs', 'enqueue'>)) : undefined;
+      case 'jobs.remove':
+        return result ? this.#removed(args[0] as JobId) : undefined;
+      case 'runs.redrive':
+        return result ? this.#redriven(...(args as Args<'runs', 'redrive'>)) : undefined;
       case 'jobs.cancelRun':
         return this.#runCancelled(args[0] as RunId, result as Result<'jobs', 'cancelRun'>);
       case 'schedule.fire':
@@ -122,6 +127,10 @@ export class Observer {
         return (args[0] as readonly NewJob[]).map(({ job }) => job.jobId);
       case 'jobs.apply':
         return [(args[0] as JobChange).job.jobId];
+      case 'jobs.remove':
+        return [args[0] as JobId];
+      case 'runs.redrive':
+        return [args[0] as RunId, (args as Args<'runs', 'redrive'>)[1].runId];
       case 'jobs.enqueue':
         return [args[0] as string, (args as Args<'jobs', 'enqueue'>)[1].runId];
       case 'jobs.cancelRun':
@@ -170,6 +179,21 @@ export class Observer {
     if (pending.kind !== 'drop') return;
     account.cancelled = true;
     for (const run of this.runs.all()) if (run.jobId === job.jobId && run.held) run.cancelAsked = true;
+  }
+
+  #removed(jobId: JobId): void {
+    const account = this.#jobs.get(jobId)!;
+    account.cancelled = true;
+    const alive = this.runs.heldOf(jobId);
+    if (alive > 0) this.#world.violate(`job ${jobId} was removed while ${alive} of its runs were alive`);
+  }
+
+  #redriven(deadRunId: RunId, as: { runId: RunId }): void {
+    const dead = this.runs.get(deadRunId);
+    if (!dead?.end) return this.#world.violate(`run ${deadRunId} was sent round again and had not ended`);
+    if (this.#redrivenRuns.has(deadRunId)) this.#world.violate(`run ${deadRunId} was sent round again twice`);
+    this.#redrivenRuns.add(deadRunId);
+    this.#enqueued(dead.jobId, as);
   }
 
   #enqueued(jobId: JobId, run: { runId: RunId }): void {

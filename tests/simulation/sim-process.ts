@@ -157,7 +157,10 @@ function wireRoles(process: SimProcess, wiring: Wiring) {
   const scheduler = new Scheduler({ ...ports, ...look, store: schedule, guard });
   const dispatcher = new Dispatcher({ ...ports, guard });
   const reports = new OutcomeRecorder(ports);
-  const handlers = simulatedHandlers({ clock: wiring.clock, log: executions, process });
+  const handlers = simulatedHandlers({
+    ...{ clock: wiring.clock, log: executions, process },
+    crash: () => process.kill('poisoned'),
+  });
   const limits = { slots: profile.slots, silentMs: WORKER_SILENT_MS, drainMs: DRAIN_MS };
   const executor = new Executor({ ...ports, ...identity, ...limits, reports, handlers });
   const recovery = new Recovery({ ...ports, ...identity, reports, silentMs: WORKER_SILENT_MS });

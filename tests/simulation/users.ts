@@ -16,6 +16,8 @@ export interface UserJob {
   jobId: JobId | undefined;
   /** What was acknowledged. */
   cancelled: boolean;
+  /** asked: it may be gone. */
+  deleted: 'no' | 'asked' | 'yes';
 }
 
 const PATIENCE_MS = 12_000;
@@ -53,7 +55,8 @@ export class Users {
     const endMs = this.#safetyMs + chance.between(0, 8_000);
     const wanted = input ?? someJob(chance, { name, nowMs, endMs });
     const job: UserJob = {
-      ...{ name, input: wanted, fate: 'unknown', jobId: undefined, cancelled: false },
+      ...{ name, input: wanted, fate: 'unknown', jobId: undefined },
+      ...{ cancelled: false, deleted: 'no' },
     };
     this.jobs.push(job);
     // Without a key a request that broke off must not be repeated.
@@ -94,7 +97,7 @@ export class Users {
 
   #change(job: UserJob, jobId: JobId): void {
     const { chance } = this.#world;
-    switch (chance.whole(0, 6)) {
+    switch (chance.whole(0, 8)) {
       case 0:
         return this.#cancel(job, jobId);
       case 1:
@@ -107,6 +110,10 @@ export class Users {
         return this.#ask('run now', (operations) => operations.runJobNow(jobId), { repeat: false });
       case 3:
         return this.#cancelSomeRun(jobId);
+      case 4:
+        return this.#redrive(jobId);
+      case 5:
+        return chance.happens(0.5) ? this.#delete(job, jobId) : undefined;
       default:
         return this.#edit(jobId);
     }
@@ -135,6 +142,26 @@ export class Users {
         job.cancelled = true;
       },
     });
+  }
+
+  #delete(job: UserJob, jobId: JobId): void {
+    job.deleted = 'asked';
+    this.#ask('delete', (operations) => operations.deleteJob(jobId), {
+      repeat: true,
+      done: () => {
+        job.deleted = 'yes';
+      },
+    });
+  }
+
+  /** Pressed twice, as impatient people do. */
+  #redrive(jobId: JobId): void {
+    const redriveOne = async (operations: Operations) => {
+      const [letter] = await operations.listDeadLetters({ jobId, limit: 1 });
+      if (letter) await operations.redriveDeadLetter(letter.runId);
+    };
+    this.#ask('redrive', redriveOne, { repeat: false });
+    this.#ask('redrive', redriveOne, { repeat: false });
   }
 
   #cancelSomeRun(jobId: JobId): void {

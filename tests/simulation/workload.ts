@@ -31,6 +31,7 @@ export function someLimits(chance: Chance): JobInput {
 }
 
 export function someBehaviour(chance: Chance): Behaviour {
+  if (chance.happens(0.01)) return { act: 'poison', ms: 300, failures: chance.pick([1, 3, 100]) };
   const act = chance.happens(0.5) ? 'ok' : chance.pick(ACTS);
   const ms = act === 'stubborn' ? chance.whole(1_000, 25_000) : chance.pick([0, 5, 300, 2_000, 9_000]);
   return { act, ms, failures: act === 'ok' ? 0 : chance.pick([1, 2, 100]) };

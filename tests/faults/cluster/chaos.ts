@@ -9,14 +9,32 @@ export interface ChaosCounts {
   restarts: number;
   postgresRestarts: number;
   postgresKills: number;
+  postgresFreezes: number;
 }
 
-const KINDS = ['kill', 'kill', 'pause', 'pause', 'restart', 'postgres-restart', 'postgres-kill'] as const;
+const KINDS = [
+  'kill',
+  'kill',
+  'pause',
+  'pause',
+  'restart',
+  'postgres-restart',
+  'postgres-kill',
+  'postgres-freeze',
+] as const;
+type Kind = (typeof KINDS)[number];
 const GAP_MS_MIN = 1_000;
 const GAP_MS_SPAN = 2_000;
 
 export class Chaos {
-  readonly counts: ChaosCounts = { kills: 0, pauses: 0, restarts: 0, postgresRestarts: 0, postgresKills: 0 };
+  readonly counts: ChaosCounts = {
+    kills: 0,
+    pauses: 0,
+    restarts: 0,
+    postgresRestarts: 0,
+    postgresKills: 0,
+    postgresFreezes: 0,
+  };
   readonly #members: readonly Member[];
   readonly #postgres: OwnPostgres;
   readonly #random: SeededRandom;
@@ -42,33 +60,45 @@ export class Chaos {
   }
 
   #breakSomething(): void {
-    const { counts } = this;
     const kind = KINDS[this.#random.below(KINDS.length)]!;
     const amount = this.#random.next();
     const free = this.#members.filter((member) => !member.busy);
     const member = free[this.#random.below(free.length)];
-    if (kind === 'postgres-restart' || kind === 'postgres-kill') {
-      if (this.#postgresBusy) return;
-      counts[kind === 'postgres-kill' ? 'postgresKills' : 'postgresRestarts'] += 1;
-      this.#start(this.#restartPostgres(kind === 'postgres-kill'));
-    } else if (member === undefined) {
-      // Everybody is down already.
-    } else if (kind === 'kill') {
-      counts.kills += 1;
-      this.#start(member.kill(amount * 4_000));
-    } else if (kind === 'pause') {
-      counts.pauses += 1;
-      this.#start(member.pause(1_000 + amount * 7_000));
-    } else {
-      counts.restarts += 1;
-      this.#start(member.restart());
+    if (kind.startsWith('postgres')) {
+      if (!this.#postgresBusy) this.#start(this.#breakPostgres(kind, amount));
+    } else if (member !== undefined) {
+      this.#start(this.#breakMember(member, kind, amount));
     }
   }
 
-  async #restartPostgres(killed: boolean): Promise<void> {
+  #breakMember(member: Member, kind: Kind, amount: number): Promise<void> {
+    const { counts } = this;
+    if (kind === 'kill') {
+      counts.kills += 1;
+      return member.kill(amount * 4_000);
+    }
+    if (kind === 'pause') {
+      counts.pauses += 1;
+      return member.pause(1_000 + amount * 8_000);
+    }
+    counts.restarts += 1;
+    return member.restart();
+  }
+
+  async #breakPostgres(kind: Kind, amount: number): Promise<void> {
+    const { counts } = this;
+    const postgres = this.#postgres;
     this.#postgresBusy = true;
-    await (killed ? this.#postgres.kill() : this.#postgres.stop());
-    await this.#postgres.start();
+    if (kind === 'postgres-freeze') {
+      counts.postgresFreezes += 1;
+      await postgres.freeze();
+      await pause(500 + amount * 5_000);
+      postgres.thaw();
+    } else {
+      counts[kind === 'postgres-kill' ? 'postgresKills' : 'postgresRestarts'] += 1;
+      await (kind === 'postgres-kill' ? postgres.kill() : postgres.stop());
+      await postgres.start();
+    }
     this.#postgresBusy = false;
   }
 

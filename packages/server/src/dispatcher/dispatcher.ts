@@ -260,12 +260,10 @@ export class Dispatcher implements Service {
     if (this.#waiting.parkedCount === 0 && this.#uncertain.size === 0 && this.#doubted.size === 0) return;
     if (clock.monotonic() < this.#reconcileAt) return;
     this.#reconcileAt = clock.monotonic() + RECONCILE_MS;
-    const settledBefore = clock.now();
     // Only claims that are over can be judged: one under way is alive here and not in the leases yet.
     const suspects = new Set(
-      [...this.#live.entries()].filter(([, live]) => live.sinceMs < settledBefore).map(([runId]) => runId),
+      [...this.#live.entries()].map(([runId]) => runId).filter((runId) => !this.#underWay.has(runId)),
     );
-    await Promise.all(this.#claiming);
     for (const run of await leases.live([...this.#epochs.keys()])) suspects.delete(run.runId);
     if (suspects.size > 0) this.#onReleased([...suspects]);
     for (const run of this.#doubted.values()) {

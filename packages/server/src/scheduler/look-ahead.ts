@@ -24,7 +24,12 @@ const SWEEP_BACK_MS = 15_000;
 export class LookAhead {
   readonly #options: LookAheadOptions;
   readonly #heap = new MinHeap<DueRow>((a, b) => a.fireAtMs - b.fireAtMs);
+  /** Rows that were due when they were read: they need no order here, and a backlog would only sift through the heap. */
+  #late: DueRow[] = [];
   readonly #known = new Set<string>();
+  /** Hints that came while a read was under way: what it reads past without having seen is offered again. */
+  #meanwhile: DueRow[] = [];
+  #reading = false;
   readonly #places = new Map<number, LanePlace[]>();
   #epochs: ReadonlyMap<number, number> = new Map();
 
@@ -33,12 +38,12 @@ export class LookAhead {
   }
 
   get size(): number {
-    return this.#heap.size;
+    return this.#heap.size + this.#late.length;
   }
 
   /** The instant of the earliest row held. */
   nextFireAtMs(): number | undefined {
-    return this.#heap.peek()?.fireAtMs;
+    return this.#late[0]?.fireAtMs ?? this.#heap.peek()?.fireAtMs;
   }
 
   /** Follows ownership: forgets shards that are gone, reads from the start those that are new or changed hands meanwhile. */
@@ -47,13 +52,16 @@ export class LookAhead {
     for (const [shard, epoch] of epochs)
       if (this.#epochs.get(shard) !== epoch) this.#places.set(shard, beginning());
     this.#epochs = epochs;
-    this.#heap.retain((row) => epochs.has(row.shard) || this.#forget(row));
+    const owns = (row: DueRow) => epochs.has(row.shard) || this.#forget(row);
+    this.#heap.retain(owns);
+    this.#late = this.#late.filter(owns);
   }
 
   /** A hint: takes the row if its place was already read past; reading finds it otherwise. */
   offer(row: DueRow): void {
     const place = this.#places.get(row.shard)?.[PRIORITIES.indexOf(row.priority)];
     if (place && isBefore(placeOf(row), place)) this.#hold(row);
+    else if (place && this.#reading) this.#meanwhile.push(row);
   }
 
   /**
@@ -61,11 +69,11 @@ export class LookAhead {
    * is due already is read even then, or rows of a far instant could keep it out, but only when nothing held is due.
    */
   async readAhead(nowMs: number): Promise<'done' | 'more' | 'full'> {
-    const isFull = this.#heap.size >= this.#options.rowsMax;
+    const isFull = this.size >= this.#options.rowsMax;
     if (isFull && this.nextFireAtMs()! <= nowMs) return 'full';
     const untilMs = isFull ? nowMs : nowMs + this.#options.windowMs;
     const lanes = this.#lanes((place) => place.fireAtMs < untilMs);
-    if (await this.#read(lanes, untilMs)) return 'more';
+    if (await this.#read(lanes, { nowMs, untilMs })) return 'more';
     return isFull ? 'full' : 'done';
   }
 
@@ -73,7 +81,7 @@ export class LookAhead {
   async sweep(nowMs: number): Promise<void> {
     const from = { fireAtMs: nowMs - SWEEP_BACK_MS, runId: START.runId };
     const lanes = this.#lanes((place) => place.fireAtMs >= nowMs).map((lane) => ({ ...lane, after: from }));
-    await this.#readInto(lanes, nowMs);
+    await this.#readInto(lanes, { nowMs, untilMs: nowMs });
   }
 
   /** Looks over everything between now and the reading place in these shards: something was added there. */
@@ -83,7 +91,7 @@ export class LookAhead {
     const untilMs = Math.min(...lanes.map((lane) => lane.after.fireAtMs), nowMs + this.#options.windowMs);
     await this.#readInto(
       lanes.map((lane) => ({ ...lane, after: from })),
-      untilMs,
+      { nowMs, untilMs },
     );
   }
 
@@ -92,9 +100,11 @@ export class LookAhead {
     for (const shard of this.#places.keys()) this.#places.set(shard, beginning());
   }
 
-  /** Takes out up to max rows whose instant has come, earliest first. */
+  /** Takes out up to max rows whose instant has come. */
   takeDue(nowMs: number, max: number): DueRow[] {
-    const rows: DueRow[] = [];
+    const rows = this.#late.length <= max ? this.#late : this.#late.slice(0, max);
+    this.#late = this.#late.length <= max ? [] : this.#late.slice(max);
+    for (const row of rows) this.#forget(row);
     while (rows.length < max) {
       const top = this.#heap.peek();
       if (!top || top.fireAtMs > nowMs) break;
@@ -120,8 +130,11 @@ export class LookAhead {
     return lanes;
   }
 
-  async #read(lanes: readonly Lane[], untilMs: number): Promise<boolean> {
-    const counts = await this.#readInto(lanes, untilMs);
+  async #read(lanes: readonly Lane[], window: { nowMs: number; untilMs: number }): Promise<boolean> {
+    this.#reading = true;
+    const counts = await this.#readInto(lanes, window).finally(() => {
+      this.#reading = false;
+    });
     let more = false;
     for (const lane of lanes) {
       const places = this.#places.get(lane.shard);
@@ -129,14 +142,17 @@ export class LookAhead {
       const full = read !== undefined && read.count >= ROWS_PER_LANE;
       more ||= full;
       if (places)
-        places[PRIORITIES.indexOf(lane.priority)] = full ? read.last : { fireAtMs: untilMs, runId: LAST_ID };
+        places[PRIORITIES.indexOf(lane.priority)] = full
+          ? read.last
+          : { fireAtMs: window.untilMs, runId: LAST_ID };
     }
+    for (const row of this.#meanwhile.splice(0)) this.offer(row);
     return more;
   }
 
   async #readInto(
     lanes: readonly Lane[],
-    untilMs: number,
+    { nowMs, untilMs }: { nowMs: number; untilMs: number },
   ): Promise<Map<string, { count: number; last: LanePlace }>> {
     const counts = new Map<string, { count: number; last: LanePlace }>();
     if (lanes.length === 0) return counts;
@@ -149,16 +165,17 @@ export class LookAhead {
         entry.count += 1;
         if (isBefore(entry.last, place)) entry.last = place;
       }
-      if (this.#places.has(row.shard)) this.#hold(row);
+      if (this.#places.has(row.shard)) this.#hold(row, nowMs);
     }
     return counts;
   }
 
-  #hold(row: DueRow): void {
+  #hold(row: DueRow, nowMs = 0): void {
     const key = rowKey(row);
     if (this.#known.has(key)) return;
     this.#known.add(key);
-    this.#heap.push(row);
+    if (row.fireAtMs <= nowMs) this.#late.push(row);
+    else this.#heap.push(row);
   }
 
   #forget(row: DueRow): false {

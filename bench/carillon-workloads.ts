@@ -1,0 +1,36 @@
+/** The workloads that measure Carillon alone, against bars that name no peer. */
+import type { CarillonReport } from './carillon-report.ts';
+import type { ServerUrls } from './stores.ts';
+import { idle } from './workloads/idle.ts';
+import { latency } from './workloads/latency.ts';
+import { scale } from './workloads/scale.ts';
+
+export type CarillonSettings = {
+  /** Cuts every size, to see whether the bench itself works. */
+  readonly quick: boolean;
+  readonly rounds: number;
+  /** Runs at the same time; the server's own default unless told otherwise. */
+  readonly slots: number;
+  /** Scheduled jobs of the large store. */
+  readonly scale: number;
+  /** Rows of history in the large store. */
+  readonly history: number;
+};
+
+export type CarillonRun = {
+  readonly urls: ServerUrls;
+  readonly settings: CarillonSettings;
+  readonly log: (line: string) => void;
+  readonly abort: AbortSignal;
+};
+
+export type CarillonOutcome = Pick<CarillonReport, 'method' | 'machineParts' | 'table' | 'findings' | 'figures'>;
+
+export interface CarillonWorkload {
+  readonly name: string;
+  readonly summary: string;
+  /** A measurement that fails is a finding; what throws here is a fault of the bench. */
+  run(run: CarillonRun): Promise<CarillonOutcome>;
+}
+
+export const carillonWorkloads: readonly CarillonWorkload[] = [latency, scale, idle];

@@ -1,0 +1,54 @@
+/**
+ * What a job costs over a store that is not empty: submit jobs while the engine is down, then let it claim, run and record
+ * them all. Counted from the first start: how long the engine takes to come up is another figure.
+ */
+import { type Memory, readMemory } from './memory.ts';
+import { Subject } from './subject.ts';
+
+export type DrainOrder = {
+  readonly measure: 'drain';
+  readonly databaseUrl: string;
+  readonly slots: number;
+  readonly warmUpJobs: number;
+  readonly jobs: number;
+};
+
+export type DrainFigures = {
+  readonly ok: true;
+  readonly submitPerSecond: number;
+  readonly drainPerSecond: number;
+  readonly atEnd: Memory;
+};
+
+export async function measureDrain(
+  order: DrainOrder,
+  settleStore: () => Promise<void>,
+): Promise<DrainFigures> {
+  await drainOnce(order, order.warmUpJobs, settleStore);
+  return drainOnce(order, order.jobs, settleStore);
+}
+
+async function drainOnce(
+  order: DrainOrder,
+  jobs: number,
+  settleStore: () => Promise<void>,
+): Promise<DrainFigures> {
+  const subject = await Subject.open(order);
+  try {
+    const submittedAt = performance.now();
+    const batch = await subject.createImmediate(jobs);
+    const submitSeconds = (performance.now() - submittedAt) / 1_000;
+    await settleStore();
+
+    await subject.start();
+    await batch.ledger.allStarted;
+    await subject.recorded();
+    const drainSeconds = (performance.now() - batch.ledger.firstStartAt) / 1_000;
+    await subject.stop();
+    const atEnd = readMemory();
+    await subject.assertCorrect(batch);
+    return { ok: true, submitPerSecond: jobs / submitSeconds, drainPerSecond: jobs / drainSeconds, atEnd };
+  } finally {
+    await subject.close();
+  }
+}

@@ -1,0 +1,41 @@
+/** The production engine over a real PostgreSQL, composed as the server composes it, with one function as its handler. */
+import { randomUUID } from 'node:crypto';
+import type { NodeId } from '../../packages/domain/src/ids.ts';
+import { silentLog, systemClock, systemRandom } from '../../packages/foundation/src/index.ts';
+import { composeEngine, ENGINE_DEFAULTS, type Engine } from '../../packages/server/src/compose.ts';
+import { migrate } from '../../packages/server/src/postgres/migrate.ts';
+import { openPostgresStorage } from '../../packages/server/src/storage/postgres/postgres-storage.ts';
+import type { Handler } from '../../packages/worker/src/handler.ts';
+
+export const handlerName = 'noop';
+
+/** Not started yet; `close` comes after the engine has stopped. */
+export type OpenEngine = { readonly engine: Engine; close(): Promise<void> };
+
+export async function openEngine(options: {
+  databaseUrl: string;
+  slots: number;
+  handler: Handler;
+}): Promise<OpenEngine> {
+  const { databaseUrl, slots, handler } = options;
+  await migrate(databaseUrl);
+  const storage = openPostgresStorage({
+    url: databaseUrl,
+    connectionsMax: 10,
+    statementTimeoutMs: 30_000,
+    connectTimeoutMs: 5_000,
+  });
+  const engine = composeEngine({
+    storage,
+    handlers: new Map([[handlerName, handler]]),
+    nodeId: randomUUID() as NodeId,
+    incarnation: 1,
+    address: 'bench',
+    settings: { ...ENGINE_DEFAULTS, slots },
+    clock: systemClock,
+    random: systemRandom,
+    log: silentLog,
+    onReplaced: () => undefined,
+  });
+  return { engine, close: () => storage.close() };
+}

@@ -1,0 +1,89 @@
+/** The idle all-in-one server (P7): processor and memory of the server and its embedded database while nothing is due. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CarillonOutcome, CarillonRun, CarillonWorkload } from '../carillon-workloads.ts';
+import { type Finding, failed, judged } from '../finding.ts';
+import { startIdleServer } from '../idle/idle-server.ts';
+import { canReadProcesses, type ProcessUse, readTree } from '../idle/process-tree.ts';
+import { count, megabytes } from '../text-table.ts';
+
+const cpu = { bar: 'P7', what: 'processor, share of one core', limit: '< 2 %' };
+const memory = { bar: 'P7', what: 'memory with its database (PSS)', limit: '< 250 MB' };
+
+type Figures = {
+  readonly seconds: number;
+  readonly cpuPercent: number;
+  readonly before: readonly ProcessUse[];
+  readonly after: readonly ProcessUse[];
+};
+
+export const idle: CarillonWorkload = {
+  name: 'idle',
+  summary: 'processor and memory of a whole server, database included, that has nothing to do',
+
+  async run(run): Promise<CarillonOutcome> {
+    const method =
+      'The server as `npm start` runs it, with its embedded PostgreSQL and default settings, after one job and a rest. MB are millions of bytes; PSS counts shared pages once, RSS once per process.';
+    const common = { method, machineParts: [] } as const;
+    try {
+      const figures = await measure(run);
+      const bytes = total(figures.after, 'pssBytes');
+      const findings = [
+        judged(cpu, `${figures.cpuPercent.toFixed(2)} %`, figures.cpuPercent < 2),
+        judged(memory, megabytes(bytes), bytes < 250e6),
+      ];
+      return { ...common, table: tableOf(figures), findings, figures };
+    } catch (error) {
+      const findings: Finding[] = [failed(cpu, error), failed(memory, error)];
+      return { ...common, table: [], findings, figures: null };
+    }
+  },
+};
+
+async function measure({ settings, abort, log }: CarillonRun): Promise<Figures> {
+  if (!canReadProcesses()) throw new Error('reads /proc, which only Linux has');
+  const restMs = settings.quick ? 3_000 : 10_000;
+  const watchMs = settings.quick ? 5_000 : 30_000;
+  const server = await startIdleServer();
+  try {
+    await server.runOneJob();
+    log(`idle: server ${server.pid} rests for ${restMs / 1_000} s, then is watched for ${watchMs / 1_000} s`);
+    await sleep(restMs, undefined, { signal: abort });
+    const startedAt = performance.now();
+    const before = readTree(server.pid);
+    await sleep(watchMs, undefined, { signal: abort });
+    const elapsedMs = performance.now() - startedAt;
+    const after = readTree(server.pid);
+    await server.assertReady();
+    const usedMs = total(after, 'cpuMs') - total(before, 'cpuMs');
+    return { seconds: elapsedMs / 1_000, cpuPercent: (usedMs / elapsedMs) * 100, before, after };
+  } finally {
+    await server.stop();
+  }
+}
+
+/** The server, and its database with what guards it. */
+function tableOf({ before, after, seconds }: Figures): string[][] {
+  const [server, ...database] = after;
+  const rowOf = (name: string, processes: readonly ProcessUse[]) => {
+    const pids = new Set(processes.map(({ pid }) => pid));
+    const usedMs =
+      total(processes, 'cpuMs') - total(before.filter(({ pid }) => pids.has(pid)), 'cpuMs');
+    return [
+      name,
+      count(processes.length),
+      `${(usedMs / seconds / 10).toFixed(2)} %`,
+      megabytes(total(processes, 'pssBytes')),
+      megabytes(total(processes, 'rssBytes')),
+    ];
+  };
+  return [
+    ['part', 'processes', `processor over ${Math.round(seconds)} s`, 'PSS', 'RSS'],
+    rowOf('server', [server!]),
+    rowOf('embedded PostgreSQL', database),
+    rowOf('together', after),
+  ];
+}
+
+function total(processes: readonly ProcessUse[], field: 'cpuMs' | 'pssBytes' | 'rssBytes'): number {
+  return processes.reduce((sum, use) => sum + use[field], 0);
+}

@@ -1,0 +1,162 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { RunOutcome } from '../run/outcome.ts';
+import { isFinal } from '../run/run-status.ts';
+import { type AttemptSoFar, CRASHES_MAX, decideNext } from './decide-next.ts';
+import { DEFAULT_RETRY, type RetryPolicy } from './retry-policy.ts';
+
+const NOW_MS = Date.UTC(2030, 0, 1);
+const FIRST: AttemptSoFar = { attempt: 1, crashes: 0, nominalAtMs: NOW_MS };
+const FAILED: RunOutcome = { kind: 'FAILED', error: 'no', retryable: true };
+
+const policies: fc.Arbitrary<RetryPolicy> = fc.record({
+  strategy: fc.constantFrom('none', 'fixed', 'exponential'),
+  maxRetries: fc.integer({ min: 0, max: 10 }),
+  delayMs: fc.integer({ min: 0, max: 60_000 }),
+  delayMsMax: fc.integer({ min: 0, max: 300_000 }),
+  jitter: fc.boolean(),
+  deadlineMs: fc.option(fc.integer({ min: 0, max: 3_600_000 }), { nil: undefined }),
+});
+const error = fc.constant('no');
+const failures: fc.Arbitrary<RunOutcome> = fc.oneof(
+  fc.record({ kind: fc.constant('FAILED' as const), error, retryable: fc.constant(true) }),
+  fc.record({
+    kind: fc.constant('FAILED' as const),
+    error,
+    retryable: fc.boolean(),
+    retryAfterMs: fc.integer({ min: 0, max: 86_400_000 }),
+  }),
+  fc.record({ kind: fc.constant('TIMED_OUT' as const), error }),
+);
+const interruptions: fc.Arbitrary<RunOutcome> = fc.oneof(
+  fc.record({ kind: fc.constant('RETURNED' as const), error }),
+  fc.record({ kind: fc.constant('LOST' as const), error }),
+);
+const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+
+function decide(outcome: RunOutcome, over: { soFar?: Partial<AttemptSoFar>; policy?: Partial<RetryPolicy> } = {}) {
+  return decideNext(outcome, {
+    soFar: { ...FIRST, ...over.soFar },
+    policy: { ...DEFAULT_RETRY, ...over.policy },
+    nowMs: NOW_MS,
+    random: 0,
+  });
+}
+
+describe('what ends a run', () => {
+  test('success finishes it', () => {
+    expect(decide({ kind: 'SUCCESS' })).toEqual({ status: 'SUCCESS', error: undefined, next: { kind: 'finish' } });
+  });
+
+  test('a cancel finishes it and is never tried again (hazard 18)', () => {
+    fc.assert(
+      fc.property(policies, (policy) => {
+        expect(decide({ kind: 'CANCELLED' }, { policy }).next).toEqual({ kind: 'finish' });
+      }),
+    );
+  });
+
+  test('a failure that no retry can mend is dead at once', () => {
+    const next = decide({ kind: 'FAILED', error: '404', retryable: false }).next;
+    expect(next).toEqual({ kind: 'dead', reason: 'not_retryable' });
+  });
+
+  test('a job without retries is dead after its first failure', () => {
+    expect(decide(FAILED, { policy: { strategy: 'none' } }).next).toEqual({ kind: 'dead', reason: 'retries_exhausted' });
+    expect(decide(FAILED, { policy: { maxRetries: 0 } }).next).toEqual({ kind: 'dead', reason: 'retries_exhausted' });
+  });
+
+  test('every attempt is recorded in a final state with the error of its outcome', () => {
+    fc.assert(
+      fc.property(fc.oneof(failures, interruptions), policies, (outcome, policy) => {
+        const step = decide(outcome, { policy });
+        expect(isFinal(step.status)).toBe(true);
+        expect(step.error).toBe('no');
+        expect(step.status).toBe(outcome.kind === 'TIMED_OUT' ? 'TIMED_OUT' : 'FAILED');
+      }),
+    );
+  });
+});
+
+describe('a retry', () => {
+  test('never happens more than maxRetries times, whatever goes wrong (hazard 17)', () => {
+    fc.assert(
+      fc.property(policies, fc.array(fc.tuple(fc.oneof(failures, interruptions), chance)), (policy, story) => {
+        let soFar = FIRST;
+        let nowMs = NOW_MS;
+        for (const [outcome, random] of story) {
+          const { next } = decideNext(outcome, { soFar, policy, nowMs, random });
+          if (next.kind !== 'again') return;
+          expect(next.attempt).toBeLessThanOrEqual(policy.maxRetries + 1);
+          expect(next.attempt).toBeGreaterThanOrEqual(soFar.attempt);
+          expect(next.atMs).toBeGreaterThanOrEqual(nowMs);
+          nowMs = next.atMs;
+          soFar = { ...soFar, attempt: next.attempt, crashes: next.crashes };
+        }
+      }),
+    );
+  });
+
+  test('after a failure is never planned past the deadline (hazard 17)', () => {
+    fc.assert(
+      fc.property(failures, policies, fc.nat(3_600_000), chance, (outcome, policy, lateMs, random) => {
+        const nowMs = NOW_MS + lateMs;
+        const { next } = decideNext(outcome, { soFar: FIRST, policy, nowMs, random });
+        if (next.kind === 'again' && policy.deadlineMs !== undefined)
+          expect(next.atMs).toBeLessThanOrEqual(FIRST.nominalAtMs + policy.deadlineMs);
+      }),
+    );
+  });
+
+  test('that would miss the deadline is dead now, with that reason', () => {
+    const policy = { jitter: false, delayMs: 1_000, deadlineMs: 999 };
+    expect(decide(FAILED, { policy }).next).toEqual({ kind: 'dead', reason: 'deadline_passed' });
+    expect(decide(FAILED, { policy: { ...policy, deadlineMs: 1_000 } }).next).toMatchObject({ kind: 'again' });
+  });
+
+  test('waits at least as long as the other side asked for', () => {
+    fc.assert(
+      fc.property(fc.nat(86_400_000), policies, chance, (retryAfterMs, policy, random) => {
+        const outcome: RunOutcome = { kind: 'FAILED', error: '429', retryable: true, retryAfterMs };
+        const { next } = decideNext(outcome, { soFar: FIRST, policy, nowMs: NOW_MS, random });
+        if (next.kind === 'again') expect(next.atMs).toBeGreaterThanOrEqual(NOW_MS + retryAfterMs);
+      }),
+    );
+  });
+
+  test('after a timeout is like one after a failure', () => {
+    const next = decide({ kind: 'TIMED_OUT', error: 'slow' }, { policy: { jitter: false } }).next;
+    expect(next).toEqual({ kind: 'again', atMs: NOW_MS + DEFAULT_RETRY.delayMs, attempt: 2, crashes: 0 });
+  });
+
+  test('keeps count of crashes over failures', () => {
+    expect(decide(FAILED, { soFar: { crashes: 3 } }).next).toMatchObject({ attempt: 2, crashes: 3 });
+  });
+});
+
+describe('an interruption nobody is to blame for', () => {
+  test('of a run that was given back runs again at once and counts as no attempt (hazard 22)', () => {
+    fc.assert(
+      fc.property(policies, fc.integer({ min: 1, max: 11 }), fc.nat(4), (policy, attempt, crashes) => {
+        const { next } = decide({ kind: 'RETURNED', error: 'no' }, { policy, soFar: { attempt, crashes } });
+        expect(next).toEqual({ kind: 'again', atMs: NOW_MS, attempt, crashes });
+      }),
+    );
+  });
+
+  test('of a run whose worker was lost counts as a crash and not as an attempt (hazard 20)', () => {
+    const next = decide({ kind: 'LOST', error: 'no' }, { policy: { maxRetries: 0 } }).next;
+    expect(next).toEqual({ kind: 'again', atMs: NOW_MS, attempt: 1, crashes: 1 });
+  });
+
+  test('ends when the run has taken too many workers with it, however many retries are left (hazard 20)', () => {
+    let crashes = 0;
+    for (let lost = 1; lost < CRASHES_MAX; lost += 1) {
+      const { next } = decide({ kind: 'LOST', error: 'no' }, { soFar: { crashes } });
+      expect(next).toMatchObject({ kind: 'again', crashes: lost });
+      crashes = lost;
+    }
+    const last = decide({ kind: 'LOST', error: 'no' }, { soFar: { crashes }, policy: { maxRetries: 100 } });
+    expect(last.next).toEqual({ kind: 'dead', reason: 'crashed_workers' });
+  });
+});

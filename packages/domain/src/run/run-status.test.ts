@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'vitest';
+import { canMoveRun, isFinal, RUN_STATUSES, type RunStatus } from './run-status.ts';
+
+const movesFrom = (from: RunStatus): RunStatus[] => RUN_STATUSES.filter((to) => canMoveRun(from, to));
+const FINAL: readonly RunStatus[] = ['SUCCESS', 'FAILED', 'CANCELLED', 'TIMED_OUT', 'SKIPPED'];
+
+describe('a run', () => {
+  test('is final in the states an attempt ends with, and in no other', () => {
+    expect(RUN_STATUSES.filter(isFinal)).toEqual(FINAL);
+  });
+
+  test.each(FINAL)('that is %s goes nowhere but back into the queue', (status) => {
+    expect(movesFrom(status).filter((to) => to !== 'QUEUED')).toEqual([]);
+  });
+
+  test('is tried again after a failure or a timeout, never after success, a cancel or a skip (hazard 18)', () => {
+    expect(FINAL.filter((status) => canMoveRun(status, 'QUEUED'))).toEqual(['FAILED', 'TIMED_OUT']);
+  });
+
+  test('is skipped only while it waits: nothing of it was handed out', () => {
+    expect(RUN_STATUSES.filter((from) => canMoveRun(from, 'SKIPPED'))).toEqual(['QUEUED']);
+  });
+
+  test('is handed out only from the queue, and runs only once it is handed out', () => {
+    expect(RUN_STATUSES.filter((from) => canMoveRun(from, 'CLAIMED'))).toEqual(['QUEUED']);
+    expect(RUN_STATUSES.filter((from) => canMoveRun(from, 'RUNNING'))).toEqual(['CLAIMED']);
+  });
+
+  test('may end before anybody saw it running', () => {
+    expect(movesFrom('CLAIMED')).toEqual(['QUEUED', 'RUNNING', 'SUCCESS', 'FAILED', 'CANCELLED', 'TIMED_OUT']);
+  });
+
+  test.each(['QUEUED', 'CLAIMED', 'RUNNING'] as const)('that is %s can be cancelled', (status) => {
+    expect(canMoveRun(status, 'CANCELLED')).toBe(true);
+  });
+
+  test.each(['CLAIMED', 'RUNNING'] as const)('that is %s can be taken back from a worker that fell silent', (status) => {
+    expect(canMoveRun(status, 'QUEUED')).toBe(true);
+  });
+
+  test('reaches an end from every state', () => {
+    for (const status of RUN_STATUSES) {
+      const reached = new Set([status]);
+      for (const from of reached) for (const to of movesFrom(from)) reached.add(to);
+      expect([...reached].some(isFinal)).toBe(true);
+    }
+  });
+
+  test('never moves to where it is', () => {
+    for (const status of RUN_STATUSES) expect(canMoveRun(status, status)).toBe(false);
+  });
+});

@@ -1,0 +1,32 @@
+/**
+ * Many seeds, one test. The first that fails stops it and tells its seed and what happened around the failure.
+ *   SEED=123 npx vitest run --project simulation           replays exactly that one
+ *   SIMULATIONS=20000 npx vitest run --project simulation  takes longer and finds more
+ */
+import { describe, it } from 'vitest';
+import { runSimulation } from './run-simulation.ts';
+
+const SIMULATIONS_DEFAULT = 1_000;
+/** Far more than one takes on a busy machine. */
+const MS_EACH_MAX = 1_000;
+
+/** Seeds are dealt out to several test files, so that they run side by side. */
+export function describeSeeds({ part, parts }: { part: number; parts: number }): void {
+  const seeds = wantedSeeds().filter((seed) => seed % parts === part);
+  if (seeds.length === 0) return void describe.skip('another file has the seed', () => it('is not here', () => {}));
+  describe('the whole system under faults', () => {
+    const name = seeds.length === 1 ? `seed ${seeds[0]}` : `${seeds.length} seeds`;
+    it(`keeps every promise: ${name}`, { timeout: seeds.length * MS_EACH_MAX + 60_000 }, async () => {
+      for (const seed of seeds) {
+        const { failure, report } = await runSimulation({ seed });
+        if (failure) throw new Error(`${report()}\n\nReplay: SEED=${seed} npx vitest run --project simulation`);
+      }
+    });
+  });
+}
+
+function wantedSeeds(): number[] {
+  const { SEED, SIMULATIONS } = process.env;
+  if (SEED) return [Number(SEED)];
+  return Array.from({ length: Number(SIMULATIONS ?? SIMULATIONS_DEFAULT) }, (_, i) => i + 1);
+}

@@ -1,0 +1,135 @@
+/**
+ * Defects, one each, put between the roles and a storage that is right. They exist to prove that the simulation would find
+ * such a defect; none of them can be switched on anywhere else.
+ */
+import { type RunId, SHARD_COUNT } from '@carillon/domain';
+import type { ClaimRequest, HeldRef, Settlement } from '../../packages/server/src/storage/lease-store.ts';
+import type { Storage } from '../../packages/server/src/storage/storage.ts';
+
+type Mutation = (storage: Storage) => Storage;
+
+const ALL_SHARDS = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
+
+/** A report is accepted though its run was taken back: it settles whoever holds the run now. */
+export const acceptStaleReports: Mutation = (storage) => {
+  const runOf = new Map<string, RunId>();
+  const key = ({ leaseId, position }: HeldRef) => `${leaseId}/${position}`;
+  const { leases } = storage;
+  return replace(storage, 'leases', {
+    async claim(request) {
+      const batch = await leases.claim(request);
+      for (const run of batch.runs) runOf.set(key(run), run.runId);
+      return batch;
+    },
+    async settle(settlements, nowMs) {
+      const workers = (await storage.members.workers()).map(({ workerId }) => workerId);
+      const held = await leases.heldBy(workers);
+      const redirected = settlements.map((settlement) => {
+        const now = held.find(({ runId }) => runId === runOf.get(key(settlement)));
+        return now ? { ...settlement, leaseId: now.leaseId, position: now.position, epoch: now.epoch } : settlement;
+      });
+      return leases.settle(redirected, nowMs);
+    },
+  });
+};
+
+/** A cursor is fired whether or not it is still where the scheduler saw it. */
+export const fireWithoutCompare: Mutation = (storage) =>
+  replace(storage, 'schedule', {
+    async fire(fires, options) {
+      const present = fires.map(async (fire) => {
+        const read = await storage.jobs.getForChange(fire.cursor.jobId);
+        if (read?.plannedNominalMs === undefined) return fire;
+        const cursor = { ...fire.cursor, nominalAtMs: read.plannedNominalMs, jobVersion: read.job.version };
+        return { ...fire, cursor };
+      });
+      return storage.schedule.fire(await Promise.all(present), options);
+    },
+  });
+
+/** Whoever asks gets the runs, also when their shard belongs to another by now. */
+export const claimWithoutGuard: Mutation = (storage) =>
+  replace(storage, 'leases', {
+    async claim(request: ClaimRequest) {
+      const owners = await storage.members.shards();
+      const nodeId = owners[request.runs[0]!.shard]?.nodeId ?? request.guard.nodeId;
+      const epochs = new Map(owners.map(({ shard, epoch }) => [shard, epoch]));
+      return storage.leases.claim({ ...request, guard: { nodeId, epochs } });
+    },
+  });
+
+/** Silent workers lose their runs and are never told. */
+export const takeBackWithoutBurying: Mutation = (storage) =>
+  replace(storage, 'members', {
+    async buryWorkers({ silentSinceMs, nodeId, incarnation }) {
+      const workers = await storage.members.workers();
+      return workers
+        .filter((one) => one.lastSeenMs < silentSinceMs || (one.nodeId === nodeId && one.incarnation < incarnation))
+        .map(({ workerId }) => workerId);
+    },
+    async forgetWorkers() {},
+  });
+
+/** The cancel of a living run is acknowledged and not remembered. */
+export const forgetCancels: Mutation = (storage) =>
+  replace(storage, 'jobs', {
+    async cancelRun(runId, nowMs) {
+      const living = await storage.leases.live(ALL_SHARDS);
+      return living.some((run) => run.runId === runId) ? 'asked' : storage.jobs.cancelRun(runId, nowMs);
+    },
+  });
+
+/** Nobody notices a lease that never reached its worker. */
+export const hideUnknownLeases: Mutation = (storage) =>
+  replace(storage, 'members', {
+    async beatWorker(beat) {
+      return { ...(await storage.members.beatWorker(beat)), unknown: [] };
+    },
+  });
+
+/** Who takes a shard over counts its limits from nothing. */
+export const forgetLivingRuns: Mutation = (storage) =>
+  replace(storage, 'leases', {
+    async live() {
+      return [];
+    },
+  });
+
+/** An interruption uses up an attempt. */
+export const chargeInterruptions: Mutation = (storage) =>
+  replace(storage, 'leases', {
+    settle: (settlements, nowMs) => storage.leases.settle(settlements.map(charged), nowMs),
+  });
+
+/** A repeated request makes a second job. */
+export const ignoreIdempotencyKeys: Mutation = (storage) =>
+  replace(storage, 'jobs', {
+    insert: (jobs) => storage.jobs.insert(jobs.map((job) => ({ ...job, idempotency: undefined }))),
+  });
+
+function charged(settlement: Settlement): Settlement {
+  const { next } = settlement;
+  const isInterruption = /was lost|never reached|could not be reached|shut down/.test(settlement.error ?? '');
+  if (next.kind !== 'again' || !isInterruption) return settlement;
+  return { ...settlement, next: { ...next, attempt: next.attempt + 1 } };
+}
+
+function replace<Name extends keyof Storage>(storage: Storage, name: Name, methods: Partial<Storage[Name]>): Storage {
+  const port: Storage[Name] = new Proxy(storage[name], {
+    get(target, method) {
+      const mutated: unknown = Reflect.get(methods, method);
+      if (mutated) return mutated;
+      const real = Reflect.get(target, method) as (...args: unknown[]) => unknown;
+      return real.bind(target);
+    },
+  });
+  return {
+    jobs: storage.jobs,
+    schedule: storage.schedule,
+    leases: storage.leases,
+    members: storage.members,
+    runs: storage.runs,
+    housekeeping: storage.housekeeping,
+    [name]: port,
+  };
+}
