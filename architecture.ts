@@ -75,7 +75,8 @@ export const ROOMS: readonly Room[] = [
   {
     name: 'domain',
     kind: 'pure',
-    purpose: 'The rules: jobs, schedules, runs, retries, placement, errors; no clock, no chance, no input or output.',
+    purpose:
+      'The rules: jobs, schedules, runs, retries, placement, errors; no clock, no chance, no input or output.',
     imports: [],
     npm: ['croner'],
   },
@@ -319,7 +320,8 @@ export const ROOMS: readonly Room[] = [
   {
     name: 'server/main.ts',
     kind: 'composition',
-    purpose: 'The program: reads the configuration, starts the server, ends with a message people understand.',
+    purpose:
+      'The program: reads the configuration, starts the server, ends with a message people understand.',
     imports: [
       'foundation',
       'server/config',

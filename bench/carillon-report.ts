@@ -21,10 +21,16 @@ export type CarillonReport = {
 
 export function renderCarillonReport(report: CarillonReport): string {
   const { date, quick, method, table, findings, machine, machineParts } = report;
-  const bars = findings.map(({ bar, what, limit, measured, verdict }) => [bar, what, limit, measured, verdict]);
+  const bars = findings.map(({ bar, what, limit, measured, verdict }) => [
+    bar,
+    what,
+    limit,
+    measured,
+    quick && verdict !== 'failed' ? 'too small to judge' : verdict,
+  ]);
   return [
     `${date}. ${method}`,
-    ...(quick ? ['**Quick run: the sizes were cut, so the verdicts mean nothing.**'] : []),
+    ...(quick ? ['**Quick run: the sizes were cut, so nothing is judged.**'] : []),
     ...(table.length > 1 ? [textTable(table)] : []),
     textTable([['bar', 'what', 'wanted', 'measured', 'verdict'], ...bars]),
     machineFacts(machine, machineParts),

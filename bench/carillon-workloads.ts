@@ -24,7 +24,10 @@ export type CarillonRun = {
   readonly abort: AbortSignal;
 };
 
-export type CarillonOutcome = Pick<CarillonReport, 'method' | 'machineParts' | 'table' | 'findings' | 'figures'>;
+export type CarillonOutcome = Pick<
+  CarillonReport,
+  'method' | 'machineParts' | 'table' | 'findings' | 'figures'
+>;
 
 export interface CarillonWorkload {
   readonly name: string;

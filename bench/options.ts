@@ -1,32 +1,49 @@
 /** The command line of the bench: what to run, how much of it, how often. */
 import { parseArgs } from 'node:util';
+import { ENGINE_DEFAULTS } from '../packages/server/src/compose.ts';
+import { type CarillonSettings, type CarillonWorkload, carillonWorkloads } from './carillon-workloads.ts';
 import { type SystemEntry, systemNamed, systems } from './systems.ts';
-import { type Workload, workloadNamed, workloads } from './workloads.ts';
+import { type Workload, workloads } from './workloads.ts';
 
 export type BenchOptions = {
   readonly workloads: readonly Workload[];
+  readonly carillonWorkloads: readonly CarillonWorkload[];
   readonly systems: readonly SystemEntry[];
   readonly jobs: number;
   readonly rounds: number;
+  readonly carillon: CarillonSettings;
+  /** Where results are written; undefined: nowhere. */
+  readonly results: string | undefined;
 };
 
-export const help = `Measures Carillon and its peers on this machine: the same workload, real servers, correctness before speed.
+const listed = ({ name, summary }: { name: string; summary: string }) => `  ${name.padEnd(16)}  ${summary}`;
 
-  npm run bench -- [workload ...] [--jobs 100000] [--rounds 3] [--only name,name]
+export const help = `Measures Carillon and its peers on this machine: real servers, correctness before speed.
 
-Workloads (all, unless named)
-${workloads.map(({ name, summary }) => `  ${name.padEnd(16)}  ${summary}`).join('\n')}
+  npm run bench -- [workload ...] [options]
+
+Workloads that all systems play (these, unless others are named)
+${workloads.map(listed).join('\n')}
+
+Workloads of Carillon alone
+${carillonWorkloads.map(listed).join('\n')}
+  all               every workload there is
 
 Options
-  --jobs N          jobs per system and round (default 100000); a fifth of it warms up first
-  --rounds N        rounds, interleaved over the systems (default 3); the report gives median and range
-  --only a,b        only these systems, of: ${systems.map(({ name }) => name).join(', ')}
+  --jobs N          drain: jobs per system and round (default 100000); a fifth of it warms up first
+  --rounds N        drain, scale: interleaved rounds (default 3); the report gives median and range
+  --only a,b        drain: only these systems, of: ${systems.map(({ name }) => name).join(', ')}
+  --slots N         latency, scale: runs at the same time (default ${ENGINE_DEFAULTS.slots}, the server's own)
+  --scale N         scale: jobs of the large store (default 10000000)
+  --history N       scale: rows of history in the large store (default as many as jobs)
+  --quick           latency, scale, idle: small sizes, to see whether the bench works; writes no results unless told where
+  --results FOLDER  where to write results (default bench/results)
   --help            this text
 
-Writes bench/results/<workload>.json and bench/results/README.md.`;
+Writes <workload>.json for each and README.md for all.`;
 
 /** Null when help was asked for. Throws with a sentence for the user when the words make no sense. */
-export function readOptions(words: readonly string[]): BenchOptions | null {
+export function readOptions(words: readonly string[], resultsFolder: string): BenchOptions | null {
   const { values, positionals } = parseArgs({
     args: [...words],
     allowPositionals: true,
@@ -34,21 +51,51 @@ export function readOptions(words: readonly string[]): BenchOptions | null {
       jobs: { type: 'string', default: '100000' },
       rounds: { type: 'string', default: '3' },
       only: { type: 'string' },
+      slots: { type: 'string', default: String(ENGINE_DEFAULTS.slots) },
+      scale: { type: 'string' },
+      history: { type: 'string' },
+      quick: { type: 'boolean', default: false },
+      results: { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
   if (values.help) return null;
+  const { quick } = values;
+  const rounds = wholeNumber('--rounds', values.rounds, 1);
+  const scale = wholeNumber('--scale', values.scale ?? (quick ? '100000' : '10000000'), 1);
   return {
-    workloads: positionals.length > 0 ? positionals.map(workloadNamed) : workloads,
+    ...chooseWorkloads(positionals),
     systems: values.only ? values.only.split(',').map((name) => systemNamed(name.trim())) : systems,
-    jobs: positiveInteger('--jobs', values.jobs),
-    rounds: positiveInteger('--rounds', values.rounds),
+    jobs: wholeNumber('--jobs', values.jobs, 1),
+    rounds,
+    carillon: {
+      quick,
+      rounds,
+      slots: wholeNumber('--slots', values.slots, 1),
+      scale,
+      history: values.history === undefined ? scale : wholeNumber('--history', values.history, 0),
+    },
+    results: values.results ?? (quick ? undefined : resultsFolder),
   };
 }
 
-function positiveInteger(option: string, text: string): number {
+function chooseWorkloads(names: readonly string[]): Pick<BenchOptions, 'workloads' | 'carillonWorkloads'> {
+  if (names.length === 0) return { workloads, carillonWorkloads: [] };
+  if (names.includes('all')) return { workloads, carillonWorkloads };
+  const known = [...workloads, ...carillonWorkloads].map(({ name }) => name);
+  for (const name of names) {
+    if (!known.includes(name))
+      throw new Error(`no workload is called ${name}; there are: ${known.join(', ')}, all`);
+  }
+  return {
+    workloads: workloads.filter(({ name }) => names.includes(name)),
+    carillonWorkloads: carillonWorkloads.filter(({ name }) => names.includes(name)),
+  };
+}
+
+function wholeNumber(option: string, text: string, min: number): number {
   const value = Number(text.replaceAll('_', ''));
-  if (!Number.isSafeInteger(value) || value < 1)
-    throw new Error(`${option} wants a whole number above 0, not ${text}`);
+  if (!Number.isSafeInteger(value) || value < min)
+    throw new Error(`${option} wants a whole number of at least ${min}, not ${text}`);
   return value;
 }

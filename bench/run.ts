@@ -1,16 +1,17 @@
 /**
- * `npm run bench`: starts the servers, plays the rounds (A B C, A B C, …: a machine that slows down slows all of them),
- * reports. Ends with 1 when a system was not correct; a bar not met is a finding, not a failure. However it is ended, it
- * leaves no server behind.
+ * `npm run bench`: starts the servers, plays the workloads, reports. Ends with 1 when something was not correct; a bar not
+ * met is a finding, not a failure. However it is ended, it leaves no server behind.
  */
 import { fileURLToPath } from 'node:url';
-import { describeMachine } from './machine.ts';
+import type { CarillonReport } from './carillon-report.ts';
+import type { CarillonWorkload } from './carillon-workloads.ts';
+import { describeMachine, type Machine } from './machine.ts';
 import { type BenchOptions, help, readOptions } from './options.ts';
-import { makeReport, type Report, renderReport, writeReports } from './report.ts';
-import { type RoundResult, runRound } from './run-round.ts';
+import { makePeersReport, type PeersReport } from './peers-report.ts';
+import { isSkipped, playRounds, warmUpOf } from './play-rounds.ts';
+import { type Report, renderReport, writeReports } from './report.ts';
 import { type Servers, startServers } from './servers.ts';
 import { summarise, withoutFigures } from './summary.ts';
-import type { SystemEntry } from './systems.ts';
 import type { Workload } from './workloads.ts';
 
 const resultsFolder = fileURLToPath(new URL('./results/', import.meta.url));
@@ -28,7 +29,7 @@ process.exitCode = await main();
 async function main(): Promise<number> {
   let options: BenchOptions | null;
   try {
-    options = readOptions(process.argv.slice(2));
+    options = readOptions(process.argv.slice(2), resultsFolder);
   } catch (error) {
     console.error(`${(error as Error).message}\nTry --help.`);
     return 2;
@@ -38,84 +39,79 @@ async function main(): Promise<number> {
     return 0;
   }
   const servers = await startServers({
-    withRedis: options.systems.some(({ store }) => store === 'redis'),
+    withRedis: options.workloads.length > 0 && options.systems.some(({ store }) => store === 'redis'),
     log,
   });
   try {
-    const machine = describeMachine(servers);
-    const reports: Report[] = [];
-    for (const workload of options.workloads) {
-      const results = await playRounds(workload, options, servers);
-      // Half a run proves nothing: an interrupted one leaves the results of the last whole one in place.
-      if (interrupted.signal.aborted) return 130;
-      const report = makeReport({
-        workload: workload.name,
-        date: new Date().toISOString(),
-        jobs: options.jobs,
-        warmUpJobs: warmUpOf(options.jobs),
-        rounds: options.rounds,
-        machine,
-        systems: options.systems.map(({ name, store }) =>
-          isSkipped(store, servers)
-            ? withoutFigures(name, `skipped, ${servers.redisProblem}`)
-            : summarise(name, results.get(name) ?? []),
-        ),
-      });
-      reports.push(report);
-      console.log(`\n${renderReport(report)}\n`);
-    }
-    writeReports(resultsFolder, reports);
-    log('written: bench/results/');
-    return reports.some(({ systems }) => systems.some(({ problem }) => problem?.startsWith('failed')))
-      ? 1
-      : 0;
+    return await play(options, servers);
   } finally {
     await servers.stop();
   }
 }
 
-async function playRounds(
-  workload: Workload,
-  options: BenchOptions,
-  servers: Servers,
-): Promise<Map<string, RoundResult[]>> {
-  const results = new Map<string, RoundResult[]>();
-  for (let round = 1; round <= options.rounds; round += 1) {
-    for (const { name, store } of options.systems) {
-      if (interrupted.signal.aborted) return results;
-      const label = `${workload.name} ${round}/${options.rounds} ${name}`;
-      if (isSkipped(store, servers)) {
-        if (round === 1) log(`${label}: skipped, ${servers.redisProblem}`);
-        continue;
-      }
-      const order = {
-        workload: workload.name,
-        system: name,
-        jobs: options.jobs,
-        warmUpJobs: warmUpOf(options.jobs),
-        urls: servers.urls,
-      };
-      const result = await runRound(order, interrupted.signal);
-      log(`${label}: ${describe(result)}`);
-      results.set(name, [...(results.get(name) ?? []), result]);
-    }
+async function play(options: BenchOptions, servers: Servers): Promise<number> {
+  const machine = describeMachine(servers);
+  const reports: Report[] = [];
+  const plays = [
+    ...options.workloads.map((workload) => () => playWithPeers(workload, { options, servers, machine })),
+    ...options.carillonWorkloads.map((workload) => () => playAlone(workload, { options, servers, machine })),
+  ];
+  for (const playOne of plays) {
+    const report = await playOne();
+    // Half a run proves nothing: an interrupted one leaves the results of the last whole one in place.
+    if (interrupted.signal.aborted) return 130;
+    reports.push(report);
+    console.log(`\n${renderReport(report)}\n`);
   }
-  return results;
+  if (options.results !== undefined) {
+    writeReports(options.results, reports);
+    log(`written: ${options.results}`);
+  }
+  return reports.some(hasFailed) ? 1 : 0;
 }
 
-function isSkipped(store: SystemEntry['store'], servers: Servers): boolean {
-  return store === 'redis' && servers.redisProblem !== null;
+type Scene = { readonly options: BenchOptions; readonly servers: Servers; readonly machine: Machine };
+
+async function playWithPeers(workload: Workload, { options, servers, machine }: Scene): Promise<PeersReport> {
+  const results = await playRounds({ workload, options, servers, abort: interrupted.signal, log });
+  return makePeersReport({
+    workload: workload.name,
+    date: new Date().toISOString(),
+    jobs: options.jobs,
+    warmUpJobs: warmUpOf(options.jobs),
+    rounds: options.rounds,
+    machine,
+    systems: options.systems.map(({ name, store }) =>
+      isSkipped(store, servers)
+        ? withoutFigures(name, `skipped, ${servers.redisProblem}`)
+        : summarise(name, results.get(name) ?? []),
+    ),
+  });
 }
 
-/** Enough to compile the hot paths: with a twentieth, the first measured round was up to a fifth slower than the next. */
-function warmUpOf(jobs: number): number {
-  return Math.ceil(jobs / 5);
+async function playAlone(
+  workload: CarillonWorkload,
+  { options, servers, machine }: Scene,
+): Promise<CarillonReport> {
+  const outcome = await workload.run({
+    urls: servers.urls,
+    settings: options.carillon,
+    log,
+    abort: interrupted.signal,
+  });
+  return {
+    workload: workload.name,
+    date: new Date().toISOString(),
+    quick: options.carillon.quick,
+    machine,
+    ...outcome,
+  };
 }
 
-function describe(result: RoundResult): string {
-  if (!result.ok) return `FAILED: ${result.reason}`;
-  const { submitPerSecond, drainPerSecond } = result.figures;
-  return `submitted ${Math.round(submitPerSecond)}/s, drained ${Math.round(drainPerSecond)}/s, all ran once and are recorded`;
+function hasFailed(report: Report): boolean {
+  return 'findings' in report
+    ? report.findings.some(({ verdict }) => verdict === 'failed')
+    : report.systems.some(({ problem }) => problem?.startsWith('failed'));
 }
 
 function log(line: string): void {

@@ -4,10 +4,10 @@
  */
 import { answerParent } from '../answer-parent.ts';
 import { settleDatabase } from '../stores.ts';
-import { type DelayOrder, measureDelay } from './measure-delay.ts';
-import { type DrainOrder, measureDrain } from './measure-drain.ts';
+import { type DelayFigures, type DelayOrder, measureDelay } from './measure-delay.ts';
+import { type DrainFigures, type DrainOrder, measureDrain } from './measure-drain.ts';
 
-answerParent((order: DelayOrder | DrainOrder) =>
+answerParent<DelayOrder | DrainOrder, DelayFigures | DrainFigures>((order) =>
   order.measure === 'delay'
     ? measureDelay(order)
     : measureDrain(order, () => settleDatabase(order.databaseUrl)),

@@ -72,7 +72,8 @@ async function createAhead(subject: Subject, load: Load) {
   const plan = planLoad(load, Date.now() + restMs + jobs / 4);
   const batch = await subject.create({ jobs, instantsMs: plan.instantsMs, scheduleOf: plan.scheduleOf });
   const aheadMs = plan.firstMs - Date.now();
-  if (aheadMs < restMs / 2) throw new Error('creating the jobs took so long that the first was due meanwhile');
+  if (aheadMs < restMs / 2)
+    throw new Error('creating the jobs took so long that the first was due meanwhile');
   await sleep(plan.lastMs - Date.now());
   await within(batch.ledger, startPatienceMs);
   return batch;

@@ -25,7 +25,7 @@ export async function startIdleServer(): Promise<IdleServer> {
   const data = join(folder, 'data');
   const child = spawn(
     process.execPath,
-    ['--disable-warning=ExperimentalWarning', main, '--data', data, '--port', '0'],
+    ['--disable-warning=ExperimentalWarning', main, '--data', data, '--port', '0', '--log-level', 'warn'],
     {
       cwd: folder,
       detached: true,

@@ -36,7 +36,12 @@ export function readTree(rootPid: number): readonly ProcessUse[] {
   return tree;
 }
 
-type Stat = { readonly pid: number; readonly parentPid: number; readonly name: string; readonly cpuMs: number };
+type Stat = {
+  readonly pid: number;
+  readonly parentPid: number;
+  readonly name: string;
+  readonly cpuMs: number;
+};
 
 function readStat(pid: number): Stat | undefined {
   const text = readUnlessGone(`/proc/${pid}/stat`);
@@ -55,7 +60,8 @@ function readStat(pid: number): Stat | undefined {
 
 function readMemoryOf(pid: number): Pick<ProcessUse, 'rssBytes' | 'pssBytes'> {
   const text = readUnlessGone(`/proc/${pid}/smaps_rollup`) ?? '';
-  const bytes = (field: string) => Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) * 1_024;
+  const bytes = (field: string) =>
+    Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) * 1_024;
   return { rssBytes: bytes('Rss'), pssBytes: bytes('Pss') };
 }
 

@@ -58,7 +58,12 @@ export async function fillDatabase(options: {
         abort.throwIfAborted();
         const jobIds = Array.from({ length: rowsPerBatch }, () => systemRandom.id());
         await insertJobsOf(pool, { jobIds: jobIds.slice(0, Math.max(0, jobs - from!)), nowMs });
-        await insertHistoryOf(pool, { jobIds: jobIds.slice(0, Math.max(0, history - from!)), from: from!, history, nowMs });
+        await insertHistoryOf(pool, {
+          jobIds: jobIds.slice(0, Math.max(0, history - from!)),
+          from: from!,
+          history,
+          nowMs,
+        });
       },
     });
   } finally {

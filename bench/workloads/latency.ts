@@ -2,7 +2,12 @@
  * Due → started (P3): jobs created ahead of time, and how long after its instant each handler was called. Every load gets
  * an empty database and an engine in a process of its own.
  */
-import type { CarillonOutcome, CarillonRun, CarillonSettings, CarillonWorkload } from '../carillon-workloads.ts';
+import type {
+  CarillonOutcome,
+  CarillonRun,
+  CarillonSettings,
+  CarillonWorkload,
+} from '../carillon-workloads.ts';
 import { askDelay } from '../engine/ask-engine.ts';
 import { jobCountOf, type Load } from '../engine/loads.ts';
 import type { DelayFigures } from '../engine/measure-delay.ts';
@@ -37,7 +42,11 @@ export const latency: CarillonWorkload = {
         table.push([scenario.name, jobs, ...[p50Ms, p99Ms, maxMs, minMs].map(milliseconds), 'all']);
         findings.push(
           ...scenario.limits.map((limit) =>
-            judged(claimOf(scenario, limit), milliseconds(measured[limit.figure]), measured[limit.figure] < limit.belowMs),
+            judged(
+              claimOf(scenario, limit),
+              milliseconds(measured[limit.figure]),
+              measured[limit.figure] < limit.belowMs,
+            ),
           ),
         );
         log(`latency ${scenario.name}: p50 ${p50Ms} ms, p99 ${p99Ms} ms, max ${maxMs} ms`);

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ARROWS_BEGIN, ARROWS_END, renderArrows, ROOMS } from '../../architecture.ts';
+import { ARROWS_BEGIN, ARROWS_END, ROOMS, renderArrows } from '../../architecture.ts';
 import { misplaced, unlawfulArrows, wrongImports } from './check-arrows.ts';
 import { ROOT, readProject, readSources } from './read-sources.ts';
 
@@ -29,7 +29,9 @@ test('no two rows are about the same room', () => {
 
 test('only composition names adapters', () => {
   const adapters = new Set(ROOMS.filter((room) => room.kind === 'adapter').map((room) => room.name));
-  const naming = ROOMS.filter((room) => room.imports.some((name) => adapters.has(name))).map((room) => room.name);
+  const naming = ROOMS.filter((room) => room.imports.some((name) => adapters.has(name))).map(
+    (room) => room.name,
+  );
   expect(naming.sort()).toEqual(['server/compose.ts', 'server/start-server.ts', 'server/testing']);
 });
 
@@ -40,8 +42,7 @@ test('ARCHITECTURE.md shows the table as it is', async () => {
   const [, shown] = text.split(ARROWS_BEGIN);
   expect(shown, `ARCHITECTURE.md has no ${ARROWS_BEGIN}`).toBeDefined();
   expect(text, `ARCHITECTURE.md has no ${ARROWS_END}`).toContain(ARROWS_END);
-  expect(
-    shown?.split(ARROWS_END)[0]?.trim(),
-    'the table changed: run `node scripts/render-arrows.ts`',
-  ).toBe(renderArrows());
+  expect(shown?.split(ARROWS_END)[0]?.trim(), 'the table changed: run `node scripts/render-arrows.ts`').toBe(
+    renderArrows(),
+  );
 });

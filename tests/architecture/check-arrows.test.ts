@@ -1,6 +1,6 @@
 /** The checker must bite: small wrong projects, one mistake each. */
 import { describe, expect, test } from 'vitest';
-import { renderArrows, type Room } from '../../architecture.ts';
+import { type Room, renderArrows } from '../../architecture.ts';
 import { misplaced, unlawfulArrows, wrongImports } from './check-arrows.ts';
 
 const ROOMS: readonly Room[] = [
@@ -60,7 +60,12 @@ describe('an import along an arrow is let through', () => {
 
 describe('an import against the arrows is named with its rule', () => {
   test.each([
-    ['a role that imports a role', 'scheduler/scheduler.ts', '../dispatcher/dispatcher.ts', /no arrow from server\/sch/],
+    [
+      'a role that imports a role',
+      'scheduler/scheduler.ts',
+      '../dispatcher/dispatcher.ts',
+      /no arrow from server\/sch/,
+    ],
     ['a role that imports the gateway', 'dispatcher/dispatcher.ts', '../gateway/gateway.ts', /no arrow/],
     [
       'a role that imports an adapter',
@@ -68,13 +73,28 @@ describe('an import against the arrows is named with its rule', () => {
       '../storage/memory/memory-storage.ts',
       /to server\/storage\/memory/,
     ],
-    ['the product importing a fixture', 'compose.ts', './gateway/gateway.fixture.ts', /not part of the product/],
-    ['a file that is not there', 'compose.ts', './nowhere.ts', /there is no file packages\/server\/src\/nowhere/],
+    [
+      'the product importing a fixture',
+      'compose.ts',
+      './gateway/gateway.fixture.ts',
+      /not part of the product/,
+    ],
+    [
+      'a file that is not there',
+      'compose.ts',
+      './nowhere.ts',
+      /there is no file packages\/server\/src\/nowhere/,
+    ],
     ['another package by its path', 'compose.ts', '../../domain/src/index.ts', /imported by its name/],
     ['another package past its index', 'scheduler/scheduler.ts', '@carillon/domain/src/job.ts', /index only/],
     ['something outside of packages', 'compose.ts', '../../../tests/x.ts', /outside of packages/],
     ['a package without an arrow', 'dispatcher/dispatcher.ts', '@carillon/worker', /no arrow/],
-    ['an npm package that is not declared', 'gateway/gateway.ts', 'left-pad', /not declared in packages\/server/],
+    [
+      'an npm package that is not declared',
+      'gateway/gateway.ts',
+      'left-pad',
+      /not declared in packages\/server/,
+    ],
     ['an npm package of another room', 'scheduler/scheduler.ts', 'pg', /may not import the npm package pg/],
   ])('%s', (_, file, imported, rule) => {
     const rules = rulesBroken(`packages/server/src/${file}`, imported);
@@ -83,12 +103,16 @@ describe('an import against the arrows is named with its rule', () => {
   });
 
   test('domain importing anything of ours, or of Node', () => {
-    expect(rulesBroken('packages/domain/src/index.ts', '@carillon/worker')).toEqual(['no arrow from domain to worker']);
+    expect(rulesBroken('packages/domain/src/index.ts', '@carillon/worker')).toEqual([
+      'no arrow from domain to worker',
+    ]);
     expect(rulesBroken('packages/domain/src/index.ts', 'node:fs')[0]).toMatch(/nothing of Node/);
   });
 
   test('a file in no room, whatever it imports', () => {
-    expect(rulesBroken('packages/server/src/new/new.ts', 'node:fs')).toEqual(['this file is in no room of the table']);
+    expect(rulesBroken('packages/server/src/new/new.ts', 'node:fs')).toEqual([
+      'this file is in no room of the table',
+    ]);
   });
 
   test('a dynamic import as well as a static one', () => {

@@ -142,10 +142,12 @@ function isOwnPort(adapter: Room, port: string): boolean {
 export function misplaced(paths: readonly string[], rooms: readonly Room[]): string[] {
   const problems: string[] = [];
   for (const room of rooms) {
-    if (!paths.some((path) => isIn(path, room))) problems.push(`${room.name} is in the table but not on disk`);
+    if (!paths.some((path) => isIn(path, room)))
+      problems.push(`${room.name} is in the table but not on disk`);
     for (const file of room.files ?? []) {
       const place = `${room.name}/${file}`;
-      if (!paths.some((path) => placeOf(path) === place)) problems.push(`${place} is in the table but not on disk`);
+      if (!paths.some((path) => placeOf(path) === place))
+        problems.push(`${place} is in the table but not on disk`);
     }
   }
   for (const path of paths) {

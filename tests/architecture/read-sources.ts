@@ -21,7 +21,9 @@ export async function readSources(): Promise<SourceFile[]> {
 export async function readProject(): Promise<Project> {
   const declared = new Map<string, Set<string>>();
   for (const name of await packageNames()) {
-    const manifest = JSON.parse(await readFile(join(ROOT, 'packages', name, 'package.json'), 'utf8')) as Record<
+    const manifest = JSON.parse(
+      await readFile(join(ROOT, 'packages', name, 'package.json'), 'utf8'),
+    ) as Record<
       'dependencies' | 'optionalDependencies' | 'peerDependencies',
       Record<string, string> | undefined
     >;

@@ -29,7 +29,17 @@ export function scanImports(source: string): string[] {
 const WORD = /[\p{ID_Start}$_][\p{ID_Continue}$]*|\d[\w.]*/uy;
 /** After these a slash divides; after anything else it begins a regular expression. */
 const ENDS_A_VALUE = /^[\w$)\]}]/;
-const KEYWORDS_BEFORE_A_VALUE = new Set(['return', 'typeof', 'case', 'in', 'of', 'do', 'else', 'await', 'yield']);
+const KEYWORDS_BEFORE_A_VALUE = new Set([
+  'return',
+  'typeof',
+  'case',
+  'in',
+  'of',
+  'do',
+  'else',
+  'await',
+  'yield',
+]);
 
 function tokensOf(source: string): Token[] {
   const tokens: Token[] = [];

@@ -4,7 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { readSources } from './read-sources.ts';
 
 const LINES_MAX = 400;
-const KEBAB = /^[a-z0-9]+(-[a-z0-9]+)*(\.(sql|fixture|conformance))?(\.(db|kafka|redis|browser))?(\.test)?\.tsx?$/;
+const KEBAB =
+  /^[a-z0-9]+(-[a-z0-9]+)*(\.(sql|fixture|conformance))?(\.(db|kafka|redis|browser))?(\.test)?\.tsx?$/;
 /** Rooms that get time and chance handed in, so that a seed repeats them exactly. */
 const ROOMS_WITHOUT_TIME = [
   'packages/domain/src/',
@@ -38,8 +39,7 @@ describe('every source file', () => {
   });
 
   test('that is called index.ts only re-exports', () => {
-    const rest = (text: string) =>
-      text.replace(/\/\*[\s\S]*?\*\/|export [^;]*? from '[^']+';/g, '').trim();
+    const rest = (text: string) => text.replace(/\/\*[\s\S]*?\*\/|export [^;]*? from '[^']+';/g, '').trim();
     expect(filesThat(({ path, text }) => basename(path) === 'index.ts' && rest(text) !== '')).toEqual([]);
   });
 

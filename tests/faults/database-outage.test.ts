@@ -12,6 +12,7 @@ import { endServers, launchServer } from '../support/start-server-process.ts';
 import { makeTestFolder } from '../support/test-folder.ts';
 
 const SOON = { withinMs: 30_000 };
+const SHORT = ['--worker-silent-seconds', '5', '--node-ttl-seconds', '3'];
 
 let folder: string;
 let receiver: Receiver;
@@ -31,7 +32,7 @@ afterEach(async () => {
 });
 
 async function launch(databaseUrl: string) {
-  const flags = ['--database-url', databaseUrl, '--worker-silent-seconds', '5', '--node-ttl-seconds', '3'];
+  const flags = ['--database-url', databaseUrl, '--shutdown-grace-seconds', '2', ...SHORT];
   return launchServer({ name: 'server', folder, port: await fixedPort(), flags });
 }
 
@@ -90,16 +91,34 @@ it('while PostgreSQL is stopped it is not ready and refuses jobs for a while; af
   expect(receiver.tagged('meanwhile')).toHaveLength(1);
 });
 
-it('a PostgreSQL that hangs for 5 seconds is waited for, and the engine goes on where it was', async () => {
+it('a PostgreSQL that hangs for 5 seconds is told of at once and waited for; the engine goes on where it was', async () => {
   const server = await (await launch(postgres.url)).ready();
   await submitJobs(server, jobsDueIn(300, { fromMs: 500, everyMs: 25 }), { idempotencyKey: 'all' });
   await eventually(() => expect(receiver.calls.length).toBeGreaterThan(50), SOON);
   await postgres.freeze();
-  await new Promise((resolve) => setTimeout(resolve, 5_000));
+  const frozenAt = performance.now();
+  const { status, reasons } = await server.readiness();
+  expect(status).toBe(503);
+  expect(reasons.join()).toContain('the database');
+  expect(performance.now() - frozenAt).toBeLessThan(4_000);
+  await new Promise((resolve) => setTimeout(resolve, frozenAt + 5_000 - performance.now()));
   postgres.thaw();
   await server.ready();
   await untilAllSucceeded(300);
   expect(server.hasExited).toBe(false);
+});
+
+it('a server that is stopped while PostgreSQL is away ends in time, and what it could not report is run again', async () => {
+  const server = await (await launch(postgres.url)).ready();
+  await submitJobs(server, [{ name: 'long', payload: { url: receiver.url(4_000) } }]);
+  await eventually(() => expect(receiver.inProgress).toHaveLength(1), SOON);
+  await postgres.stop();
+  expect(await server.stop(40_000)).toEqual({ code: 0, signal: null });
+
+  await postgres.start();
+  await (await launch(postgres.url)).ready();
+  await untilAllSucceeded(1);
+  expect(receiver.calls.map(({ attempt }) => attempt)).toEqual([1, 1]);
 });
 
 it('a database that cannot be used is explained: not there, not for us, not a database', async () => {

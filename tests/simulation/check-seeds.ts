@@ -13,13 +13,15 @@ const MS_EACH_MAX = 1_000;
 /** Seeds are dealt out to several test files, so that they run side by side. */
 export function describeSeeds({ part, parts }: { part: number; parts: number }): void {
   const seeds = wantedSeeds().filter((seed) => seed % parts === part);
-  if (seeds.length === 0) return void describe.skip('another file has the seed', () => it('is not here', () => {}));
+  if (seeds.length === 0)
+    return void describe.skip('another file has the seed', () => it('is not here', () => {}));
   describe('the whole system under faults', () => {
     const name = seeds.length === 1 ? `seed ${seeds[0]}` : `${seeds.length} seeds`;
     it(`keeps every promise: ${name}`, { timeout: seeds.length * MS_EACH_MAX + 60_000 }, async () => {
       for (const seed of seeds) {
         const { failure, report } = await runSimulation({ seed });
-        if (failure) throw new Error(`${report()}\n\nReplay: SEED=${seed} npx vitest run --project simulation`);
+        if (failure)
+          throw new Error(`${report()}\n\nReplay: SEED=${seed} npx vitest run --project simulation`);
       }
     });
   });

@@ -86,7 +86,8 @@ export class Cluster {
 
   #planFaults(): void {
     const { chance } = this.#world;
-    const { outages, outageMsMax, crashes, pauses, pauseMsMax, restarts, clockSteps, safetyMs } = this.#profile;
+    const { outages, outageMsMax, crashes, pauses, pauseMsMax, restarts, clockSteps, safetyMs } =
+      this.#profile;
     const some = (count: number, event: (node: SimNode, leftMs: number) => void) => {
       for (let i = 0; i < count; i += 1) {
         const atMs = chance.between(2_000, safetyMs);
@@ -100,7 +101,8 @@ export class Cluster {
     some(pauses, (node, leftMs) => {
       node.processes.at(-1)?.pause(Math.min(chance.between(500, pauseMsMax), leftMs));
       // Somebody takes it for dead and starts another under the same name.
-      if (chance.happens(0.2)) this.#world.at(this.#world.nowMs + chance.between(0, 5_000), () => this.#boot(node));
+      if (chance.happens(0.2))
+        this.#world.at(this.#world.nowMs + chance.between(0, 5_000), () => this.#boot(node));
     });
   }
 

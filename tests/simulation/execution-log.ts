@@ -44,7 +44,8 @@ export class ExecutionLog {
     const { name } = process;
     this.#world.trace.add(name, 'starts', [runId, jobId], { epoch, attempt });
     const key = `${runId}/${epoch}`;
-    if (this.#started.has(key)) this.#world.violate(`run ${runId} of job ${jobId}: epoch ${epoch} was executed twice`);
+    if (this.#started.has(key))
+      this.#world.violate(`run ${runId} of job ${jobId}: epoch ${epoch} was executed twice`);
     this.#started.add(key);
     this.#observer.started(context);
     const execution = { context, process, startedMs: this.#world.nowMs };

@@ -21,6 +21,8 @@ export interface FaultProfile {
   /** Per message. */
   readonly loseHandOver: number;
   readonly loseSignal: number;
+  /** Per job: it takes down the process that runs it. */
+  readonly poison: number;
   /** How many of these fall into the safety phase. */
   readonly outages: number;
   readonly outageMsMax: number;
@@ -49,6 +51,7 @@ export function faultProfile(chance: Chance): FaultProfile {
     crashAfter: maybe(0.2, () => chance.between(0.0002, 0.002)),
     loseHandOver: maybe(0.3, () => chance.between(0.02, 0.3)),
     loseSignal: maybe(0.4, () => chance.between(0.05, 1)),
+    poison: maybe(0.1, () => 0.1),
     outages: maybe(0.3, () => chance.whole(1, 2)),
     outageMsMax: chance.pick([3_000, 12_000, 40_000]),
     crashes: maybe(0.35, () => chance.whole(1, 4)),
@@ -67,6 +70,7 @@ export function faultless(profile: FaultProfile): FaultProfile {
     ...profile,
     ...none,
     loseSignal: 0,
+    poison: 0,
     outages: 0,
     crashes: 0,
     pauses: 0,

@@ -2,7 +2,14 @@
  * Every nominal instant of every schedule and its one verdict. Kept from the fires that were applied: each instant once, none
  * left out between two fires, none before its time.
  */
-import { isRecurring, type Job, type JobId, nextFires, type RecurringSchedule, type RunId } from '@carillon/domain';
+import {
+  isRecurring,
+  type Job,
+  type JobId,
+  nextFires,
+  type RecurringSchedule,
+  type RunId,
+} from '@carillon/domain';
 import type { FirstDue } from '../../packages/server/src/storage/due.ts';
 import type { Fire } from '../../packages/server/src/storage/schedule-store.ts';
 import type { World } from './world.ts';
@@ -17,13 +24,21 @@ export interface FirePlan {
 
 /** Clocks of processes follow the storage's by less than this: half the slowest reading of it that counts. */
 const CLOCK_ERROR_MS = 600;
+/** Nodes start within three seconds; until their shards have changed hands, some have no owner. */
+const GATHERED_MS = 15_000;
 
 export class FireLedger {
   readonly #world: World;
   readonly #plans = new Map<JobId, FirePlan>();
+  #latenessMsMax = 0;
 
   constructor(world: World) {
     this.#world = world;
+  }
+
+  /** How late the latest fire was, once the nodes had found each other. */
+  get latenessMsMax(): number {
+    return this.#latenessMsMax;
   }
 
   get(jobId: JobId): FirePlan | undefined {
@@ -48,7 +63,10 @@ export class FireLedger {
       const { jobId } = fire.cursor;
       if (!done.has(jobId)) continue;
       const plan = this.#plans.get(jobId);
-      if (!plan) return this.#world.violate(`job ${jobId} fired without a schedule`);
+      if (!plan) {
+        this.#world.violate(`job ${jobId} fired without a schedule`);
+        return;
+      }
       if (isCancelled(jobId)) this.#world.violate(`job ${jobId} fired after its cancel`);
       for (const nominalMs of verdictsOf(fire)) this.#judge(jobId, plan, nominalMs);
     }
@@ -57,7 +75,8 @@ export class FireLedger {
   /** Nothing starts before its occurrence. */
   notEarly(runId: RunId, nominalMs: number): void {
     const earlyMs = nominalMs - this.#world.wallMs;
-    if (earlyMs > CLOCK_ERROR_MS) this.#world.violate(`run ${runId} was claimed ${earlyMs} ms before its time`);
+    if (earlyMs > CLOCK_ERROR_MS)
+      this.#world.violate(`run ${runId} was claimed ${earlyMs} ms before its time`);
   }
 
   #judge(jobId: JobId, plan: FirePlan, nominalMs: number): void {
@@ -66,6 +85,7 @@ export class FireLedger {
     }
     plan.judged.add(nominalMs);
     const earlyMs = nominalMs - this.#world.wallMs;
+    if (this.#world.nowMs > GATHERED_MS) this.#latenessMsMax = Math.max(this.#latenessMsMax, -earlyMs);
     if (earlyMs > CLOCK_ERROR_MS) this.#world.violate(`job ${jobId} fired ${earlyMs} ms before its time`);
   }
 }

@@ -14,7 +14,9 @@ import type { World } from './world.ts';
 
 const ALL_SHARDS = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
 const START = { fireAtMs: 0, runId: '' };
-const ALL_LANES = ALL_SHARDS.flatMap((shard) => PRIORITIES.map((priority) => ({ shard, priority, after: START })));
+const ALL_LANES = ALL_SHARDS.flatMap((shard) =>
+  PRIORITIES.map((priority) => ({ shard, priority, after: START })),
+);
 const EVERYTHING = { limit: 100_000 };
 
 export interface Parts {
@@ -28,7 +30,9 @@ export interface Parts {
 /** What keeps the system from being at rest; undefined when nothing does. */
 export async function unrest({ storage, cluster, users }: Parts): Promise<string | undefined> {
   const due = await pending(storage);
-  const backlog = new Map([...Map.groupBy(due, ({ jobId }) => jobId)].map(([jobId, rows]) => [jobId, rows.length]));
+  const backlog = new Map(
+    [...Map.groupBy(due, ({ jobId }) => jobId)].map(([jobId, rows]) => [jobId, rows.length]),
+  );
   users.windUp(await storage.jobs.list(EVERYTHING), backlog);
   if (users.open > 0) return `${users.open} requests of users are open`;
   if (due.length > 0) return `${due.length} rows are pending, the first is ${JSON.stringify(due[0])}`;
@@ -49,33 +53,47 @@ export async function checkPromises(parts: Parts): Promise<void> {
   const all = await storage.jobs.list(EVERYTHING);
   for (const job of users.jobs) {
     const found = all.filter(({ name }) => name === job.name);
-    if (found.length > 1) world.violate(`${job.name} was created ${found.length} times: ${found.map((one) => one.jobId)}`);
+    if (found.length > 1)
+      world.violate(`${job.name} was created ${found.length} times: ${found.map((one) => one.jobId)}`);
     if (job.fate === 'refused' && found.length > 0) world.violate(`${job.name} was refused and is there`);
     if (job.fate === 'accepted') checkFate(parts, job, found[0]);
   }
   for (const job of all) await checkHistory(parts, job);
   for (const { runId, jobId, end, held } of observer.runs.all()) {
     if (held) world.violate(`run ${runId} of job ${jobId} was never settled`);
-    if (end === undefined && observer.isCancelled(jobId) === false && (await storage.runs.attempts(runId, world.wallMs)).length === 0) {
+    if (
+      end === undefined &&
+      observer.isCancelled(jobId) === false &&
+      (await storage.runs.attempts(runId, world.wallMs)).length === 0
+    ) {
       world.violate(`run ${runId} of job ${jobId} is lost: neither pending nor ended`);
     }
   }
 }
 
 async function pending(storage: Storage): Promise<DueRow[]> {
-  const rows = await storage.schedule.read(ALL_LANES, { untilMs: Number.MAX_SAFE_INTEGER, limitPerLane: 1_000 });
+  const rows = await storage.schedule.read(ALL_LANES, {
+    untilMs: Number.MAX_SAFE_INTEGER,
+    limitPerLane: 1_000,
+  });
   return rows.map(({ row }) => row);
 }
 
 function checkFate({ world }: Parts, promised: UserJob, found: Job | undefined): void {
-  if (promised.deleted === 'yes' && found) return world.violate(`job ${found.jobId} was deleted and is there`);
-  if (promised.deleted !== 'no' && !found) return;
-  if (!found) return world.violate(`${promised.name} was accepted as job ${promised.jobId} and is lost`);
+  // Its key went with it: a first request that was under way all the time may make it anew, under another id.
+  if (promised.deleted !== 'no' && found?.jobId !== promised.jobId) return;
+  if (promised.deleted === 'yes' && found)
+    return world.violate(`job ${found.jobId} was deleted and is there`);
+  if (!found) {
+    world.violate(`${promised.name} was accepted as job ${promised.jobId} and is lost`);
+    return;
+  }
   if (found.jobId !== promised.jobId) world.violate(`${promised.name} was accepted under another id`);
   if (promised.cancelled && found.status !== 'CANCELLED') {
     world.violate(`job ${found.jobId} is ${found.status} though its cancel was acknowledged`);
   }
-  if (found.status === 'SCHEDULED') world.violate(`job ${found.jobId} is still SCHEDULED though nothing of it is pending`);
+  if (found.status === 'SCHEDULED')
+    world.violate(`job ${found.jobId} is still SCHEDULED though nothing of it is pending`);
 }
 
 async function checkHistory(parts: Parts, job: Job): Promise<void> {
@@ -84,15 +102,29 @@ async function checkHistory(parts: Parts, job: Job): Promise<void> {
   const views = await storage.runs.ofJob(jobId, EVERYTHING, world.wallMs);
   const byRun = Map.groupBy(views, ({ runId }) => runId);
   for (const [runId, attempts] of byRun) checkAttempts(world, { runId, jobId }, attempts);
-  if (isRecurring(job.schedule)) checkOccurrences(parts, job, [...byRun.values()].map((attempts) => attempts[0]!));
-  else if (job.status !== 'PAUSED' && views.length === 0) world.violate(`job ${jobId} is ${job.status} and never had a run`);
+  if (isRecurring(job.schedule))
+    checkOccurrences(
+      parts,
+      job,
+      [...byRun.values()].map((attempts) => attempts[0]!),
+    );
+  else if (job.status !== 'PAUSED' && views.length === 0)
+    world.violate(`job ${jobId} is ${job.status} and never had a run`);
 }
 
-function checkAttempts(world: World, ids: { runId: string; jobId: JobId }, attempts: readonly RunView[]): void {
-  const finished = attempts.filter(({ status }) => status === 'SUCCESS' || status === 'CANCELLED' || status === 'SKIPPED');
+function checkAttempts(
+  world: World,
+  ids: { runId: string; jobId: JobId },
+  attempts: readonly RunView[],
+): void {
+  const finished = attempts.filter(
+    ({ status }) => status === 'SUCCESS' || status === 'CANCELLED' || status === 'SKIPPED',
+  );
   const latest = attempts.reduce((a, b) => (a.epoch > b.epoch ? a : b));
-  if (finished.length > 1) world.violate(`run ${ids.runId} of job ${ids.jobId} finished ${finished.length} times`);
-  if (finished.length === 1 && finished[0] !== latest) world.violate(`run ${ids.runId} of job ${ids.jobId} went on after its end`);
+  if (finished.length > 1)
+    world.violate(`run ${ids.runId} of job ${ids.jobId} finished ${finished.length} times`);
+  if (finished.length === 1 && finished[0] !== latest)
+    world.violate(`run ${ids.runId} of job ${ids.jobId} went on after its end`);
 }
 
 /** Each nominal instant from the first to the last once; for a schedule that was edited, none twice. */
@@ -113,10 +145,12 @@ function checkOccurrences({ world, observer }: Parts, job: Job, runs: readonly R
   if (missing !== undefined) world.violate(`job ${jobId} has no verdict in the history for ${iso(missing)}`);
   let expected = nextFire(schedule, job.createdAtMs);
   for (const at of nominal) {
-    if (at !== expected) return world.violate(`job ${jobId}: expected a verdict for ${iso(expected)}, found ${iso(at)}`);
+    if (at !== expected)
+      return world.violate(`job ${jobId}: expected a verdict for ${iso(expected)}, found ${iso(at)}`);
     expected = nextFire(schedule, at);
   }
-  if (expected !== undefined && job.status === 'COMPLETED') world.violate(`job ${jobId} ended before ${iso(expected)}`);
+  if (expected !== undefined && job.status === 'COMPLETED')
+    world.violate(`job ${jobId} ended before ${iso(expected)}`);
 }
 
 function iso(atMs: number | undefined): string {

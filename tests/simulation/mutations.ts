@@ -26,7 +26,9 @@ export const acceptStaleReports: Mutation = (storage) => {
       const held = await leases.heldBy(workers);
       const redirected = settlements.map((settlement) => {
         const now = held.find(({ runId }) => runId === runOf.get(key(settlement)));
-        return now ? { ...settlement, leaseId: now.leaseId, position: now.position, epoch: now.epoch } : settlement;
+        return now
+          ? { ...settlement, leaseId: now.leaseId, position: now.position, epoch: now.epoch }
+          : settlement;
       });
       return leases.settle(redirected, nowMs);
     },
@@ -64,7 +66,9 @@ export const takeBackWithoutBurying: Mutation = (storage) =>
     async buryWorkers({ silentSinceMs, nodeId, incarnation }) {
       const workers = await storage.members.workers();
       return workers
-        .filter((one) => one.lastSeenMs < silentSinceMs || (one.nodeId === nodeId && one.incarnation < incarnation))
+        .filter(
+          (one) => one.lastSeenMs < silentSinceMs || (one.nodeId === nodeId && one.incarnation < incarnation),
+        )
         .map(({ workerId }) => workerId);
     },
     async forgetWorkers() {},
@@ -114,7 +118,11 @@ function charged(settlement: Settlement): Settlement {
   return { ...settlement, next: { ...next, attempt: next.attempt + 1 } };
 }
 
-function replace<Name extends keyof Storage>(storage: Storage, name: Name, methods: Partial<Storage[Name]>): Storage {
+function replace<Name extends keyof Storage>(
+  storage: Storage,
+  name: Name,
+  methods: Partial<Storage[Name]>,
+): Storage {
   const port: Storage[Name] = new Proxy(storage[name], {
     get(target, method) {
       const mutated: unknown = Reflect.get(methods, method);

@@ -5,8 +5,15 @@
 import type { JobId, RunId, WorkerId } from '@carillon/domain';
 import type { RunContext } from '@carillon/worker';
 import type { InsertedJob, JobChange, NewJob } from '../../packages/server/src/storage/job-store.ts';
-import type { ClaimRequest, PendingVerdict, Settlement, SettleVerdict } from '../../packages/server/src/storage/lease-store.ts';
-import type { Storage } from '../../packages/server/src/storage/storage.ts';
+import type {
+  ClaimRequest,
+  PendingVerdict,
+  Settlement,
+  SettleVerdict,
+} from '../../packages/server/src/storage/lease-store.ts';
+import type { BeatAnswer, WorkerBeat } from '../../packages/server/src/storage/member-store.ts';
+import type { Fire } from '../../packages/server/src/storage/schedule-store.ts';
+import { type Args, aboutCall, NOBODY, outcomeOfCall, type Result } from './call-facts.ts';
 import { FireLedger } from './fire-ledger.ts';
 import { RunLedger } from './run-ledger.ts';
 import { WorkerLedger } from './worker-ledger.ts';
@@ -30,16 +37,7 @@ interface JobAccount {
   paused: boolean;
 }
 
-type Args<Port extends keyof Storage, Name extends keyof Storage[Port]> = Storage[Port][Name] extends (
-  ...args: infer A
-) => unknown
-  ? A
-  : never;
-type Result<Port extends keyof Storage, Name extends keyof Storage[Port]> = Storage[Port][Name] extends (
-  ...args: never[]
-) => Promise<infer R>
-  ? R
-  : never;
+type Watch = (applied: AppliedCall) => void;
 
 export class Observer {
   readonly runs: RunLedger;
@@ -49,6 +47,37 @@ export class Observer {
   readonly #jobs = new Map<JobId, JobAccount>();
   readonly #redrivenRuns = new Set<RunId>();
 
+  /** What is checked when a call was applied; the others change nothing that is watched. */
+  readonly #watches: Readonly<Record<string, Watch>> = {
+    'jobs.insert': ({ args, result }) =>
+      this.#inserted(args[0] as readonly NewJob[], result as InsertedJob[]),
+    'jobs.apply': ({ args, result }) => result && this.#changed(args[0] as JobChange),
+    'jobs.enqueue': ({ args, result }) => result && this.#enqueued(...(args as Args<'jobs', 'enqueue'>)),
+    'jobs.remove': ({ args, result }) => result && this.#removed(args[0] as JobId),
+    'jobs.cancelRun': ({ args, result }) =>
+      this.#runCancelled(args[0] as RunId, result as Result<'jobs', 'cancelRun'>),
+    'runs.redrive': ({ args, result }) => result && this.#redriven(...(args as Args<'runs', 'redrive'>)),
+    'schedule.fire': ({ args, result }) =>
+      this.fires.fired(args[0] as readonly Fire[], result as ReadonlySet<JobId>, (jobId) =>
+        this.isCancelled(jobId),
+      ),
+    'leases.claim': ({ args, result }) =>
+      this.#claimed(args[0] as ClaimRequest, result as Result<'leases', 'claim'>),
+    'leases.settle': ({ args, result }) =>
+      this.#settled(args[0] as readonly Settlement[], result as SettleVerdict[]),
+    'leases.resolvePending': ({ args, result }) =>
+      this.#resolved(args[0] as readonly PendingVerdict[], result as ReadonlySet<RunId>),
+    'leases.requestCancel': ({ args }) => this.#stopRequested(args[0] as readonly RunId[]),
+    'members.registerWorker': ({ args, sentMs }) =>
+      this.workers.registered(...(args as Args<'members', 'registerWorker'>), sentMs),
+    'members.beatWorker': ({ args, result, sentMs }) =>
+      this.workers.beat(args[0] as WorkerBeat, result as BeatAnswer, sentMs),
+    'members.forgetWorkers': ({ args }) =>
+      this.workers.forgotten(args[0] as readonly WorkerId[], (workerId) => this.runs.holdsNothing(workerId)),
+    'members.buryWorkers': ({ args, result }) =>
+      this.workers.buried(args[0] as Args<'members', 'buryWorkers'>[0], result as readonly WorkerId[]),
+  };
+
   constructor(world: World, options: { silentMs: number }) {
     this.#world = world;
     this.runs = new RunLedger(world);
@@ -56,47 +85,15 @@ export class Observer {
     this.workers = new WorkerLedger(world, options.silentMs);
   }
 
-  applied({ name, call, args, result, sentMs }: AppliedCall): void {
+  applied(applied: AppliedCall): void {
+    const { name, call, args, result } = applied;
     const about = this.about(call, args);
-    if (about[0] !== NOBODY) this.#world.trace.add(name, call, about, briefly(call, args, result));
-    switch (call) {
-      case 'jobs.insert':
-        return this.#inserted(args[0] as readonly NewJob[], result as InsertedJob[]);
-      case 'jobs.apply':
-        return result ? this.#changed(args[0] as JobChange) : undefined;
-      case 'jobs.enqueue':
-        return result ? this.#enqueued(...(args as Args<'jobs', 'enqueue'>)) : undefined;
-      case 'jobs.remove':
-        return result ? this.#removed(args[0] as JobId) : undefined;
-      case 'runs.redrive':
-        return result ? this.#redriven(...(args as Args<'runs', 'redrive'>)) : undefined;
-      case 'jobs.cancelRun':
-        return this.#runCancelled(args[0] as RunId, result as Result<'jobs', 'cancelRun'>);
-      case 'schedule.fire':
-        return this.fires.fired(args[0] as Args<'schedule', 'fire'>[0], result as ReadonlySet<JobId>, (jobId) =>
-          this.isCancelled(jobId),
-        );
-      case 'leases.claim':
-        return this.#claimed(args[0] as ClaimRequest, result as Result<'leases', 'claim'>);
-      case 'leases.settle':
-        return this.#settled(args[0] as readonly Settlement[], result as readonly SettleVerdict[]);
-      case 'leases.resolvePending':
-        return this.#resolved(args[0] as readonly PendingVerdict[], result as ReadonlySet<RunId>);
-      case 'leases.requestCancel':
-        for (const runId of args[0] as readonly RunId[]) {
-          const account = this.runs.get(runId);
-          if (account?.held) account.cancelAsked = true;
-        }
-        return;
-      case 'members.registerWorker':
-        return this.workers.registered(...(args as Args<'members', 'registerWorker'>), sentMs);
-      case 'members.beatWorker':
-        return this.workers.beat(args[0] as Args<'members', 'beatWorker'>[0], result as Result<'members', 'beatWorker'>, sentMs);
-      case 'members.forgetWorkers':
-        return this.workers.forgotten(args[0] as readonly WorkerId[], (workerId) => this.runs.holdsNothing(workerId));
-      case 'members.buryWorkers':
-        return this.workers.buried(args[0] as Args<'members', 'buryWorkers'>[0], result as readonly WorkerId[]);
-    }
+    if (about[0] !== NOBODY) this.#world.trace.add(name, call, about, outcomeOfCall(call, args, result));
+    this.#watches[call]?.(applied);
+  }
+
+  about(call: string, args: readonly unknown[]): readonly string[] {
+    return aboutCall(call, args, this.runs);
   }
 
   isCancelled(jobId: JobId): boolean {
@@ -107,53 +104,22 @@ export class Observer {
   started({ runId, jobId, epoch }: RunContext): void {
     const account = this.runs.get(runId);
     const claim = account?.last;
-    if (!account || !claim) return this.#world.violate(`run ${runId} of job ${jobId} starts without a claim`);
+    if (!account || !claim) {
+      this.#world.violate(`run ${runId} of job ${jobId} starts without a claim`);
+      return;
+    }
     if (account.held?.epoch === epoch) return;
     // Taken back before it began: only from a process that stood still, or was given up for dead.
     if (!this.workers.isDead(claim.workerId) && claim.epoch === epoch) {
-      this.#world.violate(`run ${runId} of job ${jobId} starts at epoch ${epoch}, which its living worker had given back`);
+      this.#world.violate(
+        `run ${runId} of job ${jobId} starts at epoch ${epoch}, which its living worker had given back`,
+      );
     }
   }
 
   failed({ runId, epoch }: RunContext): void {
     const claim = this.runs.get(runId)?.last;
     if (claim?.epoch === epoch) claim.failed = true;
-  }
-
-  /** The jobs and runs a call is about; NOBODY for reads and the like. */
-  about(call: string, args: readonly unknown[]): readonly string[] {
-    switch (call) {
-      case 'jobs.insert':
-        return (args[0] as readonly NewJob[]).map(({ job }) => job.jobId);
-      case 'jobs.apply':
-        return [(args[0] as JobChange).job.jobId];
-      case 'jobs.remove':
-        return [args[0] as JobId];
-      case 'runs.redrive':
-        return [args[0] as RunId, (args as Args<'runs', 'redrive'>)[1].runId];
-      case 'jobs.enqueue':
-        return [args[0] as string, (args as Args<'jobs', 'enqueue'>)[1].runId];
-      case 'jobs.cancelRun':
-        return [args[0] as string, this.runs.get(args[0] as RunId)?.jobId ?? ''];
-      case 'schedule.fire':
-        return (args[0] as Args<'schedule', 'fire'>[0]).flatMap(({ cursor, runs }) => [
-          cursor.jobId,
-          ...runs.map(({ runId }) => runId),
-        ]);
-      case 'leases.claim':
-        return (args[0] as ClaimRequest).runs.flatMap(({ runId, jobId }) => [runId, jobId]);
-      case 'leases.settle':
-        return (args[0] as readonly Settlement[]).flatMap((ref) => {
-          const claim = this.runs.claimAt(ref);
-          return claim ? [claim.runId, claim.jobId] : [];
-        });
-      case 'leases.resolvePending':
-        return (args[0] as readonly PendingVerdict[]).flatMap(({ run }) => [run.runId, run.jobId]);
-      case 'leases.requestCancel':
-        return args[0] as readonly string[];
-      default:
-        return [NOBODY];
-    }
   }
 
   #inserted(jobs: readonly NewJob[], results: readonly InsertedJob[]): void {
@@ -190,7 +156,10 @@ export class Observer {
 
   #redriven(deadRunId: RunId, as: { runId: RunId }): void {
     const dead = this.runs.get(deadRunId);
-    if (!dead?.end) return this.#world.violate(`run ${deadRunId} was sent round again and had not ended`);
+    if (!dead?.end) {
+      this.#world.violate(`run ${deadRunId} was sent round again and had not ended`);
+      return;
+    }
     if (this.#redrivenRuns.has(deadRunId)) this.#world.violate(`run ${deadRunId} was sent round again twice`);
     this.#redrivenRuns.add(deadRunId);
     this.#enqueued(dead.jobId, as);
@@ -207,13 +176,23 @@ export class Observer {
     if (account) account.cancelAsked = true;
   }
 
+  #stopRequested(runIds: readonly RunId[]): void {
+    for (const runId of runIds) {
+      const account = this.runs.get(runId);
+      if (account?.held) account.cancelAsked = true;
+    }
+  }
+
   #claimed(request: ClaimRequest, batch: Result<'leases', 'claim'>): void {
     for (const run of batch.runs) {
       const { runId, jobId, attempt } = run;
       const say = (what: string) => this.#world.violate(`run ${runId} of job ${jobId} was claimed ${what}`);
       this.runs.claim(run, request);
       const job = this.#jobs.get(jobId);
-      if (!job) return say('though nobody made its job');
+      if (!job) {
+        say('though nobody made its job');
+        return;
+      }
       if (job.cancelled) say('after its job was cancelled');
       if (job.paused && !this.runs.get(runId)?.manual) say('though its job is paused');
       if (this.workers.isDead(request.workerId)) say(`for the dead worker ${request.workerId}`);
@@ -236,7 +215,10 @@ export class Observer {
       const claim = this.runs.claimAt(settlement);
       if (claim && settlement.status === 'TIMED_OUT') claim.failed = true;
       const again = verdict === 'settled' && settlement.next.kind === 'again';
-      this.runs.settle(settlement, { again, status: verdict === 'cancelled' ? 'CANCELLED' : settlement.status });
+      this.runs.settle(settlement, {
+        again,
+        status: verdict === 'cancelled' ? 'CANCELLED' : settlement.status,
+      });
       if (again && claim && this.isCancelled(claim.jobId)) {
         this.#world.violate(`run ${claim.runId} is tried again though its job ${claim.jobId} was cancelled`);
       }
@@ -251,21 +233,5 @@ export class Observer {
   }
 }
 
-const NOBODY = '-';
 /** Runs that wait already are judged by what the dispatcher last read of them: a full sweep at the latest, and its calls. */
 const LOWERED_LIMIT_MS = 100_000;
-
-function briefly(call: string, args: readonly unknown[], result: unknown): unknown {
-  if (call === 'leases.claim') return (result as Result<'leases', 'claim'>).runs.map(({ epoch, attempt }) => ({ epoch, attempt }));
-  if (call === 'leases.settle') {
-    return (args[0] as readonly Settlement[]).map(({ epoch, status, next }, i) => [
-      epoch,
-      status,
-      next.kind,
-      (result as readonly string[])[i],
-    ]);
-  }
-  if (call === 'jobs.apply') return [(args[0] as JobChange).pending.kind, result];
-  if (call === 'leases.resolvePending') return (args[0] as readonly PendingVerdict[]).map(({ kind }) => kind);
-  return result instanceof Set ? [...(result as Set<string>)] : undefined;
-}

@@ -58,7 +58,15 @@ export class RunLedger {
   account(runId: RunId, jobId: JobId): RunAccount {
     const known = this.#runs.get(runId);
     if (known) return known;
-    const made: RunAccount = { runId, jobId, held: undefined, last: undefined, end: undefined, cancelAsked: false, manual: false };
+    const made: RunAccount = {
+      runId,
+      jobId,
+      held: undefined,
+      last: undefined,
+      end: undefined,
+      cancelAsked: false,
+      manual: false,
+    };
     this.#runs.set(runId, made);
     return made;
   }
@@ -81,8 +89,10 @@ export class RunLedger {
     if (account.end) say(`at epoch ${epoch} after it had ended as ${account.end}`);
     if (account.cancelAsked) say(`at epoch ${epoch} after its cancel was accepted`);
     if (last && epoch <= last.epoch) say(`at epoch ${epoch}, which is not after ${last.epoch}`);
-    if (attempt > (last?.attempt ?? 1) && !last?.failed) say(`as attempt ${attempt} though none before it had failed`);
-    if (last && (attempt < last.attempt || attempt > last.attempt + 1)) say(`as attempt ${attempt} after ${last.attempt}`);
+    if (attempt > (last?.attempt ?? 1) && !last?.failed)
+      say(`as attempt ${attempt} though none before it had failed`);
+    if (last && (attempt < last.attempt || attempt > last.attempt + 1))
+      say(`as attempt ${attempt} after ${last.attempt}`);
     const claim: Claim = { runId, jobId, epoch, attempt, workerId: by.workerId, failed: false };
     account.held = claim;
     account.last = claim;
@@ -94,7 +104,10 @@ export class RunLedger {
   /** A settlement that the storage accepted. */
   settle(ref: HeldRef, settled: { again: boolean; status: string }): void {
     const claim = this.claimAt(ref);
-    if (!claim) return this.#world.violate(`a settlement of the unknown lease ${ref.leaseId} was accepted`);
+    if (!claim) {
+      this.#world.violate(`a settlement of the unknown lease ${ref.leaseId} was accepted`);
+      return;
+    }
     const account = this.#runs.get(claim.runId)!;
     if (account.held !== claim) {
       return this.#world.violate(
@@ -105,7 +118,8 @@ export class RunLedger {
     this.#heldByJob.set(claim.jobId, this.heldOf(claim.jobId) - 1);
     this.#heldCount -= 1;
     if (settled.again) {
-      if (account.cancelAsked) this.#world.violate(`run ${claim.runId} of job ${claim.jobId} is tried again after its cancel`);
+      if (account.cancelAsked)
+        this.#world.violate(`run ${claim.runId} of job ${claim.jobId} is tried again after its cancel`);
     } else this.end(account, settled.status);
   }
 

@@ -6,7 +6,7 @@ import { MemoryStorage } from '../../packages/server/src/storage/memory/memory-s
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
 import { Cluster } from './cluster.ts';
 import { ExecutionLog } from './execution-log.ts';
-import { type FaultProfile, faultProfile } from './fault-profile.ts';
+import { type FaultProfile, faultless, faultProfile } from './fault-profile.ts';
 import { checkPromises, type Parts, unrest } from './invariants.ts';
 import { Observer } from './observer.ts';
 import { WORKER_SILENT_MS } from './sim-process.ts';
@@ -18,12 +18,15 @@ export interface SimulationOptions {
   /** Puts a defect between the roles and the storage, to prove that it is found. */
   readonly mutate?: (storage: Storage) => Storage;
   readonly profile?: Partial<FaultProfile>;
+  /** Nothing fails, and nobody changes his mind. */
+  readonly calm?: boolean;
 }
 
 export interface SimulationResult {
   readonly failure: string | undefined;
   readonly digest: () => number;
   readonly restedAfterMs: number;
+  readonly fireLatenessMsMax: number;
   readonly report: () => string;
 }
 
@@ -34,14 +37,16 @@ const PROBE_MS = 4_000;
 /** Calls sent before the faults ended have come back, and whoever waited for them has noticed. */
 const CALM_MS = 45_000;
 
-export async function runSimulation({ seed, mutate, profile }: SimulationOptions): Promise<SimulationResult> {
+export async function runSimulation(options: SimulationOptions): Promise<SimulationResult> {
+  const { seed, mutate, profile, calm = false } = options;
   const world = new World(seed);
-  const faults = { ...faultProfile(world.chance), ...profile };
+  const chosen = { ...faultProfile(world.chance), ...profile };
+  const faults = calm ? faultless(chosen) : chosen;
   const storage = (mutate ?? same)(new MemoryStorage({ clock: world.clock }));
   const observer = new Observer(world, { silentMs: WORKER_SILENT_MS });
   const executions = new ExecutionLog(world, observer);
   const cluster = new Cluster(world, { storage, observer, executions, profile: faults });
-  const users = new Users(world, cluster, faults);
+  const users = new Users(world, cluster, { ...faults, fickle: !calm });
   const parts: Parts = { world, storage, cluster, users, observer };
 
   await world.runUntil(faults.safetyMs);
@@ -53,7 +58,9 @@ export async function runSimulation({ seed, mutate, profile }: SimulationOptions
     failure: world.broken,
     digest: () => world.trace.digest(),
     restedAfterMs,
-    report: () => `seed ${seed}: ${world.broken}\n${JSON.stringify(faults)}\n${world.trace.around(world.broken ?? '')}`,
+    fireLatenessMsMax: observer.fires.latenessMsMax,
+    report: () =>
+      `seed ${seed}: ${world.broken}\n${JSON.stringify(faults)}\n${world.trace.around(world.broken ?? '')}`,
   };
 }
 

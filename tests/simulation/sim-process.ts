@@ -164,7 +164,11 @@ function wireRoles(process: SimProcess, wiring: Wiring) {
   const limits = { slots: profile.slots, silentMs: WORKER_SILENT_MS, drainMs: DRAIN_MS };
   const executor = new Executor({ ...ports, ...identity, ...limits, reports, handlers });
   const recovery = new Recovery({ ...ports, ...identity, reports, silentMs: WORKER_SILENT_MS });
-  const housekeeper = new Housekeeper({ ...common, store: storage.housekeeping, retentionMs: 30 * 86_400_000 });
+  const housekeeper = new Housekeeper({
+    ...common,
+    store: storage.housekeeping,
+    retentionMs: 30 * 86_400_000,
+  });
   const clockKeeper = new Loop({
     ...{ ...common, name: 'clock', idleMs: CLOCK_SYNC_MS },
     runOnce: async () => {
@@ -185,10 +189,20 @@ function wireRoles(process: SimProcess, wiring: Wiring) {
     async start() {
       await clock.sync(members);
       await housekeeper.start();
-      for (const service of [clockKeeper, reports, recovery, executor, keeper, scheduler, dispatcher]) await service.start();
+      for (const service of [clockKeeper, reports, recovery, executor, keeper, scheduler, dispatcher])
+        await service.start();
     },
     async stop() {
-      const backwards = [scheduler, dispatcher, executor, recovery, reports, keeper, housekeeper, clockKeeper];
+      const backwards = [
+        scheduler,
+        dispatcher,
+        executor,
+        recovery,
+        reports,
+        keeper,
+        housekeeper,
+        clockKeeper,
+      ];
       for (const service of backwards) await service.stop();
     },
   };

@@ -30,13 +30,22 @@ export class Users {
   readonly #world: World;
   readonly #cluster: Cluster;
   readonly #safetyMs: number;
+  readonly #poison: number;
+  readonly #fickle: boolean;
   #windingUp = false;
   #open = 0;
 
-  constructor(world: World, cluster: Cluster, options: { safetyMs: number }) {
+  /** fickle: they change their minds. */
+  constructor(
+    world: World,
+    cluster: Cluster,
+    options: { safetyMs: number; poison: number; fickle: boolean },
+  ) {
     this.#world = world;
     this.#cluster = cluster;
     this.#safetyMs = options.safetyMs;
+    this.#poison = options.poison;
+    this.#fickle = options.fickle;
     const { chance } = world;
     const count = chance.whole(2, 10);
     for (let i = 0; i < count; i += 1) {
@@ -53,7 +62,7 @@ export class Users {
   create(name: string, input?: JobInput): UserJob {
     const { chance, nowMs } = this.#world;
     const endMs = this.#safetyMs + chance.between(0, 8_000);
-    const wanted = input ?? someJob(chance, { name, nowMs, endMs });
+    const wanted = input ?? someJob(chance, { name, nowMs, endMs, poison: this.#poison });
     const job: UserJob = {
       ...{ name, input: wanted, fate: 'unknown', jobId: undefined },
       ...{ cancelled: false, deleted: 'no' },
@@ -66,7 +75,7 @@ export class Users {
       done: ({ jobId }) => {
         job.fate = 'accepted';
         job.jobId = jobId;
-        if (!input) this.#planChanges(job, jobId);
+        if (this.#fickle && !input) this.#planChanges(job, jobId);
       },
       refused: (isFirst) => {
         // A repetition may be refused for being late, although the request before it was accepted.
@@ -80,7 +89,8 @@ export class Users {
   windUp(jobs: readonly Job[], backlog: ReadonlyMap<JobId, number>): void {
     this.#windingUp = true;
     for (const { jobId, status, payload } of jobs) {
-      if (status === 'PAUSED') this.#ask('resume', (operations) => operations.resumeJob(jobId), { repeat: false });
+      if (status === 'PAUSED')
+        this.#ask('resume', (operations) => operations.resumeJob(jobId), { repeat: false });
       if ((backlog.get(jobId) ?? 0) < BACKLOG_MIN || payload === JSON.stringify(FAST.payload)) continue;
       this.#ask('wind up', (operations) => operations.updateJob(jobId, FAST), { repeat: false });
     }
@@ -201,7 +211,8 @@ export class Users {
     const cancel = this.#world.clock.timer(PATIENCE_MS, () => answer(unknown));
     request(process.operations).then(
       (value) => answer(() => close(() => options.done?.(value))),
-      (error: unknown) => answer(error instanceof Refusal ? () => close(() => options.refused?.(isFirst)) : unknown),
+      (error: unknown) =>
+        answer(error instanceof Refusal ? () => close(() => options.refused?.(isFirst)) : unknown),
     );
   }
 

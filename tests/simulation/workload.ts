@@ -4,11 +4,14 @@ import { ACTS, type Behaviour } from './handlers.ts';
 import { type Chance, WORLD_START_MS } from './world.ts';
 
 /** endMs: no schedule fires after it, so that everything comes to rest. */
-export function someJob(chance: Chance, options: { name: string; nowMs: number; endMs: number }): JobInput {
+export function someJob(
+  chance: Chance,
+  options: { name: string; nowMs: number; endMs: number; poison: number },
+): JobInput {
   return {
     name: options.name,
     handler: 'simulated',
-    payload: someBehaviour(chance),
+    payload: chance.happens(options.poison) ? poison(chance) : someBehaviour(chance),
     priority: chance.pick(['low', 'medium', 'high']),
     ...someLimits(chance),
     ...someSchedule(chance, options),
@@ -31,10 +34,13 @@ export function someLimits(chance: Chance): JobInput {
 }
 
 export function someBehaviour(chance: Chance): Behaviour {
-  if (chance.happens(0.01)) return { act: 'poison', ms: 300, failures: chance.pick([1, 3, 100]) };
   const act = chance.happens(0.5) ? 'ok' : chance.pick(ACTS);
   const ms = act === 'stubborn' ? chance.whole(1_000, 25_000) : chance.pick([0, 5, 300, 2_000, 9_000]);
   return { act, ms, failures: act === 'ok' ? 0 : chance.pick([1, 2, 100]) };
+}
+
+function poison(chance: Chance): Behaviour {
+  return { act: 'poison', ms: 300, failures: chance.pick([1, 3, 100]) };
 }
 
 export function someSchedule(chance: Chance, { nowMs, endMs }: { nowMs: number; endMs: number }): JobInput {

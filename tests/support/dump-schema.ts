@@ -61,16 +61,16 @@ export async function dumpSchema(client: pg.Client): Promise<string> {
 async function dumpTable(client: pg.Client, { oid, name, partitioned, options }: Row): Promise<string> {
   const columns = await rowsOf(client, COLUMNS, oid);
   const constraints = await rowsOf(client, CONSTRAINTS, oid);
-  const width = Math.max(...columns.map((column) => column['name']!.length));
+  const width = Math.max(...columns.map((column) => column.name!.length));
   const lines = [
     ...columns.map((column) => columnLine(column, width)),
-    ...constraints.map((row) => `  CONSTRAINT ${row['name']} ${row['definition']}`),
+    ...constraints.map((row) => `  CONSTRAINT ${row.name} ${row.definition}`),
   ];
   const ending = `${partitioned ? ` PARTITION BY ${partitioned}` : ''}${options ? ` WITH (${options})` : ''}`;
   const indexes = await rowsOf(client, INDEXES, oid);
   return [
     `CREATE TABLE ${name} (\n${lines.join(',\n')}\n)${ending};`,
-    ...indexes.map((row) => `${row['definition']!.replaceAll('public.', '')};`),
+    ...indexes.map((row) => `${row.definition!.replaceAll('public.', '')};`),
   ].join('\n');
 }
 

@@ -3,7 +3,7 @@
  * moving one to another machine changes what is composed here, not the role.
  */
 import type { NodeId } from '@carillon/domain';
-import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
+import { type Clock, type Log, Loop, type Random, type Service, sleep } from '@carillon/foundation';
 import type { Handler } from '@carillon/worker';
 import { OutcomeRecorder } from './completion/outcome-recorder.ts';
 import { Dispatcher } from './dispatcher/dispatcher.ts';
@@ -16,6 +16,7 @@ import { InProcessRunQueue } from './run-queue/in-process-run-queue.ts';
 import { Scheduler } from './scheduler/scheduler.ts';
 import { ShardKeeper } from './sharding/shard-keeper.ts';
 import { MemorySignalBus } from './signal-bus/memory-signal-bus.ts';
+import type { MemberStore } from './storage/member-store.ts';
 import type { Storage } from './storage/storage.ts';
 import { StorageClock } from './storage/storage-clock.ts';
 import { InProcessWorkerLink } from './worker-link/in-process-worker-link.ts';
@@ -63,6 +64,7 @@ export interface Engine extends Service {
 
 const QUEUE_CAPACITY = 10_000;
 const CLOCK_SYNC_MS = 5_000;
+const READY_ANSWER_MS_MAX = 2_000;
 
 export function composeEngine(options: EngineOptions): Engine {
   const { storage, handlers, nodeId, incarnation, address, settings, random, log, onReplaced } = options;
@@ -128,13 +130,13 @@ export function composeEngine(options: EngineOptions): Engine {
     counts: () => ({ held: scheduler.held, waiting: dispatcher.waiting, running: executor.runningCount }),
     async unready() {
       const reasons: string[] = [];
-      await members
-        .serverTimeMs()
-        .catch((error: Error) => reasons.push(`the database does not answer: ${error.message}`));
+      const fault = await databaseFault(members, clock);
+      if (fault !== undefined) reasons.push(fault);
       if (link.workers().length === 0) reasons.push('no worker is registered yet');
       if (guard().epochs.size === 0) reasons.push('this node owns no shards yet');
       return reasons;
     },
+    /** What needs the storage comes before anything runs: a start that failed there may be repeated. */
     async start() {
       await clock.sync(members);
       // What earlier processes of this node held is given back before anything new starts.
@@ -158,4 +160,21 @@ export function composeEngine(options: EngineOptions): Engine {
       }
     },
   };
+}
+
+/** Whoever asks whether the database hangs must not hang with it. */
+async function databaseFault(members: MemberStore, clock: Clock): Promise<string | undefined> {
+  const answered = new AbortController();
+  const answer = members.serverTimeMs().then(
+    () => undefined,
+    (error: Error) => `the database does not answer: ${error.message}`,
+  );
+  const late = sleep(clock, READY_ANSWER_MS_MAX, answered.signal).then(
+    () => `the database has not answered for ${READY_ANSWER_MS_MAX / 1_000} s`,
+  );
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    answered.abort();
+  }
 }

@@ -20,6 +20,18 @@ export class StartFailure extends Error {
             : `cannot listen on ${place}: ${(error as Error).message}`;
     return new StartFailure(message, { cause: error });
   }
+
+  static ofDatabase(error: unknown, databaseUrl: string): StartFailure {
+    if (error instanceof StartFailure) return error;
+    const message = `the database at ${placeOf(databaseUrl)} cannot be used: ${(error as Error).message}`;
+    return new StartFailure(message, { cause: error });
+  }
+}
+
+/** Where a database is, without its password. */
+export function placeOf(databaseUrl: string): string {
+  const { hostname, port, pathname } = new URL(databaseUrl);
+  return `${hostname}${port ? `:${port}` : ''}${pathname}`;
 }
 
 /** Finds out before anything else is started; the real listener still has the last word. */

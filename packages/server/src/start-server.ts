@@ -10,8 +10,9 @@ import { composeEngine } from './compose.ts';
 import type { Config } from './config/config-schema.ts';
 import { openDataDirectory } from './data-directory.ts';
 import { createGateway } from './gateway/create-gateway.ts';
-import { migrateWhenReachable } from './postgres/migrate-when-reachable.ts';
+import { migrate } from './postgres/migrate.ts';
 import { supervisePostgres } from './postgres/supervise-postgres.ts';
+import { whenReachable } from './postgres/when-reachable.ts';
 import { assertPortFree, StartFailure } from './start-failure.ts';
 import { openPostgresStorage } from './storage/postgres/postgres-storage.ts';
 
@@ -43,8 +44,12 @@ export async function startServer({ config, log, onReplaced }: StartServerOption
     undo.push(() => data.close());
     await assertPortFree(config.port, config.host);
     const database = await openDatabase(config, { dataDir: data.path, log, undo });
-    for (const name of await migrateWhenReachable(database.url, log))
-      log.info({ migration: name }, 'applied a migration');
+    const applied = await whenReachable(database.url, { log, step: () => migrate(database.url) }).catch(
+      (error: unknown) => {
+        throw StartFailure.ofDatabase(error, database.url);
+      },
+    );
+    for (const name of applied) log.info({ migration: name }, 'applied a migration');
     const storage = openPostgresStorage({
       url: database.url,
       connectionsMax: config.database.connections_max,
@@ -78,7 +83,7 @@ export async function startServer({ config, log, onReplaced }: StartServerOption
       ...(config.public_url === undefined ? {} : { address: config.public_url }),
     });
     undo.push(() => engine.stop());
-    await engine.start();
+    await whenReachable(database.url, { log, step: () => engine.start() });
     undo.push(() => gateway.close());
     const address = await gateway.listen({ port: config.port, host: config.host }).catch((error: unknown) => {
       throw StartFailure.ofListen(error, config);

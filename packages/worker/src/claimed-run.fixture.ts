@@ -5,6 +5,7 @@ export function claimedRun(over: Partial<ClaimedRun> = {}): ClaimedRun {
   return {
     leaseId: 'lease-1' as LeaseId,
     position: 0,
+    leaseSize: 1,
     jobId: 'job-1' as JobId,
     runId: 'run-1' as RunId,
     epoch: 1,
@@ -25,7 +26,13 @@ export function batchOf(...runs: readonly Partial<ClaimedRun>[]): ClaimedBatch {
     workerId: 'worker-1' as WorkerId,
     claimedAtMs: Date.UTC(2030, 0, 1),
     runs: runs.map((run, position) =>
-      claimedRun({ leaseId, position, runId: `run-${position + 1}` as RunId, ...run }),
+      claimedRun({
+        leaseId,
+        position,
+        leaseSize: runs.length,
+        runId: `run-${position + 1}` as RunId,
+        ...run,
+      }),
     ),
   };
 }

@@ -150,7 +150,9 @@ describe('a run that goes on', () => {
   test('and does not stop is reported after its grace, but keeps its slot until it returns', async () => {
     engine.accept(batchOf({ handler: 'stubborn', timeoutMs: 1_000 }));
     clock.advance(1_000 + GRACE_MS);
-    expect(outcomes()).toEqual([{ kind: 'TIMED_OUT', error: 'ran longer than 1 s; the handler did not stop' }]);
+    expect(outcomes()).toEqual([
+      { kind: 'TIMED_OUT', error: 'ran longer than 1 s; the handler did not stop' },
+    ]);
     expect([freed, engine.runningCount]).toEqual([0, 1]);
     answers[0]!.resolve('much later');
     await settled();

@@ -9,7 +9,12 @@ describe('what a handler sees of its run', () => {
 
   test('is its identity, its fence and its nominal instant', () => {
     expect({ ...progress.run }).toEqual(run);
-    expect([progress.jobId, progress.runId, progress.attempt, progress.epoch]).toEqual([run.jobId, run.runId, 2, 3]);
+    expect([progress.jobId, progress.runId, progress.attempt, progress.epoch]).toEqual([
+      run.jobId,
+      run.runId,
+      2,
+      3,
+    ]);
     expect(progress.scheduledAt).toEqual(new Date('2030-06-01T00:00:00Z'));
   });
 

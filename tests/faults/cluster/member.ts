@@ -82,7 +82,9 @@ export class Member {
     const leaving = this.#process;
     this.#busy = true;
     const { code, signal } = await leaving.stop(CLEAN_EXIT_MS_MAX);
-    if (code !== 0) this.mishaps.push(`${this.name} was asked to stop and ended with ${code ?? signal}`);
+    // Told before it could listen to signals, it simply ends: nothing was started yet.
+    if (code !== 0 && signal !== 'SIGTERM')
+      this.mishaps.push(`${this.name} was asked to stop and ended with ${code ?? signal}`);
   }
 
   #launch(): ServerProcess {

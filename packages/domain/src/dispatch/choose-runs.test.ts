@@ -66,11 +66,18 @@ describe('any choice', () => {
     { maxLength: 60 },
   );
   const workers = fc
-    .array(fc.record({ free: fc.integer({ min: 0, max: 6 }), handlers: fc.subarray(['http', 'script']) }), { maxLength: 4 })
+    .array(fc.record({ free: fc.integer({ min: 0, max: 6 }), handlers: fc.subarray(['http', 'script']) }), {
+      maxLength: 4,
+    })
     .map((entries) => entries.map(({ free, handlers }, i) => worker(`worker-${i}`, free, handlers)));
   const alive = fc.dictionary(fc.constantFrom('job-a', 'job-b', 'job-c'), fc.integer({ min: 0, max: 4 }));
 
-  function forAny(check: (choice: Choice, input: { pending: PendingRun[]; workers: WorkerView[]; alive: Record<string, number> }) => void) {
+  function forAny(
+    check: (
+      choice: Choice,
+      input: { pending: PendingRun[]; workers: WorkerView[]; alive: Record<string, number> },
+    ) => void,
+  ) {
     fc.assert(
       fc.property(runs, workers, alive, (pending, offered, living) => {
         const rules = { nowMs: NOW_MS, running: (jobId: JobId) => living[jobId] ?? 0, waiting: () => 0 };
@@ -108,7 +115,9 @@ describe('any choice', () => {
   test('leaves no run waiting for a slot that a worker has free', () => {
     forAny((choice, { workers: offered }) => {
       for (const waiting of choice.noSlot) {
-        for (const { workerId, freeSlots, offers } of offered.filter((entry) => entry.offers(waiting.handler))) {
+        for (const { workerId, freeSlots, offers } of offered.filter((entry) =>
+          entry.offers(waiting.handler),
+        )) {
           expect(offers(waiting.handler)).toBe(true);
           expect(choice.placed.filter((entry) => entry.workerId === workerId)).toHaveLength(freeSlots);
         }
@@ -174,7 +183,11 @@ describe('at the limit of a job', () => {
 
   test('those that began to wait in this very choice count towards the bound (hazard 34)', () => {
     const pending = [run({ maxConcurrency: 1 }), run({ maxConcurrency: 1 }), run({ maxConcurrency: 1 })];
-    const choice = chooseRuns(pending, [worker('w', 5)], limits({ running: 1, waiting: QUEUED_PER_JOB_MAX - 2 }));
+    const choice = chooseRuns(
+      pending,
+      [worker('w', 5)],
+      limits({ running: 1, waiting: QUEUED_PER_JOB_MAX - 2 }),
+    );
     expect(choice.atLimit.map((entry) => entry.run)).toEqual(pending.slice(0, 2));
     expect(choice.skipped.map((entry) => entry.run)).toEqual(pending.slice(2));
   });
@@ -183,7 +196,9 @@ describe('at the limit of a job', () => {
     const blocked = run({ maxConcurrency: 1 });
     const other = run({ jobId: 'job-b' as JobId });
     const rules = { ...limits(), running: (jobId: JobId) => (jobId === 'job-a' ? 1 : 0) };
-    expect(chooseRuns([blocked, other], [worker('w', 1)], rules).placed.map((entry) => entry.run)).toEqual([other]);
+    expect(chooseRuns([blocked, other], [worker('w', 1)], rules).placed.map((entry) => entry.run)).toEqual([
+      other,
+    ]);
   });
 });
 

@@ -4,7 +4,9 @@ import type { NodeId } from '../ids.ts';
 import { SHARD_COUNT } from '../job/shard-of.ts';
 import { ownerOf, shardsOfNode } from './rendezvous.ts';
 
-const nodes = fc.uniqueArray(fc.uuid({ version: 7 }), { minLength: 1, maxLength: 12 }) as fc.Arbitrary<NodeId[]>;
+const nodes = fc.uniqueArray(fc.uuid({ version: 7 }), { minLength: 1, maxLength: 12 }) as fc.Arbitrary<
+  NodeId[]
+>;
 const ALL = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
 const ownersOf = (living: readonly NodeId[]) => ALL.map((shard) => ownerOf(shard, living));
 
@@ -21,7 +23,9 @@ describe('shards', () => {
   test('go to the same node whoever computes it, in whatever order the nodes are known', () => {
     fc.assert(
       fc.property(
-        nodes.chain((living) => fc.tuple(fc.constant(living), fc.shuffledSubarray(living, { minLength: living.length }))),
+        nodes.chain((living) =>
+          fc.tuple(fc.constant(living), fc.shuffledSubarray(living, { minLength: living.length })),
+        ),
         ([living, shuffled]) => {
           expect(ownersOf(shuffled)).toEqual(ownersOf(living));
         },

@@ -8,9 +8,12 @@ describe('a job', () => {
     expect(movesFrom('CANCELLED')).toEqual([]);
   });
 
-  test.each(JOB_STATUSES.filter((status) => status !== 'CANCELLED'))('that is %s can be cancelled', (status) => {
-    expect(canMoveJob(status, 'CANCELLED')).toBe(true);
-  });
+  test.each(JOB_STATUSES.filter((status) => status !== 'CANCELLED'))(
+    'that is %s can be cancelled',
+    (status) => {
+      expect(canMoveJob(status, 'CANCELLED')).toBe(true);
+    },
+  );
 
   test('is paused only while it is scheduled, and resumed from a pause', () => {
     expect(JOB_STATUSES.filter((from) => canMoveJob(from, 'PAUSED'))).toEqual(['SCHEDULED']);

@@ -2,7 +2,10 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { headStartMs, PRIORITIES, urgencyKey } from './priority.ts';
 
-const runs = fc.record({ priority: fc.constantFrom(...PRIORITIES), fireAtMs: fc.integer({ min: 0, max: 4e12 }) });
+const runs = fc.record({
+  priority: fc.constantFrom(...PRIORITIES),
+  fireAtMs: fc.integer({ min: 0, max: 4e12 }),
+});
 
 test('of two runs due together the higher priority is more urgent', () => {
   const keys = PRIORITIES.map((priority) => urgencyKey({ priority, fireAtMs: 1_000 }));

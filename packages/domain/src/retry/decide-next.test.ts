@@ -34,7 +34,10 @@ const interruptions: fc.Arbitrary<RunOutcome> = fc.oneof(
 );
 const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 
-function decide(outcome: RunOutcome, over: { soFar?: Partial<AttemptSoFar>; policy?: Partial<RetryPolicy> } = {}) {
+function decide(
+  outcome: RunOutcome,
+  over: { soFar?: Partial<AttemptSoFar>; policy?: Partial<RetryPolicy> } = {},
+) {
   return decideNext(outcome, {
     soFar: { ...FIRST, ...over.soFar },
     policy: { ...DEFAULT_RETRY, ...over.policy },
@@ -45,7 +48,11 @@ function decide(outcome: RunOutcome, over: { soFar?: Partial<AttemptSoFar>; poli
 
 describe('what ends a run', () => {
   test('success finishes it', () => {
-    expect(decide({ kind: 'SUCCESS' })).toEqual({ status: 'SUCCESS', error: undefined, next: { kind: 'finish' } });
+    expect(decide({ kind: 'SUCCESS' })).toEqual({
+      status: 'SUCCESS',
+      error: undefined,
+      next: { kind: 'finish' },
+    });
   });
 
   test('a cancel finishes it and is never tried again (hazard 18)', () => {
@@ -62,8 +69,14 @@ describe('what ends a run', () => {
   });
 
   test('a job without retries is dead after its first failure', () => {
-    expect(decide(FAILED, { policy: { strategy: 'none' } }).next).toEqual({ kind: 'dead', reason: 'retries_exhausted' });
-    expect(decide(FAILED, { policy: { maxRetries: 0 } }).next).toEqual({ kind: 'dead', reason: 'retries_exhausted' });
+    expect(decide(FAILED, { policy: { strategy: 'none' } }).next).toEqual({
+      kind: 'dead',
+      reason: 'retries_exhausted',
+    });
+    expect(decide(FAILED, { policy: { maxRetries: 0 } }).next).toEqual({
+      kind: 'dead',
+      reason: 'retries_exhausted',
+    });
   });
 
   test('every attempt is recorded in a final state with the error of its outcome', () => {
@@ -81,19 +94,23 @@ describe('what ends a run', () => {
 describe('a retry', () => {
   test('never happens more than maxRetries times, whatever goes wrong (hazard 17)', () => {
     fc.assert(
-      fc.property(policies, fc.array(fc.tuple(fc.oneof(failures, interruptions), chance)), (policy, story) => {
-        let soFar = FIRST;
-        let nowMs = NOW_MS;
-        for (const [outcome, random] of story) {
-          const { next } = decideNext(outcome, { soFar, policy, nowMs, random });
-          if (next.kind !== 'again') return;
-          expect(next.attempt).toBeLessThanOrEqual(policy.maxRetries + 1);
-          expect(next.attempt).toBeGreaterThanOrEqual(soFar.attempt);
-          expect(next.atMs).toBeGreaterThanOrEqual(nowMs);
-          nowMs = next.atMs;
-          soFar = { ...soFar, attempt: next.attempt, crashes: next.crashes };
-        }
-      }),
+      fc.property(
+        policies,
+        fc.array(fc.tuple(fc.oneof(failures, interruptions), chance)),
+        (policy, story) => {
+          let soFar = FIRST;
+          let nowMs = NOW_MS;
+          for (const [outcome, random] of story) {
+            const { next } = decideNext(outcome, { soFar, policy, nowMs, random });
+            if (next.kind !== 'again') return;
+            expect(next.attempt).toBeLessThanOrEqual(policy.maxRetries + 1);
+            expect(next.attempt).toBeGreaterThanOrEqual(soFar.attempt);
+            expect(next.atMs).toBeGreaterThanOrEqual(nowMs);
+            nowMs = next.atMs;
+            soFar = { ...soFar, attempt: next.attempt, crashes: next.crashes };
+          }
+        },
+      ),
     );
   });
 
@@ -111,7 +128,9 @@ describe('a retry', () => {
   test('that would miss the deadline is dead now, with that reason', () => {
     const policy = { jitter: false, delayMs: 1_000, deadlineMs: 999 };
     expect(decide(FAILED, { policy }).next).toEqual({ kind: 'dead', reason: 'deadline_passed' });
-    expect(decide(FAILED, { policy: { ...policy, deadlineMs: 1_000 } }).next).toMatchObject({ kind: 'again' });
+    expect(decide(FAILED, { policy: { ...policy, deadlineMs: 1_000 } }).next).toMatchObject({
+      kind: 'again',
+    });
   });
 
   test('waits at least as long as the other side asked for', () => {

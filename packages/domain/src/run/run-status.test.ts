@@ -27,16 +27,26 @@ describe('a run', () => {
   });
 
   test('may end before anybody saw it running', () => {
-    expect(movesFrom('CLAIMED')).toEqual(['QUEUED', 'RUNNING', 'SUCCESS', 'FAILED', 'CANCELLED', 'TIMED_OUT']);
+    expect(movesFrom('CLAIMED')).toEqual([
+      'QUEUED',
+      'RUNNING',
+      'SUCCESS',
+      'FAILED',
+      'CANCELLED',
+      'TIMED_OUT',
+    ]);
   });
 
   test.each(['QUEUED', 'CLAIMED', 'RUNNING'] as const)('that is %s can be cancelled', (status) => {
     expect(canMoveRun(status, 'CANCELLED')).toBe(true);
   });
 
-  test.each(['CLAIMED', 'RUNNING'] as const)('that is %s can be taken back from a worker that fell silent', (status) => {
-    expect(canMoveRun(status, 'QUEUED')).toBe(true);
-  });
+  test.each(['CLAIMED', 'RUNNING'] as const)(
+    'that is %s can be taken back from a worker that fell silent',
+    (status) => {
+      expect(canMoveRun(status, 'QUEUED')).toBe(true);
+    },
+  );
 
   test('reaches an end from every state', () => {
     for (const status of RUN_STATUSES) {

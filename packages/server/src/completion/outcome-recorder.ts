@@ -6,6 +6,7 @@ import { DEFAULT_RETRY, decideNext, type NextStep, type RunOutcome, shardOf } fr
 import { BatchBuffer, type Clock, type Log, type Random, type Service } from '@carillon/foundation';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import type { HeldRun, LeaseStore, Settlement, SettleVerdict } from '../storage/lease-store.ts';
+import { StorageUnavailable } from '../storage/storage.ts';
 import type { RunningReport, RunReport, RunReports } from '../worker-link/run-reports.ts';
 
 export interface OutcomeRecorderOptions {
@@ -22,14 +23,16 @@ const CAPACITY = 100_000;
 
 const FINISH: NextStep['next'] = { kind: 'finish' };
 
+type Recorded = { readonly verdict: SettleVerdict } | { readonly error: unknown };
+
 export class OutcomeRecorder implements RunReports, Service {
   readonly #options: OutcomeRecorderOptions;
-  readonly #buffer: BatchBuffer<RunReport, SettleVerdict>;
+  readonly #buffer: BatchBuffer<RunReport, Recorded>;
 
   constructor(options: OutcomeRecorderOptions) {
     this.#options = options;
     this.#buffer = new BatchBuffer({
-      flush: (reports) => this.#flush(reports),
+      flush: (reports) => this.#record(reports),
       batchMax: BATCH_MAX,
       flushesMax: FLUSHES_MAX,
       capacity: CAPACITY,
@@ -43,8 +46,10 @@ export class OutcomeRecorder implements RunReports, Service {
     await this.#buffer.drained();
   }
 
-  ended(report: RunReport): Promise<SettleVerdict> {
-    return this.#buffer.add(report);
+  async ended(report: RunReport): Promise<SettleVerdict> {
+    const recorded = await this.#buffer.add(report);
+    if ('error' in recorded) throw recorded.error;
+    return recorded.verdict;
   }
 
   running(reports: readonly RunningReport[]): void {
@@ -54,7 +59,22 @@ export class OutcomeRecorder implements RunReports, Service {
     });
   }
 
-  async #flush(reports: readonly RunReport[]): Promise<SettleVerdict[]> {
+  /**
+   * Runs that have nothing to do with each other share a transaction, so one outcome that the storage cannot take must not
+   * hold up the others: the batch is halved until it stands alone.
+   */
+  async #record(reports: readonly RunReport[]): Promise<Recorded[]> {
+    try {
+      return (await this.#settle(reports)).map((verdict) => ({ verdict }));
+    } catch (error) {
+      if (reports.length === 1 || error instanceof StorageUnavailable) return reports.map(() => ({ error }));
+      const half = Math.ceil(reports.length / 2);
+      const first = await this.#record(reports.slice(0, half));
+      return [...first, ...(await this.#record(reports.slice(half)))];
+    }
+  }
+
+  async #settle(reports: readonly RunReport[]): Promise<SettleVerdict[]> {
     const { leases, clock } = this.#options;
     const held = await this.#heldBehind(reports);
     const settlements = reports.map((report) => this.#settlement(report, held.get(report)));

@@ -241,7 +241,11 @@ export class Dispatcher implements Service {
       await this.#options.leases.resolvePending(verdicts, { guard, nowMs: this.#options.clock.now() });
     } finally {
       // Should it have failed, the runs are still pending in the storage and come again.
-      for (const { run } of verdicts) this.#waiting.forget(run.runId);
+      for (const { run } of verdicts) {
+        this.#waiting.forget(run.runId);
+        // It may have been let out of the line to take a place that is still free: the next one gets its chance.
+        this.#waiting.unpark(run.jobId, 1);
+      }
     }
   }
 
@@ -267,8 +271,12 @@ export class Dispatcher implements Service {
     for (const run of await leases.live([...this.#epochs.keys()])) suspects.delete(run.runId);
     if (suspects.size > 0) this.#onReleased([...suspects]);
     for (const run of this.#doubted.values()) {
-      if (this.#epochs.has(run.shard) && this.#live.sinceMs(run.runId) === undefined) this.#waiting.admit(run);
+      if (this.#epochs.has(run.shard) && this.#live.sinceMs(run.runId) === undefined)
+        this.#waiting.admit(run);
     }
     this.#doubted.clear();
+    for (const jobId of [...this.#waiting.parkedJobs()]) {
+      this.#waiting.unpark(jobId, this.#waiting.limitOfParked(jobId) - this.#live.count(jobId));
+    }
   }
 }

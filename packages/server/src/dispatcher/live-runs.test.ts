@@ -18,7 +18,9 @@ describe('living runs', () => {
     live.add(id(1), { jobId: JOB, shard: 0, sinceMs: 1 });
     live.add(id(2), { jobId: JOB, shard: 0, sinceMs: 2 });
     live.add(id(3), { jobId: OTHER, shard: 1, sinceMs: 3 });
-    expect([live.count(JOB), live.count(OTHER), live.count('none' as JobId), live.size]).toEqual([2, 1, 0, 3]);
+    expect([live.count(JOB), live.count(OTHER), live.count('none' as JobId), live.size]).toEqual([
+      2, 1, 0, 3,
+    ]);
   });
 
   test('count once, however often they are told of: the first telling stands', () => {

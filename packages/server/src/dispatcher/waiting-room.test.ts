@@ -22,6 +22,12 @@ describe('the line', () => {
     expect(idsOf(room.take(10))).toEqual(['old-low', 'high', 'now', 'later', 'low']);
   });
 
+  test('has missed occurrences that fire together in the order of their nominal instants (hazard 8)', () => {
+    const nominals = [5, 3, 9, 1, 7, 2, 8, 4, 6];
+    for (const nominalAtMs of nominals) room.admit(pendingRun(`run-${nominalAtMs}`, { nominalAtMs }));
+    expect(room.take(20).map((run) => run.nominalAtMs)).toEqual(nominals.toSorted());
+  });
+
   test('gives no more than is asked for', () => {
     for (const id of ['a', 'b', 'c']) room.admit(pendingRun(id));
     expect(room.take(2)).toHaveLength(2);
@@ -55,11 +61,9 @@ describe('the line', () => {
 });
 
 describe('runs parked behind their job', () => {
-  const [first, second, third] = ['first', 'second', 'third'].map((id) => pendingRun(id)) as [
-    PendingRun,
-    PendingRun,
-    PendingRun,
-  ];
+  const [first, second, third] = ['first', 'second', 'third'].map((id, i) =>
+    pendingRun(id, { nominalAtMs: NOW_MS + i }),
+  ) as [PendingRun, PendingRun, PendingRun];
 
   beforeEach(() => {
     for (const run of [first, second, third]) room.admit(run);

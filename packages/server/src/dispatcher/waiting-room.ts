@@ -11,7 +11,8 @@ interface Ranked {
 }
 
 export class WaitingRoom {
-  readonly #ranked = new MinHeap<Ranked>((a, b) => a.key - b.key);
+  /** Occurrences that were missed and fire together keep their own order. */
+  readonly #ranked = new MinHeap<Ranked>((a, b) => a.key - b.key || a.run.nominalAtMs - b.run.nominalAtMs);
   readonly #parked = new Map<JobId, PendingRun[]>();
   /** The latest that was heard of each run: an edit of its job changes what it is judged by while it waits. */
   readonly #known = new Map<RunId, PendingRun>();
@@ -71,6 +72,12 @@ export class WaitingRoom {
     this.#parkedCount -= released.length;
     if (queue.length === 0) this.#parked.delete(jobId);
     this.putBack(released);
+  }
+
+  /** How many runs of a job with parked ones may be alive, as last heard. */
+  limitOfParked(jobId: JobId): number {
+    const first = this.#parked.get(jobId)?.[0];
+    return first ? (this.#known.get(first.runId) ?? first).maxConcurrency : 0;
   }
 
   /** Takes all parked runs of the job out. */

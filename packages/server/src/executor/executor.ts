@@ -162,7 +162,9 @@ export class Executor implements Service, LocalWorker {
     const { clock, silentMs, link } = this.#options;
     this.#trustedUntil = sentAt + silentMs * TRUSTED_SHARE;
     this.#cancelWatch?.();
-    this.#cancelWatch = clock.timer(this.#trustedUntil - clock.monotonic(), () => this.#engine.giveBackAll(UNHEARD));
+    this.#cancelWatch = clock.timer(this.#trustedUntil - clock.monotonic(), () =>
+      this.#engine.giveBackAll(UNHEARD),
+    );
     link.freed();
   }
 
@@ -195,7 +197,8 @@ export class Executor implements Service, LocalWorker {
       this.#givenUp.delete(leaseId);
     }
     log.warn({ leases: missing.size, runs: held.length }, 'giving back runs that never arrived');
-    for (const run of held) this.#return({ ...run, leaseSize: undefined }, 'the run never reached its worker');
+    for (const run of held)
+      this.#return({ ...run, leaseSize: undefined }, 'the run never reached its worker');
   }
 
   /** Gives back a run that was never started. */

@@ -7,8 +7,28 @@ import { plainArray, textArray } from './array-literal.ts';
 
 /** Any text PostgreSQL can hold, with a liking for what array literals are made of. */
 const nasty = fc.oneof(
-  fc.constantFrom('', 'NULL', 'null', '{}', '{', '}', ',', '"', '\\', '\\"', ' ', "'", '\n', '\t', '\u0001', '$1', '😀'),
-  fc.string({ unit: fc.constantFrom('"', '\\', '{', '}', ',', ' ', 'N', '\r', '\n', "'", '%', ';', '-', 'é', '😀') }),
+  fc.constantFrom(
+    '',
+    'NULL',
+    'null',
+    '{}',
+    '{',
+    '}',
+    ',',
+    '"',
+    '\\',
+    '\\"',
+    ' ',
+    "'",
+    '\n',
+    '\t',
+    '\u0001',
+    '$1',
+    '😀',
+  ),
+  fc.string({
+    unit: fc.constantFrom('"', '\\', '{', '}', ',', ' ', 'N', '\r', '\n', "'", '%', ';', '-', 'é', '😀'),
+  }),
   fc.string({ unit: 'binary' }).map((text) => text.replaceAll('\0', '')),
 );
 
@@ -26,7 +46,9 @@ describeEachPostgres('array literals', (server) => {
 
   /** The elements as the server sees them, told by JSON so that no array decoder stands in between. */
   async function readBack(literal: string, type: string): Promise<unknown> {
-    const { rows } = await client.query<{ read: unknown }>(`SELECT to_json($1::${type}[]) AS read`, [literal]);
+    const { rows } = await client.query<{ read: unknown }>(`SELECT to_json($1::${type}[]) AS read`, [
+      literal,
+    ]);
     return rows[0]!.read;
   }
 

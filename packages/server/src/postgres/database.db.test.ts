@@ -2,7 +2,11 @@
 import pg from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { eventually } from '../../../../tests/support/eventually.ts';
-import { createTestDatabase, describeEachPostgres, type TestDatabase } from '../../../../tests/support/postgres.ts';
+import {
+  createTestDatabase,
+  describeEachPostgres,
+  type TestDatabase,
+} from '../../../../tests/support/postgres.ts';
 import { StorageUnavailable } from '../storage/storage.ts';
 import { Database, type DatabaseOptions, RollBack, type Statement } from './database.ts';
 
@@ -54,7 +58,9 @@ describeEachPostgres('the database', (server) => {
 
   it('a statement that runs too long is broken off as StorageUnavailable (hazard 28)', async () => {
     const database = open({ statementTimeoutMs: 50 });
-    await expect(database.query({ name: 'slow', text: 'SELECT pg_sleep(60)' }, [])).rejects.toThrow(StorageUnavailable);
+    await expect(database.query({ name: 'slow', text: 'SELECT pg_sleep(60)' }, [])).rejects.toThrow(
+      StorageUnavailable,
+    );
     expect(await database.query(ONE, [])).toEqual([[1]]);
   });
 
@@ -200,7 +206,9 @@ describeEachPostgres('the database', (server) => {
     });
     await taken.promise;
     await expect(database.query(ONE, [])).rejects.toThrow(StorageUnavailable);
-    await expect(database.transaction((session) => session.query(ONE, []))).rejects.toThrow(StorageUnavailable);
+    await expect(database.transaction((session) => session.query(ONE, []))).rejects.toThrow(
+      StorageUnavailable,
+    );
     release.resolve();
     await holder;
     expect(await database.query(ONE, [])).toEqual([[1]]);

@@ -38,7 +38,9 @@ describeEachPostgres('migrating', (server) => {
   });
 
   async function applied(): Promise<string[]> {
-    const { rows } = await client.query<{ name: string }>('SELECT name FROM schema_migrations ORDER BY version');
+    const { rows } = await client.query<{ name: string }>(
+      'SELECT name FROM schema_migrations ORDER BY version',
+    );
     return rows.map((row) => row.name);
   }
 
@@ -66,12 +68,16 @@ describeEachPostgres('migrating', (server) => {
   it('refuses a database that a newer program has migrated', async () => {
     await migrate(url);
     await client.query(`INSERT INTO schema_migrations (version, name, checksum) VALUES (9999, 'future', '')`);
-    await expect(migrate(url)).rejects.toThrow(/at version 9999, this program knows \d+: start a newer Carillon/);
+    await expect(migrate(url)).rejects.toThrow(
+      /at version 9999, this program knows \d+: start a newer Carillon/,
+    );
   });
 
   it('rolls a migration that fails back as a whole, names it, and can be tried again', async () => {
     await client.query('CREATE TABLE shards (in_the_way int)');
-    await expect(migrate(url)).rejects.toThrow(/migration 0001_\w+\.sql failed: relation "shards" already exists/);
+    await expect(migrate(url)).rejects.toThrow(
+      /migration 0001_\w+\.sql failed: relation "shards" already exists/,
+    );
     const { rows } = await client.query(`SELECT to_regclass('jobs') AS jobs, to_regclass('due') AS due`);
     expect(rows).toEqual([{ jobs: null, due: null }]);
     expect(await applied()).toEqual([]);

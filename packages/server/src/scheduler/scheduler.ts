@@ -111,7 +111,8 @@ export class Scheduler implements Service {
     }
     if (now < this.#readAheadAt) return false;
     const state = await this.#ahead.readAhead(nowMs);
-    if (state === 'done') this.#readAheadAt = now + READ_AHEAD_MS;
+    // Well before the end of what was read: beyond it nothing is swept, and a fire there would be late.
+    if (state === 'done') this.#readAheadAt = now + Math.min(READ_AHEAD_MS, this.#options.windowMs / 2);
     // Nothing to do but wait for room: without this pause a full memory would keep the loop spinning.
     if (state === 'full') this.#readAheadAt = now + SWEEP_MS;
     return state === 'more';

@@ -189,7 +189,7 @@ test('started, it beats four times in the life of a lease', async () => {
   a.start();
   await stage.advance(0);
   for (let beats = 1; beats <= 8; beats += 1) {
-    expect(breakage.calls['beatNode']).toBe(beats);
+    expect(breakage.calls.beatNode).toBe(beats);
     await stage.advance(TTL_MS / 4);
   }
   await a.stop();

@@ -109,10 +109,11 @@ export class ShardKeeper implements Service {
 
   #set(epochs: ReadonlyMap<number, number>): void {
     const before = this.#epochs;
-    this.#epochs = epochs;
     const same =
       before.size === epochs.size && [...epochs].every(([shard, epoch]) => before.get(shard) === epoch);
+    // The same map as long as nothing changed: roles that follow it see by that that there is nothing to follow.
     if (same) return;
+    this.#epochs = epochs;
     this.#options.log.info({ shards: epochs.size, before: before.size }, 'shards changed hands');
     for (const listener of this.#listeners) listener();
   }

@@ -137,7 +137,9 @@ describe('the storage clock', () => {
   test('keeps what it knew when the database does not answer', async () => {
     aheadMs = HOUR_MS;
     await clock.sync(members);
-    const down = { serverTimeMs: () => Promise.reject(new Error('down')) } as Partial<MemberStore> as MemberStore;
+    const down = {
+      serverTimeMs: () => Promise.reject(new Error('down')),
+    } as Partial<MemberStore> as MemberStore;
     await expect(clock.sync(down)).rejects.toThrow('down');
     expect(clock.now()).toBe(serverNow());
   });

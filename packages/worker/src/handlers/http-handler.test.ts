@@ -80,7 +80,12 @@ describe('the request', () => {
   });
 
   test('cannot be given another identity by the job', async () => {
-    const headers = { 'Idempotency-Key': 'mine', 'CARILLON-EPOCH': '999', 'User-Agent': 'my-shop', 'x-own': 'kept' };
+    const headers = {
+      'Idempotency-Key': 'mine',
+      'CARILLON-EPOCH': '999',
+      'User-Agent': 'my-shop',
+      'x-own': 'kept',
+    };
     await call({ url: here(), headers });
     expect(requests[0]!.headers).toMatchObject({
       'idempotency-key': 'run-9',
@@ -94,7 +99,10 @@ describe('the request', () => {
     await call({ url: here(), body: { greeting: 'grüß' } });
     await call({ url: here(), body: 'plain', method: 'PUT' });
     expect(requests[0]).toMatchObject({ method: 'POST', body: '{"greeting":"grüß"}' });
-    expect(requests[0]!.headers).toMatchObject({ 'content-type': 'application/json', 'content-length': '21' });
+    expect(requests[0]!.headers).toMatchObject({
+      'content-type': 'application/json',
+      'content-length': '21',
+    });
     expect(requests[1]).toMatchObject({ method: 'PUT', body: 'plain' });
     expect(requests[1]!.headers).toMatchObject({ 'content-length': '5' });
   });
@@ -133,26 +141,34 @@ describe('the answer', () => {
       };
       pour();
     };
-    expect(await call({ url: here() }, { responseBytesMax: 10 })).toMatchObject({ body: 'xxxxxxxxxx', truncated: true });
+    expect(await call({ url: here() }, { responseBytesMax: 10 })).toMatchObject({
+      body: 'xxxxxxxxxx',
+      truncated: true,
+    });
   });
 
   test('is judged by the status the job expects', async () => {
     answerWith(404);
     expect(await call({ url: here(), expect_status: [200, 404] })).toMatchObject({ status: 404 });
     answerWith(200);
-    expect(await call({ url: here(), expect_status: 204 })).toMatchObject({ message: 'the server answered 200' });
-  });
-
-  test.each([400, 401, 403, 404, 405, 410, 422, 451])('%d says that trying again is useless', async (status) => {
-    answerWith(status, {}, 'why');
-    const error = await call({ url: here() });
-    expect(error).toBeInstanceOf(HandlerError);
-    expect(error).toMatchObject({
-      message: `the server answered ${status}`,
-      retryable: false,
-      result: { status, body: 'why' },
+    expect(await call({ url: here(), expect_status: 204 })).toMatchObject({
+      message: 'the server answered 200',
     });
   });
+
+  test.each([400, 401, 403, 404, 405, 410, 422, 451])(
+    '%d says that trying again is useless',
+    async (status) => {
+      answerWith(status, {}, 'why');
+      const error = await call({ url: here() });
+      expect(error).toBeInstanceOf(HandlerError);
+      expect(error).toMatchObject({
+        message: `the server answered ${status}`,
+        retryable: false,
+        result: { status, body: 'why' },
+      });
+    },
+  );
 
   test.each([408, 409, 423, 425, 429, 500, 502, 503, 504])('%d may be tried again', async (status) => {
     answerWith(status);
@@ -189,7 +205,10 @@ describe('a call that comes to nothing', () => {
   test('because nobody listens may be tried again', async () => {
     const error = await call({ url: 'http://127.0.0.1:1/' });
     expect(error).toBeInstanceOf(HandlerError);
-    expect(error).toMatchObject({ retryable: true, message: expect.stringMatching(/GET http:\/\/127.0.0.1:1 failed/) });
+    expect(error).toMatchObject({
+      retryable: true,
+      message: expect.stringMatching(/GET http:\/\/127.0.0.1:1 failed/),
+    });
   });
 
   test('because the connection breaks may be tried again', async () => {

@@ -114,7 +114,10 @@ describe('the expected status', () => {
     expect(accepted(expectation)).toEqual(statuses);
   });
 
-  test.each<[JsonValue]>([['ok'], [99], [600], ['2x'], [[200, 'many']], [{}]])('%j is refused for good', (value) => {
-    expectUnusable({ url, expect_status: value }, /is not a status/);
-  });
+  test.each<[JsonValue]>([['ok'], [99], [600], ['2x'], [[200, 'many']], [{}]])(
+    '%j is refused for good',
+    (value) => {
+      expectUnusable({ url, expect_status: value }, /is not a status/);
+    },
+  );
 });

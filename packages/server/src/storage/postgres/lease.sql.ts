@@ -92,11 +92,16 @@ export const SETTLE: Statement = {
         error, to_timestamp(claimed_at::float8 / 1000), epoch, kind, to_timestamp(nominal_at::float8 / 1000), job_version, result::jsonb
       FROM live WHERE NOT shown
     ), shown_history AS (
-      UPDATE job_runs h SET status = CASE WHEN x.cancelled THEN 'CANCELLED' ELSE x.status END,
-        start_time = coalesce(to_timestamp(x.started::float8 / 1000), h.start_time), end_time = to_timestamp(x.ended::float8 / 1000),
-        modified_time = to_timestamp($13::float8 / 1000), error_message = x.error, result = x.result::jsonb
-      FROM live x
-      WHERE x.shown AND h.run_id = x.run_id AND h.epoch = x.epoch AND h.created_at = to_timestamp(x.claimed_at::float8 / 1000)
+      -- An upsert and not an update: the row may have been written after this statement began, while it waited for the lease.
+      INSERT INTO job_runs AS h (run_id, job_id, status, start_time, end_time, modified_time, executor_id, attempt_number,
+        error_message, created_at, epoch, trigger, scheduled_at, job_version, result)
+      SELECT run_id, job_id, CASE WHEN cancelled THEN 'CANCELLED' ELSE status END,
+        to_timestamp(started::float8 / 1000), to_timestamp(ended::float8 / 1000), to_timestamp($13::float8 / 1000), worker_id, attempt,
+        error, to_timestamp(claimed_at::float8 / 1000), epoch, kind, to_timestamp(nominal_at::float8 / 1000), job_version, result::jsonb
+      FROM live WHERE shown
+      ON CONFLICT (run_id, epoch, created_at) DO UPDATE SET status = excluded.status,
+        start_time = coalesce(excluded.start_time, h.start_time), end_time = excluded.end_time,
+        modified_time = excluded.modified_time, error_message = excluded.error_message, result = excluded.result
     ), again AS (
       INSERT INTO due (job_id, run_id, shard, priority, kind, attempt, crashes, ends_job, held, epoch, job_version,
         max_concurrency, fire_at, nominal_at, start_timeout_ms, handler, overlap)

@@ -1,0 +1,53 @@
+/** Plays the rounds of one workload over all systems: A B C, A B C, …, so a machine that slows down slows all of them. */
+import type { BenchOptions } from './options.ts';
+import { type RoundResult, runRound } from './run-round.ts';
+import type { Servers } from './servers.ts';
+import type { SystemEntry } from './systems.ts';
+import type { Workload } from './workloads.ts';
+
+export async function playRounds(run: {
+  workload: Workload;
+  options: BenchOptions;
+  servers: Servers;
+  abort: AbortSignal;
+  log: (line: string) => void;
+}): Promise<Map<string, RoundResult[]>> {
+  const { workload, options, servers, abort, log } = run;
+  const results = new Map<string, RoundResult[]>();
+  for (let round = 1; round <= options.rounds; round += 1) {
+    for (const { name, store } of options.systems) {
+      if (abort.aborted) return results;
+      const label = `${workload.name} ${round}/${options.rounds} ${name}`;
+      if (isSkipped(store, servers)) {
+        if (round === 1) log(`${label}: skipped, ${servers.redisProblem}`);
+        continue;
+      }
+      const order = {
+        workload: workload.name,
+        system: name,
+        jobs: options.jobs,
+        warmUpJobs: warmUpOf(options.jobs),
+        urls: servers.urls,
+      };
+      const result = await runRound(order, abort);
+      log(`${label}: ${describe(result)}`);
+      results.set(name, [...(results.get(name) ?? []), result]);
+    }
+  }
+  return results;
+}
+
+export function isSkipped(store: SystemEntry['store'], servers: Servers): boolean {
+  return store === 'redis' && servers.redisProblem !== null;
+}
+
+/** Enough to compile the hot paths: with a twentieth, the first measured round was up to a fifth slower than the next. */
+export function warmUpOf(jobs: number): number {
+  return Math.ceil(jobs / 5);
+}
+
+function describe(result: RoundResult): string {
+  if (!result.ok) return `FAILED: ${result.reason}`;
+  const { submitPerSecond, drainPerSecond } = result.figures;
+  return `submitted ${Math.round(submitPerSecond)}/s, drained ${Math.round(drainPerSecond)}/s, all ran once and are recorded`;
+}

@@ -1,0 +1,269 @@
+import type { ClaimedBatch, Job, RunId } from '@carillon/domain';
+import type { Handler } from '@carillon/worker';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { OutcomeRecorder } from '../completion/outcome-recorder.ts';
+import { ALL_SHARDS } from '../storage/conformance/storage-world.ts';
+import type { LeaseStore } from '../storage/lease-store.ts';
+import type { MemberStore } from '../storage/member-store.ts';
+import { type Breakage, breakable, RoleStage, turns } from '../testing/role-stage.fixture.ts';
+import { Executor } from './executor.ts';
+
+const SILENT_MS = 15_000;
+const BEAT_MS = SILENT_MS / 5;
+const TRUST_MS = SILENT_MS * 0.8;
+const DRAIN_MS = 30_000;
+
+let stage: RoleStage;
+let membersBreakage: Breakage;
+let leasesBreakage: Breakage;
+let executor: Executor;
+/** Signals of handlers that run, and the ways to end them. */
+let running: { signal: AbortSignal; end: PromiseWithResolvers<unknown> }[];
+
+const HANDLERS: Record<string, Handler> = {
+  http: () => 'done',
+  /** Runs until the test ends it, or until it is told to stop. */
+  long: ({ signal }) => {
+    const end = Promise.withResolvers<unknown>();
+    running.push({ signal, end });
+    signal.addEventListener('abort', () => end.reject(signal.reason as Error));
+    return end.promise;
+  },
+  /** Runs until the test ends it, whatever it is told. */
+  deaf: ({ signal }) => {
+    const end = Promise.withResolvers<unknown>();
+    running.push({ signal, end });
+    return end.promise;
+  },
+};
+
+beforeEach(async () => {
+  stage = await RoleStage.set();
+  running = [];
+  const members = breakable<MemberStore>(stage.storage.members);
+  const leases = breakable<LeaseStore>(stage.storage.leases);
+  membersBreakage = members.breakage;
+  leasesBreakage = leases.breakage;
+  executor = new Executor({
+    ...stage.common,
+    nodeId: stage.world.nodeId,
+    incarnation: 1,
+    members: members.port,
+    leases: leases.port,
+    reports: new OutcomeRecorder({ ...stage.common, leases: leases.port, signals: stage.signals }),
+    link: stage.link,
+    signals: stage.signals,
+    handlers: new Map(Object.entries(HANDLERS)),
+    slots: 4,
+    silentMs: SILENT_MS,
+    drainMs: DRAIN_MS,
+  });
+  executor.start();
+  await turns();
+});
+
+/** A run of a job, claimed for the executor and handed to it. */
+async function hand(handler: string): Promise<{ job: Job; batch: ClaimedBatch }> {
+  const claimed = await claim(handler);
+  stage.link.reserve(executor.workerId, 1);
+  stage.link.hand(claimed.batch);
+  await turns();
+  return claimed;
+}
+
+async function claim(handler: string): Promise<{ job: Job; batch: ClaimedBatch }> {
+  const { job } = await stage.world.oneOff({ job: { handler } });
+  const runs = await stage.world.pendingRuns(job);
+  const batch = await stage.world.claim(runs, { workerId: executor.workerId, nowMs: stage.clock.now() });
+  return { job, batch };
+}
+
+const statuses = async (job: Job) =>
+  (await stage.world.runsOf(job.jobId, stage.clock.now())).map((view) => view.status);
+const freeSlots = () => stage.link.workers().map((worker) => worker.freeSlots);
+const workers = async () => (await stage.storage.members.workers()).map((worker) => worker.workerId);
+
+/** Moves time in beats, as it passes for a living process. */
+async function pass(ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= 500) await stage.advance(Math.min(500, left));
+}
+
+describe('a worker', () => {
+  test('registers before it is given anything, with its slots and handlers', async () => {
+    expect(await workers()).toContain(executor.workerId);
+    expect(freeSlots()).toEqual([4]);
+    expect(executor.offers('http')).toBe(true);
+    expect(executor.offers('gpu')).toBe(false);
+  });
+
+  test('runs what it is handed and reports it', async () => {
+    const { job } = await hand('http');
+    expect(await statuses(job)).toEqual(['SUCCESS']);
+    expect(freeSlots()).toEqual([4]);
+  });
+
+  test('has a slot less for every run that goes on', async () => {
+    await hand('long');
+    expect(freeSlots()).toEqual([3]);
+    running[0]!.end.resolve('done');
+    await turns();
+    expect(freeSlots()).toEqual([4]);
+  });
+
+  test('keeps its runs for as long as they take, by its heartbeat (hazard 15)', async () => {
+    const { job } = await hand('long');
+    await pass(SILENT_MS * 3);
+    expect(running[0]!.signal.aborted).toBe(false);
+    running[0]!.end.resolve('done');
+    await turns();
+    expect(await statuses(job)).toEqual(['SUCCESS']);
+  });
+
+  test('is told again with every beat what to stop, should the signal be lost (hazard 18)', async () => {
+    const { job, batch } = await hand('long');
+    await stage.storage.leases.requestCancel([batch.runs[0]!.runId]);
+    await pass(BEAT_MS);
+    expect(running[0]!.signal.aborted).toBe(true);
+    expect(await statuses(job)).toEqual(['CANCELLED']);
+  });
+
+  test('stops at once when the signal arrives', async () => {
+    const { batch } = await hand('long');
+    stage.signals.send('cancel-requested', { runIds: ['other' as RunId, batch.runs[0]!.runId] });
+    expect(running[0]!.signal.aborted).toBe(true);
+  });
+});
+
+describe('a worker that the storage no longer answers (hazards 14, 33)', () => {
+  test('stops its runs by itself before the others would take them', async () => {
+    await hand('long');
+    membersBreakage.down = true;
+    await pass(TRUST_MS - 1_000);
+    expect(running[0]!.signal.aborted).toBe(false);
+    await pass(1_000);
+    expect(running[0]!.signal.aborted).toBe(true);
+    expect(stage.clock.monotonic()).toBeLessThan(SILENT_MS);
+  });
+
+  test('does so even while its heartbeat hangs without an answer', async () => {
+    await hand('long');
+    await pass(BEAT_MS - 500);
+    stage.storage.members.beatWorker = () => new Promise(() => {});
+    await pass(TRUST_MS + 500);
+    expect(running[0]!.signal.aborted).toBe(true);
+  });
+
+  test('offers no slots, and gives back what reaches it all the same', async () => {
+    membersBreakage.down = true;
+    await pass(TRUST_MS);
+    expect(freeSlots()).toEqual([0]);
+    const { job } = await hand('long');
+    expect(running).toEqual([]);
+    expect(await stage.world.pendingRuns(job)).toMatchObject([{ attempt: 1 }]);
+  });
+
+  test('gives its runs back without costing them an attempt, and works again when it is heard (hazard 22)', async () => {
+    const { job } = await hand('long');
+    membersBreakage.down = true;
+    await pass(TRUST_MS);
+    expect(await stage.world.pendingRuns(job)).toMatchObject([{ attempt: 1 }]);
+    membersBreakage.down = false;
+    await pass(BEAT_MS);
+    expect(freeSlots()).toEqual([4]);
+  });
+});
+
+describe('a worker that was given up for dead (hazard 14)', () => {
+  const bury = () =>
+    stage.storage.members.buryWorkers({
+      silentSinceMs: stage.clock.now() + 1,
+      nodeId: stage.world.nodeId,
+      incarnation: 1,
+    });
+
+  test('stops what it runs and comes back under a new name', async () => {
+    const before = executor.workerId;
+    await hand('long');
+    await bury();
+    await pass(BEAT_MS);
+    expect(running[0]!.signal.aborted).toBe(true);
+    expect(executor.workerId).not.toBe(before);
+    expect(stage.link.workers().map((worker) => worker.workerId)).toEqual([executor.workerId]);
+  });
+
+  test('never offers more slots than it has, though runs of its old name end under the new one', async () => {
+    await hand('deaf');
+    await bury();
+    await pass(BEAT_MS * 2);
+    expect(freeSlots()).toEqual([3]);
+    running[0]!.end.resolve('at last');
+    await turns();
+    expect(freeSlots()).toEqual([4]);
+  });
+});
+
+describe('a lease that never arrived', () => {
+  test('is given back after a while, and costs no attempt', async () => {
+    const { job } = await claim('long');
+    await pass(BEAT_MS);
+    expect(await stage.world.pendingRuns(job)).toEqual([]);
+    await pass(SILENT_MS);
+    expect(await stage.world.pendingRuns(job)).toMatchObject([{ attempt: 1 }]);
+  });
+
+  test('is not run when it arrives after all: it is somebody else’s by then', async () => {
+    const { batch } = await claim('long');
+    await pass(SILENT_MS + BEAT_MS);
+    stage.link.hand(batch);
+    await turns();
+    expect(running).toEqual([]);
+  });
+});
+
+describe('a report', () => {
+  test('is repeated until the storage takes it (hazard 28)', async () => {
+    leasesBreakage.down = true;
+    const { job } = await hand('http');
+    await pass(2_000);
+    expect(await stage.storage.leases.live(ALL_SHARDS)).toHaveLength(1);
+    leasesBreakage.down = false;
+    await pass(1_000);
+    expect(await statuses(job)).toEqual(['SUCCESS']);
+  });
+
+  test('whose answer was lost is repeated, and the run has ended once', async () => {
+    leasesBreakage.deaf = true;
+    const { job } = await hand('http');
+    leasesBreakage.deaf = false;
+    await pass(1_000);
+    expect(await statuses(job)).toEqual(['SUCCESS']);
+  });
+});
+
+describe('stopping', () => {
+  test('takes nothing new, lets runs end, and signs off', async () => {
+    const { job } = await hand('long');
+    const stopped = executor.stop();
+    expect(stage.link.workers()).toEqual([]);
+    await pass(1_000);
+    running[0]!.end.resolve('done');
+    await stopped;
+    expect(await statuses(job)).toEqual(['SUCCESS']);
+    expect(await workers()).toEqual([stage.world.workerId]);
+  });
+
+  test('gives back what does not end in time, and it costs no attempt (hazard 22)', async () => {
+    const { job } = await hand('long');
+    const stopped = executor.stop();
+    await pass(DRAIN_MS + 500);
+    await stopped;
+    expect(await stage.world.pendingRuns(job)).toMatchObject([{ attempt: 1 }]);
+  });
+
+  test('goes on beating while it waits: a run that may end is not taken away', async () => {
+    await hand('long');
+    void executor.stop();
+    await pass(SILENT_MS + BEAT_MS);
+    expect(running[0]!.signal.aborted).toBe(false);
+  });
+});

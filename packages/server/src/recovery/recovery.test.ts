@@ -1,0 +1,209 @@
+import { type ClaimedRun, CRASHES_MAX, type Job, type RunOutcome } from '@carillon/domain';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { OutcomeRecorder } from '../completion/outcome-recorder.ts';
+import { newId } from '../storage/conformance/sample-job.ts';
+import { ALL_SHARDS } from '../storage/conformance/storage-world.ts';
+import type { MemberStore } from '../storage/member-store.ts';
+import { type Breakage, breakable, RoleStage } from '../testing/role-stage.fixture.ts';
+import { Recovery } from './recovery.ts';
+
+const SILENT_MS = 15_000;
+
+let stage: RoleStage;
+let reports: OutcomeRecorder;
+let recovery: Recovery;
+let breakage: Breakage;
+
+function createRecovery(members: MemberStore): Recovery {
+  return new Recovery({
+    ...stage.common,
+    members,
+    leases: stage.storage.leases,
+    reports,
+    nodeId: newId(),
+    incarnation: 1,
+    silentMs: SILENT_MS,
+  });
+}
+
+beforeEach(async () => {
+  stage = await RoleStage.set();
+  reports = new OutcomeRecorder({ ...stage.common, leases: stage.storage.leases, signals: stage.signals });
+  const { port, breakage: broken } = breakable<MemberStore>(stage.storage.members);
+  breakage = broken;
+  recovery = createRecovery(port);
+});
+
+/** The storage has answered for a full period, in which the worker was not heard. */
+async function passSilence(): Promise<void> {
+  await recovery.runOnce();
+  stage.clock.advance(SILENT_MS + 1);
+  await recovery.runOnce();
+}
+
+const beat = () =>
+  stage.storage.members.beatWorker({
+    workerId: stage.world.workerId,
+    holding: [],
+    nowMs: stage.clock.now(),
+    claimedBeforeMs: 0,
+  });
+
+function report(run: ClaimedRun, outcome: RunOutcome) {
+  const times = { startedAtMs: stage.clock.now(), endedAtMs: stage.clock.now() };
+  return reports.ended({ ...run, ...times, outcome });
+}
+
+describe('a worker that fell silent', () => {
+  let job: Job;
+  let run: ClaimedRun;
+
+  beforeEach(async () => {
+    ({ job } = await stage.world.oneOff());
+    run = await stage.world.claimOne(job);
+  });
+
+  test('loses its runs: they wait again, at the next epoch, with their attempt not spent (hazards 14, 20)', async () => {
+    await passSilence();
+    expect(await stage.world.pendingRuns(job)).toMatchObject([{ runId: run.runId, attempt: 1 }]);
+    await stage.world.register(newId());
+    const again = await stage.world.claimOne(job, { workerId: newId(), nowMs: stage.clock.now() });
+    expect(again).toMatchObject({ runId: run.runId, epoch: run.epoch + 1, attempt: 1 });
+  });
+
+  test('leaves a trace: the attempt is on record with what happened to it', async () => {
+    await passSilence();
+    const attempts = await stage.storage.runs.attempts(run.runId, stage.clock.now());
+    expect(attempts.at(-1)).toMatchObject({
+      status: 'FAILED',
+      error: `worker ${stage.world.workerId} was lost while it held the run`,
+    });
+  });
+
+  test('holds no slot of its job any more (hazard 13)', async () => {
+    expect(await stage.storage.leases.live(ALL_SHARDS)).toHaveLength(1);
+    await passSilence();
+    expect(await stage.storage.leases.live(ALL_SHARDS)).toEqual([]);
+  });
+
+  test('is refused when it comes back with a result (hazard 14)', async () => {
+    await passSilence();
+    expect(await report(run, { kind: 'SUCCESS' })).toBe('stale');
+    expect(await stage.world.pendingRuns(job)).toHaveLength(1);
+    const attempts = await stage.storage.runs.attempts(run.runId, stage.clock.now());
+    expect(attempts.at(-1)).toMatchObject({ status: 'FAILED', lateReport: 'SUCCESS' });
+  });
+
+  test('is dead under its name, and then forgotten', async () => {
+    await passSilence();
+    expect(await beat()).toMatchObject({ alive: false });
+    expect(await stage.storage.members.workers()).toEqual([]);
+  });
+
+  test('does not bring back a run that somebody cancelled: it ends as cancelled (hazard 18)', async () => {
+    await stage.storage.leases.requestCancel([run.runId]);
+    await passSilence();
+    expect(await stage.world.pendingRuns(job)).toEqual([]);
+    expect(await stage.world.runsOf(job.jobId)).toMatchObject([{ status: 'CANCELLED' }]);
+  });
+
+  test('is recovered once by two that look at the same time', async () => {
+    const other = createRecovery(stage.storage.members);
+    await Promise.all([recovery.runOnce(), other.runOnce()]);
+    stage.clock.advance(SILENT_MS + 1);
+    await Promise.all([recovery.runOnce(), other.runOnce()]);
+    expect(await stage.world.pendingRuns(job)).toHaveLength(1);
+    expect(await stage.storage.runs.attempts(run.runId, stage.clock.now())).toHaveLength(2);
+  });
+});
+
+describe('nobody is given up for dead', () => {
+  let job: Job;
+
+  beforeEach(async () => {
+    ({ job } = await stage.world.oneOff());
+    await stage.world.claimOne(job);
+  });
+
+  const isHeld = async () => (await stage.storage.leases.live(ALL_SHARDS)).length === 1;
+
+  test('who beats', async () => {
+    await recovery.runOnce();
+    for (let i = 0; i < 10; i += 1) {
+      stage.clock.advance(SILENT_MS / 2);
+      await beat();
+      await recovery.runOnce();
+    }
+    expect(await isHeld()).toBe(true);
+  });
+
+  test('before this process has seen the storage answer for a full period', async () => {
+    stage.clock.advance(10 * SILENT_MS);
+    await recovery.runOnce();
+    expect(await isHeld()).toBe(true);
+    stage.clock.advance(SILENT_MS - 1);
+    await recovery.runOnce();
+    expect(await isHeld()).toBe(true);
+    stage.clock.advance(1);
+    await recovery.runOnce();
+    expect(await isHeld()).toBe(false);
+  });
+
+  test('right after an outage, which made everybody look silent (hazard 28)', async () => {
+    await recovery.runOnce();
+    stage.clock.advance(SILENT_MS - 1);
+    breakage.down = true;
+    await expect(recovery.runOnce()).rejects.toThrow();
+    stage.clock.advance(60_000);
+    breakage.down = false;
+    await recovery.runOnce();
+    expect(await isHeld()).toBe(true);
+    await beat();
+    stage.clock.advance(SILENT_MS);
+    await beat();
+    await recovery.runOnce();
+    expect(await isHeld()).toBe(true);
+  });
+});
+
+test('what an earlier process of the same node held is taken back at once', async () => {
+  const { job } = await stage.world.oneOff();
+  await stage.world.claimOne(job);
+  const successor = new Recovery({
+    ...stage.common,
+    members: stage.storage.members,
+    leases: stage.storage.leases,
+    reports,
+    nodeId: stage.world.nodeId,
+    incarnation: 2,
+    silentMs: SILENT_MS,
+  });
+  await successor.runOnce();
+  expect(await stage.world.pendingRuns(job)).toHaveLength(1);
+});
+
+test('a run that takes every worker with it is given up as a poison pill (hazard 20)', async () => {
+  const { job, runId } = await stage.world.oneOff();
+  for (let crashes = 1; crashes <= CRASHES_MAX; crashes += 1) {
+    const workerId = newId<typeof stage.world.workerId>();
+    await stage.world.register(workerId, { nowMs: stage.clock.now() });
+    await stage.world.claimOne(job, { workerId, nowMs: stage.clock.now() });
+    await recovery.runOnce();
+    stage.clock.advance(SILENT_MS + 1);
+    await recovery.runOnce();
+  }
+  expect(await stage.world.pendingRuns(job)).toEqual([]);
+  expect(await stage.storage.runs.deadLetter(runId)).toMatchObject({ reason: 'crashed_workers' });
+});
+
+test('what could not be taken back is tried again with the next pass', async () => {
+  const { job } = await stage.world.oneOff();
+  await stage.world.claimOne(job);
+  await recovery.runOnce();
+  stage.clock.advance(SILENT_MS + 1);
+  breakage.deaf = true;
+  await expect(recovery.runOnce()).rejects.toThrow();
+  breakage.deaf = false;
+  await recovery.runOnce();
+  expect(await stage.world.pendingRuns(job)).toHaveLength(1);
+});

@@ -1,0 +1,59 @@
+/**
+ * A run that is written down as RUNNING in the very moment its outcome is settled: the outcome waits for the lease behind
+ * the other, and must then see what that one wrote, although it was not there when the statement began.
+ */
+import pg from 'pg';
+import { expect, it } from 'vitest';
+import { plainArray } from '../../packages/server/src/postgres/array-literal.ts';
+import { BASE_MS } from '../../packages/server/src/storage/conformance/storage-under-test.ts';
+import { StorageWorld } from '../../packages/server/src/storage/conformance/storage-world.ts';
+import { SHOW_RUNNING } from '../../packages/server/src/storage/postgres/lease.sql.ts';
+import { openPostgresStorage } from '../../packages/server/src/storage/postgres/postgres-storage.ts';
+import { eventually } from '../support/eventually.ts';
+import { createTestDatabase, describeEachPostgres } from '../support/postgres.ts';
+
+describeEachPostgres('a run shown while it is settled', (server) => {
+  it.each([
+    { name: 'a success', end: { status: 'SUCCESS' as const } },
+    { name: 'a success with a result', end: { status: 'SUCCESS' as const, result: '{"a":1}' } },
+    { name: 'a failure', end: { status: 'FAILED' as const, error: 'no', next: { kind: 'finish' as const } } },
+  ])('ends in the history as what it was: $name', async ({ end }) => {
+    const database = await createTestDatabase(server.url);
+    const storage = openPostgresStorage({
+      url: database.url,
+      connectionsMax: 4,
+      statementTimeoutMs: 20_000,
+      connectTimeoutMs: 5_000,
+    });
+    const shower = new pg.Client({ connectionString: database.url });
+    await shower.connect();
+    try {
+      const world = new StorageWorld(storage);
+      await world.prepare();
+      const { job } = await world.oneOff();
+      const run = await world.claimOne(job);
+
+      await shower.query('BEGIN');
+      const columns = [[run.leaseId], [run.position], [run.epoch], [BASE_MS]].map(plainArray);
+      await shower.query(SHOW_RUNNING.text, [...columns, BASE_MS]);
+      const settling = world.settle(run, end);
+      await eventually(
+        async () => {
+          const { rows } = await shower.query(
+            `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+          );
+          expect(rows).toHaveLength(1);
+        },
+        { withinMs: 10_000 },
+      );
+      await shower.query('COMMIT');
+
+      expect(await settling).toBe('settled');
+      expect((await world.runsOf(job.jobId)).map(({ status }) => status)).toEqual([end.status]);
+    } finally {
+      await shower.end();
+      await storage.close();
+      await database.drop();
+    }
+  });
+});
