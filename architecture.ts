@@ -78,7 +78,7 @@ export const ROOMS: readonly Room[] = [
     purpose:
       'The rules: jobs, schedules, runs, retries, placement, errors; no clock, no chance, no input or output.',
     imports: [],
-    npm: ['croner'],
+    npm: [],
   },
   {
     name: 'foundation',

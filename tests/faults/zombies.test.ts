@@ -15,11 +15,14 @@ import { endServers, launchServer, type ServerProcess } from '../support/start-s
 import { makeTestFolder } from '../support/test-folder.ts';
 
 const SOON = { withinMs: 30_000 };
+const JOBS_MAX = 30;
 const FLAGS = ['--worker-silent-seconds', '4', '--node-ttl-seconds', '3', '--shutdown-grace-seconds', '1'];
 
 let folder: string;
 let receiver: Receiver;
 let postgres: OwnPostgres;
+/** Of the job that a test is about. */
+let tag: string;
 
 beforeEach(async () => {
   folder = makeTestFolder();
@@ -39,10 +42,22 @@ async function launch(name: string, databaseUrl = postgres.url): Promise<ServerP
   return launchServer({ name, folder, port: await fixedPort(), flags }).ready();
 }
 
-/** One job of the duration; resolves when it runs, which must be on the only server there is. */
-async function startJobOn(server: ServerProcess, durationMs: number): Promise<void> {
-  await submitJobs(server, [{ name: 'long', payload: { url: receiver.url(durationMs) } }]);
-  await eventually(() => expect(receiver.inProgress).toHaveLength(1), SOON);
+/** Submits jobs one by one until one runs on the server, for shards decide where; answers its id. */
+async function startJobOn(server: ServerProcess, durationMs: number): Promise<string> {
+  const node = await nodeOf(server);
+  for (let i = 0; i < JOBS_MAX; i += 1) {
+    const [jobId = ''] = await submitJobs(server, [
+      { name: `long ${i}`, payload: { url: receiver.url(durationMs, `job-${i}`) } },
+    ]);
+    await eventually(() => expect(receiver.tagged(`job-${i}`)).toHaveLength(1), SOON);
+    tag = `job-${i}`;
+    const held = await postgres.query(
+      'SELECT FROM leases WHERE $1::uuid = ANY(job_ids) AND worker_id LIKE $2',
+      [jobId, `${node}.%`],
+    );
+    if (held.length === 1) return jobId;
+  }
+  throw new Error(`none of ${JOBS_MAX} jobs ran on ${server.name}`);
 }
 
 interface Attempt extends Record<string, unknown> {
@@ -54,35 +69,37 @@ interface Attempt extends Record<string, unknown> {
   readonly late_report: string | null;
 }
 
-const attempts = () =>
+const attempts = (jobId: string) =>
   postgres.query<Attempt>(
-    'SELECT epoch, status, attempt_number, executor_id, error_message, late_report FROM job_runs ORDER BY epoch',
+    `SELECT epoch, status, attempt_number, executor_id, error_message, late_report FROM job_runs
+      WHERE job_id = $1 AND status <> 'RUNNING' ORDER BY epoch`,
+    [jobId],
   );
 
-async function untilSucceeded(): Promise<void> {
-  await eventually(
-    async () => expect((await attempts()).map(({ status }) => status)).toContain('SUCCESS'),
-    SOON,
-  );
+async function untilSucceeded(jobId: string): Promise<void> {
+  await eventually(async () => {
+    expect((await attempts(jobId)).map(({ status }) => status)).toContain('SUCCESS');
+  }, SOON);
 }
+
+const calls = () => receiver.tagged(tag);
 
 const nodeOf = async (server: ServerProcess) =>
   (await readFile(join(server.dataDir, 'node.id'), 'utf8')).trim();
 
 it('a paused server loses its run to another; what it reports when it goes on is refused and kept on record', async () => {
-  const zombie = await launch('zombie');
-  await startJobOn(zombie, 3_000);
-  const heir = await launch('heir');
+  const [zombie, heir] = await Promise.all([launch('zombie'), launch('heir')]);
+  const jobId = await startJobOn(zombie, 3_000);
   zombie.signal('SIGSTOP');
-  await untilSucceeded();
-  expect((await attempts())[0]?.late_report).toBeNull();
+  await untilSucceeded(jobId);
+  expect((await attempts(jobId))[0]?.late_report).toBeNull();
   zombie.signal('SIGCONT');
 
   await eventually(
-    async () => expect((await attempts())[0]?.late_report).toMatch(/^(SUCCESS|RETURNED)$/),
+    async () => expect((await attempts(jobId))[0]?.late_report).toMatch(/^(SUCCESS|RETURNED)$/),
     SOON,
   );
-  const [lost, won, ...more] = await attempts();
+  const [lost, won, ...more] = await attempts(jobId);
   expect(more).toEqual([]);
   expect(lost).toMatchObject({
     epoch: 1,
@@ -92,7 +109,7 @@ it('a paused server loses its run to another; what it reports when it goes on is
   expect(lost?.executor_id).toContain(await nodeOf(zombie));
   expect(won).toMatchObject({ epoch: 2, status: 'SUCCESS', attempt_number: 1, late_report: null });
   expect(won?.executor_id).toContain(await nodeOf(heir));
-  expect(receiver.calls.map(({ epoch }) => epoch)).toEqual([1, 2]);
+  expect(calls().map(({ epoch }) => epoch)).toEqual([1, 2]);
 
   // And the zombie is a full member again, under a new name.
   await zombie.ready();
@@ -105,18 +122,17 @@ it('a paused server loses its run to another; what it reports when it goes on is
 
 it('a server behind a dead network stops its run before another starts it', async () => {
   const proxy = await new StallableProxy(postgres.url).start();
-  const island = await launch('island', proxy.url);
-  await startJobOn(island, 10_000);
-  await launch('mainland');
+  const [island] = await Promise.all([launch('island', proxy.url), launch('mainland')]);
+  const jobId = await startJobOn(island, 10_000);
   proxy.stall();
-  await eventually(() => expect(receiver.calls).toHaveLength(2), SOON);
-  const [first, second] = receiver.calls;
+  await eventually(() => expect(calls()).toHaveLength(2), SOON);
+  const [first, second] = calls();
   expect(first?.answered).toBe(false);
   expect(first?.endedAt).toBeLessThan(second?.startedAt ?? 0);
-  await untilSucceeded();
+  await untilSucceeded(jobId);
   proxy.recover();
   await island.ready();
-  expect((await attempts()).map(({ epoch, status }) => [epoch, status])).toEqual([
+  expect((await attempts(jobId)).map(({ epoch, status }) => [epoch, status])).toEqual([
     [1, 'FAILED'],
     [2, 'SUCCESS'],
   ]);
@@ -125,17 +141,16 @@ it('a server behind a dead network stops its run before another starts it', asyn
 });
 
 it('a server that is stopped during a long job gives it back, and that is no attempt', async () => {
-  const leaving = await launch('leaving');
-  await startJobOn(leaving, 8_000);
-  await launch('staying');
+  const [leaving] = await Promise.all([launch('leaving'), launch('staying')]);
+  const jobId = await startJobOn(leaving, 8_000);
   expect(await leaving.stop(15_000)).toEqual({ code: 0, signal: null });
-  const [given] = await attempts();
+  const [given] = await attempts(jobId);
   expect(given).toMatchObject({ epoch: 1, status: 'FAILED', attempt_number: 1 });
   expect(given?.error_message).toContain('the server was shut down');
 
-  await untilSucceeded();
-  expect((await attempts())[1]).toMatchObject({ epoch: 2, status: 'SUCCESS', attempt_number: 1 });
-  expect(receiver.calls.map(({ epoch, attempt }) => [epoch, attempt])).toEqual([
+  await untilSucceeded(jobId);
+  expect((await attempts(jobId))[1]).toMatchObject({ epoch: 2, status: 'SUCCESS', attempt_number: 1 });
+  expect(calls().map(({ epoch, attempt }) => [epoch, attempt])).toEqual([
     [1, 1],
     [2, 1],
   ]);

@@ -86,7 +86,8 @@ class Journey {
         } else if (chance.happens(profile.failBefore)) {
           this.#note('fails, not applied');
           answer(() => reject(this.#unavailable('broke off')), backMs);
-        } else this.#apply(profile).then(...this.#returning({ resolve, reject, answer, backMs, profile }));
+        } else
+          void this.#apply(profile).then(...this.#returning({ resolve, reject, answer, backMs, profile }));
       });
     });
   }

@@ -82,8 +82,7 @@ async function pending(storage: Storage): Promise<DueRow[]> {
 function checkFate({ world }: Parts, promised: UserJob, found: Job | undefined): void {
   // Its key went with it: a first request that was under way all the time may make it anew, under another id.
   if (promised.deleted !== 'no' && found?.jobId !== promised.jobId) return;
-  if (promised.deleted === 'yes' && found)
-    return world.violate(`job ${found.jobId} was deleted and is there`);
+  if (promised.deleted === 'yes' && found) world.violate(`job ${found.jobId} was deleted and is there`);
   if (!found) {
     world.violate(`${promised.name} was accepted as job ${promised.jobId} and is lost`);
     return;
@@ -146,7 +145,7 @@ function checkOccurrences({ world, observer }: Parts, job: Job, runs: readonly R
   let expected = nextFire(schedule, job.createdAtMs);
   for (const at of nominal) {
     if (at !== expected)
-      return world.violate(`job ${jobId}: expected a verdict for ${iso(expected)}, found ${iso(at)}`);
+      world.violate(`job ${jobId}: expected a verdict for ${iso(expected)}, found ${iso(at)}`);
     expected = nextFire(schedule, at);
   }
   if (expected !== undefined && job.status === 'COMPLETED')

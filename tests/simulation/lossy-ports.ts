@@ -30,9 +30,9 @@ export class LossyWorkerLink extends InProcessWorkerLink {
   }
 
   override hand(batch: ClaimedBatch): void {
-    if (!this.#lost()) return super.hand(batch);
-    // The link counts the slots, so it is the link that frees those of a message it could not deliver.
-    this.unreserve(batch.workerId, batch.runs.length);
+    if (!this.#lost()) super.hand(batch);
+    // The link counts promised slots, so it is the link that frees those of a message it could not deliver.
+    else this.unreserve(batch.workerId, batch.runs.length);
   }
 
   override cancel(runIds: readonly RunId[]): void {

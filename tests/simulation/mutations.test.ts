@@ -1,13 +1,13 @@
 /** The simulation bites: with one defect put in, a failing seed is found soon, and for the right reason. */
 import { describe, expect, it } from 'vitest';
 import type { FaultProfile } from './fault-profile.ts';
-import * as mutations from './mutations.ts';
+import { MUTATIONS } from './mutations.ts';
 import { runSimulation } from './run-simulation.ts';
 
 const SEEDS_MAX = 400;
 
 interface Case {
-  readonly mutation: keyof typeof mutations;
+  readonly mutation: keyof typeof MUTATIONS;
   readonly found: RegExp;
   /** Faults that bring it out sooner. */
   readonly profile?: Partial<FaultProfile>;
@@ -30,7 +30,7 @@ const CASES: readonly Case[] = [
 describe('a defect is found', () => {
   it.each(CASES)('$mutation', async ({ mutation, found, profile }) => {
     for (let seed = 1; seed <= SEEDS_MAX; seed += 1) {
-      const options = { seed, mutate: mutations[mutation], ...(profile && { profile }) };
+      const options = { seed, mutate: MUTATIONS[mutation], ...(profile && { profile }) };
       const { failure } = await runSimulation(options);
       if (!failure) continue;
       expect(failure).toMatch(found);

@@ -11,7 +11,7 @@ type Mutation = (storage: Storage) => Storage;
 const ALL_SHARDS = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
 
 /** A report is accepted though its run was taken back: it settles whoever holds the run now. */
-export const acceptStaleReports: Mutation = (storage) => {
+const acceptStaleReports: Mutation = (storage) => {
   const runOf = new Map<string, RunId>();
   const key = ({ leaseId, position }: HeldRef) => `${leaseId}/${position}`;
   const { leases } = storage;
@@ -36,7 +36,7 @@ export const acceptStaleReports: Mutation = (storage) => {
 };
 
 /** A cursor is fired whether or not it is still where the scheduler saw it. */
-export const fireWithoutCompare: Mutation = (storage) =>
+const fireWithoutCompare: Mutation = (storage) =>
   replace(storage, 'schedule', {
     async fire(fires, options) {
       const present = fires.map(async (fire) => {
@@ -50,7 +50,7 @@ export const fireWithoutCompare: Mutation = (storage) =>
   });
 
 /** Whoever asks gets the runs, also when their shard belongs to another by now. */
-export const claimWithoutGuard: Mutation = (storage) =>
+const claimWithoutGuard: Mutation = (storage) =>
   replace(storage, 'leases', {
     async claim(request: ClaimRequest) {
       const owners = await storage.members.shards();
@@ -61,7 +61,7 @@ export const claimWithoutGuard: Mutation = (storage) =>
   });
 
 /** Silent workers lose their runs and are never told. */
-export const takeBackWithoutBurying: Mutation = (storage) =>
+const takeBackWithoutBurying: Mutation = (storage) =>
   replace(storage, 'members', {
     async buryWorkers({ silentSinceMs, nodeId, incarnation }) {
       const workers = await storage.members.workers();
@@ -75,7 +75,7 @@ export const takeBackWithoutBurying: Mutation = (storage) =>
   });
 
 /** The cancel of a living run is acknowledged and not remembered. */
-export const forgetCancels: Mutation = (storage) =>
+const forgetCancels: Mutation = (storage) =>
   replace(storage, 'jobs', {
     async cancelRun(runId, nowMs) {
       const living = await storage.leases.live(ALL_SHARDS);
@@ -84,7 +84,7 @@ export const forgetCancels: Mutation = (storage) =>
   });
 
 /** Nobody notices a lease that never reached its worker. */
-export const hideUnknownLeases: Mutation = (storage) =>
+const hideUnknownLeases: Mutation = (storage) =>
   replace(storage, 'members', {
     async beatWorker(beat) {
       return { ...(await storage.members.beatWorker(beat)), unknown: [] };
@@ -92,7 +92,7 @@ export const hideUnknownLeases: Mutation = (storage) =>
   });
 
 /** Who takes a shard over counts its limits from nothing. */
-export const forgetLivingRuns: Mutation = (storage) =>
+const forgetLivingRuns: Mutation = (storage) =>
   replace(storage, 'leases', {
     async live() {
       return [];
@@ -100,13 +100,13 @@ export const forgetLivingRuns: Mutation = (storage) =>
   });
 
 /** An interruption uses up an attempt. */
-export const chargeInterruptions: Mutation = (storage) =>
+const chargeInterruptions: Mutation = (storage) =>
   replace(storage, 'leases', {
     settle: (settlements, nowMs) => storage.leases.settle(settlements.map(charged), nowMs),
   });
 
 /** A repeated request makes a second job. */
-export const ignoreIdempotencyKeys: Mutation = (storage) =>
+const ignoreIdempotencyKeys: Mutation = (storage) =>
   replace(storage, 'jobs', {
     insert: (jobs) => storage.jobs.insert(jobs.map((job) => ({ ...job, idempotency: undefined }))),
   });
@@ -141,3 +141,15 @@ function replace<Name extends keyof Storage>(
     [name]: port,
   };
 }
+
+export const MUTATIONS = {
+  acceptStaleReports,
+  fireWithoutCompare,
+  claimWithoutGuard,
+  takeBackWithoutBurying,
+  forgetCancels,
+  hideUnknownLeases,
+  forgetLivingRuns,
+  chargeInterruptions,
+  ignoreIdempotencyKeys,
+} as const;

@@ -2,7 +2,7 @@
  * Watches every storage call at the instant it is applied, whichever process sent it, and holds it against what must always
  * be true: nothing fires twice or early, nothing cancelled starts, no limit is passed, nobody living is buried.
  */
-import type { JobId, RunId, WorkerId } from '@carillon/domain';
+import { type JobId, nextFire, type RunId, type Schedule, type WorkerId } from '@carillon/domain';
 import type { RunContext } from '@carillon/worker';
 import type { InsertedJob, JobChange, NewJob } from '../../packages/server/src/storage/job-store.ts';
 import type {
@@ -35,6 +35,7 @@ interface JobAccount {
   retriesMax: number;
   cancelled: boolean;
   paused: boolean;
+  schedule: Schedule;
 }
 
 type Watch = (applied: AppliedCall) => void;
@@ -127,7 +128,7 @@ export class Observer {
       if (results[i]?.kind !== 'inserted') return;
       this.#jobs.set(job.jobId, {
         ...{ limit: job.maxConcurrency, formerLimit: { limit: 0, untilMs: 0 } },
-        ...{ retriesMax: job.retry.maxRetries, cancelled: false, paused: false },
+        ...{ retriesMax: job.retry.maxRetries, cancelled: false, paused: false, schedule: job.schedule },
       });
       this.fires.planned(job, first);
     });
@@ -141,6 +142,7 @@ export class Observer {
     account.limit = job.maxConcurrency;
     account.retriesMax = Math.max(account.retriesMax, job.retry.maxRetries);
     account.paused = job.status === 'PAUSED';
+    account.schedule = job.schedule;
     if (pending.kind === 'replan') this.fires.replanned(job, pending.first);
     if (pending.kind !== 'drop') return;
     account.cancelled = true;
@@ -174,6 +176,13 @@ export class Observer {
     if (verdict !== 'asked' && verdict !== 'ended') return;
     const account = this.runs.get(runId);
     if (account) account.cancelAsked = true;
+    if (account && verdict === 'ended') this.#mayEndPause(account.jobId);
+  }
+
+  /** The end of its last run ends a job, also a paused one: what is left of it may start. */
+  #mayEndPause(jobId: JobId): void {
+    const job = this.#jobs.get(jobId);
+    if (job?.paused && nextFire(job.schedule, this.#world.wallMs) === undefined) job.paused = false;
   }
 
   #stopRequested(runIds: readonly RunId[]): void {
@@ -219,6 +228,7 @@ export class Observer {
         again,
         status: verdict === 'cancelled' ? 'CANCELLED' : settlement.status,
       });
+      if (!again && claim) this.#mayEndPause(claim.jobId);
       if (again && claim && this.isCancelled(claim.jobId)) {
         this.#world.violate(`run ${claim.runId} is tried again though its job ${claim.jobId} was cancelled`);
       }
@@ -229,6 +239,7 @@ export class Observer {
     for (const { kind, run } of verdicts) {
       if (kind === 'defer' || !done.has(run.runId)) continue;
       this.runs.end(this.runs.account(run.runId, run.jobId), kind);
+      this.#mayEndPause(run.jobId);
     }
   }
 }

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { runSimulation } from './run-simulation.ts';
 
-const SEEDS = Array.from({ length: 40 }, (_, i) => i + 1);
+const SEEDS = Array.from({ length: 20 }, (_, i) => i + 1);
 /** A hint never crosses nodes here, and memory may be full: both cost one sweep. */
 const LATE_MS_MAX = 1_100;
 

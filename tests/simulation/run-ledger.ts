@@ -33,14 +33,9 @@ export class RunLedger {
   readonly #runs = new Map<RunId, RunAccount>();
   readonly #byRef = new Map<string, Claim>();
   readonly #heldByJob = new Map<JobId, number>();
-  #heldCount = 0;
 
   constructor(world: World) {
     this.#world = world;
-  }
-
-  get heldCount(): number {
-    return this.#heldCount;
   }
 
   heldOf(jobId: JobId): number {
@@ -98,7 +93,6 @@ export class RunLedger {
     account.last = claim;
     this.#byRef.set(keyOf({ leaseId: by.leaseId, position: run.position, epoch }), claim);
     this.#heldByJob.set(jobId, this.heldOf(jobId) + 1);
-    this.#heldCount += 1;
   }
 
   /** A settlement that the storage accepted. */
@@ -110,13 +104,14 @@ export class RunLedger {
     }
     const account = this.#runs.get(claim.runId)!;
     if (account.held !== claim) {
-      return this.#world.violate(
-        `run ${claim.runId} of job ${claim.jobId}: a report of epoch ${claim.epoch} was accepted, though it is no longer held at it`,
+      const about = `run ${claim.runId} of job ${claim.jobId}`;
+      this.#world.violate(
+        `${about}: a report of epoch ${claim.epoch} was accepted, though it is no longer held at it`,
       );
+      return;
     }
     account.held = undefined;
     this.#heldByJob.set(claim.jobId, this.heldOf(claim.jobId) - 1);
-    this.#heldCount -= 1;
     if (settled.again) {
       if (account.cancelAsked)
         this.#world.violate(`run ${claim.runId} of job ${claim.jobId} is tried again after its cancel`);

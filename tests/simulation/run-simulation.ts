@@ -81,6 +81,7 @@ async function comeToRest(parts: Parts, withinMs: number): Promise<number> {
 async function probe(parts: Parts): Promise<void> {
   const { world, users } = parts;
   await world.runUntil(world.nowMs + CALM_MS);
+  await comeToRest(parts, LIVENESS_MS);
   for (const priority of ['low', 'medium', 'high'] as const) {
     const payload = { act: 'ok', ms: 0, failures: 0 };
     users.create(`probe-${priority}`, { name: `probe-${priority}`, handler: 'simulated', payload, priority });

@@ -107,26 +107,24 @@ export class Users {
 
   #change(job: UserJob, jobId: JobId): void {
     const { chance } = this.#world;
-    switch (chance.whole(0, 8)) {
-      case 0:
-        return this.#cancel(job, jobId);
-      case 1:
-        this.#ask('pause', (operations) => operations.pauseJob(jobId), { repeat: true });
-        if (chance.happens(0.8)) {
-          this.#world.at(this.#world.nowMs + chance.between(100, 90_000), () => this.#resume(jobId));
-        }
-        return;
-      case 2:
-        return this.#ask('run now', (operations) => operations.runJobNow(jobId), { repeat: false });
-      case 3:
-        return this.#cancelSomeRun(jobId);
-      case 4:
-        return this.#redrive(jobId);
-      case 5:
-        return chance.happens(0.5) ? this.#delete(job, jobId) : undefined;
-      default:
-        return this.#edit(jobId);
-    }
+    const changes: readonly (() => void)[] = [
+      () => this.#cancel(job, jobId),
+      () => this.#pause(jobId),
+      () => this.#ask('run now', (operations) => operations.runJobNow(jobId), { repeat: false }),
+      () => this.#cancelSomeRun(jobId),
+      () => this.#redrive(jobId),
+      () => this.#edit(jobId),
+      () => this.#edit(jobId),
+      () => this.#edit(jobId),
+    ];
+    if (chance.happens(0.06)) this.#delete(job, jobId);
+    else chance.pick(changes)();
+  }
+
+  #pause(jobId: JobId): void {
+    const { chance, nowMs } = this.#world;
+    this.#ask('pause', (operations) => operations.pauseJob(jobId), { repeat: true });
+    if (chance.happens(0.8)) this.#world.at(nowMs + chance.between(100, 90_000), () => this.#resume(jobId));
   }
 
   #edit(jobId: JobId): void {
@@ -190,7 +188,10 @@ export class Users {
   ): void {
     this.#open += 1;
     const server = this.#cluster.serving();
-    if (server.length === 0) return this.#again(() => this.#ask(what, request, options, isFirst));
+    if (server.length === 0) {
+      this.#again(() => this.#ask(what, request, options, isFirst));
+      return;
+    }
     const process = this.#world.chance.pick(server);
     let answered = false;
     const answer = (then: () => void) => {

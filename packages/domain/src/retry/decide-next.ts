@@ -38,10 +38,15 @@ export const DEAD_REASONS = [
 ] as const;
 export type DeadReason = (typeof DEAD_REASONS)[number];
 
-export function decideNext(
-  outcome: RunOutcome,
-  context: { soFar: AttemptSoFar; policy: RetryPolicy; nowMs: number; random: number },
-): NextStep {
+export interface DecideContext {
+  readonly soFar: AttemptSoFar;
+  readonly policy: RetryPolicy;
+  readonly nowMs: number;
+  /** In [0, 1). */
+  readonly random: number;
+}
+
+export function decideNext(outcome: RunOutcome, context: DecideContext): NextStep {
   const { soFar, nowMs } = context;
   switch (outcome.kind) {
     case 'SUCCESS':
@@ -52,7 +57,7 @@ export function decideNext(
       return {
         status: 'FAILED',
         error: outcome.error,
-        next: { kind: 'again', atMs: nowMs, attempt: soFar.attempt, crashes: soFar.crashes },
+        next: again({ atMs: nowMs, attempt: soFar.attempt, crashes: soFar.crashes }, context),
       };
     case 'LOST': {
       const crashes = soFar.crashes + 1;
@@ -62,7 +67,7 @@ export function decideNext(
         next:
           crashes >= CRASHES_MAX
             ? { kind: 'dead', reason: 'crashed_workers' }
-            : { kind: 'again', atMs: nowMs, attempt: soFar.attempt, crashes },
+            : again({ atMs: nowMs, attempt: soFar.attempt, crashes }, context),
       };
     }
     case 'FAILED':
@@ -73,16 +78,24 @@ export function decideNext(
 
 function afterFailure(
   outcome: Extract<RunOutcome, { kind: 'FAILED' | 'TIMED_OUT' }>,
-  { soFar, policy, nowMs, random }: Parameters<typeof decideNext>[1],
+  context: DecideContext,
 ): NextStep['next'] {
+  const { soFar, policy, nowMs, random } = context;
   if (outcome.kind === 'FAILED' && !outcome.retryable) return { kind: 'dead', reason: 'not_retryable' };
   if (policy.strategy === 'none' || soFar.attempt > policy.maxRetries) {
     return { kind: 'dead', reason: 'retries_exhausted' };
   }
   const asked = outcome.kind === 'FAILED' ? (outcome.retryAfterMs ?? 0) : 0;
   const atMs = nowMs + Math.max(retryDelayMs(policy, soFar.attempt, random), asked);
-  if (policy.deadlineMs !== undefined && atMs > soFar.nominalAtMs + policy.deadlineMs) {
-    return { kind: 'dead', reason: 'deadline_passed' };
-  }
-  return { kind: 'again', atMs, attempt: soFar.attempt + 1, crashes: soFar.crashes };
+  return again({ atMs, attempt: soFar.attempt + 1, crashes: soFar.crashes }, context);
+}
+
+/** Whatever the reason to try again, nothing is planned past the deadline. */
+function again(
+  plan: { atMs: number; attempt: number; crashes: number },
+  { soFar, policy }: DecideContext,
+): NextStep['next'] {
+  const { deadlineMs } = policy;
+  if (deadlineMs !== undefined && plan.atMs > soFar.nominalAtMs + deadlineMs) return { kind: 'dead', reason: 'deadline_passed' };
+  return { kind: 'again', ...plan };
 }

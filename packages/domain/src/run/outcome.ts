@@ -21,4 +21,4 @@ export type RunOutcome =
   | { readonly kind: 'RETURNED'; readonly error: string };
 
 export const ERROR_LENGTH_MAX = 4_000;
-export const RESULT_BYTES_MAX = 16 * 1024;
+export const RESULT_BYTES_MAX = 64 * 1024;

@@ -65,7 +65,7 @@ export const configSchema = z.strictObject({
     .prefault({}),
   http: z
     .strictObject({
-      response_bytes_max: whole(0, 1_048_576)
+      response_bytes_max: whole(0, 10_240)
         .default(8_192)
         .describe('Bytes of an answer that are kept as the result of an http job.'),
       deny_networks: z

@@ -118,8 +118,11 @@ export class Dispatcher implements Service {
       // A claim under way may still succeed, and the leases were read too early to show it.
       if (!this.#underWay.has(runId)) this.#live.remove(runId);
     }
-    for (const run of living)
+    for (const run of living) {
+      // In place of a claim under way, which then cannot succeed: it must not take this one with it when it fails.
+      this.#live.remove(run.runId);
       this.#live.add(run.runId, { jobId: run.jobId, shard: run.shard, sinceMs: run.claimedAtMs });
+    }
     this.#epochs = guard.epochs;
     for (const jobId of [...this.#waiting.parkedJobs()])
       this.#waiting.unpark(jobId, Number.POSITIVE_INFINITY);
@@ -128,6 +131,8 @@ export class Dispatcher implements Service {
   #admit(guard: ShardGuard): void {
     const room = WAITING_MAX - this.#waiting.size;
     if (room <= 0) return;
+    // Shards came or went during this pass: the queue may hold runs of new ones, which the next pass knows.
+    if (this.#options.guard().epochs !== guard.epochs) return this.#loop.wake();
     const nowMs = this.#options.clock.now();
     for (const run of this.#options.queue.take(room)) {
       if (!guard.epochs.has(run.shard)) continue;
@@ -144,7 +149,9 @@ export class Dispatcher implements Service {
     const workers = link.workers();
     const free = workers.reduce((sum, worker) => sum + worker.freeSlots, 0);
     if (this.#waiting.size === 0 || (free === 0 && workers.length > 0)) return false;
-    const candidates = this.#waiting.take(Math.min(free + LOOK_PAST, BATCH_MAX * CLAIMS_MAX));
+    const candidates = this.#waiting
+      .take(Math.min(free + LOOK_PAST, BATCH_MAX * CLAIMS_MAX))
+      .filter((run) => !this.#isAlive(run));
     const choice = chooseRuns(candidates, workers, {
       nowMs: clock.now(),
       running: (jobId) => this.#live.count(jobId),
@@ -155,6 +162,14 @@ export class Dispatcher implements Service {
     const verdicts = this.#park(choice);
     if (verdicts.length > 0) await this.#resolve(verdicts, guard);
     return candidates.length > choice.noSlot.length;
+  }
+
+  /** It waited here while another node had its shard and started it: then it must not be counted, or claimed, once more. */
+  #isAlive(run: PendingRun): boolean {
+    if (this.#live.sinceMs(run.runId) === undefined) return false;
+    this.#waiting.forget(run.runId);
+    this.#doubted.set(run.runId, run);
+    return true;
   }
 
   #place(placed: Choice['placed'], guard: ShardGuard): void {
@@ -190,7 +205,11 @@ export class Dispatcher implements Service {
       if (missed > 0) {
         const claimed = new Set(batch.runs.map((run) => run.runId));
         link.unreserve(workerId, missed);
-        this.#onReleased(runs.filter((run) => !claimed.has(run.runId)).map((run) => run.runId));
+        // Some may have been found alive elsewhere since: what this claim missed is not what lives there.
+        const released = runs.filter(
+          ({ runId }) => !claimed.has(runId) && this.#live.sinceMs(runId) === nowMs,
+        );
+        this.#onReleased(released.map((run) => run.runId));
       }
       if (batch.runs.length > 0) link.hand(batch);
     } catch (error) {

@@ -35,8 +35,9 @@ CREATE TABLE due (
   handler          text NOT NULL,
   overlap          text NOT NULL,
   blocked_reason   text,
-  CONSTRAINT due_pkey PRIMARY KEY (job_id, run_id)
+  CONSTRAINT due_pkey PRIMARY KEY (run_id)
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=5000, autovacuum_analyze_scale_factor=0.2);
+CREATE INDEX due_job_id ON due USING btree (job_id);
 CREATE INDEX due_lane ON due USING btree (shard, priority, fire_at, run_id) WHERE (NOT held);
 
 CREATE TABLE job_runs (

@@ -21,6 +21,9 @@ export interface ShardKeeperOptions {
   readonly onReplaced: () => void;
 }
 
+/** Always the same one: whoever compares guards to see a change must not see one where nothing changes. */
+const NONE: ReadonlyMap<number, number> = new Map();
+
 export class ShardKeeper implements Service {
   readonly #options: ShardKeeperOptions;
   readonly #loop: Loop;
@@ -62,7 +65,7 @@ export class ShardKeeper implements Service {
   /** What this node may write to now. Empty when the last renewal is too old to be trusted. */
   guard(): ShardGuard {
     const { nodeId, clock } = this.#options;
-    return { nodeId, epochs: clock.monotonic() < this.#trustedUntil ? this.#epochs : new Map() };
+    return { nodeId, epochs: clock.monotonic() < this.#trustedUntil ? this.#epochs : NONE };
   }
 
   /** Called when shards were gained or lost. */

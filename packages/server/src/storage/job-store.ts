@@ -46,7 +46,7 @@ export type PendingChange =
   | { readonly kind: 'replan'; readonly first: FirstDue | undefined }
   /** Pause: nothing pending starts until released. */
   | { readonly kind: 'hold' }
-  /** Resume: held rows are due again at their own instants; the misfire policy judges what was missed. */
+  /** Resume: held rows are due again, no earlier than now; the misfire policy judges what was missed. */
   | { readonly kind: 'release' }
   /** Cancel: pending rows end, queued runs as CANCELLED; living runs are asked to stop. */
   | { readonly kind: 'drop' };

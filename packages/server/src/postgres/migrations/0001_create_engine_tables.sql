@@ -56,9 +56,10 @@ CREATE TABLE due (
   handler           text NOT NULL,
   overlap           text NOT NULL,
   blocked_reason    text,
-  PRIMARY KEY (job_id, run_id)
+  PRIMARY KEY (run_id)
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000, autovacuum_analyze_scale_factor = 0.2);
 
+CREATE INDEX due_job_id ON due (job_id);
 CREATE INDEX due_lane ON due (shard, priority, fire_at, run_id) WHERE NOT held;
 
 -- One row per handed-out batch; the arrays run in parallel, one element per run. closed, cancelled and
@@ -115,6 +116,9 @@ CREATE TABLE job_runs (
   late_report       text,
   PRIMARY KEY (run_id, epoch, created_at)
 ) PARTITION BY RANGE (created_at);
+
+-- For runs claimed on a day that retention has dropped since: rare, and better kept than impossible to settle.
+CREATE TABLE job_runs_default PARTITION OF job_runs DEFAULT;
 
 CREATE INDEX job_runs_job_id ON job_runs (job_id, created_at DESC);
 

@@ -10,7 +10,7 @@ import type {
   NewJob,
   PendingChange,
 } from '../job-store.ts';
-import { firstRecord, isPlan, refreshed, runRecord } from './due-record.ts';
+import { firstRecord, isAskedFor, isPlan, refreshed, runRecord } from './due-record.ts';
 import { endPending } from './end-run.ts';
 import type { MemoryState } from './memory-state.ts';
 
@@ -130,8 +130,9 @@ export class MemoryJobStore implements JobStore {
     if (pending.kind === 'drop') this.#drop(job.jobId, nowMs);
     if (pending.kind === 'replan') this.#dropPlan(job.jobId, { replaced: pending.first !== undefined });
     for (const record of due.ofJob(job.jobId)) {
-      const held = pending.kind === 'hold' || (pending.kind !== 'release' && record.held);
-      due.put({ ...refreshed(record, job), held });
+      const isHeld = pending.kind === 'hold' ? !isAskedFor(record) : pending.kind !== 'release' && record.held;
+      const fireAtMs = record.held && !isHeld ? Math.max(record.fireAtMs, nowMs) : record.fireAtMs;
+      due.put({ ...refreshed(record, job), held: isHeld, fireAtMs });
     }
     if (pending.kind === 'replan' && pending.first) due.put(firstRecord(job, pending.first));
   }

@@ -106,9 +106,10 @@ export const HOLD_DUE: Statement = {
   text: `UPDATE due SET held = true WHERE job_id = $1::uuid AND kind < 3 AND NOT held`,
 };
 
+/** $2 now: a row is due no earlier than it became visible, so that whoever owns the shard finds it among the latest. */
 export const RELEASE_DUE: Statement = {
   name: 'release_due',
-  text: `UPDATE due SET held = false WHERE job_id = $1::uuid AND held`,
+  text: `UPDATE due SET held = false, fire_at = greatest(fire_at, $2::bigint) WHERE job_id = $1::uuid AND held`,
 };
 
 /** Ends what waits; runs that were already due or being retried leave a verdict. $1 job, $2 now, $3 run or NULL for all. */

@@ -248,13 +248,14 @@ export const SHOW_RUNNING: Statement = {
     ON CONFLICT (run_id, epoch, created_at) DO UPDATE SET modified_time = excluded.modified_time`,
 };
 
-/** $1 run ids, $2 epochs, $3 claimed at, $4 reports. Only attempts that were taken back have a story to correct. */
+/** $1 run ids, $2 epochs, $3 claimed at, $4 reports. What repeats the record is no news. */
 export const RECORD_LATE: Statement = {
   name: 'record_late',
   text: `
     UPDATE job_runs x SET late_report = q.report
     FROM unnest($1::uuid[], $2::int[], $3::bigint[], $4::text[]) AS q(run_id, epoch, claimed_at, report)
-    WHERE x.run_id = q.run_id AND x.epoch = q.epoch AND x.created_at = to_timestamp(q.claimed_at::float8 / 1000)`,
+    WHERE x.run_id = q.run_id AND x.epoch = q.epoch AND x.created_at = to_timestamp(q.claimed_at::float8 / 1000)
+      AND x.status <> q.report`,
 };
 
 /** $1 run ids. */

@@ -34,6 +34,7 @@ export class PostgresHousekeepingStore implements HousekeepingStore {
       },
       [],
     );
+    await this.#database.query(DROP_STRAYS, [options.beforeMs]);
     const dropped: string[] = [];
     for (const [name] of rows) {
       if (partitionEndMs(name) > options.beforeMs) continue;
@@ -47,6 +48,12 @@ export class PostgresHousekeepingStore implements HousekeepingStore {
 const PARTITION_LOCK: Statement = {
   name: 'partition_lock',
   text: 'SELECT FROM (SELECT pg_advisory_xact_lock(7420002)) AS locked',
+};
+
+/** What was claimed on a day without a partition of its own. */
+const DROP_STRAYS: Statement = {
+  name: 'drop_strays',
+  text: 'DELETE FROM job_runs_default WHERE created_at < to_timestamp($1::float8 / 1000)',
 };
 
 function makePartition(fromMs: number): Statement {

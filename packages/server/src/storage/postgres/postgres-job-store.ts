@@ -168,7 +168,7 @@ async function changePending(
       await session.query(HOLD_DUE, [jobId]);
       return;
     case 'release':
-      await session.query(RELEASE_DUE, [jobId]);
+      await session.query(RELEASE_DUE, [jobId, change.nowMs]);
       return;
     case 'drop':
       // Ended, asked, ended again: a retry queued between the first two is caught by the third. What is claimed in that

@@ -1,7 +1,7 @@
 /** The lease store on PostgreSQL. Settlements are grouped by lease, so that a batch travels as a few array literals. */
 import type { ClaimedBatch, ClaimedRun, JobId, LeaseId, RunId, WorkerId } from '@carillon/domain';
 import { plainArray, textArray } from '../../postgres/array-literal.ts';
-import type { Database } from '../../postgres/database.ts';
+import type { Database, Session } from '../../postgres/database.ts';
 import type {
   ClaimRequest,
   HeldRef,
@@ -29,7 +29,7 @@ import {
   SHOW_RUNNING,
 } from './lease.sql.ts';
 import { type SettledLeaseRow, settleParameters, settleVerdicts } from './settle-parameters.ts';
-import { wholeLeases, wholeParameters } from './whole-leases.ts';
+import { type WholeLease, wholeLeases, wholeParameters } from './whole-leases.ts';
 
 type ClaimRow = readonly [
   ord: number,
@@ -102,23 +102,12 @@ export class PostgresLeaseStore implements LeaseStore {
   }
 
   async settle(settlements: readonly Settlement[], nowMs: number): Promise<SettleVerdict[]> {
+    if (settlements.length === 0) return [];
     const { whole, others } = wholeLeases(settlements);
-    const verdicts = new Map<Settlement, SettleVerdict>();
-    let rest = others;
-    if (whole.length > 0) {
-      const rows = await this.#database.query<readonly [LeaseId]>(SETTLE_WHOLE, [...wholeParameters(whole), nowMs]);
-      const gone = new Set(rows.map((row) => row[0]));
-      for (const lease of whole) {
-        if (!gone.has(lease[0]!.leaseId)) rest = rest.concat(lease);
-        else for (const settlement of lease) verdicts.set(settlement, 'settled');
-      }
-    }
-    if (rest.length > 0) {
-      const rows = await this.#database.query<SettledLeaseRow>(SETTLE, [...settleParameters(rest), nowMs]);
-      settleVerdicts(rest, rows).forEach((verdict, i) => {
-        verdicts.set(rest[i]!, verdict);
-      });
-    }
+    const verdicts =
+      others.length === 0
+        ? await settleAll(this.#database, { whole, others, nowMs })
+        : await this.#database.transaction((session) => settleAll(session, { whole, others, nowMs }));
     return settlements.map((settlement) => verdicts.get(settlement)!);
   }
 
@@ -193,6 +182,30 @@ export class PostgresLeaseStore implements LeaseStore {
   async requestCancel(runIds: readonly RunId[]): Promise<void> {
     if (runIds.length > 0) await this.#database.query(REQUEST_CANCEL, [plainArray(runIds)]);
   }
+}
+
+/** Whole leases first; those that turn out to be anything else go with the rest. */
+async function settleAll(
+  session: Session,
+  { whole, others, nowMs }: { whole: readonly WholeLease[]; others: readonly Settlement[]; nowMs: number },
+): Promise<Map<Settlement, SettleVerdict>> {
+  const verdicts = new Map<Settlement, SettleVerdict>();
+  const rest = [...others];
+  if (whole.length > 0) {
+    const rows = await session.query<readonly [LeaseId]>(SETTLE_WHOLE, [...wholeParameters(whole), nowMs]);
+    const gone = new Set(rows.map((row) => row[0]));
+    for (const lease of whole) {
+      if (!gone.has(lease[0]!.leaseId)) rest.push(...lease);
+      else for (const settlement of lease) verdicts.set(settlement, 'settled');
+    }
+  }
+  if (rest.length > 0) {
+    const rows = await session.query<SettledLeaseRow>(SETTLE, [...settleParameters(rest), nowMs]);
+    settleVerdicts(rest, rows).forEach((verdict, i) => {
+      verdicts.set(rest[i]!, verdict);
+    });
+  }
+  return verdicts;
 }
 
 function heldFromRow(row: HeldRow): HeldRun {

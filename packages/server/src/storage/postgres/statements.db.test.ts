@@ -9,11 +9,14 @@ import {
 } from '../../../../../tests/support/postgres.ts';
 import type { Statement } from '../../postgres/database.ts';
 import { INSERT_JOBS, INSERT_KEYED_JOBS } from './job.sql.ts';
-import { CLAIM, HELD, RESOLVE_PENDING, SETTLE } from './lease.sql.ts';
+import { CLAIM, HELD, RESOLVE_PENDING, SETTLE, SETTLE_WHOLE } from './lease.sql.ts';
 import { FIRE, READ_DUE } from './schedule.sql.ts';
 
 const STATEMENTS = await exportedStatements();
-const HOT = [READ_DUE, CLAIM, SETTLE, FIRE, INSERT_JOBS, INSERT_KEYED_JOBS, HELD, RESOLVE_PENDING];
+const HOT = [
+  ...[READ_DUE, FIRE, CLAIM, SETTLE, SETTLE_WHOLE, HELD, RESOLVE_PENDING],
+  ...[INSERT_JOBS, INSERT_KEYED_JOBS],
+];
 const ROWS = 5_000;
 
 /** Tables that grow with use; scanning one of them would make every call as slow as the table is long. */
