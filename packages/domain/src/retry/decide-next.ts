@@ -96,6 +96,7 @@ function again(
   { soFar, policy }: DecideContext,
 ): NextStep['next'] {
   const { deadlineMs } = policy;
-  if (deadlineMs !== undefined && plan.atMs > soFar.nominalAtMs + deadlineMs) return { kind: 'dead', reason: 'deadline_passed' };
+  if (deadlineMs !== undefined && plan.atMs > soFar.nominalAtMs + deadlineMs)
+    return { kind: 'dead', reason: 'deadline_passed' };
   return { kind: 'again', ...plan };
 }

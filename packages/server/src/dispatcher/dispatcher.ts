@@ -175,8 +175,10 @@ export class Dispatcher implements Service {
   #place(placed: Choice['placed'], guard: ShardGuard): void {
     const byWorker = Map.groupBy(placed, (placement) => placement.workerId);
     for (const [workerId, placements] of byWorker) {
-      for (let from = 0; from < placements.length; from += BATCH_MAX) {
-        const runs = placements.slice(from, from + BATCH_MAX).map((placement) => placement.run);
+      // Even batches: 256 as 250 and 6 would leave six slots cycling alone while the rest waits for the large claim.
+      const size = Math.ceil(placements.length / Math.ceil(placements.length / BATCH_MAX));
+      for (let from = 0; from < placements.length; from += size) {
+        const runs = placements.slice(from, from + size).map((placement) => placement.run);
         const nowMs = this.#options.clock.now();
         for (const { runId, jobId, shard } of runs) {
           this.#live.add(runId, { jobId, shard, sinceMs: nowMs });

@@ -140,6 +140,7 @@ CREATE TABLE shards (
   expires_at bigint NOT NULL DEFAULT 0,
   CONSTRAINT shards_pkey PRIMARY KEY (shard)
 ) WITH (fillfactor=50);
+CREATE UNIQUE INDEX shards_epoch ON shards USING btree (shard, epoch);
 
 CREATE TABLE workers (
   worker_id    text NOT NULL,
@@ -151,3 +152,4 @@ CREATE TABLE workers (
   last_seen_at bigint NOT NULL,
   CONSTRAINT workers_pkey PRIMARY KEY (worker_id)
 );
+CREATE UNIQUE INDEX workers_dead ON workers USING btree (worker_id, dead);

@@ -57,11 +57,25 @@ export class LookAhead {
     this.#late = this.#late.filter(owns);
   }
 
-  /** A hint: takes the row if its place was already read past; reading finds it otherwise. */
-  offer(row: DueRow): void {
-    const place = this.#places.get(row.shard)?.[PRIORITIES.indexOf(row.priority)];
-    if (place && isBefore(placeOf(row), place)) this.#hold(row);
-    else if (place && this.#reading) this.#meanwhile.push(row);
+  /**
+   * A hint: takes the row if its place was already read past; reading finds it otherwise. When memory is full the reading
+   * place goes back before the row, so that it is read once there is room. True: there is something to read again.
+   */
+  offer(row: DueRow): boolean {
+    const places = this.#places.get(row.shard);
+    const lane = PRIORITIES.indexOf(row.priority);
+    const place = places?.[lane];
+    if (!places || !place) return false;
+    if (!isBefore(placeOf(row), place)) {
+      if (this.#reading) this.#meanwhile.push(row);
+      return false;
+    }
+    if (this.size < this.#options.rowsMax || this.#known.has(rowKey(row))) {
+      this.#hold(row);
+      return false;
+    }
+    places[lane] = { fireAtMs: row.fireAtMs - 1, runId: LAST_ID };
+    return true;
   }
 
   /**

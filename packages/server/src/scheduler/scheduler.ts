@@ -144,7 +144,7 @@ export class Scheduler implements Service {
     const fires = cursors.map((cursor) => this.#planFire(cursor, nowMs));
     const fired = await store.fire(fires, { guard, nowMs });
     const won = fires.filter((fire) => fired.has(fire.cursor.jobId));
-    for (const fire of won) if (fire.next) this.#ahead.offer({ ...fire.cursor, ...fire.next });
+    for (const fire of won) if (fire.next) this.#offer({ ...fire.cursor, ...fire.next });
     return won.flatMap((fire) => fire.runs.map((run) => runOf(fire.cursor, run, nowMs)));
   }
 
@@ -171,11 +171,15 @@ export class Scheduler implements Service {
     return Math.max(0, Math.min(untilFire, this.#sweepAt - monotonic, this.#readAheadAt - monotonic));
   }
 
+  #offer(row: DueRow): void {
+    if (this.#ahead.offer(row)) this.#readAheadAt = 0;
+  }
+
   #onDueAdded(shards: readonly number[], rows: readonly DueRow[]): void {
     const mine = shards.filter((shard) => this.#owned.has(shard));
     if (mine.length === 0) return;
     if (rows.length === 0) for (const shard of mine) this.#hinted.add(shard);
-    else for (const row of rows) if (this.#owned.has(row.shard)) this.#ahead.offer(row);
+    else for (const row of rows) if (this.#owned.has(row.shard)) this.#offer(row);
     this.#loop.wake();
   }
 }

@@ -150,6 +150,9 @@ CREATE TABLE shards (
   expires_at        bigint NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50);
 
+-- Makes epoch a key column: whoever changes it waits for writers that hold a key-share lock, whoever renews does not.
+CREATE UNIQUE INDEX shards_epoch ON shards (shard, epoch);
+
 INSERT INTO shards (shard) SELECT generate_series(0, 63);
 
 CREATE TABLE workers (
@@ -161,3 +164,6 @@ CREATE TABLE workers (
   dead              boolean NOT NULL DEFAULT false,
   last_seen_at      bigint NOT NULL
 );
+
+-- Likewise: burying a worker waits for claims under way, its heartbeats do not.
+CREATE UNIQUE INDEX workers_dead ON workers (worker_id, dead);

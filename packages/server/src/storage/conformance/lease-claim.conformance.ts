@@ -38,7 +38,16 @@ export function describeLeaseClaim(make: MakeStorage): void {
       expect(batch).toMatchObject({ leaseId, workerId: world.workerId, claimedAtMs: nowMs });
       expect(batch.runs.map((run) => ({ ...run, payload: JSON.parse(run.payload) }))).toEqual([
         {
-          ...{ leaseId, position: 0, leaseSize: 1, jobId: job.jobId, runId, epoch: 1, attempt: 1, nominalAtMs: BASE_MS },
+          ...{
+            leaseId,
+            position: 0,
+            leaseSize: 1,
+            jobId: job.jobId,
+            runId,
+            epoch: 1,
+            attempt: 1,
+            nominalAtMs: BASE_MS,
+          },
           ...{ claimedAtMs: nowMs, handler: 'script', payload: { a: [1] }, timeoutMs: 1_234 },
         },
       ]);

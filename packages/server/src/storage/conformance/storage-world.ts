@@ -154,7 +154,14 @@ export class StorageWorld {
     const job = { ...found!.job, ...over, version: found!.job.version + 1, updatedAtMs: nowMs };
     const { version: expectedVersion, status: expectedStatus } = found!.job;
     const expectedPlannedNominalMs = found!.plannedNominalMs;
-    return this.storage.jobs.apply({ job, expectedVersion, expectedStatus, expectedPlannedNominalMs, pending, nowMs });
+    return this.storage.jobs.apply({
+      job,
+      expectedVersion,
+      expectedStatus,
+      expectedPlannedNominalMs,
+      pending,
+      nowMs,
+    });
   }
 
   pause(jobId: JobId): Promise<boolean> {

@@ -71,7 +71,10 @@ export function runRecord(job: Job, run: NewRun): RunRecord {
 }
 
 /** What a person asks for right now runs though the job is paused. */
-export function isAskedFor(row: { readonly kind?: 'cursor' | 'run'; readonly trigger?: NewRun['trigger'] }): boolean {
+export function isAskedFor(row: {
+  readonly kind?: 'cursor' | 'run';
+  readonly trigger?: NewRun['trigger'];
+}): boolean {
   const { trigger } = row;
   return trigger === 'manual' || trigger === 'redrive';
 }

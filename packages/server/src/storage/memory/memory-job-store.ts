@@ -130,7 +130,8 @@ export class MemoryJobStore implements JobStore {
     if (pending.kind === 'drop') this.#drop(job.jobId, nowMs);
     if (pending.kind === 'replan') this.#dropPlan(job.jobId, { replaced: pending.first !== undefined });
     for (const record of due.ofJob(job.jobId)) {
-      const isHeld = pending.kind === 'hold' ? !isAskedFor(record) : pending.kind !== 'release' && record.held;
+      const isHeld =
+        pending.kind === 'hold' ? !isAskedFor(record) : pending.kind !== 'release' && record.held;
       const fireAtMs = record.held && !isHeld ? Math.max(record.fireAtMs, nowMs) : record.fireAtMs;
       due.put({ ...refreshed(record, job), held: isHeld, fireAtMs });
     }

@@ -2,8 +2,12 @@
 import type { Statement } from '../../postgres/database.ts';
 import { owned } from './owned.sql.ts';
 
-const CLAIMABLE = `NOT d.held AND d.kind > 0 AND d.fire_at <= $3::bigint
-        AND d.shard = ANY((SELECT shards FROM owned)::smallint[]) AND EXISTS (SELECT FROM worker)`;
+/**
+ * Written so that the index of lanes does not fit (IS NOT TRUE, + 0): a plan made while the table was empty would choose it,
+ * keep it, and read a whole herd for every claim (measured: seconds instead of milliseconds).
+ */
+const CLAIMABLE = `d.held IS NOT TRUE AND d.kind > 0 AND d.fire_at + 0 <= $3::bigint
+        AND (d.shard + 0)::smallint = ANY((SELECT shards FROM owned)::smallint[]) AND EXISTS (SELECT FROM worker)`;
 
 const CLAIMED = `d.job_id, d.run_id, d.shard, d.kind, d.attempt, d.crashes, d.ends_job, d.epoch, d.job_version, d.nominal_at,
         d.handler, want.ord`;
@@ -19,14 +23,14 @@ export const CLAIM: Statement = {
   text: `
     WITH ${owned('$6', '$7')}, worker AS MATERIALIZED (
       -- Locked, so that a worker is not given up for dead between this claim and its recovery.
-      SELECT worker_id FROM workers WHERE worker_id = $2 AND NOT dead FOR SHARE
+      SELECT worker_id FROM workers WHERE worker_id = $2 AND NOT dead FOR KEY SHARE
     ), want AS MATERIALIZED (
       SELECT * FROM unnest($4::uuid[], $5::uuid[], $8::tid[]) WITH ORDINALITY AS want(job_id, run_id, place, ord)
     ), at_place AS (
       DELETE FROM due d USING want WHERE d.ctid = want.place AND d.run_id = want.run_id AND ${CLAIMABLE} RETURNING ${CLAIMED}
     ), elsewhere AS (
       DELETE FROM due d USING want
-      WHERE want.ord NOT IN (SELECT ord FROM at_place) AND d.job_id = want.job_id AND d.run_id = want.run_id AND ${CLAIMABLE}
+      WHERE want.ord NOT IN (SELECT ord FROM at_place) AND d.run_id = want.run_id AND ${CLAIMABLE}
       RETURNING ${CLAIMED}
     ), taken AS MATERIALIZED (
       SELECT * FROM at_place UNION ALL SELECT * FROM elsewhere
@@ -198,11 +202,11 @@ export const RESOLVE_PENDING: Statement = {
       SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::text[], $5::bigint[]) AS v(job_id, run_id, what, reason, until)
     ), deferred AS (
       UPDATE due d SET fire_at = v.until, blocked_reason = v.reason FROM v
-      WHERE v.what = 2 AND d.job_id = v.job_id AND d.run_id = v.run_id AND NOT d.held AND d.shard = ANY((SELECT shards FROM owned)::smallint[])
+      WHERE v.what = 2 AND d.run_id = v.run_id AND d.held IS NOT TRUE AND (d.shard + 0)::smallint = ANY((SELECT shards FROM owned)::smallint[])
       RETURNING d.run_id
     ), removed AS (
       DELETE FROM due d USING v
-      WHERE v.what < 2 AND d.job_id = v.job_id AND d.run_id = v.run_id AND NOT d.held AND d.shard = ANY((SELECT shards FROM owned)::smallint[])
+      WHERE v.what < 2 AND d.run_id = v.run_id AND d.held IS NOT TRUE AND (d.shard + 0)::smallint = ANY((SELECT shards FROM owned)::smallint[])
       RETURNING d.*, v.what, v.reason
     ), history AS (
       INSERT INTO job_runs (run_id, job_id, status, end_time, modified_time, attempt_number, error_message, created_at, epoch,

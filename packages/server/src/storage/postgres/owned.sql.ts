@@ -1,12 +1,13 @@
 /**
  * The guard of every write of a shard's owner, as a common table expression: which of the shards named by a non-NULL epoch
- * still belong to the node. The shared lock lets no change of hands slip in between this check and the commit.
+ * still belong to the node. The lock lets no change of hands slip in between this check and the commit: the epoch is part of
+ * a unique index, so changing it conflicts with a key-share lock, while renewing a lease (hundreds of claims a second) does not.
  *
  * Epochs come as one array indexed by shard, and the answer is one array: joining sets of 64 cost more than the claim.
  */
 export function owned(node: string, epochs: string): string {
   return `held_shards AS MATERIALIZED (
-      SELECT s.shard FROM shards s WHERE s.node_id = ${node}::uuid AND s.epoch = (${epochs}::bigint[])[s.shard + 1] FOR SHARE
+      SELECT s.shard FROM shards s WHERE s.node_id = ${node}::uuid AND s.epoch = (${epochs}::bigint[])[s.shard + 1] FOR KEY SHARE
     ), owned AS MATERIALIZED (
       SELECT array_agg(shard) AS shards FROM held_shards
     )`;

@@ -81,23 +81,25 @@ export class PostgresLeaseStore implements LeaseStore {
       textArray(runs.map((run) => run.locator)),
     ]);
     // The lease holds the runs in the order of the request; the join with their jobs may answer in another.
-    const claimed = rows.sort((a, b) => a[0] - b[0]).map((row, position): ClaimedRun => {
-      const { jobId, runId, nominalAtMs } = runs[row[0] - 1]!;
-      return {
-        leaseId,
-        position,
-        leaseSize: rows.length,
-        jobId,
-        runId,
-        epoch: row[1],
-        attempt: row[2],
-        nominalAtMs,
-        claimedAtMs: nowMs,
-        handler: row[3],
-        payload: row[4],
-        timeoutMs: row[5],
-      };
-    });
+    const claimed = rows
+      .sort((a, b) => a[0] - b[0])
+      .map((row, position): ClaimedRun => {
+        const { jobId, runId, nominalAtMs } = runs[row[0] - 1]!;
+        return {
+          leaseId,
+          position,
+          leaseSize: rows.length,
+          jobId,
+          runId,
+          epoch: row[1],
+          attempt: row[2],
+          nominalAtMs,
+          claimedAtMs: nowMs,
+          handler: row[3],
+          payload: row[4],
+          timeoutMs: row[5],
+        };
+      });
     return { leaseId, workerId, claimedAtMs: nowMs, runs: claimed };
   }
 

@@ -40,12 +40,12 @@ export const FIRE: Statement = {
     ), moved AS (
       UPDATE due d SET nominal_at = f.next_nominal_at, fire_at = f.next_fire_at, last_nominal_at = f.last_nominal_at
       FROM f
-      WHERE d.job_id = f.job_id AND d.run_id = f.job_id AND d.kind = 0 AND NOT d.held
+      WHERE d.run_id = f.job_id AND d.kind = 0 AND d.held IS NOT TRUE
         AND d.nominal_at = f.nominal_at AND d.job_version = f.job_version AND f.next_fire_at IS NOT NULL
       RETURNING d.job_id
     ), ended AS (
       DELETE FROM due d USING f
-      WHERE d.job_id = f.job_id AND d.run_id = f.job_id AND d.kind = 0 AND NOT d.held
+      WHERE d.run_id = f.job_id AND d.kind = 0 AND d.held IS NOT TRUE
         AND d.nominal_at = f.nominal_at AND d.job_version = f.job_version AND f.next_fire_at IS NULL
       RETURNING d.job_id
     ), won AS MATERIALIZED (

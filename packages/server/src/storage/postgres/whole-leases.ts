@@ -6,7 +6,10 @@ import type { Settlement } from '../lease-store.ts';
 /** The settlements of one whole lease, by position. */
 export type WholeLease = readonly Settlement[];
 
-export function wholeLeases(settlements: readonly Settlement[]): { whole: WholeLease[]; others: Settlement[] } {
+export function wholeLeases(settlements: readonly Settlement[]): {
+  whole: WholeLease[];
+  others: Settlement[];
+} {
   const byLease = new Map<LeaseId, Settlement[]>();
   const others: Settlement[] = [];
   for (const settlement of settlements) {
