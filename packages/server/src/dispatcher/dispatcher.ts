@@ -132,7 +132,10 @@ export class Dispatcher implements Service {
     const room = WAITING_MAX - this.#waiting.size;
     if (room <= 0) return;
     // Shards came or went during this pass: the queue may hold runs of new ones, which the next pass knows.
-    if (this.#options.guard().epochs !== guard.epochs) return this.#loop.wake();
+    if (this.#options.guard().epochs !== guard.epochs) {
+      this.#loop.wake();
+      return;
+    }
     const nowMs = this.#options.clock.now();
     for (const run of this.#options.queue.take(room)) {
       if (!guard.epochs.has(run.shard)) continue;

@@ -88,7 +88,7 @@ describe('looking ahead', () => {
     await readAll();
     ahead.restart();
     await readAll();
-    ahead.offer(await rowOf(job));
+    ahead.offer(await rowOf(job), BASE_MS);
     await ahead.reread(new Set([job.shard]), BASE_MS);
     expect(ahead.size).toBe(1);
   });
@@ -124,7 +124,7 @@ describe('a row that appears behind the reading place', () => {
   test('is taken from a hint', async () => {
     await readAll();
     const { job } = await stage.world.oneOff({ atMs: BASE_MS + 5 });
-    ahead.offer(await rowOf(job));
+    ahead.offer(await rowOf(job), BASE_MS);
     expect(due(BASE_MS + 5)).toHaveLength(1);
   });
 
@@ -159,7 +159,7 @@ describe('a hint about a row that reading will come to', () => {
   test('is not needed, and not held', async () => {
     await readAll();
     const { job } = await stage.world.oneOff({ atMs: BASE_MS + WINDOW_MS + MINUTE_MS });
-    ahead.offer(await rowOf(job));
+    ahead.offer(await rowOf(job), BASE_MS);
     expect(ahead.size).toBe(0);
   });
 });
@@ -219,4 +219,19 @@ test('a read that fails loses nothing: the next one begins at the same place', a
   breakage.down = false;
   await readAll();
   expect(ahead.size).toBe(1);
+});
+
+test('memory is bounded: a far row offered when it is full is left to be read once there is room', async () => {
+  await oneLane(Array.from({ length: 12 }, () => BASE_MS + 1_000));
+  const small = new LookAhead({ store: stage.world.storage.schedule, windowMs: WINDOW_MS, rowsMax: 12 });
+  small.own(stage.world.guard.epochs);
+  while ((await small.readAhead(BASE_MS)) === 'more');
+  const { job } = await stage.world.oneOff({ atMs: BASE_MS + 40_000 });
+  const near = await stage.world.oneOff({ atMs: BASE_MS + 2_000 });
+  expect(small.offer(await rowOf(job), BASE_MS)).toBe(true);
+  expect(small.offer(await rowOf(near.job), BASE_MS)).toBe(false);
+  expect(small.size).toBe(13);
+  small.takeDue(BASE_MS + 3_000, 20);
+  while ((await small.readAhead(BASE_MS + 3_000)) === 'more');
+  expect(small.takeDue(BASE_MS + 40_000, 20).map((row) => row.jobId)).toContain(job.jobId);
 });

@@ -20,6 +20,8 @@ const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const ROWS_PER_LANE = 128;
 /** New rows are due no earlier than their insertion; this much covers slow commits and differing clocks. */
 const SWEEP_BACK_MS = 15_000;
+/** What is due this soon is held although memory is full: it leaves again before there would be a chance to read it. */
+const NEAR_MS = 30_000;
 
 export class LookAhead {
   readonly #options: LookAheadOptions;
@@ -58,10 +60,10 @@ export class LookAhead {
   }
 
   /**
-   * A hint: takes the row if its place was already read past; reading finds it otherwise. When memory is full the reading
-   * place goes back before the row, so that it is read once there is room. True: there is something to read again.
+   * A hint: takes the row if its place was already read past; reading finds it otherwise. A far row that finds memory full
+   * moves the reading place back before itself, to be read when there is room: then the answer is true.
    */
-  offer(row: DueRow): boolean {
+  offer(row: DueRow, nowMs: number): boolean {
     const places = this.#places.get(row.shard);
     const lane = PRIORITIES.indexOf(row.priority);
     const place = places?.[lane];
@@ -70,7 +72,8 @@ export class LookAhead {
       if (this.#reading) this.#meanwhile.push(row);
       return false;
     }
-    if (this.size < this.#options.rowsMax || this.#known.has(rowKey(row))) {
+    const isFar = row.fireAtMs > nowMs + NEAR_MS;
+    if (!isFar || this.size < this.#options.rowsMax) {
       this.#hold(row);
       return false;
     }
@@ -160,7 +163,7 @@ export class LookAhead {
           ? read.last
           : { fireAtMs: window.untilMs, runId: LAST_ID };
     }
-    for (const row of this.#meanwhile.splice(0)) this.offer(row);
+    for (const row of this.#meanwhile.splice(0)) this.offer(row, window.nowMs);
     return more;
   }
 

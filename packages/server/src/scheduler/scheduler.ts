@@ -172,7 +172,7 @@ export class Scheduler implements Service {
   }
 
   #offer(row: DueRow): void {
-    if (this.#ahead.offer(row)) this.#readAheadAt = 0;
+    if (this.#ahead.offer(row, this.#options.clock.now())) this.#readAheadAt = 0;
   }
 
   #onDueAdded(shards: readonly number[], rows: readonly DueRow[]): void {
