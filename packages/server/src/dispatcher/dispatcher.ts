@@ -55,6 +55,7 @@ export class Dispatcher implements Service {
   readonly #underWay = new Set<RunId>();
   #epochs: ReadonlyMap<number, number> = new Map();
   #reconcileAt = 0;
+  #lookAgainAt = 0;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
@@ -151,7 +152,10 @@ export class Dispatcher implements Service {
     const { link, clock } = this.#options;
     const workers = link.workers();
     const free = workers.reduce((sum, worker) => sum + worker.freeSlots, 0);
-    if (this.#waiting.size === 0 || (free === 0 && workers.length > 0)) return false;
+    if (this.#waiting.size === 0) return false;
+    // With every slot taken only start timeouts are left to judge, and those can wait for the next idle pass.
+    if (free === 0 && workers.length > 0 && clock.monotonic() < this.#lookAgainAt) return false;
+    this.#lookAgainAt = clock.monotonic() + IDLE_MS;
     const candidates = this.#waiting
       .take(Math.min(free + LOOK_PAST, BATCH_MAX * CLAIMS_MAX))
       .filter((run) => !this.#isAlive(run));
@@ -301,6 +305,14 @@ export class Dispatcher implements Service {
     this.#doubted.clear();
     for (const jobId of [...this.#waiting.parkedJobs()]) {
       this.#waiting.unpark(jobId, this.#waiting.limitOfParked(jobId) - this.#live.count(jobId));
+      // A stop that was asked for while the claim was under way found nothing to stop.
+      const next = this.#waiting.firstParked(jobId);
+      if (next && isReplacing(next)) this.#stopOldest(next);
     }
   }
+}
+
+/** Retries wait for their turn; only a fresh occurrence takes the place of what runs. */
+function isReplacing(run: PendingRun): boolean {
+  return run.overlap === 'replace' && run.attempt === 1;
 }

@@ -88,6 +88,10 @@ export class WaitingRoom {
     return queue;
   }
 
+  firstParked(jobId: JobId): PendingRun | undefined {
+    return this.#parked.get(jobId)?.[0];
+  }
+
   parkedJobs(): Iterable<JobId> {
     return this.#parked.keys();
   }

@@ -30,7 +30,9 @@ export interface ExecutorOptions {
   readonly drainMs: number;
 }
 
-const REPORT_RETRY_MS = 250;
+const REPORT_RETRY_MS = 100;
+const REPORT_RETRY_MS_MAX = 2_000;
+const REPORT_TRIES_QUIET = 10;
 const TRUSTED_SHARE = 0.8;
 const UNHEARD = 'the database could not be reached in time';
 /** Given-up leases that are remembered: more than claims can be under way. */
@@ -233,10 +235,16 @@ export class Executor implements Service, LocalWorker {
         await reports.ended(report);
         return;
       } catch (error) {
-        if (tries === 1)
-          log.debug({ err: error, runId: report.runId }, 'could not report an outcome; trying again');
-        if (this.#stopping.signal.aborted && tries > 20) return;
-        await sleep(clock, REPORT_RETRY_MS * (0.5 + random.next()));
+        // Once in a while, not for every run of a batch and every try: an outage is logged by those who notice it.
+        if (tries === REPORT_TRIES_QUIET) {
+          log.error(
+            { err: error, runId: report.runId, tries },
+            'an outcome cannot be recorded; still trying',
+          );
+        }
+        if (this.#stopping.signal.aborted && tries > REPORT_TRIES_QUIET) return;
+        const pauseMs = Math.min(REPORT_RETRY_MS * 2 ** Math.min(tries - 1, 10), REPORT_RETRY_MS_MAX);
+        await sleep(clock, pauseMs * (0.5 + random.next() / 2));
       }
     }
   }
