@@ -16,6 +16,8 @@ const POSTGRES = './tests/support/global-setup.ts';
 export default defineConfig({
   test: {
     passWithNoTests: true,
+    // The default leaves one core to watch mode, and half of a small machine idle.
+    maxWorkers: 2,
     projects: [
       {
         test: {

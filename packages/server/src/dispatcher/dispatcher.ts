@@ -125,6 +125,8 @@ export class Dispatcher implements Service {
       this.#live.add(run.runId, { jobId: run.jobId, shard: run.shard, sinceMs: run.claimedAtMs });
     }
     this.#epochs = guard.epochs;
+    // What was passed on before it was ours to take, or dropped while it was not, is still pending.
+    this.#tellForgotten(gained);
     for (const jobId of [...this.#waiting.parkedJobs()])
       this.#waiting.unpark(jobId, Number.POSITIVE_INFINITY);
   }
@@ -219,6 +221,7 @@ export class Dispatcher implements Service {
           ({ runId }) => !claimed.has(runId) && this.#live.sinceMs(runId) === nowMs,
         );
         this.#onReleased(released.map((run) => run.runId));
+        this.#tellForgotten(released.map((run) => run.shard));
       }
       if (batch.runs.length > 0) link.hand(batch);
     } catch (error) {
@@ -267,14 +270,21 @@ export class Dispatcher implements Service {
   async #resolve(verdicts: readonly PendingVerdict[], guard: ShardGuard): Promise<void> {
     try {
       await this.#options.leases.resolvePending(verdicts, { guard, nowMs: this.#options.clock.now() });
+    } catch (error) {
+      this.#tellForgotten(verdicts.map(({ run }) => run.shard));
+      throw error;
     } finally {
-      // Should it have failed, the runs are still pending in the storage and come again.
       for (const { run } of verdicts) {
         this.#waiting.forget(run.runId);
         // It may have been let out of the line to take a place that is still free: the next one gets its chance.
         this.#waiting.unpark(run.jobId, 1);
       }
     }
+  }
+
+  /** Runs that are let go here and may be pending still, older than a sweep looks back. */
+  #tellForgotten(shards: readonly number[]): void {
+    if (shards.length > 0) this.#options.signals.send('runs-forgotten', { shards: [...new Set(shards)] });
   }
 
   #onReleased(runIds: readonly RunId[]): void {
@@ -297,7 +307,10 @@ export class Dispatcher implements Service {
       [...this.#live.entries()].map(([runId]) => runId).filter((runId) => !this.#underWay.has(runId)),
     );
     for (const run of await leases.live([...this.#epochs.keys()])) suspects.delete(run.runId);
-    if (suspects.size > 0) this.#onReleased([...suspects]);
+    if (suspects.size > 0) {
+      this.#tellForgotten([...suspects].map((runId) => this.#live.shardOf(runId)!));
+      this.#onReleased([...suspects]);
+    }
     for (const run of this.#doubted.values()) {
       if (this.#epochs.has(run.shard) && this.#live.sinceMs(run.runId) === undefined)
         this.#waiting.admit(run);

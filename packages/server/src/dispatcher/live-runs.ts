@@ -25,6 +25,10 @@ export class LiveRuns {
     return this.#runs.get(runId)?.sinceMs;
   }
 
+  shardOf(runId: RunId): number | undefined {
+    return this.#runs.get(runId)?.shard;
+  }
+
   get size(): number {
     return this.#runs.size;
   }

@@ -112,9 +112,9 @@ export class LookAhead {
     );
   }
 
-  /** Starts every lane from the beginning. */
-  restart(): void {
-    for (const shard of this.#places.keys()) this.#places.set(shard, beginning());
+  /** Starts the lanes of these shards, or of all, from the beginning. */
+  restart(shards: Iterable<number> = this.#places.keys()): void {
+    for (const shard of [...shards]) if (this.#places.has(shard)) this.#places.set(shard, beginning());
   }
 
   /** Takes out up to max rows whose instant has come. */

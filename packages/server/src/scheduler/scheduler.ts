@@ -36,6 +36,7 @@ export class Scheduler implements Service {
   readonly #unsubscribe: () => void;
   #owned: ReadonlyMap<number, number> = new Map();
   #hinted = new Set<number>();
+  readonly #forgotten = new Set<number>();
   #sweepAt = 0;
   #fullSweepAt = 0;
   #readAheadAt = 0;
@@ -52,7 +53,15 @@ export class Scheduler implements Service {
       idleMs: SWEEP_MS,
       runOnce: () => this.runOnce(),
     });
-    this.#unsubscribe = signals.on('due-added', (signal) => this.#onDueAdded(signal.shards, signal.rows));
+    const listening = [
+      signals.on('due-added', (signal) => this.#onDueAdded(signal.shards, signal.rows)),
+      signals.on('runs-forgotten', ({ shards }) => {
+        for (const shard of shards) this.#forgotten.add(shard);
+      }),
+    ];
+    this.#unsubscribe = () => {
+      for (const stop of listening) stop();
+    };
   }
 
   start(): void {
@@ -106,6 +115,12 @@ export class Scheduler implements Service {
       await this.#ahead.reread(shards, nowMs);
     }
     if (now >= this.#sweepAt) {
+      // No oftener than a sweep: rows that really are gone must not make it read in circles.
+      if (this.#forgotten.size > 0) {
+        this.#ahead.restart(this.#forgotten);
+        this.#forgotten.clear();
+        this.#readAheadAt = 0;
+      }
       await this.#ahead.sweep(nowMs);
       this.#sweepAt = now + SWEEP_MS;
     }

@@ -39,6 +39,7 @@ const SAMPLES: Signals = {
     ],
   },
   'runs-released': { runs: [{ jobId, runId, claimedAtMs: 1 }] },
+  'runs-forgotten': { shards: [3] },
   'cancel-requested': { runIds: [runId] },
 };
 const NAMES = Object.keys(SAMPLES) as (keyof Signals)[];

@@ -12,6 +12,7 @@ export class MemorySignalBus implements SignalBus {
   readonly #listeners: Listeners = {
     'due-added': new Set(),
     'runs-released': new Set(),
+    'runs-forgotten': new Set(),
     'cancel-requested': new Set(),
   };
 

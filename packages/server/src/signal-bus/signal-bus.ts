@@ -12,6 +12,8 @@ export interface Signals {
   'runs-released': {
     readonly runs: readonly { readonly jobId: JobId; readonly runId: RunId; readonly claimedAtMs: number }[];
   };
+  /** The dispatcher let go of runs that may still be pending: the scheduler has to read these shards from the start. */
+  'runs-forgotten': { readonly shards: readonly number[] };
   /** Somebody wants these runs stopped. */
   'cancel-requested': { readonly runIds: readonly RunId[] };
 }
