@@ -163,7 +163,13 @@ function wireRoles(process: SimProcess, wiring: Wiring) {
   });
   const limits = { slots: profile.slots, silentMs: WORKER_SILENT_MS, drainMs: DRAIN_MS };
   const executor = new Executor({ ...ports, ...identity, ...limits, reports, handlers });
-  const recovery = new Recovery({ ...ports, ...identity, reports, silentMs: WORKER_SILENT_MS });
+  const recovery = new Recovery({
+    ...ports,
+    ...identity,
+    reports,
+    silentMs: WORKER_SILENT_MS,
+    clockSteppedAt: () => clock.steppedAt,
+  });
   const housekeeper = new Housekeeper({
     ...common,
     store: storage.housekeeping,

@@ -105,7 +105,13 @@ export function composeEngine(options: EngineOptions): Engine {
     silentMs: settings.workerSilentMs,
     drainMs: settings.drainMs,
   });
-  const recovery = new Recovery({ ...ports, ...identity, reports, silentMs: settings.workerSilentMs });
+  const recovery = new Recovery({
+    ...ports,
+    ...identity,
+    reports,
+    silentMs: settings.workerSilentMs,
+    clockSteppedAt: () => clock.steppedAt,
+  });
   const housekeeper = new Housekeeper({
     ...common,
     store: storage.housekeeping,
@@ -139,7 +145,6 @@ export function composeEngine(options: EngineOptions): Engine {
     /** What needs the storage comes before anything runs: a start that failed there may be repeated. */
     async start() {
       await clock.sync(members);
-      // What earlier processes of this node held is given back before anything new starts.
       await housekeeper.start();
       for (const service of [clockKeeper, reports, recovery, executor, keeper, scheduler, dispatcher])
         await service.start();
@@ -149,10 +154,11 @@ export function composeEngine(options: EngineOptions): Engine {
       for (const service of [
         scheduler,
         dispatcher,
+        // Others take over the shards while runs drain here; ending what was started needs no ownership.
+        keeper,
         executor,
         recovery,
         reports,
-        keeper,
         housekeeper,
         clockKeeper,
       ]) {
@@ -167,7 +173,7 @@ async function databaseFault(members: MemberStore, clock: Clock): Promise<string
   const answered = new AbortController();
   const answer = members.serverTimeMs().then(
     () => undefined,
-    (error: Error) => `the database does not answer: ${error.message}`,
+    () => 'the database does not answer',
   );
   const late = sleep(clock, READY_ANSWER_MS_MAX, answered.signal).then(
     () => `the database has not answered for ${READY_ANSWER_MS_MAX / 1_000} s`,

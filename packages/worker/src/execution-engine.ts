@@ -67,15 +67,15 @@ export class ExecutionEngine {
   cancel(runIds: readonly RunId[]): void {
     if (runIds.length === 0) return;
     const wanted = new Set(runIds);
-    const nowMs = this.#options.clock.now();
+    const now = this.#options.clock.monotonic();
     for (const run of this.#running)
-      if (wanted.has(run.runId)) run.requestStop('cancelled', 'cancelled while running', nowMs);
+      if (wanted.has(run.runId)) run.requestStop('cancelled', 'cancelled while running', now);
   }
 
   /** Tells everything to stop and be given back; nothing counts as an attempt (hazard 22). */
   giveBackAll(message: string): void {
-    const nowMs = this.#options.clock.now();
-    for (const run of this.#running) run.requestStop('returned', message, nowMs);
+    const now = this.#options.clock.monotonic();
+    for (const run of this.#running) run.requestStop('returned', message, now);
   }
 
   /** Resolves when no run is left. */
@@ -92,7 +92,7 @@ export class ExecutionEngine {
   }
 
   #start(run: ClaimedRun): void {
-    const progress = new RunInProgress(run, this.#options.clock.now());
+    const progress = new RunInProgress(run, this.#options.clock.now(), this.#options.clock.monotonic());
     const handler = this.#options.handlers.get(run.handler);
     if (!handler) {
       // Placed by an older list of handlers: somebody else has to take it.
@@ -144,18 +144,18 @@ export class ExecutionEngine {
 
   /** Looks over what is running: timeouts, runs to show, handlers that do not stop. */
   tick(): void {
-    const nowMs = this.#options.clock.now();
+    const now = this.#options.clock.monotonic();
     const toShow: RunInProgress[] = [];
     for (const progress of this.#running) {
-      const runningMs = nowMs - progress.startedAtMs;
+      const runningMs = now - progress.startedAt;
       if (runningMs >= progress.run.timeoutMs) {
-        progress.requestStop('timed_out', `ran longer than ${progress.run.timeoutMs / 1000} s`, nowMs);
+        progress.requestStop('timed_out', `ran longer than ${progress.run.timeoutMs / 1000} s`, now);
       }
       if (runningMs >= SHOW_AFTER_MS && !progress.shown) {
         progress.shown = true;
         toShow.push(progress);
       }
-      if (progress.stop && !progress.abandoned && nowMs - progress.stop.atMs >= STOP_GRACE_MS) {
+      if (progress.stop && !progress.abandoned && now - progress.stop.at >= STOP_GRACE_MS) {
         progress.abandoned = true;
         this.#report(
           progress,

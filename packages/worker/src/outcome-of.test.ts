@@ -138,5 +138,5 @@ test.each([
   ['timed_out', 'TIMED_OUT'],
   ['returned', 'RETURNED'],
 ] as const)('a run that was told to stop because %s is reported as %s', (reason, kind) => {
-  expect(outcomeOfStop({ reason, message: 'why', atMs: 0 })).toEqual({ kind, error: 'why' });
+  expect(outcomeOfStop({ reason, message: 'why', at: 0 })).toEqual({ kind, error: 'why' });
 });

@@ -43,7 +43,7 @@ describe('the word to stop', () => {
     progress.requestStop('cancelled', 'no longer wanted', 7);
     expect(signal.aborted).toBe(true);
     expect(signal.reason).toEqual(new Error('no longer wanted'));
-    expect(progress.stop).toEqual({ reason: 'cancelled', message: 'no longer wanted', atMs: 7 });
+    expect(progress.stop).toEqual({ reason: 'cancelled', message: 'no longer wanted', at: 7 });
   });
 
   test('reaches a signal that is looked at only afterwards', () => {
@@ -56,6 +56,6 @@ describe('the word to stop', () => {
     const progress = new RunInProgress(claimedRun(), 0);
     progress.requestStop('returned', 'shutdown', 1);
     progress.requestStop('cancelled', 'cancel', 2);
-    expect(progress.stop).toEqual({ reason: 'returned', message: 'shutdown', atMs: 1 });
+    expect(progress.stop).toEqual({ reason: 'returned', message: 'shutdown', at: 1 });
   });
 });

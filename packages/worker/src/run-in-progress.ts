@@ -11,17 +11,20 @@ export type StopReason = 'cancelled' | 'timed_out' | 'returned';
 export class RunInProgress implements RunContext {
   readonly run: ClaimedRun;
   readonly startedAtMs: number;
+  /** The same by the clock that only ever grows: what has run how long is not a matter of the wall clock. */
+  readonly startedAt: number;
   /** Told to people as RUNNING. */
   shown = false;
-  stop: { reason: StopReason; message: string; atMs: number } | undefined;
+  stop: { reason: StopReason; message: string; at: number } | undefined;
   /** Reported, though the handler has not returned. */
   abandoned = false;
   #controller: AbortController | undefined;
   #payload: JsonObject | undefined;
 
-  constructor(run: ClaimedRun, startedAtMs: number) {
+  constructor(run: ClaimedRun, startedAtMs: number, startedAt = startedAtMs) {
     this.run = run;
     this.startedAtMs = startedAtMs;
+    this.startedAt = startedAt;
   }
 
   get jobId(): JobId {
@@ -62,9 +65,9 @@ export class RunInProgress implements RunContext {
   }
 
   /** The first reason counts. */
-  requestStop(reason: StopReason, message: string, atMs: number): void {
+  requestStop(reason: StopReason, message: string, at: number): void {
     if (this.stop) return;
-    this.stop = { reason, message, atMs };
+    this.stop = { reason, message, at };
     this.#controller?.abort(new Error(message));
   }
 }

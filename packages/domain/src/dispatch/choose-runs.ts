@@ -87,7 +87,8 @@ function freestWorker(
   workers: readonly WorkerView[],
   free: readonly number[],
 ): number | 'none' | 'full' {
-  let best: number | 'none' | 'full' = 'none';
+  // Nobody at all is a matter of a moment (a start, a worker coming back), and says nothing about the handler.
+  let best: number | 'none' | 'full' = workers.length === 0 ? 'full' : 'none';
   let bestFree = 0;
   for (let i = 0; i < workers.length; i += 1) {
     if (!workers[i]!.offers(handler)) continue;

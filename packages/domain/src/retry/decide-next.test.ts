@@ -24,7 +24,8 @@ const failures: fc.Arbitrary<RunOutcome> = fc.oneof(
     kind: fc.constant('FAILED' as const),
     error,
     retryable: fc.boolean(),
-    retryAfterMs: fc.integer({ min: 0, max: 86_400_000 }),
+    // Whatever a server or a handler may say.
+    retryAfterMs: fc.oneof(fc.integer({ min: 0, max: 86_400_000 }), fc.double()),
   }),
   fc.record({ kind: fc.constant('TIMED_OUT' as const), error }),
 );
@@ -178,4 +179,16 @@ describe('an interruption nobody is to blame for', () => {
     const last = decide({ kind: 'LOST', error: 'no' }, { soFar: { crashes }, policy: { maxRetries: 100 } });
     expect(last.next).toEqual({ kind: 'dead', reason: 'crashed_workers' });
   });
+});
+
+test('a pause that was asked for is whole milliseconds, whatever was asked', () => {
+  fc.assert(
+    fc.property(fc.double(), (retryAfterMs) => {
+      const outcome: RunOutcome = { kind: 'FAILED', error: 'busy', retryable: true, retryAfterMs };
+      const { next } = decideNext(outcome, { soFar: FIRST, policy: DEFAULT_RETRY, nowMs: NOW_MS, random: 0 });
+      if (next.kind !== 'again') return expect.fail(next.kind);
+      expect(Number.isSafeInteger(next.atMs)).toBe(true);
+      expect(next.atMs - NOW_MS).toBeLessThanOrEqual(86_400_000);
+    }),
+  );
 });

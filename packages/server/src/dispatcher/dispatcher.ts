@@ -34,8 +34,8 @@ export interface DispatcherOptions {
 const IDLE_MS = 1_000;
 /** Runs waiting for a slot in memory; the rest waits in the storage. */
 const WAITING_MAX = 10_000;
-const BATCH_MAX = 250;
-const CLAIMS_MAX = 3;
+const BATCH_MAX = 500;
+const CLAIMS_MAX = 1;
 /** Candidates beyond the free slots: the most urgent may all want a worker that is full. */
 const LOOK_PAST = 64;
 /** How often the copy of living runs is compared with the leases while something depends on it. */
@@ -53,6 +53,8 @@ export class Dispatcher implements Service {
   readonly #doubted = new Map<RunId, PendingRun>();
   readonly #claiming = new Set<Promise<void>>();
   readonly #underWay = new Set<RunId>();
+  /** Shards of which runs were dropped while they were not owned: should they come back, those runs are still pending. */
+  readonly #dropped = new Set<number>();
   #epochs: ReadonlyMap<number, number> = new Map();
   #reconcileAt = 0;
   #lookAgainAt = 0;
@@ -113,7 +115,7 @@ export class Dispatcher implements Service {
       .filter(([shard, epoch]) => this.#epochs.get(shard) !== epoch)
       .map(([shard]) => shard);
     const living = gained.length > 0 ? await this.#options.leases.live(gained) : [];
-    this.#waiting.retain((shard) => guard.epochs.has(shard));
+    for (const shard of this.#waiting.retain((owned) => guard.epochs.has(owned))) this.#dropped.add(shard);
     for (const [runId, live] of this.#live.entries()) {
       if (guard.epochs.get(live.shard) === this.#epochs.get(live.shard)) continue;
       // A claim under way may still succeed, and the leases were read too early to show it.
@@ -125,8 +127,7 @@ export class Dispatcher implements Service {
       this.#live.add(run.runId, { jobId: run.jobId, shard: run.shard, sinceMs: run.claimedAtMs });
     }
     this.#epochs = guard.epochs;
-    // What was passed on before it was ours to take, or dropped while it was not, is still pending.
-    this.#tellForgotten(gained);
+    this.#tellForgotten(gained.filter((shard) => this.#dropped.delete(shard)));
     for (const jobId of [...this.#waiting.parkedJobs()])
       this.#waiting.unpark(jobId, Number.POSITIVE_INFINITY);
   }
@@ -141,7 +142,10 @@ export class Dispatcher implements Service {
     }
     const nowMs = this.#options.clock.now();
     for (const run of this.#options.queue.take(room)) {
-      if (!guard.epochs.has(run.shard)) continue;
+      if (!guard.epochs.has(run.shard)) {
+        this.#dropped.add(run.shard);
+        continue;
+      }
       const aliveSinceMs = this.#live.sinceMs(run.runId);
       if (aliveSinceMs === undefined) this.#waiting.admit(run);
       // Read just before it was claimed, most likely; if it is pending indeed, it is read again.

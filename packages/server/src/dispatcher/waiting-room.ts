@@ -33,7 +33,7 @@ export class WaitingRoom {
     if (!isKnown) this.#ranked.push({ run, key: urgencyKey(run) });
   }
 
-  /** The most urgent ones, up to max; they stay known until settled() or putBack(). */
+  /** The most urgent ones, up to max; they stay known until forget() or putBack(). */
   take(max: number): PendingRun[] {
     const runs: PendingRun[] = [];
     while (runs.length < max) {
@@ -96,14 +96,24 @@ export class WaitingRoom {
     return this.#parked.keys();
   }
 
-  /** Drops everything of shards that are not owned any more. */
-  retain(owns: (shard: number) => boolean): void {
-    this.#ranked.retain(({ run }) => owns(run.shard) || !this.#known.delete(run.runId));
+  /** Drops everything of shards that are not owned any more; answers those of which something was dropped. */
+  retain(owns: (shard: number) => boolean): ReadonlySet<number> {
+    const dropped = new Set<number>();
+    const drop = (run: PendingRun) => {
+      this.#known.delete(run.runId);
+      dropped.add(run.shard);
+    };
+    this.#ranked.retain(({ run }) => {
+      if (owns(run.shard)) return true;
+      drop(run);
+      return false;
+    });
     for (const [jobId, queue] of this.#parked) {
       if (owns(queue[0]!.shard)) continue;
-      for (const run of queue) this.#known.delete(run.runId);
+      for (const run of queue) drop(run);
       this.#parkedCount -= queue.length;
       this.#parked.delete(jobId);
     }
+    return dropped;
   }
 }

@@ -2,12 +2,13 @@
  * The worker in this process: registers, beats, runs what it is handed, reports. It gives up its runs before anybody could
  * take them away: without an answered heartbeat for most of the silence period it stops them itself (hazard 14).
  */
-import type { ClaimedBatch, LeaseId, NodeId, RunId, WorkerId } from '@carillon/domain';
+import type { ClaimedBatch, LeaseId, NodeId, RunId, RunOutcome, WorkerId } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service, sleep } from '@carillon/foundation';
 import { type EndedRun, ExecutionEngine, type Handler } from '@carillon/worker';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import type { LeaseStore } from '../storage/lease-store.ts';
 import type { MemberStore } from '../storage/member-store.ts';
+import { StorageUnavailable } from '../storage/storage.ts';
 import type { LocalWorker, LocalWorkers } from '../worker-link/local-workers.ts';
 import type { RunReport, RunReports } from '../worker-link/run-reports.ts';
 
@@ -30,9 +31,17 @@ export interface ExecutorOptions {
   readonly drainMs: number;
 }
 
+/** A little longer than the engine waits for handlers that were told to stop. */
+const GIVE_BACK_MS = 6_000;
 const REPORT_RETRY_MS = 100;
 const REPORT_RETRY_MS_MAX = 2_000;
 const REPORT_TRIES_QUIET = 10;
+
+const UNRECORDABLE: RunOutcome = {
+  kind: 'FAILED',
+  error: 'the run ended, but its outcome could not be stored',
+  retryable: false,
+};
 const TRUSTED_SHARE = 0.8;
 const UNHEARD = 'the database could not be reached in time';
 /** Given-up leases that are remembered: more than claims can be under way. */
@@ -98,7 +107,7 @@ export class Executor implements Service, LocalWorker {
     link.detach(this.workerId);
     await Promise.race([this.#engine.drained(), sleep(clock, drainMs, this.#stopping.signal)]);
     this.#engine.giveBackAll('the server was shut down');
-    await Promise.race([this.#engine.drained(), sleep(clock, drainMs, this.#stopping.signal)]);
+    await Promise.race([this.#engine.drained(), sleep(clock, GIVE_BACK_MS, this.#stopping.signal)]);
     this.#stopping.abort();
     await Promise.all(this.#reporting);
     this.#unsubscribe();
@@ -228,8 +237,9 @@ export class Executor implements Service, LocalWorker {
   }
 
   /** Repeats until the report is durable or refused; when the server shuts down with a dead database, others recover it. */
-  async #deliverUntilAnswered(report: RunReport): Promise<void> {
+  async #deliverUntilAnswered(given: RunReport): Promise<void> {
     const { reports, clock, random, log } = this.#options;
+    let report = given;
     for (let tries = 1; ; tries += 1) {
       try {
         await reports.ended(report);
@@ -241,6 +251,8 @@ export class Executor implements Service, LocalWorker {
             { err: error, runId: report.runId, tries },
             'an outcome cannot be recorded; still trying',
           );
+          // Not for want of a database: something in the outcome cannot be stored, and never will be.
+          if (!(error instanceof StorageUnavailable)) report = { ...report, outcome: UNRECORDABLE };
         }
         if (this.#stopping.signal.aborted && tries > REPORT_TRIES_QUIET) return;
         const pauseMs = Math.min(REPORT_RETRY_MS * 2 ** Math.min(tries - 1, 10), REPORT_RETRY_MS_MAX);

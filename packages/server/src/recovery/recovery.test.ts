@@ -17,6 +17,7 @@ let breakage: Breakage;
 function createRecovery(members: MemberStore): Recovery {
   return new Recovery({
     ...stage.common,
+    clockSteppedAt: () => Number.NEGATIVE_INFINITY,
     members,
     leases: stage.storage.leases,
     reports,
@@ -171,6 +172,7 @@ test('what an earlier process of the same node held is taken back at once', asyn
   await stage.world.claimOne(job);
   const successor = new Recovery({
     ...stage.common,
+    clockSteppedAt: () => Number.NEGATIVE_INFINITY,
     members: stage.storage.members,
     leases: stage.storage.leases,
     reports,
@@ -206,4 +208,26 @@ test('what could not be taken back is tried again with the next pass', async () 
   breakage.deaf = false;
   await recovery.runOnce();
   expect(await stage.world.pendingRuns(job)).toHaveLength(1);
+});
+
+test('hazard 7: a jump of the storage’s clock makes nobody look silent before all have seen it', async () => {
+  let steppedAt = Number.NEGATIVE_INFINITY;
+  const { members, leases } = stage.storage;
+  const watching = new Recovery({
+    ...stage.common,
+    ...{ members, leases, reports, silentMs: SILENT_MS, clockSteppedAt: () => steppedAt },
+    ...{ nodeId: stage.world.guard.nodeId, incarnation: 1 },
+  });
+  const { job } = await stage.world.oneOff();
+  await stage.world.claimOne(job);
+  await watching.runOnce();
+  stage.clock.advance(SILENT_MS);
+  await beat();
+  stage.clock.step(60_000);
+  steppedAt = stage.clock.monotonic();
+  await watching.runOnce();
+  expect(await leases.live([job.shard])).toHaveLength(1);
+  stage.clock.advance(SILENT_MS + 1);
+  await watching.runOnce();
+  expect(await leases.live([job.shard])).toEqual([]);
 });

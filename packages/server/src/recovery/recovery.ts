@@ -19,6 +19,8 @@ export interface RecoveryOptions {
   readonly random: Random;
   readonly log: Log;
   readonly silentMs: number;
+  /** When the storage's clock was last seen to jump (monotonic): until all have seen it, everybody looks silent. */
+  readonly clockSteppedAt: () => number;
 }
 
 const PASS_MS = 1_000;
@@ -61,11 +63,12 @@ export class Recovery implements Service {
   }
 
   async #pass(): Promise<void> {
-    const { members, leases, clock, nodeId, incarnation, silentMs, log } = this.#options;
+    const { members, leases, clock, nodeId, incarnation, silentMs, log, clockSteppedAt } = this.#options;
     const firstAnswer = this.#answeringSince === undefined;
     this.#answeringSince ??= clock.monotonic();
     // After an outage the living get one full period to be heard before anybody is judged by their silence.
-    const mayJudge = !firstAnswer && clock.monotonic() - this.#answeringSince >= silentMs;
+    const mayJudge =
+      !firstAnswer && clock.monotonic() - Math.max(this.#answeringSince, clockSteppedAt()) >= silentMs;
     const silentSinceMs = mayJudge ? clock.now() - silentMs : 0;
     const dead = await members.buryWorkers({ silentSinceMs, nodeId, incarnation });
     if (dead.length === 0) return;

@@ -18,6 +18,8 @@ export interface LookAheadOptions {
 const START: LanePlace = { fireAtMs: 0, runId: '00000000-0000-0000-0000-000000000000' };
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const ROWS_PER_LANE = 128;
+/** A backlog is read no further than the next steps can take soon. */
+const LATE_MAX = 10_000;
 /** New rows are due no earlier than their insertion; this much covers slow commits and differing clocks. */
 const SWEEP_BACK_MS = 15_000;
 /** What is due this soon is held although memory is full: it leaves again before there would be a chance to read it. */
@@ -86,7 +88,7 @@ export class LookAhead {
    * is due already is read even then, or rows of a far instant could keep it out, but only when nothing held is due.
    */
   async readAhead(nowMs: number): Promise<'done' | 'more' | 'full'> {
-    const isFull = this.size >= this.#options.rowsMax;
+    const isFull = this.size >= this.#options.rowsMax || this.#late.length >= LATE_MAX;
     if (isFull && this.nextFireAtMs()! <= nowMs) return 'full';
     const untilMs = isFull ? nowMs : nowMs + this.#options.windowMs;
     const lanes = this.#lanes((place) => place.fireAtMs < untilMs);
@@ -170,8 +172,8 @@ export class LookAhead {
   async #readInto(
     lanes: readonly Lane[],
     { nowMs, untilMs }: { nowMs: number; untilMs: number },
-  ): Promise<Map<string, { count: number; last: LanePlace }>> {
-    const counts = new Map<string, { count: number; last: LanePlace }>();
+  ): Promise<Map<number, { count: number; last: LanePlace }>> {
+    const counts = new Map<number, { count: number; last: LanePlace }>();
     if (lanes.length === 0) return counts;
     const rows = await this.#options.store.read(lanes, { untilMs, limitPerLane: ROWS_PER_LANE });
     for (const { row, place } of rows) {
@@ -210,8 +212,8 @@ function beginning(): LanePlace[] {
   return PRIORITIES.map(() => START);
 }
 
-function laneKey(shard: number, priority: Priority): string {
-  return `${shard}/${priority}`;
+function laneKey(shard: number, priority: Priority): number {
+  return shard * PRIORITIES.length + PRIORITIES.indexOf(priority);
 }
 
 function placeOf(row: DueRow): LanePlace {

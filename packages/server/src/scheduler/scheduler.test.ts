@@ -309,3 +309,26 @@ describe('a midnight herd (hazard 24)', () => {
     expect(scheduler.held).toBeLessThan(2_000);
   });
 });
+
+test('hazard 3: a schedule that cannot be planned here does not keep the others from firing', async () => {
+  const broken = await stage.world.recurring();
+  const sound = await stage.world.recurring();
+  const unknown = { ...broken.schedule, zone: 'Nowhere/Land' } as typeof broken.schedule;
+  const { schedule } = stage.storage;
+  const spoiled = new Scheduler({
+    ...stage.common,
+    ...{ queue: stage.queue, signals: stage.signals, windowMs: 5 * MINUTE_MS, rowsMax: 50_000 },
+    guard: () => stage.world.guard,
+    store: {
+      fire: (fires, options) => schedule.fire(fires, options),
+      read: async (lanes, options) =>
+        (await schedule.read(lanes, options)).map(({ row, place }) =>
+          row.kind === 'cursor' && row.jobId === broken.jobId
+            ? { row: { ...row, schedule: unknown as typeof row.schedule }, place }
+            : { row, place },
+        ),
+    },
+  });
+  await settle(spoiled);
+  expect(published().map((run) => run.jobId)).toEqual([sound.jobId]);
+});

@@ -28,6 +28,7 @@ const SWEEP_MS = 1_000;
 const FULL_SWEEP_MS = 60_000;
 const READ_AHEAD_MS = 20_000;
 const FIRES_PER_BATCH = 1_000;
+const RUNS_PER_BATCH = 2_000;
 
 export class Scheduler implements Service {
   readonly #options: SchedulerOptions;
@@ -137,17 +138,18 @@ export class Scheduler implements Service {
     const { clock, queue } = this.#options;
     const room = queue.room();
     if (room <= 0) return 'more';
-    const rows = this.#ahead.takeDue(clock.now(), Math.min(room, FIRES_PER_BATCH));
+    const rows = this.#ahead.takeDue(clock.now(), room);
     if (rows.length === 0) return 'done';
-    try {
-      const runs = rows.filter((row): row is DueRun => row.kind === 'run');
-      const cursors = newestOfEachJob(rows.filter((row): row is Cursor => row.kind === 'cursor'));
-      if (runs.length > 0) await queue.publish(runs);
-      if (cursors.length > 0) await queue.publish(await this.#fire(cursors, guard));
-    } catch (error) {
-      // Nothing is lost: what did fire fails its compare-and-set the next time.
-      this.#ahead.putBack(rows);
-      throw error;
+    await queue.publish(rows.filter((row): row is DueRun => row.kind === 'run'));
+    const cursors = newestOfEachJob(rows.filter((row): row is Cursor => row.kind === 'cursor'));
+    for (let from = 0; from < cursors.length; from += FIRES_PER_BATCH) {
+      try {
+        await queue.publish(await this.#fire(cursors.slice(from, from + FIRES_PER_BATCH), guard));
+      } catch (error) {
+        // Nothing is lost: what did fire fails its compare-and-set the next time.
+        this.#ahead.putBack(cursors.slice(from));
+        throw error;
+      }
     }
     return 'more';
   }
@@ -156,11 +158,38 @@ export class Scheduler implements Service {
   async #fire(cursors: readonly Cursor[], guard: ShardGuard): Promise<DueRun[]> {
     const { clock, store } = this.#options;
     const nowMs = clock.now();
-    const fires = cursors.map((cursor) => this.#planFire(cursor, nowMs));
+    const fires = this.#planFires(cursors, nowMs);
     const fired = await store.fire(fires, { guard, nowMs });
     const won = fires.filter((fire) => fired.has(fire.cursor.jobId));
     for (const fire of won) if (fire.next) this.#offer({ ...fire.cursor, ...fire.next });
     return won.flatMap((fire) => fire.runs.map((run) => runOf(fire.cursor, run, nowMs)));
+  }
+
+  /**
+   * A schedule that cannot be planned (a zone this machine does not know, say) must not keep the others from firing: it is
+   * left where it is, and the full pass tries it again. Misfires of many runs are spread over several transactions.
+   */
+  #planFires(cursors: readonly Cursor[], nowMs: number): Fire[] {
+    const { log } = this.#options;
+    const fires: Fire[] = [];
+    let runs = 0;
+    for (const cursor of cursors) {
+      if (runs >= RUNS_PER_BATCH) {
+        this.#ahead.putBack([cursor]);
+        continue;
+      }
+      try {
+        const fire = this.#planFire(cursor, nowMs);
+        runs += fire.runs.length;
+        fires.push(fire);
+      } catch (error) {
+        log.error(
+          { err: error, jobId: cursor.jobId },
+          'a schedule cannot be planned here; its job does not fire',
+        );
+      }
+    }
+    return fires;
   }
 
   #planFire(cursor: Cursor, nowMs: number): Fire {

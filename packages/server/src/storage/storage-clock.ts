@@ -8,7 +8,7 @@ import type { MemberStore } from './member-store.ts';
 /** A reading that took longer than this says too little about the instant it was taken. */
 const ROUND_TRIP_MS_MAX = 1_000;
 /** Smaller steps back are waited out, so that now() does not repeat itself. */
-const STEP_BACK_MS_MIN = 1_000;
+const STEP_MS_MIN = 1_000;
 const FIRST_READINGS_MAX = 5;
 
 interface Reading {
@@ -22,6 +22,8 @@ export class StorageClock implements Clock {
   #offsetMs: number;
   #latest = 0;
   #skewMs = 0;
+  #steppedAt = Number.NEGATIVE_INFINITY;
+  #synced = false;
   #isSynced = false;
 
   constructor(local: Clock) {
@@ -32,6 +34,11 @@ export class StorageClock implements Clock {
   /** How far this machine's wall clock is from the storage's, for people to see. */
   get skewMs(): number {
     return this.#skewMs;
+  }
+
+  /** When the storage's clock was last seen to have jumped, by local monotonic time: others may not know yet. */
+  get steppedAt(): number {
+    return this.#steppedAt;
   }
 
   now(): number {
@@ -60,9 +67,12 @@ export class StorageClock implements Clock {
     const { before, serverMs, after } = reading;
     const middle = (before + after) / 2;
     this.#skewMs = Math.round(this.#local.now() - (after - middle) - serverMs);
+    const jumpedMs = Math.abs(serverMs - middle - this.#offsetMs);
+    if (this.#synced && jumpedMs > STEP_MS_MIN) this.#steppedAt = after;
+    this.#synced = true;
     this.#offsetMs = serverMs - middle;
     // The storage itself was set back: follow it, or nothing would be due until it has caught up.
-    if (this.#latest - serverMs > STEP_BACK_MS_MIN) this.#latest = Math.floor(serverMs);
+    if (this.#latest - serverMs > STEP_MS_MIN) this.#latest = Math.floor(serverMs);
   }
   async #read(members: MemberStore): Promise<Reading> {
     const before = this.#local.monotonic();

@@ -104,6 +104,20 @@ export function describeJobReplan(make: MakeStorage): void {
       expect((await world.storage.jobs.getForChange(job.jobId))?.plannedNominalMs).toBeUndefined();
     });
 
+    it('hazard 11: of a new plan and a final failure that race, neither leaves a planned job as failed', async () => {
+      const { world } = stage;
+      for (let round = 0; round < 10; round += 1) {
+        const { job } = await world.oneOff();
+        const alive = await world.claimOne(job);
+        const dead = { status: 'FAILED', next: { kind: 'dead', reason: 'retries_exhausted' } } as const;
+        const [planned] = await Promise.all([
+          world.change(job.jobId, { schedule: EVERY_MINUTE }, { kind: 'replan', first: cursorLater }),
+          world.settle(alive, dead),
+        ]);
+        expect(await world.statusOf(job.jobId)).toBe(planned ? 'SCHEDULED' : 'FAILED');
+      }
+    });
+
     it('hazard 11: the end of what used to be the last run does not end a job with a new plan', async () => {
       const { world } = stage;
       const { job } = await world.oneOff();

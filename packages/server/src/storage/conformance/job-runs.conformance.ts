@@ -107,6 +107,17 @@ export function describeJobRuns(make: MakeStorage): void {
       expect(await world.cursor(job)).toBeDefined();
     });
 
+    it('a run that ended is finished, though its lease still holds others', async () => {
+      const { world } = stage;
+      const [first, second] = [await world.oneOff(), await world.oneOff()];
+      const waiting = [...(await world.pendingRuns(first.job)), ...(await world.pendingRuns(second.job))];
+      const batch = await world.claim(waiting);
+      const ended = batch.runs.find((run) => run.runId === first.runId)!;
+      expect(await world.settle(ended)).toBe('settled');
+      expect(await world.storage.jobs.cancelRun(first.runId, BASE_MS)).toBe('finished');
+      expect(await world.storage.jobs.cancelRun(second.runId, BASE_MS)).toBe('asked');
+    });
+
     it('asks a living run, however often, until it ended', async () => {
       const { world } = stage;
       const { job, runId } = await world.oneOff();

@@ -58,7 +58,8 @@ export class MemoryScheduleStore implements ScheduleStore {
       due.put(runRecord(job, { runId, nominalAtMs, fireAtMs: nowMs, trigger: 'schedule', endsJob }));
     }
     this.#recordSkipped(fire, cursor, nowMs);
-    lastNominalMs.set(job.jobId, lastOccurrence(fire));
+    const last = lastOccurrence(fire);
+    if (last !== undefined) lastNominalMs.set(job.jobId, last);
 
     if (fire.next) due.put({ ...cursor, ...fire.next });
     else {

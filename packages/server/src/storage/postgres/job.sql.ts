@@ -135,7 +135,8 @@ export const CANCEL_LIVE_OF_JOB: Statement = {
   name: 'cancel_live_of_job',
   text: `UPDATE leases l SET cancelled = array(
       SELECT DISTINCT p FROM unnest(l.cancelled || array(
-        SELECT (u.ord - 1)::smallint FROM unnest(l.job_ids) WITH ORDINALITY AS u(job_id, ord) WHERE u.job_id = $1::uuid
+        SELECT (u.ord - 1)::smallint FROM unnest(l.job_ids) WITH ORDINALITY AS u(job_id, ord)
+        WHERE u.job_id = $1::uuid AND NOT ((u.ord - 1)::smallint = ANY(l.closed))
       )) AS p)
     WHERE l.job_ids @> ARRAY[$1::uuid]`,
 };

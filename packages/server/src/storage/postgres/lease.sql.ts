@@ -42,7 +42,8 @@ export const CLAIM: Statement = {
         array_agg(nominal_at), bool_or(ends_job AND kind <> 1)
       FROM (SELECT * FROM taken ORDER BY ord) t HAVING count(*) > 0
     )
-    SELECT t.ord, t.epoch, t.attempt, t.handler, j.payload::text, j.timeout_ms FROM taken t JOIN jobs j ON j.job_id = t.job_id`,
+    SELECT t.ord, t.epoch, t.attempt, t.handler, coalesce(j.payload::text, '{}'), coalesce(j.timeout_ms, 1)
+    FROM taken t LEFT JOIN jobs j ON j.job_id = t.job_id`,
 };
 
 /**
@@ -154,6 +155,19 @@ export const SETTLE_WHOLE: Statement = {
         g.starts::bigint[], g.ends::bigint[]) AS u(run_id, job_id, kind, attempt, epoch, job_version, nominal_at, started, ended)
     )
     SELECT lease_id FROM gone`,
+};
+
+/**
+ * $1 lease ids, $2 positions of runs that may end their jobs. Before SETTLE, in the same transaction: an edit that is under
+ * way either comes first, and SETTLE sees its new plan, or waits.
+ */
+export const LOCK_ENDING_JOBS: Statement = {
+  name: 'lock_ending_jobs',
+  text: `
+    SELECT FROM jobs WHERE job_id IN (
+      SELECT l.job_ids[q.position + 1] FROM unnest($1::uuid[], $2::smallint[]) AS q(lease_id, position)
+      JOIN leases l ON l.lease_id = q.lease_id)
+    ORDER BY job_id FOR UPDATE`,
 };
 
 /** $1 lease ids, $2 positions: what is still held there. One row per reference, in order. */
@@ -268,8 +282,10 @@ export const REQUEST_CANCEL: Statement = {
   text: `
     UPDATE leases l SET cancelled = array(
       SELECT DISTINCT p FROM unnest(l.cancelled || array(
-        SELECT (u.ord - 1)::smallint FROM unnest(l.run_ids) WITH ORDINALITY AS u(run_id, ord) WHERE u.run_id = ANY($1::uuid[])
+        SELECT (u.ord - 1)::smallint FROM unnest(l.run_ids) WITH ORDINALITY AS u(run_id, ord)
+        WHERE u.run_id = ANY($1::uuid[]) AND NOT ((u.ord - 1)::smallint = ANY(l.closed))
       )) AS p)
-    WHERE l.run_ids && $1::uuid[]
+    WHERE EXISTS (SELECT FROM unnest(l.run_ids) WITH ORDINALITY AS u(run_id, ord)
+      WHERE u.run_id = ANY($1::uuid[]) AND NOT ((u.ord - 1)::smallint = ANY(l.closed)))
     RETURNING l.lease_id`,
 };

@@ -21,6 +21,7 @@ import {
   HELD,
   HELD_BY,
   LIVE,
+  LOCK_ENDING_JOBS,
   RECORD_LATE,
   REQUEST_CANCEL,
   RESOLVE_PENDING,
@@ -200,6 +201,15 @@ async function settleAll(
       if (!gone.has(lease[0]!.leaseId)) rest.push(...lease);
       else for (const settlement of lease) verdicts.set(settlement, 'settled');
     }
+  }
+  const ending = rest.filter(
+    (settlement) => settlement.status !== 'SUCCESS' && settlement.next.kind !== 'again',
+  );
+  if (ending.length > 0) {
+    await session.query(LOCK_ENDING_JOBS, [
+      plainArray(ending.map((settlement) => settlement.leaseId)),
+      plainArray(ending.map((settlement) => settlement.position)),
+    ]);
   }
   if (rest.length > 0) {
     const rows = await session.query<SettledLeaseRow>(SETTLE, [...settleParameters(rest), nowMs]);

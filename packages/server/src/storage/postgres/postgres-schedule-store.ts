@@ -87,33 +87,39 @@ export class PostgresScheduleStore implements ScheduleStore {
   }
 }
 
+/** Spelled out twice: this runs for every row of every read, and sharing the common part would cost an object each. */
 function dueFromRow(row: DueReadRow): DueRow {
-  const shared = {
+  if (row[0] !== CURSOR_KIND) {
+    return {
+      kind: 'run',
+      jobId: row[1],
+      runId: row[2],
+      shard: row[3],
+      priority: priorityWord(row[4]),
+      fireAtMs: row[5],
+      nominalAtMs: row[6],
+      trigger: triggerWord(row[0]),
+      attempt: row[7],
+      handler: row[8],
+      maxConcurrency: row[9],
+      overlap: row[10],
+      startTimeoutMs: row[11] ?? undefined,
+      locator: row[15],
+    };
+  }
+  return {
+    kind: 'cursor',
     jobId: row[1],
     shard: row[3],
     priority: priorityWord(row[4]),
     fireAtMs: row[5],
     nominalAtMs: row[6],
+    jobVersion: row[12],
+    schedule: recurringFrom(row[13]!),
+    misfire: misfireFrom(row[14]),
     handler: row[8],
     maxConcurrency: row[9],
     overlap: row[10],
     startTimeoutMs: row[11] ?? undefined,
-  };
-  if (row[0] === CURSOR_KIND) {
-    return {
-      kind: 'cursor',
-      ...shared,
-      jobVersion: row[12],
-      schedule: recurringFrom(row[13]!),
-      misfire: misfireFrom(row[14]),
-    };
-  }
-  return {
-    kind: 'run',
-    ...shared,
-    runId: row[2],
-    trigger: triggerWord(row[0]),
-    attempt: row[7],
-    locator: row[15],
   };
 }

@@ -38,7 +38,7 @@ export const FIRE: Statement = {
           last_nominal_at)
       WHERE f.shard = ANY((SELECT shards FROM owned)::smallint[])
     ), moved AS (
-      UPDATE due d SET nominal_at = f.next_nominal_at, fire_at = f.next_fire_at, last_nominal_at = f.last_nominal_at
+      UPDATE due d SET nominal_at = f.next_nominal_at, fire_at = f.next_fire_at, last_nominal_at = coalesce(f.last_nominal_at, d.last_nominal_at)
       FROM f
       WHERE d.run_id = f.job_id AND d.kind = 0 AND d.held IS NOT TRUE
         AND d.nominal_at = f.nominal_at AND d.job_version = f.job_version AND f.next_fire_at IS NOT NULL
