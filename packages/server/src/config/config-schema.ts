@@ -46,7 +46,7 @@ export const configSchema = z.strictObject({
     .prefault({}),
   executor: z
     .strictObject({
-      slots: whole(0, 100_000).default(256).describe('Runs that this server executes at the same time.'),
+      slots: whole(1, 100_000).default(256).describe('Runs that this server executes at the same time.'),
     })
     .prefault({}),
   worker: z
@@ -70,7 +70,7 @@ export const configSchema = z.strictObject({
         .describe('Bytes of an answer that are kept as the result of an http job.'),
       deny_networks: z
         .array(z.string().regex(/^[0-9a-f.:]+\/\d{1,3}$/i, { error: 'must be networks such as 10.0.0.0/8' }))
-        .default(['169.254.0.0/16', 'fe80::/10', 'fd00:ec2::254/128'])
+        .default(['169.254.0.0/16', 'fe80::/10', 'fd00:ec2::254/128', '64:ff9b::a9fe:0/112'])
         .describe('Networks that http jobs must not call, e.g. where cloud machines keep their credentials.'),
     })
     .prefault({}),

@@ -49,7 +49,7 @@ test('nothing has to be configured', () => {
     node: { ttl_seconds: 10 },
     http: {
       response_bytes_max: 8_192,
-      deny_networks: ['169.254.0.0/16', 'fe80::/10', 'fd00:ec2::254/128'],
+      deny_networks: ['169.254.0.0/16', 'fe80::/10', 'fd00:ec2::254/128', '64:ff9b::a9fe:0/112'],
     },
   });
 });

@@ -35,7 +35,7 @@ const IDLE_MS = 1_000;
 /** Runs waiting for a slot in memory; the rest waits in the storage. */
 const WAITING_MAX = 10_000;
 const BATCH_MAX = 500;
-const CLAIMS_MAX = 1;
+const CLAIMS_MAX = 3;
 /** Candidates beyond the free slots: the most urgent may all want a worker that is full. */
 const LOOK_PAST = 64;
 /** How often the copy of living runs is compared with the leases while something depends on it. */

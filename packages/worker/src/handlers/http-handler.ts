@@ -23,7 +23,7 @@ export interface HttpHandlerOptions {
 
 export const HTTP_DEFAULTS: HttpHandlerOptions = {
   responseBytesMax: 8 * 1024,
-  denyNetworks: ['169.254.0.0/16', 'fe80::/10', 'fd00:ec2::254/128'],
+  denyNetworks: ['169.254.0.0/16', 'fe80::/10', 'fd00:ec2::254/128', '64:ff9b::a9fe:0/112'],
 };
 
 /** Busy, or not ready yet: worth another try, although the status is of the 4xx kind. */
@@ -60,7 +60,8 @@ export function createHttpHandler(options: HttpHandlerOptions = HTTP_DEFAULTS): 
 function refused(answer: Answer, result: unknown): HandlerError {
   const retryAfterMs = parseRetryAfterMs(answer.retryAfter);
   return new HandlerError(`the server answered ${answer.status}`, {
-    retryable: answer.status >= 500 || answer.status < 400 || RETRYABLE_4XX.has(answer.status),
+    // Redirects are not followed, so one that answers with them will do so again.
+    retryable: answer.status >= 500 || RETRYABLE_4XX.has(answer.status),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     result,
   });

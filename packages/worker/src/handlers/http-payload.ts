@@ -27,18 +27,18 @@ const NOT_THE_JOBS = new Set([
 ]);
 
 export function readHttpPayload(payload: JsonObject): HttpCall {
-  const body = readBody(payload['body']);
-  const method = readMethod(payload['method'], body !== undefined);
-  const headers = readHeaders(payload['headers']);
-  const isObject = typeof payload['body'] === 'object' && payload['body'] !== null;
+  const body = readBody(payload.body);
+  const method = readMethod(payload.method, body !== undefined);
+  const headers = readHeaders(payload.headers);
+  const isObject = typeof payload.body === 'object' && payload.body !== null;
   const hasType = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
   if (isObject && !hasType) headers['content-type'] = 'application/json';
   return {
-    url: readUrl(payload['url']),
+    url: readUrl(payload.url),
     method,
     headers,
     body,
-    expects: readExpectation(payload['expect_status']),
+    expects: readExpectation(payload.expect_status),
   };
 }
 
