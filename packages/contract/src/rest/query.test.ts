@@ -72,7 +72,7 @@ test('a place in a list of runs reads back as it was written', () => {
 test('dead letters and purge', () => {
   expect(parseDeadLettersQuery({ job_id: ID, before: '2030-01-01T00:00:00Z' })).toEqual({
     jobId: ID,
-    beforeMs: Date.UTC(2030, 0, 1),
+    before: { diedAtMs: Date.UTC(2030, 0, 1), runId: '00000000-0000-0000-0000-000000000000' },
     limit: 50,
   });
   expect(parseDeleteQuery({ purge: 'true' })).toEqual({ purge: true });

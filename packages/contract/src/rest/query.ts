@@ -120,18 +120,29 @@ const deadLettersQuery = z.strictObject({
 });
 
 export function parseDeadLettersQuery(query: Body): {
-  jobId: JobId | undefined;
-  beforeMs: number | undefined;
+  jobId?: JobId;
+  before?: { diedAtMs: number; runId: RunId };
   limit: number;
 } {
   const names = Object.keys(deadLettersQuery.shape);
   const read = readWith(deadLettersQuery, { ...spellFields(query, { names }) });
   return {
-    jobId: read.job_id === undefined ? undefined : (readId(read.job_id, 'job') as JobId),
-    beforeMs: read.before === undefined ? undefined : parseInstant(read.before, { field: 'before' }),
+    ...(read.job_id === undefined ? {} : { jobId: readId(read.job_id, 'job') as JobId }),
+    ...(read.before === undefined ? {} : { before: readLetterPlace(read.before) }),
     limit: read.limit,
   };
 }
+
+/** A place as Link headers carry it, or an instant that a person typed: everything before it. */
+function readLetterPlace(place: string): { diedAtMs: number; runId: RunId } {
+  if (place.includes('_')) {
+    const { createdAtMs, runId } = readRunPlace(place);
+    return { diedAtMs: createdAtMs, runId };
+  }
+  return { diedAtMs: parseInstant(place, { field: 'before' }), runId: FIRST_ID };
+}
+
+const FIRST_ID = '00000000-0000-0000-0000-000000000000' as RunId;
 
 /** A place in a list of runs, as Link headers carry it. */
 export function writeRunPlace(run: { createdAtMs: number; runId: RunId }): string {

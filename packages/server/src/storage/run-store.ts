@@ -40,6 +40,12 @@ export interface DeadLetter {
   readonly redrivenAs: RunId | undefined;
 }
 
+export interface DeadLetterQuery {
+  readonly jobId?: JobId;
+  readonly before?: { readonly diedAtMs: number; readonly runId: RunId };
+  readonly limit: number;
+}
+
 export interface RunPage {
   readonly before?: { readonly createdAtMs: number; readonly runId: RunId };
   readonly offset?: number;
@@ -53,7 +59,8 @@ export interface RunStore {
   /** Every attempt of one run, latest first. */
   attempts(runId: RunId, nowMs: number): Promise<RunView[]>;
   onWorker(workerId: string, page: RunPage, nowMs: number): Promise<RunView[]>;
-  deadLetters(query: { jobId?: JobId; limit: number; beforeMs?: number }): Promise<DeadLetter[]>;
+  /** Latest first; `before` is the place of the last one read, since a failing batch dies in one instant. */
+  deadLetters(query: DeadLetterQuery): Promise<DeadLetter[]>;
   deadLetter(runId: RunId): Promise<DeadLetter | undefined>;
   /** Marks the letter as sent round and enqueues the new run, in one transaction. False: no letter, or no job left. */
   redrive(runId: RunId, as: { runId: RunId; nowMs: number }): Promise<boolean>;

@@ -1,5 +1,11 @@
 /** Runs that failed for good: look at them, send them round again. */
-import { deadLetterView, parseDeadLettersQuery, readId, requireNoBody } from '@carillon/contract';
+import {
+  deadLetterView,
+  parseDeadLettersQuery,
+  readId,
+  requireNoBody,
+  writeRunPlace,
+} from '@carillon/contract';
 import type { RunId } from '@carillon/domain';
 import type { FastifyInstance } from 'fastify';
 import { cutPage, linkPages } from '../page-links.ts';
@@ -13,7 +19,10 @@ export function deadLetterRoutes(api: FastifyInstance, { operations, address }: 
       limit,
     );
     const last = shown.at(-1);
-    const next = last && { name: 'before', value: new Date(last.diedAtMs).toISOString() };
+    const next = last && {
+      name: 'before',
+      value: writeRunPlace({ createdAtMs: last.diedAtMs, runId: last.runId }),
+    };
     linkPages(request, reply, { address, page: undefined, hasMore, next });
     return shown.map(deadLetterView);
   });

@@ -1,6 +1,7 @@
 /** Dead letters: the story of a run that nobody tries again, until somebody sends it round. */
 import type { Job, JobId, RunId } from '@carillon/domain';
 import { expect, it } from 'vitest';
+import type { DeadLetterQuery } from '../run-store.ts';
 import { newId } from './sample-job.ts';
 import { BASE_MS, HOUR_MS, type MakeStorage, MINUTE_MS, SECOND_MS } from './storage-under-test.ts';
 import { useStorageWorld } from './storage-world.ts';
@@ -59,12 +60,26 @@ export function describeDeadLetters(make: MakeStorage): void {
     const { runs } = stage.world.storage;
     const died: RunId[] = [];
     for (let i = 0; i < 4; i += 1) died.unshift((await die(BASE_MS + i * SECOND_MS)).runId);
-    const list = async (query: { limit: number; beforeMs?: number }) =>
+    const list = async (query: DeadLetterQuery) =>
       (await runs.deadLetters(query)).map((letter) => letter.runId);
     expect(await list({ limit: 10 })).toEqual(died);
     expect(await list({ limit: 2 })).toEqual(died.slice(0, 2));
-    expect(await list({ limit: 10, beforeMs: BASE_MS + 2 * SECOND_MS })).toEqual(died.slice(2));
+    const before = { diedAtMs: BASE_MS + 2 * SECOND_MS, runId: died[1]! };
+    expect(await list({ limit: 10, before })).toEqual(died.slice(2));
     expect(await runs.deadLetters({ jobId: newId<JobId>(), limit: 10 })).toEqual([]);
+  });
+
+  it('letters that died together are paged through without a gap', async () => {
+    const { runs } = stage.world.storage;
+    const died = [await die(BASE_MS), await die(BASE_MS), await die(BASE_MS)].map(({ runId }) => runId);
+    const read: RunId[] = [];
+    let page = await runs.deadLetters({ limit: 1 });
+    for (let pages = 0; pages < 5 && page.length > 0; pages += 1) {
+      const [letter] = page;
+      read.push(letter!.runId);
+      page = await runs.deadLetters({ limit: 1, before: letter! });
+    }
+    expect(read.toSorted()).toEqual(died.toSorted());
   });
 
   it('redrive marks the letter and enqueues a new run for the same occurrence', async () => {

@@ -111,7 +111,11 @@ export function describeJobReplan(make: MakeStorage): void {
         const alive = await world.claimOne(job);
         const dead = { status: 'FAILED', next: { kind: 'dead', reason: 'retries_exhausted' } } as const;
         const [planned] = await Promise.all([
-          world.change(job.jobId, { schedule: EVERY_MINUTE }, { kind: 'replan', first: cursorLater }),
+          world.change(
+            job.jobId,
+            { schedule: EVERY_MINUTE, status: 'SCHEDULED' },
+            { kind: 'replan', first: cursorLater },
+          ),
           world.settle(alive, dead),
         ]);
         expect(await world.statusOf(job.jobId)).toBe(planned ? 'SCHEDULED' : 'FAILED');

@@ -1,6 +1,6 @@
 /** Reads for people, composed from the three places a run can be: waiting in `due`, held under a lease, in the history. */
 import type { JobId, RunId, WorkerId } from '@carillon/domain';
-import type { DeadLetter, RunPage, RunStore, RunView } from '../run-store.ts';
+import type { DeadLetter, DeadLetterQuery, RunPage, RunStore, RunView } from '../run-store.ts';
 import { type DueRecord, type RunRecord, runRecord } from './due-record.ts';
 import type { HeldRecord } from './lease-table.ts';
 import type { MemoryState } from './memory-state.ts';
@@ -47,10 +47,13 @@ export class MemoryRunStore implements RunStore {
     );
   }
 
-  async deadLetters(query: { jobId?: JobId; limit: number; beforeMs?: number }): Promise<DeadLetter[]> {
+  async deadLetters({ before, ...query }: DeadLetterQuery): Promise<DeadLetter[]> {
     return [...this.#state.deadLetters.values()]
       .filter((letter) => query.jobId === undefined || letter.jobId === query.jobId)
-      .filter((letter) => query.beforeMs === undefined || letter.diedAtMs < query.beforeMs)
+      .filter(
+        ({ diedAtMs, runId }) =>
+          !before || diedAtMs < before.diedAtMs || (diedAtMs === before.diedAtMs && runId < before.runId),
+      )
       .sort((a, b) => b.diedAtMs - a.diedAtMs || (a.runId < b.runId ? 1 : -1))
       .slice(0, query.limit)
       .map((letter) => this.#named(letter));

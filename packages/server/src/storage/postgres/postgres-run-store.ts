@@ -1,7 +1,7 @@
 /** The run store on PostgreSQL: what waits, what is held and what ran, composed for people. */
 import type { DeadReason, JobId, RunId, RunStatus } from '@carillon/domain';
 import { type Database, RollBack } from '../../postgres/database.ts';
-import type { DeadLetter, RunPage, RunStore, RunView } from '../run-store.ts';
+import type { DeadLetter, DeadLetterQuery, RunPage, RunStore, RunView } from '../run-store.ts';
 import { triggerWord } from './codes.ts';
 import { addRun } from './postgres-job-store.ts';
 import {
@@ -108,11 +108,12 @@ export class PostgresRunStore implements RunStore {
     return rows.map(viewFromRow);
   }
 
-  async deadLetters(query: { jobId?: JobId; limit: number; beforeMs?: number }): Promise<DeadLetter[]> {
+  async deadLetters(query: DeadLetterQuery): Promise<DeadLetter[]> {
     const rows = await this.#database.query<LetterRow>(DEAD_LETTERS, [
       query.jobId ?? null,
-      query.beforeMs ?? FOREVER_MS,
+      query.before?.diedAtMs ?? FOREVER_MS,
       query.limit,
+      query.before?.runId ?? LAST_ID,
     ]);
     return rows.map(letterFromRow);
   }

@@ -70,12 +70,12 @@ export const CLAIMED_ON_WORKER: Statement = {
 const LETTER_COLUMNS = `x.run_id, x.job_id, j.name, x.reason, x.error_message, x.attempts,
   (extract(epoch FROM x.scheduled_at) * 1000)::float8, (extract(epoch FROM x.died_at) * 1000)::float8, x.redriven_as`;
 
-/** $1 job or NULL, $2 died before, $3 limit. */
+/** $1 job or NULL, $2 and $4 the place of the last one read, $3 limit. */
 export const DEAD_LETTERS: Statement = {
   name: 'dead_letters',
   text: `SELECT ${LETTER_COLUMNS} FROM dead_letters x LEFT JOIN jobs j USING (job_id)
-    WHERE ($1::uuid IS NULL OR x.job_id = $1::uuid) AND x.died_at < to_timestamp($2::bigint::float8 / 1000)
-    ORDER BY x.died_at DESC, x.run_id LIMIT $3`,
+    WHERE ($1::uuid IS NULL OR x.job_id = $1::uuid) AND (x.died_at, x.run_id) < (to_timestamp($2::float8 / 1000), $4::uuid)
+    ORDER BY x.died_at DESC, x.run_id DESC LIMIT $3`,
 };
 
 export const DEAD_LETTER: Statement = {
