@@ -97,7 +97,11 @@ export class Executor implements Service, LocalWorker {
     return this.#engine.runningCount;
   }
 
-  start(): void {
+  /** Signed in before others look for a worker, if the database lets it; else as soon as it does. */
+  async start(): Promise<void> {
+    await this.#register().catch((error: unknown) =>
+      this.#options.log.warn({ err: error }, 'could not sign in yet'),
+    );
     this.#loop.start();
   }
 

@@ -24,7 +24,8 @@ export function getJobStatus(ports: OperationPorts) {
   };
 }
 
-/** Paused and cancelled are wishes of a person and shown first; otherwise a living run counts more than the past. */
+/** Paused and cancelled are wishes of a person and shown first; otherwise a run that lives or waits counts more than the
+ * past: a finished job that is run again is not finished. */
 export function jobStateOf(
   job: Pick<Job, 'status'>,
   latestRun: Pick<RunView, 'status'> | undefined,
@@ -32,6 +33,7 @@ export function jobStateOf(
   if (job.status === 'CANCELLED') return 'cancelled';
   if (job.status === 'PAUSED') return 'paused';
   if (latestRun?.status === 'RUNNING' || latestRun?.status === 'CLAIMED') return 'running';
+  if (latestRun?.status === 'QUEUED') return 'pending';
   if (job.status === 'COMPLETED') return 'completed';
   return job.status === 'FAILED' ? 'failed' : 'pending';
 }

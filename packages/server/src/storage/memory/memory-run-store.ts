@@ -107,7 +107,7 @@ function compose({ held, due, history }: Composed, nowMs: number): RunView[] {
   const waiting = due.filter((record) => isShown(record, nowMs));
   return [
     ...held.map(heldView).sort(newestFirst),
-    ...waiting.map(queuedView).sort(newestFirst),
+    ...waiting.map((run) => queuedView(run, nowMs)).sort(newestFirst),
     ...[...history].sort(newestFirst),
   ];
 }

@@ -14,12 +14,15 @@ export interface PendingEnd {
   readonly nowMs: number;
 }
 
-export function queuedView(run: RunRecord): RunView {
+/** Nothing about it has happened in the future: what waits for a later instant says so as its reason. */
+export function queuedView(run: RunRecord, nowMs: number): RunView {
+  const sinceMs = Math.min(run.fireAtMs, nowMs);
+  const waits = run.fireAtMs > nowMs ? `waits until ${new Date(run.fireAtMs).toISOString()}` : undefined;
   return viewOf(run, {
     status: 'QUEUED',
-    createdAtMs: run.fireAtMs,
-    modifiedAtMs: run.fireAtMs,
-    reason: run.held ? 'the job is paused' : run.blockedReason,
+    createdAtMs: sinceMs,
+    modifiedAtMs: sinceMs,
+    reason: run.held ? 'the job is paused' : (run.blockedReason ?? waits),
   });
 }
 

@@ -7,10 +7,11 @@ const HISTORY_COLUMNS = `r.run_id, r.job_id, r.status, r.attempt_number, r.epoch
   (extract(epoch FROM r.modified_time) * 1000)::float8, r.executor_id, r.error_message, r.reason, r.result::text, r.log_url,
   r.job_version, r.occurrences, r.late_report`;
 
-/** A waiting run: shown once its instant has come, or when it is a retry. $2 now. */
-const QUEUED_COLUMNS = `d.run_id, d.job_id, 'QUEUED', d.attempt::int, d.epoch, d.kind, d.nominal_at::float8, d.fire_at::float8,
-  NULL::float8, NULL::float8, d.fire_at::float8, NULL::text, NULL::text,
-  CASE WHEN d.held THEN 'the job is paused' ELSE d.blocked_reason END, NULL::text, NULL::text, d.job_version, 1, NULL::text`;
+/** A waiting run: shown once its instant has come, or when it is a retry. $2 now: nothing about it has happened later. */
+const QUEUED_COLUMNS = `d.run_id, d.job_id, 'QUEUED', d.attempt::int, d.epoch, d.kind, d.nominal_at::float8,
+  least(d.fire_at, $2::bigint)::float8, NULL::float8, NULL::float8, least(d.fire_at, $2::bigint)::float8, NULL::text, NULL::text,
+  CASE WHEN d.held THEN 'the job is paused' WHEN d.blocked_reason IS NOT NULL THEN d.blocked_reason WHEN d.fire_at > $2::bigint
+    THEN 'waits until ' || to_char(to_timestamp(d.fire_at::float8 / 1000), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END, NULL::text, NULL::text, d.job_version, 1, NULL::text`;
 
 /** A run under a lease that is not in the history as RUNNING yet. */
 const CLAIMED_COLUMNS = `u.run_id, u.job_id, 'CLAIMED', u.attempt::int, u.epoch, u.kind, u.nominal_at::float8, l.claimed_at::float8,
