@@ -58,7 +58,7 @@ beforeEach(async () => {
     silentMs: SILENT_MS,
     drainMs: DRAIN_MS,
   });
-  executor.start();
+  await executor.start();
   await turns();
 });
 
