@@ -9,6 +9,7 @@ import fastify, { type FastifyInstance } from 'fastify';
 import type { Operations } from '../operations/operations.ts';
 import { answerProblems } from './answer-problems.ts';
 import { bearerCheck } from './bearer-check.ts';
+import { closeConnections } from './close-connections.ts';
 import { readJsonBodies } from './read-json-bodies.ts';
 import { deadLetterRoutes } from './routes/dead-letter-routes.ts';
 import { healthRoutes, type Readiness } from './routes/health-routes.ts';
@@ -44,6 +45,7 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   app.setErrorHandler(problems.onError);
   app.setNotFoundHandler(problems.onNoRoute);
   readJsonBodies(app);
+  closeConnections(app);
 
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);

@@ -1,4 +1,5 @@
 /** The border to PostgreSQL: what the world does to a call comes out as StorageUnavailable, and the pool survives it. */
+import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import pg from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { eventually } from '../../../../tests/support/eventually.ts';
@@ -16,6 +17,59 @@ const ADD: Statement = { name: 'add', text: 'INSERT INTO notes (note) VALUES ($1
 const NOTES: Statement = { name: 'notes', text: 'SELECT note FROM notes ORDER BY note' };
 const LOCK: Statement = { name: 'lock', text: 'SELECT FROM notes WHERE note = $1 FOR UPDATE' };
 const COLLIDE = { name: 'collide', text: `SELECT fail_with('40001')` };
+
+/**
+ * Says "ready for queries" and "terminated by an administrator" in one breath, as a server does that is killed at that
+ * moment: both reach the driver in one read, before the new owner of the connection has had a turn.
+ */
+class FarewellProxy {
+  static readonly #READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);
+  farewells = 0;
+  readonly url: string;
+  readonly #server: Server;
+
+  private constructor(target: URL, server: Server) {
+    const url = new URL(target);
+    url.port = String((server.address() as AddressInfo).port);
+    this.url = url.href;
+    this.#server = server;
+    server.on('connection', (near) => {
+      const far = connect(Number(target.port), target.hostname);
+      near.on('data', (chunk) => far.write(chunk));
+      far.on('data', (chunk) => {
+        if (!chunk.includes(FarewellProxy.#READY)) return near.write(chunk);
+        this.farewells += 1;
+        far.pause();
+        return near.end(Buffer.concat([chunk, fatal('57P01', 'terminating connection')]));
+      });
+      for (const socket of [near, far]) {
+        socket.on('error', () => undefined);
+        socket.on('close', () => {
+          near.destroy();
+          far.destroy();
+        });
+      }
+    });
+  }
+
+  static async start(targetUrl: string): Promise<FarewellProxy> {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return new FarewellProxy(new URL(targetUrl), server);
+  }
+
+  async stop(): Promise<void> {
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
+
+function fatal(code: string, message: string): Buffer {
+  const fields = Buffer.from(`SFATAL\0VFATAL\0C${code}\0M${message}\0\0`);
+  const head = Buffer.alloc(5);
+  head.write('E');
+  head.writeUInt32BE(fields.length + 4, 1);
+  return Buffer.concat([head, fields]);
+}
 
 describeEachPostgres('the database', (server) => {
   let home: TestDatabase;
@@ -113,6 +167,17 @@ describeEachPostgres('the database', (server) => {
     await admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE datname = current_database() AND application_name = 'carillon'`);
     await eventually(async () => expect(await database.query(ONE, [])).toEqual([[1]]), { withinMs: 10_000 });
+  });
+
+  it('a connection whose end arrives with its readiness does not end the process (hazard 28)', async () => {
+    const proxy = await FarewellProxy.start(home.url);
+    const database = open({ url: proxy.url, connectionsMax: 1 });
+    await expect(database.query(ONE, [])).rejects.toThrow(StorageUnavailable);
+    await expect(database.transaction((session) => session.query(ONE, []))).rejects.toThrow(
+      StorageUnavailable,
+    );
+    expect(proxy.farewells).toBe(2);
+    await proxy.stop();
   });
 
   it('a deadlock is tried again until both have done their work once', async () => {

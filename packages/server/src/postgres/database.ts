@@ -52,8 +52,10 @@ export class Database implements Session {
       // Every hot statement is a lookup by key; a plan made while a table was empty must not scan it when it is full.
       options: '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off -c TimeZone=UTC',
     });
-    // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
+    // A connection that breaks is replaced by the pool, and the query on it fails with the reason. It also reports the break
+    // as an event, at any moment of its life, between two owners too, and one nobody listens to would end the process.
     this.#pool.on('error', () => undefined);
+    this.#pool.on('connect', (client) => client.on('error', () => undefined));
   }
 
   query<R extends readonly unknown[]>(statement: Statement, values: readonly unknown[]): Promise<R[]> {
@@ -79,9 +81,6 @@ export class Database implements Session {
       throw translate(error);
     });
     let broken: Error | undefined;
-    // A connection that dies while it is checked out reports here too; the query's own error says what happened.
-    const ignore = () => undefined;
-    client.on('error', ignore);
     try {
       await client.query('BEGIN');
       const result = await work({ query: (statement, values) => run(client, statement, values) });
@@ -95,7 +94,6 @@ export class Database implements Session {
       if (translated instanceof StorageUnavailable) broken ??= translated;
       throw translated;
     } finally {
-      client.off('error', ignore);
       client.release(broken);
     }
   }
