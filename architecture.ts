@@ -60,6 +60,7 @@ export const EXEMPT: readonly { readonly pattern: RegExp; readonly why: string }
 
 const STORAGE_FILES = [
   'storage.ts',
+  'audit-store.ts',
   'job-store.ts',
   'schedule-store.ts',
   'lease-store.ts',
@@ -106,7 +107,7 @@ export const ROOMS: readonly Room[] = [
     kind: 'door',
     purpose: 'HTTP in, JSON out: reads requests, asks the operations, maps refusals to problems.',
     imports: ['contract', 'domain', 'foundation', 'server/operations', 'server/storage'],
-    npm: ['fastify'],
+    npm: ['fastify', 'zod'],
   },
   {
     name: 'server/operations',
@@ -167,7 +168,7 @@ export const ROOMS: readonly Room[] = [
   {
     name: 'server/storage',
     kind: 'port',
-    purpose: 'The truth: everything that must survive, behind six narrow ports, and its clock.',
+    purpose: 'The truth: everything that must survive, behind narrow ports, and its clock.',
     imports: ['domain', 'foundation'],
     files: STORAGE_FILES,
   },

@@ -3,6 +3,7 @@
  * same operation that the REST interface calls; the handler is a function, as the peers' are.
  */
 import pg from 'pg';
+import { SERVER } from '../packages/domain/src/access/caller.ts';
 import { handlerName, type OpenEngine, openEngine } from './engine/open-engine.ts';
 import { inBatches } from './in-batches.ts';
 import type { BenchJob, System, SystemEnv } from './system.ts';
@@ -34,6 +35,7 @@ export class Carillon implements System {
       lanes: 4,
       send: async (batch) => {
         const answers = await this.#open.engine.operations.createJobs(
+          SERVER,
           batch.map(({ id }) => ({
             name: 'bench',
             scheduleType: 'IMMEDIATE',

@@ -3,6 +3,7 @@
  * ask the store, not the engine, what is recorded.
  */
 import pg from 'pg';
+import { SERVER } from '../../packages/domain/src/access/caller.ts';
 import type { JobInput } from '../../packages/domain/src/job/define-job-input.ts';
 import { plainArray } from '../../packages/server/src/postgres/array-literal.ts';
 import type { RunContext } from '../../packages/worker/src/handler.ts';
@@ -62,6 +63,7 @@ export class Subject {
       lanes: 4,
       send: async (indexes) => {
         const answers = await this.#open.engine.operations.createJobs(
+          SERVER,
           indexes.map((index) => ({
             name: 'bench',
             handler: handlerName,

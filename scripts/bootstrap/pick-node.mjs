@@ -7,7 +7,7 @@ import { Failure } from './failure.mjs';
 import { npm } from './npm.mjs';
 import { withProgress } from './progress.mjs';
 
-const MINIMUM = [24, 6];
+const MINIMUM = [24, 7];
 
 // One exact version each. Apple's arm64 build is published under a name of its own, and not in every version.
 const PRIVATE_NODES = {

@@ -49,6 +49,7 @@ export function faultyStorage(options: FaultyStorageOptions): Storage {
     members: port('members'),
     runs: port('runs'),
     housekeeping: port('housekeeping'),
+    audit: port('audit'),
   };
 }
 

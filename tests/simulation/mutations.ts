@@ -138,6 +138,7 @@ function replace<Name extends keyof Storage>(
     members: storage.members,
     runs: storage.runs,
     housekeeping: storage.housekeeping,
+    audit: storage.audit,
     [name]: port,
   };
 }

@@ -2,14 +2,19 @@
  * One process of a node: the production roles, wired as compose.ts wires them, over ports that can fail. It ends by being
  * killed (its timers and answers never come) or by being stopped, and is never used again.
  */
-import type { NodeId } from '@carillon/domain';
+import { type NodeId, SERVER } from '@carillon/domain';
 import { Loop, type Random, silentLog } from '@carillon/foundation';
 import { OutcomeRecorder } from '../../packages/server/src/completion/outcome-recorder.ts';
 import { Dispatcher } from '../../packages/server/src/dispatcher/dispatcher.ts';
 import { Executor } from '../../packages/server/src/executor/executor.ts';
 import { Housekeeper } from '../../packages/server/src/housekeeping/housekeeper.ts';
 import { DirectIngest } from '../../packages/server/src/ingest/direct-ingest.ts';
-import { createOperations, type Operations } from '../../packages/server/src/operations/operations.ts';
+import { AuditLog } from '../../packages/server/src/operations/audit-log.ts';
+import {
+  createOperations,
+  type OperationsOfOne,
+  operationsAs,
+} from '../../packages/server/src/operations/operations.ts';
 import { Recovery } from '../../packages/server/src/recovery/recovery.ts';
 import { InProcessRunQueue } from '../../packages/server/src/run-queue/in-process-run-queue.ts';
 import { Scheduler } from '../../packages/server/src/scheduler/scheduler.ts';
@@ -47,7 +52,7 @@ export interface SimProcessOptions {
 export class SimProcess implements ExecutingProcess {
   readonly name: string;
   readonly slots: number;
-  readonly operations: Operations;
+  readonly operations: OperationsOfOne;
   replaced = false;
   readonly #world: World;
   readonly #gate: ProcessGate;
@@ -191,7 +196,17 @@ function wireRoles(process: SimProcess, wiring: Wiring) {
     dispatcher,
     executor,
     link,
-    operations: createOperations({ storage, ingest, signals, clock, random }),
+    operations: operationsAs(
+      SERVER,
+      createOperations({
+        storage,
+        ingest,
+        signals,
+        clock,
+        random,
+        audit: new AuditLog({ store: storage.audit, clock }),
+      }),
+    ),
     async start() {
       await clock.sync(members);
       await housekeeper.start();

@@ -3,7 +3,7 @@
  * remember what they were promised. A request without an answer may or may not have happened.
  */
 import { type Job, type JobId, type JobInput, Refusal } from '@carillon/domain';
-import type { Operations } from '../../packages/server/src/operations/operations.ts';
+import type { OperationsOfOne as Operations } from '../../packages/server/src/operations/operations.ts';
 import type { Cluster } from './cluster.ts';
 import { someBehaviour, someJob, someLimits, someSchedule } from './workload.ts';
 import type { World } from './world.ts';

@@ -7,3 +7,4 @@ export * from './rest/problem.ts';
 export * from './rest/query.ts';
 export * from './rest/render-errors-page.ts';
 export * from './rest/run-view.ts';
+export * from './rest/shape.ts';

@@ -10,6 +10,7 @@ import { Dispatcher } from './dispatcher/dispatcher.ts';
 import { Executor } from './executor/executor.ts';
 import { Housekeeper } from './housekeeping/housekeeper.ts';
 import { DirectIngest } from './ingest/direct-ingest.ts';
+import { AuditLog } from './operations/audit-log.ts';
 import { createOperations, type Operations } from './operations/operations.ts';
 import { Recovery } from './recovery/recovery.ts';
 import { InProcessRunQueue } from './run-queue/in-process-run-queue.ts';
@@ -132,7 +133,14 @@ export function composeEngine(options: EngineOptions): Engine {
   });
 
   return {
-    operations: createOperations({ storage, ingest, signals, clock, random }),
+    operations: createOperations({
+      storage,
+      ingest,
+      signals,
+      clock,
+      random,
+      audit: new AuditLog({ store: storage.audit, clock }),
+    }),
     counts: () => ({ held: scheduler.held, waiting: dispatcher.waiting, running: executor.runningCount }),
     async unready() {
       const reasons: string[] = [];

@@ -1,6 +1,9 @@
 import { Refusal } from '@carillon/domain';
 import { describe, expect, test } from 'vitest';
-import { BATCH_JOBS_MAX, parseBatchBody, parseJobBody, requireNoBody } from './job-body.ts';
+import { BATCH_BODY, BATCH_JOBS_MAX, parseJobBody, readBatch, requireNoBody } from './job-body.ts';
+import { readShape } from './shape.ts';
+
+const parseBatchBody = (body: unknown) => readBatch(readShape(BATCH_BODY, body).jobs);
 
 function refusalOf(body: unknown): { code: string; field: string | undefined; message: string } {
   try {

@@ -6,8 +6,8 @@
 import type { JobInput } from '@carillon/domain';
 import { type JsonObject, PRIORITIES, Refusal } from '@carillon/domain';
 import { z } from 'zod';
-import { isBody, spellFields } from './field-names.ts';
-import { readWith } from './read-with.ts';
+import { isBody } from './field-names.ts';
+import { readShape, type Shape } from './shape.ts';
 
 export const BATCH_JOBS_MAX = 1_000;
 
@@ -70,40 +70,40 @@ export const jobBody = z.strictObject({
   timeout_seconds: z.number().nullish(),
   start_timeout_seconds: z.number().nullish(),
   user_id: z.string().nullish(),
+  namespace: z.string().nullish(),
+  labels: z.record(z.string(), z.string({ error: 'must be a text' })).nullish(),
+  resources: z.record(z.string(), z.number({ error: 'must be a number' })).nullish(),
 });
 
-const NESTED = { daylight_saving: daylightSaving, misfire, retry } as const;
-const FIELDS = {
-  names: Object.keys(jobBody.shape),
+export const JOB_BODY = {
+  schema: jobBody,
   aliases: {
     job_name: 'name',
     job_type: 'schedule_type',
     execution_time: 'schedule_time',
     timezone: 'time_zone',
   },
-};
+} satisfies Shape;
 
 /** For creating a job and for changing one: in a change, fields that are left out stay as they are. */
 export function parseJobBody(body: unknown): JobInput {
-  if (!isBody(body)) throw new Refusal('body_not_json', 'The body must be a JSON object.');
-  const spelled: Record<string, unknown> = { ...spellFields(body, FIELDS) };
-  for (const [name, { shape }] of Object.entries(NESTED)) {
-    const inner = spelled[name];
-    if (isBody(inner)) spelled[name] = { ...spellFields(inner, { names: Object.keys(shape) }, name) };
-  }
-  return toJobInput(readWith(jobBody, spelled));
+  return toJobInput(readShape(JOB_BODY, body));
 }
 
+const JOBS_DEMAND = `must be an array of 1 to ${BATCH_JOBS_MAX} jobs`;
+
+export const BATCH_BODY = {
+  schema: z.strictObject({
+    // Each job is judged by itself, so what is wrong with one must not refuse the whole.
+    jobs: z
+      .array(z.unknown(), { error: JOBS_DEMAND })
+      .min(1, { error: JOBS_DEMAND })
+      .max(BATCH_JOBS_MAX, { error: JOBS_DEMAND }),
+  }),
+} satisfies Shape;
+
 /** Each entry is read by itself: a request, or the refusal that reading it ended with. */
-export function parseBatchBody(body: unknown): (JobInput | Refusal)[] {
-  const jobs = isBody(body) ? spellFields(body, { names: ['jobs'] }).jobs : undefined;
-  if (jobs === undefined) {
-    throw new Refusal('field_missing', 'The body must be an object with the field jobs.', { field: 'jobs' });
-  }
-  if (!Array.isArray(jobs) || jobs.length === 0 || jobs.length > BATCH_JOBS_MAX) {
-    const message = `jobs must be an array of 1 to ${BATCH_JOBS_MAX} jobs.`;
-    throw new Refusal('field_invalid', message, { field: 'jobs' });
-  }
+export function readBatch(jobs: readonly unknown[]): (JobInput | Refusal)[] {
   return jobs.map((job: unknown) => {
     try {
       return parseJobBody(job);
@@ -120,7 +120,7 @@ export function requireNoBody(body: unknown): void {
   throw new Refusal('field_unknown', 'This request takes no body.');
 }
 
-function toJobInput(body: z.output<typeof jobBody>): JobInput {
+export function toJobInput(body: z.output<typeof jobBody>): JobInput {
   const { daylight_saving: daylight, misfire: missed, retry: again } = body;
   return {
     name: body.name,
@@ -155,5 +155,8 @@ function toJobInput(body: z.output<typeof jobBody>): JobInput {
     timeoutSeconds: body.timeout_seconds,
     startTimeoutSeconds: body.start_timeout_seconds,
     userId: body.user_id,
+    namespace: body.namespace,
+    labels: body.labels,
+    resources: body.resources,
   };
 }

@@ -17,6 +17,7 @@ export function jobView({ job, nextRunMs }: { job: Job; nextRunMs: number | unde
   return {
     job_id: job.jobId,
     name: job.name,
+    namespace: job.namespace,
     user_id: job.userId ?? null,
     status: job.status,
     ...scheduleView(job.schedule),
@@ -36,6 +37,8 @@ export function jobView({ job, nextRunMs }: { job: Job; nextRunMs: number | unde
     overlap: job.overlap,
     timeout_seconds: secondsOf(job.timeoutMs),
     start_timeout_seconds: secondsOf(job.startTimeoutMs),
+    labels: job.labels,
+    resources: job.resources,
     version: job.version,
     next_run_time: instantText(nextRunMs),
     created_at: instantText(job.createdAtMs),

@@ -3,14 +3,23 @@ import { expect, test } from 'vitest';
 import { etagOf, isRequestId, parseIdempotencyKey, parseIfMatch } from './headers.ts';
 import { readId } from './ids.ts';
 import {
-  parseDeadLettersQuery,
-  parseDeleteQuery,
-  parseJobsQuery,
-  parseRunsQuery,
+  DEAD_LETTERS_QUERY,
+  DELETE_QUERY,
+  JOBS_QUERY,
+  RUNS_QUERY,
+  toDeadLettersQuery,
+  toJobsQuery,
+  toRunsQuery,
   writeRunPlace,
 } from './query.ts';
+import { readShape } from './shape.ts';
 
 const ID = '01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e0f';
+
+const parseJobsQuery = (query: object) => toJobsQuery(readShape(JOBS_QUERY, query));
+const parseRunsQuery = (query: object) => toRunsQuery(readShape(RUNS_QUERY, query));
+const parseDeadLettersQuery = (query: object) => toDeadLettersQuery(readShape(DEAD_LETTERS_QUERY, query));
+const parseDeleteQuery = (query: object) => readShape(DELETE_QUERY, query);
 
 function refusalOf(read: () => unknown): { code: string; field: string | undefined } {
   try {
@@ -76,7 +85,7 @@ test('dead letters and purge', () => {
     limit: 50,
   });
   expect(parseDeleteQuery({ purge: 'true' })).toEqual({ purge: true });
-  expect(parseDeleteQuery({})).toEqual({ purge: false });
+  expect(parseDeleteQuery({})).toEqual({});
   expect(() => parseDeleteQuery({ purge: 'yes' })).toThrow(Refusal);
 });
 

@@ -10,9 +10,8 @@ import {
   type ScheduleType,
 } from '@carillon/domain';
 import { z } from 'zod';
-import { type Body, spellFields } from './field-names.ts';
 import { readId } from './ids.ts';
-import { readWith } from './read-with.ts';
+import type { Shape } from './shape.ts';
 
 export const LIMIT_MAX = 200;
 export const LIMIT_DEFAULT = 50;
@@ -70,7 +69,7 @@ const TYPE_WORDS = new Map<string, readonly ScheduleType[]>([
   ['recurring', ['CRON', 'INTERVAL']],
 ]);
 
-const jobsQuery = z.strictObject({
+const jobsFields = z.strictObject({
   status: oneOf(STATUS_WORDS).optional(),
   type: oneOf(TYPE_WORDS).optional(),
   priority: oneOf(new Map(PRIORITIES.map((priority) => [priority, priority]))).optional(),
@@ -80,10 +79,12 @@ const jobsQuery = z.strictObject({
   ...paging,
 });
 
-export function parseJobsQuery(query: Body): JobsQuery {
-  const names = Object.keys(jobsQuery.shape);
-  const aliases = { schedule_type: 'type', job_type: 'type' };
-  const read = readWith(jobsQuery, { ...spellFields(query, { names, aliases }) });
+export const JOBS_QUERY = {
+  schema: jobsFields,
+  aliases: { schedule_type: 'type', job_type: 'type' },
+} satisfies Shape;
+
+export function toJobsQuery(read: z.output<typeof jobsFields>): JobsQuery {
   return {
     status: read.status,
     scheduleTypes: read.type,
@@ -96,36 +97,31 @@ export function parseJobsQuery(query: Body): JobsQuery {
   };
 }
 
-const runsQuery = z.strictObject({ before: text.optional(), ...paging });
+const runsFields = z.strictObject({ before: text.optional(), ...paging });
 
-export function parseRunsQuery(query: Body): RunsQuery {
-  const names = Object.keys(runsQuery.shape);
-  const { before, page, limit } = readWith(runsQuery, { ...spellFields(query, { names }) });
+export const RUNS_QUERY = { schema: runsFields } satisfies Shape;
+
+export function toRunsQuery({ before, page, limit }: z.output<typeof runsFields>): RunsQuery {
   return { before: before === undefined ? undefined : readRunPlace(before), page, limit };
 }
 
-const workerRunsQuery = runsQuery.extend({ worker_id: text.optional() });
+export const WORKER_RUNS_QUERY = {
+  schema: runsFields.extend({ worker_id: text }),
+} satisfies Shape;
 
-export function parseWorkerRunsQuery(query: Body): RunsQuery & { workerId: string | undefined } {
-  const names = Object.keys(workerRunsQuery.shape);
-  const read = readWith(workerRunsQuery, { ...spellFields(query, { names }) });
-  const before = read.before === undefined ? undefined : readRunPlace(read.before);
-  return { workerId: read.worker_id, before, page: read.page, limit: read.limit };
-}
-
-const deadLettersQuery = z.strictObject({
+const deadLettersFields = z.strictObject({
   job_id: text.optional(),
   before: text.optional(),
   limit: paging.limit,
 });
 
-export function parseDeadLettersQuery(query: Body): {
+export const DEAD_LETTERS_QUERY = { schema: deadLettersFields } satisfies Shape;
+
+export function toDeadLettersQuery(read: z.output<typeof deadLettersFields>): {
   jobId?: JobId;
   before?: { diedAtMs: number; runId: RunId };
   limit: number;
 } {
-  const names = Object.keys(deadLettersQuery.shape);
-  const read = readWith(deadLettersQuery, { ...spellFields(query, { names }) });
   return {
     ...(read.job_id === undefined ? {} : { jobId: readId(read.job_id, 'job') as JobId }),
     ...(read.before === undefined ? {} : { before: readLetterPlace(read.before) }),
@@ -164,16 +160,11 @@ function oneOf<Value>(words: ReadonlyMap<string, Value>) {
     .transform((given) => words.get(given)!);
 }
 
-const deleteQuery = z.strictObject({
-  purge: oneOf(
-    new Map([
-      ['true', true],
-      ['false', false],
-    ]),
-  ).optional(),
-});
+const yesOrNo = oneOf(
+  new Map([
+    ['true', true],
+    ['false', false],
+  ]),
+);
 
-export function parseDeleteQuery(query: Body): { purge: boolean } {
-  const { purge = false } = readWith(deleteQuery, { ...spellFields(query, { names: ['purge'] }) });
-  return { purge };
-}
+export const DELETE_QUERY = { schema: z.strictObject({ purge: yesOrNo.optional() }) } satisfies Shape;

@@ -7,6 +7,9 @@ export function readWith<Schema extends z.ZodType>(schema: Schema, value: unknow
   if (result.success) return result.data;
   const issue = result.error.issues[0]!;
   const field = pathText(issue.path);
+  if (issue.path.length > 0 && valueAt(value, issue.path) === undefined) {
+    throw new Refusal('field_missing', `${field} is missing.`, { field });
+  }
   throw new Refusal('field_invalid', `${field} ${demandOf(issue)}.`, { field });
 }
 
@@ -30,4 +33,11 @@ function pathText(path: readonly PropertyKey[]): string {
   return path
     .map((key, i) => (typeof key === 'number' ? `[${key}]` : `${i > 0 ? '.' : ''}${String(key)}`))
     .join('');
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce(
+    (inner: unknown, key) => (inner as Record<PropertyKey, unknown> | undefined)?.[key],
+    value,
+  );
 }

@@ -46,6 +46,10 @@ export const CATALOGUE = {
     status: 401,
     fix: 'Send the header "Authorization: Bearer <key>"; the admin key is in <data>/admin.key.',
   },
+  forbidden: {
+    status: 403,
+    fix: 'Ask an administrator for a role or a key that has the permission named in the answer.',
+  },
   job_not_found: { status: 404, fix: 'Check the id; list jobs with GET /api/jobs.' },
   run_not_found: { status: 404, fix: 'Check the id; list runs with GET /api/jobs/{id}/runs.' },
   dead_letter_not_found: { status: 404, fix: 'Check the id; list dead letters with GET /api/dead-letters.' },

@@ -48,6 +48,7 @@ export interface RetryInput {
 
 export interface JobInput extends ScheduleInput {
   readonly name?: Given<string>;
+  readonly namespace?: Given<string>;
   readonly userId?: Given<string>;
   readonly handler?: Given<string>;
   readonly payload?: Given<JsonObject>;
@@ -59,6 +60,8 @@ export interface JobInput extends ScheduleInput {
   readonly overlap?: Given<OverlapPolicy>;
   readonly timeoutSeconds?: Given<number>;
   readonly startTimeoutSeconds?: Given<number>;
+  readonly labels?: Given<Readonly<Record<string, string>>>;
+  readonly resources?: Given<Readonly<Record<string, number>>>;
 }
 
 /** What a change names; everything else of the job stays. */

@@ -176,6 +176,9 @@ describe('numbers and words', () => {
   test('defaults are three retries, one run at a time and five minutes', () => {
     expect(defineJob({ name: 'job' }, NOW)).toEqual({
       name: 'job',
+      namespace: 'default',
+      labels: {},
+      resources: {},
       userId: undefined,
       handler: 'default',
       payload: '{}',

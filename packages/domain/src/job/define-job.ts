@@ -8,6 +8,7 @@ import { DEFAULT_MISFIRE, type MisfirePolicy } from '../schedule/schedule.ts';
 import type { JobInput, JobPatch, MisfireInput, RetryInput } from './define-job-input.ts';
 import { inferHandler, readPayload } from './define-job-payload.ts';
 import { readSchedule } from './define-job-schedule.ts';
+import { NO_LABELS, NO_RESOURCES, readLabels, readNamespace, readResources } from './define-job-tags.ts';
 import { givenOr, JOB_BOUNDS, readNumber, readSeconds, readText } from './define-job-values.ts';
 import {
   CONCURRENCY_MAX,
@@ -44,6 +45,7 @@ function readJob(input: JobInput, { current, nowMs }: Context): JobDefinition {
   const payload = givenOr(input.payload, { current: current?.payload, fallback: '{}', read: readPayload });
   return {
     name: readName(input, current),
+    namespace: readNamespace(input.namespace, current),
     userId: givenOr<string, string | undefined>(input.userId, {
       current: current?.userId,
       fallback: undefined,
@@ -74,6 +76,12 @@ function readJob(input: JobInput, { current, nowMs }: Context): JobDefinition {
       current: current?.startTimeoutMs,
       field: 'start_timeout_seconds',
       max: JOB_BOUNDS.startTimeoutSecondsMax,
+    }),
+    labels: givenOr(input.labels, { current: current?.labels, fallback: NO_LABELS, read: readLabels }),
+    resources: givenOr(input.resources, {
+      current: current?.resources,
+      fallback: NO_RESOURCES,
+      read: readResources,
     }),
   };
 }

@@ -11,7 +11,13 @@ import type { Priority } from './priority.ts';
 /** When a run becomes due while max_concurrency runs of its job are alive: wait, give up, or stop the oldest and take its place. */
 export type OverlapPolicy = 'queue' | 'skip' | 'replace';
 
+/** For people, to find jobs by. */
+export type Labels = Readonly<Record<string, string>>;
+/** What a run of the job takes up while it runs. */
+export type Resources = Readonly<Record<string, number>>;
+
 export interface JobDefinition {
+  readonly namespace: string;
   readonly name: string;
   readonly userId: string | undefined;
   readonly handler: string;
@@ -27,6 +33,8 @@ export interface JobDefinition {
   readonly timeoutMs: number;
   /** Longest time a run may wait for a start; waiting is never charged to timeoutMs. Undefined: as long as it takes. */
   readonly startTimeoutMs: number | undefined;
+  readonly labels: Labels;
+  readonly resources: Resources;
 }
 
 export interface Job extends JobDefinition {

@@ -25,6 +25,7 @@ export function answerProblems(log: Log) {
       } else if (refusal.status >= 500) {
         log.warn({ err: error, requestId: request.id }, 'a request could not be served');
       }
+      if (refusal.code === 'unauthorized') reply.header('www-authenticate', 'Bearer realm="carillon"');
       send(reply, refusal, request.id);
     },
 

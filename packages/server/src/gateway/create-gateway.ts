@@ -5,17 +5,15 @@
 import { randomUUID } from 'node:crypto';
 import { isRequestId } from '@carillon/contract';
 import type { Log } from '@carillon/foundation';
-import fastify, { type FastifyInstance } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Operations } from '../operations/operations.ts';
+import { adminKeyCheck } from './admin-key.ts';
 import { answerProblems } from './answer-problems.ts';
-import { bearerCheck } from './bearer-check.ts';
 import { closeConnections } from './close-connections.ts';
+import { allEndpoints } from './endpoints/all-endpoints.ts';
+import { mountEndpoints } from './mount-endpoints.ts';
 import { readJsonBodies } from './read-json-bodies.ts';
-import { deadLetterRoutes } from './routes/dead-letter-routes.ts';
 import { healthRoutes, type Readiness } from './routes/health-routes.ts';
-import { jobActionRoutes } from './routes/job-action-routes.ts';
-import { jobRoutes } from './routes/job-routes.ts';
-import { runRoutes } from './routes/run-routes.ts';
 
 export interface GatewayOptions {
   readonly operations: Operations;
@@ -33,7 +31,7 @@ const REQUEST_TIMEOUT_MS = 30_000;
 export function createGateway(options: GatewayOptions): FastifyInstance {
   const { operations, log, bodyLimitBytes } = options;
   const problems = answerProblems(log);
-  const requireKey = bearerCheck(options.authenticate.adminKey);
+  const authenticate = adminKeyCheck(options.authenticate.adminKey);
   const app = fastify({
     bodyLimit: bodyLimitBytes,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -44,6 +42,7 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   });
   app.setErrorHandler(problems.onError);
   app.setNotFoundHandler(problems.onNoRoute);
+  app.decorateRequest('caller', undefined);
   readJsonBodies(app);
   closeConnections(app);
 
@@ -59,19 +58,19 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   });
 
   healthRoutes(app, { readiness: options.readiness, log });
-  const routes = { operations, address: (options.address ?? '').replace(/\/+$/, '') };
+  const endpoints = allEndpoints({ operations, address: (options.address ?? '').replace(/\/+$/, '') });
   // A scope of its own and not a look at the URL: the router also takes /%61pi for /api.
   app.register(
     (api, _options, done) => {
-      api.addHook('onRequest', requireKey);
       api.addHook('onRequest', async (_request, reply) => {
         reply.header('cache-control', 'no-store');
       });
-      api.setNotFoundHandler(problems.onNoRoute);
-      jobRoutes(api, routes);
-      jobActionRoutes(api, routes);
-      runRoutes(api, routes);
-      deadLetterRoutes(api, routes);
+      // Strangers do not learn which paths exist.
+      const preHandler = async (request: FastifyRequest) => {
+        await authenticate(request);
+      };
+      api.setNotFoundHandler({ preHandler }, problems.onNoRoute);
+      mountEndpoints(api, endpoints, authenticate);
       done();
     },
     { prefix: '/api' },

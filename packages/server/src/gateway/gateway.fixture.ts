@@ -19,7 +19,7 @@ export class GatewayFixture extends OperationsFixture {
     super();
     const log: Log = { ...silentLog, error: (facts, message) => void this.errors.push({ facts, message }) };
     this.app = createGateway({
-      operations: this.operations,
+      operations: this.everyones,
       authenticate: { adminKey: KEY },
       log,
       readiness: async () => ({ ready: true, reasons: [] }),

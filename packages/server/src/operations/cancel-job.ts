@@ -2,13 +2,13 @@
  * Cancels a job for good: what waits ends, what runs is asked to stop, and nothing is tried again. Repeating it is
  * harmless. The signal makes it fast; heartbeats repeat the wish until the runs have ended (hazard 18).
  */
-import { CONCURRENCY_MAX, type Job, type JobId } from '@carillon/domain';
+import { type Caller, CONCURRENCY_MAX, type Job, type JobId } from '@carillon/domain';
 import { changeJob } from './change-job.ts';
 import type { OperationPorts } from './operation-ports.ts';
 
 export function cancelJob(ports: OperationPorts) {
-  return async (jobId: JobId): Promise<Job> => {
-    const { job } = await changeJob(ports, jobId, ({ job: current }) =>
+  return async (caller: Caller, jobId: JobId): Promise<Job> => {
+    const { job } = await changeJob(ports, { caller, jobId, action: 'jobs.cancel' }, ({ job: current }) =>
       current.status === 'CANCELLED'
         ? undefined
         : { job: { ...current, status: 'CANCELLED' }, pending: { kind: 'drop' } },

@@ -1,12 +1,23 @@
 /** Stops one run: a waiting one ends at once, a living one is asked to stop. Its job and its other runs go on. */
-import { Refusal, type RunId } from '@carillon/domain';
+import { type Caller, type Job, Refusal, type RunId } from '@carillon/domain';
 import type { OperationPorts } from './operation-ports.ts';
+import { requireRun, runNotFound } from './visible-run.ts';
 
 /** ended: it was waiting, and is cancelled. asked: it is running, and will be. */
 export type CancelledRun = 'asked' | 'ended';
 
 export function cancelRun(ports: OperationPorts) {
-  return async (runId: RunId): Promise<CancelledRun> => {
+  return async (caller: Caller, runId: RunId): Promise<CancelledRun> => {
+    const [latest] = await ports.storage.runs.attempts(runId, ports.clock.now());
+    if (!latest) throw runNotFound(runId);
+    const { jobId } = latest;
+    const job = await requireRun(ports, { caller, runId, jobId, action: 'runs.cancel' });
+    const record = (of: Job | undefined) =>
+      ports.audit.record(caller, {
+        action: 'runs.cancel',
+        namespace: of?.namespace,
+        subject: { kind: 'run', id: runId },
+      });
     const verdict = await ports.storage.jobs.cancelRun(runId, ports.clock.now());
     switch (verdict) {
       case 'unknown':
@@ -14,14 +25,12 @@ export function cancelRun(ports: OperationPorts) {
       case 'finished':
         throw new Refusal('run_already_finished', `The run ${runId} has ended already.`);
       case 'asked':
+        await record(job);
         ports.signals.send('cancel-requested', { runIds: [runId] });
         return verdict;
       case 'ended':
+        await record(job);
         return verdict;
     }
   };
-}
-
-export function runNotFound(runId: string): Refusal {
-  return new Refusal('run_not_found', `There is no run ${runId}.`);
 }

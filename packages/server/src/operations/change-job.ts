@@ -2,8 +2,9 @@
  * Read, decide, apply: every change of a job goes through here. The change is applied only to the job and the plan it was
  * decided on; when either moved meanwhile (an edit, a fire), it is decided again on what is there now.
  */
-import { type Job, type JobId, Refusal } from '@carillon/domain';
+import { type Action, type Caller, type Job, type JobId, Refusal, requireMay, sees } from '@carillon/domain';
 import type { JobWithPlan, PendingChange } from '../storage/job-store.ts';
+import { changedFields, jobSubject } from './audit-log.ts';
 import type { OperationPorts } from './operation-ports.ts';
 
 /** A job that fires every second loses a race now and then, not five in a row. */
@@ -23,13 +24,14 @@ export interface Changed {
 
 /** decide answers undefined when the job already is as wanted: repeating a request changes nothing. */
 export async function changeJob(
-  ports: Pick<OperationPorts, 'storage' | 'clock'>,
-  jobId: JobId,
+  ports: Pick<OperationPorts, 'storage' | 'clock' | 'audit'>,
+  { caller, jobId, action }: { caller: Caller; jobId: JobId; action: Action },
   decide: (read: JobWithPlan, nowMs: number) => Decision | undefined,
 ): Promise<Changed> {
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     const read = await ports.storage.jobs.getForChange(jobId);
-    if (!read) throw jobNotFound(jobId);
+    if (!read || !sees(caller, read.job)) throw jobNotFound(jobId);
+    requireMay(caller, action, read.job);
     const nowMs = ports.clock.now();
     const decision = decide(read, nowMs);
     if (!decision) return { job: read.job, applied: undefined };
@@ -42,7 +44,10 @@ export async function changeJob(
       pending: decision.pending,
       nowMs,
     });
-    if (done) return { job, applied: { read, pending: decision.pending } };
+    if (done) {
+      await ports.audit.record(caller, { action, ...jobSubject(job), ...changedFields(read.job, job) });
+      return { job, applied: { read, pending: decision.pending } };
+    }
   }
   throw new Refusal('job_changed', `The job ${jobId} kept changing while this change was being made.`);
 }

@@ -1,19 +1,21 @@
 /** Accepts one job. Once it answers, the job is durable and will run; a repeated request with the same key finds it again. */
-import type { JobInput } from '@carillon/domain';
+import type { Caller, JobInput } from '@carillon/domain';
 import { dueRowOf } from './due-row-of.ts';
-import { type CreatedJob, createdJob, newJob } from './new-job.ts';
+import { type CreatedJob, createdChange, createdJob, newJob } from './new-job.ts';
 import type { OperationPorts } from './operation-ports.ts';
 
 export function createJob(ports: OperationPorts) {
   return async (
+    caller: Caller,
     input: JobInput,
     options: { idempotencyKey?: string | undefined } = {},
   ): Promise<CreatedJob> => {
-    const accepted = newJob(input, { idempotencyKey: options.idempotencyKey, ports });
+    const accepted = newJob(input, { caller, idempotencyKey: options.idempotencyKey, ports });
     const result = createdJob(await ports.ingest.accept(accepted));
     if (result.created) {
       const { job, first } = accepted;
       ports.signals.send('due-added', { shards: [job.shard], rows: [dueRowOf(job, first)] });
+      await ports.audit.record(caller, createdChange(job));
     }
     return result;
   };

@@ -1,14 +1,24 @@
 /** Removes a job: cancelled first, then its definition goes. Its history stays until retention drops it. */
-import { type JobId, Refusal } from '@carillon/domain';
+import { type Caller, type JobId, Refusal } from '@carillon/domain';
+import { jobSubject } from './audit-log.ts';
 import { cancelJob } from './cancel-job.ts';
 import { jobNotFound } from './change-job.ts';
 import type { OperationPorts } from './operation-ports.ts';
+import { visibleJob } from './visible-job.ts';
 
 export function deleteJob(ports: OperationPorts) {
   const cancel = cancelJob(ports);
-  return async (jobId: JobId): Promise<void> => {
-    await cancel(jobId);
-    if (await ports.storage.jobs.remove(jobId)) return;
+  return async (caller: Caller, jobId: JobId): Promise<void> => {
+    const job = await visibleJob(ports, { caller, jobId, action: 'jobs.delete' });
+    await cancel(caller, jobId);
+    if (await ports.storage.jobs.remove(jobId)) {
+      await ports.audit.record(caller, {
+        action: 'jobs.delete',
+        ...jobSubject(job),
+        before: { name: job.name },
+      });
+      return;
+    }
     if (!(await ports.storage.jobs.get(jobId))) throw jobNotFound(jobId);
     throw new Refusal(
       'job_still_running',

@@ -1,8 +1,8 @@
 /** How a job is doing, in one word, with its latest run. */
-import type { Job, JobId } from '@carillon/domain';
+import type { Caller, Job, JobId } from '@carillon/domain';
 import type { RunView } from '../storage/run-store.ts';
-import { jobNotFound } from './change-job.ts';
 import type { OperationPorts } from './operation-ports.ts';
+import { visibleJob } from './visible-job.ts';
 
 export type JobState = 'pending' | 'running' | 'completed' | 'failed' | 'paused' | 'cancelled';
 
@@ -14,11 +14,10 @@ export interface JobStatusDetails {
 }
 
 export function getJobStatus(ports: OperationPorts) {
-  return async (jobId: JobId): Promise<JobStatusDetails> => {
+  return async (caller: Caller, jobId: JobId): Promise<JobStatusDetails> => {
     // The run is read first: a job that ends in between is then shown as ended, never as pending with an ended run.
     const latestRun = await ports.storage.runs.latestOfJob(jobId, ports.clock.now());
-    const job = await ports.storage.jobs.get(jobId);
-    if (!job) throw jobNotFound(jobId);
+    const job = await visibleJob(ports, { caller, jobId, action: 'jobs.read' });
     const lastUpdatedMs = Math.max(job.updatedAtMs, latestRun?.modifiedAtMs ?? 0);
     return { job, state: jobStateOf(job, latestRun), lastUpdatedMs, latestRun };
   };

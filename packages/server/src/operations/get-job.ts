@@ -1,5 +1,5 @@
 /** One job, with the occurrence that is planned next. */
-import type { Job, JobId } from '@carillon/domain';
+import { type Caller, type Job, type JobId, requireMay, sees } from '@carillon/domain';
 import { jobNotFound } from './change-job.ts';
 import type { OperationPorts } from './operation-ports.ts';
 
@@ -10,9 +10,10 @@ export interface JobDetails {
 }
 
 export function getJob(ports: OperationPorts) {
-  return async (jobId: JobId): Promise<JobDetails> => {
+  return async (caller: Caller, jobId: JobId): Promise<JobDetails> => {
     const read = await ports.storage.jobs.getForChange(jobId);
-    if (!read) throw jobNotFound(jobId);
+    if (!read || !sees(caller, read.job)) throw jobNotFound(jobId);
+    requireMay(caller, 'jobs.read', read.job);
     return { job: read.job, nextRunMs: read.job.status === 'SCHEDULED' ? read.plannedNominalMs : undefined };
   };
 }

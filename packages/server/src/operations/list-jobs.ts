@@ -1,11 +1,13 @@
 /** Jobs by their properties, newest first. The next run is computed from each schedule, so a page costs one read. */
 import {
+  type Caller,
   type Job,
   type JobId,
   type JobStatus,
   nextFire,
   type Priority,
   Refusal,
+  requireMay,
   type ScheduleType,
 } from '@carillon/domain';
 import type { JobQuery } from '../storage/job-store.ts';
@@ -28,7 +30,8 @@ export interface ListJobsQuery {
 const MERGED_ROWS_MAX = 10_000;
 
 export function listJobs(ports: OperationPorts) {
-  return async (query: ListJobsQuery): Promise<JobDetails[]> => {
+  return async (caller: Caller, query: ListJobsQuery): Promise<JobDetails[]> => {
+    requireMay(caller, 'jobs.read');
     const jobs = await read(ports, query);
     const nowMs = ports.clock.now();
     return jobs.map((job) => ({

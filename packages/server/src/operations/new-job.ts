@@ -1,14 +1,18 @@
 /** A job and its first pending row, made from a request: what the way in takes. The same for one job and for a thousand. */
 import {
+  type Caller,
   defineJob,
+  homeOf,
   type Job,
   type JobId,
   type JobInput,
   Refusal,
   type RunId,
+  requireMay,
   shardOf,
 } from '@carillon/domain';
 import type { InsertedJob, NewJob } from '../storage/job-store.ts';
+import type { Change } from './audit-log.ts';
 import type { OperationPorts } from './operation-ports.ts';
 import { planFirst } from './plan-first.ts';
 import { requestHash } from './request-hash.ts';
@@ -21,10 +25,22 @@ export interface CreatedJob {
 
 export function newJob(
   input: JobInput,
-  { idempotencyKey, ports }: { idempotencyKey: string | undefined; ports: OperationPorts },
+  {
+    caller,
+    idempotencyKey,
+    ports,
+  }: { caller: Caller; idempotencyKey: string | undefined; ports: OperationPorts },
 ): NewJob {
   const nowMs = ports.clock.now();
-  const definition = defineJob(input, nowMs);
+  const definition = defineJob(
+    {
+      ...input,
+      namespace: input.namespace ?? homeOf(caller),
+      userId: input.userId ?? caller.userId,
+    },
+    nowMs,
+  );
+  requireMay(caller, 'jobs.create', definition);
   const jobId = ports.random.id() as JobId;
   const runId = ports.random.id() as RunId;
   const first = planFirst({ jobId, schedule: definition.schedule, nowMs, runId });
@@ -49,4 +65,9 @@ export function createdJob(inserted: InsertedJob): CreatedJob {
     throw new Refusal('idempotency_key_reused', message, { field: 'Idempotency-Key' });
   }
   return { jobId: inserted.jobId, created: inserted.kind === 'inserted' };
+}
+
+export function createdChange({ jobId, namespace, name, handler, schedule }: Job): Change {
+  const after = { name, handler, scheduleType: schedule.type };
+  return { action: 'jobs.create', namespace, subject: { kind: 'job', id: jobId }, after };
 }

@@ -3,9 +3,11 @@ import type { Clock, Random } from '@carillon/foundation';
 import type { Ingest } from '../ingest/ingest.ts';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import type { Storage } from '../storage/storage.ts';
+import type { AuditLog } from './audit-log.ts';
 
 export interface OperationPorts {
-  readonly storage: Pick<Storage, 'jobs' | 'runs'>;
+  readonly storage: Pick<Storage, 'jobs' | 'runs' | 'audit'>;
+  readonly audit: AuditLog;
   readonly ingest: Ingest;
   readonly signals: SignalBus;
   readonly clock: Pick<Clock, 'now'>;

@@ -8,6 +8,7 @@ import {
   PRIORITIES,
   planFires,
   type RunId,
+  SERVER,
   SHARD_COUNT,
   type WorkerId,
 } from '@carillon/domain';
@@ -17,7 +18,8 @@ import type { SignalBus, Signals } from '../signal-bus/signal-bus.ts';
 import type { Cursor, DueRow, DueRun } from '../storage/due.ts';
 import type { Settlement } from '../storage/lease-store.ts';
 import { MemoryStorage } from '../storage/memory/memory-storage.ts';
-import { createOperations } from './operations.ts';
+import { AuditLog } from './audit-log.ts';
+import { createOperations, operationsAs } from './operations.ts';
 
 const ALL_SHARDS = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
 const NODE = 'node' as NodeId;
@@ -33,13 +35,16 @@ export class OperationsFixture {
     send: (name, signal) => void this.sent.push({ name, signal } as SentSignal),
     on: () => () => {},
   };
-  readonly operations = createOperations({
+  readonly everyones = createOperations({
     storage: this.storage,
     ingest: new DirectIngest({ jobs: this.storage.jobs }),
     signals: this.signals,
     clock: this.clock,
     random: this.random,
+    audit: new AuditLog({ store: this.storage.audit, clock: this.clock }),
   });
+  /** As the server itself asks. */
+  readonly operations = operationsAs(SERVER, this.everyones);
   #epochs: ReadonlyMap<number, number> | undefined;
 
   /** Everything pending that may start, up to the instant. */

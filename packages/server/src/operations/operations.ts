@@ -1,4 +1,8 @@
-/** Everything that can be asked of Carillon, as one object: the doors (REST, RPC, dashboard) call these and nothing below. */
+/**
+ * Everything that can be asked of Carillon, as one object: the doors (REST, RPC, dashboard) call these and nothing below. Every operation
+ * takes its caller first and judges itself what they may.
+ */
+import type { Caller } from '@carillon/domain';
 import { cancelJob } from './cancel-job.ts';
 import { cancelRun } from './cancel-run.ts';
 import { createJob } from './create-job.ts';
@@ -40,4 +44,19 @@ export function createOperations(ports: OperationPorts) {
     listDeadLetters: listDeadLetters(ports),
     redriveDeadLetter: redriveDeadLetter(ports),
   };
+}
+
+type Asked<Operation> = Operation extends (caller: Caller, ...rest: infer Rest) => infer Answer
+  ? (...rest: Rest) => Answer
+  : never;
+
+export type OperationsOfOne = { [Name in keyof Operations]: Asked<Operations[Name]> };
+
+/** The operations as one caller has them: for whoever embeds the engine, and for tests. */
+export function operationsAs(caller: Caller, operations: Operations): OperationsOfOne {
+  const bound = Object.entries(operations).map(([name, operation]) => [
+    name,
+    (...rest: unknown[]) => (operation as (...given: unknown[]) => unknown)(caller, ...rest),
+  ]);
+  return Object.fromEntries(bound) as OperationsOfOne;
 }

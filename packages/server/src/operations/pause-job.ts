@@ -1,11 +1,11 @@
 /** Pauses a job: nothing of it that waits is started until it is resumed. What runs already runs on. */
-import { type Job, type JobId, Refusal } from '@carillon/domain';
+import { type Caller, type Job, type JobId, Refusal } from '@carillon/domain';
 import { changeJob, jobCancelled } from './change-job.ts';
 import type { OperationPorts } from './operation-ports.ts';
 
 export function pauseJob(ports: OperationPorts) {
-  return async (jobId: JobId): Promise<Job> => {
-    const { job } = await changeJob(ports, jobId, ({ job: current }) => {
+  return async (caller: Caller, jobId: JobId): Promise<Job> => {
+    const { job } = await changeJob(ports, { caller, jobId, action: 'jobs.pause' }, ({ job: current }) => {
       if (current.status === 'PAUSED') return undefined;
       requireUnfinished(current);
       return { job: { ...current, status: 'PAUSED' }, pending: { kind: 'hold' } };

@@ -1,5 +1,5 @@
 /** Sends a dead letter round again as a new run. Asked twice, it answers the run that the first request made. */
-import { type JobId, Refusal, type RunId } from '@carillon/domain';
+import { type Caller, type JobId, Refusal, type RunId, requireMay, sees, visibleTo } from '@carillon/domain';
 import { jobCancelled, jobNotFound } from './change-job.ts';
 import type { OperationPorts } from './operation-ports.ts';
 
@@ -13,10 +13,14 @@ export interface RedrivenLetter {
 
 export function redriveDeadLetter(ports: OperationPorts) {
   const { jobs, runs } = ports.storage;
-  return async (deadRunId: RunId): Promise<RedrivenLetter> => {
+  return async (caller: Caller, deadRunId: RunId): Promise<RedrivenLetter> => {
     const letter = await runs.deadLetter(deadRunId);
-    if (!letter) throw new Refusal('dead_letter_not_found', `There is no dead letter ${deadRunId}.`);
+    if (!letter) throw letterNotFound(deadRunId);
     const { jobId, redrivenAs } = letter;
+    const owner = await jobs.get(jobId);
+    if (!(owner ? sees(caller, owner) : visibleTo(caller, 'dead_letters.redrive') === undefined))
+      throw letterNotFound(deadRunId);
+    requireMay(caller, 'dead_letters.redrive', owner);
     if (redrivenAs) return { jobId, runId: redrivenAs, redrivenFrom: deadRunId };
 
     const runId = ports.random.id() as RunId;
@@ -25,8 +29,18 @@ export function redriveDeadLetter(ports: OperationPorts) {
       if (meanwhile?.redrivenAs) return { jobId, runId: meanwhile.redrivenAs, redrivenFrom: deadRunId };
       throw (await jobs.get(jobId)) ? jobCancelled(jobId) : jobNotFound(jobId);
     }
+    await ports.audit.record(caller, {
+      action: 'dead_letters.redrive',
+      namespace: owner?.namespace,
+      subject: { kind: 'run', id: deadRunId },
+      after: { runId },
+    });
     const job = await jobs.get(jobId);
     if (job) ports.signals.send('due-added', { shards: [job.shard], rows: [] });
     return { jobId, runId, redrivenFrom: deadRunId };
   };
+}
+
+function letterNotFound(runId: string): Refusal {
+  return new Refusal('dead_letter_not_found', `There is no dead letter ${runId}.`);
 }

@@ -1,17 +1,21 @@
 /** Resumes a paused job. What it missed meanwhile is judged by its misfire policy, so that it does not flood (hazard 19). */
-import type { Job, JobId } from '@carillon/domain';
+import type { Caller, Job, JobId } from '@carillon/domain';
 import { changeJob } from './change-job.ts';
 import { keptRowsOf } from './due-row-of.ts';
 import type { OperationPorts } from './operation-ports.ts';
 import { requireUnfinished } from './pause-job.ts';
 
 export function resumeJob(ports: OperationPorts) {
-  return async (jobId: JobId): Promise<Job> => {
-    const { job, applied } = await changeJob(ports, jobId, ({ job: current }) => {
-      if (current.status === 'SCHEDULED') return undefined;
-      requireUnfinished(current);
-      return { job: { ...current, status: 'SCHEDULED' }, pending: { kind: 'release' } };
-    });
+  return async (caller: Caller, jobId: JobId): Promise<Job> => {
+    const { job, applied } = await changeJob(
+      ports,
+      { caller, jobId, action: 'jobs.pause' },
+      ({ job: current }) => {
+        if (current.status === 'SCHEDULED') return undefined;
+        requireUnfinished(current);
+        return { job: { ...current, status: 'SCHEDULED' }, pending: { kind: 'release' } };
+      },
+    );
     if (applied) {
       const rows = keptRowsOf(job, applied.read.plannedNominalMs);
       ports.signals.send('due-added', { shards: [job.shard], rows });

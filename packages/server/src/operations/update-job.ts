@@ -4,6 +4,7 @@
  * neither loses nor doubles a fire (hazard 11).
  */
 import {
+  type Caller,
   isRecurring,
   type Job,
   type JobId,
@@ -22,23 +23,28 @@ import { requestHash } from './request-hash.ts';
 
 export function updateJob(ports: OperationPorts) {
   return async (
+    caller: Caller,
     jobId: JobId,
     patch: JobPatch,
     options: { ifVersion?: readonly number[] | undefined } = {},
   ): Promise<Job> => {
-    const { job, applied } = await changeJob(ports, jobId, (read, nowMs) => {
-      const { job: current } = read;
-      requireVersion(current, options.ifVersion);
-      if (current.status === 'CANCELLED') throw jobCancelled(jobId);
-      const { definition, scheduleChanged } = redefineJob(current, patch, nowMs);
-      const job: Job = { ...current, ...definition };
-      if (!scheduleChanged) {
-        return requestHash(job) === requestHash(current) ? undefined : { job, pending: { kind: 'keep' } };
-      }
-      const first = replan(job, { read, nowMs, runId: ports.random.id() as RunId });
-      const ended = current.status === 'COMPLETED' || current.status === 'FAILED';
-      return { job: ended ? { ...job, status: 'SCHEDULED' } : job, pending: { kind: 'replan', first } };
-    });
+    const { job, applied } = await changeJob(
+      ports,
+      { caller, jobId, action: 'jobs.update' },
+      (read, nowMs) => {
+        const { job: current } = read;
+        requireVersion(current, options.ifVersion);
+        if (current.status === 'CANCELLED') throw jobCancelled(jobId);
+        const { definition, scheduleChanged } = redefineJob(current, patch, nowMs);
+        const job: Job = { ...current, ...definition };
+        if (!scheduleChanged) {
+          return requestHash(job) === requestHash(current) ? undefined : { job, pending: { kind: 'keep' } };
+        }
+        const first = replan(job, { read, nowMs, runId: ports.random.id() as RunId });
+        const ended = current.status === 'COMPLETED' || current.status === 'FAILED';
+        return { job: ended ? { ...job, status: 'SCHEDULED' } : job, pending: { kind: 'replan', first } };
+      },
+    );
     if (applied && job.status === 'SCHEDULED') {
       const { read, pending } = applied;
       const rows =

@@ -1,6 +1,25 @@
 -- The schema of a freshly migrated database, to read and to compare: a test fails when it differs from what the
 -- migrations make. Written by `node scripts/dump-schema.ts`; edit the migrations, not this file.
 
+CREATE TABLE audit_log (
+  audit_id     bigint NOT NULL IDENTITY a,
+  at           timestamp with time zone NOT NULL,
+  actor_kind   text NOT NULL,
+  actor_id     text NOT NULL,
+  actor_name   text NOT NULL,
+  action       text NOT NULL,
+  namespace    text,
+  subject_kind text NOT NULL,
+  subject_id   text NOT NULL,
+  before       jsonb,
+  after        jsonb,
+  address      text,
+  user_agent   text,
+  request_id   text,
+  CONSTRAINT audit_log_pkey PRIMARY KEY (audit_id)
+);
+CREATE INDEX audit_log_subject ON audit_log USING btree (subject_id, audit_id);
+
 CREATE TABLE dead_letters (
   run_id        uuid NOT NULL,
   job_id        uuid NOT NULL,
@@ -90,9 +109,14 @@ CREATE TABLE jobs (
   request_hash     text,
   created_at       timestamp with time zone NOT NULL DEFAULT now(),
   updated_at       timestamp with time zone NOT NULL DEFAULT now(),
+  namespace        text NOT NULL DEFAULT 'default'::text,
+  labels           jsonb,
+  resources        jsonb,
   CONSTRAINT jobs_pkey PRIMARY KEY (job_id)
 );
-CREATE UNIQUE INDEX jobs_idempotency_key ON jobs USING btree (idempotency_key) WHERE (idempotency_key IS NOT NULL);
+CREATE UNIQUE INDEX jobs_idempotency_key ON jobs USING btree (namespace, idempotency_key) WHERE (idempotency_key IS NOT NULL);
+CREATE INDEX jobs_labels ON jobs USING gin (labels jsonb_path_ops) WHERE (labels IS NOT NULL);
+CREATE INDEX jobs_namespace ON jobs USING btree (namespace, job_id) WHERE (namespace <> 'default'::text);
 CREATE INDEX jobs_user_id ON jobs USING btree (user_id, job_id) WHERE (user_id IS NOT NULL);
 
 CREATE TABLE leases (
@@ -153,3 +177,5 @@ CREATE TABLE workers (
   CONSTRAINT workers_pkey PRIMARY KEY (worker_id)
 );
 CREATE UNIQUE INDEX workers_dead ON workers USING btree (worker_id, dead);
+
+CREATE SEQUENCE audit_log_audit_id_seq;

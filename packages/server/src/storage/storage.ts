@@ -1,8 +1,9 @@
 /**
- * The truth: everything that must survive, behind six narrow ports. An adapter gives all six over one set of data. Calls
+ * The truth: everything that must survive, behind narrow ports. An adapter gives all of them over one set of data. Calls
  * either happen whole or not at all; a call that fails with StorageUnavailable may or may not have happened, and every
  * caller is written for both.
  */
+import type { AuditStore } from './audit-store.ts';
 import type { HousekeepingStore } from './housekeeping-store.ts';
 import type { JobStore } from './job-store.ts';
 import type { LeaseStore } from './lease-store.ts';
@@ -17,6 +18,7 @@ export interface Storage {
   readonly members: MemberStore;
   readonly runs: RunStore;
   readonly housekeeping: HousekeepingStore;
+  readonly audit: AuditStore;
 }
 
 /** The database did not answer, or broke off: the world's fault, worth another try. */

@@ -47,6 +47,9 @@ export function sampleJob(over: Partial<Job> = {}): Job {
     retry: DEFAULT_RETRY,
     timeoutMs: 60_000,
     startTimeoutMs: undefined,
+    namespace: 'default',
+    labels: {},
+    resources: {},
     ...over,
   };
 }

@@ -97,7 +97,7 @@ export class MemoryJobStore implements JobStore {
   #assertFresh(jobs: readonly NewJob[]): void {
     const seen = new Set<JobId>();
     for (const { job, idempotency } of jobs) {
-      if (idempotency && this.#state.idempotency.has(idempotency.key)) continue;
+      if (idempotency && this.#state.idempotency.has(keyOf(job, idempotency.key))) continue;
       if (this.#state.jobs.has(job.jobId) || seen.has(job.jobId))
         throw new Error(`job ${job.jobId} is there already`);
       seen.add(job.jobId);
@@ -106,12 +106,12 @@ export class MemoryJobStore implements JobStore {
 
   #insertOne({ job, first, idempotency }: NewJob): InsertedJob {
     if (idempotency) {
-      const known = this.#state.idempotency.get(idempotency.key);
+      const known = this.#state.idempotency.get(keyOf(job, idempotency.key));
       if (known) {
         const same = known.requestHash === idempotency.requestHash;
         return { kind: same ? 'existing' : 'conflict', jobId: known.jobId };
       }
-      this.#state.idempotency.set(idempotency.key, {
+      this.#state.idempotency.set(keyOf(job, idempotency.key), {
         jobId: job.jobId,
         requestHash: idempotency.requestHash,
       });
@@ -168,4 +168,9 @@ function matches(job: Job, query: JobQuery): boolean {
     (query.handler === undefined || job.handler === query.handler) &&
     (query.afterJobId === undefined || job.jobId < query.afterJobId)
   );
+}
+
+/** Two namespaces know nothing of each other's keys. */
+function keyOf(job: Job, key: string): string {
+  return `${job.namespace} ${key}`;
 }

@@ -1,9 +1,10 @@
 /**
- * The storage in memory, for simulations and tests: all six ports over one state. Every call does its whole work before it
+ * The storage in memory, for simulations and tests: all ports over one state. Every call does its whole work before it
  * returns its promise, so calls are atomic and their order is the order of the calls; the same calls give the same state.
  */
 import type { Clock } from '@carillon/foundation';
 import type { Storage } from '../storage.ts';
+import { MemoryAuditStore } from './memory-audit-store.ts';
 import { MemoryHousekeepingStore } from './memory-housekeeping-store.ts';
 import { MemoryJobStore } from './memory-job-store.ts';
 import { MemoryLeaseStore } from './memory-lease-store.ts';
@@ -19,6 +20,7 @@ export class MemoryStorage implements Storage {
   readonly members: MemoryMemberStore;
   readonly runs: MemoryRunStore;
   readonly housekeeping: MemoryHousekeepingStore;
+  readonly audit = new MemoryAuditStore();
 
   constructor(options: { clock: Clock }) {
     const state = emptyState();

@@ -40,5 +40,8 @@ export function insertParameters(entries: readonly NewJob[]): string[] {
     plain(({ job }) => job.createdAtMs),
     plain(({ job }) => job.updatedAtMs),
     plain(({ job }) => job.version),
+    plain(({ job }) => job.namespace),
+    textArray(parts.map((part) => part.labels)),
+    textArray(parts.map((part) => part.resources)),
   ];
 }

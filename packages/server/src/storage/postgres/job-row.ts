@@ -6,9 +6,13 @@ import {
   type Job,
   type JobId,
   type JobStatus,
+  type Labels,
   type MisfirePolicy,
+  NO_LABELS,
+  NO_RESOURCES,
   type OverlapPolicy,
   type RecurringSchedule,
+  type Resources,
   type RetryPolicy,
   type Schedule,
   type ScheduleType,
@@ -29,7 +33,8 @@ export const JOB_STATUS = `CASE WHEN j.schedule_type IN ('IMMEDIATE', 'FUTURE') 
 export const JOB_COLUMNS = `j.job_id, j.name, j.user_id, j.schedule_type, ${JOB_STATUS},
   (extract(epoch FROM j.schedule_time) * 1000)::float8, j.schedule::text, j.misfire::text, j.handler, j.payload::text,
   j.priority, j.max_retries, j.retry::text, j.max_concurrency, j.overlap, j.timeout_ms, j.start_timeout_ms, j.shard,
-  j.version, (extract(epoch FROM j.created_at) * 1000)::float8, (extract(epoch FROM j.updated_at) * 1000)::float8`;
+  j.version, (extract(epoch FROM j.created_at) * 1000)::float8, (extract(epoch FROM j.updated_at) * 1000)::float8,
+  j.namespace, j.labels::text, j.resources::text`;
 
 export type JobRow = readonly [
   jobId: JobId,
@@ -53,6 +58,9 @@ export type JobRow = readonly [
   version: number,
   createdAtMs: number,
   updatedAtMs: number,
+  namespace: string,
+  labels: string | null,
+  resources: string | null,
 ];
 
 export function jobFromRow(row: JobRow): Job {
@@ -75,6 +83,9 @@ export function jobFromRow(row: JobRow): Job {
     version: row[18],
     createdAtMs: Math.round(row[19]),
     updatedAtMs: Math.round(row[20]),
+    namespace: row[21],
+    labels: row[22] === null ? NO_LABELS : (JSON.parse(row[22]) as Labels),
+    resources: row[23] === null ? NO_RESOURCES : (JSON.parse(row[23]) as Resources),
   };
 }
 
@@ -117,6 +128,8 @@ export function storedParts(job: Job): {
   schedule: string | undefined;
   misfire: string | undefined;
   retry: string | undefined;
+  labels: string | undefined;
+  resources: string | undefined;
 } {
   const { schedule } = job;
   return {
@@ -126,6 +139,8 @@ export function storedParts(job: Job): {
     schedule: isRecurring(schedule) ? JSON.stringify(schedule) : undefined,
     misfire: job.misfire === DEFAULT_MISFIRE ? undefined : JSON.stringify(job.misfire),
     retry: isDefaultRetry(job.retry) ? undefined : JSON.stringify({ ...job.retry, maxRetries: undefined }),
+    labels: job.labels === NO_LABELS ? undefined : JSON.stringify(job.labels),
+    resources: job.resources === NO_RESOURCES ? undefined : JSON.stringify(job.resources),
   };
 }
 

@@ -2,24 +2,26 @@
 import type { Statement } from '../../postgres/database.ts';
 import { JOB_COLUMNS, JOB_STATUS } from './job-row.ts';
 
-/** One element per job. $1–$22 the definition, $23–$27 its first pending row, $28–$30 when and which version. */
+/** One element per job. $1–$22 the definition, $23–$27 its first pending row, $28–$30 when and which version, $31–$33 namespace and tags. */
 const DATA = `
   SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[],
     $9::text[], $10::text[], $11::text[], $12::text[], $13::smallint[], $14::int[], $15::text[], $16::int[], $17::text[],
     $18::bigint[], $19::bigint[], $20::smallint[], $21::text[], $22::text[], $23::uuid[], $24::smallint[], $25::bigint[],
-    $26::bigint[], $27::boolean[], $28::bigint[], $29::bigint[], $30::int[])
+    $26::bigint[], $27::boolean[], $28::bigint[], $29::bigint[], $30::int[], $31::text[], $32::text[],
+    $33::text[])
   AS d(job_id, name, user_id, schedule_type, status, schedule_time, cron_expression, time_zone, schedule, misfire, handler,
     payload, priority, max_retries, retry, max_concurrency, overlap, timeout_ms, start_timeout_ms, shard, idempotency_key,
-    request_hash, run_id, kind, fire_at, nominal_at, ends_job, created_at, updated_at, version)`;
+    request_hash, run_id, kind, fire_at, nominal_at, ends_job, created_at, updated_at, version, namespace, labels,
+    resources)`;
 
 const INTO_JOBS = `
   INSERT INTO jobs (job_id, name, user_id, schedule_type, status, schedule_time, cron_expression, time_zone, schedule, misfire,
     handler, payload, priority, max_retries, retry, max_concurrency, overlap, timeout_ms, start_timeout_ms, shard,
-    idempotency_key, request_hash, created_at, updated_at, version)
+    idempotency_key, request_hash, created_at, updated_at, version, namespace, labels, resources)
   SELECT job_id, name, user_id, schedule_type, status, to_timestamp(schedule_time::float8 / 1000), cron_expression, time_zone,
     schedule::jsonb, misfire::jsonb, handler, payload::jsonb, priority, max_retries, retry::jsonb, max_concurrency, overlap,
     timeout_ms, start_timeout_ms, shard, idempotency_key, request_hash, to_timestamp(created_at::float8 / 1000),
-    to_timestamp(updated_at::float8 / 1000), version
+    to_timestamp(updated_at::float8 / 1000), version, namespace, labels::jsonb, resources::jsonb
   FROM data`;
 
 const INTO_DUE = `
@@ -38,14 +40,15 @@ export const INSERT_JOBS: Statement = {
 export const INSERT_KEYED_JOBS: Statement = {
   name: 'insert_keyed_jobs',
   text: `WITH data AS MATERIALIZED (${DATA}), saved AS (
-    ${INTO_JOBS} ON CONFLICT (idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING RETURNING job_id
+    ${INTO_JOBS} ON CONFLICT (namespace, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING RETURNING job_id
   ), queued AS (${INTO_DUE} JOIN saved USING (job_id))
   SELECT job_id FROM saved`,
 };
 
 export const FIND_KEYS: Statement = {
   name: 'find_keys',
-  text: `SELECT idempotency_key, job_id, request_hash FROM jobs WHERE idempotency_key = ANY($1::text[])`,
+  text: `SELECT j.namespace, j.idempotency_key, j.job_id, j.request_hash
+    FROM unnest($1::text[], $2::text[]) AS k(namespace, idempotency_key) JOIN jobs j USING (namespace, idempotency_key)`,
 };
 
 export const GET_JOB: Statement = {
@@ -68,7 +71,7 @@ export const UPDATE_JOB: Statement = {
   text: `UPDATE jobs j SET name = $3, user_id = $4, schedule_type = $5, status = $6, schedule_time = to_timestamp($7::bigint::float8 / 1000),
       cron_expression = $8, time_zone = $9, schedule = $10::jsonb, misfire = $11::jsonb, handler = $12, payload = $13::jsonb,
       priority = $14, max_retries = $15, retry = $16::jsonb, max_concurrency = $17, overlap = $18, timeout_ms = $19,
-      start_timeout_ms = $20, version = $21, updated_at = to_timestamp($22::bigint::float8 / 1000)
+      start_timeout_ms = $20, version = $21, updated_at = to_timestamp($22::bigint::float8 / 1000), labels = $24::jsonb, resources = $25::jsonb
     WHERE j.job_id = $1::uuid AND j.version = $2 AND ${JOB_STATUS} = $23 RETURNING j.job_id`,
 };
 

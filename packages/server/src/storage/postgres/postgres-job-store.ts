@@ -64,10 +64,13 @@ export class PostgresJobStore implements JobStore {
   ): Promise<Map<string, { jobId: JobId; requestHash: string }>> {
     const taken = keyed.filter((entry) => !inserted.has(entry.job.jobId));
     if (taken.length === 0) return new Map();
-    const rows = await session.query<readonly [string, JobId, string]>(FIND_KEYS, [
+    const rows = await session.query<readonly [string, string, JobId, string]>(FIND_KEYS, [
+      textArray(taken.map((entry) => entry.job.namespace)),
       textArray(taken.map((entry) => entry.idempotency!.key)),
     ]);
-    return new Map(rows.map(([key, jobId, requestHash]) => [key, { jobId, requestHash }]));
+    return new Map(
+      rows.map(([namespace, key, jobId, requestHash]) => [`${namespace} ${key}`, { jobId, requestHash }]),
+    );
   }
 
   async get(jobId: JobId): Promise<Job | undefined> {
@@ -142,7 +145,7 @@ function insertedJob(
 ): InsertedJob {
   const { jobId } = entry.job;
   if (!entry.idempotency || inserted.has(jobId)) return { kind: 'inserted', jobId };
-  const owner = owners.get(entry.idempotency.key);
+  const owner = owners.get(`${entry.job.namespace} ${entry.idempotency.key}`);
   if (!owner) throw new Error(`idempotency key ${entry.idempotency.key} was neither inserted nor found`);
   return {
     kind: owner.requestHash === entry.idempotency.requestHash ? 'existing' : 'conflict',
@@ -240,5 +243,7 @@ function updateParameters({ job, expectedVersion, expectedStatus, nowMs }: JobCh
     job.version,
     nowMs,
     expectedStatus,
+    parts.labels ?? null,
+    parts.resources ?? null,
   ];
 }

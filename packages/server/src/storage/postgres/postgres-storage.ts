@@ -1,6 +1,7 @@
-/** The storage on PostgreSQL: six ports over one pool. */
+/** The storage on PostgreSQL: every port over one pool. */
 import { Database, type DatabaseOptions } from '../../postgres/database.ts';
 import type { Storage } from '../storage.ts';
+import { PostgresAuditStore } from './postgres-audit-store.ts';
 import { PostgresHousekeepingStore } from './postgres-housekeeping-store.ts';
 import { PostgresJobStore } from './postgres-job-store.ts';
 import { PostgresLeaseStore } from './postgres-lease-store.ts';
@@ -21,6 +22,7 @@ export function openPostgresStorage(options: DatabaseOptions): PostgresStorage {
     members: new PostgresMemberStore(database),
     runs: new PostgresRunStore(database),
     housekeeping: new PostgresHousekeepingStore(database),
+    audit: new PostgresAuditStore(database),
     close: () => database.close(),
   };
 }

@@ -1,0 +1,110 @@
+/**
+ * Whoever asks, as the operations see them: their grants, and where the request came from. What a caller may not even see
+ * looks as if it were not there; what they see and may not do is refused by name.
+ */
+import { Refusal } from '../errors/refusal.ts';
+import { type Action, INSTALLATION_ACTIONS, type Role, roleAllows } from './permissions.ts';
+
+export const DEFAULT_NAMESPACE = 'default';
+/** In a grant: every namespace, and what belongs to none. */
+export const WHOLE = '*';
+
+export interface Grant {
+  readonly namespace: string;
+  readonly role: Role;
+  /** Only jobs whose user_id is the caller's. */
+  readonly ownOnly: boolean;
+}
+
+export interface Origin {
+  readonly address: string | undefined;
+  readonly userAgent: string | undefined;
+  readonly requestId: string | undefined;
+}
+
+export interface Caller {
+  readonly kind: 'server' | 'user' | 'key';
+  readonly id: string;
+  /** For people: the name of the user or of the key. */
+  readonly name: string;
+  /** The user_id that jobs made by this caller get when they name none. */
+  readonly userId: string | undefined;
+  readonly grants: readonly Grant[];
+  /** Of a key: no other actions, whatever the grants say. Undefined: all of them. */
+  readonly scopes: ReadonlySet<Action> | undefined;
+  readonly origin: Origin;
+}
+
+/** Where something lies: its namespace, and whose it is. */
+export interface Place {
+  readonly namespace: string;
+  readonly userId?: string | undefined;
+}
+
+const NOWHERE: Origin = { address: undefined, userAgent: undefined, requestId: undefined };
+
+/** The server itself, and whoever embeds it. */
+export const SERVER: Caller = {
+  kind: 'server',
+  id: 'server',
+  name: 'server',
+  userId: undefined,
+  grants: [{ namespace: WHOLE, role: 'admin', ownOnly: false }],
+  scopes: undefined,
+  origin: NOWHERE,
+};
+
+export function may(caller: Caller, action: Action, place?: Place): boolean {
+  if (caller.scopes !== undefined && !caller.scopes.has(action)) return false;
+  if (INSTALLATION_ACTIONS.has(action)) {
+    return caller.grants.some((grant) => grant.namespace === WHOLE && roleAllows(grant.role, action));
+  }
+  return caller.grants.some(
+    (grant) => (place === undefined || covers(grant, place, caller)) && roleAllows(grant.role, action),
+  );
+}
+
+/** A grant of any role makes the jobs of a namespace visible. */
+export function sees(caller: Caller, place: Place): boolean {
+  return caller.grants.some((grant) => covers(grant, place, caller));
+}
+
+export function requireMay(caller: Caller, action: Action, place?: Place): void {
+  if (may(caller, action, place)) return;
+  const where = place === undefined ? '' : ` in the namespace ${place.namespace}`;
+  throw new Refusal(
+    'forbidden',
+    `${caller.name} may not do this${where}: it needs the permission ${action}.`,
+  );
+}
+
+function covers(grant: Grant, place: Place, caller: Caller): boolean {
+  if (grant.namespace !== WHOLE && grant.namespace !== place.namespace) return false;
+  return !grant.ownOnly || (caller.userId !== undefined && caller.userId === place.userId);
+}
+
+/** The namespaces a list may show, and whether only the caller's own jobs in each; undefined: all of them. */
+export interface Visible {
+  readonly namespace: string;
+  readonly userId: string | undefined;
+}
+
+export function visibleTo(caller: Caller, action: Action): readonly Visible[] | undefined {
+  if (caller.scopes !== undefined && !caller.scopes.has(action)) return [];
+  const grants = caller.grants.filter((grant) => roleAllows(grant.role, action));
+  if (grants.some((grant) => grant.namespace === WHOLE && !grant.ownOnly)) return undefined;
+  return grants
+    .filter((grant) => !grant.ownOnly || caller.userId !== undefined)
+    .map((grant) => ({
+      namespace: grant.namespace,
+      userId: grant.ownOnly ? caller.userId : undefined,
+    }));
+}
+
+/** Where a job goes that names no namespace: the only one its maker may make jobs in, else the default one. */
+export function homeOf(caller: Caller): string {
+  const [only, second] = caller.grants.filter((grant) => roleAllows(grant.role, 'jobs.create'));
+  return only !== undefined && second === undefined && only.namespace !== WHOLE
+    ? only.namespace
+    : DEFAULT_NAMESPACE;
+}

@@ -1,0 +1,49 @@
+/**
+ * Who may do what: one table, role by action. Each role may do everything the one before it may. A role is granted in a
+ * namespace or for the whole installation; actions marked `installation` need a grant for the whole.
+ */
+export const ROLES = ['viewer', 'operator', 'editor', 'admin'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** The least role that may do it. */
+export const ACTIONS = {
+  'jobs.read': 'viewer',
+  'runs.read': 'viewer',
+  'dead_letters.read': 'viewer',
+  'events.read': 'viewer',
+  'schedules.preview': 'viewer',
+  'namespaces.read': 'viewer',
+  'jobs.run': 'operator',
+  'jobs.pause': 'operator',
+  'jobs.cancel': 'operator',
+  'runs.cancel': 'operator',
+  'runs.rerun': 'operator',
+  'dead_letters.redrive': 'operator',
+  'jobs.create': 'editor',
+  'jobs.update': 'editor',
+  'jobs.delete': 'editor',
+  'keys.read': 'admin',
+  'keys.manage': 'admin',
+  'audit.read': 'admin',
+  'workers.read': 'viewer',
+  'metrics.read': 'viewer',
+  'users.read': 'admin',
+  'users.manage': 'admin',
+  'namespaces.manage': 'admin',
+} as const satisfies Record<string, Role>;
+
+export type Action = keyof typeof ACTIONS;
+export const ACTION_NAMES = Object.keys(ACTIONS) as readonly Action[];
+
+/** What belongs to no namespace: a grant in one of them is not enough. */
+export const INSTALLATION_ACTIONS: ReadonlySet<Action> = new Set([
+  'workers.read',
+  'metrics.read',
+  'users.read',
+  'users.manage',
+  'namespaces.manage',
+] satisfies Action[]);
+
+export function roleAllows(role: Role, action: Action): boolean {
+  return ROLES.indexOf(role) >= ROLES.indexOf(ACTIONS[action]);
+}

@@ -1,0 +1,38 @@
+/** Who changed what, from where: appended, never edited. */
+import type { Caller } from '@carillon/domain';
+
+export interface AuditEntry {
+  readonly atMs: number;
+  readonly actor: Pick<Caller, 'kind' | 'id' | 'name'>;
+  /** What was done, such as "jobs.update". */
+  readonly action: string;
+  readonly namespace: string | undefined;
+  readonly subject: { readonly kind: string; readonly id: string };
+  /** JSON texts of what changed, before and after. */
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+  readonly origin: Caller['origin'];
+}
+
+export interface AuditRecord extends AuditEntry {
+  /** Grows with every entry; the place in a list. */
+  readonly auditId: number;
+}
+
+export interface AuditQuery {
+  /** Any of these; undefined: all, also what belongs to none. */
+  readonly namespaces?: readonly string[];
+  readonly actor?: string;
+  readonly action?: string;
+  readonly subjectId?: string;
+  readonly fromMs?: number;
+  readonly untilMs?: number;
+  /** Newest first; continue after this one. */
+  readonly beforeId?: number;
+  readonly limit: number;
+}
+
+export interface AuditStore {
+  record(entries: readonly AuditEntry[]): Promise<void>;
+  list(query: AuditQuery): Promise<AuditRecord[]>;
+}

@@ -1,0 +1,82 @@
+/** The audit log on PostgreSQL. */
+import type { Caller } from '@carillon/domain';
+import { plainArray, textArray } from '../../postgres/array-literal.ts';
+import type { Database } from '../../postgres/database.ts';
+import type { AuditEntry, AuditQuery, AuditRecord, AuditStore } from '../audit-store.ts';
+import { LIST_AUDIT, RECORD_AUDIT } from './audit.sql.ts';
+
+type AuditRow = readonly [
+  auditId: number,
+  atMs: number,
+  actorKind: Caller['kind'],
+  actorId: string,
+  actorName: string,
+  action: string,
+  namespace: string | null,
+  subjectKind: string,
+  subjectId: string,
+  before: string | null,
+  after: string | null,
+  address: string | null,
+  userAgent: string | null,
+  requestId: string | null,
+];
+
+export class PostgresAuditStore implements AuditStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async record(entries: readonly AuditEntry[]): Promise<void> {
+    const text = (pick: (entry: AuditEntry) => string | undefined) => textArray(entries.map(pick));
+    await this.#database.query(RECORD_AUDIT, [
+      plainArray(entries.map((entry) => entry.atMs)),
+      text(({ actor }) => actor.kind),
+      text(({ actor }) => actor.id),
+      text(({ actor }) => actor.name),
+      text(({ action }) => action),
+      text(({ namespace }) => namespace),
+      text(({ subject }) => subject.kind),
+      text(({ subject }) => subject.id),
+      text(({ before }) => before),
+      text(({ after }) => after),
+      text(({ origin }) => origin.address),
+      text(({ origin }) => origin.userAgent),
+      text(({ origin }) => origin.requestId),
+    ]);
+  }
+
+  async list(query: AuditQuery): Promise<AuditRecord[]> {
+    const rows = await this.#database.query<AuditRow>(LIST_AUDIT, [
+      query.namespaces === undefined ? null : textArray(query.namespaces),
+      query.actor ?? null,
+      query.action ?? null,
+      query.subjectId ?? null,
+      query.fromMs ?? null,
+      query.untilMs ?? null,
+      query.beforeId ?? null,
+      query.limit,
+    ]);
+    return rows.map(recordOf);
+  }
+}
+
+function recordOf(row: AuditRow): AuditRecord {
+  return {
+    auditId: row[0],
+    atMs: Math.round(row[1]),
+    actor: { kind: row[2], id: row[3], name: row[4] },
+    action: row[5],
+    namespace: row[6] ?? undefined,
+    subject: { kind: row[7], id: row[8] },
+    before: row[9] ?? undefined,
+    after: row[10] ?? undefined,
+    origin: {
+      address: row[11] ?? undefined,
+      userAgent: row[12] ?? undefined,
+      requestId: row[13] ?? undefined,
+    },
+  };
+}
