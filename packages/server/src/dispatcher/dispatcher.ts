@@ -7,6 +7,7 @@ import {
   chooseRuns,
   type LeaseId,
   type PendingRun,
+  PRIORITIES,
   type RunId,
   type WorkerId,
 } from '@carillon/domain';
@@ -32,7 +33,7 @@ export interface DispatcherOptions {
 }
 
 const IDLE_MS = 1_000;
-/** Runs waiting for a slot in memory; the rest waits in the storage. */
+/** Runs of one priority waiting for a slot in memory; the rest waits in the storage. */
 const WAITING_MAX = 10_000;
 const BATCH_MAX = 500;
 const CLAIMS_MAX = 3;
@@ -133,15 +134,20 @@ export class Dispatcher implements Service {
   }
 
   #admit(guard: ShardGuard): void {
-    const room = WAITING_MAX - this.#waiting.size;
-    if (room <= 0) return;
     // Shards came or went during this pass: the queue may hold runs of new ones, which the next pass knows.
     if (this.#options.guard().epochs !== guard.epochs) {
       this.#loop.wake();
       return;
     }
+    for (const priority of PRIORITIES) {
+      const room = WAITING_MAX - this.#waiting.sizeOf(priority);
+      if (room > 0) this.#admitAll(this.#options.queue.take(priority, room), guard);
+    }
+  }
+
+  #admitAll(runs: readonly PendingRun[], guard: ShardGuard): void {
     const nowMs = this.#options.clock.now();
-    for (const run of this.#options.queue.take(room)) {
+    for (const run of runs) {
       if (!guard.epochs.has(run.shard)) {
         this.#dropped.add(run.shard);
         continue;

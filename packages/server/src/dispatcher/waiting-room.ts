@@ -2,7 +2,14 @@
  * Runs that became due and have not been handed out: in the order of urgency, or parked behind their job's limit. Knows each
  * run once, however often the run queue brings it.
  */
-import { type JobId, type PendingRun, type RunId, urgencyKey } from '@carillon/domain';
+import {
+  type JobId,
+  type PendingRun,
+  PRIORITIES,
+  type Priority,
+  type RunId,
+  urgencyKey,
+} from '@carillon/domain';
 import { MinHeap } from '@carillon/foundation';
 
 interface Ranked {
@@ -11,8 +18,11 @@ interface Ranked {
 }
 
 export class WaitingRoom {
-  /** Occurrences that were missed and fire together keep their own order. */
-  readonly #ranked = new MinHeap<Ranked>((a, b) => a.key - b.key || a.run.nominalAtMs - b.run.nominalAtMs);
+  readonly #ranked: Readonly<Record<Priority, MinHeap<Ranked>>> = {
+    low: new MinHeap(byUrgency),
+    medium: new MinHeap(byUrgency),
+    high: new MinHeap(byUrgency),
+  };
   readonly #parked = new Map<JobId, PendingRun[]>();
   /** The latest that was heard of each run: an edit of its job changes what it is judged by while it waits. */
   readonly #known = new Map<RunId, PendingRun>();
@@ -20,7 +30,11 @@ export class WaitingRoom {
 
   /** Runs waiting for a slot. */
   get size(): number {
-    return this.#ranked.size;
+    return PRIORITIES.reduce((sum, priority) => sum + this.sizeOf(priority), 0);
+  }
+
+  sizeOf(priority: Priority): number {
+    return this.#ranked[priority].size;
   }
 
   get parkedCount(): number {
@@ -30,14 +44,14 @@ export class WaitingRoom {
   admit(run: PendingRun): void {
     const isKnown = this.#known.has(run.runId);
     this.#known.set(run.runId, run);
-    if (!isKnown) this.#ranked.push({ run, key: urgencyKey(run) });
+    if (!isKnown) this.#rank(run);
   }
 
   /** The most urgent ones, up to max; they stay known until forget() or putBack(). */
   take(max: number): PendingRun[] {
     const runs: PendingRun[] = [];
     while (runs.length < max) {
-      const next = this.#ranked.pop();
+      const next = this.#popMostUrgent();
       if (!next) break;
       runs.push(this.#known.get(next.run.runId) ?? next.run);
     }
@@ -45,7 +59,7 @@ export class WaitingRoom {
   }
 
   putBack(runs: readonly PendingRun[]): void {
-    for (const run of runs) this.#ranked.push({ run, key: urgencyKey(run) });
+    for (const run of runs) this.#rank(run);
   }
 
   /** No longer waiting: handed out, or ended, or gone. */
@@ -103,11 +117,13 @@ export class WaitingRoom {
       this.#known.delete(run.runId);
       dropped.add(run.shard);
     };
-    this.#ranked.retain(({ run }) => {
-      if (owns(run.shard)) return true;
-      drop(run);
-      return false;
-    });
+    for (const priority of PRIORITIES) {
+      this.#ranked[priority].retain(({ run }) => {
+        if (owns(run.shard)) return true;
+        drop(run);
+        return false;
+      });
+    }
     for (const [jobId, queue] of this.#parked) {
       if (owns(queue[0]!.shard)) continue;
       for (const run of queue) drop(run);
@@ -116,4 +132,25 @@ export class WaitingRoom {
     }
     return dropped;
   }
+
+  #rank(run: PendingRun): void {
+    this.#ranked[run.priority].push({ run, key: urgencyKey(run) });
+  }
+
+  #popMostUrgent(): Ranked | undefined {
+    let best: MinHeap<Ranked> | undefined;
+    let bestKey = Number.POSITIVE_INFINITY;
+    for (const priority of PRIORITIES) {
+      const key = this.#ranked[priority].peek()?.key;
+      if (key === undefined || key > bestKey) continue;
+      best = this.#ranked[priority];
+      bestKey = key;
+    }
+    return best?.pop();
+  }
+}
+
+/** Occurrences that were missed and fire together keep their own order. */
+function byUrgency(a: Ranked, b: Ranked): number {
+  return a.key - b.key || a.run.nominalAtMs - b.run.nominalAtMs;
 }

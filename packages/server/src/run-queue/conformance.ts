@@ -1,5 +1,5 @@
 /** The promises of RunQueue, as tests that every adapter passes. Delivery may take a moment; order and completeness may not. */
-import { type PendingRun, PRIORITIES, type RunId } from '@carillon/domain';
+import { type PendingRun, PRIORITIES, type Priority, type RunId } from '@carillon/domain';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { RunQueue } from './run-queue.ts';
 
@@ -23,11 +23,18 @@ export function describeRunQueue(name: string, make: MakeRunQueue): void {
     });
     afterEach(() => under.close());
 
+    /** From whichever line has something. */
+    function take(max: number): PendingRun[] {
+      const taken: PendingRun[] = [];
+      for (const priority of PRIORITIES) taken.push(...queue.take(priority, max - taken.length));
+      return taken;
+    }
+
     /** Takes until the wanted number has come. */
     async function takeAll(count: number, piece = 3): Promise<PendingRun[]> {
       const taken: PendingRun[] = [];
       await vi.waitFor(() => {
-        for (let got = queue.take(piece); got.length > 0; got = queue.take(piece)) taken.push(...got);
+        for (let got = take(piece); got.length > 0; got = take(piece)) taken.push(...got);
         expect(taken.length).toBeGreaterThanOrEqual(count);
       });
       return taken;
@@ -53,18 +60,18 @@ export function describeRunQueue(name: string, make: MakeRunQueue): void {
     });
 
     it('answers nothing when there is nothing, and never more than asked for', async () => {
-      expect(queue.take(10)).toEqual([]);
+      expect(take(10)).toEqual([]);
       await queue.publish([]);
       await queue.publish(someRuns(4));
-      await vi.waitFor(() => expect(queue.take(0)).toEqual([]));
+      await vi.waitFor(() => expect(take(0)).toEqual([]));
       const taken: PendingRun[] = [];
       await vi.waitFor(() => {
-        const got = queue.take(3);
+        const got = take(3);
         expect(got.length).toBeLessThanOrEqual(3);
         taken.push(...got);
         expect(taken).toHaveLength(4);
       });
-      expect(queue.take(10)).toEqual([]);
+      expect(take(10)).toEqual([]);
     });
 
     it('a full queue makes the publisher wait, and loses nothing', async () => {
@@ -75,7 +82,7 @@ export function describeRunQueue(name: string, make: MakeRunQueue): void {
       });
       await turn();
       expect(accepted).toBe(false);
-      expect(queue.room()).toBe(0);
+      expect(queue.room('medium')).toBe(0);
       const taken = await takeAll(runs.length);
       await publishing;
       expect(taken.toSorted(byId)).toEqual(runs.toSorted(byId));
@@ -83,18 +90,29 @@ export function describeRunQueue(name: string, make: MakeRunQueue): void {
     });
 
     it('says how much room is left: none when full, all when empty', async () => {
-      expect(queue.room()).toBe(CAPACITY);
-      await queue.publish(someRuns(3));
-      expect(queue.room()).toBe(CAPACITY - 3);
-      await queue.publish(someRuns(CAPACITY - 3));
-      expect(queue.room()).toBe(0);
+      expect(queue.room('low')).toBe(CAPACITY);
+      await queue.publish(runsOf('low', 3));
+      expect(queue.room('low')).toBe(CAPACITY - 3);
+      await queue.publish(runsOf('low', CAPACITY - 3));
+      expect(queue.room('low')).toBe(0);
       await takeAll(CAPACITY);
-      expect(queue.room()).toBe(CAPACITY);
+      expect(queue.room('low')).toBe(CAPACITY);
+    });
+
+    it('a full line of one priority holds up no other', async () => {
+      const waiting = queue.publish(runsOf('low', CAPACITY * 2));
+      const urgent = runsOf('high', 2);
+      await queue.publish(urgent);
+      await vi.waitFor(() => expect(queue.take('high', 10)).toEqual(urgent));
+      expect(queue.room('high')).toBe(CAPACITY);
+      expect(queue.room('low')).toBe(0);
+      await takeAll(CAPACITY * 2);
+      await waiting;
     });
 
     it('tells listeners when there may be something to take, also when a waiting publisher is let in', async () => {
       const taken: PendingRun[] = [];
-      queue.onReady(() => taken.push(...queue.take(2)));
+      queue.onReady(() => taken.push(...take(2)));
       const other = vi.fn();
       queue.onReady(other);
       await queue.publish(someRuns(2));
@@ -105,6 +123,10 @@ export function describeRunQueue(name: string, make: MakeRunQueue): void {
       expect(taken.length).toBeGreaterThan(2);
     });
   });
+}
+
+function runsOf(priority: Priority, count: number): PendingRun[] {
+  return someRuns(count).map((run) => ({ ...run, priority }));
 }
 
 /** Runs of four jobs over two shards and all priorities. */

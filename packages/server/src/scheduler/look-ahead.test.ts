@@ -43,7 +43,7 @@ async function readAll(nowMs = BASE_MS): Promise<void> {
   while ((await ahead.readAhead(nowMs)) === 'more');
 }
 
-const due = (nowMs: number, max = 10_000): DueRow[] => ahead.takeDue(nowMs, max);
+const due = (nowMs: number, max = 10_000): DueRow[] => ahead.takeDue(nowMs, () => max);
 const instantsOf = (rows: readonly DueRow[]) => rows.map((row) => row.fireAtMs - BASE_MS);
 const rowOf = async (job: Job): Promise<DueRow> => (await stage.world.pending(job))[0]!.row;
 
@@ -231,7 +231,7 @@ test('memory is bounded: a far row offered when it is full is left to be read on
   expect(small.offer(await rowOf(job), BASE_MS)).toBe(true);
   expect(small.offer(await rowOf(near.job), BASE_MS)).toBe(false);
   expect(small.size).toBe(13);
-  small.takeDue(BASE_MS + 3_000, 20);
+  small.takeDue(BASE_MS + 3_000, () => 20);
   while ((await small.readAhead(BASE_MS + 3_000)) === 'more');
-  expect(small.takeDue(BASE_MS + 40_000, 20).map((row) => row.jobId)).toContain(job.jobId);
+  expect(small.takeDue(BASE_MS + 40_000, () => 20).map((row) => row.jobId)).toContain(job.jobId);
 });

@@ -18,7 +18,7 @@ export interface LookAheadOptions {
 const START: LanePlace = { fireAtMs: 0, runId: '00000000-0000-0000-0000-000000000000' };
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const ROWS_PER_LANE = 128;
-/** A backlog is read no further than the next steps can take soon. */
+/** A backlog of one priority is read no further than the next steps can take soon. */
 const LATE_MAX = 10_000;
 /** New rows are due no earlier than their insertion; this much covers slow commits and differing clocks. */
 const SWEEP_BACK_MS = 15_000;
@@ -28,8 +28,11 @@ const NEAR_MS = 30_000;
 export class LookAhead {
   readonly #options: LookAheadOptions;
   readonly #heap = new MinHeap<DueRow>((a, b) => a.fireAtMs - b.fireAtMs);
-  /** Rows that were due when they were read: they need no order here, and a backlog would only sift through the heap. */
-  #late: DueRow[] = [];
+  /**
+   * Rows that are due and wait to be passed on, a line per priority: they need no order here (a backlog would only sift
+   * through the heap), and a long line of one priority must not stand before another.
+   */
+  readonly #late: Record<Priority, DueRow[]> = { low: [], medium: [], high: [] };
   readonly #known = new Set<string>();
   /** Hints that came while a read was under way: what it reads past without having seen is offered again. */
   #meanwhile: DueRow[] = [];
@@ -42,12 +45,17 @@ export class LookAhead {
   }
 
   get size(): number {
-    return this.#heap.size + this.#late.length;
+    return this.#heap.size + this.lateCount;
   }
 
-  /** The instant of the earliest row held. */
+  /** Rows whose instant had come when they were last looked at. */
+  get lateCount(): number {
+    return PRIORITIES.reduce((sum, priority) => sum + this.#late[priority].length, 0);
+  }
+
+  /** The instant of the earliest row that waits for its instant. */
   nextFireAtMs(): number | undefined {
-    return this.#late[0]?.fireAtMs ?? this.#heap.peek()?.fireAtMs;
+    return this.#heap.peek()?.fireAtMs;
   }
 
   /** Follows ownership: forgets shards that are gone, reads from the start those that are new or changed hands meanwhile. */
@@ -58,7 +66,7 @@ export class LookAhead {
     this.#epochs = epochs;
     const owns = (row: DueRow) => epochs.has(row.shard) || this.#forget(row);
     this.#heap.retain(owns);
-    this.#late = this.#late.filter(owns);
+    for (const priority of PRIORITIES) this.#late[priority] = this.#late[priority].filter(owns);
   }
 
   /**
@@ -88,12 +96,16 @@ export class LookAhead {
    * is due already is read even then, or rows of a far instant could keep it out, but only when nothing held is due.
    */
   async readAhead(nowMs: number): Promise<'done' | 'more' | 'full'> {
-    const isFull = this.size >= this.#options.rowsMax || this.#late.length >= LATE_MAX;
-    if (isFull && this.nextFireAtMs()! <= nowMs) return 'full';
+    const isFull = this.size >= this.#options.rowsMax;
+    if (isFull && (this.lateCount > 0 || this.nextFireAtMs()! <= nowMs)) return 'full';
     const untilMs = isFull ? nowMs : nowMs + this.#options.windowMs;
-    const lanes = this.#lanes((place) => place.fireAtMs < untilMs);
+    const isCrowded = (priority: Priority) => this.#late[priority].length >= LATE_MAX;
+    const anyCrowded = PRIORITIES.some(isCrowded);
+    const lanes = this.#lanes(
+      (place, _shard, priority) => place.fireAtMs < untilMs && !(anyCrowded && isCrowded(priority)),
+    );
     if (await this.#read(lanes, { nowMs, untilMs })) return 'more';
-    return isFull ? 'full' : 'done';
+    return isFull || anyCrowded ? 'full' : 'done';
   }
 
   /** Looks over the recent past again, in lanes that were read past it. */
@@ -119,31 +131,37 @@ export class LookAhead {
     for (const shard of [...shards]) if (this.#places.has(shard)) this.#places.set(shard, beginning());
   }
 
-  /** Takes out up to max rows whose instant has come. */
-  takeDue(nowMs: number, max: number): DueRow[] {
-    const rows = this.#late.length <= max ? this.#late : this.#late.slice(0, max);
-    this.#late = this.#late.length <= max ? [] : this.#late.slice(max);
-    for (const row of rows) this.#forget(row);
-    while (rows.length < max) {
-      const top = this.#heap.peek();
-      if (!top || top.fireAtMs > nowMs) break;
+  /** Takes out rows whose instant has come, of each priority as many as there is room for. */
+  takeDue(nowMs: number, room: (priority: Priority) => number): DueRow[] {
+    for (let top = this.#heap.peek(); top && top.fireAtMs <= nowMs; top = this.#heap.peek()) {
       this.#heap.pop();
-      this.#forget(top);
-      rows.push(top);
+      this.#late[top.priority].push(top);
+    }
+    const rows: DueRow[] = [];
+    for (const priority of PRIORITIES) {
+      const line = this.#late[priority];
+      if (line.length === 0) continue;
+      const max = room(priority);
+      for (const row of line.length <= max ? line : line.slice(0, max)) {
+        this.#forget(row);
+        rows.push(row);
+      }
+      this.#late[priority] = line.length <= max ? [] : line.slice(max);
     }
     return rows;
   }
 
-  /** Puts back what was taken and could not be passed on. */
-  putBack(rows: readonly DueRow[]): void {
-    for (const row of rows) if (this.#places.has(row.shard)) this.#hold(row);
+  /** Puts back what was taken or made and could not be passed on; what is due keeps its order. */
+  putBack(rows: readonly DueRow[], nowMs = 0): void {
+    for (const row of rows) if (this.#places.has(row.shard)) this.#hold(row, nowMs);
   }
 
-  #lanes(want: (place: LanePlace, shard: number) => boolean): Lane[] {
+  #lanes(want: (place: LanePlace, shard: number, priority: Priority) => boolean): Lane[] {
     const lanes: Lane[] = [];
     for (const [shard, places] of this.#places) {
       places.forEach((after, i) => {
-        if (want(after, shard)) lanes.push({ shard, priority: PRIORITIES[i]!, after });
+        const priority = PRIORITIES[i]!;
+        if (want(after, shard, priority)) lanes.push({ shard, priority, after });
       });
     }
     return lanes;
@@ -193,7 +211,7 @@ export class LookAhead {
     const key = rowKey(row);
     if (this.#known.has(key)) return;
     this.#known.add(key);
-    if (row.fireAtMs <= nowMs) this.#late.push(row);
+    if (row.fireAtMs <= nowMs) this.#late[row.priority].push(row);
     else this.#heap.push(row);
   }
 

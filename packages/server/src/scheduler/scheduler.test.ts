@@ -1,4 +1,4 @@
-import { DEFAULT_MISFIRE, type Job, type PendingRun } from '@carillon/domain';
+import { DEFAULT_MISFIRE, type Job, type PendingRun, PRIORITIES } from '@carillon/domain';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { InProcessRunQueue } from '../run-queue/in-process-run-queue.ts';
 import type { RunQueue } from '../run-queue/run-queue.ts';
@@ -53,7 +53,7 @@ async function at(ms: number): Promise<PendingRun[]> {
   return published();
 }
 
-const published = () => stage.queue.take(10_000);
+const published = () => PRIORITIES.flatMap((priority) => stage.queue.take(priority, 10_000));
 const nominalsOf = (runs: readonly PendingRun[]) => runs.map((run) => run.nominalAtMs - BASE_MS);
 
 describe('a one-off', () => {
@@ -295,11 +295,25 @@ describe('a midnight herd (hazard 24)', () => {
     const seen = new Set<string>();
     for (let passes = 0; passes < 100 && seen.size < 500; passes += 1) {
       await scheduler.runOnce();
-      const runs = queue.take(1_000);
+      const runs = queue.take('medium', 1_000);
       expect(runs.length).toBeLessThanOrEqual(100);
       for (const run of runs) seen.add(run.runId);
     }
     expect(seen.size).toBe(500);
+  });
+
+  test('of low priority that finds its line full does not hold up a run of high priority', async () => {
+    await herd(500, { priority: 'low' });
+    const queue = new InProcessRunQueue({ capacity: 100 });
+    scheduler = create({ queue });
+    await settle();
+    const { runId } = await stage.world.oneOff({ atMs: BASE_MS + 1_500, job: { priority: 'high' } });
+    stage.clock.advance(1_000);
+    await settle();
+    stage.clock.advance(1_000);
+    await settle();
+    expect(queue.room('low')).toBe(0);
+    expect(queue.take('high', 10)).toMatchObject([{ runId }]);
   });
 
   test('that fills the memory long before its instant does not keep the loop spinning', async () => {

@@ -29,6 +29,8 @@ const FULL_SWEEP_MS = 60_000;
 const READ_AHEAD_MS = 20_000;
 const FIRES_PER_BATCH = 1_000;
 const RUNS_PER_BATCH = 2_000;
+/** How soon it is looked whether a full line has room again. */
+const ROOM_WAIT_MS = 5;
 
 export class Scheduler implements Service {
   readonly #options: SchedulerOptions;
@@ -90,8 +92,8 @@ export class Scheduler implements Service {
     if (guard.epochs.size === 0) return SWEEP_MS;
     const more = await this.#look();
     const fired = await this.#fireDue(guard);
-    if (more || fired === 'more') return this.#options.queue.room() > 0 ? 0 : 5;
-    return this.#untilNext();
+    if (more || fired === 'more') return 0;
+    return fired === 'full' ? Math.min(ROOM_WAIT_MS, this.#untilNext()) : this.#untilNext();
   }
 
   #followOwnership(guard: ShardGuard): void {
@@ -134,17 +136,16 @@ export class Scheduler implements Service {
     return state === 'more';
   }
 
-  async #fireDue(guard: ShardGuard): Promise<'more' | 'done'> {
+  /** full: what is left to pass on waits for room in its line. */
+  async #fireDue(guard: ShardGuard): Promise<'more' | 'done' | 'full'> {
     const { clock, queue } = this.#options;
-    const room = queue.room();
-    if (room <= 0) return 'more';
-    const rows = this.#ahead.takeDue(clock.now(), room);
-    if (rows.length === 0) return 'done';
+    const rows = this.#ahead.takeDue(clock.now(), (priority) => queue.room(priority));
+    if (rows.length === 0) return this.#ahead.lateCount > 0 ? 'full' : 'done';
     await queue.publish(rows.filter((row): row is DueRun => row.kind === 'run'));
     const cursors = newestOfEachJob(rows.filter((row): row is Cursor => row.kind === 'cursor'));
     for (let from = 0; from < cursors.length; from += FIRES_PER_BATCH) {
       try {
-        await queue.publish(await this.#fire(cursors.slice(from, from + FIRES_PER_BATCH), guard));
+        await this.#passOn(await this.#fire(cursors.slice(from, from + FIRES_PER_BATCH), guard));
       } catch (error) {
         // Nothing is lost: what did fire fails its compare-and-set the next time.
         this.#ahead.putBack(cursors.slice(from));
@@ -152,6 +153,20 @@ export class Scheduler implements Service {
       }
     }
     return 'more';
+  }
+
+  /** What was missed may be more than its line has room for: the rest waits here, and holds up nothing else. */
+  async #passOn(runs: readonly DueRun[]): Promise<void> {
+    const { queue, clock } = this.#options;
+    const room = { low: queue.room('low'), medium: queue.room('medium'), high: queue.room('high') };
+    const fits = runs.filter(({ priority }) => room[priority]-- > 0);
+    await queue.publish(fits);
+    if (fits.length === runs.length) return;
+    const passed = new Set(fits);
+    this.#ahead.putBack(
+      runs.filter((run) => !passed.has(run)),
+      clock.now(),
+    );
   }
 
   /** Answers the runs that were made. */
