@@ -59,10 +59,12 @@ export class Dispatcher implements Service {
   #epochs: ReadonlyMap<number, number> = new Map();
   #reconcileAt = 0;
   #lookAgainAt = 0;
+  readonly #watchingSinceMs: number;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
     const { clock, random, log, queue, link, signals } = options;
+    this.#watchingSinceMs = clock.now();
     this.#loop = new Loop({
       name: 'dispatcher',
       clock,
@@ -263,7 +265,11 @@ export class Dispatcher implements Service {
     }
     for (const run of choice.expired)
       verdicts.push({ kind: 'expire', run, error: 'waited longer than start_timeout_seconds' });
-    for (const run of choice.noWorker) verdicts.push(waitForWorker(run, this.#options.clock.now()));
+    for (const run of choice.noWorker) {
+      verdicts.push(
+        waitForWorker(run, { nowMs: this.#options.clock.now(), watchingSinceMs: this.#watchingSinceMs }),
+      );
+    }
     return verdicts;
   }
 

@@ -5,7 +5,10 @@ import { waitForWorker } from './wait-for-worker.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const waited = (waitedMs: number, over: Parameters<typeof pendingRun>[1] = {}) =>
-  waitForWorker(pendingRun('run', { handler: 'gpu', nominalAtMs: NOW_MS - waitedMs, ...over }), NOW_MS);
+  waitForWorker(pendingRun('run', { handler: 'gpu', nominalAtMs: NOW_MS - waitedMs, ...over }), {
+    nowMs: NOW_MS,
+    watchingSinceMs: 0,
+  });
 
 describe('a run whose handler nobody offers (hazard 21)', () => {
   test('waits, and says what for', () => {
@@ -30,6 +33,15 @@ describe('a run whose handler nobody offers (hazard 21)', () => {
       kind: 'expire',
       error: 'no worker offers the handler "gpu"; gave up after 24 hours',
     });
+  });
+
+  test('is not given up by a server that has only just come back', () => {
+    const old = pendingRun('run', { handler: 'gpu', nominalAtMs: NOW_MS - 7 * DAY_MS });
+    const at = (watchedMs: number) =>
+      waitForWorker(old, { nowMs: NOW_MS, watchingSinceMs: NOW_MS - watchedMs }).kind;
+    expect(at(0)).toBe('defer');
+    expect(at(DAY_MS)).toBe('defer');
+    expect(at(DAY_MS + 1)).toBe('expire');
   });
 
   test('is given up earlier when it may not wait that long, though deferring moved its instant (hazard 16)', () => {

@@ -1,5 +1,8 @@
+import { randomUUID } from 'node:crypto';
+import type { JobId, NodeId } from '@carillon/domain';
 import pg from 'pg';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { eventually } from '../../../../../tests/support/eventually.ts';
 import {
   createTestDatabase,
   describeEachPostgres,
@@ -16,6 +19,7 @@ describeEachPostgres('the storage on PostgreSQL', (server) => {
   let database: TestDatabase;
   let storage: PostgresStorage;
   let client: pg.Client;
+  let admin: pg.Client;
 
   beforeAll(async () => {
     database = await createTestDatabase(server.url);
@@ -28,12 +32,49 @@ describeEachPostgres('the storage on PostgreSQL', (server) => {
     await storage.housekeeping.makePartitions({ nowMs: BASE_MS, aheadDays: 3 });
     client = new pg.Client({ connectionString: database.url });
     await client.connect();
+    admin = new pg.Client({ connectionString: database.url });
+    await admin.connect();
   });
 
   afterAll(async () => {
     await client.end();
+    await admin.end();
     await storage.close();
     await database.drop();
+  });
+
+  it('heartbeats go through while every connection of the pool is taken', async () => {
+    const busy = openPostgresStorage({
+      url: database.url,
+      connectionsMax: 1,
+      statementTimeoutMs: 10_000,
+      connectTimeoutMs: 1_000,
+    });
+    await client.query('BEGIN; LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE');
+    const stuck = busy.jobs.get('00000000-0000-7000-8000-000000000000' as JobId);
+    try {
+      await eventually(
+        async () => {
+          const { rows } = await admin.query(
+            `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+          );
+          expect(rows).toHaveLength(1);
+        },
+        { withinMs: 5_000 },
+      );
+      const beat = await busy.members.beatNode({
+        nodeId: randomUUID() as NodeId,
+        incarnation: 1,
+        address: 'here',
+        nowMs: BASE_MS,
+        ttlMs: 10_000,
+      });
+      expect(beat.alive).toBe(true);
+    } finally {
+      await client.query('ROLLBACK');
+      await stuck;
+      await busy.close();
+    }
   });
 
   describeStorage('keeps every promise of its ports', async () => {

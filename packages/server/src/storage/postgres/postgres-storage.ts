@@ -1,4 +1,7 @@
-/** The storage on PostgreSQL: every port over one pool. */
+/**
+ * The storage on PostgreSQL: every port over one pool, but for heartbeats. Those have connections of their own: a server
+ * whose pool is busy is not dead, and must not be taken for it.
+ */
 import { Database, type DatabaseOptions } from '../../postgres/database.ts';
 import type { Storage } from '../storage.ts';
 import { PostgresAuditStore } from './postgres-audit-store.ts';
@@ -13,16 +16,28 @@ export interface PostgresStorage extends Storage {
   close(): Promise<void>;
 }
 
+/** One for the node and its shards, one for its worker. */
+const HEARTBEAT_CONNECTIONS = 2;
+/** Longer than this, and the next one would do better. */
+const HEARTBEAT_MS_MAX = 5_000;
+
 export function openPostgresStorage(options: DatabaseOptions): PostgresStorage {
   const database = new Database(options);
+  const heartbeats = new Database({
+    ...options,
+    connectionsMax: HEARTBEAT_CONNECTIONS,
+    statementTimeoutMs: Math.min(options.statementTimeoutMs, HEARTBEAT_MS_MAX),
+  });
   return {
     jobs: new PostgresJobStore(database),
     schedule: new PostgresScheduleStore(database),
     leases: new PostgresLeaseStore(database),
-    members: new PostgresMemberStore(database),
+    members: new PostgresMemberStore(heartbeats),
     runs: new PostgresRunStore(database),
     housekeeping: new PostgresHousekeepingStore(database),
     audit: new PostgresAuditStore(database),
-    close: () => database.close(),
+    close: async () => {
+      await Promise.all([database.close(), heartbeats.close()]);
+    },
   };
 }
