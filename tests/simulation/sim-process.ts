@@ -161,7 +161,7 @@ function wireRoles(process: SimProcess, wiring: Wiring) {
   const look = { windowMs: profile.lookAheadMs, rowsMax: profile.lookAheadRowsMax };
   const scheduler = new Scheduler({ ...ports, ...look, store: schedule, guard });
   const dispatcher = new Dispatcher({ ...ports, guard });
-  const reports = new OutcomeRecorder(ports);
+  const reports = new OutcomeRecorder({ ...ports, retriesPerSecond: 1_000 });
   const handlers = simulatedHandlers({
     ...{ clock: wiring.clock, log: executions, process },
     crash: () => process.kill('poisoned'),

@@ -30,6 +30,7 @@ export interface EngineSettings {
   readonly lookAheadRowsMax: number;
   readonly retentionMs: number;
   readonly drainMs: number;
+  readonly retriesPerSecond: number;
 }
 
 export const ENGINE_DEFAULTS: EngineSettings = {
@@ -40,6 +41,7 @@ export const ENGINE_DEFAULTS: EngineSettings = {
   lookAheadRowsMax: 50_000,
   retentionMs: 30 * 24 * 3_600_000,
   drainMs: 30_000,
+  retriesPerSecond: 1_000,
 };
 
 export interface EngineOptions {
@@ -96,7 +98,7 @@ export function composeEngine(options: EngineOptions): Engine {
     rowsMax: settings.lookAheadRowsMax,
   });
   const dispatcher = new Dispatcher({ ...ports, guard });
-  const reports = new OutcomeRecorder(ports);
+  const reports = new OutcomeRecorder({ ...ports, retriesPerSecond: settings.retriesPerSecond });
   const executor = new Executor({
     ...ports,
     ...identity,

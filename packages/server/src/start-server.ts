@@ -120,5 +120,6 @@ function engineSettings(config: Config) {
     lookAheadRowsMax: 50_000,
     retentionMs: config.retention_days * 24 * 3_600_000,
     drainMs: config.shutdown_grace_seconds * 1_000,
+    retriesPerSecond: config.retries_per_second,
   };
 }

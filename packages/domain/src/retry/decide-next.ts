@@ -35,6 +35,7 @@ export const DEAD_REASONS = [
   'deadline_passed',
   'crashed_workers',
   'never_started',
+  'retries_stopped',
 ] as const;
 export type DeadReason = (typeof DEAD_REASONS)[number];
 

@@ -18,7 +18,12 @@ beforeEach(async () => {
   stage = await RoleStage.set();
   const { port, breakage: broken } = breakable<LeaseStore>(stage.storage.leases);
   breakage = broken;
-  recorder = new OutcomeRecorder({ ...stage.common, leases: port, signals: stage.signals });
+  recorder = new OutcomeRecorder({
+    ...stage.common,
+    leases: port,
+    signals: stage.signals,
+    retriesPerSecond: 2,
+  });
   released = [];
   dueAdded = [];
   stage.signals.on('runs-released', ({ runs }) => released.push(...runs.map((run) => run.runId)));
@@ -53,6 +58,37 @@ describe('an outcome', () => {
     expect(again).toMatchObject({ attempt: 2, fireAtMs: stage.clock.now() + DEFAULT_RETRY.delayMs });
     expect(dueAdded).toEqual([{ shards: [job.shard], rows: [] }]);
     expect(released).toEqual([run.runId]);
+  });
+
+  test('of failure waits for its turn when too many are tried again, up to its deadline (hazard 17)', async () => {
+    const retry = { ...DEFAULT_RETRY, strategy: 'fixed' as const, jitter: false };
+    const jobs = [retry, retry, retry, { ...retry, deadlineMs: 1_500 }].map((policy) =>
+      claimed({ retry: policy }),
+    );
+    const instants: unknown[] = [];
+    for (const { job, run } of await Promise.all(jobs)) {
+      await end(run, FAILED);
+      const [again] = await stage.world.pendingRuns(job);
+      instants.push(again ? again.fireAtMs - stage.clock.now() : (await statuses(job))[0]);
+    }
+    expect(instants).toEqual([1_000, 1_000, 2_000, 'FAILED']);
+  });
+
+  test('of failure is a dead letter at once when retries are stopped; a returned run still runs again (hazard 17)', async () => {
+    recorder = new OutcomeRecorder({
+      ...stage.common,
+      leases: stage.storage.leases,
+      signals: stage.signals,
+      retriesPerSecond: 0,
+    });
+    const [failing, returned] = [await claimed(), await claimed()];
+    await end(failing.run, FAILED);
+    await end(returned.run, { kind: 'RETURNED', error: 'shutdown' });
+    expect(await stage.world.pendingRuns(failing.job)).toEqual([]);
+    expect(await stage.storage.runs.deadLetter(failing.run.runId)).toMatchObject({
+      reason: 'retries_stopped',
+    });
+    expect(await stage.world.pendingRuns(returned.job)).toHaveLength(1);
   });
 
   test('of failure after the last retry is a dead letter with its reason', async () => {

@@ -8,6 +8,7 @@ import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import type { HeldRun, LeaseStore, Settlement, SettleVerdict } from '../storage/lease-store.ts';
 import { StorageUnavailable } from '../storage/storage.ts';
 import type { RunningReport, RunReport, RunReports } from '../worker-link/run-reports.ts';
+import { RetryBudget } from './retry-budget.ts';
 
 export interface OutcomeRecorderOptions {
   readonly leases: LeaseStore;
@@ -15,6 +16,8 @@ export interface OutcomeRecorderOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** Failed runs tried again per second, over all jobs; 0: none. */
+  readonly retriesPerSecond: number;
 }
 
 const BATCH_MAX = 1_000;
@@ -28,9 +31,11 @@ type Recorded = { readonly verdict: SettleVerdict } | { readonly error: unknown 
 export class OutcomeRecorder implements RunReports, Service {
   readonly #options: OutcomeRecorderOptions;
   readonly #buffer: BatchBuffer<RunReport, Recorded>;
+  readonly #budget: RetryBudget;
 
   constructor(options: OutcomeRecorderOptions) {
     this.#options = options;
+    this.#budget = new RetryBudget({ perSecond: options.retriesPerSecond, clock: options.clock });
     this.#buffer = new BatchBuffer({
       flush: (reports) => this.#record(reports),
       batchMax: BATCH_MAX,
@@ -119,7 +124,19 @@ export class OutcomeRecorder implements RunReports, Service {
     const { clock, random } = this.#options;
     const nowMs = clock.now();
     const soFar = held ?? { attempt: 1, crashes: 0, nominalAtMs: nowMs };
-    return decideNext(outcome, { soFar, policy: held?.retry ?? DEFAULT_RETRY, nowMs, random: random.next() });
+    const policy = held?.retry ?? DEFAULT_RETRY;
+    const step = decideNext(outcome, { soFar, policy, nowMs, random: random.next() });
+    // What nobody is to blame for (a worker lost, a server stopped) is no retry, and always runs again.
+    const isRetry = outcome.kind === 'FAILED' || outcome.kind === 'TIMED_OUT';
+    return isRetry && step.next.kind === 'again'
+      ? { ...step, next: this.#withinBudget(step.next, soFar.nominalAtMs + (policy.deadlineMs ?? Infinity)) }
+      : step;
+  }
+
+  #withinBudget(next: Extract<NextStep['next'], { kind: 'again' }>, deadlineAtMs: number): NextStep['next'] {
+    if (this.#budget.isStopped) return { kind: 'dead', reason: 'retries_stopped' };
+    const atMs = this.#budget.plan(next.atMs);
+    return atMs > deadlineAtMs ? { kind: 'dead', reason: 'deadline_passed' } : { ...next, atMs };
   }
 
   #announce(

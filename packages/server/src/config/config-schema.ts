@@ -36,6 +36,11 @@ export const configSchema = z.strictObject({
   shutdown_grace_seconds: whole(0, 3_600)
     .default(30)
     .describe('How long running jobs may go on when the server is stopped, before they are given back.'),
+  retries_per_second: whole(0, 1_000_000)
+    .default(1_000)
+    .describe(
+      'Failed runs that this server tries again per second, over all jobs; more are tried later. 0 tries none again: failures become dead letters at once.',
+    ),
   body_limit_kb: whole(1, 65_536).default(1_024).describe('Largest request body, in KiB.'),
   database: z
     .strictObject({

@@ -42,6 +42,7 @@ test('nothing has to be configured', () => {
     retention_days: 30,
     look_ahead_seconds: 300,
     shutdown_grace_seconds: 30,
+    retries_per_second: 1_000,
     body_limit_kb: 1_024,
     database: { connections_max: 10, connect_timeout_seconds: 5, statement_timeout_seconds: 30 },
     executor: { slots: 256 },

@@ -50,7 +50,10 @@ beforeEach(async () => {
     incarnation: 1,
     members: members.port,
     leases: leases.port,
-    reports: new OutcomeRecorder({ ...stage.common, leases: leases.port, signals: stage.signals }),
+    reports: new OutcomeRecorder({
+      ...{ ...stage.common, leases: leases.port, signals: stage.signals },
+      retriesPerSecond: 1_000,
+    }),
     link: stage.link,
     signals: stage.signals,
     handlers: new Map(Object.entries(HANDLERS)),

@@ -29,7 +29,10 @@ function createRecovery(members: MemberStore): Recovery {
 
 beforeEach(async () => {
   stage = await RoleStage.set();
-  reports = new OutcomeRecorder({ ...stage.common, leases: stage.storage.leases, signals: stage.signals });
+  reports = new OutcomeRecorder({
+    ...{ ...stage.common, leases: stage.storage.leases, signals: stage.signals },
+    retriesPerSecond: 1_000,
+  });
   const { port, breakage: broken } = breakable<MemberStore>(stage.storage.members);
   breakage = broken;
   recovery = createRecovery(port);
