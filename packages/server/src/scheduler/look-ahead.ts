@@ -53,6 +53,14 @@ export class LookAhead {
     return PRIORITIES.reduce((sum, priority) => sum + this.#late[priority].length, 0);
   }
 
+  /** After a read that found memory full: so much has left since that reading on is worth a round trip. */
+  get hasRoom(): boolean {
+    return (
+      this.size <= this.#options.rowsMax / 2 &&
+      PRIORITIES.every((priority) => this.#late[priority].length <= LATE_MAX / 2)
+    );
+  }
+
   /** The instant of the earliest row that waits for its instant. */
   nextFireAtMs(): number | undefined {
     return this.#heap.peek()?.fireAtMs;

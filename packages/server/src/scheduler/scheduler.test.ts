@@ -316,6 +316,20 @@ describe('a midnight herd (hazard 24)', () => {
     expect(queue.take('high', 10)).toMatchObject([{ runId }]);
   });
 
+  test('larger than memory is read on as soon as there is room, without waiting for the next look', async () => {
+    await herd(25_000);
+    const queue = new InProcessRunQueue({ capacity: 5_000 });
+    scheduler = create({ queue });
+    stage.clock.advance(1_000);
+    const seen = new Set<string>();
+    // The clock stands still: whatever needs time to pass never happens.
+    for (let passes = 0; passes < 200 && seen.size < 25_000; passes += 1) {
+      await scheduler.runOnce();
+      for (const run of queue.take('medium', 5_000)) seen.add(run.runId);
+    }
+    expect(seen.size).toBe(25_000);
+  });
+
   test('that fills the memory long before its instant does not keep the loop spinning', async () => {
     await herd(2_000, { shard: 7 });
     scheduler = create({ rowsMax: 500 });

@@ -43,6 +43,7 @@ export class Scheduler implements Service {
   #sweepAt = 0;
   #fullSweepAt = 0;
   #readAheadAt = 0;
+  #foundFull = false;
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
@@ -127,11 +128,13 @@ export class Scheduler implements Service {
       await this.#ahead.sweep(nowMs);
       this.#sweepAt = now + SWEEP_MS;
     }
-    if (now < this.#readAheadAt) return false;
+    if (now < this.#readAheadAt && !this.#isWorthReading()) return false;
     const state = await this.#ahead.readAhead(nowMs);
+    this.#foundFull = state === 'full';
     // Well before the end of what was read: beyond it nothing is swept, and a fire there would be late.
     if (state === 'done') this.#readAheadAt = now + Math.min(READ_AHEAD_MS, this.#options.windowMs / 2);
-    // Nothing to do but wait for room: without this pause a full memory would keep the loop spinning.
+    // Nothing to do but wait for room: without this pause a full memory would keep the loop spinning. It ends early when
+    // there is room: a backlog that drains in half the pause would leave everybody idle for the rest of it.
     if (state === 'full') this.#readAheadAt = now + SWEEP_MS;
     return state === 'more';
   }
@@ -222,8 +225,13 @@ export class Scheduler implements Service {
     };
   }
 
+  #isWorthReading(): boolean {
+    return this.#foundFull && this.#ahead.hasRoom;
+  }
+
   #untilNext(): number {
     const { clock } = this.#options;
+    if (this.#isWorthReading()) return 0;
     const monotonic = clock.monotonic();
     const next = this.#ahead.nextFireAtMs();
     const untilFire = next === undefined ? SWEEP_MS : next - clock.now();
