@@ -321,6 +321,7 @@ describe('a midnight herd (hazard 24)', () => {
     const queue = new InProcessRunQueue({ capacity: 5_000 });
     scheduler = create({ queue });
     stage.clock.advance(1_000);
+    expect(await settle()).toBe(5);
     const seen = new Set<string>();
     // The clock stands still: whatever needs time to pass never happens.
     for (let passes = 0; passes < 200 && seen.size < 25_000; passes += 1) {

@@ -131,6 +131,7 @@ export class Scheduler implements Service {
     if (now < this.#readAheadAt && !this.#isWorthReading()) return false;
     const state = await this.#ahead.readAhead(nowMs);
     this.#foundFull = state === 'full';
+    if (state === 'more') this.#readAheadAt = 0;
     // Well before the end of what was read: beyond it nothing is swept, and a fire there would be late.
     if (state === 'done') this.#readAheadAt = now + Math.min(READ_AHEAD_MS, this.#options.windowMs / 2);
     // Nothing to do but wait for room: without this pause a full memory would keep the loop spinning. It ends early when
