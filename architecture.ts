@@ -60,7 +60,9 @@ export const EXEMPT: readonly { readonly pattern: RegExp; readonly why: string }
 
 const STORAGE_FILES = [
   'storage.ts',
+  'account-store.ts',
   'audit-store.ts',
+  'event-store.ts',
   'job-store.ts',
   'schedule-store.ts',
   'lease-store.ts',
@@ -91,9 +93,9 @@ export const ROOMS: readonly Room[] = [
   {
     name: 'contract',
     kind: 'package',
-    purpose: 'What goes over the wire: bodies, queries, views, problems.',
+    purpose: 'What goes over the wire: bodies, queries, views, problems, messages.',
     imports: ['domain'],
-    npm: ['zod'],
+    npm: ['zod', '@bufbuild/protobuf'],
   },
   {
     name: 'worker',
@@ -101,19 +103,47 @@ export const ROOMS: readonly Room[] = [
     purpose: 'Runs handlers and says how they ended; installs without a database driver.',
     imports: ['contract', 'domain', 'foundation'],
   },
+  {
+    name: 'client',
+    kind: 'package',
+    purpose: 'Talks to a server over HTTP; depends on nothing.',
+    imports: [],
+  },
+  {
+    name: 'cli',
+    kind: 'composition',
+    purpose: 'The carillon command: words of people in, calls of the client, tables or JSON out.',
+    imports: ['client', 'server/index.ts'],
+    npm: ['cli-table3', 'commander', 'picocolors'],
+  },
 
   {
     name: 'server/gateway',
     kind: 'door',
-    purpose: 'HTTP in, JSON out: reads requests, asks the operations, maps refusals to problems.',
-    imports: ['contract', 'domain', 'foundation', 'server/operations', 'server/storage'],
-    npm: ['fastify', 'zod'],
+    purpose: 'REST and RPC on one port: reads requests, asks the operations, maps refusals to answers.',
+    imports: [
+      'contract',
+      'domain',
+      'foundation',
+      'server/counters',
+      'server/operations',
+      'server/storage',
+      'server/telemetry',
+    ],
+    npm: ['fastify', 'zod', '@bufbuild/protobuf', '@connectrpc/connect', '@connectrpc/connect-node'],
   },
   {
     name: 'server/operations',
     kind: 'operations',
     purpose: 'What people can ask for, one file each: create, change, pause, cancel, run, list.',
-    imports: ['domain', 'foundation', 'server/ingest', 'server/signal-bus', 'server/storage'],
+    imports: [
+      'domain',
+      'foundation',
+      'server/counters',
+      'server/ingest',
+      'server/signal-bus',
+      'server/storage',
+    ],
   },
   {
     name: 'server/scheduler',
@@ -226,6 +256,26 @@ export const ROOMS: readonly Room[] = [
     imports: ['domain', 'foundation', 'server/signal-bus'],
   },
   {
+    name: 'server/counters',
+    kind: 'port',
+    purpose: 'Counts that all servers share, in windows of time; they protect, they prove nothing.',
+    imports: [],
+    files: ['counters.ts'],
+  },
+  {
+    name: 'server/counters/memory-counters.ts',
+    kind: 'adapter',
+    purpose: 'Counters within one process.',
+    imports: ['server/counters'],
+  },
+  {
+    name: 'server/counters/postgres',
+    kind: 'adapter',
+    purpose: 'Counters shared through PostgreSQL.',
+    imports: ['server/counters', 'server/postgres'],
+    drives: ['server/postgres'],
+  },
+  {
     name: 'server/worker-link',
     kind: 'port',
     purpose: 'Between the dispatcher and workers, wherever they run, and what workers report.',
@@ -237,6 +287,23 @@ export const ROOMS: readonly Room[] = [
     kind: 'adapter',
     purpose: 'The link to workers in this process: a function call.',
     imports: ['domain', 'foundation', 'server/worker-link'],
+  },
+
+  {
+    name: 'server/telemetry',
+    kind: 'port',
+    purpose: 'What is measured: plain numbers, told in whole batches.',
+    imports: [],
+    files: ['telemetry.ts'],
+  },
+  {
+    name: 'server/telemetry/prometheus',
+    kind: 'adapter',
+    purpose:
+      'Measures for Prometheus: adds up what passes through the storage and the log, and puts it into words.',
+    imports: ['domain', 'foundation', 'server/telemetry', 'server/storage'],
+    npm: ['prom-client'],
+    drives: ['server/storage'],
   },
 
   {
@@ -294,6 +361,8 @@ export const ROOMS: readonly Room[] = [
       'server/sharding',
       'server/housekeeping',
       'server/storage',
+      'server/counters',
+      'server/counters/memory-counters.ts',
       'server/run-queue/in-process-run-queue.ts',
       'server/ingest/direct-ingest.ts',
       'server/signal-bus/memory-signal-bus.ts',
@@ -311,18 +380,25 @@ export const ROOMS: readonly Room[] = [
       'worker',
       'server/compose.ts',
       'server/config',
+      'server/counters/postgres',
       'server/data-directory.ts',
       'server/gateway',
       'server/postgres',
       'server/start-failure.ts',
       'server/storage/postgres',
+      'server/telemetry/prometheus',
     ],
   },
   {
     name: 'server/main.ts',
     kind: 'composition',
-    purpose:
-      'The program: reads the configuration, starts the server, ends with a message people understand.',
+    purpose: 'The server as a program of its own.',
+    imports: ['server/run-server.ts'],
+  },
+  {
+    name: 'server/run-server.ts',
+    kind: 'composition',
+    purpose: 'From a command line to the end of a server: settings, start, signals, words for people.',
     imports: [
       'foundation',
       'server/config',
@@ -353,7 +429,7 @@ export const ROOMS: readonly Room[] = [
     name: 'server/index.ts',
     kind: 'composition',
     purpose: 'What other packages may use of the server.',
-    imports: ['server/compose.ts', 'server/testing'],
+    imports: ['server/compose.ts', 'server/postgres', 'server/run-server.ts', 'server/testing'],
   },
 ];
 

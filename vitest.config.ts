@@ -29,8 +29,21 @@ export default defineConfig({
       { test: { name: 'architecture', include: ['tests/architecture/**/*.test.ts'], exclude: NEVER } },
       {
         test: {
+          name: 'fuzz',
+          include: ['tests/fuzz/**/*.test.ts'],
+          exclude: [...NEVER, ...NEEDS_A_SERVER],
+          testTimeout: 30_000,
+        },
+      },
+      {
+        test: {
           name: 'db',
-          include: ['packages/**/*.db.test.ts', 'bench/**/*.db.test.ts', 'tests/support/**/*.db.test.ts'],
+          include: [
+            'packages/**/*.db.test.ts',
+            'bench/**/*.db.test.ts',
+            'tests/support/**/*.db.test.ts',
+            'tests/fuzz/**/*.db.test.ts',
+          ],
           exclude: NEVER,
           globalSetup: POSTGRES,
           testTimeout: 30_000,
@@ -43,6 +56,26 @@ export default defineConfig({
           include: ['tests/simulation/**/*.test.ts'],
           exclude: NEVER,
           testTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'rpc',
+          include: ['tests/rpc/**/*.test.ts'],
+          exclude: NEVER,
+          // The first run installs the packages of Python.
+          testTimeout: 240_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: 'cli',
+          include: ['tests/cli/**/*.test.ts'],
+          exclude: NEVER,
+          globalSetup: POSTGRES,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
         },
       },
       {

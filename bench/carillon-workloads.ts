@@ -4,6 +4,7 @@ import type { ServerUrls } from './stores.ts';
 import { idle } from './workloads/idle.ts';
 import { latency } from './workloads/latency.ts';
 import { scale } from './workloads/scale.ts';
+import { submit } from './workloads/submit.ts';
 
 export type CarillonSettings = {
   /** Cuts every size, to see whether the bench itself works. */
@@ -36,4 +37,4 @@ export interface CarillonWorkload {
   run(run: CarillonRun): Promise<CarillonOutcome>;
 }
 
-export const carillonWorkloads: readonly CarillonWorkload[] = [latency, scale, idle];
+export const carillonWorkloads: readonly CarillonWorkload[] = [submit, latency, scale, idle];

@@ -25,8 +25,8 @@ const ROOT = join(import.meta.dirname, '..');
 const PLAIN_NOTICE_MS = 20_000;
 const MODES: Record<string, readonly string[]> = {
   check: ['unit', 'architecture'],
-  test: ['unit', 'architecture', 'db', 'simulation', 'faults'],
-  'test:long': ['unit', 'architecture', 'db', 'simulation', 'faults'],
+  test: ['unit', 'architecture', 'fuzz', 'db', 'rpc', 'simulation', 'cli', 'faults'],
+  'test:long': ['unit', 'architecture', 'fuzz', 'db', 'rpc', 'simulation', 'cli', 'faults'],
 };
 
 const [mode = 'test', ...filters] = process.argv.slice(2);

@@ -50,6 +50,8 @@ export function faultyStorage(options: FaultyStorageOptions): Storage {
     runs: port('runs'),
     housekeeping: port('housekeeping'),
     audit: port('audit'),
+    accounts: port('accounts'),
+    events: port('events'),
   };
 }
 

@@ -6,6 +6,7 @@ import { isRecurring, type Job, type JobId, nextFire, PRIORITIES, SHARD_COUNT } 
 import type { DueRow } from '../../packages/server/src/storage/due.ts';
 import type { RunView } from '../../packages/server/src/storage/run-store.ts';
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
+import { checkToldEnd, toldOfRuns } from './check-events.ts';
 import type { Cluster } from './cluster.ts';
 import { skippedInstants } from './fire-ledger.ts';
 import type { Observer } from './observer.ts';
@@ -33,7 +34,7 @@ export async function unrest({ storage, cluster, users }: Parts): Promise<string
   const backlog = new Map(
     [...Map.groupBy(due, ({ jobId }) => jobId)].map(([jobId, rows]) => [jobId, rows.length]),
   );
-  users.windUp(await storage.jobs.list(EVERYTHING), backlog);
+  users.windUp((await storage.jobs.list(EVERYTHING)).jobs, backlog);
   if (users.open > 0) return `${users.open} requests of users are open`;
   if (due.length > 0) return `${due.length} rows are pending, the first is ${JSON.stringify(due[0])}`;
   const [held] = await storage.leases.live(ALL_SHARDS);
@@ -50,7 +51,7 @@ export async function unrest({ storage, cluster, users }: Parts): Promise<string
 
 export async function checkPromises(parts: Parts): Promise<void> {
   const { world, users, storage, observer } = parts;
-  const all = await storage.jobs.list(EVERYTHING);
+  const { jobs: all } = await storage.jobs.list(EVERYTHING);
   for (const job of users.jobs) {
     const found = all.filter(({ name }) => name === job.name);
     if (found.length > 1)
@@ -58,7 +59,8 @@ export async function checkPromises(parts: Parts): Promise<void> {
     if (job.fate === 'refused' && found.length > 0) world.violate(`${job.name} was refused and is there`);
     if (job.fate === 'accepted') checkFate(parts, job, found[0]);
   }
-  for (const job of all) await checkHistory(parts, job);
+  const told = await toldOfRuns(storage);
+  for (const job of all) await checkHistory(parts, job, told);
   for (const { runId, jobId, end, held } of observer.runs.all()) {
     if (held) world.violate(`run ${runId} of job ${jobId} was never settled`);
     if (
@@ -95,12 +97,19 @@ function checkFate({ world }: Parts, promised: UserJob, found: Job | undefined):
     world.violate(`job ${found.jobId} is still SCHEDULED though nothing of it is pending`);
 }
 
-async function checkHistory(parts: Parts, job: Job): Promise<void> {
+async function checkHistory(
+  parts: Parts,
+  job: Job,
+  told: Awaited<ReturnType<typeof toldOfRuns>>,
+): Promise<void> {
   const { world, storage } = parts;
   const { jobId } = job;
   const views = await storage.runs.ofJob(jobId, EVERYTHING, world.wallMs);
   const byRun = Map.groupBy(views, ({ runId }) => runId);
-  for (const [runId, attempts] of byRun) checkAttempts(world, { runId, jobId }, attempts);
+  for (const [runId, attempts] of byRun) {
+    checkAttempts(world, { runId, jobId }, attempts);
+    checkToldEnd(world, attempts, told);
+  }
   if (isRecurring(job.schedule))
     checkOccurrences(
       parts,

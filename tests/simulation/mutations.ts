@@ -139,6 +139,8 @@ function replace<Name extends keyof Storage>(
     runs: storage.runs,
     housekeeping: storage.housekeeping,
     audit: storage.audit,
+    accounts: storage.accounts,
+    events: storage.events,
     [name]: port,
   };
 }

@@ -5,11 +5,14 @@
 import { type NodeId, SERVER } from '@carillon/domain';
 import { Loop, type Random, silentLog } from '@carillon/foundation';
 import { OutcomeRecorder } from '../../packages/server/src/completion/outcome-recorder.ts';
+import { MemoryCounters } from '../../packages/server/src/counters/memory-counters.ts';
 import { Dispatcher } from '../../packages/server/src/dispatcher/dispatcher.ts';
 import { Executor } from '../../packages/server/src/executor/executor.ts';
 import { Housekeeper } from '../../packages/server/src/housekeeping/housekeeper.ts';
 import { DirectIngest } from '../../packages/server/src/ingest/direct-ingest.ts';
+import { Accounts } from '../../packages/server/src/operations/accounts/accounts.ts';
 import { AuditLog } from '../../packages/server/src/operations/audit-log.ts';
+import { EventFeed } from '../../packages/server/src/operations/event-feed/event-feed.ts';
 import {
   createOperations,
   type OperationsOfOne,
@@ -179,6 +182,7 @@ function wireRoles(process: SimProcess, wiring: Wiring) {
     ...common,
     store: storage.housekeeping,
     retentionMs: 30 * 86_400_000,
+    eventRetentionMs: 7 * 86_400_000,
   });
   const clockKeeper = new Loop({
     ...{ ...common, name: 'clock', idleMs: CLOCK_SYNC_MS },
@@ -205,6 +209,11 @@ function wireRoles(process: SimProcess, wiring: Wiring) {
         clock,
         random,
         audit: new AuditLog({ store: storage.audit, clock }),
+        accounts: new Accounts({
+          ...{ store: storage.accounts, clock, random, log },
+          counters: new MemoryCounters(),
+        }),
+        events: new EventFeed({ store: storage.events, clock, log, listenersMax: 100 }),
       }),
     ),
     async start() {

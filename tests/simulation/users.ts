@@ -165,7 +165,8 @@ export class Users {
   /** Pressed twice, as impatient people do. */
   #redrive(jobId: JobId): void {
     const redriveOne = async (operations: Operations) => {
-      const [letter] = await operations.listDeadLetters({ jobId, limit: 1 });
+      const { letters } = await operations.listDeadLetters({ jobId, limit: 1 });
+      const [letter] = letters;
       if (letter) await operations.redriveDeadLetter(letter.runId);
     };
     this.#ask('redrive', redriveOne, { repeat: false });

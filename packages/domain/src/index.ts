@@ -1,12 +1,16 @@
+export * from './access/account.ts';
 export * from './access/caller.ts';
+export * from './access/grants.ts';
 export * from './access/permissions.ts';
 export * from './dispatch/choose-runs.ts';
 export * from './dispatch/rendezvous.ts';
 export * from './errors/catalogue.ts';
 export * from './errors/refusal.ts';
+export * from './event/event.ts';
+export * from './event/event-place.ts';
 export * from './ids.ts';
 export * from './job/define-job.ts';
-export { NO_LABELS, NO_RESOURCES, requireNamespaceName } from './job/define-job-tags.ts';
+export { isNamespaceName, NO_LABELS, NO_RESOURCES, requireNamespaceName } from './job/define-job-tags.ts';
 export * from './job/job.ts';
 export * from './job/job-status.ts';
 export * from './job/priority.ts';

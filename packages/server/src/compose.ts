@@ -6,11 +6,15 @@ import type { NodeId } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service, sleep } from '@carillon/foundation';
 import type { Handler } from '@carillon/worker';
 import { OutcomeRecorder } from './completion/outcome-recorder.ts';
+import type { Counters } from './counters/counters.ts';
+import { MemoryCounters } from './counters/memory-counters.ts';
 import { Dispatcher } from './dispatcher/dispatcher.ts';
 import { Executor } from './executor/executor.ts';
 import { Housekeeper } from './housekeeping/housekeeper.ts';
 import { DirectIngest } from './ingest/direct-ingest.ts';
+import { Accounts, type SessionTimes } from './operations/accounts/accounts.ts';
 import { AuditLog } from './operations/audit-log.ts';
+import { EventFeed } from './operations/event-feed/event-feed.ts';
 import { createOperations, type Operations } from './operations/operations.ts';
 import { Recovery } from './recovery/recovery.ts';
 import { InProcessRunQueue } from './run-queue/in-process-run-queue.ts';
@@ -29,6 +33,8 @@ export interface EngineSettings {
   readonly lookAheadMs: number;
   readonly lookAheadRowsMax: number;
   readonly retentionMs: number;
+  readonly eventRetentionMs: number;
+  readonly listenersMax: number;
   readonly drainMs: number;
   readonly retriesPerSecond: number;
 }
@@ -40,6 +46,8 @@ export const ENGINE_DEFAULTS: EngineSettings = {
   lookAheadMs: 300_000,
   lookAheadRowsMax: 50_000,
   retentionMs: 30 * 24 * 3_600_000,
+  eventRetentionMs: 7 * 24 * 3_600_000,
+  listenersMax: 1_000,
   drainMs: 30_000,
   retriesPerSecond: 1_000,
 };
@@ -55,14 +63,21 @@ export interface EngineOptions {
   readonly random: Random;
   readonly log: Log;
   readonly onReplaced: () => void;
+  /** False: only the operations, for a server that answers requests while others run the jobs. */
+  readonly runsJobs?: boolean;
+  /** Shared by all servers. Left out: this process counts alone. */
+  readonly counters?: Counters;
+  readonly sessionTimes?: SessionTimes;
 }
 
 export interface Engine extends Service {
   readonly operations: Operations;
+  /** Who stands behind a key or a session, for the doors. */
+  readonly accounts: Accounts;
   /** Why it cannot run jobs; empty when it can. */
   unready(): Promise<string[]>;
-  /** For people and tests: what waits and runs in this process. */
-  counts(): { held: number; waiting: number; running: number };
+  /** For people and tests: what waits and runs in this process, and who follows its events. */
+  counts(): { held: number; waiting: number; running: number; listeners: number; eventsBehindMs: number };
 }
 
 const QUEUE_CAPACITY = 10_000;
@@ -71,13 +86,23 @@ const READY_ANSWER_MS_MAX = 2_000;
 
 export function composeEngine(options: EngineOptions): Engine {
   const { storage, handlers, nodeId, incarnation, address, settings, random, log, onReplaced } = options;
+  const { runsJobs = true } = options;
   const clock = new StorageClock(options.clock);
   const signals = new MemorySignalBus();
   const queue = new InProcessRunQueue({ capacity: QUEUE_CAPACITY });
   const link = new InProcessWorkerLink();
   const ingest = new DirectIngest({ jobs: storage.jobs });
   const { members, leases, schedule } = storage;
+  const { listenersMax } = settings;
+  const events = new EventFeed({ store: storage.events, clock, log, listenersMax });
+  for (const name of ['due-added', 'runs-released'] as const) signals.on(name, () => events.nudge());
   const common = { clock, random, log };
+  const accounts = new Accounts({
+    ...common,
+    store: storage.accounts,
+    counters: options.counters ?? new MemoryCounters(),
+    ...(options.sessionTimes && { sessionTimes: options.sessionTimes }),
+  });
   const ports = { ...common, signals, link, queue, leases, members };
   const identity = { nodeId, incarnation };
 
@@ -119,6 +144,7 @@ export function composeEngine(options: EngineOptions): Engine {
     ...common,
     store: storage.housekeeping,
     retentionMs: settings.retentionMs,
+    eventRetentionMs: settings.eventRetentionMs,
   });
   const clockKeeper = new Loop({
     ...common,
@@ -135,19 +161,28 @@ export function composeEngine(options: EngineOptions): Engine {
   });
 
   return {
+    accounts,
     operations: createOperations({
+      accounts,
       storage,
+      events,
       ingest,
       signals,
       clock,
       random,
       audit: new AuditLog({ store: storage.audit, clock }),
     }),
-    counts: () => ({ held: scheduler.held, waiting: dispatcher.waiting, running: executor.runningCount }),
+    counts() {
+      const { listeners, behindMs: eventsBehindMs } = events.counts();
+      const { held } = scheduler;
+      const { waiting } = dispatcher;
+      return { held, waiting, running: executor.runningCount, listeners, eventsBehindMs };
+    },
     async unready() {
       const reasons: string[] = [];
       const fault = await databaseFault(members, clock);
       if (fault !== undefined) reasons.push(fault);
+      if (!runsJobs) return reasons;
       if (link.workers().length === 0) reasons.push('no worker is registered yet');
       if (guard().epochs.size === 0) reasons.push('this node owns no shards yet');
       return reasons;
@@ -156,24 +191,15 @@ export function composeEngine(options: EngineOptions): Engine {
     async start() {
       await clock.sync(members);
       await housekeeper.start();
-      for (const service of [clockKeeper, reports, recovery, executor, keeper, scheduler, dispatcher])
-        await service.start();
+      const road = runsJobs ? [reports, recovery, executor, keeper, scheduler, dispatcher] : [];
+      for (const service of [clockKeeper, accounts, ...road]) await service.start();
     },
     /** Backwards along the road, so that nothing is handed to a role that has stopped. */
     async stop() {
-      for (const service of [
-        scheduler,
-        dispatcher,
-        // Others take over the shards while runs drain here; ending what was started needs no ownership.
-        keeper,
-        executor,
-        recovery,
-        reports,
-        housekeeper,
-        clockKeeper,
-      ]) {
-        await service.stop();
-      }
+      events.close();
+      // Others take over the shards while runs drain here; ending what was started needs no ownership.
+      const road = runsJobs ? [scheduler, dispatcher, keeper, executor, recovery, reports] : [];
+      for (const service of [...road, housekeeper, accounts, clockKeeper]) await service.stop();
     },
   };
 }

@@ -3,7 +3,21 @@ import type { StartedServer } from './start-server.ts';
 
 export const VERSION = '0.1.0';
 
-export function greeting({ address, adminKeyFile, database }: StartedServer): string {
+export function greeting(server: StartedServer): string {
+  const { address, adminKeyFile, database, roles } = server;
+  if (new Set(roles).size > 1) return wholeGreeting(server);
+  return `
+Carillon ${VERSION} is ready as ${roles[0]}.
+
+  address    ${address}${roles.includes('gateway') ? '' : ' (health and metrics)'}
+  admin key  ${adminKeyFile}
+  database   ${database}
+
+Stop with Ctrl-C.
+`;
+}
+
+function wholeGreeting({ address, adminKeyFile, database }: StartedServer): string {
   const key = `"Authorization: Bearer $(cat ${quoted(adminKeyFile)})"`;
   return `
 Carillon ${VERSION} is ready.

@@ -1,2 +1,4 @@
 export { ENGINE_DEFAULTS, type Engine, type EngineSettings } from './compose.ts';
+export { migrate } from './postgres/migrate.ts';
+export { runServer } from './run-server.ts';
 export { type StartEngineOptions, type StartedEngine, startEngine } from './testing/start-engine.ts';

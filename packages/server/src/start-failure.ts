@@ -7,14 +7,18 @@ export class StartFailure extends Error {
     this.name = 'StartFailure';
   }
 
-  static ofListen(error: unknown, where: { port: number; host: string }): StartFailure {
+  static ofListen(
+    error: unknown,
+    where: { port: number; host: string; flag?: '--port' | '--tls-redirect-port' },
+  ): StartFailure {
+    const flag = where.flag ?? '--port';
     const code = (error as NodeJS.ErrnoException).code;
     const place = `${where.host}:${where.port}`;
     const message =
       code === 'EADDRINUSE'
-        ? `port ${where.port} on ${where.host} is taken by another program. Stop it, or choose another with --port.`
+        ? `port ${where.port} on ${where.host} is taken by another program. Stop it, or choose another with ${flag}.`
         : code === 'EACCES'
-          ? `this user may not listen on ${place}. Choose a port above 1023 with --port.`
+          ? `this user may not listen on ${place}. Choose a port above 1023 with ${flag}.`
           : code === 'EADDRNOTAVAIL'
             ? `${where.host} is not an address of this machine. Choose another with --host.`
             : `cannot listen on ${place}: ${(error as Error).message}`;

@@ -5,22 +5,30 @@
 import { join } from 'node:path';
 import type { NodeId } from '@carillon/domain';
 import { type Log, systemClock, systemRandom } from '@carillon/foundation';
-import { createHttpHandler } from '@carillon/worker';
+import { createHttpHandler, type Handler } from '@carillon/worker';
 import { composeEngine } from './compose.ts';
 import type { Config } from './config/config-schema.ts';
+import { PostgresCounters } from './counters/postgres/postgres-counters.ts';
 import { openDataDirectory } from './data-directory.ts';
 import { createGateway } from './gateway/create-gateway.ts';
+import { GatewayPort } from './gateway/listener/gateway-port.ts';
+import { CertificateUnusable } from './gateway/listener/read-certificate.ts';
+import { RequestLimits } from './gateway/rate-limit.ts';
 import { migrate } from './postgres/migrate.ts';
 import { supervisePostgres } from './postgres/supervise-postgres.ts';
 import { whenReachable } from './postgres/when-reachable.ts';
 import { assertPortFree, StartFailure } from './start-failure.ts';
 import { openPostgresStorage } from './storage/postgres/postgres-storage.ts';
+import { countedLog } from './telemetry/prometheus/counted-log.ts';
+import { measuredStorage } from './telemetry/prometheus/measured-storage.ts';
+import { PrometheusTelemetry } from './telemetry/prometheus/prometheus-telemetry.ts';
 
 export interface StartedServer {
   readonly address: string;
   readonly adminKeyFile: string;
   /** In words, for the greeting. */
   readonly database: string;
+  readonly roles: Config['roles'];
   /** Runs drain, the database stops last. Resolves when nothing is left. */
   stop(): Promise<void>;
 }
@@ -30,9 +38,12 @@ export interface StartServerOptions {
   readonly log: Log;
   /** Another process runs under this server's identity. */
   readonly onReplaced: () => void;
+  /** Functions of whoever embeds the server, besides the handlers it brings. */
+  readonly handlers?: ReadonlyMap<string, Handler>;
 }
 
-export async function startServer({ config, log, onReplaced }: StartServerOptions): Promise<StartedServer> {
+export async function startServer(options: StartServerOptions): Promise<StartedServer> {
+  const { config, log, onReplaced, handlers = new Map() } = options;
   const undo: (() => Promise<unknown>)[] = [];
   const stop = async () => {
     for (const step of undo.splice(0).reverse()) {
@@ -42,7 +53,8 @@ export async function startServer({ config, log, onReplaced }: StartServerOption
   try {
     const data = await openDataDirectory(config.data);
     undo.push(() => data.close());
-    await assertPortFree(config.port, config.host);
+    const port = await preparePort(config, log);
+    await assertPortFree(config.port, port.host);
     const database = await openDatabase(config, { dataDir: data.path, log, undo });
     const applied = await whenReachable(database.url, { log, step: () => migrate(database.url) }).catch(
       (error: unknown) => {
@@ -58,43 +70,102 @@ export async function startServer({ config, log, onReplaced }: StartServerOption
     });
     undo.push(() => storage.close());
 
+    const counters = new PostgresCounters(storage.database);
     const { deny_networks: denyNetworks, response_bytes_max: responseBytesMax } = config.http;
+    const telemetry = new PrometheusTelemetry({ clock: systemClock });
+    const countingLog = countedLog(log, telemetry);
     const engine = composeEngine({
-      storage,
-      handlers: new Map([['http', createHttpHandler({ denyNetworks, responseBytesMax })]]),
+      storage: measuredStorage(storage, { telemetry, clock: systemClock }),
+      handlers: new Map([['http', createHttpHandler({ denyNetworks, responseBytesMax })], ...handlers]),
       nodeId: (await data.nodeId()) as NodeId,
       incarnation: await data.incarnation(),
-      address: config.public_url ?? `http://${config.host}:${config.port}`,
+      address: config.public_url ?? `${port.scheme}://${port.host}:${config.port}`,
       settings: engineSettings(config),
       clock: systemClock,
       random: systemRandom,
-      log,
+      log: countingLog,
       onReplaced,
+      runsJobs: config.roles.includes('engine'),
+      counters,
+      sessionTimes: sessionTimes(config),
+    });
+    telemetry.watch({
+      counts: () => engine.counts(),
+      slots: config.executor.slots,
+      connections: () => storage.database.connections,
+      countJobs: () => storage.housekeeping.countJobs(),
     });
     const gateway = createGateway({
+      metrics: { telemetry, open: config.metrics.open },
       operations: engine.operations,
       authenticate: { adminKey: await data.adminKey() },
-      log,
+      accounts: engine.accounts,
+      limits: new RequestLimits({
+        settings: rateLimits(config),
+        ...{ counters, clock: systemClock, random: systemRandom, log },
+      }),
+      trustedProxies: config.trusted_proxies,
+      log: countingLog,
       readiness: async () => {
         const reasons = await engine.unready();
         return { ready: reasons.length === 0, reasons };
       },
       bodyLimitBytes: config.body_limit_kb * 1_024,
+      healthOnly: !config.roles.includes('gateway'),
+      listener: port.listener,
       ...(config.public_url === undefined ? {} : { address: config.public_url }),
     });
     undo.push(() => engine.stop());
     await whenReachable(database.url, { log, step: () => engine.start() });
     undo.push(() => gateway.close());
-    const address = await gateway.listen({ port: config.port, host: config.host }).catch((error: unknown) => {
-      throw StartFailure.ofListen(error, config);
+    undo.push(() => port.close());
+    const address = await port.open(gateway).catch((error: unknown) => {
+      throw StartFailure.ofListen(error, { port: config.port, host: port.host });
     });
+    await openRedirect(config, { port, undo });
     await data.announce(address);
     undo.push(() => data.announceLeaving());
-    return { address, adminKeyFile: join(data.path, 'admin.key'), database: database.words, stop };
+    return {
+      address,
+      adminKeyFile: join(data.path, 'admin.key'),
+      database: database.words,
+      roles: config.roles,
+      stop,
+    };
   } catch (error) {
     await stop();
     throw error;
   }
+}
+
+async function preparePort(config: Config, log: Log): Promise<GatewayPort> {
+  const { cert_file: certFile, key_file: keyFile } = config.tls;
+  try {
+    return await GatewayPort.prepare({
+      port: config.port,
+      host: config.host,
+      tls: certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile },
+      publicUrl: config.public_url,
+      clock: systemClock,
+      random: systemRandom,
+      log,
+    });
+  } catch (error) {
+    if (error instanceof CertificateUnusable) throw new StartFailure(error.message, { cause: error });
+    throw error;
+  }
+}
+
+async function openRedirect(
+  config: Config,
+  { port, undo }: { port: GatewayPort; undo: (() => Promise<unknown>)[] },
+): Promise<void> {
+  const { redirect_port: redirectPort } = config.tls;
+  if (redirectPort === undefined) return;
+  const redirect = await port.redirectFrom(redirectPort).catch((error: unknown) => {
+    throw StartFailure.ofListen(error, { port: redirectPort, host: port.host, flag: '--tls-redirect-port' });
+  });
+  undo.push(() => redirect.close());
 }
 
 async function openDatabase(
@@ -105,10 +176,27 @@ async function openDatabase(
     const { hostname, pathname } = new URL(config.database_url);
     return { url: config.database_url, words: `PostgreSQL at ${hostname}${pathname}` };
   }
+  if (new Set(config.roles).size === 1) {
+    throw new StartFailure(
+      `a server that is only ${config.roles[0]} shares its database with others. Name it with --database-url.`,
+    );
+  }
   const folder = join(dataDir, 'postgres');
   const postgres = await supervisePostgres({ dataDir: folder, log });
   undo.push(() => postgres.stop());
   return { url: postgres.url, words: `embedded PostgreSQL ${postgres.version} in ${folder}` };
+}
+
+function rateLimits({ rate_limit: limit }: Config) {
+  return {
+    perCaller: limit.key_per_second,
+    perAddress: limit.address_per_second,
+    burstSeconds: limit.burst_seconds,
+  };
+}
+
+function sessionTimes({ session }: Config) {
+  return { idleMs: session.idle_minutes * 60_000, maxMs: session.max_hours * 3_600_000 };
 }
 
 function engineSettings(config: Config) {
@@ -119,6 +207,8 @@ function engineSettings(config: Config) {
     lookAheadMs: config.look_ahead_seconds * 1_000,
     lookAheadRowsMax: 50_000,
     retentionMs: config.retention_days * 24 * 3_600_000,
+    eventRetentionMs: config.events.retention_days * 24 * 3_600_000,
+    listenersMax: config.events.listeners_max,
     drainMs: config.shutdown_grace_seconds * 1_000,
     retriesPerSecond: config.retries_per_second,
   };

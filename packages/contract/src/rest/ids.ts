@@ -7,6 +7,9 @@ const NOT_FOUND = {
   job: 'job_not_found',
   run: 'run_not_found',
   'dead letter': 'dead_letter_not_found',
+  user: 'user_not_found',
+  key: 'key_not_found',
+  session: 'session_not_found',
 } as const satisfies Record<string, ErrorCode>;
 
 export function readId(given: string, what: keyof typeof NOT_FOUND): string {

@@ -46,33 +46,50 @@ const retry = z.strictObject({
 });
 
 export const jobBody = z.strictObject({
-  name: z.string().nullish(),
-  schedule_type: scheduleType.nullish(),
-  schedule_time: instant.nullish(),
-  cron_expression: z.string().nullish(),
+  name: z.string().nullish().describe('1 to 200 characters.'),
+  schedule_type: scheduleType.nullish().describe('Inferred from the other fields when left out.'),
+  schedule_time: instant
+    .nullish()
+    .describe('FUTURE: when. INTERVAL: where the rhythm is counted from. ISO 8601 or a UNIX timestamp.'),
+  cron_expression: z.string().nullish().describe('5 fields, or 6 with seconds first.'),
   interval: z
     .union([z.string(), z.number()], { error: 'must be a duration or a number of seconds' })
-    .nullish(),
-  frequency: z.string().nullish(),
-  time_zone: z.string().nullish(),
-  start_at: instant.nullish(),
-  end_at: instant.nullish(),
-  daylight_saving: daylightSaving.nullish(),
-  spread_seconds: z.number().nullish(),
-  misfire: misfire.nullish(),
-  handler: z.string().nullish(),
-  payload: z.custom<JsonObject>(isBody, { error: 'must be a JSON object' }).nullish(),
-  priority: word(PRIORITIES).nullish(),
-  max_retries: z.number().nullish(),
-  retry: retry.nullish(),
-  max_concurrency: z.number().nullish(),
-  overlap: word(['queue', 'skip', 'replace']).nullish(),
-  timeout_seconds: z.number().nullish(),
-  start_timeout_seconds: z.number().nullish(),
-  user_id: z.string().nullish(),
-  namespace: z.string().nullish(),
-  labels: z.record(z.string(), z.string({ error: 'must be a text' })).nullish(),
-  resources: z.record(z.string(), z.number({ error: 'must be a number' })).nullish(),
+    .nullish()
+    .describe('Such as 90s, 15m, 1d or PT15M, or a number of seconds.'),
+  frequency: z.string().nullish().describe('hourly, daily, weekly, monthly or yearly.'),
+  time_zone: z.string().nullish().describe('An IANA name; UTC when left out.'),
+  start_at: instant.nullish().describe('The first instant at which an occurrence may lie.'),
+  end_at: instant.nullish().describe('The last instant at which an occurrence may lie.'),
+  daylight_saving: daylightSaving
+    .nullish()
+    .describe('What becomes of times that do not exist, or exist twice.'),
+  spread_seconds: z.number().nullish().describe('Delays every occurrence by a fixed share below this.'),
+  misfire: misfire.nullish().describe('What becomes of occurrences that could not start in time.'),
+  handler: z.string().nullish().describe('What runs it; inferred from the payload when left out.'),
+  payload: z
+    .custom<JsonObject>(isBody, { error: 'must be a JSON object' })
+    .meta({ type: 'object' })
+    .nullish()
+    .describe('For the handler: at most 256 KiB and 64 levels deep.'),
+  priority: word(PRIORITIES).nullish().describe('medium when left out.'),
+  max_retries: z.number().nullish().describe('0 to 100; 3 when left out.'),
+  retry: retry.nullish().describe('How failed attempts are tried again.'),
+  max_concurrency: z.number().nullish().describe('Runs of this job at the same time; 1 when left out.'),
+  overlap: word(['queue', 'skip', 'replace'])
+    .nullish()
+    .describe('What happens when that many are running; queue when left out.'),
+  timeout_seconds: z.number().nullish().describe('The longest time one attempt may run; 300 when left out.'),
+  start_timeout_seconds: z.number().nullish().describe('The longest time a run may wait for its start.'),
+  user_id: z.string().nullish().describe('Whose job it is.'),
+  namespace: z.string().nullish().describe('Where it lives; it cannot move later.'),
+  labels: z
+    .record(z.string(), z.string({ error: 'must be a text' }))
+    .nullish()
+    .describe('Names with texts, to find jobs by.'),
+  resources: z
+    .record(z.string(), z.number({ error: 'must be a number' }))
+    .nullish()
+    .describe('Names with numbers: what a run takes up.'),
 });
 
 export const JOB_BODY = {

@@ -4,15 +4,72 @@ import {
   formatInterval,
   frequencyToInterval,
   type Interval,
+  JOB_STATUSES,
   type Job,
+  type JsonObject,
+  PRIORITIES,
   payloadOf,
   type Schedule,
 } from '@carillon/domain';
+import { z } from 'zod';
 import { instantText, secondsOf } from './instant-text.ts';
 
-export type JobView = ReturnType<typeof jobView>;
+const instant = z.iso.datetime();
 
-export function jobView({ job, nextRunMs }: { job: Job; nextRunMs: number | undefined }) {
+/** A job; fields that its schedule does not use are null. */
+export const jobAnswer = z
+  .strictObject({
+    job_id: z.uuid(),
+    name: z.string(),
+    namespace: z.string(),
+    user_id: z.string().nullable(),
+    status: z.enum(JOB_STATUSES),
+    schedule_type: z.enum(['IMMEDIATE', 'FUTURE', 'CRON', 'INTERVAL']),
+    schedule_time: instant.nullable(),
+    cron_expression: z.string().nullable(),
+    interval: z.string().nullable(),
+    frequency: z.string().nullable(),
+    time_zone: z.string().nullable(),
+    start_at: instant.nullable(),
+    end_at: instant.nullable(),
+    daylight_saving: z
+      .strictObject({ gap: z.enum(['run_after', 'skip']), overlap: z.enum(['first', 'second', 'both']) })
+      .nullable(),
+    spread_seconds: z.number().nullable(),
+    misfire: z.strictObject({
+      policy: z.enum(['none', 'last', 'all']),
+      max_runs: z.int(),
+      window_seconds: z.number(),
+    }),
+    handler: z.string(),
+    payload: z
+      .custom<JsonObject>((value) => typeof value === 'object' && value !== null)
+      .meta({ type: 'object' }),
+    priority: z.enum(PRIORITIES),
+    max_retries: z.int(),
+    retry: z.strictObject({
+      strategy: z.enum(['none', 'fixed', 'exponential']),
+      delay_seconds: z.number(),
+      max_delay_seconds: z.number(),
+      jitter: z.boolean(),
+      deadline_seconds: z.number().nullable(),
+    }),
+    max_concurrency: z.int(),
+    overlap: z.enum(['queue', 'skip', 'replace']),
+    timeout_seconds: z.number(),
+    start_timeout_seconds: z.number().nullable(),
+    labels: z.record(z.string(), z.string()),
+    resources: z.record(z.string(), z.number()),
+    version: z.int(),
+    next_run_time: instant.nullable(),
+    created_at: instant,
+    updated_at: instant,
+  })
+  .meta({ id: 'Job' });
+
+export type JobView = z.output<typeof jobAnswer>;
+
+export function jobView({ job, nextRunMs }: { job: Job; nextRunMs: number | undefined }): JobView {
   const { retry, misfire } = job;
   return {
     job_id: job.jobId,

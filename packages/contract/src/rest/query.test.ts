@@ -2,13 +2,12 @@ import { Refusal, type RunId } from '@carillon/domain';
 import { expect, test } from 'vitest';
 import { etagOf, isRequestId, parseIdempotencyKey, parseIfMatch } from './headers.ts';
 import { readId } from './ids.ts';
+import { JOBS_QUERY, toJobsQuery } from './job-query.ts';
 import {
   DEAD_LETTERS_QUERY,
   DELETE_QUERY,
-  JOBS_QUERY,
   RUNS_QUERY,
   toDeadLettersQuery,
-  toJobsQuery,
   toRunsQuery,
   writeRunPlace,
 } from './query.ts';
@@ -32,9 +31,9 @@ function refusalOf(read: () => unknown): { code: string; field: string | undefin
 }
 
 test('filters of the job list are read in the words of every client', () => {
-  expect(parseJobsQuery({})).toMatchObject({ limit: 50, page: undefined, status: undefined });
+  expect(parseJobsQuery({})).toMatchObject({ limit: 50, page: undefined, statuses: undefined });
   expect(parseJobsQuery({ status: 'pending', userId: 'u003' })).toMatchObject({
-    status: 'SCHEDULED',
+    statuses: ['SCHEDULED'],
     userId: 'u003',
   });
   expect(parseJobsQuery({ type: 'recurring', priority: 'HIGH' })).toMatchObject({
@@ -42,16 +41,25 @@ test('filters of the job list are read in the words of every client', () => {
     priority: 'high',
   });
   expect(parseJobsQuery({ type: 'ONE_TIME' }).scheduleTypes).toEqual(['IMMEDIATE', 'FUTURE']);
-  expect(parseJobsQuery({ page: '3', limit: '200', after: ID })).toMatchObject({
-    page: 3,
-    limit: 200,
-    after: ID,
+  expect(parseJobsQuery({ page: '3', limit: '200' })).toMatchObject({ page: 3, limit: 200 });
+  expect(parseJobsQuery({ after: ID })).toMatchObject({ after: ID, order: 'newest' });
+  expect(parseJobsQuery({ status: 'PAUSED,failed', sort: 'created_at' })).toMatchObject({
+    statuses: ['PAUSED', 'FAILED'],
+    order: 'oldest',
+  });
+  expect(parseJobsQuery({ label: ['team:billing', 'url:a:b'] }).labels).toEqual({
+    team: 'billing',
+    url: 'a:b',
   });
 });
 
 test.each([
   [{ status: 'running' }, 'status'],
-  [{ status: ['paused', 'pending'] }, 'status'],
+  [{ status: ['paused', 'running'] }, 'status'],
+  [{ status: 'paused,' }, 'status'],
+  [{ label: 'team' }, 'label'],
+  [{ label: ['a:1', 'a:2'] }, 'label'],
+  [{ sort: 'next_run_time' }, 'sort'],
   [{ limit: '201' }, 'limit'],
   [{ limit: '0' }, 'limit'],
   [{ page: '-1' }, 'page'],

@@ -1,144 +1,137 @@
-/** The query parameters of the lists. Unknown ones are refused: a filter that is silently ignored shows the wrong list. */
-import {
-  JOB_STATUSES,
-  type JobId,
-  type JobStatus,
-  PRIORITIES,
-  type Priority,
-  parseInstant,
-  type RunId,
-  type ScheduleType,
-} from '@carillon/domain';
+/** The query parameters of lists of runs and dead letters. Unknown ones are refused: a filter that is ignored shows the wrong list. */
+import { DEAD_REASONS, type DeadReason, type JobId, parseInstant, type RunId } from '@carillon/domain';
 import { z } from 'zod';
 import { readId } from './ids.ts';
+import { instantOf } from './job-query.ts';
+import { count, FIRST_ID, oneOf, paging, refuseValue, text, yesOrNo } from './query-values.ts';
 import type { Shape } from './shape.ts';
 
-export const LIMIT_MAX = 200;
-export const LIMIT_DEFAULT = 50;
-const PAGE_MAX = 1_000_000;
-
-export interface Page {
+export interface RunsQuery {
+  readonly before: { readonly createdAtMs: number; readonly runId: RunId } | undefined;
   /** Counted from 1; undefined when the caller follows Link headers instead. */
   readonly page: number | undefined;
   readonly limit: number;
 }
 
-export interface JobsQuery extends Page {
-  readonly status: JobStatus | undefined;
-  readonly scheduleTypes: readonly ScheduleType[] | undefined;
-  readonly priority: Priority | undefined;
-  readonly userId: string | undefined;
-  readonly handler: string | undefined;
-  readonly after: JobId | undefined;
-}
-
-export interface RunsQuery extends Page {
-  readonly before: { readonly createdAtMs: number; readonly runId: RunId } | undefined;
-}
-
-/** No PostgreSQL text can hold U+0000 or half a surrogate pair, so nothing that is asked for can contain them. */
-const text = z
-  .string({ error: 'must be given once' })
-  .min(1, { error: 'is empty' })
-  .max(200, { error: 'is longer than 200 characters' })
-  .refine((value) => value.isWellFormed() && !value.includes('\u0000'), {
-    error: 'holds a character that cannot be stored',
-  });
-
-function count(max: number) {
-  const error = `must be a whole number from 1 to ${max}`;
-  return z
-    .string({ error })
-    .regex(/^\d{1,9}$/, { error })
-    .transform(Number)
-    .refine((value) => value >= 1 && value <= max, { error });
-}
-
-const paging = { page: count(PAGE_MAX).optional(), limit: count(LIMIT_MAX).default(LIMIT_DEFAULT) };
-
-const STATUS_WORDS = new Map<string, JobStatus>([
-  ...JOB_STATUSES.map((status) => [status.toLowerCase(), status] as const),
-  ['pending', 'SCHEDULED'],
-]);
-const TYPE_WORDS = new Map<string, readonly ScheduleType[]>([
-  ['immediate', ['IMMEDIATE']],
-  ['future', ['FUTURE']],
-  ['cron', ['CRON']],
-  ['interval', ['INTERVAL']],
-  ['one-time', ['IMMEDIATE', 'FUTURE']],
-  ['recurring', ['CRON', 'INTERVAL']],
-]);
-
-const jobsFields = z.strictObject({
-  status: oneOf(STATUS_WORDS).optional(),
-  type: oneOf(TYPE_WORDS).optional(),
-  priority: oneOf(new Map(PRIORITIES.map((priority) => [priority, priority]))).optional(),
-  user_id: text.optional(),
-  handler: text.optional(),
-  after: text.optional(),
+const runsFields = z.strictObject({
+  before: text.optional().describe('The place that the list continues before; see the Link header.'),
   ...paging,
 });
-
-export const JOBS_QUERY = {
-  schema: jobsFields,
-  aliases: { schedule_type: 'type', job_type: 'type' },
-} satisfies Shape;
-
-export function toJobsQuery(read: z.output<typeof jobsFields>): JobsQuery {
-  return {
-    status: read.status,
-    scheduleTypes: read.type,
-    priority: read.priority,
-    userId: read.user_id,
-    handler: read.handler,
-    after: read.after === undefined ? undefined : (readId(read.after, 'job') as JobId),
-    page: read.page,
-    limit: read.limit,
-  };
-}
-
-const runsFields = z.strictObject({ before: text.optional(), ...paging });
 
 export const RUNS_QUERY = { schema: runsFields } satisfies Shape;
 
 export function toRunsQuery({ before, page, limit }: z.output<typeof runsFields>): RunsQuery {
+  if (before !== undefined && page !== undefined) {
+    refuseValue('page', 'page and before contradict each other; give only one of them.');
+  }
   return { before: before === undefined ? undefined : readRunPlace(before), page, limit };
 }
 
 export const WORKER_RUNS_QUERY = {
-  schema: runsFields.extend({ worker_id: text }),
+  schema: runsFields.omit({ before: true }).extend({ worker_id: text }),
 } satisfies Shape;
 
-const deadLettersFields = z.strictObject({
+export const LOGS_QUERY = {
+  schema: z.strictObject({
+    limit: count(200).default(50).describe('The latest attempts that lines are told of; 50 when left out.'),
+  }),
+} satisfies Shape;
+
+const REASON_WORDS = new Map(DEAD_REASONS.map((reason) => [reason.replaceAll('_', '-'), reason] as const));
+
+const letterFilter = {
   job_id: text.optional(),
-  before: text.optional(),
+  reason: oneOf<DeadReason>(REASON_WORDS)
+    .meta({ enum: [...DEAD_REASONS] })
+    .optional(),
+  handler: text.optional(),
+  namespace: text.optional(),
+  user_id: text.optional().describe('Whose jobs; "me" for those of the caller.'),
+  died_after: text.optional().describe('Given up at or after this instant.'),
+  died_before: text.optional().describe('Given up before this instant.'),
+};
+
+export interface DeadLettersFilter {
+  readonly jobId: JobId | undefined;
+  readonly reason: DeadReason | undefined;
+  readonly handler: string | undefined;
+  readonly namespace: string | undefined;
+  readonly userId: string | undefined;
+  readonly diedFromMs: number | undefined;
+  readonly diedToMs: number | undefined;
+}
+
+type LetterPlace = { readonly diedAtMs: number; readonly runId: RunId };
+
+const deadLettersFields = z.strictObject({
+  ...letterFilter,
+  redriven: yesOrNo.optional().describe('Only those sent round again, or only those that still lie there.'),
+  before: text.optional().describe('A place from the Link header, or an instant.'),
   limit: paging.limit,
 });
 
 export const DEAD_LETTERS_QUERY = { schema: deadLettersFields } satisfies Shape;
 
-export function toDeadLettersQuery(read: z.output<typeof deadLettersFields>): {
-  jobId?: JobId;
-  before?: { diedAtMs: number; runId: RunId };
+export function toDeadLettersQuery(read: z.output<typeof deadLettersFields>): DeadLettersFilter & {
+  redriven: boolean | undefined;
+  before: LetterPlace | undefined;
   limit: number;
 } {
   return {
-    ...(read.job_id === undefined ? {} : { jobId: readId(read.job_id, 'job') as JobId }),
-    ...(read.before === undefined ? {} : { before: readLetterPlace(read.before) }),
+    ...toLetterFilter(read),
+    redriven: read.redriven,
+    before: read.before === undefined ? undefined : readLetterPlace(read.before),
     limit: read.limit,
   };
 }
 
+const REDRIVE_MAX = 1_000;
+
+export const REDRIVE_BODY = {
+  schema: z.strictObject({
+    filter: z
+      .strictObject(letterFilter)
+      .describe('The filters of GET /api/dead-letters; {} means every dead letter that still lies there.'),
+    dry_run: z.boolean().nullish().describe('Only say what would be sent round.'),
+    limit: z
+      .int({ error: `must be a whole number from 1 to ${REDRIVE_MAX}` })
+      .min(1, { error: `must be a whole number from 1 to ${REDRIVE_MAX}` })
+      .max(REDRIVE_MAX, { error: `must be a whole number from 1 to ${REDRIVE_MAX}` })
+      .nullish()
+      .describe(`At most so many in this request; ${REDRIVE_MAX} when left out.`),
+    before: text.nullish().describe('The "next" of the answer before, to go on with the rest.'),
+  }),
+} satisfies Shape;
+
+export function toRedriveRequest(read: z.output<typeof REDRIVE_BODY.schema>) {
+  return {
+    selection: toLetterFilter(read.filter),
+    dryRun: read.dry_run ?? false,
+    limit: read.limit ?? REDRIVE_MAX,
+    before: read.before == null ? undefined : readLetterPlace(read.before),
+  };
+}
+
+function toLetterFilter(read: z.output<z.ZodObject<typeof letterFilter>>): DeadLettersFilter {
+  return {
+    jobId: read.job_id === undefined ? undefined : (readId(read.job_id, 'job') as JobId),
+    reason: read.reason,
+    handler: read.handler,
+    namespace: read.namespace,
+    userId: read.user_id,
+    diedFromMs: instantOf(read.died_after, 'died_after'),
+    diedToMs: instantOf(read.died_before, 'died_before'),
+  };
+}
+
 /** A place as Link headers carry it, or an instant that a person typed: everything before it. */
-function readLetterPlace(place: string): { diedAtMs: number; runId: RunId } {
+function readLetterPlace(place: string): LetterPlace {
   if (place.includes('_')) {
     const { createdAtMs, runId } = readRunPlace(place);
     return { diedAtMs: createdAtMs, runId };
   }
   return { diedAtMs: parseInstant(place, { field: 'before' }), runId: FIRST_ID };
 }
-
-const FIRST_ID = '00000000-0000-0000-0000-000000000000' as RunId;
 
 /** A place in a list of runs, as Link headers carry it. */
 export function writeRunPlace(run: { createdAtMs: number; runId: RunId }): string {
@@ -151,20 +144,8 @@ function readRunPlace(place: string): { createdAtMs: number; runId: RunId } {
   return { createdAtMs, runId: readId(place.slice(cut + 1), 'run') as RunId };
 }
 
-function oneOf<Value>(words: ReadonlyMap<string, Value>) {
-  const error = `must be one of ${[...words.keys()].join(', ')}`;
-  return z
-    .string({ error })
-    .transform((given) => given.toLowerCase().replaceAll('_', '-'))
-    .refine((given) => words.has(given), { error })
-    .transform((given) => words.get(given)!);
-}
-
-const yesOrNo = oneOf(
-  new Map([
-    ['true', true],
-    ['false', false],
-  ]),
-);
-
-export const DELETE_QUERY = { schema: z.strictObject({ purge: yesOrNo.optional() }) } satisfies Shape;
+export const DELETE_QUERY = {
+  schema: z.strictObject({
+    purge: yesOrNo.optional().describe('true: remove the job too, not only cancel it.'),
+  }),
+} satisfies Shape;

@@ -1,5 +1,15 @@
 /** Runs and dead letters as answers show them, with the column names people know from the database. */
-import type { DeadReason, JobId, JsonValue, RunId, RunStatus, RunTrigger } from '@carillon/domain';
+import {
+  DEAD_REASONS,
+  type DeadReason,
+  type JobId,
+  type JsonValue,
+  RUN_STATUSES,
+  type RunId,
+  type RunStatus,
+  type RunTrigger,
+} from '@carillon/domain';
+import { z } from 'zod';
 import { instantText } from './instant-text.ts';
 
 /** What is known of a run: one attempt of one occurrence. */
@@ -26,9 +36,38 @@ export interface RunFacts {
   readonly lateReport: string | undefined;
 }
 
-export type RunView = ReturnType<typeof runView>;
+const instant = z.iso.datetime();
 
-export function runView(run: RunFacts) {
+/** One attempt of a run, with the run's own facts. */
+export const runAnswer = z
+  .strictObject({
+    run_id: z.uuid(),
+    job_id: z.uuid(),
+    status: z.enum(RUN_STATUSES),
+    start_time: instant.nullable(),
+    end_time: instant.nullable(),
+    modified_time: instant,
+    executor_id: z.string().nullable(),
+    attempt_number: z.int(),
+    error_message: z.string().nullable(),
+    log_url: z.string().nullable(),
+    created_at: instant,
+    epoch: z.int(),
+    trigger: z.enum(['schedule', 'manual', 'redrive']),
+    scheduled_at: instant,
+    reason: z.string().nullable().describe('Why it was skipped, or what it waits for.'),
+    result: z.unknown().describe('What the handler answered.'),
+    occurrences: z.int().describe('A skipped range stands for several.'),
+    job_version: z.int(),
+    late_report: z.string().nullable(),
+  })
+  .meta({ id: 'Run' });
+
+export type RunView = z.output<typeof runAnswer>;
+
+export const runDetailsAnswer = runAnswer.extend({ attempts: z.array(runAnswer) }).meta({ id: 'RunDetails' });
+
+export function runView(run: RunFacts): RunView {
   return {
     run_id: run.runId,
     job_id: run.jobId,
@@ -64,9 +103,23 @@ export interface DeadLetterFacts {
   readonly redrivenAs: RunId | undefined;
 }
 
-export type DeadLetterView = ReturnType<typeof deadLetterView>;
+export const deadLetterAnswer = z
+  .strictObject({
+    run_id: z.uuid(),
+    job_id: z.uuid(),
+    job_name: z.string().nullable(),
+    reason: z.enum(DEAD_REASONS),
+    error_message: z.string().nullable(),
+    attempts: z.int(),
+    scheduled_at: instant,
+    died_at: instant,
+    redriven_as: z.uuid().nullable(),
+  })
+  .meta({ id: 'DeadLetter' });
 
-export function deadLetterView(letter: DeadLetterFacts) {
+export type DeadLetterView = z.output<typeof deadLetterAnswer>;
+
+export function deadLetterView(letter: DeadLetterFacts): DeadLetterView {
   return {
     run_id: letter.runId,
     job_id: letter.jobId,
@@ -80,14 +133,24 @@ export function deadLetterView(letter: DeadLetterFacts) {
   };
 }
 
-export type JobStateWord = 'pending' | 'running' | 'completed' | 'failed' | 'paused' | 'cancelled';
+export const JOB_STATES = ['pending', 'running', 'completed', 'failed', 'paused', 'cancelled'] as const;
+export type JobStateWord = (typeof JOB_STATES)[number];
+
+export const jobStatusAnswer = z
+  .strictObject({
+    job_id: z.uuid(),
+    status: z.enum(JOB_STATES),
+    last_updated: instant,
+    latest_run: runAnswer.nullable(),
+  })
+  .meta({ id: 'JobStatus' });
 
 export function jobStatusView(status: {
   jobId: JobId;
   state: JobStateWord;
   lastUpdatedMs: number;
   latestRun: RunFacts | undefined;
-}) {
+}): z.output<typeof jobStatusAnswer> {
   return {
     job_id: status.jobId,
     status: status.state,

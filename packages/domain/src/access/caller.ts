@@ -54,10 +54,25 @@ export const SERVER: Caller = {
   origin: NOWHERE,
 };
 
+/** Somebody who has not shown who they are: may nothing, and stands in the audit log as what they called themselves. */
+export function stranger(origin: Origin): Caller {
+  return {
+    kind: 'user',
+    id: 'stranger',
+    name: 'stranger',
+    userId: undefined,
+    grants: [],
+    scopes: undefined,
+    origin,
+  };
+}
+
 export function may(caller: Caller, action: Action, place?: Place): boolean {
   if (caller.scopes !== undefined && !caller.scopes.has(action)) return false;
   if (INSTALLATION_ACTIONS.has(action)) {
-    return caller.grants.some((grant) => grant.namespace === WHOLE && roleAllows(grant.role, action));
+    return caller.grants.some(
+      (grant) => grant.namespace === WHOLE && !grant.ownOnly && roleAllows(grant.role, action),
+    );
   }
   return caller.grants.some(
     (grant) => (place === undefined || covers(grant, place, caller)) && roleAllows(grant.role, action),

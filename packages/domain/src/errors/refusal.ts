@@ -4,12 +4,19 @@ import { CATALOGUE, type ErrorCode } from './catalogue.ts';
 export class Refusal extends Error {
   readonly code: ErrorCode;
   readonly field: string | undefined;
+  /** When it is worth another try, if that is known. */
+  readonly retryAfterSeconds: number | undefined;
 
-  constructor(code: ErrorCode, message: string, options: { field?: string; cause?: unknown } = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { field?: string; cause?: unknown; retryAfterSeconds?: number } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'Refusal';
     this.code = code;
     this.field = options.field;
+    this.retryAfterSeconds = options.retryAfterSeconds;
   }
 
   get status(): number {

@@ -23,8 +23,12 @@ export function readNamespace(given: string | null | undefined, current: JobDefi
   return requireNamespaceName(name, 'namespace');
 }
 
+export function isNamespaceName(name: string): boolean {
+  return NAMESPACE_NAME.test(name);
+}
+
 export function requireNamespaceName(name: string, field: string): string {
-  if (NAMESPACE_NAME.test(name)) return name;
+  if (isNamespaceName(name)) return name;
   const message = `${field} is made of small letters, digits and hyphens, up to 63 of them.`;
   throw new Refusal('field_invalid', message, { field });
 }

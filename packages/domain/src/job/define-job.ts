@@ -3,8 +3,10 @@
  * is accepted can run; what cannot is refused with the field to correct. Pure: the caller brings the time.
  */
 import { Refusal } from '../errors/refusal.ts';
+import type { JsonObject } from '../ids.ts';
 import { DEFAULT_RETRY, RETRIES_MAX, type RetryPolicy } from '../retry/retry-policy.ts';
 import { DEFAULT_MISFIRE, type MisfirePolicy } from '../schedule/schedule.ts';
+import { checkHttpPayload } from './check-http-payload.ts';
 import type { JobInput, JobPatch, MisfireInput, RetryInput } from './define-job-input.ts';
 import { inferHandler, readPayload } from './define-job-payload.ts';
 import { readSchedule } from './define-job-schedule.ts';
@@ -43,6 +45,10 @@ interface Context {
 
 function readJob(input: JobInput, { current, nowMs }: Context): JobDefinition {
   const payload = givenOr(input.payload, { current: current?.payload, fallback: '{}', read: readPayload });
+  const handler = readHandler(input, { current, payload });
+  if (handler === 'http' && (input.payload !== undefined || input.handler !== undefined || !current)) {
+    checkHttpPayload(input.payload ?? (JSON.parse(payload) as JsonObject));
+  }
   return {
     name: readName(input, current),
     namespace: readNamespace(input.namespace, current),
@@ -51,7 +57,7 @@ function readJob(input: JobInput, { current, nowMs }: Context): JobDefinition {
       fallback: undefined,
       read: (text) => readText(text, { field: 'user_id', lengthMax: JOB_BOUNDS.userIdLengthMax }),
     }),
-    handler: readHandler(input, { current, payload }),
+    handler,
     payload,
     schedule: readSchedule(input, { current: current?.schedule, nowMs }),
     misfire: readMisfire(input.misfire, current?.misfire),

@@ -1,3 +1,4 @@
+export * from './daylight-saving-warnings.ts';
 export * from './describe-schedule.ts';
 export * from './fire-time.ts';
 export * from './format-interval.ts';

@@ -2,6 +2,7 @@
  * Every setting there is, in one place: its default, its bounds and what it is for. Flags, environment variables, the
  * help text and docs/configuration.md all follow from this schema. Names are those of the configuration file.
  */
+import { isIP } from 'node:net';
 import { z } from 'zod';
 
 const whole = (min: number, max: number) => z.int().min(min).max(max);
@@ -10,9 +11,20 @@ const databaseUrl = z
   .string()
   .regex(/^postgres(ql)?:\/\//, { error: 'must begin with postgres:// or postgresql://' });
 
+/** An address, or a network such as 10.0.0.0/8. */
+function isNetwork(text: string): boolean {
+  const [, address = '', bits = '0'] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const version = isIP(address);
+  return version !== 0 && Number(bits) <= (version === 4 ? 32 : 128);
+}
+
 export const configSchema = z.strictObject({
   port: whole(0, 65_535).default(7420).describe('Port of the gateway; 0 takes any free one.'),
-  host: z.string().min(1).default('127.0.0.1').describe('Address to listen on; 0.0.0.0 for all.'),
+  host: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Address to listen on; 0.0.0.0 for all. Left out: 127.0.0.1, and with TLS all of them.'),
   public_url: z
     .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
     .optional()
@@ -25,6 +37,13 @@ export const configSchema = z.strictObject({
   database_url: databaseUrl
     .optional()
     .describe('PostgreSQL to use. Left out: an embedded one runs in the data folder.'),
+  roles: z
+    .array(z.enum(['gateway', 'engine']))
+    .min(1, { error: 'must name at least one role' })
+    .default(['gateway', 'engine'])
+    .describe(
+      'What this server does: gateway answers requests, engine schedules and runs jobs. One alone needs database_url.',
+    ),
   log_level: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
@@ -42,6 +61,27 @@ export const configSchema = z.strictObject({
       'Failed runs that this server tries again per second, over all jobs; more are tried later. 0 tries none again: failures become dead letters at once.',
     ),
   body_limit_kb: whole(1, 65_536).default(1_024).describe('Largest request body, in KiB.'),
+  tls: z
+    .strictObject({
+      cert_file: z
+        .string()
+        .min(1)
+        .optional()
+        .describe('PEM file with the certificate, and those that vouch for it. Left out: no TLS.'),
+      key_file: z.string().min(1).optional().describe('PEM file with the private key of the certificate.'),
+      redirect_port: whole(1, 65_535)
+        .optional()
+        .describe('Port on which plain HTTP is sent on to https. Left out: none.'),
+    })
+    .superRefine((tls, { addIssue }) => {
+      const demand = (missing: string, given: string) =>
+        addIssue({ code: 'custom', path: [missing], message: `must be given, since ${given} is` });
+      if (tls.cert_file !== undefined && tls.key_file === undefined) demand('key_file', 'tls.cert_file');
+      if (tls.key_file !== undefined && tls.cert_file === undefined) demand('cert_file', 'tls.key_file');
+      if (tls.redirect_port !== undefined && tls.cert_file === undefined)
+        demand('cert_file', 'tls.redirect_port');
+    })
+    .prefault({}),
   database: z
     .strictObject({
       connections_max: whole(1, 1_000).default(10).describe('Connections to the database.'),
@@ -66,6 +106,46 @@ export const configSchema = z.strictObject({
       ttl_seconds: whole(3, 3_600)
         .default(10)
         .describe('A server that is silent for longer loses its shards to the others.'),
+    })
+    .prefault({}),
+  trusted_proxies: z
+    .array(z.string().refine(isNetwork, { error: 'must be addresses or networks such as 10.0.0.0/8' }))
+    .default([])
+    .describe('Proxies whose X-Forwarded-For and X-Forwarded-Proto are believed, e.g. 127.0.0.1.'),
+  rate_limit: z
+    .strictObject({
+      key_per_second: whole(0, 1_000_000)
+        .default(1_000)
+        .describe('Requests per second of one key or signed-in person; 0: no limit. The admin key has none.'),
+      address_per_second: whole(0, 1_000_000)
+        .default(5_000)
+        .describe('Requests per second of one address, whoever asks from there; 0: no limit.'),
+      burst_seconds: whole(1, 3_600).default(10).describe('How many seconds of these may come at once.'),
+    })
+    .prefault({}),
+  session: z
+    .strictObject({
+      idle_minutes: whole(1, 525_600)
+        .default(720)
+        .describe('A signed-in session that is not used for this long ends.'),
+      max_hours: whole(1, 8_760)
+        .default(168)
+        .describe('A session ends after this long, however much it is used.'),
+    })
+    .prefault({}),
+  events: z
+    .strictObject({
+      retention_days: whole(1, 3_650)
+        .default(7)
+        .describe('Days that events are kept for readers to catch up; never longer than retention_days.'),
+      listeners_max: whole(0, 100_000)
+        .default(1_000)
+        .describe('Readers that may follow the events of this server at the same time.'),
+    })
+    .prefault({}),
+  metrics: z
+    .strictObject({
+      open: z.boolean().default(false).describe('Let callers on this machine read /metrics without a key.'),
     })
     .prefault({}),
   http: z

@@ -36,23 +36,38 @@ function complaintOf(given: Given): string {
 test('nothing has to be configured', () => {
   expect(load({})).toEqual({
     port: 7420,
-    host: '127.0.0.1',
     data: '.carillon',
+    roles: ['gateway', 'engine'],
     log_level: 'info',
     retention_days: 30,
     look_ahead_seconds: 300,
     shutdown_grace_seconds: 30,
     retries_per_second: 1_000,
     body_limit_kb: 1_024,
+    tls: {},
     database: { connections_max: 10, connect_timeout_seconds: 5, statement_timeout_seconds: 30 },
     executor: { slots: 256 },
     worker: { silent_seconds: 15 },
     node: { ttl_seconds: 10 },
+    trusted_proxies: [],
+    rate_limit: { key_per_second: 1_000, address_per_second: 5_000, burst_seconds: 10 },
+    session: { idle_minutes: 720, max_hours: 168 },
+    events: { retention_days: 7, listeners_max: 1_000 },
+    metrics: { open: false },
     http: {
       response_bytes_max: 8_192,
       deny_networks: ['169.254.0.0/16', 'fe80::/10', 'fd00:ec2::254/128', '64:ff9b::a9fe:0/112'],
     },
   });
+});
+
+test('which server commands talk to is no setting of a server', () => {
+  expect(load({ env: { CARILLON_URL: 'http://x', CARILLON_KEY: 'ck_x' } })).toEqual(load({}));
+});
+
+test('a server plays the roles it is told, and only known ones', () => {
+  expect(load({ argv: ['--roles', 'gateway'] }).roles).toEqual(['gateway']);
+  expect(complaintOf({ argv: ['--roles', 'scheduler'] })).toContain('one of gateway, engine');
 });
 
 describe('order', () => {
@@ -126,6 +141,9 @@ describe('complaints', () => {
     ],
     [{ file: [] }, 'The configuration file ./carillon.config.json must hold a JSON object.'],
     [{ argv: ['--public-url', 'ftp://x'] }, '--public-url must be an http:// or https:// address.'],
+    [{ argv: ['--tls-cert-file', 'a.pem'] }, 'tls.key_file must be given, since tls.cert_file is.'],
+    [{ argv: ['--tls-key-file', 'a.pem'] }, 'tls.cert_file must be given, since tls.key_file is.'],
+    [{ argv: ['--tls-redirect-port', '80'] }, 'tls.cert_file must be given, since tls.redirect_port is.'],
     [{ argv: ['--http-deny-networks', 'home'] }, '--http-deny-networks must be networks such as 10.0.0.0/8.'],
   ])('%j', (given, message) => {
     expect(complaintOf(given)).toBe(message);

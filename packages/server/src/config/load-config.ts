@@ -23,8 +23,8 @@ export type LoadedConfig =
   | { readonly kind: 'version' };
 
 const FILE_NAME = 'carillon.config.json';
-/** Not settings: where the file is, how the starter of this process is watched, and what our own tests tell each other. */
-const OTHER_VARIABLES = /^CARILLON_(CONFIG|PARENT_FD|TEST_.*)$/;
+/** Not settings: where the file is, which server commands talk to, how the starter is watched, and what our tests say. */
+const OTHER_VARIABLES = /^CARILLON_(CONFIG|URL|KEY|PARENT_FD|TEST_.*)$/;
 
 type Values = { [key: string]: unknown };
 

@@ -215,6 +215,7 @@ describe('a handler that no worker offers (hazard 21)', () => {
 
   test('is given up after a day as a dead letter that says why', async () => {
     const { job, runIds } = await withRuns(1, { handler: 'gpu' });
+    await dispatcher.runOnce();
     stage.clock.advance(DAY_MS + MINUTE_MS);
     await bring(job);
     expect(await stage.storage.runs.deadLetter(runIds[0]!)).toMatchObject({

@@ -59,12 +59,11 @@ export class Dispatcher implements Service {
   #epochs: ReadonlyMap<number, number> = new Map();
   #reconcileAt = 0;
   #lookAgainAt = 0;
-  readonly #watchingSinceMs: number;
+  #watchingSinceMs: number | undefined;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
     const { clock, random, log, queue, link, signals } = options;
-    this.#watchingSinceMs = clock.now();
     this.#loop = new Loop({
       name: 'dispatcher',
       clock,
@@ -103,6 +102,7 @@ export class Dispatcher implements Service {
   }
 
   async runOnce(): Promise<undefined> {
+    this.#watchingSinceMs ??= this.#options.clock.now();
     const guard = this.#options.guard();
     await this.#followOwnership(guard);
     await this.#reconcile();
@@ -265,11 +265,9 @@ export class Dispatcher implements Service {
     }
     for (const run of choice.expired)
       verdicts.push({ kind: 'expire', run, error: 'waited longer than start_timeout_seconds' });
-    for (const run of choice.noWorker) {
-      verdicts.push(
-        waitForWorker(run, { nowMs: this.#options.clock.now(), watchingSinceMs: this.#watchingSinceMs }),
-      );
-    }
+    const nowMs = this.#options.clock.now();
+    for (const run of choice.noWorker)
+      verdicts.push(waitForWorker(run, { nowMs, watchingSinceMs: this.#watchingSinceMs ?? nowMs }));
     return verdicts;
   }
 

@@ -7,6 +7,7 @@ import { Refusal } from '@carillon/domain';
 import type { Log } from '@carillon/foundation';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { StorageUnavailable } from '../storage/storage.ts';
+import { allowanceHeaders, RateLimited } from './rate-limit.ts';
 
 const RETRY_AFTER_SECONDS: Partial<Record<Refusal['code'], number>> = {
   overloaded: 1,
@@ -25,7 +26,7 @@ export function answerProblems(log: Log) {
       } else if (refusal.status >= 500) {
         log.warn({ err: error, requestId: request.id }, 'a request could not be served');
       }
-      if (refusal.code === 'unauthorized') reply.header('www-authenticate', 'Bearer realm="carillon"');
+      if (refusal.status === 401) reply.header('www-authenticate', 'Bearer realm="carillon"');
       send(reply, refusal, request.id);
     },
 
@@ -34,6 +35,11 @@ export function answerProblems(log: Log) {
       send(reply, new Refusal('route_not_found', `There is no ${request.method} ${path}.`), request.id);
     },
   };
+}
+
+/** When it is worth another try; undefined when trying again does not help. */
+export function retryAfterSecondsOf(refusal: Refusal): number | undefined {
+  return refusal.retryAfterSeconds ?? RETRY_AFTER_SECONDS[refusal.code];
 }
 
 export function refusalOf(error: unknown): Refusal {
@@ -70,8 +76,11 @@ function codeOf(error: unknown): unknown {
 }
 
 function send(reply: FastifyReply, refusal: Refusal, requestId: string): void {
-  const retryAfter = RETRY_AFTER_SECONDS[refusal.code];
+  const retryAfter = retryAfterSecondsOf(refusal);
   if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter));
+  if (refusal instanceof RateLimited) {
+    reply.headers(allowanceHeaders({ limit: refusal.limit, remaining: 0, resetSeconds: retryAfter ?? 1 }));
+  }
   void reply
     .code(refusal.status)
     .header('x-request-id', requestId)

@@ -1,3 +1,4 @@
+import { connect as connectHttp2 } from 'node:http2';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { GatewayFixture } from './gateway.fixture.ts';
@@ -53,5 +54,31 @@ test('a connection that asked before is cut, one that is asking gets its answer'
   await new Promise((resolve) => idle.once('close', resolve));
   answer.resolve();
   expect(await heard).toMatch(/^HTTP\/1.1 200 /);
+  await closed;
+});
+
+test('over HTTP/2 an idle connection is let go, and a request that is under way gets its answer', async () => {
+  const asked = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<void>();
+  const gateway = new GatewayFixture({
+    readiness: async () => {
+      asked.resolve();
+      await answer.promise;
+      return { ready: true, reasons: [] };
+    },
+  });
+  await gateway.app.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = gateway.app.server.address() as AddressInfo;
+  const [idle, asking] = [connectHttp2(`http://127.0.0.1:${port}`), connectHttp2(`http://127.0.0.1:${port}`)];
+  const letGo = new Promise((resolve) => idle.once('close', resolve));
+  await new Promise((resolve) => idle.ping(resolve));
+  const request = asking.request({ ':path': '/health/ready' });
+  const status = new Promise((resolve) => request.once('response', (head) => resolve(head[':status'])));
+  request.resume();
+  await asked.promise;
+  const closed = gateway.app.close();
+  await letGo;
+  answer.resolve();
+  expect(await status).toBe(200);
   await closed;
 });

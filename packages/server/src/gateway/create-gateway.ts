@@ -4,52 +4,79 @@
  */
 import { randomUUID } from 'node:crypto';
 import { isRequestId } from '@carillon/contract';
-import type { Log } from '@carillon/foundation';
+import { type Log, systemClock } from '@carillon/foundation';
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import type { Accounts } from '../operations/accounts/accounts.ts';
 import type { Operations } from '../operations/operations.ts';
-import { adminKeyCheck } from './admin-key.ts';
+import { answerBrokenRequests } from './answer-broken-requests.ts';
 import { answerProblems } from './answer-problems.ts';
+import { createAuthenticate } from './authenticate/create-authenticate.ts';
 import { closeConnections } from './close-connections.ts';
 import { allEndpoints } from './endpoints/all-endpoints.ts';
+import { createListener, type Listener } from './listener/create-listener.ts';
+import { type MetricsOptions, metricsEndpoint } from './metrics-endpoint.ts';
 import { mountEndpoints } from './mount-endpoints.ts';
+import { mountOtherMethods } from './other-methods.ts';
+import type { RequestLimits } from './rate-limit.ts';
 import { readJsonBodies } from './read-json-bodies.ts';
 import { healthRoutes, type Readiness } from './routes/health-routes.ts';
+import { allMethods } from './rpc/all-methods.ts';
+import { mountRpc } from './rpc/mount-rpc.ts';
+import { securityHeaders } from './security-headers.ts';
 
 export interface GatewayOptions {
   readonly operations: Operations;
   readonly authenticate: { readonly adminKey: string };
+  readonly accounts: Pick<Accounts, 'identities'>;
+  /** Runs as long as the gateway does. Left out: nobody is too fast. */
+  readonly limits?: RequestLimits;
+  /** Addresses and networks whose X-Forwarded-* headers are believed. */
+  readonly trustedProxies?: readonly string[];
   readonly log: Log;
   readonly readiness: () => Promise<Readiness>;
+  /** Left out: nothing is measured, and there is no /metrics. */
+  readonly metrics?: Pick<MetricsOptions, 'telemetry' | 'open'>;
   readonly bodyLimitBytes: number;
+  /** A server that only runs jobs: health and metrics, and no way in. */
+  readonly healthOnly?: boolean;
   /** Where callers reach this gateway, put in front of Location and Link. Left out: they are relative. */
   readonly address?: string;
+  /** What takes the connections. Left out: in clear. */
+  readonly listener?: Listener;
 }
-
-/** A request whose body trickles in longer than this is given up, so that slow callers cannot hold all connections. */
-const REQUEST_TIMEOUT_MS = 30_000;
 
 export function createGateway(options: GatewayOptions): FastifyInstance {
   const { operations, log, bodyLimitBytes } = options;
   const problems = answerProblems(log);
-  const authenticate = adminKeyCheck(options.authenticate.adminKey);
-  const app = fastify({
+  const address = (options.address ?? '').replace(/\/+$/, '');
+  const { limits, trustedProxies = [] } = options;
+  const { identities } = options.accounts;
+  const authenticate = createAuthenticate({ ...options.authenticate, identities, limits, address });
+  const listener = options.listener ?? createListener();
+  const app: FastifyInstance = fastify({
+    serverFactory: listener.serverFactory,
     bodyLimit: bodyLimitBytes,
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 200 },
     genReqId: ({ headers }) =>
       isRequestId(headers['x-request-id']) ? headers['x-request-id'] : randomUUID(),
     frameworkErrors: problems.onError,
+    clientErrorHandler: answerBrokenRequests,
   });
   app.setErrorHandler(problems.onError);
   app.setNotFoundHandler(problems.onNoRoute);
   app.decorateRequest('caller', undefined);
   readJsonBodies(app);
-  closeConnections(app);
+  closeConnections(app, listener.connections);
 
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
-    reply.header('x-content-type-options', 'nosniff');
   });
+  securityHeaders(app);
+  if (limits) {
+    app.addHook('onReady', async () => limits.start());
+    app.addHook('onClose', () => limits.stop());
+  }
   app.addHook('onResponse', async ({ id, method, routeOptions }, { statusCode, elapsedTime }) => {
     log.debug(
       { requestId: id, method, route: routeOptions.url, statusCode, elapsedMs: elapsedTime },
@@ -58,7 +85,20 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   });
 
   healthRoutes(app, { readiness: options.readiness, log });
-  const endpoints = allEndpoints({ operations, address: (options.address ?? '').replace(/\/+$/, '') });
+  if (options.metrics) metricsEndpoint(app, { ...options.metrics, authenticate });
+  if (options.healthOnly) return app;
+  const methods = allMethods({ operations, readiness: options.readiness, clock: systemClock });
+  const admitStranger = (request: FastifyRequest) => limits?.admitAddress(request.ip);
+  mountRpc(app, { methods, authenticate, admitStranger, bodyLimitBytes, log });
+  const stopping = new AbortController();
+  // Answers that go on would hold up the close; those that read them come back to another server.
+  app.addHook('preClose', async () => stopping.abort());
+  const endpoints = allEndpoints({
+    operations,
+    address,
+    authenticate,
+    stopping: stopping.signal,
+  });
   // A scope of its own and not a look at the URL: the router also takes /%61pi for /api.
   app.register(
     (api, _options, done) => {
@@ -70,7 +110,8 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
         await authenticate(request);
       };
       api.setNotFoundHandler({ preHandler }, problems.onNoRoute);
-      mountEndpoints(api, endpoints, authenticate);
+      mountEndpoints(api, endpoints, authenticate, limits);
+      mountOtherMethods(api, endpoints, authenticate);
       done();
     },
     { prefix: '/api' },

@@ -19,14 +19,42 @@ export function readJsonBodies(app: FastifyInstance): void {
   });
 }
 
+/** Deeper than any body that is accepted: a payload of 64 levels, in a job, in a batch. */
+const DEPTH_MAX = 100;
+
 function parseJson(body: Buffer): unknown {
   if (body.length === 0) return undefined;
   // Decoding would replace broken bytes silently, and a job would run with another payload than was sent.
   if (!isUtf8(body)) throw new Refusal('body_not_json', 'The body is not valid UTF-8.');
+  if (isDeeperThan(body, DEPTH_MAX)) {
+    throw new Refusal('body_too_deep', `The body is nested deeper than ${DEPTH_MAX} levels.`);
+  }
   try {
     return JSON.parse(body.toString('utf8')) as unknown;
   } catch (error) {
     const reason = error instanceof SyntaxError ? error.message : 'it cannot be read';
     throw new Refusal('body_not_json', `The body is not valid JSON: ${reason}.`, { cause: error });
   }
+}
+
+const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from(
+  '"\\[]{}',
+) as unknown as [number, ...number[]];
+
+/** Looks at brackets alone, before anything is built from them: a megabyte of them would become half a million objects. */
+function isDeeperThan(body: Buffer, depthMax: number): boolean {
+  let depth = 0;
+  let inText = false;
+  for (let i = 0; i < body.length; i += 1) {
+    const byte = body[i];
+    if (inText) {
+      if (byte === BACKSLASH) i += 1;
+      else if (byte === QUOTE) inText = false;
+    } else if (byte === QUOTE) inText = true;
+    else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
+      depth += 1;
+      if (depth > depthMax) return true;
+    } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth -= 1;
+  }
+  return false;
 }

@@ -1,4 +1,4 @@
-/** Keeps the history in shape: partitions for the days to come, none for those past retention. */
+/** Keeps the history and the events in shape: partitions for the days to come, none for those past retention. */
 import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
 import type { HousekeepingStore } from '../storage/housekeeping-store.ts';
 
@@ -8,6 +8,8 @@ export interface HousekeeperOptions {
   readonly random: Random;
   readonly log: Log;
   readonly retentionMs: number;
+  /** Events tell of runs in the history: they are never kept longer. */
+  readonly eventRetentionMs: number;
 }
 
 const PASS_MS = 3_600_000;
@@ -41,11 +43,14 @@ export class Housekeeper implements Service {
   }
 
   async runOnce(): Promise<undefined> {
-    const { store, clock, retentionMs, log } = this.#options;
+    const { store, clock, retentionMs, eventRetentionMs, log } = this.#options;
     const nowMs = clock.now();
     await store.makePartitions({ nowMs, aheadDays: AHEAD_DAYS });
-    const dropped = await store.dropHistory({ beforeMs: nowMs - retentionMs });
-    if (dropped.length > 0) log.info({ dropped }, 'dropped history past its retention');
+    const dropped = [
+      ...(await store.dropEvents({ beforeMs: nowMs - Math.min(eventRetentionMs, retentionMs) })),
+      ...(await store.dropHistory({ beforeMs: nowMs - retentionMs })),
+    ];
+    if (dropped.length > 0) log.info({ dropped }, 'dropped what is past its retention');
     return undefined;
   }
 }

@@ -3,12 +3,13 @@
  * harmless. The signal makes it fast; heartbeats repeat the wish until the runs have ended (hazard 18).
  */
 import { type Caller, CONCURRENCY_MAX, type Job, type JobId } from '@carillon/domain';
-import { changeJob } from './change-job.ts';
+import { type ChangeOptions, changeJob } from './change-job.ts';
 import type { OperationPorts } from './operation-ports.ts';
 
 export function cancelJob(ports: OperationPorts) {
-  return async (caller: Caller, jobId: JobId): Promise<Job> => {
-    const { job } = await changeJob(ports, { caller, jobId, action: 'jobs.cancel' }, ({ job: current }) =>
+  return async (caller: Caller, jobId: JobId, options: ChangeOptions = {}): Promise<Job> => {
+    const request = { caller, jobId, action: 'jobs.cancel', ...options } as const;
+    const { job } = await changeJob(ports, request, ({ job: current }) =>
       current.status === 'CANCELLED'
         ? undefined
         : { job: { ...current, status: 'CANCELLED' }, pending: { kind: 'drop' } },

@@ -22,16 +22,28 @@ export interface Changed {
   readonly applied: { readonly read: JobWithPlan; readonly pending: PendingChange } | undefined;
 }
 
+export interface ChangeRequest {
+  readonly caller: Caller;
+  readonly jobId: JobId;
+  readonly action: Action;
+  /** Only if the job is at one of these versions. */
+  readonly ifVersion?: readonly number[] | undefined;
+}
+
+/** What every change of a job takes. */
+export type ChangeOptions = Pick<ChangeRequest, 'ifVersion'>;
+
 /** decide answers undefined when the job already is as wanted: repeating a request changes nothing. */
 export async function changeJob(
   ports: Pick<OperationPorts, 'storage' | 'clock' | 'audit'>,
-  { caller, jobId, action }: { caller: Caller; jobId: JobId; action: Action },
+  { caller, jobId, action, ifVersion }: ChangeRequest,
   decide: (read: JobWithPlan, nowMs: number) => Decision | undefined,
 ): Promise<Changed> {
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     const read = await ports.storage.jobs.getForChange(jobId);
     if (!read || !sees(caller, read.job)) throw jobNotFound(jobId);
     requireMay(caller, action, read.job);
+    requireVersion(read.job, ifVersion);
     const nowMs = ports.clock.now();
     const decision = decide(read, nowMs);
     if (!decision) return { job: read.job, applied: undefined };
@@ -50,6 +62,12 @@ export async function changeJob(
     }
   }
   throw new Refusal('job_changed', `The job ${jobId} kept changing while this change was being made.`);
+}
+
+function requireVersion(job: Job, allowed: readonly number[] | undefined): void {
+  if (allowed === undefined || allowed.includes(job.version)) return;
+  const message = `The job ${job.jobId} is at version ${job.version}, not at the one named in If-Match.`;
+  throw new Refusal('version_mismatch', message, { field: 'If-Match' });
 }
 
 export function jobNotFound(jobId: string): Refusal {

@@ -1,7 +1,7 @@
 /** Accepts one job. Once it answers, the job is durable and will run; a repeated request with the same key finds it again. */
 import type { Caller, JobInput } from '@carillon/domain';
 import { dueRowOf } from './due-row-of.ts';
-import { type CreatedJob, createdChange, createdJob, newJob } from './new-job.ts';
+import { type CreatedJob, createdChange, createdJob, missingNamespaces, newJob } from './new-job.ts';
 import type { OperationPorts } from './operation-ports.ts';
 
 export function createJob(ports: OperationPorts) {
@@ -10,7 +10,8 @@ export function createJob(ports: OperationPorts) {
     input: JobInput,
     options: { idempotencyKey?: string | undefined } = {},
   ): Promise<CreatedJob> => {
-    const accepted = newJob(input, { caller, idempotencyKey: options.idempotencyKey, ports });
+    const missing = await missingNamespaces([input], { caller, ports });
+    const accepted = newJob(input, { caller, idempotencyKey: options.idempotencyKey, missing, ports });
     const result = createdJob(await ports.ingest.accept(accepted));
     if (result.created) {
       const { job, first } = accepted;

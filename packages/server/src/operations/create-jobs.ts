@@ -1,11 +1,11 @@
 /** Accepts many jobs at once. Each is judged by itself: the answers stand in the order asked, and a bad one harms no other. */
 
 import type { Caller, Job, JobInput } from '@carillon/domain';
-import { Refusal } from '@carillon/domain';
+import { Refusal, requireMay } from '@carillon/domain';
 import type { DueRow } from '../storage/due.ts';
 import type { NewJob } from '../storage/job-store.ts';
 import { dueRowOf } from './due-row-of.ts';
-import { type CreatedJob, createdChange, createdJob, newJob } from './new-job.ts';
+import { type CreatedJob, createdChange, createdJob, missingNamespaces, newJob } from './new-job.ts';
 import type { OperationPorts } from './operation-ports.ts';
 
 /** A request, or the refusal that reading it ended with. */
@@ -17,13 +17,18 @@ export function createJobs(ports: OperationPorts) {
     items: readonly BatchItem[],
     options: { idempotencyKey?: string | undefined } = {},
   ): Promise<(CreatedJob | Refusal)[]> => {
+    requireMay(caller, 'jobs.create');
+    const readable = items.filter((item): item is JobInput => !(item instanceof Refusal));
+    const missing = await missingNamespaces(readable, { caller, ports });
     const prepared = items.map((item, index) =>
       refusing(() => {
         if (item instanceof Refusal) throw item;
         const { idempotencyKey: key } = options;
         return newJob(item, {
           caller,
-          idempotencyKey: key === undefined ? undefined : `${key}/${index}`,
+          // No key that a client chooses can hold a space, so this is nobody else's.
+          idempotencyKey: key === undefined ? undefined : `${key} ${index}`,
+          missing,
           ports,
         });
       }),

@@ -2,15 +2,15 @@
 import { type Caller, type JobId, Refusal } from '@carillon/domain';
 import { jobSubject } from './audit-log.ts';
 import { cancelJob } from './cancel-job.ts';
-import { jobNotFound } from './change-job.ts';
+import { type ChangeOptions, jobNotFound } from './change-job.ts';
 import type { OperationPorts } from './operation-ports.ts';
 import { visibleJob } from './visible-job.ts';
 
 export function deleteJob(ports: OperationPorts) {
   const cancel = cancelJob(ports);
-  return async (caller: Caller, jobId: JobId): Promise<void> => {
+  return async (caller: Caller, jobId: JobId, options: ChangeOptions = {}): Promise<void> => {
     const job = await visibleJob(ports, { caller, jobId, action: 'jobs.delete' });
-    await cancel(caller, jobId);
+    await cancel(caller, jobId, options);
     if (await ports.storage.jobs.remove(jobId)) {
       await ports.audit.record(caller, {
         action: 'jobs.delete',

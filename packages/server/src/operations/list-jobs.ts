@@ -1,80 +1,126 @@
-/** Jobs by their properties, newest first. The next run is computed from each schedule, so a page costs one read. */
+/**
+ * Jobs by their properties, in the order of their creation. What the caller may not see is not there. The next run is
+ * computed from each schedule, so a page costs one read per place and status that it is cut from.
+ */
 import {
+  type Action,
   type Caller,
   type Job,
   type JobId,
   type JobStatus,
+  type Labels,
   nextFire,
   type Priority,
   Refusal,
-  requireMay,
   type ScheduleType,
 } from '@carillon/domain';
 import type { JobQuery } from '../storage/job-store.ts';
 import type { JobDetails } from './get-job.ts';
 import type { OperationPorts } from './operation-ports.ts';
+import { placesSeen } from './places-seen.ts';
 
-export interface ListJobsQuery {
-  readonly status?: JobStatus | undefined;
+export interface JobSelection {
   /** Any of these. */
+  readonly statuses?: readonly JobStatus[] | undefined;
   readonly scheduleTypes?: readonly ScheduleType[] | undefined;
   readonly priority?: Priority | undefined;
   readonly userId?: string | undefined;
+  readonly namespace?: string | undefined;
   readonly handler?: string | undefined;
+  readonly labels?: Labels | undefined;
+  readonly text?: string | undefined;
+  readonly createdFromMs?: number | undefined;
+  readonly createdToMs?: number | undefined;
+}
+
+export interface ListJobsQuery extends JobSelection {
+  readonly order?: 'newest' | 'oldest' | undefined;
   readonly afterJobId?: JobId | undefined;
   readonly offset?: number | undefined;
   readonly limit: number;
 }
 
-/** Pages over several types are cut from one list per type; deeper ones are reached by afterJobId, at no cost. */
-const MERGED_ROWS_MAX = 10_000;
+export interface ListedJobs {
+  readonly jobs: readonly JobDetails[];
+  /** More may follow after this job, even where nothing was found yet: looking is bounded. Undefined: this is the end. */
+  readonly next: JobId | undefined;
+}
+
+/** A page by number is cut from a list read from its start; what lies deeper is reached by next, at no cost. */
+export const PAGED_JOBS_MAX = 10_000;
 
 export function listJobs(ports: OperationPorts) {
-  return async (caller: Caller, query: ListJobsQuery): Promise<JobDetails[]> => {
-    requireMay(caller, 'jobs.read');
-    const jobs = await read(ports, query);
+  return async (caller: Caller, query: ListJobsQuery): Promise<ListedJobs> => {
+    const { jobs, next } = await selectJobs(ports, { caller, action: 'jobs.read', query });
     const nowMs = ports.clock.now();
-    return jobs.map((job) => ({
-      job,
-      nextRunMs: job.status === 'SCHEDULED' ? nextFire(job.schedule, nowMs) : undefined,
-    }));
+    return {
+      jobs: jobs.map((job) => ({
+        job,
+        nextRunMs: job.status === 'SCHEDULED' ? nextFire(job.schedule, nowMs) : undefined,
+      })),
+      next,
+    };
   };
 }
 
-async function read(ports: OperationPorts, query: ListJobsQuery): Promise<Job[]> {
-  const { scheduleTypes = [], offset = 0, limit } = query;
-  const [only, second] = scheduleTypes;
-  if (second === undefined)
-    return ports.storage.jobs.list(portQuery(query, { scheduleType: only, offset, limit }));
-  if (offset + limit > MERGED_ROWS_MAX) {
-    const message = `Pages over several types end after ${MERGED_ROWS_MAX} jobs; follow the Link header of a list without page.`;
+/** The jobs that the caller may do this with. */
+export async function selectJobs(
+  ports: Pick<OperationPorts, 'storage'>,
+  { caller, action, query }: { caller: Caller; action: Action; query: ListJobsQuery },
+): Promise<{ jobs: readonly Job[]; next: JobId | undefined }> {
+  const { offset = 0, limit, order = 'newest' } = query;
+  if (offset + limit > PAGED_JOBS_MAX) {
+    const message = `Pages by number end after ${PAGED_JOBS_MAX} jobs; follow the Link header instead.`;
     throw new Refusal('field_invalid', message, { field: 'page' });
   }
+  const places = placesSeen(caller, action, query);
+  const statuses = query.statuses?.length ? [...new Set(query.statuses)] : [undefined];
+  const parts = places.flatMap((place) =>
+    statuses.map((status) => ({ ...place, ...(status && { status }) })),
+  );
+  const only = parts.length === 1;
   const lists = await Promise.all(
-    scheduleTypes.map((scheduleType) =>
-      ports.storage.jobs.list(portQuery(query, { scheduleType, offset: 0, limit: offset + limit })),
+    parts.map((part) =>
+      ports.storage.jobs.list({
+        ...storeQuery(query),
+        ...part,
+        offset: only ? offset : 0,
+        // One more than asked for tells whether there is more.
+        limit: (only ? 0 : offset) + limit + 1,
+      }),
     ),
   );
-  // Ids grow with creation (UUID version 7).
-  return lists
-    .flat()
-    .sort((a, b) => (a.jobId < b.jobId ? 1 : -1))
-    .slice(offset, offset + limit);
+  const isBefore = (a: JobId, b: JobId) => (order === 'newest' ? a > b : a < b);
+  // Beyond the place where the first of the lists stopped looking, the others must not run ahead of it.
+  const stop = lists.reduce<JobId | undefined>(
+    (nearest, { stoppedAt }) =>
+      stoppedAt !== undefined && (nearest === undefined || isBefore(stoppedAt, nearest))
+        ? stoppedAt
+        : nearest,
+    undefined,
+  );
+  const merged = lists
+    .flatMap(({ jobs }) => jobs)
+    .filter((job, i, all) => only || all.findIndex(({ jobId }) => jobId === job.jobId) === i)
+    .filter(({ jobId }) => stop === undefined || !isBefore(stop, jobId))
+    .sort((a, b) => (isBefore(a.jobId, b.jobId) ? -1 : 1))
+    .slice(only ? 0 : offset);
+  const jobs = merged.slice(0, limit);
+  return { jobs, next: merged.length > limit ? jobs.at(-1)?.jobId : stop };
 }
 
-function portQuery(
-  query: ListJobsQuery,
-  page: { scheduleType: ScheduleType | undefined; offset: number; limit: number },
-): JobQuery {
-  const { status, priority, userId, handler, afterJobId } = query;
+function storeQuery(query: ListJobsQuery): Omit<JobQuery, 'limit' | 'offset' | 'status'> {
+  const { scheduleTypes, priority, handler, labels, text, createdFromMs, createdToMs, order, afterJobId } =
+    query;
   return {
-    ...(status !== undefined && { status }),
-    ...(page.scheduleType !== undefined && { scheduleType: page.scheduleType }),
+    ...(scheduleTypes !== undefined && { scheduleTypes }),
     ...(priority !== undefined && { priority }),
-    ...(userId !== undefined && { userId }),
     ...(handler !== undefined && { handler }),
+    ...(labels !== undefined && { labels }),
+    ...(text !== undefined && { text }),
+    ...(createdFromMs !== undefined && { createdFromMs }),
+    ...(createdToMs !== undefined && { createdToMs }),
+    ...(order !== undefined && { order }),
     ...(afterJobId !== undefined && { afterJobId }),
-    offset: page.offset,
-    limit: page.limit,
   };
 }

@@ -183,7 +183,7 @@ describe('dead letters', () => {
 
   test('are listed, and sent round once however often it is asked', async () => {
     const { jobId, runId } = await letter();
-    expect(await fixture.operations.listDeadLetters({ limit: 10, jobId })).toMatchObject([
+    expect((await fixture.operations.listDeadLetters({ limit: 10, jobId })).letters).toMatchObject([
       { runId, jobName: 'job', reason: 'retries_exhausted', error: 'boom' },
     ]);
     const first = await fixture.operations.redriveDeadLetter(runId);
@@ -210,14 +210,14 @@ describe('lists', () => {
     const rhythm = await create({ name: 'rhythm', interval: '1m', priority: 'high' });
     const ids = async (query: object) => {
       const found = await fixture.operations.listJobs({ limit: 10, ...query });
-      return found.map(({ job }) => job.jobId);
+      return found.jobs.map(({ job }) => job.jobId);
     };
     expect(await ids({})).toEqual([rhythm, cron, once]);
     expect(await ids({ scheduleTypes: ['CRON', 'INTERVAL'] })).toEqual([rhythm, cron]);
     expect(await ids({ scheduleTypes: ['CRON', 'INTERVAL'], offset: 1 })).toEqual([cron]);
     expect(await ids({ scheduleTypes: ['INTERVAL'] })).toEqual([rhythm]);
     expect(await ids({ userId: 'u1' })).toEqual([once]);
-    expect(await ids({ priority: 'high', status: 'SCHEDULED' })).toEqual([rhythm]);
+    expect(await ids({ priority: 'high', statuses: ['SCHEDULED'] })).toEqual([rhythm]);
     expect(await ids({ afterJobId: rhythm, limit: 1 })).toEqual([cron]);
     const deep = ids({ scheduleTypes: ['CRON', 'INTERVAL'], offset: 20_000 });
     await expect(deep).rejects.toMatchObject({ code: 'field_invalid', field: 'page' });

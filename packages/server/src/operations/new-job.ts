@@ -3,15 +3,18 @@ import {
   type Caller,
   defineJob,
   homeOf,
+  isNamespaceName,
   type Job,
   type JobId,
   type JobInput,
+  may,
   Refusal,
   type RunId,
   requireMay,
   shardOf,
 } from '@carillon/domain';
 import type { InsertedJob, NewJob } from '../storage/job-store.ts';
+import { namespaceNotFound } from './accounts/known-namespaces.ts';
 import type { Change } from './audit-log.ts';
 import type { OperationPorts } from './operation-ports.ts';
 import { planFirst } from './plan-first.ts';
@@ -23,13 +26,40 @@ export interface CreatedJob {
   readonly created: boolean;
 }
 
+const NONE: ReadonlySet<string> = new Set();
+
+/** Which of the namespaces that are asked for do not exist. Those in use are remembered, so this hardly ever waits. */
+export async function missingNamespaces(
+  inputs: readonly JobInput[],
+  { caller, ports }: { caller: Caller; ports: Pick<OperationPorts, 'accounts'> },
+): Promise<ReadonlySet<string>> {
+  const { namespaces } = ports.accounts;
+  const home = homeOf(caller);
+  const unknown = inputs
+    .map((input) => input.namespace ?? home)
+    .filter(
+      (name) =>
+        isNamespaceName(name) &&
+        !namespaces.has(name) &&
+        may(caller, 'jobs.create', { namespace: name, userId: caller.userId }),
+    );
+  return unknown.length === 0 ? NONE : new Set(await namespaces.missing(unknown));
+}
+
 export function newJob(
   input: JobInput,
   {
     caller,
     idempotencyKey,
+    missing,
     ports,
-  }: { caller: Caller; idempotencyKey: string | undefined; ports: OperationPorts },
+  }: {
+    caller: Caller;
+    idempotencyKey: string | undefined;
+    /** Namespaces that do not exist, as missingNamespaces found. */
+    missing: ReadonlySet<string>;
+    ports: OperationPorts;
+  },
 ): NewJob {
   const nowMs = ports.clock.now();
   const definition = defineJob(
@@ -41,6 +71,7 @@ export function newJob(
     nowMs,
   );
   requireMay(caller, 'jobs.create', definition);
+  if (missing.has(definition.namespace)) throw namespaceNotFound(definition.namespace, 'namespace');
   const jobId = ports.random.id() as JobId;
   const runId = ports.random.id() as RunId;
   const first = planFirst({ jobId, schedule: definition.schedule, nowMs, runId });

@@ -12,31 +12,49 @@ import {
   SHARD_COUNT,
   type WorkerId,
 } from '@carillon/domain';
-import { ManualClock, SeededRandom } from '@carillon/foundation';
+import { ManualClock, SeededRandom, silentLog } from '@carillon/foundation';
+import { MemoryCounters } from '../counters/memory-counters.ts';
 import { DirectIngest } from '../ingest/direct-ingest.ts';
 import type { SignalBus, Signals } from '../signal-bus/signal-bus.ts';
 import type { Cursor, DueRow, DueRun } from '../storage/due.ts';
 import type { Settlement } from '../storage/lease-store.ts';
 import { MemoryStorage } from '../storage/memory/memory-storage.ts';
+import type { Storage } from '../storage/storage.ts';
+import { Accounts } from './accounts/accounts.ts';
 import { AuditLog } from './audit-log.ts';
+import { EventFeed } from './event-feed/event-feed.ts';
 import { createOperations, operationsAs } from './operations.ts';
 
 const ALL_SHARDS = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
-const NODE = 'node' as NodeId;
+const NODE = '00000000-0000-7000-8000-00000000000a' as NodeId;
 
 export type SentSignal = { [Name in keyof Signals]: { name: Name; signal: Signals[Name] } }[keyof Signals];
 
 export class OperationsFixture {
   readonly clock = new ManualClock(Date.UTC(2030, 0, 1, 12));
   readonly random = new SeededRandom(7);
-  readonly storage = new MemoryStorage({ clock: this.clock });
+  readonly storage: Storage = this.makeStorage();
   readonly sent: SentSignal[] = [];
   readonly signals: SignalBus = {
     send: (name, signal) => void this.sent.push({ name, signal } as SentSignal),
     on: () => () => {},
   };
+  readonly events = new EventFeed({
+    store: this.storage.events,
+    clock: this.clock,
+    log: silentLog,
+    listenersMax: 100,
+  });
+  readonly accounts = new Accounts({
+    ...{ store: this.storage.accounts, clock: this.clock, random: this.random, log: silentLog },
+    counters: new MemoryCounters(),
+    // Real hashing, made cheap: what is tested is that it happens.
+    hashCost: { memoryKib: 64, passes: 1, parallelism: 1 },
+  });
   readonly everyones = createOperations({
+    accounts: this.accounts,
     storage: this.storage,
+    events: this.events,
     ingest: new DirectIngest({ jobs: this.storage.jobs }),
     signals: this.signals,
     clock: this.clock,
@@ -47,9 +65,14 @@ export class OperationsFixture {
   readonly operations = operationsAs(SERVER, this.everyones);
   #epochs: ReadonlyMap<number, number> | undefined;
 
+  /** In memory; a test over a database puts that here. */
+  protected makeStorage(): Storage {
+    return new MemoryStorage({ clock: this.clock });
+  }
+
   /** Everything pending that may start, up to the instant. */
   async pending(untilMs = Number.MAX_SAFE_INTEGER): Promise<DueRow[]> {
-    const after = { fireAtMs: 0, runId: '' };
+    const after = { fireAtMs: 0, runId: '00000000-0000-0000-0000-000000000000' };
     const lanes = ALL_SHARDS.flatMap((shard) => PRIORITIES.map((priority) => ({ shard, priority, after })));
     const placed = await this.storage.schedule.read(lanes, { untilMs, limitPerLane: 10_000 });
     return placed.map(({ row }) => row);
@@ -92,7 +115,7 @@ export class OperationsFixture {
     const runs = (await this.pending(nowMs)).filter((row): row is DueRun => row.kind === 'run');
     const leaseId = this.random.id() as LeaseId;
     const workerId = 'worker-1' as WorkerId;
-    const worker = { workerId, nodeId: 'node' as NodeId, incarnation: 1, slots: 1, handlers: [] };
+    const worker = { workerId, nodeId: NODE, incarnation: 1, slots: 1, handlers: [] };
     await this.storage.members.registerWorker(worker, nowMs);
     return this.storage.leases.claim({ leaseId, workerId, runs, guard: await this.#guard(), nowMs });
   }

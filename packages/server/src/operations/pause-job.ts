@@ -1,11 +1,12 @@
 /** Pauses a job: nothing of it that waits is started until it is resumed. What runs already runs on. */
 import { type Caller, type Job, type JobId, Refusal } from '@carillon/domain';
-import { changeJob, jobCancelled } from './change-job.ts';
+import { type ChangeOptions, changeJob, jobCancelled } from './change-job.ts';
 import type { OperationPorts } from './operation-ports.ts';
 
 export function pauseJob(ports: OperationPorts) {
-  return async (caller: Caller, jobId: JobId): Promise<Job> => {
-    const { job } = await changeJob(ports, { caller, jobId, action: 'jobs.pause' }, ({ job: current }) => {
+  return async (caller: Caller, jobId: JobId, options: ChangeOptions = {}): Promise<Job> => {
+    const request = { caller, jobId, action: 'jobs.pause', ...options } as const;
+    const { job } = await changeJob(ports, request, ({ job: current }) => {
       if (current.status === 'PAUSED') return undefined;
       requireUnfinished(current);
       return { job: { ...current, status: 'PAUSED' }, pending: { kind: 'hold' } };

@@ -1,6 +1,7 @@
 /** Sends a dead letter round again as a new run. Asked twice, it answers the run that the first request made. */
-import { type Caller, type JobId, Refusal, type RunId, requireMay, sees, visibleTo } from '@carillon/domain';
+import type { Caller, JobId, RunId } from '@carillon/domain';
 import { jobCancelled, jobNotFound } from './change-job.ts';
+import { visibleLetter } from './get-dead-letter.ts';
 import type { OperationPorts } from './operation-ports.ts';
 
 export interface RedrivenLetter {
@@ -14,13 +15,12 @@ export interface RedrivenLetter {
 export function redriveDeadLetter(ports: OperationPorts) {
   const { jobs, runs } = ports.storage;
   return async (caller: Caller, deadRunId: RunId): Promise<RedrivenLetter> => {
-    const letter = await runs.deadLetter(deadRunId);
-    if (!letter) throw letterNotFound(deadRunId);
+    const { letter, job } = await visibleLetter(ports, {
+      caller,
+      runId: deadRunId,
+      action: 'dead_letters.redrive',
+    });
     const { jobId, redrivenAs } = letter;
-    const owner = await jobs.get(jobId);
-    if (!(owner ? sees(caller, owner) : visibleTo(caller, 'dead_letters.redrive') === undefined))
-      throw letterNotFound(deadRunId);
-    requireMay(caller, 'dead_letters.redrive', owner);
     if (redrivenAs) return { jobId, runId: redrivenAs, redrivenFrom: deadRunId };
 
     const runId = ports.random.id() as RunId;
@@ -31,16 +31,11 @@ export function redriveDeadLetter(ports: OperationPorts) {
     }
     await ports.audit.record(caller, {
       action: 'dead_letters.redrive',
-      namespace: owner?.namespace,
+      namespace: job?.namespace,
       subject: { kind: 'run', id: deadRunId },
       after: { runId },
     });
-    const job = await jobs.get(jobId);
     if (job) ports.signals.send('due-added', { shards: [job.shard], rows: [] });
     return { jobId, runId, redrivenFrom: deadRunId };
   };
-}
-
-function letterNotFound(runId: string): Refusal {
-  return new Refusal('dead_letter_not_found', `There is no dead letter ${runId}.`);
 }

@@ -1,15 +1,15 @@
 /** Resumes a paused job. What it missed meanwhile is judged by its misfire policy, so that it does not flood (hazard 19). */
 import type { Caller, Job, JobId } from '@carillon/domain';
-import { changeJob } from './change-job.ts';
+import { type ChangeOptions, changeJob } from './change-job.ts';
 import { keptRowsOf } from './due-row-of.ts';
 import type { OperationPorts } from './operation-ports.ts';
 import { requireUnfinished } from './pause-job.ts';
 
 export function resumeJob(ports: OperationPorts) {
-  return async (caller: Caller, jobId: JobId): Promise<Job> => {
+  return async (caller: Caller, jobId: JobId, options: ChangeOptions = {}): Promise<Job> => {
     const { job, applied } = await changeJob(
       ports,
-      { caller, jobId, action: 'jobs.pause' },
+      { caller, jobId, action: 'jobs.pause', ...options },
       ({ job: current }) => {
         if (current.status === 'SCHEDULED') return undefined;
         requireUnfinished(current);

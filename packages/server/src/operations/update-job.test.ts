@@ -22,11 +22,11 @@ describe('an edit of other things than the schedule', () => {
     const job = await fixture.operations.updateJob(jobId, {
       name: 'renamed',
       priority: 'high',
-      handler: 'http',
+      handler: 'mail',
     });
     expect(job).toMatchObject({ name: 'renamed', version: 2, status: 'SCHEDULED' });
     const rows = await fixture.pendingOf(jobId);
-    expect(rows).toEqual([{ ...before, priority: 'high', handler: 'http', jobVersion: 2 }]);
+    expect(rows).toEqual([{ ...before, priority: 'high', handler: 'mail', jobVersion: 2 }]);
     expect(fixture.sent.at(-1)).toEqual({ name: 'due-added', signal: { shards: [job.shard], rows } });
   });
 

@@ -15,25 +15,19 @@ import {
 } from '@carillon/domain';
 import type { FirstDue } from '../storage/due.ts';
 import type { JobWithPlan } from '../storage/job-store.ts';
-import { changeJob, jobCancelled } from './change-job.ts';
+import { type ChangeOptions, changeJob, jobCancelled } from './change-job.ts';
 import { dueRowOf, keptRowsOf } from './due-row-of.ts';
 import type { OperationPorts } from './operation-ports.ts';
 import { planFirst } from './plan-first.ts';
 import { requestHash } from './request-hash.ts';
 
 export function updateJob(ports: OperationPorts) {
-  return async (
-    caller: Caller,
-    jobId: JobId,
-    patch: JobPatch,
-    options: { ifVersion?: readonly number[] | undefined } = {},
-  ): Promise<Job> => {
+  return async (caller: Caller, jobId: JobId, patch: JobPatch, options: ChangeOptions = {}): Promise<Job> => {
     const { job, applied } = await changeJob(
       ports,
-      { caller, jobId, action: 'jobs.update' },
+      { caller, jobId, action: 'jobs.update', ...options },
       (read, nowMs) => {
         const { job: current } = read;
-        requireVersion(current, options.ifVersion);
         if (current.status === 'CANCELLED') throw jobCancelled(jobId);
         const { definition, scheduleChanged } = redefineJob(current, patch, nowMs);
         const job: Job = { ...current, ...definition };
@@ -75,10 +69,4 @@ function replan(job: Job, context: { read: JobWithPlan; nowMs: number; runId: Ru
     'schedule_never_fires',
     'The new schedule has no occurrence after the last one that ran.',
   );
-}
-
-function requireVersion(job: Job, allowed: readonly number[] | undefined): void {
-  if (allowed === undefined || allowed.includes(job.version)) return;
-  const message = `The job ${job.jobId} is at version ${job.version}, not at the one named in If-Match.`;
-  throw new Refusal('version_mismatch', message, { field: 'If-Match' });
 }

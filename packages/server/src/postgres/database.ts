@@ -72,6 +72,12 @@ export class Database implements Session {
     }
   }
 
+  /** For people: connections there are, those without work, and queries that wait for one. */
+  get connections(): { open: number; idle: number; queued: number } {
+    const { totalCount: open, idleCount: idle, waitingCount: queued } = this.#pool;
+    return { open, idle, queued };
+  }
+
   async close(): Promise<void> {
     await this.#pool.end();
   }

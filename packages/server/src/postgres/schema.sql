@@ -1,6 +1,26 @@
 -- The schema of a freshly migrated database, to read and to compare: a test fails when it differs from what the
 -- migrations make. Written by `node scripts/dump-schema.ts`; edit the migrations, not this file.
 
+CREATE TABLE api_keys (
+  key_id       uuid NOT NULL,
+  prefix       text NOT NULL,
+  hash         text NOT NULL,
+  name         text NOT NULL,
+  owner_id     uuid,
+  namespace    text NOT NULL,
+  role         text NOT NULL,
+  own_only     boolean NOT NULL DEFAULT false,
+  scopes       text[],
+  created_at   timestamp with time zone NOT NULL,
+  expires_at   timestamp with time zone,
+  last_used_at timestamp with time zone,
+  CONSTRAINT api_keys_pkey PRIMARY KEY (key_id),
+  CONSTRAINT api_keys_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES users(user_id) ON DELETE CASCADE
+);
+CREATE INDEX api_keys_namespace ON api_keys USING btree (namespace, key_id);
+CREATE INDEX api_keys_owner_id ON api_keys USING btree (owner_id, key_id);
+CREATE UNIQUE INDEX api_keys_prefix ON api_keys USING btree (prefix);
+
 CREATE TABLE audit_log (
   audit_id     bigint NOT NULL IDENTITY a,
   at           timestamp with time zone NOT NULL,
@@ -18,7 +38,16 @@ CREATE TABLE audit_log (
   request_id   text,
   CONSTRAINT audit_log_pkey PRIMARY KEY (audit_id)
 );
+CREATE INDEX audit_log_action ON audit_log USING btree (action, audit_id) WHERE (action <> 'jobs.create'::text);
 CREATE INDEX audit_log_subject ON audit_log USING btree (subject_id, audit_id);
+
+CREATE TABLE counters (
+  name         text NOT NULL,
+  window_ms    bigint NOT NULL,
+  window_start bigint NOT NULL,
+  count        bigint NOT NULL,
+  CONSTRAINT counters_pkey PRIMARY KEY (name, window_ms, window_start)
+);
 
 CREATE TABLE dead_letters (
   run_id        uuid NOT NULL,
@@ -58,6 +87,21 @@ CREATE TABLE due (
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=5000, autovacuum_analyze_scale_factor=0.2);
 CREATE INDEX due_job_id ON due USING btree (job_id);
 CREATE INDEX due_lane ON due USING btree (shard, priority, fire_at, run_id) WHERE (NOT held);
+
+CREATE TABLE events (
+  at           timestamp with time zone NOT NULL DEFAULT now(),
+  xid          xid8 NOT NULL DEFAULT pg_current_xact_id(),
+  seq          bigint NOT NULL DEFAULT nextval('events_seq'::regclass),
+  kind         text NOT NULL,
+  ids          uuid[] STORAGE EXTERNAL,
+  epochs       integer[] STORAGE EXTERNAL,
+  claimed_ats  bigint[] STORAGE EXTERNAL,
+  next_ats     bigint[] STORAGE EXTERNAL,
+  dead_reasons text[] STORAGE EXTERNAL,
+  data         jsonb
+) PARTITION BY RANGE (at);
+CREATE INDEX events_deleted_job ON ONLY events USING btree (ids) WHERE (kind = 'job.deleted'::text);
+CREATE INDEX events_place ON ONLY events USING btree (xid, seq);
 
 CREATE TABLE job_runs (
   run_id         uuid NOT NULL,
@@ -117,6 +161,7 @@ CREATE TABLE jobs (
 CREATE UNIQUE INDEX jobs_idempotency_key ON jobs USING btree (namespace, idempotency_key) WHERE (idempotency_key IS NOT NULL);
 CREATE INDEX jobs_labels ON jobs USING gin (labels jsonb_path_ops) WHERE (labels IS NOT NULL);
 CREATE INDEX jobs_namespace ON jobs USING btree (namespace, job_id) WHERE (namespace <> 'default'::text);
+CREATE INDEX jobs_status ON jobs USING btree (status, job_id) WHERE (status <> 'SCHEDULED'::text);
 CREATE INDEX jobs_user_id ON jobs USING btree (user_id, job_id) WHERE (user_id IS NOT NULL);
 
 CREATE TABLE leases (
@@ -141,11 +186,19 @@ CREATE TABLE leases (
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000);
 CREATE INDEX leases_worker_id ON leases USING btree (worker_id);
 
+CREATE TABLE namespaces (
+  name        text NOT NULL,
+  description text NOT NULL DEFAULT ''::text,
+  created_at  timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT namespaces_pkey PRIMARY KEY (name)
+);
+
 CREATE TABLE nodes (
   node_id      uuid NOT NULL,
   incarnation  integer NOT NULL,
   address      text NOT NULL,
   last_seen_at bigint NOT NULL,
+  lost         boolean NOT NULL DEFAULT false,
   CONSTRAINT nodes_pkey PRIMARY KEY (node_id)
 );
 
@@ -157,6 +210,21 @@ CREATE TABLE schema_migrations (
   CONSTRAINT schema_migrations_pkey PRIMARY KEY (version)
 );
 
+CREATE TABLE sessions (
+  session_id   uuid NOT NULL,
+  hash         text NOT NULL,
+  user_id      uuid NOT NULL,
+  created_at   timestamp with time zone NOT NULL,
+  last_seen_at timestamp with time zone NOT NULL,
+  expires_at   timestamp with time zone NOT NULL,
+  address      text,
+  user_agent   text,
+  CONSTRAINT sessions_pkey PRIMARY KEY (session_id),
+  CONSTRAINT sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id) ON DELETE CASCADE
+);
+CREATE UNIQUE INDEX sessions_hash ON sessions USING btree (hash);
+CREATE INDEX sessions_user_id ON sessions USING btree (user_id, session_id);
+
 CREATE TABLE shards (
   shard      smallint NOT NULL,
   node_id    uuid,
@@ -165,6 +233,28 @@ CREATE TABLE shards (
   CONSTRAINT shards_pkey PRIMARY KEY (shard)
 ) WITH (fillfactor=50);
 CREATE UNIQUE INDEX shards_epoch ON shards USING btree (shard, epoch);
+
+CREATE TABLE user_grants (
+  user_id   uuid NOT NULL,
+  namespace text NOT NULL,
+  own_only  boolean NOT NULL DEFAULT false,
+  role      text NOT NULL,
+  CONSTRAINT user_grants_pkey PRIMARY KEY (user_id, namespace, own_only),
+  CONSTRAINT user_grants_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id) ON DELETE CASCADE
+);
+CREATE INDEX user_grants_namespace ON user_grants USING btree (namespace);
+
+CREATE TABLE users (
+  user_id       uuid NOT NULL,
+  name          text NOT NULL,
+  display_name  text NOT NULL DEFAULT ''::text,
+  password_hash text,
+  disabled      boolean NOT NULL DEFAULT false,
+  created_at    timestamp with time zone NOT NULL,
+  updated_at    timestamp with time zone NOT NULL,
+  CONSTRAINT users_pkey PRIMARY KEY (user_id)
+);
+CREATE UNIQUE INDEX users_name ON users USING btree (name);
 
 CREATE TABLE workers (
   worker_id    text NOT NULL,
@@ -179,3 +269,5 @@ CREATE TABLE workers (
 CREATE UNIQUE INDEX workers_dead ON workers USING btree (worker_id, dead);
 
 CREATE SEQUENCE audit_log_audit_id_seq;
+
+CREATE SEQUENCE events_seq;

@@ -2,7 +2,17 @@
  * Job definitions, and the pending rows that follow from them: both change in one transaction, so an edit can neither
  * lose nor double a fire.
  */
-import type { Job, JobId, JobStatus, Priority, RunId, ScheduleType } from '@carillon/domain';
+import type {
+  Job,
+  JobId,
+  JobStatus,
+  Labels,
+  Priority,
+  RecurringSchedule,
+  RunId,
+  ScheduleType,
+  Visible,
+} from '@carillon/domain';
 import type { FirstDue, NewRun } from './due.ts';
 
 export interface NewJob {
@@ -17,17 +27,60 @@ export type InsertedJob =
   | { readonly kind: 'existing'; readonly jobId: JobId }
   | { readonly kind: 'conflict'; readonly jobId: JobId };
 
-export interface JobQuery {
+/** What a list of jobs is narrowed to; everything given must hold. */
+export interface JobFilter {
   readonly status?: JobStatus;
-  readonly scheduleType?: ScheduleType;
+  /** Any of these. */
+  readonly scheduleTypes?: readonly ScheduleType[];
   readonly priority?: Priority;
   readonly userId?: string;
+  readonly namespace?: string;
   readonly handler?: string;
-  /** Newest first; continue after this job. */
+  /** All of these, with these values. */
+  readonly labels?: Labels;
+  /** Part of the name, in any case. */
+  readonly text?: string;
+  /** Made at or after, and before. */
+  readonly createdFromMs?: number;
+  readonly createdToMs?: number;
+}
+
+export interface JobQuery extends JobFilter {
+  /** Of creation; newest first unless said otherwise. */
+  readonly order?: 'newest' | 'oldest';
+  /** Continue after this job. */
   readonly afterJobId?: JobId;
   readonly offset?: number;
   readonly limit: number;
 }
+
+export interface JobList {
+  readonly jobs: readonly Job[];
+  /** Where looking stopped before the limit was reached: more may follow after this job. Undefined: nothing does. */
+  readonly stoppedAt: JobId | undefined;
+}
+
+/** A list looks through no more jobs than this per call, whatever it is narrowed to. */
+export const LOOKED_THROUGH_MAX = 10_000;
+
+/** A fire that lies ahead: a waiting run, or the next occurrence of a schedule. */
+export interface UpcomingFire {
+  readonly job: Pick<Job, 'jobId' | 'name' | 'namespace' | 'userId' | 'handler' | 'priority'>;
+  readonly fireAtMs: number;
+  /** Undefined for a run; its later occurrences follow from the schedule. */
+  readonly cursor: { readonly schedule: RecurringSchedule; readonly nominalAtMs: number } | undefined;
+}
+
+export interface UpcomingQuery {
+  readonly fromMs: number;
+  readonly untilMs: number;
+  /** Only jobs in one of these places; undefined: everywhere. */
+  readonly visible: readonly Visible[] | undefined;
+  readonly limit: number;
+}
+
+/** added: it waits now. known: it waits, runs or ran already. refused: there is no such job, or it is cancelled. */
+export type Enqueued = 'added' | 'known' | 'refused';
 
 /** A job as read for a change: with the occurrence that its schedule has planned next, if any. */
 export interface JobWithPlan {
@@ -67,11 +120,16 @@ export interface JobStore {
   insert(jobs: readonly NewJob[]): Promise<InsertedJob[]>;
   get(jobId: JobId): Promise<Job | undefined>;
   getForChange(jobId: JobId): Promise<JobWithPlan | undefined>;
-  list(query: JobQuery): Promise<Job[]>;
+  /** Jobs in the order of their ids, which grow with creation. */
+  list(query: JobQuery): Promise<JobList>;
+  /** The first fires of the window in order, at most limit; partial: not everything due in it could be looked at. */
+  upcoming(query: UpcomingQuery): Promise<{ fires: readonly UpcomingFire[]; partial: boolean }>;
   /** False when the job or its plan changed since it was read: read again and decide again. */
   apply(change: JobChange): Promise<boolean>;
   /** Adds a run of the job as it is now. False when there is no such job or it is cancelled. */
   enqueue(jobId: JobId, run: NewRun): Promise<boolean>;
+  /** The same, unless a run of this id is or was there: repeating it adds nothing. */
+  enqueueOnce(jobId: JobId, run: NewRun): Promise<Enqueued>;
   /** Removes the definition and what is pending; history stays until retention drops it. False: not there, or runs are alive. */
   remove(jobId: JobId): Promise<boolean>;
   /** Asks a living run to stop, or ends a queued one. */

@@ -29,6 +29,11 @@ export interface WorkerRecord {
   readonly handlers: readonly string[];
 }
 
+export interface WorkerState extends WorkerRecord {
+  readonly lastSeenMs: number;
+  readonly alive: boolean;
+}
+
 export interface WorkerBeat {
   readonly workerId: WorkerId;
   readonly holding: readonly LeaseId[];
@@ -74,5 +79,7 @@ export interface MemberStore {
   buryWorkers(request: { silentSinceMs: number; nodeId: NodeId; incarnation: number }): Promise<WorkerId[]>;
   /** Forgets a dead or leaving worker that holds nothing. */
   forgetWorkers(workers: readonly WorkerId[]): Promise<void>;
-  workers(): Promise<(WorkerRecord & { lastSeenMs: number; alive: boolean })[]>;
+  workers(): Promise<WorkerState[]>;
+  /** How many runs each worker holds; those that hold none are left out. */
+  heldRuns(): Promise<ReadonlyMap<WorkerId, number>>;
 }

@@ -1,5 +1,5 @@
 /** Reads of what waits, runs and ran, for people. One row per attempt; the status shown is composed here. */
-import type { DeadReason, JobId, RunId, RunStatus, RunTrigger } from '@carillon/domain';
+import type { DeadReason, JobId, RunId, RunStatus, RunTrigger, Visible } from '@carillon/domain';
 
 export interface RunView {
   readonly runId: RunId;
@@ -40,10 +40,33 @@ export interface DeadLetter {
   readonly redrivenAs: RunId | undefined;
 }
 
+export interface DeadLetterPlace {
+  readonly diedAtMs: number;
+  readonly runId: RunId;
+}
+
 export interface DeadLetterQuery {
   readonly jobId?: JobId;
-  readonly before?: { readonly diedAtMs: number; readonly runId: RunId };
+  readonly reason?: DeadReason;
+  readonly handler?: string;
+  /** Of their job. */
+  readonly namespace?: string;
+  readonly userId?: string;
+  /** True: only those sent round again; false: only those still lying there. */
+  readonly redriven?: boolean;
+  /** Died at or after, and before. */
+  readonly diedFromMs?: number;
+  readonly diedToMs?: number;
+  /** Only of jobs in one of these places; undefined: everywhere. */
+  readonly visible?: readonly Visible[] | undefined;
+  readonly before?: DeadLetterPlace;
   readonly limit: number;
+}
+
+export interface DeadLetterList {
+  readonly letters: readonly DeadLetter[];
+  /** Where looking stopped before the limit was reached: more may follow. Undefined: nothing does. */
+  readonly stoppedAt: DeadLetterPlace | undefined;
 }
 
 export interface RunPage {
@@ -60,7 +83,7 @@ export interface RunStore {
   attempts(runId: RunId, nowMs: number): Promise<RunView[]>;
   onWorker(workerId: string, page: RunPage, nowMs: number): Promise<RunView[]>;
   /** Latest first; `before` is the place of the last one read, since a failing batch dies in one instant. */
-  deadLetters(query: DeadLetterQuery): Promise<DeadLetter[]>;
+  deadLetters(query: DeadLetterQuery): Promise<DeadLetterList>;
   deadLetter(runId: RunId): Promise<DeadLetter | undefined>;
   /** Marks the letter as sent round and enqueues the new run, in one transaction. False: no letter, or no job left. */
   redrive(runId: RunId, as: { runId: RunId; nowMs: number }): Promise<boolean>;

@@ -5,8 +5,8 @@
 import type { Clock } from '@carillon/foundation';
 import type { MemberStore } from './member-store.ts';
 
-/** A reading that took longer than this says too little about the instant it was taken. */
-const ROUND_TRIP_MS_MAX = 1_000;
+/** A first reading that took longer than this is tried again. */
+const ROUND_TRIP_MS_MAX = 100;
 /** Smaller steps back are waited out, so that now() does not repeat itself. */
 const STEP_MS_MIN = 1_000;
 const FIRST_READINGS_MAX = 5;
@@ -23,7 +23,6 @@ export class StorageClock implements Clock {
   #latest = 0;
   #skewMs = 0;
   #steppedAt = Number.NEGATIVE_INFINITY;
-  #synced = false;
   #isSynced = false;
 
   constructor(local: Clock) {
@@ -57,23 +56,31 @@ export class StorageClock implements Clock {
 
   async sync(members: MemberStore): Promise<void> {
     let reading = await this.#read(members);
-    // Before the first reading now() is this machine's wall clock, which may be off by hours: a poor one is better than none.
+    // Before the first reading now() is this machine's wall clock, which may be off by hours: worth a few round trips.
     for (let tries = 1; !this.#isSynced && isSlow(reading) && tries < FIRST_READINGS_MAX; tries += 1) {
       const another = await this.#read(members);
       if (another.after - another.before < reading.after - reading.before) reading = another;
     }
-    if (this.#isSynced && isSlow(reading)) return;
-    this.#isSynced = true;
     const { before, serverMs, after } = reading;
-    const middle = (before + after) / 2;
-    this.#skewMs = Math.round(this.#local.now() - (after - middle) - serverMs);
-    const jumpedMs = Math.abs(serverMs - middle - this.#offsetMs);
-    if (this.#synced && jumpedMs > STEP_MS_MIN) this.#steppedAt = after;
-    this.#synced = true;
-    this.#offsetMs = serverMs - middle;
-    // The storage itself was set back: follow it, or nothing would be due until it has caught up.
-    if (this.#latest - serverMs > STEP_MS_MIN) this.#latest = Math.floor(serverMs);
+    this.#skewMs = Math.round(this.#local.now() - (after - before) / 2 - serverMs);
+    this.#follow({ least: serverMs - after, most: serverMs - before, at: after });
+    // The storage itself was set back: follow it, or nothing would be due until it has caught up. What was told before the
+    // first reading was this machine's own idea.
+    if (!this.#isSynced || this.#latest - serverMs > STEP_MS_MIN) this.#latest = Math.floor(serverMs);
+    this.#isSynced = true;
   }
+
+  /**
+   * However long a reading took, the storage's clock was read between its sending and its answer: that bounds the offset.
+   * What fits between the bounds stays; otherwise the least is taken, so that now() is never ahead of the storage (nothing
+   * starts before its time) and behind it by no more than the quickest round trip since the last step.
+   */
+  #follow({ least, most, at }: { least: number; most: number; at: number }): void {
+    if (this.#isSynced && this.#offsetMs >= least && this.#offsetMs <= most) return;
+    if (this.#isSynced && Math.abs(least - this.#offsetMs) > STEP_MS_MIN) this.#steppedAt = at;
+    this.#offsetMs = least;
+  }
+
   async #read(members: MemberStore): Promise<Reading> {
     const before = this.#local.monotonic();
     const serverMs = await members.serverTimeMs();

@@ -3,7 +3,9 @@
  * either happen whole or not at all; a call that fails with StorageUnavailable may or may not have happened, and every
  * caller is written for both.
  */
+import type { AccountStore } from './account-store.ts';
 import type { AuditStore } from './audit-store.ts';
+import type { EventStore } from './event-store.ts';
 import type { HousekeepingStore } from './housekeeping-store.ts';
 import type { JobStore } from './job-store.ts';
 import type { LeaseStore } from './lease-store.ts';
@@ -19,6 +21,8 @@ export interface Storage {
   readonly runs: RunStore;
   readonly housekeeping: HousekeepingStore;
   readonly audit: AuditStore;
+  readonly accounts: AccountStore;
+  readonly events: EventStore;
 }
 
 /** The database did not answer, or broke off: the world's fault, worth another try. */

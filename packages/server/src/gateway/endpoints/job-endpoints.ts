@@ -1,10 +1,15 @@
 /** Jobs: create, read, change, cancel. */
 import {
   BATCH_BODY,
+  batchAnswer,
   DELETE_QUERY,
+  EXAMPLES,
   etagOf,
   JOB_BODY,
-  JOBS_QUERY,
+  jobAcceptedAnswer,
+  jobActedAnswer,
+  jobAnswer,
+  jobUpdatedAnswer,
   jobView,
   parseIdempotencyKey,
   parseIfMatch,
@@ -12,12 +17,13 @@ import {
   readBatch,
   readId,
   toJobInput,
-  toJobsQuery,
 } from '@carillon/contract';
 import { type JobId, Refusal } from '@carillon/domain';
 import { type Endpoint, endpoint } from '../endpoint.ts';
-import { cutPage, linkPages } from '../page-links.ts';
 import type { EndpointContext } from './endpoint-context.ts';
+import { IDEMPOTENCY_KEY, IF_MATCH } from './request-headers.ts';
+
+const ACCEPTED = { schema: jobAcceptedAnswer, example: { job_id: EXAMPLES.jobId, status: 'submitted' } };
 
 export function jobEndpoints({ operations, address }: EndpointContext): Endpoint[] {
   return [
@@ -27,9 +33,15 @@ export function jobEndpoints({ operations, address }: EndpointContext): Endpoint
       access: 'jobs.create',
       tag: 'jobs',
       summary: 'Create a job',
-      headers: { 'Idempotency-Key': { description: 'The same key again answers the same job.' } },
+      description:
+        'Once it has answered, the job is stored and will run. The camelCase spelling of every field is understood too.',
+      headers: IDEMPOTENCY_KEY,
       body: JOB_BODY,
-      answers: { 201: { description: 'Accepted, durably.' }, 200: { description: 'Accepted before.' } },
+      bodyExamples: EXAMPLES.jobBodies,
+      answers: {
+        201: { description: 'Accepted, durably. Location names the job.', ...ACCEPTED },
+        200: { description: 'Accepted before, under the same Idempotency-Key.', ...ACCEPTED },
+      },
       handle: async ({ caller, body, request, reply }) => {
         const idempotencyKey = parseIdempotencyKey(request.headers['idempotency-key']);
         const { jobId, created } = await operations.createJob(caller, toJobInput(body), { idempotencyKey });
@@ -45,8 +57,16 @@ export function jobEndpoints({ operations, address }: EndpointContext): Endpoint
       tag: 'jobs',
       summary: 'Create many jobs',
       description: 'Each job is judged by itself; the answers stand in the order asked.',
+      headers: IDEMPOTENCY_KEY,
       body: BATCH_BODY,
-      answers: { 200: { description: 'One answer per job.' } },
+      bodyExamples: { two: { jobs: [EXAMPLES.jobBodies.now, { name: 'b', colour: 'red' }] } },
+      answers: {
+        200: {
+          description: 'One answer per job.',
+          schema: batchAnswer,
+          example: [ACCEPTED.example, { status: 'refused', error: EXAMPLES.problem }],
+        },
+      },
       handle: async ({ caller, body, request }) => {
         const idempotencyKey = parseIdempotencyKey(request.headers['idempotency-key']);
         const answers = await operations.createJobs(caller, readBatch(body.jobs), { idempotencyKey });
@@ -60,31 +80,13 @@ export function jobEndpoints({ operations, address }: EndpointContext): Endpoint
 
     endpoint({
       method: 'GET',
-      path: '/jobs',
-      access: 'jobs.read',
-      tag: 'jobs',
-      summary: 'List jobs, newest first',
-      query: JOBS_QUERY,
-      answers: { 200: { description: 'The jobs.' } },
-      handle: async ({ caller, query, request, reply }) => {
-        const { page, limit, after: afterJobId, ...filter } = toJobsQuery(query);
-        const offset = page === undefined ? 0 : (page - 1) * limit;
-        const rows = await operations.listJobs(caller, { ...filter, afterJobId, offset, limit: limit + 1 });
-        const { shown, hasMore } = cutPage(rows, limit);
-        const last = shown.at(-1);
-        const next = last && { name: 'after', value: last.job.jobId };
-        linkPages(request, reply, { address, page, hasMore, next });
-        return shown.map(jobView);
-      },
-    }),
-
-    endpoint({
-      method: 'GET',
       path: '/jobs/{id}',
       access: 'jobs.read',
       tag: 'jobs',
       summary: 'Read a job',
-      answers: { 200: { description: 'The job.' } },
+      answers: {
+        200: { description: 'The job. ETag holds its version.', schema: jobAnswer, example: EXAMPLES.job },
+      },
       handle: async ({ caller, params, reply }) => {
         const details = await operations.getJob(caller, readId(params.id!, 'job') as JobId);
         reply.header('etag', etagOf(details.job.version));
@@ -99,9 +101,18 @@ export function jobEndpoints({ operations, address }: EndpointContext): Endpoint
       access: 'jobs.update',
       tag: 'jobs',
       summary: 'Change a job',
-      headers: { 'If-Match': { description: 'The ETag of the version that is meant.', example: '"3"' } },
+      description:
+        'PUT and PATCH do the same: only the fields to be changed are sent. null brings back the default.',
+      headers: IF_MATCH,
       body: JOB_BODY,
-      answers: { 200: { description: 'Changed.' } },
+      bodyExamples: { rename: { name: 'Monday report', cron_expression: '0 9 * * 1' } },
+      answers: {
+        200: {
+          description: 'Changed. ETag holds the new version.',
+          schema: jobUpdatedAnswer,
+          example: { job_id: EXAMPLES.jobId, status: 'updated', version: 2 },
+        },
+      },
       handle: async ({ caller, params, body, request, reply }) => {
         const jobId = readId(params.id!, 'job') as JobId;
         const ifVersion = parseIfMatch(request.headers['if-match']);
@@ -117,15 +128,25 @@ export function jobEndpoints({ operations, address }: EndpointContext): Endpoint
       access: 'jobs.cancel',
       tag: 'jobs',
       summary: 'Cancel a job, or remove it',
+      description:
+        'What waits ends, what runs is asked to stop. With purge=true the job is removed too (permission jobs.delete).',
+      headers: IF_MATCH,
       query: DELETE_QUERY,
-      answers: { 200: { description: 'Cancelled, or removed with purge=true.' } },
-      handle: async ({ caller, params, query }) => {
+      answers: {
+        200: {
+          description: 'Cancelled, or removed with purge=true.',
+          schema: jobActedAnswer,
+          example: { job_id: EXAMPLES.jobId, status: 'cancelled' },
+        },
+      },
+      handle: async ({ caller, params, query, request }) => {
         const jobId = readId(params.id!, 'job') as JobId;
+        const options = { ifVersion: parseIfMatch(request.headers['if-match']) };
         if (query.purge === true) {
-          await operations.deleteJob(caller, jobId);
+          await operations.deleteJob(caller, jobId, options);
           return { job_id: jobId, status: 'deleted' };
         }
-        await operations.cancelJob(caller, jobId);
+        await operations.cancelJob(caller, jobId, options);
         return { job_id: jobId, status: 'cancelled' };
       },
     }),

@@ -1,18 +1,26 @@
-/** Runs: of a job, of a worker, one by one. */
+/** Runs: of a job, one by one, their story; stop them, run them again. */
 import {
+  EXAMPLES,
+  logLines,
+  parseIdempotencyKey,
   RUNS_QUERY,
-  type RunsQuery,
   readId,
+  runAddedAnswer,
+  runAnswer,
+  runCancelledAnswer,
+  runDetailsAnswer,
+  runLogsAnswer,
   runView,
   toRunsQuery,
-  WORKER_RUNS_QUERY,
-  writeRunPlace,
 } from '@carillon/contract';
-import { isFinal, type JobId, type RunId } from '@carillon/domain';
-import type { RunPage, RunView } from '../../storage/run-store.ts';
-import { type Call, type Endpoint, endpoint } from '../endpoint.ts';
-import { cutPage, linkPages } from '../page-links.ts';
+import type { JobId, RunId } from '@carillon/domain';
+import { z } from 'zod';
+import { type Endpoint, endpoint } from '../endpoint.ts';
+import { answerRuns, runPageOf } from './answer-runs.ts';
 import type { EndpointContext } from './endpoint-context.ts';
+import { IDEMPOTENCY_KEY } from './request-headers.ts';
+
+const ADDED = { schema: runAddedAnswer, example: { job_id: EXAMPLES.jobId, run_id: EXAMPLES.newRunId } };
 
 export function runEndpoints({ operations, address }: EndpointContext): Endpoint[] {
   return [
@@ -22,28 +30,13 @@ export function runEndpoints({ operations, address }: EndpointContext): Endpoint
       access: 'runs.read',
       tag: 'runs',
       summary: 'List the runs of a job, newest first',
+      description: 'One entry per attempt; alive and waiting ones before the history.',
       query: RUNS_QUERY,
-      answers: { 200: { description: 'The runs.' } },
+      answers: { 200: { description: 'The runs.', schema: z.array(runAnswer), example: [EXAMPLES.run] } },
       handle: async (call) => {
         const query = toRunsQuery(call.query);
         const jobId = readId(call.params.id!, 'job') as JobId;
-        const rows = await operations.listRuns(call.caller, jobId, pageOf(query));
-        return answerRuns(rows, { call, query, address });
-      },
-    }),
-
-    endpoint({
-      method: 'GET',
-      path: '/job/executions',
-      access: 'workers.read',
-      tag: 'workers',
-      summary: 'List what a worker is running',
-      query: WORKER_RUNS_QUERY,
-      answers: { 200: { description: 'The runs.' } },
-      handle: async (call) => {
-        const { worker_id: workerId, ...rest } = call.query;
-        const query = toRunsQuery(rest);
-        const rows = await operations.listWorkerRuns(call.caller, workerId, pageOf(query));
+        const rows = await operations.listRuns(call.caller, jobId, runPageOf(query));
         return answerRuns(rows, { call, query, address });
       },
     }),
@@ -54,10 +47,36 @@ export function runEndpoints({ operations, address }: EndpointContext): Endpoint
       access: 'runs.read',
       tag: 'runs',
       summary: 'Read a run with all its attempts',
-      answers: { 200: { description: 'The run.' } },
+      answers: {
+        200: {
+          description: 'The latest attempt, and all of them.',
+          schema: runDetailsAnswer,
+          example: { ...EXAMPLES.run, attempts: [EXAMPLES.run] },
+        },
+      },
       handle: async ({ caller, params }) => {
         const { latest, attempts } = await operations.getRun(caller, readId(params.id!, 'run') as RunId);
         return { ...runView(latest), attempts: attempts.map(runView) };
+      },
+    }),
+
+    endpoint({
+      method: 'GET',
+      path: '/runs/{id}/logs',
+      access: 'runs.read',
+      tag: 'runs',
+      summary: 'The story of a run, line by line',
+      answers: {
+        200: {
+          description: 'The lines, in the order things happened.',
+          schema: runLogsAnswer,
+          example: { job_id: EXAMPLES.jobId, run_id: EXAMPLES.runId, logs: EXAMPLES.logs },
+        },
+      },
+      handle: async ({ caller, params }) => {
+        const runId = readId(params.id!, 'run') as RunId;
+        const { latest, attempts } = await operations.getRun(caller, runId);
+        return { job_id: latest.jobId, run_id: runId, logs: logLines(attempts) };
       },
     }),
 
@@ -67,7 +86,18 @@ export function runEndpoints({ operations, address }: EndpointContext): Endpoint
       access: 'runs.cancel',
       tag: 'runs',
       summary: 'Stop a run',
-      answers: { 200: { description: 'It was waiting, and is cancelled.' }, 202: { description: 'Asked.' } },
+      answers: {
+        200: {
+          description: 'It was waiting, and is cancelled.',
+          schema: runCancelledAnswer,
+          example: { run_id: EXAMPLES.runId, status: 'cancelled' },
+        },
+        202: {
+          description: 'It is running, and was asked to stop.',
+          schema: runCancelledAnswer,
+          example: { run_id: EXAMPLES.runId, status: 'cancelling' },
+        },
+      },
       handle: async ({ caller, params, reply }) => {
         const runId = readId(params.id!, 'run') as RunId;
         const ended = (await operations.cancelRun(caller, runId)) === 'ended';
@@ -75,22 +105,26 @@ export function runEndpoints({ operations, address }: EndpointContext): Endpoint
         return { run_id: runId, status: ended ? 'cancelled' : 'cancelling' };
       },
     }),
+
+    endpoint({
+      method: 'POST',
+      path: '/runs/{id}/rerun',
+      access: 'runs.rerun',
+      tag: 'runs',
+      summary: 'Run a finished run again',
+      description: 'A new run of its job as the job is now, for the same occurrence.',
+      headers: IDEMPOTENCY_KEY,
+      answers: {
+        202: { description: 'A run was added.', ...ADDED },
+        200: { description: 'Added before, under the same Idempotency-Key.', ...ADDED },
+      },
+      handle: async ({ caller, params, request, reply }) => {
+        const idempotencyKey = parseIdempotencyKey(request.headers['idempotency-key']);
+        const id = readId(params.id!, 'run') as RunId;
+        const { jobId, runId, added } = await operations.rerunRun(caller, id, { idempotencyKey });
+        reply.code(added ? 202 : 200);
+        return { job_id: jobId, run_id: runId };
+      },
+    }),
   ];
-}
-
-function pageOf({ before, page, limit }: RunsQuery): RunPage {
-  const offset = page === undefined ? 0 : (page - 1) * limit;
-  return { limit: limit + 1, offset, ...(before !== undefined && { before }) };
-}
-
-function answerRuns(
-  rows: readonly RunView[],
-  { call, query, address }: { call: Pick<Call, 'request' | 'reply'>; query: RunsQuery; address: string },
-) {
-  const { shown, hasMore } = cutPage(rows, query.limit);
-  const last = shown.at(-1);
-  // A place is one in the history; living runs come before all of it, whatever their age.
-  const next = last && isFinal(last.status) ? { name: 'before', value: writeRunPlace(last) } : undefined;
-  linkPages(call.request, call.reply, { address, page: query.page, hasMore, next });
-  return shown.map(runView);
 }

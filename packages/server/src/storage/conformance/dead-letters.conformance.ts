@@ -52,7 +52,7 @@ export function describeDeadLetters(make: MakeStorage): void {
       ...{ scheduledAtMs: BASE_MS, diedAtMs: LATER_MS, redrivenAs: undefined },
     };
     expect(await world.storage.runs.deadLetter(runId)).toEqual(letter);
-    expect(await world.storage.runs.deadLetters({ jobId: job.jobId, limit: 5 })).toEqual([letter]);
+    expect((await world.storage.runs.deadLetters({ jobId: job.jobId, limit: 5 })).letters).toEqual([letter]);
     expect(await world.storage.runs.deadLetter(newId<RunId>())).toBeUndefined();
   });
 
@@ -61,23 +61,48 @@ export function describeDeadLetters(make: MakeStorage): void {
     const died: RunId[] = [];
     for (let i = 0; i < 4; i += 1) died.unshift((await die(BASE_MS + i * SECOND_MS)).runId);
     const list = async (query: DeadLetterQuery) =>
-      (await runs.deadLetters(query)).map((letter) => letter.runId);
+      (await runs.deadLetters(query)).letters.map((letter) => letter.runId);
     expect(await list({ limit: 10 })).toEqual(died);
     expect(await list({ limit: 2 })).toEqual(died.slice(0, 2));
     const before = { diedAtMs: BASE_MS + 2 * SECOND_MS, runId: died[1]! };
     expect(await list({ limit: 10, before })).toEqual(died.slice(2));
-    expect(await runs.deadLetters({ jobId: newId<JobId>(), limit: 10 })).toEqual([]);
+    expect(await list({ jobId: newId<JobId>(), limit: 10 })).toEqual([]);
+  });
+
+  it('letters are narrowed by reason, handler, place, time, and whether they were sent round', async () => {
+    const { runs } = stage.world.storage;
+    const first = await die(BASE_MS, { namespace: 'team-a', userId: 'ann', handler: 'mail' });
+    const second = await die(BASE_MS + SECOND_MS, { namespace: 'team-b' });
+    await runs.redrive(second.runId, { runId: newId<RunId>(), nowMs: LATER_MS });
+    const list = async (query: Partial<DeadLetterQuery>) =>
+      (await runs.deadLetters({ limit: 10, ...query })).letters.map((letter) => letter.runId);
+    expect(await list({ reason: 'retries_exhausted' })).toEqual([second.runId, first.runId]);
+    expect(await list({ reason: 'crashed_workers' })).toEqual([]);
+    expect(await list({ handler: 'mail' })).toEqual([first.runId]);
+    expect(await list({ namespace: 'team-b' })).toEqual([second.runId]);
+    expect(await list({ userId: 'ann' })).toEqual([first.runId]);
+    expect(await list({ redriven: false })).toEqual([first.runId]);
+    expect(await list({ redriven: true })).toEqual([second.runId]);
+    expect(await list({ diedFromMs: BASE_MS + SECOND_MS })).toEqual([second.runId]);
+    expect(await list({ diedToMs: BASE_MS + SECOND_MS })).toEqual([first.runId]);
+    expect(await list({ visible: [{ namespace: 'team-a', userId: undefined }] })).toEqual([first.runId]);
+    expect(await list({ visible: [{ namespace: 'team-a', userId: 'bob' }] })).toEqual([]);
+    expect(await list({ visible: [{ namespace: '*', userId: 'ann' }] })).toEqual([first.runId]);
+    expect(await list({ visible: [] })).toEqual([]);
+    expect(
+      await list({ jobId: first.job.jobId, visible: [{ namespace: 'team-b', userId: undefined }] }),
+    ).toEqual([]);
   });
 
   it('letters that died together are paged through without a gap', async () => {
     const { runs } = stage.world.storage;
     const died = [await die(BASE_MS), await die(BASE_MS), await die(BASE_MS)].map(({ runId }) => runId);
     const read: RunId[] = [];
-    let page = await runs.deadLetters({ limit: 1 });
+    let page = (await runs.deadLetters({ limit: 1 })).letters;
     for (let pages = 0; pages < 5 && page.length > 0; pages += 1) {
       const [letter] = page;
       read.push(letter!.runId);
-      page = await runs.deadLetters({ limit: 1, before: letter! });
+      page = (await runs.deadLetters({ limit: 1, before: letter! })).letters;
     }
     expect(read.toSorted()).toEqual(died.toSorted());
   });

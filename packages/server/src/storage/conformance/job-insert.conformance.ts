@@ -212,13 +212,13 @@ export function describeJobInsert(make: MakeStorage): void {
         const { job } = await world.oneOff({ job: { userId, createdAtMs: BASE_MS + i } });
         made.unshift(job.jobId);
       }
-      const idsOf = (jobs: readonly Job[]) => jobs.map((job) => job.jobId);
+      const idsOf = ({ jobs }: { jobs: readonly Job[] }) => jobs.map((job) => job.jobId);
       const { jobs } = world.storage;
       expect(idsOf(await jobs.list({ userId, limit: 100 }))).toEqual(made);
       expect(idsOf(await jobs.list({ userId, limit: 3 }))).toEqual(made.slice(0, 3));
       expect(idsOf(await jobs.list({ userId, limit: 3, afterJobId: made[2]! }))).toEqual(made.slice(3, 6));
       expect(idsOf(await jobs.list({ userId, limit: 3, offset: 5 }))).toEqual(made.slice(5));
-      expect(await jobs.list({ userId, limit: 3, afterJobId: made[6]! })).toEqual([]);
+      expect(idsOf(await jobs.list({ userId, limit: 3, afterJobId: made[6]! }))).toEqual([]);
     });
 
     it('filters by status, schedule type, priority, user and handler, alone and together', async () => {
@@ -232,12 +232,12 @@ export function describeJobInsert(make: MakeStorage): void {
       await world.pause(cron.jobId);
 
       const list = async (query: object) =>
-        (await world.storage.jobs.list({ userId, ...query, limit: 10 })).map((job) => job.jobId);
+        (await world.storage.jobs.list({ userId, ...query, limit: 10 })).jobs.map((job) => job.jobId);
       expect(await list({})).toEqual([cron.jobId, high.jobId, plain.jobId]);
       expect(await list({ status: 'PAUSED' })).toEqual([cron.jobId]);
       expect(await list({ status: 'SCHEDULED' })).toEqual([high.jobId, plain.jobId]);
-      expect(await list({ scheduleType: 'IMMEDIATE' })).toEqual([high.jobId, plain.jobId]);
-      expect(await list({ scheduleType: 'CRON' })).toEqual([cron.jobId]);
+      expect(await list({ scheduleTypes: ['IMMEDIATE'] })).toEqual([high.jobId, plain.jobId]);
+      expect(await list({ scheduleTypes: ['CRON', 'INTERVAL'] })).toEqual([cron.jobId]);
       expect(await list({ priority: 'high' })).toEqual([high.jobId]);
       expect(await list({ handler })).toEqual([cron.jobId, high.jobId]);
       expect(await list({ handler, status: 'SCHEDULED', priority: 'high' })).toEqual([high.jobId]);

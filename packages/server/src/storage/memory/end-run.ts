@@ -7,7 +7,9 @@ import { endedPendingView, type PendingEnd } from './run-views.ts';
 /** Ends a run that waits; nothing of it is handed out. */
 export function endPending(state: MemoryState, run: RunRecord, end: PendingEnd): void {
   state.due.remove(run.rowId);
-  state.history.write(endedPendingView(run, end));
+  const view = endedPendingView(run, end);
+  state.history.write(view);
+  state.events.runEnded(view, end.deadReason === undefined ? {} : { deadReason: end.deadReason });
   endJobAfter(state, run, end);
 }
 

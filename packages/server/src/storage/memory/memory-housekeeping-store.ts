@@ -1,4 +1,5 @@
 /** Retention in memory: no partition has to be made, and days are dropped as whole ones all the same. */
+import type { JobStatus } from '@carillon/domain';
 import type { HousekeepingStore } from '../housekeeping-store.ts';
 import type { MemoryState } from './memory-state.ts';
 
@@ -13,5 +14,15 @@ export class MemoryHousekeepingStore implements HousekeepingStore {
 
   async dropHistory(options: { beforeMs: number }): Promise<string[]> {
     return this.#state.history.dropDays(options.beforeMs);
+  }
+
+  async dropEvents(options: { beforeMs: number }): Promise<string[]> {
+    return this.#state.events.dropDays(options.beforeMs);
+  }
+
+  async countJobs(): Promise<ReadonlyMap<JobStatus, number>> {
+    const counts = new Map<JobStatus, number>();
+    for (const { status } of this.#state.jobs.values()) counts.set(status, (counts.get(status) ?? 0) + 1);
+    return counts;
   }
 }

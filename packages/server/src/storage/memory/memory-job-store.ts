@@ -1,17 +1,23 @@
 /** Jobs in memory: definitions and their pending rows change together, within one turn. */
 import type { Job, JobId, RunId } from '@carillon/domain';
 import type { NewRun } from '../due.ts';
+import { kindOfChange } from '../event-store.ts';
 import type {
+  Enqueued,
   InsertedJob,
   JobChange,
+  JobList,
   JobQuery,
   JobStore,
   JobWithPlan,
   NewJob,
   PendingChange,
+  UpcomingFire,
+  UpcomingQuery,
 } from '../job-store.ts';
 import { firstRecord, isAskedFor, isPlan, refreshed, runRecord } from './due-record.ts';
 import { endPending } from './end-run.ts';
+import { findJobs, findUpcoming } from './find-jobs.ts';
 import type { MemoryState } from './memory-state.ts';
 
 export class MemoryJobStore implements JobStore {
@@ -40,13 +46,12 @@ export class MemoryJobStore implements JobStore {
     };
   }
 
-  /** Ids grow with creation (UUID version 7), so newest first is the order of ids backwards. */
-  async list(query: JobQuery): Promise<Job[]> {
-    const offset = query.offset ?? 0;
-    return [...this.#state.jobs.values()]
-      .filter((job) => matches(job, query))
-      .sort((a, b) => (a.jobId < b.jobId ? 1 : -1))
-      .slice(offset, offset + query.limit);
+  async list(query: JobQuery): Promise<JobList> {
+    return findJobs(this.#state, query);
+  }
+
+  async upcoming(query: UpcomingQuery): Promise<{ fires: readonly UpcomingFire[]; partial: boolean }> {
+    return { fires: findUpcoming(this.#state, query), partial: false };
   }
 
   async apply(change: JobChange): Promise<boolean> {
@@ -55,6 +60,7 @@ export class MemoryJobStore implements JobStore {
     if (current?.version !== change.expectedVersion || current.status !== change.expectedStatus) return false;
     if (this.#plannedNominalMs(job.jobId) !== change.expectedPlannedNominalMs) return false;
     this.#state.jobs.set(job.jobId, job);
+    this.#state.events.job(kindOfChange(change), job);
     this.#changePending(job, change.pending, change.nowMs);
     return true;
   }
@@ -69,13 +75,21 @@ export class MemoryJobStore implements JobStore {
     return true;
   }
 
+  async enqueueOnce(jobId: JobId, run: NewRun): Promise<Enqueued> {
+    const { due, leases, history } = this.#state;
+    if (due.get(run.runId) || leases.ofRun(run.runId) || history.hasRun(run.runId)) return 'known';
+    return (await this.enqueue(jobId, run)) ? 'added' : 'refused';
+  }
+
   async remove(jobId: JobId): Promise<boolean> {
     const { jobs, due, leases, deadLetters, idempotency, lastNominalMs } = this.#state;
-    if (!jobs.has(jobId) || leases.ofJob(jobId).length > 0) return false;
+    const job = jobs.get(jobId);
+    if (!job || leases.ofJob(jobId).length > 0) return false;
     for (const record of due.ofJob(jobId)) due.remove(record.rowId);
     for (const [key, row] of idempotency) if (row.jobId === jobId) idempotency.delete(key);
     for (const [runId, letter] of deadLetters) if (letter.jobId === jobId) deadLetters.delete(runId);
     lastNominalMs.delete(jobId);
+    this.#state.events.job('job.deleted', job);
     return jobs.delete(jobId);
   }
 
@@ -117,6 +131,7 @@ export class MemoryJobStore implements JobStore {
       });
     }
     this.#state.jobs.set(job.jobId, job);
+    this.#state.events.job('job.created', job);
     this.#state.due.put(firstRecord(job, first));
     return { kind: 'inserted', jobId: job.jobId };
   }
@@ -157,17 +172,6 @@ export class MemoryJobStore implements JobStore {
     }
     for (const held of leases.ofJob(jobId)) held.cancelRequested = true;
   }
-}
-
-function matches(job: Job, query: JobQuery): boolean {
-  return (
-    (query.status === undefined || job.status === query.status) &&
-    (query.scheduleType === undefined || job.schedule.type === query.scheduleType) &&
-    (query.priority === undefined || job.priority === query.priority) &&
-    (query.userId === undefined || job.userId === query.userId) &&
-    (query.handler === undefined || job.handler === query.handler) &&
-    (query.afterJobId === undefined || job.jobId < query.afterJobId)
-  );
 }
 
 /** Two namespaces know nothing of each other's keys. */

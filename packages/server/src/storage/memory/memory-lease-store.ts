@@ -16,6 +16,7 @@ import type { RunRecord } from './due-record.ts';
 import { endPending, writeDeadLetter } from './end-run.ts';
 import type { HeldRecord } from './lease-table.ts';
 import { guardHolds, type MemoryState } from './memory-state.ts';
+import { heldView } from './run-views.ts';
 import { settleRun } from './settle-run.ts';
 
 export class MemoryLeaseStore implements LeaseStore {
@@ -95,7 +96,10 @@ export class MemoryLeaseStore implements LeaseStore {
   ): Promise<void> {
     for (const ref of refs) {
       const held = this.#state.leases.find(ref);
-      if (held) held.shown = { startedAtMs: held.shown?.startedAtMs ?? ref.startedAtMs, atMs: nowMs };
+      if (!held) continue;
+      const isNews = held.shown === undefined;
+      held.shown = { startedAtMs: held.shown?.startedAtMs ?? ref.startedAtMs, atMs: nowMs };
+      if (isNews) this.#state.events.runStarted(heldView(held));
     }
   }
 
@@ -133,7 +137,7 @@ export class MemoryLeaseStore implements LeaseStore {
       const { error } = verdict;
       const attempts = record.attempt - 1;
       writeDeadLetter(this.#state, record, { reason: 'never_started', error, attempts, nowMs });
-      endPending(this.#state, record, { status: 'FAILED', error, nowMs });
+      endPending(this.#state, record, { status: 'FAILED', error, deadReason: 'never_started', nowMs });
     }
   }
 

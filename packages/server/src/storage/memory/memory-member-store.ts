@@ -1,5 +1,5 @@
 /** Nodes, shards and workers in memory. The only clock is the injected one; all else is judged by the instants given. */
-import type { LeaseId, NodeId, WorkerId } from '@carillon/domain';
+import type { EventKind, LeaseId, NodeId, WorkerId } from '@carillon/domain';
 import type { Clock } from '@carillon/foundation';
 import type {
   BeatAnswer,
@@ -29,14 +29,25 @@ export class MemoryMemberStore implements MemberStore {
   async beatNode(beat: NodeBeat): Promise<{ alive: boolean; nodes: readonly NodeId[] }> {
     const { nodes } = this.#state;
     const { nodeId, incarnation, address, nowMs, ttlMs } = beat;
-    const alive = (nodes.get(nodeId)?.incarnation ?? incarnation) <= incarnation;
-    if (alive) nodes.set(nodeId, { incarnation, address, lastSeenMs: nowMs });
+    const former = nodes.get(nodeId);
+    const alive = (former?.incarnation ?? incarnation) <= incarnation;
+    if (alive) {
+      nodes.set(nodeId, { incarnation, address, lastSeenMs: nowMs, lost: false });
+      if (former?.incarnation !== incarnation || former.lost) this.#tell('node.joined', nodeId);
+    }
+    for (const [id, node] of nodes) {
+      if (id === nodeId || node.lost || node.lastSeenMs > nowMs - ttlMs) continue;
+      nodes.set(id, { ...node, lost: true });
+      this.#tell('node.lost', id);
+    }
     const living = [...nodes].filter(([, node]) => node.lastSeenMs > nowMs - ttlMs).map(([id]) => id);
     return { alive, nodes: living };
   }
 
   async leaveNode(nodeId: NodeId, incarnation: number): Promise<void> {
-    if (this.#state.nodes.get(nodeId)?.incarnation === incarnation) this.#state.nodes.delete(nodeId);
+    if (this.#state.nodes.get(nodeId)?.incarnation !== incarnation) return;
+    this.#state.nodes.delete(nodeId);
+    this.#tell('node.left', nodeId);
   }
 
   async shards(): Promise<ShardOwner[]> {
@@ -83,8 +94,9 @@ export class MemoryMemberStore implements MemberStore {
 
   /** A dead worker stays dead under its id: only a new id brings it back. */
   async registerWorker(worker: WorkerRecord, nowMs: number): Promise<void> {
-    const alive = this.#state.workers.get(worker.workerId)?.alive ?? true;
-    this.#state.workers.set(worker.workerId, { ...worker, lastSeenMs: nowMs, alive });
+    const former = this.#state.workers.get(worker.workerId);
+    this.#state.workers.set(worker.workerId, { ...worker, lastSeenMs: nowMs, alive: former?.alive ?? true });
+    if (!former) this.#tell('worker.joined', worker.nodeId, worker.workerId);
   }
 
   async beatWorker(beat: WorkerBeat): Promise<BeatAnswer> {
@@ -118,20 +130,36 @@ export class MemoryMemberStore implements MemberStore {
     const { workers } = this.#state;
     for (const worker of workers.values()) {
       const outlived = worker.nodeId === request.nodeId && worker.incarnation < request.incarnation;
-      if (outlived || worker.lastSeenMs < request.silentSinceMs)
-        workers.set(worker.workerId, { ...worker, alive: false });
+      if (!worker.alive || (!outlived && worker.lastSeenMs >= request.silentSinceMs)) continue;
+      workers.set(worker.workerId, { ...worker, alive: false });
+      this.#tell('worker.lost', worker.nodeId, worker.workerId);
     }
     return [...workers.values()].filter((worker) => !worker.alive).map((worker) => worker.workerId);
   }
 
   async forgetWorkers(workers: readonly WorkerId[]): Promise<void> {
     for (const workerId of workers) {
-      if (this.#state.leases.ofWorker(workerId).length === 0) this.#state.workers.delete(workerId);
+      const worker = this.#state.workers.get(workerId);
+      if (!worker || this.#state.leases.ofWorker(workerId).length > 0) continue;
+      this.#state.workers.delete(workerId);
+      if (worker.alive) this.#tell('worker.left', worker.nodeId, workerId);
     }
   }
 
   async workers(): Promise<WorkerRow[]> {
     return [...this.#state.workers.values()];
+  }
+
+  async heldRuns(): Promise<ReadonlyMap<WorkerId, number>> {
+    const counts = new Map<WorkerId, number>();
+    for (const { workerId } of this.#state.leases.all()) {
+      counts.set(workerId, (counts.get(workerId) ?? 0) + 1);
+    }
+    return counts;
+  }
+
+  #tell(kind: EventKind, nodeId: NodeId, workerId?: WorkerId): void {
+    this.#state.events.member(kind, { workerId, nodeId });
   }
 
   #owned({ nodeId, epochs }: { nodeId: NodeId; epochs: Epochs }): ShardOwner[] {

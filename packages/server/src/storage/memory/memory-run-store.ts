@@ -1,7 +1,15 @@
 /** Reads for people, composed from the three places a run can be: waiting in `due`, held under a lease, in the history. */
 import type { JobId, RunId, WorkerId } from '@carillon/domain';
-import type { DeadLetter, DeadLetterQuery, RunPage, RunStore, RunView } from '../run-store.ts';
+import type {
+  DeadLetter,
+  DeadLetterList,
+  DeadLetterQuery,
+  RunPage,
+  RunStore,
+  RunView,
+} from '../run-store.ts';
 import { type DueRecord, type RunRecord, runRecord } from './due-record.ts';
+import { isVisible } from './find-jobs.ts';
 import type { HeldRecord } from './lease-table.ts';
 import type { MemoryState } from './memory-state.ts';
 import { heldView, queuedView } from './run-views.ts';
@@ -47,9 +55,25 @@ export class MemoryRunStore implements RunStore {
     );
   }
 
-  async deadLetters({ before, ...query }: DeadLetterQuery): Promise<DeadLetter[]> {
-    return [...this.#state.deadLetters.values()]
-      .filter((letter) => query.jobId === undefined || letter.jobId === query.jobId)
+  async deadLetters({ before, visible, ...query }: DeadLetterQuery): Promise<DeadLetterList> {
+    const { jobs, deadLetters } = this.#state;
+    const { diedFromMs = 0, diedToMs = Number.POSITIVE_INFINITY } = query;
+    const letters = [...deadLetters.values()]
+      .filter((letter) => {
+        const job = jobs.get(letter.jobId);
+        return (
+          job !== undefined &&
+          isVisible(job, visible) &&
+          (query.jobId === undefined || letter.jobId === query.jobId) &&
+          (query.reason === undefined || letter.reason === query.reason) &&
+          (query.handler === undefined || job.handler === query.handler) &&
+          (query.namespace === undefined || job.namespace === query.namespace) &&
+          (query.userId === undefined || job.userId === query.userId) &&
+          (query.redriven === undefined || (letter.redrivenAs !== undefined) === query.redriven) &&
+          letter.diedAtMs >= diedFromMs &&
+          letter.diedAtMs < diedToMs
+        );
+      })
       .filter(
         ({ diedAtMs, runId }) =>
           !before || diedAtMs < before.diedAtMs || (diedAtMs === before.diedAtMs && runId < before.runId),
@@ -57,6 +81,7 @@ export class MemoryRunStore implements RunStore {
       .sort((a, b) => b.diedAtMs - a.diedAtMs || (a.runId < b.runId ? 1 : -1))
       .slice(0, query.limit)
       .map((letter) => this.#named(letter));
+    return { letters, stoppedAt: undefined };
   }
 
   async deadLetter(runId: RunId): Promise<DeadLetter | undefined> {

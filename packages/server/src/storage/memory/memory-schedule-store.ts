@@ -81,7 +81,9 @@ export class MemoryScheduleStore implements ScheduleStore {
     });
     const view = endedPendingView(run, { status: 'SKIPPED', reason: 'misfire', nowMs });
     // Epoch 0: nothing of it could ever be handed out.
-    this.#state.history.write({ ...view, occurrences: count, epoch: 0, endedAtMs: undefined });
+    const skip = { ...view, occurrences: count, epoch: 0, endedAtMs: undefined };
+    this.#state.history.write(skip);
+    this.#state.events.runEnded(skip);
   }
 }
 

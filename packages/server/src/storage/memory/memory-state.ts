@@ -4,6 +4,7 @@ import type { ShardOwner, WorkerRecord } from '../member-store.ts';
 import type { DeadLetter } from '../run-store.ts';
 import type { ShardGuard } from '../shard-guard.ts';
 import { DueTable } from './due-table.ts';
+import { EventLog } from './event-log.ts';
 import { HistoryTable } from './history-table.ts';
 import { LeaseTable } from './lease-table.ts';
 
@@ -16,6 +17,8 @@ export interface NodeRow {
   readonly incarnation: number;
   readonly address: string;
   readonly lastSeenMs: number;
+  /** Told to be lost; until it is heard again. */
+  readonly lost: boolean;
 }
 
 export interface WorkerRow extends WorkerRecord {
@@ -35,15 +38,17 @@ export interface MemoryState {
   readonly nodes: Map<NodeId, NodeRow>;
   readonly shards: Map<number, ShardOwner>;
   readonly workers: Map<WorkerId, WorkerRow>;
+  readonly events: EventLog;
 }
 
-export function emptyState(): MemoryState {
+export function emptyState(now: () => number): MemoryState {
   const shards = new Map<number, ShardOwner>();
   for (let shard = 0; shard < SHARD_COUNT; shard += 1) {
     shards.set(shard, { shard, nodeId: undefined, epoch: 0, expiresAtMs: 0 });
   }
+  const jobs = new Map<JobId, Job>();
   return {
-    jobs: new Map(),
+    jobs,
     idempotency: new Map(),
     lastNominalMs: new Map(),
     due: new DueTable(),
@@ -53,6 +58,7 @@ export function emptyState(): MemoryState {
     nodes: new Map(),
     shards,
     workers: new Map(),
+    events: new EventLog({ now, jobs }),
   };
 }
 

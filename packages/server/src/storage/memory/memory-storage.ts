@@ -4,7 +4,9 @@
  */
 import type { Clock } from '@carillon/foundation';
 import type { Storage } from '../storage.ts';
+import { MemoryAccountStore } from './memory-account-store.ts';
 import { MemoryAuditStore } from './memory-audit-store.ts';
+import { MemoryEventStore } from './memory-event-store.ts';
 import { MemoryHousekeepingStore } from './memory-housekeeping-store.ts';
 import { MemoryJobStore } from './memory-job-store.ts';
 import { MemoryLeaseStore } from './memory-lease-store.ts';
@@ -20,15 +22,19 @@ export class MemoryStorage implements Storage {
   readonly members: MemoryMemberStore;
   readonly runs: MemoryRunStore;
   readonly housekeeping: MemoryHousekeepingStore;
+  readonly events: MemoryEventStore;
   readonly audit = new MemoryAuditStore();
+  readonly accounts: MemoryAccountStore;
 
   constructor(options: { clock: Clock }) {
-    const state = emptyState();
+    const state = emptyState(() => options.clock.now());
+    this.accounts = new MemoryAccountStore(state);
     this.jobs = new MemoryJobStore(state);
     this.schedule = new MemoryScheduleStore(state);
     this.leases = new MemoryLeaseStore(state);
     this.members = new MemoryMemberStore(state, options.clock);
     this.runs = new MemoryRunStore(state);
     this.housekeeping = new MemoryHousekeepingStore(state);
+    this.events = new MemoryEventStore(state);
   }
 }

@@ -1,5 +1,5 @@
 /** How a run is shown at each place of its road: waiting in `due`, held under a lease, ended with or without an attempt. */
-import type { FinalRunStatus } from '@carillon/domain';
+import type { DeadReason, FinalRunStatus } from '@carillon/domain';
 import type { Settlement } from '../lease-store.ts';
 import type { RunView } from '../run-store.ts';
 import { type RunRecord, shownTrigger } from './due-record.ts';
@@ -11,6 +11,8 @@ export interface PendingEnd {
   readonly status: FinalRunStatus;
   readonly error?: string;
   readonly reason?: string;
+  /** Given up, and why. */
+  readonly deadReason?: DeadReason;
   readonly nowMs: number;
 }
 

@@ -13,12 +13,19 @@ export function settleRun(state: MemoryState, settlement: Settlement, nowMs: num
 
   const { run } = held;
   if (isCancelled(state, held, settlement)) {
-    state.history.write(settledView(held, { settlement, status: 'CANCELLED', nowMs }));
+    const view = settledView(held, { settlement, status: 'CANCELLED', nowMs });
+    state.history.write(view);
+    state.events.runEnded(view);
     endJobAfter(state, run, { status: 'CANCELLED', nowMs });
     return 'cancelled';
   }
   const { status, error, next } = settlement;
-  state.history.write(settledView(held, { settlement, status, nowMs }));
+  const view = settledView(held, { settlement, status, nowMs });
+  state.history.write(view);
+  state.events.runEnded(view, {
+    ...(next.kind === 'again' && { retryAtMs: next.atMs }),
+    ...(next.kind === 'dead' && { deadReason: next.reason }),
+  });
   if (next.kind === 'again') {
     queueAgain(state, run, next);
     return 'settled';

@@ -33,7 +33,9 @@ const INTO_DUE = `
 
 export const INSERT_JOBS: Statement = {
   name: 'insert_jobs',
-  text: `WITH data AS MATERIALIZED (${DATA}), saved AS (${INTO_JOBS}) ${INTO_DUE}`,
+  text: `WITH data AS MATERIALIZED (${DATA}), saved AS (${INTO_JOBS}), told AS (
+    INSERT INTO events (kind, ids) VALUES ('job.created', $1::uuid[])
+  ) ${INTO_DUE}`,
 };
 
 /** A key that is already there wins; the answer tells which jobs are new. */
@@ -41,6 +43,8 @@ export const INSERT_KEYED_JOBS: Statement = {
   name: 'insert_keyed_jobs',
   text: `WITH data AS MATERIALIZED (${DATA}), saved AS (
     ${INTO_JOBS} ON CONFLICT (namespace, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING RETURNING job_id
+  ), told AS (
+    INSERT INTO events (kind, ids) SELECT 'job.created', array_agg(job_id) FROM saved HAVING count(*) > 0
   ), queued AS (${INTO_DUE} JOIN saved USING (job_id))
   SELECT job_id FROM saved`,
 };
@@ -130,6 +134,11 @@ export const END_DUE: Statement = {
       UPDATE jobs j SET status = CASE WHEN g.kind = 1 THEN 'CANCELLED' ELSE 'COMPLETED' END, version = j.version + 1,
         updated_at = to_timestamp($2::bigint::float8 / 1000)
       FROM gone g WHERE g.ends_job AND j.job_id = g.job_id AND j.status IN ('SCHEDULED', 'PAUSED')
+    ), told AS (
+      INSERT INTO events (kind, ids, epochs, claimed_ats)
+      -- In parts: a job may have any number of runs waiting, and a row of events is read whole.
+      SELECT 'run.ended', array_agg(run_id), array_agg(epoch), ARRAY[$2::bigint]
+      FROM (SELECT *, (row_number() OVER () - 1) / 1000 AS part FROM gone WHERE kind > 0) g GROUP BY part
     )
     SELECT run_id FROM gone`,
 };
@@ -158,8 +167,18 @@ export const DELETE_DUE: Statement = {
 
 export const DELETE_JOB: Statement = {
   name: 'delete_job',
-  text: `WITH letters AS (DELETE FROM dead_letters WHERE job_id = $1::uuid)
-    DELETE FROM jobs WHERE job_id = $1::uuid RETURNING job_id`,
+  text: `WITH letters AS (
+      DELETE FROM dead_letters WHERE job_id = $1::uuid
+    ), removed AS (
+      DELETE FROM jobs WHERE job_id = $1::uuid RETURNING *
+    ), told AS (
+      -- All that is left of it: who may be told of its runs is judged by this.
+      INSERT INTO events (kind, ids, data)
+      SELECT 'job.deleted', ARRAY[job_id], jsonb_build_object('name', name, 'namespace', namespace, 'user_id', user_id,
+        'handler', handler, 'schedule_type', schedule_type, 'labels', labels)
+      FROM removed
+    )
+    SELECT job_id FROM removed`,
 };
 
 /** The job a pending run belongs to. */

@@ -13,19 +13,21 @@ const CLAIMED = `d.job_id, d.run_id, d.shard, d.kind, d.attempt, d.crashes, d.en
         d.handler, want.ord`;
 
 /**
- * $1 lease, $2 worker, $3 now, $4 job ids, $5 run ids, guard: $6 node, $7 epochs. Rows leave `due` and enter the
+ * $1 lease, $2 worker, $3 now, $4 run ids, guard: $5 node, $6 epochs. Rows leave `due` and enter the
  * lease in one statement; the shared lock on the shard rows lets no change of hands slip in between check and commit.
- * $8 where the rows were when they were read: found there, a row is spared the search through the index (a quarter of the
+ * $7 where the rows were when they were read: found there, a row is spared the search through the index (a quarter of the
  * claim's cost); moved since, it is searched for. A run's position in the lease is its rank in the request among those that were taken.
+ * All of it is answered as one row of joined texts (a row per run would cost both sides more than the claim itself gains
+ * by them); no JSON text and no name of a handler holds a line break.
  */
 export const CLAIM: Statement = {
   name: 'claim',
   text: `
-    WITH ${owned('$6', '$7')}, worker AS MATERIALIZED (
+    WITH ${owned('$5', '$6')}, worker AS MATERIALIZED (
       -- Locked, so that a worker is not given up for dead between this claim and its recovery.
       SELECT worker_id FROM workers WHERE worker_id = $2 AND NOT dead FOR KEY SHARE
     ), want AS MATERIALIZED (
-      SELECT * FROM unnest($4::uuid[], $5::uuid[], $8::tid[]) WITH ORDINALITY AS want(job_id, run_id, place, ord)
+      SELECT * FROM unnest($4::uuid[], $7::tid[]) WITH ORDINALITY AS want(run_id, place, ord)
     ), at_place AS (
       DELETE FROM due d USING want WHERE d.ctid = want.place AND d.run_id = want.run_id AND ${CLAIMABLE} RETURNING ${CLAIMED}
     ), elsewhere AS (
@@ -42,8 +44,12 @@ export const CLAIM: Statement = {
         array_agg(nominal_at), bool_or(ends_job AND kind <> 1)
       FROM (SELECT * FROM taken ORDER BY ord) t HAVING count(*) > 0
     )
-    SELECT t.ord, t.epoch, t.attempt, t.handler, coalesce(j.payload::text, '{}'), coalesce(j.timeout_ms, 1)
-    FROM taken t LEFT JOIN jobs j ON j.job_id = t.job_id`,
+    SELECT string_agg(ord::text, ','), string_agg(epoch::text, ','), string_agg(attempt::text, ','), string_agg(handler, E'\\n'),
+      string_agg(payload, E'\\n'), string_agg(timeout_ms::text, ',')
+    FROM (
+      SELECT t.ord, t.epoch, t.attempt, t.handler, coalesce(j.payload::text, '{}') AS payload, coalesce(j.timeout_ms, 1) AS timeout_ms
+      FROM taken t LEFT JOIN jobs j ON j.job_id = t.job_id ORDER BY t.ord
+    ) run`,
 };
 
 /**
@@ -126,6 +132,12 @@ export const SETTLE: Statement = {
       FROM live x
       WHERE x.ends_job AND (x.kind <> 1 OR x.cancelled OR x.status <> 'SUCCESS') AND j.job_id = x.job_id AND (x.next_at IS NULL OR x.cancelled) AND j.status IN ('SCHEDULED', 'PAUSED')
         AND (j.version = x.job_version OR NOT EXISTS (SELECT FROM due p WHERE p.job_id = x.job_id AND p.kind < 2))
+    ), told AS (
+      INSERT INTO events (kind, ids, epochs, claimed_ats, next_ats, dead_reasons)
+      SELECT 'run.ended', array_agg(run_id), array_agg(epoch), array_agg(claimed_at),
+        CASE WHEN bool_or(next_at IS NOT NULL) THEN array_agg(CASE WHEN NOT cancelled THEN next_at END) END,
+        CASE WHEN bool_or(dead IS NOT NULL) THEN array_agg(CASE WHEN NOT cancelled THEN dead END) END
+      FROM live HAVING count(*) > 0
     )
     SELECT d.lease_id, d.cancelled, CASE WHEN d.count <> r.reported THEN d.positions END
     FROM done d JOIN r ON r.lease_id = d.lease_id`,
@@ -153,6 +165,10 @@ export const SETTLE_WHOLE: Statement = {
         to_timestamp(u.nominal_at::float8 / 1000), u.job_version
       FROM gone g CROSS JOIN LATERAL unnest(g.run_ids, g.job_ids, g.kinds, g.attempts, g.epochs, g.job_versions, g.nominal_ats,
         g.starts::bigint[], g.ends::bigint[]) AS u(run_id, job_id, kind, attempt, epoch, job_version, nominal_at, started, ended)
+    ), told AS (
+      -- The lease's own arrays, as they are: a row per lease costs the runs in it nothing.
+      INSERT INTO events (kind, ids, epochs, claimed_ats)
+      SELECT 'run.ended', run_ids, epochs, ARRAY[claimed_at] FROM gone
     )
     SELECT lease_id FROM gone`,
 };
@@ -237,6 +253,11 @@ export const RESOLVE_PENDING: Statement = {
       UPDATE jobs j SET status = CASE WHEN x.kind = 1 THEN 'FAILED' ELSE 'COMPLETED' END, version = j.version + 1,
         updated_at = to_timestamp($8::bigint::float8 / 1000)
       FROM removed x WHERE x.ends_job AND j.job_id = x.job_id AND j.status IN ('SCHEDULED', 'PAUSED')
+    ), told AS (
+      INSERT INTO events (kind, ids, epochs, claimed_ats, dead_reasons)
+      SELECT 'run.ended', array_agg(run_id), array_agg(epoch), ARRAY[$8::bigint],
+        array_agg(CASE WHEN what = 1 THEN 'never_started' END)
+      FROM removed HAVING count(*) > 0
     )
     SELECT run_id FROM deferred UNION ALL SELECT run_id FROM removed`,
 };
@@ -248,7 +269,8 @@ export const SHOW_RUNNING: Statement = {
     WITH held AS MATERIALIZED (
       SELECT q.lease_id, q.position, q.epoch, q.started, l.worker_id, l.claimed_at, l.run_ids[q.position + 1] AS run_id,
         l.job_ids[q.position + 1] AS job_id, l.attempts[q.position + 1] AS attempt, l.kinds[q.position + 1] AS kind,
-        l.nominal_ats[q.position + 1] AS nominal_at, l.job_versions[q.position + 1] AS job_version
+        l.nominal_ats[q.position + 1] AS nominal_at, l.job_versions[q.position + 1] AS job_version,
+        q.position = ANY(l.shown) AS shown
       FROM unnest($1::uuid[], $2::smallint[], $3::int[], $4::bigint[]) AS q(lease_id, position, epoch, started)
       JOIN leases l ON l.lease_id = q.lease_id
       WHERE NOT (q.position = ANY(l.closed)) AND l.epochs[q.position + 1] = q.epoch
@@ -257,6 +279,9 @@ export const SHOW_RUNNING: Statement = {
       UPDATE leases l SET shown = l.shown || m.positions
       FROM (SELECT lease_id, array_agg(position) AS positions FROM held GROUP BY lease_id) m
       WHERE l.lease_id = m.lease_id
+    ), told AS (
+      INSERT INTO events (kind, ids, epochs, claimed_ats)
+      SELECT 'run.started', array_agg(run_id), array_agg(epoch), array_agg(claimed_at) FROM held WHERE NOT shown HAVING count(*) > 0
     )
     INSERT INTO job_runs (run_id, job_id, status, start_time, modified_time, executor_id, attempt_number, created_at, epoch,
       trigger, scheduled_at, job_version)

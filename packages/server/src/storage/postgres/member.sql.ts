@@ -6,16 +6,30 @@ export const SERVER_TIME: Statement = {
   text: 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8',
 };
 
-/** $1 node, $2 incarnation, $3 address, $4 now, $5 oldest living beat. */
+/**
+ * $1 node, $2 incarnation, $3 address, $4 now, $5 oldest living beat. Whoever beats also tells, once, of those that fell
+ * silent; a row that is being written is somebody who is not silent.
+ */
 export const BEAT_NODE: Statement = {
   name: 'beat_node',
   text: `
-    WITH beat AS (
+    WITH former AS MATERIALIZED (
+      SELECT incarnation, lost FROM nodes WHERE node_id = $1::uuid
+    ), beat AS (
       INSERT INTO nodes (node_id, incarnation, address, last_seen_at) VALUES ($1::uuid, $2, $3, $4::bigint)
       ON CONFLICT (node_id) DO UPDATE SET incarnation = excluded.incarnation, address = excluded.address,
-        last_seen_at = excluded.last_seen_at
+        last_seen_at = excluded.last_seen_at, lost = false
       WHERE nodes.incarnation <= excluded.incarnation
+      RETURNING node_id, incarnation
+    ), lost AS (
+      UPDATE nodes SET lost = true WHERE node_id IN (
+        SELECT node_id FROM nodes WHERE node_id <> $1::uuid AND last_seen_at <= $5::bigint AND NOT lost FOR UPDATE SKIP LOCKED)
       RETURNING node_id
+    ), told AS (
+      INSERT INTO events (kind, data)
+      SELECT 'node.joined', jsonb_build_object('node_id', b.node_id) FROM beat b
+      WHERE NOT EXISTS (SELECT FROM former f WHERE f.incarnation = b.incarnation AND NOT f.lost)
+      UNION ALL SELECT 'node.lost', jsonb_build_object('node_id', node_id) FROM lost
     )
     SELECT node_id, true FROM beat
     UNION ALL SELECT node_id, false FROM nodes WHERE node_id <> $1::uuid AND last_seen_at > $5::bigint`,
@@ -23,7 +37,11 @@ export const BEAT_NODE: Statement = {
 
 export const LEAVE_NODE: Statement = {
   name: 'leave_node',
-  text: 'DELETE FROM nodes WHERE node_id = $1::uuid AND incarnation = $2',
+  text: `
+    WITH gone AS (
+      DELETE FROM nodes WHERE node_id = $1::uuid AND incarnation = $2 RETURNING node_id
+    )
+    INSERT INTO events (kind, data) SELECT 'node.left', jsonb_build_object('node_id', node_id) FROM gone`,
 };
 
 export const SHARDS: Statement = {
@@ -60,10 +78,18 @@ export const RELEASE_SHARDS: Statement = {
 export const REGISTER_WORKER: Statement = {
   name: 'register_worker',
   text: `
-    INSERT INTO workers (worker_id, node_id, incarnation, slots, handlers, last_seen_at)
-    VALUES ($1, $2::uuid, $3, $4, $5::text[], $6::bigint)
-    ON CONFLICT (worker_id) DO UPDATE SET slots = excluded.slots, handlers = excluded.handlers,
-      last_seen_at = excluded.last_seen_at WHERE NOT workers.dead`,
+    WITH former AS MATERIALIZED (
+      SELECT FROM workers WHERE worker_id = $1
+    ), registered AS (
+      INSERT INTO workers (worker_id, node_id, incarnation, slots, handlers, last_seen_at)
+      VALUES ($1, $2::uuid, $3, $4, $5::text[], $6::bigint)
+      ON CONFLICT (worker_id) DO UPDATE SET slots = excluded.slots, handlers = excluded.handlers,
+        last_seen_at = excluded.last_seen_at WHERE NOT workers.dead
+      RETURNING worker_id, node_id
+    )
+    INSERT INTO events (kind, data)
+    SELECT 'worker.joined', jsonb_build_object('worker_id', worker_id, 'node_id', node_id) FROM registered
+    WHERE NOT EXISTS (SELECT FROM former)`,
 };
 
 /** $1 worker, $2 now. A dead worker stays dead. */
@@ -97,18 +123,33 @@ export const BURY_WORKERS: Statement = {
     WITH buried AS (
       UPDATE workers SET dead = true
       WHERE NOT dead AND (last_seen_at < $1::bigint OR (node_id = $2::uuid AND incarnation < $3))
-      RETURNING worker_id
+      RETURNING worker_id, node_id
+    ), told AS (
+      INSERT INTO events (kind, data)
+      SELECT 'worker.lost', jsonb_build_object('worker_id', worker_id, 'node_id', node_id) FROM buried
     )
     SELECT worker_id FROM buried UNION SELECT worker_id FROM workers WHERE dead`,
 };
 
 export const FORGET_WORKERS: Statement = {
   name: 'forget_workers',
-  text: `DELETE FROM workers w WHERE w.worker_id = ANY($1::text[])
-    AND NOT EXISTS (SELECT FROM leases l WHERE l.worker_id = w.worker_id)`,
+  text: `
+    WITH gone AS (
+      DELETE FROM workers w WHERE w.worker_id = ANY($1::text[])
+        AND NOT EXISTS (SELECT FROM leases l WHERE l.worker_id = w.worker_id)
+      RETURNING w.worker_id, w.node_id, w.dead
+    )
+    INSERT INTO events (kind, data)
+    SELECT 'worker.left', jsonb_build_object('worker_id', worker_id, 'node_id', node_id) FROM gone WHERE NOT dead`,
 };
 
 export const WORKERS: Statement = {
   name: 'workers',
   text: 'SELECT worker_id, node_id, incarnation, slots, handlers, last_seen_at, NOT dead FROM workers ORDER BY worker_id',
+};
+
+/** Leases are as many as there are batches alive: a few hundred. */
+export const HELD_RUNS: Statement = {
+  name: 'held_runs',
+  text: 'SELECT worker_id, sum(cardinality(run_ids) - cardinality(closed))::int FROM leases GROUP BY worker_id',
 };

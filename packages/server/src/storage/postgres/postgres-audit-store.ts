@@ -1,9 +1,9 @@
 /** The audit log on PostgreSQL. */
 import type { Caller } from '@carillon/domain';
 import { plainArray, textArray } from '../../postgres/array-literal.ts';
-import type { Database } from '../../postgres/database.ts';
+import type { Database, Statement } from '../../postgres/database.ts';
 import type { AuditEntry, AuditQuery, AuditRecord, AuditStore } from '../audit-store.ts';
-import { LIST_AUDIT, RECORD_AUDIT } from './audit.sql.ts';
+import { LIST_AUDIT, LIST_AUDIT_OF_ACTION, LIST_AUDIT_OF_SUBJECT, RECORD_AUDIT } from './audit.sql.ts';
 
 type AuditRow = readonly [
   auditId: number,
@@ -49,7 +49,7 @@ export class PostgresAuditStore implements AuditStore {
   }
 
   async list(query: AuditQuery): Promise<AuditRecord[]> {
-    const rows = await this.#database.query<AuditRow>(LIST_AUDIT, [
+    const rows = await this.#database.query<AuditRow>(statementFor(query), [
       query.namespaces === undefined ? null : textArray(query.namespaces),
       query.actor ?? null,
       query.action ?? null,
@@ -61,6 +61,11 @@ export class PostgresAuditStore implements AuditStore {
     ]);
     return rows.map(recordOf);
   }
+}
+
+function statementFor({ subjectId, action }: AuditQuery): Statement {
+  if (subjectId !== undefined) return LIST_AUDIT_OF_SUBJECT;
+  return action === undefined || action === 'jobs.create' ? LIST_AUDIT : LIST_AUDIT_OF_ACTION;
 }
 
 function recordOf(row: AuditRow): AuditRecord {

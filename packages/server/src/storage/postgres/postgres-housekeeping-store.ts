@@ -1,11 +1,22 @@
 /**
- * Daily partitions of the history. They are made ahead, so that no insert ever waits for one, and dropped whole: retention
- * costs a catalogue change, not a delete.
+ * Daily partitions of the history and of the events. They are made ahead, so that no insert ever waits for one, and dropped
+ * whole: retention costs a catalogue change, not a delete.
  */
+import type { JobStatus } from '@carillon/domain';
 import type { Database, Statement } from '../../postgres/database.ts';
 import type { HousekeepingStore } from '../housekeeping-store.ts';
+import {
+  COUNT_JOBS,
+  DROP_STRAY_EVENTS,
+  DROP_STRAYS,
+  LIST_PARTITIONS,
+  PARTITION_LOCK,
+  STRAY_EVENTS,
+} from './housekeeping.sql.ts';
 
 const DAY_MS = 24 * 3_600_000;
+
+type Partitioned = 'job_runs' | 'events';
 
 export class PostgresHousekeepingStore implements HousekeepingStore {
   readonly #database: Database;
@@ -20,24 +31,35 @@ export class PostgresHousekeepingStore implements HousekeepingStore {
     await this.#database.transaction(async (session) => {
       // Two servers that start together would both find the table missing, and one would fail.
       await session.query(PARTITION_LOCK, []);
-      for (let day = -1; day <= options.aheadDays; day += 1)
-        await session.query(makePartition(today + day * DAY_MS), []);
+      for (let day = -1; day <= options.aheadDays; day += 1) {
+        const fromMs = today + day * DAY_MS;
+        await session.query(makePartition('job_runs', fromMs), []);
+        // A day of which rows went to the default partition stays there: making its own would fail.
+        const strays = await session.query(STRAY_EVENTS, [fromMs, fromMs + DAY_MS]);
+        if (strays.length === 0) await session.query(makePartition('events', fromMs), []);
+      }
     });
   }
 
   async dropHistory(options: { beforeMs: number }): Promise<string[]> {
-    const rows = await this.#database.query<readonly [string]>(
-      {
-        name: 'list_partitions',
-        text: `SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-          WHERE i.inhparent = 'job_runs'::regclass ORDER BY c.relname`,
-      },
-      [],
-    );
     await this.#database.query(DROP_STRAYS, [options.beforeMs]);
+    return this.#drop('job_runs', options.beforeMs);
+  }
+
+  async dropEvents(options: { beforeMs: number }): Promise<string[]> {
+    await this.#database.query(DROP_STRAY_EVENTS, [options.beforeMs]);
+    return this.#drop('events', options.beforeMs);
+  }
+
+  async countJobs(): Promise<ReadonlyMap<JobStatus, number>> {
+    return new Map(await this.#database.query<readonly [JobStatus, number]>(COUNT_JOBS, []));
+  }
+
+  async #drop(table: Partitioned, beforeMs: number): Promise<string[]> {
+    const rows = await this.#database.query<readonly [string]>(LIST_PARTITIONS, [table]);
     const dropped: string[] = [];
     for (const [name] of rows) {
-      if (partitionEndMs(name) > options.beforeMs) continue;
+      if (partitionEndMs(table, name) > beforeMs) continue;
       await this.#database.query({ name: `drop_${name}`, text: `DROP TABLE IF EXISTS ${name}` }, []);
       dropped.push(name);
     }
@@ -45,33 +67,20 @@ export class PostgresHousekeepingStore implements HousekeepingStore {
   }
 }
 
-const PARTITION_LOCK: Statement = {
-  name: 'partition_lock',
-  text: 'SELECT FROM (SELECT pg_advisory_xact_lock(7420002)) AS locked',
-};
-
-/** What was claimed on a day without a partition of its own. */
-const DROP_STRAYS: Statement = {
-  name: 'drop_strays',
-  text: 'DELETE FROM job_runs_default WHERE created_at < to_timestamp($1::float8 / 1000)',
-};
-
-function makePartition(fromMs: number): Statement {
-  const name = partitionName(fromMs);
+function makePartition(table: Partitioned, fromMs: number): Statement {
+  const name = `${table}_${new Date(fromMs).toISOString().slice(0, 10).replaceAll('-', '')}`;
   return {
     name: `make_${name}`,
-    text: `CREATE TABLE IF NOT EXISTS ${name} PARTITION OF job_runs
+    text: `CREATE TABLE IF NOT EXISTS ${name} PARTITION OF ${table}
       FOR VALUES FROM ('${new Date(fromMs).toISOString()}') TO ('${new Date(fromMs + DAY_MS).toISOString()}')`,
   };
 }
 
-function partitionName(dayMs: number): string {
-  return `job_runs_${new Date(dayMs).toISOString().slice(0, 10).replaceAll('-', '')}`;
-}
-
 /** A table that is not named like one of ours ends never: it is kept. */
-function partitionEndMs(name: string): number {
-  const [, year, month, day] = /^job_runs_(\d{4})(\d{2})(\d{2})$/.exec(name) ?? [];
+function partitionEndMs(table: Partitioned, name: string): number {
+  const [, year, month, day] = name.startsWith(`${table}_`)
+    ? (/_(\d{4})(\d{2})(\d{2})$/.exec(name) ?? [])
+    : [];
   const endMs = Date.UTC(Number(year), Number(month) - 1, Number(day)) + DAY_MS;
   return Number.isNaN(endMs) ? Number.POSITIVE_INFINITY : endMs;
 }

@@ -3,8 +3,21 @@ import type { Job, JobId, RunId } from '@carillon/domain';
 import { plainArray, textArray } from '../../postgres/array-literal.ts';
 import { type Database, RollBack, type Session } from '../../postgres/database.ts';
 import type { FirstDue, NewRun } from '../due.ts';
-import type { InsertedJob, JobChange, JobQuery, JobStore, JobWithPlan, NewJob } from '../job-store.ts';
+import { kindOfChange } from '../event-store.ts';
+import type {
+  Enqueued,
+  InsertedJob,
+  JobChange,
+  JobList,
+  JobQuery,
+  JobStore,
+  JobWithPlan,
+  NewJob,
+  UpcomingFire,
+  UpcomingQuery,
+} from '../job-store.ts';
 import { CURSOR_KIND, kindCode, priorityCode } from './codes.ts';
+import { RECORD_EVENT } from './event.sql.ts';
 import { insertParameters } from './insert-parameters.ts';
 import {
   ADD_DUE,
@@ -31,6 +44,8 @@ import {
 import { type JobRow, jobFromRow, storedParts } from './job-row.ts';
 import { REQUEST_CANCEL } from './lease.sql.ts';
 import { listJobs } from './list-jobs.ts';
+import { readUpcoming } from './read-upcoming.ts';
+import { LOCK_RUN, RUN_IS_KNOWN } from './run.sql.ts';
 
 type PlanRow = readonly [nominalAtMs: number, lastNominalMs: number | null];
 
@@ -85,8 +100,12 @@ export class PostgresJobStore implements JobStore {
     return job && { job, plannedNominalMs: plan?.[0], lastNominalMs: plan?.[1] ?? undefined };
   }
 
-  list(query: JobQuery): Promise<Job[]> {
+  list(query: JobQuery): Promise<JobList> {
     return listJobs(this.#database, query);
+  }
+
+  upcoming(query: UpcomingQuery): Promise<{ fires: readonly UpcomingFire[]; partial: boolean }> {
+    return readUpcoming(this.#database, query);
   }
 
   apply(change: JobChange): Promise<boolean> {
@@ -105,6 +124,7 @@ export class PostgresJobStore implements JobStore {
         job.startTimeoutMs ?? null,
         job.version,
       ]);
+      await session.query(RECORD_EVENT, [kindOfChange(change), job.jobId, null]);
       await changePending(session, change, plan?.[1] ?? undefined);
       return true;
     });
@@ -112,6 +132,16 @@ export class PostgresJobStore implements JobStore {
 
   async enqueue(jobId: JobId, run: NewRun): Promise<boolean> {
     return addRun(this.#database, jobId, run);
+  }
+
+  enqueueOnce(jobId: JobId, run: NewRun): Promise<Enqueued> {
+    return this.#database.transaction(async (session) => {
+      // Of two requests at the same time, the second waits here and then finds the run of the first.
+      await session.query(LOCK_RUN, [run.runId]);
+      const known = await session.query(RUN_IS_KNOWN, [run.runId]);
+      if (known.length > 0) return 'known';
+      return (await addRun(session, jobId, run)) ? 'added' : 'refused';
+    });
   }
 
   remove(jobId: JobId): Promise<boolean> {

@@ -32,13 +32,14 @@ import {
 import { type SettledLeaseRow, settleParameters, settleVerdicts } from './settle-parameters.ts';
 import { type WholeLease, wholeLeases, wholeParameters } from './whole-leases.ts';
 
+/** Joined texts, in the order of the lease; all NULL when nothing was claimed. */
 type ClaimRow = readonly [
-  ord: number,
-  epoch: number,
-  attempt: number,
-  handler: string,
-  payload: string,
-  timeoutMs: number,
+  ords: string | null,
+  epochs: string,
+  attempts: string,
+  handlers: string,
+  payloads: string,
+  timeouts: string,
 ];
 
 type HeldRow = readonly [
@@ -69,11 +70,10 @@ export class PostgresLeaseStore implements LeaseStore {
 
   async claim(request: ClaimRequest): Promise<ClaimedBatch> {
     const { leaseId, workerId, runs, guard, nowMs } = request;
-    const rows = await this.#database.query<ClaimRow>(CLAIM, [
+    const [row] = await this.#database.query<ClaimRow>(CLAIM, [
       leaseId,
       workerId,
       nowMs,
-      plainArray(runs.map((run) => run.jobId)),
       plainArray(runs.map((run) => run.runId)),
       ...guardParameters(
         guard,
@@ -81,27 +81,7 @@ export class PostgresLeaseStore implements LeaseStore {
       ),
       textArray(runs.map((run) => run.locator)),
     ]);
-    // The lease holds the runs in the order of the request; the join with their jobs may answer in another.
-    const claimed = rows
-      .sort((a, b) => a[0] - b[0])
-      .map((row, position): ClaimedRun => {
-        const { jobId, runId, nominalAtMs } = runs[row[0] - 1]!;
-        return {
-          leaseId,
-          position,
-          leaseSize: rows.length,
-          jobId,
-          runId,
-          epoch: row[1],
-          attempt: row[2],
-          nominalAtMs,
-          claimedAtMs: nowMs,
-          handler: row[3],
-          payload: row[4],
-          timeoutMs: row[5],
-        };
-      });
-    return { leaseId, workerId, claimedAtMs: nowMs, runs: claimed };
+    return { leaseId, workerId, claimedAtMs: nowMs, runs: claimedRuns(row!, request) };
   }
 
   async settle(settlements: readonly Settlement[], nowMs: number): Promise<SettleVerdict[]> {
@@ -235,4 +215,31 @@ function heldFromRow(row: HeldRow): HeldRun {
     retry: retryFrom(row[11], row[12]),
     cancelRequested: row[13],
   };
+}
+
+function claimedRuns(row: ClaimRow, { leaseId, runs, nowMs }: ClaimRequest): ClaimedRun[] {
+  if (row[0] === null) return [];
+  const ords = row[0].split(',');
+  const epochs = row[1].split(',');
+  const attempts = row[2].split(',');
+  const handlers = row[3].split('\n');
+  const payloads = row[4].split('\n');
+  const timeouts = row[5].split(',');
+  return ords.map((ord, position) => {
+    const { jobId, runId, nominalAtMs } = runs[Number(ord) - 1]!;
+    return {
+      leaseId,
+      position,
+      leaseSize: ords.length,
+      jobId,
+      runId,
+      epoch: Number(epochs[position]),
+      attempt: Number(attempts[position]),
+      nominalAtMs,
+      claimedAtMs: nowMs,
+      handler: handlers[position]!,
+      payload: payloads[position]!,
+      timeoutMs: Number(timeouts[position]),
+    };
+  });
 }

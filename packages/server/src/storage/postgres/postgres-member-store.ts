@@ -9,6 +9,7 @@ import type {
   ShardOwner,
   WorkerBeat,
   WorkerRecord,
+  WorkerState,
 } from '../member-store.ts';
 import {
   ACQUIRE_SHARDS,
@@ -17,6 +18,7 @@ import {
   BURY_WORKERS,
   CANCELLED_OF_WORKER,
   FORGET_WORKERS,
+  HELD_RUNS,
   LEAVE_NODE,
   REGISTER_WORKER,
   RELEASE_SHARDS,
@@ -155,7 +157,7 @@ export class PostgresMemberStore implements MemberStore {
     if (workers.length > 0) await this.#database.query(FORGET_WORKERS, [textArray(workers)]);
   }
 
-  async workers(): Promise<(WorkerRecord & { lastSeenMs: number; alive: boolean })[]> {
+  async workers(): Promise<WorkerState[]> {
     const rows = await this.#database.query<WorkerRow>(WORKERS, []);
     return rows.map(([workerId, nodeId, incarnation, slots, handlers, lastSeenMs, alive]) => ({
       workerId,
@@ -166,5 +168,9 @@ export class PostgresMemberStore implements MemberStore {
       lastSeenMs,
       alive,
     }));
+  }
+
+  async heldRuns(): Promise<ReadonlyMap<WorkerId, number>> {
+    return new Map(await this.#database.query<readonly [WorkerId, number]>(HELD_RUNS, []));
   }
 }

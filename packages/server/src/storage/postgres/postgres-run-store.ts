@@ -1,15 +1,25 @@
 /** The run store on PostgreSQL: what waits, what is held and what ran, composed for people. */
 import type { DeadReason, JobId, RunId, RunStatus } from '@carillon/domain';
 import { type Database, RollBack } from '../../postgres/database.ts';
-import type { DeadLetter, DeadLetterQuery, RunPage, RunStore, RunView } from '../run-store.ts';
+import type {
+  DeadLetter,
+  DeadLetterList,
+  DeadLetterPlace,
+  DeadLetterQuery,
+  RunPage,
+  RunStore,
+  RunView,
+} from '../run-store.ts';
 import { triggerWord } from './codes.ts';
 import { addRun } from './postgres-job-store.ts';
+import { placeArrays } from './read-upcoming.ts';
 import {
   CLAIMED_OF_JOB,
   CLAIMED_ON_WORKER,
   CLAIMED_RUN,
   DEAD_LETTER,
   DEAD_LETTERS,
+  DEAD_LETTERS_OF_JOB,
   HISTORY_OF_JOB,
   HISTORY_OF_RUN,
   MARK_REDRIVEN,
@@ -50,6 +60,19 @@ type LetterRow = readonly [
   diedAtMs: number,
   redrivenAs: RunId | null,
 ];
+
+/** The row after the page: where looking stopped. */
+type StopRow = readonly [
+  runId: RunId,
+  jobId: null,
+  ...rest: readonly [null, null, null, null, null],
+  diedAtMs: number,
+  redrivenAs: null,
+];
+
+function isStop(row: LetterRow | StopRow): row is StopRow {
+  return row[1] === null;
+}
 
 /** Later than any instant that can be scheduled. */
 const FOREVER_MS = Date.UTC(2200, 0, 1);
@@ -108,14 +131,32 @@ export class PostgresRunStore implements RunStore {
     return rows.map(viewFromRow);
   }
 
-  async deadLetters(query: DeadLetterQuery): Promise<DeadLetter[]> {
-    const rows = await this.#database.query<LetterRow>(DEAD_LETTERS, [
-      query.jobId ?? null,
-      query.before?.diedAtMs ?? FOREVER_MS,
-      query.limit,
-      query.before?.runId ?? LAST_ID,
-    ]);
-    return rows.map(letterFromRow);
+  async deadLetters(query: DeadLetterQuery): Promise<DeadLetterList> {
+    const { jobId, before, visible } = query;
+    const rows = await this.#database.query<LetterRow | StopRow>(
+      jobId === undefined ? DEAD_LETTERS : DEAD_LETTERS_OF_JOB,
+      [
+        before?.diedAtMs ?? FOREVER_MS,
+        before?.runId ?? LAST_ID,
+        query.limit,
+        query.reason ?? null,
+        query.handler ?? null,
+        query.namespace ?? null,
+        query.userId ?? null,
+        query.redriven ?? null,
+        query.diedFromMs ?? null,
+        query.diedToMs ?? null,
+        ...placeArrays(visible),
+        ...(jobId === undefined ? [] : [jobId]),
+      ],
+    );
+    const letters: DeadLetter[] = [];
+    let stoppedAt: DeadLetterPlace | undefined;
+    for (const row of rows) {
+      if (isStop(row)) stoppedAt = { runId: row[0], diedAtMs: Math.round(row[7]) };
+      else letters.push(letterFromRow(row));
+    }
+    return { letters, stoppedAt };
   }
 
   async deadLetter(runId: RunId): Promise<DeadLetter | undefined> {

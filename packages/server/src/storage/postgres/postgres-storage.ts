@@ -4,7 +4,9 @@
  */
 import { Database, type DatabaseOptions } from '../../postgres/database.ts';
 import type { Storage } from '../storage.ts';
+import { PostgresAccountStore } from './postgres-account-store.ts';
 import { PostgresAuditStore } from './postgres-audit-store.ts';
+import { PostgresEventStore } from './postgres-event-store.ts';
 import { PostgresHousekeepingStore } from './postgres-housekeeping-store.ts';
 import { PostgresJobStore } from './postgres-job-store.ts';
 import { PostgresLeaseStore } from './postgres-lease-store.ts';
@@ -13,6 +15,8 @@ import { PostgresRunStore } from './postgres-run-store.ts';
 import { PostgresScheduleStore } from './postgres-schedule-store.ts';
 
 export interface PostgresStorage extends Storage {
+  /** For other ports on the same connections. */
+  readonly database: Database;
   close(): Promise<void>;
 }
 
@@ -36,6 +40,9 @@ export function openPostgresStorage(options: DatabaseOptions): PostgresStorage {
     runs: new PostgresRunStore(database),
     housekeeping: new PostgresHousekeepingStore(database),
     audit: new PostgresAuditStore(database),
+    accounts: new PostgresAccountStore(database),
+    database,
+    events: new PostgresEventStore(database),
     close: async () => {
       await Promise.all([database.close(), heartbeats.close()]);
     },

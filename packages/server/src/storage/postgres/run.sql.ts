@@ -1,5 +1,7 @@
 /** Statements of the run store: what people read. Every one goes through an index of the table it touches. */
 import type { Statement } from '../../postgres/database.ts';
+import { LOOKED_THROUGH_MAX } from '../job-store.ts';
+import { seenBy } from './upcoming.sql.ts';
 
 const HISTORY_COLUMNS = `r.run_id, r.job_id, r.status, r.attempt_number, r.epoch, r.trigger,
   (extract(epoch FROM r.scheduled_at) * 1000)::float8, (extract(epoch FROM r.created_at) * 1000)::float8,
@@ -71,12 +73,35 @@ export const CLAIMED_ON_WORKER: Statement = {
 const LETTER_COLUMNS = `x.run_id, x.job_id, j.name, x.reason, x.error_message, x.attempts,
   (extract(epoch FROM x.scheduled_at) * 1000)::float8, (extract(epoch FROM x.died_at) * 1000)::float8, x.redriven_as`;
 
-/** $1 job or NULL, $2 and $4 the place of the last one read, $3 limit. */
+/**
+ * $1 and $2 the place of the last one read, $3 limit, $4 reason, $5 handler, $6 namespace, $7 owner, $8 sent round or not,
+ * $9 died from, $10 and before, $11 and $12 the places that are seen; NULL: any. The last row says where looking stopped.
+ */
+const letters = (of: string) => `WITH page AS MATERIALIZED (
+    SELECT ${LETTER_COLUMNS} FROM (${of} LIMIT ${LOOKED_THROUGH_MAX}) x JOIN jobs j USING (job_id)
+    WHERE ($4::text IS NULL OR x.reason = $4) AND ($5::text IS NULL OR j.handler = $5) AND ($6::text IS NULL OR j.namespace = $6)
+      AND ($7::text IS NULL OR j.user_id = $7) AND ($8::boolean IS NULL OR (x.redriven_as IS NOT NULL) = $8)
+      AND ($9::float8 IS NULL OR x.died_at >= to_timestamp($9 / 1000)) AND ($10::float8 IS NULL OR x.died_at < to_timestamp($10 / 1000))
+      AND ${seenBy('$11', '$12')}
+    ORDER BY x.died_at DESC, x.run_id DESC LIMIT $3
+  )
+  SELECT * FROM page
+  UNION ALL SELECT stop.run_id, NULL, NULL, NULL, NULL, NULL, NULL, (extract(epoch FROM stop.died_at) * 1000)::float8, NULL
+    FROM (${of} OFFSET ${LOOKED_THROUGH_MAX - 1} LIMIT 1) stop WHERE (SELECT count(*) FROM page) < $3::bigint`;
+
+const BEFORE = `x.died_at <= to_timestamp($1::float8 / 1000) AND (x.died_at, x.run_id) < (to_timestamp($1::float8 / 1000), $2::uuid)`;
+
 export const DEAD_LETTERS: Statement = {
   name: 'dead_letters',
-  text: `SELECT ${LETTER_COLUMNS} FROM dead_letters x LEFT JOIN jobs j USING (job_id)
-    WHERE ($1::uuid IS NULL OR x.job_id = $1::uuid) AND (x.died_at, x.run_id) < (to_timestamp($2::float8 / 1000), $4::uuid)
-    ORDER BY x.died_at DESC, x.run_id DESC LIMIT $3`,
+  text: letters(`SELECT x.* FROM dead_letters x WHERE ${BEFORE} ORDER BY x.died_at DESC, x.run_id DESC`),
+};
+
+/** $13 job. */
+export const DEAD_LETTERS_OF_JOB: Statement = {
+  name: 'dead_letters_of_job',
+  text: letters(
+    `SELECT x.* FROM dead_letters x WHERE x.job_id = $13::uuid AND ${BEFORE} ORDER BY x.died_at DESC, x.run_id DESC`,
+  ),
 };
 
 export const DEAD_LETTER: Statement = {
@@ -88,4 +113,18 @@ export const MARK_REDRIVEN: Statement = {
   name: 'mark_redriven',
   text: `UPDATE dead_letters SET redriven_as = $2::uuid WHERE run_id = $1::uuid AND redriven_as IS NULL
     RETURNING job_id, (extract(epoch FROM scheduled_at) * 1000)::float8`,
+};
+
+/** $1 run: one request at a time may ask whether it is there. */
+export const LOCK_RUN: Statement = {
+  name: 'lock_run',
+  text: 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))',
+};
+
+/** $1 run: it waits, is alive or has ended. */
+export const RUN_IS_KNOWN: Statement = {
+  name: 'run_is_known',
+  text: `SELECT true WHERE EXISTS (SELECT FROM due WHERE run_id = $1::uuid)
+    OR EXISTS (SELECT FROM leases l WHERE l.run_ids @> ARRAY[$1::uuid])
+    OR EXISTS (SELECT FROM job_runs r WHERE r.run_id = $1::uuid)`,
 };

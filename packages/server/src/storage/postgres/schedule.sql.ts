@@ -67,6 +67,10 @@ export const FIRE: Statement = {
       SELECT f.skip_id, f.job_id, 'SKIPPED', to_timestamp($16::float8 / 1000), 1, to_timestamp($16::float8 / 1000), 0, 2,
         to_timestamp(f.skip_from::float8 / 1000), f.job_version, f.skip_count, 'misfire'
       FROM f JOIN won w ON w.job_id = f.job_id WHERE f.skip_count > 0
+      RETURNING run_id
+    ), told AS (
+      INSERT INTO events (kind, ids, epochs, claimed_ats)
+      SELECT 'run.ended', array_agg(run_id), array_agg(0), ARRAY[$16::bigint] FROM skipped HAVING count(*) > 0
     ), finished AS (
       UPDATE jobs j SET status = 'COMPLETED', version = j.version + 1, updated_at = to_timestamp($16::float8 / 1000)
       FROM f JOIN won w ON w.job_id = f.job_id

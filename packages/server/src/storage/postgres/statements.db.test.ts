@@ -11,11 +11,13 @@ import type { Statement } from '../../postgres/database.ts';
 import { INSERT_JOBS, INSERT_KEYED_JOBS } from './job.sql.ts';
 import { CLAIM, HELD, RESOLVE_PENDING, SETTLE, SETTLE_WHOLE } from './lease.sql.ts';
 import { FIRE, READ_DUE } from './schedule.sql.ts';
+import { UPCOMING, UPCOMING_IS_PARTIAL } from './upcoming.sql.ts';
 
 const STATEMENTS = await exportedStatements();
 const HOT = [
   ...[READ_DUE, FIRE, CLAIM, SETTLE, SETTLE_WHOLE, HELD, RESOLVE_PENDING],
   ...[INSERT_JOBS, INSERT_KEYED_JOBS],
+  ...[UPCOMING, UPCOMING_IS_PARTIAL],
 ];
 const ROWS = 5_000;
 

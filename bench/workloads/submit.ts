@@ -1,0 +1,236 @@
+/**
+ * Submits one by one over HTTP (P2): each an authenticated POST that is answered when its job is durable. Held against the
+ * least that such a server can cost (bare Fastify with group commit) in the same run, interleaved, and then at a fixed
+ * rate while the same server executes what it takes in.
+ */
+import pg from 'pg';
+import { askProcess } from '../ask-process.ts';
+import type { CarillonOutcome, CarillonRun, CarillonWorkload } from '../carillon-workloads.ts';
+import { type Finding, failed, judged } from '../finding.ts';
+import { median } from '../median.ts';
+import { createDatabase, type Store } from '../stores.ts';
+import type { ExecutionFigures } from '../submit/carillon-server.ts';
+import type { SubmitFigures, SubmitOrder } from '../submit/load-process.ts';
+import { type Serving, serve } from '../submit/serve.ts';
+import { count, milliseconds } from '../text-table.ts';
+
+const loadModule = new URL('../submit/load-process.ts', import.meta.url);
+const connections = 64;
+const nextYear = new Date(Date.now() + 365 * 24 * 3_600_000).toISOString();
+const later = { name: 'bench', schedule_type: 'FUTURE', schedule_time: nextYear, handler: 'noop' };
+const atOnce = { name: 'bench', handler: 'noop' };
+const perSecondWhileExecuting = 10_000;
+
+const share = { bar: 'P2', what: 'share of bare Fastify', limit: '≥ 70 %' };
+const rate = { bar: 'P2', what: 'submits/s while the same server executes them', limit: '≥ 10,000' };
+const delay = { bar: 'P3', what: 'meanwhile, due → started: p99', limit: '< 1,000 ms' };
+
+type Figures = {
+  readonly bare: SubmitFigures[];
+  readonly carillon: SubmitFigures[];
+  executing?: SubmitFigures & { readonly execution: ExecutionFigures };
+};
+
+export const submit: CarillonWorkload = {
+  name: 'submit',
+  summary:
+    'authenticated one-by-one POSTs, durable on 201, beside bare Fastify; and 10,000/s while executing',
+
+  async run(run): Promise<CarillonOutcome> {
+    const figures: Figures = { bare: [], carillon: [] };
+    const findings: Finding[] = [];
+    try {
+      for (let round = 0; round < run.settings.rounds && !run.abort.aborted; round += 1) {
+        figures.bare.push(await measureBare(run));
+        figures.carillon.push(await measureCarillon(run));
+        run.log(
+          `submit: bare ${perSecond(figures.bare.at(-1)!)}/s, carillon ${perSecond(figures.carillon.at(-1)!)}/s`,
+        );
+      }
+      const ratio = median(figures.carillon.map(rateOf)) / median(figures.bare.map(rateOf));
+      findings.push(judged(share, `${Math.round(ratio * 100)} %`, ratio >= 0.7));
+    } catch (error) {
+      findings.push(failed(share, error));
+    }
+    try {
+      const executing = await measureExecuting(run);
+      figures.executing = executing;
+      const { p99Ms } = executing.execution;
+      findings.push(
+        judged(
+          rate,
+          count(Math.round(rateOf(executing))),
+          rateOf(executing) >= perSecondWhileExecuting * 0.99,
+        ),
+      );
+      findings.push(judged(delay, milliseconds(p99Ms), p99Ms < 1_000));
+    } catch (error) {
+      findings.push(failed(rate, error), failed(delay, error));
+    }
+    return {
+      method: `${connections} connections, each with one request under way, from a process of their own on the same cores; jobs of about 100 bytes. Each 201 is counted in the database before any figure is given. Bare Fastify parses the same JSON and inserts into a table with one index, in groups; Carillon checks an API key, validates, writes job, schedule and audit entry. The last line submits at a steady ${count(perSecondWhileExecuting)}/s while the server executes each job at once.`,
+      machineParts: ['node', 'postgres'],
+      table: tableOf(figures),
+      findings,
+      figures,
+    };
+  },
+};
+
+async function measureBare(run: CarillonRun): Promise<SubmitFigures> {
+  return onOwnDatabase(run, 'bare-server.ts', async (server, store) => {
+    const jobs = jobsOf(run);
+    const figures = await load(run, {
+      address: server.address,
+      path: '/jobs',
+      headers: {},
+      job: later,
+      perSecond: undefined,
+    });
+    await assertStored(store, jobs.total);
+    return figures;
+  });
+}
+
+async function measureCarillon(run: CarillonRun): Promise<SubmitFigures> {
+  return onOwnDatabase(run, 'carillon-server.ts', async (server, store) => {
+    const headers = await keyHeaders(server);
+    const figures = await load(run, {
+      address: server.address,
+      path: '/api/jobs',
+      headers,
+      job: later,
+      perSecond: undefined,
+    });
+    await assertStored(store, jobsOf(run).total);
+    return figures;
+  });
+}
+
+async function measureExecuting(run: CarillonRun): Promise<SubmitFigures & { execution: ExecutionFigures }> {
+  return onOwnDatabase(run, 'carillon-server.ts', async (server, store) => {
+    const headers = await keyHeaders(server);
+    const order = {
+      address: server.address,
+      path: '/api/jobs',
+      headers,
+      job: atOnce,
+      perSecond: perSecondWhileExecuting,
+    };
+    const figures = await load(run, order);
+    const total = jobsOf(run).total;
+    await assertStored(store, total);
+    await eventuallyRecorded(store, total);
+    const execution = await server.executed();
+    if (execution.ran !== total) throw new Error(`${execution.ran} of ${total} jobs were executed`);
+    return { ...figures, execution };
+  });
+}
+
+async function onOwnDatabase<T>(
+  { urls }: CarillonRun,
+  module: 'bare-server.ts' | 'carillon-server.ts',
+  measure: (server: Serving, store: Store) => Promise<T>,
+): Promise<T> {
+  const store = await createDatabase(urls);
+  try {
+    const server = await serve(module, store.env.databaseUrl);
+    try {
+      return await measure(server, store);
+    } finally {
+      await server.stop();
+    }
+  } finally {
+    await store.drop();
+  }
+}
+
+function jobsOf({ settings }: CarillonRun): { jobs: number; warmUpJobs: number; total: number } {
+  const [jobs, warmUpJobs] = settings.quick ? [10_000, 2_000] : [100_000, 20_000];
+  return { jobs, warmUpJobs, total: jobs + warmUpJobs };
+}
+
+async function load(
+  run: CarillonRun,
+  target: Pick<SubmitOrder, 'address' | 'path' | 'headers' | 'job' | 'perSecond'>,
+): Promise<SubmitFigures> {
+  const { jobs, warmUpJobs } = jobsOf(run);
+  const order: SubmitOrder = { ...target, jobs, warmUpJobs, connections };
+  const answer = await askProcess<SubmitFigures>({
+    module: loadModule,
+    order,
+    patienceMs: 180_000,
+    abort: run.abort,
+  });
+  if (!answer.ok) throw new Error(answer.reason);
+  if (answer.accepted !== jobs) throw new Error(`not accepted: ${JSON.stringify(answer.refused)}`);
+  return answer;
+}
+
+/** A key as a program has it: of one namespace, with a role. */
+async function keyHeaders({ address, key }: Serving): Promise<Record<string, string>> {
+  const made = await fetch(`${address}/api/keys`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'bench', namespace: 'default', role: 'editor' }),
+  });
+  if (made.status !== 201) throw new Error(`no key: ${await made.text()}`);
+  return { authorization: `Bearer ${((await made.json()) as { key: string }).key}` };
+}
+
+async function assertStored(store: Store, total: number): Promise<void> {
+  const stored = await countRows(store, 'SELECT count(*)::int AS count FROM jobs');
+  if (stored !== total) throw new Error(`${stored} jobs are stored of ${total} that were accepted`);
+}
+
+async function eventuallyRecorded(store: Store, total: number): Promise<void> {
+  const giveUpAt = performance.now() + 60_000;
+  for (;;) {
+    const recorded = await countRows(
+      store,
+      `SELECT count(DISTINCT job_id)::int AS count FROM job_runs WHERE status = 'SUCCESS'`,
+    );
+    if (recorded === total) return;
+    if (performance.now() > giveUpAt) throw new Error(`${recorded} of ${total} runs are recorded`);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
+
+async function countRows(store: Store, text: string): Promise<number> {
+  const client = new pg.Client({ connectionString: store.env.databaseUrl });
+  await client.connect();
+  try {
+    return (await client.query<{ count: number }>(text)).rows[0]!.count;
+  } finally {
+    await client.end();
+  }
+}
+
+function rateOf({ accepted, seconds }: SubmitFigures): number {
+  return accepted / seconds;
+}
+
+function perSecond(figures: SubmitFigures): string {
+  return count(Math.round(rateOf(figures)));
+}
+
+function tableOf({ bare, carillon, executing }: Figures): string[][] {
+  const rowOf = (name: string, rounds: readonly SubmitFigures[]) => [
+    name,
+    count(Math.round(median(rounds.map(rateOf)))),
+    milliseconds(median(rounds.map((round) => round.p50Ms))),
+    milliseconds(median(rounds.map((round) => round.p99Ms))),
+    '–',
+  ];
+  const rows = [['server', 'submits/s', 'answered p50', 'p99', 'due → started p50 / p99']];
+  if (bare.length > 0) rows.push(rowOf('bare Fastify', bare));
+  if (carillon.length > 0) rows.push(rowOf('carillon', carillon));
+  if (executing) {
+    const { p50Ms, p99Ms } = executing.execution;
+    rows.push([
+      ...rowOf('carillon, executing', [executing]).slice(0, 4),
+      `${milliseconds(p50Ms)} / ${milliseconds(p99Ms)}`,
+    ]);
+  }
+  return rows;
+}

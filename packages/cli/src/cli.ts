@@ -1,0 +1,56 @@
+/** What every command is given: a client that connects when first asked for, an output, and the world around it. */
+import { Carillon } from '@carillon/client';
+import { type Connection, findConnection } from './connection/find-connection.ts';
+import type { Output } from './output/output.ts';
+
+export interface World {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly stdin: NodeJS.ReadStream;
+  readonly stdout: NodeJS.WriteStream;
+  readonly stderr: NodeJS.WriteStream;
+}
+
+export interface GlobalOptions {
+  readonly url?: string;
+  readonly key?: string;
+  readonly data?: string;
+  readonly json?: boolean;
+  readonly utc?: boolean;
+}
+
+export class Cli {
+  readonly out: Output;
+  readonly world: World;
+  readonly #globals: GlobalOptions;
+  #connection: Promise<Connection> | undefined;
+
+  constructor(options: { out: Output; world: World; globals: GlobalOptions }) {
+    this.out = options.out;
+    this.world = options.world;
+    this.#globals = options.globals;
+  }
+
+  connection(): Promise<Connection> {
+    const { env, cwd } = this.world;
+    this.#connection ??= findConnection({ flags: this.#globals, env, cwd });
+    return this.#connection;
+  }
+
+  async client(): Promise<Carillon> {
+    const { url, key } = await this.connection();
+    return this.clientOf({ url, key });
+  }
+
+  clientOf(at: { url: string; key: string | undefined }): Carillon {
+    return new Carillon({ ...at, headers: { 'user-agent': 'carillon-cli' } });
+  }
+
+  /** Aborts at the first Ctrl-C, for what goes on until somebody ends it; the second one ends the process as usual. */
+  untilInterrupted(): AbortSignal {
+    const interrupted = new AbortController();
+    const onSignal = () => interrupted.abort();
+    process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
+    return interrupted.signal;
+  }
+}

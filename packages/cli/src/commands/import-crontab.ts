@@ -1,0 +1,134 @@
+/** `import crontab`: the lines of a crontab as jobs. Shows what it would make before it makes it; repeating it makes nothing twice. */
+import { CarillonError } from '@carillon/client';
+import type { Cli } from '../cli.ts';
+import { command } from '../command.ts';
+import { type PlannedJob, planJobs } from '../crontab/job-of-entry.ts';
+import { type CrontabProblem, isSystemCrontab, parseCrontab } from '../crontab/parse-crontab.ts';
+import { confirm } from '../output/ask.ts';
+import { countOf } from '../output/count-of.ts';
+import { ProgressBar } from '../output/progress-bar.ts';
+import { EXIT } from '../program/exit-codes.ts';
+import { readFileOrInput } from '../read/read-json.ts';
+
+interface Options {
+  readonly system?: boolean;
+  readonly tz?: string;
+  readonly handler: string;
+  readonly namespace?: string;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
+export const importCrontab = command<Options>({
+  name: 'import crontab',
+  summary: 'Make jobs of the lines of a crontab',
+  details:
+    'Understands CRON_TZ, variables, % and nicknames; refuses @reboot. A plain curl or wget becomes an http job, any ' +
+    'other line a job for the handler that runs commands. The crontab itself is left as it is, and a line that was ' +
+    'imported before is not imported twice. As in cron nothing is tried again; other than in cron, a run that is still ' +
+    'going keeps the next one from starting.',
+  arguments: [{ name: '<file>', description: 'The crontab; - reads the standard input' }],
+  options: [
+    { flags: '--system', description: 'Lines name a user (known for /etc/crontab and /etc/cron.d)' },
+    { flags: '--tz <zone>', description: 'Time zone where it has no CRON_TZ [that of this machine]' },
+    { flags: '--handler <name>', description: 'What runs commands', fallback: 'script' },
+    { flags: '--namespace <name>', description: 'Namespace of the jobs' },
+    { flags: '--dry-run', description: 'Only show what would be made' },
+    { flags: '-y, --yes', description: 'Do not ask' },
+  ],
+  examples: [
+    'carillon import crontab /etc/crontab --dry-run',
+    'crontab -l | carillon import crontab - --yes --namespace ops',
+  ],
+  async run({ args: [file = ''], options, cli }) {
+    const text = await readFileOrInput(file, cli.world);
+    const { entries, problems } = parseCrontab(text, { system: options.system ?? isSystemCrontab(file) });
+    const plan = planJobs(entries, {
+      timeZone: options.tz ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
+      handler: options.handler,
+      namespace: options.namespace,
+    });
+    showProblems(cli, problems);
+    if (entries.some(({ mailTo }) => mailTo !== undefined))
+      cli.out.warn('MAILTO is not carried over: what a run says is kept with the run.');
+    if (options.dryRun) {
+      showPlan(cli, plan);
+      return problems.length > 0 ? EXIT.failed : EXIT.ok;
+    }
+    if (!cli.out.json) showPlan(cli, plan);
+    if (plan.length === 0) return problems.length > 0 ? EXIT.failed : EXIT.ok;
+    if (!options.yes && !(await confirm(`Make ${countOf(plan.length, 'job')}?`, cli.world))) {
+      cli.out.note('Nothing was made.');
+      return EXIT.ok;
+    }
+    const refused = await makeJobs(cli, plan);
+    return refused + problems.length > 0 ? EXIT.failed : EXIT.ok;
+  },
+});
+
+function showProblems({ out }: Cli, problems: readonly CrontabProblem[]): void {
+  for (const { line, text, reason } of problems)
+    out.warn(`line ${line} is left out: ${reason}\n      ${text}`);
+}
+
+function showPlan({ out }: Cli, plan: readonly PlannedJob[]): void {
+  if (out.json) {
+    const jobs = plan.map(({ line, job }) => ({ line, job }));
+    out.done(jobs, '');
+    return;
+  }
+  out.list(
+    plan,
+    [
+      { header: 'LINE', value: ({ line }) => line, whole: true, right: true },
+      { header: 'NAME', value: ({ job }) => job.name },
+      { header: 'SCHEDULE', value: ({ job }) => job.cron_expression, whole: true },
+      { header: 'TIME ZONE', value: ({ job }) => job.time_zone },
+      { header: 'HANDLER', value: ({ job }) => job.handler },
+    ],
+    { empty: 'The crontab holds no lines to import.' },
+  );
+}
+
+/** One by one, so that each can be repeated and a refusal names its line. Answers how many were refused. */
+async function makeJobs(cli: Cli, plan: readonly PlannedJob[]): Promise<number> {
+  const client = await cli.client();
+  const bar = new ProgressBar(plan.length, cli.out.terminal);
+  const made: { line: number; name: string; job_id: string }[] = [];
+  const refused: { line: number; name: string; error: string }[] = [];
+  for (const { line, job, idempotencyKey } of plan) {
+    try {
+      const { job_id } = await client.jobs.create(job, { idempotencyKey });
+      made.push({ line, name: job.name, job_id });
+    } catch (error) {
+      if (!(error instanceof CarillonError) || error.status !== 400) {
+        bar.end();
+        throw error;
+      }
+      refused.push({ line, name: job.name, error: error.message });
+    }
+    bar.advance();
+  }
+  bar.end();
+  for (const { line, error } of refused) cli.out.warn(`line ${line} was refused: ${error}`);
+  cli.out.done({ made, refused }, `${countOf(made.length, 'job')} made, ${refused.length} refused.`);
+  await warnWithoutWorkers(cli, plan);
+  return refused.length;
+}
+
+/** A job nobody can run would only be noticed when it does not run. */
+async function warnWithoutWorkers(cli: Cli, plan: readonly PlannedJob[]): Promise<void> {
+  const client = await cli.client();
+  const wanted = new Set(plan.map(({ job }) => job.handler ?? ''));
+  try {
+    for await (const worker of client.workers.list()) {
+      if (worker.alive) for (const handler of worker.handlers) wanted.delete(handler);
+    }
+  } catch (error) {
+    // Who may not see workers cannot be told about them.
+    if (error instanceof CarillonError && error.status !== undefined) return;
+    throw error;
+  }
+  for (const handler of wanted)
+    cli.out.warn(`no worker offers the handler "${handler}" now: these jobs wait until one does.`);
+}

@@ -1,0 +1,80 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { isSystemCrontab, parseCrontab } from './parse-crontab.ts';
+
+const read = (text: string, system = false) => parseCrontab(text, { system });
+
+test('comments and empty lines are nothing', () => {
+  expect(read('# a comment\n\n   # another\n')).toEqual({ entries: [], problems: [] });
+});
+
+test('a line is five fields and a command, spaces within it kept', () => {
+  expect(read('*/5  0-6 *\t* mon   /bin/run  --name "a  b"').entries).toMatchObject([
+    { line: 1, expression: '*/5 0-6 * * mon', command: '/bin/run  --name "a  b"', user: undefined },
+  ]);
+});
+
+test('a system crontab has a user on every line', () => {
+  expect(read('17 * * * * root cd / && run-parts /etc/cron.hourly', true).entries).toMatchObject([
+    { user: 'root', command: 'cd / && run-parts /etc/cron.hourly' },
+  ]);
+  expect(read('@daily www-data /bin/clean', true).entries).toMatchObject([
+    { expression: '@daily', user: 'www-data', command: '/bin/clean' },
+  ]);
+});
+
+test('variables count from where they stand', () => {
+  const { entries } = read(
+    'SHELL=/bin/bash\n0 1 * * * a\nCRON_TZ = "Europe/Paris"\nMAILTO=ops@example.org\nX=\n0 2 * * * b\n',
+  );
+  expect(entries).toMatchObject([
+    { command: 'a', timeZone: undefined, mailTo: undefined, environment: { SHELL: '/bin/bash' } },
+    {
+      command: 'b',
+      timeZone: 'Europe/Paris',
+      mailTo: 'ops@example.org',
+      environment: { SHELL: '/bin/bash', X: '' },
+    },
+  ]);
+});
+
+test('an equals sign in a command makes it no variable', () => {
+  expect(read('0 0 * * * A=1 /bin/run').entries).toMatchObject([{ command: 'A=1 /bin/run' }]);
+});
+
+test('% starts the input, further ones are line breaks, and \\% is a percent sign', () => {
+  expect(read('0 0 * * * mail -s "\\%done" x%Hello%World').entries).toMatchObject([
+    { command: 'mail -s "%done" x', stdin: 'Hello\nWorld' },
+  ]);
+});
+
+describe('what cannot become a job is refused by line', () => {
+  test.each([
+    ['@reboot /bin/start', /by time/],
+    ['@fortnightly /bin/x', /not known/],
+    ['0 0 * * *', /five time fields and a command/],
+    ['hello', /five time fields/],
+  ])('%s', (line, reason) => {
+    const { entries, problems } = read(`# first\n${line}\n`);
+    expect(entries).toEqual([]);
+    expect(problems).toMatchObject([{ line: 2, text: line, reason: expect.stringMatching(reason) }]);
+  });
+});
+
+test.each([
+  ['/etc/crontab', true],
+  ['/etc/cron.d/backup', true],
+  ['crontab.txt', false],
+  ['/home/me/etc-crontab', false],
+])('%s names users: %s', (path, system) => {
+  expect(isSystemCrontab(path)).toBe(system);
+});
+
+test('every line is an entry, a problem, a variable or nothing, and no text makes it fail', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 300 }), fc.boolean(), (text, system) => {
+      const { entries, problems } = parseCrontab(text, { system });
+      expect(entries.length + problems.length).toBeLessThanOrEqual(text.split('\n').length);
+    }),
+  );
+});

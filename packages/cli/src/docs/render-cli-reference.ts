@@ -1,0 +1,85 @@
+/** docs/cli.md, written from the list of commands; a test holds the file against it. */
+import type { ArgumentSpec, CommandSpec, OptionSpec } from '../command.ts';
+import { allCommands } from '../commands/all-commands.ts';
+import { descriptionOf } from '../program/build-program.ts';
+import { EXIT_MEANINGS } from '../program/exit-codes.ts';
+import { GLOBAL_OPTIONS } from '../program/global-options.ts';
+
+export function renderCliReference(): string {
+  const contents = allCommands.map(({ name, summary }) => `| [${name}](#${anchorOf(name)}) | ${summary} |`);
+  const codes = EXIT_MEANINGS.map(([code, meaning]) => `| ${code} | ${meaning} |`);
+  return [
+    HEAD,
+    optionTable(GLOBAL_OPTIONS),
+    '## Exit codes\n',
+    ['| code | meaning |', '|---|---|', ...codes].join('\n'),
+    '\n## Commands\n',
+    ['| command | what it does |', '|---|---|', ...contents].join('\n'),
+    '',
+    ...allCommands.map(section),
+  ].join('\n');
+}
+
+function section(spec: CommandSpec): string {
+  const argumentNames = (spec.arguments ?? []).map(({ name }) => ` ${name}`).join('');
+  return [
+    `### ${spec.name}`,
+    '',
+    cellText(descriptionOf(spec)),
+    '',
+    '```sh',
+    `carillon ${spec.name}${argumentNames}${spec.options ? ' [options]' : ''}`,
+    '```',
+    '',
+    ...(spec.arguments ? [argumentTable(spec.arguments)] : []),
+    ...(spec.options ? [optionTable(spec.options)] : []),
+    spec.examples.length > 1 ? 'Examples:' : 'Example:',
+    '',
+    '```sh',
+    ...spec.examples,
+    '```',
+    '',
+  ].join('\n');
+}
+
+function argumentTable(specs: readonly ArgumentSpec[]): string {
+  const rows = specs.map(({ name, ...rest }) => `| \`${name}\` | ${meaning(rest)} |`);
+  return ['| argument | meaning |', '|---|---|', ...rows, ''].join('\n');
+}
+
+function optionTable(specs: readonly OptionSpec[]): string {
+  const rows = specs.map(({ flags, ...rest }) => `| \`${flags}\` | ${meaning(rest)} |`);
+  return ['| option | meaning |', '|---|---|', ...rows, ''].join('\n');
+}
+
+function meaning({ description, choices, fallback }: Partial<OptionSpec>): string {
+  const words = choices ? `: ${choices.map((choice) => `\`${choice}\``).join(', ')}` : '';
+  return `${cellText(description ?? '')}${words}${fallback === undefined ? '' : ` [\`${fallback}\`]`}`;
+}
+
+function cellText(text: string): string {
+  return text.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('*', '\\*');
+}
+
+function anchorOf(name: string): string {
+  return name.replaceAll(' ', '-');
+}
+
+const HEAD = `# The carillon command
+
+<!-- Generated from packages/cli/src by renderCliReference(). Do not edit. -->
+
+\`carillon <command> --help\` shows the same in the terminal. In a clone of the repository the command is
+\`node packages/cli/src/main.ts\`.
+
+**Where it connects to**, the first that is there: \`--url\` and \`--key\`; \`CARILLON_URL\` and \`CARILLON_KEY\`; what \`carillon login\`
+stored in \`~/.config/carillon/login.json\`; the server that runs in the folder \`.carillon\` (or \`--data\`) here, with its admin key. A
+key that was found is only sent to the address it was found with.
+
+**What it prints**: tables and sentences for people, in colour on a terminal (\`NO_COLOR\` turns that off) and cut to its width (the last
+columns are left out first); in a pipe everything is shown. \`--json\` prints what the server answered: an array for lists, one object a line for what goes on (\`-f\`, \`--watch\`,
+\`--wait\`) and for several ids. Results go to the standard output, everything else to the standard error; with \`--json\` an error is
+one line \`{"error": {"code", "message", "fix", …}}\` there.
+
+## Options of every command
+`;

@@ -1,0 +1,131 @@
+/**
+ * Everything a command says. Results go to the standard output, as tables and sentences for people or as JSON for
+ * programs; progress, notes and errors go to the standard error, so that a pipe only ever gets results.
+ */
+import pico from 'picocolors';
+import type { Explained } from '../program/explain-error.ts';
+import { plainLines, plainText } from './plain-text.ts';
+import { type Column, renderTable } from './table.ts';
+import { showInstant } from './times.ts';
+
+export interface OutputOptions {
+  readonly stdout: NodeJS.WriteStream;
+  readonly stderr: NodeJS.WriteStream;
+  readonly json: boolean;
+  readonly utc: boolean;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+export type Paint = Pick<typeof pico, 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'>;
+
+export class Output {
+  readonly json: boolean;
+  readonly paint: Paint;
+  readonly #options: OutputOptions;
+
+  constructor(options: OutputOptions) {
+    this.#options = options;
+    this.json = options.json;
+    this.paint = pico.createColors(wantsColour(options));
+  }
+
+  /** A list: a table, or one JSON array. */
+  list<T>(items: readonly T[], columns: readonly Column<T>[], { empty }: { empty: string }): void {
+    if (this.json) this.#print(JSON.stringify(items, null, 2));
+    else if (items.length === 0) this.note(empty);
+    else {
+      const width = this.#options.stdout.isTTY ? this.#options.stdout.columns : undefined;
+      this.#print(renderTable(columns, items, { width, paintHeader: (text) => this.paint.dim(text) }));
+    }
+  }
+
+  /** One thing: its facts below each other, or one JSON object. */
+  record(value: unknown, facts: readonly (readonly [name: string, text: string | undefined])[]): void {
+    if (this.json) {
+      this.#print(JSON.stringify(value, null, 2));
+      return;
+    }
+    const shown = facts.filter(([, text]) => text !== undefined && text !== '');
+    const width = Math.max(0, ...shown.map(([name]) => name.length));
+    for (const [name, text] of shown) {
+      const lines = plainLines(text ?? '').replaceAll('\n', `\n${' '.repeat(width + 2)}`);
+      this.#print(`${this.paint.dim(name.padEnd(width))}  ${lines}`);
+    }
+  }
+
+  /** What was done: a sentence, or the answer of the server. */
+  done(value: unknown, sentence: string): void {
+    this.#print(this.json ? JSON.stringify(value, null, 2) : plainText(sentence));
+  }
+
+  /** One entry of something that goes on: a line, or one line of JSON. */
+  entry(value: unknown, line: string): void {
+    this.#print(this.json ? JSON.stringify(value) : line.trimEnd());
+  }
+
+  /** As it is: scripts and help. */
+  raw(text: string): void {
+    this.#print(text);
+  }
+
+  /** For the person at the terminal only. */
+  note(text: string): void {
+    if (!this.json) this.#options.stderr.write(`${plainLines(text)}\n`);
+  }
+
+  warn(text: string): void {
+    this.#options.stderr.write(`${this.paint.yellow('note:')} ${plainLines(text)}\n`);
+  }
+
+  failure({ message, fix, code, details }: Explained): void {
+    const { stderr } = this.#options;
+    if (this.json) {
+      stderr.write(`${JSON.stringify({ error: { code, message, fix, ...details } })}\n`);
+      return;
+    }
+    stderr.write(`${this.paint.red('carillon:')} ${plainLines(message)}\n`);
+    if (fix !== undefined) stderr.write(`          ${plainLines(fix)}\n`);
+  }
+
+  time(iso: string | null | undefined): string {
+    return showInstant(iso, { utc: this.#options.utc });
+  }
+
+  /** To the second, for tables. */
+  shortTime(iso: string | null | undefined): string {
+    return this.time(iso).replace(/\.\d{3}/, '');
+  }
+
+  /** A word for how something is doing, in its colour. */
+  state(word: string): string {
+    const paint = STATE_COLOURS[word.toLowerCase()];
+    return paint === undefined ? word : this.paint[paint](word);
+  }
+
+  /** For progress: the terminal to draw on, if there is one. */
+  get terminal(): NodeJS.WriteStream | undefined {
+    return !this.json && this.#options.stderr.isTTY ? this.#options.stderr : undefined;
+  }
+
+  #print(text: string): void {
+    this.#options.stdout.write(`${text}\n`);
+  }
+}
+
+const STATE_COLOURS: Readonly<Record<string, 'green' | 'red' | 'yellow' | 'cyan' | 'dim'>> = {
+  success: 'green',
+  completed: 'green',
+  running: 'cyan',
+  claimed: 'cyan',
+  failed: 'red',
+  timed_out: 'red',
+  cancelled: 'yellow',
+  paused: 'yellow',
+  skipped: 'dim',
+};
+
+/** https://no-color.org: any value but an empty one. */
+function wantsColour({ env, stdout, json }: OutputOptions): boolean {
+  if (json || (env.NO_COLOR ?? '') !== '' || env.TERM === 'dumb') return false;
+  return stdout.isTTY === true || (env.FORCE_COLOR ?? '') !== '';
+}

@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { type Column, renderTable, widthOf } from './table.ts';
+
+interface Row {
+  readonly id: string;
+  readonly text: string;
+}
+
+const COLUMNS: Column<Row>[] = [
+  { header: 'ID', value: ({ id }) => id, whole: true },
+  { header: 'TEXT', value: ({ text }) => text },
+];
+const plain = { width: undefined, paintHeader: (text: string) => text };
+const ROWS = [
+  { id: '0123456789', text: 'a rather long text that does not fit' },
+  { id: '1', text: 'short' },
+];
+
+test('in a pipe nothing is cut', () => {
+  expect(renderTable(COLUMNS, ROWS, plain).split('\n')).toEqual([
+    'ID          TEXT',
+    '0123456789  a rather long text that does not fit',
+    '1           short',
+  ]);
+});
+
+test('on a terminal the widest column gives way, ids never', () => {
+  const lines = renderTable(COLUMNS, ROWS, { ...plain, width: 24 }).split('\n');
+  expect(lines[1]).toBe('0123456789  a rather lo…');
+  for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(24);
+});
+
+test('on a narrow terminal the last columns are left out before all are cut to nothing', () => {
+  const wide: Column<Row>[] = [
+    ...COLUMNS,
+    ...['A', 'B', 'C'].map((header) => ({ header, value: () => `${header} has twenty letters` })),
+  ];
+  const [head, first] = renderTable(wide, ROWS, { ...plain, width: 44 }).split('\n');
+  expect(head).toBe('ID          TEXT             A');
+  expect(first).toBe('0123456789  a rather long …  A has twenty l…');
+});
+
+test('a terminal that is too narrow for the ids is still given them whole', () => {
+  expect(renderTable(COLUMNS, ROWS, { ...plain, width: 5 })).toContain('0123456789');
+});
+
+test('control characters of others do not reach the terminal', () => {
+  const shown = renderTable(COLUMNS, [{ id: '1', text: 'red\u001b[31m\u202enext\nline' }], plain);
+  expect(shown).toContain('red\\u001b[31m\\u202enext⏎line');
+});
+
+test('wide characters are counted as the two columns they take', () => {
+  expect(widthOf('日本')).toBe(4);
+  expect(widthOf('🎉é')).toBe(3);
+});

@@ -1,0 +1,136 @@
+/**
+ * Rows in columns that fit the terminal: where it is too narrow for all, the last columns are left out and then the widest
+ * are cut, ids never. Where the output is not a terminal everything is shown, so that other programs get all of it.
+ */
+import Table from 'cli-table3';
+import { plainText } from './plain-text.ts';
+
+export interface Column<T> {
+  readonly header: string;
+  readonly value: (item: T) => string | number | null | undefined;
+  /** Its text is of use only as a whole. */
+  readonly whole?: boolean;
+  readonly right?: boolean;
+  /** After the text was fitted. */
+  readonly paint?: (text: string, item: T) => string;
+}
+
+export interface TableOptions {
+  /** Undefined: nothing is cut. */
+  readonly width: number | undefined;
+  readonly paintHeader: (text: string) => string;
+}
+
+const GAP = 2;
+/** A column that would be cut to less than this is of no use: rather leave out another one. */
+const USEFUL_WIDTH = 12;
+const COLUMNS_MIN = 3;
+const COLUMN_MIN = 6;
+
+export function renderTable<T>(
+  all: readonly Column<T>[],
+  items: readonly T[],
+  { width, paintHeader }: TableOptions,
+): string {
+  const texts = items.map((item) => all.map(({ value }) => plainText(String(value(item) ?? ''))));
+  const natural = all.map(({ header }, i) =>
+    Math.max(widthOf(header), ...texts.map((row) => widthOf(row[i] ?? ''))),
+  );
+  const { columns, widths } = fit(all, natural, width);
+  const table = new Table({
+    chars: NO_BORDERS,
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': GAP, compact: true },
+    head: columns.map(({ header }, i) => paintHeader(cut(header, widths[i] ?? 0))),
+    colAligns: columns.map(({ right }) => (right ? 'right' : 'left')),
+    colWidths: widths.map((one) => one + GAP),
+  });
+  items.forEach((item, row) => {
+    table.push(
+      columns.map(({ paint }, i) => {
+        const text = cut(texts[row]?.[i] ?? '', widths[i] ?? 0);
+        return paint ? paint(text, item) : text;
+      }),
+    );
+  });
+  return table
+    .toString()
+    .split('\n')
+    .map((line) => line.trimEnd())
+    .join('\n');
+}
+
+interface Fitted<T> {
+  readonly columns: readonly Column<T>[];
+  readonly widths: readonly number[];
+}
+
+function fit<T>(
+  columns: readonly Column<T>[],
+  natural: readonly number[],
+  width: number | undefined,
+): Fitted<T> {
+  if (width === undefined) return { columns, widths: natural };
+  const widths = narrowed(columns, natural, width - GAP * (columns.length - 1));
+  const isUseful = widths.every((one, i) => one >= Math.min(natural[i] ?? 0, USEFUL_WIDTH));
+  const fits = sum(widths) + GAP * (columns.length - 1) <= width;
+  if ((isUseful && fits) || columns.length <= COLUMNS_MIN) return { columns, widths };
+  return fit(columns.slice(0, -1), natural.slice(0, -1), width);
+}
+
+/** Takes from the widest column that may be cut, until it fits or none can give more. */
+function narrowed<T>(columns: readonly Column<T>[], natural: readonly number[], width: number): number[] {
+  const widths = [...natural];
+  for (let over = sum(widths) - width; over > 0; over -= 1) {
+    let widest: number | undefined;
+    for (const [i, one] of widths.entries()) {
+      if (columns[i]?.whole || one <= COLUMN_MIN) continue;
+      if (widest === undefined || one > (widths[widest] ?? 0)) widest = i;
+    }
+    if (widest === undefined) break;
+    widths[widest] = (widths[widest] ?? 0) - 1;
+  }
+  return widths;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, one) => total + one, 0);
+}
+
+function cut(text: string, width: number): string {
+  if (widthOf(text) <= width) return text;
+  let kept = '';
+  for (const { segment } of SEGMENTS.segment(text)) {
+    if (widthOf(kept + segment) > width - 1) break;
+    kept += segment;
+  }
+  return `${kept}…`;
+}
+
+const SEGMENTS = new Intl.Segmenter('en', { granularity: 'grapheme' });
+const WIDE =
+  /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60]/u;
+
+/** Columns on a terminal: East Asian characters and emoji take two. */
+export function widthOf(text: string): number {
+  let width = 0;
+  for (const { segment } of SEGMENTS.segment(text)) width += WIDE.test(segment) ? 2 : 1;
+  return width;
+}
+
+const NO_BORDERS = {
+  top: '',
+  'top-mid': '',
+  'top-left': '',
+  'top-right': '',
+  bottom: '',
+  'bottom-mid': '',
+  'bottom-left': '',
+  'bottom-right': '',
+  left: '',
+  'left-mid': '',
+  mid: '',
+  'mid-mid': '',
+  right: '',
+  'right-mid': '',
+  middle: '',
+};

@@ -1,0 +1,90 @@
+/**
+ * The client of a Carillon server. Needs nothing but a Node with fetch. Names of fields are those of the REST interface,
+ * so its documentation is also that of this client.
+ */
+import { Audit } from './resources/audit.ts';
+import { DeadLetters } from './resources/dead-letters.ts';
+import { Events } from './resources/events.ts';
+import { Jobs } from './resources/jobs.ts';
+import { Keys } from './resources/keys.ts';
+import { Namespaces } from './resources/namespaces.ts';
+import { Runs } from './resources/runs.ts';
+import { Schedules } from './resources/schedules.ts';
+import { Session } from './resources/session.ts';
+import { Users } from './resources/users.ts';
+import { Workers } from './resources/workers.ts';
+import type { JobStatusReport } from './types/job.ts';
+import { watchJob } from './watch-job.ts';
+import { type CallOptions, Transport } from './wire/transport.ts';
+
+export interface CarillonOptions {
+  /** Such as http://127.0.0.1:7420. */
+  readonly url: string;
+  readonly key?: string | undefined;
+  /** For one try of one call; 30 s unless said otherwise. */
+  readonly timeoutMs?: number | undefined;
+  /** How often a call that may safely be repeated is tried again; 4 unless said otherwise. */
+  readonly retriesMax?: number | undefined;
+  /** Sent with every call. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Instead of the global one, for proxies and tests. */
+  readonly fetch?: typeof fetch | undefined;
+}
+
+const TIMEOUT_MS = 30_000;
+const RETRIES_MAX = 4;
+
+export class Carillon {
+  readonly jobs: Jobs;
+  readonly runs: Runs;
+  readonly deadLetters: DeadLetters;
+  readonly schedules: Schedules;
+  readonly workers: Workers;
+  readonly events: Events;
+  readonly keys: Keys;
+  readonly users: Users;
+  readonly namespaces: Namespaces;
+  readonly audit: Audit;
+  readonly session: Session;
+  readonly #transport: Transport;
+
+  constructor(options: CarillonOptions) {
+    const transport = new Transport({
+      url: options.url,
+      key: options.key,
+      timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
+      retriesMax: options.retriesMax ?? RETRIES_MAX,
+      headers: options.headers ?? {},
+      fetch: options.fetch ?? fetch,
+    });
+    this.#transport = transport;
+    this.jobs = new Jobs(transport);
+    this.runs = new Runs(transport);
+    this.deadLetters = new DeadLetters(transport);
+    this.schedules = new Schedules(transport);
+    this.workers = new Workers(transport);
+    this.events = new Events(transport);
+    this.keys = new Keys(transport);
+    this.users = new Users(transport);
+    this.namespaces = new Namespaces(transport);
+    this.audit = new Audit(transport);
+    this.session = new Session(transport);
+  }
+
+  /** Whether the server can run jobs, and if not, why. Needs no key. */
+  async ready(options: CallOptions = {}): Promise<{ ready: boolean; reasons: readonly string[] }> {
+    const { status, body } = await this.#transport.answer<{ reasons?: readonly string[] }>({
+      ...options,
+      method: 'GET',
+      prefix: '/health',
+      path: '/ready',
+      alsoFine: [503],
+    });
+    return { ready: status === 200, reasons: body.reasons ?? [] };
+  }
+
+  /** Its status now and each time it changes, until the job is completed, failed or cancelled. */
+  watch(jobId: string, options: CallOptions = {}): AsyncGenerator<JobStatusReport, void, undefined> {
+    return watchJob(this, jobId, options);
+  }
+}

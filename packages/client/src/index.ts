@@ -1,0 +1,13 @@
+export { Carillon, type CarillonOptions } from './carillon.ts';
+export { CarillonError, type CarillonErrorFacts } from './carillon-error.ts';
+export type { AuditFilter } from './resources/audit.ts';
+export type { DeadLetterFilter } from './resources/dead-letters.ts';
+export type { EventFilter } from './resources/events.ts';
+export type { JobFilter, UpdateOptions } from './resources/jobs.ts';
+export type * from './types/account.ts';
+export type * from './types/event.ts';
+export type * from './types/job.ts';
+export type * from './types/run.ts';
+export type * from './types/schedule.ts';
+export type { List, ListPage } from './wire/list.ts';
+export type { CallOptions, CreateOptions } from './wire/transport.ts';

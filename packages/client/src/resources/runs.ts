@@ -1,0 +1,50 @@
+/** Runs: read, stop, do again. */
+import type { Logs, Run, RunAdded, RunCancelled, RunWithAttempts } from '../types/run.ts';
+import { List } from '../wire/list.ts';
+import { randomKey } from '../wire/random-key.ts';
+import type { CallOptions, CreateOptions, Transport } from '../wire/transport.ts';
+
+export class Runs {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** The latest attempt, with all of them in `attempts`. */
+  get(runId: string, options: CallOptions = {}): Promise<RunWithAttempts> {
+    return this.#transport.json({ ...options, method: 'GET', path: pathOf(runId) });
+  }
+
+  cancel(runId: string, options: CallOptions = {}): Promise<RunCancelled> {
+    return this.#transport.json({ ...options, method: 'POST', path: pathOf(runId, '/cancel') });
+  }
+
+  /** A new run of the same job. */
+  rerun(runId: string, { idempotencyKey = randomKey(), ...options }: CreateOptions = {}): Promise<RunAdded> {
+    return this.#transport.json({
+      ...options,
+      method: 'POST',
+      path: pathOf(runId, '/rerun'),
+      headers: { 'idempotency-key': idempotencyKey },
+      repeatable: true,
+    });
+  }
+
+  logs(runId: string, options: CallOptions = {}): Promise<Logs> {
+    return this.#transport.json({ ...options, method: 'GET', path: pathOf(runId, '/logs') });
+  }
+
+  /** What a worker is running now. */
+  ofWorker(workerId: string, query: { readonly limit?: number } = {}, options: CallOptions = {}): List<Run> {
+    return new List(this.#transport, {
+      ...options,
+      path: '/job/executions',
+      query: { ...query, worker_id: workerId },
+    });
+  }
+}
+
+function pathOf(runId: string, rest = ''): string {
+  return `/runs/${encodeURIComponent(runId)}${rest}`;
+}

@@ -1,0 +1,179 @@
+/** Examples for the documentation: one small story, told in every body and answer. A test checks each against its schema. */
+import type { JobView } from './job-view.ts';
+import type { Problem } from './problem.ts';
+import type { DeadLetterView, RunView } from './run-view.ts';
+
+const JOB_ID = '01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e0f';
+const RUN_ID = '01893f2e-9d20-7c44-8f1a-3b2c1d0e9f8a';
+const NEW_RUN_ID = '01893f30-1b2c-7d55-9e6f-7a8b9c0d1e2f';
+
+const job: JobView = {
+  job_id: JOB_ID,
+  name: 'Weekday report',
+  namespace: 'default',
+  user_id: 'u003',
+  status: 'SCHEDULED',
+  schedule_type: 'CRON',
+  schedule_time: null,
+  cron_expression: '0 9 * * 1-5',
+  interval: null,
+  frequency: null,
+  time_zone: 'Europe/Paris',
+  start_at: null,
+  end_at: null,
+  daylight_saving: { gap: 'run_after', overlap: 'first' },
+  spread_seconds: 0,
+  misfire: { policy: 'last', max_runs: 100, window_seconds: 86_400 },
+  handler: 'http',
+  payload: { url: 'http://example.org/report', method: 'POST', body: { kind: 'weekday' } },
+  priority: 'medium',
+  max_retries: 2,
+  retry: {
+    strategy: 'exponential',
+    delay_seconds: 1,
+    max_delay_seconds: 300,
+    jitter: true,
+    deadline_seconds: null,
+  },
+  max_concurrency: 1,
+  overlap: 'queue',
+  timeout_seconds: 300,
+  start_timeout_seconds: null,
+  labels: { team: 'billing' },
+  resources: {},
+  version: 1,
+  next_run_time: '2030-01-02T08:00:00.000Z',
+  created_at: '2030-01-01T12:00:00.000Z',
+  updated_at: '2030-01-01T12:00:00.000Z',
+};
+
+const run: RunView = {
+  run_id: RUN_ID,
+  job_id: JOB_ID,
+  status: 'SUCCESS',
+  start_time: '2030-01-02T08:00:00.012Z',
+  end_time: '2030-01-02T08:00:00.480Z',
+  modified_time: '2030-01-02T08:00:00.490Z',
+  executor_id: 'worker-7',
+  attempt_number: 1,
+  error_message: null,
+  log_url: null,
+  created_at: '2030-01-02T08:00:00.004Z',
+  epoch: 1,
+  trigger: 'schedule',
+  scheduled_at: '2030-01-02T08:00:00.000Z',
+  reason: null,
+  result: { status: 200 },
+  occurrences: 1,
+  job_version: 1,
+  late_report: null,
+};
+
+const deadLetter: DeadLetterView = {
+  run_id: RUN_ID,
+  job_id: JOB_ID,
+  job_name: 'Weekday report',
+  reason: 'retries_exhausted',
+  error_message: 'the answer was 503',
+  attempts: 3,
+  scheduled_at: '2030-01-02T08:00:00.000Z',
+  died_at: '2030-01-02T08:00:09.000Z',
+  redriven_as: null,
+};
+
+const problem: Problem = {
+  type: 'urn:carillon:error:field_unknown',
+  title: 'Field unknown',
+  status: 400,
+  code: 'field_unknown',
+  field: 'colour',
+  detail: 'There is no field "colour".',
+  fix: 'Remove the field, or correct its spelling.',
+  request_id: '7d0f6a5c-0b1e-4c7f-9a55-1f2f6c1f8a01',
+};
+
+const worker = {
+  worker_id: 'worker-7',
+  node_id: '01893f2e-0000-7000-8000-00000000000a',
+  alive: true,
+  slots: 50,
+  running: 3,
+  handlers: ['http'],
+  last_seen: '2030-01-02T08:00:03.000Z',
+};
+
+const logs = [
+  {
+    timestamp: '2030-01-02T08:00:00.004Z',
+    message: 'handed to worker worker-7',
+    run_id: RUN_ID,
+    attempt_number: 1,
+  },
+  {
+    timestamp: '2030-01-02T08:00:00.012Z',
+    message: 'attempt 1 started',
+    run_id: RUN_ID,
+    attempt_number: 1,
+  },
+  {
+    timestamp: '2030-01-02T08:00:00.480Z',
+    message: 'attempt 1 ended: SUCCESS after 0.468 s',
+    run_id: RUN_ID,
+    attempt_number: 1,
+  },
+];
+
+export const EXAMPLES = {
+  jobId: JOB_ID,
+  runId: RUN_ID,
+  newRunId: NEW_RUN_ID,
+  job,
+  run,
+  deadLetter,
+  problem,
+  worker,
+  logs,
+  event: {
+    specversion: '1.0',
+    id: '74231-1802-0',
+    source: 'carillon',
+    type: 'io.carillon.job.created',
+    subject: `jobs/${JOB_ID}`,
+    time: '2030-01-01T12:00:00.000Z',
+    datacontenttype: 'application/json',
+    data: {
+      job_id: JOB_ID,
+      name: job.name,
+      namespace: 'default',
+      user_id: 'u003',
+      handler: 'http',
+      schedule_type: 'CRON',
+      labels: { team: 'billing' },
+    },
+  },
+  jobBodies: {
+    now: { name: 'Ping', payload: { url: 'http://example.org/ping' } },
+    once: {
+      name: 'Reminder',
+      schedule_time: '2030-03-01T09:00:00+01:00',
+      payload: { url: 'http://example.org/remind' },
+    },
+    cron: {
+      name: 'Weekday report',
+      cron_expression: '0 9 * * 1-5',
+      time_zone: 'Europe/Paris',
+      max_retries: 2,
+      labels: { team: 'billing' },
+      user_id: 'u003',
+      payload: { url: 'http://example.org/report', method: 'POST', body: { kind: 'weekday' } },
+    },
+    interval: { name: 'Poll', interval: '15m', payload: { url: 'http://example.org/poll' } },
+  },
+  preview: {
+    description: 'every weekday at 09:00 (Europe/Paris)',
+    schedule_type: 'CRON',
+    time_zone: 'Europe/Paris',
+    fires: [{ at: '2030-01-02T08:00:00.000Z', local: '2030-01-02T09:00:00+01:00' }],
+    warnings: [],
+  },
+} as const;

@@ -1,0 +1,181 @@
+/** The query parameters of lists of jobs, and the same filters as a body. Unknown ones are refused, never ignored. */
+import {
+  type Interval,
+  JOB_STATUSES,
+  type JobId,
+  type JobStatus,
+  type Labels,
+  PRIORITIES,
+  type Priority,
+  parseInstant,
+  parseInterval,
+  type ScheduleType,
+} from '@carillon/domain';
+import { z } from 'zod';
+import { readId } from './ids.ts';
+import {
+  anyOf,
+  count,
+  LIMIT_DEFAULT,
+  LIMIT_MAX,
+  labels,
+  oneOf,
+  paging,
+  refuseValue,
+  text,
+} from './query-values.ts';
+import type { Shape } from './shape.ts';
+
+export interface JobsFilter {
+  readonly statuses: readonly JobStatus[] | undefined;
+  readonly scheduleTypes: readonly ScheduleType[] | undefined;
+  readonly priority: Priority | undefined;
+  /** "me" is whoever asks. */
+  readonly userId: string | undefined;
+  readonly namespace: string | undefined;
+  readonly handler: string | undefined;
+  readonly labels: Labels | undefined;
+  readonly text: string | undefined;
+  readonly createdFromMs: number | undefined;
+  readonly createdToMs: number | undefined;
+}
+
+export interface JobsQuery extends JobsFilter {
+  readonly order: 'newest' | 'oldest';
+  readonly after: JobId | undefined;
+  /** Counted from 1; undefined when the caller follows Link headers instead. */
+  readonly page: number | undefined;
+  readonly limit: number;
+}
+
+const STATUS_WORDS = new Map<string, JobStatus>([
+  ...JOB_STATUSES.map((status) => [status.toLowerCase(), status] as const),
+  ['pending', 'SCHEDULED'],
+]);
+const TYPE_WORDS = new Map<string, readonly ScheduleType[]>([
+  ['immediate', ['IMMEDIATE']],
+  ['future', ['FUTURE']],
+  ['cron', ['CRON']],
+  ['interval', ['INTERVAL']],
+  ['one-time', ['IMMEDIATE', 'FUTURE']],
+  ['recurring', ['CRON', 'INTERVAL']],
+]);
+
+const filterFields = {
+  status: anyOf(STATUS_WORDS).optional().describe('One or several, separated by commas.'),
+  type: oneOf(TYPE_WORDS).optional(),
+  priority: oneOf(new Map(PRIORITIES.map((priority) => [priority, priority]))).optional(),
+  user_id: text.optional().describe('Whose jobs; "me" for those of the caller.'),
+  namespace: text.optional(),
+  label: labels.optional().describe('name:value; given several times, all must hold.'),
+  handler: text.optional(),
+  text: text.optional().describe('Part of the name, in any case.'),
+  created_after: text.optional().describe('Made at or after this instant.'),
+  created_before: text.optional().describe('Made before this instant.'),
+};
+
+const SORTS = new Map([
+  ['created-at', 'oldest' as const],
+  ['-created-at', 'newest' as const],
+]);
+const sort = z
+  .string({ error: 'must be given once' })
+  .transform((given) => SORTS.get(given.trim().toLowerCase().replaceAll('_', '-')))
+  .refine((order) => order !== undefined, {
+    error: 'must be created_at or -created_at: no other order can be read without sorting every job',
+  })
+  .meta({ enum: ['created_at', '-created_at'] });
+
+const jobsFields = z.strictObject({
+  ...filterFields,
+  sort: sort.optional().describe('-created_at, newest first, when left out.'),
+  after: text.optional().describe('The job that the list continues after; see the Link header.'),
+  ...paging,
+});
+
+export const JOBS_QUERY = {
+  schema: jobsFields,
+  aliases: { schedule_type: 'type', job_type: 'type' },
+} satisfies Shape;
+
+export function toJobsQuery(read: z.output<typeof jobsFields>): JobsQuery {
+  if (read.after !== undefined && read.page !== undefined) {
+    refuseValue('page', 'page and after contradict each other; give only one of them.');
+  }
+  return {
+    ...toFilter(read),
+    order: read.sort ?? 'newest',
+    after: read.after === undefined ? undefined : (readId(read.after, 'job') as JobId),
+    page: read.page,
+    limit: read.limit,
+  };
+}
+
+function toFilter(read: z.output<z.ZodObject<typeof filterFields>>): JobsFilter {
+  return {
+    statuses: read.status,
+    scheduleTypes: read.type,
+    priority: read.priority,
+    userId: read.user_id,
+    namespace: read.namespace,
+    handler: read.handler,
+    labels: read.label,
+    text: read.text,
+    createdFromMs: instantOf(read.created_after, 'created_after'),
+    createdToMs: instantOf(read.created_before, 'created_before'),
+  };
+}
+
+export function instantOf(given: string | undefined, field: string): number | undefined {
+  return given === undefined ? undefined : parseInstant(given, { field });
+}
+
+export const BULK_BODY = {
+  schema: z.strictObject({
+    action: z.enum(['pause', 'resume', 'cancel']),
+    filter: z
+      .strictObject(filterFields)
+      .describe('The filters of GET /api/jobs; at least one, so that nothing means everything by accident.'),
+    dry_run: z.boolean().nullish().describe('Only say what would be changed.'),
+    after: text.nullish().describe('The "next" of the answer before, to go on with the rest.'),
+  }),
+} satisfies Shape;
+
+export function toBulkRequest(read: z.output<typeof BULK_BODY.schema>) {
+  if (Object.values(read.filter).every((value) => value === undefined)) {
+    refuseValue('filter', 'filter names nothing; give at least one filter, such as {"status": "scheduled"}.');
+  }
+  return {
+    action: read.action,
+    selection: toFilter(read.filter),
+    dryRun: read.dry_run ?? false,
+    afterJobId: read.after == null ? undefined : (readId(read.after, 'job') as JobId),
+  };
+}
+
+const UPCOMING_MS_MAX = 7 * 86_400_000;
+const DAY_MS = 86_400_000;
+
+export const UPCOMING_QUERY = {
+  schema: z.strictObject({
+    within: text.default('5m').describe('A duration such as 30s, 5m, 2h or 1d; at most 7 days.'),
+    limit: count(LIMIT_MAX).default(LIMIT_DEFAULT),
+  }),
+} satisfies Shape;
+
+export function toUpcomingQuery({ within, limit }: z.output<typeof UPCOMING_QUERY.schema>): {
+  withinMs: number;
+  limit: number;
+} {
+  const withinMs = lengthMs(
+    parseInterval(/^\d+$/.test(within) ? Number(within) : within, { field: 'within' }),
+  );
+  if (withinMs > UPCOMING_MS_MAX) refuseValue('within', 'within must be at most 7 days.');
+  return { withinMs, limit };
+}
+
+function lengthMs(interval: Interval): number {
+  if (interval.kind === 'exact') return interval.everyMs;
+  const days = { day: 1, week: 7, month: 31 }[interval.unit];
+  return interval.every * days * DAY_MS;
+}

@@ -1,0 +1,64 @@
+import type { JobId, RunId } from '@carillon/domain';
+import { expect, test } from 'vitest';
+import { logLines } from './log-view.ts';
+import type { RunFacts } from './run-view.ts';
+
+const AT = Date.UTC(2030, 0, 1);
+const RUN: RunFacts = {
+  ...{
+    runId: 'r' as RunId,
+    jobId: 'j' as JobId,
+    status: 'FAILED',
+    attempt: 1,
+    epoch: 1,
+    trigger: 'schedule',
+  },
+  ...{
+    scheduledAtMs: AT,
+    createdAtMs: AT,
+    startedAtMs: AT + 5,
+    endedAtMs: AT + 1_505,
+    modifiedAtMs: AT + 1_510,
+  },
+  ...{ executorId: 'w1', error: 'boom', reason: undefined, result: undefined, logUrl: undefined },
+  ...{ jobVersion: 1, occurrences: 1, lateReport: undefined },
+};
+const messages = (...runs: RunFacts[]) => logLines(runs).map(({ message }) => message);
+
+test('a failed attempt and the one that follows are told in the order they happened', () => {
+  const again: RunFacts = {
+    ...RUN,
+    ...{ status: 'SUCCESS', attempt: 2, error: undefined, result: '{"ok":true}' },
+    ...{ createdAtMs: AT + 5_000, startedAtMs: AT + 5_001, endedAtMs: AT + 5_011 },
+  };
+  expect(messages(again, RUN)).toEqual([
+    'handed to worker w1',
+    'attempt 1 started',
+    'attempt 1 ended: FAILED after 1.5 s',
+    'error: boom',
+    'handed to worker w1',
+    'attempt 2 started',
+    'attempt 2 ended: SUCCESS after 0.01 s',
+    'result: {"ok":true}',
+  ]);
+});
+
+test('what waits, runs or was skipped says so', () => {
+  const none = { startedAtMs: undefined, endedAtMs: undefined, error: undefined, executorId: undefined };
+  expect(messages({ ...RUN, ...none, status: 'QUEUED', reason: 'the job is paused' })).toEqual([
+    'queued: the job is paused',
+  ]);
+  expect(messages({ ...RUN, ...none, status: 'SKIPPED', reason: 'misfire', occurrences: 3 })).toEqual([
+    'skipped 3 occurrences: misfire',
+  ]);
+  expect(messages({ ...RUN, ...none, executorId: 'w1', startedAtMs: AT, status: 'RUNNING' })).toEqual([
+    'handed to worker w1',
+    'attempt 1 started',
+  ]);
+  expect(messages({ ...RUN, ...none, status: 'CANCELLED' })).toEqual(['attempt 1 ended: CANCELLED']);
+});
+
+test('a long result is cut', () => {
+  const [line] = logLines([{ ...RUN, error: undefined, result: `"${'x'.repeat(2_000)}"` }]).slice(-1);
+  expect(line!.message).toHaveLength('result: '.length + 501);
+});

@@ -1,0 +1,143 @@
+import { type DescMessage, toJson } from '@bufbuild/protobuf';
+import { CATALOGUE, defineJob, type ErrorCode, type Job, type JobId, type RunId } from '@carillon/domain';
+import { describe, expect, test } from 'vitest';
+import { parseJobBody } from '../rest/job-body.ts';
+import { jobView } from '../rest/job-view.ts';
+import { deadLetterView, jobStatusView, runView } from '../rest/run-view.ts';
+import {
+  DeadLetterSchema,
+  deadLetterMessage,
+  JobSchema,
+  JobStatusSchema,
+  jobMessage,
+  jobStatusMessage,
+  RPC_STATUS,
+  RunSchema,
+  rpcField,
+  rpcStatusOf,
+  runMessage,
+  ScheduleSchema,
+} from './index.ts';
+
+const NOW_MS = Date.UTC(2030, 0, 1);
+const RUN = {
+  runId: 'r' as RunId,
+  jobId: 'j' as JobId,
+  status: 'SKIPPED',
+  attempt: 2,
+  epoch: 3,
+  trigger: 'schedule',
+  scheduledAtMs: NOW_MS,
+  createdAtMs: NOW_MS,
+  startedAtMs: NOW_MS,
+  endedAtMs: NOW_MS,
+  modifiedAtMs: NOW_MS,
+  executorId: 'w',
+  error: 'boom',
+  reason: 'why',
+  result: '{"list":[1,null,"a"]}',
+  logUrl: 'https://example.com/log',
+  jobVersion: 4,
+  occurrences: 5,
+  lateReport: 'late',
+} as const;
+
+function fullJob(fields: object): Job {
+  const definition = defineJob(
+    parseJobBody({
+      name: 'full',
+      user_id: 'ada',
+      payload: { a: [1, { b: null }] },
+      labels: { team: 'billing' },
+      resources: { gpu: 1 },
+      start_timeout_seconds: 60,
+      retry: { strategy: 'exponential', delay_seconds: 1, max_delay_seconds: 60, deadline_seconds: 600 },
+      misfire: { policy: 'all', max_runs: 3, window_seconds: 60 },
+      ...fields,
+    }),
+    NOW_MS,
+  );
+  const times = { createdAtMs: NOW_MS, updatedAtMs: NOW_MS };
+  return { ...definition, ...times, jobId: 'j' as JobId, shard: 1, version: 2, status: 'SCHEDULED' };
+}
+
+const CRON = {
+  cron_expression: '0 9 * * 1-5',
+  time_zone: 'Europe/Paris',
+  start_at: '2030-01-02T00:00:00Z',
+  end_at: '2031-01-02T00:00:00Z',
+  spread_seconds: 5,
+};
+const FUTURE = { schedule_time: '2030-06-01T00:00:00Z' };
+
+const names = ({ fields }: DescMessage) => fields.map(({ name }) => name).sort();
+
+describe('what REST shows of', () => {
+  test('a job, its message has, and nothing else', () => {
+    const view = jobView({ job: fullJob(CRON), nextRunMs: NOW_MS });
+    const { schedule_type, schedule_time, ...rest } = view;
+    const scheduleFields = names(ScheduleSchema);
+    const shown = Object.keys({ ...rest, type: schedule_type, time: schedule_time });
+    expect(shown.filter((name) => !scheduleFields.includes(name)).sort()).toEqual(
+      names(JobSchema).filter((name) => name !== 'schedule'),
+    );
+    expect(scheduleFields.filter((name) => !shown.includes(name))).toEqual([]);
+  });
+
+  test('a run, a dead letter and a status, their messages have, and nothing else', () => {
+    expect(Object.keys(runView(RUN)).sort()).toEqual(names(RunSchema));
+    const letter = {
+      ...RUN,
+      jobName: 'n',
+      reason: 'retries_exhausted',
+      attempts: 1,
+      diedAtMs: NOW_MS,
+    } as const;
+    const letterView = deadLetterView({ ...letter, redrivenAs: undefined });
+    expect(names(DeadLetterSchema)).toEqual(Object.keys(letterView).sort());
+    expect(deadLetterMessage(letterView)).toMatchObject({ runId: 'r', jobName: 'n', redrivenAs: '' });
+    const status = jobStatusView({
+      jobId: 'j' as JobId,
+      state: 'running',
+      lastUpdatedMs: NOW_MS,
+      latestRun: RUN,
+    });
+    expect(names(JobStatusSchema)).toEqual(Object.keys(status).sort());
+    expect(jobStatusMessage(status).latestRun).toMatchObject({ runId: 'r', attemptNumber: 2 });
+  });
+});
+
+test('a message says what the view says', () => {
+  for (const fields of [CRON, FUTURE, { interval: '15m' }, { frequency: 'daily' }, {}]) {
+    const view = jobView({ job: fullJob(fields), nextRunMs: NOW_MS });
+    const { schedule, ...job } = toJson(JobSchema, jobMessage(view), { useProtoFieldName: true }) as Record<
+      string,
+      unknown
+    >;
+    const { type, time, ...rest } = schedule as Record<string, unknown>;
+    const said = { ...job, ...rest, schedule_type: type, schedule_time: time };
+    for (const [name, value] of Object.entries(said)) {
+      const shown = (view as Record<string, unknown>)[name];
+      if (typeof value === 'string' && value.endsWith('Z')) {
+        expect(Date.parse(value)).toBe(Date.parse(String(shown)));
+      } else expect([name, value ?? null]).toEqual([name, shown ?? null]);
+    }
+  }
+  expect(runMessage(runView(RUN)).result).toMatchObject({ kind: { case: 'structValue' } });
+});
+
+test('every refusal of the catalogue has a status', () => {
+  for (const code of Object.keys(CATALOGUE) as ErrorCode[]) {
+    expect([code, RPC_STATUS[rpcStatusOf(code) ?? ('none' as never)]]).toEqual([code, expect.any(Number)]);
+  }
+});
+
+test.each([
+  ['cron_expression', 'schedule.cron_expression'],
+  ['schedule_time', 'schedule.time'],
+  ['daylight_saving.gap', 'schedule.daylight_saving.gap'],
+  ['payload.a[0]', 'payload.a[0]'],
+  ['If-Match', 'expected_version'],
+])('the field %s is called %s', (field, called) => {
+  expect(rpcField(field)).toBe(called);
+});

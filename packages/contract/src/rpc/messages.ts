@@ -1,0 +1,32 @@
+/** Views as messages: what REST answers, RPC answers too, under the same names and in the same words. */
+import { type DescMessage, fromJson, type MessageShape } from '@bufbuild/protobuf';
+import type { JsonValue } from '@carillon/domain';
+import type { JobView } from '../rest/job-view.ts';
+import type { DeadLetterView, jobStatusView, RunView } from '../rest/run-view.ts';
+import {
+  DeadLetterSchema,
+  type Event,
+  EventSchema,
+  JobSchema,
+  JobStatusSchema,
+  RunSchema,
+  ScheduleSchema,
+} from './generated/carillon/v1/resources_pb.js';
+
+export function jobMessage(view: JobView) {
+  const { schedule_type: type, schedule_time: time, ...rest } = view;
+  const shown: Readonly<Record<string, unknown>> = { ...rest, type, time };
+  const schedule = Object.fromEntries(ScheduleSchema.fields.map(({ name }) => [name, shown[name] ?? null]));
+  return message(JobSchema, { ...rest, schedule });
+}
+
+export const runMessage = (view: RunView) => message(RunSchema, view);
+export const deadLetterMessage = (view: DeadLetterView) => message(DeadLetterSchema, view);
+export const jobStatusMessage = (view: ReturnType<typeof jobStatusView>) => message(JobStatusSchema, view);
+/** From the JSON of CloudEvents. */
+export const eventMessage = (event: object): Event => message(EventSchema, event);
+
+/** What a view has and its message does not is left out: REST may show more. */
+function message<Schema extends DescMessage>(schema: Schema, view: object): MessageShape<Schema> {
+  return fromJson(schema, view as JsonValue, { ignoreUnknownFields: true });
+}

@@ -1,0 +1,83 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { anyAction, anyCaller, anyGrant, anyPlace, anyScopes } from './access-arbitraries.ts';
+import { may, SERVER, sees } from './caller.ts';
+import { grantWithin, knowsNamespace, mayHandOut, requireMayHandOut } from './grants.ts';
+import { ACTION_NAMES } from './permissions.ts';
+
+describe('a key of somebody', () => {
+  it('never may more than its owner may now, nor more than it was made for', () => {
+    fc.assert(
+      fc.property(anyCaller, anyGrant, anyAction, anyPlace, (owner, grant, action, place) => {
+        const key = { ...owner, grants: grantWithin(grant, owner.grants) };
+        const unlimited = { ...owner, grants: [grant] };
+        for (const where of [place, undefined]) {
+          if (!may(key, action, where)) continue;
+          expect(may(owner, action, where)).toBe(true);
+          expect(may(unlimited, action, where)).toBe(true);
+        }
+        if (sees(key, place)) expect(sees(owner, place) && sees(unlimited, place)).toBe(true);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('keeps all that both have', () => {
+    fc.assert(
+      fc.property(anyCaller, anyGrant, anyAction, anyPlace, (owner, grant, action, place) => {
+        const key = { ...owner, grants: grantWithin(grant, owner.grants) };
+        const both = may(owner, action, place) && may({ ...owner, grants: [grant] }, action, place);
+        expect(may(key, action, place)).toBe(both);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('handing out rights', () => {
+  it('nobody can hand out what they may not do themselves', () => {
+    fc.assert(
+      fc.property(
+        anyCaller,
+        anyGrant,
+        anyScopes,
+        anyAction,
+        anyPlace,
+        (maker, grant, scopes, action, place) => {
+          fc.pre(mayHandOut(maker, { grant, scopes }));
+          // The same person uses what they made: of their own jobs means the same ones.
+          const made = { ...maker, grants: [grant], scopes };
+          for (const where of [place, undefined]) {
+            if (may(made, action, where)) expect(may(maker, action, where)).toBe(true);
+          }
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('a key that may only manage users cannot make an administrator', () => {
+    const grant = SERVER.grants[0]!;
+    const narrow = { ...SERVER, scopes: new Set(['users.manage'] as const) };
+    expect(mayHandOut(narrow, { grant, scopes: undefined })).toBe(false);
+    expect(mayHandOut(narrow, { grant, scopes: new Set(['users.manage']) })).toBe(true);
+    expect(mayHandOut({ ...SERVER, scopes: new Set(ACTION_NAMES) }, { grant, scopes: undefined })).toBe(true);
+    expect(() => requireMayHandOut(narrow, { grant, scopes: undefined })).toThrow('admin everywhere');
+  });
+
+  it('rights over all jobs do not follow from rights over one’s own', () => {
+    const own = { namespace: 'one', role: 'admin', ownOnly: true } as const;
+    const maker = { ...SERVER, grants: [own] };
+    expect(mayHandOut(maker, { grant: own, scopes: undefined })).toBe(true);
+    expect(mayHandOut(maker, { grant: { ...own, ownOnly: false }, scopes: undefined })).toBe(false);
+  });
+});
+
+describe('knowing of a namespace', () => {
+  it('takes any grant in it, or one for the whole', () => {
+    const own = { namespace: 'one', role: 'viewer', ownOnly: true } as const;
+    expect(knowsNamespace({ ...SERVER, grants: [own] }, 'one')).toBe(true);
+    expect(knowsNamespace({ ...SERVER, grants: [own] }, 'two')).toBe(false);
+    expect(knowsNamespace(SERVER, 'two')).toBe(true);
+  });
+});

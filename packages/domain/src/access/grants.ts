@@ -1,0 +1,57 @@
+/**
+ * How rights are compared and cut down. A key never carries more than its owner has at the moment it is used, and nobody
+ * can hand out more than they have themselves.
+ */
+import { Refusal } from '../errors/refusal.ts';
+import { type Caller, type Grant, WHOLE } from './caller.ts';
+import { ACTION_NAMES, type Action, ROLES, type Role, roleAllows } from './permissions.ts';
+
+/** What is left of one grant within others: the lesser role, in the narrower place, of their own jobs where either says so. */
+export function grantWithin(grant: Grant, others: readonly Grant[]): Grant[] {
+  return others.flatMap((other) => {
+    const namespace = narrower(grant.namespace, other.namespace);
+    if (namespace === undefined) return [];
+    return [{ namespace, role: lesser(grant.role, other.role), ownOnly: grant.ownOnly || other.ownOnly }];
+  });
+}
+
+export interface Handout {
+  readonly grant: Grant;
+  /** Undefined: everything that the role may. */
+  readonly scopes: ReadonlySet<Action> | undefined;
+}
+
+/** One of the caller's own grants must hold the whole of it, and so must the scopes of the key they came with. */
+export function mayHandOut(caller: Caller, { grant, scopes }: Handout): boolean {
+  const holds = caller.grants.some(
+    (own) =>
+      (own.namespace === WHOLE || own.namespace === grant.namespace) &&
+      lesser(own.role, grant.role) === grant.role &&
+      (!own.ownOnly || grant.ownOnly),
+  );
+  if (!holds || caller.scopes === undefined) return holds;
+  const actions = ACTION_NAMES.filter((action) => roleAllows(grant.role, action));
+  return actions.every((action) => scopes?.has(action) === false || caller.scopes!.has(action));
+}
+
+export function requireMayHandOut(caller: Caller, handout: Handout): void {
+  if (mayHandOut(caller, handout)) return;
+  const { namespace, role, ownOnly } = handout.grant;
+  const where = namespace === WHOLE ? 'everywhere' : `in the namespace ${namespace}`;
+  const what = `${role}${ownOnly ? ' of their own jobs' : ''} ${where}`;
+  throw new Refusal('forbidden', `${caller.name} has less than that and cannot hand it out: ${what}.`);
+}
+
+/** Whether a caller gets to know that a namespace exists: any grant in it will do. */
+export function knowsNamespace(caller: Caller, namespace: string): boolean {
+  return caller.grants.some((grant) => grant.namespace === WHOLE || grant.namespace === namespace);
+}
+
+function narrower(a: string, b: string): string | undefined {
+  if (a === WHOLE) return b;
+  return b === WHOLE || a === b ? a : undefined;
+}
+
+function lesser(a: Role, b: Role): Role {
+  return ROLES.indexOf(a) < ROLES.indexOf(b) ? a : b;
+}

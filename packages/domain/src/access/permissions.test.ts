@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { ACTION_NAMES, INSTALLATION_ACTIONS, ROLES, roleAllows } from './permissions.ts';
+
+/** Written out by hand on purpose: a change of the table must be made twice, so that nobody makes it by accident. */
+const VIEWER = [
+  'jobs.read',
+  'runs.read',
+  'dead_letters.read',
+  'events.read',
+  'schedules.preview',
+  'namespaces.read',
+  'workers.read',
+  'metrics.read',
+];
+const OPERATOR = [
+  ...VIEWER,
+  'jobs.run',
+  'jobs.pause',
+  'jobs.cancel',
+  'runs.cancel',
+  'runs.rerun',
+  'dead_letters.redrive',
+];
+const EDITOR = [...OPERATOR, 'jobs.create', 'jobs.update', 'jobs.delete'];
+const ADMIN = [
+  ...EDITOR,
+  'keys.read',
+  'keys.manage',
+  'audit.read',
+  'users.read',
+  'users.manage',
+  'namespaces.manage',
+];
+
+describe('the table of roles and actions', () => {
+  it.each([
+    ['viewer', VIEWER],
+    ['operator', OPERATOR],
+    ['editor', EDITOR],
+    ['admin', ADMIN],
+  ] as const)('%s may exactly this', (role, expected) => {
+    expect(ACTION_NAMES.filter((action) => roleAllows(role, action)).sort()).toEqual([...expected].sort());
+  });
+
+  it('a role may everything that the one before it may', () => {
+    for (const action of ACTION_NAMES) {
+      const allowed = ROLES.map((role) => roleAllows(role, action));
+      expect([...allowed].sort()).toEqual(allowed);
+    }
+  });
+
+  it('what belongs to no namespace is named', () => {
+    expect([...INSTALLATION_ACTIONS].sort()).toEqual([
+      'metrics.read',
+      'namespaces.manage',
+      'users.manage',
+      'users.read',
+      'workers.read',
+    ]);
+  });
+});

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { Refusal } from '../errors/refusal.ts';
+import type { JsonObject } from '../ids.ts';
+import { defineJob, redefineJob } from './define-job.ts';
+
+const NOW = Date.UTC(2030, 0, 1);
+const URL_OK = 'https://example.org/a?b=c';
+
+function refusedField(payload: JsonObject): string | undefined {
+  try {
+    defineJob({ name: 'job', handler: 'http', payload }, NOW);
+  } catch (error) {
+    if (error instanceof Refusal) return error.field;
+    throw error;
+  }
+  return undefined;
+}
+
+test.each<[payload: JsonObject, field: string]>([
+  [{}, 'payload.url'],
+  [{ url: null }, 'payload.url'],
+  [{ url: 5 }, 'payload.url'],
+  [{ url: 'example.org' }, 'payload.url'],
+  [{ url: 'file:///etc/passwd' }, 'payload.url'],
+  [{ url: URL_OK, method: 'TRACE' }, 'payload.method'],
+  [{ url: URL_OK, method: 7 }, 'payload.method'],
+  [{ url: URL_OK, headers: [] }, 'payload.headers'],
+  [{ url: URL_OK, headers: { 'a b': 'x' } }, 'payload.headers'],
+  [{ url: URL_OK, headers: { accept: 'a\r\nx: y' } }, 'payload.headers.accept'],
+  [{ url: URL_OK, headers: { accept: {} } }, 'payload.headers.accept'],
+  [{ url: URL_OK, headers: { 'Content-Length': 5 } }, 'payload.headers.Content-Length'],
+  [{ url: URL_OK, expect_status: '700' }, 'payload.expect_status'],
+  [{ url: URL_OK, expect_status: [] }, 'payload.expect_status'],
+  [{ url: URL_OK, expect_status: [200, {}] }, 'payload.expect_status'],
+])('an http job with %j is refused when it is made', (payload, field) => {
+  expect(refusedField(payload)).toBe(field);
+});
+
+test('what can be called is taken, and other handlers are left alone', () => {
+  const call = { url: URL_OK, method: 'put', headers: { 'x-a': 1 }, expect_status: ['2xx', 404], body: [1] };
+  expect(refusedField(call)).toBeUndefined();
+  expect(defineJob({ name: 'job', handler: 'mail', payload: { url: 5 } }, NOW).handler).toBe('mail');
+});
+
+test('a change is judged by what it changes: a job of old stays editable', () => {
+  const old = { ...defineJob({ name: 'job', handler: 'mail' }, NOW), handler: 'http' };
+  expect(redefineJob(old, { name: 'renamed' }, NOW).definition.name).toBe('renamed');
+  expect(() => redefineJob(old, { payload: { url: 'no' } }, NOW)).toThrow(Refusal);
+});

@@ -1,0 +1,81 @@
+/**
+ * The payload of an http job, judged when the job is made: what could never be called is refused with the field to correct,
+ * instead of failing at its first run. The worker reads the same fields again, for jobs that came another way.
+ */
+import { Refusal } from '../errors/refusal.ts';
+import type { JsonObject, JsonValue } from '../ids.ts';
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+/** They frame the message or belong to the connection. */
+const OF_THE_CONNECTION = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+const STATUS = /^[1-5](\d\d|xx)$/i;
+
+export function checkHttpPayload(payload: JsonObject): void {
+  checkUrl(payload.url);
+  checkMethod(payload.method);
+  checkHeaders(payload.headers);
+  checkExpectation(payload.expect_status);
+}
+
+function checkUrl(value: JsonValue | undefined): void {
+  if (value === undefined || value === null) {
+    throw new Refusal('field_missing', 'An http job needs payload.url.', { field: 'payload.url' });
+  }
+  const protocol = typeof value === 'string' ? protocolOf(value) : undefined;
+  if (protocol === 'http:' || protocol === 'https:') return;
+  refuse('payload.url', 'payload.url must be an http or https URL, such as "http://example.org/ping".');
+}
+
+function protocolOf(url: string): string | undefined {
+  return URL.canParse(url) ? new URL(url).protocol : undefined;
+}
+
+function checkMethod(value: JsonValue | undefined): void {
+  if (value === undefined || value === null) return;
+  if (typeof value === 'string' && METHODS.includes(value.toUpperCase())) return;
+  refuse('payload.method', `payload.method must be one of ${METHODS.join(', ')}.`);
+}
+
+function checkHeaders(value: JsonValue | undefined): void {
+  if (value === undefined || value === null) return;
+  const field = 'payload.headers';
+  if (typeof value !== 'object' || Array.isArray(value)) refuse(field, `${field} must be an object.`);
+  for (const [name, content] of Object.entries(value)) {
+    const isPlain =
+      typeof content === 'string' || typeof content === 'number' || typeof content === 'boolean';
+    if (!HEADER_NAME.test(name)) refuse(field, `${field} has a name that no header can have.`);
+    if (!isPlain || !HEADER_VALUE.test(String(content))) {
+      refuse(`${field}.${name}`, `${field}.${name} must be a text that fits on one header line.`);
+    }
+    if (OF_THE_CONNECTION.has(name.toLowerCase())) {
+      refuse(`${field}.${name}`, `${field}.${name} is set by the connection itself.`);
+    }
+  }
+}
+
+function checkExpectation(value: JsonValue | undefined): void {
+  if (value === undefined || value === null) return;
+  const wanted = Array.isArray(value) ? value : [value];
+  const fits = (entry: JsonValue) =>
+    (typeof entry === 'string' || typeof entry === 'number') && STATUS.test(String(entry));
+  if (wanted.length > 0 && wanted.every(fits)) return;
+  refuse(
+    'payload.expect_status',
+    'payload.expect_status must be a status, a class such as "2xx", or a list of them.',
+  );
+}
+
+function refuse(field: string, message: string): never {
+  throw new Refusal('field_invalid', message, { field });
+}

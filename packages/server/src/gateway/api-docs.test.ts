@@ -1,0 +1,80 @@
+/** Every curl of docs/api.md, as it stands there: what people copy must work. */
+import { readFileSync } from 'node:fs';
+import type { JobId } from '@carillon/domain';
+import { describe, expect, test } from 'vitest';
+import { allEndpoints } from './endpoints/all-endpoints.ts';
+import type { EndpointContext } from './endpoints/endpoint-context.ts';
+import { GatewayFixture } from './gateway.fixture.ts';
+
+const DOCS = readFileSync(new URL('../../../../docs/api.md', import.meta.url), 'utf8');
+
+interface Curl {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Record<string, string>;
+  readonly body: string | undefined;
+}
+
+function curls(): Curl[] {
+  const blocks = [...DOCS.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block]) =>
+    block!.replaceAll('\\\n', ' '),
+  );
+  const lines = blocks.flatMap((block) => block.split('\n').filter((line) => line.startsWith('curl ')));
+  return lines.map((line) => {
+    const body = / -d '([^']*)'/.exec(line)?.[1];
+    const url = /\$CARILLON([^\s"]+)/.exec(line)![1]!;
+    const headers: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
+    for (const [, name, value] of line.matchAll(/-H ['"]([\w-]+): ([^']*?)['"] /g)) headers[name!] = value!;
+    return { method: / -X (\w+)/.exec(line)?.[1] ?? 'GET', url, headers, body };
+  });
+}
+
+/** With a run of each kind, so that what an example says about $RUN can be done with one of them. */
+async function scene() {
+  const gateway = new GatewayFixture();
+  const jobId = (await gateway.createdId({ name: 'job', cron_expression: '0 9 * * *' })) as JobId;
+  const run = async () => (await gateway.operations.runJobNow(jobId)).runId;
+  const finished = await run();
+  await gateway.settle(await gateway.claimDue(), { status: 'SUCCESS', next: { kind: 'finish' } });
+  const dead = await run();
+  await gateway.settle(await gateway.claimDue(), {
+    status: 'FAILED',
+    next: { kind: 'dead', reason: 'retries_exhausted' },
+  });
+  const waiting = await run();
+  const runFor = (url: string) =>
+    url.includes('dead-letters') ? dead : url.endsWith('cancel') ? waiting : finished;
+  return {
+    gateway,
+    fill: (url: string) =>
+      url.replace('$JOB', jobId).replace('$RUN', runFor(url)).replace('$WORKER', 'worker-1'),
+  };
+}
+
+describe('the examples of docs/api.md', () => {
+  test('are found', () => {
+    expect(curls().length).toBeGreaterThan(30);
+  });
+
+  test.each(curls().map((curl) => [`${curl.method} ${curl.url} ${curl.body ?? ''}`, curl] as const))(
+    '%s',
+    async (_name, { method, url, headers, body }) => {
+      const { gateway, fill } = await scene();
+      const given = { headers, ...(body !== undefined && { payload: body }) };
+      const answer = await gateway.ask(method as 'GET', fill(url), given);
+      expect([answer.status, answer.status < 300 ? '' : answer.body]).toEqual([expect.any(Number), '']);
+    },
+  );
+
+  test('name every endpoint of jobs, runs, schedules, dead letters and workers', () => {
+    const shown = curls().map(
+      ({ method, url }) => `${method} ${url.split('?')[0]!.replaceAll(/\$\w+/g, '{id}')}`,
+    );
+    const ours = new Set(['jobs', 'runs', 'schedules', 'dead letters', 'workers']);
+    const endpoints = allEndpoints({ operations: {}, address: '' } as unknown as EndpointContext);
+    const named = endpoints
+      .filter(({ tag }) => ours.has(tag))
+      .map(({ method, path }) => `${[method].flat()[0]} /api${path}`);
+    expect(named.filter((name) => !shown.includes(name))).toEqual([]);
+  });
+});

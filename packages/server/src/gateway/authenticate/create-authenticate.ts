@@ -1,0 +1,69 @@
+/**
+ * Who asks: the admin key in the server's own folder, an API key, or a session. A key beats a cookie that came along. The
+ * same for every door; whatever is wrong with a credential is refused as unauthorized before anything else is looked at.
+ */
+import { timingSafeEqual } from 'node:crypto';
+import { type Caller, type Grant, Refusal, WHOLE } from '@carillon/domain';
+import type { FastifyRequest } from 'fastify';
+import type { Identities } from '../../operations/accounts/identities.ts';
+import { secretDigest } from '../../operations/accounts/secrets.ts';
+import type { RequestLimits } from '../rate-limit.ts';
+import { originOf } from './origin-of.ts';
+import { requireCsrfToken } from './require-own-page.ts';
+import { sessionCookie } from './session-cookie.ts';
+
+export type Authenticate = (request: FastifyRequest) => Promise<Caller>;
+
+export interface AuthenticateOptions {
+  /** Whoever can read it may do everything, as often as they like. */
+  readonly adminKey: string;
+  readonly identities: Pick<Identities, 'ofKey' | 'ofSession'>;
+  /** Left out: nobody is too fast. */
+  readonly limits?: Pick<RequestLimits, 'admitAddress' | 'admitCaller'> | undefined;
+  /** Where callers reach the gateway; empty when only the request knows. */
+  readonly address: string;
+}
+
+const EVERYTHING: readonly Grant[] = [{ namespace: WHOLE, role: 'admin', ownOnly: false }];
+
+export function createAuthenticate(options: AuthenticateOptions): Authenticate {
+  const { adminKey, identities, limits, address } = options;
+  if (adminKey === '') throw new Error('an empty admin key would let everybody in');
+  const adminDigest = secretDigest(adminKey);
+  const cookie = sessionCookie(address);
+
+  return async (request) => {
+    const key = bearerOf(request);
+    const digest = key === undefined ? undefined : secretDigest(key);
+    if (digest && timingSafeEqual(digest, adminDigest)) return adminOf(request);
+    limits?.admitAddress(request.ip);
+    const caller =
+      key === undefined ? await ofCookie(request) : await identities.ofKey(key, originOf(request), digest);
+    limits?.admitCaller(caller);
+    return caller;
+  };
+
+  async function ofCookie(request: FastifyRequest): Promise<Caller> {
+    const token = request.headers.authorization === undefined ? cookie.read(request) : undefined;
+    if (token === undefined) throw new Refusal('unauthorized', 'The request carries no key.');
+    const caller = await identities.ofSession(token, originOf(request));
+    requireCsrfToken(request, token, address);
+    return caller;
+  }
+}
+
+export function bearerOf(request: Pick<FastifyRequest, 'headers'>): string | undefined {
+  return /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
+}
+
+function adminOf(request: FastifyRequest): Caller {
+  return {
+    kind: 'key',
+    id: 'admin',
+    name: 'admin key',
+    userId: undefined,
+    grants: EVERYTHING,
+    scopes: undefined,
+    origin: originOf(request),
+  };
+}

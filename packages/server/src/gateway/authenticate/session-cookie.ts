@@ -1,0 +1,41 @@
+/**
+ * The cookie of a session: no script can read it, other sites cannot send it along with what they post, and over TLS it
+ * travels nowhere else. There its name begins with __Host-, so that no neighbouring host can plant one.
+ */
+import type { FastifyRequest } from 'fastify';
+
+export interface SessionCookie {
+  /** The token it carries; undefined when the request has none. */
+  read(request: FastifyRequest): string | undefined;
+  /** For Set-Cookie. */
+  write(request: FastifyRequest, token: string, maxAgeSeconds: number): string;
+  clear(request: FastifyRequest): string;
+}
+
+const PLAIN_NAME = 'carillon_session';
+const SECURE_NAME = `__Host-${PLAIN_NAME}`;
+
+/** address: where callers reach the gateway; TLS may end before it. */
+export function sessionCookie(address: string): SessionCookie {
+  const isSecure = (request: FastifyRequest) => request.protocol === 'https' || address.startsWith('https:');
+  const cookie = (request: FastifyRequest, value: string, maxAgeSeconds: number) => {
+    const secure = isSecure(request);
+    const head = `${secure ? SECURE_NAME : PLAIN_NAME}=${value}`;
+    const rest = `Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}`;
+    return `${head}; ${rest}${secure ? '; Secure' : ''}`;
+  };
+  return {
+    read: (request) => cookieNamed(request.headers.cookie, isSecure(request) ? SECURE_NAME : PLAIN_NAME),
+    write: cookie,
+    clear: (request) => cookie(request, '', 0),
+  };
+}
+
+function cookieNamed(header: string | undefined, name: string): string | undefined {
+  if (header === undefined) return undefined;
+  for (const pair of header.split(';')) {
+    const cut = pair.indexOf('=');
+    if (cut > 0 && pair.slice(0, cut).trim() === name) return pair.slice(cut + 1).trim();
+  }
+  return undefined;
+}

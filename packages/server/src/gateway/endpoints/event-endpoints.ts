@@ -1,0 +1,64 @@
+/** What happens: as a stream that goes on, or page by page. */
+import { cloudEvent, EVENTS_QUERY, EXAMPLES, eventAnswer, toEventsQuery } from '@carillon/contract';
+import { writePlace } from '@carillon/domain';
+import { systemClock } from '@carillon/foundation';
+import { z } from 'zod';
+import { type Endpoint, endpoint } from '../endpoint.ts';
+import { sseStream } from '../events/sse-stream.ts';
+import { linkPages } from '../page-links.ts';
+import type { EndpointContext } from './endpoint-context.ts';
+
+const STREAM_TYPE = 'text/event-stream';
+
+export function eventEndpoints({ operations, address, authenticate, stopping }: EndpointContext): Endpoint[] {
+  return [
+    endpoint({
+      method: 'GET',
+      path: '/events',
+      access: 'events.read',
+      tag: 'events',
+      summary: 'Follow what happens, or read what happened',
+      description: [
+        'With `Accept: text/event-stream` (or `*/*`, as curl sends) the answer is a stream of Server-Sent Events that goes on',
+        'until you close it: `id`, `event` (the type) and `data`, a CloudEvent in JSON. Without a last event it begins now.',
+        'With `Accept: application/json`, with none, or with a limit, it is one page of events, oldest first; follow the Link header `next`,',
+        'which is always there, to read on.',
+      ].join(' '),
+      query: EVENTS_QUERY,
+      headers: {
+        'last-event-id': { description: 'The id of the last event you saw.', example: '74231-1802-0' },
+        accept: {
+          description: 'text/event-stream for a stream, application/json for a page.',
+          example: 'application/json',
+        },
+      },
+      answers: {
+        200: { description: 'The events.', schema: z.array(eventAnswer), example: [EXAMPLES.event] },
+      },
+      handle: async ({ caller, query, request, reply }) => {
+        const { filter, after, limit, isPage } = toEventsQuery(query, request.headers['last-event-id']);
+        reply.header('vary', 'accept');
+        if (!wantsStream(request.headers.accept, { isPage })) {
+          const { events, through } = await operations.readEvents(caller, { filter, after, limit });
+          const next = { name: 'last_event_id', value: writePlace(through) };
+          linkPages(request, reply, { address, page: undefined, hasMore: true, next });
+          return events.map(cloudEvent);
+        }
+        const events = operations.watchEvents(caller, { filter, after });
+        // Proxies that gather an answer before they pass it on are asked not to.
+        reply
+          .type(STREAM_TYPE)
+          .header('x-accel-buffering', 'no')
+          .header('cache-control', 'no-store, no-transform');
+        return sseStream({ events, clock: systemClock, stopping, authenticate: () => authenticate(request) });
+      },
+    }),
+  ];
+}
+
+/** A browser's EventSource and curl get the stream; programs that ask for JSON, a limit, or nothing in particular, a page. */
+function wantsStream(accept: string | undefined, { isPage }: { isPage: boolean }): boolean {
+  if (accept === undefined || accept.trim() === '') return false;
+  if (accept.includes(STREAM_TYPE)) return true;
+  return accept.includes('*/*') && !accept.includes('application/json') && !isPage;
+}

@@ -1,0 +1,101 @@
+/**
+ * A stream of events as the body of an answer (Server-Sent Events). It is pulled by the connection: whoever reads slowly is
+ * written to slowly, and whoever stops reading is let go. Rights are looked at again while it lasts.
+ */
+import { Readable } from 'node:stream';
+import { sseMessage } from '@carillon/contract';
+import { type Caller, may, Refusal } from '@carillon/domain';
+import { type Clock, sleep } from '@carillon/foundation';
+import type { EventStream } from '../../operations/event-feed/event-stream.ts';
+import { refusalOf } from '../answer-problems.ts';
+
+export interface SseOptions {
+  readonly events: EventStream;
+  readonly clock: Clock;
+  /** Who the caller is now; rejects when they may no longer come in. */
+  readonly authenticate: () => Promise<Caller>;
+  /** The server is about to stop. */
+  readonly stopping: AbortSignal;
+}
+
+export const HEARTBEAT_MS = 15_000;
+/** A connection that took nothing for so long, though there was something to take. */
+const STALLED_MS_MAX = 60_000;
+const RETRY_MS = 2_000;
+const FAILURES_MAX = 4;
+const BUFFERED_BYTES = 16 * 1_024;
+
+export function sseStream({ events, clock, authenticate, stopping }: SseOptions): Readable {
+  const ended = new AbortController();
+  const batches = events.batches();
+  let isPulling = false;
+  /** Heartbeats make the connection ask again, also while it waits for events: one question at a time is enough. */
+  const pull = async () => {
+    if (isPulling) return;
+    isPulling = true;
+    try {
+      const { done, value } = await batches.next();
+      if (done) end();
+      else if (!ended.signal.aborted) body.push(value.map(sseMessage).join(''));
+    } catch (error) {
+      body.destroy(error as Error);
+    }
+    isPulling = false;
+  };
+  const end = () => {
+    if (ended.signal.aborted) return;
+    ended.abort();
+    events.close();
+    stopping.removeEventListener('abort', end);
+    if (!body.destroyed) body.push(null);
+  };
+  const body = new Readable({
+    highWaterMark: BUFFERED_BYTES,
+    read: () => void pull(),
+    destroy(error, done) {
+      end();
+      done(error);
+    },
+  });
+  body.push(`retry: ${RETRY_MS}\n: connected\n\n`);
+  if (stopping.aborted) end();
+  stopping.addEventListener('abort', end, { once: true });
+  void attend({ body, events, clock, authenticate, end, signal: ended.signal });
+  return body;
+}
+
+interface Attended {
+  readonly body: Readable;
+  readonly events: EventStream;
+  readonly clock: Clock;
+  readonly authenticate: () => Promise<Caller>;
+  readonly end: () => void;
+  readonly signal: AbortSignal;
+}
+
+/** Now and then: says that it is still there, lets go of who takes nothing, and looks whether the caller may still listen. */
+async function attend({ body, events, clock, authenticate, end, signal }: Attended): Promise<void> {
+  let takenAt = clock.monotonic();
+  let failures = 0;
+  for (;;) {
+    await sleep(clock, HEARTBEAT_MS, signal);
+    if (signal.aborted) return;
+    if (body.readableLength === 0) {
+      takenAt = clock.monotonic();
+      body.push(': still here\n\n');
+    } else if (clock.monotonic() - takenAt > STALLED_MS_MAX) {
+      body.destroy();
+      return;
+    }
+    const caller = await authenticate().catch((error: unknown) => refusalOf(error));
+    if (caller instanceof Refusal) {
+      failures += 1;
+      // A storage that is away for a moment says nothing about the caller; who cannot be recognised for long is let go.
+      if (caller.status < 429 || failures >= FAILURES_MAX) return end();
+    } else {
+      failures = 0;
+      if (!may(caller, 'events.read')) return end();
+      events.judgeBy(caller);
+    }
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * Makes the server behind the port: HTTP/1.1 and HTTP/2 on the same one, in clear or under TLS, both answered by the same
+ * handler. Telling them apart costs once per connection, nothing per request.
+ */
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { createHttp2Side } from './http2-side.ts';
+import { OpenConnections } from './open-connections.ts';
+import { peekProtocol } from './peek-protocol.ts';
+import type { Certificate } from './read-certificate.ts';
+
+export interface ListenerOptions {
+  /** Undefined: in clear. */
+  readonly tls?: Certificate | undefined;
+  readonly requestTimeoutMs?: number;
+}
+
+export interface Listener {
+  /** For Fastify, which makes one server per address it listens on. */
+  readonly serverFactory: (handler: RequestListener) => Server;
+  readonly connections: OpenConnections;
+  /** New connections get the new certificate; those that are open keep theirs. */
+  replaceCertificate(certificate: Certificate): void;
+}
+
+/** A request whose body trickles in longer than this is given up, so that slow callers cannot hold all connections. */
+const REQUEST_TIMEOUT_MS = 30_000;
+/** An idle connection is kept longer than load balancers in front keep theirs, so that they never reuse a closed one. */
+const KEEP_ALIVE_MS = 72_000;
+
+export function createListener(options: ListenerOptions = {}): Listener {
+  const { tls, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options;
+  const connections = new OpenConnections();
+  const secured = new Set<{ setSecureContext(certificate: Certificate): void }>();
+  return {
+    connections,
+    serverFactory(handler) {
+      const http2 = createHttp2Side({ handler, requestTimeoutMs, connections });
+      const limits = { requestTimeout: requestTimeoutMs, keepAliveTimeout: KEEP_ALIVE_MS };
+      if (tls === undefined) {
+        const server = createServer(limits, handler);
+        const http1 = takeOver(server, 'connection');
+        server.on('connection', (socket) => {
+          connections.opened(socket);
+          peekProtocol(socket, {
+            withinMs: requestTimeoutMs,
+            onHttp1: () => http1(connections.spokeHttp1(socket)),
+            onHttp2: () => http2.emit('connection', socket),
+          });
+        });
+        return connections.count(server);
+      }
+      const server = createSecureServer({ ...limits, ...tls, ALPNProtocols: ['h2', 'http/1.1'] }, handler);
+      const http1 = takeOver(server, 'secureConnection');
+      server.on('connection', (socket) => connections.opened(socket as Socket));
+      server.on('secureConnection', (socket: TLSSocket) => {
+        connections.secured(socket);
+        if (socket.alpnProtocol === 'h2') http2.emit('connection', socket);
+        else http1(connections.spokeHttp1(socket));
+      });
+      secured.add(server);
+      return connections.count(server);
+    },
+    replaceCertificate(certificate) {
+      for (const server of secured) server.setSecureContext(certificate);
+    },
+  };
+}
+
+/** Node's own way of serving a connection, to be called once it is known which protocol is spoken. */
+function takeOver(server: Server, event: 'connection' | 'secureConnection'): (socket: Socket) => void {
+  const listeners = server.listeners(event) as ((this: Server, socket: Socket) => void)[];
+  server.removeAllListeners(event);
+  return (socket) => {
+    for (const listener of listeners) listener.call(server, socket);
+  };
+}

@@ -1,0 +1,67 @@
+/**
+ * The HTTP/2 half of the port, which accepts no connections itself: it is handed those that speak it. Streams at once,
+ * time for a request to arrive and time of silence are bounded, so that no caller holds more than their share.
+ */
+import type { RequestListener } from 'node:http';
+import {
+  createServer,
+  type Http2Server,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type ServerHttp2Session,
+} from 'node:http2';
+import type { OpenConnections } from './open-connections.ts';
+
+const STREAMS_MAX = 250;
+/** After this long without a word the other side is asked whether it is still there; one without streams is let go. */
+const SILENCE_MS_MAX = 120_000;
+const PING_MS_MAX = 20_000;
+/** How long a caller that has its answer may go on asking. */
+const ANSWERED_MS_MAX = 500;
+
+export interface Http2SideOptions {
+  readonly handler: RequestListener;
+  readonly requestTimeoutMs: number;
+  readonly connections: OpenConnections;
+}
+
+export function createHttp2Side({ handler, requestTimeoutMs, connections }: Http2SideOptions): Http2Server {
+  const server = createServer({ settings: { maxConcurrentStreams: STREAMS_MAX } });
+  // Node's compatibility layer gives requests and responses of HTTP/2 the shape of those of HTTP/1.1.
+  server.on(
+    'request',
+    handler as unknown as (request: Http2ServerRequest, response: Http2ServerResponse) => void,
+  );
+  server.on('stream', (stream) => {
+    let late = setTimeout(() => stream.destroy(), requestTimeoutMs).unref();
+    const arrived = () => clearTimeout(late);
+    stream.once('end', arrived).once('close', arrived);
+    stream.once('finish', () => {
+      if (stream.readableEnded) return;
+      // Answered before all of it was read: the rest is thrown away as it comes, and not waited for.
+      stream.resume();
+      clearTimeout(late);
+      late = setTimeout(() => stream.destroy(), ANSWERED_MS_MAX).unref();
+    });
+  });
+  server.on('session', (session) => {
+    connections.spokeHttp2(session);
+    letGoWhenSilent(session);
+  });
+  return server;
+}
+
+function letGoWhenSilent(session: ServerHttp2Session): void {
+  let streams = 0;
+  session.on('stream', (stream) => {
+    streams += 1;
+    stream.once('close', () => {
+      streams -= 1;
+    });
+  });
+  session.setTimeout(SILENCE_MS_MAX, () => {
+    if (streams === 0) return session.close();
+    const late = setTimeout(() => session.destroy(), PING_MS_MAX).unref();
+    if (!session.ping(() => clearTimeout(late))) clearTimeout(late);
+  });
+}

@@ -1,0 +1,63 @@
+/** The certificate and key of this server, from their files. What cannot be used is said in words for the person who named the files. */
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { createSecureContext } from 'node:tls';
+
+export interface CertificateFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+/** PEM. The certificate may be followed by those that vouch for it. */
+export interface Certificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export class CertificateUnusable extends Error {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'CertificateUnusable';
+  }
+}
+
+export async function readCertificate({ certFile, keyFile }: CertificateFiles): Promise<Certificate> {
+  const cert = await readText(certFile, 'tls.cert_file');
+  const key = await readText(keyFile, 'tls.key_file');
+  const certificate = judged(() => new X509Certificate(cert), {
+    complaint: `tls.cert_file (${certFile}) holds no PEM certificate`,
+  });
+  const privateKey = judged(() => createPrivateKey(key), {
+    complaint: `tls.key_file (${keyFile}) holds no PEM private key without a passphrase`,
+  });
+  if (!certificate.checkPrivateKey(privateKey)) {
+    throw new CertificateUnusable(`the key in ${keyFile} does not belong to the certificate in ${certFile}`);
+  }
+  judged(() => createSecureContext({ cert, key }), {
+    complaint: `the certificate in ${certFile} cannot be used for TLS`,
+  });
+  return { cert, key };
+}
+
+async function readText(file: string, setting: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new CertificateUnusable(`${setting} (${file}) cannot be read (${code})`, { cause: error });
+  }
+}
+
+function judged<T>(attempt: () => T, { complaint }: { complaint: string }): T {
+  try {
+    return attempt();
+  } catch (error) {
+    throw new CertificateUnusable(`${complaint}: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** When it ends; undefined where that cannot be told. */
+export function expiresAtMs({ cert }: Certificate): number | undefined {
+  const endsMs = Date.parse(new X509Certificate(cert).validTo);
+  return Number.isNaN(endsMs) ? undefined : endsMs;
+}

@@ -1,0 +1,183 @@
+/** The OpenAPI 3.1 document of a list of endpoints: from the same schemas that read requests, so that it cannot disagree. */
+import { EXAMPLES, problemAnswer } from '@carillon/contract';
+import type { Answer, Endpoint } from '../endpoint.ts';
+import { type JsonSchema, SchemaComponents } from './schema-components.ts';
+
+export interface OpenApiDocument {
+  readonly openapi: '3.1.0';
+  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly servers: readonly { readonly url: string }[];
+  readonly tags: readonly { readonly name: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, JsonSchema>>;
+    readonly responses: Readonly<Record<string, unknown>>;
+    readonly securitySchemes: Readonly<Record<string, unknown>>;
+  };
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required: boolean;
+  readonly description?: string;
+  readonly schema: JsonSchema;
+  readonly example?: unknown;
+}
+
+export interface Operation {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly summary: string;
+  readonly description: string;
+  readonly parameters: readonly Parameter[];
+  readonly requestBody?: {
+    readonly required: boolean;
+    readonly content: { readonly 'application/json': { schema: JsonSchema; examples?: object } };
+  };
+  readonly responses: Readonly<Record<string, unknown>>;
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+}
+
+const ABOUT =
+  'Jobs that run at their instant, at least once, never twice at the same time. Fields are in snake_case; the camelCase spelling of every field of a body is understood too. Every error is a problem document (RFC 9457) with a code, the field and a way out.';
+
+export function buildOpenApi(endpoints: readonly Endpoint[], version: string): OpenApiDocument {
+  const components = new SchemaComponents();
+  const problem = components.describe(problemAnswer, 'output');
+  const paths: Record<string, Record<string, Operation>> = {};
+  for (const endpoint of endpoints) {
+    const path = `/api${endpoint.path}`;
+    paths[path] ??= {};
+    for (const method of [endpoint.method].flat()) {
+      paths[path][method.toLowerCase()] = operationOf(endpoint, method, components);
+    }
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Carillon', version, description: ABOUT },
+    servers: [{ url: '/' }],
+    tags: [...new Set(endpoints.map(({ tag }) => tag))].map((name) => ({ name })),
+    paths,
+    components: {
+      schemas: components.schemas,
+      responses: {
+        Problem: {
+          description: 'Refused, or failed: why, and what to do about it.',
+          content: { 'application/problem+json': { schema: problem, example: EXAMPLES.problem } },
+        },
+      },
+      securitySchemes: {
+        key: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An API key, or the admin key of the server: "Authorization: Bearer <key>".',
+        },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'carillon_session',
+          description: 'The session of somebody who signed in; changes also need the header X-CSRF-Token.',
+        },
+      },
+    },
+  };
+}
+
+function operationOf(endpoint: Endpoint, method: string, components: SchemaComponents): Operation {
+  const { path, tag, summary, description, access, body, bodyExamples } = endpoint;
+  const needs =
+    access === 'open'
+      ? 'Open to everybody.'
+      : access === 'self'
+        ? 'For whoever is signed in.'
+        : `Needs the permission ${access}.`;
+  const examples = Object.entries(bodyExamples ?? {}).map(([name, value]) => [name, { value }]);
+  return {
+    operationId: operationId(method, path),
+    tags: [tag],
+    summary,
+    description: [description, needs].filter(Boolean).join('\n\n'),
+    parameters: parametersOf(endpoint, components),
+    ...(body && {
+      requestBody: {
+        required: true,
+        content: {
+          'application/json': {
+            schema: components.describe(body.schema, 'input'),
+            ...(examples.length > 0 && { examples: Object.fromEntries(examples) }),
+          },
+        },
+      },
+    }),
+    responses: {
+      ...Object.fromEntries(
+        Object.entries(endpoint.answers).map(([status, answer]) => [status, responseOf(answer, components)]),
+      ),
+      default: { $ref: '#/components/responses/Problem' },
+    },
+    security: access === 'open' ? [] : [{ key: [] }, { session: [] }],
+  };
+}
+
+/** POST /jobs/{id}/runNow → postJobsByIdRunNow */
+function operationId(method: string, path: string): string {
+  const words = path
+    .split(/[/.-]/)
+    .filter(Boolean)
+    .flatMap((part) => part.replace(/^\{(\w+)\}$/, 'by_$1').split('_'))
+    .map((word) => word[0]!.toUpperCase() + word.slice(1));
+  return method.toLowerCase() + words.join('');
+}
+
+function parametersOf({ path, params, query, headers }: Endpoint, components: SchemaComponents): Parameter[] {
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]): Parameter => {
+    const description = params?.[name!];
+    return {
+      name: name!,
+      in: 'path',
+      required: true,
+      ...(description !== undefined && { description }),
+      schema: { type: 'string' },
+    };
+  });
+  const inHeaders = Object.entries(headers ?? {}).map(
+    ([name, { description, example }]): Parameter => ({
+      name,
+      in: 'header',
+      required: false,
+      description,
+      schema: { type: 'string' },
+      ...(example !== undefined && { example }),
+    }),
+  );
+  return [...inPath, ...(query ? inQuery(components.describe(query.schema, 'input')) : []), ...inHeaders];
+}
+
+function inQuery(schema: JsonSchema): Parameter[] {
+  const { properties = {}, required = [] } = schema as {
+    properties?: Record<string, JsonSchema>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, { description, ...rest }]) => ({
+    name,
+    in: 'query',
+    required: required.includes(name),
+    ...(typeof description === 'string' && { description }),
+    schema: rest,
+  }));
+}
+
+function responseOf(answer: Answer, components: SchemaComponents): object {
+  const { description, schema, contentType = 'application/json', example } = answer;
+  if (!schema && answer.contentType === undefined) return { description };
+  return {
+    description,
+    content: {
+      [contentType]: {
+        ...(schema && { schema: components.describe(schema, 'output') }),
+        ...(example !== undefined && { example }),
+      },
+    },
+  };
+}

@@ -1,0 +1,194 @@
+/**
+ * Nobody may ask faster than allowed: each key, person and address has a bucket that fills steadily and holds a burst.
+ * Requests are counted here, without a round trip; about once a second servers tell each other through the counters what
+ * was used, and take that off their own buckets. When the counters cannot be reached every server goes on by itself.
+ */
+import { type Caller, Refusal } from '@carillon/domain';
+import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
+import { type Counters, windowStart } from '../counters/counters.ts';
+import { addressGroup } from '../operations/accounts/address-group.ts';
+
+export interface RateLimitSettings {
+  /** Requests per second of one key or signed-in person; 0: no limit. */
+  readonly perCaller: number;
+  /** Of one address, whoever asks from there; 0: no limit. */
+  readonly perAddress: number;
+  /** How many seconds' worth may come at once. */
+  readonly burstSeconds: number;
+}
+
+export interface RequestLimitsOptions {
+  readonly settings: RateLimitSettings;
+  readonly counters: Counters;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+interface Bucket {
+  readonly rate: number;
+  /** May be less than none when other servers used more than was left. */
+  tokens: number;
+  filledAtMs: number;
+  /** Counted here and not told to the others yet. */
+  untold: number;
+  /** What all servers had used in the window when they last told. */
+  told: { readonly windowMs: number; readonly total: number; readonly atMs: number } | undefined;
+}
+
+export const EXCHANGE_MS = 1_000;
+const WINDOW_MS = 60_000;
+/** An address costs nothing to make up: buckets are bounded, and the oldest give way. */
+const BUCKETS_MAX = 50_000;
+const TOLD_AT_ONCE_MAX = 5_000;
+
+export interface Allowance {
+  /** Requests that may come at once. */
+  readonly limit: number;
+  readonly remaining: number;
+  /** Until all of them may come again. */
+  readonly resetSeconds: number;
+}
+
+export function allowanceHeaders({ limit, remaining, resetSeconds }: Allowance) {
+  return {
+    'ratelimit-limit': String(limit),
+    'ratelimit-remaining': String(remaining),
+    'ratelimit-reset': String(resetSeconds),
+  };
+}
+
+export class RateLimited extends Refusal {
+  /** Requests that may come at once. */
+  readonly limit: number;
+
+  constructor(limit: number, retryAfterSeconds: number) {
+    const message = `Too many requests; wait ${retryAfterSeconds} ${retryAfterSeconds === 1 ? 'second' : 'seconds'}.`;
+    super('rate_limited', message, { retryAfterSeconds });
+    this.limit = limit;
+  }
+}
+
+export class RequestLimits implements Service {
+  readonly #options: RequestLimitsOptions;
+  readonly #buckets = new Map<string, Bucket>();
+  readonly #loop: Loop;
+  #alone = false;
+
+  constructor(options: RequestLimitsOptions) {
+    this.#options = options;
+    const { clock, random, log } = options;
+    this.#loop = new Loop({
+      ...{ name: 'request limits', clock, random, log },
+      idleMs: EXCHANGE_MS,
+      runOnce: () => this.runOnce(),
+    });
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop();
+  }
+
+  admitAddress(address: string): void {
+    const { perAddress } = this.#options.settings;
+    if (perAddress > 0) this.#admit(`requests/address/${addressGroup(address)}`, perAddress);
+  }
+
+  admitCaller(caller: Pick<Caller, 'kind' | 'id'>): void {
+    const { perCaller } = this.#options.settings;
+    if (perCaller > 0) this.#admit(bucketOf(caller), perCaller);
+  }
+
+  /** What the caller has left; undefined for whoever has no limit. */
+  allowanceOf(caller: Pick<Caller, 'kind' | 'id'>): Allowance | undefined {
+    const bucket = this.#buckets.get(bucketOf(caller));
+    if (!bucket) return undefined;
+    const limit = this.#burst(bucket.rate);
+    const resetSeconds = Math.ceil((limit - bucket.tokens) / bucket.rate);
+    return { limit, remaining: Math.max(0, Math.floor(bucket.tokens)), resetSeconds };
+  }
+
+  /** Tells what was counted, learns what others counted, and lets go of buckets that are full again. */
+  async runOnce(): Promise<undefined> {
+    const { counters, clock, log } = this.#options;
+    const telling: { name: string; bucket: Bucket; add: number }[] = [];
+    for (const [name, bucket] of this.#buckets) {
+      if (bucket.untold > 0 && telling.length < TOLD_AT_ONCE_MAX) {
+        telling.push({ name, bucket, add: bucket.untold });
+      } else if (bucket.untold === 0 && this.#fill(bucket) >= this.#burst(bucket.rate)) {
+        this.#buckets.delete(name);
+      }
+    }
+    if (telling.length === 0) return undefined;
+    const atMs = clock.now();
+    const counts = telling.map(({ name, add }) => ({ name, add, atMs, windowMs: WINDOW_MS }));
+    for (const { bucket } of telling) bucket.untold = 0;
+    try {
+      const totals = await counters.add(counts);
+      for (const [i, { bucket, add }] of telling.entries()) {
+        this.#learn(bucket, { add, total: totals[i]!, atMs });
+      }
+      this.#alone = false;
+    } catch (error) {
+      // What was not told is not told later either: it would be counted into the wrong moment.
+      if (!this.#alone) log.warn({ err: error }, 'requests are limited by this server alone');
+      this.#alone = true;
+    }
+    return undefined;
+  }
+
+  #admit(name: string, rate: number): void {
+    let bucket = this.#buckets.get(name);
+    if (!bucket) {
+      bucket = this.#newBucket(rate);
+      this.#buckets.set(name, bucket);
+    }
+    const tokens = this.#fill(bucket);
+    if (tokens < 1) throw new RateLimited(this.#burst(rate), Math.max(1, Math.ceil((1 - tokens) / rate)));
+    bucket.tokens = tokens - 1;
+    bucket.untold += 1;
+  }
+
+  #newBucket(rate: number): Bucket {
+    if (this.#buckets.size >= BUCKETS_MAX) {
+      for (const oldest of this.#buckets.keys()) {
+        this.#buckets.delete(oldest);
+        break;
+      }
+    }
+    const filledAtMs = this.#options.clock.monotonic();
+    return { rate, tokens: this.#burst(rate), filledAtMs, untold: 0, told: undefined };
+  }
+
+  #fill(bucket: Bucket): number {
+    const nowMs = this.#options.clock.monotonic();
+    const filled = bucket.tokens + ((nowMs - bucket.filledAtMs) / 1_000) * bucket.rate;
+    bucket.tokens = Math.min(this.#burst(bucket.rate), filled);
+    bucket.filledAtMs = nowMs;
+    return bucket.tokens;
+  }
+
+  /** Only what others used since we last told is taken off: whoever comes back after a while starts afresh. */
+  #learn(bucket: Bucket, { add, total, atMs }: { add: number; total: number; atMs: number }): void {
+    const windowMs = windowStart({ atMs, windowMs: WINDOW_MS });
+    const { told } = bucket;
+    if (told && atMs - told.atMs < 3 * EXCHANGE_MS) {
+      const before = told.windowMs === windowMs ? told.total : 0;
+      const others = Math.max(0, total - before - add);
+      bucket.tokens = Math.max(-this.#burst(bucket.rate), bucket.tokens - others);
+    }
+    bucket.told = { windowMs, total, atMs };
+  }
+
+  #burst(rate: number): number {
+    return rate * this.#options.settings.burstSeconds;
+  }
+}
+
+function bucketOf({ kind, id }: Pick<Caller, 'kind' | 'id'>): string {
+  return `requests/${kind}/${id}`;
+}

@@ -1,0 +1,86 @@
+/** The scenery of the role matrix: callers with every kind of grant, and a place with one of everything in it. */
+import {
+  type Action,
+  type Caller,
+  type Grant,
+  type JobId,
+  type Place,
+  ROLES,
+  type RunId,
+  SERVER,
+} from '@carillon/domain';
+import { OperationsFixture } from '../operations/operations.fixture.ts';
+
+/** Where everything lies that the matrix asks for. */
+export const HERE: Place = { namespace: 'team-a', userId: 'ann' };
+
+export interface MatrixCaller {
+  readonly words: string;
+  readonly caller: Caller | undefined;
+}
+
+export const CALLERS: readonly MatrixCaller[] = [
+  { words: 'nobody', caller: undefined },
+  callerWith('somebody without grants', []),
+  ...ROLES.flatMap((role) => [
+    callerWith(`${role} here`, [{ namespace: 'team-a', role, ownOnly: false }]),
+    callerWith(`${role} of the whole`, [{ namespace: '*', role, ownOnly: false }]),
+    callerWith(`${role} elsewhere`, [{ namespace: 'team-b', role, ownOnly: false }]),
+    callerWith(`${role} of own jobs here, and these are`, [{ namespace: 'team-a', role, ownOnly: true }], {
+      userId: 'ann',
+    }),
+    callerWith(
+      `${role} of own jobs here, and these are not`,
+      [{ namespace: 'team-a', role, ownOnly: true }],
+      {
+        userId: 'bob',
+      },
+    ),
+    callerWith(`${role} of own jobs of the whole`, [{ namespace: '*', role, ownOnly: true }], {
+      userId: 'ann',
+    }),
+    callerWith(
+      `${role} of the whole with a key for reading jobs`,
+      [{ namespace: '*', role, ownOnly: false }],
+      {
+        scopes: new Set<Action>(['jobs.read']),
+      },
+    ),
+  ]),
+];
+
+function callerWith(
+  words: string,
+  grants: readonly Grant[],
+  over: { userId?: string; scopes?: ReadonlySet<Action> } = {},
+): MatrixCaller {
+  const { userId, scopes } = over;
+  return { words, caller: { ...SERVER, kind: 'key', id: 'key', name: words, grants, userId, scopes } };
+}
+
+export interface Scene {
+  readonly fixture: OperationsFixture;
+  readonly jobId: JobId;
+  readonly finishedRunId: RunId;
+  readonly waitingRunId: RunId;
+  readonly deadRunId: RunId;
+}
+
+export async function makeScene(): Promise<Scene> {
+  const fixture = new OperationsFixture();
+  const { operations } = fixture;
+  for (const name of ['team-a', 'team-b', 'empty']) await operations.createNamespace({ name });
+  const place = { namespace: HERE.namespace, userId: HERE.userId };
+  const { jobId } = await operations.createJob({ name: 'cron', cronExpression: '0 9 * * *', ...place });
+  const { runId: finishedRunId } = await operations.runJobNow(jobId);
+  await fixture.settle(await fixture.claimDue(), { status: 'SUCCESS', next: { kind: 'finish' } });
+
+  const failing = await operations.createJob({ name: 'failing', cronExpression: '0 9 * * *', ...place });
+  const { runId: deadRunId } = await operations.runJobNow(failing.jobId);
+  await fixture.settle(await fixture.claimDue(), {
+    status: 'FAILED',
+    next: { kind: 'dead', reason: 'retries_exhausted' },
+  });
+  const { runId: waitingRunId } = await operations.runJobNow(jobId);
+  return { fixture, jobId, finishedRunId, waitingRunId, deadRunId };
+}

@@ -1,0 +1,300 @@
+import { rpc } from '@carillon/contract';
+import { Code } from '@connectrpc/connect';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { collect, KEY, PROTOCOLS, type ProtocolName, RpcFixture, refusalOf } from './rpc.fixture.ts';
+
+let gateway: RpcFixture;
+beforeEach(async () => {
+  gateway = await RpcFixture.start();
+});
+afterEach(() => gateway.stop());
+
+const DAILY = { codeLocation: 'report', schedule: { frequency: 'daily' } };
+const NOBODY = '00000000-0000-7000-8000-000000000000';
+
+describe.each(Object.keys(PROTOCOLS) as ProtocolName[])('%s', (protocol) => {
+  test('a job is submitted, read, listed and streamed', async () => {
+    const jobs = gateway.jobs(protocol);
+    const { jobId, created } = await jobs.submitJob({
+      userId: 'ada',
+      schedule: { cronExpression: '0 9 * * 1-5', timeZone: 'Europe/Paris' },
+      codeLocation: 'https://example.com/report',
+      payload: { method: 'POST', body: { list: [1, 'two', null] } },
+      labels: { team: 'billing' },
+      maxRetries: 2,
+    });
+    expect(created).toBe(true);
+    const { job } = await jobs.getJob({ jobId });
+    expect(job).toMatchObject({
+      jobId,
+      name: 'https://example.com/report',
+      userId: 'ada',
+      status: 'SCHEDULED',
+      handler: 'http',
+      payload: { method: 'POST', url: 'https://example.com/report', body: { list: [1, 'two', null] } },
+      schedule: { type: 'CRON', cronExpression: '0 9 * * 1-5', timeZone: 'Europe/Paris' },
+      labels: { team: 'billing' },
+      maxRetries: 2,
+      version: 1,
+    });
+    expect((await jobs.listJobs({ userId: 'ada' })).jobs).toEqual([job]);
+    expect((await jobs.listJobs({ userId: 'bob' })).jobs).toEqual([]);
+    const streamed = await collect(jobs.retrieveAllJobs({ userId: 'ada' }));
+    expect(streamed.map((answer) => answer.job)).toEqual([job]);
+  });
+
+  test('a refusal carries its code, field, way out and request id', async () => {
+    const call = gateway
+      .jobs(protocol)
+      .submitJob({ codeLocation: 'report', schedule: { cronExpression: '61 * * * *' } });
+    const { status, message, detail } = await refusalOf(call);
+    expect({ status, message, detail }).toMatchObject({
+      status: Code.InvalidArgument,
+      message: expect.stringMatching(/\.$/),
+      detail: {
+        code: 'cron_invalid',
+        field: 'schedule.cron_expression',
+        fix: expect.stringMatching(/\.$/),
+        requestId: expect.stringMatching(/./),
+      },
+    });
+  });
+
+  test('nobody gets in without the key', async () => {
+    for (const key of [null, 'wrong', `${KEY}x`]) {
+      const client = gateway.client(rpc.JobService, { protocol, key });
+      const refused = { status: Code.Unauthenticated, detail: { code: 'unauthorized' } };
+      expect(await refusalOf(client.listJobs({}))).toMatchObject(refused);
+      expect(await refusalOf(collect(client.retrieveAllJobs({})))).toMatchObject(refused);
+    }
+  });
+});
+
+describe('jobs', () => {
+  test('the same idempotency key answers the same job', async () => {
+    const jobs = gateway.jobs();
+    const first = await jobs.submitJob({ ...DAILY, idempotencyKey: 'k1' });
+    expect(await jobs.submitJob({ ...DAILY, idempotencyKey: 'k1' })).toMatchObject({
+      jobId: first.jobId,
+      created: false,
+    });
+    const other = jobs.submitJob({ codeLocation: 'other', idempotencyKey: 'k1' });
+    expect(await refusalOf(other)).toMatchObject({
+      status: Code.AlreadyExists,
+      detail: { code: 'idempotency_key_reused', field: 'idempotency_key' },
+    });
+  });
+
+  test('a batch answers for each job by itself', async () => {
+    const { results } = await gateway.jobs().submitJobs({
+      jobs: [DAILY, { ...DAILY, schedule: { timeZone: 'Mars/Olympus', frequency: 'daily' } }, {}],
+    });
+    expect(results).toMatchObject([
+      { jobId: expect.stringMatching(/^[0-9a-f-]{36}$/) },
+      { jobId: '', refused: { code: 'zone_unknown', field: 'schedule.time_zone' } },
+      { jobId: '', refused: { code: 'field_missing', field: 'name' } },
+    ]);
+  });
+
+  test('a change keeps what it leaves out, sets back what it names, and minds the version', async () => {
+    const jobs = gateway.jobs();
+    const { jobId } = await jobs.submitJob({ ...DAILY, labels: { a: 'b' }, priority: 'high' });
+    const change = { jobId, name: 'renamed', reset: ['labels'], expectedVersion: 1 };
+    expect((await jobs.updateJob(change)).version).toBe(2);
+    const { job } = await jobs.getJob({ jobId });
+    expect(job).toMatchObject({ name: 'renamed', labels: {}, priority: 'high', handler: 'report' });
+    expect(await refusalOf(jobs.updateJob(change))).toMatchObject({
+      status: Code.FailedPrecondition,
+      detail: { code: 'version_mismatch', field: 'expected_version' },
+    });
+    const both = jobs.updateJob({ jobId, labels: { c: 'd' }, reset: ['labels'] });
+    expect(await refusalOf(both)).toMatchObject({ detail: { code: 'field_conflict', field: 'labels' } });
+  });
+
+  test('a job is paused, resumed, run at once, cancelled and removed', async () => {
+    const jobs = gateway.jobs();
+    const { jobId } = await jobs.submitJob({ ...DAILY, userId: 'ada' });
+    const statusOf = async () => (await jobs.getJobStatus({ jobId })).status?.status;
+    await jobs.pauseJob({ jobId });
+    expect(await statusOf()).toBe('paused');
+    await jobs.resumeJob({ jobId });
+    const { runId } = await jobs.runJobNow({ jobId });
+    expect((await jobs.getRun({ runId })).run).toMatchObject({ runId, jobId, trigger: 'manual' });
+    await jobs.cancelJob({ jobId });
+    expect(await statusOf()).toBe('cancelled');
+    expect(await refusalOf(jobs.deleteJob({ jobId, userId: 'bob' }))).toMatchObject({
+      status: Code.NotFound,
+    });
+    await jobs.deleteJob({ jobId, userId: 'ada' });
+    expect(await refusalOf(jobs.getJob({ jobId }))).toMatchObject({
+      status: Code.NotFound,
+      detail: { code: 'job_not_found' },
+    });
+  });
+
+  test('pages lead through all jobs, once each', async () => {
+    const jobs = gateway.jobs();
+    const made = await jobs.submitJobs({ jobs: Array.from({ length: 7 }, () => DAILY) });
+    const seen: string[] = [];
+    let pageToken = '';
+    do {
+      const page = await jobs.listJobs({ pageSize: 3, pageToken });
+      seen.push(...page.jobs.map((job) => job.jobId));
+      pageToken = page.nextPageToken;
+    } while (pageToken !== '');
+    expect(seen.sort()).toEqual(made.results.map((result) => result.jobId).sort());
+  });
+
+  test('what is due within five minutes is told, soonest first', async () => {
+    const jobs = gateway.jobs();
+    const { jobId } = await jobs.submitJob({ codeLocation: 'soon', schedule: { interval: '2m' } });
+    await jobs.submitJob({ ...DAILY });
+    const upcoming = await jobs.getJobsInNext5Mins({});
+    expect(upcoming.jobs.map((job) => job.jobId)).toEqual([jobId, jobId]);
+  });
+
+  test('a schedule is previewed in words and times, with warnings', async () => {
+    const preview = await gateway.jobs().previewSchedule({
+      schedule: { cronExpression: '30 2 * * *', timeZone: 'Europe/Paris' },
+      count: 2,
+    });
+    expect(preview).toMatchObject({
+      timeZone: 'Europe/Paris',
+      fires: [{ local: expect.stringContaining('02:30') }, { local: expect.stringContaining('02:30') }],
+      warnings: expect.arrayContaining([expect.objectContaining({ kind: 'gap' })]),
+    });
+  });
+});
+
+describe('runs', () => {
+  test('the history of a job is read page by page, also while runs wait', async () => {
+    const jobs = gateway.jobs();
+    const { jobId } = await jobs.submitJob(DAILY);
+    const runIds: string[] = [];
+    for (let i = 0; i < 5; i += 1) runIds.push((await jobs.runJobNow({ jobId })).runId);
+    await jobs.cancelRun({ runId: runIds[0]! });
+    await jobs.cancelRun({ runId: runIds[1]! });
+    const seen: string[] = [];
+    let pageToken = '';
+    do {
+      const page = await jobs.getExecHistory({ jobId, pageSize: 2, pageToken });
+      seen.push(...page.runs.map((run) => run.runId));
+      pageToken = page.nextPageToken;
+    } while (pageToken !== '');
+    for (const runId of runIds) expect(seen).toContain(runId);
+    const again = await jobs.rerunRun({ runId: runIds[0]!, idempotencyKey: 'again' });
+    expect(again.jobId).toBe(jobId);
+    expect(await jobs.rerunRun({ runId: runIds[0]!, idempotencyKey: 'again' })).toEqual(again);
+    const listed = await jobs.listRuns({ of: { case: 'jobId', value: jobId } });
+    expect(listed.runs.map((run) => run.runId)).toContain(again.runId);
+  });
+
+  test('a dead letter is listed and sent round again', async () => {
+    const jobs = gateway.jobs();
+    const { jobId } = await jobs.submitJob({ codeLocation: 'report' });
+    const batch = await gateway.claimDue();
+    await gateway.settle(batch, {
+      status: 'FAILED',
+      next: { kind: 'dead', reason: 'retries_exhausted' },
+      error: 'boom',
+    });
+    const { deadLetters } = await jobs.listDeadLetters({});
+    expect(deadLetters).toMatchObject([{ jobId, errorMessage: 'boom', attempts: 1 }]);
+    const redriven = await jobs.redriveDeadLetter({ runId: deadLetters[0]!.runId });
+    expect(redriven.jobId).toBe(jobId);
+    const { workers } = await jobs.listWorkers({});
+    expect(workers).toMatchObject([{ workerId: 'worker-1', slots: 1, alive: true }]);
+  });
+});
+
+describe('bad calls', () => {
+  test('ids, words, sizes and tokens that mean nothing are refused by name', async () => {
+    const jobs = gateway.jobs();
+    const refused = async (call: Promise<unknown>) => {
+      const { status, detail } = await refusalOf(call);
+      return [status, detail?.code, detail?.field];
+    };
+    const invalid = Code.InvalidArgument;
+    expect(await refused(jobs.getJob({}))).toEqual([invalid, 'field_missing', 'job_id']);
+    expect(await refused(jobs.getJob({ jobId: '42' }))).toEqual([Code.NotFound, 'job_not_found', '']);
+    expect(await refused(jobs.getJob({ jobId: NOBODY }))).toEqual([Code.NotFound, 'job_not_found', '']);
+    expect(await refused(jobs.getRun({ runId: NOBODY }))).toEqual([Code.NotFound, 'run_not_found', '']);
+    expect(await refused(jobs.listRuns({}))).toEqual([invalid, 'field_missing', 'job_id']);
+    expect(await refused(jobs.listJobs({ pageSize: 201 }))).toEqual([invalid, 'field_invalid', 'page_size']);
+    expect(await refused(jobs.listJobs({ pageSize: -1 }))).toEqual([invalid, 'field_invalid', 'page_size']);
+    expect(await refused(jobs.listJobs({ pageToken: 'x' }))).toEqual([
+      invalid,
+      'field_invalid',
+      'page_token',
+    ]);
+    expect(await refused(jobs.listJobs({ statuses: ['odd'] }))).toEqual([
+      invalid,
+      'field_invalid',
+      'statuses',
+    ]);
+    expect(await refused(jobs.listJobs({ text: '\u0000' }))).toEqual([invalid, 'field_invalid', 'text']);
+    expect(await refused(jobs.submitJob({ codeLocation: 'a', handler: 'b' }))).toEqual([
+      invalid,
+      'field_conflict',
+      'code_location',
+    ]);
+    expect(await refused(jobs.submitJob({ codeLocation: 'a', timeoutSeconds: Number.NaN }))).toEqual([
+      invalid,
+      'field_invalid',
+      'timeout_seconds',
+    ]);
+    expect(await refused(jobs.submitJob({ codeLocation: 'a', payload: { a: '\u0000' } }))).toEqual([
+      invalid,
+      'field_invalid',
+      'payload.a',
+    ]);
+    expect(gateway.errors).toEqual([]);
+  });
+
+  test('a message over the limit is refused before it is read', async () => {
+    const call = gateway.jobs().submitJob({ codeLocation: 'a', payload: { a: 'x'.repeat(1024 * 1024) } });
+    expect((await refusalOf(call)).status).toBe(Code.ResourceExhausted);
+  });
+
+  test('a message of absurd depth is refused, and harms nobody', async () => {
+    let deep: object = {};
+    for (let level = 0; level < 3_000; level += 1) deep = { a: deep };
+    const body = JSON.stringify({ codeLocation: 'a', payload: deep });
+    const answer = await fetch(`${gateway.address}/carillon.v1.JobService/SubmitJob`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${KEY}` },
+      body,
+    });
+    expect(answer.status).toBe(400);
+    expect(await gateway.jobs().submitJob(DAILY)).toMatchObject({ created: true });
+    expect(gateway.errors).toEqual([]);
+  });
+
+  test.each([
+    ['broken JSON', '{"codeLocation":', 400],
+    ['an unknown field', '{"codeLocation":"a","colour":"red"}', 400],
+    ['a wrong type', '{"codeLocation":5}', 400],
+    ['no object', '[]', 400],
+  ])('%s is refused over Connect', async (_what, body, status) => {
+    const answer = await fetch(`${gateway.address}/carillon.v1.JobService/SubmitJob`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${KEY}` },
+      body,
+    });
+    expect(answer.status).toBe(status);
+    expect(await answer.json()).toMatchObject({ code: 'invalid_argument', message: expect.any(String) });
+  });
+
+  test('an unknown method, another verb and another content type are refused', async () => {
+    const ask = (path: string, init: RequestInit) => fetch(`${gateway.address}${path}`, init);
+    const json = { 'content-type': 'application/json', authorization: `Bearer ${KEY}` };
+    expect(
+      (await ask('/carillon.v1.JobService/Nothing', { method: 'POST', headers: json, body: '{}' })).status,
+    ).toBe(404);
+    expect([404, 405]).toContain((await ask('/carillon.v1.JobService/GetJob', { headers: json })).status);
+    const plain = { ...json, 'content-type': 'text/plain' };
+    expect(
+      (await ask('/carillon.v1.JobService/GetJob', { method: 'POST', headers: plain, body: 'x' })).status,
+    ).toBe(415);
+  });
+});

@@ -1,0 +1,72 @@
+/** What happens, as it happens. Rights are looked at again while a stream lasts, and a quiet stream shows that it lives. */
+import { cloudEvent, EVENTS_QUERY, readShape, rpc, toEventsQuery } from '@carillon/contract';
+import { type Clock, sleep } from '@carillon/foundation';
+import type { Operations } from '../../../operations/operations.ts';
+import { type RpcMethod, serverStream } from '../rpc-method.ts';
+
+const HEARTBEAT_MS = 15_000;
+const ALIVE = {};
+
+export function eventMethods({ operations, clock }: { operations: Operations; clock: Clock }): RpcMethod[] {
+  return [
+    serverStream(rpc.JobService.method.watchEvents, ['events.read'], async function* (call) {
+      const { caller, request, recognise, signal } = call;
+      const events = operations.watchEvents(caller, eventsAsked(request));
+      const end = () => events.close();
+      signal.addEventListener('abort', end, { once: true });
+      const batches = events.batches();
+      try {
+        // Whoever has the first message misses nothing that they do next.
+        await events.placed();
+        yield ALIVE;
+        let next = batches.next();
+        let recognisedAt = clock.monotonic();
+        while (!signal.aborted) {
+          const batch = await unlessQuiet(next, { clock, signal });
+          if (signal.aborted || batch?.done) return;
+          if (clock.monotonic() - recognisedAt >= HEARTBEAT_MS) {
+            recognisedAt = clock.monotonic();
+            events.judgeBy(await recognise());
+          }
+          if (batch === undefined) yield ALIVE;
+          else {
+            for (const event of batch.value) yield { event: rpc.eventMessage(cloudEvent(event)) };
+            next = batches.next();
+          }
+        }
+      } finally {
+        signal.removeEventListener('abort', end);
+        end();
+      }
+    }),
+  ];
+}
+
+/** Undefined: nothing came for as long as a heartbeat, or the signal was aborted. */
+async function unlessQuiet<T>(
+  next: Promise<T>,
+  { clock, signal }: { clock: Clock; signal: AbortSignal },
+): Promise<T | undefined> {
+  const came = new AbortController();
+  const quiet = sleep(clock, HEARTBEAT_MS, AbortSignal.any([signal, came.signal])).then(() => undefined);
+  try {
+    return await Promise.race([next, quiet]);
+  } finally {
+    came.abort();
+  }
+}
+
+function eventsAsked(request: rpc.WatchEventsRequest) {
+  const given = {
+    type: request.types.length === 0 ? undefined : request.types,
+    job_id: request.jobId,
+    run_id: request.runId,
+    namespace: request.namespace,
+    user_id: request.userId,
+    handler: request.handler,
+    last_event_id: request.afterId,
+  };
+  const set = Object.entries(given).filter(([, value]) => value !== undefined && value !== '');
+  const { filter, after } = toEventsQuery(readShape(EVENTS_QUERY, Object.fromEntries(set)), undefined);
+  return { filter, after };
+}

@@ -1,0 +1,67 @@
+/**
+ * The health protocol of gRPC, for load balancers that speak it: the same answer as /health/ready. Open to everybody; those
+ * who watch share one look at the server, however many they are.
+ */
+import { rpc } from '@carillon/contract';
+import { Refusal } from '@carillon/domain';
+import { type Clock, sleep } from '@carillon/foundation';
+import type { Readiness } from '../../routes/health-routes.ts';
+import { type RpcMethod, serverStream, unary } from '../rpc-method.ts';
+
+const { SERVING, NOT_SERVING, SERVICE_UNKNOWN } = rpc.health.HealthCheckResponse_ServingStatus;
+const LOOK_MS = 2_000;
+const WATCHERS_MAX = 100;
+
+export interface HealthContext {
+  readonly readiness: () => Promise<Readiness>;
+  readonly clock: Clock;
+  /** Full names; the empty one, for the server as a whole, always counts. */
+  readonly services: readonly string[];
+}
+
+export function healthMethods({ readiness, clock, services }: HealthContext): RpcMethod[] {
+  const { check, watch } = rpc.health.Health.method;
+  const known = new Set(['', ...services]);
+  const look = () =>
+    readiness().then(
+      ({ ready }) => (ready ? SERVING : NOT_SERVING),
+      () => NOT_SERVING,
+    );
+  const lookTogether = sharedFor(LOOK_MS / 2, { clock, look });
+  let watchers = 0;
+  return [
+    unary(check, 'open', async ({ request: { service } }) => {
+      if (!known.has(service)) throw new Refusal('route_not_found', `There is no service ${service}.`);
+      return { status: await look() };
+    }),
+    serverStream(watch, 'open', async function* ({ request: { service }, signal }) {
+      if (watchers >= WATCHERS_MAX) throw new Refusal('overloaded', 'Too many watch the health already.');
+      watchers += 1;
+      try {
+        let told: number | undefined;
+        while (!signal.aborted) {
+          // The protocol wants an unknown service to be told as such, and watched on.
+          const status = known.has(service) ? await lookTogether() : SERVICE_UNKNOWN;
+          if (status !== told) yield { status };
+          told = status;
+          await sleep(clock, LOOK_MS, signal);
+        }
+      } finally {
+        watchers -= 1;
+      }
+    }),
+  ];
+}
+
+/** One look serves all who ask within the time. */
+function sharedFor<T>(
+  freshMs: number,
+  { clock, look }: { clock: Clock; look: () => Promise<T> },
+): () => Promise<T> {
+  let last: { at: number; seen: Promise<T> } | undefined;
+  return () => {
+    const now = clock.monotonic();
+    if (last === undefined || now - last.at >= freshMs) last = { at: now, seen: look() };
+    return last.seen;
+  };
+}

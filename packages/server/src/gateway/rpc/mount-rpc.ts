@@ -1,0 +1,111 @@
+/**
+ * Serves the calls as gRPC, gRPC-Web and Connect, on the routes of the gateway: the same request ids, the same keys and
+ * the same bounds as REST. A call is let in before its body is read, so strangers cost next to nothing.
+ */
+import { type Caller, Refusal } from '@carillon/domain';
+import type { Log } from '@carillon/foundation';
+import {
+  type ContextValues,
+  createConnectRouter,
+  createContextKey,
+  createContextValues,
+  type HandlerContext,
+} from '@connectrpc/connect';
+import type { UniversalHandler } from '@connectrpc/connect/protocol';
+import {
+  compressionBrotli,
+  compressionGzip,
+  universalRequestFromNodeRequest,
+  universalResponseToNodeResponse,
+} from '@connectrpc/connect-node';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { answerRpcErrors, stoppingError } from './answer-rpc-errors.ts';
+import type { RpcHost, RpcMethod } from './rpc-method.ts';
+
+export interface RpcOptions {
+  readonly methods: readonly RpcMethod[];
+  readonly authenticate: (request: FastifyRequest) => Promise<Caller>;
+  /** Refuses strangers that come too often, where a call is open to everybody. */
+  readonly admitStranger?: ((request: FastifyRequest) => void) | undefined;
+  readonly bodyLimitBytes: number;
+  readonly log: Log;
+}
+
+const REQUEST = createContextKey<FastifyRequest | undefined>(undefined);
+const CALLER = createContextKey<Caller | undefined>(undefined);
+
+export function mountRpc(app: FastifyInstance, options: RpcOptions): void {
+  const { methods, authenticate, admitStranger, bodyLimitBytes, log } = options;
+  const answerError = answerRpcErrors(log);
+  const open = new Set(methods.filter(({ access }) => access === 'open').map(({ method }) => method));
+  const stopping = new AbortController();
+  const host: RpcHost = {
+    stopping: stopping.signal,
+    // Undefined only where the call is open, and there nobody reads it.
+    callerOf: ({ values }) => values.get(CALLER) as Caller,
+    recognise: (context) => authenticate(requestOf(context)),
+    errorOf: (error, context) =>
+      answerError(error, { method: context.method.toString(), requestId: requestOf(context).id }),
+  };
+  const router = createConnectRouter({
+    acceptCompression: [compressionGzip, compressionBrotli],
+    readMaxBytes: bodyLimitBytes,
+    jsonOptions: { ignoreUnknownFields: false },
+    requestGate: async (context) => {
+      try {
+        if (open.has(context.method)) admitStranger?.(requestOf(context));
+        else context.values.set(CALLER, await host.recognise(context));
+      } catch (error) {
+        throw host.errorOf(error, context);
+      }
+    },
+  });
+  for (const method of methods) method.mount(router, host);
+
+  app.register((scope, _options, done) => {
+    // Messages are read by the protocol they are in, as they arrive.
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', (_request, _body, read) => read(null));
+    scope.addHook('preClose', async () => stopping.abort(stoppingError()));
+    for (const handler of router.handlers) {
+      scope.post(handler.requestPath, (request, reply) => serve(handler, { request, reply, log }));
+    }
+    done();
+  });
+}
+
+function requestOf({ values }: HandlerContext): FastifyRequest {
+  const request = values.get(REQUEST);
+  if (request === undefined) throw new Error('a call without its request');
+  return request;
+}
+
+async function serve(
+  handler: UniversalHandler,
+  { request, reply, log }: { request: FastifyRequest; reply: FastifyReply; log: Log },
+): Promise<void> {
+  const call = readCall(request, reply);
+  reply.hijack();
+  for (const [name, value] of Object.entries(reply.getHeaders())) {
+    if (value !== undefined) reply.raw.setHeader(name, value);
+  }
+  try {
+    await universalResponseToNodeResponse(await handler(call), reply.raw);
+  } catch (error) {
+    // The other side is gone, or has broken the protocol; whatever went wrong in the call was answered before.
+    log.debug({ err: error, requestId: request.id, route: request.routeOptions.url }, 'a call broke off');
+    reply.raw.destroy();
+  }
+}
+
+function readCall(request: FastifyRequest, reply: FastifyReply) {
+  const values: ContextValues = createContextValues().set(REQUEST, request);
+  try {
+    return universalRequestFromNodeRequest(request.raw, reply.raw, undefined, values);
+  } catch (error) {
+    throw new Refusal('field_invalid', 'The host that is asked for cannot be read.', {
+      field: 'Host',
+      cause: error,
+    });
+  }
+}

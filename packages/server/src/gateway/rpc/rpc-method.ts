@@ -1,0 +1,128 @@
+/**
+ * One call of the RPC interface, as a value: which method, who may use it and what it does. The router and the test of
+ * roles follow from the same list of these. Deadlines are honoured here: a caller whose time is up is answered at once,
+ * whatever the operation is still doing.
+ */
+import type {
+  DescMessage,
+  DescMethod,
+  DescMethodBiDiStreaming,
+  DescMethodServerStreaming,
+  DescMethodUnary,
+  MessageInitShape,
+  MessageShape,
+} from '@bufbuild/protobuf';
+import type { Action, Caller } from '@carillon/domain';
+import type { ConnectRouter, HandlerContext } from '@connectrpc/connect';
+
+/** open: everybody. self: whoever has a key. Otherwise the permissions that the operation asks for. */
+export type RpcAccess = 'open' | 'self' | readonly Action[];
+
+export interface RpcCall<Request> {
+  readonly request: Request;
+  readonly caller: Caller;
+  /** Who the caller is now, for calls that last; rejects when they may no longer come in. */
+  readonly recognise: () => Promise<Caller>;
+  /** Aborted when the caller is gone or their time is up; of a stream, also when the server stops. */
+  readonly signal: AbortSignal;
+}
+
+/** What the router lends to every call. */
+export interface RpcHost {
+  callerOf(context: HandlerContext): Caller;
+  recognise(context: HandlerContext): Promise<Caller>;
+  /** The one place where errors become answers. */
+  errorOf(error: unknown, context: HandlerContext): Error;
+  readonly stopping: AbortSignal;
+}
+
+export interface RpcMethod {
+  readonly method: DescMethod;
+  readonly access: RpcAccess;
+  mount(router: ConnectRouter, host: RpcHost): void;
+}
+
+export function unary<I extends DescMessage, O extends DescMessage>(
+  method: DescMethodUnary<I, O>,
+  access: RpcAccess,
+  handle: (call: RpcCall<MessageShape<I>>) => Promise<MessageInitShape<O>>,
+): RpcMethod {
+  return {
+    method,
+    access,
+    mount: (router, host) => {
+      router.rpc(method as DescMethodUnary, async (request, context) => {
+        try {
+          const { signal } = context;
+          const caller = host.callerOf(context);
+          const recognise = () => host.recognise(context);
+          const answer = handle({ request: request as MessageShape<I>, caller, recognise, signal });
+          return (await unlessAborted(answer, signal)) as MessageInitShape<DescMessage>;
+        } catch (error) {
+          throw host.errorOf(error, context);
+        }
+      });
+    },
+  };
+}
+
+/** The stream ends with the generator, which must end soon after its signal is aborted. */
+export function serverStream<I extends DescMessage, O extends DescMessage>(
+  method: DescMethodServerStreaming<I, O>,
+  access: RpcAccess,
+  handle: (call: RpcCall<MessageShape<I>>) => AsyncIterable<MessageInitShape<O>>,
+): RpcMethod {
+  return {
+    method,
+    access,
+    mount: (router, host) => {
+      router.rpc(method as DescMethodServerStreaming, async function* (request, context) {
+        try {
+          const signal = AbortSignal.any([context.signal, host.stopping]);
+          const caller = host.callerOf(context);
+          const recognise = () => host.recognise(context);
+          const call = { request: request as MessageShape<I>, caller, recognise, signal };
+          yield* handle(call) as AsyncIterable<MessageInitShape<DescMessage>>;
+          signal.throwIfAborted();
+        } catch (error) {
+          throw host.errorOf(error, context);
+        }
+      });
+    },
+  };
+}
+
+export function dialogue<I extends DescMessage, O extends DescMessage>(
+  method: DescMethodBiDiStreaming<I, O>,
+  access: RpcAccess,
+  answer: (request: MessageShape<I>) => MessageInitShape<O>,
+): RpcMethod {
+  return {
+    method,
+    access,
+    mount: (router, host) => {
+      router.rpc(method as DescMethodBiDiStreaming, async function* (requests, context) {
+        try {
+          for await (const request of requests) {
+            yield answer(request as MessageShape<I>) as MessageInitShape<DescMessage>;
+            host.stopping.throwIfAborted();
+          }
+        } catch (error) {
+          throw host.errorOf(error, context);
+        }
+      });
+    },
+  };
+}
+
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    if (signal.aborted) onAbort();
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}

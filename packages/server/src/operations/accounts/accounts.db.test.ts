@@ -1,0 +1,113 @@
+/** Two servers over one PostgreSQL: what one does about people and keys, the other knows. */
+import { SERVER, stranger } from '@carillon/domain';
+import { ManualClock, silentLog, systemRandom } from '@carillon/foundation';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import {
+  createTestDatabase,
+  describeEachPostgres,
+  type TestDatabase,
+} from '../../../../../tests/support/postgres.ts';
+import { PostgresCounters } from '../../counters/postgres/postgres-counters.ts';
+import { openPostgresStorage, type PostgresStorage } from '../../storage/postgres/postgres-storage.ts';
+import { AuditLog } from '../audit-log.ts';
+import type { OperationPorts } from '../operation-ports.ts';
+import { Accounts } from './accounts.ts';
+import { REMEMBERED_MS } from './identities.ts';
+import { keyOperations } from './key-operations.ts';
+import { namespaceOperations } from './namespace-operations.ts';
+import { sessionOperations } from './session-operations.ts';
+import { userOperations } from './user-operations.ts';
+
+const PASSWORD = 'a long phrase';
+const VIEWER = { namespace: 'default', role: 'viewer', ownOnly: false } as const;
+
+describeEachPostgres('accounts', (postgres) => {
+  const clock = new ManualClock(Date.UTC(2030, 0, 1, 12));
+  const opened: PostgresStorage[] = [];
+  let database: TestDatabase;
+  let here: ReturnType<typeof server>;
+  let there: ReturnType<typeof server>;
+
+  function server() {
+    const options = { connectionsMax: 4, statementTimeoutMs: 10_000, connectTimeoutMs: 5_000 };
+    const storage = openPostgresStorage({ url: database.url, ...options });
+    opened.push(storage);
+    const accounts = new Accounts({
+      ...{ store: storage.accounts, clock, random: systemRandom, log: silentLog },
+      counters: new PostgresCounters(storage.database),
+      hashCost: { memoryKib: 64, passes: 1, parallelism: 1 },
+    });
+    const audit = new AuditLog({ store: storage.audit, clock });
+    // The rest of the ports is about jobs.
+    const ports = { storage, accounts, audit, clock, random: systemRandom } as unknown as OperationPorts;
+    return {
+      accounts,
+      namespaces: namespaceOperations(ports),
+      users: userOperations(ports),
+      keys: keyOperations(ports),
+      sessions: sessionOperations(ports),
+    };
+  }
+
+  beforeAll(async () => {
+    database = await createTestDatabase(postgres.url);
+    [here, there] = [server(), server()];
+  });
+
+  afterAll(async () => {
+    for (const storage of opened) await storage.close();
+    await database.drop();
+  });
+
+  const { origin } = SERVER;
+
+  it('a key works everywhere at once, and is revoked everywhere within seconds', async () => {
+    const { key, secret } = await here.keys.createKey(SERVER, { name: 'k', grant: VIEWER });
+    const caller = await there.accounts.identities.ofKey(secret, origin);
+    expect(caller).toMatchObject({ id: key.keyId, grants: [VIEWER] });
+    await here.keys.revokeKey(SERVER, key.keyId);
+    await expect(here.accounts.identities.ofKey(secret, origin)).rejects.toThrow('not valid');
+    clock.advance(REMEMBERED_MS);
+    await expect(there.accounts.identities.ofKey(secret, origin)).rejects.toThrow('not valid');
+  });
+
+  it('who signs in here is signed in there; who is disabled here is out there within seconds', async () => {
+    const user = await here.users.createUser(SERVER, { name: 'ada', password: PASSWORD, grants: [VIEWER] });
+    const { token } = await here.sessions.signIn(stranger(origin), { name: 'Ada', password: PASSWORD });
+    expect(await there.accounts.identities.ofSession(token, origin)).toMatchObject({ id: user.userId });
+    await here.users.updateUser(SERVER, user.userId, { disabled: true });
+    clock.advance(REMEMBERED_MS);
+    await expect(there.accounts.identities.ofSession(token, origin)).rejects.toThrow('has ended');
+  });
+
+  it('a password guessed on one server is slowed on the other', async () => {
+    const guess = (on: typeof here) =>
+      on.sessions.signIn(stranger(origin), { name: 'bob', password: 'guess' });
+    for (let i = 0; i < 5; i += 1)
+      await expect(guess(here)).rejects.toMatchObject({ code: 'sign_in_refused' });
+    await expect(guess(there)).rejects.toMatchObject({ code: 'rate_limited' });
+  });
+
+  it('a namespace made here is known there at once', async () => {
+    expect(await there.accounts.namespaces.missing(['billing'])).toEqual(['billing']);
+    await here.namespaces.createNamespace(SERVER, { name: 'billing' });
+    expect(await there.accounts.namespaces.missing(['billing'])).toEqual([]);
+  });
+
+  it('times of use are written down, and what has ended is cleared away', async () => {
+    const { key, secret } = await here.keys.createKey(SERVER, { name: 'k', grant: VIEWER });
+    await here.accounts.identities.ofKey(secret, origin);
+    await here.accounts.runOnce();
+    expect((await there.keys.getKey(SERVER, key.keyId)).lastUsedAtMs).toBe(clock.now());
+  });
+
+  it('two requests that make the same user at once make one', async () => {
+    const made = await Promise.allSettled(
+      [here, there, here, there].map((on) => on.users.createUser(SERVER, { name: 'cleo', grants: [VIEWER] })),
+    );
+    expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    expect(made.find(({ status }) => status === 'rejected')).toMatchObject({
+      reason: { code: 'user_exists' },
+    });
+  });
+});

@@ -1,0 +1,106 @@
+/** Namespaces: whoever has any grant in one knows of it; only administrators of the whole make and remove them. */
+import {
+  type Caller,
+  DEFAULT_NAMESPACE,
+  isNamespaceName,
+  knowsNamespace,
+  type Namespace,
+  Refusal,
+  requireMay,
+  requireNamespaceName,
+  WHOLE,
+} from '@carillon/domain';
+import type { OperationPorts } from '../operation-ports.ts';
+import { namespaceNotFound } from './known-namespaces.ts';
+
+export interface NamespacesQuery {
+  /** By name; continue after this one. */
+  readonly after?: string | undefined;
+  readonly limit: number;
+}
+
+export function namespaceOperations(ports: OperationPorts) {
+  const { accounts, audit, clock } = ports;
+
+  return {
+    getNamespace: (caller: Caller, name: string) => visible(ports, caller, name),
+
+    async listNamespaces(caller: Caller, { after, limit }: NamespacesQuery): Promise<Namespace[]> {
+      requireMay(caller, 'namespaces.read');
+      const granted = [...new Set(caller.grants.map(({ namespace }) => namespace))];
+      const names = granted.includes(WHOLE) ? undefined : granted;
+      return await accounts.store.namespaces({ names, after, limit });
+    },
+
+    async createNamespace(
+      caller: Caller,
+      { name, description = '' }: { name: string; description?: string | undefined },
+      { idempotencyKey }: { idempotencyKey?: string | undefined } = {},
+    ): Promise<Namespace> {
+      requireMay(caller, 'namespaces.manage');
+      const namespace = {
+        name: requireNamespaceName(name, 'name'),
+        description,
+        createdAtMs: clock.now(),
+      };
+      if (!(await accounts.store.createNamespace(namespace))) {
+        // A name is all there is to a namespace: one that is as it was asked for is the one that was asked for.
+        const [there] = await accounts.store.namespaces({ names: [name], limit: 1 });
+        if (idempotencyKey !== undefined && there?.description === description) return there;
+        throw new Refusal('namespace_exists', `There is a namespace ${name} already.`, { field: 'name' });
+      }
+      await audit.record(caller, {
+        ...{ action: 'namespaces.create', ...subjectOf(name) },
+        after: { name, description },
+      });
+      return namespace;
+    },
+
+    async updateNamespace(
+      caller: Caller,
+      name: string,
+      { description }: { description?: string | undefined },
+    ): Promise<Namespace> {
+      requireMay(caller, 'namespaces.manage');
+      const before = await visible(ports, caller, name);
+      if (description === undefined || description === before.description) return before;
+      if (!(await accounts.store.describeNamespace(name, description))) throw namespaceNotFound(name);
+      await audit.record(caller, {
+        ...{ action: 'namespaces.update', ...subjectOf(name) },
+        before: { description: before.description },
+        after: { description },
+      });
+      return { ...before, description };
+    },
+
+    async deleteNamespace(caller: Caller, name: string): Promise<void> {
+      requireMay(caller, 'namespaces.manage');
+      if (name === DEFAULT_NAMESPACE) {
+        throw new Refusal('namespace_in_use', 'The default namespace is always there.');
+      }
+      const outcome = isNamespaceName(name) ? await accounts.store.removeNamespace(name) : 'unknown';
+      if (outcome === 'unknown') throw namespaceNotFound(name);
+      if (outcome === 'in_use') throw new Refusal('namespace_in_use', `The namespace ${name} holds jobs.`);
+      accounts.namespaces.forget(name);
+      accounts.identities.forget();
+      await audit.record(caller, {
+        ...{ action: 'namespaces.delete', ...subjectOf(name) },
+        before: { name },
+      });
+    },
+  };
+}
+
+async function visible({ accounts }: OperationPorts, caller: Caller, name: string): Promise<Namespace> {
+  requireMay(caller, 'namespaces.read');
+  const [found] =
+    isNamespaceName(name) && knowsNamespace(caller, name)
+      ? await accounts.store.namespaces({ names: [name], limit: 1 })
+      : [];
+  if (!found) throw namespaceNotFound(name);
+  return found;
+}
+
+function subjectOf(name: string) {
+  return { namespace: name, subject: { kind: 'namespace', id: name } };
+}

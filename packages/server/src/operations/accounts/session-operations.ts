@@ -1,0 +1,105 @@
+/**
+ * Signing in and out. An unknown name, a wrong password and a disabled user are refused with the same words after the same
+ * time, so nobody learns who has an account here.
+ */
+import { type Caller, may, Refusal, requireMay, type Session, stranger, type User } from '@carillon/domain';
+import type { OperationPorts } from '../operation-ports.ts';
+import { userIdentity } from './identities.ts';
+import { hashSecret, newToken } from './secrets.ts';
+import { subjectOf } from './user-operations.ts';
+
+export interface SignedIn {
+  readonly user: User;
+  readonly session: Session;
+  /** For the cookie; only its hash is stored. */
+  readonly token: string;
+}
+
+export function sessionOperations(ports: OperationPorts) {
+  const { accounts, audit, clock, random } = ports;
+  const { store, passwords, sessionTimes } = accounts;
+
+  const visibleUser = (caller: Caller, userId: string | undefined, action: 'users.read' | 'users.manage') => {
+    const own = caller.kind === 'user' ? caller.userId : undefined;
+    const asked = userId ?? own;
+    if (asked === undefined || asked !== own) requireMay(caller, action);
+    return asked;
+  };
+
+  return {
+    /** The caller is a stranger still; what counts is where they come from. */
+    async signIn(caller: Caller, given: { name: string; password: string }): Promise<SignedIn> {
+      const { origin } = caller;
+      const name = given.name.trim().toLowerCase();
+      const attempt = await accounts.signIns.begin({ name, address: origin.address });
+      const found = await store.userToSignIn(name);
+      const right = await passwords.verify(given.password, found?.passwordHash ?? undefined);
+      if (!found || !right || found.user.disabled) {
+        // A name that nobody has is not written down: now and then it is a password.
+        const who = found ? { ...userIdentity(found.user), origin } : stranger(origin);
+        const subject = found ? subjectOf(found.user) : subjectOf({ userId: 'unknown' });
+        await audit.record(who, { action: 'session.refused', ...subject });
+        const message = 'The name or the password is wrong, or the user is disabled.';
+        throw new Refusal('sign_in_refused', message);
+      }
+      await attempt.succeeded();
+      const { user } = found;
+      const nowMs = clock.now();
+      const token = newToken();
+      const session: Session = {
+        ...{ sessionId: random.id(), userId: user.userId, createdAtMs: nowMs, lastSeenAtMs: nowMs },
+        expiresAtMs: nowMs + sessionTimes.maxMs,
+        address: origin.address,
+        userAgent: origin.userAgent,
+      };
+      await store.createSession(session, hashSecret(token));
+      await audit.record(
+        { ...userIdentity(user), origin },
+        { action: 'session.sign_in', ...sessionSubject(session) },
+      );
+      return { user, session, token };
+    },
+
+    /** The session that a token stands for, as the one who came with it sees it. */
+    async getSession(caller: Caller, token: string): Promise<Session | undefined> {
+      const found = await store.sessionToCheck(hashSecret(token));
+      return found?.user.userId === caller.userId ? found?.session : undefined;
+    },
+
+    async signOut(caller: Caller, token: string): Promise<void> {
+      const found = await store.sessionToCheck(hashSecret(token));
+      if (found?.user.userId !== caller.userId) return;
+      await store.removeSession(found!.session.sessionId);
+      accounts.identities.forget();
+      await audit.record(caller, { action: 'session.sign_out', ...sessionSubject(found!.session) });
+    },
+
+    /** One's own; those of others as an administrator. */
+    async listSessions(caller: Caller, { userId }: { userId?: string | undefined } = {}): Promise<Session[]> {
+      const asked = visibleUser(caller, userId, 'users.read');
+      if (asked === undefined) return [];
+      const nowMs = clock.now();
+      const sessions = await store.sessionsOf(asked);
+      return sessions.filter(
+        ({ expiresAtMs, lastSeenAtMs }) => expiresAtMs > nowMs && lastSeenAtMs + sessionTimes.idleMs > nowMs,
+      );
+    },
+
+    async revokeSession(caller: Caller, sessionId: string): Promise<void> {
+      const session = await store.session(sessionId);
+      const own = caller.kind === 'user' && session !== undefined && session.userId === caller.userId;
+      // Somebody else's looks as if it were not there, unless the caller manages users.
+      if (!own && caller.kind !== 'user') requireMay(caller, 'users.manage');
+      const visible = own || (session !== undefined && may(caller, 'users.manage'));
+      if (!visible || !(await store.removeSession(sessionId))) {
+        throw new Refusal('session_not_found', `There is no session ${sessionId}.`);
+      }
+      accounts.identities.forget();
+      await audit.record(caller, { action: 'session.revoke', ...sessionSubject(session!) });
+    },
+  };
+}
+
+function sessionSubject({ sessionId }: Session) {
+  return { namespace: undefined, subject: { kind: 'session', id: sessionId } };
+}

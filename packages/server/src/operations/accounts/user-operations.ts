@@ -1,0 +1,190 @@
+/**
+ * People: made, changed and removed by administrators of the whole, who can hand out no more than they have themselves.
+ * Passwords go in and never come out.
+ */
+import {
+  type Caller,
+  type Grant,
+  Refusal,
+  readUserName,
+  requireGrants,
+  requireMay,
+  requireMayHandOut,
+  requirePassword,
+  type User,
+  WHOLE,
+} from '@carillon/domain';
+import type { UserChange } from '../../storage/account-store.ts';
+import { derivedRunId } from '../derived-run-id.ts';
+import type { OperationPorts } from '../operation-ports.ts';
+import { namespaceNotFound } from './known-namespaces.ts';
+import { hashSecret } from './secrets.ts';
+
+export interface UserInput {
+  readonly name: string;
+  readonly displayName?: string | undefined;
+  /** Left out: they cannot sign in, and use keys that others make for them. */
+  readonly password?: string | undefined;
+  readonly grants?: readonly Grant[] | undefined;
+}
+
+export interface PasswordInput {
+  readonly password: string;
+  /** Of whoever changes their own. */
+  readonly currentPassword?: string | undefined;
+  /** The session that stays; all others of the user end. */
+  readonly keptSession?: string | undefined;
+}
+
+export function userOperations(ports: OperationPorts) {
+  const { accounts, audit, clock, random } = ports;
+  const { store, passwords } = accounts;
+
+  return {
+    async listUsers(caller: Caller, query: { after?: string | undefined; limit: number }): Promise<User[]> {
+      requireMay(caller, 'users.read');
+      return await store.users(query);
+    },
+
+    async getUser(caller: Caller, userId: string): Promise<User> {
+      requireMay(caller, 'users.read');
+      return await found(ports, userId);
+    },
+
+    /** A repeated request with the same key answers the user that the first one made. */
+    async createUser(
+      caller: Caller,
+      input: UserInput,
+      { idempotencyKey: key }: { idempotencyKey?: string | undefined } = {},
+    ): Promise<User> {
+      requireMay(caller, 'users.manage');
+      const name = readUserName(input.name);
+      const { grants = [], password, displayName = '' } = input;
+      await requireHandingOut(ports, caller, grants);
+      if (password !== undefined) requirePassword(password, { field: 'password', userName: name });
+      const nowMs = clock.now();
+      const userId =
+        key === undefined ? random.id() : derivedRunId({ purpose: 'users.create', subject: caller.id, key });
+      const user = {
+        ...{ userId, name, displayName, disabled: false, grants },
+        createdAtMs: nowMs,
+        updatedAtMs: nowMs,
+      };
+      const passwordHash = password === undefined ? undefined : await passwords.hash(password);
+      if (!(await store.createUser({ ...user, passwordHash }))) {
+        const made = key === undefined ? undefined : await store.user(userId);
+        if (made?.name === name) return made;
+        if (!made) throw new Refusal('user_exists', `There is a user ${name} already.`, { field: 'name' });
+        const message = `The Idempotency-Key was used before, for the user ${made.name}.`;
+        throw new Refusal('idempotency_key_reused', message, { field: 'Idempotency-Key' });
+      }
+      await audit.record(caller, {
+        ...{ action: 'users.create', ...subjectOf(user) },
+        after: { name, displayName, grants, hasPassword: password !== undefined },
+      });
+      return { ...user, hasPassword: password !== undefined };
+    },
+
+    async updateUser(
+      caller: Caller,
+      userId: string,
+      { displayName, disabled }: { displayName?: string | undefined; disabled?: boolean | undefined },
+    ): Promise<User> {
+      requireMay(caller, 'users.manage');
+      const before = await found(ports, userId);
+      // To enable somebody is to give them back all they had.
+      if (disabled === false && before.disabled) await requireHandingOut(ports, caller, before.grants);
+      const to = {
+        ...(displayName !== undefined && displayName !== before.displayName && { displayName }),
+        ...(disabled !== undefined && disabled !== before.disabled && { disabled }),
+      };
+      if (Object.keys(to).length === 0) return before;
+      const user = await change(ports, before, to);
+      const was = Object.fromEntries(Object.keys(to).map((name) => [name, before[name as keyof typeof to]]));
+      await audit.record(caller, { action: 'users.update', ...subjectOf(user), before: was, after: to });
+      return user;
+    },
+
+    async setGrants(caller: Caller, userId: string, grants: readonly Grant[]): Promise<User> {
+      requireMay(caller, 'users.manage');
+      const before = await found(ports, userId);
+      await requireHandingOut(ports, caller, grants);
+      const user = await change(ports, before, { grants });
+      await audit.record(caller, {
+        ...{ action: 'users.grants', ...subjectOf(user) },
+        before: { grants: before.grants },
+        after: { grants: user.grants },
+      });
+      return user;
+    },
+
+    /** One's own with the current one; that of others as an administrator. Sessions opened with the old one end. */
+    async setPassword(caller: Caller, userId: string, input: PasswordInput): Promise<void> {
+      const own = caller.kind === 'user' && caller.userId === userId;
+      if (!own) requireMay(caller, 'users.manage');
+      const user = await found(ports, userId);
+      // Whoever sets a password can sign in with it.
+      if (!own) await requireHandingOut(ports, caller, user.grants);
+      requirePassword(input.password, { field: 'password', userName: user.name });
+      if (own && user.hasPassword) {
+        const attempt = await accounts.signIns.begin({ name: user.name, address: caller.origin.address });
+        const stored = await store.passwordHashOf(userId);
+        if (!(await passwords.verify(input.currentPassword ?? '', stored))) {
+          const message = 'current_password is not your password.';
+          throw new Refusal('field_invalid', message, { field: 'current_password' });
+        }
+        await attempt.succeeded();
+      }
+      await change(ports, user, { passwordHash: await passwords.hash(input.password) });
+      const kept = own && input.keptSession !== undefined ? hashSecret(input.keptSession) : undefined;
+      await store.removeSessionsOf(userId, kept);
+      accounts.identities.forget();
+      await audit.record(caller, { action: 'users.password', ...subjectOf(user) });
+    },
+
+    async deleteUser(caller: Caller, userId: string): Promise<void> {
+      requireMay(caller, 'users.manage');
+      const user = await found(ports, userId);
+      if (!(await store.removeUser(userId))) throw userNotFound(userId);
+      accounts.identities.forget();
+      const { name, displayName, grants } = user;
+      await audit.record(caller, {
+        ...{ action: 'users.delete', ...subjectOf(user) },
+        before: { name, displayName, grants },
+      });
+    },
+  };
+}
+
+async function found({ accounts }: OperationPorts, userId: string): Promise<User> {
+  const user = await accounts.store.user(userId);
+  if (!user) throw userNotFound(userId);
+  return user;
+}
+
+/** Scopes of a key count as well: a key that may only manage users must not make itself an administrator. */
+async function requireHandingOut(
+  { accounts }: OperationPorts,
+  caller: Caller,
+  grants: readonly Grant[],
+): Promise<void> {
+  for (const grant of requireGrants(grants)) requireMayHandOut(caller, { grant, scopes: undefined });
+  const places = grants.map(({ namespace }) => namespace).filter((namespace) => namespace !== WHOLE);
+  const [missing] = await accounts.namespaces.missing(places);
+  if (missing !== undefined) throw namespaceNotFound(missing, 'grants');
+}
+
+async function change({ accounts, clock }: OperationPorts, before: User, to: UserChange): Promise<User> {
+  const user = await accounts.store.changeUser(before.userId, to, clock.now());
+  if (!user) throw userNotFound(before.userId);
+  accounts.identities.forget();
+  return user;
+}
+
+export function userNotFound(userId: string): Refusal {
+  return new Refusal('user_not_found', `There is no user ${userId}.`);
+}
+
+export function subjectOf({ userId }: Pick<User, 'userId'>) {
+  return { namespace: undefined, subject: { kind: 'user', id: userId } };
+}

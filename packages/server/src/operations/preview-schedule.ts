@@ -1,0 +1,62 @@
+/** What a schedule means, before a job is made of it: in words, its next instants, and what changes of the clock do to it. */
+import {
+  type Caller,
+  type DaylightSavingWarning,
+  daylightSavingWarnings,
+  defineJob,
+  describeSchedule,
+  isRecurring,
+  type JobInput,
+  localText,
+  nextFires,
+  Refusal,
+  requireMay,
+  type Schedule,
+} from '@carillon/domain';
+import type { OperationPorts } from './operation-ports.ts';
+
+export interface PreviewRequest {
+  /** The fields of a job that make its schedule; others are left out. */
+  readonly schedule: JobInput;
+  readonly count: number;
+  /** Counted from here instead of from now. */
+  readonly afterMs?: number | undefined;
+}
+
+export interface SchedulePreview {
+  readonly schedule: Schedule;
+  readonly description: string;
+  readonly zone: string;
+  readonly fires: readonly { readonly atMs: number; readonly local: string }[];
+  readonly warnings: readonly DaylightSavingWarning[];
+}
+
+/** Warnings look this far ahead, so that a change of the clock is told of before it comes. */
+const YEAR_MS = 366 * 24 * 3_600_000;
+
+export function previewSchedule(ports: OperationPorts) {
+  return async (caller: Caller, request: PreviewRequest): Promise<SchedulePreview> => {
+    requireMay(caller, 'schedules.preview');
+    const afterMs = request.afterMs ?? ports.clock.now();
+    const { schedule } = defineJob({ ...request.schedule, name: 'preview' }, afterMs);
+    const zone = isRecurring(schedule) ? schedule.zone : 'UTC';
+    const fires = firesOf(schedule, { afterMs, count: request.count });
+    if (fires.length === 0) {
+      throw new Refusal('schedule_never_fires', 'The schedule has no occurrence in that time.');
+    }
+    const untilMs = Math.max(fires.at(-1)!, afterMs + YEAR_MS);
+    return {
+      schedule,
+      description: describeSchedule(schedule),
+      zone,
+      fires: fires.map((atMs) => ({ atMs, local: localText(zone, atMs) })),
+      warnings: daylightSavingWarnings(schedule, { afterMs, untilMs }),
+    };
+  };
+}
+
+/** A one-off whose time has passed runs at once, and so does one that names none. */
+function firesOf(schedule: Schedule, { afterMs, count }: { afterMs: number; count: number }): number[] {
+  if (isRecurring(schedule)) return nextFires(schedule, afterMs, count);
+  return [schedule.type === 'FUTURE' ? Math.max(schedule.atMs, afterMs) : afterMs];
+}

@@ -1,0 +1,79 @@
+/**
+ * A server from its command line to its end: reads the configuration, starts, greets, and stops cleanly when told to.
+ * What a person can do something about is told in a sentence; everything else with its stack.
+ */
+import { createLog } from '@carillon/foundation';
+import { ConfigError } from './config/config-error.ts';
+import { type ConfigSources, loadConfig } from './config/load-config.ts';
+import { renderHelp } from './config/render-config-reference.ts';
+import { DataDirectoryInUse } from './data-directory.ts';
+import { greeting, VERSION } from './greeting.ts';
+import { stopWithParent } from './parent-watch.ts';
+import { EmbeddedPostgresError } from './postgres/embedded/embedded-postgres-error.ts';
+import { StartFailure } from './start-failure.ts';
+import { startServer } from './start-server.ts';
+
+/** Answers the exit code once the server has stopped, or could not start. Listens for the signals of the process. */
+export async function runServer(sources: ConfigSources): Promise<number> {
+  try {
+    return await run(sources);
+  } catch (error) {
+    const { text, exitCode } = explain(error);
+    process.stderr.write(`carillon: ${text}\n`);
+    return exitCode;
+  }
+}
+
+async function run(sources: ConfigSources): Promise<number> {
+  const loaded = loadConfig(sources);
+  if (loaded.kind !== 'run') {
+    say(loaded.kind === 'help' ? renderHelp() : VERSION);
+    return 0;
+  }
+  const { config } = loaded;
+  const log = createLog({ level: config.log_level });
+  const { promise: stopped, resolve: end } = Promise.withResolvers<number>();
+  let stopping = false;
+  let exitCode = 0;
+  const starting = startServer({
+    config,
+    log,
+    onReplaced: () => {
+      exitCode = 1;
+      if (!stopping) stop('another process runs under the id of this server');
+    },
+  });
+  const stop = (why: string) => {
+    if (stopping) process.exit(130);
+    stopping = true;
+    say(
+      `Stopping (${why}). Running jobs get ${config.shutdown_grace_seconds} s to end; Ctrl-C again stops at once.`,
+    );
+    // A start that fails meanwhile has already undone itself, and is reported below.
+    starting
+      .then((server) => server.stop())
+      .then(
+        () => end(exitCode),
+        () => end(1),
+      );
+  };
+  process.on('SIGINT', () => stop('Ctrl-C'));
+  process.on('SIGTERM', () => stop('SIGTERM'));
+  stopWithParent(() => stop('its parent process is gone'));
+
+  const server = await starting;
+  if (!stopping) say(greeting(server));
+  return stopped;
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+function explain(error: unknown): { text: string; exitCode: number } {
+  if (error instanceof ConfigError) return { text: error.message, exitCode: 2 };
+  const known = [DataDirectoryInUse, StartFailure, EmbeddedPostgresError].some(
+    (kind) => error instanceof kind,
+  );
+  return { text: known ? (error as Error).message : String((error as Error).stack ?? error), exitCode: 1 };
+}

@@ -1,0 +1,97 @@
+/**
+ * Namespaces, people, keys and sessions. Secrets are here only as hashes; what a hash is of, and whether it fits, is not
+ * the storage's business.
+ */
+import type { ApiKey, Grant, Namespace, Session, User } from '@carillon/domain';
+
+export interface NewUser extends Omit<User, 'hasPassword'> {
+  readonly passwordHash: string | undefined;
+}
+
+/** What is left out stays as it is. */
+export interface UserChange {
+  readonly displayName?: string;
+  readonly disabled?: boolean;
+  readonly passwordHash?: string;
+  readonly grants?: readonly Grant[];
+}
+
+/** A secret as it is stored: SHA-256 in hexadecimal digits. */
+export type SecretHash = string;
+
+export interface FoundKey {
+  readonly key: ApiKey;
+  readonly hash: SecretHash;
+  /** As they are now; undefined when the key belongs to the installation. */
+  readonly owner: User | undefined;
+}
+
+export interface FoundSession {
+  readonly session: Session;
+  readonly user: User;
+}
+
+export interface KeyQuery {
+  /** Keys of this owner, and those in these namespaces; namespaces undefined: all there are. */
+  readonly ownerId: string | undefined;
+  readonly namespaces: readonly string[] | undefined;
+  /** Newest first; continue after this one. */
+  readonly afterKeyId?: string;
+  readonly limit: number;
+}
+
+/** When something was last used. */
+export interface Use {
+  readonly id: string;
+  readonly atMs: number;
+}
+
+export interface AccountStore {
+  /** By name; continue after this one. names: only these. */
+  namespaces(query: {
+    names?: readonly string[] | undefined;
+    after?: string | undefined;
+    limit: number;
+  }): Promise<Namespace[]>;
+  /** Those of the names that exist. */
+  existingNamespaces(names: readonly string[]): Promise<string[]>;
+  /** False: the name is taken. */
+  createNamespace(namespace: Namespace): Promise<boolean>;
+  /** False: there is none. */
+  describeNamespace(name: string, description: string): Promise<boolean>;
+  /** With it go the grants and keys in it: whoever gets the name next must not inherit them. */
+  removeNamespace(name: string): Promise<'removed' | 'in_use' | 'unknown'>;
+
+  /** False: the name or the id is taken. */
+  createUser(user: NewUser): Promise<boolean>;
+  user(userId: string): Promise<User | undefined>;
+  /** By name; continue after this one. */
+  users(query: { after?: string | undefined; limit: number }): Promise<User[]>;
+  userToSignIn(name: string): Promise<{ user: User; passwordHash: string | undefined } | undefined>;
+  passwordHashOf(userId: string): Promise<string | undefined>;
+  /** The user as it is then. A user that becomes disabled loses every session. */
+  changeUser(userId: string, change: UserChange, nowMs: number): Promise<User | undefined>;
+  /** With their keys and sessions. */
+  removeUser(userId: string): Promise<boolean>;
+
+  /** False: the prefix is taken. */
+  createKey(key: ApiKey, hash: SecretHash): Promise<boolean>;
+  key(keyId: string): Promise<ApiKey | undefined>;
+  keys(query: KeyQuery): Promise<ApiKey[]>;
+  keyToCheck(prefix: string): Promise<FoundKey | undefined>;
+  removeKey(keyId: string): Promise<boolean>;
+
+  createSession(session: Session, hash: SecretHash): Promise<void>;
+  sessionToCheck(hash: SecretHash): Promise<FoundSession | undefined>;
+  /** Newest first. */
+  sessionsOf(userId: string): Promise<Session[]>;
+  session(sessionId: string): Promise<Session | undefined>;
+  removeSession(sessionId: string): Promise<boolean>;
+  /** All of a user but the one with this hash. Answers how many. */
+  removeSessionsOf(userId: string, exceptHash?: SecretHash): Promise<number>;
+  /** Those that ended, or were not used, before these instants. */
+  removeOldSessions(before: { expiresMs: number; lastSeenMs: number }): Promise<number>;
+
+  /** Moves times of use forward, never back. */
+  noteUses(uses: { readonly keys: readonly Use[]; readonly sessions: readonly Use[] }): Promise<void>;
+}

@@ -1,0 +1,175 @@
+/** The promises of AccountStore about keys and sessions: found by what is shown, gone with whom they belong to. */
+import type { ApiKey, Session } from '@carillon/domain';
+import { describe, expect, it } from 'vitest';
+import { EDITOR, readAs, sampleUser } from './account-store.conformance.ts';
+import { newId } from './sample-job.ts';
+import { BASE_MS, HOUR_MS, MINUTE_MS } from './storage-under-test.ts';
+import type { StorageWorld } from './storage-world.ts';
+
+function sampleKey(over: Partial<ApiKey> = {}): ApiKey {
+  return {
+    keyId: newId(),
+    name: 'deploy',
+    prefix: `ck_${newId().slice(-10)}`,
+    ownerId: undefined,
+    grant: EDITOR,
+    scopes: undefined,
+    createdAtMs: BASE_MS,
+    expiresAtMs: undefined,
+    lastUsedAtMs: undefined,
+    ...over,
+  };
+}
+
+function sampleSession(userId: string, over: Partial<Session> = {}): Session {
+  return {
+    sessionId: newId(),
+    userId,
+    createdAtMs: BASE_MS,
+    lastSeenAtMs: BASE_MS,
+    expiresAtMs: BASE_MS + HOUR_MS,
+    address: '203.0.113.7',
+    userAgent: 'test',
+    ...over,
+  };
+}
+
+export function describeCredentials(stage: { readonly world: StorageWorld }): void {
+  const accounts = () => stage.world.storage.accounts;
+  const newUser = async (name = 'ada') => {
+    const user = sampleUser({ name });
+    await accounts().createUser(user);
+    return user;
+  };
+
+  describe('keys', () => {
+    it('come back whole, and are found by their prefix with their owner as they are now', async () => {
+      const user = await newUser();
+      const scopes = new Set(['jobs.read', 'jobs.create'] as const);
+      const owned = sampleKey({ ownerId: user.userId, scopes, expiresAtMs: BASE_MS + HOUR_MS });
+      const installation = sampleKey();
+      await accounts().createKey(owned, 'aa');
+      await accounts().createKey(installation, 'bb');
+      expect(await accounts().key(owned.keyId)).toEqual(owned);
+      await accounts().changeUser(user.userId, { disabled: true }, BASE_MS);
+      expect(await accounts().keyToCheck(owned.prefix)).toEqual({
+        key: owned,
+        hash: 'aa',
+        owner: { ...readAs(user), disabled: true },
+      });
+      expect(await accounts().keyToCheck(installation.prefix)).toEqual({
+        key: installation,
+        hash: 'bb',
+        owner: undefined,
+      });
+      expect(await accounts().keyToCheck('ck_unknown')).toBeUndefined();
+      expect(await accounts().key(newId())).toBeUndefined();
+    });
+
+    it('a prefix is given once', async () => {
+      const key = sampleKey();
+      expect(await accounts().createKey(key, 'aa')).toBe(true);
+      expect(await accounts().createKey(sampleKey({ prefix: key.prefix }), 'bb')).toBe(false);
+      expect((await accounts().keyToCheck(key.prefix))!.hash).toBe('aa');
+    });
+
+    it('are listed newest first: all, those of an owner, those in namespaces', async () => {
+      const user = await newUser();
+      const first = sampleKey({ ownerId: user.userId });
+      const second = sampleKey({ grant: { ...EDITOR, namespace: 'billing' } });
+      const third = sampleKey({ grant: { ...EDITOR, namespace: '*' } });
+      for (const key of [first, second, third]) await accounts().createKey(key, 'aa');
+      const listed = async (query: object) => {
+        const all = { ownerId: undefined, namespaces: undefined, limit: 9 };
+        return (await accounts().keys({ ...all, ...query })).map(({ keyId }) => keyId);
+      };
+      const [a, b, c] = [first.keyId, second.keyId, third.keyId].sort();
+      expect(await listed({})).toEqual([c, b, a]);
+      expect(await listed({ limit: 1 })).toEqual([c]);
+      expect(await listed({ afterKeyId: b })).toEqual([a]);
+      expect(await listed({ namespaces: ['billing'] })).toEqual([second.keyId]);
+      expect(await listed({ namespaces: [], ownerId: user.userId })).toEqual([first.keyId]);
+      expect(await listed({ namespaces: [] })).toEqual([]);
+    });
+
+    it('go with their owner, with their namespace, and when they are revoked', async () => {
+      const user = await newUser();
+      const owned = sampleKey({ ownerId: user.userId });
+      const placed = sampleKey({ grant: { ...EDITOR, namespace: 'billing' } });
+      const revoked = sampleKey();
+      for (const key of [owned, placed, revoked]) await accounts().createKey(key, 'aa');
+      await accounts().createNamespace({ name: 'billing', description: '', createdAtMs: BASE_MS });
+      await accounts().removeUser(user.userId);
+      await accounts().removeNamespace('billing');
+      expect(await accounts().removeKey(revoked.keyId)).toBe(true);
+      expect(await accounts().removeKey(revoked.keyId)).toBe(false);
+      expect(await accounts().keys({ ownerId: undefined, namespaces: undefined, limit: 9 })).toEqual([]);
+    });
+  });
+
+  describe('sessions', () => {
+    it('are found by the hash of their token, with the user as they are now', async () => {
+      const user = await newUser();
+      const session = sampleSession(user.userId, { address: undefined, userAgent: undefined });
+      await accounts().createSession(session, 'aa');
+      expect(await accounts().sessionToCheck('aa')).toEqual({ session, user: readAs(user) });
+      expect(await accounts().sessionToCheck('bb')).toBeUndefined();
+      expect(await accounts().session(session.sessionId)).toEqual(session);
+      expect(await accounts().session(newId())).toBeUndefined();
+    });
+
+    it('are listed and ended one by one, or all but one', async () => {
+      const [ada, bob] = [await newUser('ada'), await newUser('bob')];
+      const sessions = ['aa', 'bb', 'cc'].map((hash) => ({ hash, session: sampleSession(ada.userId) }));
+      for (const { session, hash } of sessions) await accounts().createSession(session, hash);
+      await accounts().createSession(sampleSession(bob.userId), 'dd');
+      expect(await accounts().sessionsOf(ada.userId)).toHaveLength(3);
+      expect(await accounts().removeSession(sessions[0]!.session.sessionId)).toBe(true);
+      expect(await accounts().removeSession(sessions[0]!.session.sessionId)).toBe(false);
+      expect(await accounts().removeSessionsOf(ada.userId, 'cc')).toBe(1);
+      expect(await accounts().sessionsOf(ada.userId)).toEqual([sessions[2]!.session]);
+      expect(await accounts().removeSessionsOf(ada.userId)).toBe(1);
+      expect(await accounts().sessionsOf(bob.userId)).toHaveLength(1);
+    });
+
+    it('end with their user, and when the user is disabled', async () => {
+      const [ada, bob] = [await newUser('ada'), await newUser('bob')];
+      await accounts().createSession(sampleSession(ada.userId), 'aa');
+      await accounts().createSession(sampleSession(bob.userId), 'bb');
+      await accounts().changeUser(ada.userId, { disabled: true }, BASE_MS);
+      await accounts().removeUser(bob.userId);
+      expect(await accounts().sessionToCheck('aa')).toBeUndefined();
+      expect(await accounts().sessionToCheck('bb')).toBeUndefined();
+    });
+
+    it('that ran out or were left alone are cleared away', async () => {
+      const { userId } = await newUser();
+      await accounts().createSession(sampleSession(userId, { expiresAtMs: BASE_MS + 1 }), 'aa');
+      await accounts().createSession(sampleSession(userId, { lastSeenAtMs: BASE_MS - HOUR_MS }), 'bb');
+      await accounts().createSession(sampleSession(userId), 'cc');
+      const before = { expiresMs: BASE_MS + 2, lastSeenMs: BASE_MS - MINUTE_MS };
+      expect(await accounts().removeOldSessions(before)).toBe(2);
+      expect(await accounts().sessionToCheck('cc')).toBeDefined();
+    });
+  });
+
+  it('times of use go forward and never back', async () => {
+    const { userId } = await newUser();
+    const [key, session] = [sampleKey(), sampleSession(userId)];
+    await accounts().createKey(key, 'aa');
+    await accounts().createSession(session, 'aa');
+    const note = (atMs: number) =>
+      accounts().noteUses({
+        keys: [{ id: key.keyId, atMs }],
+        sessions: [
+          { id: session.sessionId, atMs },
+          { id: newId(), atMs },
+        ],
+      });
+    await note(BASE_MS + MINUTE_MS);
+    await note(BASE_MS + 1);
+    await accounts().noteUses({ keys: [], sessions: [] });
+    expect((await accounts().key(key.keyId))!.lastUsedAtMs).toBe(BASE_MS + MINUTE_MS);
+    expect((await accounts().session(session.sessionId))!.lastSeenAtMs).toBe(BASE_MS + MINUTE_MS);
+  });
+}

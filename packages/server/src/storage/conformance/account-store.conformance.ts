@@ -1,0 +1,149 @@
+/** The promises of AccountStore: namespaces and people here, keys and sessions in a suite of their own. */
+import type { Grant, User } from '@carillon/domain';
+import { describe, expect, it } from 'vitest';
+import type { NewUser } from '../account-store.ts';
+import { describeCredentials } from './account-credentials.conformance.ts';
+import { newId } from './sample-job.ts';
+import { BASE_MS, type MakeStorage, MINUTE_MS } from './storage-under-test.ts';
+import { useStorageWorld } from './storage-world.ts';
+
+export const EDITOR: Grant = { namespace: 'default', role: 'editor', ownOnly: false };
+
+export function sampleUser(over: Partial<NewUser> = {}): NewUser {
+  return {
+    userId: newId(),
+    name: 'ada',
+    displayName: 'Ada Lovelace',
+    disabled: false,
+    grants: [EDITOR],
+    passwordHash: undefined,
+    createdAtMs: BASE_MS,
+    updatedAtMs: BASE_MS,
+    ...over,
+  };
+}
+
+/** As it is read. */
+export function readAs({ passwordHash, ...user }: NewUser): User {
+  return { ...user, hasPassword: passwordHash !== undefined };
+}
+
+export function describeAccountStore(makeStorage: MakeStorage): void {
+  describe('account store', () => {
+    const stage = useStorageWorld(makeStorage);
+    const accounts = () => stage.world.storage.accounts;
+
+    describe('namespaces', () => {
+      const namespace = (name: string) => ({ name, description: `about ${name}`, createdAtMs: BASE_MS });
+      const names = async (query: object = {}) =>
+        (await accounts().namespaces({ limit: 10, ...query })).map(({ name }) => name);
+
+      it('one is there from the start', async () => {
+        expect(await names()).toEqual(['default']);
+        expect(await accounts().existingNamespaces(['default', 'other'])).toEqual(['default']);
+      });
+
+      it('are made once, and listed by name', async () => {
+        expect(await accounts().createNamespace(namespace('billing'))).toBe(true);
+        expect(await accounts().createNamespace({ ...namespace('billing'), description: 'x' })).toBe(false);
+        expect(await accounts().createNamespace(namespace('zoo'))).toBe(true);
+        expect(await accounts().namespaces({ names: ['billing'], limit: 9 })).toEqual([namespace('billing')]);
+        expect(await names()).toEqual(['billing', 'default', 'zoo']);
+        expect(await names({ after: 'billing', limit: 1 })).toEqual(['default']);
+        expect(await names({ names: [] })).toEqual([]);
+      });
+
+      it('are described anew, where there is one', async () => {
+        await accounts().createNamespace(namespace('billing'));
+        expect(await accounts().describeNamespace('billing', 'invoices')).toBe(true);
+        expect(await accounts().describeNamespace('nowhere', 'x')).toBe(false);
+        const [found] = await accounts().namespaces({ names: ['billing'], limit: 1 });
+        expect(found!.description).toBe('invoices');
+      });
+
+      it('one with jobs in it stays', async () => {
+        await accounts().createNamespace(namespace('billing'));
+        await stage.world.oneOff({ job: { namespace: 'billing' } });
+        expect(await accounts().removeNamespace('billing')).toBe('in_use');
+        expect(await accounts().existingNamespaces(['billing'])).toEqual(['billing']);
+      });
+
+      it('one that goes takes the grants in it along, so that whoever gets the name next inherits none', async () => {
+        await accounts().createNamespace(namespace('billing'));
+        const user = sampleUser({ grants: [EDITOR, { ...EDITOR, namespace: 'billing' }] });
+        await accounts().createUser(user);
+        expect(await accounts().removeNamespace('billing')).toBe('removed');
+        expect(await accounts().removeNamespace('billing')).toBe('unknown');
+        expect((await accounts().user(user.userId))!.grants).toEqual([EDITOR]);
+        expect(await names()).toEqual(['default']);
+      });
+    });
+
+    describe('users', () => {
+      it('come back whole, with their grants', async () => {
+        const grants: Grant[] = [
+          { namespace: '*', role: 'viewer', ownOnly: false },
+          { namespace: '*', role: 'editor', ownOnly: true },
+          { namespace: 'billing', role: 'admin', ownOnly: false },
+        ];
+        const user = sampleUser({ grants });
+        expect(await accounts().createUser(user)).toBe(true);
+        expect(await accounts().user(user.userId)).toEqual(readAs(user));
+        expect(await accounts().user(newId())).toBeUndefined();
+      });
+
+      it('a name is given once, and so is an id', async () => {
+        const first = sampleUser();
+        await accounts().createUser(first);
+        expect(await accounts().createUser(sampleUser({ grants: [] }))).toBe(false);
+        expect(await accounts().createUser({ ...first, name: 'bob' })).toBe(false);
+        expect(await accounts().users({ limit: 9 })).toEqual([readAs(first)]);
+      });
+
+      it('are listed by name, from any of them on', async () => {
+        for (const name of ['cleo', 'ada', 'bob']) await accounts().createUser(sampleUser({ name }));
+        const listed = async (query: object) =>
+          (await accounts().users({ limit: 9, ...query })).map(({ name }) => name);
+        expect(await listed({})).toEqual(['ada', 'bob', 'cleo']);
+        expect(await listed({ after: 'ada', limit: 1 })).toEqual(['bob']);
+      });
+
+      it('are found by name to sign in, with the hash of their password if they have one', async () => {
+        const [ada, bob] = [sampleUser({ passwordHash: '$hash' }), sampleUser({ name: 'bob' })];
+        await accounts().createUser(ada);
+        await accounts().createUser(bob);
+        expect(await accounts().userToSignIn('ada')).toEqual({ user: readAs(ada), passwordHash: '$hash' });
+        expect((await accounts().userToSignIn('bob'))!.passwordHash ?? undefined).toBeUndefined();
+        expect(await accounts().userToSignIn('cleo')).toBeUndefined();
+        expect(await accounts().passwordHashOf(ada.userId)).toBe('$hash');
+        expect(await accounts().passwordHashOf(bob.userId)).toBeUndefined();
+      });
+
+      it('a change changes what it names and leaves the rest', async () => {
+        const user = sampleUser({ passwordHash: '$old' });
+        await accounts().createUser(user);
+        const nowMs = BASE_MS + MINUTE_MS;
+        const renamed = await accounts().changeUser(user.userId, { displayName: 'A. L.' }, nowMs);
+        expect(renamed).toEqual({ ...readAs(user), displayName: 'A. L.', updatedAtMs: nowMs });
+        const grants: Grant[] = [{ namespace: '*', role: 'viewer', ownOnly: true }];
+        expect((await accounts().changeUser(user.userId, { grants }, nowMs))!.grants).toEqual(grants);
+        await accounts().changeUser(user.userId, { passwordHash: '$new', grants: [] }, nowMs);
+        expect(await accounts().userToSignIn('ada')).toMatchObject({
+          user: { displayName: 'A. L.', grants: [] },
+          passwordHash: '$new',
+        });
+        expect(await accounts().changeUser(newId(), { disabled: true }, nowMs)).toBeUndefined();
+      });
+
+      it('are removed once', async () => {
+        const user = sampleUser();
+        await accounts().createUser(user);
+        expect(await accounts().removeUser(user.userId)).toBe(true);
+        expect(await accounts().removeUser(user.userId)).toBe(false);
+        expect(await accounts().user(user.userId)).toBeUndefined();
+      });
+    });
+
+    describeCredentials(stage);
+  });
+}

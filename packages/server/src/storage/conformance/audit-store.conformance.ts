@@ -1,0 +1,69 @@
+/** The promises of AuditStore: what was written down is found again, newest first, by whatever it is looked for. */
+import { describe, expect, it } from 'vitest';
+import type { AuditEntry, AuditQuery } from '../audit-store.ts';
+import { BASE_MS, type MakeStorage, MINUTE_MS } from './storage-under-test.ts';
+import { useStorageWorld } from './storage-world.ts';
+
+const ENTRY: AuditEntry = {
+  atMs: BASE_MS,
+  actor: { kind: 'user', id: 'u1', name: 'ada' },
+  action: 'jobs.update',
+  namespace: 'default',
+  subject: { kind: 'job', id: 'j1' },
+  before: '{"name":"a"}',
+  after: '{"name":"b"}',
+  origin: { address: '203.0.113.7', userAgent: 'test', requestId: 'r1' },
+};
+
+export function describeAuditStore(makeStorage: MakeStorage): void {
+  describe('audit store', () => {
+    const stage = useStorageWorld(makeStorage);
+    const record = (...entries: Partial<AuditEntry>[]) =>
+      stage.world.storage.audit.record(entries.map((over) => ({ ...ENTRY, ...over })));
+    const actions = async (query: Partial<AuditQuery>) =>
+      (await stage.world.storage.audit.list({ limit: 100, ...query })).map(({ action }) => action);
+
+    it('an entry comes back whole', async () => {
+      await record({});
+      const [found] = await stage.world.storage.audit.list({ limit: 1 });
+      const { before, after, auditId, ...rest } = found!;
+      const { before: _before, after: _after, ...written } = ENTRY;
+      expect(rest).toEqual(written);
+      expect([JSON.parse(before!), JSON.parse(after!)]).toEqual([{ name: 'a' }, { name: 'b' }]);
+      expect(auditId).toBeGreaterThan(0);
+    });
+
+    it('what is not known comes back as not known', async () => {
+      const origin = { address: undefined, userAgent: undefined, requestId: undefined };
+      await record({ namespace: undefined, before: undefined, after: undefined, origin });
+      const [found] = await stage.world.storage.audit.list({ limit: 1 });
+      expect(found).toMatchObject({ namespace: undefined, before: undefined, after: undefined, origin });
+    });
+
+    it('the newest come first, and a list goes on after any of them', async () => {
+      await record({ action: 'a' }, { action: 'b' });
+      await record({ action: 'c' });
+      expect(await actions({})).toEqual(['c', 'b', 'a']);
+      const [, second] = await stage.world.storage.audit.list({ limit: 2 });
+      expect(await actions({ beforeId: second!.auditId })).toEqual(['a']);
+      expect(await actions({ limit: 1 })).toEqual(['c']);
+    });
+
+    it('is searched by every filter, and by several together', async () => {
+      await record(
+        { action: 'a', namespace: 'one', subject: { kind: 'job', id: 'x' } },
+        { action: 'b', namespace: 'two', actor: { kind: 'key', id: 'k1', name: 'deploy' } },
+        { action: 'c', namespace: undefined, atMs: BASE_MS + MINUTE_MS },
+      );
+      expect(await actions({ namespaces: ['one', 'two'] })).toEqual(['b', 'a']);
+      expect(await actions({ namespaces: [] })).toEqual([]);
+      expect(await actions({ actor: 'k1' })).toEqual(['b']);
+      expect(await actions({ actor: 'deploy' })).toEqual(['b']);
+      expect(await actions({ action: 'c' })).toEqual(['c']);
+      expect(await actions({ subjectId: 'x' })).toEqual(['a']);
+      expect(await actions({ subjectId: 'x', action: 'b' })).toEqual([]);
+      expect(await actions({ fromMs: BASE_MS + 1 })).toEqual(['c']);
+      expect(await actions({ untilMs: BASE_MS + 1 })).toEqual(['b', 'a']);
+    });
+  });
+}

@@ -1,0 +1,72 @@
+/** What people look up among jobs in memory: lists, and what fires next. */
+import { type Job, PRIORITIES, SHARD_COUNT, type Visible } from '@carillon/domain';
+import type { JobFilter, JobList, JobQuery, UpcomingFire, UpcomingQuery } from '../job-store.ts';
+import type { DueRecord } from './due-record.ts';
+import type { MemoryState } from './memory-state.ts';
+
+/** Ids grow with creation (UUID version 7), so the order of ids is that of creation. */
+export function findJobs({ jobs }: MemoryState, query: JobQuery): JobList {
+  const { order = 'newest', afterJobId, offset = 0, limit } = query;
+  const sign = order === 'newest' ? -1 : 1;
+  const found = [...jobs.values()]
+    .filter((job) => afterJobId === undefined || (job.jobId > afterJobId ? sign > 0 : sign < 0))
+    .filter((job) => job.jobId !== afterJobId && matches(job, query))
+    .sort((a, b) => (a.jobId < b.jobId ? -sign : sign))
+    .slice(offset, offset + limit);
+  return { jobs: found, stoppedAt: undefined };
+}
+
+function matches(job: Job, filter: JobFilter): boolean {
+  const { status, scheduleTypes, priority, userId, namespace, handler, labels, text } = filter;
+  const { createdFromMs = 0, createdToMs = Number.POSITIVE_INFINITY } = filter;
+  return (
+    (status === undefined || job.status === status) &&
+    (scheduleTypes === undefined || scheduleTypes.includes(job.schedule.type)) &&
+    (priority === undefined || job.priority === priority) &&
+    (userId === undefined || job.userId === userId) &&
+    (namespace === undefined || job.namespace === namespace) &&
+    (handler === undefined || job.handler === handler) &&
+    (labels === undefined || Object.entries(labels).every(([name, value]) => job.labels[name] === value)) &&
+    (text === undefined || job.name.toLowerCase().includes(text.toLowerCase())) &&
+    job.createdAtMs >= createdFromMs &&
+    job.createdAtMs < createdToMs
+  );
+}
+
+export function findUpcoming(
+  { due, jobs }: MemoryState,
+  { fromMs, untilMs, visible, limit }: UpcomingQuery,
+): UpcomingFire[] {
+  const after = { fireAtMs: fromMs, runId: '\uffff' };
+  const rows: DueRecord[] = [];
+  for (let shard = 0; shard < SHARD_COUNT; shard += 1) {
+    for (const priority of PRIORITIES) {
+      rows.push(...due.readLane({ shard, priority, after }, { untilMs, limit: Number.POSITIVE_INFINITY }));
+    }
+  }
+  return rows
+    .map((record) => ({ record, job: jobs.get(record.jobId)! }))
+    .filter(({ job }) => isVisible(job, visible))
+    .sort((a, b) => a.record.fireAtMs - b.record.fireAtMs || (a.record.rowId < b.record.rowId ? -1 : 1))
+    .slice(0, limit)
+    .map(({ record, job: { jobId, name, namespace, userId, handler, priority } }) => ({
+      job: { jobId, name, namespace, userId, handler, priority },
+      fireAtMs: record.fireAtMs,
+      cursor:
+        record.kind === 'cursor' ? { schedule: record.schedule, nominalAtMs: record.nominalAtMs } : undefined,
+    }));
+}
+
+export function isVisible(
+  job: Pick<Job, 'namespace' | 'userId'>,
+  visible: readonly Visible[] | undefined,
+): boolean {
+  return (
+    visible === undefined ||
+    visible.some(
+      (place) =>
+        (place.namespace === '*' || place.namespace === job.namespace) &&
+        (place.userId === undefined || place.userId === job.userId),
+    )
+  );
+}

@@ -1,0 +1,30 @@
+/** Reading events in memory. Every call is a transaction of its own, so what is recorded can be read at once. */
+import { type EventPlace, WHOLE_ROW } from '@carillon/domain';
+import type { EventPage, EventStore } from '../event-store.ts';
+import type { MemoryState } from './memory-state.ts';
+
+export class MemoryEventStore implements EventStore {
+  readonly #state: MemoryState;
+
+  constructor(state: MemoryState) {
+    this.#state = state;
+  }
+
+  async end(): Promise<EventPlace> {
+    return this.#state.events.end();
+  }
+
+  async oldest(): Promise<EventPlace | undefined> {
+    return this.#state.events.oldest();
+  }
+
+  async read(after: EventPlace, limit: number): Promise<EventPage> {
+    const events = this.#state.events.after(after, limit);
+    const last = events.at(-1);
+    return {
+      events,
+      through: last ? { ...last.place, index: WHOLE_ROW } : after,
+      hasMore: events.length === limit,
+    };
+  }
+}

@@ -1,0 +1,106 @@
+/** Statements of namespaces and users. Instants go in and out as milliseconds. */
+import type { Statement } from '../../postgres/database.ts';
+
+const ms = (column: string) => `(extract(epoch FROM ${column}) * 1000)::float8`;
+const at = (parameter: string) => `to_timestamp(${parameter}::float8 / 1000)`;
+
+const NAMESPACE = `name, description, ${ms('created_at')}`;
+
+/** $1 names or NULL, $2 after this name or NULL, $3 limit. */
+export const LIST_NAMESPACES: Statement = {
+  name: 'list_namespaces',
+  text: `SELECT ${NAMESPACE} FROM namespaces
+    WHERE ($1::text[] IS NULL OR name = ANY($1::text[])) AND name > coalesce($2::text, '')
+    ORDER BY name LIMIT $3`,
+};
+
+export const EXISTING_NAMESPACES: Statement = {
+  name: 'existing_namespaces',
+  text: 'SELECT name FROM namespaces WHERE name = ANY($1::text[])',
+};
+
+export const CREATE_NAMESPACE: Statement = {
+  name: 'create_namespace',
+  text: `INSERT INTO namespaces (name, description, created_at) VALUES ($1, $2, ${at('$3')})
+    ON CONFLICT (name) DO NOTHING RETURNING name`,
+};
+
+export const DESCRIBE_NAMESPACE: Statement = {
+  name: 'describe_namespace',
+  text: 'UPDATE namespaces SET description = $2 WHERE name = $1 RETURNING name',
+};
+
+/** The condition on 'default' stands for the partial index that finds jobs of a namespace. */
+export const REMOVE_NAMESPACE: Statement = {
+  name: 'remove_namespace',
+  text: `WITH used AS (SELECT EXISTS (SELECT FROM jobs WHERE namespace = $1 AND namespace <> 'default') AS used),
+    removed AS (DELETE FROM namespaces USING used WHERE name = $1 AND NOT used RETURNING name),
+    grants AS (DELETE FROM user_grants USING removed WHERE namespace = removed.name),
+    keys AS (DELETE FROM api_keys USING removed WHERE namespace = removed.name)
+    SELECT (SELECT used FROM used), EXISTS (SELECT FROM removed)`,
+};
+
+const GRANTS = `(SELECT coalesce(json_agg(json_build_array(g.namespace, g.role, g.own_only) ORDER BY g.namespace, g.own_only), '[]')
+      FROM user_grants g WHERE g.user_id = u.user_id)`;
+
+/** The columns of a user u, in the order of UserRow. */
+export const USER = `u.user_id, u.name, u.display_name, u.disabled, u.password_hash IS NOT NULL, ${GRANTS},
+    ${ms('u.created_at')}, ${ms('u.updated_at')}`;
+
+/** $1 id, $2 name, $3 display name, $4 password hash, $5 disabled, $6 created, $7 updated; the grants as arrays $8 to $10. */
+export const CREATE_USER: Statement = {
+  name: 'create_user',
+  text: `WITH created AS (
+      INSERT INTO users (user_id, name, display_name, password_hash, disabled, created_at, updated_at)
+      VALUES ($1, $2, $3, $4, $5, ${at('$6')}, ${at('$7')}) ON CONFLICT DO NOTHING RETURNING user_id),
+    granted AS (INSERT INTO user_grants (user_id, namespace, role, own_only)
+      SELECT created.user_id, g.* FROM created, unnest($8::text[], $9::text[], $10::boolean[]) AS g)
+    SELECT user_id FROM created`,
+};
+
+export const GET_USER: Statement = {
+  name: 'get_user',
+  text: `SELECT ${USER} FROM users u WHERE user_id = $1`,
+};
+
+export const LIST_USERS: Statement = {
+  name: 'list_users',
+  text: `SELECT ${USER} FROM users u WHERE name > coalesce($1::text, '') ORDER BY name LIMIT $2`,
+};
+
+export const USER_TO_SIGN_IN: Statement = {
+  name: 'user_to_sign_in',
+  text: `SELECT ${USER}, u.password_hash FROM users u WHERE name = $1`,
+};
+
+export const PASSWORD_HASH_OF: Statement = {
+  name: 'password_hash_of',
+  text: 'SELECT password_hash FROM users WHERE user_id = $1',
+};
+
+/** NULL leaves a field as it is. A disabled user keeps no session. */
+export const CHANGE_USER: Statement = {
+  name: 'change_user',
+  text: `WITH changed AS (
+      UPDATE users SET display_name = coalesce($2, display_name), disabled = coalesce($3, disabled),
+        password_hash = coalesce($4, password_hash), updated_at = ${at('$5')}
+      WHERE user_id = $1 RETURNING user_id, disabled),
+    ended AS (DELETE FROM sessions USING changed WHERE sessions.user_id = changed.user_id AND changed.disabled)
+    SELECT user_id FROM changed`,
+};
+
+export const DROP_GRANTS: Statement = {
+  name: 'drop_grants',
+  text: 'DELETE FROM user_grants WHERE user_id = $1',
+};
+
+export const ADD_GRANTS: Statement = {
+  name: 'add_grants',
+  text: `INSERT INTO user_grants (user_id, namespace, role, own_only)
+    SELECT $1, g.* FROM unnest($2::text[], $3::text[], $4::boolean[]) AS g`,
+};
+
+export const REMOVE_USER: Statement = {
+  name: 'remove_user',
+  text: 'DELETE FROM users WHERE user_id = $1 RETURNING user_id',
+};

@@ -1,0 +1,97 @@
+/** Statements of keys and sessions. Instants go in and out as milliseconds. */
+import type { Statement } from '../../postgres/database.ts';
+import { USER } from './account.sql.ts';
+
+const ms = (column: string) => `(extract(epoch FROM ${column}) * 1000)::float8`;
+const at = (parameter: string) => `to_timestamp(${parameter}::float8 / 1000)`;
+
+const KEY = `k.key_id, k.name, k.prefix, k.owner_id, k.namespace, k.role, k.own_only, k.scopes, ${ms('k.created_at')},
+    ${ms('k.expires_at')}, ${ms('k.last_used_at')}`;
+
+export const CREATE_KEY: Statement = {
+  name: 'create_key',
+  text: `INSERT INTO api_keys (key_id, prefix, hash, name, owner_id, namespace, role, own_only, scopes, created_at, expires_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::text[], ${at('$10')}, ${at('$11')})
+    ON CONFLICT (prefix) DO NOTHING RETURNING key_id`,
+};
+
+export const GET_KEY: Statement = {
+  name: 'get_key',
+  text: `SELECT ${KEY} FROM api_keys k WHERE key_id = $1`,
+};
+
+/** $1 see all, $2 owner or NULL, $3 namespaces or NULL, $4 after this id or NULL, $5 limit. */
+export const LIST_KEYS: Statement = {
+  name: 'list_keys',
+  text: `SELECT ${KEY} FROM api_keys k
+    WHERE ($1::boolean OR owner_id = $2::uuid OR namespace = ANY($3::text[])) AND ($4::uuid IS NULL OR key_id < $4::uuid)
+    ORDER BY key_id DESC LIMIT $5`,
+};
+
+/** The key, its hash, and its owner as they are now. */
+export const KEY_TO_CHECK: Statement = {
+  name: 'key_to_check',
+  text: `SELECT ${KEY}, k.hash, ${USER} FROM api_keys k LEFT JOIN users u ON u.user_id = k.owner_id WHERE k.prefix = $1`,
+};
+
+export const REMOVE_KEY: Statement = {
+  name: 'remove_key',
+  text: 'DELETE FROM api_keys WHERE key_id = $1 RETURNING key_id',
+};
+
+const SESSION = `s.session_id, s.user_id, ${ms('s.created_at')}, ${ms('s.last_seen_at')}, ${ms('s.expires_at')}, s.address,
+    s.user_agent`;
+
+export const CREATE_SESSION: Statement = {
+  name: 'create_session',
+  text: `INSERT INTO sessions (session_id, hash, user_id, created_at, last_seen_at, expires_at, address, user_agent)
+    VALUES ($1, $2, $3, ${at('$4')}, ${at('$5')}, ${at('$6')}, $7, $8)`,
+};
+
+export const SESSION_TO_CHECK: Statement = {
+  name: 'session_to_check',
+  text: `SELECT ${SESSION}, ${USER} FROM sessions s JOIN users u ON u.user_id = s.user_id WHERE s.hash = $1`,
+};
+
+/** A person has a handful; the bound is for whoever signs in from a script. */
+export const SESSIONS_OF: Statement = {
+  name: 'sessions_of',
+  text: `SELECT ${SESSION} FROM sessions s WHERE user_id = $1 ORDER BY session_id DESC LIMIT 1000`,
+};
+
+export const GET_SESSION: Statement = {
+  name: 'get_session',
+  text: `SELECT ${SESSION} FROM sessions s WHERE session_id = $1`,
+};
+
+export const REMOVE_SESSION: Statement = {
+  name: 'remove_session',
+  text: 'DELETE FROM sessions WHERE session_id = $1 RETURNING session_id',
+};
+
+export const REMOVE_SESSIONS_OF: Statement = {
+  name: 'remove_sessions_of',
+  text: 'DELETE FROM sessions WHERE user_id = $1 AND hash IS DISTINCT FROM $2 RETURNING session_id',
+};
+
+export const REMOVE_OLD_SESSIONS: Statement = {
+  name: 'remove_old_sessions',
+  text: `DELETE FROM sessions WHERE expires_at < ${at('$1')} OR last_seen_at < ${at('$2')} RETURNING session_id`,
+};
+
+/** In the order of the ids, so that two servers that note the same ones wait for each other instead of colliding. */
+export const NOTE_KEY_USES: Statement = {
+  name: 'note_key_uses',
+  text: `UPDATE api_keys k SET last_used_at = greatest(k.last_used_at, ${at('u.at')})
+    FROM (SELECT l.key_id, g.at FROM unnest($1::uuid[], $2::bigint[]) AS g(id, at) JOIN api_keys l ON l.key_id = g.id
+      ORDER BY l.key_id FOR UPDATE OF l) u
+    WHERE k.key_id = u.key_id`,
+};
+
+export const NOTE_SESSION_USES: Statement = {
+  name: 'note_session_uses',
+  text: `UPDATE sessions s SET last_seen_at = greatest(s.last_seen_at, ${at('u.at')})
+    FROM (SELECT l.session_id, g.at FROM unnest($1::uuid[], $2::bigint[]) AS g(id, at) JOIN sessions l ON l.session_id = g.id
+      ORDER BY l.session_id FOR UPDATE OF l) u
+    WHERE s.session_id = u.session_id`,
+};

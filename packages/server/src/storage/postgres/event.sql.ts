@@ -1,0 +1,59 @@
+/** Statements of the event store, and the one that records a single event. */
+import type { Statement } from '../../postgres/database.ts';
+
+/** Nothing at or after this transaction may be read yet: it, or one before it in this order, is still under way. */
+const UNSETTLED = 'pg_snapshot_xmin(pg_current_snapshot())';
+
+/** $1 kind, $2 job or NULL, $3 JSON or NULL. */
+export const RECORD_EVENT: Statement = {
+  name: 'record_event',
+  text: `INSERT INTO events (kind, ids, data) VALUES ($1, CASE WHEN $2::uuid IS NOT NULL THEN ARRAY[$2::uuid] END, $3::jsonb)`,
+};
+
+export const EVENTS_END: Statement = { name: 'events_end', text: `SELECT ${UNSETTLED}::text` };
+
+export const OLDEST_EVENT: Statement = {
+  name: 'oldest_event',
+  text: 'SELECT xid::text, seq FROM events ORDER BY xid, seq LIMIT 1',
+};
+
+/**
+ * $1 and $2 the place after which to read, $3 events, $4 rows at most: rows until that many events are reached. Each detail is
+ * looked up by key for itself (LIMIT 1 keeps the planner from joining whole tables).
+ */
+export const READ_EVENTS: Statement = {
+  name: 'read_events',
+  text: `
+    WITH picked AS MATERIALIZED (
+      SELECT * FROM (
+        SELECT e.*, sum(coalesce(cardinality(e.ids), 1)) OVER (ORDER BY e.xid, e.seq ROWS UNBOUNDED PRECEDING)
+          - coalesce(cardinality(e.ids), 1) AS before
+        FROM (
+          SELECT * FROM events
+          WHERE xid < ${UNSETTLED} AND (xid, seq) > ($1::xid8, $2::bigint)
+          ORDER BY xid, seq LIMIT $4
+        ) e
+      ) e WHERE before < $3
+    )
+    SELECT p.xid::text, p.seq, (coalesce(u.ord, 1) - 1)::int, p.kind, (extract(epoch FROM p.at) * 1000)::float8, p.data::text,
+      r.run_id, u.next_at, u.dead_reason, r.status, r.attempt_number, r.epoch, r.trigger,
+      (extract(epoch FROM r.scheduled_at) * 1000)::float8, (extract(epoch FROM r.start_time) * 1000)::float8,
+      (extract(epoch FROM r.end_time) * 1000)::float8, r.executor_id, r.error_message, r.reason, r.occurrences,
+      CASE WHEN p.kind LIKE 'job.%' THEN u.id ELSE r.job_id END,
+      j.name, j.namespace, j.user_id, j.handler, j.schedule_type, j.labels::text, gone.data::text
+    FROM picked p
+    LEFT JOIN LATERAL unnest(p.ids, p.epochs, p.claimed_ats, p.next_ats, p.dead_reasons) WITH ORDINALITY
+      AS u(id, epoch, claimed_at, next_at, dead_reason, ord) ON true
+    LEFT JOIN LATERAL (
+      SELECT * FROM job_runs r WHERE p.kind LIKE 'run.%' AND r.run_id = u.id AND r.epoch = u.epoch
+        AND r.created_at = to_timestamp(coalesce(u.claimed_at, p.claimed_ats[1])::float8 / 1000) LIMIT 1
+    ) r ON true
+    LEFT JOIN LATERAL (
+      SELECT * FROM jobs j WHERE j.job_id = CASE WHEN p.kind LIKE 'job.%' THEN u.id ELSE r.job_id END LIMIT 1
+    ) j ON true
+    LEFT JOIN LATERAL (
+      SELECT t.data FROM events t WHERE j.job_id IS NULL AND t.kind = 'job.deleted'
+        AND t.ids = ARRAY[CASE WHEN p.kind LIKE 'job.%' THEN u.id ELSE r.job_id END] LIMIT 1
+    ) gone ON true
+    ORDER BY p.xid, p.seq, u.ord`,
+};

@@ -1,0 +1,51 @@
+/** Statements of the housekeeping store, but for those that name a day's partition. */
+import type { Statement } from '../../postgres/database.ts';
+
+export const PARTITION_LOCK: Statement = {
+  name: 'partition_lock',
+  text: 'SELECT FROM (SELECT pg_advisory_xact_lock(7420002)) AS locked',
+};
+
+/** $1 the table that is partitioned. */
+export const LIST_PARTITIONS: Statement = {
+  name: 'list_partitions',
+  text: `SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+    WHERE i.inhparent = $1::text::regclass ORDER BY c.relname`,
+};
+
+/** What was claimed on a day without a partition of its own. */
+export const DROP_STRAYS: Statement = {
+  name: 'drop_strays',
+  text: 'DELETE FROM job_runs_default WHERE created_at < to_timestamp($1::float8 / 1000)',
+};
+
+export const DROP_STRAY_EVENTS: Statement = {
+  name: 'drop_stray_events',
+  text: 'DELETE FROM events_default WHERE at < to_timestamp($1::float8 / 1000)',
+};
+
+/** $1 from, $2 to. */
+export const STRAY_EVENTS: Statement = {
+  name: 'stray_events',
+  text: `SELECT 1 FROM events_default
+    WHERE at >= to_timestamp($1::float8 / 1000) AND at < to_timestamp($2::float8 / 1000) LIMIT 1`,
+};
+
+/**
+ * About 200 pages of the table, spread over all of it, and scaled up: exact where the table is no larger than that. A one-off
+ * of which nothing waits counts as completed, though its only run may still be going on.
+ */
+export const COUNT_JOBS: Statement = {
+  name: 'count_jobs',
+  text: `
+    WITH size AS MATERIALIZED (
+      SELECT greatest(1, pg_relation_size('jobs') / current_setting('block_size')::bigint)::float8 AS pages
+    ), share AS MATERIALIZED (
+      SELECT least(100, 100 * 200 / pages) AS percent FROM size
+    ), sampled AS (
+      SELECT CASE WHEN j.status IN ('SCHEDULED', 'PAUSED') AND j.schedule_type IN ('IMMEDIATE', 'FUTURE')
+        AND NOT EXISTS (SELECT FROM due d WHERE d.job_id = j.job_id AND d.kind = 1) THEN 'COMPLETED' ELSE j.status END AS status
+      FROM jobs j TABLESAMPLE SYSTEM ((SELECT percent FROM share))
+    )
+    SELECT status, round(count(*) * 100 / (SELECT percent FROM share))::bigint FROM sampled GROUP BY status`,
+};

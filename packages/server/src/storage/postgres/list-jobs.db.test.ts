@@ -1,0 +1,100 @@
+/** Lists over many jobs: each filter goes through the index made for it, and none looks through more than it may. */
+import type { JobId } from '@carillon/domain';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import {
+  createTestDatabase,
+  describeEachPostgres,
+  type TestDatabase,
+} from '../../../../../tests/support/postgres.ts';
+import type { JobQuery } from '../job-store.ts';
+import { type Drive, type FilterName, listStatement } from './list-jobs.sql.ts';
+import { openPostgresStorage, type PostgresStorage } from './postgres-storage.ts';
+
+/** Three times what one list looks through; ids grow with n. Only the oldest is called needle. */
+const JOBS = 30_000;
+const idOf = (n: string) => `('00000000-0000-7000-8000-' || lpad(to_hex(${n}), 12, '0'))::uuid`;
+const FILL = `
+  INSERT INTO jobs (job_id, name, schedule_type, status, handler, payload, priority, timeout_ms, shard, user_id, namespace, labels)
+    SELECT ${idOf('n')}, CASE WHEN n = 1 THEN 'needle' ELSE 'hay ' || n END, 'IMMEDIATE',
+      CASE WHEN n = 2 THEN 'PAUSED' WHEN n = 3 THEN 'FAILED' WHEN n = 4 THEN 'CANCELLED' ELSE 'SCHEDULED' END, 'http', '{}', 1, 60000, n % 64,
+      CASE WHEN n <= 100 THEN 'ann' END, CASE WHEN n % 1000 = 0 THEN 'team-a' ELSE 'default' END,
+      CASE WHEN n = 5 THEN '{"team": "rare"}'::jsonb WHEN n % 2 = 0 THEN '{"team": "common"}'::jsonb END
+    FROM generate_series(1, ${JOBS}) AS n;
+  INSERT INTO due (job_id, run_id, shard, priority, kind, job_version, max_concurrency, fire_at, nominal_at, handler, overlap, held)
+    SELECT ${idOf('n')}, md5('run' || n)::uuid, n % 64, 1, 1, 1, 1, n, n, 'http', 'queue', n = 2
+    FROM generate_series(1, 50) AS n WHERE n NOT IN (3, 4);
+  ANALYZE`;
+
+describeEachPostgres('lists over many jobs', (server) => {
+  let database: TestDatabase;
+  let storage: PostgresStorage;
+  let client: pg.Client;
+
+  beforeAll(async () => {
+    database = await createTestDatabase(server.url);
+    const limits = { connectionsMax: 2, statementTimeoutMs: 10_000, connectTimeoutMs: 5_000 };
+    storage = openPostgresStorage({ url: database.url, ...limits });
+    client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    await client.query(FILL);
+    await client.query('SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET jit = off');
+  });
+
+  afterAll(async () => {
+    await client.end();
+    await storage.close();
+    await database.drop();
+  });
+
+  const list = (query: Partial<JobQuery>) => storage.jobs.list({ limit: 10, ...query });
+  const names = async (query: Partial<JobQuery>) => (await list(query)).jobs.map(({ name }) => name);
+
+  it('a filter that no index serves looks through a bounded number, says where it stopped, and goes on there', async () => {
+    let afterJobId: JobId | undefined;
+    const found: string[] = [];
+    let lists = 0;
+    for (; lists < 10; lists += 1) {
+      const { jobs, stoppedAt } = await list({ text: 'needle', ...(afterJobId && { afterJobId }) });
+      found.push(...jobs.map(({ name }) => name));
+      if (stoppedAt === undefined) break;
+      expect(afterJobId === undefined || stoppedAt < afterJobId).toBe(true);
+      afterJobId = stoppedAt;
+    }
+    expect(found).toEqual(['needle']);
+    expect(lists).toBe(3);
+  });
+
+  it('what is rare is found at once, however many jobs lie in front of it', async () => {
+    expect(await names({ status: 'PAUSED' })).toEqual(['hay 2']);
+    expect(await names({ status: 'FAILED' })).toEqual(['hay 3']);
+    expect(await names({ status: 'CANCELLED' })).toEqual(['hay 4']);
+    expect(await names({ status: 'SCHEDULED', limit: 2 })).toEqual(['hay 50', 'hay 49']);
+    expect((await list({ status: 'SCHEDULED', limit: 100 })).jobs).toHaveLength(47);
+    expect(await names({ labels: { team: 'rare' } })).toEqual(['hay 5']);
+    expect(await names({ userId: 'ann', text: 'needle' })).toEqual(['needle']);
+    expect(await names({ namespace: 'team-a', limit: 1, order: 'oldest' })).toEqual(['hay 1000']);
+    expect(await names({ labels: { team: 'common' }, limit: 1 })).toEqual(['hay 30000']);
+    expect(await names({ status: 'COMPLETED', limit: 1 })).toEqual(['hay 30000']);
+  });
+
+  const INDEXES: [Drive, readonly FilterName[], string][] = [
+    ['key', ['text'], 'jobs_pkey'],
+    ['user', ['user', 'handler'], 'jobs_user_id'],
+    ['namespace', ['namespace', 'text'], 'jobs_namespace'],
+    ['status', ['status'], 'jobs_status'],
+    ['labels', ['labels'], 'jobs_labels'],
+    ['due', ['status'], 'due_job_id'],
+  ];
+  it.each(INDEXES)('lists driven by %s with the filters %j go through %s', async (drive, filters, index) => {
+    for (const order of ['newest', 'oldest'] as const) {
+      const { name, text } = listStatement({ drive, filters, order, continued: true });
+      await client.query(`PREPARE ${name} AS ${text}`);
+      const nulls = Array.from({ length: filters.length + 3 }, () => 'NULL').join(', ');
+      const plan = await client.query<{ 'QUERY PLAN': string }>(`EXPLAIN EXECUTE ${name}(${nulls})`);
+      const lines = plan.rows.map((row) => row['QUERY PLAN']).join('\n');
+      expect(lines).toContain(index);
+      expect(lines).not.toMatch(/Seq Scan on (jobs|due)/);
+    }
+  });
+});

@@ -1,0 +1,147 @@
+/** What only PostgreSQL can get wrong about events: transactions that commit late, partitions, and plans. */
+import { comparePlaces, type JobId, type WorkerId } from '@carillon/domain';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { eventually } from '../../../../../tests/support/eventually.ts';
+import {
+  createTestDatabase,
+  describeEachPostgres,
+  type TestDatabase,
+} from '../../../../../tests/support/postgres.ts';
+import { newId } from '../conformance/sample-job.ts';
+import { StorageWorld } from '../conformance/storage-world.ts';
+import { READ_EVENTS } from './event.sql.ts';
+import { openPostgresStorage, type PostgresStorage } from './postgres-storage.ts';
+
+const DAY_MS = 24 * 3_600_000;
+
+describeEachPostgres('events on PostgreSQL', (server) => {
+  let database: TestDatabase;
+  let storage: PostgresStorage;
+  let world: StorageWorld;
+  let late: pg.Client;
+
+  beforeAll(async () => {
+    database = await createTestDatabase(server.url);
+    storage = openPostgresStorage({
+      url: database.url,
+      connectionsMax: 4,
+      statementTimeoutMs: 10_000,
+      connectTimeoutMs: 5_000,
+    });
+    world = new StorageWorld(storage);
+    await world.prepare();
+    late = new pg.Client({ connectionString: database.url });
+    await late.connect();
+  });
+
+  afterAll(async () => {
+    await late.end();
+    await storage.close();
+    await database.drop();
+  });
+
+  const workersTold = async (after: Parameters<PostgresStorage['events']['read']>[0]) =>
+    (await storage.events.read(after, 1_000)).events.map(({ member }) => member?.workerId);
+
+  it('an event that commits late is never skipped, and nobody reads past it while it may still come', async () => {
+    const since = await storage.events.end();
+    const [first, second] = [newId<WorkerId>(), newId<WorkerId>()];
+    await late.query('BEGIN');
+    await late.query(
+      `INSERT INTO events (kind, data) VALUES ('worker.joined', jsonb_build_object('worker_id', $1::text, 'node_id', 'n'))`,
+      [first],
+    );
+    await world.register(second);
+    expect(await workersTold(since)).not.toContain(second);
+    const between = await storage.events.end();
+    await late.query('COMMIT');
+    const told = await eventually(
+      async () => {
+        const workers = await workersTold(since);
+        expect(workers).toContain(second);
+        return workers;
+      },
+      { withinMs: 10_000 },
+    );
+    expect(told.indexOf(first)).toBeGreaterThanOrEqual(0);
+    expect(told.indexOf(first)).toBeLessThan(told.indexOf(second));
+    expect(await workersTold(between)).toEqual(expect.arrayContaining([first, second]));
+  });
+
+  it('what is rolled back is never told', async () => {
+    const since = await storage.events.end();
+    const [gone, kept] = [newId<WorkerId>(), newId<WorkerId>()];
+    await late.query('BEGIN');
+    await late.query(
+      `INSERT INTO events (kind, data) VALUES ('worker.joined', jsonb_build_object('worker_id', $1::text, 'node_id', 'n'))`,
+      [gone],
+    );
+    await late.query('ROLLBACK');
+    await world.register(kept);
+    const told = await eventually(
+      async () => {
+        const workers = await workersTold(since);
+        expect(workers).toContain(kept);
+        return workers;
+      },
+      { withinMs: 10_000 },
+    );
+    expect(told).not.toContain(gone);
+  });
+
+  it('each day has a partition of its own, and dropping it leaves the others', async () => {
+    const nowMs = await storage.members.serverTimeMs();
+    await storage.housekeeping.dropEvents({ beforeMs: nowMs + 30 * DAY_MS });
+    await storage.housekeeping.makePartitions({ nowMs, aheadDays: 1 });
+    await world.register(newId<WorkerId>());
+    const strays = await late.query('SELECT FROM events_default');
+    expect(strays.rowCount).toBe(0);
+    await late.query(`INSERT INTO events (at, kind) VALUES (now() - interval '1 day', 'worker.left')`);
+    const dropped = await storage.housekeeping.dropEvents({ beforeMs: nowMs });
+    expect(dropped).toHaveLength(1);
+    expect((await late.query('SELECT FROM events')).rowCount).toBe(1);
+  });
+
+  it('a day whose rows went to the default partition stays there, and housekeeping goes on', async () => {
+    const nowMs = (await storage.members.serverTimeMs()) + 100 * DAY_MS;
+    await late.query(
+      `INSERT INTO events (at, kind) VALUES (to_timestamp($1::float8 / 1000), 'worker.left')`,
+      [nowMs],
+    );
+    await storage.housekeeping.makePartitions({ nowMs, aheadDays: 1 });
+    await storage.housekeeping.makePartitions({ nowMs, aheadDays: 1 });
+    expect((await late.query('SELECT FROM events_default')).rowCount).toBe(1);
+  });
+
+  it('reading goes through indexes only, however full the tables are', async () => {
+    await late.query('SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET jit = off');
+    await late.query(
+      `INSERT INTO events (kind, ids) SELECT 'job.created', ARRAY[md5(n::text)::uuid] FROM generate_series(1, 5000) n`,
+    );
+    await late.query('ANALYZE');
+    await late.query(`PREPARE events_plan AS ${READ_EVENTS.text}`);
+    const { rows } = await late.query<{ 'QUERY PLAN': string }>(
+      `EXPLAIN EXECUTE events_plan('1', 1, 100, 100)`,
+    );
+    const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+    expect(plan).not.toMatch(/Seq Scan/);
+  });
+
+  it('jobs are counted by state', async () => {
+    await world.oneOff();
+    await world.recurring({ job: { status: 'PAUSED' } });
+    const jobId = (await world.oneOff()).job.jobId as JobId;
+    await storage.jobs.cancelRun(
+      (await storage.runs.ofJob(jobId, { limit: 1 }, Date.UTC(2031, 0)))[0]!.runId,
+      1,
+    );
+    const counts = await storage.housekeeping.countJobs();
+    expect(Object.fromEntries(counts)).toMatchObject({ SCHEDULED: 1, PAUSED: 1, CANCELLED: 1 });
+  });
+
+  it('the end lies after everything that was read', async () => {
+    const { through } = await storage.events.read({ xid: 0, seq: 0, index: 0 }, 10_000);
+    expect(comparePlaces(through, await storage.events.end())).toBeLessThanOrEqual(0);
+  });
+});

@@ -1,0 +1,20 @@
+/** A log that counts its warnings and errors on the way: what people should look at shows as a number. */
+import type { Log } from '@carillon/foundation';
+import type { Telemetry } from '../telemetry.ts';
+
+export function countedLog(log: Log, telemetry: Pick<Telemetry, 'logged'>): Log {
+  const loopOf = (facts: object) => ('loop' in facts ? String(facts.loop) : undefined);
+  return {
+    debug: (facts, message) => log.debug(facts, message),
+    info: (facts, message) => log.info(facts, message),
+    warn: (facts, message) => {
+      telemetry.logged('warn', loopOf(facts));
+      log.warn(facts, message);
+    },
+    error: (facts, message) => {
+      telemetry.logged('error', loopOf(facts));
+      log.error(facts, message);
+    },
+    child: (facts) => countedLog(log.child(facts), telemetry),
+  };
+}

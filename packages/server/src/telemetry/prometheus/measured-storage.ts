@@ -1,0 +1,123 @@
+/**
+ * The storage, measured where batches pass: what is claimed, settled and inserted is told to telemetry once per call. The roles
+ * know nothing of it.
+ */
+import type { ClaimedBatch, PendingRun } from '@carillon/domain';
+import type { Clock } from '@carillon/foundation';
+import type { JobStore } from '../../storage/job-store.ts';
+import type { LeaseStore, Settlement, SettleVerdict } from '../../storage/lease-store.ts';
+import type { Storage } from '../../storage/storage.ts';
+import { RUN_ENDS, type RunEnd, type Telemetry } from '../telemetry.ts';
+
+type Measured<Store> = Partial<{ [Name in keyof Store]: Store[Name] }>;
+
+export function measuredStorage<Whole extends Storage>(
+  storage: Whole,
+  { telemetry, clock }: { telemetry: Telemetry; clock: Clock },
+): Whole {
+  return {
+    ...storage,
+    jobs: withMethods(storage.jobs, measuredJobs(storage.jobs, telemetry)),
+    leases: withMethods(storage.leases, measuredLeases(storage.leases, { telemetry, clock })),
+  };
+}
+
+function measuredJobs(jobs: JobStore, telemetry: Telemetry): Measured<JobStore> {
+  return {
+    async insert(entries) {
+      const inserted = await jobs.insert(entries);
+      telemetry.batch('insert', entries.length);
+      return inserted;
+    },
+  };
+}
+
+function measuredLeases(
+  leases: LeaseStore,
+  { telemetry, clock }: { telemetry: Telemetry; clock: Clock },
+): Measured<LeaseStore> {
+  return {
+    async claim(request) {
+      const sentAt = clock.monotonic();
+      const batch = await leases.claim(request);
+      if (batch.runs.length === 0) return batch;
+      const nowMs = request.nowMs + (clock.monotonic() - sentAt);
+      telemetry.batch('claim', batch.runs.length);
+      telemetry.runsStarted(claimedOf(request.runs, batch).map((run) => nowMs - dueMs(run)));
+      return batch;
+    },
+    async settle(settlements, nowMs) {
+      const verdicts = await leases.settle(settlements, nowMs);
+      telemetry.batch('settle', settlements.length);
+      tellEnds(telemetry, settlements, verdicts);
+      return verdicts;
+    },
+    async resolvePending(verdicts, options) {
+      const resolved = await leases.resolvePending(verdicts, options);
+      const ended = verdicts.filter(({ run, kind }) => kind !== 'defer' && resolved.has(run.runId));
+      const skipped = ended.filter(({ kind }) => kind === 'skip').length;
+      if (skipped > 0) telemetry.runsEnded('skipped', [], skipped);
+      if (ended.length > skipped) telemetry.runsEnded('failed', [], ended.length - skipped);
+      return resolved;
+    },
+  };
+}
+
+/** Most often all of them, and then nobody has to be looked up. */
+function claimedOf(runs: readonly PendingRun[], batch: ClaimedBatch): readonly PendingRun[] {
+  if (batch.runs.length === runs.length) return runs;
+  const claimed = new Set(batch.runs.map((run) => run.runId));
+  return runs.filter((run) => claimed.has(run.runId));
+}
+
+/** A retry, a run-now or a redriven run is due when it was put in the queue; an occurrence at its own instant. */
+function dueMs({ trigger, attempt, nominalAtMs, fireAtMs }: PendingRun): number {
+  return trigger === 'schedule' && attempt === 1 ? nominalAtMs : fireAtMs;
+}
+
+function tellEnds(
+  telemetry: Telemetry,
+  settlements: readonly Settlement[],
+  verdicts: readonly SettleVerdict[],
+): void {
+  const counts = new Map<RunEnd, number>();
+  const durations = new Map<RunEnd, number[]>(RUN_ENDS.map((end) => [end, []]));
+  for (let i = 0; i < settlements.length; i += 1) {
+    const verdict = verdicts[i]!;
+    if (verdict === 'stale') continue;
+    const settlement = settlements[i]!;
+    const end = verdict === 'cancelled' ? 'cancelled' : endOf(settlement);
+    counts.set(end, (counts.get(end) ?? 0) + 1);
+    if (settlement.startedAtMs !== undefined)
+      durations.get(end)!.push(settlement.endedAtMs - settlement.startedAtMs);
+  }
+  for (const [end, count] of counts) telemetry.runsEnded(end, durations.get(end)!, count);
+}
+
+function endOf({ status, next }: Settlement): RunEnd {
+  if (next.kind === 'again') return 'retried';
+  switch (status) {
+    case 'SUCCESS':
+      return 'succeeded';
+    case 'TIMED_OUT':
+      return 'timed_out';
+    case 'CANCELLED':
+      return 'cancelled';
+    case 'SKIPPED':
+      return 'skipped';
+    default:
+      return 'failed';
+  }
+}
+
+/** The store with some of its methods in front; the others are its own, bound to it. */
+function withMethods<Store extends object>(store: Store, methods: Measured<Store>): Store {
+  return new Proxy(store, {
+    get(target, name) {
+      const measured: unknown = Reflect.get(methods, name);
+      if (measured !== undefined) return measured;
+      const own: unknown = Reflect.get(target, name);
+      return typeof own === 'function' ? own.bind(target) : own;
+    },
+  });
+}

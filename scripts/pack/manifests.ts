@@ -1,0 +1,50 @@
+/** The manifests of this repository, and what the packages of it need from npm. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+export const ROOT = join(import.meta.dirname, '../..');
+
+type Versions = Readonly<Record<string, string>>;
+
+export interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly description?: string;
+  readonly license: string;
+  readonly engines?: Versions;
+  readonly dependencies?: Versions;
+  readonly optionalDependencies?: Versions;
+}
+
+export async function readManifest(path: string): Promise<Manifest> {
+  return JSON.parse(await readFile(join(ROOT, path, 'package.json'), 'utf8')) as Manifest;
+}
+
+export interface Needs {
+  /** Names of our own packages, the first one included. */
+  readonly packages: readonly string[];
+  readonly dependencies: Versions;
+  readonly optionalDependencies: Versions;
+}
+
+/** Our packages that `name` stands on, directly or through others, and everything they want from npm. */
+export async function needsOf(name: string): Promise<Needs> {
+  const packages = [name];
+  const dependencies = new Map<string, string>();
+  const optional = new Map<string, string>();
+  for (const one of packages) {
+    const manifest = await readManifest(`packages/${one}`);
+    for (const [dependency, version] of Object.entries(manifest.dependencies ?? {})) {
+      const ours = /^@carillon\/(.+)$/.exec(dependency)?.[1];
+      if (ours === undefined) dependencies.set(dependency, version);
+      else if (!packages.includes(ours)) packages.push(ours);
+    }
+    for (const [dependency, version] of Object.entries(manifest.optionalDependencies ?? {}))
+      optional.set(dependency, version);
+  }
+  return { packages, dependencies: sorted(dependencies), optionalDependencies: sorted(optional) };
+}
+
+function sorted(versions: ReadonlyMap<string, string>): Versions {
+  return Object.fromEntries([...versions].sort(([a], [b]) => (a < b ? -1 : 1)));
+}

@@ -1,0 +1,56 @@
+/** The client has types of its own, so that it needs nothing else; here they are held against what the server says. */
+
+import { expectTypeOf, test } from 'vitest';
+import type { z } from 'zod';
+import type * as client from '../../packages/client/src/index.ts';
+import type * as contract from '../../packages/contract/src/index.ts';
+
+type Said<Schema extends z.ZodType> = z.output<Schema>;
+type Taken<Shape extends { schema: z.ZodType }> = z.input<Shape['schema']>;
+
+test('what the server answers is what the client says it gets', () => {
+  expectTypeOf<Said<typeof contract.jobAnswer>>().toExtend<client.Job>();
+  expectTypeOf<Said<typeof contract.jobStatusAnswer>>().toExtend<client.JobStatusReport>();
+  expectTypeOf<Said<typeof contract.batchAnswer>[number]>().toExtend<client.BatchAnswer>();
+  expectTypeOf<Said<typeof contract.jobUpdatedAnswer>>().toExtend<client.JobUpdated>();
+  expectTypeOf<Said<typeof contract.jobActedAnswer>>().toExtend<client.JobChanged>();
+  expectTypeOf<Said<typeof contract.upcomingAnswer>>().toExtend<client.UpcomingRun>();
+  expectTypeOf<Said<typeof contract.bulkAnswer>>().toExtend<client.BulkReport>();
+  expectTypeOf<Said<typeof contract.runDetailsAnswer>>().toExtend<client.RunWithAttempts>();
+  expectTypeOf<Said<typeof contract.runAddedAnswer>>().toExtend<client.RunAdded>();
+  expectTypeOf<Said<typeof contract.runCancelledAnswer>>().toExtend<client.RunCancelled>();
+  expectTypeOf<Said<typeof contract.runLogsAnswer>>().toExtend<client.Logs>();
+  expectTypeOf<Said<typeof contract.jobLogsAnswer>>().toExtend<client.Logs>();
+  expectTypeOf<Said<typeof contract.deadLetterAnswer>>().toExtend<client.DeadLetter>();
+  expectTypeOf<Said<typeof contract.redrivenAnswer>>().toExtend<client.Redriven>();
+  expectTypeOf<Said<typeof contract.redriveReportAnswer>>().toExtend<client.RedriveManyReport>();
+  expectTypeOf<Said<typeof contract.previewAnswer>>().toExtend<client.SchedulePreview>();
+  expectTypeOf<Said<typeof contract.workerAnswer>>().toExtend<client.Worker>();
+  expectTypeOf<Said<typeof contract.eventAnswer>>().toExtend<client.CarillonEvent>();
+  expectTypeOf<Said<typeof contract.userAnswer>>().toExtend<client.User>();
+  expectTypeOf<Said<typeof contract.keyAnswer>>().toExtend<client.ApiKey>();
+  expectTypeOf<Said<typeof contract.createdKeyAnswer>>().toExtend<client.CreatedKey>();
+  expectTypeOf<Said<typeof contract.namespaceAnswer>>().toExtend<client.Namespace>();
+  expectTypeOf<Said<typeof contract.callerAnswer>>().toExtend<client.Whoami>();
+  expectTypeOf<Said<typeof contract.signedInAnswer>>().toExtend<client.SignedIn>();
+  expectTypeOf<Said<typeof contract.auditAnswer>>().toExtend<client.AuditEntry>();
+});
+
+test('what the client sends is known to the server', () => {
+  expectTypeOf<keyof client.NewJob>().toEqualTypeOf<keyof Taken<typeof contract.JOB_BODY>>();
+  expectTypeOf<keyof client.PreviewRequest>().toEqualTypeOf<keyof Taken<typeof contract.PREVIEW_BODY>>();
+  expectTypeOf<keyof client.BulkRequest>().toEqualTypeOf<keyof Taken<typeof contract.BULK_BODY>>();
+  expectTypeOf<keyof client.RedriveManyRequest>().toEqualTypeOf<keyof Taken<typeof contract.REDRIVE_BODY>>();
+  expectTypeOf<keyof client.NewUser>().toEqualTypeOf<keyof Taken<typeof contract.USER_BODY>>();
+  expectTypeOf<keyof client.UserChange>().toEqualTypeOf<keyof Taken<typeof contract.USER_CHANGE>>();
+  expectTypeOf<keyof client.NewKey>().toEqualTypeOf<keyof Taken<typeof contract.KEY_BODY>>();
+  expectTypeOf<
+    Exclude<keyof client.JobFilter, keyof Taken<typeof contract.JOBS_QUERY>>
+  >().toEqualTypeOf<never>();
+  expectTypeOf<
+    Exclude<keyof client.AuditFilter, keyof Taken<typeof contract.AUDIT_QUERY>>
+  >().toEqualTypeOf<never>();
+  expectTypeOf<
+    Exclude<keyof client.DeadLetterFilter, keyof Taken<typeof contract.DEAD_LETTERS_QUERY>>
+  >().toEqualTypeOf<never>();
+});

@@ -1,0 +1,279 @@
+/** The command against a real server: what people type, what they see, what scripts get. */
+import { stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { type OneServer, startOneServer } from './one-server.ts';
+import { type CarillonOptions, launchCarillon, runCarillon } from './run-carillon.ts';
+
+const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
+const NOBODY = '01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e0f';
+const SOON = { withinMs: 20_000 };
+
+let one: OneServer;
+let alive = '';
+
+beforeAll(async () => {
+  one = await startOneServer();
+  alive = `${one.server.address}/health/live`;
+});
+
+afterAll(() => one?.stop());
+
+const run = (args: string[], options: Partial<CarillonOptions> = {}) =>
+  runCarillon(args, { cwd: one.folder, ...options });
+
+/** Expects it to work, and answers what it printed. */
+async function ok(args: string[], options: Partial<CarillonOptions> = {}): Promise<string> {
+  const { code, stdout, stderr } = await run(args, options);
+  expect(code, `carillon ${args.join(' ')}\n${stdout}${stderr}`).toBe(0);
+  return stdout;
+}
+
+async function json<T>(args: string[], options: Partial<CarillonOptions> = {}): Promise<T> {
+  return JSON.parse(await ok([...args, '--json'], options)) as T;
+}
+
+async function createJob(...args: string[]): Promise<string> {
+  return (await json<{ job_id: string }>(['jobs', 'create', ...args])).job_id;
+}
+
+describe('jobs', () => {
+  test('a job is made, waited for, listed, shown and removed', async () => {
+    const watched = await ok(['jobs', 'create', 'hello', '--http', alive, '--wait']);
+    expect(watched).toMatch(/completed .* SUCCESS/);
+    const [job] = await json<{ job_id: string; name: string }[]>(['jobs', 'list', '--text', 'hello']);
+    expect(job?.name).toBe('hello');
+    const id = job?.job_id ?? '';
+    expect(await ok(['jobs', 'list'])).toContain(id);
+    expect(await ok(['jobs', 'show', id])).toMatch(/status\s+completed/);
+    expect(await ok(['jobs', 'delete', id, '--yes'])).toContain(`Removed ${id}`);
+    expect((await run(['jobs', 'show', id])).code).toBe(3);
+  });
+
+  test('waiting for one that fails fails', async () => {
+    const { code, stdout } = await run([
+      'jobs',
+      'create',
+      'bad',
+      '--http',
+      'http://127.0.0.1:1/',
+      '--retries',
+      '0',
+      '-w',
+    ]);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/failed .*ECONNREFUSED/);
+  });
+
+  test('one is changed, paused, resumed, run and cancelled', async () => {
+    const id = await createJob('nightly', '--http', alive, '--cron', '0 3 * * *', '--tz', 'Europe/Paris');
+    expect(await ok(['jobs', 'update', id, '--cron', '30 3 * * *', '--if-version', '1'])).toContain(
+      'version 2',
+    );
+    const stale = await run(['jobs', 'update', id, '--priority', 'high', '--if-version', '1']);
+    expect(stale.code).toBe(1);
+    expect(stale.stderr).toContain('changed meanwhile');
+    await ok(['jobs', 'pause', id]);
+    expect(await json(['jobs', 'show', id])).toMatchObject({
+      status: 'PAUSED',
+      cron_expression: '30 3 * * *',
+    });
+    await ok(['jobs', 'resume', id]);
+    expect(await ok(['jobs', 'run', id, '--wait'])).toContain('SUCCESS');
+    expect(await ok(['runs', 'list', id])).toContain('SUCCESS');
+    expect(await ok(['jobs', 'upcoming', '--within', '1d'])).toContain('nightly');
+    await ok(['jobs', 'cancel', id]);
+    expect(await json(['jobs', 'show', id])).toMatchObject({ status: 'CANCELLED' });
+  });
+
+  test('of several ids each gets its own answer', async () => {
+    const id = await createJob('several', '--http', alive, '--every', '1d');
+    const { code, stdout, stderr } = await run(['jobs', 'pause', id, NOBODY]);
+    expect(code).toBe(3);
+    expect(stdout).toContain(`Paused ${id}`);
+    expect(stderr).toContain(NOBODY);
+  });
+
+  test('a file makes many, and each refusal is told', async () => {
+    const file = join(one.folder, 'jobs.json');
+    const jobs = [
+      { name: 'one', payload: { url: alive } },
+      { name: 'two', colour: 'red' },
+    ];
+    await writeFile(file, JSON.stringify(jobs));
+    const { code, stdout } = await run(['jobs', 'create', '--file', file]);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/one\s+[0-9a-f-]{36}/);
+    expect(stdout).toMatch(/two .*colour/);
+    const made = await json<unknown[]>(['jobs', 'create', '--file', '-'], {
+      input: JSON.stringify(jobs.slice(0, 1)),
+    });
+    expect(made).toHaveLength(1);
+  });
+
+  test('all that match are changed, after a look', async () => {
+    for (const name of ['a', 'b'])
+      await createJob(name, '--http', alive, '--every', '1d', '--label', 'team=bulk');
+    const bulk = ['jobs', 'bulk', 'pause', '--label', 'team=bulk'];
+    expect(await json([...bulk, '--dry-run'])).toMatchObject({ matched: 2, changed: 0 });
+    expect((await run(bulk)).stderr).toContain('nobody to ask');
+    expect(await json([...bulk, '--yes'])).toMatchObject({ matched: 2, changed: 2, refused: 0 });
+  });
+});
+
+describe('runs and dead letters', () => {
+  test('a run tells its log, is done again, and a dead letter sent round', async () => {
+    const id = await createJob('dead', '--http', 'http://127.0.0.1:1/', '--retries', '0');
+    const letter = await eventually(async () => {
+      const [found] = await json<{ run_id: string; job_id: string }[]>(['dlq', 'list', '--job', id]);
+      return found ?? expect.fail('not dead yet');
+    }, SOON);
+    expect(await ok(['dlq', 'show', letter.run_id])).toContain('ECONNREFUSED');
+    expect(await ok(['runs', 'logs', '-f', letter.run_id])).toMatch(/attempt 1 ended: FAILED/);
+    expect(await ok(['runs', 'show', letter.run_id])).toMatch(/status\s+FAILED/);
+    expect((await run(['runs', 'rerun', letter.run_id, '--wait'])).code).toBe(1);
+    expect(await ok(['dlq', 'redrive', letter.run_id])).toMatch(UUID);
+    expect(await json(['dlq', 'redrive', '--job', id, '--dry-run'])).toMatchObject({ dry_run: true });
+  });
+});
+
+describe('following', () => {
+  test('events come as they happen, one JSON object a line, and Ctrl-C ends them well', async () => {
+    const following = launchCarillon(['events', '-f', '--json', '--type', 'job.created'], {
+      cwd: one.folder,
+    });
+    await eventually(async () => {
+      await createJob('seen', '--http', alive, '--every', '1d');
+      expect(following.said.stdout).toContain('"seen"');
+    }, SOON);
+    following.signal('SIGINT');
+    const { code, stdout } = await following.ended;
+    expect(code).toBe(0);
+    for (const line of stdout.trim().split('\n')) {
+      expect(JSON.parse(line)).toMatchObject({ specversion: '1.0', type: 'io.carillon.job.created' });
+    }
+  });
+
+  test('a watched job is left alone by Ctrl-C', async () => {
+    const id = await createJob('watched', '--http', alive, '--every', '1d');
+    const watching = launchCarillon(['jobs', 'show', id, '--watch'], { cwd: one.folder });
+    await eventually(() => expect(watching.said.stdout).toContain('pending'), SOON);
+    watching.signal('SIGINT');
+    expect((await watching.ended).code).toBe(0);
+    expect(await json(['jobs', 'show', id])).toMatchObject({ status: 'SCHEDULED' });
+  });
+});
+
+describe('people', () => {
+  const password = 'correct horse battery staple';
+
+  test('a user signs in, is somebody, and signs out again', async () => {
+    await ok(['namespaces', 'create', 'billing', '--description', 'Invoices']);
+    await ok(['users', 'create', 'ada', '--grant', 'editor@billing'], { input: `${password}\n` });
+    const wrong = await run(['login', '--url', one.server.address, '--name', 'ada'], {
+      input: 'no such password\n',
+    });
+    expect(wrong.code).toBe(4);
+    const signedIn = await ok(['login', '--url', one.server.address, '--name', 'ada'], {
+      input: `${password}\n`,
+    });
+    expect(signedIn).toContain('as ada');
+    const file = join(one.folder, '.config/carillon/login.json');
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect(await ok(['whoami'])).toContain('editor@billing');
+    const id = await createJob('invoice', '--http', alive, '--every', '1d', '--namespace', 'billing');
+    expect(await ok(['jobs', 'list'])).toContain(id);
+    expect((await run(['users', 'list'])).code).toBe(4);
+    await ok(['logout']);
+    expect(await ok(['whoami'])).toContain('admin');
+  });
+
+  test('a key is shown once, works where it may, and not after it was revoked', async () => {
+    const made = await json<{ key: string; key_id: string }>([
+      'keys',
+      'create',
+      'reader',
+      '--role',
+      'viewer',
+    ]);
+    const env = { CARILLON_KEY: made.key };
+    expect(await ok(['jobs', 'list', '-n', '1'], { env })).toMatch(UUID);
+    const refused = await run(['jobs', 'create', 'no', '--http', alive], { env });
+    expect(refused.code).toBe(4);
+    expect(await ok(['keys', 'list'])).toContain('reader');
+    expect(await ok(['keys', 'list'])).not.toContain(made.key);
+    await ok(['keys', 'revoke', made.key_id]);
+    expect((await run(['jobs', 'list'], { env })).code).toBe(4);
+  });
+
+  test('what users may is added, replaced and taken away; disabled ones stay out', async () => {
+    await ok(['users', 'create', 'bob', '--grant', 'viewer'], { input: `${password}\n` });
+    expect(await ok(['users', 'grant', 'bob', 'editor@default'])).toContain('viewer editor@default');
+    expect(await ok(['users', 'grant', 'bob', 'editor@default', '--revoke'])).toMatch(/may: viewer\n/);
+    expect(await ok(['users', 'grant', 'bob', 'operator', '--replace'])).toMatch(/may: operator\n/);
+    await ok(['users', 'disable', 'bob']);
+    const login = ['login', '--url', one.server.address, '--name', 'bob'];
+    expect((await run(login, { input: `${password}\n` })).code).toBe(4);
+    await ok(['users', 'update', 'bob', '--enable', '--display-name', 'Bob B.']);
+    expect(await ok(['users', 'list'])).toContain('Bob B.');
+    expect(await ok(['audit', '--actor', 'admin key', '-n', '200'])).toContain('users.');
+  });
+});
+
+describe('import crontab', () => {
+  const crontab = `CRON_TZ=Europe/Paris\n*/5 * * * * curl -fsS http://127.0.0.1:1/\n@reboot x\n`;
+
+  test('shows what it would make, makes it, and makes nothing twice', async () => {
+    const dry = await run(['import', 'crontab', '-', '--dry-run'], { input: crontab });
+    expect(dry.code).toBe(1);
+    expect(dry.stdout).toMatch(/\*\/5 \* \* \* \*\s+Europe\/Paris\s+http/);
+    expect(dry.stderr).toMatch(/line 3 is left out: @reboot/);
+    const count = async () =>
+      (await json<unknown[]>(['jobs', 'list', '--label', 'source=crontab', '-n', '0'])).length;
+    expect(await count()).toBe(0);
+    const first = await run(['import', 'crontab', '-', '--yes', '--json'], { input: crontab });
+    const again = await run(['import', 'crontab', '-', '--yes', '--json'], { input: crontab });
+    expect(JSON.parse(again.stdout)).toEqual(JSON.parse(first.stdout));
+    expect(await count()).toBe(1);
+  });
+});
+
+describe('how it answers', () => {
+  test('status and workers tell how the server is doing', async () => {
+    expect(await json(['status'])).toMatchObject({ ready: true, workers: 1 });
+    expect(await ok(['workers'])).toMatch(/yes .*http/);
+    expect(await ok(['preview', '0 9 * * 1-5', '--tz', 'Europe/Paris'])).toContain('Europe/Paris');
+  });
+
+  test.each([
+    ['what makes no sense', ['jobs', 'lst'], 2, /Did you mean list/],
+    ['what is not there', ['jobs', 'show', NOBODY], 3, /carillon jobs list/],
+    ['a wrong key', ['jobs', 'list', '--key', 'ck_no'], 4, /carillon login/],
+    ['nobody there', ['jobs', 'list', '--url', 'http://127.0.0.1:1'], 5, /cannot be reached/],
+    ['a refusal', ['jobs', 'create', 'x', '--cron', 'x'], 1, /cron_expression: .*\n.*5 fields/],
+  ])('%s has an exit code of its own, and says what to do', async (_, args, exitCode, words) => {
+    const { code, stderr, stdout } = await run(args);
+    expect(code, stderr).toBe(exitCode);
+    expect(stderr).toMatch(words);
+    expect(stdout).toBe('');
+  });
+
+  test('with --json an error is JSON too', async () => {
+    const { stderr } = await run(['jobs', 'show', NOBODY, '--json']);
+    expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'job_not_found', status: 404 } });
+  });
+
+  test('times are those of the machine, or UTC when asked for', async () => {
+    const id = await createJob('timed', '--http', alive, '--at', '2030-07-01T12:00:00Z');
+    const env = { TZ: 'America/New_York' };
+    expect(await ok(['jobs', 'show', id], { env })).toContain('2030-07-01 08:00:00');
+    expect(await ok(['jobs', 'show', id, '--utc'], { env })).toContain('2030-07-01 12:00:00Z');
+  });
+
+  test('a folder without a server says how to get one', async () => {
+    const { code, stderr } = await run(['jobs', 'list', '--data', 'elsewhere']);
+    expect(code).toBe(5);
+    expect(stderr).toContain('carillon start');
+  });
+});

@@ -1,0 +1,27 @@
+/** One server for a whole test file, in a folder of its own that commands find it in. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fixedPort } from '../support/processes.ts';
+import { launchServer, type ServerProcess } from '../support/start-server-process.ts';
+
+export interface OneServer {
+  readonly server: ServerProcess;
+  /** Holds `.carillon`: commands that run here need no address. */
+  readonly folder: string;
+  stop(): Promise<void>;
+}
+
+export async function startOneServer(): Promise<OneServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'carillon-cli-test-'));
+  const server = launchServer({ name: '.carillon', folder, port: await fixedPort() });
+  await server.ready();
+  return {
+    server,
+    folder,
+    async stop() {
+      await server.stop(30_000);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,68 @@
+/** One installation of two processes: one answers requests, the other runs the jobs. */
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { Carillon } from '../../packages/client/src/index.ts';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+import { fixedPort } from '../support/processes.ts';
+import { endServers, launchServer, type ServerProcess } from '../support/start-server-process.ts';
+import { makeTestFolder } from '../support/test-folder.ts';
+import { runCarillon } from './run-carillon.ts';
+
+let database: TestDatabase;
+
+beforeAll(async () => {
+  const server = inject('postgresServers').at(-1) ?? expect.fail('there is no PostgreSQL to test with');
+  database = await createTestDatabase(server.url);
+});
+
+afterAll(async () => {
+  await endServers();
+  await database?.drop();
+});
+
+test('a gateway takes what an engine runs', async () => {
+  const folder = makeTestFolder();
+  const launch = async (role: string): Promise<ServerProcess> =>
+    launchServer({
+      name: role,
+      folder,
+      port: await fixedPort(),
+      flags: ['--roles', role, '--database-url', database.url],
+    }).ready();
+  const gateway = await launch('gateway');
+  const carillon = new Carillon({ url: gateway.address, key: await gateway.adminKey() });
+  const alive = `${gateway.address}/health/live`;
+  const { job_id } = await carillon.jobs.create({ name: 'apart', payload: { url: alive } });
+  expect(await carillon.workers.list().toArray()).toEqual([]);
+  expect(await carillon.jobs.status(job_id)).toMatchObject({ status: 'pending' });
+
+  const engine = await launch('engine');
+  const seen: string[] = [];
+  for await (const { status } of carillon.watch(job_id)) seen.push(status);
+  expect(seen.at(-1)).toBe('completed');
+  expect((await fetch(`${engine.address}/api/jobs`)).status).toBe(404);
+
+  expect(await engine.stop(30_000)).toMatchObject({ code: 0 });
+  expect(await gateway.stop(30_000)).toMatchObject({ code: 0 });
+});
+
+test.each([
+  [['serve'], 2, /needs --roles/],
+  [['serve', '--roles', 'scheduler'], 2, /one of gateway, engine/],
+  [['serve', '--roles', 'gateway', '--port', '0'], 1, /--database-url/],
+  [['migrate'], 2, /--database-url/],
+  [['migrate', '--database-url', 'postgres://127.0.0.1:1/none'], 1, /cannot be migrated/],
+])('%j is refused in words', async (args, exitCode, words) => {
+  const folder = makeTestFolder();
+  const { code, stderr } = await runCarillon(args, { cwd: folder, env: { HOME: join(folder, 'home') } });
+  expect(code, stderr).toBe(exitCode);
+  expect(stderr).toMatch(words);
+});
+
+test('a database that is up to date is left alone', async () => {
+  const { code, stdout } = await runCarillon(['migrate', '--database-url', database.url], {
+    cwd: makeTestFolder(),
+  });
+  expect(stdout).toContain('up to date');
+  expect(code).toBe(0);
+});

@@ -1,0 +1,66 @@
+/**
+ * Python with the stock gRPC packages, in a folder of its own that is made once and kept, and stubs made from the published
+ * proto files. Where it cannot be had it says why, so that tests can be left out by name.
+ */
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { access, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const ROOT = join(import.meta.dirname, '../..');
+const PROTO = join(ROOT, 'packages/contract/proto');
+const REQUIREMENTS = join(import.meta.dirname, 'python/requirements.txt');
+const CACHE = join(ROOT, 'node_modules/.cache');
+const INSTALL_MS_MAX = 180_000;
+
+export type Python =
+  | { readonly kind: 'ready'; readonly program: string }
+  | { readonly kind: 'missing'; readonly why: string };
+
+export async function findPython(): Promise<Python> {
+  const key = createHash('sha256')
+    .update(await readFile(REQUIREMENTS))
+    .digest('hex')
+    .slice(0, 12);
+  const folder = join(CACHE, `carillon-python-${key}`);
+  const program = join(folder, 'bin/python');
+  try {
+    await access(program).catch(() => install(folder));
+    await run(program, ['-c', 'import grpc, grpc_tools, grpc_health, grpc_reflection, grpc_status']);
+    return { kind: 'ready', program };
+  } catch (error) {
+    const [line = 'it cannot be used'] = String((error as Error).message).split('\n');
+    return { kind: 'missing', why: line.slice(0, 200) };
+  }
+}
+
+export function programOf(python: Python): string {
+  if (python.kind === 'ready') return python.program;
+  throw new Error(`Python cannot be used here: ${python.why}`);
+}
+
+/** Made beside its place and moved there whole: a run that is interrupted, or a second one, leaves nothing half made. */
+async function install(folder: string): Promise<void> {
+  await mkdir(CACHE, { recursive: true });
+  const half = await mkdtemp(`${folder}-`);
+  try {
+    await run('python3', ['-m', 'venv', half]);
+    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', REQUIREMENTS];
+    await run(join(half, 'bin/python'), pip, { timeout: INSTALL_MS_MAX });
+    await rename(half, folder).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
+    });
+  } finally {
+    await rm(half, { recursive: true, force: true });
+  }
+}
+
+/** Answers the folder that holds them, for PYTHONPATH. */
+export async function makeStubs(program: string, folder: string): Promise<string> {
+  const files = ['error_detail', 'jobs', 'resources'].map((name) => `carillon/v1/${name}.proto`);
+  const outputs = [`--python_out=${folder}`, `--grpc_python_out=${folder}`];
+  await run(program, ['-m', 'grpc_tools.protoc', `--proto_path=${PROTO}`, ...outputs, ...files]);
+  return folder;
+}
