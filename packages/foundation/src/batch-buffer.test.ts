@@ -46,6 +46,23 @@ describe('items', () => {
     expect(flushes.map((flush) => flush.items)).toEqual([[1], [2]]);
   });
 
+  test('too few to be worth a flush beside another wait for it, and enough of them do not', async () => {
+    buffer = create({ besideMin: 2 });
+    for (const item of [1, 2]) {
+      void buffer.add(item);
+      await turns();
+    }
+    expect(flushes.map((flush) => flush.items)).toEqual([[1]]);
+    void buffer.add(3);
+    await turns();
+    expect(flushes.map((flush) => flush.items)).toEqual([[1], [2, 3]]);
+    void buffer.add(4);
+    finish(0);
+    finish(1);
+    await turns();
+    expect(flushes.map((flush) => flush.items)).toEqual([[1], [2, 3], [4]]);
+  });
+
   test('gather while all flushes are under way, and leave as soon as one ends', async () => {
     for (const item of [1, 2]) {
       void buffer.add(item);

@@ -9,6 +9,13 @@ export interface BatchBufferOptions<Item, Result> {
   /** Items waiting or in flight; one more is refused with onFull(). */
   readonly capacity: number;
   readonly onFull: () => Error;
+  /**
+   * Items that a flush wants to start beside another that is under way. Left out: one. A flush has a cost of its own: few
+   * items do better to wait for the one under way and share the next.
+   */
+  readonly besideMin?: number;
+  /** When a flush starts after the first item came. Left out: at the end of the current job of the event loop. */
+  readonly defer?: (flush: () => void) => void;
 }
 
 interface Waiting<Item, Result> {
@@ -51,10 +58,15 @@ export class BatchBuffer<Item, Result> {
   #schedule(): void {
     if (this.#scheduled || this.#flushing >= this.#options.flushesMax) return;
     this.#scheduled = true;
-    queueMicrotask(() => {
+    (this.#options.defer ?? queueMicrotask)(() => {
       this.#scheduled = false;
-      while (this.#waiting.length > 0 && this.#flushing < this.#options.flushesMax) void this.#flush();
+      while (this.#mayFlush()) void this.#flush();
     });
+  }
+
+  #mayFlush(): boolean {
+    const { flushesMax, besideMin = 1 } = this.#options;
+    return this.#flushing < flushesMax && this.#waiting.length >= (this.#flushing > 0 ? besideMin : 1);
   }
 
   async #flush(): Promise<void> {

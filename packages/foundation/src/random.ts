@@ -1,5 +1,6 @@
 /** Chance as a dependency: the system's in production, a seeded one where a run must be repeatable. */
-import { uuidv7obj, V7Generator } from 'uuidv7';
+import { webcrypto } from 'node:crypto';
+import { V7Generator } from 'uuidv7';
 
 export interface Random {
   /** In [0, 1). */
@@ -8,9 +9,23 @@ export interface Random {
   id(): string;
 }
 
+/** Random bytes are fetched by the page: one call into the system for a thousand numbers instead of one for each. */
+const pool = new Uint32Array(1_024);
+let used = pool.length;
+
+function nextUint32(): number {
+  if (used === pool.length) {
+    webcrypto.getRandomValues(pool);
+    used = 0;
+  }
+  return pool[used++]!;
+}
+
+const ids = new V7Generator({ nextUint32 });
+
 export const systemRandom: Random = {
   next: () => Math.random(),
-  id: () => uuidv7obj().toString(),
+  id: () => ids.generate().toString(),
 };
 
 /** mulberry32: small, fast, and the same sequence for the same seed everywhere. */

@@ -91,7 +91,11 @@ export function composeEngine(options: EngineOptions): Engine {
   const signals = new MemorySignalBus();
   const queue = new InProcessRunQueue({ capacity: QUEUE_CAPACITY });
   const link = new InProcessWorkerLink();
-  const ingest = new DirectIngest({ jobs: storage.jobs });
+  const ingest = new DirectIngest({
+    jobs: storage.jobs,
+    // Requests that arrived together are read one after the other: all of them share the transaction.
+    defer: setImmediate,
+  });
   const { members, leases, schedule } = storage;
   const { listenersMax } = settings;
   const events = new EventFeed({ store: storage.events, clock, log, listenersMax });

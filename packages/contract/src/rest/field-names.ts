@@ -19,10 +19,13 @@ export function isBody(value: unknown): value is Body {
 
 /** within: the name of the object that holds the fields, for messages. */
 export function spellFields(body: Body, fields: FieldSet, within?: string): Body {
+  // Nearly every body is spelled as it is answered; then there is nothing to translate, and no two spellings to collide.
+  const keys = Object.keys(body);
+  if (keys.every((key) => fields.names.includes(key))) return body;
   // Nothing is inherited, so a field called "constructor" is unknown like any other.
   const spelled: Record<string, unknown> = Object.create(null);
   const writtenAs = new Map<string, string>();
-  for (const [written, value] of Object.entries(body)) {
+  for (const written of keys) {
     const name = fieldNamed(written, fields);
     if (name === undefined) throw unknownField(written, fields, within);
     const earlier = writtenAs.get(name);
@@ -31,7 +34,7 @@ export function spellFields(body: Body, fields: FieldSet, within?: string): Body
       throw new Refusal('field_conflict', message, { field: pathOf(name, within) });
     }
     writtenAs.set(name, written);
-    spelled[name] = value;
+    spelled[name] = body[written];
   }
   return spelled;
 }

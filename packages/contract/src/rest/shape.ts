@@ -23,13 +23,25 @@ export function readShape<Schema extends z.ZodObject>(
 }
 
 function spelled({ schema, aliases = {} }: Shape, value: Body, within?: string): Record<string, unknown> {
-  const fields = { names: Object.keys(schema.shape), aliases };
-  const read: Record<string, unknown> = { ...spellFields(value, fields, within) };
+  const read: Record<string, unknown> = {
+    ...spellFields(value, { names: namesIn(schema), aliases }, within),
+  };
   for (const [name, inner] of objectsIn(schema)) {
     const given = read[name];
     if (isBody(given)) read[name] = spelled({ schema: inner }, given, within ? `${within}.${name}` : name);
   }
   return read;
+}
+
+const names = new WeakMap<z.ZodObject, readonly string[]>();
+
+function namesIn(schema: z.ZodObject): readonly string[] {
+  let found = names.get(schema);
+  if (!found) {
+    found = Object.keys(schema.shape);
+    names.set(schema, found);
+  }
+  return found;
 }
 
 const objects = new WeakMap<z.ZodObject, readonly (readonly [string, z.ZodObject])[]>();

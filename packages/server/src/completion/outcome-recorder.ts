@@ -23,6 +23,8 @@ export interface OutcomeRecorderOptions {
 const BATCH_MAX = 1_000;
 const FLUSHES_MAX = 2;
 const CAPACITY = 100_000;
+/** Fewer outcomes than this wait for the transaction under way instead of opening another. */
+const BESIDE_MIN = 100;
 
 const FINISH: NextStep['next'] = { kind: 'finish' };
 
@@ -40,6 +42,7 @@ export class OutcomeRecorder implements RunReports, Service {
       flush: (reports) => this.#record(reports),
       batchMax: BATCH_MAX,
       flushesMax: FLUSHES_MAX,
+      besideMin: BESIDE_MIN,
       capacity: CAPACITY,
       onFull: () => new Error('too many outcomes wait to be recorded'),
     });

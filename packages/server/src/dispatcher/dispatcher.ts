@@ -37,6 +37,8 @@ const IDLE_MS = 1_000;
 const WAITING_MAX = 10_000;
 const BATCH_MAX = 500;
 const CLAIMS_MAX = 3;
+/** A claim has a cost of its own: fewer runs than this wait for the one under way, and share the next. */
+const BESIDE_MIN = 100;
 /** Candidates beyond the free slots: the most urgent may all want a worker that is full. */
 const LOOK_PAST = 64;
 /** How often the copy of living runs is compared with the leases while something depends on it. */
@@ -107,8 +109,13 @@ export class Dispatcher implements Service {
     await this.#followOwnership(guard);
     await this.#reconcile();
     this.#admit(guard);
-    while (this.#claiming.size < CLAIMS_MAX && (await this.#dispatch(guard))) this.#admit(guard);
+    while (this.#mayClaim() && (await this.#dispatch(guard))) this.#admit(guard);
     return undefined;
+  }
+
+  #mayClaim(): boolean {
+    const { size } = this.#claiming;
+    return size === 0 || (size < CLAIMS_MAX && this.#waiting.size >= BESIDE_MIN);
   }
 
   /** A shard's runs are dispatched only after its living runs are known. */

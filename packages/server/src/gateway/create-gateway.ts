@@ -69,19 +69,22 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   readJsonBodies(app);
   closeConnections(app, listener.connections);
 
-  app.addHook('onRequest', async (request, reply) => {
+  // Hooks that every request passes call back: a promise for each would cost more than what they do.
+  app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
+    done();
   });
   securityHeaders(app);
   if (limits) {
     app.addHook('onReady', async () => limits.start());
     app.addHook('onClose', () => limits.stop());
   }
-  app.addHook('onResponse', async ({ id, method, routeOptions }, { statusCode, elapsedTime }) => {
+  app.addHook('onResponse', ({ id, method, routeOptions }, { statusCode, elapsedTime }, done) => {
     log.debug(
       { requestId: id, method, route: routeOptions.url, statusCode, elapsedMs: elapsedTime },
       'answered',
     );
+    done();
   });
 
   healthRoutes(app, { readiness: options.readiness, log });
@@ -102,8 +105,9 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   // A scope of its own and not a look at the URL: the router also takes /%61pi for /api.
   app.register(
     (api, _options, done) => {
-      api.addHook('onRequest', async (_request, reply) => {
+      api.addHook('onRequest', (_request, reply, hookDone) => {
         reply.header('cache-control', 'no-store');
+        hookDone();
       });
       // Strangers do not learn which paths exist.
       const preHandler = async (request: FastifyRequest) => {

@@ -18,10 +18,11 @@ export function metricsEndpoint(
   app: FastifyInstance,
   { telemetry, authenticate, open }: MetricsOptions,
 ): void {
-  app.addHook('onResponse', async ({ method, routeOptions }, { statusCode, elapsedTime }) => {
+  app.addHook('onResponse', ({ method, routeOptions }, { statusCode, elapsedTime }, done) => {
     // Paths that nobody serves share one name: callers must not be able to make up new ones.
     const route = routeOptions.url ?? 'none';
     telemetry.requestAnswered({ method, route, status: statusCode, elapsedMs: elapsedTime });
+    done();
   });
   app.get('/metrics', async (request, reply) => {
     if (!(open && isLocal(request))) requireMay(await authenticate(request), 'metrics.read');

@@ -47,6 +47,9 @@ describe('DirectIngest', () => {
     await Promise.resolve();
     jobs.letGo();
     expect(await taken).toHaveLength(2);
+    // One job alone waits for the transaction under way.
+    await new Promise((resolve) => setImmediate(resolve));
+    jobs.letGo();
     await third;
     await ingest.drained();
     expect(jobs.batches.flat()).toHaveLength(3);

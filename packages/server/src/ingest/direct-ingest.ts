@@ -13,7 +13,12 @@ export interface DirectIngestOptions {
   readonly batchMax?: number;
   readonly flushesMax?: number;
   readonly capacity?: number;
+  /** As BatchBuffer has it. */
+  readonly defer?: (flush: () => void) => void;
 }
+
+/** Fewer new jobs than this wait for the transaction under way instead of opening another. */
+const BESIDE_MIN = 100;
 
 type Outcome = { readonly inserted: InsertedJob } | { readonly error: unknown };
 
@@ -22,7 +27,8 @@ export class DirectIngest implements Ingest {
   readonly #buffer: BatchBuffer<NewJob, Outcome>;
   readonly #capacity: number;
 
-  constructor({ jobs, batchMax = 1_000, flushesMax = 2, capacity = 50_000 }: DirectIngestOptions) {
+  constructor(options: DirectIngestOptions) {
+    const { jobs, batchMax = 1_000, flushesMax = 2, capacity = 50_000, defer } = options;
     this.#jobs = jobs;
     this.#capacity = capacity;
     this.#buffer = new BatchBuffer({
@@ -31,6 +37,8 @@ export class DirectIngest implements Ingest {
       flushesMax,
       capacity,
       onFull: overloaded,
+      besideMin: BESIDE_MIN,
+      ...(defer && { defer }),
     });
   }
 

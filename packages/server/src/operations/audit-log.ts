@@ -1,6 +1,7 @@
 /**
  * Writes down every change: entries made together share one insert, and a change is answered only after its entry is
  * durable. The change itself is committed before; an entry that cannot be written fails the request, which may be repeated.
+ * (New jobs bring their entries with them, and are written together with those.)
  */
 import { type Caller, type Job, Refusal } from '@carillon/domain';
 import { BatchBuffer, type Clock } from '@carillon/foundation';
@@ -32,18 +33,23 @@ export class AuditLog {
     });
   }
 
-  async record(caller: Caller, { action, namespace, subject, before, after }: Change): Promise<void> {
-    await this.#buffer.add({
-      atMs: this.#clock.now(),
-      actor: caller,
-      action,
-      namespace,
-      subject,
-      before: before && JSON.stringify(before),
-      after: after && JSON.stringify(after),
-      origin: caller.origin,
-    });
+  async record(caller: Caller, change: Change): Promise<void> {
+    await this.#buffer.add(auditEntry(caller, change, this.#clock.now()));
   }
+}
+
+export function auditEntry(caller: Caller, change: Change, atMs: number): AuditEntry {
+  const { action, namespace, subject, before, after } = change;
+  return {
+    atMs,
+    actor: caller,
+    action,
+    namespace,
+    subject,
+    before: before && JSON.stringify(before),
+    after: after && JSON.stringify(after),
+    origin: caller.origin,
+  };
 }
 
 /** The fields of two versions of a job that differ; undefined fields stand as null. */

@@ -1,7 +1,7 @@
 /** Accepts one job. Once it answers, the job is durable and will run; a repeated request with the same key finds it again. */
 import type { Caller, JobInput } from '@carillon/domain';
 import { dueRowOf } from './due-row-of.ts';
-import { type CreatedJob, createdChange, createdJob, missingNamespaces, newJob } from './new-job.ts';
+import { type CreatedJob, createdJob, missingNamespaces, newJob } from './new-job.ts';
 import type { OperationPorts } from './operation-ports.ts';
 
 export function createJob(ports: OperationPorts) {
@@ -16,7 +16,6 @@ export function createJob(ports: OperationPorts) {
     if (result.created) {
       const { job, first } = accepted;
       ports.signals.send('due-added', { shards: [job.shard], rows: [dueRowOf(job, first)] });
-      await ports.audit.record(caller, createdChange(job));
     }
     return result;
   };

@@ -1,11 +1,11 @@
 /** Accepts many jobs at once. Each is judged by itself: the answers stand in the order asked, and a bad one harms no other. */
 
-import type { Caller, Job, JobInput } from '@carillon/domain';
+import type { Caller, JobInput } from '@carillon/domain';
 import { Refusal, requireMay } from '@carillon/domain';
 import type { DueRow } from '../storage/due.ts';
 import type { NewJob } from '../storage/job-store.ts';
 import { dueRowOf } from './due-row-of.ts';
-import { type CreatedJob, createdChange, createdJob, missingNamespaces, newJob } from './new-job.ts';
+import { type CreatedJob, createdJob, missingNamespaces, newJob } from './new-job.ts';
 import type { OperationPorts } from './operation-ports.ts';
 
 /** A request, or the refusal that reading it ended with. */
@@ -37,21 +37,16 @@ export function createJobs(ports: OperationPorts) {
     const inserted = accepted.length === 0 ? [] : await ports.ingest.acceptAll(accepted);
 
     const rows: DueRow[] = [];
-    const made: Job[] = [];
     let next = 0;
     const answers = prepared.map((item) => {
       if (item instanceof Refusal) return item;
       const outcome = inserted[next++]!;
-      if (outcome.kind === 'inserted') {
-        rows.push(dueRowOf(item.job, item.first));
-        made.push(item.job);
-      }
+      if (outcome.kind === 'inserted') rows.push(dueRowOf(item.job, item.first));
       return refusing(() => createdJob(outcome));
     });
     if (rows.length > 0) {
       ports.signals.send('due-added', { shards: [...new Set(rows.map((row) => row.shard))], rows });
     }
-    await Promise.all(made.map((job) => ports.audit.record(caller, createdChange(job))));
     return answers;
   };
 }

@@ -15,7 +15,7 @@ import {
 } from '@carillon/domain';
 import type { InsertedJob, NewJob } from '../storage/job-store.ts';
 import { namespaceNotFound } from './accounts/known-namespaces.ts';
-import type { Change } from './audit-log.ts';
+import { auditEntry, type Change } from './audit-log.ts';
 import type { OperationPorts } from './operation-ports.ts';
 import { planFirst } from './plan-first.ts';
 import { requestHash } from './request-hash.ts';
@@ -87,7 +87,7 @@ export function newJob(
   };
   const idempotency =
     idempotencyKey === undefined ? undefined : { key: idempotencyKey, requestHash: requestHash(input) };
-  return { job, first, idempotency };
+  return { job, first, idempotency, audit: auditEntry(caller, createdChange(job), nowMs) };
 }
 
 export function createdJob(inserted: InsertedJob): CreatedJob {
@@ -98,7 +98,7 @@ export function createdJob(inserted: InsertedJob): CreatedJob {
   return { jobId: inserted.jobId, created: inserted.kind === 'inserted' };
 }
 
-export function createdChange({ jobId, namespace, name, handler, schedule }: Job): Change {
+function createdChange({ jobId, namespace, name, handler, schedule }: Job): Change {
   const after = { name, handler, scheduleType: schedule.type };
   return { action: 'jobs.create', namespace, subject: { kind: 'job', id: jobId }, after };
 }

@@ -13,12 +13,15 @@ import type {
   ScheduleType,
   Visible,
 } from '@carillon/domain';
+import type { AuditEntry } from './audit-store.ts';
 import type { FirstDue, NewRun } from './due.ts';
 
 export interface NewJob {
   readonly job: Job;
   readonly first: FirstDue;
   readonly idempotency: { readonly key: string; readonly requestHash: string } | undefined;
+  /** Written together with the job, if that is new. */
+  readonly audit?: AuditEntry;
 }
 
 /** existing: the idempotency key was seen before with the same request; conflict: with another one. */

@@ -3,10 +3,11 @@
  * or test their own jobs. Functions are handlers; everything else is as in production.
  */
 import { randomUUID } from 'node:crypto';
-import type { NodeId } from '@carillon/domain';
+import { type NodeId, SERVER } from '@carillon/domain';
 import { type Log, silentLog, systemClock, systemRandom } from '@carillon/foundation';
 import type { Handler } from '@carillon/worker';
 import { composeEngine, ENGINE_DEFAULTS, type Engine, type EngineSettings } from '../compose.ts';
+import { type OperationsOfOne, operationsAs } from '../operations/operations.ts';
 import { migrate } from '../postgres/migrate.ts';
 import { openPostgresStorage } from '../storage/postgres/postgres-storage.ts';
 import type { Storage } from '../storage/storage.ts';
@@ -18,7 +19,9 @@ export interface StartEngineOptions {
   readonly log?: Log;
 }
 
-export interface StartedEngine extends Engine {
+export interface StartedEngine extends Omit<Engine, 'operations'> {
+  /** Without a caller: whoever embeds the engine may do everything. */
+  readonly operations: OperationsOfOne;
   readonly storage: Storage;
 }
 
@@ -45,6 +48,7 @@ export async function startEngine(options: StartEngineOptions): Promise<StartedE
   await engine.start();
   return {
     ...engine,
+    operations: operationsAs(SERVER, engine.operations),
     storage,
     async stop() {
       await engine.stop();

@@ -27,6 +27,8 @@ export interface Listener {
 
 /** A request whose body trickles in longer than this is given up, so that slow callers cannot hold all connections. */
 const REQUEST_TIMEOUT_MS = 30_000;
+/** How often Node looks for requests that take too long; by itself it would look so rarely that they could take twice as long. */
+const CHECK_MS = 5_000;
 /** An idle connection is kept longer than load balancers in front keep theirs, so that they never reuse a closed one. */
 const KEEP_ALIVE_MS = 72_000;
 
@@ -38,7 +40,11 @@ export function createListener(options: ListenerOptions = {}): Listener {
     connections,
     serverFactory(handler) {
       const http2 = createHttp2Side({ handler, requestTimeoutMs, connections });
-      const limits = { requestTimeout: requestTimeoutMs, keepAliveTimeout: KEEP_ALIVE_MS };
+      const limits = {
+        requestTimeout: requestTimeoutMs,
+        keepAliveTimeout: KEEP_ALIVE_MS,
+        connectionsCheckingInterval: CHECK_MS,
+      };
       if (tls === undefined) {
         const server = createServer(limits, handler);
         const http1 = takeOver(server, 'connection');

@@ -140,7 +140,9 @@ function isPerson(caller: Caller): boolean {
   return caller.kind === 'user' && caller.userId !== undefined;
 }
 
+/** A key may look at itself, and end itself: that is how a program signs out. */
 function isOwn(caller: Caller, key: ApiKey): boolean {
+  if (caller.kind === 'key') return caller.id === key.keyId;
   return isPerson(caller) && key.ownerId === caller.userId;
 }
 

@@ -1,5 +1,5 @@
 /** The feed over a whole engine on PostgreSQL: what ran is told, live and to whoever comes later, each end once. */
-import { comparePlaces, FIRST_PLACE, type RecordedEvent, SERVER } from '@carillon/domain';
+import { comparePlaces, FIRST_PLACE, type RecordedEvent } from '@carillon/domain';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../../../../../tests/support/eventually.ts';
 import {
@@ -34,14 +34,14 @@ describeEachPostgres('the event feed', (server) => {
   });
 
   it('tells of every job and of every end of a run exactly once, live and again from the start', async () => {
-    const stream = engine.operations.watchEvents(SERVER, { filter: { kinds: ['job', 'run'] } });
+    const stream = engine.operations.watchEvents({ filter: { kinds: ['job', 'run'] } });
     const live: RecordedEvent[] = [];
     const listening = (async () => {
       for await (const event of stream) live.push(event);
     })();
     await eventually(
       async () => {
-        await engine.operations.createJob(SERVER, { name: 'first', handler: 'quick', payload: {} });
+        await engine.operations.createJob({ name: 'first', handler: 'quick', payload: {} });
         expect(live.length).toBeGreaterThan(0);
       },
       { withinMs: 10_000 },
@@ -52,7 +52,7 @@ describeEachPostgres('the event feed', (server) => {
       payload: {},
       ...(i % 10 === 0 && { maxRetries: 0 }),
     }));
-    await Promise.all(inputs.map((input) => engine.operations.createJob(SERVER, input)));
+    await Promise.all(inputs.map((input) => engine.operations.createJob(input)));
     const countOf = (events: readonly RecordedEvent[], kind: string) =>
       events.filter((event) => event.kind === kind && event.job?.name.startsWith('job ')).length;
     await eventually(() => expect(countOf(live, 'run.dead_lettered')).toBe(JOBS / 10), { withinMs: 30_000 });
@@ -65,7 +65,7 @@ describeEachPostgres('the event feed', (server) => {
     await listening;
 
     const again: RecordedEvent[] = [];
-    const later = engine.operations.watchEvents(SERVER, {
+    const later = engine.operations.watchEvents({
       filter: { kinds: ['job', 'run'] },
       after: FIRST_PLACE,
     });

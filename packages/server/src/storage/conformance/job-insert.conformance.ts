@@ -1,6 +1,7 @@
 /** Inserting, reading and listing jobs. */
 import { DEFAULT_DAYLIGHT_SAVING, type Job, type JobId, type RunId } from '@carillon/domain';
 import { describe, expect, it } from 'vitest';
+import type { AuditEntry } from '../audit-store.ts';
 import type { NewJob } from '../job-store.ts';
 import { comparable, EVERY_MINUTE, newId, sampleJob } from './sample-job.ts';
 import { BASE_MS, DAY_MS, HOUR_MS, type MakeStorage, MINUTE_MS } from './storage-under-test.ts';
@@ -43,6 +44,27 @@ export function describeJobInsert(make: MakeStorage): void {
       await jobs.insert([newJob(plain), newJob(rich)]);
       expect(comparable(await jobs.get(plain.jobId))).toEqual(comparable(plain));
       expect(comparable(await jobs.get(rich.jobId))).toEqual(comparable(rich));
+    });
+
+    it('a job brings its entry of the audit log, and one that was there before brings none', async () => {
+      const { jobs, audit } = stage.world.storage;
+      const entryOf = ({ jobId }: Job): AuditEntry => ({
+        atMs: BASE_MS,
+        actor: { kind: 'key', id: 'k1', name: 'ci "quoted"' },
+        action: 'jobs.create',
+        namespace: 'default',
+        subject: { kind: 'job', id: jobId },
+        before: undefined,
+        after: '{"name": "sample"}',
+        origin: { address: '127.0.0.1', userAgent: undefined, requestId: 'r-1' },
+      });
+      const audited = (entry: NewJob): NewJob => ({ ...entry, audit: entryOf(entry.job) });
+      const idempotency = { key: 'once', requestHash: 'same' };
+      const [plain, first, again] = [sampleJob(), sampleJob(), sampleJob()];
+      await jobs.insert([newJob(sampleJob()), audited(newJob(plain)), audited(newJob(first, idempotency))]);
+      await jobs.insert([audited(newJob(again, idempotency))]);
+      const records = await audit.list({ limit: 10 });
+      expect(records.map(({ auditId: _, ...entry }) => entry)).toEqual([entryOf(first), entryOf(plain)]);
     });
 
     it('a recurring schedule keeps its whole rule', async () => {

@@ -1,11 +1,16 @@
 /** The audit log in memory. */
 import type { AuditEntry, AuditQuery, AuditRecord, AuditStore } from '../audit-store.ts';
+import type { MemoryState } from './memory-state.ts';
 
 export class MemoryAuditStore implements AuditStore {
-  readonly #records: AuditRecord[] = [];
+  readonly #records: AuditRecord[];
+
+  constructor(state: Pick<MemoryState, 'audit'>) {
+    this.#records = state.audit;
+  }
 
   async record(entries: readonly AuditEntry[]): Promise<void> {
-    for (const entry of entries) this.#records.push({ ...entry, auditId: this.#records.length + 1 });
+    for (const entry of entries) addAudit(this.#records, entry);
   }
 
   async list(query: AuditQuery): Promise<AuditRecord[]> {
@@ -14,6 +19,10 @@ export class MemoryAuditStore implements AuditStore {
       .reverse()
       .slice(0, query.limit);
   }
+}
+
+export function addAudit(records: AuditRecord[], entry: AuditEntry): void {
+  records.push({ ...entry, auditId: records.length + 1 });
 }
 
 function matches(record: AuditRecord, query: AuditQuery): boolean {

@@ -18,6 +18,7 @@ import type {
 import { firstRecord, isAskedFor, isPlan, refreshed, runRecord } from './due-record.ts';
 import { endPending } from './end-run.ts';
 import { findJobs, findUpcoming } from './find-jobs.ts';
+import { addAudit } from './memory-audit-store.ts';
 import type { MemoryState } from './memory-state.ts';
 
 export class MemoryJobStore implements JobStore {
@@ -118,7 +119,7 @@ export class MemoryJobStore implements JobStore {
     }
   }
 
-  #insertOne({ job, first, idempotency }: NewJob): InsertedJob {
+  #insertOne({ job, first, idempotency, audit }: NewJob): InsertedJob {
     if (idempotency) {
       const known = this.#state.idempotency.get(keyOf(job, idempotency.key));
       if (known) {
@@ -133,6 +134,7 @@ export class MemoryJobStore implements JobStore {
     this.#state.jobs.set(job.jobId, job);
     this.#state.events.job('job.created', job);
     this.#state.due.put(firstRecord(job, first));
+    if (audit) addAudit(this.#state.audit, audit);
     return { kind: 'inserted', jobId: job.jobId };
   }
 

@@ -1,5 +1,6 @@
-/** Everything the memory adapter knows, as tables that the six ports share: a call of any of them changes all or nothing. */
+/** Everything the memory adapter knows, as tables that its ports share: a call of any of them changes all or nothing. */
 import { type Job, type JobId, type NodeId, type RunId, SHARD_COUNT, type WorkerId } from '@carillon/domain';
+import type { AuditRecord } from '../audit-store.ts';
 import type { ShardOwner, WorkerRecord } from '../member-store.ts';
 import type { DeadLetter } from '../run-store.ts';
 import type { ShardGuard } from '../shard-guard.ts';
@@ -39,6 +40,7 @@ export interface MemoryState {
   readonly shards: Map<number, ShardOwner>;
   readonly workers: Map<WorkerId, WorkerRow>;
   readonly events: EventLog;
+  readonly audit: AuditRecord[];
 }
 
 export function emptyState(now: () => number): MemoryState {
@@ -59,6 +61,7 @@ export function emptyState(now: () => number): MemoryState {
     shards,
     workers: new Map(),
     events: new EventLog({ now, jobs }),
+    audit: [],
   };
 }
 

@@ -23,12 +23,13 @@ export class MemoryStorage implements Storage {
   readonly runs: MemoryRunStore;
   readonly housekeeping: MemoryHousekeepingStore;
   readonly events: MemoryEventStore;
-  readonly audit = new MemoryAuditStore();
+  readonly audit: MemoryAuditStore;
   readonly accounts: MemoryAccountStore;
 
   constructor(options: { clock: Clock }) {
     const state = emptyState(() => options.clock.now());
     this.accounts = new MemoryAccountStore(state);
+    this.audit = new MemoryAuditStore(state);
     this.jobs = new MemoryJobStore(state);
     this.schedule = new MemoryScheduleStore(state);
     this.leases = new MemoryLeaseStore(state);

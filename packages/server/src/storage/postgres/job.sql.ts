@@ -2,17 +2,18 @@
 import type { Statement } from '../../postgres/database.ts';
 import { JOB_COLUMNS, JOB_STATUS } from './job-row.ts';
 
-/** One element per job. $1–$22 the definition, $23–$27 its first pending row, $28–$30 when and which version, $31–$33 namespace and tags. */
+/** One element per job. $1–$22 the definition, $23–$27 its first pending row, $28–$30 when and which version, $31–$33 namespace and
+ * tags, $34–$40 who asked for it, as the audit log keeps it. */
 const DATA = `
   SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[],
     $9::text[], $10::text[], $11::text[], $12::text[], $13::smallint[], $14::int[], $15::text[], $16::int[], $17::text[],
     $18::bigint[], $19::bigint[], $20::smallint[], $21::text[], $22::text[], $23::uuid[], $24::smallint[], $25::bigint[],
     $26::bigint[], $27::boolean[], $28::bigint[], $29::bigint[], $30::int[], $31::text[], $32::text[],
-    $33::text[])
+    $33::text[], $34::text[], $35::text[], $36::text[], $37::text[], $38::text[], $39::text[], $40::text[])
   AS d(job_id, name, user_id, schedule_type, status, schedule_time, cron_expression, time_zone, schedule, misfire, handler,
     payload, priority, max_retries, retry, max_concurrency, overlap, timeout_ms, start_timeout_ms, shard, idempotency_key,
     request_hash, run_id, kind, fire_at, nominal_at, ends_job, created_at, updated_at, version, namespace, labels,
-    resources)`;
+    resources, actor_kind, actor_id, actor_name, address, user_agent, request_id, audited)`;
 
 const INTO_JOBS = `
   INSERT INTO jobs (job_id, name, user_id, schedule_type, status, schedule_time, cron_expression, time_zone, schedule, misfire,
@@ -31,11 +32,19 @@ const INTO_DUE = `
     d.start_timeout_ms, d.handler, d.overlap
   FROM data d`;
 
+/** In the same statement: what was accepted is on record, at no round trip of its own. */
+const INTO_AUDIT = `
+  INSERT INTO audit_log (at, actor_kind, actor_id, actor_name, action, namespace, subject_kind, subject_id, after, address,
+    user_agent, request_id)
+  SELECT to_timestamp(d.created_at::float8 / 1000), d.actor_kind, d.actor_id, d.actor_name, 'jobs.create', d.namespace, 'job',
+    d.job_id::text, d.audited::jsonb, d.address, d.user_agent, d.request_id
+  FROM data d`;
+
 export const INSERT_JOBS: Statement = {
   name: 'insert_jobs',
   text: `WITH data AS MATERIALIZED (${DATA}), saved AS (${INTO_JOBS}), told AS (
     INSERT INTO events (kind, ids) VALUES ('job.created', $1::uuid[])
-  ) ${INTO_DUE}`,
+  ), audit AS (${INTO_AUDIT} WHERE d.actor_kind IS NOT NULL) ${INTO_DUE}`,
 };
 
 /** A key that is already there wins; the answer tells which jobs are new. */
@@ -45,6 +54,7 @@ export const INSERT_KEYED_JOBS: Statement = {
     ${INTO_JOBS} ON CONFLICT (namespace, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING RETURNING job_id
   ), told AS (
     INSERT INTO events (kind, ids) SELECT 'job.created', array_agg(job_id) FROM saved HAVING count(*) > 0
+  ), audit AS (${INTO_AUDIT} JOIN saved USING (job_id) WHERE d.actor_kind IS NOT NULL
   ), queued AS (${INTO_DUE} JOIN saved USING (job_id))
   SELECT job_id FROM saved`,
 };
