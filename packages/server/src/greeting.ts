@@ -22,7 +22,7 @@ function wholeGreeting({ address, adminKeyFile, database }: StartedServer): stri
   return `
 Carillon ${VERSION} is ready.
 
-  address    ${address}
+  address    ${address} (the interface described: ${address}/api/docs)
   admin key  ${adminKeyFile}
   database   ${database}
 

@@ -1,4 +1,7 @@
-/** Keeps the history and the events in shape: partitions for the days to come, none for those past retention. */
+/**
+ * Keeps the history and the events in shape: partitions for the days to come, none for those past retention. Warns of
+ * transactions left open, which keep the small hot tables from staying small (hazard 29).
+ */
 import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
 import type { HousekeepingStore } from '../storage/housekeeping-store.ts';
 
@@ -10,14 +13,20 @@ export interface HousekeeperOptions {
   readonly retentionMs: number;
   /** Events tell of runs in the history: they are never kept longer. */
   readonly eventRetentionMs: number;
+  /** A transaction open for longer is warned of. */
+  readonly openSecondsMax?: number;
 }
 
-const PASS_MS = 3_600_000;
+const PASS_MS = 60_000;
+const PARTITIONS_EVERY_MS = 3_600_000;
+/** Longer than any statement of ours may take, by far. */
+const OPEN_SECONDS_MAX = 300;
 const AHEAD_DAYS = 3;
 
 export class Housekeeper implements Service {
   readonly #options: HousekeeperOptions;
   readonly #loop: Loop;
+  #partitionsAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: HousekeeperOptions) {
     this.#options = options;
@@ -43,6 +52,24 @@ export class Housekeeper implements Service {
   }
 
   async runOnce(): Promise<undefined> {
+    const { clock } = this.#options;
+    const now = clock.monotonic();
+    if (now >= this.#partitionsAt) {
+      await this.#keepPartitions();
+      this.#partitionsAt = now + PARTITIONS_EVERY_MS;
+    }
+    await this.#watchTransactions();
+    return undefined;
+  }
+
+  async #watchTransactions(): Promise<void> {
+    const { store, log, openSecondsMax = OPEN_SECONDS_MAX } = this.#options;
+    const oldest = await store.oldestTransaction();
+    if (oldest && oldest.seconds > openSecondsMax)
+      log.warn({ ...oldest }, 'a transaction was left open: it holds up cleaning and events until it ends');
+  }
+
+  async #keepPartitions(): Promise<void> {
     const { store, clock, retentionMs, eventRetentionMs, log } = this.#options;
     const nowMs = clock.now();
     await store.makePartitions({ nowMs, aheadDays: AHEAD_DAYS });
@@ -51,6 +78,5 @@ export class Housekeeper implements Service {
       ...(await store.dropHistory({ beforeMs: nowMs - retentionMs })),
     ];
     if (dropped.length > 0) log.info({ dropped }, 'dropped what is past its retention');
-    return undefined;
   }
 }

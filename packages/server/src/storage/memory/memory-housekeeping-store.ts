@@ -20,6 +20,8 @@ export class MemoryHousekeepingStore implements HousekeepingStore {
     return this.#state.events.dropDays(options.beforeMs);
   }
 
+  async oldestTransaction(): Promise<undefined> {}
+
   async countJobs(): Promise<ReadonlyMap<JobStatus, number>> {
     const counts = new Map<JobStatus, number>();
     for (const { status } of this.#state.jobs.values()) counts.set(status, (counts.get(status) ?? 0) + 1);

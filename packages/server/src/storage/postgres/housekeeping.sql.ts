@@ -31,6 +31,26 @@ export const STRAY_EVENTS: Statement = {
     WHERE at >= to_timestamp($1::float8 / 1000) AND at < to_timestamp($2::float8 / 1000) LIMIT 1`,
 };
 
+/** Whoever waits for the drop of a partition holds up every insert behind it: better not to wait for long. */
+export const DROP_PATIENCE: Statement = {
+  name: 'drop_patience',
+  text: `SELECT set_config('lock_timeout', '2s', true)`,
+};
+
+export const STRAY_RUNS: Statement = {
+  name: 'stray_runs',
+  text: `SELECT 1 FROM job_runs_default
+    WHERE created_at >= to_timestamp($1::float8 / 1000) AND created_at < to_timestamp($2::float8 / 1000) LIMIT 1`,
+};
+
+export const OLDEST_TRANSACTION: Statement = {
+  name: 'oldest_transaction',
+  text: `SELECT extract(epoch FROM clock_timestamp() - xact_start)::float8, pid, application_name, state FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL AND backend_type = 'client backend'
+      AND (backend_xmin IS NOT NULL OR backend_xid IS NOT NULL)
+    ORDER BY xact_start LIMIT 1`,
+};
+
 /**
  * About 200 pages of the table, spread over all of it, and scaled up: exact where the table is no larger than that. A one-off
  * of which nothing waits counts as completed, though its only run may still be going on.

@@ -4,17 +4,21 @@
  */
 import type { JobStatus } from '@carillon/domain';
 import type { Database, Statement } from '../../postgres/database.ts';
-import type { HousekeepingStore } from '../housekeeping-store.ts';
+import type { HousekeepingStore, OpenTransaction } from '../housekeeping-store.ts';
 import {
   COUNT_JOBS,
+  DROP_PATIENCE,
   DROP_STRAY_EVENTS,
   DROP_STRAYS,
   LIST_PARTITIONS,
+  OLDEST_TRANSACTION,
   PARTITION_LOCK,
   STRAY_EVENTS,
+  STRAY_RUNS,
 } from './housekeeping.sql.ts';
 
 const DAY_MS = 24 * 3_600_000;
+const LOCK_NOT_AVAILABLE = '55P03';
 
 type Partitioned = 'job_runs' | 'events';
 
@@ -33,10 +37,14 @@ export class PostgresHousekeepingStore implements HousekeepingStore {
       await session.query(PARTITION_LOCK, []);
       for (let day = -1; day <= options.aheadDays; day += 1) {
         const fromMs = today + day * DAY_MS;
-        await session.query(makePartition('job_runs', fromMs), []);
-        // A day of which rows went to the default partition stays there: making its own would fail.
-        const strays = await session.query(STRAY_EVENTS, [fromMs, fromMs + DAY_MS]);
-        if (strays.length === 0) await session.query(makePartition('events', fromMs), []);
+        for (const [table, strayRows] of [
+          ['job_runs', STRAY_RUNS],
+          ['events', STRAY_EVENTS],
+        ] as const) {
+          // A day of which rows went to the default partition stays there: making its own would fail.
+          const strays = await session.query(strayRows, [fromMs, fromMs + DAY_MS]);
+          if (strays.length === 0) await session.query(makePartition(table, fromMs), []);
+        }
       }
     });
   }
@@ -55,15 +63,33 @@ export class PostgresHousekeepingStore implements HousekeepingStore {
     return new Map(await this.#database.query<readonly [JobStatus, number]>(COUNT_JOBS, []));
   }
 
+  async oldestTransaction(): Promise<OpenTransaction | undefined> {
+    type Row = readonly [seconds: number, pid: number, application: string, state: string | null];
+    const [row] = await this.#database.query<Row>(OLDEST_TRANSACTION, []);
+    return row && { seconds: row[0], pid: row[1], application: row[2], state: row[3] ?? 'unknown' };
+  }
+
   async #drop(table: Partitioned, beforeMs: number): Promise<string[]> {
     const rows = await this.#database.query<readonly [string]>(LIST_PARTITIONS, [table]);
     const dropped: string[] = [];
     for (const [name] of rows) {
       if (partitionEndMs(table, name) > beforeMs) continue;
-      await this.#database.query({ name: `drop_${name}`, text: `DROP TABLE IF EXISTS ${name}` }, []);
-      dropped.push(name);
+      if (await this.#dropOne(name)) dropped.push(name);
     }
     return dropped;
+  }
+
+  async #dropOne(name: string): Promise<boolean> {
+    try {
+      await this.#database.transaction(async (session) => {
+        await session.query(DROP_PATIENCE, []);
+        await session.query({ name: `drop_${name}`, text: `DROP TABLE IF EXISTS ${name}` }, []);
+      });
+      return true;
+    } catch (error) {
+      if ((error as { code?: unknown }).code === LOCK_NOT_AVAILABLE) return false;
+      throw error;
+    }
   }
 }
 

@@ -1,0 +1,91 @@
+/** Housekeeping on a real PostgreSQL: what others do in the database meanwhile must not stop it, nor it them. */
+import { type Log, ManualClock, SeededRandom, silentLog } from '@carillon/foundation';
+import pg from 'pg';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import {
+  createTestDatabase,
+  describeEachPostgres,
+  type TestDatabase,
+} from '../../../../tests/support/postgres.ts';
+import { openPostgresStorage, type PostgresStorage } from '../storage/postgres/postgres-storage.ts';
+import { Housekeeper } from './housekeeper.ts';
+
+const DAY_MS = 24 * 3_600_000;
+
+describeEachPostgres('the housekeeper', (server) => {
+  let database: TestDatabase;
+  let storage: PostgresStorage;
+  let other: pg.Client;
+  let clock: ManualClock;
+  let warnings: object[];
+  let housekeeper: Housekeeper;
+
+  beforeEach(async () => {
+    database = await createTestDatabase(server.url);
+    const limits = { connectionsMax: 4, statementTimeoutMs: 10_000, connectTimeoutMs: 5_000 };
+    storage = openPostgresStorage({ url: database.url, ...limits });
+    other = new pg.Client({ connectionString: database.url, application_name: 'somebody' });
+    await other.connect();
+    clock = new ManualClock(Date.UTC(2030, 0, 1));
+    warnings = [];
+    housekeeper = create();
+  });
+
+  function create(over: { openSecondsMax?: number } = {}): Housekeeper {
+    const log: Log = { ...silentLog, warn: (facts) => void warnings.push(facts) };
+    return new Housekeeper({
+      ...{ store: storage.housekeeping, clock, random: new SeededRandom(1), log },
+      retentionMs: 2 * DAY_MS,
+      eventRetentionMs: DAY_MS,
+      ...over,
+    });
+  }
+
+  afterEach(async () => {
+    await other.end();
+    await storage.close();
+    await database.drop();
+  });
+
+  async function partitions(): Promise<string[]> {
+    const { rows } = await other.query<{ name: string }>(
+      `SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'job_runs'::regclass ORDER BY 1`,
+    );
+    return rows.map(({ name }) => name).filter((name) => name !== 'job_runs_default');
+  }
+
+  it('tells of a transaction that was left open, and of none that has just begun (hazard 29)', async () => {
+    await other.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
+    await housekeeper.runOnce();
+    expect(warnings).toEqual([]);
+    await create({ openSecondsMax: 0 }).runOnce();
+    expect(warnings).toMatchObject([{ application: 'somebody', state: 'idle in transaction' }]);
+    await other.query('ROLLBACK');
+    expect(await storage.housekeeping.oldestTransaction()).toBeUndefined();
+  });
+
+  it('leaves a day that somebody reads for the next time, and holds up nobody behind it', async () => {
+    await housekeeper.runOnce();
+    const [oldest] = await partitions();
+    await other.query(`BEGIN; SELECT FROM ${oldest}`);
+    clock.advance(10 * DAY_MS);
+    await housekeeper.runOnce();
+    expect(await partitions()).toContain(oldest);
+    await other.query('COMMIT');
+    clock.advance(DAY_MS);
+    await housekeeper.runOnce();
+    expect(await partitions()).not.toContain(oldest);
+  });
+
+  it('a day of which runs went astray keeps them, and the days after it get their partitions', async () => {
+    await other.query(`INSERT INTO job_runs (run_id, job_id, status, created_at, epoch, trigger, scheduled_at, job_version)
+      VALUES (gen_random_uuid(), gen_random_uuid(), 'SUCCESS', '2030-01-02T12:00:00Z', 1, 1, now(), 1)`);
+    await housekeeper.runOnce();
+    expect(await partitions()).toEqual([
+      'job_runs_20291231',
+      'job_runs_20300101',
+      'job_runs_20300103',
+      'job_runs_20300104',
+    ]);
+  });
+});
