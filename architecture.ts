@@ -101,7 +101,7 @@ export const ROOMS: readonly Room[] = [
     name: 'worker',
     kind: 'package',
     purpose: 'Runs handlers and says how they ended; installs without a database driver.',
-    imports: ['contract', 'domain', 'foundation'],
+    imports: ['domain', 'foundation'],
   },
   {
     name: 'client',
@@ -192,7 +192,7 @@ export const ROOMS: readonly Room[] = [
     name: 'server/housekeeping',
     kind: 'role',
     purpose: 'Makes the partitions of the history ahead of time and drops the old ones.',
-    imports: ['domain', 'foundation', 'server/storage'],
+    imports: ['foundation', 'server/storage'],
   },
 
   {
@@ -212,7 +212,7 @@ export const ROOMS: readonly Room[] = [
     name: 'server/storage/postgres',
     kind: 'adapter',
     purpose: 'The storage on PostgreSQL, SQL in files of its own.',
-    imports: ['domain', 'foundation', 'server/storage', 'server/postgres'],
+    imports: ['domain', 'server/storage', 'server/postgres'],
     drives: ['server/postgres'],
   },
   {
@@ -226,13 +226,13 @@ export const ROOMS: readonly Room[] = [
     name: 'server/run-queue/in-process-run-queue.ts',
     kind: 'adapter',
     purpose: 'The run queue within one process: a bounded line.',
-    imports: ['domain', 'foundation', 'server/run-queue'],
+    imports: ['domain', 'server/run-queue'],
   },
   {
     name: 'server/ingest',
     kind: 'port',
     purpose: 'Takes in new jobs: "accepted" is durable.',
-    imports: ['domain', 'server/storage'],
+    imports: ['server/storage'],
     files: ['ingest.ts'],
   },
   {
@@ -253,7 +253,7 @@ export const ROOMS: readonly Room[] = [
     name: 'server/signal-bus/memory-signal-bus.ts',
     kind: 'adapter',
     purpose: 'Signals within one process.',
-    imports: ['domain', 'foundation', 'server/signal-bus'],
+    imports: ['foundation', 'server/signal-bus'],
   },
   {
     name: 'server/counters',
@@ -286,7 +286,7 @@ export const ROOMS: readonly Room[] = [
     name: 'server/worker-link/in-process-worker-link.ts',
     kind: 'adapter',
     purpose: 'The link to workers in this process: a function call.',
-    imports: ['domain', 'foundation', 'server/worker-link'],
+    imports: ['domain', 'server/worker-link'],
   },
 
   {
@@ -419,9 +419,9 @@ export const ROOMS: readonly Room[] = [
       'foundation',
       'worker',
       'server/compose.ts',
+      'server/operations',
       'server/postgres',
       'server/storage',
-      'server/storage/memory',
       'server/storage/postgres',
     ],
   },

@@ -15,6 +15,7 @@ const COMMANDS = {
   'test:long': ['scripts/test.ts', 'test:long'],
   check: ['scripts/test.ts', 'check'],
   bench: ['bench/run.ts'],
+  pack: ['scripts/pack.ts'],
 };
 
 async function main([name, ...rest]) {

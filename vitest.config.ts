@@ -1,6 +1,7 @@
 /**
- * The kinds of tests, by what they need: `unit` and `architecture` need nothing and take seconds; `db` and `faults` get
- * real PostgreSQL servers; `simulation` runs the whole system on a seeded clock. Each can be run alone with --project.
+ * The kinds of tests, by what they need. `unit`, `architecture`, `fuzz` (random requests and calls) and `simulation` (the
+ * whole system on a seeded clock) need nothing; `db`, `cli` (the command against a server) and `faults` (processes that are
+ * killed) get real PostgreSQL servers; `rpc` wants Python 3 and its packages. Each can be run alone with --project.
  */
 import { defineConfig } from 'vitest/config';
 

@@ -37,8 +37,10 @@ export async function postAll(order: LoadOrder): Promise<LoadFigures> {
   const drive = async (): Promise<void> => {
     const connection = await Connection.open(order.address);
     for (let index = next++; index < requests.length; index = next++) {
-      if (perSecond !== undefined) await until(startedAt + (index / perSecond) * 1_000);
-      const sentAt = performance.now();
+      const plannedAt = perSecond === undefined ? undefined : startedAt + (index / perSecond) * 1_000;
+      if (plannedAt !== undefined) await until(plannedAt);
+      // From when it should have been sent: waiting for a free connection is part of the wait.
+      const sentAt = plannedAt ?? performance.now();
       const status = await connection.ask(requests[index]!);
       delaysMs[index] = performance.now() - sentAt;
       if (status === '201') accepted += 1;

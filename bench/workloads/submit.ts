@@ -57,19 +57,16 @@ export const submit: CarillonWorkload = {
       figures.executing = executing;
       const { p99Ms } = executing.execution;
       findings.push(
-        judged(
-          rate,
-          count(Math.round(rateOf(executing))),
-          rateOf(executing) >= perSecondWhileExecuting * 0.99,
-        ),
+        judged(rate, count(Math.round(rateOf(executing))), rateOf(executing) >= perSecondWhileExecuting),
       );
-      findings.push(judged(delay, milliseconds(p99Ms), p99Ms < 1_000));
+      const measured = `${milliseconds(p99Ms)} at ${count(rateOf(executing))}/s`;
+      findings.push(judged(delay, measured, p99Ms < 1_000));
     } catch (error) {
       findings.push(failed(rate, error), failed(delay, error));
     }
     return {
       method: `${connections} connections, each with one request under way, from a process of their own on the same cores; jobs of about 100 bytes. Each 201 is counted in the database before any figure is given. Bare Fastify parses the same JSON and inserts into a table with one index, in groups; Carillon checks an API key, validates, writes job, schedule and audit entry. The last line submits at a steady ${count(perSecondWhileExecuting)}/s while the server executes each job at once.`,
-      machineParts: ['node', 'postgres'],
+      machineParts: ['node-apart', 'postgres'],
       table: tableOf(figures),
       findings,
       figures,

@@ -1,9 +1,16 @@
-/** The client has types of its own, so that it needs nothing else; here they are held against what the server says. */
-
-import { expectTypeOf, test } from 'vitest';
+/**
+ * The client and the command have types and limits of their own, so that they need nothing of the server; here they are
+ * held against what the server says.
+ */
+import { expect, expectTypeOf, test } from 'vitest';
 import type { z } from 'zod';
+import { PART_MAX } from '../../packages/cli/src/commands/dlq-redrive.ts';
+import { PAGE_MAX } from '../../packages/cli/src/read/limit-option.ts';
 import type * as client from '../../packages/client/src/index.ts';
-import type * as contract from '../../packages/contract/src/index.ts';
+import { SILENCE_MS_MAX } from '../../packages/client/src/resources/events.ts';
+import { BATCH_JOBS_MAX } from '../../packages/client/src/resources/jobs.ts';
+import * as contract from '../../packages/contract/src/index.ts';
+import { HEARTBEAT_MS } from '../../packages/server/src/gateway/events/sse-stream.ts';
 
 type Said<Schema extends z.ZodType> = z.output<Schema>;
 type Taken<Shape extends { schema: z.ZodType }> = z.input<Shape['schema']>;
@@ -53,4 +60,13 @@ test('what the client sends is known to the server', () => {
   expectTypeOf<
     Exclude<keyof client.DeadLetterFilter, keyof Taken<typeof contract.DEAD_LETTERS_QUERY>>
   >().toEqualTypeOf<never>();
+});
+
+test('limits that are copied are those of the server', () => {
+  expect(BATCH_JOBS_MAX).toBe(contract.BATCH_JOBS_MAX);
+  expect(PAGE_MAX).toBe(contract.LIMIT_MAX);
+  const redrives = (limit: number) => contract.REDRIVE_BODY.schema.safeParse({ filter: {}, limit }).success;
+  expect([redrives(PART_MAX), redrives(PART_MAX + 1)]).toEqual([true, false]);
+  // Two beats may be late before a stream is given up.
+  expect(SILENCE_MS_MAX).toBe(3 * HEARTBEAT_MS);
 });

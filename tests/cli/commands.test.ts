@@ -6,6 +6,7 @@ import { eventually } from '../support/eventually.ts';
 import { type OneServer, startOneServer } from './one-server.ts';
 import { type CarillonOptions, launchCarillon, runCarillon } from './run-carillon.ts';
 
+const BIN = join(import.meta.dirname, '../../packages/cli/bin/carillon.mjs');
 const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
 const NOBODY = '01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e0f';
 const SOON = { withinMs: 20_000 };
@@ -114,9 +115,21 @@ describe('jobs', () => {
 
   test('all that match are changed, after a look', async () => {
     for (const name of ['a', 'b'])
-      await createJob(name, '--http', alive, '--every', '1d', '--label', 'team=bulk');
+      await createJob(
+        name,
+        '--http',
+        alive,
+        '--every',
+        '1d',
+        '--label',
+        'team=bulk',
+        '--label',
+        `is=${name}`,
+      );
     const bulk = ['jobs', 'bulk', 'pause', '--label', 'team=bulk'];
     expect(await json([...bulk, '--dry-run'])).toMatchObject({ matched: 2, changed: 0 });
+    expect(await json([...bulk, '--label', 'is=a', '--dry-run'])).toMatchObject({ matched: 1 });
+    expect((await run(['jobs', 'bulk', 'pause', '--label', 'team'])).code).toBe(2);
     expect((await run(bulk)).stderr).toContain('nobody to ask');
     expect(await json([...bulk, '--yes'])).toMatchObject({ matched: 2, changed: 2, refused: 0 });
   });
@@ -189,6 +202,23 @@ describe('people', () => {
     expect(await ok(['whoami'])).toContain('admin');
   });
 
+  test('people change their own password with the one they have', async () => {
+    const next = 'a phrase that is quite new';
+    await ok(['users', 'create', 'carol', '--grant', 'viewer'], { input: `${password}\n` });
+    // A home of her own: her login is nobody else's.
+    const env = { HOME: join(one.folder, 'carol') };
+    const change = ['password', '--name', 'carol'];
+    expect((await run(change, { env, input: `no such password\n${next}\n` })).code).toBe(4);
+    expect((await run(change, { env, input: `${password}\nshort\n` })).stderr).toContain('12');
+    expect(await ok(change, { env, input: `${password}\n${next}\n` })).toContain('password of carol');
+    const login = ['login', '--url', one.server.address, '--name', 'carol'];
+    expect((await run(login, { env, input: `${password}\n` })).code).toBe(4);
+    await ok(login, { env, input: `${next}\n` });
+    // Signed in, the name is known.
+    await ok(['password'], { env, input: `${next}\n${password}\n` });
+    expect(await ok(['whoami'], { env })).toMatch(/signed in as\s+carol/);
+  });
+
   test('a key is shown once, works where it may, and not after it was revoked', async () => {
     const made = await json<{ key: string; key_id: string }>([
       'keys',
@@ -198,7 +228,8 @@ describe('people', () => {
       'viewer',
     ]);
     const env = { CARILLON_KEY: made.key };
-    expect(await ok(['jobs', 'list', '-n', '1'], { env })).toMatch(UUID);
+    const id = await createJob('readable', '--http', alive, '--every', '1d');
+    expect(await ok(['jobs', 'list', '-n', '1'], { env })).toContain(id);
     const refused = await run(['jobs', 'create', 'no', '--http', alive], { env });
     expect(refused.code).toBe(4);
     expect(await ok(['keys', 'list'])).toContain('reader');
@@ -240,6 +271,20 @@ describe('import crontab', () => {
 });
 
 describe('how it answers', () => {
+  test('the file behind `npx carillon` runs the command, with its exit codes', async () => {
+    const program = [process.execPath, BIN] as const;
+    expect(await ok(['--version'], { program })).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect(await json(['status'], { program })).toMatchObject({ ready: true });
+    expect((await run(['jobs', 'show', NOBODY], { program })).code).toBe(3);
+  });
+
+  test.each(['start', 'serve'])('%s --help names the command and shows its examples', async (name) => {
+    const help = await ok([name, '--help']);
+    expect(help).toContain(`Usage: carillon ${name} `);
+    expect(help).toMatch(new RegExp(`Examples:\\n  carillon ${name}`));
+    expect(help).toContain('--port <number>');
+  });
+
   test('status and workers tell how the server is doing', async () => {
     expect(await json(['status'])).toMatchObject({ ready: true, workers: 1 });
     expect(await ok(['workers'])).toMatch(/yes .*http/);

@@ -1,10 +1,11 @@
-/** A gateway with one of everything behind it, and the judge of every answer it gives. */
+/** A gateway with one of everything behind it and callers of every kind before it, and the judge of every answer it gives. */
 import { problemAnswer } from '@carillon/contract';
 import { expect } from 'vitest';
 import type { Endpoint } from '../../packages/server/src/gateway/endpoint.ts';
 import { allEndpoints } from '../../packages/server/src/gateway/endpoints/all-endpoints.ts';
 import type { EndpointContext } from '../../packages/server/src/gateway/endpoints/endpoint-context.ts';
-import { type GatewayFixture, KEY } from '../../packages/server/src/gateway/gateway.fixture.ts';
+import type { GatewayFixture } from '../../packages/server/src/gateway/gateway.fixture.ts';
+import { FuzzCallers, mayAsk } from './fuzz-callers.ts';
 import type { FuzzRequest } from './request-arbitrary.ts';
 
 const ANSWER_MS_MAX = 5_000;
@@ -12,11 +13,13 @@ const endpoints = allEndpoints({ operations: {}, address: '' } as unknown as End
 
 export class FuzzWorld {
   readonly #gateway: GatewayFixture;
+  readonly #callers: FuzzCallers;
   readonly #ids: string[] = [];
   readonly #statuses: number[] = [];
 
   private constructor(gateway: GatewayFixture) {
     this.#gateway = gateway;
+    this.#callers = new FuzzCallers(gateway);
   }
 
   /** With one of everything, so that paths lead somewhere from the first request on. */
@@ -50,8 +53,8 @@ export class FuzzWorld {
   async #statusOf(request: FuzzRequest): Promise<number> {
     const url = this.#urlOf(request);
     const { method, body } = request;
-    const headers: Record<string, string> = { ...request.headers };
-    if (request.withKey) headers.authorization = `Bearer ${KEY}`;
+    const asking = await this.#callers.find(request.as);
+    const headers: Record<string, string> = { ...request.headers, ...asking.headers };
     if (body) headers['content-type'] = 'application/json';
     // As a stream it would go on for ever.
     if (request.path === '/api/events') headers.accept = 'application/json';
@@ -65,9 +68,12 @@ export class FuzzWorld {
       }),
     );
     const { statusCode: status, body: text } = answer;
-    const about = `${method} ${url} ${payload ?? ''} → ${status} ${text.slice(0, 500)} ${JSON.stringify(this.#gateway.errors.at(-1)?.facts, errorsToo) ?? ''}`;
+    const about = `${request.as}: ${method} ${url} ${payload ?? ''} → ${status} ${text.slice(0, 500)} ${JSON.stringify(this.#gateway.errors.at(-1)?.facts, errorsToo) ?? ''}`;
     expect(status, about).toBeLessThan(500);
     expect(answer.headers['x-request-id'], about).toBeTypeOf('string');
+    if (status === 401) this.#callers.forget(request.as);
+    const described = endpointOf(request);
+    if (described && status < 400) expect(mayAsk(asking, described.access), about).toBe(true);
     if (method === 'HEAD' || method === 'OPTIONS' || status === 204) return status;
     if (status >= 400) {
       expect(answer.headers['content-type'], about).toContain('application/problem+json');
@@ -76,11 +82,11 @@ export class FuzzWorld {
       expect(problem.data?.status, about).toBe(status);
       return status;
     }
-    const described = endpointOf(request)?.answers[status];
-    expect(described, about).toBeDefined();
-    if (described?.schema) {
+    const promised = described?.answers[status];
+    expect(promised, about).toBeDefined();
+    if (promised?.schema) {
       expect(answer.headers['content-type'], about).toContain('application/json');
-      expect(described.schema.safeParse(JSON.parse(text)).error, about).toBeUndefined();
+      expect(promised.schema.safeParse(JSON.parse(text)).error, about).toBeUndefined();
     }
     this.#remember(text);
     return status;

@@ -12,8 +12,11 @@ export interface FuzzRequest {
   readonly query: readonly (readonly [string, unknown])[];
   readonly headers: Readonly<Record<string, string>>;
   readonly body: { readonly json: unknown } | { readonly text: string } | undefined;
-  readonly withKey: boolean;
+  readonly as: FuzzCaller;
 }
+
+/** Who sends a request. */
+export type FuzzCaller = 'admin' | 'viewer key' | 'scoped key' | 'session' | 'nobody';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'];
 const UNKNOWN_ID = '00000000-0000-7000-8000-000000000000';
@@ -66,9 +69,10 @@ function requestTo(
     ),
     headers: header,
     body: bodyOf(operation, schemas),
-    withKey: fc.oneof(
-      { weight: 20, arbitrary: fc.constant(true) },
-      { weight: 1, arbitrary: fc.constant(false) },
+    as: fc.oneof(
+      { weight: 12, arbitrary: fc.constant('admin') },
+      { weight: 7, arbitrary: fc.constantFrom('viewer key', 'scoped key', 'session') },
+      { weight: 1, arbitrary: fc.constant('nobody') },
     ),
   }) as fc.Arbitrary<FuzzRequest>;
 }

@@ -53,7 +53,10 @@ export class Observer {
     'jobs.insert': ({ args, result }) =>
       this.#inserted(args[0] as readonly NewJob[], result as InsertedJob[]),
     'jobs.apply': ({ args, result }) => result && this.#changed(args[0] as JobChange),
-    'jobs.enqueue': ({ args, result }) => result && this.#enqueued(...(args as Args<'jobs', 'enqueue'>)),
+    'jobs.enqueue': ({ args, result }) => {
+      const [jobId, run] = args as Args<'jobs', 'enqueue'>;
+      if (result) this.#enqueued(jobId, run);
+    },
     'jobs.remove': ({ args, result }) => result && this.#removed(args[0] as JobId),
     'jobs.cancelRun': ({ args, result }) =>
       this.#runCancelled(args[0] as RunId, result as Result<'jobs', 'cancelRun'>),

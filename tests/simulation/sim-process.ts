@@ -183,6 +183,7 @@ function wireRoles(process: SimProcess, wiring: Wiring) {
     store: storage.housekeeping,
     retentionMs: 30 * 86_400_000,
     eventRetentionMs: 7 * 86_400_000,
+    auditRetentionMs: 365 * 86_400_000,
   });
   const clockKeeper = new Loop({
     ...{ ...common, name: 'clock', idleMs: CLOCK_SYNC_MS },

@@ -34,6 +34,7 @@ export interface EngineSettings {
   readonly lookAheadRowsMax: number;
   readonly retentionMs: number;
   readonly eventRetentionMs: number;
+  readonly auditRetentionMs: number;
   readonly listenersMax: number;
   readonly drainMs: number;
   readonly retriesPerSecond: number;
@@ -47,6 +48,7 @@ export const ENGINE_DEFAULTS: EngineSettings = {
   lookAheadRowsMax: 50_000,
   retentionMs: 30 * 24 * 3_600_000,
   eventRetentionMs: 7 * 24 * 3_600_000,
+  auditRetentionMs: 365 * 24 * 3_600_000,
   listenersMax: 1_000,
   drainMs: 30_000,
   retriesPerSecond: 1_000,
@@ -149,6 +151,7 @@ export function composeEngine(options: EngineOptions): Engine {
     store: storage.housekeeping,
     retentionMs: settings.retentionMs,
     eventRetentionMs: settings.eventRetentionMs,
+    auditRetentionMs: settings.auditRetentionMs,
   });
   const clockKeeper = new Loop({
     ...common,

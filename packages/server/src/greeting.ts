@@ -36,6 +36,7 @@ and look at what came of it:
 
   curl -H ${key} ${address}/api/jobs
 
+From the command line (npx carillon in a clone): carillon jobs list, carillon events -f, carillon --help.
 Stop with Ctrl-C.
 `;
 }

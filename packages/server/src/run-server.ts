@@ -5,7 +5,7 @@
 import { createLog } from '@carillon/foundation';
 import { ConfigError } from './config/config-error.ts';
 import { type ConfigSources, loadConfig } from './config/load-config.ts';
-import { renderHelp } from './config/render-config-reference.ts';
+import { type Invocation, renderHelp } from './config/render-config-reference.ts';
 import { DataDirectoryInUse } from './data-directory.ts';
 import { greeting, VERSION } from './greeting.ts';
 import { stopWithParent } from './parent-watch.ts';
@@ -14,9 +14,9 @@ import { StartFailure } from './start-failure.ts';
 import { startServer } from './start-server.ts';
 
 /** Answers the exit code once the server has stopped, or could not start. Listens for the signals of the process. */
-export async function runServer(sources: ConfigSources): Promise<number> {
+export async function runServer(sources: ConfigSources, invocation?: Invocation): Promise<number> {
   try {
-    return await run(sources);
+    return await run(sources, invocation);
   } catch (error) {
     const { text, exitCode } = explain(error);
     process.stderr.write(`carillon: ${text}\n`);
@@ -24,10 +24,10 @@ export async function runServer(sources: ConfigSources): Promise<number> {
   }
 }
 
-async function run(sources: ConfigSources): Promise<number> {
+async function run(sources: ConfigSources, invocation: Invocation | undefined): Promise<number> {
   const loaded = loadConfig(sources);
   if (loaded.kind !== 'run') {
-    say(loaded.kind === 'help' ? renderHelp() : VERSION);
+    say(loaded.kind === 'help' ? renderHelp(invocation) : VERSION);
     return 0;
   }
   const { config } = loaded;

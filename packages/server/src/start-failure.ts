@@ -27,7 +27,7 @@ export class StartFailure extends Error {
 
   static ofDatabase(error: unknown, databaseUrl: string): StartFailure {
     if (error instanceof StartFailure) return error;
-    const message = `the database at ${placeOf(databaseUrl)} cannot be used: ${(error as Error).message}`;
+    const message = `the database at ${placeOf(databaseUrl)} cannot be used: ${(error as Error).message}. Check --database-url, its user and password.`;
     return new StartFailure(message, { cause: error });
   }
 }

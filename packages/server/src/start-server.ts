@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { NodeId } from '@carillon/domain';
 import { type Log, systemClock, systemRandom } from '@carillon/foundation';
 import { createHttpHandler, type Handler } from '@carillon/worker';
-import { composeEngine } from './compose.ts';
+import { composeEngine, ENGINE_DEFAULTS } from './compose.ts';
 import type { Config } from './config/config-schema.ts';
 import { PostgresCounters } from './counters/postgres/postgres-counters.ts';
 import { openDataDirectory } from './data-directory.ts';
@@ -61,7 +61,8 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
         throw StartFailure.ofDatabase(error, database.url);
       },
     );
-    for (const name of applied) log.info({ migration: name }, 'applied a migration');
+    if (applied.length > 0)
+      log.info({ migrations: applied.length, last: applied.at(-1) }, 'made the database ready');
     const storage = openPostgresStorage({
       url: database.url,
       connectionsMax: config.database.connections_max,
@@ -205,9 +206,10 @@ function engineSettings(config: Config) {
     nodeTtlMs: config.node.ttl_seconds * 1_000,
     workerSilentMs: config.worker.silent_seconds * 1_000,
     lookAheadMs: config.look_ahead_seconds * 1_000,
-    lookAheadRowsMax: 50_000,
+    lookAheadRowsMax: ENGINE_DEFAULTS.lookAheadRowsMax,
     retentionMs: config.retention_days * 24 * 3_600_000,
     eventRetentionMs: config.events.retention_days * 24 * 3_600_000,
+    auditRetentionMs: config.audit_retention_days * 24 * 3_600_000,
     listenersMax: config.events.listeners_max,
     drainMs: config.shutdown_grace_seconds * 1_000,
     retriesPerSecond: config.retries_per_second,

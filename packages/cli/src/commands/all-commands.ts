@@ -27,6 +27,7 @@ import { migrate } from './migrate.ts';
 import { namespacesCreate } from './namespaces-create.ts';
 import { namespacesDelete } from './namespaces-delete.ts';
 import { namespacesList } from './namespaces-list.ts';
+import { password } from './password.ts';
 import { preview } from './preview.ts';
 import { runsCancel } from './runs-cancel.ts';
 import { runsList } from './runs-list.ts';
@@ -52,6 +53,7 @@ export const allCommands: readonly CommandSpec[] = [
   login,
   logout,
   whoami,
+  password,
   jobsCreate,
   jobsList,
   jobsShow,

@@ -4,13 +4,15 @@ import type { Cli } from '../cli.ts';
 import { command } from '../command.ts';
 import { confirm } from '../output/ask.ts';
 import { countOf } from '../output/count-of.ts';
+import { ProgressBar } from '../output/progress-bar.ts';
 import { EXIT } from '../program/exit-codes.ts';
 import { UsageError } from '../program/usage-error.ts';
 import { readCount } from '../read/read-number.ts';
 import { forEachId } from './for-each-id.ts';
 
-/** Of one request. */
-const PART_MAX = 1_000;
+/** Of one request: as many as the server takes when they are only counted, fewer when somebody watches the work. */
+export const PART_MAX = 1_000;
+const WATCHED_PART_MAX = 100;
 
 interface Options {
   readonly job?: string;
@@ -60,7 +62,7 @@ async function redriveMany(cli: Cli, options: Options): Promise<number> {
     ...(reason !== undefined && { reason }),
     ...(namespace !== undefined && { namespace }),
   };
-  const seen = await workThrough(cli, { filter, dry_run: true }, max);
+  const seen = await workThrough(cli, { filter, dry_run: true }, { max });
   if (options.dryRun) {
     cli.out.done(seen, `Matching: ${countOf(seen.matched, 'dead letter')}. Nothing was changed.`);
     return EXIT.ok;
@@ -72,7 +74,11 @@ async function redriveMany(cli: Cli, options: Options): Promise<number> {
     cli.out.note('Nothing was changed.');
     return EXIT.ok;
   }
-  const report = await workThrough(cli, { filter, dry_run: false }, max);
+  const bar = new ProgressBar(seen.matched, cli.out.terminal);
+  const advance = cli.out.terminal && ((by: number) => bar.advance(by));
+  const report = await workThrough(cli, { filter, dry_run: false }, { max, advance }).finally(() =>
+    bar.end(),
+  );
   cli.out.done(
     report,
     `${report.redriven} of ${report.matched} sent round again, ${report.refused} refused.`,
@@ -81,15 +87,22 @@ async function redriveMany(cli: Cli, options: Options): Promise<number> {
 }
 
 /** The server takes a bounded number at a time: part by part until there is none left, or as many as were asked for. */
-async function workThrough(cli: Cli, request: RedriveManyRequest, max: number): Promise<RedriveManyReport> {
+async function workThrough(
+  cli: Cli,
+  request: RedriveManyRequest,
+  { max, advance }: { max: number; advance?: ((by: number) => void) | undefined },
+): Promise<RedriveManyReport> {
   const client = await cli.client();
-  const part = (left: number) => ({ ...request, limit: Math.min(left, PART_MAX) });
+  const partMax = advance ? WATCHED_PART_MAX : PART_MAX;
+  const part = (left: number) => ({ ...request, limit: Math.min(left, partMax) });
   let report = await client.deadLetters.redriveMany(part(max));
+  advance?.(report.matched);
   while (report.next !== null && report.matched < max) {
     const more = await client.deadLetters.redriveMany({
       ...part(max - report.matched),
       before: report.next,
     });
+    advance?.(more.matched);
     report = {
       ...report,
       matched: report.matched + more.matched,

@@ -7,6 +7,7 @@ import { countOf } from '../output/count-of.ts';
 import { ProgressBar } from '../output/progress-bar.ts';
 import { EXIT } from '../program/exit-codes.ts';
 import { UsageError } from '../program/usage-error.ts';
+import { readLabels } from '../read/read-pairs.ts';
 
 interface Options {
   readonly status?: string;
@@ -14,7 +15,7 @@ interface Options {
   readonly priority?: Priority;
   readonly user?: string;
   readonly namespace?: string;
-  readonly label?: string;
+  readonly label?: readonly string[];
   readonly handler?: string;
   readonly text?: string;
   readonly dryRun?: boolean;
@@ -31,7 +32,7 @@ export const jobsBulk = command<Options>({
     { flags: '--priority <level>', description: 'How urgent', choices: ['low', 'medium', 'high'] },
     { flags: '--user <id>', description: 'Whose jobs' },
     { flags: '--namespace <name>', description: 'In this namespace' },
-    { flags: '--label <name=value>', description: 'With this label' },
+    { flags: '--label <name=value>', description: 'With this label; may be repeated', repeatable: true },
     { flags: '--handler <name>', description: 'Run by this handler' },
     { flags: '--text <part>', description: 'Whose name contains this' },
     { flags: '--dry-run', description: 'Only show how many there are' },
@@ -89,8 +90,7 @@ async function workThrough(cli: Cli, request: BulkRequest, bar?: ProgressBar): P
 
 function filterOf(options: Options): BulkRequest['filter'] {
   const { status, type, priority, user, namespace, label, handler, text } = options;
-  const filter = { status, type, priority, user_id: user, namespace, label, handler, text };
-  return Object.fromEntries(
-    Object.entries({ ...filter, label: label?.replace('=', ':') }).filter(([, value]) => value !== undefined),
-  );
+  const labels = label && readLabels(label);
+  const filter = { status, type, priority, user_id: user, namespace, label: labels, handler, text };
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
 }

@@ -3,7 +3,7 @@ import type { Priority } from '@carillon/client';
 import { command } from '../command.ts';
 import { jobColumns } from '../output/job-view.ts';
 import { LIMIT_OPTION, pageSize, readLimited } from '../read/limit-option.ts';
-import { readPairs } from '../read/read-pairs.ts';
+import { readLabels } from '../read/read-pairs.ts';
 
 interface Options {
   readonly status?: readonly string[];
@@ -52,14 +52,13 @@ export const jobsList = command<Options>({
   ],
   async run({ options, cli }) {
     const client = await cli.client();
-    const labels = readPairs(options.label ?? [], { flag: '--label' });
     const list = client.jobs.list({
       status: options.status,
       type: options.type,
       priority: options.priority,
       user_id: options.user,
       namespace: options.namespace,
-      label: Object.entries(labels).map(([name, value]) => `${name}:${value}`),
+      label: readLabels(options.label ?? []),
       handler: options.handler,
       text: options.text,
       sort: options.sort,

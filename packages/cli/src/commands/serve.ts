@@ -1,8 +1,9 @@
 /** `serve`: a server that plays some of the parts, for installations of several processes. */
-import { command } from '../command.ts';
+import { type CommandSpec, command } from '../command.ts';
 import { UsageError } from '../program/usage-error.ts';
+import { runServerAs } from './run-server-as.ts';
 
-export const serve = command({
+export const serve: CommandSpec = command({
   name: 'serve',
   summary: 'Start a server that plays only some of the roles',
   details:
@@ -14,14 +15,14 @@ export const serve = command({
     'carillon serve --roles engine --database-url postgres://db.example.org/carillon --port 7421',
   ],
   passThrough: true,
-  async run({ args, cli }) {
+  async run(call) {
+    const { args } = call;
     const asksForHelp = args.some((word) => word === '--help' || word === '-h');
     if (!asksForHelp && !args.some((word) => /^--roles(=|$)/.test(word)))
       throw new UsageError(
         'serve needs --roles.',
         '--roles gateway, --roles engine, or both: gateway,engine.',
       );
-    const { runServer } = await import('@carillon/server');
-    process.exit(await runServer({ argv: args, env: cli.world.env, cwd: cli.world.cwd }));
+    return runServerAs(serve, call);
   },
 });

@@ -1,7 +1,8 @@
 /** `start`: a whole server in this process. */
-import { command } from '../command.ts';
+import { type CommandSpec, command } from '../command.ts';
+import { runServerAs } from './run-server-as.ts';
 
-export const start = command({
+export const start: CommandSpec = command({
   name: 'start',
   summary: 'Start a server with all its parts',
   details:
@@ -10,9 +11,5 @@ export const start = command({
   arguments: [{ name: '[settings...]', description: 'Settings as --name value' }],
   examples: ['carillon start', 'carillon start --port 8080 --data /var/lib/carillon'],
   passThrough: true,
-  async run({ args, cli }) {
-    // Loaded when asked for: the other commands need neither database driver nor web server.
-    const { runServer } = await import('@carillon/server');
-    process.exit(await runServer({ argv: args, env: cli.world.env, cwd: cli.world.cwd }));
-  },
+  run: (call) => runServerAs(start, call),
 });

@@ -70,7 +70,7 @@ const HEAD = `# The carillon command
 <!-- Generated from packages/cli/src by renderCliReference(). Do not edit. -->
 
 \`carillon <command> --help\` shows the same in the terminal. In a clone of the repository the command is
-\`node packages/cli/src/main.ts\`.
+\`npx carillon\`, once \`npm start\` or \`npm install\` has fetched the packages.
 
 **Where it connects to**, the first that is there: \`--url\` and \`--key\`; \`CARILLON_URL\` and \`CARILLON_KEY\`; what \`carillon login\`
 stored in \`~/.config/carillon/login.json\`; the server that runs in the folder \`.carillon\` (or \`--data\`) here, with its admin key. A

@@ -18,8 +18,23 @@ export async function confirm(question: string, world: World): Promise<boolean> 
   return /^y(es)?$/i.test(await ask(`${question} [y/N] `, world));
 }
 
+/** Without a terminal, the first lines of the standard input answer in order. */
+export async function askPasswords(questions: readonly string[], world: World): Promise<string[]> {
+  if (!world.stdin.isTTY) {
+    const lines = (await readAll(world.stdin)).split(/\r?\n/);
+    return questions.map((_, i) => lines[i] ?? '');
+  }
+  const answers: string[] = [];
+  for (const question of questions) answers.push(await askHidden(question, world));
+  return answers;
+}
+
 export async function askPassword(question: string, world: World): Promise<string> {
-  if (!world.stdin.isTTY) return firstLine(world.stdin);
+  const [answer = ''] = await askPasswords([question], world);
+  return answer;
+}
+
+async function askHidden(question: string, world: World): Promise<string> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: world.stdin, output: nowhere, terminal: true });
   // Only now: before, the terminal itself would still show what is typed.
@@ -37,10 +52,6 @@ export async function readAll(stdin: NodeJS.ReadStream): Promise<string> {
   let text = '';
   for await (const chunk of stdin.setEncoding('utf8')) text += String(chunk);
   return text;
-}
-
-async function firstLine(stdin: NodeJS.ReadStream): Promise<string> {
-  return (await readAll(stdin)).split(/\r?\n/, 1)[0] ?? '';
 }
 
 function requireTerminal(question: string, { stdin }: World): void {

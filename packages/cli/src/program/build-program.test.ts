@@ -1,5 +1,6 @@
 import { CATALOGUE } from '@carillon/domain';
 import { expect, test } from 'vitest';
+import { loadConfig } from '../../../server/src/config/load-config.ts';
 import manifest from '../../package.json' with { type: 'json' };
 import { allCommands } from '../commands/all-commands.ts';
 import { buildProgram } from './build-program.ts';
@@ -36,6 +37,16 @@ test.each(examples.filter(([, line]) => line.startsWith('carillon ')))(
     expect((await parse(line)).name).toBe(name);
   },
 );
+
+const serverExamples = allCommands
+  .filter(({ passThrough }) => passThrough)
+  .flatMap(({ name, examples: lines }) => lines.map((line) => [name, line] as const));
+
+test.each(serverExamples)('%s: the settings of the example "%s" are known to the server', (name, line) => {
+  const [command, ...argv] = wordsOf(line);
+  expect(command).toBe(name);
+  expect(loadConfig({ argv, env: {}, cwd: import.meta.dirname })).toMatchObject({ kind: 'run' });
+});
 
 test('options of every command may stand before and after its words', async () => {
   expect((await parse('carillon --json jobs list')).options).toMatchObject({ json: true });

@@ -11,7 +11,7 @@ export const LIMIT_OPTION: OptionSpec = {
 };
 
 /** Entries of one request; more are asked for page by page. */
-const PAGE_MAX = 200;
+export const PAGE_MAX = 200;
 
 export function pageSize(limit: string): number {
   const count = readCount(limit, '--limit') ?? 0;

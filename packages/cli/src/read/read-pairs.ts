@@ -12,3 +12,8 @@ export function readPairs(
   });
   return Object.fromEntries(read);
 }
+
+/** Labels to look for, as the filters of the interface write them: `name:value`. */
+export function readLabels(pairs: readonly string[]): string[] {
+  return Object.entries(readPairs(pairs, { flag: '--label' })).map(([name, value]) => `${name}:${value}`);
+}

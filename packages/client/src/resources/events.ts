@@ -27,7 +27,7 @@ export interface EventFilter {
 }
 
 /** The server beats every 15 s. A connection that is silent for longer is dead, whatever the network says. */
-const SILENCE_MS_MAX = 45_000;
+export const SILENCE_MS_MAX = 45_000;
 const OPEN_MS_MAX = 15_000;
 
 export class Events {

@@ -44,7 +44,8 @@ export interface UpdateOptions extends CallOptions {
   readonly ifVersion?: number | undefined;
 }
 
-const BATCH_JOBS_MAX = 1_000;
+/** What the server takes in one request. */
+export const BATCH_JOBS_MAX = 1_000;
 
 export class Jobs {
   readonly #transport: Transport;
@@ -55,7 +56,7 @@ export class Jobs {
 
   /** Once it has answered, the job is stored and will run. */
   create(job: NewJob, options: CreateOptions = {}): Promise<JobCreated> {
-    return this.#create('/jobs', job, options);
+    return this.#transport.create('/jobs', job, options);
   }
 
   /** One answer per job, in order; a bad one harms no other. Any number: they are sent a thousand at a time. */
@@ -67,7 +68,7 @@ export class Jobs {
       // A key of its own for each part: the server counts positions from 0 within one request.
       const idempotencyKey = from === 0 ? key : `${key}-${from}`;
       answers.push(
-        ...(await this.#create<BatchAnswer[]>('/jobs/batch', body, { ...options, idempotencyKey })),
+        ...(await this.#transport.create<BatchAnswer[]>('/jobs/batch', body, { ...options, idempotencyKey })),
       );
     }
     return answers;
@@ -112,7 +113,7 @@ export class Jobs {
     return this.#transport.json({ ...options, method: 'DELETE', path: pathOf(jobId) });
   }
 
-  /** The job and its history are gone. */
+  /** Cancelled, and the job itself is gone; the history of its runs stays until retention drops it. */
   remove(jobId: string, options: CallOptions = {}): Promise<JobChanged> {
     return this.#transport.json({
       ...options,
@@ -123,7 +124,7 @@ export class Jobs {
   }
 
   runNow(jobId: string, options: CreateOptions = {}): Promise<RunAdded> {
-    return this.#create(pathOf(jobId, '/runNow'), undefined, options);
+    return this.#transport.create(pathOf(jobId, '/runNow'), undefined, options);
   }
 
   status(jobId: string, options: CallOptions = {}): Promise<JobStatusReport> {
@@ -154,18 +155,6 @@ export class Jobs {
   /** A large selection is worked through in parts: go on with `after` while `next` is not null. */
   bulk(request: BulkRequest, options: CallOptions = {}): Promise<BulkReport> {
     return this.#transport.json({ ...options, method: 'POST', path: '/jobs/bulk', body: request });
-  }
-
-  #create<T>(path: string, body: object | undefined, options: CreateOptions): Promise<T> {
-    const { idempotencyKey = randomKey(), ...rest } = options;
-    return this.#transport.json({
-      ...rest,
-      method: 'POST',
-      path,
-      body,
-      headers: { 'idempotency-key': idempotencyKey },
-      repeatable: true,
-    });
   }
 }
 

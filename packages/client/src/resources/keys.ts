@@ -18,7 +18,10 @@ export class Keys {
     return this.#transport.json({ ...options, method: 'GET', path: pathOf(keyId) });
   }
 
-  /** `key` of the answer is shown this once: keep it. */
+  /**
+   * `key` of the answer is shown this once: keep it. A call whose answer was lost is not repeated, for the server could
+   * not show the key again.
+   */
   create(key: NewKey, options: CallOptions = {}): Promise<CreatedKey> {
     return this.#transport.json({ ...options, method: 'POST', path: '/keys', body: key });
   }

@@ -1,7 +1,7 @@
 /** Namespaces keep the jobs of one team apart from those of another. */
 import type { Namespace } from '../types/account.ts';
 import { List } from '../wire/list.ts';
-import type { CallOptions, Transport } from '../wire/transport.ts';
+import type { CallOptions, CreateOptions, Transport } from '../wire/transport.ts';
 
 export class Namespaces {
   readonly #transport: Transport;
@@ -18,11 +18,12 @@ export class Namespaces {
     return this.#transport.json({ ...options, method: 'GET', path: pathOf(name) });
   }
 
+  /** One that is already there exactly as asked for is answered as if it were new. */
   create(
     namespace: { readonly name: string; readonly description?: string },
-    options: CallOptions = {},
+    options: CreateOptions = {},
   ): Promise<Namespace> {
-    return this.#transport.json({ ...options, method: 'POST', path: '/namespaces', body: namespace });
+    return this.#transport.create('/namespaces', namespace, options);
   }
 
   update(

@@ -1,7 +1,6 @@
 /** Runs: read, stop, do again. */
 import type { Logs, Run, RunAdded, RunCancelled, RunWithAttempts } from '../types/run.ts';
 import { List } from '../wire/list.ts';
-import { randomKey } from '../wire/random-key.ts';
 import type { CallOptions, CreateOptions, Transport } from '../wire/transport.ts';
 
 export class Runs {
@@ -21,14 +20,8 @@ export class Runs {
   }
 
   /** A new run of the same job. */
-  rerun(runId: string, { idempotencyKey = randomKey(), ...options }: CreateOptions = {}): Promise<RunAdded> {
-    return this.#transport.json({
-      ...options,
-      method: 'POST',
-      path: pathOf(runId, '/rerun'),
-      headers: { 'idempotency-key': idempotencyKey },
-      repeatable: true,
-    });
+  rerun(runId: string, options: CreateOptions = {}): Promise<RunAdded> {
+    return this.#transport.create(pathOf(runId, '/rerun'), undefined, options);
   }
 
   logs(runId: string, options: CallOptions = {}): Promise<Logs> {

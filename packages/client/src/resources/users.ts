@@ -1,7 +1,7 @@
 /** People who sign in, and what they may. */
 import type { Grant, NewUser, User, UserChange } from '../types/account.ts';
 import { List } from '../wire/list.ts';
-import type { CallOptions, Transport } from '../wire/transport.ts';
+import type { CallOptions, CreateOptions, Transport } from '../wire/transport.ts';
 
 export class Users {
   readonly #transport: Transport;
@@ -18,8 +18,8 @@ export class Users {
     return this.#transport.json({ ...options, method: 'GET', path: pathOf(userId) });
   }
 
-  create(user: NewUser, options: CallOptions = {}): Promise<User> {
-    return this.#transport.json({ ...options, method: 'POST', path: '/users', body: user });
+  create(user: NewUser, options: CreateOptions = {}): Promise<User> {
+    return this.#transport.create('/users', user, options);
   }
 
   update(userId: string, change: UserChange, options: CallOptions = {}): Promise<User> {

@@ -33,6 +33,20 @@ describe('what may be repeated', () => {
     expect(new Set(keys).size).toBe(1);
   });
 
+  test('users and namespaces are made under a key too; an API key is not, for it is shown only once', async () => {
+    const { url, asked } = await scriptedServer(AWAY, json(201, {}), AWAY, json(201, {}), AWAY);
+    const carillon = new Carillon({ url });
+    await carillon.users.create({ name: 'ada' });
+    await carillon.namespaces.create({ name: 'billing' });
+    const keys = asked.map(({ headers }) => headers['idempotency-key']);
+    expect(keys).toEqual([keys[0], keys[0], keys[2], keys[2]]);
+    expect(new Set(keys).size).toBe(2);
+    expect(keys).not.toContain(undefined);
+    await failureOf(carillon.keys.create({ name: 'ci', role: 'viewer' }));
+    expect(asked).toHaveLength(5);
+    expect(asked[4]?.headers['idempotency-key']).toBeUndefined();
+  });
+
   test('a key of the caller is kept', async () => {
     const { url, asked } = await scriptedServer(json(201, JOB));
     await new Carillon({ url }).jobs.create({ name: 'x' }, { idempotencyKey: 'order-17' });

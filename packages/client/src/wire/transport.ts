@@ -4,6 +4,7 @@
  */
 import { CarillonError } from '../carillon-error.ts';
 import { backoffMs, pause } from './backoff.ts';
+import { randomKey } from './random-key.ts';
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
@@ -59,6 +60,13 @@ export class Transport {
 
   async json<T>(call: Call): Promise<T> {
     return (await this.answer<T>(call)).body;
+  }
+
+  /** Makes something, once: every try carries the same key, so that a try whose answer was lost does no harm. */
+  create<T>(path: string, body: object | undefined, options: CreateOptions): Promise<T> {
+    const { idempotencyKey = randomKey(), ...rest } = options;
+    const headers = { 'idempotency-key': idempotencyKey };
+    return this.json({ ...rest, method: 'POST', path, body, headers, repeatable: true });
   }
 
   async answer<T>(call: Call): Promise<{ body: T; headers: Headers; status: number }> {

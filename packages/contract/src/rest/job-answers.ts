@@ -3,6 +3,7 @@ import type { JobId, Priority, RunId } from '@carillon/domain';
 import { PRIORITIES } from '@carillon/domain';
 import { z } from 'zod';
 import { instantText } from './instant-text.ts';
+import { BULK_ACTIONS, type BulkAction } from './job-query.ts';
 import { problemAnswer } from './problem.ts';
 
 export const jobAcceptedAnswer = z
@@ -78,7 +79,7 @@ const NAMED_MAX = 100;
 
 export const bulkAnswer = z
   .strictObject({
-    action: z.enum(['pause', 'resume', 'cancel']),
+    action: z.enum(BULK_ACTIONS),
     dry_run: z.boolean(),
     matched: z.int(),
     changed: z.int(),
@@ -89,7 +90,7 @@ export const bulkAnswer = z
   .meta({ id: 'BulkReport' });
 
 export function bulkView(
-  request: { readonly action: 'pause' | 'resume' | 'cancel'; readonly dryRun: boolean },
+  request: { readonly action: BulkAction; readonly dryRun: boolean },
   report: {
     readonly matched: number;
     readonly changed: number;

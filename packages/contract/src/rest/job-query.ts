@@ -130,9 +130,12 @@ export function instantOf(given: string | undefined, field: string): number | un
   return given === undefined ? undefined : parseInstant(given, { field });
 }
 
+export const BULK_ACTIONS = ['pause', 'resume', 'cancel'] as const;
+export type BulkAction = (typeof BULK_ACTIONS)[number];
+
 export const BULK_BODY = {
   schema: z.strictObject({
-    action: z.enum(['pause', 'resume', 'cancel']),
+    action: z.enum(BULK_ACTIONS),
     filter: z
       .strictObject(filterFields)
       .describe('The filters of GET /api/jobs; at least one, so that nothing means everything by accident.'),

@@ -86,6 +86,7 @@ export function toDeadLettersQuery(read: z.output<typeof deadLettersFields>): De
 }
 
 const REDRIVE_MAX = 1_000;
+const REDRIVE_DEMAND = `must be a whole number from 1 to ${REDRIVE_MAX}`;
 
 export const REDRIVE_BODY = {
   schema: z.strictObject({
@@ -94,9 +95,9 @@ export const REDRIVE_BODY = {
       .describe('The filters of GET /api/dead-letters; {} means every dead letter that still lies there.'),
     dry_run: z.boolean().nullish().describe('Only say what would be sent round.'),
     limit: z
-      .int({ error: `must be a whole number from 1 to ${REDRIVE_MAX}` })
-      .min(1, { error: `must be a whole number from 1 to ${REDRIVE_MAX}` })
-      .max(REDRIVE_MAX, { error: `must be a whole number from 1 to ${REDRIVE_MAX}` })
+      .int({ error: REDRIVE_DEMAND })
+      .min(1, { error: REDRIVE_DEMAND })
+      .max(REDRIVE_MAX, { error: REDRIVE_DEMAND })
       .nullish()
       .describe(`At most so many in this request; ${REDRIVE_MAX} when left out.`),
     before: text.nullish().describe('The "next" of the answer before, to go on with the rest.'),

@@ -28,7 +28,7 @@ Every error answer is a problem document (\`application/problem+json\`, RFC 9457
 \`\`\`
 
 Match on \`code\`: it never changes. \`field\` names the field at fault, in snake_case, where there is one. \`request_id\` is also
-in the header \`X-Request-Id\` and in the server's log. Answers with status 503 carry \`Retry-After\`.
+in the header \`X-Request-Id\` and in the server's log. Answers with status 503, and 429 of \`rate_limited\`, carry \`Retry-After\`.
 
 | code | status | what to do |
 |---|---|---|`;

@@ -10,12 +10,11 @@ import {
   type ScheduleType,
 } from '@carillon/domain';
 import { readId } from '../rest/ids.ts';
+import { LIMIT_DEFAULT, LIMIT_MAX } from '../rest/query-values.ts';
 import type { ListJobsRequest } from './generated/carillon/v1/jobs_pb.js';
 
 const SCHEDULE_TYPES = ['IMMEDIATE', 'FUTURE', 'CRON', 'INTERVAL'] as const satisfies readonly ScheduleType[];
 const TEXT_LENGTH_MAX = 200;
-const PAGE_SIZE_MAX = 200;
-const PAGE_SIZE_DEFAULT = 50;
 
 export interface JobsAsked {
   readonly statuses: readonly JobStatus[];
@@ -65,7 +64,7 @@ export function countAsked(
 }
 
 export function pageSizeAsked(given: number): number {
-  return countAsked(given, { field: 'page_size', fallback: PAGE_SIZE_DEFAULT, max: PAGE_SIZE_MAX });
+  return countAsked(given, { field: 'page_size', fallback: LIMIT_DEFAULT, max: LIMIT_MAX });
 }
 
 function pageToken(given: string): string {

@@ -116,9 +116,10 @@ export function visibleTo(caller: Caller, action: Action): readonly Visible[] | 
     }));
 }
 
-/** Where a job goes that names no namespace: the only one its maker may make jobs in, else the default one. */
+/** Where a job goes that names no namespace: the only one its maker may make jobs in, or has at all, else the default one. */
 export function homeOf(caller: Caller): string {
-  const [only, second] = caller.grants.filter((grant) => roleAllows(grant.role, 'jobs.create'));
+  const making = caller.grants.filter((grant) => roleAllows(grant.role, 'jobs.create'));
+  const [only, second] = making.length > 0 ? making : caller.grants;
   return only !== undefined && second === undefined && only.namespace !== WHOLE
     ? only.namespace
     : DEFAULT_NAMESPACE;

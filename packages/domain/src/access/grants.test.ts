@@ -62,7 +62,9 @@ describe('handing out rights', () => {
     expect(mayHandOut(narrow, { grant, scopes: undefined })).toBe(false);
     expect(mayHandOut(narrow, { grant, scopes: new Set(['users.manage']) })).toBe(true);
     expect(mayHandOut({ ...SERVER, scopes: new Set(ACTION_NAMES) }, { grant, scopes: undefined })).toBe(true);
-    expect(() => requireMayHandOut(narrow, { grant, scopes: undefined })).toThrow('admin everywhere');
+    expect(() => requireMayHandOut(narrow, { grant, scopes: undefined })).toThrow(
+      'To hand out admin everywhere, server needs the permission jobs.read.',
+    );
   });
 
   it('rights over all jobs do not follow from rights over one’s own', () => {
@@ -70,6 +72,9 @@ describe('handing out rights', () => {
     const maker = { ...SERVER, grants: [own] };
     expect(mayHandOut(maker, { grant: own, scopes: undefined })).toBe(true);
     expect(mayHandOut(maker, { grant: { ...own, ownOnly: false }, scopes: undefined })).toBe(false);
+    expect(() => requireMayHandOut(maker, { grant: { ...own, ownOnly: false }, scopes: undefined })).toThrow(
+      'To hand out admin in the namespace one, server needs that role there, or a higher one.',
+    );
   });
 });
 

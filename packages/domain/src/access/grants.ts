@@ -22,16 +22,25 @@ export interface Handout {
 }
 
 /** One of the caller's own grants must hold the whole of it, and so must the scopes of the key they came with. */
-export function mayHandOut(caller: Caller, { grant, scopes }: Handout): boolean {
-  const holds = caller.grants.some(
+export function mayHandOut(caller: Caller, handout: Handout): boolean {
+  return holds(caller, handout.grant) && beyondScopes(caller, handout) === undefined;
+}
+
+function holds(caller: Caller, grant: Grant): boolean {
+  return caller.grants.some(
     (own) =>
       (own.namespace === WHOLE || own.namespace === grant.namespace) &&
       lesser(own.role, grant.role) === grant.role &&
       (!own.ownOnly || grant.ownOnly),
   );
-  if (!holds || caller.scopes === undefined) return holds;
-  const actions = ACTION_NAMES.filter((action) => roleAllows(grant.role, action));
-  return actions.every((action) => scopes?.has(action) === false || caller.scopes!.has(action));
+}
+
+/** A permission that would be handed out and that the key of the caller was not given. */
+function beyondScopes(caller: Caller, { grant, scopes }: Handout): Action | undefined {
+  return ACTION_NAMES.find(
+    (action) =>
+      roleAllows(grant.role, action) && scopes?.has(action) !== false && caller.scopes?.has(action) === false,
+  );
 }
 
 export function requireMayHandOut(caller: Caller, handout: Handout): void {
@@ -39,7 +48,10 @@ export function requireMayHandOut(caller: Caller, handout: Handout): void {
   const { namespace, role, ownOnly } = handout.grant;
   const where = namespace === WHOLE ? 'everywhere' : `in the namespace ${namespace}`;
   const what = `${role}${ownOnly ? ' of their own jobs' : ''} ${where}`;
-  throw new Refusal('forbidden', `${caller.name} has less than that and cannot hand it out: ${what}.`);
+  const lacks = holds(caller, handout.grant)
+    ? `the permission ${beyondScopes(caller, handout)}`
+    : 'that role there, or a higher one';
+  throw new Refusal('forbidden', `To hand out ${what}, ${caller.name} needs ${lacks}.`);
 }
 
 /** Whether a caller gets to know that a namespace exists: any grant in it will do. */

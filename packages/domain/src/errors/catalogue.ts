@@ -10,7 +10,7 @@ export const CATALOGUE = {
   },
   body_too_large: {
     status: 413,
-    fix: 'Send a smaller body; keep large data elsewhere and pass a reference to it.',
+    fix: 'Send a smaller body, with large data kept elsewhere and a reference to it; or raise the setting body_limit_kb.',
   },
   request_malformed: { status: 400, fix: 'Send a valid HTTP request; an HTTP library does.' },
   request_too_slow: { status: 408, fix: 'Send the whole request within 30 seconds.' },
@@ -52,7 +52,7 @@ export const CATALOGUE = {
   },
   forbidden: {
     status: 403,
-    fix: 'Ask an administrator for a role or a key that has the permission named in the answer.',
+    fix: 'Ask an administrator for a role or a key that has the right named in the answer.',
   },
   sign_in_refused: {
     status: 401,

@@ -139,7 +139,8 @@ export class OutcomeRecorder implements RunReports, Service {
   #withinBudget(next: Extract<NextStep['next'], { kind: 'again' }>, deadlineAtMs: number): NextStep['next'] {
     if (this.#budget.isStopped) return { kind: 'dead', reason: 'retries_stopped' };
     const atMs = this.#budget.plan(next.atMs);
-    return atMs > deadlineAtMs ? { kind: 'dead', reason: 'deadline_passed' } : { ...next, atMs };
+    // The budget delays, and never kills: what could not wait for its turn is tried when it would have been.
+    return atMs > deadlineAtMs ? next : { ...next, atMs };
   }
 
   #announce(

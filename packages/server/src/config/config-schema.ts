@@ -49,6 +49,7 @@ export const configSchema = z.strictObject({
     .default('info')
     .describe('How much to log.'),
   retention_days: whole(1, 36_500).default(30).describe('Days that the history of runs is kept.'),
+  audit_retention_days: whole(1, 36_500).default(365).describe('Days that the audit log is kept.'),
   look_ahead_seconds: whole(1, 3_600)
     .default(300)
     .describe('How far ahead the scheduler holds what becomes due in memory.'),

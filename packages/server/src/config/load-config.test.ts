@@ -40,6 +40,7 @@ test('nothing has to be configured', () => {
     roles: ['gateway', 'engine'],
     log_level: 'info',
     retention_days: 30,
+    audit_retention_days: 365,
     look_ahead_seconds: 300,
     shutdown_grace_seconds: 30,
     retries_per_second: 1_000,

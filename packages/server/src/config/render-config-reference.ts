@@ -12,7 +12,20 @@ export function renderConfigReference(): string {
   return `${HEAD}\n${rows.join('\n')}\n`;
 }
 
-export function renderHelp(): string {
+/** How the server was started, for its help: the words before the settings, and whole lines that work. */
+export interface Invocation {
+  readonly command: string;
+  readonly summary: string;
+  readonly examples: readonly string[];
+}
+
+export const NPM_START: Invocation = {
+  command: 'npm start --',
+  summary: 'Starts a server with all its parts.',
+  examples: ['npm start', 'npm start -- --port 8080 --data /var/lib/carillon'],
+};
+
+export function renderHelp({ command, summary, examples }: Invocation = NPM_START): string {
   const lines = SETTINGS.map((setting): [string, string] => {
     const fallback = setting.fallback === undefined ? '' : ` [${fallbackText(setting)}]`;
     return [`${setting.flag} ${HINTS[setting.kind]}`.trimEnd(), `${setting.description}${fallback}`];
@@ -24,7 +37,13 @@ export function renderHelp(): string {
   );
   const width = Math.max(...lines.map(([left]) => left.length)) + 2;
   const body = lines.map(([left, right]) => `  ${left.padEnd(width)}${right}`).join('\n');
-  return `Usage: carillon [options]\n\n${body}\n\nEvery option can also be set in the configuration file or as CARILLON_<NAME>.\n`;
+  return [
+    `Usage: ${command} [settings]\n`,
+    `${summary}\n`,
+    `Settings:\n${body}\n`,
+    'Each can also be set in the configuration file or as CARILLON_<NAME>.\n',
+    `Examples:\n${examples.map((example) => `  ${example}`).join('\n')}\n`,
+  ].join('\n');
 }
 
 const HINTS: Record<Setting['kind'], string> = {

@@ -100,7 +100,7 @@ export class Executor implements Service, LocalWorker {
   /** Signed in before others look for a worker, if the database lets it; else as soon as it does. */
   async start(): Promise<void> {
     await this.#register().catch((error: unknown) =>
-      this.#options.log.warn({ err: error }, 'could not sign in yet'),
+      this.#options.log.warn({ err: error }, 'could not register this worker yet'),
     );
     this.#loop.start();
   }

@@ -8,6 +8,8 @@ import type { Socket } from 'node:net';
 import { PROBLEM_TYPE, problemOf } from '@carillon/contract';
 import { Refusal } from '@carillon/domain';
 
+const FAREWELL_MS = 1_000;
+
 export function answerBrokenRequests(error: NodeJS.ErrnoException, socket: Socket): void {
   // A caller who has gone, or to whom something was said already, is not told anything more.
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable || socket.bytesWritten > 0) {
@@ -28,6 +30,8 @@ export function answerBrokenRequests(error: NodeJS.ErrnoException, socket: Socke
       body,
     ].join('\r\n'),
   );
+  // The other side may keep its half open, or read nothing: neither keeps the connection.
+  socket.setTimeout(FAREWELL_MS, () => socket.destroy());
 }
 
 function refusalOf(code: string | undefined): Refusal {

@@ -17,7 +17,7 @@ const RETRY_AFTER_SECONDS: Partial<Record<Refusal['code'], number>> = {
 export function answerProblems(log: Log) {
   return {
     onError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-      const refusal = refusalOf(error);
+      const refusal = refusalOf(error, request.routeOptions?.bodyLimit);
       if (refusal.code === 'internal') {
         log.error(
           { err: error, requestId: request.id, method: request.method, route: request.routeOptions?.url },
@@ -42,20 +42,22 @@ export function retryAfterSecondsOf(refusal: Refusal): number | undefined {
   return refusal.retryAfterSeconds ?? RETRY_AFTER_SECONDS[refusal.code];
 }
 
-export function refusalOf(error: unknown): Refusal {
+/** bodyLimitBytes: how much the route takes, to be named where a body is larger. */
+export function refusalOf(error: unknown, bodyLimitBytes?: number): Refusal {
   if (error instanceof Refusal) return error;
   if (error instanceof StorageUnavailable) {
     return new Refusal('storage_unavailable', 'The database does not answer.', { cause: error });
   }
   return (
-    frameworkRefusal(error) ?? new Refusal('internal', 'Something went wrong on our side.', { cause: error })
+    frameworkRefusal(error, bodyLimitBytes) ??
+    new Refusal('internal', 'Something went wrong on our side.', { cause: error })
   );
 }
 
-function frameworkRefusal(error: unknown): Refusal | undefined {
+function frameworkRefusal(error: unknown, bodyLimitBytes: number | undefined): Refusal | undefined {
   switch (codeOf(error)) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new Refusal('body_too_large', 'The body is larger than this server takes.');
+      return new Refusal('body_too_large', `The body is larger than ${limitText(bodyLimitBytes)}.`);
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
     case 'FST_ERR_CTP_INVALID_TYPE':
       return new Refusal('content_type_unsupported', 'The Content-Type cannot be read.', {
@@ -69,6 +71,11 @@ function frameworkRefusal(error: unknown): Refusal | undefined {
     default:
       return undefined;
   }
+}
+
+function limitText(bytes: number | undefined): string {
+  if (bytes === undefined) return 'this server takes';
+  return `${bytes / 1_024} KiB, which is what this server takes (its setting body_limit_kb)`;
 }
 
 function codeOf(error: unknown): unknown {

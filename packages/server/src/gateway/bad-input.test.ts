@@ -96,6 +96,7 @@ describe('bodies', () => {
   test('over the limit are refused', async () => {
     const answer = await gateway.postText('/api/jobs', `{"name":"${'x'.repeat(1024 * 1024)}"}`);
     expect(answer).toMatchObject({ status: 413, body: { code: 'body_too_large' } });
+    expect(answer.body.detail).toMatch(/1024 KiB.*body_limit_kb/);
   });
 
   test('of another type are refused, unless they are empty', async () => {

@@ -7,10 +7,13 @@ import type { Action, Caller } from '@carillon/domain';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** open: everybody. self: whoever is signed in, about themselves. Otherwise the permission that the operation asks for. */
-export type Access = Action | 'open' | 'self';
+/**
+ * open: everybody. self: whoever is signed in, about themselves. Otherwise the permission that the operation asks for; of
+ * several, what is asked for decides which.
+ */
+export type Access = Action | readonly Action[] | 'open' | 'self';
 
 export interface Answer {
   readonly description: string;
@@ -18,6 +21,8 @@ export interface Answer {
   readonly schema?: z.ZodType;
   readonly contentType?: string;
   readonly example?: unknown;
+  /** The same answer for those who ask for another type, by that type. */
+  readonly otherTypes?: Readonly<Record<string, { readonly schema: z.ZodType; readonly example: unknown }>>;
 }
 
 /** A header that carries meaning; how it is read is the handler's business. */

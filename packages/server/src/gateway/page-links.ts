@@ -1,7 +1,12 @@
 /** Link headers (RFC 8288) that lead through a list with the same filters, and its total where that is known for nothing. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** One more than shown is read: it tells whether there is a next page, without counting. */
+/** One more than is shown: it tells whether there is a next page, without counting. */
+export function readLimit(limit: number): number {
+  return limit + 1;
+}
+
+/** What was read with readLimit, as it is shown. */
 export function cutPage<Row>(
   rows: readonly Row[],
   limit: number,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Counters } from '../counters/counters.ts';
 import { MemoryCounters } from '../counters/memory-counters.ts';
 import { StorageUnavailable } from '../storage/storage.ts';
-import { GatewayFixture, KEY } from './gateway.fixture.ts';
+import { GatewayFixture } from './gateway.fixture.ts';
 import { type RateLimitSettings, RequestLimits } from './rate-limit.ts';
 
 const ADA = { kind: 'key', id: 'ada' } as const;
@@ -186,6 +186,5 @@ describe('the gateway', () => {
   it('never locks out the admin key', async () => {
     const fixture = gateway({ perAddress: 1, perCaller: 1, burstSeconds: 1 });
     for (let i = 0; i < 5; i += 1) expect((await fixture.ask('GET', '/api/jobs')).status).toBe(200);
-    expect(KEY).not.toBe('');
   });
 });

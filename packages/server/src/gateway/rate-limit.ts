@@ -36,7 +36,7 @@ interface Bucket {
   told: { readonly windowMs: number; readonly total: number; readonly atMs: number } | undefined;
 }
 
-export const EXCHANGE_MS = 1_000;
+const EXCHANGE_MS = 1_000;
 const WINDOW_MS = 60_000;
 /** An address costs nothing to make up: buckets are bounded, and the oldest give way. */
 const BUCKETS_MAX = 50_000;

@@ -47,6 +47,11 @@ export const CALLERS: readonly MatrixCaller[] = [
       },
     ),
   ]),
+  callerWith(
+    'admin of the whole with a key for removing jobs',
+    [{ namespace: '*', role: 'admin', ownOnly: false }],
+    { scopes: new Set<Action>(['jobs.delete']) },
+  ),
 ];
 
 function callerWith(

@@ -37,6 +37,7 @@ describeEachPostgres('the housekeeper', (server) => {
       ...{ store: storage.housekeeping, clock, random: new SeededRandom(1), log },
       retentionMs: 2 * DAY_MS,
       eventRetentionMs: DAY_MS,
+      auditRetentionMs: 3 * DAY_MS,
       ...over,
     });
   }
@@ -75,6 +76,15 @@ describeEachPostgres('the housekeeper', (server) => {
     clock.advance(DAY_MS);
     await housekeeper.runOnce();
     expect(await partitions()).not.toContain(oldest);
+  });
+
+  it('removes entries of the audit log that are past their retention, and no others', async () => {
+    await other.query(`INSERT INTO audit_log (at, actor_kind, actor_id, actor_name, action, subject_kind, subject_id)
+      SELECT '2029-12-20Z'::timestamptz + i * interval '1 hour', 'key', 'k', 'k', 'jobs.create', 'job', i::text
+      FROM generate_series(0, 300) AS i`);
+    await housekeeper.runOnce();
+    const { rows } = await other.query('SELECT min(at) AS oldest, count(*)::int FROM audit_log');
+    expect(rows).toEqual([{ oldest: new Date('2029-12-29Z'), count: 85 }]);
   });
 
   it('a day of which runs went astray keeps them, and the days after it get their partitions', async () => {

@@ -1,5 +1,5 @@
 /**
- * Keeps the history and the events in shape: partitions for the days to come, none for those past retention. Warns of
+ * Keeps the history, the events and the audit log in shape: partitions for the days to come, nothing past its retention. Warns of
  * transactions left open, which keep the small hot tables from staying small (hazard 29).
  */
 import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
@@ -13,12 +13,15 @@ export interface HousekeeperOptions {
   readonly retentionMs: number;
   /** Events tell of runs in the history: they are never kept longer. */
   readonly eventRetentionMs: number;
+  readonly auditRetentionMs: number;
   /** A transaction open for longer is warned of. */
   readonly openSecondsMax?: number;
 }
 
 const PASS_MS = 60_000;
 const PARTITIONS_EVERY_MS = 3_600_000;
+/** Deleted in parts, so that no statement takes long; what is left over waits for the next hour. */
+const AUDIT_PARTS_MAX = 1_000;
 /** Longer than any statement of ours may take, by far. */
 const OPEN_SECONDS_MAX = 300;
 const AHEAD_DAYS = 3;
@@ -70,7 +73,7 @@ export class Housekeeper implements Service {
   }
 
   async #keepPartitions(): Promise<void> {
-    const { store, clock, retentionMs, eventRetentionMs, log } = this.#options;
+    const { store, clock, retentionMs, eventRetentionMs, auditRetentionMs, log } = this.#options;
     const nowMs = clock.now();
     await store.makePartitions({ nowMs, aheadDays: AHEAD_DAYS });
     const dropped = [
@@ -78,5 +81,12 @@ export class Housekeeper implements Service {
       ...(await store.dropHistory({ beforeMs: nowMs - retentionMs })),
     ];
     if (dropped.length > 0) log.info({ dropped }, 'dropped what is past its retention');
+    let entries = 0;
+    for (let parts = 0; parts < AUDIT_PARTS_MAX; parts += 1) {
+      const removed = await store.dropAudit({ beforeMs: nowMs - auditRetentionMs });
+      entries += removed;
+      if (removed === 0) break;
+    }
+    if (entries > 0) log.info({ entries }, 'removed entries of the audit log that are past their retention');
   }
 }

@@ -1,7 +1,7 @@
 /** Adds a run that a person asked for, past the schedule: once per idempotency key, at once, and written down. */
 import type { Action, Caller, Job, JobId, RunId } from '@carillon/domain';
 import type { NewRun } from '../storage/due.ts';
-import { jobSubject } from './audit-log.ts';
+import { auditEntry, jobSubject } from './audit-log.ts';
 import { jobCancelled, jobNotFound } from './change-job.ts';
 import { derivedRunId } from './derived-run-id.ts';
 import { dueRunOf } from './due-row-of.ts';
@@ -33,11 +33,14 @@ export async function addAskedRun(ports: OperationPorts, request: RunRequest): P
   const runId =
     key === undefined ? (ports.random.id() as RunId) : derivedRunId({ purpose: action, subject, key });
   const run: NewRun = { runId, fireAtMs: ports.clock.now(), nominalAtMs, trigger: 'manual', endsJob: false };
+  const change = { action, ...jobSubject(job), after: { runId, ...request.details } };
+  const audit = auditEntry(caller, change, ports.clock.now());
   const enqueued =
-    key === undefined ? (await jobs.enqueue(jobId, run)) && 'added' : await jobs.enqueueOnce(jobId, run);
+    key === undefined
+      ? (await jobs.enqueue(jobId, run, audit)) && 'added'
+      : await jobs.enqueueOnce(jobId, run, audit);
   if (enqueued === 'known') return { jobId, runId, added: false };
   if (enqueued !== 'added') throw (await jobs.get(jobId)) ? jobCancelled(jobId) : jobNotFound(jobId);
   ports.signals.send('due-added', { shards: [job.shard], rows: [dueRunOf(job, run)] });
-  await ports.audit.record(caller, { action, ...jobSubject(job), after: { runId, ...request.details } });
   return { jobId, runId, added: true };
 }

@@ -1,7 +1,6 @@
 /**
- * Writes down every change: entries made together share one insert, and a change is answered only after its entry is
- * durable. The change itself is committed before; an entry that cannot be written fails the request, which may be repeated.
- * (New jobs bring their entries with them, and are written together with those.)
+ * Who changed what. Changes of jobs and runs bring their entries to the storage, which writes both or neither. Changes of
+ * people, keys and namespaces are recorded here right after they were made, and answered when the entry is durable.
  */
 import { type Caller, type Job, Refusal } from '@carillon/domain';
 import { BatchBuffer, type Clock } from '@carillon/foundation';

@@ -1,5 +1,6 @@
 /** Stops one run: a waiting one ends at once, a living one is asked to stop. Its job and its other runs go on. */
-import { type Caller, type Job, Refusal, type RunId } from '@carillon/domain';
+import { type Caller, Refusal, type RunId } from '@carillon/domain';
+import { auditEntry } from './audit-log.ts';
 import type { OperationPorts } from './operation-ports.ts';
 import { requireRun, runNotFound } from './visible-run.ts';
 
@@ -12,24 +13,19 @@ export function cancelRun(ports: OperationPorts) {
     if (!latest) throw runNotFound(runId);
     const { jobId } = latest;
     const job = await requireRun(ports, { caller, runId, jobId, action: 'runs.cancel' });
-    const record = (of: Job | undefined) =>
-      ports.audit.record(caller, {
-        action: 'runs.cancel',
-        namespace: of?.namespace,
-        subject: { kind: 'run', id: runId },
-      });
-    const verdict = await ports.storage.jobs.cancelRun(runId, ports.clock.now());
+    const nowMs = ports.clock.now();
+    const subject = { kind: 'run', id: runId };
+    const audit = auditEntry(caller, { action: 'runs.cancel', namespace: job?.namespace, subject }, nowMs);
+    const verdict = await ports.storage.jobs.cancelRun(runId, nowMs, audit);
     switch (verdict) {
       case 'unknown':
         throw runNotFound(runId);
       case 'finished':
         throw new Refusal('run_already_finished', `The run ${runId} has ended already.`);
       case 'asked':
-        await record(job);
         ports.signals.send('cancel-requested', { runIds: [runId] });
         return verdict;
       case 'ended':
-        await record(job);
         return verdict;
     }
   };

@@ -4,7 +4,7 @@
  */
 import { type Action, type Caller, type Job, type JobId, Refusal, requireMay, sees } from '@carillon/domain';
 import type { JobWithPlan, PendingChange } from '../storage/job-store.ts';
-import { changedFields, jobSubject } from './audit-log.ts';
+import { auditEntry, changedFields, jobSubject } from './audit-log.ts';
 import type { OperationPorts } from './operation-ports.ts';
 
 /** A job that fires every second loses a race now and then, not five in a row. */
@@ -26,6 +26,8 @@ export interface ChangeRequest {
   readonly caller: Caller;
   readonly jobId: JobId;
   readonly action: Action;
+  /** In the audit log, where one permission covers several things that can be done. */
+  readonly recordedAs?: string;
   /** Only if the job is at one of these versions. */
   readonly ifVersion?: readonly number[] | undefined;
 }
@@ -35,8 +37,8 @@ export type ChangeOptions = Pick<ChangeRequest, 'ifVersion'>;
 
 /** decide answers undefined when the job already is as wanted: repeating a request changes nothing. */
 export async function changeJob(
-  ports: Pick<OperationPorts, 'storage' | 'clock' | 'audit'>,
-  { caller, jobId, action, ifVersion }: ChangeRequest,
+  ports: Pick<OperationPorts, 'storage' | 'clock'>,
+  { caller, jobId, action, recordedAs = action, ifVersion }: ChangeRequest,
   decide: (read: JobWithPlan, nowMs: number) => Decision | undefined,
 ): Promise<Changed> {
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
@@ -47,6 +49,8 @@ export async function changeJob(
     const nowMs = ports.clock.now();
     const decision = decide(read, nowMs);
     if (!decision) return { job: read.job, applied: undefined };
+    // What the job shall become must be theirs to touch as well, or an owner could be given what they never asked for.
+    requireMay(caller, action, decision.job);
     const job = { ...decision.job, version: read.job.version + 1, updatedAtMs: nowMs };
     const done = await ports.storage.jobs.apply({
       job,
@@ -55,9 +59,13 @@ export async function changeJob(
       expectedPlannedNominalMs: read.plannedNominalMs,
       pending: decision.pending,
       nowMs,
+      audit: auditEntry(
+        caller,
+        { action: recordedAs, ...jobSubject(job), ...changedFields(read.job, job) },
+        nowMs,
+      ),
     });
     if (done) {
-      await ports.audit.record(caller, { action, ...jobSubject(job), ...changedFields(read.job, job) });
       return { job, applied: { read, pending: decision.pending } };
     }
   }

@@ -95,3 +95,10 @@ describe('a list of jobs', () => {
     );
   });
 });
+
+test('a page by number over several statuses ends early and says so, whoever asks (hazard 30)', async () => {
+  const query = { statuses: ['SCHEDULED', 'PAUSED'] as const, offset: 9_000, limit: 200 };
+  await expect(
+    selectJobs(shortSighted([], 5), { caller: SERVER, action: 'jobs.read', query }),
+  ).rejects.toMatchObject({ code: 'field_invalid', field: 'page' });
+});

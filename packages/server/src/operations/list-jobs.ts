@@ -14,7 +14,7 @@ import {
   Refusal,
   type ScheduleType,
 } from '@carillon/domain';
-import type { JobQuery } from '../storage/job-store.ts';
+import type { JobList, JobQuery } from '../storage/job-store.ts';
 import type { JobDetails } from './get-job.ts';
 import type { OperationPorts } from './operation-ports.ts';
 import { placesSeen } from './places-seen.ts';
@@ -48,6 +48,9 @@ export interface ListedJobs {
 
 /** A page by number is cut from a list read from its start; what lies deeper is reached by next, at no cost. */
 export const PAGED_JOBS_MAX = 10_000;
+/** Such a page is cut from several lists, all of them read from their start. */
+const MERGED_JOBS_MAX = 1_000;
+const PARTS_AT_ONCE = 4;
 
 export function listJobs(ports: OperationPorts) {
   return async (caller: Caller, query: ListJobsQuery): Promise<ListedJobs> => {
@@ -79,8 +82,14 @@ export async function selectJobs(
     statuses.map((status) => ({ ...place, ...(status && { status }) })),
   );
   const only = parts.length === 1;
-  const lists = await Promise.all(
-    parts.map((part) =>
+  if (!only && offset + limit > MERGED_JOBS_MAX) {
+    const message = `Pages over several statuses or namespaces end after ${MERGED_JOBS_MAX} jobs; follow the Link header instead.`;
+    throw new Refusal('field_invalid', message, { field: 'page' });
+  }
+  const lists: JobList[] = [];
+  // A few at a time: somebody with many grants must not take every connection for one page.
+  for (let from = 0; from < parts.length; from += PARTS_AT_ONCE) {
+    const few = parts.slice(from, from + PARTS_AT_ONCE).map((part) =>
       ports.storage.jobs.list({
         ...storeQuery(query),
         ...part,
@@ -88,8 +97,9 @@ export async function selectJobs(
         // One more than asked for tells whether there is more.
         limit: (only ? 0 : offset) + limit + 1,
       }),
-    ),
-  );
+    );
+    lists.push(...(await Promise.all(few)));
+  }
   const isBefore = (a: JobId, b: JobId) => (order === 'newest' ? a > b : a < b);
   // Beyond the place where the first of the lists stopped looking, the others must not run ahead of it.
   const stop = lists.reduce<JobId | undefined>(
@@ -99,9 +109,8 @@ export async function selectJobs(
         : nearest,
     undefined,
   );
-  const merged = lists
-    .flatMap(({ jobs }) => jobs)
-    .filter((job, i, all) => only || all.findIndex(({ jobId }) => jobId === job.jobId) === i)
+  const found = new Map(lists.flatMap(({ jobs }) => jobs).map((job) => [job.jobId, job]));
+  const merged = [...found.values()]
     .filter(({ jobId }) => stop === undefined || !isBefore(stop, jobId))
     .sort((a, b) => (isBefore(a.jobId, b.jobId) ? -1 : 1))
     .slice(only ? 0 : offset);

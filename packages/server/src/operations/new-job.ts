@@ -85,8 +85,15 @@ export function newJob(
     createdAtMs: nowMs,
     updatedAtMs: nowMs,
   };
+  const { namespace, userId } = definition;
   const idempotency =
-    idempotencyKey === undefined ? undefined : { key: idempotencyKey, requestHash: requestHash(input) };
+    idempotencyKey === undefined
+      ? undefined
+      : {
+          // People know nothing of each other's keys. No key that a client chooses can hold a space.
+          key: caller.userId === undefined ? idempotencyKey : `${caller.userId}  ${idempotencyKey}`,
+          requestHash: requestHash({ ...input, namespace, userId }),
+        };
   return { job, first, idempotency, audit: auditEntry(caller, createdChange(job), nowMs) };
 }
 

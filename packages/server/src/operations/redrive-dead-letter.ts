@@ -1,5 +1,6 @@
 /** Sends a dead letter round again as a new run. Asked twice, it answers the run that the first request made. */
 import type { Caller, JobId, RunId } from '@carillon/domain';
+import { auditEntry } from './audit-log.ts';
 import { jobCancelled, jobNotFound } from './change-job.ts';
 import { visibleLetter } from './get-dead-letter.ts';
 import type { OperationPorts } from './operation-ports.ts';
@@ -24,17 +25,14 @@ export function redriveDeadLetter(ports: OperationPorts) {
     if (redrivenAs) return { jobId, runId: redrivenAs, redrivenFrom: deadRunId };
 
     const runId = ports.random.id() as RunId;
-    if (!(await runs.redrive(deadRunId, { runId, nowMs: ports.clock.now() }))) {
+    const nowMs = ports.clock.now();
+    const subject = { kind: 'run', id: deadRunId };
+    const change = { action: 'dead_letters.redrive', namespace: job?.namespace, subject, after: { runId } };
+    if (!(await runs.redrive(deadRunId, { runId, nowMs, audit: auditEntry(caller, change, nowMs) }))) {
       const meanwhile = await runs.deadLetter(deadRunId);
       if (meanwhile?.redrivenAs) return { jobId, runId: meanwhile.redrivenAs, redrivenFrom: deadRunId };
       throw (await jobs.get(jobId)) ? jobCancelled(jobId) : jobNotFound(jobId);
     }
-    await ports.audit.record(caller, {
-      action: 'dead_letters.redrive',
-      namespace: job?.namespace,
-      subject: { kind: 'run', id: deadRunId },
-      after: { runId },
-    });
     if (job) ports.signals.send('due-added', { shards: [job.shard], rows: [] });
     return { jobId, runId, redrivenFrom: deadRunId };
   };

@@ -9,7 +9,7 @@ export function resumeJob(ports: OperationPorts) {
   return async (caller: Caller, jobId: JobId, options: ChangeOptions = {}): Promise<Job> => {
     const { job, applied } = await changeJob(
       ports,
-      { caller, jobId, action: 'jobs.pause', ...options },
+      { caller, jobId, action: 'jobs.pause', recordedAs: 'jobs.resume', ...options },
       ({ job: current }) => {
         if (current.status === 'SCHEDULED') return undefined;
         requireUnfinished(current);

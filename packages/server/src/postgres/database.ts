@@ -14,7 +14,7 @@ export interface DatabaseOptions {
   readonly connectTimeoutMs: number;
 }
 
-/** A statement with a name is prepared once per connection. Rows come as arrays, in the order of the select list. */
+/** A statement with a name is prepared once per connection; one whose name is empty, each time. Rows come as arrays, in the order of the select list. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
@@ -25,6 +25,7 @@ export interface Session {
 }
 
 const CONFLICT_TRIES = 5;
+const NAME_LENGTH_MAX = 63;
 const INT8 = 20;
 const NUMERIC_TYPES: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
@@ -120,6 +121,8 @@ async function run<R extends readonly unknown[]>(
   statement: Statement,
   values: readonly unknown[],
 ): Promise<R[]> {
+  // PostgreSQL cuts longer names off without a word, and two statements would become one.
+  if (statement.name.length > NAME_LENGTH_MAX) throw new Error(`too long for a name: ${statement.name}`);
   try {
     const result = await on.query({
       name: statement.name,

@@ -245,15 +245,18 @@ CREATE TABLE user_grants (
 CREATE INDEX user_grants_namespace ON user_grants USING btree (namespace);
 
 CREATE TABLE users (
-  user_id       uuid NOT NULL,
-  name          text NOT NULL,
-  display_name  text NOT NULL DEFAULT ''::text,
-  password_hash text,
-  disabled      boolean NOT NULL DEFAULT false,
-  created_at    timestamp with time zone NOT NULL,
-  updated_at    timestamp with time zone NOT NULL,
+  user_id         uuid NOT NULL,
+  name            text NOT NULL,
+  display_name    text NOT NULL DEFAULT ''::text,
+  password_hash   text,
+  disabled        boolean NOT NULL DEFAULT false,
+  created_at      timestamp with time zone NOT NULL,
+  updated_at      timestamp with time zone NOT NULL,
+  idempotency_key text,
+  request_hash    text,
   CONSTRAINT users_pkey PRIMARY KEY (user_id)
 );
+CREATE UNIQUE INDEX users_idempotency_key ON users USING btree (idempotency_key) WHERE (idempotency_key IS NOT NULL);
 CREATE UNIQUE INDEX users_name ON users USING btree (name);
 
 CREATE TABLE workers (

@@ -6,6 +6,7 @@ import type { ApiKey, Grant, Namespace, Session, User } from '@carillon/domain';
 
 export interface NewUser extends Omit<User, 'hasPassword'> {
   readonly passwordHash: string | undefined;
+  readonly idempotency?: { readonly key: string; readonly requestHash: string } | undefined;
 }
 
 /** What is left out stays as it is. */
@@ -62,8 +63,10 @@ export interface AccountStore {
   /** With it go the grants and keys in it: whoever gets the name next must not inherit them. */
   removeNamespace(name: string): Promise<'removed' | 'in_use' | 'unknown'>;
 
-  /** False: the name or the id is taken. */
+  /** False: the name, the id or the idempotency key is taken. */
   createUser(user: NewUser): Promise<boolean>;
+  /** Whom a request under this idempotency key made. */
+  userMadeBy(idempotencyKey: string): Promise<{ user: User; requestHash: string } | undefined>;
   user(userId: string): Promise<User | undefined>;
   /** By name; continue after this one. */
   users(query: { after?: string | undefined; limit: number }): Promise<User[]>;
@@ -81,7 +84,8 @@ export interface AccountStore {
   keyToCheck(prefix: string): Promise<FoundKey | undefined>;
   removeKey(keyId: string): Promise<boolean>;
 
-  createSession(session: Session, hash: SecretHash): Promise<void>;
+  /** False: the user is gone, disabled, or has another password by now than the one that was checked. */
+  createSession(session: Session, hash: SecretHash, checkedPasswordHash?: string): Promise<boolean>;
   sessionToCheck(hash: SecretHash): Promise<FoundSession | undefined>;
   /** Newest first. */
   sessionsOf(userId: string): Promise<Session[]>;

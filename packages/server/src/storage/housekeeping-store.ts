@@ -15,6 +15,8 @@ export interface HousekeepingStore {
   /** Drops whole days older than the instant; answers what was dropped. A day that is being read is left for the next time. */
   dropHistory(options: { beforeMs: number }): Promise<string[]>;
   dropEvents(options: { beforeMs: number }): Promise<string[]>;
+  /** Removes entries of the audit log older than the instant, a bounded number at a time; answers how many. */
+  dropAudit(options: { beforeMs: number }): Promise<number>;
   /** Roughly how many jobs stand in each state, at a cost that does not grow with their number. */
   countJobs(): Promise<ReadonlyMap<JobStatus, number>>;
   /** The one that has been open for longest, anywhere in the database. */

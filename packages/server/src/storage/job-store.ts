@@ -116,8 +116,13 @@ export interface JobChange {
   readonly expectedPlannedNominalMs: number | undefined;
   readonly pending: PendingChange;
   readonly nowMs: number;
+  /** Written together with the change. */
+  readonly audit?: AuditEntry;
 }
 
+export type CancelVerdict = 'asked' | 'ended' | 'finished' | 'unknown';
+
+/** Entries of the audit log that are given with a change are written with it, or not at all. */
 export interface JobStore {
   /** All of them and their first pending rows, in one transaction. Answers in the order given. */
   insert(jobs: readonly NewJob[]): Promise<InsertedJob[]>;
@@ -130,11 +135,11 @@ export interface JobStore {
   /** False when the job or its plan changed since it was read: read again and decide again. */
   apply(change: JobChange): Promise<boolean>;
   /** Adds a run of the job as it is now. False when there is no such job or it is cancelled. */
-  enqueue(jobId: JobId, run: NewRun): Promise<boolean>;
+  enqueue(jobId: JobId, run: NewRun, audit?: AuditEntry): Promise<boolean>;
   /** The same, unless a run of this id is or was there: repeating it adds nothing. */
-  enqueueOnce(jobId: JobId, run: NewRun): Promise<Enqueued>;
+  enqueueOnce(jobId: JobId, run: NewRun, audit?: AuditEntry): Promise<Enqueued>;
   /** Removes the definition and what is pending; history stays until retention drops it. False: not there, or runs are alive. */
-  remove(jobId: JobId): Promise<boolean>;
+  remove(jobId: JobId, audit?: AuditEntry): Promise<boolean>;
   /** Asks a living run to stop, or ends a queued one. */
-  cancelRun(runId: RunId, nowMs: number): Promise<'asked' | 'ended' | 'finished' | 'unknown'>;
+  cancelRun(runId: RunId, nowMs: number, audit?: AuditEntry): Promise<CancelVerdict>;
 }

@@ -1,5 +1,7 @@
 /** Reads of what waits, runs and ran, for people. One row per attempt; the status shown is composed here. */
+
 import type { DeadReason, JobId, RunId, RunStatus, RunTrigger, Visible } from '@carillon/domain';
+import type { AuditEntry } from './audit-store.ts';
 
 export interface RunView {
   readonly runId: RunId;
@@ -86,5 +88,5 @@ export interface RunStore {
   deadLetters(query: DeadLetterQuery): Promise<DeadLetterList>;
   deadLetter(runId: RunId): Promise<DeadLetter | undefined>;
   /** Marks the letter as sent round and enqueues the new run, in one transaction. False: no letter, or no job left. */
-  redrive(runId: RunId, as: { runId: RunId; nowMs: number }): Promise<boolean>;
+  redrive(runId: RunId, as: { runId: RunId; nowMs: number; audit?: AuditEntry }): Promise<boolean>;
 }

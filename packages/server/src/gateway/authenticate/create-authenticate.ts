@@ -52,7 +52,7 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
   }
 }
 
-export function bearerOf(request: Pick<FastifyRequest, 'headers'>): string | undefined {
+function bearerOf(request: Pick<FastifyRequest, 'headers'>): string | undefined {
   return /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
 }
 

@@ -237,6 +237,17 @@ describe('a request that is repeated with its Idempotency-Key', () => {
     expect((await fixture.post('/api/users', { name: 'ada' })).body.code).toBe('user_exists');
   });
 
+  it('is another request when it asks for other rights, and never gives an id a second time', async () => {
+    const first = await fixture.post('/api/users', { name: 'ada' }, headers);
+    const grants = [{ namespace: '*', role: 'admin', own_only: false }];
+    const stronger = await fixture.post('/api/users', { name: 'ada', grants }, headers);
+    expect(stronger.body.code).toBe('idempotency_key_reused');
+    await fixture.ask('DELETE', `/api/users/${first.body.user_id}`);
+    const bob = await fixture.post('/api/users', { name: 'bob' }, headers);
+    expect(bob.status).toBe(201);
+    expect(bob.body.user_id).not.toBe(first.body.user_id);
+  });
+
   it('makes no second key', async () => {
     const body = { name: 'k', role: 'viewer' };
     expect((await fixture.post('/api/keys', body, headers)).status).toBe(201);

@@ -3,11 +3,11 @@ import { type RunsQuery, runView, writeRunPlace } from '@carillon/contract';
 import { isFinal } from '@carillon/domain';
 import type { RunPage, RunView } from '../../storage/run-store.ts';
 import type { Call } from '../endpoint.ts';
-import { cutPage, linkPages } from '../page-links.ts';
+import { cutPage, linkPages, readLimit } from '../page-links.ts';
 
 export function runPageOf({ before, page, limit }: RunsQuery): RunPage {
   const offset = page === undefined ? 0 : (page - 1) * limit;
-  return { limit: limit + 1, offset, ...(before !== undefined && { before }) };
+  return { limit: readLimit(limit), offset, ...(before !== undefined && { before }) };
 }
 
 export function answerRuns(

@@ -2,7 +2,7 @@
 import { ACCOUNT_EXAMPLES, AUDIT_QUERY, auditAnswer, auditView, toAuditQuery } from '@carillon/contract';
 import { z } from 'zod';
 import { type Endpoint, endpoint } from '../endpoint.ts';
-import { cutPage, linkPages } from '../page-links.ts';
+import { cutPage, linkPages, readLimit } from '../page-links.ts';
 import type { EndpointContext } from './endpoint-context.ts';
 
 export function auditEndpoints({ operations, address }: EndpointContext): Endpoint[] {
@@ -21,7 +21,7 @@ export function auditEndpoints({ operations, address }: EndpointContext): Endpoi
       },
       handle: async ({ caller, query, request, reply }) => {
         const { limit, ...filter } = toAuditQuery(query);
-        const rows = await operations.listAudit(caller, { ...filter, limit: limit + 1 });
+        const rows = await operations.listAudit(caller, { ...filter, limit: readLimit(limit) });
         const { shown, hasMore } = cutPage(rows, limit);
         const last = shown.at(-1);
         const next = last && { name: 'before', value: String(last.auditId) };

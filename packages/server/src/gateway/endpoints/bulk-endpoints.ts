@@ -9,11 +9,11 @@ export function bulkEndpoints({ operations }: EndpointContext): Endpoint[] {
     endpoint({
       method: 'POST',
       path: '/jobs/bulk',
-      access: 'jobs.pause',
+      access: ['jobs.pause', 'jobs.cancel'],
       tag: 'jobs',
       summary: 'Pause, resume or cancel many jobs',
       description:
-        'One request does up to 1,000 jobs; "next" of the answer, sent as "after", goes on with the rest. Without a status, pause means scheduled jobs, resume paused ones, cancel both. cancel asks for the permission jobs.cancel.',
+        'One request does up to 1,000 jobs; "next" of the answer, sent as "after", goes on with the rest. Without a status, pause means scheduled jobs, resume paused ones, cancel both. Pausing and resuming ask for jobs.pause, cancelling for jobs.cancel.',
       body: BULK_BODY,
       bodyExamples: {
         'dry run': { action: 'pause', filter: { label: 'team:billing' }, dry_run: true },

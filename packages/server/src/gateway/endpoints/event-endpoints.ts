@@ -9,6 +9,8 @@ import { linkPages } from '../page-links.ts';
 import type { EndpointContext } from './endpoint-context.ts';
 
 const STREAM_TYPE = 'text/event-stream';
+const { id, type } = EXAMPLES.event;
+const STREAM_EXAMPLE = `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(EXAMPLES.event)}\n\n`;
 
 export function eventEndpoints({ operations, address, authenticate, stopping }: EndpointContext): Endpoint[] {
   return [
@@ -33,12 +35,23 @@ export function eventEndpoints({ operations, address, authenticate, stopping }: 
         },
       },
       answers: {
-        200: { description: 'The events.', schema: z.array(eventAnswer), example: [EXAMPLES.event] },
+        200: {
+          description: 'The events: a page of them, or a stream.',
+          schema: z.array(eventAnswer),
+          example: [EXAMPLES.event],
+          otherTypes: {
+            [STREAM_TYPE]: {
+              schema: z.string().describe('Server-Sent Events; "data" of each is an event in JSON.'),
+              example: STREAM_EXAMPLE,
+            },
+          },
+        },
       },
       handle: async ({ caller, query, request, reply }) => {
         const { filter, after, limit, isPage } = toEventsQuery(query, request.headers['last-event-id']);
         reply.header('vary', 'accept');
-        if (!wantsStream(request.headers.accept, { isPage })) {
+        // A stream to somebody who wants only its headers would never end.
+        if (request.method === 'HEAD' || !wantsStream(request.headers.accept, { isPage })) {
           const { events, through } = await operations.readEvents(caller, { filter, after, limit });
           const next = { name: 'last_event_id', value: writePlace(through) };
           linkPages(request, reply, { address, page: undefined, hasMore: true, next });

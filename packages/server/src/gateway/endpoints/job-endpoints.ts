@@ -125,11 +125,11 @@ export function jobEndpoints({ operations, address }: EndpointContext): Endpoint
     endpoint({
       method: 'DELETE',
       path: '/jobs/{id}',
-      access: 'jobs.cancel',
+      access: ['jobs.cancel', 'jobs.delete'],
       tag: 'jobs',
       summary: 'Cancel a job, or remove it',
       description:
-        'What waits ends, what runs is asked to stop. With purge=true the job is removed too (permission jobs.delete).',
+        'What waits ends, what runs is asked to stop. With purge=true the job is removed too, which also asks for jobs.delete.',
       headers: IF_MATCH,
       query: DELETE_QUERY,
       answers: {

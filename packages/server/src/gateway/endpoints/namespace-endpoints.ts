@@ -10,7 +10,7 @@ import {
 } from '@carillon/contract';
 import { z } from 'zod';
 import { type Endpoint, endpoint } from '../endpoint.ts';
-import { cutPage, linkPages } from '../page-links.ts';
+import { cutPage, linkPages, readLimit } from '../page-links.ts';
 import type { EndpointContext } from './endpoint-context.ts';
 
 const ONE = { schema: namespaceAnswer, example: ACCOUNT_EXAMPLES.namespace };
@@ -34,7 +34,7 @@ export function namespaceEndpoints({ operations, address }: EndpointContext): En
       },
       handle: async ({ caller, query, request, reply }) => {
         const { after, limit } = query;
-        const rows = await operations.listNamespaces(caller, { after, limit: limit + 1 });
+        const rows = await operations.listNamespaces(caller, { after, limit: readLimit(limit) });
         const { shown, hasMore } = cutPage(rows, limit);
         const last = shown.at(-1);
         const next = last && { name: 'after', value: last.name };

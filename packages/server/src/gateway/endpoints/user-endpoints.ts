@@ -15,7 +15,7 @@ import {
 import { z } from 'zod';
 import { sessionCookie } from '../authenticate/session-cookie.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
-import { cutPage, linkPages } from '../page-links.ts';
+import { cutPage, linkPages, readLimit } from '../page-links.ts';
 import type { EndpointContext } from './endpoint-context.ts';
 
 const ONE = { schema: userAnswer, example: ACCOUNT_EXAMPLES.user };
@@ -36,7 +36,7 @@ export function userEndpoints({ operations, address }: EndpointContext): Endpoin
       },
       handle: async ({ caller, query, request, reply }) => {
         const { after, limit } = query;
-        const rows = await operations.listUsers(caller, { after, limit: limit + 1 });
+        const rows = await operations.listUsers(caller, { after, limit: readLimit(limit) });
         const { shown, hasMore } = cutPage(rows, limit);
         const last = shown.at(-1);
         const next = last && { name: 'after', value: last.name };

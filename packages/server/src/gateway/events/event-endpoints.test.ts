@@ -1,6 +1,6 @@
 /** Events over HTTP: real connections, for a stream is only a stream on one. */
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../../../../tests/support/eventually.ts';
 import { GatewayFixture, KEY } from '../gateway.fixture.ts';
@@ -194,6 +194,8 @@ describe('GET /api/events', () => {
   });
 
   test('a reader that takes nothing holds up neither others nor memory', async () => {
+    const served: Socket[] = [];
+    gateway.app.server.on('connection', (socket: Socket) => served.push(socket));
     const { port } = new URL(address);
     const lazy = connect({ port: Number(port), host: '127.0.0.1' });
     await once(lazy, 'connect');
@@ -203,12 +205,19 @@ describe('GET /api/events', () => {
     );
     const stream = await follow('/api/events');
     await connected(stream);
-    const name = 'x'.repeat(200);
-    const batch = { jobs: Array.from({ length: 100 }, () => ({ ...JOB, name })) };
+    // About 4 KB an event: together far more than the system itself keeps for a connection.
+    const labels = Object.fromEntries(Array.from({ length: 32 }, (_, i) => [`label-${i}`, 'x'.repeat(120)]));
+    const batch = { jobs: Array.from({ length: 100 }, () => ({ ...JOB, labels })) };
     for (let i = 0; i < 30; i += 1) await gateway.post('/api/jobs/batch', batch);
     await heard(stream.messages, 3_000);
     expect(stream.messages).toHaveLength(3_000);
     expect(gateway.events.counts().listeners).toBe(2);
+    const [toLazy, toOther] = served as [Socket, Socket];
+    expect(toOther.bytesWritten).toBeGreaterThan(12_000_000);
+    expect(toLazy.bytesWritten).toBeLessThan(toOther.bytesWritten);
+    // What waits in this process for a reader that takes nothing: a batch or two, however much happens.
+    expect(toLazy.writableLength).toBeGreaterThan(0);
+    expect(toLazy.writableLength).toBeLessThan(1_000_000);
     lazy.destroy();
   });
 });

@@ -27,6 +27,7 @@ const BUFFERED_BYTES = 16 * 1_024;
 
 export function sseStream({ events, clock, authenticate, stopping }: SseOptions): Readable {
   const ended = new AbortController();
+  const taken = { at: clock.monotonic() };
   const batches = events.batches();
   let isPulling = false;
   /** Heartbeats make the connection ask again, also while it waits for events: one question at a time is enough. */
@@ -51,7 +52,11 @@ export function sseStream({ events, clock, authenticate, stopping }: SseOptions)
   };
   const body = new Readable({
     highWaterMark: BUFFERED_BYTES,
-    read: () => void pull(),
+    read: () => {
+      // Asked for only when something was taken.
+      taken.at = clock.monotonic();
+      void pull();
+    },
     destroy(error, done) {
       end();
       done(error);
@@ -60,12 +65,14 @@ export function sseStream({ events, clock, authenticate, stopping }: SseOptions)
   body.push(`retry: ${RETRY_MS}\n: connected\n\n`);
   if (stopping.aborted) end();
   stopping.addEventListener('abort', end, { once: true });
-  void attend({ body, events, clock, authenticate, end, signal: ended.signal });
+  void attend({ body, taken, events, clock, authenticate, end, signal: ended.signal });
   return body;
 }
 
 interface Attended {
   readonly body: Readable;
+  /** When the connection last took something. */
+  readonly taken: { readonly at: number };
   readonly events: EventStream;
   readonly clock: Clock;
   readonly authenticate: () => Promise<Caller>;
@@ -74,16 +81,13 @@ interface Attended {
 }
 
 /** Now and then: says that it is still there, lets go of who takes nothing, and looks whether the caller may still listen. */
-async function attend({ body, events, clock, authenticate, end, signal }: Attended): Promise<void> {
-  let takenAt = clock.monotonic();
+async function attend({ body, taken, events, clock, authenticate, end, signal }: Attended): Promise<void> {
   let failures = 0;
   for (;;) {
     await sleep(clock, HEARTBEAT_MS, signal);
     if (signal.aborted) return;
-    if (body.readableLength === 0) {
-      takenAt = clock.monotonic();
-      body.push(': still here\n\n');
-    } else if (clock.monotonic() - takenAt > STALLED_MS_MAX) {
+    if (body.readableLength === 0) body.push(': still here\n\n');
+    else if (clock.monotonic() - taken.at > STALLED_MS_MAX) {
       body.destroy();
       return;
     }

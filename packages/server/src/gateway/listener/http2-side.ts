@@ -33,7 +33,10 @@ export function createHttp2Side({ handler, requestTimeoutMs, connections }: Http
     handler as unknown as (request: Http2ServerRequest, response: Http2ServerResponse) => void,
   );
   server.on('stream', (stream) => {
-    let late = setTimeout(() => stream.destroy(), requestTimeoutMs).unref();
+    // A request without a body has arrived whole, and nobody will read the end of what it does not have.
+    let late = stream.endAfterHeaders
+      ? undefined
+      : setTimeout(() => stream.destroy(), requestTimeoutMs).unref();
     const arrived = () => clearTimeout(late);
     stream.once('end', arrived).once('close', arrived);
     stream.once('finish', () => {

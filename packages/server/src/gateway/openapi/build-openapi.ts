@@ -1,6 +1,6 @@
 /** The OpenAPI 3.1 document of a list of endpoints: from the same schemas that read requests, so that it cannot disagree. */
 import { EXAMPLES, problemAnswer } from '@carillon/contract';
-import type { Answer, Endpoint } from '../endpoint.ts';
+import type { Access, Answer, Endpoint } from '../endpoint.ts';
 import { type JsonSchema, SchemaComponents } from './schema-components.ts';
 
 export interface OpenApiDocument {
@@ -16,7 +16,7 @@ export interface OpenApiDocument {
   };
 }
 
-export interface Parameter {
+interface Parameter {
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';
   readonly required: boolean;
@@ -86,18 +86,12 @@ export function buildOpenApi(endpoints: readonly Endpoint[], version: string): O
 
 function operationOf(endpoint: Endpoint, method: string, components: SchemaComponents): Operation {
   const { path, tag, summary, description, access, body, bodyExamples } = endpoint;
-  const needs =
-    access === 'open'
-      ? 'Open to everybody.'
-      : access === 'self'
-        ? 'For whoever is signed in.'
-        : `Needs the permission ${access}.`;
   const examples = Object.entries(bodyExamples ?? {}).map(([name, value]) => [name, { value }]);
   return {
     operationId: operationId(method, path),
     tags: [tag],
     summary,
-    description: [description, needs].filter(Boolean).join('\n\n'),
+    description: [description, needsOf(access)].filter(Boolean).join('\n\n'),
     parameters: parametersOf(endpoint, components),
     ...(body && {
       requestBody: {
@@ -118,6 +112,13 @@ function operationOf(endpoint: Endpoint, method: string, components: SchemaCompo
     },
     security: access === 'open' ? [] : [{ key: [] }, { session: [] }],
   };
+}
+
+function needsOf(access: Access): string {
+  if (access === 'open') return 'Open to everybody.';
+  if (access === 'self') return 'For whoever is signed in.';
+  if (typeof access === 'string') return `Needs the permission ${access}.`;
+  return `What is asked decides which permissions it needs: ${access.join(', ')}.`;
 }
 
 /** POST /jobs/{id}/runNow → postJobsByIdRunNow */
@@ -169,15 +170,15 @@ function inQuery(schema: JsonSchema): Parameter[] {
 }
 
 function responseOf(answer: Answer, components: SchemaComponents): object {
-  const { description, schema, contentType = 'application/json', example } = answer;
+  const { description, schema, contentType = 'application/json', example, otherTypes = {} } = answer;
   if (!schema && answer.contentType === undefined) return { description };
+  const contentOf = (content: { schema?: Answer['schema'] | undefined; example?: unknown }) => ({
+    ...(content.schema && { schema: components.describe(content.schema, 'output') }),
+    ...(content.example !== undefined && { example: content.example }),
+  });
+  const others = Object.entries(otherTypes).map(([type, content]) => [type, contentOf(content)]);
   return {
     description,
-    content: {
-      [contentType]: {
-        ...(schema && { schema: components.describe(schema, 'output') }),
-        ...(example !== undefined && { example }),
-      },
-    },
+    content: { [contentType]: contentOf({ schema, example }), ...Object.fromEntries(others) },
   };
 }

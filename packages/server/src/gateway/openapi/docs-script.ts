@@ -37,9 +37,14 @@ function field(parameter) {
 async function send({ method, path, fields, body, output }) {
   let url = path;
   const query = new URLSearchParams();
-  const headers = {};
+  // A page can show an answer that ends; a stream of events would keep it waiting.
+  const headers = { accept: 'application/json' };
   if (key.value) headers.authorization = 'Bearer ' + key.value;
   for (const { parameter, input } of fields) {
+    if (parameter.in === 'path' && input.value === '') {
+      output.textContent = parameter.name + ' is required.';
+      return;
+    }
     if (parameter.in === 'path') url = url.replace('{' + parameter.name + '}', encodeURIComponent(input.value));
     else if (input.value === '') continue;
     else if (parameter.in === 'header') headers[parameter.name] = input.value;

@@ -69,6 +69,13 @@ describe('the OpenAPI document', () => {
     expect(limit?.required).toBe(false);
   });
 
+  test('tells every type that an answer comes in, and every permission that may be needed', () => {
+    const events = api.paths['/api/events']!.get!.responses['200'] as { content: Record<string, object> };
+    expect(Object.keys(events.content)).toEqual(['application/json', 'text/event-stream']);
+    expect(api.paths['/api/jobs/bulk']!.post!.description).toContain('jobs.pause, jobs.cancel');
+    expect(api.paths['/api/jobs/{id}']!.delete!.description).toContain('jobs.cancel, jobs.delete');
+  });
+
   test('tells how to be let in, and which answers are problems', () => {
     expect(Object.keys(api.components.securitySchemes)).toEqual(['key', 'session']);
     expect(api.paths['/api/jobs']!.post!.security).toEqual([{ key: [] }, { session: [] }]);
@@ -84,10 +91,12 @@ describe.each(named)('%s', (_name, endpoint: Endpoint) => {
     for (const example of Object.values(endpoint.bodyExamples ?? {})) {
       expect(() => readShape(endpoint.body!, example)).not.toThrow();
     }
-    for (const [status, { schema, example }] of Object.entries(endpoint.answers)) {
-      if (!schema) continue;
-      expect(example, `an example of ${status}`).toBeDefined();
-      expect(schema.safeParse(example).error, `the example of ${status}`).toBeUndefined();
+    for (const [status, answer] of Object.entries(endpoint.answers)) {
+      for (const { schema, example } of [answer, ...Object.values(answer.otherTypes ?? {})]) {
+        if (!schema) continue;
+        expect(example, `an example of ${status}`).toBeDefined();
+        expect(schema.safeParse(example).error, `the example of ${status}`).toBeUndefined();
+      }
     }
     if (endpoint.body) expect(Object.keys(endpoint.bodyExamples ?? {})).not.toEqual([]);
   });

@@ -27,7 +27,7 @@ export function answerRpcErrors(log: Log) {
   };
 }
 
-export function connectErrorOf(refusal: Refusal, requestId: string): ConnectError {
+function connectErrorOf(refusal: Refusal, requestId: string): ConnectError {
   const { code, field, fix, message } = refusal;
   const status = rpc.RPC_STATUS[rpc.rpcStatusOf(code) ?? 'internal'] satisfies number as Code;
   const retryAfterSeconds = retryAfterSecondsOf(refusal) ?? 0;

@@ -1,5 +1,5 @@
 import { rpc } from '@carillon/contract';
-import { type Action, type Caller, type Grant, may, ROLES, SERVER, sees } from '@carillon/domain';
+import { type Action, type Caller, type Grant, may, ROLES, type Role, SERVER, sees } from '@carillon/domain';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { collect, RpcFixture } from './rpc.fixture.ts';
@@ -68,6 +68,8 @@ const grant = (fields: Partial<Grant>): Grant => ({
   ...fields,
 });
 const caller = (fields: Partial<Caller>): Caller => ({ ...SERVER, kind: 'key', name: 'a key', ...fields });
+const ownJobs = (role: Role, userId: string): Caller =>
+  caller({ userId, grants: [grant({ role, ownOnly: true })] });
 
 const CALLERS: Record<string, Caller> = {
   ...Object.fromEntries(
@@ -75,16 +77,10 @@ const CALLERS: Record<string, Caller> = {
       [`a ${role} of the namespace`, caller({ grants: [grant({ role })] })],
       [`a ${role} of everything`, caller({ grants: [grant({ role, namespace: '*' })] })],
       [`a ${role} of another namespace`, caller({ grants: [grant({ role, namespace: 'other' })] })],
+      [`a ${role} of their own jobs`, ownJobs(role, 'ada')],
+      [`a ${role} of jobs of their own, not these`, ownJobs(role, 'bob')],
     ]),
   ),
-  'an editor of their own jobs': caller({
-    userId: 'ada',
-    grants: [grant({ role: 'editor', ownOnly: true })],
-  }),
-  'an editor of jobs of their own, not these': caller({
-    userId: 'bob',
-    grants: [grant({ role: 'editor', ownOnly: true })],
-  }),
   'an admin whose key may only read jobs': caller({ scopes: new Set<Action>(['jobs.read']) }),
   'an admin whose key may only delete jobs': caller({ scopes: new Set<Action>(['jobs.delete']) }),
   'somebody without any grant': caller({ grants: [] }),

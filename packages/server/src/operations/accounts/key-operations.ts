@@ -121,10 +121,11 @@ async function requireOwner(
   caller: Caller,
   { ownerId, grant }: KeyInput,
 ): Promise<string | undefined> {
-  const own = isPerson(caller) ? caller.userId : undefined;
+  // A key of a person makes keys of that person: none of them may outlive what the person has.
+  const own = caller.userId;
   const owner = ownerId ?? own;
+  if (!isPerson(caller)) requireMay(caller, 'keys.manage', { namespace: grant.namespace });
   if (owner === undefined) {
-    requireMay(caller, 'keys.manage', { namespace: grant.namespace });
     if (!grant.ownOnly) return undefined;
     const message = 'own_only needs a key that belongs to somebody: give user_id as well.';
     throw new Refusal('field_invalid', message, { field: 'own_only' });

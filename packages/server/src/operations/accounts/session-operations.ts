@@ -2,7 +2,16 @@
  * Signing in and out. An unknown name, a wrong password and a disabled user are refused with the same words after the same
  * time, so nobody learns who has an account here.
  */
-import { type Caller, may, Refusal, requireMay, type Session, stranger, type User } from '@carillon/domain';
+import {
+  type Caller,
+  may,
+  type Origin,
+  Refusal,
+  requireMay,
+  type Session,
+  stranger,
+  type User,
+} from '@carillon/domain';
 import type { OperationPorts } from '../operation-ports.ts';
 import { userIdentity } from './identities.ts';
 import { hashSecret, newToken } from './secrets.ts';
@@ -26,6 +35,12 @@ export function sessionOperations(ports: OperationPorts) {
     return asked;
   };
 
+  const newSession = ({ userId }: User, { address, userAgent }: Origin): Session => {
+    const nowMs = clock.now();
+    const times = { createdAtMs: nowMs, lastSeenAtMs: nowMs, expiresAtMs: nowMs + sessionTimes.maxMs };
+    return { sessionId: random.id(), userId, ...times, address, userAgent };
+  };
+
   return {
     /** The caller is a stranger still; what counts is where they come from. */
     async signIn(caller: Caller, given: { name: string; password: string }): Promise<SignedIn> {
@@ -34,7 +49,12 @@ export function sessionOperations(ports: OperationPorts) {
       const attempt = await accounts.signIns.begin({ name, address: origin.address });
       const found = await store.userToSignIn(name);
       const right = await passwords.verify(given.password, found?.passwordHash ?? undefined);
-      if (!found || !right || found.user.disabled) {
+      const session = found && right && !found.user.disabled ? newSession(found.user, origin) : undefined;
+      const token = newToken();
+      // What was checked may have changed while it was: a password takes its time.
+      const opened =
+        session && (await store.createSession(session, hashSecret(token), found!.passwordHash ?? undefined));
+      if (!found || !session || !opened) {
         // A name that nobody has is not written down: now and then it is a password.
         const who = found ? { ...userIdentity(found.user), origin } : stranger(origin);
         const subject = found ? subjectOf(found.user) : subjectOf({ userId: 'unknown' });
@@ -44,15 +64,6 @@ export function sessionOperations(ports: OperationPorts) {
       }
       await attempt.succeeded();
       const { user } = found;
-      const nowMs = clock.now();
-      const token = newToken();
-      const session: Session = {
-        ...{ sessionId: random.id(), userId: user.userId, createdAtMs: nowMs, lastSeenAtMs: nowMs },
-        expiresAtMs: nowMs + sessionTimes.maxMs,
-        address: origin.address,
-        userAgent: origin.userAgent,
-      };
-      await store.createSession(session, hashSecret(token));
       await audit.record(
         { ...userIdentity(user), origin },
         { action: 'session.sign_in', ...sessionSubject(session) },

@@ -15,8 +15,8 @@ import {
   WHOLE,
 } from '@carillon/domain';
 import type { UserChange } from '../../storage/account-store.ts';
-import { derivedRunId } from '../derived-run-id.ts';
 import type { OperationPorts } from '../operation-ports.ts';
+import { requestHash as hashOf } from '../request-hash.ts';
 import { namespaceNotFound } from './known-namespaces.ts';
 import { hashSecret } from './secrets.ts';
 
@@ -63,19 +63,20 @@ export function userOperations(ports: OperationPorts) {
       await requireHandingOut(ports, caller, grants);
       if (password !== undefined) requirePassword(password, { field: 'password', userName: name });
       const nowMs = clock.now();
-      const userId =
-        key === undefined ? random.id() : derivedRunId({ purpose: 'users.create', subject: caller.id, key });
+      // The password itself is part of no hash that is kept.
+      const requestHash = hashOf({ name, displayName, grants, hasPassword: password !== undefined });
+      const idempotency = key === undefined ? undefined : { key: `${caller.id} ${key}`, requestHash };
       const user = {
-        ...{ userId, name, displayName, disabled: false, grants },
+        ...{ userId: random.id(), name, displayName, disabled: false, grants },
         createdAtMs: nowMs,
         updatedAtMs: nowMs,
       };
       const passwordHash = password === undefined ? undefined : await passwords.hash(password);
-      if (!(await store.createUser({ ...user, passwordHash }))) {
-        const made = key === undefined ? undefined : await store.user(userId);
-        if (made?.name === name) return made;
+      if (!(await store.createUser({ ...user, passwordHash, idempotency }))) {
+        const made = idempotency && (await store.userMadeBy(idempotency.key));
+        if (made?.requestHash === requestHash) return made.user;
         if (!made) throw new Refusal('user_exists', `There is a user ${name} already.`, { field: 'name' });
-        const message = `The Idempotency-Key was used before, for the user ${made.name}.`;
+        const message = `The Idempotency-Key was used before, for another request (user ${made.user.name}).`;
         throw new Refusal('idempotency_key_reused', message, { field: 'Idempotency-Key' });
       }
       await audit.record(caller, {

@@ -15,10 +15,13 @@ CREATE TABLE users (
   password_hash     text,
   disabled          boolean NOT NULL DEFAULT false,
   created_at        timestamptz NOT NULL,
-  updated_at        timestamptz NOT NULL
+  updated_at        timestamptz NOT NULL,
+  idempotency_key   text,
+  request_hash      text
 );
 
 CREATE UNIQUE INDEX users_name ON users (name);
+CREATE UNIQUE INDEX users_idempotency_key ON users (idempotency_key) WHERE idempotency_key IS NOT NULL;
 
 -- namespace '*' is everything, and what belongs to none.
 CREATE TABLE user_grants (

@@ -108,6 +108,18 @@ export function describeCredentials(stage: { readonly world: StorageWorld }): vo
   });
 
   describe('sessions', () => {
+    it('is not opened for who was disabled, or whose password changed, while it was checked', async () => {
+      const { userId } = await newUser();
+      const open = (hash: string, checked?: string) =>
+        accounts().createSession(sampleSession(userId), hash, checked);
+      await accounts().changeUser(userId, { passwordHash: 'new' }, BASE_MS);
+      expect(await open('a1', 'old')).toBe(false);
+      expect(await open('a2', 'new')).toBe(true);
+      await accounts().changeUser(userId, { disabled: true }, BASE_MS);
+      expect(await open('a3', 'new')).toBe(false);
+      expect(await accounts().sessionToCheck('a1')).toBeUndefined();
+    });
+
     it('are found by the hash of their token, with the user as they are now', async () => {
       const user = await newUser();
       const session = sampleSession(user.userId, { address: undefined, userAgent: undefined });

@@ -15,6 +15,7 @@ import type { MemoryState } from './memory-state.ts';
 interface UserRow {
   user: User;
   passwordHash: string | undefined;
+  readonly idempotency: NewUser['idempotency'];
 }
 
 export class MemoryAccountStore implements AccountStore {
@@ -71,12 +72,21 @@ export class MemoryAccountStore implements AccountStore {
     return 'removed';
   }
 
-  async createUser({ passwordHash, ...rest }: NewUser): Promise<boolean> {
+  async createUser({ passwordHash, idempotency, ...rest }: NewUser): Promise<boolean> {
     if (this.#users.has(rest.userId)) return false;
-    for (const { user } of this.#users.values()) if (user.name === rest.name) return false;
+    for (const known of this.#users.values()) {
+      if (known.user.name === rest.name) return false;
+      if (idempotency && known.idempotency?.key === idempotency.key) return false;
+    }
     const user = { ...rest, grants: inOrder(rest.grants), hasPassword: passwordHash !== undefined };
-    this.#users.set(user.userId, { user, passwordHash });
+    this.#users.set(user.userId, { user, passwordHash, idempotency });
     return true;
+  }
+
+  async userMadeBy(key: string): Promise<{ user: User; requestHash: string } | undefined> {
+    for (const { user, idempotency } of this.#users.values())
+      if (idempotency?.key === key) return { user, requestHash: idempotency.requestHash };
+    return undefined;
   }
 
   async user(userId: string): Promise<User | undefined> {
@@ -154,8 +164,11 @@ export class MemoryAccountStore implements AccountStore {
     return this.#keys.delete(keyId);
   }
 
-  async createSession(session: Session, hash: SecretHash): Promise<void> {
+  async createSession(session: Session, hash: SecretHash, checked?: string): Promise<boolean> {
+    const row = this.#users.get(session.userId);
+    if (!row || row.user.disabled || (checked !== undefined && row.passwordHash !== checked)) return false;
     this.#sessions.set(session.sessionId, { session, hash });
+    return true;
   }
 
   async sessionToCheck(hash: SecretHash): Promise<FoundSession | undefined> {

@@ -22,7 +22,7 @@ export class MemoryAuditStore implements AuditStore {
 }
 
 export function addAudit(records: AuditRecord[], entry: AuditEntry): void {
-  records.push({ ...entry, auditId: records.length + 1 });
+  records.push({ ...entry, auditId: (records.at(-1)?.auditId ?? 0) + 1 });
 }
 
 function matches(record: AuditRecord, query: AuditQuery): boolean {

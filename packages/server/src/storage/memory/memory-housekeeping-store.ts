@@ -20,6 +20,14 @@ export class MemoryHousekeepingStore implements HousekeepingStore {
     return this.#state.events.dropDays(options.beforeMs);
   }
 
+  async dropAudit({ beforeMs }: { beforeMs: number }): Promise<number> {
+    const { audit } = this.#state;
+    const kept = audit.filter((record) => record.atMs >= beforeMs);
+    const dropped = audit.length - kept.length;
+    audit.splice(0, audit.length, ...kept);
+    return dropped;
+  }
+
   async oldestTransaction(): Promise<undefined> {}
 
   async countJobs(): Promise<ReadonlyMap<JobStatus, number>> {

@@ -1,8 +1,10 @@
 /** Jobs in memory: definitions and their pending rows change together, within one turn. */
 import type { Job, JobId, RunId } from '@carillon/domain';
+import type { AuditEntry } from '../audit-store.ts';
 import type { NewRun } from '../due.ts';
 import { kindOfChange } from '../event-store.ts';
 import type {
+  CancelVerdict,
   Enqueued,
   InsertedJob,
   JobChange,
@@ -63,26 +65,28 @@ export class MemoryJobStore implements JobStore {
     this.#state.jobs.set(job.jobId, job);
     this.#state.events.job(kindOfChange(change), job);
     this.#changePending(job, change.pending, change.nowMs);
+    this.#write(change.audit);
     return true;
   }
 
-  async enqueue(jobId: JobId, run: NewRun): Promise<boolean> {
+  async enqueue(jobId: JobId, run: NewRun, audit?: AuditEntry): Promise<boolean> {
     const job = this.#state.jobs.get(jobId);
     if (!job || job.status === 'CANCELLED') return false;
     if (this.#state.due.get(run.runId) || this.#state.leases.ofRun(run.runId)) {
       throw new Error(`run ${run.runId} is there already`);
     }
     this.#state.due.put(runRecord(job, run));
+    this.#write(audit);
     return true;
   }
 
-  async enqueueOnce(jobId: JobId, run: NewRun): Promise<Enqueued> {
+  async enqueueOnce(jobId: JobId, run: NewRun, audit?: AuditEntry): Promise<Enqueued> {
     const { due, leases, history } = this.#state;
     if (due.get(run.runId) || leases.ofRun(run.runId) || history.hasRun(run.runId)) return 'known';
-    return (await this.enqueue(jobId, run)) ? 'added' : 'refused';
+    return (await this.enqueue(jobId, run, audit)) ? 'added' : 'refused';
   }
 
-  async remove(jobId: JobId): Promise<boolean> {
+  async remove(jobId: JobId, audit?: AuditEntry): Promise<boolean> {
     const { jobs, due, leases, deadLetters, idempotency, lastNominalMs } = this.#state;
     const job = jobs.get(jobId);
     if (!job || leases.ofJob(jobId).length > 0) return false;
@@ -91,18 +95,21 @@ export class MemoryJobStore implements JobStore {
     for (const [runId, letter] of deadLetters) if (letter.jobId === jobId) deadLetters.delete(runId);
     lastNominalMs.delete(jobId);
     this.#state.events.job('job.deleted', job);
+    this.#write(audit);
     return jobs.delete(jobId);
   }
 
-  async cancelRun(runId: RunId, nowMs: number): Promise<'asked' | 'ended' | 'finished' | 'unknown'> {
+  async cancelRun(runId: RunId, nowMs: number, audit?: AuditEntry): Promise<CancelVerdict> {
     const held = this.#state.leases.ofRun(runId);
     if (held) {
       held.cancelRequested = true;
+      this.#write(audit);
       return 'asked';
     }
     const record = this.#state.due.get(runId);
     if (record?.kind === 'run') {
       endPending(this.#state, record, { status: 'CANCELLED', nowMs });
+      this.#write(audit);
       return 'ended';
     }
     return this.#state.history.hasRun(runId) ? 'finished' : 'unknown';
@@ -134,8 +141,12 @@ export class MemoryJobStore implements JobStore {
     this.#state.jobs.set(job.jobId, job);
     this.#state.events.job('job.created', job);
     this.#state.due.put(firstRecord(job, first));
-    if (audit) addAudit(this.#state.audit, audit);
+    this.#write(audit);
     return { kind: 'inserted', jobId: job.jobId };
+  }
+
+  #write(audit: AuditEntry | undefined): void {
+    if (audit) addAudit(this.#state.audit, audit);
   }
 
   #plannedNominalMs(jobId: JobId): number | undefined {

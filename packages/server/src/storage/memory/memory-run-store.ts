@@ -1,5 +1,7 @@
 /** Reads for people, composed from the three places a run can be: waiting in `due`, held under a lease, in the history. */
+
 import type { JobId, RunId, WorkerId } from '@carillon/domain';
+import type { AuditEntry } from '../audit-store.ts';
 import type {
   DeadLetter,
   DeadLetterList,
@@ -11,6 +13,7 @@ import type {
 import { type DueRecord, type RunRecord, runRecord } from './due-record.ts';
 import { isVisible } from './find-jobs.ts';
 import type { HeldRecord } from './lease-table.ts';
+import { addAudit } from './memory-audit-store.ts';
 import type { MemoryState } from './memory-state.ts';
 import { heldView, queuedView } from './run-views.ts';
 
@@ -90,12 +93,13 @@ export class MemoryRunStore implements RunStore {
   }
 
   /** A letter is sent round once: a second press of the button finds it gone. */
-  async redrive(runId: RunId, as: { runId: RunId; nowMs: number }): Promise<boolean> {
+  async redrive(runId: RunId, as: { runId: RunId; nowMs: number; audit?: AuditEntry }): Promise<boolean> {
     const { deadLetters, due, jobs } = this.#state;
     const letter = deadLetters.get(runId);
     const job = letter && jobs.get(letter.jobId);
     if (!letter || letter.redrivenAs || !job || job.status === 'CANCELLED') return false;
     deadLetters.set(runId, { ...letter, redrivenAs: as.runId });
+    if (as.audit) addAudit(this.#state.audit, as.audit);
     const nominalAtMs = letter.scheduledAtMs;
     due.put(
       runRecord(job, {

@@ -47,15 +47,21 @@ const GRANTS = `(SELECT coalesce(json_agg(json_build_array(g.namespace, g.role, 
 export const USER = `u.user_id, u.name, u.display_name, u.disabled, u.password_hash IS NOT NULL, ${GRANTS},
     ${ms('u.created_at')}, ${ms('u.updated_at')}`;
 
-/** $1 id, $2 name, $3 display name, $4 password hash, $5 disabled, $6 created, $7 updated; the grants as arrays $8 to $10. */
+/** $1 id, $2 name, $3 display name, $4 password hash, $5 disabled, $6 created, $7 updated; the grants as arrays $8 to $10; $11 idempotency key,
+ * $12 what it was asked with. */
 export const CREATE_USER: Statement = {
   name: 'create_user',
   text: `WITH created AS (
-      INSERT INTO users (user_id, name, display_name, password_hash, disabled, created_at, updated_at)
-      VALUES ($1, $2, $3, $4, $5, ${at('$6')}, ${at('$7')}) ON CONFLICT DO NOTHING RETURNING user_id),
+      INSERT INTO users (user_id, name, display_name, password_hash, disabled, created_at, updated_at, idempotency_key, request_hash)
+      VALUES ($1, $2, $3, $4, $5, ${at('$6')}, ${at('$7')}, $11, $12) ON CONFLICT DO NOTHING RETURNING user_id),
     granted AS (INSERT INTO user_grants (user_id, namespace, role, own_only)
       SELECT created.user_id, g.* FROM created, unnest($8::text[], $9::text[], $10::boolean[]) AS g)
     SELECT user_id FROM created`,
+};
+
+export const USER_MADE_BY: Statement = {
+  name: 'user_made_by',
+  text: 'SELECT user_id, request_hash FROM users WHERE idempotency_key = $1',
 };
 
 export const GET_USER: Statement = {

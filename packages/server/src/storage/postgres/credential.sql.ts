@@ -45,7 +45,9 @@ const SESSION = `s.session_id, s.user_id, ${ms('s.created_at')}, ${ms('s.last_se
 export const CREATE_SESSION: Statement = {
   name: 'create_session',
   text: `INSERT INTO sessions (session_id, hash, user_id, created_at, last_seen_at, expires_at, address, user_agent)
-    VALUES ($1, $2, $3, ${at('$4')}, ${at('$5')}, ${at('$6')}, $7, $8)`,
+    SELECT $1::uuid, $2::text, u.user_id, ${at('$4')}, ${at('$5')}, ${at('$6')}, $7::text, $8::text FROM users u
+    WHERE u.user_id = $3::uuid AND NOT u.disabled AND ($9::text IS NULL OR u.password_hash = $9::text)
+    RETURNING session_id`,
 };
 
 export const SESSION_TO_CHECK: Statement = {

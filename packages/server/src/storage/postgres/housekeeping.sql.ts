@@ -31,9 +31,20 @@ export const STRAY_EVENTS: Statement = {
     WHERE at >= to_timestamp($1::float8 / 1000) AND at < to_timestamp($2::float8 / 1000) LIMIT 1`,
 };
 
-/** Whoever waits for the drop of a partition holds up every insert behind it: better not to wait for long. */
-export const DROP_PATIENCE: Statement = {
-  name: 'drop_patience',
+/** $1 before. In the order of the primary key: entries are as old as their ids are small. */
+export const DROP_AUDIT: Statement = {
+  name: 'drop_audit',
+  text: `WITH old AS (
+      SELECT audit_id, at FROM audit_log ORDER BY audit_id LIMIT 10000
+    ), gone AS (
+      DELETE FROM audit_log WHERE audit_id IN (SELECT audit_id FROM old WHERE at < to_timestamp($1::float8 / 1000)) RETURNING 1
+    )
+    SELECT count(*) FROM gone`,
+};
+
+/** Whoever waits to make or drop a partition holds up every insert behind them: better not to wait for long. */
+export const LOCK_PATIENCE: Statement = {
+  name: 'lock_patience',
   text: `SELECT set_config('lock_timeout', '2s', true)`,
 };
 

@@ -50,6 +50,22 @@ describeEachPostgres('lists over many jobs', (server) => {
   const list = (query: Partial<JobQuery>) => storage.jobs.list({ limit: 10, ...query });
   const names = async (query: Partial<JobQuery>) => (await list(query)).jobs.map(({ name }) => name);
 
+  it('every filter at once is answered, and no shape of a list stays prepared in a connection (hazard 30)', async () => {
+    const all: Partial<JobQuery> = {
+      ...{ status: 'PAUSED', scheduleTypes: ['CRON'], priority: 'low', userId: 'ann', namespace: 'team-a' },
+      ...{ handler: 'http', labels: { team: 'rare' }, text: 'x', createdFromMs: 1, createdToMs: 2 },
+    };
+    expect(await names({ ...all, afterJobId: '00000000-0000-7000-8000-000000000001' as JobId })).toEqual([]);
+    const [prepared] = await storage.database.query<readonly [number]>(
+      {
+        name: '',
+        text: `SELECT count(*)::int FROM pg_prepared_statements WHERE statement LIKE '%page AS MATERIALIZED%'`,
+      },
+      [],
+    );
+    expect(prepared).toEqual([0]);
+  });
+
   it('a filter that no index serves looks through a bounded number, says where it stopped, and goes on there', async () => {
     let afterJobId: JobId | undefined;
     const found: string[] = [];
@@ -88,10 +104,11 @@ describeEachPostgres('lists over many jobs', (server) => {
   ];
   it.each(INDEXES)('lists driven by %s with the filters %j go through %s', async (drive, filters, index) => {
     for (const order of ['newest', 'oldest'] as const) {
-      const { name, text } = listStatement({ drive, filters, order, continued: true });
-      await client.query(`PREPARE ${name} AS ${text}`);
+      const { text } = listStatement({ drive, filters, order, continued: true });
+      await client.query(`PREPARE listed_${order} AS ${text}`);
       const nulls = Array.from({ length: filters.length + 3 }, () => 'NULL').join(', ');
-      const plan = await client.query<{ 'QUERY PLAN': string }>(`EXPLAIN EXECUTE ${name}(${nulls})`);
+      const plan = await client.query<{ 'QUERY PLAN': string }>(`EXPLAIN EXECUTE listed_${order}(${nulls})`);
+      await client.query(`DEALLOCATE listed_${order}`);
       const lines = plan.rows.map((row) => row['QUERY PLAN']).join('\n');
       expect(lines).toContain(index);
       expect(lines).not.toMatch(/Seq Scan on (jobs|due)/);

@@ -89,7 +89,8 @@ export function listStatement({ drive, filters, order, continued }: ListShape): 
   const place = ids ? `(${ids} OFFSET ${LOOKED_THROUGH_MAX - 1} LIMIT 1)` : 'NULL::uuid';
   const rest = filters.map((name) => FILTERS[name](at(name)));
   return {
-    name: ['list', drive, order, ...(continued ? ['after'] : []), ...filters].join('_'),
+    // Not prepared: thousands of shapes, each kept by every connection, would be the caller's to fill its memory with.
+    name: '',
     text: `WITH ${LIVE}${labelled}, page AS MATERIALIZED (
         SELECT ${LISTED_COLUMNS} FROM (${jobs}) j ${rest.length > 0 ? `WHERE ${rest.join(' AND ')}` : ''}
         ORDER BY j.job_id ${direction} LIMIT ${limit} OFFSET ${offset}

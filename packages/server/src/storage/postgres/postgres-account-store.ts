@@ -67,7 +67,14 @@ export class PostgresAccountStore implements AccountStore {
   createUser(user: NewUser): Promise<boolean> {
     const { userId, name, displayName, passwordHash = null, disabled, createdAtMs, updatedAtMs } = user;
     const values = [userId, name, displayName, passwordHash, disabled, createdAtMs, updatedAtMs];
-    return this.#touched(sql.CREATE_USER, [...values, ...grantArrays(user.grants)]);
+    const { key = null, requestHash = null } = user.idempotency ?? {};
+    return this.#touched(sql.CREATE_USER, [...values, ...grantArrays(user.grants), key, requestHash]);
+  }
+
+  async userMadeBy(key: string): Promise<{ user: User; requestHash: string } | undefined> {
+    const [made] = await this.#database.query<readonly [string, string]>(sql.USER_MADE_BY, [key]);
+    const user = made && (await this.user(made[0]));
+    return user && { user, requestHash: made[1] };
   }
 
   async user(userId: string): Promise<User | undefined> {
@@ -142,10 +149,10 @@ export class PostgresAccountStore implements AccountStore {
     return this.#touched(credentials.REMOVE_KEY, [keyId]);
   }
 
-  async createSession(session: Session, hash: SecretHash): Promise<void> {
+  createSession(session: Session, hash: SecretHash, checked?: string): Promise<boolean> {
     const { sessionId, userId, createdAtMs, lastSeenAtMs, expiresAtMs, address = null } = session;
     const values = [sessionId, hash, userId, createdAtMs, lastSeenAtMs, expiresAtMs, address];
-    await this.#database.query(credentials.CREATE_SESSION, [...values, session.userAgent ?? null]);
+    return this.#touched(credentials.CREATE_SESSION, [...values, session.userAgent ?? null, checked ?? null]);
   }
 
   async sessionToCheck(hash: SecretHash): Promise<FoundSession | undefined> {

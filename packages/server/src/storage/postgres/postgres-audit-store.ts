@@ -1,7 +1,7 @@
 /** The audit log on PostgreSQL. */
 import type { Caller } from '@carillon/domain';
 import { plainArray, textArray } from '../../postgres/array-literal.ts';
-import type { Database, Statement } from '../../postgres/database.ts';
+import type { Database, Session, Statement } from '../../postgres/database.ts';
 import type { AuditEntry, AuditQuery, AuditRecord, AuditStore } from '../audit-store.ts';
 import { LIST_AUDIT, LIST_AUDIT_OF_ACTION, LIST_AUDIT_OF_SUBJECT, RECORD_AUDIT } from './audit.sql.ts';
 
@@ -29,23 +29,8 @@ export class PostgresAuditStore implements AuditStore {
     this.#database = database;
   }
 
-  async record(entries: readonly AuditEntry[]): Promise<void> {
-    const text = (pick: (entry: AuditEntry) => string | undefined) => textArray(entries.map(pick));
-    await this.#database.query(RECORD_AUDIT, [
-      plainArray(entries.map((entry) => entry.atMs)),
-      text(({ actor }) => actor.kind),
-      text(({ actor }) => actor.id),
-      text(({ actor }) => actor.name),
-      text(({ action }) => action),
-      text(({ namespace }) => namespace),
-      text(({ subject }) => subject.kind),
-      text(({ subject }) => subject.id),
-      text(({ before }) => before),
-      text(({ after }) => after),
-      text(({ origin }) => origin.address),
-      text(({ origin }) => origin.userAgent),
-      text(({ origin }) => origin.requestId),
-    ]);
+  record(entries: readonly AuditEntry[]): Promise<void> {
+    return recordAudit(this.#database, entries);
   }
 
   async list(query: AuditQuery): Promise<AuditRecord[]> {
@@ -84,4 +69,29 @@ function recordOf(row: AuditRow): AuditRecord {
       requestId: row[13] ?? undefined,
     },
   };
+}
+
+/** Within the transaction of the change that they tell of, where there is one. */
+export async function recordAudit(
+  session: Session,
+  entries: readonly (AuditEntry | undefined)[],
+): Promise<void> {
+  const given = entries.filter((entry) => entry !== undefined);
+  if (given.length === 0) return;
+  const text = (pick: (entry: AuditEntry) => string | undefined) => textArray(given.map(pick));
+  await session.query(RECORD_AUDIT, [
+    plainArray(given.map((entry) => entry.atMs)),
+    text(({ actor }) => actor.kind),
+    text(({ actor }) => actor.id),
+    text(({ actor }) => actor.name),
+    text(({ action }) => action),
+    text(({ namespace }) => namespace),
+    text(({ subject }) => subject.kind),
+    text(({ subject }) => subject.id),
+    text(({ before }) => before),
+    text(({ after }) => after),
+    text(({ origin }) => origin.address),
+    text(({ origin }) => origin.userAgent),
+    text(({ origin }) => origin.requestId),
+  ]);
 }

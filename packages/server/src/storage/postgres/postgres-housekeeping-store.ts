@@ -7,10 +7,11 @@ import type { Database, Statement } from '../../postgres/database.ts';
 import type { HousekeepingStore, OpenTransaction } from '../housekeeping-store.ts';
 import {
   COUNT_JOBS,
-  DROP_PATIENCE,
+  DROP_AUDIT,
   DROP_STRAY_EVENTS,
   DROP_STRAYS,
   LIST_PARTITIONS,
+  LOCK_PATIENCE,
   OLDEST_TRANSACTION,
   PARTITION_LOCK,
   STRAY_EVENTS,
@@ -32,21 +33,31 @@ export class PostgresHousekeepingStore implements HousekeepingStore {
   /** Yesterday too: a claim made just before midnight is recorded just after it. */
   async makePartitions(options: { nowMs: number; aheadDays: number }): Promise<void> {
     const today = Math.floor(options.nowMs / DAY_MS) * DAY_MS;
-    await this.#database.transaction(async (session) => {
-      // Two servers that start together would both find the table missing, and one would fail.
-      await session.query(PARTITION_LOCK, []);
+    for (const table of ['job_runs', 'events'] as const) {
+      const there = await this.#partitionsOf(table);
       for (let day = -1; day <= options.aheadDays; day += 1) {
         const fromMs = today + day * DAY_MS;
-        for (const [table, strayRows] of [
-          ['job_runs', STRAY_RUNS],
-          ['events', STRAY_EVENTS],
-        ] as const) {
-          // A day of which rows went to the default partition stays there: making its own would fail.
-          const strays = await session.query(strayRows, [fromMs, fromMs + DAY_MS]);
-          if (strays.length === 0) await session.query(makePartition(table, fromMs), []);
-        }
+        if (!there.includes(partitionName(table, fromMs))) await this.#make(table, fromMs);
       }
+    }
+  }
+
+  async #make(table: Partitioned, fromMs: number): Promise<void> {
+    await this.#database.transaction(async (session) => {
+      await session.query(LOCK_PATIENCE, []);
+      // Two servers that start together would both find the table missing, and one would fail.
+      await session.query(PARTITION_LOCK, []);
+      // A day of which rows went to the default partition stays there: making its own would fail.
+      const strays = await session.query(table === 'events' ? STRAY_EVENTS : STRAY_RUNS, [
+        fromMs,
+        fromMs + DAY_MS,
+      ]);
+      if (strays.length === 0) await session.query(makePartition(table, fromMs), []);
     });
+  }
+
+  async #partitionsOf(table: Partitioned): Promise<string[]> {
+    return (await this.#database.query<readonly [string]>(LIST_PARTITIONS, [table])).map(([name]) => name);
   }
 
   async dropHistory(options: { beforeMs: number }): Promise<string[]> {
@@ -63,6 +74,11 @@ export class PostgresHousekeepingStore implements HousekeepingStore {
     return new Map(await this.#database.query<readonly [JobStatus, number]>(COUNT_JOBS, []));
   }
 
+  async dropAudit({ beforeMs }: { beforeMs: number }): Promise<number> {
+    const [row] = await this.#database.query<readonly [number]>(DROP_AUDIT, [beforeMs]);
+    return row![0];
+  }
+
   async oldestTransaction(): Promise<OpenTransaction | undefined> {
     type Row = readonly [seconds: number, pid: number, application: string, state: string | null];
     const [row] = await this.#database.query<Row>(OLDEST_TRANSACTION, []);
@@ -70,9 +86,8 @@ export class PostgresHousekeepingStore implements HousekeepingStore {
   }
 
   async #drop(table: Partitioned, beforeMs: number): Promise<string[]> {
-    const rows = await this.#database.query<readonly [string]>(LIST_PARTITIONS, [table]);
     const dropped: string[] = [];
-    for (const [name] of rows) {
+    for (const name of await this.#partitionsOf(table)) {
       if (partitionEndMs(table, name) > beforeMs) continue;
       if (await this.#dropOne(name)) dropped.push(name);
     }
@@ -82,7 +97,7 @@ export class PostgresHousekeepingStore implements HousekeepingStore {
   async #dropOne(name: string): Promise<boolean> {
     try {
       await this.#database.transaction(async (session) => {
-        await session.query(DROP_PATIENCE, []);
+        await session.query(LOCK_PATIENCE, []);
         await session.query({ name: `drop_${name}`, text: `DROP TABLE IF EXISTS ${name}` }, []);
       });
       return true;
@@ -93,8 +108,12 @@ export class PostgresHousekeepingStore implements HousekeepingStore {
   }
 }
 
+function partitionName(table: Partitioned, fromMs: number): string {
+  return `${table}_${new Date(fromMs).toISOString().slice(0, 10).replaceAll('-', '')}`;
+}
+
 function makePartition(table: Partitioned, fromMs: number): Statement {
-  const name = `${table}_${new Date(fromMs).toISOString().slice(0, 10).replaceAll('-', '')}`;
+  const name = partitionName(table, fromMs);
   return {
     name: `make_${name}`,
     text: `CREATE TABLE IF NOT EXISTS ${name} PARTITION OF ${table}

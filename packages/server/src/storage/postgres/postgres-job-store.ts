@@ -2,9 +2,11 @@
 import type { Job, JobId, RunId } from '@carillon/domain';
 import { plainArray, textArray } from '../../postgres/array-literal.ts';
 import { type Database, RollBack, type Session } from '../../postgres/database.ts';
+import type { AuditEntry } from '../audit-store.ts';
 import type { FirstDue, NewRun } from '../due.ts';
 import { kindOfChange } from '../event-store.ts';
 import type {
+  CancelVerdict,
   Enqueued,
   InsertedJob,
   JobChange,
@@ -44,6 +46,7 @@ import {
 import { type JobRow, jobFromRow, storedParts } from './job-row.ts';
 import { REQUEST_CANCEL } from './lease.sql.ts';
 import { listJobs } from './list-jobs.ts';
+import { recordAudit } from './postgres-audit-store.ts';
 import { readUpcoming } from './read-upcoming.ts';
 import { LOCK_RUN, RUN_IS_KNOWN } from './run.sql.ts';
 
@@ -126,46 +129,61 @@ export class PostgresJobStore implements JobStore {
       ]);
       await session.query(RECORD_EVENT, [kindOfChange(change), job.jobId, null]);
       await changePending(session, change, plan?.[1] ?? undefined);
+      await recordAudit(session, [change.audit]);
       return true;
     });
   }
 
-  async enqueue(jobId: JobId, run: NewRun): Promise<boolean> {
-    return addRun(this.#database, jobId, run);
+  enqueue(jobId: JobId, run: NewRun, audit?: AuditEntry): Promise<boolean> {
+    return this.#database.transaction(async (session) => {
+      const added = await addRun(session, jobId, run);
+      if (added) await recordAudit(session, [audit]);
+      return added;
+    });
   }
 
-  enqueueOnce(jobId: JobId, run: NewRun): Promise<Enqueued> {
+  enqueueOnce(jobId: JobId, run: NewRun, audit?: AuditEntry): Promise<Enqueued> {
     return this.#database.transaction(async (session) => {
       // Of two requests at the same time, the second waits here and then finds the run of the first.
       await session.query(LOCK_RUN, [run.runId]);
       const known = await session.query(RUN_IS_KNOWN, [run.runId]);
       if (known.length > 0) return 'known';
-      return (await addRun(session, jobId, run)) ? 'added' : 'refused';
+      if (!(await addRun(session, jobId, run))) return 'refused';
+      await recordAudit(session, [audit]);
+      return 'added';
     });
   }
 
-  remove(jobId: JobId): Promise<boolean> {
+  remove(jobId: JobId, audit?: AuditEntry): Promise<boolean> {
     return this.#database.transaction(async (session) => {
       // Deleting first waits for claims under way; what they took is visible as alive afterwards.
       await session.query(DELETE_DUE, [jobId]);
       const living = await session.query(LIVE_OF_JOB, [jobId]);
       if (living.length > 0) throw new RollBack(false);
-      return (await session.query(DELETE_JOB, [jobId])).length > 0;
+      if ((await session.query(DELETE_JOB, [jobId])).length === 0) return false;
+      await recordAudit(session, [audit]);
+      return true;
     });
   }
 
-  cancelRun(runId: RunId, nowMs: number): Promise<'asked' | 'ended' | 'finished' | 'unknown'> {
+  cancelRun(runId: RunId, nowMs: number, audit?: AuditEntry): Promise<CancelVerdict> {
     return this.#database.transaction(async (session) => {
-      // A run moves between pending and leased; looking at pending, leased, pending again catches it in either place.
-      for (let look = 0; look < 2; look += 1) {
-        const [pending] = await session.query<readonly [JobId]>(FIND_PENDING_RUN, [runId]);
-        if (pending && (await session.query(END_DUE, [pending[0], nowMs, runId])).length > 0) return 'ended';
-        const leased = await session.query(REQUEST_CANCEL, [plainArray([runId])]);
-        if (leased.length > 0) return 'asked';
-      }
-      return (await session.query(FIND_FINISHED_RUN, [runId])).length > 0 ? 'finished' : 'unknown';
+      const verdict = await cancelRun(session, runId, nowMs);
+      if (verdict === 'asked' || verdict === 'ended') await recordAudit(session, [audit]);
+      return verdict;
     });
   }
+}
+
+async function cancelRun(session: Session, runId: RunId, nowMs: number): Promise<CancelVerdict> {
+  // A run moves between pending and leased; looking at pending, leased, pending again catches it in either place.
+  for (let look = 0; look < 2; look += 1) {
+    const [pending] = await session.query<readonly [JobId]>(FIND_PENDING_RUN, [runId]);
+    if (pending && (await session.query(END_DUE, [pending[0], nowMs, runId])).length > 0) return 'ended';
+    const leased = await session.query(REQUEST_CANCEL, [plainArray([runId])]);
+    if (leased.length > 0) return 'asked';
+  }
+  return (await session.query(FIND_FINISHED_RUN, [runId])).length > 0 ? 'finished' : 'unknown';
 }
 
 function insertedJob(

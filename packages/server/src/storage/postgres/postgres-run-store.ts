@@ -1,6 +1,8 @@
 /** The run store on PostgreSQL: what waits, what is held and what ran, composed for people. */
+
 import type { DeadReason, JobId, RunId, RunStatus } from '@carillon/domain';
 import { type Database, RollBack } from '../../postgres/database.ts';
+import type { AuditEntry } from '../audit-store.ts';
 import type {
   DeadLetter,
   DeadLetterList,
@@ -11,6 +13,7 @@ import type {
   RunView,
 } from '../run-store.ts';
 import { triggerWord } from './codes.ts';
+import { recordAudit } from './postgres-audit-store.ts';
 import { addRun } from './postgres-job-store.ts';
 import { placeArrays } from './read-upcoming.ts';
 import {
@@ -164,7 +167,7 @@ export class PostgresRunStore implements RunStore {
     return row && letterFromRow(row);
   }
 
-  redrive(runId: RunId, as: { runId: RunId; nowMs: number }): Promise<boolean> {
+  redrive(runId: RunId, as: { runId: RunId; nowMs: number; audit?: AuditEntry }): Promise<boolean> {
     return this.#database.transaction(async (session) => {
       const [letter] = await session.query<readonly [JobId, number]>(MARK_REDRIVEN, [runId, as.runId]);
       if (!letter) return false;
@@ -176,6 +179,7 @@ export class PostgresRunStore implements RunStore {
         endsJob: false,
       };
       if (!(await addRun(session, jobId, { ...run, trigger: 'redrive' }))) throw new RollBack(false);
+      await recordAudit(session, [as.audit]);
       return true;
     });
   }

@@ -1,5 +1,6 @@
 /** What happens, as it happens. Rights are looked at again while a stream lasts, and a quiet stream shows that it lives. */
 import { cloudEvent, EVENTS_QUERY, readShape, rpc, toEventsQuery } from '@carillon/contract';
+import { may } from '@carillon/domain';
 import { type Clock, sleep } from '@carillon/foundation';
 import type { Operations } from '../../../operations/operations.ts';
 import { type RpcMethod, serverStream } from '../rpc-method.ts';
@@ -26,7 +27,9 @@ export function eventMethods({ operations, clock }: { operations: Operations; cl
           if (signal.aborted || batch?.done) return;
           if (clock.monotonic() - recognisedAt >= HEARTBEAT_MS) {
             recognisedAt = clock.monotonic();
-            events.judgeBy(await recognise());
+            const now = await recognise();
+            if (!may(now, 'events.read')) return;
+            events.judgeBy(now);
           }
           if (batch === undefined) yield ALIVE;
           else {

@@ -1,5 +1,12 @@
 /** Jobs: submit, read, list, change. */
-import { jobStatusView, jobView, parseIdempotencyKey, parseJobBody, rpc } from '@carillon/contract';
+import {
+  BATCH_JOBS_MAX,
+  jobStatusView,
+  jobView,
+  parseIdempotencyKey,
+  parseJobBody,
+  rpc,
+} from '@carillon/contract';
 import { type JobInput, Refusal } from '@carillon/domain';
 import type { Operations } from '../../../operations/operations.ts';
 import { idOf } from '../read-ids.ts';
@@ -7,7 +14,6 @@ import { type RpcMethod, serverStream, unary } from '../rpc-method.ts';
 
 const { method } = rpc.JobService;
 const STREAM_PAGE_JOBS = 200;
-const BATCH_JOBS_MAX = 1_000;
 
 export function jobMethods(operations: Operations): RpcMethod[] {
   return [

@@ -12,6 +12,7 @@ import {
 import { isFinal, Refusal } from '@carillon/domain';
 import type { Operations } from '../../../operations/operations.ts';
 import type { RunPage, RunView } from '../../../storage/run-store.ts';
+import { cutPage, readLimit } from '../../page-links.ts';
 import { idOf } from '../read-ids.ts';
 import { type RpcMethod, unary } from '../rpc-method.ts';
 import { keyOf } from './job-methods.ts';
@@ -90,9 +91,8 @@ export function runMethods(operations: Operations): RpcMethod[] {
 /** Living runs come before the history and have no place in it: behind them pages go on by number. */
 const BY_NUMBER = /^\+(\d{1,6})$/;
 
-/** One more than shown is read: it tells whether there is a next page, without counting. */
 function pageOf({ pageSize, pageToken }: Paged): RunPage {
-  const limit = rpc.pageSizeAsked(pageSize) + 1;
+  const limit = readLimit(rpc.pageSizeAsked(pageSize));
   const offset = BY_NUMBER.exec(pageToken)?.[1];
   if (offset !== undefined) return { limit, offset: Number(offset) };
   const before = placeAsked(pageToken);
@@ -111,11 +111,10 @@ function placeAsked(token: string): RunPage['before'] {
 }
 
 function pageAnswer(rows: readonly RunView[], asked: Paged) {
-  const size = rpc.pageSizeAsked(asked.pageSize);
-  const shown = rows.slice(0, size);
+  const { shown, hasMore } = cutPage(rows, rpc.pageSizeAsked(asked.pageSize));
   return {
     runs: shown.map((run) => rpc.runMessage(runView(run))),
-    nextPageToken: rows.length > size ? placeAfter(shown, asked) : '',
+    nextPageToken: hasMore ? placeAfter(shown, asked) : '',
   };
 }
 

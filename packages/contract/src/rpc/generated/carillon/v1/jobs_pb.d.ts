@@ -2,7 +2,8 @@
 // @generated from file carillon/v1/jobs.proto (package carillon.v1, syntax proto3)
 /* eslint-disable */
 
-// Everything that can be asked of Carillon about jobs, over gRPC, gRPC-Web and Connect.
+// Jobs, their runs, dead letters, workers and events, over gRPC, gRPC-Web and Connect. Bulk changes, logs, users, sessions, keys,
+// namespaces and the audit log are served over REST alone.
 //
 // Every call but those of grpc.health.v1.Health needs a key in its metadata: "authorization: Bearer <key>". A job that the
 // caller may not see looks as if it were not there. Every error carries a carillon.v1.ErrorDetail.

@@ -1,0 +1,83 @@
+/**
+ * What people paste: the shell blocks of README.md and docs/security.md, run as they stand against a real server. Only the
+ * address, the id a reader fills in, and the end of what would go on for ever are put in by the test.
+ */
+import { execFile } from 'node:child_process';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, expect, test } from 'vitest';
+import { Carillon } from '../../packages/client/src/index.ts';
+import { type OneServer, startOneServer } from './one-server.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const DOCUMENTED_ADDRESS = 'http://127.0.0.1:7420';
+/** What a person would type when asked: the password, and the one to change it to. */
+const TYPED = 'a long phrase of her own\na longer phrase of her own\n';
+/** Programs of their own that start servers and run tests; others test these. */
+const OTHERWISE_TESTED = /^(npm|node) /m;
+/** Each command is two processes that start, and there are many. */
+const PASTE = { timeout: 180_000 };
+
+let one: OneServer | undefined;
+
+afterEach(async () => {
+  await one?.stop();
+  one = undefined;
+});
+
+/** The shell blocks of a page, one after the other, as one script. */
+async function scriptOf(page: string, { address, jobId }: { address: string; jobId: string }) {
+  const text = await readFile(join(ROOT, page), 'utf8');
+  const blocks = [...text.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block);
+  return blocks
+    .filter((block) => !OTHERWISE_TESTED.test(block))
+    .join('\n')
+    .replaceAll(DOCUMENTED_ADDRESS, address)
+    .replaceAll('<job_id>', jobId)
+    .replaceAll(/(carillon events) -f/g, '$1');
+}
+
+/** Runs in the folder of a server that was just started; stops at the first command that fails. */
+async function paste(page: string): Promise<{ script: string; stdout: string }> {
+  one = await startOneServer();
+  const { folder, server } = one;
+  const { address } = server;
+  const carillon = new Carillon({ url: address, key: await server.adminKey() });
+  const payload = { url: `${address}/health/live` };
+  const { job_id: jobId } = await carillon.jobs.create({ name: 'of the reader', interval: '1d', payload });
+
+  // As npm links it in a clone.
+  await mkdir(join(folder, 'node_modules/.bin'), { recursive: true });
+  await symlink(join(ROOT, 'packages/cli/bin/carillon.mjs'), join(folder, 'node_modules/.bin/carillon'));
+  // By itself curl calls every answer a success.
+  await writeFile(join(folder, '.curlrc'), 'fail-with-body\nsilent\nshow-error\n');
+  await writeFile(join(folder, 'typed'), TYPED);
+
+  const script = await scriptOf(page, { address, jobId });
+  const prelude = 'set -ex\nnpx() { command npx "$@" < typed; }\n';
+  const env = { PATH: process.env.PATH, HOME: folder, TZ: 'UTC', npm_config_offline: 'true' };
+  const ended = await promisify(execFile)('sh', ['-c', `${prelude}${script}`], { cwd: folder, env }).catch(
+    ({ stdout, stderr }: { stdout: string; stderr: string }) => expect.fail(`${page}\n${stdout}\n${stderr}`),
+  );
+  return { script, stdout: ended.stdout };
+}
+
+test('every command of README.md works as it stands', PASTE, async () => {
+  const { script, stdout } = await paste('README.md');
+  expect(script.match(/^curl /gm)?.length).toBeGreaterThanOrEqual(3);
+  expect(script.match(/^npx carillon /gm)?.length).toBeGreaterThanOrEqual(12);
+  expect(stdout).toMatch(/completed .* SUCCESS/);
+  expect(stdout).toMatch(/ck_\w+/);
+  expect(stdout).toMatch(/signed in as\s+ada/);
+  expect(stdout).toContain('editor@billing');
+  expect(stdout).toContain('Changed the password of ada');
+  expect(stdout).toContain('Signed out');
+});
+
+test('every command of docs/security.md works as it stands', PASTE, async () => {
+  const { script, stdout } = await paste('docs/security.md');
+  expect(script.match(/^curl /gm)?.length).toBeGreaterThanOrEqual(7);
+  expect(stdout).toContain('"csrf_token"');
+  expect(stdout).toContain('"keys.create"');
+});
