@@ -5,11 +5,11 @@ export const VERSION = '0.1.0';
 
 export function greeting(server: StartedServer): string {
   const { address, adminKeyFile, database, roles } = server;
-  if (new Set(roles).size > 1) return wholeGreeting(server);
+  if (roles.includes('gateway') && roles.includes('engine')) return wholeGreeting(server);
   return `
-Carillon ${VERSION} is ready as ${roles[0]}.
+Carillon ${VERSION} is ready as ${roles.join(' and ')}.
 
-  address    ${address}${roles.includes('gateway') ? '' : ' (health and metrics)'}
+  address    ${address}${roles.some((role) => role !== 'engine') ? '' : ' (health and metrics)'}
   admin key  ${adminKeyFile}
   database   ${database}
 

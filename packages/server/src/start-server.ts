@@ -14,6 +14,7 @@ import { createGateway } from './gateway/create-gateway.ts';
 import { GatewayPort } from './gateway/listener/gateway-port.ts';
 import { CertificateUnusable } from './gateway/listener/read-certificate.ts';
 import { RequestLimits } from './gateway/rate-limit.ts';
+import type { Served } from './gateway/served.ts';
 import { migrate } from './postgres/migrate.ts';
 import { supervisePostgres } from './postgres/supervise-postgres.ts';
 import { whenReachable } from './postgres/when-reachable.ts';
@@ -86,7 +87,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
       random: systemRandom,
       log: countingLog,
       onReplaced,
-      runsJobs: config.roles.includes('engine'),
+      runsJobs: playsOf(config.roles).engine,
       counters,
       sessionTimes: sessionTimes(config),
     });
@@ -112,7 +113,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
         return { ready: reasons.length === 0, reasons };
       },
       bodyLimitBytes: config.body_limit_kb * 1_024,
-      healthOnly: !config.roles.includes('gateway'),
+      ...gatewayShare(config.roles),
       listener: port.listener,
       ...(config.public_url === undefined ? {} : { address: config.public_url }),
     });
@@ -177,15 +178,32 @@ async function openDatabase(
     const { hostname, pathname } = new URL(config.database_url);
     return { url: config.database_url, words: `PostgreSQL at ${hostname}${pathname}` };
   }
-  if (new Set(config.roles).size === 1) {
+  const plays = playsOf(config.roles);
+  if (!plays.engine || !plays.reads || !plays.writes) {
     throw new StartFailure(
-      `a server that is only ${config.roles[0]} shares its database with others. Name it with --database-url.`,
+      `a server that is only ${config.roles.join(' and ')} shares its database with others. Name it with --database-url.`,
     );
   }
   const folder = join(dataDir, 'postgres');
   const postgres = await supervisePostgres({ dataDir: folder, log });
   undo.push(() => postgres.stop());
   return { url: postgres.url, words: `embedded PostgreSQL ${postgres.version} in ${folder}` };
+}
+
+function playsOf(roles: Config['roles']): { engine: boolean; reads: boolean; writes: boolean } {
+  const all = roles.includes('gateway');
+  return {
+    engine: roles.includes('engine'),
+    reads: all || roles.includes('reads'),
+    writes: all || roles.includes('writes'),
+  };
+}
+
+function gatewayShare(roles: Config['roles']): { healthOnly?: boolean; served?: Served } {
+  const { reads, writes } = playsOf(roles);
+  if (reads && writes) return {};
+  if (!reads && !writes) return { healthOnly: true };
+  return { served: reads ? 'reads' : 'writes' };
 }
 
 function rateLimits({ rate_limit: limit }: Config) {

@@ -21,7 +21,7 @@ export const serve: CommandSpec = command({
     if (!asksForHelp && !args.some((word) => /^--roles(=|$)/.test(word)))
       throw new UsageError(
         'serve needs --roles.',
-        '--roles gateway, --roles engine, or both: gateway,engine.',
+        '--roles gateway (or reads, or writes), --roles engine, or several: reads,engine.',
       );
     return runServerAs(serve, call);
   },

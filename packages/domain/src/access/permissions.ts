@@ -44,6 +44,11 @@ export const INSTALLATION_ACTIONS: ReadonlySet<Action> = new Set([
   'namespaces.manage',
 ] satisfies Action[]);
 
+/** Changes nothing: such requests can be served apart from those that do. */
+export function isReading(action: Action): boolean {
+  return action.endsWith('.read') || action === 'schedules.preview';
+}
+
 export function roleAllows(role: Role, action: Action): boolean {
   return ROLES.indexOf(role) >= ROLES.indexOf(ACTIONS[action]);
 }

@@ -68,7 +68,7 @@ test('which server commands talk to is no setting of a server', () => {
 
 test('a server plays the roles it is told, and only known ones', () => {
   expect(load({ argv: ['--roles', 'gateway'] }).roles).toEqual(['gateway']);
-  expect(complaintOf({ argv: ['--roles', 'scheduler'] })).toContain('one of gateway, engine');
+  expect(complaintOf({ argv: ['--roles', 'scheduler'] })).toContain('one of gateway, reads, writes, engine');
 });
 
 describe('order', () => {

@@ -23,6 +23,7 @@ import { healthRoutes, type Readiness } from './routes/health-routes.ts';
 import { allMethods } from './rpc/all-methods.ts';
 import { mountRpc } from './rpc/mount-rpc.ts';
 import { securityHeaders } from './security-headers.ts';
+import { isServed, type Served } from './served.ts';
 
 export interface GatewayOptions {
   readonly operations: Operations;
@@ -39,6 +40,8 @@ export interface GatewayOptions {
   readonly bodyLimitBytes: number;
   /** A server that only runs jobs: health and metrics, and no way in. */
   readonly healthOnly?: boolean;
+  /** Left out: everything. */
+  readonly served?: Served;
   /** Where callers reach this gateway, put in front of Location and Link. Left out: they are relative. */
   readonly address?: string;
   /** What takes the connections. Left out: in clear. */
@@ -90,7 +93,10 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   healthRoutes(app, { readiness: options.readiness, log });
   if (options.metrics) metricsEndpoint(app, { ...options.metrics, authenticate });
   if (options.healthOnly) return app;
-  const methods = allMethods({ operations, readiness: options.readiness, clock: systemClock });
+  const { served = 'all' } = options;
+  const methods = allMethods({ operations, readiness: options.readiness, clock: systemClock }).filter(
+    ({ access }) => isServed(access, served),
+  );
   const admitStranger = (request: FastifyRequest) => limits?.admitAddress(request.ip);
   mountRpc(app, { methods, authenticate, admitStranger, bodyLimitBytes, log });
   const stopping = new AbortController();
@@ -101,7 +107,7 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
     address,
     authenticate,
     stopping: stopping.signal,
-  });
+  }).filter(({ access }) => isServed(access, served));
   // A scope of its own and not a look at the URL: the router also takes /%61pi for /api.
   app.register(
     (api, _options, done) => {
