@@ -48,7 +48,7 @@ test('a gateway takes what an engine runs', async () => {
 
 test.each([
   [['serve'], 2, /needs --roles/],
-  [['serve', '--roles', 'scheduler'], 2, /one of gateway, engine/],
+  [['serve', '--roles', 'scheduler'], 2, /one of gateway, reads, writes, engine/],
   [['serve', '--roles', 'gateway', '--port', '0'], 1, /--database-url/],
   [['migrate'], 2, /--database-url/],
   [['migrate', '--database-url', 'postgres://127.0.0.1:1/none'], 1, /cannot be migrated/],

@@ -6,6 +6,8 @@ import type { Call, Receiver } from '../../support/receiver.ts';
 import type { Member } from './member.ts';
 import type { Grid } from './workload.ts';
 
+/** From the end of a pause to the calls that were about to be made when it began. */
+const GOES_ON_MS_MAX = 500;
 const SHOWN_MAX = 5;
 
 /** What still has to happen; empty when all is done. */
@@ -151,14 +153,17 @@ export async function wrongCalls(
   }
   let zombies = 0;
   for (const { earlier, later } of receiver.overlaps()) {
-    const attempt = attemptOf(earlier);
+    // Whoever has the older epoch was given up: usually the one that called first.
+    const zombie = earlier.epoch < later.epoch ? earlier : later;
+    const attempt = attemptOf(zombie);
     const member = memberOf.get(attempt?.executor_id?.split('.')[0] ?? '');
+    // Stopped between taking the run and calling, it calls first of all when it goes on, before it can notice anything.
+    const fromMs = zombie === earlier ? zombie.startedAt : zombie.startedAt - GOES_ON_MS_MAX;
     // A process that cannot be reached cannot be stopped either; its report must be refused, and is not a success.
-    if (member?.wasDisturbedWithin(earlier.startedAt, earlier.endedAt) && attempt?.status !== 'SUCCESS')
-      zombies += 1;
+    if (member?.wasDisturbedWithin(fromMs, zombie.endedAt) && attempt?.status !== 'SUCCESS') zombies += 1;
     else
       wrong.push(
-        `run ${earlier.runId} ran twice at once: ${described(earlier)} on ${member?.name}, ${described(later)}`,
+        `run ${earlier.runId} ran twice at once: ${described(earlier)}, ${described(later)}, the older epoch on ${member?.name}`,
       );
   }
   return { wrong: shortened(wrong), zombies };

@@ -221,3 +221,11 @@ describe('GET /api/events', () => {
     lazy.destroy();
   });
 });
+
+test('whoever asks only for the headers of the stream opens none, and takes no place from others', async () => {
+  const headers = { authorization: `Bearer ${KEY}`, accept: 'text/event-stream' };
+  for (let asked = 0; asked < 60; asked += 1) {
+    expect((await fetch(`${address}/api/events`, { method: 'HEAD', headers })).status).toBe(200);
+  }
+  expect((await follow('/api/events')).response.status).toBe(200);
+});
