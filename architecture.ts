@@ -225,7 +225,7 @@ export const ROOMS: readonly Room[] = [
   {
     name: 'server/run-queue/in-process-run-queue.ts',
     kind: 'adapter',
-    purpose: 'The run queue within one process: a bounded line.',
+    purpose: 'The run queue within one process: a bounded line per priority.',
     imports: ['domain', 'server/run-queue'],
   },
   {

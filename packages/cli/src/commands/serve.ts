@@ -7,7 +7,7 @@ export const serve: CommandSpec = command({
   name: 'serve',
   summary: 'Start a server that plays only some of the roles',
   details:
-    'gateway answers requests, engine schedules and runs jobs; both share the PostgreSQL named by --database-url. ' +
+    'gateway answers requests (reads or writes: only those), engine schedules and runs jobs; both share the PostgreSQL named by --database-url. ' +
     'Takes the settings of `carillon start`.',
   arguments: [{ name: '[settings...]', description: 'Settings as --name value; --roles is needed' }],
   examples: [

@@ -3,9 +3,9 @@ import { cloudEvent, EVENTS_QUERY, readShape, rpc, toEventsQuery } from '@carill
 import { may } from '@carillon/domain';
 import { type Clock, sleep } from '@carillon/foundation';
 import type { Operations } from '../../../operations/operations.ts';
+import { HEARTBEAT_MS } from '../../events/sse-stream.ts';
 import { type RpcMethod, serverStream } from '../rpc-method.ts';
 
-const HEARTBEAT_MS = 15_000;
 const ALIVE = {};
 
 export function eventMethods({ operations, clock }: { operations: Operations; clock: Clock }): RpcMethod[] {
