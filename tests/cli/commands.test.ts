@@ -1,7 +1,11 @@
 /** The command against a real server: what people type, what they see, what scripts get. */
+import { readFileSync } from 'node:fs';
 import { stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { makeCertificate } from '../../packages/server/src/gateway/listener/test-certificate.fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import { type OneServer, startOneServer } from './one-server.ts';
 import { type CarillonOptions, launchCarillon, runCarillon } from './run-carillon.ts';
@@ -43,6 +47,7 @@ describe('jobs', () => {
   test('a job is made, waited for, listed, shown and removed', async () => {
     const watched = await ok(['jobs', 'create', 'hello', '--http', alive, '--wait']);
     expect(watched).toMatch(/completed .* SUCCESS/);
+    expect(watched).toMatch(/^Created hello: [0-9a-f-]{36}\n/);
     const [job] = await json<{ job_id: string; name: string }[]>(['jobs', 'list', '--text', 'hello']);
     expect(job?.name).toBe('hello');
     const id = job?.job_id ?? '';
@@ -65,6 +70,34 @@ describe('jobs', () => {
     ]);
     expect(code).toBe(1);
     expect(stdout).toMatch(/failed .*ECONNREFUSED/);
+  });
+
+  test('waiting for one that is cancelled fails, and a program gets its id first', async () => {
+    const waiting = launchCarillon(['jobs', 'create', 'off', '--http', alive, '--in', '1h', '-w', '--json'], {
+      cwd: one.folder,
+    });
+    const id = await eventually(() => {
+      const [made = '', pending] = waiting.said.stdout.split('\n');
+      expect(pending).toContain('pending');
+      return (JSON.parse(made) as { job_id: string }).job_id;
+    }, SOON);
+    await ok(['jobs', 'cancel', id]);
+    expect((await waiting.ended).code).toBe(1);
+  });
+
+  test('a handler that nobody offers is warned of, by those who may see workers', async () => {
+    const { code, stdout, stderr } = await run([
+      'jobs',
+      'create',
+      'waits',
+      '--handler',
+      'nobody-offers-this',
+    ]);
+    expect(code, stderr).toBe(0);
+    expect(stdout).toMatch(/^Created waits: /);
+    expect(stderr).toContain('no worker offers the handler "nobody-offers-this" at the moment');
+    const offered = await run(['jobs', 'create', 'runs', '--http', alive]);
+    expect(offered.stderr).toBe('');
   });
 
   test('one is changed, paused, resumed, run and cancelled', async () => {
@@ -152,7 +185,7 @@ describe('runs and dead letters', () => {
 });
 
 describe('following', () => {
-  test('events come as they happen, one JSON object a line, and Ctrl-C ends them well', async () => {
+  test('events come as they happen, one JSON object a line, and Ctrl-C ends them', async () => {
     const following = launchCarillon(['events', '-f', '--json', '--type', 'job.created'], {
       cwd: one.folder,
     });
@@ -162,10 +195,26 @@ describe('following', () => {
     }, SOON);
     following.signal('SIGINT');
     const { code, stdout } = await following.ended;
-    expect(code).toBe(0);
+    expect(code).toBe(130);
     for (const line of stdout.trim().split('\n')) {
       expect(JSON.parse(line)).toMatchObject({ specversion: '1.0', type: 'io.carillon.job.created' });
     }
+  });
+
+  test('what has happened is shown like the end of a log, the newest last', async () => {
+    for (const name of ['first', 'second', 'third']) await createJob(name, '--http', alive, '--every', '1d');
+    const names = async (...args: string[]) =>
+      (await ok(['events', '--json', '--type', 'job.created', ...args]))
+        .trim()
+        .split('\n')
+        .map((line) => (JSON.parse(line) as { data: { name: string } }).data.name);
+    await eventually(async () => expect(await names('-n', '3')).toEqual(['first', 'second', 'third']), SOON);
+    expect(await names('-n', '1')).toEqual(['third']);
+    expect((await names('--since', '1h')).slice(-2)).toEqual(['second', 'third']);
+    expect((await names('-n', '0')).slice(-3)).toEqual(['first', 'second', 'third']);
+    expect((await run(['events', '--since', 'yesterday'])).code).toBe(2);
+    const none = await run(['events', '--since', '2100-01-01']);
+    expect(none).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('No events match') });
   });
 
   test('a watched job is left alone by Ctrl-C', async () => {
@@ -173,7 +222,7 @@ describe('following', () => {
     const watching = launchCarillon(['jobs', 'show', id, '--watch'], { cwd: one.folder });
     await eventually(() => expect(watching.said.stdout).toContain('pending'), SOON);
     watching.signal('SIGINT');
-    expect((await watching.ended).code).toBe(0);
+    expect((await watching.ended).code).toBe(130);
     expect(await json(['jobs', 'show', id])).toMatchObject({ status: 'SCHEDULED' });
   });
 });
@@ -232,8 +281,14 @@ describe('people', () => {
     expect(await ok(['jobs', 'list', '-n', '1'], { env })).toContain(id);
     const refused = await run(['jobs', 'create', 'no', '--http', alive], { env });
     expect(refused.code).toBe(4);
+    const here = await json<{ key: string }>(['keys', 'create', 'here', '--namespace', 'default']);
+    const insider = { CARILLON_KEY: here.key };
+    expect(await ok(['status'], { env: insider })).toMatch(/workers\s+not visible to you/);
+    expect(await json(['status'], { env: insider })).toMatchObject({ workers: null, running: null });
     expect(await ok(['keys', 'list'])).toContain('reader');
     expect(await ok(['keys', 'list'])).not.toContain(made.key);
+    expect(await ok(['audit', '--actor', 'nobody at all'])).toBe('');
+    expect((await run(['audit', '--actor', 'nobody at all'])).stderr).toContain('No changes match.');
     await ok(['keys', 'revoke', made.key_id]);
     expect((await run(['jobs', 'list'], { env })).code).toBe(4);
   });
@@ -268,6 +323,19 @@ describe('import crontab', () => {
     expect(JSON.parse(again.stdout)).toEqual(JSON.parse(first.stdout));
     expect(await count()).toBe(1);
   });
+
+  test('a dry run lets the server judge each line', async () => {
+    const judged = `0 3 * * * /bin/good\n61 * * * * /bin/bad\n0 0 31 2 * /bin/never\n`;
+    const dry = ['import', 'crontab', '-', '--dry-run', '--tz', 'Europe/Paris'];
+    const { code, stdout, stderr } = await run(dry, { input: judged });
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/good .* 20\d\d-\d\d-\d\d \d\d:00:00/);
+    expect(stderr).toMatch(/line 2 would be refused: .*"61" is above 59/);
+    expect(stderr).toMatch(/line 3 would be refused: .*never fires/);
+    const alone = await run([...dry, '--url', 'http://127.0.0.1:1'], { input: judged });
+    expect(alone.stderr).toContain('no server answers');
+    expect(alone.stdout).toContain('good');
+  });
 });
 
 describe('how it answers', () => {
@@ -293,10 +361,11 @@ describe('how it answers', () => {
 
   test.each([
     ['what makes no sense', ['jobs', 'lst'], 2, /Did you mean list/],
+    ['a near word', ['jobs', 'creat'], 2, /Did you mean create\? `carillon jobs --help`/],
     ['what is not there', ['jobs', 'show', NOBODY], 3, /carillon jobs list/],
     ['a wrong key', ['jobs', 'list', '--key', 'ck_no'], 4, /carillon login/],
     ['nobody there', ['jobs', 'list', '--url', 'http://127.0.0.1:1'], 5, /cannot be reached/],
-    ['a refusal', ['jobs', 'create', 'x', '--cron', 'x'], 1, /cron_expression: .*\n.*5 fields/],
+    ['a refusal', ['jobs', 'create', 'x', '--cron', 'x'], 1, /cron_expression \(--cron\): .*\n.*5 fields/],
   ])('%s has an exit code of its own, and says what to do', async (_, args, exitCode, words) => {
     const { code, stderr, stdout } = await run(args);
     expect(code, stderr).toBe(exitCode);
@@ -304,7 +373,30 @@ describe('how it answers', () => {
     expect(stdout).toBe('');
   });
 
+  test.each([
+    ['help', 'jobs', 'create'],
+    ['jobs', 'help', 'create'],
+    ['jobs', 'create', '--help'],
+  ])('%s %s %s shows the help of the command', async (...words) => {
+    expect(await ok(words)).toContain('Usage: carillon jobs create');
+  });
+
+  test('a certificate that is not trusted here is told with what to do', async () => {
+    const certificate = makeCertificate();
+    const [cert, key] = [readFileSync(certificate.certFile), readFileSync(certificate.keyFile)];
+    certificate.remove();
+    const server = createServer({ cert, key });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const { code, stderr } = await run(['jobs', 'list', '--url', `https://127.0.0.1:${port}`]);
+    expect(code).toBe(5);
+    expect(stderr).toMatch(/certificate is not from an authority.*\n.*NODE_EXTRA_CA_CERTS/);
+  });
+
   test('with --json an error is JSON too', async () => {
+    const usage = await run(['jobs', 'lst', '--json']);
+    expect(JSON.parse(usage.stderr)).toMatchObject({ error: { code: 'usage' } });
     const { stderr } = await run(['jobs', 'show', NOBODY, '--json']);
     expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'job_not_found', status: 404 } });
   });

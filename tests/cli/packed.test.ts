@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { VERSION } from '../../packages/cli/src/program/version.ts';
 import { packClient } from '../../scripts/pack/pack-client.ts';
 import { packProgram } from '../../scripts/pack/pack-program.ts';
 import { eventually } from '../support/eventually.ts';
@@ -39,6 +40,8 @@ test('the command works where it is installed: help, a server, a job', async () 
 
   const help = await run('npx', ['carillon', '--help'], { cwd: project });
   expect(help.stdout).toContain('Usage: carillon');
+  const version = await run('npx', ['carillon', '--version'], { cwd: project });
+  expect(version.stdout.trim()).toBe(VERSION);
   const installed = await readdir(join(project, 'node_modules/carillon'), { recursive: true });
   expect(installed.filter((path) => /\.(test|fixture|conformance)\.|(?<!\.d)\.ts$/.test(path))).toEqual([]);
 

@@ -24,6 +24,7 @@ export class Cli {
   readonly world: World;
   readonly #globals: GlobalOptions;
   #connection: Promise<Connection> | undefined;
+  #interrupted: AbortController | undefined;
 
   constructor(options: { out: Output; world: World; globals: GlobalOptions }) {
     this.out = options.out;
@@ -46,11 +47,18 @@ export class Cli {
     return new Carillon({ ...at, headers: { 'user-agent': 'carillon-cli' } });
   }
 
-  /** Aborts at the first Ctrl-C, for what goes on until somebody ends it; the second one ends the process as usual. */
+  /** Aborts at the first Ctrl-C, for what may take long or goes on for ever; the second one ends the process as usual. */
   untilInterrupted(): AbortSignal {
-    const interrupted = new AbortController();
-    const onSignal = () => interrupted.abort();
-    process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
-    return interrupted.signal;
+    if (!this.#interrupted) {
+      const interrupted = new AbortController();
+      const onSignal = () => interrupted.abort();
+      process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
+      this.#interrupted = interrupted;
+    }
+    return this.#interrupted.signal;
+  }
+
+  get wasInterrupted(): boolean {
+    return this.#interrupted?.signal.aborted === true;
   }
 }

@@ -1,9 +1,10 @@
 export { Carillon, type CarillonOptions } from './carillon.ts';
 export { CarillonError, type CarillonErrorFacts } from './carillon-error.ts';
+export type { LatestEvents } from './latest-events.ts';
 export type { AuditFilter } from './resources/audit.ts';
 export type { DeadLetterFilter } from './resources/dead-letters.ts';
 export type { EventFilter } from './resources/events.ts';
-export type { JobFilter, UpdateOptions } from './resources/jobs.ts';
+export type { JobFilter, JobSort, UpdateOptions } from './resources/jobs.ts';
 export type * from './types/account.ts';
 export type * from './types/event.ts';
 export type * from './types/job.ts';

@@ -28,26 +28,20 @@ export const audit = command<Options>({
   async run({ options, cli }) {
     const client = await cli.client();
     const { actor, action, subject, namespace, from, until } = options;
-    const list = client.audit.list({
-      actor,
-      action,
-      subject_id: subject,
-      namespace,
-      from,
-      until,
-      limit: pageSize(options.limit),
-    });
+    const filter = { actor, action, subject_id: subject, namespace, from, until };
+    const list = client.audit.list({ ...filter, limit: pageSize(options.limit) });
+    const isFiltered = Object.values(filter).some((value) => value !== undefined);
     cli.out.list(
       await readLimited(list, options.limit, cli.out),
       [
-        { header: 'WHEN', value: (entry) => cli.out.shortTime(entry.at), whole: true },
+        { header: 'WHEN', value: (entry) => cli.out.briefTime(entry.at), whole: true },
         { header: 'WHO', value: (entry) => entry.actor.name },
         { header: 'WHAT', value: (entry) => entry.action },
-        { header: 'ON', value: (entry) => `${entry.subject.kind} ${entry.subject.id}` },
+        { header: 'ON', value: (entry) => entry.subject.id, whole: true },
         { header: 'NAMESPACE', value: (entry) => entry.namespace },
         { header: 'FROM', value: (entry) => entry.address },
       ],
-      { empty: 'Nothing was changed yet.' },
+      { empty: isFiltered ? 'No changes match.' : 'Nothing was changed yet.' },
     );
   },
 });

@@ -29,6 +29,8 @@ export const dlqList = command<Options>({
       limit: pageSize(options.limit),
     });
     const letters = await readLimited(list, options.limit, cli.out);
-    cli.out.list(letters, deadLetterColumns(cli.out), { empty: 'No dead letters.' });
+    const isFiltered = (options.job ?? options.reason ?? options.namespace) !== undefined;
+    const empty = isFiltered ? 'No dead letters match.' : 'No dead letters.';
+    cli.out.list(letters, deadLetterColumns(cli.out), { empty });
   },
 });

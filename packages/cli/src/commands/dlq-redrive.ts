@@ -94,14 +94,13 @@ async function workThrough(
 ): Promise<RedriveManyReport> {
   const client = await cli.client();
   const partMax = advance ? WATCHED_PART_MAX : PART_MAX;
+  const signal = cli.untilInterrupted();
   const part = (left: number) => ({ ...request, limit: Math.min(left, partMax) });
-  let report = await client.deadLetters.redriveMany(part(max));
+  let report = await client.deadLetters.redriveMany(part(max), { signal });
   advance?.(report.matched);
   while (report.next !== null && report.matched < max) {
-    const more = await client.deadLetters.redriveMany({
-      ...part(max - report.matched),
-      before: report.next,
-    });
+    const next = { ...part(max - report.matched), before: report.next };
+    const more = await client.deadLetters.redriveMany(next, { signal });
     advance?.(more.matched);
     report = {
       ...report,

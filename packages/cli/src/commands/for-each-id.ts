@@ -18,7 +18,8 @@ export async function forEachId<T>(
       // Only what the server said about this one id; whatever else went wrong goes wrong for all.
       if (!(error instanceof CarillonError) || error.status === undefined) throw error;
       const explained = explainError(error);
-      cli.out.failure({ ...explained, message: `${id}: ${explained.message}` });
+      const { message } = explained;
+      cli.out.failure({ ...explained, message: message.includes(id) ? message : `${id}: ${message}` });
       exitCode = explained.exitCode;
     }
   }

@@ -3,12 +3,14 @@ import { CarillonError } from '@carillon/client';
 import type { Cli } from '../cli.ts';
 import { command } from '../command.ts';
 import { type PlannedJob, planJobs } from '../crontab/job-of-entry.ts';
+import { type JudgedJob, judgeJobs } from '../crontab/judge-jobs.ts';
 import { type CrontabProblem, isSystemCrontab, parseCrontab } from '../crontab/parse-crontab.ts';
 import { confirm } from '../output/ask.ts';
 import { countOf } from '../output/count-of.ts';
 import { ProgressBar } from '../output/progress-bar.ts';
 import { EXIT } from '../program/exit-codes.ts';
 import { readFileOrInput } from '../read/read-json.ts';
+import { warnWithoutWorkers } from './warn-without-workers.ts';
 
 interface Options {
   readonly system?: boolean;
@@ -33,7 +35,10 @@ export const importCrontab = command<Options>({
     { flags: '--tz <zone>', description: 'Time zone where it has no CRON_TZ [that of this machine]' },
     { flags: '--handler <name>', description: 'What runs commands', fallback: 'script' },
     { flags: '--namespace <name>', description: 'Namespace of the jobs' },
-    { flags: '--dry-run', description: 'Only show what would be made' },
+    {
+      flags: '--dry-run',
+      description: 'Only show what would be made, and which lines the server would refuse',
+    },
     { flags: '-y, --yes', description: 'Do not ask' },
   ],
   examples: [
@@ -51,11 +56,15 @@ export const importCrontab = command<Options>({
     showProblems(cli, problems);
     if (entries.some(({ mailTo }) => mailTo !== undefined))
       cli.out.warn('MAILTO is not carried over: what a run says is kept with the run.');
+    // With --yes nobody reads the plan before it is carried out, and the server judges each line then.
+    const judged: readonly JudgedJob[] = options.yes && !options.dryRun ? plan : await judgeJobs(cli, plan);
+    const refusals = judged.filter(({ refusal }) => refusal !== undefined);
+    for (const { line, refusal } of refusals) cli.out.warn(`line ${line} would be refused: ${refusal}`);
     if (options.dryRun) {
-      showPlan(cli, plan);
-      return problems.length > 0 ? EXIT.failed : EXIT.ok;
+      showPlan(cli, judged);
+      return problems.length + refusals.length > 0 ? EXIT.failed : EXIT.ok;
     }
-    if (!cli.out.json) showPlan(cli, plan);
+    if (!cli.out.json) showPlan(cli, judged);
     if (plan.length === 0) return problems.length > 0 ? EXIT.failed : EXIT.ok;
     if (!options.yes && !(await confirm(`Make ${countOf(plan.length, 'job')}?`, cli.world))) {
       cli.out.note('Nothing was made.');
@@ -71,9 +80,12 @@ function showProblems({ out }: Cli, problems: readonly CrontabProblem[]): void {
     out.warn(`line ${line} is left out: ${reason}\n      ${text}`);
 }
 
-function showPlan({ out }: Cli, plan: readonly PlannedJob[]): void {
+function showPlan({ out }: Cli, plan: readonly JudgedJob[]): void {
   if (out.json) {
-    const jobs = plan.map(({ line, job }) => ({ line, job }));
+    const jobs = plan.map(({ line, job, nextAt: next_run_time, refusal }) => ({
+      ...{ line, job, next_run_time },
+      ...(refusal !== undefined && { refused: refusal }),
+    }));
     out.done(jobs, '');
     return;
   }
@@ -85,6 +97,11 @@ function showPlan({ out }: Cli, plan: readonly PlannedJob[]): void {
       { header: 'SCHEDULE', value: ({ job }) => job.cron_expression, whole: true },
       { header: 'TIME ZONE', value: ({ job }) => job.time_zone },
       { header: 'HANDLER', value: ({ job }) => job.handler },
+      {
+        header: 'NEXT RUN',
+        value: ({ nextAt, refusal }) => (refusal === undefined ? out.shortTime(nextAt) : 'refused'),
+        whole: true,
+      },
     ],
     { empty: 'The crontab holds no lines to import.' },
   );
@@ -93,16 +110,21 @@ function showPlan({ out }: Cli, plan: readonly PlannedJob[]): void {
 /** One by one, so that each can be repeated and a refusal names its line. Answers how many were refused. */
 async function makeJobs(cli: Cli, plan: readonly PlannedJob[]): Promise<number> {
   const client = await cli.client();
+  const signal = cli.untilInterrupted();
   const bar = new ProgressBar(plan.length, cli.out.terminal);
   const made: { line: number; name: string; job_id: string }[] = [];
   const refused: { line: number; name: string; error: string }[] = [];
   for (const { line, job, idempotencyKey } of plan) {
     try {
-      const { job_id } = await client.jobs.create(job, { idempotencyKey });
+      const { job_id } = await client.jobs.create(job, { idempotencyKey, signal });
       made.push({ line, name: job.name, job_id });
     } catch (error) {
       if (!(error instanceof CarillonError) || error.status !== 400) {
         bar.end();
+        if (made.length > 0)
+          cli.out.note(
+            `${countOf(made.length, 'job')} made so far; the same command again makes only the others.`,
+          );
         throw error;
       }
       refused.push({ line, name: job.name, error: error.message });
@@ -112,23 +134,9 @@ async function makeJobs(cli: Cli, plan: readonly PlannedJob[]): Promise<number> 
   bar.end();
   for (const { line, error } of refused) cli.out.warn(`line ${line} was refused: ${error}`);
   cli.out.done({ made, refused }, `${countOf(made.length, 'job')} made, ${refused.length} refused.`);
-  await warnWithoutWorkers(cli, plan);
+  await warnWithoutWorkers(
+    cli,
+    plan.flatMap(({ job }) => job.handler ?? []),
+  );
   return refused.length;
-}
-
-/** A job nobody can run would only be noticed when it does not run. */
-async function warnWithoutWorkers(cli: Cli, plan: readonly PlannedJob[]): Promise<void> {
-  const client = await cli.client();
-  const wanted = new Set(plan.map(({ job }) => job.handler ?? ''));
-  try {
-    for await (const worker of client.workers.list()) {
-      if (worker.alive) for (const handler of worker.handlers) wanted.delete(handler);
-    }
-  } catch (error) {
-    // Who may not see workers cannot be told about them.
-    if (error instanceof CarillonError && error.status !== undefined) return;
-    throw error;
-  }
-  for (const handler of wanted)
-    cli.out.warn(`no worker offers the handler "${handler}" now: these jobs wait until one does.`);
 }

@@ -55,7 +55,8 @@ export const jobsBulk = command<Options>({
       cli.out.done(seen, `Matching: ${countOf(seen.matched, 'job')}. Nothing was changed.`);
       return EXIT.ok;
     }
-    if (!options.yes && !(await confirm(`${action} ${countOf(seen.matched, 'job')}?`, cli.world))) {
+    const question = `${action.charAt(0).toUpperCase()}${action.slice(1)} ${countOf(seen.matched, 'job')}?`;
+    if (!options.yes && !(await confirm(question, cli.world))) {
       cli.out.note('Nothing was changed.');
       return EXIT.ok;
     }
@@ -72,10 +73,11 @@ export const jobsBulk = command<Options>({
 /** The server takes a bounded number at a time: part by part until there is none left. */
 async function workThrough(cli: Cli, request: BulkRequest, bar?: ProgressBar): Promise<BulkReport> {
   const client = await cli.client();
-  let report = await client.jobs.bulk(request);
+  const signal = cli.untilInterrupted();
+  let report = await client.jobs.bulk(request, { signal });
   bar?.advance(report.matched);
   while (report.next !== null) {
-    const part = await client.jobs.bulk({ ...request, after: report.next });
+    const part = await client.jobs.bulk({ ...request, after: report.next }, { signal });
     bar?.advance(part.matched);
     report = {
       ...report,

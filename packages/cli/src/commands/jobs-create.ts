@@ -1,11 +1,13 @@
 /** `jobs create`: one job from options, or one or many from a JSON file. */
-import type { BatchAnswer, NewJob } from '@carillon/client';
+import { type BatchAnswer, CarillonError, type NewJob } from '@carillon/client';
 import type { Cli } from '../cli.ts';
 import { command } from '../command.ts';
+import { ProgressBar } from '../output/progress-bar.ts';
 import { EXIT } from '../program/exit-codes.ts';
 import { UsageError } from '../program/usage-error.ts';
 import { JOB_OPTIONS, type JobOptions, readJobOptions } from '../read/job-options.ts';
 import { isObject, readJsonFile } from '../read/read-json.ts';
+import { warnWithoutWorkers } from './warn-without-workers.ts';
 import { watchUntilEnd } from './watch-until-end.ts';
 
 interface Options extends JobOptions {
@@ -17,7 +19,8 @@ interface Options extends JobOptions {
 export const jobsCreate = command<Options>({
   name: 'jobs create',
   summary: 'Create a job',
-  details: 'Without --cron, --every, --at or --in it runs at once.',
+  details:
+    'Without --cron, --every, --at or --in it runs at once. A handler that no worker offers is warned of, and waited for.',
   arguments: [{ name: '[name]', description: 'Name of the job' }],
   options: [
     ...JOB_OPTIONS,
@@ -26,7 +29,10 @@ export const jobsCreate = command<Options>({
       description: 'Job as JSON, or an array of them; - reads the standard input',
     },
     { flags: '--idempotency-key <key>', description: 'The same key again answers the same job' },
-    { flags: '-w, --wait', description: 'Show how it goes until it ends; fails when the job fails' },
+    {
+      flags: '-w, --wait',
+      description: 'Show how it goes until it ends; the exit code is 0 only when it completed',
+    },
   ],
   examples: [
     'carillon jobs create ping --http https://example.org/ping',
@@ -47,16 +53,64 @@ export const jobsCreate = command<Options>({
     const client = await cli.client();
     const job = { ...file, ...fields, ...(args[0] !== undefined && { name: args[0] }) } as NewJob;
     const made = await client.jobs.create(job, { idempotencyKey: options.idempotencyKey });
-    if (options.wait) return watchUntilEnd(cli, made.job_id);
-    cli.out.done(made, `Created ${name ?? 'the job'}: ${made.job_id}`);
-    return EXIT.ok;
+    const sentence = `Created ${name ?? 'the job'}: ${made.job_id}`;
+    if (options.wait) cli.out.entry(made, sentence);
+    else cli.out.done(made, sentence);
+    await warnWithoutWorkers(cli, await handlersOf(cli, job, made.job_id));
+    if (!options.wait) return EXIT.ok;
+    if (job.cron_expression ?? job.interval ?? job.frequency)
+      cli.out.note('It runs again and again: watching goes on until Ctrl-C.');
+    return watchUntilEnd(cli, made.job_id);
   },
 });
 
+/** The server chooses a handler where none was named. */
+async function handlersOf(cli: Cli, { handler }: NewJob, jobId: string): Promise<string[]> {
+  if (handler) return [handler];
+  const client = await cli.client();
+  try {
+    return [(await client.jobs.get(jobId)).handler];
+  } catch (error) {
+    // The job is made; a key that may only create cannot read it.
+    if (error instanceof CarillonError) return [];
+    throw error;
+  }
+}
+
+/** What the server takes in one request; on a terminal less, so that the bar moves. */
+const PART_MAX = 1_000;
+const WATCHED_PART_MAX = 100;
+
+async function createInParts(
+  cli: Cli,
+  jobs: readonly NewJob[],
+  idempotencyKey: string | undefined,
+): Promise<BatchAnswer[]> {
+  const client = await cli.client();
+  const signal = cli.untilInterrupted();
+  const partMax = cli.out.terminal && idempotencyKey === undefined ? WATCHED_PART_MAX : PART_MAX;
+  const bar = new ProgressBar(jobs.length, cli.out.terminal);
+  const answers: BatchAnswer[] = [];
+  try {
+    for (let from = 0; from < jobs.length; from += partMax) {
+      const part = jobs.slice(from, from + partMax);
+      // As the client counts them: a key of its own for each part.
+      const key = idempotencyKey === undefined || from === 0 ? idempotencyKey : `${idempotencyKey}-${from}`;
+      answers.push(...(await client.jobs.createMany(part, { idempotencyKey: key, signal })));
+      bar.advance(part.length);
+    }
+  } catch (error) {
+    bar.end();
+    if (answers.length > 0) cli.out.note(`Ended after ${answers.length} of ${jobs.length} jobs.`);
+    throw error;
+  }
+  bar.end();
+  return answers;
+}
+
 async function createMany(cli: Cli, jobs: readonly NewJob[], options: Options): Promise<number> {
   if (options.wait) throw new UsageError('--wait is for one job.');
-  const client = await cli.client();
-  const answers = await client.jobs.createMany(jobs, { idempotencyKey: options.idempotencyKey });
+  const answers = await createInParts(cli, jobs, options.idempotencyKey);
   const refused = answers.filter((answer) => answer.status === 'refused').length;
   const rows = answers.map((answer, i) => ({ answer, name: jobs[i]?.name ?? '' }));
   if (cli.out.json) cli.out.done(answers, '');
@@ -71,6 +125,11 @@ async function createMany(cli: Cli, jobs: readonly NewJob[], options: Options): 
       { empty: 'The file holds no jobs.' },
     );
   cli.out.note(`${answers.length - refused} created, ${refused} refused.`);
+  const made = jobs.filter((_, i) => answers[i]?.status === 'submitted');
+  await warnWithoutWorkers(
+    cli,
+    made.flatMap(({ handler }) => handler ?? []),
+  );
   return refused > 0 ? EXIT.failed : EXIT.ok;
 }
 

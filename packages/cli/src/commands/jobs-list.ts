@@ -24,7 +24,7 @@ export const jobsList = command<Options>({
   options: [
     {
       flags: '--status <status>',
-      description: 'scheduled, paused, cancelled, completed or failed; may be repeated',
+      description: 'pending (or scheduled), paused, cancelled, completed or failed; may be repeated',
       repeatable: true,
     },
     {
@@ -52,7 +52,7 @@ export const jobsList = command<Options>({
   ],
   async run({ options, cli }) {
     const client = await cli.client();
-    const list = client.jobs.list({
+    const filter = {
       status: options.status,
       type: options.type,
       priority: options.priority,
@@ -61,10 +61,10 @@ export const jobsList = command<Options>({
       label: readLabels(options.label ?? []),
       handler: options.handler,
       text: options.text,
-      sort: options.sort,
-      limit: pageSize(options.limit),
-    });
+    };
+    const list = client.jobs.list({ ...filter, sort: options.sort, limit: pageSize(options.limit) });
     const jobs = await readLimited(list, options.limit, cli.out);
-    cli.out.list(jobs, jobColumns(cli.out), { empty: 'No jobs.' });
+    const isFiltered = Object.values(filter).some((value) => value !== undefined && value.length > 0);
+    cli.out.list(jobs, jobColumns(cli.out), { empty: isFiltered ? 'No jobs match.' : 'No jobs.' });
   },
 });

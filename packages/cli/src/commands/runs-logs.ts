@@ -3,6 +3,7 @@ import type { LogLine } from '@carillon/client';
 import type { Cli } from '../cli.ts';
 import { command } from '../command.ts';
 import { plainText } from '../output/plain-text.ts';
+import { EXIT } from '../program/exit-codes.ts';
 import { followRun } from './follow-run.ts';
 
 export const runsLogs = command<{ readonly follow?: boolean }>({
@@ -21,10 +22,15 @@ export const runsLogs = command<{ readonly follow?: boolean }>({
       const { logs } = await client.runs.logs(id);
       for (const line of logs) showOnce(line, shown, cli);
     };
-    if (!options.follow) return showNew();
+    if (!options.follow) {
+      await showNew();
+      return EXIT.ok;
+    }
     const signal = cli.untilInterrupted();
     for await (const _ of followRun(client, id, signal)) await showNew();
-    if (!signal.aborted) await showNew();
+    if (signal.aborted) return EXIT.interrupted;
+    await showNew();
+    return EXIT.ok;
   },
 });
 

@@ -2,29 +2,39 @@
 import type { JobStatusReport } from '@carillon/client';
 import type { Cli } from '../cli.ts';
 import { plainText } from '../output/plain-text.ts';
+import { showSpan } from '../output/times.ts';
+import { WaitingLine } from '../output/waiting-line.ts';
 import { EXIT } from '../program/exit-codes.ts';
 
-/** Answers failure when the job failed, so that scripts can wait for it. */
+/** Answers success only for a job that completed, so that scripts can wait for it. */
 export async function watchUntilEnd(cli: Cli, jobId: string): Promise<number> {
   const { out } = cli;
   const client = await cli.client();
   const signal = cli.untilInterrupted();
+  const waiting = new WaitingLine(out.terminal);
   let last: JobStatusReport | undefined;
   try {
     for await (const status of client.watch(jobId, { signal })) {
       last = status;
+      waiting.end();
       out.entry(status, lineOf(status, cli));
+      waiting.start(status.status);
     }
   } catch (error) {
     if (!signal.aborted) throw error;
-    out.note('Watching ended; the job goes on.');
+    waiting.end();
+    out.note(`Watching ended; the job goes on: carillon jobs show ${jobId} --watch`);
+    return EXIT.interrupted;
+  } finally {
+    waiting.end();
   }
-  return last?.status === 'failed' ? EXIT.failed : EXIT.ok;
+  return last?.status === 'completed' ? EXIT.ok : EXIT.failed;
 }
 
 function lineOf({ status, last_updated: at, latest_run: run }: JobStatusReport, { out }: Cli): string {
   const attempt = run && run.attempt_number > 1 ? `, attempt ${run.attempt_number}` : '';
-  const detail = run ? `run ${run.run_id} ${run.status}${attempt}` : 'not run yet';
+  const took = run?.end_time ? ` in ${showSpan(run.start_time, run.end_time)}` : '';
+  const detail = run ? `run ${run.run_id} ${run.status}${took}${attempt}` : 'not run yet';
   const why = plainText(run?.error_message ?? run?.reason ?? '');
-  return `${out.time(at)}  ${out.state(status.padEnd(9))}  ${detail}${why && `: ${why}`}`;
+  return `${out.moment(at)}  ${out.state(status.padEnd(9))}  ${detail}${why && `: ${why}`}`;
 }

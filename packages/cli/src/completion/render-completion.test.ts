@@ -1,25 +1,45 @@
 import { execFileSync } from 'node:child_process';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { allCommands } from '../commands/all-commands.ts';
 import { GLOBAL_OPTIONS } from '../program/global-options.ts';
 import { renderCompletion, SHELLS } from './render-completion.ts';
 
 const parts = { commands: allCommands, globals: GLOBAL_OPTIONS };
 
-/** What bash offers after these words. */
-function offered(...words: string[]): string[] {
+/** What bash offers at the end of this line. */
+function offered(line: string): string[] {
   const script = `${renderCompletion('bash', parts)}
-COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; _carillon
+COMP_LINE='${line}'; COMP_POINT=\${#COMP_LINE}; _carillon
 printf '%s\\n' "\${COMPREPLY[@]}"`;
   return execFileSync('bash', ['-c', script], { encoding: 'utf8' }).trim().split('\n');
 }
 
-test('bash completes commands, verbs, options and choices', () => {
-  expect(offered('carillon', 'jo')).toEqual(['jobs']);
-  expect(offered('carillon', 'jobs', 'cr')).toEqual(['create']);
-  expect(offered('carillon', 'jobs', 'create', '--cr')).toEqual(['--cron']);
-  expect(offered('carillon', 'completion', '')).toEqual(expect.arrayContaining(['bash', 'zsh', 'fish']));
-  expect(offered('carillon', 'preview', '--t')).toEqual(['--tz']);
+describe('bash completes', () => {
+  test.each([
+    ['carillon jo', ['jobs']],
+    ['carillon jobs cr', ['create']],
+    ['carillon help jobs cr', ['create']],
+    ['carillon --url http://127.0.0.1:7420 jobs cr', ['create']],
+    ['carillon jobs create --cr', ['--cron']],
+    ['carillon jobs create ping --priority ', ['low', 'medium', 'high']],
+    ['carillon jobs create ping --priority h', ['high']],
+    ['carillon jobs bulk ', expect.arrayContaining(['pause', 'resume', 'cancel'])],
+    ['carillon completion ', expect.arrayContaining(['bash', 'zsh', 'fish'])],
+    ['carillon preview --t', ['--tz']],
+    ["carillon preview '0 9' --t", ['--tz']],
+    ['carillon jobs list --j', ['--json']],
+    // Left to bash, which offers files.
+    ['carillon jobs create --file ', ['']],
+    ['carillon --data ', ['']],
+  ])('%s', (line, words) => {
+    expect(offered(line.replaceAll("'", ''))).toEqual(words);
+  });
+
+  test.each(allCommands.map(({ name }) => name))('every option of %s', (name) => {
+    const spec = allCommands.find((one) => one.name === name);
+    for (const { flags } of spec?.options ?? [])
+      expect(offered(`carillon ${name} --`)).toContain(/--[\w-]+/.exec(flags)?.[0]);
+  });
 });
 
 test.each(SHELLS)('%s knows every command', (shell) => {

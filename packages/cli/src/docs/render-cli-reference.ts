@@ -79,7 +79,19 @@ key that was found is only sent to the address it was found with.
 **What it prints**: tables and sentences for people, in colour on a terminal (\`NO_COLOR\` turns that off) and cut to its width (the last
 columns are left out first); in a pipe everything is shown. \`--json\` prints what the server answered: an array for lists, one object a line for what goes on (\`-f\`, \`--watch\`,
 \`--wait\`) and for several ids. Results go to the standard output, everything else to the standard error; with \`--json\` an error is
-one line \`{"error": {"code", "message", "fix", …}}\` there.
+one line \`{"error": {"code", "message", "fix", …}}\` there. On a terminal, work that takes long draws a bar there, and waiting says
+for how long.
+
+**Words for how it goes**: a job is \`pending\`, \`running\`, \`paused\`, \`completed\`, \`failed\` or \`cancelled\`. A list shows what is
+stored of it: a job that runs at the moment is \`pending\` there, and \`jobs show\` says \`running\`. With \`--json\` the field \`status\` of a job is
+the server's own, where \`SCHEDULED\` stands for pending. A run is QUEUED, CLAIMED, RUNNING, and in the end SUCCESS, FAILED,
+TIMED_OUT, CANCELLED or SKIPPED.
+
+**Waiting** (\`--wait\`, \`--watch\`) ends with 0 when the job completed or the run succeeded, with 1 when it ended in any other way. Ctrl-C ends
+the waiting with 130 and leaves the job alone; \`-f\` goes on until Ctrl-C.
+
+**Help**: \`carillon help jobs create\` and \`carillon jobs create --help\` are the same. \`carillon completion\` teaches bash, zsh and fish the
+words.
 
 ## Options of every command
 `;

@@ -1,21 +1,30 @@
 /** Questions to the person at the terminal. A password is never shown; without a terminal it is the first line of input. */
-import { createInterface } from 'node:readline/promises';
+import { createInterface, type Interface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import type { World } from '../cli.ts';
+import { Interrupted } from '../program/interrupted.ts';
 import { UsageError } from '../program/usage-error.ts';
 
-export async function ask(question: string, world: World): Promise<string> {
-  requireTerminal(question, world);
+export async function ask(
+  question: string,
+  world: World,
+  fix = 'Give the answer as an option; --help shows them.',
+): Promise<string> {
+  requireTerminal(question, { world, fix });
   const lines = createInterface({ input: world.stdin, output: world.stderr });
   try {
-    return (await lines.question(question)).trim();
+    return (await answerTo(question, lines)).trim();
+  } catch (error) {
+    if (error instanceof Interrupted) world.stderr.write('\n');
+    throw error;
   } finally {
     lines.close();
   }
 }
 
 export async function confirm(question: string, world: World): Promise<boolean> {
-  return /^y(es)?$/i.test(await ask(`${question} [y/N] `, world));
+  const fix = 'Give --yes where nobody is to be asked.';
+  return /^y(es)?$/i.test(await ask(`${question} [y/N] `, world, fix));
 }
 
 /** Without a terminal, the first lines of the standard input answer in order. */
@@ -40,11 +49,20 @@ async function askHidden(question: string, world: World): Promise<string> {
   // Only now: before, the terminal itself would still show what is typed.
   world.stderr.write(question);
   try {
-    return await lines.question('');
+    return await answerTo('', lines);
   } finally {
     lines.close();
     world.stderr.write('\n');
   }
+}
+
+/** Ctrl-C and Ctrl-D close the question without an answer: left alone, it would be waited for without end. */
+async function answerTo(question: string, lines: Interface): Promise<string> {
+  const closed = new AbortController();
+  lines.once('close', () => closed.abort());
+  return lines.question(question, { signal: closed.signal }).catch((error: unknown) => {
+    throw closed.signal.aborted ? new Interrupted() : error;
+  });
 }
 
 /** All of the standard input, for `--file -`. */
@@ -54,10 +72,6 @@ export async function readAll(stdin: NodeJS.ReadStream): Promise<string> {
   return text;
 }
 
-function requireTerminal(question: string, { stdin }: World): void {
-  if (stdin.isTTY) return;
-  throw new UsageError(
-    `There is nobody to ask: "${question.trim()}"`,
-    'Give the answer as an option; --help shows them.',
-  );
+function requireTerminal(question: string, { world, fix }: { world: World; fix: string }): void {
+  if (!world.stdin.isTTY) throw new UsageError(`There is nobody to ask: "${question.trim()}"`, fix);
 }

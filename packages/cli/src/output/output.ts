@@ -34,8 +34,9 @@ export class Output {
     if (this.json) this.#print(JSON.stringify(items, null, 2));
     else if (items.length === 0) this.note(empty);
     else {
-      const width = this.#options.stdout.isTTY ? this.#options.stdout.columns : undefined;
-      this.#print(renderTable(columns, items, { width, paintHeader: (text) => this.paint.dim(text) }));
+      this.#print(
+        renderTable(columns, items, { width: this.width, paintHeader: (text) => this.paint.dim(text) }),
+      );
     }
   }
 
@@ -89,6 +90,28 @@ export class Output {
 
   time(iso: string | null | undefined): string {
     return showInstant(iso, { utc: this.#options.utc });
+  }
+
+  /** For tables with much else to show: on a terminal the time of today, else to the minute; elsewhere as shortTime. */
+  briefTime(iso: string | null | undefined): string {
+    const text = this.shortTime(iso);
+    if (!this.#options.stdout.isTTY) return text;
+    const moment = this.moment(iso).replace(/\.\d{3}/, '');
+    return moment === text ? text.replace(/:\d\d(?=Z?$)/, '') : moment;
+  }
+
+  /** For lines that go on: on a terminal, where a person looks now, what is of today goes without its date. */
+  moment(iso: string | null | undefined): string {
+    const text = this.time(iso);
+    const { isTTY } = this.#options.stdout;
+    return isTTY && text.slice(0, 10) === this.time(new Date().toISOString()).slice(0, 10)
+      ? text.slice(11)
+      : text;
+  }
+
+  /** Of the terminal that results go to; undefined where they go elsewhere and nothing is cut. */
+  get width(): number | undefined {
+    return this.#options.stdout.isTTY ? this.#options.stdout.columns : undefined;
   }
 
   /** To the second, for tables. */

@@ -96,7 +96,7 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, one) => total + one, 0);
 }
 
-function cut(text: string, width: number): string {
+export function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   let kept = '';
   for (const { segment } of SEGMENTS.segment(text)) {

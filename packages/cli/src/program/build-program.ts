@@ -19,7 +19,7 @@ export function buildProgram({ write, run }: ProgramParts): Command {
     .description('Carillon runs jobs at their instant: a distributed job scheduler.')
     .version(VERSION, '-v, --version', 'Show the version')
     .helpOption('-h, --help', 'Show help')
-    .helpCommand('help [command]', 'Show help for a command')
+    .helpCommand('help [command...]', 'Show help for a command')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ writeOut: write.out, writeErr: write.err, outputError: () => undefined })
     .addHelpText('after', afterHelp())
@@ -79,8 +79,8 @@ function optionOf({ flags, description, choices, fallback, repeatable }: OptionS
 function afterHelp(): string {
   const codes = EXIT_MEANINGS.map(([code, meaning]) => `  ${String(code).padEnd(5)}${meaning}`).join('\n');
   return `
-Where to connect: --url and --key, else CARILLON_URL and CARILLON_KEY, else the stored login,
-else the server that runs in ./.carillon.
+Where to connect: --url and --key, else CARILLON_URL and CARILLON_KEY, else the
+stored login, else the server that runs in ./.carillon.
 
 Exit codes:
 ${codes}

@@ -6,12 +6,20 @@ import type { World } from '../cli.ts';
 import { readAll } from '../output/ask.ts';
 import { UsageError } from '../program/usage-error.ts';
 
+const UNREADABLE: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  EACCES: 'may not be read by you',
+  EISDIR: 'is a folder',
+};
+
 export async function readFileOrInput(path: string, world: World): Promise<string> {
   if (path === '-') return readAll(world.stdin);
   try {
     return await readFile(resolve(world.cwd, path), 'utf8');
   } catch (error) {
-    throw new UsageError(`${path} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+    const { code = '' } = error as NodeJS.ErrnoException;
+    const reason = UNREADABLE[code] ?? `cannot be read (${code})`;
+    throw new UsageError(`${path} ${reason}.`, 'Check the path; - reads the standard input.');
   }
 }
 
@@ -33,6 +41,9 @@ function parse(text: string, what: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new UsageError(`${what} is not valid JSON: ${(error as Error).message}.`);
+    throw new UsageError(
+      `${what} is not valid JSON: ${(error as Error).message}.`,
+      what === '--payload' ? `Such as --payload '{"customer": 17}', in quotes.` : undefined,
+    );
   }
 }

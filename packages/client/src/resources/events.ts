@@ -3,9 +3,10 @@
  * is missed and nothing comes twice, as long as the server still keeps it.
  */
 import { CarillonError } from '../carillon-error.ts';
+import { type LatestEvents, latestEvents } from '../latest-events.ts';
 import type { CarillonEvent } from '../types/event.ts';
 import { backoffMs, pause } from '../wire/backoff.ts';
-import { List } from '../wire/list.ts';
+import { List, nextQuery } from '../wire/list.ts';
 import { parseEventStream, type StreamMessage } from '../wire/parse-event-stream.ts';
 import type { Transport } from '../wire/transport.ts';
 
@@ -49,6 +50,28 @@ export class Events {
       query: { ...query, last_event_id: lastEventId },
       signal,
     });
+  }
+
+  /** The newest of what has happened, at most so many; with `since`, none before that instant. */
+  latest({
+    count,
+    since,
+    lastEventId: _,
+    onOpen: __,
+    signal,
+    ...query
+  }: EventFilter & { readonly count: number; readonly since?: Date | undefined }): Promise<LatestEvents> {
+    const read = async (after: string, limit: number) => {
+      const { body, headers } = await this.#transport.answer<CarillonEvent[]>({
+        method: 'GET',
+        path: '/events',
+        query: { ...query, last_event_id: after, limit },
+        signal,
+      });
+      const through = nextQuery(headers.get('link'))?.last_event_id?.[0];
+      return { events: body, through: through ?? body.at(-1)?.id ?? after };
+    };
+    return latestEvents(read, { count, sinceMs: since?.getTime() });
   }
 
   /** Goes on until the signal aborts (it then ends without an error) or the loop is left. */

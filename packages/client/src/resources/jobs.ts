@@ -19,6 +19,9 @@ import { List } from '../wire/list.ts';
 import { randomKey } from '../wire/random-key.ts';
 import type { CallOptions, CreateOptions, Transport } from '../wire/transport.ts';
 
+/** Other orders than that of creation are given for up to 10,000 jobs. */
+export type JobSort = 'created_at' | 'name' | 'priority' | 'updated_at' | 'next_run_time';
+
 export interface JobFilter {
   /** A status, or several. */
   readonly status?: string | readonly string[] | undefined;
@@ -34,7 +37,8 @@ export interface JobFilter {
   readonly text?: string | undefined;
   readonly created_after?: Date | string | undefined;
   readonly created_before?: Date | string | undefined;
-  readonly sort?: 'created_at' | '-created_at' | undefined;
+  /** With - in front the other way round; -created_at, newest first, when left out. */
+  readonly sort?: JobSort | `-${JobSort}` | undefined;
   /** Entries of one page. */
   readonly limit?: number | undefined;
 }

@@ -5,6 +5,7 @@
 import { CarillonError } from '../carillon-error.ts';
 import { backoffMs, pause } from './backoff.ts';
 import { randomKey } from './random-key.ts';
+import { whyUnreachable } from './why-unreachable.ts';
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
@@ -134,10 +135,11 @@ export class Transport {
       });
     } catch (error) {
       if (signal?.aborted) throw error;
+      const { reason, fix } = whyUnreachable(error);
       throw new CarillonError({
         code: 'unreachable',
-        message: `${this.#base.origin} cannot be reached: ${reasonOf(error)}.`,
-        fix: 'Check the address, and that the server runs.',
+        message: `${this.#base.origin} cannot be reached: ${reason}.`,
+        fix,
         cause: error,
       });
     }
@@ -171,12 +173,6 @@ function wasRefused(error: unknown): boolean {
   return cause?.code === 'ECONNREFUSED';
 }
 
-/** fetch says "fetch failed"; why stands in its cause. */
-function reasonOf(error: unknown): string {
-  const { cause, message } = error as Error & { cause?: Error & { code?: string } };
-  return cause?.message || cause?.code || message || String(error);
-}
-
 function parsed(text: string): unknown {
   if (text === '') return undefined;
   try {
@@ -202,6 +198,6 @@ function baseOf(url: string): URL {
   throw new CarillonError({
     code: 'url_invalid',
     message: `"${url}" is not an address of a server.`,
-    fix: 'Give an address such as http://127.0.0.1:7420.',
+    fix: `Give an address such as ${/^[\w.-]+(:\d+)?$/.test(url) ? `http://${url}` : 'http://127.0.0.1:7420'}.`,
   });
 }

@@ -1,0 +1,161 @@
+/** The command as the person at a terminal meets it: Ctrl-C, questions, tables that fit, bars that move. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { widthOf } from '../../packages/cli/src/output/table.ts';
+import { Carillon } from '../../packages/client/src/index.ts';
+import { type OneServer, startOneServer } from './one-server.ts';
+import { runCarillon } from './run-carillon.ts';
+import { CTRL_C, linesOf, runOnTerminal, whyNoTerminal } from './terminal/run-on-terminal.ts';
+
+const isLeftOut = whyNoTerminal !== undefined && process.env.CI !== 'true';
+const name = isLeftOut ? `on a terminal (${whyNoTerminal})` : 'on a terminal';
+const COLUMNS = 80;
+/** Each command is two processes that start. */
+const MANY_COMMANDS = { timeout: 180_000 };
+
+let one: OneServer;
+let carillon: Carillon;
+let alive = '';
+
+beforeAll(async () => {
+  one = await startOneServer();
+  alive = `${one.server.address}/health/live`;
+  carillon = new Carillon({ url: one.server.address, key: await one.server.adminKey() });
+});
+
+afterAll(() => one?.stop());
+
+const create = async (more: object) =>
+  (await carillon.jobs.create({ name: 'a job', payload: { url: alive }, ...more })).job_id;
+
+async function jobsFile(count: number): Promise<string> {
+  const file = join(one.folder, `jobs-${count}.json`);
+  const jobs = Array.from({ length: count }, (_, i) => ({
+    name: `one of many ${i}`,
+    interval: '1d',
+    payload: { url: alive },
+  }));
+  await writeFile(file, JSON.stringify(jobs));
+  return file;
+}
+
+describe.skipIf(isLeftOut)(name, () => {
+  const interrupt = (args: string[], see: string) =>
+    runOnTerminal(args, { cwd: one.folder, steps: [{ see, type: CTRL_C }] });
+
+  test('Ctrl-C ends the watching of a job with 130, and the job goes on', async () => {
+    const id = await create({ interval: '1d' });
+    const seen = await interrupt(['jobs', 'show', id, '--watch'], 'pending');
+    expect(seen).toMatchObject({ code: 130, isClean: true, unseen: [] });
+    expect(linesOf(seen.written).at(-2)).toMatch(/^Watching ended; the job goes on/);
+    expect(await carillon.jobs.get(id)).toMatchObject({ status: 'SCHEDULED' });
+  });
+
+  test('Ctrl-C ends the waiting for a new job with 130, after its id was told', async () => {
+    const args = ['jobs', 'create', 'later', '--http', alive, '--in', '1h', '--wait'];
+    const { code, written, isClean } = await interrupt(args, 'pending');
+    expect({ code, isClean }).toEqual({ code: 130, isClean: true });
+    expect(written).toMatch(/Created later: [0-9a-f-]{36}/);
+  });
+
+  test('Ctrl-C ends the following of events with 130', async () => {
+    await create({ name: 'told of', interval: '1d' });
+    const seen = await interrupt(['events', '-f', '--since', '1h'], 'told of');
+    expect(seen).toMatchObject({ code: 130, isClean: true, unseen: [] });
+  });
+
+  test('Ctrl-C ends the following of a run with 130', async () => {
+    const id = await create({ handler: 'nobody-has-this', payload: {} });
+    const [run] = await carillon.jobs.runs(id).toArray();
+    const runId = run?.run_id ?? expect.fail('there is no run');
+    for (const args of [
+      ['runs', 'logs', '-f', runId],
+      ['runs', 'show', '--watch', runId],
+    ]) {
+      // The time that a line begins with.
+      const seen = await interrupt(args, ':');
+      expect(seen, args.join(' ')).toMatchObject({ code: 130, isClean: true, unseen: [] });
+    }
+  });
+
+  test('Ctrl-C at a question ends with 130 and does nothing', async () => {
+    const id = await create({ interval: '1d' });
+    const seen = await interrupt(['jobs', 'delete', id], '[y/N]');
+    expect(seen).toMatchObject({ code: 130, isClean: true, unseen: [] });
+    expect(await carillon.jobs.get(id)).toMatchObject({ job_id: id });
+  });
+
+  test('Ctrl-C at a password ends with 130, and what is typed next can be seen', async () => {
+    const seen = await interrupt(['users', 'create', 'eve'], 'Password for eve: ');
+    expect(seen).toMatchObject({ code: 130, isClean: true, unseen: [] });
+  });
+
+  test('a question is answered, and a password is not shown', async () => {
+    const password = 'a phrase nobody may see';
+    const steps = ['Password for mallory: ', 'Once more: '].map((see) => ({ see, type: `${password}\r` }));
+    const seen = await runOnTerminal(['users', 'create', 'mallory'], { cwd: one.folder, steps });
+    expect(seen).toMatchObject({ code: 0, unseen: [] });
+    expect(seen.written).not.toContain(password);
+    const id = await create({ interval: '1d' });
+    const yes = [{ see: '[y/N]', type: 'y\r' }];
+    expect(await runOnTerminal(['jobs', 'delete', id], { cwd: one.folder, steps: yes })).toMatchObject({
+      code: 0,
+      written: expect.stringContaining(`Removed ${id}`),
+    });
+  });
+
+  test('tables and lines fit, and ids are whole', MANY_COMMANDS, async () => {
+    const id = await create({ name: 'a job with a rather long name that goes on and on', max_retries: 0 });
+    await create({ name: 'fails', max_retries: 0, payload: { url: 'http://127.0.0.1:1/' } });
+    for await (const _ of carillon.watch(id));
+    await carillon.keys.create({ name: 'a key with a rather long name', role: 'viewer' });
+    const words = [
+      'jobs list',
+      'jobs upcoming --within 2d',
+      `runs list ${id}`,
+      'dlq list',
+      'events',
+      'workers',
+    ];
+    for (const line of [
+      ...words,
+      'keys list',
+      'users list',
+      'namespaces list',
+      'audit',
+      'status',
+      `jobs show ${id}`,
+    ]) {
+      const { written, code } = await runOnTerminal(line.split(' '), { cwd: one.folder, columns: COLUMNS });
+      expect(code, written).toBe(0);
+      for (const shown of linesOf(written)) expect(widthOf(shown), shown).toBeLessThanOrEqual(COLUMNS);
+      expect(written, line).not.toMatch(/\b01[0-9a-f-]{3,33}…/);
+    }
+  });
+
+  test('many jobs move a bar that is gone in the end', async () => {
+    const file = await jobsFile(250);
+    const { code, written } = await runOnTerminal(['jobs', 'create', '--file', file], { cwd: one.folder });
+    expect(code).toBe(0);
+    expect(written).toMatch(/█+░+ 100\/250/);
+    expect(linesOf(written).join('\n')).not.toMatch(/[█░]/);
+  });
+
+  test('Ctrl-C in the middle of an import ends with 130 on a clean line', async () => {
+    const lines = Array.from({ length: 400 }, (_, i) => `${i % 60} 3 * * * /bin/job-${i}`);
+    const crontab = join(one.folder, 'crontab.txt');
+    await writeFile(crontab, `${lines.join('\n')}\n`);
+    const seen = await interrupt(['import', 'crontab', crontab, '--yes'], '10/400');
+    expect(seen).toMatchObject({ code: 130, isClean: true, unseen: [] });
+    expect(linesOf(seen.written).join('\n')).not.toMatch(/[█░]/);
+    expect(seen.written).toMatch(/\d+ jobs made so far; the same command again makes only the others/);
+  });
+});
+
+test('without a terminal no bar is drawn', async () => {
+  const file = await jobsFile(150);
+  const { code, stdout, stderr } = await runCarillon(['jobs', 'create', '--file', file], { cwd: one.folder });
+  expect(code, stderr).toBe(0);
+  expect(`${stdout}${stderr}`).not.toMatch(/[█░\r]/);
+});
