@@ -85,7 +85,7 @@ it('a run that waited while a renewal was late is handed out promptly', async ()
 
 it('a run whose worker was given up for dead is handed out promptly to the one that came back', async () => {
   const { members } = stage.storage;
-  await members.buryWorkers({ silentSinceMs: stage.clock.now() + 1, nodeId: guard.nodeId, incarnation: 1 });
+  await stage.world.bury(stage.world.workerId);
   await scheduler.runOnce();
   await dispatcher.runOnce();
   await turns();

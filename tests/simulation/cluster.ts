@@ -52,6 +52,7 @@ export class Cluster {
     this.#world.trace.add('world', 'heals');
     this.#faults = faultless(this.#profile);
     this.#outageUntilMs = 0;
+    this.#world.correctStorageClock();
   }
 
   #boot(node: SimNode): void {
@@ -88,6 +89,7 @@ export class Cluster {
     const { chance } = this.#world;
     const { outages, outageMsMax, crashes, pauses, pauseMsMax, restarts, clockSteps, safetyMs } =
       this.#profile;
+    const { storageClockSteps, storageClockStepMsMax } = this.#profile;
     const some = (count: number, event: (node: SimNode, leftMs: number) => void) => {
       for (let i = 0; i < count; i += 1) {
         const atMs = chance.between(2_000, safetyMs);
@@ -98,6 +100,9 @@ export class Cluster {
     some(crashes, (node) => node.processes.at(-1)?.kill('killed'));
     some(restarts, (node) => void node.processes.at(-1)?.shutDown());
     some(clockSteps, (node) => node.processes.at(-1)?.stepClock(chance.whole(-100_000, 100_000)));
+    some(storageClockSteps, () =>
+      this.#world.stepStorageClock(chance.whole(-storageClockStepMsMax, storageClockStepMsMax)),
+    );
     some(pauses, (node, leftMs) => {
       node.processes.at(-1)?.pause(Math.min(chance.between(500, pauseMsMax), leftMs));
       // Somebody takes it for dead and starts another under the same name.

@@ -47,7 +47,7 @@ export class ExecutionLog {
     if (this.#started.has(key))
       this.#world.violate(`run ${runId} of job ${jobId}: epoch ${epoch} was executed twice`);
     this.#started.add(key);
-    this.#observer.started(context);
+    this.#observer.started(context, process);
     const execution = { context, process, startedMs: this.#world.nowMs };
     const others = this.#running.get(runId) ?? new Set();
     for (const other of others) this.#checkOverlap(other, execution);

@@ -31,6 +31,9 @@ export interface FaultProfile {
   readonly pauseMsMax: number;
   readonly restarts: number;
   readonly clockSteps: number;
+  /** The storage's own clock is set, forward or back. */
+  readonly storageClockSteps: number;
+  readonly storageClockStepMsMax: number;
   readonly skewMsMax: number;
 }
 
@@ -59,6 +62,8 @@ export function faultProfile(chance: Chance): FaultProfile {
     pauseMsMax: chance.pick([3_000, 20_000, 60_000]),
     restarts: maybe(0.25, () => chance.whole(1, 3)),
     clockSteps: maybe(0.3, () => chance.whole(1, 4)),
+    storageClockSteps: maybe(0.3, () => chance.whole(1, 4)),
+    storageClockStepMsMax: chance.pick([1_500, 10_000, 100_000, 1_800_000]),
     skewMsMax: chance.pick([0, 2_000, 300_000, 86_400_000]),
   };
 }
@@ -76,5 +81,6 @@ export function faultless(profile: FaultProfile): FaultProfile {
     pauses: 0,
     restarts: 0,
     clockSteps: 0,
+    storageClockSteps: 0,
   };
 }

@@ -7,8 +7,13 @@ export const ACTS = ['ok', 'fail', 'throw', 'reject', 'hang', 'stubborn'] as con
 /** Takes its process down; rare, because it hits everybody. */
 const POISON = 'poison';
 
-/** failures: attempts that fail before one succeeds. */
-export type Behaviour = { act: (typeof ACTS)[number] | typeof POISON; ms: number; failures: number };
+/** connectMs: how long it takes to get ready for the deed. failures: attempts that fail before one succeeds. */
+export type Behaviour = {
+  act: (typeof ACTS)[number] | typeof POISON;
+  connectMs?: number;
+  ms: number;
+  failures: number;
+};
 
 export function simulatedHandlers(options: {
   readonly clock: Clock;
@@ -18,6 +23,10 @@ export function simulatedHandlers(options: {
 }): ReadonlyMap<string, Handler> {
   const { clock, log, process, crash } = options;
   const handler: Handler = (context) => {
+    const { connectMs = 0 } = context.payload as Behaviour;
+    return connectMs === 0 ? act(context) : connect(context, connectMs, clock).then(() => act(context));
+  };
+  const act: Handler = (context) => {
     const end = log.start(context, process);
     const behaviour = context.payload as Behaviour;
     if (behaviour.act === POISON && context.epoch <= behaviour.failures) crash();
@@ -41,6 +50,12 @@ export function simulatedHandlers(options: {
     );
   };
   return new Map([['simulated', handler]]);
+}
+
+/** As a call over the network does: whatever happens meanwhile, it asks right before the deed. */
+async function connect(context: RunContext, connectMs: number, clock: Clock): Promise<void> {
+  await sleep(clock, connectMs, context.signal);
+  if (!context.isHeld()) throw new Error('taken back while it connected');
 }
 
 async function perform({ signal, attempt }: RunContext, { act, ms, failures }: Behaviour, clock: Clock) {

@@ -63,13 +63,10 @@ const claimWithoutGuard: Mutation = (storage) =>
 /** Silent workers lose their runs and are never told. */
 const takeBackWithoutBurying: Mutation = (storage) =>
   replace(storage, 'members', {
-    async buryWorkers({ silentSinceMs, nodeId, incarnation }) {
+    async buryWorkers({ silent, nodeId, incarnation }) {
       const workers = await storage.members.workers();
-      return workers
-        .filter(
-          (one) => one.lastSeenMs < silentSinceMs || (one.nodeId === nodeId && one.incarnation < incarnation),
-        )
-        .map(({ workerId }) => workerId);
+      const outlived = workers.filter((one) => one.nodeId === nodeId && one.incarnation < incarnation);
+      return [...silent, ...outlived].map(({ workerId }) => workerId);
     },
     async forgetWorkers() {},
   });

@@ -104,21 +104,15 @@ export class Observer {
     return this.#jobs.get(jobId)?.cancelled ?? false;
   }
 
-  /** A handler began. */
-  started({ runId, jobId, epoch }: RunContext): void {
+  /** A handler began. Its worker must be sure that the run still is its own, unless another runs under its name. */
+  started({ runId, jobId, epoch }: RunContext, process: { readonly replaced: boolean }): void {
     const account = this.runs.get(runId);
-    const claim = account?.last;
-    if (!account || !claim) {
+    if (!account?.last) {
       this.#world.violate(`run ${runId} of job ${jobId} starts without a claim`);
       return;
     }
-    if (account.held?.epoch === epoch) return;
-    // Taken back before it began: only from a process that stood still, or was given up for dead.
-    if (!this.workers.isDead(claim.workerId) && claim.epoch === epoch) {
-      this.#world.violate(
-        `run ${runId} of job ${jobId} starts at epoch ${epoch}, which its living worker had given back`,
-      );
-    }
+    if (account.held?.epoch === epoch || process.replaced) return;
+    this.#world.violate(`run ${runId} of job ${jobId} starts at epoch ${epoch}, which was taken back before`);
   }
 
   failed({ runId, epoch }: RunContext): void {

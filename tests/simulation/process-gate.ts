@@ -6,9 +6,14 @@
 import type { Clock } from '@carillon/foundation';
 import type { World } from './world.ts';
 
+/** One thing after the other, each with all that follows from it, before the next is noticed. */
+const NOTICE_MS = 0.25;
+
 export class ProcessGate {
   readonly #world: World;
   #pausedUntilMs = 0;
+  /** When the last of what came during a pause is noticed. */
+  #caughtUpMs = 0;
   #dead = false;
 
   constructor(world: World) {
@@ -35,7 +40,10 @@ export class ProcessGate {
   enter(callback: () => void): void {
     if (this.#dead) return;
     if (!this.paused) callback();
-    else this.#world.at(this.#pausedUntilMs, () => this.enter(callback));
+    else {
+      this.#caughtUpMs = Math.max(this.#caughtUpMs + NOTICE_MS, this.#pausedUntilMs);
+      this.#world.at(this.#caughtUpMs, () => this.enter(callback));
+    }
   }
 }
 
@@ -55,7 +63,7 @@ export class ProcessClock implements Clock {
   }
 
   now(): number {
-    return this.#world.wallMs + this.#skewMs;
+    return this.#world.machineMs + this.#skewMs;
   }
 
   monotonic(): number {

@@ -176,7 +176,6 @@ function wireRoles(process: SimProcess, wiring: Wiring) {
     ...identity,
     reports,
     silentMs: WORKER_SILENT_MS,
-    clockSteppedAt: () => clock.steppedAt,
   });
   const housekeeper = new Housekeeper({
     ...common,

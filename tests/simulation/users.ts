@@ -6,7 +6,7 @@ import { type Job, type JobId, type JobInput, Refusal } from '@carillon/domain';
 import type { OperationsOfOne as Operations } from '../../packages/server/src/operations/operations.ts';
 import type { Cluster } from './cluster.ts';
 import { someBehaviour, someJob, someLimits, someSchedule } from './workload.ts';
-import type { World } from './world.ts';
+import { WORLD_START_MS, type World } from './world.ts';
 
 export interface UserJob {
   readonly name: string;
@@ -60,8 +60,8 @@ export class Users {
   }
 
   create(name: string, input?: JobInput): UserJob {
-    const { chance, nowMs } = this.#world;
-    const endMs = this.#safetyMs + chance.between(0, 8_000);
+    const { chance } = this.#world;
+    const { nowMs, endMs } = this.#span();
     const wanted = input ?? someJob(chance, { name, nowMs, endMs, poison: this.#poison });
     const job: UserJob = {
       ...{ name, input: wanted, fate: 'unknown', jobId: undefined },
@@ -96,6 +96,14 @@ export class Users {
     }
   }
 
+  /** From now to when no schedule shall fire any more, by the storage's clock. */
+  #span(): { nowMs: number; endMs: number } {
+    const { chance, wallMs } = this.#world;
+    const nowMs = wallMs - WORLD_START_MS;
+    const leftMs = Math.max(0, this.#safetyMs - this.#world.nowMs);
+    return { nowMs, endMs: nowMs + leftMs + chance.between(0, 8_000) };
+  }
+
   #planChanges(job: UserJob, jobId: JobId): void {
     const { chance } = this.#world;
     const count = chance.happens(0.5) ? 0 : chance.whole(1, 4);
@@ -128,8 +136,8 @@ export class Users {
   }
 
   #edit(jobId: JobId): void {
-    const { chance, nowMs } = this.#world;
-    const endMs = this.#safetyMs + chance.between(0, 8_000);
+    const { chance } = this.#world;
+    const { nowMs, endMs } = this.#span();
     const reschedule = chance.happens(0.4);
     const patch: JobInput = reschedule
       ? someSchedule(chance, { nowMs, endMs })

@@ -36,7 +36,8 @@ export function someLimits(chance: Chance): JobInput {
 export function someBehaviour(chance: Chance): Behaviour {
   const act = chance.happens(0.5) ? 'ok' : chance.pick(ACTS);
   const ms = act === 'stubborn' ? chance.whole(1_000, 25_000) : chance.pick([0, 5, 300, 2_000, 9_000]);
-  return { act, ms, failures: act === 'ok' ? 0 : chance.pick([1, 2, 100]) };
+  const connectMs = chance.pick([0, 0, 3, 1_500]);
+  return { act, connectMs, ms, failures: act === 'ok' ? 0 : chance.pick([1, 2, 100]) };
 }
 
 function poison(chance: Chance): Behaviour {
@@ -44,7 +45,8 @@ function poison(chance: Chance): Behaviour {
 }
 
 export function someSchedule(chance: Chance, { nowMs, endMs }: { nowMs: number; endMs: number }): JobInput {
-  const recurring = { endAt: iso(endMs), misfire: someMisfire(chance) };
+  const spread = chance.happens(0.2) ? { spreadSeconds: chance.pick([1, 5, 20]) } : {};
+  const recurring = { endAt: iso(endMs), misfire: someMisfire(chance), ...spread };
   switch (chance.whole(0, 5)) {
     case 0:
     case 1:

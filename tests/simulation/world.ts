@@ -7,6 +7,8 @@ import { Trace } from './trace.ts';
 
 export const WORLD_START_MS = Date.UTC(2030, 0, 1, 12);
 
+/** Whoever has not read the storage's clock since it was set goes by the old one: until the next reading that gets through. */
+const STEP_FELT_MS = 60_000;
 /** Steps at one instant before the simulation is called stuck: a role that spins without waiting. */
 const STEPS_PER_INSTANT_MAX = 5_000;
 
@@ -18,6 +20,10 @@ export class World {
   /** Ids come from one place, so that two processes never make the same one. */
   readonly ids: SeededRandom;
   #broken: string | undefined;
+  /** How far the storage's clock is from the time that passes, now and before it was last set. */
+  #stepped = { byMs: 0, byMsMax: 0 };
+  #believedMs = WORLD_START_MS;
+  #formerly: { readonly byMs: number; readonly untilMs: number }[] = [];
 
   constructor(seed: number) {
     this.seed = seed;
@@ -43,6 +49,39 @@ export class World {
   /** The storage's clock, UTC. */
   get wallMs(): number {
     return this.clock.now();
+  }
+
+  /** The clocks of machines, which nobody sets when the storage's is. */
+  get machineMs(): number {
+    return this.wallMs - this.#stepped.byMs;
+  }
+
+  /** The latest instant that anybody may have taken for the present, by the storage's clock before or after it was set. */
+  get believedMs(): number {
+    return Math.max(this.#believedMs, this.wallMs);
+  }
+
+  /** How far ahead of the storage's clock those may be who have not noticed that it was set back. */
+  get unnoticedMs(): number {
+    const { byMs } = this.#stepped;
+    const felt = this.#formerly.filter(({ untilMs }) => untilMs > this.nowMs);
+    return Math.max(0, ...felt.map((former) => former.byMs - byMs));
+  }
+
+  stepStorageClock(byMs: number): void {
+    this.trace.add('world', `the storage's clock is set by ${byMs} ms`);
+    const before = this.#stepped;
+    if (byMs < 0) this.#believedMs = Math.max(this.#believedMs, this.wallMs + STEP_FELT_MS);
+    this.#formerly.push({ byMs: before.byMs, untilMs: this.nowMs + STEP_FELT_MS });
+    const afterMs = before.byMs + byMs;
+    this.#stepped = { byMs: afterMs, byMsMax: Math.max(before.byMsMax, afterMs) };
+    this.clock.step(byMs);
+  }
+
+  /** To the latest it ever was: what was written by it then need not be waited for. */
+  correctStorageClock(): void {
+    const { byMs, byMsMax } = this.#stepped;
+    if (byMs < byMsMax) this.stepStorageClock(byMsMax - byMs);
   }
 
   at(atMs: number, callback: () => void): void {

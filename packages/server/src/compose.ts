@@ -144,7 +144,6 @@ export function composeEngine(options: EngineOptions): Engine {
     ...identity,
     reports,
     silentMs: settings.workerSilentMs,
-    clockSteppedAt: () => clock.steppedAt,
   });
   const housekeeper = new Housekeeper({
     ...common,

@@ -13,6 +13,7 @@ let ended: EndedRun[];
 let freed: number;
 let shown: string[];
 let engine: ExecutionEngine;
+let trustedUntil: number;
 /** What the handlers under test were given, and the ways to end them. */
 let contexts: RunContext[];
 let answers: PromiseWithResolvers<unknown>[];
@@ -48,16 +49,22 @@ beforeEach(() => {
   shown = [];
   contexts = [];
   answers = [];
-  engine = new ExecutionEngine({
-    handlers: new Map(Object.entries(HANDLERS)),
+  trustedUntil = Number.POSITIVE_INFINITY;
+  engine = engineWith(HANDLERS);
+});
+
+function engineWith(handlers: Record<string, Handler>): ExecutionEngine {
+  return new ExecutionEngine({
+    handlers: new Map(Object.entries(handlers)),
     clock,
+    isTrusted: () => clock.monotonic() < trustedUntil,
     onEnded: (run) => ended.push(run),
     onSlotFree: () => {
       freed += 1;
     },
     onRunning: (runs) => shown.push(...runs.map((run) => run.runId)),
   });
-});
+}
 
 /** Lets promise callbacks run. */
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
@@ -253,4 +260,42 @@ test('the clock is left alone while nothing runs', async () => {
   await settled();
   clock.advance(100);
   expect(clock.untilNextTimer()).toBeUndefined();
+});
+
+describe('a worker that may have been given up for dead (hazard 14)', () => {
+  const RETURNED = { kind: 'RETURNED', error: expect.stringContaining('had not been heard') };
+
+  test('calls no handler any more: what it was handed is given back, and its slots are free', () => {
+    trustedUntil = 100;
+    clock.advance(100);
+    engine.accept(batchOf({ handler: 'stubborn' }, { handler: 'test' }));
+    expect(contexts).toEqual([]);
+    expect(outcomes()).toEqual([RETURNED, RETURNED]);
+    expect([freed, engine.runningCount]).toEqual([2, 0]);
+  });
+
+  test('stops within a batch: what has not begun when its time is over does not begin', () => {
+    trustedUntil = 100;
+    engine = engineWith({ ...HANDLERS, slow: () => clock.advance(100) });
+    engine.accept(batchOf({ handler: 'slow' }, { handler: 'test' }));
+    expect(outcomes()).toEqual([{ kind: 'SUCCESS' }, RETURNED]);
+  });
+
+  test('tells a handler that asks right before its deed, sooner than any timer could', async () => {
+    trustedUntil = 50;
+    engine.accept(batchOf({ handler: 'obedient' }));
+    expect(contexts[0]!.isHeld()).toBe(true);
+    clock.advance(50);
+    expect(contexts[0]!.signal.aborted).toBe(false);
+    expect(contexts[0]!.isHeld()).toBe(false);
+    expect(contexts[0]!.signal.aborted).toBe(true);
+    await settled();
+    expect(outcomes()).toEqual([RETURNED]);
+  });
+
+  test('tells it the same of a run that was cancelled', () => {
+    engine.accept(batchOf({ handler: 'stubborn' }));
+    engine.cancel([RUN]);
+    expect(contexts[0]!.isHeld()).toBe(false);
+  });
 });

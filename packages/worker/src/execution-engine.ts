@@ -18,6 +18,8 @@ export interface EndedRun {
 export interface ExecutionEngineOptions {
   readonly handlers: ReadonlyMap<string, Handler>;
   readonly clock: Clock;
+  /** False when others may have given this worker up for dead, and may execute its runs: asked before every call. */
+  readonly isTrusted: () => boolean;
   /** Called once for every run that was accepted. */
   readonly onEnded: (ended: EndedRun) => void;
   /** Called when a slot is free again: usually with onEnded, later for a handler that did not stop when told. */
@@ -31,6 +33,7 @@ const TICK_MS = 100;
 const SHOW_AFTER_MS = 250;
 /** A handler that was told to stop gets this long before its run is reported without it. */
 const STOP_GRACE_MS = 5_000;
+const NOT_TRUSTED = 'the worker had not been heard for too long to be sure that the run still was its own';
 
 export class ExecutionEngine {
   readonly #options: ExecutionEngineOptions;
@@ -91,8 +94,22 @@ export class ExecutionEngine {
     else this.#leases.delete(leaseId);
   }
 
+  /**
+   * A process that stood still goes on with what it was about to do before any timer of its own can tell it to stop. So it
+   * is asked, by the clock, right before the deed.
+   */
+  readonly #holds = (progress: RunInProgress): boolean => {
+    const { isTrusted, clock } = this.#options;
+    if (!progress.stop && !isTrusted()) progress.requestStop('returned', NOT_TRUSTED, clock.monotonic());
+    return progress.stop === undefined;
+  };
+
   #start(run: ClaimedRun): void {
-    const progress = new RunInProgress(run, this.#options.clock.now(), this.#options.clock.monotonic());
+    const { clock } = this.#options;
+    const progress = new RunInProgress(run, clock.now(), {
+      startedAt: clock.monotonic(),
+      holds: this.#holds,
+    });
     const handler = this.#options.handlers.get(run.handler);
     if (!handler) {
       // Placed by an older list of handlers: somebody else has to take it.
@@ -104,6 +121,10 @@ export class ExecutionEngine {
       return;
     }
     this.#running.add(progress);
+    if (!progress.isHeld()) {
+      this.#finish(progress, outcomeOfStop(progress.stop!));
+      return;
+    }
     let answer: unknown;
     try {
       answer = handler(progress);

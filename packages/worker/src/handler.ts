@@ -13,6 +13,11 @@ export interface RunContext {
   readonly payload: JsonObject;
   /** Aborts on cancel, timeout and shutdown. A handler that ignores it keeps its slot until it returns. */
   readonly signal: AbortSignal;
+  /**
+   * Whether the run still is this worker's to do: a process that stood still learns it here, before its signal can tell. Ask
+   * right before an effect that must not happen beside the next attempt's; when it says no, the run is given back.
+   */
+  isHeld(): boolean;
 }
 
 /** The value it answers is kept as the run's result, if it is JSON and small enough. */

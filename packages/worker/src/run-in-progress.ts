@@ -8,6 +8,12 @@ import { HandlerError, type RunContext } from './handler.ts';
 /** Why a run was told to stop; decides what it is reported as. */
 export type StopReason = 'cancelled' | 'timed_out' | 'returned';
 
+export interface RunInProgressOptions {
+  readonly startedAt?: number;
+  /** Tells it to stop when it is not held any more. */
+  readonly holds?: (run: RunInProgress) => boolean;
+}
+
 export class RunInProgress implements RunContext {
   readonly run: ClaimedRun;
   readonly startedAtMs: number;
@@ -18,13 +24,19 @@ export class RunInProgress implements RunContext {
   stop: { reason: StopReason; message: string; at: number } | undefined;
   /** Reported, though the handler has not returned. */
   abandoned = false;
+  readonly #holds: (run: RunInProgress) => boolean;
   #controller: AbortController | undefined;
   #payload: JsonObject | undefined;
 
-  constructor(run: ClaimedRun, startedAtMs: number, startedAt = startedAtMs) {
+  constructor(
+    run: ClaimedRun,
+    startedAtMs: number,
+    { startedAt = startedAtMs, holds = isNotStopped }: RunInProgressOptions = {},
+  ) {
     this.run = run;
     this.startedAtMs = startedAtMs;
     this.startedAt = startedAt;
+    this.#holds = holds;
   }
 
   get jobId(): JobId {
@@ -64,12 +76,20 @@ export class RunInProgress implements RunContext {
     return this.#controller.signal;
   }
 
+  isHeld(): boolean {
+    return this.#holds(this);
+  }
+
   /** The first reason counts. */
   requestStop(reason: StopReason, message: string, at: number): void {
     if (this.stop) return;
     this.stop = { reason, message, at };
     this.#controller?.abort(new Error(message));
   }
+}
+
+function isNotStopped({ stop }: RunInProgress): boolean {
+  return stop === undefined;
 }
 
 function parsePayload(text: string): JsonObject {

@@ -21,7 +21,7 @@ export async function unfinished(postgres: OwnPostgres): Promise<Record<string, 
 }
 
 /**
- * One-offs that were not stored as accepted, or did not succeed exactly once. A run that lost CRASHES_MAX servers is given up
+ * One-offs that were not stored as accepted, or did not succeed exactly once. A run that lost CRASHES_MAX servers or more is given up
  * as a poison pill, as it should be (hazard 20), when its history shows every one of them.
  */
 export async function wrongOneOffs(
@@ -41,7 +41,7 @@ export async function wrongOneOffs(
     if (!row) return [`${jobId} was accepted and is not stored`];
     const { status, successes, open, losses, dead } = row;
     if (status === 'COMPLETED' && successes === 1 && open === 0 && dead === null) return [];
-    const isPoison = status === 'FAILED' && dead === 'crashed_workers' && losses === CRASHES_MAX;
+    const isPoison = status === 'FAILED' && dead === 'crashed_workers' && losses >= CRASHES_MAX;
     if (isPoison && successes === 0 && open === 0) {
       givenUp += 1;
       return [];

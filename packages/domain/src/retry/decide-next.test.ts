@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RunOutcome } from '../run/outcome.ts';
 import { isFinal } from '../run/run-status.ts';
-import { type AttemptSoFar, CRASHES_MAX, decideNext } from './decide-next.ts';
+import { type AttemptSoFar, CRASHES_MAX, CRASHES_MAX_IN_COMPANY, decideNext } from './decide-next.ts';
 import { DEFAULT_RETRY, type RetryPolicy } from './retry-policy.ts';
 
 const NOW_MS = Date.UTC(2030, 0, 1);
@@ -178,6 +178,54 @@ describe('an interruption nobody is to blame for', () => {
     }
     const last = decide({ kind: 'LOST', error: 'no' }, { soFar: { crashes }, policy: { maxRetries: 100 } });
     expect(last.next).toEqual({ kind: 'dead', reason: 'crashed_workers' });
+  });
+
+  test('does not end a run while another on board has lost as many workers, up to a bound (hazard 20)', () => {
+    const lost = (crashes: number, othersCrashes: number) =>
+      decide({ kind: 'LOST', error: 'no', othersCrashes }, { soFar: { crashes } }).next.kind;
+    expect(lost(CRASHES_MAX - 1, CRASHES_MAX - 2)).toBe('dead');
+    expect(lost(CRASHES_MAX - 1, CRASHES_MAX - 1)).toBe('again');
+    expect(lost(CRASHES_MAX - 1, CRASHES_MAX + 3)).toBe('again');
+    expect(lost(CRASHES_MAX_IN_COMPANY - 1, CRASHES_MAX_IN_COMPANY)).toBe('dead');
+  });
+
+  test('brings suspects back after pauses of their own, and the first time at once', () => {
+    fc.assert(
+      fc.property(fc.nat(CRASHES_MAX - 2), chance, (crashes, random) => {
+        const soFar = { ...FIRST, crashes };
+        const outcome = { kind: 'LOST', error: 'no' } as const;
+        const { next } = decideNext(outcome, { soFar, policy: DEFAULT_RETRY, nowMs: NOW_MS, random });
+        if (next.kind !== 'again') return expect.fail(next.kind);
+        expect(Number.isSafeInteger(next.atMs)).toBe(true);
+        expect(next.atMs - NOW_MS).toBeLessThanOrEqual(crashes === 0 ? 0 : 10_000 * random);
+      }),
+    );
+  });
+
+  test('a killer is found out before a companion that is long under way, however they meet (hazard 20)', () => {
+    fc.assert(
+      fc.property(fc.array(fc.boolean(), { minLength: 20, maxLength: 20 }), (isAboard) => {
+        let [killer, companion] = [0, 0];
+        for (const together of isAboard) {
+          const others = { killer: together ? { othersCrashes: companion } : {}, companion: killer };
+          const ended = decide(
+            { kind: 'LOST', error: 'no', ...others.killer },
+            { soFar: { crashes: killer } },
+          );
+          const other = together
+            ? decide(
+                { kind: 'LOST', error: 'no', othersCrashes: others.companion },
+                { soFar: { crashes: companion } },
+              )
+            : undefined;
+          if (other?.next.kind === 'dead') expect(companion + 1).toBe(CRASHES_MAX_IN_COMPANY);
+          if (ended.next.kind === 'dead') return;
+          killer += 1;
+          companion += together ? 1 : 0;
+        }
+        expect.fail('nobody was found out');
+      }),
+    );
   });
 });
 

@@ -8,6 +8,13 @@ import { type RetryPolicy, retryDelayMs } from './retry-policy.ts';
 
 /** A run that took this many workers down with it is a poison pill: dead-lettered, however many retries it has (hazard 20). */
 export const CRASHES_MAX = 5;
+/**
+ * Whoever was on board is a suspect, and only one of them may be the killer. While another has lost as many workers, a run is
+ * given the benefit of the doubt up to this number: two killers that always meet must end too.
+ */
+export const CRASHES_MAX_IN_COMPANY = 2 * CRASHES_MAX;
+/** Suspects come back one by one, so that the next crash tells more of them apart. */
+const SUSPECT_PAUSE_MS_MAX = 10_000;
 
 export interface AttemptSoFar {
   /** 1 for the first attempt. */
@@ -62,13 +69,15 @@ export function decideNext(outcome: RunOutcome, context: DecideContext): NextSte
       };
     case 'LOST': {
       const crashes = soFar.crashes + 1;
+      const isFirstSuspect = soFar.crashes > (outcome.othersCrashes ?? -1);
+      const isPoison = crashes >= (isFirstSuspect ? CRASHES_MAX : CRASHES_MAX_IN_COMPANY);
+      const atMs = nowMs + suspectPauseMs(crashes, context.random);
       return {
         status: 'FAILED',
         error: outcome.error,
-        next:
-          crashes >= CRASHES_MAX
-            ? { kind: 'dead', reason: 'crashed_workers' }
-            : again({ atMs: nowMs, attempt: soFar.attempt, crashes }, context),
+        next: isPoison
+          ? { kind: 'dead', reason: 'crashed_workers' }
+          : again({ atMs, attempt: soFar.attempt, crashes }, context),
       };
     }
     case 'FAILED':
@@ -89,6 +98,11 @@ function afterFailure(
   const asked = outcome.kind === 'FAILED' ? wholePause(outcome.retryAfterMs) : 0;
   const atMs = nowMs + Math.max(retryDelayMs(policy, soFar.attempt, random), asked);
   return again({ atMs, attempt: soFar.attempt + 1, crashes: soFar.crashes }, context);
+}
+
+/** None after the first: servers die for many reasons, and hardly ever for a run. */
+function suspectPauseMs(crashes: number, random: number): number {
+  return crashes === 1 ? 0 : Math.floor(random * Math.min(1_000 * 2 ** (crashes - 1), SUSPECT_PAUSE_MS_MAX));
 }
 
 /** Whatever the reason to try again, nothing is planned past the deadline. */

@@ -17,7 +17,12 @@ export type RunOutcome =
     }
   | { readonly kind: 'TIMED_OUT'; readonly error: string }
   | { readonly kind: 'CANCELLED'; readonly error?: string }
-  | { readonly kind: 'LOST'; readonly error: string }
+  | {
+      readonly kind: 'LOST';
+      readonly error: string;
+      /** The most workers that any other run on board had lost before; left out when it was alone. */
+      readonly othersCrashes?: number;
+    }
   | { readonly kind: 'RETURNED'; readonly error: string };
 
 export const ERROR_LENGTH_MAX = 4_000;

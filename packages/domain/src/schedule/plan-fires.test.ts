@@ -1,10 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { fireTime } from './fire-time.ts';
 import { nextFire, nextFires } from './next-fires.ts';
 import { type FirePlan, PLANNED_RUNS_MAX, planFires } from './plan-fires.ts';
-import { DEFAULT_MISFIRE, MISFIRE_GRACE_MS, type MisfirePolicy, type Schedule } from './schedule.ts';
+import {
+  DEFAULT_MISFIRE,
+  MISFIRE_GRACE_MS,
+  type MisfirePolicy,
+  type Schedule,
+  STANDSTILL_MS_MAX,
+} from './schedule.ts';
 import { anyPolicy, anyTransition, at, cron, every, iso } from './schedule-arbitraries.ts';
 
+const JOB_ID = '01890a5d-ac96-774b-bcce-b302099a8057';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const none: MisfirePolicy = { ...DEFAULT_MISFIRE, kind: 'none' };
@@ -12,7 +20,7 @@ const last: MisfirePolicy = DEFAULT_MISFIRE;
 const all: MisfirePolicy = { kind: 'all', maxRuns: 3, windowMs: 6 * HOUR_MS };
 
 function plan(schedule: Schedule, misfire: MisfirePolicy, cursor: string, now: string): FirePlan {
-  return planFires({ schedule, misfire, cursorMs: at(cursor), nowMs: at(now) });
+  return planFires({ schedule, misfire, jobId: JOB_ID, cursorMs: at(cursor), nowMs: at(now) });
 }
 
 describe('planFires', () => {
@@ -25,16 +33,55 @@ describe('planFires', () => {
     }
   });
 
-  test('a minute late still is on time, whatever the policy; a moment more is not', () => {
-    const minutely = cron('* * * * *');
-    const planned = plan(minutely, none, '2026-01-01T09:58Z', '2026-01-01T10:00Z');
-    expect(iso(planned.run)).toEqual(['2026-01-01T09:59Z', '2026-01-01T10:00Z']);
-    expect(planned.skipped).toMatchObject({
-      fromMs: at('2026-01-01T09:58Z'),
-      toMs: at('2026-01-01T09:58Z'),
-      count: 1,
-    });
+  test('a single occurrence runs up to a minute late, whatever the policy; with none a moment more is too late', () => {
+    for (const policy of [none, last, all]) {
+      const planned = plan(hourly, policy, '2026-01-01T10:00Z', '2026-01-01T10:01Z');
+      expect(planned.run).toEqual([at('2026-01-01T10:00Z')]);
+    }
     expect(plan(hourly, none, '2026-01-01T10:00Z', '2026-01-01T10:01:00.001Z').run).toEqual([]);
+  });
+
+  test('hazard 19: after a pause of a minute a job of every two seconds runs once, unless it wants all', () => {
+    const often = every({ kind: 'exact', everyMs: 2_000 }, '2026-01-01T10:00Z');
+    for (const policy of [none, last]) {
+      const planned = plan(often, policy, '2026-01-01T10:00Z', '2026-01-01T10:00:59Z');
+      expect(planned.run).toEqual([at('2026-01-01T10:00:58Z')]);
+      expect(planned.skipped).toEqual({
+        fromMs: at('2026-01-01T10:00Z'),
+        toMs: at('2026-01-01T10:00:56Z'),
+        count: 29,
+        exact: true,
+      });
+    }
+    expect(plan(often, all, '2026-01-01T10:00Z', '2026-01-01T10:00:59Z').run).toHaveLength(30);
+  });
+
+  test('a scheduler that is a little late skips nothing of a job of every second', () => {
+    const often = cron('* * * * * *');
+    const cursorMs = at('2026-01-01T10:00Z');
+    for (const misfire of [none, last, all]) {
+      for (const lateMs of [0, 999, 1_000, 2_500, STANDSTILL_MS_MAX]) {
+        const nowMs = cursorMs + lateMs;
+        const planned = planFires({ schedule: often, misfire, jobId: JOB_ID, cursorMs, nowMs });
+        expect(planned.run).toHaveLength(1 + Math.floor(lateMs / 1_000));
+        expect(planned.skipped).toBeUndefined();
+      }
+    }
+  });
+
+  test('what the spread delays is not late: it runs at its own instant, and not before', () => {
+    const spread = cron('0 * * * *', 'UTC', { spreadMs: HOUR_MS });
+    const cursorMs = at('2026-01-01T10:00Z');
+    const fireAtMs = fireTime({ schedule: spread, jobId: JOB_ID, nominalMs: cursorMs });
+    expect(fireAtMs - cursorMs).toBeGreaterThan(MISFIRE_GRACE_MS);
+    for (const misfire of [none, last, { ...all, windowMs: 0 }]) {
+      const planAt = (nowMs: number) =>
+        planFires({ schedule: spread, misfire, jobId: JOB_ID, cursorMs, nowMs });
+      expect(planAt(fireAtMs - 1)).toEqual({ run: [], nextMs: cursorMs });
+      expect(planAt(fireAtMs)).toEqual({ run: [cursorMs], nextMs: cursorMs + HOUR_MS });
+      // The newest waits for its share of the spread; the ones before it are judged without it.
+      expect(planAt(fireAtMs + 2 * HOUR_MS - 1).nextMs).toBe(cursorMs + 2 * HOUR_MS);
+    }
   });
 
   test('hazard 8: after an outage, none skips all that are overdue', () => {
@@ -57,7 +104,7 @@ describe('planFires', () => {
     });
   });
 
-  test('hazard 8: last adds nothing when one runs within the grace anyway', () => {
+  test('hazard 8: last runs one, however little late that one is', () => {
     const planned = plan(hourly, last, '2026-01-01T10:00Z', '2026-01-01T12:00:30Z');
     expect(iso(planned.run)).toEqual(['2026-01-01T12:00Z']);
     expect(planned.skipped).toMatchObject({ toMs: at('2026-01-01T11:00Z'), count: 2 });
@@ -70,6 +117,7 @@ describe('planFires', () => {
     const short = planFires({
       schedule: hourly,
       misfire: { ...all, windowMs: HOUR_MS },
+      jobId: JOB_ID,
       cursorMs: at('2026-01-01T10:00Z'),
       nowMs: at('2026-01-03T10:30Z'),
     });
@@ -90,7 +138,7 @@ describe('planFires', () => {
       cron('* * * * * *', 'Europe/Paris'),
       every({ kind: 'exact', everyMs: 1_000 }, '2026-01-01T00:00Z'),
     ]) {
-      const planned = planFires({ schedule, misfire, cursorMs, nowMs });
+      const planned = planFires({ schedule, misfire, jobId: JOB_ID, cursorMs, nowMs });
       expect(planned.run).toHaveLength(PLANNED_RUNS_MAX);
       expect(planned.run.at(-1)).toBe(nowMs);
       expect(planned.skipped).toMatchObject({ count: 365 * 86_400 + 1 - PLANNED_RUNS_MAX, exact: true });
@@ -139,6 +187,7 @@ describe('planFires', () => {
       maxRuns: fc.integer({ min: 1, max: 20 }),
       windowMs: fc.integer({ min: MISFIRE_GRACE_MS, max: 3 * DAY_MS }),
     });
+    const SHORTEST_MS = 20_000;
     const expressions = fc.constantFrom(
       '*/10 * * * *',
       '30 2 * * *',
@@ -152,31 +201,43 @@ describe('planFires', () => {
         expressions,
         anyPolicy,
         anyMisfire,
-        fc.integer({ min: 0, max: 50 * HOUR_MS }),
-        (where, expression, daylightSaving, misfire, outageMs) => {
-          const schedule = cron(expression, where.zone, { daylightSaving });
+        fc.constantFrom(0, 0, 15_000, 10 * 60_000, 5 * HOUR_MS),
+        fc.oneof(
+          fc.integer({ min: 0, max: 2 * STANDSTILL_MS_MAX }),
+          fc.integer({ min: 0, max: 3 * MISFIRE_GRACE_MS }),
+          fc.integer({ min: 0, max: 50 * HOUR_MS }),
+        ),
+        (where, expression, daylightSaving, misfire, spreadMs, outageMs) => {
+          const schedule = cron(expression, where.zone, { daylightSaving, spreadMs });
           const cursorMs = nextFire(schedule, where.changeMs - DAY_MS);
           if (cursorMs === undefined) return;
-          const nowMs = cursorMs + outageMs;
-          const due = [cursorMs, ...nextFires(schedule, cursorMs, 10_000).filter((ms) => ms <= nowMs)];
-          const { run, skipped, nextMs } = planFires({ schedule, misfire, cursorMs, nowMs });
+          const fireAt = (nominalMs: number) => fireTime({ schedule, jobId: JOB_ID, nominalMs });
+          const nowMs = fireAt(cursorMs) + outageMs;
+          const countMax = 1 + Math.floor((nowMs - cursorMs) / SHORTEST_MS);
+          const due = [cursorMs, ...nextFires(schedule, cursorMs, countMax)].filter(
+            (ms) => fireAt(ms) <= nowMs,
+          );
+          const { run, skipped, nextMs } = planFires({ schedule, misfire, jobId: JOB_ID, cursorMs, nowMs });
           const skippedCount = skipped?.count ?? 0;
           expect(run).toEqual(due.slice(skippedCount));
           expect(skipped?.fromMs).toBe(skippedCount === 0 ? undefined : due[0]);
           expect(skipped?.toMs).toBe(skippedCount === 0 ? undefined : due[skippedCount - 1]);
-          expect(nextMs).toBe(nextFire(schedule, nowMs));
-          const inTime = due.filter((ms) => nowMs - ms <= MISFIRE_GRACE_MS).length;
-          const overdueRuns = run.length - inTime;
-          expect(overdueRuns).toBeGreaterThanOrEqual(0);
-          if (misfire.kind === 'none') expect(overdueRuns).toBe(0);
-          if (misfire.kind === 'last') expect(overdueRuns).toBe(inTime === 0 ? 1 : 0);
-          if (misfire.kind === 'all') {
-            const inWindow = due.filter((ms) => nowMs - ms <= misfire.windowMs).length - inTime;
-            expect(overdueRuns).toBe(Math.min(misfire.maxRuns, inWindow));
+          expect(nextMs).toBe(nextFire(schedule, due.at(-1)!));
+          const latest = due.at(-1)!;
+          const inTime = nowMs - fireAt(latest) <= MISFIRE_GRACE_MS;
+          if (misfire.kind !== 'all') {
+            const stoodStill = outageMs > STANDSTILL_MS_MAX;
+            const runs = misfire.kind === 'last' || inTime ? 1 : 0;
+            expect(run).toHaveLength(stoodStill ? runs : due.length);
+            return;
           }
+          const horizonMs = nowMs - (fireAt(latest) - latest);
+          const within = (ms: number) => due.filter((nominalMs) => horizonMs - nominalMs <= ms).length;
+          const late = within(MISFIRE_GRACE_MS);
+          expect(run).toHaveLength(late + Math.min(misfire.maxRuns, within(misfire.windowMs) - late));
         },
       ),
-      { numRuns: 80 },
+      { numRuns: 150 },
     );
   });
 });

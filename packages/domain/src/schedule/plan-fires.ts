@@ -1,12 +1,20 @@
 /**
  * Decides what happens to the occurrences that are due: which run and which are skipped. Every nominal instant from the
- * cursor up to now gets exactly one verdict; the skipped ones are always the oldest, so they are one range. Costs about
- * the same after a second as after a year of outage: it looks at what runs, and counts the rest by arithmetic.
+ * cursor up to the latest that is due gets exactly one verdict; the skipped ones are always the oldest, so they are one
+ * range. Costs about the same after a second as after a year of outage: it looks at what runs, and counts the rest by
+ * arithmetic.
  */
+import { fireTime } from './fire-time.ts';
 import { nextFire } from './next-fires.ts';
 import type { OccurrenceCount, Occurrences } from './occurrences.ts';
 import { occurrencesOf } from './occurrences-of.ts';
-import { isRecurring, MISFIRE_GRACE_MS, type MisfirePolicy, type Schedule } from './schedule.ts';
+import {
+  isRecurring,
+  MISFIRE_GRACE_MS,
+  type MisfirePolicy,
+  type Schedule,
+  STANDSTILL_MS_MAX,
+} from './schedule.ts';
 
 /** However many a policy allows, one pass never starts more. */
 export const PLANNED_RUNS_MAX = 10_000;
@@ -16,7 +24,7 @@ export interface FirePlan {
   readonly run: number[];
   /** The nominal instants from the first to the last skipped one. */
   readonly skipped?: SkippedRange;
-  /** The first nominal instant after now; undefined when the schedule has ended. */
+  /** The first nominal instant that is not due yet; undefined when the schedule has ended. */
   readonly nextMs: number | undefined;
 }
 
@@ -28,36 +36,75 @@ export interface SkippedRange extends OccurrenceCount {
 export interface PlanFiresOptions {
   readonly schedule: Schedule;
   readonly misfire: MisfirePolicy;
+  /** Whose share of the spread delays every occurrence: that long after its instant it still is on time. */
+  readonly jobId: string;
   /** The nominal instant that is due. */
   readonly cursorMs: number;
   readonly nowMs: number;
 }
 
 export function planFires(options: PlanFiresOptions): FirePlan {
-  const { schedule, misfire, cursorMs, nowMs } = options;
+  const { schedule, misfire, jobId, cursorMs, nowMs } = options;
+  const latenessMs = (nominalMs: number) => nowMs - fireTime({ schedule, jobId, nominalMs });
   // Not due, or the clock went back: what lies before the cursor has its verdict already.
-  if (cursorMs > nowMs) return { run: [], nextMs: cursorMs };
+  if (latenessMs(cursorMs) < 0) return { run: [], nextMs: cursorMs };
   // One-off jobs run however late they are.
   if (!isRecurring(schedule)) return { run: [cursorMs], nextMs: undefined };
 
   const due = dueOccurrences(occurrencesOf(schedule), cursorMs);
-  const late = listBack(due, { atMs: nowMs, floorMs: nowMs - MISFIRE_GRACE_MS, countMax: PLANNED_RUNS_MAX });
-  const overdueToMs = (late[0] ?? nowMs + 1) - 1;
-  const overdue = listBack(due, {
-    atMs: overdueToMs,
-    floorMs: misfire.kind === 'all' ? nowMs - misfire.windowMs : cursorMs,
-    countMax: overdueRunsMax(misfire, late.length),
-  });
-  const run = [...overdue, ...late];
-  const skipped = skippedBefore(due, { cursorMs, endMs: run[0] ?? nowMs + 1 });
-  return { run, ...(skipped === undefined ? {} : { skipped }), nextMs: nextFire(schedule, nowMs) };
+  const latestMs = latestDue(due, { cursorMs, nowMs, latenessMs });
+  const run = chooseRuns(due, { misfire, cursorMs, latestMs, latenessMs });
+  const skipped = skippedBefore(due, { cursorMs, endMs: run[0] ?? latestMs + 1 });
+  return { run, ...(skipped === undefined ? {} : { skipped }), nextMs: nextFire(schedule, latestMs) };
 }
 
-/** How many of the occurrences older than the grace may still run. */
-function overdueRunsMax(misfire: MisfirePolicy, lateRuns: number): number {
-  if (misfire.kind === 'none') return 0;
-  if (misfire.kind === 'last') return lateRuns === 0 ? 1 : 0;
-  return Math.min(misfire.maxRuns, PLANNED_RUNS_MAX - lateRuns);
+/** The spread never reaches the next instant: at most the newest one still waits for its share to pass. */
+function latestDue(
+  due: Pick<Occurrences, 'previous'>,
+  options: { cursorMs: number; nowMs: number; latenessMs: (nominalMs: number) => number },
+): number {
+  const { cursorMs, nowMs, latenessMs } = options;
+  const newestMs = due.previous(nowMs, cursorMs) ?? cursorMs;
+  if (newestMs === cursorMs || latenessMs(newestMs) >= 0) return newestMs;
+  return due.previous(newestMs - 1, cursorMs) ?? cursorMs;
+}
+
+function chooseRuns(
+  due: Pick<Occurrences, 'previous'>,
+  options: {
+    misfire: MisfirePolicy;
+    cursorMs: number;
+    latestMs: number;
+    latenessMs: (nominalMs: number) => number;
+  },
+): number[] {
+  const { misfire, cursorMs, latestMs, latenessMs } = options;
+  if (misfire.kind === 'all') return chooseAll(due, { misfire, latestMs, latenessMs: latenessMs(latestMs) });
+  // Judged by the oldest, not one by one: else what a long standstill left would still be caught up in part.
+  if (latenessMs(cursorMs) <= STANDSTILL_MS_MAX) {
+    return listBack(due, { atMs: latestMs, floorMs: cursorMs, countMax: PLANNED_RUNS_MAX });
+  }
+  return misfire.kind === 'last' || latenessMs(latestMs) <= MISFIRE_GRACE_MS ? [latestMs] : [];
+}
+
+/** Those within the grace do not count against the number the policy allows. */
+function chooseAll(
+  due: Pick<Occurrences, 'previous'>,
+  options: { misfire: MisfirePolicy; latestMs: number; latenessMs: number },
+): number[] {
+  const { misfire, latestMs, latenessMs } = options;
+  const onTimeMs = latestMs + latenessMs;
+  const late = listBack(due, {
+    atMs: latestMs,
+    floorMs: onTimeMs - MISFIRE_GRACE_MS,
+    countMax: PLANNED_RUNS_MAX,
+  });
+  const overdue = listBack(due, {
+    atMs: (late[0] ?? latestMs + 1) - 1,
+    floorMs: onTimeMs - misfire.windowMs,
+    countMax: Math.min(misfire.maxRuns, PLANNED_RUNS_MAX - late.length),
+  });
+  return [...overdue, ...late];
 }
 
 /**

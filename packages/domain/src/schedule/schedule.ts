@@ -63,7 +63,10 @@ export function isRecurring(schedule: Schedule): schedule is RecurringSchedule {
 
 /** What happens to occurrences that nobody could start in time (an outage, a pause). */
 export interface MisfirePolicy {
-  /** none: they are skipped; last: only the most recent one runs; all: up to maxRuns of them within windowMs run. */
+  /**
+   * none: they are skipped, but for the most recent one when that is hardly late; last: only the most recent one runs; all: up
+   * to maxRuns of them within windowMs run.
+   */
   readonly kind: 'none' | 'last' | 'all';
   readonly maxRuns: number;
   readonly windowMs: number;
@@ -71,5 +74,11 @@ export interface MisfirePolicy {
 
 export const DEFAULT_MISFIRE: MisfirePolicy = { kind: 'last', maxRuns: 100, windowMs: 24 * 3_600_000 };
 
-/** An occurrence no older than this is simply a little late: it runs, whatever the misfire policy says. */
+/**
+ * A schedule that stood still for no longer than this has missed nothing: a busy machine, a lost hint (a second) or a server
+ * that is restarted must not cost a job of every second its occurrences. Longer ones are outages and pauses.
+ */
+export const STANDSTILL_MS_MAX = 5_000;
+
+/** After a longer standstill the most recent occurrence still runs when it is no older than this, whatever the policy says. */
 export const MISFIRE_GRACE_MS = 60_000;

@@ -177,12 +177,7 @@ describe('a worker that the storage no longer answers (hazards 14, 33)', () => {
 });
 
 describe('a worker that was given up for dead (hazard 14)', () => {
-  const bury = () =>
-    stage.storage.members.buryWorkers({
-      silentSinceMs: stage.clock.now() + 1,
-      nodeId: stage.world.nodeId,
-      incarnation: 1,
-    });
+  const bury = () => stage.world.bury(executor.workerId);
 
   test('stops what it runs and comes back under a new name', async () => {
     const before = executor.workerId;

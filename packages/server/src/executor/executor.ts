@@ -69,6 +69,7 @@ export class Executor implements Service, LocalWorker {
     this.#engine = new ExecutionEngine({
       handlers,
       clock,
+      isTrusted: () => this.#isTrusted(),
       onEnded: (ended) => this.#report(ended),
       onSlotFree: () => link.freed(),
       onRunning: (runs) =>

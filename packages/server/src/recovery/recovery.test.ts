@@ -8,6 +8,8 @@ import { type Breakage, breakable, RoleStage } from '../testing/role-stage.fixtu
 import { Recovery } from './recovery.ts';
 
 const SILENT_MS = 15_000;
+/** Whoever was on board of several crashes comes back after a pause of at most this. */
+const SUSPECT_PAUSE_MS_MAX = 10_000;
 
 let stage: RoleStage;
 let reports: OutcomeRecorder;
@@ -17,7 +19,6 @@ let breakage: Breakage;
 function createRecovery(members: MemberStore): Recovery {
   return new Recovery({
     ...stage.common,
-    clockSteppedAt: () => Number.NEGATIVE_INFINITY,
     members,
     leases: stage.storage.leases,
     reports,
@@ -38,11 +39,17 @@ beforeEach(async () => {
   recovery = createRecovery(port);
 });
 
+/** Looks every second. */
+async function passSeconds(count: number, who: readonly Recovery[] = [recovery]): Promise<void> {
+  for (let i = 0; i < count; i += 1) {
+    stage.clock.advance(1_000);
+    await Promise.all(who.map((one) => one.runOnce()));
+  }
+}
+
 /** The storage has answered for a full period, in which the worker was not heard. */
-async function passSilence(): Promise<void> {
-  await recovery.runOnce();
-  stage.clock.advance(SILENT_MS + 1);
-  await recovery.runOnce();
+async function passSilence(who: readonly Recovery[] = [recovery]): Promise<void> {
+  await passSeconds(SILENT_MS / 1_000 + 1, who);
 }
 
 const beat = () =>
@@ -113,9 +120,7 @@ describe('a worker that fell silent', () => {
 
   test('is recovered once by two that look at the same time', async () => {
     const other = createRecovery(stage.storage.members);
-    await Promise.all([recovery.runOnce(), other.runOnce()]);
-    stage.clock.advance(SILENT_MS + 1);
-    await Promise.all([recovery.runOnce(), other.runOnce()]);
+    await passSilence([recovery, other]);
     expect(await stage.world.pendingRuns(job)).toHaveLength(1);
     expect(await stage.storage.runs.attempts(run.runId, stage.clock.now())).toHaveLength(2);
   });
@@ -144,18 +149,15 @@ describe('nobody is given up for dead', () => {
   test('before this process has seen the storage answer for a full period', async () => {
     stage.clock.advance(10 * SILENT_MS);
     await recovery.runOnce();
+    await passSeconds(SILENT_MS / 1_000 - 1);
     expect(await isHeld()).toBe(true);
-    stage.clock.advance(SILENT_MS - 1);
-    await recovery.runOnce();
-    expect(await isHeld()).toBe(true);
-    stage.clock.advance(1);
-    await recovery.runOnce();
+    await passSeconds(1);
     expect(await isHeld()).toBe(false);
   });
 
   test('right after an outage, which made everybody look silent (hazard 28)', async () => {
     await recovery.runOnce();
-    stage.clock.advance(SILENT_MS - 1);
+    await passSeconds(SILENT_MS / 1_000 - 1);
     breakage.down = true;
     await expect(recovery.runOnce()).rejects.toThrow();
     stage.clock.advance(60_000);
@@ -163,9 +165,9 @@ describe('nobody is given up for dead', () => {
     await recovery.runOnce();
     expect(await isHeld()).toBe(true);
     await beat();
-    stage.clock.advance(SILENT_MS);
+    await passSeconds(SILENT_MS / 1_000 - 1);
     await beat();
-    await recovery.runOnce();
+    await passSeconds(1);
     expect(await isHeld()).toBe(true);
   });
 });
@@ -175,7 +177,6 @@ test('what an earlier process of the same node held is taken back at once', asyn
   await stage.world.claimOne(job);
   const successor = new Recovery({
     ...stage.common,
-    clockSteppedAt: () => Number.NEGATIVE_INFINITY,
     members: stage.storage.members,
     leases: stage.storage.leases,
     reports,
@@ -190,47 +191,57 @@ test('what an earlier process of the same node held is taken back at once', asyn
 test('a run that takes every worker with it is given up as a poison pill (hazard 20)', async () => {
   const { job, runId } = await stage.world.oneOff();
   for (let crashes = 1; crashes <= CRASHES_MAX; crashes += 1) {
+    stage.clock.advance(SUSPECT_PAUSE_MS_MAX);
     const workerId = newId<typeof stage.world.workerId>();
     await stage.world.register(workerId, { nowMs: stage.clock.now() });
     await stage.world.claimOne(job, { workerId, nowMs: stage.clock.now() });
-    await recovery.runOnce();
-    stage.clock.advance(SILENT_MS + 1);
-    await recovery.runOnce();
+    await passSilence();
   }
   expect(await stage.world.pendingRuns(job)).toEqual([]);
   expect(await stage.storage.runs.deadLetter(runId)).toMatchObject({ reason: 'crashed_workers' });
 });
 
+test('a run that only shares its workers with a killer is not given up with it (hazard 20)', async () => {
+  const { job: killer, runId: killerRun } = await stage.world.oneOff();
+  const { job: innocent, runId: innocentRun } = await stage.world.oneOff();
+  for (let crashes = 1; crashes <= CRASHES_MAX; crashes += 1) {
+    stage.clock.advance(SUSPECT_PAUSE_MS_MAX);
+    const workerId = newId<typeof stage.world.workerId>();
+    await stage.world.register(workerId, { nowMs: stage.clock.now() });
+    await stage.world.claimOne(killer, { workerId, nowMs: stage.clock.now() });
+    if (crashes > 1) await stage.world.claimOne(innocent, { workerId, nowMs: stage.clock.now() });
+    await passSilence();
+  }
+  expect(await stage.storage.runs.deadLetter(killerRun)).toMatchObject({ reason: 'crashed_workers' });
+  expect(await stage.storage.runs.deadLetter(innocentRun)).toBeUndefined();
+  expect(await stage.world.pendingRuns(innocent)).toMatchObject([{ runId: innocentRun, attempt: 1 }]);
+});
+
 test('what could not be taken back is tried again with the next pass', async () => {
   const { job } = await stage.world.oneOff();
   await stage.world.claimOne(job);
-  await recovery.runOnce();
-  stage.clock.advance(SILENT_MS + 1);
+  await passSeconds(SILENT_MS / 1_000);
   breakage.deaf = true;
-  await expect(recovery.runOnce()).rejects.toThrow();
+  await expect(passSeconds(1)).rejects.toThrow();
   breakage.deaf = false;
-  await recovery.runOnce();
+  await passSilence();
   expect(await stage.world.pendingRuns(job)).toHaveLength(1);
 });
 
-test('hazard 7: a jump of the storage’s clock makes nobody look silent before all have seen it', async () => {
-  let steppedAt = Number.NEGATIVE_INFINITY;
-  const { members, leases } = stage.storage;
-  const watching = new Recovery({
-    ...stage.common,
-    ...{ members, leases, reports, silentMs: SILENT_MS, clockSteppedAt: () => steppedAt },
-    ...{ nodeId: stage.world.guard.nodeId, incarnation: 1 },
-  });
-  const { job } = await stage.world.oneOff();
-  await stage.world.claimOne(job);
-  await watching.runOnce();
-  stage.clock.advance(SILENT_MS);
-  await beat();
-  stage.clock.step(60_000);
-  steppedAt = stage.clock.monotonic();
-  await watching.runOnce();
-  expect(await leases.live([job.shard])).toHaveLength(1);
-  stage.clock.advance(SILENT_MS + 1);
-  await watching.runOnce();
-  expect(await leases.live([job.shard])).toEqual([]);
-});
+test.each([-86_400_000, -60_000, 60_000, 86_400_000])(
+  'hazard 7: a step of the storage’s clock by %d ms makes nobody look silent, and nobody alive',
+  async (byMs) => {
+    const { job } = await stage.world.oneOff();
+    await stage.world.claimOne(job);
+    await recovery.runOnce();
+    stage.clock.step(byMs);
+    for (let i = 0; i < 5; i += 1) {
+      await passSeconds(SILENT_MS / 3_000);
+      await beat();
+    }
+    expect(await stage.storage.leases.live([job.shard])).toHaveLength(1);
+    stage.clock.step(-byMs);
+    await passSeconds(SILENT_MS / 1_000 + 1);
+    expect(await stage.storage.leases.live([job.shard])).toEqual([]);
+  },
+);

@@ -6,8 +6,9 @@
 import type { NodeId, WorkerId } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
 import type { HeldRun, LeaseStore } from '../storage/lease-store.ts';
-import type { MemberStore } from '../storage/member-store.ts';
+import type { MemberStore, WorkerState } from '../storage/member-store.ts';
 import type { RunReports } from '../worker-link/run-reports.ts';
+import { SilenceWatch } from './silence-watch.ts';
 
 export interface RecoveryOptions {
   readonly members: MemberStore;
@@ -19,8 +20,6 @@ export interface RecoveryOptions {
   readonly random: Random;
   readonly log: Log;
   readonly silentMs: number;
-  /** When the storage's clock was last seen to jump (monotonic): until all have seen it, everybody looks silent. */
-  readonly clockSteppedAt: () => number;
 }
 
 const PASS_MS = 1_000;
@@ -28,12 +27,12 @@ const PASS_MS = 1_000;
 export class Recovery implements Service {
   readonly #options: RecoveryOptions;
   readonly #loop: Loop;
-  /** Since when the storage has answered without a break: an outage makes everybody look silent. */
-  #answeringSince: number | undefined;
+  readonly #watch: SilenceWatch;
 
   constructor(options: RecoveryOptions) {
     this.#options = options;
-    const { clock, random, log } = options;
+    const { clock, random, log, silentMs } = options;
+    this.#watch = new SilenceWatch(silentMs);
     this.#loop = new Loop({
       name: 'recovery',
       clock,
@@ -56,21 +55,21 @@ export class Recovery implements Service {
     try {
       await this.#pass();
     } catch (error) {
-      this.#answeringSince = undefined;
+      this.#watch.startOver();
       throw error;
     }
     return undefined;
   }
 
   async #pass(): Promise<void> {
-    const { members, leases, clock, nodeId, incarnation, silentMs, log, clockSteppedAt } = this.#options;
-    const firstAnswer = this.#answeringSince === undefined;
-    this.#answeringSince ??= clock.monotonic();
-    // After an outage the living get one full period to be heard before anybody is judged by their silence.
-    const mayJudge =
-      !firstAnswer && clock.monotonic() - Math.max(this.#answeringSince, clockSteppedAt()) >= silentMs;
-    const silentSinceMs = mayJudge ? clock.now() - silentMs : 0;
-    const dead = await members.buryWorkers({ silentSinceMs, nodeId, incarnation });
+    const { members, leases, clock, nodeId, incarnation, log } = this.#options;
+    const askedAt = clock.monotonic();
+    const workers = await members.workers();
+    const silent = this.#watch.look({ workers, askedAt, answeredAt: clock.monotonic() });
+    const isGone = (worker: WorkerState) =>
+      !worker.alive || (worker.nodeId === nodeId && worker.incarnation < incarnation);
+    if (silent.length === 0 && !workers.some(isGone)) return;
+    const dead = await members.buryWorkers({ silent, nodeId, incarnation });
     if (dead.length === 0) return;
     const held = await leases.heldBy(dead);
     if (held.length > 0) {
@@ -82,6 +81,7 @@ export class Recovery implements Service {
 
   async #takeBack(held: readonly HeldRun[]): Promise<void> {
     const { reports, clock } = this.#options;
+    const othersCrashes = crashesOfOthers(held);
     await Promise.all(
       held.map((run) =>
         reports.ended({
@@ -94,11 +94,25 @@ export class Recovery implements Service {
           claimedAtMs: run.claimedAtMs,
           startedAtMs: undefined,
           endedAtMs: clock.now(),
-          outcome: { kind: 'LOST', error: lostMessage(run.workerId) },
+          outcome: { kind: 'LOST', error: lostMessage(run.workerId), ...othersCrashes(run) },
         }),
       ),
     );
   }
+}
+
+/** For each run, the most workers that any other run of its worker had lost before: who is the likeliest killer on board. */
+function crashesOfOthers(held: readonly HeldRun[]): (run: HeldRun) => { othersCrashes?: number } {
+  const most = new Map<WorkerId, readonly number[]>();
+  for (const [workerId, runs] of Map.groupBy(held, (run) => run.workerId)) {
+    const counts = runs.map(({ crashes }) => crashes).sort((a, b) => b - a);
+    most.set(workerId, counts.slice(0, 2));
+  }
+  return ({ workerId, crashes }) => {
+    const [first, second] = most.get(workerId) ?? [];
+    const others = crashes === first ? second : first;
+    return others === undefined ? {} : { othersCrashes: others };
+  };
 }
 
 function lostMessage(workerId: WorkerId): string {

@@ -214,7 +214,7 @@ export class Scheduler implements Service {
   #planFire(cursor: Cursor, nowMs: number): Fire {
     const { random } = this.#options;
     const { schedule, misfire, jobId } = cursor;
-    const plan = planFires({ schedule, misfire, cursorMs: cursor.nominalAtMs, nowMs });
+    const plan = planFires({ schedule, misfire, jobId, cursorMs: cursor.nominalAtMs, nowMs });
     return {
       cursor,
       runs: plan.run.map((nominalAtMs) => ({ runId: random.id() as RunId, nominalAtMs })),

@@ -34,11 +34,17 @@ export interface WorkerState extends WorkerRecord {
   readonly alive: boolean;
 }
 
+/** A worker as it was last heard: if it has been heard since, it is not meant. */
+export type HeardWorker = Pick<WorkerState, 'workerId' | 'lastSeenMs'>;
+
 export interface WorkerBeat {
   readonly workerId: WorkerId;
   readonly holding: readonly LeaseId[];
   readonly nowMs: number;
-  /** Leases claimed before this and not held by the worker were lost on the way. */
+  /**
+   * Leases claimed before this and not held by the worker were lost on the way; so were those claimed as far after now, by a
+   * clock that has been set back since.
+   */
   readonly claimedBeforeMs: number;
 }
 
@@ -54,11 +60,17 @@ export interface BeatAnswer {
 export interface MemberStore {
   /** The storage's own clock, which decides what is due. */
   serverTimeMs(): Promise<number>;
-  /** Records the node as alive and answers the living ones. False alive: a newer incarnation of this node exists. */
+  /**
+   * Records the node as alive and answers the living ones: those heard within their time to live, before or after now.
+   * False alive: a newer incarnation of this node exists.
+   */
   beatNode(beat: NodeBeat): Promise<{ alive: boolean; nodes: readonly NodeId[] }>;
   leaveNode(nodeId: NodeId, incarnation: number): Promise<void>;
   shards(): Promise<ShardOwner[]>;
-  /** Takes those of the shards that are free, expired, or this node's own, with a new epoch. */
+  /**
+   * Takes those of the shards that are free, expired, or this node's own, with a new epoch. One that lasts for more than two
+   * times to live was taken by a clock that has been set back since: it counts as expired.
+   */
   acquireShards(request: {
     nodeId: NodeId;
     shards: readonly number[];
@@ -75,8 +87,12 @@ export interface MemberStore {
   releaseShards(request: { nodeId: NodeId; epochs: ReadonlyMap<number, number> }): Promise<void>;
   registerWorker(worker: WorkerRecord, nowMs: number): Promise<void>;
   beatWorker(beat: WorkerBeat): Promise<BeatAnswer>;
-  /** Declares dead: workers silent since before the instant, and earlier incarnations of the node. Answers all that are dead and not forgotten. */
-  buryWorkers(request: { silentSinceMs: number; nodeId: NodeId; incarnation: number }): Promise<WorkerId[]>;
+  /** Declares dead: the silent, and earlier incarnations of the node. Answers all that are dead and not forgotten. */
+  buryWorkers(request: {
+    silent: readonly HeardWorker[];
+    nodeId: NodeId;
+    incarnation: number;
+  }): Promise<WorkerId[]>;
   /** Forgets a dead or leaving worker that holds nothing. */
   forgetWorkers(workers: readonly WorkerId[]): Promise<void>;
   workers(): Promise<WorkerState[]>;

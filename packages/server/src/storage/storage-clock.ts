@@ -22,7 +22,6 @@ export class StorageClock implements Clock {
   #offsetMs: number;
   #latest = 0;
   #skewMs = 0;
-  #steppedAt = Number.NEGATIVE_INFINITY;
   #isSynced = false;
 
   constructor(local: Clock) {
@@ -33,11 +32,6 @@ export class StorageClock implements Clock {
   /** How far this machine's wall clock is from the storage's, for people to see. */
   get skewMs(): number {
     return this.#skewMs;
-  }
-
-  /** When the storage's clock was last seen to have jumped, by local monotonic time: others may not know yet. */
-  get steppedAt(): number {
-    return this.#steppedAt;
   }
 
   now(): number {
@@ -63,7 +57,7 @@ export class StorageClock implements Clock {
     }
     const { before, serverMs, after } = reading;
     this.#skewMs = Math.round(this.#local.now() - (after - before) / 2 - serverMs);
-    this.#follow({ least: serverMs - after, most: serverMs - before, at: after });
+    this.#follow({ least: serverMs - after, most: serverMs - before });
     // The storage itself was set back: follow it, or nothing would be due until it has caught up. What was told before the
     // first reading was this machine's own idea.
     if (!this.#isSynced || this.#latest - serverMs > STEP_MS_MIN) this.#latest = Math.floor(serverMs);
@@ -75,9 +69,8 @@ export class StorageClock implements Clock {
    * What fits between the bounds stays; otherwise the least is taken, so that now() is never ahead of the storage (nothing
    * starts before its time) and behind it by no more than the quickest round trip since the last step.
    */
-  #follow({ least, most, at }: { least: number; most: number; at: number }): void {
+  #follow({ least, most }: { least: number; most: number }): void {
     if (this.#isSynced && this.#offsetMs >= least && this.#offsetMs <= most) return;
-    if (this.#isSynced && Math.abs(least - this.#offsetMs) > STEP_MS_MIN) this.#steppedAt = at;
     this.#offsetMs = least;
   }
 

@@ -5,7 +5,7 @@ import type { JobId, JsonObject, RunId } from '@carillon/domain';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { claimedRun } from '../claimed-run.fixture.ts';
 import { HandlerError } from '../handler.ts';
-import { RunInProgress } from '../run-in-progress.ts';
+import { RunInProgress, type RunInProgressOptions } from '../run-in-progress.ts';
 import { createHttpHandler, HTTP_DEFAULTS } from './http-handler.ts';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
@@ -39,7 +39,7 @@ beforeEach(() => {
 
 const here = (path = '/') => `http://127.0.0.1:${port}${path}`;
 
-function runWith(payload: JsonObject): RunInProgress {
+function runWith(payload: JsonObject, options: RunInProgressOptions = {}): RunInProgress {
   return new RunInProgress(
     claimedRun({
       jobId: 'job-7' as JobId,
@@ -50,6 +50,7 @@ function runWith(payload: JsonObject): RunInProgress {
       payload: JSON.stringify(payload),
     }),
     0,
+    options,
   );
 }
 
@@ -244,6 +245,22 @@ describe('a call that comes to nothing', () => {
     run.requestStop('cancelled', 'no longer wanted', 0);
     await expect(createHttpHandler()(run)).rejects.toThrow();
     expect(requests).toEqual([]);
+  });
+
+  test('because the run was lost while it connected writes nothing, over a new connection or a kept one (hazard 14)', async () => {
+    const handler = createHttpHandler();
+    let connections = 0;
+    const count = () => {
+      connections += 1;
+    };
+    server.on('connection', count);
+    const lost = () => runWith({ url: here() }, { holds: () => false });
+    await expect(handler(lost())).rejects.toThrow('taken back before it was called');
+    expect(connections).toBe(1);
+    await handler(runWith({ url: here('/kept') }));
+    await expect(handler(lost())).rejects.toThrow('taken back before it was called');
+    server.off('connection', count);
+    expect(requests.map(({ url }) => url)).toEqual(['/kept']);
   });
 });
 

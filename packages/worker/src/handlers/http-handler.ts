@@ -104,7 +104,15 @@ function send(
           : new HandlerError(`${call.method} ${url.origin} failed: ${error.message || error.code}`),
       );
     });
-    request.end(call.body);
+    request.once('socket', (socket) => {
+      const write = () => {
+        if (context.isHeld()) request.end(call.body);
+        else request.destroy(new HandlerError('the run was taken back before it was called'));
+      };
+      // Finding the address and connecting take time, and nothing is written before: the last moment to ask is after them.
+      if (!socket.connecting) write();
+      else socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', write);
+    });
   });
 }
 

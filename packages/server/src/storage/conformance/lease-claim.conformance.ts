@@ -127,7 +127,7 @@ export function describeLeaseClaim(make: MakeStorage): void {
       const { members, leases } = world.storage;
       const record = { workerId: dead, nodeId: world.guard.nodeId, incarnation: 1, slots: 1, handlers: [] };
       await members.registerWorker(record, BASE_MS);
-      await members.buryWorkers({ silentSinceMs: BASE_MS + 1, nodeId: world.guard.nodeId, incarnation: 1 });
+      await world.bury(dead);
       for (const workerId of [dead, newId<WorkerId>()]) {
         const request = { leaseId: newId<LeaseId>(), workerId, runs, guard: world.guard, nowMs: BASE_MS };
         expect((await leases.claim(request)).runs).toEqual([]);

@@ -51,6 +51,13 @@ function describeNodes(make: MakeStorage): void {
     expect((await beat(one, { nowMs: BASE_MS + TTL_MS })).nodes).toContain(one);
   });
 
+  it('hazard 7: a node heard by a clock that has been set back since does not live for ever', async () => {
+    const [one, other] = [newId<NodeId>(), newId<NodeId>()];
+    await beat(one);
+    expect((await beat(other, { nowMs: BASE_MS - TTL_MS })).nodes).toContain(one);
+    expect((await beat(other, { nowMs: BASE_MS - TTL_MS - 1 })).nodes).toEqual([other]);
+  });
+
   it('hazard 14: once a newer incarnation was seen, the older one is told that it is not alive', async () => {
     const nodeId = newId<NodeId>();
     await beat(nodeId, { incarnation: 1 });
@@ -127,6 +134,16 @@ function describeShards(make: MakeStorage): void {
     });
     expect((await ownerOf(4))?.nodeId).toBeUndefined();
     expect(await acquire(nodeId, { shards: [] })).toEqual(new Map());
+  });
+
+  it('hazard 7: what was taken by a clock that has been set back since has expired', async () => {
+    await free();
+    const [one, other] = [newId<NodeId>(), newId<NodeId>()];
+    const epoch = (await acquire(one, { shards: [7] })).get(7)!;
+    expect(await acquire(other, { shards: [7], nowMs: BASE_MS - SECOND_MS })).toEqual(new Map());
+    expect(await acquire(other, { shards: [7], nowMs: BASE_MS - SECOND_MS - 1 })).toEqual(
+      new Map([[7, epoch + 1]]),
+    );
   });
 
   it('hazard 10: what another owns is not taken before it expired, and then with a higher epoch', async () => {

@@ -58,12 +58,26 @@ export function describeWorkers(make: MakeStorage): void {
     const { members } = world.storage;
     const lively = newId<WorkerId>();
     await world.register(lively, { nowMs: BASE_MS + SECOND_MS });
-    expect(await members.buryWorkers({ silentSinceMs: BASE_MS, ...noNode() })).toEqual([]);
-    expect(await members.buryWorkers({ silentSinceMs: BASE_MS + 1, ...noNode() })).toEqual([world.workerId]);
+    const heard = { workerId: world.workerId, lastSeenMs: BASE_MS };
+    expect(await members.buryWorkers({ silent: [heard], ...noNode() })).toEqual([world.workerId]);
     expect((await find(world.workerId))?.alive).toBe(false);
     expect((await beat(world.workerId, { nowMs: BASE_MS + HOUR_MS })).alive).toBe(false);
     expect((await find(world.workerId))?.alive).toBe(false);
     expect((await beat(lively)).alive).toBe(true);
+  });
+
+  it('hazard 14: a worker that was heard after it was found silent is not buried', async () => {
+    const { world } = stage;
+    const heard = { workerId: world.workerId, lastSeenMs: BASE_MS };
+    await beat(world.workerId, { nowMs: BASE_MS + SECOND_MS });
+    expect(await world.storage.members.buryWorkers({ silent: [heard], ...noNode() })).toEqual([]);
+    expect((await beat(world.workerId)).alive).toBe(true);
+  });
+
+  it('hazard 7: a beat after the clock was set back is a new one', async () => {
+    const { world } = stage;
+    await beat(world.workerId, { nowMs: BASE_MS - HOUR_MS });
+    expect((await find(world.workerId))?.lastSeenMs).toBe(BASE_MS - HOUR_MS);
   });
 
   it('workers of an earlier incarnation of the node are buried, however lately they were heard of', async () => {
@@ -73,7 +87,7 @@ export function describeWorkers(make: MakeStorage): void {
     await world.register(older, { nodeId, incarnation: 1 });
     await world.register(newer, { nodeId, incarnation: 2 });
     await world.register(elsewhere, { nodeId: newId<NodeId>(), incarnation: 1 });
-    const buried = await world.storage.members.buryWorkers({ silentSinceMs: 0, nodeId, incarnation: 2 });
+    const buried = await world.storage.members.buryWorkers({ silent: [], nodeId, incarnation: 2 });
     expect(buried).toEqual([older]);
     expect((await find(newer))?.alive).toBe(true);
     expect((await find(elsewhere))?.alive).toBe(true);
@@ -84,7 +98,7 @@ export function describeWorkers(make: MakeStorage): void {
     const { members, leases } = world.storage;
     const { job } = await world.oneOff();
     const run = await world.claimOne(job);
-    const bury = () => members.buryWorkers({ silentSinceMs: BASE_MS + 1, ...noNode() });
+    const bury = () => world.bury(world.workerId);
     expect(await bury()).toEqual([world.workerId]);
     await members.forgetWorkers([world.workerId]);
     expect(await bury()).toEqual([world.workerId]);
@@ -116,6 +130,17 @@ export function describeWorkers(make: MakeStorage): void {
     expect((await beatAt(BASE_MS + 10)).unknown.toSorted()).toEqual([lost, alsoLost].toSorted());
     expect((await beatAt(BASE_MS + 11)).unknown.toSorted()).toEqual([lost, alsoLost, fresh].toSorted());
     expect((await beatAt(BASE_MS)).unknown).toEqual([]);
+  });
+
+  it('hazard 7: leases that were lost on the way before the clock was set back are named too', async () => {
+    const { world } = stage;
+    const { leaseId } = await world.claimOne((await world.oneOff()).job);
+    const beatAt = (nowMs: number) =>
+      world.storage.members.beatWorker({
+        ...{ workerId: world.workerId, holding: [], nowMs, claimedBeforeMs: nowMs - SECOND_MS },
+      });
+    expect((await beatAt(BASE_MS - SECOND_MS)).unknown).toEqual([]);
+    expect((await beatAt(BASE_MS - SECOND_MS - 1)).unknown).toEqual([leaseId]);
   });
 
   it('a lease of several runs is named once, and no more when all of it is settled', async () => {

@@ -73,10 +73,23 @@ export class StorageWorld {
     );
   }
 
+  /** Gives a worker up for dead; answers all that are. */
+  async bury(workerId: WorkerId): Promise<WorkerId[]> {
+    const { members } = this.storage;
+    const silent = (await members.workers()).filter((worker) => worker.workerId === workerId);
+    return members.buryWorkers({ silent, nodeId: newId<NodeId>(), incarnation: 1 });
+  }
+
+  /** Makes the namespace of the job, if there is none. */
+  async house({ namespace }: Pick<Job, 'namespace'>): Promise<void> {
+    await this.storage.accounts.createNamespace({ name: namespace, description: '', createdAtMs: BASE_MS });
+  }
+
   /** A one-off whose only run is due at the instant. */
   async oneOff(options: { atMs?: number; job?: Partial<Job> } = {}): Promise<{ job: Job; runId: RunId }> {
     const job = sampleJob(options.job);
     const run = onceRun(options.atMs ?? BASE_MS);
+    await this.house(job);
     await this.storage.jobs.insert([{ job, first: { kind: 'run', run }, idempotency: undefined }]);
     return { job, runId: run.runId };
   }
@@ -86,6 +99,7 @@ export class StorageWorld {
     const job = sampleJob({ schedule: EVERY_MINUTE, ...options.job });
     const atMs = options.atMs ?? BASE_MS;
     const cursor = { fireAtMs: atMs, nominalAtMs: atMs };
+    await this.house(job);
     await this.storage.jobs.insert([{ job, first: { kind: 'cursor', cursor }, idempotency: undefined }]);
     return job;
   }

@@ -3,6 +3,7 @@ import type { EventKind, LeaseId, NodeId, WorkerId } from '@carillon/domain';
 import type { Clock } from '@carillon/foundation';
 import type {
   BeatAnswer,
+  HeardWorker,
   MemberStore,
   NodeBeat,
   ShardOwner,
@@ -35,12 +36,14 @@ export class MemoryMemberStore implements MemberStore {
       nodes.set(nodeId, { incarnation, address, lastSeenMs: nowMs, lost: false });
       if (former?.incarnation !== incarnation || former.lost) this.#tell('node.joined', nodeId);
     }
+    const isLiving = ({ lastSeenMs }: { lastSeenMs: number }) =>
+      lastSeenMs > nowMs - ttlMs && lastSeenMs <= nowMs + ttlMs;
     for (const [id, node] of nodes) {
-      if (id === nodeId || node.lost || node.lastSeenMs > nowMs - ttlMs) continue;
+      if (id === nodeId || node.lost || isLiving(node)) continue;
       nodes.set(id, { ...node, lost: true });
       this.#tell('node.lost', id);
     }
-    const living = [...nodes].filter(([, node]) => node.lastSeenMs > nowMs - ttlMs).map(([id]) => id);
+    const living = [...nodes].filter(([, node]) => isLiving(node)).map(([id]) => id);
     return { alive, nodes: living };
   }
 
@@ -65,7 +68,8 @@ export class MemoryMemberStore implements MemberStore {
     for (const shard of new Set(request.shards)) {
       const owner = this.#state.shards.get(shard);
       if (!owner) continue;
-      if (owner.nodeId !== undefined && owner.nodeId !== nodeId && owner.expiresAtMs > nowMs) continue;
+      const isLeased = owner.expiresAtMs > nowMs && owner.expiresAtMs <= nowMs + 2 * ttlMs;
+      if (owner.nodeId !== undefined && owner.nodeId !== nodeId && isLeased) continue;
       const epoch = owner.epoch + 1;
       this.#state.shards.set(shard, { shard, nodeId, epoch, expiresAtMs: nowMs + ttlMs });
       acquired.set(shard, epoch);
@@ -102,16 +106,15 @@ export class MemoryMemberStore implements MemberStore {
   async beatWorker(beat: WorkerBeat): Promise<BeatAnswer> {
     const worker = this.#state.workers.get(beat.workerId);
     if (!worker?.alive) return { alive: false, cancel: [], unknown: [] };
-    this.#state.workers.set(beat.workerId, {
-      ...worker,
-      lastSeenMs: Math.max(worker.lastSeenMs, beat.nowMs),
-    });
+    this.#state.workers.set(beat.workerId, { ...worker, lastSeenMs: beat.nowMs });
 
     const holding = new Set(beat.holding);
     const unknown = new Set<LeaseId>();
     const held = this.#state.leases.ofWorker(beat.workerId);
+    const aheadMs = beat.nowMs + (beat.nowMs - beat.claimedBeforeMs);
     for (const { leaseId, claimedAtMs } of held) {
-      if (claimedAtMs < beat.claimedBeforeMs && !holding.has(leaseId)) unknown.add(leaseId);
+      const isOld = claimedAtMs < beat.claimedBeforeMs || claimedAtMs > aheadMs;
+      if (isOld && !holding.has(leaseId)) unknown.add(leaseId);
     }
     const cancel = held
       .filter(
@@ -123,14 +126,16 @@ export class MemoryMemberStore implements MemberStore {
   }
 
   async buryWorkers(request: {
-    silentSinceMs: number;
+    silent: readonly HeardWorker[];
     nodeId: NodeId;
     incarnation: number;
   }): Promise<WorkerId[]> {
     const { workers } = this.#state;
+    const heard = new Map(request.silent.map(({ workerId, lastSeenMs }) => [workerId, lastSeenMs]));
     for (const worker of workers.values()) {
       const outlived = worker.nodeId === request.nodeId && worker.incarnation < request.incarnation;
-      if (!worker.alive || (!outlived && worker.lastSeenMs >= request.silentSinceMs)) continue;
+      const silent = heard.get(worker.workerId) === worker.lastSeenMs;
+      if (!worker.alive || !(outlived || silent)) continue;
       workers.set(worker.workerId, { ...worker, alive: false });
       this.#tell('worker.lost', worker.nodeId, worker.workerId);
     }

@@ -7,7 +7,7 @@ export const SERVER_TIME: Statement = {
 };
 
 /**
- * $1 node, $2 incarnation, $3 address, $4 now, $5 oldest living beat. Whoever beats also tells, once, of those that fell
+ * $1 node, $2 incarnation, $3 address, $4 now, $5 oldest living beat, $6 latest. Whoever beats also tells, once, of those that fell
  * silent; a row that is being written is somebody who is not silent.
  */
 export const BEAT_NODE: Statement = {
@@ -23,7 +23,8 @@ export const BEAT_NODE: Statement = {
       RETURNING node_id, incarnation
     ), lost AS (
       UPDATE nodes SET lost = true WHERE node_id IN (
-        SELECT node_id FROM nodes WHERE node_id <> $1::uuid AND last_seen_at <= $5::bigint AND NOT lost FOR UPDATE SKIP LOCKED)
+        SELECT node_id FROM nodes WHERE node_id <> $1::uuid AND NOT lost
+          AND (last_seen_at <= $5::bigint OR last_seen_at > $6::bigint) FOR UPDATE SKIP LOCKED)
       RETURNING node_id
     ), told AS (
       INSERT INTO events (kind, data)
@@ -32,7 +33,8 @@ export const BEAT_NODE: Statement = {
       UNION ALL SELECT 'node.lost', jsonb_build_object('node_id', node_id) FROM lost
     )
     SELECT node_id, true FROM beat
-    UNION ALL SELECT node_id, false FROM nodes WHERE node_id <> $1::uuid AND last_seen_at > $5::bigint`,
+    UNION ALL SELECT node_id, false FROM nodes
+      WHERE node_id <> $1::uuid AND last_seen_at > $5::bigint AND last_seen_at <= $6::bigint`,
 };
 
 export const LEAVE_NODE: Statement = {
@@ -49,12 +51,13 @@ export const SHARDS: Statement = {
   text: 'SELECT shard, node_id, epoch, expires_at FROM shards ORDER BY shard',
 };
 
-/** $1 node, $2 shards, $3 now, $4 expiry. */
+/** $1 node, $2 shards, $3 now, $4 expiry, $5 latest expiry that the present clock can have set. */
 export const ACQUIRE_SHARDS: Statement = {
   name: 'acquire_shards',
   text: `
     UPDATE shards s SET node_id = $1::uuid, epoch = s.epoch + 1, expires_at = $4::bigint
-    WHERE s.shard = ANY($2::smallint[]) AND (s.node_id IS NULL OR s.node_id = $1::uuid OR s.expires_at <= $3::bigint)
+    WHERE s.shard = ANY($2::smallint[]) AND (s.node_id IS NULL OR s.node_id = $1::uuid
+      OR s.expires_at <= $3::bigint OR s.expires_at > $5::bigint)
     RETURNING s.shard, s.epoch`,
 };
 
@@ -95,7 +98,7 @@ export const REGISTER_WORKER: Statement = {
 /** $1 worker, $2 now. A dead worker stays dead. */
 export const BEAT_WORKER: Statement = {
   name: 'beat_worker',
-  text: 'UPDATE workers SET last_seen_at = greatest(last_seen_at, $2::bigint) WHERE worker_id = $1 AND NOT dead RETURNING worker_id',
+  text: 'UPDATE workers SET last_seen_at = $2::bigint WHERE worker_id = $1 AND NOT dead RETURNING worker_id',
 };
 
 /** $1 worker: runs that are to stop, by request or because their job is cancelled. */
@@ -109,20 +112,21 @@ export const CANCELLED_OF_WORKER: Statement = {
       AND ((u.ord - 1)::smallint = ANY(l.cancelled) OR j.status = 'CANCELLED')`,
 };
 
-/** $1 worker, $2 held leases, $3 claimed before. */
+/** $1 worker, $2 held leases, $3 claimed before, $4 or after. */
 export const UNKNOWN_OF_WORKER: Statement = {
   name: 'unknown_of_worker',
   text: `SELECT lease_id FROM leases
-    WHERE worker_id = $1 AND claimed_at < $3::bigint AND NOT (lease_id = ANY($2::uuid[]))`,
+    WHERE worker_id = $1 AND (claimed_at < $3::bigint OR claimed_at > $4::bigint) AND NOT (lease_id = ANY($2::uuid[]))`,
 };
 
-/** $1 silent since, $2 node, $3 incarnation. */
+/** $1 silent workers, $2 as last heard, $3 node, $4 incarnation. Whoever has been heard meanwhile is not silent. */
 export const BURY_WORKERS: Statement = {
   name: 'bury_workers',
   text: `
     WITH buried AS (
       UPDATE workers SET dead = true
-      WHERE NOT dead AND (last_seen_at < $1::bigint OR (node_id = $2::uuid AND incarnation < $3))
+      WHERE NOT dead AND ((node_id = $3::uuid AND incarnation < $4)
+        OR (worker_id, last_seen_at) IN (SELECT * FROM unnest($1::text[], $2::bigint[])))
       RETURNING worker_id, node_id
     ), told AS (
       INSERT INTO events (kind, data)

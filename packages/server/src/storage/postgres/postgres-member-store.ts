@@ -4,6 +4,7 @@ import { plainArray, textArray } from '../../postgres/array-literal.ts';
 import type { Database } from '../../postgres/database.ts';
 import type {
   BeatAnswer,
+  HeardWorker,
   MemberStore,
   NodeBeat,
   ShardOwner,
@@ -59,6 +60,7 @@ export class PostgresMemberStore implements MemberStore {
       beat.address,
       beat.nowMs,
       beat.nowMs - beat.ttlMs,
+      beat.nowMs + beat.ttlMs,
     ]);
     return { alive: rows.some((row) => row[1]), nodes: rows.map((row) => row[0]) };
   }
@@ -88,6 +90,7 @@ export class PostgresMemberStore implements MemberStore {
       plainArray(request.shards),
       request.nowMs,
       request.nowMs + request.ttlMs,
+      request.nowMs + 2 * request.ttlMs,
     ]);
     return new Map(rows.map(([shard, epoch]) => [shard, epoch]));
   }
@@ -135,18 +138,20 @@ export class PostgresMemberStore implements MemberStore {
         beat.workerId,
         plainArray(beat.holding),
         beat.claimedBeforeMs,
+        beat.nowMs + (beat.nowMs - beat.claimedBeforeMs),
       ]),
     ]);
     return { alive: true, cancel: cancel.map((row) => row[0]), unknown: unknown.map((row) => row[0]) };
   }
 
   async buryWorkers(request: {
-    silentSinceMs: number;
+    silent: readonly HeardWorker[];
     nodeId: NodeId;
     incarnation: number;
   }): Promise<WorkerId[]> {
     const rows = await this.#database.query<readonly [WorkerId]>(BURY_WORKERS, [
-      request.silentSinceMs,
+      textArray(request.silent.map(({ workerId }) => workerId)),
+      plainArray(request.silent.map(({ lastSeenMs }) => lastSeenMs)),
       request.nodeId,
       request.incarnation,
     ]);
