@@ -155,6 +155,7 @@ describe('refused cheaply', () => {
 
   test.each([
     ['a body that never comes', request(['content-length: 100'])],
+    ['a body that never ends', request(['transfer-encoding: chunked'], '1\r\n{\r\n')],
     ['headers that never end', HEAD.join('\r\n')],
   ])('%s', async (_what, beginning) => {
     const heard = await exchange((socket) => socket.write(beginning), impatientPort);

@@ -13,11 +13,16 @@ import { SEED } from './fuzz.ts';
 const CALLS_PER_METHOD = process.env.CARILLON_TEST_LONG === 'true' ? 1_000 : 60;
 
 let gateway: RpcFixture;
+/** Ids of a job, a run, a user and a key that are there, unless a call removed them. */
 const known: string[] = [];
 beforeAll(async () => {
   gateway = await RpcFixture.start();
   const { jobId } = await gateway.jobs().submitJob({ codeLocation: 'report', schedule: { interval: '1m' } });
   known.push(jobId, (await gateway.jobs().runJobNow({ jobId })).runId);
+  const { userId } = await gateway.operations.createUser({ name: 'ada' });
+  const grant = { namespace: 'default', role: 'viewer', ownOnly: false } as const;
+  const { key } = await gateway.operations.createKey({ name: 'a key', grant });
+  known.push(userId, key.keyId);
 });
 afterAll(() => gateway.stop());
 
@@ -52,6 +57,7 @@ const TEXTS = [
     'daily',
     'run',
   ],
+  ...['viewer', 'admin', 'default', '*', 'jobs.read', 'correct horse battery', 'pause', 'cancel', 'worker-1'],
   ...[
     'schedule.time_zone',
     'labels',
@@ -65,7 +71,7 @@ function anyValue(field: DescField, depth: number): fc.Arbitrary<unknown> {
   const text = fc.oneof(
     fc.constantFrom(...TEXTS),
     fc.string(),
-    fc.constantFrom(0, 1).map((i) => known[i] ?? ''),
+    fc.nat({ max: 3 }).map((i) => known[i] ?? ''),
   );
   const scalar = (typeName: string) => {
     if (/string/.test(typeName)) return text;
@@ -115,16 +121,21 @@ function anyMessage(message: DescMessage, depth = 0): fc.Arbitrary<object> {
   return fc.tuple(plain, fc.oneof(...cases)).map(([rest, chosen]) => ({ ...rest, ...chosen }));
 }
 
-test.each(rpc.JobService.methods.map(({ localName }) => localName).filter((name) => name !== 'watchEvents'))(
-  `whatever %s is asked, it answers or refuses with a reason (SEED=${SEED})`,
+const CALLS = [rpc.JobService, rpc.AccountService, rpc.AuditService].flatMap((service) =>
+  service.methods
+    .filter(({ localName }) => localName !== 'watchEvents')
+    .map((method) => ({ service, method, name: method.name })),
+);
+
+test.each(CALLS)(
+  `whatever $name is asked, it answers or refuses with a reason (SEED=${SEED})`,
   { timeout: 120_000 },
-  async (name) => {
-    const method = rpc.JobService.methods.find(({ localName }) => localName === name)!;
-    const jobs = gateway.jobs() as unknown as Record<string, (request: object) => unknown>;
+  async ({ service, method }) => {
+    const client = gateway.client(service) as unknown as Record<string, (request: object) => unknown>;
     await fc.assert(
       fc.asyncProperty(anyMessage(method.input), async (request) => {
         try {
-          const answer = jobs[name]!(request);
+          const answer = client[method.localName]!(request);
           if (method.methodKind === 'unary') await answer;
           else await collect(answer as AsyncIterable<unknown>);
         } catch (error) {

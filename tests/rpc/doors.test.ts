@@ -7,7 +7,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { Code, createClient, type Interceptor, type Transport } from '@connectrpc/connect';
+import type { DescService } from '@bufbuild/protobuf';
+import { type Client, Code, createClient, type Interceptor, type Transport } from '@connectrpc/connect';
 import { createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { rpc } from '../../packages/contract/src/index.ts';
@@ -36,11 +37,19 @@ afterAll(async () => {
 type MakeTransport = (options: { baseUrl: string; interceptors: Interceptor[] }) => Transport;
 
 function clientWith(bearer: string, makeTransport: MakeTransport = createGrpcTransport) {
+  return clientOf(rpc.JobService, bearer, makeTransport);
+}
+
+function clientOf<Service extends DescService>(
+  service: Service,
+  bearer: string,
+  makeTransport: MakeTransport = createGrpcTransport,
+): Client<Service> {
   const withKey: Interceptor = (next) => (request) => {
     request.header.set('authorization', `Bearer ${bearer}`);
     return next(request);
   };
-  return createClient(rpc.JobService, makeTransport({ baseUrl: server.address, interceptors: [withKey] }));
+  return createClient(service, makeTransport({ baseUrl: server.address, interceptors: [withKey] }));
 }
 
 test('a job made over RPC is seen over REST, and the other way round', async () => {
@@ -88,6 +97,26 @@ test('a key may over RPC exactly what it may over REST, and nothing once it is r
   await expect(reader.listJobs({})).rejects.toMatchObject({ code: Code.Unauthenticated });
 });
 
+test('a key made over RPC works at once over every door, and its making is in the audit log', async () => {
+  const accounts = clientOf(rpc.AccountService, key);
+  const { key: made, secret } = await accounts.createKey({
+    name: 'ci',
+    namespace: 'default',
+    role: 'viewer',
+  });
+  const { caller } = await clientOf(rpc.AccountService, secret).getCaller({});
+  expect(caller).toMatchObject({ kind: 'key', id: made!.keyId, name: 'ci' });
+  const overRest = await fetch(`${server.address}/api/keys/${made!.keyId}`, {
+    headers: { authorization: `Bearer ${secret}` },
+  });
+  expect(await overRest.json()).toMatchObject({ name: 'ci', role: 'viewer' });
+  const { entries } = await clientOf(rpc.AuditService, key).listAuditEntries({ subjectId: made!.keyId });
+  expect(entries).toMatchObject([{ action: 'keys.create', actor: { name: 'admin key' } }]);
+  await expect(clientOf(rpc.AuditService, secret).listAuditEntries({})).rejects.toMatchObject({
+    code: Code.PermissionDenied,
+  });
+});
+
 test('a certificate that cannot be used stops the start with a sentence', async () => {
   const flags = ['--tls-cert-file', '/nowhere/cert.pem', '--tls-key-file', '/nowhere/key.pem'];
   const refused = launchServer({ name: 'refused', folder, port: await fixedPort(), flags });
@@ -122,13 +151,16 @@ test.skipIf(python.kind === 'missing' && process.env.CI !== 'true')(
   },
 );
 
-test('every call of the service is on the page, and no other', () => {
-  const [, table = ''] = PAGE.split('## The calls');
-  const named = [...table.split('## ')[0]!.matchAll(/^\| (`.*?`) \|/gm)].flatMap(([, cell = '']) =>
-    cell.split(', ').map((name) => name.replaceAll('`', '')),
-  );
-  expect(named.sort()).toEqual(rpc.JobService.methods.map(({ name }) => name).sort());
-});
+test.each([rpc.JobService, rpc.AccountService, rpc.AuditService])(
+  'every call of $name is on the page, and no other',
+  ({ name, methods }) => {
+    const [, table = ''] = PAGE.split(`\nOf \`${name}\`:\n`);
+    const named = [...table.split(/^(?:Of|##) /m)[0]!.matchAll(/^\| (`.*?`) \|/gm)].flatMap(([, cell = '']) =>
+      cell.split(', ').map((call) => call.replaceAll('`', '')),
+    );
+    expect(named.sort()).toEqual(methods.map((method) => method.name).sort());
+  },
+);
 
 test('a server that stops ends streams, and is not held up by those that keep theirs open', async () => {
   const stream = clientWith(key).watchEvents({})[Symbol.asyncIterator]();

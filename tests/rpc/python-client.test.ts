@@ -49,6 +49,8 @@ const EXPECTED = {
   health: 'SERVING',
   stranger: expect.objectContaining({ status: 'UNAUTHENTICATED', code: 'unauthorized' }),
   services: [
+    'carillon.v1.AccountService',
+    'carillon.v1.AuditService',
     'carillon.v1.JobService',
     'grpc.health.v1.Health',
     'grpc.reflection.v1.ServerReflection',
@@ -72,6 +74,11 @@ const EXPECTED = {
     field: 'schedule.cron_expression',
     fix: expect.stringMatching(/\.$/),
   },
+  bulk: [0, 0],
+  log: true,
+  caller: ['key', 'from python', [['default', 'viewer']]],
+  audit: [['keys.create', 'from python']],
+  revoked: expect.objectContaining({ status: 'UNAUTHENTICATED', code: 'unauthorized' }),
   'too late': expect.objectContaining({ status: 'DEADLINE_EXCEEDED' }),
 };
 
@@ -79,7 +86,7 @@ describe.skipIf(isLeftOut)(name, () => {
   // Where nothing may be left out, the reason is told before a server is started for nothing.
   beforeAll(() => void programOf(python));
 
-  test('submits, lists, watches, cancels, reads history and gets clear errors', async () => {
+  test('submits, lists, watches, cancels, reads history, manages keys and gets clear errors', async () => {
     const folder = makeTestFolder();
     const server = await launchServer({ name: 'server', folder, port: await fixedPort() }).ready();
     const { host } = new URL(server.address);

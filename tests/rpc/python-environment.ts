@@ -59,7 +59,8 @@ async function install(folder: string): Promise<void> {
 
 /** Answers the folder that holds them, for PYTHONPATH. */
 export async function makeStubs(program: string, folder: string): Promise<string> {
-  const files = ['error_detail', 'jobs', 'resources'].map((name) => `carillon/v1/${name}.proto`);
+  const names = ['accounts', 'audit', 'error_detail', 'jobs', 'resources'];
+  const files = names.map((name) => `carillon/v1/${name}.proto`);
   const outputs = [`--python_out=${folder}`, `--grpc_python_out=${folder}`];
   await run(program, ['-m', 'grpc_tools.protoc', `--proto_path=${PROTO}`, ...outputs, ...files]);
   return folder;

@@ -13,6 +13,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 from grpc_status import rpc_status
 
+from carillon.v1 import accounts_pb2, accounts_pb2_grpc, audit_pb2, audit_pb2_grpc
 from carillon.v1 import error_detail_pb2, jobs_pb2, jobs_pb2_grpc, resources_pb2
 
 WAIT_SECONDS = 30
@@ -136,6 +137,25 @@ def main(target, key, address, trusted=None):
         "bad schedule",
         refusal(lambda: jobs.SubmitJob(jobs_pb2.SubmitJobRequest(schedule=bad, code_location=address))),
     )
+    # Many jobs at once; and a key that is made, used, found in the audit log and revoked.
+    paused = jobs.BulkChangeJobs(
+        jobs_pb2.BulkChangeJobsRequest(action="pause", filter=jobs_pb2.JobFilter(user_id="nobody"), dry_run=True)
+    )
+    tell("bulk", [paused.matched, paused.changed])
+    lines = jobs.GetJobLogs(jobs_pb2.GetJobLogsRequest(job_id=job_id)).lines
+    tell("log", any(line.message.startswith("attempt 1 ended: SUCCESS") for line in lines))
+    accounts = accounts_pb2_grpc.AccountServiceStub(known)
+    made = accounts.CreateKey(accounts_pb2.CreateKeyRequest(name="from python", namespace="default", role="viewer"))
+    reader = grpc.intercept_channel(channel, WithKey(made.secret))
+    caller = accounts_pb2_grpc.AccountServiceStub(reader).GetCaller(accounts_pb2.GetCallerRequest()).caller
+    tell("caller", [caller.kind, caller.name, [[grant.namespace, grant.role] for grant in caller.grants]])
+    entries = audit_pb2_grpc.AuditServiceStub(known).ListAuditEntries(
+        audit_pb2.ListAuditEntriesRequest(subject_id=made.key.key_id)
+    ).entries
+    tell("audit", [[entry.action, entry.after["name"]] for entry in entries])
+    accounts.RevokeKey(accounts_pb2.RevokeKeyRequest(key_id=made.key.key_id))
+    revoked = accounts_pb2_grpc.AccountServiceStub(reader)
+    tell("revoked", refusal(lambda: revoked.GetCaller(accounts_pb2.GetCallerRequest())))
     tell("too late", refusal(lambda: jobs.ListJobs(jobs_pb2.ListJobsRequest(), timeout=0.000001)))
     channel.close()
 

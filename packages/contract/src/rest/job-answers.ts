@@ -1,9 +1,14 @@
 /** The short answers: what became of a request about jobs, runs and dead letters. */
-import type { JobId, Priority, RunId } from '@carillon/domain';
-import { PRIORITIES } from '@carillon/domain';
+import {
+  BULK_ACTIONS,
+  type BulkAction,
+  type JobId,
+  PRIORITIES,
+  type Priority,
+  type RunId,
+} from '@carillon/domain';
 import { z } from 'zod';
 import { instantText } from './instant-text.ts';
-import { BULK_ACTIONS, type BulkAction } from './job-query.ts';
 import { problemAnswer } from './problem.ts';
 
 export const jobAcceptedAnswer = z

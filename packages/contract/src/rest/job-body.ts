@@ -116,6 +116,10 @@ export const BATCH_BODY = {
       .array(z.unknown(), { error: JOBS_DEMAND })
       .min(1, { error: JOBS_DEMAND })
       .max(BATCH_JOBS_MAX, { error: JOBS_DEMAND }),
+    atomic: z
+      .boolean()
+      .nullish()
+      .describe('All or none: one bad job refuses the whole, and nothing is created. false when left out.'),
   }),
 } satisfies Shape;
 

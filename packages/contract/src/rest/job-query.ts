@@ -1,8 +1,12 @@
 /** The query parameters of lists of jobs, and the same filters as a body. Unknown ones are refused, never ignored. */
 import {
+  BULK_ACTIONS,
   type Interval,
+  JOB_SORT_KEYS,
   JOB_STATUSES,
   type JobId,
+  type JobOrder,
+  type JobPlace,
   type JobStatus,
   type Labels,
   PRIORITIES,
@@ -23,6 +27,7 @@ import {
   paging,
   refuseValue,
   text,
+  textUpTo,
 } from './query-values.ts';
 import type { Shape } from './shape.ts';
 
@@ -43,6 +48,8 @@ export interface JobsFilter {
 export interface JobsQuery extends JobsFilter {
   readonly order: 'newest' | 'oldest';
   readonly after: JobId | undefined;
+  /** Another order than that of creation, which then does not count. */
+  readonly sorted: (JobOrder & { readonly after: JobPlace | undefined }) | undefined;
   /** Counted from 1; undefined when the caller follows Link headers instead. */
   readonly page: number | undefined;
   readonly limit: number;
@@ -74,22 +81,36 @@ const filterFields = {
   created_before: text.optional().describe('Made before this instant.'),
 };
 
-const SORTS = new Map([
-  ['created-at', 'oldest' as const],
-  ['-created-at', 'newest' as const],
-]);
+const SORT_WORDS = ['created_at', ...JOB_SORT_KEYS].flatMap((word) => [word, `-${word}`]);
 const sort = z
   .string({ error: 'must be given once' })
-  .transform((given) => SORTS.get(given.trim().toLowerCase().replaceAll('_', '-')))
-  .refine((order) => order !== undefined, {
-    error: 'must be created_at or -created_at: no other order can be read without sorting every job',
+  .transform((given) => {
+    const word = given.trim().toLowerCase();
+    // The sign in front stays what it is.
+    return word.slice(0, 1) + word.slice(1).replaceAll('-', '_');
   })
-  .meta({ enum: ['created_at', '-created_at'] });
+  .refine((word) => SORT_WORDS.includes(word), {
+    error: `must be one of ${SORT_WORDS.filter((word) => !word.startsWith('-')).join(', ')}, with - in front for the other way round`,
+  })
+  .transform((word): { by: 'created_at' | JobOrder['by']; descending: boolean } => {
+    const descending = word.startsWith('-');
+    return { by: word.slice(descending ? 1 : 0) as JobOrder['by'], descending };
+  })
+  .meta({ enum: SORT_WORDS });
+
+/** A name in small letters, twice as long as it may be where letters need it, and the id before it. */
+const PLACE_LENGTH_MAX = 1_000;
 
 const jobsFields = z.strictObject({
   ...filterFields,
-  sort: sort.optional().describe('-created_at, newest first, when left out.'),
-  after: text.optional().describe('The job that the list continues after; see the Link header.'),
+  sort: sort
+    .optional()
+    .describe(
+      '-created_at, newest first, when left out. Other orders than that of creation are given for up to 10,000 jobs: narrow a larger list by user_id, namespace, label or status.',
+    ),
+  after: textUpTo(PLACE_LENGTH_MAX)
+    .optional()
+    .describe('The place that the list continues after; see the Link header.'),
   ...paging,
 });
 
@@ -102,13 +123,30 @@ export function toJobsQuery(read: z.output<typeof jobsFields>): JobsQuery {
   if (read.after !== undefined && read.page !== undefined) {
     refuseValue('page', 'page and after contradict each other; give only one of them.');
   }
-  return {
-    ...toFilter(read),
-    order: read.sort ?? 'newest',
-    after: read.after === undefined ? undefined : (readId(read.after, 'job') as JobId),
-    page: read.page,
-    limit: read.limit,
-  };
+  const { after, page, limit, sort: { by, descending } = { by: 'created_at', descending: true } } = read;
+  const common = { ...toFilter(read), page, limit };
+  if (by === 'created_at') {
+    const order = descending ? 'newest' : 'oldest';
+    const place = after === undefined ? undefined : (readId(after, 'job') as JobId);
+    return { ...common, order, after: place, sorted: undefined };
+  }
+  const place = after === undefined ? undefined : readJobPlace(after, by);
+  return { ...common, order: 'newest', after: undefined, sorted: { by, descending, after: place } };
+}
+
+/** A place in a sorted list of jobs, as Link headers carry it. */
+export function writeJobPlace({ key, jobId }: JobPlace): string {
+  return `${jobId}_${key}`;
+}
+
+function readJobPlace(place: string, by: JobOrder['by']): JobPlace {
+  const cut = place.indexOf('_');
+  const text = place.slice(cut + 1);
+  if (cut < 0 || (by !== 'name' && !/^-?\d{1,16}$/.test(text))) {
+    refuseValue('after', 'after is no place of a list in this order; take it from the Link header.');
+  }
+  const jobId = readId(place.slice(0, cut), 'job') as JobId;
+  return { key: by === 'name' ? text : Number(text), jobId };
 }
 
 function toFilter(read: z.output<z.ZodObject<typeof filterFields>>): JobsFilter {
@@ -129,9 +167,6 @@ function toFilter(read: z.output<z.ZodObject<typeof filterFields>>): JobsFilter 
 export function instantOf(given: string | undefined, field: string): number | undefined {
   return given === undefined ? undefined : parseInstant(given, { field });
 }
-
-export const BULK_ACTIONS = ['pause', 'resume', 'cancel'] as const;
-export type BulkAction = (typeof BULK_ACTIONS)[number];
 
 export const BULK_BODY = {
   schema: z.strictObject({

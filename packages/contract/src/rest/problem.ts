@@ -13,34 +13,59 @@ export interface Problem {
   readonly detail: string;
   readonly fix: string;
   readonly request_id: string;
+  readonly errors?: readonly EntryProblem[];
 }
+
+/** What is wrong with one entry of a request that holds many. */
+export interface EntryProblem {
+  readonly index: number;
+  readonly code: ErrorCode;
+  readonly field?: string;
+  readonly detail: string;
+  readonly fix: string;
+}
+
+const code = z.enum(Object.keys(CATALOGUE) as [ErrorCode, ...ErrorCode[]]);
+const field = z.string().optional().describe('What it is about.');
+const fix = z.string().describe('What to do about it.');
 
 export const problemAnswer = z
   .strictObject({
     type: z.string(),
     title: z.string(),
     status: z.int(),
-    code: z.enum(Object.keys(CATALOGUE) as [ErrorCode, ...ErrorCode[]]),
-    field: z.string().optional().describe('What it is about.'),
+    code,
+    field,
     detail: z.string(),
-    fix: z.string().describe('What to do about it.'),
+    fix,
     request_id: z.string(),
+    errors: z
+      .array(
+        z.strictObject({
+          index: z.int().describe('Which entry, counted from 0.'),
+          ...{ code, field, detail: z.string(), fix },
+        }),
+      )
+      .optional()
+      .describe('Of a request that holds many: what is wrong with which entry.'),
   })
   .meta({ id: 'Problem' });
 
 export function problemOf(refusal: Refusal, requestId: string): Problem {
-  const { code, field } = refusal;
-  const { status, fix } = CATALOGUE[code];
+  const { code, status, entries } = refusal;
+  const errors = entries.map((entry) => ({ index: entry.index, ...saidOf(entry.refusal) }));
   return {
     type: `urn:carillon:error:${code}`,
     title: titleOf(code),
     status,
-    code,
-    ...(field !== undefined && { field }),
-    detail: refusal.message,
-    fix,
+    ...saidOf(refusal),
     request_id: requestId,
+    ...(errors.length > 0 && { errors }),
   };
+}
+
+function saidOf({ code, field, message, fix }: Refusal): Omit<EntryProblem, 'index'> {
+  return { code, ...(field !== undefined && { field }), detail: message, fix };
 }
 
 /** field_unknown → Field unknown */

@@ -7,13 +7,17 @@ export const LIMIT_DEFAULT = 50;
 const PAGE_MAX = 1_000_000;
 
 /** No PostgreSQL text can hold U+0000 or half a surrogate pair, so nothing that is asked for can contain them. */
-export const text = z
-  .string({ error: 'must be given once' })
-  .min(1, { error: 'is empty' })
-  .max(200, { error: 'is longer than 200 characters' })
-  .refine((value) => value.isWellFormed() && !value.includes('\u0000'), {
-    error: 'holds a character that cannot be stored',
-  });
+export function textUpTo(max: number) {
+  return z
+    .string({ error: 'must be given once' })
+    .min(1, { error: 'is empty' })
+    .max(max, { error: `is longer than ${max} characters` })
+    .refine((value) => value.isWellFormed() && !value.includes('\u0000'), {
+      error: 'holds a character that cannot be stored',
+    });
+}
+
+export const text = textUpTo(200);
 
 export function count(max: number) {
   const error = `must be a whole number from 1 to ${max}`;

@@ -1,8 +1,8 @@
-import { Refusal, type RunId } from '@carillon/domain';
+import { type JobId, Refusal, type RunId } from '@carillon/domain';
 import { expect, test } from 'vitest';
 import { etagOf, isRequestId, parseIdempotencyKey, parseIfMatch } from './headers.ts';
 import { readId } from './ids.ts';
-import { JOBS_QUERY, toJobsQuery } from './job-query.ts';
+import { JOBS_QUERY, toJobsQuery, writeJobPlace } from './job-query.ts';
 import {
   DEAD_LETTERS_QUERY,
   DELETE_QUERY,
@@ -59,7 +59,10 @@ test.each([
   [{ status: 'paused,' }, 'status'],
   [{ label: 'team' }, 'label'],
   [{ label: ['a:1', 'a:2'] }, 'label'],
-  [{ sort: 'next_run_time' }, 'sort'],
+  [{ sort: 'status' }, 'sort'],
+  [{ sort: '--name' }, 'sort'],
+  [{ sort: 'name', after: ID }, 'after'],
+  [{ sort: 'priority', after: `${ID}_high` }, 'after'],
   [{ limit: '201' }, 'limit'],
   [{ limit: '0' }, 'limit'],
   [{ page: '-1' }, 'page'],
@@ -83,6 +86,24 @@ test('a place in a list of runs reads back as it was written', () => {
   expect(parseRunsQuery({ before: writeRunPlace(place) }).before).toEqual(place);
   for (const before of ['x', ID, `2030-01-01T00:00:00Z_${ID.slice(1)}`, '_']) {
     expect(() => parseRunsQuery({ before })).toThrow(Refusal);
+  }
+});
+
+test('lists of jobs are sorted by what they show, from any place in them', () => {
+  expect(parseJobsQuery({ sort: '-name' }).sorted).toEqual({
+    by: 'name',
+    descending: true,
+    after: undefined,
+  });
+  expect(parseJobsQuery({ sort: 'next-run-time' }).sorted).toMatchObject({ by: 'next_run_time' });
+  expect(parseJobsQuery({ sort: '-created_at' }).sorted).toBeUndefined();
+  const jobId = ID as JobId;
+  const read = (sort: string, key: string | number) =>
+    parseJobsQuery({ sort, after: writeJobPlace({ key, jobId }) }).sorted?.after;
+  expect(read('name', 'a_b -1')).toEqual({ key: 'a_b -1', jobId });
+  expect(read('name', '')).toEqual({ key: '', jobId });
+  for (const key of [-1, 0, Number.MAX_SAFE_INTEGER]) {
+    expect(read('-next_run_time', key)).toEqual({ key, jobId });
   }
 });
 

@@ -1,5 +1,12 @@
 /** The query parameters of lists of runs and dead letters. Unknown ones are refused: a filter that is ignored shows the wrong list. */
-import { DEAD_REASONS, type DeadReason, type JobId, parseInstant, type RunId } from '@carillon/domain';
+import {
+  BULK_LETTERS_MAX,
+  DEAD_REASONS,
+  type DeadReason,
+  type JobId,
+  parseInstant,
+  type RunId,
+} from '@carillon/domain';
 import { z } from 'zod';
 import { readId } from './ids.ts';
 import { instantOf } from './job-query.ts';
@@ -85,8 +92,7 @@ export function toDeadLettersQuery(read: z.output<typeof deadLettersFields>): De
   };
 }
 
-const REDRIVE_MAX = 1_000;
-const REDRIVE_DEMAND = `must be a whole number from 1 to ${REDRIVE_MAX}`;
+const REDRIVE_DEMAND = `must be a whole number from 1 to ${BULK_LETTERS_MAX}`;
 
 export const REDRIVE_BODY = {
   schema: z.strictObject({
@@ -97,9 +103,9 @@ export const REDRIVE_BODY = {
     limit: z
       .int({ error: REDRIVE_DEMAND })
       .min(1, { error: REDRIVE_DEMAND })
-      .max(REDRIVE_MAX, { error: REDRIVE_DEMAND })
+      .max(BULK_LETTERS_MAX, { error: REDRIVE_DEMAND })
       .nullish()
-      .describe(`At most so many in this request; ${REDRIVE_MAX} when left out.`),
+      .describe(`At most so many in this request; ${BULK_LETTERS_MAX} when left out.`),
     before: text.nullish().describe('The "next" of the answer before, to go on with the rest.'),
   }),
 } satisfies Shape;
@@ -108,7 +114,7 @@ export function toRedriveRequest(read: z.output<typeof REDRIVE_BODY.schema>) {
   return {
     selection: toLetterFilter(read.filter),
     dryRun: read.dry_run ?? false,
-    limit: read.limit ?? REDRIVE_MAX,
+    limit: read.limit ?? BULK_LETTERS_MAX,
     before: read.before == null ? undefined : readLetterPlace(read.before),
   };
 }

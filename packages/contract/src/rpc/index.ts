@@ -1,3 +1,7 @@
+export * from './account-fields.ts';
+export * from './filter-fields.ts';
+export * from './generated/carillon/v1/accounts_pb.js';
+export * from './generated/carillon/v1/audit_pb.js';
 export * from './generated/carillon/v1/error_detail_pb.js';
 export * from './generated/carillon/v1/jobs_pb.js';
 export * from './generated/carillon/v1/resources_pb.js';

@@ -4,8 +4,9 @@
  */
 import { type DescMessage, type MessageShape, toJson } from '@bufbuild/protobuf';
 import { type Timestamp, TimestampSchema } from '@bufbuild/protobuf/wkt';
-import { type JsonObject, type JsonValue, NAME_LENGTH_MAX, parseInstant, Refusal } from '@carillon/domain';
+import { type JsonObject, NAME_LENGTH_MAX, parseInstant, Refusal } from '@carillon/domain';
 import { isBody } from '../rest/field-names.ts';
+import { type Fields, fieldsOf } from './fields-of.ts';
 import {
   type SubmitJobRequest,
   SubmitJobRequestSchema,
@@ -13,8 +14,6 @@ import {
   UpdateJobRequestSchema,
 } from './generated/carillon/v1/jobs_pb.js';
 import { type Schedule, ScheduleSchema } from './generated/carillon/v1/resources_pb.js';
-
-type Fields = Record<string, unknown>;
 
 /** Fields of a Schedule whose name in a REST body is another one. */
 const SCHEDULE_NAMES: Readonly<Record<string, string>> = { type: 'schedule_type', time: 'schedule_time' };
@@ -79,6 +78,11 @@ export function rpcField(field: string): string {
   return [OTHER_FIELDS.get(first) ?? SCHEDULE_FIELDS.get(first) ?? first, ...rest].join('.');
 }
 
+/** A refusal as messages carry it. */
+export function refusedMessage({ code, message, field, fix }: Refusal) {
+  return { code, message, field: field === undefined ? '' : rpcField(field), fix };
+}
+
 function bodyName(field: string): string {
   const within = /^schedule\.(\w+)$/.exec(field)?.[1];
   return within === undefined ? field : (SCHEDULE_NAMES[within] ?? within);
@@ -109,17 +113,4 @@ function twice(what: string): Refusal {
   return new Refusal('field_conflict', `${what} say the same thing; give only one of them.`, {
     field: 'code_location',
   });
-}
-
-/** Only what is set, under the names of the proto file. */
-function fieldsOf<Schema extends DescMessage>(schema: Schema, message: MessageShape<Schema>): Fields {
-  try {
-    const json: JsonValue = toJson(schema, message, { useProtoFieldName: true }) as JsonValue;
-    return isBody(json) ? { ...json } : {};
-  } catch (error) {
-    // Some messages can be sent that have no meaning: an infinite number in a payload, an instant beyond the year 9999.
-    const reason = (error as Error).message;
-    const field = reason.includes('Timestamp') ? 'schedule' : 'payload';
-    throw new Refusal('field_invalid', `${field} cannot be read: ${reason}.`, { field, cause: error });
-  }
 }

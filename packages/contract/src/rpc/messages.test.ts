@@ -1,22 +1,48 @@
 import { type DescMessage, toJson } from '@bufbuild/protobuf';
-import { CATALOGUE, defineJob, type ErrorCode, type Job, type JobId, type RunId } from '@carillon/domain';
+import {
+  CATALOGUE,
+  defineJob,
+  type ErrorCode,
+  type Job,
+  type JobId,
+  type RunId,
+  SERVER,
+} from '@carillon/domain';
 import { describe, expect, test } from 'vitest';
+import { ACCOUNT_EXAMPLES } from '../rest/account-examples.ts';
+import { callerView } from '../rest/account-views.ts';
+import { EXAMPLES } from '../rest/examples.ts';
+import { upcomingView } from '../rest/job-answers.ts';
 import { parseJobBody } from '../rest/job-body.ts';
 import { jobView } from '../rest/job-view.ts';
 import { deadLetterView, jobStatusView, runView } from '../rest/run-view.ts';
 import {
+  ActorSchema,
+  AuditEntrySchema,
+  CallerSchema,
   DeadLetterSchema,
   deadLetterMessage,
+  GrantSchema,
   JobSchema,
   JobStatusSchema,
   jobMessage,
   jobStatusMessage,
+  KeySchema,
+  LogLineSchema,
+  logLineMessage,
+  NamespaceSchema,
   RPC_STATUS,
   RunSchema,
   rpcField,
   rpcStatusOf,
   runMessage,
   ScheduleSchema,
+  SubjectSchema,
+  UpcomingJobSchema,
+  UserSchema,
+  upcomingMessage,
+  WorkerSchema,
+  workerMessage,
 } from './index.ts';
 
 const NOW_MS = Date.UTC(2030, 0, 1);
@@ -104,6 +130,33 @@ describe('what REST shows of', () => {
     });
     expect(names(JobStatusSchema)).toEqual(Object.keys(status).sort());
     expect(jobStatusMessage(status).latestRun).toMatchObject({ runId: 'r', attemptNumber: 2 });
+  });
+
+  test('a worker, what is due and a line of a log, their messages have, and nothing else', () => {
+    const { worker, logs } = EXAMPLES;
+    expect(names(WorkerSchema)).toEqual(Object.keys(worker).sort());
+    expect(workerMessage(worker)).toMatchObject({ workerId: worker.worker_id, handlers: worker.handlers });
+    const upcoming = upcomingView({ job: fullJob(CRON), runAtMs: NOW_MS });
+    expect(names(UpcomingJobSchema)).toEqual(Object.keys(upcoming).sort());
+    expect(upcomingMessage(upcoming)).toMatchObject({ jobId: 'j', userId: 'ada' });
+    expect(names(LogLineSchema)).toEqual(Object.keys(logs[0]!).sort());
+    expect(logLineMessage(logs[0]!)).toMatchObject({ message: logs[0]!.message });
+  });
+
+  test('namespaces, users, keys and the audit log, their messages have, and nothing else', () => {
+    const { namespace, user, key, audit } = ACCOUNT_EXAMPLES;
+    expect(names(NamespaceSchema)).toEqual(Object.keys(namespace).sort());
+    expect(names(UserSchema)).toEqual(Object.keys(user).sort());
+    expect(names(GrantSchema)).toEqual(Object.keys(user.grants[0]!).sort());
+    expect(names(KeySchema)).toEqual(Object.keys(key).sort());
+    expect(names(AuditEntrySchema)).toEqual(Object.keys(audit).sort());
+    expect(names(ActorSchema)).toEqual(Object.keys(audit.actor).sort());
+    expect(names(SubjectSchema)).toEqual(Object.keys(audit.subject).sort());
+  });
+
+  test('the caller, its message has, but for what is of a session', () => {
+    const { csrf_token: _, expires_at: __, ...caller } = callerView(SERVER, undefined);
+    expect(names(CallerSchema)).toEqual(Object.keys(caller).sort());
   });
 });
 

@@ -5,7 +5,8 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../../../../tests/support/eventually.ts';
 import { EventFeed } from '../../operations/event-feed/event-feed.ts';
 import { MemoryStorage } from '../../storage/memory/memory-storage.ts';
-import { HEARTBEAT_MS, sseStream } from './sse-stream.ts';
+import { sseStream } from './sse-stream.ts';
+import { HEARTBEAT_MS } from './stream-limits.ts';
 
 let clock: ManualClock;
 let feed: EventFeed;
@@ -102,6 +103,18 @@ describe('a stream of events', () => {
     const { body } = open();
     await beat(6);
     expect(body.destroyed).toBe(true);
+    expect(feed.counts().listeners).toBe(0);
+  });
+
+  test('lets go of a connection that took something once and nothing since, and not before a minute', async () => {
+    const { body, state } = take(open());
+    await beat();
+    body.pause();
+    await beat(4);
+    expect(body.destroyed).toBe(false);
+    await beat(2);
+    expect(body.destroyed).toBe(true);
+    expect(state.ended).toBe(false);
     expect(feed.counts().listeners).toBe(0);
   });
 });

@@ -4,10 +4,11 @@
  */
 import { Readable } from 'node:stream';
 import { sseMessage } from '@carillon/contract';
-import { type Caller, may, Refusal } from '@carillon/domain';
+import type { Caller } from '@carillon/domain';
 import { type Clock, sleep } from '@carillon/foundation';
 import type { EventStream } from '../../operations/event-feed/event-stream.ts';
-import { refusalOf } from '../answer-problems.ts';
+import { RightsCheck } from './rights-check.ts';
+import { HEARTBEAT_MS, STALLED_MS_MAX } from './stream-limits.ts';
 
 export interface SseOptions {
   readonly events: EventStream;
@@ -18,11 +19,7 @@ export interface SseOptions {
   readonly stopping: AbortSignal;
 }
 
-export const HEARTBEAT_MS = 15_000;
-/** A connection that took nothing for so long, though there was something to take. */
-const STALLED_MS_MAX = 60_000;
 const RETRY_MS = 2_000;
-const FAILURES_MAX = 4;
 const BUFFERED_BYTES = 16 * 1_024;
 
 export function sseStream({ events, clock, authenticate, stopping }: SseOptions): Readable {
@@ -65,7 +62,8 @@ export function sseStream({ events, clock, authenticate, stopping }: SseOptions)
   body.push(`retry: ${RETRY_MS}\n: connected\n\n`);
   if (stopping.aborted) end();
   stopping.addEventListener('abort', end, { once: true });
-  void attend({ body, taken, events, clock, authenticate, end, signal: ended.signal });
+  const rights = new RightsCheck({ events, recognise: authenticate });
+  void attend({ body, taken, clock, rights, end, signal: ended.signal });
   return body;
 }
 
@@ -73,16 +71,14 @@ interface Attended {
   readonly body: Readable;
   /** When the connection last took something. */
   readonly taken: { readonly at: number };
-  readonly events: EventStream;
   readonly clock: Clock;
-  readonly authenticate: () => Promise<Caller>;
+  readonly rights: RightsCheck;
   readonly end: () => void;
   readonly signal: AbortSignal;
 }
 
 /** Now and then: says that it is still there, lets go of who takes nothing, and looks whether the caller may still listen. */
-async function attend({ body, taken, events, clock, authenticate, end, signal }: Attended): Promise<void> {
-  let failures = 0;
+async function attend({ body, taken, clock, rights, end, signal }: Attended): Promise<void> {
   for (;;) {
     await sleep(clock, HEARTBEAT_MS, signal);
     if (signal.aborted) return;
@@ -91,15 +87,6 @@ async function attend({ body, taken, events, clock, authenticate, end, signal }:
       body.destroy();
       return;
     }
-    const caller = await authenticate().catch((error: unknown) => refusalOf(error));
-    if (caller instanceof Refusal) {
-      failures += 1;
-      // A storage that is away for a moment says nothing about the caller; who cannot be recognised for long is let go.
-      if (caller.status < 429 || failures >= FAILURES_MAX) return end();
-    } else {
-      failures = 0;
-      if (!may(caller, 'events.read')) return end();
-      events.judgeBy(caller);
-    }
+    if (await rights.runOnce()) return end();
   }
 }

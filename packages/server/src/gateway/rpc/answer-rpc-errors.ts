@@ -3,7 +3,7 @@
  * way out. The unknown is logged whole and answered as "internal" with the request id, never with its own words.
  */
 import { rpc } from '@carillon/contract';
-import type { Refusal } from '@carillon/domain';
+import { Refusal } from '@carillon/domain';
 import type { Log } from '@carillon/foundation';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { refusalOf, retryAfterSecondsOf } from '../answer-problems.ts';
@@ -15,9 +15,10 @@ export interface FailedCall {
 
 export function answerRpcErrors(log: Log) {
   return (error: unknown, { method, requestId }: FailedCall): ConnectError => {
-    // Already in the words of RPC: a deadline that passed, a caller who hung up, a message that cannot be read.
-    if (error instanceof ConnectError) return error;
-    const refusal = refusalOf(error);
+    const unread = error instanceof ConnectError ? unreadable(error) : undefined;
+    // Already in the words of RPC: a deadline that passed, a caller who hung up.
+    if (error instanceof ConnectError && unread === undefined) return error;
+    const refusal = unread ?? refusalOf(error);
     if (refusal.code === 'internal') {
       log.error({ err: error, requestId, method }, 'a call failed');
     } else if (refusal.status >= 500) {
@@ -27,16 +28,26 @@ export function answerRpcErrors(log: Log) {
   };
 }
 
+const REASON_LENGTH_MAX = 300;
+
+/** What the library says of a message that it could not read, as a refusal. Undefined: it says something else. */
+function unreadable({ code, rawMessage: words }: ConnectError): Refusal | undefined {
+  if (code === Code.ResourceExhausted) return new Refusal('body_too_large', `Too large: ${words}.`);
+  const binary = /^parse binary: (.*)$/s.exec(words)?.[1];
+  if (code !== Code.InvalidArgument && binary === undefined) return undefined;
+  const reason = (binary ?? words).slice(0, REASON_LENGTH_MAX).toWellFormed();
+  return new Refusal('message_unreadable', `The message cannot be read: ${reason}.`);
+}
+
 function connectErrorOf(refusal: Refusal, requestId: string): ConnectError {
-  const { code, field, fix, message } = refusal;
+  const { code, entries, message } = refusal;
   const status = rpc.RPC_STATUS[rpc.rpcStatusOf(code) ?? 'internal'] satisfies number as Code;
   const retryAfterSeconds = retryAfterSecondsOf(refusal) ?? 0;
   const value = {
-    code,
-    field: field === undefined ? '' : rpc.rpcField(field),
-    fix,
+    ...rpc.refusedMessage(refusal),
     requestId,
     retryAfterSeconds,
+    entries: entries.map((entry) => ({ index: entry.index, ...rpc.refusedMessage(entry.refusal) })),
   };
   const metadata = retryAfterSeconds > 0 ? { 'retry-after': String(retryAfterSeconds) } : undefined;
   return new ConnectError(message, status, metadata, [{ desc: rpc.ErrorDetailSchema, value }]);

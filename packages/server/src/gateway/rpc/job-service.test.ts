@@ -1,3 +1,4 @@
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { rpc } from '@carillon/contract';
 import { Code } from '@connectrpc/connect';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -96,6 +97,22 @@ describe('jobs', () => {
     ]);
   });
 
+  test('a batch of all or none says what is wrong with which, and accepts nothing', async () => {
+    const jobs = gateway.jobs();
+    const bad = { ...DAILY, schedule: { timeZone: 'Mars/Olympus', frequency: 'daily' } };
+    expect(await refusalOf(jobs.submitJobs({ jobs: [DAILY, bad], atomic: true }))).toMatchObject({
+      status: Code.InvalidArgument,
+      detail: {
+        code: 'batch_refused',
+        field: 'jobs',
+        entries: [{ index: 1, code: 'zone_unknown', field: 'schedule.time_zone' }],
+      },
+    });
+    expect((await jobs.listJobs({})).jobs).toEqual([]);
+    const { results } = await jobs.submitJobs({ jobs: [DAILY, DAILY], atomic: true });
+    expect((await jobs.listJobs({})).jobs).toHaveLength(results.length);
+  });
+
   test('a change keeps what it leaves out, sets back what it names, and minds the version', async () => {
     const jobs = gateway.jobs();
     const { jobId } = await jobs.submitJob({ ...DAILY, labels: { a: 'b' }, priority: 'high' });
@@ -132,6 +149,69 @@ describe('jobs', () => {
     });
   });
 
+  test('every change minds the version it is meant for', async () => {
+    const jobs = gateway.jobs();
+    const { jobId } = await jobs.submitJob(DAILY);
+    const stale = { jobId, expectedVersion: 7 };
+    for (const change of [jobs.pauseJob, jobs.resumeJob, jobs.cancelJob, jobs.deleteJob]) {
+      expect(await refusalOf(change(stale))).toMatchObject({
+        status: Code.FailedPrecondition,
+        detail: { code: 'version_mismatch', field: 'expected_version' },
+      });
+    }
+    await jobs.pauseJob({ jobId, expectedVersion: 1 });
+    await jobs.deleteJob({ jobId, expectedVersion: 2 });
+  });
+
+  test('many are changed at once by filter, after a look at what that would be', async () => {
+    const jobs = gateway.jobs();
+    const ofAda = { ...DAILY, userId: 'ada' };
+    const { results } = await jobs.submitJobs({ jobs: [ofAda, ofAda, { ...DAILY, userId: 'bob' }] });
+    const filter = { userId: 'ada', statuses: ['scheduled'] };
+    const dry = await jobs.bulkChangeJobs({ action: 'pause', filter, dryRun: true });
+    expect(dry).toMatchObject({ matched: 2, changed: 0, refused: 0, nextPageToken: '' });
+    const adas = results.slice(0, 2).map(({ jobId }) => jobId);
+    expect(dry.jobIds.toSorted()).toEqual(adas.toSorted());
+    expect(await jobs.bulkChangeJobs({ action: 'pause', filter })).toMatchObject({ matched: 2, changed: 2 });
+    expect((await jobs.listJobs({ statuses: ['PAUSED'] })).jobs).toHaveLength(2);
+    for (const [asked, field] of [
+      [{ action: 'pause' }, 'filter'],
+      [{ action: 'pause', filter: {} }, 'filter'],
+      [{ action: 'erase', filter }, 'action'],
+      [{ action: 'pause', filter: { priority: 'odd' } }, 'filter.priority'],
+      [{ action: 'pause', filter, pageToken: 'x' }, 'page_token'],
+    ] as const) {
+      expect(await refusalOf(jobs.bulkChangeJobs(asked))).toMatchObject({
+        status: Code.InvalidArgument,
+        detail: { code: 'field_invalid', field },
+      });
+    }
+  });
+
+  test('lists are narrowed by when jobs were made, and "me" is whoever asks', async () => {
+    const jobs = gateway.jobs();
+    const before = timestampFromMs(gateway.clock.now());
+    gateway.clock.advance(1_000);
+    const { jobId } = await jobs.submitJob({ ...DAILY, userId: 'ada' });
+    expect((await jobs.listJobs({ createdAfter: before })).jobs).toMatchObject([{ jobId }]);
+    expect((await jobs.listJobs({ createdBefore: before })).jobs).toEqual([]);
+    expect(await refusalOf(jobs.listJobs({ userId: 'me' }))).toMatchObject({ detail: { field: 'user_id' } });
+    gateway.caller = { ...gateway.caller, userId: 'ada' };
+    expect((await jobs.listJobs({ userId: 'me' })).jobs).toMatchObject([{ jobId }]);
+    expect(await collect(jobs.retrieveAllJobs({ userId: 'me' }))).toHaveLength(1);
+  });
+
+  test('what is due within any time is told', async () => {
+    const jobs = gateway.jobs();
+    const { jobId } = await jobs.submitJob({ codeLocation: 'soon', schedule: { interval: '20m' } });
+    expect((await jobs.listUpcomingJobs({})).jobs).toEqual([]);
+    const hour = await jobs.listUpcomingJobs({ within: '1h', limit: 2 });
+    expect(hour.jobs).toMatchObject([{ jobId }, { jobId }]);
+    expect(await refusalOf(jobs.listUpcomingJobs({ within: '8d' }))).toMatchObject({
+      detail: { code: 'field_invalid', field: 'within' },
+    });
+  });
+
   test('pages lead through all jobs, once each', async () => {
     const jobs = gateway.jobs();
     const made = await jobs.submitJobs({ jobs: Array.from({ length: 7 }, () => DAILY) });
@@ -143,6 +223,24 @@ describe('jobs', () => {
       pageToken = page.nextPageToken;
     } while (pageToken !== '');
     expect(seen.sort()).toEqual(made.results.map((result) => result.jobId).sort());
+  });
+
+  test('pages lead through a list in another order', async () => {
+    const jobs = gateway.jobs();
+    for (const name of ['b', 'd', 'a', 'c']) await jobs.submitJob({ ...DAILY, name });
+    const first = await jobs.listJobs({ sort: '-name', pageSize: 3 });
+    const rest = await jobs.listJobs({ sort: '-name', pageToken: first.nextPageToken });
+    expect([...first.jobs, ...rest.jobs].map(({ name }) => name)).toEqual(['d', 'c', 'b', 'a']);
+    expect(rest.nextPageToken).toBe('');
+    const oldest = await jobs.listJobs({ sort: 'created_at' });
+    expect(oldest.jobs.map(({ name }) => name)).toEqual(['b', 'd', 'a', 'c']);
+    for (const [asked, field] of [
+      [{ sort: 'colour' }, 'sort'],
+      [{ sort: 'name', oldestFirst: true }, 'sort'],
+      [{ sort: 'name', pageToken: 'x' }, 'page_token'],
+    ] as const) {
+      expect(await refusalOf(jobs.listJobs(asked))).toMatchObject({ detail: { field } });
+    }
   });
 
   test('what is due within five minutes is told, soonest first', async () => {
@@ -163,47 +261,6 @@ describe('jobs', () => {
       fires: [{ local: expect.stringContaining('02:30') }, { local: expect.stringContaining('02:30') }],
       warnings: expect.arrayContaining([expect.objectContaining({ kind: 'gap' })]),
     });
-  });
-});
-
-describe('runs', () => {
-  test('the history of a job is read page by page, also while runs wait', async () => {
-    const jobs = gateway.jobs();
-    const { jobId } = await jobs.submitJob(DAILY);
-    const runIds: string[] = [];
-    for (let i = 0; i < 5; i += 1) runIds.push((await jobs.runJobNow({ jobId })).runId);
-    await jobs.cancelRun({ runId: runIds[0]! });
-    await jobs.cancelRun({ runId: runIds[1]! });
-    const seen: string[] = [];
-    let pageToken = '';
-    do {
-      const page = await jobs.getExecHistory({ jobId, pageSize: 2, pageToken });
-      seen.push(...page.runs.map((run) => run.runId));
-      pageToken = page.nextPageToken;
-    } while (pageToken !== '');
-    for (const runId of runIds) expect(seen).toContain(runId);
-    const again = await jobs.rerunRun({ runId: runIds[0]!, idempotencyKey: 'again' });
-    expect(again.jobId).toBe(jobId);
-    expect(await jobs.rerunRun({ runId: runIds[0]!, idempotencyKey: 'again' })).toEqual(again);
-    const listed = await jobs.listRuns({ of: { case: 'jobId', value: jobId } });
-    expect(listed.runs.map((run) => run.runId)).toContain(again.runId);
-  });
-
-  test('a dead letter is listed and sent round again', async () => {
-    const jobs = gateway.jobs();
-    const { jobId } = await jobs.submitJob({ codeLocation: 'report' });
-    const batch = await gateway.claimDue();
-    await gateway.settle(batch, {
-      status: 'FAILED',
-      next: { kind: 'dead', reason: 'retries_exhausted' },
-      error: 'boom',
-    });
-    const { deadLetters } = await jobs.listDeadLetters({});
-    expect(deadLetters).toMatchObject([{ jobId, errorMessage: 'boom', attempts: 1 }]);
-    const redriven = await jobs.redriveDeadLetter({ runId: deadLetters[0]!.runId });
-    expect(redriven.jobId).toBe(jobId);
-    const { workers } = await jobs.listWorkers({});
-    expect(workers).toMatchObject([{ workerId: 'worker-1', slots: 1, alive: true }]);
   });
 });
 
@@ -253,7 +310,10 @@ describe('bad calls', () => {
 
   test('a message over the limit is refused before it is read', async () => {
     const call = gateway.jobs().submitJob({ codeLocation: 'a', payload: { a: 'x'.repeat(1024 * 1024) } });
-    expect((await refusalOf(call)).status).toBe(Code.ResourceExhausted);
+    expect(await refusalOf(call)).toMatchObject({
+      status: Code.ResourceExhausted,
+      detail: { code: 'body_too_large' },
+    });
   });
 
   test('a message of absurd depth is refused, and harms nobody', async () => {
@@ -282,7 +342,11 @@ describe('bad calls', () => {
       body,
     });
     expect(answer.status).toBe(status);
-    expect(await answer.json()).toMatchObject({ code: 'invalid_argument', message: expect.any(String) });
+    expect(await answer.json()).toMatchObject({
+      code: 'invalid_argument',
+      message: expect.stringMatching(/^The message cannot be read: .*\.$/),
+      details: [{ type: 'carillon.v1.ErrorDetail', debug: { code: 'message_unreadable' } }],
+    });
   });
 
   test('an unknown method, another verb and another content type are refused', async () => {

@@ -2,16 +2,16 @@
  * Serves the calls as gRPC, gRPC-Web and Connect, on the routes of the gateway: the same request ids, the same keys and
  * the same bounds as REST. A call is let in before its body is read, so strangers cost next to nothing.
  */
+import { constants, Http2ServerRequest } from 'node:http2';
 import { type Caller, Refusal } from '@carillon/domain';
-import type { Log } from '@carillon/foundation';
+import type { Clock, Log } from '@carillon/foundation';
 import {
   type ContextValues,
-  createConnectRouter,
   createContextKey,
   createContextValues,
   type HandlerContext,
 } from '@connectrpc/connect';
-import type { UniversalHandler } from '@connectrpc/connect/protocol';
+import { createUniversalMethodHandler, type UniversalHandler } from '@connectrpc/connect/protocol';
 import {
   compressionBrotli,
   compressionGzip,
@@ -20,6 +20,7 @@ import {
 } from '@connectrpc/connect-node';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { answerRpcErrors, stoppingError } from './answer-rpc-errors.ts';
+import { type CallOfMessage, readWithinCall } from './read-within-call.ts';
 import type { RpcHost, RpcMethod } from './rpc-method.ts';
 
 export interface RpcOptions {
@@ -28,6 +29,7 @@ export interface RpcOptions {
   /** Refuses strangers that come too often, where a call is open to everybody. */
   readonly admitStranger?: ((request: FastifyRequest) => void) | undefined;
   readonly bodyLimitBytes: number;
+  readonly clock: Clock;
   readonly log: Log;
 }
 
@@ -35,19 +37,27 @@ const REQUEST = createContextKey<FastifyRequest | undefined>(undefined);
 const CALLER = createContextKey<Caller | undefined>(undefined);
 
 export function mountRpc(app: FastifyInstance, options: RpcOptions): void {
-  const { methods, authenticate, admitStranger, bodyLimitBytes, log } = options;
+  const { methods, authenticate, admitStranger, bodyLimitBytes, clock, log } = options;
   const answerError = answerRpcErrors(log);
   const open = new Set(methods.filter(({ access }) => access === 'open').map(({ method }) => method));
   const stopping = new AbortController();
+  const errorOf = (error: unknown, call: CallOfMessage) =>
+    answerError(error, { method: call.method.toString(), requestId: requestOf(call).id });
   const host: RpcHost = {
+    clock,
     stopping: stopping.signal,
     // Undefined only where the call is open, and there nobody reads it.
     callerOf: ({ values }) => values.get(CALLER) as Caller,
     recognise: (context) => authenticate(requestOf(context)),
-    errorOf: (error, context) =>
-      answerError(error, { method: context.method.toString(), requestId: requestOf(context).id }),
+    errorOf,
+    letGo: (context) => {
+      const { raw, id: requestId } = requestOf(context);
+      log.info({ requestId, method: context.method.toString() }, 'let go of a reader that takes nothing');
+      letGo(raw);
+    },
   };
-  const router = createConnectRouter({
+  const protocols = readWithinCall({
+    errorOf,
     acceptCompression: [compressionGzip, compressionBrotli],
     readMaxBytes: bodyLimitBytes,
     jsonOptions: { ignoreUnknownFields: false },
@@ -56,25 +66,31 @@ export function mountRpc(app: FastifyInstance, options: RpcOptions): void {
         if (open.has(context.method)) admitStranger?.(requestOf(context));
         else context.values.set(CALLER, await host.recognise(context));
       } catch (error) {
-        throw host.errorOf(error, context);
+        throw errorOf(error, context);
       }
     },
   });
-  for (const method of methods) method.mount(router, host);
+  const handlers = methods.map((method) => createUniversalMethodHandler(method.implement(host), protocols));
 
   app.register((scope, _options, done) => {
     // Messages are read by the protocol they are in, as they arrive.
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, _body, read) => read(null));
     scope.addHook('preClose', async () => stopping.abort(stoppingError()));
-    for (const handler of router.handlers) {
+    for (const handler of handlers) {
       scope.post(handler.requestPath, (request, reply) => serve(handler, { request, reply, log }));
     }
     done();
   });
 }
 
-function requestOf({ values }: HandlerContext): FastifyRequest {
+/** Over HTTP/2 the caller learns why, as "resource exhausted"; HTTP/1.1 has no words for it. */
+function letGo(raw: FastifyRequest['raw'] | Http2ServerRequest): void {
+  if (raw instanceof Http2ServerRequest) raw.stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  else raw.socket.destroy();
+}
+
+function requestOf({ values }: Pick<HandlerContext, 'values'>): FastifyRequest {
   const request = values.get(REQUEST);
   if (request === undefined) throw new Error('a call without its request');
   return request;

@@ -1,17 +1,36 @@
+/**
+ * Every call for every kind of caller: allowed exactly where the table of permissions says, by the same rules as REST. What a
+ * caller may not see is not found, what they see and may not do is refused. A new call without an entry here fails the test.
+ */
 import { rpc } from '@carillon/contract';
-import { type Action, type Caller, type Grant, may, ROLES, type Role, SERVER, sees } from '@carillon/domain';
+import { type Caller, SERVER } from '@carillon/domain';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { CALLERS, HERE } from '../role-matrix.fixture.ts';
+import {
+  everybody,
+  here,
+  keyHere,
+  namespaceHere,
+  newHere,
+  newKeyHere,
+  others,
+  type Rule,
+  somewhere,
+} from '../role-matrix-rules.fixture.ts';
 import { collect, RpcFixture } from './rpc.fixture.ts';
 
 let gateway: RpcFixture;
+let names = 0;
 beforeEach(async () => {
   gateway = await RpcFixture.start();
+  for (const name of ['team-a', 'team-b']) await gateway.operations.createNamespace({ name });
 });
 afterEach(() => gateway.stop());
 
-const PLACE = { namespace: 'default', userId: 'ada' };
+const PLACE = { namespace: HERE.namespace, userId: HERE.userId! };
 const JOB = { codeLocation: 'report', schedule: { frequency: 'daily' }, ...PLACE };
+const PASSWORD = 'correct horse battery';
 
 interface Target {
   readonly jobId: string;
@@ -19,102 +38,185 @@ interface Target {
   readonly endedRunId: string;
   readonly waitingRunId: string;
   readonly deadRunId: string;
+  readonly userId: string;
+  readonly keyId: string;
+  readonly emptyNamespace: string;
+  /** Of nothing so far. */
+  readonly newName: string;
 }
 
-type Jobs = ReturnType<RpcFixture['jobs']>;
-type Ask = (jobs: Jobs, target: Target) => Promise<unknown>;
+const jobs = () => gateway.jobs();
+const accounts = () => gateway.client(rpc.AccountService);
+const audit = () => gateway.client(rpc.AuditService);
 
-/** Every method of the service: about one job that lies in a place, or about all that the caller may see. */
-const CALLS: Record<keyof typeof rpc.JobService.method, { about: 'one' | 'all'; ask: Ask }> = {
-  submitJob: { about: 'one', ask: (jobs) => jobs.submitJob(JOB) },
-  submitJobs: { about: 'one', ask: (jobs) => jobs.submitJobs({ jobs: [JOB] }).then(firstRefusal) },
-  retrieveAllJobs: { about: 'all', ask: (jobs) => collect(jobs.retrieveAllJobs({})) },
-  listJobs: { about: 'all', ask: (jobs) => jobs.listJobs({}) },
-  getJob: { about: 'one', ask: (jobs, { jobId }) => jobs.getJob({ jobId }) },
-  getJobStatus: { about: 'one', ask: (jobs, { jobId }) => jobs.getJobStatus({ jobId }) },
-  updateJob: { about: 'one', ask: (jobs, { jobId }) => jobs.updateJob({ jobId, name: 'new' }) },
-  pauseJob: { about: 'one', ask: (jobs, { jobId }) => jobs.pauseJob({ jobId }) },
-  resumeJob: { about: 'one', ask: (jobs, { jobId }) => jobs.resumeJob({ jobId }) },
-  cancelJob: { about: 'one', ask: (jobs, { jobId }) => jobs.cancelJob({ jobId }) },
-  deleteJob: { about: 'one', ask: (jobs, { jobId }) => jobs.deleteJob({ jobId }) },
-  runJobNow: { about: 'one', ask: (jobs, { jobId }) => jobs.runJobNow({ jobId }) },
-  getJobsInNext5Mins: { about: 'all', ask: (jobs) => jobs.getJobsInNext5Mins({}) },
-  previewSchedule: { about: 'all', ask: (jobs) => jobs.previewSchedule({ schedule: { interval: '1h' } }) },
-  getExecHistory: { about: 'one', ask: (jobs, { jobId }) => jobs.getExecHistory({ jobId }) },
-  listRuns: {
-    about: 'one',
-    ask: (jobs, { jobId }) => jobs.listRuns({ of: { case: 'jobId', value: jobId } }),
+interface Entry extends Rule {
+  readonly ask: (target: Target) => Promise<unknown>;
+}
+type EntryOf<Service extends { method: object }> = Record<keyof Service['method'], Entry>;
+
+const noJobs = { handler: 'none' };
+const JOB_CALLS: EntryOf<typeof rpc.JobService> = {
+  submitJob: { ask: () => jobs().submitJob(JOB), ...newHere('jobs.create') },
+  submitJobs: {
+    ask: () =>
+      jobs()
+        .submitJobs({ jobs: [JOB] })
+        .then(firstRefusal),
+    ...newHere('jobs.create'),
   },
-  getRun: { about: 'one', ask: (jobs, { endedRunId: runId }) => jobs.getRun({ runId }) },
-  cancelRun: { about: 'one', ask: (jobs, { waitingRunId: runId }) => jobs.cancelRun({ runId }) },
-  rerunRun: { about: 'one', ask: (jobs, { endedRunId: runId }) => jobs.rerunRun({ runId }) },
-  listDeadLetters: { about: 'all', ask: (jobs) => jobs.listDeadLetters({}) },
-  redriveDeadLetter: { about: 'one', ask: (jobs, { deadRunId: runId }) => jobs.redriveDeadLetter({ runId }) },
-  listWorkers: { about: 'all', ask: (jobs) => jobs.listWorkers({}) },
+  retrieveAllJobs: { ask: () => collect(jobs().retrieveAllJobs({})), ...somewhere('jobs.read') },
+  listJobs: { ask: () => jobs().listJobs({}), ...somewhere('jobs.read') },
+  getJob: { ask: ({ jobId }) => jobs().getJob({ jobId }), ...here('jobs.read') },
+  getJobStatus: { ask: ({ jobId }) => jobs().getJobStatus({ jobId }), ...here('jobs.read') },
+  updateJob: { ask: ({ jobId }) => jobs().updateJob({ jobId, name: 'new' }), ...here('jobs.update') },
+  pauseJob: { ask: ({ jobId }) => jobs().pauseJob({ jobId }), ...here('jobs.pause') },
+  resumeJob: { ask: ({ jobId }) => jobs().resumeJob({ jobId }), ...here('jobs.pause') },
+  cancelJob: { ask: ({ jobId }) => jobs().cancelJob({ jobId }), ...here('jobs.cancel') },
+  deleteJob: { ask: ({ jobId }) => jobs().deleteJob({ jobId }), ...here('jobs.delete', 'jobs.cancel') },
+  runJobNow: { ask: ({ jobId }) => jobs().runJobNow({ jobId }), ...here('jobs.run') },
+  getJobsInNext5Mins: { ask: () => jobs().getJobsInNext5Mins({}), ...somewhere('jobs.read') },
+  listUpcomingJobs: { ask: () => jobs().listUpcomingJobs({}), ...somewhere('jobs.read') },
+  bulkChangeJobs: {
+    ask: () => jobs().bulkChangeJobs({ action: 'pause', filter: noJobs }),
+    ...somewhere('jobs.pause'),
+  },
+  getJobLogs: { ask: ({ jobId }) => jobs().getJobLogs({ jobId }), ...here('runs.read') },
+  previewSchedule: {
+    ask: () => jobs().previewSchedule({ schedule: { interval: '1h' } }),
+    ...somewhere('schedules.preview'),
+  },
+  getExecHistory: { ask: ({ jobId }) => jobs().getExecHistory({ jobId }), ...here('runs.read') },
+  listRuns: {
+    ask: ({ jobId }) => jobs().listRuns({ of: { case: 'jobId', value: jobId } }),
+    ...here('runs.read'),
+  },
+  getRun: { ask: ({ endedRunId: runId }) => jobs().getRun({ runId }), ...here('runs.read') },
+  getRunLogs: { ask: ({ endedRunId: runId }) => jobs().getRunLogs({ runId }), ...here('runs.read') },
+  cancelRun: { ask: ({ waitingRunId: runId }) => jobs().cancelRun({ runId }), ...here('runs.cancel') },
+  rerunRun: { ask: ({ endedRunId: runId }) => jobs().rerunRun({ runId }), ...here('runs.rerun') },
+  listDeadLetters: { ask: () => jobs().listDeadLetters({}), ...somewhere('dead_letters.read') },
+  getDeadLetter: {
+    ask: ({ deadRunId: runId }) => jobs().getDeadLetter({ runId }),
+    ...here('dead_letters.read'),
+  },
+  redriveDeadLetter: {
+    ask: ({ deadRunId: runId }) => jobs().redriveDeadLetter({ runId }),
+    ...here('dead_letters.redrive'),
+  },
+  redriveDeadLetters: {
+    ask: () => jobs().redriveDeadLetters({ filter: noJobs }),
+    ...somewhere('dead_letters.redrive'),
+  },
+  listWorkers: { ask: () => jobs().listWorkers({}), ...somewhere('workers.read') },
+  getWorker: { ask: () => jobs().getWorker({ workerId: 'worker-1' }), ...somewhere('workers.read') },
+  listEvents: { ask: () => jobs().listEvents({}), ...somewhere('events.read') },
   watchEvents: {
-    about: 'all',
-    ask: async (jobs) => {
-      const stream = jobs.watchEvents({})[Symbol.asyncIterator]();
+    ask: async () => {
+      const stream = jobs().watchEvents({})[Symbol.asyncIterator]();
       await gateway.asTimePasses(stream.next());
       await stream.return?.();
     },
+    ...somewhere('events.read'),
   },
 };
 
-const grant = (fields: Partial<Grant>): Grant => ({
-  namespace: 'default',
-  role: 'viewer',
-  ownOnly: false,
-  ...fields,
-});
-const caller = (fields: Partial<Caller>): Caller => ({ ...SERVER, kind: 'key', name: 'a key', ...fields });
-const ownJobs = (role: Role, userId: string): Caller =>
-  caller({ userId, grants: [grant({ role, ownOnly: true })] });
-
-const CALLERS: Record<string, Caller> = {
-  ...Object.fromEntries(
-    ROLES.flatMap((role) => [
-      [`a ${role} of the namespace`, caller({ grants: [grant({ role })] })],
-      [`a ${role} of everything`, caller({ grants: [grant({ role, namespace: '*' })] })],
-      [`a ${role} of another namespace`, caller({ grants: [grant({ role, namespace: 'other' })] })],
-      [`a ${role} of their own jobs`, ownJobs(role, 'ada')],
-      [`a ${role} of jobs of their own, not these`, ownJobs(role, 'bob')],
-    ]),
-  ),
-  'an admin whose key may only read jobs': caller({ scopes: new Set<Action>(['jobs.read']) }),
-  'an admin whose key may only delete jobs': caller({ scopes: new Set<Action>(['jobs.delete']) }),
-  'somebody without any grant': caller({ grants: [] }),
+const ACCOUNT_CALLS: EntryOf<typeof rpc.AccountService> = {
+  getCaller: { ask: () => accounts().getCaller({}), ...everybody('self') },
+  listNamespaces: { ask: () => accounts().listNamespaces({}), ...somewhere('namespaces.read') },
+  createNamespace: {
+    ask: ({ newName: name }) => accounts().createNamespace({ name }),
+    ...somewhere('namespaces.manage'),
+  },
+  getNamespace: { ask: () => accounts().getNamespace({ name: HERE.namespace }), ...namespaceHere },
+  updateNamespace: {
+    ask: () => accounts().updateNamespace({ name: HERE.namespace, description: 'theirs' }),
+    ...somewhere('namespaces.manage'),
+  },
+  deleteNamespace: {
+    ask: ({ emptyNamespace: name }) => accounts().deleteNamespace({ name }),
+    ...somewhere('namespaces.manage'),
+  },
+  listUsers: { ask: () => accounts().listUsers({}), ...somewhere('users.read') },
+  createUser: { ask: ({ newName: name }) => accounts().createUser({ name }), ...somewhere('users.manage') },
+  getUser: { ask: ({ userId }) => accounts().getUser({ userId }), ...somewhere('users.read') },
+  updateUser: {
+    ask: ({ userId }) => accounts().updateUser({ userId, displayName: 'Ulla' }),
+    ...somewhere('users.manage'),
+  },
+  deleteUser: { ask: ({ userId }) => accounts().deleteUser({ userId }), ...somewhere('users.manage') },
+  setUserGrants: { ask: ({ userId }) => accounts().setUserGrants({ userId }), ...somewhere('users.manage') },
+  setUserPassword: {
+    ask: ({ userId }) => accounts().setUserPassword({ userId, password: PASSWORD }),
+    ...others('users.manage'),
+  },
+  listKeys: { ask: () => accounts().listKeys({}), ...others('keys.read') },
+  createKey: {
+    ask: () => accounts().createKey({ name: 'new', namespace: HERE.namespace, role: 'viewer' }),
+    ...newKeyHere,
+  },
+  getKey: { ask: ({ keyId }) => accounts().getKey({ keyId }), ...keyHere('keys.read') },
+  revokeKey: { ask: ({ keyId }) => accounts().revokeKey({ keyId }), ...keyHere('keys.manage') },
 };
 
-test('every method of the service is in the list of calls and in this test', () => {
-  const served = gateway.methods
-    .filter(({ method }) => method.parent.typeName === rpc.JobService.typeName)
-    .map(({ method }) => method.localName);
-  expect(served.sort()).toEqual(rpc.JobService.methods.map(({ localName }) => localName).sort());
-  expect(Object.keys(CALLS).sort()).toEqual(served);
+const AUDIT_CALLS: EntryOf<typeof rpc.AuditService> = {
+  listAuditEntries: { ask: () => audit().listAuditEntries({}), ...somewhere('audit.read') },
+};
+
+/** Several entries may ask the same call for different things. */
+const ENTRIES: Record<string, Entry> = {
+  ...JOB_CALLS,
+  ...ACCOUNT_CALLS,
+  ...AUDIT_CALLS,
+  'bulkChangeJobs to resume': {
+    ask: () => jobs().bulkChangeJobs({ action: 'resume', filter: noJobs }),
+    ...somewhere('jobs.pause'),
+  },
+  'bulkChangeJobs to cancel': {
+    ask: () => jobs().bulkChangeJobs({ action: 'cancel', filter: noJobs }),
+    ...somewhere('jobs.cancel'),
+  },
+  'listRuns of a worker': {
+    ask: () => jobs().listRuns({ of: { case: 'workerId', value: 'worker-1' } }),
+    ...somewhere('workers.read', 'runs.read'),
+  },
+};
+
+const OURS = [rpc.JobService, rpc.AccountService, rpc.AuditService];
+const callNamed = (entryName: string) => entryName.split(' ', 1)[0]!;
+
+test('every call of our services is served and has an entry, and every entry a call', () => {
+  const called = OURS.flatMap(({ methods }) => methods.map(({ localName }) => localName)).toSorted();
+  const served = gateway.methods.filter(({ method }) => method.parent.typeName.startsWith('carillon.'));
+  expect(served.map(({ method }) => method.localName).toSorted()).toEqual(called);
+  expect([...new Set(Object.keys(ENTRIES).map(callNamed))].toSorted()).toEqual(called);
 });
 
-test.each(Object.keys(CALLERS))('%s may call exactly what the table of permissions says', async (name) => {
-  const asking = CALLERS[name]!;
-  const jobs = gateway.jobs();
-  const answers: Record<string, string> = {};
-  const expected: Record<string, string> = {};
-  const deadRunId = await makeDeadLetter();
+test('every call is described with the permissions that its entries need, and no others', () => {
+  const sorted = (access: Iterable<string>) => [...new Set(access)].toSorted();
   for (const { method, access } of gateway.methods) {
-    const call = CALLS[method.localName as keyof typeof CALLS];
-    if (call === undefined || typeof access === 'string') continue;
-    gateway.caller = SERVER;
-    const target = await makeTarget(jobs, deadRunId);
-    gateway.caller = asking;
-    answers[method.name] = await outcomeOf(call.ask(jobs, target));
-    expected[method.name] = verdict(asking, {
-      access,
-      about: call.about,
-      isNew: /^Submit/.test(method.name),
-    });
+    const entries = Object.entries(ENTRIES).filter(([name]) => callNamed(name) === method.localName);
+    if (entries.length === 0) continue;
+    const needs = entries.flatMap(([, entry]) => [entry.needs].flat());
+    expect(sorted(needs), method.name).toEqual(sorted([access].flat()));
   }
-  expect(answers).toEqual(expected);
 });
+
+test.each(CALLERS.filter(({ caller }) => caller !== undefined))(
+  '$words: may call exactly what the table of permissions says',
+  async ({ caller }) => {
+    const answers: Record<string, unknown> = {};
+    const expected: Record<string, unknown> = {};
+    const deadRunId = await makeDeadLetter();
+    for (const [name, { ask, expected: of }] of Object.entries(ENTRIES)) {
+      const target = await makeTarget(deadRunId);
+      gateway.caller = caller as Caller;
+      answers[name] = await outcomeOf(ask(target));
+      gateway.caller = SERVER;
+      expected[name] = of(caller as Caller);
+    }
+    expect(answers).toEqual(expected);
+  },
+);
 
 test('nobody without a key calls anything but the health service', async () => {
   for (const { method, access } of gateway.methods) {
@@ -135,34 +237,24 @@ test('nobody without a key calls anything but the health service', async () => {
   ).toEqual(['grpc.health.v1.Health', 'grpc.health.v1.Health']);
 });
 
-test('the runs of a worker are shown to those who may see workers', async () => {
-  const asked = { of: { case: 'workerId', value: 'worker-1' } } as const;
-  gateway.caller = CALLERS['an admin whose key may only read jobs']!;
-  expect(await outcomeOf(gateway.jobs().listRuns(asked))).toBe('forbidden');
-  gateway.caller = CALLERS['a viewer of everything']!;
-  expect(await outcomeOf(gateway.jobs().listRuns(asked))).toBe('answered');
-});
-
-function verdict(
-  asking: Caller,
-  { access, about, isNew }: { access: readonly Action[]; about: 'one' | 'all'; isNew: boolean },
-): string {
-  const allowed = access.every((action) => may(asking, action, about === 'one' ? PLACE : undefined));
-  if (allowed) return 'answered';
-  // Whoever makes something names its place; what is there already and cannot be seen is not there.
-  return about === 'all' || isNew || sees(asking, PLACE) ? 'forbidden' : 'not found';
-}
-
-async function makeTarget(jobs: Jobs, deadRunId: string): Promise<Target> {
-  const { jobId } = await jobs.submitJob(JOB);
-  const { runId: endedRunId } = await jobs.runJobNow({ jobId });
-  await jobs.cancelRun({ runId: endedRunId });
-  const { runId: waitingRunId } = await jobs.runJobNow({ jobId });
-  return { jobId, endedRunId, waitingRunId, deadRunId };
+async function makeTarget(deadRunId: string): Promise<Target> {
+  const { operations } = gateway;
+  const newName = `name-${names++}`;
+  const emptyNamespace = `empty-${newName}`;
+  const { jobId } = await operations.createJob({ name: 'daily', frequency: 'daily', ...PLACE });
+  const { runId: endedRunId } = await operations.runJobNow(jobId);
+  await operations.cancelRun(endedRunId);
+  const { runId: waitingRunId } = await operations.runJobNow(jobId);
+  const { userId } = await operations.createUser({ name: `user-${newName}` });
+  await operations.createNamespace({ name: emptyNamespace });
+  const grant = { namespace: HERE.namespace, role: 'viewer', ownOnly: false } as const;
+  const { key } = await operations.createKey({ name: 'a key', grant });
+  const { keyId } = key;
+  return { jobId, endedRunId, waitingRunId, deadRunId, userId, keyId, emptyNamespace, newName };
 }
 
 async function makeDeadLetter(): Promise<string> {
-  await gateway.jobs().submitJob({ codeLocation: 'report', ...PLACE });
+  await gateway.operations.createJob({ name: 'failing', handler: 'report', ...PLACE });
   const batch = await gateway.claimDue();
   await gateway.settle(batch, { status: 'FAILED', next: { kind: 'dead', reason: 'retries_exhausted' } });
   return batch.runs[0]!.runId;
@@ -172,13 +264,13 @@ async function firstRefusal({ results }: rpc.SubmitJobsResponse): Promise<void> 
   if (results[0]?.refused?.code === 'forbidden') throw new ConnectError('refused', Code.PermissionDenied);
 }
 
-async function outcomeOf(call: Promise<unknown>): Promise<string> {
+async function outcomeOf(call: Promise<unknown>): Promise<unknown> {
   try {
     await call;
-    return 'answered';
+    return 'allowed';
   } catch (error) {
     const { code, message } = ConnectError.from(error);
-    if (code === Code.PermissionDenied) return 'forbidden';
-    return code === Code.NotFound ? 'not found' : message;
+    if (code === Code.PermissionDenied) return 403;
+    return code === Code.NotFound ? 404 : message;
   }
 }

@@ -13,9 +13,14 @@ import type {
   MessageShape,
 } from '@bufbuild/protobuf';
 import type { Action, Caller } from '@carillon/domain';
-import type { ConnectRouter, HandlerContext } from '@connectrpc/connect';
+import type { Clock } from '@carillon/foundation';
+import { createMethodImplSpec, type HandlerContext, type MethodImplSpec } from '@connectrpc/connect';
+import { STALLED_MS_MAX } from '../events/stream-limits.ts';
 
-/** open: everybody. self: whoever has a key. Otherwise the permissions that the operation asks for. */
+/**
+ * open: everybody. self: whoever has a key, about themselves. Otherwise the permissions that the operation asks for; of
+ * several, what is asked for may decide which.
+ */
 export type RpcAccess = 'open' | 'self' | readonly Action[];
 
 export interface RpcCall<Request> {
@@ -34,12 +39,16 @@ export interface RpcHost {
   /** The one place where errors become answers. */
   errorOf(error: unknown, context: HandlerContext): Error;
   readonly stopping: AbortSignal;
+  readonly clock: Clock;
+  /** Breaks off a call whose caller takes nothing. */
+  letGo(context: HandlerContext): void;
 }
 
 export interface RpcMethod {
   readonly method: DescMethod;
   readonly access: RpcAccess;
-  mount(router: ConnectRouter, host: RpcHost): void;
+  /** What the protocols serve. */
+  implement(host: RpcHost): MethodImplSpec;
 }
 
 export function unary<I extends DescMessage, O extends DescMessage>(
@@ -50,8 +59,8 @@ export function unary<I extends DescMessage, O extends DescMessage>(
   return {
     method,
     access,
-    mount: (router, host) => {
-      router.rpc(method as DescMethodUnary, async (request, context) => {
+    implement: (host) =>
+      createMethodImplSpec(method as DescMethodUnary, async (request, context) => {
         try {
           const { signal } = context;
           const caller = host.callerOf(context);
@@ -61,12 +70,14 @@ export function unary<I extends DescMessage, O extends DescMessage>(
         } catch (error) {
           throw host.errorOf(error, context);
         }
-      });
-    },
+      }),
   };
 }
 
-/** The stream ends with the generator, which must end soon after its signal is aborted. */
+/**
+ * The stream ends with the generator, which must end soon after its signal is aborted. It is pulled by the connection:
+ * whoever reads slowly is written to slowly, and whoever stops reading is let go.
+ */
 export function serverStream<I extends DescMessage, O extends DescMessage>(
   method: DescMethodServerStreaming<I, O>,
   access: RpcAccess,
@@ -75,20 +86,31 @@ export function serverStream<I extends DescMessage, O extends DescMessage>(
   return {
     method,
     access,
-    mount: (router, host) => {
-      router.rpc(method as DescMethodServerStreaming, async function* (request, context) {
+    implement: (host) =>
+      createMethodImplSpec(method as DescMethodServerStreaming, async function* (request, context) {
+        let isHandingOver = false;
         try {
           const signal = AbortSignal.any([context.signal, host.stopping]);
           const caller = host.callerOf(context);
           const recognise = () => host.recognise(context);
           const call = { request: request as MessageShape<I>, caller, recognise, signal };
-          yield* handle(call) as AsyncIterable<MessageInitShape<DescMessage>>;
+          for await (const message of handle(call)) {
+            const callOff = host.clock.timer(STALLED_MS_MAX, () => host.letGo(context));
+            isHandingOver = true;
+            try {
+              yield message as MessageInitShape<DescMessage>;
+            } finally {
+              callOff();
+            }
+            isHandingOver = false;
+          }
           signal.throwIfAborted();
         } catch (error) {
+          // The connection broke: nobody is left to be told, and nothing of ours failed.
+          if (isHandingOver) throw error;
           throw host.errorOf(error, context);
         }
-      });
-    },
+      }),
   };
 }
 
@@ -100,8 +122,8 @@ export function dialogue<I extends DescMessage, O extends DescMessage>(
   return {
     method,
     access,
-    mount: (router, host) => {
-      router.rpc(method as DescMethodBiDiStreaming, async function* (requests, context) {
+    implement: (host) =>
+      createMethodImplSpec(method as DescMethodBiDiStreaming, async function* (requests, context) {
         try {
           for await (const request of requests) {
             yield answer(request as MessageShape<I>) as MessageInitShape<DescMessage>;
@@ -110,8 +132,7 @@ export function dialogue<I extends DescMessage, O extends DescMessage>(
         } catch (error) {
           throw host.errorOf(error, context);
         }
-      });
-    },
+      }),
   };
 }
 

@@ -66,6 +66,7 @@ export class RpcFixture extends OperationsFixture {
     mountRpc(this.app, {
       methods: this.methods,
       bodyLimitBytes: 1024 * 1024,
+      clock: this.clock,
       log,
       authenticate: async ({ headers }) => {
         if (this.revoked) throw this.revoked;

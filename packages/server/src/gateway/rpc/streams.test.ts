@@ -1,8 +1,10 @@
+import { connect } from 'node:net';
 import { rpc } from '@carillon/contract';
 import { Refusal } from '@carillon/domain';
 import { Code } from '@connectrpc/connect';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { collect, type ProtocolName, RpcFixture, refusalOf } from './rpc.fixture.ts';
+import { eventually } from '../../../../../tests/support/eventually.ts';
+import { collect, KEY, type ProtocolName, RpcFixture, refusalOf } from './rpc.fixture.ts';
 
 const STREAMING: ProtocolName[] = ['gRPC over HTTP/2', 'gRPC-Web over HTTP/1.1', 'Connect over HTTP/1.1'];
 const DAILY = { codeLocation: 'report', schedule: { frequency: 'daily' } };
@@ -43,6 +45,62 @@ describe('events', () => {
     const ended = await gateway.asTimePasses(refusalOf(stream.next()));
     expect(ended).toMatchObject({ status: Code.Unauthenticated, detail: { code: 'unauthorized' } });
   });
+
+  test('whoever may no longer read events is told so', async () => {
+    const stream = gateway.jobs().watchEvents({})[Symbol.asyncIterator]();
+    await gateway.asTimePasses(stream.next());
+    gateway.caller = { ...gateway.caller, grants: [] };
+    const ended = await gateway.asTimePasses(refusalOf(stream.next()));
+    expect(ended).toMatchObject({ status: Code.PermissionDenied, detail: { code: 'forbidden' } });
+  });
+
+  test('go on while the storage is away for a moment, and end when it stays away', async () => {
+    const jobs = gateway.jobs();
+    const stream = jobs.watchEvents({})[Symbol.asyncIterator]();
+    const away = new Refusal('storage_unavailable', 'The database does not answer.');
+    await gateway.asTimePasses(stream.next());
+    gateway.revoked = away;
+    for (const _heartbeat of [1, 2, 3]) await gateway.asTimePasses(stream.next());
+    gateway.revoked = undefined;
+    const { jobId } = await jobs.submitJob(DAILY);
+    const told = await gateway.asTimePasses(nextEvent(stream, 'io.carillon.job.created'));
+    expect(told.data).toMatchObject({ job_id: jobId });
+    await gateway.asTimePasses(stream.next());
+    gateway.revoked = away;
+    const ended = await gateway.asTimePasses(refusalOf(endOf(stream)));
+    expect(ended).toMatchObject({ status: Code.Unavailable, detail: { code: 'storage_unavailable' } });
+  });
+
+  test.each([
+    // What clients of gRPC in other languages call "resource exhausted".
+    ['gRPC over HTTP/2', /ENHANCE_YOUR_CALM/],
+    ['Connect over HTTP/2', /ENHANCE_YOUR_CALM/],
+    // HTTP/1.1 has no words for it: the connection just ends.
+    ['Connect over HTTP/1.1', /aborted/],
+  ] as const)(
+    'a reader that takes nothing is let go, over %s',
+    { timeout: 30_000 },
+    async (protocol, words) => {
+      const stream = gateway.jobs(protocol).watchEvents({})[Symbol.asyncIterator]();
+      await gateway.asTimePasses(stream.next());
+      // About 400 KB at a time, until there is more than the systems on the way keep for a connection.
+      const labels = Object.fromEntries(
+        Array.from({ length: 32 }, (_, i) => [`label-${i}`, 'x'.repeat(120)]),
+      );
+      const jobs = Array.from({ length: 100 }, () => ({ name: 'job', frequency: 'daily', labels }));
+      const listeners = () => gateway.events.counts().listeners;
+      for (let batch = 0; batch < 100 && listeners() > 0; batch += 1) {
+        await gateway.operations.createJobs(jobs);
+        for (let second = 0; second < 90 && listeners() > 0; second += 1) {
+          gateway.clock.advance(1_000);
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+      }
+      expect(listeners()).toBe(0);
+      expect((await refusalOf(endOf(stream))).message).toMatch(words);
+      expect(gateway.errors).toEqual([]);
+    },
+  );
 });
 
 describe('health', () => {
@@ -102,6 +160,35 @@ describe('ends', () => {
     await stopped;
   });
 
+  test('a caller who hangs up in the middle of a message or of a stream is no failure of ours', async () => {
+    const head = [
+      'POST /carillon.v1.JobService/ListJobs HTTP/1.1',
+      'host: x',
+      `authorization: Bearer ${KEY}`,
+      'content-type: application/grpc-web+proto',
+      'content-length: 100',
+      '',
+      '\0\0',
+    ];
+    const asked = Promise.withResolvers<void>();
+    const ended = Promise.withResolvers<void>();
+    gateway.app.server.on('request', (_request, response) => {
+      asked.resolve();
+      response.once('close', ended.resolve);
+    });
+    const socket = connect(gateway.port, '127.0.0.1');
+    socket.write(head.join('\r\n'));
+    await asked.promise;
+    socket.destroy();
+    await ended.promise;
+    const enough = new AbortController();
+    const stream = gateway.jobs().watchEvents({}, { signal: enough.signal })[Symbol.asyncIterator]();
+    await gateway.asTimePasses(stream.next());
+    enough.abort();
+    await eventually(() => expect(gateway.events.counts().listeners).toBe(0), { withinMs: 4_000 });
+    expect(gateway.errors).toEqual([]);
+  });
+
   test.each(STREAMING)('a deadline is kept though the answer is not there, over %s', async (protocol) => {
     gateway.readiness = () => new Promise(() => {});
     const call = gateway.client(rpc.health.Health, { protocol, key: null }).check({}, { timeoutMs: 50 });
@@ -127,6 +214,10 @@ describe('ends', () => {
     expect(gateway.errors).toMatchObject([{ message: 'a call failed' }]);
   });
 });
+
+async function endOf(stream: AsyncIterator<unknown>): Promise<void> {
+  while (!(await stream.next()).done);
+}
 
 async function nextEvent(stream: AsyncIterator<rpc.WatchEventsResponse>, type: string): Promise<rpc.Event> {
   for (;;) {

@@ -1,21 +1,32 @@
-/** What happens, as it happens. Rights are looked at again while a stream lasts, and a quiet stream shows that it lives. */
+/**
+ * What happened, page by page, and what happens, as it happens. Rights are looked at again while a stream lasts, and a quiet
+ * stream shows that it lives.
+ */
 import { cloudEvent, EVENTS_QUERY, readShape, rpc, toEventsQuery } from '@carillon/contract';
-import { may } from '@carillon/domain';
+import { writePlace } from '@carillon/domain';
 import { type Clock, sleep } from '@carillon/foundation';
 import type { Operations } from '../../../operations/operations.ts';
-import { HEARTBEAT_MS } from '../../events/sse-stream.ts';
-import { type RpcMethod, serverStream } from '../rpc-method.ts';
+import { RightsCheck } from '../../events/rights-check.ts';
+import { HEARTBEAT_MS } from '../../events/stream-limits.ts';
+import { type RpcMethod, serverStream, unary } from '../rpc-method.ts';
 
+const { method } = rpc.JobService;
 const ALIVE = {};
 
 export function eventMethods({ operations, clock }: { operations: Operations; clock: Clock }): RpcMethod[] {
   return [
-    serverStream(rpc.JobService.method.watchEvents, ['events.read'], async function* (call) {
+    unary(method.listEvents, ['events.read'], async ({ caller, request }) => {
+      const { events, through } = await operations.readEvents(caller, eventsAsked(request, request.limit));
+      const messages = events.map((event) => rpc.eventMessage(cloudEvent(event)));
+      return { events: messages, nextAfterId: writePlace(through) };
+    }),
+    serverStream(method.watchEvents, ['events.read'], async function* (call) {
       const { caller, request, recognise, signal } = call;
       const events = operations.watchEvents(caller, eventsAsked(request));
       const end = () => events.close();
       signal.addEventListener('abort', end, { once: true });
       const batches = events.batches();
+      const rights = new RightsCheck({ events, recognise });
       try {
         // Whoever has the first message misses nothing that they do next.
         await events.placed();
@@ -27,9 +38,8 @@ export function eventMethods({ operations, clock }: { operations: Operations; cl
           if (signal.aborted || batch?.done) return;
           if (clock.monotonic() - recognisedAt >= HEARTBEAT_MS) {
             recognisedAt = clock.monotonic();
-            const now = await recognise();
-            if (!may(now, 'events.read')) return;
-            events.judgeBy(now);
+            const refusal = await rights.runOnce();
+            if (refusal) throw refusal;
           }
           if (batch === undefined) yield ALIVE;
           else {
@@ -59,7 +69,8 @@ async function unlessQuiet<T>(
   }
 }
 
-function eventsAsked(request: rpc.WatchEventsRequest) {
+/** limit: 0 when left out. */
+function eventsAsked(request: rpc.WatchEventsRequest | rpc.ListEventsRequest, limit = 0) {
   const given = {
     type: request.types.length === 0 ? undefined : request.types,
     job_id: request.jobId,
@@ -68,8 +79,10 @@ function eventsAsked(request: rpc.WatchEventsRequest) {
     user_id: request.userId,
     handler: request.handler,
     last_event_id: request.afterId,
+    limit: limit === 0 ? undefined : String(limit),
   };
   const set = Object.entries(given).filter(([, value]) => value !== undefined && value !== '');
-  const { filter, after } = toEventsQuery(readShape(EVENTS_QUERY, Object.fromEntries(set)), undefined);
-  return { filter, after };
+  const query = toEventsQuery(readShape(EVENTS_QUERY, Object.fromEntries(set)), undefined);
+  const labels = rpc.labelsAsked(request.labels, 'labels');
+  return { after: query.after, limit: query.limit, filter: { ...query.filter, ...(labels && { labels }) } };
 }

@@ -51,6 +51,13 @@ export declare type ErrorDetail = Message<"carillon.v1.ErrorDetail"> & {
    * @generated from field: double retry_after_seconds = 5;
    */
   retryAfterSeconds: number;
+
+  /**
+   * Of a call that holds many: what is wrong with which entry.
+   *
+   * @generated from field: repeated carillon.v1.RefusedEntry entries = 6;
+   */
+  entries: RefusedEntry[];
 };
 
 /**
@@ -58,4 +65,52 @@ export declare type ErrorDetail = Message<"carillon.v1.ErrorDetail"> & {
  * Use `create(ErrorDetailSchema)` to create a new message.
  */
 export declare const ErrorDetailSchema: GenMessage<ErrorDetail>;
+
+/**
+ * What is wrong with one entry of a call that holds many.
+ *
+ * @generated from message carillon.v1.RefusedEntry
+ */
+export declare type RefusedEntry = Message<"carillon.v1.RefusedEntry"> & {
+  /**
+   * Which, counted from 0.
+   *
+   * @generated from field: int32 index = 1;
+   */
+  index: number;
+
+  /**
+   * The catalogue code.
+   *
+   * @generated from field: string code = 2;
+   */
+  code: string;
+
+  /**
+   * What is wrong, as a sentence.
+   *
+   * @generated from field: string message = 3;
+   */
+  message: string;
+
+  /**
+   * The field of the entry it is about; empty when it is about none.
+   *
+   * @generated from field: string field = 4;
+   */
+  field: string;
+
+  /**
+   * What can be done about it.
+   *
+   * @generated from field: string fix = 5;
+   */
+  fix: string;
+};
+
+/**
+ * Describes the message carillon.v1.RefusedEntry.
+ * Use `create(RefusedEntrySchema)` to create a new message.
+ */
+export declare const RefusedEntrySchema: GenMessage<RefusedEntry>;
 

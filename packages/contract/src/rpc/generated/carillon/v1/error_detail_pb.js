@@ -8,7 +8,7 @@ import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
  * Describes the file carillon/v1/error_detail.proto.
  */
 export const file_carillon_v1_error_detail = /*@__PURE__*/
-  fileDesc("Ch5jYXJpbGxvbi92MS9lcnJvcl9kZXRhaWwucHJvdG8SC2NhcmlsbG9uLnYxImgKC0Vycm9yRGV0YWlsEgwKBGNvZGUYASABKAkSDQoFZmllbGQYAiABKAkSCwoDZml4GAMgASgJEhIKCnJlcXVlc3RfaWQYBCABKAkSGwoTcmV0cnlfYWZ0ZXJfc2Vjb25kcxgFIAEoAWIGcHJvdG8z");
+  fileDesc("Ch5jYXJpbGxvbi92MS9lcnJvcl9kZXRhaWwucHJvdG8SC2NhcmlsbG9uLnYxIpQBCgtFcnJvckRldGFpbBIMCgRjb2RlGAEgASgJEg0KBWZpZWxkGAIgASgJEgsKA2ZpeBgDIAEoCRISCgpyZXF1ZXN0X2lkGAQgASgJEhsKE3JldHJ5X2FmdGVyX3NlY29uZHMYBSABKAESKgoHZW50cmllcxgGIAMoCzIZLmNhcmlsbG9uLnYxLlJlZnVzZWRFbnRyeSJYCgxSZWZ1c2VkRW50cnkSDQoFaW5kZXgYASABKAUSDAoEY29kZRgCIAEoCRIPCgdtZXNzYWdlGAMgASgJEg0KBWZpZWxkGAQgASgJEgsKA2ZpeBgFIAEoCWIGcHJvdG8z");
 
 /**
  * Describes the message carillon.v1.ErrorDetail.
@@ -16,4 +16,11 @@ export const file_carillon_v1_error_detail = /*@__PURE__*/
  */
 export const ErrorDetailSchema = /*@__PURE__*/
   messageDesc(file_carillon_v1_error_detail, 0);
+
+/**
+ * Describes the message carillon.v1.RefusedEntry.
+ * Use `create(RefusedEntrySchema)` to create a new message.
+ */
+export const RefusedEntrySchema = /*@__PURE__*/
+  messageDesc(file_carillon_v1_error_detail, 1);
 

@@ -2,15 +2,15 @@
 // @generated from file carillon/v1/jobs.proto (package carillon.v1, syntax proto3)
 /* eslint-disable */
 
-// Jobs, their runs, dead letters, workers and events, over gRPC, gRPC-Web and Connect. Bulk changes, logs, users, sessions, keys,
-// namespaces and the audit log are served over REST alone.
+// Jobs, their runs, dead letters, workers and events, over gRPC, gRPC-Web and Connect. Namespaces, users and keys are in
+// accounts.proto, the audit log in audit.proto.
 //
 // Every call but those of grpc.health.v1.Health needs a key in its metadata: "authorization: Bearer <key>". A job that the
 // caller may not see looks as if it were not there. Every error carries a carillon.v1.ErrorDetail.
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
-import type { DeadLetter, Event, Fire, Job, JobStatus, Misfire, Retry, Run, Schedule, ScheduleWarning, UpcomingJob, Worker } from "./resources_pb.js";
+import type { DeadLetter, Event, Fire, Job, JobStatus, LogLine, Misfire, Retry, Run, Schedule, ScheduleWarning, UpcomingJob, Worker } from "./resources_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
@@ -204,6 +204,13 @@ export declare type SubmitJobsRequest = Message<"carillon.v1.SubmitJobsRequest">
    * @generated from field: string idempotency_key = 2;
    */
   idempotencyKey: string;
+
+  /**
+   * All or none: one bad job refuses the whole call, and nothing is accepted.
+   *
+   * @generated from field: bool atomic = 3;
+   */
+  atomic: boolean;
 };
 
 /**
@@ -307,7 +314,7 @@ export declare const RefusedJobSchema: GenMessage<RefusedJob>;
  */
 export declare type RetrieveAllJobsRequest = Message<"carillon.v1.RetrieveAllJobsRequest"> & {
   /**
-   * Whose jobs. Left out: everybody's that the caller may see.
+   * Whose jobs; "me" is whoever asks. Left out: everybody's that the caller may see.
    *
    * @generated from field: string user_id = 1;
    */
@@ -361,7 +368,7 @@ export declare type ListJobsRequest = Message<"carillon.v1.ListJobsRequest"> & {
   pageToken: string;
 
   /**
-   * Only those of this user.
+   * Only those of this user; "me" is whoever asks.
    *
    * @generated from field: string user_id = 3;
    */
@@ -422,6 +429,28 @@ export declare type ListJobsRequest = Message<"carillon.v1.ListJobsRequest"> & {
    * @generated from field: bool oldest_first = 11;
    */
   oldestFirst: boolean;
+
+  /**
+   * Only those made at or after this.
+   *
+   * @generated from field: google.protobuf.Timestamp created_after = 12;
+   */
+  createdAfter?: Timestamp | undefined;
+
+  /**
+   * Only those made before this.
+   *
+   * @generated from field: google.protobuf.Timestamp created_before = 13;
+   */
+  createdBefore?: Timestamp | undefined;
+
+  /**
+   * created_at, name, priority, updated_at or next_run_time, with "-" in front for the other way round. Orders other than
+   * that of creation are given for up to 10,000 jobs. Left out: as oldest_first says.
+   *
+   * @generated from field: string sort = 14;
+   */
+  sort: string;
 };
 
 /**
@@ -722,6 +751,13 @@ export declare type PauseJobRequest = Message<"carillon.v1.PauseJobRequest"> & {
    * @generated from field: string job_id = 1;
    */
   jobId: string;
+
+  /**
+   * Only if this is still its version. Left out: whatever its version is.
+   *
+   * @generated from field: optional int32 expected_version = 2;
+   */
+  expectedVersion?: number | undefined;
 };
 
 /**
@@ -762,6 +798,13 @@ export declare type ResumeJobRequest = Message<"carillon.v1.ResumeJobRequest"> &
    * @generated from field: string job_id = 1;
    */
   jobId: string;
+
+  /**
+   * Only if this is still its version. Left out: whatever its version is.
+   *
+   * @generated from field: optional int32 expected_version = 2;
+   */
+  expectedVersion?: number | undefined;
 };
 
 /**
@@ -802,6 +845,13 @@ export declare type CancelJobRequest = Message<"carillon.v1.CancelJobRequest"> &
    * @generated from field: string job_id = 1;
    */
   jobId: string;
+
+  /**
+   * Only if this is still its version. Left out: whatever its version is.
+   *
+   * @generated from field: optional int32 expected_version = 2;
+   */
+  expectedVersion?: number | undefined;
 };
 
 /**
@@ -849,6 +899,13 @@ export declare type DeleteJobRequest = Message<"carillon.v1.DeleteJobRequest"> &
    * @generated from field: string job_id = 2;
    */
   jobId: string;
+
+  /**
+   * Only if this is still its version. Left out: whatever its version is.
+   *
+   * @generated from field: optional int32 expected_version = 3;
+   */
+  expectedVersion?: number | undefined;
 };
 
 /**
@@ -923,6 +980,13 @@ export declare type RunJobNowResponse = Message<"carillon.v1.RunJobNowResponse">
    * @generated from field: string run_id = 2;
    */
   runId: string;
+
+  /**
+   * False when it had been added before, under the same idempotency key.
+   *
+   * @generated from field: bool added = 3;
+   */
+  added: boolean;
 };
 
 /**
@@ -977,6 +1041,287 @@ export declare type GetJobsInNext5MinsResponse = Message<"carillon.v1.GetJobsInN
  * Use `create(GetJobsInNext5MinsResponseSchema)` to create a new message.
  */
 export declare const GetJobsInNext5MinsResponseSchema: GenMessage<GetJobsInNext5MinsResponse>;
+
+/**
+ * Arguments of ListUpcomingJobs.
+ *
+ * @generated from message carillon.v1.ListUpcomingJobsRequest
+ */
+export declare type ListUpcomingJobsRequest = Message<"carillon.v1.ListUpcomingJobsRequest"> & {
+  /**
+   * How far ahead: a duration such as "30s", "5m", "2h" or "1d", at most 7 days. Left out: five minutes.
+   *
+   * @generated from field: string within = 1;
+   */
+  within: string;
+
+  /**
+   * At most this many, up to 1,000. Left out: 1,000.
+   *
+   * @generated from field: int32 limit = 2;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message carillon.v1.ListUpcomingJobsRequest.
+ * Use `create(ListUpcomingJobsRequestSchema)` to create a new message.
+ */
+export declare const ListUpcomingJobsRequestSchema: GenMessage<ListUpcomingJobsRequest>;
+
+/**
+ * Answer of ListUpcomingJobs.
+ *
+ * @generated from message carillon.v1.ListUpcomingJobsResponse
+ */
+export declare type ListUpcomingJobsResponse = Message<"carillon.v1.ListUpcomingJobsResponse"> & {
+  /**
+   * Soonest first; a job that is due several times stands here several times.
+   *
+   * @generated from field: repeated carillon.v1.UpcomingJob jobs = 1;
+   */
+  jobs: UpcomingJob[];
+
+  /**
+   * So much is due that not all of it could be looked at.
+   *
+   * @generated from field: bool partial = 2;
+   */
+  partial: boolean;
+};
+
+/**
+ * Describes the message carillon.v1.ListUpcomingJobsResponse.
+ * Use `create(ListUpcomingJobsResponseSchema)` to create a new message.
+ */
+export declare const ListUpcomingJobsResponseSchema: GenMessage<ListUpcomingJobsResponse>;
+
+/**
+ * Which jobs are meant. Filters that are left out let everything through.
+ *
+ * @generated from message carillon.v1.JobFilter
+ */
+export declare type JobFilter = Message<"carillon.v1.JobFilter"> & {
+  /**
+   * Only those of this user; "me" is whoever asks.
+   *
+   * @generated from field: string user_id = 1;
+   */
+  userId: string;
+
+  /**
+   * Only those of this tenant.
+   *
+   * @generated from field: string namespace = 2;
+   */
+  namespace: string;
+
+  /**
+   * Only those with one of these: SCHEDULED, PAUSED, COMPLETED, FAILED, CANCELLED.
+   *
+   * @generated from field: repeated string statuses = 3;
+   */
+  statuses: string[];
+
+  /**
+   * Only those with one of these types of schedule: IMMEDIATE, FUTURE, CRON, INTERVAL.
+   *
+   * @generated from field: repeated string types = 4;
+   */
+  types: string[];
+
+  /**
+   * Only those of this priority: low, medium or high.
+   *
+   * @generated from field: string priority = 5;
+   */
+  priority: string;
+
+  /**
+   * Only those run by this handler.
+   *
+   * @generated from field: string handler = 6;
+   */
+  handler: string;
+
+  /**
+   * Only those that have all of these labels.
+   *
+   * @generated from field: map<string, string> labels = 7;
+   */
+  labels: { [key: string]: string };
+
+  /**
+   * Only those whose name contains this, in any case.
+   *
+   * @generated from field: string text = 8;
+   */
+  text: string;
+
+  /**
+   * Only those made at or after this.
+   *
+   * @generated from field: google.protobuf.Timestamp created_after = 9;
+   */
+  createdAfter?: Timestamp | undefined;
+
+  /**
+   * Only those made before this.
+   *
+   * @generated from field: google.protobuf.Timestamp created_before = 10;
+   */
+  createdBefore?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message carillon.v1.JobFilter.
+ * Use `create(JobFilterSchema)` to create a new message.
+ */
+export declare const JobFilterSchema: GenMessage<JobFilter>;
+
+/**
+ * Arguments of BulkChangeJobs.
+ *
+ * @generated from message carillon.v1.BulkChangeJobsRequest
+ */
+export declare type BulkChangeJobsRequest = Message<"carillon.v1.BulkChangeJobsRequest"> & {
+  /**
+   * What is done: pause, resume or cancel.
+   *
+   * @generated from field: string action = 1;
+   */
+  action: string;
+
+  /**
+   * To which jobs. At least one filter, so that nothing means everything by accident. Without a status, pause means
+   * scheduled jobs, resume paused ones, cancel both.
+   *
+   * @generated from field: carillon.v1.JobFilter filter = 2;
+   */
+  filter?: JobFilter | undefined;
+
+  /**
+   * Only say what would be changed.
+   *
+   * @generated from field: bool dry_run = 3;
+   */
+  dryRun: boolean;
+
+  /**
+   * next_page_token of the answer before, to go on with the rest.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message carillon.v1.BulkChangeJobsRequest.
+ * Use `create(BulkChangeJobsRequestSchema)` to create a new message.
+ */
+export declare const BulkChangeJobsRequestSchema: GenMessage<BulkChangeJobsRequest>;
+
+/**
+ * Answer of BulkChangeJobs.
+ *
+ * @generated from message carillon.v1.BulkChangeJobsResponse
+ */
+export declare type BulkChangeJobsResponse = Message<"carillon.v1.BulkChangeJobsResponse"> & {
+  /**
+   * Jobs that the filters let through.
+   *
+   * @generated from field: int32 matched = 1;
+   */
+  matched: number;
+
+  /**
+   * Of those, changed; none in a dry run.
+   *
+   * @generated from field: int32 changed = 2;
+   */
+  changed: number;
+
+  /**
+   * Could not be changed: they ended meanwhile, for instance.
+   *
+   * @generated from field: int32 refused = 3;
+   */
+  refused: number;
+
+  /**
+   * The first 100 that matched.
+   *
+   * @generated from field: repeated string job_ids = 4;
+   */
+  jobIds: string[];
+
+  /**
+   * There may be more: ask again with it. Empty when all are done.
+   *
+   * @generated from field: string next_page_token = 5;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message carillon.v1.BulkChangeJobsResponse.
+ * Use `create(BulkChangeJobsResponseSchema)` to create a new message.
+ */
+export declare const BulkChangeJobsResponseSchema: GenMessage<BulkChangeJobsResponse>;
+
+/**
+ * Arguments of GetJobLogs.
+ *
+ * @generated from message carillon.v1.GetJobLogsRequest
+ */
+export declare type GetJobLogsRequest = Message<"carillon.v1.GetJobLogsRequest"> & {
+  /**
+   * The job.
+   *
+   * @generated from field: string job_id = 1;
+   */
+  jobId: string;
+
+  /**
+   * The latest attempts that lines are told of, up to 200. Left out: 50.
+   *
+   * @generated from field: int32 limit = 2;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message carillon.v1.GetJobLogsRequest.
+ * Use `create(GetJobLogsRequestSchema)` to create a new message.
+ */
+export declare const GetJobLogsRequestSchema: GenMessage<GetJobLogsRequest>;
+
+/**
+ * Answer of GetJobLogs.
+ *
+ * @generated from message carillon.v1.GetJobLogsResponse
+ */
+export declare type GetJobLogsResponse = Message<"carillon.v1.GetJobLogsResponse"> & {
+  /**
+   * The job.
+   *
+   * @generated from field: string job_id = 1;
+   */
+  jobId: string;
+
+  /**
+   * In the order things happened.
+   *
+   * @generated from field: repeated carillon.v1.LogLine lines = 2;
+   */
+  lines: LogLine[];
+};
+
+/**
+ * Describes the message carillon.v1.GetJobLogsResponse.
+ * Use `create(GetJobLogsResponseSchema)` to create a new message.
+ */
+export declare const GetJobLogsResponseSchema: GenMessage<GetJobLogsResponse>;
 
 /**
  * Arguments of PreviewSchedule.
@@ -1045,6 +1390,13 @@ export declare type PreviewScheduleResponse = Message<"carillon.v1.PreviewSchedu
    * @generated from field: repeated carillon.v1.ScheduleWarning warnings = 4;
    */
   warnings: ScheduleWarning[];
+
+  /**
+   * What it is: IMMEDIATE, FUTURE, CRON or INTERVAL.
+   *
+   * @generated from field: string schedule_type = 5;
+   */
+  scheduleType: string;
 };
 
 /**
@@ -1239,6 +1591,60 @@ export declare type GetRunResponse = Message<"carillon.v1.GetRunResponse"> & {
 export declare const GetRunResponseSchema: GenMessage<GetRunResponse>;
 
 /**
+ * Arguments of GetRunLogs.
+ *
+ * @generated from message carillon.v1.GetRunLogsRequest
+ */
+export declare type GetRunLogsRequest = Message<"carillon.v1.GetRunLogsRequest"> & {
+  /**
+   * The run.
+   *
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+};
+
+/**
+ * Describes the message carillon.v1.GetRunLogsRequest.
+ * Use `create(GetRunLogsRequestSchema)` to create a new message.
+ */
+export declare const GetRunLogsRequestSchema: GenMessage<GetRunLogsRequest>;
+
+/**
+ * Answer of GetRunLogs.
+ *
+ * @generated from message carillon.v1.GetRunLogsResponse
+ */
+export declare type GetRunLogsResponse = Message<"carillon.v1.GetRunLogsResponse"> & {
+  /**
+   * The job.
+   *
+   * @generated from field: string job_id = 1;
+   */
+  jobId: string;
+
+  /**
+   * The run.
+   *
+   * @generated from field: string run_id = 2;
+   */
+  runId: string;
+
+  /**
+   * In the order things happened.
+   *
+   * @generated from field: repeated carillon.v1.LogLine lines = 3;
+   */
+  lines: LogLine[];
+};
+
+/**
+ * Describes the message carillon.v1.GetRunLogsResponse.
+ * Use `create(GetRunLogsResponseSchema)` to create a new message.
+ */
+export declare const GetRunLogsResponseSchema: GenMessage<GetRunLogsResponse>;
+
+/**
  * Arguments of CancelRun.
  *
  * @generated from message carillon.v1.CancelRunRequest
@@ -1331,6 +1737,13 @@ export declare type RerunRunResponse = Message<"carillon.v1.RerunRunResponse"> &
    * @generated from field: string run_id = 2;
    */
   runId: string;
+
+  /**
+   * False when it had been added before, under the same idempotency key.
+   *
+   * @generated from field: bool added = 3;
+   */
+  added: boolean;
 };
 
 /**
@@ -1340,7 +1753,7 @@ export declare type RerunRunResponse = Message<"carillon.v1.RerunRunResponse"> &
 export declare const RerunRunResponseSchema: GenMessage<RerunRunResponse>;
 
 /**
- * Arguments of ListDeadLetters.
+ * Arguments of ListDeadLetters. Filters that are left out let everything through that the caller may see.
  *
  * @generated from message carillon.v1.ListDeadLettersRequest
  */
@@ -1365,6 +1778,55 @@ export declare type ListDeadLettersRequest = Message<"carillon.v1.ListDeadLetter
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
+
+  /**
+   * Only those given up for this reason, such as retries_exhausted.
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+
+  /**
+   * Only those of jobs run by this handler.
+   *
+   * @generated from field: string handler = 5;
+   */
+  handler: string;
+
+  /**
+   * Only those of this tenant.
+   *
+   * @generated from field: string namespace = 6;
+   */
+  namespace: string;
+
+  /**
+   * Only those of jobs of this user; "me" is whoever asks.
+   *
+   * @generated from field: string user_id = 7;
+   */
+  userId: string;
+
+  /**
+   * Only those given up at or after this.
+   *
+   * @generated from field: google.protobuf.Timestamp died_after = 8;
+   */
+  diedAfter?: Timestamp | undefined;
+
+  /**
+   * Only those given up before this.
+   *
+   * @generated from field: google.protobuf.Timestamp died_before = 9;
+   */
+  diedBefore?: Timestamp | undefined;
+
+  /**
+   * Only those sent round again, or only those that still lie there. Left out: both.
+   *
+   * @generated from field: optional bool redriven = 10;
+   */
+  redriven?: boolean | undefined;
 };
 
 /**
@@ -1399,6 +1861,46 @@ export declare type ListDeadLettersResponse = Message<"carillon.v1.ListDeadLette
  * Use `create(ListDeadLettersResponseSchema)` to create a new message.
  */
 export declare const ListDeadLettersResponseSchema: GenMessage<ListDeadLettersResponse>;
+
+/**
+ * Arguments of GetDeadLetter.
+ *
+ * @generated from message carillon.v1.GetDeadLetterRequest
+ */
+export declare type GetDeadLetterRequest = Message<"carillon.v1.GetDeadLetterRequest"> & {
+  /**
+   * The run that was given up.
+   *
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+};
+
+/**
+ * Describes the message carillon.v1.GetDeadLetterRequest.
+ * Use `create(GetDeadLetterRequestSchema)` to create a new message.
+ */
+export declare const GetDeadLetterRequestSchema: GenMessage<GetDeadLetterRequest>;
+
+/**
+ * Answer of GetDeadLetter.
+ *
+ * @generated from message carillon.v1.GetDeadLetterResponse
+ */
+export declare type GetDeadLetterResponse = Message<"carillon.v1.GetDeadLetterResponse"> & {
+  /**
+   * The dead letter.
+   *
+   * @generated from field: carillon.v1.DeadLetter dead_letter = 1;
+   */
+  deadLetter?: DeadLetter | undefined;
+};
+
+/**
+ * Describes the message carillon.v1.GetDeadLetterResponse.
+ * Use `create(GetDeadLetterResponseSchema)` to create a new message.
+ */
+export declare const GetDeadLetterResponseSchema: GenMessage<GetDeadLetterResponse>;
 
 /**
  * Arguments of RedriveDeadLetter.
@@ -1448,6 +1950,157 @@ export declare type RedriveDeadLetterResponse = Message<"carillon.v1.RedriveDead
 export declare const RedriveDeadLetterResponseSchema: GenMessage<RedriveDeadLetterResponse>;
 
 /**
+ * Which dead letters are meant. Filters that are left out let everything through.
+ *
+ * @generated from message carillon.v1.DeadLetterFilter
+ */
+export declare type DeadLetterFilter = Message<"carillon.v1.DeadLetterFilter"> & {
+  /**
+   * Only those of this job.
+   *
+   * @generated from field: string job_id = 1;
+   */
+  jobId: string;
+
+  /**
+   * Only those given up for this reason, such as retries_exhausted.
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+
+  /**
+   * Only those of jobs run by this handler.
+   *
+   * @generated from field: string handler = 3;
+   */
+  handler: string;
+
+  /**
+   * Only those of this tenant.
+   *
+   * @generated from field: string namespace = 4;
+   */
+  namespace: string;
+
+  /**
+   * Only those of jobs of this user; "me" is whoever asks.
+   *
+   * @generated from field: string user_id = 5;
+   */
+  userId: string;
+
+  /**
+   * Only those given up at or after this.
+   *
+   * @generated from field: google.protobuf.Timestamp died_after = 6;
+   */
+  diedAfter?: Timestamp | undefined;
+
+  /**
+   * Only those given up before this.
+   *
+   * @generated from field: google.protobuf.Timestamp died_before = 7;
+   */
+  diedBefore?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message carillon.v1.DeadLetterFilter.
+ * Use `create(DeadLetterFilterSchema)` to create a new message.
+ */
+export declare const DeadLetterFilterSchema: GenMessage<DeadLetterFilter>;
+
+/**
+ * Arguments of RedriveDeadLetters.
+ *
+ * @generated from message carillon.v1.RedriveDeadLettersRequest
+ */
+export declare type RedriveDeadLettersRequest = Message<"carillon.v1.RedriveDeadLettersRequest"> & {
+  /**
+   * Which. It must be set; an empty one means every dead letter that still lies there.
+   *
+   * @generated from field: carillon.v1.DeadLetterFilter filter = 1;
+   */
+  filter?: DeadLetterFilter | undefined;
+
+  /**
+   * Only say what would be sent round.
+   *
+   * @generated from field: bool dry_run = 2;
+   */
+  dryRun: boolean;
+
+  /**
+   * At most so many in this call, up to 1,000. Left out: 1,000.
+   *
+   * @generated from field: int32 limit = 3;
+   */
+  limit: number;
+
+  /**
+   * next_page_token of the answer before, to go on with the rest.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message carillon.v1.RedriveDeadLettersRequest.
+ * Use `create(RedriveDeadLettersRequestSchema)` to create a new message.
+ */
+export declare const RedriveDeadLettersRequestSchema: GenMessage<RedriveDeadLettersRequest>;
+
+/**
+ * Answer of RedriveDeadLetters.
+ *
+ * @generated from message carillon.v1.RedriveDeadLettersResponse
+ */
+export declare type RedriveDeadLettersResponse = Message<"carillon.v1.RedriveDeadLettersResponse"> & {
+  /**
+   * Dead letters that the filters let through.
+   *
+   * @generated from field: int32 matched = 1;
+   */
+  matched: number;
+
+  /**
+   * Of those, sent round; none in a dry run.
+   *
+   * @generated from field: int32 redriven = 2;
+   */
+  redriven: number;
+
+  /**
+   * Their job was cancelled or removed.
+   *
+   * @generated from field: int32 refused = 3;
+   */
+  refused: number;
+
+  /**
+   * The first 100 that matched, as the runs that were given up.
+   *
+   * @generated from field: repeated string run_ids = 4;
+   */
+  runIds: string[];
+
+  /**
+   * There may be more: ask again with it. Empty when all are done.
+   *
+   * @generated from field: string next_page_token = 5;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message carillon.v1.RedriveDeadLettersResponse.
+ * Use `create(RedriveDeadLettersResponseSchema)` to create a new message.
+ */
+export declare const RedriveDeadLettersResponseSchema: GenMessage<RedriveDeadLettersResponse>;
+
+/**
  * Arguments of ListWorkers.
  *
  * @generated from message carillon.v1.ListWorkersRequest
@@ -1480,6 +2133,149 @@ export declare type ListWorkersResponse = Message<"carillon.v1.ListWorkersRespon
  * Use `create(ListWorkersResponseSchema)` to create a new message.
  */
 export declare const ListWorkersResponseSchema: GenMessage<ListWorkersResponse>;
+
+/**
+ * Arguments of GetWorker.
+ *
+ * @generated from message carillon.v1.GetWorkerRequest
+ */
+export declare type GetWorkerRequest = Message<"carillon.v1.GetWorkerRequest"> & {
+  /**
+   * The worker.
+   *
+   * @generated from field: string worker_id = 1;
+   */
+  workerId: string;
+};
+
+/**
+ * Describes the message carillon.v1.GetWorkerRequest.
+ * Use `create(GetWorkerRequestSchema)` to create a new message.
+ */
+export declare const GetWorkerRequestSchema: GenMessage<GetWorkerRequest>;
+
+/**
+ * Answer of GetWorker.
+ *
+ * @generated from message carillon.v1.GetWorkerResponse
+ */
+export declare type GetWorkerResponse = Message<"carillon.v1.GetWorkerResponse"> & {
+  /**
+   * The worker.
+   *
+   * @generated from field: carillon.v1.Worker worker = 1;
+   */
+  worker?: Worker | undefined;
+};
+
+/**
+ * Describes the message carillon.v1.GetWorkerResponse.
+ * Use `create(GetWorkerResponseSchema)` to create a new message.
+ */
+export declare const GetWorkerResponseSchema: GenMessage<GetWorkerResponse>;
+
+/**
+ * Arguments of ListEvents. Filters that are left out let everything through that the caller may see.
+ *
+ * @generated from message carillon.v1.ListEventsRequest
+ */
+export declare type ListEventsRequest = Message<"carillon.v1.ListEventsRequest"> & {
+  /**
+   * Only events of these types, with or without "io.carillon."; "run" stands for all types of runs.
+   *
+   * @generated from field: repeated string types = 1;
+   */
+  types: string[];
+
+  /**
+   * Only about this job and its runs.
+   *
+   * @generated from field: string job_id = 2;
+   */
+  jobId: string;
+
+  /**
+   * Only about this run.
+   *
+   * @generated from field: string run_id = 3;
+   */
+  runId: string;
+
+  /**
+   * Only of this tenant.
+   *
+   * @generated from field: string namespace = 4;
+   */
+  namespace: string;
+
+  /**
+   * Continue right behind this event. Left out: from the oldest that is kept.
+   *
+   * @generated from field: string after_id = 5;
+   */
+  afterId: string;
+
+  /**
+   * Only of jobs of this user.
+   *
+   * @generated from field: string user_id = 6;
+   */
+  userId: string;
+
+  /**
+   * Only of jobs run by this handler.
+   *
+   * @generated from field: string handler = 7;
+   */
+  handler: string;
+
+  /**
+   * Only of jobs that have all of these labels.
+   *
+   * @generated from field: map<string, string> labels = 8;
+   */
+  labels: { [key: string]: string };
+
+  /**
+   * At most this many, up to 1,000. Left out: 100.
+   *
+   * @generated from field: int32 limit = 9;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message carillon.v1.ListEventsRequest.
+ * Use `create(ListEventsRequestSchema)` to create a new message.
+ */
+export declare const ListEventsRequestSchema: GenMessage<ListEventsRequest>;
+
+/**
+ * Answer of ListEvents.
+ *
+ * @generated from message carillon.v1.ListEventsResponse
+ */
+export declare type ListEventsResponse = Message<"carillon.v1.ListEventsResponse"> & {
+  /**
+   * Oldest first.
+   *
+   * @generated from field: repeated carillon.v1.Event events = 1;
+   */
+  events: Event[];
+
+  /**
+   * Give it as after_id to read on, now or later: there is always a place to go on from.
+   *
+   * @generated from field: string next_after_id = 2;
+   */
+  nextAfterId: string;
+};
+
+/**
+ * Describes the message carillon.v1.ListEventsResponse.
+ * Use `create(ListEventsResponseSchema)` to create a new message.
+ */
+export declare const ListEventsResponseSchema: GenMessage<ListEventsResponse>;
 
 /**
  * Arguments of WatchEvents. Filters that are left out let everything through that the caller may see.
@@ -1535,6 +2331,13 @@ export declare type WatchEventsRequest = Message<"carillon.v1.WatchEventsRequest
    * @generated from field: string handler = 7;
    */
   handler: string;
+
+  /**
+   * Only of jobs that have all of these labels.
+   *
+   * @generated from field: map<string, string> labels = 8;
+   */
+  labels: { [key: string]: string };
 };
 
 /**
@@ -1581,7 +2384,8 @@ export declare const JobService: GenService<{
     output: typeof SubmitJobResponseSchema;
   },
   /**
-   * Accepts up to 1,000 jobs at once. Each is judged by itself, and a bad one harms no other. Needs jobs.create.
+   * Accepts up to 1,000 jobs at once. Each is judged by itself, and a bad one harms no other; or all or none. Needs
+   * jobs.create.
    *
    * @generated from rpc carillon.v1.JobService.SubmitJobs
    */
@@ -1671,7 +2475,7 @@ export declare const JobService: GenService<{
     output: typeof CancelJobResponseSchema;
   },
   /**
-   * Cancels a job and removes it; its history stays until it is too old. Needs jobs.delete.
+   * Cancels a job and removes it; its history stays until it is too old. Needs jobs.delete and jobs.cancel.
    *
    * @generated from rpc carillon.v1.JobService.DeleteJob
    */
@@ -1701,6 +2505,37 @@ export declare const JobService: GenService<{
     output: typeof GetJobsInNext5MinsResponseSchema;
   },
   /**
+   * What is due within another time than five minutes, soonest first. Needs jobs.read.
+   *
+   * @generated from rpc carillon.v1.JobService.ListUpcomingJobs
+   */
+  listUpcomingJobs: {
+    methodKind: "unary";
+    input: typeof ListUpcomingJobsRequestSchema;
+    output: typeof ListUpcomingJobsResponseSchema;
+  },
+  /**
+   * Pauses, resumes or cancels the jobs that the filters let through, up to 1,000 at once. Needs jobs.pause, to cancel
+   * jobs.cancel.
+   *
+   * @generated from rpc carillon.v1.JobService.BulkChangeJobs
+   */
+  bulkChangeJobs: {
+    methodKind: "unary";
+    input: typeof BulkChangeJobsRequestSchema;
+    output: typeof BulkChangeJobsResponseSchema;
+  },
+  /**
+   * The story of a job in lines, told from its latest attempts. Needs runs.read.
+   *
+   * @generated from rpc carillon.v1.JobService.GetJobLogs
+   */
+  getJobLogs: {
+    methodKind: "unary";
+    input: typeof GetJobLogsRequestSchema;
+    output: typeof GetJobLogsResponseSchema;
+  },
+  /**
    * When a schedule would fire, without saving anything. Needs schedules.preview.
    *
    * @generated from rpc carillon.v1.JobService.PreviewSchedule
@@ -1721,7 +2556,7 @@ export declare const JobService: GenService<{
     output: typeof GetExecHistoryResponseSchema;
   },
   /**
-   * The runs of a job (needs runs.read) or those a worker has (needs workers.read), latest first.
+   * The runs of a job, or those that a worker has, latest first. Needs runs.read; those of a worker workers.read as well.
    *
    * @generated from rpc carillon.v1.JobService.ListRuns
    */
@@ -1739,6 +2574,16 @@ export declare const JobService: GenService<{
     methodKind: "unary";
     input: typeof GetRunRequestSchema;
     output: typeof GetRunResponseSchema;
+  },
+  /**
+   * The story of a run in lines, told from its attempts. Needs runs.read.
+   *
+   * @generated from rpc carillon.v1.JobService.GetRunLogs
+   */
+  getRunLogs: {
+    methodKind: "unary";
+    input: typeof GetRunLogsRequestSchema;
+    output: typeof GetRunLogsResponseSchema;
   },
   /**
    * Stops a run: a waiting one ends at once, a living one is asked to stop. Needs runs.cancel.
@@ -1771,6 +2616,16 @@ export declare const JobService: GenService<{
     output: typeof ListDeadLettersResponseSchema;
   },
   /**
+   * Reads a dead letter. Needs dead_letters.read.
+   *
+   * @generated from rpc carillon.v1.JobService.GetDeadLetter
+   */
+  getDeadLetter: {
+    methodKind: "unary";
+    input: typeof GetDeadLetterRequestSchema;
+    output: typeof GetDeadLetterResponseSchema;
+  },
+  /**
    * Sends a dead letter round again. Needs dead_letters.redrive.
    *
    * @generated from rpc carillon.v1.JobService.RedriveDeadLetter
@@ -1781,6 +2636,17 @@ export declare const JobService: GenService<{
     output: typeof RedriveDeadLetterResponseSchema;
   },
   /**
+   * Sends round again the dead letters that still lie there and that the filters let through, up to 1,000 at once. Needs
+   * dead_letters.redrive.
+   *
+   * @generated from rpc carillon.v1.JobService.RedriveDeadLetters
+   */
+  redriveDeadLetters: {
+    methodKind: "unary";
+    input: typeof RedriveDeadLettersRequestSchema;
+    output: typeof RedriveDeadLettersResponseSchema;
+  },
+  /**
    * Who runs jobs. Needs workers.read.
    *
    * @generated from rpc carillon.v1.JobService.ListWorkers
@@ -1789,6 +2655,26 @@ export declare const JobService: GenService<{
     methodKind: "unary";
     input: typeof ListWorkersRequestSchema;
     output: typeof ListWorkersResponseSchema;
+  },
+  /**
+   * Reads a worker. Needs workers.read.
+   *
+   * @generated from rpc carillon.v1.JobService.GetWorker
+   */
+  getWorker: {
+    methodKind: "unary";
+    input: typeof GetWorkerRequestSchema;
+    output: typeof GetWorkerResponseSchema;
+  },
+  /**
+   * What happened, oldest first, page by page. Needs events.read.
+   *
+   * @generated from rpc carillon.v1.JobService.ListEvents
+   */
+  listEvents: {
+    methodKind: "unary";
+    input: typeof ListEventsRequestSchema;
+    output: typeof ListEventsResponseSchema;
   },
   /**
    * What happens, as it happens, until the caller has enough. Needs events.read.

@@ -824,6 +824,47 @@ export declare type Worker = Message<"carillon.v1.Worker"> & {
 export declare const WorkerSchema: GenMessage<Worker>;
 
 /**
+ * One line of the story of a job or a run.
+ *
+ * @generated from message carillon.v1.LogLine
+ */
+export declare type LogLine = Message<"carillon.v1.LogLine"> & {
+  /**
+   * When.
+   *
+   * @generated from field: google.protobuf.Timestamp timestamp = 1;
+   */
+  timestamp?: Timestamp | undefined;
+
+  /**
+   * What, as words for people.
+   *
+   * @generated from field: string message = 2;
+   */
+  message: string;
+
+  /**
+   * The run it is about.
+   *
+   * @generated from field: string run_id = 3;
+   */
+  runId: string;
+
+  /**
+   * The attempt of it, counted from 1.
+   *
+   * @generated from field: int32 attempt_number = 4;
+   */
+  attemptNumber: number;
+};
+
+/**
+ * Describes the message carillon.v1.LogLine.
+ * Use `create(LogLineSchema)` to create a new message.
+ */
+export declare const LogLineSchema: GenMessage<LogLine>;
+
+/**
  * Something that happened, in the terms of CloudEvents 1.0.
  *
  * @generated from message carillon.v1.Event

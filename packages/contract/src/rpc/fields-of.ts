@@ -1,0 +1,36 @@
+/** A message in the words of a REST body: only what is set, under the names of the proto file. */
+import { type DescField, type DescMessage, type MessageShape, toJson } from '@bufbuild/protobuf';
+import { type JsonValue, Refusal } from '@carillon/domain';
+import { isBody } from '../rest/field-names.ts';
+
+export type Fields = Record<string, unknown>;
+
+export function fieldsOf<Schema extends DescMessage>(schema: Schema, message: MessageShape<Schema>): Fields {
+  try {
+    const json: JsonValue = toJson(schema, message, { useProtoFieldName: true }) as JsonValue;
+    return isBody(json) ? { ...json } : {};
+  } catch (error) {
+    // Some messages can be sent that have no meaning: an infinite number in a payload, an instant beyond the year 9999.
+    const field = schema.fields.find((one) => !isWritable(one, message))?.name ?? '';
+    const reason = (error as Error).message;
+    throw new Refusal('field_invalid', `${field} cannot be read: ${reason}.`, { field, cause: error });
+  }
+}
+
+function isWritable({ fieldKind, message: schema, localName }: DescField, message: object): boolean {
+  const value = (message as Record<string, unknown>)[localName];
+  if (fieldKind !== 'message' || value === undefined) return true;
+  try {
+    // A Struct is kept as the plain object that it stands for, which can always be read and not always be written.
+    if (schema.typeName === 'google.protobuf.Struct') return !hasEndlessNumber(value);
+    toJson(schema, value as MessageShape<DescMessage>);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function hasEndlessNumber(value: unknown): boolean {
+  if (typeof value === 'number') return !Number.isFinite(value);
+  return typeof value === 'object' && value !== null && Object.values(value).some(hasEndlessNumber);
+}
