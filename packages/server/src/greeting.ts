@@ -1,6 +1,7 @@
 /** What `npm start` prints once jobs can run: where it is, where the key is, and a line that works when pasted as it is. */
 import type { StartedServer } from './start-server.ts';
 
+/** A test holds it against the manifest: what is packed has no manifest beside it. */
 export const VERSION = '0.1.0';
 
 export function greeting(server: StartedServer): string {

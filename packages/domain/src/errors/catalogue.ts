@@ -13,12 +13,20 @@ export const CATALOGUE = {
     fix: 'Send a smaller body, with large data kept elsewhere and a reference to it; or raise the setting body_limit_kb.',
   },
   request_malformed: { status: 400, fix: 'Send a valid HTTP request; an HTTP library does.' },
+  message_unreadable: {
+    status: 400,
+    fix: 'Send the message that the call takes, as its proto file describes it; generated clients do.',
+  },
   request_too_slow: { status: 408, fix: 'Send the whole request within 30 seconds.' },
   headers_too_large: { status: 431, fix: 'Send fewer or shorter headers, under 16 KiB together.' },
   body_too_deep: { status: 400, fix: 'Nest less deeply; keep deep structures in a string or elsewhere.' },
   field_unknown: { status: 400, fix: 'Remove the field, or correct its spelling.' },
   field_invalid: { status: 400, fix: 'Correct the value of the field named in the answer.' },
   field_missing: { status: 400, fix: 'Add the field named in the answer.' },
+  sort_too_wide: {
+    status: 400,
+    fix: 'Narrow the list by user_id, namespace, label or status; or sort by created_at, which is read in order.',
+  },
   field_conflict: { status: 400, fix: 'Keep only one of the fields named in the answer.' },
   payload_too_large: {
     status: 413,
@@ -95,6 +103,10 @@ export const CATALOGUE = {
   version_mismatch: { status: 412, fix: 'Read the job again and send the ETag of that answer in If-Match.' },
   run_already_finished: { status: 409, fix: 'Nothing is left to cancel: read the run for its outcome.' },
   run_not_finished: { status: 409, fix: 'Wait until the run has ended, or cancel it first.' },
+  batch_refused: {
+    status: 422,
+    fix: 'Nothing was created: correct the entries named in errors, or leave atomic out to create the others.',
+  },
   idempotency_key_reused: { status: 409, fix: 'Use a new Idempotency-Key for a different request.' },
   too_many_listeners: {
     status: 429,

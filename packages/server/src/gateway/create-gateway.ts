@@ -20,6 +20,7 @@ import { mountOtherMethods } from './other-methods.ts';
 import type { RequestLimits } from './rate-limit.ts';
 import { readJsonBodies } from './read-json-bodies.ts';
 import { healthRoutes, type Readiness } from './routes/health-routes.ts';
+import { sharedReadiness } from './routes/shared-readiness.ts';
 import { allMethods } from './rpc/all-methods.ts';
 import { mountRpc } from './rpc/mount-rpc.ts';
 import { securityHeaders } from './security-headers.ts';
@@ -90,15 +91,16 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
     done();
   });
 
-  healthRoutes(app, { readiness: options.readiness, log });
+  const readiness = sharedReadiness(options.readiness, { clock: systemClock });
+  healthRoutes(app, { readiness, log });
   if (options.metrics) metricsEndpoint(app, { ...options.metrics, authenticate });
   if (options.healthOnly) return app;
   const { served = 'all' } = options;
-  const methods = allMethods({ operations, readiness: options.readiness, clock: systemClock }).filter(
-    ({ access }) => isServed(access, served),
+  const methods = allMethods({ operations, readiness, clock: systemClock }).filter(({ access }) =>
+    isServed(access, served),
   );
   const admitStranger = (request: FastifyRequest) => limits?.admitAddress(request.ip);
-  mountRpc(app, { methods, authenticate, admitStranger, bodyLimitBytes, log });
+  mountRpc(app, { methods, authenticate, admitStranger, bodyLimitBytes, clock: systemClock, log });
   const stopping = new AbortController();
   // Answers that go on would hold up the close; those that read them come back to another server.
   app.addHook('preClose', async () => stopping.abort());

@@ -135,6 +135,24 @@ describe('idempotency', () => {
 });
 
 describe('a batch', () => {
+  test('that is atomic creates all, or nothing and names what is wrong with each', async () => {
+    const atomic = (jobs: object[]) => gateway.post('/api/jobs/batch', { jobs, atomic: true });
+    const refused = await atomic([{ name: 'a' }, { name: 'b', colour: 'red' }, { name: '' }]);
+    expect(refused.status).toBe(422);
+    expect(refused.headers['content-type']).toContain('application/problem+json');
+    expect(refused.body).toMatchObject({
+      ...{ code: 'batch_refused', field: 'jobs' },
+      errors: [
+        { index: 1, code: 'field_unknown', field: 'colour' },
+        { index: 2, code: 'field_invalid', field: 'name' },
+      ],
+    });
+    expect((await gateway.ask('GET', '/api/jobs')).body).toEqual([]);
+    const created = await atomic([{ name: 'a' }, { name: 'b' }]);
+    expect([created.status, created.body]).toMatchObject([200, [{ status: 'submitted' }, {}]]);
+    expect((await gateway.ask('GET', '/api/jobs')).body).toHaveLength(2);
+  });
+
   test('is answered entry by entry', async () => {
     const jobs = [{ name: 'a' }, { name: 'b', colour: 'red' }, { name: 'c', cron_expression: '0 0 31 2 *' }];
     const { status, body } = await gateway.post('/api/jobs/batch', { jobs });

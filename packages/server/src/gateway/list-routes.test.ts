@@ -1,5 +1,7 @@
 import type { JobId } from '@carillon/domain';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { EVERY_MINUTE, sampleJob } from '../storage/conformance/sample-job.ts';
+import { LOOKED_THROUGH_MAX } from '../storage/job-store.ts';
 import { GatewayFixture } from './gateway.fixture.ts';
 
 let gateway: GatewayFixture;
@@ -55,6 +57,54 @@ describe('lists of jobs', () => {
       'job 1',
       'job 0',
     ]);
+  });
+
+  test('sorted by anything else they join page by page too, over several statuses as well', async () => {
+    for (const name of ['delta', 'Alpha', 'charlie', 'bravo', 'Echo']) {
+      const id = await gateway.createdId({ name, ...cron });
+      if (name < 'b') await gateway.ask('POST', `/api/jobs/${id}/pause`);
+    }
+    const follow = async (query: string) => {
+      const read: string[] = [];
+      let url: string | undefined = `/api/jobs?limit=2&${query}`;
+      for (let pages = 0; url !== undefined && pages < 10; pages += 1) {
+        const page = await gateway.ask('GET', url);
+        read.push(...names(page));
+        url = /<([^>]+)>; rel="next"/.exec(String(page.headers.link))?.[1];
+      }
+      return read;
+    };
+    const sorted = ['Alpha', 'bravo', 'charlie', 'delta', 'Echo'];
+    expect(await follow('sort=name')).toEqual(sorted);
+    expect(await follow('sort=-name&status=paused,scheduled')).toEqual(sorted.toReversed());
+    const paged = await gateway.ask('GET', '/api/jobs?sort=name&limit=2&page=3');
+    expect(names(paged)).toEqual(['Echo']);
+    expect(paged.headers['x-total-count']).toBe('5');
+  });
+
+  test('sorted by the next run they show what they are sorted by', async () => {
+    const at = (time: string) => ({ schedule_time: `2030-01-02T${time}:00Z` });
+    await gateway.createdId({ name: 'second', ...at('10:00') });
+    await gateway.createdId({ name: 'first', ...at('09:00') });
+    const { body } = await gateway.ask('GET', '/api/jobs?sort=next_run_time');
+    expect(body.map((job: { name: string; next_run_time: string }) => [job.name, job.next_run_time])).toEqual(
+      [
+        ['first', '2030-01-02T09:00:00.000Z'],
+        ['second', '2030-01-02T10:00:00.000Z'],
+      ],
+    );
+  });
+
+  test('sorted they are refused where there are too many, and given where they are narrowed', async () => {
+    const many = Array.from({ length: LOOKED_THROUGH_MAX + 1 }, () => ({
+      ...{ job: sampleJob({ schedule: EVERY_MINUTE }), idempotency: undefined },
+      first: { kind: 'cursor' as const, cursor: { fireAtMs: 1, nominalAtMs: 1 } },
+    }));
+    await gateway.storage.jobs.insert(many);
+    await gateway.createdId({ name: 'mine', user_id: 'u1' });
+    const refused = await gateway.ask('GET', '/api/jobs?sort=name');
+    expect([refused.status, refused.body.code, refused.body.field]).toEqual([400, 'sort_too_wide', 'sort']);
+    expect(names(await gateway.ask('GET', '/api/jobs?sort=name&user_id=u1'))).toEqual(['mine']);
   });
 
   test('the total is told when the list was read to its end, and never counted', async () => {

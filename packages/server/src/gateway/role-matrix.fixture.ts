@@ -52,6 +52,11 @@ export const CALLERS: readonly MatrixCaller[] = [
     [{ namespace: '*', role: 'admin', ownOnly: false }],
     { scopes: new Set<Action>(['jobs.delete']) },
   ),
+  callerWith(
+    'admin of the whole with a key for looking at workers',
+    [{ namespace: '*', role: 'admin', ownOnly: false }],
+    { scopes: new Set<Action>(['workers.read']) },
+  ),
 ];
 
 function callerWith(

@@ -2,7 +2,7 @@
  * Every endpoint for every kind of caller: allowed exactly where the table of permissions says. Strangers get 401, what a
  * caller may not see is 404, what they see and may not do is 403. A new endpoint without an entry here fails the test.
  */
-import { type Action, type Caller, knowsNamespace, may, Refusal, sees } from '@carillon/domain';
+import { type Caller, Refusal } from '@carillon/domain';
 import { silentLog } from '@carillon/foundation';
 import fastify, { type InjectOptions } from 'fastify';
 import { describe, expect, test } from 'vitest';
@@ -15,53 +15,26 @@ import { metricsEndpoint } from './metrics-endpoint.ts';
 import { mountEndpoints } from './mount-endpoints.ts';
 import { readJsonBodies } from './read-json-bodies.ts';
 import { CALLERS, HERE, makeScene, type Scene } from './role-matrix.fixture.ts';
+import {
+  everybody,
+  here,
+  keyHere,
+  namespaceHere,
+  newHere,
+  newKeyHere,
+  others,
+  type Rule,
+  somewhere,
+} from './role-matrix-rules.fixture.ts';
 
-type Expected = 'allowed' | 403 | 404;
-
-interface Entry {
+interface Entry extends Rule {
   readonly ask: (scene: Scene) => Promise<Partial<InjectOptions>> | Partial<InjectOptions>;
-  /** What the endpoint must be described with: the documents tell people nothing else than is tried here. */
-  readonly needs: Access;
-  readonly expected: (caller: Caller) => Expected;
 }
-type Rule = Omit<Entry, 'ask'>;
-
-const allowedIf = (allowed: boolean, otherwise: 403 | 404 = 403): Expected =>
-  allowed ? 'allowed' : otherwise;
-
-/** About something that lies here: unseen it is not there, seen it needs the permission. */
-const here = (...actions: readonly Action[]): Rule => ({
-  needs: actions,
-  expected: (caller) =>
-    sees(caller, HERE) ? allowedIf(actions.every((action) => may(caller, action, HERE))) : 404,
-});
-/** A list, or something that belongs to no namespace: the permission anywhere will do. */
-const somewhere = (action: Action): Rule => ({
-  needs: action,
-  expected: (caller) => allowedIf(may(caller, action)),
-});
-const everybody = (needs: 'open' | 'self'): Rule => ({ needs, expected: () => 'allowed' });
-/** About somebody else, where everybody may ask about themselves. */
-const others = (action: Action): Rule => ({ ...somewhere(action), needs: 'self' });
 
 const job =
   (suffix = '') =>
   (scene: Scene) => ({ url: `/jobs/${scene.jobId}${suffix}` });
 const at = (url: string, payload?: object) => () => ({ url, ...(payload && { payload }) });
-
-const keyHere = (action: 'keys.read' | 'keys.manage'): Rule => ({
-  needs: 'self',
-  expected: (caller) => {
-    const place = { namespace: HERE.namespace };
-    if (!may(caller, 'keys.read', place)) return allowedIf(false, may(caller, 'keys.read') ? 404 : 403);
-    return allowedIf(may(caller, action, place));
-  },
-});
-const namespaceHere: Rule = {
-  needs: 'namespaces.read',
-  expected: (caller) =>
-    may(caller, 'namespaces.read') ? allowedIf(knowsNamespace(caller, HERE.namespace), 404) : 403,
-};
 
 const aKey = async ({ fixture }: Scene) => {
   const grant = { namespace: HERE.namespace, role: 'viewer', ownOnly: false } as const;
@@ -80,8 +53,7 @@ const aUser =
 const ENTRIES: Record<string, Entry> = {
   'POST /jobs': {
     ask: at('/jobs', { name: 'new', namespace: HERE.namespace, user_id: HERE.userId }),
-    needs: 'jobs.create',
-    expected: (caller) => allowedIf(may(caller, 'jobs.create', HERE)),
+    ...newHere('jobs.create'),
   },
   'POST /jobs/batch': {
     ask: at('/jobs/batch', { jobs: [{ name: 'new' }] }),
@@ -153,7 +125,10 @@ const ENTRIES: Record<string, Entry> = {
   },
   'GET /workers': { ask: at('/workers'), ...somewhere('workers.read') },
   'GET /workers/{id}': { ask: at('/workers/worker-1'), ...somewhere('workers.read') },
-  'GET /job/executions': { ask: at('/job/executions?worker_id=w'), ...somewhere('workers.read') },
+  'GET /job/executions': {
+    ask: at('/job/executions?worker_id=w'),
+    ...somewhere('workers.read', 'runs.read'),
+  },
   'GET /events': {
     ask: () => ({ url: '/events', headers: { accept: 'application/json' } }),
     ...somewhere('events.read'),
@@ -181,11 +156,7 @@ const ENTRIES: Record<string, Entry> = {
   'GET /keys': { ask: at('/keys'), ...others('keys.read') },
   'POST /keys': {
     ask: at('/keys', { name: 'new', namespace: HERE.namespace, role: 'viewer' }),
-    needs: 'self',
-    expected: (caller) =>
-      knowsNamespace(caller, HERE.namespace)
-        ? allowedIf(may(caller, 'keys.manage', { namespace: HERE.namespace }))
-        : allowedIf(false, may(caller, 'keys.manage') ? 404 : 403),
+    ...newKeyHere,
   },
   'GET /keys/{id}': { ask: aKey, ...keyHere('keys.read') },
   'DELETE /keys/{id}': { ask: aKey, ...keyHere('keys.manage') },

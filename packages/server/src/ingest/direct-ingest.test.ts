@@ -55,6 +55,20 @@ describe('DirectIngest', () => {
     expect(jobs.batches.flat()).toHaveLength(3);
   });
 
+  test('a batch that is whole shares its transaction with nobody, and takes up room while it is written', async () => {
+    const jobs = new SlowJobs();
+    const ingest = new DirectIngest({ jobs, capacity: 3 });
+    const whole = ingest.acceptWhole([job('a'), job('b')]);
+    const alone = ingest.accept(job('c'));
+    await expect(ingest.acceptWhole([job('d'), job('e')])).rejects.toMatchObject({ code: 'overloaded' });
+    await Promise.resolve();
+    jobs.letGo();
+    expect(await whole).toHaveLength(2);
+    await alone;
+    await ingest.drained();
+    expect(jobs.batches.map((batch) => batch.length)).toEqual([2, 1]);
+  });
+
   test('a job that the storage cannot take fails alone', async () => {
     const insert = async (jobs: readonly NewJob[]) => {
       if (jobs.some(({ job: { jobId } }) => jobId === 'bad')) throw new Error('cannot be stored');

@@ -26,6 +26,9 @@ export class DirectIngest implements Ingest {
   readonly #jobs: Pick<JobStore, 'insert'>;
   readonly #buffer: BatchBuffer<NewJob, Outcome>;
   readonly #capacity: number;
+  /** Batches that share their transaction with nobody, under way. */
+  readonly #wholes = new Set<Promise<unknown>>();
+  #wholeJobs = 0;
 
   constructor(options: DirectIngestOptions) {
     const { jobs, batchMax = 1_000, flushesMax = 2, capacity = 50_000, defer } = options;
@@ -48,14 +51,32 @@ export class DirectIngest implements Ingest {
 
   /** All find room or none is taken, so that "overloaded" always means that nothing was accepted. */
   async acceptAll(jobs: readonly NewJob[]): Promise<InsertedJob[]> {
-    if (this.#buffer.size + jobs.length > this.#capacity) throw overloaded();
+    this.#requireRoom(jobs.length);
     const outcomes = await Promise.all(jobs.map((job) => this.#buffer.add(job)));
     return outcomes.map(insertedOf);
   }
 
+  /** Not in the buffer: who shares a transaction with others cannot take it back. */
+  async acceptWhole(jobs: readonly NewJob[]): Promise<InsertedJob[]> {
+    this.#requireRoom(jobs.length);
+    const inserting = this.#jobs.insert(jobs, { whole: true });
+    this.#wholes.add(inserting);
+    this.#wholeJobs += jobs.length;
+    try {
+      return await inserting;
+    } finally {
+      this.#wholes.delete(inserting);
+      this.#wholeJobs -= jobs.length;
+    }
+  }
+
   /** Resolves when everything taken so far is written or refused. */
-  drained(): Promise<void> {
-    return this.#buffer.drained();
+  async drained(): Promise<void> {
+    await Promise.allSettled([this.#buffer.drained(), ...this.#wholes]);
+  }
+
+  #requireRoom(count: number): void {
+    if (this.#buffer.size + this.#wholeJobs + count > this.#capacity) throw overloaded();
   }
 
   /**

@@ -4,4 +4,6 @@ import type { InsertedJob, NewJob } from '../storage/job-store.ts';
 export interface Ingest {
   accept(job: NewJob): Promise<InsertedJob>;
   acceptAll(jobs: readonly NewJob[]): Promise<InsertedJob[]>;
+  /** In one transaction: where one of them is refused, none is accepted. */
+  acceptWhole(jobs: readonly NewJob[]): Promise<InsertedJob[]>;
 }

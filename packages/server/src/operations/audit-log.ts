@@ -1,6 +1,6 @@
 /**
- * Who changed what. Changes of jobs and runs bring their entries to the storage, which writes both or neither. Changes of
- * people, keys and namespaces are recorded here right after they were made, and answered when the entry is durable.
+ * Who changed what. Changes bring their entries to the storage, which writes both or neither. What changes nothing, such as
+ * a refused attempt to sign in, is recorded here, and answered when the entry is durable.
  */
 import { type Caller, type Job, Refusal } from '@carillon/domain';
 import { BatchBuffer, type Clock } from '@carillon/foundation';

@@ -2,18 +2,20 @@
  * Pauses, resumes or cancels every job of a selection. One request does a bounded part of it and says where to go on; a
  * dry run says what would be touched and touches nothing. Each job is changed by the same operation as a single one.
  */
-import type { Action, Caller, JobId, JobStatus } from '@carillon/domain';
+import {
+  type Action,
+  BULK_JOBS_MAX,
+  type BulkAction,
+  type Caller,
+  type JobId,
+  type JobStatus,
+} from '@carillon/domain';
 import { cancelJob } from './cancel-job.ts';
 import { type JobSelection, selectJobs } from './list-jobs.ts';
 import type { OperationPorts } from './operation-ports.ts';
 import { pauseJob } from './pause-job.ts';
 import { resumeJob } from './resume-job.ts';
 import { workThrough } from './work-through.ts';
-
-export const BULK_ACTIONS = ['pause', 'resume', 'cancel'] as const;
-export type BulkAction = (typeof BULK_ACTIONS)[number];
-/** About two seconds of work. */
-export const BULK_JOBS_MAX = 1_000;
 
 export interface BulkRequest {
   readonly action: BulkAction;

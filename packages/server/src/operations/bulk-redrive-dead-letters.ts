@@ -1,12 +1,10 @@
 /** Sends round again every dead letter of a selection that still lies there, a bounded part per request. */
-import type { Caller, RunId } from '@carillon/domain';
+import { BULK_LETTERS_MAX, type Caller, type RunId } from '@carillon/domain';
 import type { DeadLetterPlace, DeadLetterQuery } from '../storage/run-store.ts';
 import { selectDeadLetters } from './list-dead-letters.ts';
 import type { OperationPorts } from './operation-ports.ts';
 import { redriveDeadLetter } from './redrive-dead-letter.ts';
 import { workThrough } from './work-through.ts';
-
-export const BULK_LETTERS_MAX = 1_000;
 
 export interface BulkRedriveRequest {
   readonly selection: Omit<DeadLetterQuery, 'visible' | 'redriven' | 'before' | 'limit'>;

@@ -98,3 +98,51 @@ test('a repeated batch finds its jobs again', async () => {
   const first = await batch();
   expect(await batch()).toEqual(first.map((answer) => ({ ...answer, created: false })));
 });
+
+test('an atomic batch is created whole, or not at all and says what is wrong with which', async () => {
+  const { operations } = fixture;
+  const bad = operations.createJobs(
+    [{ name: 'good' }, { name: 'bad', cronExpression: '0 0 30 2 *' }, new Refusal('field_unknown', 'colour')],
+    { atomic: true },
+  );
+  await expect(bad).rejects.toMatchObject({
+    code: 'batch_refused',
+    entries: [
+      { index: 1, refusal: { code: 'cron_never_fires' } },
+      { index: 2, refusal: { code: 'field_unknown' } },
+    ],
+  });
+  expect(await fixture.pending()).toEqual([]);
+  expect(fixture.sent).toEqual([]);
+  const good = await operations.createJobs([{ name: 'a' }, { name: 'b' }], { atomic: true });
+  expect(good).toMatchObject([{ created: true }, { created: true }]);
+  expect(fixture.sent).toMatchObject([{ name: 'due-added', signal: { rows: [{}, {}] } }]);
+});
+
+test('an atomic batch under a key that stood for another one is refused whole; the same one finds its jobs', async () => {
+  const batch = (...names: string[]) =>
+    fixture.operations.createJobs(
+      names.map((name) => ({ name })),
+      { idempotencyKey: 'k', atomic: true },
+    );
+  const first = await batch('a', 'b');
+  expect(await batch('a', 'b')).toEqual(first.map((answer) => ({ ...answer, created: false })));
+  await expect(batch('a', 'other', 'c')).rejects.toMatchObject({
+    code: 'batch_refused',
+    entries: [{ index: 1, refusal: { code: 'idempotency_key_reused' } }],
+  });
+  expect(await fixture.pending()).toHaveLength(2);
+});
+
+test('a job is refused whose namespace was removed while this server still believed in it', async () => {
+  const { operations, storage } = fixture;
+  await operations.createNamespace({ name: 'brief' });
+  await operations
+    .createJob({ name: 'a', namespace: 'brief' })
+    .then(({ jobId }) => storage.jobs.remove(jobId));
+  // As another server does it.
+  await storage.accounts.removeNamespace('brief');
+  const late = operations.createJob({ name: 'b', namespace: 'brief' });
+  await expect(late).rejects.toMatchObject({ code: 'namespace_not_found', field: 'namespace' });
+  expect(await fixture.pending()).toEqual([]);
+});

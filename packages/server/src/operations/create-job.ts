@@ -12,7 +12,7 @@ export function createJob(ports: OperationPorts) {
   ): Promise<CreatedJob> => {
     const missing = await missingNamespaces([input], { caller, ports });
     const accepted = newJob(input, { caller, idempotencyKey: options.idempotencyKey, missing, ports });
-    const result = createdJob(await ports.ingest.accept(accepted));
+    const result = createdJob(await ports.ingest.accept(accepted), accepted, ports);
     if (result.created) {
       const { job, first } = accepted;
       ports.signals.send('due-added', { shards: [job.shard], rows: [dueRowOf(job, first)] });

@@ -1,4 +1,7 @@
-/** Accepts many jobs at once. Each is judged by itself: the answers stand in the order asked, and a bad one harms no other. */
+/**
+ * Accepts many jobs at once. Each is judged by itself: the answers stand in the order asked, and a bad one harms no other. Or
+ * all or none (atomic): then a bad one refuses the whole, which says what is wrong with which.
+ */
 
 import type { Caller, JobInput } from '@carillon/domain';
 import { Refusal, requireMay } from '@carillon/domain';
@@ -15,7 +18,7 @@ export function createJobs(ports: OperationPorts) {
   return async (
     caller: Caller,
     items: readonly BatchItem[],
-    options: { idempotencyKey?: string | undefined } = {},
+    options: { idempotencyKey?: string | undefined; atomic?: boolean | undefined } = {},
   ): Promise<(CreatedJob | Refusal)[]> => {
     requireMay(caller, 'jobs.create');
     const readable = items.filter((item): item is JobInput => !(item instanceof Refusal));
@@ -33,8 +36,9 @@ export function createJobs(ports: OperationPorts) {
         });
       }),
     );
+    if (options.atomic) requireAll(prepared);
     const accepted = prepared.filter((item): item is NewJob => !(item instanceof Refusal));
-    const inserted = accepted.length === 0 ? [] : await ports.ingest.acceptAll(accepted);
+    const inserted = accepted.length === 0 ? [] : await insert(ports, accepted, options);
 
     const rows: DueRow[] = [];
     let next = 0;
@@ -42,13 +46,31 @@ export function createJobs(ports: OperationPorts) {
       if (item instanceof Refusal) return item;
       const outcome = inserted[next++]!;
       if (outcome.kind === 'inserted') rows.push(dueRowOf(item.job, item.first));
-      return refusing(() => createdJob(outcome));
+      return refusing(() => createdJob(outcome, item, ports));
     });
+    if (options.atomic) requireAll(answers);
     if (rows.length > 0) {
       ports.signals.send('due-added', { shards: [...new Set(rows.map((row) => row.shard))], rows });
     }
     return answers;
   };
+}
+
+function insert(
+  { ingest }: OperationPorts,
+  jobs: readonly NewJob[],
+  { atomic }: { atomic?: boolean | undefined },
+) {
+  return atomic ? ingest.acceptWhole(jobs) : ingest.acceptAll(jobs);
+}
+
+function requireAll(answers: readonly unknown[]): void {
+  const entries = answers.flatMap((answer, index) =>
+    answer instanceof Refusal ? [{ index, refusal: answer }] : [],
+  );
+  if (entries.length === 0) return;
+  const message = `${entries.length} of ${answers.length} jobs cannot be created, and so none was.`;
+  throw new Refusal('batch_refused', message, { field: 'jobs', entries });
 }
 
 function refusing<T>(attempt: () => T): T | Refusal {

@@ -1,9 +1,12 @@
-/** Who changed what, newest first. Of a namespace to its administrators; what belongs to none to those of the whole. */
+/**
+ * Who changed what, newest first. Of a namespace to its administrators, from when it was made: what was done in another of
+ * the same name before is, like what belongs to none, for those of the whole.
+ */
 import { type Caller, requireMay, visibleTo } from '@carillon/domain';
 import type { AuditQuery, AuditRecord } from '../storage/audit-store.ts';
 import type { OperationPorts } from './operation-ports.ts';
 
-export interface ListAuditQuery extends Omit<AuditQuery, 'namespaces'> {
+export interface ListAuditQuery extends Omit<AuditQuery, 'namespaces' | 'sinceMade'> {
   readonly namespace?: string | undefined;
 }
 
@@ -16,6 +19,10 @@ export function listAudit(ports: Pick<OperationPorts, 'storage'>) {
       .map((place) => place.namespace);
     const asked =
       namespace === undefined ? visible : [namespace].filter((name) => visible?.includes(name) ?? true);
-    return ports.storage.audit.list({ ...query, ...(asked !== undefined && { namespaces: asked }) });
+    return ports.storage.audit.list({
+      ...query,
+      ...(asked !== undefined && { namespaces: asked }),
+      ...(visible !== undefined && { sinceMade: true }),
+    });
   };
 }

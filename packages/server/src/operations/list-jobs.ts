@@ -14,7 +14,7 @@ import {
   Refusal,
   type ScheduleType,
 } from '@carillon/domain';
-import type { JobList, JobQuery } from '../storage/job-store.ts';
+import type { JobFilter } from '../storage/job-store.ts';
 import type { JobDetails } from './get-job.ts';
 import type { OperationPorts } from './operation-ports.ts';
 import { placesSeen } from './places-seen.ts';
@@ -71,35 +71,21 @@ export async function selectJobs(
   ports: Pick<OperationPorts, 'storage'>,
   { caller, action, query }: { caller: Caller; action: Action; query: ListJobsQuery },
 ): Promise<{ jobs: readonly Job[]; next: JobId | undefined }> {
-  const { offset = 0, limit, order = 'newest' } = query;
-  if (offset + limit > PAGED_JOBS_MAX) {
-    const message = `Pages by number end after ${PAGED_JOBS_MAX} jobs; follow the Link header instead.`;
-    throw new Refusal('field_invalid', message, { field: 'page' });
-  }
-  const places = placesSeen(caller, action, query);
-  const statuses = query.statuses?.length ? [...new Set(query.statuses)] : [undefined];
-  const parts = places.flatMap((place) =>
-    statuses.map((status) => ({ ...place, ...(status && { status }) })),
-  );
+  const { offset = 0, limit, order = 'newest', afterJobId } = query;
+  const parts = partsOf(caller, action, query);
   const only = parts.length === 1;
-  if (!only && offset + limit > MERGED_JOBS_MAX) {
-    const message = `Pages over several statuses or namespaces end after ${MERGED_JOBS_MAX} jobs; follow the Link header instead.`;
-    throw new Refusal('field_invalid', message, { field: 'page' });
-  }
-  const lists: JobList[] = [];
-  // A few at a time: somebody with many grants must not take every connection for one page.
-  for (let from = 0; from < parts.length; from += PARTS_AT_ONCE) {
-    const few = parts.slice(from, from + PARTS_AT_ONCE).map((part) =>
-      ports.storage.jobs.list({
-        ...storeQuery(query),
-        ...part,
-        offset: only ? offset : 0,
-        // One more than asked for tells whether there is more.
-        limit: (only ? 0 : offset) + limit + 1,
-      }),
-    );
-    lists.push(...(await Promise.all(few)));
-  }
+  requirePage({ offset, limit, only });
+  const lists = await inParts(parts, (part) =>
+    ports.storage.jobs.list({
+      ...selectionOf(query),
+      ...part,
+      order,
+      ...(afterJobId !== undefined && { afterJobId }),
+      offset: only ? offset : 0,
+      // One more than asked for tells whether there is more.
+      limit: (only ? 0 : offset) + limit + 1,
+    }),
+  );
   const isBefore = (a: JobId, b: JobId) => (order === 'newest' ? a > b : a < b);
   // Beyond the place where the first of the lists stopped looking, the others must not run ahead of it.
   const stop = lists.reduce<JobId | undefined>(
@@ -118,9 +104,40 @@ export async function selectJobs(
   return { jobs, next: merged.length > limit ? jobs.at(-1)?.jobId : stop };
 }
 
-function storeQuery(query: ListJobsQuery): Omit<JobQuery, 'limit' | 'offset' | 'status'> {
-  const { scheduleTypes, priority, handler, labels, text, createdFromMs, createdToMs, order, afterJobId } =
-    query;
+/** Each place that the caller sees, with each status that is asked for: a list of its own, by the index that serves it. */
+export function partsOf(caller: Caller, action: Action, query: JobSelection): JobFilter[] {
+  const places = placesSeen(caller, action, query);
+  const statuses = query.statuses?.length ? [...new Set(query.statuses)] : [undefined];
+  return places.flatMap((place) => statuses.map((status) => ({ ...place, ...(status && { status }) })));
+}
+
+export function requirePage({ offset, limit, only }: { offset: number; limit: number; only: boolean }): void {
+  const refuse = (message: string) => new Refusal('field_invalid', message, { field: 'page' });
+  if (offset + limit > PAGED_JOBS_MAX) {
+    throw refuse(`Pages by number end after ${PAGED_JOBS_MAX} jobs; follow the Link header instead.`);
+  }
+  if (!only && offset + limit > MERGED_JOBS_MAX) {
+    throw refuse(
+      `Pages over several statuses or namespaces end after ${MERGED_JOBS_MAX} jobs; follow the Link header instead.`,
+    );
+  }
+}
+
+/** A few at a time: somebody with many grants must not take every connection for one page. */
+export async function inParts<List>(
+  parts: readonly JobFilter[],
+  read: (part: JobFilter) => Promise<List>,
+): Promise<List[]> {
+  const lists: List[] = [];
+  for (let from = 0; from < parts.length; from += PARTS_AT_ONCE) {
+    lists.push(...(await Promise.all(parts.slice(from, from + PARTS_AT_ONCE).map(read))));
+  }
+  return lists;
+}
+
+/** What holds for every part. */
+export function selectionOf(query: JobSelection): JobFilter {
+  const { scheduleTypes, priority, handler, labels, text, createdFromMs, createdToMs } = query;
   return {
     ...(scheduleTypes !== undefined && { scheduleTypes }),
     ...(priority !== undefined && { priority }),
@@ -129,7 +146,5 @@ function storeQuery(query: ListJobsQuery): Omit<JobQuery, 'limit' | 'offset' | '
     ...(text !== undefined && { text }),
     ...(createdFromMs !== undefined && { createdFromMs }),
     ...(createdToMs !== undefined && { createdToMs }),
-    ...(order !== undefined && { order }),
-    ...(afterJobId !== undefined && { afterJobId }),
   };
 }

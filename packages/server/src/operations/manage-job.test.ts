@@ -38,6 +38,16 @@ describe('pause and resume', () => {
     expect(skipped?.occurrences).toBe(600 - fired.length);
   });
 
+  test('a job of every two seconds runs once after a minute’s pause, and the rest is on record (hazard 19)', async () => {
+    const jobId = await create({ name: 'job', interval: '2s' });
+    await fixture.operations.pauseJob(jobId);
+    fixture.clock.advance(MINUTE_MS);
+    await fixture.operations.resumeJob(jobId);
+    expect(await fixture.fireDue()).toHaveLength(1);
+    const runs = await fixture.operations.listRuns(jobId, { limit: 10 });
+    expect(runs.find((run) => run.status === 'SKIPPED')?.occurrences).toBe(29);
+  });
+
   test('pausing one job leaves the others alone (hazard 19)', async () => {
     const paused = await create({ name: 'paused', interval: '1m', userId: 'u1' });
     const other = await create({ name: 'other', interval: '1m', userId: 'u1' });

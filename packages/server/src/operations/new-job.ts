@@ -97,7 +97,15 @@ export function newJob(
   return { job, first, idempotency, audit: auditEntry(caller, createdChange(job), nowMs) };
 }
 
-export function createdJob(inserted: InsertedJob): CreatedJob {
+export function createdJob(
+  inserted: InsertedJob,
+  { job: { namespace } }: Pick<NewJob, 'job'>,
+  { accounts }: Pick<OperationPorts, 'accounts'>,
+): CreatedJob {
+  if (inserted.kind === 'homeless') {
+    accounts.namespaces.forget(namespace);
+    throw namespaceNotFound(namespace, 'namespace');
+  }
   if (inserted.kind === 'conflict') {
     const message = `The Idempotency-Key was used before, for another request (job ${inserted.jobId}).`;
     throw new Refusal('idempotency_key_reused', message, { field: 'Idempotency-Key' });

@@ -92,7 +92,7 @@ export class OperationsFixture {
   async fire(cursor: Cursor): Promise<number[]> {
     const { schedule, misfire, jobId, nominalAtMs: cursorMs } = cursor;
     const nowMs = this.clock.now();
-    const plan = planFires({ schedule, misfire, cursorMs, nowMs });
+    const plan = planFires({ schedule, misfire, jobId, cursorMs, nowMs });
     const runs = plan.run.map((nominalAtMs) => ({ runId: this.random.id() as RunId, nominalAtMs }));
     const next = plan.nextMs === undefined ? undefined : { nominalAtMs: plan.nextMs };
     const fired = await this.storage.schedule.fire(

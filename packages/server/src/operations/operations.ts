@@ -23,6 +23,7 @@ import { listAudit } from './list-audit.ts';
 import { listDeadLetters } from './list-dead-letters.ts';
 import { listJobs } from './list-jobs.ts';
 import { listRuns } from './list-runs.ts';
+import { listSortedJobs } from './list-sorted-jobs.ts';
 import { listUpcoming } from './list-upcoming.ts';
 import { listWorkerRuns } from './list-worker-runs.ts';
 import { getWorker, listWorkers } from './list-workers.ts';
@@ -57,6 +58,7 @@ export function createOperations(ports: OperationPorts) {
     getJobStatus: getJobStatus(ports),
     getRun: getRun(ports),
     listJobs: listJobs(ports),
+    listSortedJobs: listSortedJobs(ports),
     listRuns: listRuns(ports),
     listUpcoming: listUpcoming(ports),
     getJobLogs: getJobLogs(ports),

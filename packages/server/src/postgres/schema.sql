@@ -14,11 +14,14 @@ CREATE TABLE api_keys (
   created_at   timestamp with time zone NOT NULL,
   expires_at   timestamp with time zone,
   last_used_at timestamp with time zone,
+  place        text DEFAULT NULLIF(namespace, '*'::text) GENERATED s,
   CONSTRAINT api_keys_pkey PRIMARY KEY (key_id),
-  CONSTRAINT api_keys_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES users(user_id) ON DELETE CASCADE
+  CONSTRAINT api_keys_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES users(user_id) ON DELETE CASCADE,
+  CONSTRAINT api_keys_place_fkey FOREIGN KEY (place) REFERENCES namespaces(name) ON DELETE CASCADE
 );
 CREATE INDEX api_keys_namespace ON api_keys USING btree (namespace, key_id);
 CREATE INDEX api_keys_owner_id ON api_keys USING btree (owner_id, key_id);
+CREATE INDEX api_keys_place ON api_keys USING btree (place);
 CREATE UNIQUE INDEX api_keys_prefix ON api_keys USING btree (prefix);
 
 CREATE TABLE audit_log (
@@ -39,6 +42,8 @@ CREATE TABLE audit_log (
   CONSTRAINT audit_log_pkey PRIMARY KEY (audit_id)
 );
 CREATE INDEX audit_log_action ON audit_log USING btree (action, audit_id) WHERE (action <> 'jobs.create'::text);
+CREATE INDEX audit_log_namespace ON audit_log USING btree (namespace, audit_id) WHERE (namespace IS NOT NULL);
+CREATE INDEX audit_log_namespace_action ON audit_log USING btree (namespace, action, audit_id) WHERE ((namespace IS NOT NULL) AND (action <> 'jobs.create'::text));
 CREATE INDEX audit_log_subject ON audit_log USING btree (subject_id, audit_id);
 
 CREATE TABLE counters (
@@ -190,6 +195,7 @@ CREATE TABLE namespaces (
   name        text NOT NULL,
   description text NOT NULL DEFAULT ''::text,
   created_at  timestamp with time zone NOT NULL DEFAULT now(),
+  audit_after bigint NOT NULL DEFAULT 0,
   CONSTRAINT namespaces_pkey PRIMARY KEY (name)
 );
 
@@ -234,15 +240,25 @@ CREATE TABLE shards (
 ) WITH (fillfactor=50);
 CREATE UNIQUE INDEX shards_epoch ON shards USING btree (shard, epoch);
 
+CREATE TABLE sign_in_addresses (
+  user_id      uuid NOT NULL,
+  address      text NOT NULL,
+  last_used_at timestamp with time zone NOT NULL,
+  CONSTRAINT sign_in_addresses_pkey PRIMARY KEY (user_id, address),
+  CONSTRAINT sign_in_addresses_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id) ON DELETE CASCADE
+);
+
 CREATE TABLE user_grants (
   user_id   uuid NOT NULL,
   namespace text NOT NULL,
   own_only  boolean NOT NULL DEFAULT false,
   role      text NOT NULL,
+  place     text DEFAULT NULLIF(namespace, '*'::text) GENERATED s,
   CONSTRAINT user_grants_pkey PRIMARY KEY (user_id, namespace, own_only),
+  CONSTRAINT user_grants_place_fkey FOREIGN KEY (place) REFERENCES namespaces(name) ON DELETE CASCADE,
   CONSTRAINT user_grants_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id) ON DELETE CASCADE
 );
-CREATE INDEX user_grants_namespace ON user_grants USING btree (namespace);
+CREATE INDEX user_grants_place ON user_grants USING btree (place);
 
 CREATE TABLE users (
   user_id         uuid NOT NULL,

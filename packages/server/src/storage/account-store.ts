@@ -3,6 +3,7 @@
  * the storage's business.
  */
 import type { ApiKey, Grant, Namespace, Session, User } from '@carillon/domain';
+import type { AuditEntry } from './audit-store.ts';
 
 export interface NewUser extends Omit<User, 'hasPassword'> {
   readonly passwordHash: string | undefined;
@@ -15,6 +16,8 @@ export interface UserChange {
   readonly disabled?: boolean;
   readonly passwordHash?: string;
   readonly grants?: readonly Grant[];
+  /** Their sessions end, but for the one with this hash. */
+  readonly endSessions?: { readonly except: SecretHash | undefined };
 }
 
 /** A secret as it is stored: SHA-256 in hexadecimal digits. */
@@ -32,6 +35,23 @@ export interface FoundSession {
   readonly user: User;
 }
 
+/** What a session is opened with, besides itself. */
+export interface Opening {
+  /** The hash of the password that was checked. */
+  readonly checkedPasswordHash?: string | undefined;
+  /** Where the user comes from, as limits count it: remembered as a place that they have signed in from. */
+  readonly address?: string | undefined;
+  readonly audit?: AuditEntry;
+}
+
+/** A grant or a key names a namespace that is not there, or not any more. */
+export class NamespaceGone extends Error {
+  constructor() {
+    super('there is no such namespace');
+    this.name = 'NamespaceGone';
+  }
+}
+
 export interface KeyQuery {
   /** Keys of this owner, and those in these namespaces; namespaces undefined: all there are. */
   readonly ownerId: string | undefined;
@@ -47,6 +67,10 @@ export interface Use {
   readonly atMs: number;
 }
 
+/**
+ * Entries of the audit log that are given with a change are written with it, or not at all. Nothing points to a namespace
+ * that is gone: what would, fails with NamespaceGone.
+ */
 export interface AccountStore {
   /** By name; continue after this one. names: only these. */
   namespaces(query: {
@@ -57,14 +81,14 @@ export interface AccountStore {
   /** Those of the names that exist. */
   existingNamespaces(names: readonly string[]): Promise<string[]>;
   /** False: the name is taken. */
-  createNamespace(namespace: Namespace): Promise<boolean>;
+  createNamespace(namespace: Namespace, audit?: AuditEntry): Promise<boolean>;
   /** False: there is none. */
-  describeNamespace(name: string, description: string): Promise<boolean>;
+  describeNamespace(name: string, description: string, audit?: AuditEntry): Promise<boolean>;
   /** With it go the grants and keys in it: whoever gets the name next must not inherit them. */
-  removeNamespace(name: string): Promise<'removed' | 'in_use' | 'unknown'>;
+  removeNamespace(name: string, audit?: AuditEntry): Promise<'removed' | 'in_use' | 'unknown'>;
 
   /** False: the name, the id or the idempotency key is taken. */
-  createUser(user: NewUser): Promise<boolean>;
+  createUser(user: NewUser, audit?: AuditEntry): Promise<boolean>;
   /** Whom a request under this idempotency key made. */
   userMadeBy(idempotencyKey: string): Promise<{ user: User; requestHash: string } | undefined>;
   user(userId: string): Promise<User | undefined>;
@@ -73,28 +97,35 @@ export interface AccountStore {
   userToSignIn(name: string): Promise<{ user: User; passwordHash: string | undefined } | undefined>;
   passwordHashOf(userId: string): Promise<string | undefined>;
   /** The user as it is then. A user that becomes disabled loses every session. */
-  changeUser(userId: string, change: UserChange, nowMs: number): Promise<User | undefined>;
+  changeUser(
+    userId: string,
+    change: UserChange,
+    nowMs: number,
+    audit?: AuditEntry,
+  ): Promise<User | undefined>;
   /** With their keys and sessions. */
-  removeUser(userId: string): Promise<boolean>;
+  removeUser(userId: string, audit?: AuditEntry): Promise<boolean>;
 
   /** False: the prefix is taken. */
-  createKey(key: ApiKey, hash: SecretHash): Promise<boolean>;
+  createKey(key: ApiKey, hash: SecretHash, audit?: AuditEntry): Promise<boolean>;
   key(keyId: string): Promise<ApiKey | undefined>;
   keys(query: KeyQuery): Promise<ApiKey[]>;
   keyToCheck(prefix: string): Promise<FoundKey | undefined>;
-  removeKey(keyId: string): Promise<boolean>;
+  removeKey(keyId: string, audit?: AuditEntry): Promise<boolean>;
 
   /** False: the user is gone, disabled, or has another password by now than the one that was checked. */
-  createSession(session: Session, hash: SecretHash, checkedPasswordHash?: string): Promise<boolean>;
+  createSession(session: Session, hash: SecretHash, opening?: Opening): Promise<boolean>;
   sessionToCheck(hash: SecretHash): Promise<FoundSession | undefined>;
   /** Newest first. */
   sessionsOf(userId: string): Promise<Session[]>;
   session(sessionId: string): Promise<Session | undefined>;
-  removeSession(sessionId: string): Promise<boolean>;
-  /** All of a user but the one with this hash. Answers how many. */
-  removeSessionsOf(userId: string, exceptHash?: SecretHash): Promise<number>;
+  removeSession(sessionId: string, audit?: AuditEntry): Promise<boolean>;
   /** Those that ended, or were not used, before these instants. */
   removeOldSessions(before: { expiresMs: number; lastSeenMs: number }): Promise<number>;
+  /** Whether whoever has this name has signed in from there. */
+  hasSignedInFrom(name: string, address: string): Promise<boolean>;
+  /** Addresses that nobody has signed in from since. */
+  forgetAddresses(beforeMs: number): Promise<void>;
 
   /** Moves times of use forward, never back. */
   noteUses(uses: { readonly keys: readonly Use[]; readonly sessions: readonly Use[] }): Promise<void>;

@@ -22,6 +22,8 @@ export interface AuditRecord extends AuditEntry {
 export interface AuditQuery {
   /** Any of these; undefined: all, also what belongs to none. */
   readonly namespaces?: readonly string[];
+  /** Only what was done since the namespaces were made: nothing of those that had their names before. */
+  readonly sinceMade?: boolean;
   readonly actor?: string;
   readonly action?: string;
   readonly subjectId?: string;

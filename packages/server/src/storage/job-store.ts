@@ -5,6 +5,8 @@
 import type {
   Job,
   JobId,
+  JobOrder,
+  JobPlace,
   JobStatus,
   Labels,
   Priority,
@@ -24,11 +26,20 @@ export interface NewJob {
   readonly audit?: AuditEntry;
 }
 
-/** existing: the idempotency key was seen before with the same request; conflict: with another one. */
+/**
+ * existing: the idempotency key was seen before with the same request; conflict: with another one. homeless: its namespace is
+ * not there, or not any more.
+ */
 export type InsertedJob =
   | { readonly kind: 'inserted'; readonly jobId: JobId }
   | { readonly kind: 'existing'; readonly jobId: JobId }
-  | { readonly kind: 'conflict'; readonly jobId: JobId };
+  | { readonly kind: 'conflict'; readonly jobId: JobId }
+  | { readonly kind: 'homeless'; readonly jobId: JobId };
+
+/** Whether a whole batch is taken back because of this one. */
+export function isRefused({ kind }: InsertedJob): boolean {
+  return kind === 'conflict' || kind === 'homeless';
+}
 
 /** What a list of jobs is narrowed to; everything given must hold. */
 export interface JobFilter {
@@ -61,6 +72,18 @@ export interface JobList {
   readonly jobs: readonly Job[];
   /** Where looking stopped before the limit was reached: more may follow after this job. Undefined: nothing does. */
   readonly stoppedAt: JobId | undefined;
+}
+
+export interface SortedJobQuery extends JobFilter, JobOrder {
+  /** Continue after this place. */
+  readonly after?: JobPlace;
+  readonly offset?: number;
+  readonly limit: number;
+}
+
+export interface SortedJob {
+  readonly job: Job;
+  readonly place: JobPlace;
 }
 
 /** A list looks through no more jobs than this per call, whatever it is narrowed to. */
@@ -124,12 +147,20 @@ export type CancelVerdict = 'asked' | 'ended' | 'finished' | 'unknown';
 
 /** Entries of the audit log that are given with a change are written with it, or not at all. */
 export interface JobStore {
-  /** All of them and their first pending rows, in one transaction. Answers in the order given. */
-  insert(jobs: readonly NewJob[]): Promise<InsertedJob[]>;
+  /**
+   * All of them and their first pending rows, in one transaction. Answers in the order given. whole: where one is refused,
+   * none is inserted, whatever the answers about the others say.
+   */
+  insert(jobs: readonly NewJob[], options?: { readonly whole?: boolean }): Promise<InsertedJob[]>;
   get(jobId: JobId): Promise<Job | undefined>;
   getForChange(jobId: JobId): Promise<JobWithPlan | undefined>;
   /** Jobs in the order of their ids, which grow with creation. */
   list(query: JobQuery): Promise<JobList>;
+  /**
+   * Jobs in another order than that of creation. No index keeps those: all that the query is narrowed to by owner,
+   * namespace, labels or status are looked through and sorted, unless there are too many.
+   */
+  listSorted(query: SortedJobQuery): Promise<readonly SortedJob[] | 'too_many'>;
   /** The first fires of the window in order, at most limit; partial: not everything due in it could be looked at. */
   upcoming(query: UpcomingQuery): Promise<{ fires: readonly UpcomingFire[]; partial: boolean }>;
   /** False when the job or its plan changed since it was read: read again and decide again. */

@@ -56,10 +56,14 @@ export function jobEndpoints({ operations, address }: EndpointContext): Endpoint
       access: 'jobs.create',
       tag: 'jobs',
       summary: 'Create many jobs',
-      description: 'Each job is judged by itself; the answers stand in the order asked.',
+      description:
+        'Each job is judged by itself; the answers stand in the order asked. With atomic, all are created or none: 422 batch_refused then says in errors what is wrong with which.',
       headers: IDEMPOTENCY_KEY,
       body: BATCH_BODY,
-      bodyExamples: { two: { jobs: [EXAMPLES.jobBodies.now, { name: 'b', colour: 'red' }] } },
+      bodyExamples: {
+        two: { jobs: [EXAMPLES.jobBodies.now, { name: 'b', colour: 'red' }] },
+        'all or none': { jobs: [EXAMPLES.jobBodies.now], atomic: true },
+      },
       answers: {
         200: {
           description: 'One answer per job.',
@@ -69,7 +73,8 @@ export function jobEndpoints({ operations, address }: EndpointContext): Endpoint
       },
       handle: async ({ caller, body, request }) => {
         const idempotencyKey = parseIdempotencyKey(request.headers['idempotency-key']);
-        const answers = await operations.createJobs(caller, readBatch(body.jobs), { idempotencyKey });
+        const atomic = body.atomic ?? false;
+        const answers = await operations.createJobs(caller, readBatch(body.jobs), { idempotencyKey, atomic });
         return answers.map((answer) =>
           answer instanceof Refusal
             ? { status: 'refused', error: problemOf(answer, request.id) }

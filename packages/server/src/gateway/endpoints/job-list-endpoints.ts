@@ -9,6 +9,7 @@ import {
   UPCOMING_QUERY,
   upcomingAnswer,
   upcomingView,
+  writeJobPlace,
 } from '@carillon/contract';
 import { z } from 'zod';
 import { type Endpoint, endpoint } from '../endpoint.ts';
@@ -23,28 +24,30 @@ export function jobListEndpoints({ operations, address }: EndpointContext): Endp
       path: '/jobs',
       access: 'jobs.read',
       tag: 'jobs',
-      summary: 'List jobs, newest first',
+      summary: 'List jobs',
       description:
         'Follow the Link header (rel="next") until there is none. An answer looks through a bounded number of jobs: it may hold fewer entries than limit, even none, and still have a next. X-Total-Count is there when the list was read from its start to its end.',
       query: JOBS_QUERY,
       answers: { 200: { description: 'The jobs.', schema: z.array(jobAnswer), example: [EXAMPLES.job] } },
       handle: async ({ caller, query, request, reply }) => {
-        const { page, limit, after: afterJobId, userId, ...filter } = toJobsQuery(query);
-        const { jobs, next } = await operations.listJobs(caller, {
+        const { page, limit, after: afterJobId, order, sorted, userId, ...filter } = toJobsQuery(query);
+        const asked = {
           ...filter,
           userId: userNamed(caller, userId),
-          afterJobId,
           offset: page === undefined ? 0 : (page - 1) * limit,
           limit,
-        });
+        };
+        const { jobs, next } = sorted
+          ? await operations.listSortedJobs(caller, { ...asked, ...sorted })
+          : await operations.listJobs(caller, { ...asked, order, afterJobId });
         linkPages(request, reply, {
           address,
           page,
           stopped: jobs.length < limit,
           hasMore: next !== undefined,
-          next: next && { name: 'after', value: next },
+          next: next && { name: 'after', value: typeof next === 'string' ? next : writeJobPlace(next) },
         });
-        if (afterJobId === undefined) {
+        if (afterJobId === undefined && sorted?.after === undefined) {
           tellTotal(reply, { page, limit, shown: jobs.length, ended: next === undefined });
         }
         return jobs.map(jobView);

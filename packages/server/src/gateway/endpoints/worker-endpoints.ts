@@ -36,7 +36,7 @@ export function workerEndpoints({ operations, address }: EndpointContext): Endpo
     endpoint({
       method: 'GET',
       path: '/job/executions',
-      access: 'workers.read',
+      access: ['workers.read', 'runs.read'],
       tag: 'workers',
       summary: 'List what a worker is running',
       query: WORKER_RUNS_QUERY,

@@ -88,10 +88,59 @@ describeEachPostgres('accounts', (postgres) => {
     await expect(guess(there)).rejects.toMatchObject({ code: 'rate_limited' });
   });
 
+  it('guesses from elsewhere keep nobody out where they have signed in before', async () => {
+    const at = (address: string) => stranger({ ...origin, address });
+    await here.users.createUser(SERVER, { name: 'dora', password: PASSWORD });
+    await here.sessions.signIn(at('203.0.113.7'), { name: 'dora', password: PASSWORD });
+    const guess = (n: number) =>
+      here.sessions
+        .signIn(at(`198.51.100.${n}`), { name: 'dora', password: 'guess' })
+        .catch(({ code }) => code);
+    const answers: unknown[] = [];
+    for (let n = 0; n < 12; n += 1) answers.push(await guess(n));
+    expect(answers.slice(-3)).toEqual(['sign_in_refused', 'rate_limited', 'rate_limited']);
+    const right = { name: 'dora', password: PASSWORD };
+    await expect(there.sessions.signIn(at('198.51.100.50'), right)).rejects.toMatchObject({
+      code: 'rate_limited',
+    });
+    expect((await there.sessions.signIn(at('203.0.113.7'), right)).user.name).toBe('dora');
+  });
+
   it('a namespace made here is known there at once', async () => {
     expect(await there.accounts.namespaces.missing(['billing'])).toEqual(['billing']);
     await here.namespaces.createNamespace(SERVER, { name: 'billing' });
     expect(await there.accounts.namespaces.missing(['billing'])).toEqual([]);
+  });
+
+  it('what is handed out while its namespace is removed is refused, or goes with it', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const name = `brief-${round}`;
+      const grant = { ...VIEWER, namespace: name };
+      await here.namespaces.createNamespace(SERVER, { name });
+      // The other server knows of it, and goes on believing in it for seconds.
+      expect(await there.accounts.namespaces.missing([name])).toEqual([]);
+      const user = await here.users.createUser(SERVER, { name: `user-${round}` });
+      const outcomes = await Promise.allSettled([
+        here.namespaces.deleteNamespace(SERVER, name),
+        there.keys.createKey(SERVER, { name: 'k', grant }),
+        there.users.setGrants(SERVER, user.userId, [grant]),
+        there.users.createUser(SERVER, { name: `late-${round}`, grants: [grant] }),
+      ]);
+      expect(outcomes[0]!.status).toBe('fulfilled');
+      for (const outcome of outcomes) {
+        if (outcome.status === 'rejected') expect(outcome.reason.code).toBe('namespace_not_found');
+      }
+      await expect(there.keys.createKey(SERVER, { name: 'k', grant })).rejects.toMatchObject({
+        code: 'namespace_not_found',
+      });
+    }
+    const brief = ({ namespace }: { namespace: string }) => namespace.startsWith('brief-');
+    expect(
+      (await here.users.listUsers(SERVER, { limit: 100 })).flatMap(({ grants }) => grants).some(brief),
+    ).toBe(false);
+    expect((await here.keys.listKeys(SERVER, { limit: 100 })).map(({ grant }) => grant).some(brief)).toBe(
+      false,
+    );
   });
 
   it('times of use are written down, and what has ended is cleared away', async () => {

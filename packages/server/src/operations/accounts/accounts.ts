@@ -35,6 +35,8 @@ const STOP_MS_MAX = 1_000;
 /** Ten passes: what has ended is refused anyway, and only takes up room. */
 const CLEAR_AWAY_EVERY = 10;
 const COUNTS_KEPT_MS = 15 * 60_000;
+/** Who has not signed in from somewhere for so long is a stranger there again. */
+const ADDRESSES_KEPT_MS = 90 * 24 * 3_600_000;
 
 export class Accounts implements Service {
   readonly store: AccountStore;
@@ -55,7 +57,7 @@ export class Accounts implements Service {
     this.identities = new Identities({ store, clock, sessionIdleMs: this.sessionTimes.idleMs });
     this.namespaces = new KnownNamespaces({ store, clock });
     this.passwords = new Passwords(options.hashCost);
-    this.signIns = new SignInGuard({ counters, clock });
+    this.signIns = new SignInGuard({ counters, clock, store });
     this.#counters = counters;
     this.#clock = clock;
     this.#loop = new Loop({
@@ -87,6 +89,7 @@ export class Accounts implements Service {
       // Other servers note uses as late as we do.
       const lastSeenMs = nowMs - this.sessionTimes.idleMs - 2 * NOTE_USES_MS;
       await this.store.removeOldSessions({ expiresMs: nowMs, lastSeenMs });
+      await this.store.forgetAddresses(nowMs - ADDRESSES_KEPT_MS);
       await this.#counters.forget(nowMs - COUNTS_KEPT_MS);
     }
     return undefined;

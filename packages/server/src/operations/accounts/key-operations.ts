@@ -16,6 +16,7 @@ import {
   visibleTo,
   WHOLE,
 } from '@carillon/domain';
+import { auditEntry } from '../audit-log.ts';
 import type { OperationPorts } from '../operation-ports.ts';
 import { namespaceNotFound } from './known-namespaces.ts';
 import { hashSecret, newKey } from './secrets.ts';
@@ -38,7 +39,7 @@ export interface CreatedKey {
 }
 
 export function keyOperations(ports: OperationPorts) {
-  const { accounts, audit, clock, random } = ports;
+  const { accounts, clock, random } = ports;
   const { store } = accounts;
 
   return {
@@ -89,20 +90,21 @@ export function keyOperations(ports: OperationPorts) {
         createdAtMs: nowMs,
         lastUsedAtMs: undefined,
       };
-      if (!(await store.createKey(key, hashSecret(secret)))) {
+      const change = { action: 'keys.create', ...subjectOf(key), after: shownOf(key) };
+      const made = () => store.createKey(key, hashSecret(secret), auditEntry(caller, change, nowMs));
+      if (!(await accounts.namespaces.holding([grant], 'namespace', made))) {
         const message = `The Idempotency-Key was used before, for the key ${prefix}, which is not shown again.`;
         throw new Refusal('idempotency_key_reused', message, { field: 'Idempotency-Key' });
       }
-      await audit.record(caller, { action: 'keys.create', ...subjectOf(key), after: shownOf(key) });
       return { key, secret };
     },
 
     async revokeKey(caller: Caller, keyId: string): Promise<void> {
       const key = await visible(ports, caller, keyId);
       if (!isOwn(caller, key)) requireMay(caller, 'keys.manage', placeOf(key));
-      if (!(await store.removeKey(keyId))) throw keyNotFound(keyId);
+      const change = { action: 'keys.revoke', ...subjectOf(key), before: shownOf(key) };
+      if (!(await store.removeKey(keyId, auditEntry(caller, change, clock.now())))) throw keyNotFound(keyId);
       accounts.identities.forget();
-      await audit.record(caller, { action: 'keys.revoke', ...subjectOf(key), before: shownOf(key) });
     },
   };
 }

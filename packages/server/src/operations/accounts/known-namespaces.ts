@@ -1,11 +1,11 @@
 /**
  * Which namespaces exist, cheap enough to be asked for every new job: the default one always does, others are remembered
- * for a few seconds. A namespace made on another server is found at once; one removed there may be used until it is
- * forgotten here.
+ * for a few seconds. A namespace made on another server is found at once; what is put into one that was removed there
+ * is refused by the storage.
  */
-import { DEFAULT_NAMESPACE, Refusal } from '@carillon/domain';
+import { DEFAULT_NAMESPACE, type Grant, Refusal, WHOLE } from '@carillon/domain';
 import type { Clock } from '@carillon/foundation';
-import type { AccountStore } from '../../storage/account-store.ts';
+import { type AccountStore, NamespaceGone } from '../../storage/account-store.ts';
 import { ShortMemory } from './short-memory.ts';
 
 const REMEMBERED_MS = 5_000;
@@ -45,6 +45,19 @@ export class KnownNamespaces {
     if (this.has(name)) return;
     const [missing] = await this.missing([name]);
     if (missing !== undefined) throw namespaceNotFound(missing, field);
+  }
+
+  /** What hands out grants: where the storage finds one in a namespace that was removed meanwhile, it says which. */
+  async holding<T>(grants: readonly Grant[], field: string, handOut: () => Promise<T>): Promise<T> {
+    try {
+      return await handOut();
+    } catch (error) {
+      if (!(error instanceof NamespaceGone)) throw error;
+      const names = grants.map(({ namespace }) => namespace).filter((name) => name !== WHOLE);
+      for (const name of names) this.forget(name);
+      const [missing = names[0]!] = await this.missing(names);
+      throw namespaceNotFound(missing, field);
+    }
   }
 
   /** It was removed here. */

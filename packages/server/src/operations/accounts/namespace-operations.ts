@@ -10,6 +10,7 @@ import {
   requireNamespaceName,
   WHOLE,
 } from '@carillon/domain';
+import { auditEntry } from '../audit-log.ts';
 import type { OperationPorts } from '../operation-ports.ts';
 import { namespaceNotFound } from './known-namespaces.ts';
 
@@ -20,7 +21,7 @@ export interface NamespacesQuery {
 }
 
 export function namespaceOperations(ports: OperationPorts) {
-  const { accounts, audit, clock } = ports;
+  const { accounts, clock } = ports;
 
   return {
     getNamespace: (caller: Caller, name: string) => visible(ports, caller, name),
@@ -43,16 +44,14 @@ export function namespaceOperations(ports: OperationPorts) {
         description,
         createdAtMs: clock.now(),
       };
-      if (!(await accounts.store.createNamespace(namespace))) {
+      const change = { action: 'namespaces.create', ...subjectOf(name), after: { name, description } };
+      const audit = auditEntry(caller, change, namespace.createdAtMs);
+      if (!(await accounts.store.createNamespace(namespace, audit))) {
         // A name is all there is to a namespace: one that is as it was asked for is the one that was asked for.
         const [there] = await accounts.store.namespaces({ names: [name], limit: 1 });
         if (idempotencyKey !== undefined && there?.description === description) return there;
         throw new Refusal('namespace_exists', `There is a namespace ${name} already.`, { field: 'name' });
       }
-      await audit.record(caller, {
-        ...{ action: 'namespaces.create', ...subjectOf(name) },
-        after: { name, description },
-      });
       return namespace;
     },
 
@@ -64,12 +63,13 @@ export function namespaceOperations(ports: OperationPorts) {
       requireMay(caller, 'namespaces.manage');
       const before = await visible(ports, caller, name);
       if (description === undefined || description === before.description) return before;
-      if (!(await accounts.store.describeNamespace(name, description))) throw namespaceNotFound(name);
-      await audit.record(caller, {
+      const change = {
         ...{ action: 'namespaces.update', ...subjectOf(name) },
         before: { description: before.description },
         after: { description },
-      });
+      };
+      const audit = auditEntry(caller, change, clock.now());
+      if (!(await accounts.store.describeNamespace(name, description, audit))) throw namespaceNotFound(name);
       return { ...before, description };
     },
 
@@ -78,15 +78,13 @@ export function namespaceOperations(ports: OperationPorts) {
       if (name === DEFAULT_NAMESPACE) {
         throw new Refusal('namespace_in_use', 'The default namespace is always there.');
       }
-      const outcome = isNamespaceName(name) ? await accounts.store.removeNamespace(name) : 'unknown';
+      const change = { action: 'namespaces.delete', ...subjectOf(name), before: { name } };
+      const audit = auditEntry(caller, change, clock.now());
+      const outcome = isNamespaceName(name) ? await accounts.store.removeNamespace(name, audit) : 'unknown';
       if (outcome === 'unknown') throw namespaceNotFound(name);
       if (outcome === 'in_use') throw new Refusal('namespace_in_use', `The namespace ${name} holds jobs.`);
       accounts.namespaces.forget(name);
       accounts.identities.forget();
-      await audit.record(caller, {
-        ...{ action: 'namespaces.delete', ...subjectOf(name) },
-        before: { name },
-      });
     },
   };
 }

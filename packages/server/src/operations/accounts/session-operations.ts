@@ -12,7 +12,9 @@ import {
   stranger,
   type User,
 } from '@carillon/domain';
+import { auditEntry } from '../audit-log.ts';
 import type { OperationPorts } from '../operation-ports.ts';
+import { addressGroup } from './address-group.ts';
 import { userIdentity } from './identities.ts';
 import { hashSecret, newToken } from './secrets.ts';
 import { subjectOf } from './user-operations.ts';
@@ -53,7 +55,16 @@ export function sessionOperations(ports: OperationPorts) {
       const token = newToken();
       // What was checked may have changed while it was: a password takes its time.
       const opened =
-        session && (await store.createSession(session, hashSecret(token), found!.passwordHash ?? undefined));
+        session &&
+        (await store.createSession(session, hashSecret(token), {
+          checkedPasswordHash: found!.passwordHash ?? undefined,
+          address: origin.address === undefined ? undefined : addressGroup(origin.address),
+          audit: auditEntry(
+            { ...userIdentity(found!.user), origin },
+            { action: 'session.sign_in', ...sessionSubject(session) },
+            session.createdAtMs,
+          ),
+        }));
       if (!found || !session || !opened) {
         // A name that nobody has is not written down: now and then it is a password.
         const who = found ? { ...userIdentity(found.user), origin } : stranger(origin);
@@ -63,12 +74,7 @@ export function sessionOperations(ports: OperationPorts) {
         throw new Refusal('sign_in_refused', message);
       }
       await attempt.succeeded();
-      const { user } = found;
-      await audit.record(
-        { ...userIdentity(user), origin },
-        { action: 'session.sign_in', ...sessionSubject(session) },
-      );
-      return { user, session, token };
+      return { user: found.user, session, token };
     },
 
     /** The session that a token stands for, as the one who came with it sees it. */
@@ -80,9 +86,9 @@ export function sessionOperations(ports: OperationPorts) {
     async signOut(caller: Caller, token: string): Promise<void> {
       const found = await store.sessionToCheck(hashSecret(token));
       if (found?.user.userId !== caller.userId) return;
-      await store.removeSession(found!.session.sessionId);
+      const change = { action: 'session.sign_out', ...sessionSubject(found!.session) };
+      await store.removeSession(found!.session.sessionId, auditEntry(caller, change, clock.now()));
       accounts.identities.forget();
-      await audit.record(caller, { action: 'session.sign_out', ...sessionSubject(found!.session) });
     },
 
     /** One's own; those of others as an administrator. */
@@ -102,15 +108,15 @@ export function sessionOperations(ports: OperationPorts) {
       // Somebody else's looks as if it were not there, unless the caller manages users.
       if (!own && caller.kind !== 'user') requireMay(caller, 'users.manage');
       const visible = own || (session !== undefined && may(caller, 'users.manage'));
-      if (!visible || !(await store.removeSession(sessionId))) {
-        throw new Refusal('session_not_found', `There is no session ${sessionId}.`);
-      }
+      const change = { action: 'session.revoke', ...sessionSubject({ sessionId }) };
+      const removed =
+        visible && (await store.removeSession(sessionId, auditEntry(caller, change, clock.now())));
+      if (!removed) throw new Refusal('session_not_found', `There is no session ${sessionId}.`);
       accounts.identities.forget();
-      await audit.record(caller, { action: 'session.revoke', ...sessionSubject(session!) });
     },
   };
 }
 
-function sessionSubject({ sessionId }: Session) {
+function sessionSubject({ sessionId }: Pick<Session, 'sessionId'>) {
   return { namespace: undefined, subject: { kind: 'session', id: sessionId } };
 }

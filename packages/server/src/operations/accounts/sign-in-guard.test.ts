@@ -8,7 +8,10 @@ const MINUTE_MS = 60_000;
 function scene() {
   const clock = new ManualClock(Date.UTC(2030, 0, 1, 12));
   const counters = new MemoryCounters();
-  const guard = new SignInGuard({ counters, clock });
+  /** As "name address". */
+  const homes = new Set<string>();
+  const store = { hasSignedInFrom: async (name: string, address: string) => homes.has(`${name} ${address}`) };
+  const guard = new SignInGuard({ counters, clock, store });
   const tries = async (count: number, attempt: { name: string; address?: string }) => {
     let refused = 0;
     for (let i = 0; i < count; i += 1) {
@@ -18,17 +21,18 @@ function scene() {
     }
     return refused;
   };
-  return { clock, guard, tries, another: () => new SignInGuard({ counters, clock }) };
+  return { clock, guard, homes, tries, another: () => new SignInGuard({ counters, clock, store }) };
 }
 
 describe('guessing passwords', () => {
-  it('of one name is slowed to five in a minute, from wherever it is tried', async () => {
+  it('of one name is slowed to five in a minute from one address', async () => {
     const { clock, guard, tries } = scene();
     expect(await tries(5, { name: 'ada' })).toBe(0);
-    await expect(guard.begin({ name: 'ada', address: '198.51.100.1' })).rejects.toMatchObject({
+    await expect(guard.begin({ name: 'ada', address: '203.0.113.7' })).rejects.toMatchObject({
       code: 'rate_limited',
       retryAfterSeconds: 60,
     });
+    expect(await tries(1, { name: 'ada', address: '198.51.100.1' })).toBe(0);
     expect(await tries(1, { name: 'bob' })).toBe(0);
     clock.advance(MINUTE_MS);
     expect(await tries(1, { name: 'ada' })).toBe(0);
@@ -40,9 +44,41 @@ describe('guessing passwords', () => {
       expect(await tries(5, { name: 'ada' })).toBe(0);
       clock.advance(MINUTE_MS);
     }
-    await expect(guard.begin({ name: 'ada', address: undefined })).rejects.toMatchObject({
+    await expect(guard.begin({ name: 'ada', address: '203.0.113.7' })).rejects.toMatchObject({
       retryAfterSeconds: 11 * 60,
     });
+  });
+
+  it('of one name from many addresses is slowed to ten in a minute', async () => {
+    const { tries } = scene();
+    let refused = 0;
+    for (let i = 0; i < 15; i += 1) refused += await tries(1, { name: 'ada', address: `198.51.100.${i}` });
+    expect(refused).toBe(5);
+  });
+
+  it('from elsewhere does not lock anybody out where they have signed in before', async () => {
+    const { clock, homes, tries } = scene();
+    homes.add('ada 203.0.113.7');
+    for (let minute = 0; minute < 5; minute += 1) {
+      for (let i = 0; i < 30; i += 1) await tries(1, { name: 'ada', address: `198.51.100.${i}` });
+      clock.advance(MINUTE_MS);
+    }
+    expect(await tries(1, { name: 'ada', address: '198.51.100.99' })).toBe(1);
+    expect(await tries(1, { name: 'ada', address: '203.0.113.7' })).toBe(0);
+  });
+
+  it('is slowed where they have signed in before, too', async () => {
+    const { homes, tries } = scene();
+    homes.add('ada 203.0.113.7');
+    expect(await tries(8, { name: 'ada' })).toBe(3);
+  });
+
+  it('of a name that nobody has is slowed the same', async () => {
+    const { homes, tries } = scene();
+    homes.add('ada 203.0.113.7');
+    let refused = 0;
+    for (let i = 0; i < 15; i += 1) refused += await tries(1, { name: 'nobody', address: `198.51.100.${i}` });
+    expect(refused).toBe(5);
   });
 
   it('from one address is limited over all names, also those that nobody has', async () => {
@@ -56,7 +92,9 @@ describe('guessing passwords', () => {
   it('on several servers is counted together', async () => {
     const { tries, another } = scene();
     expect(await tries(5, { name: 'ada' })).toBe(0);
-    await expect(another().begin({ name: 'ada', address: undefined })).rejects.toThrow('too many attempts');
+    await expect(another().begin({ name: 'ada', address: '203.0.113.7' })).rejects.toThrow(
+      'too many attempts',
+    );
   });
 
   it('many sent at once count like one after the other', async () => {

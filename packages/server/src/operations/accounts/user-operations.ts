@@ -15,6 +15,7 @@ import {
   WHOLE,
 } from '@carillon/domain';
 import type { UserChange } from '../../storage/account-store.ts';
+import { auditEntry, type Change } from '../audit-log.ts';
 import type { OperationPorts } from '../operation-ports.ts';
 import { requestHash as hashOf } from '../request-hash.ts';
 import { namespaceNotFound } from './known-namespaces.ts';
@@ -37,7 +38,7 @@ export interface PasswordInput {
 }
 
 export function userOperations(ports: OperationPorts) {
-  const { accounts, audit, clock, random } = ports;
+  const { accounts, clock, random } = ports;
   const { store, passwords } = accounts;
 
   return {
@@ -72,17 +73,19 @@ export function userOperations(ports: OperationPorts) {
         updatedAtMs: nowMs,
       };
       const passwordHash = password === undefined ? undefined : await passwords.hash(password);
-      if (!(await store.createUser({ ...user, passwordHash, idempotency }))) {
+      const change = {
+        ...{ action: 'users.create', ...subjectOf(user) },
+        after: { name, displayName, grants, hasPassword: password !== undefined },
+      };
+      const audit = auditEntry(caller, change, nowMs);
+      const make = () => store.createUser({ ...user, passwordHash, idempotency }, audit);
+      if (!(await accounts.namespaces.holding(grants, 'grants', make))) {
         const made = idempotency && (await store.userMadeBy(idempotency.key));
         if (made?.requestHash === requestHash) return made.user;
         if (!made) throw new Refusal('user_exists', `There is a user ${name} already.`, { field: 'name' });
         const message = `The Idempotency-Key was used before, for another request (user ${made.user.name}).`;
         throw new Refusal('idempotency_key_reused', message, { field: 'Idempotency-Key' });
       }
-      await audit.record(caller, {
-        ...{ action: 'users.create', ...subjectOf(user) },
-        after: { name, displayName, grants, hasPassword: password !== undefined },
-      });
       return { ...user, hasPassword: password !== undefined };
     },
 
@@ -100,23 +103,21 @@ export function userOperations(ports: OperationPorts) {
         ...(disabled !== undefined && disabled !== before.disabled && { disabled }),
       };
       if (Object.keys(to).length === 0) return before;
-      const user = await change(ports, before, to);
       const was = Object.fromEntries(Object.keys(to).map((name) => [name, before[name as keyof typeof to]]));
-      await audit.record(caller, { action: 'users.update', ...subjectOf(user), before: was, after: to });
-      return user;
+      const told = { action: 'users.update', ...subjectOf(before), before: was, after: to };
+      return await change(ports, { caller, before, to, told });
     },
 
     async setGrants(caller: Caller, userId: string, grants: readonly Grant[]): Promise<User> {
       requireMay(caller, 'users.manage');
       const before = await found(ports, userId);
       await requireHandingOut(ports, caller, grants);
-      const user = await change(ports, before, { grants });
-      await audit.record(caller, {
-        ...{ action: 'users.grants', ...subjectOf(user) },
+      const told = {
+        ...{ action: 'users.grants', ...subjectOf(before) },
         before: { grants: before.grants },
-        after: { grants: user.grants },
-      });
-      return user;
+        after: { grants },
+      };
+      return await change(ports, { caller, before, to: { grants }, told });
     },
 
     /** One's own with the current one; that of others as an administrator. Sessions opened with the old one end. */
@@ -136,23 +137,20 @@ export function userOperations(ports: OperationPorts) {
         }
         await attempt.succeeded();
       }
-      await change(ports, user, { passwordHash: await passwords.hash(input.password) });
-      const kept = own && input.keptSession !== undefined ? hashSecret(input.keptSession) : undefined;
-      await store.removeSessionsOf(userId, kept);
-      accounts.identities.forget();
-      await audit.record(caller, { action: 'users.password', ...subjectOf(user) });
+      const except = own && input.keptSession !== undefined ? hashSecret(input.keptSession) : undefined;
+      const passwordHash = await passwords.hash(input.password);
+      const told = { action: 'users.password', ...subjectOf(user) };
+      await change(ports, { caller, before: user, to: { passwordHash, endSessions: { except } }, told });
     },
 
     async deleteUser(caller: Caller, userId: string): Promise<void> {
       requireMay(caller, 'users.manage');
       const user = await found(ports, userId);
-      if (!(await store.removeUser(userId))) throw userNotFound(userId);
-      accounts.identities.forget();
       const { name, displayName, grants } = user;
-      await audit.record(caller, {
-        ...{ action: 'users.delete', ...subjectOf(user) },
-        before: { name, displayName, grants },
-      });
+      const told = { action: 'users.delete', ...subjectOf(user), before: { name, displayName, grants } };
+      if (!(await store.removeUser(userId, auditEntry(caller, told, clock.now()))))
+        throw userNotFound(userId);
+      accounts.identities.forget();
     },
   };
 }
@@ -175,8 +173,15 @@ async function requireHandingOut(
   if (missing !== undefined) throw namespaceNotFound(missing, 'grants');
 }
 
-async function change({ accounts, clock }: OperationPorts, before: User, to: UserChange): Promise<User> {
-  const user = await accounts.store.changeUser(before.userId, to, clock.now());
+async function change(
+  { accounts, clock }: OperationPorts,
+  { caller, before, to, told }: { caller: Caller; before: User; to: UserChange; told: Change },
+): Promise<User> {
+  const nowMs = clock.now();
+  const audit = auditEntry(caller, told, nowMs);
+  const user = await accounts.namespaces.holding(to.grants ?? [], 'grants', () =>
+    accounts.store.changeUser(before.userId, to, nowMs, audit),
+  );
   if (!user) throw userNotFound(before.userId);
   accounts.identities.forget();
   return user;

@@ -31,6 +31,7 @@ beforeEach(() => {
 
 async function makeJob(over: Parameters<typeof sampleJob>[0] = {}): Promise<JobId> {
   const job = sampleJob(over);
+  await storage.accounts.createNamespace({ name: job.namespace, description: '', createdAtMs: 0 });
   await storage.jobs.insert([
     { job, first: { kind: 'run', run: onceRun(clock.now()) }, idempotency: undefined },
   ]);

@@ -1,7 +1,9 @@
 /** The promises of AccountStore about keys and sessions: found by what is shown, gone with whom they belong to. */
 import type { ApiKey, Session } from '@carillon/domain';
 import { describe, expect, it } from 'vitest';
+import { NamespaceGone } from '../account-store.ts';
 import { EDITOR, readAs, sampleUser } from './account-store.conformance.ts';
+import { ENTRY } from './audit-store.conformance.ts';
 import { newId } from './sample-job.ts';
 import { BASE_MS, HOUR_MS, MINUTE_MS } from './storage-under-test.ts';
 import type { StorageWorld } from './storage-world.ts';
@@ -75,6 +77,7 @@ export function describeCredentials(stage: { readonly world: StorageWorld }): vo
 
     it('are listed newest first: all, those of an owner, those in namespaces', async () => {
       const user = await newUser();
+      await accounts().createNamespace({ name: 'billing', description: '', createdAtMs: BASE_MS });
       const first = sampleKey({ ownerId: user.userId });
       const second = sampleKey({ grant: { ...EDITOR, namespace: 'billing' } });
       const third = sampleKey({ grant: { ...EDITOR, namespace: '*' } });
@@ -97,8 +100,8 @@ export function describeCredentials(stage: { readonly world: StorageWorld }): vo
       const owned = sampleKey({ ownerId: user.userId });
       const placed = sampleKey({ grant: { ...EDITOR, namespace: 'billing' } });
       const revoked = sampleKey();
-      for (const key of [owned, placed, revoked]) await accounts().createKey(key, 'aa');
       await accounts().createNamespace({ name: 'billing', description: '', createdAtMs: BASE_MS });
+      for (const key of [owned, placed, revoked]) await accounts().createKey(key, 'aa');
       await accounts().removeUser(user.userId);
       await accounts().removeNamespace('billing');
       expect(await accounts().removeKey(revoked.keyId)).toBe(true);
@@ -107,11 +110,47 @@ export function describeCredentials(stage: { readonly world: StorageWorld }): vo
     });
   });
 
+  it('no key is made in a namespace that is not there', async () => {
+    const key = sampleKey({ grant: { ...EDITOR, namespace: 'billing' } });
+    await expect(accounts().createKey(key, 'aa', ENTRY)).rejects.toBeInstanceOf(NamespaceGone);
+    expect(await accounts().key(key.keyId)).toBeUndefined();
+    expect(await stage.world.storage.audit.list({ limit: 9 })).toEqual([]);
+  });
+
+  it('where somebody has signed in from is known, until it is long ago or they are gone', async () => {
+    const [ada, bob] = [await newUser('ada'), await newUser('bob')];
+    const open = (userId: string, address: string | undefined, createdAtMs = BASE_MS) =>
+      accounts().createSession(sampleSession(userId, { createdAtMs }), newId(), { address });
+    await open(ada.userId, '203.0.113.7');
+    await open(ada.userId, '203.0.113.7', BASE_MS + HOUR_MS);
+    await open(ada.userId, '203.0.113.8');
+    await open(bob.userId, '203.0.113.9');
+    await open(bob.userId, undefined);
+    const from = (name: string, address: string) => accounts().hasSignedInFrom(name, address);
+    expect(await from('ada', '203.0.113.7')).toBe(true);
+    expect(await from('ada', '203.0.113.9')).toBe(false);
+    expect(await from('nobody', '203.0.113.7')).toBe(false);
+    await accounts().forgetAddresses(BASE_MS + 1);
+    expect(await from('ada', '203.0.113.7')).toBe(true);
+    expect(await from('ada', '203.0.113.8')).toBe(false);
+    await accounts().removeUser(ada.userId);
+    await newUser('ada');
+    expect(await from('ada', '203.0.113.7')).toBe(false);
+  });
+
+  it('an address is not remembered for a session that was not opened', async () => {
+    const { userId } = await newUser();
+    const opening = { address: '203.0.113.7', checkedPasswordHash: 'wrong', audit: ENTRY };
+    expect(await accounts().createSession(sampleSession(userId), 'aa', opening)).toBe(false);
+    expect(await accounts().hasSignedInFrom('ada', '203.0.113.7')).toBe(false);
+    expect(await stage.world.storage.audit.list({ limit: 9 })).toEqual([]);
+  });
+
   describe('sessions', () => {
     it('is not opened for who was disabled, or whose password changed, while it was checked', async () => {
       const { userId } = await newUser();
-      const open = (hash: string, checked?: string) =>
-        accounts().createSession(sampleSession(userId), hash, checked);
+      const open = (hash: string, checkedPasswordHash: string) =>
+        accounts().createSession(sampleSession(userId), hash, { checkedPasswordHash });
       await accounts().changeUser(userId, { passwordHash: 'new' }, BASE_MS);
       expect(await open('a1', 'old')).toBe(false);
       expect(await open('a2', 'new')).toBe(true);
@@ -138,9 +177,12 @@ export function describeCredentials(stage: { readonly world: StorageWorld }): vo
       expect(await accounts().sessionsOf(ada.userId)).toHaveLength(3);
       expect(await accounts().removeSession(sessions[0]!.session.sessionId)).toBe(true);
       expect(await accounts().removeSession(sessions[0]!.session.sessionId)).toBe(false);
-      expect(await accounts().removeSessionsOf(ada.userId, 'cc')).toBe(1);
+      const end = (except?: string) =>
+        accounts().changeUser(ada.userId, { endSessions: { except } }, BASE_MS);
+      await end('cc');
       expect(await accounts().sessionsOf(ada.userId)).toEqual([sessions[2]!.session]);
-      expect(await accounts().removeSessionsOf(ada.userId)).toBe(1);
+      await end();
+      expect(await accounts().sessionsOf(ada.userId)).toEqual([]);
       expect(await accounts().sessionsOf(bob.userId)).toHaveLength(1);
     });
 

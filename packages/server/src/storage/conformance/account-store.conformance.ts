@@ -1,8 +1,9 @@
 /** The promises of AccountStore: namespaces and people here, keys and sessions in a suite of their own. */
 import type { Grant, User } from '@carillon/domain';
 import { describe, expect, it } from 'vitest';
-import type { NewUser } from '../account-store.ts';
+import { NamespaceGone, type NewUser } from '../account-store.ts';
 import { describeCredentials } from './account-credentials.conformance.ts';
+import { ENTRY } from './audit-store.conformance.ts';
 import { newId } from './sample-job.ts';
 import { BASE_MS, type MakeStorage, MINUTE_MS } from './storage-under-test.ts';
 import { useStorageWorld } from './storage-world.ts';
@@ -79,8 +80,55 @@ export function describeAccountStore(makeStorage: MakeStorage): void {
       });
     });
 
+    describe('entries of the audit log', () => {
+      const namespace = { name: 'billing', description: '', createdAtMs: BASE_MS };
+      const entry = (action: string) => ({ ...ENTRY, action });
+      const written = async () =>
+        (await stage.world.storage.audit.list({ limit: 20 })).map(({ action }) => action).reverse();
+
+      it('are written with the change that they tell of', async () => {
+        const user = sampleUser();
+        await accounts().createNamespace(namespace, entry('create namespace'));
+        await accounts().describeNamespace('billing', 'x', entry('describe'));
+        await accounts().createUser(user, entry('create user'));
+        await accounts().changeUser(user.userId, { grants: [] }, BASE_MS, entry('change'));
+        await accounts().removeUser(user.userId, entry('remove user'));
+        await accounts().removeNamespace('billing', entry('remove namespace'));
+        expect(await written()).toEqual([
+          ...['create namespace', 'describe', 'create user', 'change', 'remove user', 'remove namespace'],
+        ]);
+      });
+
+      it('are not written when nothing was changed', async () => {
+        const user = sampleUser();
+        await accounts().createUser(user);
+        await accounts().createNamespace({ ...namespace, name: 'default' }, entry('a'));
+        await accounts().describeNamespace('nowhere', 'x', entry('b'));
+        await accounts().removeNamespace('nowhere', entry('c'));
+        await accounts().createUser(sampleUser({ name: user.name }), entry('d'));
+        await accounts().changeUser(newId(), { displayName: 'x' }, BASE_MS, entry('e'));
+        await accounts().removeUser(newId(), entry('f'));
+        await accounts().removeKey(newId(), entry('g'));
+        await accounts().removeSession(newId(), entry('h'));
+        expect(await written()).toEqual([]);
+      });
+    });
+
     describe('users', () => {
+      it('are granted nothing in a namespace that is not there, and stay as they were', async () => {
+        const gone: Grant = { ...EDITOR, namespace: 'billing' };
+        const user = sampleUser({ grants: [gone] });
+        await expect(accounts().createUser(user, ENTRY)).rejects.toBeInstanceOf(NamespaceGone);
+        expect(await accounts().user(user.userId)).toBeUndefined();
+        await accounts().createUser({ ...user, grants: [EDITOR] });
+        const change = accounts().changeUser(user.userId, { disabled: true, grants: [gone] }, BASE_MS, ENTRY);
+        await expect(change).rejects.toBeInstanceOf(NamespaceGone);
+        expect(await accounts().user(user.userId)).toMatchObject({ disabled: false, grants: [EDITOR] });
+        expect(await stage.world.storage.audit.list({ limit: 9 })).toEqual([]);
+      });
+
       it('come back whole, with their grants', async () => {
+        await accounts().createNamespace({ name: 'billing', description: '', createdAtMs: BASE_MS });
         const grants: Grant[] = [
           { namespace: '*', role: 'viewer', ownOnly: false },
           { namespace: '*', role: 'editor', ownOnly: true },

@@ -4,7 +4,7 @@ import type { AuditEntry, AuditQuery } from '../audit-store.ts';
 import { BASE_MS, type MakeStorage, MINUTE_MS } from './storage-under-test.ts';
 import { useStorageWorld } from './storage-world.ts';
 
-const ENTRY: AuditEntry = {
+export const ENTRY: AuditEntry = {
   atMs: BASE_MS,
   actor: { kind: 'user', id: 'u1', name: 'ada' },
   action: 'jobs.update',
@@ -47,6 +47,26 @@ export function describeAuditStore(makeStorage: MakeStorage): void {
       const [, second] = await stage.world.storage.audit.list({ limit: 2 });
       expect(await actions({ beforeId: second!.auditId })).toEqual(['a']);
       expect(await actions({ limit: 1 })).toEqual(['c']);
+    });
+
+    it('of a namespace that was made anew, what was done in the one before can be left out', async () => {
+      const { accounts } = stage.world.storage;
+      const namespace = { name: 'one', description: '', createdAtMs: BASE_MS };
+      const entry = (action: string) => ({ ...ENTRY, action, namespace: 'one' });
+      await accounts.createNamespace(namespace, entry('create'));
+      await record({ action: 'keys.create', namespace: 'one', subject: { kind: 'key', id: 'k' } });
+      const made = { namespaces: ['one', 'default'], sinceMade: true };
+      expect(await actions(made)).toEqual(['keys.create', 'create']);
+      await accounts.removeNamespace('one', entry('remove'));
+      expect(await actions(made)).toEqual([]);
+      await accounts.createNamespace(namespace, entry('create again'));
+      await record({ action: 'keys.create', namespace: 'one', subject: { kind: 'key', id: 'l' } }, {});
+      expect(await actions(made)).toEqual(['jobs.update', 'keys.create', 'create again']);
+      expect(await actions({ ...made, action: 'keys.create' })).toEqual(['keys.create']);
+      expect(await actions({ ...made, subjectId: 'k' })).toEqual([]);
+      expect(await actions({ ...made, subjectId: 'l' })).toEqual(['keys.create']);
+      expect(await actions({ namespaces: ['one'] })).toHaveLength(5);
+      expect(await actions({ namespaces: ['one'], action: 'keys.create' })).toHaveLength(2);
     });
 
     it('is searched by every filter, and by several together', async () => {

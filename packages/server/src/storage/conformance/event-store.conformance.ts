@@ -162,9 +162,8 @@ export function describeEventStore(makeStorage: MakeStorage): void {
       await world.register(silent, { nowMs: BASE_MS - 5 * MINUTE_MS });
       await world.register(silent, { nowMs: BASE_MS - 5 * MINUTE_MS });
       await world.register(leaving);
-      const bury = { silentSinceMs: BASE_MS - MINUTE_MS, nodeId: world.nodeId, incarnation: 1 };
-      await world.storage.members.buryWorkers(bury);
-      await world.storage.members.buryWorkers(bury);
+      await world.bury(silent);
+      await world.bury(silent);
       await world.storage.members.forgetWorkers([silent, leaving]);
       const events = await told(since);
       expect(events.map(({ kind, member }) => [kind, member?.workerId])).toEqual([

@@ -225,6 +225,82 @@ export function describeJobInsert(make: MakeStorage): void {
     });
   });
 
+  describe('a batch that is whole', () => {
+    it('is inserted whole, or not at all where one is refused', async () => {
+      const { world } = stage;
+      const { jobs } = world.storage;
+      const key = newId<string>();
+      const known = sampleJob();
+      await jobs.insert([newJob(known, { key, requestHash: 'a' })]);
+      const [plain, keyed, clash] = [sampleJob(), sampleJob(), sampleJob()];
+      const batch = [
+        newJob(plain),
+        newJob(keyed, { key: newId<string>(), requestHash: 'a' }),
+        newJob(clash, { key, requestHash: 'b' }),
+      ];
+      const answers = await jobs.insert(batch, { whole: true });
+      expect(answers[2]).toEqual({ kind: 'conflict', jobId: known.jobId });
+      for (const { jobId } of [plain, keyed, clash]) expect(await jobs.get(jobId)).toBeUndefined();
+      expect(await world.pending(plain)).toEqual([]);
+
+      const repeat = newJob(sampleJob(), { key, requestHash: 'a' });
+      expect(await jobs.insert([...batch.slice(0, 2), repeat], { whole: true })).toEqual([
+        { kind: 'inserted', jobId: plain.jobId },
+        { kind: 'inserted', jobId: keyed.jobId },
+        { kind: 'existing', jobId: known.jobId },
+      ]);
+      expect(await world.pending(keyed)).toHaveLength(1);
+    });
+
+    it('knows a key that it brings twice', async () => {
+      const { jobs } = stage.world.storage;
+      const key = newId<string>();
+      const [first, second] = [sampleJob(), sampleJob()];
+      const batch = [newJob(first, { key, requestHash: 'a' }), newJob(second, { key, requestHash: 'b' })];
+      const answers = await jobs.insert(batch, { whole: true });
+      expect(answers.map(({ kind }) => kind)).toContain('conflict');
+      expect(await jobs.get(first.jobId)).toBeUndefined();
+    });
+  });
+
+  describe('a job without a home', () => {
+    it('is not inserted, and harms no other', async () => {
+      const { world } = stage;
+      const { jobs, accounts } = world.storage;
+      const [homeless, keyed, other] = [
+        sampleJob({ namespace: 'nowhere' }),
+        sampleJob({ namespace: 'nowhere' }),
+        sampleJob({ namespace: 'somewhere' }),
+      ];
+      await world.house(other);
+      const idempotency = { key: newId<string>(), requestHash: 'a' };
+      const batch = [newJob(homeless), newJob(keyed, idempotency), newJob(other)];
+      const kinds = async (options?: { whole: boolean }) =>
+        (await jobs.insert(batch, options)).map(({ kind }) => kind);
+      expect((await kinds({ whole: true })).slice(0, 2)).toEqual(['homeless', 'homeless']);
+      expect(await jobs.get(other.jobId)).toBeUndefined();
+      expect(await kinds()).toEqual(['homeless', 'homeless', 'inserted']);
+      expect(await jobs.get(homeless.jobId)).toBeUndefined();
+      expect(await world.pending(keyed)).toEqual([]);
+      expect(await accounts.removeNamespace('somewhere')).toBe('in_use');
+    });
+
+    it('is never left behind by a namespace that is removed while it comes', async () => {
+      const { world } = stage;
+      const { jobs, accounts } = world.storage;
+      for (let round = 0; round < 10; round += 1) {
+        const job = sampleJob({ namespace: `brief-${round}` });
+        await world.house(job);
+        const [removed, [inserted]] = await Promise.all([
+          accounts.removeNamespace(job.namespace),
+          jobs.insert([newJob(job)]),
+        ]);
+        const outcome = [removed, inserted!.kind].join(' ');
+        expect(['removed homeless', 'in_use inserted']).toContain(outcome);
+      }
+    });
+  });
+
   describe('list', () => {
     it('lists newest first, in pages by place or by offset', async () => {
       const { world } = stage;

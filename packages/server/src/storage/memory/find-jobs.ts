@@ -1,7 +1,24 @@
 /** What people look up among jobs in memory: lists, and what fires next. */
-import { type Job, PRIORITIES, SHARD_COUNT, type Visible } from '@carillon/domain';
-import type { JobFilter, JobList, JobQuery, UpcomingFire, UpcomingQuery } from '../job-store.ts';
-import type { DueRecord } from './due-record.ts';
+import {
+  compareJobPlaces,
+  type Job,
+  type JobPlace,
+  keyOfNone,
+  PRIORITIES,
+  SHARD_COUNT,
+  type Visible,
+} from '@carillon/domain';
+import {
+  type JobFilter,
+  type JobList,
+  type JobQuery,
+  LOOKED_THROUGH_MAX,
+  type SortedJob,
+  type SortedJobQuery,
+  type UpcomingFire,
+  type UpcomingQuery,
+} from '../job-store.ts';
+import { type DueRecord, isPlan } from './due-record.ts';
 import type { MemoryState } from './memory-state.ts';
 
 /** Ids grow with creation (UUID version 7), so the order of ids is that of creation. */
@@ -14,6 +31,40 @@ export function findJobs({ jobs }: MemoryState, query: JobQuery): JobList {
     .sort((a, b) => (a.jobId < b.jobId ? -sign : sign))
     .slice(offset, offset + limit);
   return { jobs: found, stoppedAt: undefined };
+}
+
+export function sortJobs(state: MemoryState, query: SortedJobQuery): readonly SortedJob[] | 'too_many' {
+  const { after, offset = 0, limit, userId, namespace, labels, status } = query;
+  const narrowed = [...state.jobs.values()].filter((job) =>
+    matches(job, {
+      ...(userId !== undefined && { userId }),
+      ...(namespace !== undefined && { namespace }),
+      ...(labels !== undefined && { labels }),
+      ...(status !== undefined && { status }),
+    }),
+  );
+  if (narrowed.length > LOOKED_THROUGH_MAX) return 'too_many';
+  return narrowed
+    .filter((job) => matches(job, query))
+    .map((job) => ({ job, place: { key: keyOf(state, job, query), jobId: job.jobId } }))
+    .filter(({ place }) => after === undefined || compareJobPlaces(after, place, query) < 0)
+    .sort((a, b) => compareJobPlaces(a.place, b.place, query))
+    .slice(offset, offset + limit);
+}
+
+function keyOf({ due }: MemoryState, job: Job, query: SortedJobQuery): JobPlace['key'] {
+  switch (query.by) {
+    case 'name':
+      return job.name.toLowerCase();
+    case 'priority':
+      return PRIORITIES.indexOf(job.priority);
+    case 'updated_at':
+      return job.updatedAtMs;
+    case 'next_run_time': {
+      const plan = due.ofJob(job.jobId).find((record) => isPlan(record) && !record.held);
+      return plan?.nominalAtMs ?? keyOfNone(query);
+    }
+  }
 }
 
 function matches(job: Job, filter: JobFilter): boolean {

@@ -1,15 +1,19 @@
 /** Namespaces, people, keys and sessions in memory. */
-import { type ApiKey, DEFAULT_NAMESPACE, type Namespace, type Session, type User } from '@carillon/domain';
-import type {
-  AccountStore,
-  FoundKey,
-  FoundSession,
-  KeyQuery,
-  NewUser,
-  SecretHash,
-  Use,
-  UserChange,
+import { type ApiKey, type Grant, type Namespace, type Session, type User, WHOLE } from '@carillon/domain';
+import {
+  type AccountStore,
+  type FoundKey,
+  type FoundSession,
+  type KeyQuery,
+  NamespaceGone,
+  type NewUser,
+  type Opening,
+  type SecretHash,
+  type Use,
+  type UserChange,
 } from '../account-store.ts';
+import type { AuditEntry } from '../audit-store.ts';
+import { addAudit } from './memory-audit-store.ts';
 import type { MemoryState } from './memory-state.ts';
 
 interface UserRow {
@@ -20,15 +24,17 @@ interface UserRow {
 
 export class MemoryAccountStore implements AccountStore {
   readonly #jobs: MemoryState['jobs'];
-  readonly #namespaces = new Map<string, Namespace>();
+  readonly #namespaces: MemoryState['namespaces'];
+  readonly #audit: MemoryState['audit'];
   readonly #users = new Map<string, UserRow>();
   readonly #keys = new Map<string, { key: ApiKey; hash: SecretHash }>();
   readonly #sessions = new Map<string, { session: Session; hash: SecretHash }>();
+  readonly #addresses = new Map<string, { userId: string; address: string; atMs: number }>();
 
-  constructor({ jobs }: Pick<MemoryState, 'jobs'>) {
+  constructor({ jobs, namespaces, audit }: Pick<MemoryState, 'jobs' | 'namespaces' | 'audit'>) {
     this.#jobs = jobs;
-    const description = 'Jobs that name no other namespace.';
-    this.#namespaces.set(DEFAULT_NAMESPACE, { name: DEFAULT_NAMESPACE, description, createdAtMs: 0 });
+    this.#namespaces = namespaces;
+    this.#audit = audit;
   }
 
   async namespaces({
@@ -41,6 +47,7 @@ export class MemoryAccountStore implements AccountStore {
     limit: number;
   }): Promise<Namespace[]> {
     return [...this.#namespaces.values()]
+      .map(({ namespace }) => namespace)
       .filter(({ name }) => name > after && (names === undefined || names.includes(name)))
       .sort((a, b) => (a.name < b.name ? -1 : 1))
       .slice(0, limit);
@@ -50,37 +57,40 @@ export class MemoryAccountStore implements AccountStore {
     return names.filter((name) => this.#namespaces.has(name));
   }
 
-  async createNamespace(namespace: Namespace): Promise<boolean> {
+  async createNamespace(namespace: Namespace, audit?: AuditEntry): Promise<boolean> {
     if (this.#namespaces.has(namespace.name)) return false;
-    this.#namespaces.set(namespace.name, namespace);
-    return true;
+    this.#namespaces.set(namespace.name, { namespace, auditAfter: this.#audit.at(-1)?.auditId ?? 0 });
+    return this.#done(audit);
   }
 
-  async describeNamespace(name: string, description: string): Promise<boolean> {
+  async describeNamespace(name: string, description: string, audit?: AuditEntry): Promise<boolean> {
     const found = this.#namespaces.get(name);
-    if (found) this.#namespaces.set(name, { ...found, description });
-    return found !== undefined;
+    if (!found) return false;
+    this.#namespaces.set(name, { ...found, namespace: { ...found.namespace, description } });
+    return this.#done(audit);
   }
 
-  async removeNamespace(name: string): Promise<'removed' | 'in_use' | 'unknown'> {
+  async removeNamespace(name: string, audit?: AuditEntry): Promise<'removed' | 'in_use' | 'unknown'> {
     for (const job of this.#jobs.values()) if (job.namespace === name) return 'in_use';
     if (!this.#namespaces.delete(name)) return 'unknown';
     for (const row of this.#users.values()) {
       row.user = { ...row.user, grants: row.user.grants.filter((grant) => grant.namespace !== name) };
     }
     for (const { key } of this.#keys.values()) if (key.grant.namespace === name) this.#keys.delete(key.keyId);
+    this.#done(audit);
     return 'removed';
   }
 
-  async createUser({ passwordHash, idempotency, ...rest }: NewUser): Promise<boolean> {
+  async createUser({ passwordHash, idempotency, ...rest }: NewUser, audit?: AuditEntry): Promise<boolean> {
     if (this.#users.has(rest.userId)) return false;
     for (const known of this.#users.values()) {
       if (known.user.name === rest.name) return false;
       if (idempotency && known.idempotency?.key === idempotency.key) return false;
     }
+    this.#requirePlaces(rest.grants);
     const user = { ...rest, grants: inOrder(rest.grants), hasPassword: passwordHash !== undefined };
     this.#users.set(user.userId, { user, passwordHash, idempotency });
-    return true;
+    return this.#done(audit);
   }
 
   async userMadeBy(key: string): Promise<{ user: User; requestHash: string } | undefined> {
@@ -110,28 +120,38 @@ export class MemoryAccountStore implements AccountStore {
     return this.#users.get(userId)?.passwordHash;
   }
 
-  async changeUser(userId: string, change: UserChange, nowMs: number): Promise<User | undefined> {
+  async changeUser(
+    userId: string,
+    change: UserChange,
+    nowMs: number,
+    audit?: AuditEntry,
+  ): Promise<User | undefined> {
     const row = this.#users.get(userId);
     if (!row) return undefined;
-    const { passwordHash = row.passwordHash, grants = row.user.grants, ...rest } = change;
+    const { passwordHash = row.passwordHash, grants = row.user.grants, endSessions, ...rest } = change;
+    this.#requirePlaces(grants);
     const hasPassword = passwordHash !== undefined;
     row.user = { ...row.user, ...rest, grants: inOrder(grants), hasPassword, updatedAtMs: nowMs };
     row.passwordHash = passwordHash;
-    if (row.user.disabled) await this.removeSessionsOf(userId);
+    if (row.user.disabled) this.#endSessions(userId);
+    else if (endSessions) this.#endSessions(userId, endSessions.except);
+    this.#done(audit);
     return row.user;
   }
 
-  async removeUser(userId: string): Promise<boolean> {
+  async removeUser(userId: string, audit?: AuditEntry): Promise<boolean> {
     if (!this.#users.delete(userId)) return false;
     for (const { key } of this.#keys.values()) if (key.ownerId === userId) this.#keys.delete(key.keyId);
-    await this.removeSessionsOf(userId);
-    return true;
+    this.#endSessions(userId);
+    for (const [key, row] of this.#addresses) if (row.userId === userId) this.#addresses.delete(key);
+    return this.#done(audit);
   }
 
-  async createKey(key: ApiKey, hash: SecretHash): Promise<boolean> {
+  async createKey(key: ApiKey, hash: SecretHash, audit?: AuditEntry): Promise<boolean> {
     for (const known of this.#keys.values()) if (known.key.prefix === key.prefix) return false;
+    this.#requirePlaces([key.grant]);
     this.#keys.set(key.keyId, { key, hash });
-    return true;
+    return this.#done(audit);
   }
 
   async key(keyId: string): Promise<ApiKey | undefined> {
@@ -160,15 +180,18 @@ export class MemoryAccountStore implements AccountStore {
     return undefined;
   }
 
-  async removeKey(keyId: string): Promise<boolean> {
-    return this.#keys.delete(keyId);
+  async removeKey(keyId: string, audit?: AuditEntry): Promise<boolean> {
+    return this.#keys.delete(keyId) && this.#done(audit);
   }
 
-  async createSession(session: Session, hash: SecretHash, checked?: string): Promise<boolean> {
-    const row = this.#users.get(session.userId);
+  async createSession(session: Session, hash: SecretHash, opening: Opening = {}): Promise<boolean> {
+    const { checkedPasswordHash: checked, address, audit } = opening;
+    const { userId, createdAtMs: atMs } = session;
+    const row = this.#users.get(userId);
     if (!row || row.user.disabled || (checked !== undefined && row.passwordHash !== checked)) return false;
     this.#sessions.set(session.sessionId, { session, hash });
-    return true;
+    if (address !== undefined) this.#addresses.set(`${userId} ${address}`, { userId, address, atMs });
+    return this.#done(audit);
   }
 
   async sessionToCheck(hash: SecretHash): Promise<FoundSession | undefined> {
@@ -190,18 +213,23 @@ export class MemoryAccountStore implements AccountStore {
     return this.#sessions.get(sessionId)?.session;
   }
 
-  async removeSession(sessionId: string): Promise<boolean> {
-    return this.#sessions.delete(sessionId);
-  }
-
-  async removeSessionsOf(userId: string, exceptHash?: SecretHash): Promise<number> {
-    return this.#removeSessions(({ session, hash }) => session.userId === userId && hash !== exceptHash);
+  async removeSession(sessionId: string, audit?: AuditEntry): Promise<boolean> {
+    return this.#sessions.delete(sessionId) && this.#done(audit);
   }
 
   async removeOldSessions(before: { expiresMs: number; lastSeenMs: number }): Promise<number> {
     return this.#removeSessions(
       ({ session }) => session.expiresAtMs < before.expiresMs || session.lastSeenAtMs < before.lastSeenMs,
     );
+  }
+
+  async hasSignedInFrom(name: string, address: string): Promise<boolean> {
+    const row = await this.userToSignIn(name);
+    return row !== undefined && this.#addresses.has(`${row.user.userId} ${address}`);
+  }
+
+  async forgetAddresses(beforeMs: number): Promise<void> {
+    for (const [key, { atMs }] of this.#addresses) if (atMs < beforeMs) this.#addresses.delete(key);
   }
 
   async noteUses({ keys, sessions }: { keys: readonly Use[]; sessions: readonly Use[] }): Promise<void> {
@@ -213,6 +241,21 @@ export class MemoryAccountStore implements AccountStore {
       const row = this.#sessions.get(id);
       if (row) row.session = { ...row.session, lastSeenAtMs: Math.max(row.session.lastSeenAtMs, atMs) };
     }
+  }
+
+  /** Before anything is changed, so that what is refused leaves nothing behind. */
+  #requirePlaces(grants: readonly Grant[]): void {
+    const isGone = ({ namespace }: Grant) => namespace !== WHOLE && !this.#namespaces.has(namespace);
+    if (grants.some(isGone)) throw new NamespaceGone();
+  }
+
+  #done(audit: AuditEntry | undefined): true {
+    if (audit) addAudit(this.#audit, audit);
+    return true;
+  }
+
+  #endSessions(userId: string, exceptHash?: SecretHash): void {
+    this.#removeSessions(({ session, hash }) => session.userId === userId && hash !== exceptHash);
   }
 
   #removeSessions(gone: (row: { session: Session; hash: SecretHash }) => boolean): number {

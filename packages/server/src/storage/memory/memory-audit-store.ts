@@ -4,9 +4,11 @@ import type { MemoryState } from './memory-state.ts';
 
 export class MemoryAuditStore implements AuditStore {
   readonly #records: AuditRecord[];
+  readonly #namespaces: MemoryState['namespaces'];
 
-  constructor(state: Pick<MemoryState, 'audit'>) {
+  constructor(state: Pick<MemoryState, 'audit' | 'namespaces'>) {
     this.#records = state.audit;
+    this.#namespaces = state.namespaces;
   }
 
   async record(entries: readonly AuditEntry[]): Promise<void> {
@@ -15,9 +17,14 @@ export class MemoryAuditStore implements AuditStore {
 
   async list(query: AuditQuery): Promise<AuditRecord[]> {
     return this.#records
-      .filter((record) => matches(record, query))
+      .filter((record) => matches(record, query) && (!query.sinceMade || this.#isSinceMade(record)))
       .reverse()
       .slice(0, query.limit);
+  }
+
+  #isSinceMade({ namespace = '', auditId }: AuditRecord): boolean {
+    const made = this.#namespaces.get(namespace);
+    return made !== undefined && auditId > made.auditAfter;
   }
 }
 

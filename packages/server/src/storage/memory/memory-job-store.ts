@@ -3,23 +3,26 @@ import type { Job, JobId, RunId } from '@carillon/domain';
 import type { AuditEntry } from '../audit-store.ts';
 import type { NewRun } from '../due.ts';
 import { kindOfChange } from '../event-store.ts';
-import type {
-  CancelVerdict,
-  Enqueued,
-  InsertedJob,
-  JobChange,
-  JobList,
-  JobQuery,
-  JobStore,
-  JobWithPlan,
-  NewJob,
-  PendingChange,
-  UpcomingFire,
-  UpcomingQuery,
+import {
+  type CancelVerdict,
+  type Enqueued,
+  type InsertedJob,
+  isRefused,
+  type JobChange,
+  type JobList,
+  type JobQuery,
+  type JobStore,
+  type JobWithPlan,
+  type NewJob,
+  type PendingChange,
+  type SortedJob,
+  type SortedJobQuery,
+  type UpcomingFire,
+  type UpcomingQuery,
 } from '../job-store.ts';
 import { firstRecord, isAskedFor, isPlan, refreshed, runRecord } from './due-record.ts';
 import { endPending } from './end-run.ts';
-import { findJobs, findUpcoming } from './find-jobs.ts';
+import { findJobs, findUpcoming, sortJobs } from './find-jobs.ts';
 import { addAudit } from './memory-audit-store.ts';
 import type { MemoryState } from './memory-state.ts';
 
@@ -30,8 +33,12 @@ export class MemoryJobStore implements JobStore {
     this.#state = state;
   }
 
-  async insert(jobs: readonly NewJob[]): Promise<InsertedJob[]> {
+  async insert(jobs: readonly NewJob[], { whole = false } = {}): Promise<InsertedJob[]> {
     this.#assertFresh(jobs);
+    if (whole) {
+      const judged = this.#judge(jobs);
+      if (judged.some(isRefused)) return judged;
+    }
     return jobs.map((job) => this.#insertOne(job));
   }
 
@@ -51,6 +58,10 @@ export class MemoryJobStore implements JobStore {
 
   async list(query: JobQuery): Promise<JobList> {
     return findJobs(this.#state, query);
+  }
+
+  async listSorted(query: SortedJobQuery): Promise<readonly SortedJob[] | 'too_many'> {
+    return sortJobs(this.#state, query);
   }
 
   async upcoming(query: UpcomingQuery): Promise<{ fires: readonly UpcomingFire[]; partial: boolean }> {
@@ -126,13 +137,32 @@ export class MemoryJobStore implements JobStore {
     }
   }
 
-  #insertOne({ job, first, idempotency, audit }: NewJob): InsertedJob {
-    if (idempotency) {
-      const known = this.#state.idempotency.get(keyOf(job, idempotency.key));
-      if (known) {
-        const same = known.requestHash === idempotency.requestHash;
-        return { kind: same ? 'existing' : 'conflict', jobId: known.jobId };
+  /** What would become of them: the first with a key that is new makes it known to the others. */
+  #judge(jobs: readonly NewJob[]): InsertedJob[] {
+    const known = new Map(this.#state.idempotency);
+    return jobs.map((entry) => {
+      const { job, idempotency } = entry;
+      const judged = this.#judgeOne(entry, known);
+      if (idempotency && judged.kind === 'inserted') {
+        known.set(keyOf(job, idempotency.key), { jobId: job.jobId, requestHash: idempotency.requestHash });
       }
+      return judged;
+    });
+  }
+
+  #judgeOne({ job, idempotency }: NewJob, known: MemoryState['idempotency']): InsertedJob {
+    const { jobId, namespace } = job;
+    if (!this.#state.namespaces.has(namespace)) return { kind: 'homeless', jobId };
+    const row = idempotency && known.get(keyOf(job, idempotency.key));
+    if (!row) return { kind: 'inserted', jobId };
+    return { kind: row.requestHash === idempotency.requestHash ? 'existing' : 'conflict', jobId: row.jobId };
+  }
+
+  #insertOne(entry: NewJob): InsertedJob {
+    const { job, first, idempotency, audit } = entry;
+    const judged = this.#judgeOne(entry, this.#state.idempotency);
+    if (judged.kind !== 'inserted') return judged;
+    if (idempotency) {
       this.#state.idempotency.set(keyOf(job, idempotency.key), {
         jobId: job.jobId,
         requestHash: idempotency.requestHash,
@@ -142,7 +172,7 @@ export class MemoryJobStore implements JobStore {
     this.#state.events.job('job.created', job);
     this.#state.due.put(firstRecord(job, first));
     this.#write(audit);
-    return { kind: 'inserted', jobId: job.jobId };
+    return judged;
   }
 
   #write(audit: AuditEntry | undefined): void {

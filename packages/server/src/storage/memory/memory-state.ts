@@ -1,5 +1,14 @@
 /** Everything the memory adapter knows, as tables that its ports share: a call of any of them changes all or nothing. */
-import { type Job, type JobId, type NodeId, type RunId, SHARD_COUNT, type WorkerId } from '@carillon/domain';
+import {
+  DEFAULT_NAMESPACE,
+  type Job,
+  type JobId,
+  type Namespace,
+  type NodeId,
+  type RunId,
+  SHARD_COUNT,
+  type WorkerId,
+} from '@carillon/domain';
 import type { AuditRecord } from '../audit-store.ts';
 import type { ShardOwner, WorkerRecord } from '../member-store.ts';
 import type { DeadLetter } from '../run-store.ts';
@@ -27,6 +36,12 @@ export interface WorkerRow extends WorkerRecord {
   readonly alive: boolean;
 }
 
+export interface NamespaceRow {
+  readonly namespace: Namespace;
+  /** Entries of the audit log up to this one tell of another namespace of the same name. */
+  readonly auditAfter: number;
+}
+
 export interface MemoryState {
   readonly jobs: Map<JobId, Job>;
   readonly idempotency: Map<string, IdempotencyRow>;
@@ -41,7 +56,14 @@ export interface MemoryState {
   readonly workers: Map<WorkerId, WorkerRow>;
   readonly events: EventLog;
   readonly audit: AuditRecord[];
+  readonly namespaces: Map<string, NamespaceRow>;
 }
+
+const DEFAULT: Namespace = {
+  name: DEFAULT_NAMESPACE,
+  description: 'Jobs that name no other namespace.',
+  createdAtMs: 0,
+};
 
 export function emptyState(now: () => number): MemoryState {
   const shards = new Map<number, ShardOwner>();
@@ -62,6 +84,7 @@ export function emptyState(now: () => number): MemoryState {
     workers: new Map(),
     events: new EventLog({ now, jobs }),
     audit: [],
+    namespaces: new Map([[DEFAULT_NAMESPACE, { namespace: DEFAULT, auditAfter: 0 }]]),
   };
 }
 

@@ -25,19 +25,39 @@ export const CREATE_NAMESPACE: Statement = {
     ON CONFLICT (name) DO NOTHING RETURNING name`,
 };
 
+/** A statement of its own: only when the name is ours is every entry about whoever had it before in the log. */
+export const BEGIN_AUDIT: Statement = {
+  name: 'begin_audit',
+  text: `UPDATE namespaces SET audit_after = nextval(pg_get_serial_sequence('audit_log', 'audit_id')) WHERE name = $1`,
+};
+
 export const DESCRIBE_NAMESPACE: Statement = {
   name: 'describe_namespace',
   text: 'UPDATE namespaces SET description = $2 WHERE name = $1 RETURNING name',
 };
 
+/** Those that are there, kept from being removed while somebody puts something into them. */
+export const HOLD_NAMESPACES: Statement = {
+  name: 'hold_namespaces',
+  text: 'SELECT name FROM namespaces WHERE name = ANY($1::text[]) FOR KEY SHARE',
+};
+
+/** Waits for whoever is about to put something into it, and keeps out who comes later. */
+export const LOCK_NAMESPACE: Statement = {
+  name: 'lock_namespace',
+  text: 'SELECT name FROM namespaces WHERE name = $1 FOR UPDATE',
+};
+
 /** The condition on 'default' stands for the partial index that finds jobs of a namespace. */
+export const NAMESPACE_IN_USE: Statement = {
+  name: 'namespace_in_use',
+  text: `SELECT job_id FROM jobs WHERE namespace = $1 AND namespace <> 'default' LIMIT 1`,
+};
+
+/** Grants and keys in it go with it. */
 export const REMOVE_NAMESPACE: Statement = {
   name: 'remove_namespace',
-  text: `WITH used AS (SELECT EXISTS (SELECT FROM jobs WHERE namespace = $1 AND namespace <> 'default') AS used),
-    removed AS (DELETE FROM namespaces USING used WHERE name = $1 AND NOT used RETURNING name),
-    grants AS (DELETE FROM user_grants USING removed WHERE namespace = removed.name),
-    keys AS (DELETE FROM api_keys USING removed WHERE namespace = removed.name)
-    SELECT (SELECT used FROM used), EXISTS (SELECT FROM removed)`,
+  text: 'DELETE FROM namespaces WHERE name = $1',
 };
 
 const GRANTS = `(SELECT coalesce(json_agg(json_build_array(g.namespace, g.role, g.own_only) ORDER BY g.namespace, g.own_only), '[]')

@@ -71,9 +71,26 @@ export const REMOVE_SESSION: Statement = {
   text: 'DELETE FROM sessions WHERE session_id = $1 RETURNING session_id',
 };
 
-export const REMOVE_SESSIONS_OF: Statement = {
-  name: 'remove_sessions_of',
-  text: 'DELETE FROM sessions WHERE user_id = $1 AND hash IS DISTINCT FROM $2 RETURNING session_id',
+/** $2 the hash of the one that stays, or NULL. */
+export const END_SESSIONS: Statement = {
+  name: 'end_sessions',
+  text: 'DELETE FROM sessions WHERE user_id = $1 AND hash IS DISTINCT FROM $2',
+};
+
+export const NOTE_ADDRESS: Statement = {
+  name: 'note_address',
+  text: `INSERT INTO sign_in_addresses (user_id, address, last_used_at) VALUES ($1, $2, ${at('$3')})
+    ON CONFLICT (user_id, address) DO UPDATE SET last_used_at = greatest(sign_in_addresses.last_used_at, EXCLUDED.last_used_at)`,
+};
+
+export const HAS_SIGNED_IN_FROM: Statement = {
+  name: 'has_signed_in_from',
+  text: 'SELECT user_id FROM users JOIN sign_in_addresses USING (user_id) WHERE name = $1 AND address = $2',
+};
+
+export const FORGET_ADDRESSES: Statement = {
+  name: 'forget_addresses',
+  text: `DELETE FROM sign_in_addresses WHERE last_used_at < ${at('$1')}`,
 };
 
 export const REMOVE_OLD_SESSIONS: Statement = {

@@ -1,5 +1,5 @@
 /** Lists over many jobs: each filter goes through the index made for it, and none looks through more than it may. */
-import type { JobId } from '@carillon/domain';
+import { JOB_SORT_KEYS, type JobId } from '@carillon/domain';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
@@ -9,6 +9,7 @@ import {
 } from '../../../../../tests/support/postgres.ts';
 import type { JobQuery } from '../job-store.ts';
 import { type Drive, type FilterName, listStatement } from './list-jobs.sql.ts';
+import { sortedStatement } from './list-sorted-jobs.sql.ts';
 import { openPostgresStorage, type PostgresStorage } from './postgres-storage.ts';
 
 /** Three times what one list looks through; ids grow with n. Only the oldest is called needle. */
@@ -18,7 +19,7 @@ const FILL = `
   INSERT INTO jobs (job_id, name, schedule_type, status, handler, payload, priority, timeout_ms, shard, user_id, namespace, labels)
     SELECT ${idOf('n')}, CASE WHEN n = 1 THEN 'needle' ELSE 'hay ' || n END, 'IMMEDIATE',
       CASE WHEN n = 2 THEN 'PAUSED' WHEN n = 3 THEN 'FAILED' WHEN n = 4 THEN 'CANCELLED' ELSE 'SCHEDULED' END, 'http', '{}', 1, 60000, n % 64,
-      CASE WHEN n <= 100 THEN 'ann' END, CASE WHEN n % 1000 = 0 THEN 'team-a' ELSE 'default' END,
+      CASE WHEN n <= 100 THEN 'ann' ELSE 'crowd' END, CASE WHEN n % 1000 = 0 THEN 'team-a' ELSE 'default' END,
       CASE WHEN n = 5 THEN '{"team": "rare"}'::jsonb WHEN n % 2 = 0 THEN '{"team": "common"}'::jsonb END
     FROM generate_series(1, ${JOBS}) AS n;
   INSERT INTO due (job_id, run_id, shard, priority, kind, job_version, max_concurrency, fire_at, nominal_at, handler, overlap, held)
@@ -94,6 +95,24 @@ describeEachPostgres('lists over many jobs', (server) => {
     expect(await names({ status: 'COMPLETED', limit: 1 })).toEqual(['hay 30000']);
   });
 
+  it('the few jobs of one owner are found beside the many of another, and a page of many is all that is read', async () => {
+    const walked = async (filters: FilterName[], values: string) => {
+      const { text } = listStatement({ drive: 'user', filters, order: 'newest', continued: false });
+      await client.query(`PREPARE owned AS ${text}`);
+      const { rows } = await client.query<{ 'QUERY PLAN': string }>(
+        `EXPLAIN ANALYZE EXECUTE owned(${values}, 10, 0)`,
+      );
+      await client.query('DEALLOCATE owned');
+      const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+      expect(plan).not.toContain('using jobs_pkey');
+      return [...plan.matchAll(/using jobs_user_id .*?actual .*?rows=(\d+)/g)].map(([, count]) =>
+        Number(count),
+      );
+    };
+    expect(Math.max(...(await walked(['user', 'text'], `'ann', 'needle'`)))).toBe(100);
+    expect(Math.max(...(await walked(['user'], `'crowd'`)))).toBe(10);
+  });
+
   const INDEXES: [Drive, readonly FilterName[], string][] = [
     ['key', ['text'], 'jobs_pkey'],
     ['user', ['user', 'handler'], 'jobs_user_id'],
@@ -102,6 +121,57 @@ describeEachPostgres('lists over many jobs', (server) => {
     ['labels', ['labels'], 'jobs_labels'],
     ['due', ['status'], 'due_job_id'],
   ];
+  it('lists in other orders are given where few enough are asked for, and refused where not', async () => {
+    const sorted = async (query: Partial<JobQuery>) => {
+      const found = await storage.jobs.listSorted({ by: 'name', descending: false, limit: 2, ...query });
+      return found === 'too_many' ? found : found.map(({ job }) => job.name);
+    };
+    expect(await sorted({})).toBe('too_many');
+    expect(await sorted({ text: 'needle' })).toBe('too_many');
+    expect(await sorted({ labels: { team: 'common' } })).toBe('too_many');
+    expect(await sorted({ namespace: 'default' })).toBe('too_many');
+    expect(await sorted({ userId: 'ann' })).toEqual(['hay 10', 'hay 100']);
+    expect(await sorted({ userId: 'ann', text: 'needle' })).toEqual(['needle']);
+    expect(await sorted({ namespace: 'team-a' })).toEqual(['hay 1000', 'hay 10000']);
+    expect(await sorted({ labels: { team: 'common' }, userId: 'ann' })).toEqual(['hay 10', 'hay 100']);
+    expect(await sorted({ labels: { team: 'rare' } })).toEqual(['hay 5']);
+    expect(await sorted({ status: 'PAUSED' })).toEqual(['hay 2']);
+    expect(await sorted({ labels: { team: 'common' }, status: 'PAUSED' })).toEqual(['hay 2']);
+    expect(await sorted({ userId: 'crowd' })).toBe('too_many');
+    expect(await sorted({ userId: 'crowd', namespace: 'team-a' })).toEqual(['hay 1000', 'hay 10000']);
+    expect(await sorted({ status: 'SCHEDULED' })).toEqual(['hay 10', 'hay 11']);
+  });
+
+  it.each(INDEXES)(
+    'in another order, lists driven by %s with the filters %j go through %s too',
+    async (drive, filters, index) => {
+      for (const by of JOB_SORT_KEYS) {
+        const { text } = sortedStatement({ drive, filters, by, descending: true, continued: true });
+        await client.query(`PREPARE sorted_${by} AS ${text}`);
+        const nulls = Array.from({ length: filters.length + 4 }, () => 'NULL').join(', ');
+        const plan = await client.query<{ 'QUERY PLAN': string }>(`EXPLAIN EXECUTE sorted_${by}(${nulls})`);
+        await client.query(`DEALLOCATE sorted_${by}`);
+        const lines = plan.rows.map((row) => row['QUERY PLAN']).join('\n');
+        expect(lines).toContain(index);
+        expect(lines).not.toMatch(/Seq Scan on (jobs|due)/);
+      }
+    },
+  );
+
+  it('a list that is too wide to be sorted is refused before anything of it is sorted', async () => {
+    const { text } = sortedStatement({
+      ...{ drive: 'key', filters: [], by: 'name', descending: false, continued: false },
+    });
+    await client.query(`PREPARE wide AS ${text}`);
+    const { rows } = await client.query<{ 'QUERY PLAN': string }>('EXPLAIN ANALYZE EXECUTE wide(50, 0)');
+    const walks = rows.map((row) => row['QUERY PLAN']).filter((line) => /Scan using jobs_pkey/.test(line));
+    // Counted one further than it looks, and then left alone.
+    expect(walks.map((line) => /rows=(\d+)(\.00)? loops|never executed/.exec(line)?.[1])).toEqual(
+      expect.arrayContaining(['10001', undefined]),
+    );
+    expect(walks).toHaveLength(2);
+  });
+
   it.each(INDEXES)('lists driven by %s with the filters %j go through %s', async (drive, filters, index) => {
     for (const order of ['newest', 'oldest'] as const) {
       const { text } = listStatement({ drive, filters, order, continued: true });

@@ -12,6 +12,7 @@ import { JOB_COLUMNS, JOB_STATUS } from './job-row.ts';
  * be sorted. due: what waits or is alive, for SCHEDULED jobs among millions that have ended.
  */
 export type Drive = 'key' | 'user' | 'namespace' | 'status' | 'labels' | 'due';
+
 export const FILTERS = {
   status: (at: string) => `${LISTED_STATUS} = ${at}`,
   types: (at: string) => `j.schedule_type = ANY(${at}::text[])`,
@@ -27,7 +28,7 @@ export const FILTERS = {
 export type FilterName = keyof typeof FILTERS;
 
 /** Runs under a lease, read once per list instead of once per job. */
-const LIVE = `live AS MATERIALIZED (
+export const LIVE = `live AS MATERIALIZED (
     SELECT DISTINCT u.job_id, u.kind = 1 AS once
     FROM leases l CROSS JOIN LATERAL unnest(l.job_ids, l.kinds) WITH ORDINALITY AS u(job_id, kind, ord)
     WHERE NOT ((u.ord - 1)::smallint = ANY(l.closed))
@@ -41,15 +42,43 @@ const LISTED_STATUS = `CASE WHEN j.schedule_type IN ('IMMEDIATE', 'FUTURE') AND 
     AND (SELECT d.kind FROM due d WHERE d.job_id = j.job_id AND d.kind = 1 LIMIT 1) IS NULL
     AND NOT (j.job_id IN (SELECT live.job_id FROM live WHERE live.once))
     THEN 'COMPLETED' ELSE j.status END`;
-const LISTED_COLUMNS = JOB_COLUMNS.replace(JOB_STATUS, LISTED_STATUS);
+export const LISTED_COLUMNS = JOB_COLUMNS.replace(JOB_STATUS, LISTED_STATUS);
 const NO_JOB = Array.from({ length: 23 }, () => 'NULL').join(', ');
 
-/** What the drive itself demands; the words after <> let the planner prove that a partial index holds all of it. */
-const DRIVEN_BY: Record<Exclude<Drive, 'key' | 'due' | 'labels'>, (at: string) => string> = {
-  user: (at) => `j.user_id = ${at}`,
-  namespace: (at) => `j.namespace = ${at} AND j.namespace <> 'default'`,
-  status: (at) => `j.status = ${at} AND j.status <> 'SCHEDULED'`,
-};
+/** The drives that are an index on one column and the id. only: its predicate, by which the planner knows that it holds all of it. */
+const DRIVEN = {
+  user: { column: 'j.user_id', only: 'j.user_id IS NOT NULL' },
+  namespace: { column: 'j.namespace', only: `j.namespace <> 'default'` },
+  status: { column: 'j.status', only: `j.status <> 'SCHEDULED'` },
+} as const;
+export type ColumnDrive = keyof typeof DRIVEN;
+const FIRST_ID = `'00000000-0000-0000-0000-000000000000'::uuid`;
+const LAST_ID = `'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid`;
+
+export interface Walk {
+  readonly order: 'newest' | 'oldest';
+  /** The parameter with the job to continue after. */
+  readonly after?: string | undefined;
+}
+
+/**
+ * Jobs with this value, in the order of their ids. Compared as whole rows, in the order of the index: with an equality the
+ * planner would rather walk through all jobs in the order of the ids, where few values are shared by many jobs, and look
+ * through millions for the few of a small one.
+ */
+export function driven(drive: ColumnDrive, value: string, { order, after }: Walk) {
+  const { column, only } = DRIVEN[drive];
+  const row = `(${column}, j.job_id)`;
+  const from =
+    order === 'oldest' && after ? `> (${value}::text, ${after}::uuid)` : `>= (${value}::text, ${FIRST_ID})`;
+  const to =
+    order === 'newest' && after ? `< (${value}::text, ${after}::uuid)` : `<= (${value}::text, ${LAST_ID})`;
+  const direction = order === 'newest' ? 'DESC' : 'ASC';
+  return {
+    where: `${only} AND ${row} ${from} AND ${row} ${to}`,
+    orderBy: `${column} ${direction}, j.job_id ${direction}`,
+  };
+}
 
 export interface ListShape {
   readonly drive: Drive;
@@ -67,9 +96,11 @@ export function listStatement({ drive, filters, order, continued }: ListShape): 
   const limit = `$${filters.length + (continued ? 2 : 1)}`;
   const offset = `$${filters.length + (continued ? 3 : 2)}`;
   const inOrder = `ORDER BY job_id ${direction}`;
+  const after = continued ? `$${filters.length + 1}` : undefined;
 
   let ids: string | undefined;
   let jobs: string;
+  let pageOrder = `j.job_id ${direction}`;
   if (drive === 'labels') {
     jobs = `SELECT j.* FROM labelled j WHERE j.job_id ${past}`;
   } else if (drive === 'due') {
@@ -77,27 +108,36 @@ export function listStatement({ drive, filters, order, continued }: ListShape): 
         (SELECT DISTINCT d.job_id FROM due d WHERE d.job_id ${past} ${inOrder} LIMIT ${LOOKED_THROUGH_MAX})
         UNION SELECT live.job_id FROM live WHERE live.job_id ${past}) waiting ${inOrder}`;
     jobs = `SELECT j.* FROM (${ids} LIMIT ${LOOKED_THROUGH_MAX}) waiting JOIN jobs j USING (job_id)`;
-  } else {
-    const narrowed = drive === 'key' ? '' : ` AND ${DRIVEN_BY[drive](at(drive))}`;
-    ids = `SELECT j.job_id FROM jobs j WHERE j.job_id ${past}${narrowed} ${inOrder}`;
+  } else if (drive === 'key') {
+    ids = `SELECT j.job_id FROM jobs j WHERE j.job_id ${past} ${inOrder}`;
     jobs = `${ids.replace('SELECT j.job_id', 'SELECT j.*')} LIMIT ${LOOKED_THROUGH_MAX}`;
+  } else {
+    const { where, orderBy } = driven(drive, at(drive), { order, after });
+    ids = `SELECT j.job_id FROM jobs j WHERE ${where} ORDER BY ${orderBy}`;
+    jobs = `${ids.replace('SELECT j.job_id', 'SELECT j.*')} LIMIT ${LOOKED_THROUGH_MAX}`;
+    pageOrder = orderBy;
   }
   const labelled =
     drive === 'labels'
       ? `, labelled AS MATERIALIZED (SELECT j.* FROM jobs j WHERE ${FILTERS.labels(at('labels'))})`
       : '';
   const place = ids ? `(${ids} OFFSET ${LOOKED_THROUGH_MAX - 1} LIMIT 1)` : 'NULL::uuid';
-  const rest = filters.map((name) => FILTERS[name](at(name)));
+  const rest = restOf(drive, filters).map((name) => FILTERS[name](at(name)));
   return {
     // Not prepared: thousands of shapes, each kept by every connection, would be the caller's to fill its memory with.
     name: '',
     text: `WITH ${LIVE}${labelled}, page AS MATERIALIZED (
         SELECT ${LISTED_COLUMNS} FROM (${jobs}) j ${rest.length > 0 ? `WHERE ${rest.join(' AND ')}` : ''}
-        ORDER BY j.job_id ${direction} LIMIT ${limit} OFFSET ${offset}
+        ORDER BY ${pageOrder} LIMIT ${limit} OFFSET ${offset}
       )
       SELECT * FROM page
       UNION ALL SELECT ${place}, ${NO_JOB} WHERE (SELECT count(*) FROM page) < ${limit}::bigint`,
   };
+}
+
+/** The filters that the drive has not applied yet; of the status it knows only what is written, not what is shown. */
+export function restOf(drive: Drive, filters: readonly FilterName[]): FilterName[] {
+  return filters.filter((name) => name !== drive || drive === 'status');
 }
 
 /** Whether a label is rare enough to sort all that have it. $1 labels. */

@@ -1,8 +1,8 @@
 /** Lists jobs by any combination of filters, in the order of their ids, which is that of creation. */
-import type { Job, JobId } from '@carillon/domain';
+import { DEFAULT_NAMESPACE, type Job, type JobId } from '@carillon/domain';
 import { textArray } from '../../postgres/array-literal.ts';
 import type { Session } from '../../postgres/database.ts';
-import { type JobList, type JobQuery, LOOKED_THROUGH_MAX } from '../job-store.ts';
+import { type JobFilter, type JobList, type JobQuery, LOOKED_THROUGH_MAX } from '../job-store.ts';
 import { priorityCode } from './codes.ts';
 import { type JobRow, jobFromRow } from './job-row.ts';
 import { COUNT_LABELLED, type Drive, type FilterName, listStatement } from './list-jobs.sql.ts';
@@ -39,7 +39,7 @@ function isStop(row: JobRow | StopRow): row is StopRow {
   return row[1] === null;
 }
 
-function filterValues(query: JobQuery): Record<FilterName, unknown> {
+export function filterValues(query: JobFilter): Record<FilterName, unknown> {
   return {
     status: query.status,
     types: query.scheduleTypes && textArray(query.scheduleTypes),
@@ -56,13 +56,23 @@ function filterValues(query: JobQuery): Record<FilterName, unknown> {
 
 async function driveOf(session: Session, query: JobQuery): Promise<Drive> {
   if (query.userId !== undefined) return 'user';
-  if (query.labels !== undefined) {
-    const [row] = await session.query<readonly [number]>(COUNT_LABELLED, [JSON.stringify(query.labels)]);
-    if ((row?.[0] ?? 0) <= LOOKED_THROUGH_MAX) return 'labels';
-  }
-  if (query.namespace !== undefined && query.namespace !== 'default') return 'namespace';
-  if (query.status === 'SCHEDULED') return 'due';
+  if (await hasRareLabels(session, query)) return 'labels';
+  return drivesInOrder(query)[0] ?? 'key';
+}
+
+export async function hasRareLabels(session: Session, { labels }: JobFilter): Promise<boolean> {
+  if (labels === undefined) return false;
+  const [row] = await session.query<readonly [number]>(COUNT_LABELLED, [JSON.stringify(labels)]);
+  return (row?.[0] ?? 0) <= LOOKED_THROUGH_MAX;
+}
+
+/** The indexes in the order of the ids that serve the query, the most narrow one first as a rule. */
+export function drivesInOrder({ userId, namespace, status }: JobFilter): Exclude<Drive, 'labels' | 'key'>[] {
+  const drives: Exclude<Drive, 'labels' | 'key'>[] = [];
+  if (userId !== undefined) drives.push('user');
+  if (namespace !== undefined && namespace !== DEFAULT_NAMESPACE) drives.push('namespace');
+  if (status === 'SCHEDULED') drives.push('due');
   // Success of a one-off is written nowhere, so only the other ends can be looked up.
-  if (query.status !== undefined && query.status !== 'COMPLETED') return 'status';
-  return 'key';
+  else if (status !== undefined && status !== 'COMPLETED') drives.push('status');
+  return drives;
 }

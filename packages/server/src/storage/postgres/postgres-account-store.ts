@@ -1,17 +1,25 @@
 /** Namespaces, people, keys and sessions on PostgreSQL. */
 import type { ApiKey, Grant, Namespace, Session, User } from '@carillon/domain';
 import { plainArray, textArray } from '../../postgres/array-literal.ts';
-import type { Database, Statement } from '../../postgres/database.ts';
-import type {
-  AccountStore,
-  FoundKey,
-  FoundSession,
-  KeyQuery,
-  NewUser,
-  SecretHash,
-  Use,
-  UserChange,
+import {
+  type Database,
+  RollBack,
+  type Statement,
+  type Session as Transaction,
+} from '../../postgres/database.ts';
+import {
+  type AccountStore,
+  type FoundKey,
+  type FoundSession,
+  type KeyQuery,
+  NamespaceGone,
+  type NewUser,
+  type Opening,
+  type SecretHash,
+  type Use,
+  type UserChange,
 } from '../account-store.ts';
+import type { AuditEntry } from '../audit-store.ts';
 import * as sql from './account.sql.ts';
 import {
   KEY_COLUMNS,
@@ -26,6 +34,7 @@ import {
   userOf,
 } from './account-rows.ts';
 import * as credentials from './credential.sql.ts';
+import { recordAudit } from './postgres-audit-store.ts';
 
 export class PostgresAccountStore implements AccountStore {
   readonly #database: Database;
@@ -49,26 +58,34 @@ export class PostgresAccountStore implements AccountStore {
     return rows.map(([name]) => name);
   }
 
-  createNamespace({ name, description, createdAtMs }: Namespace): Promise<boolean> {
-    return this.#touched(sql.CREATE_NAMESPACE, [name, description, createdAtMs]);
+  createNamespace({ name, description, createdAtMs }: Namespace, audit?: AuditEntry): Promise<boolean> {
+    return this.#changed(audit, async (session) => {
+      const values = [name, description, createdAtMs];
+      if ((await session.query(sql.CREATE_NAMESPACE, values)).length === 0) return false;
+      await session.query(sql.BEGIN_AUDIT, [name]);
+      return true;
+    });
   }
 
-  describeNamespace(name: string, description: string): Promise<boolean> {
-    return this.#touched(sql.DESCRIBE_NAMESPACE, [name, description]);
+  describeNamespace(name: string, description: string, audit?: AuditEntry): Promise<boolean> {
+    return this.#touched(sql.DESCRIBE_NAMESPACE, [name, description], audit);
   }
 
-  async removeNamespace(name: string): Promise<'removed' | 'in_use' | 'unknown'> {
-    const [row] = await this.#database.query<[used: boolean, removed: boolean]>(sql.REMOVE_NAMESPACE, [name]);
-    const [used, removed] = row!;
-    if (removed) return 'removed';
-    return used ? 'in_use' : 'unknown';
+  removeNamespace(name: string, audit?: AuditEntry): Promise<'removed' | 'in_use' | 'unknown'> {
+    return this.#database.transaction(async (session) => {
+      if ((await session.query(sql.LOCK_NAMESPACE, [name])).length === 0) return 'unknown';
+      if ((await session.query(sql.NAMESPACE_IN_USE, [name])).length > 0) return 'in_use';
+      await session.query(sql.REMOVE_NAMESPACE, [name]);
+      await recordAudit(session, [audit]);
+      return 'removed';
+    });
   }
 
-  createUser(user: NewUser): Promise<boolean> {
+  createUser(user: NewUser, audit?: AuditEntry): Promise<boolean> {
     const { userId, name, displayName, passwordHash = null, disabled, createdAtMs, updatedAtMs } = user;
     const values = [userId, name, displayName, passwordHash, disabled, createdAtMs, updatedAtMs];
     const { key = null, requestHash = null } = user.idempotency ?? {};
-    return this.#touched(sql.CREATE_USER, [...values, ...grantArrays(user.grants), key, requestHash]);
+    return this.#touched(sql.CREATE_USER, [...values, ...grantArrays(user.grants), key, requestHash], audit);
   }
 
   async userMadeBy(key: string): Promise<{ user: User; requestHash: string } | undefined> {
@@ -96,30 +113,37 @@ export class PostgresAccountStore implements AccountStore {
     return row?.[0] ?? undefined;
   }
 
-  changeUser(userId: string, change: UserChange, nowMs: number): Promise<User | undefined> {
-    const { displayName = null, disabled = null, passwordHash = null, grants } = change;
-    return this.#database.transaction(async (session) => {
+  changeUser(
+    userId: string,
+    change: UserChange,
+    nowMs: number,
+    audit?: AuditEntry,
+  ): Promise<User | undefined> {
+    const { displayName = null, disabled = null, passwordHash = null, grants, endSessions } = change;
+    return this.#transaction(async (session) => {
       const values = [userId, displayName, disabled, passwordHash, nowMs];
       if ((await session.query(sql.CHANGE_USER, values)).length === 0) return undefined;
       if (grants) {
         await session.query(sql.DROP_GRANTS, [userId]);
         await session.query(sql.ADD_GRANTS, [userId, ...grantArrays(grants)]);
       }
+      if (endSessions) await session.query(credentials.END_SESSIONS, [userId, endSessions.except ?? null]);
+      await recordAudit(session, [audit]);
       const [row] = await session.query<UserRow>(sql.GET_USER, [userId]);
       return row && userOf(row);
     });
   }
 
-  removeUser(userId: string): Promise<boolean> {
-    return this.#touched(sql.REMOVE_USER, [userId]);
+  removeUser(userId: string, audit?: AuditEntry): Promise<boolean> {
+    return this.#touched(sql.REMOVE_USER, [userId], audit);
   }
 
-  createKey(key: ApiKey, hash: SecretHash): Promise<boolean> {
+  createKey(key: ApiKey, hash: SecretHash, audit?: AuditEntry): Promise<boolean> {
     const { keyId, prefix, name, ownerId = null, grant, scopes, createdAtMs, expiresAtMs = null } = key;
     const { namespace, role, ownOnly } = grant;
     const scopeList = scopes === undefined ? null : textArray([...scopes]);
     const values = [keyId, prefix, hash, name, ownerId, namespace, role, ownOnly, scopeList];
-    return this.#touched(credentials.CREATE_KEY, [...values, createdAtMs, expiresAtMs]);
+    return this.#touched(credentials.CREATE_KEY, [...values, createdAtMs, expiresAtMs], audit);
   }
 
   async key(keyId: string): Promise<ApiKey | undefined> {
@@ -145,14 +169,22 @@ export class PostgresAccountStore implements AccountStore {
     };
   }
 
-  removeKey(keyId: string): Promise<boolean> {
-    return this.#touched(credentials.REMOVE_KEY, [keyId]);
+  removeKey(keyId: string, audit?: AuditEntry): Promise<boolean> {
+    return this.#touched(credentials.REMOVE_KEY, [keyId], audit);
   }
 
-  createSession(session: Session, hash: SecretHash, checked?: string): Promise<boolean> {
-    const { sessionId, userId, createdAtMs, lastSeenAtMs, expiresAtMs, address = null } = session;
+  createSession(opened: Session, hash: SecretHash, opening: Opening = {}): Promise<boolean> {
+    const { sessionId, userId, createdAtMs, lastSeenAtMs, expiresAtMs, address = null } = opened;
     const values = [sessionId, hash, userId, createdAtMs, lastSeenAtMs, expiresAtMs, address];
-    return this.#touched(credentials.CREATE_SESSION, [...values, session.userAgent ?? null, checked ?? null]);
+    const checked = [opened.userAgent ?? null, opening.checkedPasswordHash ?? null];
+    return this.#changed(opening.audit, async (session) => {
+      if ((await session.query(credentials.CREATE_SESSION, [...values, ...checked])).length === 0)
+        return false;
+      if (opening.address !== undefined) {
+        await session.query(credentials.NOTE_ADDRESS, [userId, opening.address, createdAtMs]);
+      }
+      return true;
+    });
   }
 
   async sessionToCheck(hash: SecretHash): Promise<FoundSession | undefined> {
@@ -171,13 +203,8 @@ export class PostgresAccountStore implements AccountStore {
     return row && sessionOf(row);
   }
 
-  removeSession(sessionId: string): Promise<boolean> {
-    return this.#touched(credentials.REMOVE_SESSION, [sessionId]);
-  }
-
-  async removeSessionsOf(userId: string, exceptHash?: SecretHash): Promise<number> {
-    const values = [userId, exceptHash ?? null];
-    return (await this.#database.query(credentials.REMOVE_SESSIONS_OF, values)).length;
+  removeSession(sessionId: string, audit?: AuditEntry): Promise<boolean> {
+    return this.#touched(credentials.REMOVE_SESSION, [sessionId], audit);
   }
 
   async removeOldSessions(before: { expiresMs: number; lastSeenMs: number }): Promise<number> {
@@ -185,15 +212,52 @@ export class PostgresAccountStore implements AccountStore {
     return (await this.#database.query(credentials.REMOVE_OLD_SESSIONS, values)).length;
   }
 
+  async hasSignedInFrom(name: string, address: string): Promise<boolean> {
+    return (await this.#database.query(credentials.HAS_SIGNED_IN_FROM, [name, address])).length > 0;
+  }
+
+  async forgetAddresses(beforeMs: number): Promise<void> {
+    await this.#database.query(credentials.FORGET_ADDRESSES, [beforeMs]);
+  }
+
   async noteUses({ keys, sessions }: { keys: readonly Use[]; sessions: readonly Use[] }): Promise<void> {
     if (keys.length > 0) await this.#database.query(credentials.NOTE_KEY_USES, useArrays(keys));
     if (sessions.length > 0) await this.#database.query(credentials.NOTE_SESSION_USES, useArrays(sessions));
   }
 
-  /** Whether the statement changed a row. */
-  async #touched(statement: Statement, values: readonly unknown[]): Promise<boolean> {
-    return (await this.#database.query(statement, values)).length > 0;
+  /** Whether the statement changed a row; then the entry is written with it. */
+  #touched(
+    statement: Statement,
+    values: readonly unknown[],
+    audit: AuditEntry | undefined,
+  ): Promise<boolean> {
+    return this.#changed(audit, async (session) => (await session.query(statement, values)).length > 0);
   }
+
+  #changed(
+    audit: AuditEntry | undefined,
+    change: (session: Transaction) => Promise<boolean>,
+  ): Promise<boolean> {
+    return this.#transaction(async (session) => {
+      if (!(await change(session))) throw new RollBack(false);
+      await recordAudit(session, [audit]);
+      return true;
+    });
+  }
+
+  async #transaction<T>(work: (session: Transaction) => Promise<T>): Promise<T> {
+    try {
+      return await this.#database.transaction(work);
+    } catch (error) {
+      throw isPlaceGone(error) ? new NamespaceGone() : error;
+    }
+  }
+}
+
+/** Of what refers to namespaces, the database says so: whoever checked before may have been overtaken by a removal. */
+function isPlaceGone(error: unknown): boolean {
+  const { code, constraint } = error as { code?: unknown; constraint?: unknown };
+  return code === '23503' && /^(user_grants|api_keys)_place_fkey$/.test(String(constraint));
 }
 
 function grantArrays(grants: readonly Grant[]): string[] {

@@ -3,7 +3,14 @@ import type { Caller } from '@carillon/domain';
 import { plainArray, textArray } from '../../postgres/array-literal.ts';
 import type { Database, Session, Statement } from '../../postgres/database.ts';
 import type { AuditEntry, AuditQuery, AuditRecord, AuditStore } from '../audit-store.ts';
-import { LIST_AUDIT, LIST_AUDIT_OF_ACTION, LIST_AUDIT_OF_SUBJECT, RECORD_AUDIT } from './audit.sql.ts';
+import {
+  LIST_AUDIT,
+  LIST_AUDIT_OF_ACTION,
+  LIST_AUDIT_OF_ACTION_IN_NAMESPACES,
+  LIST_AUDIT_OF_NAMESPACES,
+  LIST_AUDIT_OF_SUBJECT,
+  RECORD_AUDIT,
+} from './audit.sql.ts';
 
 type AuditRow = readonly [
   auditId: number,
@@ -35,7 +42,7 @@ export class PostgresAuditStore implements AuditStore {
 
   async list(query: AuditQuery): Promise<AuditRecord[]> {
     const rows = await this.#database.query<AuditRow>(statementFor(query), [
-      query.namespaces === undefined ? null : textArray(query.namespaces),
+      query.namespaces === undefined ? null : textArray([...new Set(query.namespaces)]),
       query.actor ?? null,
       query.action ?? null,
       query.subjectId ?? null,
@@ -43,14 +50,17 @@ export class PostgresAuditStore implements AuditStore {
       query.untilMs ?? null,
       query.beforeId ?? null,
       query.limit,
+      query.sinceMade ?? false,
     ]);
     return rows.map(recordOf);
   }
 }
 
-function statementFor({ subjectId, action }: AuditQuery): Statement {
+function statementFor({ subjectId, action, namespaces }: AuditQuery): Statement {
   if (subjectId !== undefined) return LIST_AUDIT_OF_SUBJECT;
-  return action === undefined || action === 'jobs.create' ? LIST_AUDIT : LIST_AUDIT_OF_ACTION;
+  const isRare = action !== undefined && action !== 'jobs.create';
+  if (namespaces === undefined) return isRare ? LIST_AUDIT_OF_ACTION : LIST_AUDIT;
+  return isRare ? LIST_AUDIT_OF_ACTION_IN_NAMESPACES : LIST_AUDIT_OF_NAMESPACES;
 }
 
 function recordOf(row: AuditRow): AuditRecord {

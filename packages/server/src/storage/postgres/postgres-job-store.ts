@@ -1,23 +1,27 @@
 /** The job store on PostgreSQL. */
-import type { Job, JobId, RunId } from '@carillon/domain';
+import { DEFAULT_NAMESPACE, type Job, type JobId, type RunId } from '@carillon/domain';
 import { plainArray, textArray } from '../../postgres/array-literal.ts';
 import { type Database, RollBack, type Session } from '../../postgres/database.ts';
 import type { AuditEntry } from '../audit-store.ts';
 import type { FirstDue, NewRun } from '../due.ts';
 import { kindOfChange } from '../event-store.ts';
-import type {
-  CancelVerdict,
-  Enqueued,
-  InsertedJob,
-  JobChange,
-  JobList,
-  JobQuery,
-  JobStore,
-  JobWithPlan,
-  NewJob,
-  UpcomingFire,
-  UpcomingQuery,
+import {
+  type CancelVerdict,
+  type Enqueued,
+  type InsertedJob,
+  isRefused,
+  type JobChange,
+  type JobList,
+  type JobQuery,
+  type JobStore,
+  type JobWithPlan,
+  type NewJob,
+  type SortedJob,
+  type SortedJobQuery,
+  type UpcomingFire,
+  type UpcomingQuery,
 } from '../job-store.ts';
+import { HOLD_NAMESPACES } from './account.sql.ts';
 import { CURSOR_KIND, kindCode, priorityCode } from './codes.ts';
 import { RECORD_EVENT } from './event.sql.ts';
 import { insertParameters } from './insert-parameters.ts';
@@ -46,6 +50,7 @@ import {
 import { type JobRow, jobFromRow, storedParts } from './job-row.ts';
 import { REQUEST_CANCEL } from './lease.sql.ts';
 import { listJobs } from './list-jobs.ts';
+import { listSortedJobs } from './list-sorted-jobs.ts';
 import { recordAudit } from './postgres-audit-store.ts';
 import { readUpcoming } from './read-upcoming.ts';
 import { LOCK_RUN, RUN_IS_KNOWN } from './run.sql.ts';
@@ -59,19 +64,27 @@ export class PostgresJobStore implements JobStore {
     this.#database = database;
   }
 
-  async insert(jobs: readonly NewJob[]): Promise<InsertedJob[]> {
-    const keyed = jobs.filter((entry) => entry.idempotency);
-    const plain = keyed.length === 0 ? jobs : jobs.filter((entry) => !entry.idempotency);
-    if (keyed.length === 0) {
-      await this.#database.query(INSERT_JOBS, insertParameters(plain));
+  async insert(jobs: readonly NewJob[], { whole = false } = {}): Promise<InsertedJob[]> {
+    // The most frequent case by far: one statement, and nothing to be refused.
+    if (jobs.every(({ job, idempotency }) => !idempotency && job.namespace === DEFAULT_NAMESPACE)) {
+      await this.#database.query(INSERT_JOBS, insertParameters(jobs));
       return jobs.map((entry) => ({ kind: 'inserted', jobId: entry.job.jobId }));
     }
     return this.#database.transaction(async (session) => {
+      const homes = await lockHomes(session, jobs);
+      const housed = jobs.filter(({ job }) => homes.has(job.namespace));
+      const keyed = housed.filter((entry) => entry.idempotency);
+      const plain = housed.filter((entry) => !entry.idempotency);
       if (plain.length > 0) await session.query(INSERT_JOBS, insertParameters(plain));
-      const rows = await session.query<readonly [JobId]>(INSERT_KEYED_JOBS, insertParameters(keyed));
+      const rows =
+        keyed.length === 0
+          ? []
+          : await session.query<readonly [JobId]>(INSERT_KEYED_JOBS, insertParameters(keyed));
       const inserted = new Set(rows.map((row) => row[0]));
       const owners = await this.#keyOwners(session, keyed, inserted);
-      return jobs.map((entry) => insertedJob(entry, inserted, owners));
+      const answers = jobs.map((entry) => insertedJob(entry, { homes, inserted, owners }));
+      if (whole && answers.some(isRefused)) throw new RollBack(answers);
+      return answers;
     });
   }
 
@@ -105,6 +118,10 @@ export class PostgresJobStore implements JobStore {
 
   list(query: JobQuery): Promise<JobList> {
     return listJobs(this.#database, query);
+  }
+
+  listSorted(query: SortedJobQuery): Promise<readonly SortedJob[] | 'too_many'> {
+    return listSortedJobs(this.#database, query);
   }
 
   upcoming(query: UpcomingQuery): Promise<{ fires: readonly UpcomingFire[]; partial: boolean }> {
@@ -175,6 +192,18 @@ export class PostgresJobStore implements JobStore {
   }
 }
 
+/** The namespaces of the jobs that are there, and stay until the end of the transaction. */
+async function lockHomes(session: Session, jobs: readonly NewJob[]): Promise<ReadonlySet<string>> {
+  const names = new Set(jobs.map(({ job }) => job.namespace));
+  // The default one is always there.
+  names.delete(DEFAULT_NAMESPACE);
+  const rows =
+    names.size === 0
+      ? []
+      : await session.query<readonly [string]>(HOLD_NAMESPACES, [textArray([...names].sort())]);
+  return new Set([DEFAULT_NAMESPACE, ...rows.map(([name]) => name)]);
+}
+
 async function cancelRun(session: Session, runId: RunId, nowMs: number): Promise<CancelVerdict> {
   // A run moves between pending and leased; looking at pending, leased, pending again catches it in either place.
   for (let look = 0; look < 2; look += 1) {
@@ -188,10 +217,18 @@ async function cancelRun(session: Session, runId: RunId, nowMs: number): Promise
 
 function insertedJob(
   entry: NewJob,
-  inserted: ReadonlySet<JobId>,
-  owners: ReadonlyMap<string, { jobId: JobId; requestHash: string }>,
+  {
+    homes,
+    inserted,
+    owners,
+  }: {
+    homes: ReadonlySet<string>;
+    inserted: ReadonlySet<JobId>;
+    owners: ReadonlyMap<string, { jobId: JobId; requestHash: string }>;
+  },
 ): InsertedJob {
   const { jobId } = entry.job;
+  if (!homes.has(entry.job.namespace)) return { kind: 'homeless', jobId };
   if (!entry.idempotency || inserted.has(jobId)) return { kind: 'inserted', jobId };
   const owner = owners.get(`${entry.job.namespace} ${entry.idempotency.key}`);
   if (!owner) throw new Error(`idempotency key ${entry.idempotency.key} was neither inserted nor found`);

@@ -13,7 +13,7 @@ import { BASE_MS } from '../conformance/storage-under-test.ts';
 import { openPostgresStorage, type PostgresStorage } from './postgres-storage.ts';
 
 const EMPTY = `TRUNCATE jobs, due, leases, job_runs, dead_letters, nodes, workers, events;
-  TRUNCATE audit_log, users, user_grants, api_keys, sessions; DELETE FROM namespaces WHERE name <> 'default';
+  TRUNCATE audit_log, users, user_grants, api_keys, sessions, sign_in_addresses; DELETE FROM namespaces WHERE name <> 'default';
   UPDATE shards SET node_id = NULL, epoch = 0, expires_at = 0`;
 
 describeEachPostgres('the storage on PostgreSQL', (server) => {

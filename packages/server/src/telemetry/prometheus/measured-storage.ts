@@ -24,8 +24,8 @@ export function measuredStorage<Whole extends Storage>(
 
 function measuredJobs(jobs: JobStore, telemetry: Telemetry): Measured<JobStore> {
   return {
-    async insert(entries) {
-      const inserted = await jobs.insert(entries);
+    async insert(entries, options) {
+      const inserted = await jobs.insert(entries, options);
       telemetry.batch('insert', entries.length);
       return inserted;
     },

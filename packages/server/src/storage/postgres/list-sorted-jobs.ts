@@ -1,0 +1,46 @@
+/** Lists jobs in another order than that of creation, where few enough are asked for to be sorted. */
+import type { Session } from '../../postgres/database.ts';
+import type { SortedJob, SortedJobQuery } from '../job-store.ts';
+import { type JobRow, jobFromRow } from './job-row.ts';
+import type { Drive, FilterName } from './list-jobs.sql.ts';
+import { drivesInOrder, filterValues, hasRareLabels } from './list-jobs.ts';
+import { SORTED_COLUMNS, sortedStatement } from './list-sorted-jobs.sql.ts';
+
+type SortedRow = readonly [...JobRow, key: string | number];
+
+/** By whichever index leaves few enough: each that leaves too many is only counted. */
+export async function listSortedJobs(
+  session: Session,
+  query: SortedJobQuery,
+): Promise<readonly SortedJob[] | 'too_many'> {
+  const rare: Drive[] = (await hasRareLabels(session, query)) ? ['labels'] : [];
+  const drives = [...rare, ...drivesInOrder(query)];
+  for (const drive of drives.length === 0 ? (['key'] as const) : drives) {
+    const found = await listBy(session, drive, query);
+    if (found !== 'too_many') return found;
+  }
+  return 'too_many';
+}
+
+async function listBy(
+  session: Session,
+  drive: Drive,
+  query: SortedJobQuery,
+): Promise<readonly SortedJob[] | 'too_many'> {
+  const { by, descending, after, limit, offset = 0 } = query;
+  const given = Object.entries(filterValues(query)).filter(([, value]) => value !== undefined);
+  const filters = given.map(([name]) => name as FilterName);
+  const rows = await session.query<SortedRow>(
+    sortedStatement({ drive, filters, by, descending, continued: after !== undefined }),
+    [
+      ...given.map(([, value]) => value),
+      ...[limit, offset],
+      ...(after === undefined ? [] : [after.key, after.jobId]),
+    ],
+  );
+  if (rows.some(([jobId]) => jobId === null)) return 'too_many';
+  return rows.map((row) => {
+    const job = jobFromRow(row as unknown as JobRow);
+    return { job, place: { key: row[SORTED_COLUMNS - 1] as string | number, jobId: job.jobId } };
+  });
+}
