@@ -19,10 +19,18 @@ const NEEDS_ESCAPE = /["\\]/g;
 /** For any text. */
 export function textArray(values: readonly (string | null | undefined)[]): string {
   let text = '{';
+  // Columns often say the same in every row: the name of a handler, who asked, from where.
+  let last: string | undefined;
+  let quoted = '';
   for (let i = 0; i < values.length; i += 1) {
     if (i > 0) text += ',';
     const value = values[i];
-    text += value === null || value === undefined ? 'NULL' : `"${value.replace(NEEDS_ESCAPE, '\\$&')}"`;
+    if (value === null || value === undefined) text += 'NULL';
+    else {
+      if (value !== last) quoted = `"${value.replace(NEEDS_ESCAPE, '\\$&')}"`;
+      last = value;
+      text += quoted;
+    }
   }
   return `${text}}`;
 }

@@ -88,6 +88,8 @@ CREATE TABLE due (
   handler          text NOT NULL,
   overlap          text NOT NULL,
   blocked_reason   text,
+  payload          text,
+  timeout_ms       bigint,
   CONSTRAINT due_pkey PRIMARY KEY (run_id)
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=5000, autovacuum_analyze_scale_factor=0.2);
 CREATE INDEX due_job_id ON due USING btree (job_id);

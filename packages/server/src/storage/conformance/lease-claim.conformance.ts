@@ -68,6 +68,33 @@ export function describeLeaseClaim(make: MakeStorage): void {
       expect(found.map((held) => held?.runId)).toEqual(batch.runs.map((run) => run.runId));
     });
 
+    it('gives each its own payload, however large, beside small ones', async () => {
+      const { world } = stage;
+      const payloads = [1, 100_000, 2, 400, 600, 3].map((length) => ({ text: 'é'.repeat(length) }));
+      const runs: DueRun[] = [];
+      for (const payload of payloads) {
+        const { job } = await world.oneOff({ job: { payload: JSON.stringify(payload) } });
+        runs.push(...(await world.pendingRuns(job)));
+      }
+      const { runs: claimed } = await world.claim(runs);
+      expect(claimed.map((run) => JSON.parse(run.payload))).toEqual(payloads);
+    });
+
+    it('gives the payload of an edit, whether it grew or shrank', async () => {
+      const { world } = stage;
+      const [small, large] = ['{"n":1}', JSON.stringify({ text: 'x'.repeat(5_000) })];
+      for (const [before, after] of [
+        [small, large],
+        [large, small],
+      ] as const) {
+        const { job } = await world.oneOff({ job: { payload: before } });
+        const runs = await world.pendingRuns(job);
+        await world.change(job.jobId, { payload: after }, { kind: 'keep' });
+        const { runs: claimed } = await world.claim(runs);
+        expect(JSON.parse(claimed[0]!.payload)).toEqual(JSON.parse(after));
+      }
+    });
+
     it('gives the payload as it is at the claim', async () => {
       const { world } = stage;
       const { job } = await world.oneOff();

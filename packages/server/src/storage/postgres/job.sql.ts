@@ -1,5 +1,6 @@
 /** Statements of the job store. */
 import type { Statement } from '../../postgres/database.ts';
+import { inlinePayload } from './inline-payload.sql.ts';
 import { JOB_COLUMNS, JOB_STATUS } from './job-row.ts';
 
 /** One element per job. $1–$22 the definition, $23–$27 its first pending row, $28–$30 when and which version, $31–$33 namespace and
@@ -27,9 +28,9 @@ const INTO_JOBS = `
 
 const INTO_DUE = `
   INSERT INTO due (job_id, run_id, shard, priority, kind, ends_job, held, job_version, max_concurrency, fire_at, nominal_at,
-    start_timeout_ms, handler, overlap)
+    start_timeout_ms, handler, overlap, payload, timeout_ms)
   SELECT d.job_id, d.run_id, d.shard, d.priority, d.kind, d.ends_job, d.status = 'PAUSED', d.version, d.max_concurrency, d.fire_at, d.nominal_at,
-    d.start_timeout_ms, d.handler, d.overlap
+    d.start_timeout_ms, d.handler, d.overlap, ${inlinePayload('d.payload')}, d.timeout_ms
   FROM data d`;
 
 /** In the same statement: what was accepted is on record, at no round trip of its own. */
@@ -92,7 +93,8 @@ export const UPDATE_JOB: Statement = {
 /** What waits follows the job's new definition, and only its newest version fires. */
 export const REFRESH_DUE: Statement = {
   name: 'refresh_due',
-  text: `UPDATE due SET priority = $2, handler = $3, max_concurrency = $4, overlap = $5, start_timeout_ms = $6, job_version = $7
+  text: `UPDATE due SET priority = $2, handler = $3, max_concurrency = $4, overlap = $5, start_timeout_ms = $6, job_version = $7,
+      payload = ${inlinePayload('$8::text')}, timeout_ms = $9
     WHERE job_id = $1::uuid`,
 };
 
@@ -112,9 +114,9 @@ export const UNLINK_END: Statement = {
 export const ADD_DUE: Statement = {
   name: 'add_due',
   text: `INSERT INTO due (job_id, run_id, shard, priority, kind, ends_job, held, job_version, max_concurrency, fire_at, nominal_at,
-      last_nominal_at, start_timeout_ms, handler, overlap)
+      last_nominal_at, start_timeout_ms, handler, overlap, payload, timeout_ms)
     SELECT job_id, $2::uuid, shard, priority, $3::smallint, $6::boolean, status = 'PAUSED' AND $3::smallint < 3, version, max_concurrency,
-      $4::bigint, $5::bigint, $7::bigint, start_timeout_ms, handler, overlap
+      $4::bigint, $5::bigint, $7::bigint, start_timeout_ms, handler, overlap, ${inlinePayload('payload::text')}, timeout_ms
     FROM jobs WHERE job_id = $1::uuid AND status <> 'CANCELLED' FOR SHARE RETURNING job_id`,
 };
 

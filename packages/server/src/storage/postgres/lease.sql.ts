@@ -1,24 +1,27 @@
 /** Statements of the lease store: the hot path. */
 import type { Statement } from '../../postgres/database.ts';
-import { owned } from './owned.sql.ts';
+import { inlinePayload } from './inline-payload.sql.ts';
+import { isOwned, owned } from './owned.sql.ts';
 
 /**
  * Written so that the index of lanes does not fit (IS NOT TRUE, + 0): a plan made while the table was empty would choose it,
  * keep it, and read a whole herd for every claim (measured: seconds instead of milliseconds).
  */
 const CLAIMABLE = `d.held IS NOT TRUE AND d.kind > 0 AND d.fire_at + 0 <= $3::bigint
-        AND (d.shard + 0)::smallint = ANY((SELECT shards FROM owned)::smallint[]) AND EXISTS (SELECT FROM worker)`;
+        AND ${isOwned('d.shard')} AND EXISTS (SELECT FROM worker)`;
 
 const CLAIMED = `d.job_id, d.run_id, d.shard, d.kind, d.attempt, d.crashes, d.ends_job, d.epoch, d.job_version, d.nominal_at,
-        d.handler, want.ord`;
+        d.handler, d.payload, d.timeout_ms, want.ord`;
 
 /**
  * $1 lease, $2 worker, $3 now, $4 run ids, guard: $5 node, $6 epochs. Rows leave `due` and enter the
  * lease in one statement; the shared lock on the shard rows lets no change of hands slip in between check and commit.
  * $7 where the rows were when they were read: found there, a row is spared the search through the index (a quarter of the
- * claim's cost); moved since, it is searched for. A run's position in the lease is its rank in the request among those that were taken.
- * All of it is answered as one row of joined texts (a row per run would cost both sides more than the claim itself gains
- * by them); no JSON text and no name of a handler holds a line break.
+ * claim's cost); moved since, or never read, it is searched for. Payloads too large for `due` are read from the job.
+ *
+ * The rows are gone through once, for the lease and the answer alike, so a run has the same position in every array. They are
+ * answered as one row (a row per run would cost both sides more than the claim itself); no JSON text and no name of a
+ * handler holds a line break.
  */
 export const CLAIM: Statement = {
   name: 'claim',
@@ -32,24 +35,25 @@ export const CLAIM: Statement = {
       DELETE FROM due d USING want WHERE d.ctid = want.place AND d.run_id = want.run_id AND ${CLAIMABLE} RETURNING ${CLAIMED}
     ), elsewhere AS (
       DELETE FROM due d USING want
-      WHERE want.ord NOT IN (SELECT ord FROM at_place) AND d.run_id = want.run_id AND ${CLAIMABLE}
+      WHERE (SELECT count(*) FROM at_place) < cardinality($4::uuid[]) AND want.ord NOT IN (SELECT ord FROM at_place)
+        AND d.run_id = want.run_id AND ${CLAIMABLE}
       RETURNING ${CLAIMED}
     ), taken AS MATERIALIZED (
-      SELECT * FROM at_place UNION ALL SELECT * FROM elsewhere
+      SELECT array_agg(run_id) AS run_ids, array_agg(job_id) AS job_ids, array_agg(shard) AS shards, array_agg(kind) AS kinds,
+        array_agg(attempt) AS attempts, array_agg(crashes) AS crashes, array_agg(ends_job) AS ends_job,
+        array_agg(epoch) AS epochs, array_agg(job_version) AS job_versions, array_agg(nominal_at) AS nominal_ats,
+        bool_or(ends_job AND kind <> 1) AS ends_schedule, array_agg(ord) AS ords, string_agg(handler, E'\\n') AS handlers,
+        string_agg(coalesce(payload, (SELECT j.payload::text FROM jobs j WHERE j.job_id = t.job_id), '{}'), E'\\n') AS payloads,
+        array_agg(coalesce(timeout_ms, (SELECT j.timeout_ms FROM jobs j WHERE j.job_id = t.job_id), 1)) AS timeouts
+      FROM (SELECT * FROM at_place UNION ALL SELECT * FROM elsewhere) t
     ), lease AS (
       INSERT INTO leases (lease_id, worker_id, claimed_at, run_ids, job_ids, shards, kinds, attempts, crashes, ends_job,
         epochs, job_versions, nominal_ats, ends_schedule)
-      SELECT $1::uuid, $2::text, $3::bigint, array_agg(run_id), array_agg(job_id), array_agg(shard), array_agg(kind),
-        array_agg(attempt), array_agg(crashes), array_agg(ends_job), array_agg(epoch), array_agg(job_version),
-        array_agg(nominal_at), bool_or(ends_job AND kind <> 1)
-      FROM (SELECT * FROM taken ORDER BY ord) t HAVING count(*) > 0
+      SELECT $1::uuid, $2::text, $3::bigint, run_ids, job_ids, shards, kinds, attempts, crashes, ends_job, epochs, job_versions,
+        nominal_ats, ends_schedule
+      FROM taken WHERE run_ids IS NOT NULL
     )
-    SELECT string_agg(ord::text, ','), string_agg(epoch::text, ','), string_agg(attempt::text, ','), string_agg(handler, E'\\n'),
-      string_agg(payload, E'\\n'), string_agg(timeout_ms::text, ',')
-    FROM (
-      SELECT t.ord, t.epoch, t.attempt, t.handler, coalesce(j.payload::text, '{}') AS payload, coalesce(j.timeout_ms, 1) AS timeout_ms
-      FROM taken t LEFT JOIN jobs j ON j.job_id = t.job_id ORDER BY t.ord
-    ) run`,
+    SELECT ords::text, epochs::text, attempts::text, timeouts::text, handlers, payloads FROM taken`,
 };
 
 /**
@@ -115,10 +119,11 @@ export const SETTLE: Statement = {
         modified_time = excluded.modified_time, error_message = excluded.error_message, result = excluded.result
     ), again AS (
       INSERT INTO due (job_id, run_id, shard, priority, kind, attempt, crashes, ends_job, held, epoch, job_version,
-        max_concurrency, fire_at, nominal_at, start_timeout_ms, handler, overlap)
+        max_concurrency, fire_at, nominal_at, start_timeout_ms, handler, overlap, payload, timeout_ms)
       SELECT x.job_id, x.run_id, x.shard, j.priority, x.kind, x.next_attempt, x.next_crashes, x.ends_job,
         j.status = 'PAUSED' AND x.kind < 3,
-        x.epoch + 1, j.version, j.max_concurrency, x.next_at, x.nominal_at, j.start_timeout_ms, j.handler, j.overlap
+        x.epoch + 1, j.version, j.max_concurrency, x.next_at, x.nominal_at, j.start_timeout_ms, j.handler, j.overlap,
+        ${inlinePayload('j.payload::text')}, j.timeout_ms
       FROM live x JOIN retried j ON j.job_id = x.job_id WHERE x.next_at IS NOT NULL AND NOT x.cancelled
     ), letters AS (
       INSERT INTO dead_letters (run_id, job_id, reason, error_message, attempts, scheduled_at, died_at)
@@ -232,11 +237,11 @@ export const RESOLVE_PENDING: Statement = {
       SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::text[], $5::bigint[]) AS v(job_id, run_id, what, reason, until)
     ), deferred AS (
       UPDATE due d SET fire_at = v.until, blocked_reason = v.reason FROM v
-      WHERE v.what = 2 AND d.run_id = v.run_id AND d.held IS NOT TRUE AND (d.shard + 0)::smallint = ANY((SELECT shards FROM owned)::smallint[])
+      WHERE v.what = 2 AND d.run_id = v.run_id AND d.held IS NOT TRUE AND ${isOwned('d.shard')}
       RETURNING d.run_id
     ), removed AS (
       DELETE FROM due d USING v
-      WHERE v.what < 2 AND d.run_id = v.run_id AND d.held IS NOT TRUE AND (d.shard + 0)::smallint = ANY((SELECT shards FROM owned)::smallint[])
+      WHERE v.what < 2 AND d.run_id = v.run_id AND d.held IS NOT TRUE AND ${isOwned('d.shard')}
       RETURNING d.*, v.what, v.reason
     ), history AS (
       INSERT INTO job_runs (run_id, job_id, status, end_time, modified_time, attempt_number, error_message, created_at, epoch,

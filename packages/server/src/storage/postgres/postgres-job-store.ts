@@ -143,6 +143,8 @@ export class PostgresJobStore implements JobStore {
         job.overlap,
         job.startTimeoutMs ?? null,
         job.version,
+        job.payload,
+        job.timeoutMs,
       ]);
       await session.query(RECORD_EVENT, [kindOfChange(change), job.jobId, null]);
       await changePending(session, change, plan?.[1] ?? undefined);

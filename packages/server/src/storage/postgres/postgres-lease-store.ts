@@ -32,14 +32,14 @@ import {
 import { type SettledLeaseRow, settleParameters, settleVerdicts } from './settle-parameters.ts';
 import { type WholeLease, wholeLeases, wholeParameters } from './whole-leases.ts';
 
-/** Joined texts, in the order of the lease; all NULL when nothing was claimed. */
+/** Arrays as text and joined texts, in the order of the lease; all NULL when nothing was claimed. */
 type ClaimRow = readonly [
   ords: string | null,
   epochs: string,
   attempts: string,
+  timeouts: string,
   handlers: string,
   payloads: string,
-  timeouts: string,
 ];
 
 type HeldRow = readonly [
@@ -91,7 +91,7 @@ export class PostgresLeaseStore implements LeaseStore {
       others.length === 0
         ? await settleAll(this.#database, { whole, others, nowMs })
         : await this.#database.transaction((session) => settleAll(session, { whole, others, nowMs }));
-    return settlements.map((settlement) => verdicts.get(settlement)!);
+    return settlements.map((settlement) => verdicts.get(settlement) ?? 'settled');
   }
 
   async held(refs: readonly HeldRef[]): Promise<(HeldRun | undefined)[]> {
@@ -167,7 +167,7 @@ export class PostgresLeaseStore implements LeaseStore {
   }
 }
 
-/** Whole leases first; those that turn out to be anything else go with the rest. */
+/** Whole leases first; those that turn out to be anything else go with the rest. Answers the verdicts on the rest. */
 async function settleAll(
   session: Session,
   { whole, others, nowMs }: { whole: readonly WholeLease[]; others: readonly Settlement[]; nowMs: number },
@@ -179,7 +179,6 @@ async function settleAll(
     const gone = new Set(rows.map((row) => row[0]));
     for (const lease of whole) {
       if (!gone.has(lease[0]!.leaseId)) rest.push(...lease);
-      else for (const settlement of lease) verdicts.set(settlement, 'settled');
     }
   }
   const ending = rest.filter(
@@ -219,12 +218,12 @@ function heldFromRow(row: HeldRow): HeldRun {
 
 function claimedRuns(row: ClaimRow, { leaseId, runs, nowMs }: ClaimRequest): ClaimedRun[] {
   if (row[0] === null) return [];
-  const ords = row[0].split(',');
-  const epochs = row[1].split(',');
-  const attempts = row[2].split(',');
-  const handlers = row[3].split('\n');
-  const payloads = row[4].split('\n');
-  const timeouts = row[5].split(',');
+  const ords = elements(row[0]);
+  const epochs = elements(row[1]);
+  const attempts = elements(row[2]);
+  const timeouts = elements(row[3]);
+  const handlers = row[4].split('\n');
+  const payloads = row[5].split('\n');
   return ords.map((ord, position) => {
     const { jobId, runId, nominalAtMs } = runs[Number(ord) - 1]!;
     return {
@@ -242,4 +241,9 @@ function claimedRuns(row: ClaimRow, { leaseId, runs, nowMs }: ClaimRequest): Cla
       timeoutMs: Number(timeouts[position]),
     };
   });
+}
+
+/** Of an array of numbers without NULLs. */
+function elements(array: string): string[] {
+  return array.slice(1, -1).split(',');
 }

@@ -1,6 +1,7 @@
 /** Statements of the schedule store. */
 import type { Statement } from '../../postgres/database.ts';
-import { owned } from './owned.sql.ts';
+import { inlinePayload } from './inline-payload.sql.ts';
+import { isOwned, owned } from './owned.sql.ts';
 
 /**
  * $1 shards, $2 priorities, $3 after fire_at, $4 after run_id, $5 until, $6 limit per lane. Starting after a known place
@@ -36,7 +37,7 @@ export const FIRE: Statement = {
         $8::bigint[], $9::int[], $10::int[], $17::bigint[])
         AS f(job_id, shard, nominal_at, job_version, next_nominal_at, next_fire_at, skip_id, skip_from, skip_count, run_count,
           last_nominal_at)
-      WHERE f.shard = ANY((SELECT shards FROM owned)::smallint[])
+      WHERE ${isOwned('f.shard')}
     ), moved AS (
       UPDATE due d SET nominal_at = f.next_nominal_at, fire_at = f.next_fire_at, last_nominal_at = coalesce(f.last_nominal_at, d.last_nominal_at)
       FROM f
@@ -52,9 +53,9 @@ export const FIRE: Statement = {
       SELECT job_id, false AS ended FROM moved UNION ALL SELECT job_id, true FROM ended
     ), queued AS (
       INSERT INTO due (job_id, run_id, shard, priority, kind, ends_job, job_version, max_concurrency, fire_at, nominal_at,
-        start_timeout_ms, handler, overlap)
+        start_timeout_ms, handler, overlap, payload, timeout_ms)
       SELECT j.job_id, q.run_id, j.shard, j.priority, 2, w.ended AND q.is_last, j.version, j.max_concurrency, $16, q.nominal_at,
-        j.start_timeout_ms, j.handler, j.overlap
+        j.start_timeout_ms, j.handler, j.overlap, ${inlinePayload('j.payload::text')}, j.timeout_ms
       FROM (
         SELECT q.*, q.ord = max(q.ord) OVER (PARTITION BY q.job_id) AS is_last
         FROM unnest($11::uuid[], $12::uuid[], $13::bigint[]) WITH ORDINALITY AS q(job_id, run_id, nominal_at, ord)
