@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { BatchBuffer } from './batch-buffer.ts';
+import { ManualClock } from './manual-clock.ts';
 
 /** Flushes under way: what is in them, and the ways to end them. */
-let flushes: { items: number[]; end: PromiseWithResolvers<number[]> }[];
+let flushes: { items: readonly number[]; end: PromiseWithResolvers<number[]> }[];
 let buffer: BatchBuffer<number, number>;
 
 function create(over: Partial<ConstructorParameters<typeof BatchBuffer<number, number>>[0]> = {}) {
@@ -61,6 +62,47 @@ describe('items', () => {
     finish(1);
     await turns();
     expect(flushes.map((flush) => flush.items)).toEqual([[1], [2, 3], [4]]);
+  });
+
+  test('given as a group travel together and are answered together, beside single ones', async () => {
+    const results = Promise.all([buffer.add(1), buffer.addAll([2, 3]), buffer.addAll([4, 5, 6, 7])]);
+    await turns();
+    expect(flushes.map((flush) => flush.items)).toEqual([
+      [1, 2, 3],
+      [4, 5, 6, 7],
+    ]);
+    finish(0);
+    finish(1);
+    expect(await results).toEqual([10, [20, 30], [40, 50, 60, 70]]);
+    expect(await buffer.addAll([])).toEqual([]);
+  });
+
+  test('too few wait after a flush for as long as it took, within a bound; enough of them do not', async () => {
+    const clock = new ManualClock();
+    buffer = create({ besideMin: 2, rest: { msMax: 8, clock } });
+    void buffer.add(1);
+    await turns();
+    clock.advance(5);
+    finish(0);
+    await turns();
+    void buffer.add(2);
+    await turns();
+    clock.advance(4);
+    await turns();
+    expect(flushes).toHaveLength(1);
+    clock.advance(1);
+    await turns();
+    expect(flushes.map((flush) => flush.items)).toEqual([[1], [2]]);
+    clock.advance(1_000);
+    finish(1);
+    await turns();
+    void buffer.add(3);
+    clock.advance(7);
+    await turns();
+    expect(flushes).toHaveLength(2);
+    void buffer.add(4);
+    await turns();
+    expect(flushes.map((flush) => flush.items)).toEqual([[1], [2], [3, 4]]);
   });
 
   test('gather while all flushes are under way, and leave as soon as one ends', async () => {

@@ -1,9 +1,12 @@
 /**
- * Group commit: items given one by one are flushed together, as soon as a flush place is free. Under little load an item
- * waits for nobody; under much load batches grow by themselves. Bounded: past `capacity` items it refuses.
+ * Group commit: items given one by one, or in groups, are flushed together as soon as a flush place is free. Under little load
+ * an item waits for nobody; under much load batches grow by themselves. Bounded: past `capacity` items it refuses.
  */
+import type { Clock } from './clock.ts';
+
 export interface BatchBufferOptions<Item, Result> {
-  readonly flush: (items: Item[]) => Promise<Result[]>;
+  readonly flush: (items: readonly Item[]) => Promise<readonly Result[]>;
+  /** Items of one flush; only a group that is larger than this by itself makes a larger one. */
   readonly batchMax: number;
   readonly flushesMax: number;
   /** Items waiting or in flight; one more is refused with onFull(). */
@@ -14,22 +17,30 @@ export interface BatchBufferOptions<Item, Result> {
    * items do better to wait for the one under way and share the next.
    */
   readonly besideMin?: number;
+  /**
+   * After each flush, fewer than besideMin items wait for as long as it took, and at most this long: at most half of the time goes
+   * into flushes of few items, and under load batches grow before everything else slows down. Left out: no rest.
+   */
+  readonly rest?: { readonly msMax: number; readonly clock: Clock };
   /** When a flush starts after the first item came. Left out: at the end of the current job of the event loop. */
   readonly defer?: (flush: () => void) => void;
 }
 
-interface Waiting<Item, Result> {
-  readonly item: Item;
-  resolve(result: Result): void;
+interface Group<Item, Result> {
+  readonly items: readonly Item[];
+  resolve(results: readonly Result[]): void;
   reject(error: unknown): void;
 }
 
 export class BatchBuffer<Item, Result> {
   readonly #options: BatchBufferOptions<Item, Result>;
-  #waiting: Waiting<Item, Result>[] = [];
+  #waiting: Group<Item, Result>[] = [];
+  #waitingItems = 0;
   #flushing = 0;
   #inFlight = 0;
   #scheduled = false;
+  #restUntil = Number.NEGATIVE_INFINITY;
+  #cancelRest: (() => void) | undefined;
   #idle: (() => void)[] = [];
 
   constructor(options: BatchBufferOptions<Item, Result>) {
@@ -37,14 +48,22 @@ export class BatchBuffer<Item, Result> {
   }
 
   get size(): number {
-    return this.#waiting.length + this.#inFlight;
+    return this.#waitingItems + this.#inFlight;
   }
 
   add(item: Item): Promise<Result> {
     if (this.size >= this.#options.capacity) return Promise.reject(this.#options.onFull());
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ item, resolve, reject });
-      this.#schedule();
+      this.#enter({ items: [item], resolve: (results) => resolve(results[0] as Result), reject });
+    });
+  }
+
+  /** They travel in one flush, and are answered together. */
+  addAll(items: readonly Item[]): Promise<readonly Result[]> {
+    if (items.length === 0) return Promise.resolve([]);
+    if (this.size >= this.#options.capacity) return Promise.reject(this.#options.onFull());
+    return new Promise((resolve, reject) => {
+      this.#enter({ items, resolve, reject });
     });
   }
 
@@ -52,6 +71,12 @@ export class BatchBuffer<Item, Result> {
   async drained(): Promise<void> {
     if (this.size === 0) return;
     await new Promise<void>((resolve) => this.#idle.push(resolve));
+  }
+
+  #enter(group: Group<Item, Result>): void {
+    this.#waiting.push(group);
+    this.#waitingItems += group.items.length;
+    this.#schedule();
   }
 
   /** Flushes start after the current turn, so that items added together travel together. */
@@ -66,26 +91,60 @@ export class BatchBuffer<Item, Result> {
 
   #mayFlush(): boolean {
     const { flushesMax, besideMin = 1 } = this.#options;
-    return this.#flushing < flushesMax && this.#waiting.length >= (this.#flushing > 0 ? besideMin : 1);
+    if (this.#waitingItems === 0 || this.#flushing >= flushesMax) return false;
+    if (this.#waitingItems >= besideMin) return true;
+    return this.#flushing === 0 && !this.#isResting();
+  }
+
+  #isResting(): boolean {
+    const { rest } = this.#options;
+    const leftMs = rest ? this.#restUntil - rest.clock.monotonic() : 0;
+    if (!rest || leftMs <= 0) return false;
+    this.#cancelRest ??= rest.clock.timer(leftMs, () => {
+      this.#cancelRest = undefined;
+      this.#schedule();
+    });
+    return true;
   }
 
   async #flush(): Promise<void> {
-    const batch =
-      this.#waiting.length <= this.#options.batchMax
-        ? this.#waiting.splice(0)
-        : this.#waiting.splice(0, this.#options.batchMax);
+    const { rest } = this.#options;
+    const groups = this.#take();
+    const items = groups.length === 1 ? groups[0]!.items : groups.flatMap((group) => group.items);
+    const startedAt = rest?.clock.monotonic();
+    this.#waitingItems -= items.length;
     this.#flushing += 1;
-    this.#inFlight += batch.length;
+    this.#inFlight += items.length;
     try {
-      const results = await this.#options.flush(batch.map((entry) => entry.item));
-      for (let i = 0; i < batch.length; i += 1) batch[i]!.resolve(results[i] as Result);
+      const results = await this.#options.flush(items);
+      let from = 0;
+      for (const group of groups) {
+        group.resolve(groups.length === 1 ? results : results.slice(from, from + group.items.length));
+        from += group.items.length;
+      }
     } catch (error) {
-      for (const entry of batch) entry.reject(error);
+      for (const group of groups) group.reject(error);
     } finally {
       this.#flushing -= 1;
-      this.#inFlight -= batch.length;
-      if (this.#waiting.length > 0) this.#schedule();
+      this.#inFlight -= items.length;
+      if (rest) {
+        const now = rest.clock.monotonic();
+        this.#restUntil = now + Math.min(now - startedAt!, rest.msMax);
+      }
+      if (this.#waitingItems > 0) this.#schedule();
       else if (this.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
     }
+  }
+
+  /** As many groups as fit, and one at least. */
+  #take(): Group<Item, Result>[] {
+    let items = 0;
+    let count = 0;
+    while (count < this.#waiting.length) {
+      items += this.#waiting[count]!.items.length;
+      if (count > 0 && items > this.#options.batchMax) break;
+      count += 1;
+    }
+    return count === this.#waiting.length ? this.#waiting.splice(0) : this.#waiting.splice(0, count);
   }
 }

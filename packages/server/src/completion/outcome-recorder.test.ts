@@ -35,8 +35,12 @@ async function claimed(over: Partial<Job> = {}): Promise<{ job: Job; run: Claime
   return { job, run: await stage.world.claimOne(job) };
 }
 
-function end(run: ClaimedRun, outcome: RunOutcome) {
-  return recorder.ended({ ...run, startedAtMs: stage.clock.now(), endedAtMs: stage.clock.now(), outcome });
+async function end(run: ClaimedRun, outcome: RunOutcome) {
+  const [answer] = await recorder.ended([
+    { run, startedAtMs: stage.clock.now(), endedAtMs: stage.clock.now(), outcome },
+  ]);
+  if (answer instanceof Error) throw answer;
+  return answer;
 }
 
 const statuses = async (job: Job) => (await stage.world.runsOf(job.jobId)).map((view) => view.status);

@@ -7,7 +7,13 @@ import { BatchBuffer, type Clock, type Log, type Random, type Service } from '@c
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import type { HeldRun, LeaseStore, Settlement, SettleVerdict } from '../storage/lease-store.ts';
 import { StorageUnavailable } from '../storage/storage.ts';
-import type { RunningReport, RunReport, RunReports } from '../worker-link/run-reports.ts';
+import type {
+  ReportAnswer,
+  ReportedRun,
+  RunningReport,
+  RunReport,
+  RunReports,
+} from '../worker-link/run-reports.ts';
 import { RetryBudget } from './retry-budget.ts';
 
 export interface OutcomeRecorderOptions {
@@ -21,18 +27,19 @@ export interface OutcomeRecorderOptions {
 }
 
 const BATCH_MAX = 1_000;
-const FLUSHES_MAX = 2;
+const FLUSHES_MAX = 3;
 const CAPACITY = 100_000;
 /** Fewer outcomes than this wait for the transaction under way instead of opening another. */
 const BESIDE_MIN = 100;
 
-const FINISH: NextStep['next'] = { kind: 'finish' };
+/** Outcomes of a busy server gather for about this long. */
+const REST_MS_MAX = 8;
 
-type Recorded = { readonly verdict: SettleVerdict } | { readonly error: unknown };
+const FINISH: NextStep['next'] = { kind: 'finish' };
 
 export class OutcomeRecorder implements RunReports, Service {
   readonly #options: OutcomeRecorderOptions;
-  readonly #buffer: BatchBuffer<RunReport, Recorded>;
+  readonly #buffer: BatchBuffer<RunReport, ReportAnswer>;
   readonly #budget: RetryBudget;
 
   constructor(options: OutcomeRecorderOptions) {
@@ -43,6 +50,7 @@ export class OutcomeRecorder implements RunReports, Service {
       batchMax: BATCH_MAX,
       flushesMax: FLUSHES_MAX,
       besideMin: BESIDE_MIN,
+      rest: { msMax: REST_MS_MAX, clock: options.clock },
       capacity: CAPACITY,
       onFull: () => new Error('too many outcomes wait to be recorded'),
     });
@@ -54,10 +62,10 @@ export class OutcomeRecorder implements RunReports, Service {
     await this.#buffer.drained();
   }
 
-  async ended(report: RunReport): Promise<SettleVerdict> {
-    const recorded = await this.#buffer.add(report);
-    if ('error' in recorded) throw recorded.error;
-    return recorded.verdict;
+  async ended(reports: readonly RunReport[]): Promise<readonly ReportAnswer[]> {
+    if (reports.length <= BATCH_MAX) return this.#buffer.addAll(reports);
+    const first = this.#buffer.addAll(reports.slice(0, BATCH_MAX));
+    return [...(await first), ...(await this.ended(reports.slice(BATCH_MAX)))];
   }
 
   running(reports: readonly RunningReport[]): void {
@@ -71,11 +79,12 @@ export class OutcomeRecorder implements RunReports, Service {
    * Runs that have nothing to do with each other share a transaction, so one outcome that the storage cannot take must not
    * hold up the others: the batch is halved until it stands alone.
    */
-  async #record(reports: readonly RunReport[]): Promise<Recorded[]> {
+  async #record(reports: readonly RunReport[]): Promise<ReportAnswer[]> {
     try {
-      return (await this.#settle(reports)).map((verdict) => ({ verdict }));
+      return await this.#settle(reports);
     } catch (error) {
-      if (reports.length === 1 || error instanceof StorageUnavailable) return reports.map(() => ({ error }));
+      if (reports.length === 1 || error instanceof StorageUnavailable)
+        return reports.map(() => error as Error);
       const half = Math.ceil(reports.length / 2);
       const first = await this.#record(reports.slice(0, half));
       return [...first, ...(await this.#record(reports.slice(half)))];
@@ -97,7 +106,7 @@ export class OutcomeRecorder implements RunReports, Service {
     const undecided = reports.filter((report) => !isPlain(report.outcome));
     const found = new Map<RunReport, HeldRun>();
     if (undecided.length === 0) return found;
-    const held = await this.#options.leases.held(undecided);
+    const held = await this.#options.leases.held(undecided.map((report) => report.run));
     undecided.forEach((report, i) => {
       const run = held[i];
       if (run) found.set(report, run);
@@ -106,13 +115,13 @@ export class OutcomeRecorder implements RunReports, Service {
   }
 
   #settlement(report: RunReport, held: HeldRun | undefined): Settlement {
-    const { outcome } = report;
+    const { run, outcome } = report;
     const step = isPlain(outcome) ? undefined : this.#decide(outcome, held);
     return {
-      leaseId: report.leaseId,
-      position: report.position,
-      leaseSize: report.leaseSize,
-      epoch: report.epoch,
+      leaseId: run.leaseId,
+      position: run.position,
+      leaseSize: run.leaseSize,
+      epoch: run.epoch,
       status: step ? step.status : outcome.kind === 'CANCELLED' ? 'CANCELLED' : 'SUCCESS',
       startedAtMs: report.startedAtMs,
       endedAtMs: report.endedAtMs,
@@ -149,13 +158,14 @@ export class OutcomeRecorder implements RunReports, Service {
     verdicts: readonly SettleVerdict[],
   ): void {
     const { signals } = this.#options;
-    const released = reports.filter((_, i) => verdicts[i] !== 'stale');
-    if (released.length > 0) signals.send('runs-released', { runs: released });
+    const released: ReportedRun[] = [];
     const shards = new Set<number>();
-    settlements.forEach((settlement, i) => {
-      if (settlement.next.kind === 'again' && verdicts[i] === 'settled')
-        shards.add(shardOf(reports[i]!.jobId));
-    });
+    for (let i = 0; i < reports.length; i += 1) {
+      const { run } = reports[i]!;
+      if (verdicts[i] !== 'stale') released.push(run);
+      if (settlements[i]!.next.kind === 'again' && verdicts[i] === 'settled') shards.add(shardOf(run.jobId));
+    }
+    if (released.length > 0) signals.send('runs-released', { runs: released });
     if (shards.size > 0) signals.send('due-added', { shards: [...shards], rows: [] });
   }
 
@@ -163,10 +173,13 @@ export class OutcomeRecorder implements RunReports, Service {
     const late = reports.filter((report, i) => verdicts[i] === 'stale' && report.outcome.kind !== 'LOST');
     if (late.length === 0) return;
     const { leases, log } = this.#options;
-    log.warn({ runs: late.length, runId: late[0]!.runId }, 'refused reports about runs that were taken back');
+    log.warn(
+      { runs: late.length, runId: late[0]!.run.runId },
+      'refused reports about runs that were taken back',
+    );
     await leases
       .recordLate(
-        late.map(({ runId, epoch, claimedAtMs, outcome }) => ({
+        late.map(({ run: { runId, epoch, claimedAtMs }, outcome }) => ({
           runId,
           epoch,
           claimedAtMs,

@@ -2,15 +2,15 @@
  * The worker in this process: registers, beats, runs what it is handed, reports. It gives up its runs before anybody could
  * take them away: without an answered heartbeat for most of the silence period it stops them itself (hazard 14).
  */
-import type { ClaimedBatch, LeaseId, NodeId, RunId, RunOutcome, WorkerId } from '@carillon/domain';
+import type { ClaimedBatch, LeaseId, NodeId, RunId, WorkerId } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service, sleep } from '@carillon/foundation';
-import { type EndedRun, ExecutionEngine, type Handler } from '@carillon/worker';
+import { ExecutionEngine, type Handler } from '@carillon/worker';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import type { LeaseStore } from '../storage/lease-store.ts';
 import type { MemberStore } from '../storage/member-store.ts';
-import { StorageUnavailable } from '../storage/storage.ts';
 import type { LocalWorker, LocalWorkers } from '../worker-link/local-workers.ts';
-import type { RunReport, RunReports } from '../worker-link/run-reports.ts';
+import type { ReportedRun, RunReports } from '../worker-link/run-reports.ts';
+import { ReportCourier } from './report-courier.ts';
 
 export interface ExecutorOptions {
   readonly nodeId: NodeId;
@@ -33,15 +33,6 @@ export interface ExecutorOptions {
 
 /** A little longer than the engine waits for handlers that were told to stop. */
 const GIVE_BACK_MS = 6_000;
-const REPORT_RETRY_MS = 100;
-const REPORT_RETRY_MS_MAX = 2_000;
-const REPORT_TRIES_QUIET = 10;
-
-const UNRECORDABLE: RunOutcome = {
-  kind: 'FAILED',
-  error: 'the run ended, but its outcome could not be stored',
-  retryable: false,
-};
 const TRUSTED_SHARE = 0.8;
 const UNHEARD = 'the database could not be reached in time';
 /** Given-up leases that are remembered: more than claims can be under way. */
@@ -52,7 +43,7 @@ export class Executor implements Service, LocalWorker {
   readonly #engine: ExecutionEngine;
   readonly #loop: Loop;
   readonly #unsubscribe: () => void;
-  readonly #reporting = new Set<Promise<void>>();
+  readonly #courier: ReportCourier;
   readonly #stopping = new AbortController();
   /** Leases that were given back because they had not arrived: should they arrive after all, they are somebody else's. */
   readonly #givenUp = new Set<LeaseId>();
@@ -66,11 +57,16 @@ export class Executor implements Service, LocalWorker {
     this.#options = options;
     const { clock, random, log, handlers, silentMs, signals, link } = options;
     this.#workerId = this.#nextId();
+    this.#courier = new ReportCourier({
+      ...options,
+      // Known only for runs that were started; for the others there is nothing to count.
+      onAnswered: (leaseId) => this.#engine.reported(leaseId),
+    });
     this.#engine = new ExecutionEngine({
       handlers,
       clock,
       isTrusted: () => this.#isTrusted(),
-      onEnded: (ended) => this.#report(ended),
+      onEnded: (ended) => this.#courier.take(ended),
       onSlotFree: () => link.freed(),
       onRunning: (runs) =>
         options.reports.running(runs.map(({ run, startedAtMs }) => ({ ...run, startedAtMs }))),
@@ -114,7 +110,7 @@ export class Executor implements Service, LocalWorker {
     this.#engine.giveBackAll('the server was shut down');
     await Promise.race([this.#engine.drained(), sleep(clock, GIVE_BACK_MS, this.#stopping.signal)]);
     this.#stopping.abort();
-    await Promise.all(this.#reporting);
+    await this.#courier.stop();
     this.#unsubscribe();
     await this.#loop.stop();
     this.#cancelWatch?.();
@@ -213,57 +209,13 @@ export class Executor implements Service, LocalWorker {
       this.#givenUp.delete(leaseId);
     }
     log.warn({ leases: missing.size, runs: held.length }, 'giving back runs that never arrived');
-    for (const run of held)
-      this.#return({ ...run, leaseSize: undefined }, 'the run never reached its worker');
+    for (const run of held) this.#return(run, 'the run never reached its worker');
   }
 
   /** Gives back a run that was never started. */
-  #return(run: Omit<RunReport, 'startedAtMs' | 'endedAtMs' | 'outcome'>, error: string): void {
-    const { leaseId, position, leaseSize, epoch, jobId, runId, claimedAtMs } = run;
-    const times = { startedAtMs: undefined, endedAtMs: this.#options.clock.now() };
-    const ids = { leaseId, position, leaseSize, epoch, jobId, runId, claimedAtMs };
-    this.#deliver({ ...ids, ...times, outcome: { kind: 'RETURNED', error } });
-  }
-
-  #report({ run, startedAtMs, endedAtMs, outcome }: EndedRun): void {
-    const { leaseId, position, leaseSize, epoch, jobId, runId, claimedAtMs } = run;
-    this.#deliver(
-      { leaseId, position, leaseSize, epoch, jobId, runId, claimedAtMs, startedAtMs, endedAtMs, outcome },
-      () => this.#engine.reported(leaseId),
-    );
-  }
-
-  #deliver(report: RunReport, done?: () => void): void {
-    const delivery = this.#deliverUntilAnswered(report).then(() => {
-      this.#reporting.delete(delivery);
-      done?.();
-    });
-    this.#reporting.add(delivery);
-  }
-
-  /** Repeats until the report is durable or refused; when the server shuts down with a dead database, others recover it. */
-  async #deliverUntilAnswered(given: RunReport): Promise<void> {
-    const { reports, clock, random, log } = this.#options;
-    let report = given;
-    for (let tries = 1; ; tries += 1) {
-      try {
-        await reports.ended(report);
-        return;
-      } catch (error) {
-        // Once in a while, not for every run of a batch and every try: an outage is logged by those who notice it.
-        if (tries === REPORT_TRIES_QUIET) {
-          log.error(
-            { err: error, runId: report.runId, tries },
-            'an outcome cannot be recorded; still trying',
-          );
-          // Not for want of a database: something in the outcome cannot be stored, and never will be.
-          if (!(error instanceof StorageUnavailable)) report = { ...report, outcome: UNRECORDABLE };
-        }
-        if (this.#stopping.signal.aborted && tries > REPORT_TRIES_QUIET) return;
-        const pauseMs = Math.min(REPORT_RETRY_MS * 2 ** Math.min(tries - 1, 10), REPORT_RETRY_MS_MAX);
-        await sleep(clock, pauseMs * (0.5 + random.next() / 2));
-      }
-    }
+  #return(run: ReportedRun, error: string): void {
+    const endedAtMs = this.#options.clock.now();
+    this.#courier.take({ run, startedAtMs: undefined, endedAtMs, outcome: { kind: 'RETURNED', error } });
   }
 
   #nextId(): WorkerId {

@@ -60,9 +60,10 @@ const beat = () =>
     claimedBeforeMs: 0,
   });
 
-function report(run: ClaimedRun, outcome: RunOutcome) {
+async function report(run: ClaimedRun, outcome: RunOutcome) {
   const times = { startedAtMs: stage.clock.now(), endedAtMs: stage.clock.now() };
-  return reports.ended({ ...run, ...times, outcome });
+  const [answer] = await reports.ended([{ run, ...times, outcome }]);
+  return answer;
 }
 
 describe('a worker that fell silent', () => {

@@ -81,23 +81,17 @@ export class Recovery implements Service {
 
   async #takeBack(held: readonly HeldRun[]): Promise<void> {
     const { reports, clock } = this.#options;
+    const endedAtMs = clock.now();
     const othersCrashes = crashesOfOthers(held);
-    await Promise.all(
-      held.map((run) =>
-        reports.ended({
-          leaseId: run.leaseId,
-          position: run.position,
-          leaseSize: undefined,
-          epoch: run.epoch,
-          jobId: run.jobId,
-          runId: run.runId,
-          claimedAtMs: run.claimedAtMs,
-          startedAtMs: undefined,
-          endedAtMs: clock.now(),
-          outcome: { kind: 'LOST', error: lostMessage(run.workerId), ...othersCrashes(run) },
-        }),
-      ),
+    const answers = await reports.ended(
+      held.map((run) => ({
+        run,
+        startedAtMs: undefined,
+        endedAtMs,
+        outcome: { kind: 'LOST', error: lostMessage(run.workerId), ...othersCrashes(run) },
+      })),
     );
+    for (const answer of answers) if (answer instanceof Error) throw answer;
   }
 }
 

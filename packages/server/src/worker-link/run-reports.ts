@@ -5,19 +5,27 @@
 import type { JobId, LeaseId, RunId, RunOutcome } from '@carillon/domain';
 import type { SettleVerdict } from '../storage/lease-store.ts';
 
-export interface RunReport {
+/** One handing-out of one run, as its reporter knows it. */
+export interface ReportedRun {
   readonly leaseId: LeaseId;
   readonly position: number;
   /** How many runs the lease was handed out with, where the reporter knows. */
-  readonly leaseSize: number | undefined;
+  readonly leaseSize?: number | undefined;
   readonly epoch: number;
   readonly jobId: JobId;
   readonly runId: RunId;
   readonly claimedAtMs: number;
+}
+
+export interface RunReport {
+  readonly run: ReportedRun;
   readonly startedAtMs: number | undefined;
   readonly endedAtMs: number;
   readonly outcome: RunOutcome;
 }
+
+/** Durable, or refused for good; an error when it may be told again. */
+export type ReportAnswer = SettleVerdict | Error;
 
 export interface RunningReport {
   readonly leaseId: LeaseId;
@@ -27,8 +35,8 @@ export interface RunningReport {
 }
 
 export interface RunReports {
-  /** Resolves when the outcome is durable, or refused for good. Rejects when it may be tried again. */
-  ended(report: RunReport): Promise<SettleVerdict>;
+  /** In batches, because a promise for each would cost more than the run. Answers in order. */
+  ended(reports: readonly RunReport[]): Promise<readonly ReportAnswer[]>;
   /** Runs that have been going on for a while, so that people see them. Best effort. */
   running(reports: readonly RunningReport[]): void;
 }
