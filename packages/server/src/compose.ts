@@ -82,7 +82,7 @@ export interface Engine extends Service {
   counts(): { held: number; waiting: number; running: number; listeners: number; eventsBehindMs: number };
 }
 
-const QUEUE_CAPACITY = 10_000;
+const QUEUE_CAPACITY = 2_000;
 const CLOCK_SYNC_MS = 5_000;
 const READY_ANSWER_MS_MAX = 2_000;
 

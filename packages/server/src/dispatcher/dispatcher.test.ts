@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { newId } from '../storage/conformance/sample-job.ts';
 import { BASE_MS, DAY_MS, MINUTE_MS } from '../storage/conformance/storage-under-test.ts';
 import { ALL_SHARDS, manualRun } from '../storage/conformance/storage-world.ts';
-import type { LeaseStore } from '../storage/lease-store.ts';
+import type { ClaimRequest, LeaseStore } from '../storage/lease-store.ts';
 import type { ShardGuard } from '../storage/shard-guard.ts';
 import { type Breakage, breakable, RoleStage, turns } from '../testing/role-stage.fixture.ts';
 import type { LocalWorker } from '../worker-link/local-workers.ts';
@@ -301,6 +301,35 @@ describe('a claim that breaks off', () => {
     expect(handed).toEqual([]);
     expect(await stage.storage.leases.live(ALL_SHARDS)).toHaveLength(1);
   });
+});
+
+test('after a claim, a few runs wait for as long as it took, and then share the next', async () => {
+  const { port } = breakable<LeaseStore>(stage.storage.leases);
+  const claim = (request: ClaimRequest) => {
+    stage.clock.advance(5);
+    return port.claim(request);
+  };
+  const slowly = new Proxy(port, {
+    get: (target, name) => (name === 'claim' ? claim : Reflect.get(target, name)),
+  });
+  dispatcher = new Dispatcher({
+    ...stage.common,
+    leases: slowly,
+    queue: stage.queue,
+    link: stage.link,
+    signals: stage.signals,
+    guard: () => guard,
+  });
+  const [first, second, third] = [await withRuns(1), await withRuns(1), await withRuns(1)];
+  await bring(first.job);
+  expect(handedRuns()).toEqual(first.runIds);
+  await bring(second.job);
+  await bring(third.job);
+  expect(handedRuns()).toEqual(first.runIds);
+  expect(await dispatcher.runOnce()).toBe(5);
+  stage.clock.advance(5);
+  await decide();
+  expect(handed.map((batch) => batch.runs.length)).toEqual([1, 2]);
 });
 
 test('stopping completes the claims under way and hands them over', async () => {

@@ -17,7 +17,7 @@ import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import type { LeaseStore, PendingVerdict } from '../storage/lease-store.ts';
 import type { ShardGuard } from '../storage/shard-guard.ts';
 import type { WorkerLink } from '../worker-link/worker-link.ts';
-import { LiveRuns } from './live-runs.ts';
+import { LiveRuns, type Living } from './live-runs.ts';
 import { waitForWorker } from './wait-for-worker.ts';
 import { WaitingRoom } from './waiting-room.ts';
 
@@ -34,11 +34,13 @@ export interface DispatcherOptions {
 
 const IDLE_MS = 1_000;
 /** Runs of one priority waiting for a slot in memory; the rest waits in the storage. */
-const WAITING_MAX = 10_000;
+const WAITING_MAX = 3_000;
 const BATCH_MAX = 500;
-const CLAIMS_MAX = 3;
+const CLAIMS_MAX = 4;
 /** A claim has a cost of its own: fewer runs than this wait for the one under way, and share the next. */
 const BESIDE_MIN = 100;
+/** After it they wait for as long as it took, at most this long: at most half of the time goes into claims of few runs. */
+const REST_MS_MAX = 8;
 /** Candidates beyond the free slots: the most urgent may all want a worker that is full. */
 const LOOK_PAST = 64;
 /** How often the copy of living runs is compared with the leases while something depends on it. */
@@ -54,13 +56,14 @@ export class Dispatcher implements Service {
   readonly #uncertain = new Set<RunId>();
   /** Runs that the storage has as pending though they are alive here: what ended them was never told to this node. */
   readonly #doubted = new Map<RunId, PendingRun>();
-  readonly #claiming = new Set<Promise<void>>();
-  readonly #underWay = new Set<RunId>();
+  /** Claims under way, and what they want. */
+  readonly #claiming = new Map<Promise<void>, readonly PendingRun[]>();
   /** Shards of which runs were dropped while they were not owned: should they come back, those runs are still pending. */
   readonly #dropped = new Set<number>();
   #epochs: ReadonlyMap<number, number> = new Map();
   #reconcileAt = 0;
   #lookAgainAt = 0;
+  #restUntil = 0;
   #watchingSinceMs: number | undefined;
 
   constructor(options: DispatcherOptions) {
@@ -77,11 +80,10 @@ export class Dispatcher implements Service {
     queue.onReady(() => this.#loop.wake());
     link.onChange(() => this.#loop.wake());
     // A report may be told of late, when its run has been handed out again: that one is not released by it.
-    this.#unsubscribe = signals.on('runs-released', ({ runs }) =>
-      this.#onReleased(
-        runs.filter((run) => this.#live.sinceMs(run.runId) === run.claimedAtMs).map((run) => run.runId),
-      ),
-    );
+    this.#unsubscribe = signals.on('runs-released', ({ runs }) => {
+      for (const run of runs) this.#release(run, run.claimedAtMs);
+      this.#loop.wake();
+    });
   }
 
   start(): void {
@@ -92,7 +94,7 @@ export class Dispatcher implements Service {
   async stop(): Promise<void> {
     this.#unsubscribe();
     await this.#loop.stop();
-    await Promise.all(this.#claiming);
+    await Promise.all(this.#claiming.keys());
   }
 
   wake(): void {
@@ -103,19 +105,24 @@ export class Dispatcher implements Service {
     return this.#waiting.size + this.#waiting.parkedCount;
   }
 
-  async runOnce(): Promise<undefined> {
+  async runOnce(): Promise<number | undefined> {
     this.#watchingSinceMs ??= this.#options.clock.now();
     const guard = this.#options.guard();
     await this.#followOwnership(guard);
     await this.#reconcile();
     this.#admit(guard);
     while (this.#mayClaim() && (await this.#dispatch(guard))) this.#admit(guard);
-    return undefined;
+    const restMs = this.#restMs();
+    return this.#waiting.size > 0 && restMs > 0 ? restMs : undefined;
   }
 
   #mayClaim(): boolean {
-    const { size } = this.#claiming;
-    return size === 0 || (size < CLAIMS_MAX && this.#waiting.size >= BESIDE_MIN);
+    if (this.#waiting.size >= BESIDE_MIN) return this.#claiming.size < CLAIMS_MAX;
+    return this.#claiming.size === 0 && this.#restMs() <= 0;
+  }
+
+  #restMs(): number {
+    return this.#restUntil - this.#options.clock.monotonic();
   }
 
   /** A shard's runs are dispatched only after its living runs are known. */
@@ -126,15 +133,16 @@ export class Dispatcher implements Service {
       .map(([shard]) => shard);
     const living = gained.length > 0 ? await this.#options.leases.live(gained) : [];
     for (const shard of this.#waiting.retain((owned) => guard.epochs.has(owned))) this.#dropped.add(shard);
-    for (const [runId, live] of this.#live.entries()) {
-      if (guard.epochs.get(live.shard) === this.#epochs.get(live.shard)) continue;
+    const underWay = this.#runsUnderWay();
+    for (const run of [...this.#live.all()]) {
+      if (guard.epochs.get(run.shard) === this.#epochs.get(run.shard)) continue;
       // A claim under way may still succeed, and the leases were read too early to show it.
-      if (!this.#underWay.has(runId)) this.#live.remove(runId);
+      if (!underWay.has(run.runId)) this.#live.remove(run);
     }
-    for (const run of living) {
+    for (const { jobId, runId, shard, claimedAtMs: sinceMs } of living) {
       // In place of a claim under way, which then cannot succeed: it must not take this one with it when it fails.
-      this.#live.remove(run.runId);
-      this.#live.add(run.runId, { jobId: run.jobId, shard: run.shard, sinceMs: run.claimedAtMs });
+      this.#live.remove({ jobId, runId });
+      this.#live.add({ jobId, runId, shard, sinceMs });
     }
     this.#epochs = guard.epochs;
     this.#tellForgotten(gained.filter((shard) => this.#dropped.delete(shard)));
@@ -161,10 +169,10 @@ export class Dispatcher implements Service {
         this.#dropped.add(run.shard);
         continue;
       }
-      const aliveSinceMs = this.#live.sinceMs(run.runId);
-      if (aliveSinceMs === undefined) this.#waiting.admit(run);
+      const living = this.#live.find(run);
+      if (living === undefined) this.#waiting.admit(run);
       // Read just before it was claimed, most likely; if it is pending indeed, it is read again.
-      else if (nowMs - aliveSinceMs > RECONCILE_MS) this.#doubted.set(run.runId, run);
+      else if (nowMs - living.sinceMs > RECONCILE_MS) this.#doubted.set(run.runId, run);
     }
   }
 
@@ -194,7 +202,7 @@ export class Dispatcher implements Service {
 
   /** It waited here while another node had its shard and started it: then it must not be counted, or claimed, once more. */
   #isAlive(run: PendingRun): boolean {
-    if (this.#live.sinceMs(run.runId) === undefined) return false;
+    if (this.#live.find(run) === undefined) return false;
     this.#waiting.forget(run.runId);
     this.#doubted.set(run.runId, run);
     return true;
@@ -208,17 +216,16 @@ export class Dispatcher implements Service {
       for (let from = 0; from < placements.length; from += size) {
         const runs = placements.slice(from, from + size).map((placement) => placement.run);
         const nowMs = this.#options.clock.now();
-        for (const { runId, jobId, shard } of runs) {
-          this.#live.add(runId, { jobId, shard, sinceMs: nowMs });
-          this.#underWay.add(runId);
-        }
+        for (const { jobId, runId, shard } of runs) this.#live.add({ jobId, runId, shard, sinceMs: nowMs });
         this.#options.link.reserve(workerId, runs.length);
+        const startedAt = this.#options.clock.monotonic();
         const claim = this.#claim(workerId, { runs, guard, nowMs }).finally(() => {
           this.#claiming.delete(claim);
-          for (const run of runs) this.#underWay.delete(run.runId);
+          const now = this.#options.clock.monotonic();
+          this.#restUntil = now + Math.min(now - startedAt, REST_MS_MAX);
           this.#loop.wake();
         });
-        this.#claiming.add(claim);
+        this.#claiming.set(claim, runs);
       }
     }
   }
@@ -236,10 +243,7 @@ export class Dispatcher implements Service {
         const claimed = new Set(batch.runs.map((run) => run.runId));
         link.unreserve(workerId, missed);
         // Some may have been found alive elsewhere since: what this claim missed is not what lives there.
-        const released = runs.filter(
-          ({ runId }) => !claimed.has(runId) && this.#live.sinceMs(runId) === nowMs,
-        );
-        this.#onReleased(released.map((run) => run.runId));
+        const released = runs.filter((run) => !claimed.has(run.runId) && this.#release(run, nowMs));
         this.#tellForgotten(released.map((run) => run.shard));
       }
       if (batch.runs.length > 0) link.hand(batch);
@@ -308,13 +312,16 @@ export class Dispatcher implements Service {
     if (shards.length > 0) this.#options.signals.send('runs-forgotten', { shards: [...new Set(shards)] });
   }
 
-  #onReleased(runIds: readonly RunId[]): void {
-    for (const runId of runIds) {
-      this.#uncertain.delete(runId);
-      const jobId = this.#live.remove(runId);
-      if (jobId !== undefined && this.#waiting.parkedCount > 0) this.#waiting.unpark(jobId, 1);
-    }
-    this.#loop.wake();
+  /** False when it was not alive, or claimed at another time than this. */
+  #release(run: Pick<PendingRun, 'jobId' | 'runId'>, sinceMs?: number): boolean {
+    if (!this.#live.remove(run, sinceMs)) return false;
+    if (this.#uncertain.size > 0) this.#uncertain.delete(run.runId);
+    if (this.#waiting.parkedCount > 0) this.#waiting.unpark(run.jobId, 1);
+    return true;
+  }
+
+  #runsUnderWay(): Set<RunId> {
+    return new Set([...this.#claiming.values()].flatMap((runs) => runs.map((run) => run.runId)));
   }
 
   /** Frees what the leases no longer hold: a lost signal must not block a job forever. */
@@ -324,17 +331,14 @@ export class Dispatcher implements Service {
     if (clock.monotonic() < this.#reconcileAt) return;
     this.#reconcileAt = clock.monotonic() + RECONCILE_MS;
     // Only claims that are over can be judged: one under way is alive here and not in the leases yet.
-    const suspects = new Set(
-      [...this.#live.entries()].map(([runId]) => runId).filter((runId) => !this.#underWay.has(runId)),
-    );
+    const underWay = this.#runsUnderWay();
+    const suspects = new Map<RunId, Living>();
+    for (const run of this.#live.all()) if (!underWay.has(run.runId)) suspects.set(run.runId, run);
     for (const run of await leases.live([...this.#epochs.keys()])) suspects.delete(run.runId);
-    if (suspects.size > 0) {
-      this.#tellForgotten([...suspects].map((runId) => this.#live.shardOf(runId)!));
-      this.#onReleased([...suspects]);
-    }
+    this.#tellForgotten([...suspects.values()].map((run) => run.shard));
+    for (const run of suspects.values()) this.#release(run);
     for (const run of this.#doubted.values()) {
-      if (this.#epochs.has(run.shard) && this.#live.sinceMs(run.runId) === undefined)
-        this.#waiting.admit(run);
+      if (this.#epochs.has(run.shard) && this.#live.find(run) === undefined) this.#waiting.admit(run);
     }
     this.#doubted.clear();
     for (const jobId of [...this.#waiting.parkedJobs()]) {

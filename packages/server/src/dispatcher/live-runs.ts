@@ -5,64 +5,66 @@
  */
 import type { JobId, RunId } from '@carillon/domain';
 
-interface Live {
+export interface Living {
   readonly jobId: JobId;
+  readonly runId: RunId;
   readonly shard: number;
   /** When it was claimed: tells one handing-out of the run from another. */
   readonly sinceMs: number;
 }
 
+type RunRef = Pick<Living, 'jobId' | 'runId'>;
+
 export class LiveRuns {
-  readonly #runs = new Map<RunId, Live>();
-  readonly #byJob = new Map<JobId, number>();
+  /** By job, because most have one run at a time: that one stands for itself, and is found, counted and let go by one look. */
+  readonly #jobs = new Map<JobId, Living | Map<RunId, Living>>();
 
   count(jobId: JobId): number {
-    return this.#byJob.get(jobId) ?? 0;
+    const living = this.#jobs.get(jobId);
+    return living === undefined ? 0 : living instanceof Map ? living.size : 1;
   }
 
-  /** Undefined when it is not alive. */
-  sinceMs(runId: RunId): number | undefined {
-    return this.#runs.get(runId)?.sinceMs;
+  find({ jobId, runId }: RunRef): Living | undefined {
+    const living = this.#jobs.get(jobId);
+    if (living instanceof Map) return living.get(runId);
+    return living?.runId === runId ? living : undefined;
   }
 
-  shardOf(runId: RunId): number | undefined {
-    return this.#runs.get(runId)?.shard;
+  add(run: Living): void {
+    const living = this.#jobs.get(run.jobId);
+    if (living === undefined) this.#jobs.set(run.jobId, run);
+    else if (living instanceof Map) living.set(run.runId, living.get(run.runId) ?? run);
+    else if (living.runId !== run.runId)
+      this.#jobs.set(
+        run.jobId,
+        new Map([
+          [living.runId, living],
+          [run.runId, run],
+        ]),
+      );
   }
 
-  get size(): number {
-    return this.#runs.size;
-  }
-
-  add(runId: RunId, live: Live): void {
-    if (this.#runs.has(runId)) return;
-    this.#runs.set(runId, live);
-    this.#byJob.set(live.jobId, this.count(live.jobId) + 1);
-  }
-
-  remove(runId: RunId): JobId | undefined {
-    const live = this.#runs.get(runId);
-    if (!live) return undefined;
-    this.#runs.delete(runId);
-    const left = this.count(live.jobId) - 1;
-    if (left > 0) this.#byJob.set(live.jobId, left);
-    else this.#byJob.delete(live.jobId);
-    return live.jobId;
+  /** False when it was not alive. sinceMs: only if it was claimed then. */
+  remove(run: RunRef, sinceMs?: number): boolean {
+    const found = this.find(run);
+    if (!found || (sinceMs !== undefined && found.sinceMs !== sinceMs)) return false;
+    const living = this.#jobs.get(run.jobId);
+    if (living instanceof Map && living.size > 1) living.delete(run.runId);
+    else this.#jobs.delete(run.jobId);
+    return true;
   }
 
   /** The longest living run of the job. */
   oldestOf(jobId: JobId): RunId | undefined {
-    let oldest: RunId | undefined;
-    let sinceMs = Number.POSITIVE_INFINITY;
-    for (const [runId, live] of this.#runs) {
-      if (live.jobId === jobId && live.sinceMs < sinceMs) {
-        oldest = runId;
-        sinceMs = live.sinceMs;
-      }
-    }
-    return oldest;
+    const living = this.#jobs.get(jobId);
+    if (!(living instanceof Map)) return living?.runId;
+    return [...living.values()].reduce((oldest, run) => (run.sinceMs < oldest.sinceMs ? run : oldest)).runId;
   }
 
-  entries(): Iterable<[RunId, Live]> {
-    return this.#runs;
+  *all(): Iterable<Living> {
+    for (const living of this.#jobs.values()) {
+      if (living instanceof Map) yield* living.values();
+      else yield living;
+    }
   }
 }

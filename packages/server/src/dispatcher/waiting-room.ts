@@ -12,9 +12,10 @@ import {
 } from '@carillon/domain';
 import { MinHeap } from '@carillon/foundation';
 
+/** run: the latest that was heard of it; an edit of its job changes what it is judged by while it waits. */
 interface Ranked {
-  readonly run: PendingRun;
-  readonly key: number;
+  run: PendingRun;
+  key: number;
 }
 
 export class WaitingRoom {
@@ -24,8 +25,7 @@ export class WaitingRoom {
     high: new MinHeap(byUrgency),
   };
   readonly #parked = new Map<JobId, PendingRun[]>();
-  /** The latest that was heard of each run: an edit of its job changes what it is judged by while it waits. */
-  readonly #known = new Map<RunId, PendingRun>();
+  readonly #known = new Map<RunId, Ranked>();
   #parkedCount = 0;
 
   /** Runs waiting for a slot. */
@@ -42,9 +42,14 @@ export class WaitingRoom {
   }
 
   admit(run: PendingRun): void {
-    const isKnown = this.#known.has(run.runId);
-    this.#known.set(run.runId, run);
-    if (!isKnown) this.#rank(run);
+    const known = this.#known.get(run.runId);
+    if (known) {
+      known.run = run;
+      return;
+    }
+    const ranked = { run, key: urgencyKey(run) };
+    this.#known.set(run.runId, ranked);
+    this.#ranked[run.priority].push(ranked);
   }
 
   /** The most urgent ones, up to max; they stay known until forget() or putBack(). */
@@ -53,13 +58,17 @@ export class WaitingRoom {
     while (runs.length < max) {
       const next = this.#popMostUrgent();
       if (!next) break;
-      runs.push(this.#known.get(next.run.runId) ?? next.run);
+      runs.push(next.run);
     }
     return runs;
   }
 
   putBack(runs: readonly PendingRun[]): void {
-    for (const run of runs) this.#rank(run);
+    for (const run of runs) {
+      const ranked = this.#known.get(run.runId) ?? { run, key: 0 };
+      ranked.key = urgencyKey(ranked.run);
+      this.#ranked[ranked.run.priority].push(ranked);
+    }
   }
 
   /** No longer waiting: handed out, or ended, or gone. */
@@ -91,7 +100,7 @@ export class WaitingRoom {
   /** How many runs of a job with parked ones may be alive, as last heard. */
   limitOfParked(jobId: JobId): number {
     const first = this.#parked.get(jobId)?.[0];
-    return first ? (this.#known.get(first.runId) ?? first).maxConcurrency : 0;
+    return first ? (this.#known.get(first.runId)?.run ?? first).maxConcurrency : 0;
   }
 
   /** Takes all parked runs of the job out. */
@@ -131,10 +140,6 @@ export class WaitingRoom {
       this.#parked.delete(jobId);
     }
     return dropped;
-  }
-
-  #rank(run: PendingRun): void {
-    this.#ranked[run.priority].push({ run, key: urgencyKey(run) });
   }
 
   #popMostUrgent(): Ranked | undefined {
