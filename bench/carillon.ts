@@ -21,6 +21,7 @@ export class Carillon implements System {
 
   async start(env: SystemEnv): Promise<void> {
     this.#pool = new pg.Pool({ connectionString: env.databaseUrl, max: 1 });
+    this.#pool.on('error', () => undefined);
     this.#open = await openEngine({
       databaseUrl: env.databaseUrl,
       slots,

@@ -26,15 +26,23 @@ function parseJson(body: Buffer): unknown {
   if (body.length === 0) return undefined;
   // Decoding would replace broken bytes silently, and a job would run with another payload than was sent.
   if (!isUtf8(body)) throw new Refusal('body_not_json', 'The body is not valid UTF-8.');
-  if (isDeeperThan(body, DEPTH_MAX)) {
+  const text = body.toString('utf8');
+  if (hasMoreBracketsThan(text, DEPTH_MAX) && isDeeperThan(body, DEPTH_MAX)) {
     throw new Refusal('body_too_deep', `The body is nested deeper than ${DEPTH_MAX} levels.`);
   }
   try {
-    return JSON.parse(body.toString('utf8')) as unknown;
+    return JSON.parse(text) as unknown;
   } catch (error) {
     const reason = error instanceof SyntaxError ? error.message : 'it cannot be read';
     throw new Refusal('body_not_json', `The body is not valid JSON: ${reason}.`, { cause: error });
   }
+}
+
+/** Nothing is nested deeper than it has brackets, and few bodies have many: those are not looked through byte by byte. */
+function hasMoreBracketsThan(text: string, max: number): boolean {
+  const bracket = /[[{]/g;
+  for (let count = 0; count <= max; count += 1) if (!bracket.test(text)) return false;
+  return true;
 }
 
 const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from(
