@@ -1,7 +1,9 @@
 /** Pausing a job: what waits is held, what runs goes on, and nothing is lost by resuming. */
+import type { RunId } from '@carillon/domain';
 import { describe, expect, it } from 'vitest';
+import { newId } from './sample-job.ts';
 import { BASE_MS, HOUR_MS, type MakeStorage, MINUTE_MS } from './storage-under-test.ts';
-import { manualRun, useStorageWorld } from './storage-world.ts';
+import { manualRun, settlement, useStorageWorld } from './storage-world.ts';
 
 export function describeJobPause(make: MakeStorage): void {
   const stage = useStorageWorld(make);
@@ -89,6 +91,26 @@ export function describeJobPause(make: MakeStorage): void {
       expect(await world.pending(job)).toEqual([]);
       await world.resume(job.jobId);
       expect(await world.cursor(job)).toMatchObject(cursor);
+    });
+
+    it('a schedule that is over does not end a paused job while runs are held back: they run after the resume, and end it', async () => {
+      const { world } = stage;
+      for (const together of [false, true]) {
+        const job = await world.recurring({ job: { maxConcurrency: 2 } });
+        const runs = [BASE_MS, BASE_MS + 1].map((nominalAtMs) => ({ runId: newId<RunId>(), nominalAtMs }));
+        await world.fire(job, { runs, next: undefined });
+        const alive = (await world.claim(await world.pendingRuns(job))).runs;
+        const [first, last] = runs.map(({ runId }) => alive.find((run) => run.runId === runId)!);
+        const ends = [settlement(first!, failed), settlement(last!)];
+        await world.pause(job.jobId);
+        for (const batch of together ? [ends] : ends.map((end) => [end]))
+          await world.storage.leases.settle(batch, BASE_MS);
+        expect(await world.statusOf(job.jobId)).toBe('PAUSED');
+        await world.resume(job.jobId);
+        expect(await world.statusOf(job.jobId)).toBe('SCHEDULED');
+        expect(await world.settle(await world.claimOne(job))).toBe('settled');
+        expect(await world.statusOf(job.jobId)).toBe('COMPLETED');
+      }
     });
 
     it('a run that was alive before the pause ends as usual', async () => {

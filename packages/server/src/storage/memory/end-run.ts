@@ -23,7 +23,10 @@ export function endJobAfter(
   endJob(state, run.jobId, { status: run.trigger === 'once' ? oneOffEnd(status) : 'COMPLETED', nowMs });
 }
 
-/** A new version, so that an edit decided before the end is refused and decided again. */
+/**
+ * A new version, so that an edit decided before the end is refused and decided again. A pause that holds back runs is not ended:
+ * an ended job cannot be resumed, and they would be held for ever.
+ */
 export function endJob(
   state: MemoryState,
   jobId: JobId,
@@ -31,6 +34,7 @@ export function endJob(
 ): void {
   const job = state.jobs.get(jobId);
   if (job?.status !== 'SCHEDULED' && job?.status !== 'PAUSED') return;
+  if (job.status === 'PAUSED' && state.due.ofJob(jobId).some((record) => record.held)) return;
   state.jobs.set(jobId, { ...job, status, version: job.version + 1, updatedAtMs: nowMs });
 }
 

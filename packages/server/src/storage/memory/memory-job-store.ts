@@ -187,11 +187,17 @@ export class MemoryJobStore implements JobStore {
     const { due } = this.#state;
     if (pending.kind === 'drop') this.#drop(job.jobId, nowMs);
     if (pending.kind === 'replan') this.#dropPlan(job.jobId, { replaced: pending.first !== undefined });
-    for (const record of due.ofJob(job.jobId)) {
+    const records = due.ofJob(job.jobId);
+    const isOver = !records.some((record) => record.kind === 'cursor' || record.trigger === 'once');
+    for (const record of records) {
       const isHeld =
         pending.kind === 'hold' ? !isAskedFor(record) : pending.kind !== 'release' && record.held;
-      const fireAtMs = record.held && !isHeld ? Math.max(record.fireAtMs, nowMs) : record.fireAtMs;
-      due.put({ ...refreshed(record, job), held: isHeld, fireAtMs });
+      const isReleased = record.held && !isHeld;
+      const fireAtMs = isReleased ? Math.max(record.fireAtMs, nowMs) : record.fireAtMs;
+      const next = { ...refreshed(record, job), held: isHeld, fireAtMs };
+      // When the schedule is over, what was held back is what the job ends with.
+      const isLast = isReleased && isOver && next.kind === 'run' && next.trigger === 'schedule';
+      due.put(isLast ? { ...next, endsJob: true } : next);
     }
     if (pending.kind === 'replan' && pending.first) due.put(firstRecord(job, pending.first));
   }

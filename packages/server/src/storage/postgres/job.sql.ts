@@ -2,6 +2,7 @@
 import type { Statement } from '../../postgres/database.ts';
 import { inlinePayload } from './inline-payload.sql.ts';
 import { JOB_COLUMNS, JOB_STATUS } from './job-row.ts';
+import { mayEnd } from './may-end.sql.ts';
 
 /** One element per job. $1–$22 the definition, $23–$27 its first pending row, $28–$30 when and which version, $31–$33 namespace and
  * tags, $34–$40 who asked for it, as the audit log keeps it. */
@@ -125,10 +126,15 @@ export const HOLD_DUE: Statement = {
   text: `UPDATE due SET held = true WHERE job_id = $1::uuid AND kind < 3 AND NOT held`,
 };
 
-/** $2 now: a row is due no earlier than it became visible, so that whoever owns the shard finds it among the latest. */
+/**
+ * $2 now: a row is due no earlier than it became visible, so that whoever owns the shard finds it among the latest. When the
+ * schedule is over, what was held back is what the job ends with.
+ */
 export const RELEASE_DUE: Statement = {
   name: 'release_due',
-  text: `UPDATE due SET held = false, fire_at = greatest(fire_at, $2::bigint) WHERE job_id = $1::uuid AND held`,
+  text: `UPDATE due SET held = false, fire_at = greatest(fire_at, $2::bigint),
+      ends_job = ends_job OR (kind = 2 AND NOT EXISTS (SELECT FROM due p WHERE p.job_id = $1::uuid AND p.kind < 2))
+    WHERE job_id = $1::uuid AND held`,
 };
 
 /** Ends what waits; runs that were already due or being retried leave a verdict. $1 job, $2 now, $3 run or NULL for all. */
@@ -145,7 +151,7 @@ export const END_DUE: Statement = {
     ), ended AS (
       UPDATE jobs j SET status = CASE WHEN g.kind = 1 THEN 'CANCELLED' ELSE 'COMPLETED' END, version = j.version + 1,
         updated_at = to_timestamp($2::bigint::float8 / 1000)
-      FROM gone g WHERE g.ends_job AND j.job_id = g.job_id AND j.status IN ('SCHEDULED', 'PAUSED')
+      FROM gone g WHERE g.ends_job AND j.job_id = g.job_id AND ${mayEnd('AND h.run_id <> g.run_id')}
     ), told AS (
       INSERT INTO events (kind, ids, epochs, claimed_ats)
       -- In parts: a job may have any number of runs waiting, and a row of events is read whole.

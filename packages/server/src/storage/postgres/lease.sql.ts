@@ -1,6 +1,7 @@
 /** Statements of the lease store: the hot path. */
 import type { Statement } from '../../postgres/database.ts';
 import { inlinePayload } from './inline-payload.sql.ts';
+import { mayEnd } from './may-end.sql.ts';
 import { isOwned, owned } from './owned.sql.ts';
 
 /**
@@ -135,7 +136,8 @@ export const SETTLE: Statement = {
         WHEN x.kind <> 1 THEN 'COMPLETED' WHEN x.cancelled OR x.status = 'CANCELLED' THEN 'CANCELLED'
         WHEN x.status = 'SUCCESS' THEN 'COMPLETED' ELSE 'FAILED' END
       FROM live x
-      WHERE x.ends_job AND (x.kind <> 1 OR x.cancelled OR x.status <> 'SUCCESS') AND j.job_id = x.job_id AND (x.next_at IS NULL OR x.cancelled) AND j.status IN ('SCHEDULED', 'PAUSED')
+      WHERE x.ends_job AND (x.kind <> 1 OR x.cancelled OR x.status <> 'SUCCESS') AND j.job_id = x.job_id AND (x.next_at IS NULL OR x.cancelled) AND ${mayEnd()}
+        AND NOT (j.status = 'PAUSED' AND EXISTS (SELECT FROM live y WHERE y.job_id = j.job_id AND y.next_at IS NOT NULL AND NOT y.cancelled AND y.kind < 3))
         AND (j.version = x.job_version OR NOT EXISTS (SELECT FROM due p WHERE p.job_id = x.job_id AND p.kind < 2))
     ), told AS (
       INSERT INTO events (kind, ids, epochs, claimed_ats, next_ats, dead_reasons)
@@ -257,7 +259,7 @@ export const RESOLVE_PENDING: Statement = {
     ), ended AS (
       UPDATE jobs j SET status = CASE WHEN x.kind = 1 THEN 'FAILED' ELSE 'COMPLETED' END, version = j.version + 1,
         updated_at = to_timestamp($8::bigint::float8 / 1000)
-      FROM removed x WHERE x.ends_job AND j.job_id = x.job_id AND j.status IN ('SCHEDULED', 'PAUSED')
+      FROM removed x WHERE x.ends_job AND j.job_id = x.job_id AND ${mayEnd()}
     ), told AS (
       INSERT INTO events (kind, ids, epochs, claimed_ats, dead_reasons)
       SELECT 'run.ended', array_agg(run_id), array_agg(epoch), ARRAY[$8::bigint],
