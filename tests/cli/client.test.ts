@@ -53,6 +53,14 @@ test('many jobs are made at once and read back over all pages', async () => {
   expect(report).toMatchObject({ matched: 25, changed: 25, next: null });
 });
 
+test('all or none of many jobs: what is wrong with one of them is thrown, and nothing is made', async () => {
+  const jobs = [{ name: 'whole', schedule_type: 'FUTURE' as const, schedule_time: '2100-01-01T00:00:00Z' }];
+  const refused = carillon.jobs.createMany([...jobs, { name: '' }], { atomic: true });
+  await expect(refused).rejects.toMatchObject({ code: 'batch_refused' });
+  expect((await carillon.jobs.list({ text: 'whole' }).page()).items).toEqual([]);
+  expect(await carillon.jobs.createMany(jobs, { atomic: true })).toMatchObject([{ status: 'submitted' }]);
+});
+
 test('a job is changed at the version one has seen, and at no other', async () => {
   const { job_id } = await carillon.jobs.create({ name: 'old', interval: '1d', payload: { url: alive } });
   expect(await carillon.jobs.update(job_id, { name: 'new' }, { ifVersion: 1 })).toMatchObject({ version: 2 });

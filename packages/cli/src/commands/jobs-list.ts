@@ -1,5 +1,5 @@
 /** `jobs list`: jobs, newest first, by any of their facts. */
-import type { Priority } from '@carillon/client';
+import type { JobFilter, Priority } from '@carillon/client';
 import { command } from '../command.ts';
 import { jobColumns } from '../output/job-view.ts';
 import { LIMIT_OPTION, pageSize, readLimited } from '../read/limit-option.ts';
@@ -14,7 +14,7 @@ interface Options {
   readonly label?: readonly string[];
   readonly handler?: string;
   readonly text?: string;
-  readonly sort?: 'created_at' | '-created_at';
+  readonly sort?: JobFilter['sort'];
   readonly limit: string;
 }
 
@@ -40,14 +40,18 @@ export const jobsList = command<Options>({
     { flags: '--text <part>', description: 'Whose name contains this' },
     {
       flags: '--sort <order>',
-      description: 'Newest first unless said otherwise',
-      choices: ['created_at', '-created_at'],
+      description: 'By this, and with - in front the other way round; newest first unless said otherwise',
+      choices: ['created_at', 'updated_at', 'name', 'priority', 'next_run_time'].flatMap((key) => [
+        key,
+        `-${key}`,
+      ]),
     },
     LIMIT_OPTION,
   ],
   examples: [
     'carillon jobs list',
     'carillon jobs list --status failed --label team=billing',
+    'carillon jobs list --sort next_run_time -n 10',
     "carillon jobs list --json -n 0 | jq -r '.[].job_id'",
   ],
   async run({ options, cli }) {

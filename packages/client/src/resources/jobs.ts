@@ -63,8 +63,18 @@ export class Jobs {
     return this.#transport.create('/jobs', job, options);
   }
 
-  /** One answer per job, in order; a bad one harms no other. Any number: they are sent a thousand at a time. */
-  async createMany(jobs: readonly NewJob[], options: CreateOptions = {}): Promise<BatchAnswer[]> {
+  /**
+   * One answer per job, in order; a bad one harms no other. Any number: they are sent a thousand at a time. atomic: all or none,
+   * in one request, which bounds them to a thousand; what is wrong with any of them is thrown.
+   */
+  async createMany(
+    jobs: readonly NewJob[],
+    { atomic = false, ...options }: CreateOptions & { readonly atomic?: boolean } = {},
+  ): Promise<BatchAnswer[]> {
+    if (atomic) {
+      if (jobs.length === 0) return [];
+      return this.#transport.create('/jobs/batch', { jobs, atomic }, options);
+    }
     const key = options.idempotencyKey ?? randomKey();
     const answers: BatchAnswer[] = [];
     for (let from = 0; from < jobs.length; from += BATCH_JOBS_MAX) {
