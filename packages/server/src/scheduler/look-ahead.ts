@@ -23,6 +23,7 @@ const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
  */
 const ROWS_PER_READ = 2_048;
 const ROWS_PER_LANE_MIN = 32;
+const ROWS_PER_LANE_MAX = 128;
 /** A backlog of one priority is read no further than the next steps can take soon. */
 const LATE_MAX = 3_000;
 /** New rows are due no earlier than their insertion; this much covers slow commits and differing clocks. */
@@ -205,7 +206,8 @@ export class LookAhead {
     { nowMs, untilMs }: { nowMs: number; untilMs: number },
   ): Promise<{ counts: Map<number, { count: number; last: LanePlace }>; limitPerLane: number }> {
     const counts = new Map<number, { count: number; last: LanePlace }>();
-    const limitPerLane = Math.max(ROWS_PER_LANE_MIN, Math.floor(ROWS_PER_READ / lanes.length));
+    const share = Math.floor(ROWS_PER_READ / lanes.length);
+    const limitPerLane = Math.min(Math.max(ROWS_PER_LANE_MIN, share), ROWS_PER_LANE_MAX);
     if (lanes.length === 0) return { counts, limitPerLane };
     const rows = await this.#options.store.read(lanes, { untilMs, limitPerLane });
     for (const { row, place } of rows) {
