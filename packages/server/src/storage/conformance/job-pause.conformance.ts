@@ -113,6 +113,45 @@ export function describeJobPause(make: MakeStorage): void {
       }
     });
 
+    /** A schedule that is over: its last run is alive, the others wait and are held by a pause. */
+    async function heldBack(count: number) {
+      const { world } = stage;
+      const job = await world.recurring({ job: { maxConcurrency: count + 1 } });
+      const runs = Array.from({ length: count + 1 }, (_, i) => ({
+        runId: newId<RunId>(),
+        nominalAtMs: BASE_MS + i,
+      }));
+      await world.fire(job, { runs, next: undefined });
+      const waiting = await world.pendingRuns(job);
+      const last = waiting.filter(({ runId }) => runId === runs[count]!.runId);
+      const [alive] = (await world.claim(last)).runs;
+      await world.pause(job.jobId);
+      return { job, alive: alive!, held: runs.slice(0, count) };
+    }
+
+    it('cancelling the last run that is held back ends the job', async () => {
+      const { world } = stage;
+      const { job, alive, held } = await heldBack(2);
+      await world.settle(alive);
+      expect(await world.storage.jobs.cancelRun(held[0]!.runId, BASE_MS)).toBe('ended');
+      expect(await world.statusOf(job.jobId)).toBe('PAUSED');
+      expect(await world.storage.jobs.cancelRun(held[1]!.runId, BASE_MS)).toBe('ended');
+      expect(await world.statusOf(job.jobId)).toBe('COMPLETED');
+    });
+
+    it('of several that were held back, the last one ends the job', async () => {
+      const { world } = stage;
+      const { job, alive, held } = await heldBack(2);
+      await world.settle(alive);
+      await world.resume(job.jobId);
+      for (const [i, { runId }] of held.entries()) {
+        const waiting = await world.pendingRuns(job);
+        const { runs } = await world.claim(waiting.filter((run) => run.runId === runId));
+        await world.settle(runs[0]!);
+        expect(await world.statusOf(job.jobId)).toBe(i === 0 ? 'SCHEDULED' : 'COMPLETED');
+      }
+    });
+
     it('a run that was alive before the pause ends as usual', async () => {
       const { world } = stage;
       const { job } = await world.oneOff();

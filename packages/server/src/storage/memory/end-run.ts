@@ -1,6 +1,6 @@
 /** The end of a run, the same from wherever it comes: it leaves `due`, it is recorded, and the job ends if nothing follows. */
 import type { DeadReason, FinalRunStatus, JobId, JobStatus } from '@carillon/domain';
-import type { RunRecord } from './due-record.ts';
+import { isAskedFor, type RunRecord } from './due-record.ts';
 import type { MemoryState } from './memory-state.ts';
 import { endedPendingView, type PendingEnd } from './run-views.ts';
 
@@ -19,8 +19,14 @@ export function endJobAfter(
   run: RunRecord,
   { status, nowMs }: { status: FinalRunStatus; nowMs: number },
 ): void {
-  if (!run.endsJob) return;
+  if (!run.endsJob && !isLastHeldBack(state, run)) return;
   endJob(state, run.jobId, { status: run.trigger === 'once' ? oneOffEnd(status) : 'COMPLETED', nowMs });
+}
+
+/** Of what a pause held back after the schedule was over, and the last of it. */
+function isLastHeldBack({ due, leases }: MemoryState, run: RunRecord): boolean {
+  if (!run.held || run.trigger !== 'schedule' || leases.ofJob(run.jobId).length > 0) return false;
+  return due.ofJob(run.jobId).every((other) => other.kind === 'run' && isAskedFor(other));
 }
 
 /**

@@ -20,7 +20,7 @@ import {
   type UpcomingFire,
   type UpcomingQuery,
 } from '../job-store.ts';
-import { firstRecord, isAskedFor, isPlan, refreshed, runRecord } from './due-record.ts';
+import { type DueRecord, firstRecord, isAskedFor, isPlan, refreshed, runRecord } from './due-record.ts';
 import { endPending } from './end-run.ts';
 import { findJobs, findUpcoming, sortJobs } from './find-jobs.ts';
 import { addAudit } from './memory-audit-store.ts';
@@ -188,16 +188,14 @@ export class MemoryJobStore implements JobStore {
     if (pending.kind === 'drop') this.#drop(job.jobId, nowMs);
     if (pending.kind === 'replan') this.#dropPlan(job.jobId, { replaced: pending.first !== undefined });
     const records = due.ofJob(job.jobId);
-    const isOver = !records.some((record) => record.kind === 'cursor' || record.trigger === 'once');
+    const last = pending.kind === 'release' ? lastHeldBack(records) : undefined;
     for (const record of records) {
       const isHeld =
         pending.kind === 'hold' ? !isAskedFor(record) : pending.kind !== 'release' && record.held;
       const isReleased = record.held && !isHeld;
       const fireAtMs = isReleased ? Math.max(record.fireAtMs, nowMs) : record.fireAtMs;
       const next = { ...refreshed(record, job), held: isHeld, fireAtMs };
-      // When the schedule is over, what was held back is what the job ends with.
-      const isLast = isReleased && isOver && next.kind === 'run' && next.trigger === 'schedule';
-      due.put(isLast ? { ...next, endsJob: true } : next);
+      due.put(record === last && next.kind === 'run' ? { ...next, endsJob: true } : next);
     }
     if (pending.kind === 'replan' && pending.first) due.put(firstRecord(job, pending.first));
   }
@@ -226,4 +224,13 @@ export class MemoryJobStore implements JobStore {
 /** Two namespaces know nothing of each other's keys. */
 function keyOf(job: Job, key: string): string {
   return `${job.namespace} ${key}`;
+}
+
+/** When the schedule is over, the last that a pause held back is what the job ends with. */
+function lastHeldBack(records: readonly DueRecord[]): DueRecord | undefined {
+  if (records.some((record) => record.kind === 'cursor' || record.trigger === 'once')) return undefined;
+  return records
+    .filter((record) => record.kind === 'run' && record.trigger === 'schedule')
+    .sort((a, b) => b.nominalAtMs - a.nominalAtMs || (a.rowId < b.rowId ? 1 : -1))
+    .at(0);
 }

@@ -1,6 +1,6 @@
 /** Statements of the job store. */
 import type { Statement } from '../../postgres/database.ts';
-import { inlinePayload } from './inline-payload.sql.ts';
+import { inlineJson, inlinePayload } from './inline-payload.sql.ts';
 import { JOB_COLUMNS, JOB_STATUS } from './job-row.ts';
 import { mayEnd } from './may-end.sql.ts';
 
@@ -31,7 +31,7 @@ const INTO_DUE = `
   INSERT INTO due (job_id, run_id, shard, priority, kind, ends_job, held, job_version, max_concurrency, fire_at, nominal_at,
     start_timeout_ms, handler, overlap, payload, timeout_ms)
   SELECT d.job_id, d.run_id, d.shard, d.priority, d.kind, d.ends_job, d.status = 'PAUSED', d.version, d.max_concurrency, d.fire_at, d.nominal_at,
-    d.start_timeout_ms, d.handler, d.overlap, ${inlinePayload('d.payload')}, d.timeout_ms
+    d.start_timeout_ms, d.handler, d.overlap, CASE WHEN d.kind > 0 THEN ${inlinePayload('d.payload')} END, d.timeout_ms
   FROM data d`;
 
 /** In the same statement: what was accepted is on record, at no round trip of its own. */
@@ -95,7 +95,7 @@ export const UPDATE_JOB: Statement = {
 export const REFRESH_DUE: Statement = {
   name: 'refresh_due',
   text: `UPDATE due SET priority = $2, handler = $3, max_concurrency = $4, overlap = $5, start_timeout_ms = $6, job_version = $7,
-      payload = ${inlinePayload('$8::text')}, timeout_ms = $9
+      payload = CASE WHEN kind > 0 THEN ${inlinePayload('$8::text')} END, timeout_ms = $9
     WHERE job_id = $1::uuid`,
 };
 
@@ -117,7 +117,8 @@ export const ADD_DUE: Statement = {
   text: `INSERT INTO due (job_id, run_id, shard, priority, kind, ends_job, held, job_version, max_concurrency, fire_at, nominal_at,
       last_nominal_at, start_timeout_ms, handler, overlap, payload, timeout_ms)
     SELECT job_id, $2::uuid, shard, priority, $3::smallint, $6::boolean, status = 'PAUSED' AND $3::smallint < 3, version, max_concurrency,
-      $4::bigint, $5::bigint, $7::bigint, start_timeout_ms, handler, overlap, ${inlinePayload('payload::text')}, timeout_ms
+      $4::bigint, $5::bigint, $7::bigint, start_timeout_ms, handler, overlap,
+      CASE WHEN $3::smallint > 0 THEN ${inlineJson('payload')} END, timeout_ms
     FROM jobs WHERE job_id = $1::uuid AND status <> 'CANCELLED' FOR SHARE RETURNING job_id`,
 };
 
@@ -128,12 +129,14 @@ export const HOLD_DUE: Statement = {
 
 /**
  * $2 now: a row is due no earlier than it became visible, so that whoever owns the shard finds it among the latest. When the
- * schedule is over, what was held back is what the job ends with.
+ * schedule is over, the last that was held back is what the job ends with.
  */
 export const RELEASE_DUE: Statement = {
   name: 'release_due',
   text: `UPDATE due SET held = false, fire_at = greatest(fire_at, $2::bigint),
-      ends_job = ends_job OR (kind = 2 AND NOT EXISTS (SELECT FROM due p WHERE p.job_id = $1::uuid AND p.kind < 2))
+      ends_job = ends_job OR (run_id = (SELECT p.run_id FROM due p WHERE p.job_id = $1::uuid AND p.kind = 2
+          ORDER BY p.nominal_at DESC, p.run_id DESC LIMIT 1)
+        AND NOT EXISTS (SELECT FROM due p WHERE p.job_id = $1::uuid AND p.kind < 2))
     WHERE job_id = $1::uuid AND held`,
 };
 
@@ -151,7 +154,10 @@ export const END_DUE: Statement = {
     ), ended AS (
       UPDATE jobs j SET status = CASE WHEN g.kind = 1 THEN 'CANCELLED' ELSE 'COMPLETED' END, version = j.version + 1,
         updated_at = to_timestamp($2::bigint::float8 / 1000)
-      FROM gone g WHERE g.ends_job AND j.job_id = g.job_id AND ${mayEnd('AND h.run_id <> g.run_id')}
+      FROM gone g WHERE j.job_id = g.job_id AND ${mayEnd('AND h.run_id <> g.run_id')} AND (g.ends_job
+        -- What a pause held back after the schedule was over, and the last of it.
+        OR (g.held AND g.kind = 2 AND NOT EXISTS (SELECT FROM due o WHERE o.job_id = g.job_id AND o.run_id <> g.run_id AND o.kind < 3)
+          AND NOT EXISTS (SELECT FROM leases l WHERE l.job_ids @> ARRAY[g.job_id])))
     ), told AS (
       INSERT INTO events (kind, ids, epochs, claimed_ats)
       -- In parts: a job may have any number of runs waiting, and a row of events is read whole.

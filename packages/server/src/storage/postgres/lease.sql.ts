@@ -1,6 +1,6 @@
 /** Statements of the lease store: the hot path. */
 import type { Statement } from '../../postgres/database.ts';
-import { inlinePayload } from './inline-payload.sql.ts';
+import { inlineJson } from './inline-payload.sql.ts';
 import { mayEnd } from './may-end.sql.ts';
 import { isOwned, owned } from './owned.sql.ts';
 
@@ -124,7 +124,7 @@ export const SETTLE: Statement = {
       SELECT x.job_id, x.run_id, x.shard, j.priority, x.kind, x.next_attempt, x.next_crashes, x.ends_job,
         j.status = 'PAUSED' AND x.kind < 3,
         x.epoch + 1, j.version, j.max_concurrency, x.next_at, x.nominal_at, j.start_timeout_ms, j.handler, j.overlap,
-        ${inlinePayload('j.payload::text')}, j.timeout_ms
+        ${inlineJson('j.payload')}, j.timeout_ms
       FROM live x JOIN retried j ON j.job_id = x.job_id WHERE x.next_at IS NOT NULL AND NOT x.cancelled
     ), letters AS (
       INSERT INTO dead_letters (run_id, job_id, reason, error_message, attempts, scheduled_at, died_at)
@@ -136,8 +136,11 @@ export const SETTLE: Statement = {
         WHEN x.kind <> 1 THEN 'COMPLETED' WHEN x.cancelled OR x.status = 'CANCELLED' THEN 'CANCELLED'
         WHEN x.status = 'SUCCESS' THEN 'COMPLETED' ELSE 'FAILED' END
       FROM live x
-      WHERE x.ends_job AND (x.kind <> 1 OR x.cancelled OR x.status <> 'SUCCESS') AND j.job_id = x.job_id AND (x.next_at IS NULL OR x.cancelled) AND ${mayEnd()}
-        AND NOT (j.status = 'PAUSED' AND EXISTS (SELECT FROM live y WHERE y.job_id = j.job_id AND y.next_at IS NOT NULL AND NOT y.cancelled AND y.kind < 3))
+      WHERE j.job_id = x.job_id AND x.ends_job AND (x.kind <> 1 OR x.cancelled OR x.status <> 'SUCCESS')
+        AND (x.next_at IS NULL OR x.cancelled) AND ${mayEnd()}
+        -- Nor while the pause is about to hold back a retry that is queued right here.
+        AND NOT (j.status = 'PAUSED' AND EXISTS (SELECT FROM live y
+          WHERE y.job_id = j.job_id AND y.next_at IS NOT NULL AND NOT y.cancelled AND y.kind < 3))
         AND (j.version = x.job_version OR NOT EXISTS (SELECT FROM due p WHERE p.job_id = x.job_id AND p.kind < 2))
     ), told AS (
       INSERT INTO events (kind, ids, epochs, claimed_ats, next_ats, dead_reasons)
@@ -181,15 +184,16 @@ export const SETTLE_WHOLE: Statement = {
 };
 
 /**
- * $1 lease ids, $2 positions of runs that may end their jobs. Before SETTLE, in the same transaction: an edit that is under
- * way either comes first, and SETTLE sees its new plan, or waits.
+ * $1 lease ids, $2 positions, $3 whether it did not succeed. Locks the jobs that these runs may end, before SETTLE and in the same
+ * transaction: a pause or an edit that is under way either comes first, and SETTLE sees what it holds back or plans, or waits.
  */
 export const LOCK_ENDING_JOBS: Statement = {
   name: 'lock_ending_jobs',
   text: `
     SELECT FROM jobs WHERE job_id IN (
-      SELECT l.job_ids[q.position + 1] FROM unnest($1::uuid[], $2::smallint[]) AS q(lease_id, position)
-      JOIN leases l ON l.lease_id = q.lease_id)
+      SELECT l.job_ids[q.position + 1] FROM unnest($1::uuid[], $2::smallint[], $3::boolean[]) AS q(lease_id, position, failed)
+      JOIN leases l ON l.lease_id = q.lease_id
+      WHERE l.ends_job[q.position + 1] AND (l.kinds[q.position + 1] <> 1 OR q.failed))
     ORDER BY job_id FOR UPDATE`,
 };
 

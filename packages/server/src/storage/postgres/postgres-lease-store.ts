@@ -87,10 +87,14 @@ export class PostgresLeaseStore implements LeaseStore {
   async settle(settlements: readonly Settlement[], nowMs: number): Promise<SettleVerdict[]> {
     if (settlements.length === 0) return [];
     const { whole, others } = wholeLeases(settlements);
-    const verdicts =
+    // Nearly always there is nothing else, and one statement needs no transaction around it.
+    const refused = others.length === 0 ? await settleWhole(this.#database, whole, nowMs) : [];
+    if (others.length === 0 && refused.length === 0) return settlements.map(() => 'settled');
+    const verdicts = await this.#database.transaction(async (session) =>
       others.length === 0
-        ? await settleAll(this.#database, { whole, others, nowMs })
-        : await this.#database.transaction((session) => settleAll(session, { whole, others, nowMs }));
+        ? settleOneByOne(session, refused, nowMs)
+        : settleOneByOne(session, [...others, ...(await settleWhole(session, whole, nowMs))], nowMs),
+    );
     return settlements.map((settlement) => verdicts.get(settlement) ?? 'settled');
   }
 
@@ -167,36 +171,35 @@ export class PostgresLeaseStore implements LeaseStore {
   }
 }
 
-/** Whole leases first; those that turn out to be anything else go with the rest. Answers the verdicts on the rest. */
-async function settleAll(
+/** Answers the settlements of leases that turned out to be anything but whole and untouched. */
+async function settleWhole(
   session: Session,
-  { whole, others, nowMs }: { whole: readonly WholeLease[]; others: readonly Settlement[]; nowMs: number },
+  whole: readonly WholeLease[],
+  nowMs: number,
+): Promise<Settlement[]> {
+  if (whole.length === 0) return [];
+  const rows = await session.query<readonly [LeaseId]>(SETTLE_WHOLE, [...wholeParameters(whole), nowMs]);
+  const gone = new Set(rows.map((row) => row[0]));
+  return whole.filter((lease) => !gone.has(lease[0]!.leaseId)).flat();
+}
+
+/** One by one, in a transaction: what may end a job first makes sure that nobody is changing it. */
+async function settleOneByOne(
+  session: Session,
+  settlements: readonly Settlement[],
+  nowMs: number,
 ): Promise<Map<Settlement, SettleVerdict>> {
-  const verdicts = new Map<Settlement, SettleVerdict>();
-  const rest = [...others];
-  if (whole.length > 0) {
-    const rows = await session.query<readonly [LeaseId]>(SETTLE_WHOLE, [...wholeParameters(whole), nowMs]);
-    const gone = new Set(rows.map((row) => row[0]));
-    for (const lease of whole) {
-      if (!gone.has(lease[0]!.leaseId)) rest.push(...lease);
-    }
-  }
-  const ending = rest.filter(
-    (settlement) => settlement.status !== 'SUCCESS' && settlement.next.kind !== 'again',
-  );
+  const ending = settlements.filter((settlement) => settlement.next.kind !== 'again');
   if (ending.length > 0) {
     await session.query(LOCK_ENDING_JOBS, [
       plainArray(ending.map((settlement) => settlement.leaseId)),
       plainArray(ending.map((settlement) => settlement.position)),
+      plainArray(ending.map((settlement) => settlement.status !== 'SUCCESS')),
     ]);
   }
-  if (rest.length > 0) {
-    const rows = await session.query<SettledLeaseRow>(SETTLE, [...settleParameters(rest), nowMs]);
-    settleVerdicts(rest, rows).forEach((verdict, i) => {
-      verdicts.set(rest[i]!, verdict);
-    });
-  }
-  return verdicts;
+  const rows = await session.query<SettledLeaseRow>(SETTLE, [...settleParameters(settlements), nowMs]);
+  const verdicts = settleVerdicts(settlements, rows);
+  return new Map(settlements.map((settlement, i) => [settlement, verdicts[i]!]));
 }
 
 function heldFromRow(row: HeldRow): HeldRun {

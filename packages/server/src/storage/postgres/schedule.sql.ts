@@ -1,6 +1,6 @@
 /** Statements of the schedule store. */
 import type { Statement } from '../../postgres/database.ts';
-import { inlinePayload } from './inline-payload.sql.ts';
+import { inlineJson } from './inline-payload.sql.ts';
 import { isOwned, owned } from './owned.sql.ts';
 
 /**
@@ -55,7 +55,7 @@ export const FIRE: Statement = {
       INSERT INTO due (job_id, run_id, shard, priority, kind, ends_job, job_version, max_concurrency, fire_at, nominal_at,
         start_timeout_ms, handler, overlap, payload, timeout_ms)
       SELECT j.job_id, q.run_id, j.shard, j.priority, 2, w.ended AND q.is_last, j.version, j.max_concurrency, $16, q.nominal_at,
-        j.start_timeout_ms, j.handler, j.overlap, ${inlinePayload('j.payload::text')}, j.timeout_ms
+        j.start_timeout_ms, j.handler, j.overlap, ${inlineJson('j.payload')}, j.timeout_ms
       FROM (
         SELECT q.*, q.ord = max(q.ord) OVER (PARTITION BY q.job_id) AS is_last
         FROM unnest($11::uuid[], $12::uuid[], $13::bigint[]) WITH ORDINALITY AS q(job_id, run_id, nominal_at, ord)
