@@ -69,6 +69,20 @@ test('none is older than asked for', async () => {
   );
 });
 
+test('looking for what is rare ends after a while, and says that there may be more', async () => {
+  let reads = 0;
+  const { events, hasMore } = await latestEvents(
+    async (after) => {
+      reads += 1;
+      const [transaction] = after.split('-');
+      return { events: [], through: reads === 1 ? '900000000-0' : `${Number(transaction) + 1}-0` };
+    },
+    { count: 5 },
+  );
+  expect({ events, hasMore }).toEqual({ events: [], hasMore: true });
+  expect(reads).toBeLessThan(300);
+});
+
 test('a long past is not read for a few', async () => {
   const { read, reads } = serverOf(Array.from({ length: END }, (_, i) => i + 1));
   const { events, lastEventId } = await latestEvents(read, { count: 5 });

@@ -27,6 +27,8 @@ const PAGE_MAX = 1_000;
 /** One transaction may tell of thousands of runs, so the first look is short; most tell of nothing, so it grows fast. */
 const FIRST_STEP = 4;
 const STEP_GROWTH = 4;
+/** Looking for what is rare ends here, and says that there may be more. */
+const READS_MAX = 200;
 
 export async function latestEvents(
   read: ReadPage,
@@ -35,9 +37,12 @@ export async function latestEvents(
   const { through: end } = await read(BEYOND_ALL, 1);
   let found: CarillonEvent[] = [];
   let until = transactionOf(end) + 1;
+  let readsLeft = READS_MAX;
   for (let step = FIRST_STEP; until > 0; step *= STEP_GROWTH) {
     const from = Math.max(0, until - step);
-    const stretch = await readStretch(read, { from, until, keep: count + 1 });
+    const stretch = await readStretch(read, { from, until, keep: count + 1, readsMax: readsLeft });
+    readsLeft -= stretch.reads;
+    if (readsLeft === 0) break;
     found = [...stretch.events, ...found];
     const [oldest] = found;
     const isEnough = found.length > count || (oldest !== undefined && Date.parse(oldest.time) < sinceMs);
@@ -48,18 +53,19 @@ export async function latestEvents(
   return {
     events: wanted.slice(Math.max(0, wanted.length - count)),
     lastEventId: end,
-    hasMore: wanted.length > count,
+    hasMore: wanted.length > count || readsLeft === 0,
   };
 }
 
 /** What the transactions `from` to before `until` told: the last ones of it, as many as are to be kept. */
 async function readStretch(
   read: ReadPage,
-  { from, until, keep }: { from: number; until: number; keep: number },
-): Promise<{ events: CarillonEvent[]; isFirst: boolean }> {
+  { from, until, keep, readsMax }: { from: number; until: number; keep: number; readsMax: number },
+): Promise<{ events: CarillonEvent[]; isFirst: boolean; reads: number }> {
   let events: CarillonEvent[] = [];
   let isFirst = from === 0;
-  for (let after = `${from}-0`; ; ) {
+  let after = `${from}-0`;
+  for (let reads = 1; ; reads += 1) {
     const page = await read(after, PAGE_MAX);
     for (const event of page.events) {
       // Nothing is kept from before the place that was asked for.
@@ -67,7 +73,8 @@ async function readStretch(
       else if (transactionOf(event.id) < until) events.push(event);
     }
     events = events.slice(Math.max(0, events.length - keep));
-    if (page.through === after || transactionOf(page.through) >= until) return { events, isFirst };
+    if (reads === readsMax || page.through === after || transactionOf(page.through) >= until)
+      return { events, isFirst, reads };
     after = page.through;
   }
 }

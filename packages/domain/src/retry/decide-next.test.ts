@@ -189,6 +189,16 @@ describe('an interruption nobody is to blame for', () => {
     expect(lost(CRASHES_MAX_IN_COMPANY - 1, CRASHES_MAX_IN_COMPANY)).toBe('dead');
   });
 
+  test('never kills a suspect by the pause it is given: what cannot wait comes back at once', () => {
+    const soFar = { ...FIRST, crashes: 2, nominalAtMs: NOW_MS - 57_000 };
+    const policy = { ...DEFAULT_RETRY, deadlineMs: 60_000 };
+    const { next } = decideNext(
+      { kind: 'LOST', error: 'no' },
+      { soFar, policy, nowMs: NOW_MS, random: 0.99 },
+    );
+    expect(next).toMatchObject({ kind: 'again', atMs: NOW_MS });
+  });
+
   test('brings suspects back after pauses of their own, and the first time at once', () => {
     fc.assert(
       fc.property(fc.nat(CRASHES_MAX - 2), chance, (crashes, random) => {

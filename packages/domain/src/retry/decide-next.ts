@@ -71,7 +71,7 @@ export function decideNext(outcome: RunOutcome, context: DecideContext): NextSte
       const crashes = soFar.crashes + 1;
       const isFirstSuspect = soFar.crashes > (outcome.othersCrashes ?? -1);
       const isPoison = crashes >= (isFirstSuspect ? CRASHES_MAX : CRASHES_MAX_IN_COMPANY);
-      const atMs = nowMs + suspectPauseMs(crashes, context.random);
+      const atMs = withinDeadline(nowMs + suspectPauseMs(crashes, context.random), context);
       return {
         status: 'FAILED',
         error: outcome.error,
@@ -103,6 +103,11 @@ function afterFailure(
 /** None after the first: servers die for many reasons, and hardly ever for a run. */
 function suspectPauseMs(crashes: number, random: number): number {
   return crashes === 1 ? 0 : Math.floor(random * Math.min(1_000 * 2 ** (crashes - 1), SUSPECT_PAUSE_MS_MAX));
+}
+
+/** A pause of our own making kills nobody: what could not wait that long comes back at once. */
+function withinDeadline(atMs: number, { soFar, policy, nowMs }: DecideContext): number {
+  return atMs > soFar.nominalAtMs + (policy.deadlineMs ?? Number.POSITIVE_INFINITY) ? nowMs : atMs;
 }
 
 /** Whatever the reason to try again, nothing is planned past the deadline. */

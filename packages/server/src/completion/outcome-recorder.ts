@@ -52,7 +52,7 @@ export class OutcomeRecorder implements RunReports, Service {
       besideMin: BESIDE_MIN,
       rest: { msMax: REST_MS_MAX, clock: options.clock },
       capacity: CAPACITY,
-      onFull: () => new Error('too many outcomes wait to be recorded'),
+      onFull: () => new StorageUnavailable('too many outcomes wait to be recorded'),
     });
   }
 

@@ -332,6 +332,43 @@ test('after a claim, a few runs wait for as long as it took, and then share the 
   expect(handed.map((batch) => batch.runs.length)).toEqual([1, 2]);
 });
 
+test('a backlog with few slots free is claimed by one at a time: what frees up meanwhile shares the next', async () => {
+  const claims: PromiseWithResolvers<void>[] = [];
+  const { port } = breakable<LeaseStore>(stage.storage.leases);
+  const held = new Proxy(port, {
+    get: (target, name) => {
+      if (name !== 'claim') return Reflect.get(target, name);
+      return async (request: ClaimRequest) => {
+        const gate = Promise.withResolvers<void>();
+        claims.push(gate);
+        await gate.promise;
+        return port.claim(request);
+      };
+    },
+  });
+  dispatcher = new Dispatcher({
+    ...stage.common,
+    leases: held,
+    queue: stage.queue,
+    link: stage.link,
+    signals: stage.signals,
+    guard: () => guard,
+  });
+  worker.slots = 1;
+  for (let i = 0; i < 150; i += 1)
+    await stage.queue.publish(await stage.world.pendingRuns((await withRuns(1)).job));
+  await decide();
+  worker.slots = 4;
+  await decide();
+  expect(claims).toHaveLength(1);
+  claims[0]!.resolve();
+  await turns();
+  await decide();
+  claims[1]!.resolve();
+  await turns();
+  expect(handed.map((batch) => batch.runs.length)).toEqual([1, 3]);
+});
+
 test('stopping completes the claims under way and hands them over', async () => {
   const { job, runIds } = await withRuns(1);
   await stage.queue.publish(await stage.world.pendingRuns(job));

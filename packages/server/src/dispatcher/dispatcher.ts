@@ -37,7 +37,7 @@ const IDLE_MS = 1_000;
 const WAITING_MAX = 3_000;
 const BATCH_MAX = 500;
 const CLAIMS_MAX = 4;
-/** A claim has a cost of its own: fewer runs than this wait for the one under way, and share the next. */
+/** A claim has a cost of its own: fewer runs than this that could start wait for the one under way, and share the next. */
 const BESIDE_MIN = 100;
 /** After it they wait for as long as it took, at most this long: at most half of the time goes into claims of few runs. */
 const REST_MS_MAX = 8;
@@ -117,8 +117,13 @@ export class Dispatcher implements Service {
   }
 
   #mayClaim(): boolean {
-    if (this.#waiting.size >= BESIDE_MIN) return this.#claiming.size < CLAIMS_MAX;
-    return this.#claiming.size === 0 && this.#restMs() <= 0;
+    const { size } = this.#waiting;
+    if (this.#claiming.size === 0) return size >= BESIDE_MIN || this.#restMs() <= 0;
+    return this.#claiming.size < CLAIMS_MAX && Math.min(size, this.#freeSlots()) >= BESIDE_MIN;
+  }
+
+  #freeSlots(): number {
+    return this.#options.link.workers().reduce((sum, worker) => sum + worker.freeSlots, 0);
   }
 
   #restMs(): number {
@@ -180,7 +185,7 @@ export class Dispatcher implements Service {
   async #dispatch(guard: ShardGuard): Promise<boolean> {
     const { link, clock } = this.#options;
     const workers = link.workers();
-    const free = workers.reduce((sum, worker) => sum + worker.freeSlots, 0);
+    const free = this.#freeSlots();
     if (this.#waiting.size === 0) return false;
     // With every slot taken only start timeouts are left to judge, and those can wait for the next idle pass.
     if (free === 0 && workers.length > 0 && clock.monotonic() < this.#lookAgainAt) return false;

@@ -37,6 +37,19 @@ describe('DirectIngest', () => {
     expect(batches).toEqual([3]);
   });
 
+  test('batches of all or nothing are written two at a time, each by itself', async () => {
+    const jobs = new SlowJobs();
+    const ingest = new DirectIngest({ jobs });
+    const answers = Promise.all(['a', 'b', 'c'].map((id) => ingest.acceptWhole([job(id)])));
+    await Promise.resolve();
+    expect(jobs.batches).toHaveLength(2);
+    jobs.letGo();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(jobs.batches).toHaveLength(3);
+    jobs.letGo();
+    expect((await answers).flat().map(({ jobId }) => jobId)).toEqual(['a', 'b', 'c']);
+  });
+
   test('past its capacity it refuses, and of a batch takes all or nothing', async () => {
     const jobs = new SlowJobs();
     const ingest = new DirectIngest({ jobs, capacity: 3 });

@@ -26,8 +26,8 @@ export class DirectIngest implements Ingest {
   readonly #jobs: Pick<JobStore, 'insert'>;
   readonly #buffer: BatchBuffer<NewJob, Outcome>;
   readonly #capacity: number;
-  /** Batches that share their transaction with nobody, under way. */
-  readonly #wholes = new Set<Promise<unknown>>();
+  /** Batches that share their transaction with nobody; bounded like the others, or they would take all connections. */
+  readonly #wholes: BatchBuffer<readonly NewJob[], readonly InsertedJob[]>;
   #wholeJobs = 0;
 
   constructor(options: DirectIngestOptions) {
@@ -42,6 +42,16 @@ export class DirectIngest implements Ingest {
       onFull: overloaded,
       besideMin: BESIDE_MIN,
       ...(defer && { defer }),
+    });
+    this.#wholes = new BatchBuffer({
+      flush: async (batches) => {
+        const [batch] = batches;
+        return [await jobs.insert(batch!, { whole: true })];
+      },
+      batchMax: 1,
+      flushesMax,
+      capacity,
+      onFull: overloaded,
     });
   }
 
@@ -59,20 +69,17 @@ export class DirectIngest implements Ingest {
   /** Not in the buffer: who shares a transaction with others cannot take it back. */
   async acceptWhole(jobs: readonly NewJob[]): Promise<InsertedJob[]> {
     this.#requireRoom(jobs.length);
-    const inserting = this.#jobs.insert(jobs, { whole: true });
-    this.#wholes.add(inserting);
     this.#wholeJobs += jobs.length;
     try {
-      return await inserting;
+      return [...(await this.#wholes.add(jobs))];
     } finally {
-      this.#wholes.delete(inserting);
       this.#wholeJobs -= jobs.length;
     }
   }
 
   /** Resolves when everything taken so far is written or refused. */
   async drained(): Promise<void> {
-    await Promise.allSettled([this.#buffer.drained(), ...this.#wholes]);
+    await Promise.all([this.#buffer.drained(), this.#wholes.drained()]);
   }
 
   #requireRoom(count: number): void {

@@ -26,6 +26,7 @@ export interface AuthenticateOptions {
 
 /** More keys than are in use at the same time, by far. */
 const DIGESTS_MAX = 1_000;
+const DIGESTS_MS = 60_000;
 
 const EVERYTHING: readonly Grant[] = [{ namespace: WHOLE, role: 'admin', ownOnly: false }];
 
@@ -34,8 +35,18 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
   if (adminKey === '') throw new Error('an empty admin key would let everybody in');
   const adminDigest = secretDigest(adminKey);
   const cookie = sessionCookie(address);
-  /** Of keys that were right: whoever asks ten thousand times a second is hashed once. Guesses are never kept. */
+  /** Of keys that were right within the last minute: who asks ten thousand times a second is hashed once. Guesses are not kept. */
   const digests = new Map<string, Buffer>();
+  let digestsUntilMs = 0;
+
+  function remember(key: string, digest: Buffer): void {
+    const nowMs = performance.now();
+    if (nowMs >= digestsUntilMs || digests.size >= DIGESTS_MAX) {
+      digests.clear();
+      digestsUntilMs = nowMs + DIGESTS_MS;
+    }
+    digests.set(key, digest);
+  }
 
   return async (request) => {
     const key = bearerOf(request);
@@ -46,11 +57,13 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
       return person;
     }
     const digest = digests.get(key) ?? secretDigest(key);
-    if (timingSafeEqual(digest, adminDigest)) return adminOf(request);
+    if (timingSafeEqual(digest, adminDigest)) {
+      remember(key, digest);
+      return adminOf(request);
+    }
     limits?.admitAddress(request.ip);
     const caller = await identities.ofKey(key, originOf(request), digest);
-    if (digests.size >= DIGESTS_MAX) digests.clear();
-    digests.set(key, digest);
+    remember(key, digest);
     limits?.admitCaller(caller);
     return caller;
   };

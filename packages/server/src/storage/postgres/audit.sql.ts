@@ -60,7 +60,7 @@ export const LIST_AUDIT_OF_SUBJECT: Statement = {
   text: list('a.subject_id = $4'),
 };
 
-/** By the index on actions, which leaves out the most frequent one: whoever makes jobs by the million need not pay for it. */
+/** By the index on actions, which leaves out the most frequent one: whoever makes jobs by the million pays for one index less. */
 export const LIST_AUDIT_OF_ACTION: Statement = {
   name: 'list_audit_of_action',
   text: list(OF_ACTION),

@@ -27,23 +27,29 @@ export function eventMethods({ operations, clock }: { operations: Operations; cl
       signal.addEventListener('abort', end, { once: true });
       const batches = events.batches();
       const rights = new RightsCheck({ events, recognise });
+      let recognisedAt = clock.monotonic();
+      // Before every message, or a slow reader could go on for as long as a whole batch takes them.
+      const requireRights = async () => {
+        if (clock.monotonic() - recognisedAt < HEARTBEAT_MS) return;
+        recognisedAt = clock.monotonic();
+        const refusal = await rights.runOnce();
+        if (refusal) throw refusal;
+      };
       try {
         // Whoever has the first message misses nothing that they do next.
         await events.placed();
         yield ALIVE;
         let next = batches.next();
-        let recognisedAt = clock.monotonic();
         while (!signal.aborted) {
           const batch = await unlessQuiet(next, { clock, signal });
           if (signal.aborted || batch?.done) return;
-          if (clock.monotonic() - recognisedAt >= HEARTBEAT_MS) {
-            recognisedAt = clock.monotonic();
-            const refusal = await rights.runOnce();
-            if (refusal) throw refusal;
-          }
+          await requireRights();
           if (batch === undefined) yield ALIVE;
           else {
-            for (const event of batch.value) yield { event: rpc.eventMessage(cloudEvent(event)) };
+            for (const event of batch.value) {
+              await requireRights();
+              yield { event: rpc.eventMessage(cloudEvent(event)) };
+            }
             next = batches.next();
           }
         }
