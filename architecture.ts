@@ -310,7 +310,7 @@ export const ROOMS: readonly Room[] = [
     name: 'server/postgres',
     kind: 'ground',
     purpose: 'The way to PostgreSQL: pool, migrations, and the server that comes with Carillon.',
-    imports: ['foundation', 'server/storage', 'server/start-failure.ts'],
+    imports: ['foundation', 'server/make-folder.ts', 'server/storage', 'server/start-failure.ts'],
     npm: ['pg'],
   },
   {
@@ -324,6 +324,12 @@ export const ROOMS: readonly Room[] = [
     name: 'server/data-directory.ts',
     kind: 'ground',
     purpose: "The server's own folder: its identity, its key, and the lock that keeps a second server out.",
+    imports: ['server/make-folder.ts'],
+  },
+  {
+    name: 'server/make-folder.ts',
+    kind: 'ground',
+    purpose: 'Folders that are there or refused, and never waited for.',
     imports: [],
   },
   {

@@ -7,9 +7,10 @@
  * listening unix socket has path-length limits and leaves files behind; a pid file alone is fooled by reused pids.)
  */
 import { randomBytes, randomUUID } from 'node:crypto';
-import { chmod, chown, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { chmod, chown, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { makeFolder } from './make-folder.ts';
 
 const SQLITE_BUSY = 5;
 const RETRY_MS = 25;
@@ -63,7 +64,7 @@ export type DataDirectory = {
 
 export async function openDataDirectory(path: string): Promise<DataDirectory> {
   const directory = resolve(path);
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await makeFolder(directory, { mode: 0o700 });
   const lock = await takeLock(directory);
   const lockFile = join(directory, 'server.lock');
   let holder: Holder = {

@@ -112,10 +112,15 @@ export interface Job {
 export interface JobCreated {
   readonly job_id: string;
   readonly status: 'submitted';
+  /** False: there already, made under the same idempotency key. A server that does not say leaves it out of a batch. */
+  readonly created?: boolean;
 }
 
 /** One entry of a batch: made, or refused and why. */
-export type BatchAnswer = JobCreated | { readonly status: 'refused'; readonly error: Problem };
+/** created false: accepted before, under the same idempotency key. */
+export type BatchAnswer =
+  | (JobCreated & { readonly created: boolean })
+  | { readonly status: 'refused'; readonly error: Problem };
 
 export interface Problem {
   readonly type: string;

@@ -17,7 +17,13 @@ export const jobAcceptedAnswer = z
 
 export const batchAnswer = z.array(
   z.union([
-    jobAcceptedAnswer,
+    z
+      .strictObject({
+        job_id: z.uuid(),
+        status: z.literal('submitted'),
+        created: z.boolean().describe('False: accepted before, under the same Idempotency-Key.'),
+      })
+      .meta({ id: 'JobOfBatch' }),
     z.strictObject({ status: z.literal('refused'), error: problemAnswer }).meta({ id: 'JobRefused' }),
   ]),
 );

@@ -22,6 +22,7 @@ test.each<[payload: JsonObject, field: string]>([
   [{ url: 5 }, 'payload.url'],
   [{ url: 'example.org' }, 'payload.url'],
   [{ url: 'file:///etc/passwd' }, 'payload.url'],
+  [{ url: URL_OK, methd: 'GET' }, 'payload.methd'],
   [{ url: URL_OK, method: 'TRACE' }, 'payload.method'],
   [{ url: URL_OK, method: 7 }, 'payload.method'],
   [{ url: URL_OK, headers: [] }, 'payload.headers'],

@@ -21,11 +21,23 @@ const OF_THE_CONNECTION = new Set([
 ]);
 const STATUS = /^[1-5](\d\d|xx)$/i;
 
+const FIELDS = ['url', 'method', 'headers', 'body', 'expect_status'];
+
 export function checkHttpPayload(payload: JsonObject): void {
+  checkFields(payload);
   checkUrl(payload.url);
   checkMethod(payload.method);
   checkHeaders(payload.headers);
   checkExpectation(payload.expect_status);
+}
+
+/** A misspelled field would be ignored at every call, and nobody would notice. */
+function checkFields(payload: JsonObject): void {
+  const unknown = Object.keys(payload).find((name) => !FIELDS.includes(name));
+  if (unknown === undefined) return;
+  const shown = unknown.slice(0, 64);
+  const message = `An http job knows no payload.${shown}; its payload has ${FIELDS.join(', ')}.`;
+  throw new Refusal('field_unknown', message, { field: `payload.${shown}` });
 }
 
 function checkUrl(value: JsonValue | undefined): void {

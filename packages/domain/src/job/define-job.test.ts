@@ -150,6 +150,11 @@ describe('the payload', () => {
     );
   });
 
+  test('takes no address for the name of a handler', () => {
+    for (const handler of ['htp://example.org/report', 'ftp://x/y', 'https://example.org'])
+      expect(refusalOf({ handler }).field).toBe('handler');
+  });
+
   test('tells the handler when nobody names one', () => {
     const handlerOf = (payload: JsonObject) => defineJob({ name: 'job', payload }, NOW).handler;
     expect(handlerOf({ url: 'http://example.org' })).toBe('http');

@@ -108,6 +108,11 @@ function readHandler(
   if (input.handler === undefined && current) return current.handler;
   if (input.handler === undefined || input.handler === null) return inferHandler(payload);
   const name = readText(input.handler, { field: 'handler', lengthMax: JOB_BOUNDS.handlerLengthMax });
+  if (name.includes('://')) {
+    const message =
+      'handler is a name; an address to call belongs into payload.url, with the handler "http".';
+    throw new Refusal('field_invalid', message, { field: 'handler' });
+  }
   if (HANDLER_NAME.test(name)) return name;
   const message = 'handler is made of letters, digits and . _ : / - and begins with a letter or a digit.';
   throw new Refusal('field_invalid', message, { field: 'handler' });

@@ -158,7 +158,7 @@ describe('a batch', () => {
     const { status, body } = await gateway.post('/api/jobs/batch', { jobs });
     expect(status).toBe(200);
     expect(body).toMatchObject([
-      { job_id: expect.any(String), status: 'submitted' },
+      { job_id: expect.any(String), status: 'submitted', created: true },
       { status: 'refused', error: { code: 'field_unknown', field: 'colour', status: 400 } },
       { status: 'refused', error: { code: 'cron_never_fires' } },
     ]);

@@ -68,7 +68,10 @@ export function jobEndpoints({ operations, address }: EndpointContext): Endpoint
         200: {
           description: 'One answer per job.',
           schema: batchAnswer,
-          example: [ACCEPTED.example, { status: 'refused', error: EXAMPLES.problem }],
+          example: [
+            { ...ACCEPTED.example, created: true },
+            { status: 'refused', error: EXAMPLES.problem },
+          ],
         },
       },
       handle: async ({ caller, body, request }) => {
@@ -78,7 +81,7 @@ export function jobEndpoints({ operations, address }: EndpointContext): Endpoint
         return answers.map((answer) =>
           answer instanceof Refusal
             ? { status: 'refused', error: problemOf(answer, request.id) }
-            : { job_id: answer.jobId, status: 'submitted' },
+            : { job_id: answer.jobId, status: 'submitted', created: answer.created },
         );
       },
     }),

@@ -4,6 +4,7 @@
  */
 import { chmod, chown, lchown, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { makeFolder } from '../../make-folder.ts';
 import { adviceFor, EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import { forgetStrangersPid, livePostmaster } from './postmaster-file.ts';
 import { runProgram } from './run-program.ts';
@@ -18,7 +19,7 @@ export async function makeDatabaseDirectory(
   dataDir: string,
   runAs?: UnprivilegedUser['kind'],
 ): Promise<UnprivilegedUser> {
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  await makeFolder(dataDir, { mode: 0o700 });
   const users = await unprivilegedUsers(dataDir, runAs);
   for (const user of users) {
     if (user.kind === 'self') return user;
