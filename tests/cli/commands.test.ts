@@ -100,6 +100,26 @@ describe('jobs', () => {
     expect(offered.stderr).toBe('');
   });
 
+  test.each([
+    ['--in', '10m'],
+    ['--cron', '0 9 * * *'],
+    ['--every', '1h'],
+  ])('a job with %s is told with its first run, but not to programs', async (...when) => {
+    const create = ['jobs', 'create', 'told', '--http', alive, ...when];
+    const told = await run([...create, '--idempotency-key', `told${when[0]}`]);
+    expect(told.stdout).toMatch(/^Created told: [0-9a-f-]{36}\n$/);
+    expect(told.stderr).toMatch(/^First run: 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d\n$/);
+    expect((await run([...create, '--json'])).stderr).toBe('');
+  });
+
+  test('one that was made before under its key is not called new', async () => {
+    const create = ['jobs', 'create', 'kept', '--http', alive, '--every', '1h', '--idempotency-key', 'kept'];
+    await ok(create);
+    const again = await run(create);
+    expect(again.stdout).toMatch(/^kept was there already: [0-9a-f-]{36}\n$/);
+    expect(again.stderr).toMatch(/^Next run: /);
+  });
+
   test('one is changed, paused, resumed, run and cancelled', async () => {
     const id = await createJob('nightly', '--http', alive, '--cron', '0 3 * * *', '--tz', 'Europe/Paris');
     expect(await ok(['jobs', 'update', id, '--cron', '30 3 * * *', '--if-version', '1'])).toContain(
@@ -144,6 +164,13 @@ describe('jobs', () => {
       input: JSON.stringify(jobs.slice(0, 1)),
     });
     expect(made).toHaveLength(1);
+  });
+
+  test('a file sent again under its key makes nothing, and says so', async () => {
+    const input = JSON.stringify([{ name: 'filed', interval: '1d', payload: { url: alive } }]);
+    const create = ['jobs', 'create', '--file', '-', '--idempotency-key', 'filed'];
+    expect((await run(create, { input })).stderr).toContain('1 job made, 0 refused.');
+    expect((await run(create, { input })).stderr).toContain('0 jobs made, 1 was there already, 0 refused.');
   });
 
   test('all that match are changed, after a look', async () => {
@@ -320,8 +347,12 @@ describe('import crontab', () => {
     expect(await count()).toBe(0);
     const first = await run(['import', 'crontab', '-', '--yes', '--json'], { input: crontab });
     const again = await run(['import', 'crontab', '-', '--yes', '--json'], { input: crontab });
-    expect(JSON.parse(again.stdout)).toEqual(JSON.parse(first.stdout));
+    const [made] = JSON.parse(first.stdout).made;
+    expect(made).toMatchObject({ line: 2, created: true });
+    expect(JSON.parse(again.stdout)).toEqual({ made: [{ ...made, created: false }], refused: [] });
     expect(await count()).toBe(1);
+    const { stdout } = await run(['import', 'crontab', '-', '--yes'], { input: crontab });
+    expect(stdout).toContain('0 jobs made, 1 was there already, 0 refused.');
   });
 
   test('a dry run lets the server judge each line', async () => {

@@ -134,6 +134,15 @@ describe.skipIf(isLeftOut)(name, () => {
     }
   });
 
+  test('the list tells when a job runs that runs once, also in 80 columns', async () => {
+    await create({ name: 'once, with a rather long name', schedule_time: '2100-03-01T12:00:00Z' });
+    const { written } = await runOnTerminal(['jobs', 'list', '--text', 'once, with'], {
+      cwd: one.folder,
+      columns: COLUMNS,
+    });
+    expect(linesOf(written).join('\n')).toContain('on 2100-03-01');
+  });
+
   test('many jobs move a bar that is gone in the end', async () => {
     const file = await jobsFile(250);
     const { code, written } = await runOnTerminal(['jobs', 'create', '--file', file], { cwd: one.folder });

@@ -104,6 +104,7 @@ it('Ctrl-C lets a running job end, leaves no process and no listener, and the ne
   expect(await server.exitWithin(20_000)).toEqual({ code: 0, signal: null });
   expect(receiver.tagged('one').map((call) => call.answered)).toEqual([true]);
   expect(await processesOf(folder)).toEqual([]);
+  expect(await server.output()).toMatch(/^Stopping \(Ctrl-C\)[\s\S]*^Stopped\.$/m);
   await expect(fetch(`${server.address}/health/live`)).rejects.toThrow();
 
   const again = await launch().ready();

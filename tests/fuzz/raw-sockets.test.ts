@@ -125,6 +125,13 @@ describe('refused cheaply', () => {
       400,
       'request_malformed',
     ],
+    ['no Host', (s) => s.write('GET /health/live HTTP/1.1\r\naccept: */*\r\n\r\n'), 400, 'request_malformed'],
+    [
+      'no Host, and a path that is not there',
+      (s) => s.write('GET /nowhere HTTP/1.1\r\n\r\n'),
+      400,
+      'request_malformed',
+    ],
     ['a control character in a header', (s) => s.write(request(['x: a\x01b'])), 400, 'request_malformed'],
     [
       'malformed UTF-8 in the body',
@@ -160,6 +167,7 @@ describe('refused cheaply', () => {
   ])('%s', async (_what, beginning) => {
     const heard = await exchange((socket) => socket.write(beginning), impatientPort);
     expect(read(heard)).toEqual({ status: 408, code: 'request_too_slow' });
+    expect(impatient.errors).toEqual([]);
   });
 
   test('malformed UTF-8 in a path or a query', async () => {
@@ -172,6 +180,11 @@ describe('refused cheaply', () => {
       expect(read(heard).status, target).toBeOneOf([400, 404]);
     }
   });
+});
+
+test('HTTP/1.0 needs no Host', async () => {
+  const heard = await exchange((socket) => socket.write('GET /health/live HTTP/1.0\r\n\r\n'));
+  expect(heard).toMatch(/^HTTP\/1\.1 200 /);
 });
 
 test('after all of that the server answers others as ever', async () => {

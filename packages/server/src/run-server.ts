@@ -53,7 +53,10 @@ async function run(sources: ConfigSources, invocation: Invocation | undefined): 
     starting
       .then((server) => server.stop())
       .then(
-        () => end(exitCode),
+        () => {
+          say('Stopped.');
+          end(exitCode);
+        },
         () => end(1),
       );
   };

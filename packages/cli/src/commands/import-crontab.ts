@@ -7,6 +7,7 @@ import { type JudgedJob, judgeJobs } from '../crontab/judge-jobs.ts';
 import { type CrontabProblem, isSystemCrontab, parseCrontab } from '../crontab/parse-crontab.ts';
 import { confirm } from '../output/ask.ts';
 import { countOf } from '../output/count-of.ts';
+import { madeText } from '../output/made-text.ts';
 import { ProgressBar } from '../output/progress-bar.ts';
 import { EXIT } from '../program/exit-codes.ts';
 import { readFileOrInput } from '../read/read-json.ts';
@@ -112,18 +113,19 @@ async function makeJobs(cli: Cli, plan: readonly PlannedJob[]): Promise<number> 
   const client = await cli.client();
   const signal = cli.untilInterrupted();
   const bar = new ProgressBar(plan.length, cli.out.terminal);
-  const made: { line: number; name: string; job_id: string }[] = [];
+  const made: { line: number; name: string; job_id: string; created: boolean }[] = [];
   const refused: { line: number; name: string; error: string }[] = [];
+  const countNew = () => made.filter(({ created }) => created).length;
   for (const { line, job, idempotencyKey } of plan) {
     try {
-      const { job_id } = await client.jobs.create(job, { idempotencyKey, signal });
-      made.push({ line, name: job.name, job_id });
+      const { job_id, created = true } = await client.jobs.create(job, { idempotencyKey, signal });
+      made.push({ line, name: job.name, job_id, created });
     } catch (error) {
       if (!(error instanceof CarillonError) || error.status !== 400) {
         bar.end();
         if (made.length > 0)
           cli.out.note(
-            `${countOf(made.length, 'job')} made so far; the same command again makes only the others.`,
+            `${countOf(countNew(), 'job')} made so far; the same command again makes only the others.`,
           );
         throw error;
       }
@@ -133,7 +135,11 @@ async function makeJobs(cli: Cli, plan: readonly PlannedJob[]): Promise<number> 
   }
   bar.end();
   for (const { line, error } of refused) cli.out.warn(`line ${line} was refused: ${error}`);
-  cli.out.done({ made, refused }, `${countOf(made.length, 'job')} made, ${refused.length} refused.`);
+  const fresh = countNew();
+  cli.out.done(
+    { made, refused },
+    madeText({ made: fresh, there: made.length - fresh, refused: refused.length }),
+  );
   await warnWithoutWorkers(
     cli,
     plan.flatMap(({ job }) => job.handler ?? []),

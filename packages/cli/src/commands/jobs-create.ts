@@ -1,7 +1,8 @@
 /** `jobs create`: one job from options, or one or many from a JSON file. */
-import { type BatchAnswer, CarillonError, type NewJob } from '@carillon/client';
+import { type BatchAnswer, CarillonError, type Job, type JobCreated, type NewJob } from '@carillon/client';
 import type { Cli } from '../cli.ts';
 import { command } from '../command.ts';
+import { madeText } from '../output/made-text.ts';
 import { ProgressBar } from '../output/progress-bar.ts';
 import { EXIT } from '../program/exit-codes.ts';
 import { UsageError } from '../program/usage-error.ts';
@@ -53,10 +54,20 @@ export const jobsCreate = command<Options>({
     const client = await cli.client();
     const job = { ...file, ...fields, ...(args[0] !== undefined && { name: args[0] }) } as NewJob;
     const made = await client.jobs.create(job, { idempotencyKey: options.idempotencyKey });
-    const sentence = `Created ${name ?? 'the job'}: ${made.job_id}`;
-    if (options.wait) cli.out.entry(made, sentence);
-    else cli.out.done(made, sentence);
-    await warnWithoutWorkers(cli, await handlersOf(cli, job, made.job_id));
+    const isNew = isCreated(made, options);
+    const subject = name ?? 'the job';
+    const sentence = isNew
+      ? `Created ${subject}: ${made.job_id}`
+      : `${subject} was there already: ${made.job_id}`;
+    // For programs the answer as the server gave it: `created` comes from its status, and is told to people by the sentence.
+    const answer = { job_id: made.job_id, status: made.status };
+    if (options.wait) cli.out.entry(answer, sentence);
+    else cli.out.done(answer, sentence);
+    const stored = await readWhereNeeded(cli, job, made.job_id);
+    if (stored?.next_run_time && stored.schedule_type !== 'IMMEDIATE')
+      cli.out.note(`${isNew ? 'First' : 'Next'} run: ${cli.out.shortTime(stored.next_run_time)}`);
+    const handler = job.handler || stored?.handler;
+    await warnWithoutWorkers(cli, handler ? [handler] : []);
     if (!options.wait) return EXIT.ok;
     if (job.cron_expression ?? job.interval ?? job.frequency)
       cli.out.note('It runs again and again: watching goes on until Ctrl-C.');
@@ -64,15 +75,21 @@ export const jobsCreate = command<Options>({
   },
 });
 
-/** The server chooses a handler where none was named. */
-async function handlersOf(cli: Cli, { handler }: NewJob, jobId: string): Promise<string[]> {
-  if (handler) return [handler];
+/** Without a key of the caller's nothing can have been there: then false is the echo of a try whose answer was lost. */
+function isCreated({ created = true }: JobCreated, { idempotencyKey }: Options): boolean {
+  return created || idempotencyKey === undefined;
+}
+
+/** The server chooses a handler where none was named, and knows when a schedule fires first. */
+async function readWhereNeeded(cli: Cli, job: NewJob, jobId: string): Promise<Job | undefined> {
+  const schedule = job.cron_expression ?? job.interval ?? job.frequency ?? job.schedule_time;
+  if (job.handler && (cli.out.json || schedule === undefined)) return undefined;
   const client = await cli.client();
   try {
-    return [(await client.jobs.get(jobId)).handler];
+    return await client.jobs.get(jobId);
   } catch (error) {
     // The job is made; a key that may only create cannot read it.
-    if (error instanceof CarillonError) return [];
+    if (error instanceof CarillonError) return undefined;
     throw error;
   }
 }
@@ -124,7 +141,9 @@ async function createMany(cli: Cli, jobs: readonly NewJob[], options: Options): 
       ],
       { empty: 'The file holds no jobs.' },
     );
-  cli.out.note(`${answers.length - refused} created, ${refused} refused.`);
+  const accepted = answers.filter((answer) => answer.status === 'submitted');
+  const fresh = accepted.filter((answer) => isCreated(answer, options)).length;
+  cli.out.note(madeText({ made: fresh, there: accepted.length - fresh, refused }));
   const made = jobs.filter((_, i) => answers[i]?.status === 'submitted');
   await warnWithoutWorkers(
     cli,

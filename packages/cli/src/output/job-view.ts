@@ -8,7 +8,7 @@ export function jobColumns(out: Output): Column<Job>[] {
     { header: 'ID', value: ({ job_id }) => job_id, whole: true },
     { header: 'NAME', value: ({ name }) => name },
     { header: 'STATUS', value: statusWord, whole: true, paint: (text) => out.state(text) },
-    { header: 'SCHEDULE', value: scheduleText },
+    { header: 'SCHEDULE', value: (job) => scheduleText(job, (iso) => out.dayOrTime(iso)) },
     { header: 'NEXT RUN', value: (job) => out.shortTime(job.next_run_time) },
     { header: 'HANDLER', value: ({ handler }) => handler },
     { header: 'NAMESPACE', value: ({ namespace }) => namespace },
@@ -20,11 +20,13 @@ function statusWord({ status }: Pick<Job, 'status'>): string {
   return status === 'SCHEDULED' ? 'pending' : status.toLowerCase();
 }
 
-export function scheduleText(job: Job): string {
+/** `onceText`: for a job that runs once, its instant in words. */
+export function scheduleText(job: Job, onceText: (iso: string) => string): string {
   const zone = job.time_zone === null || job.time_zone === 'UTC' ? '' : ` ${job.time_zone}`;
   if (job.cron_expression !== null) return `${job.cron_expression}${zone}`;
   if (job.interval !== null) return `every ${job.interval}`;
-  return job.schedule_type === 'FUTURE' ? 'once, later' : 'once, now';
+  if (job.schedule_type !== 'FUTURE') return 'once, now';
+  return job.schedule_time === null ? 'once, later' : onceText(job.schedule_time);
 }
 
 export function jobFacts(
@@ -37,7 +39,7 @@ export function jobFacts(
     ['id', job.job_id],
     ['name', job.name],
     ['status', status?.status ?? statusWord(job)],
-    ['schedule', scheduleText(job)],
+    ['schedule', scheduleText(job, (iso) => `once, at ${out.time(iso)}`)],
     ['next run', out.time(job.next_run_time)],
     ['last run', run ? lastRunText(run, out) : undefined],
     ['last run id', run?.run_id],

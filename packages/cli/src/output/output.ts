@@ -100,6 +100,16 @@ export class Output {
     return moment === text ? text.replace(/:\d\d(?=Z?$)/, '') : moment;
   }
 
+  /**
+   * For tables of 80 columns, half of them an id: on a terminal `at 15:20` for what is of today, else `on` its day; elsewhere
+   * the whole instant.
+   */
+  dayOrTime(iso: string): string {
+    const text = this.briefTime(iso);
+    if (!this.#options.stdout.isTTY) return `at ${text}`;
+    return text.includes('-') ? `on ${text.slice(0, 10)}` : `at ${text.replace(/:\d\d(?=Z?$)/, '')}`;
+  }
+
   /** For lines that go on: on a terminal, where a person looks now, what is of today goes without its date. */
   moment(iso: string | null | undefined): string {
     const text = this.time(iso);

@@ -113,7 +113,8 @@ export const FIXES: Readonly<Record<string, string>> = {
   dead_letter_not_found: '`carillon dlq list` shows them.',
   namespace_not_found:
     '`carillon namespaces list` shows those you may see; `carillon namespaces create` makes one.',
-  namespace_in_use: 'Remove its jobs first: `carillon jobs list --namespace`, `carillon jobs delete`.',
+  namespace_in_use:
+    'Only one without jobs can be removed (`carillon jobs list --namespace`, `carillon jobs delete`), and default never.',
   user_not_found: '`carillon users list` shows them.',
   key_not_found: '`carillon keys list` shows them.',
   session_not_found: 'It has ended already.',

@@ -4,7 +4,7 @@ import { UsageError } from '../program/usage-error.ts';
 export function readCount(text: string | undefined, flag: string): number | undefined {
   if (text === undefined) return undefined;
   if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new UsageError(`${flag} must be a whole number, and is "${text}".`);
+  throw new UsageError(`${flag} must be a whole number from 0 to 999999999, and is "${text}".`);
 }
 
 const UNITS: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 };

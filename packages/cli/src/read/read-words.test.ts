@@ -68,6 +68,7 @@ test.each(['', 'soon', '5 minutes', '-1s'])('"%s" is no duration', (text) => {
 test('counts are whole', () => {
   expect(readCount('12', '--x')).toBe(12);
   expect(() => readCount('1.5', '--x')).toThrow(/whole number/);
+  expect(() => readCount('-3', '--x')).toThrow(/from 0 to/);
 });
 
 test('a value may hold the separator', () => {

@@ -59,8 +59,9 @@ export class Jobs {
   }
 
   /** Once it has answered, the job is stored and will run. */
-  create(job: NewJob, options: CreateOptions = {}): Promise<JobCreated> {
-    return this.#transport.create('/jobs', job, options);
+  async create(job: NewJob, options: CreateOptions = {}): Promise<JobCreated> {
+    const { body, status } = await this.#transport.createAnswer<JobCreated>('/jobs', job, options);
+    return { ...body, created: body.created ?? status === 201 };
   }
 
   /**

@@ -112,12 +112,11 @@ export interface Job {
 export interface JobCreated {
   readonly job_id: string;
   readonly status: 'submitted';
-  /** False: there already, made under the same idempotency key. A server that does not say leaves it out of a batch. */
+  /** False: there already, made under the same idempotency key. */
   readonly created?: boolean;
 }
 
-/** One entry of a batch: made, or refused and why. */
-/** created false: accepted before, under the same idempotency key. */
+/** One entry of a batch: accepted, or refused and why. */
 export type BatchAnswer =
   | (JobCreated & { readonly created: boolean })
   | { readonly status: 'refused'; readonly error: Problem };

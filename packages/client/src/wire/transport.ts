@@ -37,6 +37,12 @@ export interface Call extends CallOptions {
   readonly repeatable?: boolean;
 }
 
+export interface Answer<T> {
+  readonly body: T;
+  readonly headers: Headers;
+  readonly status: number;
+}
+
 export interface TransportOptions {
   readonly url: string;
   readonly key: string | undefined;
@@ -63,14 +69,18 @@ export class Transport {
     return (await this.answer<T>(call)).body;
   }
 
-  /** Makes something, once: every try carries the same key, so that a try whose answer was lost does no harm. */
-  create<T>(path: string, body: object | undefined, options: CreateOptions): Promise<T> {
-    const { idempotencyKey = randomKey(), ...rest } = options;
-    const headers = { 'idempotency-key': idempotencyKey };
-    return this.json({ ...rest, method: 'POST', path, body, headers, repeatable: true });
+  async create<T>(path: string, body: object | undefined, options: CreateOptions): Promise<T> {
+    return (await this.createAnswer<T>(path, body, options)).body;
   }
 
-  async answer<T>(call: Call): Promise<{ body: T; headers: Headers; status: number }> {
+  /** Makes something, once: every try carries the same key, so that a try whose answer was lost does no harm. */
+  createAnswer<T>(path: string, body: object | undefined, options: CreateOptions): Promise<Answer<T>> {
+    const { idempotencyKey = randomKey(), ...rest } = options;
+    const headers = { 'idempotency-key': idempotencyKey };
+    return this.answer({ ...rest, method: 'POST', path, body, headers, repeatable: true });
+  }
+
+  async answer<T>(call: Call): Promise<Answer<T>> {
     for (let failures = 0; ; ) {
       try {
         return await this.#once<T>(call);
@@ -91,7 +101,7 @@ export class Transport {
     return response;
   }
 
-  async #once<T>(call: Call): Promise<{ body: T; headers: Headers; status: number }> {
+  async #once<T>(call: Call): Promise<Answer<T>> {
     call.signal?.throwIfAborted();
     const timeoutMs = call.timeoutMs ?? this.#options.timeoutMs;
     const timeout = AbortSignal.timeout(timeoutMs);

@@ -27,6 +27,14 @@ test('what is not known is told as it came, on one line', () => {
   expect(whyUnreachable(new Error('broken')).reason).toBe('broken');
 });
 
+test('a port that fetch keeps away from is explained', async () => {
+  const error: unknown = await fetch('http://127.0.0.1:1').catch((thrown: unknown) => thrown);
+  expect(whyUnreachable(error)).toEqual({
+    reason: expect.stringContaining('another protocol'),
+    fix: expect.stringContaining('7420'),
+  });
+});
+
 test('TLS spoken to a server without it is told apart from a server that is not there', async () => {
   const server = createServer((_request, response) => response.end());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

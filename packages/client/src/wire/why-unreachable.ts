@@ -50,5 +50,10 @@ export function whyUnreachable(error: unknown): WhyUnreachable {
       reason: 'it sends callers on to another address',
       fix: 'Use that address: where TLS is on, it begins with https.',
     };
+  if (reason === 'bad port')
+    return {
+      reason: 'its port is set aside for another protocol, and is never asked over HTTP',
+      fix: 'Check the port in the address: a server has 7420 unless it was given another.',
+    };
   return { reason, fix: CHECK };
 }

@@ -80,7 +80,11 @@ export function rpcField(field: string): string {
 
 /** A refusal as messages carry it. */
 export function refusedMessage({ code, message, field, fix }: Refusal) {
-  return { code, message, field: field === undefined ? '' : rpcField(field), fix };
+  if (field === undefined) return { code, message, field: '', fix };
+  const called = rpcField(field);
+  // Sentences begin with the field they are about.
+  const said = message.startsWith(`${field} `) ? `${called}${message.slice(field.length)}` : message;
+  return { code, message: said, field: called, fix };
 }
 
 function bodyName(field: string): string {

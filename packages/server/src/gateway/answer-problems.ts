@@ -17,7 +17,9 @@ const RETRY_AFTER_SECONDS: Partial<Record<Refusal['code'], number>> = {
 export function answerProblems(log: Log) {
   return {
     onError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-      const refusal = refusalOf(error, request.routeOptions?.bodyLimit);
+      const refusal = hasBrokenOff(request)
+        ? new Refusal('request_malformed', 'The request broke off before it was whole.', { cause: error })
+        : refusalOf(error, request.routeOptions?.bodyLimit);
       if (refusal.code === 'internal') {
         log.error(
           { err: error, requestId: request.id, method: request.method, route: request.routeOptions?.url },
@@ -27,6 +29,8 @@ export function answerProblems(log: Log) {
         log.warn({ err: error, requestId: request.id }, 'a request could not be served');
       }
       if (refusal.status === 401) reply.header('www-authenticate', 'Bearer realm="carillon"');
+      // Fastify sets it after a body that it could not read; HTTP/2 has no such header, and Node warns of it.
+      if (request.raw.httpVersionMajor === 2) reply.removeHeader('connection');
       send(reply, refusal, request.id);
     },
 
@@ -35,6 +39,11 @@ export function answerProblems(log: Log) {
       send(reply, new Refusal('route_not_found', `There is no ${request.method} ${path}.`), request.id);
     },
   };
+}
+
+/** The caller went away, or was told that they are too slow: whatever reading the rest fails with, it is not our fault. */
+function hasBrokenOff({ raw }: FastifyRequest): boolean {
+  return raw.destroyed && !raw.complete;
 }
 
 /** When it is worth another try; undefined when trying again does not help. */
@@ -57,7 +66,7 @@ export function refusalOf(error: unknown, bodyLimitBytes?: number): Refusal {
 function frameworkRefusal(error: unknown, bodyLimitBytes: number | undefined): Refusal | undefined {
   switch (codeOf(error)) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new Refusal('body_too_large', `The body is larger than ${limitText(bodyLimitBytes)}.`);
+      return new Refusal('body_too_large', `The body is larger than ${bodyLimitText(bodyLimitBytes)}.`);
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
     case 'FST_ERR_CTP_INVALID_TYPE':
       return new Refusal('content_type_unsupported', 'The Content-Type cannot be read.', {
@@ -73,7 +82,7 @@ function frameworkRefusal(error: unknown, bodyLimitBytes: number | undefined): R
   }
 }
 
-function limitText(bytes: number | undefined): string {
+export function bodyLimitText(bytes: number | undefined): string {
   if (bytes === undefined) return 'this server takes';
   return `${bytes / 1_024} KiB, which is what this server takes (its setting body_limit_kb)`;
 }

@@ -19,9 +19,11 @@ import { mountEndpoints } from './mount-endpoints.ts';
 import { mountOtherMethods } from './other-methods.ts';
 import type { RequestLimits } from './rate-limit.ts';
 import { readJsonBodies } from './read-json-bodies.ts';
+import { requireHost } from './require-host.ts';
 import { healthRoutes, type Readiness } from './routes/health-routes.ts';
 import { sharedReadiness } from './routes/shared-readiness.ts';
 import { allMethods } from './rpc/all-methods.ts';
+import { answerUnknownCalls } from './rpc/answer-unknown-calls.ts';
 import { mountRpc } from './rpc/mount-rpc.ts';
 import { securityHeaders } from './security-headers.ts';
 import { isServed, type Served } from './served.ts';
@@ -79,6 +81,8 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
     done();
   });
   securityHeaders(app);
+  requireHost(app);
+  answerUnknownCalls(app);
   if (limits) {
     app.addHook('onReady', async () => limits.start());
     app.addHook('onClose', () => limits.stop());
@@ -95,6 +99,8 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   healthRoutes(app, { readiness, log });
   if (options.metrics) metricsEndpoint(app, { ...options.metrics, authenticate });
   if (options.healthOnly) return app;
+  // Whoever opens the address that the server printed finds out what it can do.
+  app.get('/', (_request, reply) => reply.redirect('/api/docs', 302));
   const { served = 'all' } = options;
   const methods = allMethods({ operations, readiness, clock: systemClock }).filter(({ access }) =>
     isServed(access, served),

@@ -44,6 +44,8 @@ export function createListener(options: ListenerOptions = {}): Listener {
         requestTimeout: requestTimeoutMs,
         keepAliveTimeout: KEEP_ALIVE_MS,
         connectionsCheckingInterval: CHECK_MS,
+        // The gateway looks itself, and says what is wrong.
+        requireHostHeader: false,
       };
       if (tls === undefined) {
         const server = createServer(limits, handler);

@@ -103,6 +103,11 @@ describe.each(named)('%s', (_name, endpoint: Endpoint) => {
 });
 
 describe('the page', () => {
+  test('the address that the server prints leads to the page', async () => {
+    const answer = await app.inject('/');
+    expect([answer.statusCode, answer.headers.location]).toEqual([302, '/api/docs']);
+  });
+
   test('is one document that may load nothing from elsewhere and run no other script', async () => {
     const page = await app.inject('/api/docs');
     expect(page.statusCode).toBe(200);

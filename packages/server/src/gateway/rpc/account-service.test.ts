@@ -103,6 +103,20 @@ describe('users', () => {
   });
 });
 
+test('a namespace or a user whose name is taken exists already', async () => {
+  const client = accounts();
+  await client.createNamespace({ name: 'billing' });
+  expect(await refusalOf(client.createNamespace({ name: 'billing' }))).toMatchObject({
+    status: Code.AlreadyExists,
+    detail: { code: 'namespace_exists' },
+  });
+  await client.createUser({ name: 'ada', password: PASSWORD });
+  expect(await refusalOf(client.createUser({ name: 'ada', password: PASSWORD }))).toMatchObject({
+    status: Code.AlreadyExists,
+    detail: { code: 'user_exists' },
+  });
+});
+
 describe('keys', () => {
   test('can be narrowed and end, are listed newest first and revoked', async () => {
     const client = accounts();

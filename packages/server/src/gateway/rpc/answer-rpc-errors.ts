@@ -6,16 +6,16 @@ import { rpc } from '@carillon/contract';
 import { Refusal } from '@carillon/domain';
 import type { Log } from '@carillon/foundation';
 import { Code, ConnectError } from '@connectrpc/connect';
-import { refusalOf, retryAfterSecondsOf } from '../answer-problems.ts';
+import { bodyLimitText, refusalOf, retryAfterSecondsOf } from '../answer-problems.ts';
 
 export interface FailedCall {
   readonly method: string;
   readonly requestId: string;
 }
 
-export function answerRpcErrors(log: Log) {
+export function answerRpcErrors({ log, bodyLimitBytes }: { log: Log; bodyLimitBytes: number }) {
   return (error: unknown, { method, requestId }: FailedCall): ConnectError => {
-    const unread = error instanceof ConnectError ? unreadable(error) : undefined;
+    const unread = error instanceof ConnectError ? unreadable(error, bodyLimitBytes) : undefined;
     // Already in the words of RPC: a deadline that passed, a caller who hung up.
     if (error instanceof ConnectError && unread === undefined) return error;
     const refusal = unread ?? refusalOf(error);
@@ -31,17 +31,24 @@ export function answerRpcErrors(log: Log) {
 const REASON_LENGTH_MAX = 300;
 
 /** What the library says of a message that it could not read, as a refusal. Undefined: it says something else. */
-function unreadable({ code, rawMessage: words }: ConnectError): Refusal | undefined {
-  if (code === Code.ResourceExhausted) return new Refusal('body_too_large', `Too large: ${words}.`);
+function unreadable({ code, rawMessage: words }: ConnectError, bodyLimitBytes: number): Refusal | undefined {
+  if (code === Code.ResourceExhausted) {
+    const message = `The message is larger than ${bodyLimitText(bodyLimitBytes)}; send less at once, or raise it.`;
+    return new Refusal('body_too_large', message);
+  }
   const binary = /^parse binary: (.*)$/s.exec(words)?.[1];
   if (code !== Code.InvalidArgument && binary === undefined) return undefined;
   const reason = (binary ?? words).slice(0, REASON_LENGTH_MAX).toWellFormed();
   return new Refusal('message_unreadable', `The message cannot be read: ${reason}.`);
 }
 
-function connectErrorOf(refusal: Refusal, requestId: string): ConnectError {
-  const { code, entries, message } = refusal;
-  const status = rpc.RPC_STATUS[rpc.rpcStatusOf(code) ?? 'internal'] satisfies number as Code;
+/** status: where the call has another one than the catalogue gives its refusal. */
+export function connectErrorOf(
+  refusal: Refusal,
+  requestId: string,
+  status = statusOf(refusal),
+): ConnectError {
+  const { entries } = refusal;
   const retryAfterSeconds = retryAfterSecondsOf(refusal) ?? 0;
   const value = {
     ...rpc.refusedMessage(refusal),
@@ -50,7 +57,11 @@ function connectErrorOf(refusal: Refusal, requestId: string): ConnectError {
     entries: entries.map((entry) => ({ index: entry.index, ...rpc.refusedMessage(entry.refusal) })),
   };
   const metadata = retryAfterSeconds > 0 ? { 'retry-after': String(retryAfterSeconds) } : undefined;
-  return new ConnectError(message, status, metadata, [{ desc: rpc.ErrorDetailSchema, value }]);
+  return new ConnectError(value.message, status, metadata, [{ desc: rpc.ErrorDetailSchema, value }]);
+}
+
+function statusOf({ code }: Refusal): Code {
+  return rpc.RPC_STATUS[rpc.rpcStatusOf(code) ?? 'internal'] satisfies number as Code;
 }
 
 /** For streams that end because the server does: whoever listened may go on at another one. */

@@ -38,7 +38,7 @@ const CALLER = createContextKey<Caller | undefined>(undefined);
 
 export function mountRpc(app: FastifyInstance, options: RpcOptions): void {
   const { methods, authenticate, admitStranger, bodyLimitBytes, clock, log } = options;
-  const answerError = answerRpcErrors(log);
+  const answerError = answerRpcErrors({ log, bodyLimitBytes });
   const open = new Set(methods.filter(({ access }) => access === 'open').map(({ method }) => method));
   const stopping = new AbortController();
   const errorOf = (error: unknown, call: CallOfMessage) =>
@@ -105,6 +105,8 @@ async function serve(
   for (const [name, value] of Object.entries(reply.getHeaders())) {
     if (value !== undefined) reply.raw.setHeader(name, value);
   }
+  // The event and not what follows below: the library waits for one that no response has, and does not come back.
+  reply.raw.once('finish', () => throwRestAway(request.raw));
   try {
     await universalResponseToNodeResponse(await handler(call), reply.raw);
   } catch (error) {
@@ -114,10 +116,27 @@ async function serve(
   }
 }
 
+/**
+ * A call may be answered before all of it was read, such as one that is too large. On HTTP/1.1 the next request of the
+ * connection is behind the rest; the side of HTTP/2 sees to it itself.
+ */
+function throwRestAway(raw: FastifyRequest['raw']): void {
+  if (isHttp2(raw) || raw.readableEnded) return;
+  // Whoever still waits to read would hold the stream back.
+  raw.removeAllListeners('readable').resume();
+}
+
+function isHttp2(raw: FastifyRequest['raw']): boolean {
+  return raw.httpVersionMajor === 2;
+}
+
 function readCall(request: FastifyRequest, reply: FastifyReply) {
   const values: ContextValues = createContextValues().set(REQUEST, request);
   try {
-    return universalRequestFromNodeRequest(request.raw, reply.raw, undefined, values);
+    const call = universalRequestFromNodeRequest(request.raw, reply.raw, undefined, values);
+    if (isHttp2(request.raw)) return call;
+    // The library's own reader destroys what it does not read to the end, and nothing more comes out of the connection then.
+    return { ...call, body: request.raw.iterator({ destroyOnReturn: false }) };
   } catch (error) {
     throw new Refusal('field_invalid', 'The host that is asked for cannot be read.', {
       field: 'Host',

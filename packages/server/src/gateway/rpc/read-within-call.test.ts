@@ -1,4 +1,5 @@
 /** Messages that cannot be read are refused like everything else, whichever protocol they come in. */
+import { connect } from 'node:net';
 import { BytesValueSchema } from '@bufbuild/protobuf/wkt';
 import { rpc } from '@carillon/contract';
 import { Code, type Interceptor } from '@connectrpc/connect';
@@ -31,6 +32,43 @@ test.each(Object.keys(PROTOCOLS) as ProtocolName[])(
       detail: { code: 'message_unreadable', requestId: expect.stringMatching(/./) },
     });
     expect(gateway.errors).toEqual([]);
+  },
+);
+
+test.each(Object.keys(PROTOCOLS) as ProtocolName[])(
+  'a message over the limit is told which setting that is, over %s',
+  async (protocol) => {
+    const large = { codeLocation: 'x'.repeat(1024 * 1024) };
+    expect(await refusalOf(gateway.jobs(protocol).submitJob(large))).toMatchObject({
+      status: Code.ResourceExhausted,
+      message:
+        'The message is larger than 1024 KiB, which is what this server takes (its setting body_limit_kb); send less at once, or raise it.',
+      detail: { code: 'body_too_large' },
+    });
+  },
+);
+
+test.each(['application/grpc-web+proto', 'application/json'])(
+  'a message over the limit as %s does not hold up the next request of its connection',
+  async (type) => {
+    const large = encodeEnvelope(0, new Uint8Array(8 * 1024 * 1024));
+    const socket = connect(gateway.port, '127.0.0.1');
+    const next = new Promise<void>((resolve, reject) => {
+      let heard = '';
+      socket.on('error', reject);
+      socket.on('data', (chunk) => {
+        heard += chunk;
+        if (heard.includes('{"plain":true}')) resolve();
+      });
+    });
+    socket.write(
+      `POST /carillon.v1.JobService/SubmitJob HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${KEY}\r\n` +
+        `content-type: ${type}\r\ntransfer-encoding: chunked\r\n\r\n${large.length.toString(16)}\r\n`,
+    );
+    socket.write(large);
+    socket.write('\r\n0\r\n\r\nGET /plain HTTP/1.1\r\nhost: x\r\n\r\n');
+    await next;
+    socket.destroy();
   },
 );
 

@@ -30,10 +30,12 @@ describe('events', () => {
     const jobs = gateway.jobs();
     expect(await refusalOf(collect(jobs.watchEvents({ afterId: 'yesterday' })))).toMatchObject({
       status: Code.InvalidArgument,
+      message: expect.stringMatching(/^after_id must be the id of an event/),
       detail: { code: 'field_invalid', field: 'after_id' },
     });
     expect(await refusalOf(collect(jobs.watchEvents({ types: ['weather'] })))).toMatchObject({
       status: Code.InvalidArgument,
+      message: expect.stringMatching(/^types must be/),
       detail: { field: 'types' },
     });
   });
