@@ -70,7 +70,7 @@ function addressOf(child: ChildProcess): Promise<string> {
     const timer = setTimeout(() => reject(new Error('the server did not start in time')), startPatienceMs);
     child.stdout!.on('data', (chunk: Buffer) => {
       text += chunk.toString();
-      const address = /^\s*address\s+(http\S+)$/m.exec(text)?.[1];
+      const address = /^\s*address\s+(http\S+)/m.exec(text)?.[1];
       if (address === undefined) return;
       clearTimeout(timer);
       resolve(address);
