@@ -3,6 +3,7 @@
  * an item waits for nobody; under much load batches grow by themselves. Bounded: past `capacity` items it refuses.
  */
 import type { Clock } from './clock.ts';
+import { Rest } from './rest.ts';
 
 export interface BatchBufferOptions<Item, Result> {
   readonly flush: (items: readonly Item[]) => Promise<readonly Result[]>;
@@ -18,8 +19,7 @@ export interface BatchBufferOptions<Item, Result> {
    */
   readonly besideMin?: number;
   /**
-   * After each flush, fewer than besideMin items wait for as long as it took, and at most this long: at most half of the time goes
-   * into flushes of few items, and under load batches grow before everything else slows down. Left out: no rest.
+   * After each flush, fewer than besideMin items wait for as long as it took, and at most this long. Left out: no rest.
    */
   readonly rest?: { readonly msMax: number; readonly clock: Clock };
   /** When a flush starts after the first item came. Left out: at the end of the current job of the event loop. */
@@ -39,12 +39,13 @@ export class BatchBuffer<Item, Result> {
   #flushing = 0;
   #inFlight = 0;
   #scheduled = false;
-  #restUntil = Number.NEGATIVE_INFINITY;
+  readonly #rest: Rest | undefined;
   #cancelRest: (() => void) | undefined;
   #idle: (() => void)[] = [];
 
   constructor(options: BatchBufferOptions<Item, Result>) {
     this.#options = options;
+    this.#rest = options.rest && new Rest(options.rest);
   }
 
   get size(): number {
@@ -98,7 +99,7 @@ export class BatchBuffer<Item, Result> {
 
   #isResting(): boolean {
     const { rest } = this.#options;
-    const leftMs = rest ? this.#restUntil - rest.clock.monotonic() : 0;
+    const leftMs = this.#rest?.leftMs ?? 0;
     if (!rest || leftMs <= 0) return false;
     this.#cancelRest ??= rest.clock.timer(leftMs, () => {
       this.#cancelRest = undefined;
@@ -127,10 +128,7 @@ export class BatchBuffer<Item, Result> {
     } finally {
       this.#flushing -= 1;
       this.#inFlight -= items.length;
-      if (rest) {
-        const now = rest.clock.monotonic();
-        this.#restUntil = now + Math.min(now - startedAt!, rest.msMax);
-      }
+      if (startedAt !== undefined) this.#rest?.begin(startedAt);
       if (this.#waitingItems > 0) this.#schedule();
       else if (this.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
     }

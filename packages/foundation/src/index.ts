@@ -5,4 +5,5 @@ export * from './loop.ts';
 export * from './manual-clock.ts';
 export * from './min-heap.ts';
 export * from './random.ts';
+export * from './rest.ts';
 export * from './service.ts';

@@ -11,7 +11,7 @@ import {
   type RunId,
   type WorkerId,
 } from '@carillon/domain';
-import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
+import { type Clock, type Log, Loop, type Random, Rest, type Service } from '@carillon/foundation';
 import type { RunQueue } from '../run-queue/run-queue.ts';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import type { LeaseStore, PendingVerdict } from '../storage/lease-store.ts';
@@ -39,7 +39,7 @@ const BATCH_MAX = 500;
 const CLAIMS_MAX = 4;
 /** A claim has a cost of its own: fewer runs than this that could start wait for the one under way, and share the next. */
 const BESIDE_MIN = 100;
-/** After it they wait for as long as it took, at most this long: at most half of the time goes into claims of few runs. */
+/** After it they wait for as long as it took, at most this long. */
 const REST_MS_MAX = 8;
 /** Candidates beyond the free slots: the most urgent may all want a worker that is full. */
 const LOOK_PAST = 64;
@@ -63,12 +63,13 @@ export class Dispatcher implements Service {
   #epochs: ReadonlyMap<number, number> = new Map();
   #reconcileAt = 0;
   #lookAgainAt = 0;
-  #restUntil = 0;
+  readonly #rest: Rest;
   #watchingSinceMs: number | undefined;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
     const { clock, random, log, queue, link, signals } = options;
+    this.#rest = new Rest({ clock, msMax: REST_MS_MAX });
     this.#loop = new Loop({
       name: 'dispatcher',
       clock,
@@ -112,22 +113,18 @@ export class Dispatcher implements Service {
     await this.#reconcile();
     this.#admit(guard);
     while (this.#mayClaim() && (await this.#dispatch(guard))) this.#admit(guard);
-    const restMs = this.#restMs();
-    return this.#waiting.size > 0 && restMs > 0 ? restMs : undefined;
+    const { leftMs } = this.#rest;
+    return this.#waiting.size > 0 && leftMs > 0 ? leftMs : undefined;
   }
 
   #mayClaim(): boolean {
     const { size } = this.#waiting;
-    if (this.#claiming.size === 0) return size >= BESIDE_MIN || this.#restMs() <= 0;
+    if (this.#claiming.size === 0) return size >= BESIDE_MIN || this.#rest.leftMs <= 0;
     return this.#claiming.size < CLAIMS_MAX && Math.min(size, this.#freeSlots()) >= BESIDE_MIN;
   }
 
   #freeSlots(): number {
     return this.#options.link.workers().reduce((sum, worker) => sum + worker.freeSlots, 0);
-  }
-
-  #restMs(): number {
-    return this.#restUntil - this.#options.clock.monotonic();
   }
 
   /** A shard's runs are dispatched only after its living runs are known. */
@@ -226,8 +223,7 @@ export class Dispatcher implements Service {
         const startedAt = this.#options.clock.monotonic();
         const claim = this.#claim(workerId, { runs, guard, nowMs }).finally(() => {
           this.#claiming.delete(claim);
-          const now = this.#options.clock.monotonic();
-          this.#restUntil = now + Math.min(now - startedAt, REST_MS_MAX);
+          this.#rest.begin(startedAt);
           this.#loop.wake();
         });
         this.#claiming.set(claim, runs);
