@@ -76,7 +76,10 @@ export const CATALOGUE = {
     fix: 'Check the name; list namespaces with GET /api/namespaces, or create it with POST /api/namespaces.',
   },
   namespace_exists: { status: 409, fix: 'Choose another name, or use the namespace that is there.' },
-  namespace_in_use: { status: 409, fix: 'Remove its jobs first: DELETE /api/jobs/{id}?purge=true.' },
+  namespace_in_use: {
+    status: 409,
+    fix: 'Remove its jobs first: DELETE /api/jobs/{id}?purge=true. The default namespace always stays.',
+  },
   user_not_found: { status: 404, fix: 'Check the id; list users with GET /api/users.' },
   user_exists: { status: 409, fix: 'Choose another name, or change the user that has it.' },
   key_not_found: { status: 404, fix: 'Check the id; list keys with GET /api/keys.' },
