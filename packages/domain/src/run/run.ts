@@ -1,12 +1,14 @@
 /** A run on its road: pending (waiting for its instant or for a slot), then held by a worker under a lease. */
 import type { JobId, LeaseId, RunId, WorkerId } from '../ids.ts';
-import type { OverlapPolicy } from '../job/job.ts';
 import type { Priority } from '../job/priority.ts';
 
 /** Who asked for it: the schedule, a person (run now), or a dead letter sent round again. */
 export type RunTrigger = 'schedule' | 'manual' | 'redrive';
 
-/** Everything the dispatcher decides by; small, because a hundred thousand of them may wait in memory. */
+/** open: it may be claimed from its instant on. asking: its limits are judged at its instant. waiting: its job is at its limit. */
+export type PendingState = 'open' | 'asking' | 'waiting';
+
+/** A run that waits, as people and tests look at it. */
 export interface PendingRun {
   readonly jobId: JobId;
   readonly runId: RunId;
@@ -19,11 +21,11 @@ export interface PendingRun {
   readonly trigger: RunTrigger;
   readonly attempt: number;
   readonly handler: string;
-  readonly maxConcurrency: number;
-  readonly overlap: OverlapPolicy;
-  readonly startTimeoutMs: number | undefined;
-  /** Where the storage saw it last; only the storage reads it, and only to find it faster. */
-  readonly locator?: string | undefined;
+  /** Given up if it has not started by then. */
+  readonly expiresAtMs: number | undefined;
+  readonly state: PendingState;
+  /** Its job is paused. */
+  readonly held: boolean;
 }
 
 /** A run handed to a worker: what the handler needs, and the lease and epoch every report about it must carry. */
@@ -42,6 +44,8 @@ export interface ClaimedRun {
   readonly handler: string;
   readonly payload: string;
   readonly timeoutMs: number;
+  /** It holds a place of its job, which becomes free when it ends. */
+  readonly limited: boolean;
 }
 
 export interface ClaimedBatch {

@@ -50,8 +50,10 @@ export class Database implements Session {
       keepAlive: true,
       application_name: 'carillon',
       types: NUMERIC_TYPES,
-      // Every hot statement is a lookup by key; a plan made while a table was empty must not scan it when it is full.
-      options: '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off -c TimeZone=UTC',
+      // Every hot statement is a lookup by key; a plan made while a table was empty must not scan it when it is full. Nor must a
+      // lane be gathered and sorted whole because a range of it looks small to a plan that knows no values.
+      options:
+        '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_bitmapscan=off -c jit=off -c TimeZone=UTC',
     });
     // A connection that breaks is replaced by the pool, and the query on it fails with the reason. It also reports the break
     // as an event, at any moment of its life, between two owners too, and one nobody listens to would end the process.

@@ -1,40 +1,21 @@
 /**
- * The rows of `due`: what must run and when. A cursor stands for the next occurrence of a recurring schedule; firing it
- * makes a run and moves it forward. Everything else is a run waiting for its instant or for a slot.
+ * What is planned: a cursor stands for the next occurrence of a recurring schedule, and firing it makes a run and moves it
+ * forward; `due` holds the runs that wait for their instant, for a place of their job or for a slot.
  */
-import type {
-  JobId,
-  MisfirePolicy,
-  OverlapPolicy,
-  PendingRun,
-  Priority,
-  RecurringSchedule,
-  RunId,
-} from '@carillon/domain';
+import type { JobId, MisfirePolicy, RecurringSchedule, RunId } from '@carillon/domain';
 
 export interface Cursor {
-  readonly kind: 'cursor';
   readonly jobId: JobId;
   readonly shard: number;
-  readonly priority: Priority;
   /** When to fire: the nominal instant plus the job's spread. */
   readonly fireAtMs: number;
   readonly nominalAtMs: number;
   readonly jobVersion: number;
   readonly schedule: RecurringSchedule;
   readonly misfire: MisfirePolicy;
-  /** What the runs it makes are dispatched by; valid as long as jobVersion is. */
-  readonly handler: string;
-  readonly maxConcurrency: number;
-  readonly overlap: OverlapPolicy;
-  readonly startTimeoutMs: number | undefined;
+  /** When a person resumed the job, if this cursor stood still through the pause. */
+  readonly resumedAtMs: number | undefined;
 }
-
-export interface DueRun extends PendingRun {
-  readonly kind: 'run';
-}
-
-export type DueRow = Cursor | DueRun;
 
 /** A run to be written into `due`. once: the only occurrence of a one-off. endsJob: nothing follows it. */
 export interface NewRun {
@@ -45,13 +26,12 @@ export interface NewRun {
   readonly endsJob: boolean;
 }
 
-/** A cursor to be written into `due`. */
 export interface NewCursor {
   readonly fireAtMs: number;
   readonly nominalAtMs: number;
 }
 
-/** What a freshly saved schedule puts into `due`. */
+/** What a freshly saved schedule begins with. */
 export type FirstDue =
   | { readonly kind: 'run'; readonly run: NewRun }
   | { readonly kind: 'cursor'; readonly cursor: NewCursor };

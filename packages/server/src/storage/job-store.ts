@@ -125,7 +125,7 @@ export type PendingChange =
   | { readonly kind: 'replan'; readonly first: FirstDue | undefined }
   /** Pause: nothing pending starts until released. */
   | { readonly kind: 'hold' }
-  /** Resume: held rows are due again, no earlier than now; the misfire policy judges what was missed. */
+  /** Resume: held rows are due again, no earlier than now; occurrences that fell into the pause are told apart from missed ones. */
   | { readonly kind: 'release' }
   /** Cancel: pending rows end, queued runs as CANCELLED; living runs are asked to stop. */
   | { readonly kind: 'drop' };

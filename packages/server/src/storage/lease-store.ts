@@ -8,20 +8,41 @@ import type {
   JobId,
   LeaseId,
   NextStep,
-  PendingRun,
   RetryPolicy,
   RunId,
-  SkipReason,
   WorkerId,
 } from '@carillon/domain';
-import type { ShardGuard } from './shard-guard.ts';
+import type { LaneHead, LaneHint, LaneKey, LaneMark } from './lane.ts';
+
+/** Up to runsMax runs of the lane, from after the mark on. */
+export interface LanePick {
+  readonly lane: LaneKey;
+  readonly after: LaneMark;
+  readonly runsMax: number;
+}
 
 export interface ClaimRequest {
   readonly leaseId: LeaseId;
   readonly workerId: WorkerId;
-  readonly runs: readonly PendingRun[];
-  readonly guard: ShardGuard;
   readonly nowMs: number;
+  /** Lane after lane until there are runsMax; or these runs, by their ids. */
+  readonly pick:
+    | { readonly lanes: readonly LanePick[]; readonly runsMax: number }
+    | { readonly runIds: readonly RunId[] };
+}
+
+/** What a claim saw of a lane. */
+export interface LaneLook {
+  readonly found: number;
+  /** The last run that was found. */
+  readonly last: LaneMark | undefined;
+  /** Where the lane was read to its end: when its next run may be claimed. */
+  readonly nextAtMs: number | undefined;
+}
+
+export interface Claimed extends ClaimedBatch {
+  /** One per lane that was asked for, in order; those after the last that was needed were not looked at. */
+  readonly looks: readonly LaneLook[];
 }
 
 /** Names one handing-out of one run. */
@@ -59,19 +80,15 @@ export interface Settlement extends HeldRef {
 /** settled: done as asked. cancelled: a cancel came first, the run ends as CANCELLED. stale: not under this lease any more. */
 export type SettleVerdict = 'settled' | 'cancelled' | 'stale';
 
-export interface LiveRun {
-  readonly jobId: JobId;
-  readonly runId: RunId;
-  readonly shard: number;
-  readonly claimedAtMs: number;
-  readonly workerId: WorkerId;
+/** Verdicts in the order of the settlements, and what became possible. */
+export interface Settled {
+  readonly verdicts: readonly SettleVerdict[];
+  /** Jobs with a free place that other runs of theirs wait for. */
+  readonly freed: readonly JobId[];
+  /** Runs that are tried again, in lanes or asking for a place of their job. */
+  readonly opened: readonly LaneHint[];
+  readonly asking: readonly { readonly shard: number; readonly atMs: number }[];
 }
-
-/** Ends or moves a run that waits: nothing of it was handed out. */
-export type PendingVerdict =
-  | { readonly kind: 'skip'; readonly run: PendingRun; readonly reason: SkipReason }
-  | { readonly kind: 'expire'; readonly run: PendingRun; readonly error: string }
-  | { readonly kind: 'defer'; readonly run: PendingRun; readonly untilMs: number; readonly reason: string };
 
 export interface LateReport {
   readonly runId: RunId;
@@ -81,24 +98,19 @@ export interface LateReport {
 }
 
 export interface LeaseStore {
+  /** The first run of every lane, in the order of lanes, from after a lane on; at most limit. */
+  lanes(page: { readonly after: LaneKey | undefined; readonly limit: number }): Promise<LaneHead[]>;
   /**
-   * Moves the runs from pending into one lease. Answers those that were still pending, at their positions; none when the
-   * worker is not registered or given up for dead, since nobody would recover them.
+   * Moves open runs into one lease, leaving out those that somebody else holds at this moment. Answers them at their positions;
+   * none when the worker is not registered or given up for dead, since nobody would recover them.
    */
-  claim(request: ClaimRequest): Promise<ClaimedBatch>;
-  /** Each settlement takes its run out of its lease, records the attempt, and plans what follows. Verdicts in order. */
-  settle(settlements: readonly Settlement[], nowMs: number): Promise<SettleVerdict[]>;
+  claim(request: ClaimRequest): Promise<Claimed>;
+  /** Each settlement takes its run out of its lease, records the attempt, and plans what follows. */
+  settle(settlements: readonly Settlement[], nowMs: number): Promise<Settled>;
   /** What is held under these references; undefined where it is no longer. */
   held(refs: readonly HeldRef[]): Promise<(HeldRun | undefined)[]>;
   /** Everything these workers hold. */
   heldBy(workers: readonly WorkerId[]): Promise<HeldRun[]>;
-  /** Living runs of jobs in these shards: what concurrency limits are counted from. */
-  live(shards: readonly number[]): Promise<LiveRun[]>;
-  /** Verdicts on pending runs. Answers the runs that were still pending. */
-  resolvePending(
-    verdicts: readonly PendingVerdict[],
-    options: { guard: ShardGuard; nowMs: number },
-  ): Promise<ReadonlySet<RunId>>;
   /** Writes runs that take a while into the history as RUNNING, for people to see. */
   showRunning(refs: readonly (HeldRef & { readonly startedAtMs: number })[], nowMs: number): Promise<void>;
   /** Keeps what a refused report said, on the attempt it was about. */

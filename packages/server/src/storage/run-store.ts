@@ -1,7 +1,10 @@
 /** Reads of what waits, runs and ran, for people. One row per attempt; the status shown is composed here. */
 
-import type { DeadReason, JobId, RunId, RunStatus, RunTrigger, Visible } from '@carillon/domain';
+import type { DeadReason, JobId, PendingRun, RunId, RunStatus, RunTrigger, Visible } from '@carillon/domain';
 import type { AuditEntry } from './audit-store.ts';
+
+/** What a run waits for whose job has as many open or alive as it may. */
+export const AT_LIMIT = 'the job has as many runs at a time as it may';
 
 export interface RunView {
   readonly runId: RunId;
@@ -78,6 +81,8 @@ export interface RunPage {
 }
 
 export interface RunStore {
+  /** What waits of the job, in the order of instants, whatever it waits for; at most limit. */
+  pending(jobId: JobId, limit: number): Promise<PendingRun[]>;
   /** Newest first: alive and waiting ones before the history. */
   ofJob(jobId: JobId, page: RunPage, nowMs: number): Promise<RunView[]>;
   latestOfJob(jobId: JobId, nowMs: number): Promise<RunView | undefined>;

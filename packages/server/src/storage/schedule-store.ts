@@ -1,25 +1,36 @@
 /**
- * What the scheduler needs: to look ahead over what is pending in its shards, and to fire. Firing is a compare-and-set on
- * the cursor in one transaction with everything that follows from it: it happens exactly once or not at all.
+ * What the owner of a shard does: fires cursors, and decides whether a run may start as far as the limits of its job go.
+ * Firing is a compare-and-set on the cursor in one transaction with everything that follows from it. A limited run that may
+ * start, or is alive, holds one of its job's numbered places; no two runs can hold the same one, so no limit is ever exceeded.
  */
 import type { JobId, RunId } from '@carillon/domain';
-import type { Cursor, DueRow } from './due.ts';
+import type { Cursor } from './due.ts';
+import type { LaneHint } from './lane.ts';
 import type { ShardGuard } from './shard-guard.ts';
 
-/** Pending rows are read by shard and priority, in the order of their instants, from just after a known place. */
-export interface Lane {
+/** Rows of a shard are read in the order of instant and id, from just after a known place. */
+export interface ShardPlace {
   readonly shard: number;
-  readonly priority: Cursor['priority'];
-  readonly after: LanePlace;
+  readonly afterMs: number;
+  readonly afterId: string;
 }
 
-export interface LanePlace {
+export interface ReadWindow {
+  readonly untilMs: number;
+  readonly limitPerShard: number;
+}
+
+/** A run that asks for a place of its job once its instant has come: a retry, a run-now, a redriven one. */
+export interface AskingRun {
+  readonly jobId: JobId;
+  readonly runId: RunId;
+  readonly shard: number;
   readonly fireAtMs: number;
-  readonly runId: string;
 }
 
 export interface SkippedRange {
   readonly runId: RunId;
+  readonly reason: 'paused' | 'misfire';
   readonly fromMs: number;
   readonly toMs: number;
   readonly count: number;
@@ -28,22 +39,53 @@ export interface SkippedRange {
 
 export interface Fire {
   readonly cursor: Cursor;
-  /** Occurrences that run; each gets an id here. */
+  /** Occurrences that run, unless a limit and the job's overlap policy say otherwise. */
   readonly runs: readonly { readonly runId: RunId; readonly nominalAtMs: number }[];
-  /** Occurrences that were missed and do not run: one recorded verdict for the range. */
-  readonly skipped: SkippedRange | undefined;
+  /** Occurrences that were missed and do not run: one recorded verdict per range. */
+  readonly skipped: readonly SkippedRange[];
   /** The next occurrence; undefined when the schedule has ended. */
   readonly next: { readonly nominalAtMs: number; readonly fireAtMs: number } | undefined;
 }
 
-export interface ScheduleStore {
-  /** Rows due no later than untilMs, at most limit per lane, with the place each stands at. */
-  read(lanes: readonly Lane[], options: { untilMs: number; limitPerLane: number }): Promise<PlacedRow[]>;
-  /** Answers the jobs whose cursors were still as given and are now fired. The others changed: read them again. */
-  fire(fires: readonly Fire[], options: { guard: ShardGuard; nowMs: number }): Promise<ReadonlySet<JobId>>;
+export interface Fired {
+  /** Those whose cursors were still as given and are fired now. The others changed: read them again. */
+  readonly jobIds: ReadonlySet<JobId>;
+  readonly opened: readonly LaneHint[];
+  /** Of these, runs wait behind the limit of their job. */
+  readonly waiting: readonly WaitingJob[];
 }
 
-export interface PlacedRow {
-  readonly row: DueRow;
-  readonly place: LanePlace;
+export interface WaitingJob {
+  readonly jobId: JobId;
+  /** A fresh occurrence that waits takes the place of what waits or runs. */
+  readonly replaces: boolean;
+}
+
+export interface Admitted {
+  readonly opened: readonly LaneHint[];
+  readonly waiting: readonly WaitingJob[];
+}
+
+export interface OwnerOptions {
+  readonly guard: ShardGuard;
+  readonly nowMs: number;
+}
+
+export interface ScheduleStore {
+  readCursors(places: readonly ShardPlace[], window: ReadWindow): Promise<Cursor[]>;
+  readAsking(places: readonly ShardPlace[], window: ReadWindow): Promise<AskingRun[]>;
+  fire(fires: readonly Fire[], options: OwnerOptions): Promise<Fired>;
+  /** Opens what asks or waits in these jobs as far as they have free places, the oldest first. */
+  admit(jobIds: readonly JobId[], options: OwnerOptions): Promise<Admitted>;
+  /**
+   * For jobs whose newest occurrence replaces the others: skips the occurrences that wait before it, and asks the longest
+   * living run to stop if it still has no place. Answers the runs that were asked.
+   */
+  replace(jobIds: readonly JobId[], options: OwnerOptions): Promise<RunId[]>;
+  /** Gives free the places that belong to no run. Answers jobs of which runs wait though there is room, at most limit. */
+  reconcile(options: OwnerOptions & { readonly limit: number }): Promise<WaitingJob[]>;
+  /** Ends runs that waited for their start for longer than their job allows; at most limit. Answers how many. */
+  expire(options: OwnerOptions & { readonly limit: number }): Promise<number>;
+  /** Ends runs that became claimable before the instant and whose handler no living worker offers; at most limit. */
+  expireUnoffered(options: OwnerOptions & { readonly beforeMs: number; readonly limit: number }): Promise<number>;
 }

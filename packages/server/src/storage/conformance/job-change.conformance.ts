@@ -145,8 +145,8 @@ export function describeJobChange(make: MakeStorage): void {
           world.storage.jobs.apply(change),
           world.storage.schedule.fire([fire], { guard: world.guard, nowMs: BASE_MS }),
         ]);
-        expect(applied).toBe(fired.size === 0);
-        expect(await world.pendingRuns(job)).toHaveLength(fired.size);
+        expect(applied).toBe(fired.jobIds.size === 0);
+        expect(await world.pendingRuns(job)).toHaveLength(fired.jobIds.size);
         expect((await world.cursor(job))?.nominalAtMs).toBe(applied ? LATER_MS : BASE_MS + MINUTE_MS);
       }
     });

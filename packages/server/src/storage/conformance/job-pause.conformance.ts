@@ -13,7 +13,7 @@ export function describeJobPause(make: MakeStorage): void {
   describe('pause and resume', () => {
     it('hazard 19: nothing of a paused job is read, fired, claimed or judged, and other jobs go on', async () => {
       const { world } = stage;
-      const { job } = await world.oneOff();
+      const { job } = await world.oneOff({ job: { startTimeoutMs: 1 } });
       const recurring = await world.recurring();
       const other = await world.recurring();
       const [run] = await world.pendingRuns(job);
@@ -25,12 +25,8 @@ export function describeJobPause(make: MakeStorage): void {
       expect(await world.pending(recurring)).toEqual([]);
       expect((await world.claim([run!])).runs).toEqual([]);
       expect((await world.fire(recurring, { cursor: { ...cursor, jobVersion: 2 } })).fired).toBe(false);
-      const skip = { kind: 'skip', run: run!, reason: 'overlap' } as const;
-      const resolved = await world.storage.leases.resolvePending([skip], {
-        guard: world.guard,
-        nowMs: BASE_MS,
-      });
-      expect(resolved.size).toBe(0);
+      const options = { guard: world.guard, nowMs: BASE_MS + HOUR_MS, limit: 10 };
+      expect(await world.storage.schedule.expire(options)).toBe(0);
       expect((await world.fire(other)).fired).toBe(true);
     });
 
@@ -38,10 +34,11 @@ export function describeJobPause(make: MakeStorage): void {
       const { world } = stage;
       const job = await world.recurring({ atMs: BASE_MS + MINUTE_MS });
       await world.storage.jobs.enqueue(job.jobId, manualRun(BASE_MS + 1));
-      const before = (await world.pending(job)).map(({ place }) => place);
+      const before = (await world.pending(job)).map(({ fireAtMs, nominalAtMs }) => [fireAtMs, nominalAtMs]);
       await world.pause(job.jobId);
       await world.resume(job.jobId);
-      expect((await world.pending(job)).map(({ place }) => place)).toEqual(before);
+      const after = (await world.pending(job)).map(({ fireAtMs, nominalAtMs }) => [fireAtMs, nominalAtMs]);
+      expect(after).toEqual(before);
       expect((await world.fire(job)).fired).toBe(true);
       expect(await world.statusOf(job.jobId)).toBe('SCHEDULED');
     });
@@ -55,6 +52,43 @@ export function describeJobPause(make: MakeStorage): void {
       expect(await world.pending(job)).toEqual([]);
       await world.resume(job.jobId);
       expect((await world.pendingRuns(job)).map((run) => run.runId)).toEqual([runId]);
+    });
+
+    it('a cursor that stood still through a pause tells when it was resumed, until it fires', async () => {
+      const { world } = stage;
+      const job = await world.recurring();
+      const ahead = await world.recurring({ atMs: BASE_MS + HOUR_MS });
+      const nowMs = BASE_MS + 10 * MINUTE_MS;
+      for (const { jobId } of [job, ahead]) {
+        await world.pause(jobId);
+        await world.change(jobId, { status: 'SCHEDULED' }, { kind: 'release' }, nowMs);
+      }
+      expect(await world.cursor(job)).toMatchObject({ nominalAtMs: BASE_MS, fireAtMs: nowMs, resumedAtMs: nowMs });
+      expect(await world.cursor(ahead)).toMatchObject({ fireAtMs: BASE_MS + HOUR_MS, resumedAtMs: undefined });
+      await world.fire(job, {}, nowMs);
+      expect((await world.cursor(job))?.resumedAtMs).toBeUndefined();
+    });
+
+    it('the retry of a run-now on a paused job runs, as the run-now did', async () => {
+      const { world } = stage;
+      const job = await world.recurring();
+      await world.pause(job.jobId);
+      await world.storage.jobs.enqueue(job.jobId, manualRun());
+      await world.settle(await world.claimOne(job), failed);
+      expect(await world.claimOne(job)).toMatchObject({ attempt: 2, epoch: 2 });
+    });
+
+    it('what a pause holds back gives up its place, so that a run-now can start', async () => {
+      const { world } = stage;
+      const job = await world.recurring();
+      const { runIds } = await world.fire(job);
+      await world.pause(job.jobId);
+      const manual = manualRun();
+      await world.storage.jobs.enqueue(job.jobId, manual);
+      expect((await world.claimOne(job)).runId).toBe(manual.runId);
+      await world.resume(job.jobId);
+      await world.admit(job);
+      expect(await world.pendingRuns(job)).toMatchObject([{ runId: runIds[0], state: 'waiting' }]);
     });
 
     it('run-now works on a paused job: a person asked for it', async () => {

@@ -1,7 +1,6 @@
 /** Handing out: runs move from pending into one lease, each at most once; and what can be read of that. */
-import type { LeaseId, RunId, WorkerId } from '@carillon/domain';
+import type { LeaseId, PendingRun, RunId, WorkerId } from '@carillon/domain';
 import { describe, expect, it } from 'vitest';
-import type { DueRun } from '../due.ts';
 import { newId } from './sample-job.ts';
 import { BASE_MS, HOUR_MS, type MakeStorage, MINUTE_MS } from './storage-under-test.ts';
 import { manualRun, useStorageWorld } from './storage-world.ts';
@@ -10,8 +9,8 @@ export function describeLeaseClaim(make: MakeStorage): void {
   const stage = useStorageWorld(make);
 
   /** Runs of as many different jobs. */
-  async function waiting(count: number): Promise<DueRun[]> {
-    const runs: DueRun[] = [];
+  async function waiting(count: number): Promise<PendingRun[]> {
+    const runs: PendingRun[] = [];
     for (let i = 0; i < count; i += 1) {
       const { job } = await stage.world.oneOff();
       runs.push(...(await stage.world.pendingRuns(job)));
@@ -26,13 +25,11 @@ export function describeLeaseClaim(make: MakeStorage): void {
         job: { handler: 'script', payload: '{"a":[1]}', timeoutMs: 1_234 },
       });
       const leaseId = newId<LeaseId>();
-      const runs = await world.pendingRuns(job);
       const nowMs = BASE_MS + 7;
       const batch = await world.storage.leases.claim({
         leaseId,
         workerId: world.workerId,
-        runs,
-        guard: world.guard,
+        pick: { runIds: [runId] },
         nowMs,
       });
       expect(batch).toMatchObject({ leaseId, workerId: world.workerId, claimedAtMs: nowMs });
@@ -48,7 +45,7 @@ export function describeLeaseClaim(make: MakeStorage): void {
             attempt: 1,
             nominalAtMs: BASE_MS,
           },
-          ...{ claimedAtMs: nowMs, handler: 'script', payload: { a: [1] }, timeoutMs: 1_234 },
+          ...{ claimedAtMs: nowMs, handler: 'script', payload: { a: [1] }, timeoutMs: 1_234, limited: false },
         },
       ]);
       expect(await world.pending(job)).toEqual([]);
@@ -71,13 +68,14 @@ export function describeLeaseClaim(make: MakeStorage): void {
     it('gives each its own payload, however large, beside small ones', async () => {
       const { world } = stage;
       const payloads = [1, 100_000, 2, 400, 600, 3].map((length) => ({ text: 'é'.repeat(length) }));
-      const runs: DueRun[] = [];
+      const runs: PendingRun[] = [];
       for (const payload of payloads) {
         const { job } = await world.oneOff({ job: { payload: JSON.stringify(payload) } });
         runs.push(...(await world.pendingRuns(job)));
       }
       const { runs: claimed } = await world.claim(runs);
-      expect(claimed.map((run) => JSON.parse(run.payload))).toEqual(payloads);
+      const byRun = new Map(claimed.map((run) => [run.runId, JSON.parse(run.payload)]));
+      expect(runs.map(({ runId }) => byRun.get(runId))).toEqual(payloads);
     });
 
     it('gives the payload of an edit, whether it grew or shrank', async () => {
@@ -129,22 +127,12 @@ export function describeLeaseClaim(make: MakeStorage): void {
       expect((await world.claim(runs, { nowMs: BASE_MS + MINUTE_MS })).runs).toHaveLength(1);
     });
 
-    it('hazard 10: an owner whose shard changed hands claims nothing', async () => {
+    it('what has waited longer for its start than it may is not handed out (hazard 16)', async () => {
       const { world } = stage;
-      const runs = await waiting(2);
-      const guard = await world.changeHands();
-      expect((await world.claim(runs)).runs).toEqual([]);
-      expect((await world.claim(runs, { guard })).runs).toHaveLength(2);
-    });
-
-    it('hazard 10: only the runs of shards still owned are claimed', async () => {
-      const { world } = stage;
-      const [kept, lost] = await waiting(2);
-      const epochs = new Map(world.guard.epochs);
-      epochs.set(lost!.shard, (epochs.get(lost!.shard) ?? 0) - 1);
-      const batch = await world.claim([lost!, kept!], { guard: { nodeId: world.nodeId, epochs } });
-      const expected = kept!.shard === lost!.shard ? [] : [kept!.runId];
-      expect(batch.runs.map((run) => run.runId)).toEqual(expected);
+      const { job } = await world.oneOff({ job: { startTimeoutMs: 1_000 } });
+      const runs = await world.pendingRuns(job);
+      expect((await world.claim(runs, { nowMs: BASE_MS + 1_001 })).runs).toEqual([]);
+      expect((await world.claim(runs, { nowMs: BASE_MS + 1_000 })).runs).toHaveLength(1);
     });
 
     it('hazard 13: a worker that is unknown or given up for dead is handed nothing', async () => {
@@ -156,7 +144,8 @@ export function describeLeaseClaim(make: MakeStorage): void {
       await members.registerWorker(record, BASE_MS);
       await world.bury(dead);
       for (const workerId of [dead, newId<WorkerId>()]) {
-        const request = { leaseId: newId<LeaseId>(), workerId, runs, guard: world.guard, nowMs: BASE_MS };
+        const pick = { runIds: runs.map(({ runId }) => runId) };
+        const request = { leaseId: newId<LeaseId>(), workerId, pick, nowMs: BASE_MS };
         expect((await leases.claim(request)).runs).toEqual([]);
       }
     });
@@ -275,25 +264,14 @@ export function describeLeaseClaim(make: MakeStorage): void {
       expect(await idsOf([])).toEqual([]);
     });
 
-    it('hazard 13: living runs are counted from leases, so an ended one is gone at once', async () => {
+    it('hazard 13: an ended run is gone from the leases at once', async () => {
       const { world } = stage;
       const job = await world.recurring({ job: { maxConcurrency: 5 } });
       for (let i = 0; i < 3; i += 1) await world.storage.jobs.enqueue(job.jobId, manualRun());
       const { runs } = await world.claim(await world.pendingRuns(job), { nowMs: BASE_MS + 3 });
-      const live = async () =>
-        (await world.storage.leases.live([job.shard])).filter((run) => run.jobId === job.jobId);
-      expect(await live()).toHaveLength(3);
-      expect(await live()).toContainEqual({
-        ...{ jobId: job.jobId, runId: runs[0]!.runId, shard: job.shard, claimedAtMs: BASE_MS + 3 },
-        workerId: world.workerId,
-      });
+      expect(await world.living(job.jobId)).toHaveLength(3);
       await world.settle(runs[1]!);
-      expect((await live()).map((run) => run.runId).toSorted()).toEqual(
-        [runs[0]!.runId, runs[2]!.runId].toSorted(),
-      );
-      const elsewhere = await world.storage.leases.live([(job.shard + 1) % 64]);
-      expect(elsewhere.filter((run) => run.jobId === job.jobId)).toEqual([]);
-      expect(await world.storage.leases.live([])).toEqual([]);
+      expect((await world.living(job.jobId)).toSorted()).toEqual([runs[0]!.runId, runs[2]!.runId].toSorted());
     });
   });
 }

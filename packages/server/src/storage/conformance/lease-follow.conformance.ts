@@ -85,13 +85,7 @@ export function describeLeaseFollow(make: MakeStorage): void {
       const { world } = stage;
       const { job } = await world.oneOff();
       const alive = await world.claimOne(job);
-      const terms = {
-        handler: 'script',
-        priority: 'low',
-        maxConcurrency: 8,
-        overlap: 'skip',
-        startTimeoutMs: 5,
-      } as const;
+      const terms = { handler: 'script', priority: 'low' } as const;
       const retry = {
         strategy: 'none',
         maxRetries: 0,
@@ -100,10 +94,10 @@ export function describeLeaseFollow(make: MakeStorage): void {
         jitter: false,
         deadlineMs: undefined,
       } as const;
-      await world.change(job.jobId, { ...terms, retry }, { kind: 'keep' });
+      await world.change(job.jobId, { ...terms, retry, startTimeoutMs: 5 }, { kind: 'keep' });
       expect((await world.storage.leases.held([alive]))[0]?.retry).toEqual(retry);
       await world.settle(alive, failed());
-      expect(await world.pendingRuns(job)).toMatchObject([terms]);
+      expect(await world.pendingRuns(job)).toMatchObject([{ ...terms, expiresAtMs: LATER_MS + 5 }]);
     });
 
     it('the job goes on: an attempt that is tried again ends nothing', async () => {

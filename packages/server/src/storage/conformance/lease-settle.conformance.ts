@@ -133,7 +133,7 @@ export function describeLeaseSettle(make: MakeStorage): void {
     it('a report repeated within one call is recorded once', async () => {
       const [run] = await lease(1);
       const twice = [settlement(run!, failed), settlement(run!, failed)];
-      const verdicts = await stage.world.storage.leases.settle(twice, BASE_MS);
+      const { verdicts } = await stage.world.storage.leases.settle(twice, BASE_MS);
       expect(verdicts[0]).toBe('settled');
       expect((await attempts(run!)).map((view) => [view.status, view.epoch])).toEqual([
         ['QUEUED', 2],
@@ -146,11 +146,10 @@ export function describeLeaseSettle(make: MakeStorage): void {
     it('a lease is settled in parts and in any order, and disappears with the last', async () => {
       const { world } = stage;
       const runs = await lease(5);
-      const settle = (positions: readonly number[]) =>
-        world.storage.leases.settle(
-          positions.map((position) => settlement(runs[position]!)),
-          BASE_MS,
-        );
+      const settle = async (positions: readonly number[]) => {
+        const settlements = positions.map((position) => settlement(runs[position]!));
+        return (await world.storage.leases.settle(settlements, BASE_MS)).verdicts;
+      };
       expect(await settle([3])).toEqual(['settled']);
       expect(await settle([4, 0, 3])).toEqual(['settled', 'settled', 'stale']);
       expect(
@@ -171,7 +170,7 @@ export function describeLeaseSettle(make: MakeStorage): void {
       const { world } = stage;
       const leases = [await lease(1), await lease(4), await lease(2)] as const;
       await world.storage.leases.requestCancel([leases[1][2]!.runId]);
-      const verdicts = await world.storage.leases.settle(
+      const { verdicts } = await world.storage.leases.settle(
         [
           settlement(leases[1][3]!, { status: 'TIMED_OUT', error: 'slow', next: again }),
           settlement(leases[0][0]!),
@@ -191,7 +190,7 @@ export function describeLeaseSettle(make: MakeStorage): void {
       expect(await statusOf(leases[1][2]!)).toEqual(['CANCELLED']);
       expect(await statusOf(leases[1][0]!)).toEqual(['QUEUED', 'FAILED']);
       expect(await statusOf(leases[1][1]!)).toEqual(['CLAIMED']);
-      expect(await world.storage.leases.settle([], BASE_MS)).toEqual([]);
+      expect((await world.storage.leases.settle([], BASE_MS)).verdicts).toEqual([]);
     });
 
     it('parts of one lease settled at the same time are all recorded', async () => {

@@ -1,97 +1,71 @@
-/** Looking ahead: rows in the order of their places, lane by lane. */
-import { type Job, PRIORITIES } from '@carillon/domain';
+/** Looking ahead: cursors, and runs that ask for a place, in the order of instants, shard by shard. */
+import type { Job } from '@carillon/domain';
 import { expect, it } from 'vitest';
-import type { Lane, PlacedRow } from '../schedule-store.ts';
+import type { Cursor } from '../due.ts';
+import type { ShardPlace } from '../schedule-store.ts';
 import { BASE_MS, FAR_MS, HOUR_MS, type MakeStorage } from './storage-under-test.ts';
-import { LANE_START, manualRun, useStorageWorld } from './storage-world.ts';
+import { ALL_SHARDS, manualRun, shardStart, useStorageWorld } from './storage-world.ts';
 
 export function describeScheduleRead(make: MakeStorage): void {
   const stage = useStorageWorld(make);
 
-  /** One job with runs at these instants, and its lane. */
-  async function laneWith(instants: readonly number[]): Promise<{ job: Job; lane: Lane }> {
-    const job = await stage.world.recurring({ atMs: BASE_MS + HOUR_MS });
-    for (const atMs of instants) await stage.world.storage.jobs.enqueue(job.jobId, manualRun(atMs));
-    return { job, lane: { shard: job.shard, priority: job.priority, after: LANE_START } };
+  const read = (places: readonly ShardPlace[], limitPerShard = 1_000, untilMs = FAR_MS) =>
+    stage.world.storage.schedule.readCursors(places, { untilMs, limitPerShard });
+  const keyOf = ({ fireAtMs, jobId }: Cursor) => `${fireAtMs}/${jobId}`;
+
+  async function crons(instants: readonly number[]): Promise<Job[]> {
+    const jobs: Job[] = [];
+    for (const atMs of instants) jobs.push(await stage.world.recurring({ atMs: BASE_MS + atMs }));
+    return jobs;
   }
 
-  const read = (lanes: readonly Lane[], limitPerLane = 1_000, untilMs = FAR_MS) =>
-    stage.world.storage.schedule.read(lanes, { untilMs, limitPerLane });
-  const placesOf = (rows: readonly PlacedRow[]) =>
-    rows.map(({ place }) => `${place.fireAtMs}/${place.runId}`);
-
-  it('rows of a lane come in the order of instant and id, cursors among them', async () => {
-    const instants = [5, 3, 3, 9, 1, 3, 7_200_000].map((ms) => BASE_MS + ms);
-    const { lane } = await laneWith(instants);
-    const rows = await read([lane]);
-    expect(rows).toHaveLength(8);
-    expect(placesOf(rows)).toEqual(placesOf(rows).toSorted());
-    expect(rows.map(({ row }) => row.kind).lastIndexOf('cursor')).toBe(6);
-    for (const { row, place } of rows) {
-      expect(place.fireAtMs).toBe(row.fireAtMs);
-      if (row.kind === 'run') expect(place.runId).toBe(row.runId);
+  it('cursors of a shard come in the order of instant and id', async () => {
+    const jobs = await crons(Array.from({ length: 200 }, (_, i) => (i * 7_919) % 20));
+    const cursors = await read(ALL_SHARDS.map(shardStart));
+    expect(cursors.map(({ jobId }) => jobId).toSorted()).toEqual(jobs.map(({ jobId }) => jobId).toSorted());
+    for (const shard of ALL_SHARDS) {
+      const keys = cursors.filter((cursor) => cursor.shard === shard).map(keyOf);
+      expect(keys).toEqual(keys.toSorted());
     }
   });
 
   it('reading on from the last place misses nothing and repeats nothing', async () => {
-    const { lane } = await laneWith([4, 2, 2, 2, 2, 1, 8].map((ms) => BASE_MS + ms));
-    const whole = await read([lane]);
-    const pieces: PlacedRow[] = [];
-    for (let after = LANE_START; pieces.length <= whole.length; ) {
-      const piece = await read([{ ...lane, after }], 2);
+    await crons(Array.from({ length: 120 }, (_, i) => i % 3));
+    const pieces: Cursor[] = [];
+    let places = ALL_SHARDS.map(shardStart);
+    for (let rounds = 0; rounds < 200; rounds += 1) {
+      const piece = await read(places, 2);
       if (piece.length === 0) break;
       pieces.push(...piece);
-      after = piece.at(-1)!.place;
+      places = places.map((place) => {
+        const last = piece.filter(({ shard }) => shard === place.shard).at(-1);
+        return last ? { shard: place.shard, afterMs: last.fireAtMs, afterId: last.jobId } : place;
+      });
     }
-    expect(pieces).toEqual(whole);
+    const whole = await read(ALL_SHARDS.map(shardStart));
+    expect(pieces.map(keyOf).toSorted()).toEqual(whole.map(keyOf).toSorted());
   });
 
-  it('reads up to the instant and no further, at most the limit from each lane', async () => {
-    const { lane } = await laneWith([1, 2, 3].map((ms) => BASE_MS + ms));
-    expect(await read([lane], 1_000, BASE_MS + 2)).toHaveLength(2);
-    expect(await read([lane], 1_000, BASE_MS)).toEqual([]);
-    const limited = await read([lane], 2);
-    expect(placesOf(limited)).toEqual(placesOf(await read([lane])).slice(0, 2));
-  });
-
-  it('each lane is read from its own place, with its own limit, and no other lane leaks in', async () => {
-    const { world } = stage;
-    const jobs = await Promise.all(PRIORITIES.map((priority) => world.recurring({ job: { priority } })));
-    for (const job of jobs) {
-      for (let i = 1; i <= 3; i += 1) await world.storage.jobs.enqueue(job.jobId, manualRun(BASE_MS + i));
-    }
-    const lanes = jobs.map((job) => ({ shard: job.shard, priority: job.priority, after: LANE_START }));
-    const rows = await read(lanes, 3);
-    for (const job of jobs) {
-      const own = rows.filter(({ row }) => row.shard === job.shard && row.priority === job.priority);
-      expect(own.map(({ row }) => row.fireAtMs - BASE_MS)).toEqual([0, 1, 2]);
-      expect(new Set(own.map(({ row }) => row.jobId))).toEqual(new Set([job.jobId]));
-    }
-    const further = await read(
-      [{ ...lanes[0]!, after: { fireAtMs: BASE_MS + 1, runId: LANE_START.runId } }, lanes[1]!],
-      1,
-    );
-    expect(further.map(({ row }) => [row.jobId, row.fireAtMs - BASE_MS])).toEqual([
-      [jobs[0]!.jobId, 1],
-      [jobs[1]!.jobId, 0],
-    ]);
+  it('reads up to the instant and no further', async () => {
+    const [job] = await crons([5]);
+    expect(await read([shardStart(job!.shard)], 10, BASE_MS + 4)).toEqual([]);
+    expect(await read([shardStart(job!.shard)], 10, BASE_MS + 5)).toHaveLength(1);
     expect(await read([])).toEqual([]);
   });
 
-  it('a lane of many jobs keeps its order', async () => {
+  it('runs that ask for a place are read by their instants, until they have one', async () => {
     const { world } = stage;
-    const jobs = await Promise.all(
-      Array.from({ length: 300 }, (_, i) => world.recurring({ atMs: BASE_MS + ((i * 7_919) % 300) })),
-    );
-    const byShard = Map.groupBy(jobs, (job) => job.shard);
-    const lanes = [...byShard.keys()].map(
-      (shard): Lane => ({ shard, priority: 'medium', after: LANE_START }),
-    );
-    const rows = await read(lanes);
-    expect(rows).toHaveLength(300);
-    for (const shard of byShard.keys()) {
-      const places = placesOf(rows.filter(({ row }) => row.shard === shard));
-      expect(places).toEqual(places.toSorted());
-    }
+    const job = await world.recurring({ atMs: BASE_MS + HOUR_MS });
+    const [later, sooner] = [manualRun(BASE_MS + 9), manualRun(BASE_MS + 4)];
+    for (const run of [later, sooner]) await world.storage.jobs.enqueue(job.jobId, run);
+    const asking = () =>
+      world.storage.schedule.readAsking([shardStart(job.shard)], { untilMs: FAR_MS, limitPerShard: 10 });
+    const { jobId, shard } = job;
+    expect(await asking()).toEqual([
+      { jobId, runId: sooner.runId, shard, fireAtMs: BASE_MS + 4 },
+      { jobId, runId: later.runId, shard, fireAtMs: BASE_MS + 9 },
+    ]);
+    await world.admit(job, { nowMs: BASE_MS + 4 });
+    expect((await asking()).map(({ runId }) => runId)).toEqual([later.runId]);
   });
 }

@@ -9,24 +9,27 @@ import {
   type JobId,
   type LeaseId,
   type NodeId,
-  PRIORITIES,
+  type PendingRun,
   type RunId,
   SHARD_COUNT,
   type WorkerId,
 } from '@carillon/domain';
 import { afterEach, beforeEach, expect } from 'vitest';
-import type { Cursor, DueRun, NewRun } from '../due.ts';
+import type { Cursor, NewRun } from '../due.ts';
 import type { PendingChange } from '../job-store.ts';
 import type { Settlement, SettleVerdict } from '../lease-store.ts';
 import type { RunView } from '../run-store.ts';
-import type { Fire, LanePlace, PlacedRow } from '../schedule-store.ts';
+import type { Fire, Fired, ShardPlace } from '../schedule-store.ts';
 import type { ShardGuard } from '../shard-guard.ts';
 import type { Storage } from '../storage.ts';
 import { EVERY_MINUTE, newId, sampleJob } from './sample-job.ts';
 import { BASE_MS, DAY_MS, FAR_MS, type MakeStorage, type StorageUnderTest } from './storage-under-test.ts';
 
-/** Before every row there is. */
-export const LANE_START: LanePlace = { fireAtMs: 0, runId: '00000000-0000-0000-0000-000000000000' };
+/** Before every row of the shard. */
+export function shardStart(shard: number): ShardPlace {
+  return { shard, afterMs: 0, afterId: '00000000-0000-0000-0000-000000000000' };
+}
+
 export const ALL_SHARDS: readonly number[] = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
 
 export class StorageWorld {
@@ -104,19 +107,31 @@ export class StorageWorld {
     return job;
   }
 
-  /** What a scheduler sees of the job, over the lanes of all priorities. */
-  async pending(job: Pick<Job, 'jobId' | 'shard'>, untilMs = FAR_MS): Promise<PlacedRow[]> {
-    const lanes = PRIORITIES.map((priority) => ({ shard: job.shard, priority, after: LANE_START }));
-    const rows = await this.storage.schedule.read(lanes, { untilMs, limitPerLane: 1_000 });
-    return rows.filter(({ row }) => row.jobId === job.jobId);
+  /** What is planned and waits of the job, but for what a pause holds back. */
+  async pending(job: Pick<Job, 'jobId' | 'shard'>): Promise<(Cursor | PendingRun)[]> {
+    const cursor = await this.cursor(job);
+    return [...(cursor ? [cursor] : []), ...(await this.pendingRuns(job))];
   }
 
   async cursor(job: Pick<Job, 'jobId' | 'shard'>): Promise<Cursor | undefined> {
-    return (await this.pending(job)).map(({ row }) => row).find((row) => row.kind === 'cursor');
+    const window = { untilMs: FAR_MS, limitPerShard: 10_000 };
+    const cursors = await this.storage.schedule.readCursors([shardStart(job.shard)], window);
+    return cursors.find(({ jobId }) => jobId === job.jobId);
   }
 
-  async pendingRuns(job: Pick<Job, 'jobId' | 'shard'>): Promise<DueRun[]> {
-    return (await this.pending(job)).map(({ row }) => row).filter((row) => row.kind === 'run');
+  async pendingRuns({ jobId }: Pick<Job, 'jobId'>): Promise<PendingRun[]> {
+    return (await this.storage.runs.pending(jobId, 10_000)).filter(({ held }) => !held);
+  }
+
+  /** Everything that workers hold, dead ones included. */
+  async living(jobId: JobId): Promise<RunId[]> {
+    const workers = (await this.storage.members.workers()).map(({ workerId }) => workerId);
+    const held = await this.storage.leases.heldBy(workers);
+    return held.filter((run) => run.jobId === jobId).map((run) => run.runId);
+  }
+
+  async admit(job: Pick<Job, 'jobId'>, { nowMs = BASE_MS, guard = this.guard } = {}): Promise<void> {
+    await this.storage.schedule.admit([job.jobId], { guard, nowMs });
   }
 
   /** Fires the job's cursor: by default its own occurrence runs and the next lies a minute later. */
@@ -124,19 +139,23 @@ export class StorageWorld {
     job: Job,
     over: Partial<Fire> = {},
     nowMs = BASE_MS,
-  ): Promise<{ fired: boolean; runIds: RunId[] }> {
+  ): Promise<{ fired: boolean; runIds: RunId[]; answer: Fired }> {
     const fire = plainFire((over.cursor ?? (await this.cursor(job)))!, over);
-    const fired = await this.storage.schedule.fire([fire], { guard: this.guard, nowMs });
-    return { fired: fired.has(job.jobId), runIds: fire.runs.map((run) => run.runId) };
+    const answer = await this.storage.schedule.fire([fire], { guard: this.guard, nowMs });
+    return { fired: answer.jobIds.has(job.jobId), runIds: fire.runs.map((run) => run.runId), answer };
   }
 
+  /** Claims these runs, after their jobs have let in what asks for a place. */
   async claim(
-    runs: readonly DueRun[],
-    over: { workerId?: WorkerId; guard?: ShardGuard; nowMs?: number } = {},
+    runs: readonly Pick<PendingRun, 'jobId' | 'runId'>[],
+    over: { workerId?: WorkerId; nowMs?: number } = {},
   ): Promise<ClaimedBatch> {
-    const { workerId = this.workerId, guard = this.guard, nowMs = BASE_MS } = over;
+    const { workerId = this.workerId, nowMs = BASE_MS } = over;
     await this.#knowWorker(workerId);
-    return this.storage.leases.claim({ leaseId: newId<LeaseId>(), workerId, runs, guard, nowMs });
+    const jobIds = runs.map(({ jobId }) => jobId);
+    await this.storage.schedule.admit(jobIds, { guard: this.guard, nowMs });
+    const pick = { runIds: runs.map(({ runId }) => runId) };
+    return this.storage.leases.claim({ leaseId: newId<LeaseId>(), workerId, pick, nowMs });
   }
 
   /** Only registered workers are given anything; a test that is about workers registers its own. */
@@ -158,8 +177,8 @@ export class StorageWorld {
   }
 
   async settle(run: ClaimedRun, over: End = {}, nowMs = BASE_MS): Promise<SettleVerdict> {
-    const [verdict] = await this.storage.leases.settle([settlement(run, over)], nowMs);
-    return verdict!;
+    const { verdicts } = await this.storage.leases.settle([settlement(run, over)], nowMs);
+    return verdicts[0]!;
   }
 
   /** Reads the job and changes it, as an operation does. */
@@ -212,7 +231,7 @@ export function plainFire(cursor: Cursor, over: Partial<Fire> = {}): Fire {
   return {
     cursor,
     runs: [{ runId: newId<RunId>(), nominalAtMs: cursor.nominalAtMs }],
-    skipped: undefined,
+    skipped: [],
     next: { nominalAtMs: nextMs, fireAtMs: nextMs },
     ...over,
   };

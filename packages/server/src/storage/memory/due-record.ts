@@ -1,62 +1,50 @@
-/** The rows of `due` as the memory adapter keeps them: what the ports show of them, and what only the storage knows. */
+/** The rows of `cursors` and `due` as the memory adapter keeps them. */
 import {
   isRecurring,
   type Job,
   type JobId,
   type PendingRun,
-  type Priority,
+  type PendingState,
   type RunId,
 } from '@carillon/domain';
-import type { Cursor, DueRow, FirstDue, NewCursor, NewRun } from '../due.ts';
+import type { Cursor, NewCursor, NewRun } from '../due.ts';
+import { type LaneKey, laneOf } from '../lane.ts';
 
-interface PlacedRecord {
-  /** Second half of the row's place in its lane: the run's id, or the job's id for a cursor (a job has at most one). */
-  readonly rowId: string;
+export interface CursorRecord extends Cursor {
+  /** The job is paused: nobody but people sees the row. */
+  readonly held: boolean;
+}
+
+export interface RunRecord {
+  readonly runId: RunId;
   readonly jobId: JobId;
   readonly shard: number;
-  readonly priority: Priority;
+  readonly lane: LaneKey;
+  readonly laneAtMs: number;
   readonly fireAtMs: number;
   readonly nominalAtMs: number;
   readonly jobVersion: number;
-  /** The job is paused: nobody but people sees the row. */
-  readonly held: boolean;
   readonly handler: string;
-  readonly maxConcurrency: number;
-  readonly overlap: PendingRun['overlap'];
-  readonly startTimeoutMs: number | undefined;
-}
-
-export interface CursorRecord extends PlacedRecord {
-  readonly kind: 'cursor';
-  readonly schedule: Cursor['schedule'];
-  readonly misfire: Cursor['misfire'];
-}
-
-export interface RunRecord extends PlacedRecord {
-  readonly kind: 'run';
-  readonly runId: RunId;
+  readonly expiresAtMs: number | undefined;
   readonly trigger: NewRun['trigger'];
   readonly endsJob: boolean;
   readonly attempt: number;
   readonly crashes: number;
   /** The epoch that the next handing-out will have. */
   readonly epoch: number;
-  readonly blockedReason: string | undefined;
+  readonly state: PendingState;
+  /** It holds a place of its job. */
+  readonly admitted: boolean;
+  readonly held: boolean;
 }
 
-export type DueRecord = CursorRecord | RunRecord;
-
-export function firstRecord(job: Job, first: FirstDue): DueRecord {
-  return first.kind === 'run' ? runRecord(job, first.run) : cursorRecord(job, first.cursor);
-}
-
-export function runRecord(job: Job, run: NewRun): RunRecord {
+/** The only run of a one-off is open from the start; whatever comes later asks for a place. */
+export function runRecord(job: Job, run: NewRun, state: PendingState): RunRecord {
   return {
-    kind: 'run',
-    rowId: run.runId,
     runId: run.runId,
     jobId: job.jobId,
     shard: job.shard,
+    laneAtMs: run.fireAtMs,
     fireAtMs: run.fireAtMs,
     nominalAtMs: run.nominalAtMs,
     trigger: run.trigger,
@@ -64,75 +52,68 @@ export function runRecord(job: Job, run: NewRun): RunRecord {
     attempt: 1,
     crashes: 0,
     epoch: 1,
-    blockedReason: undefined,
+    state,
+    admitted: false,
     held: job.status === 'PAUSED' && !isAskedFor(run),
-    ...runTerms(job),
+    ...runTerms(job, run),
   };
 }
 
 /** What a person asks for right now runs though the job is paused. */
-export function isAskedFor(row: {
-  readonly kind?: 'cursor' | 'run';
-  readonly trigger?: NewRun['trigger'];
-}): boolean {
-  const { trigger } = row;
+export function isAskedFor({ trigger }: { readonly trigger: NewRun['trigger'] }): boolean {
   return trigger === 'manual' || trigger === 'redrive';
 }
 
-function cursorRecord(job: Job, cursor: NewCursor): CursorRecord {
+export function cursorRecord(job: Job, cursor: NewCursor): CursorRecord {
   return {
-    kind: 'cursor',
-    rowId: job.jobId,
     jobId: job.jobId,
     shard: job.shard,
     fireAtMs: cursor.fireAtMs,
     nominalAtMs: cursor.nominalAtMs,
+    resumedAtMs: undefined,
     held: job.status === 'PAUSED',
     ...cursorTerms(job),
   };
 }
 
-/** The row under the job's present definition. */
-export function refreshed(record: DueRecord, job: Job): DueRecord {
-  return record.kind === 'run' ? { ...record, ...runTerms(job) } : { ...record, ...cursorTerms(job) };
+/** The row under the job's present definition; in another lane it stands as from now on. */
+export function refreshedRun(record: RunRecord, job: Job, nowMs: number): RunRecord {
+  const terms = runTerms(job, record);
+  const isMoved =
+    terms.lane.priority !== record.lane.priority ||
+    terms.lane.handlerKey !== record.lane.handlerKey ||
+    terms.lane.tenant !== record.lane.tenant;
+  return { ...record, ...terms, laneAtMs: isMoved ? Math.max(record.laneAtMs, nowMs) : record.laneAtMs };
 }
 
-function runTerms(job: Job) {
+export function cursorTerms(job: Job): Pick<Cursor, 'jobVersion' | 'schedule' | 'misfire'> {
+  if (!isRecurring(job.schedule)) throw new Error(`job ${job.jobId} has a cursor but no recurring schedule`);
+  return { jobVersion: job.version, schedule: job.schedule, misfire: job.misfire };
+}
+
+export function runTerms(job: Job, { fireAtMs }: { readonly fireAtMs: number }) {
   return {
     jobVersion: job.version,
-    priority: job.priority,
+    lane: laneOf(job),
     handler: job.handler,
-    maxConcurrency: job.maxConcurrency,
-    overlap: job.overlap,
-    startTimeoutMs: job.startTimeoutMs,
+    expiresAtMs: job.startTimeoutMs === undefined ? undefined : fireAtMs + job.startTimeoutMs,
   };
 }
 
-function cursorTerms(job: Job) {
-  if (!isRecurring(job.schedule)) throw new Error(`job ${job.jobId} has a cursor but no recurring schedule`);
-  return { ...runTerms(job), schedule: job.schedule, misfire: job.misfire };
-}
-
-/** The only occurrence of a one-off, never handed out: together with cursors, what an edit of the schedule replaces. */
-export function isPlan(record: DueRecord): boolean {
-  return record.kind === 'cursor' || (record.trigger === 'once' && record.epoch === 1);
+/** The only occurrence of a one-off, never handed out: what an edit of the schedule replaces. */
+export function isUnstarted(record: RunRecord): boolean {
+  return record.trigger === 'once' && record.epoch === 1;
 }
 
 export function shownTrigger(trigger: NewRun['trigger']): PendingRun['trigger'] {
   return trigger === 'once' ? 'schedule' : trigger;
 }
 
-export function dueRow(record: DueRecord): DueRow {
-  const { jobId, shard, priority, fireAtMs, nominalAtMs, handler, maxConcurrency, overlap, startTimeoutMs } =
-    record;
-  const common = {
-    ...{ jobId, shard, priority, fireAtMs, nominalAtMs },
-    ...{ handler, maxConcurrency, overlap, startTimeoutMs },
+export function pendingRun(record: RunRecord): PendingRun {
+  const { jobId, runId, shard, fireAtMs, nominalAtMs, attempt, handler, expiresAtMs, state, held } = record;
+  return {
+    ...{ jobId, runId, shard, priority: record.lane.priority, fireAtMs, nominalAtMs },
+    ...{ trigger: shownTrigger(record.trigger), attempt, handler, expiresAtMs, state, held },
   };
-  if (record.kind === 'cursor') {
-    const { jobVersion, schedule, misfire } = record;
-    return { kind: 'cursor', ...common, jobVersion, schedule, misfire };
-  }
-  const { runId, attempt } = record;
-  return { kind: 'run', ...common, runId, trigger: shownTrigger(record.trigger), attempt };
 }
+

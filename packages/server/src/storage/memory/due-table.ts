@@ -1,96 +1,94 @@
-/**
- * The table `due`: rows by id, by job, and by lane in the order of their places. A lane is sorted when it is read after a
- * change, never on writes: bursts of writes between two reads cost one sort of an almost sorted array.
- */
-import type { JobId, Priority } from '@carillon/domain';
-import type { LanePlace } from '../schedule-store.ts';
-import type { DueRecord } from './due-record.ts';
+/** The table `due`: pending runs by id and by job, and in the order in which a claim or the owner of a shard finds them. */
+import type { JobId, RunId } from '@carillon/domain';
+import { PRIORITIES } from '@carillon/domain';
+import type { LaneHead, LaneKey, LaneMark } from '../lane.ts';
+import type { RunRecord } from './due-record.ts';
 import { Groups } from './groups.ts';
 
-interface LaneRows {
-  readonly rows: Map<string, DueRecord>;
-  sorted: DueRecord[] | undefined;
-}
-
 export class DueTable {
-  readonly #rows = new Map<string, DueRecord>();
-  readonly #idsByJob = new Groups<JobId, string>();
-  readonly #lanes = new Map<string, LaneRows>();
+  readonly #rows = new Map<RunId, RunRecord>();
+  readonly #byJob = new Groups<JobId, RunId>();
+  /** Open runs by lane; sorted when read after a change, never on writes. */
+  readonly #lanes = new Map<string, { rows: Map<RunId, RunRecord>; sorted: RunRecord[] | undefined }>();
 
-  get(rowId: string): DueRecord | undefined {
-    return this.#rows.get(rowId);
+  get(runId: RunId): RunRecord | undefined {
+    return this.#rows.get(runId);
   }
 
-  ofJob(jobId: JobId): DueRecord[] {
-    return this.#idsByJob.of(jobId).map((rowId) => this.#rows.get(rowId)!);
+  all(): Iterable<RunRecord> {
+    return this.#rows.values();
+  }
+
+  ofJob(jobId: JobId): RunRecord[] {
+    return this.#byJob.of(jobId).map((runId) => this.#rows.get(runId)!);
   }
 
   /** Adds the row, or puts it in the place of the one with its id. */
-  put(record: DueRecord): void {
-    this.remove(record.rowId);
-    this.#rows.set(record.rowId, record);
-    this.#idsByJob.add(record.jobId, record.rowId);
-    const lane = this.#lane(record);
-    lane.rows.set(record.rowId, record);
+  put(record: RunRecord): void {
+    this.remove(record.runId);
+    this.#rows.set(record.runId, record);
+    this.#byJob.add(record.jobId, record.runId);
+    if (!isOpen(record)) return;
+    const key = keyOf(record.lane);
+    const lane = this.#lanes.get(key) ?? { rows: new Map(), sorted: undefined };
+    lane.rows.set(record.runId, record);
     lane.sorted = undefined;
-  }
-
-  remove(rowId: string): void {
-    const record = this.#rows.get(rowId);
-    if (!record) return;
-    this.#rows.delete(rowId);
-    this.#idsByJob.remove(record.jobId, rowId);
-    const lane = this.#lane(record);
-    lane.rows.delete(rowId);
-    lane.sorted = undefined;
-  }
-
-  /** Rows of the lane that stand after the place and are due by the instant, held ones left out. */
-  readLane(
-    lane: { shard: number; priority: Priority; after: LanePlace },
-    { untilMs, limit }: { untilMs: number; limit: number },
-  ): DueRecord[] {
-    const sorted = this.#sorted(this.#lane(lane));
-    const found: DueRecord[] = [];
-    for (let i = firstAfter(sorted, lane.after); i < sorted.length && found.length < limit; i += 1) {
-      const record = sorted[i]!;
-      if (record.fireAtMs > untilMs) break;
-      if (!record.held) found.push(record);
-    }
-    return found;
-  }
-
-  #lane({ shard, priority }: { shard: number; priority: Priority }): LaneRows {
-    const key = `${shard}/${priority}`;
-    const known = this.#lanes.get(key);
-    if (known) return known;
-    const lane: LaneRows = { rows: new Map(), sorted: undefined };
     this.#lanes.set(key, lane);
-    return lane;
   }
 
-  #sorted(lane: LaneRows): readonly DueRecord[] {
-    lane.sorted ??= [...lane.rows.values()].sort((a, b) =>
-      comparePlaces({ fireAtMs: a.fireAtMs, runId: a.rowId }, { fireAtMs: b.fireAtMs, runId: b.rowId }),
-    );
-    return lane.sorted;
+  remove(runId: RunId): void {
+    const record = this.#rows.get(runId);
+    if (!record) return;
+    this.#rows.delete(runId);
+    this.#byJob.remove(record.jobId, runId);
+    if (!isOpen(record)) return;
+    const key = keyOf(record.lane);
+    const lane = this.#lanes.get(key)!;
+    lane.rows.delete(runId);
+    lane.sorted = undefined;
+    if (lane.rows.size === 0) this.#lanes.delete(key);
+  }
+
+  /** The first run of every lane, in the order of lanes. */
+  heads(): LaneHead[] {
+    return [...this.#lanes.values()]
+      .map((lane) => sortedOf(lane)[0]!)
+      .map(({ lane, laneAtMs, runId }) => ({ ...lane, laneAtMs, runId }))
+      .sort(compareLanes);
+  }
+
+  /** Open runs of the lane that stand after the mark, in order. */
+  *readLane(key: LaneKey, after: LaneMark): Iterable<RunRecord> {
+    const lane = this.#lanes.get(keyOf(key));
+    if (!lane) return;
+    for (const record of [...sortedOf(lane)]) if (compareMarks(record, after) > 0) yield record;
   }
 }
 
-function comparePlaces(a: LanePlace, b: LanePlace): number {
-  if (a.fireAtMs !== b.fireAtMs) return a.fireAtMs < b.fireAtMs ? -1 : 1;
+export function compareLanes(a: LaneKey, b: LaneKey): number {
+  return (
+    a.part - b.part ||
+    PRIORITIES.indexOf(a.priority) - PRIORITIES.indexOf(b.priority) ||
+    a.handlerKey - b.handlerKey ||
+    a.tenant - b.tenant
+  );
+}
+
+function isOpen({ state, held }: RunRecord): boolean {
+  return state === 'open' && !held;
+}
+
+function keyOf({ part, priority, handlerKey, tenant }: LaneKey): string {
+  return `${part}/${priority}/${handlerKey}/${tenant}`;
+}
+
+function sortedOf(lane: { rows: Map<RunId, RunRecord>; sorted: RunRecord[] | undefined }): RunRecord[] {
+  lane.sorted ??= [...lane.rows.values()].sort(compareMarks);
+  return lane.sorted;
+}
+
+function compareMarks(a: LaneMark, b: LaneMark): number {
+  if (a.laneAtMs !== b.laneAtMs) return a.laneAtMs - b.laneAtMs;
   if (a.runId === b.runId) return 0;
   return a.runId < b.runId ? -1 : 1;
-}
-
-function firstAfter(sorted: readonly DueRecord[], place: LanePlace): number {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    const { fireAtMs, rowId } = sorted[middle]!;
-    if (comparePlaces({ fireAtMs, runId: rowId }, place) <= 0) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

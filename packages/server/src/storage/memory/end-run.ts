@@ -6,7 +6,8 @@ import { endedPendingView, type PendingEnd } from './run-views.ts';
 
 /** Ends a run that waits; nothing of it is handed out. */
 export function endPending(state: MemoryState, run: RunRecord, end: PendingEnd): void {
-  state.due.remove(run.rowId);
+  state.due.remove(run.runId);
+  state.admissions.free(run.jobId, run.runId);
   const view = endedPendingView(run, end);
   state.history.write(view);
   state.events.runEnded(view, end.deadReason === undefined ? {} : { deadReason: end.deadReason });
@@ -24,9 +25,9 @@ export function endJobAfter(
 }
 
 /** Of what a pause held back after the schedule was over, and the last of it. */
-function isLastHeldBack({ due, leases }: MemoryState, run: RunRecord): boolean {
+function isLastHeldBack({ cursors, due, leases }: MemoryState, run: RunRecord): boolean {
   if (!run.held || run.trigger !== 'schedule' || leases.ofJob(run.jobId).length > 0) return false;
-  return due.ofJob(run.jobId).every((other) => other.kind === 'run' && isAskedFor(other));
+  return !cursors.has(run.jobId) && due.ofJob(run.jobId).every(isAskedFor);
 }
 
 /**
@@ -40,7 +41,8 @@ export function endJob(
 ): void {
   const job = state.jobs.get(jobId);
   if (job?.status !== 'SCHEDULED' && job?.status !== 'PAUSED') return;
-  if (job.status === 'PAUSED' && state.due.ofJob(jobId).some((record) => record.held)) return;
+  const isHeldBack = state.cursors.has(jobId) || state.due.ofJob(jobId).some((record) => record.held);
+  if (job.status === 'PAUSED' && isHeldBack) return;
   state.jobs.set(jobId, { ...job, status, version: job.version + 1, updatedAtMs: nowMs });
 }
 

@@ -5,7 +5,6 @@ import {
   type JobPlace,
   keyOfNone,
   PRIORITIES,
-  SHARD_COUNT,
   type Visible,
 } from '@carillon/domain';
 import {
@@ -18,7 +17,7 @@ import {
   type UpcomingFire,
   type UpcomingQuery,
 } from '../job-store.ts';
-import { type DueRecord, isPlan } from './due-record.ts';
+import { isUnstarted } from './due-record.ts';
 import type { MemoryState } from './memory-state.ts';
 
 /** Ids grow with creation (UUID version 7), so the order of ids is that of creation. */
@@ -52,7 +51,7 @@ export function sortJobs(state: MemoryState, query: SortedJobQuery): readonly So
     .slice(offset, offset + limit);
 }
 
-function keyOf({ due }: MemoryState, job: Job, query: SortedJobQuery): JobPlace['key'] {
+function keyOf({ cursors, due }: MemoryState, job: Job, query: SortedJobQuery): JobPlace['key'] {
   switch (query.by) {
     case 'name':
       return job.name.toLowerCase();
@@ -61,8 +60,8 @@ function keyOf({ due }: MemoryState, job: Job, query: SortedJobQuery): JobPlace[
     case 'updated_at':
       return job.updatedAtMs;
     case 'next_run_time': {
-      const plan = due.ofJob(job.jobId).find((record) => isPlan(record) && !record.held);
-      return plan?.nominalAtMs ?? keyOfNone(query);
+      const plan = cursors.get(job.jobId) ?? due.ofJob(job.jobId).find(isUnstarted);
+      return plan && !plan.held ? plan.nominalAtMs : keyOfNone(query);
     }
   }
 }
@@ -85,26 +84,23 @@ function matches(job: Job, filter: JobFilter): boolean {
 }
 
 export function findUpcoming(
-  { due, jobs }: MemoryState,
+  { cursors, due, jobs }: MemoryState,
   { fromMs, untilMs, visible, limit }: UpcomingQuery,
 ): UpcomingFire[] {
-  const after = { fireAtMs: fromMs, runId: '\uffff' };
-  const rows: DueRecord[] = [];
-  for (let shard = 0; shard < SHARD_COUNT; shard += 1) {
-    for (const priority of PRIORITIES) {
-      rows.push(...due.readLane({ shard, priority, after }, { untilMs, limit: Number.POSITIVE_INFINITY }));
-    }
-  }
-  return rows
-    .map((record) => ({ record, job: jobs.get(record.jobId)! }))
+  const planned = [...cursors.values()].map((cursor) => ({ row: cursor, id: cursor.jobId as string, cursor }));
+  const waiting = [...due.all()]
+    .filter(({ state }) => state !== 'waiting')
+    .map((run) => ({ row: run, id: run.runId as string, cursor: undefined }));
+  return [...planned, ...waiting]
+    .filter(({ row }) => !row.held && row.fireAtMs > fromMs && row.fireAtMs <= untilMs)
+    .map((entry) => ({ ...entry, job: jobs.get(entry.row.jobId)! }))
     .filter(({ job }) => isVisible(job, visible))
-    .sort((a, b) => a.record.fireAtMs - b.record.fireAtMs || (a.record.rowId < b.record.rowId ? -1 : 1))
+    .sort((a, b) => a.row.fireAtMs - b.row.fireAtMs || (a.id < b.id ? -1 : 1))
     .slice(0, limit)
-    .map(({ record, job: { jobId, name, namespace, userId, handler, priority } }) => ({
+    .map(({ row, cursor, job: { jobId, name, namespace, userId, handler, priority } }) => ({
       job: { jobId, name, namespace, userId, handler, priority },
-      fireAtMs: record.fireAtMs,
-      cursor:
-        record.kind === 'cursor' ? { schedule: record.schedule, nominalAtMs: record.nominalAtMs } : undefined,
+      fireAtMs: row.fireAtMs,
+      cursor: cursor && { schedule: cursor.schedule, nominalAtMs: cursor.nominalAtMs },
     }));
 }
 

@@ -1,7 +1,7 @@
 /** Jobs in memory: definitions and their pending rows change together, within one turn. */
 import type { Job, JobId, RunId } from '@carillon/domain';
 import type { AuditEntry } from '../audit-store.ts';
-import type { NewRun } from '../due.ts';
+import type { FirstDue, NewRun } from '../due.ts';
 import { kindOfChange } from '../event-store.ts';
 import {
   type CancelVerdict,
@@ -20,9 +20,18 @@ import {
   type UpcomingFire,
   type UpcomingQuery,
 } from '../job-store.ts';
-import { type DueRecord, firstRecord, isAskedFor, isPlan, refreshed, runRecord } from './due-record.ts';
+import {
+  cursorRecord,
+  cursorTerms,
+  isAskedFor,
+  isUnstarted,
+  type RunRecord,
+  refreshedRun,
+  runRecord,
+} from './due-record.ts';
 import { endPending } from './end-run.ts';
 import { findJobs, findUpcoming, sortJobs } from './find-jobs.ts';
+import { limitOneOff } from './limit-one-off.ts';
 import { addAudit } from './memory-audit-store.ts';
 import type { MemoryState } from './memory-state.ts';
 
@@ -86,7 +95,7 @@ export class MemoryJobStore implements JobStore {
     if (this.#state.due.get(run.runId) || this.#state.leases.ofRun(run.runId)) {
       throw new Error(`run ${run.runId} is there already`);
     }
-    this.#state.due.put(runRecord(job, run));
+    this.#addRun(job, run);
     this.#write(audit);
     return true;
   }
@@ -98,10 +107,14 @@ export class MemoryJobStore implements JobStore {
   }
 
   async remove(jobId: JobId, audit?: AuditEntry): Promise<boolean> {
-    const { jobs, due, leases, deadLetters, idempotency, lastNominalMs } = this.#state;
+    const { jobs, cursors, due, leases, deadLetters, idempotency, lastNominalMs, admissions } = this.#state;
     const job = jobs.get(jobId);
     if (!job || leases.ofJob(jobId).length > 0) return false;
-    for (const record of due.ofJob(jobId)) due.remove(record.rowId);
+    cursors.delete(jobId);
+    for (const record of due.ofJob(jobId)) {
+      due.remove(record.runId);
+      admissions.free(jobId, record.runId);
+    }
     for (const [key, row] of idempotency) if (row.jobId === jobId) idempotency.delete(key);
     for (const [runId, letter] of deadLetters) if (letter.jobId === jobId) deadLetters.delete(runId);
     lastNominalMs.delete(jobId);
@@ -118,7 +131,7 @@ export class MemoryJobStore implements JobStore {
       return 'asked';
     }
     const record = this.#state.due.get(runId);
-    if (record?.kind === 'run') {
+    if (record) {
       endPending(this.#state, record, { status: 'CANCELLED', nowMs });
       this.#write(audit);
       return 'ended';
@@ -170,7 +183,8 @@ export class MemoryJobStore implements JobStore {
     }
     this.#state.jobs.set(job.jobId, job);
     this.#state.events.job('job.created', job);
-    this.#state.due.put(firstRecord(job, first));
+    if (first.kind === 'cursor') this.#state.cursors.set(job.jobId, cursorRecord(job, first.cursor));
+    else this.#state.due.put(runRecord(job, first.run, 'open'));
     this.#write(audit);
     return judged;
   }
@@ -179,58 +193,100 @@ export class MemoryJobStore implements JobStore {
     if (audit) addAudit(this.#state.audit, audit);
   }
 
+  /** Added to a job that is there: others of its runs may wait or be alive. */
+  #addRun(job: Job, run: NewRun): void {
+    this.#state.due.put(runRecord(job, run, 'asking'));
+    limitOneOff(this.#state, job.jobId);
+  }
+
   #plannedNominalMs(jobId: JobId): number | undefined {
-    return this.#state.due.ofJob(jobId).find(isPlan)?.nominalAtMs;
+    const { cursors, due } = this.#state;
+    return (cursors.get(jobId) ?? due.ofJob(jobId).find(isUnstarted))?.nominalAtMs;
   }
 
   #changePending(job: Job, pending: PendingChange, nowMs: number): void {
     const { due } = this.#state;
     if (pending.kind === 'drop') this.#drop(job.jobId, nowMs);
     if (pending.kind === 'replan') this.#dropPlan(job.jobId, { replaced: pending.first !== undefined });
+    this.#changeCursor(job, pending, nowMs);
     const records = due.ofJob(job.jobId);
-    const last = pending.kind === 'release' ? lastHeldBack(records) : undefined;
+    const last = pending.kind === 'release' ? this.#lastHeldBack(records) : undefined;
     for (const record of records) {
-      const isHeld =
-        pending.kind === 'hold' ? !isAskedFor(record) : pending.kind !== 'release' && record.held;
-      const isReleased = record.held && !isHeld;
-      const fireAtMs = isReleased ? Math.max(record.fireAtMs, nowMs) : record.fireAtMs;
-      const next = { ...refreshed(record, job), held: isHeld, fireAtMs };
-      due.put(record === last && next.kind === 'run' ? { ...next, endsJob: true } : next);
+      const next = refreshedRun(record, job, nowMs);
+      if (pending.kind === 'hold' && !isAskedFor(record)) due.put(this.#heldBack(next));
+      else if (pending.kind === 'release' && record.held) due.put(released(next, { nowMs, isLast: record === last }));
+      else due.put(next);
     }
-    if (pending.kind === 'replan' && pending.first) due.put(firstRecord(job, pending.first));
+    if (pending.kind === 'replan' && pending.first) this.#addFirst(job, pending.first);
+  }
+
+  #changeCursor(job: Job, pending: PendingChange, nowMs: number): void {
+    const { cursors } = this.#state;
+    const cursor = cursors.get(job.jobId);
+    if (!cursor) return;
+    const next = { ...cursor, ...cursorTerms(job) };
+    if (pending.kind === 'hold') cursors.set(job.jobId, { ...next, held: true });
+    else if (pending.kind === 'release' && cursor.held) {
+      const resumedAtMs = cursor.fireAtMs < nowMs ? nowMs : undefined;
+      cursors.set(job.jobId, { ...next, held: false, resumedAtMs, fireAtMs: Math.max(cursor.fireAtMs, nowMs) });
+    } else cursors.set(job.jobId, next);
+  }
+
+  /** It gives up its place: a run that a person asks for meanwhile may need it. */
+  #heldBack(run: RunRecord): RunRecord {
+    this.#state.admissions.free(run.jobId, run.runId);
+    return { ...run, held: true, admitted: false, state: run.admitted ? 'asking' : run.state };
+  }
+
+  #addFirst(job: Job, first: FirstDue): void {
+    if (first.kind === 'cursor') this.#state.cursors.set(job.jobId, cursorRecord(job, first.cursor));
+    else this.#addRun(job, first.run);
   }
 
   /** With a new plan, what used to be the last run is the last no more: its end must not end the job. */
   #dropPlan(jobId: JobId, { replaced }: { replaced: boolean }): void {
-    const { due, leases } = this.#state;
+    const { cursors, due, leases, admissions } = this.#state;
+    cursors.delete(jobId);
     for (const record of due.ofJob(jobId)) {
-      if (isPlan(record)) due.remove(record.rowId);
-      else if (replaced && record.kind === 'run') due.put({ ...record, endsJob: false });
+      if (isUnstarted(record)) {
+        due.remove(record.runId);
+        admissions.free(jobId, record.runId);
+      } else if (replaced) due.put({ ...record, endsJob: false });
     }
     if (!replaced) return;
     for (const held of leases.ofJob(jobId)) held.run = { ...held.run, endsJob: false };
   }
 
   #drop(jobId: JobId, nowMs: number): void {
-    const { due, leases } = this.#state;
-    for (const record of due.ofJob(jobId)) {
-      if (record.kind === 'cursor') due.remove(record.rowId);
-      else endPending(this.#state, record, { status: 'CANCELLED', nowMs });
-    }
+    const { cursors, due, leases } = this.#state;
+    cursors.delete(jobId);
+    for (const record of due.ofJob(jobId)) endPending(this.#state, record, { status: 'CANCELLED', nowMs });
     for (const held of leases.ofJob(jobId)) held.cancelRequested = true;
   }
+
+  /** When the schedule is over, the last that a pause held back is what the job ends with. */
+  #lastHeldBack(records: readonly RunRecord[]): RunRecord | undefined {
+    const [first] = records;
+    if (!first || this.#state.cursors.has(first.jobId)) return undefined;
+    if (records.some((record) => record.trigger === 'once')) return undefined;
+    return records
+      .filter((record) => record.trigger === 'schedule')
+      .sort((a, b) => b.nominalAtMs - a.nominalAtMs || (a.runId < b.runId ? 1 : -1))
+      .at(0);
+  }
+}
+
+function released(run: RunRecord, { nowMs, isLast }: { nowMs: number; isLast: boolean }): RunRecord {
+  return {
+    ...run,
+    held: false,
+    fireAtMs: Math.max(run.fireAtMs, nowMs),
+    laneAtMs: Math.max(run.laneAtMs, nowMs),
+    endsJob: run.endsJob || isLast,
+  };
 }
 
 /** Two namespaces know nothing of each other's keys. */
 function keyOf(job: Job, key: string): string {
   return `${job.namespace} ${key}`;
-}
-
-/** When the schedule is over, the last that a pause held back is what the job ends with. */
-function lastHeldBack(records: readonly DueRecord[]): DueRecord | undefined {
-  if (records.some((record) => record.kind === 'cursor' || record.trigger === 'once')) return undefined;
-  return records
-    .filter((record) => record.kind === 'run' && record.trigger === 'schedule')
-    .sort((a, b) => b.nominalAtMs - a.nominalAtMs || (a.rowId < b.rowId ? 1 : -1))
-    .at(0);
 }

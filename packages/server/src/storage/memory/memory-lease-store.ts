@@ -1,21 +1,22 @@
 /** What is being run, in memory. Every call finds and takes within one turn, so nobody comes between. */
-import type { ClaimedBatch, ClaimedRun, Job, RunId, WorkerId } from '@carillon/domain';
+import type { ClaimedRun, Job, JobId, RunId, WorkerId } from '@carillon/domain';
+import type { LaneHead, LaneHint, LaneKey } from '../lane.ts';
 import type {
   ClaimRequest,
+  Claimed,
   HeldRef,
   HeldRun,
+  LaneLook,
+  LanePick,
   LateReport,
   LeaseStore,
-  LiveRun,
-  PendingVerdict,
+  Settled,
   Settlement,
-  SettleVerdict,
 } from '../lease-store.ts';
-import type { ShardGuard } from '../shard-guard.ts';
 import type { RunRecord } from './due-record.ts';
-import { endPending, writeDeadLetter } from './end-run.ts';
+import { compareLanes } from './due-table.ts';
 import type { HeldRecord } from './lease-table.ts';
-import { guardHolds, type MemoryState } from './memory-state.ts';
+import type { MemoryState } from './memory-state.ts';
 import { heldView } from './run-views.ts';
 import { settleRun } from './settle-run.ts';
 
@@ -26,18 +27,21 @@ export class MemoryLeaseStore implements LeaseStore {
     this.#state = state;
   }
 
-  async claim(request: ClaimRequest): Promise<ClaimedBatch> {
-    const { leaseId, workerId, nowMs: claimedAtMs } = request;
+  async lanes({ after, limit }: { after: LaneKey | undefined; limit: number }): Promise<LaneHead[]> {
+    const heads = this.#state.due.heads();
+    return heads.filter((head) => after === undefined || compareLanes(head, after) > 0).slice(0, limit);
+  }
+
+  async claim(request: ClaimRequest): Promise<Claimed> {
+    const { leaseId, workerId, nowMs: claimedAtMs, pick } = request;
     if (this.#state.leases.hasLease(leaseId)) throw new Error(`lease ${leaseId} is there already`);
     const records: RunRecord[] = [];
+    const looks: LaneLook[] = [];
     if (this.#state.workers.get(workerId)?.alive) {
-      for (const { runId } of request.runs) {
-        const record = this.#claimable(runId, request);
-        if (!record) continue;
-        this.#state.due.remove(record.rowId);
-        records.push(record);
-      }
+      if ('lanes' in pick) this.#pickLanes(pick, { records, looks, nowMs: claimedAtMs });
+      else for (const runId of new Set(pick.runIds)) records.push(...this.#claimable(runId, claimedAtMs));
     }
+    for (const record of records) this.#state.due.remove(record.runId);
     const runs = records.map((run, position) => {
       this.#state.leases.add({
         ...{ leaseId, position, workerId, claimedAtMs, run },
@@ -46,11 +50,46 @@ export class MemoryLeaseStore implements LeaseStore {
       const place = { leaseId, position, leaseSize: records.length, claimedAtMs };
       return claimedRun(run, this.#state.jobs.get(run.jobId)!, place);
     });
-    return { leaseId, workerId, claimedAtMs, runs };
+    return { leaseId, workerId, claimedAtMs, runs, looks };
   }
 
-  async settle(settlements: readonly Settlement[], nowMs: number): Promise<SettleVerdict[]> {
-    return settlements.map((settlement) => settleRun(this.#state, settlement, nowMs));
+  #pickLanes(
+    { lanes, runsMax }: { readonly lanes: readonly LanePick[]; readonly runsMax: number },
+    { records, looks, nowMs }: { records: RunRecord[]; looks: LaneLook[]; nowMs: number },
+  ): void {
+    for (const { lane, after, runsMax: laneMax } of lanes) {
+      const found: RunRecord[] = [];
+      let nextAtMs: number | undefined;
+      for (const record of this.#state.due.readLane(lane, after)) {
+        if (record.laneAtMs > nowMs) {
+          nextAtMs = record.laneAtMs;
+          break;
+        }
+        if (found.length === laneMax || records.length + found.length === runsMax) break;
+        if (record.expiresAtMs === undefined || record.expiresAtMs >= nowMs) found.push(record);
+      }
+      records.push(...found);
+      const last = found.at(-1);
+      const isWhole = found.length < laneMax && records.length < runsMax;
+      looks.push({
+        found: found.length,
+        last: last && { laneAtMs: last.laneAtMs, runId: last.runId },
+        nextAtMs: isWhole ? nextAtMs : undefined,
+      });
+    }
+  }
+
+  async settle(settlements: readonly Settlement[], nowMs: number): Promise<Settled> {
+    const settled = settlements.map((settlement) => settleRun(this.#state, settlement, nowMs));
+    const opened: LaneHint[] = [];
+    const asking: { shard: number; atMs: number }[] = [];
+    for (const { again } of settled) {
+      if (!again || again.held) continue;
+      if (again.state === 'open') opened.push({ ...again.lane, atMs: again.laneAtMs });
+      else asking.push({ shard: again.shard, atMs: again.fireAtMs });
+    }
+    const freed = settled.flatMap(({ freed: jobId }): JobId[] => (jobId === undefined ? [] : [jobId]));
+    return { verdicts: settled.map(({ verdict }) => verdict), freed: [...new Set(freed)], opened, asking };
   }
 
   async held(refs: readonly HeldRef[]): Promise<(HeldRun | undefined)[]> {
@@ -64,30 +103,6 @@ export class MemoryLeaseStore implements LeaseStore {
     return workers
       .flatMap((workerId) => this.#state.leases.ofWorker(workerId))
       .map((held) => this.#heldRun(held));
-  }
-
-  async live(shards: readonly number[]): Promise<LiveRun[]> {
-    const wanted = new Set(shards);
-    const live: LiveRun[] = [];
-    for (const { run, claimedAtMs, workerId } of this.#state.leases.all()) {
-      if (wanted.has(run.shard))
-        live.push({ jobId: run.jobId, runId: run.runId, shard: run.shard, claimedAtMs, workerId });
-    }
-    return live;
-  }
-
-  async resolvePending(
-    verdicts: readonly PendingVerdict[],
-    { guard, nowMs }: { guard: ShardGuard; nowMs: number },
-  ): Promise<ReadonlySet<RunId>> {
-    const resolved = new Set<RunId>();
-    for (const verdict of verdicts) {
-      const record = this.#pending(verdict.run.runId, guard);
-      if (!record) continue;
-      this.#resolve(record, verdict, nowMs);
-      resolved.add(record.runId);
-    }
-    return resolved;
   }
 
   async showRunning(
@@ -117,28 +132,10 @@ export class MemoryLeaseStore implements LeaseStore {
     }
   }
 
-  #claimable(runId: RunId, { guard, nowMs }: ClaimRequest): RunRecord | undefined {
-    const record = this.#pending(runId, guard);
-    return record && record.fireAtMs <= nowMs ? record : undefined;
-  }
-
-  #pending(runId: RunId, guard: ShardGuard): RunRecord | undefined {
+  #claimable(runId: RunId, nowMs: number): RunRecord[] {
     const record = this.#state.due.get(runId);
-    if (record?.kind !== 'run' || record.held) return undefined;
-    return guardHolds(this.#state, guard, record.shard) ? record : undefined;
-  }
-
-  #resolve(record: RunRecord, verdict: PendingVerdict, nowMs: number): void {
-    if (verdict.kind === 'defer') {
-      this.#state.due.put({ ...record, fireAtMs: verdict.untilMs, blockedReason: verdict.reason });
-    } else if (verdict.kind === 'skip') {
-      endPending(this.#state, record, { status: 'SKIPPED', reason: verdict.reason, nowMs });
-    } else {
-      const { error } = verdict;
-      const attempts = record.attempt - 1;
-      writeDeadLetter(this.#state, record, { reason: 'never_started', error, attempts, nowMs });
-      endPending(this.#state, record, { status: 'FAILED', error, deadReason: 'never_started', nowMs });
-    }
+    if (record?.state !== 'open' || record.held || record.laneAtMs > nowMs) return [];
+    return record.expiresAtMs !== undefined && record.expiresAtMs < nowMs ? [] : [record];
   }
 
   /** The retry policy is the job's present one: an edit holds from the next decision on. */
@@ -158,7 +155,7 @@ function claimedRun(
   job: Job,
   place: Pick<ClaimedRun, 'leaseId' | 'position' | 'leaseSize' | 'claimedAtMs'>,
 ): ClaimedRun {
-  const { jobId, runId, epoch, attempt, nominalAtMs } = record;
+  const { jobId, runId, epoch, attempt, nominalAtMs, admitted: limited } = record;
   const { handler, payload, timeoutMs } = job;
-  return { ...place, jobId, runId, epoch, attempt, nominalAtMs, handler, payload, timeoutMs };
+  return { ...place, jobId, runId, epoch, attempt, nominalAtMs, handler, payload, timeoutMs, limited };
 }

@@ -1,6 +1,6 @@
 /** Reads for people, composed from the three places a run can be: waiting in `due`, held under a lease, in the history. */
 
-import type { JobId, RunId, WorkerId } from '@carillon/domain';
+import type { JobId, PendingRun, RunId, WorkerId } from '@carillon/domain';
 import type { AuditEntry } from '../audit-store.ts';
 import type {
   DeadLetter,
@@ -10,7 +10,8 @@ import type {
   RunStore,
   RunView,
 } from '../run-store.ts';
-import { type DueRecord, type RunRecord, runRecord } from './due-record.ts';
+import { pendingRun, type RunRecord, runRecord } from './due-record.ts';
+import { limitOneOff } from './limit-one-off.ts';
 import { isVisible } from './find-jobs.ts';
 import type { HeldRecord } from './lease-table.ts';
 import { addAudit } from './memory-audit-store.ts';
@@ -19,7 +20,7 @@ import { heldView, queuedView } from './run-views.ts';
 
 interface Composed {
   readonly held: readonly HeldRecord[];
-  readonly due: readonly DueRecord[];
+  readonly due: readonly RunRecord[];
   readonly history: readonly RunView[];
 }
 
@@ -30,12 +31,23 @@ export class MemoryRunStore implements RunStore {
     this.#state = state;
   }
 
+  async pending(jobId: JobId, limit: number): Promise<PendingRun[]> {
+    return this.#state.due
+      .ofJob(jobId)
+      .sort(
+        (a, b) =>
+          a.fireAtMs - b.fireAtMs || a.nominalAtMs - b.nominalAtMs || (a.runId < b.runId ? -1 : 1),
+      )
+      .slice(0, limit)
+      .map(pendingRun);
+  }
+
   async ofJob(jobId: JobId, page: RunPage, nowMs: number): Promise<RunView[]> {
-    return pageOf(this.#ofJob(jobId), page, nowMs);
+    return this.#page(this.#ofJob(jobId), page, nowMs);
   }
 
   async latestOfJob(jobId: JobId, nowMs: number): Promise<RunView | undefined> {
-    return pageOf(this.#ofJob(jobId), { limit: 1 }, nowMs)[0];
+    return this.#page(this.#ofJob(jobId), { limit: 1 }, nowMs)[0];
   }
 
   async attempts(runId: RunId, nowMs: number): Promise<RunView[]> {
@@ -47,15 +59,12 @@ export class MemoryRunStore implements RunStore {
       due: waiting ? [waiting] : [],
       history: history.ofRun(runId),
     };
-    return [...compose(composed, nowMs)].sort((a, b) => b.epoch - a.epoch);
+    return [...this.#compose(composed, nowMs)].sort((a, b) => b.epoch - a.epoch);
   }
 
   async onWorker(workerId: string, page: RunPage, nowMs: number): Promise<RunView[]> {
-    return pageOf(
-      { held: this.#state.leases.ofWorker(workerId as WorkerId), due: [], history: [] },
-      page,
-      nowMs,
-    );
+    const held = this.#state.leases.ofWorker(workerId as WorkerId);
+    return this.#page({ held, due: [], history: [] }, page, nowMs);
   }
 
   async deadLetters({ before, visible, ...query }: DeadLetterQuery): Promise<DeadLetterList> {
@@ -101,15 +110,9 @@ export class MemoryRunStore implements RunStore {
     deadLetters.set(runId, { ...letter, redrivenAs: as.runId });
     if (as.audit) addAudit(this.#state.audit, as.audit);
     const nominalAtMs = letter.scheduledAtMs;
-    due.put(
-      runRecord(job, {
-        runId: as.runId,
-        fireAtMs: as.nowMs,
-        nominalAtMs,
-        trigger: 'redrive',
-        endsJob: false,
-      }),
-    );
+    const run = { runId: as.runId, fireAtMs: as.nowMs, nominalAtMs, trigger: 'redrive', endsJob: false } as const;
+    due.put(runRecord(job, run, 'asking'));
+    limitOneOff(this.#state, job.jobId);
     return true;
   }
 
@@ -118,35 +121,34 @@ export class MemoryRunStore implements RunStore {
     return { held: leases.ofJob(jobId), due: due.ofJob(jobId), history: history.ofJob(jobId) };
   }
 
+  /** `before` is a place in the history: alive and waiting runs stand on the pages that are asked for without it. */
+  #page(composed: Composed, page: RunPage, nowMs: number): RunView[] {
+    const { before, limit, offset = 0 } = page;
+    const rows = before
+      ? composed.history.filter((view) => newestFirst(before, view) < 0).sort(newestFirst)
+      : this.#compose(composed, nowMs);
+    return rows.slice(offset, offset + limit);
+  }
+
+  #compose({ held, due, history }: Composed, nowMs: number): RunView[] {
+    const isOffered = (handler: string) =>
+      [...this.#state.workers.values()].some(({ alive, handlers }) => alive && handlers.includes(handler));
+    const waiting = due.filter((record) => isShown(record, nowMs));
+    return [
+      ...held.map(heldView).sort(newestFirst),
+      ...waiting.map((run) => queuedView(run, nowMs, isOffered)).sort(newestFirst),
+      ...[...history].sort(newestFirst),
+    ];
+  }
+
   #named(letter: Omit<DeadLetter, 'jobName'>): DeadLetter {
     return { ...letter, jobName: this.#state.jobs.get(letter.jobId)?.name };
   }
 }
 
-/** `before` is a place in the history: alive and waiting runs stand on the pages that are asked for without it. */
-function pageOf(composed: Composed, page: RunPage, nowMs: number): RunView[] {
-  const { before, limit, offset = 0 } = page;
-  const rows = before
-    ? composed.history.filter((view) => newestFirst(before, view) < 0).sort(newestFirst)
-    : compose(composed, nowMs);
-  return rows.slice(offset, offset + limit);
-}
-
-function compose({ held, due, history }: Composed, nowMs: number): RunView[] {
-  const waiting = due.filter((record) => isShown(record, nowMs));
-  return [
-    ...held.map(heldView).sort(newestFirst),
-    ...waiting.map((run) => queuedView(run, nowMs)).sort(newestFirst),
-    ...[...history].sort(newestFirst),
-  ];
-}
-
 /** What was never handed out and whose instant lies ahead is a plan, not a run; a retry that waits is one. */
-function isShown(record: DueRecord, nowMs: number): record is RunRecord {
-  return (
-    record.kind === 'run' &&
-    (record.fireAtMs <= nowMs || record.epoch > 1 || record.blockedReason !== undefined)
-  );
+function isShown(record: RunRecord, nowMs: number): boolean {
+  return record.fireAtMs <= nowMs || record.epoch > 1;
 }
 
 function newestFirst(

@@ -1,9 +1,22 @@
-/** Looking ahead and firing in memory: the compare-and-set on the cursor and all that follows happen within one turn. */
-import type { JobId } from '@carillon/domain';
-import type { Fire, Lane, PlacedRow, ScheduleStore } from '../schedule-store.ts';
+/** Firing and admission in memory: the compare-and-set on the cursor and all that follows happen within one turn. */
+import { type JobId, QUEUED_PER_JOB_MAX, type RunId, SHARD_COUNT } from '@carillon/domain';
+import type { Cursor } from '../due.ts';
+import type { LaneHint } from '../lane.ts';
+import type {
+  Admitted,
+  AskingRun,
+  Fire,
+  Fired,
+  OwnerOptions,
+  ReadWindow,
+  ScheduleStore,
+  ShardPlace,
+  SkippedRange,
+  WaitingJob,
+} from '../schedule-store.ts';
 import type { ShardGuard } from '../shard-guard.ts';
-import { type CursorRecord, dueRow, runRecord } from './due-record.ts';
-import { endJob } from './end-run.ts';
+import { type CursorRecord, isAskedFor, type RunRecord, runRecord } from './due-record.ts';
+import { endJob, endPending, writeDeadLetter } from './end-run.ts';
 import { guardHolds, type MemoryState } from './memory-state.ts';
 import { endedPendingView } from './run-views.ts';
 
@@ -14,72 +27,207 @@ export class MemoryScheduleStore implements ScheduleStore {
     this.#state = state;
   }
 
-  async read(
-    lanes: readonly Lane[],
-    options: { untilMs: number; limitPerLane: number },
-  ): Promise<PlacedRow[]> {
-    const { untilMs, limitPerLane: limit } = options;
-    return lanes.flatMap((lane) =>
-      this.#state.due.readLane(lane, { untilMs, limit }).map((record) => ({
-        row: dueRow(record),
-        place: { fireAtMs: record.fireAtMs, runId: record.rowId },
-      })),
+  async readCursors(places: readonly ShardPlace[], window: ReadWindow): Promise<Cursor[]> {
+    const cursors = [...this.#state.cursors.values()].filter((cursor) => !cursor.held);
+    return readFrom(places, window, cursors, ({ jobId }) => jobId).map(({ held: _held, ...cursor }) => cursor);
+  }
+
+  async readAsking(places: readonly ShardPlace[], window: ReadWindow): Promise<AskingRun[]> {
+    const asking = [...this.#state.due.all()].filter(({ state, held }) => state === 'asking' && !held);
+    return readFrom(places, window, asking, ({ runId }) => runId).map(({ jobId, runId, shard, fireAtMs }) => ({
+      ...{ jobId, runId, shard, fireAtMs },
+    }));
+  }
+
+  async fire(fires: readonly Fire[], { guard, nowMs }: OwnerOptions): Promise<Fired> {
+    const jobIds = new Set<JobId>();
+    const opened: LaneHint[] = [];
+    const waiting = new Set<JobId>();
+    for (const fire of fires) {
+      const cursor = this.#unchanged(fire, guard);
+      if (!cursor) continue;
+      jobIds.add(cursor.jobId);
+      for (const run of this.#fireOne(fire, cursor, nowMs)) {
+        if (run.state === 'open') opened.push({ ...run.lane, atMs: nowMs });
+        else waiting.add(run.jobId);
+      }
+    }
+    return { jobIds, opened, waiting: this.#waitingJobs(waiting) };
+  }
+
+  async admit(jobIds: readonly JobId[], { guard, nowMs }: OwnerOptions): Promise<Admitted> {
+    const { due, jobs, admissions } = this.#state;
+    const opened: LaneHint[] = [];
+    const waiting = new Set<JobId>();
+    for (const jobId of new Set(jobIds)) {
+      const job = jobs.get(jobId);
+      if (!job || !guardHolds(this.#state, guard, job.shard)) continue;
+      for (const run of this.#wanting(jobId, nowMs)) {
+        if (admissions.take(jobId, run.runId, job.maxConcurrency)) {
+          due.put({ ...run, state: 'open', admitted: true, laneAtMs: Math.max(run.fireAtMs, nowMs) });
+          opened.push({ ...run.lane, atMs: nowMs });
+        } else {
+          if (run.state === 'asking') due.put({ ...run, state: 'waiting' });
+          waiting.add(jobId);
+        }
+      }
+    }
+    return { opened, waiting: this.#waitingJobs(waiting) };
+  }
+
+  async replace(jobIds: readonly JobId[], { guard, nowMs }: OwnerOptions): Promise<RunId[]> {
+    const { due, jobs, leases, admissions } = this.#state;
+    const stopped: RunId[] = [];
+    for (const jobId of jobIds) {
+      const job = jobs.get(jobId);
+      if (job?.overlap !== 'replace' || !guardHolds(this.#state, guard, job.shard)) continue;
+      const fresh = due.ofJob(jobId).filter(isFreshOccurrence);
+      const newestMs = Math.max(...fresh.map((run) => run.nominalAtMs));
+      for (const run of fresh) {
+        if (run.nominalAtMs < newestMs && !run.endsJob)
+          endPending(this.#state, run, { status: 'SKIPPED', reason: 'replaced', nowMs });
+      }
+      const waits = due.ofJob(jobId).some((run) => run.state !== 'open' && run.attempt === 1 && !run.held);
+      if (!waits || admissions.count(jobId) < job.maxConcurrency) continue;
+      const [oldest] = leases
+        .ofJob(jobId)
+        .sort((a, b) => a.claimedAtMs - b.claimedAtMs || (a.run.runId < b.run.runId ? -1 : 1));
+      if (!oldest) continue;
+      oldest.cancelRequested = true;
+      stopped.push(oldest.run.runId);
+    }
+    return stopped;
+  }
+
+  async reconcile({ guard, nowMs, limit }: OwnerOptions & { limit: number }): Promise<WaitingJob[]> {
+    const { due, jobs, leases, admissions } = this.#state;
+    for (const { jobId, runId } of [...admissions.all()]) {
+      const job = jobs.get(jobId);
+      if (job && !guardHolds(this.#state, guard, job.shard)) continue;
+      const run = due.get(runId);
+      const isOpen = run?.state === 'open' && run.admitted && !run.held;
+      if (!isOpen && !leases.ofRun(runId)) admissions.free(jobId, runId);
+    }
+    const waiting = new Set<JobId>();
+    for (const run of due.all()) {
+      const job = jobs.get(run.jobId);
+      if (!job || run.held || run.state === 'open' || !guardHolds(this.#state, guard, job.shard)) continue;
+      if (run.state === 'asking' && run.fireAtMs > nowMs) continue;
+      if (admissions.count(job.jobId) < job.maxConcurrency || job.overlap === 'replace') waiting.add(job.jobId);
+    }
+    return this.#waitingJobs(waiting).slice(0, limit);
+  }
+
+  async expire({ guard, nowMs, limit }: OwnerOptions & { limit: number }): Promise<number> {
+    return this.#giveUp(
+      ({ expiresAtMs, shard }) =>
+        expiresAtMs !== undefined && expiresAtMs < nowMs && guardHolds(this.#state, guard, shard),
+      { limit, nowMs, error: () => 'waited longer than start_timeout_seconds' },
     );
   }
 
-  async fire(
-    fires: readonly Fire[],
-    options: { guard: ShardGuard; nowMs: number },
-  ): Promise<ReadonlySet<JobId>> {
-    const fired = new Set<JobId>();
-    for (const fire of fires) {
-      const cursor = this.#unchanged(fire, options.guard);
-      if (!cursor) continue;
-      this.#fireOne(fire, cursor, options.nowMs);
-      fired.add(cursor.jobId);
+  async expireUnoffered({
+    guard,
+    nowMs,
+    beforeMs,
+    limit,
+  }: OwnerOptions & { beforeMs: number; limit: number }): Promise<number> {
+    const offered = new Set(
+      [...this.#state.workers.values()].filter(({ alive }) => alive).flatMap(({ handlers }) => handlers),
+    );
+    return this.#giveUp(
+      ({ handler, laneAtMs, state, shard }) =>
+        state === 'open' &&
+        laneAtMs < beforeMs &&
+        !offered.has(handler) &&
+        guardHolds(this.#state, guard, shard),
+      {
+        ...{ limit, nowMs },
+        error: ({ handler }) => `no worker offers the handler "${handler}"; gave up after 24 hours`,
+      },
+    );
+  }
+
+  #giveUp(
+    isWanted: (run: RunRecord) => boolean,
+    { limit, nowMs, error }: { limit: number; nowMs: number; error: (run: RunRecord) => string },
+  ): number {
+    const wanted = [...this.#state.due.all()].filter((run) => !run.held && isWanted(run)).slice(0, limit);
+    for (const run of wanted) {
+      const death = { reason: 'never_started', error: error(run), attempts: run.attempt - 1, nowMs } as const;
+      writeDeadLetter(this.#state, run, death);
+      endPending(this.#state, run, {
+        ...{ status: 'FAILED', error: death.error, deadReason: 'never_started', nowMs },
+      });
     }
-    return fired;
+    return wanted.length;
+  }
+
+  /** What asks and is due, and what waits, the oldest first. */
+  #wanting(jobId: JobId, nowMs: number): RunRecord[] {
+    return this.#state.due
+      .ofJob(jobId)
+      .filter(
+        ({ state, held, fireAtMs }) => !held && (state === 'waiting' || (state === 'asking' && fireAtMs <= nowMs)),
+      )
+      .sort(
+        (a, b) =>
+          a.fireAtMs - b.fireAtMs || a.nominalAtMs - b.nominalAtMs || (a.runId < b.runId ? -1 : 1),
+      );
+  }
+
+  #waitingJobs(jobIds: Iterable<JobId>): WaitingJob[] {
+    return [...jobIds].map((jobId) => ({
+      jobId,
+      replaces: this.#state.jobs.get(jobId)?.overlap === 'replace',
+    }));
   }
 
   #unchanged({ cursor }: Fire, guard: ShardGuard): CursorRecord | undefined {
-    const record = this.#state.due.get(cursor.jobId);
-    if (record?.kind !== 'cursor' || record.held) return undefined;
+    const record = this.#state.cursors.get(cursor.jobId);
+    if (!record || record.held) return undefined;
     if (record.nominalAtMs !== cursor.nominalAtMs || record.jobVersion !== cursor.jobVersion)
       return undefined;
     return guardHolds(this.#state, guard, record.shard) ? record : undefined;
   }
 
-  #fireOne(fire: Fire, cursor: CursorRecord, nowMs: number): void {
-    const { due, jobs, lastNominalMs } = this.#state;
+  /** Answers the runs that are open or wait. */
+  #fireOne(fire: Fire, cursor: CursorRecord, nowMs: number): RunRecord[] {
+    const { due, jobs, admissions, lastNominalMs, cursors } = this.#state;
     const job = jobs.get(cursor.jobId)!;
-    const lastRun = fire.runs.at(-1);
-    for (const { runId, nominalAtMs } of fire.runs) {
-      const endsJob = fire.next === undefined && runId === lastRun?.runId;
-      due.put(runRecord(job, { runId, nominalAtMs, fireAtMs: nowMs, trigger: 'schedule', endsJob }));
-    }
-    this.#recordSkipped(fire, cursor, nowMs);
-    const last = lastOccurrence(fire);
+    const queued = this.#wanting(job.jobId, nowMs).length;
+    const made: RunRecord[] = [];
+    for (const skipped of fire.skipped) this.#recordSkipped(skipped, cursor, nowMs);
+    const last = fire.runs.at(-1)?.nominalAtMs ?? fire.skipped.at(-1)?.toMs;
     if (last !== undefined) lastNominalMs.set(job.jobId, last);
+    if (fire.next) cursors.set(job.jobId, { ...cursor, ...fire.next, resumedAtMs: undefined });
+    else cursors.delete(job.jobId);
 
-    if (fire.next) due.put({ ...cursor, ...fire.next });
-    else {
-      due.remove(cursor.rowId);
-      if (!lastRun) endJob(this.#state, job.jobId, { status: 'COMPLETED', nowMs });
-    }
+    let isLastSkipped = fire.runs.length === 0;
+    fire.runs.forEach(({ runId, nominalAtMs }, i) => {
+      const endsJob = fire.next === undefined && i === fire.runs.length - 1;
+      const plan = { runId, nominalAtMs, fireAtMs: nowMs, trigger: 'schedule', endsJob } as const;
+      const run = runRecord(job, plan, 'waiting');
+      if (queued === 0 && admissions.take(job.jobId, runId, job.maxConcurrency)) {
+        made.push({ ...run, state: 'open', admitted: true });
+      } else if (job.overlap === 'skip' || queued + i + 1 > QUEUED_PER_JOB_MAX) {
+        const reason = job.overlap === 'skip' ? 'overlap' : 'queue_full';
+        const view = endedPendingView(run, { status: 'SKIPPED', reason, nowMs });
+        this.#state.history.write(view);
+        this.#state.events.runEnded(view);
+        isLastSkipped ||= endsJob;
+      } else made.push(run);
+    });
+    for (const run of made) due.put(run);
+    if (!fire.next && isLastSkipped) endJob(this.#state, job.jobId, { status: 'COMPLETED', nowMs });
+    return made;
   }
 
-  #recordSkipped({ skipped }: Fire, cursor: CursorRecord, nowMs: number): void {
-    if (!skipped) return;
+  #recordSkipped(skipped: SkippedRange, cursor: CursorRecord, nowMs: number): void {
     const job = this.#state.jobs.get(cursor.jobId)!;
-    const { runId, fromMs, count } = skipped;
-    const run = runRecord(job, {
-      runId,
-      nominalAtMs: fromMs,
-      fireAtMs: nowMs,
-      trigger: 'schedule',
-      endsJob: false,
-    });
-    const view = endedPendingView(run, { status: 'SKIPPED', reason: 'misfire', nowMs });
+    const { runId, fromMs, count, reason } = skipped;
+    const plan = { runId, nominalAtMs: fromMs, fireAtMs: nowMs, trigger: 'schedule', endsJob: false } as const;
+    const view = endedPendingView(runRecord(job, plan, 'waiting'), { status: 'SKIPPED', reason, nowMs });
     // Epoch 0: nothing of it could ever be handed out.
     const skip = { ...view, occurrences: count, epoch: 0, endedAtMs: undefined };
     this.#state.history.write(skip);
@@ -87,6 +235,24 @@ export class MemoryScheduleStore implements ScheduleStore {
   }
 }
 
-function lastOccurrence({ cursor, runs, skipped }: Fire): number {
-  return Math.max(cursor.nominalAtMs, skipped?.toMs ?? 0, ...runs.map((run) => run.nominalAtMs));
+/** An occurrence of the schedule that was never begun: a newer one may take its place. */
+function isFreshOccurrence(run: RunRecord): boolean {
+  return !isAskedFor(run) && run.trigger === 'schedule' && run.attempt === 1 && run.epoch === 1 && !run.held;
+}
+
+function readFrom<Row extends { readonly shard: number; readonly fireAtMs: number }>(
+  places: readonly ShardPlace[],
+  { untilMs, limitPerShard }: ReadWindow,
+  rows: readonly Row[],
+  idOf: (row: Row) => string,
+): Row[] {
+  const byShard = new Array<Row[]>(SHARD_COUNT);
+  for (const row of rows) byShard[row.shard] = [...(byShard[row.shard] ?? []), row];
+  return places.flatMap(({ shard, afterMs, afterId }) =>
+    (byShard[shard] ?? [])
+      .filter((row) => row.fireAtMs <= untilMs)
+      .filter((row) => row.fireAtMs > afterMs || (row.fireAtMs === afterMs && idOf(row) > afterId))
+      .sort((a, b) => a.fireAtMs - b.fireAtMs || (idOf(a) < idOf(b) ? -1 : 1))
+      .slice(0, limitPerShard),
+  );
 }

@@ -13,6 +13,8 @@ import type { AuditRecord } from '../audit-store.ts';
 import type { ShardOwner, WorkerRecord } from '../member-store.ts';
 import type { DeadLetter } from '../run-store.ts';
 import type { ShardGuard } from '../shard-guard.ts';
+import { AdmissionTable } from './admission-table.ts';
+import type { CursorRecord } from './due-record.ts';
 import { DueTable } from './due-table.ts';
 import { EventLog } from './event-log.ts';
 import { HistoryTable } from './history-table.ts';
@@ -47,7 +49,9 @@ export interface MemoryState {
   readonly idempotency: Map<string, IdempotencyRow>;
   /** The last occurrence that was fired, per recurring job; it outlives every replanning. */
   readonly lastNominalMs: Map<JobId, number>;
+  readonly cursors: Map<JobId, CursorRecord>;
   readonly due: DueTable;
+  readonly admissions: AdmissionTable;
   readonly leases: LeaseTable;
   readonly history: HistoryTable;
   readonly deadLetters: Map<RunId, Omit<DeadLetter, 'jobName'>>;
@@ -75,7 +79,9 @@ export function emptyState(now: () => number): MemoryState {
     jobs,
     idempotency: new Map(),
     lastNominalMs: new Map(),
+    cursors: new Map(),
     due: new DueTable(),
+    admissions: new AdmissionTable(),
     leases: new LeaseTable(),
     history: new HistoryTable(),
     deadLetters: new Map(),

@@ -1,7 +1,7 @@
 /** How a run is shown at each place of its road: waiting in `due`, held under a lease, ended with or without an attempt. */
 import type { DeadReason, FinalRunStatus } from '@carillon/domain';
 import type { Settlement } from '../lease-store.ts';
-import type { RunView } from '../run-store.ts';
+import { AT_LIMIT, type RunView } from '../run-store.ts';
 import { type RunRecord, shownTrigger } from './due-record.ts';
 import type { HeldRecord } from './lease-table.ts';
 
@@ -17,15 +17,25 @@ export interface PendingEnd {
 }
 
 /** Nothing about it has happened in the future: what waits for a later instant says so as its reason. */
-export function queuedView(run: RunRecord, nowMs: number): RunView {
+export function queuedView(run: RunRecord, nowMs: number, isOffered: (handler: string) => boolean): RunView {
   const sinceMs = Math.min(run.fireAtMs, nowMs);
-  const waits = run.fireAtMs > nowMs ? `waits until ${new Date(run.fireAtMs).toISOString()}` : undefined;
   return viewOf(run, {
     status: 'QUEUED',
     createdAtMs: sinceMs,
     modifiedAtMs: sinceMs,
-    reason: run.held ? 'the job is paused' : (run.blockedReason ?? waits),
+    reason: waitsFor(run, nowMs, isOffered),
   });
+}
+
+function waitsFor(
+  { held, fireAtMs, state, handler }: RunRecord,
+  nowMs: number,
+  isOffered: (handler: string) => boolean,
+): string | undefined {
+  if (held) return 'the job is paused';
+  if (fireAtMs > nowMs) return `waits until ${new Date(fireAtMs).toISOString()}`;
+  if (state === 'waiting') return AT_LIMIT;
+  return isOffered(handler) ? undefined : `no worker offers the handler "${handler}"`;
 }
 
 export function heldView(held: HeldRecord): RunView {

@@ -1,15 +1,35 @@
 /** One settlement: the run leaves its lease, the attempt is recorded, and what follows is planned, once. */
+import type { JobId } from '@carillon/domain';
 import type { Settlement, SettleVerdict } from '../lease-store.ts';
-import { type RunRecord, refreshed } from './due-record.ts';
+import { isAskedFor, type RunRecord, runTerms } from './due-record.ts';
 import { endJobAfter, writeDeadLetter } from './end-run.ts';
 import type { HeldRecord } from './lease-table.ts';
 import type { MemoryState } from './memory-state.ts';
 import { settledView } from './run-views.ts';
 
-export function settleRun(state: MemoryState, settlement: Settlement, nowMs: number): SettleVerdict {
+/** again: the run that waits for its next attempt. */
+export interface SettledRun {
+  readonly verdict: SettleVerdict;
+  readonly freed?: JobId;
+  readonly again?: RunRecord;
+}
+
+export function settleRun(state: MemoryState, settlement: Settlement, nowMs: number): SettledRun {
   const held = state.leases.find(settlement);
-  if (!held) return 'stale';
+  if (!held) return { verdict: 'stale' };
   state.leases.remove(held);
+  const { jobId, runId } = held.run;
+  const hadPlace = state.admissions.free(jobId, runId);
+  const isWanted = state.due.ofJob(jobId).some((run) => run.state === 'waiting');
+  const settled = settleHeld(state, held, { settlement, nowMs, hadPlace });
+  return hadPlace && isWanted ? { ...settled, freed: jobId } : settled;
+}
+
+function settleHeld(
+  state: MemoryState,
+  held: HeldRecord,
+  { settlement, nowMs, hadPlace }: { settlement: Settlement; nowMs: number; hadPlace: boolean },
+): SettledRun {
 
   const { run } = held;
   if (isCancelled(state, held, settlement)) {
@@ -17,7 +37,7 @@ export function settleRun(state: MemoryState, settlement: Settlement, nowMs: num
     state.history.write(view);
     state.events.runEnded(view);
     endJobAfter(state, run, { status: 'CANCELLED', nowMs });
-    return 'cancelled';
+    return { verdict: 'cancelled' };
   }
   const { status, error, next } = settlement;
   const view = settledView(held, { settlement, status, nowMs });
@@ -27,14 +47,13 @@ export function settleRun(state: MemoryState, settlement: Settlement, nowMs: num
     ...(next.kind === 'dead' && { deadReason: next.reason }),
   });
   if (next.kind === 'again') {
-    queueAgain(state, run, next);
-    return 'settled';
+    return { verdict: 'settled', again: queueAgain(state, run, { next, hadPlace }) };
   }
   if (next.kind === 'dead') {
     writeDeadLetter(state, run, { reason: next.reason, error, attempts: run.attempt, nowMs });
   }
   endJobAfter(state, run, { status, nowMs });
-  return 'settled';
+  return { verdict: 'settled' };
 }
 
 /** A cancel beats a late finish, and nothing of a cancelled job is tried again (hazard 18). */
@@ -44,15 +63,21 @@ function isCancelled(state: MemoryState, held: HeldRecord, { next }: Settlement)
   return next.kind === 'again' && (job === undefined || job.status === 'CANCELLED');
 }
 
+/** The only run of a one-off goes straight into its lane; others ask for a place again. */
 function queueAgain(
   state: MemoryState,
   run: RunRecord,
-  again: Extract<Settlement['next'], { kind: 'again' }>,
-): void {
+  { next, hadPlace }: { next: Extract<Settlement['next'], { kind: 'again' }>; hadPlace: boolean },
+): RunRecord {
   const job = state.jobs.get(run.jobId)!;
-  state.due.put({
-    ...refreshed(run, job),
-    ...{ fireAtMs: again.atMs, attempt: again.attempt, crashes: again.crashes },
-    ...{ epoch: run.epoch + 1, blockedReason: undefined, held: job.status === 'PAUSED' },
-  });
+  const { atMs: fireAtMs, attempt, crashes } = next;
+  const again: RunRecord = {
+    ...run,
+    ...runTerms(job, { fireAtMs }),
+    ...{ fireAtMs, laneAtMs: fireAtMs, attempt, crashes, epoch: run.epoch + 1, admitted: false },
+    state: run.trigger === 'once' && !hadPlace ? 'open' : 'asking',
+    held: job.status === 'PAUSED' && !isAskedFor(run),
+  };
+  state.due.put(again);
+  return again;
 }

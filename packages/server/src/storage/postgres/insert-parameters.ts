@@ -1,6 +1,7 @@
 /** New jobs as the insert statements take them: one array literal per column. */
 import { plainArray, sparse, textArray } from '../../postgres/array-literal.ts';
 import type { NewJob } from '../job-store.ts';
+import { handlerKey, partOf, tenantOf } from '../lane.ts';
 import { CURSOR_KIND, kindCode, priorityCode } from './codes.ts';
 import { storedParts } from './job-row.ts';
 
@@ -58,5 +59,8 @@ export function insertParameters(entries: readonly NewJob[]): (string | null)[] 
     rarely(({ audit }) => audit?.origin.userAgent),
     rarely(({ audit }) => audit?.origin.requestId),
     rarely(({ audit }) => audit?.after),
+    plain(({ job }) => partOf(job.shard)),
+    plain(({ job }) => handlerKey(job.handler)),
+    plain(({ job }) => tenantOf(job)),
   ];
 }

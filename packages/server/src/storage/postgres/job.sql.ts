@@ -2,20 +2,22 @@
 import type { Statement } from '../../postgres/database.ts';
 import { inlineJson, inlinePayload } from './inline-payload.sql.ts';
 import { JOB_COLUMNS, JOB_STATUS } from './job-row.ts';
+import { ASKING, JOB_HANDLER_KEY, JOB_PART, JOB_TENANT, OPEN } from './lane.sql.ts';
 import { mayEnd } from './may-end.sql.ts';
 
 /** One element per job. $1–$22 the definition, $23–$27 its first pending row, $28–$30 when and which version, $31–$33 namespace and
- * tags, $34–$40 who asked for it, as the audit log keeps it. */
+ * tags, $34–$40 who asked for it, as the audit log keeps it, $41–$43 its lane. */
 const DATA = `
   SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[],
     $9::text[], $10::text[], $11::text[], $12::text[], $13::smallint[], $14::int[], $15::text[], $16::int[], $17::text[],
     $18::bigint[], $19::bigint[], $20::smallint[], $21::text[], $22::text[], $23::uuid[], $24::smallint[], $25::bigint[],
     $26::bigint[], $27::boolean[], $28::bigint[], $29::bigint[], $30::int[], $31::text[], $32::text[],
-    $33::text[], $34::text[], $35::text[], $36::text[], $37::text[], $38::text[], $39::text[], $40::text[])
+    $33::text[], $34::text[], $35::text[], $36::text[], $37::text[], $38::text[], $39::text[], $40::text[], $41::smallint[],
+    $42::int[], $43::bigint[])
   AS d(job_id, name, user_id, schedule_type, status, schedule_time, cron_expression, time_zone, schedule, misfire, handler,
     payload, priority, max_retries, retry, max_concurrency, overlap, timeout_ms, start_timeout_ms, shard, idempotency_key,
     request_hash, run_id, kind, fire_at, nominal_at, ends_job, created_at, updated_at, version, namespace, labels,
-    resources, actor_kind, actor_id, actor_name, address, user_agent, request_id, audited)`;
+    resources, actor_kind, actor_id, actor_name, address, user_agent, request_id, audited, part, handler_key, tenant)`;
 
 const INTO_JOBS = `
   INSERT INTO jobs (job_id, name, user_id, schedule_type, status, schedule_time, cron_expression, time_zone, schedule, misfire,
@@ -27,11 +29,17 @@ const INTO_JOBS = `
     to_timestamp(updated_at::float8 / 1000), version, namespace, labels::jsonb, resources::jsonb
   FROM data`;
 
+/** The only run of a one-off: nothing limits it, so it is open from the start. */
 const INTO_DUE = `
-  INSERT INTO due (job_id, run_id, shard, priority, kind, ends_job, held, job_version, max_concurrency, fire_at, nominal_at,
-    start_timeout_ms, handler, overlap, payload, timeout_ms)
-  SELECT d.job_id, d.run_id, d.shard, d.priority, d.kind, d.ends_job, d.status = 'PAUSED', d.version, d.max_concurrency, d.fire_at, d.nominal_at,
-    d.start_timeout_ms, d.handler, d.overlap, CASE WHEN d.kind > 0 THEN ${inlinePayload('d.payload')} END, d.timeout_ms
+  INSERT INTO due (run_id, job_id, fire_at, lane_at, nominal_at, tenant, expires_at, timeout_ms, handler_key, job_version, shard, part,
+    priority, kind, ends_job, held, handler, payload)
+  SELECT d.run_id, d.job_id, d.fire_at, d.fire_at, d.nominal_at, d.tenant, d.fire_at + d.start_timeout_ms, d.timeout_ms, d.handler_key,
+    d.version, d.shard, d.part, d.priority, d.kind, d.ends_job, d.status = 'PAUSED', d.handler, ${inlinePayload('d.payload')}
+  FROM data d`;
+
+const INTO_CURSORS = `
+  INSERT INTO cursors (job_id, fire_at, nominal_at, job_version, shard, held)
+  SELECT d.job_id, d.fire_at, d.nominal_at, d.version, d.shard, d.status = 'PAUSED'
   FROM data d`;
 
 /** In the same statement: what was accepted is on record, at no round trip of its own. */
@@ -46,7 +54,8 @@ export const INSERT_JOBS: Statement = {
   name: 'insert_jobs',
   text: `WITH data AS MATERIALIZED (${DATA}), saved AS (${INTO_JOBS}), told AS (
     INSERT INTO events (kind, ids) VALUES ('job.created', $1::uuid[])
-  ), audit AS (${INTO_AUDIT} WHERE d.actor_kind IS NOT NULL) ${INTO_DUE}`,
+  ), audit AS (${INTO_AUDIT} WHERE d.actor_kind IS NOT NULL
+  ), planned AS (${INTO_CURSORS} WHERE d.kind = 0) ${INTO_DUE} WHERE d.kind > 0`,
 };
 
 /** A key that is already there wins; the answer tells which jobs are new. */
@@ -57,7 +66,8 @@ export const INSERT_KEYED_JOBS: Statement = {
   ), told AS (
     INSERT INTO events (kind, ids) SELECT 'job.created', array_agg(job_id) FROM saved HAVING count(*) > 0
   ), audit AS (${INTO_AUDIT} JOIN saved USING (job_id) WHERE d.actor_kind IS NOT NULL
-  ), queued AS (${INTO_DUE} JOIN saved USING (job_id))
+  ), planned AS (${INTO_CURSORS} JOIN saved USING (job_id) WHERE d.kind = 0
+  ), queued AS (${INTO_DUE} JOIN saved USING (job_id) WHERE d.kind > 0)
   SELECT job_id FROM saved`,
 };
 
@@ -72,14 +82,24 @@ export const GET_JOB: Statement = {
   text: `SELECT ${JOB_COLUMNS} FROM jobs j WHERE j.job_id = $1::uuid`,
 };
 
+const UNSTARTED = 'kind = 1 AND attempt = 1 AND epoch = 1';
+
 /** The plan: the cursor, or the run of a one-off that was not handed out yet. */
-export const GET_PLAN: Statement = {
-  name: 'get_plan',
-  text: `SELECT nominal_at, last_nominal_at FROM due
-    WHERE job_id = $1::uuid AND (kind = 0 OR (kind = 1 AND attempt = 1 AND epoch = 1)) FOR UPDATE`,
+export const READ_PLAN: Statement = {
+  name: 'read_plan',
+  text: `SELECT nominal_at, last_nominal_at FROM cursors WHERE job_id = $1::uuid
+    UNION ALL SELECT nominal_at, NULL FROM due WHERE job_id = $1::uuid AND ${UNSTARTED}`,
 };
 
-export const READ_PLAN: Statement = { name: 'read_plan', text: GET_PLAN.text.replace(' FOR UPDATE', '') };
+export const LOCK_CURSOR: Statement = {
+  name: 'lock_cursor',
+  text: `SELECT nominal_at, last_nominal_at FROM cursors WHERE job_id = $1::uuid FOR UPDATE`,
+};
+
+export const LOCK_UNSTARTED: Statement = {
+  name: 'lock_unstarted',
+  text: `SELECT nominal_at, NULL::bigint FROM due WHERE job_id = $1::uuid AND ${UNSTARTED} FOR UPDATE`,
+};
 
 /** Everything a person may edit. $1 job, $2 expected version, $23 expected status. */
 export const UPDATE_JOB: Statement = {
@@ -91,17 +111,35 @@ export const UPDATE_JOB: Statement = {
     WHERE j.job_id = $1::uuid AND j.version = $2 AND ${JOB_STATUS} = $23 RETURNING j.job_id`,
 };
 
-/** What waits follows the job's new definition, and only its newest version fires. */
+/**
+ * $1 job, $2 now, $3 payload. What waits follows the job's new definition. A run that comes into another lane by it stands there
+ * as from now on: nobody looks for it behind where a lane was read to.
+ */
 export const REFRESH_DUE: Statement = {
   name: 'refresh_due',
-  text: `UPDATE due SET priority = $2, handler = $3, max_concurrency = $4, overlap = $5, start_timeout_ms = $6, job_version = $7,
-      payload = CASE WHEN kind > 0 THEN ${inlinePayload('$8::text')} END, timeout_ms = $9
-    WHERE job_id = $1::uuid`,
+  text: `UPDATE due d SET priority = j.priority, handler = j.handler, handler_key = ${JOB_HANDLER_KEY}, tenant = ${JOB_TENANT},
+      expires_at = d.fire_at + j.start_timeout_ms, job_version = j.version, payload = ${inlinePayload('$3::text')}, timeout_ms = j.timeout_ms,
+      lane_at = CASE WHEN (d.priority, d.handler_key, d.tenant) = (j.priority, ${JOB_HANDLER_KEY}, ${JOB_TENANT}) THEN d.lane_at
+        ELSE greatest(d.lane_at, $2::bigint) END
+    FROM jobs j WHERE j.job_id = $1::uuid AND d.job_id = j.job_id`,
 };
 
-export const DROP_PLAN: Statement = {
-  name: 'drop_plan',
-  text: `DELETE FROM due WHERE job_id = $1::uuid AND (kind = 0 OR (kind = 1 AND attempt = 1 AND epoch = 1))`,
+/** Only the newest version of a schedule fires. */
+export const REFRESH_CURSOR: Statement = {
+  name: 'refresh_cursor',
+  text: `UPDATE cursors SET job_version = $2 WHERE job_id = $1::uuid`,
+};
+
+export const DELETE_CURSOR: Statement = {
+  name: 'delete_cursor',
+  text: `DELETE FROM cursors WHERE job_id = $1::uuid`,
+};
+
+/** Of a one-off; it holds no place unless others of its job wait or run beside it. */
+export const DROP_UNSTARTED: Statement = {
+  name: 'drop_unstarted',
+  text: `WITH gone AS (DELETE FROM due WHERE job_id = $1::uuid AND ${UNSTARTED} RETURNING job_id, run_id)
+    DELETE FROM admissions a USING gone g WHERE a.job_id = g.job_id AND a.run_id = g.run_id`,
 };
 
 /** With a new plan, the end of a run made under the old one is no longer the end of the job. */
@@ -110,33 +148,84 @@ export const UNLINK_END: Statement = {
   text: `UPDATE due SET ends_job = false WHERE job_id = $1::uuid AND ends_job`,
 };
 
-/** $1 job, $2 run, $3 kind, $4 fire_at, $5 nominal_at, $6 ends_job, $7 last nominal. Inherits the rest from the job as
- * it is now. A pause holds what the schedule makes; a run that a person asked for starts. */
-export const ADD_DUE: Statement = {
-  name: 'add_due',
-  text: `INSERT INTO due (job_id, run_id, shard, priority, kind, ends_job, held, job_version, max_concurrency, fire_at, nominal_at,
-      last_nominal_at, start_timeout_ms, handler, overlap, payload, timeout_ms)
-    SELECT job_id, $2::uuid, shard, priority, $3::smallint, $6::boolean, status = 'PAUSED' AND $3::smallint < 3, version, max_concurrency,
-      $4::bigint, $5::bigint, $7::bigint, start_timeout_ms, handler, overlap,
-      CASE WHEN $3::smallint > 0 THEN ${inlineJson('payload')} END, timeout_ms
-    FROM jobs WHERE job_id = $1::uuid AND status <> 'CANCELLED' FOR SHARE RETURNING job_id`,
-};
-
-export const HOLD_DUE: Statement = {
-  name: 'hold_due',
-  text: `UPDATE due SET held = true WHERE job_id = $1::uuid AND kind < 3 AND NOT held`,
+/** $1 job, $2 fire_at, $3 nominal_at, $4 last nominal. */
+export const ADD_CURSOR: Statement = {
+  name: 'add_cursor',
+  text: `INSERT INTO cursors (job_id, fire_at, nominal_at, last_nominal_at, job_version, shard, held)
+    SELECT j.job_id, $2::bigint, $3::bigint, $4::bigint, j.version, j.shard, j.status = 'PAUSED'
+    FROM jobs j WHERE j.job_id = $1::uuid AND j.status <> 'CANCELLED' FOR SHARE`,
 };
 
 /**
- * $2 now: a row is due no earlier than it became visible, so that whoever owns the shard finds it among the latest. When the
+ * $1 job, $2 run, $3 kind, $4 fire_at, $5 nominal_at, $6 ends_job. Inherits the rest from the job as it is now. A pause holds what
+ * the schedule makes; a run that a person asked for starts. It asks for a place of its job: others may be waiting or alive.
+ */
+export const ADD_DUE: Statement = {
+  name: 'add_due',
+  text: `INSERT INTO due (run_id, job_id, fire_at, lane_at, nominal_at, tenant, expires_at, timeout_ms, handler_key, job_version, shard,
+      part, priority, kind, blocked, ends_job, held, handler, payload)
+    SELECT $2::uuid, j.job_id, $4::bigint, $4::bigint, $5::bigint, ${JOB_TENANT}, $4::bigint + j.start_timeout_ms, j.timeout_ms,
+      ${JOB_HANDLER_KEY}, j.version, j.shard, ${JOB_PART}, j.priority, $3::smallint, ${ASKING}, $6::boolean,
+      j.status = 'PAUSED' AND $3::smallint < 3, j.handler, ${inlineJson('j.payload')}
+    FROM jobs j WHERE j.job_id = $1::uuid AND j.status <> 'CANCELLED' FOR SHARE RETURNING job_id`,
+};
+
+/** $1 job. The only run of a one-off is alone no longer: from now on it asks for a place like the others. */
+export const LIMIT_PENDING: Statement = {
+  name: 'limit_pending',
+  text: `UPDATE due SET blocked = ${ASKING} WHERE job_id = $1::uuid AND kind = 1 AND blocked = ${OPEN} AND NOT admitted`,
+};
+
+/** $1 job. The same for one that is alive: it takes the first place. */
+export const LIMIT_LIVING: Statement = {
+  name: 'limit_living',
+  text: `WITH living AS (
+      SELECT l.lease_id, u.run_id, u.shard FROM leases l
+      CROSS JOIN LATERAL unnest(l.job_ids, l.run_ids, l.shards, l.kinds) WITH ORDINALITY AS u(job_id, run_id, shard, kind, ord)
+      WHERE l.job_ids @> ARRAY[$1::uuid] AND u.job_id = $1::uuid AND u.kind = 1 AND NOT ((u.ord - 1)::smallint = ANY(l.closed))
+      FOR UPDATE OF l
+    ), marked AS (
+      UPDATE leases l SET limited = true FROM living WHERE l.lease_id = living.lease_id
+    )
+    INSERT INTO admissions (job_id, slot, run_id, shard) SELECT $1::uuid, 1, run_id, shard FROM living
+    WHERE NOT EXISTS (SELECT FROM admissions a WHERE a.job_id = $1::uuid AND a.run_id = living.run_id)
+    ON CONFLICT DO NOTHING`,
+};
+
+/** What is held back gives up its place: a run that a person asks for meanwhile may need it. */
+export const HOLD_DUE: Statement = {
+  name: 'hold_due',
+  text: `WITH held AS (
+      UPDATE due SET held = true, admitted = false, blocked = CASE WHEN admitted THEN ${ASKING} ELSE blocked END
+      WHERE job_id = $1::uuid AND kind < 3 AND NOT held RETURNING job_id, run_id
+    )
+    DELETE FROM admissions a USING held h WHERE a.job_id = h.job_id AND a.run_id = h.run_id`,
+};
+
+export const HOLD_CURSOR: Statement = {
+  name: 'hold_cursor',
+  text: `UPDATE cursors SET held = true WHERE job_id = $1::uuid`,
+};
+
+/** $2 now: occurrences up to then fell into the pause. */
+export const RELEASE_CURSOR: Statement = {
+  name: 'release_cursor',
+  text: `UPDATE cursors SET held = false, resumed_at = CASE WHEN fire_at < $2::bigint THEN $2::bigint END,
+      fire_at = greatest(fire_at, $2::bigint)
+    WHERE job_id = $1::uuid AND held`,
+};
+
+/**
+ * $2 now: a row is due no earlier than it became visible, so that whoever looks for it finds it among the latest. When the
  * schedule is over, the last that was held back is what the job ends with.
  */
 export const RELEASE_DUE: Statement = {
   name: 'release_due',
-  text: `UPDATE due SET held = false, fire_at = greatest(fire_at, $2::bigint),
+  text: `UPDATE due SET held = false, fire_at = greatest(fire_at, $2::bigint), lane_at = greatest(lane_at, $2::bigint),
       ends_job = ends_job OR (run_id = (SELECT p.run_id FROM due p WHERE p.job_id = $1::uuid AND p.kind = 2
           ORDER BY p.nominal_at DESC, p.run_id DESC LIMIT 1)
-        AND NOT EXISTS (SELECT FROM due p WHERE p.job_id = $1::uuid AND p.kind < 2))
+        AND NOT EXISTS (SELECT FROM cursors c WHERE c.job_id = $1::uuid)
+        AND NOT EXISTS (SELECT FROM due p WHERE p.job_id = $1::uuid AND p.kind = 1))
     WHERE job_id = $1::uuid AND held`,
 };
 
@@ -145,24 +234,27 @@ export const END_DUE: Statement = {
   name: 'end_due',
   text: `WITH gone AS (
       DELETE FROM due WHERE job_id = $1::uuid AND ($3::uuid IS NULL OR run_id = $3::uuid) RETURNING *
+    ), freed AS (
+      DELETE FROM admissions a USING gone g WHERE g.admitted AND a.job_id = g.job_id AND a.run_id = g.run_id
     ), verdict AS (
       INSERT INTO job_runs (run_id, job_id, status, end_time, modified_time, attempt_number, created_at, epoch, trigger,
         scheduled_at, job_version)
       SELECT run_id, job_id, 'CANCELLED', to_timestamp($2::bigint::float8 / 1000), to_timestamp($2::bigint::float8 / 1000), attempt,
         to_timestamp($2::bigint::float8 / 1000), epoch, kind, to_timestamp(nominal_at::float8 / 1000), job_version
-      FROM gone WHERE kind > 0
+      FROM gone
     ), ended AS (
       UPDATE jobs j SET status = CASE WHEN g.kind = 1 THEN 'CANCELLED' ELSE 'COMPLETED' END, version = j.version + 1,
         updated_at = to_timestamp($2::bigint::float8 / 1000)
       FROM gone g WHERE j.job_id = g.job_id AND ${mayEnd('AND h.run_id <> g.run_id')} AND (g.ends_job
         -- What a pause held back after the schedule was over, and the last of it.
         OR (g.held AND g.kind = 2 AND NOT EXISTS (SELECT FROM due o WHERE o.job_id = g.job_id AND o.run_id <> g.run_id AND o.kind < 3)
+          AND NOT EXISTS (SELECT FROM cursors c WHERE c.job_id = g.job_id)
           AND NOT EXISTS (SELECT FROM leases l WHERE l.job_ids @> ARRAY[g.job_id])))
     ), told AS (
       INSERT INTO events (kind, ids, epochs, claimed_ats)
       -- In parts: a job may have any number of runs waiting, and a row of events is read whole.
       SELECT 'run.ended', array_agg(run_id), array_agg(epoch), ARRAY[$2::bigint]
-      FROM (SELECT *, (row_number() OVER () - 1) / 1000 AS part FROM gone WHERE kind > 0) g GROUP BY part
+      FROM (SELECT *, (row_number() OVER () - 1) / 1000 AS part FROM (SELECT run_id, epoch FROM gone) g) g GROUP BY part
     )
     SELECT run_id FROM gone`,
 };
@@ -186,7 +278,12 @@ export const LIVE_OF_JOB: Statement = {
 
 export const DELETE_DUE: Statement = {
   name: 'delete_due',
-  text: `DELETE FROM due WHERE job_id = $1::uuid`,
+  text: `WITH planned AS (
+      DELETE FROM cursors WHERE job_id = $1::uuid
+    ), gone AS (
+      DELETE FROM due WHERE job_id = $1::uuid RETURNING job_id, run_id
+    )
+    DELETE FROM admissions a USING gone g WHERE a.job_id = g.job_id AND a.run_id = g.run_id`,
 };
 
 export const DELETE_JOB: Statement = {
@@ -208,7 +305,7 @@ export const DELETE_JOB: Statement = {
 /** The job a pending run belongs to. */
 export const FIND_PENDING_RUN: Statement = {
   name: 'find_pending_run',
-  text: `SELECT job_id FROM due WHERE run_id = $1::uuid AND kind > 0`,
+  text: `SELECT job_id FROM due WHERE run_id = $1::uuid`,
 };
 
 export const FIND_FINISHED_RUN: Statement = {

@@ -1,61 +1,116 @@
 /** Statements of the lease store: the hot path. */
 import type { Statement } from '../../postgres/database.ts';
 import { inlineJson } from './inline-payload.sql.ts';
+import { ASKING, inLane, IS_OPEN, JOB_HANDLER_KEY, JOB_PART, JOB_TENANT, OPEN, WAITING } from './lane.sql.ts';
 import { mayEnd } from './may-end.sql.ts';
-import { isOwned, owned } from './owned.sql.ts';
+
+const LANE_COLUMNS = 'due.part, due.priority, due.handler_key, due.tenant, due.lane_at, due.run_id';
+const LANE_ORDER = `ORDER BY ${LANE_COLUMNS} LIMIT 1`;
+const ANY_LANE = `SELECT ${LANE_COLUMNS} FROM due WHERE ${IS_OPEN}`;
+
+/** $1 limit, $2 part, $3 priority, $4 handler key, $5 tenant: the first run of each lane after this one. One look per lane. */
+export const LANES: Statement = {
+  name: 'lanes',
+  text: `
+    WITH RECURSIVE lane AS (
+      (${ANY_LANE} AND (due.part, due.priority, due.handler_key, due.tenant) > ($2::smallint, $3::smallint, $4::int, $5::bigint) ${LANE_ORDER})
+      UNION ALL
+      SELECT next.* FROM lane CROSS JOIN LATERAL (
+        ${ANY_LANE} AND (due.part, due.priority, due.handler_key, due.tenant) > (lane.part, lane.priority, lane.handler_key, lane.tenant)
+        ${LANE_ORDER}
+      ) next
+    )
+    SELECT * FROM lane LIMIT $1`,
+};
 
 /**
- * Written so that the index of lanes does not fit (IS NOT TRUE, + 0): a plan made while the table was empty would choose it,
- * keep it, and read a whole herd for every claim (measured: seconds instead of milliseconds).
- */
-const CLAIMABLE = `d.held IS NOT TRUE AND d.kind > 0 AND d.fire_at + 0 <= $3::bigint
-        AND ${isOwned('d.shard')} AND EXISTS (SELECT FROM worker)`;
-
-const CLAIMED = `d.job_id, d.run_id, d.shard, d.kind, d.attempt, d.crashes, d.ends_job, d.epoch, d.job_version, d.nominal_at,
-        d.handler, d.payload, d.timeout_ms, want.ord`;
-
-/**
- * $1 lease, $2 worker, $3 now, $4 run ids, guard: $5 node, $6 epochs. Rows leave `due` and enter the
- * lease in one statement; the shared lock on the shard rows lets no change of hands slip in between check and commit.
- * $7 where the rows were when they were read: found there, a row is spared the search through the index (a quarter of the
- * claim's cost); moved since, or never read, it is searched for. Payloads too large for `due` are read from the job.
+ * $1 lease, $2 worker, $3 now. Rows leave `due` and enter the lease in one statement. They are locked as they are found, and
+ * those that another claim or an edit has locked are left to it; so the place where a row was found is where it is deleted,
+ * which spares the search through an index. Payloads too large for `due` are read from the job.
  *
  * The rows are gone through once, for the lease and the answer alike, so a run has the same position in every array. They are
  * answered as one row (a row per run would cost both sides more than the claim itself); no JSON text and no name of a
  * handler holds a line break.
  */
-export const CLAIM: Statement = {
-  name: 'claim',
+const claim = (
+  name: string,
+  { picked, looks, from }: { picked: string; looks: string; from: string },
+): Statement => ({
+  name,
   text: `
-    WITH ${owned('$5', '$6')}, worker AS MATERIALIZED (
+    WITH worker AS MATERIALIZED (
       -- Locked, so that a worker is not given up for dead between this claim and its recovery.
       SELECT worker_id FROM workers WHERE worker_id = $2 AND NOT dead FOR KEY SHARE
-    ), want AS MATERIALIZED (
-      SELECT * FROM unnest($4::uuid[], $7::tid[]) WITH ORDINALITY AS want(run_id, place, ord)
-    ), at_place AS (
-      DELETE FROM due d USING want WHERE d.ctid = want.place AND d.run_id = want.run_id AND ${CLAIMABLE} RETURNING ${CLAIMED}
-    ), elsewhere AS (
-      DELETE FROM due d USING want
-      WHERE (SELECT count(*) FROM at_place) < cardinality($4::uuid[]) AND want.ord NOT IN (SELECT ord FROM at_place)
-        AND d.run_id = want.run_id AND ${CLAIMABLE}
-      RETURNING ${CLAIMED}
+    ), ${picked}, gone AS (
+      DELETE FROM due d WHERE d.ctid = ANY(ARRAY(SELECT place FROM picked))
+      RETURNING d.job_id, d.run_id, d.shard, d.kind, d.attempt, d.crashes, d.ends_job, d.epoch, d.job_version, d.nominal_at,
+        d.handler, d.payload, d.timeout_ms, d.admitted
     ), taken AS MATERIALIZED (
       SELECT array_agg(run_id) AS run_ids, array_agg(job_id) AS job_ids, array_agg(shard) AS shards, array_agg(kind) AS kinds,
         array_agg(attempt) AS attempts, array_agg(crashes) AS crashes, array_agg(ends_job) AS ends_job,
         array_agg(epoch) AS epochs, array_agg(job_version) AS job_versions, array_agg(nominal_at) AS nominal_ats,
-        bool_or(ends_job AND kind <> 1) AS ends_schedule, array_agg(ord) AS ords, string_agg(handler, E'\\n') AS handlers,
+        bool_or(ends_job AND kind <> 1) AS ends_schedule, bool_or(admitted) AS limited,
+        CASE WHEN bool_or(admitted) THEN array_agg(admitted::int) END AS admitted, string_agg(handler, E'\\n') AS handlers,
         string_agg(coalesce(payload, (SELECT j.payload::text FROM jobs j WHERE j.job_id = t.job_id), '{}'), E'\\n') AS payloads,
         array_agg(coalesce(timeout_ms, (SELECT j.timeout_ms FROM jobs j WHERE j.job_id = t.job_id), 1)) AS timeouts
-      FROM (SELECT * FROM at_place UNION ALL SELECT * FROM elsewhere) t
+      FROM gone t
     ), lease AS (
       INSERT INTO leases (lease_id, worker_id, claimed_at, run_ids, job_ids, shards, kinds, attempts, crashes, ends_job,
-        epochs, job_versions, nominal_ats, ends_schedule)
+        epochs, job_versions, nominal_ats, ends_schedule, limited)
       SELECT $1::uuid, $2::text, $3::bigint, run_ids, job_ids, shards, kinds, attempts, crashes, ends_job, epochs, job_versions,
-        nominal_ats, ends_schedule
+        nominal_ats, ends_schedule, limited
       FROM taken WHERE run_ids IS NOT NULL
     )
-    SELECT ords::text, epochs::text, attempts::text, timeouts::text, handlers, payloads FROM taken`,
-};
+    SELECT run_ids::text, job_ids::text, epochs::text, attempts::text, nominal_ats::text, timeouts::text, admitted::text, handlers,
+      payloads, ${looks} FROM taken ${from}`,
+});
+
+const IN_TIME = '(due.expires_at IS NULL OR due.expires_at >= $3::bigint)';
+
+/**
+ * $4 parts, $5 priorities, $6 handler keys, $7 tenants, $8 after instants, $9 after runs, $10 runs of each lane at most, $11 of all.
+ * A lane that gave fewer than it might was read to its end: of that one the next instant is answered.
+ */
+export const CLAIM_LANES: Statement = claim('claim_lanes', {
+  picked: `lane AS MATERIALIZED (
+      SELECT * FROM unnest($4::smallint[], $5::smallint[], $6::int[], $7::bigint[], $8::bigint[], $9::uuid[], $10::int[])
+        WITH ORDINALITY AS lane(part, priority, handler_key, tenant, after_at, after_id, runs_max, ord)
+    ), picked AS MATERIALIZED (
+      SELECT d.place, d.run_id, d.lane_at, lane.ord FROM lane CROSS JOIN LATERAL (
+        SELECT due.ctid AS place, due.run_id, due.lane_at FROM due
+        WHERE ${inLane('lane')} AND (due.lane_at, due.run_id) > (lane.after_at, lane.after_id) AND due.lane_at <= $3::bigint AND ${IN_TIME}
+        ORDER BY due.lane_at, due.run_id LIMIT lane.runs_max FOR UPDATE SKIP LOCKED
+      ) d WHERE EXISTS (SELECT FROM worker) LIMIT $11
+    ), looked AS MATERIALIZED (
+      SELECT array_agg(found ORDER BY ord) AS found, array_agg(last_at ORDER BY ord) AS last_ats,
+        array_agg(last_id ORDER BY ord) AS last_ids, array_agg(next_at ORDER BY ord) AS next_ats
+      FROM (
+        SELECT lane.ord, coalesce(p.found, 0) AS found, p.last_at, p.last_id,
+          CASE WHEN coalesce(p.found, 0) < lane.runs_max AND (SELECT count(*) FROM picked) < $11 THEN (
+            SELECT due.lane_at FROM due
+            WHERE ${inLane('lane')} AND due.lane_at > $3::bigint
+            ORDER BY due.lane_at, due.run_id LIMIT 1) END AS next_at
+        FROM lane LEFT JOIN (
+          SELECT ord, count(*) AS found, max(lane_at) AS last_at, (array_agg(run_id ORDER BY lane_at DESC, run_id DESC))[1] AS last_id
+          FROM picked GROUP BY ord
+        ) p ON p.ord = lane.ord
+      ) l
+    )`,
+  looks: 'found::text, last_ats::text, last_ids::text, next_ats::text',
+  from: 'CROSS JOIN looked',
+});
+
+/** $4 run ids. */
+export const CLAIM_RUNS: Statement = claim('claim_runs', {
+  picked: `picked AS MATERIALIZED (
+      SELECT due.ctid AS place FROM due
+      WHERE due.run_id = ANY($4::uuid[]) AND due.blocked + 0 = ${OPEN} AND due.held IS NOT TRUE AND due.lane_at + 0 <= $3::bigint
+        AND ${IN_TIME} AND EXISTS (SELECT FROM worker)
+      FOR UPDATE SKIP LOCKED
+    )`,
+  looks: 'NULL, NULL, NULL, NULL',
+  from: '',
+});
 
 /**
  * Takes reported runs out of their leases and writes what follows. One row of parameters per lease; in $3…$13 each element
@@ -118,14 +173,18 @@ export const SETTLE: Statement = {
       ON CONFLICT (run_id, epoch, created_at) DO UPDATE SET status = excluded.status,
         start_time = coalesce(excluded.start_time, h.start_time), end_time = excluded.end_time,
         modified_time = excluded.modified_time, error_message = excluded.error_message, result = excluded.result
+    ), freed AS (
+      DELETE FROM admissions a USING live x WHERE a.job_id = x.job_id AND a.run_id = x.run_id RETURNING a.job_id, a.run_id
     ), again AS (
-      INSERT INTO due (job_id, run_id, shard, priority, kind, attempt, crashes, ends_job, held, epoch, job_version,
-        max_concurrency, fire_at, nominal_at, start_timeout_ms, handler, overlap, payload, timeout_ms)
-      SELECT x.job_id, x.run_id, x.shard, j.priority, x.kind, x.next_attempt, x.next_crashes, x.ends_job,
-        j.status = 'PAUSED' AND x.kind < 3,
-        x.epoch + 1, j.version, j.max_concurrency, x.next_at, x.nominal_at, j.start_timeout_ms, j.handler, j.overlap,
-        ${inlineJson('j.payload')}, j.timeout_ms
+      -- The only run of a one-off goes straight into its lane; others ask for a place again.
+      INSERT INTO due AS d (run_id, job_id, fire_at, lane_at, nominal_at, tenant, expires_at, timeout_ms, handler_key, epoch,
+        job_version, shard, part, priority, kind, attempt, crashes, blocked, ends_job, held, handler, payload)
+      SELECT x.run_id, x.job_id, x.next_at, x.next_at, x.nominal_at, ${JOB_TENANT}, x.next_at + j.start_timeout_ms, j.timeout_ms,
+        ${JOB_HANDLER_KEY}, x.epoch + 1, j.version, x.shard, ${JOB_PART}, j.priority, x.kind, x.next_attempt, x.next_crashes,
+        CASE WHEN x.kind = 1 AND NOT EXISTS (SELECT FROM freed f WHERE f.run_id = x.run_id) THEN ${OPEN} ELSE ${ASKING} END,
+        x.ends_job, j.status = 'PAUSED' AND x.kind < 3, j.handler, ${inlineJson('j.payload')}
       FROM live x JOIN retried j ON j.job_id = x.job_id WHERE x.next_at IS NOT NULL AND NOT x.cancelled
+      RETURNING d.shard, d.part, d.priority, d.handler_key, d.tenant, d.fire_at, d.blocked, d.held
     ), letters AS (
       INSERT INTO dead_letters (run_id, job_id, reason, error_message, attempts, scheduled_at, died_at)
       SELECT run_id, job_id, dead, error, attempt, to_timestamp(nominal_at::float8 / 1000), to_timestamp($13::bigint::float8 / 1000)
@@ -141,7 +200,8 @@ export const SETTLE: Statement = {
         -- Nor while the pause is about to hold back a retry that is queued right here.
         AND NOT (j.status = 'PAUSED' AND EXISTS (SELECT FROM live y
           WHERE y.job_id = j.job_id AND y.next_at IS NOT NULL AND NOT y.cancelled AND y.kind < 3))
-        AND (j.version = x.job_version OR NOT EXISTS (SELECT FROM due p WHERE p.job_id = x.job_id AND p.kind < 2))
+        AND (j.version = x.job_version OR NOT (EXISTS (SELECT FROM due p WHERE p.job_id = x.job_id AND p.kind = 1)
+          OR EXISTS (SELECT FROM cursors c WHERE c.job_id = x.job_id)))
     ), told AS (
       INSERT INTO events (kind, ids, epochs, claimed_ats, next_ats, dead_reasons)
       SELECT 'run.ended', array_agg(run_id), array_agg(epoch), array_agg(claimed_at),
@@ -149,8 +209,15 @@ export const SETTLE: Statement = {
         CASE WHEN bool_or(dead IS NOT NULL) THEN array_agg(CASE WHEN NOT cancelled THEN dead END) END
       FROM live HAVING count(*) > 0
     )
-    SELECT d.lease_id, d.cancelled, CASE WHEN d.count <> r.reported THEN d.positions END
-    FROM done d JOIN r ON r.lease_id = d.lease_id`,
+    SELECT d.lease_id, d.cancelled, CASE WHEN d.count <> r.reported THEN d.positions END, NULL::uuid, NULL::smallint, NULL::smallint,
+      NULL::smallint, NULL::int, NULL::bigint, NULL::bigint, NULL::smallint
+    FROM done d JOIN r ON r.lease_id = d.lease_id
+    UNION ALL
+    SELECT DISTINCT NULL::uuid, NULL::smallint[], NULL::smallint[], f.job_id, NULL::smallint, NULL::smallint, NULL::smallint, NULL::int,
+      NULL::bigint, NULL::bigint, NULL::smallint
+    FROM freed f WHERE EXISTS (SELECT FROM due w WHERE w.job_id = f.job_id AND w.blocked = ${WAITING})
+    UNION ALL
+    SELECT NULL, NULL, NULL, NULL, a.shard, a.part, a.priority, a.handler_key, a.tenant, a.fire_at, a.blocked FROM again a WHERE NOT a.held`,
 };
 
 /**
@@ -175,12 +242,19 @@ export const SETTLE_WHOLE: Statement = {
         to_timestamp(u.nominal_at::float8 / 1000), u.job_version
       FROM gone g CROSS JOIN LATERAL unnest(g.run_ids, g.job_ids, g.kinds, g.attempts, g.epochs, g.job_versions, g.nominal_ats,
         g.starts::bigint[], g.ends::bigint[]) AS u(run_id, job_id, kind, attempt, epoch, job_version, nominal_at, started, ended)
+    ), freed AS (
+      DELETE FROM admissions a
+      USING (SELECT unnest(g.job_ids) AS job_id, unnest(g.run_ids) AS run_id FROM gone g WHERE g.limited) x
+      WHERE a.job_id = x.job_id AND a.run_id = x.run_id RETURNING a.job_id
     ), told AS (
       -- The lease's own arrays, as they are: a row per lease costs the runs in it nothing.
       INSERT INTO events (kind, ids, epochs, claimed_ats)
       SELECT 'run.ended', run_ids, epochs, ARRAY[claimed_at] FROM gone
     )
-    SELECT lease_id FROM gone`,
+    SELECT lease_id, NULL::uuid FROM gone
+    UNION ALL
+    SELECT DISTINCT NULL::uuid, f.job_id FROM freed f
+    WHERE EXISTS (SELECT FROM due w WHERE w.job_id = f.job_id AND w.blocked = ${WAITING})`,
 };
 
 /**
@@ -221,56 +295,6 @@ export const HELD_BY: Statement = {
       WITH ORDINALITY AS u(epoch, job_id, run_id, attempt, crashes, nominal_at, ord)
     LEFT JOIN jobs j ON j.job_id = u.job_id
     WHERE l.worker_id = ANY($1::text[]) AND NOT ((u.ord - 1)::smallint = ANY(l.closed))`,
-};
-
-/** $1 shards. */
-export const LIVE: Statement = {
-  name: 'live',
-  text: `
-    SELECT u.job_id, u.run_id, u.shard, l.claimed_at, l.worker_id FROM leases l
-    CROSS JOIN LATERAL unnest(l.job_ids, l.run_ids, l.shards) WITH ORDINALITY AS u(job_id, run_id, shard, ord)
-    WHERE u.shard = ANY($1::smallint[]) AND NOT ((u.ord - 1)::smallint = ANY(l.closed))`,
-};
-
-/**
- * $1 job ids, $2 run ids, $3 what (0 skip, 1 expire, 2 defer), $4 reason or error, $5 defer until, guard: $6 node, $7 epochs;
- * $8 now.
- */
-export const RESOLVE_PENDING: Statement = {
-  name: 'resolve_pending',
-  text: `
-    WITH ${owned('$6', '$7')}, v AS MATERIALIZED (
-      SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::text[], $5::bigint[]) AS v(job_id, run_id, what, reason, until)
-    ), deferred AS (
-      UPDATE due d SET fire_at = v.until, blocked_reason = v.reason FROM v
-      WHERE v.what = 2 AND d.run_id = v.run_id AND d.held IS NOT TRUE AND ${isOwned('d.shard')}
-      RETURNING d.run_id
-    ), removed AS (
-      DELETE FROM due d USING v
-      WHERE v.what < 2 AND d.run_id = v.run_id AND d.held IS NOT TRUE AND ${isOwned('d.shard')}
-      RETURNING d.*, v.what, v.reason
-    ), history AS (
-      INSERT INTO job_runs (run_id, job_id, status, end_time, modified_time, attempt_number, error_message, created_at, epoch,
-        trigger, scheduled_at, job_version, reason)
-      SELECT run_id, job_id, CASE WHEN what = 0 THEN 'SKIPPED' ELSE 'FAILED' END, to_timestamp($8::bigint::float8 / 1000),
-        to_timestamp($8::bigint::float8 / 1000), attempt, CASE WHEN what = 1 THEN reason END, to_timestamp($8::bigint::float8 / 1000), epoch, kind,
-        to_timestamp(nominal_at::float8 / 1000), job_version, CASE WHEN what = 0 THEN reason END
-      FROM removed
-    ), letters AS (
-      INSERT INTO dead_letters (run_id, job_id, reason, error_message, attempts, scheduled_at, died_at)
-      SELECT run_id, job_id, 'never_started', reason, attempt - 1, to_timestamp(nominal_at::float8 / 1000), to_timestamp($8::bigint::float8 / 1000)
-      FROM removed WHERE what = 1 ON CONFLICT (run_id) DO NOTHING
-    ), ended AS (
-      UPDATE jobs j SET status = CASE WHEN x.kind = 1 THEN 'FAILED' ELSE 'COMPLETED' END, version = j.version + 1,
-        updated_at = to_timestamp($8::bigint::float8 / 1000)
-      FROM removed x WHERE x.ends_job AND j.job_id = x.job_id AND ${mayEnd()}
-    ), told AS (
-      INSERT INTO events (kind, ids, epochs, claimed_ats, dead_reasons)
-      SELECT 'run.ended', array_agg(run_id), array_agg(epoch), ARRAY[$8::bigint],
-        array_agg(CASE WHEN what = 1 THEN 'never_started' END)
-      FROM removed HAVING count(*) > 0
-    )
-    SELECT run_id FROM deferred UNION ALL SELECT run_id FROM removed`,
 };
 
 /** $1 lease ids, $2 positions, $3 epochs, $4 starts, $5 now. */

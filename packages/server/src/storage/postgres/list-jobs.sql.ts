@@ -106,6 +106,7 @@ export function listStatement({ drive, filters, order, continued }: ListShape): 
   } else if (drive === 'due') {
     ids = `SELECT job_id FROM (
         (SELECT DISTINCT d.job_id FROM due d WHERE d.job_id ${past} ${inOrder} LIMIT ${LOOKED_THROUGH_MAX})
+        UNION (SELECT c.job_id FROM cursors c WHERE c.job_id ${past} ${inOrder} LIMIT ${LOOKED_THROUGH_MAX})
         UNION SELECT live.job_id FROM live WHERE live.job_id ${past}) waiting ${inOrder}`;
     jobs = `SELECT j.* FROM (${ids} LIMIT ${LOOKED_THROUGH_MAX}) waiting JOIN jobs j USING (job_id)`;
   } else if (drive === 'key') {

@@ -31,8 +31,9 @@ const KEYS: Record<JobSortKey, (none: number) => string> = {
   priority: () => 'j.priority::bigint',
   updated_at: () => 'round(extract(epoch FROM j.updated_at) * 1000)::bigint',
   // One by one, by the job: of a join the planner may make a hash of everything that waits.
-  next_run_time: (none) => `coalesce((SELECT d.nominal_at FROM due d WHERE d.job_id = j.job_id AND NOT d.held
-      AND (d.kind = 0 OR (d.kind = 1 AND d.attempt = 1 AND d.epoch = 1)) LIMIT 1), ${none}::bigint)`,
+  next_run_time: (none) => `coalesce((SELECT c.nominal_at FROM cursors c WHERE c.job_id = j.job_id AND NOT c.held),
+      (SELECT d.nominal_at FROM due d WHERE d.job_id = j.job_id AND NOT d.held AND d.kind = 1 AND d.attempt = 1 AND d.epoch = 1
+        LIMIT 1), ${none}::bigint)`,
 };
 
 /** The columns of jobFromRow, and the key. */
@@ -69,6 +70,7 @@ function foundBy(drive: Drive, at: (name: FilterName) => string): (columns: 'j.j
   if (drive === 'due') {
     return (columns) => `SELECT ${columns} FROM (
         (SELECT DISTINCT d.job_id FROM due d ORDER BY d.job_id LIMIT ${LOOKED_THROUGH_MAX + 1})
+        UNION (SELECT c.job_id FROM cursors c ORDER BY c.job_id LIMIT ${LOOKED_THROUGH_MAX + 1})
         UNION SELECT live.job_id FROM live) waiting JOIN jobs j USING (job_id)`;
   }
   if (drive === 'labels')

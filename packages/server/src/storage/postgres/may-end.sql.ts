@@ -6,5 +6,6 @@
  */
 export function mayEnd(except = ''): string {
   return `(j.status = 'SCHEDULED' OR (j.status = 'PAUSED'
+        AND NOT EXISTS (SELECT FROM cursors c WHERE c.job_id = j.job_id)
         AND NOT EXISTS (SELECT FROM due h WHERE h.job_id = j.job_id AND h.held ${except})))`;
 }

@@ -22,27 +22,35 @@ import {
   type UpcomingQuery,
 } from '../job-store.ts';
 import { HOLD_NAMESPACES } from './account.sql.ts';
-import { CURSOR_KIND, kindCode, priorityCode } from './codes.ts';
+import { kindCode, priorityCode } from './codes.ts';
 import { RECORD_EVENT } from './event.sql.ts';
 import { insertParameters } from './insert-parameters.ts';
 import {
+  ADD_CURSOR,
   ADD_DUE,
   CANCEL_LIVE_OF_JOB,
+  DELETE_CURSOR,
   DELETE_DUE,
   DELETE_JOB,
-  DROP_PLAN,
+  DROP_UNSTARTED,
   END_DUE,
   FIND_FINISHED_RUN,
   FIND_KEYS,
   FIND_PENDING_RUN,
   GET_JOB,
-  GET_PLAN,
+  HOLD_CURSOR,
   HOLD_DUE,
   INSERT_JOBS,
   INSERT_KEYED_JOBS,
+  LIMIT_LIVING,
+  LIMIT_PENDING,
   LIVE_OF_JOB,
+  LOCK_CURSOR,
+  LOCK_UNSTARTED,
   READ_PLAN,
+  REFRESH_CURSOR,
   REFRESH_DUE,
+  RELEASE_CURSOR,
   RELEASE_DUE,
   UNLINK_END,
   UPDATE_JOB,
@@ -133,19 +141,10 @@ export class PostgresJobStore implements JobStore {
       const { job } = change;
       const updated = await session.query(UPDATE_JOB, updateParameters(change));
       if (updated.length === 0) return false;
-      const [plan] = await session.query<PlanRow>(GET_PLAN, [job.jobId]);
+      const plan = await lockPlan(session, job.jobId);
       if (plan?.[0] !== change.expectedPlannedNominalMs) throw new RollBack(false);
-      await session.query(REFRESH_DUE, [
-        job.jobId,
-        priorityCode(job.priority),
-        job.handler,
-        job.maxConcurrency,
-        job.overlap,
-        job.startTimeoutMs ?? null,
-        job.version,
-        job.payload,
-        job.timeoutMs,
-      ]);
+      await session.query(REFRESH_CURSOR, [job.jobId, job.version]);
+      await session.query(REFRESH_DUE, [job.jobId, change.nowMs, job.payload]);
       await session.query(RECORD_EVENT, [kindOfChange(change), job.jobId, null]);
       await changePending(session, change, plan?.[1] ?? undefined);
       await recordAudit(session, [change.audit]);
@@ -250,19 +249,23 @@ async function changePending(
     case 'keep':
       return;
     case 'replan':
-      await session.query(DROP_PLAN, [jobId]);
+      await session.query(DELETE_CURSOR, [jobId]);
+      await session.query(DROP_UNSTARTED, [jobId]);
       await session.query(UNLINK_END, [jobId]);
       if (change.pending.first) await addFirst(session, jobId, change.pending.first, lastNominalMs);
       return;
     case 'hold':
+      await session.query(HOLD_CURSOR, [jobId]);
       await session.query(HOLD_DUE, [jobId]);
       return;
     case 'release':
+      await session.query(RELEASE_CURSOR, [jobId, change.nowMs]);
       await session.query(RELEASE_DUE, [jobId, change.nowMs]);
       return;
     case 'drop':
       // Ended, asked, ended again: a retry queued between the first two is caught by the third. What is claimed in that
       // very moment is stopped through the worker's next heartbeat, which looks at the job's status.
+      await session.query(DELETE_CURSOR, [jobId]);
       await session.query(END_DUE, [jobId, change.nowMs, null]);
       await session.query(CANCEL_LIVE_OF_JOB, [jobId]);
       await session.query(END_DUE, [jobId, change.nowMs, null]);
@@ -280,15 +283,14 @@ async function addFirst(
     return;
   }
   const { fireAtMs, nominalAtMs } = first.cursor;
-  await session.query(ADD_DUE, [
-    jobId,
-    jobId,
-    CURSOR_KIND,
-    fireAtMs,
-    nominalAtMs,
-    false,
-    lastNominalMs ?? null,
-  ]);
+  await session.query(ADD_CURSOR, [jobId, fireAtMs, nominalAtMs, lastNominalMs ?? null]);
+}
+
+async function lockPlan(session: Session, jobId: JobId): Promise<PlanRow | undefined> {
+  const [cursor] = await session.query<PlanRow>(LOCK_CURSOR, [jobId]);
+  if (cursor) return cursor;
+  const [run] = await session.query<PlanRow>(LOCK_UNSTARTED, [jobId]);
+  return run;
 }
 
 export async function addRun(session: Session, jobId: JobId, run: NewRun): Promise<boolean> {
@@ -299,9 +301,15 @@ export async function addRun(session: Session, jobId: JobId, run: NewRun): Promi
     run.fireAtMs,
     run.nominalAtMs,
     run.endsJob,
-    null,
   ]);
-  return rows.length > 0;
+  if (rows.length === 0) return false;
+  // The only run of a one-off may be pending, alive, or on its way from one to the other: looking twice at pending finds it.
+  if (run.trigger !== 'schedule') {
+    await session.query(LIMIT_PENDING, [jobId]);
+    await session.query(LIMIT_LIVING, [jobId]);
+    await session.query(LIMIT_PENDING, [jobId]);
+  }
+  return true;
 }
 
 function updateParameters({ job, expectedVersion, expectedStatus, nowMs }: JobChange): unknown[] {

@@ -1,45 +1,64 @@
 /** The lease store on PostgreSQL. Settlements are grouped by lease, so that a batch travels as a few array literals. */
-import type { ClaimedBatch, ClaimedRun, JobId, LeaseId, RunId, WorkerId } from '@carillon/domain';
+import type { ClaimedRun, JobId, LeaseId, RunId, WorkerId } from '@carillon/domain';
 import { plainArray, textArray } from '../../postgres/array-literal.ts';
 import type { Database, Session } from '../../postgres/database.ts';
+import type { LaneHead, LaneHint, LaneKey, LaneMark } from '../lane.ts';
 import type {
   ClaimRequest,
+  Claimed,
   HeldRef,
   HeldRun,
+  LaneLook,
+  LanePick,
   LateReport,
   LeaseStore,
-  LiveRun,
-  PendingVerdict,
+  Settled,
   Settlement,
   SettleVerdict,
 } from '../lease-store.ts';
-import type { ShardGuard } from '../shard-guard.ts';
-import { guardParameters } from './guard-parameters.ts';
+import { priorityCode, priorityWord } from './codes.ts';
 import { retryFrom } from './job-row.ts';
+import { OPEN } from './lane.sql.ts';
 import {
-  CLAIM,
+  CLAIM_LANES,
+  CLAIM_RUNS,
   HELD,
   HELD_BY,
-  LIVE,
+  LANES,
   LOCK_ENDING_JOBS,
   RECORD_LATE,
   REQUEST_CANCEL,
-  RESOLVE_PENDING,
   SETTLE,
   SETTLE_WHOLE,
   SHOW_RUNNING,
 } from './lease.sql.ts';
-import { type SettledLeaseRow, settleParameters, settleVerdicts } from './settle-parameters.ts';
+import { type SettledRow, settleParameters, settleVerdicts } from './settle-parameters.ts';
 import { type WholeLease, wholeLeases, wholeParameters } from './whole-leases.ts';
 
-/** Arrays as text and joined texts, in the order of the lease; all NULL when nothing was claimed. */
+/** Arrays as text and joined texts, in the order of the lease, NULL when nothing was claimed; then what was seen of the lanes. */
 type ClaimRow = readonly [
-  ords: string | null,
+  runIds: string | null,
+  jobIds: string,
   epochs: string,
   attempts: string,
+  nominalAts: string,
   timeouts: string,
+  admitted: string | null,
   handlers: string,
   payloads: string,
+  found: string | null,
+  lastAts: string,
+  lastIds: string,
+  nextAts: string,
+];
+
+type LaneRow = readonly [
+  part: number,
+  priority: number,
+  handlerKey: number,
+  tenant: number,
+  laneAtMs: number,
+  runId: RunId,
 ];
 
 type HeldRow = readonly [
@@ -59,7 +78,8 @@ type HeldRow = readonly [
   cancelRequested: boolean,
 ];
 
-const VERDICT_CODES = { skip: 0, expire: 1, defer: 2 } as const;
+/** Before every lane. */
+const NO_LANE = [-1, 0, 0, 0];
 
 export class PostgresLeaseStore implements LeaseStore {
   readonly #database: Database;
@@ -68,34 +88,61 @@ export class PostgresLeaseStore implements LeaseStore {
     this.#database = database;
   }
 
-  async claim(request: ClaimRequest): Promise<ClaimedBatch> {
-    const { leaseId, workerId, runs, guard, nowMs } = request;
-    const [row] = await this.#database.query<ClaimRow>(CLAIM, [
-      leaseId,
-      workerId,
-      nowMs,
-      plainArray(runs.map((run) => run.runId)),
-      ...guardParameters(
-        guard,
-        runs.map((run) => run.shard),
-      ),
-      textArray(runs.map((run) => run.locator)),
-    ]);
-    return { leaseId, workerId, claimedAtMs: nowMs, runs: claimedRuns(row!, request) };
+  async lanes({ after, limit }: { after: LaneKey | undefined; limit: number }): Promise<LaneHead[]> {
+    const place = after
+      ? [after.part, priorityCode(after.priority), after.handlerKey, after.tenant]
+      : NO_LANE;
+    const rows = await this.#database.query<LaneRow>(LANES, [limit, ...place]);
+    return rows.map(([part, priority, key, tenant, laneAtMs, runId]) => ({
+      part,
+      priority: priorityWord(priority),
+      handlerKey: key,
+      tenant,
+      laneAtMs,
+      runId,
+    }));
   }
 
-  async settle(settlements: readonly Settlement[], nowMs: number): Promise<SettleVerdict[]> {
-    if (settlements.length === 0) return [];
+  async claim(request: ClaimRequest): Promise<Claimed> {
+    const { leaseId, workerId, nowMs, pick } = request;
+    const [row] =
+      'lanes' in pick
+        ? await this.#database.query<ClaimRow>(CLAIM_LANES, [
+            leaseId,
+            workerId,
+            nowMs,
+            ...laneParameters(pick.lanes),
+            pick.runsMax,
+          ])
+        : await this.#database.query<ClaimRow>(CLAIM_RUNS, [
+            leaseId,
+            workerId,
+            nowMs,
+            plainArray(pick.runIds),
+          ]);
+    return {
+      leaseId,
+      workerId,
+      claimedAtMs: nowMs,
+      runs: claimedRuns(row!, request),
+      looks: row![9] === null ? [] : laneLooks(row!),
+    };
+  }
+
+  async settle(settlements: readonly Settlement[], nowMs: number): Promise<Settled> {
+    const settled = { freed: [] as JobId[], opened: [] as LaneHint[], asking: [] as AskingAt[] };
+    if (settlements.length === 0) return { verdicts: [], ...settled };
     const { whole, others } = wholeLeases(settlements);
     // Nearly always there is nothing else, and one statement needs no transaction around it.
-    const refused = others.length === 0 ? await settleWhole(this.#database, whole, nowMs) : [];
-    if (others.length === 0 && refused.length === 0) return settlements.map(() => 'settled');
-    const verdicts = await this.#database.transaction(async (session) =>
-      others.length === 0
-        ? settleOneByOne(session, refused, nowMs)
-        : settleOneByOne(session, [...others, ...(await settleWhole(session, whole, nowMs))], nowMs),
-    );
-    return settlements.map((settlement) => verdicts.get(settlement) ?? 'settled');
+    const refused = others.length === 0 ? await settleWhole(this.#database, { whole, nowMs, settled }) : [];
+    if (others.length === 0 && refused.length === 0)
+      return { verdicts: settlements.map(() => 'settled'), ...settled };
+    const verdicts = await this.#database.transaction(async (session) => {
+      const rest =
+        others.length === 0 ? refused : [...others, ...(await settleWhole(session, { whole, nowMs, settled }))];
+      return settleOneByOne(session, rest, { nowMs, settled });
+    });
+    return { verdicts: settlements.map((settlement) => verdicts.get(settlement) ?? 'settled'), ...settled };
   }
 
   async held(refs: readonly HeldRef[]): Promise<(HeldRun | undefined)[]> {
@@ -110,39 +157,6 @@ export class PostgresLeaseStore implements LeaseStore {
   async heldBy(workers: readonly WorkerId[]): Promise<HeldRun[]> {
     const rows = await this.#database.query<HeldRow>(HELD_BY, [textArray(workers)]);
     return rows.map(heldFromRow);
-  }
-
-  async live(shards: readonly number[]): Promise<LiveRun[]> {
-    const rows = await this.#database.query<readonly [JobId, RunId, number, number, WorkerId]>(LIVE, [
-      plainArray(shards),
-    ]);
-    return rows.map(([jobId, runId, shard, claimedAtMs, workerId]) => ({
-      jobId,
-      runId,
-      shard,
-      claimedAtMs,
-      workerId,
-    }));
-  }
-
-  async resolvePending(
-    verdicts: readonly PendingVerdict[],
-    options: { guard: ShardGuard; nowMs: number },
-  ): Promise<ReadonlySet<RunId>> {
-    if (verdicts.length === 0) return new Set();
-    const rows = await this.#database.query<readonly [RunId]>(RESOLVE_PENDING, [
-      plainArray(verdicts.map((verdict) => verdict.run.jobId)),
-      plainArray(verdicts.map((verdict) => verdict.run.runId)),
-      plainArray(verdicts.map((verdict) => VERDICT_CODES[verdict.kind])),
-      textArray(verdicts.map((verdict) => (verdict.kind === 'expire' ? verdict.error : verdict.reason))),
-      plainArray(verdicts.map((verdict) => (verdict.kind === 'defer' ? verdict.untilMs : undefined))),
-      ...guardParameters(
-        options.guard,
-        verdicts.map((verdict) => verdict.run.shard),
-      ),
-      options.nowMs,
-    ]);
-    return new Set(rows.map((row) => row[0]));
   }
 
   async showRunning(refs: readonly (HeldRef & { startedAtMs: number })[], nowMs: number): Promise<void> {
@@ -171,15 +185,30 @@ export class PostgresLeaseStore implements LeaseStore {
   }
 }
 
+type AskingAt = Settled['asking'][number];
+
+/** What becomes possible by settling, gathered over its statements. A transaction that runs again may name something twice. */
+interface Gathered {
+  readonly freed: JobId[];
+  readonly opened: LaneHint[];
+  readonly asking: AskingAt[];
+}
+
 /** Answers the settlements of leases that turned out to be anything but whole and untouched. */
 async function settleWhole(
   session: Session,
-  whole: readonly WholeLease[],
-  nowMs: number,
+  { whole, nowMs, settled }: { whole: readonly WholeLease[]; nowMs: number; settled: Gathered },
 ): Promise<Settlement[]> {
   if (whole.length === 0) return [];
-  const rows = await session.query<readonly [LeaseId]>(SETTLE_WHOLE, [...wholeParameters(whole), nowMs]);
-  const gone = new Set(rows.map((row) => row[0]));
+  const rows = await session.query<readonly [LeaseId | null, JobId | null]>(SETTLE_WHOLE, [
+    ...wholeParameters(whole),
+    nowMs,
+  ]);
+  const gone = new Set<LeaseId>();
+  for (const [leaseId, freed] of rows) {
+    if (leaseId !== null) gone.add(leaseId);
+    if (freed !== null) settled.freed.push(freed);
+  }
   return whole.filter((lease) => !gone.has(lease[0]!.leaseId)).flat();
 }
 
@@ -187,7 +216,7 @@ async function settleWhole(
 async function settleOneByOne(
   session: Session,
   settlements: readonly Settlement[],
-  nowMs: number,
+  { nowMs, settled }: { nowMs: number; settled: Gathered },
 ): Promise<Map<Settlement, SettleVerdict>> {
   const ending = settlements.filter((settlement) => settlement.next.kind !== 'again');
   if (ending.length > 0) {
@@ -197,9 +226,50 @@ async function settleOneByOne(
       plainArray(ending.map((settlement) => settlement.status !== 'SUCCESS')),
     ]);
   }
-  const rows = await session.query<SettledLeaseRow>(SETTLE, [...settleParameters(settlements), nowMs]);
-  const verdicts = settleVerdicts(settlements, rows);
+  const rows = await session.query<SettledRow>(SETTLE, [...settleParameters(settlements), nowMs]);
+  const leases = rows.filter((row) => row[0] !== null);
+  for (const row of rows) {
+    if (row[0] !== null) continue;
+    if (row[3] !== null) settled.freed.push(row[3]);
+    else if (row[10] === OPEN)
+      settled.opened.push({
+        part: row[5],
+        priority: priorityWord(row[6]),
+        handlerKey: row[7],
+        tenant: row[8],
+        atMs: row[9],
+      });
+    else settled.asking.push({ shard: row[4], atMs: row[9] });
+  }
+  const verdicts = settleVerdicts(settlements, leases);
   return new Map(settlements.map((settlement, i) => [settlement, verdicts[i]!]));
+}
+
+function laneParameters(picks: readonly LanePick[]): string[] {
+  return [
+    plainArray(picks.map(({ lane }) => lane.part)),
+    plainArray(picks.map(({ lane }) => priorityCode(lane.priority))),
+    plainArray(picks.map(({ lane }) => lane.handlerKey)),
+    plainArray(picks.map(({ lane }) => lane.tenant)),
+    plainArray(picks.map(({ after }) => after.laneAtMs)),
+    plainArray(picks.map(({ after }) => after.runId)),
+    plainArray(picks.map(({ runsMax }) => runsMax)),
+  ];
+}
+
+function laneLooks(row: ClaimRow): LaneLook[] {
+  const lastAts = elements(row[10]);
+  const lastIds = elements(row[11]);
+  const nextAts = elements(row[12]);
+  return elements(row[9]!).map((found, i) => {
+    const last: LaneMark | undefined =
+      lastAts[i] === 'NULL' ? undefined : { laneAtMs: Number(lastAts[i]), runId: lastIds[i]! };
+    return {
+      found: Number(found),
+      last,
+      nextAtMs: nextAts[i] === 'NULL' ? undefined : Number(nextAts[i]),
+    };
+  });
 }
 
 function heldFromRow(row: HeldRow): HeldRun {
@@ -219,34 +289,35 @@ function heldFromRow(row: HeldRow): HeldRun {
   };
 }
 
-function claimedRuns(row: ClaimRow, { leaseId, runs, nowMs }: ClaimRequest): ClaimedRun[] {
+function claimedRuns(row: ClaimRow, { leaseId, nowMs }: ClaimRequest): ClaimedRun[] {
   if (row[0] === null) return [];
-  const ords = elements(row[0]);
-  const epochs = elements(row[1]);
-  const attempts = elements(row[2]);
-  const timeouts = elements(row[3]);
-  const handlers = row[4].split('\n');
-  const payloads = row[5].split('\n');
-  return ords.map((ord, position) => {
-    const { jobId, runId, nominalAtMs } = runs[Number(ord) - 1]!;
-    return {
-      leaseId,
-      position,
-      leaseSize: ords.length,
-      jobId,
-      runId,
-      epoch: Number(epochs[position]),
-      attempt: Number(attempts[position]),
-      nominalAtMs,
-      claimedAtMs: nowMs,
-      handler: handlers[position]!,
-      payload: payloads[position]!,
-      timeoutMs: Number(timeouts[position]),
-    };
-  });
+  const runIds = elements(row[0]);
+  const jobIds = elements(row[1]);
+  const epochs = elements(row[2]);
+  const attempts = elements(row[3]);
+  const nominalAts = elements(row[4]);
+  const timeouts = elements(row[5]);
+  const admitted = row[6] === null ? undefined : elements(row[6]);
+  const handlers = row[7].split('\n');
+  const payloads = row[8].split('\n');
+  return runIds.map((runId, position) => ({
+    leaseId,
+    position,
+    leaseSize: runIds.length,
+    jobId: jobIds[position] as JobId,
+    runId: runId as RunId,
+    epoch: Number(epochs[position]),
+    attempt: Number(attempts[position]),
+    nominalAtMs: Number(nominalAts[position]),
+    claimedAtMs: nowMs,
+    handler: handlers[position]!,
+    payload: payloads[position]!,
+    timeoutMs: Number(timeouts[position]),
+    limited: admitted?.[position] === '1',
+  }));
 }
 
-/** Of an array of numbers without NULLs. */
+/** Of an array of numbers or ids. */
 function elements(array: string): string[] {
   return array.slice(1, -1).split(',');
 }

@@ -1,6 +1,6 @@
 /** The run store on PostgreSQL: what waits, what is held and what ran, composed for people. */
 
-import type { DeadReason, JobId, RunId, RunStatus } from '@carillon/domain';
+import type { DeadReason, JobId, PendingRun, PendingState, RunId, RunStatus } from '@carillon/domain';
 import { type Database, RollBack } from '../../postgres/database.ts';
 import type { AuditEntry } from '../audit-store.ts';
 import type {
@@ -12,7 +12,7 @@ import type {
   RunStore,
   RunView,
 } from '../run-store.ts';
-import { triggerWord } from './codes.ts';
+import { priorityWord, triggerWord } from './codes.ts';
 import { recordAudit } from './postgres-audit-store.ts';
 import { addRun } from './postgres-job-store.ts';
 import { placeArrays } from './read-upcoming.ts';
@@ -26,6 +26,7 @@ import {
   HISTORY_OF_JOB,
   HISTORY_OF_RUN,
   MARK_REDRIVEN,
+  PENDING_OF_JOB,
   QUEUED_OF_JOB,
   QUEUED_RUN,
 } from './run.sql.ts';
@@ -51,6 +52,24 @@ type RunRow = readonly [
   occurrences: number,
   lateReport: string | null,
 ];
+
+type PendingRow = readonly [
+  jobId: JobId,
+  runId: RunId,
+  shard: number,
+  priority: number,
+  fireAtMs: number,
+  nominalAtMs: number,
+  kind: number,
+  attempt: number,
+  handler: string,
+  expiresAtMs: number | null,
+  blocked: number,
+  held: boolean,
+];
+
+/** By what blocked says. */
+const PENDING_STATES: readonly PendingState[] = ['open', 'asking', 'waiting'];
 
 type LetterRow = readonly [
   runId: RunId,
@@ -86,6 +105,24 @@ export class PostgresRunStore implements RunStore {
 
   constructor(database: Database) {
     this.#database = database;
+  }
+
+  async pending(jobId: JobId, limit: number): Promise<PendingRun[]> {
+    const rows = await this.#database.query<PendingRow>(PENDING_OF_JOB, [jobId, limit]);
+    return rows.map((row) => ({
+      jobId: row[0],
+      runId: row[1],
+      shard: row[2],
+      priority: priorityWord(row[3]),
+      fireAtMs: row[4],
+      nominalAtMs: row[5],
+      trigger: triggerWord(row[6]),
+      attempt: row[7],
+      handler: row[8],
+      expiresAtMs: row[9] ?? undefined,
+      state: PENDING_STATES[row[10]]!,
+      held: row[11],
+    }));
   }
 
   /** Living and waiting runs come first; a page counts through them into the history. */

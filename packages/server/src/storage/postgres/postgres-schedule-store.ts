@@ -1,32 +1,57 @@
 /** The schedule store on PostgreSQL. */
-import type { JobId, OverlapPolicy, RunId } from '@carillon/domain';
+import type { JobId, RunId } from '@carillon/domain';
 import { plainArray } from '../../postgres/array-literal.ts';
 import type { Database } from '../../postgres/database.ts';
-import type { DueRow } from '../due.ts';
-import type { Fire, Lane, PlacedRow, ScheduleStore } from '../schedule-store.ts';
-import type { ShardGuard } from '../shard-guard.ts';
-import { CURSOR_KIND, priorityCode, priorityWord, triggerWord } from './codes.ts';
+import type { Cursor } from '../due.ts';
+import type { LaneHint } from '../lane.ts';
+import type {
+  Admitted,
+  AskingRun,
+  Fire,
+  Fired,
+  OwnerOptions,
+  ReadWindow,
+  ScheduleStore,
+  ShardPlace,
+  WaitingJob,
+} from '../schedule-store.ts';
+import { priorityWord } from './codes.ts';
 import { guardParameters } from './guard-parameters.ts';
 import { misfireFrom, recurringFrom } from './job-row.ts';
-import { FIRE, READ_DUE } from './schedule.sql.ts';
+import {
+  ADMISSIBLE,
+  ADMIT,
+  EXPIRE,
+  EXPIRE_UNOFFERED,
+  FIRE,
+  FREE_LOST_PLACES,
+  READ_ASKING,
+  READ_CURSORS,
+  SKIP_REPLACED,
+  STOP_OLDEST,
+} from './schedule.sql.ts';
 
-type DueReadRow = readonly [
-  kind: number,
+type CursorRow = readonly [
   jobId: JobId,
-  runId: RunId,
   shard: number,
-  priority: number,
   fireAtMs: number,
   nominalAtMs: number,
-  attempt: number,
-  handler: string,
-  maxConcurrency: number,
-  overlap: OverlapPolicy,
-  startTimeoutMs: number | null,
   jobVersion: number,
-  schedule: string | null,
+  schedule: string,
   misfire: string | null,
-  place: string,
+  resumedAtMs: number | null,
+];
+
+/** What became of a job: the lane of its runs, and whether some were opened, and some wait. */
+type JudgedRow = readonly [
+  jobId: JobId,
+  part: number,
+  priority: number,
+  handlerKey: number,
+  tenant: number,
+  opened: boolean | null,
+  waiting: boolean | null,
+  replaces: boolean,
 ];
 
 export class PostgresScheduleStore implements ScheduleStore {
@@ -36,90 +61,125 @@ export class PostgresScheduleStore implements ScheduleStore {
     this.#database = database;
   }
 
-  async read(
-    lanes: readonly Lane[],
-    options: { untilMs: number; limitPerLane: number },
-  ): Promise<PlacedRow[]> {
-    if (lanes.length === 0) return [];
-    const rows = await this.#database.query<DueReadRow>(READ_DUE, [
-      plainArray(lanes.map((lane) => lane.shard)),
-      plainArray(lanes.map((lane) => priorityCode(lane.priority))),
-      plainArray(lanes.map((lane) => lane.after.fireAtMs)),
-      plainArray(lanes.map((lane) => lane.after.runId)),
-      options.untilMs,
-      options.limitPerLane,
-    ]);
-    return rows.map((row) => ({ row: dueFromRow(row), place: { fireAtMs: row[5], runId: row[2] } }));
+  async readCursors(places: readonly ShardPlace[], window: ReadWindow): Promise<Cursor[]> {
+    if (places.length === 0) return [];
+    const rows = await this.#database.query<CursorRow>(READ_CURSORS, windowParameters(places, window));
+    return rows.map(
+      ([jobId, shard, fireAtMs, nominalAtMs, jobVersion, schedule, misfire, resumedAtMs]) => ({
+        jobId,
+        shard,
+        fireAtMs,
+        nominalAtMs,
+        jobVersion,
+        schedule: recurringFrom(schedule),
+        misfire: misfireFrom(misfire),
+        resumedAtMs: resumedAtMs ?? undefined,
+      }),
+    );
   }
 
-  async fire(
-    given: readonly Fire[],
-    options: { guard: ShardGuard; nowMs: number },
-  ): Promise<ReadonlySet<JobId>> {
+  async readAsking(places: readonly ShardPlace[], window: ReadWindow): Promise<AskingRun[]> {
+    if (places.length === 0) return [];
+    const rows = await this.#database.query<readonly [JobId, RunId, number, number]>(
+      READ_ASKING,
+      windowParameters(places, window),
+    );
+    return rows.map(([jobId, runId, shard, fireAtMs]) => ({ jobId, runId, shard, fireAtMs }));
+  }
+
+  async fire(given: readonly Fire[], options: OwnerOptions): Promise<Fired> {
     // The same cursor twice in one statement would win once but queue its runs twice.
     const fires = [...new Map(given.map((fire) => [fire.cursor.jobId, fire])).values()];
-    if (fires.length === 0) return new Set();
-    const runs = fires.flatMap((fire) => fire.runs.map((run) => ({ jobId: fire.cursor.jobId, ...run })));
-    const [node, epochs] = guardParameters(
-      options.guard,
-      fires.map((fire) => fire.cursor.shard),
-    );
-    const won = await this.#database.query<readonly [JobId]>(FIRE, [
+    if (fires.length === 0) return { jobIds: new Set(), opened: [], waiting: [] };
+    const runs = fires.flatMap(({ cursor: { jobId }, runs }) => runs.map((run) => ({ jobId, ...run })));
+    const skips = fires.flatMap(({ cursor: { jobId }, skipped }) => skipped.map((skip) => ({ jobId, ...skip })));
+    const rows = await this.#database.query<JudgedRow>(FIRE, [
       plainArray(fires.map((fire) => fire.cursor.jobId)),
       plainArray(fires.map((fire) => fire.cursor.shard)),
       plainArray(fires.map((fire) => fire.cursor.nominalAtMs)),
       plainArray(fires.map((fire) => fire.cursor.jobVersion)),
       plainArray(fires.map((fire) => fire.next?.nominalAtMs)),
       plainArray(fires.map((fire) => fire.next?.fireAtMs)),
-      plainArray(fires.map((fire) => fire.skipped?.runId)),
-      plainArray(fires.map((fire) => fire.skipped?.fromMs)),
-      plainArray(fires.map((fire) => fire.skipped?.count ?? 0)),
       plainArray(fires.map((fire) => fire.runs.length)),
+      plainArray(fires.map((fire) => fire.runs.at(-1)?.nominalAtMs ?? fire.skipped.at(-1)?.toMs)),
       plainArray(runs.map((run) => run.jobId)),
       plainArray(runs.map((run) => run.runId)),
       plainArray(runs.map((run) => run.nominalAtMs)),
-      node,
-      epochs,
+      plainArray(skips.map((skip) => skip.jobId)),
+      plainArray(skips.map((skip) => skip.runId)),
+      plainArray(skips.map((skip) => skip.fromMs)),
+      plainArray(skips.map((skip) => skip.count)),
+      plainArray(skips.map((skip) => skip.reason)),
+      ...guardParameters(
+        options.guard,
+        fires.map((fire) => fire.cursor.shard),
+      ),
       options.nowMs,
-      plainArray(fires.map((fire) => fire.runs.at(-1)?.nominalAtMs ?? fire.skipped?.toMs)),
     ]);
-    return new Set(won.map((row) => row[0]));
+    return { jobIds: new Set(rows.map((row) => row[0])), ...judged(rows, options.nowMs) };
+  }
+
+  async admit(jobIds: readonly JobId[], { guard, nowMs }: OwnerOptions): Promise<Admitted> {
+    if (jobIds.length === 0) return { opened: [], waiting: [] };
+    const rows = await this.#database.query<JudgedRow>(ADMIT, [
+      plainArray(jobIds),
+      ...ownedParameters(guard),
+      nowMs,
+    ]);
+    return judged(rows, nowMs);
+  }
+
+  replace(jobIds: readonly JobId[], { guard, nowMs }: OwnerOptions): Promise<RunId[]> {
+    return this.#database.transaction(async (session) => {
+      await session.query(SKIP_REPLACED, [plainArray(jobIds), ...ownedParameters(guard), nowMs]);
+      const stopped = await session.query<readonly [RunId]>(STOP_OLDEST, [plainArray(jobIds)]);
+      return stopped.map(([runId]) => runId);
+    });
+  }
+
+  async reconcile({ guard, nowMs, limit }: OwnerOptions & { limit: number }): Promise<WaitingJob[]> {
+    const owner = ownedParameters(guard);
+    await this.#database.query(FREE_LOST_PLACES, owner);
+    const rows = await this.#database.query<readonly [JobId, boolean]>(ADMISSIBLE, [...owner, limit, nowMs]);
+    return rows.map(([jobId, replaces]) => ({ jobId, replaces }));
+  }
+
+  async expire({ guard, nowMs, limit }: OwnerOptions & { limit: number }): Promise<number> {
+    const rows = await this.#database.query(EXPIRE, [...ownedParameters(guard), nowMs, limit]);
+    return rows.length;
+  }
+
+  async expireUnoffered({
+    guard,
+    nowMs,
+    limit,
+    beforeMs,
+  }: OwnerOptions & { beforeMs: number; limit: number }): Promise<number> {
+    const parameters = [...ownedParameters(guard), nowMs, limit, beforeMs];
+    return (await this.#database.query(EXPIRE_UNOFFERED, parameters)).length;
   }
 }
 
-/** Spelled out twice: this runs for every row of every read, and sharing the common part would cost an object each. */
-function dueFromRow(row: DueReadRow): DueRow {
-  if (row[0] !== CURSOR_KIND) {
-    return {
-      kind: 'run',
-      jobId: row[1],
-      runId: row[2],
-      shard: row[3],
-      priority: priorityWord(row[4]),
-      fireAtMs: row[5],
-      nominalAtMs: row[6],
-      trigger: triggerWord(row[0]),
-      attempt: row[7],
-      handler: row[8],
-      maxConcurrency: row[9],
-      overlap: row[10],
-      startTimeoutMs: row[11] ?? undefined,
-      locator: row[15],
-    };
+function windowParameters(places: readonly ShardPlace[], window: ReadWindow): unknown[] {
+  return [
+    plainArray(places.map((place) => place.shard)),
+    plainArray(places.map((place) => place.afterMs)),
+    plainArray(places.map((place) => place.afterId)),
+    window.untilMs,
+    window.limitPerShard,
+  ];
+}
+
+function ownedParameters(guard: OwnerOptions['guard']): [node: string, epochs: string] {
+  return guardParameters(guard, [...guard.epochs.keys()]);
+}
+
+function judged(rows: readonly JudgedRow[], nowMs: number): Admitted {
+  const opened: LaneHint[] = [];
+  const waiting: WaitingJob[] = [];
+  for (const [jobId, part, priority, handlerKey, tenant, isOpened, isWaiting, replaces] of rows) {
+    if (isOpened) opened.push({ part, priority: priorityWord(priority), handlerKey, tenant, atMs: nowMs });
+    if (isWaiting) waiting.push({ jobId, replaces });
   }
-  return {
-    kind: 'cursor',
-    jobId: row[1],
-    shard: row[3],
-    priority: priorityWord(row[4]),
-    fireAtMs: row[5],
-    nominalAtMs: row[6],
-    jobVersion: row[12],
-    schedule: recurringFrom(row[13]!),
-    misfire: misfireFrom(row[14]),
-    handler: row[8],
-    maxConcurrency: row[9],
-    overlap: row[10],
-    startTimeoutMs: row[11] ?? undefined,
-  };
+  return { opened, waiting };
 }

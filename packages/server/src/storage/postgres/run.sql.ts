@@ -1,6 +1,8 @@
 /** Statements of the run store: what people read. Every one goes through an index of the table it touches. */
 import type { Statement } from '../../postgres/database.ts';
 import { LOOKED_THROUGH_MAX } from '../job-store.ts';
+import { AT_LIMIT } from '../run-store.ts';
+import { WAITING } from './lane.sql.ts';
 import { seenBy } from './upcoming.sql.ts';
 
 const HISTORY_COLUMNS = `r.run_id, r.job_id, r.status, r.attempt_number, r.epoch, r.trigger,
@@ -12,8 +14,11 @@ const HISTORY_COLUMNS = `r.run_id, r.job_id, r.status, r.attempt_number, r.epoch
 /** A waiting run: shown once its instant has come, or when it is a retry. $2 now: nothing about it has happened later. */
 const QUEUED_COLUMNS = `d.run_id, d.job_id, 'QUEUED', d.attempt::int, d.epoch, d.kind, d.nominal_at::float8,
   least(d.fire_at, $2::bigint)::float8, NULL::float8, NULL::float8, least(d.fire_at, $2::bigint)::float8, NULL::text, NULL::text,
-  CASE WHEN d.held THEN 'the job is paused' WHEN d.blocked_reason IS NOT NULL THEN d.blocked_reason WHEN d.fire_at > $2::bigint
-    THEN 'waits until ' || to_char(to_timestamp(d.fire_at::float8 / 1000), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END, NULL::text, NULL::text, d.job_version, 1, NULL::text`;
+  CASE WHEN d.held THEN 'the job is paused' WHEN d.fire_at > $2::bigint
+    THEN 'waits until ' || to_char(to_timestamp(d.fire_at::float8 / 1000), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+    WHEN d.blocked = ${WAITING} THEN '${AT_LIMIT}'
+    WHEN NOT EXISTS (SELECT FROM workers w WHERE NOT w.dead AND d.handler = ANY(w.handlers))
+    THEN 'no worker offers the handler "' || d.handler || '"' END, NULL::text, NULL::text, d.job_version, 1, NULL::text`;
 
 /** A run under a lease that is not in the history as RUNNING yet. */
 const CLAIMED_COLUMNS = `u.run_id, u.job_id, 'CLAIMED', u.attempt::int, u.epoch, u.kind, u.nominal_at::float8, l.claimed_at::float8,
@@ -26,10 +31,17 @@ const LEASED_RUNS = `leases l CROSS JOIN LATERAL unnest(l.run_ids, l.job_ids, l.
 const OPEN = `NOT ((u.ord - 1)::smallint = ANY(l.closed))`;
 const NOT_SHOWN = `NOT EXISTS (SELECT FROM job_runs r WHERE r.run_id = u.run_id AND r.epoch = u.epoch)`;
 
+/** $1 job, $2 limit. */
+export const PENDING_OF_JOB: Statement = {
+  name: 'pending_of_job',
+  text: `SELECT d.job_id, d.run_id, d.shard, d.priority, d.fire_at, d.nominal_at, d.kind, d.attempt, d.handler, d.expires_at, d.blocked, d.held
+    FROM due d WHERE d.job_id = $1::uuid ORDER BY d.fire_at, d.nominal_at, d.run_id LIMIT $2`,
+};
+
 export const QUEUED_OF_JOB: Statement = {
   name: 'queued_of_job',
   text: `SELECT ${QUEUED_COLUMNS} FROM due d
-    WHERE d.job_id = $1::uuid AND d.kind > 0 AND (d.fire_at <= $2::bigint OR d.epoch > 1 OR d.blocked_reason IS NOT NULL)
+    WHERE d.job_id = $1::uuid AND (d.fire_at <= $2::bigint OR d.epoch > 1)
     ORDER BY d.fire_at DESC LIMIT $3`,
 };
 
@@ -50,7 +62,7 @@ export const HISTORY_OF_JOB: Statement = {
 export const QUEUED_RUN: Statement = {
   name: 'queued_run',
   text: `SELECT ${QUEUED_COLUMNS} FROM due d
-    WHERE d.run_id = $1::uuid AND d.kind > 0 AND (d.fire_at <= $2::bigint OR d.epoch > 1 OR d.blocked_reason IS NOT NULL)`,
+    WHERE d.run_id = $1::uuid AND (d.fire_at <= $2::bigint OR d.epoch > 1)`,
 };
 
 export const CLAIMED_RUN: Statement = {

@@ -1,81 +1,305 @@
-/** Statements of the schedule store. */
+/** Statements of the schedule store: firing, and who may start as far as the limits of jobs go. */
+import { QUEUED_PER_JOB_MAX } from '@carillon/domain';
 import type { Statement } from '../../postgres/database.ts';
 import { inlineJson } from './inline-payload.sql.ts';
+import { ASKING, IS_OPEN, JOB_HANDLER_KEY, JOB_PART, JOB_TENANT, OPEN, WAITING } from './lane.sql.ts';
+import { mayEnd } from './may-end.sql.ts';
 import { isOwned, owned } from './owned.sql.ts';
 
-/**
- * $1 shards, $2 priorities, $3 after fire_at, $4 after run_id, $5 until, $6 limit per lane. Starting after a known place
- * spares the scan everything that was claimed and deleted before it, however long vacuum is held up (hazard 29).
- */
-export const READ_DUE: Statement = {
-  name: 'read_due',
-  text: `
-    SELECT d.kind, d.job_id, d.run_id, d.shard, d.priority, d.fire_at, d.nominal_at, d.attempt, d.handler,
-      d.max_concurrency, d.overlap, d.start_timeout_ms, d.job_version,
-      CASE WHEN d.kind = 0 THEN (SELECT j.schedule::text FROM jobs j WHERE j.job_id = d.job_id) END,
-      CASE WHEN d.kind = 0 THEN (SELECT j.misfire::text FROM jobs j WHERE j.job_id = d.job_id) END, d.place
-    FROM unnest($1::smallint[], $2::smallint[], $3::bigint[], $4::uuid[]) AS lane(shard, priority, fire_at, run_id)
-    CROSS JOIN LATERAL (
-      SELECT due.*, due.ctid AS place FROM due
-      WHERE due.shard = lane.shard AND due.priority = lane.priority AND NOT due.held
-        AND (due.fire_at, due.run_id) > (lane.fire_at, lane.run_id) AND due.fire_at <= $5
-      ORDER BY due.fire_at, due.run_id LIMIT $6
-    ) d`,
+/** $1 shards, $2 after instant, $3 after id, $4 until, $5 limit per shard: from a known place, so nothing deleted is walked over. */
+const fromPlaces = (rows: string) => `
+  FROM unnest($1::smallint[], $2::bigint[], $3::uuid[]) AS s(shard, after_at, after_id) CROSS JOIN LATERAL (${rows}) d`;
+
+export const READ_CURSORS: Statement = {
+  name: 'read_cursors',
+  text: `SELECT d.job_id, d.shard, d.fire_at, d.nominal_at, d.job_version, j.schedule::text, j.misfire::text, d.resumed_at
+    ${fromPlaces(`SELECT * FROM cursors c
+      WHERE c.shard = s.shard AND NOT c.held AND (c.fire_at, c.job_id) > (s.after_at, s.after_id) AND c.fire_at <= $4
+      ORDER BY c.fire_at, c.job_id LIMIT $5`)}
+    CROSS JOIN LATERAL (SELECT j.schedule, j.misfire FROM jobs j WHERE j.job_id = d.job_id LIMIT 1) j
+    ORDER BY d.fire_at, d.job_id`,
 };
 
+export const READ_ASKING: Statement = {
+  name: 'read_asking',
+  text: `SELECT d.job_id, d.run_id, d.shard, d.fire_at
+    ${fromPlaces(`SELECT * FROM due
+      WHERE due.shard = s.shard AND due.blocked = ${ASKING} AND NOT due.held
+        AND (due.fire_at, due.run_id) > (s.after_at, s.after_id) AND due.fire_at <= $4
+      ORDER BY due.fire_at, due.run_id LIMIT $5`)}
+    ORDER BY d.fire_at, d.run_id`,
+};
+
+/** How many more runs of the job j may be open or alive; a limit that was lowered counts what is above it too. */
+const ROOM = `greatest(0, j.max_concurrency - (SELECT count(*) FROM admissions a WHERE a.job_id = j.job_id))`;
+
+/** The lowest free places of the job j. */
+const freePlaces = (limit: string) => `SELECT p.slot FROM generate_series(1, j.max_concurrency) AS p(slot)
+      WHERE NOT EXISTS (SELECT FROM admissions a WHERE a.job_id = j.job_id AND a.slot = p.slot) LIMIT ${limit}`;
+
+const NOW = (now: string) => `to_timestamp(${now}::bigint::float8 / 1000)`;
+
 /**
- * Fires cursors: compare-and-set on (nominal instant, job version), and everything that follows from it, in one statement.
- * $1 job_id, $2 shard, $3 nominal_at, $4 job_version, $5 next nominal_at, $6 next fire_at, $7 skip run_id, $8 skip from,
- * $9 skip count, $10 number of runs; per run: $11 job_id, $12 run_id, $13 nominal_at; guard: $14 node, $15 epochs;
- * $16 now; $17 last nominal fired.
+ * Fires cursors: compare-and-set on (nominal instant, job version), and everything that follows from it, in one statement. A
+ * run gets a place of its job, or waits, or is skipped: two that want the same place at the same time meet in the primary key
+ * of admissions, and the second gets none.
+ * $1 job_id, $2 shard, $3 nominal_at, $4 job_version, $5 next nominal_at, $6 next fire_at, $7 number of runs, $8 last nominal
+ * fired; per run: $9 job_id, $10 run_id, $11 nominal_at; per skipped range: $12 job_id, $13 run_id, $14 from, $15 count,
+ * $16 reason; guard: $17 node, $18 epochs; $19 now.
  */
 export const FIRE: Statement = {
   name: 'fire',
   text: `
-    WITH ${owned('$14', '$15')}, f AS MATERIALIZED (
-      SELECT f.* FROM unnest($1::uuid[], $2::smallint[], $3::bigint[], $4::int[], $5::bigint[], $6::bigint[], $7::uuid[],
-        $8::bigint[], $9::int[], $10::int[], $17::bigint[])
-        AS f(job_id, shard, nominal_at, job_version, next_nominal_at, next_fire_at, skip_id, skip_from, skip_count, run_count,
-          last_nominal_at)
+    WITH ${owned('$17', '$18')}, f AS MATERIALIZED (
+      SELECT f.* FROM unnest($1::uuid[], $2::smallint[], $3::bigint[], $4::int[], $5::bigint[], $6::bigint[], $7::int[], $8::bigint[])
+        AS f(job_id, shard, nominal_at, job_version, next_nominal_at, next_fire_at, run_count, last_nominal_at)
       WHERE ${isOwned('f.shard')}
     ), moved AS (
-      UPDATE due d SET nominal_at = f.next_nominal_at, fire_at = f.next_fire_at, last_nominal_at = coalesce(f.last_nominal_at, d.last_nominal_at)
+      UPDATE cursors c SET nominal_at = f.next_nominal_at, fire_at = f.next_fire_at, resumed_at = NULL,
+        last_nominal_at = coalesce(f.last_nominal_at, c.last_nominal_at)
       FROM f
-      WHERE d.run_id = f.job_id AND d.kind = 0 AND d.held IS NOT TRUE
-        AND d.nominal_at = f.nominal_at AND d.job_version = f.job_version AND f.next_fire_at IS NOT NULL
-      RETURNING d.job_id
+      WHERE c.job_id = f.job_id AND NOT c.held AND c.nominal_at = f.nominal_at AND c.job_version = f.job_version
+        AND f.next_fire_at IS NOT NULL
+      RETURNING c.job_id
     ), ended AS (
-      DELETE FROM due d USING f
-      WHERE d.run_id = f.job_id AND d.kind = 0 AND d.held IS NOT TRUE
-        AND d.nominal_at = f.nominal_at AND d.job_version = f.job_version AND f.next_fire_at IS NULL
-      RETURNING d.job_id
+      DELETE FROM cursors c USING f
+      WHERE c.job_id = f.job_id AND NOT c.held AND c.nominal_at = f.nominal_at AND c.job_version = f.job_version
+        AND f.next_fire_at IS NULL
+      RETURNING c.job_id
     ), won AS MATERIALIZED (
       SELECT job_id, false AS ended FROM moved UNION ALL SELECT job_id, true FROM ended
+    ), job AS MATERIALIZED (
+      SELECT j.*, w.ended, f.run_count, ${JOB_HANDLER_KEY} AS handler_key, ${JOB_TENANT} AS tenant,
+        (SELECT count(*) FROM (SELECT FROM due d WHERE d.job_id = j.job_id AND d.blocked > 0
+          AND (d.blocked = ${WAITING} OR d.fire_at <= $19::bigint) LIMIT ${QUEUED_PER_JOB_MAX}) d) AS queued
+      FROM won w JOIN f USING (job_id) JOIN jobs j USING (job_id)
+    ), wanted AS MATERIALIZED (
+      SELECT u.job_id, u.run_id, u.nominal_at, row_number() OVER (PARTITION BY u.job_id ORDER BY u.ord) AS nth
+      FROM unnest($9::uuid[], $10::uuid[], $11::bigint[]) WITH ORDINALITY AS u(job_id, run_id, nominal_at, ord) JOIN won USING (job_id)
+    ), place AS MATERIALIZED (
+      -- What waits already comes first: then nobody takes a place here, and the owner lets them in in order.
+      SELECT j.job_id, j.shard, p.slot, row_number() OVER (PARTITION BY j.job_id ORDER BY p.slot) AS nth
+      FROM job j CROSS JOIN LATERAL (${freePlaces(`least(j.run_count, ${ROOM})`)}) p WHERE j.queued = 0
+    ), admitted AS (
+      INSERT INTO admissions (job_id, slot, run_id, shard)
+      SELECT w.job_id, p.slot, w.run_id, p.shard FROM wanted w JOIN place p USING (job_id, nth)
+      ON CONFLICT DO NOTHING RETURNING run_id
+    ), judged AS MATERIALIZED (
+      SELECT w.run_id, w.nominal_at, w.nth = j.run_count AND j.ended AS ends_job, j.*,
+        CASE WHEN a.run_id IS NOT NULL THEN ${OPEN} WHEN j.overlap = 'skip' THEN -1
+          WHEN j.queued + w.nth > ${QUEUED_PER_JOB_MAX} THEN -2 ELSE ${WAITING} END AS blocked
+      FROM wanted w JOIN job j USING (job_id) LEFT JOIN admitted a ON a.run_id = w.run_id
     ), queued AS (
-      INSERT INTO due (job_id, run_id, shard, priority, kind, ends_job, job_version, max_concurrency, fire_at, nominal_at,
-        start_timeout_ms, handler, overlap, payload, timeout_ms)
-      SELECT j.job_id, q.run_id, j.shard, j.priority, 2, w.ended AND q.is_last, j.version, j.max_concurrency, $16, q.nominal_at,
-        j.start_timeout_ms, j.handler, j.overlap, ${inlineJson('j.payload')}, j.timeout_ms
-      FROM (
-        SELECT q.*, q.ord = max(q.ord) OVER (PARTITION BY q.job_id) AS is_last
-        FROM unnest($11::uuid[], $12::uuid[], $13::bigint[]) WITH ORDINALITY AS q(job_id, run_id, nominal_at, ord)
-      ) q
-      JOIN won w ON w.job_id = q.job_id
-      JOIN jobs j ON j.job_id = q.job_id
+      INSERT INTO due (run_id, job_id, fire_at, lane_at, nominal_at, tenant, expires_at, timeout_ms, handler_key, job_version, shard,
+        part, priority, kind, blocked, admitted, ends_job, handler, payload)
+      SELECT j.run_id, j.job_id, $19, $19, j.nominal_at, j.tenant, $19::bigint + j.start_timeout_ms, j.timeout_ms, j.handler_key,
+        j.version, j.shard, ${JOB_PART}, j.priority, 2, j.blocked, j.blocked = ${OPEN}, j.ends_job, j.handler, ${inlineJson('j.payload')}
+      FROM judged j WHERE j.blocked >= 0
     ), skipped AS (
-      INSERT INTO job_runs (run_id, job_id, status, modified_time, attempt_number, created_at, epoch, trigger, scheduled_at,
+      INSERT INTO job_runs (run_id, job_id, status, end_time, modified_time, attempt_number, created_at, epoch, trigger, scheduled_at,
         job_version, occurrences, reason)
-      SELECT f.skip_id, f.job_id, 'SKIPPED', to_timestamp($16::float8 / 1000), 1, to_timestamp($16::float8 / 1000), 0, 2,
-        to_timestamp(f.skip_from::float8 / 1000), f.job_version, f.skip_count, 'misfire'
-      FROM f JOIN won w ON w.job_id = f.job_id WHERE f.skip_count > 0
-      RETURNING run_id
+      SELECT j.run_id, j.job_id, 'SKIPPED', ${NOW('$19')}, ${NOW('$19')}, 1, ${NOW('$19')}, 1, 2, ${NOW('j.nominal_at')}, j.version, 1,
+        CASE j.blocked WHEN -1 THEN 'overlap' ELSE 'queue_full' END
+      FROM judged j WHERE j.blocked < 0
+      UNION ALL
+      -- Epoch 0: nothing of it could ever be handed out.
+      SELECT s.run_id, s.job_id, 'SKIPPED', NULL, ${NOW('$19')}, 1, ${NOW('$19')}, 0, 2, ${NOW('s.from_at')}, f.job_version, s.count, s.reason
+      FROM unnest($12::uuid[], $13::uuid[], $14::bigint[], $15::int[], $16::text[]) AS s(job_id, run_id, from_at, count, reason)
+      JOIN won USING (job_id) JOIN f USING (job_id)
+      RETURNING run_id, epoch
     ), told AS (
       INSERT INTO events (kind, ids, epochs, claimed_ats)
-      SELECT 'run.ended', array_agg(run_id), array_agg(0), ARRAY[$16::bigint] FROM skipped HAVING count(*) > 0
+      SELECT 'run.ended', array_agg(run_id), array_agg(epoch), ARRAY[$19::bigint] FROM skipped HAVING count(*) > 0
     ), finished AS (
-      UPDATE jobs j SET status = 'COMPLETED', version = j.version + 1, updated_at = to_timestamp($16::float8 / 1000)
-      FROM f JOIN won w ON w.job_id = f.job_id
-      WHERE j.job_id = f.job_id AND w.ended AND f.run_count = 0 AND j.status IN ('SCHEDULED', 'PAUSED')
+      UPDATE jobs j SET status = 'COMPLETED', version = j.version + 1, updated_at = ${NOW('$19')}
+      FROM job w
+      WHERE j.job_id = w.job_id AND w.ended AND ${mayEnd()}
+        AND (w.run_count = 0 OR EXISTS (SELECT FROM judged x WHERE x.job_id = w.job_id AND x.ends_job AND x.blocked < 0))
     )
-    SELECT job_id FROM won`,
+    SELECT j.job_id, ${JOB_PART}, j.priority, j.handler_key, j.tenant, v.opened, v.waiting, j.overlap = 'replace'
+    FROM job j LEFT JOIN (
+      SELECT job_id, bool_or(blocked = ${OPEN}) AS opened, bool_or(blocked = ${WAITING}) AS waiting FROM judged GROUP BY job_id
+    ) v USING (job_id)`,
 };
+
+/**
+ * $1 jobs; guard: $2 node, $3 epochs; $4 now. Runs that ask or wait are opened, the oldest first, as far as there are free places;
+ * those that asked in vain wait from now on. What somebody is changing at this moment is left for the next time.
+ */
+export const ADMIT: Statement = {
+  name: 'admit',
+  text: `
+    WITH ${owned('$2', '$3')}, job AS MATERIALIZED (
+      SELECT j.*, ${ROOM} AS room FROM jobs j WHERE j.job_id = ANY($1::uuid[]) AND ${isOwned('j.shard')}
+    ), place AS MATERIALIZED (
+      SELECT j.job_id, j.shard, p.slot, row_number() OVER (PARTITION BY j.job_id ORDER BY p.slot) AS nth
+      FROM job j CROSS JOIN LATERAL (${freePlaces('j.room')}) p
+    ), wanting AS MATERIALIZED (
+      SELECT d.run_id, d.job_id, row_number() OVER (PARTITION BY d.job_id ORDER BY d.fire_at, d.nominal_at, d.run_id) AS nth
+      FROM job j CROSS JOIN LATERAL (
+        SELECT d.run_id, d.job_id, d.fire_at, d.nominal_at FROM due d
+        WHERE d.job_id = j.job_id AND d.blocked > 0 AND NOT d.held AND (d.blocked = ${WAITING} OR d.fire_at <= $4::bigint)
+        ORDER BY d.fire_at, d.nominal_at, d.run_id LIMIT j.room FOR UPDATE SKIP LOCKED
+      ) d
+    ), admitted AS (
+      INSERT INTO admissions (job_id, slot, run_id, shard)
+      SELECT w.job_id, p.slot, w.run_id, p.shard FROM wanting w JOIN place p USING (job_id, nth)
+      ON CONFLICT DO NOTHING RETURNING run_id
+    ), opened AS (
+      UPDATE due d SET blocked = ${OPEN}, admitted = true, lane_at = greatest(d.fire_at, $4::bigint)
+      FROM admitted a WHERE d.run_id = a.run_id
+      RETURNING d.job_id, d.part, d.priority, d.handler_key, d.tenant
+    ), asked AS (
+      UPDATE due d SET blocked = ${WAITING} FROM job j
+      WHERE d.job_id = j.job_id AND d.blocked = ${ASKING} AND NOT d.held AND d.fire_at <= $4::bigint
+        AND NOT EXISTS (SELECT FROM admitted a WHERE a.run_id = d.run_id)
+      RETURNING d.job_id
+    )
+    SELECT DISTINCT o.job_id, o.part, o.priority, o.handler_key, o.tenant, true, false, false FROM opened o
+    UNION ALL
+    SELECT j.job_id, NULL, NULL, NULL, NULL, false, true, j.overlap = 'replace' FROM job j
+    WHERE EXISTS (SELECT FROM asked a WHERE a.job_id = j.job_id)
+      OR EXISTS (SELECT FROM due d WHERE d.job_id = j.job_id AND d.blocked = ${WAITING} AND NOT d.held
+        AND NOT EXISTS (SELECT FROM admitted a WHERE a.run_id = d.run_id))`,
+};
+
+const NEWEST = `SELECT n.nominal_at FROM due n WHERE n.job_id = j.job_id AND n.kind = 2 AND n.attempt = 1 AND n.epoch = 1
+        AND NOT n.held ORDER BY n.nominal_at DESC LIMIT 1`;
+
+/**
+ * $1 jobs; guard: $2 node, $3 epochs; $4 now. Occurrences that wait before the newest end as skipped. What a person asked for, and
+ * what was begun and is tried again, stays.
+ */
+export const SKIP_REPLACED: Statement = {
+  name: 'skip_replaced',
+  text: `
+    WITH ${owned('$2', '$3')}, gone AS (
+      DELETE FROM due d USING jobs j
+      WHERE j.job_id = ANY($1::uuid[]) AND j.overlap = 'replace' AND ${isOwned('j.shard')} AND d.job_id = j.job_id AND d.kind = 2
+        AND d.attempt = 1 AND d.epoch = 1 AND NOT d.held AND NOT d.ends_job AND d.nominal_at < (${NEWEST})
+      RETURNING d.*
+    ), freed AS (
+      DELETE FROM admissions a USING gone g WHERE a.job_id = g.job_id AND a.run_id = g.run_id
+    ), history AS (
+      INSERT INTO job_runs (run_id, job_id, status, end_time, modified_time, attempt_number, created_at, epoch, trigger, scheduled_at,
+        job_version, reason)
+      SELECT run_id, job_id, 'SKIPPED', ${NOW('$4')}, ${NOW('$4')}, attempt, ${NOW('$4')}, epoch, kind, ${NOW('nominal_at')}, job_version,
+        'replaced'
+      FROM gone
+    )
+    INSERT INTO events (kind, ids, epochs, claimed_ats)
+    SELECT 'run.ended', array_agg(run_id), array_agg(epoch), ARRAY[$4::bigint] FROM gone HAVING count(*) > 0`,
+};
+
+/** $1 jobs of which a fresh run waits and no place is free: the run of theirs that has lived longest is asked to stop. */
+export const STOP_OLDEST: Statement = {
+  name: 'stop_oldest',
+  text: `
+    WITH j AS MATERIALIZED (
+      SELECT j.job_id FROM jobs j WHERE j.job_id = ANY($1::uuid[]) AND j.overlap = 'replace' AND ${ROOM} = 0
+        AND EXISTS (SELECT FROM due d WHERE d.job_id = j.job_id AND d.blocked > 0 AND d.attempt = 1 AND NOT d.held)
+    ), oldest AS MATERIALIZED (
+      SELECT DISTINCT ON (u.job_id) u.job_id, u.run_id, l.lease_id, (u.ord - 1)::smallint AS position
+      FROM leases l CROSS JOIN LATERAL unnest(l.job_ids, l.run_ids) WITH ORDINALITY AS u(job_id, run_id, ord)
+      JOIN j ON j.job_id = u.job_id
+      WHERE l.limited AND NOT ((u.ord - 1)::smallint = ANY(l.closed))
+      ORDER BY u.job_id, l.claimed_at, u.run_id
+    ), asked AS (
+      UPDATE leases l SET cancelled = l.cancelled || array(SELECT o.position FROM oldest o WHERE o.lease_id = l.lease_id
+        AND NOT (o.position = ANY(l.cancelled)))
+      WHERE l.lease_id IN (SELECT lease_id FROM oldest)
+      RETURNING l.lease_id
+    )
+    SELECT o.run_id FROM oldest o JOIN asked a USING (lease_id)`,
+};
+
+/** Guard: $1 node, $2 epochs. Places whose run is neither open nor alive: one look at everything tells for sure. */
+export const FREE_LOST_PLACES: Statement = {
+  name: 'free_lost_places',
+  text: `
+    WITH ${owned('$1', '$2')}, living AS MATERIALIZED (
+      SELECT u.run_id FROM leases l CROSS JOIN LATERAL unnest(l.run_ids) WITH ORDINALITY AS u(run_id, ord)
+      WHERE l.limited AND NOT ((u.ord - 1)::smallint = ANY(l.closed))
+    ), lost AS MATERIALIZED (
+      SELECT a.job_id, a.slot, a.run_id FROM admissions a
+      WHERE ${isOwned('a.shard')} AND a.run_id NOT IN (SELECT run_id FROM living)
+        AND NOT EXISTS (SELECT FROM due WHERE due.run_id = a.run_id AND ${IS_OPEN} AND due.admitted)
+    )
+    DELETE FROM admissions a USING lost WHERE a.job_id = lost.job_id AND a.slot = lost.slot AND a.run_id = lost.run_id`,
+};
+
+/** Guard: $1 node, $2 epochs; $3 limit, $4 now. Jobs of which runs wait though there is room, or of which the newest replaces. */
+export const ADMISSIBLE: Statement = {
+  name: 'admissible',
+  text: `
+    WITH RECURSIVE ${owned('$1', '$2')}, waiting AS (
+      (SELECT d.job_id FROM due d WHERE d.blocked > 0 ORDER BY d.job_id LIMIT 1)
+      UNION ALL
+      SELECT (SELECT d.job_id FROM due d WHERE d.blocked > 0 AND d.job_id > w.job_id ORDER BY d.job_id LIMIT 1)
+      FROM waiting w WHERE w.job_id IS NOT NULL
+    )
+    SELECT j.job_id, j.overlap = 'replace' FROM waiting w JOIN jobs j ON j.job_id = w.job_id
+    WHERE ${isOwned('j.shard')} AND (${ROOM} > 0 OR j.overlap = 'replace')
+      AND EXISTS (SELECT FROM due d WHERE d.job_id = j.job_id AND d.blocked > 0 AND NOT d.held
+        AND (d.blocked = ${WAITING} OR d.fire_at <= $4::bigint))
+    LIMIT $3`,
+};
+
+/** Guard: $1 node, $2 epochs; $3 now, $4 limit. picked: the ids of runs to give up. error: as an expression over the row. */
+const giveUp = (name: string, { picked, error }: { picked: string; error: string }): Statement => ({
+  name,
+  text: `
+    WITH RECURSIVE ${owned('$1', '$2')}, ${picked}, gone AS (
+      DELETE FROM due d USING picked WHERE d.run_id = picked.run_id AND NOT d.held RETURNING d.*
+    ), freed AS (
+      DELETE FROM admissions a USING gone g WHERE g.admitted AND a.job_id = g.job_id AND a.run_id = g.run_id
+    ), history AS (
+      INSERT INTO job_runs (run_id, job_id, status, end_time, modified_time, attempt_number, error_message, created_at, epoch,
+        trigger, scheduled_at, job_version)
+      SELECT run_id, job_id, 'FAILED', ${NOW('$3')}, ${NOW('$3')}, attempt, ${error}, ${NOW('$3')}, epoch, kind, ${NOW('nominal_at')},
+        job_version
+      FROM gone
+    ), letters AS (
+      INSERT INTO dead_letters (run_id, job_id, reason, error_message, attempts, scheduled_at, died_at)
+      SELECT run_id, job_id, 'never_started', ${error}, attempt - 1, ${NOW('nominal_at')}, ${NOW('$3')} FROM gone
+      ON CONFLICT (run_id) DO NOTHING
+    ), ended AS (
+      UPDATE jobs j SET status = CASE WHEN x.kind = 1 THEN 'FAILED' ELSE 'COMPLETED' END, version = j.version + 1, updated_at = ${NOW('$3')}
+      FROM gone x WHERE x.ends_job AND j.job_id = x.job_id AND ${mayEnd()}
+    ), told AS (
+      INSERT INTO events (kind, ids, epochs, claimed_ats, dead_reasons)
+      SELECT 'run.ended', array_agg(run_id), array_agg(epoch), ARRAY[$3::bigint], array_agg('never_started'::text)
+      FROM gone HAVING count(*) > 0
+    )
+    SELECT run_id FROM gone`,
+});
+
+export const EXPIRE: Statement = giveUp('expire', {
+  picked: `picked AS MATERIALIZED (
+      SELECT d.run_id FROM held_shards s CROSS JOIN LATERAL (
+        SELECT due.run_id FROM due WHERE due.shard = s.shard AND due.expires_at IS NOT NULL AND due.expires_at < $3::bigint AND NOT due.held
+        ORDER BY due.expires_at LIMIT $4 FOR UPDATE SKIP LOCKED) d LIMIT $4)`,
+  error: `'waited longer than start_timeout_seconds'::text`,
+});
+
+const LANES = `lane AS (
+      (SELECT due.part, due.priority, due.handler_key, due.tenant, due.lane_at, due.handler FROM due WHERE ${IS_OPEN}
+        ORDER BY due.part, due.priority, due.handler_key, due.tenant, due.lane_at, due.run_id LIMIT 1)
+      UNION ALL
+      SELECT n.* FROM lane l CROSS JOIN LATERAL (
+        SELECT due.part, due.priority, due.handler_key, due.tenant, due.lane_at, due.handler FROM due
+        WHERE ${IS_OPEN} AND (due.part, due.priority, due.handler_key, due.tenant) > (l.part, l.priority, l.handler_key, l.tenant)
+        ORDER BY due.part, due.priority, due.handler_key, due.tenant, due.lane_at, due.run_id LIMIT 1) n)`;
+
+/** $5 claimable before. */
+export const EXPIRE_UNOFFERED: Statement = giveUp('expire_unoffered', {
+  picked: `${LANES}, picked AS MATERIALIZED (
+      SELECT d.run_id FROM lane CROSS JOIN LATERAL (
+        SELECT due.run_id FROM due
+        WHERE due.part = lane.part AND due.priority = lane.priority AND due.handler_key = lane.handler_key AND due.tenant = lane.tenant
+          AND ${IS_OPEN} AND due.lane_at < $5::bigint AND ${isOwned('due.shard')}
+        ORDER BY due.lane_at, due.run_id LIMIT $4 FOR UPDATE SKIP LOCKED) d
+      WHERE lane.lane_at < $5::bigint
+        AND NOT EXISTS (SELECT FROM workers w WHERE NOT w.dead AND lane.handler = ANY(w.handlers)) LIMIT $4)`,
+  error: `'no worker offers the handler "' || handler || '"; gave up after 24 hours'`,
+});

@@ -2,14 +2,23 @@
  * Settlements as the SETTLE statement takes them: one element per lease, each an array literal over the positions of that
  * lease. Positions past the last reported one may be left out: the database pads with NULL, which means "not reported".
  */
-import type { LeaseId } from '@carillon/domain';
+import type { JobId, LeaseId } from '@carillon/domain';
 import { plainArray, sparse, textArray } from '../../postgres/array-literal.ts';
 import type { Settlement, SettleVerdict } from '../lease-store.ts';
 
-export type SettledLeaseRow = readonly [
-  leaseId: LeaseId,
+/** A lease and what was settled of it; or a job with a free place that others wait for; or a run that is tried again. */
+export type SettledRow = readonly [
+  leaseId: LeaseId | null,
   cancelled: number[] | null,
   positions: number[] | null,
+  freed: JobId | null,
+  shard: number,
+  part: number,
+  priority: number,
+  handlerKey: number,
+  tenant: number,
+  atMs: number,
+  blocked: number,
 ];
 
 export function settleParameters(settlements: readonly Settlement[]): string[] {
@@ -56,7 +65,7 @@ export function settleParameters(settlements: readonly Settlement[]): string[] {
 /** A lease that answers without positions settled everything that was reported for it. */
 export function settleVerdicts(
   settlements: readonly Settlement[],
-  rows: readonly SettledLeaseRow[],
+  rows: readonly SettledRow[],
 ): SettleVerdict[] {
   const answers = new Map(rows.map((row) => [row[0], row]));
   return settlements.map(({ leaseId, position }) => {

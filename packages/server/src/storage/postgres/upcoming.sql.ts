@@ -1,15 +1,34 @@
 /** What fires next, over all lanes of `due`: each lane is read in order from the start of the window, and no further than needed. */
 import { SHARD_COUNT } from '@carillon/domain';
 import type { Statement } from '../../postgres/database.ts';
+import { ASKING, IS_OPEN, inLane } from './lane.sql.ts';
 
 /** Rows of one lane that are looked at for a caller who may not see all of them. */
 const LANE_ROWS_MAX = 500;
 
-const LANES = `generate_series(0, ${SHARD_COUNT - 1}) AS s(shard) CROSS JOIN generate_series(0, 2) AS p(priority)`;
-const LANE_ROWS = `SELECT due.job_id, due.run_id, due.kind, due.fire_at, due.nominal_at FROM due
-  WHERE due.shard = s.shard::smallint AND due.priority = p.priority::smallint AND NOT due.held
-    AND due.fire_at > $1::bigint AND due.fire_at <= $2::bigint
+/** Lanes that are looked at: of more, some of what lies ahead is left out, and the answer says so. */
+const LANES_MAX = 5_000;
+
+const SHARDS = `generate_series(0, ${SHARD_COUNT - 1}) AS s(shard)`;
+const CURSOR_ROWS = `SELECT c.job_id, c.job_id AS run_id, c.fire_at, c.nominal_at, true AS is_cursor FROM cursors c
+  WHERE c.shard = s.shard::smallint AND NOT c.held AND c.fire_at > $1::bigint AND c.fire_at <= $2::bigint
+  ORDER BY c.fire_at, c.job_id LIMIT ${LANE_ROWS_MAX}`;
+const ASKING_ROWS = `SELECT due.job_id, due.run_id, due.fire_at, due.nominal_at, false FROM due
+  WHERE due.shard = s.shard::smallint AND due.blocked = ${ASKING} AND NOT due.held AND due.fire_at > $1::bigint AND due.fire_at <= $2::bigint
   ORDER BY due.fire_at, due.run_id LIMIT ${LANE_ROWS_MAX}`;
+const LANE_ROWS = `SELECT due.job_id, due.run_id, due.fire_at, due.nominal_at, false FROM due
+  WHERE ${inLane('lane')} AND due.lane_at > $1::bigint AND due.lane_at <= $2::bigint
+  ORDER BY due.lane_at, due.run_id LIMIT ${LANE_ROWS_MAX}`;
+
+const NEXT_LANE = `SELECT due.part, due.priority, due.handler_key, due.tenant FROM due WHERE ${IS_OPEN}`;
+const IN_ORDER = 'ORDER BY due.part, due.priority, due.handler_key, due.tenant LIMIT 1';
+const LANES = `lane AS (
+    (${NEXT_LANE} ${IN_ORDER})
+    UNION ALL
+    SELECT n.* FROM lane l CROSS JOIN LATERAL (
+      ${NEXT_LANE} AND (due.part, due.priority, due.handler_key, due.tenant) > (l.part, l.priority, l.handler_key, l.tenant) ${IN_ORDER}
+    ) n
+  ), first_lanes AS MATERIALIZED (SELECT * FROM lane LIMIT ${LANES_MAX})`;
 
 /** A job j in one of the places: parallel arrays of namespaces (* is every one) and owners (NULL is anybody). NULL: everywhere. */
 export function seenBy(namespaces: string, users: string): string {
@@ -21,20 +40,25 @@ export function seenBy(namespaces: string, users: string): string {
 /** $1 from (exclusive), $2 until, $3 limit, $4 namespaces, $5 owners. */
 export const UPCOMING: Statement = {
   name: 'upcoming',
-  text: `SELECT x.job_id, x.name, x.namespace, x.user_id, x.handler, x.priority, x.fire_at, x.nominal_at, x.schedule
-    FROM ${LANES} CROSS JOIN LATERAL (
-      SELECT j.job_id, j.name, j.namespace, j.user_id, j.handler, j.priority, d.fire_at, d.run_id, d.nominal_at,
-        CASE WHEN d.kind = 0 THEN j.schedule::text END AS schedule
-      FROM (${LANE_ROWS}) d JOIN jobs j USING (job_id)
-      WHERE ${seenBy('$4', '$5')}
-      ORDER BY d.fire_at, d.run_id LIMIT $3
-    ) x
-    ORDER BY x.fire_at, x.run_id LIMIT $3`,
+  text: `WITH RECURSIVE ${LANES}, ahead AS (
+      SELECT d.* FROM ${SHARDS} CROSS JOIN LATERAL (${CURSOR_ROWS}) d
+      UNION ALL SELECT d.* FROM ${SHARDS} CROSS JOIN LATERAL (${ASKING_ROWS}) d
+      UNION ALL SELECT d.* FROM first_lanes lane CROSS JOIN LATERAL (${LANE_ROWS}) d
+    )
+    SELECT j.job_id, j.name, j.namespace, j.user_id, j.handler, j.priority, d.fire_at, d.nominal_at,
+      CASE WHEN d.is_cursor THEN j.schedule::text END
+    FROM ahead d CROSS JOIN LATERAL (SELECT * FROM jobs j WHERE j.job_id = d.job_id LIMIT 1) j
+    WHERE ${seenBy('$4', '$5')}
+    ORDER BY d.fire_at, d.run_id LIMIT $3`,
 };
 
 /** Whether a lane holds more in the window than is looked at. $1 from, $2 until. */
 export const UPCOMING_IS_PARTIAL: Statement = {
   name: 'upcoming_is_partial',
-  text: `SELECT bool_or(lane.filled = ${LANE_ROWS_MAX}) FROM ${LANES}
-    CROSS JOIN LATERAL (SELECT count(*) AS filled FROM (${LANE_ROWS}) d) lane`,
+  text: `WITH RECURSIVE ${LANES}
+    SELECT (SELECT count(*) FROM first_lanes) = ${LANES_MAX} OR coalesce(bool_or(filled = ${LANE_ROWS_MAX}), false) FROM (
+      SELECT (SELECT count(*) FROM (${CURSOR_ROWS}) d) AS filled FROM ${SHARDS}
+      UNION ALL SELECT (SELECT count(*) FROM (${ASKING_ROWS}) d) FROM ${SHARDS}
+      UNION ALL SELECT (SELECT count(*) FROM (${LANE_ROWS}) d) FROM first_lanes lane
+    ) x`,
 };

@@ -1,0 +1,23 @@
+/** Lanes in SQL: the columns of a pending run that follow from its job, as lane.ts has them, and what names a lane. */
+import { PART_COUNT } from '../lane.ts';
+
+const hash = (text: string) => `('x' || encode(substr(sha256(convert_to(${text}, 'UTF8')), 1, 4), 'hex'))::bit(32)`;
+
+/** Of the job j. */
+export const JOB_HANDLER_KEY = `${hash('j.handler')}::integer`;
+export const JOB_TENANT = `((${hash('j.namespace')}::bigint >> 6 << 26) | coalesce(${hash('j.user_id')}::bigint >> 6, 0))`;
+export const JOB_PART = `(j.shard % ${PART_COUNT})::smallint`;
+
+/** Written as the predicate of the index has it. */
+export const IS_OPEN = 'due.blocked = 0 AND NOT due.held';
+
+/** The rows of `due` in the lane of this name. */
+export function inLane(lane: string): string {
+  return `due.part = ${lane}.part AND due.priority = ${lane}.priority AND due.handler_key = ${lane}.handler_key
+      AND due.tenant = ${lane}.tenant AND ${IS_OPEN}`;
+}
+
+/** What blocked says. */
+export const OPEN = 0;
+export const ASKING = 1;
+export const WAITING = 2;
