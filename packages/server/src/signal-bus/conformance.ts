@@ -2,6 +2,7 @@
 import type { JobId, RunId } from '@carillon/domain';
 import { type Log, silentLog } from '@carillon/foundation';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { eventually } from '../../../../tests/support/eventually.ts';
 import type { SignalBus, Signals } from './signal-bus.ts';
 
 export interface SignalBusUnderTest {
@@ -11,6 +12,7 @@ export interface SignalBusUnderTest {
   close(): Promise<void>;
 }
 
+const SOON = { withinMs: 5_000 };
 const jobId = '00000000-0000-7000-8000-000000000001' as JobId;
 const otherJobId = 'ffffffff-ffff-7fff-bfff-ffffffffffff' as JobId;
 const runId = '00000000-0000-7000-9000-000000000001' as RunId;
@@ -56,7 +58,7 @@ export function describeSignalBus(name: string, make: (log: Log) => Promise<Sign
       under.receiver.on(signal, first);
       under.receiver.on(signal, second);
       under.sender.send(signal, SAMPLES[signal]);
-      await vi.waitFor(() => expect(second).toHaveBeenCalledTimes(1));
+      await eventually(() => expect(second).toHaveBeenCalledTimes(1), SOON);
       expect(first.mock.calls).toEqual([[SAMPLES[signal]]]);
       expect(second.mock.calls).toEqual([[SAMPLES[signal]]]);
     });
@@ -65,7 +67,7 @@ export function describeSignalBus(name: string, make: (log: Log) => Promise<Sign
       const listener = vi.fn();
       under.receiver.on(signal, listener);
       under.sender.send(signal, ANY[signal]!);
-      await vi.waitFor(() => expect(listener.mock.calls).toEqual([[ANY[signal]]]));
+      await eventually(() => expect(listener.mock.calls).toEqual([[ANY[signal]]]), SOON);
     });
 
     it('listeners hear only what they listen to', async () => {
@@ -73,7 +75,7 @@ export function describeSignalBus(name: string, make: (log: Log) => Promise<Sign
       under.receiver.on('places-freed', freed);
       under.receiver.on('cancel-requested', cancelled);
       under.sender.send('places-freed', SAMPLES['places-freed']);
-      await vi.waitFor(() => expect(freed).toHaveBeenCalled());
+      await eventually(() => expect(freed).toHaveBeenCalled(), SOON);
       expect(cancelled).not.toHaveBeenCalled();
     });
 
@@ -85,7 +87,7 @@ export function describeSignalBus(name: string, make: (log: Log) => Promise<Sign
       under.sender.send('cancel-requested', SAMPLES['cancel-requested']);
       expect(heard).toHaveBeenCalledTimes(1);
       // The answer comes after whatever the sender would have heard of itself.
-      await vi.waitFor(() => expect(answered).toHaveBeenCalled());
+      await eventually(() => expect(answered).toHaveBeenCalled(), SOON);
       expect(heard).toHaveBeenCalledTimes(1);
     });
 
@@ -96,7 +98,7 @@ export function describeSignalBus(name: string, make: (log: Log) => Promise<Sign
       stop();
       stop();
       under.sender.send('places-freed', SAMPLES['places-freed']);
-      await vi.waitFor(() => expect(there).toHaveBeenCalled());
+      await eventually(() => expect(there).toHaveBeenCalled(), SOON);
       expect(gone).not.toHaveBeenCalled();
     });
 
@@ -106,7 +108,7 @@ export function describeSignalBus(name: string, make: (log: Log) => Promise<Sign
       under.receiver.on('cancel-requested', listener);
       stop();
       under.sender.send('cancel-requested', SAMPLES['cancel-requested']);
-      await vi.waitFor(() => expect(listener).toHaveBeenCalledTimes(1));
+      await eventually(() => expect(listener).toHaveBeenCalledTimes(1), SOON);
     });
 
     it('a listener that throws is logged, and hurts neither the sender nor the others', async () => {
@@ -117,7 +119,7 @@ export function describeSignalBus(name: string, make: (log: Log) => Promise<Sign
       });
       under.receiver.on('runs-open', after);
       expect(() => under.sender.send('runs-open', SAMPLES['runs-open'])).not.toThrow();
-      await vi.waitFor(() => expect(after).toHaveBeenCalled());
+      await eventually(() => expect(after).toHaveBeenCalled(), SOON);
       expect(error).toHaveBeenCalledWith({ signal: 'runs-open', err: broken }, 'a listener failed');
     });
 
