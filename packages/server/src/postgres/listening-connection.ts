@@ -1,7 +1,7 @@
 /**
  * One connection that listens on a channel, for as long as it is started: when it is lost it is opened again, after growing
- * pauses, for ever. What was notified meanwhile is missed, and the owner is told so. It never begins a transaction: one that
- * stood open would keep the server from clearing its queue of notifications.
+ * pauses, for ever. Notifications sent meanwhile are lost, and the owner is told so. It never begins a transaction: an open one
+ * would keep the server from clearing its queue of notifications.
  */
 import { Socket } from 'node:net';
 import { type Clock, type Log, type Random, type Service, sleep } from '@carillon/foundation';
@@ -19,7 +19,7 @@ export interface ListeningConnectionOptions
   readonly random: Random;
   readonly log: Log;
   readonly onNotification: (payload: string) => void;
-  /** From now on it hears everything; `missed` says that it may have missed something before. */
+  /** Every notification from now on arrives; `missed`: some may have been lost before. */
   readonly onListening: (state: { readonly missed: boolean }) => void;
 }
 
@@ -28,16 +28,16 @@ const BACKOFF_MS_MAX = 5_000;
 const KEEP_ALIVE_MS = 5_000;
 /** Its statements take less than a millisecond: a server that works has long been done. */
 const STATEMENT_MS_MAX = 2_000;
-/** The server's own limit comes first; after this much more its silence means that the connection is dead. */
+/** The server's own limit comes first; after this much more no answer means that the connection is dead. */
 const ANSWER_GRACE_MS = 1_000;
-const FAREWELL_MS_MAX = 1_000;
+const CLOSE_MS_MAX = 1_000;
 /** Classes of SQLSTATE with which the server says that it closes the connection. */
 const CONNECTION_ENDS = /^(08|57P)/;
 const KEEP_ALIVE: Statement = { name: 'keep_alive', text: 'SELECT 1' };
 
 interface Open {
   readonly client: pg.Client;
-  /** Told why, once it is of no use any more. */
+  /** Resolves with the reason when the connection cannot be used any more. */
   readonly lost: Promise<unknown>;
   lose(reason: unknown): void;
   destroy(): void;
@@ -48,7 +48,7 @@ export class ListeningConnection implements Service, Session {
   #open: Open | undefined;
   #stop = new AbortController();
   #running: Promise<void> | undefined;
-  /** Tries and connections in a row that came to nothing. */
+  /** Tries that failed, and connections lost before their first keep-alive, in a row. */
   #failures = 0;
   #outage: { readonly sinceMs: number } | undefined;
 
@@ -61,7 +61,7 @@ export class ListeningConnection implements Service, Session {
     return this.#open !== undefined;
   }
 
-  /** Resolves after the first try, whatever came of it. */
+  /** Resolves after the first try, whether it succeeded or not. */
   async start(): Promise<void> {
     if (this.#running !== undefined) return;
     this.#stop = new AbortController();
@@ -160,12 +160,12 @@ export class ListeningConnection implements Service, Session {
       query_timeout: statementTimeoutMs + ANSWER_GRACE_MS,
       keepAlive: true,
       application_name: applicationName,
-      // What is notified is not worth waiting for a disk, nor for a replica.
+      // A notification need not survive a crash: it waits for no disk and no replica.
       options: '-c synchronous_commit=off -c jit=off -c TimeZone=UTC',
     };
   }
 
-  /** Asks the connection for an answer from time to time: one that hangs says nothing by itself. */
+  /** Sends a statement from time to time: a connection that hangs reports no error by itself. */
   async #watch(open: Open): Promise<unknown> {
     const stop = this.#stop.signal;
     const lost = new AbortController();
@@ -185,10 +185,10 @@ export class ListeningConnection implements Service, Session {
     return over.reason;
   }
 
-  /** One that is not lost gets a farewell, for which nobody waits long. */
+  /** A lost connection is dropped. One that works is closed by the protocol, within a bounded time. */
   async #close(open: Open): Promise<void> {
     if (!this.#stop.signal.aborted) return open.destroy();
-    const giveUp = setTimeout(open.destroy, FAREWELL_MS_MAX);
+    const giveUp = setTimeout(open.destroy, CLOSE_MS_MAX);
     await open.client.end().catch(() => undefined);
     clearTimeout(giveUp);
   }

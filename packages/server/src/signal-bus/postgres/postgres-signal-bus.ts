@@ -1,6 +1,6 @@
 /**
- * Signals between all servers on one database. Listeners of this process are called before send returns, whatever becomes
- * of the database; the others hear by a notification, within milliseconds, on a connection that no other statement waits for.
+ * Signals between all servers on one database. Listeners of this process are called before send returns, whether the database
+ * answers or not; other processes receive a notification within milliseconds, on a connection that no other statement waits for.
  * After an outage listeners get the "any" form of every signal, because they may have missed some.
  */
 import { randomBytes } from 'node:crypto';
@@ -40,7 +40,7 @@ export class PostgresSignalBus implements SignalBus, Service {
   readonly #local: SignalBus;
   readonly #connection: ListeningConnection;
   readonly #waiting = new WaitingSignals();
-  /** True chance: with a seed, two servers could take the signals of each other for their own. */
+  /** Not from `random`: with the same seed, two servers would ignore each other's signals as their own. */
   readonly #sender = randomBytes(9).toString('base64url');
   #started = false;
   #cancelScheduled: (() => void) | undefined;
@@ -64,13 +64,13 @@ export class PostgresSignalBus implements SignalBus, Service {
     });
   }
 
-  /** Resolves after the first try to connect, whatever came of it: a server starts without the hints of others too. */
+  /** Resolves after the first try to connect, whether it succeeded or not: a server works without the hints of others. */
   async start(): Promise<void> {
     this.#started = true;
     await this.#connection.start();
   }
 
-  /** What waits is sent first: a server that leaves gives runs back, and the others should hear of them. */
+  /** What waits is sent first: a server that leaves gives runs back, and the others should learn of them. */
   async stop(): Promise<void> {
     this.#started = false;
     this.#cancelScheduled?.();
@@ -123,7 +123,7 @@ export class PostgresSignalBus implements SignalBus, Service {
       await this.#connection.query(NOTIFY_ALL, [SIGNAL_CHANNEL, textArray(payloads)]);
       this.#refused = false;
     } catch (error) {
-      // They may have arrived: a hint that is heard twice does no harm.
+      // They may have arrived: a hint that arrives twice does no harm.
       if (error instanceof StorageUnavailable) this.#waiting.add(batch);
       else this.#reportRefused(error);
     }
@@ -145,10 +145,10 @@ export class PostgresSignalBus implements SignalBus, Service {
     if (signal !== undefined) this.#local.send(name, signal);
   }
 
-  /** Once, until one is taken again: the queue of notifications may be full, and that lasts. */
+  /** Once, until a flush succeeds again: a full queue of notifications lasts. */
   #reportRefused(error: unknown): void {
     if (this.#refused) return;
     this.#refused = true;
-    this.#log.warn({ err: error }, 'the database refuses signals; other servers hear of work later');
+    this.#log.warn({ err: error }, 'the database refuses notifications; other servers find work by polling');
   }
 }

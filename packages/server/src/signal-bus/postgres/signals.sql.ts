@@ -1,7 +1,7 @@
-/** The statement of the signal bus, and the channel it speaks on. */
+/** The statement of the signal bus, and its channel. */
 import type { Statement } from '../../postgres/database.ts';
 
-/** Notifications stay within one database: servers on one database hear each other and nobody else. */
+/** Notifications stay within one database: servers on one database reach each other and nobody else. */
 export const SIGNAL_CHANNEL = 'carillon_signals';
 
 /** The payloads of one flush, one notification each. They arrive in this order, or none of them does. */
