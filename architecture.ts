@@ -256,6 +256,13 @@ export const ROOMS: readonly Room[] = [
     imports: ['foundation', 'server/signal-bus'],
   },
   {
+    name: 'server/signal-bus/postgres',
+    kind: 'adapter',
+    purpose: 'Signals between all servers on one PostgreSQL database.',
+    imports: ['domain', 'foundation', 'server/postgres', 'server/signal-bus', 'server/storage'],
+    drives: ['server/postgres', 'server/storage'],
+  },
+  {
     name: 'server/counters',
     kind: 'port',
     purpose: 'Counts that all servers share, in windows of time; they protect, they prove nothing.',
@@ -309,7 +316,8 @@ export const ROOMS: readonly Room[] = [
   {
     name: 'server/postgres',
     kind: 'ground',
-    purpose: 'The way to PostgreSQL: pool, migrations, and the server that comes with Carillon.',
+    purpose:
+      'The way to PostgreSQL: pool, listening connection, migrations, and the server that comes with Carillon.',
     imports: ['foundation', 'server/make-folder.ts', 'server/storage', 'server/start-failure.ts'],
     npm: ['pg'],
   },
@@ -390,6 +398,8 @@ export const ROOMS: readonly Room[] = [
       'server/data-directory.ts',
       'server/gateway',
       'server/postgres',
+      'server/signal-bus/memory-signal-bus.ts',
+      'server/signal-bus/postgres',
       'server/start-failure.ts',
       'server/storage/postgres',
       'server/telemetry/prometheus',

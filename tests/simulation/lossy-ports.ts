@@ -1,11 +1,12 @@
 /** The two ports whose messages may be lost: signals are hints, and handing over is repaired by heartbeats. */
 import type { ClaimedBatch, RunId } from '@carillon/domain';
+import { silentLog } from '@carillon/foundation';
 import { MemorySignalBus } from '../../packages/server/src/signal-bus/memory-signal-bus.ts';
 import type { SignalBus, Signals } from '../../packages/server/src/signal-bus/signal-bus.ts';
 import { InProcessWorkerLink } from '../../packages/server/src/worker-link/in-process-worker-link.ts';
 
 export class LossySignalBus implements SignalBus {
-  readonly #bus = new MemorySignalBus();
+  readonly #bus = new MemorySignalBus({ log: silentLog });
   readonly #lost: () => boolean;
 
   constructor(lost: () => boolean) {

@@ -231,7 +231,7 @@ describe('hints', () => {
     const mine = new Map([...stage.world.guard.epochs].filter(([shard]) => shard % 2 === 0));
     scheduler = create({
       guard: { nodeId: stage.world.nodeId, epochs: mine },
-      signals: new MemorySignalBus(),
+      signals: new MemorySignalBus(stage.common),
     });
     await settle();
     for (let i = 0; i < 20; i += 1) await stage.world.oneOff();

@@ -2,7 +2,7 @@
  * Signals within one process: listeners are called before send returns. A listener that throws is logged and hurts neither
  * the sender nor the other listeners: a hint must never break the one who gives it.
  */
-import { type Log, silentLog } from '@carillon/foundation';
+import type { Log } from '@carillon/foundation';
 import type { SignalBus, Signals } from './signal-bus.ts';
 
 type Listeners = { [Name in keyof Signals]: Set<{ readonly hear: (signal: Signals[Name]) => void }> };
@@ -10,14 +10,15 @@ type Listeners = { [Name in keyof Signals]: Set<{ readonly hear: (signal: Signal
 export class MemorySignalBus implements SignalBus {
   readonly #log: Log;
   readonly #listeners: Listeners = {
-    'due-added': new Set(),
-    'runs-released': new Set(),
-    'runs-forgotten': new Set(),
+    'runs-open': new Set(),
+    'shards-due': new Set(),
+    'places-freed': new Set(),
     'cancel-requested': new Set(),
+    'events-recorded': new Set(),
   };
 
-  constructor(options: { log?: Log } = {}) {
-    this.#log = options.log ?? silentLog;
+  constructor(options: { readonly log: Log }) {
+    this.#log = options.log;
   }
 
   send<Name extends keyof Signals>(name: Name, signal: Signals[Name]): void {

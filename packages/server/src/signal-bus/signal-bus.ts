@@ -2,20 +2,28 @@
  * Hints between roles: best effort, at most once. Losing every one of them costs latency (a bounded poll finds what they
  * told), never correctness.
  */
-import type { JobId, RunId } from '@carillon/domain';
-import type { DueRow } from '../storage/due.ts';
+import type { JobId, Priority, RunId } from '@carillon/domain';
+
+/** Where a run that may start lies, and from which instant on. */
+export interface LaneHint {
+  readonly part: number;
+  readonly priority: Priority;
+  readonly handlerKey: number;
+  readonly tenant: number;
+  readonly atMs: number;
+}
 
 export interface Signals {
-  /** Rows were added to `due` in these shards; rows are given where the sender has them at hand. */
-  'due-added': { readonly shards: readonly number[]; readonly rows: readonly DueRow[] };
-  /** Runs ended or were given back: their jobs may have room again. */
-  'runs-released': {
-    readonly runs: readonly { readonly jobId: JobId; readonly runId: RunId; readonly claimedAtMs: number }[];
-  };
-  /** The dispatcher let go of runs that may still be pending: the scheduler has to read these shards from the start. */
-  'runs-forgotten': { readonly shards: readonly number[] };
+  /** Runs may be claimed in these lanes from these instants on. No lanes: somewhere. */
+  'runs-open': { readonly lanes: readonly LaneHint[] };
+  /** Owners of these shards have something to fire or admit from these instants on. No shards: any. */
+  'shards-due': { readonly shards: readonly { readonly shard: number; readonly atMs: number }[] };
+  /** Runs of these jobs ended: runs that wait behind a limit of theirs may start. No jobs: any. */
+  'places-freed': { readonly jobIds: readonly JobId[] };
   /** Somebody wants these runs stopped. */
   'cancel-requested': { readonly runIds: readonly RunId[] };
+  /** Something was recorded that event readers may want. */
+  'events-recorded': Record<string, never>;
 }
 
 export interface SignalBus {

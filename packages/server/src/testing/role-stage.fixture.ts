@@ -23,7 +23,7 @@ export class RoleStage {
   readonly random = new SeededRandom(1);
   readonly storage = new MemoryStorage({ clock: this.clock });
   readonly world = new StorageWorld(this.storage);
-  readonly signals = new MemorySignalBus();
+  readonly signals = new MemorySignalBus({ log: silentLog });
   readonly link = new InProcessWorkerLink();
   readonly queue = new InProcessRunQueue({ capacity: 10_000 });
   readonly common = { clock: this.clock, random: this.random, log: silentLog };
