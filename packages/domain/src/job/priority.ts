@@ -1,18 +1,11 @@
 /**
- * Priority with ageing: a run is worth its waiting time plus a head start for its priority. Because waiting grows equally
- * for all, "head start + waiting" orders exactly like the fixed key dueAt - headStart, so a run never has to be re-ranked
- * and a low one can be overtaken only by what became due within the head start: it never starves.
+ * Priority decides which of the runs that wait get the next free slots: the highest first. So that nothing starves, a priority
+ * whose oldest run has waited for long gets a share of the slots in any case.
  */
 export const PRIORITIES = ['low', 'medium', 'high'] as const;
 export type Priority = (typeof PRIORITIES)[number];
 
-const AGEING_STEP_MS = 10 * 60_000;
-
-export function headStartMs(priority: Priority): number {
-  return PRIORITIES.indexOf(priority) * AGEING_STEP_MS;
-}
-
-/** Smaller is more urgent. */
-export function urgencyKey(run: { priority: Priority; fireAtMs: number }): number {
-  return run.fireAtMs - headStartMs(run.priority);
-}
+/** A run that has waited for this long is starving. */
+export const STARVING_MS = 10 * 60_000;
+/** One of so many slots goes to those who starve, however much that is more urgent waits. */
+export const STARVING_SHARE = 8;

@@ -40,6 +40,8 @@ export interface ClaimedRun {
   readonly epoch: number;
   readonly attempt: number;
   readonly nominalAtMs: number;
+  /** When it should have started: an occurrence at its instant, a retry or what a person asked for when it was queued. */
+  readonly dueAtMs: number;
   readonly claimedAtMs: number;
   readonly handler: string;
   readonly payload: string;

@@ -2,14 +2,13 @@
  * Makes outcomes durable: collects reports into batches, decides what follows each (finish, try again, dead letter) and
  * settles the batch in one transaction. A report about a run that was taken back is refused, and kept on record.
  */
-import { DEFAULT_RETRY, decideNext, type NextStep, type RunOutcome, shardOf } from '@carillon/domain';
+import { DEFAULT_RETRY, decideNext, type NextStep, type RunOutcome } from '@carillon/domain';
 import { BatchBuffer, type Clock, type Log, type Random, type Service } from '@carillon/foundation';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
-import type { HeldRun, LeaseStore, Settlement, SettleVerdict } from '../storage/lease-store.ts';
+import type { HeldRun, LeaseStore, Settled, Settlement, SettleVerdict } from '../storage/lease-store.ts';
 import { StorageUnavailable } from '../storage/storage.ts';
 import type {
   ReportAnswer,
-  ReportedRun,
   RunningReport,
   RunReport,
   RunReports,
@@ -95,10 +94,10 @@ export class OutcomeRecorder implements RunReports, Service {
     const { leases, clock } = this.#options;
     const held = await this.#heldBehind(reports);
     const settlements = reports.map((report) => this.#settlement(report, held.get(report)));
-    const verdicts = await leases.settle(settlements, clock.now());
-    this.#announce(reports, settlements, verdicts);
-    await this.#recordLate(reports, verdicts);
-    return verdicts;
+    const settled = await leases.settle(settlements, clock.now());
+    this.#announce(settled);
+    await this.#recordLate(reports, settled.verdicts);
+    return [...settled.verdicts];
   }
 
   /** Success needs no decision; for everything else the run's attempts and policy are looked up. */
@@ -152,21 +151,12 @@ export class OutcomeRecorder implements RunReports, Service {
     return atMs > deadlineAtMs ? next : { ...next, atMs };
   }
 
-  #announce(
-    reports: readonly RunReport[],
-    settlements: readonly Settlement[],
-    verdicts: readonly SettleVerdict[],
-  ): void {
+  #announce({ freed, opened, asking }: Settled): void {
     const { signals } = this.#options;
-    const released: ReportedRun[] = [];
-    const shards = new Set<number>();
-    for (let i = 0; i < reports.length; i += 1) {
-      const { run } = reports[i]!;
-      if (verdicts[i] !== 'stale') released.push(run);
-      if (settlements[i]!.next.kind === 'again' && verdicts[i] === 'settled') shards.add(shardOf(run.jobId));
-    }
-    if (released.length > 0) signals.send('runs-released', { runs: released });
-    if (shards.size > 0) signals.send('due-added', { shards: [...shards], rows: [] });
+    signals.send('events-recorded', {});
+    if (freed.length > 0) signals.send('places-freed', { jobIds: freed });
+    if (opened.length > 0) signals.send('runs-open', { lanes: opened });
+    if (asking.length > 0) signals.send('shards-due', { shards: asking });
   }
 
   async #recordLate(reports: readonly RunReport[], verdicts: readonly SettleVerdict[]): Promise<void> {

@@ -44,6 +44,7 @@ export class Executor implements Service, LocalWorker {
   readonly #loop: Loop;
   readonly #unsubscribe: () => void;
   readonly #courier: ReportCourier;
+  readonly #handlers: readonly string[];
   readonly #stopping = new AbortController();
   /** Leases that were given back because they had not arrived: should they arrive after all, they are somebody else's. */
   readonly #givenUp = new Set<LeaseId>();
@@ -57,6 +58,7 @@ export class Executor implements Service, LocalWorker {
     this.#options = options;
     const { clock, random, log, handlers, silentMs, signals, link } = options;
     this.#workerId = this.#nextId();
+    this.#handlers = [...handlers.keys()];
     this.#courier = new ReportCourier({
       ...options,
       // Known only for runs that were started; for the others there is nothing to count.
@@ -119,8 +121,8 @@ export class Executor implements Service, LocalWorker {
       .catch((error: unknown) => log.warn({ err: error }, 'could not sign off'));
   }
 
-  offers(handler: string): boolean {
-    return this.#engine.offers(handler);
+  get handlers(): readonly string[] {
+    return this.#handlers;
   }
 
   accept(batch: ClaimedBatch): void {

@@ -1,10 +1,10 @@
 /** Adds a run that a person asked for, past the schedule: once per idempotency key, at once, and written down. */
 import type { Action, Caller, Job, JobId, RunId } from '@carillon/domain';
 import type { NewRun } from '../storage/due.ts';
+import { announceChange } from './announce.ts';
 import { auditEntry, jobSubject } from './audit-log.ts';
 import { jobCancelled, jobNotFound } from './change-job.ts';
 import { derivedRunId } from './derived-run-id.ts';
-import { dueRunOf } from './due-row-of.ts';
 import type { OperationPorts } from './operation-ports.ts';
 
 export interface AskedRun {
@@ -41,6 +41,6 @@ export async function addAskedRun(ports: OperationPorts, request: RunRequest): P
       : await jobs.enqueueOnce(jobId, run, audit);
   if (enqueued === 'known') return { jobId, runId, added: false };
   if (enqueued !== 'added') throw (await jobs.get(jobId)) ? jobCancelled(jobId) : jobNotFound(jobId);
-  ports.signals.send('due-added', { shards: [job.shard], rows: [dueRunOf(job, run)] });
+  announceChange(ports, job, run.fireAtMs);
   return { jobId, runId, added: true };
 }

@@ -1,6 +1,6 @@
 /** Accepts one job. Once it answers, the job is durable and will run; a repeated request with the same key finds it again. */
 import type { Caller, JobInput } from '@carillon/domain';
-import { dueRowOf } from './due-row-of.ts';
+import { announceFirst } from './announce.ts';
 import { type CreatedJob, createdJob, missingNamespaces, newJob } from './new-job.ts';
 import type { OperationPorts } from './operation-ports.ts';
 
@@ -13,10 +13,7 @@ export function createJob(ports: OperationPorts) {
     const missing = await missingNamespaces([input], { caller, ports });
     const accepted = newJob(input, { caller, idempotencyKey: options.idempotencyKey, missing, ports });
     const result = createdJob(await ports.ingest.accept(accepted), accepted, ports);
-    if (result.created) {
-      const { job, first } = accepted;
-      ports.signals.send('due-added', { shards: [job.shard], rows: [dueRowOf(job, first)] });
-    }
+    if (result.created) announceFirst(ports, [accepted]);
     return result;
   };
 }

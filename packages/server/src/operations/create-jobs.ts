@@ -5,9 +5,8 @@
 
 import type { Caller, JobInput } from '@carillon/domain';
 import { Refusal, requireMay } from '@carillon/domain';
-import type { DueRow } from '../storage/due.ts';
 import type { NewJob } from '../storage/job-store.ts';
-import { dueRowOf } from './due-row-of.ts';
+import { announceFirst } from './announce.ts';
 import { type CreatedJob, createdJob, missingNamespaces, newJob } from './new-job.ts';
 import type { OperationPorts } from './operation-ports.ts';
 
@@ -40,18 +39,16 @@ export function createJobs(ports: OperationPorts) {
     const accepted = prepared.filter((item): item is NewJob => !(item instanceof Refusal));
     const inserted = accepted.length === 0 ? [] : await insert(ports, accepted, options);
 
-    const rows: DueRow[] = [];
+    const created: NewJob[] = [];
     let next = 0;
     const answers = prepared.map((item) => {
       if (item instanceof Refusal) return item;
       const outcome = inserted[next++]!;
-      if (outcome.kind === 'inserted') rows.push(dueRowOf(item.job, item.first));
+      if (outcome.kind === 'inserted') created.push(item);
       return refusing(() => createdJob(outcome, item, ports));
     });
     if (options.atomic) requireAll(answers);
-    if (rows.length > 0) {
-      ports.signals.send('due-added', { shards: [...new Set(rows.map((row) => row.shard))], rows });
-    }
+    if (created.length > 0) announceFirst(ports, created);
     return answers;
   };
 }

@@ -9,7 +9,6 @@ import {
   type JobInput,
   may,
   Refusal,
-  type RunId,
   requireMay,
   shardOf,
 } from '@carillon/domain';
@@ -73,8 +72,7 @@ export function newJob(
   requireMay(caller, 'jobs.create', definition);
   if (missing.has(definition.namespace)) throw namespaceNotFound(definition.namespace, 'namespace');
   const jobId = ports.random.id() as JobId;
-  const runId = ports.random.id() as RunId;
-  const first = planFirst({ jobId, schedule: definition.schedule, nowMs, runId });
+  const first = planFirst({ jobId, schedule: definition.schedule, nowMs });
   if (!first) throw new Refusal('schedule_never_fires', 'The schedule has no occurrence from now on.');
   const job: Job = {
     ...definition,

@@ -2,15 +2,13 @@
  * The first pending row of a schedule: what must be written together with the job so that its next occurrence is
  * neither lost nor doubled. Pure.
  */
-import { fireTime, isRecurring, type JobId, nextFire, type RunId, type Schedule } from '@carillon/domain';
+import { fireTime, isRecurring, type JobId, nextFire, occurrenceRunId, type Schedule } from '@carillon/domain';
 import type { FirstDue } from '../storage/due.ts';
 
 export interface PlanRequest {
   readonly jobId: JobId;
   readonly schedule: Schedule;
   readonly nowMs: number;
-  /** The id of the run, in case the schedule has only one. */
-  readonly runId: RunId;
   /** The last occurrence that was fired: the plan lies after it, even when the clock was set back. */
   readonly lastNominalMs?: number | undefined;
   /** An occurrence that is due and not fired yet. A recurring plan keeps it: the new rule counts from after it. */
@@ -23,7 +21,6 @@ export function planFirst(request: PlanRequest): FirstDue | undefined {
     jobId,
     schedule,
     nowMs,
-    runId,
     lastNominalMs = Number.NEGATIVE_INFINITY,
     overdueNominalMs,
   } = request;
@@ -31,6 +28,7 @@ export function planFirst(request: PlanRequest): FirstDue | undefined {
     // A time that has passed means now: an old instant would make the run more urgent than everybody else's.
     const wantedMs = schedule.type === 'FUTURE' ? Math.max(schedule.atMs, nowMs) : nowMs;
     const atMs = Math.max(wantedMs, lastNominalMs + 1);
+    const runId = occurrenceRunId(jobId, atMs);
     return { kind: 'run', run: { runId, fireAtMs: atMs, nominalAtMs: atMs, trigger: 'once', endsJob: true } };
   }
   const nominalMs = overdueNominalMs ?? nextFire(schedule, Math.max(nowMs, lastNominalMs));

@@ -1,5 +1,6 @@
 /** Sends a dead letter round again as a new run. Asked twice, it answers the run that the first request made. */
 import type { Caller, JobId, RunId } from '@carillon/domain';
+import { announceChange } from './announce.ts';
 import { auditEntry } from './audit-log.ts';
 import { jobCancelled, jobNotFound } from './change-job.ts';
 import { visibleLetter } from './get-dead-letter.ts';
@@ -33,7 +34,7 @@ export function redriveDeadLetter(ports: OperationPorts) {
       if (meanwhile?.redrivenAs) return { jobId, runId: meanwhile.redrivenAs, redrivenFrom: deadRunId };
       throw (await jobs.get(jobId)) ? jobCancelled(jobId) : jobNotFound(jobId);
     }
-    if (job) ports.signals.send('due-added', { shards: [job.shard], rows: [] });
+    if (job) announceChange(ports, job, nowMs);
     return { jobId, runId, redrivenFrom: deadRunId };
   };
 }

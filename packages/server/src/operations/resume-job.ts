@@ -1,7 +1,7 @@
-/** Resumes a paused job. What it missed meanwhile is judged by its misfire policy, so that it does not flood (hazard 19). */
+/** Resumes a paused job. What fell into the pause is skipped, unless its misfire policy catches up (hazard 19). */
 import type { Caller, Job, JobId } from '@carillon/domain';
+import { announceChange } from './announce.ts';
 import { type ChangeOptions, changeJob } from './change-job.ts';
-import { keptRowsOf } from './due-row-of.ts';
 import type { OperationPorts } from './operation-ports.ts';
 import { requireUnfinished } from './pause-job.ts';
 
@@ -16,10 +16,7 @@ export function resumeJob(ports: OperationPorts) {
         return { job: { ...current, status: 'SCHEDULED' }, pending: { kind: 'release' } };
       },
     );
-    if (applied) {
-      const rows = keptRowsOf(job, applied.read.plannedNominalMs);
-      ports.signals.send('due-added', { shards: [job.shard], rows });
-    }
+    if (applied) announceChange(ports, job, job.updatedAtMs);
     return job;
   };
 }

@@ -10,13 +10,12 @@ import {
   type JobId,
   type JobPatch,
   Refusal,
-  type RunId,
   redefineJob,
 } from '@carillon/domain';
 import type { FirstDue } from '../storage/due.ts';
 import type { JobWithPlan } from '../storage/job-store.ts';
+import { announceChange, announceFirst } from './announce.ts';
 import { type ChangeOptions, changeJob, jobCancelled } from './change-job.ts';
-import { dueRowOf, keptRowsOf } from './due-row-of.ts';
 import type { OperationPorts } from './operation-ports.ts';
 import { planFirst } from './plan-first.ts';
 import { requestHash } from './request-hash.ts';
@@ -34,25 +33,21 @@ export function updateJob(ports: OperationPorts) {
         if (!scheduleChanged) {
           return requestHash(job) === requestHash(current) ? undefined : { job, pending: { kind: 'keep' } };
         }
-        const first = replan(job, { read, nowMs, runId: ports.random.id() as RunId });
+        const first = replan(job, { read, nowMs });
         const ended = current.status === 'COMPLETED' || current.status === 'FAILED';
         return { job: ended ? { ...job, status: 'SCHEDULED' } : job, pending: { kind: 'replan', first } };
       },
     );
     if (applied && job.status === 'SCHEDULED') {
-      const { read, pending } = applied;
-      const rows =
-        pending.kind === 'replan' && pending.first
-          ? [dueRowOf(job, pending.first)]
-          : keptRowsOf(job, read.plannedNominalMs);
-      ports.signals.send('due-added', { shards: [job.shard], rows });
+      const { pending } = applied;
+      if (pending.kind === 'replan' && pending.first) announceFirst(ports, [{ job, first: pending.first }]);
+      announceChange(ports, job, job.updatedAtMs);
     }
     return job;
   };
 }
 
-function replan(job: Job, context: { read: JobWithPlan; nowMs: number; runId: RunId }): FirstDue {
-  const { read, nowMs, runId } = context;
+function replan(job: Job, { read, nowMs }: { read: JobWithPlan; nowMs: number }): FirstDue {
   const { plannedNominalMs, lastNominalMs } = read;
   const isOverdue =
     isRecurring(read.job.schedule) && plannedNominalMs !== undefined && plannedNominalMs <= nowMs;
@@ -60,7 +55,6 @@ function replan(job: Job, context: { read: JobWithPlan; nowMs: number; runId: Ru
     jobId: job.jobId,
     schedule: job.schedule,
     nowMs,
-    runId,
     lastNominalMs,
     overdueNominalMs: isOverdue ? plannedNominalMs : undefined,
   });

@@ -1,26 +1,25 @@
 /**
- * Fires what is due at its instant. It looks ahead over its shards, waits for the next instant, turns cursors into runs (one
- * transaction per batch, compare-and-set on each cursor) and passes runs on to the run queue. It decides nothing else.
+ * Fires what is due at its instant, in the shards of this node, and lets in the runs that ask for a place of their job. Due
+ * cursors become runs (one transaction per batch, compare-and-set on each cursor), open, waiting or skipped by the limits of
+ * their jobs. How many runs wait to be executed makes no difference here: it never looks at them.
  */
-import { fireTime, type JobId, planFires, type RunId } from '@carillon/domain';
+import { fireTime, type JobId, occurrenceRunId, planFires, shardOf } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
-import type { RunQueue } from '../run-queue/run-queue.ts';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
-import type { Cursor, DueRow, DueRun } from '../storage/due.ts';
-import type { Fire, ScheduleStore } from '../storage/schedule-store.ts';
+import type { Cursor } from '../storage/due.ts';
+import type { Admitted, AskingRun, Fire, ScheduleStore, WaitingJob } from '../storage/schedule-store.ts';
 import type { ShardGuard } from '../storage/shard-guard.ts';
 import { LookAhead } from './look-ahead.ts';
 
 export interface SchedulerOptions {
   readonly store: ScheduleStore;
-  readonly queue: RunQueue;
   readonly signals: SignalBus;
   readonly guard: () => ShardGuard;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
   readonly windowMs: number;
-  readonly rowsMax: number;
+  readonly rowsPerShard: number;
 }
 
 /** A lost hint costs at most this much. */
@@ -28,27 +27,46 @@ const SWEEP_MS = 1_000;
 const FULL_SWEEP_MS = 60_000;
 const READ_AHEAD_MS = 20_000;
 const FIRES_PER_BATCH = 1_000;
+/** Runs made by one batch of fires, about: a policy may catch up thousands for each cursor. */
 const RUNS_PER_BATCH = 2_000;
-/** How soon it is looked whether a full line has room again. */
-const ROOM_WAIT_MS = 5;
+const JOBS_PER_ADMISSION = 500;
+/**
+ * A run that was left waiting may have missed the place that became free in the same moment: the statements that freed it and
+ * that left it waiting have not seen each other. It is asked for once more.
+ */
+const ASK_AGAIN_MS = 50;
 
 export class Scheduler implements Service {
   readonly #options: SchedulerOptions;
-  readonly #ahead: LookAhead;
+  readonly #cursors: LookAhead<Cursor>;
+  readonly #asking: LookAhead<AskingRun>;
   readonly #loop: Loop;
   readonly #unsubscribe: () => void;
   #owned: ReadonlyMap<number, number> = new Map();
-  #hinted = new Set<number>();
-  readonly #forgotten = new Set<number>();
+  /** Jobs of which runs may be let in now. */
+  #toAdmit = new Set<JobId>();
+  /** Jobs that are asked about once more, and when. */
+  readonly #again = new Map<JobId, number>();
   #sweepAt = 0;
   #fullSweepAt = 0;
   #readAheadAt = 0;
-  #foundFull = false;
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
-    const { clock, random, log, signals, store, windowMs, rowsMax } = options;
-    this.#ahead = new LookAhead({ store, windowMs, rowsMax });
+    const { clock, random, log, signals, store, windowMs, rowsPerShard } = options;
+    const bounds = { windowMs, rowsPerShard };
+    this.#cursors = new LookAhead({
+      ...bounds,
+      read: (places, window) => store.readCursors(places, window),
+      keyOf: ({ jobId, nominalAtMs, jobVersion }) => `${jobId}@${nominalAtMs}.${jobVersion}`,
+      idOf: ({ jobId }) => jobId,
+    });
+    this.#asking = new LookAhead({
+      ...bounds,
+      read: (places, window) => store.readAsking(places, window),
+      keyOf: ({ runId, fireAtMs }) => `${runId}@${fireAtMs}`,
+      idOf: ({ runId }) => runId,
+    });
     this.#loop = new Loop({
       name: 'scheduler',
       clock,
@@ -58,10 +76,8 @@ export class Scheduler implements Service {
       runOnce: () => this.runOnce(),
     });
     const listening = [
-      signals.on('due-added', (signal) => this.#onDueAdded(signal.shards, signal.rows)),
-      signals.on('runs-forgotten', ({ shards }) => {
-        for (const shard of shards) this.#forgotten.add(shard);
-      }),
+      signals.on('shards-due', ({ shards }) => this.#onShardsDue(shards)),
+      signals.on('places-freed', ({ jobIds }) => this.admitSoon(jobIds)),
     ];
     this.#unsubscribe = () => {
       for (const stop of listening) stop();
@@ -81,181 +97,210 @@ export class Scheduler implements Service {
     this.#loop.wake();
   }
 
-  /** Rows held in memory. */
+  /** Instants held in memory. */
   get held(): number {
-    return this.#ahead.size;
+    return this.#cursors.size + this.#asking.size;
   }
 
-  /** One pass: follow ownership, read, fire. Answers how long nothing will be due. */
+  /** Runs of these jobs may be let in; those of others are somebody else's. */
+  admitSoon(jobIds: Iterable<JobId>): void {
+    let isMine = false;
+    for (const jobId of jobIds) {
+      if (!this.#owned.has(shardOf(jobId))) continue;
+      this.#toAdmit.add(jobId);
+      isMine = true;
+    }
+    if (isMine) this.#loop.wake();
+  }
+
+  /** One pass: follow ownership, read, fire, admit. Answers how long nothing will be due. */
   async runOnce(): Promise<number> {
     const guard = this.#options.guard();
     this.#followOwnership(guard);
     if (guard.epochs.size === 0) return SWEEP_MS;
-    const more = await this.#look();
+    await this.#read();
     const fired = await this.#fireDue(guard);
-    if (more || fired === 'more') return 0;
-    return fired === 'full' ? Math.min(ROOM_WAIT_MS, this.#untilNext()) : this.#untilNext();
+    const admitted = await this.#admitDue(guard);
+    return fired || admitted ? 0 : this.#untilNext();
   }
 
   #followOwnership(guard: ShardGuard): void {
     if (guard.epochs === this.#owned) return;
     this.#owned = guard.epochs;
-    this.#ahead.own(guard.epochs);
+    this.#cursors.own(guard.epochs);
+    this.#asking.own(guard.epochs);
     this.#readAheadAt = 0;
   }
 
-  /** Reads what is needed now; true when lanes have more than one read brought. */
-  async #look(): Promise<boolean> {
-    const now = this.#options.clock.monotonic();
-    const nowMs = this.#options.clock.now();
+  async #read(): Promise<void> {
+    const { clock, windowMs } = this.#options;
+    const now = clock.monotonic();
+    const nowMs = clock.now();
     if (now >= this.#fullSweepAt) {
       this.#fullSweepAt = now + FULL_SWEEP_MS;
       this.#readAheadAt = 0;
-      this.#ahead.restart();
-    }
-    if (this.#hinted.size > 0) {
-      const shards = this.#hinted;
-      this.#hinted = new Set();
-      await this.#ahead.reread(shards, nowMs);
+      for (const ahead of [this.#cursors, this.#asking]) ahead.restart();
     }
     if (now >= this.#sweepAt) {
-      // No oftener than a sweep: rows that really are gone must not make it read in circles.
-      if (this.#forgotten.size > 0) {
-        this.#ahead.restart(this.#forgotten);
-        this.#forgotten.clear();
-        this.#readAheadAt = 0;
-      }
-      await this.#ahead.sweep(nowMs);
       this.#sweepAt = now + SWEEP_MS;
+      await this.#cursors.sweep(nowMs);
+      await this.#asking.sweep(nowMs);
     }
-    if (now < this.#readAheadAt && !this.#isWorthReading()) return false;
-    const state = await this.#ahead.readAhead(nowMs);
-    this.#foundFull = state === 'full';
-    if (state === 'more') this.#readAheadAt = 0;
-    // Well before the end of what was read: beyond it nothing is swept, and a fire there would be late.
-    if (state === 'done') this.#readAheadAt = now + Math.min(READ_AHEAD_MS, this.#options.windowMs / 2);
-    // Nothing to do but wait for room: without this pause a full memory would keep the loop spinning. It ends early when
-    // there is room: a backlog that drains in half the pause would leave everybody idle for the rest of it.
-    if (state === 'full') this.#readAheadAt = now + SWEEP_MS;
-    return state === 'more';
-  }
-
-  /** full: what is left to pass on waits for room in its line. */
-  async #fireDue(guard: ShardGuard): Promise<'more' | 'done' | 'full'> {
-    const { clock, queue } = this.#options;
-    const rows = this.#ahead.takeDue(clock.now(), (priority) => queue.room(priority));
-    if (rows.length === 0) return this.#ahead.lateCount > 0 ? 'full' : 'done';
-    await queue.publish(rows.filter((row): row is DueRun => row.kind === 'run'));
-    const cursors = newestOfEachJob(rows.filter((row): row is Cursor => row.kind === 'cursor'));
-    for (let from = 0; from < cursors.length; from += FIRES_PER_BATCH) {
-      try {
-        await this.#passOn(await this.#fire(cursors.slice(from, from + FIRES_PER_BATCH), guard));
-      } catch (error) {
-        // Nothing is lost: what did fire fails its compare-and-set the next time.
-        this.#ahead.putBack(cursors.slice(from));
-        throw error;
-      }
+    if (now < this.#readAheadAt) return;
+    this.#readAheadAt = now + Math.min(READ_AHEAD_MS, windowMs / 4);
+    try {
+      const more = [await this.#cursors.readAhead(nowMs), await this.#asking.readAhead(nowMs)];
+      if (more.some(Boolean)) this.#readAheadAt = 0;
+    } catch (error) {
+      this.#readAheadAt = 0;
+      throw error;
     }
-    return 'more';
   }
 
-  /** What was missed may be more than its line has room for: the rest waits here, and holds up nothing else. */
-  async #passOn(runs: readonly DueRun[]): Promise<void> {
-    const { queue, clock } = this.#options;
-    const room = { low: queue.room('low'), medium: queue.room('medium'), high: queue.room('high') };
-    const fits = runs.filter(({ priority }) => room[priority]-- > 0);
-    await queue.publish(fits);
-    if (fits.length === runs.length) return;
-    const passed = new Set(fits);
-    this.#ahead.putBack(
-      runs.filter((run) => !passed.has(run)),
-      clock.now(),
-    );
-  }
-
-  /** Answers the runs that were made. */
-  async #fire(cursors: readonly Cursor[], guard: ShardGuard): Promise<DueRun[]> {
+  /** True when something was due. */
+  async #fireDue(guard: ShardGuard): Promise<boolean> {
     const { clock, store } = this.#options;
     const nowMs = clock.now();
-    const fires = this.#planFires(cursors, nowMs);
-    const fired = await store.fire(fires, { guard, nowMs });
-    const won = fires.filter((fire) => fired.has(fire.cursor.jobId));
-    for (const fire of won) if (fire.next) this.#offer({ ...fire.cursor, ...fire.next });
-    return won.flatMap((fire) => fire.runs.map((run) => runOf(fire.cursor, run, nowMs)));
+    const due = newestOfEachJob(this.#cursors.takeDue(nowMs, FIRES_PER_BATCH));
+    if (due.length === 0) return false;
+    // Rows that left make room for the next.
+    this.#readAheadAt = 0;
+    const { fires, rest } = this.#plan(due, nowMs);
+    this.#cursors.putBack(rest);
+    try {
+      const fired = await store.fire(fires, { guard, nowMs });
+      await this.#follow(fired, { guard, isAgain: false });
+      if (fired.skipped > 0 || fires.some((fire) => fire.skipped.length > 0)) this.#options.signals.send('events-recorded', {});
+      for (const { cursor, next } of fires) if (next) this.#cursors.touch(cursor.shard, next.fireAtMs);
+    } catch (error) {
+      // Nothing is lost: what did fire fails its compare-and-set the next time.
+      this.#cursors.putBack(due);
+      throw error;
+    }
+    return true;
   }
 
-  /**
-   * A schedule that cannot be planned (a zone this machine does not know, say) must not keep the others from firing: it is
-   * left where it is, and the full pass tries it again. Misfires of many runs are spread over several transactions.
-   */
-  #planFires(cursors: readonly Cursor[], nowMs: number): Fire[] {
-    const { log } = this.#options;
+  /** As many as make a batch; rest: the others. */
+  #plan(cursors: readonly Cursor[], nowMs: number): { fires: Fire[]; rest: Cursor[] } {
     const fires: Fire[] = [];
     let runs = 0;
-    for (const cursor of cursors) {
-      if (runs >= RUNS_PER_BATCH) {
-        this.#ahead.putBack([cursor]);
-        continue;
-      }
+    for (const [i, cursor] of cursors.entries()) {
+      if (runs >= RUNS_PER_BATCH) return { fires, rest: cursors.slice(i) };
       try {
-        const fire = this.#planFire(cursor, nowMs);
+        const fire = planFire(cursor, nowMs);
         runs += fire.runs.length;
         fires.push(fire);
       } catch (error) {
-        log.error(
-          { err: error, jobId: cursor.jobId },
-          'a schedule cannot be planned here; its job does not fire',
-        );
+        const { jobId } = cursor;
+        this.#options.log.error({ err: error, jobId }, 'a schedule cannot be planned; its job does not fire');
       }
     }
-    return fires;
+    return { fires, rest: [] };
   }
 
-  #planFire(cursor: Cursor, nowMs: number): Fire {
-    const { random } = this.#options;
-    const { schedule, misfire, jobId } = cursor;
-    const plan = planFires({ schedule, misfire, jobId, cursorMs: cursor.nominalAtMs, nowMs });
-    return {
-      cursor,
-      runs: plan.run.map((nominalAtMs) => ({ runId: random.id() as RunId, nominalAtMs })),
-      skipped: plan.skipped && { runId: random.id() as RunId, ...plan.skipped },
-      next:
-        plan.nextMs === undefined
-          ? undefined
-          : { nominalAtMs: plan.nextMs, fireAtMs: fireTime({ schedule, jobId, nominalMs: plan.nextMs }) },
-    };
+  /** True when somebody asked. */
+  async #admitDue(guard: ShardGuard): Promise<boolean> {
+    const { clock, store } = this.#options;
+    const nowMs = clock.now();
+    const asking = this.#asking.takeDue(nowMs, JOBS_PER_ADMISSION);
+    for (const { jobId } of asking) this.#toAdmit.add(jobId);
+    const now = clock.monotonic();
+    const again = new Set<JobId>();
+    for (const [jobId, at] of this.#again) {
+      // In the order they were noted, so the first that is not due ends it.
+      if (at > now) break;
+      this.#again.delete(jobId);
+      again.add(jobId);
+    }
+    if (this.#toAdmit.size === 0 && again.size === 0) return false;
+    const jobIds = [...new Set([...this.#toAdmit, ...again])].slice(0, JOBS_PER_ADMISSION);
+    for (const jobId of jobIds) this.#toAdmit.delete(jobId);
+    for (const jobId of again) if (!jobIds.includes(jobId)) this.#toAdmit.add(jobId);
+    try {
+      const admitted = await store.admit(jobIds, { guard, nowMs });
+      await this.#follow(admitted, { guard, isAgain: jobIds.every((jobId) => again.has(jobId)) });
+    } catch (error) {
+      this.#asking.putBack(asking);
+      for (const jobId of jobIds) this.#toAdmit.add(jobId);
+      throw error;
+    }
+    return true;
   }
 
-  #isWorthReading(): boolean {
-    return this.#foundFull && this.#ahead.hasRoom;
+  async #follow(
+    { opened, waiting }: Admitted,
+    { guard, isAgain }: { guard: ShardGuard; isAgain: boolean },
+  ): Promise<void> {
+    const { signals, clock } = this.#options;
+    if (opened.length > 0) signals.send('runs-open', { lanes: opened });
+    if (!isAgain) {
+      const at = clock.monotonic() + ASK_AGAIN_MS;
+      for (const { jobId } of waiting) if (!this.#again.has(jobId)) this.#again.set(jobId, at);
+    }
+    await this.replace(waiting, guard);
+  }
+
+  /** For jobs whose newest occurrence replaces the others. */
+  async replace(waiting: readonly WaitingJob[], guard: ShardGuard): Promise<void> {
+    const { store, signals, clock } = this.#options;
+    const jobIds = waiting.filter(({ replaces }) => replaces).map(({ jobId }) => jobId);
+    if (jobIds.length === 0) return;
+    const runIds = await store.replace(jobIds, { guard, nowMs: clock.now() });
+    signals.send('events-recorded', {});
+    if (runIds.length > 0) signals.send('cancel-requested', { runIds });
+    const { opened } = await store.admit(jobIds, { guard, nowMs: clock.now() });
+    if (opened.length > 0) signals.send('runs-open', { lanes: opened });
   }
 
   #untilNext(): number {
     const { clock } = this.#options;
-    if (this.#isWorthReading()) return 0;
-    const monotonic = clock.monotonic();
-    const next = this.#ahead.nextFireAtMs();
-    const untilFire = next === undefined ? SWEEP_MS : next - clock.now();
-    return Math.max(0, Math.min(untilFire, this.#sweepAt - monotonic, this.#readAheadAt - monotonic));
+    if (this.#toAdmit.size > 0) return 0;
+    const now = clock.monotonic();
+    const nowMs = clock.now();
+    const instants = [this.#cursors.nextAtMs(), this.#asking.nextAtMs()].filter((at) => at !== undefined);
+    const [again] = this.#again.values();
+    return Math.max(
+      0,
+      Math.min(
+        ...instants.map((at) => at - nowMs),
+        (again ?? Number.POSITIVE_INFINITY) - now,
+        this.#sweepAt - now,
+        this.#readAheadAt - now,
+      ),
+    );
   }
 
-  #offer(row: DueRow): void {
-    if (this.#ahead.offer(row, this.#options.clock.now())) this.#readAheadAt = 0;
-  }
-
-  #onDueAdded(shards: readonly number[], rows: readonly DueRow[]): void {
-    const mine = shards.filter((shard) => this.#owned.has(shard));
-    if (mine.length === 0) return;
-    if (rows.length === 0) for (const shard of mine) this.#hinted.add(shard);
-    else for (const row of rows) if (this.#owned.has(row.shard)) this.#offer(row);
+  #onShardsDue(shards: readonly { readonly shard: number; readonly atMs: number }[]): void {
+    let isMine = shards.length === 0;
+    if (isMine) this.#sweepAt = 0;
+    for (const { shard, atMs } of shards) {
+      if (!this.#owned.has(shard)) continue;
+      this.#cursors.touch(shard, atMs);
+      this.#asking.touch(shard, atMs);
+      isMine = true;
+    }
+    if (!isMine) return;
+    this.#readAheadAt = 0;
     this.#loop.wake();
   }
 }
 
-/**
- * After an edit or a lost answer an outdated cursor may be held beside the present one. Fired together, the answer (by job)
- * could not tell which of them won, and runs that exist nowhere would be passed on.
- */
+function planFire(cursor: Cursor, nowMs: number): Fire {
+  const { schedule, misfire, jobId, nominalAtMs: cursorMs, resumedAtMs } = cursor;
+  const plan = planFires({ schedule, misfire, jobId, cursorMs, nowMs, resumedAtMs });
+  return {
+    cursor,
+    runs: plan.run.map((nominalAtMs) => ({ runId: occurrenceRunId(jobId, nominalAtMs), nominalAtMs })),
+    // A range stands for its first occurrence.
+    skipped: plan.skipped.map((range) => ({ runId: occurrenceRunId(jobId, range.fromMs), ...range })),
+    next:
+      plan.nextMs === undefined
+        ? undefined
+        : { nominalAtMs: plan.nextMs, fireAtMs: fireTime({ schedule, jobId, nominalMs: plan.nextMs }) },
+  };
+}
+
+/** After an edit or a lost answer an outdated cursor may be held beside the present one; only that one can win. */
 function newestOfEachJob(cursors: readonly Cursor[]): Cursor[] {
   const newest = new Map<JobId, Cursor>();
   for (const cursor of cursors) {
@@ -267,23 +312,4 @@ function newestOfEachJob(cursors: readonly Cursor[]): Cursor[] {
     if (isNewer) newest.set(cursor.jobId, cursor);
   }
   return [...newest.values()];
-}
-
-function runOf(cursor: Cursor, run: { runId: RunId; nominalAtMs: number }, nowMs: number): DueRun {
-  const jobId: JobId = cursor.jobId;
-  return {
-    kind: 'run',
-    jobId,
-    runId: run.runId,
-    shard: cursor.shard,
-    priority: cursor.priority,
-    fireAtMs: nowMs,
-    nominalAtMs: run.nominalAtMs,
-    trigger: 'schedule',
-    attempt: 1,
-    handler: cursor.handler,
-    maxConcurrency: cursor.maxConcurrency,
-    overlap: cursor.overlap,
-    startTimeoutMs: cursor.startTimeoutMs,
-  };
 }

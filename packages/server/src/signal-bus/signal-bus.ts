@@ -2,16 +2,8 @@
  * Hints between roles: best effort, at most once. Losing every one of them costs latency (a bounded poll finds what they
  * told), never correctness.
  */
-import type { JobId, Priority, RunId } from '@carillon/domain';
-
-/** Where a run that may start lies, and from which instant on. */
-export interface LaneHint {
-  readonly part: number;
-  readonly priority: Priority;
-  readonly handlerKey: number;
-  readonly tenant: number;
-  readonly atMs: number;
-}
+import type { JobId, RunId } from '@carillon/domain';
+import type { LaneHint } from '../storage/lane.ts';
 
 export interface Signals {
   /** Runs may be claimed in these lanes from these instants on. No lanes: somewhere. */

@@ -53,6 +53,8 @@ export interface Fired {
   readonly opened: readonly LaneHint[];
   /** Of these, runs wait behind the limit of their job. */
   readonly waiting: readonly WaitingJob[];
+  /** Runs that were skipped because of a limit. */
+  readonly skipped: number;
 }
 
 export interface WaitingJob {

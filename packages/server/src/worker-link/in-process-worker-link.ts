@@ -22,8 +22,8 @@ class Seat implements WorkerView {
     return Math.max(0, this.worker.slots - this.worker.runningCount - this.#promised);
   }
 
-  offers(handler: string): boolean {
-    return this.worker.offers(handler);
+  get handlers(): readonly string[] {
+    return this.worker.handlers;
   }
 
   promise(slots: number): void {

@@ -8,7 +8,7 @@ export interface LocalWorker {
   readonly slots: number;
   /** Executions that have not returned, whoever they belong to now. */
   readonly runningCount: number;
-  offers(handler: string): boolean;
+  readonly handlers: readonly string[];
   accept(batch: ClaimedBatch): void;
   cancel(runIds: readonly RunId[]): void;
 }

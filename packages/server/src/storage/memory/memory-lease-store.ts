@@ -13,7 +13,7 @@ import type {
   Settled,
   Settlement,
 } from '../lease-store.ts';
-import type { RunRecord } from './due-record.ts';
+import { isAskedFor, type RunRecord } from './due-record.ts';
 import { compareLanes } from './due-table.ts';
 import type { HeldRecord } from './lease-table.ts';
 import type { MemoryState } from './memory-state.ts';
@@ -157,5 +157,7 @@ function claimedRun(
 ): ClaimedRun {
   const { jobId, runId, epoch, attempt, nominalAtMs, admitted: limited } = record;
   const { handler, payload, timeoutMs } = job;
-  return { ...place, jobId, runId, epoch, attempt, nominalAtMs, handler, payload, timeoutMs, limited };
+  const isOccurrence = !isAskedFor(record) && attempt === 1;
+  const dueAtMs = isOccurrence ? nominalAtMs : record.fireAtMs;
+  return { ...place, jobId, runId, epoch, attempt, nominalAtMs, dueAtMs, handler, payload, timeoutMs, limited };
 }

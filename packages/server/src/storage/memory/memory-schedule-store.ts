@@ -43,16 +43,19 @@ export class MemoryScheduleStore implements ScheduleStore {
     const jobIds = new Set<JobId>();
     const opened: LaneHint[] = [];
     const waiting = new Set<JobId>();
+    let skipped = 0;
     for (const fire of fires) {
       const cursor = this.#unchanged(fire, guard);
       if (!cursor) continue;
       jobIds.add(cursor.jobId);
-      for (const run of this.#fireOne(fire, cursor, nowMs)) {
+      const made = this.#fireOne(fire, cursor, nowMs);
+      skipped += fire.runs.length - made.length;
+      for (const run of made) {
         if (run.state === 'open') opened.push({ ...run.lane, atMs: nowMs });
         else waiting.add(run.jobId);
       }
     }
-    return { jobIds, opened, waiting: this.#waitingJobs(waiting) };
+    return { jobIds, opened, waiting: this.#waitingJobs(waiting), skipped };
   }
 
   async admit(jobIds: readonly JobId[], { guard, nowMs }: OwnerOptions): Promise<Admitted> {

@@ -44,11 +44,12 @@ const claim = (
     ), ${picked}, gone AS (
       DELETE FROM due d WHERE d.ctid = ANY(ARRAY(SELECT place FROM picked))
       RETURNING d.job_id, d.run_id, d.shard, d.kind, d.attempt, d.crashes, d.ends_job, d.epoch, d.job_version, d.nominal_at,
-        d.handler, d.payload, d.timeout_ms, d.admitted
+        d.handler, d.payload, d.timeout_ms, d.admitted, d.fire_at
     ), taken AS MATERIALIZED (
       SELECT array_agg(run_id) AS run_ids, array_agg(job_id) AS job_ids, array_agg(shard) AS shards, array_agg(kind) AS kinds,
         array_agg(attempt) AS attempts, array_agg(crashes) AS crashes, array_agg(ends_job) AS ends_job,
         array_agg(epoch) AS epochs, array_agg(job_version) AS job_versions, array_agg(nominal_at) AS nominal_ats,
+        array_agg(CASE WHEN kind < 3 AND attempt = 1 THEN nominal_at ELSE fire_at END) AS due_ats,
         bool_or(ends_job AND kind <> 1) AS ends_schedule, bool_or(admitted) AS limited,
         CASE WHEN bool_or(admitted) THEN array_agg(admitted::int) END AS admitted, string_agg(handler, E'\\n') AS handlers,
         string_agg(coalesce(payload, (SELECT j.payload::text FROM jobs j WHERE j.job_id = t.job_id), '{}'), E'\\n') AS payloads,
@@ -62,7 +63,7 @@ const claim = (
       FROM taken WHERE run_ids IS NOT NULL
     )
     SELECT run_ids::text, job_ids::text, epochs::text, attempts::text, nominal_ats::text, timeouts::text, admitted::text, handlers,
-      payloads, ${looks} FROM taken ${from}`,
+      payloads, due_ats::text, ${looks} FROM taken ${from}`,
 });
 
 const IN_TIME = '(due.expires_at IS NULL OR due.expires_at >= $3::bigint)';

@@ -46,6 +46,7 @@ type ClaimRow = readonly [
   admitted: string | null,
   handlers: string,
   payloads: string,
+  dueAts: string,
   found: string | null,
   lastAts: string,
   lastIds: string,
@@ -125,7 +126,7 @@ export class PostgresLeaseStore implements LeaseStore {
       workerId,
       claimedAtMs: nowMs,
       runs: claimedRuns(row!, request),
-      looks: row![9] === null ? [] : laneLooks(row!),
+      looks: row![10] === null ? [] : laneLooks(row!),
     };
   }
 
@@ -258,10 +259,10 @@ function laneParameters(picks: readonly LanePick[]): string[] {
 }
 
 function laneLooks(row: ClaimRow): LaneLook[] {
-  const lastAts = elements(row[10]);
-  const lastIds = elements(row[11]);
-  const nextAts = elements(row[12]);
-  return elements(row[9]!).map((found, i) => {
+  const lastAts = elements(row[11]);
+  const lastIds = elements(row[12]);
+  const nextAts = elements(row[13]);
+  return elements(row[10]!).map((found, i) => {
     const last: LaneMark | undefined =
       lastAts[i] === 'NULL' ? undefined : { laneAtMs: Number(lastAts[i]), runId: lastIds[i]! };
     return {
@@ -300,6 +301,7 @@ function claimedRuns(row: ClaimRow, { leaseId, nowMs }: ClaimRequest): ClaimedRu
   const admitted = row[6] === null ? undefined : elements(row[6]);
   const handlers = row[7].split('\n');
   const payloads = row[8].split('\n');
+  const dueAts = elements(row[9]);
   return runIds.map((runId, position) => ({
     leaseId,
     position,
@@ -309,6 +311,7 @@ function claimedRuns(row: ClaimRow, { leaseId, nowMs }: ClaimRequest): ClaimedRu
     epoch: Number(epochs[position]),
     attempt: Number(attempts[position]),
     nominalAtMs: Number(nominalAts[position]),
+    dueAtMs: Number(dueAts[position]),
     claimedAtMs: nowMs,
     handler: handlers[position]!,
     payload: payloads[position]!,

@@ -52,6 +52,7 @@ type JudgedRow = readonly [
   opened: boolean | null,
   waiting: boolean | null,
   replaces: boolean,
+  skipped: number | null,
 ];
 
 export class PostgresScheduleStore implements ScheduleStore {
@@ -90,7 +91,7 @@ export class PostgresScheduleStore implements ScheduleStore {
   async fire(given: readonly Fire[], options: OwnerOptions): Promise<Fired> {
     // The same cursor twice in one statement would win once but queue its runs twice.
     const fires = [...new Map(given.map((fire) => [fire.cursor.jobId, fire])).values()];
-    if (fires.length === 0) return { jobIds: new Set(), opened: [], waiting: [] };
+    if (fires.length === 0) return { jobIds: new Set(), opened: [], waiting: [], skipped: 0 };
     const runs = fires.flatMap(({ cursor: { jobId }, runs }) => runs.map((run) => ({ jobId, ...run })));
     const skips = fires.flatMap(({ cursor: { jobId }, skipped }) => skipped.map((skip) => ({ jobId, ...skip })));
     const rows = await this.#database.query<JudgedRow>(FIRE, [
@@ -116,7 +117,8 @@ export class PostgresScheduleStore implements ScheduleStore {
       ),
       options.nowMs,
     ]);
-    return { jobIds: new Set(rows.map((row) => row[0])), ...judged(rows, options.nowMs) };
+    const skipped = rows.reduce((sum, row) => sum + (row[8] ?? 0), 0);
+    return { jobIds: new Set(rows.map((row) => row[0])), skipped, ...judged(rows, options.nowMs) };
   }
 
   async admit(jobIds: readonly JobId[], { guard, nowMs }: OwnerOptions): Promise<Admitted> {

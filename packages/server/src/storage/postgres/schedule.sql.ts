@@ -116,9 +116,11 @@ export const FIRE: Statement = {
       WHERE j.job_id = w.job_id AND w.ended AND ${mayEnd()}
         AND (w.run_count = 0 OR EXISTS (SELECT FROM judged x WHERE x.job_id = w.job_id AND x.ends_job AND x.blocked < 0))
     )
-    SELECT j.job_id, ${JOB_PART}, j.priority, j.handler_key, j.tenant, v.opened, v.waiting, j.overlap = 'replace'
+    SELECT j.job_id, ${JOB_PART}, j.priority, j.handler_key, j.tenant, v.opened, v.waiting, j.overlap = 'replace', v.skipped
     FROM job j LEFT JOIN (
-      SELECT job_id, bool_or(blocked = ${OPEN}) AS opened, bool_or(blocked = ${WAITING}) AS waiting FROM judged GROUP BY job_id
+      SELECT job_id, bool_or(blocked = ${OPEN}) AS opened, bool_or(blocked = ${WAITING}) AS waiting,
+        count(*) FILTER (WHERE blocked < 0)::int AS skipped
+      FROM judged GROUP BY job_id
     ) v USING (job_id)`,
 };
 
@@ -155,9 +157,9 @@ export const ADMIT: Statement = {
         AND NOT EXISTS (SELECT FROM admitted a WHERE a.run_id = d.run_id)
       RETURNING d.job_id
     )
-    SELECT DISTINCT o.job_id, o.part, o.priority, o.handler_key, o.tenant, true, false, false FROM opened o
+    SELECT DISTINCT o.job_id, o.part, o.priority, o.handler_key, o.tenant, true, false, false, 0 FROM opened o
     UNION ALL
-    SELECT j.job_id, NULL, NULL, NULL, NULL, false, true, j.overlap = 'replace' FROM job j
+    SELECT j.job_id, NULL, NULL, NULL, NULL, false, true, j.overlap = 'replace', 0 FROM job j
     WHERE EXISTS (SELECT FROM asked a WHERE a.job_id = j.job_id)
       OR EXISTS (SELECT FROM due d WHERE d.job_id = j.job_id AND d.blocked = ${WAITING} AND NOT d.held
         AND NOT EXISTS (SELECT FROM admitted a WHERE a.run_id = d.run_id))`,

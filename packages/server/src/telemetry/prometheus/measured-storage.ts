@@ -2,10 +2,10 @@
  * The storage, measured where batches pass: what is claimed, settled and inserted is told to telemetry once per call. The roles
  * know nothing of it.
  */
-import type { ClaimedBatch, PendingRun } from '@carillon/domain';
 import type { Clock } from '@carillon/foundation';
 import type { JobStore } from '../../storage/job-store.ts';
 import type { LeaseStore, Settlement, SettleVerdict } from '../../storage/lease-store.ts';
+import type { ScheduleStore } from '../../storage/schedule-store.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { RUN_ENDS, type RunEnd, type Telemetry } from '../telemetry.ts';
 
@@ -18,6 +18,7 @@ export function measuredStorage<Whole extends Storage>(
   return {
     ...storage,
     jobs: withMethods(storage.jobs, measuredJobs(storage.jobs, telemetry)),
+    schedule: withMethods(storage.schedule, measuredSchedule(storage.schedule, telemetry)),
     leases: withMethods(storage.leases, measuredLeases(storage.leases, { telemetry, clock })),
   };
 }
@@ -43,36 +44,32 @@ function measuredLeases(
       if (batch.runs.length === 0) return batch;
       const nowMs = request.nowMs + (clock.monotonic() - sentAt);
       telemetry.batch('claim', batch.runs.length);
-      telemetry.runsStarted(claimedOf(request.runs, batch).map((run) => nowMs - dueMs(run)));
+      telemetry.runsStarted(batch.runs.map((run) => nowMs - run.dueAtMs));
       return batch;
     },
     async settle(settlements, nowMs) {
-      const verdicts = await leases.settle(settlements, nowMs);
+      const settled = await leases.settle(settlements, nowMs);
       telemetry.batch('settle', settlements.length);
-      tellEnds(telemetry, settlements, verdicts);
-      return verdicts;
-    },
-    async resolvePending(verdicts, options) {
-      const resolved = await leases.resolvePending(verdicts, options);
-      const ended = verdicts.filter(({ run, kind }) => kind !== 'defer' && resolved.has(run.runId));
-      const skipped = ended.filter(({ kind }) => kind === 'skip').length;
-      if (skipped > 0) telemetry.runsEnded('skipped', [], skipped);
-      if (ended.length > skipped) telemetry.runsEnded('failed', [], ended.length - skipped);
-      return resolved;
+      tellEnds(telemetry, settlements, settled.verdicts);
+      return settled;
     },
   };
 }
 
-/** Most often all of them, and then nobody has to be looked up. */
-function claimedOf(runs: readonly PendingRun[], batch: ClaimedBatch): readonly PendingRun[] {
-  if (batch.runs.length === runs.length) return runs;
-  const claimed = new Set(batch.runs.map((run) => run.runId));
-  return runs.filter((run) => claimed.has(run.runId));
-}
-
-/** A retry, a run-now or a redriven run is due when it was put in the queue; an occurrence at its own instant. */
-function dueMs({ trigger, attempt, nominalAtMs, fireAtMs }: PendingRun): number {
-  return trigger === 'schedule' && attempt === 1 ? nominalAtMs : fireAtMs;
+function measuredSchedule(schedule: ScheduleStore, telemetry: Telemetry): Measured<ScheduleStore> {
+  const givenUp = (count: number) => {
+    if (count > 0) telemetry.runsEnded('failed', [], count);
+    return count;
+  };
+  return {
+    async fire(fires, options) {
+      const fired = await schedule.fire(fires, options);
+      if (fired.skipped > 0) telemetry.runsEnded('skipped', [], fired.skipped);
+      return fired;
+    },
+    expire: async (options) => givenUp(await schedule.expire(options)),
+    expireUnoffered: async (options) => givenUp(await schedule.expireUnoffered(options)),
+  };
 }
 
 function tellEnds(

@@ -1,0 +1,25 @@
+/**
+ * The runs that may start, wherever they wait. Promise: take() hands out each run to one taker only, the most urgent priority
+ * first, fairly between tenants, in a tenant the oldest first; what was announced, and what was not, is found in bounded time.
+ * Taking needs no ownership: whoever has free slots takes.
+ */
+import type { ClaimedBatch, LeaseId, WorkerId } from '@carillon/domain';
+
+export interface TakeRequest {
+  readonly leaseId: LeaseId;
+  readonly workerId: WorkerId;
+  /** What the worker offers. */
+  readonly handlers: readonly string[];
+  readonly runsMax: number;
+}
+
+export interface Backlog {
+  /** Runs for the worker, moved into a lease. Undefined when nothing is known that could be taken now. */
+  take(request: TakeRequest): Promise<ClaimedBatch> | undefined;
+  /** How long until there may be something to take. */
+  readyInMs(): number;
+  /** Looks for what nobody announced, when it is time to. */
+  look(handlers: ReadonlySet<string>): Promise<void>;
+  /** Called when there may be something to take. */
+  onReady(listener: () => void): void;
+}

@@ -1,0 +1,249 @@
+/**
+ * What is known of the lanes: how far each was read, and from which instant on it has something to claim. A copy of what the
+ * storage has; hints and claims keep it up to date, and a look over all lanes corrects it whatever was missed.
+ */
+import { PRIORITIES, type Priority, STARVING_MS, STARVING_SHARE } from '@carillon/domain';
+import { MinHeap } from '@carillon/foundation';
+import { LANE_START, type LaneHead, type LaneHint, type LaneKey, type LaneMark } from '../storage/lane.ts';
+import type { LaneLook, LanePick } from '../storage/lease-store.ts';
+import { FairQueue } from './fair-queue.ts';
+
+/** asleep: nothing can be claimed before its instant. ready: something may be. taken: a claim is looking. */
+type LaneState = 'asleep' | 'ready' | 'taken';
+
+class Lane implements LaneKey {
+  readonly part: number;
+  readonly priority: Priority;
+  readonly handlerKey: number;
+  readonly tenant: number;
+  mark: LaneMark = LANE_START;
+  state: LaneState = 'asleep';
+  /** When the next run may be claimed; while it is taken: by what was heard meanwhile. */
+  atMs = Number.POSITIVE_INFINITY;
+  /** When the first that waits in it became claimable, as far as is known. */
+  waitingSinceMs = Number.POSITIVE_INFINITY;
+  /** The number of the last look that found it. */
+  seen = 0;
+  queue: FairQueue<Lane> | undefined;
+
+  constructor({ part, priority, handlerKey, tenant }: LaneKey) {
+    this.part = part;
+    this.priority = priority;
+    this.handlerKey = handlerKey;
+    this.tenant = tenant;
+  }
+}
+
+/** Lanes of one claim: each costs a look into an index. */
+const LANES_PER_CLAIM = 256;
+const RUNS_PER_LANE_MIN = 8;
+/** Claims that look side by side share the lanes out. */
+const CLAIMS_BESIDE = 4;
+/** How long the lanes of others are left to them. */
+const OTHERS_FIRST_MS = 15;
+
+/** Most urgent first; within a priority one's own parts before those of others. */
+const TIERS = PRIORITIES.toReversed().flatMap((priority) => [
+  { priority, own: true },
+  { priority, own: false },
+]);
+
+export class Lanes {
+  readonly #lanes = new Map<string, Lane>();
+  readonly #asleep = new MinHeap<{ lane: Lane; atMs: number }>((a, b) => a.atMs - b.atMs);
+  readonly #tiers = TIERS.map((tier) => ({ ...tier, queue: new FairQueue<Lane>() }));
+  #isOwn: (part: number) => boolean = () => true;
+  #looks = 0;
+  #starvingCredit = 0;
+
+  /** Lanes that are known. */
+  get size(): number {
+    return this.#lanes.size;
+  }
+
+  get hasReady(): boolean {
+    return this.#tiers.some(({ queue }) => queue.ready > 0);
+  }
+
+  /** When the next lane wakes up. */
+  get nextAtMs(): number | undefined {
+    this.#dropVoid();
+    return this.#asleep.peek()?.atMs;
+  }
+
+  /** Which parts are looked at first here: claims of several processes then rarely meet. */
+  prefer(isOwn: (part: number) => boolean): void {
+    this.#isOwn = isOwn;
+  }
+
+  /** A run may be claimed there from the instant on. What was inserted before the mark was read is behind it: the mark goes back. */
+  hint(hint: LaneHint): void {
+    const lane = this.#lane(hint);
+    if (hint.atMs <= lane.mark.laneAtMs) lane.mark = before(hint.atMs);
+    lane.waitingSinceMs = Math.min(lane.waitingSinceMs, hint.atMs);
+    this.#expect(lane, hint.atMs);
+  }
+
+  /** A look over all lanes begins; until it ends, heads are given to found(). */
+  beginLook(): void {
+    this.#looks += 1;
+  }
+
+  found(head: LaneHead): void {
+    const lane = this.#lane(head);
+    lane.seen = this.#looks;
+    if (compareMarks(head, lane.mark) <= 0) lane.mark = before(head.laneAtMs);
+    lane.waitingSinceMs = head.laneAtMs;
+    this.#expect(lane, head.laneAtMs);
+  }
+
+  /** Lanes that were not found have nothing, unless something was heard of them since: what sleeps wakes up anyway. */
+  endLook(): void {
+    for (const [key, lane] of this.#lanes) {
+      if (lane.state === 'asleep' && lane.atMs === Number.POSITIVE_INFINITY && lane.seen < this.#looks)
+        this.#lanes.delete(key);
+    }
+  }
+
+  forgetAll(): void {
+    for (const lane of this.#lanes.values()) lane.mark = LANE_START;
+  }
+
+  /** The lanes to claim from now, in order. Each is taken until settle() or giveUp(). */
+  choose(options: { nowMs: number; runsMax: number; offers: (handlerKey: number) => boolean }): LanePick[] {
+    const { nowMs, runsMax, offers } = options;
+    this.#wake(nowMs);
+    const picks = this.#starving(options);
+    for (const { queue } of this.#tiers) {
+      const lanesMax = Math.min(
+        LANES_PER_CLAIM - picks.length,
+        Math.max(1, Math.ceil(queue.total / CLAIMS_BESIDE)),
+        queue.ready,
+      );
+      if (lanesMax <= 0) continue;
+      const each = Math.min(runsMax, Math.max(RUNS_PER_LANE_MIN, Math.ceil(runsMax / lanesMax)));
+      const passedOver: Lane[] = [];
+      for (let looked = 0; looked < lanesMax; looked += 1) {
+        const lane = queue.take(each);
+        if (!lane) break;
+        if (offers(lane.handlerKey)) picks.push(this.#pick(lane, each));
+        else passedOver.push(lane);
+      }
+      for (const lane of passedOver) this.#return(lane, { uncharged: each, ready: true });
+    }
+    return picks;
+  }
+
+  /** What a claim of these picks saw. */
+  settle(picks: readonly LanePick[], looks: readonly LaneLook[], { runsMax }: { runsMax: number }): void {
+    const found = looks.reduce((sum, look) => sum + look.found, 0);
+    const isFull = found >= runsMax;
+    const last = isFull ? looks.findLastIndex((look) => look.found > 0) : looks.length;
+    picks.forEach((pick, i) => {
+      const lane = pick.lane as Lane;
+      const look = looks[i] ?? { found: 0, last: undefined, nextAtMs: undefined };
+      if (look.last && compareMarks(look.last, lane.mark) > 0) lane.mark = look.last;
+      if (look.last) lane.waitingSinceMs = look.last.laneAtMs;
+      // Where the claim was full, the lane it ended in has more, and those after it were not looked at.
+      const hasMore = look.found >= pick.runsMax || i >= last || looks.length === 0;
+      if (!hasMore) lane.waitingSinceMs = Number.POSITIVE_INFINITY;
+      if (look.nextAtMs !== undefined) lane.atMs = Math.min(lane.atMs, look.nextAtMs);
+      this.#return(lane, { uncharged: pick.runsMax - look.found, ready: hasMore });
+    });
+  }
+
+  /** The claim broke off: nobody knows what it did. */
+  giveUp(picks: readonly LanePick[]): void {
+    for (const pick of picks) this.#return(pick.lane as Lane, { uncharged: pick.runsMax, ready: true });
+  }
+
+  /** A share of the slots for what is less urgent than others and has waited for long, the least urgent first. */
+  #starving({ nowMs, runsMax, offers }: Parameters<Lanes['choose']>[0]): LanePick[] {
+    const urgent = this.#tiers.find(({ queue }) => queue.ready > 0)?.priority;
+    const others = this.#tiers.filter(({ priority, queue }) => priority !== urgent && queue.ready > 0);
+    if (others.length === 0) return [];
+    const picks: LanePick[] = [];
+    this.#starvingCredit = Math.min(runsMax, this.#starvingCredit + runsMax / STARVING_SHARE);
+    for (const { queue } of others.toReversed()) {
+      const runs = Math.floor(this.#starvingCredit);
+      if (runs < 1) break;
+      const lane = queue.take(runs);
+      if (!lane) continue;
+      if (nowMs - lane.waitingSinceMs <= STARVING_MS || !offers(lane.handlerKey)) {
+        this.#return(lane, { uncharged: runs, ready: true });
+        continue;
+      }
+      this.#starvingCredit -= runs;
+      picks.push(this.#pick(lane, runs));
+    }
+    return picks;
+  }
+
+  #pick(lane: Lane, runsMax: number): LanePick {
+    lane.state = 'taken';
+    lane.atMs = Number.POSITIVE_INFINITY;
+    return { lane, after: lane.mark, runsMax };
+  }
+
+  #return(lane: Lane, { uncharged, ready }: { uncharged: number; ready: boolean }): void {
+    lane.queue?.giveBack(lane, uncharged);
+    lane.queue = undefined;
+    lane.state = 'asleep';
+    if (ready) this.#ready(lane);
+    else if (lane.atMs < Number.POSITIVE_INFINITY) this.#asleep.push({ lane, atMs: lane.atMs });
+    // Without a queue and an instant it is as good as unknown; the next look over all lanes drops it.
+  }
+
+  #lane(key: LaneKey): Lane {
+    const name = `${key.part}/${key.priority}/${key.handlerKey}/${key.tenant}`;
+    let lane = this.#lanes.get(name);
+    if (!lane) {
+      lane = new Lane(key);
+      this.#lanes.set(name, lane);
+    }
+    return lane;
+  }
+
+  #expect(lane: Lane, atMs: number): void {
+    const fromMs = this.#isOwn(lane.part) ? atMs : atMs + OTHERS_FIRST_MS;
+    if (lane.state === 'ready' || fromMs >= lane.atMs) return;
+    lane.atMs = fromMs;
+    if (lane.state === 'asleep') this.#asleep.push({ lane, atMs: fromMs });
+  }
+
+  #wake(nowMs: number): void {
+    this.#dropVoid();
+    for (let top = this.#asleep.peek(); top && top.atMs <= nowMs; top = this.#asleep.peek()) {
+      this.#asleep.pop();
+      this.#ready(top.lane);
+      this.#dropVoid();
+    }
+  }
+
+  #ready(lane: Lane): void {
+    const own = this.#isOwn(lane.part);
+    const tier = this.#tiers.find((entry) => entry.priority === lane.priority && entry.own === own)!;
+    lane.state = 'ready';
+    lane.atMs = Number.POSITIVE_INFINITY;
+    lane.queue = tier.queue;
+    tier.queue.add(lane);
+  }
+
+  #dropVoid(): void {
+    for (let top = this.#asleep.peek(); top; top = this.#asleep.peek()) {
+      if (top.lane.state === 'asleep' && top.lane.atMs === top.atMs) return;
+      this.#asleep.pop();
+    }
+  }
+}
+
+/** Just before every run of the instant. */
+function before(laneAtMs: number): LaneMark {
+  return { laneAtMs: laneAtMs - 1, runId: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
+}
+
+function compareMarks(a: LaneMark, b: LaneMark): number {
+  if (a.laneAtMs !== b.laneAtMs) return a.laneAtMs - b.laneAtMs;
+  if (a.runId === b.runId) return 0;
+  return a.runId < b.runId ? -1 : 1;
+}

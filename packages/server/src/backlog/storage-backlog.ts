@@ -1,0 +1,120 @@
+/**
+ * The backlog in the storage: runs wait there in lanes, and the statement that finds them claims them. Nothing is held here but
+ * which lanes have something, so a backlog of any length costs no memory and stands before nothing else.
+ */
+import type { ClaimedBatch } from '@carillon/domain';
+import type { Clock, Log } from '@carillon/foundation';
+import type { SignalBus } from '../signal-bus/signal-bus.ts';
+import { handlerKey, type LaneHint, type LaneKey } from '../storage/lane.ts';
+import type { LanePick, LeaseStore } from '../storage/lease-store.ts';
+import type { Backlog, TakeRequest } from './backlog.ts';
+import { Lanes } from './lanes.ts';
+
+export interface StorageBacklogOptions {
+  readonly leases: Pick<LeaseStore, 'claim' | 'lanes'>;
+  readonly signals: SignalBus;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** A lost hint costs at most this much. */
+const LOOK_MS = 1_000;
+/** Looking over all lanes takes at most one part in so many of the time, however long it takes. */
+const LOOK_SHARE = 20;
+const LANES_PER_PAGE = 5_000;
+
+export class StorageBacklog implements Backlog {
+  readonly #options: StorageBacklogOptions;
+  readonly #lanes = new Lanes();
+  readonly #listeners: (() => void)[] = [];
+  /** What workers here offer, as of the last look. Lanes of other handlers are nobody's business here. */
+  #offered = new Set<number>();
+  #offeredNames = '';
+  #lookAt = 0;
+
+  constructor(options: StorageBacklogOptions) {
+    this.#options = options;
+    options.signals.on('runs-open', ({ lanes }) => this.#hear(lanes));
+  }
+
+  /** Lanes that have something, now or later. */
+  get size(): number {
+    return this.#lanes.size;
+  }
+
+  onReady(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  prefer(isOwn: (part: number) => boolean): void {
+    this.#lanes.prefer(isOwn);
+  }
+
+  readyInMs(): number {
+    const { clock } = this.#options;
+    if (this.#lanes.hasReady) return 0;
+    const wakeInMs = (this.#lanes.nextAtMs ?? Number.POSITIVE_INFINITY) - clock.now();
+    return Math.max(0, Math.min(wakeInMs, this.#lookAt - clock.monotonic()));
+  }
+
+  take(request: TakeRequest): Promise<ClaimedBatch> | undefined {
+    const { handlers, runsMax } = request;
+    const keys = new Set(handlers.map(handlerKey));
+    const nowMs = this.#options.clock.now();
+    const picks = this.#lanes.choose({ nowMs, runsMax, offers: (key) => keys.has(key) });
+    return picks.length === 0 ? undefined : this.#claim(request, picks, nowMs);
+  }
+
+  async look(handlers: ReadonlySet<string>): Promise<void> {
+    this.#offer(handlers);
+    const { clock, leases } = this.#options;
+    const startedAt = clock.monotonic();
+    if (startedAt < this.#lookAt) return;
+    this.#lookAt = startedAt + LOOK_MS;
+    this.#lanes.beginLook();
+    for (let after: LaneKey | undefined; ; ) {
+      const heads = await leases.lanes({ after, limit: LANES_PER_PAGE });
+      for (const head of heads) if (this.#offered.has(head.handlerKey)) this.#lanes.found(head);
+      if (heads.length < LANES_PER_PAGE) break;
+      after = heads.at(-1);
+    }
+    this.#lanes.endLook();
+    const tookMs = clock.monotonic() - startedAt;
+    this.#lookAt = startedAt + Math.max(LOOK_MS, tookMs * LOOK_SHARE);
+  }
+
+  async #claim(request: TakeRequest, picks: readonly LanePick[], nowMs: number): Promise<ClaimedBatch> {
+    const { leaseId, workerId, runsMax } = request;
+    try {
+      const pick = { lanes: picks, runsMax };
+      const claimed = await this.#options.leases.claim({ leaseId, workerId, nowMs, pick });
+      this.#lanes.settle(picks, claimed.looks, { runsMax });
+      return claimed;
+    } catch (error) {
+      this.#lanes.giveUp(picks);
+      // What was claimed and is given back, or what others had locked, may lie behind the marks.
+      this.#lookAt = 0;
+      throw error;
+    }
+  }
+
+  /** New handlers: what waits for them has to be looked for. */
+  #offer(handlers: ReadonlySet<string>): void {
+    const names = [...handlers].sort().join('\n');
+    if (names === this.#offeredNames) return;
+    this.#offeredNames = names;
+    this.#offered = new Set([...handlers].map(handlerKey));
+    this.#lookAt = 0;
+  }
+
+  #hear(hints: readonly LaneHint[]): void {
+    if (hints.length === 0) this.#lookAt = 0;
+    let isHeard = hints.length === 0;
+    for (const hint of hints) {
+      if (!this.#offered.has(hint.handlerKey)) continue;
+      this.#lanes.hint(hint);
+      isHeard = true;
+    }
+    if (isHeard) for (const listener of this.#listeners) listener();
+  }
+}

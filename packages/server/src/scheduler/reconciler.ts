@@ -1,0 +1,90 @@
+/**
+ * Compares what was decided with what is, in the shards of this node, always and on a schedule of its own: places that belong to
+ * no run become free, runs that wait though there is room are let in, and what waited for its start for too long is given up.
+ * So a lost hint or a crash in the wrong moment costs seconds, and no copy in memory is trusted for longer (hazard 37).
+ */
+import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
+import type { SignalBus } from '../signal-bus/signal-bus.ts';
+import type { ScheduleStore } from '../storage/schedule-store.ts';
+import type { ShardGuard } from '../storage/shard-guard.ts';
+import type { Scheduler } from './scheduler.ts';
+
+export interface ReconcilerOptions {
+  readonly store: ScheduleStore;
+  readonly scheduler: Pick<Scheduler, 'admitSoon' | 'replace'>;
+  readonly signals: SignalBus;
+  readonly guard: () => ShardGuard;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+const PASS_MS = 1_000;
+/** A pass takes at most one part in so many of the time. */
+const PASS_SHARE = 20;
+const JOBS_PER_PASS = 1_000;
+const RUNS_PER_PASS = 1_000;
+/** A run whose handler nobody offers is given up after this long, in which somebody was there to look (hazard 21). */
+const UNOFFERED_MS = 24 * 3_600_000;
+const UNOFFERED_EVERY_MS = 600_000;
+
+export class Reconciler implements Service {
+  readonly #options: ReconcilerOptions;
+  readonly #loop: Loop;
+  #watchingSinceMs: number | undefined;
+  #unofferedAt = 0;
+
+  constructor(options: ReconcilerOptions) {
+    this.#options = options;
+    const { clock, random, log } = options;
+    this.#loop = new Loop({
+      name: 'reconciler',
+      clock,
+      random,
+      log,
+      idleMs: PASS_MS,
+      runOnce: () => this.runOnce(),
+    });
+    options.signals.on('places-freed', ({ jobIds }) => {
+      if (jobIds.length === 0) this.#loop.wake();
+    });
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop.stop();
+  }
+
+  async runOnce(): Promise<number> {
+    const { guard: guardNow, clock, store, scheduler } = this.#options;
+    const guard = guardNow();
+    const startedAt = clock.monotonic();
+    this.#watchingSinceMs ??= clock.now();
+    if (guard.epochs.size === 0) return PASS_MS;
+    await this.#giveUp(guard);
+    const waiting = await store.reconcile({ guard, nowMs: clock.now(), limit: JOBS_PER_PASS });
+    scheduler.admitSoon(waiting.map(({ jobId }) => jobId));
+    await scheduler.replace(waiting, guard);
+    return Math.max(PASS_MS, (clock.monotonic() - startedAt) * PASS_SHARE);
+  }
+
+  async #giveUp(guard: ShardGuard): Promise<void> {
+    const { store, clock, signals, log } = this.#options;
+    const limit = RUNS_PER_PASS;
+    let given = 0;
+    for (let left = limit; left === limit; given += left)
+      left = await store.expire({ guard, nowMs: clock.now(), limit });
+    const nowMs = clock.now();
+    if (clock.monotonic() >= this.#unofferedAt && nowMs - this.#watchingSinceMs! > UNOFFERED_MS) {
+      this.#unofferedAt = clock.monotonic() + UNOFFERED_EVERY_MS;
+      const beforeMs = nowMs - UNOFFERED_MS;
+      given += await store.expireUnoffered({ guard, nowMs, beforeMs, limit });
+    }
+    if (given === 0) return;
+    log.warn({ runs: given }, 'gave up runs that could not be started in time');
+    signals.send('events-recorded', {});
+  }
+}
