@@ -12,6 +12,10 @@ export class MemoryHousekeepingStore implements HousekeepingStore {
 
   async makePartitions(): Promise<void> {}
 
+  async hasPartitions(): Promise<boolean> {
+    return true;
+  }
+
   async dropHistory(options: { beforeMs: number }): Promise<string[]> {
     return this.#state.history.dropDays(options.beforeMs);
   }
