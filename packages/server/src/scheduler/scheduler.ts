@@ -218,7 +218,7 @@ export class Scheduler implements Service {
     return {
       cursor,
       runs: plan.run.map((nominalAtMs) => ({ runId: random.id() as RunId, nominalAtMs })),
-      skipped: plan.skipped && { runId: random.id() as RunId, ...plan.skipped },
+      skipped: plan.skipped[0] && { runId: random.id() as RunId, ...plan.skipped[0] },
       next:
         plan.nextMs === undefined
           ? undefined
