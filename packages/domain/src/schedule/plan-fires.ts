@@ -1,9 +1,10 @@
 /**
  * Decides what happens to the occurrences that are due: which run and which are skipped. Every nominal instant from the
- * cursor up to the latest that is due gets exactly one verdict; the skipped ones are always the oldest, so they are one
- * range. Costs about the same after a second as after a year of outage: it looks at what runs, and counts the rest by
- * arithmetic.
+ * cursor up to the latest that is due gets exactly one verdict. The skipped ones are always the oldest: first those that fell
+ * into a pause by a person, then those that an outage delayed for too long. Costs about the same after a second as after a year
+ * of either: it looks at what runs, and counts the rest by arithmetic.
  */
+import type { SkipReason } from '../run/run-status.ts';
 import { fireTime } from './fire-time.ts';
 import { nextFire } from './next-fires.ts';
 import type { OccurrenceCount, Occurrences } from './occurrences.ts';
@@ -12,6 +13,7 @@ import {
   isRecurring,
   MISFIRE_GRACE_MS,
   type MisfirePolicy,
+  type RecurringSchedule,
   type Schedule,
   STANDSTILL_MS_MAX,
 } from './schedule.ts';
@@ -22,13 +24,15 @@ export const PLANNED_RUNS_MAX = 10_000;
 export interface FirePlan {
   /** Nominal instants to start now, oldest first. */
   readonly run: number[];
-  /** The nominal instants from the first to the last skipped one. */
-  readonly skipped?: SkippedRange;
+  /** At most one for each reason, oldest first. */
+  readonly skipped: readonly SkippedRange[];
   /** The first nominal instant that is not due yet; undefined when the schedule has ended. */
   readonly nextMs: number | undefined;
 }
 
+/** The nominal instants from the first to the last skipped one. */
 export interface SkippedRange extends OccurrenceCount {
+  readonly reason: Extract<SkipReason, 'paused' | 'misfire'>;
   readonly fromMs: number;
   readonly toMs: number;
 }
@@ -41,21 +45,49 @@ export interface PlanFiresOptions {
   /** The nominal instant that is due. */
   readonly cursorMs: number;
   readonly nowMs: number;
+  /**
+   * When a person resumed the job, if the cursor has waited since before that. What falls into a pause was not wanted, however
+   * short the pause was: only a job that asks to catch up gets it.
+   */
+  readonly resumedAtMs?: number | undefined;
 }
 
 export function planFires(options: PlanFiresOptions): FirePlan {
-  const { schedule, misfire, jobId, cursorMs, nowMs } = options;
+  const { schedule, misfire, jobId, cursorMs, nowMs, resumedAtMs } = options;
   const latenessMs = (nominalMs: number) => nowMs - fireTime({ schedule, jobId, nominalMs });
   // Not due, or the clock went back: what lies before the cursor has its verdict already.
-  if (latenessMs(cursorMs) < 0) return { run: [], nextMs: cursorMs };
+  if (latenessMs(cursorMs) < 0) return { run: [], skipped: [], nextMs: cursorMs };
   // One-off jobs run however late they are.
-  if (!isRecurring(schedule)) return { run: [cursorMs], nextMs: undefined };
+  if (!isRecurring(schedule)) return { run: [cursorMs], skipped: [], nextMs: undefined };
 
+  if (resumedAtMs !== undefined && misfire.kind !== 'all')
+    return planAfterPause({ ...options, schedule }, resumedAtMs);
   const due = dueOccurrences(occurrencesOf(schedule), cursorMs);
   const latestMs = latestDue(due, { cursorMs, nowMs, latenessMs });
   const run = chooseRuns(due, { misfire, cursorMs, latestMs, latenessMs });
-  const skipped = skippedBefore(due, { cursorMs, endMs: run[0] ?? latestMs + 1 });
-  return { run, ...(skipped === undefined ? {} : { skipped }), nextMs: nextFire(schedule, latestMs) };
+  const toMs = due.previous((run[0] ?? latestMs + 1) - 1, cursorMs);
+  const skipped = toMs === undefined ? [] : [skippedRange(due, { reason: 'misfire', cursorMs, toMs })];
+  return { run, skipped, nextMs: nextFire(schedule, latestMs) };
+}
+
+/** What would have fired before the job was resumed is skipped; the rest is judged as if the cursor had never stood before it. */
+function planAfterPause(
+  options: PlanFiresOptions & { readonly schedule: RecurringSchedule },
+  resumedAtMs: number,
+): FirePlan {
+  const { schedule, jobId, cursorMs, nowMs } = options;
+  // A clock may have been set since: nothing is judged before it is due.
+  const untilMs = Math.min(resumedAtMs - 1, nowMs);
+  const latenessMs = (nominalMs: number) => untilMs - fireTime({ schedule, jobId, nominalMs });
+  const later = { ...options, resumedAtMs: undefined };
+  if (latenessMs(cursorMs) < 0) return planFires(later);
+  const due = dueOccurrences(occurrencesOf(schedule), cursorMs);
+  const toMs = latestDue(due, { cursorMs, nowMs: untilMs, latenessMs });
+  const paused = skippedRange(due, { reason: 'paused', cursorMs, toMs });
+  const nextMs = nextFire(schedule, toMs);
+  if (nextMs === undefined) return { run: [], skipped: [paused], nextMs };
+  const rest = planFires({ ...later, cursorMs: nextMs });
+  return { ...rest, skipped: [paused, ...rest.skipped] };
 }
 
 /** The spread never reaches the next instant: at most the newest one still waits for its share to pass. */
@@ -142,11 +174,10 @@ function listBack(
   return found.reverse();
 }
 
-function skippedBefore(
-  due: Pick<Occurrences, 'previous' | 'count'>,
-  options: { cursorMs: number; endMs: number },
-): SkippedRange | undefined {
-  const toMs = due.previous(options.endMs - 1, options.cursorMs);
-  if (toMs === undefined) return undefined;
-  return { fromMs: options.cursorMs, toMs, ...due.count(options.cursorMs, toMs) };
+function skippedRange(
+  due: Pick<Occurrences, 'count'>,
+  options: { reason: SkippedRange['reason']; cursorMs: number; toMs: number },
+): SkippedRange {
+  const { reason, cursorMs: fromMs, toMs } = options;
+  return { reason, fromMs, toMs, ...due.count(fromMs, toMs) };
 }

@@ -2,7 +2,7 @@
  * Keeps the history, the events and the audit log in shape: partitions for the days to come, nothing past its retention. Warns of
  * transactions left open, which keep the small hot tables from staying small (hazard 29).
  */
-import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
+import { type Clock, type Log, Loop, type Random, type Service, sleep } from '@carillon/foundation';
 import type { HousekeepingStore } from '../storage/housekeeping-store.ts';
 
 export interface HousekeeperOptions {
@@ -18,18 +18,23 @@ export interface HousekeeperOptions {
   readonly openSecondsMax?: number;
 }
 
+/** What could not be done now is tried again by the next pass. */
 const PASS_MS = 60_000;
-const PARTITIONS_EVERY_MS = 3_600_000;
+/** While a start waits for the partition of today. */
+const START_RETRY_MS = 2_000;
+const AUDIT_EVERY_MS = 3_600_000;
 /** Deleted in parts, so that no statement takes long; what is left over waits for the next hour. */
 const AUDIT_PARTS_MAX = 1_000;
 /** Longer than any statement of ours may take, by far. */
 const OPEN_SECONDS_MAX = 300;
-const AHEAD_DAYS = 3;
+/** For this long nothing that keeps partitions from being made is noticed by anybody but the reader of the log. */
+const AHEAD_DAYS = 7;
 
 export class Housekeeper implements Service {
   readonly #options: HousekeeperOptions;
   readonly #loop: Loop;
-  #partitionsAt = Number.NEGATIVE_INFINITY;
+  #auditAt = Number.NEGATIVE_INFINITY;
+  #stopping = new AbortController();
 
   constructor(options: HousekeeperOptions) {
     this.#options = options;
@@ -44,25 +49,78 @@ export class Housekeeper implements Service {
     });
   }
 
-  /** Today's partition has to be there before anything runs. */
+  /** Today's partition has to be there before anything runs; the rest is left to the passes. */
   async start(): Promise<void> {
-    await this.runOnce();
+    const { store, clock, log } = this.#options;
+    this.#stopping = new AbortController();
+    const { signal } = this.#stopping;
+    await this.#makePartitions();
+    while (!(await store.hasPartitions({ atMs: clock.now() }))) {
+      log.warn(
+        { retryMs: START_RETRY_MS },
+        'not started yet: what runs today could not be recorded, because today has no partition and none can be made; trying again',
+      );
+      await sleep(clock, START_RETRY_MS, signal);
+      if (signal.aborted) throw new Error('stopped before the partition of today was there');
+      await this.#makePartitions();
+    }
     this.#loop.start();
   }
 
   async stop(): Promise<void> {
+    this.#stopping.abort();
     await this.#loop.stop();
   }
 
+  /** Each step stands alone: one that fails neither keeps the others from being done, nor the server from running. */
   async runOnce(): Promise<undefined> {
     const { clock } = this.#options;
+    await this.#makePartitions();
+    await this.#attempt('drop what is past its retention', () => this.#drop());
     const now = clock.monotonic();
-    if (now >= this.#partitionsAt) {
-      await this.#keepPartitions();
-      this.#partitionsAt = now + PARTITIONS_EVERY_MS;
+    if (now >= this.#auditAt) {
+      await this.#attempt('clean the audit log', () => this.#dropAudit());
+      this.#auditAt = now + AUDIT_EVERY_MS;
     }
-    await this.#watchTransactions();
+    await this.#attempt('look for transactions left open', () => this.#watchTransactions());
     return undefined;
+  }
+
+  async #attempt(what: string, step: () => Promise<void>): Promise<void> {
+    try {
+      await step();
+    } catch (error) {
+      this.#options.log.warn({ err: error, retryMs: PASS_MS }, `could not ${what}; trying again later`);
+    }
+  }
+
+  #makePartitions(): Promise<void> {
+    const { store, clock } = this.#options;
+    return this.#attempt('make partitions for the days ahead', () =>
+      store.makePartitions({ nowMs: clock.now(), aheadDays: AHEAD_DAYS }),
+    );
+  }
+
+  async #drop(): Promise<void> {
+    const { store, clock, retentionMs, eventRetentionMs, log } = this.#options;
+    const nowMs = clock.now();
+    const dropped = [
+      ...(await store.dropEvents({ beforeMs: nowMs - Math.min(eventRetentionMs, retentionMs) })),
+      ...(await store.dropHistory({ beforeMs: nowMs - retentionMs })),
+    ];
+    if (dropped.length > 0) log.info({ dropped }, 'dropped what is past its retention');
+  }
+
+  async #dropAudit(): Promise<void> {
+    const { store, clock, auditRetentionMs, log } = this.#options;
+    const beforeMs = clock.now() - auditRetentionMs;
+    let entries = 0;
+    for (let parts = 0; parts < AUDIT_PARTS_MAX; parts += 1) {
+      const removed = await store.dropAudit({ beforeMs });
+      entries += removed;
+      if (removed === 0) break;
+    }
+    if (entries > 0) log.info({ entries }, 'removed entries of the audit log that are past their retention');
   }
 
   async #watchTransactions(): Promise<void> {
@@ -70,23 +128,5 @@ export class Housekeeper implements Service {
     const oldest = await store.oldestTransaction();
     if (oldest && oldest.seconds > openSecondsMax)
       log.warn({ ...oldest }, 'a transaction was left open: it holds up cleaning and events until it ends');
-  }
-
-  async #keepPartitions(): Promise<void> {
-    const { store, clock, retentionMs, eventRetentionMs, auditRetentionMs, log } = this.#options;
-    const nowMs = clock.now();
-    await store.makePartitions({ nowMs, aheadDays: AHEAD_DAYS });
-    const dropped = [
-      ...(await store.dropEvents({ beforeMs: nowMs - Math.min(eventRetentionMs, retentionMs) })),
-      ...(await store.dropHistory({ beforeMs: nowMs - retentionMs })),
-    ];
-    if (dropped.length > 0) log.info({ dropped }, 'dropped what is past its retention');
-    let entries = 0;
-    for (let parts = 0; parts < AUDIT_PARTS_MAX; parts += 1) {
-      const removed = await store.dropAudit({ beforeMs: nowMs - auditRetentionMs });
-      entries += removed;
-      if (removed === 0) break;
-    }
-    if (entries > 0) log.info({ entries }, 'removed entries of the audit log that are past their retention');
   }
 }

@@ -100,7 +100,7 @@ export class OperationsFixture {
         {
           cursor,
           runs,
-          skipped: plan.skipped && { runId: this.random.id() as RunId, ...plan.skipped },
+          skipped: plan.skipped[0] && { runId: this.random.id() as RunId, ...plan.skipped[0] },
           next: next && { ...next, fireAtMs: fireTime({ schedule, jobId, nominalMs: next.nominalAtMs }) },
         },
       ],

@@ -75,6 +75,23 @@ export class Database implements Session {
     }
   }
 
+  /**
+   * One connection without a transaction, for statements that may not be in one; nothing is tried again. Settings and advisory
+   * locks of the session end with the work.
+   */
+  async session<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    const client = await this.#connect();
+    let broken: Error | undefined;
+    try {
+      return await work({ query: (statement, values) => run(client, statement, values) });
+    } finally {
+      await client.query('RESET ALL; SELECT pg_advisory_unlock_all()').catch((failure: unknown) => {
+        broken = failure as Error;
+      });
+      client.release(broken);
+    }
+  }
+
   /** For people: connections there are, those without work, and queries that wait for one. */
   get connections(): { open: number; idle: number; queued: number } {
     const { totalCount: open, idleCount: idle, waitingCount: queued } = this.#pool;
@@ -85,10 +102,16 @@ export class Database implements Session {
     await this.#pool.end();
   }
 
-  async #transact<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    const client = await this.#pool.connect().catch((error: unknown) => {
+  async #connect(): Promise<pg.PoolClient> {
+    try {
+      return await this.#pool.connect();
+    } catch (error) {
       throw translate(error);
-    });
+    }
+  }
+
+  async #transact<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    const client = await this.#connect();
     let broken: Error | undefined;
     try {
       await client.query('BEGIN');

@@ -10,9 +10,17 @@ export interface OpenTransaction {
 }
 
 export interface HousekeepingStore {
-  /** Makes sure that the days from now to `aheadDays` have a partition. */
+  /**
+   * Makes sure that the days from now to `aheadDays` have a partition. Like dropping one, this never waits for those who read
+   * and write, nor they for it; it fails where a lock could not be had in time, and may then have made some of them.
+   */
   makePartitions(options: { nowMs: number; aheadDays: number }): Promise<void>;
-  /** Drops whole days older than the instant; answers what was dropped. A day that is being read is left for the next time. */
+  /** Whether what is written at the instant has a partition to go to. */
+  hasPartitions(options: { atMs: number }): Promise<boolean>;
+  /**
+   * Drops whole days older than the instant, but for those on which a run was claimed that has not ended; answers what was
+   * dropped. A day that somebody may still be reading is left for the next time.
+   */
   dropHistory(options: { beforeMs: number }): Promise<string[]>;
   dropEvents(options: { beforeMs: number }): Promise<string[]>;
   /** Removes entries of the audit log older than the instant, a bounded number at a time; answers how many. */

@@ -31,5 +31,26 @@ export function describeHousekeepingStore(makeStorage: MakeStorage): void {
       expect(await world.statusOf(older.job.jobId)).toBe('COMPLETED');
       expect(await housekeeping.dropHistory({ beforeMs: BASE_MS + 36 * HOUR_MS })).toEqual([]);
     });
+
+    it('the day of a claim that has not ended is kept until it has', async () => {
+      const { world } = stage;
+      const [ended, open] = [await world.oneOff(), await world.oneOff()];
+      await world.settle(await world.claimOne(ended.job, { nowMs: BASE_MS + HOUR_MS }));
+      const claimed = await world.claimOne(open.job, { nowMs: BASE_MS + HOUR_MS });
+      const { housekeeping, runs } = world.storage;
+      await housekeeping.dropHistory({ beforeMs: BASE_MS + 36 * HOUR_MS });
+      expect(await runs.attempts(ended.runId, BASE_MS)).toHaveLength(1);
+      expect(await world.settle(claimed, {}, BASE_MS + 36 * HOUR_MS)).toBe('settled');
+      await housekeeping.dropHistory({ beforeMs: BASE_MS + 36 * HOUR_MS });
+      expect(await runs.attempts(ended.runId, BASE_MS)).toEqual([]);
+      expect(await runs.attempts(open.runId, BASE_MS)).toEqual([]);
+    });
+
+    it('what is written within the days asked for has a partition to go to', async () => {
+      const { housekeeping } = stage.world.storage;
+      await housekeeping.makePartitions({ nowMs: BASE_MS + 9 * DAY_MS, aheadDays: 2 });
+      for (const day of [8, 9, 11])
+        expect(await housekeeping.hasPartitions({ atMs: BASE_MS + day * DAY_MS + HOUR_MS })).toBe(true);
+    });
   });
 }

@@ -34,12 +34,13 @@ export class HistoryTable {
     return this.#views(this.#byJob.of(jobId));
   }
 
-  /** Drops the UTC days that ended by the instant; answers them. */
-  dropDays(beforeMs: number): string[] {
+  /** Drops the UTC days that ended by the instant, but for those of these claims; answers them. */
+  dropDays(beforeMs: number, claimedAtsMs: Iterable<number>): string[] {
+    const kept = new Set(Array.from(claimedAtsMs, (ms) => Math.floor(ms / DAY_MS)));
     const dropped = new Set<string>();
     for (const [key, view] of this.#rows) {
       const day = Math.floor(view.createdAtMs / DAY_MS);
-      if ((day + 1) * DAY_MS > beforeMs) continue;
+      if ((day + 1) * DAY_MS > beforeMs || kept.has(day)) continue;
       dropped.add(new Date(day * DAY_MS).toISOString().slice(0, 10));
       this.#rows.delete(key);
       this.#byRun.remove(view.runId, key);

@@ -12,8 +12,16 @@ export class MemoryHousekeepingStore implements HousekeepingStore {
 
   async makePartitions(): Promise<void> {}
 
+  async hasPartitions(): Promise<boolean> {
+    return true;
+  }
+
   async dropHistory(options: { beforeMs: number }): Promise<string[]> {
-    return this.#state.history.dropDays(options.beforeMs);
+    const { history, leases } = this.#state;
+    return history.dropDays(
+      options.beforeMs,
+      Array.from(leases.all(), ({ claimedAtMs }) => claimedAtMs),
+    );
   }
 
   async dropEvents(options: { beforeMs: number }): Promise<string[]> {

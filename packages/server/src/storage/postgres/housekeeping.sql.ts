@@ -1,35 +1,5 @@
-/** Statements of the housekeeping store, but for those that name a day's partition. */
+/** Statements of the housekeeping store, but for those about partitions. */
 import type { Statement } from '../../postgres/database.ts';
-
-export const PARTITION_LOCK: Statement = {
-  name: 'partition_lock',
-  text: 'SELECT FROM (SELECT pg_advisory_xact_lock(7420002)) AS locked',
-};
-
-/** $1 the table that is partitioned. */
-export const LIST_PARTITIONS: Statement = {
-  name: 'list_partitions',
-  text: `SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-    WHERE i.inhparent = $1::text::regclass ORDER BY c.relname`,
-};
-
-/** What was claimed on a day without a partition of its own. */
-export const DROP_STRAYS: Statement = {
-  name: 'drop_strays',
-  text: 'DELETE FROM job_runs_default WHERE created_at < to_timestamp($1::float8 / 1000)',
-};
-
-export const DROP_STRAY_EVENTS: Statement = {
-  name: 'drop_stray_events',
-  text: 'DELETE FROM events_default WHERE at < to_timestamp($1::float8 / 1000)',
-};
-
-/** $1 from, $2 to. */
-export const STRAY_EVENTS: Statement = {
-  name: 'stray_events',
-  text: `SELECT 1 FROM events_default
-    WHERE at >= to_timestamp($1::float8 / 1000) AND at < to_timestamp($2::float8 / 1000) LIMIT 1`,
-};
 
 /** $1 before. In the order of the primary key: entries are as old as their ids are small. */
 export const DROP_AUDIT: Statement = {
@@ -40,18 +10,6 @@ export const DROP_AUDIT: Statement = {
       DELETE FROM audit_log WHERE audit_id IN (SELECT audit_id FROM old WHERE at < to_timestamp($1::float8 / 1000)) RETURNING 1
     )
     SELECT count(*) FROM gone`,
-};
-
-/** Whoever waits to make or drop a partition holds up every insert behind them: better not to wait for long. */
-export const LOCK_PATIENCE: Statement = {
-  name: 'lock_patience',
-  text: `SELECT set_config('lock_timeout', '2s', true)`,
-};
-
-export const STRAY_RUNS: Statement = {
-  name: 'stray_runs',
-  text: `SELECT 1 FROM job_runs_default
-    WHERE created_at >= to_timestamp($1::float8 / 1000) AND created_at < to_timestamp($2::float8 / 1000) LIMIT 1`,
 };
 
 export const OLDEST_TRANSACTION: Statement = {

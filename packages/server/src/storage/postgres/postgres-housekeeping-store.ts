@@ -1,73 +1,43 @@
 /**
- * Daily partitions of the history and of the events. They are made ahead, so that no insert ever waits for one, and dropped
- * whole: retention costs a catalogue change, not a delete.
+ * Retention on PostgreSQL. The history and the events lie in daily partitions, made ahead of time and dropped whole: retention
+ * costs a change of the catalogue, not a delete. The audit log is small, and deleted from in parts.
  */
 import type { JobStatus } from '@carillon/domain';
-import type { Database, Statement } from '../../postgres/database.ts';
+import type { Database } from '../../postgres/database.ts';
 import type { HousekeepingStore, OpenTransaction } from '../housekeeping-store.ts';
-import {
-  COUNT_JOBS,
-  DROP_AUDIT,
-  DROP_STRAY_EVENTS,
-  DROP_STRAYS,
-  LIST_PARTITIONS,
-  LOCK_PATIENCE,
-  OLDEST_TRANSACTION,
-  PARTITION_LOCK,
-  STRAY_EVENTS,
-  STRAY_RUNS,
-} from './housekeeping.sql.ts';
-
-const DAY_MS = 24 * 3_600_000;
-const LOCK_NOT_AVAILABLE = '55P03';
-
-type Partitioned = 'job_runs' | 'events';
+import { COUNT_JOBS, DROP_AUDIT, OLDEST_TRANSACTION } from './housekeeping.sql.ts';
+import { Partitions } from './partitions.ts';
 
 export class PostgresHousekeepingStore implements HousekeepingStore {
   readonly #database: Database;
+  readonly #history: Partitions;
+  readonly #events: Partitions;
 
   constructor(database: Database) {
     this.#database = database;
+    this.#history = new Partitions(database, 'job_runs');
+    this.#events = new Partitions(database, 'events');
   }
 
-  /** Yesterday too: a claim made just before midnight is recorded just after it. */
   async makePartitions(options: { nowMs: number; aheadDays: number }): Promise<void> {
-    const today = Math.floor(options.nowMs / DAY_MS) * DAY_MS;
-    for (const table of ['job_runs', 'events'] as const) {
-      const there = await this.#partitionsOf(table);
-      for (let day = -1; day <= options.aheadDays; day += 1) {
-        const fromMs = today + day * DAY_MS;
-        if (!there.includes(partitionName(table, fromMs))) await this.#make(table, fromMs);
-      }
+    const faults: unknown[] = [];
+    // One table that cannot be changed now is no reason to leave the other as it is.
+    for (const table of [this.#history, this.#events]) {
+      await table.make(options).catch((error: unknown) => faults.push(error));
     }
+    if (faults.length > 0) throw faults[0];
   }
 
-  async #make(table: Partitioned, fromMs: number): Promise<void> {
-    await this.#database.transaction(async (session) => {
-      await session.query(LOCK_PATIENCE, []);
-      // Two servers that start together would both find the table missing, and one would fail.
-      await session.query(PARTITION_LOCK, []);
-      // A day of which rows went to the default partition stays there: making its own would fail.
-      const strays = await session.query(table === 'events' ? STRAY_EVENTS : STRAY_RUNS, [
-        fromMs,
-        fromMs + DAY_MS,
-      ]);
-      if (strays.length === 0) await session.query(makePartition(table, fromMs), []);
-    });
+  async hasPartitions({ atMs }: { atMs: number }): Promise<boolean> {
+    return (await this.#history.has(atMs)) && (await this.#events.has(atMs));
   }
 
-  async #partitionsOf(table: Partitioned): Promise<string[]> {
-    return (await this.#database.query<readonly [string]>(LIST_PARTITIONS, [table])).map(([name]) => name);
+  async dropHistory({ beforeMs }: { beforeMs: number }): Promise<string[]> {
+    return this.#history.drop(beforeMs);
   }
 
-  async dropHistory(options: { beforeMs: number }): Promise<string[]> {
-    await this.#database.query(DROP_STRAYS, [options.beforeMs]);
-    return this.#drop('job_runs', options.beforeMs);
-  }
-
-  async dropEvents(options: { beforeMs: number }): Promise<string[]> {
-    await this.#database.query(DROP_STRAY_EVENTS, [options.beforeMs]);
-    return this.#drop('events', options.beforeMs);
+  async dropEvents({ beforeMs }: { beforeMs: number }): Promise<string[]> {
+    return this.#events.drop(beforeMs);
   }
 
   async countJobs(): Promise<ReadonlyMap<JobStatus, number>> {
@@ -84,48 +54,4 @@ export class PostgresHousekeepingStore implements HousekeepingStore {
     const [row] = await this.#database.query<Row>(OLDEST_TRANSACTION, []);
     return row && { seconds: row[0], pid: row[1], application: row[2], state: row[3] ?? 'unknown' };
   }
-
-  async #drop(table: Partitioned, beforeMs: number): Promise<string[]> {
-    const dropped: string[] = [];
-    for (const name of await this.#partitionsOf(table)) {
-      if (partitionEndMs(table, name) > beforeMs) continue;
-      if (await this.#dropOne(name)) dropped.push(name);
-    }
-    return dropped;
-  }
-
-  async #dropOne(name: string): Promise<boolean> {
-    try {
-      await this.#database.transaction(async (session) => {
-        await session.query(LOCK_PATIENCE, []);
-        await session.query({ name: `drop_${name}`, text: `DROP TABLE IF EXISTS ${name}` }, []);
-      });
-      return true;
-    } catch (error) {
-      if ((error as { code?: unknown }).code === LOCK_NOT_AVAILABLE) return false;
-      throw error;
-    }
-  }
-}
-
-function partitionName(table: Partitioned, fromMs: number): string {
-  return `${table}_${new Date(fromMs).toISOString().slice(0, 10).replaceAll('-', '')}`;
-}
-
-function makePartition(table: Partitioned, fromMs: number): Statement {
-  const name = partitionName(table, fromMs);
-  return {
-    name: `make_${name}`,
-    text: `CREATE TABLE IF NOT EXISTS ${name} PARTITION OF ${table}
-      FOR VALUES FROM ('${new Date(fromMs).toISOString()}') TO ('${new Date(fromMs + DAY_MS).toISOString()}')`,
-  };
-}
-
-/** A table that is not named like one of ours ends never: it is kept. */
-function partitionEndMs(table: Partitioned, name: string): number {
-  const [, year, month, day] = name.startsWith(`${table}_`)
-    ? (/_(\d{4})(\d{2})(\d{2})$/.exec(name) ?? [])
-    : [];
-  const endMs = Date.UTC(Number(year), Number(month) - 1, Number(day)) + DAY_MS;
-  return Number.isNaN(endMs) ? Number.POSITIVE_INFINITY : endMs;
 }

@@ -119,7 +119,12 @@ async function exportedStatements(): Promise<Statement[]> {
   const modules = await Promise.all(
     names.map((name) => import(`${import.meta.dirname}/${name}`) as Promise<Record<string, unknown>>),
   );
-  return modules.flatMap((module) => Object.values(module).filter(isStatement));
+  const exports = modules.flatMap((module) => Object.values(module));
+  // Some are kept by the table they are about.
+  const inRecords = exports.flatMap((value) =>
+    typeof value === 'object' && value !== null && !isStatement(value) ? Object.values(value) : [],
+  );
+  return [...exports, ...inRecords].filter(isStatement);
 }
 
 function isStatement(value: unknown): value is Statement {
