@@ -2,9 +2,10 @@
  * Puts the roles together over their ports: the only file that names adapters. Every role gets ports and nothing else, so
  * moving one to another machine changes what is composed here, not the role.
  */
-import type { NodeId } from '@carillon/domain';
+import { type NodeId, SHARD_COUNT } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service, sleep } from '@carillon/foundation';
 import type { Handler } from '@carillon/worker';
+import { StorageBacklog } from './backlog/storage-backlog.ts';
 import { OutcomeRecorder } from './completion/outcome-recorder.ts';
 import type { Counters } from './counters/counters.ts';
 import { MemoryCounters } from './counters/memory-counters.ts';
@@ -17,10 +18,11 @@ import { AuditLog } from './operations/audit-log.ts';
 import { EventFeed } from './operations/event-feed/event-feed.ts';
 import { createOperations, type Operations } from './operations/operations.ts';
 import { Recovery } from './recovery/recovery.ts';
-import { InProcessRunQueue } from './run-queue/in-process-run-queue.ts';
+import { Reconciler } from './scheduler/reconciler.ts';
 import { Scheduler } from './scheduler/scheduler.ts';
 import { ShardKeeper } from './sharding/shard-keeper.ts';
 import { MemorySignalBus } from './signal-bus/memory-signal-bus.ts';
+import type { SignalBus } from './signal-bus/signal-bus.ts';
 import type { MemberStore } from './storage/member-store.ts';
 import type { Storage } from './storage/storage.ts';
 import { StorageClock } from './storage/storage-clock.ts';
@@ -65,8 +67,12 @@ export interface EngineOptions {
   readonly random: Random;
   readonly log: Log;
   readonly onReplaced: () => void;
-  /** False: only the operations, for a server that answers requests while others run the jobs. */
-  readonly runsJobs?: boolean;
+  /** Which of the roles this process plays besides the operations. Left out: all of them. */
+  readonly plays?: { readonly scheduler: boolean; readonly dispatcher: boolean };
+  /** Reaches every process that shares the storage. Left out: hints stay in this process. */
+  readonly signals?: SignalBus;
+  /** Between dispatcher and workers. Left out: function calls. */
+  readonly link?: InProcessWorkerLink;
   /** Shared by all servers. Left out: this process counts alone. */
   readonly counters?: Counters;
   readonly sessionTimes?: SessionTimes;
@@ -79,20 +85,18 @@ export interface Engine extends Service {
   /** Why it cannot run jobs; empty when it can. */
   unready(): Promise<string[]>;
   /** For people and tests: what waits and runs in this process, and who follows its events. */
-  counts(): { held: number; waiting: number; running: number; listeners: number; eventsBehindMs: number };
+  counts(): { held: number; lanes: number; running: number; listeners: number; eventsBehindMs: number };
 }
 
-const QUEUE_CAPACITY = 2_000;
 const CLOCK_SYNC_MS = 5_000;
 const READY_ANSWER_MS_MAX = 2_000;
 
 export function composeEngine(options: EngineOptions): Engine {
   const { storage, handlers, nodeId, incarnation, address, settings, random, log, onReplaced } = options;
-  const { runsJobs = true } = options;
+  const { plays = { scheduler: true, dispatcher: true } } = options;
   const clock = new StorageClock(options.clock);
-  const signals = new MemorySignalBus();
-  const queue = new InProcessRunQueue({ capacity: QUEUE_CAPACITY });
-  const link = new InProcessWorkerLink();
+  const signals = options.signals ?? new MemorySignalBus({ log });
+  const link = options.link ?? new InProcessWorkerLink();
   const ingest = new DirectIngest({
     jobs: storage.jobs,
     // Requests that arrived together are read one after the other: all of them share the transaction.
@@ -101,7 +105,7 @@ export function composeEngine(options: EngineOptions): Engine {
   const { members, leases, schedule } = storage;
   const { listenersMax } = settings;
   const events = new EventFeed({ store: storage.events, clock, log, listenersMax });
-  for (const name of ['due-added', 'runs-released'] as const) signals.on(name, () => events.nudge());
+  signals.on('events-recorded', () => events.nudge());
   const common = { clock, random, log };
   const accounts = new Accounts({
     ...common,
@@ -109,7 +113,7 @@ export function composeEngine(options: EngineOptions): Engine {
     counters: options.counters ?? new MemoryCounters(),
     ...(options.sessionTimes && { sessionTimes: options.sessionTimes }),
   });
-  const ports = { ...common, signals, link, queue, leases, members };
+  const ports = { ...common, signals, link, leases, members };
   const identity = { nodeId, incarnation };
 
   const keeper = new ShardKeeper({
@@ -126,9 +130,11 @@ export function composeEngine(options: EngineOptions): Engine {
     store: schedule,
     guard,
     windowMs: settings.lookAheadMs,
-    rowsMax: settings.lookAheadRowsMax,
+    rowsPerShard: Math.max(1, Math.floor(settings.lookAheadRowsMax / SHARD_COUNT)),
   });
-  const dispatcher = new Dispatcher({ ...ports, guard });
+  const reconciler = new Reconciler({ ...ports, store: schedule, scheduler, guard });
+  const backlog = new StorageBacklog({ ...common, leases, signals });
+  const dispatcher = new Dispatcher({ ...ports, backlog, nodeId });
   const reports = new OutcomeRecorder({ ...ports, retriesPerSecond: settings.retriesPerSecond });
   const executor = new Executor({
     ...ports,
@@ -161,10 +167,13 @@ export function composeEngine(options: EngineOptions): Engine {
       return undefined;
     },
   });
-  keeper.onChange(() => {
-    scheduler.wake();
-    dispatcher.wake();
-  });
+  keeper.onChange(() => scheduler.wake());
+  /** In the order of a run: what comes later is there before something is handed to it. */
+  const road = [
+    ...(plays.scheduler || plays.dispatcher ? [reports, recovery] : []),
+    ...(plays.dispatcher ? [executor, dispatcher] : []),
+    ...(plays.scheduler ? [keeper, scheduler, reconciler] : []),
+  ];
 
   return {
     accounts,
@@ -181,31 +190,28 @@ export function composeEngine(options: EngineOptions): Engine {
     counts() {
       const { listeners, behindMs: eventsBehindMs } = events.counts();
       const { held } = scheduler;
-      const { waiting } = dispatcher;
-      return { held, waiting, running: executor.runningCount, listeners, eventsBehindMs };
+      const { size: lanes } = backlog;
+      return { held, lanes, running: executor.runningCount, listeners, eventsBehindMs };
     },
     async unready() {
       const reasons: string[] = [];
       const fault = await databaseFault(members, clock);
       if (fault !== undefined) reasons.push(fault);
-      if (!runsJobs) return reasons;
-      if (link.workers().length === 0) reasons.push('no worker is registered yet');
-      if (guard().epochs.size === 0) reasons.push('this node owns no shards yet');
+      if (plays.dispatcher && link.workers().length === 0) reasons.push('no worker is registered yet');
+      if (plays.scheduler && guard().epochs.size === 0) reasons.push('this node owns no shards yet');
       return reasons;
     },
     /** What needs the storage comes before anything runs: a start that failed there may be repeated. */
     async start() {
       await clock.sync(members);
       await housekeeper.start();
-      const road = runsJobs ? [reports, recovery, executor, keeper, scheduler, dispatcher] : [];
       for (const service of [clockKeeper, accounts, ...road]) await service.start();
     },
     /** Backwards along the road, so that nothing is handed to a role that has stopped. */
     async stop() {
       events.close();
       // Others take over the shards while runs drain here; ending what was started needs no ownership.
-      const road = runsJobs ? [scheduler, dispatcher, keeper, executor, recovery, reports] : [];
-      for (const service of [...road, housekeeper, accounts, clockKeeper]) await service.stop();
+      for (const service of [...road.toReversed(), housekeeper, accounts, clockKeeper]) await service.stop();
     },
   };
 }

@@ -4,13 +4,16 @@ import type { StartedServer } from './start-server.ts';
 /** A test holds it against the manifest: what is packed has no manifest beside it. */
 export const VERSION = '0.1.0';
 
+/** Roles that answer requests. */
+const ANSWERING: readonly string[] = ['gateway', 'reads', 'writes'];
+
 export function greeting(server: StartedServer): string {
   const { address, adminKeyFile, database, roles } = server;
   if (roles.includes('gateway') && roles.includes('engine')) return wholeGreeting(server);
   return `
 Carillon ${VERSION} is ready as ${roles.join(' and ')}.
 
-  address    ${address}${roles.some((role) => role !== 'engine') ? '' : ' (health and metrics)'}
+  address    ${address}${roles.some((role) => ANSWERING.includes(role)) ? '' : ' (health and metrics)'}
   admin key  ${adminKeyFile}
   database   ${database}
 

@@ -19,6 +19,8 @@ import { migrate } from './postgres/migrate.ts';
 import { supervisePostgres } from './postgres/supervise-postgres.ts';
 import { whenReachable } from './postgres/when-reachable.ts';
 import { assertPortFree, StartFailure } from './start-failure.ts';
+import { MemorySignalBus } from './signal-bus/memory-signal-bus.ts';
+import { PostgresSignalBus } from './signal-bus/postgres/postgres-signal-bus.ts';
 import { openPostgresStorage } from './storage/postgres/postgres-storage.ts';
 import { countedLog } from './telemetry/prometheus/counted-log.ts';
 import { measuredStorage } from './telemetry/prometheus/measured-storage.ts';
@@ -76,6 +78,18 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
     const { deny_networks: denyNetworks, response_bytes_max: responseBytesMax } = config.http;
     const telemetry = new PrometheusTelemetry({ clock: systemClock });
     const countingLog = countedLog(log, telemetry);
+    const signals = new PostgresSignalBus({
+      url: database.url,
+      statementTimeoutMs: config.database.statement_timeout_seconds * 1_000,
+      connectTimeoutMs: config.database.connect_timeout_seconds * 1_000,
+      local: new MemorySignalBus({ log: countingLog }),
+      clock: systemClock,
+      random: systemRandom,
+      log: countingLog,
+    });
+    // Stopped after the engine, whose last hints it sends.
+    undo.push(() => signals.stop());
+    await signals.start();
     const engine = composeEngine({
       storage: measuredStorage(storage, { telemetry, clock: systemClock }),
       handlers: new Map([['http', createHttpHandler({ denyNetworks, responseBytesMax })], ...handlers]),
@@ -87,7 +101,8 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
       random: systemRandom,
       log: countingLog,
       onReplaced,
-      runsJobs: playsOf(config.roles).engine,
+      plays: playsOf(config.roles),
+      signals,
       counters,
       sessionTimes: sessionTimes(config),
     });
@@ -96,6 +111,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
       slots: config.executor.slots,
       connections: () => storage.database.connections,
       countJobs: () => storage.housekeeping.countJobs(),
+      countWaiting: () => storage.housekeeping.countWaiting(Date.now()),
     });
     const gateway = createGateway({
       metrics: { telemetry, open: config.metrics.open },
@@ -179,7 +195,7 @@ async function openDatabase(
     return { url: config.database_url, words: `PostgreSQL at ${hostname}${pathname}` };
   }
   const plays = playsOf(config.roles);
-  if (!plays.engine || !plays.reads || !plays.writes) {
+  if (!Object.values(plays).every(Boolean)) {
     throw new StartFailure(
       `a server that is only ${config.roles.join(' and ')} shares its database with others. Name it with --database-url.`,
     );
@@ -190,12 +206,15 @@ async function openDatabase(
   return { url: postgres.url, words: `embedded PostgreSQL ${postgres.version} in ${folder}` };
 }
 
-function playsOf(roles: Config['roles']): { engine: boolean; reads: boolean; writes: boolean } {
-  const all = roles.includes('gateway');
+/** What the roles stand for: the gateway is reads and writes, the engine scheduler and dispatcher. */
+function playsOf(roles: Config['roles']) {
+  const plays = (role: Config['roles'][number], part: Config['roles'][number]) =>
+    roles.includes(role) || roles.includes(part);
   return {
-    engine: roles.includes('engine'),
-    reads: all || roles.includes('reads'),
-    writes: all || roles.includes('writes'),
+    scheduler: plays('engine', 'scheduler'),
+    dispatcher: plays('engine', 'dispatcher'),
+    reads: plays('gateway', 'reads'),
+    writes: plays('gateway', 'writes'),
   };
 }
 

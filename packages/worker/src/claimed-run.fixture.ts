@@ -11,10 +11,12 @@ export function claimedRun(over: Partial<ClaimedRun> = {}): ClaimedRun {
     epoch: 1,
     attempt: 1,
     nominalAtMs: Date.UTC(2030, 0, 1),
+    dueAtMs: Date.UTC(2030, 0, 1),
     claimedAtMs: Date.UTC(2030, 0, 1),
     handler: 'test',
     payload: '{"n":1}',
     timeoutMs: 60_000,
+    limited: false,
     ...over,
   };
 }

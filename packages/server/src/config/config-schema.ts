@@ -38,11 +38,11 @@ export const configSchema = z.strictObject({
     .optional()
     .describe('PostgreSQL to use. Left out: an embedded one runs in the data folder.'),
   roles: z
-    .array(z.enum(['gateway', 'reads', 'writes', 'engine']))
+    .array(z.enum(['gateway', 'reads', 'writes', 'engine', 'scheduler', 'dispatcher']))
     .min(1, { error: 'must name at least one role' })
     .default(['gateway', 'engine'])
     .describe(
-      'What this server does: gateway answers requests (reads or writes: only those), engine schedules and runs jobs. Less than gateway and engine needs database_url.',
+      'What this server does: gateway answers requests (reads or writes: only those), engine schedules jobs and runs them (scheduler or dispatcher: only that). Less than gateway and engine needs database_url.',
     ),
   log_level: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'])

@@ -9,6 +9,8 @@ export interface OpenTransaction {
   readonly state: string;
 }
 
+export const WAITING_COUNTED_MAX = 100_000;
+
 export interface HousekeepingStore {
   /**
    * Makes sure that the days from now to `aheadDays` have a partition. Like dropping one, this never waits for those who read
@@ -27,6 +29,8 @@ export interface HousekeepingStore {
   dropAudit(options: { beforeMs: number }): Promise<number>;
   /** Roughly how many jobs stand in each state, at a cost that does not grow with their number. */
   countJobs(): Promise<ReadonlyMap<JobStatus, number>>;
+  /** Runs that may start and wait for a slot; counting ends at WAITING_COUNTED_MAX. */
+  countWaiting(nowMs: number): Promise<number>;
   /** The one that has been open for longest, anywhere in the database. */
   oldestTransaction(): Promise<OpenTransaction | undefined>;
 }

@@ -1,6 +1,5 @@
 /** For tests of roles: one node over a storage in memory, on a clock that stands still, with ports that can be made to fail. */
 import { ManualClock, SeededRandom, silentLog } from '@carillon/foundation';
-import { InProcessRunQueue } from '../run-queue/in-process-run-queue.ts';
 import { MemorySignalBus } from '../signal-bus/memory-signal-bus.ts';
 import { BASE_MS } from '../storage/conformance/storage-under-test.ts';
 import { StorageWorld } from '../storage/conformance/storage-world.ts';
@@ -25,7 +24,6 @@ export class RoleStage {
   readonly world = new StorageWorld(this.storage);
   readonly signals = new MemorySignalBus({ log: silentLog });
   readonly link = new InProcessWorkerLink();
-  readonly queue = new InProcessRunQueue({ capacity: 10_000 });
   readonly common = { clock: this.clock, random: this.random, log: silentLog };
 
   static async set(): Promise<RoleStage> {

@@ -4,7 +4,8 @@
  * version would not have written is nothing at all.
  */
 import { type JobId, PRIORITIES, type RunId } from '@carillon/domain';
-import type { LaneHint, Signals } from '../signal-bus.ts';
+import type { LaneHint } from '../../storage/lane.ts';
+import type { Signals } from '../signal-bus.ts';
 import type { SignalBatch } from './waiting-signals.ts';
 
 /** Of one flush: about 5,800 ids, or as many lanes. */

@@ -3,7 +3,8 @@
  * becomes its "any" form, which has no entries; cancellations, which have no such form, are cut.
  */
 import type { JobId, RunId } from '@carillon/domain';
-import type { LaneHint, Signals } from '../signal-bus.ts';
+import type { LaneHint } from '../../storage/lane.ts';
+import type { Signals } from '../signal-bus.ts';
 
 /** At most one signal of each kind. */
 export type SignalBatch = Partial<Signals>;

@@ -38,6 +38,11 @@ export class MemoryHousekeepingStore implements HousekeepingStore {
 
   async oldestTransaction(): Promise<undefined> {}
 
+  async countWaiting(nowMs: number): Promise<number> {
+    const runs = [...this.#state.due.all()];
+    return runs.filter(({ state, held, laneAtMs }) => state === 'open' && !held && laneAtMs <= nowMs).length;
+  }
+
   async countJobs(): Promise<ReadonlyMap<JobStatus, number>> {
     const counts = new Map<JobStatus, number>();
     for (const { status } of this.#state.jobs.values()) counts.set(status, (counts.get(status) ?? 0) + 1);

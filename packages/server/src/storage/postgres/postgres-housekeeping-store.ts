@@ -40,6 +40,11 @@ export class PostgresHousekeepingStore implements HousekeepingStore {
     return this.#events.drop(beforeMs);
   }
 
+  async countWaiting(nowMs: number): Promise<number> {
+    const [row] = await this.#database.query<readonly [number]>(COUNT_WAITING, [nowMs]);
+    return row![0];
+  }
+
   async countJobs(): Promise<ReadonlyMap<JobStatus, number>> {
     return new Map(await this.#database.query<readonly [JobStatus, number]>(COUNT_JOBS, []));
   }

@@ -17,12 +17,14 @@ const BATCH_SIZES = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
 const BATCH_KINDS = ['claim', 'settle', 'insert'] as const;
 /** Counting jobs is cheap and not free: collectors that ask more often get the last count. */
 const JOBS_MS_MAX = 30_000;
+const WAITING_MS_MAX = 5_000;
 
 export interface VitalSources {
-  readonly counts: () => Pick<Vitals, 'held' | 'waiting' | 'running' | 'listeners' | 'eventsBehindMs'>;
+  readonly counts: () => Pick<Vitals, 'held' | 'running' | 'listeners' | 'eventsBehindMs'>;
   readonly slots: number;
   readonly connections: () => Vitals['connections'];
   readonly countJobs: () => Promise<Vitals['jobs']>;
+  readonly countWaiting: () => Promise<number>;
 }
 
 export class PrometheusTelemetry implements Telemetry {
@@ -89,9 +91,14 @@ export class PrometheusTelemetry implements Telemetry {
 
   /** Where the gauges are read from, once there is something to read. */
   watch(sources: VitalSources): void {
-    const { counts, slots, connections, countJobs } = sources;
-    const jobs = cached(countJobs, { clock: this.#clock, maxAgeMs: JOBS_MS_MAX, otherwise: new Map() });
-    this.#look = async () => ({ ...counts(), slots, connections: connections(), jobs: await jobs() });
+    const { counts, slots, connections, countJobs, countWaiting } = sources;
+    const clock = this.#clock;
+    const jobs = cached(countJobs, { clock, maxAgeMs: JOBS_MS_MAX, otherwise: new Map() });
+    const waiting = cached(countWaiting, { clock, maxAgeMs: WAITING_MS_MAX, otherwise: 0 });
+    this.#look = async () => ({
+      ...{ ...counts(), slots, connections: connections() },
+      ...{ jobs: await jobs(), waiting: await waiting() },
+    });
   }
 
   runsStarted(delaysMs: readonly number[]): void {

@@ -23,11 +23,11 @@ export class VitalGauges {
     );
     this.#queue = this.#gauge(
       'queue_depth',
-      'Runs of this server whose instant has come and that wait for a slot.',
+      'Runs whose instant has come and that wait for a slot, in all servers; counted up to 100,000.',
     );
     this.#held = this.#gauge(
       'due_rows_held',
-      'Runs and schedules that lie ahead, held in memory by this server.',
+      'Schedules and retries that lie ahead, held in memory by this server.',
     );
     this.#running = this.#gauge('runs_running', 'Runs that this server executes right now.');
     this.#slots = this.#gauge('worker_slots', 'Runs that this server can execute at the same time.');
