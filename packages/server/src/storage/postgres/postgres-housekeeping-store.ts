@@ -5,7 +5,7 @@
 import type { JobStatus } from '@carillon/domain';
 import type { Database } from '../../postgres/database.ts';
 import type { HousekeepingStore, OpenTransaction } from '../housekeeping-store.ts';
-import { COUNT_JOBS, DROP_AUDIT, OLDEST_TRANSACTION } from './housekeeping.sql.ts';
+import { COUNT_JOBS, COUNT_WAITING, DROP_AUDIT, OLDEST_TRANSACTION } from './housekeeping.sql.ts';
 import { Partitions } from './partitions.ts';
 
 export class PostgresHousekeepingStore implements HousekeepingStore {
