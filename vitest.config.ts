@@ -14,6 +14,11 @@ const NEEDS_A_SERVER = [
 const NEVER = ['**/node_modules/**', '**/.tools/**', '**/.carillon/**'];
 const POSTGRES = './tests/support/global-setup.ts';
 
+/** A limit only ends a hang: a test that is right on a fast machine is right on a slow one (hazard 50). */
+const LIMITS = { testTimeout: 120_000, hookTimeout: 120_000 };
+/** For whole servers, many requests or many seeds in one test. */
+const LONG_LIMITS = { testTimeout: 600_000, hookTimeout: 600_000 };
+
 export default defineConfig({
   test: {
     passWithNoTests: true,
@@ -25,15 +30,23 @@ export default defineConfig({
           name: 'unit',
           include: ['packages/**/*.test.ts', 'bench/**/*.test.ts', 'tests/support/**/*.test.ts'],
           exclude: [...NEVER, ...NEEDS_A_SERVER],
+          ...LIMITS,
         },
       },
-      { test: { name: 'architecture', include: ['tests/architecture/**/*.test.ts'], exclude: NEVER } },
+      {
+        test: {
+          name: 'architecture',
+          include: ['tests/architecture/**/*.test.ts'],
+          exclude: NEVER,
+          ...LIMITS,
+        },
+      },
       {
         test: {
           name: 'fuzz',
           include: ['tests/fuzz/**/*.test.ts'],
           exclude: [...NEVER, ...NEEDS_A_SERVER],
-          testTimeout: 30_000,
+          ...LONG_LIMITS,
         },
       },
       {
@@ -47,8 +60,7 @@ export default defineConfig({
           ],
           exclude: NEVER,
           globalSetup: POSTGRES,
-          testTimeout: 30_000,
-          hookTimeout: 30_000,
+          ...LIMITS,
         },
       },
       {
@@ -56,7 +68,7 @@ export default defineConfig({
           name: 'simulation',
           include: ['tests/simulation/**/*.test.ts'],
           exclude: NEVER,
-          testTimeout: 120_000,
+          ...LONG_LIMITS,
         },
       },
       {
@@ -65,8 +77,7 @@ export default defineConfig({
           include: ['tests/rpc/**/*.test.ts'],
           exclude: NEVER,
           // The first run installs the packages of Python.
-          testTimeout: 240_000,
-          hookTimeout: 60_000,
+          ...LONG_LIMITS,
         },
       },
       {
@@ -75,8 +86,7 @@ export default defineConfig({
           include: ['tests/cli/**/*.test.ts'],
           exclude: NEVER,
           globalSetup: POSTGRES,
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          ...LONG_LIMITS,
         },
       },
       {
@@ -87,8 +97,7 @@ export default defineConfig({
           globalSetup: POSTGRES,
           // These kill processes and wait for others to notice: run side by side they would only starve each other.
           fileParallelism: false,
-          testTimeout: 120_000,
-          hookTimeout: 60_000,
+          ...LONG_LIMITS,
         },
       },
     ],

@@ -87,7 +87,7 @@ test('events are streamed, and taken up after the last one seen', async () => {
       await carillon.jobs.create({ name: 'streamed', interval: '1d', payload: { url: alive } });
       expect(seen.length).toBeGreaterThanOrEqual(2);
     },
-    { withinMs: 20_000 },
+    { withinMs: 60_000 },
   );
   controller.abort();
   await following;
@@ -109,7 +109,7 @@ test('dead letters are found and sent round again', async () => {
       const [found] = await carillon.deadLetters.list({ job_id }).toArray();
       return found ?? expect.fail('not dead yet');
     },
-    { withinMs: 20_000 },
+    { withinMs: 60_000 },
   );
   expect(await carillon.deadLetters.get(letter.run_id)).toMatchObject({ job_id, attempts: 1 });
   expect(await carillon.deadLetters.redriveMany({ filter: { job_id }, dry_run: true })).toMatchObject({

@@ -20,7 +20,7 @@ export async function startOneServer(): Promise<OneServer> {
     server,
     folder,
     async stop() {
-      await server.stop(30_000);
+      await server.stop(60_000);
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -52,7 +52,7 @@ test('the command works where it is installed: help, a server, a job', async () 
   });
   try {
     await eventually(() => expect(server.said.stdout, server.said.stderr).toContain('is ready'), {
-      withinMs: 40_000,
+      withinMs: 60_000,
     });
     const job = ['jobs', 'create', 'hello', '--http', `http://127.0.0.1:${port}/health/live`, '--wait'];
     const made = await carillon(job);

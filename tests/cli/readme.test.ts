@@ -17,7 +17,7 @@ const TYPED = 'a long phrase of her own\na longer phrase of her own\n';
 /** Programs of their own that start servers and run tests; others test these. */
 const OTHERWISE_TESTED = /^(npm|node) /m;
 /** Each command is two processes that start, and there are many. */
-const PASTE = { timeout: 180_000 };
+const PASTE = { timeout: 600_000 };
 
 let one: OneServer | undefined;
 

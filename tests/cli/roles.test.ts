@@ -42,8 +42,8 @@ test('a gateway takes what an engine runs', async () => {
   expect(seen.at(-1)).toBe('completed');
   expect((await fetch(`${engine.address}/api/jobs`)).status).toBe(404);
 
-  expect(await engine.stop(30_000)).toMatchObject({ code: 0 });
-  expect(await gateway.stop(30_000)).toMatchObject({ code: 0 });
+  expect(await engine.stop(60_000)).toMatchObject({ code: 0 });
+  expect(await gateway.stop(60_000)).toMatchObject({ code: 0 });
 });
 
 test.each([

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 
 const MAIN = join(import.meta.dirname, '../../packages/cli/src/main.ts');
-const RUN_MS_MAX = 60_000;
+const RUN_MS_MAX = 240_000;
 
 export interface CarillonOptions {
   readonly cwd: string;

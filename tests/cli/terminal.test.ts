@@ -12,7 +12,7 @@ const isLeftOut = whyNoTerminal !== undefined && process.env.CI !== 'true';
 const name = isLeftOut ? `on a terminal (${whyNoTerminal})` : 'on a terminal';
 const COLUMNS = 80;
 /** Each command is two processes that start. */
-const MANY_COMMANDS = { timeout: 180_000 };
+const MANY_COMMANDS = { timeout: 600_000 };
 
 let one: OneServer;
 let carillon: Carillon;

@@ -8,7 +8,7 @@ import { isRunning } from '../../packages/server/src/postgres/embedded/postmaste
 import { eventually } from '../support/eventually.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const WAIT = { withinMs: 30_000 };
+const WAIT = { withinMs: 60_000 };
 
 // Stands in for the server: says its pid, counts what reaches it in a file, and ends a moment later with a code of its own.
 const STAND_IN = `

@@ -17,7 +17,7 @@ import { Workload } from './cluster/workload.ts';
 const ONE_OFFS = 20_000;
 const RECURRING = 200;
 const CHAOS_MS = 45_000;
-const FINISH_MS_MAX = 60_000;
+const FINISH_MS_MAX = 240_000;
 const SEED = Number(process.env.CHAOS_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const FLAGS = ['--node-ttl-seconds', '3', '--worker-silent-seconds', '5', '--shutdown-grace-seconds', '3'];
 
@@ -47,7 +47,7 @@ it('three servers through kills, stops and database restarts: 0 lost, 0 at once 
     const finishedMs = performance.now() - healedAt;
 
     await eventually(async () => expect(await homelessShards(postgres, members)).toEqual([]), {
-      withinMs: 15_000,
+      withinMs: 60_000,
     });
     expect(workload.acceptedOneOffs).toHaveLength(ONE_OFFS);
     const oneOffs = await wrongOneOffs(postgres, workload.acceptedOneOffs);
@@ -74,7 +74,7 @@ it('three servers through kills, stops and database restarts: 0 lost, 0 at once 
     await postgres.stop();
     await receiver.stop();
   }
-}, 240_000);
+}, 900_000);
 
 async function startMembers(folder: string, databaseUrl: string): Promise<Member[]> {
   const members: Member[] = [];

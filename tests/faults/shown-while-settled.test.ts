@@ -22,8 +22,8 @@ describeEachPostgres('a run shown while it is settled', (server) => {
     const storage = openPostgresStorage({
       url: database.url,
       connectionsMax: 4,
-      statementTimeoutMs: 20_000,
-      connectTimeoutMs: 5_000,
+      statementTimeoutMs: 60_000,
+      connectTimeoutMs: 60_000,
     });
     const shower = new pg.Client({ connectionString: database.url });
     await shower.connect();
@@ -44,7 +44,7 @@ describeEachPostgres('a run shown while it is settled', (server) => {
           );
           expect(rows).toHaveLength(1);
         },
-        { withinMs: 10_000 },
+        { withinMs: 60_000 },
       );
       await shower.query('COMMIT');
 

@@ -9,9 +9,9 @@ import { fuzz, SEED } from './fuzz.ts';
 const REQUESTS = process.env.CARILLON_TEST_LONG === 'true' ? 5_000 : 800;
 
 describeEachPostgres('random requests over PostgreSQL', (server) => {
-  test(`${REQUESTS} of them are answered well (SEED=${SEED})`, { timeout: 300_000 }, async () => {
+  test(`${REQUESTS} of them are answered well (SEED=${SEED})`, { timeout: 600_000 }, async () => {
     const database = await createTestDatabase(server.url);
-    const limits = { connectionsMax: 4, statementTimeoutMs: 10_000, connectTimeoutMs: 5_000 };
+    const limits = { connectionsMax: 4, statementTimeoutMs: 60_000, connectTimeoutMs: 60_000 };
     const storage = openPostgresStorage({ url: database.url, ...limits });
     try {
       class StoredGateway extends GatewayFixture {

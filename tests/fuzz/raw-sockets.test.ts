@@ -45,7 +45,7 @@ async function exchange(write: (socket: Socket) => void, to = port): Promise<str
   const socket = connect(to, '127.0.0.1');
   let heard = '';
   return new Promise((resolve, reject) => {
-    socket.setTimeout(20_000, () => reject(new Error(`the server went silent after: ${heard}`)));
+    socket.setTimeout(60_000, () => reject(new Error(`the server went silent after: ${heard}`)));
     socket.on('data', (chunk) => {
       heard += chunk.toString('latin1');
       if (isWhole(heard)) socket.end(() => resolve(heard));

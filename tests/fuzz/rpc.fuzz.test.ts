@@ -129,7 +129,6 @@ const CALLS = [rpc.JobService, rpc.AccountService, rpc.AuditService].flatMap((se
 
 test.each(CALLS)(
   `whatever $name is asked, it answers or refuses with a reason (SEED=${SEED})`,
-  { timeout: 120_000 },
   async ({ service, method }) => {
     const client = gateway.client(service) as unknown as Record<string, (request: object) => unknown>;
     await fc.assert(

@@ -28,7 +28,7 @@ let key: string;
 beforeAll(async () => {
   server = await launchServer({ name: 'server', folder, port: await fixedPort() }).ready();
   key = await server.adminKey();
-}, 60_000);
+});
 afterAll(async () => {
   await endServers();
   rmSync(folder, { recursive: true, force: true });
@@ -120,7 +120,7 @@ test('a key made over RPC works at once over every door, and its making is in th
 test('a certificate that cannot be used stops the start with a sentence', async () => {
   const flags = ['--tls-cert-file', '/nowhere/cert.pem', '--tls-key-file', '/nowhere/key.pem'];
   const refused = launchServer({ name: 'refused', folder, port: await fixedPort(), flags });
-  expect((await refused.exitWithin(30_000)).code).toBe(1);
+  expect((await refused.exitWithin(60_000)).code).toBe(1);
   expect(await refused.output()).toBe(
     'carillon: tls.cert_file (/nowhere/cert.pem) cannot be read (ENOENT)\n',
   );
@@ -166,7 +166,7 @@ test('a server that stops ends streams, and is not held up by those that keep th
   const stream = clientWith(key).watchEvents({})[Symbol.asyncIterator]();
   await stream.next();
   const ended = expect(stream.next()).rejects.toMatchObject({ code: Code.Unavailable });
-  const { code } = await server.stop(30_000);
+  const { code } = await server.stop(60_000);
   await ended;
   expect(code).toBe(0);
 });

@@ -37,7 +37,7 @@ async function seenByPython(folder: string, args: readonly string[]) {
   const stubs = join(folder, 'stubs');
   mkdirSync(stubs, { recursive: true });
   const env = { ...process.env, PYTHONPATH: await makeStubs(program, stubs) };
-  const { stdout } = await run(program, [CLIENT, ...args], { env, timeout: 90_000 });
+  const { stdout } = await run(program, [CLIENT, ...args], { env, timeout: 300_000 });
   const lines = stdout
     .trim()
     .split('\n')
@@ -92,7 +92,7 @@ describe.skipIf(isLeftOut)(name, () => {
     const { host } = new URL(server.address);
     const args = [host, await server.adminKey(), receiver.url(50)];
     expect(await seenByPython(folder, args)).toEqual(EXPECTED);
-    expect((await server.stop(30_000)).code).toBe(0);
+    expect((await server.stop(60_000)).code).toBe(0);
   });
 
   test('does the same under TLS', async () => {
@@ -113,7 +113,7 @@ describe.skipIf(isLeftOut)(name, () => {
       `https://127.0.0.1:${port}/health/live`,
     ]);
     expect(await seenByPython(folder, args)).toEqual(EXPECTED);
-    expect((await server.stop(30_000)).code).toBe(0);
+    expect((await server.stop(60_000)).code).toBe(0);
     files.remove();
   });
 });

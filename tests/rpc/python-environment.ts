@@ -13,7 +13,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const PROTO = join(ROOT, 'packages/contract/proto');
 const REQUIREMENTS = join(import.meta.dirname, 'python/requirements.txt');
 const CACHE = join(ROOT, 'node_modules/.cache');
-const INSTALL_MS_MAX = 180_000;
+const INSTALL_MS_MAX = 540_000;
 
 export type Python =
   | { readonly kind: 'ready'; readonly program: string }

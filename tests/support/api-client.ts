@@ -1,7 +1,7 @@
 /** Calls the REST interface of a server process as its administrator. */
 import type { ServerProcess } from './start-server-process.ts';
 
-const ANSWER_MS_MAX = 10_000;
+const ANSWER_MS_MAX = 60_000;
 
 export interface ApiAnswer<Body> {
   readonly status: number;

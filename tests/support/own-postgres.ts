@@ -71,7 +71,7 @@ export class OwnPostgres {
 
   /** One statement on a connection of its own. */
   async query<Row extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
-    const client = new pg.Client({ connectionString: this.url, connectionTimeoutMillis: 10_000 });
+    const client = new pg.Client({ connectionString: this.url, connectionTimeoutMillis: 60_000 });
     await client.connect();
     try {
       return (await client.query<Row>(text, [...values])).rows;

@@ -50,7 +50,7 @@ export function databaseUrl(serverUrl: string, database: string): string {
 }
 
 async function onServer(serverUrl: string, statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: serverUrl, connectionTimeoutMillis: 10_000 });
+  const client = new pg.Client({ connectionString: serverUrl, connectionTimeoutMillis: 60_000 });
   await client.connect();
   try {
     await client.query(statement);

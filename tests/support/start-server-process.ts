@@ -113,13 +113,13 @@ export class ServerProcess {
   }
 
   async readiness(): Promise<{ status: number; reasons: readonly string[] }> {
-    const response = await fetch(`${this.address}/health/ready`, { signal: AbortSignal.timeout(10_000) });
+    const response = await fetch(`${this.address}/health/ready`, { signal: AbortSignal.timeout(60_000) });
     const body = (await response.json()) as { reasons?: readonly string[] };
     return { status: response.status, reasons: body.reasons ?? [] };
   }
 
   /** Resolves when it takes jobs; a server that ended instead is shown with its last words. */
-  async ready(withinMs = 60_000): Promise<this> {
+  async ready(withinMs = 120_000): Promise<this> {
     const waiting = eventually(
       async () => {
         if (this.#hasExited) return;

@@ -13,7 +13,7 @@ import sys
 import termios
 import time
 
-WAIT_S_MAX = 50
+WAIT_S_MAX = 200
 
 told = json.loads(sys.argv[1])
 # The end of the program is held open here too: the settings of a terminal that nobody has open are gone.

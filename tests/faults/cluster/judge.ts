@@ -7,7 +7,7 @@ import type { Member } from './member.ts';
 import type { Grid } from './workload.ts';
 
 /** From the end of a pause to the calls that were about to be made when it began. */
-const GOES_ON_MS_MAX = 500;
+const GOES_ON_MS_MAX = 1_500;
 const SHOWN_MAX = 5;
 
 /** What still has to happen; empty when all is done. */

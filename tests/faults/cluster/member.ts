@@ -10,7 +10,7 @@ import {
   type ServerProcessOptions,
 } from '../../support/start-server-process.ts';
 
-const CLEAN_EXIT_MS_MAX = 45_000;
+const CLEAN_EXIT_MS_MAX = 120_000;
 
 export interface Disturbance {
   readonly kind: 'kill' | 'pause';

@@ -2,10 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
-
-// Another program is run, which a busy machine may keep waiting.
-vi.setConfig({ testTimeout: 30_000 });
+import { expect, test } from 'vitest';
 
 const CONTRACT = join(import.meta.dirname, '../..');
 

@@ -23,7 +23,7 @@ describeEachPostgres('the housekeeper', (server) => {
 
   beforeEach(async () => {
     database = await createTestDatabase(server.url);
-    const limits = { connectionsMax: 4, statementTimeoutMs: 10_000, connectTimeoutMs: 5_000 };
+    const limits = { connectionsMax: 4, statementTimeoutMs: 60_000, connectTimeoutMs: 60_000 };
     storage = openPostgresStorage({ url: database.url, ...limits });
     other = new pg.Client({ connectionString: database.url, application_name: 'somebody' });
     await other.connect();

@@ -15,7 +15,7 @@ describeEachPostgres('counters', (server) => {
   let client: pg.Client;
   const open: Database[] = [];
   const connect = () => {
-    const options = { connectionsMax: 4, statementTimeoutMs: 10_000, connectTimeoutMs: 5_000 };
+    const options = { connectionsMax: 4, statementTimeoutMs: 60_000, connectTimeoutMs: 60_000 };
     const opened = new Database({ url: database.url, ...options });
     open.push(opened);
     return opened;

@@ -5,7 +5,8 @@ import { KEY, type ProtocolName, RpcFixture } from '../rpc/rpc.fixture.ts';
 
 let impatient: RpcFixture;
 beforeEach(async () => {
-  impatient = await RpcFixture.start({ requestTimeoutMs: 1_000 });
+  // Short, and still enough for what has to arrive in time on a slow machine.
+  impatient = await RpcFixture.start({ requestTimeoutMs: 4_000 });
 });
 afterEach(() => impatient.stop());
 

@@ -7,6 +7,7 @@ import { ManualClock, SeededRandom, silentLog } from '@carillon/foundation';
 import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { eventually } from '../../../../../tests/support/eventually.ts';
 import { KEY, RpcFixture } from '../rpc/rpc.fixture.ts';
 import { CertificateWatch } from './certificate-watch.ts';
 import { type Certificate, CertificateUnusable, readCertificate } from './read-certificate.ts';
@@ -74,7 +75,7 @@ describe('under TLS', () => {
     const silent = connect(port, '127.0.0.1');
     silent.on('error', () => undefined);
     await new Promise((resolve) => silent.once('connect', resolve));
-    await expect.poll(() => listener.connections.size).toBe(2);
+    await eventually(() => expect(listener.connections.size).toBe(2), { withinMs: 60_000 });
     const gone = Promise.all(
       [idle, silent].map((socket) => new Promise((done) => socket.once('close', done))),
     );

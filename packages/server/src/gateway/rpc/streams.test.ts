@@ -79,30 +79,24 @@ describe('events', () => {
     ['Connect over HTTP/2', /ENHANCE_YOUR_CALM/],
     // HTTP/1.1 has no words for it: the connection just ends.
     ['Connect over HTTP/1.1', /aborted/],
-  ] as const)(
-    'a reader that takes nothing is let go, over %s',
-    { timeout: 30_000 },
-    async (protocol, words) => {
-      const stream = gateway.jobs(protocol).watchEvents({})[Symbol.asyncIterator]();
-      await gateway.asTimePasses(stream.next());
-      // About 400 KB at a time, until there is more than the systems on the way keep for a connection.
-      const labels = Object.fromEntries(
-        Array.from({ length: 32 }, (_, i) => [`label-${i}`, 'x'.repeat(120)]),
-      );
-      const jobs = Array.from({ length: 100 }, () => ({ name: 'job', frequency: 'daily', labels }));
-      const listeners = () => gateway.events.counts().listeners;
-      for (let batch = 0; batch < 100 && listeners() > 0; batch += 1) {
-        await gateway.operations.createJobs(jobs);
-        for (let second = 0; second < 90 && listeners() > 0; second += 1) {
-          gateway.clock.advance(1_000);
-          await new Promise((resolve) => setImmediate(resolve));
-        }
+  ] as const)('a reader that takes nothing is let go, over %s', async (protocol, words) => {
+    const stream = gateway.jobs(protocol).watchEvents({})[Symbol.asyncIterator]();
+    await gateway.asTimePasses(stream.next());
+    // About 400 KB at a time, until there is more than the systems on the way keep for a connection.
+    const labels = Object.fromEntries(Array.from({ length: 32 }, (_, i) => [`label-${i}`, 'x'.repeat(120)]));
+    const jobs = Array.from({ length: 100 }, () => ({ name: 'job', frequency: 'daily', labels }));
+    const listeners = () => gateway.events.counts().listeners;
+    for (let batch = 0; batch < 100 && listeners() > 0; batch += 1) {
+      await gateway.operations.createJobs(jobs);
+      for (let second = 0; second < 90 && listeners() > 0; second += 1) {
+        gateway.clock.advance(1_000);
+        await new Promise((resolve) => setImmediate(resolve));
       }
-      expect(listeners()).toBe(0);
-      expect((await refusalOf(endOf(stream))).message).toMatch(words);
-      expect(gateway.errors).toEqual([]);
-    },
-  );
+    }
+    expect(listeners()).toBe(0);
+    expect((await refusalOf(endOf(stream))).message).toMatch(words);
+    expect(gateway.errors).toEqual([]);
+  });
 });
 
 describe('health', () => {
@@ -187,7 +181,7 @@ describe('ends', () => {
     const stream = gateway.jobs().watchEvents({}, { signal: enough.signal })[Symbol.asyncIterator]();
     await gateway.asTimePasses(stream.next());
     enough.abort();
-    await eventually(() => expect(gateway.events.counts().listeners).toBe(0), { withinMs: 4_000 });
+    await eventually(() => expect(gateway.events.counts().listeners).toBe(0), { withinMs: 60_000 });
     expect(gateway.errors).toEqual([]);
   });
 

@@ -29,7 +29,7 @@ describeEachPostgres('accounts', (postgres) => {
   let there: ReturnType<typeof server>;
 
   function server() {
-    const options = { connectionsMax: 4, statementTimeoutMs: 10_000, connectTimeoutMs: 5_000 };
+    const options = { connectionsMax: 4, statementTimeoutMs: 60_000, connectTimeoutMs: 60_000 };
     const storage = openPostgresStorage({ url: database.url, ...options });
     opened.push(storage);
     const accounts = new Accounts({

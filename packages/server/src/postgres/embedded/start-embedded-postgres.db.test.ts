@@ -11,7 +11,7 @@ import { eventually } from '../../../../../tests/support/eventually.ts';
 import { isRunning } from './postmaster-file.ts';
 import { type StartEmbeddedPostgresOptions, startEmbeddedPostgres } from './start-embedded-postgres.ts';
 
-const WAIT = { withinMs: 30_000 };
+const WAIT = { withinMs: 60_000 };
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 const started = new Set<ChildProcess>();
 let folder = '';

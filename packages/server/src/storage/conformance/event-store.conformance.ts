@@ -32,7 +32,7 @@ export function describeEventStore(makeStorage: MakeStorage): void {
           expect(marker).toBeDefined();
           return marker!.place;
         },
-        { withinMs: 10_000 },
+        { withinMs: 60_000 },
       );
     };
     const told = async (after: EventPlace): Promise<readonly RecordedEvent[]> => {

@@ -33,8 +33,8 @@ describeEachPostgres('the end of a schedule', (server) => {
     storage = openPostgresStorage({
       url: database.url,
       connectionsMax: 8,
-      statementTimeoutMs: 20_000,
-      connectTimeoutMs: 5_000,
+      statementTimeoutMs: 60_000,
+      connectTimeoutMs: 60_000,
     });
     person = new pg.Client({ connectionString: database.url });
     watcher = new pg.Client({ connectionString: database.url });
@@ -66,7 +66,7 @@ describeEachPostgres('the end of a schedule', (server) => {
         );
         expect(rows).toHaveLength(1);
       },
-      { withinMs: 10_000 },
+      { withinMs: 60_000 },
     );
   }
 

@@ -34,7 +34,7 @@ describeEachPostgres('lists over many jobs', (server) => {
 
   beforeAll(async () => {
     database = await createTestDatabase(server.url);
-    const limits = { connectionsMax: 2, statementTimeoutMs: 10_000, connectTimeoutMs: 5_000 };
+    const limits = { connectionsMax: 2, statementTimeoutMs: 60_000, connectTimeoutMs: 60_000 };
     storage = openPostgresStorage({ url: database.url, ...limits });
     client = new pg.Client({ connectionString: database.url });
     await client.connect();

@@ -27,8 +27,8 @@ describeEachPostgres('events on PostgreSQL', (server) => {
     storage = openPostgresStorage({
       url: database.url,
       connectionsMax: 4,
-      statementTimeoutMs: 10_000,
-      connectTimeoutMs: 5_000,
+      statementTimeoutMs: 60_000,
+      connectTimeoutMs: 60_000,
     });
     world = new StorageWorld(storage);
     await world.prepare();
@@ -63,7 +63,7 @@ describeEachPostgres('events on PostgreSQL', (server) => {
         expect(workers).toContain(second);
         return workers;
       },
-      { withinMs: 10_000 },
+      { withinMs: 60_000 },
     );
     expect(told.indexOf(first)).toBeGreaterThanOrEqual(0);
     expect(told.indexOf(first)).toBeLessThan(told.indexOf(second));
@@ -86,7 +86,7 @@ describeEachPostgres('events on PostgreSQL', (server) => {
         expect(workers).toContain(kept);
         return workers;
       },
-      { withinMs: 10_000 },
+      { withinMs: 60_000 },
     );
     expect(told).not.toContain(gone);
   });

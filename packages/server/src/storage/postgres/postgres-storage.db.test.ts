@@ -27,8 +27,8 @@ describeEachPostgres('the storage on PostgreSQL', (server) => {
     storage = openPostgresStorage({
       url: database.url,
       connectionsMax: 8,
-      statementTimeoutMs: 10_000,
-      connectTimeoutMs: 5_000,
+      statementTimeoutMs: 60_000,
+      connectTimeoutMs: 60_000,
     });
     await storage.housekeeping.makePartitions({ nowMs: BASE_MS, aheadDays: 3 });
     client = new pg.Client({ connectionString: database.url });
@@ -48,8 +48,8 @@ describeEachPostgres('the storage on PostgreSQL', (server) => {
     const busy = openPostgresStorage({
       url: database.url,
       connectionsMax: 1,
-      statementTimeoutMs: 10_000,
-      connectTimeoutMs: 1_000,
+      statementTimeoutMs: 60_000,
+      connectTimeoutMs: 30_000,
     });
     await client.query('BEGIN; LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE');
     const stuck = busy.jobs.get('00000000-0000-7000-8000-000000000000' as JobId);
@@ -61,7 +61,7 @@ describeEachPostgres('the storage on PostgreSQL', (server) => {
           );
           expect(rows).toHaveLength(1);
         },
-        { withinMs: 5_000 },
+        { withinMs: 60_000 },
       );
       const beat = await busy.members.beatNode({
         nodeId: randomUUID() as NodeId,
