@@ -78,6 +78,35 @@ describe('an outcome', () => {
     expect(instants).toEqual([1_000, 1_000, 2_000, 1_000]);
   });
 
+  test('of failure keeps its instant while another tenant has many tried again (hazard 45)', async () => {
+    const retry = { ...DEFAULT_RETRY, strategy: 'fixed' as const, jitter: false };
+    const storm = { retry, namespace: 'storm', userId: 'ada' };
+    for (let i = 0; i < 10; i += 1) await end((await claimed(storm)).run, FAILED);
+    // Another user of the same namespace is another tenant.
+    for (const other of [
+      { ...storm, userId: 'bob' },
+      { ...storm, namespace: 'quiet' },
+    ]) {
+      const { job, run } = await claimed(other);
+      await end(run, FAILED);
+      expect(await stage.world.pendingRuns(job)).toMatchObject([{ fireAtMs: stage.clock.now() + 1_000 }]);
+    }
+  });
+
+  test('of failure that is told again takes no second place among those that are tried again', async () => {
+    const retry = { ...DEFAULT_RETRY, strategy: 'fixed' as const, jitter: false };
+    const [repeated, next] = [await claimed({ retry }), await claimed({ retry })];
+    const nowMs = stage.clock.now();
+    const report = { run: repeated.run, startedAtMs: nowMs, endedAtMs: nowMs, outcome: FAILED };
+    const settle = stage.storage.leases.settle.bind(stage.storage.leases);
+    stage.storage.leases.settle = () => Promise.reject(new StorageUnavailable('away'));
+    for (let i = 0; i < 5; i += 1) await recorder.ended([report]);
+    stage.storage.leases.settle = settle;
+    await recorder.ended([report]);
+    await end(next.run, FAILED);
+    expect(await stage.world.pendingRuns(next.job)).toMatchObject([{ fireAtMs: nowMs + 1_000 }]);
+  });
+
   test('of failure is a dead letter at once when retries are stopped; a returned run still runs again (hazard 17)', async () => {
     recorder = new OutcomeRecorder({
       ...stage.common,

@@ -22,7 +22,7 @@ export interface OutcomeRecorderOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Failed runs tried again per second, over all jobs; 0: none. */
+  /** Failed runs tried again per second, shared between tenants; 0: none. */
   readonly retriesPerSecond: number;
 }
 
@@ -41,6 +41,7 @@ export class OutcomeRecorder implements RunReports, Service {
   readonly #options: OutcomeRecorderOptions;
   readonly #buffer: BatchBuffer<RunReport, ReportAnswer>;
   readonly #budget: RetryBudget;
+  readonly #plannedAt = new WeakMap<RunReport, number>();
 
   constructor(options: OutcomeRecorderOptions) {
     this.#options = options;
@@ -116,7 +117,7 @@ export class OutcomeRecorder implements RunReports, Service {
 
   #settlement(report: RunReport, held: HeldRun | undefined): Settlement {
     const { run, outcome } = report;
-    const step = isPlain(outcome) ? undefined : this.#decide(outcome, held);
+    const step = isPlain(outcome) ? undefined : this.#decide(report, held);
     return {
       leaseId: run.leaseId,
       position: run.position,
@@ -132,24 +133,33 @@ export class OutcomeRecorder implements RunReports, Service {
   }
 
   /** What is no longer held is refused by the storage, whatever is decided here. */
-  #decide(outcome: RunOutcome, held: HeldRun | undefined): NextStep {
+  #decide(report: RunReport, held: HeldRun | undefined): NextStep {
     const { clock, random } = this.#options;
+    const { outcome } = report;
     const nowMs = clock.now();
     const soFar = held ?? { attempt: 1, crashes: 0, nominalAtMs: nowMs };
     const policy = held?.retry ?? DEFAULT_RETRY;
     const step = decideNext(outcome, { soFar, policy, nowMs, random: random.next() });
     // What nobody is to blame for (a worker lost, a server stopped) is no retry, and always runs again.
     const isRetry = outcome.kind === 'FAILED' || outcome.kind === 'TIMED_OUT';
-    return isRetry && step.next.kind === 'again'
-      ? { ...step, next: this.#withinBudget(step.next, soFar.nominalAtMs + (policy.deadlineMs ?? Infinity)) }
-      : step;
+    if (!isRetry || step.next.kind !== 'again' || !held) return step;
+    if (this.#budget.isStopped) return { ...step, next: { kind: 'dead', reason: 'retries_stopped' } };
+    const atMs = this.#planned(report, { tenant: tenantOf(held), wantedMs: step.next.atMs, nowMs });
+    // The budget delays, and never kills: what could not wait for its turn is tried when it would have been.
+    const isTooLate = atMs > soFar.nominalAtMs + (policy.deadlineMs ?? Infinity);
+    return isTooLate ? step : { ...step, next: { ...step.next, atMs } };
   }
 
-  #withinBudget(next: Extract<NextStep['next'], { kind: 'again' }>, deadlineAtMs: number): NextStep['next'] {
-    if (this.#budget.isStopped) return { kind: 'dead', reason: 'retries_stopped' };
-    const atMs = this.#budget.plan(next.atMs);
-    // The budget delays, and never kills: what could not wait for its turn is tried when it would have been.
-    return atMs > deadlineAtMs ? next : { ...next, atMs };
+  /** Told again because it could not be recorded, an outcome keeps its place in the budget while that lies ahead. */
+  #planned(
+    report: RunReport,
+    { tenant, wantedMs, nowMs }: { tenant: string; wantedMs: number; nowMs: number },
+  ): number {
+    const before = this.#plannedAt.get(report);
+    if (before !== undefined && before >= nowMs) return before;
+    const atMs = this.#budget.plan(tenant, wantedMs);
+    this.#plannedAt.set(report, atMs);
+    return atMs;
   }
 
   #announce(
@@ -193,4 +203,9 @@ export class OutcomeRecorder implements RunReports, Service {
 /** Outcomes after which nothing has to be decided. */
 function isPlain(outcome: RunOutcome): boolean {
   return outcome.kind === 'SUCCESS' || outcome.kind === 'CANCELLED';
+}
+
+/** A user within a namespace: neither holds a line break. */
+function tenantOf({ namespace, userId = '' }: HeldRun): string {
+  return `${namespace}\n${userId}`;
 }

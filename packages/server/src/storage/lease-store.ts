@@ -42,6 +42,9 @@ export interface HeldRun extends HeldRef {
   readonly claimedAtMs: number;
   readonly retry: RetryPolicy;
   readonly cancelRequested: boolean;
+  /** Of its job, as it is now; with userId, the tenant that its retries are counted for. */
+  readonly namespace: string;
+  readonly userId: string | undefined;
 }
 
 export interface Settlement extends HeldRef {

@@ -145,10 +145,10 @@ export class MemoryLeaseStore implements LeaseStore {
   #heldRun(held: HeldRecord): HeldRun {
     const { leaseId, position, workerId, claimedAtMs, cancelRequested } = held;
     const { epoch, jobId, runId, attempt, crashes, nominalAtMs } = held.run;
-    const { retry } = this.#state.jobs.get(jobId)!;
+    const { retry, namespace, userId } = this.#state.jobs.get(jobId)!;
     return {
       ...{ leaseId, position, epoch, jobId, runId, workerId, attempt, crashes },
-      ...{ nominalAtMs, claimedAtMs, retry, cancelRequested },
+      ...{ nominalAtMs, claimedAtMs, retry, cancelRequested, namespace, userId },
     };
   }
 }

@@ -57,6 +57,8 @@ type HeldRow = readonly [
   retry: string | null,
   maxRetries: number,
   cancelRequested: boolean,
+  namespace: string,
+  userId: string | null,
 ];
 
 const VERDICT_CODES = { skip: 0, expire: 1, defer: 2 } as const;
@@ -216,6 +218,8 @@ function heldFromRow(row: HeldRow): HeldRun {
     claimedAtMs: row[10],
     retry: retryFrom(row[11], row[12]),
     cancelRequested: row[13],
+    namespace: row[14],
+    userId: row[15] ?? undefined,
   };
 }
 
