@@ -79,7 +79,14 @@ export interface Engine extends Service {
   /** Why it cannot run jobs; empty when it can. */
   unready(): Promise<string[]>;
   /** For people and tests: what waits and runs in this process, and who follows its events. */
-  counts(): { held: number; waiting: number; running: number; listeners: number; eventsBehindMs: number };
+  counts(): {
+    held: number;
+    waiting: number;
+    running: number;
+    unrecorded: number;
+    listeners: number;
+    eventsBehindMs: number;
+  };
 }
 
 const QUEUE_CAPACITY = 2_000;
@@ -182,7 +189,8 @@ export function composeEngine(options: EngineOptions): Engine {
       const { listeners, behindMs: eventsBehindMs } = events.counts();
       const { held } = scheduler;
       const { waiting } = dispatcher;
-      return { held, waiting, running: executor.runningCount, listeners, eventsBehindMs };
+      const { runningCount: running, unrecordedCount: unrecorded } = executor;
+      return { held, waiting, running, unrecorded, listeners, eventsBehindMs };
     },
     async unready() {
       const reasons: string[] = [];

@@ -27,6 +27,7 @@ beforeEach(async () => {
   worker = {
     workerId: stage.world.workerId,
     slots: 10,
+    unrecordedLeft: Number.POSITIVE_INFINITY,
     get runningCount() {
       return handed.reduce((sum, batch) => sum + batch.runs.length, 0);
     },

@@ -31,13 +31,20 @@ export class ReportCourier {
   readonly #options: ReportCourierOptions;
   readonly #underWay = new Set<Promise<void>>();
   #gathered: RunReport[] = [];
+  #unrecorded = 0;
   #isStopping = false;
 
   constructor(options: ReportCourierOptions) {
     this.#options = options;
   }
 
+  /** Reports that were taken and are neither durable nor refused yet. */
+  get unrecordedCount(): number {
+    return this.#unrecorded;
+  }
+
   take(report: RunReport): void {
+    this.#unrecorded += 1;
     this.#gathered.push(report);
     if (this.#gathered.length === 1) queueMicrotask(() => this.#leave());
     else if (this.#gathered.length === GROUP_MAX) this.#leave();
@@ -68,18 +75,23 @@ export class ReportCourier {
       const pauseMs = Math.min(RETRY_MS * 2 ** Math.min(tries - 1, 10), RETRY_MS_MAX);
       await sleep(clock, pauseMs * (0.5 + random.next() / 2));
     }
-    for (const { run } of left) this.#options.onAnswered(run.leaseId);
+    for (const report of left) this.#answered(report);
+  }
+
+  #answered({ run }: RunReport): void {
+    this.#unrecorded -= 1;
+    this.#options.onAnswered(run.leaseId);
   }
 
   /** Answers what must be told again. */
   async #tell(group: readonly RunReport[], tries: number): Promise<RunReport[]> {
-    const { reports, onAnswered } = this.#options;
+    const { reports } = this.#options;
     const answers = await reports.ended(group).catch((error: unknown) => group.map(() => error as Error));
     const again: RunReport[] = [];
     for (let i = 0; i < group.length; i += 1) {
       const answer = answers[i];
       if (answer instanceof Error) again.push(this.#afterFailure(group[i]!, answer, tries));
-      else onAnswered(group[i]!.run.leaseId);
+      else this.#answered(group[i]!);
     }
     return again;
   }

@@ -8,6 +8,8 @@ export interface LocalWorker {
   readonly slots: number;
   /** Executions that have not returned, whoever they belong to now. */
   readonly runningCount: number;
+  /** Runs it may take on before outcomes of earlier ones are recorded. */
+  readonly unrecordedLeft: number;
   offers(handler: string): boolean;
   accept(batch: ClaimedBatch): void;
   cancel(runIds: readonly RunId[]): void;

@@ -19,7 +19,7 @@ const BATCH_KINDS = ['claim', 'settle', 'insert'] as const;
 const JOBS_MS_MAX = 30_000;
 
 export interface VitalSources {
-  readonly counts: () => Pick<Vitals, 'held' | 'waiting' | 'running' | 'listeners' | 'eventsBehindMs'>;
+  readonly counts: () => Omit<Vitals, 'slots' | 'connections' | 'jobs'>;
   readonly slots: number;
   readonly connections: () => Vitals['connections'];
   readonly countJobs: () => Promise<Vitals['jobs']>;
