@@ -5,6 +5,7 @@
 import type { JobStatus } from '@carillon/domain';
 import type { Database, Statement } from '../../postgres/database.ts';
 import type { HousekeepingStore, OpenTransaction } from '../housekeeping-store.ts';
+import { StorageTimeout } from '../storage.ts';
 import {
   COUNT_JOBS,
   DROP_AUDIT,
@@ -19,7 +20,6 @@ import {
 } from './housekeeping.sql.ts';
 
 const DAY_MS = 24 * 3_600_000;
-const LOCK_NOT_AVAILABLE = '55P03';
 
 type Partitioned = 'job_runs' | 'events';
 
@@ -102,7 +102,7 @@ export class PostgresHousekeepingStore implements HousekeepingStore {
       });
       return true;
     } catch (error) {
-      if ((error as { code?: unknown }).code === LOCK_NOT_AVAILABLE) return false;
+      if (error instanceof StorageTimeout) return false;
       throw error;
     }
   }
