@@ -91,6 +91,8 @@ export interface LeaseStore {
   claim(request: ClaimRequest): Promise<ClaimedBatch>;
   /** Each settlement takes its run out of its lease, records the attempt, and plans what follows. Verdicts in order. */
   settle(settlements: readonly Settlement[], nowMs: number): Promise<SettleVerdict[]>;
+  /** Which of these jobs somebody has locked at this moment: settling a run that changes one of them would wait. */
+  lockedJobs(jobIds: readonly JobId[]): Promise<ReadonlySet<JobId>>;
   /** What is held under these references; undefined where it is no longer. */
   held(refs: readonly HeldRef[]): Promise<(HeldRun | undefined)[]>;
   /** Everything these workers hold. */

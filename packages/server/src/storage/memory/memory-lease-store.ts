@@ -1,5 +1,5 @@
 /** What is being run, in memory. Every call finds and takes within one turn, so nobody comes between. */
-import type { ClaimedBatch, ClaimedRun, Job, RunId, WorkerId } from '@carillon/domain';
+import type { ClaimedBatch, ClaimedRun, Job, JobId, RunId, WorkerId } from '@carillon/domain';
 import type {
   ClaimRequest,
   HeldRef,
@@ -51,6 +51,10 @@ export class MemoryLeaseStore implements LeaseStore {
 
   async settle(settlements: readonly Settlement[], nowMs: number): Promise<SettleVerdict[]> {
     return settlements.map((settlement) => settleRun(this.#state, settlement, nowMs));
+  }
+
+  async lockedJobs(): Promise<ReadonlySet<JobId>> {
+    return new Set();
   }
 
   async held(refs: readonly HeldRef[]): Promise<(HeldRun | undefined)[]> {

@@ -29,6 +29,7 @@ import {
   SETTLE_WHOLE,
   SHOW_RUNNING,
 } from './lease.sql.ts';
+import { LOCKED_JOBS } from './locked-jobs.sql.ts';
 import { type SettledLeaseRow, settleParameters, settleVerdicts } from './settle-parameters.ts';
 import { type WholeLease, wholeLeases, wholeParameters } from './whole-leases.ts';
 
@@ -65,9 +66,12 @@ const VERDICT_CODES = { skip: 0, expire: 1, defer: 2 } as const;
 
 export class PostgresLeaseStore implements LeaseStore {
   readonly #database: Database;
+  /** For what workers report: never behind other calls, and never long behind a lock. */
+  readonly #outcomes: Database;
 
-  constructor(database: Database) {
+  constructor(database: Database, { outcomes = database }: { outcomes?: Database } = {}) {
     this.#database = database;
+    this.#outcomes = outcomes;
   }
 
   async claim(request: ClaimRequest): Promise<ClaimedBatch> {
@@ -90,9 +94,9 @@ export class PostgresLeaseStore implements LeaseStore {
     if (settlements.length === 0) return [];
     const { whole, others } = wholeLeases(settlements);
     // Nearly always there is nothing else, and one statement needs no transaction around it.
-    const refused = others.length === 0 ? await settleWhole(this.#database, whole, nowMs) : [];
+    const refused = others.length === 0 ? await settleWhole(this.#outcomes, whole, nowMs) : [];
     if (others.length === 0 && refused.length === 0) return settlements.map(() => 'settled');
-    const verdicts = await this.#database.transaction(async (session) =>
+    const verdicts = await this.#outcomes.transaction(async (session) =>
       others.length === 0
         ? settleOneByOne(session, refused, nowMs)
         : settleOneByOne(session, [...others, ...(await settleWhole(session, whole, nowMs))], nowMs),
@@ -100,8 +104,13 @@ export class PostgresLeaseStore implements LeaseStore {
     return settlements.map((settlement) => verdicts.get(settlement) ?? 'settled');
   }
 
+  async lockedJobs(jobIds: readonly JobId[]): Promise<ReadonlySet<JobId>> {
+    const rows = await this.#outcomes.query<readonly [JobId]>(LOCKED_JOBS, [plainArray(jobIds)]);
+    return new Set(rows.map((row) => row[0]));
+  }
+
   async held(refs: readonly HeldRef[]): Promise<(HeldRun | undefined)[]> {
-    const rows = await this.#database.query<HeldRow>(HELD, [
+    const rows = await this.#outcomes.query<HeldRow>(HELD, [
       plainArray(refs.map((ref) => ref.leaseId)),
       plainArray(refs.map((ref) => ref.position)),
     ]);
@@ -149,7 +158,7 @@ export class PostgresLeaseStore implements LeaseStore {
 
   async showRunning(refs: readonly (HeldRef & { startedAtMs: number })[], nowMs: number): Promise<void> {
     if (refs.length === 0) return;
-    await this.#database.query(SHOW_RUNNING, [
+    await this.#outcomes.query(SHOW_RUNNING, [
       plainArray(refs.map((ref) => ref.leaseId)),
       plainArray(refs.map((ref) => ref.position)),
       plainArray(refs.map((ref) => ref.epoch)),
@@ -160,7 +169,7 @@ export class PostgresLeaseStore implements LeaseStore {
 
   async recordLate(reports: readonly LateReport[]): Promise<void> {
     if (reports.length === 0) return;
-    await this.#database.query(RECORD_LATE, [
+    await this.#outcomes.query(RECORD_LATE, [
       plainArray(reports.map((late) => late.runId)),
       plainArray(reports.map((late) => late.epoch)),
       plainArray(reports.map((late) => late.claimedAtMs)),
