@@ -145,7 +145,7 @@ export class OutcomeRecorder implements RunReports, Service {
     const { jobId, runId } = reports[0]!.run;
     this.#options.log.warn(
       { jobs, runs: reports.length, jobId, runId },
-      'outcomes wait for jobs that somebody holds locked in the database',
+      'outcomes wait for what somebody holds locked in the database',
     );
   }
 
