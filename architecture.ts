@@ -61,6 +61,7 @@ export const EXEMPT: readonly { readonly pattern: RegExp; readonly why: string }
 const STORAGE_FILES = [
   'storage.ts',
   'account-store.ts',
+  'apply-in-parts.ts',
   'audit-store.ts',
   'event-store.ts',
   'job-store.ts',

@@ -85,7 +85,14 @@ export interface Engine extends Service {
   /** Why it cannot run jobs; empty when it can. */
   unready(): Promise<string[]>;
   /** For people and tests: what waits and runs in this process, and who follows its events. */
-  counts(): { held: number; lanes: number; running: number; listeners: number; eventsBehindMs: number };
+  counts(): {
+    held: number;
+    lanes: number;
+    running: number;
+    unrecorded: number;
+    listeners: number;
+    eventsBehindMs: number;
+  };
 }
 
 const CLOCK_SYNC_MS = 5_000;
@@ -191,7 +198,8 @@ export function composeEngine(options: EngineOptions): Engine {
       const { listeners, behindMs: eventsBehindMs } = events.counts();
       const { held } = scheduler;
       const { size: lanes } = backlog;
-      return { held, lanes, running: executor.runningCount, listeners, eventsBehindMs };
+      const { runningCount: running, unrecordedCount: unrecorded } = executor;
+      return { held, lanes, running, unrecorded, listeners, eventsBehindMs };
     },
     async unready() {
       const reasons: string[] = [];

@@ -11,6 +11,7 @@ import type { MemberStore } from '../storage/member-store.ts';
 import type { LocalWorker, LocalWorkers } from '../worker-link/local-workers.ts';
 import type { ReportedRun, RunReports } from '../worker-link/run-reports.ts';
 import { ReportCourier } from './report-courier.ts';
+import { UnrecordedBound } from './unrecorded-bound.ts';
 
 export interface ExecutorOptions {
   readonly nodeId: NodeId;
@@ -45,6 +46,7 @@ export class Executor implements Service, LocalWorker {
   readonly #unsubscribe: () => void;
   readonly #courier: ReportCourier;
   readonly #handlers: readonly string[];
+  readonly #bound: UnrecordedBound;
   readonly #stopping = new AbortController();
   /** Leases that were given back because they had not arrived: should they arrive after all, they are somebody else's. */
   readonly #givenUp = new Set<LeaseId>();
@@ -61,14 +63,22 @@ export class Executor implements Service, LocalWorker {
     this.#handlers = [...handlers.keys()];
     this.#courier = new ReportCourier({
       ...options,
-      // Known only for runs that were started; for the others there is nothing to count.
-      onAnswered: (leaseId) => this.#engine.reported(leaseId),
+      onAnswered: (leaseId) => {
+        // Known only for runs that were started; for the others there is nothing to count.
+        this.#engine.reported(leaseId);
+        this.#bound.look(this);
+        link.freed();
+      },
     });
+    this.#bound = new UnrecordedBound({ slots: options.slots, log });
     this.#engine = new ExecutionEngine({
       handlers,
       clock,
       isTrusted: () => this.#isTrusted(),
-      onEnded: (ended) => this.#courier.take(ended),
+      onEnded: (ended) => {
+        this.#courier.take(ended);
+        this.#bound.look(this);
+      },
       onSlotFree: () => link.freed(),
       onRunning: (runs) =>
         options.reports.running(runs.map(({ run, startedAtMs }) => ({ ...run, startedAtMs }))),
@@ -94,6 +104,15 @@ export class Executor implements Service, LocalWorker {
 
   get runningCount(): number {
     return this.#engine.runningCount;
+  }
+
+  /** Runs that have ended and whose outcome is not safe yet. */
+  get unrecordedCount(): number {
+    return this.#courier.unrecordedCount;
+  }
+
+  get unrecordedLeft(): number {
+    return this.#bound.left(this);
   }
 
   /** Signed in before others look for a worker, if the database lets it; else as soon as it does. */

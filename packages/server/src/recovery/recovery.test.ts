@@ -1,9 +1,10 @@
-import { type ClaimedRun, CRASHES_MAX, type Job, type RunOutcome } from '@carillon/domain';
+import { type ClaimedRun, CRASHES_MAX, type Job, type RunOutcome, type WorkerId } from '@carillon/domain';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { OutcomeRecorder } from '../completion/outcome-recorder.ts';
 import { newId } from '../storage/conformance/sample-job.ts';
 import { ALL_SHARDS } from '../storage/conformance/storage-world.ts';
 import type { MemberStore } from '../storage/member-store.ts';
+import { StorageTimeout } from '../storage/storage.ts';
 import { type Breakage, breakable, RoleStage } from '../testing/role-stage.fixture.ts';
 import { Recovery } from './recovery.ts';
 
@@ -216,6 +217,30 @@ test('a run that only shares its workers with a killer is not given up with it (
   expect(await stage.storage.runs.deadLetter(killerRun)).toMatchObject({ reason: 'crashed_workers' });
   expect(await stage.storage.runs.deadLetter(innocentRun)).toBeUndefined();
   expect(await stage.world.pendingRuns(innocent)).toMatchObject([{ runId: innocentRun, attempt: 1 }]);
+});
+
+test('a job that somebody holds locked keeps nobody else from being recovered (hazard 47)', async () => {
+  const { leases, members } = stage.storage;
+  const [first, second, third] = await Promise.all([1, 2, 3].map(() => stage.world.oneOff()));
+  const heldUp = await stage.world.claimOne(first!.job);
+  await stage.world.claimOne(second!.job);
+  const settle = leases.settle.bind(leases);
+  leases.settle = async (settlements, nowMs) => {
+    if (settlements.some(({ leaseId }) => leaseId === heldUp.leaseId)) throw new StorageTimeout('locked');
+    return settle(settlements, nowMs);
+  };
+  await passSilence();
+  expect(await stage.world.pendingRuns(second!.job)).toHaveLength(1);
+
+  const other = newId<WorkerId>();
+  await stage.world.claimOne(third!.job, { workerId: other });
+  await passSilence();
+  expect(await stage.world.pendingRuns(third!.job)).toHaveLength(1);
+
+  leases.settle = settle;
+  await passSeconds(1);
+  expect(await stage.world.pendingRuns(first!.job)).toHaveLength(1);
+  expect(await members.workers()).toEqual([]);
 });
 
 test('what could not be taken back is tried again with the next pass', async () => {

@@ -7,6 +7,7 @@ import type { NodeId, WorkerId } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
 import type { HeldRun, LeaseStore } from '../storage/lease-store.ts';
 import type { MemberStore, WorkerState } from '../storage/member-store.ts';
+import { StorageTimeout } from '../storage/storage.ts';
 import type { RunReports } from '../worker-link/run-reports.ts';
 import { SilenceWatch } from './silence-watch.ts';
 
@@ -69,17 +70,22 @@ export class Recovery implements Service {
     const isGone = (worker: WorkerState) =>
       !worker.alive || (worker.nodeId === nodeId && worker.incarnation < incarnation);
     if (silent.length === 0 && !workers.some(isGone)) return;
-    const dead = await members.buryWorkers({ silent, nodeId, incarnation });
+    let dead = await members.buryWorkers({ silent, nodeId, incarnation });
     if (dead.length === 0) return;
     const held = await leases.heldBy(dead);
     if (held.length > 0) {
       log.warn({ workers: dead, runs: held.length }, 'taking back the runs of dead workers');
-      await this.#takeBack(held);
+      const left = await this.#takeBack(held);
+      dead = dead.filter((workerId) => !left.has(workerId));
     }
-    await members.forgetWorkers(dead);
+    if (dead.length > 0) await members.forgetWorkers(dead);
   }
 
-  async #takeBack(held: readonly HeldRun[]): Promise<void> {
+  /**
+   * Answers the workers of which runs are left for the next pass, because somebody holds their jobs locked. That is no reason
+   * to watch the others from the beginning, as after a storage that was away (hazard 47).
+   */
+  async #takeBack(held: readonly HeldRun[]): Promise<ReadonlySet<WorkerId>> {
     const { reports, clock } = this.#options;
     const endedAtMs = clock.now();
     const othersCrashes = crashesOfOthers(held);
@@ -91,7 +97,12 @@ export class Recovery implements Service {
         outcome: { kind: 'LOST', error: lostMessage(run.workerId), ...othersCrashes(run) },
       })),
     );
-    for (const answer of answers) if (answer instanceof Error) throw answer;
+    const left = new Set<WorkerId>();
+    answers.forEach((answer, i) => {
+      if (answer instanceof StorageTimeout) left.add(held[i]!.workerId);
+      else if (answer instanceof Error) throw answer;
+    });
+    return left;
   }
 }
 

@@ -9,6 +9,9 @@ export interface LocalWorker {
   /** Executions that have not returned, whoever they belong to now. */
   readonly runningCount: number;
   readonly handlers: readonly string[];
+  /** Runs it may take on before outcomes of earlier ones are recorded. */
+  readonly unrecordedLeft: number;
+  offers(handler: string): boolean;
   accept(batch: ClaimedBatch): void;
   cancel(runIds: readonly RunId[]): void;
 }

@@ -176,7 +176,8 @@ export function describeLeaseClaim(make: MakeStorage): void {
         jitter: false,
         deadlineMs: 9,
       } as const;
-      const { job, runId } = await world.oneOff({ job: { retry } });
+      const tenant = { namespace: 'billing', userId: 'ada' };
+      const { job, runId } = await world.oneOff({ job: { retry, ...tenant } });
       const claimed = await world.claimOne(job);
       const { leaseId, position, epoch } = claimed;
       expect(await world.storage.leases.held([claimed])).toEqual([
@@ -192,8 +193,10 @@ export function describeLeaseClaim(make: MakeStorage): void {
             crashes: 0,
           },
           ...{ nominalAtMs: BASE_MS, claimedAtMs: BASE_MS, retry, cancelRequested: false },
+          ...tenant,
         },
       ]);
+      expect(await world.storage.leases.heldBy([world.workerId])).toMatchObject([tenant]);
     });
 
     it('answers in order, with nothing where nothing is held at that epoch', async () => {

@@ -28,6 +28,8 @@ describeEachPostgres('the storage on PostgreSQL', (server) => {
       url: database.url,
       connectionsMax: 8,
       statementTimeoutMs: 60_000,
+      // Tests let calls collide on purpose, and want them all to go through in the end.
+      outcomeLockTimeoutMs: 60_000,
       connectTimeoutMs: 60_000,
     });
     await storage.housekeeping.makePartitions({ nowMs: BASE_MS, aheadDays: 3 });
