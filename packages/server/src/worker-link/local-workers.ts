@@ -11,7 +11,6 @@ export interface LocalWorker {
   readonly handlers: readonly string[];
   /** Runs it may take on before outcomes of earlier ones are recorded. */
   readonly unrecordedLeft: number;
-  offers(handler: string): boolean;
   accept(batch: ClaimedBatch): void;
   cancel(runIds: readonly RunId[]): void;
 }
