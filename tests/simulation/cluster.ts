@@ -4,6 +4,7 @@ import type { Storage } from '../../packages/server/src/storage/storage.ts';
 import type { ExecutionLog } from './execution-log.ts';
 import { type FaultProfile, faultless } from './fault-profile.ts';
 import type { Observer } from './observer.ts';
+import { SignalNetwork } from './lossy-ports.ts';
 import { SimProcess } from './sim-process.ts';
 import type { World } from './world.ts';
 
@@ -19,6 +20,7 @@ export class Cluster {
   readonly #shared: { storage: Storage; observer: Observer; executions: ExecutionLog };
   readonly #profile: FaultProfile;
   readonly #nodes: SimNode[] = [];
+  readonly #network: SignalNetwork;
   #faults: FaultProfile;
   #outageUntilMs = 0;
 
@@ -30,6 +32,7 @@ export class Cluster {
     this.#shared = options;
     this.#profile = options.profile;
     this.#faults = options.profile;
+    this.#network = new SignalNetwork(world);
     for (let i = 0; i < options.profile.nodes; i += 1) {
       const node: SimNode = { nodeId: `node-${i}` as NodeId, incarnation: 0, processes: [] };
       this.#nodes.push(node);
@@ -60,6 +63,7 @@ export class Cluster {
     for (const older of node.processes) older.replaced = true;
     const process: SimProcess = new SimProcess({
       ...this.#shared,
+      network: this.#network,
       world: this.#world,
       profile: this.#profile,
       nodeId: node.nodeId,

@@ -76,6 +76,8 @@ export interface EngineOptions {
   /** Shared by all servers. Left out: this process counts alone. */
   readonly counters?: Counters;
   readonly sessionTimes?: SessionTimes;
+  /** When new jobs that arrived together are written. Left out: after the requests of this turn were read. */
+  readonly defer?: (flush: () => void) => void;
 }
 
 export interface Engine extends Service {
@@ -107,7 +109,7 @@ export function composeEngine(options: EngineOptions): Engine {
   const ingest = new DirectIngest({
     jobs: storage.jobs,
     // Requests that arrived together are read one after the other: all of them share the transaction.
-    defer: setImmediate,
+    defer: options.defer ?? setImmediate,
   });
   const { members, leases, schedule } = storage;
   const { listenersMax } = settings;

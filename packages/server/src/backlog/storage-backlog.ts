@@ -19,8 +19,9 @@ export interface StorageBacklogOptions {
 
 /** A lost hint costs at most this much. */
 const LOOK_MS = 1_000;
-/** Looking over all lanes takes at most one part in so many of the time, however long it takes. */
+/** Looking over all lanes takes at most one part in so many of the time, but one that was slow once does not put the next off for long. */
 const LOOK_SHARE = 20;
+const LOOK_MS_MAX = 20_000;
 const LANES_PER_PAGE = 5_000;
 
 export class StorageBacklog implements Backlog {
@@ -80,7 +81,7 @@ export class StorageBacklog implements Backlog {
     }
     this.#lanes.endLook();
     const tookMs = clock.monotonic() - startedAt;
-    this.#lookAt = startedAt + Math.max(LOOK_MS, tookMs * LOOK_SHARE);
+    this.#lookAt = startedAt + Math.min(Math.max(LOOK_MS, tookMs * LOOK_SHARE), LOOK_MS_MAX);
   }
 
   async #claim(request: TakeRequest, picks: readonly LanePick[], nowMs: number): Promise<ClaimedBatch> {

@@ -207,7 +207,10 @@ export class MemoryJobStore implements JobStore {
   #changePending(job: Job, pending: PendingChange, nowMs: number): void {
     const { due } = this.#state;
     if (pending.kind === 'drop') this.#drop(job.jobId, nowMs);
-    if (pending.kind === 'replan') this.#dropPlan(job.jobId, { replaced: pending.first !== undefined });
+    if (pending.kind === 'replan') {
+      this.#dropPlan(job.jobId, { replaced: pending.first !== undefined });
+      limitOneOff(this.#state, job.jobId);
+    }
     this.#changeCursor(job, pending, nowMs);
     const records = due.ofJob(job.jobId);
     const last = pending.kind === 'release' ? this.#lastHeldBack(records) : undefined;

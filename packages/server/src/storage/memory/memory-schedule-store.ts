@@ -7,6 +7,7 @@ import type {
   AskingRun,
   Fire,
   Fired,
+  GivenUpRun,
   OwnerOptions,
   ReadWindow,
   ScheduleStore,
@@ -121,7 +122,7 @@ export class MemoryScheduleStore implements ScheduleStore {
     return this.#waitingJobs(waiting).slice(0, limit);
   }
 
-  async expire({ guard, nowMs, limit }: OwnerOptions & { limit: number }): Promise<number> {
+  async expire({ guard, nowMs, limit }: OwnerOptions & { limit: number }): Promise<GivenUpRun[]> {
     return this.#giveUp(
       ({ expiresAtMs, shard }) =>
         expiresAtMs !== undefined && expiresAtMs < nowMs && guardHolds(this.#state, guard, shard),
@@ -134,7 +135,7 @@ export class MemoryScheduleStore implements ScheduleStore {
     nowMs,
     beforeMs,
     limit,
-  }: OwnerOptions & { beforeMs: number; limit: number }): Promise<number> {
+  }: OwnerOptions & { beforeMs: number; limit: number }): Promise<GivenUpRun[]> {
     const offered = new Set(
       [...this.#state.workers.values()].filter(({ alive }) => alive).flatMap(({ handlers }) => handlers),
     );
@@ -154,7 +155,7 @@ export class MemoryScheduleStore implements ScheduleStore {
   #giveUp(
     isWanted: (run: RunRecord) => boolean,
     { limit, nowMs, error }: { limit: number; nowMs: number; error: (run: RunRecord) => string },
-  ): number {
+  ): GivenUpRun[] {
     const wanted = [...this.#state.due.all()].filter((run) => !run.held && isWanted(run)).slice(0, limit);
     for (const run of wanted) {
       const death = { reason: 'never_started', error: error(run), attempts: run.attempt - 1, nowMs } as const;
@@ -163,7 +164,7 @@ export class MemoryScheduleStore implements ScheduleStore {
         ...{ status: 'FAILED', error: death.error, deadReason: 'never_started', nowMs },
       });
     }
-    return wanted.length;
+    return wanted.map(({ jobId, runId }) => ({ jobId, runId }));
   }
 
   /** What asks and is due, and what waits, the oldest first. */
