@@ -16,7 +16,7 @@ const drainBars = [
   { bar: 'P1', against: 'pg-boss', ratioMin: 8 },
 ] as const;
 
-/** river is written in Go and is not run here; its bar stays in the list so that nobody forgets it. */
+/** A peer that was not run keeps its bar in the list, so that nobody forgets it. */
 export function judgeDrain(summaries: readonly SystemSummary[]): readonly Verdict[] {
   return drainBars.map(({ bar, against, ratioMin }) => {
     const ratio = drainRatio(summaries, against);

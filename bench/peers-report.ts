@@ -35,7 +35,7 @@ export function renderPeersReport(report: PeersReport): string {
     textTable([header, ...rows]),
     ...problems.map(({ name, problem }) => `${name}: ${problem}`),
     textTable([['bar', 'Carillon drains', 'measured', 'verdict'], ...report.bars.map(barRow)]),
-    'river is written in Go and is not run here. Compare figures within one run only, as ratios: they move with the machine.',
+    'Compare figures within one run only, as ratios: they move with the machine.',
     machineFacts(report.machine, ['node', 'postgres', 'redis']),
   ].join('\n\n');
 }

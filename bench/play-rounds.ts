@@ -2,24 +2,26 @@
 import type { BenchOptions } from './options.ts';
 import { type RoundResult, runRound } from './run-round.ts';
 import type { Servers } from './servers.ts';
-import type { SystemEntry } from './systems.ts';
+import type { SkipReasons } from './skip-reasons.ts';
 import type { Workload } from './workloads.ts';
 
 export async function playRounds(run: {
   workload: Workload;
   options: BenchOptions;
   servers: Servers;
+  skipped: SkipReasons;
   abort: AbortSignal;
   log: (line: string) => void;
 }): Promise<Map<string, RoundResult[]>> {
-  const { workload, options, servers, abort, log } = run;
+  const { workload, options, servers, skipped, abort, log } = run;
   const results = new Map<string, RoundResult[]>();
   for (let round = 1; round <= options.rounds; round += 1) {
-    for (const { name, store } of options.systems) {
+    for (const { name } of options.systems) {
       if (abort.aborted) return results;
       const label = `${workload.name} ${round}/${options.rounds} ${name}`;
-      if (isSkipped(store, servers)) {
-        if (round === 1) log(`${label}: skipped, ${servers.redisProblem}`);
+      const reason = skipped.get(name);
+      if (reason !== undefined) {
+        if (round === 1) log(`${label}: skipped, ${reason}`);
         continue;
       }
       const order = {
@@ -35,10 +37,6 @@ export async function playRounds(run: {
     }
   }
   return results;
-}
-
-export function isSkipped(store: SystemEntry['store'], servers: Servers): boolean {
-  return store === 'redis' && servers.redisProblem !== null;
 }
 
 /** Enough to compile the hot paths: with a twentieth, the first measured round was up to a fifth slower than the next. */
