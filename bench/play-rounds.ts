@@ -3,6 +3,7 @@ import type { BenchOptions } from './options.ts';
 import { type RoundResult, runRound } from './run-round.ts';
 import type { Servers } from './servers.ts';
 import type { SkipReasons } from './skip-reasons.ts';
+import { count, splitWords } from './text-table.ts';
 import type { Workload } from './workloads.ts';
 
 export async function playRounds(run: {
@@ -16,7 +17,7 @@ export async function playRounds(run: {
   const { workload, options, servers, skipped, abort, log } = run;
   const results = new Map<string, RoundResult[]>();
   for (let round = 1; round <= options.rounds; round += 1) {
-    for (const { name } of options.systems) {
+    for (const { name, store } of options.systems) {
       if (abort.aborted) return results;
       const label = `${workload.name} ${round}/${options.rounds} ${name}`;
       const reason = skipped.get(name);
@@ -30,6 +31,7 @@ export async function playRounds(run: {
         jobs: options.jobs,
         warmUpJobs: warmUpOf(options.jobs),
         urls: servers.urls,
+        storePid: servers.pids[store],
       };
       const result = await runRound(order, abort);
       log(`${label}: ${describe(result)}`);
@@ -46,6 +48,7 @@ export function warmUpOf(jobs: number): number {
 
 function describe(result: RoundResult): string {
   if (!result.ok) return `FAILED: ${result.reason}`;
-  const { submitPerSecond, drainPerSecond } = result.figures;
-  return `submitted ${Math.round(submitPerSecond)}/s, drained ${Math.round(drainPerSecond)}/s, all ran once and are recorded`;
+  const { submitPerSecond, drainPerSecond, drainCoreUs } = result.figures;
+  const cost = drainCoreUs === null ? '' : ` (core-µs per job: ${splitWords(drainCoreUs)})`;
+  return `submitted ${count(submitPerSecond)}/s, drained ${count(drainPerSecond)}/s${cost}, all ran once and are recorded`;
 }
