@@ -3,6 +3,7 @@ import type { CarillonReport } from './carillon-report.ts';
 import type { ServerUrls } from './stores.ts';
 import { idle } from './workloads/idle.ts';
 import { latency } from './workloads/latency.ts';
+import { results } from './workloads/results.ts';
 import { scale } from './workloads/scale.ts';
 import { submit } from './workloads/submit.ts';
 
@@ -10,6 +11,8 @@ export type CarillonSettings = {
   /** Cuts every size, to see whether the bench itself works. */
   readonly quick: boolean;
   readonly rounds: number;
+  /** Jobs of one drain. */
+  readonly jobs: number;
   /** Runs at the same time; the server's own default unless told otherwise. */
   readonly slots: number;
   /** Scheduled jobs of the large store. */
@@ -20,6 +23,7 @@ export type CarillonSettings = {
 
 export type CarillonRun = {
   readonly urls: ServerUrls;
+  readonly postgresPid: number;
   readonly settings: CarillonSettings;
   readonly log: (line: string) => void;
   readonly abort: AbortSignal;
@@ -37,4 +41,4 @@ export interface CarillonWorkload {
   run(run: CarillonRun): Promise<CarillonOutcome>;
 }
 
-export const carillonWorkloads: readonly CarillonWorkload[] = [submit, latency, scale, idle];
+export const carillonWorkloads: readonly CarillonWorkload[] = [results, submit, latency, scale, idle];

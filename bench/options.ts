@@ -30,13 +30,13 @@ ${carillonWorkloads.map(listed).join('\n')}
   all               every workload there is
 
 Options
-  --jobs N          drain: jobs per system and round (default 100000); a fifth of it warms up first
-  --rounds N        drain, scale: interleaved rounds (default 3); the report gives median and range
+  --jobs N          drain, results: jobs per drain (default 100000); a fifth of it warms up first
+  --rounds N        drain, results, submit, scale: interleaved rounds (default 3); the report gives the median
   --only a,b        drain: only these systems, of: ${systems.map(({ name }) => name).join(', ')}
   --slots N         latency, scale: runs at the same time (default ${ENGINE_DEFAULTS.slots}, the server's own)
   --scale N         scale: jobs of the large store (default 10000000)
   --history N       scale: rows of history in the large store (default as many as jobs)
-  --quick           latency, scale, idle: small sizes, to see whether the bench works; writes no results unless told where
+  --quick           small sizes, to see whether the bench works; writes no results unless told where
   --results FOLDER  where to write results (default bench/results)
   --help            this text
 
@@ -48,7 +48,7 @@ export function readOptions(words: readonly string[], resultsFolder: string): Be
     args: [...words],
     allowPositionals: true,
     options: {
-      jobs: { type: 'string', default: '100000' },
+      jobs: { type: 'string' },
       rounds: { type: 'string', default: '3' },
       only: { type: 'string' },
       slots: { type: 'string', default: String(ENGINE_DEFAULTS.slots) },
@@ -62,14 +62,16 @@ export function readOptions(words: readonly string[], resultsFolder: string): Be
   if (values.help) return null;
   const { quick } = values;
   const rounds = wholeNumber('--rounds', values.rounds, 1);
+  const jobs = wholeNumber('--jobs', values.jobs ?? (quick ? '5000' : '100000'), 1);
   const scale = wholeNumber('--scale', values.scale ?? (quick ? '100000' : '10000000'), 1);
   return {
     ...chooseWorkloads(positionals),
     systems: values.only ? values.only.split(',').map((name) => systemNamed(name.trim())) : systems,
-    jobs: wholeNumber('--jobs', values.jobs, 1),
+    jobs,
     rounds,
     carillon: {
       quick,
+      jobs,
       rounds,
       slots: wholeNumber('--slots', values.slots, 1),
       scale,

@@ -97,6 +97,7 @@ async function playAlone(
 ): Promise<CarillonReport> {
   const outcome = await workload.run({
     urls: servers.urls,
+    postgresPid: servers.pids.postgres,
     settings: options.carillon,
     log,
     abort: interrupted.signal,

@@ -2,7 +2,9 @@
  * What a job costs over a store that is not empty: submit jobs while the engine is down, then let it claim, run and record
  * them all. Counted from the first start: how long the engine takes to come up is another figure.
  */
+import { type CoreUsPerJob, coreUsPerJob, readCpu } from '../cpu-time.ts';
 import { type Memory, readMemory } from './memory.ts';
+import type { RunShape } from './run-shape.ts';
 import { Subject } from './subject.ts';
 
 export type DrainOrder = {
@@ -11,12 +13,17 @@ export type DrainOrder = {
   readonly slots: number;
   readonly warmUpJobs: number;
   readonly jobs: number;
+  /** Plain, unless told otherwise. */
+  readonly shape?: RunShape;
+  /** Of the server that holds the store. */
+  readonly storePid: number;
 };
 
 export type DrainFigures = {
   readonly ok: true;
   readonly submitPerSecond: number;
   readonly drainPerSecond: number;
+  readonly drainCoreUs: CoreUsPerJob | null;
   readonly atEnd: Memory;
 };
 
@@ -40,14 +47,22 @@ async function drainOnce(
     const submitSeconds = (performance.now() - submittedAt) / 1_000;
     await settleStore();
 
+    const before = readCpu(order);
     await subject.start();
     await batch.ledger.allStarted;
     await subject.recorded();
     const drainSeconds = (performance.now() - batch.ledger.firstStartAt) / 1_000;
+    const drainCoreUs = coreUsPerJob(before, readCpu(order), jobs);
     await subject.stop();
     const atEnd = readMemory();
     await subject.assertCorrect(batch);
-    return { ok: true, submitPerSecond: jobs / submitSeconds, drainPerSecond: jobs / drainSeconds, atEnd };
+    return {
+      ok: true,
+      submitPerSecond: jobs / submitSeconds,
+      drainPerSecond: jobs / drainSeconds,
+      drainCoreUs,
+      atEnd,
+    };
   } finally {
     await subject.close();
   }

@@ -6,6 +6,7 @@
 import pg from 'pg';
 import { askProcess } from '../ask-process.ts';
 import type { CarillonOutcome, CarillonRun, CarillonWorkload } from '../carillon-workloads.ts';
+import { countJobs, countSucceeded } from '../engine/store-facts.ts';
 import { type Finding, failed, judged } from '../finding.ts';
 import { median } from '../median.ts';
 import { createDatabase, type Store } from '../stores.ts';
@@ -176,28 +177,25 @@ async function keyHeaders({ address, key }: Serving): Promise<Record<string, str
 }
 
 async function assertStored(store: Store, total: number): Promise<void> {
-  const stored = await countRows(store, 'SELECT count(*)::int AS count FROM jobs');
+  const stored = await asking(store, countJobs);
   if (stored !== total) throw new Error(`${stored} jobs are stored of ${total} that were accepted`);
 }
 
 async function eventuallyRecorded(store: Store, total: number): Promise<void> {
   const giveUpAt = performance.now() + 60_000;
   for (;;) {
-    const recorded = await countRows(
-      store,
-      `SELECT count(DISTINCT job_id)::int AS count FROM job_runs WHERE status = 'SUCCESS'`,
-    );
+    const recorded = await asking(store, countSucceeded);
     if (recorded === total) return;
     if (performance.now() > giveUpAt) throw new Error(`${recorded} of ${total} runs are recorded`);
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
 }
 
-async function countRows(store: Store, text: string): Promise<number> {
+async function asking(store: Store, question: (client: pg.Client) => Promise<number>): Promise<number> {
   const client = new pg.Client({ connectionString: store.env.databaseUrl });
   await client.connect();
   try {
-    return (await client.query<{ count: number }>(text)).rows[0]!.count;
+    return await question(client);
   } finally {
     await client.end();
   }
