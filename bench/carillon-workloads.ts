@@ -3,6 +3,7 @@ import type { CarillonReport } from './carillon-report.ts';
 import type { ServerUrls } from './stores.ts';
 import { idle } from './workloads/idle.ts';
 import { latency } from './workloads/latency.ts';
+import { latencyHttp } from './workloads/latency-http.ts';
 import { results } from './workloads/results.ts';
 import { scale } from './workloads/scale.ts';
 import { submit } from './workloads/submit.ts';
@@ -41,4 +42,11 @@ export interface CarillonWorkload {
   run(run: CarillonRun): Promise<CarillonOutcome>;
 }
 
-export const carillonWorkloads: readonly CarillonWorkload[] = [results, submit, latency, scale, idle];
+export const carillonWorkloads: readonly CarillonWorkload[] = [
+  results,
+  submit,
+  latency,
+  latencyHttp,
+  scale,
+  idle,
+];

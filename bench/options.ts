@@ -33,7 +33,7 @@ Options
   --jobs N          drain, results: jobs per drain (default 100000); a fifth of it warms up first
   --rounds N        drain, results, submit, scale: interleaved rounds (default 3); the report gives the median
   --only a,b        drain: only these systems, of: ${systems.map(({ name }) => name).join(', ')}
-  --slots N         latency, scale: runs at the same time (default ${ENGINE_DEFAULTS.slots}, the server's own)
+  --slots N         latency, latency-http, scale: runs at the same time (default ${ENGINE_DEFAULTS.slots}, the server's own)
   --scale N         scale: jobs of the large store (default 10000000)
   --history N       scale: rows of history in the large store (default as many as jobs)
   --quick           small sizes, to see whether the bench works; writes no results unless told where
