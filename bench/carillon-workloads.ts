@@ -1,6 +1,8 @@
 /** The workloads that measure Carillon alone, against bars that name no peer. */
 import type { CarillonReport } from './carillon-report.ts';
+import type { TenantKind } from './fairness/tenants.ts';
 import type { ServerUrls } from './stores.ts';
+import { fairness } from './workloads/fairness.ts';
 import { idle } from './workloads/idle.ts';
 import { latency } from './workloads/latency.ts';
 import { latencyHttp } from './workloads/latency-http.ts';
@@ -16,6 +18,10 @@ export type CarillonSettings = {
   readonly jobs: number;
   /** Runs at the same time; the server's own default unless told otherwise. */
   readonly slots: number;
+  /** What the tenants of the fairness workload are. */
+  readonly tenants: TenantKind;
+  /** Runs of one tenant that wait while another submits. */
+  readonly waiting: number;
   /** Scheduled jobs of the large store. */
   readonly scale: number;
   /** Rows of history in the large store. */
@@ -47,6 +53,7 @@ export const carillonWorkloads: readonly CarillonWorkload[] = [
   submit,
   latency,
   latencyHttp,
+  fairness,
   scale,
   idle,
 ];

@@ -3,6 +3,7 @@
  * them all. Counted from the first start: how long the engine takes to come up is another figure.
  */
 import { type CoreUsPerJob, coreUsPerJob, readCpu } from '../cpu-time.ts';
+import { ownedBy, type Tenants, tenantOf } from '../fairness/tenants.ts';
 import { type Memory, readMemory } from './memory.ts';
 import type { RunShape } from './run-shape.ts';
 import { Subject } from './subject.ts';
@@ -15,6 +16,8 @@ export type DrainOrder = {
   readonly jobs: number;
   /** Plain, unless told otherwise. */
   readonly shape?: RunShape;
+  /** Whose jobs they are; nobody's, unless told. */
+  readonly tenants?: Tenants;
   /** Of the server that holds the store. */
   readonly storePid: number;
 };
@@ -42,8 +45,12 @@ async function drainOnce(
 ): Promise<DrainFigures> {
   const subject = await Subject.open(order);
   try {
+    const { tenants } = order;
+    if (tenants) await subject.makeTenants(tenants);
     const submittedAt = performance.now();
-    const batch = await subject.createImmediate(jobs);
+    const batch = await subject.createImmediate(jobs, (index) =>
+      tenants ? ownedBy(tenants.kind, tenantOf(index, { jobs, count: tenants.count })) : {},
+    );
     const submitSeconds = (performance.now() - submittedAt) / 1_000;
     await settleStore();
 

@@ -8,6 +8,7 @@ import { SERVER } from '../../packages/domain/src/access/caller.ts';
 import type { JobId } from '../../packages/domain/src/ids.ts';
 import type { JobInput } from '../../packages/domain/src/job/define-job-input.ts';
 import type { RunContext } from '../../packages/worker/src/handler.ts';
+import { makeTenants, type Tenants } from '../fairness/tenants.ts';
 import { inBatches } from '../in-batches.ts';
 import { handlerName, type OpenEngine, openEngine } from './open-engine.ts';
 import {
@@ -121,8 +122,15 @@ export class Subject {
     return { ledger, jobIds };
   }
 
-  createImmediate(jobs: number): Promise<Batch> {
-    return this.create({ jobs, scheduleOf: () => ({ scheduleType: 'IMMEDIATE' }) });
+  createImmediate(jobs: number, fieldsOf: (index: number) => Partial<JobInput> = () => ({})): Promise<Batch> {
+    return this.create({
+      jobs,
+      scheduleOf: (index) => ({ scheduleType: 'IMMEDIATE', ...fieldsOf(index) }),
+    });
+  }
+
+  makeTenants(tenants: Tenants): Promise<void> {
+    return makeTenants(this.#open.engine, tenants);
   }
 
   /** What was started is recorded when no lease is left; whether all of it was, `assertCorrect` says. */
