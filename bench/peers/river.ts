@@ -30,7 +30,8 @@ export class River implements System {
   async start(env: SystemEnv): Promise<void> {
     // Its input closes with this process, however it ends, and then so does the program.
     this.#program = spawn(riverProgram, { stdio: ['pipe', 'pipe', 'inherit'] });
-    // A program that is gone is noticed by the answer that does not come.
+    // A program that is gone, or never came, is noticed by the answer that does not come.
+    this.#program.on('error', (error) => console.error('river:', error.message));
     this.#program.stdin!.on('error', () => {});
     this.#answers = createInterface({ input: this.#program.stdout! })[Symbol.asyncIterator]();
     await this.#order({ do: 'start', databaseUrl: env.databaseUrl });
@@ -65,7 +66,8 @@ export class River implements System {
   }
 
   async stop(): Promise<void> {
-    if (!this.#program) return;
+    const { exitCode, signalCode, pid } = this.#program ?? {};
+    if (!this.#program || pid === undefined || exitCode !== null || signalCode !== null) return;
     await this.#order({ do: 'stop' });
     this.#program.stdin!.end();
   }

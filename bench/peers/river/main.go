@@ -52,17 +52,12 @@ type noop struct {
 func (noop) Kind() string { return "noop" }
 
 func main() {
-	orders := bufio.NewScanner(os.Stdin)
-	orders.Buffer(nil, orderBytesMax)
+	orders := make(chan order)
+	go read(orders)
 	answers := json.NewEncoder(os.Stdout)
 	peer := &peer{}
-	for orders.Scan() {
-		var given order
-		var result answer
-		err := json.Unmarshal(orders.Bytes(), &given)
-		if err == nil {
-			result, err = peer.carryOut(context.Background(), given)
-		}
+	for given := range orders {
+		result, err := peer.carryOut(context.Background(), given)
 		if err != nil {
 			result = answer{Reason: err.Error()}
 		} else {
@@ -72,6 +67,21 @@ func main() {
 			os.Exit(1)
 		}
 	}
+}
+
+// Beside the work, so that a process whose parent is gone ends in the middle of an order too.
+func read(orders chan<- order) {
+	lines := bufio.NewScanner(os.Stdin)
+	lines.Buffer(nil, orderBytesMax)
+	for lines.Scan() {
+		var given order
+		if err := json.Unmarshal(lines.Bytes(), &given); err != nil {
+			fmt.Fprintln(os.Stderr, "river: an order that is no JSON:", err)
+			os.Exit(2)
+		}
+		orders <- given
+	}
+	os.Exit(0)
 }
 
 type peer struct {
