@@ -63,9 +63,9 @@ const claimWithoutGuard: Mutation = (storage) =>
 /** Silent workers lose their runs and are never told. */
 const takeBackWithoutBurying: Mutation = (storage) =>
   replace(storage, 'members', {
-    async buryWorkers({ silent, nodeId, incarnation }) {
+    async buryWorkers({ silent, ended }) {
       const workers = await storage.members.workers();
-      const outlived = workers.filter((one) => one.nodeId === nodeId && one.incarnation < incarnation);
+      const outlived = workers.filter(({ bootId }) => ended.includes(bootId));
       return [...silent, ...outlived].map(({ workerId }) => workerId);
     },
     async forgetWorkers() {},

@@ -2,7 +2,7 @@
  * One process of a node: the production roles, wired as compose.ts wires them, over ports that can fail. It ends by being
  * killed (its timers and answers never come) or by being stopped, and is never used again.
  */
-import { type NodeId, SERVER } from '@carillon/domain';
+import { type BootId, type NodeId, SERVER } from '@carillon/domain';
 import { Loop, type Random, silentLog } from '@carillon/foundation';
 import { OutcomeRecorder } from '../../packages/server/src/completion/outcome-recorder.ts';
 import { MemoryCounters } from '../../packages/server/src/counters/memory-counters.ts';
@@ -21,6 +21,7 @@ import {
 import { Recovery } from '../../packages/server/src/recovery/recovery.ts';
 import { InProcessRunQueue } from '../../packages/server/src/run-queue/in-process-run-queue.ts';
 import { Scheduler } from '../../packages/server/src/scheduler/scheduler.ts';
+import { joinNode } from '../../packages/server/src/sharding/join-node.ts';
 import { ShardKeeper } from '../../packages/server/src/sharding/shard-keeper.ts';
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
 import { StorageClock } from '../../packages/server/src/storage/storage-clock.ts';
@@ -45,6 +46,8 @@ export interface SimProcessOptions {
   readonly executions: ExecutionLog;
   readonly nodeId: NodeId;
   readonly incarnation: number;
+  readonly bootId: BootId;
+  readonly endedBoots: readonly BootId[];
   readonly profile: FaultProfile;
   readonly faults: () => FaultProfile;
   readonly outage: () => boolean;
@@ -142,7 +145,7 @@ interface Wiring extends SimProcessOptions {
 }
 
 function wireRoles(process: SimProcess, wiring: Wiring) {
-  const { world, nodeId, incarnation, profile, faults, executions } = wiring;
+  const { world, nodeId, incarnation, bootId, endedBoots, profile, faults, executions } = wiring;
   const { chance } = world;
   const storage = faultyStorage({ ...wiring, name: process.name, crash: () => process.kill('crashed') });
   const { members, leases, schedule } = storage;
@@ -154,10 +157,11 @@ function wireRoles(process: SimProcess, wiring: Wiring) {
   const queue = new InProcessRunQueue({ capacity: profile.queueCapacity });
   const common = { clock, random, log };
   const ports = { ...common, signals, link, queue, leases, members };
-  const identity = { nodeId, incarnation };
+  const identity = { nodeId, incarnation, bootId };
+  const node = { ...identity, address: process.name, ttlMs: NODE_TTL_MS };
 
   const keeper = new ShardKeeper({
-    ...{ ...common, ...identity, members, address: process.name, ttlMs: NODE_TTL_MS },
+    ...{ ...common, ...node, members },
     onReplaced: () => process.kill('replaced by a newer process'),
   });
   const guard = () => keeper.guard();
@@ -173,7 +177,7 @@ function wireRoles(process: SimProcess, wiring: Wiring) {
   const executor = new Executor({ ...ports, ...identity, ...limits, reports, handlers });
   const recovery = new Recovery({
     ...ports,
-    ...identity,
+    endedBoots,
     reports,
     silentMs: WORKER_SILENT_MS,
   });
@@ -217,6 +221,10 @@ function wireRoles(process: SimProcess, wiring: Wiring) {
       }),
     ),
     async start() {
+      await joinNode({
+        ...{ ...node, members, endedBoots, log },
+        newNodeId: () => Promise.reject(new Error('the node id is taken by a process that ended')),
+      });
       await clock.sync(members);
       await housekeeper.start();
       for (const service of [clockKeeper, reports, recovery, executor, keeper, scheduler, dispatcher])

@@ -1,4 +1,4 @@
-import type { ClaimedBatch, Job, RunId } from '@carillon/domain';
+import type { BootId, ClaimedBatch, Job, RunId } from '@carillon/domain';
 import type { Handler } from '@carillon/worker';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { OutcomeRecorder } from '../completion/outcome-recorder.ts';
@@ -44,14 +44,21 @@ beforeEach(async () => {
   const leases = breakable<LeaseStore>(stage.storage.leases);
   membersBreakage = members.breakage;
   leasesBreakage = leases.breakage;
-  executor = new Executor({
+  executor = createExecutor('00000000-0000-4000-8000-00000000000a', members.port, leases.port);
+  await executor.start();
+  await turns();
+});
+
+function createExecutor(bootId: string, members: MemberStore, leases: LeaseStore): Executor {
+  return new Executor({
     ...stage.common,
     nodeId: stage.world.nodeId,
     incarnation: 1,
-    members: members.port,
-    leases: leases.port,
+    bootId: bootId as BootId,
+    members,
+    leases,
     reports: new OutcomeRecorder({
-      ...{ ...stage.common, leases: leases.port, signals: stage.signals },
+      ...{ ...stage.common, leases, signals: stage.signals },
       retriesPerSecond: 1_000,
     }),
     link: stage.link,
@@ -61,9 +68,7 @@ beforeEach(async () => {
     silentMs: SILENT_MS,
     drainMs: DRAIN_MS,
   });
-  await executor.start();
-  await turns();
-});
+}
 
 /** A run of a job, claimed for the executor and handed to it. */
 async function hand(handler: string): Promise<{ job: Job; batch: ClaimedBatch }> {
@@ -97,6 +102,13 @@ describe('a worker', () => {
     expect(freeSlots()).toEqual([4]);
     expect(executor.offers('http')).toBe(true);
     expect(executor.offers('gpu')).toBe(false);
+  });
+
+  test('hazard 44: shares its id with no other process of the same node and incarnation', () => {
+    const { members, leases } = stage.storage;
+    const other = createExecutor('00000000-0000-4000-8000-00000000000b', members, leases);
+    expect(other.workerId).not.toBe(executor.workerId);
+    expect(other.workerId.split('.')[0]).toBe(stage.world.nodeId);
   });
 
   test('runs what it is handed and reports it', async () => {

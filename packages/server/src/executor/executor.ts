@@ -2,7 +2,7 @@
  * The worker in this process: registers, beats, runs what it is handed, reports. It gives up its runs before anybody could
  * take them away: without an answered heartbeat for most of the silence period it stops them itself (hazard 14).
  */
-import type { ClaimedBatch, LeaseId, NodeId, RunId, WorkerId } from '@carillon/domain';
+import type { BootId, ClaimedBatch, LeaseId, NodeId, RunId, WorkerId } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service, sleep } from '@carillon/foundation';
 import { ExecutionEngine, type Handler } from '@carillon/worker';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
@@ -15,6 +15,7 @@ import { ReportCourier } from './report-courier.ts';
 export interface ExecutorOptions {
   readonly nodeId: NodeId;
   readonly incarnation: number;
+  readonly bootId: BootId;
   readonly members: MemberStore;
   readonly leases: LeaseStore;
   readonly reports: RunReports;
@@ -37,6 +38,8 @@ const TRUSTED_SHARE = 0.8;
 const UNHEARD = 'the database could not be reached in time';
 /** Given-up leases that are remembered: more than claims can be under way. */
 const GIVEN_UP_MAX = 1_000;
+/** Hexadecimal digits at the end of a UUID that are random whatever its version. */
+const BOOT_CHARACTERS = 12;
 
 export class Executor implements Service, LocalWorker {
   readonly #options: ExecutorOptions;
@@ -141,9 +144,16 @@ export class Executor implements Service, LocalWorker {
   }
 
   async #register(): Promise<void> {
-    const { members, nodeId, incarnation, slots, handlers, clock, link } = this.#options;
+    const { members, nodeId, incarnation, bootId, slots, handlers, clock, link } = this.#options;
     const sentAt = clock.monotonic();
-    const worker = { workerId: this.workerId, nodeId, incarnation, slots, handlers: [...handlers.keys()] };
+    const worker = {
+      workerId: this.workerId,
+      nodeId,
+      incarnation,
+      bootId,
+      slots,
+      handlers: [...handlers.keys()],
+    };
     await members.registerWorker(worker, clock.now());
     this.#heard(sentAt);
     this.#registered = true;
@@ -218,9 +228,11 @@ export class Executor implements Service, LocalWorker {
     this.#courier.take({ run, startedAtMs: undefined, endedAtMs, outcome: { kind: 'RETURNED', error } });
   }
 
+  /** With the random end of the boot id: two processes share no worker id, whatever else they share (hazard 44). */
   #nextId(): WorkerId {
     this.#generation += 1;
-    const { nodeId, incarnation } = this.#options;
-    return `${nodeId}.${incarnation}.${this.#generation}` as WorkerId;
+    const { nodeId, incarnation, bootId } = this.#options;
+    const boot = bootId.slice(-BOOT_CHARACTERS);
+    return `${nodeId}.${incarnation}.${boot}.${this.#generation}` as WorkerId;
   }
 }

@@ -207,6 +207,7 @@ CREATE TABLE nodes (
   address      text NOT NULL,
   last_seen_at bigint NOT NULL,
   lost         boolean NOT NULL DEFAULT false,
+  boot_id      uuid NOT NULL DEFAULT gen_random_uuid(),
   CONSTRAINT nodes_pkey PRIMARY KEY (node_id)
 );
 
@@ -285,6 +286,7 @@ CREATE TABLE workers (
   handlers     text[] NOT NULL,
   dead         boolean NOT NULL DEFAULT false,
   last_seen_at bigint NOT NULL,
+  boot_id      uuid NOT NULL DEFAULT gen_random_uuid(),
   CONSTRAINT workers_pkey PRIMARY KEY (worker_id)
 );
 CREATE UNIQUE INDEX workers_dead ON workers USING btree (worker_id, dead);

@@ -1,4 +1,4 @@
-import { type ClaimedRun, CRASHES_MAX, type Job, type RunOutcome } from '@carillon/domain';
+import { type ClaimedRun, CRASHES_MAX, type Job, type RunOutcome, type WorkerId } from '@carillon/domain';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { OutcomeRecorder } from '../completion/outcome-recorder.ts';
 import { newId } from '../storage/conformance/sample-job.ts';
@@ -22,8 +22,7 @@ function createRecovery(members: MemberStore): Recovery {
     members,
     leases: stage.storage.leases,
     reports,
-    nodeId: newId(),
-    incarnation: 1,
+    endedBoots: [],
     silentMs: SILENT_MS,
   });
 }
@@ -173,7 +172,7 @@ describe('nobody is given up for dead', () => {
   });
 });
 
-test('what an earlier process of the same node held is taken back at once', async () => {
+test('what a process held that certainly has ended is taken back at once', async () => {
   const { job } = await stage.world.oneOff();
   await stage.world.claimOne(job);
   const successor = new Recovery({
@@ -181,12 +180,24 @@ test('what an earlier process of the same node held is taken back at once', asyn
     members: stage.storage.members,
     leases: stage.storage.leases,
     reports,
-    nodeId: stage.world.nodeId,
-    incarnation: 2,
+    endedBoots: [stage.world.bootId],
     silentMs: SILENT_MS,
   });
   await successor.runOnce();
   expect(await stage.world.pendingRuns(job)).toHaveLength(1);
+});
+
+test('hazard 44: what another process of the same node holds stays its own as long as it beats', async () => {
+  const { job } = await stage.world.oneOff();
+  const clone = newId<WorkerId>();
+  await stage.world.register(clone, { incarnation: 7, bootId: newId() });
+  await stage.world.claimOne(job);
+  await beat();
+  for (let i = 0; i < 10; i += 1) {
+    await passSeconds(SILENT_MS / 3_000);
+    await beat();
+  }
+  expect(await stage.storage.leases.live(ALL_SHARDS)).toHaveLength(1);
 });
 
 test('a run that takes every worker with it is given up as a poison pill (hazard 20)', async () => {

@@ -3,7 +3,7 @@
  * refused from then on), then each of its runs is settled as lost: run again with the next epoch, or given up as a poison
  * pill. Every node does this; whoever is second finds nothing left.
  */
-import type { NodeId, WorkerId } from '@carillon/domain';
+import type { BootId, WorkerId } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
 import type { HeldRun, LeaseStore } from '../storage/lease-store.ts';
 import type { MemberStore, WorkerState } from '../storage/member-store.ts';
@@ -14,8 +14,8 @@ export interface RecoveryOptions {
   readonly members: MemberStore;
   readonly leases: LeaseStore;
   readonly reports: RunReports;
-  readonly nodeId: NodeId;
-  readonly incarnation: number;
+  /** Processes that certainly have ended: what their workers held need not wait for the silence. */
+  readonly endedBoots: readonly BootId[];
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -62,14 +62,13 @@ export class Recovery implements Service {
   }
 
   async #pass(): Promise<void> {
-    const { members, leases, clock, nodeId, incarnation, log } = this.#options;
+    const { members, leases, clock, endedBoots: ended, log } = this.#options;
     const askedAt = clock.monotonic();
     const workers = await members.workers();
     const silent = this.#watch.look({ workers, askedAt, answeredAt: clock.monotonic() });
-    const isGone = (worker: WorkerState) =>
-      !worker.alive || (worker.nodeId === nodeId && worker.incarnation < incarnation);
+    const isGone = ({ alive, bootId }: WorkerState) => !alive || ended.includes(bootId);
     if (silent.length === 0 && !workers.some(isGone)) return;
-    const dead = await members.buryWorkers({ silent, nodeId, incarnation });
+    const dead = await members.buryWorkers({ silent, ended });
     if (dead.length === 0) return;
     const held = await leases.heldBy(dead);
     if (held.length > 0) {

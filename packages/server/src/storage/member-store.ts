@@ -1,17 +1,25 @@
 /**
  * Who is alive and who owns what: nodes, their shards, and workers. Membership is by heartbeat; ownership carries an epoch
  * that grows with every change of hands.
+ *
+ * A node id belongs to one process at a time, which is told from others by its boot id: a copied data folder starts with the
+ * node id of a process that may still live (hazard 44). Only a process that joins can take a node id over, from one that it
+ * knows to have ended or, as a later incarnation, from one that is silent. Whoever finds another boot id recorded than its own
+ * has lost the node id for good.
  */
-import type { LeaseId, NodeId, RunId, WorkerId } from '@carillon/domain';
+import type { BootId, LeaseId, NodeId, RunId, WorkerId } from '@carillon/domain';
 
 export interface NodeBeat {
   readonly nodeId: NodeId;
-  /** Grows with every start of the same node: the newer one inherits at once what the older one owned. */
+  /** Grows with every start on the same data folder; a copied folder goes on counting by itself. */
   readonly incarnation: number;
+  readonly bootId: BootId;
   readonly address: string;
   readonly nowMs: number;
   /** Silent longer than this: dead. */
   readonly ttlMs: number;
+  /** With the first beat of a process: processes that certainly have ended, and whose node it may go on as. */
+  readonly joining?: { readonly ended: readonly BootId[] };
 }
 
 export interface ShardOwner {
@@ -25,6 +33,7 @@ export interface WorkerRecord {
   readonly workerId: WorkerId;
   readonly nodeId: NodeId;
   readonly incarnation: number;
+  readonly bootId: BootId;
   readonly slots: number;
   readonly handlers: readonly string[];
 }
@@ -62,17 +71,19 @@ export interface MemberStore {
   serverTimeMs(): Promise<number>;
   /**
    * Records the node as alive and answers the living ones: those heard within their time to live, before or after now.
-   * False alive: a newer incarnation of this node exists.
+   * False alive: the node id is another process's.
    */
   beatNode(beat: NodeBeat): Promise<{ alive: boolean; nodes: readonly NodeId[] }>;
-  leaveNode(nodeId: NodeId, incarnation: number): Promise<void>;
+  leaveNode(nodeId: NodeId, bootId: BootId): Promise<void>;
   shards(): Promise<ShardOwner[]>;
   /**
    * Takes those of the shards that are free, expired, or this node's own, with a new epoch. One that lasts for more than two
-   * times to live was taken by a clock that has been set back since: it counts as expired.
+   * times to live was taken by a clock that has been set back since: it counts as expired. None when the node id is another
+   * process's.
    */
   acquireShards(request: {
     nodeId: NodeId;
+    bootId: BootId;
     shards: readonly number[];
     nowMs: number;
     ttlMs: number;
@@ -87,12 +98,8 @@ export interface MemberStore {
   releaseShards(request: { nodeId: NodeId; epochs: ReadonlyMap<number, number> }): Promise<void>;
   registerWorker(worker: WorkerRecord, nowMs: number): Promise<void>;
   beatWorker(beat: WorkerBeat): Promise<BeatAnswer>;
-  /** Declares dead: the silent, and earlier incarnations of the node. Answers all that are dead and not forgotten. */
-  buryWorkers(request: {
-    silent: readonly HeardWorker[];
-    nodeId: NodeId;
-    incarnation: number;
-  }): Promise<WorkerId[]>;
+  /** Declares dead: the silent, and those of processes that have ended. Answers all that are dead and not forgotten. */
+  buryWorkers(request: { silent: readonly HeardWorker[]; ended: readonly BootId[] }): Promise<WorkerId[]>;
   /** Forgets a dead or leaving worker that holds nothing. */
   forgetWorkers(workers: readonly WorkerId[]): Promise<void>;
   workers(): Promise<WorkerState[]>;

@@ -151,9 +151,8 @@ export function describeLeaseClaim(make: MakeStorage): void {
       const { world } = stage;
       const runs = await waiting(1);
       const dead = newId<WorkerId>();
-      const { members, leases } = world.storage;
-      const record = { workerId: dead, nodeId: world.guard.nodeId, incarnation: 1, slots: 1, handlers: [] };
-      await members.registerWorker(record, BASE_MS);
+      const { leases } = world.storage;
+      await world.register(dead);
       await world.bury(dead);
       for (const workerId of [dead, newId<WorkerId>()]) {
         const request = { leaseId: newId<LeaseId>(), workerId, runs, guard: world.guard, nowMs: BASE_MS };

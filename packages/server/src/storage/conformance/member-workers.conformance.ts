@@ -1,5 +1,5 @@
 /** Workers: registered, heard of by heartbeat, given up after silence, forgotten when nothing of theirs is left. */
-import type { NodeId, WorkerId } from '@carillon/domain';
+import type { BootId, NodeId, WorkerId } from '@carillon/domain';
 import { expect, it } from 'vitest';
 import { newId } from './sample-job.ts';
 import { BASE_MS, HOUR_MS, type MakeStorage, SECOND_MS } from './storage-under-test.ts';
@@ -7,7 +7,7 @@ import { useStorageWorld } from './storage-world.ts';
 
 export function describeWorkers(make: MakeStorage): void {
   const stage = useStorageWorld(make);
-  const noNode = () => ({ nodeId: newId<NodeId>(), incarnation: 1 });
+  const nobody = { ended: [] };
 
   const beat = (workerId: WorkerId, over: { holding?: readonly never[]; nowMs?: number } = {}) =>
     stage.world.storage.members.beatWorker({
@@ -28,6 +28,7 @@ export function describeWorkers(make: MakeStorage): void {
       workerId: newId<WorkerId>(),
       nodeId: newId<NodeId>(),
       incarnation: 3,
+      bootId: newId<BootId>(),
       slots: 8,
       handlers,
     };
@@ -59,7 +60,7 @@ export function describeWorkers(make: MakeStorage): void {
     const lively = newId<WorkerId>();
     await world.register(lively, { nowMs: BASE_MS + SECOND_MS });
     const heard = { workerId: world.workerId, lastSeenMs: BASE_MS };
-    expect(await members.buryWorkers({ silent: [heard], ...noNode() })).toEqual([world.workerId]);
+    expect(await members.buryWorkers({ silent: [heard], ...nobody })).toEqual([world.workerId]);
     expect((await find(world.workerId))?.alive).toBe(false);
     expect((await beat(world.workerId, { nowMs: BASE_MS + HOUR_MS })).alive).toBe(false);
     expect((await find(world.workerId))?.alive).toBe(false);
@@ -70,7 +71,7 @@ export function describeWorkers(make: MakeStorage): void {
     const { world } = stage;
     const heard = { workerId: world.workerId, lastSeenMs: BASE_MS };
     await beat(world.workerId, { nowMs: BASE_MS + SECOND_MS });
-    expect(await world.storage.members.buryWorkers({ silent: [heard], ...noNode() })).toEqual([]);
+    expect(await world.storage.members.buryWorkers({ silent: [heard], ...nobody })).toEqual([]);
     expect((await beat(world.workerId)).alive).toBe(true);
   });
 
@@ -80,17 +81,16 @@ export function describeWorkers(make: MakeStorage): void {
     expect((await find(world.workerId))?.lastSeenMs).toBe(BASE_MS - HOUR_MS);
   });
 
-  it('workers of an earlier incarnation of the node are buried, however lately they were heard of', async () => {
+  it('workers of processes that have ended are buried, however lately they were heard of, and no others of the node', async () => {
     const { world } = stage;
-    const [older, newer, elsewhere] = [newId<WorkerId>(), newId<WorkerId>(), newId<WorkerId>()];
+    const [older, newer, clone] = [newId<WorkerId>(), newId<WorkerId>(), newId<WorkerId>()];
     const nodeId = newId<NodeId>();
-    await world.register(older, { nodeId, incarnation: 1 });
-    await world.register(newer, { nodeId, incarnation: 2 });
-    await world.register(elsewhere, { nodeId: newId<NodeId>(), incarnation: 1 });
-    const buried = await world.storage.members.buryWorkers({ silent: [], nodeId, incarnation: 2 });
-    expect(buried).toEqual([older]);
-    expect((await find(newer))?.alive).toBe(true);
-    expect((await find(elsewhere))?.alive).toBe(true);
+    const ended = [newId<BootId>(), newId<BootId>()];
+    await world.register(older, { nodeId, incarnation: 1, bootId: ended[1]! });
+    await world.register(newer, { nodeId, incarnation: 2, bootId: newId() });
+    await world.register(clone, { nodeId, incarnation: 1, bootId: newId() });
+    expect(await world.storage.members.buryWorkers({ silent: [], ended })).toEqual([older]);
+    for (const living of [newer, clone]) expect((await find(living))?.alive).toBe(true);
   });
 
   it('hazard 13: the dead are named again until they are forgotten, which waits for what they hold', async () => {

@@ -1,5 +1,5 @@
 /** Nodes, shards and workers in memory. The only clock is the injected one; all else is judged by the instants given. */
-import type { EventKind, LeaseId, NodeId, WorkerId } from '@carillon/domain';
+import type { BootId, EventKind, LeaseId, NodeId, WorkerId } from '@carillon/domain';
 import type { Clock } from '@carillon/foundation';
 import type {
   BeatAnswer,
@@ -29,15 +29,19 @@ export class MemoryMemberStore implements MemberStore {
 
   async beatNode(beat: NodeBeat): Promise<{ alive: boolean; nodes: readonly NodeId[] }> {
     const { nodes } = this.#state;
-    const { nodeId, incarnation, address, nowMs, ttlMs } = beat;
-    const former = nodes.get(nodeId);
-    const alive = (former?.incarnation ?? incarnation) <= incarnation;
-    if (alive) {
-      nodes.set(nodeId, { incarnation, address, lastSeenMs: nowMs, lost: false });
-      if (former?.incarnation !== incarnation || former.lost) this.#tell('node.joined', nodeId);
-    }
+    const { nodeId, incarnation, bootId, address, nowMs, ttlMs, joining } = beat;
     const isLiving = ({ lastSeenMs }: { lastSeenMs: number }) =>
       lastSeenMs > nowMs - ttlMs && lastSeenMs <= nowMs + ttlMs;
+    const former = nodes.get(nodeId);
+    const alive =
+      !former ||
+      former.bootId === bootId ||
+      (joining !== undefined &&
+        (joining.ended.includes(former.bootId) || (former.incarnation < incarnation && !isLiving(former))));
+    if (alive) {
+      nodes.set(nodeId, { incarnation, bootId, address, lastSeenMs: nowMs, lost: false });
+      if (former?.bootId !== bootId || former.lost) this.#tell('node.joined', nodeId);
+    }
     for (const [id, node] of nodes) {
       if (id === nodeId || node.lost || isLiving(node)) continue;
       nodes.set(id, { ...node, lost: true });
@@ -47,8 +51,8 @@ export class MemoryMemberStore implements MemberStore {
     return { alive, nodes: living };
   }
 
-  async leaveNode(nodeId: NodeId, incarnation: number): Promise<void> {
-    if (this.#state.nodes.get(nodeId)?.incarnation !== incarnation) return;
+  async leaveNode(nodeId: NodeId, bootId: BootId): Promise<void> {
+    if (this.#state.nodes.get(nodeId)?.bootId !== bootId) return;
     this.#state.nodes.delete(nodeId);
     this.#tell('node.left', nodeId);
   }
@@ -59,12 +63,14 @@ export class MemoryMemberStore implements MemberStore {
 
   async acquireShards(request: {
     nodeId: NodeId;
+    bootId: BootId;
     shards: readonly number[];
     nowMs: number;
     ttlMs: number;
   }): Promise<Map<number, number>> {
-    const { nodeId, nowMs, ttlMs } = request;
+    const { nodeId, bootId, nowMs, ttlMs } = request;
     const acquired = new Map<number, number>();
+    if ((this.#state.nodes.get(nodeId)?.bootId ?? bootId) !== bootId) return acquired;
     for (const shard of new Set(request.shards)) {
       const owner = this.#state.shards.get(shard);
       if (!owner) continue;
@@ -127,13 +133,12 @@ export class MemoryMemberStore implements MemberStore {
 
   async buryWorkers(request: {
     silent: readonly HeardWorker[];
-    nodeId: NodeId;
-    incarnation: number;
+    ended: readonly BootId[];
   }): Promise<WorkerId[]> {
     const { workers } = this.#state;
     const heard = new Map(request.silent.map(({ workerId, lastSeenMs }) => [workerId, lastSeenMs]));
     for (const worker of workers.values()) {
-      const outlived = worker.nodeId === request.nodeId && worker.incarnation < request.incarnation;
+      const outlived = request.ended.includes(worker.bootId);
       const silent = heard.get(worker.workerId) === worker.lastSeenMs;
       if (!worker.alive || !(outlived || silent)) continue;
       workers.set(worker.workerId, { ...worker, alive: false });

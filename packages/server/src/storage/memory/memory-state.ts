@@ -1,5 +1,6 @@
 /** Everything the memory adapter knows, as tables that its ports share: a call of any of them changes all or nothing. */
 import {
+  type BootId,
   DEFAULT_NAMESPACE,
   type Job,
   type JobId,
@@ -25,6 +26,7 @@ export interface IdempotencyRow {
 
 export interface NodeRow {
   readonly incarnation: number;
+  readonly bootId: BootId;
   readonly address: string;
   readonly lastSeenMs: number;
   /** Told to be lost; until it is heard again. */

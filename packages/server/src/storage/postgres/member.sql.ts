@@ -7,20 +7,23 @@ export const SERVER_TIME: Statement = {
 };
 
 /**
- * $1 node, $2 incarnation, $3 address, $4 now, $5 oldest living beat, $6 latest. Whoever beats also tells, once, of those that fell
- * silent; a row that is being written is somebody who is not silent.
+ * $1 node, $2 incarnation, $3 address, $4 now, $5 oldest living beat, $6 latest, $7 boot, $8 when joining: boots that have ended.
+ * Whoever beats also tells, once, of those that fell silent; a row that is being written is somebody who is not silent.
  */
 export const BEAT_NODE: Statement = {
   name: 'beat_node',
   text: `
     WITH former AS MATERIALIZED (
-      SELECT incarnation, lost FROM nodes WHERE node_id = $1::uuid
+      SELECT boot_id, lost FROM nodes WHERE node_id = $1::uuid
     ), beat AS (
-      INSERT INTO nodes (node_id, incarnation, address, last_seen_at) VALUES ($1::uuid, $2, $3, $4::bigint)
-      ON CONFLICT (node_id) DO UPDATE SET incarnation = excluded.incarnation, address = excluded.address,
-        last_seen_at = excluded.last_seen_at, lost = false
-      WHERE nodes.incarnation <= excluded.incarnation
-      RETURNING node_id, incarnation
+      INSERT INTO nodes (node_id, incarnation, boot_id, address, last_seen_at)
+      VALUES ($1::uuid, $2, $7::uuid, $3, $4::bigint)
+      ON CONFLICT (node_id) DO UPDATE SET incarnation = excluded.incarnation, boot_id = excluded.boot_id,
+        address = excluded.address, last_seen_at = excluded.last_seen_at, lost = false
+      WHERE nodes.boot_id = excluded.boot_id OR nodes.boot_id = ANY($8::uuid[])
+        OR ($8::uuid[] IS NOT NULL AND nodes.incarnation < excluded.incarnation
+          AND (nodes.last_seen_at <= $5::bigint OR nodes.last_seen_at > $6::bigint))
+      RETURNING node_id, boot_id
     ), lost AS (
       UPDATE nodes SET lost = true WHERE node_id IN (
         SELECT node_id FROM nodes WHERE node_id <> $1::uuid AND NOT lost
@@ -29,7 +32,7 @@ export const BEAT_NODE: Statement = {
     ), told AS (
       INSERT INTO events (kind, data)
       SELECT 'node.joined', jsonb_build_object('node_id', b.node_id) FROM beat b
-      WHERE NOT EXISTS (SELECT FROM former f WHERE f.incarnation = b.incarnation AND NOT f.lost)
+      WHERE NOT EXISTS (SELECT FROM former f WHERE f.boot_id = b.boot_id AND NOT f.lost)
       UNION ALL SELECT 'node.lost', jsonb_build_object('node_id', node_id) FROM lost
     )
     SELECT node_id, true FROM beat
@@ -41,7 +44,7 @@ export const LEAVE_NODE: Statement = {
   name: 'leave_node',
   text: `
     WITH gone AS (
-      DELETE FROM nodes WHERE node_id = $1::uuid AND incarnation = $2 RETURNING node_id
+      DELETE FROM nodes WHERE node_id = $1::uuid AND boot_id = $2::uuid RETURNING node_id
     )
     INSERT INTO events (kind, data) SELECT 'node.left', jsonb_build_object('node_id', node_id) FROM gone`,
 };
@@ -51,12 +54,19 @@ export const SHARDS: Statement = {
   text: 'SELECT shard, node_id, epoch, expires_at FROM shards ORDER BY shard',
 };
 
-/** $1 node, $2 shards, $3 now, $4 expiry, $5 latest expiry that the present clock can have set. */
+/**
+ * $1 node, $2 shards, $3 now, $4 expiry, $5 latest expiry that the present clock can have set, $6 boot. The lock lets no other
+ * process take the node id between the check and the commit: a process that stood still since its beat would take from its
+ * successor what looks like its own.
+ */
 export const ACQUIRE_SHARDS: Statement = {
   name: 'acquire_shards',
   text: `
+    WITH holder AS MATERIALIZED (
+      SELECT boot_id FROM nodes WHERE node_id = $1::uuid FOR SHARE
+    )
     UPDATE shards s SET node_id = $1::uuid, epoch = s.epoch + 1, expires_at = $4::bigint
-    WHERE s.shard = ANY($2::smallint[]) AND (s.node_id IS NULL OR s.node_id = $1::uuid
+    WHERE NOT EXISTS (SELECT FROM holder WHERE boot_id <> $6::uuid) AND s.shard = ANY($2::smallint[]) AND (s.node_id IS NULL OR s.node_id = $1::uuid
       OR s.expires_at <= $3::bigint OR s.expires_at > $5::bigint)
     RETURNING s.shard, s.epoch`,
 };
@@ -84,8 +94,8 @@ export const REGISTER_WORKER: Statement = {
     WITH former AS MATERIALIZED (
       SELECT FROM workers WHERE worker_id = $1
     ), registered AS (
-      INSERT INTO workers (worker_id, node_id, incarnation, slots, handlers, last_seen_at)
-      VALUES ($1, $2::uuid, $3, $4, $5::text[], $6::bigint)
+      INSERT INTO workers (worker_id, node_id, incarnation, slots, handlers, last_seen_at, boot_id)
+      VALUES ($1, $2::uuid, $3, $4, $5::text[], $6::bigint, $7::uuid)
       ON CONFLICT (worker_id) DO UPDATE SET slots = excluded.slots, handlers = excluded.handlers,
         last_seen_at = excluded.last_seen_at WHERE NOT workers.dead
       RETURNING worker_id, node_id
@@ -119,13 +129,13 @@ export const UNKNOWN_OF_WORKER: Statement = {
     WHERE worker_id = $1 AND (claimed_at < $3::bigint OR claimed_at > $4::bigint) AND NOT (lease_id = ANY($2::uuid[]))`,
 };
 
-/** $1 silent workers, $2 as last heard, $3 node, $4 incarnation. Whoever has been heard meanwhile is not silent. */
+/** $1 silent workers, $2 as last heard, $3 boots that have ended. Whoever has been heard meanwhile is not silent. */
 export const BURY_WORKERS: Statement = {
   name: 'bury_workers',
   text: `
     WITH buried AS (
       UPDATE workers SET dead = true
-      WHERE NOT dead AND ((node_id = $3::uuid AND incarnation < $4)
+      WHERE NOT dead AND (boot_id = ANY($3::uuid[])
         OR (worker_id, last_seen_at) IN (SELECT * FROM unnest($1::text[], $2::bigint[])))
       RETURNING worker_id, node_id
     ), told AS (
@@ -149,7 +159,7 @@ export const FORGET_WORKERS: Statement = {
 
 export const WORKERS: Statement = {
   name: 'workers',
-  text: 'SELECT worker_id, node_id, incarnation, slots, handlers, last_seen_at, NOT dead FROM workers ORDER BY worker_id',
+  text: 'SELECT worker_id, node_id, incarnation, boot_id, slots, handlers, last_seen_at, NOT dead FROM workers ORDER BY worker_id',
 };
 
 /** Leases are as many as there are batches alive: a few hundred. */

@@ -1,5 +1,5 @@
 /** The member store on PostgreSQL. */
-import type { LeaseId, NodeId, RunId, WorkerId } from '@carillon/domain';
+import type { BootId, LeaseId, NodeId, RunId, WorkerId } from '@carillon/domain';
 import { plainArray, textArray } from '../../postgres/array-literal.ts';
 import type { Database } from '../../postgres/database.ts';
 import type {
@@ -35,6 +35,7 @@ type WorkerRow = readonly [
   WorkerId,
   NodeId,
   incarnation: number,
+  BootId,
   slots: number,
   handlers: string[],
   lastSeenMs: number,
@@ -61,12 +62,14 @@ export class PostgresMemberStore implements MemberStore {
       beat.nowMs,
       beat.nowMs - beat.ttlMs,
       beat.nowMs + beat.ttlMs,
+      beat.bootId,
+      beat.joining ? plainArray(beat.joining.ended) : null,
     ]);
     return { alive: rows.some((row) => row[1]), nodes: rows.map((row) => row[0]) };
   }
 
-  async leaveNode(nodeId: NodeId, incarnation: number): Promise<void> {
-    await this.#database.query(LEAVE_NODE, [nodeId, incarnation]);
+  async leaveNode(nodeId: NodeId, bootId: BootId): Promise<void> {
+    await this.#database.query(LEAVE_NODE, [nodeId, bootId]);
   }
 
   async shards(): Promise<ShardOwner[]> {
@@ -81,6 +84,7 @@ export class PostgresMemberStore implements MemberStore {
 
   async acquireShards(request: {
     nodeId: NodeId;
+    bootId: BootId;
     shards: readonly number[];
     nowMs: number;
     ttlMs: number;
@@ -91,6 +95,7 @@ export class PostgresMemberStore implements MemberStore {
       request.nowMs,
       request.nowMs + request.ttlMs,
       request.nowMs + 2 * request.ttlMs,
+      request.bootId,
     ]);
     return new Map(rows.map(([shard, epoch]) => [shard, epoch]));
   }
@@ -126,6 +131,7 @@ export class PostgresMemberStore implements MemberStore {
       worker.slots,
       textArray(worker.handlers),
       nowMs,
+      worker.bootId,
     ]);
   }
 
@@ -146,14 +152,12 @@ export class PostgresMemberStore implements MemberStore {
 
   async buryWorkers(request: {
     silent: readonly HeardWorker[];
-    nodeId: NodeId;
-    incarnation: number;
+    ended: readonly BootId[];
   }): Promise<WorkerId[]> {
     const rows = await this.#database.query<readonly [WorkerId]>(BURY_WORKERS, [
       textArray(request.silent.map(({ workerId }) => workerId)),
       plainArray(request.silent.map(({ lastSeenMs }) => lastSeenMs)),
-      request.nodeId,
-      request.incarnation,
+      plainArray(request.ended),
     ]);
     return rows.map((row) => row[0]);
   }
@@ -164,10 +168,11 @@ export class PostgresMemberStore implements MemberStore {
 
   async workers(): Promise<WorkerState[]> {
     const rows = await this.#database.query<WorkerRow>(WORKERS, []);
-    return rows.map(([workerId, nodeId, incarnation, slots, handlers, lastSeenMs, alive]) => ({
+    return rows.map(([workerId, nodeId, incarnation, bootId, slots, handlers, lastSeenMs, alive]) => ({
       workerId,
       nodeId,
       incarnation,
+      bootId,
       slots,
       handlers,
       lastSeenMs,

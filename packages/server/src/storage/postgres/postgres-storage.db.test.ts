@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { JobId, NodeId } from '@carillon/domain';
+import type { BootId, JobId, NodeId } from '@carillon/domain';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../../../../../tests/support/eventually.ts';
@@ -66,6 +66,7 @@ describeEachPostgres('the storage on PostgreSQL', (server) => {
       const beat = await busy.members.beatNode({
         nodeId: randomUUID() as NodeId,
         incarnation: 1,
+        bootId: randomUUID() as BootId,
         address: 'here',
         nowMs: BASE_MS,
         ttlMs: 10_000,
