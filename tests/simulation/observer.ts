@@ -11,7 +11,6 @@ import type {
   Settlement,
   SettleVerdict,
 } from '../../packages/server/src/storage/lease-store.ts';
-import type { BeatAnswer, WorkerBeat } from '../../packages/server/src/storage/member-store.ts';
 import type { Fire } from '../../packages/server/src/storage/schedule-store.ts';
 import { type Args, aboutCall, NOBODY, outcomeOfCall, type Result } from './call-facts.ts';
 import { FireLedger } from './fire-ledger.ts';
@@ -75,7 +74,7 @@ export class Observer {
     'members.registerWorker': ({ args, sentMs }) =>
       this.workers.registered(...(args as Args<'members', 'registerWorker'>), sentMs),
     'members.beatWorker': ({ args, result, sentMs }) =>
-      this.workers.beat(args[0] as WorkerBeat, result as BeatAnswer, sentMs),
+      this.workers.beat(args[0] as WorkerId, result as boolean, sentMs),
     'members.forgetWorkers': ({ args }) =>
       this.workers.forgotten(args[0] as readonly WorkerId[], (workerId) => this.runs.holdsNothing(workerId)),
     'members.buryWorkers': ({ args, result }) =>

@@ -1,6 +1,6 @@
 /** When each worker was last heard, by the instants its heartbeats were sent: nobody is given up for dead before his time. */
 import type { BootId, WorkerId } from '@carillon/domain';
-import type { BeatAnswer, WorkerBeat, WorkerRecord } from '../../packages/server/src/storage/member-store.ts';
+import type { WorkerRecord } from '../../packages/server/src/storage/member-store.ts';
 import type { World } from './world.ts';
 
 interface WorkerAccount {
@@ -36,7 +36,7 @@ export class WorkerLedger {
     for (const workerId of workers) if (holdsNothing(workerId)) this.#workers.delete(workerId);
   }
 
-  beat({ workerId }: WorkerBeat, { alive }: BeatAnswer, sentMs: number): void {
+  beat(workerId: WorkerId, alive: boolean, sentMs: number): void {
     const worker = this.#workers.get(workerId);
     if (!worker) return;
     if (alive && worker.dead) this.#world.violate(`worker ${workerId} was buried and is told that it lives`);

@@ -188,6 +188,25 @@ describe('a worker that the storage no longer answers (hazards 14, 33)', () => {
   });
 });
 
+describe('a worker whose look-ups fail or hang while its heartbeat is answered (hazard 29)', () => {
+  test.each(['cancelledRuns', 'unreceivedRuns'] as const)(
+    'keeps its runs and its slots without %s',
+    async (name) => {
+      const { members } = stage.storage;
+      for (const broken of [
+        () => Promise.reject(new Error('timed out')),
+        () => new Promise<never>(() => {}),
+      ]) {
+        members[name] = broken;
+        await hand('long');
+        await pass(SILENT_MS * 1.5);
+      }
+      expect(running.map(({ signal }) => signal.aborted)).toEqual([false, false]);
+      expect(freeSlots()).toEqual([2]);
+    },
+  );
+});
+
 describe('a worker that was given up for dead (hazard 14)', () => {
   const bury = () => stage.world.bury(executor.workerId);
 

@@ -7,9 +7,10 @@ import { type Clock, type Log, Loop, type Random, type Service, sleep } from '@c
 import { ExecutionEngine, type Handler } from '@carillon/worker';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import type { LeaseStore } from '../storage/lease-store.ts';
-import type { MemberStore } from '../storage/member-store.ts';
+import type { MemberStore, UnreceivedRun } from '../storage/member-store.ts';
 import type { LocalWorker, LocalWorkers } from '../worker-link/local-workers.ts';
 import type { ReportedRun, RunReports } from '../worker-link/run-reports.ts';
+import { LeaseWatch } from './lease-watch.ts';
 import { ReportCourier } from './report-courier.ts';
 
 export interface ExecutorOptions {
@@ -45,6 +46,7 @@ export class Executor implements Service, LocalWorker {
   readonly #options: ExecutorOptions;
   readonly #engine: ExecutionEngine;
   readonly #loop: Loop;
+  readonly #leaseWatch: LeaseWatch;
   readonly #unsubscribe: () => void;
   readonly #courier: ReportCourier;
   readonly #stopping = new AbortController();
@@ -82,6 +84,13 @@ export class Executor implements Service, LocalWorker {
       idleMs: silentMs / 5,
       runOnce: () => this.runOnce(),
     });
+    this.#leaseWatch = new LeaseWatch({
+      ...options,
+      workerId: () => this.workerId,
+      holding: () => this.#engine.heldLeases(),
+      onCancel: (runIds) => this.cancel(runIds),
+      onUnreceived: (runs) => this.#giveUp(runs),
+    });
     this.#unsubscribe = signals.on('cancel-requested', ({ runIds }) => this.cancel(runIds));
   }
 
@@ -103,6 +112,7 @@ export class Executor implements Service, LocalWorker {
       this.#options.log.warn({ err: error }, 'could not register this worker yet'),
     );
     this.#loop.start();
+    this.#leaseWatch.start();
   }
 
   /** Lets runs end, then gives the rest back; every report is delivered before it resolves. */
@@ -115,6 +125,7 @@ export class Executor implements Service, LocalWorker {
     this.#stopping.abort();
     await this.#courier.stop();
     this.#unsubscribe();
+    await this.#leaseWatch.stop();
     await this.#loop.stop();
     this.#cancelWatch?.();
     await members
@@ -136,7 +147,7 @@ export class Executor implements Service, LocalWorker {
     this.#engine.cancel(runIds);
   }
 
-  /** One heartbeat: tells what is held, learns what to stop. */
+  /** One heartbeat, and nothing else: whatever else is slow, trust rests on this alone. */
   async runOnce(): Promise<undefined> {
     if (this.#registered) await this.#beat();
     else await this.#register();
@@ -161,19 +172,10 @@ export class Executor implements Service, LocalWorker {
   }
 
   async #beat(): Promise<void> {
-    const { members, clock, silentMs } = this.#options;
+    const { members, clock } = this.#options;
     const sentAt = clock.monotonic();
-    const nowMs = clock.now();
-    const answer = await members.beatWorker({
-      workerId: this.workerId,
-      holding: this.#engine.heldLeases(),
-      nowMs,
-      claimedBeforeMs: nowMs - silentMs / 2,
-    });
-    if (!answer.alive) return this.#comeBack();
-    this.#heard(sentAt);
-    this.#engine.cancel(answer.cancel);
-    if (answer.unknown.length > 0) await this.#giveUpUnknown(new Set(answer.unknown));
+    if (await members.beatWorker(this.workerId, clock.now())) this.#heard(sentAt);
+    else this.#comeBack();
   }
 
   /**
@@ -205,21 +207,19 @@ export class Executor implements Service, LocalWorker {
     this.#loop.wake();
   }
 
-  /** Leases that were claimed for this worker and never arrived. */
-  async #giveUpUnknown(unknown: ReadonlySet<LeaseId>): Promise<void> {
-    const { leases, log } = this.#options;
-    const all = await leases.heldBy([this.workerId]);
+  /** Runs that were claimed for this worker and never arrived. */
+  #giveUp(runs: readonly UnreceivedRun[]): void {
     // They may have arrived meanwhile.
     const arrived = new Set(this.#engine.heldLeases());
-    const missing = new Set([...unknown].filter((leaseId) => !arrived.has(leaseId)));
-    const held = all.filter((run) => missing.has(run.leaseId));
-    for (const leaseId of missing) this.#givenUp.add(leaseId);
+    const missing = runs.filter(({ leaseId }) => !arrived.has(leaseId) && !this.#givenUp.has(leaseId));
+    if (missing.length === 0) return;
+    for (const { leaseId } of missing) this.#givenUp.add(leaseId);
     for (const leaseId of this.#givenUp) {
       if (this.#givenUp.size <= GIVEN_UP_MAX) break;
       this.#givenUp.delete(leaseId);
     }
-    log.warn({ leases: missing.size, runs: held.length }, 'giving back runs that never arrived');
-    for (const run of held) this.#return(run, 'the run never reached its worker');
+    this.#options.log.warn({ runs: missing.length }, 'giving back runs that never arrived');
+    for (const run of missing) this.#return(run, 'the run never reached its worker');
   }
 
   /** Gives back a run that was never started. */

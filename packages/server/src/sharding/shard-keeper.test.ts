@@ -246,6 +246,44 @@ describe('hazard 44: a process on a copied data folder', () => {
   });
 });
 
+describe('a shard that it owns without knowing it', () => {
+  /** The storage, one call of which is lost. */
+  function losing(name: keyof MemberStore, how: 'down' | 'deaf', nth = 1): MemberStore {
+    let calls = 0;
+    return new Proxy(members, {
+      get: (target, called) => {
+        const method = Reflect.get(target, called) as (...args: unknown[]) => Promise<unknown>;
+        return (...args: unknown[]) => {
+          if (called === name) calls += 1;
+          breakage[how] = called === name && calls === nth;
+          return method(...args).finally(() => {
+            breakage[how] = false;
+          });
+        };
+      },
+    });
+  }
+
+  test.each(['down', 'deaf'] as const)('because it could not let it go (%s) is let go later', async (how) => {
+    const [a, b] = [keeper(A, { members: losing('keepShards', how, 2) }), keeper(B)];
+    await a.runOnce();
+    await b.runOnce();
+    await expect(a.runOnce()).rejects.toThrow();
+    await a.runOnce();
+    await b.runOnce();
+    expect(sizeOf(a) + sizeOf(b)).toBe(SHARD_COUNT);
+  });
+
+  test('because the answer was lost is let go when another is to have it', async () => {
+    const [a, b] = [keeper(A, { members: losing('acquireShards', 'deaf') }), keeper(B)];
+    await expect(a.runOnce()).rejects.toThrow();
+    await b.runOnce();
+    await a.runOnce();
+    await b.runOnce();
+    expect([sizeOf(a), sizeOf(b)]).toEqual([A, B].map((node) => shardsOfNode(node, [A, B]).length));
+  });
+});
+
 describe('stopping', () => {
   test('lets go of everything, so that others need not wait for the leases to run out', async () => {
     const [a, b] = [keeper(A), keeper(B)];

@@ -87,7 +87,7 @@ export class ShardKeeper implements Service {
       return undefined;
     }
     const wanted = new Set(shardsOfNode(nodeId, beat.nodes));
-    const kept = await this.#renew(wanted, nowMs);
+    const kept = await this.#keep(wanted);
     const missing = [...wanted].filter((shard) => !kept.has(shard));
     const gained =
       missing.length > 0
@@ -98,17 +98,13 @@ export class ShardKeeper implements Service {
     return undefined;
   }
 
-  async #renew(wanted: ReadonlySet<number>, nowMs: number): Promise<Map<number, number>> {
-    const { members, nodeId, ttlMs } = this.#options;
+  /** The beat has renewed what is still this node's own; what it is not to have is let go. */
+  async #keep(wanted: ReadonlySet<number>): Promise<Map<number, number>> {
+    const { members, nodeId, bootId } = this.#options;
     const keep = new Map([...this.#epochs].filter(([shard]) => wanted.has(shard)));
-    const letGo = new Map([...this.#epochs].filter(([shard]) => !wanted.has(shard)));
-    if (letGo.size > 0) {
-      this.#set(keep);
-      await members.releaseShards({ nodeId, epochs: letGo });
-    }
-    if (keep.size === 0) return keep;
-    const renewed = await members.renewShards({ nodeId, epochs: keep, nowMs, ttlMs });
-    return new Map([...keep].filter(([shard]) => renewed.has(shard)));
+    if (keep.size < this.#epochs.size) this.#set(keep);
+    const kept = await members.keepShards({ nodeId, bootId, epochs: keep });
+    return new Map([...keep].filter(([shard]) => kept.has(shard)));
   }
 
   #set(epochs: ReadonlyMap<number, number>): void {

@@ -165,13 +165,8 @@ export function describeLeaseClaim(make: MakeStorage): void {
       const { job } = await world.oneOff({ atMs: BASE_MS + HOUR_MS });
       await world.claim(await world.pendingRuns(job));
       await world.claim([]);
-      const beat = {
-        workerId: world.workerId,
-        holding: [],
-        nowMs: BASE_MS,
-        claimedBeforeMs: BASE_MS + HOUR_MS,
-      };
-      expect((await world.storage.members.beatWorker(beat)).unknown).toEqual([]);
+      const all = { workerId: world.workerId, holding: [], fromMs: 0 };
+      expect(await world.storage.members.unreceivedRuns(all)).toEqual([]);
     });
   });
 

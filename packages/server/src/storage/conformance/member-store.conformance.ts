@@ -145,18 +145,21 @@ function describeShards(make: MakeStorage): void {
     await stage.world.storage.members.releaseShards(stage.world.guard);
   }
 
-  const acquire = (
+  const beat = (nodeId: NodeId, { nowMs, ttlMs }: { nowMs: number; ttlMs: number }) =>
+    stage.world.storage.members.beatNode({
+      ...{ nodeId, incarnation: 1, bootId: stage.world.bootId, address: 'here', nowMs, ttlMs },
+    });
+
+  /** As nodes do it: a beat first. */
+  const acquire = async (
     nodeId: NodeId,
     over: { shards?: readonly number[]; nowMs?: number; ttlMs?: number } = {},
-  ) =>
-    stage.world.storage.members.acquireShards({
-      nodeId,
-      bootId: stage.world.bootId,
-      shards: ALL_SHARDS,
-      nowMs: BASE_MS,
-      ttlMs: SECOND_MS,
-      ...over,
-    });
+  ) => {
+    const { shards = ALL_SHARDS, nowMs = BASE_MS, ttlMs = SECOND_MS } = over;
+    await beat(nodeId, { nowMs, ttlMs });
+    const { bootId, storage } = stage.world;
+    return storage.members.acquireShards({ nodeId, bootId, shards, nowMs, ttlMs });
+  };
 
   const ownerOf = async (shard: number) =>
     (await stage.world.storage.members.shards()).find((owner) => owner.shard === shard);
@@ -216,27 +219,51 @@ function describeShards(make: MakeStorage): void {
     const first = await acquire(nodeId, { shards: [1] });
     const second = await acquire(nodeId, { shards: [1] });
     expect(second.get(1)).toBe(first.get(1)! + 1);
-    const renewed = await stage.world.storage.members.renewShards({
-      nodeId,
-      epochs: first,
-      nowMs: BASE_MS,
-      ttlMs: 1,
-    });
-    expect(renewed).toEqual(new Set());
+    const { members } = stage.world.storage;
+    const { bootId } = stage.world;
+    expect(await members.keepShards({ nodeId, bootId, epochs: second })).toEqual(new Set([1]));
+    expect(await members.keepShards({ nodeId, bootId, epochs: first })).toEqual(new Set());
   });
 
-  it('hazard 10: a renewal extends only what is still owned at that epoch', async () => {
+  it('hazard 10: a beat renews only what is still owned at its epoch', async () => {
     await free();
     const [one, other] = [newId<NodeId>(), newId<NodeId>()];
     const { members } = stage.world.storage;
     const epochs = await acquire(one, { shards: [1, 2] });
     await acquire(other, { shards: [2], nowMs: BASE_MS + SECOND_MS });
-    const request = { nodeId: one, epochs, nowMs: BASE_MS + 2 * SECOND_MS, ttlMs: SECOND_MS };
-    expect(await members.renewShards(request)).toEqual(new Set([1]));
+    await beat(one, { nowMs: BASE_MS + 2 * SECOND_MS, ttlMs: SECOND_MS });
+    const { bootId } = stage.world;
+    expect(await members.keepShards({ nodeId: one, bootId, epochs })).toEqual(new Set([1]));
     expect((await ownerOf(1))?.expiresAtMs).toBe(BASE_MS + 3 * SECOND_MS);
     expect(await ownerOf(2)).toMatchObject({ nodeId: other, expiresAtMs: BASE_MS + 2 * SECOND_MS });
-    expect(await members.renewShards({ ...request, epochs: new Map() })).toEqual(new Set());
-    expect(await members.renewShards({ ...request, nodeId: other })).toEqual(new Set());
+    expect(await acquire(other, { shards: [1], nowMs: BASE_MS + 3 * SECOND_MS - 1 })).toEqual(new Map());
+  });
+
+  it('what a node owns without knowing it becomes free when it keeps the rest, unless another process is the node', async () => {
+    await free();
+    const [one, other] = [newId<NodeId>(), newId<NodeId>()];
+    const { members } = stage.world.storage;
+    const { bootId } = stage.world;
+    const epochs = await acquire(one, { shards: [1, 2, 3] });
+    const others = await acquire(other, { shards: [5] });
+    const keep = { nodeId: one, epochs: new Map([...epochs].filter(([shard]) => shard === 1)) };
+    expect(await members.keepShards({ ...keep, bootId: newId<BootId>() })).toEqual(new Set([1]));
+    expect((await ownerOf(2))?.nodeId).toBe(one);
+    expect(await members.keepShards({ ...keep, bootId })).toEqual(new Set([1]));
+    expect((await members.shards()).filter(({ nodeId }) => nodeId === one)).toHaveLength(1);
+    expect((await ownerOf(2))?.epoch).toBe(epochs.get(2));
+    expect(await ownerOf(5)).toMatchObject({ nodeId: other, epoch: others.get(5) });
+    expect(await members.keepShards({ ...keep, bootId, epochs: new Map() })).toEqual(new Set());
+    expect((await ownerOf(1))?.nodeId).toBeUndefined();
+  });
+
+  it('what a node left behind that is gone is free at once', async () => {
+    await free();
+    const [one, other] = [newId<NodeId>(), newId<NodeId>()];
+    const epochs = await acquire(one, { shards: [4] });
+    await stage.world.storage.members.leaveNode(one, stage.world.bootId);
+    expect(await ownerOf(4)).toMatchObject({ nodeId: one, expiresAtMs: 0 });
+    expect(await acquire(other, { shards: [4] })).toEqual(new Map([[4, epochs.get(4)! + 1]]));
   });
 
   it('an ex-owner releases nothing that is another’s by now', async () => {

@@ -16,10 +16,11 @@ export const BEAT_NODE: Statement = {
     WITH former AS MATERIALIZED (
       SELECT boot_id, lost FROM nodes WHERE node_id = $1::uuid
     ), beat AS (
-      INSERT INTO nodes (node_id, incarnation, boot_id, address, last_seen_at)
-      VALUES ($1::uuid, $2, $7::uuid, $3, $4::bigint)
+      INSERT INTO nodes (node_id, incarnation, boot_id, address, last_seen_at, expires_at)
+      VALUES ($1::uuid, $2, $7::uuid, $3, $4::bigint, $6::bigint)
       ON CONFLICT (node_id) DO UPDATE SET incarnation = excluded.incarnation, boot_id = excluded.boot_id,
-        address = excluded.address, last_seen_at = excluded.last_seen_at, lost = false
+        address = excluded.address, last_seen_at = excluded.last_seen_at, expires_at = excluded.expires_at,
+        lost = false
       WHERE nodes.boot_id = excluded.boot_id OR nodes.boot_id = ANY($8::uuid[])
         OR ($8::uuid[] IS NOT NULL AND nodes.incarnation < excluded.incarnation
           AND (nodes.last_seen_at <= $5::bigint OR nodes.last_seen_at > $6::bigint))
@@ -51,13 +52,22 @@ export const LEAVE_NODE: Statement = {
 
 export const SHARDS: Statement = {
   name: 'shards',
-  text: 'SELECT shard, node_id, epoch, expires_at FROM shards ORDER BY shard',
+  text: `
+    SELECT s.shard, s.node_id, s.epoch, coalesce(n.expires_at, 0) FROM shards s LEFT JOIN nodes n ON n.node_id = s.node_id
+    ORDER BY s.shard`,
+};
+
+/** $1 shards. Before ACQUIRE_SHARDS, in the same transaction, in one order for all. */
+export const LOCK_SHARDS: Statement = {
+  name: 'lock_shards',
+  text: 'SELECT FROM shards WHERE shard = ANY($1::smallint[]) ORDER BY shard FOR UPDATE',
 };
 
 /**
- * $1 node, $2 shards, $3 now, $4 expiry, $5 latest expiry that the present clock can have set, $6 boot. The lock lets no other
- * process take the node id between the check and the commit: a process that stood still since its beat would take from its
- * successor what looks like its own.
+ * $1 node, $2 shards, $3 now, $4 latest expiry that the present clock can have set, $5 boot. As a statement of its own after the
+ * lock it sees the beats of whoever took the shards meanwhile: each beats before it takes. The lock on the node lets no
+ * other process take the node id between the check and the commit: a process that stood still since its beat would take from
+ * its successor what looks like its own.
  */
 export const ACQUIRE_SHARDS: Statement = {
   name: 'acquire_shards',
@@ -65,26 +75,35 @@ export const ACQUIRE_SHARDS: Statement = {
     WITH holder AS MATERIALIZED (
       SELECT boot_id FROM nodes WHERE node_id = $1::uuid FOR SHARE
     )
-    UPDATE shards s SET node_id = $1::uuid, epoch = s.epoch + 1, expires_at = $4::bigint
-    WHERE NOT EXISTS (SELECT FROM holder WHERE boot_id <> $6::uuid) AND s.shard = ANY($2::smallint[]) AND (s.node_id IS NULL OR s.node_id = $1::uuid
-      OR s.expires_at <= $3::bigint OR s.expires_at > $5::bigint)
+    UPDATE shards s SET node_id = $1::uuid, epoch = s.epoch + 1
+    WHERE s.shard = ANY($2::smallint[]) AND NOT EXISTS (SELECT FROM holder WHERE boot_id <> $5::uuid)
+      AND (s.node_id IS NULL OR s.node_id = $1::uuid OR NOT EXISTS (SELECT FROM nodes n
+        WHERE n.node_id = s.node_id AND n.expires_at > $3::bigint AND n.expires_at <= $4::bigint))
     RETURNING s.shard, s.epoch`,
 };
 
-/** $1 node, $2 shards, $3 epochs, $4 expiry. */
-export const RENEW_SHARDS: Statement = {
-  name: 'renew_shards',
+/** $1 node, $2 shards, $3 epochs, $4 boot. Waits for whoever is taking one of them. */
+export const KEEP_SHARDS: Statement = {
+  name: 'keep_shards',
   text: `
-    UPDATE shards s SET expires_at = $4::bigint FROM unnest($2::smallint[], $3::bigint[]) AS g(shard, epoch)
-    WHERE s.shard = g.shard AND s.epoch = g.epoch AND s.node_id = $1::uuid
-    RETURNING s.shard`,
+    WITH holder AS MATERIALIZED (
+      SELECT boot_id FROM nodes WHERE node_id = $1::uuid FOR SHARE
+    ), freed AS (
+      UPDATE shards s SET node_id = NULL
+      WHERE s.node_id = $1::uuid AND NOT EXISTS (SELECT FROM holder WHERE boot_id <> $4::uuid)
+        AND NOT EXISTS (SELECT FROM unnest($2::smallint[], $3::bigint[]) AS g(shard, epoch)
+          WHERE g.shard = s.shard AND g.epoch = s.epoch)
+    )
+    SELECT s.shard FROM shards s JOIN unnest($2::smallint[], $3::bigint[]) AS g(shard, epoch)
+      ON s.shard = g.shard AND s.epoch = g.epoch
+    WHERE s.node_id = $1::uuid FOR KEY SHARE OF s`,
 };
 
 /** $1 node, $2 shards, $3 epochs. */
 export const RELEASE_SHARDS: Statement = {
   name: 'release_shards',
   text: `
-    UPDATE shards s SET node_id = NULL, expires_at = 0 FROM unnest($2::smallint[], $3::bigint[]) AS g(shard, epoch)
+    UPDATE shards s SET node_id = NULL FROM unnest($2::smallint[], $3::bigint[]) AS g(shard, epoch)
     WHERE s.shard = g.shard AND s.epoch = g.epoch AND s.node_id = $1::uuid`,
 };
 
@@ -111,22 +130,28 @@ export const BEAT_WORKER: Statement = {
   text: 'UPDATE workers SET last_seen_at = $2::bigint WHERE worker_id = $1 AND NOT dead RETURNING worker_id',
 };
 
-/** $1 worker: runs that are to stop, by request or because their job is cancelled. */
-export const CANCELLED_OF_WORKER: Statement = {
-  name: 'cancelled_of_worker',
+/**
+ * $1 leases: runs that are to stop, by request or because their job is cancelled. By key: an index on workers would lead past
+ * every lease that the worker ever had while an old snapshot is open.
+ */
+export const CANCELLED_RUNS: Statement = {
+  name: 'cancelled_runs',
   text: `
     SELECT u.run_id FROM leases l
     CROSS JOIN LATERAL unnest(l.run_ids, l.job_ids) WITH ORDINALITY AS u(run_id, job_id, ord)
-    LEFT JOIN jobs j ON j.job_id = u.job_id
-    WHERE l.worker_id = $1 AND NOT ((u.ord - 1)::smallint = ANY(l.closed))
-      AND ((u.ord - 1)::smallint = ANY(l.cancelled) OR j.status = 'CANCELLED')`,
+    WHERE l.lease_id = ANY($1::uuid[]) AND NOT ((u.ord - 1)::smallint = ANY(l.closed))
+      AND ((u.ord - 1)::smallint = ANY(l.cancelled)
+        OR (SELECT j.status FROM jobs j WHERE j.job_id = u.job_id) = 'CANCELLED')`,
 };
 
-/** $1 worker, $2 held leases, $3 claimed before, $4 or after. */
-export const UNKNOWN_OF_WORKER: Statement = {
-  name: 'unknown_of_worker',
-  text: `SELECT lease_id FROM leases
-    WHERE worker_id = $1 AND (claimed_at < $3::bigint OR claimed_at > $4::bigint) AND NOT (lease_id = ANY($2::uuid[]))`,
+/** $1 worker, $2 held leases, $3 claimed from, $4 until. */
+export const UNRECEIVED_RUNS: Statement = {
+  name: 'unreceived_runs',
+  text: `
+    SELECT l.lease_id, (u.ord - 1)::smallint, u.epoch, u.job_id, u.run_id, l.claimed_at FROM leases l
+    CROSS JOIN LATERAL unnest(l.epochs, l.job_ids, l.run_ids) WITH ORDINALITY AS u(epoch, job_id, run_id, ord)
+    WHERE l.worker_id = $1 AND l.claimed_at >= $3::bigint AND l.claimed_at < $4::bigint
+      AND NOT (l.lease_id = ANY($2::uuid[])) AND NOT ((u.ord - 1)::smallint = ANY(l.closed))`,
 };
 
 /** $1 silent workers, $2 as last heard, $3 boots that have ended. Whoever has been heard meanwhile is not silent. */

@@ -14,7 +14,7 @@ import { openPostgresStorage, type PostgresStorage } from './postgres-storage.ts
 
 const EMPTY = `TRUNCATE jobs, due, leases, job_runs, dead_letters, nodes, workers, events;
   TRUNCATE audit_log, users, user_grants, api_keys, sessions, sign_in_addresses; DELETE FROM namespaces WHERE name <> 'default';
-  UPDATE shards SET node_id = NULL, epoch = 0, expires_at = 0`;
+  UPDATE shards SET node_id = NULL, epoch = 0`;
 
 describeEachPostgres('the storage on PostgreSQL', (server) => {
   let database: TestDatabase;
