@@ -234,6 +234,24 @@ test('what could not be taken back is tried again with the next pass', async () 
   expect(await stage.world.pendingRuns(job)).toHaveLength(1);
 });
 
+test('one that cannot be taken over does not keep the next from being noticed (hazard 29)', async () => {
+  const { leases } = stage.storage;
+  const { heldBy } = leases;
+  leases.heldBy = () => Promise.reject(new Error('timed out'));
+  const other = newId<WorkerId>();
+  const passing = async (seconds: number) => {
+    for (let i = 0; i < seconds; i += 1) await passSeconds(1).catch(() => {});
+  };
+  await passing(SILENT_MS / 1_000 + 1);
+  await stage.world.register(other, { nowMs: stage.clock.now() });
+  await passing(SILENT_MS / 1_000 + 1);
+  const dead = (await stage.storage.members.workers()).filter(({ alive }) => !alive);
+  expect(dead.map(({ workerId }) => workerId).toSorted()).toEqual([other, stage.world.workerId].toSorted());
+  leases.heldBy = heldBy;
+  await passing(1);
+  expect(await stage.storage.members.workers()).toEqual([]);
+});
+
 test.each([-86_400_000, -60_000, 60_000, 86_400_000])(
   'hazard 7: a step of the storage’s clock by %d ms makes nobody look silent, and nobody alive',
   async (byMs) => {

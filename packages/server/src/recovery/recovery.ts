@@ -52,24 +52,27 @@ export class Recovery implements Service {
   }
 
   async runOnce(): Promise<undefined> {
-    try {
-      await this.#pass();
-    } catch (error) {
+    const dead = await this.#bury().catch((error: unknown) => {
       this.#watch.startOver();
       throw error;
-    }
+    });
+    // Slow or failing for one of the dead, this does not keep anybody from noticing the next.
+    if (dead.length > 0) await this.#takeOver(dead);
     return undefined;
   }
 
-  async #pass(): Promise<void> {
-    const { members, leases, clock, endedBoots: ended, log } = this.#options;
+  /** Answers all that are dead and not forgotten. */
+  async #bury(): Promise<WorkerId[]> {
+    const { members, clock, endedBoots: ended } = this.#options;
     const askedAt = clock.monotonic();
     const workers = await members.workers();
     const silent = this.#watch.look({ workers, askedAt, answeredAt: clock.monotonic() });
     const isGone = ({ alive, bootId }: WorkerState) => !alive || ended.includes(bootId);
-    if (silent.length === 0 && !workers.some(isGone)) return;
-    const dead = await members.buryWorkers({ silent, ended });
-    if (dead.length === 0) return;
+    return silent.length > 0 || workers.some(isGone) ? members.buryWorkers({ silent, ended }) : [];
+  }
+
+  async #takeOver(dead: readonly WorkerId[]): Promise<void> {
+    const { members, leases, log } = this.#options;
     const held = await leases.heldBy(dead);
     if (held.length > 0) {
       log.warn({ workers: dead, runs: held.length }, 'taking back the runs of dead workers');
