@@ -1,6 +1,6 @@
 /** The production engine over a real PostgreSQL, composed as the server composes it, with one function as its handler. */
 import { randomUUID } from 'node:crypto';
-import type { NodeId } from '../../packages/domain/src/ids.ts';
+import type { BootId, NodeId } from '../../packages/domain/src/ids.ts';
 import { silentLog, systemClock, systemRandom } from '../../packages/foundation/src/index.ts';
 import {
   composeEngine,
@@ -36,6 +36,7 @@ export async function openEngine(options: {
     handlers: new Map([[handlerName, handler]]),
     nodeId: randomUUID() as NodeId,
     incarnation: 1,
+    bootId: randomUUID() as BootId,
     address: 'bench',
     settings: { ...ENGINE_DEFAULTS, ...settings, slots },
     clock: systemClock,

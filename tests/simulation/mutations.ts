@@ -50,9 +50,9 @@ const fireWithoutCompare: Mutation = (storage) =>
 /** Silent workers lose their runs and are never told. */
 const takeBackWithoutBurying: Mutation = (storage) =>
   replace(storage, 'members', {
-    async buryWorkers({ silent, nodeId, incarnation }) {
+    async buryWorkers({ silent, ended }) {
       const workers = await storage.members.workers();
-      const outlived = workers.filter((one) => one.nodeId === nodeId && one.incarnation < incarnation);
+      const outlived = workers.filter(({ bootId }) => ended.includes(bootId));
       return [...silent, ...outlived].map(({ workerId }) => workerId);
     },
     async forgetWorkers() {},
@@ -71,8 +71,8 @@ const forgetCancels: Mutation = (storage) =>
 /** Nobody notices a lease that never reached its worker. */
 const hideUnknownLeases: Mutation = (storage) =>
   replace(storage, 'members', {
-    async beatWorker(beat) {
-      return { ...(await storage.members.beatWorker(beat)), unknown: [] };
+    async unreceivedRuns() {
+      return [];
     },
   });
 

@@ -6,7 +6,6 @@ import { type JobId, nextFire, type RunId, type Schedule, type WorkerId } from '
 import type { RunContext } from '@carillon/worker';
 import type { InsertedJob, JobChange, NewJob } from '../../packages/server/src/storage/job-store.ts';
 import type { ClaimRequest, Settled, Settlement } from '../../packages/server/src/storage/lease-store.ts';
-import type { BeatAnswer, WorkerBeat } from '../../packages/server/src/storage/member-store.ts';
 import type { Fire, Fired } from '../../packages/server/src/storage/schedule-store.ts';
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
 import { type Args, aboutCall, NOBODY, outcomeOfCall, type Result } from './call-facts.ts';
@@ -70,7 +69,7 @@ export class Observer {
     'members.registerWorker': ({ args, sentMs }) =>
       this.workers.registered(...(args as Args<'members', 'registerWorker'>), sentMs),
     'members.beatWorker': ({ args, result, sentMs }) =>
-      this.workers.beat(args[0] as WorkerBeat, result as BeatAnswer, sentMs),
+      this.workers.beat(args[0] as WorkerId, result as boolean, sentMs),
     'members.forgetWorkers': ({ args }) =>
       this.workers.forgotten(args[0] as readonly WorkerId[], (workerId) => this.runs.holdsNothing(workerId)),
     'members.buryWorkers': ({ args, result }) =>

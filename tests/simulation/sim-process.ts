@@ -2,10 +2,11 @@
  * One process of a node: the production composition, over ports that can fail. It ends by being killed (its timers and answers
  * never come) or by being stopped, and is never used again.
  */
-import { type NodeId, SERVER } from '@carillon/domain';
+import { type BootId, type NodeId, SERVER } from '@carillon/domain';
 import { type Random, silentLog } from '@carillon/foundation';
 import { composeEngine, ENGINE_DEFAULTS, type Engine } from '../../packages/server/src/compose.ts';
 import { type OperationsOfOne, operationsAs } from '../../packages/server/src/operations/operations.ts';
+import { joinNode } from '../../packages/server/src/sharding/join-node.ts';
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
 import type { ExecutingProcess, ExecutionLog } from './execution-log.ts';
 import type { FaultProfile } from './fault-profile.ts';
@@ -28,6 +29,8 @@ export interface SimProcessOptions {
   readonly network: SignalNetwork;
   readonly nodeId: NodeId;
   readonly incarnation: number;
+  readonly bootId: BootId;
+  readonly endedBoots: readonly BootId[];
   readonly profile: FaultProfile;
   readonly faults: () => FaultProfile;
   readonly outage: () => boolean;
@@ -45,6 +48,7 @@ export class SimProcess implements ExecutingProcess {
   readonly #clock: ProcessClock;
   readonly #onEnd: () => void;
   readonly #engine: Engine;
+  readonly #join: () => Promise<unknown>;
   readonly #link: LossyWorkerLink;
   #lastPauseEndMs = Number.NEGATIVE_INFINITY;
   #started = false;
@@ -61,7 +65,16 @@ export class SimProcess implements ExecutingProcess {
     this.#clock = new ProcessClock(world, this.#gate, { skewMs, originMs: chance.between(0, 1e6) });
     const { faults } = options;
     this.#link = new LossyWorkerLink(() => chance.happens(faults().loseHandOver));
-    this.#engine = this.#compose(options);
+    const storage = faultyStorage({
+      ...options,
+      ...{ gate: this.#gate, name: this.name, crash: () => this.kill('crashed') },
+    });
+    this.#engine = this.#compose(options, storage);
+    this.#join = () =>
+      joinNode({
+        ...{ ...options, members: storage.members, address: this.name, ttlMs: NODE_TTL_MS, log: silentLog },
+        newNodeId: () => Promise.reject(new Error('the node id is taken by a process that ended')),
+      });
     this.operations = operationsAs(SERVER, this.#engine.operations);
   }
 
@@ -86,6 +99,7 @@ export class SimProcess implements ExecutingProcess {
 
   async start(): Promise<void> {
     try {
+      await this.#join();
       await this.#engine.start();
       this.#started = true;
     } catch {
@@ -120,20 +134,18 @@ export class SimProcess implements ExecutingProcess {
     this.kill('stopped in order');
   }
 
-  #compose(options: SimProcessOptions): Engine {
-    const { world, nodeId, incarnation, profile, executions, network, faults } = options;
+  #compose(options: SimProcessOptions, storage: Storage): Engine {
+    const { world, nodeId, incarnation, bootId, endedBoots, profile, executions, network, faults } = options;
     const { chance } = world;
     const random: Random = { next: () => chance.next(), id: () => world.ids.id() };
     return composeEngine({
-      storage: faultyStorage({
-        ...options,
-        ...{ gate: this.#gate, name: this.name, crash: () => this.kill('crashed') },
-      }),
+      storage,
       handlers: simulatedHandlers({
         ...{ clock: this.#clock, log: executions, process: this },
         crash: () => this.kill('poisoned'),
       }),
-      ...{ nodeId, incarnation, address: this.name, random, clock: this.#clock, log: silentLog },
+      ...{ nodeId, incarnation, bootId, endedBoots, address: this.name },
+      ...{ random, clock: this.#clock, log: silentLog },
       settings: {
         ...ENGINE_DEFAULTS,
         ...{ slots: profile.slots, nodeTtlMs: NODE_TTL_MS, workerSilentMs: WORKER_SILENT_MS, drainMs: DRAIN_MS },

@@ -1,5 +1,4 @@
-import type { ClaimedBatch, Job, RunId } from '@carillon/domain';
-import type { Log } from '@carillon/foundation';
+import type { BootId, ClaimedBatch, Job, RunId } from '@carillon/domain';
 import type { Handler } from '@carillon/worker';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { OutcomeRecorder } from '../completion/outcome-recorder.ts';
@@ -56,15 +55,22 @@ beforeEach(async () => {
   const leases = breakable<LeaseStore>(stage.storage.leases);
   membersBreakage = members.breakage;
   leasesBreakage = leases.breakage;
-  executor = new Executor({
+  executor = createExecutor('00000000-0000-4000-8000-00000000000a', members.port, leases.port);
+  await executor.start();
+  await turns();
+});
+
+function createExecutor(bootId: string, members: MemberStore, leases: LeaseStore): Executor {
+  return new Executor({
     ...stage.common,
     log,
     nodeId: stage.world.nodeId,
     incarnation: 1,
-    members: members.port,
-    leases: leases.port,
+    bootId: bootId as BootId,
+    members,
+    leases,
     reports: new OutcomeRecorder({
-      ...{ ...stage.common, leases: leases.port, signals: stage.signals },
+      ...{ ...stage.common, leases, signals: stage.signals },
       retriesPerSecond: 1_000,
     }),
     link: stage.link,
@@ -74,9 +80,7 @@ beforeEach(async () => {
     silentMs: SILENT_MS,
     drainMs: DRAIN_MS,
   });
-  await executor.start();
-  await turns();
-});
+}
 
 /** A run of a job, claimed for the executor and handed to it. */
 async function hand(handler: string): Promise<{ job: Job; batch: ClaimedBatch }> {
@@ -110,6 +114,13 @@ describe('a worker', () => {
     expect(freeSlots()).toEqual([4]);
     expect(executor.offers('http')).toBe(true);
     expect(executor.offers('gpu')).toBe(false);
+  });
+
+  test('hazard 44: shares its id with no other process of the same node and incarnation', () => {
+    const { members, leases } = stage.storage;
+    const other = createExecutor('00000000-0000-4000-8000-00000000000b', members, leases);
+    expect(other.workerId).not.toBe(executor.workerId);
+    expect(other.workerId.split('.')[0]).toBe(stage.world.nodeId);
   });
 
   test('runs what it is handed and reports it', async () => {
@@ -187,6 +198,25 @@ describe('a worker that the storage no longer answers (hazards 14, 33)', () => {
     await pass(BEAT_MS);
     expect(freeSlots()).toEqual([4]);
   });
+});
+
+describe('a worker whose look-ups fail or hang while its heartbeat is answered (hazard 29)', () => {
+  test.each(['cancelledRuns', 'unreceivedRuns'] as const)(
+    'keeps its runs and its slots without %s',
+    async (name) => {
+      const { members } = stage.storage;
+      for (const broken of [
+        () => Promise.reject(new Error('timed out')),
+        () => new Promise<never>(() => {}),
+      ]) {
+        members[name] = broken;
+        await hand('long');
+        await pass(SILENT_MS * 1.5);
+      }
+      expect(running.map(({ signal }) => signal.aborted)).toEqual([false, false]);
+      expect(freeSlots()).toEqual([2]);
+    },
+  );
 });
 
 describe('a worker that was given up for dead (hazard 14)', () => {

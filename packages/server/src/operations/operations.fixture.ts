@@ -1,5 +1,6 @@
 /** For tests: the operations over a storage in memory, a clock that stands still, and just enough of a scheduler and a worker. */
 import {
+  type BootId,
   type ClaimedBatch,
   fireTime,
   type JobId,
@@ -27,6 +28,7 @@ import { createOperations, operationsAs } from './operations.ts';
 
 const ALL_SHARDS = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
 const NODE = '00000000-0000-7000-8000-00000000000a' as NodeId;
+const BOOT = '00000000-0000-7000-8000-00000000000b' as BootId;
 
 export type SentSignal = { [Name in keyof Signals]: { name: Name; signal: Signals[Name] } }[keyof Signals];
 
@@ -115,7 +117,7 @@ export class OperationsFixture {
     const runs = (await this.pending(nowMs)).filter((row): row is DueRun => row.kind === 'run');
     const leaseId = this.random.id() as LeaseId;
     const workerId = 'worker-1' as WorkerId;
-    const worker = { workerId, nodeId: NODE, incarnation: 1, slots: 1, handlers: [] };
+    const worker = { workerId, nodeId: NODE, incarnation: 1, bootId: BOOT, slots: 1, handlers: [] };
     await this.storage.members.registerWorker(worker, nowMs);
     return this.storage.leases.claim({ leaseId, workerId, runs, guard: await this.#guard(), nowMs });
   }
@@ -139,6 +141,7 @@ export class OperationsFixture {
   async #guard() {
     this.#epochs ??= await this.storage.members.acquireShards({
       nodeId: NODE,
+      bootId: BOOT,
       shards: ALL_SHARDS,
       nowMs: this.clock.now(),
       ttlMs: 1e12,

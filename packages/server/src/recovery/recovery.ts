@@ -3,7 +3,7 @@
  * refused from then on), then each of its runs is settled as lost: run again with the next epoch, or given up as a poison
  * pill. Every node does this; whoever is second finds nothing left.
  */
-import type { NodeId, WorkerId } from '@carillon/domain';
+import type { BootId, WorkerId } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
 import type { HeldRun, LeaseStore } from '../storage/lease-store.ts';
 import type { MemberStore, WorkerState } from '../storage/member-store.ts';
@@ -15,8 +15,8 @@ export interface RecoveryOptions {
   readonly members: MemberStore;
   readonly leases: LeaseStore;
   readonly reports: RunReports;
-  readonly nodeId: NodeId;
-  readonly incarnation: number;
+  /** Processes that certainly have ended: what their workers held need not wait for the silence. */
+  readonly endedBoots: readonly BootId[];
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -53,25 +53,28 @@ export class Recovery implements Service {
   }
 
   async runOnce(): Promise<undefined> {
-    try {
-      await this.#pass();
-    } catch (error) {
+    const dead = await this.#bury().catch((error: unknown) => {
       this.#watch.startOver();
       throw error;
-    }
+    });
+    // Slow or failing for one of the dead, this does not keep anybody from noticing the next.
+    if (dead.length > 0) await this.#takeOver(dead);
     return undefined;
   }
 
-  async #pass(): Promise<void> {
-    const { members, leases, clock, nodeId, incarnation, log } = this.#options;
+  /** Answers all that are dead and not forgotten. */
+  async #bury(): Promise<WorkerId[]> {
+    const { members, clock, endedBoots: ended } = this.#options;
     const askedAt = clock.monotonic();
     const workers = await members.workers();
     const silent = this.#watch.look({ workers, askedAt, answeredAt: clock.monotonic() });
-    const isGone = (worker: WorkerState) =>
-      !worker.alive || (worker.nodeId === nodeId && worker.incarnation < incarnation);
-    if (silent.length === 0 && !workers.some(isGone)) return;
-    let dead = await members.buryWorkers({ silent, nodeId, incarnation });
-    if (dead.length === 0) return;
+    const isGone = ({ alive, bootId }: WorkerState) => !alive || ended.includes(bootId);
+    return silent.length > 0 || workers.some(isGone) ? members.buryWorkers({ silent, ended }) : [];
+  }
+
+  async #takeOver(buried: readonly WorkerId[]): Promise<void> {
+    const { members, leases, log } = this.#options;
+    let dead = buried;
     const held = await leases.heldBy(dead);
     if (held.length > 0) {
       log.warn({ workers: dead, runs: held.length }, 'taking back the runs of dead workers');

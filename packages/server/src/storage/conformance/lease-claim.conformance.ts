@@ -139,9 +139,8 @@ export function describeLeaseClaim(make: MakeStorage): void {
       const { world } = stage;
       const runs = await waiting(1);
       const dead = newId<WorkerId>();
-      const { members, leases } = world.storage;
-      const record = { workerId: dead, nodeId: world.guard.nodeId, incarnation: 1, slots: 1, handlers: [] };
-      await members.registerWorker(record, BASE_MS);
+      const { leases } = world.storage;
+      await world.register(dead);
       await world.bury(dead);
       for (const workerId of [dead, newId<WorkerId>()]) {
         const pick = { runIds: runs.map(({ runId }) => runId) };
@@ -155,13 +154,8 @@ export function describeLeaseClaim(make: MakeStorage): void {
       const { job } = await world.oneOff({ atMs: BASE_MS + HOUR_MS });
       await world.claim(await world.pendingRuns(job));
       await world.claim([]);
-      const beat = {
-        workerId: world.workerId,
-        holding: [],
-        nowMs: BASE_MS,
-        claimedBeforeMs: BASE_MS + HOUR_MS,
-      };
-      expect((await world.storage.members.beatWorker(beat)).unknown).toEqual([]);
+      const all = { workerId: world.workerId, holding: [], fromMs: 0 };
+      expect(await world.storage.members.unreceivedRuns(all)).toEqual([]);
     });
   });
 
