@@ -3,8 +3,8 @@ import type { BootId, NodeId } from '@carillon/domain';
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
 import type { ExecutionLog } from './execution-log.ts';
 import { type FaultProfile, faultless } from './fault-profile.ts';
-import type { Observer } from './observer.ts';
 import { SignalNetwork } from './lossy-ports.ts';
+import type { Observer } from './observer.ts';
 import { SimProcess } from './sim-process.ts';
 import type { World } from './world.ts';
 

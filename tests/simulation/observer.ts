@@ -61,8 +61,7 @@ export class Observer {
     'schedule.fire': ({ args, result }) => this.#fired(args[0] as readonly Fire[], result as Fired),
     'leases.claim': ({ args, result }) =>
       this.#claimed(args[0] as ClaimRequest, result as Result<'leases', 'claim'>),
-    'leases.settle': ({ args, result }) =>
-      this.#settled(args[0] as readonly Settlement[], result as Settled),
+    'leases.settle': ({ args, result }) => this.#settled(args[0] as readonly Settlement[], result as Settled),
     'schedule.expire': ({ result }) => this.#givenUp(result as Result<'schedule', 'expire'>),
     'schedule.replace': ({ result }) => this.#stopRequested(result as readonly RunId[]),
     'leases.requestCancel': ({ args }) => this.#stopRequested(args[0] as readonly RunId[]),
@@ -87,7 +86,8 @@ export class Observer {
   applied(applied: AppliedCall): void {
     const { name, call, args, result } = applied;
     const about = aboutCall(call, args, { runs: this.runs, result });
-    if (about.length > 0 && about[0] !== NOBODY) this.#world.trace.add(name, call, about, outcomeOfCall(call, args, result));
+    if (about.length > 0 && about[0] !== NOBODY)
+      this.#world.trace.add(name, call, about, outcomeOfCall(call, args, result));
     this.#watches[call]?.(applied);
   }
 

@@ -3,10 +3,10 @@ import { expect, it } from 'vitest';
 import { runSimulation } from './run-simulation.ts';
 
 const SEEDS = Array.from({ length: 20 }, (_, i) => i + 1);
-/** Memory may be full, which costs a read. */
-const LATE_MS_MAX = 1_100;
+/** Memory may be full, which costs a read; a shard may be another node's, which costs a hint. */
+const LATE_MS_MAX = 100;
 
-it.each(SEEDS)('seed %i: no fire is later than one sweep', async (seed) => {
+it.each(SEEDS)('seed %i: no fire is late', async (seed) => {
   const { failure, fireLatenessMsMax, report } = await runSimulation({ seed, calm: true });
   if (failure) throw new Error(report());
   expect(fireLatenessMsMax).toBeLessThan(LATE_MS_MAX);

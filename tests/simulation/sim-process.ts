@@ -148,7 +148,12 @@ export class SimProcess implements ExecutingProcess {
       ...{ random, clock: this.#clock, log: silentLog },
       settings: {
         ...ENGINE_DEFAULTS,
-        ...{ slots: profile.slots, nodeTtlMs: NODE_TTL_MS, workerSilentMs: WORKER_SILENT_MS, drainMs: DRAIN_MS },
+        ...{
+          slots: profile.slots,
+          nodeTtlMs: NODE_TTL_MS,
+          workerSilentMs: WORKER_SILENT_MS,
+          drainMs: DRAIN_MS,
+        },
         ...{ lookAheadMs: profile.lookAheadMs, lookAheadRowsMax: profile.lookAheadRowsMax },
       },
       link: this.#link,

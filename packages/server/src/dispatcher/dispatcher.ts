@@ -133,7 +133,9 @@ export class Dispatcher implements Service {
     if (clock.monotonic() < this.#peersAt) return;
     this.#peersAt = clock.monotonic() + PEERS_MS;
     const workers = await members.workers();
-    const homes = [...new Set([nodeId, ...workers.filter(({ alive }) => alive).map((worker) => worker.nodeId)])];
+    const homes = [
+      ...new Set([nodeId, ...workers.filter(({ alive }) => alive).map((worker) => worker.nodeId)]),
+    ];
     backlog.prefer((part) => ownerOf(part, homes) === nodeId);
   }
 }

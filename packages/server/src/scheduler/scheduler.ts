@@ -171,7 +171,8 @@ export class Scheduler implements Service {
     try {
       const fired = await store.fire(fires, { guard, nowMs });
       await this.#follow(fired, { guard, isAgain: false });
-      if (fired.skipped > 0 || fires.some((fire) => fire.skipped.length > 0)) this.#options.signals.send('events-recorded', {});
+      if (fired.skipped > 0 || fires.some((fire) => fire.skipped.length > 0))
+        this.#options.signals.send('events-recorded', {});
       for (const { cursor, next } of fires) if (next) this.#cursors.touch(cursor.shard, next.fireAtMs);
       this.#readAgain(fires.filter(({ cursor }) => !fired.jobIds.has(cursor.jobId)));
     } catch (error) {

@@ -63,8 +63,15 @@ export function describeJobPause(make: MakeStorage): void {
         await world.pause(jobId);
         await world.change(jobId, { status: 'SCHEDULED' }, { kind: 'release' }, nowMs);
       }
-      expect(await world.cursor(job)).toMatchObject({ nominalAtMs: BASE_MS, fireAtMs: nowMs, resumedAtMs: nowMs });
-      expect(await world.cursor(ahead)).toMatchObject({ fireAtMs: BASE_MS + HOUR_MS, resumedAtMs: undefined });
+      expect(await world.cursor(job)).toMatchObject({
+        nominalAtMs: BASE_MS,
+        fireAtMs: nowMs,
+        resumedAtMs: nowMs,
+      });
+      expect(await world.cursor(ahead)).toMatchObject({
+        fireAtMs: BASE_MS + HOUR_MS,
+        resumedAtMs: undefined,
+      });
       await world.fire(job, {}, nowMs);
       expect((await world.cursor(job))?.resumedAtMs).toBeUndefined();
     });

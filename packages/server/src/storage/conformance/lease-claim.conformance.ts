@@ -45,7 +45,14 @@ export function describeLeaseClaim(make: MakeStorage): void {
             attempt: 1,
             nominalAtMs: BASE_MS,
           },
-          ...{ dueAtMs: BASE_MS, claimedAtMs: nowMs, handler: 'script', payload: { a: [1] }, timeoutMs: 1_234, limited: false },
+          ...{
+            dueAtMs: BASE_MS,
+            claimedAtMs: nowMs,
+            handler: 'script',
+            payload: { a: [1] },
+            timeoutMs: 1_234,
+            limited: false,
+          },
         },
       ]);
       expect(await world.pending(job)).toEqual([]);

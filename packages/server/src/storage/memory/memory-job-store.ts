@@ -217,7 +217,8 @@ export class MemoryJobStore implements JobStore {
     for (const record of records) {
       const next = refreshedRun(record, job, nowMs);
       if (pending.kind === 'hold' && !isAskedFor(record)) due.put(this.#heldBack(next));
-      else if (pending.kind === 'release' && record.held) due.put(released(next, { nowMs, isLast: record === last }));
+      else if (pending.kind === 'release' && record.held)
+        due.put(released(next, { nowMs, isLast: record === last }));
       else due.put(next);
     }
     if (pending.kind === 'replan' && pending.first) this.#addFirst(job, pending.first);
@@ -231,7 +232,12 @@ export class MemoryJobStore implements JobStore {
     if (pending.kind === 'hold') cursors.set(job.jobId, { ...next, held: true });
     else if (pending.kind === 'release' && cursor.held) {
       const resumedAtMs = cursor.fireAtMs < nowMs ? nowMs : undefined;
-      cursors.set(job.jobId, { ...next, held: false, resumedAtMs, fireAtMs: Math.max(cursor.fireAtMs, nowMs) });
+      cursors.set(job.jobId, {
+        ...next,
+        held: false,
+        resumedAtMs,
+        fireAtMs: Math.max(cursor.fireAtMs, nowMs),
+      });
     } else cursors.set(job.jobId, next);
   }
 

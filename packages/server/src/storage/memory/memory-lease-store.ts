@@ -2,8 +2,8 @@
 import type { ClaimedRun, Job, JobId, RunId, WorkerId } from '@carillon/domain';
 import type { LaneHead, LaneHint, LaneKey } from '../lane.ts';
 import type {
-  ClaimRequest,
   Claimed,
+  ClaimRequest,
   HeldRef,
   HeldRun,
   LaneLook,
@@ -163,5 +163,17 @@ function claimedRun(
   const { handler, payload, timeoutMs } = job;
   const isOccurrence = !isAskedFor(record) && attempt === 1;
   const dueAtMs = isOccurrence ? nominalAtMs : record.fireAtMs;
-  return { ...place, jobId, runId, epoch, attempt, nominalAtMs, dueAtMs, handler, payload, timeoutMs, limited };
+  return {
+    ...place,
+    jobId,
+    runId,
+    epoch,
+    attempt,
+    nominalAtMs,
+    dueAtMs,
+    handler,
+    payload,
+    timeoutMs,
+    limited,
+  };
 }

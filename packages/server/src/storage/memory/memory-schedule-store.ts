@@ -30,14 +30,18 @@ export class MemoryScheduleStore implements ScheduleStore {
 
   async readCursors(places: readonly ShardPlace[], window: ReadWindow): Promise<Cursor[]> {
     const cursors = [...this.#state.cursors.values()].filter((cursor) => !cursor.held);
-    return readFrom(places, window, cursors, ({ jobId }) => jobId).map(({ held: _held, ...cursor }) => cursor);
+    return readFrom(places, window, cursors, ({ jobId }) => jobId).map(
+      ({ held: _held, ...cursor }) => cursor,
+    );
   }
 
   async readAsking(places: readonly ShardPlace[], window: ReadWindow): Promise<AskingRun[]> {
     const asking = [...this.#state.due.all()].filter(({ state, held }) => state === 'asking' && !held);
-    return readFrom(places, window, asking, ({ runId }) => runId).map(({ jobId, runId, shard, fireAtMs }) => ({
-      ...{ jobId, runId, shard, fireAtMs },
-    }));
+    return readFrom(places, window, asking, ({ runId }) => runId).map(
+      ({ jobId, runId, shard, fireAtMs }) => ({
+        ...{ jobId, runId, shard, fireAtMs },
+      }),
+    );
   }
 
   async fire(fires: readonly Fire[], { guard, nowMs }: OwnerOptions): Promise<Fired> {
@@ -117,7 +121,8 @@ export class MemoryScheduleStore implements ScheduleStore {
       const job = jobs.get(run.jobId);
       if (!job || run.held || run.state === 'open' || !guardHolds(this.#state, guard, job.shard)) continue;
       if (run.state === 'asking' && run.fireAtMs > nowMs) continue;
-      if (admissions.count(job.jobId) < job.maxConcurrency || job.overlap === 'replace') waiting.add(job.jobId);
+      if (admissions.count(job.jobId) < job.maxConcurrency || job.overlap === 'replace')
+        waiting.add(job.jobId);
     }
     return this.#waitingJobs(waiting).slice(0, limit);
   }
@@ -172,11 +177,11 @@ export class MemoryScheduleStore implements ScheduleStore {
     return this.#state.due
       .ofJob(jobId)
       .filter(
-        ({ state, held, fireAtMs }) => !held && (state === 'waiting' || (state === 'asking' && fireAtMs <= nowMs)),
+        ({ state, held, fireAtMs }) =>
+          !held && (state === 'waiting' || (state === 'asking' && fireAtMs <= nowMs)),
       )
       .sort(
-        (a, b) =>
-          a.fireAtMs - b.fireAtMs || a.nominalAtMs - b.nominalAtMs || (a.runId < b.runId ? -1 : 1),
+        (a, b) => a.fireAtMs - b.fireAtMs || a.nominalAtMs - b.nominalAtMs || (a.runId < b.runId ? -1 : 1),
       );
   }
 
@@ -230,7 +235,13 @@ export class MemoryScheduleStore implements ScheduleStore {
   #recordSkipped(skipped: SkippedRange, cursor: CursorRecord, nowMs: number): void {
     const job = this.#state.jobs.get(cursor.jobId)!;
     const { runId, fromMs, count, reason } = skipped;
-    const plan = { runId, nominalAtMs: fromMs, fireAtMs: nowMs, trigger: 'schedule', endsJob: false } as const;
+    const plan = {
+      runId,
+      nominalAtMs: fromMs,
+      fireAtMs: nowMs,
+      trigger: 'schedule',
+      endsJob: false,
+    } as const;
     const view = endedPendingView(runRecord(job, plan, 'waiting'), { status: 'SKIPPED', reason, nowMs });
     // Epoch 0: nothing of it could ever be handed out.
     const skip = { ...view, occurrences: count, epoch: 0, endedAtMs: undefined };

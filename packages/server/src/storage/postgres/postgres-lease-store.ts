@@ -4,8 +4,8 @@ import { plainArray, textArray } from '../../postgres/array-literal.ts';
 import type { Database, Session } from '../../postgres/database.ts';
 import type { LaneHead, LaneHint, LaneKey, LaneMark } from '../lane.ts';
 import type {
-  ClaimRequest,
   Claimed,
+  ClaimRequest,
   HeldRef,
   HeldRun,
   LaneLook,
@@ -146,7 +146,9 @@ export class PostgresLeaseStore implements LeaseStore {
       return { verdicts: settlements.map(() => 'settled'), ...settled };
     const verdicts = await this.#outcomes.transaction(async (session) => {
       const rest =
-        others.length === 0 ? refused : [...others, ...(await settleWhole(session, { whole, nowMs, settled }))];
+        others.length === 0
+          ? refused
+          : [...others, ...(await settleWhole(session, { whole, nowMs, settled }))];
       return settleOneByOne(session, rest, { nowMs, settled });
     });
     return { verdicts: settlements.map((settlement) => verdicts.get(settlement) ?? 'settled'), ...settled };

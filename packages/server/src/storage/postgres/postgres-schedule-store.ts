@@ -66,18 +66,16 @@ export class PostgresScheduleStore implements ScheduleStore {
   async readCursors(places: readonly ShardPlace[], window: ReadWindow): Promise<Cursor[]> {
     if (places.length === 0) return [];
     const rows = await this.#database.query<CursorRow>(READ_CURSORS, windowParameters(places, window));
-    return rows.map(
-      ([jobId, shard, fireAtMs, nominalAtMs, jobVersion, schedule, misfire, resumedAtMs]) => ({
-        jobId,
-        shard,
-        fireAtMs,
-        nominalAtMs,
-        jobVersion,
-        schedule: recurringFrom(schedule),
-        misfire: misfireFrom(misfire),
-        resumedAtMs: resumedAtMs ?? undefined,
-      }),
-    );
+    return rows.map(([jobId, shard, fireAtMs, nominalAtMs, jobVersion, schedule, misfire, resumedAtMs]) => ({
+      jobId,
+      shard,
+      fireAtMs,
+      nominalAtMs,
+      jobVersion,
+      schedule: recurringFrom(schedule),
+      misfire: misfireFrom(misfire),
+      resumedAtMs: resumedAtMs ?? undefined,
+    }));
   }
 
   async readAsking(places: readonly ShardPlace[], window: ReadWindow): Promise<AskingRun[]> {
@@ -94,7 +92,9 @@ export class PostgresScheduleStore implements ScheduleStore {
     const fires = [...new Map(given.map((fire) => [fire.cursor.jobId, fire])).values()];
     if (fires.length === 0) return { jobIds: new Set(), opened: [], waiting: [], skipped: 0 };
     const runs = fires.flatMap(({ cursor: { jobId }, runs }) => runs.map((run) => ({ jobId, ...run })));
-    const skips = fires.flatMap(({ cursor: { jobId }, skipped }) => skipped.map((skip) => ({ jobId, ...skip })));
+    const skips = fires.flatMap(({ cursor: { jobId }, skipped }) =>
+      skipped.map((skip) => ({ jobId, ...skip })),
+    );
     const rows = await this.#database.query<JudgedRow>(FIRE, [
       plainArray(fires.map((fire) => fire.cursor.jobId)),
       plainArray(fires.map((fire) => fire.cursor.shard)),
