@@ -7,12 +7,7 @@ import { BatchBuffer, type Clock, type Log, type Random, type Service } from '@c
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import type { HeldRun, LeaseStore, Settled, Settlement, SettleVerdict } from '../storage/lease-store.ts';
 import { StorageUnavailable } from '../storage/storage.ts';
-import type {
-  ReportAnswer,
-  RunningReport,
-  RunReport,
-  RunReports,
-} from '../worker-link/run-reports.ts';
+import type { ReportAnswer, RunningReport, RunReport, RunReports } from '../worker-link/run-reports.ts';
 import { RetryBudget } from './retry-budget.ts';
 
 export interface OutcomeRecorderOptions {

@@ -2,7 +2,6 @@ import type { ClaimedBatch, Job, RunId } from '@carillon/domain';
 import type { Handler } from '@carillon/worker';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { OutcomeRecorder } from '../completion/outcome-recorder.ts';
-import { ALL_SHARDS } from '../storage/conformance/storage-world.ts';
 import type { LeaseStore } from '../storage/lease-store.ts';
 import type { MemberStore } from '../storage/member-store.ts';
 import { type Breakage, breakable, RoleStage, turns } from '../testing/role-stage.fixture.ts';
@@ -95,8 +94,7 @@ describe('a worker', () => {
   test('registers before it is given anything, with its slots and handlers', async () => {
     expect(await workers()).toContain(executor.workerId);
     expect(freeSlots()).toEqual([4]);
-    expect(executor.offers('http')).toBe(true);
-    expect(executor.offers('gpu')).toBe(false);
+    expect(executor.handlers).toEqual(Object.keys(HANDLERS));
   });
 
   test('runs what it is handed and reports it', async () => {
@@ -223,7 +221,7 @@ describe('a report', () => {
     leasesBreakage.down = true;
     const { job } = await hand('http');
     await pass(2_000);
-    expect(await stage.storage.leases.live(ALL_SHARDS)).toHaveLength(1);
+    expect(await stage.world.living(job.jobId)).toHaveLength(1);
     leasesBreakage.down = false;
     await pass(1_000);
     expect(await statuses(job)).toEqual(['SUCCESS']);
