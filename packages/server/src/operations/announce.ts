@@ -21,11 +21,7 @@ export function announceFirst(
 }
 
 /** A run was added to the job, or the job was changed: whatever follows may be due from the instant on. */
-export function announceChange(
-  { signals }: Pick<OperationPorts, 'signals'>,
-  job: Job,
-  atMs: number,
-): void {
+export function announceChange({ signals }: Pick<OperationPorts, 'signals'>, job: Job, atMs: number): void {
   signals.send('shards-due', { shards: [{ shard: job.shard, atMs }] });
   signals.send('runs-open', { lanes: [{ ...laneOf(job), atMs }] });
   signals.send('places-freed', { jobIds: [job.jobId] });

@@ -2,7 +2,14 @@
  * The first pending row of a schedule: what must be written together with the job so that its next occurrence is
  * neither lost nor doubled. Pure.
  */
-import { fireTime, isRecurring, type JobId, nextFire, occurrenceRunId, type Schedule } from '@carillon/domain';
+import {
+  fireTime,
+  isRecurring,
+  type JobId,
+  nextFire,
+  occurrenceRunId,
+  type Schedule,
+} from '@carillon/domain';
 import type { FirstDue } from '../storage/due.ts';
 
 export interface PlanRequest {
@@ -17,13 +24,7 @@ export interface PlanRequest {
 
 /** undefined: no occurrence lies ahead. */
 export function planFirst(request: PlanRequest): FirstDue | undefined {
-  const {
-    jobId,
-    schedule,
-    nowMs,
-    lastNominalMs = Number.NEGATIVE_INFINITY,
-    overdueNominalMs,
-  } = request;
+  const { jobId, schedule, nowMs, lastNominalMs = Number.NEGATIVE_INFINITY, overdueNominalMs } = request;
   if (!isRecurring(schedule)) {
     // A time that has passed means now: an old instant would make the run more urgent than everybody else's.
     const wantedMs = schedule.type === 'FUTURE' ? Math.max(schedule.atMs, nowMs) : nowMs;
