@@ -71,6 +71,7 @@ const STORAGE_FILES = [
   'run-store.ts',
   'housekeeping-store.ts',
   'due.ts',
+  'lane.ts',
   'shard-guard.ts',
   'storage-clock.ts',
 ];
@@ -149,21 +150,15 @@ export const ROOMS: readonly Room[] = [
   {
     name: 'server/scheduler',
     kind: 'role',
-    purpose: 'Looks ahead over its shards and fires what is due at its instant.',
-    imports: ['domain', 'foundation', 'server/run-queue', 'server/signal-bus', 'server/storage'],
+    purpose:
+      'Looks ahead over its shards, fires what is due at its instant, and admits runs within the limits of their jobs.',
+    imports: ['domain', 'foundation', 'server/signal-bus', 'server/storage'],
   },
   {
     name: 'server/dispatcher',
     kind: 'role',
-    purpose: 'Decides which due runs start, where and when, within every limit.',
-    imports: [
-      'domain',
-      'foundation',
-      'server/run-queue',
-      'server/signal-bus',
-      'server/storage',
-      'server/worker-link',
-    ],
+    purpose: 'Takes runs from the backlog for the workers of this process whenever they have free slots.',
+    imports: ['domain', 'foundation', 'server/backlog', 'server/storage', 'server/worker-link'],
   },
   {
     name: 'server/executor',
@@ -217,17 +212,19 @@ export const ROOMS: readonly Room[] = [
     drives: ['server/postgres'],
   },
   {
-    name: 'server/run-queue',
+    name: 'server/backlog',
     kind: 'port',
-    purpose: 'Carries runs whose instant has come to the dispatcher: at least once, in order.',
-    imports: ['domain'],
-    files: ['run-queue.ts'],
+    purpose:
+      'The runs that may start: each is handed out to one taker, urgent ones first, fairly between tenants; and what is known of the lanes they wait in.',
+    imports: ['domain', 'foundation', 'server/storage'],
+    files: ['backlog.ts', 'lanes.ts', 'fair-queue.ts'],
   },
   {
-    name: 'server/run-queue/in-process-run-queue.ts',
+    name: 'server/backlog/storage-backlog.ts',
     kind: 'adapter',
-    purpose: 'The run queue within one process: a bounded line per priority.',
-    imports: ['domain', 'server/run-queue'],
+    purpose: 'The backlog in the storage: runs are claimed from its lanes.',
+    imports: ['domain', 'foundation', 'server/backlog', 'server/signal-bus', 'server/storage'],
+    drives: ['server/signal-bus', 'server/storage'],
   },
   {
     name: 'server/ingest',
@@ -384,8 +381,9 @@ export const ROOMS: readonly Room[] = [
       'server/storage',
       'server/counters',
       'server/counters/memory-counters.ts',
-      'server/run-queue/in-process-run-queue.ts',
+      'server/backlog/storage-backlog.ts',
       'server/ingest/direct-ingest.ts',
+      'server/signal-bus',
       'server/signal-bus/memory-signal-bus.ts',
       'server/worker-link',
       'server/worker-link/in-process-worker-link.ts',

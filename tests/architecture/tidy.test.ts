@@ -9,6 +9,7 @@ const KEBAB =
 /** Rooms that get time and chance handed in, so that a seed repeats them exactly. */
 const ROOMS_WITHOUT_TIME = [
   'packages/domain/src/',
+  'packages/server/src/backlog/',
   'packages/server/src/scheduler/',
   'packages/server/src/dispatcher/',
   'packages/server/src/executor/',

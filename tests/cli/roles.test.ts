@@ -1,4 +1,4 @@
-/** One installation of two processes: one answers requests, the other runs the jobs. */
+/** One installation of several processes: one answers requests, the others run the jobs, together or each its part. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { Carillon } from '../../packages/client/src/index.ts';
@@ -20,35 +20,48 @@ afterAll(async () => {
   await database?.drop();
 });
 
-test('a gateway takes what an engine runs', async () => {
-  const folder = makeTestFolder();
-  const launch = async (role: string): Promise<ServerProcess> =>
-    launchServer({
-      name: role,
-      folder,
-      port: await fixedPort(),
-      flags: ['--roles', role, '--database-url', database.url],
-    }).ready();
-  const gateway = await launch('gateway');
-  const carillon = new Carillon({ url: gateway.address, key: await gateway.adminKey() });
-  const alive = `${gateway.address}/health/live`;
-  const { job_id } = await carillon.jobs.create({ name: 'apart', payload: { url: alive } });
-  expect(await carillon.workers.list().toArray()).toEqual([]);
-  expect(await carillon.jobs.status(job_id)).toMatchObject({ status: 'pending' });
+test.each([{ roles: ['engine'] }, { roles: ['scheduler', 'dispatcher'] }])(
+  'a gateway takes what $roles run',
+  async ({ roles }) => {
+    const folder = makeTestFolder();
+    const launch = async (role: string): Promise<ServerProcess> =>
+      launchServer({
+        name: role,
+        folder,
+        port: await fixedPort(),
+        flags: ['--roles', role, '--database-url', database.url],
+      }).ready();
+    const gateway = await launch('gateway');
+    const carillon = new Carillon({ url: gateway.address, key: await gateway.adminKey() });
+    const alive = `${gateway.address}/health/live`;
+    const once = await carillon.jobs.create({ name: 'apart', payload: { url: alive } });
+    const end_at = new Date(Date.now() + 1_500).toISOString();
+    const often = await carillon.jobs.create({
+      name: 'often',
+      interval: '1s',
+      end_at,
+      payload: { url: alive },
+    });
+    expect(await carillon.workers.list().toArray()).toEqual([]);
+    expect(await carillon.jobs.status(once.job_id)).toMatchObject({ status: 'pending' });
 
-  const engine = await launch('engine');
-  const seen: string[] = [];
-  for await (const { status } of carillon.watch(job_id)) seen.push(status);
-  expect(seen.at(-1)).toBe('completed');
-  expect((await fetch(`${engine.address}/api/jobs`)).status).toBe(404);
-
-  expect(await engine.stop(60_000)).toMatchObject({ code: 0 });
-  expect(await gateway.stop(60_000)).toMatchObject({ code: 0 });
-});
+    const engines = await Promise.all(roles.map(launch));
+    for (const { job_id } of [once, often]) {
+      const seen: string[] = [];
+      for await (const { status } of carillon.watch(job_id)) seen.push(status);
+      expect(seen.at(-1)).toBe('completed');
+    }
+    for (const engine of engines) {
+      expect((await fetch(`${engine.address}/api/jobs`)).status).toBe(404);
+      expect(await engine.stop(60_000)).toMatchObject({ code: 0 });
+    }
+    expect(await gateway.stop(60_000)).toMatchObject({ code: 0 });
+  },
+);
 
 test.each([
   [['serve'], 2, /needs --roles/],
-  [['serve', '--roles', 'scheduler'], 2, /one of gateway, reads, writes, engine/],
+  [['serve', '--roles', 'worker'], 2, /one of gateway, reads, writes, engine, scheduler, dispatcher/],
   [['serve', '--roles', 'gateway', '--port', '0'], 1, /--database-url/],
   [['migrate'], 2, /--database-url/],
   [['migrate', '--database-url', 'postgres://127.0.0.1:1/none'], 1, /cannot be migrated/],

@@ -7,7 +7,8 @@ export const serve: CommandSpec = command({
   name: 'serve',
   summary: 'Start a server that plays only some of the roles',
   details:
-    'gateway answers requests (reads or writes: only those), engine schedules and runs jobs; both share the PostgreSQL named by --database-url. ' +
+    'gateway answers requests (reads or writes: only those), engine schedules jobs and runs them (scheduler or dispatcher: only that); ' +
+    'all share the PostgreSQL named by --database-url. ' +
     'Takes the settings of `carillon start`.',
   arguments: [{ name: '[settings...]', description: 'Settings as --name value; --roles is needed' }],
   examples: [
@@ -21,7 +22,7 @@ export const serve: CommandSpec = command({
     if (!asksForHelp && !args.some((word) => /^--roles(=|$)/.test(word)))
       throw new UsageError(
         'serve needs --roles.',
-        '--roles gateway (or reads, or writes), --roles engine, or several: reads,engine.',
+        '--roles gateway (or reads, or writes), --roles engine (or scheduler, or dispatcher), or several: reads,engine.',
       );
     return runServerAs(serve, call);
   },

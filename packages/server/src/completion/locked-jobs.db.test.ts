@@ -2,7 +2,7 @@
  * Outcomes of one batch of which some need a job that another transaction has locked (hazard 47). The rest is recorded while
  * the lock is still held; those that wait for it are recorded once it is released.
  */
-import { DEFAULT_RETRY, type Job, PRIORITIES, type RunOutcome } from '@carillon/domain';
+import { DEFAULT_RETRY, type Job, type RunOutcome } from '@carillon/domain';
 import { silentLog, systemClock, systemRandom } from '@carillon/foundation';
 import pg from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -15,8 +15,8 @@ import {
 import { ReportCourier } from '../executor/report-courier.ts';
 import { MemorySignalBus } from '../signal-bus/memory-signal-bus.ts';
 import { sampleJob } from '../storage/conformance/sample-job.ts';
-import { BASE_MS, FAR_MS } from '../storage/conformance/storage-under-test.ts';
-import { ALL_SHARDS, LANE_START, onceRun, StorageWorld } from '../storage/conformance/storage-world.ts';
+import { BASE_MS } from '../storage/conformance/storage-under-test.ts';
+import { onceRun, StorageWorld } from '../storage/conformance/storage-world.ts';
 import { openPostgresStorage, type PostgresStorage } from '../storage/postgres/postgres-storage.ts';
 import { OutcomeRecorder } from './outcome-recorder.ts';
 
@@ -55,12 +55,8 @@ describeEachPostgres('outcomes beside a locked job', (server) => {
     await storage.jobs.insert(
       jobs.map((job) => ({ job, first: { kind: 'run', run: onceRun(BASE_MS) }, idempotency: undefined })),
     );
-    const lanes = ALL_SHARDS.flatMap((shard) =>
-      PRIORITIES.map((priority) => ({ shard, priority, after: LANE_START })),
-    );
-    const rows = await storage.schedule.read(lanes, { untilMs: FAR_MS, limitPerLane: COUNT });
-    const pending = rows.map(({ row }) => row).filter((row) => row.kind === 'run');
-    const { runs } = await world.claim(pending);
+    const pending = await Promise.all(jobs.map((job) => world.pendingRuns(job)));
+    const { runs } = await world.claim(pending.flat());
     expect(runs).toHaveLength(COUNT);
     return runs;
   }
@@ -83,7 +79,7 @@ describeEachPostgres('outcomes beside a locked job', (server) => {
     await somebody.query('SELECT FROM jobs WHERE job_id = ANY($1::uuid[]) FOR UPDATE', [lockedIds]);
 
     const recorder = new OutcomeRecorder({
-      ...{ ...common, leases: storage.leases, signals: new MemorySignalBus() },
+      ...{ ...common, leases: storage.leases, signals: new MemorySignalBus(common) },
       retriesPerSecond: 1_000_000,
     });
     const courier = new ReportCourier({ ...common, reports: recorder, onAnswered: () => {} });

@@ -1,6 +1,16 @@
-import { type ClaimedRun, DEFAULT_RETRY, type Job, type RunId, type RunOutcome } from '@carillon/domain';
+import {
+  type ClaimedRun,
+  DEFAULT_RETRY,
+  type Job,
+  type JobId,
+  type RunId,
+  type RunOutcome,
+} from '@carillon/domain';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Signals } from '../signal-bus/signal-bus.ts';
+import { newId } from '../storage/conformance/sample-job.ts';
+import { BASE_MS } from '../storage/conformance/storage-under-test.ts';
+import { laneOf } from '../storage/lane.ts';
 import type { LeaseStore } from '../storage/lease-store.ts';
 import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
 import { type Breakage, breakable, RoleStage, turns } from '../testing/role-stage.fixture.ts';
@@ -11,8 +21,9 @@ const FAILED: RunOutcome = { kind: 'FAILED', error: 'no', retryable: true };
 let stage: RoleStage;
 let recorder: OutcomeRecorder;
 let breakage: Breakage;
-let released: RunId[];
-let dueAdded: Signals['due-added'][];
+let freed: JobId[];
+/** Hints that a run is tried again: in its lane, or asking for a place of its job. */
+let again: (Signals['runs-open'] | Signals['shards-due'])[];
 
 beforeEach(async () => {
   stage = await RoleStage.set();
@@ -24,14 +35,23 @@ beforeEach(async () => {
     signals: stage.signals,
     retriesPerSecond: 2,
   });
-  released = [];
-  dueAdded = [];
-  stage.signals.on('runs-released', ({ runs }) => released.push(...runs.map((run) => run.runId)));
-  stage.signals.on('due-added', (signal) => dueAdded.push(signal));
+  freed = [];
+  again = [];
+  stage.signals.on('places-freed', ({ jobIds }) => freed.push(...jobIds));
+  stage.signals.on('runs-open', (signal) => again.push(signal));
+  stage.signals.on('shards-due', (signal) => again.push(signal));
 });
 
 async function claimed(over: Partial<Job> = {}): Promise<{ job: Job; run: ClaimedRun }> {
   const { job } = await stage.world.oneOff({ job: over });
+  return { job, run: await stage.world.claimOne(job) };
+}
+
+/** One run of the job is claimed and another waits for its place. */
+async function claimedBeforeAnother(over: Partial<Job> = {}): Promise<{ job: Job; run: ClaimedRun }> {
+  const job = await stage.world.recurring({ job: over });
+  const runs = [0, 1].map((n) => ({ runId: newId<RunId>(), nominalAtMs: BASE_MS + n }));
+  await stage.world.fire(job, { runs });
   return { job, run: await stage.world.claimOne(job) };
 }
 
@@ -46,22 +66,37 @@ async function end(run: ClaimedRun, outcome: RunOutcome) {
 const statuses = async (job: Job) => (await stage.world.runsOf(job.jobId)).map((view) => view.status);
 
 describe('an outcome', () => {
-  test('of success is on record with its result, and the run is released', async () => {
+  test('of success is on record with its result, and nobody is told where nobody waits', async () => {
     const { job, run } = await claimed();
     expect(await end(run, { kind: 'SUCCESS', result: { sum: 3 } })).toBe('settled');
     const [view] = await stage.world.runsOf(job.jobId);
     expect(view).toMatchObject({ status: 'SUCCESS', result: '{"sum":3}' });
-    expect(released).toEqual([run.runId]);
-    expect(dueAdded).toEqual([]);
+    expect([freed, again]).toEqual([[], []]);
   });
 
-  test('of failure is tried again after a pause, and the scheduler gets a hint', async () => {
+  test.each<RunOutcome>([{ kind: 'SUCCESS' }, { kind: 'SUCCESS', result: 1 }, FAILED])(
+    'frees the place of its run, and the scheduler hears of the job whose next run waits: %o',
+    async (outcome) => {
+      const { job, run } = await claimedBeforeAnother();
+      await end(run, outcome);
+      expect(freed).toEqual([job.jobId]);
+    },
+  );
+
+  test('of failure is tried again after a pause, and whoever claims from its lane gets a hint', async () => {
     const { job, run } = await claimed({ retry: { ...DEFAULT_RETRY, jitter: false } });
     await end(run, FAILED);
-    const [again] = await stage.world.pendingRuns(job);
-    expect(again).toMatchObject({ attempt: 2, fireAtMs: stage.clock.now() + DEFAULT_RETRY.delayMs });
-    expect(dueAdded).toEqual([{ shards: [job.shard], rows: [] }]);
-    expect(released).toEqual([run.runId]);
+    const atMs = stage.clock.now() + DEFAULT_RETRY.delayMs;
+    expect(await stage.world.pendingRuns(job)).toMatchObject([{ attempt: 2, fireAtMs: atMs }]);
+    expect(again).toEqual([{ lanes: [{ ...laneOf(job), atMs }] }]);
+    expect(freed).toEqual([]);
+  });
+
+  test('of failure of a run with a place asks for one again, and the owner of its shard gets a hint', async () => {
+    const { job, run } = await claimedBeforeAnother({ retry: { ...DEFAULT_RETRY, jitter: false } });
+    await end(run, FAILED);
+    const atMs = stage.clock.now() + DEFAULT_RETRY.delayMs;
+    expect(again).toEqual([{ shards: [{ shard: job.shard, atMs }] }]);
   });
 
   test('of failure waits for its turn when too many are tried again, unless its deadline comes first (hazard 17)', async () => {
@@ -72,8 +107,8 @@ describe('an outcome', () => {
     const instants: unknown[] = [];
     for (const { job, run } of await Promise.all(jobs)) {
       await end(run, FAILED);
-      const [again] = await stage.world.pendingRuns(job);
-      instants.push(again ? again.fireAtMs - stage.clock.now() : (await statuses(job))[0]);
+      const [next] = await stage.world.pendingRuns(job);
+      instants.push(next ? next.fireAtMs - stage.clock.now() : (await statuses(job))[0]);
     }
     expect(instants).toEqual([1_000, 1_000, 2_000, 1_000]);
   });
@@ -132,7 +167,7 @@ describe('an outcome', () => {
       reason: 'retries_exhausted',
       error: 'no',
     });
-    expect(dueAdded).toEqual([]);
+    expect(again).toEqual([]);
   });
 
   test('that no retry can mend is a dead letter at once (hazard 21)', async () => {
@@ -155,12 +190,12 @@ describe('an outcome', () => {
 });
 
 describe('a cancel', () => {
-  test('beats a finish that comes late (hazard 18)', async () => {
-    const { job, run } = await claimed();
+  test('beats a finish that comes late, and frees the place (hazard 18)', async () => {
+    const { job, run } = await claimedBeforeAnother();
     await stage.storage.leases.requestCancel([run.runId]);
     expect(await end(run, { kind: 'SUCCESS' })).toBe('cancelled');
-    expect(await statuses(job)).toEqual(['CANCELLED']);
-    expect(released).toEqual([run.runId]);
+    expect(await statuses(job)).toEqual(['QUEUED', 'CANCELLED']);
+    expect(freed).toEqual([job.jobId]);
   });
 
   test('is never tried again, even when the run fails meanwhile (hazard 18)', async () => {
@@ -168,19 +203,19 @@ describe('a cancel', () => {
     await stage.storage.leases.requestCancel([run.runId]);
     expect(await end(run, FAILED)).toBe('cancelled');
     expect(await stage.world.pendingRuns(job)).toEqual([]);
-    expect(dueAdded).toEqual([]);
+    expect(again).toEqual([]);
   });
 });
 
 describe('a report about a run that was given to another', () => {
-  test('is refused, changes nothing, releases nothing, and is kept on record (hazard 14)', async () => {
-    const { job, run } = await claimed();
+  test('is refused, changes nothing, frees nothing, and is kept on record (hazard 14)', async () => {
+    const { job, run } = await claimedBeforeAnother();
     await end(run, { kind: 'LOST', error: 'silent' });
-    released = [];
-    dueAdded = [];
+    freed = [];
+    again = [];
     expect(await end(run, { kind: 'SUCCESS' })).toBe('stale');
-    expect(await stage.world.pendingRuns(job)).toHaveLength(1);
-    expect([released, dueAdded]).toEqual([[], []]);
+    expect(await stage.world.pendingRuns(job)).toHaveLength(2);
+    expect([freed, again]).toEqual([[], []]);
     const attempts = await stage.storage.runs.attempts(run.runId, stage.clock.now());
     expect(attempts.at(-1)).toMatchObject({ status: 'FAILED', lateReport: 'SUCCESS' });
   });
@@ -214,8 +249,8 @@ describe('batches', () => {
 
 describe('an outcome that the storage cannot take', () => {
   test('fails alone: those that travel with it are recorded', async () => {
-    const runs = await Promise.all(Array.from({ length: 9 }, () => claimed()));
-    const poison = runs[4]!.run;
+    const runs = await Promise.all(Array.from({ length: 9 }, () => claimedBeforeAnother()));
+    const { job: poisoned, run: poison } = runs[4]!;
     const settle = stage.storage.leases.settle.bind(stage.storage.leases);
     stage.storage.leases.settle = async (settlements, nowMs) => {
       if (settlements.some((entry) => entry.leaseId === poison.leaseId))
@@ -226,8 +261,8 @@ describe('an outcome that the storage cannot take', () => {
     expect(results.map((result) => result.status)).toEqual(
       runs.map(({ run }) => (run === poison ? 'rejected' : 'fulfilled')),
     );
-    expect(released).not.toContain(poison.runId);
-    expect(released).toHaveLength(8);
+    expect(freed).not.toContain(poisoned.jobId);
+    expect(freed).toHaveLength(8);
   });
 });
 
@@ -333,13 +368,14 @@ describe('a storage that fails', () => {
   });
 
   test('makes the report fail, and the same report is taken later', async () => {
-    const { job, run } = await claimed();
+    const { job, run } = await claimedBeforeAnother();
     breakage.down = true;
     await expect(end(run, { kind: 'SUCCESS' })).rejects.toThrow(StorageUnavailable);
-    expect(released).toEqual([]);
+    expect(freed).toEqual([]);
     breakage.down = false;
     expect(await end(run, { kind: 'SUCCESS' })).toBe('settled');
-    expect(await statuses(job)).toEqual(['SUCCESS']);
+    expect(await statuses(job)).toEqual(['QUEUED', 'SUCCESS']);
+    expect(freed).toEqual([job.jobId]);
   });
 
   test('after it had settled makes the repeated report stale, and the run has ended once', async () => {

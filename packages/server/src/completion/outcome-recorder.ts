@@ -9,12 +9,7 @@ import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import { applyInParts } from '../storage/apply-in-parts.ts';
 import type { HeldRun, LeaseStore, Settled, Settlement, SettleVerdict } from '../storage/lease-store.ts';
 import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
-import type {
-  ReportAnswer,
-  RunningReport,
-  RunReport,
-  RunReports,
-} from '../worker-link/run-reports.ts';
+import type { ReportAnswer, RunningReport, RunReport, RunReports } from '../worker-link/run-reports.ts';
 import { JobsSetAside } from './jobs-set-aside.ts';
 import { RetryBudget } from './retry-budget.ts';
 

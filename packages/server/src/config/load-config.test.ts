@@ -68,7 +68,11 @@ test('which server commands talk to is no setting of a server', () => {
 
 test('a server plays the roles it is told, and only known ones', () => {
   expect(load({ argv: ['--roles', 'gateway'] }).roles).toEqual(['gateway']);
-  expect(complaintOf({ argv: ['--roles', 'scheduler'] })).toContain('one of gateway, reads, writes, engine');
+  expect(load({ argv: ['--roles', 'scheduler,reads'] }).roles).toEqual(['scheduler', 'reads']);
+  expect(load({ argv: ['--roles', 'dispatcher'] }).roles).toEqual(['dispatcher']);
+  expect(complaintOf({ argv: ['--roles', 'worker'] })).toContain(
+    'one of gateway, reads, writes, engine, scheduler, dispatcher',
+  );
 });
 
 describe('order', () => {

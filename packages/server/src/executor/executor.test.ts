@@ -1,8 +1,8 @@
 import type { BootId, ClaimedBatch, Job, RunId } from '@carillon/domain';
+import type { Log } from '@carillon/foundation';
 import type { Handler } from '@carillon/worker';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { OutcomeRecorder } from '../completion/outcome-recorder.ts';
-import { ALL_SHARDS } from '../storage/conformance/storage-world.ts';
 import type { LeaseStore } from '../storage/lease-store.ts';
 import type { MemberStore } from '../storage/member-store.ts';
 import { type Breakage, breakable, RoleStage, turns } from '../testing/role-stage.fixture.ts';
@@ -49,8 +49,6 @@ beforeEach(async () => {
   running = [];
   logged = [];
   executed = 0;
-  const note = (_: object, message: string) => logged.push(message);
-  const log: Log = { debug: () => {}, info: note, warn: note, error: note, child: () => log };
   const members = breakable<MemberStore>(stage.storage.members);
   const leases = breakable<LeaseStore>(stage.storage.leases);
   membersBreakage = members.breakage;
@@ -59,6 +57,9 @@ beforeEach(async () => {
   await executor.start();
   await turns();
 });
+
+const note = (_: object, message: string) => void logged.push(message);
+const log: Log = { debug: () => {}, info: note, warn: note, error: note, child: () => log };
 
 function createExecutor(bootId: string, members: MemberStore, leases: LeaseStore): Executor {
   return new Executor({
@@ -112,8 +113,7 @@ describe('a worker', () => {
   test('registers before it is given anything, with its slots and handlers', async () => {
     expect(await workers()).toContain(executor.workerId);
     expect(freeSlots()).toEqual([4]);
-    expect(executor.offers('http')).toBe(true);
-    expect(executor.offers('gpu')).toBe(false);
+    expect(executor.handlers).toEqual(Object.keys(HANDLERS));
   });
 
   test('hazard 44: shares its id with no other process of the same node and incarnation', () => {
@@ -266,7 +266,7 @@ describe('a report', () => {
     leasesBreakage.down = true;
     const { job } = await hand('http');
     await pass(2_000);
-    expect(await stage.storage.leases.live(ALL_SHARDS)).toHaveLength(1);
+    expect(await stage.world.living(job.jobId)).toHaveLength(1);
     leasesBreakage.down = false;
     await pass(1_000);
     expect(await statuses(job)).toEqual(['SUCCESS']);
@@ -348,7 +348,7 @@ describe('outcomes that cannot be recorded (hazard 40)', () => {
     expect(changes).toBeGreaterThan(0);
     expect(changes).toBeLessThan(20);
     expect(logged).toEqual(['outcomes are recorded again; runs are started again']);
-    expect(await stage.storage.leases.live(ALL_SHARDS)).toEqual([]);
+    expect(await stage.storage.leases.heldBy([executor.workerId])).toEqual([]);
   });
 
   test('take no slot from others while there are few: more are unrecorded at a time than there are slots', async () => {

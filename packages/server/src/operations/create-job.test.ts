@@ -1,4 +1,4 @@
-import { Refusal } from '@carillon/domain';
+import { type PendingRun, Refusal } from '@carillon/domain';
 import { beforeEach, expect, test } from 'vitest';
 import { OperationsFixture } from './operations.fixture.ts';
 
@@ -12,7 +12,9 @@ test('an immediate job is pending now, once', async () => {
   const { jobId, created } = await operations.createJob({ name: 'now' });
   expect(created).toBe(true);
   const rows = await fixture.pendingOf(jobId);
-  expect(rows).toMatchObject([{ kind: 'run', fireAtMs: clock.now(), nominalAtMs: clock.now(), attempt: 1 }]);
+  expect(rows).toMatchObject([
+    { state: 'open', fireAtMs: clock.now(), nominalAtMs: clock.now(), attempt: 1 },
+  ]);
   expect(await operations.getJob(jobId)).toMatchObject({ job: { version: 1, status: 'SCHEDULED' } });
 });
 
@@ -29,13 +31,9 @@ test('a future job is pending at its instant, and one in the past is due at once
 test('a recurring job gets a cursor at its first occurrence after now, or from start_at on', async () => {
   const { operations } = fixture;
   const daily = await operations.createJob({ name: 'daily', cronExpression: '0 9 * * *' });
+  const nineMs = Date.UTC(2030, 0, 2, 9);
   expect(await fixture.pendingOf(daily.jobId)).toMatchObject([
-    {
-      kind: 'cursor',
-      nominalAtMs: Date.UTC(2030, 0, 2, 9),
-      fireAtMs: Date.UTC(2030, 0, 2, 9),
-      jobVersion: 1,
-    },
+    { schedule: { type: 'CRON' }, nominalAtMs: nineMs, fireAtMs: nineMs, jobVersion: 1 },
   ]);
   const startAt = '2030-06-01T09:00:00Z';
   const later = await operations.createJob({ name: 'from june', cronExpression: '0 9 * * *', startAt });
@@ -50,12 +48,35 @@ test('a spread job fires after its nominal instant, and before the next', async 
   expect(delayMs).toBeLessThan(600_000);
 });
 
-test('the signal carries exactly the row that was stored', async () => {
-  for (const input of [{ name: 'once' }, { name: 'often', interval: '1m', spreadSeconds: 10 }]) {
-    const { jobId } = await fixture.operations.createJob(input);
-    const rows = await fixture.pendingOf(jobId);
-    expect(fixture.sent.at(-1)).toEqual({ name: 'due-added', signal: { shards: [rows[0]!.shard], rows } });
-  }
+test('the signal of a one-off names the lane that its run was stored in, and its instant', async () => {
+  const input = {
+    name: 'once',
+    priority: 'high',
+    userId: 'u1',
+    scheduleTime: '2030-01-02T00:00:00Z',
+  } as const;
+  const { jobId } = await fixture.operations.createJob(input);
+  const [run] = await fixture.pendingOf(jobId);
+  const [{ laneAtMs, runId, ...lane } = {}] = await fixture.storage.leases.lanes({
+    after: undefined,
+    limit: 2,
+  });
+  expect(runId).toBe((run as PendingRun).runId);
+  expect(laneAtMs).toBe(run!.fireAtMs);
+  expect(fixture.sent).toEqual([
+    { name: 'runs-open', signal: { lanes: [{ ...lane, atMs: run!.fireAtMs }] } },
+    { name: 'events-recorded', signal: {} },
+  ]);
+});
+
+test('the signal of a recurring job names the shard and the instant that its cursor was stored with', async () => {
+  const { jobId } = await fixture.operations.createJob({ name: 'often', interval: '1m', spreadSeconds: 10 });
+  const cursor = await fixture.cursorOf(jobId);
+  const { shard, fireAtMs: atMs } = cursor!;
+  expect(fixture.sent).toEqual([
+    { name: 'shards-due', signal: { shards: [{ shard, atMs }] } },
+    { name: 'events-recorded', signal: {} },
+  ]);
 });
 
 test('a repeated request with the same key finds the first job, whatever the order of its fields', async () => {
@@ -64,7 +85,7 @@ test('a repeated request with the same key finds the first job, whatever the ord
   const first = await operations.createJob({ name: 'a', payload: { x: 1, y: { b: 1, a: 2 } } }, options);
   const again = await operations.createJob({ payload: { y: { a: 2, b: 1 }, x: 1 }, name: 'a' }, options);
   expect(again).toEqual({ jobId: first.jobId, created: false });
-  expect(sent).toHaveLength(1);
+  expect(sent.map(({ name }) => name)).toEqual(['runs-open', 'events-recorded']);
   expect(await fixture.pending()).toHaveLength(1);
 });
 
@@ -90,7 +111,11 @@ test('a batch is answered item by item, and a bad one harms no other', async () 
     { created: true },
   ]);
   expect(await fixture.pending()).toHaveLength(2);
-  expect(fixture.sent).toMatchObject([{ name: 'due-added', signal: { rows: [{}, {}] } }]);
+  expect(fixture.sent).toMatchObject([
+    { name: 'runs-open', signal: { lanes: [{}] } },
+    { name: 'shards-due', signal: { shards: [{}] } },
+    { name: 'events-recorded' },
+  ]);
 });
 
 test('a repeated batch finds its jobs again', async () => {
@@ -116,7 +141,10 @@ test('an atomic batch is created whole, or not at all and says what is wrong wit
   expect(fixture.sent).toEqual([]);
   const good = await operations.createJobs([{ name: 'a' }, { name: 'b' }], { atomic: true });
   expect(good).toMatchObject([{ created: true }, { created: true }]);
-  expect(fixture.sent).toMatchObject([{ name: 'due-added', signal: { rows: [{}, {}] } }]);
+  expect(fixture.sent).toMatchObject([
+    { name: 'runs-open', signal: { lanes: [{}, {}] } },
+    { name: 'events-recorded' },
+  ]);
 });
 
 test('an atomic batch under a key that stood for another one is refused whole; the same one finds its jobs', async () => {

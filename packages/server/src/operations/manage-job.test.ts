@@ -1,5 +1,6 @@
 import type { JobId, RunId } from '@carillon/domain';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { laneOf } from '../storage/lane.ts';
 import { OperationsFixture } from './operations.fixture.ts';
 
 const MINUTE_MS = 60_000;
@@ -57,13 +58,15 @@ describe('pause and resume', () => {
     expect((await fixture.claimDue()).runs.map((run) => run.jobId)).toEqual([other]);
   });
 
-  test('the signal of a resume carries the cursor', async () => {
+  test('a resume tells the owner of the shard, and whoever claims from the lane of the job', async () => {
     const jobId = await create({ name: 'job', interval: '1m' });
     await fixture.operations.pauseJob(jobId);
-    expect(fixture.sent).toHaveLength(1);
-    const { shard } = await fixture.operations.resumeJob(jobId);
-    const rows = await fixture.pendingOf(jobId);
-    expect(fixture.sent.at(-1)).toEqual({ name: 'due-added', signal: { shards: [shard], rows } });
+    fixture.sent.length = 0;
+    const job = await fixture.operations.resumeJob(jobId);
+    const atMs = fixture.clock.now();
+    expect(fixture.sentAs('shards-due')).toEqual([{ shards: [{ shard: job.shard, atMs }] }]);
+    expect(fixture.sentAs('runs-open')).toEqual([{ lanes: [{ ...laneOf(job), atMs }] }]);
+    expect(fixture.sentAs('places-freed')).toEqual([{ jobIds: [jobId] }]);
   });
 
   test('an ended job can be neither paused nor resumed', async () => {
@@ -113,6 +116,7 @@ describe('cancel', () => {
     const jobId = await create({ name: 'job', frequency: 'daily' });
     const { runId } = await fixture.operations.runJobNow(jobId);
     expect(await fixture.operations.cancelRun(runId)).toBe('ended');
+    expect(fixture.sent.at(-1)).toEqual({ name: 'places-freed', signal: { jobIds: [jobId] } });
     const refused = { code: 'run_already_finished' };
     await expect(fixture.operations.cancelRun(runId)).rejects.toMatchObject(refused);
     expect((await fixture.operations.getJob(jobId)).job.status).toBe('SCHEDULED');
@@ -157,9 +161,10 @@ describe('run now', () => {
     const rows = await fixture.pendingOf(jobId);
     expect(rows).toHaveLength(2);
     expect(rows).toEqual(expect.arrayContaining(plan));
-    const row = rows.find((pending) => pending.kind === 'run');
-    expect(row).toMatchObject({ runId, trigger: 'manual', fireAtMs: fixture.clock.now() });
-    expect(fixture.sent.at(-1)).toEqual({ name: 'due-added', signal: { shards: [row!.shard], rows: [row] } });
+    const [row] = await fixture.pendingRuns();
+    const atMs = fixture.clock.now();
+    expect(row).toMatchObject({ runId, trigger: 'manual', fireAtMs: atMs, state: 'asking' });
+    expect(fixture.sentAs('shards-due').at(-1)).toEqual({ shards: [{ shard: row!.shard, atMs }] });
   });
 
   test('works on a paused job, which stays paused', async () => {
@@ -193,13 +198,17 @@ describe('dead letters', () => {
 
   test('are listed, and sent round once however often it is asked', async () => {
     const { jobId, runId } = await letter();
+    fixture.sent.length = 0;
     expect((await fixture.operations.listDeadLetters({ limit: 10, jobId })).letters).toMatchObject([
       { runId, jobName: 'job', reason: 'retries_exhausted', error: 'boom' },
     ]);
     const first = await fixture.operations.redriveDeadLetter(runId);
     expect(first).toMatchObject({ jobId, redrivenFrom: runId });
     expect(await fixture.operations.redriveDeadLetter(runId)).toEqual(first);
-    expect(await fixture.pendingOf(jobId)).toMatchObject([{ runId: first.runId, trigger: 'redrive' }]);
+    const pending = await fixture.pendingOf(jobId);
+    expect(pending).toMatchObject([{ runId: first.runId, trigger: 'redrive' }]);
+    const due = { shard: pending[0]!.shard, atMs: fixture.clock.now() };
+    expect(fixture.sentAs('shards-due')).toEqual([{ shards: [due] }]);
   });
 
   test('of a cancelled job, or that are not there, are refused', async () => {

@@ -6,18 +6,18 @@ import {
   type JobId,
   type LeaseId,
   type NodeId,
-  PRIORITIES,
+  type PendingRun,
   planFires,
   type RunId,
   SERVER,
-  SHARD_COUNT,
   type WorkerId,
 } from '@carillon/domain';
 import { ManualClock, SeededRandom, silentLog } from '@carillon/foundation';
 import { MemoryCounters } from '../counters/memory-counters.ts';
 import { DirectIngest } from '../ingest/direct-ingest.ts';
 import type { SignalBus, Signals } from '../signal-bus/signal-bus.ts';
-import type { Cursor, DueRow, DueRun } from '../storage/due.ts';
+import { ALL_SHARDS, shardStart } from '../storage/conformance/storage-world.ts';
+import type { Cursor } from '../storage/due.ts';
 import type { Settlement } from '../storage/lease-store.ts';
 import { MemoryStorage } from '../storage/memory/memory-storage.ts';
 import type { Storage } from '../storage/storage.ts';
@@ -26,7 +26,6 @@ import { AuditLog } from './audit-log.ts';
 import { EventFeed } from './event-feed/event-feed.ts';
 import { createOperations, operationsAs } from './operations.ts';
 
-const ALL_SHARDS = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
 const NODE = '00000000-0000-7000-8000-00000000000a' as NodeId;
 const BOOT = '00000000-0000-7000-8000-00000000000b' as BootId;
 
@@ -72,29 +71,44 @@ export class OperationsFixture {
     return new MemoryStorage({ clock: this.clock });
   }
 
-  /** Everything pending that may start, up to the instant. */
-  async pending(untilMs = Number.MAX_SAFE_INTEGER): Promise<DueRow[]> {
-    const after = { fireAtMs: 0, runId: '00000000-0000-0000-0000-000000000000' };
-    const lanes = ALL_SHARDS.flatMap((shard) => PRIORITIES.map((priority) => ({ shard, priority, after })));
-    const placed = await this.storage.schedule.read(lanes, { untilMs, limitPerLane: 10_000 });
-    return placed.map(({ row }) => row);
+  /** What was sent under this name. */
+  sentAs<Name extends keyof Signals>(name: Name): Signals[Name][] {
+    return this.sent.filter((entry) => entry.name === name).map((entry) => entry.signal as Signals[Name]);
   }
 
-  async pendingOf(jobId: JobId): Promise<DueRow[]> {
+  /** What is planned and waits of all jobs, but for what a pause holds back. */
+  async pending(): Promise<(Cursor | PendingRun)[]> {
+    return [...(await this.cursors()), ...(await this.pendingRuns())];
+  }
+
+  async pendingOf(jobId: JobId): Promise<(Cursor | PendingRun)[]> {
     return (await this.pending()).filter((row) => row.jobId === jobId);
+  }
+
+  async cursors(untilMs = Number.MAX_SAFE_INTEGER): Promise<Cursor[]> {
+    return this.storage.schedule.readCursors(ALL_SHARDS.map(shardStart), { untilMs, limitPerShard: 10_000 });
+  }
+
+  async cursorOf(jobId: JobId): Promise<Cursor | undefined> {
+    return (await this.cursors()).find((cursor) => cursor.jobId === jobId);
+  }
+
+  async pendingRuns(): Promise<PendingRun[]> {
+    const { jobs } = await this.storage.jobs.list({ limit: 10_000 });
+    const runs = await Promise.all(jobs.map(({ jobId }) => this.storage.runs.pending(jobId, 10_000)));
+    return runs.flat().filter(({ held }) => !held);
   }
 
   /** What a scheduler does in one pass. Answers the nominal instants that became runs. */
   async fireDue(): Promise<number[]> {
-    const nowMs = this.clock.now();
-    const due = (await this.pending(nowMs)).filter((row) => row.kind === 'cursor');
+    const due = await this.cursors(this.clock.now());
     return (await Promise.all(due.map((cursor) => this.fire(cursor)))).flat();
   }
 
   async fire(cursor: Cursor): Promise<number[]> {
-    const { schedule, misfire, jobId, nominalAtMs: cursorMs } = cursor;
+    const { schedule, misfire, jobId, nominalAtMs: cursorMs, resumedAtMs } = cursor;
     const nowMs = this.clock.now();
-    const plan = planFires({ schedule, misfire, jobId, cursorMs, nowMs });
+    const plan = planFires({ schedule, misfire, jobId, cursorMs, nowMs, resumedAtMs });
     const runs = plan.run.map((nominalAtMs) => ({ runId: this.random.id() as RunId, nominalAtMs }));
     const next = plan.nextMs === undefined ? undefined : { nominalAtMs: plan.nextMs };
     const fired = await this.storage.schedule.fire(
@@ -102,24 +116,27 @@ export class OperationsFixture {
         {
           cursor,
           runs,
-          skipped: plan.skipped[0] && { runId: this.random.id() as RunId, ...plan.skipped[0] },
+          skipped: plan.skipped.map((range) => ({ runId: this.random.id() as RunId, ...range })),
           next: next && { ...next, fireAtMs: fireTime({ schedule, jobId, nominalMs: next.nominalAtMs }) },
         },
       ],
       { guard: await this.#guard(), nowMs },
     );
-    return fired.has(jobId) ? plan.run : [];
+    return fired.jobIds.has(jobId) ? plan.run : [];
   }
 
-  /** Hands everything that is due to one worker. */
+  /** Lets in what asks for a place, and hands everything that is due to one worker. */
   async claimDue(): Promise<ClaimedBatch> {
     const nowMs = this.clock.now();
-    const runs = (await this.pending(nowMs)).filter((row): row is DueRun => row.kind === 'run');
+    const due = (await this.pendingRuns()).filter(({ fireAtMs }) => fireAtMs <= nowMs);
+    const jobIds = [...new Set(due.map(({ jobId }) => jobId))];
+    await this.storage.schedule.admit(jobIds, { guard: await this.#guard(), nowMs });
     const leaseId = this.random.id() as LeaseId;
     const workerId = 'worker-1' as WorkerId;
     const worker = { workerId, nodeId: NODE, incarnation: 1, bootId: BOOT, slots: 1, handlers: [] };
     await this.storage.members.registerWorker(worker, nowMs);
-    return this.storage.leases.claim({ leaseId, workerId, runs, guard: await this.#guard(), nowMs });
+    const pick = { runIds: due.map(({ runId }) => runId) };
+    return this.storage.leases.claim({ leaseId, workerId, pick, nowMs });
   }
 
   /** Settles the first run of the batch. */
@@ -135,7 +152,7 @@ export class OperationsFixture {
       ...{ leaseId, position, leaseSize: undefined, epoch, status, error, result: undefined, ...times },
       next,
     };
-    return (await this.storage.leases.settle([settlement], nowMs))[0]!;
+    return (await this.storage.leases.settle([settlement], nowMs)).verdicts[0]!;
   }
 
   async #guard() {

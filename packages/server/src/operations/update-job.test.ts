@@ -1,7 +1,7 @@
 import type { JobId } from '@carillon/domain';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { Cursor } from '../storage/due.ts';
+import { laneOf } from '../storage/lane.ts';
 import { OperationsFixture } from './operations.fixture.ts';
 
 const MINUTE_MS = 60_000;
@@ -16,7 +16,7 @@ async function create(input: Parameters<OperationsFixture['operations']['createJ
 }
 
 describe('an edit of other things than the schedule', () => {
-  test('keeps the plan and takes effect on what waits', async () => {
+  test('keeps the plan', async () => {
     const jobId = await create({ name: 'job', cronExpression: '0 9 * * *' });
     const [before] = await fixture.pendingOf(jobId);
     const job = await fixture.operations.updateJob(jobId, {
@@ -26,8 +26,26 @@ describe('an edit of other things than the schedule', () => {
     });
     expect(job).toMatchObject({ name: 'renamed', version: 2, status: 'SCHEDULED' });
     const rows = await fixture.pendingOf(jobId);
-    expect(rows).toEqual([{ ...before, priority: 'high', handler: 'mail', jobVersion: 2 }]);
-    expect(fixture.sent.at(-1)).toEqual({ name: 'due-added', signal: { shards: [job.shard], rows } });
+    expect(rows).toEqual([{ ...before, jobVersion: 2 }]);
+  });
+
+  test('takes effect on a run that waits, which is announced in the lane it is in now', async () => {
+    const jobId = await create({ name: 'job', scheduleTime: '2030-01-02T00:00:00Z' });
+    const [before] = await fixture.pendingOf(jobId);
+    const job = await fixture.operations.updateJob(jobId, { priority: 'high', handler: 'mail' });
+    expect(await fixture.pendingOf(jobId)).toEqual([{ ...before, priority: 'high', handler: 'mail' }]);
+    const heads = await fixture.storage.leases.lanes({ after: undefined, limit: 2 });
+    expect(heads).toMatchObject([laneOf(job)]);
+    const [hint] = fixture.sentAs('runs-open').at(-1)!.lanes;
+    expect(hint).toEqual({ ...laneOf(job), atMs: fixture.clock.now() });
+  });
+
+  test('tells the owner of its shard, and those who may start under a new limit', async () => {
+    const jobId = await create({ name: 'job', frequency: 'daily' });
+    const job = await fixture.operations.updateJob(jobId, { maxConcurrency: 2 });
+    const due = { shard: job.shard, atMs: fixture.clock.now() };
+    expect(fixture.sentAs('shards-due').at(-1)).toEqual({ shards: [due] });
+    expect(fixture.sentAs('places-freed')).toEqual([{ jobIds: [jobId] }]);
   });
 
   test('that changes nothing writes nothing', async () => {
@@ -38,7 +56,8 @@ describe('an edit of other things than the schedule', () => {
       priority: 'medium',
     });
     expect(job.version).toBe(1);
-    expect(fixture.sent).toHaveLength(1);
+    expect(fixture.sentAs('events-recorded')).toHaveLength(1);
+    expect(fixture.sentAs('shards-due')).toHaveLength(1);
   });
 });
 
@@ -46,9 +65,11 @@ describe('an edit of the schedule', () => {
   test('replaces the plan with the first occurrence after now', async () => {
     const jobId = await create({ name: 'job', cronExpression: '0 9 * * *' });
     await fixture.operations.updateJob(jobId, { cronExpression: '0 15 * * *' });
-    expect(await fixture.pendingOf(jobId)).toMatchObject([
-      { kind: 'cursor', nominalAtMs: Date.UTC(2030, 0, 1, 15), jobVersion: 2 },
-    ]);
+    const atMs = Date.UTC(2030, 0, 1, 15);
+    const [cursor, ...others] = await fixture.pendingOf(jobId);
+    expect(cursor).toMatchObject({ nominalAtMs: atMs, jobVersion: 2 });
+    expect(others).toEqual([]);
+    expect(fixture.sentAs('shards-due')).toContainEqual({ shards: [{ shard: cursor!.shard, atMs }] });
   });
 
   test('never goes back to an occurrence that was fired, even when the clock was set back', async () => {
@@ -58,7 +79,7 @@ describe('an edit of the schedule', () => {
     const lastMs = fixture.clock.now();
     fixture.clock.step(-10 * MINUTE_MS);
     await fixture.operations.updateJob(jobId, { interval: '30s' });
-    const cursor = (await fixture.pendingOf(jobId)).find((row) => row.kind === 'cursor');
+    const cursor = await fixture.cursorOf(jobId);
     expect(cursor?.nominalAtMs).toBe(lastMs + 30_000);
   });
 
@@ -67,23 +88,23 @@ describe('an edit of the schedule', () => {
     fixture.clock.advance(60 * MINUTE_MS + 5);
     await fixture.operations.updateJob(jobId, { cronExpression: '30 13 * * *' });
     expect(await fixture.fireDue()).toEqual([Date.UTC(2030, 0, 1, 13)]);
-    const cursor = (await fixture.pendingOf(jobId)).find((row) => row.kind === 'cursor');
+    const cursor = await fixture.cursorOf(jobId);
     expect(cursor?.nominalAtMs).toBe(Date.UTC(2030, 0, 1, 13, 30));
   });
 
   test('makes what a scheduler still holds in memory worthless (hazard 11)', async () => {
     const jobId = await create({ name: 'job', cronExpression: '0 13 * * *' });
-    const [stale] = (await fixture.pendingOf(jobId)) as [Cursor];
+    const stale = await fixture.cursorOf(jobId);
     await fixture.operations.updateJob(jobId, { cronExpression: '0 18 * * *' });
     fixture.clock.advance(60 * MINUTE_MS);
-    expect(await fixture.fire(stale)).toEqual([]);
+    expect(await fixture.fire(stale!)).toEqual([]);
     expect(await fixture.fireDue()).toEqual([]);
   });
 
   test('moves a one-off that has not begun', async () => {
     const jobId = await create({ name: 'job', scheduleTime: '2030-01-02T00:00:00Z' });
     await fixture.operations.updateJob(jobId, { scheduleTime: '2030-01-03T00:00:00Z' });
-    expect(await fixture.pendingOf(jobId)).toMatchObject([{ kind: 'run', fireAtMs: Date.UTC(2030, 0, 3) }]);
+    expect(await fixture.pendingOf(jobId)).toMatchObject([{ fireAtMs: Date.UTC(2030, 0, 3), attempt: 1 }]);
   });
 
   test('brings an ended job back, and leaves a paused one paused', async () => {

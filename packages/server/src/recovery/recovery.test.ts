@@ -1,8 +1,15 @@
-import { type ClaimedRun, CRASHES_MAX, type Job, type RunOutcome, type WorkerId } from '@carillon/domain';
+import {
+  type ClaimedRun,
+  CRASHES_MAX,
+  type Job,
+  type RunId,
+  type RunOutcome,
+  type WorkerId,
+} from '@carillon/domain';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { OutcomeRecorder } from '../completion/outcome-recorder.ts';
 import { newId } from '../storage/conformance/sample-job.ts';
-import { ALL_SHARDS } from '../storage/conformance/storage-world.ts';
+import { BASE_MS } from '../storage/conformance/storage-under-test.ts';
 import type { MemberStore } from '../storage/member-store.ts';
 import { StorageTimeout } from '../storage/storage.ts';
 import { type Breakage, breakable, RoleStage } from '../testing/role-stage.fixture.ts';
@@ -52,6 +59,8 @@ async function passSilence(who: readonly Recovery[] = [recovery]): Promise<void>
   await passSeconds(SILENT_MS / 1_000 + 1, who);
 }
 
+const holding = () => stage.storage.leases.heldBy([stage.world.workerId]);
+
 const beat = () => stage.storage.members.beatWorker(stage.world.workerId, stage.clock.now());
 
 async function report(run: ClaimedRun, outcome: RunOutcome) {
@@ -87,9 +96,18 @@ describe('a worker that fell silent', () => {
   });
 
   test('holds no slot of its job any more (hazard 13)', async () => {
-    expect(await stage.storage.leases.live(ALL_SHARDS)).toHaveLength(1);
+    const limited = await stage.world.recurring();
+    const runs = [0, 1].map((n) => ({ runId: newId<RunId>(), nominalAtMs: BASE_MS + n }));
+    await stage.world.fire(limited, { runs });
+    const held = await stage.world.claimOne(limited);
+    const others = runs.filter(({ runId }) => runId !== held.runId);
+    const claimOther = async () => {
+      const waiting = others.map(({ runId }) => ({ jobId: limited.jobId, runId }));
+      return stage.world.claim(waiting, { workerId: newId(), nowMs: stage.clock.now() });
+    };
+    expect((await claimOther()).runs).toEqual([]);
     await passSilence();
-    expect(await stage.storage.leases.live(ALL_SHARDS)).toEqual([]);
+    expect((await claimOther()).runs).toHaveLength(1);
   });
 
   test('is refused when it comes back with a result (hazard 14)', async () => {
@@ -129,7 +147,7 @@ describe('nobody is given up for dead', () => {
     await stage.world.claimOne(job);
   });
 
-  const isHeld = async () => (await stage.storage.leases.live(ALL_SHARDS)).length === 1;
+  const isHeld = async () => (await holding()).length === 1;
 
   test('who beats', async () => {
     await recovery.runOnce();
@@ -192,7 +210,7 @@ test('hazard 44: what another process of the same node holds stays its own as lo
     await passSeconds(SILENT_MS / 3_000);
     await beat();
   }
-  expect(await stage.storage.leases.live(ALL_SHARDS)).toHaveLength(1);
+  expect(await stage.world.living(job.jobId)).toHaveLength(1);
 });
 
 test('a run that takes every worker with it is given up as a poison pill (hazard 20)', async () => {
@@ -288,9 +306,9 @@ test.each([-86_400_000, -60_000, 60_000, 86_400_000])(
       await passSeconds(SILENT_MS / 3_000);
       await beat();
     }
-    expect(await stage.storage.leases.live([job.shard])).toHaveLength(1);
+    expect(await holding()).toHaveLength(1);
     stage.clock.step(-byMs);
     await passSeconds(SILENT_MS / 1_000 + 1);
-    expect(await stage.storage.leases.live([job.shard])).toEqual([]);
+    expect(await holding()).toEqual([]);
   },
 );

@@ -18,7 +18,7 @@ import { NOTIFICATIONS_MAX, unpackSignals } from './signal-format.ts';
 import * as statements from './signals.sql.ts';
 import { ENTRIES_MAX } from './waiting-signals.ts';
 
-const SOON = { withinMs: 10_000 };
+const SOON = { withinMs: 60_000 };
 const NAMES = [
   'runs-open',
   'shards-due',

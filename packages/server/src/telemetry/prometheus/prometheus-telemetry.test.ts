@@ -11,17 +11,23 @@ import { PrometheusTelemetry } from './prometheus-telemetry.ts';
 const clock = new ManualClock();
 let telemetry: PrometheusTelemetry;
 let counted: number;
+let countedWaiting: number;
 
 beforeEach(() => {
   counted = 0;
+  countedWaiting = 0;
   telemetry = new PrometheusTelemetry({ clock });
   telemetry.watch({
-    counts: () => ({ held: 1, waiting: 2, running: 3, unrecorded: 6, listeners: 4, eventsBehindMs: 5_000 }),
+    counts: () => ({ held: 1, running: 3, unrecorded: 6, listeners: 4, eventsBehindMs: 5_000 }),
     slots: 256,
     connections: () => ({ open: 10, idle: 4, queued: 7 }),
     countJobs: async () => {
       counted += 1;
       return new Map([['SCHEDULED', 12]]);
+    },
+    countWaiting: async () => {
+      countedWaiting += 1;
+      return 2;
     },
   });
 });
@@ -56,6 +62,17 @@ describe('the metrics', () => {
     clock.advance(2_000);
     await linesOf();
     expect(counted).toBe(2);
+  });
+
+  test('count what waits at most every five seconds, however often somebody collects', async () => {
+    await Promise.all([linesOf(), linesOf(), linesOf()]);
+    expect(countedWaiting).toBe(1);
+    clock.advance(4_000);
+    await linesOf();
+    expect(countedWaiting).toBe(1);
+    clock.advance(2_000);
+    await linesOf();
+    expect(countedWaiting).toBe(2);
   });
 
   test('tell runs by outcome, their delay and their duration, from what passes through the storage', async () => {
