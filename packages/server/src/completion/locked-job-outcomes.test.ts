@@ -1,25 +1,23 @@
 import type { ClaimedRun, Job, RunOutcome } from '@carillon/domain';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { LeaseStore } from '../storage/lease-store.ts';
 import { StorageTimeout } from '../storage/storage.ts';
-import { type Breakage, breakable, RoleStage, turns } from '../testing/role-stage.fixture.ts';
+import { RoleStage, turns } from '../testing/role-stage.fixture.ts';
 import { OutcomeRecorder } from './outcome-recorder.ts';
 
 const FAILED: RunOutcome = { kind: 'FAILED', error: 'no', retryable: true };
 
 let stage: RoleStage;
 let recorder: OutcomeRecorder;
-let _breakage: Breakage;
 
 beforeEach(async () => {
   stage = await RoleStage.set();
-  const { port, breakage: broken } = breakable<LeaseStore>(stage.storage.leases);
-  _breakage = broken;
   recorder = new OutcomeRecorder({
-    ...{ ...stage.common, leases: port, signals: stage.signals },
+    ...{ ...stage.common, leases: stage.storage.leases, signals: stage.signals },
     retriesPerSecond: 2,
   });
 });
+
+const statuses = async (job: Job) => (await stage.world.runsOf(job.jobId)).map((view) => view.status);
 
 async function claimed(): Promise<{ job: Job; run: ClaimedRun }> {
   const { job } = await stage.world.oneOff();
