@@ -37,6 +37,7 @@ const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 /** New rows are due no earlier than their insertion; this much covers slow commits and differing clocks. */
 const SWEEP_BACK_MS = 15_000;
 const SWEEP_AHEAD_MS = 2_000;
+const TOUCHED_ROWS = 128;
 
 export class LookAhead<Row extends Planned> {
   readonly #options: LookAheadOptions<Row>;
@@ -68,6 +69,18 @@ export class LookAhead<Row extends Planned> {
     }
   }
 
+  /** A row that is known to be there: held if reading has passed it, else it will be read. */
+  offer(row: Row): void {
+    const window = this.#shards.get(row.shard);
+    if (!window) return;
+    const { afterMs, afterId } = window;
+    const isPassed =
+      row.fireAtMs < afterMs || (row.fireAtMs === afterMs && this.#options.idOf(row) <= afterId);
+    if (!isPassed) return;
+    this.#hold(row, window);
+    this.#trim(row.shard, window);
+  }
+
   /** Something was added in the shard, at the instant or later. */
   touch(shard: number, atMs: number): void {
     const window = this.#shards.get(shard);
@@ -92,9 +105,12 @@ export class LookAhead<Row extends Planned> {
     const untilMs = nowMs + windowMs;
     const wanted = [...this.#shards].filter(([, window]) => this.#isWanted(window, nowMs));
     if (wanted.length === 0) return false;
+    // Where much is held already, it is about the few rows that were heard of.
+    const isRefill = wanted.some(([, window]) => window.held <= Math.floor(rowsPerShard / 2));
+    const limitPerShard = isRefill ? rowsPerShard : Math.min(rowsPerShard, TOUCHED_ROWS);
     const places = wanted.map(([shard, { afterMs, afterId }]) => ({ shard, afterMs, afterId }));
     for (const [, window] of wanted) window.isTouched = false;
-    const rows = await read(places, { untilMs, limitPerShard: rowsPerShard }).catch((error: unknown) => {
+    const rows = await read(places, { untilMs, limitPerShard }).catch((error: unknown) => {
       for (const [, window] of wanted) window.isTouched = true;
       throw error;
     });
@@ -106,7 +122,7 @@ export class LookAhead<Row extends Planned> {
       for (const row of found) this.#hold(row, window);
       // Touched meanwhile: what was heard may lie behind what was just read, so the place stays where that put it.
       if (window.afterMs !== afterMs || window.afterId !== afterId) continue;
-      const last = found.length < rowsPerShard ? undefined : found.at(-1);
+      const last = found.length < limitPerShard ? undefined : found.at(-1);
       window.afterMs = last ? last.fireAtMs : untilMs;
       window.afterId = last ? this.#options.idOf(last) : LAST_ID;
       this.#trim(shard, window);
@@ -153,7 +169,7 @@ export class LookAhead<Row extends Planned> {
     }
   }
 
-  /** Worth a read: it was touched, or it is not read to the window's end (with some slack) and few of its rows are left. */
+  /** Worth a read: it was touched, or reading ends very soon, or before the window's end (with some slack) and few rows are left. */
   #isWanted(window: Window, nowMs: number): boolean {
     const { windowMs, rowsPerShard } = this.#options;
     return (
