@@ -3,7 +3,6 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { newId, sampleJob } from '../storage/conformance/sample-job.ts';
 import { BASE_MS } from '../storage/conformance/storage-under-test.ts';
 import { onceRun } from '../storage/conformance/storage-world.ts';
-import { laneOf } from '../storage/lane.ts';
 import type { LeaseStore } from '../storage/lease-store.ts';
 import { type Breakage, breakable, RoleStage } from '../testing/role-stage.fixture.ts';
 import { StorageBacklog } from './storage-backlog.ts';
@@ -25,19 +24,11 @@ function create(leases: Pick<LeaseStore, 'claim' | 'lanes'>): StorageBacklog {
   return new StorageBacklog({ ...stage.common, leases, signals: stage.signals });
 }
 
-/** One-offs that are due, in one insert. */
-async function insert(count: number, over: Partial<Job> = {}, atMs = BASE_MS): Promise<Job[]> {
-  const jobs = Array.from({ length: count }, () => sampleJob(over));
-  await stage.world.house(sampleJob(over));
-  await stage.storage.jobs.insert(
-    jobs.map((job) => ({ job, first: { kind: 'run', run: onceRun(atMs) }, idempotency: undefined })),
-  );
-  return jobs;
+async function insert(count: number, job: Partial<Job> = {}, atMs = BASE_MS): Promise<Job[]> {
+  return (await stage.oneOffs(count, { job, atMs })).jobs;
 }
 
-function announce(jobs: readonly Job[], atMs = BASE_MS): void {
-  stage.signals.send('runs-open', { lanes: jobs.map((job) => ({ ...laneOf(job), atMs })) });
-}
+const announce = (jobs: readonly Job[], atMs = BASE_MS) => stage.announce(jobs, atMs);
 
 type Runs = ClaimedBatch['runs'];
 
