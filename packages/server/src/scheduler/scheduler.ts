@@ -170,7 +170,8 @@ export class Scheduler implements Service {
     try {
       const fired = await store.fire(fires, { guard, nowMs });
       await this.#follow(fired, { guard, isAgain: false });
-      if (fired.skipped > 0 || fires.some((fire) => fire.skipped.length > 0)) this.#options.signals.send('events-recorded', {});
+      if (fired.skipped > 0 || fires.some((fire) => fire.skipped.length > 0))
+        this.#options.signals.send('events-recorded', {});
       for (const { cursor, next } of fires) if (next) this.#cursors.touch(cursor.shard, next.fireAtMs);
     } catch (error) {
       // Nothing is lost: what did fire fails its compare-and-set the next time.
