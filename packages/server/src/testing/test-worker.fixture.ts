@@ -6,6 +6,7 @@ import type { LocalWorker } from '../worker-link/local-workers.ts';
 export class TestWorker implements LocalWorker {
   readonly workerId: WorkerId;
   slots: number;
+  readonly unrecordedLeft = 10_000;
   handlers: readonly string[];
   handed: ClaimedBatch[] = [];
 
