@@ -65,10 +65,11 @@ export class Reconciler implements Service {
     const startedAt = clock.monotonic();
     this.#watchingSinceMs ??= clock.now();
     if (guard.epochs.size === 0) return PASS_MS;
-    await this.#giveUp(guard);
     const waiting = await store.reconcile({ guard, nowMs: clock.now(), limit: JOBS_PER_PASS });
     scheduler.admitSoon(waiting.map(({ jobId }) => jobId));
     await scheduler.replace(waiting, guard);
+    // Last: what it writes into the history may have to wait.
+    await this.#giveUp(guard);
     return Math.min(Math.max(PASS_MS, (clock.monotonic() - startedAt) * PASS_SHARE), PASS_MS_MAX);
   }
 

@@ -7,7 +7,14 @@ import { fireTime, type JobId, occurrenceRunId, planFires, shardOf } from '@cari
 import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import type { Cursor } from '../storage/due.ts';
-import type { Admitted, AskingRun, Fire, ScheduleStore, WaitingJob } from '../storage/schedule-store.ts';
+import type {
+  Admitted,
+  AskingRun,
+  Fire,
+  Fired,
+  ScheduleStore,
+  WaitingJob,
+} from '../storage/schedule-store.ts';
 import type { ShardGuard } from '../storage/shard-guard.ts';
 import { LookAhead } from './look-ahead.ts';
 
@@ -173,16 +180,25 @@ export class Scheduler implements Service {
       await this.#follow(fired, { guard, isAgain: false });
       if (fired.skipped > 0 || fires.some((fire) => fire.skipped.length > 0))
         this.#options.signals.send('events-recorded', {});
-      for (const { cursor, next } of fires)
-        if (next && fired.jobIds.has(cursor.jobId))
-          this.#cursors.offer({ ...cursor, ...next, resumedAtMs: undefined });
-      this.#readAgain(fires.filter(({ cursor }) => !fired.jobIds.has(cursor.jobId)));
+      this.#holdNext(fires, fired);
     } catch (error) {
       // Nothing is lost: what did fire fails its compare-and-set the next time.
       this.#cursors.putBack(due);
       throw error;
     }
     return true;
+  }
+
+  /** What comes next of them is known, without reading it back. */
+  #holdNext(fires: readonly Fire[], { jobIds, later }: Fired): void {
+    const lost: Fire[] = [];
+    for (const fire of fires) {
+      const { cursor, next } = fire;
+      if (later.has(cursor.jobId)) this.#cursors.putBack([cursor]);
+      else if (!jobIds.has(cursor.jobId)) lost.push(fire);
+      else if (next) this.#cursors.offer({ ...cursor, ...next, resumedAtMs: undefined });
+    }
+    this.#readAgain(lost);
   }
 
   /** Cursors that had changed may be due as they are now. At most once in a while: they may also be somebody else's by now. */

@@ -50,6 +50,8 @@ export interface Fire {
 export interface Fired {
   /** Those whose cursors were still as given and are fired now. The others changed: read them again. */
   readonly jobIds: ReadonlySet<JobId>;
+  /** Of these nothing happened, since somebody holds locked what their verdicts are written into: fire them again. */
+  readonly later: ReadonlySet<JobId>;
   readonly opened: readonly LaneHint[];
   /** Of these, runs wait behind the limit of their job. */
   readonly waiting: readonly WaitingJob[];

@@ -60,7 +60,7 @@ export class MemoryScheduleStore implements ScheduleStore {
         else waiting.add(run.jobId);
       }
     }
-    return { jobIds, opened, waiting: this.#waitingJobs(waiting), skipped };
+    return { jobIds, later: new Set(), opened, waiting: this.#waitingJobs(waiting), skipped };
   }
 
   async admit(jobIds: readonly JobId[], { guard, nowMs }: OwnerOptions): Promise<Admitted> {

@@ -16,6 +16,7 @@ import type {
   ShardPlace,
   WaitingJob,
 } from '../schedule-store.ts';
+import { StorageTimeout } from '../storage.ts';
 import { priorityWord } from './codes.ts';
 import { guardParameters } from './guard-parameters.ts';
 import { misfireFrom, recurringFrom } from './job-row.ts';
@@ -25,6 +26,7 @@ import {
   EXPIRE,
   EXPIRE_UNOFFERED,
   FIRE,
+  FIRE_PLAIN,
   FREE_LOST_PLACES,
   READ_ASKING,
   READ_CURSORS,
@@ -58,9 +60,12 @@ type JudgedRow = readonly [
 
 export class PostgresScheduleStore implements ScheduleStore {
   readonly #database: Database;
+  /** For what is written into the history: never long behind a lock. */
+  readonly #outcomes: Database;
 
-  constructor(database: Database) {
+  constructor(database: Database, { outcomes = database }: { outcomes?: Database } = {}) {
     this.#database = database;
+    this.#outcomes = outcomes;
   }
 
   async readCursors(places: readonly ShardPlace[], window: ReadWindow): Promise<Cursor[]> {
@@ -90,12 +95,27 @@ export class PostgresScheduleStore implements ScheduleStore {
   async fire(given: readonly Fire[], options: OwnerOptions): Promise<Fired> {
     // The same cursor twice in one statement would win once but queue its runs twice.
     const fires = [...new Map(given.map((fire) => [fire.cursor.jobId, fire])).values()];
-    if (fires.length === 0) return { jobIds: new Set(), opened: [], waiting: [], skipped: 0 };
+    const plain = fires.filter(({ skipped, next }) => skipped.length === 0 && next);
+    const rows = plain.length === 0 ? [] : await this.#fire(FIRE_PLAIN, plain, options);
+    const won = new Set(rows.map((row) => row[0]));
+    const others = fires.filter(({ cursor }) => !won.has(cursor.jobId));
+    const later = new Set<JobId>();
+    try {
+      if (others.length > 0) rows.push(...(await this.#fire(FIRE, others, options)));
+    } catch (error) {
+      if (!(error instanceof StorageTimeout)) throw error;
+      for (const { cursor } of others) later.add(cursor.jobId);
+    }
+    const skipped = rows.reduce((sum, row) => sum + (row[8] ?? 0), 0);
+    return { jobIds: new Set(rows.map((row) => row[0])), later, skipped, ...judged(rows, options.nowMs) };
+  }
+
+  #fire(statement: Statement, fires: readonly Fire[], { guard, nowMs }: OwnerOptions): Promise<JudgedRow[]> {
     const runs = fires.flatMap(({ cursor: { jobId }, runs }) => runs.map((run) => ({ jobId, ...run })));
     const skips = fires.flatMap(({ cursor: { jobId }, skipped }) =>
       skipped.map((skip) => ({ jobId, ...skip })),
     );
-    const rows = await this.#database.query<JudgedRow>(FIRE, [
+    const parameters = [
       plainArray(fires.map((fire) => fire.cursor.jobId)),
       plainArray(fires.map((fire) => fire.cursor.shard)),
       plainArray(fires.map((fire) => fire.cursor.nominalAtMs)),
@@ -107,19 +127,21 @@ export class PostgresScheduleStore implements ScheduleStore {
       plainArray(runs.map((run) => run.jobId)),
       plainArray(runs.map((run) => run.runId)),
       plainArray(runs.map((run) => run.nominalAtMs)),
+      nowMs,
+      ...guardParameters(
+        guard,
+        fires.map((fire) => fire.cursor.shard),
+      ),
+    ];
+    if (statement === FIRE_PLAIN) return this.#database.query<JudgedRow>(statement, parameters);
+    return this.#outcomes.query<JudgedRow>(statement, [
+      ...parameters,
       plainArray(skips.map((skip) => skip.jobId)),
       plainArray(skips.map((skip) => skip.runId)),
       plainArray(skips.map((skip) => skip.fromMs)),
       plainArray(skips.map((skip) => skip.count)),
       plainArray(skips.map((skip) => skip.reason)),
-      ...guardParameters(
-        options.guard,
-        fires.map((fire) => fire.cursor.shard),
-      ),
-      options.nowMs,
     ]);
-    const skipped = rows.reduce((sum, row) => sum + (row[8] ?? 0), 0);
-    return { jobIds: new Set(rows.map((row) => row[0])), skipped, ...judged(rows, options.nowMs) };
   }
 
   async admit(jobIds: readonly JobId[], { guard, nowMs }: OwnerOptions): Promise<Admitted> {

@@ -50,7 +50,7 @@ export function openPostgresStorage(options: PostgresStorageOptions): PostgresSt
   });
   return {
     jobs: new PostgresJobStore(database),
-    schedule: new PostgresScheduleStore(database),
+    schedule: new PostgresScheduleStore(database, { outcomes }),
     leases: new PostgresLeaseStore(database, { outcomes }),
     members: new PostgresMemberStore(heartbeats),
     runs: new PostgresRunStore(database),

@@ -39,21 +39,27 @@ const freePlaces = (limit: string) => `SELECT p.slot FROM generate_series(1, j.m
 
 const NOW = (now: string) => `to_timestamp(${now}::bigint::float8 / 1000)`;
 
+/** Runs of the job j that wait for a place, as far as anybody counts them. */
+const QUEUED = `(SELECT count(*) FROM (SELECT FROM due d WHERE d.job_id = j.job_id AND d.blocked > 0
+          AND (d.blocked = ${WAITING} OR d.fire_at <= $12::bigint) LIMIT ${QUEUED_PER_JOB_MAX}) d)`;
+
 /**
  * Fires cursors: compare-and-set on (nominal instant, job version), and everything that follows from it, in one statement. A
  * run gets a place of its job, or waits, or is skipped: two that want the same place at the same time meet in the primary key
  * of admissions, and the second gets none.
  * $1 job_id, $2 shard, $3 nominal_at, $4 job_version, $5 next nominal_at, $6 next fire_at, $7 number of runs, $8 last nominal
- * fired; per run: $9 job_id, $10 run_id, $11 nominal_at; per skipped range: $12 job_id, $13 run_id, $14 from, $15 count,
- * $16 reason; guard: $17 node, $18 epochs; $19 now.
+ * fired; per run: $9 job_id, $10 run_id, $11 nominal_at; $12 now; guard: $13 node, $14 epochs.
  */
-export const FIRE: Statement = {
-  name: 'fire',
+const fire = (
+  name: string,
+  parts: { only: string; ended: string; otherwise: string; verdicts: string },
+): Statement => ({
+  name,
   text: `
-    WITH ${owned('$17', '$18')}, f AS MATERIALIZED (
+    WITH ${owned('$13', '$14')}, f AS MATERIALIZED (
       SELECT f.* FROM unnest($1::uuid[], $2::smallint[], $3::bigint[], $4::int[], $5::bigint[], $6::bigint[], $7::int[], $8::bigint[])
         AS f(job_id, shard, nominal_at, job_version, next_nominal_at, next_fire_at, run_count, last_nominal_at)
-      WHERE ${isOwned('f.shard')}
+      WHERE ${isOwned('f.shard')} ${parts.only}
     ), moved AS (
       UPDATE cursors c SET nominal_at = f.next_nominal_at, fire_at = f.next_fire_at, resumed_at = NULL,
         last_nominal_at = coalesce(f.last_nominal_at, c.last_nominal_at)
@@ -61,17 +67,8 @@ export const FIRE: Statement = {
       WHERE c.job_id = f.job_id AND NOT c.held AND c.nominal_at = f.nominal_at AND c.job_version = f.job_version
         AND f.next_fire_at IS NOT NULL
       RETURNING c.job_id
-    ), ended AS (
-      DELETE FROM cursors c USING f
-      WHERE c.job_id = f.job_id AND NOT c.held AND c.nominal_at = f.nominal_at AND c.job_version = f.job_version
-        AND f.next_fire_at IS NULL
-      RETURNING c.job_id
-    ), won AS MATERIALIZED (
-      SELECT job_id, false AS ended FROM moved UNION ALL SELECT job_id, true FROM ended
-    ), job AS MATERIALIZED (
-      SELECT j.*, w.ended, f.run_count, ${JOB_HANDLER_KEY} AS handler_key, ${JOB_TENANT} AS tenant,
-        (SELECT count(*) FROM (SELECT FROM due d WHERE d.job_id = j.job_id AND d.blocked > 0
-          AND (d.blocked = ${WAITING} OR d.fire_at <= $19::bigint) LIMIT ${QUEUED_PER_JOB_MAX}) d) AS queued
+    )${parts.ended}, job AS MATERIALIZED (
+      SELECT j.*, w.ended, f.run_count, ${JOB_HANDLER_KEY} AS handler_key, ${JOB_TENANT} AS tenant, ${QUEUED} AS queued
       FROM won w JOIN f USING (job_id) JOIN jobs j USING (job_id)
     ), wanted AS MATERIALIZED (
       SELECT u.job_id, u.run_id, u.nominal_at, row_number() OVER (PARTITION BY u.job_id ORDER BY u.ord) AS nth
@@ -86,43 +83,70 @@ export const FIRE: Statement = {
       ON CONFLICT DO NOTHING RETURNING run_id
     ), judged AS MATERIALIZED (
       SELECT w.run_id, w.nominal_at, w.nth = j.run_count AND j.ended AS ends_job, j.*,
-        CASE WHEN a.run_id IS NOT NULL THEN ${OPEN} WHEN j.overlap = 'skip' THEN -1
-          WHEN j.queued + w.nth > ${QUEUED_PER_JOB_MAX} THEN -2 ELSE ${WAITING} END AS blocked
+        CASE WHEN a.run_id IS NOT NULL THEN ${OPEN} ${parts.otherwise} ELSE ${WAITING} END AS blocked
       FROM wanted w JOIN job j USING (job_id) LEFT JOIN admitted a ON a.run_id = w.run_id
     ), queued AS (
       INSERT INTO due (run_id, job_id, fire_at, lane_at, nominal_at, tenant, expires_at, timeout_ms, handler_key, job_version, shard,
         part, priority, kind, blocked, admitted, ends_job, handler, payload)
-      SELECT j.run_id, j.job_id, $19, $19, j.nominal_at, j.tenant, $19::bigint + j.start_timeout_ms, j.timeout_ms, j.handler_key,
+      SELECT j.run_id, j.job_id, $12, $12, j.nominal_at, j.tenant, $12::bigint + j.start_timeout_ms, j.timeout_ms, j.handler_key,
         j.version, j.shard, ${JOB_PART}, j.priority, 2, j.blocked, j.blocked = ${OPEN}, j.ends_job, j.handler, ${inlineJson('j.payload')}
       FROM judged j WHERE j.blocked >= 0
-    ), skipped AS (
-      INSERT INTO job_runs (run_id, job_id, status, end_time, modified_time, attempt_number, created_at, epoch, trigger, scheduled_at,
-        job_version, occurrences, reason)
-      SELECT j.run_id, j.job_id, 'SKIPPED', ${NOW('$19')}, ${NOW('$19')}, 1, ${NOW('$19')}, 1, 2, ${NOW('j.nominal_at')}, j.version, 1,
-        CASE j.blocked WHEN -1 THEN 'overlap' ELSE 'queue_full' END
-      FROM judged j WHERE j.blocked < 0
-      UNION ALL
-      -- Epoch 0: nothing of it could ever be handed out.
-      SELECT s.run_id, s.job_id, 'SKIPPED', NULL, ${NOW('$19')}, 1, ${NOW('$19')}, 0, 2, ${NOW('s.from_at')}, f.job_version, s.count, s.reason
-      FROM unnest($12::uuid[], $13::uuid[], $14::bigint[], $15::int[], $16::text[]) AS s(job_id, run_id, from_at, count, reason)
-      JOIN won USING (job_id) JOIN f USING (job_id)
-      RETURNING run_id, epoch
-    ), told AS (
-      INSERT INTO events (kind, ids, epochs, claimed_ats)
-      SELECT 'run.ended', array_agg(run_id), array_agg(epoch), ARRAY[$19::bigint] FROM skipped HAVING count(*) > 0
-    ), finished AS (
-      UPDATE jobs j SET status = 'COMPLETED', version = j.version + 1, updated_at = ${NOW('$19')}
-      FROM job w
-      WHERE j.job_id = w.job_id AND w.ended AND ${mayEnd()}
-        AND (w.run_count = 0 OR EXISTS (SELECT FROM judged x WHERE x.job_id = w.job_id AND x.ends_job AND x.blocked < 0))
-    )
+    )${parts.verdicts}
     SELECT j.job_id, ${JOB_PART}, j.priority, j.handler_key, j.tenant, v.opened, v.waiting, j.overlap = 'replace', v.skipped
     FROM job j LEFT JOIN (
       SELECT job_id, bool_or(blocked = ${OPEN}) AS opened, bool_or(blocked = ${WAITING}) AS waiting,
         count(*) FILTER (WHERE blocked < 0)::int AS skipped
       FROM judged GROUP BY job_id
     ) v USING (job_id)`,
-};
+});
+
+/**
+ * Schedules that go on, and of which nothing has to be skipped: nearly all. It writes nothing into the history, so it does not wait
+ * for whoever locks that; what it cannot judge it leaves to FIRE.
+ */
+export const FIRE_PLAIN: Statement = fire('fire_plain', {
+  only: `AND f.next_fire_at IS NOT NULL AND EXISTS (
+        SELECT FROM jobs j WHERE j.job_id = f.job_id AND ${QUEUED} + f.run_count <= ${QUEUED_PER_JOB_MAX}
+          AND (j.overlap <> 'skip' OR (${ROOM} >= f.run_count AND ${QUEUED} = 0)))`,
+  ended: `, won AS MATERIALIZED (SELECT job_id, false AS ended FROM moved)`,
+  otherwise: '',
+  verdicts: '',
+});
+
+/** All of them. Per skipped range: $15 job_id, $16 run_id, $17 from, $18 count, $19 reason. */
+export const FIRE: Statement = fire('fire', {
+  only: '',
+  ended: `, ended AS (
+      DELETE FROM cursors c USING f
+      WHERE c.job_id = f.job_id AND NOT c.held AND c.nominal_at = f.nominal_at AND c.job_version = f.job_version
+        AND f.next_fire_at IS NULL
+      RETURNING c.job_id
+    ), won AS MATERIALIZED (
+      SELECT job_id, false AS ended FROM moved UNION ALL SELECT job_id, true FROM ended
+    )`,
+  otherwise: `WHEN j.overlap = 'skip' THEN -1 WHEN j.queued + w.nth > ${QUEUED_PER_JOB_MAX} THEN -2`,
+  verdicts: `, skipped AS (
+      INSERT INTO job_runs (run_id, job_id, status, end_time, modified_time, attempt_number, created_at, epoch, trigger, scheduled_at,
+        job_version, occurrences, reason)
+      SELECT j.run_id, j.job_id, 'SKIPPED', ${NOW('$12')}, ${NOW('$12')}, 1, ${NOW('$12')}, 1, 2, ${NOW('j.nominal_at')}, j.version, 1,
+        CASE j.blocked WHEN -1 THEN 'overlap' ELSE 'queue_full' END
+      FROM judged j WHERE j.blocked < 0
+      UNION ALL
+      -- Epoch 0: nothing of it could ever be handed out.
+      SELECT s.run_id, s.job_id, 'SKIPPED', NULL, ${NOW('$12')}, 1, ${NOW('$12')}, 0, 2, ${NOW('s.from_at')}, f.job_version, s.count, s.reason
+      FROM unnest($15::uuid[], $16::uuid[], $17::bigint[], $18::int[], $19::text[]) AS s(job_id, run_id, from_at, count, reason)
+      JOIN won USING (job_id) JOIN f USING (job_id)
+      RETURNING run_id, epoch
+    ), told AS (
+      INSERT INTO events (kind, ids, epochs, claimed_ats)
+      SELECT 'run.ended', array_agg(run_id), array_agg(epoch), ARRAY[$12::bigint] FROM skipped HAVING count(*) > 0
+    ), finished AS (
+      UPDATE jobs j SET status = 'COMPLETED', version = j.version + 1, updated_at = ${NOW('$12')}
+      FROM job w
+      WHERE j.job_id = w.job_id AND w.ended AND ${mayEnd()}
+        AND (w.run_count = 0 OR EXISTS (SELECT FROM judged x WHERE x.job_id = w.job_id AND x.ends_job AND x.blocked < 0))
+    )`,
+});
 
 /**
  * $1 jobs; guard: $2 node, $3 epochs; $4 now. Runs that ask or wait are opened, the oldest first, as far as there are free places;
