@@ -31,7 +31,8 @@ const UNOFFERED_EVERY_MS = 600_000;
 export class Reconciler implements Service {
   readonly #options: ReconcilerOptions;
   readonly #loop: Loop;
-  #watchingSinceMs: number | undefined;
+  /** By the monotonic clock: a wall clock that is set forward, or a machine that slept, is no time spent looking. */
+  #watchingSince: number | undefined;
   #unofferedAt = 0;
 
   constructor(options: ReconcilerOptions) {
@@ -62,7 +63,7 @@ export class Reconciler implements Service {
     const { guard: guardNow, clock, store, scheduler } = this.#options;
     const guard = guardNow();
     const startedAt = clock.monotonic();
-    this.#watchingSinceMs ??= clock.now();
+    this.#watchingSince ??= startedAt;
     if (guard.epochs.size === 0) return PASS_MS;
     await this.#giveUp(guard);
     const waiting = await store.reconcile({ guard, nowMs: clock.now(), limit: JOBS_PER_PASS });
@@ -77,9 +78,10 @@ export class Reconciler implements Service {
     let given = 0;
     for (let left = limit; left === limit; given += left)
       left = await store.expire({ guard, nowMs: clock.now(), limit });
-    const nowMs = clock.now();
-    if (clock.monotonic() >= this.#unofferedAt && nowMs - this.#watchingSinceMs! > UNOFFERED_MS) {
-      this.#unofferedAt = clock.monotonic() + UNOFFERED_EVERY_MS;
+    const now = clock.monotonic();
+    if (now >= this.#unofferedAt && now - this.#watchingSince! > UNOFFERED_MS) {
+      this.#unofferedAt = now + UNOFFERED_EVERY_MS;
+      const nowMs = clock.now();
       const beforeMs = nowMs - UNOFFERED_MS;
       given += await store.expireUnoffered({ guard, nowMs, beforeMs, limit });
     }
