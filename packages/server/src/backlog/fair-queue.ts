@@ -36,6 +36,7 @@ interface Choice<Lane> {
 
 export class FairQueue<Lane extends { readonly tenant: number; readonly handlerKey: number }> {
   readonly #namespaces = new Shares<Namespace>((key, passed) => new Namespace(key, passed));
+  /** Of all handlers that were ever offered: they are few. */
   readonly #handlers = new Map<number, HandlerQueue>();
 
   /** Lanes of these handlers: how many can be taken, and how many are taken at the moment. */
@@ -67,13 +68,14 @@ export class FairQueue<Lane extends { readonly tenant: number; readonly handlerK
     const user = namespace.users.of(tenant);
     this.#namespaces.join(namespace);
     namespace.users.join(user);
-    const handler = this.#handlers.get(key) ?? new HandlerQueue();
-    this.#handlers.set(key, handler);
+    const handler = made(this.#handlers, key, () => new HandlerQueue());
     handler.ready += 1;
-    const turn = (namespace.turns.get(key) ?? new NamespaceTurn(namespace, handler.line)) as NamespaceTurn;
-    namespace.turns.set(key, turn);
-    const userTurn = (user.turns.get(key) ?? new UserTurn(user, turn.users)) as UserTurn<Lane>;
-    user.turns.set(key, userTurn);
+    const turn = made(
+      namespace.turns,
+      key,
+      () => new NamespaceTurn(namespace, handler.line),
+    ) as NamespaceTurn;
+    const userTurn = made(user.turns, key, () => new UserTurn<Lane>(user, turn.users)) as UserTurn<Lane>;
     userTurn.lanes.push(lane);
     if (!userTurn.place) turn.users.enter(userTurn);
     if (!turn.place) handler.line.enter(turn);
@@ -89,14 +91,8 @@ export class FairQueue<Lane extends { readonly tenant: number; readonly handlerK
     handler.taken += 1;
     const namespace = turn.share as Namespace;
     const user = userTurn.share;
-    if (userTurn.lanes.length === 0) {
-      user.turns.delete(lane.handlerKey);
-      turn.users.leave(userTurn);
-    }
-    if (turn.users.size === 0) {
-      namespace.turns.delete(lane.handlerKey);
-      handler.line.leave(turn);
-    }
+    if (userTurn.lanes.length === 0) turn.users.leave(userTurn);
+    if (turn.users.size === 0) handler.line.leave(turn);
     take(this.#namespaces, namespace, charge);
     take(namespace.users, user, charge);
     return lane;
@@ -110,9 +106,7 @@ export class FairQueue<Lane extends { readonly tenant: number; readonly handlerK
     namespace.charge(-uncharged);
     namespace.users.part(user);
     this.#namespaces.part(namespace);
-    const handler = this.#handlers.get(handlerKey)!;
-    handler.taken -= 1;
-    if (handler.ready + handler.taken === 0) this.#handlers.delete(handlerKey);
+    this.#handlers.get(handlerKey)!.taken -= 1;
   }
 
   #first(offers: (handlerKey: number) => boolean): Choice<Lane> | undefined {
@@ -125,6 +119,15 @@ export class FairQueue<Lane extends { readonly tenant: number; readonly handlerK
     }
     return best;
   }
+}
+
+function made<Value>(values: Map<number, Value>, key: number, make: () => Value): Value {
+  let value = values.get(key);
+  if (value === undefined) {
+    value = make();
+    values.set(key, value);
+  }
+  return value;
 }
 
 /** Of one namespace, the user that got least. */

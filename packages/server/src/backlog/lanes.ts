@@ -191,12 +191,14 @@ export class Lanes {
   }
 
   #return(lane: Lane, { uncharged, ready }: { uncharged: number; ready: boolean }): void {
-    lane.queue?.giveBack(lane, uncharged);
+    const { queue } = lane;
     lane.queue = undefined;
     lane.state = 'asleep';
+    // Before it is given back: then its tenant has not left in between.
     if (ready) this.#ready(lane);
     else if (lane.atMs < Number.POSITIVE_INFINITY) this.#asleep.push({ lane, atMs: lane.atMs });
     // Without a queue and an instant it is as good as unknown; the next look over all lanes drops it.
+    queue?.giveBack(lane, uncharged);
   }
 
   #lane(key: LaneKey): Lane {
