@@ -26,6 +26,16 @@ class HandlerQueue {
   readonly line = new Line();
   ready = 0;
   taken = 0;
+  /** Who has lanes that can be taken. */
+  tenants = 0;
+}
+
+export interface QueueCounts {
+  /** Lanes that can be taken, and those that are taken at the moment. */
+  readonly ready: number;
+  readonly taken: number;
+  /** Who has lanes that can be taken, counted once for each handler. */
+  readonly tenants: number;
 }
 
 interface Choice<Lane> {
@@ -39,16 +49,16 @@ export class FairQueue<Lane extends { readonly tenant: number; readonly handlerK
   /** Of all handlers that were ever offered: they are few. */
   readonly #handlers = new Map<number, HandlerQueue>();
 
-  /** Lanes of these handlers: how many can be taken, and how many are taken at the moment. */
-  counts(offers: (handlerKey: number) => boolean): { readonly ready: number; readonly taken: number } {
-    let ready = 0;
-    let taken = 0;
+  /** Of these handlers. */
+  counts(offers: (handlerKey: number) => boolean): QueueCounts {
+    let [ready, taken, tenants] = [0, 0, 0];
     for (const [key, handler] of this.#handlers) {
       if (!offers(key)) continue;
       ready += handler.ready;
       taken += handler.taken;
+      tenants += handler.tenants;
     }
-    return { ready, taken };
+    return { ready, taken, tenants };
   }
 
   /** Everything that is held in memory: who gets shares, and their places in the lines. */
@@ -77,7 +87,10 @@ export class FairQueue<Lane extends { readonly tenant: number; readonly handlerK
     ) as NamespaceTurn;
     const userTurn = made(user.turns, key, () => new UserTurn<Lane>(user, turn.users)) as UserTurn<Lane>;
     userTurn.lanes.push(lane);
-    if (!userTurn.place) turn.users.enter(userTurn);
+    if (!userTurn.place) {
+      turn.users.enter(userTurn);
+      handler.tenants += 1;
+    }
     if (!turn.place) handler.line.enter(turn);
   }
 
@@ -91,7 +104,10 @@ export class FairQueue<Lane extends { readonly tenant: number; readonly handlerK
     handler.taken += 1;
     const namespace = turn.share as Namespace;
     const user = userTurn.share;
-    if (userTurn.lanes.length === 0) turn.users.leave(userTurn);
+    if (userTurn.lanes.length === 0) {
+      turn.users.leave(userTurn);
+      handler.tenants -= 1;
+    }
     if (turn.users.size === 0) handler.line.leave(turn);
     take(this.#namespaces, namespace, charge);
     take(namespace.users, user, charge);

@@ -127,8 +127,10 @@ export class Lanes {
     let leftOf: Priority | undefined;
     for (const { priority, queue } of this.#tiers) {
       if (leftOf !== undefined && priority !== leftOf) break;
-      const { ready, taken } = queue.counts(offers);
-      const share = Math.max(1, Math.ceil((ready + taken) / CLAIMS_BESIDE));
+      const { ready, taken, tenants } = queue.counts(offers);
+      // A share of the lanes, but one of every tenant as far as the runs go: these slots may be the last for a long time.
+      const fair = Math.min(tenants, Math.floor(runsMax / RUNS_PER_LANE_MIN));
+      const share = Math.max(1, fair, Math.ceil((ready + taken) / CLAIMS_BESIDE));
       const lanesMax = Math.min(LANES_PER_CLAIM - picks.length, share, ready);
       if (lanesMax <= 0) continue;
       const each = Math.min(runsMax, Math.max(RUNS_PER_LANE_MIN, Math.ceil(runsMax / lanesMax)));
