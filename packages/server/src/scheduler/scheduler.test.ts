@@ -109,6 +109,15 @@ describe('a recurring job', () => {
     expect(nominalsOf(await stage.at(30_000))).toEqual([30_000]);
   });
 
+  test('that was edited without a hint and kept its plan fires on time, once (hazard 11)', async () => {
+    const job = await role.world.recurring({ atMs: BASE_MS + 10_000 });
+    await stage.rest();
+    await role.world.change(job.jobId, { name: 'new' }, { kind: 'keep' });
+    for (let ms = 0; ms < 10_000; ms += 1_000) expect(await stage.at(ms)).toEqual([]);
+    expect(await stage.at(10_000)).toHaveLength(1);
+    expect(await stage.at(11_000)).toEqual([]);
+  });
+
   test('whose schedule has ended is over with its last run', async () => {
     const schedule = { ...EVERY_MINUTE, endMs: BASE_MS + 30_000 };
     const job = await role.world.recurring({ job: { schedule } });
