@@ -188,7 +188,7 @@ describe('a lane', () => {
             ready.add(lane);
             queue.add(lane);
           }
-          expect(queue.counts(EVERY)).toEqual({ ready: ready.size, taken: taken.length });
+          expect(queue.counts(EVERY)).toMatchObject({ ready: ready.size, taken: taken.length });
         }
         const rest = new Set<Lane>();
         for (let lane = queue.take(1); lane; lane = queue.take(1)) rest.add(lane);
@@ -212,7 +212,7 @@ describe('handlers', () => {
     const others = Array.from({ length: 100 }, (_, i) => laneOf(`n${i}`, undefined, GPU));
     const queue = queueOf(...others, wanted);
     expect(new Set(takes(queue, 50, { offers: http }))).toEqual(new Set([wanted]));
-    expect(queue.counts(gpu)).toEqual({ ready: 100, taken: 0 });
+    expect(queue.counts(gpu)).toEqual({ ready: 100, taken: 0, tenants: 100 });
   });
 
   test('do not multiply a share: two of one namespace get as much together as one of another', () => {

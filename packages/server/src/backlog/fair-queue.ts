@@ -26,6 +26,16 @@ class HandlerQueue {
   readonly line = new Line();
   ready = 0;
   taken = 0;
+  /** Who has lanes that can be taken. */
+  tenants = 0;
+}
+
+export interface QueueCounts {
+  /** Lanes that can be taken, and those that are taken at the moment. */
+  readonly ready: number;
+  readonly taken: number;
+  /** Who has lanes that can be taken, counted once for each handler. */
+  readonly tenants: number;
 }
 
 interface Choice<Lane> {
@@ -36,18 +46,19 @@ interface Choice<Lane> {
 
 export class FairQueue<Lane extends { readonly tenant: number; readonly handlerKey: number }> {
   readonly #namespaces = new Shares<Namespace>((key, passed) => new Namespace(key, passed));
+  /** Of all handlers that were ever offered: they are few. */
   readonly #handlers = new Map<number, HandlerQueue>();
 
-  /** Lanes of these handlers: how many can be taken, and how many are taken at the moment. */
-  counts(offers: (handlerKey: number) => boolean): { readonly ready: number; readonly taken: number } {
-    let ready = 0;
-    let taken = 0;
+  /** Of these handlers. */
+  counts(offers: (handlerKey: number) => boolean): QueueCounts {
+    let [ready, taken, tenants] = [0, 0, 0];
     for (const [key, handler] of this.#handlers) {
       if (!offers(key)) continue;
       ready += handler.ready;
       taken += handler.taken;
+      tenants += handler.tenants;
     }
-    return { ready, taken };
+    return { ready, taken, tenants };
   }
 
   /** Everything that is held in memory: who gets shares, and their places in the lines. */
@@ -67,15 +78,19 @@ export class FairQueue<Lane extends { readonly tenant: number; readonly handlerK
     const user = namespace.users.of(tenant);
     this.#namespaces.join(namespace);
     namespace.users.join(user);
-    const handler = this.#handlers.get(key) ?? new HandlerQueue();
-    this.#handlers.set(key, handler);
+    const handler = made(this.#handlers, key, () => new HandlerQueue());
     handler.ready += 1;
-    const turn = (namespace.turns.get(key) ?? new NamespaceTurn(namespace, handler.line)) as NamespaceTurn;
-    namespace.turns.set(key, turn);
-    const userTurn = (user.turns.get(key) ?? new UserTurn(user, turn.users)) as UserTurn<Lane>;
-    user.turns.set(key, userTurn);
+    const turn = made(
+      namespace.turns,
+      key,
+      () => new NamespaceTurn(namespace, handler.line),
+    ) as NamespaceTurn;
+    const userTurn = made(user.turns, key, () => new UserTurn<Lane>(user, turn.users)) as UserTurn<Lane>;
     userTurn.lanes.push(lane);
-    if (!userTurn.place) turn.users.enter(userTurn);
+    if (!userTurn.place) {
+      turn.users.enter(userTurn);
+      handler.tenants += 1;
+    }
     if (!turn.place) handler.line.enter(turn);
   }
 
@@ -90,13 +105,10 @@ export class FairQueue<Lane extends { readonly tenant: number; readonly handlerK
     const namespace = turn.share as Namespace;
     const user = userTurn.share;
     if (userTurn.lanes.length === 0) {
-      user.turns.delete(lane.handlerKey);
       turn.users.leave(userTurn);
+      handler.tenants -= 1;
     }
-    if (turn.users.size === 0) {
-      namespace.turns.delete(lane.handlerKey);
-      handler.line.leave(turn);
-    }
+    if (turn.users.size === 0) handler.line.leave(turn);
     take(this.#namespaces, namespace, charge);
     take(namespace.users, user, charge);
     return lane;
@@ -110,9 +122,7 @@ export class FairQueue<Lane extends { readonly tenant: number; readonly handlerK
     namespace.charge(-uncharged);
     namespace.users.part(user);
     this.#namespaces.part(namespace);
-    const handler = this.#handlers.get(handlerKey)!;
-    handler.taken -= 1;
-    if (handler.ready + handler.taken === 0) this.#handlers.delete(handlerKey);
+    this.#handlers.get(handlerKey)!.taken -= 1;
   }
 
   #first(offers: (handlerKey: number) => boolean): Choice<Lane> | undefined {
@@ -125,6 +135,15 @@ export class FairQueue<Lane extends { readonly tenant: number; readonly handlerK
     }
     return best;
   }
+}
+
+function made<Value>(values: Map<number, Value>, key: number, make: () => Value): Value {
+  let value = values.get(key);
+  if (value === undefined) {
+    value = make();
+    values.set(key, value);
+  }
+  return value;
 }
 
 /** Of one namespace, the user that got least. */

@@ -127,8 +127,10 @@ export class Lanes {
     let leftOf: Priority | undefined;
     for (const { priority, queue } of this.#tiers) {
       if (leftOf !== undefined && priority !== leftOf) break;
-      const { ready, taken } = queue.counts(offers);
-      const share = Math.max(1, Math.ceil((ready + taken) / CLAIMS_BESIDE));
+      const { ready, taken, tenants } = queue.counts(offers);
+      // A share of the lanes, but one of every tenant as far as the runs go: these slots may be the last for a long time.
+      const fair = Math.min(tenants, Math.floor(runsMax / RUNS_PER_LANE_MIN));
+      const share = Math.max(1, fair, Math.ceil((ready + taken) / CLAIMS_BESIDE));
       const lanesMax = Math.min(LANES_PER_CLAIM - picks.length, share, ready);
       if (lanesMax <= 0) continue;
       const each = Math.min(runsMax, Math.max(RUNS_PER_LANE_MIN, Math.ceil(runsMax / lanesMax)));
@@ -191,12 +193,14 @@ export class Lanes {
   }
 
   #return(lane: Lane, { uncharged, ready }: { uncharged: number; ready: boolean }): void {
-    lane.queue?.giveBack(lane, uncharged);
+    const { queue } = lane;
     lane.queue = undefined;
     lane.state = 'asleep';
+    // Before it is given back: then its tenant has not left in between.
     if (ready) this.#ready(lane);
     else if (lane.atMs < Number.POSITIVE_INFINITY) this.#asleep.push({ lane, atMs: lane.atMs });
     // Without a queue and an instant it is as good as unknown; the next look over all lanes drops it.
+    queue?.giveBack(lane, uncharged);
   }
 
   #lane(key: LaneKey): Lane {

@@ -12,7 +12,7 @@ export class Share {
   passed: number;
   /** Lanes of it that can be taken, or are taken at the moment. */
   lanes = 0;
-  /** Where it stands, by handler; only where it has a lane that can be taken. */
+  /** Where it stands, by handler. */
   readonly turns = new Map<number, Turn>();
 
   constructor(key: number, passed: number) {
@@ -23,7 +23,7 @@ export class Share {
   charge(runs: number): void {
     this.passed += runs;
     // Who got more is found too early in its lines, which first() puts right; who got less would be found too late.
-    if (runs < 0) for (const turn of this.turns.values()) turn.line.enter(turn);
+    if (runs < 0) for (const turn of this.turns.values()) if (turn.place) turn.line.enter(turn);
   }
 }
 
@@ -87,6 +87,7 @@ export class Line {
     if (!turn.place) return;
     turn.place = undefined;
     this.#size -= 1;
+    if (this.#size === 0) this.#places.retain(() => false);
   }
 }
 

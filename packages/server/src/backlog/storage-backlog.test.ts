@@ -287,6 +287,20 @@ describe('tenants', () => {
     for (const count of Object.values(got)) expect(Math.abs(count - 750)).toBeLessThanOrEqual(100);
   });
 
+  test('share the first free slots already, though each has one lane only', async () => {
+    const owner = new Map<string, string>();
+    for (const userId of ['a', 'b', 'c', 'd'])
+      for (const job of await insert(200, { userId, shard: 3 })) owner.set(job.jobId, userId);
+    await backlog.look(HTTP);
+    const got = { a: 0, b: 0, c: 0, d: 0 };
+    for (let free = 100; free > 0; ) {
+      const runs = await take(free);
+      free -= runs.length;
+      for (const { jobId } of runs) got[owner.get(jobId) as keyof typeof got] += 1;
+    }
+    expect(got).toEqual({ a: 25, b: 25, c: 25, d: 25 });
+  });
+
   test('in one namespace get its share together', async () => {
     const owner = new Map<string, string>();
     for (let user = 0; user < 20; user += 1)

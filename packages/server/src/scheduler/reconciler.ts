@@ -32,7 +32,8 @@ const UNOFFERED_EVERY_MS = 600_000;
 export class Reconciler implements Service {
   readonly #options: ReconcilerOptions;
   readonly #loop: Loop;
-  #watchingSinceMs: number | undefined;
+  /** By the monotonic clock: a wall clock that is set forward, or a machine that slept, is no time spent looking. */
+  #watchingSince: number | undefined;
   #unofferedAt = 0;
 
   constructor(options: ReconcilerOptions) {
@@ -63,7 +64,7 @@ export class Reconciler implements Service {
     const { guard: guardNow, clock, store, scheduler } = this.#options;
     const guard = guardNow();
     const startedAt = clock.monotonic();
-    this.#watchingSinceMs ??= clock.now();
+    this.#watchingSince ??= startedAt;
     if (guard.epochs.size === 0) return PASS_MS;
     const waiting = await store.reconcile({ guard, nowMs: clock.now(), limit: JOBS_PER_PASS });
     scheduler.admitSoon(waiting.map(({ jobId }) => jobId));
@@ -78,8 +79,9 @@ export class Reconciler implements Service {
     const limit = RUNS_PER_PASS;
     const nowMs = clock.now();
     const given = await store.expire({ guard, nowMs, limit });
-    if (clock.monotonic() >= this.#unofferedAt && nowMs - this.#watchingSinceMs! > UNOFFERED_MS) {
-      this.#unofferedAt = clock.monotonic() + UNOFFERED_EVERY_MS;
+    const now = clock.monotonic();
+    if (now >= this.#unofferedAt && now - this.#watchingSince! > UNOFFERED_MS) {
+      this.#unofferedAt = now + UNOFFERED_EVERY_MS;
       const beforeMs = nowMs - UNOFFERED_MS;
       given.push(...(await store.expireUnoffered({ guard, nowMs, beforeMs, limit })));
     }

@@ -232,6 +232,8 @@ export class Scheduler implements Service {
     const { clock, store } = this.#options;
     const nowMs = clock.now();
     const asking = this.#asking.takeDue(nowMs, JOBS_PER_ADMISSION);
+    // Rows that left make room for the next.
+    if (asking.length > 0) this.#readAheadAt = 0;
     for (const { jobId } of asking) this.#toAdmit.add(jobId);
     const now = clock.monotonic();
     const again = new Set<JobId>();
