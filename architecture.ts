@@ -61,6 +61,7 @@ export const EXEMPT: readonly { readonly pattern: RegExp; readonly why: string }
 const STORAGE_FILES = [
   'storage.ts',
   'account-store.ts',
+  'apply-in-parts.ts',
   'audit-store.ts',
   'event-store.ts',
   'job-store.ts',
@@ -329,7 +330,13 @@ export const ROOMS: readonly Room[] = [
     name: 'server/data-directory.ts',
     kind: 'ground',
     purpose: "The server's own folder: its identity, its key, and the lock that keeps a second server out.",
-    imports: ['server/make-folder.ts'],
+    imports: ['server/boot-record.ts', 'server/make-folder.ts'],
+  },
+  {
+    name: 'server/boot-record.ts',
+    kind: 'ground',
+    purpose: 'Which processes a data folder was started by, and which of them certainly have ended.',
+    imports: [],
   },
   {
     name: 'server/make-folder.ts',
@@ -398,7 +405,9 @@ export const ROOMS: readonly Room[] = [
       'server/postgres',
       'server/signal-bus/memory-signal-bus.ts',
       'server/signal-bus/postgres',
+      'server/sharding',
       'server/start-failure.ts',
+      'server/storage',
       'server/storage/postgres',
       'server/telemetry/prometheus',
     ],

@@ -1,8 +1,12 @@
 /** The workloads that measure Carillon alone, against bars that name no peer. */
 import type { CarillonReport } from './carillon-report.ts';
+import type { TenantKind } from './fairness/tenants.ts';
 import type { ServerUrls } from './stores.ts';
+import { fairness } from './workloads/fairness.ts';
 import { idle } from './workloads/idle.ts';
 import { latency } from './workloads/latency.ts';
+import { latencyHttp } from './workloads/latency-http.ts';
+import { results } from './workloads/results.ts';
 import { scale } from './workloads/scale.ts';
 import { submit } from './workloads/submit.ts';
 
@@ -10,8 +14,14 @@ export type CarillonSettings = {
   /** Cuts every size, to see whether the bench itself works. */
   readonly quick: boolean;
   readonly rounds: number;
+  /** Jobs of one drain. */
+  readonly jobs: number;
   /** Runs at the same time; the server's own default unless told otherwise. */
   readonly slots: number;
+  /** What the tenants of the fairness workload are. */
+  readonly tenants: TenantKind;
+  /** Runs of one tenant that wait while another submits. */
+  readonly waiting: number;
   /** Scheduled jobs of the large store. */
   readonly scale: number;
   /** Rows of history in the large store. */
@@ -20,6 +30,7 @@ export type CarillonSettings = {
 
 export type CarillonRun = {
   readonly urls: ServerUrls;
+  readonly postgresPid: number;
   readonly settings: CarillonSettings;
   readonly log: (line: string) => void;
   readonly abort: AbortSignal;
@@ -37,4 +48,12 @@ export interface CarillonWorkload {
   run(run: CarillonRun): Promise<CarillonOutcome>;
 }
 
-export const carillonWorkloads: readonly CarillonWorkload[] = [submit, latency, scale, idle];
+export const carillonWorkloads: readonly CarillonWorkload[] = [
+  results,
+  submit,
+  latency,
+  latencyHttp,
+  fairness,
+  scale,
+  idle,
+];

@@ -5,6 +5,7 @@
 import pg from 'pg';
 import { SERVER } from '../packages/domain/src/access/caller.ts';
 import { handlerName, type OpenEngine, openEngine } from './engine/open-engine.ts';
+import { countSucceeded, countUnfinished } from './engine/store-facts.ts';
 import { inBatches } from './in-batches.ts';
 import type { BenchJob, System, SystemEnv } from './system.ts';
 
@@ -71,18 +72,12 @@ export class Carillon implements System {
       if (performance.now() > giveUpAtMs) throw new Error('outcomes were not recorded');
   }
 
-  async countUnfinished(): Promise<number> {
-    const { rows } = await this.#pool.query<{ count: number }>(
-      'SELECT (SELECT count(*) FROM due)::int + (SELECT coalesce(sum(cardinality(run_ids)), 0) FROM leases)::int AS count',
-    );
-    return rows[0]!.count;
+  countUnfinished(): Promise<number> {
+    return countUnfinished(this.#pool);
   }
 
-  async countHistory(): Promise<number> {
-    const { rows } = await this.#pool.query<{ count: number }>(
-      `SELECT count(DISTINCT run_id)::int AS count FROM job_runs WHERE status = 'SUCCESS'`,
-    );
-    return rows[0]!.count;
+  countHistory(): Promise<number> {
+    return countSucceeded(this.#pool);
   }
 
   async stop(): Promise<void> {

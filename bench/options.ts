@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util';
 import { ENGINE_DEFAULTS } from '../packages/server/src/compose.ts';
 import { type CarillonSettings, type CarillonWorkload, carillonWorkloads } from './carillon-workloads.ts';
+import { type TenantKind, tenantKinds } from './fairness/tenants.ts';
 import { type SystemEntry, systemNamed, systems } from './systems.ts';
 import { type Workload, workloads } from './workloads.ts';
 
@@ -30,13 +31,15 @@ ${carillonWorkloads.map(listed).join('\n')}
   all               every workload there is
 
 Options
-  --jobs N          drain: jobs per system and round (default 100000); a fifth of it warms up first
-  --rounds N        drain, scale: interleaved rounds (default 3); the report gives median and range
+  --jobs N          drain, results, fairness: jobs per drain (default 100000); a fifth of it warms up first
+  --rounds N        interleaved rounds (default 3) of what is compared; the report gives the median
   --only a,b        drain: only these systems, of: ${systems.map(({ name }) => name).join(', ')}
-  --slots N         latency, scale: runs at the same time (default ${ENGINE_DEFAULTS.slots}, the server's own)
+  --slots N         latency, latency-http, scale: runs at the same time (default ${ENGINE_DEFAULTS.slots}, the server's own)
+  --tenants KIND    fairness: what tenants are, of: ${tenantKinds.join(', ')} (default users)
+  --waiting N       fairness: runs of one tenant that wait while another submits (default 1000000)
   --scale N         scale: jobs of the large store (default 10000000)
   --history N       scale: rows of history in the large store (default as many as jobs)
-  --quick           latency, scale, idle: small sizes, to see whether the bench works; writes no results unless told where
+  --quick           small sizes, to see whether the bench works; writes no results unless told where
   --results FOLDER  where to write results (default bench/results)
   --help            this text
 
@@ -48,10 +51,12 @@ export function readOptions(words: readonly string[], resultsFolder: string): Be
     args: [...words],
     allowPositionals: true,
     options: {
-      jobs: { type: 'string', default: '100000' },
+      jobs: { type: 'string' },
       rounds: { type: 'string', default: '3' },
       only: { type: 'string' },
       slots: { type: 'string', default: String(ENGINE_DEFAULTS.slots) },
+      tenants: { type: 'string', default: 'users' },
+      waiting: { type: 'string' },
       scale: { type: 'string' },
       history: { type: 'string' },
       quick: { type: 'boolean', default: false },
@@ -62,16 +67,20 @@ export function readOptions(words: readonly string[], resultsFolder: string): Be
   if (values.help) return null;
   const { quick } = values;
   const rounds = wholeNumber('--rounds', values.rounds, 1);
+  const jobs = wholeNumber('--jobs', values.jobs ?? (quick ? '5000' : '100000'), 1);
   const scale = wholeNumber('--scale', values.scale ?? (quick ? '100000' : '10000000'), 1);
   return {
     ...chooseWorkloads(positionals),
     systems: values.only ? values.only.split(',').map((name) => systemNamed(name.trim())) : systems,
-    jobs: wholeNumber('--jobs', values.jobs, 1),
+    jobs,
     rounds,
     carillon: {
       quick,
+      jobs,
       rounds,
       slots: wholeNumber('--slots', values.slots, 1),
+      tenants: tenantKindNamed(values.tenants),
+      waiting: wholeNumber('--waiting', values.waiting ?? (quick ? '2000' : '1000000'), 1),
       scale,
       history: values.history === undefined ? scale : wholeNumber('--history', values.history, 0),
     },
@@ -91,6 +100,12 @@ function chooseWorkloads(names: readonly string[]): Pick<BenchOptions, 'workload
     workloads: workloads.filter(({ name }) => names.includes(name)),
     carillonWorkloads: carillonWorkloads.filter(({ name }) => names.includes(name)),
   };
+}
+
+function tenantKindNamed(name: string): TenantKind {
+  const kind = tenantKinds.find((candidate) => candidate === name);
+  if (!kind) throw new Error(`--tenants wants one of: ${tenantKinds.join(', ')}, not ${name}`);
+  return kind;
 }
 
 function wholeNumber(option: string, text: string, min: number): number {

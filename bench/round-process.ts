@@ -25,6 +25,7 @@ async function playOnce(order: RoundOrder, jobCount: number): Promise<RoundResul
     const figures = await workloadNamed(order.workload).run({
       system,
       env: store.env,
+      storePid: order.storePid,
       jobCount,
       settleStore: () => store.settle(),
     });

@@ -9,6 +9,8 @@ export type RoundOrder = {
   readonly jobs: number;
   readonly warmUpJobs: number;
   readonly urls: ServerUrls;
+  /** The server of the system's store. */
+  readonly storePid: number;
 };
 
 export type PlayedRound = {

@@ -8,9 +8,10 @@ import type { CarillonWorkload } from './carillon-workloads.ts';
 import { describeMachine, type Machine } from './machine.ts';
 import { type BenchOptions, help, readOptions } from './options.ts';
 import { makePeersReport, type PeersReport } from './peers-report.ts';
-import { isSkipped, playRounds, warmUpOf } from './play-rounds.ts';
+import { playRounds, warmUpOf } from './play-rounds.ts';
 import { type Report, renderReport, writeReports } from './report.ts';
 import { type Servers, startServers } from './servers.ts';
+import { findSkipReasons } from './skip-reasons.ts';
 import { summarise, withoutFigures } from './summary.ts';
 import type { Workload } from './workloads.ts';
 
@@ -73,7 +74,8 @@ async function play(options: BenchOptions, servers: Servers): Promise<number> {
 type Scene = { readonly options: BenchOptions; readonly servers: Servers; readonly machine: Machine };
 
 async function playWithPeers(workload: Workload, { options, servers, machine }: Scene): Promise<PeersReport> {
-  const results = await playRounds({ workload, options, servers, abort: interrupted.signal, log });
+  const skipped = await findSkipReasons(options.systems, servers);
+  const results = await playRounds({ workload, options, servers, skipped, abort: interrupted.signal, log });
   return makePeersReport({
     workload: workload.name,
     date: new Date().toISOString(),
@@ -81,9 +83,9 @@ async function playWithPeers(workload: Workload, { options, servers, machine }: 
     warmUpJobs: warmUpOf(options.jobs),
     rounds: options.rounds,
     machine,
-    systems: options.systems.map(({ name, store }) =>
-      isSkipped(store, servers)
-        ? withoutFigures(name, `skipped, ${servers.redisProblem}`)
+    systems: options.systems.map(({ name }) =>
+      skipped.has(name)
+        ? withoutFigures(name, `skipped, ${skipped.get(name)}`)
         : summarise(name, results.get(name) ?? []),
     ),
   });
@@ -95,6 +97,7 @@ async function playAlone(
 ): Promise<CarillonReport> {
   const outcome = await workload.run({
     urls: servers.urls,
+    postgresPid: servers.pids.postgres,
     settings: options.carillon,
     log,
     abort: interrupted.signal,

@@ -13,6 +13,8 @@ import type { ServerUrls } from './stores.ts';
 export type Servers = {
   readonly folder: string;
   readonly urls: ServerUrls;
+  /** Each the parent of all processes of its server. */
+  readonly pids: { readonly postgres: number; readonly redis: number };
   readonly postgres: string;
   /** What PostgreSQL was told beyond its defaults, as it reports it itself. */
   readonly postgresSettings: Readonly<Record<string, string>>;
@@ -40,6 +42,7 @@ export async function startServers(options: {
     const facts = await postgresFacts(postgres.url);
 
     let redisUrl = '';
+    let redisPid = 0;
     let redis = 'not run';
     let redisProblem: string | null = withRedis ? null : 'no system that needs it was asked for';
     if (withRedis) {
@@ -47,13 +50,22 @@ export async function startServers(options: {
         const server = await startRedis({ folder: folderIn(folder, 'redis'), log });
         stops.push(() => server.stop());
         redisUrl = server.url;
+        redisPid = server.pid;
         redis = `${server.version}, no persistence`;
       } catch (error) {
         if (!(error instanceof RedisUnavailable)) throw error;
         redisProblem = error.message;
       }
     }
-    return { folder, urls: { postgresUrl: postgres.url, redisUrl }, ...facts, redis, redisProblem, stop };
+    return {
+      folder,
+      urls: { postgresUrl: postgres.url, redisUrl },
+      pids: { postgres: postgres.pid, redis: redisPid },
+      ...facts,
+      redis,
+      redisProblem,
+      stop,
+    };
   } catch (error) {
     await stop();
     throw error;

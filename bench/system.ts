@@ -17,6 +17,12 @@ export interface System {
   /** Connects and creates the schema. Not timed. */
   start(env: SystemEnv): Promise<void>;
 
+  /** Of other processes that are part of the system: their processor time counts as its own. */
+  readonly processIds?: readonly number[];
+
+  /** Hands the jobs to a system that lives in another process. Not timed. */
+  prepare?(jobs: readonly BenchJob[]): Promise<void>;
+
   /** Accepts every job, in batches of the system's choosing; resolves when all are as durable as the store makes them. */
   submit(jobs: readonly BenchJob[]): Promise<void>;
 
@@ -25,6 +31,9 @@ export interface System {
    * jobs ran AND their outcomes are recorded in the store: a system that buffers completions waits for the flush.
    */
   drain(onRun: (id: string) => void, total: number): Promise<void>;
+
+  /** What a system in another process ran, each time it did, since it cannot call back from there. Not timed. */
+  tellRuns?(onRun: (id: string) => void): Promise<void>;
 
   /** Jobs the store still holds as waiting or running. Read from the store, not from the system's memory. */
   countUnfinished(): Promise<number>;

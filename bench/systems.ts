@@ -2,11 +2,14 @@
  * The list of measured systems, in the order of a round. Adding one is one line. They are imported on demand, so that
  * the process of one system never loads the code of another.
  */
+import { buildRiver } from './peers/build-river.ts';
 import type { System } from './system.ts';
 
 export type SystemEntry = {
   readonly name: string;
   readonly store: 'postgres' | 'redis';
+  /** Makes what it needs on this machine, once before all rounds; answers why it cannot be run, or null. */
+  readonly makeReady?: () => Promise<string | null>;
   readonly create: () => Promise<System>;
 };
 
@@ -22,6 +25,12 @@ export const systems: readonly SystemEntry[] = [
     name: 'pg-boss',
     store: 'postgres',
     create: async () => new (await import('./peers/pg-boss.ts')).PgBossSystem(),
+  },
+  {
+    name: 'river',
+    store: 'postgres',
+    makeReady: buildRiver,
+    create: async () => new (await import('./peers/river.ts')).River(),
   },
 ];
 

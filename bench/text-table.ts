@@ -1,4 +1,5 @@
 /** Tables in Markdown that read as well on a terminal, and the figures in them. */
+import type { CoreUsPerJob } from './cpu-time.ts';
 
 export function textTable(rows: readonly (readonly string[])[]): string {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
@@ -23,6 +24,11 @@ export function milliseconds(value: number): string {
 /** Of a million bytes: bars in MB are held against the stricter reading. */
 export function megabytes(bytes: number): string {
   return `${count(bytes / 1e6)} MB`;
+}
+
+/** Processor time per job, store first. */
+export function splitWords({ store, system }: CoreUsPerJob): string {
+  return `${store.toFixed(1)} + ${system.toFixed(1)}`;
 }
 
 export function times(ratio: number): string {

@@ -1,12 +1,19 @@
 /** The list of workloads, and what each must answer. A workload knows no system by name. */
+import type { CoreUsPerJob } from './cpu-time.ts';
 import type { System, SystemEnv } from './system.ts';
 import { drain } from './workloads/drain.ts';
 
-export type Figures = { readonly submitPerSecond: number; readonly drainPerSecond: number };
+export type Figures = {
+  readonly submitPerSecond: number;
+  readonly drainPerSecond: number;
+  readonly submitCoreUs: CoreUsPerJob | null;
+  readonly drainCoreUs: CoreUsPerJob | null;
+};
 
 export type WorkloadRun = {
   readonly system: System;
   readonly env: SystemEnv;
+  readonly storePid: number;
   readonly jobCount: number;
   /** Brings the store to rest between phases, outside every timing. */
   readonly settleStore: () => Promise<void>;

@@ -1,5 +1,6 @@
 /** Has one measurement of the engine made in a process of its own; throws with a sentence when it failed. */
 import { askProcess } from '../ask-process.ts';
+import type { TurnFigures, TurnOrder } from '../fairness/measure-turn.ts';
 import { jobCountOf } from './loads.ts';
 import type { DelayFigures, DelayOrder } from './measure-delay.ts';
 import type { DrainFigures, DrainOrder } from './measure-drain.ts';
@@ -18,8 +19,12 @@ export function askDrain(order: Omit<DrainOrder, 'measure'>, abort: AbortSignal)
   return ask<DrainFigures>({ ...order, measure: 'drain' }, order.warmUpJobs + order.jobs, abort);
 }
 
+export function askTurn(order: Omit<TurnOrder, 'measure'>, abort: AbortSignal): Promise<TurnFigures> {
+  return ask<TurnFigures>({ ...order, measure: 'turn' }, order.waiting, abort);
+}
+
 async function ask<Figures extends { readonly ok: true }>(
-  order: DelayOrder | DrainOrder,
+  order: DelayOrder | DrainOrder | TurnOrder,
   jobs: number,
   abort: AbortSignal,
 ): Promise<Figures> {

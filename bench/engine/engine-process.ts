@@ -3,12 +3,22 @@
  * engine's own. Takes its order from ask-engine.ts.
  */
 import { answerParent } from '../answer-parent.ts';
+import { measureTurn, type TurnFigures, type TurnOrder } from '../fairness/measure-turn.ts';
 import { settleDatabase } from '../stores.ts';
 import { type DelayFigures, type DelayOrder, measureDelay } from './measure-delay.ts';
 import { type DrainFigures, type DrainOrder, measureDrain } from './measure-drain.ts';
 
-answerParent<DelayOrder | DrainOrder, DelayFigures | DrainFigures>((order) =>
-  order.measure === 'delay'
-    ? measureDelay(order)
-    : measureDrain(order, () => settleDatabase(order.databaseUrl)),
-);
+type Order = DelayOrder | DrainOrder | TurnOrder;
+type Figures = DelayFigures | DrainFigures | TurnFigures;
+
+answerParent<Order, Figures>((order) => {
+  const settleStore = () => settleDatabase(order.databaseUrl);
+  switch (order.measure) {
+    case 'delay':
+      return measureDelay(order);
+    case 'drain':
+      return measureDrain(order, settleStore);
+    case 'turn':
+      return measureTurn(order, settleStore);
+  }
+});

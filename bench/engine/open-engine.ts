@@ -1,8 +1,13 @@
 /** The production engine over a real PostgreSQL, composed as the server composes it, with one function as its handler. */
 import { randomUUID } from 'node:crypto';
-import type { NodeId } from '../../packages/domain/src/ids.ts';
+import type { BootId, NodeId } from '../../packages/domain/src/ids.ts';
 import { silentLog, systemClock, systemRandom } from '../../packages/foundation/src/index.ts';
-import { composeEngine, ENGINE_DEFAULTS, type Engine } from '../../packages/server/src/compose.ts';
+import {
+  composeEngine,
+  ENGINE_DEFAULTS,
+  type Engine,
+  type EngineSettings,
+} from '../../packages/server/src/compose.ts';
 import { migrate } from '../../packages/server/src/postgres/migrate.ts';
 import { openPostgresStorage } from '../../packages/server/src/storage/postgres/postgres-storage.ts';
 import type { Handler } from '../../packages/worker/src/handler.ts';
@@ -16,8 +21,9 @@ export async function openEngine(options: {
   databaseUrl: string;
   slots: number;
   handler: Handler;
+  settings?: Partial<EngineSettings>;
 }): Promise<OpenEngine> {
-  const { databaseUrl, slots, handler } = options;
+  const { databaseUrl, slots, handler, settings } = options;
   await migrate(databaseUrl);
   const storage = openPostgresStorage({
     url: databaseUrl,
@@ -30,8 +36,9 @@ export async function openEngine(options: {
     handlers: new Map([[handlerName, handler]]),
     nodeId: randomUUID() as NodeId,
     incarnation: 1,
+    bootId: randomUUID() as BootId,
     address: 'bench',
-    settings: { ...ENGINE_DEFAULTS, slots },
+    settings: { ...ENGINE_DEFAULTS, ...settings, slots },
     clock: systemClock,
     random: systemRandom,
     log: silentLog,

@@ -17,6 +17,7 @@ export class StartLedger {
   readonly allStarted: Promise<void>;
   readonly #instantsMs: Float64Array | undefined;
   readonly #starts: Uint16Array;
+  readonly #failures: Uint8Array;
   readonly #delaysMs: Int32Array;
   readonly #done: () => void;
   #missing: number;
@@ -28,6 +29,7 @@ export class StartLedger {
   constructor(jobs: number, instantsMs?: Float64Array) {
     this.#instantsMs = instantsMs;
     this.#starts = new Uint16Array(jobs);
+    this.#failures = new Uint8Array(jobs);
     this.#delaysMs = new Int32Array(jobs);
     this.#missing = jobs;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -51,6 +53,16 @@ export class StartLedger {
     if (this.#missing === 0) this.#done();
   }
 
+  /** A start that fails by plan, and so is none of those that must come exactly once. */
+  failed(index: number): void {
+    if (this.#failures[index] === undefined) this.#unknown += 1;
+    else this.#failures[index] += 1;
+  }
+
+  get failures(): number {
+    return this.#failures.reduce((sum, failures) => sum + failures, 0);
+  }
+
   get jobs(): number {
     return this.#starts.length;
   }
@@ -71,6 +83,8 @@ export class StartLedger {
     const faults: string[] = [];
     if (this.#missing > 0) faults.push(`${this.#missing} of ${this.jobs} never started`);
     if (repeated > 0) faults.push(`${repeated} started more than once`);
+    const failedAgain = this.#failures.reduce((sum, failures) => sum + (failures > 1 ? 1 : 0), 0);
+    if (failedAgain > 0) faults.push(`${failedAgain} failed more than once`);
     if (this.#unknown > 0) faults.push(`${this.#unknown} starts of jobs nobody created`);
     if (this.#wrongInstant > 0) faults.push(`${this.#wrongInstant} started for another instant`);
     return faults;

@@ -2,16 +2,30 @@
  * The engine under measurement together with what watches it: ledgers of starts in memory, and a connection of its own to
  * ask the store, not the engine, what is recorded.
  */
+import { isDeepStrictEqual } from 'node:util';
 import pg from 'pg';
 import { SERVER } from '../../packages/domain/src/access/caller.ts';
+import type { JobId } from '../../packages/domain/src/ids.ts';
 import type { JobInput } from '../../packages/domain/src/job/define-job-input.ts';
-import { plainArray } from '../../packages/server/src/postgres/array-literal.ts';
 import type { RunContext } from '../../packages/worker/src/handler.ts';
+import { makeTenants, type Tenants } from '../fairness/tenants.ts';
 import { inBatches } from '../in-batches.ts';
 import { handlerName, type OpenEngine, openEngine } from './open-engine.ts';
+import {
+  failIfPlanned,
+  failsOnce,
+  failuresAmong,
+  type RunShape,
+  resultOf,
+  retriedAtOnce,
+} from './run-shape.ts';
 import { StartLedger } from './start-ledger.ts';
+import { isAllRecorded, recordedRunsOf } from './store-facts.ts';
 
 const recordPatienceMs = 30_000;
+/** Above anything that is measured: how failures are spread over time is not what is asked. */
+const retriesPerSecond = 1_000_000;
+const sampleSize = 200;
 
 export type Batch = { readonly ledger: StartLedger; readonly jobIds: readonly string[] };
 
@@ -19,22 +33,49 @@ export class Subject {
   readonly #open: OpenEngine;
   readonly #pool: pg.Pool;
   readonly #ledgers: Map<string, StartLedger>;
+  readonly #shape: RunShape;
   readonly #openedMs = Date.now();
   #running = false;
 
-  private constructor(open: OpenEngine, pool: pg.Pool, ledgers: Map<string, StartLedger>) {
-    this.#open = open;
-    this.#pool = pool;
-    this.#ledgers = ledgers;
+  private constructor(parts: {
+    open: OpenEngine;
+    pool: pg.Pool;
+    ledgers: Map<string, StartLedger>;
+    shape: RunShape;
+  }) {
+    this.#open = parts.open;
+    this.#pool = parts.pool;
+    this.#ledgers = parts.ledgers;
+    this.#shape = parts.shape;
   }
 
-  static async open(options: { databaseUrl: string; slots: number }): Promise<Subject> {
+  static async open(options: {
+    databaseUrl: string;
+    slots: number;
+    shape?: RunShape | undefined;
+  }): Promise<Subject> {
+    const { databaseUrl, slots, shape = 'plain' } = options;
     const ledgers = new Map<string, StartLedger>();
-    const handler = ({ payload, scheduledAt }: RunContext): void =>
+    const start = ({ payload, scheduledAt }: RunContext): void =>
       // Jobs of a backlog that become due meanwhile carry no mark, and are nobody's.
       ledgers.get(payload.batch as string)?.started(payload.index as number, scheduledAt.getTime());
-    const pool = new pg.Pool({ connectionString: options.databaseUrl, max: 1 });
-    return new Subject(await openEngine({ ...options, handler }), pool, ledgers);
+    const startWithResult = (context: RunContext): object => {
+      const index = context.payload.index as number;
+      try {
+        failIfPlanned(index, context);
+      } catch (error) {
+        ledgers.get(context.payload.batch as string)?.failed(index);
+        throw error;
+      }
+      start(context);
+      return resultOf(index);
+    };
+    const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
+    const open =
+      shape === 'plain'
+        ? await openEngine({ databaseUrl, slots, handler: start })
+        : await openEngine({ databaseUrl, slots, handler: startWithResult, settings: { retriesPerSecond } });
+    return new Subject({ open, pool, ledgers, shape });
   }
 
   async start(): Promise<void> {
@@ -56,7 +97,7 @@ export class Subject {
     const name = `batch-${this.#ledgers.size + 1}`;
     const ledger = new StartLedger(jobs, instantsMs);
     this.#ledgers.set(name, ledger);
-    const jobIds: string[] = [];
+    const jobIds = new Array<string>(jobs);
     await inBatches({
       items: Array.from({ length: jobs }, (_, index) => index),
       size: 1_000,
@@ -68,44 +109,66 @@ export class Subject {
             name: 'bench',
             handler: handlerName,
             payload: { batch: name, index },
+            ...(this.#shape === 'results' && retriedAtOnce),
             ...scheduleOf(index),
           })),
         );
-        for (const answer of answers) {
+        for (const [position, answer] of answers.entries()) {
           if (answer instanceof Error) throw answer;
-          jobIds.push(answer.jobId);
+          jobIds[indexes[position]!] = answer.jobId;
         }
       },
     });
     return { ledger, jobIds };
   }
 
-  createImmediate(jobs: number): Promise<Batch> {
-    return this.create({ jobs, scheduleOf: () => ({ scheduleType: 'IMMEDIATE' }) });
+  createImmediate(jobs: number, fieldsOf: (index: number) => Partial<JobInput> = () => ({})): Promise<Batch> {
+    return this.create({
+      jobs,
+      scheduleOf: (index) => ({ scheduleType: 'IMMEDIATE', ...fieldsOf(index) }),
+    });
+  }
+
+  makeTenants(tenants: Tenants): Promise<void> {
+    return makeTenants(this.#open.engine, tenants);
   }
 
   /** What was started is recorded when no lease is left; whether all of it was, `assertCorrect` says. */
   async recorded(): Promise<void> {
     const giveUpAtMs = performance.now() + recordPatienceMs;
-    while ((await this.#pool.query('SELECT FROM leases LIMIT 1')).rows.length > 0)
+    while (!(await isAllRecorded(this.#pool)))
       if (performance.now() > giveUpAtMs) throw new Error('outcomes were not recorded in time');
   }
 
   /** Every job of the batch started once and recorded once. Only a stopped engine can be judged: it starts nothing more. */
-  async assertCorrect({ ledger, jobIds }: Batch): Promise<void> {
+  async assertCorrect(batch: Batch): Promise<void> {
     if (this.#running) throw new Error('stop the engine before judging it');
+    const { ledger, jobIds } = batch;
     const faults = ledger.faults();
-    const { rows } = await this.#pool.query<{ pending: number; jobs: number; runs: number }>(
-      `SELECT (SELECT count(*)::int FROM due WHERE kind > 0 AND job_id = ANY($1::uuid[])) AS pending,
-         count(DISTINCT job_id)::int AS jobs, count(*)::int AS runs
-       FROM job_runs WHERE job_id = ANY($1::uuid[]) AND status = 'SUCCESS' AND created_at >= to_timestamp($2::float8 / 1000)`,
-      [plainArray(jobIds), this.#openedMs - 60_000],
-    );
-    const { pending, jobs, runs } = rows[0]!;
+    const sinceMs = this.#openedMs - 60_000;
+    const { pending, jobs, succeeded, failed } = await recordedRunsOf(this.#pool, { jobIds, sinceMs });
     if (pending > 0) faults.push(`${pending} still pending in the store`);
-    if (jobs !== ledger.jobs || runs !== ledger.jobs)
-      faults.push(`${runs} history rows of ${jobs} jobs for ${ledger.jobs} created`);
+    if (jobs !== ledger.jobs || succeeded !== ledger.jobs)
+      faults.push(`${succeeded} history rows of ${jobs} jobs for ${ledger.jobs} created`);
+    const planned = this.#shape === 'results' ? failuresAmong(ledger.jobs) : 0;
+    if (ledger.failures !== planned || failed !== planned)
+      faults.push(`${ledger.failures} failed and ${failed} are recorded as such, planned were ${planned}`);
+    if (this.#shape === 'results') faults.push(...(await this.#resultFaults(batch)));
     if (faults.length > 0) throw new Error(`not correct: ${faults.join('; ')}`);
+  }
+
+  /** Of some of the jobs, evenly chosen: every attempt as people see it, newest first, and the whole result. */
+  async #resultFaults({ jobIds }: Batch): Promise<string[]> {
+    const step = Math.max(1, Math.floor(jobIds.length / sampleSize));
+    let wrong = 0;
+    for (let index = 0; index < jobIds.length; index += step) {
+      const runs = await this.#open.engine.operations.listRuns(SERVER, jobIds[index] as JobId, { limit: 10 });
+      // Compared as values: the store may keep the fields of JSON in an order of its own.
+      const seen = runs.map(({ status, result }) => (status === 'SUCCESS' ? parsed(result) : status));
+      const wanted = failsOnce(index) ? [resultOf(index), 'FAILED'] : [resultOf(index)];
+      if (!isDeepStrictEqual(seen, wanted)) wrong += 1;
+    }
+    return wrong === 0 ? [] : [`${wrong} jobs looked at have other attempts or results than planned`];
   }
 
   async stop(): Promise<void> {
@@ -118,4 +181,8 @@ export class Subject {
     await this.#open.close();
     await this.#pool.end();
   }
+}
+
+function parsed(result: string | undefined): unknown {
+  return result === undefined ? undefined : JSON.parse(result);
 }

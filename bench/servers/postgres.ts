@@ -19,7 +19,7 @@ const postgresDefaults = {
   autovacuum_max_workers: '3',
 } as const;
 
-export type PostgresServer = { readonly url: string; stop(): Promise<void> };
+export type PostgresServer = { readonly url: string; readonly pid: number; stop(): Promise<void> };
 
 export async function startPostgres(options: {
   folder: string;
@@ -33,5 +33,5 @@ export async function startPostgres(options: {
     log: { debug: quiet, info: quiet, warn: log, error: log },
   });
   log(`PostgreSQL ${server.version}, pid ${server.pid} on loopback`);
-  return { url: server.url, stop: () => server.stop() };
+  return { url: server.url, pid: server.pid, stop: () => server.stop() };
 }

@@ -13,7 +13,12 @@ import { startTetheredProcess } from './tethered-process.ts';
 
 const run = promisify(execFile);
 
-export type RedisServer = { readonly url: string; readonly version: string; stop(): Promise<void> };
+export type RedisServer = {
+  readonly url: string;
+  readonly pid: number;
+  readonly version: string;
+  stop(): Promise<void>;
+};
 
 export class RedisUnavailable extends Error {}
 
@@ -49,7 +54,7 @@ export async function startRedis(options: {
     throw error;
   }
   log(`Redis ${version} listens on port ${port}, pid ${server.pid}, no persistence`);
-  return { url, version, stop: () => server.stop() };
+  return { url, pid: server.pid, version, stop: () => server.stop() };
 }
 
 async function installedRedisVersion(log: (line: string) => void): Promise<string> {

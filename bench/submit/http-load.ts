@@ -12,6 +12,8 @@ export type LoadOrder = {
   readonly connections: number;
   /** Undefined: as fast as it goes. */
   readonly perSecond: number | undefined;
+  /** Called right before a request is written. */
+  readonly onSend?: (index: number) => void;
 };
 
 export type LoadFigures = {
@@ -41,6 +43,7 @@ export async function postAll(order: LoadOrder): Promise<LoadFigures> {
       if (plannedAt !== undefined) await until(plannedAt);
       // From when it should have been sent: waiting for a free connection is part of the wait.
       const sentAt = plannedAt ?? performance.now();
+      order.onSend?.(index);
       const status = await connection.ask(requests[index]!);
       delaysMs[index] = performance.now() - sentAt;
       if (status === '201') accepted += 1;

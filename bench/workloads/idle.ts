@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { CarillonOutcome, CarillonRun, CarillonWorkload } from '../carillon-workloads.ts';
 import { type Finding, failed, judged } from '../finding.ts';
 import { startIdleServer } from '../idle/idle-server.ts';
-import { canReadProcesses, type ProcessUse, readTree } from '../idle/process-tree.ts';
+import { canReadProcesses, type ProcessUse, readTree } from '../process-tree.ts';
 import { count, megabytes } from '../text-table.ts';
 
 const cpu = { bar: 'P7', what: 'processor, share of one core', limit: '< 2 %' };

@@ -109,11 +109,15 @@ async function measureDelay({ settings, abort, log }: CarillonRun, store: Store)
   return figures;
 }
 
-async function measureDrain({ settings, abort, log }: CarillonRun, store: Store): Promise<DrainFigures> {
+async function measureDrain(
+  { settings, postgresPid, abort, log }: CarillonRun,
+  store: Store,
+): Promise<DrainFigures> {
   const figures = await askDrain(
     {
       databaseUrl: store.env.databaseUrl,
       slots: drainSlots,
+      storePid: postgresPid,
       warmUpJobs,
       jobs: settings.quick ? 10_000 : 50_000,
     },

@@ -3,13 +3,14 @@
  * least that such a server can cost (bare Fastify with group commit) in the same run, interleaved, and then at a fixed
  * rate while the same server executes what it takes in.
  */
-import pg from 'pg';
 import { askProcess } from '../ask-process.ts';
 import type { CarillonOutcome, CarillonRun, CarillonWorkload } from '../carillon-workloads.ts';
+import { askStore, countJobs, countSucceeded } from '../engine/store-facts.ts';
 import { type Finding, failed, judged } from '../finding.ts';
 import { median } from '../median.ts';
 import { createDatabase, type Store } from '../stores.ts';
 import type { ExecutionFigures } from '../submit/carillon-server.ts';
+import { keyHeaders } from '../submit/key-headers.ts';
 import type { SubmitFigures, SubmitOrder } from '../submit/load-process.ts';
 import { type Serving, serve } from '../submit/serve.ts';
 import { count, milliseconds } from '../text-table.ts';
@@ -164,42 +165,18 @@ async function load(
   return answer;
 }
 
-/** A key as a program has it: of one namespace, with a role. */
-async function keyHeaders({ address, key }: Serving): Promise<Record<string, string>> {
-  const made = await fetch(`${address}/api/keys`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ name: 'bench', namespace: 'default', role: 'editor' }),
-  });
-  if (made.status !== 201) throw new Error(`no key: ${await made.text()}`);
-  return { authorization: `Bearer ${((await made.json()) as { key: string }).key}` };
-}
-
 async function assertStored(store: Store, total: number): Promise<void> {
-  const stored = await countRows(store, 'SELECT count(*)::int AS count FROM jobs');
+  const stored = await askStore(store.env.databaseUrl, countJobs);
   if (stored !== total) throw new Error(`${stored} jobs are stored of ${total} that were accepted`);
 }
 
 async function eventuallyRecorded(store: Store, total: number): Promise<void> {
   const giveUpAt = performance.now() + 60_000;
   for (;;) {
-    const recorded = await countRows(
-      store,
-      `SELECT count(DISTINCT job_id)::int AS count FROM job_runs WHERE status = 'SUCCESS'`,
-    );
+    const recorded = await askStore(store.env.databaseUrl, countSucceeded);
     if (recorded === total) return;
     if (performance.now() > giveUpAt) throw new Error(`${recorded} of ${total} runs are recorded`);
     await new Promise((resolve) => setTimeout(resolve, 200));
-  }
-}
-
-async function countRows(store: Store, text: string): Promise<number> {
-  const client = new pg.Client({ connectionString: store.env.databaseUrl });
-  await client.connect();
-  try {
-    return (await client.query<{ count: number }>(text)).rows[0]!.count;
-  } finally {
-    await client.end();
   }
 }
 

@@ -29,6 +29,7 @@ beforeEach(async () => {
     workerId: stage.world.workerId,
     slots: 10,
     runningCount: 0,
+    unrecordedLeft: Number.POSITIVE_INFINITY,
     offers: () => true,
     accept: (batch) => handed.push(batch),
     cancel: () => undefined,

@@ -1,11 +1,7 @@
 /** What a storage call is about and what came of it, for the trace. Reads and heartbeats are about nobody. */
 import type { RunId } from '@carillon/domain';
 import type { JobChange, NewJob } from '../../packages/server/src/storage/job-store.ts';
-import type {
-  ClaimRequest,
-  PendingVerdict,
-  Settlement,
-} from '../../packages/server/src/storage/lease-store.ts';
+import type { Claimed, Settled, Settlement } from '../../packages/server/src/storage/lease-store.ts';
 import type { Fire } from '../../packages/server/src/storage/schedule-store.ts';
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
 import type { RunLedger } from './run-ledger.ts';
@@ -24,7 +20,11 @@ export type Result<
 export const NOBODY = '-';
 
 /** The ids of the jobs and runs. */
-export function aboutCall(call: string, args: readonly unknown[], runs: RunLedger): readonly string[] {
+export function aboutCall(
+  call: string,
+  args: readonly unknown[],
+  { runs, result }: { runs: RunLedger; result?: unknown },
+): readonly string[] {
   const [first] = args;
   switch (call) {
     case 'jobs.insert':
@@ -45,14 +45,15 @@ export function aboutCall(call: string, args: readonly unknown[], runs: RunLedge
         ...fire.runs.map(({ runId }) => runId),
       ]);
     case 'leases.claim':
-      return (first as ClaimRequest).runs.flatMap(({ runId, jobId }) => [runId, jobId]);
+      return ((result as Claimed | undefined)?.runs ?? []).flatMap(({ runId, jobId }) => [runId, jobId]);
     case 'leases.settle':
       return (first as readonly Settlement[]).flatMap((ref) => {
         const claim = runs.claimAt(ref);
         return claim ? [claim.runId, claim.jobId] : [];
       });
-    case 'leases.resolvePending':
-      return (first as readonly PendingVerdict[]).flatMap(({ run }) => [run.runId, run.jobId]);
+    case 'schedule.admit':
+    case 'schedule.replace':
+      return first as readonly string[];
     case 'leases.requestCancel':
       return first as readonly string[];
     default:
@@ -67,13 +68,11 @@ export function outcomeOfCall(call: string, args: readonly unknown[], result: un
       return (result as Result<'leases', 'claim'>).runs.map(({ epoch, attempt }) => ({ epoch, attempt }));
     case 'leases.settle':
       return (first as readonly Settlement[]).map(({ epoch, status, next }, i) => {
-        const verdict = (result as readonly string[])[i];
+        const verdict = (result as Settled).verdicts[i];
         return [epoch, status, next.kind, verdict];
       });
     case 'jobs.apply':
       return [(first as JobChange).pending.kind, result];
-    case 'leases.resolvePending':
-      return (first as readonly PendingVerdict[]).map(({ kind }) => kind);
     default:
       return result instanceof Set ? [...(result as Set<string>)] : undefined;
   }

@@ -1,8 +1,9 @@
 /** The nodes over one storage: keeps a process alive on each, and does to them what machines and operators do. */
-import type { NodeId } from '@carillon/domain';
+import type { BootId, NodeId } from '@carillon/domain';
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
 import type { ExecutionLog } from './execution-log.ts';
 import { type FaultProfile, faultless } from './fault-profile.ts';
+import { SignalNetwork } from './lossy-ports.ts';
 import type { Observer } from './observer.ts';
 import { SimProcess } from './sim-process.ts';
 import type { World } from './world.ts';
@@ -10,6 +11,8 @@ import type { World } from './world.ts';
 interface SimNode {
   readonly nodeId: NodeId;
   incarnation: number;
+  /** The boot ids of its processes so far: all of them on one folder, whose lock tells the next that they ended. */
+  readonly boots: BootId[];
   /** The newest last; an older one lives on only while it stands still and has not noticed. */
   processes: SimProcess[];
 }
@@ -19,6 +22,7 @@ export class Cluster {
   readonly #shared: { storage: Storage; observer: Observer; executions: ExecutionLog };
   readonly #profile: FaultProfile;
   readonly #nodes: SimNode[] = [];
+  readonly #network: SignalNetwork;
   #faults: FaultProfile;
   #outageUntilMs = 0;
 
@@ -30,8 +34,9 @@ export class Cluster {
     this.#shared = options;
     this.#profile = options.profile;
     this.#faults = options.profile;
+    this.#network = new SignalNetwork(world);
     for (let i = 0; i < options.profile.nodes; i += 1) {
-      const node: SimNode = { nodeId: `node-${i}` as NodeId, incarnation: 0, processes: [] };
+      const node: SimNode = { nodeId: `node-${i}` as NodeId, incarnation: 0, boots: [], processes: [] };
       this.#nodes.push(node);
       this.#world.at(world.chance.between(0, 3_000), () => this.#boot(node));
     }
@@ -58,12 +63,18 @@ export class Cluster {
   #boot(node: SimNode): void {
     node.incarnation += 1;
     for (const older of node.processes) older.replaced = true;
+    const bootId = this.#world.ids.id() as BootId;
+    const endedBoots = [...node.boots];
+    node.boots.push(bootId);
     const process: SimProcess = new SimProcess({
       ...this.#shared,
+      network: this.#network,
       world: this.#world,
       profile: this.#profile,
       nodeId: node.nodeId,
       incarnation: node.incarnation,
+      bootId,
+      endedBoots,
       faults: () => this.#faults,
       outage: () => this.#outageUntilMs > this.#world.nowMs,
       onEnd: () => this.#ended(node, process),

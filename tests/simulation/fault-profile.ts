@@ -10,7 +10,6 @@ export interface FaultProfile {
   readonly safetyMs: number;
   readonly lookAheadMs: number;
   readonly lookAheadRowsMax: number;
-  readonly queueCapacity: number;
   /** Per storage call. */
   readonly slowCall: number;
   readonly slowCallMsMax: number;
@@ -45,7 +44,6 @@ export function faultProfile(chance: Chance): FaultProfile {
     safetyMs: chance.whole(30, 120) * 1_000,
     lookAheadMs: chance.pick([5_000, 60_000, 300_000]),
     lookAheadRowsMax: chance.pick([5, 50_000, 50_000]),
-    queueCapacity: chance.pick([2, 10_000, 10_000]),
     slowCall: maybe(0.4, () => chance.between(0.002, 0.05)),
     slowCallMsMax: chance.pick([1_000, 4_000, 12_000, 30_000]),
     failBefore: maybe(0.4, () => chance.between(0.002, 0.1)),
@@ -53,7 +51,7 @@ export function faultProfile(chance: Chance): FaultProfile {
     crashBefore: maybe(0.2, () => chance.between(0.0002, 0.002)),
     crashAfter: maybe(0.2, () => chance.between(0.0002, 0.002)),
     loseHandOver: maybe(0.3, () => chance.between(0.02, 0.3)),
-    loseSignal: maybe(0.4, () => chance.between(0.05, 1)),
+    loseSignal: maybe(0.4, () => (chance.happens(0.3) ? 1 : chance.between(0.05, 1))),
     poison: maybe(0.1, () => 0.1),
     outages: maybe(0.3, () => chance.whole(1, 2)),
     outageMsMax: chance.pick([3_000, 12_000, 40_000]),

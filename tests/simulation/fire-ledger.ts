@@ -94,7 +94,8 @@ export class FireLedger {
 
 export function verdictsOf({ cursor, runs, skipped }: Fire): number[] {
   const ran = runs.map(({ nominalAtMs }) => nominalAtMs);
-  return skipped ? [...skippedInstants(cursor.schedule, skipped.fromMs, skipped.count), ...ran] : ran;
+  const left = skipped.flatMap(({ fromMs, count }) => skippedInstants(cursor.schedule, fromMs, count));
+  return [...left, ...ran];
 }
 
 /** The first one counts even if an edit has left it off the rule. */

@@ -2,8 +2,7 @@
  * What must be true when faults are over and everything has had its time: nothing is left behind anywhere, every promise was
  * kept, and every occurrence of every schedule has exactly one verdict in the history.
  */
-import { isRecurring, type Job, type JobId, nextFire, PRIORITIES, SHARD_COUNT } from '@carillon/domain';
-import type { DueRow } from '../../packages/server/src/storage/due.ts';
+import { isRecurring, type Job, type JobId, nextFire, SHARD_COUNT } from '@carillon/domain';
 import type { RunView } from '../../packages/server/src/storage/run-store.ts';
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
 import { checkToldEnd, toldOfRuns } from './check-events.ts';
@@ -14,10 +13,6 @@ import type { UserJob, Users } from './users.ts';
 import type { World } from './world.ts';
 
 const ALL_SHARDS = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
-const START = { fireAtMs: 0, runId: '' };
-const ALL_LANES = ALL_SHARDS.flatMap((shard) =>
-  PRIORITIES.map((priority) => ({ shard, priority, after: START })),
-);
 const EVERYTHING = { limit: 100_000 };
 
 export interface Parts {
@@ -37,7 +32,8 @@ export async function unrest({ storage, cluster, users }: Parts): Promise<string
   users.windUp((await storage.jobs.list(EVERYTHING)).jobs, backlog);
   if (users.open > 0) return `${users.open} requests of users are open`;
   if (due.length > 0) return `${due.length} rows are pending, the first is ${JSON.stringify(due[0])}`;
-  const [held] = await storage.leases.live(ALL_SHARDS);
+  const workers = (await storage.members.workers()).map(({ workerId }) => workerId);
+  const [held] = await storage.leases.heldBy(workers);
   if (held) return `run ${held.runId} of job ${held.jobId} is held by ${held.workerId}`;
   const worker = (await storage.members.workers()).find(({ alive }) => !alive);
   if (worker) return `the dead worker ${worker.workerId} is not forgotten`;
@@ -73,12 +69,14 @@ export async function checkPromises(parts: Parts): Promise<void> {
   }
 }
 
-async function pending(storage: Storage): Promise<DueRow[]> {
-  const rows = await storage.schedule.read(ALL_LANES, {
-    untilMs: Number.MAX_SAFE_INTEGER,
-    limitPerLane: 1_000,
-  });
-  return rows.map(({ row }) => row);
+async function pending(storage: Storage): Promise<{ readonly jobId: JobId }[]> {
+  const places = ALL_SHARDS.map((shard) => ({ shard, afterMs: 0, afterId: '' }));
+  const window = { untilMs: Number.MAX_SAFE_INTEGER, limitPerShard: 10_000 };
+  const { jobs } = await storage.jobs.list(EVERYTHING);
+  const runs = await Promise.all(jobs.map(({ jobId }) => storage.runs.pending(jobId, 10_000)));
+  // What a pause holds back comes to its end after it.
+  const waiting = runs.flat().filter(({ held }) => !held);
+  return [...(await storage.schedule.readCursors(places, window)), ...waiting];
 }
 
 function checkFate({ world }: Parts, promised: UserJob, found: Job | undefined): void {

@@ -4,21 +4,42 @@ import { silentLog } from '@carillon/foundation';
 import { MemorySignalBus } from '../../packages/server/src/signal-bus/memory-signal-bus.ts';
 import type { SignalBus, Signals } from '../../packages/server/src/signal-bus/signal-bus.ts';
 import { InProcessWorkerLink } from '../../packages/server/src/worker-link/in-process-worker-link.ts';
+import type { ProcessGate } from './process-gate.ts';
+import type { World } from './world.ts';
 
-export class LossySignalBus implements SignalBus {
-  readonly #bus = new MemorySignalBus({ log: silentLog });
-  readonly #lost: () => boolean;
+interface Member {
+  readonly gate: ProcessGate;
+  readonly loses: () => boolean;
+}
 
-  constructor(lost: () => boolean) {
-    this.#lost = lost;
+/** What processes say to each other: after a while, or never. Within its own process a hint may be lost as well. */
+export class SignalNetwork {
+  readonly #world: World;
+  readonly #members: (Member & { readonly bus: MemorySignalBus })[] = [];
+
+  constructor(world: World) {
+    this.#world = world;
   }
 
-  send<Name extends keyof Signals>(name: Name, signal: Signals[Name]): void {
-    if (!this.#lost()) this.#bus.send(name, signal);
+  join(member: Member): SignalBus {
+    const bus = new MemorySignalBus({ log: silentLog });
+    const joined = { ...member, bus };
+    this.#members.push(joined);
+    return {
+      send: (name, signal) => {
+        if (!member.loses()) bus.send(name, signal);
+        this.#carry(joined, name, signal);
+      },
+      on: (name, listener) => bus.on(name, listener),
+    };
   }
 
-  on<Name extends keyof Signals>(name: Name, listener: (signal: Signals[Name]) => void): () => void {
-    return this.#bus.on(name, listener);
+  #carry<Name extends keyof Signals>(from: Member, name: Name, signal: Signals[Name]): void {
+    for (const to of this.#members) {
+      if (to.gate.dead || to.gate === from.gate || from.loses()) continue;
+      const delayMs = this.#world.chance.between(0.5, 8);
+      this.#world.clock.timer(delayMs, () => to.gate.enter(() => to.bus.send(name, signal)));
+    }
   }
 }
 

@@ -13,19 +13,17 @@ interface Case {
   readonly profile?: Partial<FaultProfile>;
 }
 
-const SLOW = { nodes: 3, slowCall: 0.1, slowCallMsMax: 30_000 };
-
 const CASES: readonly Case[] = [
   { mutation: 'acceptStaleReports', found: /was accepted, though it is no longer held/ },
   { mutation: 'fireWithoutCompare', found: /fired twice|two verdicts|expected a verdict|before its time/ },
-  { mutation: 'claimWithoutGuard', found: /the limit of its job is/, profile: SLOW },
   {
     mutation: 'takeBackWithoutBurying',
     found: /never told to stop|buried and is told that it lives|was claimed for the dead worker/,
   },
   { mutation: 'forgetCancels', found: /tried again after its cancel|after its cancel was accepted/ },
   { mutation: 'hideUnknownLeases', found: /not at rest/, profile: { loseHandOver: 0.2 } },
-  { mutation: 'forgetLivingRuns', found: /the limit of its job is/ },
+  { mutation: 'neverReconcile', found: /not at rest/, profile: { loseSignal: 1 } },
+  { mutation: 'neverLookOverLanes', found: /not at rest/, profile: { loseSignal: 1 } },
   { mutation: 'chargeInterruptions', found: /though none before it had failed|with \d+ retries/ },
   { mutation: 'ignoreIdempotencyKeys', found: /was created \d+ times/, profile: { failAfter: 0.1 } },
 ];

@@ -2,13 +2,11 @@
  * Defects, one each, put between the roles and a storage that is right. They exist to prove that the simulation would find
  * such a defect; none of them can be switched on anywhere else.
  */
-import { type RunId, SHARD_COUNT } from '@carillon/domain';
-import type { ClaimRequest, HeldRef, Settlement } from '../../packages/server/src/storage/lease-store.ts';
+import type { RunId } from '@carillon/domain';
+import type { HeldRef, Settlement } from '../../packages/server/src/storage/lease-store.ts';
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
 
 type Mutation = (storage: Storage) => Storage;
-
-const ALL_SHARDS = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
 
 /** A report is accepted though its run was taken back: it settles whoever holds the run now. */
 const acceptStaleReports: Mutation = (storage) => {
@@ -49,23 +47,12 @@ const fireWithoutCompare: Mutation = (storage) =>
     },
   });
 
-/** Whoever asks gets the runs, also when their shard belongs to another by now. */
-const claimWithoutGuard: Mutation = (storage) =>
-  replace(storage, 'leases', {
-    async claim(request: ClaimRequest) {
-      const owners = await storage.members.shards();
-      const nodeId = owners[request.runs[0]!.shard]?.nodeId ?? request.guard.nodeId;
-      const epochs = new Map(owners.map(({ shard, epoch }) => [shard, epoch]));
-      return storage.leases.claim({ ...request, guard: { nodeId, epochs } });
-    },
-  });
-
 /** Silent workers lose their runs and are never told. */
 const takeBackWithoutBurying: Mutation = (storage) =>
   replace(storage, 'members', {
-    async buryWorkers({ silent, nodeId, incarnation }) {
+    async buryWorkers({ silent, ended }) {
       const workers = await storage.members.workers();
-      const outlived = workers.filter((one) => one.nodeId === nodeId && one.incarnation < incarnation);
+      const outlived = workers.filter(({ bootId }) => ended.includes(bootId));
       return [...silent, ...outlived].map(({ workerId }) => workerId);
     },
     async forgetWorkers() {},
@@ -75,7 +62,8 @@ const takeBackWithoutBurying: Mutation = (storage) =>
 const forgetCancels: Mutation = (storage) =>
   replace(storage, 'jobs', {
     async cancelRun(runId, nowMs) {
-      const living = await storage.leases.live(ALL_SHARDS);
+      const workers = (await storage.members.workers()).map(({ workerId }) => workerId);
+      const living = await storage.leases.heldBy(workers);
       return living.some((run) => run.runId === runId) ? 'asked' : storage.jobs.cancelRun(runId, nowMs);
     },
   });
@@ -83,15 +71,23 @@ const forgetCancels: Mutation = (storage) =>
 /** Nobody notices a lease that never reached its worker. */
 const hideUnknownLeases: Mutation = (storage) =>
   replace(storage, 'members', {
-    async beatWorker(beat) {
-      return { ...(await storage.members.beatWorker(beat)), unknown: [] };
+    async unreceivedRuns() {
+      return [];
     },
   });
 
-/** Who takes a shard over counts its limits from nothing. */
-const forgetLivingRuns: Mutation = (storage) =>
+/** Nobody compares what waits with the places there are. */
+const neverReconcile: Mutation = (storage) =>
+  replace(storage, 'schedule', {
+    async reconcile() {
+      return [];
+    },
+  });
+
+/** A lane is never looked over as a whole: what was not announced, or lies behind the mark, is not found. */
+const neverLookOverLanes: Mutation = (storage) =>
   replace(storage, 'leases', {
-    async live() {
+    async lanes() {
       return [];
     },
   });
@@ -145,11 +141,11 @@ function replace<Name extends keyof Storage>(
 export const MUTATIONS = {
   acceptStaleReports,
   fireWithoutCompare,
-  claimWithoutGuard,
   takeBackWithoutBurying,
   forgetCancels,
   hideUnknownLeases,
-  forgetLivingRuns,
+  neverReconcile,
+  neverLookOverLanes,
   chargeInterruptions,
   ignoreIdempotencyKeys,
 } as const;

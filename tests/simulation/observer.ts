@@ -5,14 +5,9 @@
 import { type JobId, nextFire, type RunId, type Schedule, type WorkerId } from '@carillon/domain';
 import type { RunContext } from '@carillon/worker';
 import type { InsertedJob, JobChange, NewJob } from '../../packages/server/src/storage/job-store.ts';
-import type {
-  ClaimRequest,
-  PendingVerdict,
-  Settlement,
-  SettleVerdict,
-} from '../../packages/server/src/storage/lease-store.ts';
-import type { BeatAnswer, WorkerBeat } from '../../packages/server/src/storage/member-store.ts';
-import type { Fire } from '../../packages/server/src/storage/schedule-store.ts';
+import type { ClaimRequest, Settled, Settlement } from '../../packages/server/src/storage/lease-store.ts';
+import type { Fire, Fired } from '../../packages/server/src/storage/schedule-store.ts';
+import type { Storage } from '../../packages/server/src/storage/storage.ts';
 import { type Args, aboutCall, NOBODY, outcomeOfCall, type Result } from './call-facts.ts';
 import { FireLedger } from './fire-ledger.ts';
 import { RunLedger } from './run-ledger.ts';
@@ -45,6 +40,8 @@ export class Observer {
   readonly fires: FireLedger;
   readonly workers: WorkerLedger;
   readonly #world: World;
+  /** As it is: for looks at what a call has left behind. */
+  readonly #storage: Storage;
   readonly #jobs = new Map<JobId, JobAccount>();
   readonly #redrivenRuns = new Set<RunId>();
 
@@ -61,29 +58,26 @@ export class Observer {
     'jobs.cancelRun': ({ args, result }) =>
       this.#runCancelled(args[0] as RunId, result as Result<'jobs', 'cancelRun'>),
     'runs.redrive': ({ args, result }) => result && this.#redriven(...(args as Args<'runs', 'redrive'>)),
-    'schedule.fire': ({ args, result }) =>
-      this.fires.fired(args[0] as readonly Fire[], result as ReadonlySet<JobId>, (jobId) =>
-        this.isCancelled(jobId),
-      ),
+    'schedule.fire': ({ args, result }) => this.#fired(args[0] as readonly Fire[], result as Fired),
     'leases.claim': ({ args, result }) =>
       this.#claimed(args[0] as ClaimRequest, result as Result<'leases', 'claim'>),
-    'leases.settle': ({ args, result }) =>
-      this.#settled(args[0] as readonly Settlement[], result as SettleVerdict[]),
-    'leases.resolvePending': ({ args, result }) =>
-      this.#resolved(args[0] as readonly PendingVerdict[], result as ReadonlySet<RunId>),
+    'leases.settle': ({ args, result }) => this.#settled(args[0] as readonly Settlement[], result as Settled),
+    'schedule.expire': ({ result }) => this.#givenUp(result as Result<'schedule', 'expire'>),
+    'schedule.replace': ({ result }) => this.#stopRequested(result as readonly RunId[]),
     'leases.requestCancel': ({ args }) => this.#stopRequested(args[0] as readonly RunId[]),
     'members.registerWorker': ({ args, sentMs }) =>
       this.workers.registered(...(args as Args<'members', 'registerWorker'>), sentMs),
     'members.beatWorker': ({ args, result, sentMs }) =>
-      this.workers.beat(args[0] as WorkerBeat, result as BeatAnswer, sentMs),
+      this.workers.beat(args[0] as WorkerId, result as boolean, sentMs),
     'members.forgetWorkers': ({ args }) =>
       this.workers.forgotten(args[0] as readonly WorkerId[], (workerId) => this.runs.holdsNothing(workerId)),
     'members.buryWorkers': ({ args, result }) =>
       this.workers.buried(args[0] as Args<'members', 'buryWorkers'>[0], result as readonly WorkerId[]),
   };
 
-  constructor(world: World, options: { silentMs: number }) {
+  constructor(world: World, options: { silentMs: number; storage: Storage }) {
     this.#world = world;
+    this.#storage = options.storage;
     this.runs = new RunLedger(world);
     this.fires = new FireLedger(world);
     this.workers = new WorkerLedger(world, options.silentMs);
@@ -91,13 +85,14 @@ export class Observer {
 
   applied(applied: AppliedCall): void {
     const { name, call, args, result } = applied;
-    const about = this.about(call, args);
-    if (about[0] !== NOBODY) this.#world.trace.add(name, call, about, outcomeOfCall(call, args, result));
+    const about = aboutCall(call, args, { runs: this.runs, result });
+    if (about.length > 0 && about[0] !== NOBODY)
+      this.#world.trace.add(name, call, about, outcomeOfCall(call, args, result));
     this.#watches[call]?.(applied);
   }
 
   about(call: string, args: readonly unknown[]): readonly string[] {
-    return aboutCall(call, args, this.runs);
+    return aboutCall(call, args, { runs: this.runs });
   }
 
   isCancelled(jobId: JobId): boolean {
@@ -214,7 +209,33 @@ export class Observer {
     return formerLimit.untilMs > this.#world.nowMs ? Math.max(limit, formerLimit.limit) : limit;
   }
 
-  #settled(settlements: readonly Settlement[], verdicts: readonly SettleVerdict[]): void {
+  #fired(fires: readonly Fire[], { jobIds, skipped }: Fired): void {
+    this.fires.fired(fires, jobIds, (jobId) => this.isCancelled(jobId));
+    if (skipped > 0) for (const fire of fires) if (jobIds.has(fire.cursor.jobId)) void this.#justify(fire);
+  }
+
+  /** A skip is justified by as many runs open or alive at that moment as the job may have (or by a full queue). */
+  async #justify({ cursor: { jobId }, runs }: Fire): Promise<void> {
+    const limit = this.#jobs.get(jobId)?.limit ?? 1;
+    const alive = this.runs.heldOf(jobId);
+    // Answered from the state of this very moment, before anything else can happen.
+    const pending = await this.#storage.runs.pending(jobId, 10_000);
+    const left = new Set(pending.map(({ runId }) => runId));
+    const isSkipped = runs.some(({ runId }) => !left.has(runId) && this.runs.get(runId) === undefined);
+    const taken = alive + pending.filter(({ state, held }) => state === 'open' && !held).length;
+    const waits = pending.filter(({ state, held }) => state !== 'open' && !held).length;
+    if (isSkipped && taken < limit && waits === 0)
+      this.#world.violate(`job ${jobId} skipped an occurrence with ${taken} of ${limit} runs open or alive`);
+  }
+
+  #givenUp(runs: Result<'schedule', 'expire'>): void {
+    for (const { jobId, runId } of runs) {
+      this.runs.end(this.runs.account(runId, jobId), 'expired');
+      this.#mayEndPause(jobId);
+    }
+  }
+
+  #settled(settlements: readonly Settlement[], { verdicts }: Settled): void {
     settlements.forEach((settlement, i) => {
       const verdict = verdicts[i];
       if (verdict === 'stale') return;
@@ -231,15 +252,7 @@ export class Observer {
       }
     });
   }
-
-  #resolved(verdicts: readonly PendingVerdict[], done: ReadonlySet<RunId>): void {
-    for (const { kind, run } of verdicts) {
-      if (kind === 'defer' || !done.has(run.runId)) continue;
-      this.runs.end(this.runs.account(run.runId, run.jobId), kind);
-      this.#mayEndPause(run.jobId);
-    }
-  }
 }
 
-/** Runs that wait already are judged by what the dispatcher last read of them: a full sweep at the latest, and its calls. */
+/** What holds a place keeps it though the limit is lowered, until it has ended: at most its timeout, twice its grace. */
 const LOWERED_LIMIT_MS = 100_000;

@@ -43,7 +43,7 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
   const chosen = { ...faultProfile(world.chance), ...profile };
   const faults = calm ? faultless(chosen) : chosen;
   const storage = (mutate ?? same)(new MemoryStorage({ clock: world.clock }));
-  const observer = new Observer(world, { silentMs: WORKER_SILENT_MS });
+  const observer = new Observer(world, { silentMs: WORKER_SILENT_MS, storage });
   const executions = new ExecutionLog(world, observer);
   const cluster = new Cluster(world, { storage, observer, executions, profile: faults });
   const users = new Users(world, cluster, { ...faults, fickle: !calm });

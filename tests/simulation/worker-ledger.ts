@@ -1,11 +1,10 @@
 /** When each worker was last heard, by the instants its heartbeats were sent: nobody is given up for dead before his time. */
-import type { NodeId, WorkerId } from '@carillon/domain';
-import type { BeatAnswer, WorkerBeat, WorkerRecord } from '../../packages/server/src/storage/member-store.ts';
+import type { BootId, WorkerId } from '@carillon/domain';
+import type { WorkerRecord } from '../../packages/server/src/storage/member-store.ts';
 import type { World } from './world.ts';
 
 interface WorkerAccount {
-  readonly nodeId: NodeId;
-  readonly incarnation: number;
+  readonly bootId: BootId;
   heardMs: number;
   dead: boolean;
 }
@@ -27,9 +26,9 @@ export class WorkerLedger {
     return this.#workers.get(workerId)?.dead ?? true;
   }
 
-  registered({ workerId, nodeId, incarnation }: WorkerRecord, _nowMs: number, sentMs: number): void {
+  registered({ workerId, bootId }: WorkerRecord, _nowMs: number, sentMs: number): void {
     const dead = this.#workers.get(workerId)?.dead ?? false;
-    this.#workers.set(workerId, { nodeId, incarnation, heardMs: sentMs, dead });
+    this.#workers.set(workerId, { bootId, heardMs: sentMs, dead });
   }
 
   /** A forgotten worker may come back under its name: it holds nothing that another could hold too. */
@@ -37,20 +36,20 @@ export class WorkerLedger {
     for (const workerId of workers) if (holdsNothing(workerId)) this.#workers.delete(workerId);
   }
 
-  beat({ workerId }: WorkerBeat, { alive }: BeatAnswer, sentMs: number): void {
+  beat(workerId: WorkerId, alive: boolean, sentMs: number): void {
     const worker = this.#workers.get(workerId);
     if (!worker) return;
     if (alive && worker.dead) this.#world.violate(`worker ${workerId} was buried and is told that it lives`);
     if (alive) worker.heardMs = Math.max(worker.heardMs, sentMs);
   }
 
-  buried({ nodeId, incarnation }: { nodeId: NodeId; incarnation: number }, dead: readonly WorkerId[]): void {
+  buried({ ended }: { ended: readonly BootId[] }, dead: readonly WorkerId[]): void {
     for (const workerId of dead) {
       const worker = this.#workers.get(workerId);
       if (!worker || worker.dead) continue;
       worker.dead = true;
-      this.#world.trace.add(nodeId, `buries worker ${workerId}`);
-      const outlived = worker.nodeId === nodeId && worker.incarnation < incarnation;
+      this.#world.trace.add(workerId, 'is given up for dead');
+      const outlived = ended.includes(worker.bootId);
       const silentMs = this.#world.nowMs - worker.heardMs;
       if (!outlived && silentMs < this.#silentMs - CLOCK_ERROR_MS) {
         this.#world.violate(`worker ${workerId} was buried after ${Math.round(silentMs)} ms of silence`);

@@ -8,6 +8,8 @@ export type RunId = Brand<'RunId'>;
 export type LeaseId = Brand<'LeaseId'>;
 export type WorkerId = Brand<'WorkerId'>;
 export type NodeId = Brand<'NodeId'>;
+/** One start of a process, random: tells apart two processes that both claim to be the same node. */
+export type BootId = Brand<'BootId'>;
 
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
 export type JsonObject = { [key: string]: JsonValue };

@@ -2,7 +2,7 @@
  * Puts the roles together over their ports: the only file that names adapters. Every role gets ports and nothing else, so
  * moving one to another machine changes what is composed here, not the role.
  */
-import { type NodeId, SHARD_COUNT } from '@carillon/domain';
+import { type BootId, type NodeId, SHARD_COUNT } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service, sleep } from '@carillon/foundation';
 import type { Handler } from '@carillon/worker';
 import { StorageBacklog } from './backlog/storage-backlog.ts';
@@ -61,6 +61,10 @@ export interface EngineOptions {
   readonly handlers: ReadonlyMap<string, Handler>;
   readonly nodeId: NodeId;
   readonly incarnation: number;
+  /** Of this process alone. */
+  readonly bootId: BootId;
+  /** Earlier processes of this server that certainly have ended. */
+  readonly endedBoots?: readonly BootId[];
   readonly address: string;
   readonly settings: EngineSettings;
   readonly clock: Clock;
@@ -76,6 +80,8 @@ export interface EngineOptions {
   /** Shared by all servers. Left out: this process counts alone. */
   readonly counters?: Counters;
   readonly sessionTimes?: SessionTimes;
+  /** When new jobs that arrived together are written. Left out: after the requests of this turn were read. */
+  readonly defer?: (flush: () => void) => void;
 }
 
 export interface Engine extends Service {
@@ -85,22 +91,30 @@ export interface Engine extends Service {
   /** Why it cannot run jobs; empty when it can. */
   unready(): Promise<string[]>;
   /** For people and tests: what waits and runs in this process, and who follows its events. */
-  counts(): { held: number; lanes: number; running: number; listeners: number; eventsBehindMs: number };
+  counts(): {
+    held: number;
+    lanes: number;
+    running: number;
+    unrecorded: number;
+    listeners: number;
+    eventsBehindMs: number;
+  };
 }
 
 const CLOCK_SYNC_MS = 5_000;
 const READY_ANSWER_MS_MAX = 2_000;
 
 export function composeEngine(options: EngineOptions): Engine {
-  const { storage, handlers, nodeId, incarnation, address, settings, random, log, onReplaced } = options;
-  const { plays = { scheduler: true, dispatcher: true } } = options;
+  const { storage, handlers, nodeId, incarnation, bootId, address, settings, random, log, onReplaced } =
+    options;
+  const { plays = { scheduler: true, dispatcher: true }, endedBoots = [] } = options;
   const clock = new StorageClock(options.clock);
   const signals = options.signals ?? new MemorySignalBus({ log });
   const link = options.link ?? new InProcessWorkerLink();
   const ingest = new DirectIngest({
     jobs: storage.jobs,
     // Requests that arrived together are read one after the other: all of them share the transaction.
-    defer: setImmediate,
+    defer: options.defer ?? setImmediate,
   });
   const { members, leases, schedule } = storage;
   const { listenersMax } = settings;
@@ -114,7 +128,7 @@ export function composeEngine(options: EngineOptions): Engine {
     ...(options.sessionTimes && { sessionTimes: options.sessionTimes }),
   });
   const ports = { ...common, signals, link, leases, members };
-  const identity = { nodeId, incarnation };
+  const identity = { nodeId, incarnation, bootId };
 
   const keeper = new ShardKeeper({
     ...common,
@@ -147,7 +161,7 @@ export function composeEngine(options: EngineOptions): Engine {
   });
   const recovery = new Recovery({
     ...ports,
-    ...identity,
+    endedBoots,
     reports,
     silentMs: settings.workerSilentMs,
   });
@@ -191,7 +205,8 @@ export function composeEngine(options: EngineOptions): Engine {
       const { listeners, behindMs: eventsBehindMs } = events.counts();
       const { held } = scheduler;
       const { size: lanes } = backlog;
-      return { held, lanes, running: executor.runningCount, listeners, eventsBehindMs };
+      const { runningCount: running, unrecordedCount: unrecorded } = executor;
+      return { held, lanes, running, unrecorded, listeners, eventsBehindMs };
     },
     async unready() {
       const reasons: string[] = [];

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -95,6 +95,30 @@ it('of many that start at once exactly one gets it', async () => {
   const won = outcomes.filter((outcome) => outcome.status === 'fulfilled');
   expect(won).toHaveLength(1);
   await won[0]?.value.close();
+});
+
+it('hazard 44: a copy of the folder knows of no process that has ended; the folder itself knows of all before', async () => {
+  const start = async (folder = path) => {
+    const data = await openDataDirectory(folder);
+    const boot = await data.boot();
+    expect(await data.boot()).toBe(boot);
+    return { data, ...boot };
+  };
+  const first = await start();
+  const nodeId = await first.data.nodeId();
+  await cp(path, join(folder, 'copy'), { recursive: true });
+  const copy = await start(join(folder, 'copy'));
+  expect(copy.ended).toEqual([]);
+  expect(copy.bootId).not.toBe(first.bootId);
+  expect(await copy.data.nodeId()).toBe(nodeId);
+  const own = await copy.data.renewNodeId();
+  expect(own).not.toBe(nodeId);
+  expect(await first.data.nodeId()).toBe(nodeId);
+  expect(await copy.data.nodeId()).toBe(own);
+  for (const { data } of [first, copy]) await data.close();
+  const second = await start();
+  expect(second.ended).toEqual([first.bootId]);
+  await second.data.close();
 });
 
 it('the admin key and the node id are made once and stay; each start is a new incarnation', async () => {

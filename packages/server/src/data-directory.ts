@@ -10,6 +10,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { chmod, chown, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { lockPlace, recordBoot } from './boot-record.ts';
 import { makeFolder } from './make-folder.ts';
 
 const SQLITE_BUSY = 5;
@@ -57,8 +58,12 @@ export type DataDirectory = {
   announceLeaving(): Promise<void>;
   adminKey(): Promise<string>;
   nodeId(): Promise<string>;
+  /** A new node id, for this folder from now on: the one it has is another server's. */
+  renewNodeId(): Promise<string>;
   /** How many times a server started on this folder, this one included; never given out twice. */
   incarnation(): Promise<number>;
+  /** A random id of this very process, and those of earlier ones on this folder that certainly have ended. */
+  boot(): Promise<{ readonly bootId: string; readonly ended: readonly string[] }>;
   close(): Promise<void>;
 };
 
@@ -76,6 +81,8 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
     await writeDurably(lockFile, `${JSON.stringify(holder)}\n`);
   };
   let incarnation: Promise<number> | undefined;
+  let boot: ReturnType<DataDirectory['boot']> | undefined;
+  const nodeIdFile = join(directory, 'node.id');
   try {
     await record({});
   } catch (error) {
@@ -93,10 +100,19 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
         ADMIN_KEY,
         () => `ck_admin_${randomBytes(32).toString('base64url')}`,
       ),
-    nodeId: () => kept(join(directory, 'node.id'), UUID, randomUUID),
+    nodeId: () => kept(nodeIdFile, UUID, randomUUID),
+    renewNodeId: async () => {
+      const made = randomUUID();
+      await writeDurably(nodeIdFile, `${made}\n`);
+      return made;
+    },
     incarnation: () => {
       incarnation ??= nextIncarnation(join(directory, 'incarnation'));
       return incarnation;
+    },
+    boot: () => {
+      boot ??= nextBoot(directory);
+      return boot;
     },
     close: async () => {
       if (!lock.isOpen) return;
@@ -172,6 +188,16 @@ async function nextIncarnation(path: string): Promise<number> {
     throw new Error(`${path} is damaged: it must hold one whole number.`);
   await writeDurably(path, `${last + 1}\n`);
   return last + 1;
+}
+
+/** Written before anybody can hear of the new id: a process that was ever heard of is on record. */
+async function nextBoot(directory: string): ReturnType<DataDirectory['boot']> {
+  const path = join(directory, 'boots');
+  const bootId = randomUUID();
+  const place = await lockPlace(join(directory, 'server.lock.db'));
+  const { ended, record } = recordBoot(bootId, { former: await readOptional(path), place });
+  await writeDurably(path, `${record}\n`);
+  return { bootId, ended };
 }
 
 async function readOptional(path: string): Promise<string | undefined> {

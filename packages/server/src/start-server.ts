@@ -3,13 +3,13 @@
  * the other. Whatever fails on the way up, what was started before it is stopped again.
  */
 import { join } from 'node:path';
-import type { NodeId } from '@carillon/domain';
+import type { BootId, NodeId } from '@carillon/domain';
 import { type Log, systemClock, systemRandom } from '@carillon/foundation';
 import { createHttpHandler, type Handler } from '@carillon/worker';
 import { composeEngine, ENGINE_DEFAULTS } from './compose.ts';
 import type { Config } from './config/config-schema.ts';
 import { PostgresCounters } from './counters/postgres/postgres-counters.ts';
-import { openDataDirectory } from './data-directory.ts';
+import { type DataDirectory, openDataDirectory } from './data-directory.ts';
 import { createGateway } from './gateway/create-gateway.ts';
 import { GatewayPort } from './gateway/listener/gateway-port.ts';
 import { CertificateUnusable } from './gateway/listener/read-certificate.ts';
@@ -18,10 +18,12 @@ import type { Served } from './gateway/served.ts';
 import { migrate } from './postgres/migrate.ts';
 import { supervisePostgres } from './postgres/supervise-postgres.ts';
 import { whenReachable } from './postgres/when-reachable.ts';
-import { assertPortFree, StartFailure } from './start-failure.ts';
+import { joinNode } from './sharding/join-node.ts';
 import { MemorySignalBus } from './signal-bus/memory-signal-bus.ts';
 import { PostgresSignalBus } from './signal-bus/postgres/postgres-signal-bus.ts';
+import { assertPortFree, StartFailure } from './start-failure.ts';
 import { openPostgresStorage } from './storage/postgres/postgres-storage.ts';
+import type { Storage } from './storage/storage.ts';
 import { countedLog } from './telemetry/prometheus/counted-log.ts';
 import { measuredStorage } from './telemetry/prometheus/measured-storage.ts';
 import { PrometheusTelemetry } from './telemetry/prometheus/prometheus-telemetry.ts';
@@ -90,12 +92,16 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
     // Stopped after the engine, whose last hints it sends.
     undo.push(() => signals.stop());
     await signals.start();
+    const identity = await takeIdentity({
+      ...{ data, storage, config, log },
+      databaseUrl: database.url,
+      address: addressOf(config, port),
+    });
     const engine = composeEngine({
       storage: measuredStorage(storage, { telemetry, clock: systemClock }),
       handlers: new Map([['http', createHttpHandler({ denyNetworks, responseBytesMax })], ...handlers]),
-      nodeId: (await data.nodeId()) as NodeId,
-      incarnation: await data.incarnation(),
-      address: config.public_url ?? `${port.scheme}://${port.host}:${config.port}`,
+      ...identity,
+      address: addressOf(config, port),
       settings: engineSettings(config),
       clock: systemClock,
       random: systemRandom,
@@ -154,6 +160,48 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
     await stop();
     throw error;
   }
+}
+
+interface Identity {
+  readonly nodeId: NodeId;
+  readonly incarnation: number;
+  readonly bootId: BootId;
+  readonly endedBoots: readonly BootId[];
+}
+
+/** Settled before any role starts: all of them act under it. A server that runs no jobs is no node. */
+async function takeIdentity(options: {
+  data: DataDirectory;
+  storage: Storage;
+  databaseUrl: string;
+  config: Config;
+  address: string;
+  log: Log;
+}): Promise<Identity> {
+  const { data, storage, databaseUrl, config, address, log } = options;
+  const { bootId, ended } = await data.boot();
+  const identity = {
+    nodeId: (await data.nodeId()) as NodeId,
+    incarnation: await data.incarnation(),
+    bootId: bootId as BootId,
+    endedBoots: ended as readonly BootId[],
+  };
+  if (!playsOf(config.roles).scheduler) return identity;
+  const step = async () =>
+    joinNode({
+      ...identity,
+      nodeId: (await data.nodeId()) as NodeId,
+      members: storage.members,
+      address,
+      ttlMs: config.node.ttl_seconds * 1_000,
+      newNodeId: async () => (await data.renewNodeId()) as NodeId,
+      log,
+    });
+  return { ...identity, nodeId: await whenReachable(databaseUrl, { log, step }) };
+}
+
+function addressOf(config: Config, port: GatewayPort): string {
+  return config.public_url ?? `${port.scheme}://${port.host}:${config.port}`;
 }
 
 async function preparePort(config: Config, log: Log): Promise<GatewayPort> {

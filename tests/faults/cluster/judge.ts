@@ -109,8 +109,9 @@ export async function homelessShards(postgres: OwnPostgres, members: readonly Me
   const nodeIds = await Promise.all(members.map((member) => member.nodeId()));
   const rows = await postgres.query<{ shard: number }>(
     `
-    SELECT shard FROM shards WHERE node_id IS NULL OR NOT (node_id = ANY($1::uuid[]))
-      OR expires_at < extract(epoch FROM clock_timestamp()) * 1000`,
+    SELECT s.shard FROM shards s LEFT JOIN nodes n ON n.node_id = s.node_id
+    WHERE s.node_id IS NULL OR NOT (s.node_id = ANY($1::uuid[]))
+      OR coalesce(n.expires_at, 0) < extract(epoch FROM clock_timestamp()) * 1000`,
     [nodeIds],
   );
   return rows.map((row) => row.shard);

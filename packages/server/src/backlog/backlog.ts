@@ -16,8 +16,8 @@ export interface TakeRequest {
 export interface Backlog {
   /** Runs for the worker, moved into a lease. Undefined when nothing is known that could be taken now. */
   take(request: TakeRequest): Promise<ClaimedBatch> | undefined;
-  /** How long until there may be something to take. */
-  readyInMs(): number;
+  /** How long until there may be something to take for these handlers. */
+  readyInMs(handlers: readonly string[]): number;
   /** Looks for what nobody announced, when it is time to. */
   look(handlers: ReadonlySet<string>): Promise<void>;
   /** Called when there may be something to take. */

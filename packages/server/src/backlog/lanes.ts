@@ -22,6 +22,8 @@ class Lane implements LaneKey {
   atMs = Number.POSITIVE_INFINITY;
   /** When the first that waits in it became claimable, as far as is known. */
   waitingSinceMs = Number.POSITIVE_INFINITY;
+  /** While it is taken: the earliest instant of which something was heard. What the claim reads past may have come after its look. */
+  heardMs = Number.POSITIVE_INFINITY;
   /** The number of the last look that found it. */
   seen = 0;
   queue: FairQueue<Lane> | undefined;
@@ -32,6 +34,14 @@ class Lane implements LaneKey {
     this.handlerKey = handlerKey;
     this.tenant = tenant;
   }
+}
+
+type Offers = (handlerKey: number) => boolean;
+
+interface ChooseOptions {
+  readonly nowMs: number;
+  readonly runsMax: number;
+  readonly offers: Offers;
 }
 
 /** Lanes of one claim: each costs a look into an index. */
@@ -61,8 +71,9 @@ export class Lanes {
     return this.#lanes.size;
   }
 
-  get hasReady(): boolean {
-    return this.#tiers.some(({ queue }) => queue.ready > 0);
+  /** Whether there may be something to claim now that is offered. */
+  hasReady(offers: Offers): boolean {
+    return this.#tiers.some(({ queue }) => queue.counts(offers).ready > 0);
   }
 
   /** When the next lane wakes up. */
@@ -81,6 +92,7 @@ export class Lanes {
     const lane = this.#lane(hint);
     if (hint.atMs <= lane.mark.laneAtMs) lane.mark = before(hint.atMs);
     lane.waitingSinceMs = Math.min(lane.waitingSinceMs, hint.atMs);
+    lane.heardMs = Math.min(lane.heardMs, hint.atMs);
     this.#expect(lane, hint.atMs);
   }
 
@@ -94,6 +106,7 @@ export class Lanes {
     lane.seen = this.#looks;
     if (compareMarks(head, lane.mark) <= 0) lane.mark = before(head.laneAtMs);
     lane.waitingSinceMs = head.laneAtMs;
+    lane.heardMs = Math.min(lane.heardMs, head.laneAtMs);
     this.#expect(lane, head.laneAtMs);
   }
 
@@ -105,31 +118,18 @@ export class Lanes {
     }
   }
 
-  forgetAll(): void {
-    for (const lane of this.#lanes.values()) lane.mark = LANE_START;
-  }
-
   /** The lanes to claim from now, in order. Each is taken until settle() or giveUp(). */
-  choose(options: { nowMs: number; runsMax: number; offers: (handlerKey: number) => boolean }): LanePick[] {
+  choose(options: ChooseOptions): LanePick[] {
     const { nowMs, runsMax, offers } = options;
     this.#wake(nowMs);
     const picks = this.#starving(options);
     for (const { queue } of this.#tiers) {
-      const lanesMax = Math.min(
-        LANES_PER_CLAIM - picks.length,
-        Math.max(1, Math.ceil(queue.total / CLAIMS_BESIDE)),
-        queue.ready,
-      );
+      const { ready, taken } = queue.counts(offers);
+      const share = Math.max(1, Math.ceil((ready + taken) / CLAIMS_BESIDE));
+      const lanesMax = Math.min(LANES_PER_CLAIM - picks.length, share, ready);
       if (lanesMax <= 0) continue;
       const each = Math.min(runsMax, Math.max(RUNS_PER_LANE_MIN, Math.ceil(runsMax / lanesMax)));
-      const passedOver: Lane[] = [];
-      for (let looked = 0; looked < lanesMax; looked += 1) {
-        const lane = queue.take(each);
-        if (!lane) break;
-        if (offers(lane.handlerKey)) picks.push(this.#pick(lane, each));
-        else passedOver.push(lane);
-      }
-      for (const lane of passedOver) this.#return(lane, { uncharged: each, ready: true });
+      for (let i = 0; i < lanesMax; i += 1) picks.push(this.#pick(queue.take(each, offers)!, each));
     }
     return picks;
   }
@@ -143,11 +143,12 @@ export class Lanes {
       const lane = pick.lane as Lane;
       const look = looks[i] ?? { found: 0, last: undefined, nextAtMs: undefined };
       if (look.last && compareMarks(look.last, lane.mark) > 0) lane.mark = look.last;
-      if (look.last) lane.waitingSinceMs = look.last.laneAtMs;
+      if (lane.heardMs <= lane.mark.laneAtMs) lane.mark = before(lane.heardMs);
+      if (look.last) lane.waitingSinceMs = Math.min(look.last.laneAtMs, lane.heardMs);
       // Where the claim was full, the lane it ended in has more, and those after it were not looked at.
       const hasMore = look.found >= pick.runsMax || i >= last || looks.length === 0;
-      if (!hasMore) lane.waitingSinceMs = Number.POSITIVE_INFINITY;
-      if (look.nextAtMs !== undefined) lane.atMs = Math.min(lane.atMs, look.nextAtMs);
+      if (!hasMore) lane.waitingSinceMs = lane.heardMs;
+      if (look.nextAtMs !== undefined) this.#expect(lane, look.nextAtMs);
       this.#return(lane, { uncharged: pick.runsMax - look.found, ready: hasMore });
     });
   }
@@ -158,18 +159,17 @@ export class Lanes {
   }
 
   /** A share of the slots for what is less urgent than others and has waited for long, the least urgent first. */
-  #starving({ nowMs, runsMax, offers }: Parameters<Lanes['choose']>[0]): LanePick[] {
-    const urgent = this.#tiers.find(({ queue }) => queue.ready > 0)?.priority;
-    const others = this.#tiers.filter(({ priority, queue }) => priority !== urgent && queue.ready > 0);
+  #starving({ nowMs, runsMax, offers }: ChooseOptions): LanePick[] {
+    const ready = this.#tiers.filter(({ queue }) => queue.counts(offers).ready > 0);
+    const others = ready.filter(({ priority }) => priority !== ready[0]!.priority);
     if (others.length === 0) return [];
     const picks: LanePick[] = [];
     this.#starvingCredit = Math.min(runsMax, this.#starvingCredit + runsMax / STARVING_SHARE);
     for (const { queue } of others.toReversed()) {
       const runs = Math.floor(this.#starvingCredit);
       if (runs < 1) break;
-      const lane = queue.take(runs);
-      if (!lane) continue;
-      if (nowMs - lane.waitingSinceMs <= STARVING_MS || !offers(lane.handlerKey)) {
+      const lane = queue.take(runs, offers)!;
+      if (nowMs - lane.waitingSinceMs <= STARVING_MS) {
         this.#return(lane, { uncharged: runs, ready: true });
         continue;
       }
@@ -182,6 +182,7 @@ export class Lanes {
   #pick(lane: Lane, runsMax: number): LanePick {
     lane.state = 'taken';
     lane.atMs = Number.POSITIVE_INFINITY;
+    lane.heardMs = Number.POSITIVE_INFINITY;
     return { lane, after: lane.mark, runsMax };
   }
 

@@ -19,8 +19,9 @@ export interface StorageBacklogOptions {
 
 /** A lost hint costs at most this much. */
 const LOOK_MS = 1_000;
-/** Looking over all lanes takes at most one part in so many of the time, however long it takes. */
+/** Looking over all lanes takes at most one part in so many of the time, but one that was slow once does not put the next off for long. */
 const LOOK_SHARE = 20;
+const LOOK_MS_MAX = 20_000;
 const LANES_PER_PAGE = 5_000;
 
 export class StorageBacklog implements Backlog {
@@ -50,18 +51,17 @@ export class StorageBacklog implements Backlog {
     this.#lanes.prefer(isOwn);
   }
 
-  readyInMs(): number {
+  readyInMs(handlers: readonly string[]): number {
     const { clock } = this.#options;
-    if (this.#lanes.hasReady) return 0;
+    if (this.#lanes.hasReady(offersOf(handlers))) return 0;
     const wakeInMs = (this.#lanes.nextAtMs ?? Number.POSITIVE_INFINITY) - clock.now();
     return Math.max(0, Math.min(wakeInMs, this.#lookAt - clock.monotonic()));
   }
 
   take(request: TakeRequest): Promise<ClaimedBatch> | undefined {
     const { handlers, runsMax } = request;
-    const keys = new Set(handlers.map(handlerKey));
     const nowMs = this.#options.clock.now();
-    const picks = this.#lanes.choose({ nowMs, runsMax, offers: (key) => keys.has(key) });
+    const picks = this.#lanes.choose({ nowMs, runsMax, offers: offersOf(handlers) });
     return picks.length === 0 ? undefined : this.#claim(request, picks, nowMs);
   }
 
@@ -70,7 +70,8 @@ export class StorageBacklog implements Backlog {
     const { clock, leases } = this.#options;
     const startedAt = clock.monotonic();
     if (startedAt < this.#lookAt) return;
-    this.#lookAt = startedAt + LOOK_MS;
+    const nextAt = startedAt + LOOK_MS;
+    this.#lookAt = nextAt;
     this.#lanes.beginLook();
     for (let after: LaneKey | undefined; ; ) {
       const heads = await leases.lanes({ after, limit: LANES_PER_PAGE });
@@ -80,7 +81,9 @@ export class StorageBacklog implements Backlog {
     }
     this.#lanes.endLook();
     const tookMs = clock.monotonic() - startedAt;
-    this.#lookAt = startedAt + Math.max(LOOK_MS, tookMs * LOOK_SHARE);
+    // Unless somebody asked for another look meanwhile: this one may have passed by what that is about.
+    if (this.#lookAt === nextAt)
+      this.#lookAt = startedAt + Math.min(Math.max(LOOK_MS, tookMs * LOOK_SHARE), LOOK_MS_MAX);
   }
 
   async #claim(request: TakeRequest, picks: readonly LanePick[], nowMs: number): Promise<ClaimedBatch> {
@@ -117,4 +120,9 @@ export class StorageBacklog implements Backlog {
     }
     if (isHeard) for (const listener of this.#listeners) listener();
   }
+}
+
+function offersOf(handlers: readonly string[]): (key: number) => boolean {
+  const keys = new Set(handlers.map(handlerKey));
+  return (key) => keys.has(key);
 }

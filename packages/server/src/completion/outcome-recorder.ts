@@ -1,13 +1,16 @@
 /**
  * Makes outcomes durable: collects reports into batches, decides what follows each (finish, try again, dead letter) and
- * settles the batch in one transaction. A report about a run that was taken back is refused, and kept on record.
+ * settles the batch in one transaction. A report about a run that was taken back is refused, and kept on record. What waits
+ * for a job that somebody holds locked is set aside, and holds up nothing else.
  */
 import { DEFAULT_RETRY, decideNext, type NextStep, type RunOutcome } from '@carillon/domain';
-import { BatchBuffer, type Clock, type Log, type Random, type Service } from '@carillon/foundation';
+import { BatchBuffer, type Clock, type Log, type Random, type Service, sleep } from '@carillon/foundation';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
+import { applyInParts } from '../storage/apply-in-parts.ts';
 import type { HeldRun, LeaseStore, Settled, Settlement, SettleVerdict } from '../storage/lease-store.ts';
-import { StorageUnavailable } from '../storage/storage.ts';
+import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
 import type { ReportAnswer, RunningReport, RunReport, RunReports } from '../worker-link/run-reports.ts';
+import { JobsSetAside } from './jobs-set-aside.ts';
 import { RetryBudget } from './retry-budget.ts';
 
 export interface OutcomeRecorderOptions {
@@ -16,7 +19,7 @@ export interface OutcomeRecorderOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Failed runs tried again per second, over all jobs; 0: none. */
+  /** Failed runs tried again per second, shared between tenants; 0: none. */
   readonly retriesPerSecond: number;
 }
 
@@ -29,12 +32,22 @@ const BESIDE_MIN = 100;
 /** Outcomes of a busy server gather for about this long. */
 const REST_MS_MAX = 8;
 
+/** Outcomes that were set aside are settled one such batch at a time. */
+const ASIDE_BATCH_MAX = 100;
+/** One locked row among a thousand is found by so many halvings. */
+const TIMEOUTS_MAX = 12;
+const SHOW_TRIES = 5;
+const SHOW_AGAIN_MS = 1_000;
+
 const FINISH: NextStep['next'] = { kind: 'finish' };
 
 export class OutcomeRecorder implements RunReports, Service {
   readonly #options: OutcomeRecorderOptions;
   readonly #buffer: BatchBuffer<RunReport, ReportAnswer>;
+  readonly #asideBuffer: BatchBuffer<RunReport, ReportAnswer>;
+  readonly #aside: JobsSetAside;
   readonly #budget: RetryBudget;
+  readonly #plannedAt = new WeakMap<RunReport, number>();
 
   constructor(options: OutcomeRecorderOptions) {
     this.#options = options;
@@ -46,43 +59,88 @@ export class OutcomeRecorder implements RunReports, Service {
       besideMin: BESIDE_MIN,
       rest: { msMax: REST_MS_MAX, clock: options.clock },
       capacity: CAPACITY,
-      onFull: () => new StorageUnavailable('too many outcomes wait to be recorded'),
+      onFull,
+    });
+    this.#aside = new JobsSetAside(options);
+    this.#asideBuffer = new BatchBuffer({
+      flush: (reports) => this.#record(reports),
+      batchMax: ASIDE_BATCH_MAX,
+      flushesMax: 1,
+      capacity: CAPACITY,
+      onFull,
     });
   }
 
   start(): void {}
 
   async stop(): Promise<void> {
-    await this.#buffer.drained();
+    await Promise.all([this.#buffer.drained(), this.#asideBuffer.drained()]);
   }
 
   async ended(reports: readonly RunReport[]): Promise<readonly ReportAnswer[]> {
-    if (reports.length <= BATCH_MAX) return this.#buffer.addAll(reports);
-    const first = this.#buffer.addAll(reports.slice(0, BATCH_MAX));
+    if (reports.length <= BATCH_MAX) return this.#inLane(reports);
+    const first = this.#inLane(reports.slice(0, BATCH_MAX));
     return [...(await first), ...(await this.ended(reports.slice(BATCH_MAX)))];
   }
 
   running(reports: readonly RunningReport[]): void {
+    void this.#show(reports);
+  }
+
+  async #show(reports: readonly RunningReport[], tries = 1): Promise<void> {
     const { leases, clock, log } = this.#options;
-    leases.showRunning(reports, clock.now()).catch((error: unknown) => {
-      log.debug({ err: error, runs: reports.length }, 'could not show runs as running');
-    });
+    try {
+      await leases.showRunning(reports, clock.now());
+    } catch (error) {
+      if (!(error instanceof StorageTimeout) || tries === SHOW_TRIES) {
+        log.debug({ err: error, runs: reports.length }, 'could not show runs as running');
+        return;
+      }
+      await sleep(clock, SHOW_AGAIN_MS);
+      await this.#show(reports, tries + 1);
+    }
   }
 
   /**
-   * Runs that have nothing to do with each other share a transaction, so one outcome that the storage cannot take must not
-   * hold up the others: the batch is halved until it stands alone.
+   * Reports about jobs that were set aside have a lane of their own. Those that came with others are not tried now, since the
+   * answer to all would wait for them: whoever reported them tells them again by themselves.
    */
-  async #record(reports: readonly RunReport[]): Promise<ReportAnswer[]> {
-    try {
-      return await this.#settle(reports);
-    } catch (error) {
-      if (reports.length === 1 || error instanceof StorageUnavailable)
-        return reports.map(() => error as Error);
-      const half = Math.ceil(reports.length / 2);
-      const first = await this.#record(reports.slice(0, half));
-      return [...first, ...(await this.#record(reports.slice(half)))];
-    }
+  async #inLane(reports: readonly RunReport[]): Promise<readonly ReportAnswer[]> {
+    if (this.#aside.isEmpty) return this.#buffer.addAll(reports);
+    const others = reports.filter(({ run }) => !this.#aside.has(run.jobId));
+    if (others.length === reports.length) return this.#buffer.addAll(reports);
+    if (others.length === 0) return this.#asideBuffer.addAll(reports);
+    const answers = await this.#buffer.addAll(others);
+    const isOther = new Set(others);
+    let next = 0;
+    return reports.map((report) => (isOther.has(report) ? answers[next++]! : new StorageTimeout(ASIDE)));
+  }
+
+  /** Runs that have nothing to do with each other share a transaction, and must not fail or wait for each other. */
+  #record(reports: readonly RunReport[]): Promise<readonly ReportAnswer[]> {
+    return applyInParts<RunReport, ReportAnswer>(reports, {
+      apply: (part) => this.#settle(part),
+      fail: (error) => error as Error,
+      timeoutsMax: TIMEOUTS_MAX,
+      suspects: (part) => this.#aboutLockedJobs(part),
+      onSlow: (slow) => this.#setAside(slow),
+    });
+  }
+
+  async #aboutLockedJobs(reports: readonly RunReport[]): Promise<ReadonlySet<RunReport>> {
+    const jobIds = new Set(reports.map(({ run }) => run.jobId));
+    const locked = await this.#options.leases.lockedJobs([...jobIds]);
+    return new Set(reports.filter(({ run }) => locked.has(run.jobId)));
+  }
+
+  #setAside(reports: readonly RunReport[]): void {
+    const jobs = this.#aside.add(reports.map(({ run }) => run.jobId));
+    if (jobs === 0) return;
+    const { jobId, runId } = reports[0]!.run;
+    this.#options.log.warn(
+      { jobs, runs: reports.length, jobId, runId },
+      'outcomes wait for what somebody holds locked in the database',
+    );
   }
 
   async #settle(reports: readonly RunReport[]): Promise<SettleVerdict[]> {
@@ -110,7 +168,7 @@ export class OutcomeRecorder implements RunReports, Service {
 
   #settlement(report: RunReport, held: HeldRun | undefined): Settlement {
     const { run, outcome } = report;
-    const step = isPlain(outcome) ? undefined : this.#decide(outcome, held);
+    const step = isPlain(outcome) ? undefined : this.#decide(report, held);
     return {
       leaseId: run.leaseId,
       position: run.position,
@@ -126,24 +184,33 @@ export class OutcomeRecorder implements RunReports, Service {
   }
 
   /** What is no longer held is refused by the storage, whatever is decided here. */
-  #decide(outcome: RunOutcome, held: HeldRun | undefined): NextStep {
+  #decide(report: RunReport, held: HeldRun | undefined): NextStep {
     const { clock, random } = this.#options;
+    const { outcome } = report;
     const nowMs = clock.now();
     const soFar = held ?? { attempt: 1, crashes: 0, nominalAtMs: nowMs };
     const policy = held?.retry ?? DEFAULT_RETRY;
     const step = decideNext(outcome, { soFar, policy, nowMs, random: random.next() });
     // What nobody is to blame for (a worker lost, a server stopped) is no retry, and always runs again.
     const isRetry = outcome.kind === 'FAILED' || outcome.kind === 'TIMED_OUT';
-    return isRetry && step.next.kind === 'again'
-      ? { ...step, next: this.#withinBudget(step.next, soFar.nominalAtMs + (policy.deadlineMs ?? Infinity)) }
-      : step;
+    if (!isRetry || step.next.kind !== 'again' || !held) return step;
+    if (this.#budget.isStopped) return { ...step, next: { kind: 'dead', reason: 'retries_stopped' } };
+    const atMs = this.#planned(report, { tenant: tenantOf(held), wantedMs: step.next.atMs, nowMs });
+    // The budget delays, and never kills: what could not wait for its turn is tried when it would have been.
+    const isTooLate = atMs > soFar.nominalAtMs + (policy.deadlineMs ?? Infinity);
+    return isTooLate ? step : { ...step, next: { ...step.next, atMs } };
   }
 
-  #withinBudget(next: Extract<NextStep['next'], { kind: 'again' }>, deadlineAtMs: number): NextStep['next'] {
-    if (this.#budget.isStopped) return { kind: 'dead', reason: 'retries_stopped' };
-    const atMs = this.#budget.plan(next.atMs);
-    // The budget delays, and never kills: what could not wait for its turn is tried when it would have been.
-    return atMs > deadlineAtMs ? next : { ...next, atMs };
+  /** Told again because it could not be recorded, an outcome keeps its place in the budget while that lies ahead. */
+  #planned(
+    report: RunReport,
+    { tenant, wantedMs, nowMs }: { tenant: string; wantedMs: number; nowMs: number },
+  ): number {
+    const before = this.#plannedAt.get(report);
+    if (before !== undefined && before >= nowMs) return before;
+    const atMs = this.#budget.plan(tenant, wantedMs);
+    this.#plannedAt.set(report, atMs);
+    return atMs;
   }
 
   #announce({ freed, opened, asking }: Settled): void {
@@ -175,7 +242,18 @@ export class OutcomeRecorder implements RunReports, Service {
   }
 }
 
+const ASIDE = 'the job was found locked a moment ago';
+
+function onFull(): Error {
+  return new StorageUnavailable('too many outcomes wait to be recorded');
+}
+
 /** Outcomes after which nothing has to be decided. */
 function isPlain(outcome: RunOutcome): boolean {
   return outcome.kind === 'SUCCESS' || outcome.kind === 'CANCELLED';
+}
+
+/** A user within a namespace: neither holds a line break. */
+function tenantOf({ namespace, userId = '' }: HeldRun): string {
+  return `${namespace}\n${userId}`;
 }

@@ -59,7 +59,7 @@ export const configSchema = z.strictObject({
   retries_per_second: whole(0, 1_000_000)
     .default(1_000)
     .describe(
-      'Failed runs that this server tries again per second, over all jobs; more are tried later. 0 tries none again: failures become dead letters at once.',
+      'Failed runs of one user in one namespace that this server tries again per second, and up to twice as many over all of them; more are tried later, and the failures of one user do not delay the retries of another. 0 tries none again: failures become dead letters at once.',
     ),
   body_limit_kb: whole(1, 65_536).default(1_024).describe('Largest request body, in KiB.'),
   tls: z
@@ -85,7 +85,9 @@ export const configSchema = z.strictObject({
     .prefault({}),
   database: z
     .strictObject({
-      connections_max: whole(1, 1_000).default(10).describe('Connections to the database.'),
+      connections_max: whole(1, 1_000)
+        .default(10)
+        .describe('Connections to the database, besides seven for heartbeats and outcomes.'),
       connect_timeout_seconds: whole(1, 300).default(5).describe('How long to wait for a connection.'),
       statement_timeout_seconds: whole(1, 3_600).default(30).describe('How long one statement may take.'),
     })

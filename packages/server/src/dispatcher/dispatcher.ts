@@ -73,11 +73,12 @@ export class Dispatcher implements Service {
     if (workers.length === 0) return IDLE_MS;
     await backlog.look(new Set(workers.flatMap((worker) => worker.handlers)));
     await this.#lookForPeers();
-    while (this.#mayClaim() && this.#claimFor(freest(link.workers())));
+    while (this.#mayClaim() && this.#claimForSome());
     const pauseMs = Math.max(this.#rest.leftMs, this.#pausedUntil - clock.monotonic());
     // Without a free slot, or with claims under way, their end is what wakes it up.
-    const isWaiting = this.#claims.size > 0 || (freest(link.workers())?.freeSlots ?? 0) === 0;
-    const readyInMs = isWaiting ? IDLE_MS : backlog.readyInMs();
+    const free = freestFirst(link.workers());
+    const isWaiting = this.#claims.size > 0 || free.length === 0;
+    const readyInMs = isWaiting ? IDLE_MS : backlog.readyInMs(free.flatMap((worker) => worker.handlers));
     return Math.min(IDLE_MS, Math.max(readyInMs, pauseMs, 0));
   }
 
@@ -87,13 +88,17 @@ export class Dispatcher implements Service {
     return this.#claims.size < CLAIMS_MAX;
   }
 
-  /** False when there was nothing to claim, or no slot for it. */
-  #claimFor(worker: WorkerView | undefined): boolean {
+  /** For the freest worker that offers what waits; false when there is none. */
+  #claimForSome(): boolean {
+    return freestFirst(this.#options.link.workers()).some((worker) => this.#claimFor(worker));
+  }
+
+  /** False when there was nothing to claim. */
+  #claimFor(worker: WorkerView): boolean {
     const { backlog, link, random, clock } = this.#options;
-    const free = worker?.freeSlots ?? 0;
-    if (!worker || free === 0 || (this.#claims.size > 0 && free < BESIDE_MIN)) return false;
-    const { workerId, handlers } = worker;
-    const runsMax = Math.min(free, BATCH_MAX);
+    const { workerId, handlers, freeSlots } = worker;
+    if (this.#claims.size > 0 && freeSlots < BESIDE_MIN) return false;
+    const runsMax = Math.min(freeSlots, BATCH_MAX);
     const taking = backlog.take({ leaseId: random.id() as LeaseId, workerId, handlers, runsMax });
     if (!taking) return false;
     link.reserve(workerId, runsMax);
@@ -133,14 +138,14 @@ export class Dispatcher implements Service {
     if (clock.monotonic() < this.#peersAt) return;
     this.#peersAt = clock.monotonic() + PEERS_MS;
     const workers = await members.workers();
-    const homes = [...new Set([nodeId, ...workers.filter(({ alive }) => alive).map((worker) => worker.nodeId)])];
+    const homes = [
+      ...new Set([nodeId, ...workers.filter(({ alive }) => alive).map((worker) => worker.nodeId)]),
+    ];
     backlog.prefer((part) => ownerOf(part, homes) === nodeId);
   }
 }
 
-function freest(workers: readonly WorkerView[]): WorkerView | undefined {
-  return workers.reduce<WorkerView | undefined>(
-    (best, worker) => (best && best.freeSlots >= worker.freeSlots ? best : worker),
-    undefined,
-  );
+/** Those with a free slot. */
+function freestFirst(workers: readonly WorkerView[]): WorkerView[] {
+  return workers.filter(({ freeSlots }) => freeSlots > 0).sort((a, b) => b.freeSlots - a.freeSlots);
 }

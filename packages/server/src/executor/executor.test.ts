@@ -1,4 +1,5 @@
-import type { ClaimedBatch, Job, RunId } from '@carillon/domain';
+import type { BootId, ClaimedBatch, Job, RunId } from '@carillon/domain';
+import type { Log } from '@carillon/foundation';
 import type { Handler } from '@carillon/worker';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { OutcomeRecorder } from '../completion/outcome-recorder.ts';
@@ -16,11 +17,18 @@ let stage: RoleStage;
 let membersBreakage: Breakage;
 let leasesBreakage: Breakage;
 let executor: Executor;
+/** What was logged as a warning or for people's information. */
+let logged: string[];
+/** Runs that were executed by the handler http. */
+let executed: number;
 /** Signals of handlers that run, and the ways to end them. */
 let running: { signal: AbortSignal; end: PromiseWithResolvers<unknown> }[];
 
 const HANDLERS: Record<string, Handler> = {
-  http: () => 'done',
+  http: () => {
+    executed += 1;
+    return 'done';
+  },
   /** Runs until the test ends it, or until it is told to stop. */
   long: ({ signal }) => {
     const end = Promise.withResolvers<unknown>();
@@ -39,18 +47,31 @@ const HANDLERS: Record<string, Handler> = {
 beforeEach(async () => {
   stage = await RoleStage.set();
   running = [];
+  logged = [];
+  executed = 0;
   const members = breakable<MemberStore>(stage.storage.members);
   const leases = breakable<LeaseStore>(stage.storage.leases);
   membersBreakage = members.breakage;
   leasesBreakage = leases.breakage;
-  executor = new Executor({
+  executor = createExecutor('00000000-0000-4000-8000-00000000000a', members.port, leases.port);
+  await executor.start();
+  await turns();
+});
+
+const note = (_: object, message: string) => void logged.push(message);
+const log: Log = { debug: () => {}, info: note, warn: note, error: note, child: () => log };
+
+function createExecutor(bootId: string, members: MemberStore, leases: LeaseStore): Executor {
+  return new Executor({
     ...stage.common,
+    log,
     nodeId: stage.world.nodeId,
     incarnation: 1,
-    members: members.port,
-    leases: leases.port,
+    bootId: bootId as BootId,
+    members,
+    leases,
     reports: new OutcomeRecorder({
-      ...{ ...stage.common, leases: leases.port, signals: stage.signals },
+      ...{ ...stage.common, leases, signals: stage.signals },
       retriesPerSecond: 1_000,
     }),
     link: stage.link,
@@ -60,9 +81,7 @@ beforeEach(async () => {
     silentMs: SILENT_MS,
     drainMs: DRAIN_MS,
   });
-  await executor.start();
-  await turns();
-});
+}
 
 /** A run of a job, claimed for the executor and handed to it. */
 async function hand(handler: string): Promise<{ job: Job; batch: ClaimedBatch }> {
@@ -95,6 +114,13 @@ describe('a worker', () => {
     expect(await workers()).toContain(executor.workerId);
     expect(freeSlots()).toEqual([4]);
     expect(executor.handlers).toEqual(Object.keys(HANDLERS));
+  });
+
+  test('hazard 44: shares its id with no other process of the same node and incarnation', () => {
+    const { members, leases } = stage.storage;
+    const other = createExecutor('00000000-0000-4000-8000-00000000000b', members, leases);
+    expect(other.workerId).not.toBe(executor.workerId);
+    expect(other.workerId.split('.')[0]).toBe(stage.world.nodeId);
   });
 
   test('runs what it is handed and reports it', async () => {
@@ -174,6 +200,25 @@ describe('a worker that the storage no longer answers (hazards 14, 33)', () => {
   });
 });
 
+describe('a worker whose look-ups fail or hang while its heartbeat is answered (hazard 29)', () => {
+  test.each(['cancelledRuns', 'unreceivedRuns'] as const)(
+    'keeps its runs and its slots without %s',
+    async (name) => {
+      const { members } = stage.storage;
+      for (const broken of [
+        () => Promise.reject(new Error('timed out')),
+        () => new Promise<never>(() => {}),
+      ]) {
+        members[name] = broken;
+        await hand('long');
+        await pass(SILENT_MS * 1.5);
+      }
+      expect(running.map(({ signal }) => signal.aborted)).toEqual([false, false]);
+      expect(freeSlots()).toEqual([2]);
+    },
+  );
+});
+
 describe('a worker that was given up for dead (hazard 14)', () => {
   const bury = () => stage.world.bury(executor.workerId);
 
@@ -233,6 +278,83 @@ describe('a report', () => {
     leasesBreakage.deaf = false;
     await pass(1_000);
     expect(await statuses(job)).toEqual(['SUCCESS']);
+  });
+});
+
+describe('outcomes that cannot be recorded (hazard 40)', () => {
+  const UNRECORDED_MAX = 1_000;
+  let release: () => void;
+  let changes: number;
+
+  /** Settlements wait until the test lets them go on. */
+  beforeEach(() => {
+    const gate = Promise.withResolvers<void>();
+    release = gate.resolve;
+    const settle = stage.storage.leases.settle.bind(stage.storage.leases);
+    stage.storage.leases.settle = async (...args) => {
+      await gate.promise;
+      return settle(...args);
+    };
+    changes = 0;
+    stage.link.onChange(() => {
+      changes += 1;
+    });
+  });
+
+  /** As a dispatcher does that always has work: every free slot is taken, over and over. */
+  async function handWhileFree(handler = 'http'): Promise<void> {
+    for (;;) {
+      const [free] = freeSlots();
+      if (!free || executed > 2 * UNRECORDED_MAX) return;
+      stage.link.reserve(executor.workerId, free);
+      const runs = await Promise.all(
+        Array.from({ length: free }, async () => {
+          const { job } = await stage.world.oneOff({ job: { handler } });
+          return (await stage.world.pendingRuns(job))[0]!;
+        }),
+      );
+      const options = { workerId: executor.workerId, nowMs: stage.clock.now() };
+      stage.link.hand(await stage.world.claim(runs, options));
+    }
+  }
+
+  test('stop executions at a bound, and are told of once', async () => {
+    await handWhileFree();
+    expect(executed).toBe(UNRECORDED_MAX);
+    expect([freeSlots(), executor.unrecordedCount]).toEqual([[0], UNRECORDED_MAX]);
+    expect(logged).toEqual(['no more runs are started: too many outcomes wait to be recorded']);
+  });
+
+  test('leave no slot for a run that would come past the bound: running and promised ones count too', async () => {
+    await hand('long');
+    stage.link.reserve(executor.workerId, 1);
+    await handWhileFree();
+    expect(executed).toBe(UNRECORDED_MAX - 2);
+    running[0]!.end.resolve('done');
+    await turns();
+    expect(freeSlots()).toEqual([0]);
+    stage.link.unreserve(executor.workerId, 1);
+    expect(freeSlots()).toEqual([1]);
+  });
+
+  test('give their slots back when they are recorded after all, which is announced and told of once', async () => {
+    await handWhileFree();
+    logged = [];
+    await turns();
+    changes = 0;
+    release();
+    await turns();
+    expect([freeSlots(), executor.unrecordedCount]).toEqual([[4], 0]);
+    expect(changes).toBeGreaterThan(0);
+    expect(changes).toBeLessThan(20);
+    expect(logged).toEqual(['outcomes are recorded again; runs are started again']);
+    expect(await stage.storage.leases.heldBy([executor.workerId])).toEqual([]);
+  });
+
+  test('take no slot from others while there are few: more are unrecorded at a time than there are slots', async () => {
+    for (let i = 0; i < 40; i += 1) await hand('http');
+    expect([freeSlots(), executor.unrecordedCount]).toEqual([[4], 40]);
+    expect(logged).toEqual([]);
   });
 });
 

@@ -2,19 +2,22 @@
  * The worker in this process: registers, beats, runs what it is handed, reports. It gives up its runs before anybody could
  * take them away: without an answered heartbeat for most of the silence period it stops them itself (hazard 14).
  */
-import type { ClaimedBatch, LeaseId, NodeId, RunId, WorkerId } from '@carillon/domain';
+import type { BootId, ClaimedBatch, LeaseId, NodeId, RunId, WorkerId } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service, sleep } from '@carillon/foundation';
 import { ExecutionEngine, type Handler } from '@carillon/worker';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import type { LeaseStore } from '../storage/lease-store.ts';
-import type { MemberStore } from '../storage/member-store.ts';
+import type { MemberStore, UnreceivedRun } from '../storage/member-store.ts';
 import type { LocalWorker, LocalWorkers } from '../worker-link/local-workers.ts';
 import type { ReportedRun, RunReports } from '../worker-link/run-reports.ts';
+import { LeaseWatch } from './lease-watch.ts';
 import { ReportCourier } from './report-courier.ts';
+import { UnrecordedBound } from './unrecorded-bound.ts';
 
 export interface ExecutorOptions {
   readonly nodeId: NodeId;
   readonly incarnation: number;
+  readonly bootId: BootId;
   readonly members: MemberStore;
   readonly leases: LeaseStore;
   readonly reports: RunReports;
@@ -37,14 +40,18 @@ const TRUSTED_SHARE = 0.8;
 const UNHEARD = 'the database could not be reached in time';
 /** Given-up leases that are remembered: more than claims can be under way. */
 const GIVEN_UP_MAX = 1_000;
+/** Hexadecimal digits at the end of a UUID that are random whatever its version. */
+const BOOT_CHARACTERS = 12;
 
 export class Executor implements Service, LocalWorker {
   readonly #options: ExecutorOptions;
   readonly #engine: ExecutionEngine;
   readonly #loop: Loop;
+  readonly #leaseWatch: LeaseWatch;
   readonly #unsubscribe: () => void;
   readonly #courier: ReportCourier;
   readonly #handlers: readonly string[];
+  readonly #bound: UnrecordedBound;
   readonly #stopping = new AbortController();
   /** Leases that were given back because they had not arrived: should they arrive after all, they are somebody else's. */
   readonly #givenUp = new Set<LeaseId>();
@@ -61,14 +68,22 @@ export class Executor implements Service, LocalWorker {
     this.#handlers = [...handlers.keys()];
     this.#courier = new ReportCourier({
       ...options,
-      // Known only for runs that were started; for the others there is nothing to count.
-      onAnswered: (leaseId) => this.#engine.reported(leaseId),
+      onAnswered: (leaseId) => {
+        // Known only for runs that were started; for the others there is nothing to count.
+        this.#engine.reported(leaseId);
+        this.#bound.look(this);
+        link.freed();
+      },
     });
+    this.#bound = new UnrecordedBound({ slots: options.slots, log });
     this.#engine = new ExecutionEngine({
       handlers,
       clock,
       isTrusted: () => this.#isTrusted(),
-      onEnded: (ended) => this.#courier.take(ended),
+      onEnded: (ended) => {
+        this.#courier.take(ended);
+        this.#bound.look(this);
+      },
       onSlotFree: () => link.freed(),
       onRunning: (runs) =>
         options.reports.running(runs.map(({ run, startedAtMs }) => ({ ...run, startedAtMs }))),
@@ -80,6 +95,13 @@ export class Executor implements Service, LocalWorker {
       log,
       idleMs: silentMs / 5,
       runOnce: () => this.runOnce(),
+    });
+    this.#leaseWatch = new LeaseWatch({
+      ...options,
+      workerId: () => this.workerId,
+      holding: () => this.#engine.heldLeases(),
+      onCancel: (runIds) => this.cancel(runIds),
+      onUnreceived: (runs) => this.#giveUp(runs),
     });
     this.#unsubscribe = signals.on('cancel-requested', ({ runIds }) => this.cancel(runIds));
   }
@@ -96,12 +118,22 @@ export class Executor implements Service, LocalWorker {
     return this.#engine.runningCount;
   }
 
+  /** Runs that have ended and whose outcome is not safe yet. */
+  get unrecordedCount(): number {
+    return this.#courier.unrecordedCount;
+  }
+
+  get unrecordedLeft(): number {
+    return this.#bound.left(this);
+  }
+
   /** Signed in before others look for a worker, if the database lets it; else as soon as it does. */
   async start(): Promise<void> {
     await this.#register().catch((error: unknown) =>
       this.#options.log.warn({ err: error }, 'could not register this worker yet'),
     );
     this.#loop.start();
+    this.#leaseWatch.start();
   }
 
   /** Lets runs end, then gives the rest back; every report is delivered before it resolves. */
@@ -114,6 +146,7 @@ export class Executor implements Service, LocalWorker {
     this.#stopping.abort();
     await this.#courier.stop();
     this.#unsubscribe();
+    await this.#leaseWatch.stop();
     await this.#loop.stop();
     this.#cancelWatch?.();
     await members
@@ -135,7 +168,7 @@ export class Executor implements Service, LocalWorker {
     this.#engine.cancel(runIds);
   }
 
-  /** One heartbeat: tells what is held, learns what to stop. */
+  /** One heartbeat, and nothing else: whatever else is slow, trust rests on this alone. */
   async runOnce(): Promise<undefined> {
     if (this.#registered) await this.#beat();
     else await this.#register();
@@ -143,9 +176,16 @@ export class Executor implements Service, LocalWorker {
   }
 
   async #register(): Promise<void> {
-    const { members, nodeId, incarnation, slots, handlers, clock, link } = this.#options;
+    const { members, nodeId, incarnation, bootId, slots, handlers, clock, link } = this.#options;
     const sentAt = clock.monotonic();
-    const worker = { workerId: this.workerId, nodeId, incarnation, slots, handlers: [...handlers.keys()] };
+    const worker = {
+      workerId: this.workerId,
+      nodeId,
+      incarnation,
+      bootId,
+      slots,
+      handlers: [...handlers.keys()],
+    };
     await members.registerWorker(worker, clock.now());
     this.#heard(sentAt);
     this.#registered = true;
@@ -153,19 +193,10 @@ export class Executor implements Service, LocalWorker {
   }
 
   async #beat(): Promise<void> {
-    const { members, clock, silentMs } = this.#options;
+    const { members, clock } = this.#options;
     const sentAt = clock.monotonic();
-    const nowMs = clock.now();
-    const answer = await members.beatWorker({
-      workerId: this.workerId,
-      holding: this.#engine.heldLeases(),
-      nowMs,
-      claimedBeforeMs: nowMs - silentMs / 2,
-    });
-    if (!answer.alive) return this.#comeBack();
-    this.#heard(sentAt);
-    this.#engine.cancel(answer.cancel);
-    if (answer.unknown.length > 0) await this.#giveUpUnknown(new Set(answer.unknown));
+    if (await members.beatWorker(this.workerId, clock.now())) this.#heard(sentAt);
+    else this.#comeBack();
   }
 
   /**
@@ -197,21 +228,19 @@ export class Executor implements Service, LocalWorker {
     this.#loop.wake();
   }
 
-  /** Leases that were claimed for this worker and never arrived. */
-  async #giveUpUnknown(unknown: ReadonlySet<LeaseId>): Promise<void> {
-    const { leases, log } = this.#options;
-    const all = await leases.heldBy([this.workerId]);
+  /** Runs that were claimed for this worker and never arrived. */
+  #giveUp(runs: readonly UnreceivedRun[]): void {
     // They may have arrived meanwhile.
     const arrived = new Set(this.#engine.heldLeases());
-    const missing = new Set([...unknown].filter((leaseId) => !arrived.has(leaseId)));
-    const held = all.filter((run) => missing.has(run.leaseId));
-    for (const leaseId of missing) this.#givenUp.add(leaseId);
+    const missing = runs.filter(({ leaseId }) => !arrived.has(leaseId) && !this.#givenUp.has(leaseId));
+    if (missing.length === 0) return;
+    for (const { leaseId } of missing) this.#givenUp.add(leaseId);
     for (const leaseId of this.#givenUp) {
       if (this.#givenUp.size <= GIVEN_UP_MAX) break;
       this.#givenUp.delete(leaseId);
     }
-    log.warn({ leases: missing.size, runs: held.length }, 'giving back runs that never arrived');
-    for (const run of held) this.#return(run, 'the run never reached its worker');
+    this.#options.log.warn({ runs: missing.length }, 'giving back runs that never arrived');
+    for (const run of missing) this.#return(run, 'the run never reached its worker');
   }
 
   /** Gives back a run that was never started. */
@@ -220,9 +249,11 @@ export class Executor implements Service, LocalWorker {
     this.#courier.take({ run, startedAtMs: undefined, endedAtMs, outcome: { kind: 'RETURNED', error } });
   }
 
+  /** With the random end of the boot id: two processes share no worker id, whatever else they share (hazard 44). */
   #nextId(): WorkerId {
     this.#generation += 1;
-    const { nodeId, incarnation } = this.#options;
-    return `${nodeId}.${incarnation}.${this.#generation}` as WorkerId;
+    const { nodeId, incarnation, bootId } = this.#options;
+    const boot = bootId.slice(-BOOT_CHARACTERS);
+    return `${nodeId}.${incarnation}.${boot}.${this.#generation}` as WorkerId;
   }
 }

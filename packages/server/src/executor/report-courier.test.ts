@@ -1,7 +1,7 @@
 import type { JobId, LeaseId, RunId } from '@carillon/domain';
 import { ManualClock, SeededRandom, silentLog } from '@carillon/foundation';
 import { beforeEach, expect, test } from 'vitest';
-import { StorageUnavailable } from '../storage/storage.ts';
+import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
 import { turns } from '../testing/role-stage.fixture.ts';
 import type { ReportAnswer, RunReport } from '../worker-link/run-reports.ts';
 import { ReportCourier } from './report-courier.ts';
@@ -90,8 +90,11 @@ test('an outcome that can never be stored is told as one that could not', async 
   expect(answered).toBe(1);
 });
 
-test('an outage changes no outcome, however long it takes (hazard 28)', async () => {
-  answers = Array.from({ length: 30 }, () => new StorageUnavailable('away'));
+test.each([
+  ['an outage', new StorageUnavailable('away')],
+  ['a lock that is held', new StorageTimeout('locked')],
+])('%s changes no outcome, however long it takes (hazards 28, 47)', async (_, error) => {
+  answers = Array.from({ length: 30 }, () => error);
   courier.take(report(0));
   await pass(120_000);
   expect(told).toHaveLength(31);

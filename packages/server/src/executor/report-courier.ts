@@ -4,7 +4,7 @@
  */
 import type { LeaseId, RunOutcome } from '@carillon/domain';
 import { type Clock, type Log, type Random, sleep } from '@carillon/foundation';
-import { StorageUnavailable } from '../storage/storage.ts';
+import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
 import type { RunReport, RunReports } from '../worker-link/run-reports.ts';
 
 export interface ReportCourierOptions {
@@ -31,13 +31,20 @@ export class ReportCourier {
   readonly #options: ReportCourierOptions;
   readonly #underWay = new Set<Promise<void>>();
   #gathered: RunReport[] = [];
+  #unrecorded = 0;
   #isStopping = false;
 
   constructor(options: ReportCourierOptions) {
     this.#options = options;
   }
 
+  /** Reports that were taken and are neither durable nor refused yet. */
+  get unrecordedCount(): number {
+    return this.#unrecorded;
+  }
+
   take(report: RunReport): void {
+    this.#unrecorded += 1;
     this.#gathered.push(report);
     if (this.#gathered.length === 1) queueMicrotask(() => this.#leave());
     else if (this.#gathered.length === GROUP_MAX) this.#leave();
@@ -68,28 +75,42 @@ export class ReportCourier {
       const pauseMs = Math.min(RETRY_MS * 2 ** Math.min(tries - 1, 10), RETRY_MS_MAX);
       await sleep(clock, pauseMs * (0.5 + random.next() / 2));
     }
-    for (const { run } of left) this.#options.onAnswered(run.leaseId);
+    for (const report of left) this.#answered(report);
+  }
+
+  #answered({ run }: RunReport): void {
+    this.#unrecorded -= 1;
+    this.#options.onAnswered(run.leaseId);
   }
 
   /** Answers what must be told again. */
   async #tell(group: readonly RunReport[], tries: number): Promise<RunReport[]> {
-    const { reports, onAnswered } = this.#options;
+    const { reports, log } = this.#options;
     const answers = await reports.ended(group).catch((error: unknown) => group.map(() => error as Error));
     const again: RunReport[] = [];
+    let error: Error | undefined;
     for (let i = 0; i < group.length; i += 1) {
       const answer = answers[i];
-      if (answer instanceof Error) again.push(this.#afterFailure(group[i]!, answer, tries));
-      else onAnswered(group[i]!.run.leaseId);
+      if (!(answer instanceof Error)) this.#answered(group[i]!);
+      else {
+        again.push(tries === TRIES_QUIET ? storable(group[i]!, answer) : group[i]!);
+        error ??= answer;
+      }
+    }
+    // Once for all of them, and not for every try: an outage is logged by those who notice it.
+    if (error && tries === TRIES_QUIET) {
+      const { runId } = again[0]!.run;
+      log.error(
+        { err: error, runId, runs: again.length, tries },
+        'outcomes cannot be recorded; still trying',
+      );
     }
     return again;
   }
+}
 
-  /** Logged once in a while, not for every try: an outage is logged by those who notice it. */
-  #afterFailure(report: RunReport, error: Error, tries: number): RunReport {
-    if (tries !== TRIES_QUIET) return report;
-    const { runId } = report.run;
-    this.#options.log.error({ err: error, runId, tries }, 'an outcome cannot be recorded; still trying');
-    // Not for want of a database: something in the outcome cannot be stored, and never will be.
-    return error instanceof StorageUnavailable ? report : { ...report, outcome: UNRECORDABLE };
-  }
+/** Not for want of a database that has time for it: something in the outcome cannot be stored, and never will be. */
+function storable(report: RunReport, error: Error): RunReport {
+  const isTheWorlds = error instanceof StorageUnavailable || error instanceof StorageTimeout;
+  return isTheWorlds ? report : { ...report, outcome: UNRECORDABLE };
 }

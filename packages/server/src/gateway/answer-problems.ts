@@ -6,7 +6,7 @@ import { PROBLEM_TYPE, problemOf } from '@carillon/contract';
 import { Refusal } from '@carillon/domain';
 import type { Log } from '@carillon/foundation';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { StorageUnavailable } from '../storage/storage.ts';
+import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
 import { allowanceHeaders, RateLimited } from './rate-limit.ts';
 
 const RETRY_AFTER_SECONDS: Partial<Record<Refusal['code'], number>> = {
@@ -56,6 +56,9 @@ export function refusalOf(error: unknown, bodyLimitBytes?: number): Refusal {
   if (error instanceof Refusal) return error;
   if (error instanceof StorageUnavailable) {
     return new Refusal('storage_unavailable', 'The database does not answer.', { cause: error });
+  }
+  if (error instanceof StorageTimeout) {
+    return new Refusal('storage_unavailable', 'The database took too long.', { cause: error });
   }
   return (
     frameworkRefusal(error, bodyLimitBytes) ??

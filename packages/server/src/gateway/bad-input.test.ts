@@ -1,6 +1,6 @@
 import { CATALOGUE } from '@carillon/domain';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { StorageUnavailable } from '../storage/storage.ts';
+import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
 import { GatewayFixture, KEY } from './gateway.fixture.ts';
 
 let gateway: GatewayFixture;
@@ -216,10 +216,11 @@ describe('faults', () => {
     ]);
   });
 
-  test('a storage that is away is worth another try', async () => {
-    gateway.storage.jobs.getForChange = async () => {
-      throw new StorageUnavailable('connect ECONNREFUSED 10.0.0.7:5432');
-    };
+  test.each([
+    ['is away', new StorageUnavailable('connect ECONNREFUSED 10.0.0.7:5432')],
+    ['takes too long', new StorageTimeout('canceling statement due to lock timeout at 10.0.0.7')],
+  ])('a storage that %s is worth another try', async (_, error) => {
+    gateway.storage.jobs.getForChange = () => Promise.reject(error);
     const answer = await gateway.ask('GET', '/api/jobs/00000000-0000-7000-8000-000000000000');
     expect(answer).toMatchObject({ status: 503, body: { code: 'storage_unavailable' } });
     expect(answer.headers['retry-after']).toBe('2');

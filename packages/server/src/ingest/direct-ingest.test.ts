@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { InsertedJob, NewJob } from '../storage/job-store.ts';
-import { StorageUnavailable } from '../storage/storage.ts';
+import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
 import { DirectIngest } from './direct-ingest.ts';
 
 const job = (jobId: string) => ({ job: { jobId } }) as unknown as NewJob;
@@ -96,6 +96,17 @@ describe('DirectIngest', () => {
       'fulfilled',
       'fulfilled',
     ]);
+  });
+
+  test('a job that takes too long fails with few others, and not with everybody (hazard 47)', async () => {
+    const insert = async (jobs: readonly NewJob[]) => {
+      if (jobs.some(({ job: { jobId } }) => jobId === '0')) throw new StorageTimeout('locked');
+      return inserted(jobs);
+    };
+    const ingest = new DirectIngest({ jobs: { insert } });
+    const all = Array.from({ length: 400 }, (_, i) => ingest.accept(job(String(i))));
+    const answers = await Promise.allSettled(all);
+    expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(300);
   });
 
   test('a storage that does not answer fails everybody, and is not asked again', async () => {

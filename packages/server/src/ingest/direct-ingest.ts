@@ -4,8 +4,8 @@
  */
 import { Refusal } from '@carillon/domain';
 import { BatchBuffer } from '@carillon/foundation';
+import { applyInParts } from '../storage/apply-in-parts.ts';
 import type { InsertedJob, JobStore, NewJob } from '../storage/job-store.ts';
-import { StorageUnavailable } from '../storage/storage.ts';
 import type { Ingest } from './ingest.ts';
 
 export interface DirectIngestOptions {
@@ -19,6 +19,8 @@ export interface DirectIngestOptions {
 
 /** Fewer new jobs than this wait for the transaction under way instead of opening another. */
 const BESIDE_MIN = 100;
+/** Few: each takes as long as a statement may run, and callers wait for it. */
+const TIMEOUTS_MAX = 3;
 
 type Outcome = { readonly inserted: InsertedJob } | { readonly error: unknown };
 
@@ -86,20 +88,13 @@ export class DirectIngest implements Ingest {
     if (this.#buffer.size + this.#wholeJobs + count > this.#capacity) throw overloaded();
   }
 
-  /**
-   * Callers who never met share a transaction, so one job that the storage cannot take must not fail the others: the
-   * batch is halved until it stands alone. A storage that does not answer is everybody's problem and is not asked again.
-   */
-  async #insert(batch: readonly NewJob[]): Promise<Outcome[]> {
-    try {
-      const inserted = await this.#jobs.insert(batch);
-      return inserted.map((job) => ({ inserted: job }));
-    } catch (error) {
-      if (batch.length === 1 || error instanceof StorageUnavailable) return batch.map(() => ({ error }));
-      const half = Math.ceil(batch.length / 2);
-      const first = await this.#insert(batch.slice(0, half));
-      return [...first, ...(await this.#insert(batch.slice(half)))];
-    }
+  /** Callers who never met share a transaction: one job that the storage cannot take must not fail the others. */
+  #insert(batch: readonly NewJob[]): Promise<readonly Outcome[]> {
+    return applyInParts<NewJob, Outcome>(batch, {
+      apply: async (part) => (await this.#jobs.insert(part)).map((inserted) => ({ inserted })),
+      fail: (error) => ({ error }),
+      timeoutsMax: TIMEOUTS_MAX,
+    });
   }
 }
 

@@ -1,5 +1,6 @@
 /** For tests: the operations over a storage in memory, a clock that stands still, and just enough of a scheduler and a worker. */
 import {
+  type BootId,
   type ClaimedBatch,
   fireTime,
   type JobId,
@@ -26,6 +27,7 @@ import { EventFeed } from './event-feed/event-feed.ts';
 import { createOperations, operationsAs } from './operations.ts';
 
 const NODE = '00000000-0000-7000-8000-00000000000a' as NodeId;
+const BOOT = '00000000-0000-7000-8000-00000000000b' as BootId;
 
 export type SentSignal = { [Name in keyof Signals]: { name: Name; signal: Signals[Name] } }[keyof Signals];
 
@@ -131,7 +133,7 @@ export class OperationsFixture {
     await this.storage.schedule.admit(jobIds, { guard: await this.#guard(), nowMs });
     const leaseId = this.random.id() as LeaseId;
     const workerId = 'worker-1' as WorkerId;
-    const worker = { workerId, nodeId: NODE, incarnation: 1, slots: 1, handlers: [] };
+    const worker = { workerId, nodeId: NODE, incarnation: 1, bootId: BOOT, slots: 1, handlers: [] };
     await this.storage.members.registerWorker(worker, nowMs);
     const pick = { runIds: due.map(({ runId }) => runId) };
     return this.storage.leases.claim({ leaseId, workerId, pick, nowMs });
@@ -156,6 +158,7 @@ export class OperationsFixture {
   async #guard() {
     this.#epochs ??= await this.storage.members.acquireShards({
       nodeId: NODE,
+      bootId: BOOT,
       shards: ALL_SHARDS,
       nowMs: this.clock.now(),
       ttlMs: 1e12,

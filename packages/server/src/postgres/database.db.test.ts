@@ -1,4 +1,7 @@
-/** The border to PostgreSQL: what the world does to a call comes out as StorageUnavailable, and the pool survives it. */
+/**
+ * The border to PostgreSQL: what the world does to a call comes out as StorageUnavailable or, where only this call took too
+ * long, as StorageTimeout, and the pool survives it.
+ */
 import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import pg from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -8,7 +11,7 @@ import {
   describeEachPostgres,
   type TestDatabase,
 } from '../../../../tests/support/postgres.ts';
-import { StorageUnavailable } from '../storage/storage.ts';
+import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
 import { Database, type DatabaseOptions, RollBack, type Statement } from './database.ts';
 
 const ONE = { name: 'one', text: 'SELECT 1' };
@@ -110,24 +113,35 @@ describeEachPostgres('the database', (server) => {
     expect(await open().query(statement, [])).toEqual([[4_102_444_800_000, 'a', null]]);
   });
 
-  it('a statement that runs too long is broken off as StorageUnavailable (hazard 28)', async () => {
+  it('a statement that runs too long is broken off as StorageTimeout: the database is there (hazards 28, 47)', async () => {
     const database = open({ statementTimeoutMs: 2_000 });
-    await expect(database.query({ name: 'slow', text: 'SELECT pg_sleep(60)' }, [])).rejects.toThrow(
-      StorageUnavailable,
-    );
+    const slow = await database
+      .query({ name: 'slow', text: 'SELECT pg_sleep(60)' }, [])
+      .catch((error: unknown) => error);
+    expect(slow).toBeInstanceOf(StorageTimeout);
+    expect(slow).not.toBeInstanceOf(StorageUnavailable);
     expect(await database.query(ONE, [])).toEqual([[1]]);
   });
 
-  it('a transaction that runs into the time limit is undone, and its connection is not used again', async () => {
+  it('a statement that waits too long for a lock is broken off as StorageTimeout (hazard 47)', async () => {
+    const database = open({ lockTimeoutMs: 2_000 });
+    await database.query(ADD, ['a']);
+    await admin.query(`BEGIN; SELECT FROM notes WHERE note = 'a' FOR UPDATE`);
+    await expect(database.query(LOCK, ['a'])).rejects.toThrow(StorageTimeout);
+    await admin.query('COMMIT');
+    expect(await database.query(LOCK, ['a'])).toHaveLength(1);
+  });
+
+  it('a transaction that runs into the time limit is undone, and its connection goes on being used', async () => {
     const database = open({ statementTimeoutMs: 2_000, connectionsMax: 1 });
     const [before] = await database.query(PID, []);
     const slow = database.transaction(async (session) => {
       await session.query(ADD, ['lost']);
       await session.query({ name: 'slow', text: 'SELECT pg_sleep(60)' }, []);
     });
-    await expect(slow).rejects.toThrow(StorageUnavailable);
+    await expect(slow).rejects.toThrow(StorageTimeout);
     expect(await database.query(NOTES, [])).toEqual([]);
-    expect(await database.query(PID, [])).not.toEqual([before]);
+    expect(await database.query(PID, [])).toEqual([before]);
   });
 
   it('a connection killed inside a transaction is StorageUnavailable, and the pool recovers (hazard 28)', async () => {

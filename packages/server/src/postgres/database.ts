@@ -3,13 +3,15 @@
  * What certainly did not happen because of a conflict is tried again here; what may have happened is the caller's to judge.
  */
 import pg from 'pg';
-import { StorageUnavailable } from '../storage/storage.ts';
+import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
 
 export interface DatabaseOptions {
   readonly url: string;
   readonly connectionsMax: number;
   /** Longest a statement may run, in the server. */
   readonly statementTimeoutMs: number;
+  /** Longest a statement may wait for one lock. Left out: as long as it may run. */
+  readonly lockTimeoutMs?: number;
   /** Longest to wait for a connection. */
   readonly connectTimeoutMs: number;
 }
@@ -50,6 +52,7 @@ export class Database implements Session {
       max: options.connectionsMax,
       connectionTimeoutMillis: options.connectTimeoutMs,
       statement_timeout: options.statementTimeoutMs,
+      ...(options.lockTimeoutMs !== undefined && { lock_timeout: options.lockTimeoutMs }),
       // The server's own limit comes first; this one is for a server that does not answer at all.
       query_timeout: options.statementTimeoutMs + 2_000,
       idle_in_transaction_session_timeout: options.statementTimeoutMs,
@@ -183,9 +186,16 @@ async function retryConflicts<T>(attempt: () => Promise<T>): Promise<T> {
 /** Classes of SQLSTATE that tell of the world and not of the statement: connection, resources, operator, system. */
 const UNAVAILABLE = /^(08|53|57|58|25006|25P03)/;
 
+/**
+ * A statement that was cancelled, or did not get its lock: its transaction certainly did nothing. By whom it was cancelled
+ * (the time limit, nearly always, or a person) is told only in words, in the server's language, and is the same to callers.
+ */
+const TIMED_OUT = /^(57014|55P03)$/;
+
 function translate(error: unknown): unknown {
   if (
     error instanceof StorageUnavailable ||
+    error instanceof StorageTimeout ||
     error instanceof Conflict ||
     error instanceof RollBack ||
     !(error instanceof Error)
@@ -194,6 +204,8 @@ function translate(error: unknown): unknown {
   const code = (error as { code?: unknown }).code;
   if (code === '40001' || code === '40P01') return new Conflict(error.message, { cause: error });
   const isSqlState = typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E');
+  if (isSqlState && TIMED_OUT.test(code))
+    return new StorageTimeout(`the database took too long: ${error.message}`, { cause: error });
   if (isSqlState && !UNAVAILABLE.test(code)) return error;
   if (isSqlState || isConnectionError(error, code)) {
     return new StorageUnavailable(`the database is not available: ${error.message}`, { cause: error });

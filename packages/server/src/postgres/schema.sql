@@ -218,7 +218,7 @@ CREATE TABLE leases (
   limited       boolean NOT NULL DEFAULT false,
   CONSTRAINT leases_pkey PRIMARY KEY (lease_id)
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000);
-CREATE INDEX leases_worker_id ON leases USING btree (worker_id);
+CREATE INDEX leases_worker_id_claimed_at ON leases USING btree (worker_id, claimed_at);
 
 CREATE TABLE namespaces (
   name        text NOT NULL,
@@ -234,8 +234,10 @@ CREATE TABLE nodes (
   address      text NOT NULL,
   last_seen_at bigint NOT NULL,
   lost         boolean NOT NULL DEFAULT false,
+  boot_id      uuid NOT NULL DEFAULT gen_random_uuid(),
+  expires_at   bigint NOT NULL DEFAULT 0,
   CONSTRAINT nodes_pkey PRIMARY KEY (node_id)
-);
+) WITH (fillfactor=50);
 
 CREATE TABLE schema_migrations (
   version    integer NOT NULL,
@@ -261,10 +263,9 @@ CREATE UNIQUE INDEX sessions_hash ON sessions USING btree (hash);
 CREATE INDEX sessions_user_id ON sessions USING btree (user_id, session_id);
 
 CREATE TABLE shards (
-  shard      smallint NOT NULL,
-  node_id    uuid,
-  epoch      bigint NOT NULL DEFAULT 0,
-  expires_at bigint NOT NULL DEFAULT 0,
+  shard   smallint NOT NULL,
+  node_id uuid,
+  epoch   bigint NOT NULL DEFAULT 0,
   CONSTRAINT shards_pkey PRIMARY KEY (shard)
 ) WITH (fillfactor=50);
 CREATE UNIQUE INDEX shards_epoch ON shards USING btree (shard, epoch);
@@ -312,8 +313,9 @@ CREATE TABLE workers (
   handlers     text[] NOT NULL,
   dead         boolean NOT NULL DEFAULT false,
   last_seen_at bigint NOT NULL,
+  boot_id      uuid NOT NULL DEFAULT gen_random_uuid(),
   CONSTRAINT workers_pkey PRIMARY KEY (worker_id)
-);
+) WITH (fillfactor=50);
 CREATE UNIQUE INDEX workers_dead ON workers USING btree (worker_id, dead);
 
 CREATE SEQUENCE audit_log_audit_id_seq;

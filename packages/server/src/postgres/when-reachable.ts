@@ -4,7 +4,7 @@
  */
 import type { Log } from '@carillon/foundation';
 import { placeOf, StartFailure } from '../start-failure.ts';
-import { StorageUnavailable } from '../storage/storage.ts';
+import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
 
 const PATIENCE_MS = 30_000;
 const PAUSE_MS = 500;
@@ -35,7 +35,7 @@ export async function whenReachable<T>(
 
 /** Refused, unknown, timed out, shutting down or still starting up: it may yet come. */
 function isUnreachable(error: unknown): boolean {
-  if (error instanceof StorageUnavailable) return true;
+  if (error instanceof StorageUnavailable || error instanceof StorageTimeout) return true;
   const code = (error as { code?: unknown }).code;
   const message = error instanceof Error ? error.message : '';
   return (

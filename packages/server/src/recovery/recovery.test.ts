@@ -1,9 +1,17 @@
-import { type ClaimedRun, CRASHES_MAX, type Job, type RunId, type RunOutcome } from '@carillon/domain';
+import {
+  type ClaimedRun,
+  CRASHES_MAX,
+  type Job,
+  type RunId,
+  type RunOutcome,
+  type WorkerId,
+} from '@carillon/domain';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { OutcomeRecorder } from '../completion/outcome-recorder.ts';
 import { newId } from '../storage/conformance/sample-job.ts';
 import { BASE_MS } from '../storage/conformance/storage-under-test.ts';
 import type { MemberStore } from '../storage/member-store.ts';
+import { StorageTimeout } from '../storage/storage.ts';
 import { type Breakage, breakable, RoleStage } from '../testing/role-stage.fixture.ts';
 import { Recovery } from './recovery.ts';
 
@@ -22,8 +30,7 @@ function createRecovery(members: MemberStore): Recovery {
     members,
     leases: stage.storage.leases,
     reports,
-    nodeId: newId(),
-    incarnation: 1,
+    endedBoots: [],
     silentMs: SILENT_MS,
   });
 }
@@ -54,13 +61,7 @@ async function passSilence(who: readonly Recovery[] = [recovery]): Promise<void>
 
 const holding = () => stage.storage.leases.heldBy([stage.world.workerId]);
 
-const beat = () =>
-  stage.storage.members.beatWorker({
-    workerId: stage.world.workerId,
-    holding: [],
-    nowMs: stage.clock.now(),
-    claimedBeforeMs: 0,
-  });
+const beat = () => stage.storage.members.beatWorker(stage.world.workerId, stage.clock.now());
 
 async function report(run: ClaimedRun, outcome: RunOutcome) {
   const times = { startedAtMs: stage.clock.now(), endedAtMs: stage.clock.now() };
@@ -119,7 +120,7 @@ describe('a worker that fell silent', () => {
 
   test('is dead under its name, and then forgotten', async () => {
     await passSilence();
-    expect(await beat()).toMatchObject({ alive: false });
+    expect(await beat()).toBe(false);
     expect(await stage.storage.members.workers()).toEqual([]);
   });
 
@@ -184,7 +185,7 @@ describe('nobody is given up for dead', () => {
   });
 });
 
-test('what an earlier process of the same node held is taken back at once', async () => {
+test('what a process held that certainly has ended is taken back at once', async () => {
   const { job } = await stage.world.oneOff();
   await stage.world.claimOne(job);
   const successor = new Recovery({
@@ -192,12 +193,24 @@ test('what an earlier process of the same node held is taken back at once', asyn
     members: stage.storage.members,
     leases: stage.storage.leases,
     reports,
-    nodeId: stage.world.nodeId,
-    incarnation: 2,
+    endedBoots: [stage.world.bootId],
     silentMs: SILENT_MS,
   });
   await successor.runOnce();
   expect(await stage.world.pendingRuns(job)).toHaveLength(1);
+});
+
+test('hazard 44: what another process of the same node holds stays its own as long as it beats', async () => {
+  const { job } = await stage.world.oneOff();
+  const clone = newId<WorkerId>();
+  await stage.world.register(clone, { incarnation: 7, bootId: newId() });
+  await stage.world.claimOne(job);
+  await beat();
+  for (let i = 0; i < 10; i += 1) {
+    await passSeconds(SILENT_MS / 3_000);
+    await beat();
+  }
+  expect(await stage.world.living(job.jobId)).toHaveLength(1);
 });
 
 test('a run that takes every worker with it is given up as a poison pill (hazard 20)', async () => {
@@ -229,6 +242,30 @@ test('a run that only shares its workers with a killer is not given up with it (
   expect(await stage.world.pendingRuns(innocent)).toMatchObject([{ runId: innocentRun, attempt: 1 }]);
 });
 
+test('a job that somebody holds locked keeps nobody else from being recovered (hazard 47)', async () => {
+  const { leases, members } = stage.storage;
+  const [first, second, third] = await Promise.all([1, 2, 3].map(() => stage.world.oneOff()));
+  const heldUp = await stage.world.claimOne(first!.job);
+  await stage.world.claimOne(second!.job);
+  const settle = leases.settle.bind(leases);
+  leases.settle = async (settlements, nowMs) => {
+    if (settlements.some(({ leaseId }) => leaseId === heldUp.leaseId)) throw new StorageTimeout('locked');
+    return settle(settlements, nowMs);
+  };
+  await passSilence();
+  expect(await stage.world.pendingRuns(second!.job)).toHaveLength(1);
+
+  const other = newId<WorkerId>();
+  await stage.world.claimOne(third!.job, { workerId: other });
+  await passSilence();
+  expect(await stage.world.pendingRuns(third!.job)).toHaveLength(1);
+
+  leases.settle = settle;
+  await passSeconds(1);
+  expect(await stage.world.pendingRuns(first!.job)).toHaveLength(1);
+  expect(await members.workers()).toEqual([]);
+});
+
 test('what could not be taken back is tried again with the next pass', async () => {
   const { job } = await stage.world.oneOff();
   await stage.world.claimOne(job);
@@ -238,6 +275,24 @@ test('what could not be taken back is tried again with the next pass', async () 
   breakage.deaf = false;
   await passSilence();
   expect(await stage.world.pendingRuns(job)).toHaveLength(1);
+});
+
+test('one that cannot be taken over does not keep the next from being noticed (hazard 29)', async () => {
+  const { leases } = stage.storage;
+  const { heldBy } = leases;
+  leases.heldBy = () => Promise.reject(new Error('timed out'));
+  const other = newId<WorkerId>();
+  const passing = async (seconds: number) => {
+    for (let i = 0; i < seconds; i += 1) await passSeconds(1).catch(() => {});
+  };
+  await passing(SILENT_MS / 1_000 + 1);
+  await stage.world.register(other, { nowMs: stage.clock.now() });
+  await passing(SILENT_MS / 1_000 + 1);
+  const dead = (await stage.storage.members.workers()).filter(({ alive }) => !alive);
+  expect(dead.map(({ workerId }) => workerId).toSorted()).toEqual([other, stage.world.workerId].toSorted());
+  leases.heldBy = heldBy;
+  await passing(1);
+  expect(await stage.storage.members.workers()).toEqual([]);
 });
 
 test.each([-86_400_000, -60_000, 60_000, 86_400_000])(

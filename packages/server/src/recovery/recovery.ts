@@ -3,10 +3,11 @@
  * refused from then on), then each of its runs is settled as lost: run again with the next epoch, or given up as a poison
  * pill. Every node does this; whoever is second finds nothing left.
  */
-import type { NodeId, WorkerId } from '@carillon/domain';
+import type { BootId, WorkerId } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
 import type { HeldRun, LeaseStore } from '../storage/lease-store.ts';
 import type { MemberStore, WorkerState } from '../storage/member-store.ts';
+import { StorageTimeout } from '../storage/storage.ts';
 import type { RunReports } from '../worker-link/run-reports.ts';
 import { SilenceWatch } from './silence-watch.ts';
 
@@ -14,8 +15,8 @@ export interface RecoveryOptions {
   readonly members: MemberStore;
   readonly leases: LeaseStore;
   readonly reports: RunReports;
-  readonly nodeId: NodeId;
-  readonly incarnation: number;
+  /** Processes that certainly have ended: what their workers held need not wait for the silence. */
+  readonly endedBoots: readonly BootId[];
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -52,34 +53,42 @@ export class Recovery implements Service {
   }
 
   async runOnce(): Promise<undefined> {
-    try {
-      await this.#pass();
-    } catch (error) {
+    const dead = await this.#bury().catch((error: unknown) => {
       this.#watch.startOver();
       throw error;
-    }
+    });
+    // Slow or failing for one of the dead, this does not keep anybody from noticing the next.
+    if (dead.length > 0) await this.#takeOver(dead);
     return undefined;
   }
 
-  async #pass(): Promise<void> {
-    const { members, leases, clock, nodeId, incarnation, log } = this.#options;
+  /** Answers all that are dead and not forgotten. */
+  async #bury(): Promise<WorkerId[]> {
+    const { members, clock, endedBoots: ended } = this.#options;
     const askedAt = clock.monotonic();
     const workers = await members.workers();
     const silent = this.#watch.look({ workers, askedAt, answeredAt: clock.monotonic() });
-    const isGone = (worker: WorkerState) =>
-      !worker.alive || (worker.nodeId === nodeId && worker.incarnation < incarnation);
-    if (silent.length === 0 && !workers.some(isGone)) return;
-    const dead = await members.buryWorkers({ silent, nodeId, incarnation });
-    if (dead.length === 0) return;
+    const isGone = ({ alive, bootId }: WorkerState) => !alive || ended.includes(bootId);
+    return silent.length > 0 || workers.some(isGone) ? members.buryWorkers({ silent, ended }) : [];
+  }
+
+  async #takeOver(buried: readonly WorkerId[]): Promise<void> {
+    const { members, leases, log } = this.#options;
+    let dead = buried;
     const held = await leases.heldBy(dead);
     if (held.length > 0) {
       log.warn({ workers: dead, runs: held.length }, 'taking back the runs of dead workers');
-      await this.#takeBack(held);
+      const left = await this.#takeBack(held);
+      dead = dead.filter((workerId) => !left.has(workerId));
     }
-    await members.forgetWorkers(dead);
+    if (dead.length > 0) await members.forgetWorkers(dead);
   }
 
-  async #takeBack(held: readonly HeldRun[]): Promise<void> {
+  /**
+   * Answers the workers of which runs are left for the next pass, because somebody holds their jobs locked. That is no reason
+   * to watch the others from the beginning, as after a storage that was away (hazard 47).
+   */
+  async #takeBack(held: readonly HeldRun[]): Promise<ReadonlySet<WorkerId>> {
     const { reports, clock } = this.#options;
     const endedAtMs = clock.now();
     const othersCrashes = crashesOfOthers(held);
@@ -91,7 +100,12 @@ export class Recovery implements Service {
         outcome: { kind: 'LOST', error: lostMessage(run.workerId), ...othersCrashes(run) },
       })),
     );
-    for (const answer of answers) if (answer instanceof Error) throw answer;
+    const left = new Set<WorkerId>();
+    answers.forEach((answer, i) => {
+      if (answer instanceof StorageTimeout) left.add(held[i]!.workerId);
+      else if (answer instanceof Error) throw answer;
+    });
+    return left;
   }
 }
 

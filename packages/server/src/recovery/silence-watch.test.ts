@@ -1,4 +1,4 @@
-import type { NodeId, WorkerId } from '@carillon/domain';
+import type { BootId, NodeId, WorkerId } from '@carillon/domain';
 import { beforeEach, expect, test } from 'vitest';
 import type { WorkerState } from '../storage/member-store.ts';
 import { SilenceWatch } from './silence-watch.ts';
@@ -17,6 +17,7 @@ const worker = (lastSeenMs: number, over: Partial<WorkerState> = {}): WorkerStat
   workerId: 'worker' as WorkerId,
   nodeId: 'node' as NodeId,
   incarnation: 1,
+  bootId: 'boot' as BootId,
   slots: 1,
   handlers: [],
   lastSeenMs,

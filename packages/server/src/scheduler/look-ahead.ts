@@ -133,7 +133,11 @@ export class LookAhead<Row extends Planned> {
   /** Takes out rows whose instant has come, at most so many, the earliest first. */
   takeDue(nowMs: number, max: number): Row[] {
     const rows: Row[] = [];
-    for (let top = this.#heap.peek(); top && top.fireAtMs <= nowMs && rows.length < max; top = this.#heap.peek()) {
+    for (
+      let top = this.#heap.peek();
+      top && top.fireAtMs <= nowMs && rows.length < max;
+      top = this.#heap.peek()
+    ) {
       this.#heap.pop();
       this.#forget(top);
       rows.push(top);
@@ -153,7 +157,8 @@ export class LookAhead<Row extends Planned> {
   #isWanted(window: Window, nowMs: number): boolean {
     const { windowMs, rowsPerShard } = this.#options;
     return (
-      window.isTouched || (window.afterMs < nowMs + windowMs / 2 && window.held <= Math.floor(rowsPerShard / 2))
+      window.isTouched ||
+      (window.afterMs < nowMs + windowMs / 2 && window.held <= Math.floor(rowsPerShard / 2))
     );
   }
 

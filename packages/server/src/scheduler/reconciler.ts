@@ -20,8 +20,9 @@ export interface ReconcilerOptions {
 }
 
 const PASS_MS = 1_000;
-/** A pass takes at most one part in so many of the time. */
+/** A pass takes at most one part in so many of the time, but one that was slow once does not put the next off for long. */
 const PASS_SHARE = 20;
+const PASS_MS_MAX = 10_000;
 const JOBS_PER_PASS = 1_000;
 const RUNS_PER_PASS = 1_000;
 /** A run whose handler nobody offers is given up after this long, in which somebody was there to look (hazard 21). */
@@ -68,23 +69,22 @@ export class Reconciler implements Service {
     const waiting = await store.reconcile({ guard, nowMs: clock.now(), limit: JOBS_PER_PASS });
     scheduler.admitSoon(waiting.map(({ jobId }) => jobId));
     await scheduler.replace(waiting, guard);
-    return Math.max(PASS_MS, (clock.monotonic() - startedAt) * PASS_SHARE);
+    return Math.min(Math.max(PASS_MS, (clock.monotonic() - startedAt) * PASS_SHARE), PASS_MS_MAX);
   }
 
   async #giveUp(guard: ShardGuard): Promise<void> {
-    const { store, clock, signals, log } = this.#options;
+    const { store, clock, signals, scheduler, log } = this.#options;
     const limit = RUNS_PER_PASS;
-    let given = 0;
-    for (let left = limit; left === limit; given += left)
-      left = await store.expire({ guard, nowMs: clock.now(), limit });
     const nowMs = clock.now();
+    const given = await store.expire({ guard, nowMs, limit });
     if (clock.monotonic() >= this.#unofferedAt && nowMs - this.#watchingSinceMs! > UNOFFERED_MS) {
       this.#unofferedAt = clock.monotonic() + UNOFFERED_EVERY_MS;
       const beforeMs = nowMs - UNOFFERED_MS;
-      given += await store.expireUnoffered({ guard, nowMs, beforeMs, limit });
+      given.push(...(await store.expireUnoffered({ guard, nowMs, beforeMs, limit })));
     }
-    if (given === 0) return;
-    log.warn({ runs: given }, 'gave up runs that could not be started in time');
+    if (given.length === 0) return;
+    log.warn({ runs: given.length }, 'gave up runs that could not be started in time');
+    scheduler.admitSoon(given.map(({ jobId }) => jobId));
     signals.send('events-recorded', {});
   }
 }

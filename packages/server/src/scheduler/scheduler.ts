@@ -47,6 +47,7 @@ export class Scheduler implements Service {
   #toAdmit = new Set<JobId>();
   /** Jobs that are asked about once more, and when. */
   readonly #again = new Map<JobId, number>();
+  #againAt = 0;
   #sweepAt = 0;
   #fullSweepAt = 0;
   #readAheadAt = 0;
@@ -170,14 +171,24 @@ export class Scheduler implements Service {
     try {
       const fired = await store.fire(fires, { guard, nowMs });
       await this.#follow(fired, { guard, isAgain: false });
-      if (fired.skipped > 0 || fires.some((fire) => fire.skipped.length > 0)) this.#options.signals.send('events-recorded', {});
+      if (fired.skipped > 0 || fires.some((fire) => fire.skipped.length > 0))
+        this.#options.signals.send('events-recorded', {});
       for (const { cursor, next } of fires) if (next) this.#cursors.touch(cursor.shard, next.fireAtMs);
+      this.#readAgain(fires.filter(({ cursor }) => !fired.jobIds.has(cursor.jobId)));
     } catch (error) {
       // Nothing is lost: what did fire fails its compare-and-set the next time.
       this.#cursors.putBack(due);
       throw error;
     }
     return true;
+  }
+
+  /** Cursors that had changed may be due as they are now. At most once in a while: they may also be somebody else's by now. */
+  #readAgain(lost: readonly Fire[]): void {
+    const now = this.#options.clock.monotonic();
+    if (lost.length === 0 || now < this.#againAt) return;
+    this.#againAt = now + ASK_AGAIN_MS;
+    for (const { cursor } of lost) this.#cursors.touch(cursor.shard, cursor.fireAtMs);
   }
 
   /** As many as make a batch; rest: the others. */

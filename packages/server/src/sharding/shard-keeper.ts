@@ -2,7 +2,7 @@
  * Keeps this node a member and holds its share of the shards: beats, takes what rendezvous hashing gives it, lets go of the
  * rest. Everything done with a shard is fenced by its epoch in the storage, so what is believed here may be a little old.
  */
-import { type NodeId, shardsOfNode } from '@carillon/domain';
+import { type BootId, type NodeId, shardsOfNode } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
 import type { MemberStore } from '../storage/member-store.ts';
 import type { ShardGuard } from '../storage/shard-guard.ts';
@@ -10,6 +10,7 @@ import type { ShardGuard } from '../storage/shard-guard.ts';
 export interface ShardKeeperOptions {
   readonly nodeId: NodeId;
   readonly incarnation: number;
+  readonly bootId: BootId;
   readonly address: string;
   readonly members: MemberStore;
   readonly clock: Clock;
@@ -51,12 +52,12 @@ export class ShardKeeper implements Service {
   /** Lets go of everything, so that others need not wait for the leases to run out. */
   async stop(): Promise<void> {
     await this.#loop.stop();
-    const { members, nodeId, incarnation, log } = this.#options;
+    const { members, nodeId, bootId, log } = this.#options;
     const epochs = this.#epochs;
     this.#set(new Map());
     try {
       await members.releaseShards({ nodeId, epochs });
-      await members.leaveNode(nodeId, incarnation);
+      await members.leaveNode(nodeId, bootId);
     } catch (error) {
       log.warn({ err: error }, 'could not release the shards; they run out by themselves');
     }
@@ -74,40 +75,36 @@ export class ShardKeeper implements Service {
   }
 
   async runOnce(): Promise<undefined> {
-    const { members, nodeId, incarnation, address, clock, ttlMs, onReplaced, log } = this.#options;
+    const { members, nodeId, incarnation, bootId, address, clock, ttlMs, onReplaced, log } = this.#options;
     // Trust the lease from when the renewal was sent, not answered: a slow reply must never lengthen it.
     const sentAt = clock.monotonic();
     const nowMs = clock.now();
-    const beat = await members.beatNode({ nodeId, incarnation, address, nowMs, ttlMs });
+    const beat = await members.beatNode({ nodeId, incarnation, bootId, address, nowMs, ttlMs });
     if (!beat.alive) {
       this.#set(new Map());
-      log.error({ nodeId, incarnation }, 'a newer process runs under this node id; stopping');
+      log.error({ nodeId, incarnation, bootId }, 'another process runs under this node id by now; stopping');
       onReplaced();
       return undefined;
     }
     const wanted = new Set(shardsOfNode(nodeId, beat.nodes));
-    const kept = await this.#renew(wanted, nowMs);
+    const kept = await this.#keep(wanted);
     const missing = [...wanted].filter((shard) => !kept.has(shard));
     const gained =
       missing.length > 0
-        ? await members.acquireShards({ nodeId, shards: missing, nowMs, ttlMs })
+        ? await members.acquireShards({ nodeId, bootId, shards: missing, nowMs, ttlMs })
         : new Map<number, number>();
     this.#trustedUntil = sentAt + ttlMs;
     this.#set(new Map([...kept, ...gained]));
     return undefined;
   }
 
-  async #renew(wanted: ReadonlySet<number>, nowMs: number): Promise<Map<number, number>> {
-    const { members, nodeId, ttlMs } = this.#options;
+  /** The beat has renewed what is still this node's own; what it is not to have is let go. */
+  async #keep(wanted: ReadonlySet<number>): Promise<Map<number, number>> {
+    const { members, nodeId, bootId } = this.#options;
     const keep = new Map([...this.#epochs].filter(([shard]) => wanted.has(shard)));
-    const letGo = new Map([...this.#epochs].filter(([shard]) => !wanted.has(shard)));
-    if (letGo.size > 0) {
-      this.#set(keep);
-      await members.releaseShards({ nodeId, epochs: letGo });
-    }
-    if (keep.size === 0) return keep;
-    const renewed = await members.renewShards({ nodeId, epochs: keep, nowMs, ttlMs });
-    return new Map([...keep].filter(([shard]) => renewed.has(shard)));
+    if (keep.size < this.#epochs.size) this.#set(keep);
+    const kept = await members.keepShards({ nodeId, bootId, epochs: keep });
+    return new Map([...keep].filter(([shard]) => kept.has(shard)));
   }
 
   #set(epochs: ReadonlyMap<number, number>): void {

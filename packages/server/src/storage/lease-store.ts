@@ -63,6 +63,9 @@ export interface HeldRun extends HeldRef {
   readonly claimedAtMs: number;
   readonly retry: RetryPolicy;
   readonly cancelRequested: boolean;
+  /** Of its job, as it is now; with userId, the tenant that its retries are counted for. */
+  readonly namespace: string;
+  readonly userId: string | undefined;
 }
 
 export interface Settlement extends HeldRef {
@@ -107,6 +110,8 @@ export interface LeaseStore {
   claim(request: ClaimRequest): Promise<Claimed>;
   /** Each settlement takes its run out of its lease, records the attempt, and plans what follows. */
   settle(settlements: readonly Settlement[], nowMs: number): Promise<Settled>;
+  /** Which of these jobs somebody has locked at this moment: settling a run that changes one of them would wait. */
+  lockedJobs(jobIds: readonly JobId[]): Promise<ReadonlySet<JobId>>;
   /** What is held under these references; undefined where it is no longer. */
   held(refs: readonly HeldRef[]): Promise<(HeldRun | undefined)[]>;
   /** Everything these workers hold. */

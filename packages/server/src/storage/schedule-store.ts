@@ -68,6 +68,12 @@ export interface Admitted {
   readonly waiting: readonly WaitingJob[];
 }
 
+/** A run that will never start. */
+export interface GivenUpRun {
+  readonly jobId: JobId;
+  readonly runId: RunId;
+}
+
 export interface OwnerOptions {
   readonly guard: ShardGuard;
   readonly nowMs: number;
@@ -86,8 +92,10 @@ export interface ScheduleStore {
   replace(jobIds: readonly JobId[], options: OwnerOptions): Promise<RunId[]>;
   /** Gives free the places that belong to no run. Answers jobs of which runs wait though there is room, at most limit. */
   reconcile(options: OwnerOptions & { readonly limit: number }): Promise<WaitingJob[]>;
-  /** Ends runs that waited for their start for longer than their job allows; at most limit. Answers how many. */
-  expire(options: OwnerOptions & { readonly limit: number }): Promise<number>;
+  /** Ends runs that waited for their start for longer than their job allows; at most limit. */
+  expire(options: OwnerOptions & { readonly limit: number }): Promise<GivenUpRun[]>;
   /** Ends runs that became claimable before the instant and whose handler no living worker offers; at most limit. */
-  expireUnoffered(options: OwnerOptions & { readonly beforeMs: number; readonly limit: number }): Promise<number>;
+  expireUnoffered(
+    options: OwnerOptions & { readonly beforeMs: number; readonly limit: number },
+  ): Promise<GivenUpRun[]>;
 }

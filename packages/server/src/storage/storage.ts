@@ -1,7 +1,7 @@
 /**
  * The truth: everything that must survive, behind narrow ports. An adapter gives all of them over one set of data. Calls
  * either happen whole or not at all; a call that fails with StorageUnavailable may or may not have happened, and every
- * caller is written for both.
+ * caller is written for both. One that fails with StorageTimeout did not happen.
  */
 import type { AccountStore } from './account-store.ts';
 import type { AuditStore } from './audit-store.ts';
@@ -30,5 +30,16 @@ export class StorageUnavailable extends Error {
   constructor(message: string, options?: { cause?: unknown }) {
     super(message, options);
     this.name = 'StorageUnavailable';
+  }
+}
+
+/**
+ * The database is there, but this call ran or waited for a lock too long, and was undone. Another call may go through
+ * at once: what slows this one down may be a single row.
+ */
+export class StorageTimeout extends Error {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'StorageTimeout';
   }
 }

@@ -26,6 +26,8 @@ export interface Vitals {
   /** Runs whose instant has come. */
   readonly waiting: number;
   readonly running: number;
+  /** Runs that have ended and whose outcome is not recorded yet. */
+  readonly unrecorded: number;
   readonly slots: number;
   readonly listeners: number;
   readonly eventsBehindMs: number;

@@ -3,7 +3,7 @@
  * or test their own jobs. Functions are handlers; everything else is as in production.
  */
 import { randomUUID } from 'node:crypto';
-import { type NodeId, SERVER } from '@carillon/domain';
+import { type BootId, type NodeId, SERVER } from '@carillon/domain';
 import { type Log, silentLog, systemClock, systemRandom } from '@carillon/foundation';
 import type { Handler } from '@carillon/worker';
 import { composeEngine, ENGINE_DEFAULTS, type Engine, type EngineSettings } from '../compose.ts';
@@ -38,6 +38,7 @@ export async function startEngine(options: StartEngineOptions): Promise<StartedE
     handlers: new Map(Object.entries(options.handlers)),
     nodeId: randomUUID() as NodeId,
     incarnation: 1,
+    bootId: randomUUID() as BootId,
     address: 'in-process',
     settings: { ...ENGINE_DEFAULTS, ...options.settings },
     clock: systemClock,

@@ -19,7 +19,8 @@ class Seat implements WorkerView {
   }
 
   get freeSlots(): number {
-    return Math.max(0, this.worker.slots - this.worker.runningCount - this.#promised);
+    const { slots, runningCount, unrecordedLeft } = this.worker;
+    return Math.max(0, Math.min(slots - runningCount, unrecordedLeft) - this.#promised);
   }
 
   get handlers(): readonly string[] {

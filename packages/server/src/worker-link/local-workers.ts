@@ -9,6 +9,8 @@ export interface LocalWorker {
   /** Executions that have not returned, whoever they belong to now. */
   readonly runningCount: number;
   readonly handlers: readonly string[];
+  /** Runs it may take on before outcomes of earlier ones are recorded. */
+  readonly unrecordedLeft: number;
   accept(batch: ClaimedBatch): void;
   cancel(runIds: readonly RunId[]): void;
 }

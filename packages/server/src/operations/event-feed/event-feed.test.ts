@@ -142,8 +142,10 @@ describe('the event feed', () => {
     await makeJob({ name: 'theirs', namespace: 'other' });
     await makeJob({ name: 'bobs', namespace: 'team', userId: 'bob' });
     await makeJob({ name: 'adas', namespace: 'team', userId: 'ada' });
-    await storage.members.leaveNode(newId(), 1);
-    await storage.members.beatNode({ nodeId: newId(), incarnation: 1, address: 'x', nowMs: 1, ttlMs: 1 });
+    await storage.members.leaveNode(newId(), newId());
+    await storage.members.beatNode({
+      ...{ nodeId: newId(), incarnation: 1, bootId: newId(), address: 'x', nowMs: 1, ttlMs: 1 },
+    });
     await pass(300);
     expect(namesOf(ears.heard)).toEqual(['bobs', 'adas']);
     expect(namesOf(ownEars.heard)).toEqual(['adas']);

@@ -178,14 +178,15 @@ export function describeEventStore(makeStorage: MakeStorage): void {
       const { members } = stage.world.storage;
       const since = await mark();
       const [one, other] = [newId<NodeId>(), newId<NodeId>()];
+      const { bootId } = stage.world;
       const beat = (nodeId: NodeId, nowMs: number) =>
-        members.beatNode({ nodeId, incarnation: 1, address: 'a', nowMs, ttlMs: SECOND_MS });
+        members.beatNode({ nodeId, incarnation: 1, bootId, address: 'a', nowMs, ttlMs: SECOND_MS });
       await beat(one, BASE_MS);
       await beat(one, BASE_MS + 10);
       await beat(other, BASE_MS + MINUTE_MS);
       await beat(other, BASE_MS + MINUTE_MS + 10);
       await beat(one, BASE_MS + MINUTE_MS + 20);
-      await members.leaveNode(other, 1);
+      await members.leaveNode(other, bootId);
       const events = await told(since);
       expect(events.map(({ kind, member }) => [kind, member?.nodeId])).toEqual([
         ['node.joined', one],

@@ -106,7 +106,14 @@ export function describeJobInsert(make: MakeStorage): void {
       });
       expect(await world.pending(job)).toEqual([
         {
-          ...{ jobId: job.jobId, runId, shard: job.shard, priority: 'medium', trigger: 'schedule', attempt: 1 },
+          ...{
+            jobId: job.jobId,
+            runId,
+            shard: job.shard,
+            priority: 'medium',
+            trigger: 'schedule',
+            attempt: 1,
+          },
           ...{ fireAtMs: BASE_MS + MINUTE_MS, nominalAtMs: BASE_MS + MINUTE_MS, handler: 'http' },
           ...{ expiresAtMs: BASE_MS + MINUTE_MS + 5, state: 'open', held: false },
         },

@@ -26,7 +26,13 @@ export function describeJobReplan(make: MakeStorage): void {
       expect(runs).toHaveLength(2);
       const { handler, priority } = terms;
       for (const run of runs)
-        expect(run).toMatchObject({ handler, priority, expiresAtMs: BASE_MS + 77, fireAtMs: BASE_MS, attempt: 1 });
+        expect(run).toMatchObject({
+          handler,
+          priority,
+          expiresAtMs: BASE_MS + 77,
+          fireAtMs: BASE_MS,
+          attempt: 1,
+        });
       expect(runs.map((run) => run.runId)).toContain(runId);
       const claimed = await world.claim(runs);
       expect(claimed.runs.map((run) => run.handler)).toEqual(['script', 'script']);

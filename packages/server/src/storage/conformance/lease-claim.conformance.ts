@@ -45,7 +45,14 @@ export function describeLeaseClaim(make: MakeStorage): void {
             attempt: 1,
             nominalAtMs: BASE_MS,
           },
-          ...{ dueAtMs: BASE_MS, claimedAtMs: nowMs, handler: 'script', payload: { a: [1] }, timeoutMs: 1_234, limited: false },
+          ...{
+            dueAtMs: BASE_MS,
+            claimedAtMs: nowMs,
+            handler: 'script',
+            payload: { a: [1] },
+            timeoutMs: 1_234,
+            limited: false,
+          },
         },
       ]);
       expect(await world.pending(job)).toEqual([]);
@@ -139,9 +146,8 @@ export function describeLeaseClaim(make: MakeStorage): void {
       const { world } = stage;
       const runs = await waiting(1);
       const dead = newId<WorkerId>();
-      const { members, leases } = world.storage;
-      const record = { workerId: dead, nodeId: world.guard.nodeId, incarnation: 1, slots: 1, handlers: [] };
-      await members.registerWorker(record, BASE_MS);
+      const { leases } = world.storage;
+      await world.register(dead);
       await world.bury(dead);
       for (const workerId of [dead, newId<WorkerId>()]) {
         const pick = { runIds: runs.map(({ runId }) => runId) };
@@ -155,13 +161,8 @@ export function describeLeaseClaim(make: MakeStorage): void {
       const { job } = await world.oneOff({ atMs: BASE_MS + HOUR_MS });
       await world.claim(await world.pendingRuns(job));
       await world.claim([]);
-      const beat = {
-        workerId: world.workerId,
-        holding: [],
-        nowMs: BASE_MS,
-        claimedBeforeMs: BASE_MS + HOUR_MS,
-      };
-      expect((await world.storage.members.beatWorker(beat)).unknown).toEqual([]);
+      const all = { workerId: world.workerId, holding: [], fromMs: 0 };
+      expect(await world.storage.members.unreceivedRuns(all)).toEqual([]);
     });
   });
 
@@ -176,7 +177,8 @@ export function describeLeaseClaim(make: MakeStorage): void {
         jitter: false,
         deadlineMs: 9,
       } as const;
-      const { job, runId } = await world.oneOff({ job: { retry } });
+      const tenant = { namespace: 'billing', userId: 'ada' };
+      const { job, runId } = await world.oneOff({ job: { retry, ...tenant } });
       const claimed = await world.claimOne(job);
       const { leaseId, position, epoch } = claimed;
       expect(await world.storage.leases.held([claimed])).toEqual([
@@ -192,8 +194,10 @@ export function describeLeaseClaim(make: MakeStorage): void {
             crashes: 0,
           },
           ...{ nominalAtMs: BASE_MS, claimedAtMs: BASE_MS, retry, cancelRequested: false },
+          ...tenant,
         },
       ]);
+      expect(await world.storage.leases.heldBy([world.workerId])).toMatchObject([tenant]);
     });
 
     it('answers in order, with nothing where nothing is held at that epoch', async () => {

@@ -156,13 +156,8 @@ export function describeLeaseSettle(make: MakeStorage): void {
         (await world.storage.leases.heldBy([world.workerId])).map((held) => held.position).toSorted(),
       ).toEqual([1, 2]);
       expect(await settle([2, 1])).toEqual(['settled', 'settled']);
-      const beat = {
-        workerId: world.workerId,
-        holding: [],
-        nowMs: BASE_MS,
-        claimedBeforeMs: BASE_MS + HOUR_MS,
-      };
-      expect((await world.storage.members.beatWorker(beat)).unknown).toEqual([]);
+      const all = { workerId: world.workerId, holding: [], fromMs: 0 };
+      expect(await world.storage.members.unreceivedRuns(all)).toEqual([]);
       for (const run of runs) expect(await attempts(run)).toMatchObject([{ status: 'SUCCESS' }]);
     });
 

@@ -1,6 +1,6 @@
 /** The promises of MemberStore: who is alive, who owns which shard at which epoch, and which workers are given up. */
 
-import type { NodeId } from '@carillon/domain';
+import type { BootId, NodeId } from '@carillon/domain';
 import { describe, expect, it } from 'vitest';
 import type { NodeBeat } from '../member-store.ts';
 import { describeWorkers } from './member-workers.conformance.ts';
@@ -20,8 +20,12 @@ function describeNodes(make: MakeStorage): void {
 
   const beat = (nodeId: NodeId, over: Partial<NodeBeat> = {}) =>
     stage.world.storage.members.beatNode({
-      ...{ nodeId, incarnation: 1, address: '127.0.0.1:1', nowMs: BASE_MS, ttlMs: TTL_MS, ...over },
+      ...{ nodeId, incarnation: 1, bootId: stage.world.bootId, address: '127.0.0.1:1' },
+      ...{ nowMs: BASE_MS, ttlMs: TTL_MS, ...over },
     });
+  const [FIRST, SECOND, THIRD] = [newId<BootId>(), newId<BootId>(), newId<BootId>()];
+  const first = { incarnation: 1, bootId: FIRST };
+  const second = { incarnation: 2, bootId: SECOND };
 
   it('hazard 7: the storage has a clock of its own that does not go backwards', async () => {
     const { members } = stage.world.storage;
@@ -58,31 +62,78 @@ function describeNodes(make: MakeStorage): void {
     expect((await beat(other, { nowMs: BASE_MS - TTL_MS - 1 })).nodes).toEqual([other]);
   });
 
-  it('hazard 14: once a newer incarnation was seen, the older one is told that it is not alive', async () => {
+  it('hazard 14: once the next process of the node has joined, the one before is told that it is not alive', async () => {
     const nodeId = newId<NodeId>();
-    await beat(nodeId, { incarnation: 1 });
-    expect((await beat(nodeId, { incarnation: 2 })).alive).toBe(true);
-    expect((await beat(nodeId, { incarnation: 1, nowMs: BASE_MS + 5 })).alive).toBe(false);
-    expect((await beat(nodeId, { incarnation: 2, nowMs: BASE_MS + 6 })).alive).toBe(true);
-    expect((await beat(nodeId, { incarnation: 3, nowMs: BASE_MS + 7 })).alive).toBe(true);
+    await beat(nodeId, first);
+    expect((await beat(nodeId, { ...second, joining: { ended: [THIRD, FIRST] } })).alive).toBe(true);
+    expect((await beat(nodeId, { ...first, nowMs: BASE_MS + 5 })).alive).toBe(false);
+    expect((await beat(nodeId, { ...second, nowMs: BASE_MS + 6 })).alive).toBe(true);
+    expect((await beat(nodeId, { ...first, nowMs: BASE_MS + 2 * TTL_MS })).alive).toBe(false);
   });
 
-  it('an older incarnation that beats does not keep the node alive', async () => {
+  it.each([1, 2, 9])(
+    'hazard 44: a process does not get the node id of another that may live, as incarnation %d',
+    async (incarnation) => {
+      const nodeId = newId<NodeId>();
+      await beat(nodeId, first);
+      const clone = { incarnation, bootId: SECOND };
+      for (const nowMs of [BASE_MS, BASE_MS + TTL_MS - 1, BASE_MS - TTL_MS]) {
+        expect((await beat(nodeId, { ...clone, nowMs, joining: { ended: [THIRD] } })).alive).toBe(false);
+        expect((await beat(nodeId, { ...clone, nowMs })).alive).toBe(false);
+      }
+      expect((await beat(nodeId, first)).alive).toBe(true);
+    },
+  );
+
+  it.each([BASE_MS + TTL_MS, BASE_MS - TTL_MS - 1])(
+    'hazard 44: of a silent node only a later incarnation gets the id, and only when it joins (at %d)',
+    async (nowMs) => {
+      const nodeId = newId<NodeId>();
+      await beat(nodeId, first);
+      const joining = { ended: [] };
+      expect((await beat(nodeId, { incarnation: 1, bootId: SECOND, nowMs, joining })).alive).toBe(false);
+      expect((await beat(nodeId, { ...second, nowMs })).alive).toBe(false);
+      expect((await beat(nodeId, { ...second, nowMs, joining })).alive).toBe(true);
+      expect((await beat(nodeId, { ...first, nowMs })).alive).toBe(false);
+    },
+  );
+
+  it('hazard 44: of processes that join at once under one node id, exactly one gets it', async () => {
+    const nodeId = newId<NodeId>();
+    const boots = Array.from({ length: 5 }, () => newId<BootId>());
+    const answers = await Promise.all(
+      boots.map((bootId, i) => beat(nodeId, { incarnation: i, bootId, joining: { ended: [] } })),
+    );
+    expect(answers.filter(({ alive }) => alive)).toHaveLength(1);
+  });
+
+  it('hazard 44: a process whose node id is another’s by now takes no shards under it', async () => {
+    const { world } = stage;
+    await beat(world.nodeId, first);
+    const acquire = (bootId: BootId) =>
+      world.storage.members.acquireShards({
+        ...{ nodeId: world.nodeId, bootId, shards: [1], nowMs: BASE_MS, ttlMs: TTL_MS },
+      });
+    expect(await acquire(SECOND)).toEqual(new Map());
+    expect((await acquire(FIRST)).size).toBe(1);
+  });
+
+  it('a process that is not the node’s does not keep it alive', async () => {
     const [nodeId, other] = [newId<NodeId>(), newId<NodeId>()];
-    await beat(nodeId, { incarnation: 2 });
-    await beat(nodeId, { incarnation: 1, nowMs: BASE_MS + TTL_MS - 1 });
+    await beat(nodeId, second);
+    await beat(nodeId, { ...first, nowMs: BASE_MS + TTL_MS - 1 });
     expect((await beat(other, { nowMs: BASE_MS + TTL_MS })).nodes).toEqual([other]);
   });
 
-  it('a node that leaves is gone at once; an older incarnation cannot take the newer one along', async () => {
+  it('a node that leaves is gone at once; another process cannot take it along', async () => {
     const [nodeId, other] = [newId<NodeId>(), newId<NodeId>()];
     const { members } = stage.world.storage;
-    await beat(nodeId, { incarnation: 2 });
-    await members.leaveNode(nodeId, 1);
+    await beat(nodeId, second);
+    await members.leaveNode(nodeId, FIRST);
     expect((await beat(other)).nodes).toContain(nodeId);
-    await members.leaveNode(nodeId, 2);
+    await members.leaveNode(nodeId, SECOND);
     expect((await beat(other)).nodes).toEqual([other]);
-    await members.leaveNode(newId<NodeId>(), 1);
+    await members.leaveNode(newId<NodeId>(), FIRST);
   });
 }
 
@@ -94,17 +145,21 @@ function describeShards(make: MakeStorage): void {
     await stage.world.storage.members.releaseShards(stage.world.guard);
   }
 
-  const acquire = (
+  const beat = (nodeId: NodeId, { nowMs, ttlMs }: { nowMs: number; ttlMs: number }) =>
+    stage.world.storage.members.beatNode({
+      ...{ nodeId, incarnation: 1, bootId: stage.world.bootId, address: 'here', nowMs, ttlMs },
+    });
+
+  /** As nodes do it: a beat first. */
+  const acquire = async (
     nodeId: NodeId,
     over: { shards?: readonly number[]; nowMs?: number; ttlMs?: number } = {},
-  ) =>
-    stage.world.storage.members.acquireShards({
-      nodeId,
-      shards: ALL_SHARDS,
-      nowMs: BASE_MS,
-      ttlMs: SECOND_MS,
-      ...over,
-    });
+  ) => {
+    const { shards = ALL_SHARDS, nowMs = BASE_MS, ttlMs = SECOND_MS } = over;
+    await beat(nodeId, { nowMs, ttlMs });
+    const { bootId, storage } = stage.world;
+    return storage.members.acquireShards({ nodeId, bootId, shards, nowMs, ttlMs });
+  };
 
   const ownerOf = async (shard: number) =>
     (await stage.world.storage.members.shards()).find((owner) => owner.shard === shard);
@@ -164,27 +219,51 @@ function describeShards(make: MakeStorage): void {
     const first = await acquire(nodeId, { shards: [1] });
     const second = await acquire(nodeId, { shards: [1] });
     expect(second.get(1)).toBe(first.get(1)! + 1);
-    const renewed = await stage.world.storage.members.renewShards({
-      nodeId,
-      epochs: first,
-      nowMs: BASE_MS,
-      ttlMs: 1,
-    });
-    expect(renewed).toEqual(new Set());
+    const { members } = stage.world.storage;
+    const { bootId } = stage.world;
+    expect(await members.keepShards({ nodeId, bootId, epochs: second })).toEqual(new Set([1]));
+    expect(await members.keepShards({ nodeId, bootId, epochs: first })).toEqual(new Set());
   });
 
-  it('hazard 10: a renewal extends only what is still owned at that epoch', async () => {
+  it('hazard 10: a beat renews only what is still owned at its epoch', async () => {
     await free();
     const [one, other] = [newId<NodeId>(), newId<NodeId>()];
     const { members } = stage.world.storage;
     const epochs = await acquire(one, { shards: [1, 2] });
     await acquire(other, { shards: [2], nowMs: BASE_MS + SECOND_MS });
-    const request = { nodeId: one, epochs, nowMs: BASE_MS + 2 * SECOND_MS, ttlMs: SECOND_MS };
-    expect(await members.renewShards(request)).toEqual(new Set([1]));
+    await beat(one, { nowMs: BASE_MS + 2 * SECOND_MS, ttlMs: SECOND_MS });
+    const { bootId } = stage.world;
+    expect(await members.keepShards({ nodeId: one, bootId, epochs })).toEqual(new Set([1]));
     expect((await ownerOf(1))?.expiresAtMs).toBe(BASE_MS + 3 * SECOND_MS);
     expect(await ownerOf(2)).toMatchObject({ nodeId: other, expiresAtMs: BASE_MS + 2 * SECOND_MS });
-    expect(await members.renewShards({ ...request, epochs: new Map() })).toEqual(new Set());
-    expect(await members.renewShards({ ...request, nodeId: other })).toEqual(new Set());
+    expect(await acquire(other, { shards: [1], nowMs: BASE_MS + 3 * SECOND_MS - 1 })).toEqual(new Map());
+  });
+
+  it('what a node owns without knowing it becomes free when it keeps the rest, unless another process is the node', async () => {
+    await free();
+    const [one, other] = [newId<NodeId>(), newId<NodeId>()];
+    const { members } = stage.world.storage;
+    const { bootId } = stage.world;
+    const epochs = await acquire(one, { shards: [1, 2, 3] });
+    const others = await acquire(other, { shards: [5] });
+    const keep = { nodeId: one, epochs: new Map([...epochs].filter(([shard]) => shard === 1)) };
+    expect(await members.keepShards({ ...keep, bootId: newId<BootId>() })).toEqual(new Set([1]));
+    expect((await ownerOf(2))?.nodeId).toBe(one);
+    expect(await members.keepShards({ ...keep, bootId })).toEqual(new Set([1]));
+    expect((await members.shards()).filter(({ nodeId }) => nodeId === one)).toHaveLength(1);
+    expect((await ownerOf(2))?.epoch).toBe(epochs.get(2));
+    expect(await ownerOf(5)).toMatchObject({ nodeId: other, epoch: others.get(5) });
+    expect(await members.keepShards({ ...keep, bootId, epochs: new Map() })).toEqual(new Set());
+    expect((await ownerOf(1))?.nodeId).toBeUndefined();
+  });
+
+  it('what a node left behind that is gone is free at once', async () => {
+    await free();
+    const [one, other] = [newId<NodeId>(), newId<NodeId>()];
+    const epochs = await acquire(one, { shards: [4] });
+    await stage.world.storage.members.leaveNode(one, stage.world.bootId);
+    expect(await ownerOf(4)).toMatchObject({ nodeId: one, expiresAtMs: 0 });
+    expect(await acquire(other, { shards: [4] })).toEqual(new Map([[4, epochs.get(4)! + 1]]));
   });
 
   it('an ex-owner releases nothing that is another’s by now', async () => {

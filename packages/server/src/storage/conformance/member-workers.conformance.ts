@@ -1,5 +1,5 @@
 /** Workers: registered, heard of by heartbeat, given up after silence, forgotten when nothing of theirs is left. */
-import type { NodeId, WorkerId } from '@carillon/domain';
+import type { BootId, LeaseId, NodeId, WorkerId } from '@carillon/domain';
 import { expect, it } from 'vitest';
 import { newId } from './sample-job.ts';
 import { BASE_MS, HOUR_MS, type MakeStorage, SECOND_MS } from './storage-under-test.ts';
@@ -7,16 +7,10 @@ import { useStorageWorld } from './storage-world.ts';
 
 export function describeWorkers(make: MakeStorage): void {
   const stage = useStorageWorld(make);
-  const noNode = () => ({ nodeId: newId<NodeId>(), incarnation: 1 });
+  const nobody = { ended: [] };
 
-  const beat = (workerId: WorkerId, over: { holding?: readonly never[]; nowMs?: number } = {}) =>
-    stage.world.storage.members.beatWorker({
-      workerId,
-      holding: [],
-      nowMs: BASE_MS,
-      claimedBeforeMs: BASE_MS,
-      ...over,
-    });
+  const beat = (workerId: WorkerId, nowMs = BASE_MS) =>
+    stage.world.storage.members.beatWorker(workerId, nowMs);
 
   const find = async (workerId: WorkerId) =>
     (await stage.world.storage.members.workers()).find((worker) => worker.workerId === workerId);
@@ -28,6 +22,7 @@ export function describeWorkers(make: MakeStorage): void {
       workerId: newId<WorkerId>(),
       nodeId: newId<NodeId>(),
       incarnation: 3,
+      bootId: newId<BootId>(),
       slots: 8,
       handlers,
     };
@@ -37,19 +32,15 @@ export function describeWorkers(make: MakeStorage): void {
     expect(await find(record.workerId)).toMatchObject({ slots: 2, handlers: [], lastSeenMs: BASE_MS + 6 });
   });
 
-  it('a beat tells that the worker was there, and that all is well', async () => {
+  it('a beat tells that the worker was there', async () => {
     const { world } = stage;
-    expect(await beat(world.workerId, { nowMs: BASE_MS + SECOND_MS })).toEqual({
-      alive: true,
-      cancel: [],
-      unknown: [],
-    });
+    expect(await beat(world.workerId, BASE_MS + SECOND_MS)).toBe(true);
     expect((await find(world.workerId))?.lastSeenMs).toBe(BASE_MS + SECOND_MS);
   });
 
   it('an unknown worker is told that it is not alive', async () => {
     const workerId = newId<WorkerId>();
-    expect((await beat(workerId)).alive).toBe(false);
+    expect(await beat(workerId)).toBe(false);
     expect(await find(workerId)).toBeUndefined();
   });
 
@@ -59,38 +50,37 @@ export function describeWorkers(make: MakeStorage): void {
     const lively = newId<WorkerId>();
     await world.register(lively, { nowMs: BASE_MS + SECOND_MS });
     const heard = { workerId: world.workerId, lastSeenMs: BASE_MS };
-    expect(await members.buryWorkers({ silent: [heard], ...noNode() })).toEqual([world.workerId]);
+    expect(await members.buryWorkers({ silent: [heard], ...nobody })).toEqual([world.workerId]);
     expect((await find(world.workerId))?.alive).toBe(false);
-    expect((await beat(world.workerId, { nowMs: BASE_MS + HOUR_MS })).alive).toBe(false);
+    expect(await beat(world.workerId, BASE_MS + HOUR_MS)).toBe(false);
     expect((await find(world.workerId))?.alive).toBe(false);
-    expect((await beat(lively)).alive).toBe(true);
+    expect(await beat(lively)).toBe(true);
   });
 
   it('hazard 14: a worker that was heard after it was found silent is not buried', async () => {
     const { world } = stage;
     const heard = { workerId: world.workerId, lastSeenMs: BASE_MS };
-    await beat(world.workerId, { nowMs: BASE_MS + SECOND_MS });
-    expect(await world.storage.members.buryWorkers({ silent: [heard], ...noNode() })).toEqual([]);
-    expect((await beat(world.workerId)).alive).toBe(true);
+    await beat(world.workerId, BASE_MS + SECOND_MS);
+    expect(await world.storage.members.buryWorkers({ silent: [heard], ...nobody })).toEqual([]);
+    expect(await beat(world.workerId)).toBe(true);
   });
 
   it('hazard 7: a beat after the clock was set back is a new one', async () => {
     const { world } = stage;
-    await beat(world.workerId, { nowMs: BASE_MS - HOUR_MS });
+    await beat(world.workerId, BASE_MS - HOUR_MS);
     expect((await find(world.workerId))?.lastSeenMs).toBe(BASE_MS - HOUR_MS);
   });
 
-  it('workers of an earlier incarnation of the node are buried, however lately they were heard of', async () => {
+  it('workers of processes that have ended are buried, however lately they were heard of, and no others of the node', async () => {
     const { world } = stage;
-    const [older, newer, elsewhere] = [newId<WorkerId>(), newId<WorkerId>(), newId<WorkerId>()];
+    const [older, newer, clone] = [newId<WorkerId>(), newId<WorkerId>(), newId<WorkerId>()];
     const nodeId = newId<NodeId>();
-    await world.register(older, { nodeId, incarnation: 1 });
-    await world.register(newer, { nodeId, incarnation: 2 });
-    await world.register(elsewhere, { nodeId: newId<NodeId>(), incarnation: 1 });
-    const buried = await world.storage.members.buryWorkers({ silent: [], nodeId, incarnation: 2 });
-    expect(buried).toEqual([older]);
-    expect((await find(newer))?.alive).toBe(true);
-    expect((await find(elsewhere))?.alive).toBe(true);
+    const ended = [newId<BootId>(), newId<BootId>()];
+    await world.register(older, { nodeId, incarnation: 1, bootId: ended[1]! });
+    await world.register(newer, { nodeId, incarnation: 2, bootId: newId() });
+    await world.register(clone, { nodeId, incarnation: 1, bootId: newId() });
+    expect(await world.storage.members.buryWorkers({ silent: [], ended })).toEqual([older]);
+    for (const living of [newer, clone]) expect((await find(living))?.alive).toBe(true);
   });
 
   it('hazard 13: the dead are named again until they are forgotten, which waits for what they hold', async () => {
@@ -117,61 +107,57 @@ export function describeWorkers(make: MakeStorage): void {
     await world.storage.members.forgetWorkers([]);
   });
 
-  it('leases that never reached the worker are named, fresh ones are given time', async () => {
+  const unreceived = async (fromMs: number, untilMs?: number, holding: readonly LeaseId[] = []) => {
+    const { workerId, storage } = stage.world;
+    const span = untilMs === undefined ? { fromMs } : { fromMs, untilMs };
+    return storage.members.unreceivedRuns({ workerId, holding, ...span });
+  };
+
+  it('leases that never reached the worker are named by when they were claimed', async () => {
     const { world } = stage;
-    const { members } = world.storage;
     const claim = async (nowMs: number, workerId = world.workerId) =>
       (await world.claimOne((await world.oneOff()).job, { nowMs, workerId })).leaseId;
     const [held, lost, alsoLost] = [await claim(BASE_MS), await claim(BASE_MS), await claim(BASE_MS + 5)];
     const fresh = await claim(BASE_MS + 10);
     await claim(BASE_MS, newId<WorkerId>());
-    const beatAt = (claimedBeforeMs: number) =>
-      members.beatWorker({ workerId: world.workerId, holding: [held], nowMs: BASE_MS + 20, claimedBeforeMs });
-    expect((await beatAt(BASE_MS + 10)).unknown.toSorted()).toEqual([lost, alsoLost].toSorted());
-    expect((await beatAt(BASE_MS + 11)).unknown.toSorted()).toEqual([lost, alsoLost, fresh].toSorted());
-    expect((await beatAt(BASE_MS)).unknown).toEqual([]);
+    const named = async (fromMs: number, untilMs?: number) =>
+      (await unreceived(fromMs, untilMs, [held])).map(({ leaseId }) => leaseId).toSorted();
+    expect(await named(0, BASE_MS + 10)).toEqual([lost, alsoLost].toSorted());
+    expect(await named(BASE_MS, BASE_MS + 11)).toEqual([lost, alsoLost, fresh].toSorted());
+    expect(await named(BASE_MS + 1, BASE_MS + 10)).toEqual([alsoLost]);
+    expect(await named(0, BASE_MS)).toEqual([]);
+    expect(await named(BASE_MS + 6)).toEqual([fresh]);
   });
 
-  it('hazard 7: leases that were lost on the way before the clock was set back are named too', async () => {
-    const { world } = stage;
-    const { leaseId } = await world.claimOne((await world.oneOff()).job);
-    const beatAt = (nowMs: number) =>
-      world.storage.members.beatWorker({
-        ...{ workerId: world.workerId, holding: [], nowMs, claimedBeforeMs: nowMs - SECOND_MS },
-      });
-    expect((await beatAt(BASE_MS - SECOND_MS)).unknown).toEqual([]);
-    expect((await beatAt(BASE_MS - SECOND_MS - 1)).unknown).toEqual([leaseId]);
-  });
-
-  it('a lease of several runs is named once, and no more when all of it is settled', async () => {
+  it('of a lease that never arrived every run is named, as it is reported, until it is settled', async () => {
     const { world } = stage;
     const runs = [];
     for (let i = 0; i < 2; i += 1) runs.push(...(await world.pendingRuns((await world.oneOff()).job)));
     const batch = await world.claim(runs);
-    const ask = async () =>
-      (
-        await world.storage.members.beatWorker({
-          ...{ workerId: world.workerId, holding: [], nowMs: BASE_MS, claimedBeforeMs: BASE_MS + 1 },
-        })
-      ).unknown;
-    expect(await ask()).toEqual([batch.leaseId]);
+    const all = await unreceived(0);
+    expect(all.toSorted((a, b) => a.position - b.position)).toEqual(
+      batch.runs.map(({ leaseId, position, epoch, jobId, runId }) => ({
+        ...{ leaseId, position, epoch, jobId, runId, claimedAtMs: BASE_MS },
+      })),
+    );
     await world.settle(batch.runs[0]!);
-    expect(await ask()).toEqual([batch.leaseId]);
+    expect((await unreceived(0)).map(({ runId }) => runId)).toEqual([batch.runs[1]!.runId]);
     await world.settle(batch.runs[1]!);
-    expect(await ask()).toEqual([]);
+    expect(await unreceived(0)).toEqual([]);
   });
 
-  it('hazard 18: a wish to cancel is repeated in every beat of the worker that holds the run, and of no other', async () => {
+  it('hazard 18: a wish to cancel is named again as long as the run is held, and for no other lease', async () => {
+    const { members, leases } = stage.world.storage;
     const { world } = stage;
-    const other = newId<WorkerId>();
-    await world.register(other);
     const { job, runId } = await world.oneOff();
     const run = await world.claimOne(job);
-    await world.claimOne((await world.oneOff()).job);
-    await world.storage.leases.requestCancel([runId]);
-    for (let i = 0; i < 3; i += 1) expect((await beat(world.workerId)).cancel).toEqual([runId]);
-    expect((await beat(other)).cancel).toEqual([]);
+    const other = await world.claimOne((await world.oneOff()).job);
+    await leases.requestCancel([runId]);
+    const both = [other.leaseId, run.leaseId];
+    for (let i = 0; i < 3; i += 1) expect(await members.cancelledRuns(both)).toEqual([runId]);
+    expect(await members.cancelledRuns([other.leaseId])).toEqual([]);
+    expect(await members.cancelledRuns([])).toEqual([]);
     await world.settle(run);
-    expect((await beat(world.workerId)).cancel).toEqual([]);
+    expect(await members.cancelledRuns(both)).toEqual([]);
   });
 }

@@ -3,6 +3,7 @@
  * words for the road of a run (insert, read, fire, claim, settle), so that a test spells out only what it is about.
  */
 import {
+  type BootId,
   type ClaimedBatch,
   type ClaimedRun,
   type Job,
@@ -35,6 +36,7 @@ export const ALL_SHARDS: readonly number[] = Array.from({ length: SHARD_COUNT },
 export class StorageWorld {
   readonly storage: Storage;
   readonly nodeId = newId<NodeId>();
+  readonly bootId = newId<BootId>();
   readonly workerId = newId<WorkerId>();
   guard: ShardGuard = { nodeId: this.nodeId, epochs: new Map() };
 
@@ -52,6 +54,7 @@ export class StorageWorld {
   async own(nodeId: NodeId, nowMs = BASE_MS): Promise<ShardGuard> {
     const epochs = await this.storage.members.acquireShards({
       nodeId,
+      bootId: this.bootId,
       shards: ALL_SHARDS,
       nowMs,
       ttlMs: DAY_MS,
@@ -67,11 +70,11 @@ export class StorageWorld {
 
   async register(
     workerId: WorkerId,
-    over: { nodeId?: NodeId; incarnation?: number; nowMs?: number } = {},
+    over: { nodeId?: NodeId; incarnation?: number; bootId?: BootId; nowMs?: number } = {},
   ): Promise<void> {
-    const { nodeId = this.nodeId, incarnation = 1, nowMs = BASE_MS } = over;
+    const { nodeId = this.nodeId, incarnation = 1, bootId = this.bootId, nowMs = BASE_MS } = over;
     await this.storage.members.registerWorker(
-      { workerId, nodeId, incarnation, slots: 10, handlers: ['http'] },
+      { workerId, nodeId, incarnation, bootId, slots: 10, handlers: ['http'] },
       nowMs,
     );
   }
@@ -80,7 +83,7 @@ export class StorageWorld {
   async bury(workerId: WorkerId): Promise<WorkerId[]> {
     const { members } = this.storage;
     const silent = (await members.workers()).filter((worker) => worker.workerId === workerId);
-    return members.buryWorkers({ silent, nodeId: newId<NodeId>(), incarnation: 1 });
+    return members.buryWorkers({ silent, ended: [] });
   }
 
   /** Makes the namespace of the job, if there is none. */
@@ -162,8 +165,7 @@ export class StorageWorld {
   async #knowWorker(workerId: WorkerId): Promise<void> {
     const { members } = this.storage;
     if ((await members.workers()).some((worker) => worker.workerId === workerId)) return;
-    const worker = { workerId, nodeId: this.guard.nodeId, incarnation: 1, slots: 10, handlers: [] };
-    await members.registerWorker(worker, BASE_MS);
+    await this.register(workerId, { nodeId: this.guard.nodeId });
   }
 
   /** Claims the one run of the job that waits. */

@@ -116,4 +116,3 @@ export function pendingRun(record: RunRecord): PendingRun {
     ...{ trigger: shownTrigger(record.trigger), attempt, handler, expiresAtMs, state, held },
   };
 }
-

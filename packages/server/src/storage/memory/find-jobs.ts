@@ -87,7 +87,11 @@ export function findUpcoming(
   { cursors, due, jobs }: MemoryState,
   { fromMs, untilMs, visible, limit }: UpcomingQuery,
 ): UpcomingFire[] {
-  const planned = [...cursors.values()].map((cursor) => ({ row: cursor, id: cursor.jobId as string, cursor }));
+  const planned = [...cursors.values()].map((cursor) => ({
+    row: cursor,
+    id: cursor.jobId as string,
+    cursor,
+  }));
   const waiting = [...due.all()]
     .filter(({ state }) => state !== 'waiting')
     .map((run) => ({ row: run, id: run.runId as string, cursor: undefined }));

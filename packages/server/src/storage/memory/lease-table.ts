@@ -40,6 +40,10 @@ export class LeaseTable {
     return this.#byJob.of(jobId);
   }
 
+  ofLease(leaseId: LeaseId): HeldRecord[] {
+    return [...(this.#leases.get(leaseId)?.values() ?? [])];
+  }
+
   ofWorker(workerId: WorkerId): HeldRecord[] {
     return this.#byWorker.of(workerId);
   }

@@ -207,14 +207,18 @@ export class MemoryJobStore implements JobStore {
   #changePending(job: Job, pending: PendingChange, nowMs: number): void {
     const { due } = this.#state;
     if (pending.kind === 'drop') this.#drop(job.jobId, nowMs);
-    if (pending.kind === 'replan') this.#dropPlan(job.jobId, { replaced: pending.first !== undefined });
+    if (pending.kind === 'replan') {
+      this.#dropPlan(job.jobId, { replaced: pending.first !== undefined });
+      limitOneOff(this.#state, job.jobId);
+    }
     this.#changeCursor(job, pending, nowMs);
     const records = due.ofJob(job.jobId);
     const last = pending.kind === 'release' ? this.#lastHeldBack(records) : undefined;
     for (const record of records) {
       const next = refreshedRun(record, job, nowMs);
       if (pending.kind === 'hold' && !isAskedFor(record)) due.put(this.#heldBack(next));
-      else if (pending.kind === 'release' && record.held) due.put(released(next, { nowMs, isLast: record === last }));
+      else if (pending.kind === 'release' && record.held)
+        due.put(released(next, { nowMs, isLast: record === last }));
       else due.put(next);
     }
     if (pending.kind === 'replan' && pending.first) this.#addFirst(job, pending.first);
@@ -228,7 +232,12 @@ export class MemoryJobStore implements JobStore {
     if (pending.kind === 'hold') cursors.set(job.jobId, { ...next, held: true });
     else if (pending.kind === 'release' && cursor.held) {
       const resumedAtMs = cursor.fireAtMs < nowMs ? nowMs : undefined;
-      cursors.set(job.jobId, { ...next, held: false, resumedAtMs, fireAtMs: Math.max(cursor.fireAtMs, nowMs) });
+      cursors.set(job.jobId, {
+        ...next,
+        held: false,
+        resumedAtMs,
+        fireAtMs: Math.max(cursor.fireAtMs, nowMs),
+      });
     } else cursors.set(job.jobId, next);
   }
 

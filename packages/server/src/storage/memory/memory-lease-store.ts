@@ -2,8 +2,8 @@
 import type { ClaimedRun, Job, JobId, RunId, WorkerId } from '@carillon/domain';
 import type { LaneHead, LaneHint, LaneKey } from '../lane.ts';
 import type {
-  ClaimRequest,
   Claimed,
+  ClaimRequest,
   HeldRef,
   HeldRun,
   LaneLook,
@@ -92,6 +92,10 @@ export class MemoryLeaseStore implements LeaseStore {
     return { verdicts: settled.map(({ verdict }) => verdict), freed: [...new Set(freed)], opened, asking };
   }
 
+  async lockedJobs(): Promise<ReadonlySet<JobId>> {
+    return new Set();
+  }
+
   async held(refs: readonly HeldRef[]): Promise<(HeldRun | undefined)[]> {
     return refs.map((ref) => {
       const held = this.#state.leases.find(ref);
@@ -142,10 +146,10 @@ export class MemoryLeaseStore implements LeaseStore {
   #heldRun(held: HeldRecord): HeldRun {
     const { leaseId, position, workerId, claimedAtMs, cancelRequested } = held;
     const { epoch, jobId, runId, attempt, crashes, nominalAtMs } = held.run;
-    const { retry } = this.#state.jobs.get(jobId)!;
+    const { retry, namespace, userId } = this.#state.jobs.get(jobId)!;
     return {
       ...{ leaseId, position, epoch, jobId, runId, workerId, attempt, crashes },
-      ...{ nominalAtMs, claimedAtMs, retry, cancelRequested },
+      ...{ nominalAtMs, claimedAtMs, retry, cancelRequested, namespace, userId },
     };
   }
 }
@@ -159,5 +163,17 @@ function claimedRun(
   const { handler, payload, timeoutMs } = job;
   const isOccurrence = !isAskedFor(record) && attempt === 1;
   const dueAtMs = isOccurrence ? nominalAtMs : record.fireAtMs;
-  return { ...place, jobId, runId, epoch, attempt, nominalAtMs, dueAtMs, handler, payload, timeoutMs, limited };
+  return {
+    ...place,
+    jobId,
+    runId,
+    epoch,
+    attempt,
+    nominalAtMs,
+    dueAtMs,
+    handler,
+    payload,
+    timeoutMs,
+    limited,
+  };
 }

@@ -1,16 +1,15 @@
 /** Nodes, shards and workers in memory. The only clock is the injected one; all else is judged by the instants given. */
-import type { EventKind, LeaseId, NodeId, WorkerId } from '@carillon/domain';
+import type { BootId, EventKind, LeaseId, NodeId, RunId, WorkerId } from '@carillon/domain';
 import type { Clock } from '@carillon/foundation';
 import type {
-  BeatAnswer,
   HeardWorker,
   MemberStore,
   NodeBeat,
   ShardOwner,
-  WorkerBeat,
+  UnreceivedRun,
   WorkerRecord,
 } from '../member-store.ts';
-import type { MemoryState, WorkerRow } from './memory-state.ts';
+import type { MemoryState, ShardRow, WorkerRow } from './memory-state.ts';
 
 type Epochs = ReadonlyMap<number, number>;
 
@@ -29,15 +28,26 @@ export class MemoryMemberStore implements MemberStore {
 
   async beatNode(beat: NodeBeat): Promise<{ alive: boolean; nodes: readonly NodeId[] }> {
     const { nodes } = this.#state;
-    const { nodeId, incarnation, address, nowMs, ttlMs } = beat;
-    const former = nodes.get(nodeId);
-    const alive = (former?.incarnation ?? incarnation) <= incarnation;
-    if (alive) {
-      nodes.set(nodeId, { incarnation, address, lastSeenMs: nowMs, lost: false });
-      if (former?.incarnation !== incarnation || former.lost) this.#tell('node.joined', nodeId);
-    }
+    const { nodeId, incarnation, bootId, address, nowMs, ttlMs, joining } = beat;
     const isLiving = ({ lastSeenMs }: { lastSeenMs: number }) =>
       lastSeenMs > nowMs - ttlMs && lastSeenMs <= nowMs + ttlMs;
+    const former = nodes.get(nodeId);
+    const alive =
+      !former ||
+      former.bootId === bootId ||
+      (joining !== undefined &&
+        (joining.ended.includes(former.bootId) || (former.incarnation < incarnation && !isLiving(former))));
+    if (alive) {
+      nodes.set(nodeId, {
+        incarnation,
+        bootId,
+        address,
+        lastSeenMs: nowMs,
+        expiresAtMs: nowMs + ttlMs,
+        lost: false,
+      });
+      if (former?.bootId !== bootId || former.lost) this.#tell('node.joined', nodeId);
+    }
     for (const [id, node] of nodes) {
       if (id === nodeId || node.lost || isLiving(node)) continue;
       nodes.set(id, { ...node, lost: true });
@@ -47,52 +57,58 @@ export class MemoryMemberStore implements MemberStore {
     return { alive, nodes: living };
   }
 
-  async leaveNode(nodeId: NodeId, incarnation: number): Promise<void> {
-    if (this.#state.nodes.get(nodeId)?.incarnation !== incarnation) return;
+  async leaveNode(nodeId: NodeId, bootId: BootId): Promise<void> {
+    if (this.#state.nodes.get(nodeId)?.bootId !== bootId) return;
     this.#state.nodes.delete(nodeId);
     this.#tell('node.left', nodeId);
   }
 
   async shards(): Promise<ShardOwner[]> {
-    return [...this.#state.shards.values()];
+    return [...this.#state.shards.values()].map((row) => ({ ...row, expiresAtMs: this.#expiryOf(row) }));
   }
 
   async acquireShards(request: {
     nodeId: NodeId;
+    bootId: BootId;
     shards: readonly number[];
     nowMs: number;
     ttlMs: number;
   }): Promise<Map<number, number>> {
-    const { nodeId, nowMs, ttlMs } = request;
+    const { nodeId, bootId, nowMs, ttlMs } = request;
     const acquired = new Map<number, number>();
+    if ((this.#state.nodes.get(nodeId)?.bootId ?? bootId) !== bootId) return acquired;
     for (const shard of new Set(request.shards)) {
       const owner = this.#state.shards.get(shard);
       if (!owner) continue;
-      const isLeased = owner.expiresAtMs > nowMs && owner.expiresAtMs <= nowMs + 2 * ttlMs;
+      const expiresAtMs = this.#expiryOf(owner);
+      const isLeased = expiresAtMs > nowMs && expiresAtMs <= nowMs + 2 * ttlMs;
       if (owner.nodeId !== undefined && owner.nodeId !== nodeId && isLeased) continue;
       const epoch = owner.epoch + 1;
-      this.#state.shards.set(shard, { shard, nodeId, epoch, expiresAtMs: nowMs + ttlMs });
+      this.#state.shards.set(shard, { shard, nodeId, epoch });
       acquired.set(shard, epoch);
     }
     return acquired;
   }
 
-  async renewShards(request: {
+  async keepShards(request: {
     nodeId: NodeId;
+    bootId: BootId;
     epochs: Epochs;
-    nowMs: number;
-    ttlMs: number;
   }): Promise<ReadonlySet<number>> {
-    const owned = this.#owned(request);
-    const expiresAtMs = request.nowMs + request.ttlMs;
-    for (const owner of owned) this.#state.shards.set(owner.shard, { ...owner, expiresAtMs });
-    return new Set(owned.map((owner) => owner.shard));
+    const { nodeId, bootId } = request;
+    const kept = new Set(this.#owned(request).map((owner) => owner.shard));
+    if ((this.#state.nodes.get(nodeId)?.bootId ?? bootId) !== bootId) return kept;
+    for (const owner of this.#state.shards.values()) {
+      if (owner.nodeId !== nodeId || kept.has(owner.shard)) continue;
+      this.#state.shards.set(owner.shard, { ...owner, nodeId: undefined });
+    }
+    return kept;
   }
 
   /** The epoch stays, so that the next owner's is a new one. */
   async releaseShards(request: { nodeId: NodeId; epochs: Epochs }): Promise<void> {
     for (const owner of this.#owned(request)) {
-      this.#state.shards.set(owner.shard, { ...owner, nodeId: undefined, expiresAtMs: 0 });
+      this.#state.shards.set(owner.shard, { ...owner, nodeId: undefined });
     }
   }
 
@@ -103,37 +119,47 @@ export class MemoryMemberStore implements MemberStore {
     if (!former) this.#tell('worker.joined', worker.nodeId, worker.workerId);
   }
 
-  async beatWorker(beat: WorkerBeat): Promise<BeatAnswer> {
-    const worker = this.#state.workers.get(beat.workerId);
-    if (!worker?.alive) return { alive: false, cancel: [], unknown: [] };
-    this.#state.workers.set(beat.workerId, { ...worker, lastSeenMs: beat.nowMs });
+  async beatWorker(workerId: WorkerId, nowMs: number): Promise<boolean> {
+    const worker = this.#state.workers.get(workerId);
+    if (!worker?.alive) return false;
+    this.#state.workers.set(workerId, { ...worker, lastSeenMs: nowMs });
+    return true;
+  }
 
-    const holding = new Set(beat.holding);
-    const unknown = new Set<LeaseId>();
-    const held = this.#state.leases.ofWorker(beat.workerId);
-    const aheadMs = beat.nowMs + (beat.nowMs - beat.claimedBeforeMs);
-    for (const { leaseId, claimedAtMs } of held) {
-      const isOld = claimedAtMs < beat.claimedBeforeMs || claimedAtMs > aheadMs;
-      if (isOld && !holding.has(leaseId)) unknown.add(leaseId);
-    }
-    const cancel = held
+  async cancelledRuns(leases: readonly LeaseId[]): Promise<RunId[]> {
+    return leases
+      .flatMap((leaseId) => this.#state.leases.ofLease(leaseId))
       .filter(
         ({ cancelRequested, run }) =>
           cancelRequested || this.#state.jobs.get(run.jobId)?.status === 'CANCELLED',
       )
       .map(({ run }) => run.runId);
-    return { alive: true, cancel, unknown: [...unknown] };
+  }
+
+  async unreceivedRuns(request: {
+    workerId: WorkerId;
+    holding: readonly LeaseId[];
+    fromMs: number;
+    untilMs?: number;
+  }): Promise<UnreceivedRun[]> {
+    const { workerId, holding, fromMs, untilMs = Number.POSITIVE_INFINITY } = request;
+    return this.#state.leases
+      .ofWorker(workerId)
+      .filter(({ claimedAtMs }) => claimedAtMs >= fromMs && claimedAtMs < untilMs)
+      .filter(({ leaseId }) => !holding.includes(leaseId))
+      .map(({ leaseId, position, claimedAtMs, run: { epoch, jobId, runId } }) => ({
+        ...{ leaseId, position, epoch, jobId, runId, claimedAtMs },
+      }));
   }
 
   async buryWorkers(request: {
     silent: readonly HeardWorker[];
-    nodeId: NodeId;
-    incarnation: number;
+    ended: readonly BootId[];
   }): Promise<WorkerId[]> {
     const { workers } = this.#state;
     const heard = new Map(request.silent.map(({ workerId, lastSeenMs }) => [workerId, lastSeenMs]));
     for (const worker of workers.values()) {
-      const outlived = worker.nodeId === request.nodeId && worker.incarnation < request.incarnation;
+      const outlived = request.ended.includes(worker.bootId);
       const silent = heard.get(worker.workerId) === worker.lastSeenMs;
       if (!worker.alive || !(outlived || silent)) continue;
       workers.set(worker.workerId, { ...worker, alive: false });
@@ -167,7 +193,11 @@ export class MemoryMemberStore implements MemberStore {
     this.#state.events.member(kind, { workerId, nodeId });
   }
 
-  #owned({ nodeId, epochs }: { nodeId: NodeId; epochs: Epochs }): ShardOwner[] {
+  #expiryOf({ nodeId }: ShardRow): number {
+    return (nodeId && this.#state.nodes.get(nodeId)?.expiresAtMs) ?? 0;
+  }
+
+  #owned({ nodeId, epochs }: { nodeId: NodeId; epochs: Epochs }): ShardRow[] {
     return [...this.#state.shards.values()].filter(
       (owner) => owner.nodeId === nodeId && owner.epoch === epochs.get(owner.shard),
     );

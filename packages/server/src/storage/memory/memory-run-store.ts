@@ -11,9 +11,9 @@ import type {
   RunView,
 } from '../run-store.ts';
 import { pendingRun, type RunRecord, runRecord } from './due-record.ts';
-import { limitOneOff } from './limit-one-off.ts';
 import { isVisible } from './find-jobs.ts';
 import type { HeldRecord } from './lease-table.ts';
+import { limitOneOff } from './limit-one-off.ts';
 import { addAudit } from './memory-audit-store.ts';
 import type { MemoryState } from './memory-state.ts';
 import { heldView, queuedView } from './run-views.ts';
@@ -35,8 +35,7 @@ export class MemoryRunStore implements RunStore {
     return this.#state.due
       .ofJob(jobId)
       .sort(
-        (a, b) =>
-          a.fireAtMs - b.fireAtMs || a.nominalAtMs - b.nominalAtMs || (a.runId < b.runId ? -1 : 1),
+        (a, b) => a.fireAtMs - b.fireAtMs || a.nominalAtMs - b.nominalAtMs || (a.runId < b.runId ? -1 : 1),
       )
       .slice(0, limit)
       .map(pendingRun);
@@ -110,7 +109,13 @@ export class MemoryRunStore implements RunStore {
     deadLetters.set(runId, { ...letter, redrivenAs: as.runId });
     if (as.audit) addAudit(this.#state.audit, as.audit);
     const nominalAtMs = letter.scheduledAtMs;
-    const run = { runId: as.runId, fireAtMs: as.nowMs, nominalAtMs, trigger: 'redrive', endsJob: false } as const;
+    const run = {
+      runId: as.runId,
+      fireAtMs: as.nowMs,
+      nominalAtMs,
+      trigger: 'redrive',
+      endsJob: false,
+    } as const;
     due.put(runRecord(job, run, 'asking'));
     limitOneOff(this.#state, job.jobId);
     return true;

@@ -7,6 +7,7 @@ import type {
   AskingRun,
   Fire,
   Fired,
+  GivenUpRun,
   OwnerOptions,
   ReadWindow,
   ScheduleStore,
@@ -29,14 +30,18 @@ export class MemoryScheduleStore implements ScheduleStore {
 
   async readCursors(places: readonly ShardPlace[], window: ReadWindow): Promise<Cursor[]> {
     const cursors = [...this.#state.cursors.values()].filter((cursor) => !cursor.held);
-    return readFrom(places, window, cursors, ({ jobId }) => jobId).map(({ held: _held, ...cursor }) => cursor);
+    return readFrom(places, window, cursors, ({ jobId }) => jobId).map(
+      ({ held: _held, ...cursor }) => cursor,
+    );
   }
 
   async readAsking(places: readonly ShardPlace[], window: ReadWindow): Promise<AskingRun[]> {
     const asking = [...this.#state.due.all()].filter(({ state, held }) => state === 'asking' && !held);
-    return readFrom(places, window, asking, ({ runId }) => runId).map(({ jobId, runId, shard, fireAtMs }) => ({
-      ...{ jobId, runId, shard, fireAtMs },
-    }));
+    return readFrom(places, window, asking, ({ runId }) => runId).map(
+      ({ jobId, runId, shard, fireAtMs }) => ({
+        ...{ jobId, runId, shard, fireAtMs },
+      }),
+    );
   }
 
   async fire(fires: readonly Fire[], { guard, nowMs }: OwnerOptions): Promise<Fired> {
@@ -116,12 +121,13 @@ export class MemoryScheduleStore implements ScheduleStore {
       const job = jobs.get(run.jobId);
       if (!job || run.held || run.state === 'open' || !guardHolds(this.#state, guard, job.shard)) continue;
       if (run.state === 'asking' && run.fireAtMs > nowMs) continue;
-      if (admissions.count(job.jobId) < job.maxConcurrency || job.overlap === 'replace') waiting.add(job.jobId);
+      if (admissions.count(job.jobId) < job.maxConcurrency || job.overlap === 'replace')
+        waiting.add(job.jobId);
     }
     return this.#waitingJobs(waiting).slice(0, limit);
   }
 
-  async expire({ guard, nowMs, limit }: OwnerOptions & { limit: number }): Promise<number> {
+  async expire({ guard, nowMs, limit }: OwnerOptions & { limit: number }): Promise<GivenUpRun[]> {
     return this.#giveUp(
       ({ expiresAtMs, shard }) =>
         expiresAtMs !== undefined && expiresAtMs < nowMs && guardHolds(this.#state, guard, shard),
@@ -134,7 +140,7 @@ export class MemoryScheduleStore implements ScheduleStore {
     nowMs,
     beforeMs,
     limit,
-  }: OwnerOptions & { beforeMs: number; limit: number }): Promise<number> {
+  }: OwnerOptions & { beforeMs: number; limit: number }): Promise<GivenUpRun[]> {
     const offered = new Set(
       [...this.#state.workers.values()].filter(({ alive }) => alive).flatMap(({ handlers }) => handlers),
     );
@@ -154,7 +160,7 @@ export class MemoryScheduleStore implements ScheduleStore {
   #giveUp(
     isWanted: (run: RunRecord) => boolean,
     { limit, nowMs, error }: { limit: number; nowMs: number; error: (run: RunRecord) => string },
-  ): number {
+  ): GivenUpRun[] {
     const wanted = [...this.#state.due.all()].filter((run) => !run.held && isWanted(run)).slice(0, limit);
     for (const run of wanted) {
       const death = { reason: 'never_started', error: error(run), attempts: run.attempt - 1, nowMs } as const;
@@ -163,7 +169,7 @@ export class MemoryScheduleStore implements ScheduleStore {
         ...{ status: 'FAILED', error: death.error, deadReason: 'never_started', nowMs },
       });
     }
-    return wanted.length;
+    return wanted.map(({ jobId, runId }) => ({ jobId, runId }));
   }
 
   /** What asks and is due, and what waits, the oldest first. */
@@ -171,11 +177,11 @@ export class MemoryScheduleStore implements ScheduleStore {
     return this.#state.due
       .ofJob(jobId)
       .filter(
-        ({ state, held, fireAtMs }) => !held && (state === 'waiting' || (state === 'asking' && fireAtMs <= nowMs)),
+        ({ state, held, fireAtMs }) =>
+          !held && (state === 'waiting' || (state === 'asking' && fireAtMs <= nowMs)),
       )
       .sort(
-        (a, b) =>
-          a.fireAtMs - b.fireAtMs || a.nominalAtMs - b.nominalAtMs || (a.runId < b.runId ? -1 : 1),
+        (a, b) => a.fireAtMs - b.fireAtMs || a.nominalAtMs - b.nominalAtMs || (a.runId < b.runId ? -1 : 1),
       );
   }
 
@@ -229,7 +235,13 @@ export class MemoryScheduleStore implements ScheduleStore {
   #recordSkipped(skipped: SkippedRange, cursor: CursorRecord, nowMs: number): void {
     const job = this.#state.jobs.get(cursor.jobId)!;
     const { runId, fromMs, count, reason } = skipped;
-    const plan = { runId, nominalAtMs: fromMs, fireAtMs: nowMs, trigger: 'schedule', endsJob: false } as const;
+    const plan = {
+      runId,
+      nominalAtMs: fromMs,
+      fireAtMs: nowMs,
+      trigger: 'schedule',
+      endsJob: false,
+    } as const;
     const view = endedPendingView(runRecord(job, plan, 'waiting'), { status: 'SKIPPED', reason, nowMs });
     // Epoch 0: nothing of it could ever be handed out.
     const skip = { ...view, occurrences: count, epoch: 0, endedAtMs: undefined };

@@ -1,5 +1,6 @@
 /** Everything the memory adapter knows, as tables that its ports share: a call of any of them changes all or nothing. */
 import {
+  type BootId,
   DEFAULT_NAMESPACE,
   type Job,
   type JobId,
@@ -27,11 +28,16 @@ export interface IdempotencyRow {
 
 export interface NodeRow {
   readonly incarnation: number;
+  readonly bootId: BootId;
   readonly address: string;
   readonly lastSeenMs: number;
+  readonly expiresAtMs: number;
   /** Told to be lost; until it is heard again. */
   readonly lost: boolean;
 }
+
+/** Lasts as long as its node. */
+export type ShardRow = Omit<ShardOwner, 'expiresAtMs'>;
 
 export interface WorkerRow extends WorkerRecord {
   readonly lastSeenMs: number;
@@ -56,7 +62,7 @@ export interface MemoryState {
   readonly history: HistoryTable;
   readonly deadLetters: Map<RunId, Omit<DeadLetter, 'jobName'>>;
   readonly nodes: Map<NodeId, NodeRow>;
-  readonly shards: Map<number, ShardOwner>;
+  readonly shards: Map<number, ShardRow>;
   readonly workers: Map<WorkerId, WorkerRow>;
   readonly events: EventLog;
   readonly audit: AuditRecord[];
@@ -70,9 +76,9 @@ const DEFAULT: Namespace = {
 };
 
 export function emptyState(now: () => number): MemoryState {
-  const shards = new Map<number, ShardOwner>();
+  const shards = new Map<number, ShardRow>();
   for (let shard = 0; shard < SHARD_COUNT; shard += 1) {
-    shards.set(shard, { shard, nodeId: undefined, epoch: 0, expiresAtMs: 0 });
+    shards.set(shard, { shard, nodeId: undefined, epoch: 0 });
   }
   const jobs = new Map<JobId, Job>();
   return {

@@ -30,7 +30,6 @@ function settleHeld(
   held: HeldRecord,
   { settlement, nowMs, hadPlace }: { settlement: Settlement; nowMs: number; hadPlace: boolean },
 ): SettledRun {
-
   const { run } = held;
   if (isCancelled(state, held, settlement)) {
     const view = settledView(held, { settlement, status: 'CANCELLED', nowMs });

@@ -33,6 +33,8 @@ describeEachPostgres('the end of a schedule', (server) => {
       url: database.url,
       connectionsMax: 8,
       statementTimeoutMs: 60_000,
+      // The test lets go of its locks, however long that takes on a busy machine.
+      outcomeLockTimeoutMs: 60_000,
       connectTimeoutMs: 60_000,
     });
     person = new pg.Client({ connectionString: database.url });

@@ -1,7 +1,8 @@
 /** Lanes in SQL: the columns of a pending run that follow from its job, as lane.ts has them, and what names a lane. */
 import { PART_COUNT } from '../lane.ts';
 
-const hash = (text: string) => `('x' || encode(substr(sha256(convert_to(${text}, 'UTF8')), 1, 4), 'hex'))::bit(32)`;
+const hash = (text: string) =>
+  `('x' || encode(substr(sha256(convert_to(${text}, 'UTF8')), 1, 4), 'hex'))::bit(32)`;
 
 /** Of the job j. */
 export const JOB_HANDLER_KEY = `${hash('j.handler')}::integer`;

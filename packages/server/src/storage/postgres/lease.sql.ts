@@ -2,7 +2,7 @@
 import type { Statement } from '../../postgres/database.ts';
 import { exists } from './exists.sql.ts';
 import { inlineJson } from './inline-payload.sql.ts';
-import { ASKING, inLane, IS_OPEN, JOB_HANDLER_KEY, JOB_PART, JOB_TENANT, OPEN, WAITING } from './lane.sql.ts';
+import { ASKING, IS_OPEN, inLane, JOB_HANDLER_KEY, JOB_PART, JOB_TENANT, OPEN, WAITING } from './lane.sql.ts';
 import { mayEnd } from './may-end.sql.ts';
 
 const LANE_COLUMNS = 'due.part, due.priority, due.handler_key, due.tenant, due.lane_at, due.run_id';
@@ -279,7 +279,7 @@ export const HELD: Statement = {
   text: `
     SELECT q.ord, l.lease_id, q.position, l.epochs[q.position + 1], l.job_ids[q.position + 1], l.run_ids[q.position + 1],
       l.worker_id, l.attempts[q.position + 1], l.crashes[q.position + 1], l.nominal_ats[q.position + 1], l.claimed_at,
-      j.retry::text, coalesce(j.max_retries, 0), q.position = ANY(l.cancelled)
+      j.retry::text, coalesce(j.max_retries, 0), q.position = ANY(l.cancelled), coalesce(j.namespace, ''), j.user_id
     FROM unnest($1::uuid[], $2::smallint[]) WITH ORDINALITY AS q(lease_id, position, ord)
     JOIN leases l ON l.lease_id = q.lease_id
     LEFT JOIN jobs j ON j.job_id = l.job_ids[q.position + 1]
@@ -291,7 +291,8 @@ export const HELD_BY: Statement = {
   name: 'held_by',
   text: `
     SELECT 0, l.lease_id, (u.ord - 1)::smallint, u.epoch, u.job_id, u.run_id, l.worker_id, u.attempt, u.crashes, u.nominal_at,
-      l.claimed_at, j.retry::text, coalesce(j.max_retries, 0), (u.ord - 1)::smallint = ANY(l.cancelled)
+      l.claimed_at, j.retry::text, coalesce(j.max_retries, 0), (u.ord - 1)::smallint = ANY(l.cancelled),
+      coalesce(j.namespace, ''), j.user_id
     FROM leases l
     CROSS JOIN LATERAL unnest(l.epochs, l.job_ids, l.run_ids, l.attempts, l.crashes, l.nominal_ats)
       WITH ORDINALITY AS u(epoch, job_id, run_id, attempt, crashes, nominal_at, ord)

@@ -31,7 +31,9 @@ const KEYS: Record<JobSortKey, (none: number) => string> = {
   priority: () => 'j.priority::bigint',
   updated_at: () => 'round(extract(epoch FROM j.updated_at) * 1000)::bigint',
   // One by one, by the job: of a join the planner may make a hash of everything that waits.
-  next_run_time: (none) => `coalesce((SELECT c.nominal_at FROM cursors c WHERE c.job_id = j.job_id AND NOT c.held),
+  next_run_time: (
+    none,
+  ) => `coalesce((SELECT c.nominal_at FROM cursors c WHERE c.job_id = j.job_id AND NOT c.held),
       (SELECT d.nominal_at FROM due d WHERE d.job_id = j.job_id AND NOT d.held AND d.kind = 1 AND d.attempt = 1 AND d.epoch = 1
         LIMIT 1), ${none}::bigint)`,
 };

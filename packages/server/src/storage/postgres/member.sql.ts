@@ -7,20 +7,24 @@ export const SERVER_TIME: Statement = {
 };
 
 /**
- * $1 node, $2 incarnation, $3 address, $4 now, $5 oldest living beat, $6 latest. Whoever beats also tells, once, of those that fell
- * silent; a row that is being written is somebody who is not silent.
+ * $1 node, $2 incarnation, $3 address, $4 now, $5 oldest living beat, $6 latest, $7 boot, $8 when joining: boots that have ended.
+ * Whoever beats also tells, once, of those that fell silent; a row that is being written is somebody who is not silent.
  */
 export const BEAT_NODE: Statement = {
   name: 'beat_node',
   text: `
     WITH former AS MATERIALIZED (
-      SELECT incarnation, lost FROM nodes WHERE node_id = $1::uuid
+      SELECT boot_id, lost FROM nodes WHERE node_id = $1::uuid
     ), beat AS (
-      INSERT INTO nodes (node_id, incarnation, address, last_seen_at) VALUES ($1::uuid, $2, $3, $4::bigint)
-      ON CONFLICT (node_id) DO UPDATE SET incarnation = excluded.incarnation, address = excluded.address,
-        last_seen_at = excluded.last_seen_at, lost = false
-      WHERE nodes.incarnation <= excluded.incarnation
-      RETURNING node_id, incarnation
+      INSERT INTO nodes (node_id, incarnation, boot_id, address, last_seen_at, expires_at)
+      VALUES ($1::uuid, $2, $7::uuid, $3, $4::bigint, $6::bigint)
+      ON CONFLICT (node_id) DO UPDATE SET incarnation = excluded.incarnation, boot_id = excluded.boot_id,
+        address = excluded.address, last_seen_at = excluded.last_seen_at, expires_at = excluded.expires_at,
+        lost = false
+      WHERE nodes.boot_id = excluded.boot_id OR nodes.boot_id = ANY($8::uuid[])
+        OR ($8::uuid[] IS NOT NULL AND nodes.incarnation < excluded.incarnation
+          AND (nodes.last_seen_at <= $5::bigint OR nodes.last_seen_at > $6::bigint))
+      RETURNING node_id, boot_id
     ), lost AS (
       UPDATE nodes SET lost = true WHERE node_id IN (
         SELECT node_id FROM nodes WHERE node_id <> $1::uuid AND NOT lost
@@ -29,7 +33,7 @@ export const BEAT_NODE: Statement = {
     ), told AS (
       INSERT INTO events (kind, data)
       SELECT 'node.joined', jsonb_build_object('node_id', b.node_id) FROM beat b
-      WHERE NOT EXISTS (SELECT FROM former f WHERE f.incarnation = b.incarnation AND NOT f.lost)
+      WHERE NOT EXISTS (SELECT FROM former f WHERE f.boot_id = b.boot_id AND NOT f.lost)
       UNION ALL SELECT 'node.lost', jsonb_build_object('node_id', node_id) FROM lost
     )
     SELECT node_id, true FROM beat
@@ -41,40 +45,65 @@ export const LEAVE_NODE: Statement = {
   name: 'leave_node',
   text: `
     WITH gone AS (
-      DELETE FROM nodes WHERE node_id = $1::uuid AND incarnation = $2 RETURNING node_id
+      DELETE FROM nodes WHERE node_id = $1::uuid AND boot_id = $2::uuid RETURNING node_id
     )
     INSERT INTO events (kind, data) SELECT 'node.left', jsonb_build_object('node_id', node_id) FROM gone`,
 };
 
 export const SHARDS: Statement = {
   name: 'shards',
-  text: 'SELECT shard, node_id, epoch, expires_at FROM shards ORDER BY shard',
+  text: `
+    SELECT s.shard, s.node_id, s.epoch, coalesce(n.expires_at, 0) FROM shards s LEFT JOIN nodes n ON n.node_id = s.node_id
+    ORDER BY s.shard`,
 };
 
-/** $1 node, $2 shards, $3 now, $4 expiry, $5 latest expiry that the present clock can have set. */
+/** $1 shards. Before ACQUIRE_SHARDS, in the same transaction, in one order for all. */
+export const LOCK_SHARDS: Statement = {
+  name: 'lock_shards',
+  text: 'SELECT FROM shards WHERE shard = ANY($1::smallint[]) ORDER BY shard FOR UPDATE',
+};
+
+/**
+ * $1 node, $2 shards, $3 now, $4 latest expiry that the present clock can have set, $5 boot. As a statement of its own after the
+ * lock it sees the beats of whoever took the shards meanwhile: each beats before it takes. The lock on the node lets no
+ * other process take the node id between the check and the commit: a process that stood still since its beat would take from
+ * its successor what looks like its own.
+ */
 export const ACQUIRE_SHARDS: Statement = {
   name: 'acquire_shards',
   text: `
-    UPDATE shards s SET node_id = $1::uuid, epoch = s.epoch + 1, expires_at = $4::bigint
-    WHERE s.shard = ANY($2::smallint[]) AND (s.node_id IS NULL OR s.node_id = $1::uuid
-      OR s.expires_at <= $3::bigint OR s.expires_at > $5::bigint)
+    WITH holder AS MATERIALIZED (
+      SELECT boot_id FROM nodes WHERE node_id = $1::uuid FOR SHARE
+    )
+    UPDATE shards s SET node_id = $1::uuid, epoch = s.epoch + 1
+    WHERE s.shard = ANY($2::smallint[]) AND NOT EXISTS (SELECT FROM holder WHERE boot_id <> $5::uuid)
+      AND (s.node_id IS NULL OR s.node_id = $1::uuid OR NOT EXISTS (SELECT FROM nodes n
+        WHERE n.node_id = s.node_id AND n.expires_at > $3::bigint AND n.expires_at <= $4::bigint))
     RETURNING s.shard, s.epoch`,
 };
 
-/** $1 node, $2 shards, $3 epochs, $4 expiry. */
-export const RENEW_SHARDS: Statement = {
-  name: 'renew_shards',
+/** $1 node, $2 shards, $3 epochs, $4 boot. Waits for whoever is taking one of them. */
+export const KEEP_SHARDS: Statement = {
+  name: 'keep_shards',
   text: `
-    UPDATE shards s SET expires_at = $4::bigint FROM unnest($2::smallint[], $3::bigint[]) AS g(shard, epoch)
-    WHERE s.shard = g.shard AND s.epoch = g.epoch AND s.node_id = $1::uuid
-    RETURNING s.shard`,
+    WITH holder AS MATERIALIZED (
+      SELECT boot_id FROM nodes WHERE node_id = $1::uuid FOR SHARE
+    ), freed AS (
+      UPDATE shards s SET node_id = NULL
+      WHERE s.node_id = $1::uuid AND NOT EXISTS (SELECT FROM holder WHERE boot_id <> $4::uuid)
+        AND NOT EXISTS (SELECT FROM unnest($2::smallint[], $3::bigint[]) AS g(shard, epoch)
+          WHERE g.shard = s.shard AND g.epoch = s.epoch)
+    )
+    SELECT s.shard FROM shards s JOIN unnest($2::smallint[], $3::bigint[]) AS g(shard, epoch)
+      ON s.shard = g.shard AND s.epoch = g.epoch
+    WHERE s.node_id = $1::uuid FOR KEY SHARE OF s`,
 };
 
 /** $1 node, $2 shards, $3 epochs. */
 export const RELEASE_SHARDS: Statement = {
   name: 'release_shards',
   text: `
-    UPDATE shards s SET node_id = NULL, expires_at = 0 FROM unnest($2::smallint[], $3::bigint[]) AS g(shard, epoch)
+    UPDATE shards s SET node_id = NULL FROM unnest($2::smallint[], $3::bigint[]) AS g(shard, epoch)
     WHERE s.shard = g.shard AND s.epoch = g.epoch AND s.node_id = $1::uuid`,
 };
 
@@ -84,8 +113,8 @@ export const REGISTER_WORKER: Statement = {
     WITH former AS MATERIALIZED (
       SELECT FROM workers WHERE worker_id = $1
     ), registered AS (
-      INSERT INTO workers (worker_id, node_id, incarnation, slots, handlers, last_seen_at)
-      VALUES ($1, $2::uuid, $3, $4, $5::text[], $6::bigint)
+      INSERT INTO workers (worker_id, node_id, incarnation, slots, handlers, last_seen_at, boot_id)
+      VALUES ($1, $2::uuid, $3, $4, $5::text[], $6::bigint, $7::uuid)
       ON CONFLICT (worker_id) DO UPDATE SET slots = excluded.slots, handlers = excluded.handlers,
         last_seen_at = excluded.last_seen_at WHERE NOT workers.dead
       RETURNING worker_id, node_id
@@ -101,31 +130,37 @@ export const BEAT_WORKER: Statement = {
   text: 'UPDATE workers SET last_seen_at = $2::bigint WHERE worker_id = $1 AND NOT dead RETURNING worker_id',
 };
 
-/** $1 worker: runs that are to stop, by request or because their job is cancelled. */
-export const CANCELLED_OF_WORKER: Statement = {
-  name: 'cancelled_of_worker',
+/**
+ * $1 leases: runs that are to stop, by request or because their job is cancelled. By key: an index on workers would lead past
+ * every lease that the worker ever had while an old snapshot is open.
+ */
+export const CANCELLED_RUNS: Statement = {
+  name: 'cancelled_runs',
   text: `
     SELECT u.run_id FROM leases l
     CROSS JOIN LATERAL unnest(l.run_ids, l.job_ids) WITH ORDINALITY AS u(run_id, job_id, ord)
-    LEFT JOIN jobs j ON j.job_id = u.job_id
-    WHERE l.worker_id = $1 AND NOT ((u.ord - 1)::smallint = ANY(l.closed))
-      AND ((u.ord - 1)::smallint = ANY(l.cancelled) OR j.status = 'CANCELLED')`,
+    WHERE l.lease_id = ANY($1::uuid[]) AND NOT ((u.ord - 1)::smallint = ANY(l.closed))
+      AND ((u.ord - 1)::smallint = ANY(l.cancelled)
+        OR (SELECT j.status FROM jobs j WHERE j.job_id = u.job_id) = 'CANCELLED')`,
 };
 
-/** $1 worker, $2 held leases, $3 claimed before, $4 or after. */
-export const UNKNOWN_OF_WORKER: Statement = {
-  name: 'unknown_of_worker',
-  text: `SELECT lease_id FROM leases
-    WHERE worker_id = $1 AND (claimed_at < $3::bigint OR claimed_at > $4::bigint) AND NOT (lease_id = ANY($2::uuid[]))`,
+/** $1 worker, $2 held leases, $3 claimed from, $4 until. */
+export const UNRECEIVED_RUNS: Statement = {
+  name: 'unreceived_runs',
+  text: `
+    SELECT l.lease_id, (u.ord - 1)::smallint, u.epoch, u.job_id, u.run_id, l.claimed_at FROM leases l
+    CROSS JOIN LATERAL unnest(l.epochs, l.job_ids, l.run_ids) WITH ORDINALITY AS u(epoch, job_id, run_id, ord)
+    WHERE l.worker_id = $1 AND l.claimed_at >= $3::bigint AND l.claimed_at < $4::bigint
+      AND NOT (l.lease_id = ANY($2::uuid[])) AND NOT ((u.ord - 1)::smallint = ANY(l.closed))`,
 };
 
-/** $1 silent workers, $2 as last heard, $3 node, $4 incarnation. Whoever has been heard meanwhile is not silent. */
+/** $1 silent workers, $2 as last heard, $3 boots that have ended. Whoever has been heard meanwhile is not silent. */
 export const BURY_WORKERS: Statement = {
   name: 'bury_workers',
   text: `
     WITH buried AS (
       UPDATE workers SET dead = true
-      WHERE NOT dead AND ((node_id = $3::uuid AND incarnation < $4)
+      WHERE NOT dead AND (boot_id = ANY($3::uuid[])
         OR (worker_id, last_seen_at) IN (SELECT * FROM unnest($1::text[], $2::bigint[])))
       RETURNING worker_id, node_id
     ), told AS (
@@ -149,7 +184,7 @@ export const FORGET_WORKERS: Statement = {
 
 export const WORKERS: Statement = {
   name: 'workers',
-  text: 'SELECT worker_id, node_id, incarnation, slots, handlers, last_seen_at, NOT dead FROM workers ORDER BY worker_id',
+  text: 'SELECT worker_id, node_id, incarnation, boot_id, slots, handlers, last_seen_at, NOT dead FROM workers ORDER BY worker_id',
 };
 
 /** Leases are as many as there are batches alive: a few hundred. */

@@ -1,7 +1,8 @@
 /**
  * The guard of every write of a shard's owner, as a common table expression: which of the shards named by a non-NULL epoch
  * still belong to the node. The lock lets no change of hands slip in between this check and the commit: the epoch is part of
- * a unique index, so changing it conflicts with a key-share lock, while renewing a lease (hundreds of claims a second) does not.
+ * a unique index, so changing it conflicts with a key-share lock, of which claims take hundreds a second. Nothing renews these
+ * rows: dead versions of them would be walked by every claim while an old snapshot is open (hazard 29).
  *
  * Epochs come as one array indexed by shard, and the answer is one number with a bit per shard: joining sets of 64, or looking
  * through an array of them for every row, cost more than the rest of the check.

@@ -262,6 +262,7 @@ async function changePending(
       await session.query(DELETE_CURSOR, [jobId]);
       await session.query(DROP_UNSTARTED, [jobId]);
       await session.query(UNLINK_END, [jobId]);
+      await limitOneOff(session, jobId);
       if (change.pending.first) await addFirst(session, jobId, change.pending.first, lastNominalMs);
       return;
     case 'hold':
@@ -313,13 +314,18 @@ export async function addRun(session: Session, jobId: JobId, run: NewRun): Promi
     run.endsJob,
   ]);
   if (rows.length === 0) return false;
-  // The only run of a one-off may be pending, alive, or on its way from one to the other: looking twice at pending finds it.
-  if (run.trigger !== 'schedule') {
-    await session.query(LIMIT_PENDING, [jobId]);
-    await session.query(LIMIT_LIVING, [jobId]);
-    await session.query(LIMIT_PENDING, [jobId]);
-  }
+  await limitOneOff(session, jobId);
   return true;
+}
+
+/**
+ * The only run of a one-off is alone no longer: it asks for a place, or takes one, like the others of its job. It may be pending,
+ * alive, or on its way from one to the other: looking twice at pending finds it.
+ */
+async function limitOneOff(session: Session, jobId: JobId): Promise<void> {
+  await session.query(LIMIT_PENDING, [jobId]);
+  await session.query(LIMIT_LIVING, [jobId]);
+  await session.query(LIMIT_PENDING, [jobId]);
 }
 
 function updateParameters({ job, expectedVersion, expectedStatus, nowMs }: JobChange): unknown[] {

@@ -4,8 +4,8 @@ import { plainArray, textArray } from '../../postgres/array-literal.ts';
 import type { Database, Session } from '../../postgres/database.ts';
 import type { LaneHead, LaneHint, LaneKey, LaneMark } from '../lane.ts';
 import type {
-  ClaimRequest,
   Claimed,
+  ClaimRequest,
   HeldRef,
   HeldRun,
   LaneLook,
@@ -32,6 +32,7 @@ import {
   SETTLE_WHOLE,
   SHOW_RUNNING,
 } from './lease.sql.ts';
+import { LOCKED_JOBS } from './locked-jobs.sql.ts';
 import { type SettledRow, settleParameters, settleVerdicts } from './settle-parameters.ts';
 import { type WholeLease, wholeLeases, wholeParameters } from './whole-leases.ts';
 
@@ -77,6 +78,8 @@ type HeldRow = readonly [
   retry: string | null,
   maxRetries: number,
   cancelRequested: boolean,
+  namespace: string,
+  userId: string | null,
 ];
 
 /** Before every lane. */
@@ -84,9 +87,12 @@ const NO_LANE = [-1, 0, 0, 0];
 
 export class PostgresLeaseStore implements LeaseStore {
   readonly #database: Database;
+  /** For what workers report: never behind other calls, and never long behind a lock. */
+  readonly #outcomes: Database;
 
-  constructor(database: Database) {
+  constructor(database: Database, { outcomes = database }: { outcomes?: Database } = {}) {
     this.#database = database;
+    this.#outcomes = outcomes;
   }
 
   async lanes({ after, limit }: { after: LaneKey | undefined; limit: number }): Promise<LaneHead[]> {
@@ -135,19 +141,26 @@ export class PostgresLeaseStore implements LeaseStore {
     if (settlements.length === 0) return { verdicts: [], ...settled };
     const { whole, others } = wholeLeases(settlements);
     // Nearly always there is nothing else, and one statement needs no transaction around it.
-    const refused = others.length === 0 ? await settleWhole(this.#database, { whole, nowMs, settled }) : [];
+    const refused = others.length === 0 ? await settleWhole(this.#outcomes, { whole, nowMs, settled }) : [];
     if (others.length === 0 && refused.length === 0)
       return { verdicts: settlements.map(() => 'settled'), ...settled };
-    const verdicts = await this.#database.transaction(async (session) => {
+    const verdicts = await this.#outcomes.transaction(async (session) => {
       const rest =
-        others.length === 0 ? refused : [...others, ...(await settleWhole(session, { whole, nowMs, settled }))];
+        others.length === 0
+          ? refused
+          : [...others, ...(await settleWhole(session, { whole, nowMs, settled }))];
       return settleOneByOne(session, rest, { nowMs, settled });
     });
     return { verdicts: settlements.map((settlement) => verdicts.get(settlement) ?? 'settled'), ...settled };
   }
 
+  async lockedJobs(jobIds: readonly JobId[]): Promise<ReadonlySet<JobId>> {
+    const rows = await this.#outcomes.query<readonly [JobId]>(LOCKED_JOBS, [plainArray(jobIds)]);
+    return new Set(rows.map((row) => row[0]));
+  }
+
   async held(refs: readonly HeldRef[]): Promise<(HeldRun | undefined)[]> {
-    const rows = await this.#database.query<HeldRow>(HELD, [
+    const rows = await this.#outcomes.query<HeldRow>(HELD, [
       plainArray(refs.map((ref) => ref.leaseId)),
       plainArray(refs.map((ref) => ref.position)),
     ]);
@@ -162,7 +175,7 @@ export class PostgresLeaseStore implements LeaseStore {
 
   async showRunning(refs: readonly (HeldRef & { startedAtMs: number })[], nowMs: number): Promise<void> {
     if (refs.length === 0) return;
-    await this.#database.query(SHOW_RUNNING, [
+    await this.#outcomes.query(SHOW_RUNNING, [
       plainArray(refs.map((ref) => ref.leaseId)),
       plainArray(refs.map((ref) => ref.position)),
       plainArray(refs.map((ref) => ref.epoch)),
@@ -173,7 +186,7 @@ export class PostgresLeaseStore implements LeaseStore {
 
   async recordLate(reports: readonly LateReport[]): Promise<void> {
     if (reports.length === 0) return;
-    await this.#database.query(RECORD_LATE, [
+    await this.#outcomes.query(RECORD_LATE, [
       plainArray(reports.map((late) => late.runId)),
       plainArray(reports.map((late) => late.epoch)),
       plainArray(reports.map((late) => late.claimedAtMs)),
@@ -287,6 +300,8 @@ function heldFromRow(row: HeldRow): HeldRun {
     claimedAtMs: row[10],
     retry: retryFrom(row[11], row[12]),
     cancelRequested: row[13],
+    namespace: row[14],
+    userId: row[15] ?? undefined,
   };
 }
 

@@ -1,14 +1,13 @@
 /** The member store on PostgreSQL. */
-import type { LeaseId, NodeId, RunId, WorkerId } from '@carillon/domain';
+import type { BootId, JobId, LeaseId, NodeId, RunId, WorkerId } from '@carillon/domain';
 import { plainArray, textArray } from '../../postgres/array-literal.ts';
 import type { Database } from '../../postgres/database.ts';
 import type {
-  BeatAnswer,
   HeardWorker,
   MemberStore,
   NodeBeat,
   ShardOwner,
-  WorkerBeat,
+  UnreceivedRun,
   WorkerRecord,
   WorkerState,
 } from '../member-store.ts';
@@ -17,24 +16,27 @@ import {
   BEAT_NODE,
   BEAT_WORKER,
   BURY_WORKERS,
-  CANCELLED_OF_WORKER,
+  CANCELLED_RUNS,
   FORGET_WORKERS,
   HELD_RUNS,
+  KEEP_SHARDS,
   LEAVE_NODE,
+  LOCK_SHARDS,
   REGISTER_WORKER,
   RELEASE_SHARDS,
-  RENEW_SHARDS,
   SERVER_TIME,
   SHARDS,
-  UNKNOWN_OF_WORKER,
+  UNRECEIVED_RUNS,
   WORKERS,
 } from './member.sql.ts';
 
 type ShardRow = readonly [shard: number, nodeId: NodeId | null, epoch: number, expiresAtMs: number];
+type UnreceivedRow = readonly [LeaseId, position: number, epoch: number, JobId, RunId, claimedAtMs: number];
 type WorkerRow = readonly [
   WorkerId,
   NodeId,
   incarnation: number,
+  BootId,
   slots: number,
   handlers: string[],
   lastSeenMs: number,
@@ -61,12 +63,14 @@ export class PostgresMemberStore implements MemberStore {
       beat.nowMs,
       beat.nowMs - beat.ttlMs,
       beat.nowMs + beat.ttlMs,
+      beat.bootId,
+      beat.joining ? plainArray(beat.joining.ended) : null,
     ]);
     return { alive: rows.some((row) => row[1]), nodes: rows.map((row) => row[0]) };
   }
 
-  async leaveNode(nodeId: NodeId, incarnation: number): Promise<void> {
-    await this.#database.query(LEAVE_NODE, [nodeId, incarnation]);
+  async leaveNode(nodeId: NodeId, bootId: BootId): Promise<void> {
+    await this.#database.query(LEAVE_NODE, [nodeId, bootId]);
   }
 
   async shards(): Promise<ShardOwner[]> {
@@ -81,31 +85,35 @@ export class PostgresMemberStore implements MemberStore {
 
   async acquireShards(request: {
     nodeId: NodeId;
+    bootId: BootId;
     shards: readonly number[];
     nowMs: number;
     ttlMs: number;
   }): Promise<Map<number, number>> {
-    const rows = await this.#database.query<readonly [number, number]>(ACQUIRE_SHARDS, [
-      request.nodeId,
-      plainArray(request.shards),
-      request.nowMs,
-      request.nowMs + request.ttlMs,
-      request.nowMs + 2 * request.ttlMs,
-    ]);
+    const shards = plainArray(request.shards);
+    const rows = await this.#database.transaction(async (session) => {
+      await session.query(LOCK_SHARDS, [shards]);
+      return session.query<readonly [number, number]>(ACQUIRE_SHARDS, [
+        request.nodeId,
+        shards,
+        request.nowMs,
+        request.nowMs + 2 * request.ttlMs,
+        request.bootId,
+      ]);
+    });
     return new Map(rows.map(([shard, epoch]) => [shard, epoch]));
   }
 
-  async renewShards(request: {
+  async keepShards(request: {
     nodeId: NodeId;
+    bootId: BootId;
     epochs: ReadonlyMap<number, number>;
-    nowMs: number;
-    ttlMs: number;
   }): Promise<ReadonlySet<number>> {
-    const rows = await this.#database.query<readonly [number]>(RENEW_SHARDS, [
+    const rows = await this.#database.query<readonly [number]>(KEEP_SHARDS, [
       request.nodeId,
       plainArray([...request.epochs.keys()]),
       plainArray([...request.epochs.values()]),
-      request.nowMs + request.ttlMs,
+      request.bootId,
     ]);
     return new Set(rows.map((row) => row[0]));
   }
@@ -126,34 +134,46 @@ export class PostgresMemberStore implements MemberStore {
       worker.slots,
       textArray(worker.handlers),
       nowMs,
+      worker.bootId,
     ]);
   }
 
-  async beatWorker(beat: WorkerBeat): Promise<BeatAnswer> {
-    const alive = await this.#database.query(BEAT_WORKER, [beat.workerId, beat.nowMs]);
-    if (alive.length === 0) return { alive: false, cancel: [], unknown: [] };
-    const [cancel, unknown] = await Promise.all([
-      this.#database.query<readonly [RunId]>(CANCELLED_OF_WORKER, [beat.workerId]),
-      this.#database.query<readonly [LeaseId]>(UNKNOWN_OF_WORKER, [
-        beat.workerId,
-        plainArray(beat.holding),
-        beat.claimedBeforeMs,
-        beat.nowMs + (beat.nowMs - beat.claimedBeforeMs),
-      ]),
+  async beatWorker(workerId: WorkerId, nowMs: number): Promise<boolean> {
+    return (await this.#database.query(BEAT_WORKER, [workerId, nowMs])).length > 0;
+  }
+
+  async cancelledRuns(leases: readonly LeaseId[]): Promise<RunId[]> {
+    if (leases.length === 0) return [];
+    const rows = await this.#database.query<readonly [RunId]>(CANCELLED_RUNS, [plainArray(leases)]);
+    return rows.map((row) => row[0]);
+  }
+
+  async unreceivedRuns(request: {
+    workerId: WorkerId;
+    holding: readonly LeaseId[];
+    fromMs: number;
+    untilMs?: number;
+  }): Promise<UnreceivedRun[]> {
+    const { workerId, holding, fromMs, untilMs = Number.MAX_SAFE_INTEGER } = request;
+    const rows = await this.#database.query<UnreceivedRow>(UNRECEIVED_RUNS, [
+      workerId,
+      plainArray(holding),
+      fromMs,
+      untilMs,
     ]);
-    return { alive: true, cancel: cancel.map((row) => row[0]), unknown: unknown.map((row) => row[0]) };
+    return rows.map(([leaseId, position, epoch, jobId, runId, claimedAtMs]) => ({
+      ...{ leaseId, position, epoch, jobId, runId, claimedAtMs },
+    }));
   }
 
   async buryWorkers(request: {
     silent: readonly HeardWorker[];
-    nodeId: NodeId;
-    incarnation: number;
+    ended: readonly BootId[];
   }): Promise<WorkerId[]> {
     const rows = await this.#database.query<readonly [WorkerId]>(BURY_WORKERS, [
       textArray(request.silent.map(({ workerId }) => workerId)),
       plainArray(request.silent.map(({ lastSeenMs }) => lastSeenMs)),
-      request.nodeId,
-      request.incarnation,
+      plainArray(request.ended),
     ]);
     return rows.map((row) => row[0]);
   }
@@ -164,10 +184,11 @@ export class PostgresMemberStore implements MemberStore {
 
   async workers(): Promise<WorkerState[]> {
     const rows = await this.#database.query<WorkerRow>(WORKERS, []);
-    return rows.map(([workerId, nodeId, incarnation, slots, handlers, lastSeenMs, alive]) => ({
+    return rows.map(([workerId, nodeId, incarnation, bootId, slots, handlers, lastSeenMs, alive]) => ({
       workerId,
       nodeId,
       incarnation,
+      bootId,
       slots,
       handlers,
       lastSeenMs,

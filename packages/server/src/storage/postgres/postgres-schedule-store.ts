@@ -1,7 +1,7 @@
 /** The schedule store on PostgreSQL. */
 import type { JobId, RunId } from '@carillon/domain';
 import { plainArray } from '../../postgres/array-literal.ts';
-import type { Database } from '../../postgres/database.ts';
+import type { Database, Statement } from '../../postgres/database.ts';
 import type { Cursor } from '../due.ts';
 import type { LaneHint } from '../lane.ts';
 import type {
@@ -9,6 +9,7 @@ import type {
   AskingRun,
   Fire,
   Fired,
+  GivenUpRun,
   OwnerOptions,
   ReadWindow,
   ScheduleStore,
@@ -65,18 +66,16 @@ export class PostgresScheduleStore implements ScheduleStore {
   async readCursors(places: readonly ShardPlace[], window: ReadWindow): Promise<Cursor[]> {
     if (places.length === 0) return [];
     const rows = await this.#database.query<CursorRow>(READ_CURSORS, windowParameters(places, window));
-    return rows.map(
-      ([jobId, shard, fireAtMs, nominalAtMs, jobVersion, schedule, misfire, resumedAtMs]) => ({
-        jobId,
-        shard,
-        fireAtMs,
-        nominalAtMs,
-        jobVersion,
-        schedule: recurringFrom(schedule),
-        misfire: misfireFrom(misfire),
-        resumedAtMs: resumedAtMs ?? undefined,
-      }),
-    );
+    return rows.map(([jobId, shard, fireAtMs, nominalAtMs, jobVersion, schedule, misfire, resumedAtMs]) => ({
+      jobId,
+      shard,
+      fireAtMs,
+      nominalAtMs,
+      jobVersion,
+      schedule: recurringFrom(schedule),
+      misfire: misfireFrom(misfire),
+      resumedAtMs: resumedAtMs ?? undefined,
+    }));
   }
 
   async readAsking(places: readonly ShardPlace[], window: ReadWindow): Promise<AskingRun[]> {
@@ -93,7 +92,9 @@ export class PostgresScheduleStore implements ScheduleStore {
     const fires = [...new Map(given.map((fire) => [fire.cursor.jobId, fire])).values()];
     if (fires.length === 0) return { jobIds: new Set(), opened: [], waiting: [], skipped: 0 };
     const runs = fires.flatMap(({ cursor: { jobId }, runs }) => runs.map((run) => ({ jobId, ...run })));
-    const skips = fires.flatMap(({ cursor: { jobId }, skipped }) => skipped.map((skip) => ({ jobId, ...skip })));
+    const skips = fires.flatMap(({ cursor: { jobId }, skipped }) =>
+      skipped.map((skip) => ({ jobId, ...skip })),
+    );
     const rows = await this.#database.query<JudgedRow>(FIRE, [
       plainArray(fires.map((fire) => fire.cursor.jobId)),
       plainArray(fires.map((fire) => fire.cursor.shard)),
@@ -146,19 +147,22 @@ export class PostgresScheduleStore implements ScheduleStore {
     return rows.map(([jobId, replaces]) => ({ jobId, replaces }));
   }
 
-  async expire({ guard, nowMs, limit }: OwnerOptions & { limit: number }): Promise<number> {
-    const rows = await this.#database.query(EXPIRE, [...ownedParameters(guard), nowMs, limit]);
-    return rows.length;
+  expire({ guard, nowMs, limit }: OwnerOptions & { limit: number }): Promise<GivenUpRun[]> {
+    return this.#giveUp(EXPIRE, [...ownedParameters(guard), nowMs, limit]);
   }
 
-  async expireUnoffered({
+  expireUnoffered({
     guard,
     nowMs,
     limit,
     beforeMs,
-  }: OwnerOptions & { beforeMs: number; limit: number }): Promise<number> {
-    const parameters = [...ownedParameters(guard), nowMs, limit, beforeMs];
-    return (await this.#database.query(EXPIRE_UNOFFERED, parameters)).length;
+  }: OwnerOptions & { beforeMs: number; limit: number }): Promise<GivenUpRun[]> {
+    return this.#giveUp(EXPIRE_UNOFFERED, [...ownedParameters(guard), nowMs, limit, beforeMs]);
+  }
+
+  async #giveUp(statement: Statement, parameters: readonly unknown[]): Promise<GivenUpRun[]> {
+    const rows = await this.#database.query<readonly [JobId, RunId]>(statement, parameters);
+    return rows.map(([jobId, runId]) => ({ jobId, runId }));
   }
 }
 

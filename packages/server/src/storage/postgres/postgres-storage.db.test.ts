@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { JobId, NodeId } from '@carillon/domain';
+import type { BootId, JobId, NodeId } from '@carillon/domain';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../../../../../tests/support/eventually.ts';
@@ -14,7 +14,7 @@ import { openPostgresStorage, type PostgresStorage } from './postgres-storage.ts
 
 const EMPTY = `TRUNCATE jobs, cursors, due, admissions, leases, job_runs, dead_letters, nodes, workers, events;
   TRUNCATE audit_log, users, user_grants, api_keys, sessions, sign_in_addresses; DELETE FROM namespaces WHERE name <> 'default';
-  UPDATE shards SET node_id = NULL, epoch = 0, expires_at = 0`;
+  UPDATE shards SET node_id = NULL, epoch = 0`;
 
 describeEachPostgres('the storage on PostgreSQL', (server) => {
   let database: TestDatabase;
@@ -28,6 +28,8 @@ describeEachPostgres('the storage on PostgreSQL', (server) => {
       url: database.url,
       connectionsMax: 8,
       statementTimeoutMs: 60_000,
+      // Tests let calls collide on purpose, and want them all to go through in the end.
+      outcomeLockTimeoutMs: 60_000,
       connectTimeoutMs: 60_000,
     });
     await storage.housekeeping.makePartitions({ nowMs: BASE_MS, aheadDays: 3 });
@@ -66,6 +68,7 @@ describeEachPostgres('the storage on PostgreSQL', (server) => {
       const beat = await busy.members.beatNode({
         nodeId: randomUUID() as NodeId,
         incarnation: 1,
+        bootId: randomUUID() as BootId,
         address: 'here',
         nowMs: BASE_MS,
         ttlMs: 10_000,

@@ -1,6 +1,7 @@
 /**
- * The storage on PostgreSQL: every port over one pool, but for heartbeats. Those have connections of their own: a server
- * whose pool is busy is not dead, and must not be taken for it.
+ * The storage on PostgreSQL: every port over one pool, but for heartbeats and outcomes. Those have connections of their own:
+ * a server whose pool is busy is not dead, and must not be taken for it; and outcomes wait only briefly for locks, which is
+ * set once per connection because the hot path has no round trip to spare for it.
  */
 import { Database, type DatabaseOptions } from '../../postgres/database.ts';
 import type { Storage } from '../storage.ts';
@@ -14,6 +15,11 @@ import { PostgresMemberStore } from './postgres-member-store.ts';
 import { PostgresRunStore } from './postgres-run-store.ts';
 import { PostgresScheduleStore } from './postgres-schedule-store.ts';
 
+export interface PostgresStorageOptions extends DatabaseOptions {
+  /** Longest a statement about outcomes may wait for one lock. */
+  readonly outcomeLockTimeoutMs?: number;
+}
+
 export interface PostgresStorage extends Storage {
   /** For other ports on the same connections. */
   readonly database: Database;
@@ -24,18 +30,28 @@ export interface PostgresStorage extends Storage {
 const HEARTBEAT_CONNECTIONS = 2;
 /** Longer than this, and the next one would do better. */
 const HEARTBEAT_MS_MAX = 5_000;
+/** Three batches, one of outcomes that were set aside, and one for what is shown to people. */
+const OUTCOME_CONNECTIONS = 5;
+/** Far longer than a change of a job takes; short enough that those who share a batch with a locked one need not wait. */
+const OUTCOME_LOCK_MS_MAX = 200;
 
-export function openPostgresStorage(options: DatabaseOptions): PostgresStorage {
+export function openPostgresStorage(options: PostgresStorageOptions): PostgresStorage {
+  const { outcomeLockTimeoutMs = OUTCOME_LOCK_MS_MAX } = options;
   const database = new Database(options);
   const heartbeats = new Database({
     ...options,
     connectionsMax: HEARTBEAT_CONNECTIONS,
     statementTimeoutMs: Math.min(options.statementTimeoutMs, HEARTBEAT_MS_MAX),
   });
+  const outcomes = new Database({
+    ...options,
+    connectionsMax: OUTCOME_CONNECTIONS,
+    lockTimeoutMs: Math.min(options.statementTimeoutMs, outcomeLockTimeoutMs),
+  });
   return {
     jobs: new PostgresJobStore(database),
     schedule: new PostgresScheduleStore(database),
-    leases: new PostgresLeaseStore(database),
+    leases: new PostgresLeaseStore(database, { outcomes }),
     members: new PostgresMemberStore(heartbeats),
     runs: new PostgresRunStore(database),
     housekeeping: new PostgresHousekeepingStore(database),
@@ -44,7 +60,7 @@ export function openPostgresStorage(options: DatabaseOptions): PostgresStorage {
     database,
     events: new PostgresEventStore(database),
     close: async () => {
-      await Promise.all([database.close(), heartbeats.close()]);
+      await Promise.all([database, heartbeats, outcomes].map((pool) => pool.close()));
     },
   };
 }

@@ -279,7 +279,7 @@ const giveUp = (name: string, { picked, error }: { picked: string; error: string
       SELECT 'run.ended', array_agg(run_id), array_agg(epoch), ARRAY[$3::bigint], array_agg('never_started'::text)
       FROM gone HAVING count(*) > 0
     )
-    SELECT run_id FROM gone`,
+    SELECT job_id, run_id FROM gone`,
 });
 
 export const EXPIRE: Statement = giveUp('expire', {

@@ -5,7 +5,7 @@
 import type { Clock } from '@carillon/foundation';
 import type { JobStore } from '../../storage/job-store.ts';
 import type { LeaseStore, Settlement, SettleVerdict } from '../../storage/lease-store.ts';
-import type { ScheduleStore } from '../../storage/schedule-store.ts';
+import type { GivenUpRun, ScheduleStore } from '../../storage/schedule-store.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { RUN_ENDS, type RunEnd, type Telemetry } from '../telemetry.ts';
 
@@ -57,9 +57,9 @@ function measuredLeases(
 }
 
 function measuredSchedule(schedule: ScheduleStore, telemetry: Telemetry): Measured<ScheduleStore> {
-  const givenUp = (count: number) => {
-    if (count > 0) telemetry.runsEnded('failed', [], count);
-    return count;
+  const givenUp = (runs: GivenUpRun[]) => {
+    if (runs.length > 0) telemetry.runsEnded('failed', [], runs.length);
+    return runs;
   };
   return {
     async fire(fires, options) {

@@ -18,7 +18,7 @@ beforeEach(() => {
   countedWaiting = 0;
   telemetry = new PrometheusTelemetry({ clock });
   telemetry.watch({
-    counts: () => ({ held: 1, running: 3, listeners: 4, eventsBehindMs: 5_000 }),
+    counts: () => ({ held: 1, running: 3, unrecorded: 6, listeners: 4, eventsBehindMs: 5_000 }),
     slots: 256,
     connections: () => ({ open: 10, idle: 4, queued: 7 }),
     countJobs: async () => {
@@ -42,6 +42,7 @@ describe('the metrics', () => {
         'carillon_due_rows_held 1',
         'carillon_queue_depth 2',
         'carillon_runs_running 3',
+        'carillon_outcomes_unrecorded 6',
         'carillon_event_listeners 4',
         'carillon_events_behind_seconds 5',
         'carillon_worker_slots 256',

@@ -20,7 +20,7 @@ const JOBS_MS_MAX = 30_000;
 const WAITING_MS_MAX = 5_000;
 
 export interface VitalSources {
-  readonly counts: () => Pick<Vitals, 'held' | 'running' | 'listeners' | 'eventsBehindMs'>;
+  readonly counts: () => Omit<Vitals, 'slots' | 'connections' | 'jobs' | 'waiting'>;
   readonly slots: number;
   readonly connections: () => Vitals['connections'];
   readonly countJobs: () => Promise<Vitals['jobs']>;

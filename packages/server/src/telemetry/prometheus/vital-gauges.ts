@@ -8,6 +8,7 @@ export class VitalGauges {
   readonly #queue: Gauge<string>;
   readonly #held: Gauge<string>;
   readonly #running: Gauge<string>;
+  readonly #unrecorded: Gauge<string>;
   readonly #slots: Gauge<string>;
   readonly #listeners: Gauge<string>;
   readonly #behind: Gauge<string>;
@@ -30,6 +31,10 @@ export class VitalGauges {
       'Schedules and retries that lie ahead, held in memory by this server.',
     );
     this.#running = this.#gauge('runs_running', 'Runs that this server executes right now.');
+    this.#unrecorded = this.#gauge(
+      'outcomes_unrecorded',
+      'Runs of this server that have ended and whose outcome is not recorded yet.',
+    );
     this.#slots = this.#gauge('worker_slots', 'Runs that this server can execute at the same time.');
     this.#listeners = this.#gauge('event_listeners', 'Readers that follow the events of this server.');
     this.#behind = this.#gauge(
@@ -46,6 +51,7 @@ export class VitalGauges {
     this.#queue.set(vitals.waiting);
     this.#held.set(vitals.held);
     this.#running.set(vitals.running);
+    this.#unrecorded.set(vitals.unrecorded);
     this.#slots.set(vitals.slots);
     this.#listeners.set(vitals.listeners);
     this.#behind.set(vitals.eventsBehindMs / 1_000);

@@ -21,13 +21,22 @@ export function canReadProcesses(): boolean {
 }
 
 export function readTree(rootPid: number): readonly ProcessUse[] {
+  return readStats(rootPid).map(({ pid, name, cpuMs }) => ({ pid, name, cpuMs, ...readMemoryOf(pid) }));
+}
+
+/** Without the memory, which takes the kernel far longer to tell. */
+export function readTreeCpuMs(rootPid: number): number {
+  return readStats(rootPid).reduce((sum, { cpuMs }) => sum + cpuMs, 0);
+}
+
+function readStats(rootPid: number): readonly Stat[] {
   const all = readdirSync('/proc')
     .filter((entry) => /^\d+$/.test(entry))
     .flatMap((entry) => readStat(Number(entry)) ?? []);
   const childrenOf = Map.groupBy(all, ({ parentPid }) => parentPid);
-  const tree: ProcessUse[] = [];
+  const tree: Stat[] = [];
   const visit = (stat: Stat) => {
-    tree.push({ pid: stat.pid, name: stat.name, cpuMs: stat.cpuMs, ...readMemoryOf(stat.pid) });
+    tree.push(stat);
     for (const child of childrenOf.get(stat.pid) ?? []) visit(child);
   };
   const root = all.find(({ pid }) => pid === rootPid);

@@ -1,0 +1,72 @@
+/**
+ * What Carillon's store holds, read past the engine on a connection of the bench's own: correctness is the store's word, not
+ * the engine's. Besides scale/fill-database.ts the only file of the bench that names Carillon's tables.
+ */
+import pg from 'pg';
+import { plainArray } from '../../packages/server/src/postgres/array-literal.ts';
+
+type Queryable = Pick<pg.Pool, 'query'>;
+
+export type RecordedRuns = {
+  /** Runs that still wait. */
+  readonly pending: number;
+  /** Jobs with a run that succeeded. */
+  readonly jobs: number;
+  readonly succeeded: number;
+  readonly failed: number;
+};
+
+/** On a connection for this one question. */
+export async function askStore<T>(
+  databaseUrl: string,
+  question: (store: Queryable) => Promise<T>,
+): Promise<T> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    return await question(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Runs that wait or are handed out. */
+export async function countUnfinished(store: Queryable): Promise<number> {
+  return countOf(
+    store,
+    'SELECT (SELECT count(*) FROM due)::int + (SELECT coalesce(sum(cardinality(run_ids)), 0) FROM leases)::int AS count',
+  );
+}
+
+/** Whether nothing that was handed out is without a recorded outcome. */
+export async function isAllRecorded(store: Queryable): Promise<boolean> {
+  return (await store.query('SELECT FROM leases LIMIT 1')).rows.length === 0;
+}
+
+export async function countJobs(store: Queryable): Promise<number> {
+  return countOf(store, 'SELECT count(*)::int AS count FROM jobs');
+}
+
+/** Each run once, however many attempts it took. */
+export async function countSucceeded(store: Queryable): Promise<number> {
+  return countOf(store, `SELECT count(DISTINCT run_id)::int AS count FROM job_runs WHERE status = 'SUCCESS'`);
+}
+
+export async function recordedRunsOf(
+  store: Queryable,
+  { jobIds, sinceMs }: { jobIds: readonly string[]; sinceMs: number },
+): Promise<RecordedRuns> {
+  const { rows } = await store.query<RecordedRuns>(
+    `SELECT (SELECT count(*)::int FROM due WHERE kind > 0 AND job_id = ANY($1::uuid[])) AS pending,
+       (count(DISTINCT job_id) FILTER (WHERE status = 'SUCCESS'))::int AS jobs,
+       (count(*) FILTER (WHERE status = 'SUCCESS'))::int AS succeeded,
+       (count(*) FILTER (WHERE status = 'FAILED'))::int AS failed
+     FROM job_runs WHERE job_id = ANY($1::uuid[]) AND created_at >= to_timestamp($2::float8 / 1000)`,
+    [plainArray(jobIds), sinceMs],
+  );
+  return rows[0]!;
+}
+
+async function countOf(store: Queryable, text: string): Promise<number> {
+  return (await store.query<{ count: number }>(text)).rows[0]!.count;
+}

@@ -1,0 +1,216 @@
+/**
+ * How soon a tenant gets its turn behind another's backlog. All slots are busy with runs of a large tenant that take about a
+ * second each, and far more of them wait; then a small tenant submits one job after the other. Counted is how many slots
+ * became free from the moment the job was accepted until it started: one, when it gets the next. Afterwards the whole backlog
+ * is drained without delay, so that nothing counts of which a run was lost or started twice.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { SERVER } from '../../packages/domain/src/access/caller.ts';
+import type { RunContext } from '../../packages/worker/src/handler.ts';
+import { handlerName, type OpenEngine, openEngine } from '../engine/open-engine.ts';
+import { StartLedger } from '../engine/start-ledger.ts';
+import { countSucceeded, countUnfinished, isAllRecorded } from '../engine/store-facts.ts';
+import { inBatches } from '../in-batches.ts';
+import { eventually } from '../servers/eventually.ts';
+import { makeTenants, ownedBy, type TenantKind } from './tenants.ts';
+
+export type TurnOrder = {
+  readonly measure: 'turn';
+  readonly databaseUrl: string;
+  readonly tenantKind: TenantKind;
+  readonly slots: number;
+  /** Runs of the large tenant. */
+  readonly waiting: number;
+  /** Jobs of the small tenant, submitted one after the other. */
+  readonly probes: number;
+  /** About how long a run of the large tenant takes. */
+  readonly runMs: number;
+  /** A job that has not started by then did not get its turn. */
+  readonly patienceMs: number;
+};
+
+export type Turn = {
+  readonly hasStarted: boolean;
+  /** Until it started, or until patience ended. */
+  readonly slotsFreed: number;
+  readonly delayMs: number;
+};
+
+export type TurnFigures = {
+  readonly ok: true;
+  readonly turns: readonly Turn[];
+  /** The rest of the backlog, drained by 2,000 slots. */
+  readonly drainPerSecond: number;
+};
+
+const large = 0;
+const small = 1;
+const drainSlots = 2_000;
+const busyPatienceMs = 60_000;
+const recordPatienceMs = 30_000;
+
+/** What was started, by both engines. */
+class Ledgers {
+  readonly large: StartLedger;
+  readonly probes: number[] = [];
+  begun = 0;
+  freed = 0;
+  onProbe: () => void = () => undefined;
+
+  constructor(waiting: number) {
+    this.large = new StartLedger(waiting);
+  }
+
+  /** Whether it was a run of the large tenant. */
+  started({ payload, scheduledAt }: RunContext): boolean {
+    if (typeof payload.probe === 'number') {
+      this.probes[payload.probe] = (this.probes[payload.probe] ?? 0) + 1;
+      this.onProbe();
+      return false;
+    }
+    this.begun += 1;
+    this.large.started(payload.index as number, scheduledAt.getTime());
+    return true;
+  }
+}
+
+export async function measureTurn(order: TurnOrder, settleStore: () => Promise<void>): Promise<TurnFigures> {
+  const ledgers = new Ledgers(order.waiting);
+  const pool = new pg.Pool({ connectionString: order.databaseUrl, max: 1 });
+  try {
+    const turns = await measureTurns(order, ledgers, settleStore);
+    const drainPerSecond = await drainRest(order, ledgers, pool);
+    await assertCorrect(ledgers, pool, turns.length);
+    return { ok: true, turns, drainPerSecond };
+  } finally {
+    await pool.end();
+  }
+}
+
+async function measureTurns(
+  order: TurnOrder,
+  ledgers: Ledgers,
+  settleStore: () => Promise<void>,
+): Promise<readonly Turn[]> {
+  const { databaseUrl, slots, runMs } = order;
+  const handler = async (context: RunContext): Promise<void> => {
+    if (!ledgers.started(context)) return;
+    // Unequal, or all slots would become free in the same moment.
+    await sleep(runMs * (0.5 + Math.random()));
+    ledgers.freed += 1;
+  };
+  await submitBacklog(order);
+  await settleStore();
+  const open = await openEngine({ databaseUrl, slots, handler });
+  try {
+    await open.engine.start();
+    try {
+      await eventually(async () => {
+        if (ledgers.freed < slots) throw new Error('the slots were not busy in time');
+      }, busyPatienceMs);
+      return await probe(order, ledgers, open);
+    } finally {
+      await open.engine.stop();
+    }
+  } finally {
+    await open.close();
+  }
+}
+
+/** By an engine that never starts: the one that runs them finds them in the store, and was told of none. */
+async function submitBacklog({ databaseUrl, tenantKind, waiting, slots }: TurnOrder): Promise<void> {
+  const { engine, close } = await openEngine({ databaseUrl, slots, handler: () => undefined });
+  try {
+    await makeTenants(engine, { kind: tenantKind, count: 2 });
+    await inBatches({
+      items: Array.from({ length: waiting }, (_, index) => index),
+      size: 1_000,
+      lanes: 4,
+      send: async (indexes) => {
+        const answers = await engine.operations.createJobs(
+          SERVER,
+          indexes.map((index) => ({
+            name: 'large',
+            handler: handlerName,
+            scheduleType: 'IMMEDIATE',
+            payload: { index },
+            ...ownedBy(tenantKind, large),
+          })),
+        );
+        for (const answer of answers) if (answer instanceof Error) throw answer;
+      },
+    });
+  } finally {
+    await close();
+  }
+}
+
+async function probe(order: TurnOrder, ledgers: Ledgers, { engine }: OpenEngine): Promise<readonly Turn[]> {
+  const turns: Turn[] = [];
+  for (let number = 0; number < order.probes; number += 1) {
+    // At another moment of the slots' rhythm each time.
+    await sleep(Math.random() * 4 * (order.runMs / order.slots));
+    const start = Promise.withResolvers<{ freed: number; atMs: number }>();
+    ledgers.onProbe = () => start.resolve({ freed: ledgers.freed, atMs: performance.now() });
+    const submittedAtMs = performance.now();
+    await engine.operations.createJob(SERVER, {
+      name: 'small',
+      handler: handlerName,
+      scheduleType: 'IMMEDIATE',
+      payload: { probe: number },
+      ...ownedBy(order.tenantKind, small),
+    });
+    const freedBefore = ledgers.freed;
+    const started = await Promise.race([start.promise, sleep(order.patienceMs, undefined, { ref: false })]);
+    turns.push({
+      hasStarted: started !== undefined,
+      slotsFreed: Math.max(0, (started?.freed ?? ledgers.freed) - freedBefore),
+      delayMs: (started?.atMs ?? performance.now()) - submittedAtMs,
+    });
+    if (ledgers.begun === order.waiting) throw new Error('the backlog ran dry: let more runs wait');
+    // The next one would wait behind this one.
+    if (!started) break;
+  }
+  return turns;
+}
+
+async function drainRest(order: TurnOrder, ledgers: Ledgers, pool: pg.Pool): Promise<number> {
+  const rest = ledgers.large.missing;
+  let firstStartAtMs: number | undefined;
+  const open = await openEngine({
+    databaseUrl: order.databaseUrl,
+    slots: drainSlots,
+    handler: (context) => {
+      firstStartAtMs ??= performance.now();
+      ledgers.started(context);
+    },
+  });
+  try {
+    await open.engine.start();
+    await ledgers.large.allStarted;
+    await eventually(async () => {
+      if (!(await isAllRecorded(pool))) throw new Error('outcomes were not recorded in time');
+      if ((await countUnfinished(pool)) > 0) throw new Error('not all runs were started in time');
+    }, recordPatienceMs);
+    const seconds = (performance.now() - firstStartAtMs!) / 1_000;
+    await open.engine.stop();
+    return rest / seconds;
+  } finally {
+    await open.close();
+  }
+}
+
+/** Both engines have stopped: nothing more is started. */
+async function assertCorrect(ledgers: Ledgers, pool: pg.Pool, probes: number): Promise<void> {
+  const faults = ledgers.large.faults();
+  const started = Array.from({ length: probes }, (_, number) => ledgers.probes[number] ?? 0);
+  if (ledgers.probes.length > probes || started.some((times) => times !== 1))
+    faults.push(`jobs of the small tenant started ${started.join(', ')} times`);
+  const wanted = ledgers.large.jobs + probes;
+  const recorded = await countSucceeded(pool);
+  if (recorded !== wanted) faults.push(`${recorded} runs are recorded of ${wanted}`);
+  const unfinished = await countUnfinished(pool);
+  if (unfinished > 0) faults.push(`${unfinished} still unfinished in the store`);
+  if (faults.length > 0) throw new Error(`not correct: ${faults.join('; ')}`);
+}

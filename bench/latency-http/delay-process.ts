@@ -1,0 +1,142 @@
+/**
+ * The outside of a Carillon installation in one process: clients that post jobs, and the server that the jobs call. Takes its
+ * order from ../workloads/latency-http.ts and answers with the delays of each load.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { answerParent } from '../answer-parent.ts';
+import { jobCountOf, type Load, planLoad } from '../engine/loads.ts';
+import { type Delays, StartLedger } from '../engine/start-ledger.ts';
+import { inBatches } from '../in-batches.ts';
+import { postAll } from '../submit/http-load.ts';
+import { Receiver } from './receiver.ts';
+
+/** Posted ones are due when they come; planned ones were posted before and are due at their instant. */
+export type HttpLoad =
+  | { readonly kind: 'posted'; readonly perSecond: number; readonly seconds: number }
+  | { readonly kind: 'planned'; readonly load: Load };
+
+export type HttpDelayOrder = {
+  readonly address: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly warmUpJobs: number;
+  readonly loads: readonly HttpLoad[];
+};
+
+/** From its scheduled instant to the call; of posted ones also from when the request was written. */
+export type HttpDelays = Delays & { readonly jobs: number; readonly fromPost: Delays | null };
+
+export type HttpDelayFigures = {
+  readonly ok: true;
+  readonly loads: readonly HttpDelays[];
+  /** Jobs that were accepted in all, warm-up included. */
+  readonly jobs: number;
+};
+
+const connections = 64;
+const batchSize = 500;
+const callPatienceMs = 60_000;
+/** Between the last job that was created ahead and the first that is due. */
+const restMs = 2_000;
+
+answerParent<HttpDelayOrder, HttpDelayFigures>(async (order) => {
+  const receiver = new Receiver();
+  await receiver.start();
+  try {
+    await measurePosted(order, receiver, { jobs: order.warmUpJobs, perSecond: undefined });
+    const loads: HttpDelays[] = [];
+    for (const load of order.loads) {
+      loads.push(
+        load.kind === 'posted'
+          ? await measurePosted(order, receiver, {
+              jobs: load.perSecond * load.seconds,
+              perSecond: load.perSecond,
+            })
+          : await measurePlanned(order, receiver, load.load),
+      );
+    }
+    // A call too many may come late.
+    await sleep(restMs);
+    const faults = receiver.faults();
+    if (faults.length > 0) throw new Error(`not correct: ${faults.join('; ')}`);
+    const jobs = loads.reduce((sum, load) => sum + load.jobs, order.warmUpJobs);
+    return { ok: true, loads, jobs };
+  } finally {
+    await receiver.stop();
+  }
+});
+
+async function measurePosted(
+  { address, headers }: HttpDelayOrder,
+  receiver: Receiver,
+  { jobs, perSecond }: { jobs: number; perSecond: number | undefined },
+): Promise<HttpDelays> {
+  const ledger = new StartLedger(jobs);
+  const fromPost = new StartLedger(jobs);
+  const sentAtMs = new Float64Array(jobs);
+  const urlOf = receiver.add(ledger, (index) => fromPost.started(index, sentAtMs[index]!));
+  const posted = await postAll({
+    address,
+    path: '/api/jobs',
+    headers,
+    bodies: Array.from({ length: jobs }, (_, index) => JSON.stringify(jobCalling(urlOf(index)))),
+    connections,
+    perSecond,
+    onSend: (index) => {
+      sentAtMs[index] = Date.now();
+    },
+  });
+  if (posted.accepted !== jobs) throw new Error(`not accepted: ${JSON.stringify(posted.refused)}`);
+  await called(ledger);
+  return { jobs, ...ledger.delays(), fromPost: fromPost.delays() };
+}
+
+async function measurePlanned(
+  { address, headers }: HttpDelayOrder,
+  receiver: Receiver,
+  load: Load,
+): Promise<HttpDelays> {
+  const jobs = jobCountOf(load);
+  const plan = planLoad(load, Date.now() + restMs + jobs);
+  const ledger = new StartLedger(jobs, plan.instantsMs);
+  const urlOf = receiver.add(ledger);
+  await inBatches({
+    items: Array.from({ length: jobs }, (_, index) => index),
+    size: batchSize,
+    lanes: 4,
+    send: async (indexes) => {
+      const planned = indexes.map((index) => ({
+        ...jobCalling(urlOf(index)),
+        schedule_type: 'FUTURE',
+        schedule_time: new Date(plan.instantsMs[index]!).toISOString(),
+      }));
+      const answer = await fetch(`${address}/api/jobs/batch`, {
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: JSON.stringify({ jobs: planned }),
+      });
+      if (answer.status !== 200) throw new Error(`not accepted: ${await answer.text()}`);
+      const accepted = (await answer.json()) as readonly { status: string }[];
+      const refused = accepted.filter(({ status }) => status !== 'submitted');
+      if (refused.length > 0) throw new Error(`not accepted: ${JSON.stringify(refused[0])}`);
+    },
+  });
+  if (Date.now() > plan.firstMs - restMs / 2)
+    throw new Error('creating the jobs took so long that the first was due meanwhile');
+  await sleep(plan.lastMs - Date.now());
+  await called(ledger);
+  return { jobs, ...ledger.delays(), fromPost: null };
+}
+
+function jobCalling(url: string): object {
+  return { name: 'bench', handler: 'http', payload: { url } };
+}
+
+async function called(ledger: StartLedger): Promise<void> {
+  const late = new AbortController();
+  await Promise.race([
+    ledger.allStarted,
+    sleep(callPatienceMs, undefined, { signal: late.signal }).catch(() => undefined),
+  ]);
+  late.abort();
+  if (ledger.missing > 0) throw new Error(`not correct: ${ledger.faults().join('; ')}`);
+}

@@ -1,0 +1,179 @@
+/**
+ * Fairness between tenants (P9): how soon a tenant gets a slot while another has a million runs waiting, and whether choosing
+ * among many tenants costs more than having one.
+ */
+import type { CarillonOutcome, CarillonRun, CarillonWorkload } from '../carillon-workloads.ts';
+import { askDrain, askTurn } from '../engine/ask-engine.ts';
+import type { DrainFigures } from '../engine/measure-drain.ts';
+import type { Turn, TurnFigures } from '../fairness/measure-turn.ts';
+import { type Finding, failed, judged } from '../finding.ts';
+import { median } from '../median.ts';
+import { percentile } from '../percentile.ts';
+import { warmUpOf } from '../play-rounds.ts';
+import { createDatabase } from '../stores.ts';
+import { medianCoreUs } from '../summary.ts';
+import { count, milliseconds, splitWords, times } from '../text-table.ts';
+
+/** Few, so that slots become free one by one: with about a second per run, one every 50 ms. */
+const turnSlots = 20;
+const runMs = 1_000;
+/** As the drain workload has. */
+const drainSlots = 2_000;
+const flatRatioMin = 0.7;
+/** The next one is the first; a claim that was under way when the job came may have given that one away. */
+const freedP50Max = 1;
+const freedP99Max = 2;
+
+const turnClaims = {
+  p50: { bar: 'P9', what: 'slots freed until another tenant starts: p50', limit: `≤ ${freedP50Max}` },
+  p99: { bar: 'P9', what: 'slots freed until another tenant starts: p99', limit: `≤ ${freedP99Max}` },
+};
+
+type Figures = { turn: TurnFigures | null; drains: { tenants: number; rounds: DrainFigures[] }[] };
+
+export const fairness: CarillonWorkload = {
+  name: 'fairness',
+  summary: "a tenant's turn while another has a million runs waiting; drains with 1 to 10,000 tenants",
+
+  async run(run): Promise<CarillonOutcome> {
+    const { settings } = run;
+    const findings: Finding[] = [];
+    const figures: Figures = { turn: null, drains: [] };
+    const table = [['measured', 'tenants', 'runs', 'figure', 'core-µs']];
+    try {
+      const turn = await measureTurn(run);
+      figures.turn = turn;
+      table.push(...turnRows(turn, settings.waiting));
+      findings.push(...judgeTurns(turn.turns));
+    } catch (error) {
+      findings.push(...Object.values(turnClaims).map((claim) => failed(claim, error)));
+    }
+    const [one, ...many] = settings.quick ? [1, 10, 100] : [1, 100, 10_000];
+    try {
+      figures.drains = await measureDrains(run, [one!, ...many]);
+      const rates = new Map(figures.drains.map(({ tenants, rounds }) => [tenants, rateOf(rounds)]));
+      table.push(...figures.drains.map((drain) => drainRow(drain, settings.jobs)));
+      for (const tenants of many) {
+        const ratio = rates.get(tenants)! / rates.get(one!)!;
+        findings.push(judged(flatClaim(tenants), times(ratio), ratio >= flatRatioMin));
+      }
+    } catch (error) {
+      findings.push(...many.map((tenants) => failed(flatClaim(tenants), error)));
+    }
+    return {
+      method: `Tenants are ${settings.tenants}. Turn: ${count(turnSlots)} slots, all busy with runs of one tenant of 0.5 to 1.5 s each, and ${count(settings.waiting)} of them submitted before; another tenant submits single jobs one after the other. Slots freed are counted from when its job was accepted until it started; the next free slot is 1. Drained: ${count(settings.jobs)} jobs, of several tenants the first has the oldest two fifths and the others equal shares of the rest, ${count(drainSlots)} slots, median of interleaved rounds (${settings.rounds}). Every run was started and recorded exactly once, the whole backlog included. core-µs: processor time per job, of PostgreSQL + of the Node process.`,
+      machineParts: ['node', 'postgres'],
+      table,
+      findings,
+      figures,
+    };
+  },
+};
+
+async function measureTurn({ urls, settings, abort, log }: CarillonRun): Promise<TurnFigures> {
+  const store = await createDatabase(urls);
+  try {
+    const figures = await askTurn(
+      {
+        databaseUrl: store.env.databaseUrl,
+        tenantKind: settings.tenants,
+        slots: turnSlots,
+        waiting: settings.waiting,
+        probes: settings.quick ? 5 : 100,
+        runMs,
+        patienceMs: settings.quick ? 3_000 : 30_000,
+      },
+      abort,
+    );
+    const { freed, unstarted } = freedWords(figures.turns);
+    log(`fairness: slots freed until a start: ${freed}${unstarted}`);
+    return figures;
+  } finally {
+    await store.drop();
+  }
+}
+
+async function measureDrains(
+  { urls, postgresPid, settings, abort, log }: CarillonRun,
+  tenantCounts: readonly number[],
+): Promise<Figures['drains']> {
+  const drains = tenantCounts.map((tenants) => ({ tenants, rounds: [] as DrainFigures[] }));
+  for (let round = 1; round <= settings.rounds; round += 1) {
+    for (const { tenants, rounds } of drains) {
+      abort.throwIfAborted();
+      const store = await createDatabase(urls);
+      try {
+        const order = {
+          databaseUrl: store.env.databaseUrl,
+          slots: drainSlots,
+          warmUpJobs: warmUpOf(settings.jobs),
+          jobs: settings.jobs,
+          tenants: { kind: settings.tenants, count: tenants },
+          storePid: postgresPid,
+        };
+        const figures = await askDrain(order, abort);
+        rounds.push(figures);
+        const label = `fairness ${round}/${settings.rounds}, ${count(tenants)} tenants`;
+        log(`${label}: drained ${count(figures.drainPerSecond)}/s`);
+      } finally {
+        await store.drop();
+      }
+    }
+  }
+  return drains;
+}
+
+function judgeTurns(turns: readonly Turn[]): Finding[] {
+  const sorted = turns.map(({ slotsFreed }) => slotsFreed).toSorted((a, b) => a - b);
+  const { unstarted } = freedWords(turns);
+  const judge = (claim: (typeof turnClaims)['p50'], share: number, max: number) => {
+    const freed = percentile(sorted, share);
+    return judged(claim, `${count(freed)}${unstarted}`, unstarted === '' && freed <= max);
+  };
+  return [judge(turnClaims.p50, 0.5, freedP50Max), judge(turnClaims.p99, 0.99, freedP99Max)];
+}
+
+function freedWords(turns: readonly Turn[]): { freed: string; unstarted: string } {
+  const late = turns.find(({ hasStarted }) => !hasStarted);
+  return {
+    freed: turns.map(({ slotsFreed }) => slotsFreed).join(', '),
+    unstarted: late ? `; one was still waiting after ${milliseconds(late.delayMs)}` : '',
+  };
+}
+
+function flatClaim(tenants: number) {
+  return {
+    bar: 'P9',
+    what: `drain with ${count(tenants)} tenants / with 1`,
+    limit: `≥ ${times(flatRatioMin)}`,
+  };
+}
+
+function turnRows({ turns, drainPerSecond }: TurnFigures, waiting: number): string[][] {
+  const freed = turns.map(({ slotsFreed }) => slotsFreed).toSorted((a, b) => a - b);
+  const delaysMs = turns.map(({ delayMs }) => delayMs).toSorted((a, b) => a - b);
+  const words = (sorted: readonly number[]) =>
+    [0.5, 0.99, 1].map((share) => count(percentile(sorted, share))).join(' / ');
+  return [
+    ['slots freed until a start: p50 / p99 / max', '2', count(waiting), words(freed), '–'],
+    ['ms from submit to start: p50 / p99 / max', '2', count(waiting), words(delaysMs), '–'],
+    ['the backlog, drained afterwards', '2', count(waiting), `${count(drainPerSecond)}/s`, '–'],
+  ];
+}
+
+function drainRow({ tenants, rounds }: Figures['drains'][number], jobs: number): string[] {
+  const rates = rounds.map(({ drainPerSecond }) => drainPerSecond);
+  const split = medianCoreUs(rounds.map(({ drainCoreUs }) => drainCoreUs));
+  const range = `${count(Math.min(...rates))}–${count(Math.max(...rates))}`;
+  return [
+    'drained (min–max)',
+    count(tenants),
+    count(jobs),
+    `${count(median(rates))}/s (${range})`,
+    split ? splitWords(split) : '–',
+  ];
+}
+
+function rateOf(rounds: readonly DrainFigures[]): number {
+  return median(rounds.map(({ drainPerSecond }) => drainPerSecond));
+}

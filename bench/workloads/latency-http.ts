@@ -1,0 +1,170 @@
+/**
+ * Due → started over HTTP (P3), in two shapes of an installation: one process, and gateway and engine as processes of their
+ * own that share a database and nothing else. Clients post jobs, the jobs call a server of the bench, and what counts is the
+ * time from a job's scheduled instant until its call was received.
+ */
+import { askProcess } from '../ask-process.ts';
+import type {
+  CarillonOutcome,
+  CarillonRun,
+  CarillonSettings,
+  CarillonWorkload,
+} from '../carillon-workloads.ts';
+import { askStore, countSucceeded, countUnfinished } from '../engine/store-facts.ts';
+import { failed, judged } from '../finding.ts';
+import type {
+  HttpDelayFigures,
+  HttpDelayOrder,
+  HttpDelays,
+  HttpLoad,
+} from '../latency-http/delay-process.ts';
+import { type CarillonProcess, startCarillon } from '../servers/carillon-process.ts';
+import { createDatabase } from '../stores.ts';
+import { keyHeaders } from '../submit/key-headers.ts';
+import { count, milliseconds } from '../text-table.ts';
+
+const delayModule = new URL('../latency-http/delay-process.ts', import.meta.url);
+const patienceMs = 600_000;
+
+type Shape = {
+  readonly name: string;
+  /** The roles of each of its processes. The one that clients talk to comes last: what it takes can then be run. */
+  readonly processes: readonly string[];
+  readonly p50BelowMs: number;
+  readonly p99BelowMs: number;
+};
+
+const shapes: readonly Shape[] = [
+  { name: 'one process', processes: ['gateway,engine'], p50BelowMs: 10, p99BelowMs: 50 },
+  { name: 'apart', processes: ['engine', 'gateway'], p50BelowMs: 20, p99BelowMs: 100 },
+];
+
+type NamedLoad = { readonly name: string; readonly load: HttpLoad; readonly isJudged: boolean };
+
+export const latencyHttp: CarillonWorkload = {
+  name: 'latency-http',
+  summary: 'due → call received at 1,000 jobs/s, in one process and with gateway and engine apart',
+
+  async run(run): Promise<CarillonOutcome> {
+    const { settings, abort, log } = run;
+    const loads = loadsOf(settings);
+    const table = [['processes', 'load', 'jobs', 'p50', 'p99', 'max', 'earliest', 'from POST: p50 / p99']];
+    const outcome = { findings: [] as CarillonOutcome['findings'][number][], figures: {} as object };
+    for (const shape of shapes) {
+      if (abort.aborted) break;
+      try {
+        const figures = await measure(run, { shape, loads });
+        outcome.figures = { ...outcome.figures, [shape.name]: figures };
+        for (const [i, { name, isJudged }] of loads.entries()) {
+          const delays = figures.loads[i]!;
+          table.push(rowOf(shape, name, delays));
+          if (isJudged) outcome.findings.push(...judge(shape, name, delays));
+          log(`latency-http ${shape.name}, ${name}: p50 ${delays.p50Ms} ms, p99 ${delays.p99Ms} ms`);
+        }
+      } catch (error) {
+        log(`latency-http ${shape.name}: FAILED: ${(error as Error).message}`);
+        const claims = loads
+          .filter(({ isJudged }) => isJudged)
+          .flatMap(({ name }) => Object.values(claimsOf(shape, name)));
+        outcome.findings.push(...claims.map((claim) => failed(claim, error)));
+      }
+    }
+    return {
+      method: `From a job's scheduled instant until the bench received its HTTP call, rounded up to whole milliseconds. Posted: POST /api/jobs with a key, evenly spread, due at once. Planned: FUTURE jobs posted before the first was due. The servers are processes as people start them, with ${count(settings.slots)} slots, on one database; clients and receiver are one more process on the same cores. Every job was called exactly once, for its instant, and is recorded.`,
+      machineParts: ['node-apart', 'postgres'],
+      table,
+      ...outcome,
+    };
+  },
+};
+
+async function measure(
+  { urls, settings, abort }: CarillonRun,
+  { shape, loads }: { shape: Shape; loads: readonly NamedLoad[] },
+): Promise<HttpDelayFigures> {
+  const store = await createDatabase(urls);
+  const { databaseUrl } = store.env;
+  const servers: CarillonProcess[] = [];
+  try {
+    for (const roles of shape.processes)
+      servers.push(await startCarillon(flagsOf({ roles, databaseUrl, settings })));
+    for (const server of servers) await server.assertReady();
+    const { address, adminKey } = servers.at(-1)!;
+    const order: HttpDelayOrder = {
+      address,
+      headers: await keyHeaders({ address, key: adminKey }),
+      warmUpJobs: settings.quick ? 500 : 10_000,
+      loads: loads.map(({ load }) => load),
+    };
+    const answer = await askProcess<HttpDelayFigures>({ module: delayModule, order, patienceMs, abort });
+    if (!answer.ok) throw new Error(answer.reason);
+    for (let server = servers.pop(); server; server = servers.pop()) await server.stop();
+    await assertRecorded(databaseUrl, answer.jobs);
+    return answer;
+  } finally {
+    for (const server of servers) await server.stop();
+    await store.drop();
+  }
+}
+
+function flagsOf(options: { roles: string; databaseUrl: string; settings: CarillonSettings }): string[] {
+  const { roles, databaseUrl, settings } = options;
+  return [
+    ...['--roles', roles, '--database-url', databaseUrl, '--executor-slots', String(settings.slots)],
+    // The clients have one key and one address: what is measured is the server, not its patience with one caller.
+    ...['--rate-limit-key-per-second', '0', '--rate-limit-address-per-second', '0'],
+  ];
+}
+
+/** The servers have stopped: nothing more is recorded than is now. */
+async function assertRecorded(databaseUrl: string, jobs: number): Promise<void> {
+  const recorded = await askStore(databaseUrl, countSucceeded);
+  const unfinished = await askStore(databaseUrl, countUnfinished);
+  if (recorded !== jobs || unfinished > 0)
+    throw new Error(`not correct: ${recorded} of ${jobs} runs are recorded, ${unfinished} are unfinished`);
+}
+
+function loadsOf({ quick }: CarillonSettings): readonly NamedLoad[] {
+  const [perSecond, seconds] = quick ? [200, 3] : [1_000, 20];
+  const rate = `${count(perSecond)} jobs/s`;
+  return [
+    { name: `posted, ${rate}`, load: { kind: 'posted', perSecond, seconds }, isJudged: true },
+    {
+      name: `planned, ${rate}`,
+      load: { kind: 'planned', load: { kind: 'steady', perSecond, seconds } },
+      isJudged: true,
+    },
+    // No bar names it: how long the last one waits is a matter of how fast calls can be made at all.
+    {
+      name: `planned, ${count(perSecond)} at one instant`,
+      load: { kind: 'planned', load: { kind: 'herd', jobs: perSecond } },
+      isJudged: false,
+    },
+  ];
+}
+
+function claimsOf({ name, p50BelowMs, p99BelowMs }: Shape, load: string) {
+  return {
+    p50: { bar: 'P3', what: `${name}, ${load}: p50`, limit: `< ${p50BelowMs} ms` },
+    p99: { bar: 'P3', what: `${name}, ${load}: p99`, limit: `< ${p99BelowMs} ms` },
+  };
+}
+
+function judge(shape: Shape, load: string, { p50Ms, p99Ms }: HttpDelays) {
+  const { p50, p99 } = claimsOf(shape, load);
+  return [
+    judged(p50, milliseconds(p50Ms), p50Ms < shape.p50BelowMs),
+    judged(p99, milliseconds(p99Ms), p99Ms < shape.p99BelowMs),
+  ];
+}
+
+function rowOf(shape: Shape, load: string, delays: HttpDelays): string[] {
+  const { p50Ms, p99Ms, maxMs, minMs, fromPost } = delays;
+  return [
+    shape.name,
+    load,
+    count(delays.jobs),
+    ...[p50Ms, p99Ms, maxMs, minMs].map(milliseconds),
+    fromPost ? `${milliseconds(fromPost.p50Ms)} / ${milliseconds(fromPost.p99Ms)}` : '–',
+  ];
+}

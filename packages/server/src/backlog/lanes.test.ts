@@ -1,0 +1,402 @@
+import { type Priority, STARVING_MS, STARVING_SHARE } from '@carillon/domain';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { LANE_START, type LaneKey, type LaneMark } from '../storage/lane.ts';
+import type { LaneLook, LanePick } from '../storage/lease-store.ts';
+import { Lanes } from './lanes.ts';
+
+const HTTP = 1;
+const NAMESPACE = 2 ** 26;
+const EVERY = () => true;
+const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+const EMPTY: LaneLook = { found: 0, last: undefined, nextAtMs: undefined };
+
+let lanes: Lanes;
+
+beforeEach(() => {
+  lanes = new Lanes();
+});
+
+function key(over: Partial<LaneKey> = {}): LaneKey {
+  return { part: 0, priority: 'medium', handlerKey: HTTP, tenant: NAMESPACE, ...over };
+}
+
+const idOf = (n: number) => `00000000-0000-7000-8000-${n.toString(16).padStart(12, '0')}`;
+const mark = (laneAtMs: number, n = 1): LaneMark => ({ laneAtMs, runId: idOf(n) });
+const before = (laneAtMs: number): LaneMark => ({ laneAtMs: laneAtMs - 1, runId: LAST_ID });
+const found = (count: number, last: LaneMark): LaneLook => ({ found: count, last, nextAtMs: undefined });
+
+function choose(
+  nowMs: number,
+  { runsMax = 100, offers = EVERY as (handlerKey: number) => boolean } = {},
+): LanePick[] {
+  return lanes.choose({ nowMs, runsMax, offers });
+}
+
+const settle = (picks: readonly LanePick[], looks: readonly LaneLook[], runsMax = 100) =>
+  lanes.settle(picks, looks, { runsMax });
+
+const hint = (atMs: number, over: Partial<LaneKey> = {}) => lanes.hint({ ...key(over), atMs });
+const keysOf = (picks: readonly LanePick[]) =>
+  picks.map(({ lane: { part, priority, handlerKey, tenant } }) => ({ part, priority, handlerKey, tenant }));
+
+/** Chooses again and again at the same instant until nothing is left, finding nothing; answers all that was chosen. */
+function drain(nowMs: number): LaneKey[] {
+  const seen: LaneKey[] = [];
+  for (let picks = choose(nowMs); picks.length > 0; picks = choose(nowMs)) {
+    seen.push(...keysOf(picks));
+    settle(
+      picks,
+      picks.map(() => EMPTY),
+    );
+  }
+  return seen;
+}
+
+describe('a hint', () => {
+  test('makes its lane be chosen from its instant on, and not before', () => {
+    hint(1_000);
+    expect(choose(999)).toEqual([]);
+    expect(lanes.nextAtMs).toBe(1_000);
+    expect(lanes.hasReady(EVERY)).toBe(false);
+    const picks = choose(1_000);
+    expect(keysOf(picks)).toEqual([key()]);
+    expect(picks[0]!.after).toEqual(LANE_START);
+  });
+
+  test('that is earlier than what was expected wakes the lane earlier', () => {
+    hint(1_000);
+    hint(500);
+    hint(2_000);
+    expect(lanes.nextAtMs).toBe(500);
+    expect(choose(500)).toHaveLength(1);
+  });
+
+  test('behind the mark brings the mark back', () => {
+    hint(1_000);
+    const picks = choose(1_000);
+    settle(picks, [found(1, mark(1_000))]);
+    hint(900);
+    expect(choose(1_001)[0]!.after).toEqual(before(900));
+  });
+
+  test('at the instant of the mark brings it back too: ids say nothing about which came first', () => {
+    hint(1_000);
+    settle(choose(1_000), [found(1, mark(1_000, 7))]);
+    hint(1_000);
+    expect(choose(1_000)[0]!.after).toEqual(before(1_000));
+  });
+
+  test('after the mark leaves it where it is', () => {
+    hint(1_000);
+    settle(choose(1_000), [found(1, mark(1_000))]);
+    hint(1_001);
+    expect(choose(1_001)[0]!.after).toEqual(mark(1_000));
+  });
+
+  test('about a lane that is ready does not make it be chosen twice', () => {
+    hint(1_000);
+    lanes.choose({ nowMs: 1_000, runsMax: 100, offers: () => false });
+    hint(1_000);
+    expect(drain(1_000)).toHaveLength(1);
+  });
+});
+
+describe('what is heard while a claim looks into a lane', () => {
+  test('makes it be chosen again, though the claim found it empty', () => {
+    hint(1_000);
+    const picks = choose(1_000);
+    hint(1_000);
+    expect(choose(1_000)).toEqual([]);
+    settle(picks, [EMPTY]);
+    expect(choose(1_000)).toHaveLength(1);
+  });
+
+  test('is not passed over, though the claim read beyond it', () => {
+    hint(1_000);
+    const picks = choose(1_100);
+    hint(1_050);
+    settle(picks, [found(3, mark(1_080))]);
+    expect(choose(1_100)[0]!.after).toEqual(before(1_050));
+  });
+
+  test('is not passed over by a claim that was behind it at first', () => {
+    hint(1_000);
+    settle(choose(1_000), [found(1, mark(1_000))]);
+    hint(1_100);
+    const picks = choose(1_100);
+    hint(900);
+    settle(picks, [found(1, mark(1_100))]);
+    expect(choose(1_100)[0]!.after).toEqual(before(900));
+  });
+
+  test('is not passed over when a look over all lanes told it', () => {
+    hint(1_000);
+    const picks = choose(1_100);
+    lanes.beginLook();
+    lanes.found({ ...key(), ...mark(1_050) });
+    lanes.endLook();
+    settle(picks, [found(3, mark(1_080))]);
+    expect(choose(1_100)[0]!.after).toEqual(before(1_050));
+  });
+
+  test('about a later instant lets it sleep until then', () => {
+    hint(1_000);
+    const picks = choose(1_000);
+    hint(3_000);
+    settle(picks, [found(1, mark(1_000))]);
+    expect(choose(2_999)).toEqual([]);
+    expect(choose(3_000)[0]!.after).toEqual(mark(1_000));
+  });
+});
+
+describe('a lane that was read to its end', () => {
+  test('sleeps until its next run may be claimed', () => {
+    hint(1_000);
+    settle(choose(1_000), [{ ...found(2, mark(1_000)), nextAtMs: 5_000 }]);
+    expect(choose(4_999)).toEqual([]);
+    expect(lanes.nextAtMs).toBe(5_000);
+    expect(choose(5_000)[0]!.after).toEqual(mark(1_000));
+  });
+
+  test('without a next run is not chosen any more', () => {
+    hint(1_000);
+    settle(choose(1_000), [found(2, mark(1_000))]);
+    expect(lanes.nextAtMs).toBeUndefined();
+    expect(choose(1_000_000)).toEqual([]);
+  });
+
+  test('is read on after the last run, by the next hint', () => {
+    hint(1_000);
+    settle(choose(1_000), [found(2, mark(1_000, 3))]);
+    hint(2_000);
+    expect(choose(2_000)[0]!.after).toEqual(mark(1_000, 3));
+  });
+});
+
+describe('a claim that found as many as it may', () => {
+  test('leaves the lane it ended in, and those it did not look at, ready', () => {
+    for (const part of [0, 1, 2, 3, 4, 5, 6, 7]) hint(1_000, { part });
+    const [one, other] = [choose(1_000, { runsMax: 10 }), choose(1_000, { runsMax: 10 })];
+    expect([one.length, other.length]).toEqual([2, 2]);
+    settle(one, [found(8, mark(1_000)), found(2, mark(1_000))], 10);
+    settle(other, [found(3, mark(1_000)), found(7, mark(1_000))], 10);
+    const left = drain(1_000).map(({ part }) => part);
+    expect(left).toHaveLength(7);
+    expect(left).not.toContain(other[0]!.lane.part);
+  });
+
+  test('leaves lanes that it was not answered about ready as well', () => {
+    for (let i = 1; i <= 8; i += 1) hint(1_000, { tenant: i * NAMESPACE });
+    const picks = choose(1_000, { runsMax: 8 });
+    expect(picks).toHaveLength(2);
+    settle(picks, [found(8, mark(1_000))], 8);
+    expect(drain(1_000)).toHaveLength(8);
+  });
+
+  test('of one lane that gave its share leaves it ready though the claim was not full', () => {
+    for (let part = 0; part < 8; part += 1) hint(1_000, { part });
+    const picks = choose(1_000);
+    settle(picks, [found(picks[0]!.runsMax, mark(1_000)), EMPTY]);
+    expect(drain(1_000)).toContainEqual(key({ part: picks[0]!.lane.part }));
+  });
+});
+
+describe('a claim that broke off', () => {
+  test('leaves its lanes ready, with the marks they had', () => {
+    hint(1_000);
+    settle(choose(1_000), [found(1, mark(1_000))]);
+    hint(2_000);
+    lanes.giveUp(choose(2_000));
+    expect(choose(2_000)[0]!.after).toEqual(mark(1_000));
+  });
+
+  test('of a worker that nobody knows leaves its lanes ready', () => {
+    hint(1_000);
+    settle(choose(1_000), []);
+    expect(choose(1_000)).toHaveLength(1);
+  });
+});
+
+describe('a look over all lanes', () => {
+  const look = (...heads: (LaneKey & LaneMark)[]) => {
+    lanes.beginLook();
+    for (const head of heads) lanes.found(head);
+    lanes.endLook();
+  };
+
+  test('finds what nobody announced', () => {
+    look({ ...key(), ...mark(1_000) });
+    expect(choose(1_000)).toHaveLength(1);
+  });
+
+  test('finds what lies behind the mark', () => {
+    hint(1_000);
+    settle(choose(1_000), [found(1, mark(1_000, 5))]);
+    look({ ...key(), ...mark(1_000, 3) });
+    expect(choose(1_000)[0]!.after).toEqual(before(1_000));
+  });
+
+  test('leaves the mark alone when the first run lies after it', () => {
+    hint(1_000);
+    settle(choose(1_000), [found(1, mark(1_000, 5))]);
+    look({ ...key(), ...mark(1_000, 6) });
+    expect(choose(1_000)[0]!.after).toEqual(mark(1_000, 5));
+  });
+
+  test('lets lanes that have nothing be forgotten', () => {
+    for (let i = 0; i < 1_000; i += 1) hint(1_000, { tenant: i * NAMESPACE });
+    drain(1_000);
+    look({ ...key(), ...mark(2_000) });
+    expect(lanes.size).toBe(1);
+  });
+
+  test('does not forget what it did not find and what something was heard of since, or is taken', () => {
+    hint(1_000, { part: 1 });
+    const picks = choose(1_000);
+    lanes.beginLook();
+    hint(2_000, { part: 2 });
+    lanes.endLook();
+    expect(lanes.size).toBe(2);
+    settle(picks, [EMPTY]);
+    expect(drain(2_000)).toEqual([key({ part: 2 })]);
+  });
+
+  test('lets a lane that was announced for later and is gone be forgotten after its instant', () => {
+    hint(5_000);
+    look();
+    expect(lanes.size).toBe(1);
+    drain(5_000);
+    look();
+    expect(lanes.size).toBe(0);
+  });
+});
+
+describe('handlers that are not offered', () => {
+  const http = (handlerKey: number) => handlerKey === HTTP;
+
+  test('are left out, and keep nothing else from being claimed', () => {
+    for (let i = 1; i <= 50; i += 1) hint(1_000, { tenant: i * NAMESPACE, handlerKey: 2 });
+    hint(1_000, { tenant: 99 * NAMESPACE });
+    for (let i = 0; i < 20; i += 1) {
+      const picks = choose(1_000, { offers: http });
+      expect(keysOf(picks)).toEqual([key({ tenant: 99 * NAMESPACE })]);
+      settle(picks, [found(100, mark(1_000))]);
+    }
+  });
+
+  test('are nothing to wait for', () => {
+    hint(1_000, { handlerKey: 2 });
+    expect(choose(1_000, { offers: http })).toEqual([]);
+    expect(lanes.hasReady(http)).toBe(false);
+    expect(lanes.hasReady(EVERY)).toBe(true);
+  });
+});
+
+describe('priorities', () => {
+  test('come in order in one claim, the most urgent first', () => {
+    for (const priority of ['low', 'high', 'medium'] as const) hint(1_000, { priority });
+    expect(choose(1_000).map(({ lane }) => lane.priority)).toEqual(['high', 'medium', 'low']);
+  });
+
+  /** Claims of runsMax, each found full in the order of its lanes; answers how many runs each priority got. */
+  function serve(
+    claims: number,
+    { nowMs, runsMax }: { nowMs: number; runsMax: number },
+  ): Record<Priority, number> {
+    const got = { low: 0, medium: 0, high: 0 };
+    for (let i = 0; i < claims; i += 1) {
+      const picks = choose(nowMs, { runsMax });
+      let left = runsMax;
+      const looks = picks.map(({ lane, runsMax: laneMax, after }) => {
+        const runs = Math.min(left, laneMax);
+        left -= runs;
+        got[lane.priority] += runs;
+        // Every lane has runs without end that became claimable at its beginning.
+        return runs === 0 ? EMPTY : found(runs, { ...after, laneAtMs: 1_000 });
+      });
+      settle(picks, looks, runsMax);
+    }
+    return got;
+  }
+
+  test('leave nothing to less urgent ones while more urgent ones wait, unless they starve', () => {
+    hint(1_000, { priority: 'high' });
+    hint(1_000, { priority: 'low' });
+    expect(serve(100, { nowMs: 1_000 + STARVING_MS, runsMax: 10 })).toEqual({
+      high: 1_000,
+      medium: 0,
+      low: 0,
+    });
+  });
+
+  test.each([1, 10, 100])('give a share to one that starves, in claims of %i', (runsMax) => {
+    hint(1_000, { priority: 'high' });
+    hint(1_000, { priority: 'low' });
+    const claims = 80;
+    const { low } = serve(claims, { nowMs: 1_001 + STARVING_MS, runsMax });
+    expect(Math.abs(low - (claims * runsMax) / STARVING_SHARE)).toBeLessThanOrEqual(runsMax);
+  });
+
+  test('give the share of the starving to the least urgent first', () => {
+    for (const priority of ['low', 'medium', 'high'] as const) hint(1_000, { priority });
+    const got = serve(80, { nowMs: 1_001 + STARVING_MS, runsMax: 10 });
+    expect(got.low).toBeGreaterThan(0);
+    expect(got.high).toBeGreaterThanOrEqual(80 * 10 * (1 - 1 / STARVING_SHARE));
+  });
+});
+
+describe('parts', () => {
+  const isOwn = (part: number) => part === 0;
+
+  test("of one's own come before those of others", () => {
+    lanes.prefer(isOwn);
+    hint(1_000, { part: 1, tenant: 1 });
+    hint(1_000, { part: 0, tenant: 2 });
+    expect(choose(2_000).map(({ lane }) => lane.part)).toEqual([0, 1]);
+  });
+
+  test('of others are left to them for a moment', () => {
+    lanes.prefer(isOwn);
+    hint(1_000, { part: 0 });
+    hint(1_000, { part: 1 });
+    const own = choose(1_000);
+    expect(own.map(({ lane }) => lane.part)).toEqual([0]);
+    settle(own, [EMPTY]);
+    const laterMs = lanes.nextAtMs!;
+    expect(laterMs).toBeGreaterThan(1_000);
+    expect(choose(laterMs).map(({ lane }) => lane.part)).toEqual([1]);
+  });
+
+  test('of others are left to them also when a claim told of the next run', () => {
+    lanes.prefer(isOwn);
+    hint(1_000, { part: 1 });
+    settle(choose(2_000), [{ ...EMPTY, nextAtMs: 5_000 }]);
+    expect(choose(5_000)).toEqual([]);
+    expect(lanes.nextAtMs).toBeLessThan(5_100);
+  });
+
+  test('do not count more than priority: what is urgent elsewhere comes before what is not here', () => {
+    lanes.prefer(isOwn);
+    hint(1_000, { part: 0, priority: 'low' });
+    hint(1_000, { part: 1, priority: 'high' });
+    expect(choose(2_000).map(({ lane }) => lane.priority)).toEqual(['high', 'low']);
+  });
+});
+
+describe('choices side by side', () => {
+  test('share the lanes out, and none gets one of another', () => {
+    for (let part = 0; part < 8; part += 1) hint(1_000, { part });
+    const beside = Array.from({ length: 4 }, () => choose(1_000));
+    expect(beside.map((picks) => picks.length)).toEqual([2, 2, 2, 2]);
+    expect(new Set(beside.flat().map(({ lane }) => lane.part)).size).toBe(8);
+    expect(choose(1_000)).toEqual([]);
+  });
+
+  test('take a bounded number of lanes each', () => {
+    for (let i = 0; i < 10_000; i += 1) hint(1_000, { tenant: i * NAMESPACE });
+    const picks = choose(1_000, { runsMax: 1_000 });
+    expect(picks).toHaveLength(256);
+    // None is looked at for a run or two.
+    for (const { runsMax } of picks) expect(runsMax).toBe(8);
+  });
+});

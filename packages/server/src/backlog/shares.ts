@@ -1,0 +1,170 @@
+/**
+ * What namespaces and users got so far, and the lines in which they wait for their turn. Stride scheduling: whoever got least is
+ * next; who comes back after a pause starts with those who got least, so idling earns nothing, and who left a moment ago with
+ * more than that is remembered until the others have as much, so leaving earns nothing either.
+ */
+import { MinHeap } from '@carillon/foundation';
+
+/** Somebody who gets a share, whatever the handlers of its runs. */
+export class Share {
+  readonly key: number;
+  /** Runs it got so far, or is charged for. */
+  passed: number;
+  /** Lanes of it that can be taken, or are taken at the moment. */
+  lanes = 0;
+  /** Where it stands, by handler; only where it has a lane that can be taken. */
+  readonly turns = new Map<number, Turn>();
+
+  constructor(key: number, passed: number) {
+    this.key = key;
+    this.passed = passed;
+  }
+
+  charge(runs: number): void {
+    this.passed += runs;
+    // Who got more is found too early in its lines, which first() puts right; who got less would be found too late.
+    if (runs < 0) for (const turn of this.turns.values()) turn.line.enter(turn);
+  }
+}
+
+/** Where a share stands in one line. */
+export class Turn {
+  readonly share: Share;
+  readonly line: Line;
+  /** Its place is this one; others that the line holds of it are void. */
+  place: Place | undefined;
+
+  constructor(share: Share, line: Line) {
+    this.share = share;
+    this.line = line;
+  }
+}
+
+interface Place {
+  readonly turn: Turn;
+  readonly passed: number;
+}
+
+const PLACES_MIN = 16;
+
+/** Those who have something to take, in the order of what they got. */
+export class Line {
+  readonly #places = new MinHeap<Place>((a, b) => a.passed - b.passed);
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Places held, void ones as well. */
+  get placesHeld(): number {
+    return this.#places.size;
+  }
+
+  /** The one that got least. */
+  first(): Turn | undefined {
+    for (let top = this.#places.peek(); top; top = this.#places.peek()) {
+      const { turn, passed } = top;
+      if (turn.place === top && passed === turn.share.passed) return turn;
+      this.#places.pop();
+      if (turn.place === top) this.enter(turn);
+    }
+    return undefined;
+  }
+
+  /** Gives it its place, a new one if it has one. */
+  enter(turn: Turn): void {
+    if (!turn.place) this.#size += 1;
+    const place = { turn, passed: turn.share.passed };
+    turn.place = place;
+    this.#places.push(place);
+    // Void places behind the first are passed by nobody; as many as there are real ones may stay.
+    if (this.#places.size > PLACES_MIN + this.#size * 2)
+      this.#places.retain((entry) => entry.turn.place === entry);
+  }
+
+  leave(turn: Turn): void {
+    if (!turn.place) return;
+    turn.place = undefined;
+    this.#size -= 1;
+  }
+}
+
+/** All who have lanes, and those who left with more than the others have. */
+export class Shares<Member extends Share> {
+  readonly #members = new Map<number, Member>();
+  readonly #gone = new MinHeap<{ member: Member; passed: number }>((a, b) => a.passed - b.passed);
+  readonly #make: (key: number, passed: number) => Member;
+  #leastPassed = 0;
+  #present = 0;
+
+  constructor(make: (key: number, passed: number) => Member) {
+    this.#make = make;
+  }
+
+  get size(): number {
+    return this.#members.size;
+  }
+
+  get leastPassed(): number {
+    return this.#leastPassed;
+  }
+
+  get members(): Iterable<Member> {
+    return this.#members.values();
+  }
+
+  of(key: number): Member {
+    let member = this.#members.get(key);
+    if (!member) {
+      member = this.#make(key, this.#leastPassed);
+      this.#members.set(key, member);
+    }
+    return member;
+  }
+
+  /** It has one more lane. */
+  join(member: Member): void {
+    if (member.lanes === 0) {
+      this.#present += 1;
+      member.passed = Math.max(member.passed, this.#leastPassed);
+    }
+    member.lanes += 1;
+  }
+
+  /** It has one lane less. */
+  part(member: Member): void {
+    member.lanes -= 1;
+    if (member.lanes > 0) return;
+    this.#present -= 1;
+    if (this.#present === 0) this.#startAnew();
+    else this.#gone.push({ member, passed: member.passed });
+    this.#forget();
+  }
+
+  /** It is the turn of somebody who got so much. */
+  reach(passed: number): void {
+    if (passed <= this.#leastPassed) return;
+    this.#leastPassed = passed;
+    this.#forget();
+  }
+
+  #forget(): void {
+    for (let top = this.#gone.peek(); top && top.passed <= this.#leastPassed; top = this.#gone.peek()) {
+      this.#gone.pop();
+      const { member } = top;
+      if (
+        member.lanes === 0 &&
+        member.passed <= this.#leastPassed &&
+        this.#members.get(member.key) === member
+      )
+        this.#members.delete(member.key);
+    }
+  }
+
+  #startAnew(): void {
+    for (const { passed } of this.#members.values()) this.#leastPassed = Math.max(this.#leastPassed, passed);
+    this.#members.clear();
+    this.#gone.retain(() => false);
+  }
+}

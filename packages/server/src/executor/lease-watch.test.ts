@@ -1,0 +1,141 @@
+import type { LeaseId, RunId, WorkerId } from '@carillon/domain';
+import { ManualClock, SeededRandom, silentLog } from '@carillon/foundation';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { MemberStore, UnreceivedRun } from '../storage/member-store.ts';
+import { LeaseWatch } from './lease-watch.ts';
+
+const SILENT_MS = 15_000;
+const NOW_MS = 1_900_000_000_000;
+const PASSES_PER_LOOK = 5;
+const LATE_MS = 60_000;
+
+type Look = Parameters<MemberStore['unreceivedRuns']>[0];
+
+let clock: ManualClock;
+let watch: LeaseWatch;
+let looks: Look[];
+let workerId: WorkerId;
+let holding: LeaseId[];
+let askedFor: (readonly LeaseId[])[];
+let cancelled: RunId[];
+let failing: boolean;
+/** How long a look takes. */
+let tookMs: number;
+let asked: Look[];
+
+beforeEach(() => {
+  clock = new ManualClock(NOW_MS);
+  looks = [];
+  askedFor = [];
+  cancelled = [];
+  holding = [];
+  failing = false;
+  tookMs = 0;
+  asked = [];
+  workerId = 'one' as WorkerId;
+  const members: Partial<MemberStore> = {
+    cancelledRuns: async (leases) => {
+      askedFor.push(leases);
+      return leases.map((leaseId) => `run of ${leaseId}` as RunId);
+    },
+    unreceivedRuns: async (look) => {
+      asked.push(look);
+      if (look.untilMs !== undefined) clock.advance(tookMs);
+      if (failing) throw new Error('timed out');
+      looks.push(look);
+      return [];
+    },
+  };
+  watch = new LeaseWatch({
+    ...{ members: members as MemberStore, clock, random: new SeededRandom(1), log: silentLog },
+    silentMs: SILENT_MS,
+    workerId: () => workerId,
+    holding: () => holding,
+    onCancel: (runIds) => cancelled.push(...runIds),
+    onUnreceived: (_runs: readonly UnreceivedRun[]) => {},
+  });
+});
+
+/** Passes until the next look for what never arrived; answers the spans it asked about. */
+async function look(): Promise<Look[]> {
+  looks = [];
+  for (let pass = 0; pass < PASSES_PER_LOOK; pass += 1) {
+    clock.advance(SILENT_MS / 5);
+    await watch.runOnce();
+  }
+  return looks;
+}
+
+const onItsWayMs = SILENT_MS / 2;
+
+describe('what never arrived', () => {
+  test('is looked for among everything as long as that is quick', async () => {
+    for (let i = 0; i < 5; i += 1) {
+      const [span] = await look();
+      expect(span).toMatchObject({ workerId, fromMs: 0, untilMs: clock.now() - onItsWayMs });
+    }
+  });
+
+  test('is looked for among what a clock claimed that has been set back since', async () => {
+    const [, ahead] = await look();
+    expect(ahead).toMatchObject({ fromMs: clock.now() + onItsWayMs + 1 });
+    expect(ahead?.untilMs).toBeUndefined();
+  });
+
+  describe('hazard 29: while a look at everything is slow', () => {
+    let askedMs: number;
+
+    beforeEach(async () => {
+      tookMs = 5_000;
+      await look();
+      askedMs = looks[0]!.untilMs!;
+      tookMs = 0;
+    });
+
+    test('is looked for from where the last look ended, with time for late claims', async () => {
+      expect((await look())[0]).toMatchObject({ fromMs: askedMs - LATE_MS });
+    });
+
+    test('hazard 7: is looked for from the present on when the clock was set back', async () => {
+      clock.step(-3_600_000);
+      expect((await look())[0]).toMatchObject({ fromMs: clock.now() - onItsWayMs - LATE_MS });
+    });
+
+    test('is looked for from where the last look ended that was answered', async () => {
+      failing = true;
+      await expect(look()).rejects.toThrow();
+      failing = false;
+      expect((await look())[0]).toMatchObject({ fromMs: askedMs - LATE_MS });
+    });
+
+    test('is looked for among everything by a worker with a new name', async () => {
+      workerId = 'two' as WorkerId;
+      expect((await look())[0]).toMatchObject({ workerId, fromMs: 0 });
+    });
+
+    test('is looked for among everything in a twentieth of the time all the same, answered or not', async () => {
+      tookMs = 5_000;
+      failing = true;
+      const startedAt = clock.monotonic();
+      while (clock.monotonic() - startedAt < 1_200_000) await look().catch(() => {});
+      const whole = asked.filter(({ fromMs }) => fromMs === 0).length;
+      expect(whole).toBeGreaterThanOrEqual(8);
+      expect(whole).toBeLessThanOrEqual(12);
+      expect(asked.length).toBeGreaterThan(4 * whole);
+    });
+  });
+});
+
+describe('runs to be stopped', () => {
+  test('are asked for by the leases that are held, in calls of bounded size', async () => {
+    holding = Array.from({ length: 1_200 }, (_, i) => `lease-${i}` as LeaseId);
+    await watch.runOnce();
+    expect(askedFor.map((leases) => leases.length)).toEqual([500, 500, 200]);
+    expect(cancelled).toHaveLength(1_200);
+  });
+
+  test('are not asked for while nothing is held', async () => {
+    await watch.runOnce();
+    expect(askedFor).toEqual([]);
+  });
+});

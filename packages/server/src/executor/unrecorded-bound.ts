@@ -1,0 +1,49 @@
+/**
+ * A slot is free when the outcome of its run is safe (hazard 40). Runs that execute and outcomes that are not recorded yet
+ * stay within a bound together: a process that dies repeats no more than that, however long nothing could be recorded. The
+ * bound is well above the slots, so that short runs do not wait for the storage while it keeps up.
+ */
+import type { Log } from '@carillon/foundation';
+
+/** Of the outcomes that a busy server records in one transaction, at least one batch. */
+const UNRECORDED_MAX_LEAST = 1_000;
+const UNRECORDED_MAX_PER_SLOT = 2;
+
+export interface UnrecordedCounts {
+  readonly runningCount: number;
+  readonly unrecordedCount: number;
+}
+
+export class UnrecordedBound {
+  readonly #log: Log;
+  readonly #max: number;
+  /** Below this the bound is over. Not at the bound itself: a storage that only crawls would be told of again and again. */
+  readonly #overBelow: number;
+  #isReached = false;
+
+  constructor({ slots, log }: { slots: number; log: Log }) {
+    this.#log = log;
+    this.#max = Math.max(UNRECORDED_MAX_LEAST, UNRECORDED_MAX_PER_SLOT * slots);
+    this.#overBelow = (this.#max - slots) / 2;
+  }
+
+  /** Runs that may be taken on before earlier outcomes are recorded. */
+  left({ runningCount, unrecordedCount }: UnrecordedCounts): number {
+    return this.#max - runningCount - unrecordedCount;
+  }
+
+  /** To be called when the counts have changed: tells people once when the bound is reached, and once when it is over. */
+  look(counts: UnrecordedCounts): void {
+    const { unrecordedCount } = counts;
+    if (!this.#isReached && this.left(counts) <= 0) {
+      this.#isReached = true;
+      this.#log.warn(
+        { unrecorded: unrecordedCount, max: this.#max },
+        'no more runs are started: too many outcomes wait to be recorded',
+      );
+    } else if (this.#isReached && unrecordedCount < this.#overBelow) {
+      this.#isReached = false;
+      this.#log.info({ unrecorded: unrecordedCount }, 'outcomes are recorded again; runs are started again');
+    }
+  }
+}
