@@ -13,7 +13,7 @@ import { Receiver } from '../support/receiver.ts';
 import { endServers, launchServer, type ServerProcess } from '../support/start-server-process.ts';
 import { makeTestFolder } from '../support/test-folder.ts';
 
-const SOON = { withinMs: 60_000 };
+const SOON = { withinMs: 120_000 };
 const JOBS = 60;
 const SILENT_SECONDS = 4;
 const FLAGS = ['--worker-silent-seconds', String(SILENT_SECONDS), '--node-ttl-seconds', '3'];
@@ -109,7 +109,7 @@ it('hazard 44: a copy of a running server’s folder becomes a node of its own, 
 
 it('hazard 44: two servers that start at once on copies of one folder both run jobs, and nothing twice', async () => {
   const first = await (await launch('original')).ready();
-  expect(await first.stop(60_000)).toEqual({ code: 0, signal: null });
+  expect(await first.stop(120_000)).toEqual({ code: 0, signal: null });
   await copyFolder();
   const servers = await Promise.all([launch('original'), launch('copy')]);
   await Promise.all(servers.map((server) => server.ready()));

@@ -12,7 +12,7 @@ import { Receiver } from '../support/receiver.ts';
 import { endServers, launchServer, type ServerProcess } from '../support/start-server-process.ts';
 import { makeTestFolder } from '../support/test-folder.ts';
 
-const SOON = { withinMs: 60_000 };
+const SOON = { withinMs: 120_000 };
 const JOBS = 4_000;
 const UNRECORDED_MAX = 1_000;
 const REACHED = 'no more runs are started: too many outcomes wait to be recorded';

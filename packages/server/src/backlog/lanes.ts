@@ -123,13 +123,17 @@ export class Lanes {
     const { nowMs, runsMax, offers } = options;
     this.#wake(nowMs);
     const picks = this.#starving(options);
-    for (const { queue } of this.#tiers) {
+    /** Of this priority lanes are left to other claims: they come before anything less urgent. */
+    let leftOf: Priority | undefined;
+    for (const { priority, queue } of this.#tiers) {
+      if (leftOf !== undefined && priority !== leftOf) break;
       const { ready, taken } = queue.counts(offers);
       const share = Math.max(1, Math.ceil((ready + taken) / CLAIMS_BESIDE));
       const lanesMax = Math.min(LANES_PER_CLAIM - picks.length, share, ready);
       if (lanesMax <= 0) continue;
       const each = Math.min(runsMax, Math.max(RUNS_PER_LANE_MIN, Math.ceil(runsMax / lanesMax)));
       for (let i = 0; i < lanesMax; i += 1) picks.push(this.#pick(queue.take(each, offers)!, each));
+      if (ready > lanesMax) leftOf = priority;
     }
     return picks;
   }

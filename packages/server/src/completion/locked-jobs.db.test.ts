@@ -87,8 +87,8 @@ describeEachPostgres('outcomes beside a locked job', (server) => {
       const outcome: RunOutcome = held.includes(run) || i % 3 === 0 ? FAILED : { kind: 'SUCCESS' };
       courier.take({ run, startedAtMs: BASE_MS, endedAtMs: BASE_MS, outcome });
     }
-    await eventually(async () => expect(await recorded()).toBe(COUNT - locks), { withinMs: 60_000 });
-    await eventually(() => expect(courier.unrecordedCount).toBe(locks), { withinMs: 60_000 });
+    await eventually(async () => expect(await recorded()).toBe(COUNT - locks), { withinMs: 120_000 });
+    await eventually(() => expect(courier.unrecordedCount).toBe(locks), { withinMs: 120_000 });
 
     await somebody.query('COMMIT');
     await courier.stop();

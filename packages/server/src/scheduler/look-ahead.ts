@@ -1,6 +1,6 @@
 /**
  * What comes next in the shards of this owner: rows are read ahead in the order of their instants, up to the end of a window or
- * a bound per shard, and held in a min-heap, so that each is handled at its instant and not at the next read. Rows that appear
+ * a bound per shard, and held in min-heaps, so that each is handled at its instant and not at the next read. Rows that appear
  * where reading has passed come through hints, or through a sweep over the last seconds; a full pass finds whatever both missed.
  */
 import { MinHeap } from '@carillon/foundation';
@@ -22,38 +22,134 @@ export interface LookAheadOptions<Row extends Planned> {
   readonly rowsPerShard: number;
 }
 
-interface Window {
-  readonly epoch: number;
-  /** Everything up to here was read. */
-  afterMs: number;
-  afterId: string;
-  held: number;
-  /** Something was heard that lies before the place: read, however many rows are held. */
-  isTouched: boolean;
-}
-
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 /** New rows are due no earlier than their insertion; this much covers slow commits and differing clocks. */
 const SWEEP_BACK_MS = 15_000;
 const SWEEP_AHEAD_MS = 2_000;
+/** Where much is held already, a read is about the few rows that were heard of. */
+const TOUCHED_ROWS = 128;
+
+/** What is known of one shard. */
+class Window<Row extends Planned> {
+  readonly epoch: number;
+  /** Everything up to here was read. */
+  afterMs = 0;
+  afterId = FIRST_ID;
+  /** Something was heard that lies before the place: read, however many rows are held. */
+  isTouched = true;
+  /** While it is read: the earliest instant of which something was heard. The read may have begun before that was there. */
+  heardMs = Number.POSITIVE_INFINITY;
+  readonly #rows: MinHeap<Row>;
+  readonly #known = new Set<string>();
+  readonly #options: LookAheadOptions<Row>;
+
+  constructor(epoch: number, options: LookAheadOptions<Row>) {
+    this.epoch = epoch;
+    this.#options = options;
+    this.#rows = new MinHeap((a, b) => this.#compare(a, b));
+  }
+
+  get held(): number {
+    return this.#rows.size;
+  }
+
+  get first(): Row | undefined {
+    return this.#rows.peek();
+  }
+
+  hold(row: Row): void {
+    const key = this.#options.keyOf(row);
+    if (this.#known.has(key)) return;
+    this.#known.add(key);
+    this.#rows.push(row);
+  }
+
+  take(): Row | undefined {
+    const row = this.#rows.pop();
+    if (row) this.#known.delete(this.#options.keyOf(row));
+    return row;
+  }
+
+  /** A row that is known to be there: held if reading has passed it, else it will be read. */
+  offer(row: Row): void {
+    const { fireAtMs } = row;
+    const id = this.#options.idOf(row);
+    if (fireAtMs > this.afterMs || (fireAtMs === this.afterMs && id > this.afterId)) return;
+    this.hold(row);
+    this.#trim();
+  }
+
+  /** Everything before the instant is read, and the instant itself is not. */
+  goBack(atMs: number): void {
+    this.afterMs = atMs - 1;
+    this.afterId = LAST_ID;
+    this.isTouched = true;
+  }
+
+  /** Worth a read: it was touched, or it is not read to the window's end (with some slack) and few of its rows are left. */
+  isWanted(nowMs: number): boolean {
+    const { windowMs, rowsPerShard } = this.#options;
+    if (this.isTouched) return true;
+    if (this.afterMs >= nowMs + windowMs / 2) return false;
+    return this.held <= Math.floor(rowsPerShard / 2) || this.#holdsOnlyLater();
+  }
+
+  /** These rows follow its place, and no others do until the instant. */
+  readOn(rows: readonly Row[], { untilMs, limitPerShard }: ReadWindow): void {
+    const { idOf } = this.#options;
+    for (const row of rows) this.hold(row);
+    const last = rows.length < limitPerShard ? undefined : rows.at(-1);
+    this.afterMs = last ? last.fireAtMs : untilMs;
+    this.afterId = last ? idOf(last) : LAST_ID;
+    this.#trim();
+    if (this.heardMs <= this.afterMs) this.goBack(this.heardMs);
+  }
+
+  /** Rows that came through hints stand before those that were not read yet. */
+  #holdsOnlyLater(): boolean {
+    const { first } = this;
+    if (!first || first.fireAtMs !== this.afterMs) return !first || first.fireAtMs > this.afterMs;
+    return this.#options.idOf(first) > this.afterId;
+  }
+
+  /** Hints can bring any number of rows: past twice the bound the latest go, and are read again in time. */
+  #trim(): void {
+    const { rowsPerShard, idOf } = this.#options;
+    if (this.held <= rowsPerShard * 2) return;
+    const kept: Row[] = [];
+    while (kept.length < rowsPerShard) kept.push(this.take()!);
+    this.#rows.retain(() => false);
+    this.#known.clear();
+    for (const row of kept) this.hold(row);
+    const last = kept.at(-1)!;
+    this.afterMs = last.fireAtMs;
+    this.afterId = idOf(last);
+  }
+
+  #compare(a: Row, b: Row): number {
+    if (a.fireAtMs !== b.fireAtMs) return a.fireAtMs - b.fireAtMs;
+    const { idOf } = this.#options;
+    return idOf(a) < idOf(b) ? -1 : 1;
+  }
+}
 
 export class LookAhead<Row extends Planned> {
   readonly #options: LookAheadOptions<Row>;
-  readonly #heap = new MinHeap<Row>((a, b) => a.fireAtMs - b.fireAtMs);
-  readonly #known = new Set<string>();
-  readonly #shards = new Map<number, Window>();
+  readonly #shards = new Map<number, Window<Row>>();
 
   constructor(options: LookAheadOptions<Row>) {
     this.#options = options;
   }
 
   get size(): number {
-    return this.#heap.size;
+    let size = 0;
+    for (const { held } of this.#shards.values()) size += held;
+    return size;
   }
 
   nextAtMs(): number | undefined {
-    return this.#heap.peek()?.fireAtMs;
+    return this.#earliest()?.first?.fireAtMs;
   }
 
   /** Follows ownership: forgets shards that are gone, reads from the start those that are new or changed hands meanwhile. */
@@ -61,55 +157,51 @@ export class LookAhead<Row extends Planned> {
     for (const [shard, window] of this.#shards) {
       if (epochs.get(shard) !== window.epoch) this.#shards.delete(shard);
     }
-    this.#heap.retain((row) => this.#shards.has(row.shard) || this.#forget(row));
     for (const [shard, epoch] of epochs) {
-      if (!this.#shards.has(shard))
-        this.#shards.set(shard, { epoch, afterMs: 0, afterId: FIRST_ID, held: 0, isTouched: true });
+      if (!this.#shards.has(shard)) this.#shards.set(shard, new Window(epoch, this.#options));
     }
+  }
+
+  /** A row that is known to be there. */
+  offer(row: Row): void {
+    this.#shards.get(row.shard)?.offer(row);
   }
 
   /** Something was added in the shard, at the instant or later. */
   touch(shard: number, atMs: number): void {
     const window = this.#shards.get(shard);
-    if (!window || window.afterMs < atMs) return;
-    window.afterMs = atMs - 1;
-    window.afterId = LAST_ID;
-    window.isTouched = true;
+    if (!window) return;
+    window.heardMs = Math.min(window.heardMs, atMs);
+    if (window.afterMs >= atMs) window.goBack(atMs);
   }
 
   /** Reads everything from the start again. */
   restart(): void {
-    for (const window of this.#shards.values()) {
-      window.afterMs = 0;
-      window.afterId = FIRST_ID;
-      window.isTouched = true;
-    }
+    for (const shard of this.#shards.keys()) this.touch(shard, 0);
   }
 
   /** Reads on where that is due; false when nothing was to be read. */
   async readAhead(nowMs: number): Promise<boolean> {
     const { windowMs, rowsPerShard, read } = this.#options;
     const untilMs = nowMs + windowMs;
-    const wanted = [...this.#shards].filter(([, window]) => this.#isWanted(window, nowMs));
+    const wanted = [...this.#shards].filter(([, window]) => window.isWanted(nowMs));
     if (wanted.length === 0) return false;
+    const hasRoom = wanted.some(([, window]) => window.held <= rowsPerShard / 2);
+    const limitPerShard = hasRoom ? rowsPerShard : Math.min(rowsPerShard, TOUCHED_ROWS);
     const places = wanted.map(([shard, { afterMs, afterId }]) => ({ shard, afterMs, afterId }));
-    for (const [, window] of wanted) window.isTouched = false;
-    const rows = await read(places, { untilMs, limitPerShard: rowsPerShard }).catch((error: unknown) => {
+    for (const [, window] of wanted) {
+      window.isTouched = false;
+      window.heardMs = Number.POSITIVE_INFINITY;
+    }
+    const rows = await read(places, { untilMs, limitPerShard }).catch((error: unknown) => {
       for (const [, window] of wanted) window.isTouched = true;
       throw error;
     });
     const byShard = Map.groupBy(rows, (row) => row.shard);
-    for (const { shard, afterMs, afterId } of places) {
-      const window = this.#shards.get(shard);
-      if (!window) continue;
-      const found = byShard.get(shard) ?? [];
-      for (const row of found) this.#hold(row, window);
-      // Touched meanwhile: what was heard may lie behind what was just read, so the place stays where that put it.
-      if (window.afterMs !== afterMs || window.afterId !== afterId) continue;
-      const last = found.length < rowsPerShard ? undefined : found.at(-1);
-      window.afterMs = last ? last.fireAtMs : untilMs;
-      window.afterId = last ? this.#options.idOf(last) : LAST_ID;
-      this.#trim(shard, window);
+    for (const [shard, window] of wanted) {
+      // Changed hands meanwhile: what was read is about another time.
+      if (this.#shards.get(shard) === window)
+        window.readOn(byShard.get(shard) ?? [], { untilMs, limitPerShard });
     }
     return true;
   }
@@ -124,74 +216,32 @@ export class LookAhead<Row extends Planned> {
       afterId: FIRST_ID,
     }));
     if (places.length === 0) return;
-    for (const row of await read(places, { untilMs, limitPerShard })) {
-      const window = this.#shards.get(row.shard);
-      if (window) this.#hold(row, window);
-    }
+    for (const row of await read(places, { untilMs, limitPerShard })) this.#shards.get(row.shard)?.hold(row);
   }
 
   /** Takes out rows whose instant has come, at most so many, the earliest first. */
   takeDue(nowMs: number, max: number): Row[] {
     const rows: Row[] = [];
-    for (
-      let top = this.#heap.peek();
-      top && top.fireAtMs <= nowMs && rows.length < max;
-      top = this.#heap.peek()
-    ) {
-      this.#heap.pop();
-      this.#forget(top);
-      rows.push(top);
+    while (rows.length < max) {
+      const window = this.#earliest();
+      if (!window || window.first!.fireAtMs > nowMs) break;
+      rows.push(window.take()!);
     }
     return rows;
   }
 
   /** Puts back what was taken and could not be handled. */
   putBack(rows: readonly Row[]): void {
-    for (const row of rows) {
-      const window = this.#shards.get(row.shard);
-      if (window) this.#hold(row, window);
+    for (const row of rows) this.#shards.get(row.shard)?.hold(row);
+  }
+
+  /** The shard of the earliest row; there are few shards. */
+  #earliest(): Window<Row> | undefined {
+    let earliest: Window<Row> | undefined;
+    for (const window of this.#shards.values()) {
+      const { first } = window;
+      if (first && (!earliest || first.fireAtMs < earliest.first!.fireAtMs)) earliest = window;
     }
-  }
-
-  /** Worth a read: it was touched, or it is not read to the window's end (with some slack) and few of its rows are left. */
-  #isWanted(window: Window, nowMs: number): boolean {
-    const { windowMs, rowsPerShard } = this.#options;
-    return (
-      window.isTouched ||
-      (window.afterMs < nowMs + windowMs / 2 && window.held <= Math.floor(rowsPerShard / 2))
-    );
-  }
-
-  /** Hints can bring any number of rows: past twice the bound the latest go, and are read again in time. */
-  #trim(shard: number, window: Window): void {
-    const { rowsPerShard, idOf } = this.#options;
-    if (window.held <= rowsPerShard * 2) return;
-    const own: Row[] = [];
-    this.#heap.retain((row) => {
-      if (row.shard === shard) own.push(row);
-      return row.shard !== shard;
-    });
-    own.sort((a, b) => a.fireAtMs - b.fireAtMs || (idOf(a) < idOf(b) ? -1 : 1));
-    for (const row of own) this.#forget(row);
-    const kept = own.slice(0, rowsPerShard);
-    for (const row of kept) this.#hold(row, window);
-    const last = kept.at(-1)!;
-    window.afterMs = last.fireAtMs;
-    window.afterId = idOf(last);
-  }
-
-  #hold(row: Row, window: Window): void {
-    const key = this.#options.keyOf(row);
-    if (this.#known.has(key)) return;
-    this.#known.add(key);
-    window.held += 1;
-    this.#heap.push(row);
-  }
-
-  #forget(row: Row): false {
-    this.#known.delete(this.#options.keyOf(row));
-    const window = this.#shards.get(row.shard);
-    if (window) window.held -= 1;
-    return false;
+    return earliest;
   }
 }

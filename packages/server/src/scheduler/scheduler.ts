@@ -173,7 +173,9 @@ export class Scheduler implements Service {
       await this.#follow(fired, { guard, isAgain: false });
       if (fired.skipped > 0 || fires.some((fire) => fire.skipped.length > 0))
         this.#options.signals.send('events-recorded', {});
-      for (const { cursor, next } of fires) if (next) this.#cursors.touch(cursor.shard, next.fireAtMs);
+      for (const { cursor, next } of fires)
+        if (next && fired.jobIds.has(cursor.jobId))
+          this.#cursors.offer({ ...cursor, ...next, resumedAtMs: undefined });
       this.#readAgain(fires.filter(({ cursor }) => !fired.jobIds.has(cursor.jobId)));
     } catch (error) {
       // Nothing is lost: what did fire fails its compare-and-set the next time.

@@ -1,8 +1,11 @@
 /** For tests of roles: one node over a storage in memory, on a clock that stands still, with ports that can be made to fail. */
+import type { Job, RunId } from '@carillon/domain';
 import { ManualClock, SeededRandom, silentLog } from '@carillon/foundation';
 import { MemorySignalBus } from '../signal-bus/memory-signal-bus.ts';
+import { sampleJob } from '../storage/conformance/sample-job.ts';
 import { BASE_MS } from '../storage/conformance/storage-under-test.ts';
-import { StorageWorld } from '../storage/conformance/storage-world.ts';
+import { onceRun, StorageWorld } from '../storage/conformance/storage-world.ts';
+import { laneOf } from '../storage/lane.ts';
 import { MemoryStorage } from '../storage/memory/memory-storage.ts';
 import { StorageUnavailable } from '../storage/storage.ts';
 import { InProcessWorkerLink } from '../worker-link/in-process-worker-link.ts';
@@ -30,6 +33,25 @@ export class RoleStage {
     const stage = new RoleStage();
     await stage.world.prepare();
     return stage;
+  }
+
+  /** One-offs in one insert, each in a job of its own. */
+  async oneOffs(
+    count: number,
+    { atMs = BASE_MS, job: over = {} }: { atMs?: number; job?: Partial<Job> } = {},
+  ): Promise<{ jobs: Job[]; runIds: RunId[] }> {
+    const jobs = Array.from({ length: count }, () => sampleJob(over));
+    const runs = jobs.map(() => onceRun(atMs));
+    await this.world.house(sampleJob(over));
+    await this.storage.jobs.insert(
+      jobs.map((job, i) => ({ job, first: { kind: 'run', run: runs[i]! }, idempotency: undefined })),
+    );
+    return { jobs, runIds: runs.map(({ runId }) => runId) };
+  }
+
+  /** Tells that runs of these jobs may be claimed. */
+  announce(jobs: readonly Job[], atMs = this.clock.now()): void {
+    this.signals.send('runs-open', { lanes: jobs.map((job) => ({ ...laneOf(job), atMs })) });
   }
 
   /** Moves time and lets everything that waits for it run. */

@@ -9,12 +9,20 @@ const FAILED: RunOutcome = { kind: 'FAILED', error: 'no', retryable: true };
 let stage: RoleStage;
 let recorder: OutcomeRecorder;
 
+beforeEach(async () => {
+  stage = await RoleStage.set();
+  recorder = new OutcomeRecorder({
+    ...{ ...stage.common, leases: stage.storage.leases, signals: stage.signals },
+    retriesPerSecond: 2,
+  });
+});
+
+const statuses = async (job: Job) => (await stage.world.runsOf(job.jobId)).map((view) => view.status);
+
 async function claimed(): Promise<{ job: Job; run: ClaimedRun }> {
   const { job } = await stage.world.oneOff();
   return { job, run: await stage.world.claimOne(job) };
 }
-
-const statuses = async (job: Job) => (await stage.world.runsOf(job.jobId)).map((view) => view.status);
 
 describe('a job that somebody holds locked (hazard 47)', () => {
   const SUCCESS: RunOutcome = { kind: 'SUCCESS' };
@@ -22,12 +30,7 @@ describe('a job that somebody holds locked (hazard 47)', () => {
   /** Settlements that had to wait for a locked job until their time was over. */
   let timeouts: number;
 
-  beforeEach(async () => {
-    stage = await RoleStage.set();
-    recorder = new OutcomeRecorder({
-      ...{ ...stage.common, leases: stage.storage.leases, signals: stage.signals },
-      retriesPerSecond: 2,
-    });
+  beforeEach(() => {
     locked = new Set();
     timeouts = 0;
     const { leases } = stage.storage;

@@ -1,0 +1,32 @@
+/** For tests of what hands runs to workers: one that keeps what it is given, with any number of slots. */
+import type { ClaimedBatch, RunId, WorkerId } from '@carillon/domain';
+import { newId } from '../storage/conformance/sample-job.ts';
+import type { LocalWorker } from '../worker-link/local-workers.ts';
+
+export class TestWorker implements LocalWorker {
+  readonly workerId: WorkerId;
+  readonly unrecordedLeft = Number.POSITIVE_INFINITY;
+  slots: number;
+  handlers: readonly string[];
+  handed: ClaimedBatch[] = [];
+
+  constructor(over: { workerId?: WorkerId; slots?: number; handlers?: readonly string[] } = {}) {
+    this.workerId = over.workerId ?? newId<WorkerId>();
+    this.slots = over.slots ?? 10;
+    this.handlers = over.handlers ?? ['http'];
+  }
+
+  get runs(): RunId[] {
+    return this.handed.flatMap((batch) => batch.runs.map((run) => run.runId));
+  }
+
+  get runningCount(): number {
+    return this.runs.length;
+  }
+
+  accept(batch: ClaimedBatch): void {
+    this.handed.push(batch);
+  }
+
+  cancel(): void {}
+}
