@@ -57,7 +57,7 @@ export async function recordedRunsOf(
   { jobIds, sinceMs }: { jobIds: readonly string[]; sinceMs: number },
 ): Promise<RecordedRuns> {
   const { rows } = await store.query<RecordedRuns>(
-    `SELECT (SELECT count(*)::int FROM due WHERE kind > 0 AND job_id = ANY($1::uuid[])) AS pending,
+    `SELECT (SELECT count(*)::int FROM due WHERE job_id = ANY($1::uuid[])) AS pending,
        (count(DISTINCT job_id) FILTER (WHERE status = 'SUCCESS'))::int AS jobs,
        (count(*) FILTER (WHERE status = 'SUCCESS'))::int AS succeeded,
        (count(*) FILTER (WHERE status = 'FAILED'))::int AS failed

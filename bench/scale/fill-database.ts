@@ -5,10 +5,12 @@
  */
 import pg from 'pg';
 import type { JobId } from '../../packages/domain/src/ids.ts';
+import { DEFAULT_NAMESPACE } from '../../packages/domain/src/index.ts';
 import { shardOf } from '../../packages/domain/src/job/shard-of.ts';
 import { systemRandom } from '../../packages/foundation/src/index.ts';
 import { plainArray } from '../../packages/server/src/postgres/array-literal.ts';
 import { migrate } from '../../packages/server/src/postgres/migrate.ts';
+import { handlerKey, partOf, tenantOf } from '../../packages/server/src/storage/lane.ts';
 import { openPostgresStorage } from '../../packages/server/src/storage/postgres/postgres-storage.ts';
 import { handlerName } from '../engine/open-engine.ts';
 import { inBatches } from '../in-batches.ts';
@@ -19,16 +21,17 @@ const yearMs = 365 * dayMs;
 const historyDays = 28;
 const rowsPerBatch = 20_000;
 
-/** $1 job_id, $2 run_id, $3 shard, $4 instant, $5 handler. */
+/** $1 job_id, $2 run_id, $3 shard, $4 instant, $5 handler, $6 its key, $7 part, $8 tenant. */
 const insertJobs = `
   WITH data AS MATERIALIZED (
-    SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::bigint[]) AS d(job_id, run_id, shard, at)
+    SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::bigint[], $7::smallint[]) AS d(job_id, run_id, shard, at, part)
   ), saved AS (
     INSERT INTO jobs (job_id, name, schedule_type, status, schedule_time, handler, payload, priority, timeout_ms, shard)
     SELECT job_id, 'backlog', 'FUTURE', 'SCHEDULED', to_timestamp(at::float8 / 1000), $5, '{}', 1, 300000, shard FROM data
   )
-  INSERT INTO due (job_id, run_id, shard, priority, kind, ends_job, job_version, max_concurrency, fire_at, nominal_at, handler, overlap)
-  SELECT job_id, run_id, shard, 1, 1, true, 1, 1, at, at, $5, 'queue' FROM data`;
+  INSERT INTO due (job_id, run_id, shard, part, priority, handler_key, tenant, kind, ends_job, job_version, fire_at, lane_at, nominal_at,
+    timeout_ms, handler, payload)
+  SELECT job_id, run_id, shard, part, 1, $6::int, $8::bigint, 1, true, 1, at, at, at, 300000, $5, '{}' FROM data`;
 
 /** $1 run_id, $2 job_id, $3 instant. */
 const insertHistory = `
@@ -73,12 +76,16 @@ export async function fillDatabase(options: {
 
 async function insertJobsOf(pool: pg.Pool, { jobIds, nowMs }: { jobIds: string[]; nowMs: number }) {
   if (jobIds.length === 0) return;
+  const shards = jobIds.map((jobId) => shardOf(jobId as JobId));
   await pool.query(insertJobs, [
     plainArray(jobIds),
     plainArray(jobIds.map(() => systemRandom.id())),
-    plainArray(jobIds.map((jobId) => shardOf(jobId as JobId))),
+    plainArray(shards),
     plainArray(jobIds.map(() => Math.floor(nowMs + systemRandom.next() * yearMs))),
     handlerName,
+    handlerKey(handlerName),
+    plainArray(shards.map(partOf)),
+    tenantOf({ namespace: DEFAULT_NAMESPACE, userId: undefined }),
   ]);
 }
 

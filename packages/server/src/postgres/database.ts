@@ -26,6 +26,13 @@ export interface Session {
   query<R extends readonly unknown[]>(statement: Statement, values: readonly unknown[]): Promise<R[]>;
 }
 
+/**
+ * Every hot statement is a lookup by key; a plan made while a table was empty must not scan it when it is full. Nor must a lane
+ * be gathered and sorted whole because a range of it looks small to a plan that knows no values.
+ */
+export const SESSION_OPTIONS =
+  '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_bitmapscan=off -c jit=off -c TimeZone=UTC';
+
 const CONFLICT_TRIES = 5;
 const NAME_LENGTH_MAX = 63;
 const INT8 = 20;
@@ -53,10 +60,7 @@ export class Database implements Session {
       keepAlive: true,
       application_name: 'carillon',
       types: NUMERIC_TYPES,
-      // Every hot statement is a lookup by key; a plan made while a table was empty must not scan it when it is full. Nor must a
-      // lane be gathered and sorted whole because a range of it looks small to a plan that knows no values.
-      options:
-        '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_bitmapscan=off -c jit=off -c TimeZone=UTC',
+      options: SESSION_OPTIONS,
     });
     // A connection that breaks is replaced by the pool, and the query on it fails with the reason. It also reports the break
     // as an event, at any moment of its life, between two owners too, and one nobody listens to would end the process.

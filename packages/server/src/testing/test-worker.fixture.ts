@@ -5,6 +5,7 @@ import type { LocalWorker } from '../worker-link/local-workers.ts';
 
 export class TestWorker implements LocalWorker {
   readonly workerId: WorkerId;
+  readonly unrecordedLeft = Number.POSITIVE_INFINITY;
   slots: number;
   readonly unrecordedLeft = 10_000;
   handlers: readonly string[];

@@ -16,10 +16,9 @@ import { BASE_MS, MINUTE_MS } from '../conformance/storage-under-test.ts';
 import { StorageWorld, settlement } from '../conformance/storage-world.ts';
 import { openPostgresStorage, type PostgresStorage } from './postgres-storage.ts';
 
-const HOLD = `UPDATE due SET held = true, job_version = job_version + 1 WHERE job_id = $1`;
-const PLAN = `INSERT INTO due (job_id, run_id, shard, priority, kind, job_version, max_concurrency, fire_at, nominal_at, handler, overlap)
-  SELECT job_id, job_id, shard, priority, 0, version, 1, ${BASE_MS + MINUTE_MS}, ${BASE_MS + MINUTE_MS}, handler, overlap
-  FROM jobs WHERE job_id = $1`;
+const HOLD = `UPDATE due SET held = true WHERE job_id = $1`;
+const PLAN = `INSERT INTO cursors (job_id, shard, job_version, fire_at, nominal_at)
+  SELECT job_id, shard, version, ${BASE_MS + MINUTE_MS}, ${BASE_MS + MINUTE_MS} FROM jobs WHERE job_id = $1`;
 
 describeEachPostgres('the end of a schedule', (server) => {
   let database: TestDatabase;
@@ -80,7 +79,7 @@ describeEachPostgres('the end of a schedule', (server) => {
     const settling = storage.leases.settle([settlement(alive)], BASE_MS);
     await somebodyWaits();
     await person.query('COMMIT');
-    expect(await settling).toEqual(['settled']);
+    expect(await settling).toMatchObject({ verdicts: ['settled'] });
     expect(await world.statusOf(jobId)).toBe('PAUSED');
   });
 
@@ -93,7 +92,7 @@ describeEachPostgres('the end of a schedule', (server) => {
     const settling = storage.leases.settle([settlement(alive)], BASE_MS);
     await somebodyWaits();
     await person.query('COMMIT');
-    expect(await settling).toEqual(['settled']);
+    expect(await settling).toMatchObject({ verdicts: ['settled'] });
     expect(await world.statusOf(jobId)).toBe('SCHEDULED');
   });
 });

@@ -1,5 +1,6 @@
 /** Statements of the lease store: the hot path. */
 import type { Statement } from '../../postgres/database.ts';
+import { exists } from './exists.sql.ts';
 import { inlineJson } from './inline-payload.sql.ts';
 import { ASKING, IS_OPEN, inLane, JOB_HANDLER_KEY, JOB_PART, JOB_TENANT, OPEN, WAITING } from './lane.sql.ts';
 import { mayEnd } from './may-end.sql.ts';
@@ -201,8 +202,8 @@ export const SETTLE: Statement = {
         -- Nor while the pause is about to hold back a retry that is queued right here.
         AND NOT (j.status = 'PAUSED' AND EXISTS (SELECT FROM live y
           WHERE y.job_id = j.job_id AND y.next_at IS NOT NULL AND NOT y.cancelled AND y.kind < 3))
-        AND (j.version = x.job_version OR NOT (EXISTS (SELECT FROM due p WHERE p.job_id = x.job_id AND p.kind = 1)
-          OR EXISTS (SELECT FROM cursors c WHERE c.job_id = x.job_id)))
+        AND (j.version = x.job_version OR NOT (${exists('SELECT FROM due p WHERE p.job_id = x.job_id AND p.kind = 1')}
+          OR ${exists('SELECT FROM cursors c WHERE c.job_id = x.job_id')}))
     ), told AS (
       INSERT INTO events (kind, ids, epochs, claimed_ats, next_ats, dead_reasons)
       SELECT 'run.ended', array_agg(run_id), array_agg(epoch), array_agg(claimed_at),

@@ -141,6 +141,12 @@ export function restOf(drive: Drive, filters: readonly FilterName[]): FilterName
   return filters.filter((name) => name !== drive || drive === 'status');
 }
 
+/** For one transaction. Sessions have them turned off, and nothing else can read the index of labels. */
+export const ALLOW_BITMAP_SCANS: Statement = {
+  name: 'allow_bitmap_scans',
+  text: `SELECT set_config('enable_bitmapscan', 'on', true)`,
+};
+
 /** Whether a label is rare enough to sort all that have it. $1 labels. */
 export const COUNT_LABELLED: Statement = {
   name: 'count_labelled',

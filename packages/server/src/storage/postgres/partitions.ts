@@ -9,6 +9,7 @@
  * that has not ended.
  */
 import type { Database, Session } from '../../postgres/database.ts';
+import { StorageTimeout } from '../storage.ts';
 import {
   attach,
   CLAIM_DAYS,
@@ -231,7 +232,9 @@ async function unlessLocked(work: () => Promise<unknown>): Promise<boolean> {
     await work();
     return true;
   } catch (error) {
-    if ((error as { code?: unknown }).code === LOCK_NOT_AVAILABLE) return false;
+    const isLocked =
+      error instanceof StorageTimeout && (error.cause as { code?: unknown }).code === LOCK_NOT_AVAILABLE;
+    if (isLocked) return false;
     throw error;
   }
 }

@@ -11,6 +11,7 @@ import {
   type InsertedJob,
   isRefused,
   type JobChange,
+  type JobFilter,
   type JobList,
   type JobQuery,
   type JobStore,
@@ -57,6 +58,7 @@ import {
 } from './job.sql.ts';
 import { type JobRow, jobFromRow, storedParts } from './job-row.ts';
 import { REQUEST_CANCEL } from './lease.sql.ts';
+import { ALLOW_BITMAP_SCANS } from './list-jobs.sql.ts';
 import { listJobs } from './list-jobs.ts';
 import { listSortedJobs } from './list-sorted-jobs.ts';
 import { recordAudit } from './postgres-audit-store.ts';
@@ -125,11 +127,19 @@ export class PostgresJobStore implements JobStore {
   }
 
   list(query: JobQuery): Promise<JobList> {
-    return listJobs(this.#database, query);
+    return this.#listing(query, (session) => listJobs(session, query));
   }
 
   listSorted(query: SortedJobQuery): Promise<readonly SortedJob[] | 'too_many'> {
-    return listSortedJobs(this.#database, query);
+    return this.#listing(query, (session) => listSortedJobs(session, query));
+  }
+
+  #listing<T>({ labels }: JobFilter, work: (session: Session) => Promise<T>): Promise<T> {
+    if (labels === undefined) return work(this.#database);
+    return this.#database.transaction(async (session) => {
+      await session.query(ALLOW_BITMAP_SCANS, []);
+      return work(session);
+    });
   }
 
   upcoming(query: UpcomingQuery): Promise<{ fires: readonly UpcomingFire[]; partial: boolean }> {

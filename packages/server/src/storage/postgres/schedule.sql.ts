@@ -1,6 +1,7 @@
 /** Statements of the schedule store: firing, and who may start as far as the limits of jobs go. */
 import { QUEUED_PER_JOB_MAX } from '@carillon/domain';
 import type { Statement } from '../../postgres/database.ts';
+import { exists } from './exists.sql.ts';
 import { inlineJson } from './inline-payload.sql.ts';
 import { ASKING, IS_OPEN, JOB_HANDLER_KEY, JOB_PART, JOB_TENANT, OPEN, WAITING } from './lane.sql.ts';
 import { mayEnd } from './may-end.sql.ts';
@@ -44,7 +45,8 @@ const QUEUED = `(SELECT count(*) FROM (SELECT FROM due d WHERE d.job_id = j.job_
           AND (d.blocked = ${WAITING} OR d.fire_at <= $12::bigint) LIMIT ${QUEUED_PER_JOB_MAX}) d)`;
 
 /**
- * Fires cursors: compare-and-set on (nominal instant, job version), and everything that follows from it, in one statement. A
+ * Fires cursors: compare-and-set on (nominal instant, job version), and everything that follows from it, in one statement. They
+ * are found by their key: held is spelled so that no plan walks the index of instants for it. A
  * run gets a place of its job, or waits, or is skipped: two that want the same place at the same time meet in the primary key
  * of admissions, and the second gets none.
  * $1 job_id, $2 shard, $3 nominal_at, $4 job_version, $5 next nominal_at, $6 next fire_at, $7 number of runs, $8 last nominal
@@ -64,7 +66,7 @@ const fire = (
       UPDATE cursors c SET nominal_at = f.next_nominal_at, fire_at = f.next_fire_at, resumed_at = NULL,
         last_nominal_at = coalesce(f.last_nominal_at, c.last_nominal_at)
       FROM f
-      WHERE c.job_id = f.job_id AND NOT c.held AND c.nominal_at = f.nominal_at AND c.job_version = f.job_version
+      WHERE c.job_id = f.job_id AND c.held IS NOT TRUE AND c.nominal_at = f.nominal_at AND c.job_version = f.job_version
         AND f.next_fire_at IS NOT NULL
       RETURNING c.job_id
     )${parts.ended}, job AS MATERIALIZED (
@@ -118,7 +120,7 @@ export const FIRE: Statement = fire('fire', {
   only: '',
   ended: `, ended AS (
       DELETE FROM cursors c USING f
-      WHERE c.job_id = f.job_id AND NOT c.held AND c.nominal_at = f.nominal_at AND c.job_version = f.job_version
+      WHERE c.job_id = f.job_id AND c.held IS NOT TRUE AND c.nominal_at = f.nominal_at AND c.job_version = f.job_version
         AND f.next_fire_at IS NULL
       RETURNING c.job_id
     ), won AS MATERIALIZED (
@@ -177,7 +179,8 @@ export const ADMIT: Statement = {
       RETURNING d.job_id, d.part, d.priority, d.handler_key, d.tenant
     ), asked AS (
       UPDATE due d SET blocked = ${WAITING} FROM job j
-      WHERE d.job_id = j.job_id AND d.blocked = ${ASKING} AND NOT d.held AND d.fire_at <= $4::bigint
+      -- Spelled so that no plan walks through all that ask, of whatever job.
+      WHERE d.job_id = j.job_id AND d.blocked > 0 AND d.blocked + 0 = ${ASKING} AND d.held IS NOT TRUE AND d.fire_at <= $4::bigint
         AND NOT EXISTS (SELECT FROM admitted a WHERE a.run_id = d.run_id)
       RETURNING d.job_id
     )
@@ -223,7 +226,7 @@ export const STOP_OLDEST: Statement = {
   text: `
     WITH j AS MATERIALIZED (
       SELECT j.job_id FROM jobs j WHERE j.job_id = ANY($1::uuid[]) AND j.overlap = 'replace' AND ${ROOM} = 0
-        AND EXISTS (SELECT FROM due d WHERE d.job_id = j.job_id AND d.blocked > 0 AND d.attempt = 1 AND NOT d.held)
+        AND ${exists('SELECT FROM due d WHERE d.job_id = j.job_id AND d.blocked > 0 AND d.attempt = 1 AND NOT d.held')}
     ), oldest AS MATERIALIZED (
       SELECT DISTINCT ON (u.job_id) u.job_id, u.run_id, l.lease_id, (u.ord - 1)::smallint AS position
       FROM leases l CROSS JOIN LATERAL unnest(l.job_ids, l.run_ids) WITH ORDINALITY AS u(job_id, run_id, ord)
@@ -239,7 +242,10 @@ export const STOP_OLDEST: Statement = {
     SELECT o.run_id FROM oldest o JOIN asked a USING (lease_id)`,
 };
 
-/** Guard: $1 node, $2 epochs. Places whose run is neither open nor alive: one look at everything tells for sure. */
+/**
+ * Guard: $1 node, $2 epochs. Places whose run is neither open nor alive: one look at everything tells for sure. Runs are found by
+ * their key: what is open is spelled so that no plan walks the lanes for it.
+ */
 export const FREE_LOST_PLACES: Statement = {
   name: 'free_lost_places',
   text: `
@@ -249,7 +255,7 @@ export const FREE_LOST_PLACES: Statement = {
     ), lost AS MATERIALIZED (
       SELECT a.job_id, a.slot, a.run_id FROM admissions a
       WHERE ${isOwned('a.shard')} AND a.run_id NOT IN (SELECT run_id FROM living)
-        AND NOT EXISTS (SELECT FROM due WHERE due.run_id = a.run_id AND ${IS_OPEN} AND due.admitted)
+        AND NOT ${exists(`SELECT FROM due d WHERE d.run_id = a.run_id AND d.admitted AND d.blocked + 0 = ${OPEN} AND d.held IS NOT TRUE`)}
     )
     DELETE FROM admissions a USING lost WHERE a.job_id = lost.job_id AND a.slot = lost.slot AND a.run_id = lost.run_id`,
 };
@@ -266,8 +272,8 @@ export const ADMISSIBLE: Statement = {
     )
     SELECT j.job_id, j.overlap = 'replace' FROM waiting w JOIN jobs j ON j.job_id = w.job_id
     WHERE ${isOwned('j.shard')} AND (${ROOM} > 0 OR j.overlap = 'replace')
-      AND EXISTS (SELECT FROM due d WHERE d.job_id = j.job_id AND d.blocked > 0 AND NOT d.held
-        AND (d.blocked = ${WAITING} OR d.fire_at <= $4::bigint))
+      AND ${exists(`SELECT FROM due d WHERE d.job_id = j.job_id AND d.blocked > 0 AND NOT d.held
+        AND (d.blocked = ${WAITING} OR d.fire_at <= $4::bigint)`)}
     LIMIT $3`,
 };
 
