@@ -1,4 +1,4 @@
-import type { Job, JobId, NodeId, RunId } from '@carillon/domain';
+import type { BootId, Job, JobId, NodeId, RunId } from '@carillon/domain';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { EVERY_MINUTE, newId, sampleJob } from '../storage/conformance/sample-job.ts';
 import { BASE_MS, DAY_MS, HOUR_MS, MINUTE_MS } from '../storage/conformance/storage-under-test.ts';
@@ -194,7 +194,7 @@ test('a place that belongs to no run becomes free (hazard 13)', async () => {
   await jobs.insert([{ job, first: { kind: 'cursor', cursor }, idempotency: undefined }]);
   const nodeId = newId<NodeId>();
   const epochs = await new MemoryMemberStore(state, clock).acquireShards({
-    ...{ nodeId, shards: ALL_SHARDS, nowMs: BASE_MS, ttlMs: DAY_MS },
+    ...{ nodeId, bootId: newId<BootId>(), shards: ALL_SHARDS, nowMs: BASE_MS, ttlMs: DAY_MS },
   });
   state.admissions.take(jobId, newId<RunId>(), 1);
   const asked: JobId[] = [];

@@ -7,7 +7,6 @@ export class TestWorker implements LocalWorker {
   readonly workerId: WorkerId;
   readonly unrecordedLeft = Number.POSITIVE_INFINITY;
   slots: number;
-  readonly unrecordedLeft = 10_000;
   handlers: readonly string[];
   handed: ClaimedBatch[] = [];
 
