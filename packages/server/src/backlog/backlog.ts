@@ -18,6 +18,8 @@ export interface Backlog {
   take(request: TakeRequest): Promise<ClaimedBatch> | undefined;
   /** How long until there may be something to take for these handlers. */
   readyInMs(handlers: readonly string[]): number;
+  /** How long until it is time to look for what nobody announced. */
+  lookInMs(): number;
   /** Looks for what nobody announced, when it is time to. */
   look(handlers: ReadonlySet<string>): Promise<void>;
   /** Called when there may be something to take. */

@@ -54,8 +54,11 @@ export class StorageBacklog implements Backlog {
   readyInMs(handlers: readonly string[]): number {
     const { clock } = this.#options;
     if (this.#lanes.hasReady(offersOf(handlers))) return 0;
-    const wakeInMs = (this.#lanes.nextAtMs ?? Number.POSITIVE_INFINITY) - clock.now();
-    return Math.max(0, Math.min(wakeInMs, this.#lookAt - clock.monotonic()));
+    return Math.max(0, (this.#lanes.nextAtMs ?? Number.POSITIVE_INFINITY) - clock.now());
+  }
+
+  lookInMs(): number {
+    return Math.max(0, this.#lookAt - this.#options.clock.monotonic());
   }
 
   take(request: TakeRequest): Promise<ClaimedBatch> | undefined {

@@ -4,7 +4,7 @@
  * knows.
  */
 import { type LeaseId, type NodeId, ownerOf, type WorkerView } from '@carillon/domain';
-import { type Clock, type Log, Loop, type Random, Rest, type Service } from '@carillon/foundation';
+import { type Clock, type Log, Loop, type Random, Rest, type Service, sleep } from '@carillon/foundation';
 import type { Backlog } from '../backlog/backlog.ts';
 import type { MemberStore } from '../storage/member-store.ts';
 import type { WorkerLink } from '../worker-link/worker-link.ts';
@@ -29,6 +29,7 @@ const REST_MS_MAX = 8;
 /** How often it is looked who else dispatches. */
 const PEERS_MS = 3_000;
 const ERROR_PAUSE_MS = 200;
+const LOOK_PATIENCE_MS = 5;
 
 export class Dispatcher implements Service {
   readonly #options: DispatcherOptions;
@@ -39,6 +40,7 @@ export class Dispatcher implements Service {
   #pausedUntil = 0;
   #lastWasFull = false;
   #isStopping = false;
+  #isLooking = false;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
@@ -71,15 +73,37 @@ export class Dispatcher implements Service {
     const { backlog, clock, link } = this.#options;
     const workers = link.workers();
     if (workers.length === 0) return IDLE_MS;
-    await backlog.look(new Set(workers.flatMap((worker) => worker.handlers)));
-    await this.#lookForPeers();
+    await this.#look(new Set(workers.flatMap((worker) => worker.handlers)));
     while (this.#mayClaim() && this.#claimForSome());
     const pauseMs = Math.max(this.#rest.leftMs, this.#pausedUntil - clock.monotonic());
     // Without a free slot, or with claims under way, their end is what wakes it up.
     const free = freestFirst(link.workers());
     const isWaiting = this.#claims.size > 0 || free.length === 0;
     const readyInMs = isWaiting ? IDLE_MS : backlog.readyInMs(free.flatMap((worker) => worker.handlers));
-    return Math.min(IDLE_MS, Math.max(readyInMs, pauseMs, 0));
+    const lookInMs = this.#isLooking ? IDLE_MS : backlog.lookInMs();
+    return Math.min(IDLE_MS, Math.max(Math.min(readyInMs, lookInMs), pauseMs, 0));
+  }
+
+  /** Waited for while it is quick: of many lanes, or while old snapshots are held open, it goes on beside claims. */
+  async #look(handlers: ReadonlySet<string>): Promise<void> {
+    const { clock, log } = this.#options;
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    const looking = this.#lookNow(handlers).finally(() => {
+      this.#isLooking = false;
+    });
+    const isOver = new AbortController();
+    const late = sleep(clock, LOOK_PATIENCE_MS, isOver.signal).then(() => 'late' as const);
+    const first = await Promise.race([looking, late]).finally(() => isOver.abort());
+    if (first !== 'late') return;
+    looking
+      .catch((error: unknown) => log.warn({ err: error }, 'a look over the lanes failed'))
+      .finally(() => this.#loop.wake());
+  }
+
+  async #lookNow(handlers: ReadonlySet<string>): Promise<void> {
+    await this.#options.backlog.look(handlers);
+    await this.#lookForPeers();
   }
 
   #mayClaim(): boolean {
