@@ -11,7 +11,8 @@ export function createJob(ports: OperationPorts) {
     options: { idempotencyKey?: string | undefined } = {},
   ): Promise<CreatedJob> => {
     const missing = await missingNamespaces([input], { caller, ports });
-    const accepted = newJob(input, { caller, idempotencyKey: options.idempotencyKey, missing, ports });
+    const { idempotencyKey } = options;
+    const accepted = newJob(input, { caller, idempotencyKey, missing, nowMs: ports.clock.now(), ports });
     const result = createdJob(await ports.ingest.accept(accepted), accepted, ports);
     if (result.created) announceFirst(ports, [accepted]);
     return result;

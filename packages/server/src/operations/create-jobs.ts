@@ -22,6 +22,7 @@ export function createJobs(ports: OperationPorts) {
     requireMay(caller, 'jobs.create');
     const readable = items.filter((item): item is JobInput => !(item instanceof Refusal));
     const missing = await missingNamespaces(readable, { caller, ports });
+    const nowMs = ports.clock.now();
     const prepared = items.map((item, index) =>
       refusing(() => {
         if (item instanceof Refusal) throw item;
@@ -31,6 +32,7 @@ export function createJobs(ports: OperationPorts) {
           // No key that a client chooses can hold a space, so this is nobody else's.
           idempotencyKey: key === undefined ? undefined : `${key} ${index}`,
           missing,
+          nowMs,
           ports,
         });
       }),

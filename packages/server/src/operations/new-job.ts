@@ -51,16 +51,18 @@ export function newJob(
     caller,
     idempotencyKey,
     missing,
+    nowMs,
     ports,
   }: {
     caller: Caller;
     idempotencyKey: string | undefined;
+    /** The same for all jobs of one request: the audit log keeps them as one. */
+    nowMs: number;
     /** Namespaces that do not exist, as missingNamespaces found. */
     missing: ReadonlySet<string>;
     ports: OperationPorts;
   },
 ): NewJob {
-  const nowMs = ports.clock.now();
   const definition = defineJob(
     {
       ...input,
