@@ -74,7 +74,7 @@ export function newJob(
   requireMay(caller, 'jobs.create', definition);
   if (missing.has(definition.namespace)) throw namespaceNotFound(definition.namespace, 'namespace');
   const jobId = ports.random.id() as JobId;
-  const first = planFirst({ jobId, schedule: definition.schedule, nowMs });
+  const first = planFirst({ jobId, schedule: definition.schedule, nowMs, isNew: true });
   if (!first) throw new Refusal('schedule_never_fires', 'The schedule has no occurrence from now on.');
   const job: Job = {
     ...definition,

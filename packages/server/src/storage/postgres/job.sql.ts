@@ -4,6 +4,7 @@ import { inlineJson, inlinePayload } from './inline-payload.sql.ts';
 import { JOB_COLUMNS, JOB_STATUS } from './job-row.ts';
 import { ASKING, JOB_HANDLER_KEY, JOB_PART, JOB_TENANT, OPEN } from './lane.sql.ts';
 import { mayEnd } from './may-end.sql.ts';
+import { pendingRun } from './pending-run.sql.ts';
 
 export const FIND_KEYS: Statement = {
   name: 'find_keys',
@@ -239,7 +240,7 @@ export const DELETE_JOB: Statement = {
 /** The job a pending run belongs to. */
 export const FIND_PENDING_RUN: Statement = {
   name: 'find_pending_run',
-  text: `SELECT job_id FROM due WHERE run_id = $1::uuid`,
+  text: `SELECT job_id FROM ${pendingRun('$1::uuid')} d`,
 };
 
 export const FIND_FINISHED_RUN: Statement = {
