@@ -12,21 +12,21 @@ export type Value = string | number | boolean | undefined;
 export interface InsertColumn {
   readonly name: string;
   readonly type: string;
-  /** Any text: it has to be quoted. */
-  readonly quoted: boolean;
+  /** Of many values: words that need no quoting; any text; or lines, which are cheapest: no JSON text holds a line break. */
+  readonly form: 'plain' | 'text' | 'lines';
   readonly of: (entry: NewJob) => Value;
 }
 
 const plain = (name: string, type: string, of: InsertColumn['of']): InsertColumn => ({
   name,
   type,
-  quoted: false,
+  form: 'plain',
   of,
 });
 const text = (name: string, of: InsertColumn['of']): InsertColumn => ({
   name,
   type: 'text',
-  quoted: true,
+  form: 'text',
   of,
 });
 
@@ -34,7 +34,7 @@ const text = (name: string, of: InsertColumn['of']): InsertColumn => ({
 export const OWN_COLUMNS: readonly InsertColumn[] = [
   plain('job_id', 'uuid', ({ job }) => job.jobId),
   text('name', ({ job }) => job.name),
-  text('payload', ({ job }) => job.payload),
+  { name: 'payload', type: 'text', form: 'lines', of: ({ job }) => job.payload },
   plain('shard', 'smallint', ({ job }) => job.shard),
   plain('schedule_time', 'bigint', ({ job }) => STORED.scheduleTimeMs(job)),
   plain('fire_at', 'bigint', ({ first }) =>

@@ -11,8 +11,15 @@ const JOB_ID = '$1';
 const AUDIT_FROM = OWN_COLUMNS.length + SHARED_COLUMNS.length + 1;
 const AFTERS = `$${AUDIT_FROM + Object.keys(AUDIT_COLUMNS).length}`;
 
-const arrays = (columns: readonly Pick<InsertColumn, 'type'>[], from: number) =>
-  columns.map(({ type }, i) => `$${from + i}::${type}[]`).join(', ');
+const arrays = (
+  columns: readonly (Pick<InsertColumn, 'type'> & { form?: InsertColumn['form'] })[],
+  from: number,
+) =>
+  columns
+    .map(({ type, form }, i) =>
+      form === 'lines' ? `string_to_array($${from + i}::text, E'\\n')` : `$${from + i}::${type}[]`,
+    )
+    .join(', ');
 const names = (columns: readonly Pick<InsertColumn, 'name'>[]) => columns.map(({ name }) => name).join(', ');
 
 /** alike: the shared columns are single values, and not one element per job. */

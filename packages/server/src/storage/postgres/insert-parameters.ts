@@ -27,9 +27,10 @@ export function insertParameters(entries: readonly NewJob[]): InsertParameters {
   };
 }
 
-function arrayOf({ of, quoted }: InsertColumn, entries: readonly NewJob[]): string | null {
+function arrayOf({ of, form }: InsertColumn, entries: readonly NewJob[]): string | null {
   const values = entries.map(of);
-  return quoted ? sparse(values as (string | undefined)[], textArray) : sparse(values, plainArray);
+  if (form === 'lines') return values.join('\n');
+  return form === 'text' ? sparse(values as (string | undefined)[], textArray) : sparse(values, plainArray);
 }
 
 /** Undefined: they differ. */
