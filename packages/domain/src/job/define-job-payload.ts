@@ -40,7 +40,7 @@ function checkValue(value: JsonValue, path: string, depth: number): void {
     for (let i = 0; i < value.length; i += 1) checkValue(value[i]!, `${path}[${i}]`, depth + 1);
     return;
   }
-  for (const [key, inner] of Object.entries(value)) {
+  for (const key of Object.keys(value)) {
     requireStorable(key, `a key of ${path}`);
     // Code that merges objects carelessly would let it change all of them.
     if (key === '__proto__') {
@@ -48,7 +48,7 @@ function checkValue(value: JsonValue, path: string, depth: number): void {
         field: path,
       });
     }
-    checkValue(inner, `${path}.${key}`, depth + 1);
+    checkValue((value as JsonObject)[key]!, `${path}.${key}`, depth + 1);
   }
 }
 

@@ -53,6 +53,8 @@ const FITTING: Record<ScheduleType, readonly ScheduleField[]> = {
   INTERVAL: ['interval', 'frequency', 'scheduleTime', ...RECURRING_FIELDS],
 };
 
+const IMMEDIATE: Schedule = { type: 'IMMEDIATE' };
+
 interface Context {
   readonly current: Schedule | undefined;
   readonly nowMs: number;
@@ -60,10 +62,10 @@ interface Context {
 
 export function readSchedule(input: ScheduleInput, context: Context): Schedule {
   const { current, nowMs } = context;
-  const named = FIELDS.some((field) => input[field] !== undefined) || (input.scheduleType ?? null) !== null;
-  if (current && !named) return current;
+  const given = FIELDS.filter((field) => input[field] !== undefined);
+  if (current && given.length === 0 && !isGiven(input.scheduleType)) return current;
   const type = scheduleTypeOf(input, current);
-  for (const field of FIELDS) {
+  for (const field of given) {
     if (isGiven(input[field]) && !FITTING[type].includes(field)) refuseMisfit(NAMES[field], type);
   }
   const schedule = readAs(type, input, context);
@@ -106,7 +108,7 @@ function scheduleTypeOf(input: ScheduleInput, current: Schedule | undefined): Sc
 function readAs(type: ScheduleType, input: ScheduleInput, context: Context): Schedule {
   switch (type) {
     case 'IMMEDIATE':
-      return { type };
+      return IMMEDIATE;
     case 'FUTURE':
       return { type, atMs: readFutureTime(input, context.current) };
     case 'CRON':

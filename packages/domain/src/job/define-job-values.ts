@@ -14,6 +14,18 @@ export const JOB_BOUNDS = {
   userIdLengthMax: 200,
 } as const;
 
+/** A field of a request, made once: the same as givenOr at no cost per request. */
+export function field<Input, Value>(options: {
+  fallback: Value;
+  read: (input: Input) => Value;
+}): (given: Input | null | undefined, current: Value | undefined) => Value {
+  const { fallback, read } = options;
+  return (given, current) => {
+    if (given === undefined) return current ?? fallback;
+    return given === null ? fallback : read(given);
+  };
+}
+
 /** Left out: what it was before, else the default. null: the default. */
 export function givenOr<Input, Value>(
   given: Input | null | undefined,

@@ -11,20 +11,28 @@ import type { JobInput, JobPatch, MisfireInput, RetryInput } from './define-job-
 import { inferHandler, readPayload } from './define-job-payload.ts';
 import { readSchedule } from './define-job-schedule.ts';
 import { NO_LABELS, NO_RESOURCES, readLabels, readNamespace, readResources } from './define-job-tags.ts';
-import { givenOr, JOB_BOUNDS, readNumber, readSeconds, readText } from './define-job-values.ts';
+import { field, givenOr, JOB_BOUNDS, readNumber, readSeconds, readText } from './define-job-values.ts';
 import {
   CONCURRENCY_MAX,
   type JobDefinition,
   NAME_LENGTH_MAX,
+  type OverlapPolicy,
   TIMEOUT_MS_DEFAULT,
   TIMEOUT_MS_MAX,
 } from './job.ts';
+import type { Priority } from './priority.ts';
 
 export type { JobInput, JobPatch, ScheduleTypeWord } from './define-job-input.ts';
 export { sameSchedule } from './define-job-schedule.ts';
 
-export function defineJob(input: JobInput, nowMs: number): JobDefinition {
-  return readJob(input, { current: undefined, nowMs });
+/** Where a job goes and whose it is when it says nothing of that. */
+export interface JobHome {
+  readonly namespace: string | undefined;
+  readonly userId: string | undefined;
+}
+
+export function defineJob(input: JobInput, nowMs: number, home?: JobHome): JobDefinition {
+  return readJob(input, { current: undefined, nowMs, home });
 }
 
 export interface Redefinition {
@@ -34,61 +42,58 @@ export interface Redefinition {
 }
 
 export function redefineJob(job: JobDefinition, patch: JobPatch, nowMs: number): Redefinition {
-  const definition = readJob(patch, { current: job, nowMs });
+  const definition = readJob(patch, { current: job, nowMs, home: undefined });
   return { definition, scheduleChanged: definition.schedule !== job.schedule };
 }
 
 interface Context {
   readonly current: JobDefinition | undefined;
   readonly nowMs: number;
+  readonly home: JobHome | undefined;
 }
 
-function readJob(input: JobInput, { current, nowMs }: Context): JobDefinition {
-  const payload = givenOr(input.payload, { current: current?.payload, fallback: '{}', read: readPayload });
+const payloadField = field({ fallback: '{}', read: readPayload });
+const userField = field<string, string | undefined>({
+  fallback: undefined,
+  read: (text) => readText(text, { field: 'user_id', lengthMax: JOB_BOUNDS.userIdLengthMax }),
+});
+const priorityField = field<Priority, Priority>({ fallback: 'medium', read: (word) => word });
+const concurrencyField = field<number, number>({
+  fallback: 1,
+  read: (n) => readNumber(n, { field: 'max_concurrency', min: 1, max: CONCURRENCY_MAX, whole: true }),
+});
+const overlapField = field<OverlapPolicy, OverlapPolicy>({ fallback: 'queue', read: (word) => word });
+const timeoutField = field<number, number>({
+  fallback: TIMEOUT_MS_DEFAULT,
+  read: (n) => readSeconds(n, { field: 'timeout_seconds', min: 0.001, max: TIMEOUT_MS_MAX / 1_000 }),
+});
+const startTimeoutField = optionalSeconds('start_timeout_seconds', JOB_BOUNDS.startTimeoutSecondsMax);
+const deadlineField = optionalSeconds('retry.deadline_seconds', JOB_BOUNDS.retryDeadlineSecondsMax);
+const labelsField = field({ fallback: NO_LABELS, read: readLabels });
+const resourcesField = field({ fallback: NO_RESOURCES, read: readResources });
+
+function readJob(input: JobInput, { current, nowMs, home }: Context): JobDefinition {
+  const payload = payloadField(input.payload, current?.payload);
   const handler = readHandler(input, { current, payload });
   if (handler === 'http' && (input.payload !== undefined || input.handler !== undefined || !current)) {
     checkHttpPayload(input.payload ?? (JSON.parse(payload) as JsonObject));
   }
   return {
     name: readName(input, current),
-    namespace: readNamespace(input.namespace, current),
-    userId: givenOr<string, string | undefined>(input.userId, {
-      current: current?.userId,
-      fallback: undefined,
-      read: (text) => readText(text, { field: 'user_id', lengthMax: JOB_BOUNDS.userIdLengthMax }),
-    }),
+    namespace: readNamespace(input.namespace ?? home?.namespace, current),
+    userId: userField(input.userId ?? (home ? home.userId : input.userId), current?.userId),
     handler,
     payload,
     schedule: readSchedule(input, { current: current?.schedule, nowMs }),
     misfire: readMisfire(input.misfire, current?.misfire),
-    priority: givenOr(input.priority, {
-      current: current?.priority,
-      fallback: 'medium',
-      read: (word) => word,
-    }),
-    maxConcurrency: givenOr(input.maxConcurrency, {
-      current: current?.maxConcurrency,
-      fallback: 1,
-      read: (n) => readNumber(n, { field: 'max_concurrency', min: 1, max: CONCURRENCY_MAX, whole: true }),
-    }),
-    overlap: givenOr(input.overlap, { current: current?.overlap, fallback: 'queue', read: (word) => word }),
+    priority: priorityField(input.priority, current?.priority),
+    maxConcurrency: concurrencyField(input.maxConcurrency, current?.maxConcurrency),
+    overlap: overlapField(input.overlap, current?.overlap),
     retry: readRetry(input, current?.retry),
-    timeoutMs: givenOr(input.timeoutSeconds, {
-      current: current?.timeoutMs,
-      fallback: TIMEOUT_MS_DEFAULT,
-      read: (n) => readSeconds(n, { field: 'timeout_seconds', min: 0.001, max: TIMEOUT_MS_MAX / 1_000 }),
-    }),
-    startTimeoutMs: readOptionalSeconds(input.startTimeoutSeconds, {
-      current: current?.startTimeoutMs,
-      field: 'start_timeout_seconds',
-      max: JOB_BOUNDS.startTimeoutSecondsMax,
-    }),
-    labels: givenOr(input.labels, { current: current?.labels, fallback: NO_LABELS, read: readLabels }),
-    resources: givenOr(input.resources, {
-      current: current?.resources,
-      fallback: NO_RESOURCES,
-      read: readResources,
-    }),
+    timeoutMs: timeoutField(input.timeoutSeconds, current?.timeoutMs),
+    startTimeoutMs: startTimeoutField(input.startTimeoutSeconds, current?.startTimeoutMs),
+    labels: labelsField(input.labels, current?.labels),
+    resources: resourcesField(input.resources, current?.resources),
   };
 }
 
@@ -146,6 +151,8 @@ function readMisfire(
 }
 
 function readRetry(input: JobInput, before: RetryPolicy = DEFAULT_RETRY): RetryPolicy {
+  // Most say nothing, and share one object.
+  if (input.retry === undefined && input.maxRetries === undefined) return before;
   const given: RetryInput = input.retry ?? {};
   const current = input.retry === null ? { ...DEFAULT_RETRY, maxRetries: before.maxRetries } : before;
   const delayMs = givenOr(given.delaySeconds, {
@@ -183,21 +190,13 @@ function readRetry(input: JobInput, before: RetryPolicy = DEFAULT_RETRY): RetryP
       fallback: DEFAULT_RETRY.jitter,
       read: (word) => word,
     }),
-    deadlineMs: readOptionalSeconds(given.deadlineSeconds, {
-      current: current.deadlineMs,
-      field: 'retry.deadline_seconds',
-      max: JOB_BOUNDS.retryDeadlineSecondsMax,
-    }),
+    deadlineMs: deadlineField(given.deadlineSeconds, current.deadlineMs),
   };
 }
 
-function readOptionalSeconds(
-  given: number | null | undefined,
-  { current, field, max }: { current: number | undefined; field: string; max: number },
-): number | undefined {
-  return givenOr<number, number | undefined>(given, {
-    current,
+function optionalSeconds(name: string, max: number) {
+  return field<number, number | undefined>({
     fallback: undefined,
-    read: (seconds) => readSeconds(seconds, { field, min: 0.001, max }),
+    read: (seconds) => readSeconds(seconds, { field: name, min: 0.001, max }),
   });
 }

@@ -1,7 +1,8 @@
 /**
  * The id of the run of an occurrence: derived from job and nominal instant, so that the same occurrence always carries the same
  * idempotency key, whoever fires it and after whatever restore. It begins with the instant, as ids of UUID version 7 do, so ids
- * made one after the other lie beside each other in an index; the rest is what makes the job's own id unique.
+ * made one after the other lie beside each other in an index; the rest is what makes the job's own id unique. The
+ * first run of a one-off has the id of the job itself.
  */
 import type { JobId, RunId } from '../ids.ts';
 

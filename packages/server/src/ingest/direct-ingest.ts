@@ -27,6 +27,7 @@ type Outcome = { readonly inserted: InsertedJob } | { readonly error: unknown };
 export class DirectIngest implements Ingest {
   readonly #jobs: Pick<JobStore, 'insert'>;
   readonly #buffer: BatchBuffer<NewJob, Outcome>;
+  readonly #batchMax: number;
   readonly #capacity: number;
   /** Batches that share their transaction with nobody; bounded like the others, or they would take all connections. */
   readonly #wholes: BatchBuffer<readonly NewJob[], readonly InsertedJob[]>;
@@ -35,6 +36,7 @@ export class DirectIngest implements Ingest {
   constructor(options: DirectIngestOptions) {
     const { jobs, batchMax = 1_000, flushesMax = 2, capacity = 50_000, defer } = options;
     this.#jobs = jobs;
+    this.#batchMax = batchMax;
     this.#capacity = capacity;
     this.#buffer = new BatchBuffer({
       flush: (batch) => this.#insert(batch),
@@ -64,8 +66,14 @@ export class DirectIngest implements Ingest {
   /** All find room or none is taken, so that "overloaded" always means that nothing was accepted. */
   async acceptAll(jobs: readonly NewJob[]): Promise<InsertedJob[]> {
     this.#requireRoom(jobs.length);
-    const outcomes = await Promise.all(jobs.map((job) => this.#buffer.add(job)));
-    return outcomes.map(insertedOf);
+    const parts: Promise<readonly Outcome[]>[] = [];
+    for (let from = 0; from < jobs.length; from += this.#batchMax)
+      parts.push(
+        this.#buffer.addAll(
+          from === 0 && jobs.length <= this.#batchMax ? jobs : jobs.slice(from, from + this.#batchMax),
+        ),
+      );
+    return (await Promise.all(parts)).flat().map(insertedOf);
   }
 
   /** Not in the buffer: who shares a transaction with others cannot take it back. */

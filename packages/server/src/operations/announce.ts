@@ -1,7 +1,7 @@
 /** Tells the others what a change made possible, so that nobody has to poll. */
 import type { Job } from '@carillon/domain';
 import type { FirstDue } from '../storage/due.ts';
-import { laneOf } from '../storage/lane.ts';
+import { type LaneHint, laneOf } from '../storage/lane.ts';
 import type { OperationPorts } from './operation-ports.ts';
 
 /** New jobs with what they begin with. */
@@ -9,15 +9,30 @@ export function announceFirst(
   { signals }: Pick<OperationPorts, 'signals'>,
   created: readonly { readonly job: Job; readonly first: FirstDue }[],
 ): void {
-  const lanes = created.flatMap(({ job, first }) =>
-    first.kind === 'run' ? [{ ...laneOf(job), atMs: first.run.fireAtMs }] : [],
-  );
-  const shards = created.flatMap(({ job, first }) =>
-    first.kind === 'cursor' ? [{ shard: job.shard, atMs: first.cursor.fireAtMs }] : [],
-  );
+  const lanes: LaneHint[] = [];
+  const shards: { shard: number; atMs: number }[] = [];
+  /** Of a batch most say the same: once per part is enough. */
+  const lastOfPart: (LaneHint | undefined)[] = [];
+  for (const { job, first } of created) {
+    if (first.kind === 'cursor') {
+      shards.push({ shard: job.shard, atMs: first.cursor.fireAtMs });
+      continue;
+    }
+    const hint = { ...laneOf(job), atMs: first.run.fireAtMs };
+    const last = lastOfPart[hint.part];
+    if (last && isSameHint(last, hint)) continue;
+    lastOfPart[hint.part] = hint;
+    lanes.push(hint);
+  }
   if (lanes.length > 0) signals.send('runs-open', { lanes });
   if (shards.length > 0) signals.send('shards-due', { shards });
   signals.send('events-recorded', {});
+}
+
+function isSameHint(a: LaneHint, b: LaneHint): boolean {
+  return (
+    a.atMs === b.atMs && a.tenant === b.tenant && a.handlerKey === b.handlerKey && a.priority === b.priority
+  );
 }
 
 /** A run was added to the job, or the job was changed: whatever follows may be due from the instant on. */

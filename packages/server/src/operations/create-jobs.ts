@@ -7,7 +7,7 @@ import type { Caller, JobInput } from '@carillon/domain';
 import { Refusal, requireMay } from '@carillon/domain';
 import type { NewJob } from '../storage/job-store.ts';
 import { announceFirst } from './announce.ts';
-import { type CreatedJob, createdJob, missingNamespaces, newJob } from './new-job.ts';
+import { type CreatedJob, createdJob, jobMaker, missingNamespaces } from './new-job.ts';
 import type { OperationPorts } from './operation-ports.ts';
 
 /** A request, or the refusal that reading it ended with. */
@@ -22,21 +22,19 @@ export function createJobs(ports: OperationPorts) {
     requireMay(caller, 'jobs.create');
     const readable = items.filter((item): item is JobInput => !(item instanceof Refusal));
     const missing = await missingNamespaces(readable, { caller, ports });
-    const prepared = items.map((item, index) =>
-      refusing(() => {
-        if (item instanceof Refusal) throw item;
-        const { idempotencyKey: key } = options;
-        return newJob(item, {
-          caller,
-          // No key that a client chooses can hold a space, so this is nobody else's.
-          idempotencyKey: key === undefined ? undefined : `${key} ${index}`,
-          missing,
-          ports,
-        });
-      }),
-    );
+    const make = jobMaker({ caller, missing, ports });
+    const { idempotencyKey: key } = options;
+    const prepared: (NewJob | Refusal)[] = [];
+    const accepted: NewJob[] = [];
+    for (let index = 0; index < items.length; index += 1) {
+      const item = items[index]!;
+      // No key that a client chooses can hold a space, so this is nobody else's.
+      const own = key === undefined ? undefined : `${key} ${index}`;
+      const made = item instanceof Refusal ? item : refusing(() => make(item, own));
+      prepared.push(made);
+      if (!(made instanceof Refusal)) accepted.push(made);
+    }
     if (options.atomic) requireAll(prepared);
-    const accepted = prepared.filter((item): item is NewJob => !(item instanceof Refusal));
     const inserted = accepted.length === 0 ? [] : await insert(ports, accepted, options);
 
     const created: NewJob[] = [];

@@ -8,6 +8,7 @@ import {
   type JobId,
   nextFire,
   occurrenceRunId,
+  type RunId,
   type Schedule,
 } from '@carillon/domain';
 import type { FirstDue } from '../storage/due.ts';
@@ -16,6 +17,8 @@ export interface PlanRequest {
   readonly jobId: JobId;
   readonly schedule: Schedule;
   readonly nowMs: number;
+  /** The job is being made: a one-off's first run takes its id from it, and needs no index of its own to be found by. */
+  readonly isNew?: boolean;
   /** The last occurrence that was fired: the plan lies after it, even when the clock was set back. */
   readonly lastNominalMs?: number | undefined;
   /** An occurrence that is due and not fired yet. A recurring plan keeps it: the new rule counts from after it. */
@@ -24,12 +27,20 @@ export interface PlanRequest {
 
 /** undefined: no occurrence lies ahead. */
 export function planFirst(request: PlanRequest): FirstDue | undefined {
-  const { jobId, schedule, nowMs, lastNominalMs = Number.NEGATIVE_INFINITY, overdueNominalMs } = request;
+  const {
+    jobId,
+    schedule,
+    nowMs,
+    isNew = false,
+    lastNominalMs = Number.NEGATIVE_INFINITY,
+    overdueNominalMs,
+  } = request;
   if (!isRecurring(schedule)) {
     // A time that has passed means now: an old instant would make the run more urgent than everybody else's.
     const wantedMs = schedule.type === 'FUTURE' ? Math.max(schedule.atMs, nowMs) : nowMs;
     const atMs = Math.max(wantedMs, lastNominalMs + 1);
-    const runId = occurrenceRunId(jobId, atMs);
+    // A later plan of the same job gets another id: what was made under an earlier one may have run.
+    const runId = isNew ? (jobId as string as RunId) : occurrenceRunId(jobId, atMs);
     return { kind: 'run', run: { runId, fireAtMs: atMs, nominalAtMs: atMs, trigger: 'once', endsJob: true } };
   }
   const nominalMs = overdueNominalMs ?? nextFire(schedule, Math.max(nowMs, lastNominalMs));

@@ -33,26 +33,31 @@ CREATE INDEX api_keys_place ON api_keys USING btree (place);
 CREATE UNIQUE INDEX api_keys_prefix ON api_keys USING btree (prefix);
 
 CREATE TABLE audit_log (
-  audit_id     bigint NOT NULL IDENTITY a,
-  at           timestamp with time zone NOT NULL,
-  actor_kind   text NOT NULL,
-  actor_id     text NOT NULL,
-  actor_name   text NOT NULL,
-  action       text NOT NULL,
-  namespace    text,
-  subject_kind text NOT NULL,
-  subject_id   text NOT NULL,
-  before       jsonb,
-  after        jsonb,
-  address      text,
-  user_agent   text,
-  request_id   text,
+  audit_id      bigint NOT NULL IDENTITY a,
+  at            timestamp with time zone NOT NULL,
+  actor_kind    text NOT NULL,
+  actor_id      text NOT NULL,
+  actor_name    text NOT NULL,
+  action        text NOT NULL,
+  namespace     text,
+  subject_kind  text NOT NULL,
+  subject_id    text,
+  before        jsonb,
+  after         jsonb,
+  address       text,
+  user_agent    text,
+  request_id    text,
+  subject_count integer NOT NULL DEFAULT 1,
+  subject_ids   uuid[],
+  subject_span  int8range,
+  afters        text[],
   CONSTRAINT audit_log_pkey PRIMARY KEY (audit_id)
 );
 CREATE INDEX audit_log_action ON audit_log USING btree (action, audit_id) WHERE (action <> 'jobs.create'::text);
 CREATE INDEX audit_log_namespace ON audit_log USING btree (namespace, audit_id) WHERE (namespace IS NOT NULL);
 CREATE INDEX audit_log_namespace_action ON audit_log USING btree (namespace, action, audit_id) WHERE ((namespace IS NOT NULL) AND (action <> 'jobs.create'::text));
 CREATE INDEX audit_log_subject ON audit_log USING btree (subject_id, audit_id);
+CREATE INDEX audit_log_subject_span ON audit_log USING gist (subject_span) WHERE (subject_span IS NOT NULL);
 
 CREATE TABLE counters (
   name         text NOT NULL,
@@ -113,13 +118,13 @@ CREATE TABLE due (
   held        boolean NOT NULL DEFAULT false,
   handler     text NOT NULL,
   payload     text,
-  CONSTRAINT due_pkey PRIMARY KEY (run_id)
+  CONSTRAINT due_pkey PRIMARY KEY (job_id, run_id)
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=5000, autovacuum_analyze_scale_factor=0.2);
 CREATE INDEX due_asking ON due USING btree (shard, fire_at, run_id) WHERE ((blocked = 1) AND (NOT held));
 CREATE INDEX due_blocked ON due USING btree (job_id, fire_at, nominal_at, run_id) WHERE (blocked > 0);
 CREATE INDEX due_expires_at ON due USING btree (shard, expires_at) WHERE (expires_at IS NOT NULL);
-CREATE INDEX due_job_id ON due USING btree (job_id);
 CREATE INDEX due_lane ON due USING btree (part, priority, handler_key, tenant, lane_at, run_id) WHERE ((blocked = 0) AND (NOT held));
+CREATE UNIQUE INDEX due_run_id ON due USING btree (run_id) WHERE (run_id <> job_id);
 
 CREATE TABLE events (
   at           timestamp with time zone NOT NULL DEFAULT now(),

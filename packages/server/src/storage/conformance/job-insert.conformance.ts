@@ -1,7 +1,7 @@
 /** Inserting, reading and listing jobs. */
 import { DEFAULT_DAYLIGHT_SAVING, type Job, type JobId, type RunId } from '@carillon/domain';
 import { describe, expect, it } from 'vitest';
-import type { AuditEntry } from '../audit-store.ts';
+import type { AuditEntry, AuditQuery } from '../audit-store.ts';
 import type { NewJob } from '../job-store.ts';
 import { comparable, EVERY_MINUTE, newId, sampleJob } from './sample-job.ts';
 import { BASE_MS, DAY_MS, HOUR_MS, type MakeStorage, MINUTE_MS } from './storage-under-test.ts';
@@ -65,6 +65,78 @@ export function describeJobInsert(make: MakeStorage): void {
       await jobs.insert([audited(newJob(again, idempotency))]);
       const records = await audit.list({ limit: 10 });
       expect(records.map(({ auditId: _, ...entry }) => entry)).toEqual([entryOf(first), entryOf(plain)]);
+    });
+
+    it('of jobs that one request made each has its own entry, found by its id and in its place', async () => {
+      const { jobs, audit } = stage.world.storage;
+      const origin = { address: '127.0.0.1', userAgent: 'test', requestId: 'r-1' };
+      const entryOf = ({ jobId, name }: Job, over: Partial<AuditEntry> = {}): AuditEntry => ({
+        ...{ atMs: BASE_MS, actor: { kind: 'key', id: 'k1', name: 'ci' }, action: 'jobs.create' },
+        ...{ namespace: 'default', subject: { kind: 'job', id: jobId }, before: undefined },
+        ...{ after: JSON.stringify({ name }), origin },
+        ...over,
+      });
+      const [other, same] = [
+        { origin: { ...origin, requestId: 'r-2' } },
+        { after: '{"name": "same"}', origin: { ...origin, requestId: 'r-3' } },
+      ];
+      const made = [
+        ...Array.from({ length: 5 }, (_, i) => ({ job: sampleJob({ name: `job ${i}` }), over: {} })),
+        { job: sampleJob({ name: 'alone' }), over: other },
+        ...Array.from({ length: 3 }, (_, i) => ({ job: sampleJob({ name: `alike ${i}` }), over: same })),
+      ];
+      const idempotency = { key: newId<string>(), requestHash: 'same' };
+      await jobs.insert(made.map(({ job, over }) => ({ ...newJob(job), audit: entryOf(job, over) })));
+      const keyed = [
+        sampleJob({ name: 'keyed' }),
+        sampleJob({ name: 'repeated' }),
+        sampleJob({ name: 'new' }),
+      ];
+      await jobs.insert(
+        keyed.map((job, i) => ({
+          ...newJob(
+            job,
+            i === 1 ? idempotency : { key: `${idempotency.key} ${i && 0}`, requestHash: 'same' },
+          ),
+          audit: entryOf(job),
+        })),
+      );
+      const expected = [...made, ...keyed.slice(0, 2).map((job) => ({ job, over: {} }))].map(
+        ({ job, over }) => entryOf(job, over),
+      );
+      const read = (entry: AuditEntry) => ({ ...entry, after: JSON.parse(entry.after!) as unknown });
+      const listed = async (query: Partial<AuditQuery>) =>
+        (await audit.list({ limit: 100, ...query })).map(({ auditId: _, ...entry }) => read(entry));
+
+      expect(await listed({})).toEqual(expected.map(read).reverse());
+      for (const entry of expected) {
+        expect(await listed({ subjectId: entry.subject.id })).toEqual([read(entry)]);
+        expect(
+          await listed({ subjectId: entry.subject.id, namespaces: ['default'], actor: 'k1' }),
+        ).toHaveLength(1);
+        expect(await listed({ subjectId: entry.subject.id, action: 'jobs.update' })).toEqual([]);
+      }
+      expect(await listed({ subjectId: keyed[2]!.jobId })).toEqual([]);
+      const ids = (await audit.list({ limit: 100 })).map(({ auditId }) => auditId);
+      expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => b - a));
+      for (const namespaces of [undefined, ['default', 'other']]) {
+        for (const limit of [1, 2, 3, 7]) {
+          const pages: number[] = [];
+          for (let last: number | undefined; pages.length < ids.length; last = pages.at(-1)) {
+            const page = await audit.list({
+              limit,
+              ...(namespaces && { namespaces }),
+              ...(last !== undefined && { beforeId: last }),
+            });
+            expect(page).toHaveLength(Math.min(limit, ids.length - pages.length));
+            pages.push(...page.map(({ auditId }) => auditId));
+          }
+          expect(pages).toEqual(ids);
+        }
+      }
+      const [subject] = await audit.list({ limit: 1, subjectId: made[2]!.job.jobId });
+      expect(await listed({ subjectId: made[2]!.job.jobId, beforeId: subject!.auditId })).toEqual([]);
+      expect(await listed({ subjectId: made[2]!.job.jobId, beforeId: subject!.auditId + 1 })).toHaveLength(1);
     });
 
     it('a recurring schedule keeps its whole rule', async () => {

@@ -91,10 +91,10 @@ export class StorageWorld {
     await this.storage.accounts.createNamespace({ name: namespace, description: '', createdAtMs: BASE_MS });
   }
 
-  /** A one-off whose only run is due at the instant. */
+  /** A one-off whose only run is due at the instant, and has the id of its job, as the operations make it. */
   async oneOff(options: { atMs?: number; job?: Partial<Job> } = {}): Promise<{ job: Job; runId: RunId }> {
     const job = sampleJob(options.job);
-    const run = onceRun(options.atMs ?? BASE_MS);
+    const run = { ...onceRun(options.atMs ?? BASE_MS), runId: job.jobId as string as RunId };
     await this.house(job);
     await this.storage.jobs.insert([{ job, first: { kind: 'run', run }, idempotency: undefined }]);
     return { job, runId: run.runId };

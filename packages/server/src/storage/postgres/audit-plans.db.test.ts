@@ -13,6 +13,7 @@ import {
   LIST_AUDIT_OF_NAMESPACES,
   LIST_AUDIT_OF_SUBJECT,
 } from './audit.sql.ts';
+import { spanPlace } from './subject-span.ts';
 
 /** Mostly new jobs, as in life; the other actions are rare. */
 const FILL = `INSERT INTO audit_log (at, actor_kind, actor_id, actor_name, action, namespace, subject_kind, subject_id)
@@ -22,7 +23,17 @@ const FILL = `INSERT INTO audit_log (at, actor_kind, actor_id, actor_name, actio
   INSERT INTO namespaces (name) VALUES ('quiet');
   INSERT INTO audit_log (at, actor_kind, actor_id, actor_name, action, namespace, subject_kind, subject_id)
   SELECT '2030-01-01Z', 'key', 'k', 'deploy', 'jobs.update', 'quiet', 'job', md5('quiet' || n) FROM generate_series(1, 3) AS n;
+  INSERT INTO audit_log (at, actor_kind, actor_id, actor_name, action, namespace, subject_kind, subject_count, subject_ids, subject_span)
+  SELECT '2030-01-01Z', 'key', 'k', 'deploy', 'jobs.create', 'default', 'job', 2,
+    ARRAY[lpad(n::text, 12, '0') || '7000a000000000000000', lpad(n::text, 12, '0') || '7000a000000000000001']::uuid[],
+    int8range(('x' || '0' || lpad(n::text, 12, '0') || '700')::bit(64)::bigint, ('x' || '0' || lpad(n::text, 12, '0') || '700')::bit(64)::bigint, '[]')
+  FROM generate_series(1, 2000) AS n;
+  INSERT INTO audit_log (at, actor_kind, actor_id, actor_name, action, namespace, subject_kind, subject_id)
+  SELECT '2030-01-01Z', 'key', 'k', 'deploy', 'jobs.update', 'default', 'job', 'other' || n FROM generate_series(1, 2) AS n;
   ANALYZE`;
+
+/** One of two that were made together. */
+const TOGETHER = '00000000-1234-7000-a000-000000000001';
 
 interface PlanNode {
   readonly 'Relation Name'?: string;
@@ -56,7 +67,6 @@ describeEachPostgres('the audit log', (server) => {
   });
 
   it.each([
-    [LIST_AUDIT_OF_SUBJECT, 'audit_log_subject'],
     [LIST_AUDIT_OF_ACTION, 'audit_log_action'],
     [LIST_AUDIT, 'audit_log_pkey'],
   ])('$name is read in order, by its index', async ({ name, text }, index) => {
@@ -64,6 +74,28 @@ describeEachPostgres('the audit log', (server) => {
     const plan = await planOf(name);
     expect(plan).toContain(`Index Scan Backward using ${index}`);
     expect(plan).not.toContain('Sort');
+  });
+
+  it('what is about a subject is found by its index, and among jobs made together by that of spans', async () => {
+    await client.query(`PREPARE list_audit_of_subject_plan AS ${LIST_AUDIT_OF_SUBJECT.text}`);
+    await client.query('SET enable_bitmapscan = off');
+    const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
+      `EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE list_audit_of_subject_plan(NULL, NULL, NULL, '${TOGETHER}', NULL, NULL, NULL, 50, false, ${spanPlace(TOGETHER)})`,
+    );
+    const plan = rows[0]!['QUERY PLAN'][0].Plan;
+    expect(JSON.stringify(plan)).toContain('"Index Name":"audit_log_subject"');
+    expect(JSON.stringify(plan)).toContain('"Index Name":"audit_log_subject_span"');
+    expect(plan['Actual Rows']).toBe(1);
+    expect(lookedAt(plan)).toBeLessThan(5);
+  });
+
+  it('a page of jobs made together looks at no more rows than it shows', async () => {
+    await client.query(`PREPARE together AS ${LIST_AUDIT.text}`);
+    const { rows } = await client.query(
+      `EXECUTE together(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 7, false)`,
+    );
+    expect(rows).toHaveLength(5);
+    expect(rows[4].subject_ids).toHaveLength(1);
   });
 
   it.each([

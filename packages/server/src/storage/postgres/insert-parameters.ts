@@ -1,66 +1,124 @@
-/** New jobs as the insert statements take them: one array literal per column. */
+/** New jobs as the insert statements take them: the values they share, an array for what differs, the rows of the audit log. */
 import { plainArray, sparse, textArray } from '../../postgres/array-literal.ts';
+import type { AuditEntry } from '../audit-store.ts';
 import type { NewJob } from '../job-store.ts';
-import { handlerKey, partOf, tenantOf } from '../lane.ts';
-import { CURSOR_KIND, kindCode, priorityCode } from './codes.ts';
-import { storedParts } from './job-row.ts';
+import { type InsertColumn, OWN_COLUMNS, SHARED_COLUMNS, type Value } from './insert-columns.ts';
+import { spanPlace } from './subject-span.ts';
 
-export function insertParameters(entries: readonly NewJob[]): (string | null)[] {
-  const parts = entries.map((entry) => storedParts(entry.job));
-  const plain = (pick: (entry: NewJob) => string | number | boolean | undefined) =>
-    plainArray(entries.map(pick));
-  const text = (pick: (entry: NewJob) => string | undefined) => textArray(entries.map(pick));
-  const texts = (values: readonly (string | undefined)[]) => sparse(values, textArray);
-  const rarely = (pick: (entry: NewJob) => string | undefined) => texts(entries.map(pick));
+/** As much as ids of entries leave room for. */
+const AUDITED_TOGETHER_MAX = 1_000;
+
+export interface InsertParameters {
+  /** Whether the shared columns are single values. */
+  readonly alike: boolean;
+  readonly values: (Value | null)[];
+}
+
+export function insertParameters(entries: readonly NewJob[]): InsertParameters {
+  const own = OWN_COLUMNS.map((column) => arrayOf(column, entries));
+  const shared = sharedValues(entries);
+  return {
+    alike: shared !== undefined,
+    values: [
+      ...own,
+      ...(shared ?? SHARED_COLUMNS.map((column) => arrayOf(column, entries))),
+      ...auditParameters(entries),
+    ],
+  };
+}
+
+function arrayOf({ of, form }: InsertColumn, entries: readonly NewJob[]): string | null {
+  const values = entries.map(of);
+  if (form === 'lines') return values.join('\n');
+  return form === 'text' ? sparse(values as (string | undefined)[], textArray) : sparse(values, plainArray);
+}
+
+/** Undefined: they differ. */
+function sharedValues(entries: readonly NewJob[]): (Value | null)[] | undefined {
+  const [first, ...others] = entries;
+  const values: (Value | null)[] = [];
+  for (const { of } of SHARED_COLUMNS) {
+    const value = of(first!);
+    for (const other of others) if (of(other) !== value) return undefined;
+    values.push(value ?? null);
+  }
+  return values;
+}
+
+interface AuditGroup {
+  readonly entry: AuditEntry;
+  readonly first: number;
+  last: number;
+  smallest: string;
+  largest: string;
+  sharesAfter: boolean;
+}
+
+function auditParameters(entries: readonly NewJob[]): (string | null)[] {
+  const groups = auditGroups(entries);
+  const text = (pick: (entry: AuditEntry) => string | undefined) =>
+    sparse(
+      groups.map(({ entry }) => pick(entry)),
+      textArray,
+    );
+  const afters = groups.some(({ sharesAfter }) => !sharesAfter)
+    ? textArray(entries.map(({ audit }) => audit?.after))
+    : null;
   return [
-    plain(({ job }) => job.jobId),
-    text(({ job }) => job.name),
-    rarely(({ job }) => job.userId),
-    plain(({ job }) => job.schedule.type),
-    plain(({ job }) => job.status),
+    plainArray(groups.map(({ entry }) => entry.atMs)),
+    text(({ actor }) => actor.kind),
+    text(({ actor }) => actor.id),
+    text(({ actor }) => actor.name),
+    text(({ action }) => action),
+    text(({ namespace }) => namespace),
+    text(({ origin }) => origin.address),
+    text(({ origin }) => origin.userAgent),
+    text(({ origin }) => origin.requestId),
+    plainArray(groups.map(({ first }) => first + 1)),
+    plainArray(groups.map(({ last }) => last + 1)),
+    plainArray(groups.map(({ smallest, first, last }) => (first < last ? spanPlace(smallest) : undefined))),
+    plainArray(groups.map(({ largest, first, last }) => (first < last ? spanPlace(largest) : undefined))),
     sparse(
-      parts.map((part) => part.scheduleTimeMs),
-      plainArray,
+      groups.map(({ entry, sharesAfter }) => (sharesAfter ? entry.after : undefined)),
+      textArray,
     ),
-    texts(parts.map((part) => part.cronExpression)),
-    texts(parts.map((part) => part.timeZone)),
-    texts(parts.map((part) => part.schedule)),
-    texts(parts.map((part) => part.misfire)),
-    text(({ job }) => job.handler),
-    text(({ job }) => job.payload),
-    plain(({ job }) => priorityCode(job.priority)),
-    plain(({ job }) => job.retry.maxRetries),
-    texts(parts.map((part) => part.retry)),
-    plain(({ job }) => job.maxConcurrency),
-    plain(({ job }) => job.overlap),
-    plain(({ job }) => job.timeoutMs),
-    sparse(
-      entries.map(({ job }) => job.startTimeoutMs),
-      plainArray,
-    ),
-    plain(({ job }) => job.shard),
-    rarely(({ idempotency }) => idempotency?.key),
-    rarely(({ idempotency }) => idempotency?.requestHash),
-    plain(({ job, first }) => (first.kind === 'run' ? first.run.runId : job.jobId)),
-    plain(({ first }) => (first.kind === 'run' ? kindCode(first.run.trigger) : CURSOR_KIND)),
-    plain(({ first }) => (first.kind === 'run' ? first.run.fireAtMs : first.cursor.fireAtMs)),
-    plain(({ first }) => (first.kind === 'run' ? first.run.nominalAtMs : first.cursor.nominalAtMs)),
-    plain(({ first }) => first.kind === 'run' && first.run.endsJob),
-    plain(({ job }) => job.createdAtMs),
-    plain(({ job }) => job.updatedAtMs),
-    plain(({ job }) => job.version),
-    plain(({ job }) => job.namespace),
-    texts(parts.map((part) => part.labels)),
-    texts(parts.map((part) => part.resources)),
-    rarely(({ audit }) => audit?.actor.kind),
-    rarely(({ audit }) => audit?.actor.id),
-    rarely(({ audit }) => audit?.actor.name),
-    rarely(({ audit }) => audit?.origin.address),
-    rarely(({ audit }) => audit?.origin.userAgent),
-    rarely(({ audit }) => audit?.origin.requestId),
-    rarely(({ audit }) => audit?.after),
-    plain(({ job }) => partOf(job.shard)),
-    plain(({ job }) => handlerKey(job.handler)),
-    plain(({ job }) => tenantOf(job)),
+    afters,
   ];
+}
+
+/** What one request made stands side by side. */
+function auditGroups(entries: readonly NewJob[]): AuditGroup[] {
+  const groups: AuditGroup[] = [];
+  let open: AuditGroup | undefined;
+  for (let i = 0; i < entries.length; i += 1) {
+    const { audit, job } = entries[i]!;
+    const id: string = job.jobId;
+    if (!audit) {
+      open = undefined;
+    } else if (open && i - open.first < AUDITED_TOGETHER_MAX && isShared(open.entry, audit)) {
+      open.last = i;
+      if (id < open.smallest) open.smallest = id;
+      if (id > open.largest) open.largest = id;
+      open.sharesAfter &&= audit.after === open.entry.after;
+    } else {
+      open = { entry: audit, first: i, last: i, smallest: id, largest: id, sharesAfter: true };
+      groups.push(open);
+    }
+  }
+  return groups;
+}
+
+function isShared(a: AuditEntry, b: AuditEntry): boolean {
+  return (
+    a.atMs === b.atMs &&
+    a.action === b.action &&
+    a.namespace === b.namespace &&
+    a.before === b.before &&
+    (a.actor === b.actor ||
+      (a.actor.kind === b.actor.kind && a.actor.id === b.actor.id && a.actor.name === b.actor.name)) &&
+    (a.origin === b.origin ||
+      (a.origin.address === b.origin.address &&
+        a.origin.userAgent === b.origin.userAgent &&
+        a.origin.requestId === b.origin.requestId))
+  );
 }

@@ -121,29 +121,18 @@ export function retryFrom(text: string | null, maxRetries: number): RetryPolicy 
   return { ...stored, deadlineMs: stored.deadlineMs, maxRetries };
 }
 
-/** The parts of a job that are stored as text, or NULL where they are the default. */
-export function storedParts(job: Job): {
-  scheduleTimeMs: number | undefined;
-  cronExpression: string | undefined;
-  timeZone: string | undefined;
-  schedule: string | undefined;
-  misfire: string | undefined;
-  retry: string | undefined;
-  labels: string | undefined;
-  resources: string | undefined;
-} {
-  const { schedule } = job;
-  return {
-    scheduleTimeMs: schedule.type === 'FUTURE' ? schedule.atMs : undefined,
-    cronExpression: schedule.type === 'CRON' ? schedule.expression : undefined,
-    timeZone: isRecurring(schedule) ? schedule.zone : undefined,
-    schedule: isRecurring(schedule) ? JSON.stringify(schedule) : undefined,
-    misfire: job.misfire === DEFAULT_MISFIRE ? undefined : JSON.stringify(job.misfire),
-    retry: isDefaultRetry(job.retry) ? undefined : JSON.stringify({ ...job.retry, maxRetries: undefined }),
-    labels: job.labels === NO_LABELS ? undefined : JSON.stringify(job.labels),
-    resources: job.resources === NO_RESOURCES ? undefined : JSON.stringify(job.resources),
-  };
-}
+/** The parts of a job that are stored in a form of their own, or as NULL where they are the default. */
+export const STORED = {
+  scheduleTimeMs: ({ schedule }: Job) => (schedule.type === 'FUTURE' ? schedule.atMs : undefined),
+  cronExpression: ({ schedule }: Job) => (schedule.type === 'CRON' ? schedule.expression : undefined),
+  timeZone: ({ schedule }: Job) => (isRecurring(schedule) ? schedule.zone : undefined),
+  schedule: ({ schedule }: Job) => (isRecurring(schedule) ? JSON.stringify(schedule) : undefined),
+  misfire: ({ misfire }: Job) => (misfire === DEFAULT_MISFIRE ? undefined : JSON.stringify(misfire)),
+  retry: ({ retry }: Job) =>
+    isDefaultRetry(retry) ? undefined : JSON.stringify({ ...retry, maxRetries: undefined }),
+  labels: ({ labels }: Job) => (labels === NO_LABELS ? undefined : JSON.stringify(labels)),
+  resources: ({ resources }: Job) => (resources === NO_RESOURCES ? undefined : JSON.stringify(resources)),
+};
 
 function isDefaultRetry(retry: RetryPolicy): boolean {
   return (

@@ -4,72 +4,7 @@ import { inlineJson, inlinePayload } from './inline-payload.sql.ts';
 import { JOB_COLUMNS, JOB_STATUS } from './job-row.ts';
 import { ASKING, JOB_HANDLER_KEY, JOB_PART, JOB_TENANT, OPEN } from './lane.sql.ts';
 import { mayEnd } from './may-end.sql.ts';
-
-/** One element per job. $1–$22 the definition, $23–$27 its first pending row, $28–$30 when and which version, $31–$33 namespace and
- * tags, $34–$40 who asked for it, as the audit log keeps it, $41–$43 its lane. */
-const DATA = `
-  SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[],
-    $9::text[], $10::text[], $11::text[], $12::text[], $13::smallint[], $14::int[], $15::text[], $16::int[], $17::text[],
-    $18::bigint[], $19::bigint[], $20::smallint[], $21::text[], $22::text[], $23::uuid[], $24::smallint[], $25::bigint[],
-    $26::bigint[], $27::boolean[], $28::bigint[], $29::bigint[], $30::int[], $31::text[], $32::text[],
-    $33::text[], $34::text[], $35::text[], $36::text[], $37::text[], $38::text[], $39::text[], $40::text[], $41::smallint[],
-    $42::int[], $43::bigint[])
-  AS d(job_id, name, user_id, schedule_type, status, schedule_time, cron_expression, time_zone, schedule, misfire, handler,
-    payload, priority, max_retries, retry, max_concurrency, overlap, timeout_ms, start_timeout_ms, shard, idempotency_key,
-    request_hash, run_id, kind, fire_at, nominal_at, ends_job, created_at, updated_at, version, namespace, labels,
-    resources, actor_kind, actor_id, actor_name, address, user_agent, request_id, audited, part, handler_key, tenant)`;
-
-const INTO_JOBS = `
-  INSERT INTO jobs (job_id, name, user_id, schedule_type, status, schedule_time, cron_expression, time_zone, schedule, misfire,
-    handler, payload, priority, max_retries, retry, max_concurrency, overlap, timeout_ms, start_timeout_ms, shard,
-    idempotency_key, request_hash, created_at, updated_at, version, namespace, labels, resources)
-  SELECT job_id, name, user_id, schedule_type, status, to_timestamp(schedule_time::float8 / 1000), cron_expression, time_zone,
-    schedule::jsonb, misfire::jsonb, handler, payload::jsonb, priority, max_retries, retry::jsonb, max_concurrency, overlap,
-    timeout_ms, start_timeout_ms, shard, idempotency_key, request_hash, to_timestamp(created_at::float8 / 1000),
-    to_timestamp(updated_at::float8 / 1000), version, namespace, labels::jsonb, resources::jsonb
-  FROM data`;
-
-/** The only run of a one-off: nothing limits it, so it is open from the start. */
-const INTO_DUE = `
-  INSERT INTO due (run_id, job_id, fire_at, lane_at, nominal_at, tenant, expires_at, timeout_ms, handler_key, job_version, shard, part,
-    priority, kind, ends_job, held, handler, payload)
-  SELECT d.run_id, d.job_id, d.fire_at, d.fire_at, d.nominal_at, d.tenant, d.fire_at + d.start_timeout_ms, d.timeout_ms, d.handler_key,
-    d.version, d.shard, d.part, d.priority, d.kind, d.ends_job, d.status = 'PAUSED', d.handler, ${inlinePayload('d.payload')}
-  FROM data d`;
-
-const INTO_CURSORS = `
-  INSERT INTO cursors (job_id, fire_at, nominal_at, job_version, shard, held)
-  SELECT d.job_id, d.fire_at, d.nominal_at, d.version, d.shard, d.status = 'PAUSED'
-  FROM data d`;
-
-/** In the same statement: what was accepted is on record, at no round trip of its own. */
-const INTO_AUDIT = `
-  INSERT INTO audit_log (at, actor_kind, actor_id, actor_name, action, namespace, subject_kind, subject_id, after, address,
-    user_agent, request_id)
-  SELECT to_timestamp(d.created_at::float8 / 1000), d.actor_kind, d.actor_id, d.actor_name, 'jobs.create', d.namespace, 'job',
-    d.job_id::text, d.audited::jsonb, d.address, d.user_agent, d.request_id
-  FROM data d`;
-
-export const INSERT_JOBS: Statement = {
-  name: 'insert_jobs',
-  text: `WITH data AS MATERIALIZED (${DATA}), saved AS (${INTO_JOBS}), told AS (
-    INSERT INTO events (kind, ids) VALUES ('job.created', $1::uuid[])
-  ), audit AS (${INTO_AUDIT} WHERE d.actor_kind IS NOT NULL
-  ), planned AS (${INTO_CURSORS} WHERE d.kind = 0) ${INTO_DUE} WHERE d.kind > 0`,
-};
-
-/** A key that is already there wins; the answer tells which jobs are new. */
-export const INSERT_KEYED_JOBS: Statement = {
-  name: 'insert_keyed_jobs',
-  text: `WITH data AS MATERIALIZED (${DATA}), saved AS (
-    ${INTO_JOBS} ON CONFLICT (namespace, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING RETURNING job_id
-  ), told AS (
-    INSERT INTO events (kind, ids) SELECT 'job.created', array_agg(job_id) FROM saved HAVING count(*) > 0
-  ), audit AS (${INTO_AUDIT} JOIN saved USING (job_id) WHERE d.actor_kind IS NOT NULL
-  ), planned AS (${INTO_CURSORS} JOIN saved USING (job_id) WHERE d.kind = 0
-  ), queued AS (${INTO_DUE} JOIN saved USING (job_id) WHERE d.kind > 0)
-  SELECT job_id FROM saved`,
-};
+import { pendingRun } from './pending-run.sql.ts';
 
 export const FIND_KEYS: Statement = {
   name: 'find_keys',
@@ -305,7 +240,7 @@ export const DELETE_JOB: Statement = {
 /** The job a pending run belongs to. */
 export const FIND_PENDING_RUN: Statement = {
   name: 'find_pending_run',
-  text: `SELECT job_id FROM due WHERE run_id = $1::uuid`,
+  text: `SELECT job_id FROM ${pendingRun('$1::uuid')} d`,
 };
 
 export const FIND_FINISHED_RUN: Statement = {

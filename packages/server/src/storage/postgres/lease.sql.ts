@@ -4,6 +4,7 @@ import { exists } from './exists.sql.ts';
 import { inlineJson } from './inline-payload.sql.ts';
 import { ASKING, IS_OPEN, inLane, JOB_HANDLER_KEY, JOB_PART, JOB_TENANT, OPEN, WAITING } from './lane.sql.ts';
 import { mayEnd } from './may-end.sql.ts';
+import { pendingKeys } from './pending-run.sql.ts';
 
 const LANE_COLUMNS = 'due.part, due.priority, due.handler_key, due.tenant, due.lane_at, due.run_id';
 const LANE_ORDER = `ORDER BY ${LANE_COLUMNS} LIMIT 1`;
@@ -105,10 +106,10 @@ export const CLAIM_LANES: Statement = claim('claim_lanes', {
 /** $4 run ids. */
 export const CLAIM_RUNS: Statement = claim('claim_runs', {
   picked: `picked AS MATERIALIZED (
-      SELECT due.ctid AS place FROM due
-      WHERE due.run_id = ANY($4::uuid[]) AND due.blocked + 0 = ${OPEN} AND due.held IS NOT TRUE AND due.lane_at + 0 <= $3::bigint
+      SELECT due.ctid AS place FROM ${pendingKeys('$4::uuid[]')} k JOIN due ON due.job_id = k.job_id AND due.run_id = k.run_id
+      WHERE due.blocked + 0 = ${OPEN} AND due.held IS NOT TRUE AND due.lane_at + 0 <= $3::bigint
         AND ${IN_TIME} AND EXISTS (SELECT FROM worker)
-      FOR UPDATE SKIP LOCKED
+      FOR UPDATE OF due SKIP LOCKED
     )`,
   looks: 'NULL, NULL, NULL, NULL',
   from: '',

@@ -135,7 +135,7 @@ describeEachPostgres('lists over many jobs', (server) => {
     ['namespace', ['namespace', 'text'], 'jobs_namespace'],
     ['status', ['status'], 'jobs_status'],
     ['labels', ['labels'], 'jobs_labels'],
-    ['due', ['status'], 'due_job_id'],
+    ['due', ['status'], 'due_pkey'],
   ];
   it('lists in other orders are given where few enough are asked for, and refused where not', async () => {
     const sorted = async (query: Partial<JobQuery>) => {

@@ -11,6 +11,7 @@ import {
   LIST_AUDIT_OF_SUBJECT,
   RECORD_AUDIT,
 } from './audit.sql.ts';
+import { spanPlace } from './subject-span.ts';
 
 type AuditRow = readonly [
   auditId: number,
@@ -21,12 +22,16 @@ type AuditRow = readonly [
   action: string,
   namespace: string | null,
   subjectKind: string,
-  subjectId: string,
+  subjectId: string | null,
   before: string | null,
   after: string | null,
   address: string | null,
   userAgent: string | null,
   requestId: string | null,
+  /** Where the row stands for several: the position of the first on this page, counted from 1, their ids, and what is told of each. */
+  first: number,
+  subjectIds: string[] | null,
+  afters: string[] | null,
 ];
 
 export class PostgresAuditStore implements AuditStore {
@@ -51,8 +56,9 @@ export class PostgresAuditStore implements AuditStore {
       query.beforeId ?? null,
       query.limit,
       query.sinceMade ?? false,
+      ...(query.subjectId === undefined ? [] : [spanPlace(query.subjectId) ?? null]),
     ]);
-    return rows.map(recordOf);
+    return rows.flatMap(recordsOf);
   }
 }
 
@@ -63,16 +69,30 @@ function statementFor({ subjectId, action, namespaces }: AuditQuery): Statement 
   return isRare ? LIST_AUDIT_OF_ACTION_IN_NAMESPACES : LIST_AUDIT_OF_NAMESPACES;
 }
 
-function recordOf(row: AuditRow): AuditRecord {
+/** Newest first. */
+function recordsOf(row: AuditRow): AuditRecord[] {
+  const [auditId, , , , , , , , subjectId, , after, , , , first, subjectIds, afters] = row;
+  if (subjectIds === null) return [recordOf(row, { auditId, subjectId: subjectId!, after })];
+  return subjectIds
+    .map((id, i) =>
+      recordOf(row, { auditId: auditId + first - 1 + i, subjectId: id, after: afters ? afters[i]! : after }),
+    )
+    .reverse();
+}
+
+function recordOf(
+  row: AuditRow,
+  { auditId, subjectId, after }: { auditId: number; subjectId: string; after: string | null },
+): AuditRecord {
   return {
-    auditId: row[0],
+    auditId,
     atMs: Math.round(row[1]),
     actor: { kind: row[2], id: row[3], name: row[4] },
     action: row[5],
     namespace: row[6] ?? undefined,
-    subject: { kind: row[7], id: row[8] },
+    subject: { kind: row[7], id: subjectId },
     before: row[9] ?? undefined,
-    after: row[10] ?? undefined,
+    after: after ?? undefined,
     origin: {
       address: row[11] ?? undefined,
       userAgent: row[12] ?? undefined,

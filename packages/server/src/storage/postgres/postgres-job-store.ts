@@ -25,6 +25,12 @@ import {
 import { HOLD_NAMESPACES } from './account.sql.ts';
 import { kindCode, priorityCode } from './codes.ts';
 import { RECORD_EVENT } from './event.sql.ts';
+import {
+  INSERT_ALIKE_JOBS,
+  INSERT_ALIKE_KEYED_JOBS,
+  INSERT_JOBS,
+  INSERT_KEYED_JOBS,
+} from './insert-jobs.sql.ts';
 import { insertParameters } from './insert-parameters.ts';
 import {
   ADD_CURSOR,
@@ -41,8 +47,6 @@ import {
   GET_JOB,
   HOLD_CURSOR,
   HOLD_DUE,
-  INSERT_JOBS,
-  INSERT_KEYED_JOBS,
   LIMIT_LIVING,
   LIMIT_PENDING,
   LIVE_OF_JOB,
@@ -56,7 +60,7 @@ import {
   UNLINK_END,
   UPDATE_JOB,
 } from './job.sql.ts';
-import { type JobRow, jobFromRow, storedParts } from './job-row.ts';
+import { type JobRow, jobFromRow, STORED } from './job-row.ts';
 import { REQUEST_CANCEL } from './lease.sql.ts';
 import { ALLOW_BITMAP_SCANS } from './list-jobs.sql.ts';
 import { listJobs } from './list-jobs.ts';
@@ -75,9 +79,10 @@ export class PostgresJobStore implements JobStore {
   }
 
   async insert(jobs: readonly NewJob[], { whole = false } = {}): Promise<InsertedJob[]> {
+    if (jobs.length === 0) return [];
     // The most frequent case by far: one statement, and nothing to be refused.
     if (jobs.every(({ job, idempotency }) => !idempotency && job.namespace === DEFAULT_NAMESPACE)) {
-      await this.#database.query(INSERT_JOBS, insertParameters(jobs));
+      await insertPlain(this.#database, jobs);
       return jobs.map((entry) => ({ kind: 'inserted', jobId: entry.job.jobId }));
     }
     return this.#database.transaction(async (session) => {
@@ -85,12 +90,8 @@ export class PostgresJobStore implements JobStore {
       const housed = jobs.filter(({ job }) => homes.has(job.namespace));
       const keyed = housed.filter((entry) => entry.idempotency);
       const plain = housed.filter((entry) => !entry.idempotency);
-      if (plain.length > 0) await session.query(INSERT_JOBS, insertParameters(plain));
-      const rows =
-        keyed.length === 0
-          ? []
-          : await session.query<readonly [JobId]>(INSERT_KEYED_JOBS, insertParameters(keyed));
-      const inserted = new Set(rows.map((row) => row[0]));
+      if (plain.length > 0) await insertPlain(session, plain);
+      const inserted = new Set(keyed.length === 0 ? [] : await insertKeyed(session, keyed));
       const owners = await this.#keyOwners(session, keyed, inserted);
       const answers = jobs.map((entry) => insertedJob(entry, { homes, inserted, owners }));
       if (whole && answers.some(isRefused)) throw new RollBack(answers);
@@ -201,6 +202,18 @@ export class PostgresJobStore implements JobStore {
       return verdict;
     });
   }
+}
+
+async function insertPlain(session: Session, jobs: readonly NewJob[]): Promise<void> {
+  const { alike, values } = insertParameters(jobs);
+  await session.query(alike ? INSERT_ALIKE_JOBS : INSERT_JOBS, values);
+}
+
+async function insertKeyed(session: Session, jobs: readonly NewJob[]): Promise<JobId[]> {
+  const { alike, values } = insertParameters(jobs);
+  const statement = alike ? INSERT_ALIKE_KEYED_JOBS : INSERT_KEYED_JOBS;
+  const rows = await session.query<readonly [JobId]>(statement, values);
+  return rows.map(([jobId]) => jobId);
 }
 
 /** The namespaces of the jobs that are there, and stay until the end of the transaction. */
@@ -329,7 +342,6 @@ async function limitOneOff(session: Session, jobId: JobId): Promise<void> {
 }
 
 function updateParameters({ job, expectedVersion, expectedStatus, nowMs }: JobChange): unknown[] {
-  const parts = storedParts(job);
   return [
     job.jobId,
     expectedVersion,
@@ -337,16 +349,16 @@ function updateParameters({ job, expectedVersion, expectedStatus, nowMs }: JobCh
     job.userId ?? null,
     job.schedule.type,
     job.status,
-    parts.scheduleTimeMs ?? null,
-    parts.cronExpression ?? null,
-    parts.timeZone ?? null,
-    parts.schedule ?? null,
-    parts.misfire ?? null,
+    STORED.scheduleTimeMs(job) ?? null,
+    STORED.cronExpression(job) ?? null,
+    STORED.timeZone(job) ?? null,
+    STORED.schedule(job) ?? null,
+    STORED.misfire(job) ?? null,
     job.handler,
     job.payload,
     priorityCode(job.priority),
     job.retry.maxRetries,
-    parts.retry ?? null,
+    STORED.retry(job) ?? null,
     job.maxConcurrency,
     job.overlap,
     job.timeoutMs,
@@ -354,7 +366,7 @@ function updateParameters({ job, expectedVersion, expectedStatus, nowMs }: JobCh
     job.version,
     nowMs,
     expectedStatus,
-    parts.labels ?? null,
-    parts.resources ?? null,
+    STORED.labels(job) ?? null,
+    STORED.resources(job) ?? null,
   ];
 }

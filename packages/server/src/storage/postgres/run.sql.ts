@@ -3,6 +3,7 @@ import type { Statement } from '../../postgres/database.ts';
 import { LOOKED_THROUGH_MAX } from '../job-store.ts';
 import { AT_LIMIT } from '../run-store.ts';
 import { WAITING } from './lane.sql.ts';
+import { pendingRun } from './pending-run.sql.ts';
 import { seenBy } from './upcoming.sql.ts';
 
 const HISTORY_COLUMNS = `r.run_id, r.job_id, r.status, r.attempt_number, r.epoch, r.trigger,
@@ -61,8 +62,8 @@ export const HISTORY_OF_JOB: Statement = {
 
 export const QUEUED_RUN: Statement = {
   name: 'queued_run',
-  text: `SELECT ${QUEUED_COLUMNS} FROM due d
-    WHERE d.run_id = $1::uuid AND (d.fire_at <= $2::bigint OR d.epoch > 1)`,
+  text: `SELECT ${QUEUED_COLUMNS} FROM ${pendingRun('$1::uuid')} d
+    WHERE (d.fire_at <= $2::bigint OR d.epoch > 1)`,
 };
 
 export const CLAIMED_RUN: Statement = {
@@ -136,7 +137,7 @@ export const LOCK_RUN: Statement = {
 /** $1 run: it waits, is alive or has ended. */
 export const RUN_IS_KNOWN: Statement = {
   name: 'run_is_known',
-  text: `SELECT true WHERE EXISTS (SELECT FROM due WHERE run_id = $1::uuid)
+  text: `SELECT true WHERE EXISTS (SELECT FROM ${pendingRun('$1::uuid')} d)
     OR EXISTS (SELECT FROM leases l WHERE l.run_ids @> ARRAY[$1::uuid])
     OR EXISTS (SELECT FROM job_runs r WHERE r.run_id = $1::uuid)`,
 };

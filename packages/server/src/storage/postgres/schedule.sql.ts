@@ -172,10 +172,10 @@ export const ADMIT: Statement = {
     ), admitted AS (
       INSERT INTO admissions (job_id, slot, run_id, shard)
       SELECT w.job_id, p.slot, w.run_id, p.shard FROM wanting w JOIN place p USING (job_id, nth)
-      ON CONFLICT DO NOTHING RETURNING run_id
+      ON CONFLICT DO NOTHING RETURNING job_id, run_id
     ), opened AS (
       UPDATE due d SET blocked = ${OPEN}, admitted = true, lane_at = greatest(d.fire_at, $4::bigint)
-      FROM admitted a WHERE d.run_id = a.run_id
+      FROM admitted a WHERE d.job_id = a.job_id AND d.run_id = a.run_id
       RETURNING d.job_id, d.part, d.priority, d.handler_key, d.tenant
     ), asked AS (
       UPDATE due d SET blocked = ${WAITING} FROM job j
@@ -255,7 +255,7 @@ export const FREE_LOST_PLACES: Statement = {
     ), lost AS MATERIALIZED (
       SELECT a.job_id, a.slot, a.run_id FROM admissions a
       WHERE ${isOwned('a.shard')} AND a.run_id NOT IN (SELECT run_id FROM living)
-        AND NOT ${exists(`SELECT FROM due d WHERE d.run_id = a.run_id AND d.admitted AND d.blocked + 0 = ${OPEN} AND d.held IS NOT TRUE`)}
+        AND NOT ${exists(`SELECT FROM due d WHERE d.job_id = a.job_id AND d.run_id = a.run_id AND d.admitted AND d.blocked + 0 = ${OPEN} AND d.held IS NOT TRUE`)}
     )
     DELETE FROM admissions a USING lost WHERE a.job_id = lost.job_id AND a.slot = lost.slot AND a.run_id = lost.run_id`,
 };
@@ -277,12 +277,12 @@ export const ADMISSIBLE: Statement = {
     LIMIT $3`,
 };
 
-/** Guard: $1 node, $2 epochs; $3 now, $4 limit. picked: the ids of runs to give up. error: as an expression over the row. */
+/** Guard: $1 node, $2 epochs; $3 now, $4 limit. picked: the keys of runs to give up. error: as an expression over the row. */
 const giveUp = (name: string, { picked, error }: { picked: string; error: string }): Statement => ({
   name,
   text: `
     WITH RECURSIVE ${owned('$1', '$2')}, ${picked}, gone AS (
-      DELETE FROM due d USING picked WHERE d.run_id = picked.run_id AND NOT d.held RETURNING d.*
+      DELETE FROM due d USING picked WHERE d.job_id = picked.job_id AND d.run_id = picked.run_id AND NOT d.held RETURNING d.*
     ), freed AS (
       DELETE FROM admissions a USING gone g WHERE g.admitted AND a.job_id = g.job_id AND a.run_id = g.run_id
     ), history AS (
@@ -308,8 +308,8 @@ const giveUp = (name: string, { picked, error }: { picked: string; error: string
 
 export const EXPIRE: Statement = giveUp('expire', {
   picked: `picked AS MATERIALIZED (
-      SELECT d.run_id FROM held_shards s CROSS JOIN LATERAL (
-        SELECT due.run_id FROM due WHERE due.shard = s.shard AND due.expires_at IS NOT NULL AND due.expires_at < $3::bigint AND NOT due.held
+      SELECT d.job_id, d.run_id FROM held_shards s CROSS JOIN LATERAL (
+        SELECT due.job_id, due.run_id FROM due WHERE due.shard = s.shard AND due.expires_at IS NOT NULL AND due.expires_at < $3::bigint AND NOT due.held
         ORDER BY due.expires_at LIMIT $4 FOR UPDATE SKIP LOCKED) d LIMIT $4)`,
   error: `'waited longer than start_timeout_seconds'::text`,
 });
@@ -326,8 +326,8 @@ const LANES = `lane AS (
 /** $5 claimable before. */
 export const EXPIRE_UNOFFERED: Statement = giveUp('expire_unoffered', {
   picked: `${LANES}, picked AS MATERIALIZED (
-      SELECT d.run_id FROM lane CROSS JOIN LATERAL (
-        SELECT due.run_id FROM due
+      SELECT d.job_id, d.run_id FROM lane CROSS JOIN LATERAL (
+        SELECT due.job_id, due.run_id FROM due
         WHERE due.part = lane.part AND due.priority = lane.priority AND due.handler_key = lane.handler_key AND due.tenant = lane.tenant
           AND ${IS_OPEN} AND due.lane_at < $5::bigint AND ${isOwned('due.shard')}
         ORDER BY due.lane_at, due.run_id LIMIT $4 FOR UPDATE SKIP LOCKED) d

@@ -1,0 +1,107 @@
+/**
+ * New jobs with their first pending rows, what is told of them and their entries of the audit log, in one statement: what was
+ * accepted is on record, at no round trip of its own.
+ */
+import type { Statement } from '../../postgres/database.ts';
+import { PART_COUNT } from '../lane.ts';
+import { inlinePayload } from './inline-payload.sql.ts';
+import { AUDIT_COLUMNS, type InsertColumn, OWN_COLUMNS, SHARED_COLUMNS } from './insert-columns.ts';
+
+const JOB_ID = '$1';
+const AUDIT_FROM = OWN_COLUMNS.length + SHARED_COLUMNS.length + 1;
+const AFTERS = `$${AUDIT_FROM + Object.keys(AUDIT_COLUMNS).length}`;
+
+const arrays = (
+  columns: readonly (Pick<InsertColumn, 'type'> & { form?: InsertColumn['form'] })[],
+  from: number,
+) =>
+  columns
+    .map(({ type, form }, i) =>
+      form === 'lines' ? `string_to_array($${from + i}::text, E'\\n')` : `$${from + i}::${type}[]`,
+    )
+    .join(', ');
+const names = (columns: readonly Pick<InsertColumn, 'name'>[]) => columns.map(({ name }) => name).join(', ');
+
+/** alike: the shared columns are single values, and not one element per job. */
+function data(alike: boolean): string {
+  const every = [...OWN_COLUMNS, ...SHARED_COLUMNS];
+  const shared = SHARED_COLUMNS.map(
+    ({ name, type }, i) => `$${OWN_COLUMNS.length + 1 + i}::${type} AS ${name}`,
+  );
+  return alike
+    ? `SELECT d.*, ${shared.join(', ')} FROM unnest(${arrays(OWN_COLUMNS, 1)}) AS d(${names(OWN_COLUMNS)})`
+    : `SELECT * FROM unnest(${arrays(every, 1)}) AS d(${names(every)})`;
+}
+
+const INTO_JOBS = `
+  INSERT INTO jobs (job_id, name, user_id, schedule_type, status, schedule_time, cron_expression, time_zone, schedule, misfire,
+    handler, payload, priority, max_retries, retry, max_concurrency, overlap, timeout_ms, start_timeout_ms, shard,
+    idempotency_key, request_hash, created_at, updated_at, version, namespace, labels, resources)
+  SELECT job_id, name, user_id, schedule_type, status, to_timestamp(schedule_time::float8 / 1000), cron_expression, time_zone,
+    schedule::jsonb, misfire::jsonb, handler, payload::jsonb, priority, max_retries, retry::jsonb, max_concurrency, overlap,
+    timeout_ms, start_timeout_ms, shard, idempotency_key, request_hash, to_timestamp(created_at::float8 / 1000),
+    to_timestamp(updated_at::float8 / 1000), version, namespace, labels::jsonb, resources::jsonb
+  FROM data`;
+
+/** The only run of a one-off: nothing limits it, so it is open from the start. */
+const INTO_DUE = `
+  INSERT INTO due (run_id, job_id, fire_at, lane_at, nominal_at, tenant, expires_at, timeout_ms, handler_key, job_version, shard, part,
+    priority, kind, ends_job, held, handler, payload)
+  SELECT coalesce(d.own_run_id, d.job_id), d.job_id, d.fire_at, d.fire_at, coalesce(d.own_nominal_at, d.fire_at), d.tenant,
+    d.fire_at + d.start_timeout_ms, d.timeout_ms, d.handler_key, d.version, d.shard, d.shard % ${PART_COUNT}, d.priority, d.kind, d.ends_job,
+    d.status = 'PAUSED', d.handler, ${inlinePayload('d.payload')}
+  FROM data d`;
+
+const INTO_CURSORS = `
+  INSERT INTO cursors (job_id, fire_at, nominal_at, job_version, shard, held)
+  SELECT d.job_id, d.fire_at, coalesce(d.own_nominal_at, d.fire_at), d.version, d.shard, d.status = 'PAUSED'
+  FROM data d`;
+
+/** named: of the row g of the audit log, the ids of its jobs and what is told of each. */
+const intoAudit = (named: string) => `
+  INSERT INTO audit_log (at, actor_kind, actor_id, actor_name, action, namespace, subject_kind, subject_id, subject_count, subject_ids,
+    subject_span, after, afters, address, user_agent, request_id)
+  SELECT to_timestamp(g.at::float8 / 1000), g.actor_kind, g.actor_id, g.actor_name, g.action, g.namespace, 'job',
+    CASE WHEN n.count = 1 THEN n.ids[1]::text END, n.count, CASE WHEN n.count > 1 THEN n.ids END,
+    CASE WHEN n.count > 1 THEN int8range(g.span_from, g.span_to, '[]') END,
+    CASE WHEN n.count = 1 THEN coalesce(g.after, n.afters[1]) ELSE g.after END::jsonb,
+    CASE WHEN n.count > 1 AND g.after IS NULL THEN n.afters END, g.address, g.user_agent, g.request_id
+  FROM unnest(${arrays(
+    Object.values(AUDIT_COLUMNS).map((type) => ({ type })),
+    AUDIT_FROM,
+  )}) AS g(${Object.keys(AUDIT_COLUMNS).join(', ')})
+  CROSS JOIN LATERAL (${named}) n`;
+
+const ALL_NAMED = `SELECT (${JOB_ID}::uuid[])[g.first:g.last] AS ids, (${AFTERS}::text[])[g.first:g.last] AS afters, g.last - g.first + 1 AS count`;
+
+const SAVED_NAMED = `
+    SELECT array_agg(u.job_id ORDER BY u.ord) AS ids, array_agg(u.after ORDER BY u.ord) AS afters, count(*)::int AS count
+    FROM unnest((${JOB_ID}::uuid[])[g.first:g.last], (${AFTERS}::text[])[g.first:g.last]) WITH ORDINALITY AS u(job_id, after, ord)
+    WHERE u.job_id IN (SELECT job_id FROM saved) HAVING count(*) > 0`;
+
+const insertJobs = (name: string, { alike }: { alike: boolean }): Statement => ({
+  name,
+  text: `WITH data AS MATERIALIZED (${data(alike)}), saved AS (${INTO_JOBS}), told AS (
+    INSERT INTO events (kind, ids) VALUES ('job.created', ${JOB_ID}::uuid[])
+  ), audit AS (${intoAudit(ALL_NAMED)}
+  ), planned AS (${INTO_CURSORS} WHERE d.kind = 0) ${INTO_DUE} WHERE d.kind > 0`,
+});
+
+export const INSERT_JOBS: Statement = insertJobs('insert_jobs', { alike: false });
+export const INSERT_ALIKE_JOBS: Statement = insertJobs('insert_alike_jobs', { alike: true });
+
+/** A key that is already there wins; the answer tells which jobs are new. */
+const insertKeyedJobs = (name: string, { alike }: { alike: boolean }): Statement => ({
+  name,
+  text: `WITH data AS MATERIALIZED (${data(alike)}), saved AS (
+    ${INTO_JOBS} ON CONFLICT (namespace, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING RETURNING job_id
+  ), told AS (
+    INSERT INTO events (kind, ids) SELECT 'job.created', array_agg(job_id) FROM saved HAVING count(*) > 0
+  ), audit AS (${intoAudit(SAVED_NAMED)}
+  ), planned AS (${INTO_CURSORS} JOIN saved USING (job_id) WHERE d.kind = 0
+  ), queued AS (${INTO_DUE} JOIN saved USING (job_id) WHERE d.kind > 0)
+  SELECT job_id FROM saved`,
+});
+
+export const INSERT_KEYED_JOBS: Statement = insertKeyedJobs('insert_keyed_jobs', { alike: false });
+export const INSERT_ALIKE_KEYED_JOBS: Statement = insertKeyedJobs('insert_alike_keyed_jobs', { alike: true });
