@@ -402,6 +402,7 @@ export const ROOMS: readonly Room[] = [
       'server/counters/postgres',
       'server/data-directory.ts',
       'server/gateway',
+      'server/housekeeping',
       'server/postgres',
       'server/signal-bus/memory-signal-bus.ts',
       'server/signal-bus/postgres',

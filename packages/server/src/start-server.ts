@@ -15,6 +15,7 @@ import { GatewayPort } from './gateway/listener/gateway-port.ts';
 import { CertificateUnusable } from './gateway/listener/read-certificate.ts';
 import { RequestLimits } from './gateway/rate-limit.ts';
 import type { Served } from './gateway/served.ts';
+import { untilPartitioned } from './housekeeping/until-partitioned.ts';
 import { migrate } from './postgres/migrate.ts';
 import { supervisePostgres } from './postgres/supervise-postgres.ts';
 import { whenReachable } from './postgres/when-reachable.ts';
@@ -187,16 +188,20 @@ async function takeIdentity(options: {
     endedBoots: ended as readonly BootId[],
   };
   if (!playsOf(config.roles).scheduler) return identity;
-  const step = async () =>
-    joinNode({
+  const { members, housekeeping: store } = storage;
+  const nowMs = async () => Math.round(await members.serverTimeMs());
+  const step = async () => {
+    await untilPartitioned({ store, nowMs, clock: systemClock, log });
+    return joinNode({
       ...identity,
       nodeId: (await data.nodeId()) as NodeId,
-      members: storage.members,
+      members,
       address,
       ttlMs: config.node.ttl_seconds * 1_000,
       newNodeId: async () => (await data.renewNodeId()) as NodeId,
       log,
     });
+  };
   return { ...identity, nodeId: await whenReachable(databaseUrl, { log, step }) };
 }
 

@@ -70,23 +70,33 @@ export class StorageBacklog implements Backlog {
 
   async look(handlers: ReadonlySet<string>): Promise<void> {
     this.#offer(handlers);
-    const { clock, leases } = this.#options;
+    const { clock } = this.#options;
     const startedAt = clock.monotonic();
     if (startedAt < this.#lookAt) return;
     const nextAt = startedAt + LOOK_MS;
     this.#lookAt = nextAt;
+    try {
+      await this.#lookOver();
+    } catch (error) {
+      // Counted from its end: one that runs into a time limit must not be followed by the next at once.
+      this.#lookAt = clock.monotonic() + LOOK_MS;
+      throw error;
+    }
+    const tookMs = clock.monotonic() - startedAt;
+    // Unless somebody asked for another look meanwhile: this one may have passed by what that is about.
+    if (this.#lookAt === nextAt)
+      this.#lookAt = startedAt + Math.min(Math.max(LOOK_MS, tookMs * LOOK_SHARE), LOOK_MS_MAX);
+  }
+
+  async #lookOver(): Promise<void> {
     this.#lanes.beginLook();
     for (let after: LaneKey | undefined; ; ) {
-      const heads = await leases.lanes({ after, limit: LANES_PER_PAGE });
+      const heads = await this.#options.leases.lanes({ after, limit: LANES_PER_PAGE });
       for (const head of heads) if (this.#offered.has(head.handlerKey)) this.#lanes.found(head);
       if (heads.length < LANES_PER_PAGE) break;
       after = heads.at(-1);
     }
     this.#lanes.endLook();
-    const tookMs = clock.monotonic() - startedAt;
-    // Unless somebody asked for another look meanwhile: this one may have passed by what that is about.
-    if (this.#lookAt === nextAt)
-      this.#lookAt = startedAt + Math.min(Math.max(LOOK_MS, tookMs * LOOK_SHARE), LOOK_MS_MAX);
   }
 
   async #claim(request: TakeRequest, picks: readonly LanePick[], nowMs: number): Promise<ClaimedBatch> {
@@ -94,7 +104,10 @@ export class StorageBacklog implements Backlog {
     try {
       const pick = { lanes: picks, runsMax };
       const claimed = await this.#options.leases.claim({ leaseId, workerId, nowMs, pick });
-      this.#lanes.settle(picks, claimed.looks, { runsMax });
+      const found = claimed.looks.reduce((sum, look) => sum + look.found, 0);
+      // A run that was edited as it was found is there still: nothing may be passed over.
+      if (found > claimed.runs.length) this.#lanes.giveUp(picks);
+      else this.#lanes.settle(picks, claimed.looks, { runsMax });
       return claimed;
     } catch (error) {
       this.#lanes.giveUp(picks);

@@ -89,16 +89,15 @@ export class Dispatcher implements Service {
     const { clock, log } = this.#options;
     if (this.#isLooking) return;
     this.#isLooking = true;
-    const looking = this.#lookNow(handlers).finally(() => {
-      this.#isLooking = false;
-    });
+    const looking = this.#lookNow(handlers)
+      .catch((error: unknown) => log.warn({ err: error }, 'a look over the lanes failed; trying again'))
+      .finally(() => {
+        this.#isLooking = false;
+      });
     const isOver = new AbortController();
     const late = sleep(clock, LOOK_PATIENCE_MS, isOver.signal).then(() => 'late' as const);
     const first = await Promise.race([looking, late]).finally(() => isOver.abort());
-    if (first !== 'late') return;
-    looking
-      .catch((error: unknown) => log.warn({ err: error }, 'a look over the lanes failed'))
-      .finally(() => this.#loop.wake());
+    if (first === 'late') void looking.then(() => this.#loop.wake());
   }
 
   async #lookNow(handlers: ReadonlySet<string>): Promise<void> {

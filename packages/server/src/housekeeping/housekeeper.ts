@@ -2,8 +2,9 @@
  * Keeps the history, the events and the audit log in shape: partitions for the days to come, nothing past its retention. Warns of
  * transactions left open, which keep the small hot tables from staying small (hazard 29).
  */
-import { type Clock, type Log, Loop, type Random, type Service, sleep } from '@carillon/foundation';
+import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
 import type { HousekeepingStore } from '../storage/housekeeping-store.ts';
+import { AHEAD_DAYS, untilPartitioned } from './until-partitioned.ts';
 
 export interface HousekeeperOptions {
   readonly store: HousekeepingStore;
@@ -20,15 +21,11 @@ export interface HousekeeperOptions {
 
 /** What could not be done now is tried again by the next pass. */
 const PASS_MS = 60_000;
-/** While a start waits for the partition of today. */
-const START_RETRY_MS = 2_000;
 const AUDIT_EVERY_MS = 3_600_000;
 /** Deleted in parts, so that no statement takes long; what is left over waits for the next hour. */
 const AUDIT_PARTS_MAX = 1_000;
 /** Longer than any statement of ours may take, by far. */
 const OPEN_SECONDS_MAX = 300;
-/** For this long nothing that keeps partitions from being made is noticed by anybody but the reader of the log. */
-const AHEAD_DAYS = 7;
 
 export class Housekeeper implements Service {
   readonly #options: HousekeeperOptions;
@@ -54,16 +51,7 @@ export class Housekeeper implements Service {
     const { store, clock, log } = this.#options;
     this.#stopping = new AbortController();
     const { signal } = this.#stopping;
-    await this.#makePartitions();
-    while (!(await store.hasPartitions({ atMs: clock.now() }))) {
-      log.warn(
-        { retryMs: START_RETRY_MS },
-        'not started yet: what runs today could not be recorded, because today has no partition and none can be made; trying again',
-      );
-      await sleep(clock, START_RETRY_MS, signal);
-      if (signal.aborted) throw new Error('stopped before the partition of today was there');
-      await this.#makePartitions();
-    }
+    await untilPartitioned({ store, clock, log, signal, nowMs: () => clock.now() });
     this.#loop.start();
   }
 

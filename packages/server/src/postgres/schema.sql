@@ -121,7 +121,7 @@ CREATE TABLE due (
   CONSTRAINT due_pkey PRIMARY KEY (job_id, run_id)
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=5000, autovacuum_analyze_scale_factor=0.2);
 CREATE INDEX due_asking ON due USING btree (shard, fire_at, run_id) WHERE ((blocked = 1) AND (NOT held));
-CREATE INDEX due_blocked ON due USING btree (job_id, fire_at, nominal_at, run_id) WHERE (blocked > 0);
+CREATE INDEX due_blocked ON due USING btree (job_id, blocked, fire_at, nominal_at, run_id) WHERE (blocked > 0);
 CREATE INDEX due_expires_at ON due USING btree (shard, expires_at) WHERE (expires_at IS NOT NULL);
 CREATE INDEX due_lane ON due USING btree (part, priority, handler_key, tenant, lane_at, run_id) WHERE ((blocked = 0) AND (NOT held));
 CREATE UNIQUE INDEX due_run_id ON due USING btree (run_id) WHERE (run_id <> job_id);

@@ -70,11 +70,12 @@ export class Reconciler implements Service {
     scheduler.admitSoon(waiting.map(({ jobId }) => jobId));
     await scheduler.replace(waiting, guard);
     // Last: what it writes into the history may have to wait.
-    await this.#giveUp(guard);
+    if (await this.#giveUp(guard)) return 0;
     return Math.min(Math.max(PASS_MS, (clock.monotonic() - startedAt) * PASS_SHARE), PASS_MS_MAX);
   }
 
-  async #giveUp(guard: ShardGuard): Promise<void> {
+  /** True when more may be left. */
+  async #giveUp(guard: ShardGuard): Promise<boolean> {
     const { store, clock, signals, scheduler, log } = this.#options;
     const limit = RUNS_PER_PASS;
     const nowMs = clock.now();
@@ -85,9 +86,10 @@ export class Reconciler implements Service {
       const beforeMs = nowMs - UNOFFERED_MS;
       given.push(...(await store.expireUnoffered({ guard, nowMs, beforeMs, limit })));
     }
-    if (given.length === 0) return;
+    if (given.length === 0) return false;
     log.warn({ runs: given.length }, 'gave up runs that could not be started in time');
     scheduler.admitSoon(given.map(({ jobId }) => jobId));
     signals.send('events-recorded', {});
+    return given.length >= limit;
   }
 }

@@ -74,9 +74,8 @@ export function describeScheduleAdmit(make: MakeStorage): void {
       const runs = Array.from({ length: count }, () => ({ ...manualRun(), trigger: 'redrive' as const }));
       for (const run of runs) await world.storage.jobs.enqueue(job.jobId, run);
       await world.admit(job);
-      expect((await world.pendingRuns(job)).filter(({ state }) => state === 'waiting')).toHaveLength(
-        count - 1,
-      );
+      const closed = (await world.pendingRuns(job)).filter(({ state }) => state !== 'open');
+      expect(closed).toHaveLength(count - 1);
       for (let i = 0; i < 3; i += 1) {
         const open = (await world.pendingRuns(job)).filter(({ state }) => state === 'open');
         expect(open).toHaveLength(1);

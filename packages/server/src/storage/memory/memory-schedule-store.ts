@@ -95,10 +95,11 @@ export class MemoryScheduleStore implements ScheduleStore {
         if (run.nominalAtMs < newestMs && !run.endsJob)
           endPending(this.#state, run, { status: 'SKIPPED', reason: 'replaced', nowMs });
       }
-      const waits = due.ofJob(jobId).some((run) => run.state !== 'open' && run.attempt === 1 && !run.held);
+      const waits = due.ofJob(jobId).some((run) => run.state !== 'open' && isFreshOccurrence(run));
       if (!waits || admissions.count(jobId) < job.maxConcurrency) continue;
       const [oldest] = leases
         .ofJob(jobId)
+        .filter(({ run }) => !isAskedFor(run))
         .sort((a, b) => a.claimedAtMs - b.claimedAtMs || (a.run.runId < b.run.runId ? -1 : 1));
       if (!oldest) continue;
       oldest.cancelRequested = true;
@@ -121,8 +122,8 @@ export class MemoryScheduleStore implements ScheduleStore {
       const job = jobs.get(run.jobId);
       if (!job || run.held || run.state === 'open' || !guardHolds(this.#state, guard, job.shard)) continue;
       if (run.state === 'asking' && run.fireAtMs > nowMs) continue;
-      if (admissions.count(job.jobId) < job.maxConcurrency || job.overlap === 'replace')
-        waiting.add(job.jobId);
+      const hasRoom = admissions.count(job.jobId) < job.maxConcurrency;
+      if (hasRoom || (job.overlap === 'replace' && isFreshOccurrence(run))) waiting.add(job.jobId);
     }
     return this.#waitingJobs(waiting).slice(0, limit);
   }
@@ -205,6 +206,7 @@ export class MemoryScheduleStore implements ScheduleStore {
     const { due, jobs, admissions, lastNominalMs, cursors } = this.#state;
     const job = jobs.get(cursor.jobId)!;
     const queued = this.#wanting(job.jobId, nowMs).length;
+    const room = job.maxConcurrency - admissions.count(job.jobId);
     const made: RunRecord[] = [];
     for (const skipped of fire.skipped) this.#recordSkipped(skipped, cursor, nowMs);
     const last = fire.runs.at(-1)?.nominalAtMs ?? fire.skipped.at(-1)?.toMs;
@@ -217,10 +219,12 @@ export class MemoryScheduleStore implements ScheduleStore {
       const endsJob = fire.next === undefined && i === fire.runs.length - 1;
       const plan = { runId, nominalAtMs, fireAtMs: nowMs, trigger: 'schedule', endsJob } as const;
       const run = runRecord(job, plan, 'waiting');
+      // Only while as many as may be are open or alive; where others wait for a free place, it waits with them.
+      const isSkipped = job.overlap === 'skip' && i >= room;
       if (queued === 0 && admissions.take(job.jobId, runId, job.maxConcurrency)) {
         made.push({ ...run, state: 'open', admitted: true });
-      } else if (job.overlap === 'skip' || queued + i + 1 > QUEUED_PER_JOB_MAX) {
-        const reason = job.overlap === 'skip' ? 'overlap' : 'queue_full';
+      } else if (isSkipped || queued + i + 1 > QUEUED_PER_JOB_MAX) {
+        const reason = isSkipped ? 'overlap' : 'queue_full';
         const view = endedPendingView(run, { status: 'SKIPPED', reason, nowMs });
         this.#state.history.write(view);
         this.#state.events.runEnded(view);

@@ -213,9 +213,7 @@ export const LIVE_OF_JOB: Statement = {
 
 export const DELETE_DUE: Statement = {
   name: 'delete_due',
-  text: `WITH planned AS (
-      DELETE FROM cursors WHERE job_id = $1::uuid
-    ), gone AS (
+  text: `WITH gone AS (
       DELETE FROM due WHERE job_id = $1::uuid RETURNING job_id, run_id
     )
     DELETE FROM admissions a USING gone g WHERE a.job_id = g.job_id AND a.run_id = g.run_id`,

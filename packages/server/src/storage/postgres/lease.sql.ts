@@ -131,7 +131,7 @@ export const SETTLE: Statement = {
     ), locked AS MATERIALIZED (
       SELECT l.* FROM leases l WHERE l.lease_id = ANY($1::uuid[]) ORDER BY l.lease_id FOR UPDATE
     ), reported AS MATERIALIZED (
-      SELECT l.lease_id, l.worker_id, l.claimed_at, (u.ord - 1)::smallint AS position, u.*,
+      SELECT l.lease_id, l.worker_id, l.claimed_at, l.limited, (u.ord - 1)::smallint AS position, u.*,
         (u.ord - 1)::smallint = ANY(l.cancelled) AS cancel_requested, (u.ord - 1)::smallint = ANY(l.shown) AS shown
       FROM r JOIN locked l ON l.lease_id = r.lease_id
       CROSS JOIN LATERAL unnest(l.run_ids, l.job_ids, l.kinds, l.attempts, l.ends_job, l.epochs, l.job_versions, l.nominal_ats,
@@ -179,12 +179,13 @@ export const SETTLE: Statement = {
     ), freed AS (
       DELETE FROM admissions a USING live x WHERE a.job_id = x.job_id AND a.run_id = x.run_id RETURNING a.job_id, a.run_id
     ), again AS (
-      -- The only run of a one-off goes straight into its lane; others ask for a place again.
+      -- The only run of a one-off goes straight into its lane; others ask for a place again. Judged by the lease, which is locked
+      -- and so as it is now: a place that was taken while this statement waited is not seen here.
       INSERT INTO due AS d (run_id, job_id, fire_at, lane_at, nominal_at, tenant, expires_at, timeout_ms, handler_key, epoch,
         job_version, shard, part, priority, kind, attempt, crashes, blocked, ends_job, held, handler, payload)
       SELECT x.run_id, x.job_id, x.next_at, x.next_at, x.nominal_at, ${JOB_TENANT}, x.next_at + j.start_timeout_ms, j.timeout_ms,
         ${JOB_HANDLER_KEY}, x.epoch + 1, j.version, x.shard, ${JOB_PART}, j.priority, x.kind, x.next_attempt, x.next_crashes,
-        CASE WHEN x.kind = 1 AND NOT EXISTS (SELECT FROM freed f WHERE f.run_id = x.run_id) THEN ${OPEN} ELSE ${ASKING} END,
+        CASE WHEN x.kind = 1 AND NOT x.limited THEN ${OPEN} ELSE ${ASKING} END,
         x.ends_job, j.status = 'PAUSED' AND x.kind < 3, j.handler, ${inlineJson('j.payload')}
       FROM live x JOIN retried j ON j.job_id = x.job_id WHERE x.next_at IS NOT NULL AND NOT x.cancelled
       RETURNING d.shard, d.part, d.priority, d.handler_key, d.tenant, d.fire_at, d.blocked, d.held

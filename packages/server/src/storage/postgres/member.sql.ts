@@ -170,6 +170,12 @@ export const BURY_WORKERS: Statement = {
     SELECT worker_id FROM buried UNION SELECT worker_id FROM workers WHERE dead`,
 };
 
+/** $1 workers. Before they are forgotten: a claim for one of them that is under way ends first, and is seen then. */
+export const LOCK_WORKERS: Statement = {
+  name: 'lock_workers',
+  text: 'SELECT FROM workers WHERE worker_id = ANY($1::text[]) ORDER BY worker_id FOR UPDATE',
+};
+
 export const FORGET_WORKERS: Statement = {
   name: 'forget_workers',
   text: `

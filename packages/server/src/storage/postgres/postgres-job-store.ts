@@ -185,7 +185,8 @@ export class PostgresJobStore implements JobStore {
 
   remove(jobId: JobId, audit?: AuditEntry): Promise<boolean> {
     return this.#database.transaction(async (session) => {
-      // Deleting first waits for claims under way; what they took is visible as alive afterwards.
+      // Deleting first waits for fires and claims under way; what they made or took is visible afterwards.
+      await session.query(DELETE_CURSOR, [jobId]);
       await session.query(DELETE_DUE, [jobId]);
       const living = await session.query(LIVE_OF_JOB, [jobId]);
       if (living.length > 0) throw new RollBack(false);

@@ -22,6 +22,7 @@ import {
   KEEP_SHARDS,
   LEAVE_NODE,
   LOCK_SHARDS,
+  LOCK_WORKERS,
   REGISTER_WORKER,
   RELEASE_SHARDS,
   SERVER_TIME,
@@ -179,7 +180,11 @@ export class PostgresMemberStore implements MemberStore {
   }
 
   async forgetWorkers(workers: readonly WorkerId[]): Promise<void> {
-    if (workers.length > 0) await this.#database.query(FORGET_WORKERS, [textArray(workers)]);
+    if (workers.length === 0) return;
+    await this.#database.transaction(async (session) => {
+      await session.query(LOCK_WORKERS, [textArray(workers)]);
+      await session.query(FORGET_WORKERS, [textArray(workers)]);
+    });
   }
 
   async workers(): Promise<WorkerState[]> {

@@ -58,10 +58,14 @@ type JudgedRow = readonly [
   skipped: number | null,
 ];
 
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+
 export class PostgresScheduleStore implements ScheduleStore {
   readonly #database: Database;
   /** For what is written into the history: never long behind a lock. */
   readonly #outcomes: Database;
+  /** Jobs up to this one were reconciled; then it begins again. */
+  #reconciledTo: string = FIRST_ID;
 
   constructor(database: Database, { outcomes = database }: { outcomes?: Database } = {}) {
     this.#database = database;
@@ -165,7 +169,14 @@ export class PostgresScheduleStore implements ScheduleStore {
   async reconcile({ guard, nowMs, limit }: OwnerOptions & { limit: number }): Promise<WaitingJob[]> {
     const owner = ownedParameters(guard);
     await this.#database.query(FREE_LOST_PLACES, owner);
-    const rows = await this.#database.query<readonly [JobId, boolean]>(ADMISSIBLE, [...owner, limit, nowMs]);
+    const rows = await this.#database.query<readonly [JobId, boolean]>(ADMISSIBLE, [
+      ...owner,
+      limit,
+      nowMs,
+      this.#reconciledTo,
+    ]);
+    // From there on the next time, so that those at the front cannot hide the others.
+    this.#reconciledTo = rows.length < limit ? FIRST_ID : rows.at(-1)![0];
     return rows.map(([jobId, replaces]) => ({ jobId, replaces }));
   }
 

@@ -58,10 +58,13 @@ const fire = (
 ): Statement => ({
   name,
   text: `
-    WITH ${owned('$13', '$14')}, f AS MATERIALIZED (
+    WITH ${owned('$13', '$14')}, free AS MATERIALIZED (
+      -- What somebody is changing at this moment keeps nobody else from firing.
+      SELECT c.job_id FROM cursors c WHERE c.job_id = ANY($1::uuid[]) FOR UPDATE SKIP LOCKED
+    ), f AS MATERIALIZED (
       SELECT f.* FROM unnest($1::uuid[], $2::smallint[], $3::bigint[], $4::int[], $5::bigint[], $6::bigint[], $7::int[], $8::bigint[])
         AS f(job_id, shard, nominal_at, job_version, next_nominal_at, next_fire_at, run_count, last_nominal_at)
-      WHERE ${isOwned('f.shard')} ${parts.only}
+      WHERE ${isOwned('f.shard')} AND f.job_id IN (SELECT job_id FROM free) ${parts.only}
     ), moved AS (
       UPDATE cursors c SET nominal_at = f.next_nominal_at, fire_at = f.next_fire_at, resumed_at = NULL,
         last_nominal_at = coalesce(f.last_nominal_at, c.last_nominal_at)
@@ -70,7 +73,7 @@ const fire = (
         AND f.next_fire_at IS NOT NULL
       RETURNING c.job_id
     )${parts.ended}, job AS MATERIALIZED (
-      SELECT j.*, w.ended, f.run_count, ${JOB_HANDLER_KEY} AS handler_key, ${JOB_TENANT} AS tenant, ${QUEUED} AS queued
+      SELECT j.*, w.ended, f.run_count, ${JOB_HANDLER_KEY} AS handler_key, ${JOB_TENANT} AS tenant, ${QUEUED} AS queued, ${ROOM} AS room
       FROM won w JOIN f USING (job_id) JOIN jobs j USING (job_id)
     ), wanted AS MATERIALIZED (
       SELECT u.job_id, u.run_id, u.nominal_at, row_number() OVER (PARTITION BY u.job_id ORDER BY u.ord) AS nth
@@ -78,7 +81,7 @@ const fire = (
     ), place AS MATERIALIZED (
       -- What waits already comes first: then nobody takes a place here, and the owner lets them in in order.
       SELECT j.job_id, j.shard, p.slot, row_number() OVER (PARTITION BY j.job_id ORDER BY p.slot) AS nth
-      FROM job j CROSS JOIN LATERAL (${freePlaces(`least(j.run_count, ${ROOM})`)}) p WHERE j.queued = 0
+      FROM job j CROSS JOIN LATERAL (${freePlaces('least(j.run_count, j.room)')}) p WHERE j.queued = 0
     ), admitted AS (
       INSERT INTO admissions (job_id, slot, run_id, shard)
       SELECT w.job_id, p.slot, w.run_id, p.shard FROM wanted w JOIN place p USING (job_id, nth)
@@ -93,6 +96,8 @@ const fire = (
       SELECT j.run_id, j.job_id, $12, $12, j.nominal_at, j.tenant, $12::bigint + j.start_timeout_ms, j.timeout_ms, j.handler_key,
         j.version, j.shard, ${JOB_PART}, j.priority, 2, j.blocked, j.blocked = ${OPEN}, j.ends_job, j.handler, ${inlineJson('j.payload')}
       FROM judged j WHERE j.blocked >= 0
+      -- The same occurrence again, after a clock that was set back: it waits already.
+      ON CONFLICT DO NOTHING
     )${parts.verdicts}
     SELECT j.job_id, ${JOB_PART}, j.priority, j.handler_key, j.tenant, v.opened, v.waiting, j.overlap = 'replace', v.skipped
     FROM job j LEFT JOIN (
@@ -126,7 +131,7 @@ export const FIRE: Statement = fire('fire', {
     ), won AS MATERIALIZED (
       SELECT job_id, false AS ended FROM moved UNION ALL SELECT job_id, true FROM ended
     )`,
-  otherwise: `WHEN j.overlap = 'skip' THEN -1 WHEN j.queued + w.nth > ${QUEUED_PER_JOB_MAX} THEN -2`,
+  otherwise: `WHEN j.overlap = 'skip' AND w.nth > j.room THEN -1 WHEN j.queued + w.nth > ${QUEUED_PER_JOB_MAX} THEN -2`,
   verdicts: `, skipped AS (
       INSERT INTO job_runs (run_id, job_id, status, end_time, modified_time, attempt_number, created_at, epoch, trigger, scheduled_at,
         job_version, occurrences, reason)
@@ -150,6 +155,13 @@ export const FIRE: Statement = fire('fire', {
     )`,
 });
 
+/** Of the job j, what asks or waits; in the order of the index that is made for it. */
+const blockedOf = (blocked: number) =>
+  `FROM due w WHERE w.job_id = j.job_id AND w.blocked = ${blocked} AND w.blocked > 0 AND NOT w.held`;
+
+/** Runs of one job that begin to wait by one statement; the others are asked about again. */
+const ASKED_MAX = 1_000;
+
 /**
  * $1 jobs; guard: $2 node, $3 epochs; $4 now. Runs that ask or wait are opened, the oldest first, as far as there are free places;
  * those that asked in vain wait from now on. What somebody is changing at this moment is left for the next time.
@@ -166,8 +178,14 @@ export const ADMIT: Statement = {
       SELECT d.run_id, d.job_id, row_number() OVER (PARTITION BY d.job_id ORDER BY d.fire_at, d.nominal_at, d.run_id) AS nth
       FROM job j CROSS JOIN LATERAL (
         SELECT d.run_id, d.job_id, d.fire_at, d.nominal_at FROM due d
-        WHERE d.job_id = j.job_id AND d.blocked > 0 AND NOT d.held AND (d.blocked = ${WAITING} OR d.fire_at <= $4::bigint)
-        ORDER BY d.fire_at, d.nominal_at, d.run_id LIMIT j.room FOR UPDATE SKIP LOCKED
+        WHERE d.job_id = j.job_id AND d.run_id IN (
+          SELECT run_id FROM (
+            (SELECT w.run_id, w.fire_at, w.nominal_at ${blockedOf(WAITING)} ORDER BY w.fire_at, w.nominal_at, w.run_id LIMIT j.room)
+            UNION ALL
+            (SELECT w.run_id, w.fire_at, w.nominal_at ${blockedOf(ASKING)} AND w.fire_at <= $4::bigint
+              ORDER BY w.fire_at, w.nominal_at, w.run_id LIMIT j.room)
+          ) w ORDER BY w.fire_at, w.nominal_at, w.run_id LIMIT j.room)
+        FOR UPDATE SKIP LOCKED
       ) d
     ), admitted AS (
       INSERT INTO admissions (job_id, slot, run_id, shard)
@@ -177,20 +195,24 @@ export const ADMIT: Statement = {
       UPDATE due d SET blocked = ${OPEN}, admitted = true, lane_at = greatest(d.fire_at, $4::bigint)
       FROM admitted a WHERE d.job_id = a.job_id AND d.run_id = a.run_id
       RETURNING d.job_id, d.part, d.priority, d.handler_key, d.tenant
+    ), vain AS MATERIALIZED (
+      SELECT d.job_id, d.run_id FROM job j CROSS JOIN LATERAL (
+        SELECT w.job_id, w.run_id ${blockedOf(ASKING)} AND w.fire_at <= $4::bigint
+          AND NOT EXISTS (SELECT FROM admitted a WHERE a.run_id = w.run_id)
+        ORDER BY w.fire_at, w.nominal_at, w.run_id LIMIT ${ASKED_MAX} FOR UPDATE SKIP LOCKED
+      ) d
     ), asked AS (
-      UPDATE due d SET blocked = ${WAITING} FROM job j
-      -- Spelled so that no plan walks through all that ask, of whatever job.
-      WHERE d.job_id = j.job_id AND d.blocked > 0 AND d.blocked + 0 = ${ASKING} AND d.held IS NOT TRUE AND d.fire_at <= $4::bigint
-        AND NOT EXISTS (SELECT FROM admitted a WHERE a.run_id = d.run_id)
-      RETURNING d.job_id
+      UPDATE due d SET blocked = ${WAITING} FROM vain WHERE d.job_id = vain.job_id AND d.run_id = vain.run_id RETURNING d.job_id
     )
     SELECT DISTINCT o.job_id, o.part, o.priority, o.handler_key, o.tenant, true, false, false, 0 FROM opened o
     UNION ALL
     SELECT j.job_id, NULL, NULL, NULL, NULL, false, true, j.overlap = 'replace', 0 FROM job j
     WHERE EXISTS (SELECT FROM asked a WHERE a.job_id = j.job_id)
-      OR EXISTS (SELECT FROM due d WHERE d.job_id = j.job_id AND d.blocked = ${WAITING} AND NOT d.held
-        AND NOT EXISTS (SELECT FROM admitted a WHERE a.run_id = d.run_id))`,
+      OR (SELECT count(*) FROM (SELECT ${blockedOf(WAITING)} LIMIT j.room + 1) w) > (SELECT count(*) FROM opened o WHERE o.job_id = j.job_id)`,
 };
+
+/** An occurrence of the schedule that was never begun: only such a one takes the place of others. */
+const FRESH = 'd.kind = 2 AND d.attempt = 1 AND d.epoch = 1';
 
 const NEWEST = `SELECT n.nominal_at FROM due n WHERE n.job_id = j.job_id AND n.kind = 2 AND n.attempt = 1 AND n.epoch = 1
         AND NOT n.held ORDER BY n.nominal_at DESC LIMIT 1`;
@@ -226,12 +248,12 @@ export const STOP_OLDEST: Statement = {
   text: `
     WITH j AS MATERIALIZED (
       SELECT j.job_id FROM jobs j WHERE j.job_id = ANY($1::uuid[]) AND j.overlap = 'replace' AND ${ROOM} = 0
-        AND ${exists('SELECT FROM due d WHERE d.job_id = j.job_id AND d.blocked > 0 AND d.attempt = 1 AND NOT d.held')}
+        AND ${exists(`SELECT FROM due d WHERE d.job_id = j.job_id AND d.blocked > 0 AND ${FRESH} AND NOT d.held`)}
     ), oldest AS MATERIALIZED (
       SELECT DISTINCT ON (u.job_id) u.job_id, u.run_id, l.lease_id, (u.ord - 1)::smallint AS position
-      FROM leases l CROSS JOIN LATERAL unnest(l.job_ids, l.run_ids) WITH ORDINALITY AS u(job_id, run_id, ord)
+      FROM leases l CROSS JOIN LATERAL unnest(l.job_ids, l.run_ids, l.kinds) WITH ORDINALITY AS u(job_id, run_id, kind, ord)
       JOIN j ON j.job_id = u.job_id
-      WHERE l.limited AND NOT ((u.ord - 1)::smallint = ANY(l.closed))
+      WHERE l.limited AND u.kind < 3 AND NOT ((u.ord - 1)::smallint = ANY(l.closed))
       ORDER BY u.job_id, l.claimed_at, u.run_id
     ), asked AS (
       UPDATE leases l SET cancelled = l.cancelled || array(SELECT o.position FROM oldest o WHERE o.lease_id = l.lease_id
@@ -260,21 +282,22 @@ export const FREE_LOST_PLACES: Statement = {
     DELETE FROM admissions a USING lost WHERE a.job_id = lost.job_id AND a.slot = lost.slot AND a.run_id = lost.run_id`,
 };
 
-/** Guard: $1 node, $2 epochs; $3 limit, $4 now. Jobs of which runs wait though there is room, or of which the newest replaces. */
+/** Guard: $1 node, $2 epochs; $3 limit, $4 now, $5 after. Jobs of which runs wait though there is room, or of which the newest replaces. */
 export const ADMISSIBLE: Statement = {
   name: 'admissible',
   text: `
     WITH RECURSIVE ${owned('$1', '$2')}, waiting AS (
-      (SELECT d.job_id FROM due d WHERE d.blocked > 0 ORDER BY d.job_id LIMIT 1)
+      (SELECT d.job_id FROM due d WHERE d.blocked > 0 AND d.job_id > $5::uuid ORDER BY d.job_id LIMIT 1)
       UNION ALL
       SELECT (SELECT d.job_id FROM due d WHERE d.blocked > 0 AND d.job_id > w.job_id ORDER BY d.job_id LIMIT 1)
       FROM waiting w WHERE w.job_id IS NOT NULL
     )
     SELECT j.job_id, j.overlap = 'replace' FROM waiting w JOIN jobs j ON j.job_id = w.job_id
-    WHERE ${isOwned('j.shard')} AND (${ROOM} > 0 OR j.overlap = 'replace')
+    WHERE ${isOwned('j.shard')} AND (${ROOM} > 0 OR (j.overlap = 'replace'
+        AND ${exists(`SELECT FROM due d WHERE d.job_id = j.job_id AND d.blocked > 0 AND ${FRESH} AND NOT d.held`)}))
       AND ${exists(`SELECT FROM due d WHERE d.job_id = j.job_id AND d.blocked > 0 AND NOT d.held
         AND (d.blocked = ${WAITING} OR d.fire_at <= $4::bigint)`)}
-    LIMIT $3`,
+    ORDER BY j.job_id LIMIT $3`,
 };
 
 /** Guard: $1 node, $2 epochs; $3 now, $4 limit. picked: the keys of runs to give up. error: as an expression over the row. */
