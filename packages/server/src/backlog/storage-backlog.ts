@@ -104,10 +104,7 @@ export class StorageBacklog implements Backlog {
     try {
       const pick = { lanes: picks, runsMax };
       const claimed = await this.#options.leases.claim({ leaseId, workerId, nowMs, pick });
-      const found = claimed.looks.reduce((sum, look) => sum + look.found, 0);
-      // A run that was edited as it was found is there still: nothing may be passed over.
-      if (found > claimed.runs.length) this.#lanes.giveUp(picks);
-      else this.#lanes.settle(picks, claimed.looks, { runsMax });
+      this.#lanes.settle(picks, claimed.looks, { runsMax });
       return claimed;
     } catch (error) {
       this.#lanes.giveUp(picks);

@@ -41,7 +41,10 @@ export interface LaneLook {
 }
 
 export interface Claimed extends ClaimedBatch {
-  /** One per lane that was asked for, in order; those after the last that was needed were not looked at. */
+  /**
+   * One per lane that was asked for, in order; those after the last that was needed were not looked at. None: nothing can be said of
+   * them.
+   */
   readonly looks: readonly LaneLook[];
 }
 

@@ -220,7 +220,7 @@ export class MemoryScheduleStore implements ScheduleStore {
       const plan = { runId, nominalAtMs, fireAtMs: nowMs, trigger: 'schedule', endsJob } as const;
       const run = runRecord(job, plan, 'waiting');
       // Only while as many as may be are open or alive; where others wait for a free place, it waits with them.
-      const isSkipped = job.overlap === 'skip' && i >= room;
+      const isSkipped = job.overlap === 'skip' && (room <= 0 || (queued === 0 && i >= room));
       if (queued === 0 && admissions.take(job.jobId, runId, job.maxConcurrency)) {
         made.push({ ...run, state: 'open', admitted: true });
       } else if (isSkipped || queued + i + 1 > QUEUED_PER_JOB_MAX) {

@@ -127,13 +127,11 @@ export class PostgresLeaseStore implements LeaseStore {
             nowMs,
             plainArray(pick.runIds),
           ]);
-    return {
-      leaseId,
-      workerId,
-      claimedAtMs: nowMs,
-      runs: claimedRuns(row!, request),
-      looks: row![10] === null ? [] : laneLooks(row!),
-    };
+    const runs = claimedRuns(row!, request);
+    const looks = row![10] === null ? [] : laneLooks(row!);
+    const found = looks.reduce((sum, look) => sum + look.found, 0);
+    // A run that was edited as it was found is there still, and nothing may be passed over: then nothing is told of the lanes.
+    return { leaseId, workerId, claimedAtMs: nowMs, runs, looks: found > runs.length ? [] : looks };
   }
 
   async settle(settlements: readonly Settlement[], nowMs: number): Promise<Settled> {

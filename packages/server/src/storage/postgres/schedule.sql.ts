@@ -131,7 +131,7 @@ export const FIRE: Statement = fire('fire', {
     ), won AS MATERIALIZED (
       SELECT job_id, false AS ended FROM moved UNION ALL SELECT job_id, true FROM ended
     )`,
-  otherwise: `WHEN j.overlap = 'skip' AND w.nth > j.room THEN -1 WHEN j.queued + w.nth > ${QUEUED_PER_JOB_MAX} THEN -2`,
+  otherwise: `WHEN j.overlap = 'skip' AND (j.room = 0 OR (j.queued = 0 AND w.nth > j.room)) THEN -1 WHEN j.queued + w.nth > ${QUEUED_PER_JOB_MAX} THEN -2`,
   verdicts: `, skipped AS (
       INSERT INTO job_runs (run_id, job_id, status, end_time, modified_time, attempt_number, created_at, epoch, trigger, scheduled_at,
         job_version, occurrences, reason)

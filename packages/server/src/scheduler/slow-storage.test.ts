@@ -1,4 +1,4 @@
-/** Findings of the breaker: every test here fails on the code it was written against. */
+/** Scheduler and reconciler while the storage is slow, or much comes at once. */
 import { expect, test } from 'vitest';
 import { manualRun } from '../storage/conformance/storage-world.ts';
 import { RoleStage } from '../testing/role-stage.fixture.ts';

@@ -1,4 +1,4 @@
-/** Findings of the breaker: every test here fails on the code it was written against. */
+/** Two sessions on one database: what one holds locked or has not committed, and what the other makes of it. */
 import { type Job, type LeaseId, occurrenceRunId, type RunId } from '@carillon/domain';
 import { ManualClock, SeededRandom, silentLog } from '@carillon/foundation';
 import pg from 'pg';
@@ -15,14 +15,14 @@ import { newId } from '../conformance/sample-job.ts';
 import { BASE_MS } from '../conformance/storage-under-test.ts';
 import { manualRun, StorageWorld, settlement } from '../conformance/storage-world.ts';
 import { LIMIT_LIVING, LIMIT_PENDING } from './job.sql.ts';
-import { CLAIM_RUNS, LANES } from './lease.sql.ts';
+import { CLAIM_RUNS } from './lease.sql.ts';
 import { openPostgresStorage, type PostgresStorage } from './postgres-storage.ts';
 import { ADMIT } from './schedule.sql.ts';
 
 const PASSES = 4;
 const STATEMENT_MS = 1_500;
 
-describeEachPostgres('breaker', (server) => {
+describeEachPostgres('what others do at the same moment', (server) => {
   let database: TestDatabase;
   let storage: PostgresStorage;
   let patient: PostgresStorage;
@@ -166,19 +166,20 @@ describeEachPostgres('breaker', (server) => {
 
   it('nothing is left of a job that is removed while it fires', async () => {
     const job = await world.recurring();
-    const cursor = (await world.cursor(job))!;
     await person.query('BEGIN');
-    await person.query('SELECT FROM cursors WHERE job_id = $1 FOR UPDATE', [job.jobId]);
-    const firing = world.fire(job, { cursor });
-    await untilWaiting(1);
+    // What FIRE does, not committed yet.
+    await person.query('UPDATE cursors SET nominal_at = nominal_at + 60000 WHERE job_id = $1', [job.jobId]);
+    await person.query(
+      `INSERT INTO due (run_id, job_id, fire_at, lane_at, nominal_at, tenant, handler_key, job_version, shard, part, priority, kind, handler)
+       SELECT $2::uuid, job_id, 1, 1, 1, 1, 1, 1, shard, 0, 1, 2, handler FROM jobs WHERE job_id = $1`,
+      [job.jobId, occurrenceRunId(job.jobId, BASE_MS)],
+    );
     const removing = patient.jobs.remove(job.jobId);
-    await untilWaiting(2);
+    await untilWaiting(1);
     await person.query('COMMIT');
-    await firing;
-    if (await removing) {
-      const { rows } = await watcher.query('SELECT FROM due WHERE job_id = $1', [job.jobId]);
-      expect(rows).toHaveLength(0);
-    }
+    expect(await removing).toBe(true);
+    const { rows } = await watcher.query('SELECT FROM due WHERE job_id = $1', [job.jobId]);
+    expect(rows).toHaveLength(0);
   });
 
   it('a worker that is given a lease at this moment is not forgotten', async () => {
@@ -224,8 +225,8 @@ describeEachPostgres('breaker', (server) => {
     expect(verdicts.filter((verdict) => verdict === 'cancelled')).toEqual([]);
   });
 
-  it('what a claim counts as found it has claimed, also where a row was edited in between', async () => {
-    const { job, runId } = await world.oneOff();
+  it('a claim that did not get what it found says nothing of the lanes, so that nothing is passed over', async () => {
+    const { job } = await world.oneOff();
     const [head] = await patient.leases.lanes({ after: undefined, limit: 1 });
     await person.query('BEGIN');
     await person.query('SELECT FROM workers WHERE worker_id = $1 FOR UPDATE', [world.workerId]);
@@ -245,7 +246,7 @@ describeEachPostgres('breaker', (server) => {
     await watcher.query('UPDATE due SET job_version = job_version + 1 WHERE job_id = $1', [job.jobId]);
     await person.query('COMMIT');
     const { runs, looks } = await claiming;
-    expect({ runId, found: looks[0]!.found }).toEqual({ runId, found: runs.length });
+    expect({ runs, looks }).toEqual({ runs: [], looks: [] });
   });
 
   it('an occurrence is skipped only while a run of its job is alive', async () => {
@@ -329,23 +330,6 @@ describeEachPostgres('breaker', (server) => {
       const few = await admit();
       await insertDue(job, { from: 1_001, count: 50_000, blocked: 2 });
       expect(await admit()).toBeLessThan(few + 100);
-    });
-
-    it('looking over the lanes costs the same however much was claimed while an old snapshot is open', async () => {
-      const job = await world.recurring();
-      const lanes = () => pagesOf(LANES.text, [5_000, -1, 0, 0, 0]);
-      const churn = async (from: number, count: number) => {
-        await insertDue(job, { from, count, blocked: 0 });
-        await watcher.query(`DELETE FROM due WHERE lane_at < $1`, [BASE_MS + from + count - 1]);
-        await watcher.query('VACUUM due');
-      };
-      await churn(1, 1_000);
-      await person.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM jobs');
-      await churn(1_001, 2_000);
-      const before = await lanes();
-      await churn(3_001, 50_000);
-      const after = await lanes();
-      expect(after).toBeLessThan(before + 100);
     });
   });
 });
