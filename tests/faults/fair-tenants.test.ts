@@ -43,9 +43,6 @@ it('single jobs of one user start with the next free slots while another has tho
     return rows;
   }, SOON);
   const [waiting] = await postgres.query<{ count: number }>('SELECT count(*)::int FROM due');
-  expect(waiting?.count, 'the test is about a backlog, and there was none at its end').toBeGreaterThan(
-    WAITING / 10,
-  );
 
   const started = await historyOf(postgres, 'busy');
   const between = singles.map(
@@ -55,4 +52,7 @@ it('single jobs of one user start with the next free slots while another has tho
   );
   console.log(`runs of the busy user that started before each single one: ${between.join(' ')}`);
   expect(Math.max(...between)).toBeLessThanOrEqual(SLOTS);
+  expect(waiting?.count, 'the test is about a backlog, and there was none at its end').toBeGreaterThan(
+    WAITING / 10,
+  );
 });
