@@ -13,7 +13,7 @@ const PLANNED_MS = 1_500;
 const SOON = { withinMs: 120_000 };
 /** What a lost hint costs is a sweep of a second: a median of 500 ms and more. */
 const FACTOR = 3;
-const SLACK_MS = 200;
+const SLACK_MS = 100;
 
 let stage: ServerStage;
 
