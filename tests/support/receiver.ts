@@ -25,6 +25,8 @@ export interface Overlap {
 
 export class Receiver {
   readonly calls: Call[] = [];
+  /** With which status a call is answered. */
+  statusOf: (call: Call) => number = () => 200;
   readonly #server = createServer((request, response) => this.#receive(request, response));
 
   async start(): Promise<this> {
@@ -91,6 +93,7 @@ export class Receiver {
     const timer = setTimeout(
       () => {
         call.answered = true;
+        response.statusCode = this.statusOf(call);
         response.end('done');
       },
       Number(/^\/after\/(\d+)/.exec(call.path)?.[1] ?? 0),

@@ -1,0 +1,58 @@
+/** Fair shares between tenants: one with thousands of waiting runs does not make the others wait behind them. */
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { submitJobs } from '../support/api-client.ts';
+import { eventually } from '../support/eventually.ts';
+import { historyOf } from '../support/run-history.ts';
+import { ServerStage } from '../support/server-stage.ts';
+import { pause } from './cluster/member.ts';
+
+const SLOTS = 50;
+const WAITING = 4_000;
+const SINGLES = 20;
+const SOON = { withinMs: 120_000 };
+
+let stage: ServerStage;
+
+beforeEach(async () => {
+  stage = await ServerStage.open();
+});
+
+afterEach(() => stage.close());
+
+it('single jobs of one user start with the next free slots while another has thousands waiting', async () => {
+  const { postgres, receiver } = stage;
+  const server = await stage.launch('server', ['--executor-slots', String(SLOTS)]);
+  const busy = { user_id: 'busy', payload: { url: receiver.url(500, 'busy') } };
+  for (let i = 0; i < WAITING; i += 1_000)
+    await submitJobs(
+      server,
+      Array.from({ length: 1_000 }, (_, j) => ({ name: `busy ${i + j}`, ...busy })),
+    );
+  await eventually(() => expect(receiver.calls.length).toBeGreaterThan(2 * SLOTS), SOON);
+
+  for (let i = 0; i < SINGLES; i += 1) {
+    await submitJobs(server, [
+      { name: `single ${i}`, user_id: 'single', payload: { url: receiver.url(10, 'single') } },
+    ]);
+    // At no fixed distance from the ends of the busy runs, which come in waves.
+    await pause(50 + 37 * (i % 7));
+  }
+  const singles = await eventually(async () => {
+    const rows = await historyOf(postgres, 'single');
+    expect(rows.map((row) => row.status)).toEqual(Array.from({ length: SINGLES }, () => 'SUCCESS'));
+    return rows;
+  }, SOON);
+  const [waiting] = await postgres.query<{ count: number }>('SELECT count(*)::int FROM due');
+
+  const started = await historyOf(postgres, 'busy');
+  const between = singles.map(
+    (single) =>
+      started.filter((row) => row.createdAtMs > single.nominalAtMs && row.createdAtMs < single.createdAtMs)
+        .length,
+  );
+  console.log(`runs of the busy user that started before each single one: ${between.join(' ')}`);
+  expect(Math.max(...between)).toBeLessThanOrEqual(SLOTS);
+  expect(waiting?.count, 'the test is about a backlog, and there was none at its end').toBeGreaterThan(
+    WAITING / 10,
+  );
+});
