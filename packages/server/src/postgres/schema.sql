@@ -1,6 +1,14 @@
 -- The schema of a freshly migrated database, to read and to compare: a test fails when it differs from what the
 -- migrations make. Written by `node scripts/dump-schema.ts`; edit the migrations, not this file.
 
+CREATE TABLE admissions (
+  job_id uuid NOT NULL,
+  slot   integer NOT NULL,
+  run_id uuid NOT NULL,
+  shard  smallint NOT NULL,
+  CONSTRAINT admissions_pkey PRIMARY KEY (job_id, slot)
+) WITH (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=5000);
+
 CREATE TABLE api_keys (
   key_id       uuid NOT NULL,
   prefix       text NOT NULL,
@@ -54,6 +62,19 @@ CREATE TABLE counters (
   CONSTRAINT counters_pkey PRIMARY KEY (name, window_ms, window_start)
 );
 
+CREATE TABLE cursors (
+  job_id          uuid NOT NULL,
+  fire_at         bigint NOT NULL,
+  nominal_at      bigint NOT NULL,
+  last_nominal_at bigint,
+  resumed_at      bigint,
+  job_version     integer NOT NULL,
+  shard           smallint NOT NULL,
+  held            boolean NOT NULL DEFAULT false,
+  CONSTRAINT cursors_pkey PRIMARY KEY (job_id)
+) WITH (fillfactor=50, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=5000);
+CREATE INDEX cursors_fire_at ON cursors USING btree (shard, fire_at, job_id) WHERE (NOT held);
+
 CREATE TABLE dead_letters (
   run_id        uuid NOT NULL,
   job_id        uuid NOT NULL,
@@ -69,31 +90,36 @@ CREATE INDEX dead_letters_died_at ON dead_letters USING btree (died_at DESC);
 CREATE INDEX dead_letters_job_id ON dead_letters USING btree (job_id);
 
 CREATE TABLE due (
-  job_id           uuid NOT NULL,
-  run_id           uuid NOT NULL,
-  shard            smallint NOT NULL,
-  priority         smallint NOT NULL,
-  kind             smallint NOT NULL,
-  attempt          smallint NOT NULL DEFAULT 1,
-  crashes          smallint NOT NULL DEFAULT 0,
-  ends_job         boolean NOT NULL DEFAULT false,
-  held             boolean NOT NULL DEFAULT false,
-  epoch            integer NOT NULL DEFAULT 1,
-  job_version      integer NOT NULL,
-  max_concurrency  integer NOT NULL,
-  fire_at          bigint NOT NULL,
-  nominal_at       bigint NOT NULL,
-  last_nominal_at  bigint,
-  start_timeout_ms bigint,
-  handler          text NOT NULL,
-  overlap          text NOT NULL,
-  blocked_reason   text,
-  payload          text,
-  timeout_ms       bigint,
+  run_id      uuid NOT NULL,
+  job_id      uuid NOT NULL,
+  fire_at     bigint NOT NULL,
+  lane_at     bigint NOT NULL,
+  nominal_at  bigint NOT NULL,
+  tenant      bigint NOT NULL,
+  expires_at  bigint,
+  timeout_ms  bigint,
+  handler_key integer NOT NULL,
+  epoch       integer NOT NULL DEFAULT 1,
+  job_version integer NOT NULL,
+  shard       smallint NOT NULL,
+  part        smallint NOT NULL,
+  priority    smallint NOT NULL,
+  kind        smallint NOT NULL,
+  attempt     smallint NOT NULL DEFAULT 1,
+  crashes     smallint NOT NULL DEFAULT 0,
+  blocked     smallint NOT NULL DEFAULT 0,
+  admitted    boolean NOT NULL DEFAULT false,
+  ends_job    boolean NOT NULL DEFAULT false,
+  held        boolean NOT NULL DEFAULT false,
+  handler     text NOT NULL,
+  payload     text,
   CONSTRAINT due_pkey PRIMARY KEY (run_id)
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=5000, autovacuum_analyze_scale_factor=0.2);
+CREATE INDEX due_asking ON due USING btree (shard, fire_at, run_id) WHERE ((blocked = 1) AND (NOT held));
+CREATE INDEX due_blocked ON due USING btree (job_id, fire_at, nominal_at, run_id) WHERE (blocked > 0);
+CREATE INDEX due_expires_at ON due USING btree (shard, expires_at) WHERE (expires_at IS NOT NULL);
 CREATE INDEX due_job_id ON due USING btree (job_id);
-CREATE INDEX due_lane ON due USING btree (shard, priority, fire_at, run_id) WHERE (NOT held);
+CREATE INDEX due_lane ON due USING btree (part, priority, handler_key, tenant, lane_at, run_id) WHERE ((blocked = 0) AND (NOT held));
 
 CREATE TABLE events (
   at           timestamp with time zone NOT NULL DEFAULT now(),
@@ -163,6 +189,7 @@ CREATE TABLE jobs (
   namespace        text NOT NULL DEFAULT 'default'::text,
   labels           jsonb,
   resources        jsonb,
+  last_nominal_at  bigint,
   CONSTRAINT jobs_pkey PRIMARY KEY (job_id)
 );
 CREATE UNIQUE INDEX jobs_idempotency_key ON jobs USING btree (namespace, idempotency_key) WHERE (idempotency_key IS NOT NULL);
@@ -189,6 +216,7 @@ CREATE TABLE leases (
   closed        smallint[] NOT NULL DEFAULT '{}'::smallint[],
   cancelled     smallint[] NOT NULL DEFAULT '{}'::smallint[],
   shown         smallint[] NOT NULL DEFAULT '{}'::smallint[],
+  limited       boolean NOT NULL DEFAULT false,
   CONSTRAINT leases_pkey PRIMARY KEY (lease_id)
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000);
 CREATE INDEX leases_worker_id_claimed_at ON leases USING btree (worker_id, claimed_at);

@@ -60,16 +60,16 @@ export const FIRE: Statement = {
       FROM f
       WHERE c.job_id = f.job_id AND NOT c.held AND c.nominal_at = f.nominal_at AND c.job_version = f.job_version
         AND f.next_fire_at IS NOT NULL
-      RETURNING c.job_id
+      RETURNING c.job_id, NULL::bigint AS last_nominal_at
     ), ended AS (
       DELETE FROM cursors c USING f
       WHERE c.job_id = f.job_id AND NOT c.held AND c.nominal_at = f.nominal_at AND c.job_version = f.job_version
         AND f.next_fire_at IS NULL
-      RETURNING c.job_id
+      RETURNING c.job_id, coalesce(f.last_nominal_at, c.last_nominal_at) AS last_nominal_at
     ), won AS MATERIALIZED (
-      SELECT job_id, false AS ended FROM moved UNION ALL SELECT job_id, true FROM ended
+      SELECT job_id, last_nominal_at, false AS ended FROM moved UNION ALL SELECT job_id, last_nominal_at, true FROM ended
     ), job AS MATERIALIZED (
-      SELECT j.*, w.ended, f.run_count, ${JOB_HANDLER_KEY} AS handler_key, ${JOB_TENANT} AS tenant,
+      SELECT j.*, w.ended, w.last_nominal_at AS fired_at, f.run_count, ${JOB_HANDLER_KEY} AS handler_key, ${JOB_TENANT} AS tenant,
         (SELECT count(*) FROM (SELECT FROM due d WHERE d.job_id = j.job_id AND d.blocked > 0
           AND (d.blocked = ${WAITING} OR d.fire_at <= $19::bigint) LIMIT ${QUEUED_PER_JOB_MAX}) d) AS queued
       FROM won w JOIN f USING (job_id) JOIN jobs j USING (job_id)
@@ -111,10 +111,13 @@ export const FIRE: Statement = {
       INSERT INTO events (kind, ids, epochs, claimed_ats)
       SELECT 'run.ended', array_agg(run_id), array_agg(epoch), ARRAY[$19::bigint] FROM skipped HAVING count(*) > 0
     ), finished AS (
-      UPDATE jobs j SET status = 'COMPLETED', version = j.version + 1, updated_at = ${NOW('$19')}
-      FROM job w
-      WHERE j.job_id = w.job_id AND w.ended AND ${mayEnd()}
-        AND (w.run_count = 0 OR EXISTS (SELECT FROM judged x WHERE x.job_id = w.job_id AND x.ends_job AND x.blocked < 0))
+      -- The job keeps what its cursor knew of the past; and it ends with its schedule, if nothing of that is left to run.
+      UPDATE jobs j SET (last_nominal_at, status, version, updated_at) = (
+        SELECT coalesce(w.fired_at, j.last_nominal_at), CASE WHEN x.ends THEN 'COMPLETED' ELSE j.status END, j.version + x.ends::int,
+          CASE WHEN x.ends THEN ${NOW('$19')} ELSE j.updated_at END
+        FROM (SELECT ${mayEnd()} AND (w.run_count = 0
+          OR EXISTS (SELECT FROM judged g WHERE g.job_id = w.job_id AND g.ends_job AND g.blocked < 0)) AS ends) x)
+      FROM job w WHERE j.job_id = w.job_id AND w.ended
     )
     SELECT j.job_id, ${JOB_PART}, j.priority, j.handler_key, j.tenant, v.opened, v.waiting, j.overlap = 'replace', v.skipped
     FROM job j LEFT JOIN (
@@ -193,12 +196,15 @@ export const SKIP_REPLACED: Statement = {
     SELECT 'run.ended', array_agg(run_id), array_agg(epoch), ARRAY[$4::bigint] FROM gone HAVING count(*) > 0`,
 };
 
-/** $1 jobs of which a fresh run waits and no place is free: the run of theirs that has lived longest is asked to stop. */
+/**
+ * $1 jobs; guard: $2 node, $3 epochs. Of those of which a fresh run waits and no place is free, the run that has lived longest is
+ * asked to stop.
+ */
 export const STOP_OLDEST: Statement = {
   name: 'stop_oldest',
   text: `
-    WITH j AS MATERIALIZED (
-      SELECT j.job_id FROM jobs j WHERE j.job_id = ANY($1::uuid[]) AND j.overlap = 'replace' AND ${ROOM} = 0
+    WITH ${owned('$2', '$3')}, j AS MATERIALIZED (
+      SELECT j.job_id FROM jobs j WHERE j.job_id = ANY($1::uuid[]) AND j.overlap = 'replace' AND ${isOwned('j.shard')} AND ${ROOM} = 0
         AND EXISTS (SELECT FROM due d WHERE d.job_id = j.job_id AND d.blocked > 0 AND d.attempt = 1 AND NOT d.held)
     ), oldest AS MATERIALIZED (
       SELECT DISTINCT ON (u.job_id) u.job_id, u.run_id, l.lease_id, (u.ord - 1)::smallint AS position
