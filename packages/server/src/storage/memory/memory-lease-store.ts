@@ -1,5 +1,6 @@
 /** What is being run, in memory. Every call finds and takes within one turn, so nobody comes between. */
 import type { ClaimedRun, Job, JobId, RunId, WorkerId } from '@carillon/domain';
+import { firstEpochOf } from '../generation-store.ts';
 import { LANE_START, type LaneHead, type LaneHint, type LaneKey } from '../lane.ts';
 import type {
   Claimed,
@@ -42,7 +43,9 @@ export class MemoryLeaseStore implements LeaseStore {
       else for (const runId of new Set(pick.runIds)) records.push(...this.#claimable(runId, claimedAtMs));
     }
     for (const record of records) this.#state.due.remove(record.runId);
-    const runs = records.map((run, position) => {
+    const firstEpoch = firstEpochOf(this.#state.generation);
+    const runs = records.map((record, position) => {
+      const run = { ...record, epoch: Math.max(record.epoch, firstEpoch) };
       this.#state.leases.add({
         ...{ leaseId, position, workerId, claimedAtMs, run },
         ...{ cancelRequested: false, shown: undefined },

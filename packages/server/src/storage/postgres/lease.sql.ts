@@ -1,5 +1,6 @@
 /** Statements of the lease store: the hot path. */
 import type { Statement } from '../../postgres/database.ts';
+import { FIRST_EPOCH } from './generation.sql.ts';
 import { inlineJson } from './inline-payload.sql.ts';
 import { ASKING, IS_OPEN, inLane, JOB_HANDLER_KEY, JOB_PART, JOB_TENANT, OPEN, WAITING } from './lane.sql.ts';
 import { mayEnd } from './may-end.sql.ts';
@@ -48,7 +49,7 @@ const claim = (
     ), taken AS MATERIALIZED (
       SELECT array_agg(run_id) AS run_ids, array_agg(job_id) AS job_ids, array_agg(shard) AS shards, array_agg(kind) AS kinds,
         array_agg(attempt) AS attempts, array_agg(crashes) AS crashes, array_agg(ends_job) AS ends_job,
-        array_agg(epoch) AS epochs, array_agg(job_version) AS job_versions, array_agg(nominal_at) AS nominal_ats,
+        array_agg(greatest(epoch, ${FIRST_EPOCH})) AS epochs, array_agg(job_version) AS job_versions, array_agg(nominal_at) AS nominal_ats,
         array_agg(CASE WHEN kind < 3 AND attempt = 1 THEN nominal_at ELSE fire_at END) AS due_ats,
         bool_or(ends_job AND kind <> 1) AS ends_schedule, bool_or(admitted) AS limited,
         CASE WHEN bool_or(admitted) THEN array_agg(admitted::int) END AS admitted, string_agg(handler, E'\\n') AS handlers,
