@@ -64,6 +64,7 @@ const STORAGE_FILES = [
   'apply-in-parts.ts',
   'audit-store.ts',
   'event-store.ts',
+  'generation-store.ts',
   'job-store.ts',
   'schedule-store.ts',
   'lease-store.ts',

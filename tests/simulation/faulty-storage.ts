@@ -52,6 +52,7 @@ export function faultyStorage(options: FaultyStorageOptions): Storage {
     audit: port('audit'),
     accounts: port('accounts'),
     events: port('events'),
+    generations: port('generations'),
   };
 }
 

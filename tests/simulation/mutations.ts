@@ -134,6 +134,7 @@ function replace<Name extends keyof Storage>(
     audit: storage.audit,
     accounts: storage.accounts,
     events: storage.events,
+    generations: storage.generations,
     [name]: port,
   };
 }

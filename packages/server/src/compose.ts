@@ -178,6 +178,7 @@ export function composeEngine(options: EngineOptions): Engine {
     idleMs: CLOCK_SYNC_MS,
     runOnce: async () => {
       await clock.sync(members);
+      await lookAtGeneration(storage, log);
       return undefined;
     },
   });
@@ -219,6 +220,7 @@ export function composeEngine(options: EngineOptions): Engine {
     /** What needs the storage comes before anything runs: a start that failed there may be repeated. */
     async start() {
       await clock.sync(members);
+      await lookAtGeneration(storage, log);
       await housekeeper.start();
       for (const service of [clockKeeper, accounts, ...road]) await service.start();
     },
@@ -229,6 +231,16 @@ export function composeEngine(options: EngineOptions): Engine {
       for (const service of [...road.toReversed(), housekeeper, accounts, clockKeeper]) await service.stop();
     },
   };
+}
+
+/** Whoever reads the log of any server learns why epochs jumped, and that the last moments before may be lost (hazard 43). */
+async function lookAtGeneration({ generations }: Storage, log: Log): Promise<void> {
+  const { generation, isNew } = await generations.look();
+  if (!isNew) return;
+  log.warn(
+    { generation },
+    'the database was replaced by one that may have lost its last moments (a failover or a restore); epochs and events go on above all before',
+  );
 }
 
 /** Whoever asks whether the database hangs must not hang with it. */

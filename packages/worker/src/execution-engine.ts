@@ -81,6 +81,15 @@ export class ExecutionEngine {
     for (const run of this.#running) run.requestStop('returned', message, now);
   }
 
+  /** The same for what runs under these leases and was not told yet; answers how many. */
+  giveBack(leases: readonly LeaseId[], message: string): number {
+    const wanted = new Set(leases);
+    const now = this.#options.clock.monotonic();
+    const runs = [...this.#running].filter(({ run, stop }) => stop === undefined && wanted.has(run.leaseId));
+    for (const run of runs) run.requestStop('returned', message, now);
+    return runs.length;
+  }
+
   /** Resolves when no run is left. */
   async drained(): Promise<void> {
     if (this.#running.size === 0) return;

@@ -3,11 +3,15 @@
  * Written out it is the event's id, and reading goes on exactly after it.
  */
 export interface EventPlace {
+  /** Counted on through the generations of the storage. */
   readonly xid: number;
   readonly seq: number;
   /** WHOLE_ROW: after all of the row. */
   readonly index: number;
 }
+
+/** So many transactions lie between two generations of the storage. */
+export const PLACES_PER_GENERATION = 2 ** 38;
 
 export const WHOLE_ROW = 2 ** 31 - 1;
 /** Before everything. */
@@ -22,6 +26,11 @@ export function readPlace(text: string): EventPlace | undefined {
   const [, xid, seq, index] = /^(\d{1,15})-(\d{1,15})(?:-(\d{1,9}))?$/.exec(text) ?? [];
   if (xid === undefined) return undefined;
   return { xid: Number(xid), seq: Number(seq), index: index === undefined ? WHOLE_ROW : Number(index) };
+}
+
+/** Of the storage, when the event was recorded. */
+export function generationOf({ xid }: Pick<EventPlace, 'xid'>): number {
+  return Math.floor(xid / PLACES_PER_GENERATION);
 }
 
 export function comparePlaces(a: EventPlace, b: EventPlace): number {

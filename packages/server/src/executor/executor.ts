@@ -38,10 +38,11 @@ export interface ExecutorOptions {
 const GIVE_BACK_MS = 6_000;
 const TRUSTED_SHARE = 0.8;
 const UNHEARD = 'the database could not be reached in time';
+const UNKNOWN = 'the database does not know of this run any more';
 /** Given-up leases that are remembered: more than claims can be under way. */
 const GIVEN_UP_MAX = 1_000;
 /** Hexadecimal digits at the end of a UUID that are random whatever its version. */
-const BOOT_CHARACTERS = 12;
+const BOOT_CHARACTERS = 8;
 
 export class Executor implements Service, LocalWorker {
   readonly #options: ExecutorOptions;
@@ -102,6 +103,7 @@ export class Executor implements Service, LocalWorker {
       holding: () => this.#engine.heldLeases(),
       onCancel: (runIds) => this.cancel(runIds),
       onUnreceived: (runs) => this.#giveUp(runs),
+      onUnknown: (leases) => this.#engine.giveBack(leases, UNKNOWN),
     });
     this.#unsubscribe = signals.on('cancel-requested', ({ runIds }) => this.cancel(runIds));
   }
@@ -252,8 +254,7 @@ export class Executor implements Service, LocalWorker {
   /** With the random end of the boot id: two processes share no worker id, whatever else they share (hazard 44). */
   #nextId(): WorkerId {
     this.#generation += 1;
-    const { nodeId, incarnation, bootId } = this.#options;
-    const boot = bootId.slice(-BOOT_CHARACTERS);
-    return `${nodeId}.${incarnation}.${boot}.${this.#generation}` as WorkerId;
+    const { nodeId, bootId } = this.#options;
+    return `${nodeId}.${bootId.slice(-BOOT_CHARACTERS)}.${this.#generation}` as WorkerId;
   }
 }

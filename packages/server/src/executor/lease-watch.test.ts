@@ -18,6 +18,10 @@ let workerId: WorkerId;
 let holding: LeaseId[];
 let askedFor: (readonly LeaseId[])[];
 let cancelled: RunId[];
+/** Leases that the storage does not know, and how many runs of each are still going on. */
+let unknown: ReadonlyMap<LeaseId, number>;
+let stopped: (readonly LeaseId[])[];
+let warnings: object[];
 let failing: boolean;
 /** How long a look takes. */
 let tookMs: number;
@@ -28,6 +32,9 @@ beforeEach(() => {
   looks = [];
   askedFor = [];
   cancelled = [];
+  unknown = new Map();
+  stopped = [];
+  warnings = [];
   holding = [];
   failing = false;
   tookMs = 0;
@@ -38,6 +45,7 @@ beforeEach(() => {
       askedFor.push(leases);
       return leases.map((leaseId) => `run of ${leaseId}` as RunId);
     },
+    unknownLeases: async (leases) => leases.filter((leaseId) => unknown.has(leaseId)),
     unreceivedRuns: async (look) => {
       asked.push(look);
       if (look.untilMs !== undefined) clock.advance(tookMs);
@@ -47,12 +55,17 @@ beforeEach(() => {
     },
   };
   watch = new LeaseWatch({
-    ...{ members: members as MemberStore, clock, random: new SeededRandom(1), log: silentLog },
+    ...{ members: members as MemberStore, clock, random: new SeededRandom(1) },
+    log: { ...silentLog, warn: (details: object) => warnings.push(details) },
     silentMs: SILENT_MS,
     workerId: () => workerId,
     holding: () => holding,
     onCancel: (runIds) => cancelled.push(...runIds),
     onUnreceived: (_runs: readonly UnreceivedRun[]) => {},
+    onUnknown: (leases) => {
+      stopped.push(leases);
+      return leases.reduce((sum, leaseId) => sum + unknown.get(leaseId)!, 0);
+    },
   });
 });
 
@@ -137,5 +150,22 @@ describe('runs to be stopped', () => {
   test('are not asked for while nothing is held', async () => {
     await watch.runOnce();
     expect(askedFor).toEqual([]);
+  });
+});
+
+describe('hazard 43: leases that the storage does not know', () => {
+  test('are found with the next look, and what runs of them is stopped and told in the log', async () => {
+    holding = ['one', 'two'] as LeaseId[];
+    unknown = new Map([['two' as LeaseId, 3]]);
+    await watch.runOnce();
+    expect(stopped).toEqual([['two']]);
+    expect(warnings).toEqual([{ runs: 3, leases: 1 }]);
+  });
+
+  test('of which nothing runs any more are settled, and nothing to tell of', async () => {
+    holding = ['one'] as LeaseId[];
+    unknown = new Map([['one' as LeaseId, 0]]);
+    await watch.runOnce();
+    expect(warnings).toEqual([]);
   });
 });

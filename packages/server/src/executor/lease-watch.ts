@@ -1,6 +1,6 @@
 /**
- * What a worker has to learn about its leases: which runs somebody wants stopped, and which leases never reached it. Apart from
- * the heartbeat: these look-ups may be slow or fail while the worker goes on being trusted (hazard 29).
+ * What a worker has to learn about its leases: which runs somebody wants stopped, which leases the storage does not know, and which
+ * never reached the worker. Apart from the heartbeat: these look-ups may be slow or fail while the worker goes on being trusted (hazard 29).
  *
  * What never arrived is looked for among everything as long as that is quick. While it is slow, because an old snapshot keeps
  * what was settled from being vacuumed, looks begin where the last one ended; those at everything, which also find what was
@@ -21,6 +21,8 @@ export interface LeaseWatchOptions {
   readonly holding: () => readonly LeaseId[];
   readonly onCancel: (runIds: readonly RunId[]) => void;
   readonly onUnreceived: (runs: readonly UnreceivedRun[]) => void;
+  /** Stops what still runs of these leases, which the storage does not know; answers how many runs. */
+  readonly onUnknown: (leases: readonly LeaseId[]) => number;
 }
 
 /** More than slots of most workers; the rest follows in further calls. */
@@ -60,17 +62,32 @@ export class LeaseWatch implements Service {
 
   async runOnce(): Promise<undefined> {
     this.#passes += 1;
-    await this.#lookForCancels();
+    await this.#lookAtHeld();
     if (this.#passes % PASSES_PER_LOOK === 0) await this.#lookForUnreceived();
     return undefined;
   }
 
-  async #lookForCancels(): Promise<void> {
+  async #lookAtHeld(): Promise<void> {
     const { members, holding, onCancel } = this.#options;
     const held = holding();
     for (let from = 0; from < held.length; from += LEASES_PER_CALL) {
-      onCancel(await members.cancelledRuns(held.slice(from, from + LEASES_PER_CALL)));
+      const part = held.slice(from, from + LEASES_PER_CALL);
+      onCancel(await members.cancelledRuns(part));
+      this.#stopUnknown(await members.unknownLeases(part));
     }
+  }
+
+  /**
+   * A lease is there as long as one of its runs was not settled, so of one that is not there nothing may still be running. If
+   * something is, the storage was replaced by one that does not know of it, and gives the run to others (hazard 43).
+   */
+  #stopUnknown(leases: readonly LeaseId[]): void {
+    const runs = leases.length === 0 ? 0 : this.#options.onUnknown(leases);
+    if (runs === 0) return;
+    this.#options.log.warn(
+      { runs, leases: leases.length },
+      'stopping runs that the database does not know any more: they were given to others, or it has lost its last moments (a failover or a restore)',
+    );
   }
 
   async #lookForUnreceived(): Promise<void> {

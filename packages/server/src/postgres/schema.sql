@@ -128,7 +128,7 @@ CREATE UNIQUE INDEX due_run_id ON due USING btree (run_id) WHERE (run_id <> job_
 
 CREATE TABLE events (
   at           timestamp with time zone NOT NULL DEFAULT now(),
-  xid          xid8 NOT NULL DEFAULT pg_current_xact_id(),
+  xid          xid8 NOT NULL DEFAULT event_xid(),
   seq          bigint NOT NULL DEFAULT nextval('events_seq'::regclass),
   kind         text NOT NULL,
   ids          uuid[] STORAGE EXTERNAL,
@@ -194,6 +194,7 @@ CREATE TABLE jobs (
   namespace        text NOT NULL DEFAULT 'default'::text,
   labels           jsonb,
   resources        jsonb,
+  last_nominal_at  bigint,
   CONSTRAINT jobs_pkey PRIMARY KEY (job_id)
 );
 CREATE UNIQUE INDEX jobs_idempotency_key ON jobs USING btree (namespace, idempotency_key) WHERE (idempotency_key IS NOT NULL);
@@ -283,6 +284,17 @@ CREATE TABLE sign_in_addresses (
   CONSTRAINT sign_in_addresses_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id) ON DELETE CASCADE
 );
 
+CREATE TABLE storage_generation (
+  only_row          boolean NOT NULL DEFAULT true,
+  generation        integer NOT NULL,
+  system_identifier text NOT NULL,
+  timeline          integer NOT NULL,
+  database          oid NOT NULL,
+  since             timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT storage_generation_pkey PRIMARY KEY (only_row),
+  CONSTRAINT storage_generation_only_row_check CHECK (only_row)
+);
+
 CREATE TABLE user_grants (
   user_id   uuid NOT NULL,
   namespace text NOT NULL,
@@ -326,3 +338,70 @@ CREATE UNIQUE INDEX workers_dead ON workers USING btree (worker_id, dead);
 CREATE SEQUENCE audit_log_audit_id_seq;
 
 CREATE SEQUENCE events_seq;
+
+CREATE OR REPLACE FUNCTION public.current_generation()
+ RETURNS integer
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+DECLARE
+  seen record;
+  timeline_now integer;
+BEGIN
+  SELECT g.generation, g.timeline INTO seen FROM storage_generation g;
+  IF NOT FOUND THEN RETURN 0; END IF;
+  IF seen.timeline = 0 THEN RETURN seen.generation; END IF;
+  timeline_now := database_timeline();
+  IF timeline_now IN (0, seen.timeline) THEN RETURN seen.generation; END IF;
+  RETURN least(3500, seen.generation + greatest(timeline_now - seen.timeline, 1));
+END $function$
+;
+
+CREATE OR REPLACE FUNCTION public.database_system()
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+BEGIN
+  RETURN (SELECT system_identifier::text FROM pg_control_system());
+EXCEPTION WHEN OTHERS THEN
+  RETURN '';
+END $function$
+;
+
+CREATE OR REPLACE FUNCTION public.database_timeline()
+ RETURNS integer
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+BEGIN
+  RETURN ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::integer;
+EXCEPTION WHEN OTHERS THEN
+  RETURN 0;
+END $function$
+;
+
+CREATE OR REPLACE FUNCTION public.event_horizon()
+ RETURNS xid8
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+DECLARE
+  generation bigint := current_generation();
+BEGIN
+  IF generation = 0 THEN RETURN pg_snapshot_xmin(pg_current_snapshot()); END IF;
+  RETURN ((generation << 38) + pg_snapshot_xmin(pg_current_snapshot())::text::bigint)::text::xid8;
+END $function$
+;
+
+CREATE OR REPLACE FUNCTION public.event_xid()
+ RETURNS xid8
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  generation bigint := current_generation();
+BEGIN
+  IF generation = 0 THEN RETURN pg_current_xact_id(); END IF;
+  RETURN ((generation << 38) + pg_current_xact_id()::text::bigint)::text::xid8;
+END $function$
+;

@@ -43,7 +43,7 @@ export interface LaneLook {
 export interface Claimed extends ClaimedBatch {
   /**
    * One per lane that was asked for, in order; those after the last that was needed were not looked at. None: nothing can be said of
-   * them.
+   * them, as for a dead worker.
    */
   readonly looks: readonly LaneLook[];
 }
@@ -111,7 +111,10 @@ export interface LeaseStore {
    * none when the worker is not registered or given up for dead, since nobody would recover them.
    */
   claim(request: ClaimRequest): Promise<Claimed>;
-  /** Each settlement takes its run out of its lease, records the attempt, and plans what follows. */
+  /**
+   * Each settlement takes its run out of its lease, records the attempt, and plans what follows. Of two about the same run the
+   * first counts.
+   */
   settle(settlements: readonly Settlement[], nowMs: number): Promise<Settled>;
   /** Which of these jobs somebody has locked at this moment: settling a run that changes one of them would wait. */
   lockedJobs(jobIds: readonly JobId[]): Promise<ReadonlySet<JobId>>;

@@ -96,6 +96,10 @@ export interface MemberStore {
   beatWorker(workerId: WorkerId, nowMs: number): Promise<boolean>;
   /** Runs in these leases that somebody wants stopped; named until they are. */
   cancelledRuns(leases: readonly LeaseId[]): Promise<RunId[]>;
+  /**
+   * Which of these the storage does not know: no run of theirs is left, or the storage has lost its last moments (hazard 43).
+   */
+  unknownLeases(leases: readonly LeaseId[]): Promise<LeaseId[]>;
   /** Runs of the worker that were claimed from the one instant on, and before the other, in leases other than those it holds. */
   unreceivedRuns(request: {
     workerId: WorkerId;

@@ -211,6 +211,18 @@ describe('the event feed', () => {
     expect(heard.map(({ kind }) => kind)).toEqual(['gap', 'job.created']);
   });
 
+  test('hazard 43: who comes back after the database was replaced is told of the gap, and of everything since', async () => {
+    await makeJob({ name: 'seen' });
+    const before = await storage.events.end();
+    await storage.generations.begin();
+    await makeJob({ name: 'since' });
+    const { heard } = listen(feed.open(SERVER, {}, { ...before, xid: before.xid + 100 }));
+    await pass(1);
+    await makeJob({ name: 'new' });
+    await pass(300);
+    expect(heard.map(({ kind }) => kind)).toEqual(['gap', 'job.created', 'job.created']);
+  });
+
   test('listeners are bounded for each caller and in total, and closing makes room', () => {
     const one = callerWith(SERVER.grants);
     const open = Array.from({ length: 50 }, () => feed.open(one));

@@ -1,5 +1,11 @@
 /** Tells a reader who comes back after too long, or from another database, that events may have been missed. */
-import { comparePlaces, type EventPlace, FIRST_PLACE, type RecordedEvent } from '@carillon/domain';
+import {
+  comparePlaces,
+  type EventPlace,
+  FIRST_PLACE,
+  generationOf,
+  type RecordedEvent,
+} from '@carillon/domain';
 import type { EventStore } from '../../storage/event-store.ts';
 
 export async function gapAfter(
@@ -19,5 +25,7 @@ export async function gapAfter(
   };
   // A place that does not exist yet is one of another database, or of a past that a restored backup does not know.
   if (comparePlaces(after, end) > 0) return { event, continueAfter: end };
+  // The database was replaced since: what was told last may never have happened. What happened instead is all told.
+  if (generationOf(after) < generationOf(end)) return { event, continueAfter: after };
   return oldest && comparePlaces(after, oldest) < 0 ? { event, continueAfter: after } : undefined;
 }

@@ -21,6 +21,8 @@ export function endJobAfter(
   { status, nowMs }: { status: FinalRunStatus; nowMs: number },
 ): void {
   if (!run.endsJob && !isLastHeldBack(state, run)) return;
+  // Nothing is written about the success of a one-off: see shownJob.
+  if (run.trigger === 'once' && status === 'SUCCESS') return;
   endJob(state, run.jobId, { status: run.trigger === 'once' ? oneOffEnd(status) : 'COMPLETED', nowMs });
 }
 
@@ -64,6 +66,5 @@ export function writeDeadLetter(
 }
 
 function oneOffEnd(status: FinalRunStatus): JobStatus {
-  if (status === 'SUCCESS') return 'COMPLETED';
   return status === 'CANCELLED' ? 'CANCELLED' : 'FAILED';
 }

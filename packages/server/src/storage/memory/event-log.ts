@@ -9,6 +9,7 @@ import {
   type Job,
   type JobId,
   kindOfEnd,
+  PLACES_PER_GENERATION,
   type RecordedEvent,
   WHOLE_ROW,
 } from '@carillon/domain';
@@ -32,6 +33,7 @@ export class EventLog {
   readonly #gone = new Map<JobId, EventJob>();
   #rows: EventRow[] = [];
   #xid = 0;
+  #generation = 0;
 
   constructor(options: { now: () => number; jobs: ReadonlyMap<JobId, Job> }) {
     this.#now = options.now;
@@ -60,6 +62,12 @@ export class EventLog {
     this.#record({ kind, atMs, ...ofRun(run) });
     if (deadReason !== undefined)
       this.#record({ kind: 'run.dead_lettered', atMs, ...ofRun({ ...run, deadReason }) });
+  }
+
+  /** Places from here on are larger than all before. */
+  beginGeneration(generation: number): void {
+    this.#xid += (generation - this.#generation) * PLACES_PER_GENERATION;
+    this.#generation = generation;
   }
 
   end(): EventPlace {

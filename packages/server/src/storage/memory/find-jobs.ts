@@ -19,12 +19,13 @@ import {
 } from '../job-store.ts';
 import { isUnstarted } from './due-record.ts';
 import type { MemoryState } from './memory-state.ts';
+import { shownJob } from './shown-job.ts';
 
 /** Ids grow with creation (UUID version 7), so the order of ids is that of creation. */
-export function findJobs({ jobs }: MemoryState, query: JobQuery): JobList {
+export function findJobs(state: MemoryState, query: JobQuery): JobList {
   const { order = 'newest', afterJobId, offset = 0, limit } = query;
   const sign = order === 'newest' ? -1 : 1;
-  const found = [...jobs.values()]
+  const found = shownJobs(state)
     .filter((job) => afterJobId === undefined || (job.jobId > afterJobId ? sign > 0 : sign < 0))
     .filter((job) => job.jobId !== afterJobId && matches(job, query))
     .sort((a, b) => (a.jobId < b.jobId ? -sign : sign))
@@ -34,7 +35,7 @@ export function findJobs({ jobs }: MemoryState, query: JobQuery): JobList {
 
 export function sortJobs(state: MemoryState, query: SortedJobQuery): readonly SortedJob[] | 'too_many' {
   const { after, offset = 0, limit, userId, namespace, labels, status } = query;
-  const narrowed = [...state.jobs.values()].filter((job) =>
+  const narrowed = shownJobs(state).filter((job) =>
     matches(job, {
       ...(userId !== undefined && { userId }),
       ...(namespace !== undefined && { namespace }),
@@ -49,6 +50,10 @@ export function sortJobs(state: MemoryState, query: SortedJobQuery): readonly So
     .filter(({ place }) => after === undefined || compareJobPlaces(after, place, query) < 0)
     .sort((a, b) => compareJobPlaces(a.place, b.place, query))
     .slice(offset, offset + limit);
+}
+
+function shownJobs(state: MemoryState): Job[] {
+  return [...state.jobs.values()].map((job) => shownJob(state, job));
 }
 
 function keyOf({ cursors, due }: MemoryState, job: Job, query: SortedJobQuery): JobPlace['key'] {

@@ -34,6 +34,7 @@ import { findJobs, findUpcoming, sortJobs } from './find-jobs.ts';
 import { limitOneOff } from './limit-one-off.ts';
 import { addAudit } from './memory-audit-store.ts';
 import type { MemoryState } from './memory-state.ts';
+import { shownJob } from './shown-job.ts';
 
 export class MemoryJobStore implements JobStore {
   readonly #state: MemoryState;
@@ -52,11 +53,11 @@ export class MemoryJobStore implements JobStore {
   }
 
   async get(jobId: JobId): Promise<Job | undefined> {
-    return this.#state.jobs.get(jobId);
+    return shownJob(this.#state, this.#state.jobs.get(jobId));
   }
 
   async getForChange(jobId: JobId): Promise<JobWithPlan | undefined> {
-    const job = this.#state.jobs.get(jobId);
+    const job = shownJob(this.#state, this.#state.jobs.get(jobId));
     if (!job) return undefined;
     return {
       job,
@@ -79,7 +80,7 @@ export class MemoryJobStore implements JobStore {
 
   async apply(change: JobChange): Promise<boolean> {
     const { job } = change;
-    const current = this.#state.jobs.get(job.jobId);
+    const current = shownJob(this.#state, this.#state.jobs.get(job.jobId));
     if (current?.version !== change.expectedVersion || current.status !== change.expectedStatus) return false;
     if (this.#plannedNominalMs(job.jobId) !== change.expectedPlannedNominalMs) return false;
     this.#state.jobs.set(job.jobId, job);
@@ -206,7 +207,7 @@ export class MemoryJobStore implements JobStore {
 
   #changePending(job: Job, pending: PendingChange, nowMs: number): void {
     const { due } = this.#state;
-    if (pending.kind === 'drop') this.#drop(job.jobId, nowMs);
+    if (pending.kind === 'drop') this.#drop(job, nowMs);
     if (pending.kind === 'replan') {
       this.#dropPlan(job.jobId, { replaced: pending.first !== undefined });
       limitOneOff(this.#state, job.jobId);
@@ -266,10 +267,12 @@ export class MemoryJobStore implements JobStore {
     for (const held of leases.ofJob(jobId)) held.run = { ...held.run, endsJob: false };
   }
 
-  #drop(jobId: JobId, nowMs: number): void {
+  #drop(job: Job, nowMs: number): void {
     const { cursors, due, leases } = this.#state;
+    const { jobId } = job;
     cursors.delete(jobId);
-    for (const record of due.ofJob(jobId)) endPending(this.#state, record, { status: 'CANCELLED', nowMs });
+    for (const record of due.ofJob(jobId))
+      endPending(this.#state, refreshedRun(record, job, nowMs), { status: 'CANCELLED', nowMs });
     for (const held of leases.ofJob(jobId)) held.cancelRequested = true;
   }
 

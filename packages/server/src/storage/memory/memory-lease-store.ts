@@ -1,6 +1,7 @@
 /** What is being run, in memory. Every call finds and takes within one turn, so nobody comes between. */
 import type { ClaimedRun, Job, JobId, RunId, WorkerId } from '@carillon/domain';
-import type { LaneHead, LaneHint, LaneKey } from '../lane.ts';
+import { firstEpochOf } from '../generation-store.ts';
+import { LANE_START, type LaneHead, type LaneHint, type LaneKey } from '../lane.ts';
 import type {
   Claimed,
   ClaimRequest,
@@ -18,7 +19,7 @@ import { compareLanes } from './due-table.ts';
 import type { HeldRecord } from './lease-table.ts';
 import type { MemoryState } from './memory-state.ts';
 import { heldView } from './run-views.ts';
-import { settleRun } from './settle-run.ts';
+import { type SettledRun, settleRun } from './settle-run.ts';
 
 export class MemoryLeaseStore implements LeaseStore {
   readonly #state: MemoryState;
@@ -42,7 +43,9 @@ export class MemoryLeaseStore implements LeaseStore {
       else for (const runId of new Set(pick.runIds)) records.push(...this.#claimable(runId, claimedAtMs));
     }
     for (const record of records) this.#state.due.remove(record.runId);
-    const runs = records.map((run, position) => {
+    const firstEpoch = firstEpochOf(this.#state.generation);
+    const runs = records.map((record, position) => {
+      const run = { ...record, epoch: Math.max(record.epoch, firstEpoch) };
       this.#state.leases.add({
         ...{ leaseId, position, workerId, claimedAtMs, run },
         ...{ cancelRequested: false, shown: undefined },
@@ -59,12 +62,8 @@ export class MemoryLeaseStore implements LeaseStore {
   ): void {
     for (const { lane, after, runsMax: laneMax } of lanes) {
       const found: RunRecord[] = [];
-      let nextAtMs: number | undefined;
       for (const record of this.#state.due.readLane(lane, after)) {
-        if (record.laneAtMs > nowMs) {
-          nextAtMs = record.laneAtMs;
-          break;
-        }
+        if (record.laneAtMs > nowMs) break;
         if (found.length === laneMax || records.length + found.length === runsMax) break;
         if (record.expiresAtMs === undefined || record.expiresAtMs >= nowMs) found.push(record);
       }
@@ -74,13 +73,20 @@ export class MemoryLeaseStore implements LeaseStore {
       looks.push({
         found: found.length,
         last: last && { laneAtMs: last.laneAtMs, runId: last.runId },
-        nextAtMs: isWhole ? nextAtMs : undefined,
+        nextAtMs: isWhole ? this.#nextAtMs(lane, nowMs) : undefined,
       });
     }
   }
 
+  /** Wherever the mark stands: it may lie behind what becomes claimable next. */
+  #nextAtMs(lane: LaneKey, nowMs: number): number | undefined {
+    for (const { laneAtMs } of this.#state.due.readLane(lane, LANE_START))
+      if (laneAtMs > nowMs) return laneAtMs;
+    return undefined;
+  }
+
   async settle(settlements: readonly Settlement[], nowMs: number): Promise<Settled> {
-    const settled = settlements.map((settlement) => settleRun(this.#state, settlement, nowMs));
+    const settled = this.#settleAll(settlements, nowMs);
     const opened: LaneHint[] = [];
     const asking: { shard: number; atMs: number }[] = [];
     for (const { again } of settled) {
@@ -90,6 +96,23 @@ export class MemoryLeaseStore implements LeaseStore {
     }
     const freed = settled.flatMap(({ freed: jobId }): JobId[] => (jobId === undefined ? [] : [jobId]));
     return { verdicts: settled.map(({ verdict }) => verdict), freed: [...new Set(freed)], opened, asking };
+  }
+
+  /**
+   * As one transaction: what is tried again is queued before anything ends, so that no job ends that still has something to do.
+   * Of two settlements of the same run, the first counts.
+   */
+  #settleAll(settlements: readonly Settlement[], nowMs: number): SettledRun[] {
+    const firsts = new Map<string, Settlement>();
+    for (const settlement of settlements) {
+      const key = `${settlement.leaseId}/${settlement.position}`;
+      if (!firsts.has(key)) firsts.set(key, settlement);
+    }
+    const isAgain = ({ next }: Settlement) => Number(next.kind === 'again');
+    const settled = new Map<Settlement, SettledRun>();
+    for (const settlement of [...firsts.values()].sort((a, b) => isAgain(b) - isAgain(a)))
+      settled.set(settlement, settleRun(this.#state, settlement, nowMs));
+    return settlements.map((settlement) => settled.get(settlement) ?? { verdict: 'stale' });
   }
 
   async lockedJobs(): Promise<ReadonlySet<JobId>> {
@@ -125,7 +148,9 @@ export class MemoryLeaseStore implements LeaseStore {
   async recordLate(reports: readonly LateReport[]): Promise<void> {
     for (const late of reports) {
       const view = this.#state.history.get(late);
-      if (view) this.#state.history.write({ ...view, lateReport: late.report });
+      // What repeats the record is no news.
+      if (view && view.createdAtMs === late.claimedAtMs && view.status !== late.report)
+        this.#state.history.write({ ...view, lateReport: late.report });
     }
   }
 

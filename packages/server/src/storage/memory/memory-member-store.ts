@@ -136,6 +136,10 @@ export class MemoryMemberStore implements MemberStore {
       .map(({ run }) => run.runId);
   }
 
+  async unknownLeases(leases: readonly LeaseId[]): Promise<LeaseId[]> {
+    return leases.filter((leaseId) => !this.#state.leases.hasLease(leaseId));
+  }
+
   async unreceivedRuns(request: {
     workerId: WorkerId;
     holding: readonly LeaseId[];

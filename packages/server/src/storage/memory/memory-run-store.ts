@@ -141,7 +141,7 @@ export class MemoryRunStore implements RunStore {
     const waiting = due.filter((record) => isShown(record, nowMs));
     return [
       ...held.map(heldView).sort(newestFirst),
-      ...waiting.map((run) => queuedView(run, nowMs, isOffered)).sort(newestFirst),
+      ...waiting.sort(latestFirst).map((run) => queuedView(run, nowMs, isOffered)),
       ...[...history].sort(newestFirst),
     ];
   }
@@ -154,6 +154,10 @@ export class MemoryRunStore implements RunStore {
 /** What was never handed out and whose instant lies ahead is a plan, not a run; a retry that waits is one. */
 function isShown(record: RunRecord, nowMs: number): boolean {
   return record.fireAtMs <= nowMs || record.epoch > 1;
+}
+
+function latestFirst(a: RunRecord, b: RunRecord): number {
+  return b.fireAtMs - a.fireAtMs || (a.runId < b.runId ? 1 : -1);
 }
 
 function newestFirst(

@@ -65,6 +65,8 @@ export interface MemoryState {
   readonly shards: Map<number, ShardRow>;
   readonly workers: Map<WorkerId, WorkerRow>;
   readonly events: EventLog;
+  /** Which generation of the storage it is. */
+  generation: number;
   readonly audit: AuditRecord[];
   readonly namespaces: Map<string, NamespaceRow>;
 }
@@ -95,6 +97,7 @@ export function emptyState(now: () => number): MemoryState {
     shards,
     workers: new Map(),
     events: new EventLog({ now, jobs }),
+    generation: 0,
     audit: [],
     namespaces: new Map([[DEFAULT_NAMESPACE, { namespace: DEFAULT, auditAfter: 0 }]]),
   };

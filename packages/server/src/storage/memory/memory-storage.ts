@@ -7,6 +7,7 @@ import type { Storage } from '../storage.ts';
 import { MemoryAccountStore } from './memory-account-store.ts';
 import { MemoryAuditStore } from './memory-audit-store.ts';
 import { MemoryEventStore } from './memory-event-store.ts';
+import { MemoryGenerationStore } from './memory-generation-store.ts';
 import { MemoryHousekeepingStore } from './memory-housekeeping-store.ts';
 import { MemoryJobStore } from './memory-job-store.ts';
 import { MemoryLeaseStore } from './memory-lease-store.ts';
@@ -23,6 +24,7 @@ export class MemoryStorage implements Storage {
   readonly runs: MemoryRunStore;
   readonly housekeeping: MemoryHousekeepingStore;
   readonly events: MemoryEventStore;
+  readonly generations: MemoryGenerationStore;
   readonly audit: MemoryAuditStore;
   readonly accounts: MemoryAccountStore;
 
@@ -37,5 +39,6 @@ export class MemoryStorage implements Storage {
     this.runs = new MemoryRunStore(state);
     this.housekeeping = new MemoryHousekeepingStore(state);
     this.events = new MemoryEventStore(state);
+    this.generations = new MemoryGenerationStore(state);
   }
 }

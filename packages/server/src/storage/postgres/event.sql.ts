@@ -2,7 +2,7 @@
 import type { Statement } from '../../postgres/database.ts';
 
 /** Nothing at or after this transaction may be read yet: it, or one before it in this order, is still under way. */
-const UNSETTLED = 'pg_snapshot_xmin(pg_current_snapshot())';
+const UNSETTLED = 'event_horizon()';
 
 /** $1 kind, $2 job or NULL, $3 JSON or NULL. */
 export const RECORD_EVENT: Statement = {
@@ -12,9 +12,10 @@ export const RECORD_EVENT: Statement = {
 
 export const EVENTS_END: Statement = { name: 'events_end', text: `SELECT ${UNSETTLED}::text` };
 
+/** Ordered by the column: the same name stands for its text in the answer, of which 1000 comes before 999. */
 export const OLDEST_EVENT: Statement = {
   name: 'oldest_event',
-  text: 'SELECT xid::text, seq FROM events ORDER BY xid, seq LIMIT 1',
+  text: 'SELECT e.xid::text, e.seq FROM events e ORDER BY e.xid, e.seq LIMIT 1',
 };
 
 /**

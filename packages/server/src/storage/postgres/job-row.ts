@@ -22,10 +22,11 @@ import { exists } from './exists.sql.ts';
 
 /**
  * The status of a job j, composed: success of a one-off is written nowhere (it would cost the hot path an update of a wide
- * row per run), it follows from nothing of it being pending or alive any more.
+ * row per run), it follows from nothing of it being pending or alive any more. A pause that holds back runs is not over by that:
+ * they could never be resumed.
  */
 export const JOB_STATUS = `CASE WHEN j.schedule_type IN ('IMMEDIATE', 'FUTURE') AND j.status IN ('SCHEDULED', 'PAUSED')
-    AND NOT ${exists('SELECT FROM due d WHERE d.job_id = j.job_id AND d.kind = 1')}
+    AND NOT ${exists(`SELECT FROM due d WHERE d.job_id = j.job_id AND (d.kind = 1 OR (d.held AND j.status = 'PAUSED'))`)}
     AND NOT EXISTS (SELECT FROM leases l CROSS JOIN LATERAL unnest(l.job_ids, l.kinds) WITH ORDINALITY AS u(job_id, kind, ord)
       WHERE l.job_ids @> ARRAY[j.job_id] AND u.job_id = j.job_id AND u.kind = 1 AND NOT ((u.ord - 1)::smallint = ANY(l.closed)))
     THEN 'COMPLETED' ELSE j.status END`;

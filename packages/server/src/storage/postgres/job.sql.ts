@@ -22,18 +22,20 @@ const UNSTARTED = 'kind = 1 AND attempt = 1 AND epoch = 1';
 /** The plan: the cursor, or the run of a one-off that was not handed out yet. */
 export const READ_PLAN: Statement = {
   name: 'read_plan',
-  text: `SELECT nominal_at, last_nominal_at FROM cursors WHERE job_id = $1::uuid
-    UNION ALL SELECT nominal_at, NULL FROM due WHERE job_id = $1::uuid AND ${UNSTARTED}`,
+  text: `SELECT p.nominal_at, coalesce(p.last_nominal_at, j.last_nominal_at) FROM jobs j LEFT JOIN LATERAL (
+      SELECT c.nominal_at, c.last_nominal_at FROM cursors c WHERE c.job_id = j.job_id
+      UNION ALL SELECT d.nominal_at, NULL FROM due d WHERE d.job_id = j.job_id AND d.kind = 1 AND d.attempt = 1 AND d.epoch = 1
+    ) p ON true WHERE j.job_id = $1::uuid`,
 };
 
 export const LOCK_CURSOR: Statement = {
   name: 'lock_cursor',
-  text: `SELECT nominal_at, last_nominal_at FROM cursors WHERE job_id = $1::uuid FOR UPDATE`,
+  text: `SELECT nominal_at FROM cursors WHERE job_id = $1::uuid FOR UPDATE`,
 };
 
 export const LOCK_UNSTARTED: Statement = {
   name: 'lock_unstarted',
-  text: `SELECT nominal_at, NULL::bigint FROM due WHERE job_id = $1::uuid AND ${UNSTARTED} FOR UPDATE`,
+  text: `SELECT nominal_at FROM due WHERE job_id = $1::uuid AND ${UNSTARTED} FOR UPDATE`,
 };
 
 /** Everything a person may edit. $1 job, $2 expected version, $23 expected status. */
@@ -65,9 +67,11 @@ export const REFRESH_CURSOR: Statement = {
   text: `UPDATE cursors SET job_version = $2 WHERE job_id = $1::uuid`,
 };
 
+/** The job keeps what the cursor knew of the past. */
 export const DELETE_CURSOR: Statement = {
   name: 'delete_cursor',
-  text: `DELETE FROM cursors WHERE job_id = $1::uuid`,
+  text: `WITH gone AS (DELETE FROM cursors WHERE job_id = $1::uuid RETURNING job_id, last_nominal_at)
+    UPDATE jobs j SET last_nominal_at = g.last_nominal_at FROM gone g WHERE j.job_id = g.job_id AND g.last_nominal_at IS NOT NULL`,
 };
 
 /** Of a one-off; it holds no place unless others of its job wait or run beside it. */
@@ -83,11 +87,20 @@ export const UNLINK_END: Statement = {
   text: `UPDATE due SET ends_job = false WHERE job_id = $1::uuid AND ends_job`,
 };
 
-/** $1 job, $2 fire_at, $3 nominal_at, $4 last nominal. */
+/** The same for what is alive; after the other, so that what is claimed in between is found here. */
+export const UNLINK_LIVING_END: Statement = {
+  name: 'unlink_living_end',
+  text: `UPDATE leases l SET ends_job = array(
+      SELECT u.ends_job AND u.job_id <> $1::uuid FROM unnest(l.ends_job, l.job_ids) WITH ORDINALITY AS u(ends_job, job_id, ord)
+      ORDER BY u.ord)
+    WHERE l.job_ids @> ARRAY[$1::uuid]`,
+};
+
+/** $1 job, $2 fire_at, $3 nominal_at. */
 export const ADD_CURSOR: Statement = {
   name: 'add_cursor',
   text: `INSERT INTO cursors (job_id, fire_at, nominal_at, last_nominal_at, job_version, shard, held)
-    SELECT j.job_id, $2::bigint, $3::bigint, $4::bigint, j.version, j.shard, j.status = 'PAUSED'
+    SELECT j.job_id, $2::bigint, $3::bigint, j.last_nominal_at, j.version, j.shard, j.status = 'PAUSED'
     FROM jobs j WHERE j.job_id = $1::uuid AND j.status <> 'CANCELLED' FOR SHARE`,
 };
 
@@ -184,7 +197,8 @@ export const END_DUE: Statement = {
         -- What a pause held back after the schedule was over, and the last of it.
         OR (g.held AND g.kind = 2 AND NOT EXISTS (SELECT FROM due o WHERE o.job_id = g.job_id AND o.run_id <> g.run_id AND o.kind < 3)
           AND NOT EXISTS (SELECT FROM cursors c WHERE c.job_id = g.job_id)
-          AND NOT EXISTS (SELECT FROM leases l WHERE l.job_ids @> ARRAY[g.job_id])))
+          AND NOT EXISTS (SELECT FROM leases l CROSS JOIN LATERAL unnest(l.job_ids) WITH ORDINALITY AS u(job_id, ord)
+            WHERE l.job_ids @> ARRAY[g.job_id] AND u.job_id = g.job_id AND NOT ((u.ord - 1)::smallint = ANY(l.closed)))))
     ), told AS (
       INSERT INTO events (kind, ids, epochs, claimed_ats)
       -- In parts: a job may have any number of runs waiting, and a row of events is read whole.

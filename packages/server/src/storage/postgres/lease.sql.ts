@@ -1,6 +1,7 @@
 /** Statements of the lease store: the hot path. */
 import type { Statement } from '../../postgres/database.ts';
 import { exists } from './exists.sql.ts';
+import { FIRST_EPOCH } from './generation.sql.ts';
 import { inlineJson } from './inline-payload.sql.ts';
 import { ASKING, IS_OPEN, inLane, JOB_HANDLER_KEY, JOB_PART, JOB_TENANT, OPEN, WAITING } from './lane.sql.ts';
 import { mayEnd } from './may-end.sql.ts';
@@ -50,7 +51,7 @@ const claim = (
     ), taken AS MATERIALIZED (
       SELECT array_agg(run_id) AS run_ids, array_agg(job_id) AS job_ids, array_agg(shard) AS shards, array_agg(kind) AS kinds,
         array_agg(attempt) AS attempts, array_agg(crashes) AS crashes, array_agg(ends_job) AS ends_job,
-        array_agg(epoch) AS epochs, array_agg(job_version) AS job_versions, array_agg(nominal_at) AS nominal_ats,
+        array_agg(greatest(epoch, ${FIRST_EPOCH})) AS epochs, array_agg(job_version) AS job_versions, array_agg(nominal_at) AS nominal_ats,
         array_agg(CASE WHEN kind < 3 AND attempt = 1 THEN nominal_at ELSE fire_at END) AS due_ats,
         bool_or(ends_job AND kind <> 1) AS ends_schedule, bool_or(admitted) AS limited,
         CASE WHEN bool_or(admitted) THEN array_agg(admitted::int) END AS admitted, string_agg(handler, E'\\n') AS handlers,
@@ -89,7 +90,7 @@ export const CLAIM_LANES: Statement = claim('claim_lanes', {
         array_agg(last_id ORDER BY ord) AS last_ids, array_agg(next_at ORDER BY ord) AS next_ats
       FROM (
         SELECT lane.ord, coalesce(p.found, 0) AS found, p.last_at, p.last_id,
-          CASE WHEN coalesce(p.found, 0) < lane.runs_max AND (SELECT count(*) FROM picked) < $11 THEN (
+          CASE WHEN coalesce(p.found, 0) < lane.runs_max AND (SELECT count(*) FROM picked WHERE picked.ord <= lane.ord) < $11 THEN (
             SELECT due.lane_at FROM due
             WHERE ${inLane('lane')} AND due.lane_at > $3::bigint
             ORDER BY due.lane_at, due.run_id LIMIT 1) END AS next_at
@@ -97,6 +98,7 @@ export const CLAIM_LANES: Statement = claim('claim_lanes', {
           SELECT ord, count(*) AS found, max(lane_at) AS last_at, (array_agg(run_id ORDER BY lane_at DESC, run_id DESC))[1] AS last_id
           FROM picked GROUP BY ord
         ) p ON p.ord = lane.ord
+        WHERE EXISTS (SELECT FROM worker)
       ) l
     )`,
   looks: 'found::text, last_ats::text, last_ids::text, next_ats::text',

@@ -39,7 +39,7 @@ export const LIVE = `live AS MATERIALIZED (
  * EXISTS the planner may make a hash of all of them, a million rows to list fifty jobs.
  */
 const LISTED_STATUS = `CASE WHEN j.schedule_type IN ('IMMEDIATE', 'FUTURE') AND j.status IN ('SCHEDULED', 'PAUSED')
-    AND (SELECT d.kind FROM due d WHERE d.job_id = j.job_id AND d.kind = 1 LIMIT 1) IS NULL
+    AND (SELECT d.kind FROM due d WHERE d.job_id = j.job_id AND (d.kind = 1 OR (d.held AND j.status = 'PAUSED')) LIMIT 1) IS NULL
     AND NOT (j.job_id IN (SELECT live.job_id FROM live WHERE live.once))
     THEN 'COMPLETED' ELSE j.status END`;
 export const LISTED_COLUMNS = JOB_COLUMNS.replace(JOB_STATUS, LISTED_STATUS);

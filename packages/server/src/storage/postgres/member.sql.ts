@@ -144,6 +144,13 @@ export const CANCELLED_RUNS: Statement = {
         OR (SELECT j.status FROM jobs j WHERE j.job_id = u.job_id) = 'CANCELLED')`,
 };
 
+/** $1 leases. By key, as above. */
+export const UNKNOWN_LEASES: Statement = {
+  name: 'unknown_leases',
+  text: `SELECT q.lease_id FROM unnest($1::uuid[]) AS q(lease_id)
+    WHERE NOT EXISTS (SELECT FROM leases l WHERE l.lease_id = q.lease_id)`,
+};
+
 /** $1 worker, $2 held leases, $3 claimed from, $4 until. */
 export const UNRECEIVED_RUNS: Statement = {
   name: 'unreceived_runs',

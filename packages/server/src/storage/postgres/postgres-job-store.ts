@@ -58,6 +58,7 @@ import {
   RELEASE_CURSOR,
   RELEASE_DUE,
   UNLINK_END,
+  UNLINK_LIVING_END,
   UPDATE_JOB,
 } from './job.sql.ts';
 import { type JobRow, jobFromRow, STORED } from './job-row.ts';
@@ -69,7 +70,7 @@ import { recordAudit } from './postgres-audit-store.ts';
 import { readUpcoming } from './read-upcoming.ts';
 import { LOCK_RUN, RUN_IS_KNOWN } from './run.sql.ts';
 
-type PlanRow = readonly [nominalAtMs: number, lastNominalMs: number | null];
+type PlanRow = readonly [nominalAtMs: number | null, lastNominalMs: number | null];
 
 export class PostgresJobStore implements JobStore {
   readonly #database: Database;
@@ -124,7 +125,7 @@ export class PostgresJobStore implements JobStore {
     // The plan is read first: if it moves before the job is read, apply() notices and the caller decides again.
     const [plan] = await this.#database.query<PlanRow>(READ_PLAN, [jobId]);
     const job = await this.get(jobId);
-    return job && { job, plannedNominalMs: plan?.[0], lastNominalMs: plan?.[1] ?? undefined };
+    return job && { job, plannedNominalMs: plan?.[0] ?? undefined, lastNominalMs: plan?.[1] ?? undefined };
   }
 
   list(query: JobQuery): Promise<JobList> {
@@ -152,12 +153,12 @@ export class PostgresJobStore implements JobStore {
       const { job } = change;
       const updated = await session.query(UPDATE_JOB, updateParameters(change));
       if (updated.length === 0) return false;
-      const plan = await lockPlan(session, job.jobId);
-      if (plan?.[0] !== change.expectedPlannedNominalMs) throw new RollBack(false);
+      const plannedNominalMs = await lockPlan(session, job.jobId);
+      if (plannedNominalMs !== change.expectedPlannedNominalMs) throw new RollBack(false);
       await session.query(REFRESH_CURSOR, [job.jobId, job.version]);
       await session.query(REFRESH_DUE, [job.jobId, change.nowMs, job.payload]);
       await session.query(RECORD_EVENT, [kindOfChange(change), job.jobId, null]);
-      await changePending(session, change, plan?.[1] ?? undefined);
+      await changePending(session, change);
       await recordAudit(session, [change.audit]);
       return true;
     });
@@ -263,11 +264,7 @@ function insertedJob(
   };
 }
 
-async function changePending(
-  session: Session,
-  change: JobChange,
-  lastNominalMs: number | undefined,
-): Promise<void> {
+async function changePending(session: Session, change: JobChange): Promise<void> {
   const { jobId } = change.job;
   switch (change.pending.kind) {
     case 'keep':
@@ -275,9 +272,12 @@ async function changePending(
     case 'replan':
       await session.query(DELETE_CURSOR, [jobId]);
       await session.query(DROP_UNSTARTED, [jobId]);
-      await session.query(UNLINK_END, [jobId]);
+      if (change.pending.first) {
+        await session.query(UNLINK_END, [jobId]);
+        await session.query(UNLINK_LIVING_END, [jobId]);
+      }
       await limitOneOff(session, jobId);
-      if (change.pending.first) await addFirst(session, jobId, change.pending.first, lastNominalMs);
+      if (change.pending.first) await addFirst(session, jobId, change.pending.first);
       return;
     case 'hold':
       await session.query(HOLD_CURSOR, [jobId]);
@@ -297,25 +297,21 @@ async function changePending(
   }
 }
 
-async function addFirst(
-  session: Session,
-  jobId: JobId,
-  first: FirstDue,
-  lastNominalMs: number | undefined,
-): Promise<void> {
+async function addFirst(session: Session, jobId: JobId, first: FirstDue): Promise<void> {
   if (first.kind === 'run') {
     await addRun(session, jobId, first.run);
     return;
   }
   const { fireAtMs, nominalAtMs } = first.cursor;
-  await session.query(ADD_CURSOR, [jobId, fireAtMs, nominalAtMs, lastNominalMs ?? null]);
+  await session.query(ADD_CURSOR, [jobId, fireAtMs, nominalAtMs]);
 }
 
-async function lockPlan(session: Session, jobId: JobId): Promise<PlanRow | undefined> {
-  const [cursor] = await session.query<PlanRow>(LOCK_CURSOR, [jobId]);
-  if (cursor) return cursor;
-  const [run] = await session.query<PlanRow>(LOCK_UNSTARTED, [jobId]);
-  return run;
+/** The instant that is planned next. */
+async function lockPlan(session: Session, jobId: JobId): Promise<number | undefined> {
+  const [cursor] = await session.query<readonly [number]>(LOCK_CURSOR, [jobId]);
+  if (cursor) return cursor[0];
+  const [run] = await session.query<readonly [number]>(LOCK_UNSTARTED, [jobId]);
+  return run?.[0];
 }
 
 export async function addRun(session: Session, jobId: JobId, run: NewRun): Promise<boolean> {

@@ -27,6 +27,7 @@ import {
   RELEASE_SHARDS,
   SERVER_TIME,
   SHARDS,
+  UNKNOWN_LEASES,
   UNRECEIVED_RUNS,
   WORKERS,
 } from './member.sql.ts';
@@ -146,6 +147,12 @@ export class PostgresMemberStore implements MemberStore {
   async cancelledRuns(leases: readonly LeaseId[]): Promise<RunId[]> {
     if (leases.length === 0) return [];
     const rows = await this.#database.query<readonly [RunId]>(CANCELLED_RUNS, [plainArray(leases)]);
+    return rows.map((row) => row[0]);
+  }
+
+  async unknownLeases(leases: readonly LeaseId[]): Promise<LeaseId[]> {
+    if (leases.length === 0) return [];
+    const rows = await this.#database.query<readonly [LeaseId]>(UNKNOWN_LEASES, [plainArray(leases)]);
     return rows.map((row) => row[0]);
   }
 

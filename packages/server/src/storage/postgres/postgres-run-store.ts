@@ -17,14 +17,14 @@ import { recordAudit } from './postgres-audit-store.ts';
 import { addRun } from './postgres-job-store.ts';
 import { placeArrays } from './read-upcoming.ts';
 import {
-  CLAIMED_OF_JOB,
-  CLAIMED_ON_WORKER,
-  CLAIMED_RUN,
   DEAD_LETTER,
   DEAD_LETTERS,
   DEAD_LETTERS_OF_JOB,
   HISTORY_OF_JOB,
   HISTORY_OF_RUN,
+  LIVING_OF_JOB,
+  LIVING_ON_WORKER,
+  LIVING_RUN,
   MARK_REDRIVEN,
   PENDING_OF_JOB,
   QUEUED_OF_JOB,
@@ -128,13 +128,13 @@ export class PostgresRunStore implements RunStore {
   /** Living and waiting runs come first; a page counts through them into the history. */
   async ofJob(jobId: JobId, page: RunPage, nowMs: number): Promise<RunView[]> {
     const offset = page.offset ?? 0;
-    const [claimed, queued] = page.before
+    const [living, queued] = page.before
       ? [[], []]
       : await Promise.all([
-          this.#database.query<RunRow>(CLAIMED_OF_JOB, [jobId]),
+          this.#database.query<RunRow>(LIVING_OF_JOB, [jobId]),
           this.#database.query<RunRow>(QUEUED_OF_JOB, [jobId, nowMs, offset + page.limit]),
         ]);
-    const alive = [...claimed, ...queued].map(viewFromRow);
+    const alive = [...living, ...queued].map(viewFromRow);
     const shown = alive.slice(offset, offset + page.limit);
     if (shown.length === page.limit) return shown;
     const history = await this.#database.query<RunRow>(HISTORY_OF_JOB, [
@@ -144,18 +144,19 @@ export class PostgresRunStore implements RunStore {
       Math.max(0, offset - alive.length),
       page.before ? page.before.runId : LAST_ID,
     ]);
-    return [...shown, ...history.map(viewFromRow)];
+    // What ended between the two reads is shown once.
+    const isShown = new Set(alive.map(attemptOf));
+    return [...shown, ...history.map(viewFromRow).filter((view) => !isShown.has(attemptOf(view)))];
   }
 
   async latestOfJob(jobId: JobId, nowMs: number): Promise<RunView | undefined> {
-    const [latest, ...rest] = await this.ofJob(jobId, { limit: 2 }, nowMs);
-    // A retry that waits says less than the attempt that is running now.
-    return rest.find((run) => run.status === 'RUNNING') ?? latest;
+    const [latest] = await this.ofJob(jobId, { limit: 1 }, nowMs);
+    return latest;
   }
 
   async attempts(runId: RunId, nowMs: number): Promise<RunView[]> {
     const parts = await Promise.all([
-      this.#database.query<RunRow>(CLAIMED_RUN, [runId]),
+      this.#database.query<RunRow>(LIVING_RUN, [runId]),
       this.#database.query<RunRow>(QUEUED_RUN, [runId, nowMs]),
       this.#database.query<RunRow>(HISTORY_OF_RUN, [runId]),
     ]);
@@ -163,7 +164,7 @@ export class PostgresRunStore implements RunStore {
   }
 
   async onWorker(workerId: string, page: RunPage): Promise<RunView[]> {
-    const rows = await this.#database.query<RunRow>(CLAIMED_ON_WORKER, [
+    const rows = await this.#database.query<RunRow>(LIVING_ON_WORKER, [
       workerId,
       page.limit,
       page.offset ?? 0,
@@ -220,6 +221,10 @@ export class PostgresRunStore implements RunStore {
       return true;
     });
   }
+}
+
+function attemptOf({ runId, epoch }: RunView): string {
+  return `${runId}/${epoch}`;
 }
 
 const instant = (value: number | null) => (value === null ? undefined : Math.round(value));

@@ -160,8 +160,9 @@ export class PostgresScheduleStore implements ScheduleStore {
 
   replace(jobIds: readonly JobId[], { guard, nowMs }: OwnerOptions): Promise<RunId[]> {
     return this.#database.transaction(async (session) => {
-      await session.query(SKIP_REPLACED, [plainArray(jobIds), ...ownedParameters(guard), nowMs]);
-      const stopped = await session.query<readonly [RunId]>(STOP_OLDEST, [plainArray(jobIds)]);
+      const owned = [plainArray(jobIds), ...ownedParameters(guard)];
+      await session.query(SKIP_REPLACED, [...owned, nowMs]);
+      const stopped = await session.query<readonly [RunId]>(STOP_OLDEST, owned);
       return stopped.map(([runId]) => runId);
     });
   }

@@ -12,7 +12,7 @@ import { describeStorage } from '../conformance/all.ts';
 import { BASE_MS } from '../conformance/storage-under-test.ts';
 import { openPostgresStorage, type PostgresStorage } from './postgres-storage.ts';
 
-const EMPTY = `TRUNCATE jobs, cursors, due, admissions, leases, job_runs, dead_letters, nodes, workers, events;
+const EMPTY = `TRUNCATE jobs, cursors, due, admissions, leases, job_runs, dead_letters, nodes, workers, events, storage_generation;
   TRUNCATE audit_log, users, user_grants, api_keys, sessions, sign_in_addresses; DELETE FROM namespaces WHERE name <> 'default';
   UPDATE shards SET node_id = NULL, epoch = 0`;
 

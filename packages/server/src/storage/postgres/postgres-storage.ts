@@ -8,6 +8,7 @@ import type { Storage } from '../storage.ts';
 import { PostgresAccountStore } from './postgres-account-store.ts';
 import { PostgresAuditStore } from './postgres-audit-store.ts';
 import { PostgresEventStore } from './postgres-event-store.ts';
+import { PostgresGenerationStore } from './postgres-generation-store.ts';
 import { PostgresHousekeepingStore } from './postgres-housekeeping-store.ts';
 import { PostgresJobStore } from './postgres-job-store.ts';
 import { PostgresLeaseStore } from './postgres-lease-store.ts';
@@ -59,6 +60,7 @@ export function openPostgresStorage(options: PostgresStorageOptions): PostgresSt
     accounts: new PostgresAccountStore(database),
     database,
     events: new PostgresEventStore(database),
+    generations: new PostgresGenerationStore(database),
     close: async () => {
       await Promise.all([database, heartbeats, outcomes].map((pool) => pool.close()));
     },

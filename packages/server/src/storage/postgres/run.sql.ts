@@ -21,16 +21,22 @@ const QUEUED_COLUMNS = `d.run_id, d.job_id, 'QUEUED', d.attempt::int, d.epoch, d
     WHEN NOT EXISTS (SELECT FROM workers w WHERE NOT w.dead AND d.handler = ANY(w.handlers))
     THEN 'no worker offers the handler "' || d.handler || '"' END, NULL::text, NULL::text, d.job_version, 1, NULL::text`;
 
-/** A run under a lease that is not in the history as RUNNING yet. */
-const CLAIMED_COLUMNS = `u.run_id, u.job_id, 'CLAIMED', u.attempt::int, u.epoch, u.kind, u.nominal_at::float8, l.claimed_at::float8,
-  NULL::float8, NULL::float8, l.claimed_at::float8, l.worker_id, NULL::text, NULL::text, NULL::text, NULL::text, u.job_version, 1,
-  NULL::text`;
+/** A run under a lease, with when it started once that was shown. */
+const LIVING_COLUMNS = `u.run_id, u.job_id, CASE WHEN r.status IS NULL THEN 'CLAIMED' ELSE 'RUNNING' END, u.attempt::int, u.epoch, u.kind,
+  u.nominal_at::float8, l.claimed_at::float8, (extract(epoch FROM r.start_time) * 1000)::float8, NULL::float8,
+  coalesce((extract(epoch FROM r.modified_time) * 1000)::float8, l.claimed_at::float8), l.worker_id, NULL::text, NULL::text, NULL::text,
+  NULL::text, u.job_version, 1, NULL::text`;
 
 const LEASED_RUNS = `leases l CROSS JOIN LATERAL unnest(l.run_ids, l.job_ids, l.attempts, l.epochs, l.kinds, l.nominal_ats,
-    l.job_versions) WITH ORDINALITY AS u(run_id, job_id, attempt, epoch, kind, nominal_at, job_version, ord)`;
+    l.job_versions) WITH ORDINALITY AS u(run_id, job_id, attempt, epoch, kind, nominal_at, job_version, ord)
+  LEFT JOIN LATERAL (
+    SELECT r.status, r.start_time, r.modified_time FROM job_runs r
+    WHERE (u.ord - 1)::smallint = ANY(l.shown) AND r.run_id = u.run_id AND r.epoch = u.epoch
+      AND r.created_at = to_timestamp(l.claimed_at::float8 / 1000) LIMIT 1
+  ) r ON true`;
+const LATEST_FIRST = 'ORDER BY l.claimed_at DESC, u.run_id DESC';
 
 const OPEN = `NOT ((u.ord - 1)::smallint = ANY(l.closed))`;
-const NOT_SHOWN = `NOT EXISTS (SELECT FROM job_runs r WHERE r.run_id = u.run_id AND r.epoch = u.epoch)`;
 
 /** $1 job, $2 limit. */
 export const PENDING_OF_JOB: Statement = {
@@ -43,19 +49,20 @@ export const QUEUED_OF_JOB: Statement = {
   name: 'queued_of_job',
   text: `SELECT ${QUEUED_COLUMNS} FROM due d
     WHERE d.job_id = $1::uuid AND (d.fire_at <= $2::bigint OR d.epoch > 1)
-    ORDER BY d.fire_at DESC LIMIT $3`,
+    ORDER BY d.fire_at DESC, d.run_id DESC LIMIT $3`,
 };
 
-export const CLAIMED_OF_JOB: Statement = {
-  name: 'claimed_of_job',
-  text: `SELECT ${CLAIMED_COLUMNS} FROM ${LEASED_RUNS}
-    WHERE l.job_ids @> ARRAY[$1::uuid] AND u.job_id = $1::uuid AND ${OPEN} AND ${NOT_SHOWN}`,
+export const LIVING_OF_JOB: Statement = {
+  name: 'living_of_job',
+  text: `SELECT ${LIVING_COLUMNS} FROM ${LEASED_RUNS}
+    WHERE l.job_ids @> ARRAY[$1::uuid] AND u.job_id = $1::uuid AND ${OPEN} ${LATEST_FIRST}`,
 };
 
+/** What has ended: what is shown as RUNNING is alive, and stands before. */
 export const HISTORY_OF_JOB: Statement = {
   name: 'history_of_job',
   text: `SELECT ${HISTORY_COLUMNS} FROM job_runs r
-    WHERE r.job_id = $1::uuid AND r.created_at <= to_timestamp($2::bigint::float8 / 1000)
+    WHERE r.job_id = $1::uuid AND r.status <> 'RUNNING' AND r.created_at <= to_timestamp($2::bigint::float8 / 1000)
       AND (r.created_at, r.run_id) < (to_timestamp($2::bigint::float8 / 1000), $5::uuid)
     ORDER BY r.created_at DESC, r.run_id DESC, r.epoch DESC LIMIT $3 OFFSET $4`,
 };
@@ -66,21 +73,20 @@ export const QUEUED_RUN: Statement = {
     WHERE (d.fire_at <= $2::bigint OR d.epoch > 1)`,
 };
 
-export const CLAIMED_RUN: Statement = {
-  name: 'claimed_run',
-  text: `SELECT ${CLAIMED_COLUMNS} FROM ${LEASED_RUNS}
-    WHERE l.run_ids @> ARRAY[$1::uuid] AND u.run_id = $1::uuid AND ${OPEN} AND ${NOT_SHOWN}`,
+export const LIVING_RUN: Statement = {
+  name: 'living_run',
+  text: `SELECT ${LIVING_COLUMNS} FROM ${LEASED_RUNS}
+    WHERE l.run_ids @> ARRAY[$1::uuid] AND u.run_id = $1::uuid AND ${OPEN}`,
 };
 
 export const HISTORY_OF_RUN: Statement = {
   name: 'history_of_run',
-  text: `SELECT ${HISTORY_COLUMNS} FROM job_runs r WHERE r.run_id = $1::uuid ORDER BY r.epoch DESC`,
+  text: `SELECT ${HISTORY_COLUMNS} FROM job_runs r WHERE r.run_id = $1::uuid AND r.status <> 'RUNNING' ORDER BY r.epoch DESC`,
 };
 
-export const CLAIMED_ON_WORKER: Statement = {
-  name: 'claimed_on_worker',
-  text: `SELECT ${CLAIMED_COLUMNS.replace("'CLAIMED'", `CASE WHEN ${NOT_SHOWN} THEN 'CLAIMED' ELSE 'RUNNING' END`)}
-    FROM ${LEASED_RUNS} WHERE l.worker_id = $1 AND ${OPEN} ORDER BY l.claimed_at DESC LIMIT $2 OFFSET $3`,
+export const LIVING_ON_WORKER: Statement = {
+  name: 'living_on_worker',
+  text: `SELECT ${LIVING_COLUMNS} FROM ${LEASED_RUNS} WHERE l.worker_id = $1 AND ${OPEN} ${LATEST_FIRST} LIMIT $2 OFFSET $3`,
 };
 
 const LETTER_COLUMNS = `x.run_id, x.job_id, j.name, x.reason, x.error_message, x.attempts,

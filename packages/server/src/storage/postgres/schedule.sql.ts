@@ -73,7 +73,8 @@ const fire = (
         AND f.next_fire_at IS NOT NULL
       RETURNING c.job_id
     )${parts.ended}, job AS MATERIALIZED (
-      SELECT j.*, w.ended, f.run_count, ${JOB_HANDLER_KEY} AS handler_key, ${JOB_TENANT} AS tenant, ${QUEUED} AS queued, ${ROOM} AS room
+      SELECT j.*, w.ended, w.last_nominal_at AS fired_at, f.run_count, ${JOB_HANDLER_KEY} AS handler_key, ${JOB_TENANT} AS tenant,
+        ${QUEUED} AS queued, ${ROOM} AS room
       FROM won w JOIN f USING (job_id) JOIN jobs j USING (job_id)
     ), wanted AS MATERIALIZED (
       SELECT u.job_id, u.run_id, u.nominal_at, row_number() OVER (PARTITION BY u.job_id ORDER BY u.ord) AS nth
@@ -115,7 +116,7 @@ export const FIRE_PLAIN: Statement = fire('fire_plain', {
   only: `AND f.next_fire_at IS NOT NULL AND EXISTS (
         SELECT FROM jobs j WHERE j.job_id = f.job_id AND ${QUEUED} + f.run_count <= ${QUEUED_PER_JOB_MAX}
           AND (j.overlap <> 'skip' OR (${ROOM} >= f.run_count AND ${QUEUED} = 0)))`,
-  ended: `, won AS MATERIALIZED (SELECT job_id, false AS ended FROM moved)`,
+  ended: `, won AS MATERIALIZED (SELECT job_id, NULL::bigint AS last_nominal_at, false AS ended FROM moved)`,
   otherwise: '',
   verdicts: '',
 });
@@ -127,9 +128,9 @@ export const FIRE: Statement = fire('fire', {
       DELETE FROM cursors c USING f
       WHERE c.job_id = f.job_id AND c.held IS NOT TRUE AND c.nominal_at = f.nominal_at AND c.job_version = f.job_version
         AND f.next_fire_at IS NULL
-      RETURNING c.job_id
+      RETURNING c.job_id, coalesce(f.last_nominal_at, c.last_nominal_at) AS last_nominal_at
     ), won AS MATERIALIZED (
-      SELECT job_id, false AS ended FROM moved UNION ALL SELECT job_id, true FROM ended
+      SELECT job_id, NULL::bigint AS last_nominal_at, false AS ended FROM moved UNION ALL SELECT job_id, last_nominal_at, true FROM ended
     )`,
   otherwise: `WHEN j.overlap = 'skip' AND (j.room = 0 OR (j.queued = 0 AND w.nth > j.room)) THEN -1 WHEN j.queued + w.nth > ${QUEUED_PER_JOB_MAX} THEN -2`,
   verdicts: `, skipped AS (
@@ -148,10 +149,13 @@ export const FIRE: Statement = fire('fire', {
       INSERT INTO events (kind, ids, epochs, claimed_ats)
       SELECT 'run.ended', array_agg(run_id), array_agg(epoch), ARRAY[$12::bigint] FROM skipped HAVING count(*) > 0
     ), finished AS (
-      UPDATE jobs j SET status = 'COMPLETED', version = j.version + 1, updated_at = ${NOW('$12')}
-      FROM job w
-      WHERE j.job_id = w.job_id AND w.ended AND ${mayEnd()}
-        AND (w.run_count = 0 OR EXISTS (SELECT FROM judged x WHERE x.job_id = w.job_id AND x.ends_job AND x.blocked < 0))
+      -- The job keeps what its cursor knew of the past; and it ends with its schedule, if nothing of that is left to run.
+      UPDATE jobs j SET (last_nominal_at, status, version, updated_at) = (
+        SELECT coalesce(w.fired_at, j.last_nominal_at), CASE WHEN x.ends THEN 'COMPLETED' ELSE j.status END, j.version + x.ends::int,
+          CASE WHEN x.ends THEN ${NOW('$12')} ELSE j.updated_at END
+        FROM (SELECT ${mayEnd()} AND (w.run_count = 0
+          OR EXISTS (SELECT FROM judged g WHERE g.job_id = w.job_id AND g.ends_job AND g.blocked < 0)) AS ends) x)
+      FROM job w WHERE j.job_id = w.job_id AND w.ended
     )`,
 });
 
@@ -242,12 +246,15 @@ export const SKIP_REPLACED: Statement = {
     SELECT 'run.ended', array_agg(run_id), array_agg(epoch), ARRAY[$4::bigint] FROM gone HAVING count(*) > 0`,
 };
 
-/** $1 jobs of which a fresh run waits and no place is free: the run of theirs that has lived longest is asked to stop. */
+/**
+ * $1 jobs; guard: $2 node, $3 epochs. Of those of which a fresh run waits and no place is free, the run that has lived longest is
+ * asked to stop.
+ */
 export const STOP_OLDEST: Statement = {
   name: 'stop_oldest',
   text: `
-    WITH j AS MATERIALIZED (
-      SELECT j.job_id FROM jobs j WHERE j.job_id = ANY($1::uuid[]) AND j.overlap = 'replace' AND ${ROOM} = 0
+    WITH ${owned('$2', '$3')}, j AS MATERIALIZED (
+      SELECT j.job_id FROM jobs j WHERE j.job_id = ANY($1::uuid[]) AND j.overlap = 'replace' AND ${isOwned('j.shard')} AND ${ROOM} = 0
         AND ${exists(`SELECT FROM due d WHERE d.job_id = j.job_id AND d.blocked > 0 AND ${FRESH} AND NOT d.held`)}
     ), oldest AS MATERIALIZED (
       SELECT DISTINCT ON (u.job_id) u.job_id, u.run_id, l.lease_id, (u.ord - 1)::smallint AS position

@@ -30,7 +30,7 @@ export function settleParameters(settlements: readonly Settlement[]): string[] {
       byLease.set(settlement.leaseId, slots);
     }
     while (slots.length <= settlement.position) slots.push(undefined);
-    // The first report of a position counts; a repetition in the same batch gets the same verdict.
+    // Of two settlements of the same run, the first counts.
     slots[settlement.position] ??= settlement;
   }
   const leases = [...byLease.values()];
@@ -68,9 +68,12 @@ export function settleVerdicts(
   rows: readonly SettledRow[],
 ): SettleVerdict[] {
   const answers = new Map(rows.map((row) => [row[0], row]));
+  const isTold = new Set<string>();
   return settlements.map(({ leaseId, position }) => {
     const answer = answers.get(leaseId);
-    if (!answer || (answer[2] && !answer[2].includes(position))) return 'stale';
+    const key = `${leaseId}/${position}`;
+    if (!answer || isTold.has(key) || (answer[2] && !answer[2].includes(position))) return 'stale';
+    isTold.add(key);
     return answer[1]?.includes(position) ? 'cancelled' : 'settled';
   });
 }

@@ -6,28 +6,27 @@ import type { Settlement } from '../lease-store.ts';
 /** The settlements of one whole lease, by position. */
 export type WholeLease = readonly Settlement[];
 
+/** others: in the order they were given. */
 export function wholeLeases(settlements: readonly Settlement[]): {
   whole: WholeLease[];
   others: Settlement[];
 } {
   const byLease = new Map<LeaseId, Settlement[]>();
-  const others: Settlement[] = [];
   for (const settlement of settlements) {
-    if (!isPlain(settlement)) {
-      others.push(settlement);
-      continue;
-    }
     const lease = byLease.get(settlement.leaseId);
     if (lease) lease.push(settlement);
     else byLease.set(settlement.leaseId, [settlement]);
   }
   const whole: WholeLease[] = [];
-  for (const lease of byLease.values()) {
-    const sorted = isWhole(lease);
-    if (sorted) whole.push(sorted);
-    else others.push(...lease);
+  const isTaken = new Set<LeaseId>();
+  for (const [leaseId, lease] of byLease) {
+    const sorted = lease.every(isPlain) ? isWhole(lease) : undefined;
+    if (!sorted) continue;
+    whole.push(sorted);
+    isTaken.add(leaseId);
   }
-  return { whole, others };
+  const isAll = isTaken.size === byLease.size;
+  return { whole, others: isAll ? [] : settlements.filter(({ leaseId }) => !isTaken.has(leaseId)) };
 }
 
 export function wholeParameters(leases: readonly WholeLease[]): string[] {

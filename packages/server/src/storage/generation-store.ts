@@ -1,0 +1,34 @@
+/**
+ * Generations of the storage. A database that was replaced by one that knows less (a failover to a standby that was behind, a
+ * restored backup) would give out epochs and places of events again that somebody has already seen. Each replacement therefore
+ * begins a new generation, and what is given out in a later one is larger than everything in those before.
+ */
+
+/**
+ * So many fit into the epochs of runs (31 bits) and the written places of events (15 digits): one a day lasts for nine years. The
+ * last one does not end.
+ */
+export const GENERATIONS_MAX = 3_500;
+/** A run is handed out fewer times than this within one generation. */
+export const EPOCHS_PER_GENERATION_BITS = 19;
+
+export interface GenerationLook {
+  readonly generation: number;
+  /** It is another one than this process has seen last. */
+  readonly isNew: boolean;
+}
+
+export interface GenerationStore {
+  /**
+   * Looks whether the database is the one that was seen last, and begins a new generation if it is not, or if it knows less than
+   * this process has seen of it.
+   */
+  look(): Promise<GenerationLook>;
+  /** Begins a new generation; answers its number. */
+  begin(): Promise<number>;
+}
+
+/** The first epoch of a generation; 0 in the first one, where epochs count from 1. */
+export function firstEpochOf(generation: number): number {
+  return generation * 2 ** EPOCHS_PER_GENERATION_BITS;
+}

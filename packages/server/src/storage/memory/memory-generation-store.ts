@@ -1,0 +1,25 @@
+/** Generations in memory: the state is never replaced, so a new one begins only when somebody asks for it. */
+import type { GenerationLook, GenerationStore } from '../generation-store.ts';
+import type { MemoryState } from './memory-state.ts';
+
+export class MemoryGenerationStore implements GenerationStore {
+  readonly #state: MemoryState;
+  #last: number | undefined;
+
+  constructor(state: MemoryState) {
+    this.#state = state;
+  }
+
+  async look(): Promise<GenerationLook> {
+    const { generation } = this.#state;
+    const isNew = this.#last !== undefined && this.#last !== generation;
+    this.#last = generation;
+    return { generation, isNew };
+  }
+
+  async begin(): Promise<number> {
+    this.#state.generation += 1;
+    this.#state.events.beginGeneration(this.#state.generation);
+    return this.#state.generation;
+  }
+}
