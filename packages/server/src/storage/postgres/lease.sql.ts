@@ -117,6 +117,10 @@ export const CLAIM_RUNS: Statement = claim('claim_runs', {
   from: '',
 });
 
+/** Whether runs of the job wait for a place. */
+const isWaitedFor = (jobId: string) =>
+  exists(`SELECT FROM due w WHERE w.job_id = ${jobId} AND w.blocked = ${WAITING} AND w.blocked > 0`);
+
 /**
  * Takes reported runs out of their leases and writes what follows. One row of parameters per lease; in $3…$13 each element
  * is an array literal over all positions of that lease, NULL where the position is not reported: so nothing has to be
@@ -221,7 +225,7 @@ export const SETTLE: Statement = {
     UNION ALL
     SELECT DISTINCT NULL::uuid, NULL::smallint[], NULL::smallint[], f.job_id, NULL::smallint, NULL::smallint, NULL::smallint, NULL::int,
       NULL::bigint, NULL::bigint, NULL::smallint
-    FROM freed f WHERE EXISTS (SELECT FROM due w WHERE w.job_id = f.job_id AND w.blocked = ${WAITING})
+    FROM freed f WHERE ${isWaitedFor('f.job_id')}
     UNION ALL
     SELECT NULL, NULL, NULL, NULL, a.shard, a.part, a.priority, a.handler_key, a.tenant, a.fire_at, a.blocked FROM again a WHERE NOT a.held`,
 };
@@ -260,7 +264,7 @@ export const SETTLE_WHOLE: Statement = {
     SELECT lease_id, NULL::uuid FROM gone
     UNION ALL
     SELECT DISTINCT NULL::uuid, f.job_id FROM freed f
-    WHERE EXISTS (SELECT FROM due w WHERE w.job_id = f.job_id AND w.blocked = ${WAITING})`,
+    WHERE ${isWaitedFor('f.job_id')}`,
 };
 
 /**

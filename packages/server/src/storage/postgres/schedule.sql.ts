@@ -212,7 +212,9 @@ export const ADMIT: Statement = {
     UNION ALL
     SELECT j.job_id, NULL, NULL, NULL, NULL, false, true, j.overlap = 'replace', 0 FROM job j
     WHERE EXISTS (SELECT FROM asked a WHERE a.job_id = j.job_id)
-      OR (SELECT count(*) FROM (SELECT ${blockedOf(WAITING)} LIMIT j.room + 1) w) > (SELECT count(*) FROM opened o WHERE o.job_id = j.job_id)`,
+      OR EXISTS (SELECT FROM (
+        SELECT w.run_id ${blockedOf(WAITING)} ORDER BY w.fire_at, w.nominal_at, w.run_id LIMIT j.room + 1
+      ) w WHERE w.run_id NOT IN (SELECT run_id FROM admitted))`,
 };
 
 /** An occurrence of the schedule that was never begun: only such a one takes the place of others. */
