@@ -27,6 +27,7 @@ afterEach(() => stage.close());
 class Load {
   readonly #members: readonly Member[];
   readonly #sending = new Set<Promise<void>>();
+  #running: Promise<void> | undefined;
   #isStopped = false;
   #batches = 0;
   repeats = 0;
@@ -35,7 +36,18 @@ class Load {
     this.#members = members;
   }
 
-  async run(): Promise<void> {
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  async stop(): Promise<number> {
+    this.#isStopped = true;
+    await this.#running;
+    await Promise.all(this.#sending);
+    return this.#batches * BATCH;
+  }
+
+  async #run(): Promise<void> {
     const startedAt = performance.now();
     while (!this.#isStopped) {
       const dueAt = startedAt + (this.#batches * BATCH * 1_000) / JOBS_PER_SECOND;
@@ -44,12 +56,6 @@ class Load {
       this.#sending.add(sending);
       this.#batches += 1;
     }
-  }
-
-  async stop(): Promise<number> {
-    this.#isStopped = true;
-    await Promise.all(this.#sending);
-    return this.#batches * BATCH;
   }
 
   async #send(batch: number): Promise<void> {
@@ -76,7 +82,7 @@ it('three servers that are stopped and started one after the other under load lo
   const { postgres, receiver } = stage;
   const members = await Promise.all(['a', 'b', 'c'].map((name) => stage.member(name)));
   const load = new Load(members);
-  const running = load.run();
+  load.start();
   for (const member of members) {
     await pause(SETTLED_MS);
     await member.restart();
@@ -84,7 +90,6 @@ it('three servers that are stopped and started one after the other under load lo
   }
   await pause(SETTLED_MS);
   const count = await load.stop();
-  await running;
 
   const rows = await eventually(async () => {
     const [row] = await postgres.query<{ open: number }>(

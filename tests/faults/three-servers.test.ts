@@ -11,7 +11,7 @@ const JOBS = 60;
 const GAP_MS = 30;
 const PLANNED_MS = 1_500;
 const SOON = { withinMs: 120_000 };
-/** What a lost hint costs is a sweep of a second: a median of 500 ms and more. */
+/** Where the hints get lost and nobody looks in time, the median is a multiple of this. */
 const FACTOR = 3;
 const SLACK_MS = 100;
 
