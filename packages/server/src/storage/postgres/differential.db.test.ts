@@ -38,7 +38,7 @@ const TIMEOUT_MS = 120_000 + SEQUENCES * 20_000;
 const WORKERS = ['w-one', 'w-two'] as WorkerId[];
 const NAMESPACES = ['team'];
 
-const EMPTY = `TRUNCATE jobs, cursors, due, admissions, leases, job_runs, dead_letters, nodes, workers, events;
+const EMPTY = `TRUNCATE jobs, cursors, due, admissions, leases, job_runs, dead_letters, nodes, workers, events, storage_generation;
   TRUNCATE audit_log; DELETE FROM namespaces WHERE name <> 'default'; UPDATE shards SET node_id = NULL, epoch = 0`;
 
 describeEachPostgres('the storage in memory and the one on PostgreSQL', (server) => {
@@ -74,7 +74,7 @@ describeEachPostgres('the storage in memory and the one on PostgreSQL', (server)
 
   /** Other databases of the server may have transactions under way, behind which events cannot be read yet. */
   async function readEvents(player: CallPlayer) {
-    const { rows } = await client.query<{ xid: string }>('SELECT pg_current_xact_id()::text AS xid');
+    const { rows } = await client.query<{ xid: string }>('SELECT event_xid()::text AS xid');
     const wanted = Number(rows[0]!.xid);
     if (player.storage === storage)
       await eventually(async () => expect((await storage.events.end()).xid).toBeGreaterThanOrEqual(wanted), {

@@ -41,6 +41,8 @@ export class CallPlayer {
     for (const name of namespaces)
       await this.storage.accounts.createNamespace({ name, description: '', createdAtMs: BASE_MS });
     await this.#own(NODE);
+    const epochs = new Map([...this.#owner.epochs].map(([shard, epoch]) => [shard, epoch - 1]));
+    this.#former = { nodeId: NODE, epochs };
     for (const workerId of workers) await this.#register(workerId);
   }
 
@@ -120,6 +122,8 @@ export class CallPlayer {
       }
       case 'register':
         return this.#register(call.workerId);
+      case 'beginGeneration':
+        return this.storage.generations.begin();
       case 'changeHands':
         this.#former = this.#owner;
         await members.releaseShards(this.#owner);

@@ -84,6 +84,7 @@ export type Action =
   | { readonly do: 'attempts'; readonly runId: RunId }
   | { readonly do: 'onWorker'; readonly workerId: WorkerId }
   | { readonly do: 'bury' | 'register'; readonly workerId: WorkerId }
-  | { readonly do: 'changeHands'; readonly nodeId: NodeId };
+  | { readonly do: 'changeHands'; readonly nodeId: NodeId }
+  | { readonly do: 'beginGeneration' };
 
 export type Call = Action & { readonly nowMs: number };

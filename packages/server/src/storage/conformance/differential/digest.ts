@@ -15,7 +15,7 @@ export async function digestOf(
   { jobIds, workers, nowMs }: { jobIds: readonly JobId[]; workers: readonly WorkerId[]; nowMs: number },
 ): Promise<Digest> {
   const { schedule, leases, members, jobs } = player.storage;
-  const [cursors, asking, lanes, held, heldByRef, counts, cancelled, upcoming, list, ...ofJobs] =
+  const [cursors, asking, lanes, held, heldByRef, counts, cancelled, unknown, upcoming, list, ...ofJobs] =
     await Promise.all([
       schedule.readCursors(EVERYWHERE, WINDOW).then(asSet),
       schedule.readAsking(EVERYWHERE, WINDOW).then(asSet),
@@ -26,11 +26,12 @@ export async function digestOf(
         .then((runs) => asSet(runs.map((run) => run && { ...run, position: undefined }))),
       members.heldRuns().then((runs) => asSet([...runs])),
       members.cancelledRuns(player.leases).then(asSet),
+      members.unknownLeases(player.leases).then(asSet),
       jobs.upcoming({ fromMs: 0, untilMs: FAR_MS, visible: undefined, limit: LIMIT }),
       jobs.list({ limit: LIMIT }).then((found) => found.jobs.map(({ jobId, status }) => [jobId, status])),
       ...jobIds.map((jobId) => digestOfJob(player, jobId, nowMs)),
     ]);
-  const shown = { cursors, asking, lanes, held, heldByRef, counts, cancelled, upcoming, list };
+  const shown = { cursors, asking, lanes, held, heldByRef, counts, cancelled, unknown, upcoming, list };
   return { ...shown, ...Object.fromEntries(ofJobs.map((job, i) => [jobIds[i]!, job])) };
 }
 

@@ -20,6 +20,8 @@ export class RandomCalls {
   readonly #storage: Storage;
   readonly #workers: readonly WorkerId[];
   readonly #runIds: RunId[] = [];
+  /** Jobs of one sequence often share a policy, so that more of what it does happens in it. */
+  readonly #overlaps: readonly Job['overlap'][];
   #nowMs: number;
 
   constructor(options: {
@@ -32,6 +34,12 @@ export class RandomCalls {
     this.#storage = options.storage;
     this.#workers = options.workers;
     this.#nowMs = options.startMs;
+    this.#overlaps = this.#pick([
+      ['queue', 'skip', 'replace'],
+      ['queue', 'skip', 'replace'],
+      ['replace'],
+      ['queue'],
+    ]);
   }
 
   async next(): Promise<Call> {
@@ -71,6 +79,7 @@ export class RandomCalls {
       // The first stays alive: without it nothing more would be claimed.
       [0.5, () => ({ do: this.#chance(0.4) ? 'bury' : 'register', workerId: this.#workers.at(-1)! })],
       [1, () => ({ do: 'changeHands', nodeId: this.#random.id() as NodeId })],
+      [0.5, () => ({ do: 'beginGeneration' })],
     ];
     let at = this.#random.next() * makers.reduce((sum, [weight]) => sum + weight, 0);
     for (const [weight, make] of makers) {
@@ -110,7 +119,7 @@ export class RandomCalls {
     return {
       priority: this.#pick(['low', 'medium', 'high']),
       maxConcurrency: 1 + this.#below(3),
-      overlap: this.#pick(['queue', 'queue', 'skip', 'replace']),
+      overlap: this.#pick(this.#overlaps),
       startTimeoutMs: this.#chance(0.3) ? 1 + this.#below(40_000) : undefined,
       handler: this.#pick(['http', 'http', 'script']),
       userId: this.#pick([undefined, 'ann', 'bob']),
@@ -287,7 +296,7 @@ export class RandomCalls {
   }
 
   #guard(): GuardChoice {
-    return this.#chance(0.9) ? 'owner' : this.#pick(['partial', 'former']);
+    return this.#chance(0.85) ? 'owner' : this.#pick(['partial', 'former']);
   }
 
   #jobId(): JobId {
