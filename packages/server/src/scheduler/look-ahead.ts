@@ -175,9 +175,9 @@ export class LookAhead<Row extends Planned> {
     if (window.afterMs >= atMs) window.goBack(atMs);
   }
 
-  /** Reads everything from the start again. */
-  restart(): void {
-    for (const shard of this.#shards.keys()) this.touch(shard, 0);
+  /** Reads everything from the instant on again. */
+  restart(fromMs = 0): void {
+    for (const shard of this.#shards.keys()) this.touch(shard, fromMs);
   }
 
   /** Reads on where that is due; false when nothing was to be read. */

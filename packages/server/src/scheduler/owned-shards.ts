@@ -17,6 +17,7 @@ export interface OwnedShardsOptions<Row extends { readonly shard: number; readon
 /** A lost hint costs at most this much. */
 const SWEEP_MS = 1_000;
 const FULL_SWEEP_MS = 60_000;
+const FULL_SWEEP_BACK_MS = 3_600_000;
 const READ_AHEAD_MS = 20_000;
 
 export class OwnedShards<
@@ -71,7 +72,9 @@ export class OwnedShards<
     const nowMs = clock.now();
     if (now >= this.#fullSweepAt) {
       this.#fullSweepAt = now + FULL_SWEEP_MS;
-      this.restart();
+      // Not from the very start: what is older was read when the shard was taken, and what is left of it is not worth a walk over
+      // everything that fired since, which an old snapshot may keep.
+      this.restart(nowMs - FULL_SWEEP_BACK_MS);
     }
     if (now >= this.#sweepAt) {
       this.#sweepAt = now + SWEEP_MS;
