@@ -48,7 +48,7 @@ const statuses = async (job: Job) => (await stage.world.runsOf(job.jobId)).map((
 describe('an outcome', () => {
   test('of success is on record with its result, and the run is released', async () => {
     const { job, run } = await claimed();
-    expect(await end(run, { kind: 'SUCCESS', result: { sum: 3 } })).toBe('settled');
+    expect(await end(run, { kind: 'SUCCESS', result: '{"sum":3}' })).toBe('settled');
     const [view] = await stage.world.runsOf(job.jobId);
     expect(view).toMatchObject({ status: 'SUCCESS', result: '{"sum":3}' });
     expect(released).toEqual([run.runId]);
