@@ -73,7 +73,7 @@ const outcomes = () => ended.map(({ outcome }) => outcome);
 describe('a handler', () => {
   test('that answers at once is done within accept, without a promise or a timer', () => {
     engine.accept(batchOf({ handler: 'test' }));
-    expect(outcomes()).toEqual([{ kind: 'SUCCESS', result: { done: true } }]);
+    expect(outcomes()).toEqual([{ kind: 'SUCCESS', result: '{"done":true}' }]);
     expect(freed).toBe(1);
     expect(engine.runningCount).toBe(0);
     expect(clock.untilNextTimer()).toBeUndefined();
@@ -104,7 +104,7 @@ describe('a handler', () => {
     answers[0]!.resolve('late');
     await settled();
     expect(ended).toMatchObject([
-      { startedAtMs, endedAtMs: startedAtMs + 100, outcome: { kind: 'SUCCESS', result: 'late' } },
+      { startedAtMs, endedAtMs: startedAtMs + 100, outcome: { kind: 'SUCCESS', result: '"late"' } },
     ]);
   });
 
@@ -119,7 +119,7 @@ describe('a handler', () => {
     engine.accept(batchOf({ handler: 'gpu' }, { handler: 'test' }));
     expect(outcomes()).toEqual([
       { kind: 'RETURNED', error: 'this worker does not offer the handler "gpu"' },
-      { kind: 'SUCCESS', result: { done: true } },
+      { kind: 'SUCCESS', result: '{"done":true}' },
     ]);
     expect(freed).toBe(2);
     expect([engine.offers('gpu'), engine.offers('test')]).toEqual([false, true]);
@@ -151,7 +151,7 @@ describe('a run that goes on', () => {
     clock.advance(1_500);
     answers[0]!.resolve('just made it');
     await settled();
-    expect(outcomes()).toEqual([{ kind: 'SUCCESS', result: 'just made it' }]);
+    expect(outcomes()).toEqual([{ kind: 'SUCCESS', result: '"just made it"' }]);
   });
 
   test('and does not stop is reported after its grace, but keeps its slot until it returns', async () => {

@@ -1,5 +1,5 @@
 /** Turns what a handler answered or threw into an outcome, within the limits on what is kept. */
-import { ERROR_LENGTH_MAX, type JsonValue, RESULT_BYTES_MAX, type RunOutcome } from '@carillon/domain';
+import { ERROR_LENGTH_MAX, RESULT_BYTES_MAX, type RunOutcome } from '@carillon/domain';
 import { HandlerError } from './handler.ts';
 import type { RunInProgress } from './run-in-progress.ts';
 
@@ -39,19 +39,24 @@ const SUCCESS: RunOutcome = { kind: 'SUCCESS' };
 const NOT_STORABLE = /(\\\\)|\\u(?:0000|d[89a-f][0-9a-f]{2})/g;
 const REPLACED = (_: string, backslash: string | undefined) => backslash ?? '\\ufffd';
 
-function resultOf(value: unknown): { result?: JsonValue } {
+/** As JSON text, without line breaks. */
+function resultOf(value: unknown): { result?: string } {
   let text: string | undefined;
   try {
     text = JSON.stringify(value);
   } catch {
-    return { result: { note: 'the result is not JSON and was not kept' } };
+    return noteOf('the result is not JSON and was not kept');
   }
   // Functions and symbols have no JSON at all.
   if (text === undefined) return {};
-  if (Buffer.byteLength(text) > RESULT_BYTES_MAX) {
-    return { result: { note: `the result is larger than ${RESULT_BYTES_MAX} bytes and was not kept` } };
-  }
-  return { result: JSON.parse(text.replace(NOT_STORABLE, REPLACED)) as JsonValue };
+  // Every UTF-16 unit takes one to three bytes: short texts need no counting.
+  if (text.length * 3 > RESULT_BYTES_MAX && Buffer.byteLength(text) > RESULT_BYTES_MAX)
+    return noteOf(`the result is larger than ${RESULT_BYTES_MAX} bytes and was not kept`);
+  return { result: text.includes('\\u') ? text.replace(NOT_STORABLE, REPLACED) : text };
+}
+
+function noteOf(note: string): { result: string } {
+  return { result: JSON.stringify({ note }) };
 }
 
 function messageOf(error: unknown): string {

@@ -1,11 +1,11 @@
 /**
  * How an attempt ended, as a value: a user job's failure is never a throw inside the engine. LOST and RETURNED are the
- * engine's own: the worker fell silent, or gave the run back unrun or unfinished (shutdown, message lost).
+ * engine's own: the worker fell silent, or gave the run back unrun or unfinished (shutdown, message lost). A result is JSON
+ * text: it is kept as it came, and only those who show it read it.
  */
-import type { JsonValue } from '../ids.ts';
 
 export type RunOutcome =
-  | { readonly kind: 'SUCCESS'; readonly result?: JsonValue }
+  | { readonly kind: 'SUCCESS'; readonly result?: string }
   | {
       readonly kind: 'FAILED';
       readonly error: string;
@@ -13,7 +13,7 @@ export type RunOutcome =
       readonly retryable: boolean;
       /** The other side asked for a pause (Retry-After). */
       readonly retryAfterMs?: number;
-      readonly result?: JsonValue;
+      readonly result?: string;
     }
   | { readonly kind: 'TIMED_OUT'; readonly error: string }
   | { readonly kind: 'CANCELLED'; readonly error?: string }

@@ -68,13 +68,13 @@ const statuses = async (job: Job) => (await stage.world.runsOf(job.jobId)).map((
 describe('an outcome', () => {
   test('of success is on record with its result, and nobody is told where nobody waits', async () => {
     const { job, run } = await claimed();
-    expect(await end(run, { kind: 'SUCCESS', result: { sum: 3 } })).toBe('settled');
+    expect(await end(run, { kind: 'SUCCESS', result: '{"sum":3}' })).toBe('settled');
     const [view] = await stage.world.runsOf(job.jobId);
     expect(view).toMatchObject({ status: 'SUCCESS', result: '{"sum":3}' });
     expect([freed, again]).toEqual([[], []]);
   });
 
-  test.each<RunOutcome>([{ kind: 'SUCCESS' }, { kind: 'SUCCESS', result: 1 }, FAILED])(
+  test.each<RunOutcome>([{ kind: 'SUCCESS' }, { kind: 'SUCCESS', result: '1' }, FAILED])(
     'frees the place of its run, and the scheduler hears of the job whose next run waits: %o',
     async (outcome) => {
       const { job, run } = await claimedBeforeAnother();

@@ -178,7 +178,7 @@ export class OutcomeRecorder implements RunReports, Service {
       startedAtMs: report.startedAtMs,
       endedAtMs: report.endedAtMs,
       error: 'error' in outcome ? outcome.error : undefined,
-      result: 'result' in outcome ? JSON.stringify(outcome.result) : undefined,
+      result: 'result' in outcome ? outcome.result : undefined,
       next: step ? step.next : FINISH,
     };
   }

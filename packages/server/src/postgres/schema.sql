@@ -161,6 +161,7 @@ CREATE TABLE job_runs (
   reason         text,
   result         jsonb,
   late_report    text,
+  result_text    text,
   CONSTRAINT job_runs_pkey PRIMARY KEY (run_id, epoch, created_at)
 ) PARTITION BY RANGE (created_at);
 CREATE INDEX job_runs_job_id ON ONLY job_runs USING btree (job_id, created_at DESC);

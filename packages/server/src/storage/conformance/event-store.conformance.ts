@@ -109,6 +109,38 @@ export function describeEventStore(makeStorage: MakeStorage): void {
       expect(events[2]?.run).toMatchObject({ attempt: 2, deadReason: 'retries_exhausted' });
     });
 
+    it('of a lease that ended in many ways at once, each run is told with its own end', async () => {
+      const { world } = stage;
+      const made = await Promise.all([1, 2, 3, 4].map(() => world.oneOff()));
+      const { runs } = await world.claim(made.map(({ job, runId }) => ({ jobId: job.jobId, runId })));
+      const since = await mark();
+      const retryAtMs = BASE_MS + 1_000;
+      const no = { status: 'FAILED', error: 'no' } as const;
+      const ends = [
+        { result: '{"n":1}' },
+        { ...no, next: { kind: 'again', atMs: retryAtMs, attempt: 2, crashes: 0 } },
+        {},
+        { ...no, next: { kind: 'dead', reason: 'retries_exhausted' } },
+      ] as const;
+      await world.storage.leases.settle(
+        runs.map((run, i) => settlement(run, ends[i]!)),
+        BASE_MS,
+      );
+      const events = (await told(since)).filter(({ kind }) => kind.startsWith('run.'));
+      const kindsOf = ({ runId }: { runId: string }) =>
+        events.filter(({ run }) => run?.runId === runId).map(({ kind }) => kind);
+      expect(runs.map(kindsOf)).toEqual([
+        ['run.succeeded'],
+        ['run.retrying'],
+        ['run.succeeded'],
+        ['run.failed', 'run.dead_lettered'],
+      ]);
+      expect(events.find(({ kind }) => kind === 'run.retrying')?.run).toMatchObject({
+        error: 'no',
+        retryAtMs,
+      });
+    });
+
     it('a run is told to have started once, however often it is shown', async () => {
       const { world } = stage;
       const { job } = await world.oneOff();

@@ -1,9 +1,9 @@
 /** Settling: a run leaves its lease exactly once, its attempt is recorded, and whoever comes second is refused. */
-import type { ClaimedRun, LeaseId, WorkerId } from '@carillon/domain';
+import type { ClaimedRun, Job, JobId, LeaseId, RunId, WorkerId } from '@carillon/domain';
 import { describe, expect, it } from 'vitest';
 import { newId } from './sample-job.ts';
 import { BASE_MS, HOUR_MS, type MakeStorage, MINUTE_MS, SECOND_MS } from './storage-under-test.ts';
-import { manualRun, settlement, useStorageWorld } from './storage-world.ts';
+import { type End, manualRun, settlement, useStorageWorld } from './storage-world.ts';
 
 export function describeLeaseSettle(make: MakeStorage): void {
   const stage = useStorageWorld(make);
@@ -139,6 +139,154 @@ export function describeLeaseSettle(make: MakeStorage): void {
         ['QUEUED', 2],
         ['FAILED', 1],
       ]);
+    });
+  });
+
+  describe('a lease reported whole', () => {
+    const dead = { kind: 'dead', reason: 'retries_exhausted' } as const;
+    const odd = { quote: '"', back: '\\', line: 'a\nb', unit: '\u001e', bell: '🔔' };
+    const ENDS: Readonly<Record<string, End>> = {
+      done: {},
+      answered: { result: JSON.stringify(odd), startedAtMs: BASE_MS + 1, endedAtMs: BASE_MS + 7 },
+      empty: { result: '{}' },
+      spaced: { result: '{\n  "pretty": true\n}' },
+      retried: { ...failed, error: 'a "quoted", {braced} error\nin lines', startedAtMs: undefined },
+      answeredAndFailed: { status: 'FAILED', error: 'no', result: '{"status":503}', next: dead },
+      timedOut: { status: 'TIMED_OUT', error: 'slow', next: { ...again, attempt: 3, crashes: 1 } },
+      gone: { status: 'FAILED', error: 'never', next: dead },
+      pausedRetry: failed,
+      pausedDone: { result: '1' },
+      limited: failed,
+      limitedDone: { result: '"limited"' },
+      waitedFor: { result: 'null' },
+    };
+
+    /** A run for each end in one lease, settled in one call. Answers what is left of each, without what differs from run to run. */
+    async function settled({ whole }: { whole: boolean }) {
+      const { world } = stage;
+      const jobs = new Map<string, Job>();
+      const wanted: { jobId: JobId; runId: RunId }[] = [];
+      for (const label of Object.keys(ENDS)) {
+        const isLimited = label.startsWith('limited') || label === 'waitedFor';
+        const job = isLimited
+          ? await world.recurring({ atMs: BASE_MS + HOUR_MS })
+          : (await world.oneOff({ job: { payload: '{"big":true}' } })).job;
+        if (isLimited) await world.storage.jobs.enqueue(job.jobId, manualRun());
+        const [run] = await world.pendingRuns(job);
+        jobs.set(label, job);
+        wanted.push(run!);
+      }
+      const { runs } = await world.claim(wanted);
+      const byJob = new Map(runs.map((run) => [run.jobId, run]));
+      const waiting = jobs.get('waitedFor')!;
+      await world.storage.jobs.enqueue(waiting.jobId, manualRun());
+      await world.admit(waiting);
+      for (const label of ['pausedRetry', 'pausedDone']) await world.pause(jobs.get(label)!.jobId);
+
+      const settlements = [...jobs].map(([label, { jobId }]) => {
+        const run = byJob.get(jobId)!;
+        return { ...settlement(run, ENDS[label]!), ...(!whole && { leaseSize: undefined }) };
+      });
+      const answer = await world.storage.leases.settle(settlements.toReversed(), BASE_MS + SECOND_MS);
+      const left = await Promise.all(
+        [...jobs].map(async ([label, { jobId }]) => {
+          const { runId } = byJob.get(jobId)!;
+          const views = await world.storage.runs.attempts(runId, BASE_MS + HOUR_MS);
+          const pending = await world.storage.runs.pending(jobId, 10);
+          const letter = await world.storage.runs.deadLetter(runId);
+          return [
+            label,
+            {
+              job: await world.statusOf(jobId),
+              views: views.map(({ runId: _r, jobId: _j, executorId: _e, result, ...view }) => ({
+                ...view,
+                result: result === undefined ? undefined : (JSON.parse(result) as unknown),
+              })),
+              pending: pending.map(({ runId: _r, jobId: _j, shard: _s, ...run }) => run),
+              letter: letter && { reason: letter.reason, error: letter.error, attempts: letter.attempts },
+            },
+          ] as const;
+        }),
+      );
+      return {
+        verdicts: answer.verdicts,
+        freed: answer.freed.map((jobId) => [...jobs].find(([, job]) => job.jobId === jobId)?.[0]),
+        opened: answer.opened.map(({ atMs }) => atMs),
+        asking: answer.asking.map(({ atMs }) => atMs),
+        held: await world.storage.leases.heldBy([world.workerId]),
+        left: Object.fromEntries(left),
+      };
+    }
+
+    it('leaves the same as one that is settled run by run, whatever its runs ended with', async () => {
+      const atOnce = await settled({ whole: true });
+      expect(atOnce).toEqual(await settled({ whole: false }));
+      expect(atOnce.verdicts).toEqual(Object.keys(ENDS).map(() => 'settled'));
+      expect(atOnce).toMatchObject({
+        freed: ['waitedFor'],
+        opened: [LATER_MS, LATER_MS],
+        asking: [LATER_MS],
+      });
+      expect(atOnce.held).toEqual([]);
+      expect(atOnce.left).toMatchObject({
+        done: { job: 'COMPLETED', views: [{ status: 'SUCCESS', result: undefined }], pending: [] },
+        answered: {
+          views: [{ status: 'SUCCESS', result: odd, startedAtMs: BASE_MS + 1, endedAtMs: BASE_MS + 7 }],
+        },
+        empty: { views: [{ result: {} }] },
+        spaced: { job: 'COMPLETED', views: [{ status: 'SUCCESS', result: { pretty: true } }] },
+        retried: {
+          job: 'SCHEDULED',
+          views: [
+            { status: 'QUEUED' },
+            { status: 'FAILED', error: ENDS.retried!.error, startedAtMs: undefined },
+          ],
+          pending: [{ attempt: 2, fireAtMs: LATER_MS, state: 'open', held: false }],
+        },
+        answeredAndFailed: {
+          job: 'FAILED',
+          views: [{ result: { status: 503 } }],
+          letter: { error: 'no', attempts: 1 },
+        },
+        timedOut: { pending: [{ attempt: 3 }] },
+        gone: { job: 'FAILED', letter: { reason: 'retries_exhausted', error: 'never' } },
+        pausedRetry: { job: 'PAUSED', pending: [{ held: true }] },
+        pausedDone: { job: 'COMPLETED', views: [{ status: 'SUCCESS', result: 1 }] },
+        limited: { pending: [{ state: 'asking', attempt: 2 }] },
+        waitedFor: { views: [{ status: 'SUCCESS', result: null }], pending: [{ state: 'waiting' }] },
+      });
+    });
+
+    it('of which a run was cancelled or shown meanwhile is settled all the same', async () => {
+      const { world } = stage;
+      const runs = await lease(4);
+      await world.storage.leases.requestCancel([runs[1]!.runId]);
+      await world.storage.leases.showRunning([{ ...runs[2]!, startedAtMs: BASE_MS }], BASE_MS);
+      const ends = [{ result: '1' }, { result: '2' }, { result: '3' }, failed];
+      const { verdicts } = await world.storage.leases.settle(
+        runs.map((run, i) => settlement(run, ends[i]!)),
+        BASE_MS,
+      );
+      expect(verdicts).toEqual(['settled', 'cancelled', 'settled', 'settled']);
+      const statuses = await Promise.all(
+        runs.map(async (run) => (await attempts(run)).map((view) => view.status)),
+      );
+      expect(statuses).toEqual([['SUCCESS'], ['CANCELLED'], ['SUCCESS'], ['QUEUED', 'FAILED']]);
+    });
+
+    it('together with another, each keeps its own results', async () => {
+      const { world } = stage;
+      const leases = [await lease(2), await lease(1), await lease(3)];
+      const settlements = leases.flatMap((runs, n) =>
+        runs.map((run, i) => settlement(run, n === 1 ? {} : { result: JSON.stringify(`${n} ${i}`) })),
+      );
+      await world.storage.leases.settle(settlements, BASE_MS);
+      for (const [n, runs] of leases.entries()) {
+        for (const [i, run] of runs.entries()) {
+          const [view] = await attempts(run);
+          expect(view?.result).toBe(n === 1 ? undefined : JSON.stringify(`${n} ${i}`));
+        }
+      }
     });
   });
 

@@ -7,7 +7,7 @@ import {
 } from '../../../../../tests/support/postgres.ts';
 import { SESSION_OPTIONS } from '../../postgres/database.ts';
 import { UPDATE_JOB } from './job.sql.ts';
-import { CLAIM_LANES, CLAIM_RUNS, LANES, SETTLE, SETTLE_WHOLE } from './lease.sql.ts';
+import { CLAIM_LANES, CLAIM_RUNS, LANES } from './lease.sql.ts';
 import { below, FILL, type PlanNode, planOf } from './plans.fixture.ts';
 import {
   ADMISSIBLE,
@@ -21,6 +21,7 @@ import {
   SKIP_REPLACED,
   STOP_OLDEST,
 } from './schedule.sql.ts';
+import { SETTLE, SETTLE_MIXED, SETTLE_WHOLE } from './settle.sql.ts';
 
 /** What an index is ordered by first: entered without it, all of the index is walked through. */
 const FIRST_COLUMN: Record<string, string> = {

@@ -2,7 +2,7 @@
 import type { ClaimedRun, JobId, LeaseId, RunId, WorkerId } from '@carillon/domain';
 import { plainArray, textArray } from '../../postgres/array-literal.ts';
 import type { Database, Session } from '../../postgres/database.ts';
-import type { LaneHead, LaneHint, LaneKey, LaneMark } from '../lane.ts';
+import type { LaneHead, LaneKey, LaneMark } from '../lane.ts';
 import type {
   Claimed,
   ClaimRequest,
@@ -14,27 +14,31 @@ import type {
   LeaseStore,
   Settled,
   Settlement,
-  SettleVerdict,
 } from '../lease-store.ts';
 import { priorityCode, priorityWord } from './codes.ts';
 import { retryFrom } from './job-row.ts';
-import { OPEN } from './lane.sql.ts';
 import {
   CLAIM_LANES,
   CLAIM_RUNS,
   HELD,
   HELD_BY,
   LANES,
-  LOCK_ENDING_JOBS,
   RECORD_LATE,
   REQUEST_CANCEL,
-  SETTLE,
-  SETTLE_WHOLE,
   SHOW_RUNNING,
 } from './lease.sql.ts';
 import { LOCKED_JOBS } from './locked-jobs.sql.ts';
-import { type SettledRow, settleParameters, settleVerdicts } from './settle-parameters.ts';
-import { type WholeLease, wholeLeases, wholeParameters } from './whole-leases.ts';
+import { LOCK_ENDING_JOBS, SETTLE, SETTLE_MIXED, SETTLE_WHOLE } from './settle.sql.ts';
+import { settleParameters } from './settle-parameters.ts';
+import { Gathered, type SettledRow } from './settled-rows.ts';
+import {
+  arePlain,
+  endingOf,
+  mixedParameters,
+  type WholeLease,
+  wholeLeases,
+  wholeParameters,
+} from './whole-leases.ts';
 
 /** Arrays as text and joined texts, in the order of the lease, NULL when nothing was claimed; then what was seen of the lanes. */
 type ClaimRow = readonly [
@@ -135,21 +139,30 @@ export class PostgresLeaseStore implements LeaseStore {
   }
 
   async settle(settlements: readonly Settlement[], nowMs: number): Promise<Settled> {
-    const settled = { freed: [] as JobId[], opened: [] as LaneHint[], asking: [] as AskingAt[] };
-    if (settlements.length === 0) return { verdicts: [], ...settled };
+    if (settlements.length === 0) return { verdicts: [], freed: [], opened: [], asking: [] };
     const { whole, others } = wholeLeases(settlements);
+    const ending = endingOf(whole);
+    let gathered = new Gathered(nowMs);
+    let refused: Settlement[] | undefined;
     // Nearly always there is nothing else, and one statement needs no transaction around it.
-    const refused = others.length === 0 ? await settleWhole(this.#outcomes, { whole, nowMs, settled }) : [];
-    if (others.length === 0 && refused.length === 0)
-      return { verdicts: settlements.map(() => 'settled'), ...settled };
-    const verdicts = await this.#outcomes.transaction(async (session) => {
-      const rest =
-        others.length === 0
-          ? refused
-          : [...others, ...(await settleWhole(session, { whole, nowMs, settled }))];
-      return settleOneByOne(session, rest, { nowMs, settled });
+    if (others.length === 0 && ending.length === 0) {
+      refused = await settleWhole(this.#outcomes, whole, gathered);
+      if (refused.length === 0) return gathered.settled(settlements);
+    }
+    const before = gathered;
+    await this.#outcomes.transaction(async (session) => {
+      // It may run again, from the start.
+      gathered = before.copy();
+      if (refused) {
+        await settleOneByOne(session, refused, gathered);
+        return;
+      }
+      // Together with what the others may end: locks are taken in one order.
+      if (ending.length > 0) await lockEnding(session, [...ending, ...others]);
+      const rest = [...others, ...(await settleWhole(session, whole, gathered))];
+      if (rest.length > 0) await settleOneByOne(session, rest, gathered);
     });
-    return { verdicts: settlements.map((settlement) => verdicts.get(settlement) ?? 'settled'), ...settled };
+    return gathered.settled(settlements);
   }
 
   async lockedJobs(jobIds: readonly JobId[]): Promise<ReadonlySet<JobId>> {
@@ -197,64 +210,39 @@ export class PostgresLeaseStore implements LeaseStore {
   }
 }
 
-type AskingAt = Settled['asking'][number];
-
-/** What becomes possible by settling, gathered over its statements. A transaction that runs again may name something twice. */
-interface Gathered {
-  readonly freed: JobId[];
-  readonly opened: LaneHint[];
-  readonly asking: AskingAt[];
-}
-
 /** Answers the settlements of leases that turned out to be anything but whole and untouched. */
 async function settleWhole(
   session: Session,
-  { whole, nowMs, settled }: { whole: readonly WholeLease[]; nowMs: number; settled: Gathered },
+  whole: readonly WholeLease[],
+  gathered: Gathered,
 ): Promise<Settlement[]> {
   if (whole.length === 0) return [];
-  const rows = await session.query<readonly [LeaseId | null, JobId | null]>(SETTLE_WHOLE, [
-    ...wholeParameters(whole),
-    nowMs,
-  ]);
-  const gone = new Set<LeaseId>();
-  for (const [leaseId, freed] of rows) {
-    if (leaseId !== null) gone.add(leaseId);
-    if (freed !== null) settled.freed.push(freed);
-  }
+  const rows = arePlain(whole)
+    ? await session.query<SettledRow>(SETTLE_WHOLE, [...wholeParameters(whole), gathered.nowMs])
+    : await session.query<SettledRow>(SETTLE_MIXED, mixedParameters(whole, gathered.nowMs));
+  const gone = gathered.take(rows);
   return whole.filter((lease) => !gone.has(lease[0]!.leaseId)).flat();
 }
 
-/** One by one, in a transaction: what may end a job first makes sure that nobody is changing it. */
+/** In a transaction: what may end a job first makes sure that nobody is changing it. */
 async function settleOneByOne(
   session: Session,
   settlements: readonly Settlement[],
-  { nowMs, settled }: { nowMs: number; settled: Gathered },
-): Promise<Map<Settlement, SettleVerdict>> {
-  const ending = settlements.filter((settlement) => settlement.next.kind !== 'again');
-  if (ending.length > 0) {
-    await session.query(LOCK_ENDING_JOBS, [
-      plainArray(ending.map((settlement) => settlement.leaseId)),
-      plainArray(ending.map((settlement) => settlement.position)),
-      plainArray(ending.map((settlement) => settlement.status !== 'SUCCESS')),
-    ]);
-  }
-  const rows = await session.query<SettledRow>(SETTLE, [...settleParameters(settlements), nowMs]);
-  const leases = rows.filter((row) => row[0] !== null);
-  for (const row of rows) {
-    if (row[0] !== null) continue;
-    if (row[3] !== null) settled.freed.push(row[3]);
-    else if (row[10] === OPEN)
-      settled.opened.push({
-        part: row[5],
-        priority: priorityWord(row[6]),
-        handlerKey: row[7],
-        tenant: row[8],
-        atMs: row[9],
-      });
-    else settled.asking.push({ shard: row[4], atMs: row[9] });
-  }
-  const verdicts = settleVerdicts(settlements, leases);
-  return new Map(settlements.map((settlement, i) => [settlement, verdicts[i]!]));
+  gathered: Gathered,
+): Promise<void> {
+  await lockEnding(session, settlements);
+  const rows = await session.query<SettledRow>(SETTLE, [...settleParameters(settlements), gathered.nowMs]);
+  gathered.take(rows, settlements);
+}
+
+async function lockEnding(session: Session, settlements: readonly Settlement[]): Promise<void> {
+  const ending = settlements.filter(({ next }) => next.kind !== 'again');
+  if (ending.length === 0) return;
+  await session.query(LOCK_ENDING_JOBS, [
+    plainArray(ending.map((settlement) => settlement.leaseId)),
+    plainArray(ending.map((settlement) => settlement.position)),
+    plainArray(ending.map((settlement) => settlement.status !== 'SUCCESS')),
+  ]);
 }
 
 function laneParameters(picks: readonly LanePick[]): string[] {

@@ -9,7 +9,7 @@ import { seenBy } from './upcoming.sql.ts';
 const HISTORY_COLUMNS = `r.run_id, r.job_id, r.status, r.attempt_number, r.epoch, r.trigger,
   (extract(epoch FROM r.scheduled_at) * 1000)::float8, (extract(epoch FROM r.created_at) * 1000)::float8,
   (extract(epoch FROM r.start_time) * 1000)::float8, (extract(epoch FROM r.end_time) * 1000)::float8,
-  (extract(epoch FROM r.modified_time) * 1000)::float8, r.executor_id, r.error_message, r.reason, r.result::text, r.log_url,
+  (extract(epoch FROM r.modified_time) * 1000)::float8, r.executor_id, r.error_message, r.reason, coalesce(r.result_text, r.result::text), r.log_url,
   r.job_version, r.occurrences, r.late_report`;
 
 /** A waiting run: shown once its instant has come, or when it is a retry. $2 now: nothing about it has happened later. */

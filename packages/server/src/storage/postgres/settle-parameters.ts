@@ -2,24 +2,9 @@
  * Settlements as the SETTLE statement takes them: one element per lease, each an array literal over the positions of that
  * lease. Positions past the last reported one may be left out: the database pads with NULL, which means "not reported".
  */
-import type { JobId, LeaseId } from '@carillon/domain';
+import type { LeaseId } from '@carillon/domain';
 import { plainArray, sparse, textArray } from '../../postgres/array-literal.ts';
-import type { Settlement, SettleVerdict } from '../lease-store.ts';
-
-/** A lease and what was settled of it; or a job with a free place that others wait for; or a run that is tried again. */
-export type SettledRow = readonly [
-  leaseId: LeaseId | null,
-  cancelled: number[] | null,
-  positions: number[] | null,
-  freed: JobId | null,
-  shard: number,
-  part: number,
-  priority: number,
-  handlerKey: number,
-  tenant: number,
-  atMs: number,
-  blocked: number,
-];
+import type { Settlement } from '../lease-store.ts';
 
 export function settleParameters(settlements: readonly Settlement[]): string[] {
   const byLease = new Map<LeaseId, (Settlement | undefined)[]>();
@@ -60,20 +45,4 @@ export function settleParameters(settlements: readonly Settlement[]): string[] {
     column((s) => (s.next.kind === 'again' ? s.next.crashes : undefined), plainArray),
     column((s) => (s.next.kind === 'dead' ? s.next.reason : undefined), plainArray),
   ];
-}
-
-/** A lease that answers without positions settled everything that was reported for it. */
-export function settleVerdicts(
-  settlements: readonly Settlement[],
-  rows: readonly SettledRow[],
-): SettleVerdict[] {
-  const answers = new Map(rows.map((row) => [row[0], row]));
-  const isTold = new Set<string>();
-  return settlements.map(({ leaseId, position }) => {
-    const answer = answers.get(leaseId);
-    const key = `${leaseId}/${position}`;
-    if (!answer || isTold.has(key) || (answer[2] && !answer[2].includes(position))) return 'stale';
-    isTold.add(key);
-    return answer[1]?.includes(position) ? 'cancelled' : 'settled';
-  });
 }

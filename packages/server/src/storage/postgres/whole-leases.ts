@@ -1,7 +1,14 @@
-/** Finds the leases of which every run succeeded with nothing else to say: the cheap statement takes those. */
+/**
+ * Finds the leases of which every run is reported: cheaper statements take those, SETTLE_WHOLE where all just succeeded, else
+ * SETTLE_MIXED, to which successes are told as lines and the rest one by one.
+ */
 import type { LeaseId } from '@carillon/domain';
-import { plainArray, textArray } from '../../postgres/array-literal.ts';
+import { plainArray, sparse, textArray } from '../../postgres/array-literal.ts';
 import type { Settlement } from '../lease-store.ts';
+import { LEASE_SEPARATOR } from './settle.sql.ts';
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: those that separate.
+const BREAKS = /[\n\u001e]/;
 
 /** The settlements of one whole lease, by position. */
 export type WholeLease = readonly Settlement[];
@@ -20,13 +27,25 @@ export function wholeLeases(settlements: readonly Settlement[]): {
   const whole: WholeLease[] = [];
   const isTaken = new Set<LeaseId>();
   for (const [leaseId, lease] of byLease) {
-    const sorted = lease.every(isPlain) ? isWhole(lease) : undefined;
+    const sorted = isWhole(lease);
     if (!sorted) continue;
     whole.push(sorted);
     isTaken.add(leaseId);
   }
   const isAll = isTaken.size === byLease.size;
   return { whole, others: isAll ? [] : settlements.filter(({ leaseId }) => !isTaken.has(leaseId)) };
+}
+
+/** Every run of them succeeded, with nothing else to say. */
+export function arePlain(leases: readonly WholeLease[]): boolean {
+  return leases.every((lease) => lease.every((one) => hasSucceeded(one) && one.result === undefined));
+}
+
+/** What may end its job, and has not just succeeded. */
+export function endingOf(leases: readonly WholeLease[]): Settlement[] {
+  return leases.flatMap((lease) =>
+    lease.filter(({ status, next }) => status !== 'SUCCESS' && next.kind !== 'again'),
+  );
 }
 
 export function wholeParameters(leases: readonly WholeLease[]): string[] {
@@ -40,8 +59,66 @@ export function wholeParameters(leases: readonly WholeLease[]): string[] {
   ];
 }
 
-function isPlain({ status, error, result, next }: Settlement): boolean {
-  return status === 'SUCCESS' && error === undefined && result === undefined && next.kind === 'finish';
+export function mixedParameters(leases: readonly WholeLease[], nowMs: number): (string | number | null)[] {
+  const rest = leases.flatMap((lease) => lease.filter((settlement) => !hasSucceeded(settlement)));
+  const ofSuccess = (pick: (settlement: Settlement) => number | undefined) =>
+    textArray(
+      leases.map((lease) => plainArray(lease.map((one) => (hasSucceeded(one) ? pick(one) : undefined)))),
+    );
+  const plain = (pick: (settlement: Settlement) => string | number | undefined) =>
+    sparse(rest.map(pick), plainArray);
+  const text = (pick: (settlement: Settlement) => string | undefined) => sparse(rest.map(pick), textArray);
+  return [
+    plainArray(leases.map((lease) => lease[0]!.leaseId)),
+    textArray(leases.map((lease) => plainArray(lease.map(({ epoch }) => epoch)))),
+    ofSuccess(({ startedAtMs }) => startedAtMs),
+    ofSuccess(({ endedAtMs }) => endedAtMs),
+    resultLines(leases),
+    plain(({ leaseId }) => leaseId),
+    plain(({ position }) => position),
+    plain(({ status }) => status),
+    plain(({ startedAtMs }) => startedAtMs),
+    plain(({ endedAtMs }) => endedAtMs),
+    text(({ error }) => error),
+    text(({ result }) => result),
+    plain(nextAtMs),
+    plain(({ next }) => (next.kind === 'again' ? next.attempt : undefined)),
+    plain(({ next }) => (next.kind === 'again' ? next.crashes : undefined)),
+    plain(deadReason),
+    nowMs,
+    perLease(leases, nextAtMs),
+    perLease(leases, deadReason),
+  ];
+}
+
+const nextAtMs = ({ next }: Settlement) => (next.kind === 'again' ? next.atMs : undefined);
+const deadReason = ({ next }: Settlement) => (next.kind === 'dead' ? next.reason : undefined);
+
+function perLease(
+  leases: readonly WholeLease[],
+  pick: (settlement: Settlement) => string | number | undefined,
+): string | null {
+  return sparse(
+    leases.map((lease) => sparse(lease.map(pick), plainArray) ?? undefined),
+    textArray,
+  );
+}
+
+/** One line per run, empty where it brought none; null where none did. */
+function resultLines(leases: readonly WholeLease[]): string | null {
+  let hasAny = false;
+  const texts = leases.map((lease) => {
+    const lines = lease.map((one) => (hasSucceeded(one) ? (one.result ?? '') : ''));
+    hasAny ||= lines.some((line) => line !== '');
+    return lines.join('\n');
+  });
+  return hasAny ? texts.join(LEASE_SEPARATOR) : null;
+}
+
+/** JSON as it is written for storing holds no control character and is never empty; any other goes among the rest. */
+function hasSucceeded({ status, error, result, next }: Settlement): boolean {
+  if (status !== 'SUCCESS' || error !== undefined || next.kind !== 'finish') return false;
+  return result === undefined || (result !== '' && !BREAKS.test(result));
 }
 
 /** In the order of positions, if each of them is there exactly once. */

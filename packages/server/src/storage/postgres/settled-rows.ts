@@ -1,0 +1,85 @@
+/** What the statements that settle answer, gathered over those of one call. */
+import type { JobId, LeaseId } from '@carillon/domain';
+import type { LaneHint } from '../lane.ts';
+import type { Settled, Settlement, SettleVerdict } from '../lease-store.ts';
+import { priorityWord } from './codes.ts';
+import { OPEN } from './lane.sql.ts';
+
+/** A lease and what was settled of it; or a job with a free place that others wait for; or a run that is tried again. */
+export type SettledRow = readonly [
+  leaseId: LeaseId | null,
+  cancelled: number[] | null,
+  /** NULL: all that was reported of it. */
+  positions: number[] | null,
+  freed: JobId | null,
+  shard: number,
+  part: number,
+  priority: number,
+  handlerKey: number,
+  tenant: number,
+  atMs: number,
+  blocked: number,
+];
+
+export class Gathered {
+  readonly nowMs: number;
+  readonly #freed: JobId[] = [];
+  readonly #opened: LaneHint[] = [];
+  readonly #asking: { shard: number; atMs: number }[] = [];
+  /** Where not everything was settled as it was asked for. */
+  readonly #verdicts = new Map<Settlement, SettleVerdict>();
+  readonly #cancelled = new Map<LeaseId, readonly number[]>();
+
+  constructor(nowMs: number) {
+    this.nowMs = nowMs;
+  }
+
+  copy(): Gathered {
+    const copy = new Gathered(this.nowMs);
+    copy.#freed.push(...this.#freed);
+    copy.#opened.push(...this.#opened);
+    copy.#asking.push(...this.#asking);
+    for (const [leaseId, positions] of this.#cancelled) copy.#cancelled.set(leaseId, positions);
+    return copy;
+  }
+
+  /** Answers the leases. asked: what was settled one by one; of a lease that is not answered, nothing was. */
+  take(rows: readonly SettledRow[], asked: readonly Settlement[] = []): ReadonlyMap<LeaseId, SettledRow> {
+    const leases = new Map<LeaseId, SettledRow>();
+    for (const row of rows) {
+      const [leaseId, cancelled, , freed, shard, part, priority, handlerKey, tenant, atMs, blocked] = row;
+      if (leaseId !== null) {
+        leases.set(leaseId, row);
+        if (cancelled) this.#cancelled.set(leaseId, cancelled);
+      } else if (freed !== null) this.#freed.push(freed);
+      else if (blocked === OPEN)
+        this.#opened.push({ part, priority: priorityWord(priority), handlerKey, tenant, atMs });
+      else this.#asking.push({ shard, atMs });
+    }
+    const told = new Set<string>();
+    for (const settlement of asked) {
+      const row = leases.get(settlement.leaseId);
+      // Of two settlements of the same run, the first counts.
+      const key = `${settlement.leaseId}/${settlement.position}`;
+      const isStale = !row || told.has(key) || (row[2] && !row[2].includes(settlement.position));
+      if (isStale) this.#verdicts.set(settlement, 'stale');
+      told.add(key);
+    }
+    return leases;
+  }
+
+  settled(settlements: readonly Settlement[]): Settled {
+    return {
+      verdicts: settlements.map((settlement) => this.#verdictOf(settlement)),
+      freed: this.#freed,
+      opened: this.#opened,
+      asking: this.#asking,
+    };
+  }
+
+  #verdictOf(settlement: Settlement): SettleVerdict {
+    const verdict = this.#verdicts.get(settlement);
+    if (verdict) return verdict;
+    return this.#cancelled.get(settlement.leaseId)?.includes(settlement.position) ? 'cancelled' : 'settled';
+  }
+}
