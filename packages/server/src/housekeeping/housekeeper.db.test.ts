@@ -105,8 +105,8 @@ describeEachPostgres('the housekeeper', (server) => {
       clock.advance(-TODAY_LATER_MS + DAY_MS);
       await other.query('BEGIN; LOCK TABLE job_runs IN SHARE UPDATE EXCLUSIVE MODE');
       await housekeeper.start();
-      await eventually(() => expect(warnings.length).toBeGreaterThan(0), { withinMs: 60_000 });
-      expect(warnings[0]).toMatchObject({ retryMs: 60_000 });
+      const triedAgain = expect.objectContaining({ retryMs: 60_000 });
+      await eventually(() => expect(warnings).toContainEqual(triedAgain), { withinMs: 60_000 });
       expect(await storage.housekeeping.hasPartitions({ atMs: clock.now() + 7 * DAY_MS })).toBe(false);
       await other.query('COMMIT');
       await eventually(

@@ -4,13 +4,13 @@ import type { HousekeepingStore } from '../storage/housekeeping-store.ts';
 
 /** Made ahead: for this long nothing that keeps partitions from being made is noticed by anybody but the reader of the log. */
 export const AHEAD_DAYS = 7;
-const RETRY_MS = 5_000;
+const RETRY_MS = 2_000;
 
 export async function untilPartitioned(options: {
   readonly store: Pick<HousekeepingStore, 'makePartitions' | 'hasPartitions'>;
   /** The storage's present. */
   readonly nowMs: () => number | Promise<number>;
-  readonly clock: Pick<Clock, 'timer'>;
+  readonly clock: Clock;
   readonly log: Log;
   readonly signal?: AbortSignal;
 }): Promise<void> {
@@ -25,7 +25,7 @@ export async function untilPartitioned(options: {
       { retryMs: RETRY_MS },
       'not started yet: what runs today could not be recorded, because today has no partition and none can be made; trying again',
     );
-    await sleep(clock as Clock, RETRY_MS, signal);
+    await sleep(clock, RETRY_MS, signal);
     if (signal?.aborted) throw new Error('stopped before the partition of today was there');
   }
 }

@@ -1,5 +1,5 @@
 /** Settling: a run leaves its lease exactly once, its attempt is recorded, and whoever comes second is refused. */
-import type { ClaimedRun, Job, JobId, LeaseId, RunId, WorkerId } from '@carillon/domain';
+import type { ClaimedRun, Job, LeaseId, PendingRun, WorkerId } from '@carillon/domain';
 import { describe, expect, it } from 'vitest';
 import { newId } from './sample-job.ts';
 import { BASE_MS, HOUR_MS, type MakeStorage, MINUTE_MS, SECOND_MS } from './storage-under-test.ts';
@@ -161,23 +161,26 @@ export function describeLeaseSettle(make: MakeStorage): void {
       waitedFor: { result: 'null' },
     };
 
-    /** A run for each end in one lease, settled in one call. Answers what is left of each, without what differs from run to run. */
+    const isLimited = (label: string) => label.startsWith('limited') || label === 'waitedFor';
+
+    /**
+     * A run for each end, the limited ones in a lease of their own, settled in one call. In one lease with them a one-off that is
+     * tried again may have to ask for a place. Answers what is left of each, without what differs from run to run. */
     async function settled({ whole }: { whole: boolean }) {
       const { world } = stage;
       const jobs = new Map<string, Job>();
-      const wanted: { jobId: JobId; runId: RunId }[] = [];
+      const wanted = { limited: [] as PendingRun[], others: [] as PendingRun[] };
       for (const label of Object.keys(ENDS)) {
-        const isLimited = label.startsWith('limited') || label === 'waitedFor';
-        const job = isLimited
+        const job = isLimited(label)
           ? await world.recurring({ atMs: BASE_MS + HOUR_MS })
           : (await world.oneOff({ job: { payload: '{"big":true}' } })).job;
-        if (isLimited) await world.storage.jobs.enqueue(job.jobId, manualRun());
+        if (isLimited(label)) await world.storage.jobs.enqueue(job.jobId, manualRun());
         const [run] = await world.pendingRuns(job);
         jobs.set(label, job);
-        wanted.push(run!);
+        wanted[isLimited(label) ? 'limited' : 'others'].push(run!);
       }
-      const { runs } = await world.claim(wanted);
-      const byJob = new Map(runs.map((run) => [run.jobId, run]));
+      const claims = [await world.claim(wanted.limited), await world.claim(wanted.others)];
+      const byJob = new Map(claims.flatMap(({ runs }) => runs).map((run) => [run.jobId, run]));
       const waiting = jobs.get('waitedFor')!;
       await world.storage.jobs.enqueue(waiting.jobId, manualRun());
       await world.admit(waiting);

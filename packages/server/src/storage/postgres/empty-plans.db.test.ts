@@ -104,6 +104,7 @@ describeEachPostgres('the plans of sessions as the pool opens them', (server) =>
       FIRE,
       ADMIT,
       SETTLE,
+      SETTLE_MIXED,
       SETTLE_WHOLE,
       EXPIRE,
       CLAIM_RUNS,
