@@ -67,7 +67,7 @@ class Load {
     for (let tries = 0; ; tries += 1) {
       const member = this.#members[(batch + tries) % this.#members.length]!;
       try {
-        await submitJobs(member.process, jobs, { idempotencyKey: `batch-${batch}`, withinMs: 10_000 });
+        await submitJobs(member.process, jobs, { idempotencyKey: `batch-${batch}`, withinMs: 60_000 });
         return;
       } catch (error) {
         if (error instanceof JobRefused || performance.now() > giveUpAt) throw error;

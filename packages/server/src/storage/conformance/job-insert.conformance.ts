@@ -1,4 +1,4 @@
-/** Inserting, reading and listing jobs. */
+/** Inserting and reading jobs. */
 import { DEFAULT_DAYLIGHT_SAVING, type Job, type JobId, type RunId } from '@carillon/domain';
 import { describe, expect, it } from 'vitest';
 import type { AuditEntry, AuditQuery } from '../audit-store.ts';
@@ -359,48 +359,6 @@ export function describeJobInsert(make: MakeStorage): void {
         const outcome = [removed, inserted!.kind].join(' ');
         expect(['removed homeless', 'in_use inserted']).toContain(outcome);
       }
-    });
-  });
-
-  describe('list', () => {
-    it('lists newest first, in pages by place or by offset', async () => {
-      const { world } = stage;
-      const userId = newId<string>();
-      const made: JobId[] = [];
-      for (let i = 0; i < 7; i += 1) {
-        const { job } = await world.oneOff({ job: { userId, createdAtMs: BASE_MS + i } });
-        made.unshift(job.jobId);
-      }
-      const idsOf = ({ jobs }: { jobs: readonly Job[] }) => jobs.map((job) => job.jobId);
-      const { jobs } = world.storage;
-      expect(idsOf(await jobs.list({ userId, limit: 100 }))).toEqual(made);
-      expect(idsOf(await jobs.list({ userId, limit: 3 }))).toEqual(made.slice(0, 3));
-      expect(idsOf(await jobs.list({ userId, limit: 3, afterJobId: made[2]! }))).toEqual(made.slice(3, 6));
-      expect(idsOf(await jobs.list({ userId, limit: 3, offset: 5 }))).toEqual(made.slice(5));
-      expect(idsOf(await jobs.list({ userId, limit: 3, afterJobId: made[6]! }))).toEqual([]);
-    });
-
-    it('filters by status, schedule type, priority, user and handler, alone and together', async () => {
-      const { world } = stage;
-      const userId = newId<string>();
-      const handler = newId<string>();
-      const plain = (await world.oneOff({ job: { userId } })).job;
-      const high = (await world.oneOff({ job: { userId, priority: 'high', handler } })).job;
-      const cron = await world.recurring({ job: { userId, handler } });
-      await world.oneOff({ job: { userId: newId<string>() } });
-      await world.pause(cron.jobId);
-
-      const list = async (query: object) =>
-        (await world.storage.jobs.list({ userId, ...query, limit: 10 })).jobs.map((job) => job.jobId);
-      expect(await list({})).toEqual([cron.jobId, high.jobId, plain.jobId]);
-      expect(await list({ status: 'PAUSED' })).toEqual([cron.jobId]);
-      expect(await list({ status: 'SCHEDULED' })).toEqual([high.jobId, plain.jobId]);
-      expect(await list({ scheduleTypes: ['IMMEDIATE'] })).toEqual([high.jobId, plain.jobId]);
-      expect(await list({ scheduleTypes: ['CRON', 'INTERVAL'] })).toEqual([cron.jobId]);
-      expect(await list({ priority: 'high' })).toEqual([high.jobId]);
-      expect(await list({ handler })).toEqual([cron.jobId, high.jobId]);
-      expect(await list({ handler, status: 'SCHEDULED', priority: 'high' })).toEqual([high.jobId]);
-      expect(await list({ priority: 'low' })).toEqual([]);
     });
   });
 

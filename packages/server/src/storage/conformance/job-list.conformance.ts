@@ -17,6 +17,46 @@ export function describeJobList(make: MakeStorage): void {
   };
   const made = async (job: Partial<Job>) => (await stage.world.oneOff({ job })).job.jobId;
 
+  it('lists newest first, in pages by place or by offset', async () => {
+    const { world } = stage;
+    const userId = newId<string>();
+    const newest: JobId[] = [];
+    for (let i = 0; i < 7; i += 1) {
+      const { job } = await world.oneOff({ job: { userId, createdAtMs: BASE_MS + i } });
+      newest.unshift(job.jobId);
+    }
+    const idsOf = ({ jobs }: { jobs: readonly Job[] }) => jobs.map((job) => job.jobId);
+    const { jobs } = world.storage;
+    expect(idsOf(await jobs.list({ userId, limit: 100 }))).toEqual(newest);
+    expect(idsOf(await jobs.list({ userId, limit: 3 }))).toEqual(newest.slice(0, 3));
+    expect(idsOf(await jobs.list({ userId, limit: 3, afterJobId: newest[2]! }))).toEqual(newest.slice(3, 6));
+    expect(idsOf(await jobs.list({ userId, limit: 3, offset: 5 }))).toEqual(newest.slice(5));
+    expect(idsOf(await jobs.list({ userId, limit: 3, afterJobId: newest[6]! }))).toEqual([]);
+  });
+
+  it('filters by status, schedule type, priority, user and handler, alone and together', async () => {
+    const { world } = stage;
+    const userId = newId<string>();
+    const handler = newId<string>();
+    const plain = (await world.oneOff({ job: { userId } })).job;
+    const high = (await world.oneOff({ job: { userId, priority: 'high', handler } })).job;
+    const cron = await world.recurring({ job: { userId, handler } });
+    await world.oneOff({ job: { userId: newId<string>() } });
+    await world.pause(cron.jobId);
+
+    const filtered = async (query: object) =>
+      (await world.storage.jobs.list({ userId, ...query, limit: 10 })).jobs.map((job) => job.jobId);
+    expect(await filtered({})).toEqual([cron.jobId, high.jobId, plain.jobId]);
+    expect(await filtered({ status: 'PAUSED' })).toEqual([cron.jobId]);
+    expect(await filtered({ status: 'SCHEDULED' })).toEqual([high.jobId, plain.jobId]);
+    expect(await filtered({ scheduleTypes: ['IMMEDIATE'] })).toEqual([high.jobId, plain.jobId]);
+    expect(await filtered({ scheduleTypes: ['CRON', 'INTERVAL'] })).toEqual([cron.jobId]);
+    expect(await filtered({ priority: 'high' })).toEqual([high.jobId]);
+    expect(await filtered({ handler })).toEqual([cron.jobId, high.jobId]);
+    expect(await filtered({ handler, status: 'SCHEDULED', priority: 'high' })).toEqual([high.jobId]);
+    expect(await filtered({ priority: 'low' })).toEqual([]);
+  });
+
   it('every filter finds its jobs, whatever index serves it', async () => {
     const { world } = stage;
     const labels = { team: 'billing', tier: 'gold' };
