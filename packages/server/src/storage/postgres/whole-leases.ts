@@ -7,9 +7,6 @@ import { plainArray, sparse, textArray } from '../../postgres/array-literal.ts';
 import type { Settlement } from '../lease-store.ts';
 import { LEASE_SEPARATOR } from './settle.sql.ts';
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: those that separate.
-const BREAKS = /[\n\u001e]/;
-
 /** The settlements of one whole lease, by position. */
 export type WholeLease = readonly Settlement[];
 
@@ -117,7 +114,9 @@ function perLease(
 /** JSON as it is written for storing holds no control character and is never empty; any other goes among the rest. */
 function hasSucceeded({ status, error, result, next }: Settlement): boolean {
   if (status !== 'SUCCESS' || error !== undefined || next.kind !== 'finish') return false;
-  return result === undefined || (result !== '' && !BREAKS.test(result));
+  return (
+    result === undefined || (result !== '' && !result.includes('\n') && !result.includes(LEASE_SEPARATOR))
+  );
 }
 
 /** In the order of positions, if each of them is there exactly once. */
