@@ -50,6 +50,21 @@ describe('DirectIngest', () => {
     expect((await answers).flat().map(({ jobId }) => jobId)).toEqual(['a', 'b', 'c']);
   });
 
+  test('large batches are written three at a time, and small ones do not wait for them', async () => {
+    const jobs = new SlowJobs();
+    const ingest = new DirectIngest({ jobs, batchMax: 300 });
+    const large = (name: string) => Array.from({ length: 300 }, (_, i) => job(`${name}${i}`));
+    const answers = Promise.all(['a', 'b', 'c', 'd'].map((name) => ingest.acceptAll(large(name))));
+    const small = ingest.acceptAll([job('e'), job('f')]);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(jobs.batches.map((batch) => batch.length)).toEqual([300, 300, 300, 2]);
+    jobs.letGo();
+    await new Promise((resolve) => setImmediate(resolve));
+    jobs.letGo();
+    expect((await answers).map((batch) => batch[299]?.jobId)).toEqual(['a299', 'b299', 'c299', 'd299']);
+    expect(await small).toHaveLength(2);
+  });
+
   test('past its capacity it refuses, and of a batch takes all or nothing', async () => {
     const jobs = new SlowJobs();
     const ingest = new DirectIngest({ jobs, capacity: 3 });

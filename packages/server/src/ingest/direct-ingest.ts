@@ -19,6 +19,9 @@ export interface DirectIngestOptions {
 
 /** Fewer new jobs than this wait for the transaction under way instead of opening another. */
 const BESIDE_MIN = 100;
+/** A batch of this many gains nothing by waiting for others: such have transactions of their own, so many at a time. */
+const LARGE_MIN = 250;
+const LARGE_FLUSHES_MAX = 3;
 /** Few: each takes as long as a statement may run, and callers wait for it. */
 const TIMEOUTS_MAX = 3;
 
@@ -27,6 +30,7 @@ type Outcome = { readonly inserted: InsertedJob } | { readonly error: unknown };
 export class DirectIngest implements Ingest {
   readonly #jobs: Pick<JobStore, 'insert'>;
   readonly #buffer: BatchBuffer<NewJob, Outcome>;
+  readonly #large: BatchBuffer<NewJob, Outcome>;
   readonly #batchMax: number;
   readonly #capacity: number;
   /** Batches that share their transaction with nobody; bounded like the others, or they would take all connections. */
@@ -47,6 +51,13 @@ export class DirectIngest implements Ingest {
       besideMin: BESIDE_MIN,
       ...(defer && { defer }),
     });
+    this.#large = new BatchBuffer({
+      flush: (batch) => this.#insert(batch),
+      batchMax,
+      flushesMax: LARGE_FLUSHES_MAX,
+      capacity,
+      onFull: overloaded,
+    });
     this.#wholes = new BatchBuffer({
       flush: async (batches) => {
         const [batch] = batches;
@@ -60,19 +71,17 @@ export class DirectIngest implements Ingest {
   }
 
   async accept(job: NewJob): Promise<InsertedJob> {
+    this.#requireRoom(1);
     return insertedOf(await this.#buffer.add(job));
   }
 
   /** All find room or none is taken, so that "overloaded" always means that nothing was accepted. */
   async acceptAll(jobs: readonly NewJob[]): Promise<InsertedJob[]> {
     this.#requireRoom(jobs.length);
+    const buffer = jobs.length < LARGE_MIN ? this.#buffer : this.#large;
     const parts: Promise<readonly Outcome[]>[] = [];
     for (let from = 0; from < jobs.length; from += this.#batchMax)
-      parts.push(
-        this.#buffer.addAll(
-          from === 0 && jobs.length <= this.#batchMax ? jobs : jobs.slice(from, from + this.#batchMax),
-        ),
-      );
+      parts.push(buffer.addAll(jobs.slice(from, from + this.#batchMax)));
     return (await Promise.all(parts)).flat().map(insertedOf);
   }
 
@@ -89,11 +98,12 @@ export class DirectIngest implements Ingest {
 
   /** Resolves when everything taken so far is written or refused. */
   async drained(): Promise<void> {
-    await Promise.all([this.#buffer.drained(), this.#wholes.drained()]);
+    await Promise.all([this.#buffer.drained(), this.#large.drained(), this.#wholes.drained()]);
   }
 
   #requireRoom(count: number): void {
-    if (this.#buffer.size + this.#wholeJobs + count > this.#capacity) throw overloaded();
+    const taken = this.#buffer.size + this.#large.size + this.#wholeJobs;
+    if (taken + count > this.#capacity) throw overloaded();
   }
 
   /** Callers who never met share a transaction: one job that the storage cannot take must not fail the others. */

@@ -22,39 +22,44 @@ const arrays = (
     .join(', ');
 const names = (columns: readonly Pick<InsertColumn, 'name'>[]) => columns.map(({ name }) => name).join(', ');
 
-/** alike: the shared columns are single values, and not one element per job. */
-function data(alike: boolean): string {
-  const every = [...OWN_COLUMNS, ...SHARED_COLUMNS];
-  const shared = SHARED_COLUMNS.map(
-    ({ name, type }, i) => `$${OWN_COLUMNS.length + 1 + i}::${type} AS ${name}`,
+/** How a column is written in a statement over `data d`. */
+type Field = (name: string) => string;
+
+/** alike: the shared columns are single values, and not one element per job. They are not copied into each row of the data. */
+function source(alike: boolean): { data: string; f: Field } {
+  const columns = alike ? OWN_COLUMNS : [...OWN_COLUMNS, ...SHARED_COLUMNS];
+  const data = `SELECT * FROM unnest(${arrays(columns, 1)}) AS d(${names(columns)})`;
+  const single = new Map(
+    SHARED_COLUMNS.map(({ name, type }, i) => [name, `$${OWN_COLUMNS.length + 1 + i}::${type}`]),
   );
-  return alike
-    ? `SELECT d.*, ${shared.join(', ')} FROM unnest(${arrays(OWN_COLUMNS, 1)}) AS d(${names(OWN_COLUMNS)})`
-    : `SELECT * FROM unnest(${arrays(every, 1)}) AS d(${names(every)})`;
+  return { data, f: (name) => (alike && single.get(name)) || `d.${name}` };
 }
 
-const INTO_JOBS = `
+const at = (ms: string) => `to_timestamp(${ms}::float8 / 1000)`;
+
+const intoJobs = (f: Field) => `
   INSERT INTO jobs (job_id, name, user_id, schedule_type, status, schedule_time, cron_expression, time_zone, schedule, misfire,
     handler, payload, priority, max_retries, retry, max_concurrency, overlap, timeout_ms, start_timeout_ms, shard,
     idempotency_key, request_hash, created_at, updated_at, version, namespace, labels, resources)
-  SELECT job_id, name, user_id, schedule_type, status, to_timestamp(schedule_time::float8 / 1000), cron_expression, time_zone,
-    schedule::jsonb, misfire::jsonb, handler, payload::jsonb, priority, max_retries, retry::jsonb, max_concurrency, overlap,
-    timeout_ms, start_timeout_ms, shard, idempotency_key, request_hash, to_timestamp(created_at::float8 / 1000),
-    to_timestamp(updated_at::float8 / 1000), version, namespace, labels::jsonb, resources::jsonb
-  FROM data`;
-
-/** The only run of a one-off: nothing limits it, so it is open from the start. */
-const INTO_DUE = `
-  INSERT INTO due (run_id, job_id, fire_at, lane_at, nominal_at, tenant, expires_at, timeout_ms, handler_key, job_version, shard, part,
-    priority, kind, ends_job, held, handler, payload)
-  SELECT coalesce(d.own_run_id, d.job_id), d.job_id, d.fire_at, d.fire_at, coalesce(d.own_nominal_at, d.fire_at), d.tenant,
-    d.fire_at + d.start_timeout_ms, d.timeout_ms, d.handler_key, d.version, d.shard, d.shard % ${PART_COUNT}, d.priority, d.kind, d.ends_job,
-    d.status = 'PAUSED', d.handler, ${inlinePayload('d.payload')}
+  SELECT d.job_id, d.name, ${f('user_id')}, ${f('schedule_type')}, ${f('status')}, ${at('d.schedule_time')}, ${f('cron_expression')},
+    ${f('time_zone')}, ${f('schedule')}::jsonb, ${f('misfire')}::jsonb, ${f('handler')}, d.payload::jsonb, ${f('priority')},
+    ${f('max_retries')}, ${f('retry')}::jsonb, ${f('max_concurrency')}, ${f('overlap')}, ${f('timeout_ms')}, ${f('start_timeout_ms')},
+    d.shard, d.idempotency_key, d.request_hash, ${at(f('created_at'))}, ${at(f('updated_at'))}, ${f('version')}, ${f('namespace')},
+    ${f('labels')}::jsonb, ${f('resources')}::jsonb
   FROM data d`;
 
-const INTO_CURSORS = `
+/** The only run of a one-off: nothing limits it, so it is open from the start. */
+const intoDue = (f: Field) => `
+  INSERT INTO due (run_id, job_id, fire_at, lane_at, nominal_at, tenant, expires_at, timeout_ms, handler_key, job_version, shard, part,
+    priority, kind, ends_job, held, handler, payload)
+  SELECT coalesce(d.own_run_id, d.job_id), d.job_id, d.fire_at, d.fire_at, coalesce(d.own_nominal_at, d.fire_at), ${f('tenant')},
+    d.fire_at + ${f('start_timeout_ms')}, ${f('timeout_ms')}, ${f('handler_key')}, ${f('version')}, d.shard, d.shard % ${PART_COUNT},
+    ${f('priority')}, ${f('kind')}, ${f('ends_job')}, ${f('status')} = 'PAUSED', ${f('handler')}, ${inlinePayload('d.payload')}
+  FROM data d`;
+
+const intoCursors = (f: Field) => `
   INSERT INTO cursors (job_id, fire_at, nominal_at, job_version, shard, held)
-  SELECT d.job_id, d.fire_at, coalesce(d.own_nominal_at, d.fire_at), d.version, d.shard, d.status = 'PAUSED'
+  SELECT d.job_id, d.fire_at, coalesce(d.own_nominal_at, d.fire_at), ${f('version')}, d.shard, ${f('status')} = 'PAUSED'
   FROM data d`;
 
 /** named: of the row g of the audit log, the ids of its jobs and what is told of each. */
@@ -79,29 +84,35 @@ const SAVED_NAMED = `
     FROM unnest((${JOB_ID}::uuid[])[g.first:g.last], (${AFTERS}::text[])[g.first:g.last]) WITH ORDINALITY AS u(job_id, after, ord)
     WHERE u.job_id IN (SELECT job_id FROM saved) HAVING count(*) > 0`;
 
-const insertJobs = (name: string, { alike }: { alike: boolean }): Statement => ({
-  name,
-  text: `WITH data AS MATERIALIZED (${data(alike)}), saved AS (${INTO_JOBS}), told AS (
+const insertJobs = (name: string, { alike }: { alike: boolean }): Statement => {
+  const { data, f } = source(alike);
+  return {
+    name,
+    text: `WITH data AS MATERIALIZED (${data}), saved AS (${intoJobs(f)}), told AS (
     INSERT INTO events (kind, ids) VALUES ('job.created', ${JOB_ID}::uuid[])
   ), audit AS (${intoAudit(ALL_NAMED)}
-  ), planned AS (${INTO_CURSORS} WHERE d.kind = 0) ${INTO_DUE} WHERE d.kind > 0`,
-});
+  ), planned AS (${intoCursors(f)} WHERE ${f('kind')} = 0) ${intoDue(f)} WHERE ${f('kind')} > 0`,
+  };
+};
 
 export const INSERT_JOBS: Statement = insertJobs('insert_jobs', { alike: false });
 export const INSERT_ALIKE_JOBS: Statement = insertJobs('insert_alike_jobs', { alike: true });
 
 /** A key that is already there wins; the answer tells which jobs are new. */
-const insertKeyedJobs = (name: string, { alike }: { alike: boolean }): Statement => ({
-  name,
-  text: `WITH data AS MATERIALIZED (${data(alike)}), saved AS (
-    ${INTO_JOBS} ON CONFLICT (namespace, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING RETURNING job_id
+const insertKeyedJobs = (name: string, { alike }: { alike: boolean }): Statement => {
+  const { data, f } = source(alike);
+  return {
+    name,
+    text: `WITH data AS MATERIALIZED (${data}), saved AS (
+    ${intoJobs(f)} ON CONFLICT (namespace, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING RETURNING job_id
   ), told AS (
     INSERT INTO events (kind, ids) SELECT 'job.created', array_agg(job_id) FROM saved HAVING count(*) > 0
   ), audit AS (${intoAudit(SAVED_NAMED)}
-  ), planned AS (${INTO_CURSORS} JOIN saved USING (job_id) WHERE d.kind = 0
-  ), queued AS (${INTO_DUE} JOIN saved USING (job_id) WHERE d.kind > 0)
+  ), planned AS (${intoCursors(f)} JOIN saved USING (job_id) WHERE ${f('kind')} = 0
+  ), queued AS (${intoDue(f)} JOIN saved USING (job_id) WHERE ${f('kind')} > 0)
   SELECT job_id FROM saved`,
-});
+  };
+};
 
 export const INSERT_KEYED_JOBS: Statement = insertKeyedJobs('insert_keyed_jobs', { alike: false });
 export const INSERT_ALIKE_KEYED_JOBS: Statement = insertKeyedJobs('insert_alike_keyed_jobs', { alike: true });

@@ -7,9 +7,6 @@ import { plainArray, sparse, textArray } from '../../postgres/array-literal.ts';
 import type { Settlement } from '../lease-store.ts';
 import { LEASE_SEPARATOR } from './settle.sql.ts';
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: those that separate.
-const BREAKS = /[\n\u001e]/;
-
 /** The settlements of one whole lease, by position. */
 export type WholeLease = readonly Settlement[];
 
@@ -38,7 +35,7 @@ export function wholeLeases(settlements: readonly Settlement[]): {
 
 /** Every run of them succeeded, with nothing else to say. */
 export function arePlain(leases: readonly WholeLease[]): boolean {
-  return leases.every((lease) => lease.every((one) => hasSucceeded(one) && one.result === undefined));
+  return leases.every((lease) => lease.every((one) => one.result === undefined && hasSucceeded(one)));
 }
 
 /** What may end its job, and has not just succeeded. */
@@ -60,20 +57,18 @@ export function wholeParameters(leases: readonly WholeLease[]): string[] {
 }
 
 export function mixedParameters(leases: readonly WholeLease[], nowMs: number): (string | number | null)[] {
-  const rest = leases.flatMap((lease) => lease.filter((settlement) => !hasSucceeded(settlement)));
-  const ofSuccess = (pick: (settlement: Settlement) => number | undefined) =>
-    textArray(
-      leases.map((lease) => plainArray(lease.map((one) => (hasSucceeded(one) ? pick(one) : undefined)))),
-    );
+  const rest: Settlement[] = [];
+  const split = leases.map((lease) => splitLease(lease, rest));
+  const hasResults = split.some(({ lines }) => lines.some((line) => line !== ''));
   const plain = (pick: (settlement: Settlement) => string | number | undefined) =>
     sparse(rest.map(pick), plainArray);
   const text = (pick: (settlement: Settlement) => string | undefined) => sparse(rest.map(pick), textArray);
   return [
     plainArray(leases.map((lease) => lease[0]!.leaseId)),
     textArray(leases.map((lease) => plainArray(lease.map(({ epoch }) => epoch)))),
-    ofSuccess(({ startedAtMs }) => startedAtMs),
-    ofSuccess(({ endedAtMs }) => endedAtMs),
-    resultLines(leases),
+    textArray(split.map(({ starts }) => plainArray(starts))),
+    textArray(split.map(({ ends }) => plainArray(ends))),
+    hasResults ? split.map(({ lines }) => lines.join('\n')).join(LEASE_SEPARATOR) : null,
     plain(({ leaseId }) => leaseId),
     plain(({ position }) => position),
     plain(({ status }) => status),
@@ -91,6 +86,21 @@ export function mixedParameters(leases: readonly WholeLease[], nowMs: number): (
   ];
 }
 
+/** Over the positions of a lease: when what just succeeded began and ended, and a line with its result. The others join the rest. */
+function splitLease(lease: WholeLease, rest: Settlement[]) {
+  const starts: (number | undefined)[] = [];
+  const ends: (number | undefined)[] = [];
+  const lines: string[] = [];
+  for (const settlement of lease) {
+    const succeeded = hasSucceeded(settlement);
+    starts.push(succeeded ? settlement.startedAtMs : undefined);
+    ends.push(succeeded ? settlement.endedAtMs : undefined);
+    lines.push((succeeded && settlement.result) || '');
+    if (!succeeded) rest.push(settlement);
+  }
+  return { starts, ends, lines };
+}
+
 const nextAtMs = ({ next }: Settlement) => (next.kind === 'again' ? next.atMs : undefined);
 const deadReason = ({ next }: Settlement) => (next.kind === 'dead' ? next.reason : undefined);
 
@@ -104,21 +114,12 @@ function perLease(
   );
 }
 
-/** One line per run, empty where it brought none; null where none did. */
-function resultLines(leases: readonly WholeLease[]): string | null {
-  let hasAny = false;
-  const texts = leases.map((lease) => {
-    const lines = lease.map((one) => (hasSucceeded(one) ? (one.result ?? '') : ''));
-    hasAny ||= lines.some((line) => line !== '');
-    return lines.join('\n');
-  });
-  return hasAny ? texts.join(LEASE_SEPARATOR) : null;
-}
-
 /** JSON as it is written for storing holds no control character and is never empty; any other goes among the rest. */
 function hasSucceeded({ status, error, result, next }: Settlement): boolean {
   if (status !== 'SUCCESS' || error !== undefined || next.kind !== 'finish') return false;
-  return result === undefined || (result !== '' && !BREAKS.test(result));
+  return (
+    result === undefined || (result !== '' && !result.includes('\n') && !result.includes(LEASE_SEPARATOR))
+  );
 }
 
 /** In the order of positions, if each of them is there exactly once. */
