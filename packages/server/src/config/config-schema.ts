@@ -87,7 +87,7 @@ export const configSchema = z.strictObject({
     .strictObject({
       connections_max: whole(1, 1_000)
         .default(10)
-        .describe('Connections to the database, besides seven for heartbeats and outcomes.'),
+        .describe('Connections to the database, besides eight for heartbeats, outcomes and hints.'),
       connect_timeout_seconds: whole(1, 300).default(5).describe('How long to wait for a connection.'),
       statement_timeout_seconds: whole(1, 3_600).default(30).describe('How long one statement may take.'),
     })
