@@ -6,6 +6,7 @@ import { fairness } from './workloads/fairness.ts';
 import { idle } from './workloads/idle.ts';
 import { latency } from './workloads/latency.ts';
 import { latencyHttp } from './workloads/latency-http.ts';
+import { restart } from './workloads/restart.ts';
 import { results } from './workloads/results.ts';
 import { scale } from './workloads/scale.ts';
 import { submit } from './workloads/submit.ts';
@@ -54,6 +55,7 @@ export const carillonWorkloads: readonly CarillonWorkload[] = [
   latency,
   latencyHttp,
   fairness,
+  restart,
   scale,
   idle,
 ];

@@ -6,8 +6,14 @@ import {
   type TestDatabase,
 } from '../../../../../tests/support/postgres.ts';
 import { SESSION_OPTIONS } from '../../postgres/database.ts';
+import {
+  INSERT_ALIKE_JOBS,
+  INSERT_ALIKE_KEYED_JOBS,
+  INSERT_JOBS,
+  INSERT_KEYED_JOBS,
+} from './insert-jobs.sql.ts';
 import { UPDATE_JOB } from './job.sql.ts';
-import { CLAIM_LANES, CLAIM_RUNS, LANES } from './lease.sql.ts';
+import { CLAIM_LANES, CLAIM_RUNS, HELD, LANES, SHOW_RUNNING } from './lease.sql.ts';
 import { below, FILL, type PlanNode, planOf } from './plans.fixture.ts';
 import {
   ADMISSIBLE,
@@ -21,7 +27,7 @@ import {
   SKIP_REPLACED,
   STOP_OLDEST,
 } from './schedule.sql.ts';
-import { SETTLE, SETTLE_MIXED, SETTLE_WHOLE } from './settle.sql.ts';
+import { LOCK_ENDING_JOBS, SETTLE, SETTLE_MIXED, SETTLE_WHOLE } from './settle.sql.ts';
 
 /** What an index is ordered by first: entered without it, all of the index is walked through. */
 const FIRST_COLUMN: Record<string, string> = {
@@ -63,6 +69,32 @@ function unboundedSorts(nodes: readonly PlanNode[]): PlanNode[] {
     node['Node Type'] !== 'Limit' && (isPending(node) || (node.Plans ?? []).some(reads));
   return nodes.filter((node) => /Sort$/.test(node['Node Type']) && reads(node));
 }
+
+/**
+ * What reads a part of the statement once for each row of another: parts are taken for one row each, and may have a thousand.
+ * Written as IN within an expression, the same is a look into a hash.
+ */
+function crossings(nodes: readonly PlanNode[]): string[] {
+  const scanOf = (node: PlanNode): PlanNode | undefined => {
+    const inputs = (node.Plans ?? []).filter((plan) => !/Plan$/.test(plan['Parent Relationship']!));
+    if (node['CTE Name']) return node;
+    return inputs.length === 1 ? scanOf(inputs[0]!) : undefined;
+  };
+  /** A condition on something beside the part itself: it is read again for each. What has none is hashed, or read once. */
+  const asksOutside = (scan: PlanNode) =>
+    [...(scan.Filter ?? '').matchAll(/\b(\w+)\.\w/g)].some(([, name]) => name !== scan.Alias);
+  return nodes
+    .flatMap((node) => (node.Plans ?? []).map((plan) => ({ node, plan, scan: scanOf(plan) })))
+    .filter(({ node, plan, scan }) =>
+      plan['Parent Relationship'] === 'Inner'
+        ? node['Node Type'] === 'Nested Loop'
+        : plan['Parent Relationship'] === 'SubPlan' && scan && asksOutside(scan),
+    )
+    .flatMap(({ scan }) => scan?.['CTE Name'] ?? []);
+}
+
+/** Parts that have one row, or hardly ever any. */
+const SMALL_PARTS = ['looked', 'cancelled', 'worker'];
 
 /**
  * Generic plans are kept: one that a server makes on its first day, while nothing waits, serves its first herd too. And they are
@@ -121,6 +153,30 @@ describeEachPostgres('the plans of sessions as the pool opens them', (server) =>
       },
     );
 
+    it.each([
+      FIRE_PLAIN,
+      FIRE,
+      ADMIT,
+      SKIP_REPLACED,
+      STOP_OLDEST,
+      EXPIRE,
+      SETTLE,
+      SETTLE_MIXED,
+      SETTLE_WHOLE,
+      LOCK_ENDING_JOBS,
+      CLAIM_LANES,
+      CLAIM_RUNS,
+      HELD,
+      SHOW_RUNNING,
+      INSERT_JOBS,
+      INSERT_ALIKE_JOBS,
+      INSERT_KEYED_JOBS,
+      INSERT_ALIKE_KEYED_JOBS,
+    ])('$name compares no two of its parts row by row', async (statement) => {
+      const crossed = crossings(await planOf(client, statement));
+      expect(crossed.filter((part) => !SMALL_PARTS.includes(part))).toEqual([]);
+    });
+
     it('what is looked through by the reconciler costs a look per job or place that waits, not per run', async () => {
       expect(unaimed(await planOf(client, ADMISSIBLE))).toEqual([]);
       const lost = scansOf(await planOf(client, FREE_LOST_PLACES)).filter(
@@ -131,7 +187,7 @@ describeEachPostgres('the plans of sessions as the pool opens them', (server) =>
     });
   });
 
-  it('would be caught: the checks see a sort of a lane, a scan, and an index that is entered in the middle', async () => {
+  it('would be caught: the checks see a sort of a lane, a scan, parts that are compared, and an index that is entered in the middle', async () => {
     const database = await createTestDatabase(server.url);
     const client = new pg.Client({ connectionString: database.url, options: SESSION_OPTIONS });
     await client.connect();
@@ -140,6 +196,13 @@ describeEachPostgres('the plans of sessions as the pool opens them', (server) =>
     expect(unboundedSorts([sort!, ...rest])).toEqual([sort]);
     expect(below(sort!)).toEqual(rest);
     expect(unaimed(await planned(`SELECT FROM due WHERE payload = $1`))).toHaveLength(1);
+    const parts =
+      'WITH a AS MATERIALIZED (SELECT unnest($1::int[]) AS n), b AS MATERIALIZED (SELECT unnest($2::int[]) AS n)';
+    expect(crossings(await planned(`${parts} SELECT FROM a JOIN b ON a.n < b.n`))).toHaveLength(1);
+    expect(
+      crossings(await planned(`${parts} SELECT (SELECT count(*) FROM b WHERE b.n < a.n) FROM a`)),
+    ).toEqual(['b']);
+    expect(crossings(await planned(`${parts} SELECT a.n IN (SELECT n FROM b) FROM a`))).toEqual([]);
     await client.query('ALTER TABLE cursors DROP CONSTRAINT cursors_pkey');
     expect(unaimed(await planned('SELECT FROM cursors WHERE job_id = $1 AND NOT held'))).toHaveLength(1);
     await client.end();

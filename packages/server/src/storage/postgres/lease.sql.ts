@@ -87,17 +87,19 @@ export const CLAIM_LANES: Statement = claim('claim_lanes', {
       SELECT array_agg(found ORDER BY ord) AS found, array_agg(last_at ORDER BY ord) AS last_ats,
         array_agg(last_id ORDER BY ord) AS last_ids, array_agg(next_at ORDER BY ord) AS next_ats
       FROM (
-        SELECT lane.ord, coalesce(p.found, 0) AS found, p.last_at, p.last_id,
-          CASE WHEN coalesce(p.found, 0) < lane.runs_max AND (SELECT count(*) FROM picked WHERE picked.ord <= lane.ord) < $11 THEN (
-            SELECT due.lane_at FROM due
-            WHERE ${inLane('lane')} AND due.lane_at > $3::bigint
-            ORDER BY due.lane_at, due.run_id LIMIT 1) END AS next_at
-        FROM lane LEFT JOIN (
-          -- In the order in which they were picked: there is nothing left to sort.
-          SELECT ord, count(*) AS found, max(lane_at) AS last_at, (array_agg(run_id ORDER BY lane_at, run_id))[count(*)] AS last_id
-          FROM picked GROUP BY ord
-        ) p ON p.ord = lane.ord
-        WHERE EXISTS (SELECT FROM worker)
+        SELECT lane.*, CASE WHEN lane.found < lane.runs_max AND coalesce(lane.found_so_far, 0) < $11 THEN (
+          SELECT due.lane_at FROM due
+          WHERE ${inLane('lane')} AND due.lane_at > $3::bigint
+          ORDER BY due.lane_at, due.run_id LIMIT 1) END AS next_at
+        FROM (
+          SELECT lane.*, coalesce(p.found, 0) AS found, p.last_at, p.last_id, sum(p.found) OVER (ORDER BY lane.ord) AS found_so_far
+          FROM lane LEFT JOIN (
+            -- In the order in which they were picked: there is nothing left to sort.
+            SELECT ord, count(*) AS found, max(lane_at) AS last_at, (array_agg(run_id ORDER BY lane_at, run_id))[count(*)] AS last_id
+            FROM picked GROUP BY ord
+          ) p ON p.ord = lane.ord
+          WHERE EXISTS (SELECT FROM worker)
+        ) lane
       ) l
     )`,
   looks: 'found::text, last_ats::text, last_ids::text, next_ats::text',

@@ -4,7 +4,11 @@ import type { Statement } from '../../postgres/database.ts';
 
 export interface PlanNode {
   readonly 'Node Type': string;
+  readonly 'Parent Relationship'?: string;
   readonly 'Relation Name'?: string;
+  readonly 'CTE Name'?: string;
+  readonly Alias?: string;
+  readonly Filter?: string;
   readonly 'Index Name'?: string;
   /** What an index is entered with. */
   readonly 'Index Cond'?: string;

@@ -115,10 +115,15 @@ export class PostgresScheduleStore implements ScheduleStore {
   }
 
   #fire(statement: Statement, fires: readonly Fire[], { guard, nowMs }: OwnerOptions): Promise<JudgedRow[]> {
-    const runs = fires.flatMap(({ cursor: { jobId }, runs }) => runs.map((run) => ({ jobId, ...run })));
-    const skips = fires.flatMap(({ cursor: { jobId }, skipped }) =>
-      skipped.map((skip) => ({ jobId, ...skip })),
+    const runs = fires.flatMap((fire) => fire.runs);
+    const skips = fires.flatMap(({ cursor: { jobId, jobVersion }, skipped }) =>
+      skipped.map((skip) => ({ jobId, jobVersion, ...skip })),
     );
+    let before = 0;
+    const runsBefore = fires.map((fire) => {
+      before += fire.runs.length;
+      return before - fire.runs.length;
+    });
     const parameters = [
       plainArray(fires.map((fire) => fire.cursor.jobId)),
       plainArray(fires.map((fire) => fire.cursor.shard)),
@@ -127,8 +132,8 @@ export class PostgresScheduleStore implements ScheduleStore {
       plainArray(fires.map((fire) => fire.next?.nominalAtMs)),
       plainArray(fires.map((fire) => fire.next?.fireAtMs)),
       plainArray(fires.map((fire) => fire.runs.length)),
+      plainArray(runsBefore),
       plainArray(fires.map((fire) => fire.runs.at(-1)?.nominalAtMs ?? fire.skipped.at(-1)?.toMs)),
-      plainArray(runs.map((run) => run.jobId)),
       plainArray(runs.map((run) => run.runId)),
       plainArray(runs.map((run) => run.nominalAtMs)),
       nowMs,
@@ -142,6 +147,7 @@ export class PostgresScheduleStore implements ScheduleStore {
       ...parameters,
       plainArray(skips.map((skip) => skip.jobId)),
       plainArray(skips.map((skip) => skip.runId)),
+      plainArray(skips.map((skip) => skip.jobVersion)),
       plainArray(skips.map((skip) => skip.fromMs)),
       plainArray(skips.map((skip) => skip.count)),
       plainArray(skips.map((skip) => skip.reason)),

@@ -46,11 +46,12 @@ const QUEUED = `(SELECT count(*) FROM (SELECT FROM due d WHERE d.job_id = j.job_
 
 /**
  * Fires cursors: compare-and-set on (nominal instant, job version), and everything that follows from it, in one statement. They
- * are found by their key: held is spelled so that no plan walks the index of instants for it. A
- * run gets a place of its job, or waits, or is skipped: two that want the same place at the same time meet in the primary key
- * of admissions, and the second gets none.
- * $1 job_id, $2 shard, $3 nominal_at, $4 job_version, $5 next nominal_at, $6 next fire_at, $7 number of runs, $8 last nominal
- * fired; per run: $9 job_id, $10 run_id, $11 nominal_at; $12 now; guard: $13 node, $14 epochs.
+ * are found by their key: held is spelled so that no plan walks the index of instants for it. A run gets a place of its job, or
+ * waits, or is skipped: two that want the same place at the same time meet in the primary key of admissions, and the second gets
+ * none. No two of its parts are joined: the planner takes each for one row, and would compare every cursor with every other.
+ * What belongs to a cursor is a slice of an array, and membership is asked by IN within an expression, which is a look into a hash.
+ * $1 job_id, $2 shard, $3 nominal_at, $4 job_version, $5 next nominal_at, $6 next fire_at, $7 number of runs, $8 runs of the
+ * cursors before, $9 last nominal fired; per run: $10 run_id, $11 nominal_at; $12 now; guard: $13 node, $14 epochs.
  */
 const fire = (
   name: string,
@@ -58,39 +59,41 @@ const fire = (
 ): Statement => ({
   name,
   text: `
-    WITH ${owned('$13', '$14')}, free AS MATERIALIZED (
+    WITH ${owned('$13', '$14')}, mine AS MATERIALIZED (
       -- What somebody is changing at this moment keeps nobody else from firing.
-      SELECT c.job_id FROM cursors c WHERE c.job_id = ANY($1::uuid[]) FOR UPDATE SKIP LOCKED
-    ), f AS MATERIALIZED (
-      SELECT f.* FROM unnest($1::uuid[], $2::smallint[], $3::bigint[], $4::int[], $5::bigint[], $6::bigint[], $7::int[], $8::bigint[])
-        AS f(job_id, shard, nominal_at, job_version, next_nominal_at, next_fire_at, run_count, last_nominal_at)
-      WHERE ${isOwned('f.shard')} AND f.job_id IN (SELECT job_id FROM free) ${parts.only}
+      SELECT f.*, j.overlap, ${QUEUED} AS queued, ${ROOM} AS room
+      FROM unnest($1::uuid[], $2::smallint[], $3::bigint[], $4::int[], $5::bigint[], $6::bigint[], $7::int[], $8::int[], $9::bigint[])
+        AS f(job_id, shard, nominal_at, job_version, next_nominal_at, next_fire_at, run_count, runs_before, last_nominal_at)
+      JOIN cursors c ON c.job_id = f.job_id JOIN jobs j ON j.job_id = f.job_id
+      WHERE ${isOwned('f.shard')} FOR UPDATE OF c SKIP LOCKED
     ), moved AS (
       UPDATE cursors c SET nominal_at = f.next_nominal_at, fire_at = f.next_fire_at, resumed_at = NULL,
         last_nominal_at = coalesce(f.last_nominal_at, c.last_nominal_at)
-      FROM f
+      FROM mine f
       WHERE c.job_id = f.job_id AND c.held IS NOT TRUE AND c.nominal_at = f.nominal_at AND c.job_version = f.job_version
-        AND f.next_fire_at IS NOT NULL
-      RETURNING c.job_id
+        AND f.next_fire_at IS NOT NULL ${parts.only}
+      RETURNING c.job_id, NULL::bigint AS fired_at, false AS ended, f.run_count, f.runs_before, f.queued, f.room
     )${parts.ended}, job AS MATERIALIZED (
-      SELECT j.*, w.ended, w.last_nominal_at AS fired_at, f.run_count, ${JOB_HANDLER_KEY} AS handler_key, ${JOB_TENANT} AS tenant,
-        ${QUEUED} AS queued, ${ROOM} AS room
-      FROM won w JOIN f USING (job_id) JOIN jobs j USING (job_id)
-    ), wanted AS MATERIALIZED (
-      SELECT u.job_id, u.run_id, u.nominal_at, row_number() OVER (PARTITION BY u.job_id ORDER BY u.ord) AS nth
-      FROM unnest($9::uuid[], $10::uuid[], $11::bigint[]) WITH ORDINALITY AS u(job_id, run_id, nominal_at, ord) JOIN won USING (job_id)
-    ), place AS MATERIALIZED (
-      -- What waits already comes first: then nobody takes a place here, and the owner lets them in in order.
-      SELECT j.job_id, j.shard, p.slot, row_number() OVER (PARTITION BY j.job_id ORDER BY p.slot) AS nth
-      FROM job j CROSS JOIN LATERAL (${freePlaces('least(j.run_count, j.room)')}) p WHERE j.queued = 0
+      SELECT j.*, w.ended, w.fired_at, w.run_count, w.runs_before, w.queued, w.room, ${JOB_HANDLER_KEY} AS handler_key,
+        ${JOB_TENANT} AS tenant
+      FROM won w JOIN jobs j ON j.job_id = w.job_id
     ), admitted AS (
+      -- What waits already comes first: then nobody takes a place here, and the owner lets them in in order.
       INSERT INTO admissions (job_id, slot, run_id, shard)
-      SELECT w.job_id, p.slot, w.run_id, p.shard FROM wanted w JOIN place p USING (job_id, nth)
+      SELECT j.job_id, p.slot, ($10::uuid[])[j.runs_before + p.nth], j.shard
+      FROM job j CROSS JOIN LATERAL (
+        SELECT p.slot, row_number() OVER (ORDER BY p.slot) AS nth FROM (${freePlaces('least(j.run_count, j.room)')}) p
+      ) p WHERE j.queued = 0
       ON CONFLICT DO NOTHING RETURNING run_id
+    ), run AS MATERIALIZED (
+      -- One row without a run for a job that has none.
+      SELECT j.*, n.nth, ($10::uuid[])[j.runs_before + n.nth] AS run_id, ($11::bigint[])[j.runs_before + n.nth] AS nominal_at,
+        n.nth = j.run_count AND j.ended AS ends_job
+      FROM job j LEFT JOIN LATERAL generate_series(1, j.run_count) AS n(nth) ON true
     ), judged AS MATERIALIZED (
-      SELECT w.run_id, w.nominal_at, w.nth = j.run_count AND j.ended AS ends_job, j.*,
-        CASE WHEN a.run_id IS NOT NULL THEN ${OPEN} ${parts.otherwise} ELSE ${WAITING} END AS blocked
-      FROM wanted w JOIN job j USING (job_id) LEFT JOIN admitted a ON a.run_id = w.run_id
+      SELECT j.*, CASE WHEN j.run_id IS NULL THEN NULL WHEN j.run_id IN (SELECT run_id FROM admitted) THEN ${OPEN}
+        ${parts.otherwise} ELSE ${WAITING} END AS blocked
+      FROM run j
     ), queued AS (
       INSERT INTO due (run_id, job_id, fire_at, lane_at, nominal_at, tenant, expires_at, timeout_ms, handler_key, job_version, shard,
         part, priority, kind, blocked, admitted, ends_job, handler, payload)
@@ -100,12 +103,9 @@ const fire = (
       -- The same occurrence again, after a clock that was set back: it waits already.
       ON CONFLICT DO NOTHING
     )${parts.verdicts}
-    SELECT j.job_id, ${JOB_PART}, j.priority, j.handler_key, j.tenant, v.opened, v.waiting, j.overlap = 'replace', v.skipped
-    FROM job j LEFT JOIN (
-      SELECT job_id, bool_or(blocked = ${OPEN}) AS opened, bool_or(blocked = ${WAITING}) AS waiting,
-        count(*) FILTER (WHERE blocked < 0)::int AS skipped
-      FROM judged GROUP BY job_id
-    ) v USING (job_id)`,
+    SELECT j.job_id, ${JOB_PART}, j.priority, j.handler_key, j.tenant, bool_or(j.blocked = ${OPEN}), bool_or(j.blocked = ${WAITING}),
+      j.overlap = 'replace', count(*) FILTER (WHERE j.blocked < 0)::int
+    FROM judged j GROUP BY j.job_id, j.shard, j.priority, j.handler_key, j.tenant, j.overlap`,
 });
 
 /**
@@ -113,26 +113,25 @@ const fire = (
  * for whoever locks that; what it cannot judge it leaves to FIRE.
  */
 export const FIRE_PLAIN: Statement = fire('fire_plain', {
-  only: `AND f.next_fire_at IS NOT NULL AND EXISTS (
-        SELECT FROM jobs j WHERE j.job_id = f.job_id AND ${QUEUED} + f.run_count <= ${QUEUED_PER_JOB_MAX}
-          AND (j.overlap <> 'skip' OR (${ROOM} >= f.run_count AND ${QUEUED} = 0)))`,
-  ended: `, won AS MATERIALIZED (SELECT job_id, NULL::bigint AS last_nominal_at, false AS ended FROM moved)`,
+  only: `AND f.queued + f.run_count <= ${QUEUED_PER_JOB_MAX} AND (f.overlap <> 'skip' OR (f.room >= f.run_count AND f.queued = 0))`,
+  ended: `, won AS MATERIALIZED (SELECT * FROM moved)`,
   otherwise: '',
   verdicts: '',
 });
 
-/** All of them. Per skipped range: $15 job_id, $16 run_id, $17 from, $18 count, $19 reason. */
+/** All of them. Per skipped range: $15 job_id, $16 run_id, $17 job version, $18 from, $19 count, $20 reason. */
 export const FIRE: Statement = fire('fire', {
   only: '',
   ended: `, ended AS (
-      DELETE FROM cursors c USING f
+      DELETE FROM cursors c USING mine f
       WHERE c.job_id = f.job_id AND c.held IS NOT TRUE AND c.nominal_at = f.nominal_at AND c.job_version = f.job_version
         AND f.next_fire_at IS NULL
-      RETURNING c.job_id, coalesce(f.last_nominal_at, c.last_nominal_at) AS last_nominal_at
+      RETURNING c.job_id, coalesce(f.last_nominal_at, c.last_nominal_at) AS fired_at, true AS ended, f.run_count, f.runs_before,
+        f.queued, f.room
     ), won AS MATERIALIZED (
-      SELECT job_id, NULL::bigint AS last_nominal_at, false AS ended FROM moved UNION ALL SELECT job_id, last_nominal_at, true FROM ended
+      SELECT * FROM moved UNION ALL SELECT * FROM ended
     )`,
-  otherwise: `WHEN j.overlap = 'skip' AND (j.room = 0 OR (j.queued = 0 AND w.nth > j.room)) THEN -1 WHEN j.queued + w.nth > ${QUEUED_PER_JOB_MAX} THEN -2`,
+  otherwise: `WHEN j.overlap = 'skip' AND (j.room = 0 OR (j.queued = 0 AND j.nth > j.room)) THEN -1 WHEN j.queued + j.nth > ${QUEUED_PER_JOB_MAX} THEN -2`,
   verdicts: `, skipped AS (
       INSERT INTO job_runs (run_id, job_id, status, end_time, modified_time, attempt_number, created_at, epoch, trigger, scheduled_at,
         job_version, occurrences, reason)
@@ -141,9 +140,10 @@ export const FIRE: Statement = fire('fire', {
       FROM judged j WHERE j.blocked < 0
       UNION ALL
       -- Epoch 0: nothing of it could ever be handed out.
-      SELECT s.run_id, s.job_id, 'SKIPPED', NULL, ${NOW('$12')}, 1, ${NOW('$12')}, 0, 2, ${NOW('s.from_at')}, f.job_version, s.count, s.reason
-      FROM unnest($15::uuid[], $16::uuid[], $17::bigint[], $18::int[], $19::text[]) AS s(job_id, run_id, from_at, count, reason)
-      JOIN won USING (job_id) JOIN f USING (job_id)
+      SELECT s.run_id, s.job_id, 'SKIPPED', NULL, ${NOW('$12')}, 1, ${NOW('$12')}, 0, 2, ${NOW('s.from_at')}, s.job_version, s.count, s.reason
+      FROM unnest($15::uuid[], $16::uuid[], $17::int[], $18::bigint[], $19::int[], $20::text[])
+        AS s(job_id, run_id, job_version, from_at, count, reason)
+      WHERE (s.job_id IN (SELECT job_id FROM won)) IS TRUE
       RETURNING run_id, epoch
     ), told AS (
       INSERT INTO events (kind, ids, epochs, claimed_ats)
@@ -154,7 +154,7 @@ export const FIRE: Statement = fire('fire', {
         SELECT coalesce(w.fired_at, j.last_nominal_at), CASE WHEN x.ends THEN 'COMPLETED' ELSE j.status END, j.version + x.ends::int,
           CASE WHEN x.ends THEN ${NOW('$12')} ELSE j.updated_at END
         FROM (SELECT ${mayEnd()} AND (w.run_count = 0
-          OR EXISTS (SELECT FROM judged g WHERE g.job_id = w.job_id AND g.ends_job AND g.blocked < 0)) AS ends) x)
+          OR w.job_id IN (SELECT g.job_id FROM judged g WHERE g.ends_job AND g.blocked < 0)) AS ends) x)
       FROM job w WHERE j.job_id = w.job_id AND w.ended
     )`,
 });
@@ -202,7 +202,7 @@ export const ADMIT: Statement = {
     ), vain AS MATERIALIZED (
       SELECT d.job_id, d.run_id FROM job j CROSS JOIN LATERAL (
         SELECT w.job_id, w.run_id ${blockedOf(ASKING)} AND w.fire_at <= $4::bigint
-          AND NOT EXISTS (SELECT FROM admitted a WHERE a.run_id = w.run_id)
+          AND (w.run_id IN (SELECT run_id FROM admitted)) IS NOT TRUE
         ORDER BY w.fire_at, w.nominal_at, w.run_id LIMIT ${ASKED_MAX} FOR UPDATE SKIP LOCKED
       ) d
     ), asked AS (
@@ -211,7 +211,7 @@ export const ADMIT: Statement = {
     SELECT DISTINCT o.job_id, o.part, o.priority, o.handler_key, o.tenant, true, false, false, 0 FROM opened o
     UNION ALL
     SELECT j.job_id, NULL, NULL, NULL, NULL, false, true, j.overlap = 'replace', 0 FROM job j
-    WHERE EXISTS (SELECT FROM asked a WHERE a.job_id = j.job_id)
+    WHERE j.job_id IN (SELECT job_id FROM asked)
       OR EXISTS (SELECT FROM (
         SELECT w.run_id ${blockedOf(WAITING)} ORDER BY w.fire_at, w.nominal_at, w.run_id LIMIT j.room + 1
       ) w WHERE w.run_id NOT IN (SELECT run_id FROM admitted))`,
@@ -261,16 +261,15 @@ export const STOP_OLDEST: Statement = {
     ), oldest AS MATERIALIZED (
       SELECT DISTINCT ON (u.job_id) u.job_id, u.run_id, l.lease_id, (u.ord - 1)::smallint AS position
       FROM leases l CROSS JOIN LATERAL unnest(l.job_ids, l.run_ids, l.kinds) WITH ORDINALITY AS u(job_id, run_id, kind, ord)
-      JOIN j ON j.job_id = u.job_id
-      WHERE l.limited AND u.kind < 3 AND NOT ((u.ord - 1)::smallint = ANY(l.closed))
+      WHERE l.limited AND u.kind < 3 AND (u.job_id IN (SELECT job_id FROM j)) IS TRUE AND NOT ((u.ord - 1)::smallint = ANY(l.closed))
       ORDER BY u.job_id, l.claimed_at, u.run_id
     ), asked AS (
-      UPDATE leases l SET cancelled = l.cancelled || array(SELECT o.position FROM oldest o WHERE o.lease_id = l.lease_id
-        AND NOT (o.position = ANY(l.cancelled)))
-      WHERE l.lease_id IN (SELECT lease_id FROM oldest)
+      UPDATE leases l SET cancelled = l.cancelled || array(SELECT p FROM unnest(o.positions) AS p WHERE NOT (p = ANY(l.cancelled)))
+      FROM (SELECT lease_id, array_agg(position) AS positions FROM oldest GROUP BY lease_id) o
+      WHERE l.lease_id = o.lease_id
       RETURNING l.lease_id
     )
-    SELECT o.run_id FROM oldest o JOIN asked a USING (lease_id)`,
+    SELECT o.run_id FROM oldest o WHERE (o.lease_id IN (SELECT lease_id FROM asked)) IS TRUE`,
 };
 
 /**

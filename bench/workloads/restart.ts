@@ -1,0 +1,169 @@
+/**
+ * Three servers on one database are restarted one after the other while jobs arrive: nothing is lost, nothing is doubled, and
+ * a restart costs the start delay no more than the promise allows.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CarillonOutcome, CarillonRun, CarillonWorkload } from '../carillon-workloads.ts';
+import { askStore, countJobs, countSucceeded, countUnfinished } from '../engine/store-facts.ts';
+import { failed, judged } from '../finding.ts';
+import { percentile } from '../percentile.ts';
+import { Member } from '../restart/member.ts';
+import { createDatabase, settleDatabase } from '../stores.ts';
+import { count, milliseconds } from '../text-table.ts';
+
+const SERVERS = 3;
+const BATCHES_PER_SECOND = 50;
+const claim = {
+  bar: 'A9',
+  what: 'rolling restart of three servers under load: p99 of the start delay',
+  limit: '< 2,000 ms',
+};
+
+type Figures = {
+  readonly jobs: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly maxMs: number;
+  /** How long each server was away. */
+  readonly restartsMs: readonly number[];
+};
+
+export const restart: CarillonWorkload = {
+  name: 'restart',
+  summary:
+    'three servers restarted one after the other under 5,000 jobs/s: start delay, nothing lost or doubled',
+
+  async run(run): Promise<CarillonOutcome> {
+    const { settings, log } = run;
+    const perSecond = settings.quick ? 500 : 5_000;
+    const outcome = {
+      method: `${SERVERS} engines as processes of their own on one database, ${count(perSecond)} jobs/s given in turn to those that are up, each due at once. One after the other is stopped as at SIGTERM and started again. From a job's instant until a handler was called with it; every job was started exactly once and is recorded.`,
+      machineParts: ['node', 'postgres'] as const,
+    };
+    try {
+      const figures = await measure(run, perSecond);
+      const { jobs, p50Ms, p99Ms, maxMs, restartsMs } = figures;
+      log(`restart: ${jobs} jobs, p50 ${p50Ms} ms, p99 ${p99Ms} ms, max ${maxMs} ms`);
+      return {
+        ...outcome,
+        table: [
+          ['jobs', 'p50', 'p99', 'max', 'each server away for', 'started once'],
+          [
+            count(jobs),
+            ...[p50Ms, p99Ms, maxMs].map(milliseconds),
+            restartsMs.map((ms) => milliseconds(Math.round(ms))).join(', '),
+            'all',
+          ],
+        ],
+        findings: [judged(claim, milliseconds(p99Ms), p99Ms < 2_000)],
+        figures,
+      };
+    } catch (error) {
+      log(`restart: FAILED: ${(error as Error).message}`);
+      return { ...outcome, table: [], findings: [failed(claim, error)], figures: {} };
+    }
+  },
+};
+
+async function measure({ urls, settings, abort }: CarillonRun, perSecond: number): Promise<Figures> {
+  const store = await createDatabase(urls);
+  const { databaseUrl } = store.env;
+  const delays = new Map<number, number>();
+  let doubled = 0;
+  const onStarts = (starts: readonly number[]) => {
+    for (let i = 0; i < starts.length; i += 2) {
+      if (delays.has(starts[i]!)) doubled += 1;
+      else delays.set(starts[i]!, starts[i + 1]!);
+    }
+  };
+  const members = Array.from(
+    { length: SERVERS },
+    () => new Member({ databaseUrl, slots: settings.slots, onStarts }),
+  );
+  try {
+    for (const member of members) await member.start();
+    // Tables of a few rows have no statistics yet; those of an installation in use do.
+    await new Load(members, perSecond).during(() => sleep(5_000));
+    await settleDatabase(databaseUrl);
+    delays.clear();
+
+    const load = new Load(members, perSecond);
+    const restartsMs: number[] = [];
+    await load.during(async () => {
+      for (const member of members) {
+        abort.throwIfAborted();
+        await sleep(settings.quick ? 1_000 : 8_000);
+        const stoppedAt = performance.now();
+        await member.stop();
+        await member.start();
+        restartsMs.push(performance.now() - stoppedAt);
+      }
+      await sleep(settings.quick ? 1_000 : 8_000);
+    });
+    await allFinished(databaseUrl);
+    for (const member of members) await member.stop();
+
+    const faults: string[] = [];
+    if (delays.size !== load.jobs) faults.push(`${delays.size} of ${load.jobs} jobs were started`);
+    if (doubled > 0) faults.push(`${doubled} were started more than once`);
+    const [recorded, created] = await askStore(databaseUrl, (client) =>
+      Promise.all([countSucceeded(client), countJobs(client)]),
+    );
+    if (recorded !== created) faults.push(`${recorded} of ${created} jobs are recorded as succeeded`);
+    if (faults.length > 0) throw new Error(`not correct: ${faults.join('; ')}`);
+    const sorted = Int32Array.from(delays.values()).sort();
+    return {
+      jobs: load.jobs,
+      p50Ms: percentile(sorted, 0.5),
+      p99Ms: percentile(sorted, 0.99),
+      maxMs: sorted.at(-1)!,
+      restartsMs,
+    };
+  } finally {
+    for (const member of members) member.kill();
+    await store.drop();
+  }
+}
+
+/** Batches at a steady pace, each to the next server that is up. */
+class Load {
+  readonly #members: readonly Member[];
+  readonly #batch: number;
+  #isOver = false;
+  jobs = 0;
+
+  constructor(members: readonly Member[], perSecond: number) {
+    this.#members = members;
+    this.#batch = perSecond / BATCHES_PER_SECOND;
+  }
+
+  async during(act: () => Promise<unknown>): Promise<void> {
+    const sending = this.#send();
+    try {
+      await act();
+    } finally {
+      this.#isOver = true;
+      await sending;
+    }
+  }
+
+  async #send(): Promise<void> {
+    const startedAt = performance.now();
+    const creating: Promise<void>[] = [];
+    for (let batches = 0; !this.#isOver; batches += 1) {
+      await sleep(Math.max(0, startedAt + (batches * 1_000) / BATCHES_PER_SECOND - performance.now()));
+      const up = this.#members.filter(({ isUp }) => isUp);
+      creating.push(up[batches % up.length]!.create(this.jobs, this.#batch));
+      this.jobs += this.#batch;
+    }
+    await Promise.all(creating);
+  }
+}
+
+async function allFinished(databaseUrl: string): Promise<void> {
+  const giveUpAt = performance.now() + 60_000;
+  while ((await askStore(databaseUrl, countUnfinished)) > 0) {
+    if (performance.now() > giveUpAt) throw new Error('runs are unfinished after a minute');
+    await sleep(100);
+  }
+}
