@@ -1,8 +1,9 @@
 /**
  * How soon a tenant gets its turn behind another's backlog. All slots are busy with runs of a large tenant that take about a
  * second each, and far more of them wait; then a small tenant submits one job after the other. Counted is how many slots
- * became free from the moment the job was accepted until it started: one, when it gets the next. Afterwards the whole backlog
- * is drained without delay, so that nothing counts of which a run was lost or started twice.
+ * became free from the moment the job was accepted until it started, and how many runs of the large tenant started meanwhile:
+ * none, when it gets the next slot. Then schedules of high priority fire every second. Afterwards the whole backlog is drained
+ * without delay, so that nothing counts of which a run was lost or started twice.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
@@ -24,6 +25,8 @@ export type TurnOrder = {
   readonly waiting: number;
   /** Jobs of the small tenant, submitted one after the other. */
   readonly probes: number;
+  /** For so many seconds, schedules of high priority fire. */
+  readonly cronSeconds: number;
   /** About how long a run of the large tenant takes. */
   readonly runMs: number;
   /** A job that has not started by then did not get its turn. */
@@ -34,18 +37,23 @@ export type Turn = {
   readonly hasStarted: boolean;
   /** Until it started, or until patience ended. */
   readonly slotsFreed: number;
+  /** Runs of the large tenant that started meanwhile. */
+  readonly overtakenBy: number;
   readonly delayMs: number;
 };
 
 export type TurnFigures = {
   readonly ok: true;
   readonly turns: readonly Turn[];
+  /** From the instant of an occurrence until it started. */
+  readonly cronDelaysMs: readonly number[];
   /** The rest of the backlog, drained by 2,000 slots. */
   readonly drainPerSecond: number;
 };
 
 const large = 0;
 const small = 1;
+const crons = 10;
 const drainSlots = 2_000;
 const busyPatienceMs = 60_000;
 const recordPatienceMs = 30_000;
@@ -54,6 +62,9 @@ const recordPatienceMs = 30_000;
 class Ledgers {
   readonly large: StartLedger;
   readonly probes: number[] = [];
+  /** Starts of each occurrence, by schedule and instant, and their delays. */
+  readonly occurrences = new Map<string, number>();
+  readonly cronDelaysMs: number[] = [];
   begun = 0;
   freed = 0;
   onProbe: () => void = () => undefined;
@@ -69,6 +80,12 @@ class Ledgers {
       this.onProbe();
       return false;
     }
+    if (typeof payload.cron === 'number') {
+      const occurrence = `${payload.cron} at ${scheduledAt.getTime()}`;
+      this.occurrences.set(occurrence, (this.occurrences.get(occurrence) ?? 0) + 1);
+      this.cronDelaysMs.push(Date.now() + 1 - scheduledAt.getTime());
+      return false;
+    }
     this.begun += 1;
     this.large.started(payload.index as number, scheduledAt.getTime());
     return true;
@@ -81,8 +98,11 @@ export async function measureTurn(order: TurnOrder, settleStore: () => Promise<v
   try {
     const turns = await measureTurns(order, ledgers, settleStore);
     const drainPerSecond = await drainRest(order, ledgers, pool);
-    await assertCorrect(ledgers, pool, turns.length);
-    return { ok: true, turns, drainPerSecond };
+    await assertCorrect(ledgers, pool, {
+      probes: turns.length,
+      occurrencesMin: (order.cronSeconds - 1) * crons,
+    });
+    return { ok: true, turns, cronDelaysMs: ledgers.cronDelaysMs, drainPerSecond };
   } finally {
     await pool.end();
   }
@@ -109,7 +129,9 @@ async function measureTurns(
       await eventually(async () => {
         if (ledgers.freed < slots) throw new Error('the slots were not busy in time');
       }, busyPatienceMs);
-      return await probe(order, ledgers, open);
+      const turns = await probe(order, ledgers, open);
+      await fireCrons(order, open);
+      return turns;
     } finally {
       await open.engine.stop();
     }
@@ -151,8 +173,9 @@ async function probe(order: TurnOrder, ledgers: Ledgers, { engine }: OpenEngine)
   for (let number = 0; number < order.probes; number += 1) {
     // At another moment of the slots' rhythm each time.
     await sleep(Math.random() * 4 * (order.runMs / order.slots));
-    const start = Promise.withResolvers<{ freed: number; atMs: number }>();
-    ledgers.onProbe = () => start.resolve({ freed: ledgers.freed, atMs: performance.now() });
+    const start = Promise.withResolvers<{ freed: number; begun: number; atMs: number }>();
+    ledgers.onProbe = () =>
+      start.resolve({ freed: ledgers.freed, begun: ledgers.begun, atMs: performance.now() });
     const submittedAtMs = performance.now();
     await engine.operations.createJob(SERVER, {
       name: 'small',
@@ -161,11 +184,12 @@ async function probe(order: TurnOrder, ledgers: Ledgers, { engine }: OpenEngine)
       payload: { probe: number },
       ...ownedBy(order.tenantKind, small),
     });
-    const freedBefore = ledgers.freed;
+    const { freed: freedBefore, begun: begunBefore } = ledgers;
     const started = await Promise.race([start.promise, sleep(order.patienceMs, undefined, { ref: false })]);
     turns.push({
       hasStarted: started !== undefined,
       slotsFreed: Math.max(0, (started?.freed ?? ledgers.freed) - freedBefore),
+      overtakenBy: Math.max(0, (started?.begun ?? ledgers.begun) - begunBefore),
       delayMs: (started?.atMs ?? performance.now()) - submittedAtMs,
     });
     if (ledgers.begun === order.waiting) throw new Error('the backlog ran dry: let more runs wait');
@@ -173,6 +197,29 @@ async function probe(order: TurnOrder, ledgers: Ledgers, { engine }: OpenEngine)
     if (!started) break;
   }
   return turns;
+}
+
+async function fireCrons({ cronSeconds }: TurnOrder, { engine }: OpenEngine): Promise<void> {
+  const created = await engine.operations.createJobs(
+    SERVER,
+    Array.from({ length: crons }, (_, cron) => ({
+      name: 'cron',
+      handler: handlerName,
+      scheduleType: 'CRON' as const,
+      cronExpression: '* * * * * *',
+      priority: 'high' as const,
+      payload: { cron },
+    })),
+  );
+  const jobIds = created.map((answer) => {
+    if (answer instanceof Error) throw answer;
+    return answer.jobId;
+  });
+  await sleep(cronSeconds * 1_000);
+  for (const jobId of jobIds) await engine.operations.pauseJob(SERVER, jobId);
+  // What has begun is recorded before the schedules go.
+  await sleep(1_000);
+  for (const jobId of jobIds) await engine.operations.cancelJob(SERVER, jobId);
 }
 
 async function drainRest(order: TurnOrder, ledgers: Ledgers, pool: pg.Pool): Promise<number> {
@@ -202,12 +249,21 @@ async function drainRest(order: TurnOrder, ledgers: Ledgers, pool: pg.Pool): Pro
 }
 
 /** Both engines have stopped: nothing more is started. */
-async function assertCorrect(ledgers: Ledgers, pool: pg.Pool, probes: number): Promise<void> {
+async function assertCorrect(
+  ledgers: Ledgers,
+  pool: pg.Pool,
+  { probes, occurrencesMin }: { probes: number; occurrencesMin: number },
+): Promise<void> {
   const faults = ledgers.large.faults();
   const started = Array.from({ length: probes }, (_, number) => ledgers.probes[number] ?? 0);
   if (ledgers.probes.length > probes || started.some((times) => times !== 1))
     faults.push(`jobs of the small tenant started ${started.join(', ')} times`);
-  const wanted = ledgers.large.jobs + probes;
+  const { occurrences } = ledgers;
+  if (occurrences.size < occurrencesMin || [...occurrences.values()].some((times) => times !== 1))
+    faults.push(
+      `of at least ${occurrencesMin} occurrences ${occurrences.size} started, or some more than once`,
+    );
+  const wanted = ledgers.large.jobs + probes + occurrences.size;
   const recorded = await countSucceeded(pool);
   if (recorded !== wanted) faults.push(`${recorded} runs are recorded of ${wanted}`);
   const unfinished = await countUnfinished(pool);
