@@ -21,9 +21,10 @@ const reportMs = 50;
 
 let open: Awaited<ReturnType<typeof openEngine>> | undefined;
 let starts: number[] = [];
+let isStopped = false;
 const reporting = setInterval(report, reportMs);
 
-process.once('disconnect', () => process.exit(1));
+process.once('disconnect', () => process.exit(isStopped ? 0 : 1));
 process.on('message', (order) => void carryOut(order as MemberOrder));
 
 async function carryOut(order: MemberOrder): Promise<void> {
@@ -68,6 +69,7 @@ async function stop(): Promise<void> {
   await open!.close();
   clearInterval(reporting);
   report();
+  isStopped = true;
   process.disconnect();
 }
 

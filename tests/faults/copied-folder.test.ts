@@ -7,11 +7,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { submitJobs } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
-import { OwnPostgres } from '../support/own-postgres.ts';
-import { fixedPort, processesOf } from '../support/processes.ts';
-import { Receiver } from '../support/receiver.ts';
-import { endServers, launchServer, type ServerProcess } from '../support/start-server-process.ts';
-import { makeTestFolder } from '../support/test-folder.ts';
+import type { OwnPostgres } from '../support/own-postgres.ts';
+import type { Receiver } from '../support/receiver.ts';
+import { ServerStage } from '../support/server-stage.ts';
+import type { ServerProcess } from '../support/start-server-process.ts';
 
 const SOON = { withinMs: 120_000 };
 const JOBS = 60;
@@ -20,27 +19,19 @@ const FLAGS = ['--worker-silent-seconds', String(SILENT_SECONDS), '--node-ttl-se
 /** Longer than silence is waited for: whoever would bury a living worker has done so by then. */
 const LONG_RUN_MS = 3 * SILENT_SECONDS * 1_000;
 
-let folder: string;
+let stage: ServerStage;
 let receiver: Receiver;
 let postgres: OwnPostgres;
 
 beforeEach(async () => {
-  folder = makeTestFolder();
-  receiver = await new Receiver().start();
-  postgres = await OwnPostgres.start(folder);
+  stage = await ServerStage.open();
+  ({ receiver, postgres } = stage);
 });
 
-afterEach(async () => {
-  await endServers();
-  await postgres.stop();
-  await receiver.stop();
-  await eventually(async () => expect(await processesOf(folder)).toEqual([]), SOON);
-});
+afterEach(() => stage.close());
 
-const flags = () => ['--database-url', postgres.url, ...FLAGS];
-const launch = async (name: string) =>
-  launchServer({ name, folder, port: await fixedPort(), flags: flags() });
-const copyFolder = () => cp(join(folder, 'original'), join(folder, 'copy'), { recursive: true });
+const launch = (name: string) => stage.launch(name, FLAGS);
+const copyFolder = () => cp(join(stage.folder, 'original'), join(stage.folder, 'copy'), { recursive: true });
 const nodeOf = async (server: ServerProcess) =>
   (await readFile(join(server.dataDir, 'node.id'), 'utf8')).trim();
 
@@ -83,12 +74,12 @@ async function bothOwnShards(servers: readonly ServerProcess[]): Promise<void> {
 }
 
 it('hazard 44: a copy of a running server’s folder becomes a node of its own, and the original keeps its runs', async () => {
-  const original = await (await launch('original')).ready();
+  const original = await launch('original');
   const identity = await nodeOf(original);
   await submit(original, 5, { tag: 'long', ms: LONG_RUN_MS });
   await eventually(() => expect(receiver.calls).toHaveLength(5), SOON);
   await copyFolder();
-  const copy = await (await launch('copy')).ready();
+  const copy = await launch('copy');
   await bothOwnShards([original, copy]);
   expect(await nodeOf(original)).toBe(identity);
   expect(await copy.output()).toContain('another process runs under the node id of this folder');
@@ -102,17 +93,16 @@ it('hazard 44: a copy of a running server’s folder becomes a node of its own, 
   // The new identity is the copy's for good: killed and started again, it has what it had.
   const own = await nodeOf(copy);
   await copy.kill();
-  const again = await (await launch('copy')).ready();
+  const again = await launch('copy');
   expect(await nodeOf(again)).toBe(own);
   await bothOwnShards([original, again]);
 });
 
 it('hazard 44: two servers that start at once on copies of one folder both run jobs, and nothing twice', async () => {
-  const first = await (await launch('original')).ready();
+  const first = await launch('original');
   expect(await first.stop(120_000)).toEqual({ code: 0, signal: null });
   await copyFolder();
   const servers = await Promise.all([launch('original'), launch('copy')]);
-  await Promise.all(servers.map((server) => server.ready()));
   await bothOwnShards(servers);
   await submit(servers[0]!, 10, { tag: 'long', ms: LONG_RUN_MS });
   await submit(servers[1]!, JOBS, { tag: 'short', ms: 300 });
@@ -123,13 +113,13 @@ it('hazard 44: two servers that start at once on copies of one folder both run j
 });
 
 it('hazard 44: a server that is killed beside its copy takes its own shards back at once, under its own id', async () => {
-  const original = await (await launch('original')).ready();
+  const original = await launch('original');
   const identity = await nodeOf(original);
   await copyFolder();
-  const copy = await (await launch('copy')).ready();
+  const copy = await launch('copy');
   await bothOwnShards([original, copy]);
   await original.kill();
-  const again = await (await launch('original')).ready();
+  const again = await launch('original');
   expect(await nodeOf(again)).toBe(identity);
   await bothOwnShards([again, copy]);
   expect(copy.hasExited).toBe(false);

@@ -5,36 +5,26 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { callApi, submitJobs } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
-import { OwnPostgres } from '../support/own-postgres.ts';
-import { fixedPort, processesOf } from '../support/processes.ts';
-import { Receiver } from '../support/receiver.ts';
-import { endServers, launchServer } from '../support/start-server-process.ts';
-import { makeTestFolder } from '../support/test-folder.ts';
+import type { OwnPostgres } from '../support/own-postgres.ts';
+import { fixedPort } from '../support/processes.ts';
+import type { Receiver } from '../support/receiver.ts';
+import { ServerStage } from '../support/server-stage.ts';
 
 const SOON = { withinMs: 60_000 };
-const SHORT = ['--worker-silent-seconds', '5', '--node-ttl-seconds', '3'];
+const SHORT = ['--worker-silent-seconds', '5', '--node-ttl-seconds', '3', '--shutdown-grace-seconds', '2'];
 
-let folder: string;
+let stage: ServerStage;
 let receiver: Receiver;
 let postgres: OwnPostgres;
 
 beforeEach(async () => {
-  folder = makeTestFolder();
-  receiver = await new Receiver().start();
-  postgres = await OwnPostgres.start(folder);
+  stage = await ServerStage.open();
+  ({ receiver, postgres } = stage);
 });
 
-afterEach(async () => {
-  await endServers();
-  await postgres.stop();
-  await receiver.stop();
-  await eventually(async () => expect(await processesOf(folder)).toEqual([]), SOON);
-});
+afterEach(() => stage.close());
 
-async function launch(databaseUrl: string) {
-  const flags = ['--database-url', databaseUrl, '--shutdown-grace-seconds', '2', ...SHORT];
-  return launchServer({ name: 'server', folder, port: await fixedPort(), flags });
-}
+const launch = () => stage.launch('server', SHORT);
 
 const jobsDueIn = (count: number, { fromMs, everyMs }: { fromMs: number; everyMs: number }) =>
   Array.from({ length: count }, (_, i) => ({
@@ -59,7 +49,7 @@ async function untilAllSucceeded(count: number): Promise<void> {
 }
 
 it('while PostgreSQL is stopped it is not ready and refuses jobs for a while; afterwards nothing is missing', async () => {
-  const server = await (await launch(postgres.url)).ready();
+  const server = await launch();
   await submitJobs(server, jobsDueIn(200, { fromMs: 500, everyMs: 25 }), { idempotencyKey: 'before' });
   await eventually(() => expect(receiver.calls.length).toBeGreaterThan(20), SOON);
   await postgres.stop();
@@ -92,7 +82,7 @@ it('while PostgreSQL is stopped it is not ready and refuses jobs for a while; af
 });
 
 it('a PostgreSQL that hangs for 5 seconds is told of at once and waited for; the engine goes on where it was', async () => {
-  const server = await (await launch(postgres.url)).ready();
+  const server = await launch();
   await submitJobs(server, jobsDueIn(300, { fromMs: 500, everyMs: 25 }), { idempotencyKey: 'all' });
   await eventually(() => expect(receiver.calls.length).toBeGreaterThan(50), SOON);
   await postgres.freeze();
@@ -109,14 +99,14 @@ it('a PostgreSQL that hangs for 5 seconds is told of at once and waited for; the
 });
 
 it('a server that is stopped while PostgreSQL is away ends in time, and what it could not report is run again', async () => {
-  const server = await (await launch(postgres.url)).ready();
+  const server = await launch();
   await submitJobs(server, [{ name: 'long', payload: { url: receiver.url(4_000) } }]);
   await eventually(() => expect(receiver.inProgress).toHaveLength(1), SOON);
   await postgres.stop();
   expect(await server.stop(60_000)).toEqual({ code: 0, signal: null });
 
   await postgres.start();
-  await (await launch(postgres.url)).ready();
+  await launch();
   await untilAllSucceeded(1);
   expect(receiver.calls.map(({ attempt }) => attempt)).toEqual([1, 1]);
 });
@@ -124,28 +114,18 @@ it('a server that is stopped while PostgreSQL is away ends in time, and what it 
 it('a database that cannot be used is explained: not there, not for us, not a database', async () => {
   const nowhere = new URL(postgres.url);
   nowhere.port = String(await fixedPort());
-  const unreachable = await launch(nowhere.href);
+  const unreachable = await stage.begin('unreachable', ['--database-url', nowhere.href]);
 
   const stranger = new URL(postgres.url);
   stranger.password = 'wrong';
-  const refused = await launchServer({
-    name: 'refused',
-    folder,
-    port: await fixedPort(),
-    flags: ['--database-url', stranger.href],
-  });
+  const refused = await stage.begin('refused', ['--database-url', stranger.href]);
   expect(await refused.exitWithin(60_000)).toEqual({ code: 1, signal: null });
   expect(await refused.output()).toMatch(
     /carillon: the database at 127\.0\.0\.1:\d+\/\S+ cannot be used: .*password/,
   );
   expect(await refused.output()).not.toContain('    at ');
 
-  const other = launchServer({
-    name: 'other',
-    folder,
-    port: await fixedPort(),
-    flags: ['--database-url', 'mysql://localhost/x'],
-  });
+  const other = await stage.begin('other', ['--database-url', 'mysql://localhost/x']);
   expect(await other.exitWithin(60_000)).toEqual({ code: 2, signal: null });
   expect(await other.output()).toMatch(/--database-url must begin with postgres:\/\//);
 

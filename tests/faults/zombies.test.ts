@@ -7,40 +7,31 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { submitJobs } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
-import { OwnPostgres } from '../support/own-postgres.ts';
-import { fixedPort, processesOf } from '../support/processes.ts';
-import { Receiver } from '../support/receiver.ts';
+import type { OwnPostgres } from '../support/own-postgres.ts';
+import type { Receiver } from '../support/receiver.ts';
+import { ServerStage } from '../support/server-stage.ts';
 import { StallableProxy } from '../support/stallable-proxy.ts';
-import { endServers, launchServer, type ServerProcess } from '../support/start-server-process.ts';
-import { makeTestFolder } from '../support/test-folder.ts';
+import { endServers, type ServerProcess } from '../support/start-server-process.ts';
 
 const SOON = { withinMs: 60_000 };
 const JOBS_MAX = 30;
 const FLAGS = ['--worker-silent-seconds', '4', '--node-ttl-seconds', '3', '--shutdown-grace-seconds', '1'];
 
-let folder: string;
+let stage: ServerStage;
 let receiver: Receiver;
 let postgres: OwnPostgres;
 /** Of the job that a test is about. */
 let tag: string;
 
 beforeEach(async () => {
-  folder = makeTestFolder();
-  receiver = await new Receiver().start();
-  postgres = await OwnPostgres.start(folder);
+  stage = await ServerStage.open();
+  ({ receiver, postgres } = stage);
 });
 
-afterEach(async () => {
-  await endServers();
-  await postgres.stop();
-  await receiver.stop();
-  await eventually(async () => expect(await processesOf(folder)).toEqual([]), SOON);
-});
+afterEach(() => stage.close());
 
-async function launch(name: string, databaseUrl = postgres.url): Promise<ServerProcess> {
-  const flags = ['--database-url', databaseUrl, ...FLAGS];
-  return launchServer({ name, folder, port: await fixedPort(), flags }).ready();
-}
+const launch = (name: string, databaseUrl = postgres.url) =>
+  stage.launch(name, ['--database-url', databaseUrl, ...FLAGS]);
 
 /** Submits jobs one by one until one runs on the server, for shards decide where; answers its id. */
 async function startJobOn(server: ServerProcess, durationMs: number): Promise<string> {

@@ -29,7 +29,12 @@ export class ServerStage {
 
   /** Resolves when it takes jobs. */
   async launch(name: string, flags: readonly string[] = []): Promise<ServerProcess> {
-    return launchServer(await this.#options(name, flags)).ready();
+    return (await this.begin(name, flags)).ready();
+  }
+
+  /** Resolves when it was started. Flags come last: another --database-url counts. */
+  async begin(name: string, flags: readonly string[] = []): Promise<ServerProcess> {
+    return launchServer(await this.#options(name, flags));
   }
 
   /** One that is stopped, killed and started again; resolves when it takes jobs. */
