@@ -130,7 +130,7 @@ export class OperationsFixture {
     const nowMs = this.clock.now();
     const due = (await this.pendingRuns()).filter(({ fireAtMs }) => fireAtMs <= nowMs);
     const jobIds = [...new Set(due.map(({ jobId }) => jobId))];
-    await this.storage.schedule.admit(jobIds, { guard: await this.#guard(), nowMs });
+    await this.storage.schedule.admit(jobIds, { guard: await this.#guard(), nowMs, runsPerJob: 1_000 });
     const leaseId = this.random.id() as LeaseId;
     const workerId = 'worker-1' as WorkerId;
     const worker = { workerId, nodeId: NODE, incarnation: 1, bootId: BOOT, slots: 1, handlers: [] };

@@ -4,13 +4,19 @@
  */
 import { type JobId, shardOf } from '@carillon/domain';
 import { Loop, type Service } from '@carillon/foundation';
-import type { Admitted, AskingRun, WaitingJob } from '../storage/schedule-store.ts';
+import type { Admitted, AskingRun, OwnerOptions, WaitingJob } from '../storage/schedule-store.ts';
 import type { ShardGuard } from '../storage/shard-guard.ts';
+import { handleInParts } from './handle-in-parts.ts';
+import { Later } from './later.ts';
 import { OwnedShards } from './owned-shards.ts';
 import type { SchedulerOptions } from './scheduler.ts';
 
 const IDLE_MS = 1_000;
 const JOBS_PER_ADMISSION = 500;
+/** Runs that one admission opens, or leaves waiting, about: a job may let in thousands at once. */
+const RUNS_PER_ADMISSION = 2_000;
+/** Jobs of which nothing could be let in are asked about again after this long. */
+const RETRY_MS = 10_000;
 /**
  * A run that was left waiting may have missed the place that became free in the same moment: the statements that freed it and
  * that left it waiting have not seen each other. It is asked for once more.
@@ -24,14 +30,17 @@ export class Admitter implements Service {
   readonly #unsubscribe: () => void;
   /** Jobs of which runs may be let in now. */
   readonly #toAdmit = new Set<JobId>();
-  /** Jobs that are asked about once more, and when. */
-  readonly #again = new Map<JobId, number>();
+  /** Jobs that are asked about once more. */
+  readonly #again: Later<JobId>;
+  readonly #failed: Later<JobId>;
   /** Jobs whose newest occurrence waits and replaces the others. */
   readonly #toReplace = new Map<JobId, WaitingJob>();
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
     const { clock, random, log, signals, store } = options;
+    this.#again = new Later({ clock, afterMs: ASK_AGAIN_MS });
+    this.#failed = new Later({ clock, afterMs: RETRY_MS });
     this.#loop = new Loop({
       name: 'admitter',
       clock,
@@ -81,12 +90,10 @@ export class Admitter implements Service {
 
   /** Tells of what was opened, and remembers what was left waiting. */
   follow({ opened, waiting }: Admitted, { isAgain = false } = {}): void {
-    const { signals, clock } = this.#options;
-    if (opened.length > 0) signals.send('runs-open', { lanes: opened });
+    if (opened.length > 0) this.#options.signals.send('runs-open', { lanes: opened });
     if (waiting.length === 0) return;
-    const at = clock.monotonic() + ASK_AGAIN_MS;
     for (const job of waiting) {
-      if (!isAgain && !this.#again.has(job.jobId)) this.#again.set(job.jobId, at);
+      if (!isAgain) this.#again.add(job.jobId);
       if (job.replaces) this.#toReplace.set(job.jobId, job);
     }
     this.#loop.wake();
@@ -94,15 +101,13 @@ export class Admitter implements Service {
 
   /** One pass: follow ownership, read, admit. Answers how long nothing will be due. */
   async runOnce(): Promise<number> {
-    const { clock } = this.#options;
     const guard = this.#options.guard();
     if (!this.#asking.follow(guard)) return IDLE_MS;
     await this.#asking.read();
     await this.#replaceSome(guard);
     if (await this.#admitDue(guard)) return 0;
-    const [again] = this.#again.values();
-    const againInMs = (again ?? Number.POSITIVE_INFINITY) - clock.monotonic();
-    return this.#toAdmit.size > 0 ? 0 : Math.max(0, Math.min(this.#asking.untilNext(), againInMs));
+    if (this.#toAdmit.size > 0) return 0;
+    return Math.min(this.#asking.untilNext(), this.#again.inMs, this.#failed.inMs);
   }
 
   /** For jobs whose newest occurrence replaces the others. */
@@ -113,8 +118,8 @@ export class Admitter implements Service {
     const runIds = await store.replace(jobIds, { guard, nowMs: clock.now() });
     signals.send('events-recorded', {});
     if (runIds.length > 0) signals.send('cancel-requested', { runIds });
-    const { opened } = await store.admit(jobIds, { guard, nowMs: clock.now() });
-    if (opened.length > 0) signals.send('runs-open', { lanes: opened });
+    const admitted = await store.admit(jobIds, { guard, nowMs: clock.now(), runsPerJob: RUNS_PER_ADMISSION });
+    this.follow({ ...admitted, waiting: [] });
   }
 
   async #replaceSome(guard: ShardGuard): Promise<void> {
@@ -130,35 +135,35 @@ export class Admitter implements Service {
 
   /** True when somebody asked. */
   async #admitDue(guard: ShardGuard): Promise<boolean> {
-    const { clock, store } = this.#options;
-    const nowMs = clock.now();
-    const asking = this.#asking.takeDue(nowMs, JOBS_PER_ADMISSION);
-    for (const { jobId } of asking) this.#toAdmit.add(jobId);
-    const again = this.#dueAgain();
-    if (this.#toAdmit.size === 0 && again.size === 0) return false;
+    const nowMs = this.#options.clock.now();
+    const asking = this.#asking.takeDue(nowMs, JOBS_PER_ADMISSION).map(({ jobId }) => jobId);
+    const again = new Set(this.#again.take());
+    for (const jobId of [...asking, ...this.#failed.take()]) this.#toAdmit.add(jobId);
     const jobIds = [...new Set([...this.#toAdmit, ...again])].slice(0, JOBS_PER_ADMISSION);
+    if (jobIds.length === 0) return false;
     for (const jobId of again) this.#toAdmit.add(jobId);
     for (const jobId of jobIds) this.#toAdmit.delete(jobId);
-    try {
-      const admitted = await store.admit(jobIds, { guard, nowMs });
-      this.follow(admitted, { isAgain: jobIds.every((jobId) => again.has(jobId)) });
-    } catch (error) {
-      this.#asking.putBack(asking);
-      for (const jobId of jobIds) this.#toAdmit.add(jobId);
-      throw error;
-    }
+    await this.#admit(jobIds, { guard, nowMs, isAgain: jobIds.every((jobId) => again.has(jobId)) });
     return true;
   }
 
-  #dueAgain(): Set<JobId> {
-    const now = this.#options.clock.monotonic();
-    const due = new Set<JobId>();
-    for (const [jobId, at] of this.#again) {
-      // In the order they were noted, so the first that is not due ends it.
-      if (at > now) break;
-      this.#again.delete(jobId);
-      due.add(jobId);
-    }
-    return due;
+  #admit(
+    jobIds: readonly JobId[],
+    { guard, nowMs, isAgain }: OwnerOptions & { isAgain: boolean },
+  ): Promise<void> {
+    const { store, log } = this.#options;
+    const runsPerJob = Math.ceil(RUNS_PER_ADMISSION / jobIds.length);
+    return handleInParts(jobIds, {
+      handle: async (part) => {
+        const admitted = await store.admit(part, { guard, nowMs, runsPerJob });
+        this.follow(admitted, { isAgain });
+        for (const jobId of admitted.more) this.#toAdmit.add(jobId);
+      },
+      putBack: (jobId) => this.#toAdmit.add(jobId),
+      setAside: (jobId, error) => {
+        this.#failed.add(jobId);
+        log.error({ err: error, jobId }, 'runs of a job cannot be let in; trying again in ten seconds');
+      },
+    });
   }
 }

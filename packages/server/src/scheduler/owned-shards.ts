@@ -17,7 +17,12 @@ export interface OwnedShardsOptions<Row extends { readonly shard: number; readon
 /** A lost hint costs at most this much. */
 const SWEEP_MS = 1_000;
 const FULL_SWEEP_MS = 60_000;
+/**
+ * How far back a full sweep begins. What is older was read when the shard was taken, and what is left of it is not worth a walk over
+ * everything that fired since, which an old snapshot may keep; but for one sweep in so many, which begins at the very start.
+ */
 const FULL_SWEEP_BACK_MS = 3_600_000;
+const SWEEPS_PER_WHOLE = 10;
 const READ_AHEAD_MS = 20_000;
 
 export class OwnedShards<
@@ -28,6 +33,7 @@ export class OwnedShards<
   #owned: ReadonlyMap<number, number> = new Map();
   #sweepAt = 0;
   #fullSweepAt = 0;
+  #sweeps = 0;
   #readAheadAt = 0;
 
   constructor(options: OwnedShardsOptions<Row>) {
@@ -72,9 +78,8 @@ export class OwnedShards<
     const nowMs = clock.now();
     if (now >= this.#fullSweepAt) {
       this.#fullSweepAt = now + FULL_SWEEP_MS;
-      // Not from the very start: what is older was read when the shard was taken, and what is left of it is not worth a walk over
-      // everything that fired since, which an old snapshot may keep.
-      this.restart(nowMs - FULL_SWEEP_BACK_MS);
+      this.restart(this.#sweeps % SWEEPS_PER_WHOLE === 0 ? 0 : nowMs - FULL_SWEEP_BACK_MS);
+      this.#sweeps += 1;
     }
     if (now >= this.#sweepAt) {
       this.#sweepAt = now + SWEEP_MS;

@@ -66,11 +66,16 @@ export class Reconciler implements Service {
     const startedAt = clock.monotonic();
     this.#watchingSince ??= startedAt;
     if (guard.epochs.size === 0) return PASS_MS;
-    const waiting = await store.reconcile({ guard, nowMs: clock.now(), limit: JOBS_PER_PASS });
-    scheduler.admitSoon(waiting.map(({ jobId }) => jobId));
-    await scheduler.replace(waiting, guard);
-    // Last: what it writes into the history may have to wait.
-    if (await this.#giveUp(guard)) return 0;
+    let isMoreLeft = false;
+    try {
+      const waiting = await store.reconcile({ guard, nowMs: clock.now(), limit: JOBS_PER_PASS });
+      scheduler.admitSoon(waiting.map(({ jobId }) => jobId));
+      await scheduler.replace(waiting, guard);
+    } finally {
+      // Last, since what it writes into the history may have to wait; and whatever became of the rest.
+      isMoreLeft = await this.#giveUp(guard);
+    }
+    if (isMoreLeft) return 0;
     return Math.min(Math.max(PASS_MS, (clock.monotonic() - startedAt) * PASS_SHARE), PASS_MS_MAX);
   }
 

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { sampleJob } from '../storage/conformance/sample-job.ts';
 import { BASE_MS, MINUTE_MS } from '../storage/conformance/storage-under-test.ts';
 import { manualRun, onceRun } from '../storage/conformance/storage-world.ts';
+import type { ScheduleStore } from '../storage/schedule-store.ts';
 import type { RoleStage } from '../testing/role-stage.fixture.ts';
 import { Reconciler } from './reconciler.ts';
 import { nominalsOf, SchedulerStage } from './scheduler-stage.fixture.ts';
@@ -226,3 +227,38 @@ describe('a place that became free', () => {
 function jobIdIn(isWanted: (shard: number) => boolean): Job['jobId'] {
   for (let job = sampleJob(); ; job = sampleJob()) if (isWanted(job.shard)) return job.jobId;
 }
+
+test('a job of which nothing can be let in holds up no other, and is asked about again', async () => {
+  const [bad, ...others] = await Promise.all(Array.from({ length: 5 }, () => recurring()));
+  let isBad = true;
+  const store: ScheduleStore = new Proxy(stage.store, {
+    get(target, name) {
+      const method = Reflect.get(target, name, target) as (...args: unknown[]) => unknown;
+      if (name !== 'admit') return method.bind(target);
+      return async (...args: Parameters<ScheduleStore['admit']>) => {
+        if (isBad && args[0].includes(bad!.jobId)) throw new Error('odd');
+        return target.admit(...args);
+      };
+    },
+  });
+  const scheduler = stage.create({ store });
+  for (const job of [bad!, ...others]) await stage.runNow(job);
+  await stage.rest(scheduler);
+  expect((await stage.take()).map(({ jobId }) => jobId)).not.toContain(bad!.jobId);
+  expect(stage.errors).toHaveLength(1);
+  isBad = false;
+  role.clock.advance(MINUTE_MS);
+  await stage.rest(scheduler);
+  expect((await stage.take()).map(({ jobId }) => jobId)).toContain(bad!.jobId);
+});
+
+test('more runs than one admission lets in are all let in at once', async () => {
+  const job = await recurring({ maxConcurrency: 1_000, overlap: 'queue' });
+  const others = await Promise.all(Array.from({ length: 400 }, () => recurring()));
+  for (let i = 0; i < 50; i += 1) await stage.runNow(job, { told: false });
+  for (const other of others) await stage.runNow(other, { told: false });
+  await stage.rest();
+  const taken = (await stage.take()).filter(({ jobId }) => jobId === job.jobId);
+  // And the occurrence of its schedule.
+  expect(taken).toHaveLength(51);
+});

@@ -1,7 +1,7 @@
 /**
  * Fires what is due at its instant, in the shards of this node: due cursors become runs (one transaction per batch, compare-and-set
- * on each cursor), open, waiting or skipped by the limits of their jobs. How many runs wait to be executed, or to be let in, makes
- * no difference here: it never looks at them.
+ * on each cursor), open, waiting or skipped by the limits of their jobs. How many runs wait to be
+ * executed makes no difference here: of the jobs that fire, those that wait for a place are counted, up to a bound.
  */
 import { fireTime, type JobId, occurrenceRunId, planFires } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
@@ -9,8 +9,9 @@ import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import type { Cursor } from '../storage/due.ts';
 import type { Fire, Fired, ScheduleStore, WaitingJob } from '../storage/schedule-store.ts';
 import type { ShardGuard } from '../storage/shard-guard.ts';
-import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
 import { Admitter } from './admitter.ts';
+import { handleInParts } from './handle-in-parts.ts';
+import { Later } from './later.ts';
 import { OwnedShards } from './owned-shards.ts';
 
 export interface SchedulerOptions {
@@ -28,8 +29,10 @@ const IDLE_MS = 1_000;
 const FIRES_PER_BATCH = 1_000;
 /** Runs made by one batch of fires, about: a policy may catch up thousands for each cursor. */
 const RUNS_PER_BATCH = 2_000;
-/** Cursors that had changed are read again at most this often: they may also be somebody else's by now. */
+/** Cursors that had changed are read again after this long: they may also be somebody else's by now. */
 const READ_AGAIN_MS = 50;
+/** Cursors that could not be fired are tried again after this long. */
+const RETRY_MS = 60_000;
 
 export class Scheduler implements Service {
   readonly #options: SchedulerOptions;
@@ -37,12 +40,15 @@ export class Scheduler implements Service {
   /** Has a loop of its own: letting runs in may take long, and no schedule waits for it. */
   readonly #admitter: Admitter;
   readonly #loop: Loop;
-  #readAgainAt = 0;
+  readonly #changed: Later<Cursor>;
+  readonly #failed: Later<Cursor>;
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
     const { clock, random, log, store } = options;
     this.#admitter = new Admitter(options);
+    this.#changed = new Later({ clock, afterMs: READ_AGAIN_MS });
+    this.#failed = new Later({ clock, afterMs: RETRY_MS });
     this.#loop = new Loop({
       name: 'scheduler',
       clock,
@@ -101,62 +107,43 @@ export class Scheduler implements Service {
     const { clock } = this.#options;
     const guard = this.#options.guard();
     if (!this.#cursors.follow(guard)) return IDLE_MS;
+    for (const { shard, fireAtMs } of this.#changed.take()) this.#cursors.touch(shard, fireAtMs);
+    this.#cursors.putBack(this.#failed.take());
     await this.#cursors.read();
     const nowMs = clock.now();
     const due = newestOfEachJob(this.#cursors.takeDue(nowMs, FIRES_PER_BATCH));
-    if (due.length === 0) return this.#cursors.untilNext();
+    if (due.length === 0) return Math.min(this.#cursors.untilNext(), this.#changed.inMs, this.#failed.inMs);
     const { fires, rest } = this.#plan(due, nowMs);
     this.#cursors.putBack(rest);
     await this.#fire(fires, { guard, nowMs });
     return 0;
   }
 
-  /** One cursor that cannot be fired holds up no other: the batch is halved until it stands alone. */
+  /** Nothing is lost when it fails: what did fire fails its compare-and-set the next time. */
   async #fire(fires: readonly Fire[], options: { guard: ShardGuard; nowMs: number }): Promise<void> {
-    const { store, signals, log } = this.#options;
-    try {
-      const fired = await store.fire(fires, options);
-      this.#admitter.follow(fired);
-      if (fired.skipped > 0 || fires.some((fire) => fire.skipped.length > 0))
-        signals.send('events-recorded', {});
-      this.#holdNext(fires, fired);
-    } catch (error) {
-      const isEverybodys = error instanceof StorageUnavailable || error instanceof StorageTimeout;
-      if (!isEverybodys && fires.length > 1) {
-        const half = Math.ceil(fires.length / 2);
-        await this.#fire(fires.slice(0, half), options);
-        await this.#fire(fires.slice(half), options);
-        return;
-      }
-      // Nothing is lost: what did fire fails its compare-and-set the next time. What cannot is found again by the next full pass.
-      if (isEverybodys) this.#cursors.putBack(fires.map(({ cursor }) => cursor));
-      else
-        log.error(
-          { err: error, jobId: fires[0]!.cursor.jobId },
-          'a schedule cannot be fired; trying again later',
-        );
-      if (isEverybodys) throw error;
-    }
+    const { store, log } = this.#options;
+    await handleInParts(fires, {
+      handle: async (part) => this.#follow(part, await store.fire(part, options)),
+      putBack: ({ cursor }) => this.#cursors.putBack([cursor]),
+      setAside: ({ cursor }, error) => {
+        this.#failed.add(cursor);
+        const { jobId } = cursor;
+        log.error({ err: error, jobId }, 'a schedule cannot be fired; trying again in a minute');
+      },
+    });
   }
 
   /** What comes next of them is known, without reading it back. */
-  #holdNext(fires: readonly Fire[], { jobIds, later }: Fired): void {
-    const lost: Fire[] = [];
-    for (const fire of fires) {
-      const { cursor, next } = fire;
-      if (later.has(cursor.jobId)) this.#cursors.putBack([cursor]);
-      else if (!jobIds.has(cursor.jobId)) lost.push(fire);
+  #follow(fires: readonly Fire[], fired: Fired): void {
+    this.#admitter.follow(fired);
+    if (fired.skipped > 0 || fires.some((fire) => fire.skipped.length > 0))
+      this.#options.signals.send('events-recorded', {});
+    for (const { cursor, next } of fires) {
+      if (fired.later.has(cursor.jobId)) this.#cursors.putBack([cursor]);
+      // It may be due as it is now.
+      else if (!fired.jobIds.has(cursor.jobId)) this.#changed.add(cursor);
       else if (next) this.#cursors.offer({ ...cursor, ...next, resumedAtMs: undefined });
     }
-    this.#readAgain(lost);
-  }
-
-  /** Cursors that had changed may be due as they are now. At most once in a while: they may also be somebody else's by now. */
-  #readAgain(lost: readonly Fire[]): void {
-    const now = this.#options.clock.monotonic();
-    if (lost.length === 0 || now < this.#readAgainAt) return;
-    this.#readAgainAt = now + READ_AGAIN_MS;
-    for (const { cursor } of lost) this.#cursors.touch(cursor.shard, cursor.fireAtMs);
   }
 
   /** As many as make a batch; rest: the others. */

@@ -70,6 +70,11 @@ export interface Admitted {
   readonly waiting: readonly WaitingJob[];
 }
 
+export interface Admission extends Admitted {
+  /** Of these there is more to let in, or to leave waiting, than was asked for. */
+  readonly more: readonly JobId[];
+}
+
 /** A run that will never start. */
 export interface GivenUpRun {
   readonly jobId: JobId;
@@ -85,8 +90,14 @@ export interface ScheduleStore {
   readCursors(places: readonly ShardPlace[], window: ReadWindow): Promise<Cursor[]>;
   readAsking(places: readonly ShardPlace[], window: ReadWindow): Promise<AskingRun[]>;
   fire(fires: readonly Fire[], options: OwnerOptions): Promise<Fired>;
-  /** Opens what asks or waits in these jobs as far as they have free places, the oldest first. */
-  admit(jobIds: readonly JobId[], options: OwnerOptions): Promise<Admitted>;
+  /**
+   * Opens what asks or waits in these jobs as far as they have free places, the oldest first; what asks in vain waits from now on.
+   * Of each job at most so many, of the one and of the other.
+   */
+  admit(
+    jobIds: readonly JobId[],
+    options: OwnerOptions & { readonly runsPerJob: number },
+  ): Promise<Admission>;
   /**
    * For jobs whose newest occurrence replaces the others: skips the occurrences that wait before it, and asks the longest
    * living run to stop if it still has no place. Answers the runs that were asked.

@@ -87,6 +87,23 @@ export function describeScheduleAdmit(make: MakeStorage): void {
       expect((await world.runsOf(job.jobId)).some(({ status }) => status === 'SKIPPED')).toBe(false);
     });
 
+    it('of each job at most so many are let in, or left waiting, at once; and it is told that there is more', async () => {
+      const { world } = stage;
+      const job = await world.recurring({ job: { maxConcurrency: 5 } });
+      const runs = Array.from({ length: 9 }, (_, i) => manualRun(BASE_MS - 9 + i));
+      for (const run of runs) await world.storage.jobs.enqueue(job.jobId, run);
+      const states = async () => {
+        const found = await statesOf(job);
+        return runs.map(({ runId }) => found.get(runId)!.slice(0, 1)).join('');
+      };
+      const admit = () => world.storage.schedule.admit([job.jobId], { ...options(), runsPerJob: 2 });
+      expect(await admit()).toMatchObject({ more: [job.jobId] });
+      expect(await states()).toBe('oowwaaaaa');
+      for (let i = 0; i < 5; i += 1) await admit();
+      expect(await states()).toBe('ooooowwww');
+      expect(await admit()).toMatchObject({ more: [], opened: [], waiting: [{ jobId: job.jobId }] });
+    });
+
     it('a retry gives its place free and asks again', async () => {
       const { world } = stage;
       const job = await world.recurring();

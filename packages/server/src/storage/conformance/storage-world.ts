@@ -134,7 +134,7 @@ export class StorageWorld {
   }
 
   async admit(job: Pick<Job, 'jobId'>, { nowMs = BASE_MS, guard = this.guard } = {}): Promise<void> {
-    await this.storage.schedule.admit([job.jobId], { guard, nowMs });
+    await this.storage.schedule.admit([job.jobId], { guard, nowMs, runsPerJob: 1_000 });
   }
 
   /** Fires the job's cursor: by default its own occurrence runs and the next lies a minute later. */
@@ -156,7 +156,7 @@ export class StorageWorld {
     const { workerId = this.workerId, nowMs = BASE_MS } = over;
     await this.#knowWorker(workerId);
     const jobIds = runs.map(({ jobId }) => jobId);
-    await this.storage.schedule.admit(jobIds, { guard: this.guard, nowMs });
+    await this.storage.schedule.admit(jobIds, { guard: this.guard, nowMs, runsPerJob: 1_000 });
     const pick = { runIds: runs.map(({ runId }) => runId) };
     return this.storage.leases.claim({ leaseId: newId<LeaseId>(), workerId, pick, nowMs });
   }

@@ -3,7 +3,7 @@ import { type JobId, QUEUED_PER_JOB_MAX, type RunId, SHARD_COUNT } from '@carill
 import type { Cursor } from '../due.ts';
 import type { LaneHint } from '../lane.ts';
 import type {
-  Admitted,
+  Admission,
   AskingRun,
   Fire,
   Fired,
@@ -63,24 +63,33 @@ export class MemoryScheduleStore implements ScheduleStore {
     return { jobIds, later: new Set(), opened, waiting: this.#waitingJobs(waiting), skipped };
   }
 
-  async admit(jobIds: readonly JobId[], { guard, nowMs }: OwnerOptions): Promise<Admitted> {
+  async admit(
+    jobIds: readonly JobId[],
+    { guard, nowMs, runsPerJob }: OwnerOptions & { runsPerJob: number },
+  ): Promise<Admission> {
     const { due, jobs, admissions } = this.#state;
     const opened: LaneHint[] = [];
     const waiting = new Set<JobId>();
+    const more = new Set<JobId>();
     for (const jobId of new Set(jobIds)) {
       const job = jobs.get(jobId);
       if (!job || !guardHolds(this.#state, guard, job.shard)) continue;
+      const left = { open: runsPerJob, wait: runsPerJob };
       for (const run of this.#wanting(jobId, nowMs)) {
-        if (admissions.take(jobId, run.runId, job.maxConcurrency)) {
+        if (left.open > 0 && admissions.take(jobId, run.runId, job.maxConcurrency)) {
+          left.open -= 1;
           due.put({ ...run, state: 'open', admitted: true, laneAtMs: Math.max(run.fireAtMs, nowMs) });
           opened.push({ ...run.lane, atMs: nowMs });
-        } else {
-          if (run.state === 'asking') due.put({ ...run, state: 'waiting' });
-          waiting.add(jobId);
+          continue;
         }
+        waiting.add(jobId);
+        if (run.state !== 'asking' || left.wait === 0) continue;
+        left.wait -= 1;
+        due.put({ ...run, state: 'waiting' });
       }
+      if (left.open === 0 || left.wait === 0) more.add(jobId);
     }
-    return { opened, waiting: this.#waitingJobs(waiting) };
+    return { opened, waiting: this.#waitingJobs(waiting), more: [...more] };
   }
 
   async replace(jobIds: readonly JobId[], { guard, nowMs }: OwnerOptions): Promise<RunId[]> {

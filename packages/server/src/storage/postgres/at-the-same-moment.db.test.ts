@@ -320,7 +320,7 @@ describeEachPostgres('what others do at the same moment', (server) => {
 
     const admitting = (job: Job) => {
       const epochs = `{${Array.from({ length: 64 }, (_, shard) => world.guard.epochs.get(shard)).join(',')}}`;
-      return () => pagesOf(ADMIT.text, [`{${job.jobId}}`, world.guard.nodeId, epochs, BASE_MS]);
+      return () => pagesOf(ADMIT.text, [`{${job.jobId}}`, world.guard.nodeId, epochs, BASE_MS, 1_000]);
     };
 
     it('letting in one run costs the same however many of its job wait behind it', async () => {

@@ -15,19 +15,17 @@ export interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-const ROWS = 15_000;
-
 /**
- * One job in three recurs: it has a cursor, one run that is open and holds a place, and one that asks or waits. The others have
+ * So many jobs: one in three recurs: it has a cursor, one run that is open and holds a place, and one that asks or waits. The others have
  * one open run each. Some have expired, some are held back.
  */
-export const FILL = `
+export const fill = (jobs: number) => `
   CREATE TABLE job_runs_first PARTITION OF job_runs FOR VALUES FROM ('2030-01-01Z') TO ('2030-01-02Z');
   CREATE TABLE job_runs_second PARTITION OF job_runs FOR VALUES FROM ('2030-01-02Z') TO ('2030-01-03Z');
   INSERT INTO jobs (job_id, name, schedule_type, status, handler, payload, priority, timeout_ms, shard)
     SELECT md5(n::text)::uuid, 'job ' || n, CASE WHEN n % 3 = 0 THEN 'CRON' ELSE 'IMMEDIATE' END, 'SCHEDULED', 'http', '{}', n % 3,
       60000, n % 64
-    FROM generate_series(1, ${ROWS}) AS n;
+    FROM generate_series(1, ${jobs}) AS n;
   INSERT INTO cursors (job_id, shard, job_version, fire_at, nominal_at, held)
     SELECT job_id, shard, 1, row_number() OVER (), row_number() OVER (), shard = 1 FROM jobs WHERE schedule_type = 'CRON';
   INSERT INTO due (job_id, run_id, shard, part, priority, handler_key, tenant, kind, job_version, fire_at, lane_at, nominal_at, handler,
@@ -49,7 +47,7 @@ export const FILL = `
       job_versions, nominal_ats)
     SELECT md5('lease' || n)::uuid, 'worker', 1, ARRAY[md5('r' || n)::uuid], ARRAY[md5(n::text)::uuid], '{1}', '{1}', '{1}', '{0}',
       '{t}', '{1}', '{1}', '{1}'
-    FROM generate_series(1, 200) AS n;
+    FROM generate_series(1, ${Math.ceil(jobs / 75)}) AS n;
   ANALYZE`;
 
 /** All nodes of the plan that is kept for the statement, whatever values it is called with. */

@@ -5,6 +5,7 @@ import type { Database, Statement } from '../../postgres/database.ts';
 import type { Cursor } from '../due.ts';
 import type { LaneHint } from '../lane.ts';
 import type {
+  Admission,
   Admitted,
   AskingRun,
   Fire,
@@ -154,14 +155,15 @@ export class PostgresScheduleStore implements ScheduleStore {
     ]);
   }
 
-  async admit(jobIds: readonly JobId[], { guard, nowMs }: OwnerOptions): Promise<Admitted> {
-    if (jobIds.length === 0) return { opened: [], waiting: [] };
-    const rows = await this.#database.query<JudgedRow>(ADMIT, [
-      plainArray(jobIds),
-      ...ownedParameters(guard),
-      nowMs,
-    ]);
-    return judged(rows, nowMs);
+  async admit(
+    given: readonly JobId[],
+    { guard, nowMs, runsPerJob }: OwnerOptions & { runsPerJob: number },
+  ): Promise<Admission> {
+    const jobIds = plainArray([...new Set(given)]);
+    const parameters = [jobIds, ...ownedParameters(guard), nowMs, runsPerJob];
+    const rows = await this.#database.query<readonly [...JudgedRow, more: boolean]>(ADMIT, parameters);
+    const more = rows.filter((row) => row[9]).map((row) => row[0]);
+    return { ...judged(rows, nowMs), more };
   }
 
   replace(jobIds: readonly JobId[], { guard, nowMs }: OwnerOptions): Promise<RunId[]> {
@@ -220,7 +222,7 @@ function ownedParameters(guard: OwnerOptions['guard']): [node: string, epochs: s
   return guardParameters(guard, [...guard.epochs.keys()]);
 }
 
-function judged(rows: readonly JudgedRow[], nowMs: number): Admitted {
+function judged(rows: readonly (JudgedRow | readonly [...JudgedRow, boolean])[], nowMs: number): Admitted {
   const opened: LaneHint[] = [];
   const waiting: WaitingJob[] = [];
   for (const [jobId, part, priority, handlerKey, tenant, isOpened, isWaiting, replaces] of rows) {

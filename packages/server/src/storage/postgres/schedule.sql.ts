@@ -36,7 +36,7 @@ const ROOM = `greatest(0, j.max_concurrency - (SELECT count(*) FROM admissions a
 
 /** The lowest free places of the job j. */
 const freePlaces = (limit: string) => `SELECT p.slot FROM generate_series(1, j.max_concurrency) AS p(slot)
-      WHERE NOT EXISTS (SELECT FROM admissions a WHERE a.job_id = j.job_id AND a.slot = p.slot) LIMIT ${limit}`;
+      WHERE p.slot NOT IN (SELECT a.slot FROM admissions a WHERE a.job_id = j.job_id) LIMIT ${limit}`;
 
 const NOW = (now: string) => `to_timestamp(${now}::bigint::float8 / 1000)`;
 
@@ -161,39 +161,36 @@ export const FIRE: Statement = fire('fire', {
 
 /** Of the job j, what asks or waits; in the order of the index that is made for it. */
 const blockedOf = (blocked: number) =>
-  `FROM due w WHERE w.job_id = j.job_id AND w.blocked = ${blocked} AND w.blocked > 0 AND NOT w.held`;
-
-/** Runs of one job that begin to wait by one statement; the others are asked about again. */
-const ASKED_MAX = 1_000;
+  `SELECT w.run_id, w.fire_at, w.nominal_at FROM due w
+          WHERE w.job_id = j.job_id AND w.blocked = ${blocked} AND w.blocked > 0 AND NOT w.held`;
+const OLDEST_FIRST = 'ORDER BY w.fire_at, w.nominal_at, w.run_id';
+const ASKS_NOW = `${blockedOf(ASKING)} AND w.fire_at <= $4::bigint`;
 
 /**
- * $1 jobs; guard: $2 node, $3 epochs; $4 now. Runs that ask or wait are opened, the oldest first, as far as there are free places;
- * those that asked in vain wait from now on. What somebody is changing at this moment is left for the next time.
+ * $1 jobs; guard: $2 node, $3 epochs; $4 now, $5 runs of each job at most. Runs that ask or wait are opened, the oldest first, as far
+ * as there are free places; those that asked in vain wait from now on. What somebody is changing at this moment is left for the
+ * next time. As in FIRE, no two parts are joined: a run gets the place that has its number.
  */
 export const ADMIT: Statement = {
   name: 'admit',
   text: `
     WITH ${owned('$2', '$3')}, job AS MATERIALIZED (
-      SELECT j.*, ${ROOM} AS room FROM jobs j WHERE j.job_id = ANY($1::uuid[]) AND ${isOwned('j.shard')}
-    ), place AS MATERIALIZED (
-      SELECT j.job_id, j.shard, p.slot, row_number() OVER (PARTITION BY j.job_id ORDER BY p.slot) AS nth
-      FROM job j CROSS JOIN LATERAL (${freePlaces('j.room')}) p
+      SELECT j.job_id, j.shard, j.overlap, ARRAY(${freePlaces(`least(${ROOM}, $5::int)`)}) AS places
+      FROM unnest($1::uuid[]) AS u(job_id) CROSS JOIN LATERAL (SELECT j.* FROM jobs j WHERE j.job_id = u.job_id LIMIT 1) j
+      WHERE ${isOwned('j.shard')}
     ), wanting AS MATERIALIZED (
-      SELECT d.run_id, d.job_id, row_number() OVER (PARTITION BY d.job_id ORDER BY d.fire_at, d.nominal_at, d.run_id) AS nth
-      FROM job j CROSS JOIN LATERAL (
-        SELECT d.run_id, d.job_id, d.fire_at, d.nominal_at FROM due d
-        WHERE d.job_id = j.job_id AND d.run_id IN (
-          SELECT run_id FROM (
-            (SELECT w.run_id, w.fire_at, w.nominal_at ${blockedOf(WAITING)} ORDER BY w.fire_at, w.nominal_at, w.run_id LIMIT j.room)
-            UNION ALL
-            (SELECT w.run_id, w.fire_at, w.nominal_at ${blockedOf(ASKING)} AND w.fire_at <= $4::bigint
-              ORDER BY w.fire_at, w.nominal_at, w.run_id LIMIT j.room)
-          ) w ORDER BY w.fire_at, w.nominal_at, w.run_id LIMIT j.room)
-        FOR UPDATE SKIP LOCKED
+      SELECT j.job_id, j.shard, d.run_id, j.places[d.nth] AS slot FROM job j CROSS JOIN LATERAL (
+        SELECT d.run_id, row_number() OVER (ORDER BY d.fire_at, d.nominal_at, d.run_id) AS nth FROM (
+          SELECT d.run_id, d.fire_at, d.nominal_at FROM due d
+          WHERE d.job_id = j.job_id AND d.run_id = ANY(ARRAY(
+            SELECT w.run_id FROM (
+              (${blockedOf(WAITING)} ${OLDEST_FIRST} LIMIT cardinality(j.places)) UNION ALL (${ASKS_NOW} ${OLDEST_FIRST} LIMIT cardinality(j.places))
+            ) w ${OLDEST_FIRST} LIMIT cardinality(j.places))) AND d.blocked + 0 > 0 AND d.held IS NOT TRUE
+          FOR UPDATE SKIP LOCKED
+        ) d
       ) d
     ), admitted AS (
-      INSERT INTO admissions (job_id, slot, run_id, shard)
-      SELECT w.job_id, p.slot, w.run_id, p.shard FROM wanting w JOIN place p USING (job_id, nth)
+      INSERT INTO admissions (job_id, slot, run_id, shard) SELECT w.job_id, w.slot, w.run_id, w.shard FROM wanting w
       ON CONFLICT DO NOTHING RETURNING job_id, run_id
     ), opened AS (
       UPDATE due d SET blocked = ${OPEN}, admitted = true, lane_at = greatest(d.fire_at, $4::bigint)
@@ -201,20 +198,27 @@ export const ADMIT: Statement = {
       RETURNING d.job_id, d.part, d.priority, d.handler_key, d.tenant
     ), vain AS MATERIALIZED (
       SELECT d.job_id, d.run_id FROM job j CROSS JOIN LATERAL (
-        SELECT w.job_id, w.run_id ${blockedOf(ASKING)} AND w.fire_at <= $4::bigint
-          AND (w.run_id IN (SELECT run_id FROM admitted)) IS NOT TRUE
-        ORDER BY w.fire_at, w.nominal_at, w.run_id LIMIT ${ASKED_MAX} FOR UPDATE SKIP LOCKED
+        SELECT d.job_id, d.run_id FROM due d
+        WHERE d.job_id = j.job_id AND d.run_id = ANY(ARRAY(SELECT w.run_id FROM (${ASKS_NOW} AND (w.run_id IN (SELECT run_id FROM admitted)) IS NOT TRUE ${OLDEST_FIRST} LIMIT $5::int) w))
+          AND d.blocked + 0 = ${ASKING} AND d.held IS NOT TRUE
+        FOR UPDATE SKIP LOCKED
       ) d
     ), asked AS (
       UPDATE due d SET blocked = ${WAITING} FROM vain WHERE d.job_id = vain.job_id AND d.run_id = vain.run_id RETURNING d.job_id
+    ), counted AS MATERIALIZED (
+      SELECT job_id, max(count) >= $5::int AS more, bool_or(is_asked) AS is_asked FROM (
+        SELECT job_id, count(*) AS count, false AS is_asked FROM admitted GROUP BY job_id
+        UNION ALL SELECT job_id, count(*), true FROM asked GROUP BY job_id
+      ) c GROUP BY job_id
     )
-    SELECT DISTINCT o.job_id, o.part, o.priority, o.handler_key, o.tenant, true, false, false, 0 FROM opened o
+    SELECT DISTINCT o.job_id, o.part, o.priority, o.handler_key, o.tenant, true, false, false, 0, false FROM opened o
     UNION ALL
-    SELECT j.job_id, NULL, NULL, NULL, NULL, false, true, j.overlap = 'replace', 0 FROM job j
-    WHERE j.job_id IN (SELECT job_id FROM asked)
-      OR EXISTS (SELECT FROM (
-        SELECT w.run_id ${blockedOf(WAITING)} ORDER BY w.fire_at, w.nominal_at, w.run_id LIMIT j.room + 1
-      ) w WHERE w.run_id NOT IN (SELECT run_id FROM admitted))`,
+    SELECT c.job_id, NULL, NULL, NULL, NULL, false, false, false, 0, true FROM counted c WHERE c.more
+    UNION ALL
+    SELECT j.job_id, NULL, NULL, NULL, NULL, false, true, j.overlap = 'replace', 0, false FROM job j
+    WHERE j.job_id IN (SELECT job_id FROM counted WHERE is_asked)
+      OR EXISTS (SELECT FROM (${blockedOf(WAITING)} ${OLDEST_FIRST} LIMIT cardinality(j.places) + 1) w
+        WHERE w.run_id NOT IN (SELECT run_id FROM admitted))`,
 };
 
 /** An occurrence of the schedule that was never begun: only such a one takes the place of others. */
@@ -272,6 +276,9 @@ export const STOP_OLDEST: Statement = {
     SELECT o.run_id FROM oldest o WHERE (o.lease_id IN (SELECT lease_id FROM asked)) IS TRUE`,
 };
 
+/** Those that are left are found by the next pass. */
+const LOST_PLACES_MAX = 2_000;
+
 /**
  * Guard: $1 node, $2 epochs. Places whose run is neither open nor alive: one look at everything tells for sure. Runs are found by
  * their key: what is open is spelled so that no plan walks the lanes for it.
@@ -283,11 +290,12 @@ export const FREE_LOST_PLACES: Statement = {
       SELECT u.run_id FROM leases l CROSS JOIN LATERAL unnest(l.run_ids) WITH ORDINALITY AS u(run_id, ord)
       WHERE l.limited AND NOT ((u.ord - 1)::smallint = ANY(l.closed))
     ), lost AS MATERIALIZED (
-      SELECT a.job_id, a.slot, a.run_id FROM admissions a
+      SELECT a.ctid AS at FROM admissions a
       WHERE ${isOwned('a.shard')} AND a.run_id NOT IN (SELECT run_id FROM living)
         AND NOT ${exists(`SELECT FROM due d WHERE d.job_id = a.job_id AND d.run_id = a.run_id AND d.admitted AND d.blocked + 0 = ${OPEN} AND d.held IS NOT TRUE`)}
+      LIMIT ${LOST_PLACES_MAX}
     )
-    DELETE FROM admissions a USING lost WHERE a.job_id = lost.job_id AND a.slot = lost.slot AND a.run_id = lost.run_id`,
+    DELETE FROM admissions a WHERE a.ctid = ANY(ARRAY(SELECT at FROM lost))`,
 };
 
 /** Guard: $1 node, $2 epochs; $3 limit, $4 now, $5 after. Jobs of which runs wait though there is room, or of which the newest replaces. */

@@ -15,7 +15,7 @@ import {
   INSERT_KEYED_JOBS,
 } from './insert-jobs.sql.ts';
 import { CLAIM_LANES, CLAIM_RUNS, HELD, LANES } from './lease.sql.ts';
-import { FILL, nodesOf, planOf } from './plans.fixture.ts';
+import { fill, nodesOf, planOf } from './plans.fixture.ts';
 import { ADMIT, EXPIRE, FIRE, FIRE_PLAIN, READ_ASKING, READ_CURSORS } from './schedule.sql.ts';
 import { SETTLE, SETTLE_MIXED, SETTLE_WHOLE } from './settle.sql.ts';
 import { UPCOMING, UPCOMING_IS_PARTIAL } from './upcoming.sql.ts';
@@ -50,7 +50,7 @@ describeEachPostgres('the statements', (server) => {
     database = await createTestDatabase(server.url);
     client = new pg.Client({ connectionString: database.url });
     await client.connect();
-    await client.query(FILL);
+    await client.query(fill(15_000));
     await client.query('SET plan_cache_mode = force_generic_plan; SET enable_seqscan = on; SET jit = off');
   });
 

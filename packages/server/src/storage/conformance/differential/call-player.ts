@@ -78,7 +78,10 @@ export class CallPlayer {
       case 'fire':
         return this.#fire(call.fires, this.#options(call));
       case 'admit': {
-        const { opened, waiting } = await schedule.admit(call.jobIds, this.#options(call));
+        const { opened, waiting } = await schedule.admit(call.jobIds, {
+          ...this.#options(call),
+          runsPerJob: 1_000,
+        });
         return { opened: asSet(opened), waiting: asSet(waiting) };
       }
       case 'replace':

@@ -1,0 +1,40 @@
+/**
+ * Hands items to the storage in one call, and none of them holds up the others: one that fails or takes too long alone is set aside,
+ * to be tried again later. When it is the storage that does not answer, the rest is put back, and the fault is thrown.
+ */
+import { applyInParts } from '../storage/apply-in-parts.ts';
+import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
+
+const TIMEOUTS_MAX = 4;
+
+export async function handleInParts<Item>(
+  items: readonly Item[],
+  options: {
+    readonly handle: (part: readonly Item[]) => Promise<void>;
+    readonly putBack: (item: Item) => void;
+    readonly setAside: (item: Item, error: unknown) => void;
+  },
+): Promise<void> {
+  const slow = new Set<Item>();
+  let fault: unknown;
+  await applyInParts<Item, undefined>(items, {
+    timeoutsMax: TIMEOUTS_MAX,
+    apply: async (part) => {
+      await options.handle(part);
+      return part.map(() => undefined);
+    },
+    onSlow: (part) => {
+      for (const item of part) slow.add(item);
+    },
+    fail: (error, item) => {
+      const isStorages = error instanceof StorageUnavailable || error instanceof StorageTimeout;
+      if (!isStorages || slow.has(item)) options.setAside(item, error);
+      else {
+        options.putBack(item);
+        fault = error;
+      }
+      return undefined;
+    },
+  });
+  if (fault) throw fault;
+}

@@ -1,0 +1,36 @@
+/** Items that come back after a fixed time, each once, in the order in which they were put away. */
+import type { Clock } from '@carillon/foundation';
+
+export class Later<Item> {
+  readonly #clock: Clock;
+  readonly #afterMs: number;
+  readonly #backAt = new Map<Item, number>();
+
+  constructor({ clock, afterMs }: { readonly clock: Clock; readonly afterMs: number }) {
+    this.#clock = clock;
+    this.#afterMs = afterMs;
+  }
+
+  /** One that is put away already keeps its time. */
+  add(item: Item): void {
+    if (!this.#backAt.has(item)) this.#backAt.set(item, this.#clock.monotonic() + this.#afterMs);
+  }
+
+  /** Takes out those that are back. */
+  take(): Item[] {
+    const now = this.#clock.monotonic();
+    const back: Item[] = [];
+    for (const [item, at] of this.#backAt) {
+      if (at > now) break;
+      this.#backAt.delete(item);
+      back.push(item);
+    }
+    return back;
+  }
+
+  /** How long until the first is back; for ever when there is none. */
+  get inMs(): number {
+    const [at = Number.POSITIVE_INFINITY] = this.#backAt.values();
+    return Math.max(0, at - this.#clock.monotonic());
+  }
+}
