@@ -135,6 +135,7 @@ export function composeEngine(options: EngineOptions): Engine {
     ...identity,
     address,
     members,
+    signals,
     ttlMs: settings.nodeTtlMs,
     onReplaced,
   });

@@ -164,6 +164,16 @@ export class Lanes {
     for (const pick of picks) this.#return(pick.lane as Lane, { uncharged: pick.runsMax, ready: true });
   }
 
+  /** As if they had never been heard of. */
+  forget(picks: readonly LanePick[]): void {
+    for (const pick of picks) {
+      const lane = pick.lane as Lane;
+      this.#return(lane, { uncharged: pick.runsMax, ready: false });
+      lane.atMs = Number.POSITIVE_INFINITY;
+      this.#lanes.delete(nameOf(lane));
+    }
+  }
+
   /** A share of the slots for what is less urgent than others and has waited for long, the least urgent first. */
   #starving({ nowMs, runsMax, offers }: ChooseOptions): LanePick[] {
     const ready = this.#tiers.filter(({ queue }) => queue.counts(offers).ready > 0);
@@ -204,7 +214,7 @@ export class Lanes {
   }
 
   #lane(key: LaneKey): Lane {
-    const name = `${key.part}/${key.priority}/${key.handlerKey}/${key.tenant}`;
+    const name = nameOf(key);
     let lane = this.#lanes.get(name);
     if (!lane) {
       lane = new Lane(key);
@@ -244,6 +254,10 @@ export class Lanes {
       this.#asleep.pop();
     }
   }
+}
+
+function nameOf({ part, priority, handlerKey, tenant }: LaneKey): string {
+  return `${part}/${priority}/${handlerKey}/${tenant}`;
 }
 
 /** Just before every run of the instant. */

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { newId, sampleJob } from '../storage/conformance/sample-job.ts';
 import { BASE_MS } from '../storage/conformance/storage-under-test.ts';
 import { onceRun } from '../storage/conformance/storage-world.ts';
+import { handlerKey } from '../storage/lane.ts';
 import type { LeaseStore } from '../storage/lease-store.ts';
 import { type Breakage, breakable, RoleStage } from '../testing/role-stage.fixture.ts';
 import { StorageBacklog } from './storage-backlog.ts';
@@ -86,6 +87,34 @@ describe('runs', () => {
     expect(await take(10)).toHaveLength(1);
   });
 
+  test('for much later cost no memory, and are taken at their instant', async () => {
+    const atMs = BASE_MS + 30 * 86_400_000;
+    await backlog.look(HTTP);
+    const jobs = await insert(1, {}, atMs);
+    announce(jobs, atMs);
+    expect(backlog.size).toBe(0);
+    stage.clock.advance(1_000);
+    await backlog.look(HTTP);
+    expect(backlog.size).toBe(0);
+    stage.clock.advance(atMs - BASE_MS - 1_000 - 30_000);
+    await backlog.look(HTTP);
+    stage.clock.advance(30_000);
+    expect(jobIdsOf(await take(10))).toEqual(idsOf(jobs));
+  });
+
+  test('of a lane whose next run is far off are forgotten until then', async () => {
+    const jobs = await insert(1);
+    const atMs = BASE_MS + 3_600_000;
+    const run = onceRun(atMs);
+    const other = { ...sampleJob({}), shard: jobs[0]!.shard };
+    await stage.storage.jobs.insert([{ job: other, first: { kind: 'run', run }, idempotency: undefined }]);
+    await backlog.look(HTTP);
+    await takeAll(10);
+    stage.clock.advance(1_000);
+    await backlog.look(HTTP);
+    expect(backlog.size).toBe(0);
+  });
+
   test('are taken once, by as many takers as there are', async () => {
     const jobs = await insert(500);
     await backlog.look(HTTP);
@@ -156,6 +185,26 @@ describe('a claim that fails', () => {
     breakage.deaf = false;
     expect((await takeAll(10)).flat()).toEqual([]);
     expect(await stage.storage.leases.heldBy([stage.world.workerId])).toHaveLength(1);
+  });
+
+  test('because of one lane that cannot be claimed from costs the others a look', async () => {
+    const bad = { part: 99_999, priority: 'high', tenant: 1, atMs: BASE_MS } as const;
+    const port = stage.storage.leases;
+    backlog = create({
+      lanes: (request) => port.lanes(request),
+      claim: async (request) => {
+        if ('lanes' in request.pick && request.pick.lanes.some(({ lane }) => lane.part === bad.part))
+          throw new Error('out of range');
+        return port.claim(request);
+      },
+    });
+    await backlog.look(HTTP);
+    const jobs = await insert(3);
+    announce(jobs);
+    stage.signals.send('runs-open', { lanes: [{ ...bad, handlerKey: handlerKey('http') }] });
+    await expect(tryTake(10)).rejects.toThrow('out of range');
+    await backlog.look(HTTP);
+    expect(jobIdsOf((await takeAll(10)).flat()).sort()).toEqual(idsOf(jobs).sort());
   });
 
   test('makes all lanes be looked at without delay', async () => {

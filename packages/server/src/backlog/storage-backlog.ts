@@ -7,6 +7,7 @@ import type { Clock, Log } from '@carillon/foundation';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import { handlerKey, type LaneHint, type LaneKey } from '../storage/lane.ts';
 import type { LanePick, LeaseStore } from '../storage/lease-store.ts';
+import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
 import type { Backlog, TakeRequest } from './backlog.ts';
 import { Lanes } from './lanes.ts';
 
@@ -23,6 +24,8 @@ const LOOK_MS = 1_000;
 const LOOK_SHARE = 20;
 const LOOK_MS_MAX = 20_000;
 const LANES_PER_PAGE = 5_000;
+/** Lanes whose next run is further off are not kept: a look finds them in time. Longer than from one look to the next. */
+const HORIZON_MS = 60_000;
 
 export class StorageBacklog implements Backlog {
   readonly #options: StorageBacklogOptions;
@@ -92,7 +95,8 @@ export class StorageBacklog implements Backlog {
     this.#lanes.beginLook();
     for (let after: LaneKey | undefined; ; ) {
       const heads = await this.#options.leases.lanes({ after, limit: LANES_PER_PAGE });
-      for (const head of heads) if (this.#offered.has(head.handlerKey)) this.#lanes.found(head);
+      for (const head of heads)
+        if (this.#offered.has(head.handlerKey) && this.#isNear(head.laneAtMs)) this.#lanes.found(head);
       if (heads.length < LANES_PER_PAGE) break;
       after = heads.at(-1);
     }
@@ -104,14 +108,24 @@ export class StorageBacklog implements Backlog {
     try {
       const pick = { lanes: picks, runsMax };
       const claimed = await this.#options.leases.claim({ leaseId, workerId, nowMs, pick });
-      this.#lanes.settle(picks, claimed.looks, { runsMax });
+      const looks = claimed.looks.map((look) =>
+        look.nextAtMs === undefined || this.#isNear(look.nextAtMs) ? look : { ...look, nextAtMs: undefined },
+      );
+      this.#lanes.settle(picks, looks, { runsMax });
       return claimed;
     } catch (error) {
-      this.#lanes.giveUp(picks);
+      const isStorages = error instanceof StorageUnavailable || error instanceof StorageTimeout;
+      if (isStorages) this.#lanes.giveUp(picks);
+      // One of them cannot be claimed from. Those that are there are found again by the look.
+      else this.#lanes.forget(picks);
       // What was claimed and is given back, or what others had locked, may lie behind the marks.
       this.#lookAt = 0;
       throw error;
     }
+  }
+
+  #isNear(atMs: number): boolean {
+    return atMs <= this.#options.clock.now() + HORIZON_MS;
   }
 
   /** New handlers: what waits for them has to be looked for. */
@@ -127,7 +141,7 @@ export class StorageBacklog implements Backlog {
     if (hints.length === 0) this.#lookAt = 0;
     let isHeard = hints.length === 0;
     for (const hint of hints) {
-      if (!this.#offered.has(hint.handlerKey)) continue;
+      if (!this.#offered.has(hint.handlerKey) || !this.#isNear(hint.atMs)) continue;
       this.#lanes.hint(hint);
       isHeard = true;
     }

@@ -156,8 +156,18 @@ describe('a worker', () => {
 
   test('stops at once when the signal arrives', async () => {
     const { batch } = await hand('long');
-    stage.signals.send('cancel-requested', { runIds: ['other' as RunId, batch.runs[0]!.runId] });
+    const runIds = ['other' as RunId, batch.runs[0]!.runId];
+    await stage.storage.leases.requestCancel(runIds);
+    stage.signals.send('cancel-requested', { runIds });
+    await turns();
     expect(running[0]!.signal.aborted).toBe(true);
+  });
+
+  test('stops nothing because of a signal alone: anybody who may connect to the database can send one', async () => {
+    const { batch } = await hand('long');
+    stage.signals.send('cancel-requested', { runIds: batch.runs.map(({ runId }) => runId) });
+    await turns();
+    expect(running[0]!.signal.aborted).toBe(false);
   });
 });
 

@@ -105,7 +105,8 @@ export class Executor implements Service, LocalWorker {
       onUnreceived: (runs) => this.#giveUp(runs),
       onUnknown: (leases) => this.#engine.giveBack(leases, UNKNOWN),
     });
-    this.#unsubscribe = signals.on('cancel-requested', ({ runIds }) => this.cancel(runIds));
+    // A hint alone stops nothing: whether somebody wants it, the storage tells.
+    this.#unsubscribe = signals.on('cancel-requested', () => this.#leaseWatch.lookSoon());
   }
 
   get workerId(): WorkerId {

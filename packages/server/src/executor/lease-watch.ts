@@ -60,6 +60,10 @@ export class LeaseWatch implements Service {
     await this.#loop.stop();
   }
 
+  lookSoon(): void {
+    this.#loop.wake();
+  }
+
   async runOnce(): Promise<undefined> {
     this.#passes += 1;
     await this.#lookAtHeld();

@@ -37,6 +37,7 @@ function keeper(nodeId: NodeId, over: Over = {}): ShardKeeper {
     bootId: FIRST_BOOT,
     address: 'here',
     members,
+    signals: stage.signals,
     ttlMs: TTL_MS,
     onReplaced: () => replaced.push(nodeId),
     ...over,
@@ -315,6 +316,21 @@ test('listeners hear of shards gained and lost, and of nothing else', async () =
   await keeper(B).runOnce();
   await a.runOnce();
   expect(changes).toBe(2);
+});
+
+test('who comes, leaves or lets go says so, and others act at once, not with their next beat', async () => {
+  const [a, b] = [keeper(A), keeper(B)];
+  a.start();
+  await stage.advance(TTL_MS / 4);
+  expect(sizeOf(a)).toBe(SHARD_COUNT);
+  b.start();
+  await stage.advance(1);
+  expect(sizeOf(a) + sizeOf(b)).toBe(SHARD_COUNT);
+  expect(sizeOf(b)).toBe(shardsOfNode(B, [A, B]).length);
+  await b.stop();
+  await stage.advance(1);
+  expect(sizeOf(a)).toBe(SHARD_COUNT);
+  await a.stop();
 });
 
 test('started, it beats four times in the life of a lease', async () => {

@@ -4,6 +4,7 @@
  */
 import { type BootId, type NodeId, shardsOfNode } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
+import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import type { MemberStore } from '../storage/member-store.ts';
 import type { ShardGuard } from '../storage/shard-guard.ts';
 
@@ -13,6 +14,7 @@ export interface ShardKeeperOptions {
   readonly bootId: BootId;
   readonly address: string;
   readonly members: MemberStore;
+  readonly signals: SignalBus;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -29,12 +31,15 @@ export class ShardKeeper implements Service {
   readonly #options: ShardKeeperOptions;
   readonly #loop: Loop;
   readonly #listeners: (() => void)[] = [];
+  readonly #unsubscribe: () => void;
+  #isMember = false;
+  #isTelling = false;
   #epochs: ReadonlyMap<number, number> = new Map();
   #trustedUntil = 0;
 
   constructor(options: ShardKeeperOptions) {
     this.#options = options;
-    const { clock, random, log, ttlMs } = options;
+    const { clock, random, log, ttlMs, signals } = options;
     this.#loop = new Loop({
       name: 'shards',
       clock,
@@ -42,6 +47,9 @@ export class ShardKeeper implements Service {
       log,
       idleMs: ttlMs / 4,
       runOnce: () => this.runOnce(),
+    });
+    this.#unsubscribe = signals.on('shards-moved', () => {
+      if (!this.#isTelling) this.#loop.wake();
     });
   }
 
@@ -51,6 +59,7 @@ export class ShardKeeper implements Service {
 
   /** Lets go of everything, so that others need not wait for the leases to run out. */
   async stop(): Promise<void> {
+    this.#unsubscribe();
     await this.#loop.stop();
     const { members, nodeId, bootId, log } = this.#options;
     const epochs = this.#epochs;
@@ -58,6 +67,7 @@ export class ShardKeeper implements Service {
     try {
       await members.releaseShards({ nodeId, epochs });
       await members.leaveNode(nodeId, bootId);
+      this.#tell();
     } catch (error) {
       log.warn({ err: error }, 'could not release the shards; they run out by themselves');
     }
@@ -87,6 +97,7 @@ export class ShardKeeper implements Service {
       return undefined;
     }
     const wanted = new Set(shardsOfNode(nodeId, beat.nodes));
+    const held = this.#epochs.size;
     const kept = await this.#keep(wanted);
     const missing = [...wanted].filter((shard) => !kept.has(shard));
     const gained =
@@ -95,7 +106,16 @@ export class ShardKeeper implements Service {
         : new Map<number, number>();
     this.#trustedUntil = sentAt + ttlMs;
     this.#set(new Map([...kept, ...gained]));
+    // Others let go of what is this node's own, or take what it let go of, now and not with their next beat.
+    if (!this.#isMember || kept.size < held) this.#tell();
+    this.#isMember = true;
     return undefined;
+  }
+
+  #tell(): void {
+    this.#isTelling = true;
+    this.#options.signals.send('shards-moved', {});
+    this.#isTelling = false;
   }
 
   /** The beat has renewed what is still this node's own; what it is not to have is let go. */

@@ -32,6 +32,7 @@ const SAMPLES: Signals = {
   },
   'places-freed': { jobIds: [jobId, otherJobId] },
   'cancel-requested': { runIds: [runId] },
+  'shards-moved': {},
   'events-recorded': {},
 };
 /** The forms that name nothing and mean anything. */

@@ -14,6 +14,7 @@ export class MemorySignalBus implements SignalBus {
     'shards-due': new Set(),
     'places-freed': new Set(),
     'cancel-requested': new Set(),
+    'shards-moved': new Set(),
     'events-recorded': new Set(),
   };
 

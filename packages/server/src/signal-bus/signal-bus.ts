@@ -12,8 +12,10 @@ export interface Signals {
   'shards-due': { readonly shards: readonly { readonly shard: number; readonly atMs: number }[] };
   /** Runs of these jobs ended: runs that wait behind a limit of theirs may start. No jobs: any. */
   'places-freed': { readonly jobIds: readonly JobId[] };
-  /** Somebody wants these runs stopped. */
+  /** Somebody wants these runs stopped: whoever has them looks whether that is so. */
   'cancel-requested': { readonly runIds: readonly RunId[] };
+  /** A node came or left, or let go of shards: they may be others' now. */
+  'shards-moved': Record<string, never>;
   /** Something was recorded that event readers may want. */
   'events-recorded': Record<string, never>;
 }

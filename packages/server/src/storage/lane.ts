@@ -51,6 +51,7 @@ export function handlerKey(handler: string): number {
 
 const TENANT_BITS = 26;
 const TENANT_HALF = 2 ** TENANT_BITS;
+export const TENANTS_MAX = TENANT_HALF ** 2;
 
 /** The namespace in the upper half, the user in the lower. Two that share a number share a fair share, and nothing else. */
 export function tenantOf({ namespace, userId }: Pick<Job, 'namespace' | 'userId'>): number {

@@ -31,6 +31,7 @@ const ANYTHING: SignalBatch = {
   'runs-open': { lanes: [] },
   'shards-due': { shards: [] },
   'places-freed': { jobIds: [] },
+  'shards-moved': {},
   'events-recorded': {},
 };
 

@@ -7,13 +7,13 @@ import type { SignalBatch } from './waiting-signals.ts';
 
 const SENDER = 'sender-id_09';
 const lane = fc.record({
-  part: fc.nat(),
+  part: fc.nat({ max: 7 }),
   priority: fc.constantFrom(...PRIORITIES),
-  handlerKey: fc.maxSafeInteger(),
-  tenant: fc.maxSafeInteger(),
+  handlerKey: fc.integer(),
+  tenant: fc.nat({ max: 2 ** 52 - 1 }),
   atMs: fc.maxSafeInteger(),
 });
-const shard = fc.record({ shard: fc.nat(), atMs: fc.maxSafeInteger() });
+const shard = fc.record({ shard: fc.nat({ max: 63 }), atMs: fc.maxSafeInteger() });
 const id = <Id extends string>() => fc.uuid().map((uuid) => uuid as Id);
 const many = { maxLength: 2_000, size: 'max' } as const;
 const batches: fc.Arbitrary<SignalBatch> = fc.record(
@@ -23,6 +23,7 @@ const batches: fc.Arbitrary<SignalBatch> = fc.record(
     'places-freed': fc.record({ jobIds: fc.array(id<JobId>(), many) }),
     'cancel-requested': fc.record({ runIds: fc.array(id<RunId>(), { ...many, minLength: 1 }) }),
     'events-recorded': fc.constant({}),
+    'shards-moved': fc.constant({}),
   },
   { requiredKeys: [] },
 );
@@ -33,13 +34,18 @@ function hear(payloads: readonly string[]): SignalBatch {
   const joined = <Name extends keyof Signals>(name: Name) =>
     heard.flatMap((batch) => (batch[name] === undefined ? [] : [batch[name]]));
   const [lanes, shards, jobs] = [joined('runs-open'), joined('shards-due'), joined('places-freed')];
-  const [runs, events] = [joined('cancel-requested'), joined('events-recorded')];
+  const [runs, events, moved] = [
+    joined('cancel-requested'),
+    joined('events-recorded'),
+    joined('shards-moved'),
+  ];
   return {
     ...(lanes.length > 0 && { 'runs-open': { lanes: lanes.flatMap((signal) => signal.lanes) } }),
     ...(shards.length > 0 && { 'shards-due': { shards: shards.flatMap((signal) => signal.shards) } }),
     ...(jobs.length > 0 && { 'places-freed': { jobIds: jobs.flatMap((signal) => signal.jobIds) } }),
     ...(runs.length > 0 && { 'cancel-requested': { runIds: runs.flatMap((signal) => signal.runIds) } }),
     ...(events.length > 0 && { 'events-recorded': {} }),
+    ...(moved.length > 0 && { 'shards-moved': {} }),
   };
 }
 
@@ -149,6 +155,13 @@ describe('what we would not have written', () => {
     `1${SENDER};r1.3.1.1.1`,
     `1${SENDER};r1.-1.1.1.1`,
     `1${SENDER};r1.1.1.1`,
+    `1${SENDER};r8.1.1.1.1`,
+    `1${SENDER};r-1.1.1.1.1`,
+    `1${SENDER};r1.1.zik0zk.1.1`,
+    `1${SENDER};r1.1.1.-1.1`,
+    `1${SENDER};r1.1.1.${(2 ** 52).toString(36)}.1`,
+    `1${SENDER};s1s.1`,
+    `1${SENDER};s-1.1`,
     `1${SENDER};c`,
     `1${SENDER};c${ID.slice(1)}`,
     `1${SENDER};p${ID.slice(0, -1)}B`,

@@ -1,10 +1,10 @@
 /**
  * Signals as payloads of notifications: `1<sender>;<letter><entries>;<letter><entries>`, all ASCII, numbers to the base 36,
  * ids as 22 letters of base64url. A section without entries is the "any" form of its kind. Reading is strict: what this
- * version would not have written is nothing at all.
+ * version would not have written is nothing at all. Whoever may connect to the database may send anything.
  */
-import { type JobId, PRIORITIES, type RunId } from '@carillon/domain';
-import type { LaneHint } from '../../storage/lane.ts';
+import { type JobId, PRIORITIES, type RunId, SHARD_COUNT } from '@carillon/domain';
+import { type LaneHint, PART_COUNT, TENANTS_MAX } from '../../storage/lane.ts';
 import type { Signals } from '../signal-bus.ts';
 import type { SignalBatch } from './waiting-signals.ts';
 
@@ -12,8 +12,8 @@ import type { SignalBatch } from './waiting-signals.ts';
 export const NOTIFICATIONS_MAX = 16;
 /** PostgreSQL takes 7,999 bytes. */
 export const PAYLOAD_BYTES_MAX = 7_999;
-/** Room is kept for the "any" sections, two bytes each, of the four kinds that have one. */
-const FULL_BYTES = PAYLOAD_BYTES_MAX - 4 * 2;
+/** Room is kept for the "any" sections, two bytes each, of the five kinds that have one. */
+const FULL_BYTES = PAYLOAD_BYTES_MAX - 5 * 2;
 const HEAD = /^1[\w-]{12}$/;
 const ID_LETTERS = 22;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -27,13 +27,16 @@ interface Codec<Signal> {
   read(entries: string): Signal | undefined;
 }
 
+const bare = (letter: string): Codec<Record<string, never>> => ({
+  letter,
+  separator: '',
+  write: () => [],
+  read: (entries) => (entries === '' ? {} : undefined),
+});
+
 const CODECS: { readonly [Name in keyof Signals]: Codec<Signals[Name]> } = {
-  'events-recorded': {
-    letter: 'e',
-    separator: '',
-    write: () => [],
-    read: (entries) => (entries === '' ? {} : undefined),
-  },
+  'events-recorded': bare('e'),
+  'shards-moved': bare('m'),
   'shards-due': {
     letter: 's',
     separator: ',',
@@ -178,12 +181,18 @@ function readLane(entry: string): LaneHint | undefined {
   if (!numbers) return undefined;
   const [part, urgency, handlerKey, tenant, atMs] = numbers as [number, number, number, number, number];
   const priority = PRIORITIES[urgency];
-  return priority && { part, priority, handlerKey, tenant, atMs };
+  const isLane =
+    isWithin(part, PART_COUNT) && handlerKey === (handlerKey | 0) && isWithin(tenant, TENANTS_MAX);
+  return priority && isLane ? { part, priority, handlerKey, tenant, atMs } : undefined;
 }
 
 function readShard(entry: string): { shard: number; atMs: number } | undefined {
-  const numbers = readNumbers(entry, 2);
-  return numbers && { shard: numbers[0]!, atMs: numbers[1]! };
+  const [shard, atMs] = readNumbers(entry, 2) ?? [];
+  return isWithin(shard, SHARD_COUNT) ? { shard: shard!, atMs: atMs! } : undefined;
+}
+
+function isWithin(number: number | undefined, end: number): boolean {
+  return number !== undefined && number >= 0 && number < end;
 }
 
 function writeNumbers(numbers: readonly number[]): string | undefined {

@@ -20,12 +20,14 @@ export class WaitingSignals {
   readonly #jobIds = new Merged<JobId, JobId>((id) => id);
   readonly #runIds = new Set<RunId>();
   #eventsRecorded = false;
+  #shardsMoved = false;
 
   add(batch: SignalBatch): void {
     if (batch['runs-open']) this.#lanes.add(batch['runs-open'].lanes, laneKey);
     if (batch['shards-due']) this.#shards.add(batch['shards-due'].shards, ({ shard }) => shard);
     if (batch['places-freed']) this.#jobIds.add(batch['places-freed'].jobIds, (id) => id);
     if (batch['events-recorded']) this.#eventsRecorded = true;
+    if (batch['shards-moved']) this.#shardsMoved = true;
     for (const runId of batch['cancel-requested']?.runIds ?? []) {
       if (this.#runIds.size === ENTRIES_MAX) break;
       this.#runIds.add(runId);
@@ -35,6 +37,7 @@ export class WaitingSignals {
   get isEmpty(): boolean {
     return (
       !this.#eventsRecorded &&
+      !this.#shardsMoved &&
       this.#lanes.isEmpty &&
       this.#shards.isEmpty &&
       this.#jobIds.isEmpty &&
@@ -50,6 +53,7 @@ export class WaitingSignals {
       ...(!this.#jobIds.isEmpty && { 'places-freed': { jobIds: this.#jobIds.values() } }),
       ...(this.#runIds.size > 0 && { 'cancel-requested': { runIds: [...this.#runIds] } }),
       ...(this.#eventsRecorded && { 'events-recorded': {} }),
+      ...(this.#shardsMoved && { 'shards-moved': {} }),
     };
     this.clear();
     return batch;
@@ -61,6 +65,7 @@ export class WaitingSignals {
     this.#jobIds.clear();
     this.#runIds.clear();
     this.#eventsRecorded = false;
+    this.#shardsMoved = false;
   }
 }
 
