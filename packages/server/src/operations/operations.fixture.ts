@@ -18,6 +18,7 @@ import { DirectIngest } from '../ingest/direct-ingest.ts';
 import type { SignalBus, Signals } from '../signal-bus/signal-bus.ts';
 import { ALL_SHARDS, shardStart } from '../storage/conformance/storage-world.ts';
 import type { Cursor } from '../storage/due.ts';
+import { LANE_START } from '../storage/lane.ts';
 import type { Settlement } from '../storage/lease-store.ts';
 import { MemoryStorage } from '../storage/memory/memory-storage.ts';
 import type { Storage } from '../storage/storage.ts';
@@ -135,7 +136,9 @@ export class OperationsFixture {
     const workerId = 'worker-1' as WorkerId;
     const worker = { workerId, nodeId: NODE, incarnation: 1, bootId: BOOT, slots: 1, handlers: [] };
     await this.storage.members.registerWorker(worker, nowMs);
-    const pick = { runIds: due.map(({ runId }) => runId) };
+    const heads = await this.storage.leases.lanes({ after: undefined, limit: 1_000 });
+    const lanes = heads.map((lane) => ({ lane, after: LANE_START, runsMax: 1_000 }));
+    const pick = { lanes, runsMax: 1_000 };
     return this.storage.leases.claim({ leaseId, workerId, pick, nowMs });
   }
 

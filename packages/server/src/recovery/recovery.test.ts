@@ -96,7 +96,7 @@ describe('a worker that fell silent', () => {
   });
 
   test('holds no slot of its job any more (hazard 13)', async () => {
-    const limited = await stage.world.recurring();
+    const limited = await stage.world.recurring({ job: { userId: 'ada' } });
     const runs = [0, 1].map((n) => ({ runId: newId<RunId>(), nominalAtMs: BASE_MS + n }));
     await stage.world.fire(limited, { runs });
     const held = await stage.world.claimOne(limited);

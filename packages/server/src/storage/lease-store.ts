@@ -25,10 +25,8 @@ export interface ClaimRequest {
   readonly leaseId: LeaseId;
   readonly workerId: WorkerId;
   readonly nowMs: number;
-  /** Lane after lane until there are runsMax; or these runs, by their ids. */
-  readonly pick:
-    | { readonly lanes: readonly LanePick[]; readonly runsMax: number }
-    | { readonly runIds: readonly RunId[] };
+  /** Lane after lane until there are runsMax. */
+  readonly pick: { readonly lanes: readonly LanePick[]; readonly runsMax: number };
 }
 
 /** What a claim saw of a lane. */

@@ -1,6 +1,8 @@
 /** Handing out: runs move from pending into one lease, each at most once; and what can be read of that. */
-import type { LeaseId, PendingRun, RunId, WorkerId } from '@carillon/domain';
+import type { Job, LeaseId, PendingRun, RunId, WorkerId } from '@carillon/domain';
 import { describe, expect, it } from 'vitest';
+import { LANE_START, laneOf } from '../lane.ts';
+import type { ClaimRequest } from '../lease-store.ts';
 import { newId } from './sample-job.ts';
 import { BASE_MS, HOUR_MS, type MakeStorage, MINUTE_MS } from './storage-under-test.ts';
 import { manualRun, useStorageWorld } from './storage-world.ts';
@@ -8,15 +10,20 @@ import { manualRun, useStorageWorld } from './storage-world.ts';
 export function describeLeaseClaim(make: MakeStorage): void {
   const stage = useStorageWorld(make);
 
-  /** Runs of as many different jobs. */
+  /** Runs of as many different jobs, in lanes of their own. */
   async function waiting(count: number): Promise<PendingRun[]> {
     const runs: PendingRun[] = [];
     for (let i = 0; i < count; i += 1) {
-      const { job } = await stage.world.oneOff();
+      const { job } = await stage.world.oneOff({ job: { userId: `user ${i}` } });
       runs.push(...(await stage.world.pendingRuns(job)));
     }
     return runs;
   }
+
+  const wholeLane = (job: Job): ClaimRequest['pick'] => ({
+    lanes: [{ lane: laneOf(job), after: LANE_START, runsMax: 10 }],
+    runsMax: 10,
+  });
 
   describe('claim', () => {
     it('answers what the handler needs, with lease, position and first epoch', async () => {
@@ -29,7 +36,7 @@ export function describeLeaseClaim(make: MakeStorage): void {
       const batch = await world.storage.leases.claim({
         leaseId,
         workerId: world.workerId,
-        pick: { runIds: [runId] },
+        pick: wholeLane(job),
         nowMs,
       });
       expect(batch).toMatchObject({ leaseId, workerId: world.workerId, claimedAtMs: nowMs });
@@ -119,13 +126,6 @@ export function describeLeaseClaim(make: MakeStorage): void {
       expect(await world.storage.leases.heldBy([world.workerId])).toHaveLength(3);
     });
 
-    it('a run asked for twice in one claim is handed out once', async () => {
-      const { world } = stage;
-      const [run] = await waiting(1);
-      expect((await world.claim([run!, run!])).runs).toHaveLength(1);
-      expect(await world.storage.leases.heldBy([world.workerId])).toHaveLength(1);
-    });
-
     it('hazard 7: nothing is handed out before its instant', async () => {
       const { world } = stage;
       const { job } = await world.oneOff({ atMs: BASE_MS + MINUTE_MS });
@@ -144,14 +144,13 @@ export function describeLeaseClaim(make: MakeStorage): void {
 
     it('hazard 13: a worker that is unknown or given up for dead is handed nothing', async () => {
       const { world } = stage;
-      const runs = await waiting(1);
+      const { job } = await world.oneOff();
       const dead = newId<WorkerId>();
       const { leases } = world.storage;
       await world.register(dead);
       await world.bury(dead);
       for (const workerId of [dead, newId<WorkerId>()]) {
-        const pick = { runIds: runs.map(({ runId }) => runId) };
-        const request = { leaseId: newId<LeaseId>(), workerId, pick, nowMs: BASE_MS };
+        const request = { leaseId: newId<LeaseId>(), workerId, pick: wholeLane(job), nowMs: BASE_MS };
         expect((await leases.claim(request)).runs).toEqual([]);
       }
     });

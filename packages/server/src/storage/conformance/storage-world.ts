@@ -23,6 +23,7 @@ import type { RunView } from '../run-store.ts';
 import type { Fire, Fired, ShardPlace } from '../schedule-store.ts';
 import type { ShardGuard } from '../shard-guard.ts';
 import type { Storage } from '../storage.ts';
+import { claimRuns } from './claim-runs.ts';
 import { EVERY_MINUTE, newId, sampleJob } from './sample-job.ts';
 import { BASE_MS, DAY_MS, FAR_MS, type MakeStorage, type StorageUnderTest } from './storage-under-test.ts';
 
@@ -157,8 +158,7 @@ export class StorageWorld {
     await this.#knowWorker(workerId);
     const jobIds = runs.map(({ jobId }) => jobId);
     await this.storage.schedule.admit(jobIds, { guard: this.guard, nowMs, runsPerJob: 1_000 });
-    const pick = { runIds: runs.map(({ runId }) => runId) };
-    return this.storage.leases.claim({ leaseId: newId<LeaseId>(), workerId, pick, nowMs });
+    return claimRuns(this.storage, runs, { leaseId: newId<LeaseId>(), workerId, nowMs });
   }
 
   /** Only registered workers are given anything; a test that is about workers registers its own. */

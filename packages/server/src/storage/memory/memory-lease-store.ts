@@ -8,7 +8,6 @@ import type {
   HeldRef,
   HeldRun,
   LaneLook,
-  LanePick,
   LateReport,
   LeaseStore,
   Settled,
@@ -38,10 +37,8 @@ export class MemoryLeaseStore implements LeaseStore {
     if (this.#state.leases.hasLease(leaseId)) throw new Error(`lease ${leaseId} is there already`);
     const records: RunRecord[] = [];
     const looks: LaneLook[] = [];
-    if (this.#state.workers.get(workerId)?.alive) {
-      if ('lanes' in pick) this.#pickLanes(pick, { records, looks, nowMs: claimedAtMs });
-      else for (const runId of new Set(pick.runIds)) records.push(...this.#claimable(runId, claimedAtMs));
-    }
+    if (this.#state.workers.get(workerId)?.alive)
+      this.#pickLanes(pick, { records, looks, nowMs: claimedAtMs });
     for (const record of records) this.#state.due.remove(record.runId);
     const firstEpoch = firstEpochOf(this.#state.generation);
     const runs = records.map((record, position) => {
@@ -57,7 +54,7 @@ export class MemoryLeaseStore implements LeaseStore {
   }
 
   #pickLanes(
-    { lanes, runsMax }: { readonly lanes: readonly LanePick[]; readonly runsMax: number },
+    { lanes, runsMax }: ClaimRequest['pick'],
     { records, looks, nowMs }: { records: RunRecord[]; looks: LaneLook[]; nowMs: number },
   ): void {
     for (const { lane, after, runsMax: laneMax } of lanes) {
@@ -159,12 +156,6 @@ export class MemoryLeaseStore implements LeaseStore {
       const held = this.#state.leases.ofRun(runId);
       if (held) held.cancelRequested = true;
     }
-  }
-
-  #claimable(runId: RunId, nowMs: number): RunRecord[] {
-    const record = this.#state.due.get(runId);
-    if (record?.state !== 'open' || record.held || record.laneAtMs > nowMs) return [];
-    return record.expiresAtMs !== undefined && record.expiresAtMs < nowMs ? [] : [record];
   }
 
   /** The retry policy is the job's present one: an edit holds from the next decision on. */

@@ -14,8 +14,10 @@ import { MemorySignalBus } from '../../signal-bus/memory-signal-bus.ts';
 import { newId } from '../conformance/sample-job.ts';
 import { BASE_MS } from '../conformance/storage-under-test.ts';
 import { manualRun, StorageWorld, settlement } from '../conformance/storage-world.ts';
+import { LANE_START, laneOf } from '../lane.ts';
+import { priorityCode } from './codes.ts';
 import { LIMIT_LIVING, LIMIT_PENDING } from './job.sql.ts';
-import { CLAIM_RUNS } from './lease.sql.ts';
+import { CLAIM_LANES } from './lease.sql.ts';
 import { openPostgresStorage, type PostgresStorage } from './postgres-storage.ts';
 import { ADMIT } from './schedule.sql.ts';
 
@@ -183,9 +185,15 @@ describeEachPostgres('what others do at the same moment', (server) => {
   });
 
   it('a worker that is given a lease at this moment is not forgotten', async () => {
-    const { runId } = await world.oneOff();
+    const { job } = await world.oneOff();
+    const { part, priority, handlerKey, tenant } = laneOf(job);
+    const pick = [[part], [priorityCode(priority)], [handlerKey], [tenant], [0], [LANE_START.runId], [1], 1];
     await person.query('BEGIN');
-    await person.query(CLAIM_RUNS.text, [newId<LeaseId>(), world.workerId, BASE_MS, `{${runId}}`]);
+    const claimed = await person.query(CLAIM_LANES.text, [
+      ...[newId<LeaseId>(), world.workerId, BASE_MS],
+      ...pick,
+    ]);
+    expect(claimed.rows).toMatchObject([{ found: '{1}' }]);
     const forgetting = patient.members.forgetWorkers([world.workerId]);
     await untilWaiting(1);
     await person.query('COMMIT');
@@ -236,9 +244,7 @@ describeEachPostgres('what others do at the same moment', (server) => {
       nowMs: BASE_MS,
       pick: {
         runsMax: 10,
-        lanes: [
-          { lane: head!, after: { laneAtMs: 0, runId: '00000000-0000-0000-0000-000000000000' }, runsMax: 10 },
-        ],
+        lanes: [{ lane: head!, after: LANE_START, runsMax: 10 }],
       },
     });
     await untilWaiting(1);

@@ -13,7 +13,7 @@ import {
   INSERT_KEYED_JOBS,
 } from './insert-jobs.sql.ts';
 import { UPDATE_JOB } from './job.sql.ts';
-import { CLAIM_LANES, CLAIM_RUNS, HELD, LANES, SHOW_RUNNING } from './lease.sql.ts';
+import { CLAIM_LANES, HELD, LANES, SHOW_RUNNING } from './lease.sql.ts';
 import { below, fill, type PlanNode, planOf } from './plans.fixture.ts';
 import {
   ADMISSIBLE,
@@ -144,7 +144,6 @@ describeEachPostgres('the plans of sessions as the pool opens them', (server) =>
       SETTLE_MIXED,
       SETTLE_WHOLE,
       EXPIRE,
-      CLAIM_RUNS,
       SKIP_REPLACED,
       STOP_OLDEST,
       UPDATE_JOB,
@@ -170,7 +169,6 @@ describeEachPostgres('the plans of sessions as the pool opens them', (server) =>
       SETTLE_WHOLE,
       LOCK_ENDING_JOBS,
       CLAIM_LANES,
-      CLAIM_RUNS,
       HELD,
       SHOW_RUNNING,
       INSERT_JOBS,

@@ -19,6 +19,7 @@ import { migrate } from '../../postgres/migrate.ts';
 import { newId } from '../conformance/sample-job.ts';
 import { BASE_MS } from '../conformance/storage-under-test.ts';
 import { manualRun, StorageWorld } from '../conformance/storage-world.ts';
+import { LANE_START, laneOf } from '../lane.ts';
 import { openPostgresStorage, type PostgresStorage } from './postgres-storage.ts';
 
 describe('hazard 43: a database that was replaced by one that had not heard of its last moments', () => {
@@ -179,10 +180,10 @@ describe('hazard 43: a database that was replaced by one that had not heard of i
     });
     try {
       expect(await plain.generations.look()).toEqual({ generation: 1, isNew: false });
-      const { job, runId } = await world.oneOff();
+      const { job } = await world.oneOff();
       const claimed = await plain.leases.claim({
         ...{ leaseId: newId<LeaseId>(), workerId: world.workerId, nowMs: BASE_MS },
-        pick: { runIds: [runId] },
+        pick: { lanes: [{ lane: laneOf(job), after: LANE_START, runsMax: 1 }], runsMax: 1 },
       });
       expect(claimed.runs).toMatchObject([{ jobId: job.jobId }]);
       expect(await plain.jobs.enqueue(job.jobId, manualRun())).toBe(true);

@@ -1,8 +1,7 @@
 /** Statements of the lease store: the hot path. */
 import type { Statement } from '../../postgres/database.ts';
 import { FIRST_EPOCH } from './generation.sql.ts';
-import { IS_OPEN, inLane, OPEN } from './lane.sql.ts';
-import { pendingKeys } from './pending-run.sql.ts';
+import { IS_OPEN, inLane } from './lane.sql.ts';
 import { unpacked } from './unpacked.sql.ts';
 
 const LANE_COLUMNS = 'due.part, due.priority, due.handler_key, due.tenant, due.lane_at, due.run_id';
@@ -24,57 +23,25 @@ export const LANES: Statement = {
     SELECT * FROM lane LIMIT $1`,
 };
 
+const IN_TIME = '(due.expires_at IS NULL OR due.expires_at >= $3::bigint)';
+
 /**
- * $1 lease, $2 worker, $3 now. Rows leave `due` and enter the lease in one statement. They are locked as they are found, and
+ * $1 lease, $2 worker, $3 now, $4 parts, $5 priorities, $6 handler keys, $7 tenants, $8 after instants, $9 after runs, $10 runs of
+ * each lane at most, $11 of all. Rows leave `due` and enter the lease in one statement. They are locked as they are found, and
  * those that another claim or an edit has locked are left to it; so the place where a row was found is where it is deleted,
  * which spares the search through an index. Payloads too large for `due` are read from the job.
  *
  * The rows are gone through once, for the lease and the answer alike, so a run has the same position in every array. They are
  * answered as one row (a row per run would cost both sides more than the claim itself); no JSON text and no name of a
- * handler holds a line break.
+ * handler holds a line break. A lane that gave fewer than it might was read to its end: of that one the next instant is answered.
  */
-const claim = (
-  name: string,
-  { picked, looks, from }: { picked: string; looks: string; from: string },
-): Statement => ({
-  name,
+export const CLAIM_LANES: Statement = {
+  name: 'claim_lanes',
   text: `
     WITH worker AS MATERIALIZED (
       -- Locked, so that a worker is not given up for dead between this claim and its recovery.
       SELECT worker_id FROM workers WHERE worker_id = $2 AND NOT dead FOR KEY SHARE
-    ), ${picked}, gone AS (
-      DELETE FROM due d WHERE d.ctid = ANY(ARRAY(SELECT place FROM picked))
-      RETURNING d.job_id, d.run_id, d.shard, d.kind, d.attempt, d.crashes, d.ends_job, d.epoch, d.job_version, d.nominal_at,
-        d.handler, d.payload, d.timeout_ms, d.admitted, d.fire_at
-    ), taken AS MATERIALIZED (
-      SELECT array_agg(run_id) AS run_ids, array_agg(job_id) AS job_ids, array_agg(shard) AS shards, array_agg(kind) AS kinds,
-        array_agg(attempt) AS attempts, array_agg(crashes) AS crashes, array_agg(ends_job) AS ends_job,
-        array_agg(greatest(epoch, ${FIRST_EPOCH})) AS epochs, array_agg(job_version) AS job_versions, array_agg(nominal_at) AS nominal_ats,
-        array_agg(CASE WHEN kind < 3 AND attempt = 1 THEN nominal_at ELSE fire_at END) AS due_ats,
-        bool_or(ends_job AND kind <> 1) AS ends_schedule, bool_or(admitted) AS limited,
-        CASE WHEN bool_or(admitted) THEN array_agg(admitted::int) END AS admitted, string_agg(handler, E'\\n') AS handlers,
-        string_agg(coalesce(payload, (SELECT j.payload::text FROM jobs j WHERE j.job_id = t.job_id), '{}'), E'\\n') AS payloads,
-        array_agg(coalesce(timeout_ms, (SELECT j.timeout_ms FROM jobs j WHERE j.job_id = t.job_id), 1)) AS timeouts
-      FROM gone t
-    ), lease AS (
-      INSERT INTO leases (lease_id, worker_id, claimed_at, run_ids, job_ids, shards, kinds, attempts, crashes, ends_job,
-        epochs, job_versions, nominal_ats, ends_schedule, limited)
-      SELECT $1::uuid, $2::text, $3::bigint, run_ids, job_ids, shards, kinds, attempts, crashes, ends_job, epochs, job_versions,
-        nominal_ats, ends_schedule, limited
-      FROM taken WHERE run_ids IS NOT NULL
-    )
-    SELECT run_ids::text, job_ids::text, epochs::text, attempts::text, nominal_ats::text, timeouts::text, admitted::text, handlers,
-      payloads, due_ats::text, ${looks} FROM taken ${from}`,
-});
-
-const IN_TIME = '(due.expires_at IS NULL OR due.expires_at >= $3::bigint)';
-
-/**
- * $4 parts, $5 priorities, $6 handler keys, $7 tenants, $8 after instants, $9 after runs, $10 runs of each lane at most, $11 of all.
- * A lane that gave fewer than it might was read to its end: of that one the next instant is answered.
- */
-export const CLAIM_LANES: Statement = claim('claim_lanes', {
-  picked: `lane AS MATERIALIZED (
+    ), lane AS MATERIALIZED (
       SELECT * FROM unnest($4::smallint[], $5::smallint[], $6::int[], $7::bigint[], $8::bigint[], $9::uuid[], $10::int[])
         WITH ORDINALITY AS lane(part, priority, handler_key, tenant, after_at, after_id, runs_max, ord)
     ), picked AS MATERIALIZED (
@@ -101,22 +68,31 @@ export const CLAIM_LANES: Statement = claim('claim_lanes', {
           WHERE EXISTS (SELECT FROM worker)
         ) lane
       ) l
-    )`,
-  looks: 'found::text, last_ats::text, last_ids::text, next_ats::text',
-  from: 'CROSS JOIN looked',
-});
-
-/** $4 run ids. */
-export const CLAIM_RUNS: Statement = claim('claim_runs', {
-  picked: `picked AS MATERIALIZED (
-      SELECT due.ctid AS place FROM ${pendingKeys('$4::uuid[]')} k JOIN due ON due.job_id = k.job_id AND due.run_id = k.run_id
-      WHERE due.blocked + 0 = ${OPEN} AND due.held IS NOT TRUE AND due.lane_at + 0 <= $3::bigint
-        AND ${IN_TIME} AND EXISTS (SELECT FROM worker)
-      FOR UPDATE OF due SKIP LOCKED
-    )`,
-  looks: 'NULL, NULL, NULL, NULL',
-  from: '',
-});
+    ), gone AS (
+      DELETE FROM due d WHERE d.ctid = ANY(ARRAY(SELECT place FROM picked))
+      RETURNING d.job_id, d.run_id, d.shard, d.kind, d.attempt, d.crashes, d.ends_job, d.epoch, d.job_version, d.nominal_at,
+        d.handler, d.payload, d.timeout_ms, d.admitted, d.fire_at
+    ), taken AS MATERIALIZED (
+      SELECT array_agg(run_id) AS run_ids, array_agg(job_id) AS job_ids, array_agg(shard) AS shards, array_agg(kind) AS kinds,
+        array_agg(attempt) AS attempts, array_agg(crashes) AS crashes, array_agg(ends_job) AS ends_job,
+        array_agg(greatest(epoch, ${FIRST_EPOCH})) AS epochs, array_agg(job_version) AS job_versions, array_agg(nominal_at) AS nominal_ats,
+        array_agg(CASE WHEN kind < 3 AND attempt = 1 THEN nominal_at ELSE fire_at END) AS due_ats,
+        bool_or(ends_job AND kind <> 1) AS ends_schedule, bool_or(admitted) AS limited,
+        CASE WHEN bool_or(admitted) THEN array_agg(admitted::int) END AS admitted, string_agg(handler, E'\\n') AS handlers,
+        string_agg(coalesce(payload, (SELECT j.payload::text FROM jobs j WHERE j.job_id = t.job_id), '{}'), E'\\n') AS payloads,
+        array_agg(coalesce(timeout_ms, (SELECT j.timeout_ms FROM jobs j WHERE j.job_id = t.job_id), 1)) AS timeouts
+      FROM gone t
+    ), lease AS (
+      INSERT INTO leases (lease_id, worker_id, claimed_at, run_ids, job_ids, shards, kinds, attempts, crashes, ends_job,
+        epochs, job_versions, nominal_ats, ends_schedule, limited)
+      SELECT $1::uuid, $2::text, $3::bigint, run_ids, job_ids, shards, kinds, attempts, crashes, ends_job, epochs, job_versions,
+        nominal_ats, ends_schedule, limited
+      FROM taken WHERE run_ids IS NOT NULL
+    )
+    SELECT run_ids::text, job_ids::text, epochs::text, attempts::text, nominal_ats::text, timeouts::text, admitted::text, handlers,
+      payloads, due_ats::text, found::text, last_ats::text, last_ids::text, next_ats::text
+    FROM taken CROSS JOIN looked`,
+};
 
 /** $1 lease ids, $2 positions: what is still held there. One row per reference, in order. */
 export const HELD: Statement = {

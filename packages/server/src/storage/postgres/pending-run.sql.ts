@@ -8,9 +8,3 @@ export function pendingRun(run: string): string {
   return `(SELECT * FROM due WHERE run_id = ${run} AND run_id <> job_id
       UNION ALL SELECT * FROM due WHERE job_id = ${run} AND run_id = ${run})`;
 }
-
-/** runs: an array of ids. The keys by which those that are pending are found, and by which nothing else is. */
-export function pendingKeys(runs: string): string {
-  return `(SELECT job_id, run_id FROM due WHERE run_id = ANY(${runs}) AND run_id <> job_id
-      UNION ALL SELECT u.id, u.id FROM unnest(${runs}) AS u(id))`;
-}

@@ -17,16 +17,7 @@ import type {
 } from '../lease-store.ts';
 import { priorityCode, priorityWord } from './codes.ts';
 import { retryFrom } from './job-row.ts';
-import {
-  CLAIM_LANES,
-  CLAIM_RUNS,
-  HELD,
-  HELD_BY,
-  LANES,
-  RECORD_LATE,
-  REQUEST_CANCEL,
-  SHOW_RUNNING,
-} from './lease.sql.ts';
+import { CLAIM_LANES, HELD, HELD_BY, LANES, RECORD_LATE, REQUEST_CANCEL, SHOW_RUNNING } from './lease.sql.ts';
 import { LOCKED_JOBS } from './locked-jobs.sql.ts';
 import { LOCK_ENDING_JOBS, SETTLE, SETTLE_MIXED, SETTLE_WHOLE } from './settle.sql.ts';
 import { settleParameters } from './settle-parameters.ts';
@@ -116,21 +107,11 @@ export class PostgresLeaseStore implements LeaseStore {
 
   async claim(request: ClaimRequest): Promise<Claimed> {
     const { leaseId, workerId, nowMs, pick } = request;
-    const [row] =
-      'lanes' in pick
-        ? await this.#database.query<ClaimRow>(CLAIM_LANES, [
-            leaseId,
-            workerId,
-            nowMs,
-            ...laneParameters(pick.lanes),
-            pick.runsMax,
-          ])
-        : await this.#database.query<ClaimRow>(CLAIM_RUNS, [
-            leaseId,
-            workerId,
-            nowMs,
-            plainArray(pick.runIds),
-          ]);
+    const [row] = await this.#database.query<ClaimRow>(CLAIM_LANES, [
+      ...[leaseId, workerId, nowMs],
+      ...laneParameters(pick.lanes),
+      pick.runsMax,
+    ]);
     const runs = claimedRuns(row!, request);
     const looks = row![10] === null ? [] : laneLooks(row!);
     const found = looks.reduce((sum, look) => sum + look.found, 0);

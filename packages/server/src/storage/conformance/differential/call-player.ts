@@ -94,8 +94,7 @@ export class CallPlayer {
         const { beforeMs } = call;
         return asSet(await schedule.expireUnoffered({ ...this.#options(call), beforeMs, limit: LIMIT }));
       }
-      case 'claimLanes':
-      case 'claimRuns':
+      case 'claim':
         return this.#claim(call);
       case 'settle':
         return this.#settle(call.settlements, nowMs);
@@ -182,10 +181,9 @@ export class CallPlayer {
     return { jobIds: asSet([...jobIds]), opened: asSet(opened), waiting: asSet(waiting), skipped };
   }
 
-  async #claim(call: Extract<Call, { do: 'claimLanes' | 'claimRuns' }>): Promise<unknown> {
-    const { leaseId, workerId, nowMs } = call;
-    const pick =
-      call.do === 'claimLanes' ? { lanes: call.lanes, runsMax: call.runsMax } : { runIds: call.runIds };
+  async #claim(call: Extract<Call, { do: 'claim' }>): Promise<unknown> {
+    const { leaseId, workerId, nowMs, lanes, runsMax } = call;
+    const pick = { lanes, runsMax };
     const { runs, looks } = await this.storage.leases.claim({ leaseId, workerId, nowMs, pick });
     for (const run of runs) this.#handouts.set(run.runId, [...(this.#handouts.get(run.runId) ?? []), run]);
     const shown = runs.map(({ position: _position, payload, ...run }) => ({

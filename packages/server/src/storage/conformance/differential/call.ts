@@ -64,17 +64,11 @@ export type Action =
   | { readonly do: 'reconcile' | 'expire'; readonly guard: GuardChoice }
   | { readonly do: 'expireUnoffered'; readonly beforeMs: number; readonly guard: GuardChoice }
   | {
-      readonly do: 'claimLanes';
+      readonly do: 'claim';
       readonly leaseId: LeaseId;
       readonly workerId: WorkerId;
       readonly lanes: readonly LanePick[];
       readonly runsMax: number;
-    }
-  | {
-      readonly do: 'claimRuns';
-      readonly leaseId: LeaseId;
-      readonly workerId: WorkerId;
-      readonly runIds: readonly RunId[];
     }
   | { readonly do: 'settle'; readonly settlements: readonly SettleCall[] }
   | { readonly do: 'requestCancel'; readonly runIds: readonly RunId[] }

@@ -6,6 +6,7 @@ import type { NewJob } from '../../job-store.ts';
 import { LANE_START } from '../../lane.ts';
 import type { HeldRun } from '../../lease-store.ts';
 import type { Storage } from '../../storage.ts';
+import { pickOf } from '../claim-runs.ts';
 import { EVERY_MINUTE, sampleJob } from '../sample-job.ts';
 import { MINUTE_MS } from '../storage-under-test.ts';
 import type { Action, Call, ChangeCall, FireCall, GuardChoice, SettleCall } from './call.ts';
@@ -199,14 +200,15 @@ export class RandomCalls {
         runsMax: 1 + this.#below(4),
       }));
     if (lanes.length === 0) return this.#claimRuns();
-    return { do: 'claimLanes', ...this.#lease(), lanes, runsMax: 1 + this.#below(6) };
+    return { do: 'claim', ...this.#lease(), lanes, runsMax: 1 + this.#below(6) };
   }
 
   async #claimRuns(): Promise<Action> {
-    const ids = [];
-    for (const jobId of this.#someJobs()) ids.push(...(await this.#pendingOf(jobId)));
-    const runIds = this.#chance(0.7) ? ids : ids.filter(() => this.#chance(0.5));
-    return { do: 'claimRuns', ...this.#lease(), runIds };
+    const pending = [];
+    for (const jobId of this.#someJobs())
+      for (const runId of await this.#pendingOf(jobId)) pending.push({ jobId, runId });
+    const runs = this.#chance(0.7) ? pending : pending.filter(() => this.#chance(0.5));
+    return { do: 'claim', ...this.#lease(), ...(await pickOf(this.#storage, runs)) };
   }
 
   #lease() {
