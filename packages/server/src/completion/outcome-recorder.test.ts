@@ -192,7 +192,7 @@ describe('an outcome', () => {
 describe('a cancel', () => {
   test('beats a finish that comes late, and frees the place (hazard 18)', async () => {
     const { job, run } = await claimedBeforeAnother();
-    await stage.storage.leases.requestCancel([run.runId]);
+    await stage.storage.jobs.cancelRun(run.runId, stage.clock.now());
     expect(await end(run, { kind: 'SUCCESS' })).toBe('cancelled');
     expect(await statuses(job)).toEqual(['QUEUED', 'CANCELLED']);
     expect(freed).toEqual([job.jobId]);
@@ -200,7 +200,7 @@ describe('a cancel', () => {
 
   test('is never tried again, even when the run fails meanwhile (hazard 18)', async () => {
     const { job, run } = await claimed();
-    await stage.storage.leases.requestCancel([run.runId]);
+    await stage.storage.jobs.cancelRun(run.runId, stage.clock.now());
     expect(await end(run, FAILED)).toBe('cancelled');
     expect(await stage.world.pendingRuns(job)).toEqual([]);
     expect(again).toEqual([]);

@@ -148,7 +148,7 @@ describe('a worker', () => {
 
   test('is told again with every beat what to stop, should the signal be lost (hazard 18)', async () => {
     const { job, batch } = await hand('long');
-    await stage.storage.leases.requestCancel([batch.runs[0]!.runId]);
+    await stage.storage.jobs.cancelRun(batch.runs[0]!.runId, stage.clock.now());
     await pass(BEAT_MS);
     expect(running[0]!.signal.aborted).toBe(true);
     expect(await statuses(job)).toEqual(['CANCELLED']);

@@ -125,7 +125,7 @@ describe('a worker that fell silent', () => {
   });
 
   test('does not bring back a run that somebody cancelled: it ends as cancelled (hazard 18)', async () => {
-    await stage.storage.leases.requestCancel([run.runId]);
+    await stage.storage.jobs.cancelRun(run.runId, stage.clock.now());
     await passSilence();
     expect(await stage.world.pendingRuns(job)).toEqual([]);
     expect(await stage.world.runsOf(job.jobId)).toMatchObject([{ status: 'CANCELLED' }]);

@@ -171,6 +171,6 @@ export interface JobStore {
   enqueueOnce(jobId: JobId, run: NewRun, audit?: AuditEntry): Promise<Enqueued>;
   /** Removes the definition and what is pending; history stays until retention drops it. False: not there, or runs are alive. */
   remove(jobId: JobId, audit?: AuditEntry): Promise<boolean>;
-  /** Asks a living run to stop, or ends a queued one. */
+  /** Asks a living run to stop, which its outcome answers, or ends a queued one. */
   cancelRun(runId: RunId, nowMs: number, audit?: AuditEntry): Promise<CancelVerdict>;
 }

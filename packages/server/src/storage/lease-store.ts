@@ -124,6 +124,4 @@ export interface LeaseStore {
   showRunning(refs: readonly (HeldRef & { readonly startedAtMs: number })[], nowMs: number): Promise<void>;
   /** Keeps what a refused report said, on the attempt it was about. */
   recordLate(reports: readonly LateReport[]): Promise<void>;
-  /** Asks living runs to stop; the answer comes as their outcome. */
-  requestCancel(runIds: readonly RunId[]): Promise<void>;
 }

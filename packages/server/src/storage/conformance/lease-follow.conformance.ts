@@ -161,7 +161,7 @@ export function describeLeaseFollow(make: MakeStorage): void {
       const { world } = stage;
       const { job, runId } = await world.oneOff();
       const alive = await world.claimOne(job);
-      await world.storage.leases.requestCancel([runId]);
+      await world.storage.jobs.cancelRun(runId, BASE_MS);
       expect(await world.settle(alive, end)).toBe('cancelled');
       expect(await world.storage.runs.attempts(runId, BASE_MS + HOUR_MS)).toMatchObject([
         { status: 'CANCELLED', epoch: 1 },

@@ -263,7 +263,7 @@ export function describeLeaseSettle(make: MakeStorage): void {
     it('of which a run was cancelled or shown meanwhile is settled all the same', async () => {
       const { world } = stage;
       const runs = await lease(4);
-      await world.storage.leases.requestCancel([runs[1]!.runId]);
+      await world.storage.jobs.cancelRun(runs[1]!.runId, BASE_MS);
       await world.storage.leases.showRunning([{ ...runs[2]!, startedAtMs: BASE_MS }], BASE_MS);
       const ends = [{ result: '1' }, { result: '2' }, { result: '3' }, failed];
       const { verdicts } = await world.storage.leases.settle(
@@ -315,7 +315,7 @@ export function describeLeaseSettle(make: MakeStorage): void {
     it('one call settles runs of many leases, each with its own end, and answers in order', async () => {
       const { world } = stage;
       const leases = [await lease(1), await lease(4), await lease(2)] as const;
-      await world.storage.leases.requestCancel([leases[1][2]!.runId]);
+      await world.storage.jobs.cancelRun(leases[1][2]!.runId, BASE_MS);
       const { verdicts } = await world.storage.leases.settle(
         [
           settlement(leases[1][3]!, { status: 'TIMED_OUT', error: 'slow', next: again }),

@@ -147,12 +147,12 @@ export function describeWorkers(make: MakeStorage): void {
   });
 
   it('hazard 18: a wish to cancel is named again as long as the run is held, and for no other lease', async () => {
-    const { members, leases } = stage.world.storage;
+    const { members, jobs } = stage.world.storage;
     const { world } = stage;
     const { job, runId } = await world.oneOff();
     const run = await world.claimOne(job);
     const other = await world.claimOne((await world.oneOff()).job);
-    await leases.requestCancel([runId]);
+    await jobs.cancelRun(runId, BASE_MS);
     const both = [other.leaseId, run.leaseId];
     for (let i = 0; i < 3; i += 1) expect(await members.cancelledRuns(both)).toEqual([runId]);
     expect(await members.cancelledRuns([other.leaseId])).toEqual([]);

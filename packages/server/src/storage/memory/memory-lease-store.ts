@@ -1,5 +1,5 @@
 /** What is being run, in memory. Every call finds and takes within one turn, so nobody comes between. */
-import type { ClaimedRun, Job, JobId, RunId, WorkerId } from '@carillon/domain';
+import type { ClaimedRun, Job, JobId, WorkerId } from '@carillon/domain';
 import { firstEpochOf } from '../generation-store.ts';
 import { LANE_START, type LaneHead, type LaneHint, type LaneKey } from '../lane.ts';
 import type {
@@ -148,13 +148,6 @@ export class MemoryLeaseStore implements LeaseStore {
       // What repeats the record is no news.
       if (view && view.createdAtMs === late.claimedAtMs && view.status !== late.report)
         this.#state.history.write({ ...view, lateReport: late.report });
-    }
-  }
-
-  async requestCancel(runIds: readonly RunId[]): Promise<void> {
-    for (const runId of runIds) {
-      const held = this.#state.leases.ofRun(runId);
-      if (held) held.cancelRequested = true;
     }
   }
 

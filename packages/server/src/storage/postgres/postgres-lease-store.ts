@@ -17,7 +17,7 @@ import type {
 } from '../lease-store.ts';
 import { priorityCode, priorityWord } from './codes.ts';
 import { retryFrom } from './job-row.ts';
-import { CLAIM_LANES, HELD, HELD_BY, LANES, RECORD_LATE, REQUEST_CANCEL, SHOW_RUNNING } from './lease.sql.ts';
+import { CLAIM_LANES, HELD, HELD_BY, LANES, RECORD_LATE, SHOW_RUNNING } from './lease.sql.ts';
 import { LOCKED_JOBS } from './locked-jobs.sql.ts';
 import { LOCK_ENDING_JOBS, SETTLE, SETTLE_MIXED, SETTLE_WHOLE } from './settle.sql.ts';
 import { settleParameters } from './settle-parameters.ts';
@@ -184,10 +184,6 @@ export class PostgresLeaseStore implements LeaseStore {
       plainArray(reports.map((late) => late.claimedAtMs)),
       textArray(reports.map((late) => late.report)),
     ]);
-  }
-
-  async requestCancel(runIds: readonly RunId[]): Promise<void> {
-    if (runIds.length > 0) await this.#database.query(REQUEST_CANCEL, [plainArray(runIds)]);
   }
 }
 

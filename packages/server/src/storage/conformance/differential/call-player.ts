@@ -98,8 +98,11 @@ export class CallPlayer {
         return this.#claim(call);
       case 'settle':
         return this.#settle(call.settlements, nowMs);
-      case 'requestCancel':
-        return leases.requestCancel(call.runIds);
+      case 'cancelRuns': {
+        const verdicts = [];
+        for (const runId of call.runIds) verdicts.push(await jobs.cancelRun(runId, nowMs));
+        return verdicts;
+      }
       case 'showRunning': {
         const held = call.runIds.flatMap((runId) => this.#handout(runId, 0) ?? []);
         return leases.showRunning(

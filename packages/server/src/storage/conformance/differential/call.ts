@@ -71,7 +71,7 @@ export type Action =
       readonly runsMax: number;
     }
   | { readonly do: 'settle'; readonly settlements: readonly SettleCall[] }
-  | { readonly do: 'requestCancel'; readonly runIds: readonly RunId[] }
+  | { readonly do: 'cancelRuns'; readonly runIds: readonly RunId[] }
   | { readonly do: 'showRunning'; readonly runIds: readonly RunId[] }
   | { readonly do: 'recordLate'; readonly runId: RunId; readonly ago: number; readonly report: string }
   | { readonly do: 'redrive'; readonly runId: RunId; readonly as: RunId }

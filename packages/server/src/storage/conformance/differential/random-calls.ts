@@ -71,7 +71,7 @@ export class RandomCalls {
       [8, () => this.#claimLanes()],
       [8, () => this.#claimRuns()],
       [16, () => this.#settle()],
-      [2, async () => ({ do: 'requestCancel', runIds: await this.#someHeld() })],
+      [2, async () => ({ do: 'cancelRuns', runIds: await this.#someHeld() })],
       [4, async () => ({ do: 'showRunning', runIds: await this.#someHeld() })],
       [2, async () => this.#recordLate()],
       [3, async () => ({ do: 'redrive', runId: await this.#deadRun(), as: this.#newRun() })],
