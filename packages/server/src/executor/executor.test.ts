@@ -69,7 +69,6 @@ function createExecutor(bootId: string, members: MemberStore, leases: LeaseStore
     incarnation: 1,
     bootId: bootId as BootId,
     members,
-    leases,
     reports: new OutcomeRecorder({
       ...{ ...stage.common, leases, signals: stage.signals },
       retriesPerSecond: 1_000,

@@ -6,7 +6,6 @@ import type { BootId, ClaimedBatch, LeaseId, NodeId, RunId, WorkerId } from '@ca
 import { type Clock, type Log, Loop, type Random, type Service, sleep } from '@carillon/foundation';
 import { ExecutionEngine, type Handler } from '@carillon/worker';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
-import type { LeaseStore } from '../storage/lease-store.ts';
 import type { MemberStore, UnreceivedRun } from '../storage/member-store.ts';
 import type { LocalWorker, LocalWorkers } from '../worker-link/local-workers.ts';
 import type { ReportedRun, RunReports } from '../worker-link/run-reports.ts';
@@ -19,7 +18,6 @@ export interface ExecutorOptions {
   readonly incarnation: number;
   readonly bootId: BootId;
   readonly members: MemberStore;
-  readonly leases: LeaseStore;
   readonly reports: RunReports;
   readonly link: LocalWorkers;
   readonly signals: SignalBus;
