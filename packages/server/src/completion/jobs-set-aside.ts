@@ -11,6 +11,8 @@ const ASIDE_MS = 5_000;
 export class JobsSetAside {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #until = new Map<JobId, number>();
+  /** The latest of them. */
+  #untilLast = 0;
 
   constructor({ clock }: { clock: Pick<Clock, 'monotonic'> }) {
     this.#clock = clock;
@@ -22,11 +24,13 @@ export class JobsSetAside {
     const before = this.#until.size;
     const until = this.#clock.monotonic() + ASIDE_MS;
     for (const jobId of jobIds) this.#until.set(jobId, until);
+    this.#untilLast = until;
     return this.#until.size - before;
   }
 
   /** Nearly always; then nobody has to be looked up. */
   get isEmpty(): boolean {
+    if (this.#until.size > 0 && this.#untilLast <= this.#clock.monotonic()) this.#until.clear();
     return this.#until.size === 0;
   }
 
