@@ -12,7 +12,7 @@ import { newId } from '../storage/conformance/sample-job.ts';
 import { BASE_MS } from '../storage/conformance/storage-under-test.ts';
 import { laneOf } from '../storage/lane.ts';
 import type { LeaseStore } from '../storage/lease-store.ts';
-import { StorageUnavailable } from '../storage/storage.ts';
+import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
 import { type Breakage, breakable, RoleStage, turns } from '../testing/role-stage.fixture.ts';
 import { OutcomeRecorder } from './outcome-recorder.ts';
 
@@ -314,4 +314,37 @@ test('stopping waits until everything is on record', async () => {
   void end(run, { kind: 'SUCCESS' });
   await recorder.stop();
   expect(await statuses(job)).toEqual(['SUCCESS']);
+});
+
+test('stopping waits for runs that are being shown as running', async () => {
+  const { job, run } = await claimed();
+  const { leases } = stage.storage;
+  const showRunning = leases.showRunning.bind(leases);
+  const answering = Promise.withResolvers<void>();
+  leases.showRunning = (...call) => answering.promise.then(() => showRunning(...call));
+  recorder.running([{ ...run, startedAtMs: stage.clock.now() }]);
+  let isStopped = false;
+  const stopping = recorder.stop().then(() => {
+    isStopped = true;
+  });
+  await turns();
+  expect(isStopped).toBe(false);
+  answering.resolve();
+  await stopping;
+  expect(await statuses(job)).toEqual(['RUNNING']);
+});
+
+test('once stopped, nothing is shown again or anew', async () => {
+  const { run } = await claimed();
+  let calls = 0;
+  stage.storage.leases.showRunning = () => {
+    calls += 1;
+    return Promise.reject(new StorageTimeout('locked'));
+  };
+  recorder.running([{ ...run, startedAtMs: stage.clock.now() }]);
+  await turns();
+  await recorder.stop();
+  recorder.running([{ ...run, startedAtMs: stage.clock.now() }]);
+  await stage.advance(10_000);
+  expect(calls).toBe(1);
 });

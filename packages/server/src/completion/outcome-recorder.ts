@@ -48,6 +48,8 @@ export class OutcomeRecorder implements RunReports, Service {
   readonly #aside: JobsSetAside;
   readonly #budget: RetryBudget;
   readonly #plannedAt = new WeakMap<RunReport, number>();
+  readonly #showing = new Set<Promise<void>>();
+  readonly #stopping = new AbortController();
 
   constructor(options: OutcomeRecorderOptions) {
     this.#options = options;
@@ -73,8 +75,10 @@ export class OutcomeRecorder implements RunReports, Service {
 
   start(): void {}
 
+  /** Outcomes are waited for until they are on record; what is only shown to people is not tried again. */
   async stop(): Promise<void> {
-    await Promise.all([this.#buffer.drained(), this.#asideBuffer.drained()]);
+    this.#stopping.abort();
+    await Promise.all([this.#buffer.drained(), this.#asideBuffer.drained(), ...this.#showing]);
   }
 
   async ended(reports: readonly RunReport[]): Promise<readonly ReportAnswer[]> {
@@ -84,11 +88,14 @@ export class OutcomeRecorder implements RunReports, Service {
   }
 
   running(reports: readonly RunningReport[]): void {
-    void this.#show(reports);
+    if (this.#stopping.signal.aborted) return;
+    const showing = this.#show(reports).finally(() => this.#showing.delete(showing));
+    this.#showing.add(showing);
   }
 
   async #show(reports: readonly RunningReport[], tries = 1): Promise<void> {
     const { leases, clock, log } = this.#options;
+    const { signal } = this.#stopping;
     try {
       await leases.showRunning(reports, clock.now());
     } catch (error) {
@@ -96,8 +103,8 @@ export class OutcomeRecorder implements RunReports, Service {
         log.debug({ err: error, runs: reports.length }, 'could not show runs as running');
         return;
       }
-      await sleep(clock, SHOW_AGAIN_MS);
-      await this.#show(reports, tries + 1);
+      await sleep(clock, SHOW_AGAIN_MS, signal);
+      if (!signal.aborted) await this.#show(reports, tries + 1);
     }
   }
 
