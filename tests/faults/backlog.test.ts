@@ -1,9 +1,10 @@
 /** A backlog of tens of thousands of runs stands before nothing: schedules fire at their instants, and urgent runs start first. */
 import { type JobId, occurrenceRunId } from '@carillon/domain';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { median } from '../../bench/median.ts';
 import { submitJobs } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
-import { type HistoryRow, historyOf, median, wrongInstants } from '../support/run-history.ts';
+import { type HistoryRow, historyOf, wrongInstants } from '../support/run-history.ts';
 import { ServerStage } from '../support/server-stage.ts';
 
 const WAITING = 20_000;

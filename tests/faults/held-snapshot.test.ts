@@ -5,9 +5,10 @@
 import { type NodeId, ownerOf } from '@carillon/domain';
 import pg from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { median } from '../../bench/median.ts';
 import { callApi, submitJobs } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
-import { historyOf, median, wrongInstants } from '../support/run-history.ts';
+import { historyOf, wrongInstants } from '../support/run-history.ts';
 import { ServerStage } from '../support/server-stage.ts';
 import { pause } from './cluster/member.ts';
 

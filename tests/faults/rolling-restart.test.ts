@@ -1,8 +1,10 @@
 /** Three servers under load are restarted one after the other: nothing is lost, nothing runs twice, and nothing waits for long. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { median } from '../../bench/median.ts';
+import { percentile } from '../../bench/percentile.ts';
 import { JobRefused, submitJobs } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
-import { historyOf, median, quantile } from '../support/run-history.ts';
+import { historyOf } from '../support/run-history.ts';
 import { ServerStage } from '../support/server-stage.ts';
 import { type Member, pause } from './cluster/member.ts';
 
@@ -98,10 +100,11 @@ it('three servers that are stopped and started one after the other under load lo
     expect(row?.open).toBe(0);
     return historyOf(postgres, 'rolling');
   }, FINISH);
-  const delays = rows.map((row) => row.createdAtMs - row.nominalAtMs);
+  const delays = rows.map((row) => row.createdAtMs - row.nominalAtMs).sort((a, b) => a - b);
+  const p99Ms = percentile(delays, 0.99);
   console.log(
-    `${count} jobs, start delay: median ${median(delays).toFixed(0)} ms, p99 ${quantile(delays, 0.99).toFixed(0)} ms, ` +
-      `max ${Math.max(...delays).toFixed(0)} ms, ${load.repeats} batches sent again`,
+    `${count} jobs, start delay: median ${median(delays).toFixed(0)} ms, p99 ${p99Ms.toFixed(0)} ms, ` +
+      `max ${delays.at(-1)!.toFixed(0)} ms, ${load.repeats} batches sent again`,
   );
   expect(members.flatMap((member) => member.mishaps)).toEqual([]);
   expect(rows.filter((row) => row.status !== 'SUCCESS' || row.epoch !== 1)).toEqual([]);
@@ -109,5 +112,5 @@ it('three servers that are stopped and started one after the other under load lo
   expect(new Set(rows.map((row) => row.jobId)).size).toBe(count);
   expect(receiver.calls).toHaveLength(count);
   expect(new Set(receiver.calls.map((call) => call.runId)).size).toBe(count);
-  expect(quantile(delays, 0.99)).toBeLessThan(START_DELAY_MS_MAX);
+  expect(p99Ms).toBeLessThan(START_DELAY_MS_MAX);
 });

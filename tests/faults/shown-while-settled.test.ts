@@ -8,9 +8,9 @@ import { plainArray } from '../../packages/server/src/postgres/array-literal.ts'
 import { BASE_MS } from '../../packages/server/src/storage/conformance/storage-under-test.ts';
 import { StorageWorld } from '../../packages/server/src/storage/conformance/storage-world.ts';
 import { SHOW_RUNNING } from '../../packages/server/src/storage/postgres/lease.sql.ts';
-import { openPostgresStorage } from '../../packages/server/src/storage/postgres/postgres-storage.ts';
 import { eventually } from '../support/eventually.ts';
 import { createTestDatabase, describeEachPostgres } from '../support/postgres.ts';
+import { openTestStorage } from '../support/test-storage.ts';
 
 describeEachPostgres('a run shown while it is settled', (server) => {
   it.each([
@@ -19,14 +19,8 @@ describeEachPostgres('a run shown while it is settled', (server) => {
     { name: 'a failure', end: { status: 'FAILED' as const, error: 'no', next: { kind: 'finish' as const } } },
   ])('ends in the history as what it was: $name', async ({ end }) => {
     const database = await createTestDatabase(server.url);
-    const storage = openPostgresStorage({
-      url: database.url,
-      connectionsMax: 4,
-      statementTimeoutMs: 60_000,
-      // The test lets go of its locks, however long that takes on a busy machine.
-      outcomeLockTimeoutMs: 60_000,
-      connectTimeoutMs: 60_000,
-    });
+    // The test lets go of its locks, however long that takes on a busy machine.
+    const storage = openTestStorage(database.url, { outcomeLockTimeoutMs: 60_000 });
     const shower = new pg.Client({ connectionString: database.url });
     // Not the one who shows: within its transaction it would see the same activity again and again.
     const watcher = new pg.Client({ connectionString: database.url });

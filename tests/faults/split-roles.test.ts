@@ -3,9 +3,10 @@
  * a sweep: hints cross processes. Without hints it is slower and still everything works.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { median } from '../../bench/median.ts';
 import { callApi, runsOf, submitJobs } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
-import { historyOf, median, wrongInstants } from '../support/run-history.ts';
+import { historyOf, wrongInstants } from '../support/run-history.ts';
 import { ServerStage } from '../support/server-stage.ts';
 import type { ServerProcess } from '../support/start-server-process.ts';
 import { pause } from './cluster/member.ts';

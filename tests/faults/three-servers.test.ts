@@ -1,8 +1,9 @@
 /** Three complete servers on one database take jobs like one: whoever was asked, everything starts, once, and about as soon. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { median } from '../../bench/median.ts';
 import { submitJobs } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
-import { historyOf, median } from '../support/run-history.ts';
+import { historyOf } from '../support/run-history.ts';
 import { ServerStage } from '../support/server-stage.ts';
 import type { ServerProcess } from '../support/start-server-process.ts';
 import { pause } from './cluster/member.ts';

@@ -1,9 +1,9 @@
 /** The same random requests over a real database: what it cannot store or compare must be refused before it is asked. */
 import { expect, test } from 'vitest';
 import { GatewayFixture } from '../../packages/server/src/gateway/gateway.fixture.ts';
-import { openPostgresStorage } from '../../packages/server/src/storage/postgres/postgres-storage.ts';
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
 import { createTestDatabase, describeEachPostgres } from '../support/postgres.ts';
+import { openTestStorage } from '../support/test-storage.ts';
 import { fuzz, SEED } from './fuzz.ts';
 
 const REQUESTS = process.env.CARILLON_TEST_LONG === 'true' ? 5_000 : 800;
@@ -11,8 +11,7 @@ const REQUESTS = process.env.CARILLON_TEST_LONG === 'true' ? 5_000 : 800;
 describeEachPostgres('random requests over PostgreSQL', (server) => {
   test(`${REQUESTS} of them are answered well (SEED=${SEED})`, { timeout: 600_000 }, async () => {
     const database = await createTestDatabase(server.url);
-    const limits = { connectionsMax: 4, statementTimeoutMs: 60_000, connectTimeoutMs: 60_000 };
-    const storage = openPostgresStorage({ url: database.url, ...limits });
+    const storage = openTestStorage(database.url);
     try {
       class StoredGateway extends GatewayFixture {
         protected override makeStorage(): Storage {

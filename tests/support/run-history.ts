@@ -52,15 +52,6 @@ export function wrongInstants(rows: readonly HistoryRow[], everyMs: number): str
   return wrong;
 }
 
-export function median(values: readonly number[]): number {
-  return quantile(values, 0.5);
-}
-
-export function quantile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
-}
-
 function iso(atMs: number): string {
   return new Date(atMs).toISOString();
 }

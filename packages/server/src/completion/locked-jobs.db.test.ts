@@ -12,12 +12,13 @@ import {
   describeEachPostgres,
   type TestDatabase,
 } from '../../../../tests/support/postgres.ts';
+import { openTestStorage } from '../../../../tests/support/test-storage.ts';
 import { ReportCourier } from '../executor/report-courier.ts';
 import { MemorySignalBus } from '../signal-bus/memory-signal-bus.ts';
 import { sampleJob } from '../storage/conformance/sample-job.ts';
 import { BASE_MS } from '../storage/conformance/storage-under-test.ts';
 import { onceRun, StorageWorld } from '../storage/conformance/storage-world.ts';
-import { openPostgresStorage, type PostgresStorage } from '../storage/postgres/postgres-storage.ts';
+import type { PostgresStorage } from '../storage/postgres/postgres-storage.ts';
 import { OutcomeRecorder } from './outcome-recorder.ts';
 
 const COUNT = 500;
@@ -32,12 +33,7 @@ describeEachPostgres('outcomes beside a locked job', (server) => {
 
   beforeEach(async () => {
     database = await createTestDatabase(server.url);
-    storage = openPostgresStorage({
-      url: database.url,
-      connectionsMax: 4,
-      statementTimeoutMs: 60_000,
-      connectTimeoutMs: 5_000,
-    });
+    storage = openTestStorage(database.url, { connectTimeoutMs: 5_000 });
     somebody = new pg.Client({ connectionString: database.url });
     await somebody.connect();
     world = new StorageWorld(storage);

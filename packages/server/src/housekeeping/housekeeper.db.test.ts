@@ -8,7 +8,8 @@ import {
   describeEachPostgres,
   type TestDatabase,
 } from '../../../../tests/support/postgres.ts';
-import { openPostgresStorage, type PostgresStorage } from '../storage/postgres/postgres-storage.ts';
+import { openTestStorage } from '../../../../tests/support/test-storage.ts';
+import type { PostgresStorage } from '../storage/postgres/postgres-storage.ts';
 import { Housekeeper } from './housekeeper.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -23,8 +24,7 @@ describeEachPostgres('the housekeeper', (server) => {
 
   beforeEach(async () => {
     database = await createTestDatabase(server.url);
-    const limits = { connectionsMax: 4, statementTimeoutMs: 60_000, connectTimeoutMs: 60_000 };
-    storage = openPostgresStorage({ url: database.url, ...limits });
+    storage = openTestStorage(database.url);
     other = new pg.Client({ connectionString: database.url, application_name: 'somebody' });
     await other.connect();
     clock = new ManualClock(Date.UTC(2030, 0, 1));

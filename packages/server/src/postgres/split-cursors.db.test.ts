@@ -4,11 +4,12 @@ import type { Job, JobId, LeaseId, RunId } from '@carillon/domain';
 import pg from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { databaseUrl, describeEachPostgres } from '../../../../tests/support/postgres.ts';
+import { openTestStorage } from '../../../../tests/support/test-storage.ts';
 import { EVERY_MINUTE, newId, sampleJob } from '../storage/conformance/sample-job.ts';
 import { BASE_MS, HOUR_MS, MINUTE_MS } from '../storage/conformance/storage-under-test.ts';
 import { StorageWorld, settlement } from '../storage/conformance/storage-world.ts';
 import { laneOf } from '../storage/lane.ts';
-import { openPostgresStorage, type PostgresStorage } from '../storage/postgres/postgres-storage.ts';
+import type { PostgresStorage } from '../storage/postgres/postgres-storage.ts';
 import { migrate, readMigrations } from './migrate.ts';
 
 const VERSION_BEFORE = 10;
@@ -53,8 +54,7 @@ describeEachPostgres('a database of the version before', (server) => {
         migration.checksum,
       ]);
     }
-    const limits = { connectionsMax: 4, statementTimeoutMs: 60_000, connectTimeoutMs: 60_000 };
-    storage = openPostgresStorage({ url, ...limits });
+    storage = openTestStorage(url);
     world = new StorageWorld(storage);
   });
 

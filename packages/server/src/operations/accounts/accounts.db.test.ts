@@ -7,8 +7,9 @@ import {
   describeEachPostgres,
   type TestDatabase,
 } from '../../../../../tests/support/postgres.ts';
+import { openTestStorage } from '../../../../../tests/support/test-storage.ts';
 import { PostgresCounters } from '../../counters/postgres/postgres-counters.ts';
-import { openPostgresStorage, type PostgresStorage } from '../../storage/postgres/postgres-storage.ts';
+import type { PostgresStorage } from '../../storage/postgres/postgres-storage.ts';
 import { AuditLog } from '../audit-log.ts';
 import type { OperationPorts } from '../operation-ports.ts';
 import { Accounts } from './accounts.ts';
@@ -29,8 +30,7 @@ describeEachPostgres('accounts', (postgres) => {
   let there: ReturnType<typeof server>;
 
   function server() {
-    const options = { connectionsMax: 4, statementTimeoutMs: 60_000, connectTimeoutMs: 60_000 };
-    const storage = openPostgresStorage({ url: database.url, ...options });
+    const storage = openTestStorage(database.url);
     opened.push(storage);
     const accounts = new Accounts({
       ...{ store: storage.accounts, clock, random: systemRandom, log: silentLog },

@@ -9,6 +9,7 @@ import {
   describeEachPostgres,
   type TestDatabase,
 } from '../../../../../tests/support/postgres.ts';
+import { openTestStorage } from '../../../../../tests/support/test-storage.ts';
 import { Scheduler } from '../../scheduler/scheduler.ts';
 import { MemorySignalBus } from '../../signal-bus/memory-signal-bus.ts';
 import { newId } from '../conformance/sample-job.ts';
@@ -18,7 +19,7 @@ import { LANE_START, laneOf } from '../lane.ts';
 import { priorityCode } from './codes.ts';
 import { LIMIT_LIVING, LIMIT_PENDING } from './job.sql.ts';
 import { CLAIM_LANES } from './lease.sql.ts';
-import { openPostgresStorage, type PostgresStorage } from './postgres-storage.ts';
+import type { PostgresStorage } from './postgres-storage.ts';
 import { ADMIT } from './schedule.sql.ts';
 
 const PASSES = 4;
@@ -35,13 +36,7 @@ describeEachPostgres('what others do at the same moment', (server) => {
   beforeEach(async () => {
     database = await createTestDatabase(server.url);
     const open = (statementTimeoutMs: number) =>
-      openPostgresStorage({
-        url: database.url,
-        connectionsMax: 8,
-        statementTimeoutMs,
-        outcomeLockTimeoutMs: 60_000,
-        connectTimeoutMs: 60_000,
-      });
+      openTestStorage(database.url, { connectionsMax: 8, statementTimeoutMs, outcomeLockTimeoutMs: 60_000 });
     storage = open(STATEMENT_MS);
     patient = open(60_000);
     const options =

@@ -14,6 +14,7 @@ import {
   describeEachPostgres,
   type TestDatabase,
 } from '../../../../../tests/support/postgres.ts';
+import { openTestStorage } from '../../../../../tests/support/test-storage.ts';
 import type { Call } from '../conformance/differential/call.ts';
 import { CallPlayer, written } from '../conformance/differential/call-player.ts';
 import {
@@ -26,7 +27,7 @@ import { eventsOf, SEQUENCE_START_MS } from '../conformance/differential/digest.
 import { RandomCalls } from '../conformance/differential/random-calls.ts';
 import { BASE_MS } from '../conformance/storage-under-test.ts';
 import { MemoryStorage } from '../memory/memory-storage.ts';
-import { openPostgresStorage, type PostgresStorage } from './postgres-storage.ts';
+import type { PostgresStorage } from './postgres-storage.ts';
 
 const CALLS_PER_SEQUENCE = 80;
 const SEED = Number(process.env.CARILLON_DIFFERENTIAL_SEED ?? 1);
@@ -48,12 +49,7 @@ describeEachPostgres('the storage in memory and the one on PostgreSQL', (server)
 
   beforeAll(async () => {
     database = await createTestDatabase(server.url);
-    storage = openPostgresStorage({
-      url: database.url,
-      connectionsMax: 4,
-      statementTimeoutMs: 60_000,
-      connectTimeoutMs: 60_000,
-    });
+    storage = openTestStorage(database.url);
     client = new pg.Client({ connectionString: database.url });
     await client.connect();
   });

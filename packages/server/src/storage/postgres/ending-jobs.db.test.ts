@@ -11,10 +11,11 @@ import {
   describeEachPostgres,
   type TestDatabase,
 } from '../../../../../tests/support/postgres.ts';
+import { openTestStorage } from '../../../../../tests/support/test-storage.ts';
 import { newId } from '../conformance/sample-job.ts';
 import { BASE_MS, MINUTE_MS } from '../conformance/storage-under-test.ts';
 import { StorageWorld, settlement } from '../conformance/storage-world.ts';
-import { openPostgresStorage, type PostgresStorage } from './postgres-storage.ts';
+import type { PostgresStorage } from './postgres-storage.ts';
 
 const HOLD = `UPDATE due SET held = true WHERE job_id = $1`;
 const PLAN = `INSERT INTO cursors (job_id, shard, job_version, fire_at, nominal_at)
@@ -29,13 +30,10 @@ describeEachPostgres('the end of a schedule', (server) => {
 
   beforeEach(async () => {
     database = await createTestDatabase(server.url);
-    storage = openPostgresStorage({
-      url: database.url,
+    storage = openTestStorage(database.url, {
       connectionsMax: 8,
-      statementTimeoutMs: 60_000,
       // The test lets go of its locks, however long that takes on a busy machine.
       outcomeLockTimeoutMs: 60_000,
-      connectTimeoutMs: 60_000,
     });
     person = new pg.Client({ connectionString: database.url });
     watcher = new pg.Client({ connectionString: database.url });

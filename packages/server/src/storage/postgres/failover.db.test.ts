@@ -15,12 +15,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../../../../../tests/support/eventually.ts';
 import { OwnPostgres } from '../../../../../tests/support/own-postgres.ts';
 import { makeTestFolder } from '../../../../../tests/support/test-folder.ts';
+import { openTestStorage } from '../../../../../tests/support/test-storage.ts';
 import { migrate } from '../../postgres/migrate.ts';
 import { newId } from '../conformance/sample-job.ts';
 import { BASE_MS } from '../conformance/storage-under-test.ts';
 import { manualRun, StorageWorld } from '../conformance/storage-world.ts';
 import { LANE_START, laneOf } from '../lane.ts';
-import { openPostgresStorage, type PostgresStorage } from './postgres-storage.ts';
+import type { PostgresStorage } from './postgres-storage.ts';
 
 describe('hazard 43: a database that was replaced by one that had not heard of its last moments', () => {
   let folder: string;
@@ -28,13 +29,7 @@ describe('hazard 43: a database that was replaced by one that had not heard of i
   let storage: PostgresStorage;
   let world: StorageWorld;
 
-  const open = () =>
-    openPostgresStorage({
-      url: postgres.url,
-      connectionsMax: 2,
-      statementTimeoutMs: 60_000,
-      connectTimeoutMs: 60_000,
-    });
+  const open = () => openTestStorage(postgres.url, { connectionsMax: 2 });
 
   beforeEach(async () => {
     folder = makeTestFolder();
@@ -172,12 +167,7 @@ describe('hazard 43: a database that was replaced by one that had not heard of i
     const url = new URL(postgres.url);
     url.username = 'plain';
     url.password = 'plain';
-    const plain = openPostgresStorage({
-      url: url.href,
-      connectionsMax: 1,
-      statementTimeoutMs: 60_000,
-      connectTimeoutMs: 60_000,
-    });
+    const plain = openTestStorage(url.href, { connectionsMax: 1 });
     try {
       expect(await plain.generations.look()).toEqual({ generation: 1, isNew: false });
       const { job } = await world.oneOff();

@@ -8,6 +8,7 @@ import {
   describeEachPostgres,
   type TestDatabase,
 } from '../../../../../tests/support/postgres.ts';
+import { openTestStorage } from '../../../../../tests/support/test-storage.ts';
 import { SESSION_OPTIONS } from '../../postgres/database.ts';
 import type { JobQuery } from '../job-store.ts';
 import {
@@ -18,7 +19,7 @@ import {
   listStatement,
 } from './list-jobs.sql.ts';
 import { sortedStatement } from './list-sorted-jobs.sql.ts';
-import { openPostgresStorage, type PostgresStorage } from './postgres-storage.ts';
+import type { PostgresStorage } from './postgres-storage.ts';
 
 /** Three times what one list looks through; ids grow with n. Only the oldest is called needle. */
 const JOBS = 30_000;
@@ -42,8 +43,7 @@ describeEachPostgres('lists over many jobs', (server) => {
 
   beforeAll(async () => {
     database = await createTestDatabase(server.url);
-    const limits = { connectionsMax: 2, statementTimeoutMs: 60_000, connectTimeoutMs: 60_000 };
-    storage = openPostgresStorage({ url: database.url, ...limits });
+    storage = openTestStorage(database.url, { connectionsMax: 2 });
     client = new pg.Client({ connectionString: database.url, options: SESSION_OPTIONS });
     await client.connect();
     await client.query(FILL);

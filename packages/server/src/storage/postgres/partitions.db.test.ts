@@ -6,9 +6,10 @@ import {
   describeEachPostgres,
   type TestDatabase,
 } from '../../../../../tests/support/postgres.ts';
+import { openTestStorage } from '../../../../../tests/support/test-storage.ts';
 import type { HousekeepingStore } from '../housekeeping-store.ts';
 import { markToDrop, type Partitioned } from './partition.sql.ts';
-import { openPostgresStorage, type PostgresStorage } from './postgres-storage.ts';
+import type { PostgresStorage } from './postgres-storage.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const TABLES: readonly Partitioned[] = ['job_runs', 'events'];
@@ -40,8 +41,7 @@ describeEachPostgres('partitions', (server) => {
   });
 
   function open(): PostgresStorage {
-    const limits = { connectionsMax: 4, statementTimeoutMs: 60_000, connectTimeoutMs: 60_000 };
-    return openPostgresStorage({ url: database.url, ...limits });
+    return openTestStorage(database.url);
   }
 
   async function connect(): Promise<pg.Client> {
@@ -297,8 +297,7 @@ describeEachPostgres('partitions', (server) => {
 
   it('leave no trace on the connection: neither a limit nor a lock', async () => {
     await makeOld();
-    const limits = { connectionsMax: 1, statementTimeoutMs: 60_000, connectTimeoutMs: 60_000 };
-    const single = openPostgresStorage({ url: database.url, ...limits });
+    const single = openTestStorage(database.url, { connectionsMax: 1 });
     expect(await dropOld(single.housekeeping)).toHaveLength(4);
     const [settings] = await single.database.query(
       {

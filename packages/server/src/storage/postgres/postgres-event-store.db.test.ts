@@ -8,11 +8,12 @@ import {
   describeEachPostgres,
   type TestDatabase,
 } from '../../../../../tests/support/postgres.ts';
+import { openTestStorage } from '../../../../../tests/support/test-storage.ts';
 import { newId } from '../conformance/sample-job.ts';
 import { BASE_MS } from '../conformance/storage-under-test.ts';
 import { StorageWorld } from '../conformance/storage-world.ts';
 import { READ_EVENTS } from './event.sql.ts';
-import { openPostgresStorage, type PostgresStorage } from './postgres-storage.ts';
+import type { PostgresStorage } from './postgres-storage.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -24,12 +25,7 @@ describeEachPostgres('events on PostgreSQL', (server) => {
 
   beforeAll(async () => {
     database = await createTestDatabase(server.url);
-    storage = openPostgresStorage({
-      url: database.url,
-      connectionsMax: 4,
-      statementTimeoutMs: 60_000,
-      connectTimeoutMs: 60_000,
-    });
+    storage = openTestStorage(database.url);
     world = new StorageWorld(storage);
     await world.prepare();
     late = new pg.Client({ connectionString: database.url });

@@ -8,9 +8,10 @@ import {
   describeEachPostgres,
   type TestDatabase,
 } from '../../../../../tests/support/postgres.ts';
+import { openTestStorage } from '../../../../../tests/support/test-storage.ts';
 import { describeStorage } from '../conformance/all.ts';
 import { BASE_MS } from '../conformance/storage-under-test.ts';
-import { openPostgresStorage, type PostgresStorage } from './postgres-storage.ts';
+import type { PostgresStorage } from './postgres-storage.ts';
 
 const EMPTY = `TRUNCATE jobs, cursors, due, admissions, leases, job_runs, dead_letters, nodes, workers, events, storage_generation;
   TRUNCATE audit_log, users, user_grants, api_keys, sessions, sign_in_addresses; DELETE FROM namespaces WHERE name <> 'default';
@@ -24,13 +25,10 @@ describeEachPostgres('the storage on PostgreSQL', (server) => {
 
   beforeAll(async () => {
     database = await createTestDatabase(server.url);
-    storage = openPostgresStorage({
-      url: database.url,
+    storage = openTestStorage(database.url, {
       connectionsMax: 8,
-      statementTimeoutMs: 60_000,
       // Tests let calls collide on purpose, and want them all to go through in the end.
       outcomeLockTimeoutMs: 60_000,
-      connectTimeoutMs: 60_000,
     });
     await storage.housekeeping.makePartitions({ nowMs: BASE_MS, aheadDays: 3 });
     client = new pg.Client({ connectionString: database.url });
@@ -47,12 +45,7 @@ describeEachPostgres('the storage on PostgreSQL', (server) => {
   });
 
   it('heartbeats go through while every connection of the pool is taken', async () => {
-    const busy = openPostgresStorage({
-      url: database.url,
-      connectionsMax: 1,
-      statementTimeoutMs: 60_000,
-      connectTimeoutMs: 30_000,
-    });
+    const busy = openTestStorage(database.url, { connectionsMax: 1, connectTimeoutMs: 30_000 });
     await client.query('BEGIN; LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE');
     const stuck = busy.jobs.get('00000000-0000-7000-8000-000000000000' as JobId);
     try {

@@ -7,9 +7,10 @@ import {
   describeEachPostgres,
   type TestDatabase,
 } from '../../../../../tests/support/postgres.ts';
+import { openTestStorage } from '../../../../../tests/support/test-storage.ts';
 import { BASE_MS, MINUTE_MS } from '../conformance/storage-under-test.ts';
 import { StorageWorld, settlement } from '../conformance/storage-world.ts';
-import { openPostgresStorage, type PostgresStorage } from './postgres-storage.ts';
+import type { PostgresStorage } from './postgres-storage.ts';
 
 const LATER_MS = BASE_MS + MINUTE_MS;
 const no = { status: 'FAILED', error: 'no' } as const;
@@ -23,13 +24,7 @@ describeEachPostgres('a whole lease with results and failures', (server) => {
 
   beforeAll(async () => {
     database = await createTestDatabase(server.url);
-    storage = openPostgresStorage({
-      url: database.url,
-      connectionsMax: 4,
-      statementTimeoutMs: 60_000,
-      outcomeLockTimeoutMs: 60_000,
-      connectTimeoutMs: 60_000,
-    });
+    storage = openTestStorage(database.url, { outcomeLockTimeoutMs: 60_000 });
     client = new pg.Client({ connectionString: database.url });
     await client.connect();
   });
