@@ -1,10 +1,8 @@
 /** Statements of namespaces and users. Instants go in and out as milliseconds. */
 import type { Statement } from '../../postgres/database.ts';
+import { msOf, timestampOf } from './instant.sql.ts';
 
-const ms = (column: string) => `(extract(epoch FROM ${column}) * 1000)::float8`;
-const at = (parameter: string) => `to_timestamp(${parameter}::float8 / 1000)`;
-
-const NAMESPACE = `name, description, ${ms('created_at')}`;
+const NAMESPACE = `name, description, ${msOf('created_at')}`;
 
 /** $1 names or NULL, $2 after this name or NULL, $3 limit. */
 export const LIST_NAMESPACES: Statement = {
@@ -21,7 +19,7 @@ export const EXISTING_NAMESPACES: Statement = {
 
 export const CREATE_NAMESPACE: Statement = {
   name: 'create_namespace',
-  text: `INSERT INTO namespaces (name, description, created_at) VALUES ($1, $2, ${at('$3')})
+  text: `INSERT INTO namespaces (name, description, created_at) VALUES ($1, $2, ${timestampOf('$3')})
     ON CONFLICT (name) DO NOTHING RETURNING name`,
 };
 
@@ -65,7 +63,7 @@ const GRANTS = `(SELECT coalesce(json_agg(json_build_array(g.namespace, g.role, 
 
 /** The columns of a user u, in the order of UserRow. */
 export const USER = `u.user_id, u.name, u.display_name, u.disabled, u.password_hash IS NOT NULL, ${GRANTS},
-    ${ms('u.created_at')}, ${ms('u.updated_at')}`;
+    ${msOf('u.created_at')}, ${msOf('u.updated_at')}`;
 
 /** $1 id, $2 name, $3 display name, $4 password hash, $5 disabled, $6 created, $7 updated; the grants as arrays $8 to $10; $11 idempotency key,
  * $12 what it was asked with. */
@@ -73,7 +71,7 @@ export const CREATE_USER: Statement = {
   name: 'create_user',
   text: `WITH created AS (
       INSERT INTO users (user_id, name, display_name, password_hash, disabled, created_at, updated_at, idempotency_key, request_hash)
-      VALUES ($1, $2, $3, $4, $5, ${at('$6')}, ${at('$7')}, $11, $12) ON CONFLICT DO NOTHING RETURNING user_id),
+      VALUES ($1, $2, $3, $4, $5, ${timestampOf('$6')}, ${timestampOf('$7')}, $11, $12) ON CONFLICT DO NOTHING RETURNING user_id),
     granted AS (INSERT INTO user_grants (user_id, namespace, role, own_only)
       SELECT created.user_id, g.* FROM created, unnest($8::text[], $9::text[], $10::boolean[]) AS g)
     SELECT user_id FROM created`,
@@ -109,7 +107,7 @@ export const CHANGE_USER: Statement = {
   name: 'change_user',
   text: `WITH changed AS (
       UPDATE users SET display_name = coalesce($2, display_name), disabled = coalesce($3, disabled),
-        password_hash = coalesce($4, password_hash), updated_at = ${at('$5')}
+        password_hash = coalesce($4, password_hash), updated_at = ${timestampOf('$5')}
       WHERE user_id = $1 RETURNING user_id, disabled),
     ended AS (DELETE FROM sessions USING changed WHERE sessions.user_id = changed.user_id AND changed.disabled)
     SELECT user_id FROM changed`,

@@ -1,12 +1,13 @@
 /** Statements of the audit log. */
 import type { Statement } from '../../postgres/database.ts';
+import { msOf, timestampOf } from './instant.sql.ts';
 
 /** One element per entry. */
 export const RECORD_AUDIT: Statement = {
   name: 'record_audit',
   text: `INSERT INTO audit_log (at, actor_kind, actor_id, actor_name, action, namespace, subject_kind, subject_id, before, after,
       address, user_agent, request_id)
-    SELECT to_timestamp(at::float8 / 1000), actor_kind, actor_id, actor_name, action, namespace, subject_kind, subject_id,
+    SELECT ${timestampOf('at')}, actor_kind, actor_id, actor_name, action, namespace, subject_kind, subject_id,
       before::jsonb, after::jsonb, address, user_agent, request_id
     FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
       $10::text[], $11::text[], $12::text[], $13::text[])
@@ -20,8 +21,8 @@ const given = (at: string, holds: string) => `CASE WHEN ${at} IS NULL THEN true 
 const COMMON_FILTERS = [
   given('$2::text', 'a.actor_id = $2 OR a.actor_name = $2'),
   given('$3::text', 'a.action = $3'),
-  given('$5::bigint', 'a.at >= to_timestamp($5::bigint::float8 / 1000)'),
-  given('$6::bigint', 'a.at < to_timestamp($6::bigint::float8 / 1000)'),
+  given('$5::bigint', `a.at >= ${timestampOf('$5::bigint')}`),
+  given('$6::bigint', `a.at < ${timestampOf('$6::bigint')}`),
 ].join(' AND ');
 const FILTERS = `${COMMON_FILTERS} AND ${given('$4::text', 'a.subject_id = $4')}`;
 
@@ -29,9 +30,7 @@ const FILTERS = `${COMMON_FILTERS} AND ${given('$4::text', 'a.subject_id = $4')}
 const ROW = `a.*, least(a.subject_count, coalesce($7::bigint, ${ID_MAX}) - a.audit_id)::int AS last`;
 
 /** rows: newest first, as many as a page has entries at most. Of each what is on the page, of the last one what still fits. */
-const page = (
-  rows: string,
-) => `SELECT a.audit_id, (extract(epoch FROM a.at) * 1000)::float8, a.actor_kind, a.actor_id, a.actor_name,
+const page = (rows: string) => `SELECT a.audit_id, ${msOf('a.at')}, a.actor_kind, a.actor_id, a.actor_name,
       a.action, a.namespace, a.subject_kind, a.subject_id, a.before::text, a.after::text, a.address, a.user_agent, a.request_id,
       a.first, a.subject_ids[a.first:a.last]::text[], a.afters[a.first:a.last]
     FROM (
@@ -83,7 +82,7 @@ export const LIST_AUDIT: Statement = { name: 'list_audit', text: page(listed({ c
  */
 export const LIST_AUDIT_OF_SUBJECT: Statement = {
   name: 'list_audit_of_subject',
-  text: `SELECT a.audit_id + a.position - 1, (extract(epoch FROM a.at) * 1000)::float8, a.actor_kind, a.actor_id, a.actor_name, a.action,
+  text: `SELECT a.audit_id + a.position - 1, ${msOf('a.at')}, a.actor_kind, a.actor_id, a.actor_name, a.action,
       a.namespace, a.subject_kind, $4::text, a.before::text, coalesce(a.afters[a.position], a.after::text), a.address, a.user_agent,
       a.request_id, 1, NULL::text[], NULL::text[]
     FROM (

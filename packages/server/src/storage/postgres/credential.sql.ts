@@ -1,17 +1,15 @@
 /** Statements of keys and sessions. Instants go in and out as milliseconds. */
 import type { Statement } from '../../postgres/database.ts';
 import { USER } from './account.sql.ts';
+import { msOf, timestampOf } from './instant.sql.ts';
 
-const ms = (column: string) => `(extract(epoch FROM ${column}) * 1000)::float8`;
-const at = (parameter: string) => `to_timestamp(${parameter}::float8 / 1000)`;
-
-const KEY = `k.key_id, k.name, k.prefix, k.owner_id, k.namespace, k.role, k.own_only, k.scopes, ${ms('k.created_at')},
-    ${ms('k.expires_at')}, ${ms('k.last_used_at')}`;
+const KEY = `k.key_id, k.name, k.prefix, k.owner_id, k.namespace, k.role, k.own_only, k.scopes, ${msOf('k.created_at')},
+    ${msOf('k.expires_at')}, ${msOf('k.last_used_at')}`;
 
 export const CREATE_KEY: Statement = {
   name: 'create_key',
   text: `INSERT INTO api_keys (key_id, prefix, hash, name, owner_id, namespace, role, own_only, scopes, created_at, expires_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::text[], ${at('$10')}, ${at('$11')})
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::text[], ${timestampOf('$10')}, ${timestampOf('$11')})
     ON CONFLICT (prefix) DO NOTHING RETURNING key_id`,
 };
 
@@ -39,13 +37,13 @@ export const REMOVE_KEY: Statement = {
   text: 'DELETE FROM api_keys WHERE key_id = $1 RETURNING key_id',
 };
 
-const SESSION = `s.session_id, s.user_id, ${ms('s.created_at')}, ${ms('s.last_seen_at')}, ${ms('s.expires_at')}, s.address,
+const SESSION = `s.session_id, s.user_id, ${msOf('s.created_at')}, ${msOf('s.last_seen_at')}, ${msOf('s.expires_at')}, s.address,
     s.user_agent`;
 
 export const CREATE_SESSION: Statement = {
   name: 'create_session',
   text: `INSERT INTO sessions (session_id, hash, user_id, created_at, last_seen_at, expires_at, address, user_agent)
-    SELECT $1::uuid, $2::text, u.user_id, ${at('$4')}, ${at('$5')}, ${at('$6')}, $7::text, $8::text FROM users u
+    SELECT $1::uuid, $2::text, u.user_id, ${timestampOf('$4')}, ${timestampOf('$5')}, ${timestampOf('$6')}, $7::text, $8::text FROM users u
     WHERE u.user_id = $3::uuid AND NOT u.disabled AND ($9::text IS NULL OR u.password_hash = $9::text)
     RETURNING session_id`,
 };
@@ -79,7 +77,7 @@ export const END_SESSIONS: Statement = {
 
 export const NOTE_ADDRESS: Statement = {
   name: 'note_address',
-  text: `INSERT INTO sign_in_addresses (user_id, address, last_used_at) VALUES ($1, $2, ${at('$3')})
+  text: `INSERT INTO sign_in_addresses (user_id, address, last_used_at) VALUES ($1, $2, ${timestampOf('$3')})
     ON CONFLICT (user_id, address) DO UPDATE SET last_used_at = greatest(sign_in_addresses.last_used_at, EXCLUDED.last_used_at)`,
 };
 
@@ -90,18 +88,18 @@ export const HAS_SIGNED_IN_FROM: Statement = {
 
 export const FORGET_ADDRESSES: Statement = {
   name: 'forget_addresses',
-  text: `DELETE FROM sign_in_addresses WHERE last_used_at < ${at('$1')}`,
+  text: `DELETE FROM sign_in_addresses WHERE last_used_at < ${timestampOf('$1')}`,
 };
 
 export const REMOVE_OLD_SESSIONS: Statement = {
   name: 'remove_old_sessions',
-  text: `DELETE FROM sessions WHERE expires_at < ${at('$1')} OR last_seen_at < ${at('$2')} RETURNING session_id`,
+  text: `DELETE FROM sessions WHERE expires_at < ${timestampOf('$1')} OR last_seen_at < ${timestampOf('$2')} RETURNING session_id`,
 };
 
 /** In the order of the ids, so that two servers that note the same ones wait for each other instead of colliding. */
 export const NOTE_KEY_USES: Statement = {
   name: 'note_key_uses',
-  text: `UPDATE api_keys k SET last_used_at = greatest(k.last_used_at, ${at('u.at')})
+  text: `UPDATE api_keys k SET last_used_at = greatest(k.last_used_at, ${timestampOf('u.at')})
     FROM (SELECT l.key_id, g.at FROM unnest($1::uuid[], $2::bigint[]) AS g(id, at) JOIN api_keys l ON l.key_id = g.id
       ORDER BY l.key_id FOR UPDATE OF l) u
     WHERE k.key_id = u.key_id`,
@@ -109,7 +107,7 @@ export const NOTE_KEY_USES: Statement = {
 
 export const NOTE_SESSION_USES: Statement = {
   name: 'note_session_uses',
-  text: `UPDATE sessions s SET last_seen_at = greatest(s.last_seen_at, ${at('u.at')})
+  text: `UPDATE sessions s SET last_seen_at = greatest(s.last_seen_at, ${timestampOf('u.at')})
     FROM (SELECT l.session_id, g.at FROM unnest($1::uuid[], $2::bigint[]) AS g(id, at) JOIN sessions l ON l.session_id = g.id
       ORDER BY l.session_id FOR UPDATE OF l) u
     WHERE s.session_id = u.session_id`,

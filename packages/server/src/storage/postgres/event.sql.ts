@@ -1,5 +1,6 @@
 /** Statements of the event store, and the one that records a single event. */
 import type { Statement } from '../../postgres/database.ts';
+import { msOf, timestampOf } from './instant.sql.ts';
 
 /** Nothing at or after this transaction may be read yet: it, or one before it in this order, is still under way. */
 const UNSETTLED = 'event_horizon()';
@@ -36,10 +37,10 @@ export const READ_EVENTS: Statement = {
         ) e
       ) e WHERE before < $3
     )
-    SELECT p.xid::text, p.seq, (coalesce(u.ord, 1) - 1)::int, p.kind, (extract(epoch FROM p.at) * 1000)::float8, p.data::text,
+    SELECT p.xid::text, p.seq, (coalesce(u.ord, 1) - 1)::int, p.kind, ${msOf('p.at')}, p.data::text,
       r.run_id, u.next_at, u.dead_reason, r.status, r.attempt_number, r.epoch, r.trigger,
-      (extract(epoch FROM r.scheduled_at) * 1000)::float8, (extract(epoch FROM r.start_time) * 1000)::float8,
-      (extract(epoch FROM r.end_time) * 1000)::float8, r.executor_id, r.error_message, r.reason, r.occurrences,
+      ${msOf('r.scheduled_at')}, ${msOf('r.start_time')},
+      ${msOf('r.end_time')}, r.executor_id, r.error_message, r.reason, r.occurrences,
       CASE WHEN p.kind LIKE 'job.%' THEN u.id ELSE r.job_id END,
       j.name, j.namespace, j.user_id, j.handler, j.schedule_type, j.labels::text, gone.data::text
     FROM picked p
@@ -47,7 +48,7 @@ export const READ_EVENTS: Statement = {
       AS u(id, epoch, claimed_at, next_at, dead_reason, ord) ON true
     LEFT JOIN LATERAL (
       SELECT * FROM job_runs r WHERE p.kind LIKE 'run.%' AND r.run_id = u.id AND r.epoch = u.epoch
-        AND r.created_at = to_timestamp(coalesce(u.claimed_at, p.claimed_ats[1])::float8 / 1000) LIMIT 1
+        AND r.created_at = ${timestampOf('coalesce(u.claimed_at, p.claimed_ats[1])')} LIMIT 1
     ) r ON true
     LEFT JOIN LATERAL (
       SELECT * FROM jobs j WHERE j.job_id = CASE WHEN p.kind LIKE 'job.%' THEN u.id ELSE r.job_id END LIMIT 1

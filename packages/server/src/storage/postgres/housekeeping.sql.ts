@@ -1,6 +1,7 @@
 /** Statements of the housekeeping store, but for those about partitions. */
 import type { Statement } from '../../postgres/database.ts';
 import { WAITING_COUNTED_MAX } from '../housekeeping-store.ts';
+import { timestampOf } from './instant.sql.ts';
 import { IS_OPEN, inLane } from './lane.sql.ts';
 
 /** $1 before. In the order of the primary key: entries are as old as their ids are small. */
@@ -9,7 +10,7 @@ export const DROP_AUDIT: Statement = {
   text: `WITH old AS (
       SELECT audit_id, at FROM audit_log ORDER BY audit_id LIMIT 10000
     ), gone AS (
-      DELETE FROM audit_log WHERE audit_id IN (SELECT audit_id FROM old WHERE at < to_timestamp($1::float8 / 1000)) RETURNING 1
+      DELETE FROM audit_log WHERE audit_id IN (SELECT audit_id FROM old WHERE at < ${timestampOf('$1')}) RETURNING 1
     )
     SELECT count(*) FROM gone`,
 };

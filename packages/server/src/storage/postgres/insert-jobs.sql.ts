@@ -6,6 +6,7 @@ import type { Statement } from '../../postgres/database.ts';
 import { PART_COUNT } from '../lane.ts';
 import { inlinePayload } from './inline-payload.sql.ts';
 import { AUDIT_COLUMNS, type InsertColumn, OWN_COLUMNS, SHARED_COLUMNS } from './insert-columns.ts';
+import { timestampOf } from './instant.sql.ts';
 
 const JOB_ID = '$1';
 const AUDIT_FROM = OWN_COLUMNS.length + SHARED_COLUMNS.length + 1;
@@ -35,16 +36,14 @@ function source(alike: boolean): { data: string; f: Field } {
   return { data, f: (name) => (alike && single.get(name)) || `d.${name}` };
 }
 
-const at = (ms: string) => `to_timestamp(${ms}::float8 / 1000)`;
-
 const intoJobs = (f: Field) => `
   INSERT INTO jobs (job_id, name, user_id, schedule_type, status, schedule_time, cron_expression, time_zone, schedule, misfire,
     handler, payload, priority, max_retries, retry, max_concurrency, overlap, timeout_ms, start_timeout_ms, shard,
     idempotency_key, request_hash, created_at, updated_at, version, namespace, labels, resources)
-  SELECT d.job_id, d.name, ${f('user_id')}, ${f('schedule_type')}, ${f('status')}, ${at('d.schedule_time')}, ${f('cron_expression')},
+  SELECT d.job_id, d.name, ${f('user_id')}, ${f('schedule_type')}, ${f('status')}, ${timestampOf('d.schedule_time')}, ${f('cron_expression')},
     ${f('time_zone')}, ${f('schedule')}::jsonb, ${f('misfire')}::jsonb, ${f('handler')}, d.payload::jsonb, ${f('priority')},
     ${f('max_retries')}, ${f('retry')}::jsonb, ${f('max_concurrency')}, ${f('overlap')}, ${f('timeout_ms')}, ${f('start_timeout_ms')},
-    d.shard, d.idempotency_key, d.request_hash, ${at(f('created_at'))}, ${at(f('updated_at'))}, ${f('version')}, ${f('namespace')},
+    d.shard, d.idempotency_key, d.request_hash, ${timestampOf(f('created_at'))}, ${timestampOf(f('updated_at'))}, ${f('version')}, ${f('namespace')},
     ${f('labels')}::jsonb, ${f('resources')}::jsonb
   FROM data d`;
 
@@ -66,7 +65,7 @@ const intoCursors = (f: Field) => `
 const intoAudit = (named: string) => `
   INSERT INTO audit_log (at, actor_kind, actor_id, actor_name, action, namespace, subject_kind, subject_id, subject_count, subject_ids,
     subject_span, after, afters, address, user_agent, request_id)
-  SELECT to_timestamp(g.at::float8 / 1000), g.actor_kind, g.actor_id, g.actor_name, g.action, g.namespace, 'job',
+  SELECT ${timestampOf('g.at')}, g.actor_kind, g.actor_id, g.actor_name, g.action, g.namespace, 'job',
     CASE WHEN n.count = 1 THEN n.ids[1]::text END, n.count, CASE WHEN n.count > 1 THEN n.ids END,
     CASE WHEN n.count > 1 THEN int8range(g.span_from, g.span_to, '[]') END,
     CASE WHEN n.count = 1 THEN coalesce(g.after, n.afters[1]) ELSE g.after END::jsonb,

@@ -19,6 +19,7 @@ import {
 } from '@carillon/domain';
 import { priorityWord } from './codes.ts';
 import { exists } from './exists.sql.ts';
+import { msOf } from './instant.sql.ts';
 
 /**
  * The status of a job j, composed: success of a one-off is written nowhere (it would cost the hot path an update of a wide
@@ -33,9 +34,9 @@ export const JOB_STATUS = `CASE WHEN j.schedule_type IN ('IMMEDIATE', 'FUTURE') 
 
 /** The select list that jobFromRow reads. */
 export const JOB_COLUMNS = `j.job_id, j.name, j.user_id, j.schedule_type, ${JOB_STATUS},
-  (extract(epoch FROM j.schedule_time) * 1000)::float8, j.schedule::text, j.misfire::text, j.handler, j.payload::text,
+  ${msOf('j.schedule_time')}, j.schedule::text, j.misfire::text, j.handler, j.payload::text,
   j.priority, j.max_retries, j.retry::text, j.max_concurrency, j.overlap, j.timeout_ms, j.start_timeout_ms, j.shard,
-  j.version, (extract(epoch FROM j.created_at) * 1000)::float8, (extract(epoch FROM j.updated_at) * 1000)::float8,
+  j.version, ${msOf('j.created_at')}, ${msOf('j.updated_at')},
   j.namespace, j.labels::text, j.resources::text`;
 
 export type JobRow = readonly [

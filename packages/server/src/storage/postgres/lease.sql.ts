@@ -1,6 +1,7 @@
 /** Statements of the lease store: the hot path. */
 import type { Statement } from '../../postgres/database.ts';
 import { FIRST_EPOCH } from './generation.sql.ts';
+import { timestampOf } from './instant.sql.ts';
 import { IS_OPEN, inLane } from './lane.sql.ts';
 import { unpacked } from './unpacked.sql.ts';
 
@@ -148,8 +149,8 @@ export const SHOW_RUNNING: Statement = {
     )
     INSERT INTO job_runs (run_id, job_id, status, start_time, modified_time, executor_id, attempt_number, created_at, epoch,
       trigger, scheduled_at, job_version)
-    SELECT run_id, job_id, 'RUNNING', to_timestamp(started::float8 / 1000), to_timestamp($5::float8 / 1000), worker_id, attempt,
-      to_timestamp(claimed_at::float8 / 1000), epoch, kind, to_timestamp(nominal_at::float8 / 1000), job_version
+    SELECT run_id, job_id, 'RUNNING', ${timestampOf('started')}, ${timestampOf('$5')}, worker_id, attempt,
+      ${timestampOf('claimed_at')}, epoch, kind, ${timestampOf('nominal_at')}, job_version
     FROM held
     ON CONFLICT (run_id, epoch, created_at) DO UPDATE SET modified_time = excluded.modified_time`,
 };
@@ -160,7 +161,7 @@ export const RECORD_LATE: Statement = {
   text: `
     UPDATE job_runs x SET late_report = q.report
     FROM unnest($1::uuid[], $2::int[], $3::bigint[], $4::text[]) AS q(run_id, epoch, claimed_at, report)
-    WHERE x.run_id = q.run_id AND x.epoch = q.epoch AND x.created_at = to_timestamp(q.claimed_at::float8 / 1000)
+    WHERE x.run_id = q.run_id AND x.epoch = q.epoch AND x.created_at = ${timestampOf('q.claimed_at')}
       AND x.status <> q.report`,
 };
 

@@ -5,6 +5,7 @@
  */
 import type { Statement } from '../../postgres/database.ts';
 import { LOOKED_THROUGH_MAX } from '../job-store.ts';
+import { timestampOf } from './instant.sql.ts';
 import { JOB_COLUMNS, JOB_STATUS } from './job-row.ts';
 
 /**
@@ -22,8 +23,8 @@ export const FILTERS = {
   handler: (at: string) => `j.handler = ${at}`,
   labels: (at: string) => `j.labels @> ${at}::jsonb AND j.labels IS NOT NULL`,
   text: (at: string) => `strpos(lower(j.name), lower(${at})) > 0`,
-  from: (at: string) => `j.created_at >= to_timestamp(${at}::float8 / 1000)`,
-  to: (at: string) => `j.created_at < to_timestamp(${at}::float8 / 1000)`,
+  from: (at: string) => `j.created_at >= ${timestampOf(at)}`,
+  to: (at: string) => `j.created_at < ${timestampOf(at)}`,
 } as const;
 export type FilterName = keyof typeof FILTERS;
 

@@ -1,9 +1,10 @@
 /** Statements of the member store. */
 import type { Statement } from '../../postgres/database.ts';
+import { msOf } from './instant.sql.ts';
 
 export const SERVER_TIME: Statement = {
   name: 'server_time',
-  text: 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8',
+  text: `SELECT ${msOf('clock_timestamp()')}`,
 };
 
 /**

@@ -1,5 +1,6 @@
 /** Statements about daily partitions. Those that name a partition are made by functions: a name cannot be bound as a value. */
 import type { Statement } from '../../postgres/database.ts';
+import { timestampOf } from './instant.sql.ts';
 
 export type Partitioned = 'job_runs' | 'events';
 
@@ -74,12 +75,12 @@ export const STRAYS_BETWEEN: Readonly<Record<Partitioned, Statement>> = {
   job_runs: {
     name: 'stray_runs',
     text: `SELECT 1 FROM job_runs_default
-      WHERE created_at >= to_timestamp($1::float8 / 1000) AND created_at < to_timestamp($2::float8 / 1000) LIMIT 1`,
+      WHERE created_at >= ${timestampOf('$1')} AND created_at < ${timestampOf('$2')} LIMIT 1`,
   },
   events: {
     name: 'stray_events',
     text: `SELECT 1 FROM events_default
-      WHERE at >= to_timestamp($1::float8 / 1000) AND at < to_timestamp($2::float8 / 1000) LIMIT 1`,
+      WHERE at >= ${timestampOf('$1')} AND at < ${timestampOf('$2')} LIMIT 1`,
   },
 };
 
@@ -87,11 +88,11 @@ export const STRAYS_BETWEEN: Readonly<Record<Partitioned, Statement>> = {
 export const DROP_STRAYS: Readonly<Record<Partitioned, Statement>> = {
   job_runs: {
     name: 'drop_stray_runs',
-    text: 'DELETE FROM job_runs_default WHERE created_at < to_timestamp($1::float8 / 1000)',
+    text: `DELETE FROM job_runs_default WHERE created_at < ${timestampOf('$1')}`,
   },
   events: {
     name: 'drop_stray_events',
-    text: 'DELETE FROM events_default WHERE at < to_timestamp($1::float8 / 1000)',
+    text: `DELETE FROM events_default WHERE at < ${timestampOf('$1')}`,
   },
 };
 

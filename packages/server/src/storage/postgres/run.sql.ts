@@ -2,29 +2,30 @@
 import type { Statement } from '../../postgres/database.ts';
 import { LOOKED_THROUGH_MAX } from '../job-store.ts';
 import { AT_LIMIT } from '../run-store.ts';
+import { msOf, timestampOf } from './instant.sql.ts';
 import { WAITING } from './lane.sql.ts';
 import { pendingRun } from './pending-run.sql.ts';
 import { seenBy } from './upcoming.sql.ts';
 
 const HISTORY_COLUMNS = `r.run_id, r.job_id, r.status, r.attempt_number, r.epoch, r.trigger,
-  (extract(epoch FROM r.scheduled_at) * 1000)::float8, (extract(epoch FROM r.created_at) * 1000)::float8,
-  (extract(epoch FROM r.start_time) * 1000)::float8, (extract(epoch FROM r.end_time) * 1000)::float8,
-  (extract(epoch FROM r.modified_time) * 1000)::float8, r.executor_id, r.error_message, r.reason, coalesce(r.result_text, r.result::text), r.log_url,
+  ${msOf('r.scheduled_at')}, ${msOf('r.created_at')},
+  ${msOf('r.start_time')}, ${msOf('r.end_time')},
+  ${msOf('r.modified_time')}, r.executor_id, r.error_message, r.reason, coalesce(r.result_text, r.result::text), r.log_url,
   r.job_version, r.occurrences, r.late_report`;
 
 /** A waiting run: shown once its instant has come, or when it is a retry. $2 now: nothing about it has happened later. */
 const QUEUED_COLUMNS = `d.run_id, d.job_id, 'QUEUED', d.attempt::int, d.epoch, d.kind, d.nominal_at::float8,
   least(d.fire_at, $2::bigint)::float8, NULL::float8, NULL::float8, least(d.fire_at, $2::bigint)::float8, NULL::text, NULL::text,
   CASE WHEN d.held THEN 'the job is paused' WHEN d.fire_at > $2::bigint
-    THEN 'waits until ' || to_char(to_timestamp(d.fire_at::float8 / 1000), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+    THEN 'waits until ' || to_char(${timestampOf('d.fire_at')}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
     WHEN d.blocked = ${WAITING} THEN '${AT_LIMIT}'
     WHEN NOT EXISTS (SELECT FROM workers w WHERE NOT w.dead AND d.handler = ANY(w.handlers))
     THEN 'no worker offers the handler "' || d.handler || '"' END, NULL::text, NULL::text, d.job_version, 1, NULL::text`;
 
 /** A run under a lease, with when it started once that was shown. */
 const LIVING_COLUMNS = `u.run_id, u.job_id, CASE WHEN r.status IS NULL THEN 'CLAIMED' ELSE 'RUNNING' END, u.attempt::int, u.epoch, u.kind,
-  u.nominal_at::float8, l.claimed_at::float8, (extract(epoch FROM r.start_time) * 1000)::float8, NULL::float8,
-  coalesce((extract(epoch FROM r.modified_time) * 1000)::float8, l.claimed_at::float8), l.worker_id, NULL::text, NULL::text, NULL::text,
+  u.nominal_at::float8, l.claimed_at::float8, ${msOf('r.start_time')}, NULL::float8,
+  coalesce(${msOf('r.modified_time')}, l.claimed_at::float8), l.worker_id, NULL::text, NULL::text, NULL::text,
   NULL::text, u.job_version, 1, NULL::text`;
 
 const LEASED_RUNS = `leases l CROSS JOIN LATERAL unnest(l.run_ids, l.job_ids, l.attempts, l.epochs, l.kinds, l.nominal_ats,
@@ -32,7 +33,7 @@ const LEASED_RUNS = `leases l CROSS JOIN LATERAL unnest(l.run_ids, l.job_ids, l.
   LEFT JOIN LATERAL (
     SELECT r.status, r.start_time, r.modified_time FROM job_runs r
     WHERE (u.ord - 1)::smallint = ANY(l.shown) AND r.run_id = u.run_id AND r.epoch = u.epoch
-      AND r.created_at = to_timestamp(l.claimed_at::float8 / 1000) LIMIT 1
+      AND r.created_at = ${timestampOf('l.claimed_at')} LIMIT 1
   ) r ON true`;
 const LATEST_FIRST = 'ORDER BY l.claimed_at DESC, u.run_id DESC';
 
@@ -62,8 +63,8 @@ export const LIVING_OF_JOB: Statement = {
 export const HISTORY_OF_JOB: Statement = {
   name: 'history_of_job',
   text: `SELECT ${HISTORY_COLUMNS} FROM job_runs r
-    WHERE r.job_id = $1::uuid AND r.status <> 'RUNNING' AND r.created_at <= to_timestamp($2::bigint::float8 / 1000)
-      AND (r.created_at, r.run_id) < (to_timestamp($2::bigint::float8 / 1000), $5::uuid)
+    WHERE r.job_id = $1::uuid AND r.status <> 'RUNNING' AND r.created_at <= ${timestampOf('$2::bigint')}
+      AND (r.created_at, r.run_id) < (${timestampOf('$2::bigint')}, $5::uuid)
     ORDER BY r.created_at DESC, r.run_id DESC, r.epoch DESC LIMIT $3 OFFSET $4`,
 };
 
@@ -90,7 +91,7 @@ export const LIVING_ON_WORKER: Statement = {
 };
 
 const LETTER_COLUMNS = `x.run_id, x.job_id, j.name, x.reason, x.error_message, x.attempts,
-  (extract(epoch FROM x.scheduled_at) * 1000)::float8, (extract(epoch FROM x.died_at) * 1000)::float8, x.redriven_as`;
+  ${msOf('x.scheduled_at')}, ${msOf('x.died_at')}, x.redriven_as`;
 
 /**
  * $1 and $2 the place of the last one read, $3 limit, $4 reason, $5 handler, $6 namespace, $7 owner, $8 sent round or not,
@@ -100,15 +101,15 @@ const letters = (of: string) => `WITH page AS MATERIALIZED (
     SELECT ${LETTER_COLUMNS} FROM (${of} LIMIT ${LOOKED_THROUGH_MAX}) x JOIN jobs j USING (job_id)
     WHERE ($4::text IS NULL OR x.reason = $4) AND ($5::text IS NULL OR j.handler = $5) AND ($6::text IS NULL OR j.namespace = $6)
       AND ($7::text IS NULL OR j.user_id = $7) AND ($8::boolean IS NULL OR (x.redriven_as IS NOT NULL) = $8)
-      AND ($9::float8 IS NULL OR x.died_at >= to_timestamp($9 / 1000)) AND ($10::float8 IS NULL OR x.died_at < to_timestamp($10 / 1000))
+      AND ($9::float8 IS NULL OR x.died_at >= ${timestampOf('$9')}) AND ($10::float8 IS NULL OR x.died_at < ${timestampOf('$10')})
       AND ${seenBy('$11', '$12')}
     ORDER BY x.died_at DESC, x.run_id DESC LIMIT $3
   )
   SELECT * FROM page
-  UNION ALL SELECT stop.run_id, NULL, NULL, NULL, NULL, NULL, NULL, (extract(epoch FROM stop.died_at) * 1000)::float8, NULL
+  UNION ALL SELECT stop.run_id, NULL, NULL, NULL, NULL, NULL, NULL, ${msOf('stop.died_at')}, NULL
     FROM (${of} OFFSET ${LOOKED_THROUGH_MAX - 1} LIMIT 1) stop WHERE (SELECT count(*) FROM page) < $3::bigint`;
 
-const BEFORE = `x.died_at <= to_timestamp($1::float8 / 1000) AND (x.died_at, x.run_id) < (to_timestamp($1::float8 / 1000), $2::uuid)`;
+const BEFORE = `x.died_at <= ${timestampOf('$1')} AND (x.died_at, x.run_id) < (${timestampOf('$1')}, $2::uuid)`;
 
 export const DEAD_LETTERS: Statement = {
   name: 'dead_letters',
@@ -131,7 +132,7 @@ export const DEAD_LETTER: Statement = {
 export const MARK_REDRIVEN: Statement = {
   name: 'mark_redriven',
   text: `UPDATE dead_letters SET redriven_as = $2::uuid WHERE run_id = $1::uuid AND redriven_as IS NULL
-    RETURNING job_id, (extract(epoch FROM scheduled_at) * 1000)::float8`,
+    RETURNING job_id, ${msOf('scheduled_at')}`,
 };
 
 /** $1 run: one request at a time may ask whether it is there. */
