@@ -2,7 +2,7 @@
 import type { Statement } from '../../postgres/database.ts';
 import { WAITING_COUNTED_MAX } from '../housekeeping-store.ts';
 import { timestampOf } from './instant.sql.ts';
-import { IS_OPEN, inLane } from './lane.sql.ts';
+import { inLane, lanes } from './lane.sql.ts';
 
 /** $1 before. In the order of the primary key: entries are as old as their ids are small. */
 export const DROP_AUDIT: Statement = {
@@ -46,15 +46,7 @@ export const COUNT_JOBS: Statement = {
 export const COUNT_WAITING: Statement = {
   name: 'count_waiting',
   text: `
-    WITH RECURSIVE lane AS (
-      (SELECT due.part, due.priority, due.handler_key, due.tenant FROM due WHERE ${IS_OPEN}
-        ORDER BY due.part, due.priority, due.handler_key, due.tenant LIMIT 1)
-      UNION ALL
-      SELECT n.* FROM lane l CROSS JOIN LATERAL (
-        SELECT due.part, due.priority, due.handler_key, due.tenant FROM due
-        WHERE ${IS_OPEN} AND (due.part, due.priority, due.handler_key, due.tenant) > (l.part, l.priority, l.handler_key, l.tenant)
-        ORDER BY due.part, due.priority, due.handler_key, due.tenant LIMIT 1) n
-    )
+    WITH RECURSIVE ${lanes()}
     SELECT count(*)::int FROM (
       SELECT FROM (SELECT * FROM lane LIMIT 5000) lane CROSS JOIN LATERAL (
         SELECT FROM due WHERE ${inLane('lane')} AND due.lane_at <= $1::bigint LIMIT ${WAITING_COUNTED_MAX}

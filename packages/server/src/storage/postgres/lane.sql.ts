@@ -18,6 +18,23 @@ export function inLane(lane: string): string {
       AND due.tenant = ${lane}.tenant AND ${IS_OPEN}`;
 }
 
+const NAME = 'due.part, due.priority, due.handler_key, due.tenant';
+
+/**
+ * `lane`, for WITH RECURSIVE: every lane in order, from after a lane on, by one look per lane. With its name come these columns of
+ * its first run.
+ */
+export function lanes({ first = [], after }: { first?: readonly string[]; after?: string } = {}): string {
+  const columns = [NAME, ...first].join(', ');
+  const next = (before: string | undefined) =>
+    `SELECT ${columns} FROM due WHERE ${IS_OPEN} ${before ? `AND (${NAME}) > (${before})` : ''} ORDER BY ${columns} LIMIT 1`;
+  return `lane AS (
+      (${next(after)})
+      UNION ALL
+      SELECT n.* FROM lane l CROSS JOIN LATERAL (${next('l.part, l.priority, l.handler_key, l.tenant')}) n
+    )`;
+}
+
 /** What blocked says. */
 export const OPEN = 0;
 export const ASKING = 1;

@@ -2,25 +2,16 @@
 import type { Statement } from '../../postgres/database.ts';
 import { FIRST_EPOCH } from './generation.sql.ts';
 import { timestampOf } from './instant.sql.ts';
-import { IS_OPEN, inLane } from './lane.sql.ts';
+import { inLane, lanes } from './lane.sql.ts';
 import { unpacked } from './unpacked.sql.ts';
 
-const LANE_COLUMNS = 'due.part, due.priority, due.handler_key, due.tenant, due.lane_at, due.run_id';
-const LANE_ORDER = `ORDER BY ${LANE_COLUMNS} LIMIT 1`;
-const ANY_LANE = `SELECT ${LANE_COLUMNS} FROM due WHERE ${IS_OPEN}`;
-
-/** $1 limit, $2 part, $3 priority, $4 handler key, $5 tenant: the first run of each lane after this one. One look per lane. */
+/** $1 limit, $2 part, $3 priority, $4 handler key, $5 tenant: the first run of each lane after this one. */
 export const LANES: Statement = {
   name: 'lanes',
-  text: `
-    WITH RECURSIVE lane AS (
-      (${ANY_LANE} AND (due.part, due.priority, due.handler_key, due.tenant) > ($2::smallint, $3::smallint, $4::int, $5::bigint) ${LANE_ORDER})
-      UNION ALL
-      SELECT next.* FROM lane CROSS JOIN LATERAL (
-        ${ANY_LANE} AND (due.part, due.priority, due.handler_key, due.tenant) > (lane.part, lane.priority, lane.handler_key, lane.tenant)
-        ${LANE_ORDER}
-      ) next
-    )
+  text: `WITH RECURSIVE ${lanes({
+    first: ['due.lane_at', 'due.run_id'],
+    after: '$2::smallint, $3::smallint, $4::int, $5::bigint',
+  })}
     SELECT * FROM lane LIMIT $1`,
 };
 

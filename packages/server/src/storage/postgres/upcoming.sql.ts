@@ -1,7 +1,7 @@
 /** What fires next, over all lanes of `due`: each lane is read in order from the start of the window, and no further than needed. */
 import { SHARD_COUNT } from '@carillon/domain';
 import type { Statement } from '../../postgres/database.ts';
-import { ASKING, IS_OPEN, inLane } from './lane.sql.ts';
+import { ASKING, inLane, lanes } from './lane.sql.ts';
 
 /** Rows of one lane that are looked at for a caller who may not see all of them. */
 const LANE_ROWS_MAX = 500;
@@ -20,15 +20,7 @@ const LANE_ROWS = `SELECT due.job_id, due.run_id, due.fire_at, due.nominal_at, f
   WHERE ${inLane('lane')} AND due.lane_at > $1::bigint AND due.lane_at <= $2::bigint
   ORDER BY due.lane_at, due.run_id LIMIT ${LANE_ROWS_MAX}`;
 
-const NEXT_LANE = `SELECT due.part, due.priority, due.handler_key, due.tenant FROM due WHERE ${IS_OPEN}`;
-const IN_ORDER = 'ORDER BY due.part, due.priority, due.handler_key, due.tenant LIMIT 1';
-const LANES = `lane AS (
-    (${NEXT_LANE} ${IN_ORDER})
-    UNION ALL
-    SELECT n.* FROM lane l CROSS JOIN LATERAL (
-      ${NEXT_LANE} AND (due.part, due.priority, due.handler_key, due.tenant) > (l.part, l.priority, l.handler_key, l.tenant) ${IN_ORDER}
-    ) n
-  ), first_lanes AS MATERIALIZED (SELECT * FROM lane LIMIT ${LANES_MAX})`;
+const LANES = `${lanes()}, first_lanes AS MATERIALIZED (SELECT * FROM lane LIMIT ${LANES_MAX})`;
 
 /** A job j in one of the places: parallel arrays of namespaces (* is every one) and owners (NULL is anybody). NULL: everywhere. */
 export function seenBy(namespaces: string, users: string): string {
