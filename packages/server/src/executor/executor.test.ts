@@ -156,7 +156,7 @@ describe('a worker', () => {
   test('stops at once when the signal arrives', async () => {
     const { batch } = await hand('long');
     const runIds = ['other' as RunId, batch.runs[0]!.runId];
-    await stage.storage.leases.requestCancel(runIds);
+    await stage.storage.jobs.cancelRun(batch.runs[0]!.runId, stage.clock.now());
     stage.signals.send('cancel-requested', { runIds });
     await turns();
     expect(running[0]!.signal.aborted).toBe(true);
