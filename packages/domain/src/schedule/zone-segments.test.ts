@@ -60,6 +60,12 @@ describe('zone segments', () => {
     expect(offsetAt('Africa/Monrovia', 0)).toBe(-(44 * 60 + 30) * 1_000);
   });
 
+  test('are the same objects under every name and spelling of a zone', () => {
+    const segment = segmentAt('Europe/Kiev', at('2026-12-01T00:00Z'));
+    for (const name of ['europe/kiev', 'EUROPE/KIEV', 'Europe/Kyiv'])
+      expect(segmentAt(name, at('2026-12-01T00:00Z'))).toBe(segment);
+  });
+
   test('refuse a zone the runtime does not know', () => {
     expect(() => segmentAt('Mars/Olympus', 0)).toThrow(RangeError);
   });

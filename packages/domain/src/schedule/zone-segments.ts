@@ -5,6 +5,7 @@
  */
 import { BoundedCache } from './bounded-cache.ts';
 import { DAY_MS, SECOND_MS } from './civil-date.ts';
+import { canonicalZone } from './parse-zone.ts';
 
 export interface ZoneSegment {
   /** First instant of the segment, and the first one after it. */
@@ -20,7 +21,7 @@ export interface ZoneSegment {
 const SAMPLE_STEP_MS = 3 * DAY_MS;
 const SAMPLES_PER_BUCKET = 128;
 const BUCKET_MS = SAMPLE_STEP_MS * SAMPLES_PER_BUCKET;
-/** There are about 600 zone names; the slack is for other spellings of the same name (europe/paris). */
+/** There are about 420 zones; the slack is for other names of them in schedules that were stored under those. */
 const ZONES_MAX = 1_024;
 
 type OffsetReader = (instantMs: number) => number;
@@ -35,7 +36,7 @@ const zones = new BoundedCache<string, ZoneOffsets>(ZONES_MAX);
 
 /** The segment that holds the instant. Throws a RangeError when the runtime does not know the zone (see parseZone). */
 export function segmentAt(zone: string, instantMs: number): ZoneSegment {
-  const offsets = zones.getOrCompute(zone, () => ({ read: offsetReader(zone), buckets: new Map() }));
+  const offsets = offsetsOf(zone);
   const bucket = Math.floor(instantMs / BUCKET_MS);
   let segments = offsets.buckets.get(bucket);
   if (segments === undefined) {
@@ -46,6 +47,14 @@ export function segmentAt(zone: string, instantMs: number): ZoneSegment {
     if (instantMs < segment.toMs) return segment;
   }
   throw new Error(`No segment of ${zone} holds ${instantMs}: segments must cover their bucket`);
+}
+
+/** All names of a zone share what is known of it. */
+function offsetsOf(zone: string): ZoneOffsets {
+  return zones.getOrCompute(zone, () => {
+    const canonical = canonicalZone(zone);
+    return canonical === zone ? { read: offsetReader(zone), buckets: new Map() } : offsetsOf(canonical);
+  });
 }
 
 export function offsetAt(zone: string, instantMs: number): number {
