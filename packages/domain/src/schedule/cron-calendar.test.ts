@@ -7,7 +7,7 @@ import { CronCalendar } from './cron-calendar.ts';
 import type { CronRule } from './cron-rule.ts';
 import { MAX_INSTANT_MS } from './instant-range.ts';
 import { parseCron } from './parse-cron.ts';
-import { anyCron, anyInstant, at } from './schedule-arbitraries.ts';
+import { anyCron, anyInstant, at, countingRule } from './schedule-arbitraries.ts';
 
 function ruleOf(expression: string): CronRule {
   try {
@@ -99,5 +99,27 @@ describe('the cron calendar', () => {
     const calendar = new CronCalendar(parseCron('0 0 29 2 *'));
     expect(calendar.next(at('2096-03-01T00:00Z'))).toBe(Number.POSITIVE_INFINITY);
     expect(calendar.previous(at('1972-01-01T00:00Z'))).toBe(Number.NEGATIVE_INFINITY);
+  });
+
+  test('looks at 29 years at most, and only at the months of the rule', () => {
+    const anyRare = fc.constantFrom(
+      '0 0 * 2 5#5',
+      '0 0 29 2 *',
+      '0 0 * 2 1#5',
+      '0 0 31 12 *',
+      '0 0 L-30 * *',
+    );
+    fc.assert(
+      fc.property(anyRare, anyInstant, (expression, instantMs) => {
+        const { rule, monthsLookedAt } = countingRule(parseCron(expression));
+        const { length: monthsPerYear } = rule.months;
+        new CronCalendar(rule).next(instantMs);
+        expect(monthsLookedAt()).toBeLessThanOrEqual(29 * monthsPerYear + 1);
+        const before = monthsLookedAt();
+        new CronCalendar(rule).previous(instantMs);
+        expect(monthsLookedAt() - before).toBeLessThanOrEqual(29 * monthsPerYear + 1);
+      }),
+      { numRuns: 300 },
+    );
   });
 });

@@ -1,7 +1,8 @@
 /**
  * Walks a cron rule over a wall calendar that has neither zone nor daylight saving: the next local time it admits, the
  * previous one, and how many lie in a range. Local times are UTC-like milliseconds. Never hangs: it looks no further
- * than the years 1970 to 2100 in any zone.
+ * than the years 1970 to 2100 in any zone. One step is one month, and a search takes at most 29 years of them: the
+ * calendar repeats itself every 28 until 2099, and what was not found by then does not come before 2101.
  */
 import { civilFromDays, daysFromCivil } from './civil-date.ts';
 import { cronDaysOfMonth } from './cron-days.ts';
@@ -102,6 +103,7 @@ export class CronCalendar {
   }
 
   #days(year: number, month: number): number {
+    if (!this.#rule.months.includes(month)) return 0;
     const key = year * 12 + month;
     const known = this.#daysByMonth.get(key);
     if (known !== undefined) return known;

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Refusal } from '../errors/refusal.ts';
-import { cronDaysOfMonth } from './cron-days.ts';
+import { cronDaysOfMonth, hasCronDays } from './cron-days.ts';
 import type { CronRule } from './cron-rule.ts';
 import { parseCron } from './parse-cron.ts';
-import { anyCron } from './schedule-arbitraries.ts';
+import { anyCron, countingRule } from './schedule-arbitraries.ts';
 
 function daysOf(rule: CronRule, year: number, month: number): number[] {
   const bits = cronDaysOfMonth(rule, year, month);
@@ -76,5 +76,42 @@ describe('the days of a cron rule', () => {
     expect(days('0 0 * * 1#5', 2026, 2)).toEqual([]);
     expect(days('0 0 * * 5L', 2026, 1)).toEqual([30]);
     expect(days('0 0 * * SUN#L', 2026, 5)).toEqual([31]);
+  });
+});
+
+/** Rules of dates only, many of them without any: the 30th of February, a fifth Monday of a February without a 29th. */
+const anyDates: fc.Arbitrary<CronRule> = fc
+  .record({
+    months: fc.uniqueArray(fc.constantFrom(1, 2, 2, 2, 4, 6, 12), { minLength: 1, maxLength: 2 }),
+    days: fc.uniqueArray(fc.constantFrom(1, 28, 29, 30, 31), { maxLength: 2 }),
+    nearestWeekdayTo: fc.uniqueArray(fc.constantFrom(1, 29, 30, 31), { maxLength: 1 }),
+    daysBeforeLast: fc.uniqueArray(fc.integer({ min: 27, max: 30 }), { maxLength: 1 }),
+    nth: fc.array(fc.record({ weekday: fc.integer({ min: 0, max: 6 }), nth: fc.constant(5) }), {
+      maxLength: 1,
+    }),
+  })
+  .map(({ months, days, nearestWeekdayTo, daysBeforeLast, nth }) => ({
+    ...parseCron('0 0 * * *'),
+    months,
+    monthDays: { any: false, days, nearestWeekdayTo, daysBeforeLast, lastWeekday: false },
+    weekdays: { any: nth.length === 0, days: [], nth, last: [] },
+  }));
+
+describe('whether a cron rule has any days', () => {
+  test('is what a walk through all months from 1970 to 2100 finds', () => {
+    const years = Array.from({ length: 131 }, (_, index) => 1970 + index);
+    const walk = (rule: CronRule) =>
+      years.some((year) => rule.months.some((month) => cronDaysOfMonth(rule, year, month) !== 0));
+    fc.assert(
+      fc.property(anyDates, (rule) => hasCronDays(rule) === walk(rule)),
+      { numRuns: 500 },
+    );
+  });
+
+  test('is known after 91 months at most', () => {
+    const none = { any: false, days: [], nearestWeekdayTo: [], daysBeforeLast: [], lastWeekday: false };
+    const { rule, monthsLookedAt } = countingRule({ ...parseCron('0 0 1 * *'), monthDays: none });
+    expect(hasCronDays(rule)).toBe(false);
+    expect(monthsLookedAt()).toBe(91);
   });
 });

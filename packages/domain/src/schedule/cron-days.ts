@@ -6,6 +6,9 @@
  */
 import { daysFromCivil, daysInMonth, weekdayOfDays } from './civil-date.ts';
 import type { CronRule, MonthDayRule, WeekdayRule } from './cron-rule.ts';
+import { MIN_YEAR } from './instant-range.ts';
+
+const WEEKDAYS = [0, 1, 2, 3, 4, 5, 6];
 
 interface Month {
   readonly length: number;
@@ -15,15 +18,30 @@ interface Month {
 
 export function cronDaysOfMonth(rule: CronRule, year: number, month: number): number {
   if (!rule.months.includes(month)) return 0;
-  const shape: Month = {
+  return daysOf(rule, {
     length: daysInMonth(year, month),
     firstWeekday: weekdayOfDays(daysFromCivil(year, month, 1)),
-  };
-  const { monthDays, weekdays } = rule;
-  if (monthDays.any && weekdays.any) return everyDay(shape);
-  if (monthDays.any) return daysByWeekday(weekdays, shape);
-  if (weekdays.any) return daysByDate(monthDays, shape);
-  return daysByDate(monthDays, shape) | daysByWeekday(weekdays, shape);
+  });
+}
+
+/**
+ * Whether any year has a day for the rule. No calendar is walked for it: a month begins on one of seven weekdays, and
+ * only February has two lengths, so there are 91 months to look at. All of them occur within any 28 years up to 2099.
+ */
+export function hasCronDays(rule: CronRule): boolean {
+  return rule.months.some((month) => {
+    const lengths = month === 2 ? [28, 29] : [daysInMonth(MIN_YEAR, month)];
+    return lengths.some((length) =>
+      WEEKDAYS.some((firstWeekday) => daysOf(rule, { length, firstWeekday }) !== 0),
+    );
+  });
+}
+
+function daysOf({ monthDays, weekdays }: CronRule, month: Month): number {
+  if (monthDays.any && weekdays.any) return everyDay(month);
+  if (monthDays.any) return daysByWeekday(weekdays, month);
+  if (weekdays.any) return daysByDate(monthDays, month);
+  return daysByDate(monthDays, month) | daysByWeekday(weekdays, month);
 }
 
 function everyDay(month: Month): number {

@@ -4,7 +4,8 @@
  * with the field and the reason.
  */
 import { Refusal } from '../errors/refusal.ts';
-import { CronCalendar } from './cron-calendar.ts';
+import { BoundedCache } from './bounded-cache.ts';
+import { hasCronDays } from './cron-days.ts';
 import {
   type CronFieldContext,
   type CronFieldSpec,
@@ -13,7 +14,6 @@ import {
   refuseField,
 } from './cron-field.ts';
 import type { CronRule, MonthDayRule, WeekdayRule } from './cron-rule.ts';
-import { MIN_INSTANT_MS } from './instant-range.ts';
 
 export const CRON_LENGTH_MAX = 200;
 
@@ -48,6 +48,9 @@ const WEEKDAY: CronFieldSpec = {
   extras: '2#1 (first Tuesday), 5L (last Friday); 0 and 7 are Sunday',
 };
 
+/** By the three date fields as written. Most expressions share a few. */
+const datesExist = new BoundedCache<string, boolean>(1_024);
+
 export function parseCron(input: string, options: { field?: string } = {}): CronRule {
   const expression = requireText(input, options);
   const fields = splitFields(expression, options);
@@ -64,7 +67,7 @@ export function parseCron(input: string, options: { field?: string } = {}): Cron
     weekdays: parseWeekdays(weekday, { spec: WEEKDAY, ...options }),
     isRhythm: hours.length === 24,
   };
-  if (new CronCalendar(rule).next(MIN_INSTANT_MS) === Number.POSITIVE_INFINITY) {
+  if (!datesExist.getOrCompute(`${monthDay} ${month} ${weekday}`, () => hasCronDays(rule))) {
     const message = `"${expression}" never fires: no year has a day that matches day-of-month "${monthDay}", month "${month}" and day-of-week "${weekday}".`;
     throw new Refusal('cron_never_fires', message, options);
   }

@@ -1,5 +1,6 @@
 /** What the tests of this folder draw from: zones, instants, cron expressions, and short ways to write schedules. */
 import fc from 'fast-check';
+import type { CronRule } from './cron-rule.ts';
 import type { CronSchedule, DaylightSavingPolicy, Interval, IntervalSchedule } from './schedule.ts';
 import { DEFAULT_DAYLIGHT_SAVING } from './schedule.ts';
 import { segmentAt } from './zone-segments.ts';
@@ -71,6 +72,19 @@ const weekday = fc.oneof(
 
 /** Five fields, minutes precise. Nearly all of them have dates; the callers skip those that have none. */
 export const anyCron = fc.tuple(minute, hour, monthDay, month, weekday).map((fields) => fields.join(' '));
+
+/** A rule that counts for how many months its days were worked out. */
+export function countingRule(rule: CronRule): { rule: CronRule; monthsLookedAt: () => number } {
+  let count = 0;
+  const counting: CronRule = {
+    ...rule,
+    get monthDays() {
+      count += 1;
+      return rule.monthDays;
+    },
+  };
+  return { rule: counting, monthsLookedAt: () => count };
+}
 
 export function cron(expression: string, zone = 'UTC', more: Partial<CronSchedule> = {}): CronSchedule {
   return { type: 'CRON', expression, zone, daylightSaving: DEFAULT_DAYLIGHT_SAVING, spreadMs: 0, ...more };
