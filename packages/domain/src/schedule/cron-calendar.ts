@@ -18,12 +18,12 @@ const LAST_MONTH = (MAX_YEAR + 1) * 12;
 const MONTHS_REMEMBERED = 36;
 
 export class CronCalendar {
-  readonly #rule: CronRule;
+  readonly rule: CronRule;
   readonly #times: TimesOfDay;
   readonly #daysByMonth = new Map<number, number>();
 
   constructor(rule: CronRule) {
-    this.#rule = rule;
+    this.rule = rule;
     this.#times = new TimesOfDay(rule);
   }
 
@@ -103,12 +103,12 @@ export class CronCalendar {
   }
 
   #days(year: number, month: number): number {
-    if (!this.#rule.months.includes(month)) return 0;
+    if (!this.rule.months.includes(month)) return 0;
     const key = year * 12 + month;
     const known = this.#daysByMonth.get(key);
     if (known !== undefined) return known;
     if (this.#daysByMonth.size >= MONTHS_REMEMBERED) this.#daysByMonth.clear();
-    const bits = cronDaysOfMonth(this.#rule, year, month);
+    const bits = cronDaysOfMonth(this.rule, year, month);
     this.#daysByMonth.set(key, bits);
     return bits;
   }

@@ -1,6 +1,8 @@
 /**
  * The instants of a cron rule in a zone, segment by segment of constant offset, so that daylight saving is decided here
- * and nowhere else:
+ * and nowhere else. The calendar says which day comes next, and only segments around such days are asked for, in at most
+ * four buckets for each. A search goes on to another day only where a gap has swallowed all times of this one.
+ *
  *
  * - A rhythm (see CronRule.isRhythm) fires whenever the clock of the zone shows an admitted time: in both halves of an
  *   overlap, and not on account of a gap, in which no time passes.
@@ -8,8 +10,7 @@
  *   gap together once) or is skipped; a time within an overlap runs in the first half, the second, or both.
  */
 import { DAY_MS } from './civil-date.ts';
-import { CronCalendar } from './cron-calendar.ts';
-import type { CronRule } from './cron-rule.ts';
+import type { CronCalendar } from './cron-calendar.ts';
 import { MAX_INSTANT_MS, MIN_INSTANT_MS } from './instant-range.ts';
 import type { OccurrenceCount, Occurrences } from './occurrences.ts';
 import type { DaylightSavingPolicy } from './schedule.ts';
@@ -24,9 +25,9 @@ export class CronOccurrences implements Occurrences {
   readonly #zone: string;
   readonly #policy: DaylightSavingPolicy;
 
-  constructor(rule: CronRule, zone: string, policy: DaylightSavingPolicy) {
-    this.#calendar = new CronCalendar(rule);
-    this.#isRhythm = rule.isRhythm;
+  constructor(calendar: CronCalendar, zone: string, policy: DaylightSavingPolicy) {
+    this.#calendar = calendar;
+    this.#isRhythm = calendar.rule.isRhythm;
     this.#zone = zone;
     this.#policy = policy;
   }

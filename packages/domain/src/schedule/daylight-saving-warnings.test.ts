@@ -1,6 +1,17 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { DAY_MS } from './civil-date.ts';
 import { daylightSavingWarnings, localText } from './daylight-saving-warnings.ts';
-import { type CronSchedule, DEFAULT_DAYLIGHT_SAVING } from './schedule.ts';
+import { MAX_INSTANT_MS } from './instant-range.ts';
+import { nextFires } from './next-fires.ts';
+import {
+  type CronSchedule,
+  type DaylightSavingPolicy,
+  DEFAULT_DAYLIGHT_SAVING,
+  type RecurringSchedule,
+} from './schedule.ts';
+import { anyInstant, anyPolicy, anyZone, cron, every, offsetsRead } from './schedule-arbitraries.ts';
+import { segmentAt } from './zone-segments.ts';
 
 const PARIS: CronSchedule = {
   type: 'CRON',
@@ -47,5 +58,78 @@ describe('warnings of daylight saving', () => {
   test('local times carry their offset, west of Greenwich too', () => {
     expect(localText('America/St_Johns', Date.UTC(2027, 0, 1))).toBe('2026-12-31T20:30:00-03:30');
     expect(localText('UTC', Date.UTC(2027, 0, 1))).toBe('2027-01-01T00:00:00+00:00');
+  });
+});
+
+/** Looks at every change of the clock, and asks for the fires under each policy one by one. */
+function changeByChange(
+  schedule: RecurringSchedule,
+  { afterMs, untilMs }: { afterMs: number; untilMs: number },
+): string[] {
+  const found: string[] = [];
+  const fires = (policy: Partial<DaylightSavingPolicy>, fromMs: number, toMs: number) => {
+    const asked = { ...schedule, daylightSaving: { ...schedule.daylightSaving, ...policy } };
+    return nextFires(asked, fromMs - 1, 200).filter((ms) => ms < toMs).length;
+  };
+  for (let segment = segmentAt(schedule.zone, afterMs); segment.toMs <= untilMs; ) {
+    const { toMs: atMs, offsetMs, nextOffsetMs } = segment;
+    const lengthMs = Math.abs(nextOffsetMs - offsetMs);
+    const [fromMs, toMs] = [atMs - lengthMs, atMs + lengthMs];
+    if (
+      nextOffsetMs > offsetMs &&
+      fires({ gap: 'run_after' }, atMs, atMs + 1) > fires({ gap: 'skip' }, atMs, atMs + 1)
+    )
+      found.push(`gap ${atMs}`);
+    if (
+      nextOffsetMs < offsetMs &&
+      fires({ overlap: 'both' }, fromMs, toMs) > fires({ overlap: 'first' }, fromMs, toMs)
+    )
+      found.push(`overlap ${atMs}`);
+    segment = segmentAt(schedule.zone, atMs);
+  }
+  return found;
+}
+
+describe('warnings for any schedule', () => {
+  const anySchedule: fc.Arbitrary<RecurringSchedule> = fc
+    .tuple(
+      fc.oneof(
+        fc
+          .constantFrom(
+            '30 2 * * *',
+            '*/20 0-3 * * 0',
+            '30 2 * 3 0L',
+            '30 2 * 10 0L',
+            '0 2 29 2 *',
+            '15 0 1 4,10 *',
+          )
+          .map((expression) => cron(expression)),
+        fc
+          .constantFrom('day' as const, 'week' as const, 'month' as const)
+          .map((unit) => every({ kind: 'calendar', unit, every: 1 }, '1999-10-31T00:30Z')),
+      ),
+      anyZone,
+      anyPolicy,
+    )
+    .map(([schedule, zone, daylightSaving]) => ({ ...schedule, zone, daylightSaving }));
+
+  test('are those found by looking at every change of the clock for ten years', () => {
+    fc.assert(
+      fc.property(anySchedule, anyInstant, (schedule, afterMs) => {
+        const range = { afterMs, untilMs: Math.min(afterMs + 3_653 * DAY_MS, MAX_INSTANT_MS) };
+        const found = daylightSavingWarnings(schedule, range).map(({ kind, atMs }) => `${kind} ${atMs}`);
+        expect(found).toEqual(changeByChange(schedule, range));
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test('ask for offsets around the fires of a rare schedule only', () => {
+    const leapDays = cron('30 2 29 2 *', 'Europe/Andorra');
+    const reads = offsetsRead(() => {
+      expect(daylightSavingWarnings(leapDays, { afterMs: 0, untilMs: MAX_INSTANT_MS })).toEqual([]);
+    });
+    // 32 fires, each with two buckets and the one change of the clock that they may hold.
+    expect(reads).toBeLessThanOrEqual(32 * (2 * 10 + 20));
   });
 });

@@ -3,7 +3,9 @@
  * becomes of them by its policy. Found by asking the schedule itself under each policy, so the words cannot disagree with
  * what will happen; a rhythm that no policy changes gets no warning.
  */
+import { DAY_MS } from './civil-date.ts';
 import { nextFire } from './next-fires.ts';
+import { occurrencesOf } from './occurrences-of.ts';
 import { type DaylightSavingPolicy, isRecurring, type RecurringSchedule, type Schedule } from './schedule.ts';
 import { toLocal } from './wall-clock.ts';
 import { segmentAt } from './zone-segments.ts';
@@ -15,8 +17,10 @@ export interface DaylightSavingWarning {
   readonly message: string;
 }
 
-/** Clocks change twice a year, and four times in a few places: this covers a decade of any of them. */
-const CHANGES_MAX = 64;
+/** More than a person reads. */
+const WARNINGS_MAX = 64;
+/** More than any clock ever jumped (24 h). */
+const JUMP_MS_MAX = 2 * DAY_MS;
 
 export function daylightSavingWarnings(
   schedule: Schedule,
@@ -24,20 +28,33 @@ export function daylightSavingWarnings(
 ): DaylightSavingWarning[] {
   if (!isRecurring(schedule)) return [];
   const warnings: DaylightSavingWarning[] = [];
+  const widest = withPolicy(schedule, { gap: 'run_after', overlap: 'both' });
   let segment = segmentAt(schedule.zone, afterMs);
-  for (let changes = 0; changes < CHANGES_MAX && segment.toMs <= untilMs; changes += 1) {
-    const next = segmentAt(schedule.zone, segment.toMs);
-    const jumpMs = next.offsetMs - segment.offsetMs;
-    const warning = jumpMs > 0 ? gapAt(schedule, next.fromMs) : overlapAt(schedule, next.fromMs, -jumpMs);
-    if (jumpMs !== 0 && warning) warnings.push(warning);
-    segment = next;
+  while (segment.toMs <= untilMs && warnings.length < WARNINGS_MAX) {
+    const { toMs: changeMs } = segment;
+    const warning = warningAt(schedule, changeMs, segment.nextOffsetMs - segment.offsetMs);
+    if (warning) warnings.push(warning);
+    // No clock that changes long before the next fire can matter to it: the rarer the schedule, the fewer are looked at.
+    const fireMs = nextFire(widest, changeMs);
+    if (fireMs === undefined) break;
+    segment = segmentAt(schedule.zone, Math.max(changeMs, fireMs - JUMP_MS_MAX));
   }
   return warnings;
 }
 
+function warningAt(
+  schedule: RecurringSchedule,
+  atMs: number,
+  jumpMs: number,
+): DaylightSavingWarning | undefined {
+  if (jumpMs === 0) return undefined;
+  return jumpMs > 0 ? gapAt(schedule, atMs) : overlapAt(schedule, atMs, -jumpMs);
+}
+
 function gapAt(schedule: RecurringSchedule, atMs: number): DaylightSavingWarning | undefined {
-  const moved = firesAt(schedule, { gap: 'run_after' }, atMs) && !firesAt(schedule, { gap: 'skip' }, atMs);
-  if (!moved) return undefined;
+  const range = { fromMs: atMs, toMs: atMs };
+  const isMoved = count(schedule, { gap: 'run_after' }, range) > count(schedule, { gap: 'skip' }, range);
+  if (!isMoved) return undefined;
   const fate =
     schedule.daylightSaving.gap === 'skip'
       ? 'it is left out that day'
@@ -51,7 +68,7 @@ function overlapAt(
   atMs: number,
   lengthMs: number,
 ): DaylightSavingWarning | undefined {
-  const range = { fromMs: atMs - lengthMs, toMs: atMs + lengthMs };
+  const range = { fromMs: atMs - lengthMs, toMs: atMs + lengthMs - 1 };
   const isTwice = count(schedule, { overlap: 'both' }, range) > count(schedule, { overlap: 'first' }, range);
   if (!isTwice) return undefined;
   const fate = {
@@ -63,24 +80,12 @@ function overlapAt(
   return { kind: 'overlap', atMs, message };
 }
 
-function firesAt(schedule: RecurringSchedule, policy: Partial<DaylightSavingPolicy>, atMs: number): boolean {
-  return nextFire(withPolicy(schedule, policy), atMs - 1) === atMs;
-}
-
-/** At most what fires within the repeated hour or so; a schedule of every second is counted no further than needed. */
 function count(
   schedule: RecurringSchedule,
   policy: Partial<DaylightSavingPolicy>,
   { fromMs, toMs }: { fromMs: number; toMs: number },
 ): number {
-  const asked = withPolicy(schedule, policy);
-  let found = 0;
-  let fireMs = nextFire(asked, fromMs - 1);
-  while (fireMs !== undefined && fireMs < toMs && found < 10_000) {
-    found += 1;
-    fireMs = nextFire(asked, fireMs);
-  }
-  return found;
+  return occurrencesOf(withPolicy(schedule, policy)).count(fromMs, toMs).count;
 }
 
 function withPolicy(schedule: RecurringSchedule, policy: Partial<DaylightSavingPolicy>): RecurringSchedule {

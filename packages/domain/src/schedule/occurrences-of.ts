@@ -4,15 +4,17 @@
  */
 import { BoundedCache } from './bounded-cache.ts';
 import { CalendarOccurrences } from './calendar-occurrences.ts';
+import { CronCalendar } from './cron-calendar.ts';
 import { CronOccurrences } from './cron-occurrences.ts';
 import { ExactOccurrences } from './exact-occurrences.ts';
 import type { Occurrences } from './occurrences.ts';
 import { parseCron } from './parse-cron.ts';
 import type { CronSchedule, RecurringSchedule } from './schedule.ts';
 
-/** A prepared cron rule weighs about 2 kB: 20 MB at most. */
-const CRON_RULES_MAX = 10_000;
-const cronRules = new BoundedCache<string, CronOccurrences>(CRON_RULES_MAX);
+/** A calendar weighs about 2 kB: 20 MB at most. It knows no zone, and is shared by all of them. */
+const CALENDARS_MAX = 10_000;
+const calendars = new BoundedCache<string, CronCalendar>(CALENDARS_MAX);
+const cronRules = new BoundedCache<string, CronOccurrences>(CALENDARS_MAX);
 
 export function occurrencesOf(schedule: RecurringSchedule): Occurrences {
   const whole = wholeOccurrences(schedule);
@@ -38,5 +40,12 @@ function wholeOccurrences(schedule: RecurringSchedule): Occurrences {
 function cronOccurrences(schedule: CronSchedule): CronOccurrences {
   const { expression, zone, daylightSaving } = schedule;
   const key = `${expression}|${zone}|${daylightSaving.gap}|${daylightSaving.overlap}`;
-  return cronRules.getOrCompute(key, () => new CronOccurrences(parseCron(expression), zone, daylightSaving));
+  return cronRules.getOrCompute(
+    key,
+    () => new CronOccurrences(cronCalendar(expression), zone, daylightSaving),
+  );
+}
+
+function cronCalendar(expression: string): CronCalendar {
+  return calendars.getOrCompute(expression, () => new CronCalendar(parseCron(expression)));
 }

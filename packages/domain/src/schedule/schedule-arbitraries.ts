@@ -36,9 +36,11 @@ export const anyTransition = fc
   .map(([zone, instantMs]) => ({ zone, changeMs: nextChange(zone, instantMs) }))
   .filter((found): found is { zone: string; changeMs: number } => found.changeMs !== undefined);
 
+const YEARS_MS = 2 * 366 * 86_400_000;
+
 function nextChange(zone: string, fromMs: number): number | undefined {
   let segment = segmentAt(zone, fromMs);
-  for (let steps = 0; steps < 4; steps += 1) {
+  for (const untilMs = fromMs + YEARS_MS; segment.fromMs < untilMs; ) {
     if (segment.nextOffsetMs !== segment.offsetMs) return segment.toMs;
     segment = segmentAt(zone, segment.toMs);
   }
@@ -116,4 +118,24 @@ export function at(iso: string): number {
 
 export function iso(instants: readonly number[]): string[] {
   return instants.map((instantMs) => new Date(instantMs).toISOString().replace(':00.000Z', 'Z'));
+}
+
+/** How often Intl was asked for the local time of an instant while this was done. */
+export function offsetsRead(work: () => void): number {
+  const { prototype } = Intl.DateTimeFormat;
+  const format = Object.getOwnPropertyDescriptor(prototype, 'format')!;
+  let count = 0;
+  const counting = {
+    get(this: Intl.DateTimeFormat) {
+      count += 1;
+      return format.get!.call(this);
+    },
+  };
+  Object.defineProperty(prototype, 'format', { ...format, ...counting });
+  try {
+    work();
+  } finally {
+    Object.defineProperty(prototype, 'format', format);
+  }
+  return count;
 }

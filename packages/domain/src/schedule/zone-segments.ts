@@ -19,8 +19,14 @@ export interface ZoneSegment {
 
 /** The closest two offset changes in the tz data since 1970 lie 6.96 days apart (Gaza 2040): this cannot miss one. */
 const SAMPLE_STEP_MS = 3 * DAY_MS;
-const SAMPLES_PER_BUCKET = 128;
+/**
+ * Segments are searched for and remembered by the bucket. A rare schedule asks for a few days in many years, so buckets are
+ * small: 24 days cost 10 questions to Intl at 1 us each, and 20 more for each change of offset among them.
+ */
+const SAMPLES_PER_BUCKET = 8;
 const BUCKET_MS = SAMPLE_STEP_MS * SAMPLES_PER_BUCKET;
+/** Per zone, about 200 bytes each. Enough for two per year from now to 2100, which is what the rarest schedules ask for. */
+const BUCKETS_MAX = 256;
 /** There are about 420 zones; the slack is for other names of them in schedules that were stored under those. */
 const ZONES_MAX = 1_024;
 
@@ -28,8 +34,8 @@ type OffsetReader = (instantMs: number) => number;
 
 interface ZoneOffsets {
   readonly read: OffsetReader;
-  /** By number of the bucket: at most about 125 of them between 1970 and 2100. */
-  readonly buckets: Map<number, readonly ZoneSegment[]>;
+  /** By number of the bucket. */
+  readonly buckets: BoundedCache<number, readonly ZoneSegment[]>;
 }
 
 const zones = new BoundedCache<string, ZoneOffsets>(ZONES_MAX);
@@ -38,11 +44,7 @@ const zones = new BoundedCache<string, ZoneOffsets>(ZONES_MAX);
 export function segmentAt(zone: string, instantMs: number): ZoneSegment {
   const offsets = offsetsOf(zone);
   const bucket = Math.floor(instantMs / BUCKET_MS);
-  let segments = offsets.buckets.get(bucket);
-  if (segments === undefined) {
-    segments = findSegments(offsets.read, bucket * BUCKET_MS);
-    offsets.buckets.set(bucket, segments);
-  }
+  const segments = offsets.buckets.getOrCompute(bucket, () => findSegments(offsets.read, bucket * BUCKET_MS));
   for (const segment of segments) {
     if (instantMs < segment.toMs) return segment;
   }
@@ -53,7 +55,8 @@ export function segmentAt(zone: string, instantMs: number): ZoneSegment {
 function offsetsOf(zone: string): ZoneOffsets {
   return zones.getOrCompute(zone, () => {
     const canonical = canonicalZone(zone);
-    return canonical === zone ? { read: offsetReader(zone), buckets: new Map() } : offsetsOf(canonical);
+    if (canonical !== zone) return offsetsOf(canonical);
+    return { read: offsetReader(zone), buckets: new BoundedCache(BUCKETS_MAX) };
   });
 }
 
@@ -61,17 +64,17 @@ export function offsetAt(zone: string, instantMs: number): number {
   return segmentAt(zone, instantMs).offsetMs;
 }
 
-/** About 130 questions to Intl at 1.2 us each, once per zone and year. */
 function findSegments(read: OffsetReader, bucketFromMs: number): ZoneSegment[] {
   const bucketToMs = bucketFromMs + BUCKET_MS;
   const segments: ZoneSegment[] = [];
   let fromMs = bucketFromMs;
   let offsetMs = read(fromMs);
   let previousOffsetMs = read(fromMs - SECOND_MS);
+  let nextOffsetMs = offsetMs;
   let sampleMs = fromMs;
   while (sampleMs < bucketToMs) {
     const nextSampleMs = Math.min(bucketToMs, sampleMs + SAMPLE_STEP_MS);
-    const nextOffsetMs = read(nextSampleMs);
+    nextOffsetMs = read(nextSampleMs);
     if (nextOffsetMs === offsetMs) {
       sampleMs = nextSampleMs;
       continue;
@@ -85,7 +88,7 @@ function findSegments(read: OffsetReader, bucketFromMs: number): ZoneSegment[] {
     previousOffsetMs = offsetMs;
     offsetMs = changedOffsetMs;
   }
-  segments.push({ fromMs, toMs: bucketToMs, offsetMs, previousOffsetMs, nextOffsetMs: read(bucketToMs) });
+  segments.push({ fromMs, toMs: bucketToMs, offsetMs, previousOffsetMs, nextOffsetMs });
   return segments;
 }
 
