@@ -7,3 +7,4 @@ export * from './min-heap.ts';
 export * from './random.ts';
 export * from './rest.ts';
 export * from './service.ts';
+export * from './time-slices.ts';

@@ -3,7 +3,15 @@
  * moving one to another machine changes what is composed here, not the role.
  */
 import { type BootId, type NodeId, SHARD_COUNT } from '@carillon/domain';
-import { type Clock, type Log, Loop, type Random, type Service, sleep } from '@carillon/foundation';
+import {
+  type Clock,
+  type Log,
+  Loop,
+  type Random,
+  type Service,
+  sleep,
+  TimeSlices,
+} from '@carillon/foundation';
 import type { Handler } from '@carillon/worker';
 import { StorageBacklog } from './backlog/storage-backlog.ts';
 import { OutcomeRecorder } from './completion/outcome-recorder.ts';
@@ -201,6 +209,7 @@ export function composeEngine(options: EngineOptions): Engine {
       signals,
       clock,
       random,
+      slices: new TimeSlices({ clock }),
       audit: new AuditLog({ store: storage.audit, clock }),
     }),
     counts() {

@@ -1,6 +1,6 @@
 import { type PendingRun, Refusal } from '@carillon/domain';
 import { beforeEach, expect, test } from 'vitest';
-import { OperationsFixture } from './operations.fixture.ts';
+import { OperationsFixture, turnsDuring } from './operations.fixture.ts';
 
 let fixture: OperationsFixture;
 beforeEach(() => {
@@ -116,6 +116,19 @@ test('a batch is answered item by item, and a bad one harms no other', async () 
     { name: 'shards-due', signal: { shards: [{}] } },
     { name: 'events-recorded' },
   ]);
+});
+
+test('others have their turn during a batch, after every two milliseconds of arithmetic', async () => {
+  const batch = Array.from({ length: 100 }, (_, index) => ({
+    name: 'rare',
+    cronExpression: index % 2 === 0 ? `${index % 60} 2 29 2 5#5` : `${index % 60} 2 30 2 *`,
+  }));
+  fixture.partMs = 1;
+  const turns = await turnsDuring(async () => {
+    const answers = await fixture.operations.createJobs(batch);
+    expect(answers.filter((answer) => !(answer instanceof Refusal))).toHaveLength(50);
+  });
+  expect(turns).toBeGreaterThanOrEqual(49);
 });
 
 test('a repeated batch finds its jobs again', async () => {

@@ -30,7 +30,8 @@ export function createJobs(ports: OperationPorts) {
       const item = items[index]!;
       // No key that a client chooses can hold a space, so this is nobody else's.
       const own = key === undefined ? undefined : `${key} ${index}`;
-      const made = item instanceof Refusal ? item : refusing(() => make(item, own));
+      const made =
+        item instanceof Refusal ? item : await ports.slices.run(() => refusing(() => make(item, own)));
       prepared.push(made);
       if (!(made instanceof Refusal)) accepted.push(made);
     }

@@ -26,11 +26,12 @@ export function listUpcoming(ports: OperationPorts) {
       limit: query.limit,
     });
     // Whatever belongs to the first `limit` comes from a cursor that itself is among the first: none is missing here.
-    const runs = fires
-      .flatMap((fire) => occurrences(fire, { untilMs, limit: query.limit }))
-      .sort((a, b) => a.runAtMs - b.runAtMs)
-      .slice(0, query.limit);
-    return { runs, partial };
+    const runs: UpcomingRun[] = [];
+    for (const fire of fires) {
+      runs.push(...(await ports.slices.run(() => occurrences(fire, { untilMs, limit: query.limit }))));
+    }
+    runs.sort((a, b) => a.runAtMs - b.runAtMs);
+    return { runs: runs.slice(0, query.limit), partial };
   };
 }
 

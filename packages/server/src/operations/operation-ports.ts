@@ -1,5 +1,5 @@
 /** What the operations stand on: ports only, so that they run the same over every storage, queue and clock. */
-import type { Clock, Random } from '@carillon/foundation';
+import type { Clock, Random, TimeSlices } from '@carillon/foundation';
 import type { Ingest } from '../ingest/ingest.ts';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import type { Storage } from '../storage/storage.ts';
@@ -16,4 +16,6 @@ export interface OperationPorts {
   readonly signals: SignalBus;
   readonly clock: Pick<Clock, 'now'>;
   readonly random: Pick<Random, 'id'>;
+  /** For what computes occurrences of many schedules, or many of one. */
+  readonly slices: Pick<TimeSlices, 'run'>;
 }

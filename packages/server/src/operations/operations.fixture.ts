@@ -12,7 +12,7 @@ import {
   SERVER,
   type WorkerId,
 } from '@carillon/domain';
-import { ManualClock, SeededRandom, silentLog } from '@carillon/foundation';
+import { ManualClock, SeededRandom, silentLog, TimeSlices } from '@carillon/foundation';
 import { MemoryCounters } from '../counters/memory-counters.ts';
 import { DirectIngest } from '../ingest/direct-ingest.ts';
 import type { SignalBus, Signals } from '../signal-bus/signal-bus.ts';
@@ -53,7 +53,11 @@ export class OperationsFixture {
     // Real hashing, made cheap: what is tested is that it happens.
     hashCost: { memoryKib: 64, passes: 1, parallelism: 1 },
   });
+  /** How long each part of long arithmetic seems to take. */
+  partMs = 0;
+  #workedMs = 0;
   readonly everyones = createOperations({
+    slices: new TimeSlices({ clock: { monotonic: () => (this.#workedMs += this.partMs) } }),
     accounts: this.accounts,
     storage: this.storage,
     events: this.events,
@@ -168,4 +172,19 @@ export class OperationsFixture {
     });
     return { nodeId: NODE, epochs: this.#epochs };
   }
+}
+
+/** How often everybody else had their turn of the event loop until this was done. */
+export async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
+  let turns = 0;
+  let counting = setImmediate(function count() {
+    turns += 1;
+    counting = setImmediate(count);
+  });
+  try {
+    await work();
+  } finally {
+    clearImmediate(counting);
+  }
+  return turns;
 }

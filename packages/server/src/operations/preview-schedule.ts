@@ -8,7 +8,7 @@ import {
   isRecurring,
   type JobInput,
   localText,
-  nextFires,
+  nextFire,
   Refusal,
   requireMay,
   type Schedule,
@@ -38,9 +38,10 @@ export function previewSchedule(ports: OperationPorts) {
   return async (caller: Caller, request: PreviewRequest): Promise<SchedulePreview> => {
     requireMay(caller, 'schedules.preview');
     const afterMs = request.afterMs ?? ports.clock.now();
-    const { schedule } = defineJob({ ...request.schedule, name: 'preview' }, afterMs);
+    const { slices } = ports;
+    const { schedule } = await slices.run(() => defineJob({ ...request.schedule, name: 'preview' }, afterMs));
     const zone = isRecurring(schedule) ? schedule.zone : 'UTC';
-    const fires = firesOf(schedule, { afterMs, count: request.count });
+    const fires = await firesOf(schedule, { afterMs, count: request.count, slices });
     if (fires.length === 0) {
       throw new Refusal('schedule_never_fires', 'The schedule has no occurrence in that time.');
     }
@@ -50,13 +51,23 @@ export function previewSchedule(ports: OperationPorts) {
       description: describeSchedule(schedule),
       zone,
       fires: fires.map((atMs) => ({ atMs, local: localText(zone, atMs) })),
-      warnings: daylightSavingWarnings(schedule, { afterMs, untilMs }),
+      warnings: await slices.run(() => daylightSavingWarnings(schedule, { afterMs, untilMs })),
     };
   };
 }
 
 /** A one-off whose time has passed runs at once, and so does one that names none. */
-function firesOf(schedule: Schedule, { afterMs, count }: { afterMs: number; count: number }): number[] {
-  if (isRecurring(schedule)) return nextFires(schedule, afterMs, count);
-  return [schedule.type === 'FUTURE' ? Math.max(schedule.atMs, afterMs) : afterMs];
+async function firesOf(
+  schedule: Schedule,
+  { afterMs, count, slices }: Pick<OperationPorts, 'slices'> & { afterMs: number; count: number },
+): Promise<number[]> {
+  if (!isRecurring(schedule))
+    return [schedule.type === 'FUTURE' ? Math.max(schedule.atMs, afterMs) : afterMs];
+  const fires: number[] = [];
+  while (fires.length < count) {
+    const fireMs = await slices.run(() => nextFire(schedule, fires.at(-1) ?? afterMs));
+    if (fireMs === undefined) break;
+    fires.push(fireMs);
+  }
+  return fires;
 }

@@ -1,0 +1,43 @@
+import { beforeEach, expect, test } from 'vitest';
+import { OperationsFixture, turnsDuring } from './operations.fixture.ts';
+
+let fixture: OperationsFixture;
+beforeEach(() => {
+  fixture = new OperationsFixture();
+});
+
+const LEAP_DAYS = { name: 'x', cronExpression: '30 2 29 2 *', timeZone: 'europe/PARIS' };
+
+test('a preview shows as many fires as asked for, or all there are, in the one spelling of the zone', async () => {
+  const some = await fixture.operations.previewSchedule({ schedule: LEAP_DAYS, count: 2 });
+  expect(some.zone).toBe('Europe/Paris');
+  expect(some.fires.map(({ local }) => local)).toEqual([
+    '2032-02-29T02:30:00+01:00',
+    '2036-02-29T02:30:00+01:00',
+  ]);
+  const all = await fixture.operations.previewSchedule({ schedule: LEAP_DAYS, count: 100 });
+  expect(all.fires.at(-1)?.local).toBe('2096-02-29T02:30:00+01:00');
+  expect(all.fires).toHaveLength(17);
+});
+
+test('others have their turn during previews that come together, after every two milliseconds of arithmetic', async () => {
+  fixture.partMs = 1;
+  const turns = await turnsDuring(() =>
+    Promise.all(
+      Array.from({ length: 40 }, () => fixture.operations.previewSchedule({ schedule: LEAP_DAYS, count: 5 })),
+    ),
+  );
+  // Seven parts each: the schedule, five fires, the warnings.
+  expect(turns).toBeGreaterThanOrEqual((40 * 7) / 2 - 1);
+});
+
+test('others have their turn while what comes up is worked out', async () => {
+  const often = Array.from({ length: 20 }, () => ({ name: 'often', interval: '1s' }));
+  await fixture.operations.createJobs(often);
+  fixture.partMs = 1;
+  const turns = await turnsDuring(async () => {
+    const { runs } = await fixture.operations.listUpcoming({ withinMs: 60_000, limit: 100 });
+    expect(runs).toHaveLength(100);
+  });
+  expect(turns).toBeGreaterThanOrEqual(9);
+});
