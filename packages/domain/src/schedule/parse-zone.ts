@@ -1,6 +1,6 @@
 /**
- * Accepts the name of a time zone that the runtime knows, and gives the runtime's own name for it: however a zone is
- * written, it is stored, shown and remembered as one.
+ * Accepts the name of a time zone that the runtime knows. The name that the runtime has for the zone is stored and shown in its
+ * spelling, another one as it was written: people look for Europe/Kyiv, not for the Europe/Kiev of Intl.
  */
 import { Refusal } from '../errors/refusal.ts';
 import { BoundedCache } from './bounded-cache.ts';
@@ -20,7 +20,8 @@ export function parseZone(name: string, options: { field?: string } = {}): strin
     throw new Refusal('zone_unknown', message, options);
   }
   try {
-    return canonicalZone(zone);
+    const canonical = canonicalZone(zone);
+    return canonical.toLowerCase() === zone.toLowerCase() ? canonical : zone;
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     throw new Refusal('zone_unknown', `No time zone is called "${zone.slice(0, LENGTH_MAX)}".`, options);
