@@ -317,7 +317,14 @@ export const ROOMS: readonly Room[] = [
     kind: 'ground',
     purpose:
       'The way to PostgreSQL: pool, listening connection, migrations, and the server that comes with Carillon.',
-    imports: ['foundation', 'server/make-folder.ts', 'server/storage', 'server/start-failure.ts'],
+    imports: [
+      'foundation',
+      'server/as-user.ts',
+      'server/make-folder.ts',
+      'server/open-folder.ts',
+      'server/storage',
+      'server/start-failure.ts',
+    ],
     npm: ['pg'],
   },
   {
@@ -331,7 +338,7 @@ export const ROOMS: readonly Room[] = [
     name: 'server/data-directory.ts',
     kind: 'ground',
     purpose: "The server's own folder: its identity, its key, and the lock that keeps a second server out.",
-    imports: ['server/boot-record.ts', 'server/make-folder.ts'],
+    imports: ['server/boot-record.ts', 'server/make-folder.ts', 'server/open-folder.ts'],
   },
   {
     name: 'server/boot-record.ts',
@@ -343,6 +350,19 @@ export const ROOMS: readonly Room[] = [
     name: 'server/make-folder.ts',
     kind: 'ground',
     purpose: 'Folders that are there or refused, and never waited for.',
+    imports: [],
+  },
+  {
+    name: 'server/open-folder.ts',
+    kind: 'ground',
+    purpose:
+      'A folder that others may write to: files in it are read, written and removed without following a link.',
+    imports: ['server/as-user.ts'],
+  },
+  {
+    name: 'server/as-user.ts',
+    kind: 'ground',
+    purpose: 'Root for a moment with the rights of another user.',
     imports: [],
   },
   {
@@ -429,6 +449,7 @@ export const ROOMS: readonly Room[] = [
       'server/config',
       'server/data-directory.ts',
       'server/greeting.ts',
+      'server/open-folder.ts',
       'server/parent-watch.ts',
       'server/postgres',
       'server/start-failure.ts',

@@ -2,12 +2,19 @@
  * A server as people start and stop it, with the PostgreSQL it brings along: it comes back after kill -9, leaves nothing
  * behind when it is stopped, and says in a sentence why it cannot start.
  */
-import { readFile, stat } from 'node:fs/promises';
+import { symlinkSync } from 'node:fs';
+import { lstat, mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { jobsWithStatus, runsOf, submitJobs } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
+import {
+  ANOTHER_USER,
+  folderOfAnotherUser,
+  secretFile,
+  testAsRoot,
+} from '../support/folder-of-another-user.ts';
 import { fixedPort, type ListedProcess, processesOf, signalProcess } from '../support/processes.ts';
 import { Receiver } from '../support/receiver.ts';
 import { endServers, launchServer, type ServerProcess } from '../support/start-server-process.ts';
@@ -172,4 +179,34 @@ it('when its PostgreSQL is killed while jobs run, the server starts it again and
   expectEachRanAndNoneTwiceAtOnce(500);
   expect(server.hasExited).toBe(false);
   expect(await readFile(join(folder, 'server.log'), 'utf8')).toContain('the embedded PostgreSQL died');
+});
+
+testAsRoot(
+  'root starts on the folder of another user, whose links lead nowhere, and leaves all of it to them',
+  async () => {
+    const data = folderOfAnotherUser(folder, 'server');
+    const names = ['server.lock', 'boots', 'incarnation', 'admin.key', 'node.id'];
+    const targets = await Promise.all(names.map((name) => secretFile(join(folder, `root-${name}`))));
+    for (const [index, name] of names.entries())
+      symlinkSync(targets[index]!.path, join(data, `${name}.incoming`));
+    for (let round = 0; round < 2; round += 1) {
+      const server = await launch().ready();
+      expect((await server.stop(60_000)).code).toBe(0);
+    }
+    for (const target of targets) expect(await target.look()).toEqual(target.untouched);
+    for (const name of await readdir(data, { recursive: true }))
+      if (!name.startsWith('postgres/binaries') && !name.endsWith('.incoming'))
+        expect(await lstat(join(data, name)), name).toMatchObject({ uid: ANOTHER_USER.uid });
+  },
+);
+
+it('a link in the place of the database is named, with a way out, and nothing is made where it leads', async () => {
+  const target = join(folder, 'elsewhere');
+  await mkdir(target);
+  await mkdir(join(folder, 'server'), { mode: 0o700 });
+  symlinkSync(target, join(folder, 'server', 'postgres'));
+  const server = launch();
+  expect(await server.exitWithin(60_000)).toEqual({ code: 1, signal: null });
+  expect(await server.output()).toMatch(/^carillon: \S+\/server\/postgres is a link, .* remove the link\.$/m);
+  expect(await readdir(target)).toEqual([]);
 });

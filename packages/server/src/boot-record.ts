@@ -5,7 +5,7 @@
  * processes named in it may go on elsewhere.
  */
 import { execFile } from 'node:child_process';
-import { readFile, stat } from 'node:fs/promises';
+import { lstat, readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
 /** Workers of older processes are found by their silence. */
@@ -40,7 +40,7 @@ export function recordBoot(
 export async function lockPlace(lockFile: string): Promise<string | undefined> {
   const kernel = await kernelId();
   if (kernel === undefined) return undefined;
-  const { dev, ino } = await stat(lockFile, { bigint: true });
+  const { dev, ino } = await lstat(lockFile, { bigint: true });
   return `${kernel}/${dev}/${ino}`;
 }
 

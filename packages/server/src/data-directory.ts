@@ -7,13 +7,18 @@
  * listening unix socket has path-length limits and leaves files behind; a pid file alone is fooled by reused pids.)
  */
 import { randomBytes, randomUUID } from 'node:crypto';
-import { chmod, chown, open, readFile, rename, rm, stat } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 import { lockPlace, recordBoot } from './boot-record.ts';
 import { makeFolder } from './make-folder.ts';
+import { OpenFolder } from './open-folder.ts';
+
+const LOCK_FILE = 'server.lock.db';
+const HOLDER_FILE = 'server.lock';
 
 const SQLITE_BUSY = 5;
+const SQLITE_READONLY = 8;
 const RETRY_MS = 25;
 // A server that is just being killed may hold its lock a moment longer than its parent lives.
 const RUNNING_HOLDER_WAIT_MS = 1_500;
@@ -24,7 +29,9 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 // A lock nobody refers to would be collected as garbage, and with it the file closed and the lock gone: a server that
 // only ever opens its folder and never closes it would lose it within milliseconds.
-const held = new Set<DatabaseSync>();
+const held = new Set<Lock>();
+
+type Lock = { readonly database: DatabaseSync; readonly folder: OpenFolder };
 
 type Holder = {
   readonly pid: number;
@@ -70,23 +77,23 @@ export type DataDirectory = {
 export async function openDataDirectory(path: string): Promise<DataDirectory> {
   const directory = resolve(path);
   await makeFolder(directory, { mode: 0o700 });
-  const lock = await takeLock(directory);
-  const lockFile = join(directory, 'server.lock');
+  const lock = await takeLock(await OpenFolder.open(directory));
+  const { folder } = lock;
   let holder: Holder = {
     pid: process.pid,
     startedAt: new Date(Date.now() - process.uptime() * 1000).toISOString(),
   };
   const record = async (change: Partial<Holder>): Promise<void> => {
     holder = { ...holder, ...change };
-    await writeDurably(lockFile, `${JSON.stringify(holder)}\n`);
+    await folder.write(HOLDER_FILE, `${JSON.stringify(holder)}\n`);
   };
   let incarnation: Promise<number> | undefined;
   let boot: ReturnType<DataDirectory['boot']> | undefined;
-  const nodeIdFile = join(directory, 'node.id');
   try {
+    await folder.removeScratchFiles();
     await record({});
   } catch (error) {
-    release(lock);
+    await release(lock);
     throw error;
   }
 
@@ -95,143 +102,134 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
     announce: (address) => record({ address }),
     announceLeaving: () => record({ leaving: true }),
     adminKey: () =>
-      kept(
-        join(directory, 'admin.key'),
-        ADMIN_KEY,
-        () => `ck_admin_${randomBytes(32).toString('base64url')}`,
-      ),
-    nodeId: () => kept(nodeIdFile, UUID, randomUUID),
+      kept(folder, {
+        name: 'admin.key',
+        shape: ADMIN_KEY,
+        make: () => `ck_admin_${randomBytes(32).toString('base64url')}`,
+      }),
+    nodeId: () => kept(folder, { name: 'node.id', shape: UUID, make: randomUUID }),
     renewNodeId: async () => {
       const made = randomUUID();
-      await writeDurably(nodeIdFile, `${made}\n`);
+      await folder.write('node.id', `${made}\n`);
       return made;
     },
     incarnation: () => {
-      incarnation ??= nextIncarnation(join(directory, 'incarnation'));
+      incarnation ??= nextIncarnation(folder);
       return incarnation;
     },
     boot: () => {
-      boot ??= nextBoot(directory);
+      boot ??= nextBoot(folder);
       return boot;
     },
     close: async () => {
-      if (!lock.isOpen) return;
-      await rm(lockFile, { force: true });
-      release(lock);
+      if (!held.has(lock)) return;
+      await folder.remove(HOLDER_FILE);
+      await release(lock);
     },
   };
 }
 
-async function takeLock(directory: string): Promise<DatabaseSync> {
+/** Keeps `folder` open as long as the lock is held, and closes it when it cannot be had. */
+async function takeLock(folder: OpenFolder): Promise<Lock> {
   const askedAt = performance.now();
-  for (;;) {
-    const lock = tryLock(join(directory, 'server.lock.db'));
-    if (lock) {
-      await leaveToFolderOwner(join(directory, 'server.lock.db'));
-      return lock;
-    }
-    const holder = await readHolder(join(directory, 'server.lock'));
-    const patienceMs = holder?.leaving ? LEAVING_HOLDER_WAIT_MS : RUNNING_HOLDER_WAIT_MS;
-    if (performance.now() - askedAt > patienceMs) throw new DataDirectoryInUse(directory, holder);
-    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-  }
-}
-
-// The file stays empty: the open transaction is only a way to hold the kernel's lock. Nothing else may ever open it, for
-// closing any other descriptor of a file drops the locks its process has on it.
-function tryLock(path: string): DatabaseSync | undefined {
-  const database = new DatabaseSync(path, { timeout: 0 });
   try {
-    database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
-    held.add(database);
-    return database;
+    for (;;) {
+      const database = tryLock(folder);
+      if (database) {
+        const lock = { database, folder };
+        held.add(lock);
+        return lock;
+      }
+      const holder = await readHolder(folder);
+      const patienceMs = holder?.leaving ? LEAVING_HOLDER_WAIT_MS : RUNNING_HOLDER_WAIT_MS;
+      if (performance.now() - askedAt > patienceMs) throw new DataDirectoryInUse(folder.path, holder);
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
   } catch (error) {
-    database.close();
-    if ((error as { errcode?: number }).errcode === SQLITE_BUSY) return undefined;
+    await folder.close();
     throw error;
   }
 }
 
-function release(lock: DatabaseSync): void {
-  held.delete(lock);
-  lock.close();
+/**
+ * The file stays empty: the open transaction is only a way to hold the kernel's lock. Nothing else may ever open it, for
+ * closing any other descriptor of a file drops the locks its process has on it; hence no pause between the steps here.
+ *
+ * SQLite follows links, and does what a journal beside the file says: it gets the rights of the folder's owner, and makes no
+ * file. What remains is a user, not root, who starts on a folder of somebody else that puts a link there in the instant
+ * between the look and the opening: a database that the link points to is locked then, and not written.
+ */
+function tryLock(folder: OpenFolder): DatabaseSync | undefined {
+  const path = join(folder.path, LOCK_FILE);
+  folder.touchSync(LOCK_FILE);
+  const address = pathToFileURL(path);
+  address.searchParams.set('mode', 'rw');
+  return folder.asOwner(() => {
+    const database = new DatabaseSync(address, { timeout: 0 });
+    try {
+      // A file that may only be read would be locked for reading, beside others; the change, never committed, finds out.
+      database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE; PRAGMA user_version = 1');
+      return database;
+    } catch (error) {
+      database.close();
+      const { errcode } = error as { errcode?: number };
+      if (errcode === SQLITE_BUSY) return undefined;
+      if (errcode !== SQLITE_READONLY) throw error;
+      throw new Error(
+        `${path} cannot be written. Give it to the owner of its folder (chown), with mode 600.`,
+      );
+    }
+  });
 }
 
-async function readHolder(path: string): Promise<Holder | undefined> {
+async function release(lock: Lock): Promise<void> {
+  held.delete(lock);
+  lock.folder.asOwner(() => lock.database.close());
+  await lock.folder.close();
+}
+
+async function readHolder(folder: OpenFolder): Promise<Holder | undefined> {
   try {
-    return JSON.parse(await readFile(path, 'utf8')) as Holder;
+    return JSON.parse((await folder.read(HOLDER_FILE)) ?? '') as Holder;
   } catch {
     // The holder has the lock but not yet written who it is, or is about to release it.
     return undefined;
   }
 }
 
-/** The one line in `path`, made at first use. A damaged file is reported: replacing it would lock its users out. */
-async function kept(path: string, shape: RegExp, make: () => string): Promise<string> {
-  const present = await readOptional(path);
+/** The one line in a file, made at first use. A damaged file is reported: replacing it would lock its users out. */
+async function kept(
+  folder: OpenFolder,
+  { name, shape, make }: { name: string; shape: RegExp; make: () => string },
+): Promise<string> {
+  const present = await folder.read(name, { mode: 0o600 });
   if (present === undefined) {
     const made = make();
-    await writeDurably(path, `${made}\n`);
+    await folder.write(name, `${made}\n`);
     return made;
   }
   const line = present.trim();
   if (!shape.test(line))
-    throw new Error(`${path} is damaged. Restore it from a backup, or remove it to have a new one made.`);
-  await chmod(path, 0o600);
+    throw new Error(
+      `${join(folder.path, name)} is damaged. Restore it from a backup, or remove it to have a new one made.`,
+    );
   return line;
 }
 
-async function nextIncarnation(path: string): Promise<number> {
-  const text = ((await readOptional(path)) ?? '0').trim();
+async function nextIncarnation(folder: OpenFolder): Promise<number> {
+  const text = ((await folder.read('incarnation')) ?? '0').trim();
   const last = Number(text);
   if (text === '' || !Number.isSafeInteger(last) || last < 0)
-    throw new Error(`${path} is damaged: it must hold one whole number.`);
-  await writeDurably(path, `${last + 1}\n`);
+    throw new Error(`${join(folder.path, 'incarnation')} is damaged: it must hold one whole number.`);
+  await folder.write('incarnation', `${last + 1}\n`);
   return last + 1;
 }
 
 /** Written before anybody can hear of the new id: a process that was ever heard of is on record. */
-async function nextBoot(directory: string): ReturnType<DataDirectory['boot']> {
-  const path = join(directory, 'boots');
+async function nextBoot(folder: OpenFolder): ReturnType<DataDirectory['boot']> {
   const bootId = randomUUID();
-  const place = await lockPlace(join(directory, 'server.lock.db'));
-  const { ended, record } = recordBoot(bootId, { former: await readOptional(path), place });
-  await writeDurably(path, `${record}\n`);
+  const place = await lockPlace(folder.at(LOCK_FILE));
+  const { ended, record } = recordBoot(bootId, { former: await folder.read('boots'), place });
+  await folder.write('boots', `${record}\n`);
   return { bootId, ended };
-}
-
-async function readOptional(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
-}
-
-// Either the old or the new content survives a power loss, never a mixture: the name changes only after the bytes are down.
-async function writeDurably(path: string, content: string): Promise<void> {
-  const scratch = `${path}.incoming`;
-  const file = await open(scratch, 'w', 0o600);
-  try {
-    await file.writeFile(content);
-    await leaveToFolderOwner(scratch);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(scratch, path);
-  const folder = await open(dirname(path), 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
-}
-
-// After one start as root the owner of the folder must still be able to start.
-async function leaveToFolderOwner(path: string): Promise<void> {
-  if (process.geteuid?.() !== 0) return;
-  const { uid, gid } = await stat(dirname(path));
-  await chown(path, uid, gid);
 }

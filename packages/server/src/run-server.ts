@@ -8,6 +8,7 @@ import { type ConfigSources, loadConfig } from './config/load-config.ts';
 import { type Invocation, renderHelp } from './config/render-config-reference.ts';
 import { DataDirectoryInUse } from './data-directory.ts';
 import { greeting, VERSION } from './greeting.ts';
+import { LinkRefused } from './open-folder.ts';
 import { stopWithParent } from './parent-watch.ts';
 import { EmbeddedPostgresError } from './postgres/embedded/embedded-postgres-error.ts';
 import { StartFailure } from './start-failure.ts';
@@ -75,7 +76,7 @@ function say(text: string): void {
 
 function explain(error: unknown): { text: string; exitCode: number } {
   if (error instanceof ConfigError) return { text: error.message, exitCode: 2 };
-  const known = [DataDirectoryInUse, StartFailure, EmbeddedPostgresError].some(
+  const known = [DataDirectoryInUse, LinkRefused, StartFailure, EmbeddedPostgresError].some(
     (kind) => error instanceof kind,
   );
   return { text: known ? (error as Error).message : String((error as Error).stack ?? error), exitCode: 1 };

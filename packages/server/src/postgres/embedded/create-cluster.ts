@@ -3,8 +3,8 @@
  * gets its final name only when everything is there: an interrupted first start leaves nothing that looks finished.
  */
 import { randomBytes } from 'node:crypto';
-import { chown, open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { OpenFolder } from '../../open-folder.ts';
 import { adviceFor, EmbeddedPostgresError, problemFromOutput } from './embedded-postgres-error.ts';
 import type { PostgresBinaries } from './postgres-binaries.ts';
 import { type ProgramResult, runProgram } from './run-program.ts';
@@ -14,35 +14,29 @@ export const DATABASE = 'carillon';
 export const SUPERUSER = 'carillon';
 
 export type CreateClusterOptions = {
-  readonly dataDir: string;
-  readonly cluster: string;
+  readonly folder: OpenFolder;
   readonly binaries: PostgresBinaries;
   readonly user: UnprivilegedUser;
 };
 
-export async function createCluster({
-  dataDir,
-  cluster,
-  binaries,
-  user,
-}: CreateClusterOptions): Promise<void> {
-  const scratch = `${cluster}.incoming`;
-  const passwordFile = join(dataDir, 'password');
-  await rm(scratch, { recursive: true, force: true });
-  await writePassword(passwordFile, user);
+/** Makes `cluster` in `folder`, which belongs to `user`. */
+export async function createCluster({ folder, binaries, user }: CreateClusterOptions): Promise<OpenFolder> {
+  const scratch = join(folder.path, 'cluster.incoming');
+  await folder.remove('cluster.incoming');
+  await folder.write('password', `${randomBytes(24).toString('base64url')}\n`);
 
   const initdb = await runProgram(user, [
     binaries.initdb,
     `--pgdata=${scratch}`,
     `--username=${SUPERUSER}`,
-    `--pwfile=${passwordFile}`,
+    `--pwfile=${join(folder.path, 'password')}`,
     '--auth=scram-sha-256',
     '--encoding=UTF8',
     '--locale=C',
     '--no-sync',
     '--no-instructions',
   ]);
-  check(initdb, dataDir);
+  check(initdb, folder.path);
 
   const createDatabase = await runProgram(
     user,
@@ -59,24 +53,15 @@ export async function createCluster({
     ],
     { input: `CREATE DATABASE ${DATABASE}\n` },
   );
-  check(createDatabase, dataDir);
-  await rename(scratch, cluster);
+  check(createDatabase, folder.path);
+  return folder.rename('cluster.incoming', 'cluster');
 }
 
-export async function readPassword(dataDir: string): Promise<string> {
-  return (await readFile(join(dataDir, 'password'), 'utf8')).trim();
-}
-
-async function writePassword(path: string, user: UnprivilegedUser): Promise<void> {
-  await rm(path, { force: true });
-  const file = await open(path, 'wx', 0o600);
-  try {
-    await file.writeFile(`${randomBytes(24).toString('base64url')}\n`);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  if (user.kind !== 'self') await chown(path, user.owner.uid, user.owner.gid);
+export async function readPassword(folder: OpenFolder): Promise<string> {
+  const password = await folder.read('password');
+  if (password === undefined)
+    throw new EmbeddedPostgresError('data_corrupt', adviceFor('data_corrupt', folder.path));
+  return password.trim();
 }
 
 // Single-user PostgreSQL exits with 0 after a failed statement, so its words are read as well.

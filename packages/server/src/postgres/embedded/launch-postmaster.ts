@@ -3,6 +3,7 @@
  * of a killed postmaster that are still ending) is tried again; everything else is explained and thrown.
  */
 import { createServer } from 'node:net';
+import type { OpenFolder } from '../../open-folder.ts';
 import { adviceFor, EmbeddedPostgresError, problemFromOutput } from './embedded-postgres-error.ts';
 import { type GuardedPostmaster, guardPostmaster } from './guarded-postmaster.ts';
 import { readPostmasterFile } from './postmaster-file.ts';
@@ -17,7 +18,7 @@ const TRIES_MAX = 40;
 const RETRY_MS = 250;
 
 export type LaunchOptions = {
-  readonly cluster: string;
+  readonly cluster: OpenFolder;
   readonly postgres: string;
   readonly version: string;
   readonly user: UnprivilegedUser;
@@ -34,8 +35,8 @@ export async function launchPostmaster(options: LaunchOptions): Promise<Launched
   for (let attempt = 1; ; attempt += 1) {
     const port = options.port ?? (await freePort());
     const postmaster = await guardPostmaster({
-      command: [options.postgres, '-D', options.cluster, ...settingArguments(options, port)],
-      cwd: options.cluster,
+      command: [options.postgres, '-D', options.cluster.path, ...settingArguments(options, port)],
+      cwd: options.cluster.path,
       user: options.user,
       onLine: options.onLine,
     });
@@ -45,7 +46,7 @@ export async function launchPostmaster(options: LaunchOptions): Promise<Launched
     const passesByItself =
       problem === 'still_running' || (problem === 'port_taken' && options.port === undefined);
     if (!passesByItself || attempt >= TRIES_MAX) {
-      throw new EmbeddedPostgresError(problem, adviceFor(problem, options.cluster), {
+      throw new EmbeddedPostgresError(problem, adviceFor(problem, options.cluster.path), {
         output: postmaster.output(),
       });
     }
@@ -68,12 +69,13 @@ async function becomesReady(postmaster: GuardedPostmaster, options: LaunchOption
   const startedAt = performance.now();
   let noticeAtMs = SLOW_START_NOTICE_MS;
   while (!postmaster.hasExited()) {
-    const recorded = await readPostmasterFile(options.cluster);
+    // A file that cannot be read says nothing yet: how PostgreSQL ends tells more.
+    const recorded = await readPostmasterFile(options.cluster).catch(() => undefined);
     if (recorded?.pid === postmaster.pid && recorded.status === 'ready') return true;
     const waitedMs = performance.now() - startedAt;
     if (waitedMs > READY_MS_MAX) {
       await postmaster.stop();
-      throw new EmbeddedPostgresError('start_failed', adviceFor('start_failed', options.cluster), {
+      throw new EmbeddedPostgresError('start_failed', adviceFor('start_failed', options.cluster.path), {
         output: postmaster.output(),
       });
     }

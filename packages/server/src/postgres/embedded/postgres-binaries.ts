@@ -3,22 +3,10 @@
  * cannot contain symbolic links, so the listed ones are created here, beside the originals or, where those may not be
  * written, in a private copy.
  */
-import {
-  access,
-  chmod,
-  constants,
-  cp,
-  lstat,
-  mkdir,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  stat,
-  symlink,
-} from 'node:fs/promises';
+import { access, chmod, constants, cp, lstat, readdir, readFile, stat, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
+import type { OpenFolder } from '../../open-folder.ts';
 import { adviceFor, EmbeddedPostgresError } from './embedded-postgres-error.ts';
 
 export type PostgresBinaries = { readonly postgres: string; readonly initdb: string };
@@ -35,8 +23,11 @@ export function installedBinaries(): string {
   }
 }
 
-/** Makes the package at `packageDir` runnable; `copyTo` takes a private copy when the package itself may not be written. */
-export async function preparePostgresBinaries(packageDir: string, copyTo: string): Promise<PostgresBinaries> {
+/** Makes the package at `packageDir` runnable; `folder` takes a private copy when the package itself may not be written. */
+export async function preparePostgresBinaries(
+  packageDir: string,
+  folder: OpenFolder,
+): Promise<PostgresBinaries> {
   const missing = await missingLinks(packageDir);
   if (missing.length === 0) return programsIn(packageDir);
   try {
@@ -44,35 +35,39 @@ export async function preparePostgresBinaries(packageDir: string, copyTo: string
     return programsIn(packageDir);
   } catch (error) {
     if (!isWriteRefusal(error)) throw error;
-    return await copyPostgresBinaries(packageDir, copyTo);
+    return await copyPostgresBinaries(packageDir, folder);
   }
 }
 
-/** A complete private copy at `copyTo`, for users who may not read or write the package itself; made once. */
-export async function copyPostgresBinaries(packageDir: string, copyTo: string): Promise<PostgresBinaries> {
+/** A complete private copy in `binaries`, for users who may not read or write the package itself; made once. */
+export async function copyPostgresBinaries(
+  packageDir: string,
+  folder: OpenFolder,
+): Promise<PostgresBinaries> {
   const { version } = JSON.parse(await readFile(join(packageDir, 'package.json'), 'utf8')) as {
     version: string;
   };
-  const home = join(copyTo, version);
-  if (!(await exists(home))) {
-    const scratch = `${home}.incoming`;
-    await allowWriting(scratch);
-    await rm(scratch, { recursive: true, force: true });
-    await mkdir(scratch, { recursive: true, mode: 0o755 });
-    await cp(join(packageDir, 'native'), join(scratch, 'native'), {
-      recursive: true,
-      verbatimSymlinks: true,
-    });
-    await allowWriting(scratch);
-    await createLinks(scratch, await missingLinks(scratch));
-    await rename(scratch, home);
-  }
-  return programsIn(home);
+  await using copies = await folder.makeFolder('binaries', { mode: 0o755 });
+  await using home = (await copies.folder(version)) ?? (await copy(packageDir, { copies, version }));
+  return programsIn(home.path);
+}
+
+async function copy(
+  packageDir: string,
+  { copies, version }: { copies: OpenFolder; version: string },
+): Promise<OpenFolder> {
+  const scratch = `${version}.incoming`;
+  await copies.remove(scratch);
+  await using made = await copies.makeFolder(scratch, { mode: 0o755 });
+  const native = made.at('native');
+  await cp(join(packageDir, 'native'), native, { recursive: true, verbatimSymlinks: true });
+  await allowWriting(native);
+  await createLinks(dirname(native), await missingLinks(dirname(native)));
+  return copies.rename(scratch, version);
 }
 
 // A copy takes over the modes of its original, whose folders may be read-only.
 async function allowWriting(folder: string): Promise<void> {
-  if (!(await exists(folder))) return;
   await chmod(folder, 0o755);
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     if (entry.isDirectory()) await allowWriting(join(folder, entry.name));

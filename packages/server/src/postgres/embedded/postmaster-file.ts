@@ -3,11 +3,13 @@
  * is truly alive and truly this directory's: a pid in a file may since belong to anybody.
  */
 import { execFile } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
+import type { OpenFolder } from '../../open-folder.ts';
 
 const run = promisify(execFile);
+
+const FILE = 'postmaster.pid';
 
 // No system gives out this pid, so PostgreSQL finds its holder dead.
 const NOBODYS_PID = 2_147_483_646;
@@ -15,11 +17,8 @@ const NOBODYS_PID = 2_147_483_646;
 export type Postmaster = { readonly pid: number; readonly status: string };
 
 /** What the file says, or undefined when there is none (or it is just being written). */
-export async function readPostmasterFile(cluster: string): Promise<Postmaster | undefined> {
-  const lines = await readFile(fileOf(cluster), 'utf8').then(
-    (text) => text.split('\n'),
-    () => [],
-  );
+export async function readPostmasterFile(cluster: OpenFolder): Promise<Postmaster | undefined> {
+  const lines = ((await cluster.read(FILE)) ?? '').split('\n');
   const pid = Number(lines[0]);
   if (!Number.isInteger(pid) || pid <= 0) return undefined;
   // The eighth line is PostgreSQL's word on how far it is: starting, ready, stopping, standby.
@@ -27,22 +26,22 @@ export async function readPostmasterFile(cluster: string): Promise<Postmaster | 
 }
 
 /** The pid of a living postmaster of exactly this directory, left by an earlier run. */
-export async function livePostmaster(cluster: string): Promise<number | undefined> {
+export async function livePostmaster(cluster: OpenFolder): Promise<number | undefined> {
   const recorded = await readPostmasterFile(cluster);
   if (!recorded) return undefined;
   const command = await commandLine(recorded.pid);
-  return command.includes(`postgres -D ${cluster} `) ? recorded.pid : undefined;
+  return command.includes(`postgres -D ${cluster.path} `) ? recorded.pid : undefined;
 }
 
 /**
  * Makes PostgreSQL ignore a recorded pid that now belongs to a stranger. Only the pid is replaced: the rest of the file
  * names the shared memory by which PostgreSQL recognises orphaned backends, and that check must stay.
  */
-export async function forgetStrangersPid(cluster: string): Promise<void> {
+export async function forgetStrangersPid(cluster: OpenFolder): Promise<void> {
   const recorded = await readPostmasterFile(cluster);
   if (!recorded || !isListed(recorded.pid)) return;
-  const text = await readFile(fileOf(cluster), 'utf8');
-  await writeFile(fileOf(cluster), text.replace(/^\d+/, String(NOBODYS_PID)));
+  const text = (await cluster.read(FILE)) ?? '';
+  await cluster.write(FILE, text.replace(/^\d+/, String(NOBODYS_PID)));
 }
 
 /** Whether the process still runs; one that ended but was never collected by its parent does not. */
@@ -59,10 +58,6 @@ function isListed(pid: number): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
-}
-
-function fileOf(cluster: string): string {
-  return join(cluster, 'postmaster.pid');
 }
 
 async function commandLine(pid: number): Promise<string> {

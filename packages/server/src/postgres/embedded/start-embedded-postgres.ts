@@ -3,9 +3,15 @@
  * any crash is there again, nothing of it outlives this process, and a failure says what to do. The caller holds the lock
  * of the data directory: a postmaster found alive here was left by a killed server.
  */
-import { stat } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
-import { createCluster, DATABASE, readPassword, SUPERUSER } from './create-cluster.ts';
+import { resolve } from 'node:path';
+import type { OpenFolder } from '../../open-folder.ts';
+import {
+  type CreateClusterOptions,
+  createCluster,
+  DATABASE,
+  readPassword,
+  SUPERUSER,
+} from './create-cluster.ts';
 import { adviceFor, EmbeddedPostgresError, type EmbeddedPostgresProblem } from './embedded-postgres-error.ts';
 import type { PostmasterExit } from './guarded-postmaster.ts';
 import { launchPostmaster } from './launch-postmaster.ts';
@@ -63,20 +69,20 @@ export async function startEmbeddedPostgres(
 
 async function start(dataDir: string, options: StartEmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { log } = options;
-  const cluster = join(dataDir, 'cluster');
-  const user = await makeDatabaseDirectory(dataDir, options.runAs);
-  const { binaries, version } = await runnableBinaries(
-    options.binaries ?? installedBinaries(),
-    dataDir,
+  const made = await makeDatabaseDirectory(dataDir, options.runAs);
+  await using folder = made.folder;
+  const { user } = made;
+  const { binaries, version } = await runnableBinaries(options.binaries ?? installedBinaries(), {
+    folder,
     user,
-  );
+  });
 
-  if (await isPresent(cluster)) await checkCluster(cluster, version);
-  else await createCluster({ dataDir, cluster, binaries, user });
+  await using cluster = await openCluster({ folder, binaries, user });
+  await checkCluster(cluster, version);
   await takeOwnership(cluster, user);
   await endLeftover(cluster, (pid) => log.warn(`stopping PostgreSQL ${pid}, left behind by a killed server`));
 
-  const socketDir = await freshSocketDirectory(dataDir, user);
+  const socketDir = await freshSocketDirectory(folder, user);
   const { postmaster, port } = await launchPostmaster({
     cluster,
     postgres: binaries.postgres,
@@ -88,7 +94,7 @@ async function start(dataDir: string, options: StartEmbeddedPostgresOptions): Pr
     onLine: (line) => logLine(log, line),
     onSlow: (seconds) => log.info(`PostgreSQL is recovering from a crash: ${seconds} s so far`),
   });
-  const password = await readPassword(dataDir);
+  const password = await readPassword(folder);
   return {
     url: `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${DATABASE}`,
     socketUrl:
@@ -101,16 +107,20 @@ async function start(dataDir: string, options: StartEmbeddedPostgresOptions): Pr
   };
 }
 
+async function openCluster(options: CreateClusterOptions): Promise<OpenFolder> {
+  const present = await options.folder.folder('cluster');
+  if (present) return present;
+  return createCluster(options);
+}
+
 // Whom root hands over to may be unable to read where the packages lie (a home folder): then there is a copy.
 async function runnableBinaries(
   packageDir: string,
-  dataDir: string,
-  user: UnprivilegedUser,
+  { folder, user }: { folder: OpenFolder; user: UnprivilegedUser },
 ): Promise<{ binaries: PostgresBinaries; version: string }> {
-  const copyTo = join(dataDir, 'binaries');
   const candidates = [
-    () => preparePostgresBinaries(packageDir, copyTo),
-    () => copyPostgresBinaries(packageDir, copyTo),
+    () => preparePostgresBinaries(packageDir, folder),
+    () => copyPostgresBinaries(packageDir, folder),
   ];
   let output = '';
   for (const candidate of user.kind === 'self' ? candidates.slice(0, 1) : candidates) {
@@ -120,7 +130,9 @@ async function runnableBinaries(
     if (version) return { binaries, version };
     output = asked.output;
   }
-  throw new EmbeddedPostgresError('binaries_unusable', adviceFor('binaries_unusable', dataDir), { output });
+  throw new EmbeddedPostgresError('binaries_unusable', adviceFor('binaries_unusable', folder.path), {
+    output,
+  });
 }
 
 // A statement's own FATAL (a dropped connection) is everyday; only a PANIC is the server's.
@@ -141,14 +153,4 @@ function explained(error: unknown, dataDir: string): unknown {
   };
   const problem = problems[(error as NodeJS.ErrnoException).code ?? ''];
   return problem ? new EmbeddedPostgresError(problem, adviceFor(problem, dataDir), { cause: error }) : error;
-}
-
-async function isPresent(path: string): Promise<boolean> {
-  return await stat(path).then(
-    () => true,
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return false;
-      throw error;
-    },
-  );
 }

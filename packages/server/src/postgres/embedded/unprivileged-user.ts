@@ -7,6 +7,7 @@ import { execFile } from 'node:child_process';
 import { readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
+import { NO_GROUP } from '../../as-user.ts';
 
 const run = promisify(execFile);
 
@@ -26,14 +27,21 @@ export type UnprivilegedUser = {
 const NAMESPACE = ['unshare', '--user', '--map-user=65534', '--map-group=65534'];
 const SYSTEM_USERS = ['postgres', '_postgres', 'nobody'];
 
-/** Who may run PostgreSQL on `dataDir`, best first; `only` narrows the choice for a test. */
+/**
+ * Who may run PostgreSQL on `dataDir`, best first; `only` narrows the choice for a test. Where the folder above it belongs to an
+ * ordinary user it is that one alone: they can exchange the database and its settings, which name programs to run, and must
+ * gain nobody else's rights by it. Root in a namespace still owns root's files.
+ */
 export async function unprivilegedUsers(
   dataDir: string,
-  only?: UnprivilegedUser['kind'],
+  { ownerAboveUid, only }: { ownerAboveUid: number; only: UnprivilegedUser['kind'] | undefined },
 ): Promise<UnprivilegedUser[]> {
   const self = { uid: process.geteuid?.() ?? -1, gid: process.getegid?.() ?? -1 };
   if (self.uid !== 0)
     return [{ kind: 'self', name: `user ${self.uid}`, prefix: [], owner: self, spawnAs: {} }];
+
+  const known = await knownUsers();
+  if (ownerAboveUid !== 0) return [userOf(ownerAboveUid, known)];
 
   const users: UnprivilegedUser[] = [];
   if (await namespacesWork()) {
@@ -45,14 +53,18 @@ export async function unprivilegedUsers(
       spawnAs: {},
     });
   }
-  const folderOwner = await ordinaryOwnerAbove(dataDir);
-  if (folderOwner) users.push(systemUser(`user ${folderOwner.uid}`, folderOwner));
-  const known = await knownUsers();
+  const folderOwnerUid = await ordinaryOwnerAbove(dataDir);
+  if (folderOwnerUid !== undefined) users.push(userOf(folderOwnerUid, known));
   for (const name of SYSTEM_USERS) {
     const ids = known.get(name);
     if (ids) users.push(systemUser(name, ids));
   }
   return only === undefined ? users : users.filter(({ kind }) => kind === only);
+}
+
+function userOf(uid: number, known: ReadonlyMap<string, Ids>): UnprivilegedUser {
+  const ids = [...known.values()].find((user) => user.uid === uid) ?? { uid, gid: NO_GROUP };
+  return systemUser(`user ${uid}`, ids);
 }
 
 function systemUser(name: string, ids: Ids): UnprivilegedUser {
@@ -68,10 +80,10 @@ async function namespacesWork(): Promise<boolean> {
   );
 }
 
-async function ordinaryOwnerAbove(path: string): Promise<Ids | undefined> {
+async function ordinaryOwnerAbove(path: string): Promise<number | undefined> {
   for (let folder = dirname(path); folder !== dirname(folder); folder = dirname(folder)) {
-    const { uid, gid } = await stat(folder);
-    if (uid !== 0) return { uid, gid };
+    const { uid } = await stat(folder);
+    if (uid !== 0) return uid;
   }
   return undefined;
 }

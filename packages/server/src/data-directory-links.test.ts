@@ -1,0 +1,131 @@
+/** Links in a data folder, planted by whoever may write there: a start follows none of them, with whatever rights it has. */
+import { symlinkSync } from 'node:fs';
+import {
+  chmod,
+  chown,
+  lstat,
+  mkdir,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeEach, expect, test } from 'vitest';
+import {
+  ANOTHER_USER,
+  folderOfAnotherUser,
+  secretFile,
+  testAsRoot,
+} from '../../../tests/support/folder-of-another-user.ts';
+import { makeTestFolder } from '../../../tests/support/test-folder.ts';
+import { openDataDirectory } from './data-directory.ts';
+
+const STATE_FILES = ['server.lock', 'admin.key', 'node.id', 'incarnation', 'boots'];
+
+let folder = '';
+
+beforeEach(() => {
+  folder = makeTestFolder();
+});
+
+/** Everything a start does with its folder. */
+async function startAndStop(path: string): Promise<void> {
+  const data = await openDataDirectory(path);
+  try {
+    await data.boot();
+    await data.nodeId();
+    await data.incarnation();
+    await data.adminKey();
+    await data.announce('http://127.0.0.1:7420');
+  } finally {
+    await data.close();
+  }
+}
+
+testAsRoot('links under the names of scratch files leave their targets as they were', async () => {
+  const path = folderOfAnotherUser(folder, 'data');
+  const targets = await Promise.all(STATE_FILES.map((name) => secretFile(join(folder, `root-${name}`))));
+  for (const [index, name] of STATE_FILES.entries())
+    symlinkSync(targets[index]!.path, join(path, `${name}.incoming`));
+  await startAndStop(path);
+  for (const target of targets) expect(await target.look()).toEqual(target.untouched);
+});
+
+testAsRoot('a lock file that is a link makes no file elsewhere and gives none away', async () => {
+  const path = folderOfAnotherUser(folder, 'data');
+  const empty = join(folder, 'empty');
+  await writeFile(empty, '');
+  for (const target of [join(folder, 'not-there'), empty]) {
+    await rm(join(path, 'server.lock.db'), { force: true });
+    await symlink(target, join(path, 'server.lock.db'));
+    await expect(openDataDirectory(path)).rejects.toThrow(`${join(path, 'server.lock.db')} is a link`);
+  }
+  expect(await readdir(folder)).not.toContain('not-there');
+  expect((await stat(empty)).uid).toBe(0);
+});
+
+testAsRoot(
+  'what root makes in the folder of another user is theirs, and they can start there afterwards',
+  async () => {
+    const path = folderOfAnotherUser(folder, 'data');
+    await startAndStop(path);
+    const names = await readdir(path);
+    expect(names.toSorted()).toEqual(['admin.key', 'boots', 'incarnation', 'node.id', 'server.lock.db']);
+    for (const name of names)
+      expect(await lstat(join(path, name)), name).toMatchObject({ uid: ANOTHER_USER.uid });
+    expect([process.geteuid?.(), process.getegid?.()]).toEqual([0, 0]);
+  },
+);
+
+testAsRoot('a folder of another user that they cannot reach themselves is used all the same', async () => {
+  await mkdir(join(folder, 'private'), { mode: 0o700 });
+  const path = join(folder, 'private', 'data');
+  await mkdir(path);
+  await chown(path, ANOTHER_USER.uid, ANOTHER_USER.gid);
+  await startAndStop(path);
+  expect(await lstat(join(path, 'server.lock.db'))).toMatchObject(ANOTHER_USER);
+});
+
+test.each(['admin.key', 'node.id', 'incarnation', 'boots'])(
+  'a link in the place of %s is refused by name',
+  async (name) => {
+    const path = join(folder, 'data');
+    await startAndStop(path);
+    const elsewhere = join(folder, 'elsewhere');
+    await writeFile(elsewhere, await readFile(join(path, name)), { mode: 0o644 });
+    await rm(join(path, name));
+    await symlink(elsewhere, join(path, name));
+    await expect(startAndStop(path)).rejects.toThrow(`${join(path, name)} is a link`);
+    expect((await stat(elsewhere)).mode & 0o777).toBe(0o644);
+  },
+);
+
+test('the data folder itself may be reached through a link', async () => {
+  await mkdir(join(folder, 'real'));
+  await symlink(join(folder, 'real'), join(folder, 'data'));
+  await startAndStop(join(folder, 'data'));
+  expect(await readdir(join(folder, 'real'))).toContain('admin.key');
+});
+
+test('scratch files that a killed server left are removed at the next start', async () => {
+  const path = join(folder, 'data');
+  await startAndStop(path);
+  await writeFile(join(path, 'boots.0123456789abcdef.incoming'), 'half');
+  await startAndStop(path);
+  expect((await readdir(path)).filter((name) => name.endsWith('.incoming'))).toEqual([]);
+});
+
+test('a lock file that may not be written is an error, not a lock that keeps nobody out', async () => {
+  const path = join(folder, 'data');
+  await startAndStop(path);
+  // As root the file is read-only for the owner of the folder, in whose name it is opened.
+  if (process.geteuid?.() === 0) {
+    await chown(path, ANOTHER_USER.uid, ANOTHER_USER.gid);
+    await chmod(folder, 0o755);
+  }
+  await chmod(join(path, 'server.lock.db'), 0o444);
+  await expect(openDataDirectory(path)).rejects.toThrow(/server\.lock\.db cannot be written/);
+});

@@ -1,0 +1,34 @@
+/** A data folder that belongs to another user than root, who can prepare what they like in it before root starts there. */
+import { chmodSync, chownSync, mkdirSync } from 'node:fs';
+import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestFunction, test } from 'vitest';
+
+/** `nobody` and its group on Linux; any user that is not root would do. */
+export const ANOTHER_USER = { uid: 65_534, gid: 65_534 };
+
+const isLeftOut = process.geteuid?.() !== 0;
+
+export function testAsRoot(name: string, run: TestFunction): void {
+  test.skipIf(isLeftOut)(isLeftOut ? `${name} (needs root: it gives a folder to another user)` : name, run);
+}
+
+/** The folder `name` in `parent`, which its owner can reach. Its group is root's, as `chown nobody` leaves it. */
+export function folderOfAnotherUser(parent: string, name: string): string {
+  const path = join(parent, name);
+  chmodSync(parent, 0o755);
+  mkdirSync(path, { mode: 0o755 });
+  chownSync(path, ANOTHER_USER.uid, 0);
+  return path;
+}
+
+/** A file that only root may read or write, and a look at whether it is still so. */
+export async function secretFile(path: string) {
+  await writeFile(path, 'secret\n');
+  await chmod(path, 0o600);
+  const look = async () => {
+    const { uid, mode } = await stat(path);
+    return { content: await readFile(path, 'utf8'), uid, mode: mode & 0o777 };
+  };
+  return { path, look, untouched: { content: 'secret\n', uid: 0, mode: 0o600 } };
+}
