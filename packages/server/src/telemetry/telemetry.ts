@@ -23,14 +23,23 @@ export interface Telemetry {
 export interface Vitals {
   /** Rows that lie ahead, held in memory. */
   readonly held: number;
-  /** Runs whose instant has come. */
-  readonly waiting: number;
+  /** Runs whose instant has come; undefined when the database has not told yet. */
+  readonly waiting: number | undefined;
   readonly running: number;
   /** Runs that have ended and whose outcome is not recorded yet. */
   readonly unrecorded: number;
   readonly slots: number;
   readonly listeners: number;
   readonly eventsBehindMs: number;
-  readonly connections: { readonly open: number; readonly idle: number; readonly queued: number };
-  readonly jobs: ReadonlyMap<string, number>;
+  /** By pool: all that this process has to the database. */
+  readonly connections: Readonly<Record<string, PoolConnections>>;
+  /** By state; undefined when the database has not told yet. */
+  readonly jobs: ReadonlyMap<string, number> | undefined;
+}
+
+export interface PoolConnections {
+  readonly open: number;
+  readonly idle: number;
+  /** Queries that wait for one. */
+  readonly queued: number;
 }

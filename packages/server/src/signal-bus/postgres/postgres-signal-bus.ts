@@ -65,6 +65,12 @@ export class PostgresSignalBus implements SignalBus, Service {
     });
   }
 
+  /** For people: the connection that hints go through, in the words of a pool. */
+  get connections(): { open: number; idle: number; queued: number } {
+    const open = this.#connection.isOpen ? 1 : 0;
+    return { open, idle: this.#flushing === undefined ? open : 0, queued: 0 };
+  }
+
   /** Resolves after the first try to connect, whether it succeeded or not: a server works without the hints of others. */
   async start(): Promise<void> {
     this.#started = true;

@@ -24,6 +24,8 @@ export interface PostgresStorageOptions extends DatabaseOptions {
 export interface PostgresStorage extends Storage {
   /** For other ports on the same connections. */
   readonly database: Database;
+  /** For people: all connections, by what they are kept for. */
+  connections(): Record<'main' | 'heartbeats' | 'outcomes', Database['connections']>;
   close(): Promise<void>;
 }
 
@@ -61,6 +63,11 @@ export function openPostgresStorage(options: PostgresStorageOptions): PostgresSt
     database,
     events: new PostgresEventStore(database),
     generations: new PostgresGenerationStore(database),
+    connections: () => ({
+      main: database.connections,
+      heartbeats: heartbeats.connections,
+      outcomes: outcomes.connections,
+    }),
     close: async () => {
       await Promise.all([database, heartbeats, outcomes].map((pool) => pool.close()));
     },

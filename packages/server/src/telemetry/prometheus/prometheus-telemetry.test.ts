@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { BASE_MS, SECOND_MS } from '../../storage/conformance/storage-under-test.ts';
 import { StorageWorld, settlement } from '../../storage/conformance/storage-world.ts';
 import { MemoryStorage } from '../../storage/memory/memory-storage.ts';
+import { turns } from '../../testing/role-stage.fixture.ts';
 import { countedLog } from './counted-log.ts';
 import { measuredStorage } from './measured-storage.ts';
 import { PrometheusTelemetry } from './prometheus-telemetry.ts';
@@ -12,21 +13,29 @@ const clock = new ManualClock();
 let telemetry: PrometheusTelemetry;
 let counted: number;
 let countedWaiting: number;
+/** What is asked of the database waits for it. */
+let answers: Promise<void>;
 
 beforeEach(() => {
   counted = 0;
   countedWaiting = 0;
+  answers = Promise.resolve();
   telemetry = new PrometheusTelemetry({ clock });
   telemetry.watch({
     counts: () => ({ held: 1, running: 3, unrecorded: 6, listeners: 4, eventsBehindMs: 5_000 }),
     slots: 256,
-    connections: () => ({ open: 10, idle: 4, queued: 7 }),
+    connections: () => ({
+      main: { open: 10, idle: 4, queued: 7 },
+      heartbeats: { open: 2, idle: 2, queued: 0 },
+    }),
     countJobs: async () => {
       counted += 1;
+      await answers;
       return new Map([['SCHEDULED', 12]]);
     },
     countWaiting: async () => {
       countedWaiting += 1;
+      await answers;
       return 2;
     },
   });
@@ -46,8 +55,11 @@ describe('the metrics', () => {
         'carillon_event_listeners 4',
         'carillon_events_behind_seconds 5',
         'carillon_worker_slots 256',
-        'carillon_database_connections{state="busy"} 6',
-        'carillon_database_queries_queued 7',
+        'carillon_database_connections{pool="main",state="busy"} 6',
+        'carillon_database_connections{pool="main",state="idle"} 4',
+        'carillon_database_connections{pool="heartbeats",state="busy"} 0',
+        'carillon_database_connections{pool="heartbeats",state="idle"} 2',
+        'carillon_database_queries_queued{pool="main"} 7',
         'carillon_runs_total{outcome="succeeded"} 0',
       ]),
     );
@@ -73,6 +85,53 @@ describe('the metrics', () => {
     clock.advance(2_000);
     await linesOf();
     expect(countedWaiting).toBe(2);
+  });
+
+  describe('while the database does not answer', () => {
+    const COUNTED = /^carillon_(jobs|queue_depth)\b/;
+    const countedLines = (lines: readonly string[]) => lines.filter((line) => COUNTED.test(line));
+    let release: () => void;
+
+    const hang = () => {
+      ({ promise: answers, resolve: release } = Promise.withResolvers<void>());
+    };
+
+    async function linesWithinASecond(): Promise<string[]> {
+      const lines = linesOf();
+      for (let waitedMs = 0; waitedMs < 1_000; waitedMs += 100) {
+        await turns();
+        clock.advance(100);
+      }
+      return Promise.race([lines, turns().then(() => expect.fail('no answer within a second'))]);
+    }
+
+    test('are answered within a second, without what was never known', async () => {
+      hang();
+      const lines = await linesWithinASecond();
+      expect(lines).toContain('carillon_runs_running 3');
+      expect(countedLines(lines)).toEqual([]);
+    });
+
+    test('show what was last known, and at once when it has not answered for a while', async () => {
+      await linesOf();
+      hang();
+      clock.advance(31_000);
+      const known = ['carillon_jobs{state="scheduled"} 12', 'carillon_queue_depth 2'];
+      expect(countedLines(await linesWithinASecond())).toEqual(known);
+      expect(countedLines(await linesOf())).toEqual(known);
+    });
+
+    test('are asked for once at a time, and shown when the answer has come', async () => {
+      hang();
+      for (let i = 0; i < 5; i += 1) {
+        await linesWithinASecond();
+        clock.advance(60_000);
+      }
+      expect([counted, countedWaiting]).toEqual([1, 1]);
+      release();
+      await turns();
+      expect(countedLines(await linesOf())).toHaveLength(2);
+    });
   });
 
   test('tell runs by outcome, their delay and their duration, from what passes through the storage', async () => {

@@ -23,7 +23,7 @@ export interface VitalSources {
   readonly counts: () => Omit<Vitals, 'slots' | 'connections' | 'jobs' | 'waiting'>;
   readonly slots: number;
   readonly connections: () => Vitals['connections'];
-  readonly countJobs: () => Promise<Vitals['jobs']>;
+  readonly countJobs: () => Promise<NonNullable<Vitals['jobs']>>;
   readonly countWaiting: () => Promise<number>;
 }
 
@@ -93,12 +93,12 @@ export class PrometheusTelemetry implements Telemetry {
   watch(sources: VitalSources): void {
     const { counts, slots, connections, countJobs, countWaiting } = sources;
     const clock = this.#clock;
-    const jobs = cached(countJobs, { clock, maxAgeMs: JOBS_MS_MAX, otherwise: new Map() });
-    const waiting = cached(countWaiting, { clock, maxAgeMs: WAITING_MS_MAX, otherwise: 0 });
-    this.#look = async () => ({
-      ...{ ...counts(), slots, connections: connections() },
-      ...{ jobs: await jobs(), waiting: await waiting() },
-    });
+    const findJobs = cached(countJobs, { clock, maxAgeMs: JOBS_MS_MAX });
+    const findWaiting = cached(countWaiting, { clock, maxAgeMs: WAITING_MS_MAX });
+    this.#look = async () => {
+      const [jobs, waiting] = await Promise.all([findJobs(), findWaiting()]);
+      return { ...counts(), slots, connections: connections(), jobs, waiting };
+    };
   }
 
   runsStarted(delaysMs: readonly number[]): void {

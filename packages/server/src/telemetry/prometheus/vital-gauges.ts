@@ -41,26 +41,31 @@ export class VitalGauges {
       'events_behind_seconds',
       'How far live readers of events are behind; 0 when they are not.',
     );
-    this.#connections = this.#gauge('database_connections', 'Connections of this server to the database.', [
-      'state',
-    ]);
-    this.#queued = this.#gauge('database_queries_queued', 'Queries that wait for a connection.');
+    this.#connections = this.#gauge(
+      'database_connections',
+      'All connections of this server to the database, by what they are kept for.',
+      ['pool', 'state'],
+    );
+    this.#queued = this.#gauge('database_queries_queued', 'Queries that wait for a connection.', ['pool']);
   }
 
   show(vitals: Vitals): void {
-    this.#queue.set(vitals.waiting);
     this.#held.set(vitals.held);
     this.#running.set(vitals.running);
     this.#unrecorded.set(vitals.unrecorded);
     this.#slots.set(vitals.slots);
     this.#listeners.set(vitals.listeners);
     this.#behind.set(vitals.eventsBehindMs / 1_000);
-    const { open, idle, queued } = vitals.connections;
-    this.#connections.set({ state: 'busy' }, open - idle);
-    this.#connections.set({ state: 'idle' }, idle);
-    this.#queued.set(queued);
+    for (const [pool, { open, idle, queued }] of Object.entries(vitals.connections)) {
+      this.#connections.set({ pool, state: 'busy' }, open - idle);
+      this.#connections.set({ pool, state: 'idle' }, idle);
+      this.#queued.set({ pool }, queued);
+    }
+    // What is not known is left out: a zero would be taken for one.
+    if (vitals.waiting === undefined) this.#queue.remove();
+    else this.#queue.set(vitals.waiting);
     this.#jobs.reset();
-    for (const [state, count] of vitals.jobs) this.#jobs.set({ state: state.toLowerCase() }, count);
+    for (const [state, count] of vitals.jobs ?? []) this.#jobs.set({ state: state.toLowerCase() }, count);
   }
 
   #gauge(name: string, help: string, labelNames: string[] = []): Gauge<string> {
