@@ -1,5 +1,6 @@
 export * from './batch-buffer.ts';
 export * from './clock.ts';
+export * from './lasting-condition.ts';
 export * from './log.ts';
 export * from './loop.ts';
 export * from './manual-clock.ts';

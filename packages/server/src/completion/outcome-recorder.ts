@@ -140,14 +140,12 @@ export class OutcomeRecorder implements RunReports, Service {
     return new Set(reports.filter(({ run }) => locked.has(run.jobId)));
   }
 
+  /** Whoever reported them tells people when it lasts: only there it is known how many wait, and when none does any more. */
   #setAside(reports: readonly RunReport[]): void {
     const jobs = this.#aside.add(reports.map(({ run }) => run.jobId));
     if (jobs === 0) return;
     const { jobId, runId } = reports[0]!.run;
-    this.#options.log.warn(
-      { jobs, runs: reports.length, jobId, runId },
-      'outcomes wait for what somebody holds locked in the database',
-    );
+    this.#options.log.debug({ jobs, runs: reports.length, jobId, runId }, 'set jobs aside that are locked');
   }
 
   async #settle(reports: readonly RunReport[]): Promise<SettleVerdict[]> {

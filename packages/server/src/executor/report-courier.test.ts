@@ -1,6 +1,6 @@
 import type { JobId, LeaseId, RunId } from '@carillon/domain';
-import { ManualClock, SeededRandom, silentLog } from '@carillon/foundation';
-import { beforeEach, expect, test } from 'vitest';
+import { type Log, ManualClock, SeededRandom } from '@carillon/foundation';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
 import { turns } from '../testing/role-stage.fixture.ts';
 import type { ReportAnswer, RunReport } from '../worker-link/run-reports.ts';
@@ -15,12 +15,24 @@ let told: (readonly RunReport[])[];
 let answered: number;
 /** What the next calls answer; then everything is settled. */
 let answers: (ReportAnswer[] | Error)[];
+let logged: { level: string; facts: object; message: string }[];
+
+const note = (level: string) => (facts: object, message: string) =>
+  void logged.push({ level, facts, message });
+const log: Log = {
+  debug: () => {},
+  info: note('info'),
+  warn: note('warn'),
+  error: note('error'),
+  child: () => log,
+};
 
 beforeEach(() => {
   clock = new ManualClock();
   told = [];
   answered = 0;
   answers = [];
+  logged = [];
   courier = new ReportCourier({
     reports: {
       ended: async (reports) => {
@@ -33,7 +45,7 @@ beforeEach(() => {
     },
     clock,
     random: new SeededRandom(1),
-    log: silentLog,
+    log,
     onAnswered: () => {
       answered += 1;
     },
@@ -113,4 +125,86 @@ test('stopping waits for what can be delivered, and in the end not for what cann
   await pass(30_000);
   expect(stopped).toBe(true);
   expect(answered).toBe(1);
+});
+
+describe('in the log', () => {
+  const LOCKED = new StorageTimeout('locked', { look: 'SELECT pid' });
+  let failure: Error | undefined;
+
+  beforeEach(() => {
+    failure = undefined;
+    answers = { shift: () => failure } as typeof answers;
+  });
+
+  /** Each travels by itself. */
+  async function take(count: number, from = 0): Promise<void> {
+    for (let position = from; position < from + count; position += 1) {
+      courier.take(report(position));
+      await turns();
+    }
+  }
+
+  test('a lock that is held for a moment is not told of', async () => {
+    failure = LOCKED;
+    await take(10);
+    await pass(1_000);
+    failure = undefined;
+    await pass(5_000);
+    expect(answered).toBe(10);
+    expect(logged).toEqual([]);
+  });
+
+  test('outcomes that wait for a lock are told of once, with their number and how to find who holds it', async () => {
+    failure = LOCKED;
+    await take(40);
+    await pass(15_000);
+    expect(logged).toMatchObject([
+      {
+        level: 'warn',
+        facts: { unrecorded: 40, retried: 40, jobId: expect.stringContaining('job-'), look: 'SELECT pid' },
+        message: expect.stringContaining('outcomes wait for what somebody holds locked'),
+      },
+    ]);
+  });
+
+  test('a lock that lasts is told of every 30 s with the number of outcomes, and once when it is over', async () => {
+    failure = LOCKED;
+    await take(40);
+    await pass(20_000);
+    await take(60, 40);
+    await pass(80_000);
+    expect(logged.map(({ facts }) => (facts as { unrecorded: number }).unrecorded)).toEqual([
+      40, 100, 100, 100,
+    ]);
+    logged = [];
+    failure = undefined;
+    await pass(5_000);
+    expect(answered).toBe(100);
+    expect(logged).toMatchObject([{ level: 'info', message: 'every outcome that waited is recorded' }]);
+  });
+
+  test('locks that come and go are told of no more often', async () => {
+    for (let i = 0; i < 12; i += 1) {
+      failure = LOCKED;
+      await take(1, i);
+      await pass(4_000);
+      failure = undefined;
+      await pass(3_000);
+    }
+    expect(answered).toBe(12);
+    expect(logged.filter(({ level }) => level === 'warn')).toHaveLength(3);
+  });
+
+  test('an outage is told of once when it lasts, however many outcomes wait', async () => {
+    failure = new StorageUnavailable('away');
+    await take(256);
+    await pass(25_000);
+    expect(logged).toMatchObject([
+      {
+        level: 'error',
+        facts: { unrecorded: 256 },
+        message: 'outcomes cannot be recorded; still trying',
+      },
+    ]);
+  });
 });

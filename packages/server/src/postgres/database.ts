@@ -4,6 +4,7 @@
  */
 import pg from 'pg';
 import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
+import { LOCK_HOLDERS } from './lock-holders.sql.ts';
 
 export interface DatabaseOptions {
   readonly url: string;
@@ -205,7 +206,10 @@ function translate(error: unknown): unknown {
   if (code === '40001' || code === '40P01') return new Conflict(error.message, { cause: error });
   const isSqlState = typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E');
   if (isSqlState && TIMED_OUT.test(code))
-    return new StorageTimeout(`the database took too long: ${error.message}`, { cause: error });
+    return new StorageTimeout(`the database took too long: ${error.message}`, {
+      cause: error,
+      look: LOCK_HOLDERS.text,
+    });
   if (isSqlState && !UNAVAILABLE.test(code)) return error;
   if (isSqlState || isConnectionError(error, code)) {
     return new StorageUnavailable(`the database is not available: ${error.message}`, { cause: error });

@@ -40,8 +40,12 @@ export class StorageUnavailable extends Error {
  * at once: what slows this one down may be a single row.
  */
 export class StorageTimeout extends Error {
-  constructor(message: string, options?: { cause?: unknown }) {
+  /** For people: what shows them whom the call may have waited for. */
+  readonly look: string | undefined;
+
+  constructor(message: string, options?: { cause?: unknown; look?: string }) {
     super(message, options);
     this.name = 'StorageTimeout';
+    this.look = options?.look;
   }
 }
