@@ -6,6 +6,7 @@ import {
   type RunOutcome,
   type WorkerId,
 } from '@carillon/domain';
+import type { Log } from '@carillon/foundation';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { OutcomeRecorder } from '../completion/outcome-recorder.ts';
 import { newId } from '../storage/conformance/sample-job.ts';
@@ -23,10 +24,15 @@ let stage: RoleStage;
 let reports: OutcomeRecorder;
 let recovery: Recovery;
 let breakage: Breakage;
+let logged: { facts: object; message: string }[];
+
+const note = (facts: object, message: string) => void logged.push({ facts, message });
+const log: Log = { debug: () => {}, info: note, warn: note, error: note, child: () => log };
 
 function createRecovery(members: MemberStore): Recovery {
   return new Recovery({
     ...stage.common,
+    log,
     members,
     leases: stage.storage.leases,
     reports,
@@ -37,6 +43,7 @@ function createRecovery(members: MemberStore): Recovery {
 
 beforeEach(async () => {
   stage = await RoleStage.set();
+  logged = [];
   reports = new OutcomeRecorder({
     ...{ ...stage.common, leases: stage.storage.leases, signals: stage.signals },
     retriesPerSecond: 1_000,
@@ -136,6 +143,26 @@ describe('a worker that fell silent', () => {
     await passSilence([recovery, other]);
     expect(await stage.world.pendingRuns(job)).toHaveLength(1);
     expect(await stage.storage.runs.attempts(run.runId, stage.clock.now())).toHaveLength(2);
+    const workers = [stage.world.workerId];
+    expect(logged).toEqual([{ facts: { workers, runs: 1 }, message: 'took back the runs of dead workers' }]);
+  });
+
+  test('is told of when its runs were taken, and while they cannot be, once in a while', async () => {
+    const { leases } = stage.storage;
+    const settle = leases.settle.bind(leases);
+    leases.settle = () => Promise.reject(new StorageTimeout('locked'));
+    await passSilence();
+    await passSeconds(25);
+    expect(logged).toMatchObject([
+      { facts: { runs: 1 }, message: expect.stringContaining('cannot be taken back yet') },
+    ]);
+    await passSeconds(25);
+    expect(logged).toHaveLength(2);
+    leases.settle = settle;
+    await passSeconds(2);
+    expect(logged.slice(2)).toMatchObject([
+      { facts: { runs: 1 }, message: 'took back the runs of dead workers' },
+    ]);
   });
 });
 

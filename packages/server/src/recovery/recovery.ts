@@ -4,7 +4,14 @@
  * pill. Every node does this; whoever is second finds nothing left.
  */
 import type { BootId, WorkerId } from '@carillon/domain';
-import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
+import {
+  type Clock,
+  LastingCondition,
+  type Log,
+  Loop,
+  type Random,
+  type Service,
+} from '@carillon/foundation';
 import type { HeldRun, LeaseStore } from '../storage/lease-store.ts';
 import type { MemberStore, WorkerState } from '../storage/member-store.ts';
 import { StorageTimeout } from '../storage/storage.ts';
@@ -29,11 +36,13 @@ export class Recovery implements Service {
   readonly #options: RecoveryOptions;
   readonly #loop: Loop;
   readonly #watch: SilenceWatch;
+  readonly #heldUp: LastingCondition;
 
   constructor(options: RecoveryOptions) {
     this.#options = options;
     const { clock, random, log, silentMs } = options;
     this.#watch = new SilenceWatch(silentMs);
+    this.#heldUp = new LastingCondition({ clock });
     this.#loop = new Loop({
       name: 'recovery',
       clock,
@@ -73,11 +82,10 @@ export class Recovery implements Service {
   }
 
   async #takeOver(buried: readonly WorkerId[]): Promise<void> {
-    const { members, leases, log } = this.#options;
+    const { members, leases } = this.#options;
     let dead = buried;
     const held = await leases.heldBy(dead);
     if (held.length > 0) {
-      log.warn({ workers: dead, runs: held.length }, 'taking back the runs of dead workers');
       const left = await this.#takeBack(held);
       dead = dead.filter((workerId) => !left.has(workerId));
     }
@@ -100,12 +108,26 @@ export class Recovery implements Service {
         outcome: { kind: 'LOST', error: lostMessage(run.workerId), ...othersCrashes(run) },
       })),
     );
-    const left = new Set<WorkerId>();
-    answers.forEach((answer, i) => {
-      if (answer instanceof StorageTimeout) left.add(held[i]!.workerId);
-      else if (answer instanceof Error) throw answer;
-    });
-    return left;
+    const left = held.filter((_, i) => answers[i] instanceof StorageTimeout);
+    // What another server has taken meanwhile is stale here, and told of there.
+    this.#tell(
+      held.filter((_, i) => answers[i] === 'settled' || answers[i] === 'cancelled'),
+      left,
+    );
+    const failure = answers.find((answer) => answer instanceof Error && !(answer instanceof StorageTimeout));
+    if (failure) throw failure;
+    return new Set(left.map(({ workerId }) => workerId));
+  }
+
+  #tell(taken: readonly HeldRun[], left: readonly HeldRun[]): void {
+    const { log } = this.#options;
+    if (taken.length > 0) log.warn(factsOf(taken), 'took back the runs of dead workers');
+    if (left.length === 0) this.#heldUp.end();
+    else if (this.#heldUp.notice())
+      log.warn(
+        { ...factsOf(left), jobId: left[0]!.jobId, runId: left[0]!.runId },
+        'runs of dead workers cannot be taken back yet: somebody holds locked in the database what they need; trying again',
+      );
   }
 }
 
@@ -121,6 +143,10 @@ function crashesOfOthers(held: readonly HeldRun[]): (run: HeldRun) => { othersCr
     const others = crashes === first ? second : first;
     return others === undefined ? {} : { othersCrashes: others };
   };
+}
+
+function factsOf(runs: readonly HeldRun[]): { workers: WorkerId[]; runs: number } {
+  return { workers: [...new Set(runs.map(({ workerId }) => workerId))], runs: runs.length };
 }
 
 function lostMessage(workerId: WorkerId): string {
