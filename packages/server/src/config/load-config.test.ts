@@ -120,6 +120,14 @@ describe('complaints', () => {
     [{ argv: ['--executor.slots=1'] }, 'Unknown flag --executor.slots. Did you mean --executor-slots?'],
     [{ argv: ['--colour', 'red'] }, 'Unknown flag --colour. See --help for all of them.'],
     [{ argv: ['start'] }, 'Unexpected argument "start". Settings are given as --name value.'],
+    [
+      { argv: ['--metrics-open', 'true'] },
+      '--metrics-open is a flag without a value: leave out "true", or write --metrics-open=true.',
+    ],
+    [
+      { argv: ['--metrics-open', 'yes', '--port', '1'] },
+      '--metrics-open is a flag without a value: leave out "yes", or write --metrics-open=true.',
+    ],
     [{ argv: ['--port'] }, '--port needs a value.'],
     [{ argv: ['--data', '--port', '1'] }, '--data needs a value.'],
     [{ argv: ['--port', 'http'] }, '--port (port) must be a number, and is "http".'],

@@ -1,4 +1,4 @@
-/** The command line: --name value, --name=value, and the questions --help and --version. Nothing is ignored. */
+/** The command line: --name value, --name=value, --name alone for what is true or false, and the questions --help and --version. Nothing is ignored. */
 import { ConfigError, unknownName } from './config-error.ts';
 import { SETTINGS } from './settings.ts';
 
@@ -17,6 +17,11 @@ export function readFlags(argv: readonly string[]): Flags {
   const asked = new Set<string>();
   const values = new Map<string, string>();
   for (let i = 0; i < argv.length; i += 1) {
+    const before = argv[i - 1];
+    if (before !== undefined && SWITCHES.has(before) && !argv[i]!.startsWith('-'))
+      throw new ConfigError(
+        `${before} is a flag without a value: leave out "${argv[i]}", or write ${before}=true.`,
+      );
     const [name, inline] = splitFlag(argv[i]!);
     if (name === '--help' || name === '--version') asked.add(name);
     else if (inline !== undefined) values.set(name, inline);

@@ -69,8 +69,8 @@ Carillon runs without any configuration. What you set is taken, later ones winni
 4. flags.
 
 A name that Carillon does not know stops the start with a message, wherever it stands. An empty environment variable counts as
-not set. Lists are written as JSON arrays in the file, and separated by commas elsewhere. In the file, a dot is an object inside
-an object:
+not set. Lists are written as JSON arrays in the file, and separated by commas elsewhere. What is true or false is a flag without a
+value (\`--metrics-open\`, or \`--metrics-open=false\`). In the file, a dot is an object inside an object:
 
 \`\`\`json
 {
