@@ -18,6 +18,9 @@ const UNRECORDED_MAX = 1_000;
 const REACHED = 'no more runs are started: too many outcomes wait to be recorded';
 const OVER = 'outcomes are recorded again; runs are started again';
 
+const LOCKED = 'outcomes wait for what somebody holds locked';
+const RECORDED = 'every outcome that waited is recorded';
+
 let folder: string;
 let receiver: Receiver;
 let postgres: OwnPostgres;
@@ -69,6 +72,7 @@ it('while no outcome can be recorded only so many runs are executed; then all ar
   const submitted = submit(server);
   await eventually(() => expect(receiver.calls.length).toBeGreaterThan(200), SOON);
   await locker.query('BEGIN; LOCK TABLE job_runs IN ACCESS EXCLUSIVE MODE');
+  const lockedAt = performance.now();
   await submitted;
   await eventually(async () => expect(await server.output()).toContain(REACHED), SOON);
   await eventually(() => expect(receiver.inProgress).toEqual([]), SOON);
@@ -79,7 +83,11 @@ it('while no outcome can be recorded only so many runs are executed; then all ar
   // Long enough for a beat, and for every outcome to be told again.
   await new Promise((resolve) => setTimeout(resolve, 5_000));
   expect(receiver.calls).toHaveLength(executed);
-  expect((await server.readiness()).status).toBe(200);
+  await eventually(async () => {
+    const { status, reasons } = await server.readiness();
+    expect(status).toBe(503);
+    expect(reasons.join()).toMatch(/^no runs are started: \d+ outcomes could not be recorded for \d+ s$/);
+  }, SOON);
 
   await locker.query('COMMIT');
   await eventually(
@@ -91,8 +99,13 @@ it('while no outcome can be recorded only so many runs are executed; then all ar
     },
     { withinMs: 60_000 },
   );
+  await server.ready();
   expect(receiver.calls).toHaveLength(JOBS);
   expect(receiver.overlaps()).toEqual([]);
   const output = await server.output();
-  for (const line of [REACHED, OVER]) expect(output.split(line)).toHaveLength(2);
+  for (const line of [REACHED, OVER, RECORDED]) expect(output.split(line)).toHaveLength(2);
+  const lockedMs = performance.now() - lockedAt;
+  expect(output.split(LOCKED).length - 1).toBeGreaterThanOrEqual(1);
+  expect(output.split(LOCKED).length - 1).toBeLessThanOrEqual(1 + Math.floor(lockedMs / 30_000));
+  expect(output).not.toContain('cannot be recorded');
 });

@@ -111,6 +111,8 @@ export interface Engine extends Service {
 
 const CLOCK_SYNC_MS = 5_000;
 const READY_ANSWER_MS_MAX = 2_000;
+/** What lasts no longer is a hiccup, and no reason to send requests elsewhere. */
+const START_FAULT_MS_MIN = 5_000;
 
 export function composeEngine(options: EngineOptions): Engine {
   const { storage, handlers, nodeId, incarnation, bootId, address, settings, random, log, onReplaced } =
@@ -224,6 +226,8 @@ export function composeEngine(options: EngineOptions): Engine {
       const fault = await databaseFault(members, clock);
       if (fault !== undefined) reasons.push(fault);
       if (plays.dispatcher && link.workers().length === 0) reasons.push('no worker is registered yet');
+      // A server without a worker is asked for nothing but answers: these are none of its business.
+      if (plays.dispatcher && fault === undefined) reasons.push(...startFaults({ executor, dispatcher }));
       if (plays.scheduler && guard().epochs.size === 0) reasons.push('this node owns no shards yet');
       return reasons;
     },
@@ -251,6 +255,27 @@ async function lookAtGeneration({ generations }: Storage, log: Log): Promise<voi
     { generation },
     'the database was replaced by one that may have lost its last moments (a failover or a restore); epochs and events go on above all before',
   );
+}
+
+/** Why no run can be started although the database answers: something in it is locked, most likely. */
+function startFaults({
+  executor,
+  dispatcher,
+}: {
+  executor: Pick<Executor, 'boundReachedMs' | 'unrecordedCount'>;
+  dispatcher: Pick<Dispatcher, 'unansweredMs'>;
+}): string[] {
+  const reasons: string[] = [];
+  const seconds = (ms: number) => `${Math.floor(ms / 1_000)} s`;
+  const { boundReachedMs = 0, unrecordedCount } = executor;
+  const { unansweredMs } = dispatcher;
+  if (boundReachedMs >= START_FAULT_MS_MIN)
+    reasons.push(
+      `no runs are started: ${unrecordedCount} outcomes could not be recorded for ${seconds(boundReachedMs)}`,
+    );
+  if (unansweredMs >= START_FAULT_MS_MIN)
+    reasons.push(`no run could be claimed for ${seconds(unansweredMs)}: the database does not answer claims`);
+  return reasons;
 }
 
 /** Whoever asks whether the database hangs must not hang with it. */

@@ -28,7 +28,11 @@ beforeEach(async () => {
   };
   const { signals, common, link, storage, world } = stage;
   const backlog = new StorageBacklog({ ...common, leases, signals });
-  dispatcher = new Dispatcher({ ...common, backlog, link, members: storage.members, nodeId: world.nodeId });
+  dispatcher = new Dispatcher({
+    ...{ ...common, backlog, leases, link },
+    members: storage.members,
+    nodeId: world.nodeId,
+  });
   worker = new TestWorker({ workerId: world.workerId });
   link.attach(worker);
   await turns();

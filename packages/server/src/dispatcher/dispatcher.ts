@@ -6,11 +6,15 @@
 import { type LeaseId, type NodeId, ownerOf, type WorkerView } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, Rest, type Service, sleep } from '@carillon/foundation';
 import type { Backlog } from '../backlog/backlog.ts';
+import type { LeaseStore } from '../storage/lease-store.ts';
 import type { MemberStore } from '../storage/member-store.ts';
 import type { WorkerLink } from '../worker-link/worker-link.ts';
+import { ClaimWatch } from './claim-watch.ts';
 
 export interface DispatcherOptions {
   readonly backlog: Backlog & { prefer(isOwn: (part: number) => boolean): void };
+  /** Asked for nothing now and then, to see whether claims are answered. */
+  readonly leases: Pick<LeaseStore, 'claim'>;
   readonly link: WorkerLink;
   readonly members: Pick<MemberStore, 'workers'>;
   readonly nodeId: NodeId;
@@ -30,22 +34,28 @@ const REST_MS_MAX = 8;
 const PEERS_MS = 3_000;
 const ERROR_PAUSE_MS = 200;
 const LOOK_PATIENCE_MS = 5;
+/** A look that takes longer may wait for a lock. */
+const LOOK_LATE_MS = 1_000;
 
 export class Dispatcher implements Service {
   readonly #options: DispatcherOptions;
   readonly #loop: Loop;
   readonly #claims = new Set<Promise<void>>();
   readonly #rest: Rest;
+  readonly #watch: ClaimWatch;
   #peersAt = 0;
   #pausedUntil = 0;
   #lastWasFull = false;
   #isStopping = false;
   #isLooking = false;
+  #lookedAt = 0;
+  #isProbing = false;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
     const { clock, random, log, link, backlog } = options;
     this.#rest = new Rest({ clock, msMax: REST_MS_MAX });
+    this.#watch = new ClaimWatch({ clock });
     this.#loop = new Loop({
       name: 'dispatcher',
       clock,
@@ -69,12 +79,18 @@ export class Dispatcher implements Service {
     await Promise.all(this.#claims);
   }
 
+  /** For how long claims have been sent and none was answered; 0 while they are, or none is needed. */
+  get unansweredMs(): number {
+    return this.#watch.unansweredMs;
+  }
+
   async runOnce(): Promise<number> {
     const { backlog, clock, link } = this.#options;
     const workers = link.workers();
     if (workers.length === 0) return IDLE_MS;
     await this.#look(new Set(workers.flatMap((worker) => worker.handlers)));
     while (this.#mayClaim() && this.#claimForSome());
+    this.#claimNothing(workers[0]!);
     const pauseMs = Math.max(this.#rest.leftMs, this.#pausedUntil - clock.monotonic());
     // Without a free slot, or with claims under way, their end is what wakes it up.
     const free = freestFirst(link.workers());
@@ -89,6 +105,7 @@ export class Dispatcher implements Service {
     const { clock, log } = this.#options;
     if (this.#isLooking) return;
     this.#isLooking = true;
+    this.#lookedAt = clock.monotonic();
     const looking = this.#lookNow(handlers)
       .catch((error: unknown) => log.warn({ err: error }, 'a look over the lanes failed; trying again'))
       .finally(() => {
@@ -126,12 +143,34 @@ export class Dispatcher implements Service {
     if (!taking) return false;
     link.reserve(workerId, runsMax);
     const startedAt = clock.monotonic();
-    const claim = this.#handOver(taking, { worker, runsMax, startedAt }).finally(() => {
+    const answer = this.#watch.follow(taking);
+    const claim = this.#handOver(answer, { worker, runsMax, startedAt }).finally(() => {
       this.#claims.delete(claim);
       this.#loop.wake();
     });
     this.#claims.add(claim);
     return true;
+  }
+
+  /**
+   * Nobody can announce anything, nor can it be looked for, while what waits is locked: then a claim of nothing shows whether
+   * claims are answered. It also ends the time without an answer when nothing waits any more.
+   */
+  #claimNothing({ workerId }: WorkerView): void {
+    const { clock, leases, random, log } = this.#options;
+    const isLookLate = this.#isLooking && clock.monotonic() - this.#lookedAt >= LOOK_LATE_MS;
+    if (this.#isStopping || this.#isProbing || this.#claims.size > 0 || !this.#watch.mayProbe(isLookLate))
+      return;
+    const leaseId = random.id() as LeaseId;
+    this.#isProbing = true;
+    // Nothing comes of it, so that nobody waits for it: not even a stop.
+    const pick = { lanes: [], runsMax: 0 };
+    void this.#watch
+      .follow(leases.claim({ leaseId, workerId, nowMs: clock.now(), pick }))
+      .catch((error: unknown) => log.debug({ err: error }, 'a claim of nothing broke off'))
+      .finally(() => {
+        this.#isProbing = false;
+      });
   }
 
   async #handOver(

@@ -20,6 +20,7 @@ async function withSlowLooks(lanes: LeaseStore['lanes'], stage: RoleStage) {
   const dispatcher = new Dispatcher({
     ...common,
     backlog,
+    leases: storage.leases,
     link,
     members: storage.members,
     nodeId: world.nodeId,

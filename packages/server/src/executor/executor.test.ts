@@ -334,6 +334,16 @@ describe('outcomes that cannot be recorded (hazard 40)', () => {
     expect(logged).toEqual(['no more runs are started: too many outcomes wait to be recorded']);
   });
 
+  test('are told of with how long nothing could be recorded, until one is', async () => {
+    expect(executor.boundReachedMs).toBeUndefined();
+    await handWhileFree();
+    await pass(3_000);
+    expect(executor.boundReachedMs).toBe(3_000);
+    release();
+    await turns();
+    expect(executor.boundReachedMs).toBeUndefined();
+  });
+
   test('leave no slot for a run that would come past the bound: running and promised ones count too', async () => {
     await hand('long');
     stage.link.reserve(executor.workerId, 1);

@@ -74,7 +74,7 @@ export class Executor implements Service, LocalWorker {
         link.freed();
       },
     });
-    this.#bound = new UnrecordedBound({ slots: options.slots, log });
+    this.#bound = new UnrecordedBound(options);
     this.#engine = new ExecutionEngine({
       handlers,
       clock,
@@ -126,6 +126,11 @@ export class Executor implements Service, LocalWorker {
 
   get unrecordedLeft(): number {
     return this.#bound.left(this);
+  }
+
+  /** How long no run was started because outcomes could not be recorded; undefined while runs are. */
+  get boundReachedMs(): number | undefined {
+    return this.#bound.reachedMs;
   }
 
   /** Signed in before others look for a worker, if the database lets it; else as soon as it does. */

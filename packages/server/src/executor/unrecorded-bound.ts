@@ -3,7 +3,7 @@
  * stay within a bound together: a process that dies repeats no more than that, however long nothing could be recorded. The
  * bound is well above the slots, so that short runs do not wait for the storage while it keeps up.
  */
-import type { Log } from '@carillon/foundation';
+import type { Clock, Log } from '@carillon/foundation';
 
 /** Of the outcomes that a busy server records in one transaction, at least one batch. */
 const UNRECORDED_MAX_LEAST = 1_000;
@@ -15,13 +15,17 @@ export interface UnrecordedCounts {
 }
 
 export class UnrecordedBound {
+  readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #log: Log;
   readonly #max: number;
   /** Below this the bound is over. Not at the bound itself: a storage that only crawls would be told of again and again. */
   readonly #overBelow: number;
   #isReached = false;
+  /** Since when nothing may be taken on, without a break. */
+  #noneLeftAt: number | undefined;
 
-  constructor({ slots, log }: { slots: number; log: Log }) {
+  constructor({ slots, clock, log }: { slots: number; clock: Pick<Clock, 'monotonic'>; log: Log }) {
+    this.#clock = clock;
     this.#log = log;
     this.#max = Math.max(UNRECORDED_MAX_LEAST, UNRECORDED_MAX_PER_SLOT * slots);
     this.#overBelow = (this.#max - slots) / 2;
@@ -32,9 +36,16 @@ export class UnrecordedBound {
     return this.#max - runningCount - unrecordedCount;
   }
 
+  /** How long no run could be taken on, because no outcome was recorded; undefined while some can. */
+  get reachedMs(): number | undefined {
+    return this.#noneLeftAt === undefined ? undefined : this.#clock.monotonic() - this.#noneLeftAt;
+  }
+
   /** To be called when the counts have changed: tells people once when the bound is reached, and once when it is over. */
   look(counts: UnrecordedCounts): void {
     const { unrecordedCount } = counts;
+    if (this.left(counts) > 0) this.#noneLeftAt = undefined;
+    else this.#noneLeftAt ??= this.#clock.monotonic();
     if (!this.#isReached && this.left(counts) <= 0) {
       this.#isReached = true;
       this.#log.warn(
