@@ -8,9 +8,9 @@ import { StorageUnavailable } from '../../packages/server/src/storage/storage.ts
 import type { FaultProfile } from './fault-profile.ts';
 import type { Observer } from './observer.ts';
 import type { ProcessGate } from './process-gate.ts';
+import { wrapPorts } from './storage-ports.ts';
 import type { World } from './world.ts';
 
-type PortName = keyof Storage;
 type Method = (...args: readonly unknown[]) => Promise<unknown>;
 
 export interface FaultyStorageOptions {
@@ -29,31 +29,21 @@ export interface FaultyStorageOptions {
 const HANG_MS_MAX = 5_000;
 
 export function faultyStorage(options: FaultyStorageOptions): Storage {
-  const { storage } = options;
-  const port = <Name extends PortName>(name: Name): Storage[Name] =>
-    new Proxy(storage[name], {
-      get(target, method: string) {
-        const real = Reflect.get(target, method) as Method;
-        return (...args: readonly unknown[]) =>
-          new Journey(options, {
-            call: `${name}.${method}`,
-            args,
-            apply: () => real.apply(target, [...args]),
-          }).go();
-      },
-    });
-  return {
-    jobs: port('jobs'),
-    schedule: port('schedule'),
-    leases: port('leases'),
-    members: port('members'),
-    runs: port('runs'),
-    housekeeping: port('housekeeping'),
-    audit: port('audit'),
-    accounts: port('accounts'),
-    events: port('events'),
-    generations: port('generations'),
-  };
+  return wrapPorts(
+    options.storage,
+    (name, port) =>
+      new Proxy(port, {
+        get(target, method: string) {
+          const real = Reflect.get(target, method) as Method;
+          return (...args: readonly unknown[]) =>
+            new Journey(options, {
+              call: `${name}.${method}`,
+              args,
+              apply: () => real.apply(target, [...args]),
+            }).go();
+        },
+      }),
+  );
 }
 
 interface Call {

@@ -5,6 +5,7 @@
 import type { RunId } from '@carillon/domain';
 import type { HeldRef, Settlement } from '../../packages/server/src/storage/lease-store.ts';
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
+import { type PortName, wrapPorts } from './storage-ports.ts';
 
 type Mutation = (storage: Storage) => Storage;
 
@@ -111,12 +112,12 @@ function charged(settlement: Settlement): Settlement {
   return { ...settlement, next: { ...next, attempt: next.attempt + 1 } };
 }
 
-function replace<Name extends keyof Storage>(
+function replace<Name extends PortName>(
   storage: Storage,
   name: Name,
   methods: Partial<Storage[Name]>,
 ): Storage {
-  const port: Storage[Name] = new Proxy(storage[name], {
+  const replaced = new Proxy(storage[name], {
     get(target, method) {
       const mutated: unknown = Reflect.get(methods, method);
       if (mutated) return mutated;
@@ -124,19 +125,7 @@ function replace<Name extends keyof Storage>(
       return real.bind(target);
     },
   });
-  return {
-    jobs: storage.jobs,
-    schedule: storage.schedule,
-    leases: storage.leases,
-    members: storage.members,
-    runs: storage.runs,
-    housekeeping: storage.housekeeping,
-    audit: storage.audit,
-    accounts: storage.accounts,
-    events: storage.events,
-    generations: storage.generations,
-    [name]: port,
-  };
+  return { ...wrapPorts(storage, (_, port) => port), [name]: replaced };
 }
 
 export const MUTATIONS = {
