@@ -6,6 +6,7 @@ import { type FaultProfile, faultless } from './fault-profile.ts';
 import { SignalNetwork } from './lossy-ports.ts';
 import type { Observer } from './observer.ts';
 import { SimProcess } from './sim-process.ts';
+import { StorageLocks } from './storage-locks.ts';
 import type { World } from './world.ts';
 
 interface SimNode {
@@ -23,6 +24,7 @@ export class Cluster {
   readonly #profile: FaultProfile;
   readonly #nodes: SimNode[] = [];
   readonly #network: SignalNetwork;
+  readonly #locks: StorageLocks;
   #faults: FaultProfile;
   #outageUntilMs = 0;
 
@@ -35,6 +37,7 @@ export class Cluster {
     this.#profile = options.profile;
     this.#faults = options.profile;
     this.#network = new SignalNetwork(world);
+    this.#locks = new StorageLocks(world, options.observer.runs);
     for (let i = 0; i < options.profile.nodes; i += 1) {
       const node: SimNode = { nodeId: `node-${i}` as NodeId, incarnation: 0, boots: [], processes: [] };
       this.#nodes.push(node);
@@ -57,6 +60,7 @@ export class Cluster {
     this.#world.trace.add('world', 'heals');
     this.#faults = faultless(this.#profile);
     this.#outageUntilMs = 0;
+    this.#locks.release();
     this.#world.correctStorageClock();
   }
 
@@ -69,6 +73,7 @@ export class Cluster {
     const process: SimProcess = new SimProcess({
       ...this.#shared,
       network: this.#network,
+      locks: this.#locks,
       world: this.#world,
       profile: this.#profile,
       nodeId: node.nodeId,
@@ -100,7 +105,7 @@ export class Cluster {
     const { chance } = this.#world;
     const { outages, outageMsMax, crashes, pauses, pauseMsMax, restarts, clockSteps, safetyMs } =
       this.#profile;
-    const { storageClockSteps, storageClockStepMsMax } = this.#profile;
+    const { storageClockSteps, storageClockStepMsMax, historyLocks, jobLocks, lockMsMax } = this.#profile;
     const some = (count: number, event: (node: SimNode, leftMs: number) => void) => {
       for (let i = 0; i < count; i += 1) {
         const atMs = chance.between(2_000, safetyMs);
@@ -108,6 +113,12 @@ export class Cluster {
       }
     };
     some(outages, (_, leftMs) => this.#outage(Math.min(chance.between(500, outageMsMax), leftMs)));
+    const lockMs = (leftMs: number) => Math.min(chance.between(500, lockMsMax), leftMs);
+    some(historyLocks, (_, leftMs) => this.#locks.lockHistory(lockMs(leftMs)));
+    some(jobLocks, (_, leftMs) => {
+      const jobIds = this.#shared.observer.jobIds();
+      if (jobIds.length > 0) this.#locks.lockJob(chance.pick(jobIds), lockMs(leftMs));
+    });
     some(crashes, (node) => node.processes.at(-1)?.kill('killed'));
     some(restarts, (node) => void node.processes.at(-1)?.shutDown());
     some(clockSteps, (node) => node.processes.at(-1)?.stepClock(chance.whole(-100_000, 100_000)));

@@ -15,6 +15,9 @@ export interface FaultProfile {
   readonly slowCallMsMax: number;
   readonly failBefore: number;
   readonly failAfter: number;
+  /** It takes too long. After: though it was applied, which callers need not expect of one call, but of several in a row. */
+  readonly timeoutBefore: number;
+  readonly timeoutAfter: number;
   readonly crashBefore: number;
   readonly crashAfter: number;
   /** Per message. */
@@ -25,6 +28,10 @@ export interface FaultProfile {
   /** How many of these fall into the safety phase. */
   readonly outages: number;
   readonly outageMsMax: number;
+  /** Somebody holds the history locked, or a job. */
+  readonly historyLocks: number;
+  readonly jobLocks: number;
+  readonly lockMsMax: number;
   readonly crashes: number;
   readonly pauses: number;
   readonly pauseMsMax: number;
@@ -63,15 +70,20 @@ export function faultProfile(chance: Chance): FaultProfile {
     storageClockSteps: maybe(0.3, () => chance.whole(1, 4)),
     storageClockStepMsMax: chance.pick([1_500, 10_000, 100_000, 1_800_000]),
     skewMsMax: chance.pick([0, 2_000, 300_000, 86_400_000]),
+    timeoutBefore: maybe(0.25, () => chance.between(0.002, 0.1)),
+    timeoutAfter: maybe(0.25, () => chance.between(0.002, 0.1)),
+    historyLocks: maybe(0.2, () => chance.whole(1, 2)),
+    jobLocks: maybe(0.2, () => chance.whole(1, 6)),
+    lockMsMax: chance.pick([3_000, 13_000, 30_000]),
   };
 }
 
 /** A world where nothing goes wrong. */
 export function faultless(profile: FaultProfile): FaultProfile {
-  const none = { slowCall: 0, failBefore: 0, failAfter: 0, crashBefore: 0, crashAfter: 0, loseHandOver: 0 };
   return {
     ...profile,
-    ...none,
+    ...{ slowCall: 0, failBefore: 0, failAfter: 0, timeoutBefore: 0, timeoutAfter: 0 },
+    ...{ crashBefore: 0, crashAfter: 0, loseHandOver: 0, historyLocks: 0, jobLocks: 0 },
     loseSignal: 0,
     poison: 0,
     outages: 0,

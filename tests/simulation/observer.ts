@@ -95,6 +95,10 @@ export class Observer {
     return aboutCall(call, args, { runs: this.runs });
   }
 
+  jobIds(): JobId[] {
+    return [...this.#jobs.keys()];
+  }
+
   isCancelled(jobId: JobId): boolean {
     return this.#jobs.get(jobId)?.cancelled ?? false;
   }

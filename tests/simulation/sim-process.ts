@@ -15,6 +15,7 @@ import { simulatedHandlers } from './handlers.ts';
 import { LossyWorkerLink, type SignalNetwork } from './lossy-ports.ts';
 import type { Observer } from './observer.ts';
 import { ProcessClock, ProcessGate } from './process-gate.ts';
+import type { StorageLocks } from './storage-locks.ts';
 import type { World } from './world.ts';
 
 export const NODE_TTL_MS = 10_000;
@@ -27,6 +28,7 @@ export interface SimProcessOptions {
   readonly observer: Observer;
   readonly executions: ExecutionLog;
   readonly network: SignalNetwork;
+  readonly locks: StorageLocks;
   readonly nodeId: NodeId;
   readonly incarnation: number;
   readonly bootId: BootId;
