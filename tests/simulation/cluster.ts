@@ -2,7 +2,7 @@
 import type { BootId, NodeId } from '@carillon/domain';
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
 import type { ExecutionLog } from './execution-log.ts';
-import { type FaultProfile, faultless } from './fault-profile.ts';
+import { type FaultProfile, faultless, type Plays, rolesOf } from './fault-profile.ts';
 import { SignalNetwork } from './lossy-ports.ts';
 import type { Observer } from './observer.ts';
 import { SimProcess } from './sim-process.ts';
@@ -11,6 +11,7 @@ import type { World } from './world.ts';
 
 interface SimNode {
   readonly nodeId: NodeId;
+  readonly plays: Plays;
   incarnation: number;
   /** The boot ids of its processes so far: all of them on one folder, whose lock tells the next that they ended. */
   readonly boots: BootId[];
@@ -38,8 +39,12 @@ export class Cluster {
     this.#faults = options.profile;
     this.#network = new SignalNetwork(world);
     this.#locks = new StorageLocks(world, options.observer.runs);
-    for (let i = 0; i < options.profile.nodes; i += 1) {
-      const node: SimNode = { nodeId: `node-${i}` as NodeId, incarnation: 0, boots: [], processes: [] };
+    const { profile } = options;
+    for (let i = 0; i < (profile.roles.length || profile.nodes); i += 1) {
+      const node: SimNode = {
+        ...{ nodeId: `node-${i}` as NodeId, plays: rolesOf(profile, i) },
+        ...{ incarnation: 0, boots: [], processes: [] },
+      };
       this.#nodes.push(node);
       this.#world.at(world.chance.between(0, 3_000), () => this.#boot(node));
     }
@@ -77,6 +82,7 @@ export class Cluster {
       world: this.#world,
       profile: this.#profile,
       nodeId: node.nodeId,
+      plays: node.plays,
       incarnation: node.incarnation,
       bootId,
       endedBoots,
@@ -127,8 +133,9 @@ export class Cluster {
     );
     some(pauses, (node, leftMs) => {
       node.processes.at(-1)?.pause(Math.min(chance.between(500, pauseMsMax), leftMs));
-      // Somebody takes it for dead and starts another under the same name.
-      if (chance.happens(0.2))
+      // Somebody takes it for dead and starts another under the same name. Only who keeps shards learns that it was replaced; for
+      // the others nothing but the lock of their folder tells that earlier processes have ended.
+      if (chance.happens(0.2) && node.plays.scheduler)
         this.#world.at(this.#world.nowMs + chance.between(0, 5_000), () => this.#boot(node));
     });
   }

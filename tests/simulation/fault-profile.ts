@@ -4,8 +4,21 @@
  */
 import type { Chance } from './world.ts';
 
+/** What a process plays besides answering requests. */
+export interface Plays {
+  readonly scheduler: boolean;
+  readonly dispatcher: boolean;
+}
+
+const ALL: Plays = { scheduler: true, dispatcher: true };
+const SCHEDULES: Plays = { scheduler: true, dispatcher: false };
+const DISPATCHES: Plays = { scheduler: false, dispatcher: true };
+const ANSWERS: Plays = { scheduler: false, dispatcher: false };
+
 export interface FaultProfile {
   readonly nodes: number;
+  /** What the processes of each node play, and so how many nodes there are. Empty: all of them play everything. */
+  readonly roles: readonly Plays[];
   readonly slots: number;
   readonly safetyMs: number;
   readonly lookAheadMs: number;
@@ -75,7 +88,19 @@ export function faultProfile(chance: Chance): FaultProfile {
     historyLocks: maybe(0.2, () => chance.whole(1, 2)),
     jobLocks: maybe(0.2, () => chance.whole(1, 6)),
     lockMsMax: chance.pick([3_000, 13_000, 30_000]),
+    roles: chance.happens(0.35) ? rolesApart(chance) : [],
   };
+}
+
+export function rolesOf({ roles }: FaultProfile, node: number): Plays {
+  return roles[node] ?? ALL;
+}
+
+/** Nobody plays both, or few do; each role is played by somebody. */
+function rolesApart(chance: Chance): Plays[] {
+  const others = [SCHEDULES, DISPATCHES, DISPATCHES, ANSWERS, ALL];
+  const count = chance.whole(0, 2);
+  return [SCHEDULES, DISPATCHES, ...Array.from({ length: count }, () => chance.pick(others))];
 }
 
 /** A world where nothing goes wrong. */

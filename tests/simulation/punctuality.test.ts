@@ -13,7 +13,7 @@ it.each(SEEDS)('seed %i: no fire is late', async (seed) => {
 });
 
 it.each(SEEDS)('seed %i: one node with room to look ahead fires within a round trip', async (seed) => {
-  const profile = { nodes: 1, lookAheadMs: 300_000, lookAheadRowsMax: 50_000 };
+  const profile = { nodes: 1, roles: [], lookAheadMs: 300_000, lookAheadRowsMax: 50_000 };
   const { failure, fireLatenessMsMax, report } = await runSimulation({ seed, calm: true, profile });
   if (failure) throw new Error(report());
   expect(fireLatenessMsMax).toBeLessThan(20);

@@ -9,7 +9,7 @@ import { type OperationsOfOne, operationsAs } from '../../packages/server/src/op
 import { joinNode } from '../../packages/server/src/sharding/join-node.ts';
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
 import type { ExecutingProcess, ExecutionLog } from './execution-log.ts';
-import type { FaultProfile } from './fault-profile.ts';
+import type { FaultProfile, Plays } from './fault-profile.ts';
 import { faultyStorage } from './faulty-storage.ts';
 import { simulatedHandlers } from './handlers.ts';
 import { LossyWorkerLink, type SignalNetwork } from './lossy-ports.ts';
@@ -30,6 +30,7 @@ export interface SimProcessOptions {
   readonly network: SignalNetwork;
   readonly locks: StorageLocks;
   readonly nodeId: NodeId;
+  readonly plays: Plays;
   readonly incarnation: number;
   readonly bootId: BootId;
   readonly endedBoots: readonly BootId[];
@@ -56,11 +57,11 @@ export class SimProcess implements ExecutingProcess {
   #started = false;
 
   constructor(options: SimProcessOptions) {
-    const { world, nodeId, incarnation, profile, onEnd } = options;
+    const { world, nodeId, incarnation, profile, onEnd, plays } = options;
     this.#world = world;
     this.#onEnd = onEnd;
     this.name = `${nodeId}.${incarnation}`;
-    this.slots = profile.slots;
+    this.slots = plays.dispatcher ? profile.slots : 0;
     this.#gate = new ProcessGate(world);
     const { chance } = world;
     const skewMs = Math.round(chance.between(-profile.skewMsMax, profile.skewMsMax));
@@ -72,11 +73,13 @@ export class SimProcess implements ExecutingProcess {
       ...{ gate: this.#gate, name: this.name, crash: () => this.kill('crashed') },
     });
     this.#engine = this.#compose(options, storage);
-    this.#join = () =>
-      joinNode({
+    this.#join = async () => {
+      if (!plays.scheduler) return;
+      await joinNode({
         ...{ ...options, members: storage.members, address: this.name, ttlMs: NODE_TTL_MS, log: silentLog },
         newNodeId: () => Promise.reject(new Error('the node id is taken by a process that ended')),
       });
+    };
     this.operations = operationsAs(SERVER, this.#engine.operations);
   }
 
@@ -137,7 +140,8 @@ export class SimProcess implements ExecutingProcess {
   }
 
   #compose(options: SimProcessOptions, storage: Storage): Engine {
-    const { world, nodeId, incarnation, bootId, endedBoots, profile, executions, network, faults } = options;
+    const { world, nodeId, incarnation, bootId, endedBoots, plays, profile } = options;
+    const { executions, network, faults } = options;
     const { chance } = world;
     const random: Random = { next: () => chance.next(), id: () => world.ids.id() };
     return composeEngine({
@@ -146,7 +150,7 @@ export class SimProcess implements ExecutingProcess {
         ...{ clock: this.#clock, log: executions, process: this },
         crash: () => this.kill('poisoned'),
       }),
-      ...{ nodeId, incarnation, bootId, endedBoots, address: this.name },
+      ...{ nodeId, incarnation, bootId, endedBoots, plays, address: this.name },
       ...{ random, clock: this.#clock, log: silentLog },
       settings: {
         ...ENGINE_DEFAULTS,
