@@ -30,7 +30,7 @@ async function calmWorld(seed: number, profile: Partial<FaultProfile>) {
     world.trace.events
       .filter(({ what }) => what === 'starts')
       .map(({ about, atMs }) => ({ jobId: about[1]!, atMs }));
-  return { world, observer, create, started };
+  return { world, cluster, observer, create, started };
 }
 
 const low = (ms: number, over: Partial<JobInput> = {}): JobInput => ({
@@ -85,6 +85,19 @@ it.each([1, 2])(
     expect(Math.max(...counts) / Math.min(...counts)).toBeLessThan(1.3);
   },
 );
+
+it('hazard 40: while nothing can be recorded, no more runs begin than may be repeated (SIM-10)', async () => {
+  const profile = { nodes: 1, slots: 256, unrecordedMaxLeast: 1_000 };
+  const { world, cluster, observer, create, started } = await calmWorld(6, profile);
+  cluster.lockHistory(13_000);
+  await create(Array.from({ length: 2_500 }, () => low(0)));
+  await world.runUntil(world.nowMs + 11_000);
+  expect(observer.unrecorded.most).toBe(1_000);
+  expect(started()).toHaveLength(1_000);
+  await world.runUntil(world.nowMs + 30_000);
+  expect(world.broken).toBeUndefined();
+  expect(started()).toHaveLength(2_500);
+});
 
 it('hazard 32: what is least urgent and has waited for long gets a share though more urgent runs never end', async () => {
   const { world, create, started } = await calmWorld(5, { nodes: 1, slots: 4 });

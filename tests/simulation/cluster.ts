@@ -1,6 +1,7 @@
 /** The nodes over one storage: keeps a process alive on each, and does to them what machines and operators do. */
 import type { BootId, NodeId } from '@carillon/domain';
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
+import type { LocalWorker } from '../../packages/server/src/worker-link/local-workers.ts';
 import type { ExecutionLog } from './execution-log.ts';
 import { type FaultProfile, faultless, type Plays, rolesOf } from './fault-profile.ts';
 import { SignalNetwork } from './lossy-ports.ts';
@@ -19,9 +20,18 @@ interface SimNode {
   processes: SimProcess[];
 }
 
+interface ClusterOptions {
+  readonly storage: Storage;
+  readonly observer: Observer;
+  readonly executions: ExecutionLog;
+  readonly profile: FaultProfile;
+  /** Puts a defect between dispatchers and workers. */
+  readonly mutateWorker: (worker: LocalWorker) => LocalWorker;
+}
+
 export class Cluster {
   readonly #world: World;
-  readonly #shared: { storage: Storage; observer: Observer; executions: ExecutionLog };
+  readonly #shared: ClusterOptions;
   readonly #profile: FaultProfile;
   readonly #nodes: SimNode[] = [];
   readonly #network: SignalNetwork;
@@ -29,12 +39,9 @@ export class Cluster {
   #faults: FaultProfile;
   #outageUntilMs = 0;
 
-  constructor(
-    world: World,
-    options: { storage: Storage; observer: Observer; executions: ExecutionLog; profile: FaultProfile },
-  ) {
+  constructor(world: World, options: Omit<ClusterOptions, 'mutateWorker'> & Partial<ClusterOptions>) {
     this.#world = world;
-    this.#shared = options;
+    this.#shared = { mutateWorker: (worker) => worker, ...options };
     this.#profile = options.profile;
     this.#faults = options.profile;
     this.#network = new SignalNetwork(world);
@@ -58,6 +65,10 @@ export class Cluster {
 
   processes(): SimProcess[] {
     return this.#nodes.flatMap(({ processes }) => processes);
+  }
+
+  lockHistory(forMs: number): void {
+    this.#locks.lockHistory(forMs);
   }
 
   /** From now on nothing goes wrong. */

@@ -10,6 +10,7 @@ import type { World } from './world.ts';
 export interface ExecutingProcess {
   readonly name: string;
   readonly slots: number;
+  readonly unrecordedMax: number;
   readonly dead: boolean;
   /** When it last stood still; -Infinity when it never did. */
   readonly lastPauseEndMs: number;

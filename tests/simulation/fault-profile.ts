@@ -20,6 +20,8 @@ export interface FaultProfile {
   /** What the processes of each node play, and so how many nodes there are. Empty: all of them play everything. */
   readonly roles: readonly Plays[];
   readonly slots: number;
+  /** Unrecorded outcomes of a process: at most so many, or twice its slots if that is more. */
+  readonly unrecordedMaxLeast: number;
   readonly safetyMs: number;
   readonly lookAheadMs: number;
   readonly lookAheadRowsMax: number;
@@ -36,6 +38,8 @@ export interface FaultProfile {
   /** Per message. */
   readonly loseHandOver: number;
   readonly loseSignal: number;
+  /** Jobs that come at once while things go wrong, and more of them, of several tenants, when that is over; 0: none. */
+  readonly backlog: number;
   /** Per job: it takes down the process that runs it. */
   readonly poison: number;
   /** How many of these fall into the safety phase. */
@@ -88,6 +92,8 @@ export function faultProfile(chance: Chance): FaultProfile {
     historyLocks: maybe(0.2, () => chance.whole(1, 2)),
     jobLocks: maybe(0.2, () => chance.whole(1, 6)),
     lockMsMax: chance.pick([3_000, 13_000, 30_000]),
+    unrecordedMaxLeast: chance.pick([0, 0, 1_000]),
+    backlog: maybe(0.12, () => chance.whole(60, 200)),
     roles: chance.happens(0.35) ? rolesApart(chance) : [],
   };
 }

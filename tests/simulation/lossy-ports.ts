@@ -4,6 +4,7 @@ import { silentLog } from '@carillon/foundation';
 import { MemorySignalBus } from '../../packages/server/src/signal-bus/memory-signal-bus.ts';
 import type { SignalBus, Signals } from '../../packages/server/src/signal-bus/signal-bus.ts';
 import { InProcessWorkerLink } from '../../packages/server/src/worker-link/in-process-worker-link.ts';
+import type { LocalWorker } from '../../packages/server/src/worker-link/local-workers.ts';
 import type { ProcessGate } from './process-gate.ts';
 import type { World } from './world.ts';
 
@@ -45,10 +46,17 @@ export class SignalNetwork {
 
 export class LossyWorkerLink extends InProcessWorkerLink {
   readonly #lost: () => boolean;
+  readonly #wrap: (worker: LocalWorker) => LocalWorker;
 
-  constructor(lost: () => boolean) {
+  /** wrap: how the dispatcher sees the worker. */
+  constructor(options: { lost: () => boolean; wrap: (worker: LocalWorker) => LocalWorker }) {
     super();
-    this.#lost = lost;
+    this.#lost = options.lost;
+    this.#wrap = options.wrap;
+  }
+
+  override attach(worker: LocalWorker): void {
+    super.attach(this.#wrap(worker));
   }
 
   override hand(batch: ClaimedBatch): void {

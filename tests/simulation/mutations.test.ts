@@ -7,6 +7,7 @@ import { runSimulation } from './run-simulation.ts';
 const SEEDS_MAX = 400;
 
 interface Case {
+  readonly invariant: `SIM-${number}`;
   readonly mutation: keyof typeof MUTATIONS;
   readonly found: RegExp;
   /** Faults that bring it out sooner. */
@@ -14,24 +15,56 @@ interface Case {
 }
 
 const CASES: readonly Case[] = [
-  { mutation: 'acceptStaleReports', found: /was accepted, though it is no longer held/ },
-  { mutation: 'fireWithoutCompare', found: /fired twice|two verdicts|expected a verdict|before its time/ },
   {
+    invariant: 'SIM-3',
+    mutation: 'acceptStaleReports',
+    found: /was accepted, though it is no longer held/,
+    profile: { pauses: 6, pauseMsMax: 60_000 },
+  },
+  {
+    invariant: 'SIM-2',
+    mutation: 'fireWithoutCompare',
+    found: /fired twice|two verdicts|expected a verdict|before its time/,
+  },
+  {
+    invariant: 'SIM-3',
     mutation: 'takeBackWithoutBurying',
     found: /never told to stop|buried and is told that it lives|was claimed for the dead worker/,
   },
-  { mutation: 'forgetCancels', found: /tried again after its cancel|after its cancel was accepted/ },
-  { mutation: 'hideUnknownLeases', found: /not at rest/, profile: { loseHandOver: 0.2 } },
-  { mutation: 'neverReconcile', found: /not at rest/, profile: { loseSignal: 1 } },
-  { mutation: 'neverLookOverLanes', found: /not at rest/, profile: { loseSignal: 1 } },
-  { mutation: 'chargeInterruptions', found: /though none before it had failed|with \d+ retries/ },
-  { mutation: 'ignoreIdempotencyKeys', found: /was created \d+ times/, profile: { failAfter: 0.1 } },
+  {
+    invariant: 'SIM-6',
+    mutation: 'forgetCancels',
+    found: /tried again after its cancel|after its cancel was accepted/,
+  },
+  { invariant: 'SIM-5', mutation: 'hideUnknownLeases', found: /not at rest/, profile: { loseHandOver: 0.2 } },
+  { invariant: 'SIM-5', mutation: 'neverReconcile', found: /not at rest/, profile: { loseSignal: 1 } },
+  { invariant: 'SIM-5', mutation: 'neverLookOverLanes', found: /not at rest/, profile: { loseSignal: 1 } },
+  {
+    invariant: 'SIM-7',
+    mutation: 'chargeInterruptions',
+    found: /though none before it had failed|with \d+ retries/,
+  },
+  {
+    invariant: 'SIM-1',
+    mutation: 'ignoreIdempotencyKeys',
+    found: /was created \d+ times/,
+    profile: { failAfter: 0.1 },
+  },
+  { invariant: 'SIM-4', mutation: 'oneTooMany', found: /was claimed as number \d+, and the limit/ },
+  { invariant: 'SIM-8', mutation: 'buryTheLiving', found: /was buried after \d+ ms of silence/ },
+  { invariant: 'SIM-9', mutation: 'skipByOldMemory', found: /skipped an occurrence with \d+ of \d+ runs/ },
+  {
+    invariant: 'SIM-10',
+    mutation: 'ignoreUnrecorded',
+    found: /has begun \d+ runs that are not recorded/,
+    profile: { backlog: 100, slots: 4, unrecordedMaxLeast: 0, historyLocks: 3, lockMsMax: 30_000 },
+  },
 ];
 
 describe('a defect is found', () => {
-  it.each(CASES)('$mutation', async ({ mutation, found, profile }) => {
+  it.each(CASES)('$invariant: $mutation', async ({ mutation, found, profile }) => {
     for (let seed = 1; seed <= SEEDS_MAX; seed += 1) {
-      const options = { seed, mutate: MUTATIONS[mutation], ...(profile && { profile }) };
+      const options = { seed, ...MUTATIONS[mutation], ...(profile && { profile }) };
       const { failure } = await runSimulation(options);
       if (!failure) continue;
       expect(failure).toMatch(found);

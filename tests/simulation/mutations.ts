@@ -1,13 +1,19 @@
 /**
- * Defects, one each, put between the roles and a storage that is right. They exist to prove that the simulation would find
+ * Defects, one each, put between the roles and a storage or a worker that is right. They exist to prove that the simulation would find
  * such a defect; none of them can be switched on anywhere else.
  */
-import type { RunId } from '@carillon/domain';
+import type { JobId, RunId } from '@carillon/domain';
 import type { HeldRef, Settlement } from '../../packages/server/src/storage/lease-store.ts';
+import type { Fire } from '../../packages/server/src/storage/schedule-store.ts';
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
+import type { LocalWorker } from '../../packages/server/src/worker-link/local-workers.ts';
+import type { SimulationOptions } from './run-simulation.ts';
 import { type PortName, wrapPorts } from './storage-ports.ts';
 
 type Mutation = (storage: Storage) => Storage;
+
+/** Where the defect is put. */
+type Defect = Pick<SimulationOptions, 'mutate' | 'mutateWorker'>;
 
 /** A report is accepted though its run was taken back: it settles whoever holds the run now. */
 const acceptStaleReports: Mutation = (storage) => {
@@ -105,6 +111,73 @@ const ignoreIdempotencyKeys: Mutation = (storage) =>
     insert: (jobs) => storage.jobs.insert(jobs.map((job) => ({ ...job, idempotency: undefined }))),
   });
 
+/** Runs are taken on however many outcomes wait to be recorded. */
+const ignoreUnrecorded = (worker: LocalWorker): LocalWorker =>
+  new Proxy(worker, {
+    get(target, name) {
+      if (name === 'unrecordedLeft') return Number.MAX_SAFE_INTEGER;
+      const own: unknown = Reflect.get(target, name, target);
+      return typeof own === 'function' ? own.bind(target) : own;
+    },
+  });
+
+/** What was alive a while ago counts as alive: the memory of a server that nobody told of the end of a run. */
+const skipByOldMemory: Mutation = (storage) => {
+  const aliveUntilMs = new Map<JobId, number>();
+  return {
+    ...replace(storage, 'leases', {
+      async claim(request) {
+        const batch = await storage.leases.claim(request);
+        for (const { jobId } of batch.runs) aliveUntilMs.set(jobId, request.nowMs + REMEMBERED_MS);
+        return batch;
+      },
+    }),
+    schedule: replace(storage, 'schedule', {
+      async fire(fires, options) {
+        const skips = fires.map(async (fire) => {
+          const job = await storage.jobs.getForChange(fire.cursor.jobId);
+          const isAlive = (aliveUntilMs.get(fire.cursor.jobId) ?? 0) > options.nowMs;
+          return isAlive && job?.job.overlap === 'skip' ? asSkipped(fire) : fire;
+        });
+        const changed = await Promise.all(skips);
+        const fired = await storage.schedule.fire(changed, options);
+        const skipped = changed.filter((fire, i) => fire !== fires[i] && fired.jobIds.has(fire.cursor.jobId));
+        return { ...fired, skipped: fired.skipped + skipped.length };
+      },
+    }).schedule,
+  };
+};
+
+const REMEMBERED_MS = 10_000;
+
+function asSkipped(fire: Fire): Fire {
+  const skipped = fire.runs.map(({ runId, nominalAtMs: atMs }) => ({
+    ...{ runId, reason: 'misfire' as const, fromMs: atMs, toMs: atMs, count: 1, exact: true },
+  }));
+  return { ...fire, runs: [], skipped: [...fire.skipped, ...skipped] };
+}
+
+/** A job may have one run more than it allows. */
+const oneTooMany: Mutation = (storage) =>
+  replace(storage, 'jobs', {
+    insert: (jobs) =>
+      storage.jobs.insert(
+        jobs.map((entry) => ({
+          ...entry,
+          job: { ...entry.job, maxConcurrency: entry.job.maxConcurrency + 1 },
+        })),
+      ),
+  });
+
+/** With a silent worker all that live are given up for dead. */
+const buryTheLiving: Mutation = (storage) =>
+  replace(storage, 'members', {
+    async buryWorkers({ silent, ended }) {
+      const workers = silent.length === 0 ? [] : await storage.members.workers();
+      return storage.members.buryWorkers({ silent: [...silent, ...workers], ended });
+    },
+  });
+
 function charged(settlement: Settlement): Settlement {
   const { next } = settlement;
   const isInterruption = /was lost|never reached|could not be reached|shut down/.test(settlement.error ?? '');
@@ -129,13 +202,17 @@ function replace<Name extends PortName>(
 }
 
 export const MUTATIONS = {
-  acceptStaleReports,
-  fireWithoutCompare,
-  takeBackWithoutBurying,
-  forgetCancels,
-  hideUnknownLeases,
-  neverReconcile,
-  neverLookOverLanes,
-  chargeInterruptions,
-  ignoreIdempotencyKeys,
-} as const;
+  acceptStaleReports: { mutate: acceptStaleReports },
+  fireWithoutCompare: { mutate: fireWithoutCompare },
+  takeBackWithoutBurying: { mutate: takeBackWithoutBurying },
+  forgetCancels: { mutate: forgetCancels },
+  hideUnknownLeases: { mutate: hideUnknownLeases },
+  neverReconcile: { mutate: neverReconcile },
+  neverLookOverLanes: { mutate: neverLookOverLanes },
+  chargeInterruptions: { mutate: chargeInterruptions },
+  ignoreIdempotencyKeys: { mutate: ignoreIdempotencyKeys },
+  skipByOldMemory: { mutate: skipByOldMemory },
+  oneTooMany: { mutate: oneTooMany },
+  buryTheLiving: { mutate: buryTheLiving },
+  ignoreUnrecorded: { mutateWorker: ignoreUnrecorded },
+} as const satisfies Readonly<Record<string, Defect>>;

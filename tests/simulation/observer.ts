@@ -11,6 +11,7 @@ import type { Storage } from '../../packages/server/src/storage/storage.ts';
 import { type Args, aboutCall, NOBODY, outcomeOfCall, type Result } from './call-facts.ts';
 import { FireLedger } from './fire-ledger.ts';
 import { RunLedger } from './run-ledger.ts';
+import { type BoundedProcess, UnrecordedLedger } from './unrecorded-ledger.ts';
 import { WorkerLedger } from './worker-ledger.ts';
 import type { World } from './world.ts';
 
@@ -39,6 +40,7 @@ export class Observer {
   readonly runs: RunLedger;
   readonly fires: FireLedger;
   readonly workers: WorkerLedger;
+  readonly unrecorded: UnrecordedLedger;
   readonly #world: World;
   /** As it is: for looks at what a call has left behind. */
   readonly #storage: Storage;
@@ -80,6 +82,7 @@ export class Observer {
     this.#storage = options.storage;
     this.runs = new RunLedger(world);
     this.fires = new FireLedger(world);
+    this.unrecorded = new UnrecordedLedger(world);
     this.workers = new WorkerLedger(world, options.silentMs);
   }
 
@@ -104,12 +107,14 @@ export class Observer {
   }
 
   /** A handler began. Its worker must be sure that the run still is its own, unless another runs under its name. */
-  started({ runId, jobId, epoch }: RunContext, process: { readonly replaced: boolean }): void {
+  started(run: RunContext, process: BoundedProcess & { readonly replaced: boolean }): void {
+    const { runId, jobId, epoch } = run;
     const account = this.runs.get(runId);
     if (!account?.last) {
       this.#world.violate(`run ${runId} of job ${jobId} starts without a claim`);
       return;
     }
+    if (account.held?.epoch === epoch) this.unrecorded.began(run, process);
     if (account.held?.epoch === epoch || process.replaced) return;
     this.#world.violate(`run ${runId} of job ${jobId} starts at epoch ${epoch}, which was taken back before`);
   }
@@ -243,6 +248,7 @@ export class Observer {
       const verdict = verdicts[i];
       if (verdict === 'stale') return;
       const claim = this.runs.claimAt(settlement);
+      if (claim) this.unrecorded.recorded(claim);
       if (claim && settlement.status === 'TIMED_OUT') claim.failed = true;
       const again = verdict === 'settled' && settlement.next.kind === 'again';
       this.runs.settle(settlement, {

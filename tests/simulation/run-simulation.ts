@@ -4,6 +4,7 @@
  */
 import { MemoryStorage } from '../../packages/server/src/storage/memory/memory-storage.ts';
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
+import type { LocalWorker } from '../../packages/server/src/worker-link/local-workers.ts';
 import { Cluster } from './cluster.ts';
 import { ExecutionLog } from './execution-log.ts';
 import { type FaultProfile, faultless, faultProfile } from './fault-profile.ts';
@@ -17,6 +18,8 @@ export interface SimulationOptions {
   readonly seed: number;
   /** Puts a defect between the roles and the storage, to prove that it is found. */
   readonly mutate?: (storage: Storage) => Storage;
+  /** The same between dispatchers and workers. */
+  readonly mutateWorker?: (worker: LocalWorker) => LocalWorker;
   readonly profile?: Partial<FaultProfile>;
   /** Nothing fails, and nobody changes his mind. */
   readonly calm?: boolean;
@@ -27,6 +30,7 @@ export interface SimulationResult {
   readonly digest: () => number;
   readonly restedAfterMs: number;
   readonly fireLatenessMsMax: number;
+  readonly unrecordedMost: number;
   readonly report: () => string;
 }
 
@@ -38,14 +42,17 @@ const PROBE_MS = 4_000;
 const CALM_MS = 45_000;
 
 export async function runSimulation(options: SimulationOptions): Promise<SimulationResult> {
-  const { seed, mutate, profile, calm = false } = options;
+  const { seed, mutate, mutateWorker, profile, calm = false } = options;
   const world = new World(seed);
   const chosen = { ...faultProfile(world.chance), ...profile };
   const faults = calm ? faultless(chosen) : chosen;
   const storage = (mutate ?? same)(new MemoryStorage({ clock: world.clock }));
   const observer = new Observer(world, { silentMs: WORKER_SILENT_MS, storage });
   const executions = new ExecutionLog(world, observer);
-  const cluster = new Cluster(world, { storage, observer, executions, profile: faults });
+  const cluster = new Cluster(world, {
+    ...{ storage, observer, executions, profile: faults },
+    ...(mutateWorker && { mutateWorker }),
+  });
   const users = new Users(world, cluster, { ...faults, fickle: !calm });
   const parts: Parts = { world, storage, cluster, users, observer };
 
@@ -59,6 +66,7 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
     digest: () => world.trace.digest(),
     restedAfterMs,
     fireLatenessMsMax: observer.fires.latenessMsMax,
+    unrecordedMost: observer.unrecorded.most,
     report: () =>
       `seed ${seed}: ${world.broken}\n${JSON.stringify(faults)}\n${world.trace.around(world.broken ?? '')}`,
   };

@@ -8,6 +8,8 @@ import { composeEngine, ENGINE_DEFAULTS, type Engine } from '../../packages/serv
 import { type OperationsOfOne, operationsAs } from '../../packages/server/src/operations/operations.ts';
 import { joinNode } from '../../packages/server/src/sharding/join-node.ts';
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
+import type { LocalWorker } from '../../packages/server/src/worker-link/local-workers.ts';
+import { BoundedWorker, unrecordedMaxOf } from './bounded-worker.ts';
 import type { ExecutingProcess, ExecutionLog } from './execution-log.ts';
 import type { FaultProfile, Plays } from './fault-profile.ts';
 import { faultyStorage } from './faulty-storage.ts';
@@ -27,6 +29,8 @@ export interface SimProcessOptions {
   readonly storage: Storage;
   readonly observer: Observer;
   readonly executions: ExecutionLog;
+  /** Puts a defect between the dispatcher and the worker. */
+  readonly mutateWorker: (worker: LocalWorker) => LocalWorker;
   readonly network: SignalNetwork;
   readonly locks: StorageLocks;
   readonly nodeId: NodeId;
@@ -44,6 +48,7 @@ export interface SimProcessOptions {
 export class SimProcess implements ExecutingProcess {
   readonly name: string;
   readonly slots: number;
+  readonly unrecordedMax: number;
   readonly operations: OperationsOfOne;
   replaced = false;
   readonly #world: World;
@@ -66,8 +71,14 @@ export class SimProcess implements ExecutingProcess {
     const { chance } = world;
     const skewMs = Math.round(chance.between(-profile.skewMsMax, profile.skewMsMax));
     this.#clock = new ProcessClock(world, this.#gate, { skewMs, originMs: chance.between(0, 1e6) });
-    const { faults } = options;
-    this.#link = new LossyWorkerLink(() => chance.happens(faults().loseHandOver));
+    const { faults, mutateWorker } = options;
+    const { slots, unrecordedMaxLeast: least } = profile;
+    this.unrecordedMax = unrecordedMaxOf({ slots, least });
+    const lessBy = unrecordedMaxOf({ slots }) - this.unrecordedMax;
+    this.#link = new LossyWorkerLink({
+      lost: () => chance.happens(faults().loseHandOver),
+      wrap: (worker) => mutateWorker(new BoundedWorker(worker, { lessBy })),
+    });
     const storage = faultyStorage({
       ...options,
       ...{ gate: this.#gate, name: this.name, crash: () => this.kill('crashed') },

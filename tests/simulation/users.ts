@@ -39,7 +39,7 @@ export class Users {
   constructor(
     world: World,
     cluster: Cluster,
-    options: { safetyMs: number; poison: number; fickle: boolean },
+    options: { safetyMs: number; poison: number; backlog: number; fickle: boolean },
   ) {
     this.#world = world;
     this.#cluster = cluster;
@@ -52,6 +52,12 @@ export class Users {
       const atMs = chance.between(0, chance.happens(0.5) ? 5_000 : this.#safetyMs * 0.8);
       this.#world.at(atMs, () => this.create(`job-${i}`));
     }
+    const { backlog } = options;
+    if (backlog > 0)
+      this.#world.at(chance.between(2_000, this.#safetyMs * 0.8), () => {
+        const ms = chance.pick([0, 5, 300]);
+        this.createMany('burst', backlog, { payload: { act: 'ok', ms, failures: 0 } });
+      });
   }
 
   /** Requests that still wait for an answer or a repetition. */
@@ -63,10 +69,7 @@ export class Users {
     const { chance } = this.#world;
     const { nowMs, endMs } = this.#span();
     const wanted = input ?? someJob(chance, { name, nowMs, endMs, poison: this.#poison });
-    const job: UserJob = {
-      ...{ name, input: wanted, fate: 'unknown', jobId: undefined },
-      ...{ cancelled: false, deleted: 'no' },
-    };
+    const job = unanswered(name, wanted);
     this.jobs.push(job);
     // Without a key a request that broke off must not be repeated.
     const idempotencyKey = chance.happens(0.7) ? `key-${name}` : undefined;
@@ -83,6 +86,30 @@ export class Users {
       },
     });
     return job;
+  }
+
+  /** One-off jobs that are alike, in one request. */
+  createMany(name: string, count: number, input: JobInput): void {
+    const jobs = Array.from({ length: count }, (_, i) => {
+      const own = `${name}-${i}`;
+      return unanswered(own, { ...input, name: own, handler: 'simulated' });
+    });
+    this.jobs.push(...jobs);
+    const inputs = jobs.map((job) => job.input);
+    const idempotencyKey = `key-${name}`;
+    this.#ask(
+      `create ${count} of ${name}`,
+      (operations) => operations.createJobs(inputs, { idempotencyKey }),
+      {
+        repeat: true,
+        done: (answers) =>
+          answers.forEach((answer, i) => {
+            if (answer instanceof Refusal) return;
+            jobs[i]!.fate = 'accepted';
+            jobs[i]!.jobId = answer.jobId;
+          }),
+      },
+    );
   }
 
   /** Wakes what was put to sleep and makes slow jobs with a backlog fast, so that everything can come to an end soon. */
@@ -232,4 +259,8 @@ export class Users {
       ask();
     });
   }
+}
+
+function unanswered(name: string, input: JobInput): UserJob {
+  return { name, input, fate: 'unknown', jobId: undefined, cancelled: false, deleted: 'no' };
 }

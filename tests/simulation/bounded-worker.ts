@@ -1,0 +1,46 @@
+/** The worker of a process with a lower bound on unrecorded outcomes than production has: so few runs would never reach that one. */
+import type { ClaimedBatch, RunId, WorkerId } from '@carillon/domain';
+import type { LocalWorker } from '../../packages/server/src/worker-link/local-workers.ts';
+
+/** As `executor/unrecorded-bound.ts` has it. */
+export function unrecordedMaxOf({ slots, least = 1_000 }: { slots: number; least?: number }): number {
+  return Math.max(least, 2 * slots);
+}
+
+export class BoundedWorker implements LocalWorker {
+  readonly #worker: LocalWorker;
+  readonly #lessBy: number;
+
+  constructor(worker: LocalWorker, { lessBy }: { lessBy: number }) {
+    this.#worker = worker;
+    this.#lessBy = lessBy;
+  }
+
+  get workerId(): WorkerId {
+    return this.#worker.workerId;
+  }
+
+  get slots(): number {
+    return this.#worker.slots;
+  }
+
+  get runningCount(): number {
+    return this.#worker.runningCount;
+  }
+
+  get handlers(): readonly string[] {
+    return this.#worker.handlers;
+  }
+
+  get unrecordedLeft(): number {
+    return this.#worker.unrecordedLeft - this.#lessBy;
+  }
+
+  accept(batch: ClaimedBatch): void {
+    this.#worker.accept(batch);
+  }
+
+  cancel(runIds: readonly RunId[]): void {
+    this.#worker.cancel(runIds);
+  }
+}
