@@ -67,6 +67,11 @@ export class Cluster {
     return this.#nodes.flatMap(({ processes }) => processes);
   }
 
+  /** Nodes whose processes execute runs. */
+  get dispatchers(): number {
+    return this.#nodes.filter(({ plays }) => plays.dispatcher).length;
+  }
+
   lockHistory(forMs: number): void {
     this.#locks.lockHistory(forMs);
   }

@@ -93,7 +93,7 @@ export function faultProfile(chance: Chance): FaultProfile {
     jobLocks: maybe(0.2, () => chance.whole(1, 6)),
     lockMsMax: chance.pick([3_000, 13_000, 30_000]),
     unrecordedMaxLeast: chance.pick([0, 0, 1_000]),
-    backlog: maybe(0.12, () => chance.whole(60, 200)),
+    backlog: maybe(0.06, () => chance.whole(150, 200)),
     roles: chance.happens(0.35) ? rolesApart(chance) : [],
   };
 }

@@ -11,7 +11,7 @@ import {
   type RecurringSchedule,
   type RunId,
 } from '@carillon/domain';
-import type { FirstDue } from '../../packages/server/src/storage/due.ts';
+import type { Cursor, FirstDue } from '../../packages/server/src/storage/due.ts';
 import type { Fire } from '../../packages/server/src/storage/schedule-store.ts';
 import type { World } from './world.ts';
 
@@ -25,6 +25,8 @@ export interface FirePlan {
 
 /** Clocks of processes follow the storage's by less than this: half the slowest reading of it that counts. */
 const CLOCK_ERROR_MS = 600;
+/** What production promises. */
+const LATE_MS_MAX = 2_000;
 /** Nodes start within three seconds; until their shards have changed hands, some have no owner. */
 const GATHERED_MS = 15_000;
 
@@ -32,6 +34,7 @@ export class FireLedger {
   readonly #world: World;
   readonly #plans = new Map<JobId, FirePlan>();
   #latenessMsMax = 0;
+  #promptFromMs = Number.POSITIVE_INFINITY;
 
   constructor(world: World) {
     this.#world = world;
@@ -40,6 +43,18 @@ export class FireLedger {
   /** How late the latest fire was, once the nodes had found each other. */
   get latenessMsMax(): number {
     return this.#latenessMsMax;
+  }
+
+  /** From this instant on nothing keeps a cursor from firing (SIM-11), however much waits. */
+  promptFrom(atMs: number): void {
+    this.#promptFromMs = atMs;
+  }
+
+  /** A cursor that was just fired, or stands there. */
+  checkPrompt({ jobId, fireAtMs, resumedAtMs = 0 }: Cursor): void {
+    const lateMs = this.#world.wallMs - Math.max(fireAtMs, resumedAtMs);
+    if (this.#world.nowMs < this.#promptFromMs + LATE_MS_MAX || lateMs <= LATE_MS_MAX) return;
+    this.#world.violate(`job ${jobId} was due ${Math.round(lateMs)} ms ago and had not fired`);
   }
 
   get(jobId: JobId): FirePlan | undefined {
@@ -68,6 +83,7 @@ export class FireLedger {
         this.#world.violate(`job ${jobId} fired without a schedule`);
         return;
       }
+      this.checkPrompt(fire.cursor);
       if (isCancelled(jobId)) this.#world.violate(`job ${jobId} fired after its cancel`);
       for (const nominalMs of verdictsOf(fire)) this.#judge(fire.cursor, plan, nominalMs);
     }

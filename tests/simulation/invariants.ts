@@ -3,6 +3,7 @@
  * kept, and every occurrence of every schedule has exactly one verdict in the history.
  */
 import { isRecurring, type Job, type JobId, nextFire, SHARD_COUNT } from '@carillon/domain';
+import type { Cursor } from '../../packages/server/src/storage/due.ts';
 import type { RunView } from '../../packages/server/src/storage/run-store.ts';
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
 import { checkToldEnd, toldOfRuns } from './check-events.ts';
@@ -45,8 +46,14 @@ export async function unrest({ storage, cluster, users }: Parts): Promise<string
   return undefined;
 }
 
+/** No cursor is due for long, whatever waits to be executed (SIM-11). */
+export async function checkCursors({ storage, observer }: Parts): Promise<void> {
+  for (const cursor of await cursors(storage)) observer.fires.checkPrompt(cursor);
+}
+
 export async function checkPromises(parts: Parts): Promise<void> {
   const { world, users, storage, observer } = parts;
+  observer.shares.check();
   const { jobs: all } = await storage.jobs.list(EVERYTHING);
   for (const job of users.jobs) {
     const found = all.filter(({ name }) => name === job.name);
@@ -70,13 +77,17 @@ export async function checkPromises(parts: Parts): Promise<void> {
 }
 
 async function pending(storage: Storage): Promise<{ readonly jobId: JobId }[]> {
-  const places = ALL_SHARDS.map((shard) => ({ shard, afterMs: 0, afterId: '' }));
-  const window = { untilMs: Number.MAX_SAFE_INTEGER, limitPerShard: 10_000 };
   const { jobs } = await storage.jobs.list(EVERYTHING);
   const runs = await Promise.all(jobs.map(({ jobId }) => storage.runs.pending(jobId, 10_000)));
   // What a pause holds back comes to its end after it.
   const waiting = runs.flat().filter(({ held }) => !held);
-  return [...(await storage.schedule.readCursors(places, window)), ...waiting];
+  return [...(await cursors(storage)), ...waiting];
+}
+
+function cursors(storage: Storage): Promise<Cursor[]> {
+  const places = ALL_SHARDS.map((shard) => ({ shard, afterMs: 0, afterId: '' }));
+  const window = { untilMs: Number.MAX_SAFE_INTEGER, limitPerShard: 10_000 };
+  return storage.schedule.readCursors(places, window);
 }
 
 function checkFate({ world }: Parts, promised: UserJob, found: Job | undefined): void {

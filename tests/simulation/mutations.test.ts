@@ -1,4 +1,4 @@
-/** The simulation bites: with one defect put in, a failing seed is found soon, and for the right reason. */
+/** The simulation bites: with one defect put in, a failing seed is found soon, for the right reason, and passes without it. */
 import { describe, expect, it } from 'vitest';
 import type { FaultProfile } from './fault-profile.ts';
 import { MUTATIONS } from './mutations.ts';
@@ -59,6 +59,18 @@ const CASES: readonly Case[] = [
     found: /has begun \d+ runs that are not recorded/,
     profile: { backlog: 100, slots: 4, unrecordedMaxLeast: 0, historyLocks: 3, lockMsMax: 30_000 },
   },
+  {
+    invariant: 'SIM-11',
+    mutation: 'fireBehindBacklog',
+    found: /was due \d+ ms ago and had not fired/,
+    profile: { backlog: 150, nodes: 1, roles: [], slots: 4 },
+  },
+  {
+    invariant: 'SIM-12',
+    mutation: 'firstComeFirstServed',
+    found: /were not shared out fairly/,
+    profile: { backlog: 150, nodes: 1, roles: [], slots: 4 },
+  },
 ];
 
 describe('a defect is found', () => {
@@ -68,6 +80,8 @@ describe('a defect is found', () => {
       const { failure } = await runSimulation(options);
       if (!failure) continue;
       expect(failure).toMatch(found);
+      const without = await runSimulation({ seed, ...(profile && { profile }) });
+      expect(without.failure).toBeUndefined();
       return;
     }
     expect.unreachable(`${SEEDS_MAX} seeds did not find it`);

@@ -3,6 +3,7 @@
  * such a defect; none of them can be switched on anywhere else.
  */
 import type { JobId, RunId } from '@carillon/domain';
+import { LANE_START } from '../../packages/server/src/storage/lane.ts';
 import type { HeldRef, Settlement } from '../../packages/server/src/storage/lease-store.ts';
 import type { Fire } from '../../packages/server/src/storage/schedule-store.ts';
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
@@ -157,6 +158,36 @@ function asSkipped(fire: Fire): Fire {
   return { ...fire, runs: [], skipped: [...fire.skipped, ...skipped] };
 }
 
+/** Schedules wait until less waits to be executed. */
+const fireBehindBacklog: Mutation = (storage) =>
+  replace(storage, 'schedule', {
+    async fire(fires, options) {
+      const waiting = await storage.housekeeping.countWaiting(options.nowMs);
+      if (waiting < WAITING_MAX) return storage.schedule.fire(fires, options);
+      const later = new Set(fires.map(({ cursor }) => cursor.jobId));
+      return { jobIds: new Set<JobId>(), later, opened: [], waiting: [], skipped: 0 };
+    },
+  });
+
+const WAITING_MAX = 20;
+
+/** Of a priority the oldest is claimed first, whoever it is of. */
+const firstComeFirstServed: Mutation = (storage) =>
+  replace(storage, 'leases', {
+    async claim(request) {
+      const { pick } = request;
+      if (!('lanes' in pick)) return storage.leases.claim(request);
+      const heads = await storage.leases.lanes({ after: undefined, limit: 10_000 });
+      heads.sort((a, b) => a.laneAtMs - b.laneAtMs);
+      const lanes = pick.lanes.map((wanted) => {
+        const oldest = heads.findIndex(({ priority }) => priority === wanted.lane.priority);
+        const [lane] = oldest < 0 ? [] : heads.splice(oldest, 1);
+        return lane ? { ...wanted, lane, after: LANE_START } : { ...wanted, runsMax: 0 };
+      });
+      return storage.leases.claim({ ...request, pick: { ...pick, lanes } });
+    },
+  });
+
 /** A job may have one run more than it allows. */
 const oneTooMany: Mutation = (storage) =>
   replace(storage, 'jobs', {
@@ -214,5 +245,7 @@ export const MUTATIONS = {
   skipByOldMemory: { mutate: skipByOldMemory },
   oneTooMany: { mutate: oneTooMany },
   buryTheLiving: { mutate: buryTheLiving },
+  fireBehindBacklog: { mutate: fireBehindBacklog },
+  firstComeFirstServed: { mutate: firstComeFirstServed },
   ignoreUnrecorded: { mutateWorker: ignoreUnrecorded },
 } as const satisfies Readonly<Record<string, Defect>>;

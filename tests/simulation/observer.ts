@@ -11,6 +11,7 @@ import type { Storage } from '../../packages/server/src/storage/storage.ts';
 import { type Args, aboutCall, NOBODY, outcomeOfCall, type Result } from './call-facts.ts';
 import { FireLedger } from './fire-ledger.ts';
 import { RunLedger } from './run-ledger.ts';
+import { ShareLedger } from './share-ledger.ts';
 import { type BoundedProcess, UnrecordedLedger } from './unrecorded-ledger.ts';
 import { WorkerLedger } from './worker-ledger.ts';
 import type { World } from './world.ts';
@@ -41,6 +42,7 @@ export class Observer {
   readonly fires: FireLedger;
   readonly workers: WorkerLedger;
   readonly unrecorded: UnrecordedLedger;
+  readonly shares: ShareLedger;
   readonly #world: World;
   /** As it is: for looks at what a call has left behind. */
   readonly #storage: Storage;
@@ -83,6 +85,7 @@ export class Observer {
     this.runs = new RunLedger(world);
     this.fires = new FireLedger(world);
     this.unrecorded = new UnrecordedLedger(world);
+    this.shares = new ShareLedger(world);
     this.workers = new WorkerLedger(world, options.silentMs);
   }
 
@@ -132,6 +135,7 @@ export class Observer {
         ...{ retriesMax: job.retry.maxRetries, cancelled: false, paused: false, schedule: job.schedule },
       });
       this.fires.planned(job, first);
+      this.shares.wanted(job);
     });
   }
 
@@ -197,6 +201,7 @@ export class Observer {
     for (const run of batch.runs) {
       const { runId, jobId, attempt } = run;
       const say = (what: string) => this.#world.violate(`run ${runId} of job ${jobId} was claimed ${what}`);
+      if (!this.runs.get(runId)?.last) this.shares.claimed(jobId);
       this.runs.claim(run, request);
       const job = this.#jobs.get(jobId);
       if (!job) {

@@ -8,7 +8,7 @@ import type { LocalWorker } from '../../packages/server/src/worker-link/local-wo
 import { Cluster } from './cluster.ts';
 import { ExecutionLog } from './execution-log.ts';
 import { type FaultProfile, faultless, faultProfile } from './fault-profile.ts';
-import { checkPromises, type Parts, unrest } from './invariants.ts';
+import { checkCursors, checkPromises, type Parts, unrest } from './invariants.ts';
 import { Observer } from './observer.ts';
 import { WORKER_SILENT_MS } from './sim-process.ts';
 import { Users } from './users.ts';
@@ -30,7 +30,6 @@ export interface SimulationResult {
   readonly digest: () => number;
   readonly restedAfterMs: number;
   readonly fireLatenessMsMax: number;
-  readonly unrecordedMost: number;
   readonly report: () => string;
 }
 
@@ -58,6 +57,12 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
 
   await world.runUntil(faults.safetyMs);
   cluster.heal();
+  observer.fires.promptFrom(world.nowMs + CALM_MS);
+  if (faults.backlog > 0) {
+    const { dispatchers } = cluster;
+    const jobs = users.fill(faults.backlog, { calmMs: CALM_MS, slots: dispatchers * faults.slots });
+    observer.shares.expect({ jobs, dispatchers });
+  }
   const restedAfterMs = await comeToRest(parts, LIVENESS_MS);
   if (!world.broken) await checkPromises(parts);
   if (!world.broken) await probe(parts);
@@ -66,7 +71,6 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
     digest: () => world.trace.digest(),
     restedAfterMs,
     fireLatenessMsMax: observer.fires.latenessMsMax,
-    unrecordedMost: observer.unrecorded.most,
     report: () =>
       `seed ${seed}: ${world.broken}\n${JSON.stringify(faults)}\n${world.trace.around(world.broken ?? '')}`,
   };
@@ -78,6 +82,7 @@ async function comeToRest(parts: Parts, withinMs: number): Promise<number> {
   let why: string | undefined;
   while (!world.broken && world.nowMs < startMs + withinMs) {
     await world.runUntil(world.nowMs + 1_000);
+    await checkCursors(parts);
     why = await unrest(parts);
     if (!why) return world.nowMs - startMs;
   }

@@ -23,6 +23,9 @@ export interface UserJob {
 const PATIENCE_MS = 12_000;
 const REPEAT_MS = 1_000;
 const BACKLOG_MIN = 3;
+/** How long the backlog lasts when faults are over, and how long schedules are watched beside it. */
+const FILLED_MS = 80_000;
+const PROMPT_MS = 15_000;
 const FAST: JobInput = { payload: { act: 'ok', ms: 0, failures: 0 } };
 
 export class Users {
@@ -110,6 +113,29 @@ export class Users {
           }),
       },
     );
+  }
+
+  /**
+   * Work for a while for all slots there are, of tenants of whom one wants more than the others, and schedules beside it that
+   * go on until calls of before have come back and for a while after. Answers how many jobs the tenants have.
+   */
+  fill(backlog: number, { calmMs, slots }: { calmMs: number; slots: number }): number {
+    const ms = Math.max(20, Math.round((FILLED_MS * slots) / (2 * backlog)));
+    const input: JobInput = { priority: 'low', payload: { act: 'ok', ms, failures: 0 } };
+    const half = Math.ceil(backlog / 2);
+    for (const [userId, count] of [
+      ['ann', backlog],
+      ['bob', half],
+      ['eve', half],
+    ] as const)
+      this.createMany(`backlog-${userId}`, count, { ...input, userId });
+    const endAt = new Date(this.#world.wallMs + calmMs + PROMPT_MS).toISOString();
+    for (const priority of ['low', 'high'] as const)
+      this.create(`steady-${priority}`, {
+        ...{ name: `steady-${priority}`, handler: 'simulated', priority, endAt },
+        ...{ ...FAST, cronExpression: '*/2 * * * * *' },
+      });
+    return backlog + 2 * half;
   }
 
   /** Wakes what was put to sleep and makes slow jobs with a backlog fast, so that everything can come to an end soon. */

@@ -1,0 +1,67 @@
+/**
+ * Who got how much: runs of each user that were claimed while every one of them had much waiting (SIM-12). Only users of the
+ * backlog are counted; whatever else waits has none.
+ */
+import type { Job, JobId } from '@carillon/domain';
+import type { World } from './world.ts';
+
+interface Share {
+  wanted: number;
+  claimed: number;
+  /** Of what was claimed: while all had much waiting. */
+  counted: number;
+}
+
+/** Fewer claims than this tell nothing. */
+const COUNTED_MIN = 40;
+const RATIO_MAX = 1.3;
+/** Each dispatcher shares out by itself, and takes so many runs of a tenant at a time. */
+const PORTION_RUNS = 8;
+
+export class ShareLedger {
+  readonly #world: World;
+  readonly #userOf = new Map<JobId, string>();
+  readonly #shares = new Map<string, Share>();
+  #expected = 0;
+  #dispatchers = 1;
+  #isCounting = false;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  wanted({ jobId, userId }: Job): void {
+    if (userId === undefined) return;
+    this.#userOf.set(jobId, userId);
+    const share = this.#shares.get(userId) ?? { wanted: 0, claimed: 0, counted: 0 };
+    share.wanted += 1;
+    this.#shares.set(userId, share);
+    if (this.#userOf.size === this.#expected) this.#isCounting = true;
+  }
+
+  /** Counting begins when so many jobs of theirs are there. */
+  expect({ jobs, dispatchers }: { jobs: number; dispatchers: number }): void {
+    this.#expected = jobs;
+    this.#dispatchers = dispatchers;
+  }
+
+  /** For the first time. */
+  claimed(jobId: JobId): void {
+    const share = this.#shares.get(this.#userOf.get(jobId) ?? '');
+    if (!share) return;
+    // Towards the end of a tenant's runs it depends on where they wait.
+    this.#isCounting &&= [...this.#shares.values()].every(({ wanted, claimed }) => claimed < wanted * 0.6);
+    if (this.#isCounting) share.counted += 1;
+    share.claimed += 1;
+  }
+
+  check(): void {
+    const counted = [...this.#shares.values()].map((share) => share.counted);
+    const sum = counted.reduce((total, count) => total + count, 0);
+    if (sum < COUNTED_MIN) return;
+    const allowed = RATIO_MAX * Math.min(...counted) + PORTION_RUNS * this.#dispatchers;
+    if (Math.max(...counted) <= allowed) return;
+    const shares = [...this.#shares].map(([userId, share]) => `${userId} ${share.counted}`);
+    this.#world.violate(`slots were not shared out fairly: ${shares.join(', ')}`);
+  }
+}
