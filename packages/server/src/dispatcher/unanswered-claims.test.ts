@@ -1,6 +1,7 @@
 /** For how long no claim was answered: whoever asks whether this server can run jobs is told. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { StorageBacklog } from '../backlog/storage-backlog.ts';
+import { claimRuns } from '../storage/conformance/claim-runs.ts';
 import type { LeaseStore } from '../storage/lease-store.ts';
 import { StorageTimeout } from '../storage/storage.ts';
 import { RoleStage, turns } from '../testing/role-stage.fixture.ts';
@@ -99,11 +100,10 @@ describe('the time without an answered claim', () => {
     const { jobs, runIds } = await stage.oneOffs(1);
     stage.announce(jobs);
     await pass(STATEMENT_TIMEOUT_MS - 1_000);
-    await stage.storage.leases.claim({
+    await claimRuns(stage.storage, [{ runId: runIds[0]!, jobId: jobs[0]!.jobId }], {
       leaseId: stage.random.id() as never,
       workerId: stage.world.workerId,
       nowMs: stage.clock.now(),
-      pick: { runIds },
     });
     await pass(10_000);
     isLocked = { claims: false, looks: false };
