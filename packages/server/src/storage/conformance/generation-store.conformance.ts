@@ -26,9 +26,16 @@ export function describeGenerationStore(make: MakeStorage): void {
       await generations.look();
       const generation = await generations.begin();
       expect(generation).toBe(1);
-      await generations.look();
+      expect(await generations.look()).toEqual({ generation, isNew: true });
       expect(await generations.look()).toEqual({ generation, isNew: false });
       expect(await generations.begin()).toBe(2);
+    });
+
+    it('a new one is told by whoever began it, also by one that has never looked before', async () => {
+      const { generations } = stage.world.storage;
+      await generations.begin();
+      expect(await generations.look()).toEqual({ generation: 1, isNew: true });
+      expect(await generations.look()).toEqual({ generation: 1, isNew: false });
     });
 
     it('hazard 43: a run is handed out at an epoch that no generation before had', async () => {

@@ -5,6 +5,8 @@ import type { MemoryState } from './memory-state.ts';
 export class MemoryGenerationStore implements GenerationStore {
   readonly #state: MemoryState;
   #last: number | undefined;
+  /** Begun here, and not told by a look yet. */
+  #isUntold = false;
 
   constructor(state: MemoryState) {
     this.#state = state;
@@ -12,7 +14,8 @@ export class MemoryGenerationStore implements GenerationStore {
 
   async look(): Promise<GenerationLook> {
     const { generation } = this.#state;
-    const isNew = this.#last !== undefined && this.#last !== generation;
+    const isNew = this.#isUntold || (this.#last !== undefined && this.#last !== generation);
+    this.#isUntold = false;
     this.#last = generation;
     return { generation, isNew };
   }
@@ -20,6 +23,7 @@ export class MemoryGenerationStore implements GenerationStore {
   async begin(): Promise<number> {
     this.#state.generation += 1;
     this.#state.events.beginGeneration(this.#state.generation);
+    this.#isUntold = true;
     return this.#state.generation;
   }
 }

@@ -148,6 +148,49 @@ describe('hazard 43: a database that was replaced by one that had not heard of i
     }
   });
 
+  it.each([
+    ['restored into another database', false],
+    ['promoted', true],
+  ])(
+    'one that was %s while every server was stopped is told by the first that starts',
+    async (_, isPromoted) => {
+      await copyData();
+      await startCopy({ isPromoted });
+      if (!isPromoted) await postgres.query('UPDATE storage_generation SET database = 0');
+      const [first, second] = [open(), open()];
+      try {
+        expect(await first.generations.look()).toEqual({ generation: 1, isNew: true });
+        expect(await first.generations.look()).toEqual({ generation: 1, isNew: false });
+        expect(await second.generations.look()).toEqual({ generation: 1, isNew: false });
+      } finally {
+        await Promise.all([first.close(), second.close()]);
+      }
+    },
+  );
+
+  it('of several servers that start on it at once, one tells', async () => {
+    await copyData();
+    await startCopy({ isPromoted: true });
+    const servers = Array.from({ length: 4 }, open);
+    try {
+      const looks = await Promise.all(servers.map((server) => server.generations.look()));
+      expect(looks.map(({ generation }) => generation)).toEqual([1, 1, 1, 1]);
+      expect(looks.filter(({ isNew }) => isNew)).toHaveLength(1);
+    } finally {
+      await Promise.all(servers.map((server) => server.close()));
+    }
+  });
+
+  it('a database that nobody has looked at before is no new generation', async () => {
+    await postgres.query('DELETE FROM storage_generation');
+    const first = open();
+    try {
+      expect(await first.generations.look()).toEqual({ generation: 0, isNew: false });
+    } finally {
+      await first.close();
+    }
+  });
+
   it('a worker learns which of its leases were lost', async () => {
     const { lost } = await loseTail(true);
     expect(await storage.members.unknownLeases([lost.leaseId])).toEqual([lost.leaseId]);

@@ -24,13 +24,13 @@ export const REMEMBER_FIRST: Statement = {
 
 /**
  * $1 the generation as it was seen. Keeps what current_generation() says already, so nothing changes for anybody; what cannot be
- * told now stays as it is known.
+ * told now stays as it is known. No row: somebody else was first.
  */
 export const REMEMBER_PROMOTION: Statement = {
   name: 'remember_promotion',
   text: `UPDATE storage_generation SET generation = current_generation(), timeline = coalesce(nullif(database_timeline(), 0), timeline),
       system_identifier = coalesce(nullif(database_system(), ''), system_identifier), since = now()
-    WHERE generation = $1`,
+    WHERE generation = $1 RETURNING generation`,
 };
 
 /**

@@ -40,6 +40,8 @@ const TRIES_MAX = 5;
 export class PostgresGenerationStore implements GenerationStore {
   readonly #database: Database;
   #last: Seen | undefined;
+  /** Begun or made lasting here, and not told by a look yet: the first look of a process tells it too. */
+  #isUntold = false;
 
   constructor(database: Database) {
     this.#database = database;
@@ -51,7 +53,7 @@ export class PostgresGenerationStore implements GenerationStore {
       if (row[0] === null) await this.#database.query(REMEMBER_FIRST, []);
       else if (isReplaced(row) || this.#wentBack(row)) await this.#begin(row[0]);
       else {
-        if (isPromoted(row)) await this.#database.query(REMEMBER_PROMOTION, [row[0]]);
+        if (isPromoted(row)) await this.#remember(row);
         return this.#saw(row);
       }
     }
@@ -62,7 +64,9 @@ export class PostgresGenerationStore implements GenerationStore {
     const { generation } = await this.look();
     await this.#begin(generation);
     // Whoever was first, it is a later one.
-    return (await this.look()).generation;
+    const begun = await this.look();
+    this.#isUntold = begun.isNew;
+    return begun.generation;
   }
 
   async #read(): Promise<LookRow> {
@@ -77,17 +81,25 @@ export class PostgresGenerationStore implements GenerationStore {
   }
 
   #saw([, , , , generation, , , database, xmax]: LookRow): GenerationLook {
-    const isNew = this.#last !== undefined && this.#last.generation !== generation;
+    const isNew = this.#isUntold || (this.#last !== undefined && this.#last.generation !== generation);
+    this.#isUntold = false;
     this.#last = { generation, database, xmax: BigInt(xmax) };
     return { generation, isNew };
   }
 
-  #begin(seen: number): Promise<void> {
-    return this.#database.transaction(async (session: Session) => {
+  /** What a promotion has begun already; who only learns the name of the system begins nothing. */
+  async #remember([seen, , , , generation]: LookRow): Promise<void> {
+    const rows = await this.#database.query(REMEMBER_PROMOTION, [seen]);
+    if (rows.length > 0 && seen !== generation) this.#isUntold = true;
+  }
+
+  async #begin(seen: number): Promise<void> {
+    await this.#database.transaction(async (session: Session) => {
       await session.query(LIMIT_LOCK_WAITS, [LOCK_WAIT]);
       await session.query(lockEvents(), []);
       const rows = await session.query(BEGIN_GENERATION, [seen, GENERATIONS_MAX]);
       if (rows.length === 0) throw new RollBack(undefined);
+      this.#isUntold = true;
     });
   }
 }
