@@ -26,7 +26,7 @@ export interface StartedEngine extends Omit<Engine, 'operations'> {
 }
 
 export async function startEngine(options: StartEngineOptions): Promise<StartedEngine> {
-  await migrate(options.databaseUrl);
+  await migrate(options.databaseUrl, options.log ? { log: options.log } : {});
   const storage = openPostgresStorage({
     url: options.databaseUrl,
     connectionsMax: 10,
