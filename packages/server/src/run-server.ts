@@ -34,11 +34,13 @@ async function run(sources: ConfigSources, invocation: Invocation | undefined): 
   const { config } = loaded;
   const log = createLog({ level: config.log_level });
   const { promise: stopped, resolve: end } = Promise.withResolvers<number>();
+  const stopStart = new AbortController();
   let stopping = false;
   let exitCode = 0;
   const starting = startServer({
     config,
     log,
+    signal: stopStart.signal,
     onReplaced: () => {
       exitCode = 1;
       if (!stopping) stop('another process runs under the id of this server');
@@ -50,6 +52,7 @@ async function run(sources: ConfigSources, invocation: Invocation | undefined): 
     say(
       `Stopping (${why}). Running jobs get ${config.shutdown_grace_seconds} s to end; Ctrl-C again stops at once.`,
     );
+    stopStart.abort(new Error('stopped before it had started'));
     // A start that fails meanwhile has already undone itself, and is reported below.
     starting
       .then((server) => server.stop())
@@ -65,8 +68,12 @@ async function run(sources: ConfigSources, invocation: Invocation | undefined): 
   process.on('SIGTERM', () => stop('SIGTERM'));
   stopWithParent(() => stop('its parent process is gone'));
 
-  const server = await starting;
-  if (!stopping) say(greeting(server));
+  const server = await starting.catch((error: unknown) => {
+    if (error !== stopStart.signal.reason) throw error;
+    say('Stopped.');
+    end(exitCode);
+  });
+  if (server && !stopping) say(greeting(server));
   return stopped;
 }
 

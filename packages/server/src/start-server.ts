@@ -44,12 +44,15 @@ export interface StartServerOptions {
   readonly log: Log;
   /** Another process runs under this server's identity. */
   readonly onReplaced: () => void;
+  /** Ends the waiting for a database during the start, which then fails with the signal's reason. */
+  readonly signal?: AbortSignal;
   /** Functions of whoever embeds the server, besides the handlers it brings. */
   readonly handlers?: ReadonlyMap<string, Handler>;
 }
 
 export async function startServer(options: StartServerOptions): Promise<StartedServer> {
-  const { config, log, onReplaced, handlers = new Map() } = options;
+  const { config, log, onReplaced, signal, handlers = new Map() } = options;
+  const waiting = { log, signal, connectionsMax: config.database.connections_max };
   const undo: (() => Promise<unknown>)[] = [];
   const stop = async () => {
     for (const step of undo.splice(0).reverse()) {
@@ -62,11 +65,12 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
     const port = await preparePort(config, log);
     await assertPortFree(config.port, port.host);
     const database = await openDatabase(config, { dataDir: data.path, log, undo });
-    const applied = await whenReachable(database.url, { log, step: () => migrate(database.url) }).catch(
-      (error: unknown) => {
-        throw StartFailure.ofDatabase(error, database.url);
-      },
-    );
+    const applied = await whenReachable(database.url, {
+      ...waiting,
+      step: () => migrate(database.url, { log, ...(signal && { signal }) }),
+    }).catch((error: unknown) => {
+      throw signal?.aborted ? error : StartFailure.ofDatabase(error, database.url);
+    });
     if (applied.length > 0)
       log.info({ migrations: applied.length, last: applied.at(-1) }, 'made the database ready');
     const storage = openPostgresStorage({
@@ -94,7 +98,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
     undo.push(() => signals.stop());
     await signals.start();
     const identity = await takeIdentity({
-      ...{ data, storage, config, log },
+      ...{ data, storage, config, log, signal },
       databaseUrl: database.url,
       address: addressOf(config, port),
     });
@@ -141,7 +145,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
       ...(config.public_url === undefined ? {} : { address: config.public_url }),
     });
     undo.push(() => engine.stop());
-    await whenReachable(database.url, { log, step: () => engine.start() });
+    await whenReachable(database.url, { ...waiting, step: () => engine.start() });
     undo.push(() => gateway.close());
     undo.push(() => port.close());
     const address = await port.open(gateway).catch((error: unknown) => {
@@ -178,8 +182,9 @@ async function takeIdentity(options: {
   config: Config;
   address: string;
   log: Log;
+  signal: AbortSignal | undefined;
 }): Promise<Identity> {
-  const { data, storage, databaseUrl, config, address, log } = options;
+  const { data, storage, databaseUrl, config, address, log, signal } = options;
   const { bootId, ended } = await data.boot();
   const identity = {
     nodeId: (await data.nodeId()) as NodeId,
@@ -202,7 +207,8 @@ async function takeIdentity(options: {
       log,
     });
   };
-  return { ...identity, nodeId: await whenReachable(databaseUrl, { log, step }) };
+  const { connections_max: connectionsMax } = config.database;
+  return { ...identity, nodeId: await whenReachable(databaseUrl, { log, signal, connectionsMax, step }) };
 }
 
 function addressOf(config: Config, port: GatewayPort): string {
