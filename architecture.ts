@@ -218,7 +218,7 @@ export const ROOMS: readonly Room[] = [
     purpose:
       'The runs that may start: each is handed out to one taker, urgent ones first, fairly between tenants; and what is known of the lanes they wait in.',
     imports: ['domain', 'foundation', 'server/storage'],
-    files: ['backlog.ts', 'lanes.ts', 'fair-queue.ts', 'shares.ts'],
+    files: ['backlog.ts', 'lanes.ts', 'fair-queue.ts', 'shares.ts', 'starving-lanes.ts'],
   },
   {
     name: 'server/backlog/storage-backlog.ts',

@@ -1,6 +1,6 @@
 /** Fair shares between tenants: one with thousands of waiting runs does not make the others wait behind them. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { submitJobs } from '../support/api-client.ts';
+import { callApi, submitJobs } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { historyOf } from '../support/run-history.ts';
 import { ServerStage } from '../support/server-stage.ts';
@@ -19,20 +19,32 @@ beforeEach(async () => {
 
 afterEach(() => stage.close());
 
-it('single jobs of one user start with the next free slots while another has thousands waiting', async () => {
+it.each([
+  {
+    title: 'single jobs of one user start with the next free slots while another has thousands waiting',
+    busyUser: () => 'busy',
+    namespace: 'default',
+  },
+  {
+    title: 'single jobs of one namespace do so while another has thousands waiting, each of another user',
+    busyUser: (i: number) => `busy-${i}`,
+    namespace: 'quiet',
+  },
+])('$title', async ({ busyUser, namespace }) => {
   const { postgres, receiver } = stage;
   const server = await stage.launch('server', ['--executor-slots', String(SLOTS)]);
-  const busy = { user_id: 'busy', payload: { url: receiver.url(500, 'busy') } };
+  await callApi(server, '/api/namespaces', { method: 'POST', body: { name: 'quiet' } });
+  const payload = { url: receiver.url(500, 'busy') };
   for (let i = 0; i < WAITING; i += 1_000)
     await submitJobs(
       server,
-      Array.from({ length: 1_000 }, (_, j) => ({ name: `busy ${i + j}`, ...busy })),
+      Array.from({ length: 1_000 }, (_, j) => ({ name: `busy ${i + j}`, user_id: busyUser(i + j), payload })),
     );
   await eventually(() => expect(receiver.calls.length).toBeGreaterThan(2 * SLOTS), SOON);
 
   for (let i = 0; i < SINGLES; i += 1) {
     await submitJobs(server, [
-      { name: `single ${i}`, user_id: 'single', payload: { url: receiver.url(10, 'single') } },
+      { name: `single ${i}`, namespace, user_id: 'single', payload: { url: receiver.url(10, 'single') } },
     ]);
     // At no fixed distance from the ends of the busy runs, which come in waves.
     await pause(50 + 37 * (i % 7));

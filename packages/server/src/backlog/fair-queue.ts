@@ -4,13 +4,13 @@
  * stands before nothing that it does. A choice costs the same for one tenant and for ten thousand, but for a logarithm.
  */
 import { namespaceOf } from '../storage/lane.ts';
-import { Line, Share, Shares, Turn } from './shares.ts';
+import { Line, type Settlement, Share, Shares, Turn } from './shares.ts';
 
 /** Who could not be served for long, for want of a worker that offers its handler, catches up with the others by this much. */
 export const CATCH_UP_RUNS_MAX = 10_000;
 
 class Namespace extends Share {
-  readonly users = new Shares<Share>((key, passed) => new Share(key, passed));
+  readonly users = new Shares<Share>((key, given) => new Share(key, given));
 }
 
 class NamespaceTurn extends Turn {
@@ -45,7 +45,7 @@ interface Choice<Lane> {
 }
 
 export class FairQueue<Lane extends { readonly tenant: number; readonly handlerKey: number }> {
-  readonly #namespaces = new Shares<Namespace>((key, passed) => new Namespace(key, passed));
+  readonly #namespaces = new Shares<Namespace>((key, given) => new Namespace(key, given));
   /** Of all handlers that were ever offered: they are few. */
   readonly #handlers = new Map<number, HandlerQueue>();
 
@@ -94,35 +94,52 @@ export class FairQueue<Lane extends { readonly tenant: number; readonly handlerK
     if (!turn.place) handler.line.enter(turn);
   }
 
-  /** The lane whose turn it is, of those handlers; its tenant is charged for as many runs as it may give. */
+  /** The lane whose turn it is, of those handlers; its tenant is charged for as many runs until it is given back. */
   take(charge: number, offers: (handlerKey: number) => boolean = () => true): Lane | undefined {
     const choice = this.#first(offers);
-    const lane = choice?.userTurn.lanes.shift();
-    if (!choice || !lane) return undefined;
+    if (!choice) return undefined;
     const { handler, turn, userTurn } = choice;
-    handler.ready -= 1;
+    const lane = userTurn.lanes[0]!;
+    this.#withdraw(lane, choice);
     handler.taken += 1;
     const namespace = turn.share as Namespace;
-    const user = userTurn.share;
+    take(this.#namespaces, namespace, charge);
+    take(namespace.users, userTurn.share, charge);
+    return lane;
+  }
+
+  /** The lane is not taken any more. */
+  giveBack({ tenant, handlerKey }: Lane, settlement: Settlement): void {
+    const namespace = this.#namespaces.of(namespaceOf(tenant));
+    const user = namespace.users.of(tenant);
+    user.settle(settlement);
+    namespace.settle(settlement);
+    namespace.users.part(user);
+    this.#namespaces.part(namespace);
+    this.#handlers.get(handlerKey)!.taken -= 1;
+  }
+
+  /** The lane, which was added and not taken, cannot be taken any more. */
+  remove(lane: Lane): void {
+    const { tenant, handlerKey: key } = lane;
+    const namespace = this.#namespaces.of(namespaceOf(tenant));
+    const user = namespace.users.of(tenant);
+    const turn = namespace.turns.get(key) as NamespaceTurn;
+    const userTurn = user.turns.get(key) as UserTurn<Lane>;
+    this.#withdraw(lane, { handler: this.#handlers.get(key)!, turn, userTurn });
+    namespace.users.part(user);
+    this.#namespaces.part(namespace);
+  }
+
+  #withdraw(lane: Lane, { handler, turn, userTurn }: Choice<Lane>): void {
+    // A user has few lanes of one handler: one in each part.
+    userTurn.lanes.splice(userTurn.lanes.indexOf(lane), 1);
+    handler.ready -= 1;
     if (userTurn.lanes.length === 0) {
       turn.users.leave(userTurn);
       handler.tenants -= 1;
     }
     if (turn.users.size === 0) handler.line.leave(turn);
-    take(this.#namespaces, namespace, charge);
-    take(namespace.users, user, charge);
-    return lane;
-  }
-
-  /** The lane is not taken any more, and gave so many runs fewer than it was charged for. */
-  giveBack({ tenant, handlerKey }: Lane, uncharged: number): void {
-    const namespace = this.#namespaces.of(namespaceOf(tenant));
-    const user = namespace.users.of(tenant);
-    user.charge(-uncharged);
-    namespace.charge(-uncharged);
-    namespace.users.part(user);
-    this.#namespaces.part(namespace);
-    this.#handlers.get(handlerKey)!.taken -= 1;
   }
 
   #first(offers: (handlerKey: number) => boolean): Choice<Lane> | undefined {
@@ -153,7 +170,7 @@ function isBefore<Lane>(a: Choice<Lane>, b: Choice<Lane>): boolean {
 }
 
 function take<Member extends Share>(shares: Shares<Member>, member: Member, charge: number): void {
-  const { passed } = member;
-  shares.reach(passed);
-  member.charge(charge + Math.max(0, shares.leastPassed - CATCH_UP_RUNS_MAX - passed));
+  shares.reach(member.given);
+  member.given = Math.max(member.given, shares.joinAt - CATCH_UP_RUNS_MAX);
+  member.charged += charge;
 }

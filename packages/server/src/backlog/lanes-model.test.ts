@@ -1,3 +1,4 @@
+import { PRIORITIES, STARVING_MS } from '@carillon/domain';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { LaneKey, LaneMark } from '../storage/lane.ts';
@@ -5,7 +6,7 @@ import type { LaneLook, LanePick } from '../storage/lease-store.ts';
 import { Lanes } from './lanes.ts';
 
 const LANES: readonly LaneKey[] = [0, 1, 2, 3, 4].map((i) => ({
-  ...{ part: i % 2, priority: 'medium', handlerKey: 1 },
+  ...{ part: i % 2, priority: PRIORITIES[i % PRIORITIES.length]!, handlerKey: 1 },
   tenant: (1 + i) * 2 ** 26,
 }));
 
@@ -98,7 +99,10 @@ const insert = fc.record({
 });
 const begin = fc.record({ kind: fc.constant('begin' as const), runsMax: fc.integer({ min: 1, max: 30 }) });
 const end = fc.record({ kind: fc.constant('end' as const), which: fc.nat(), breaks: fc.boolean() });
-const advance = fc.record({ kind: fc.constant('advance' as const), byMs: fc.nat(10) });
+const advance = fc.record({
+  kind: fc.constant('advance' as const),
+  byMs: fc.oneof(fc.nat(10), fc.constant(STARVING_MS)),
+});
 const look = fc.record({ kind: fc.constant('look' as const) });
 const steps = fc.array(fc.oneof(insert, insert, begin, end, advance, look), { maxLength: 80 });
 

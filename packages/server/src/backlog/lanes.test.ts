@@ -1,29 +1,14 @@
-import { type Priority, STARVING_MS, STARVING_SHARE } from '@carillon/domain';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { LANE_START, type LaneKey, type LaneMark } from '../storage/lane.ts';
 import type { LaneLook, LanePick } from '../storage/lease-store.ts';
+import { before, EMPTY, EVERY, found, HTTP, key, mark, NAMESPACE } from './lanes.fixture.ts';
 import { Lanes } from './lanes.ts';
-
-const HTTP = 1;
-const NAMESPACE = 2 ** 26;
-const EVERY = () => true;
-const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
-const EMPTY: LaneLook = { found: 0, last: undefined, nextAtMs: undefined };
 
 let lanes: Lanes;
 
 beforeEach(() => {
   lanes = new Lanes();
 });
-
-function key(over: Partial<LaneKey> = {}): LaneKey {
-  return { part: 0, priority: 'medium', handlerKey: HTTP, tenant: NAMESPACE, ...over };
-}
-
-const idOf = (n: number) => `00000000-0000-7000-8000-${n.toString(16).padStart(12, '0')}`;
-const mark = (laneAtMs: number, n = 1): LaneMark => ({ laneAtMs, runId: idOf(n) });
-const before = (laneAtMs: number): LaneMark => ({ laneAtMs: laneAtMs - 1, runId: LAST_ID });
-const found = (count: number, last: LaneMark): LaneLook => ({ found: count, last, nextAtMs: undefined });
 
 function choose(
   nowMs: number,
@@ -289,59 +274,6 @@ describe('handlers that are not offered', () => {
     expect(choose(1_000, { offers: http })).toEqual([]);
     expect(lanes.hasReady(http)).toBe(false);
     expect(lanes.hasReady(EVERY)).toBe(true);
-  });
-});
-
-describe('priorities', () => {
-  test('come in order in one claim, the most urgent first', () => {
-    for (const priority of ['low', 'high', 'medium'] as const) hint(1_000, { priority });
-    expect(choose(1_000).map(({ lane }) => lane.priority)).toEqual(['high', 'medium', 'low']);
-  });
-
-  /** Claims of runsMax, each found full in the order of its lanes; answers how many runs each priority got. */
-  function serve(
-    claims: number,
-    { nowMs, runsMax }: { nowMs: number; runsMax: number },
-  ): Record<Priority, number> {
-    const got = { low: 0, medium: 0, high: 0 };
-    for (let i = 0; i < claims; i += 1) {
-      const picks = choose(nowMs, { runsMax });
-      let left = runsMax;
-      const looks = picks.map(({ lane, runsMax: laneMax, after }) => {
-        const runs = Math.min(left, laneMax);
-        left -= runs;
-        got[lane.priority] += runs;
-        // Every lane has runs without end that became claimable at its beginning.
-        return runs === 0 ? EMPTY : found(runs, { ...after, laneAtMs: 1_000 });
-      });
-      settle(picks, looks, runsMax);
-    }
-    return got;
-  }
-
-  test('leave nothing to less urgent ones while more urgent ones wait, unless they starve', () => {
-    hint(1_000, { priority: 'high' });
-    hint(1_000, { priority: 'low' });
-    expect(serve(100, { nowMs: 1_000 + STARVING_MS, runsMax: 10 })).toEqual({
-      high: 1_000,
-      medium: 0,
-      low: 0,
-    });
-  });
-
-  test.each([1, 10, 100])('give a share to one that starves, in claims of %i', (runsMax) => {
-    hint(1_000, { priority: 'high' });
-    hint(1_000, { priority: 'low' });
-    const claims = 80;
-    const { low } = serve(claims, { nowMs: 1_001 + STARVING_MS, runsMax });
-    expect(Math.abs(low - (claims * runsMax) / STARVING_SHARE)).toBeLessThanOrEqual(runsMax);
-  });
-
-  test('give the share of the starving to the least urgent first', () => {
-    for (const priority of ['low', 'medium', 'high'] as const) hint(1_000, { priority });
-    const got = serve(80, { nowMs: 1_001 + STARVING_MS, runsMax: 10 });
-    expect(got.low).toBeGreaterThan(0);
-    expect(got.high).toBeGreaterThanOrEqual(80 * 10 * (1 - 1 / STARVING_SHARE));
   });
 });
 

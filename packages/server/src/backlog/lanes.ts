@@ -2,11 +2,13 @@
  * What is known of the lanes: how far each was read, and from which instant on it has something to claim. A copy of what the
  * storage has; hints and claims keep it up to date, and a look over all lanes corrects it whatever was missed.
  */
-import { PRIORITIES, type Priority, STARVING_MS, STARVING_SHARE } from '@carillon/domain';
+import { PRIORITIES, type Priority } from '@carillon/domain';
 import { MinHeap } from '@carillon/foundation';
 import { LANE_START, type LaneHead, type LaneHint, type LaneKey, type LaneMark } from '../storage/lane.ts';
 import type { LaneLook, LanePick } from '../storage/lease-store.ts';
 import { FairQueue } from './fair-queue.ts';
+import type { Settlement } from './shares.ts';
+import { StarvingLanes, type Watch } from './starving-lanes.ts';
 
 /** asleep: nothing can be claimed before its instant. ready: something may be. taken: a claim is looking. */
 type LaneState = 'asleep' | 'ready' | 'taken';
@@ -26,7 +28,14 @@ class Lane implements LaneKey {
   heardMs = Number.POSITIVE_INFINITY;
   /** The number of the last look that found it. */
   seen = 0;
+  /** Nobody told of a run in it since a claim or a look last read it. */
+  mayBeEmpty = false;
+  /** While it is ready: where it stands. */
   queue: FairQueue<Lane> | undefined;
+  watch: Watch<Lane> | undefined;
+  /** While it is taken: from where, and for how many runs its tenant is charged. */
+  takenFrom: { giveBack(lane: Lane, settlement: Settlement): void } | undefined;
+  charged = 0;
 
   constructor({ part, priority, handlerKey, tenant }: LaneKey) {
     this.part = part;
@@ -63,8 +72,8 @@ export class Lanes {
   readonly #asleep = new MinHeap<{ lane: Lane; atMs: number }>((a, b) => a.atMs - b.atMs);
   readonly #tiers = TIERS.map((tier) => ({ ...tier, queue: new FairQueue<Lane>() }));
   #isOwn: (part: number) => boolean = () => true;
+  readonly #starving = new StarvingLanes<Lane>();
   #looks = 0;
-  #starvingCredit = 0;
 
   /** Lanes that are known. */
   get size(): number {
@@ -91,9 +100,7 @@ export class Lanes {
   hint(hint: LaneHint): void {
     const lane = this.#lane(hint);
     if (hint.atMs <= lane.mark.laneAtMs) lane.mark = before(hint.atMs);
-    lane.waitingSinceMs = Math.min(lane.waitingSinceMs, hint.atMs);
-    lane.heardMs = Math.min(lane.heardMs, hint.atMs);
-    this.#expect(lane, hint.atMs);
+    this.#hear(lane, { atMs: hint.atMs, waitingSinceMs: Math.min(lane.waitingSinceMs, hint.atMs) });
   }
 
   /** A look over all lanes begins; until it ends, heads are given to found(). */
@@ -105,37 +112,48 @@ export class Lanes {
     const lane = this.#lane(head);
     lane.seen = this.#looks;
     if (compareMarks(head, lane.mark) <= 0) lane.mark = before(head.laneAtMs);
-    lane.waitingSinceMs = head.laneAtMs;
-    lane.heardMs = Math.min(lane.heardMs, head.laneAtMs);
-    this.#expect(lane, head.laneAtMs);
+    this.#hear(lane, { atMs: head.laneAtMs, waitingSinceMs: head.laneAtMs });
   }
 
   /** Lanes that were not found have nothing, unless something was heard of them since: what sleeps wakes up anyway. */
   endLook(): void {
     for (const [key, lane] of this.#lanes) {
-      if (lane.state === 'asleep' && lane.atMs === Number.POSITIVE_INFINITY && lane.seen < this.#looks)
-        this.#lanes.delete(key);
+      if (lane.seen === this.#looks) continue;
+      lane.mayBeEmpty = true;
+      if (lane.state === 'asleep' && lane.atMs === Number.POSITIVE_INFINITY) this.#lanes.delete(key);
     }
   }
 
-  /** The lanes to claim from now, in order. Each is taken until settle() or giveUp(). */
+  /**
+   * The lanes to claim from now, in order. Each is taken until settle() or giveUp(). No more than there are slots, since others can
+   * not have them meanwhile; those that may be empty come on top, or each of them would cost a claim of its own.
+   */
   choose(options: ChooseOptions): LanePick[] {
     const { nowMs, runsMax, offers } = options;
     this.#wake(nowMs);
-    const picks = this.#starving(options);
+    const picks = this.#pickStarving(options);
+    let slots = runsMax - picks.length;
     /** Of this priority lanes are left to other claims: they come before anything less urgent. */
     let leftOf: Priority | undefined;
     for (const { priority, queue } of this.#tiers) {
-      if (leftOf !== undefined && priority !== leftOf) break;
+      if (slots <= 0 || (leftOf !== undefined && priority !== leftOf)) break;
       const { ready, taken, tenants } = queue.counts(offers);
       // A share of the lanes, but one of every tenant as far as the runs go: these slots may be the last for a long time.
       const fair = Math.min(tenants, Math.floor(runsMax / RUNS_PER_LANE_MIN));
       const share = Math.max(1, fair, Math.ceil((ready + taken) / CLAIMS_BESIDE));
       const lanesMax = Math.min(LANES_PER_CLAIM - picks.length, share, ready);
       if (lanesMax <= 0) continue;
-      const each = Math.min(runsMax, Math.max(RUNS_PER_LANE_MIN, Math.ceil(runsMax / lanesMax)));
-      for (let i = 0; i < lanesMax; i += 1) picks.push(this.#pick(queue.take(each, offers)!, each));
-      if (ready > lanesMax) leftOf = priority;
+      // Charged for what it is expected to give: all lanes together give no more than there are slots.
+      const charge = Math.ceil(runsMax / Math.min(lanesMax, slots));
+      const each = Math.min(runsMax, Math.max(RUNS_PER_LANE_MIN, charge));
+      let lanes = 0;
+      for (; lanes < lanesMax && slots > 0; lanes += 1) {
+        const lane = queue.take(charge, offers)!;
+        this.#starving.unwatch(lane);
+        if (!lane.mayBeEmpty) slots -= 1;
+        picks.push(this.#pick(lane, { runsMax: each, charge, takenFrom: queue }));
+      }
+      if (ready > lanes) leftOf = priority;
     }
     return picks;
   }
@@ -153,64 +171,69 @@ export class Lanes {
       if (look.last) lane.waitingSinceMs = Math.min(look.last.laneAtMs, lane.heardMs);
       // Where the claim was full, the lane it ended in has more, and those after it were not looked at.
       const hasMore = look.found >= pick.runsMax || i >= last || looks.length === 0;
-      if (!hasMore) lane.waitingSinceMs = lane.heardMs;
+      if (!hasMore) lane.waitingSinceMs = Math.min(lane.heardMs, look.nextAtMs ?? Number.POSITIVE_INFINITY);
       if (look.nextAtMs !== undefined) this.#expect(lane, look.nextAtMs);
-      this.#return(lane, { uncharged: pick.runsMax - look.found, ready: hasMore });
+      const isTold = look.nextAtMs !== undefined || lane.heardMs < Number.POSITIVE_INFINITY;
+      if (look.found > 0) lane.mayBeEmpty = !isTold;
+      this.#return(lane, { given: look.found, ready: hasMore });
     });
   }
 
   /** The claim broke off: nobody knows what it did. */
   giveUp(picks: readonly LanePick[]): void {
-    for (const pick of picks) this.#return(pick.lane as Lane, { uncharged: pick.runsMax, ready: true });
+    for (const pick of picks) this.#return(pick.lane as Lane, { given: 0, ready: true });
   }
 
   /** As if they had never been heard of. */
   forget(picks: readonly LanePick[]): void {
     for (const pick of picks) {
       const lane = pick.lane as Lane;
-      this.#return(lane, { uncharged: pick.runsMax, ready: false });
+      this.#return(lane, { given: 0, ready: false });
       lane.atMs = Number.POSITIVE_INFINITY;
       this.#lanes.delete(nameOf(lane));
     }
   }
 
-  /** A share of the slots for what is less urgent than others and has waited for long, the least urgent first. */
-  #starving({ nowMs, runsMax, offers }: ChooseOptions): LanePick[] {
-    const ready = this.#tiers.filter(({ queue }) => queue.counts(offers).ready > 0);
-    const others = ready.filter(({ priority }) => priority !== ready[0]!.priority);
-    if (others.length === 0) return [];
-    const picks: LanePick[] = [];
-    this.#starvingCredit = Math.min(runsMax, this.#starvingCredit + runsMax / STARVING_SHARE);
-    for (const { queue } of others.toReversed()) {
-      const runs = Math.floor(this.#starvingCredit);
-      if (runs < 1) break;
-      const lane = queue.take(runs, offers)!;
-      if (nowMs - lane.waitingSinceMs <= STARVING_MS) {
-        this.#return(lane, { uncharged: runs, ready: true });
-        continue;
-      }
-      this.#starvingCredit -= runs;
-      picks.push(this.#pick(lane, runs));
-    }
-    return picks;
+  #pickStarving({ nowMs, runsMax, offers }: ChooseOptions): LanePick[] {
+    const mostUrgent = this.#tiers.find(({ queue }) => queue.counts(offers).ready > 0)?.priority;
+    if (mostUrgent === undefined) return [];
+    const lanesMax = Math.min(LANES_PER_CLAIM, runsMax);
+    return this.#starving.take({ nowMs, runsMax, lanesMax, offers, mostUrgent }).map(({ lane, runs }) => {
+      lane.queue!.remove(lane);
+      return this.#pick(lane, { runsMax: runs, charge: runs, takenFrom: this.#starving });
+    });
   }
 
-  #pick(lane: Lane, runsMax: number): LanePick {
+  #pick(
+    lane: Lane,
+    { runsMax, charge, takenFrom }: { runsMax: number; charge: number; takenFrom: Lane['takenFrom'] },
+  ): LanePick {
     lane.state = 'taken';
+    lane.queue = undefined;
+    lane.takenFrom = takenFrom;
+    lane.charged = charge;
     lane.atMs = Number.POSITIVE_INFINITY;
     lane.heardMs = Number.POSITIVE_INFINITY;
     return { lane, after: lane.mark, runsMax };
   }
 
-  #return(lane: Lane, { uncharged, ready }: { uncharged: number; ready: boolean }): void {
-    const { queue } = lane;
-    lane.queue = undefined;
+  #return(lane: Lane, { given, ready }: { given: number; ready: boolean }): void {
+    const { takenFrom, charged } = lane;
+    lane.takenFrom = undefined;
     lane.state = 'asleep';
     // Before it is given back: then its tenant has not left in between.
     if (ready) this.#ready(lane);
     else if (lane.atMs < Number.POSITIVE_INFINITY) this.#asleep.push({ lane, atMs: lane.atMs });
     // Without a queue and an instant it is as good as unknown; the next look over all lanes drops it.
-    queue?.giveBack(lane, uncharged);
+    takenFrom?.giveBack(lane, { charged, given });
+  }
+
+  #hear(lane: Lane, { atMs, waitingSinceMs }: { atMs: number; waitingSinceMs: number }): void {
+    lane.waitingSinceMs = waitingSinceMs;
+    lane.heardMs = Math.min(lane.heardMs, atMs);
+    lane.mayBeEmpty = false;
+    if (lane.state === 'ready') this.#starving.watch(lane);
+    else this.#expect(lane, atMs);
   }
 
   #lane(key: LaneKey): Lane {
@@ -225,7 +248,7 @@ export class Lanes {
 
   #expect(lane: Lane, atMs: number): void {
     const fromMs = this.#isOwn(lane.part) ? atMs : atMs + OTHERS_FIRST_MS;
-    if (lane.state === 'ready' || fromMs >= lane.atMs) return;
+    if (fromMs >= lane.atMs) return;
     lane.atMs = fromMs;
     if (lane.state === 'asleep') this.#asleep.push({ lane, atMs: fromMs });
   }
@@ -246,6 +269,7 @@ export class Lanes {
     lane.atMs = Number.POSITIVE_INFINITY;
     lane.queue = tier.queue;
     tier.queue.add(lane);
+    this.#starving.watch(lane);
   }
 
   #dropVoid(): void {

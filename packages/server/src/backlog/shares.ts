@@ -5,25 +5,41 @@
  */
 import { MinHeap } from '@carillon/foundation';
 
+export interface Settlement {
+  /** What was charged when the lane was taken. */
+  readonly charged: number;
+  /** What it really gave. */
+  readonly given: number;
+}
+
 /** Somebody who gets a share, whatever the handlers of its runs. */
 export class Share {
   readonly key: number;
-  /** Runs it got so far, or is charged for. */
-  passed: number;
+  /** Runs it got so far, or is taken to have got since it joined. */
+  given: number;
+  /** Runs it may get from lanes that are taken at the moment. */
+  charged = 0;
   /** Lanes of it that can be taken, or are taken at the moment. */
   lanes = 0;
   /** Where it stands, by handler. */
   readonly turns = new Map<number, Turn>();
 
-  constructor(key: number, passed: number) {
+  constructor(key: number, given: number) {
     this.key = key;
-    this.passed = passed;
+    this.given = given;
   }
 
-  charge(runs: number): void {
-    this.passed += runs;
+  /** What orders turns: lanes taken side by side count as if they gave all they may. */
+  get passed(): number {
+    return this.given + this.charged;
+  }
+
+  /** A lane that it was charged for gave so many. */
+  settle({ charged, given }: Settlement): void {
+    this.charged -= charged;
+    this.given += given;
     // Who got more is found too early in its lines, which first() puts right; who got less would be found too late.
-    if (runs < 0) for (const turn of this.turns.values()) if (turn.place) turn.line.enter(turn);
+    if (given < charged) for (const turn of this.turns.values()) if (turn.place) turn.line.enter(turn);
   }
 }
 
@@ -94,12 +110,12 @@ export class Line {
 /** All who have lanes, and those who left with more than the others have. */
 export class Shares<Member extends Share> {
   readonly #members = new Map<number, Member>();
-  readonly #gone = new MinHeap<{ member: Member; passed: number }>((a, b) => a.passed - b.passed);
-  readonly #make: (key: number, passed: number) => Member;
-  #leastPassed = 0;
+  readonly #gone = new MinHeap<{ member: Member; given: number }>((a, b) => a.given - b.given);
+  readonly #make: (key: number, given: number) => Member;
+  #joinAt = 0;
   #present = 0;
 
-  constructor(make: (key: number, passed: number) => Member) {
+  constructor(make: (key: number, given: number) => Member) {
     this.#make = make;
   }
 
@@ -107,8 +123,9 @@ export class Shares<Member extends Share> {
     return this.#members.size;
   }
 
-  get leastPassed(): number {
-    return this.#leastPassed;
+  /** What newcomers are taken to have got. It follows what was given, never what is charged: most of that comes back. */
+  get joinAt(): number {
+    return this.#joinAt;
   }
 
   get members(): Iterable<Member> {
@@ -118,7 +135,7 @@ export class Shares<Member extends Share> {
   of(key: number): Member {
     let member = this.#members.get(key);
     if (!member) {
-      member = this.#make(key, this.#leastPassed);
+      member = this.#make(key, this.#joinAt);
       this.#members.set(key, member);
     }
     return member;
@@ -128,7 +145,7 @@ export class Shares<Member extends Share> {
   join(member: Member): void {
     if (member.lanes === 0) {
       this.#present += 1;
-      member.passed = Math.max(member.passed, this.#leastPassed);
+      member.given = Math.max(member.given, this.#joinAt);
     }
     member.lanes += 1;
   }
@@ -139,32 +156,28 @@ export class Shares<Member extends Share> {
     if (member.lanes > 0) return;
     this.#present -= 1;
     if (this.#present === 0) this.#startAnew();
-    else this.#gone.push({ member, passed: member.passed });
+    else this.#gone.push({ member, given: member.given });
     this.#forget();
   }
 
   /** It is the turn of somebody who got so much. */
-  reach(passed: number): void {
-    if (passed <= this.#leastPassed) return;
-    this.#leastPassed = passed;
+  reach(given: number): void {
+    if (given <= this.#joinAt) return;
+    this.#joinAt = given;
     this.#forget();
   }
 
   #forget(): void {
-    for (let top = this.#gone.peek(); top && top.passed <= this.#leastPassed; top = this.#gone.peek()) {
+    for (let top = this.#gone.peek(); top && top.given <= this.#joinAt; top = this.#gone.peek()) {
       this.#gone.pop();
       const { member } = top;
-      if (
-        member.lanes === 0 &&
-        member.passed <= this.#leastPassed &&
-        this.#members.get(member.key) === member
-      )
+      if (member.lanes === 0 && member.given <= this.#joinAt && this.#members.get(member.key) === member)
         this.#members.delete(member.key);
     }
   }
 
   #startAnew(): void {
-    for (const { passed } of this.#members.values()) this.#leastPassed = Math.max(this.#leastPassed, passed);
+    for (const { given } of this.#members.values()) this.#joinAt = Math.max(this.#joinAt, given);
     this.#members.clear();
     this.#gone.retain(() => false);
   }
