@@ -7,6 +7,7 @@ import { DEFAULT_RETRY, decideNext, type NextStep, type RunOutcome } from '@cari
 import { BatchBuffer, type Clock, type Log, type Random, type Service, sleep } from '@carillon/foundation';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import { applyInParts } from '../storage/apply-in-parts.ts';
+import { tenantOf } from '../storage/lane.ts';
 import type { HeldRun, LeaseStore, Settled, Settlement, SettleVerdict } from '../storage/lease-store.ts';
 import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
 import type { ReportAnswer, RunningReport, RunReport, RunReports } from '../worker-link/run-reports.ts';
@@ -19,7 +20,7 @@ export interface OutcomeRecorderOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Failed runs tried again per second, shared between tenants; 0: none. */
+  /** Failed runs of one tenant tried again per second; 0: none. */
   readonly retriesPerSecond: number;
 }
 
@@ -209,7 +210,7 @@ export class OutcomeRecorder implements RunReports, Service {
   /** Told again because it could not be recorded, an outcome keeps its place in the budget while that lies ahead. */
   #planned(
     report: RunReport,
-    { tenant, wantedMs, nowMs }: { tenant: string; wantedMs: number; nowMs: number },
+    { tenant, wantedMs, nowMs }: { tenant: number; wantedMs: number; nowMs: number },
   ): number {
     const before = this.#plannedAt.get(report);
     if (before !== undefined && before >= nowMs) return before;
@@ -256,9 +257,4 @@ function onFull(): Error {
 /** Outcomes after which nothing has to be decided. */
 function isPlain(outcome: RunOutcome): boolean {
   return outcome.kind === 'SUCCESS' || outcome.kind === 'CANCELLED';
-}
-
-/** A user within a namespace: neither holds a line break. */
-function tenantOf({ namespace, userId = '' }: HeldRun): string {
-  return `${namespace}\n${userId}`;
 }
