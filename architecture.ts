@@ -183,7 +183,7 @@ export const ROOMS: readonly Room[] = [
     name: 'server/sharding',
     kind: 'role',
     purpose: 'Keeps this node a member and holds its share of the shards.',
-    imports: ['domain', 'foundation', 'server/storage'],
+    imports: ['domain', 'foundation', 'server/signal-bus', 'server/storage'],
   },
   {
     name: 'server/housekeeping',

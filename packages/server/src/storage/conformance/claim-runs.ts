@@ -40,10 +40,13 @@ export async function pickOf(storage: Storage, runs: readonly NamedRun[]): Promi
   return { lanes: [...picks.values()], runsMax: wanted.size };
 }
 
-/** A run stands in its lane at the instant it fires, or later. */
-function markBefore({ fireAtMs, runId }: PendingRun): LaneMark {
+/** A run stands in its lane at the instant it fires or later; one that was interrupted where it stood before. */
+function markBefore({ fireAtMs, nominalAtMs, runId }: PendingRun): LaneMark {
   const id = (BigInt(`0x${runId.replaceAll('-', '')}`) - 1n).toString(16).padStart(32, '0');
-  return { laneAtMs: fireAtMs, runId: id.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-') };
+  return {
+    laneAtMs: Math.min(fireAtMs, nominalAtMs),
+    runId: id.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-'),
+  };
 }
 
 function earlier(a: LaneMark, b: LaneMark): LaneMark {

@@ -1,9 +1,10 @@
 /** Settling: a run leaves its lease exactly once, its attempt is recorded, and whoever comes second is refused. */
 import type { ClaimedRun, Job, LeaseId, PendingRun, WorkerId } from '@carillon/domain';
 import { describe, expect, it } from 'vitest';
-import { newId } from './sample-job.ts';
+import { LANE_START, laneOf } from '../lane.ts';
+import { newId, sampleJob } from './sample-job.ts';
 import { BASE_MS, HOUR_MS, type MakeStorage, MINUTE_MS, SECOND_MS } from './storage-under-test.ts';
-import { type End, manualRun, settlement, useStorageWorld } from './storage-world.ts';
+import { type End, manualRun, onceRun, settlement, useStorageWorld } from './storage-world.ts';
 
 export function describeLeaseSettle(make: MakeStorage): void {
   const stage = useStorageWorld(make);
@@ -113,6 +114,25 @@ export function describeLeaseSettle(make: MakeStorage): void {
       expect(await world.statusOf(job.jobId)).toBe('SCHEDULED');
       expect(await world.settle(other)).toBe('settled');
       expect(await world.statusOf(job.jobId)).toBe('COMPLETED');
+    });
+
+    it('hazard 22: a run that was interrupted keeps its turn: it comes before those that were due after it', async () => {
+      const { world } = stage;
+      const long = await world.oneOff({ atMs: BASE_MS });
+      const run = await world.claimOne(long.job);
+      const job = { ...sampleJob({}), shard: long.job.shard };
+      const next = onceRun(BASE_MS + 1_000);
+      await world.storage.jobs.insert([{ job, first: { kind: 'run', run: next }, idempotency: undefined }]);
+      const nowMs = BASE_MS + 5_000;
+      const settled = await world.storage.leases.settle(
+        [settlement(run, { ...failed, next: { ...again, atMs: nowMs, attempt: 1, crashes: 0 } })],
+        nowMs,
+      );
+      expect(settled.opened).toMatchObject([{ atMs: BASE_MS }]);
+      const lanes = [{ lane: laneOf(long.job), after: LANE_START, runsMax: 1 }];
+      const request = { leaseId: newId<LeaseId>(), workerId: world.workerId, nowMs };
+      const { runs } = await world.storage.leases.claim({ ...request, pick: { lanes, runsMax: 1 } });
+      expect(runs).toMatchObject([{ runId: run.runId, epoch: 2 }]);
     });
 
     it('hazard 14: of a report and a recovery that race, exactly one counts', async () => {

@@ -46,7 +46,7 @@ function settleHeld(
     ...(next.kind === 'dead' && { deadReason: next.reason }),
   });
   if (next.kind === 'again') {
-    return { verdict: 'settled', again: queueAgain(state, run, { next, hadPlace }) };
+    return { verdict: 'settled', again: queueAgain(state, run, { next, hadPlace, nowMs }) };
   }
   if (next.kind === 'dead') {
     writeDeadLetter(state, run, { reason: next.reason, error, attempts: run.attempt, nowMs });
@@ -66,14 +66,21 @@ function isCancelled(state: MemoryState, held: HeldRecord, { next }: Settlement)
 function queueAgain(
   state: MemoryState,
   run: RunRecord,
-  { next, hadPlace }: { next: Extract<Settlement['next'], { kind: 'again' }>; hadPlace: boolean },
+  {
+    next,
+    hadPlace,
+    nowMs,
+  }: { next: Extract<Settlement['next'], { kind: 'again' }>; hadPlace: boolean; nowMs: number },
 ): RunRecord {
   const job = state.jobs.get(run.jobId)!;
   const { atMs: fireAtMs, attempt, crashes } = next;
+  // An interruption that nobody is to blame for costs a run neither an attempt nor its turn.
+  const keepsTurn = attempt === run.attempt && fireAtMs <= nowMs;
+  const laneAtMs = keepsTurn ? Math.min(run.nominalAtMs, fireAtMs) : fireAtMs;
   const again: RunRecord = {
     ...run,
     ...runTerms(job, { fireAtMs }),
-    ...{ fireAtMs, laneAtMs: fireAtMs, attempt, crashes, epoch: run.epoch + 1, admitted: false },
+    ...{ fireAtMs, laneAtMs, attempt, crashes, epoch: run.epoch + 1, admitted: false },
     state: run.trigger === 'once' && !hadPlace ? 'open' : 'asking',
     held: job.status === 'PAUSED' && !isAskedFor(run),
   };

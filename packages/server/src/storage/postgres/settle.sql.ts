@@ -37,18 +37,23 @@ const LIVE = `retried AS MATERIALIZED (
       WHERE x.next_at IS NULL OR x.job_id NOT IN (SELECT job_id FROM retried)
     )`;
 
+/** An interruption that nobody is to blame for costs a run neither an attempt nor its turn: it goes back to where it waited. */
+const TURN_AT = (now: string) =>
+  `CASE WHEN x.next_attempt = x.attempt AND x.next_at <= ${now}::bigint THEN least(x.nominal_at, x.next_at) ELSE x.next_at END`;
+
 /** What follows from the runs in `live`, given the places that were `freed`: next attempts, dead letters, ends of jobs. */
 const FOLLOWS = (now: string) => `again AS (
       -- The only run of a one-off goes straight into its lane; others ask for a place again. Judged by the lease, which is locked
       -- and so as it is now: a place that was taken while this statement waited is not seen here.
       INSERT INTO due AS d (run_id, job_id, fire_at, lane_at, nominal_at, tenant, expires_at, timeout_ms, handler_key, epoch,
         job_version, shard, part, priority, kind, attempt, crashes, blocked, ends_job, held, handler, payload)
-      SELECT x.run_id, x.job_id, x.next_at, x.next_at, x.nominal_at, x.tenant, x.next_at + x.start_timeout_ms, x.timeout_ms,
+      SELECT x.run_id, x.job_id, x.next_at, ${TURN_AT(now)}, x.nominal_at, x.tenant, x.next_at + x.start_timeout_ms, x.timeout_ms,
         x.handler_key, x.epoch + 1, x.version, x.shard, x.part, x.priority, x.kind, x.next_attempt, x.next_crashes,
         CASE WHEN x.kind = 1 AND NOT x.limited THEN ${OPEN} ELSE ${ASKING} END,
         x.ends_job, x.job_status = 'PAUSED' AND x.kind < 3, x.handler, x.payload
       FROM live x WHERE x.next_at IS NOT NULL AND NOT x.cancelled
-      RETURNING d.shard, d.part, d.priority, d.handler_key, d.tenant, d.fire_at, d.blocked, d.held
+      RETURNING d.shard, d.part, d.priority, d.handler_key, d.tenant,
+        CASE WHEN d.blocked = ${OPEN} THEN d.lane_at ELSE d.fire_at END AS at, d.blocked, d.held
     ), letters AS (
       INSERT INTO dead_letters (run_id, job_id, reason, error_message, attempts, scheduled_at, died_at)
       SELECT run_id, job_id, dead, error, attempt, ${at('nominal_at')}, ${at(now)}
@@ -82,7 +87,7 @@ const BECAME_POSSIBLE = `
       NULL::bigint, NULL::bigint, NULL::smallint
     FROM freed f WHERE ${isWaitedFor('f.job_id')}
     UNION ALL
-    SELECT NULL, NULL, NULL, NULL, a.shard, a.part, a.priority, a.handler_key, a.tenant, a.fire_at, a.blocked FROM again a WHERE NOT a.held`;
+    SELECT NULL, NULL, NULL, NULL, a.shard, a.part, a.priority, a.handler_key, a.tenant, a.at, a.blocked FROM again a WHERE NOT a.held`;
 const NO_NEWS = `NULL::uuid, NULL::smallint, NULL::smallint, NULL::smallint, NULL::int, NULL::bigint, NULL::bigint, NULL::smallint`;
 
 /**
