@@ -325,6 +325,6 @@ describe('choices side by side', () => {
   test('take a bounded number of lanes each', () => {
     for (let i = 0; i < 10_000; i += 1) hint(1_000, { tenant: i * NAMESPACE });
     const picks = choose(1_000, { runsMax: 1_000 });
-    expect(picks.map(({ runsMax }) => runsMax)).toEqual(Array.from({ length: 256 }, () => 8));
+    expect(picks.map(({ runsMax }) => runsMax)).toEqual(Array.from({ length: 512 }, () => 8));
   });
 });

@@ -54,7 +54,7 @@ interface ChooseOptions {
 }
 
 /** Lanes of one claim: each costs a look into an index. */
-const LANES_PER_CLAIM = 256;
+const LANES_PER_CLAIM = 512;
 const RUNS_PER_LANE_MIN = 8;
 /** Claims that look side by side share the lanes out. */
 const CLAIMS_BESIDE = 4;
