@@ -56,6 +56,30 @@ describeEachPostgres('the housekeeper', (server) => {
     return rows.map(({ name }) => name).filter((name) => name !== 'job_runs_default');
   }
 
+  it('tells the database of hot tables that outgrew what it knew, by itself and once', async () => {
+    const insert = (from: number, to: number) =>
+      other.query(
+        `INSERT INTO jobs (job_id, name, schedule_type, status, handler, payload, priority, timeout_ms, shard)
+         SELECT md5(n::text)::uuid, 'job', 'IMMEDIATE', 'SCHEDULED', 'http', '{}', 1, 1, 0 FROM generate_series($1::int, $2::int) n`,
+        [from, to],
+      );
+    const known = async () =>
+      (
+        await other.query<{ rows: number }>(
+          `SELECT reltuples::int AS rows FROM pg_class WHERE relname = 'jobs'`,
+        )
+      ).rows[0]!.rows;
+    await insert(1, 3);
+    await other.query('ANALYZE jobs');
+    await insert(4, 2_000);
+    expect(await known()).toBe(3);
+    await housekeeper.start();
+    await eventually(async () => expect(await known()).toBe(2_000), { withinMs: 60_000 });
+    await housekeeper.stop();
+    expect(await storage.housekeeping.refreshStatistics()).toEqual([]);
+    expect(warnings).toEqual([]);
+  });
+
   it('tells of a transaction that was left open, and of none that has just begun (hazard 29)', async () => {
     await other.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
     await housekeeper.runOnce();

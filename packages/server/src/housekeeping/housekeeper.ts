@@ -1,6 +1,7 @@
 /**
  * Keeps the history, the events and the audit log in shape: partitions for the days to come, nothing past its retention. Warns of
- * transactions left open, which keep the small hot tables from staying small (hazard 29).
+ * transactions left open, which keep the small hot tables from staying small (hazard 29), and sees to it that plans follow when those
+ * tables grow.
  */
 import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
 import type { HousekeepingStore } from '../storage/housekeeping-store.ts';
@@ -21,6 +22,7 @@ export interface HousekeeperOptions {
 
 /** What could not be done now is tried again by the next pass. */
 const PASS_MS = 60_000;
+const STATISTICS_MS = 5_000;
 const AUDIT_EVERY_MS = 3_600_000;
 /** Deleted in parts, so that no statement takes long; what is left over waits for the next hour. */
 const AUDIT_PARTS_MAX = 1_000;
@@ -30,6 +32,7 @@ const OPEN_SECONDS_MAX = 300;
 export class Housekeeper implements Service {
   readonly #options: HousekeeperOptions;
   readonly #loop: Loop;
+  readonly #statistics: Loop;
   #auditAt = Number.NEGATIVE_INFINITY;
   #stopping = new AbortController();
 
@@ -44,6 +47,17 @@ export class Housekeeper implements Service {
       idleMs: PASS_MS,
       runOnce: () => this.runOnce(),
     });
+    this.#statistics = new Loop({
+      name: 'statistics',
+      clock,
+      random,
+      log,
+      idleMs: STATISTICS_MS,
+      runOnce: async () => {
+        await options.store.refreshStatistics();
+        return undefined;
+      },
+    });
   }
 
   /** Today's partition has to be there before anything runs; the rest is left to the passes. */
@@ -53,11 +67,12 @@ export class Housekeeper implements Service {
     const { signal } = this.#stopping;
     await untilPartitioned({ store, clock, log, signal, nowMs: () => clock.now() });
     this.#loop.start();
+    this.#statistics.start();
   }
 
   async stop(): Promise<void> {
     this.#stopping.abort();
-    await this.#loop.stop();
+    await Promise.all([this.#loop.stop(), this.#statistics.stop()]);
   }
 
   /** Each step stands alone: one that fails neither keeps the others from being done, nor the server from running. */

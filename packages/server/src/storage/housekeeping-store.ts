@@ -31,6 +31,11 @@ export interface HousekeepingStore {
   countJobs(): Promise<ReadonlyMap<JobStatus, number>>;
   /** Runs that may start and wait for a slot; counting ends at WAITING_COUNTED_MAX. */
   countWaiting(nowMs: number): Promise<number>;
+  /**
+   * Tells the storage how large its hot tables have become, where they outgrew what it knew by far: it would go on with plans that
+   * were made for a few rows. Answers the names of those tables.
+   */
+  refreshStatistics(): Promise<string[]>;
   /** The one that has been open for longest, anywhere in the database. */
   oldestTransaction(): Promise<OpenTransaction | undefined>;
 }

@@ -38,6 +38,10 @@ export class MemoryHousekeepingStore implements HousekeepingStore {
 
   async oldestTransaction(): Promise<undefined> {}
 
+  async refreshStatistics(): Promise<string[]> {
+    return [];
+  }
+
   async countWaiting(nowMs: number): Promise<number> {
     const runs = [...this.#state.due.all()];
     return runs.filter(({ state, held, laneAtMs }) => state === 'open' && !held && laneAtMs <= nowMs).length;

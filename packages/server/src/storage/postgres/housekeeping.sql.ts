@@ -42,6 +42,19 @@ export const COUNT_JOBS: Statement = {
     SELECT status, round(count(*) * 100 / (SELECT percent FROM share))::bigint FROM sampled GROUP BY status`,
 };
 
+/**
+ * A plan is kept until something changes what is known of its tables. Autovacuum looks once a minute; until then a plan that was
+ * made for three rows walks over all of a table that has a hundred thousand. Tables that are large already are left to it.
+ */
+export const OUTGROWN_TABLES: Statement = {
+  name: 'outgrown_tables',
+  text: `SELECT relname::text FROM pg_class WHERE oid = ANY(ARRAY['jobs', 'due', 'cursors', 'admissions', 'leases']::regclass[])
+      AND reltuples >= 0 AND relpages < 1000
+      AND pg_relation_size(oid) / current_setting('block_size')::int > 4 * relpages + 4`,
+};
+
+export const ANALYZE = (table: string): Statement => ({ name: `analyze_${table}`, text: `ANALYZE ${table}` });
+
 /** $1 now. Lane by lane, so that what lies ahead is not walked over; of very many lanes only some. */
 export const COUNT_WAITING: Statement = {
   name: 'count_waiting',

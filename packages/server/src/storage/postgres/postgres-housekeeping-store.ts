@@ -5,7 +5,15 @@
 import type { JobStatus } from '@carillon/domain';
 import type { Database } from '../../postgres/database.ts';
 import type { HousekeepingStore, OpenTransaction } from '../housekeeping-store.ts';
-import { COUNT_JOBS, COUNT_WAITING, DROP_AUDIT, OLDEST_TRANSACTION } from './housekeeping.sql.ts';
+import {
+  ANALYZE,
+  COUNT_JOBS,
+  COUNT_WAITING,
+  DROP_AUDIT,
+  OLDEST_TRANSACTION,
+  OUTGROWN_TABLES,
+} from './housekeeping.sql.ts';
+import { LIMIT_LOCK_WAITS } from './partition.sql.ts';
 import { Partitions } from './partitions.ts';
 
 export class PostgresHousekeepingStore implements HousekeepingStore {
@@ -47,6 +55,18 @@ export class PostgresHousekeepingStore implements HousekeepingStore {
 
   async countJobs(): Promise<ReadonlyMap<JobStatus, number>> {
     return new Map(await this.#database.query<readonly [JobStatus, number]>(COUNT_JOBS, []));
+  }
+
+  async refreshStatistics(): Promise<string[]> {
+    const tables = await this.#database.query<readonly [string]>(OUTGROWN_TABLES, []);
+    for (const [table] of tables) {
+      await this.#database.transaction(async (session) => {
+        // Not behind others who clean or change the table: then they do it, or the next pass.
+        await session.query(LIMIT_LOCK_WAITS, ['200ms']);
+        await session.query(ANALYZE(table), []);
+      });
+    }
+    return tables.map(([table]) => table);
   }
 
   async dropAudit({ beforeMs }: { beforeMs: number }): Promise<number> {
