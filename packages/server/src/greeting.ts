@@ -1,4 +1,5 @@
 /** What `npm start` prints once jobs can run: where it is, where the key is, and a line that works when pasted as it is. */
+import { dirname } from 'node:path';
 import type { StartedServer } from './start-server.ts';
 
 /** A test holds it against the manifest: what is packed has no manifest beside it. */
@@ -40,7 +41,8 @@ and look at what came of it:
 
   curl -H ${key} ${address}/api/jobs
 
-From the command line (npx carillon in a clone): carillon jobs list, carillon events -f, carillon --help.
+From the command line (npx carillon in a clone): carillon jobs list, carillon events -f, carillon --help;
+with --data ${quoted(dirname(adminKeyFile))} where that is not the .carillon of the folder you are in.
 Stop with Ctrl-C.
 `;
 }

@@ -38,7 +38,7 @@ export async function findConnection({ flags, env, cwd }: ConnectionSources): Pr
   throw new CarillonError({
     code: 'no_server',
     message: `There is no server to talk to: no login is stored, and none runs in ${folder}.`,
-    fix: 'Start one with `carillon start`, name one with --url (or CARILLON_URL), or sign in with `carillon login`.',
+    fix: 'Start one with `carillon start`, name its folder with --data (or CARILLON_DATA) or its address with --url (or CARILLON_URL), or sign in with `carillon login`.',
   });
 }
 

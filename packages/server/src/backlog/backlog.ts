@@ -1,6 +1,6 @@
 /**
  * The runs that may start, wherever they wait. Promise: take() hands out each run to one taker only, the most urgent priority
- * first, fairly between tenants, in a tenant the oldest first; what was announced, and what was not, is found in bounded time.
+ * first, fairly between tenants, in a lane the oldest first; what was announced, and what was not, is found in bounded time.
  * Taking needs no ownership: whoever has free slots takes.
  */
 import type { ClaimedBatch, LeaseId, WorkerId } from '@carillon/domain';

@@ -96,7 +96,7 @@ export class Lanes {
     this.#isOwn = isOwn;
   }
 
-  /** A run may be claimed there from the instant on. What was inserted before the mark was read is behind it: the mark goes back. */
+  /** A run may be claimed there from the instant on. A run at or before the mark would never be read, so the mark is moved back before it. */
   hint(hint: LaneHint): void {
     const lane = this.#lane(hint);
     if (hint.atMs <= lane.mark.laneAtMs) lane.mark = before(hint.atMs);

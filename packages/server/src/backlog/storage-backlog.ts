@@ -18,7 +18,7 @@ export interface StorageBacklogOptions {
   readonly log: Log;
 }
 
-/** A lost hint costs at most this much. */
+/** A lost hint costs about this much, where a look is quick. */
 const LOOK_MS = 1_000;
 /** Looking over all lanes takes at most one part in so many of the time, but one that was slow once does not put the next off for long. */
 const LOOK_SHARE = 20;

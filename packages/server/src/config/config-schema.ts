@@ -59,7 +59,7 @@ export const configSchema = z.strictObject({
   retries_per_second: whole(0, 1_000_000)
     .default(1_000)
     .describe(
-      'Failed runs of one user in one namespace that this server tries again per second, up to twice as many over all users of a namespace, and up to four times over all namespaces; more are tried later, and the failures of one namespace, or of one user in it, do not delay the retries of another. 0 tries none again: failures become dead letters at once.',
+      "Retries per second on this server, for one user in one namespace. A namespace gets up to twice this, all together four times. What is over is tried later and delays nobody else's. 0: no retries, failures become dead letters at once.",
     ),
   body_limit_kb: whole(1, 65_536).default(1_024).describe('Largest request body, in KiB.'),
   tls: z
