@@ -241,6 +241,21 @@ function dateByDate(rule: CronRule, zone: string, policy: DaylightSavingPolicy):
 }
 
 describe('rare cron times', () => {
+  test('hazard 2: an overlap right after the edge of what is looked up at once counts once', () => {
+    const rule = parseCron('30 1 * 10 0L');
+    const fires = (overlap: 'first' | 'second') => {
+      const occurrences = new CronOccurrences(new CronCalendar(rule), 'Antarctica/Troll', {
+        gap: 'run_after',
+        overlap,
+      });
+      const after = Date.parse('2018-10-01T00:00Z');
+      const first = occurrences.next(after)!;
+      return [first, occurrences.next(first)!].map((ms) => new Date(ms).toISOString().slice(0, 16));
+    };
+    expect(fires('second')).toEqual(['2018-10-28T01:30', '2019-10-27T01:30']);
+    expect(fires('first')).toEqual(['2018-10-27T23:30', '2019-10-26T23:30']);
+  });
+
   test('are those of the calendar date by date, from 1970 to 2100 and back, in all zones', () => {
     fc.assert(
       fc.property(rareTimes, anyZone, anyPolicy, (expression, zone, policy) => {

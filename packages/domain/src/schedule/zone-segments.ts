@@ -30,6 +30,9 @@ const BUCKETS_MAX = 256;
 /** There are about 420 zones; the slack is for other names of them in schedules that were stored under those. */
 const ZONES_MAX = 1_024;
 
+/** No clock of the tz data ever jumped further. */
+const JUMP_MS_MAX = DAY_MS;
+
 type OffsetReader = (instantMs: number) => number;
 
 interface ZoneOffsets {
@@ -43,8 +46,13 @@ const zones = new BoundedCache<string, ZoneOffsets>(ZONES_MAX);
 /** The segment that holds the instant. Throws a RangeError when the runtime does not know the zone (see parseZone). */
 export function segmentAt(zone: string, instantMs: number): ZoneSegment {
   const offsets = offsetsOf(zone);
+  const segmentsOf = (bucket: number) =>
+    offsets.buckets.getOrCompute(bucket, () => findSegments(offsets.read, bucket * BUCKET_MS));
   const bucket = Math.floor(instantMs / BUCKET_MS);
-  const segments = offsets.buckets.getOrCompute(bucket, () => findSegments(offsets.read, bucket * BUCKET_MS));
+  let segments = segmentsOf(bucket);
+  // Beside a change near its edge, the neighbour has it.
+  if (instantMs < segments[0]!.fromMs) segments = segmentsOf(bucket - 1);
+  else if (instantMs >= segments.at(-1)!.toMs) segments = segmentsOf(bucket + 1);
   for (const segment of segments) {
     if (instantMs < segment.toMs) return segment;
   }
@@ -64,23 +72,26 @@ export function offsetAt(zone: string, instantMs: number): number {
   return segmentAt(zone, instantMs).offsetMs;
 }
 
+/**
+ * Local times just before a change are shown again after it, so no segment is cut where a change is that near: there, the bucket
+ * begins or ends at the change, and its neighbour as well.
+ */
 function findSegments(read: OffsetReader, bucketFromMs: number): ZoneSegment[] {
   const bucketToMs = bucketFromMs + BUCKET_MS;
+  const [startMs, endMs] = [bucketFromMs - JUMP_MS_MAX, bucketToMs + JUMP_MS_MAX];
   const segments: ZoneSegment[] = [];
-  let fromMs = bucketFromMs;
-  let offsetMs = read(fromMs);
-  let previousOffsetMs = read(fromMs - SECOND_MS);
-  let nextOffsetMs = offsetMs;
-  let sampleMs = fromMs;
-  while (sampleMs < bucketToMs) {
-    const nextSampleMs = Math.min(bucketToMs, sampleMs + SAMPLE_STEP_MS);
-    nextOffsetMs = read(nextSampleMs);
-    if (nextOffsetMs === offsetMs) {
+  let fromMs = startMs;
+  let offsetMs = read(startMs);
+  let previousOffsetMs = offsetMs;
+  let sampleMs = startMs;
+  while (sampleMs < endMs) {
+    const nextSampleMs = Math.min(endMs, sampleMs + SAMPLE_STEP_MS);
+    if (read(nextSampleMs) === offsetMs) {
       sampleMs = nextSampleMs;
       continue;
     }
     const changeMs = firstOtherOffset(read, sampleMs, nextSampleMs);
-    if (changeMs === bucketToMs) break;
+    if (changeMs === endMs) break;
     const changedOffsetMs = read(changeMs);
     segments.push({ fromMs, toMs: changeMs, offsetMs, previousOffsetMs, nextOffsetMs: changedOffsetMs });
     fromMs = changeMs;
@@ -88,8 +99,17 @@ function findSegments(read: OffsetReader, bucketFromMs: number): ZoneSegment[] {
     previousOffsetMs = offsetMs;
     offsetMs = changedOffsetMs;
   }
-  segments.push({ fromMs, toMs: bucketToMs, offsetMs, previousOffsetMs, nextOffsetMs });
-  return segments;
+  segments.push({ fromMs, toMs: endMs, offsetMs, previousOffsetMs, nextOffsetMs: offsetMs });
+  const changes = segments.slice(1).map((segment) => segment.fromMs);
+  const lowMs = changes.find((changeMs) => changeMs < bucketFromMs + JUMP_MS_MAX) ?? bucketFromMs;
+  const highMs = changes.find((changeMs) => changeMs > bucketToMs - JUMP_MS_MAX) ?? bucketToMs;
+  return segments
+    .filter((segment) => segment.toMs > lowMs && segment.fromMs < highMs)
+    .map((segment) => ({
+      ...segment,
+      fromMs: Math.max(segment.fromMs, lowMs),
+      toMs: Math.min(segment.toMs, highMs),
+    }));
 }
 
 /** Halves the range until it is one second wide: every change of the tz data lies on a whole second. */

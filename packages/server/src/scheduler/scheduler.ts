@@ -29,7 +29,7 @@ const IDLE_MS = 1_000;
 const FIRES_PER_BATCH = 1_000;
 /** Runs made by one batch of fires, about: a policy may catch up thousands for each cursor. */
 const RUNS_PER_BATCH = 2_000;
-/** Cursors that had changed are read again after this long: they may also be somebody else's by now. */
+/** Cursors that had changed are read again at once, and then at most this often: they may also be somebody else's by now. */
 const READ_AGAIN_MS = 50;
 /** Cursors that could not be fired are tried again after this long. */
 const RETRY_MS = 60_000;
@@ -41,6 +41,7 @@ export class Scheduler implements Service {
   readonly #admitter: Admitter;
   readonly #loop: Loop;
   readonly #changed: Later<Cursor>;
+  #readAgainAt = 0;
   readonly #failed: Later<Cursor>;
 
   constructor(options: SchedulerOptions) {
@@ -138,11 +139,16 @@ export class Scheduler implements Service {
     this.#admitter.follow(fired);
     if (fired.skipped > 0 || fires.some((fire) => fire.skipped.length > 0))
       this.#options.signals.send('events-recorded', {});
+    const now = this.#options.clock.monotonic();
+    const mayReadAgain = now >= this.#readAgainAt;
     for (const { cursor, next } of fires) {
       if (fired.later.has(cursor.jobId)) this.#cursors.putBack([cursor]);
-      // It may be due as it is now.
-      else if (!fired.jobIds.has(cursor.jobId)) this.#changed.add(cursor);
-      else if (next) this.#cursors.offer({ ...cursor, ...next, resumedAtMs: undefined });
+      else if (!fired.jobIds.has(cursor.jobId)) {
+        // It may be due as it is now.
+        if (mayReadAgain) this.#cursors.touch(cursor.shard, cursor.fireAtMs);
+        else this.#changed.add(cursor);
+        this.#readAgainAt = Math.max(this.#readAgainAt, mayReadAgain ? now + READ_AGAIN_MS : 0);
+      } else if (next) this.#cursors.offer({ ...cursor, ...next, resumedAtMs: undefined });
     }
   }
 
