@@ -179,16 +179,35 @@ describeEachPostgres('what others do at the same moment', (server) => {
     expect(rows).toHaveLength(0);
   });
 
-  it('a worker that is given a lease at this moment is not forgotten', async () => {
-    const { job } = await world.oneOff();
+  /** The person's open transaction claims the one run of the job. */
+  async function claimAsPerson(job: Job): Promise<void> {
     const { part, priority, handlerKey, tenant } = laneOf(job);
     const pick = [[part], [priorityCode(priority)], [handlerKey], [tenant], [0], [LANE_START.runId], [1], 1];
-    await person.query('BEGIN');
     const claimed = await person.query(CLAIM_LANES.text, [
       ...[newId<LeaseId>(), world.workerId, BASE_MS],
       ...pick,
     ]);
     expect(claimed.rows).toMatchObject([{ found: '{1}' }]);
+  }
+
+  it('a run that is claimed while people read it is always found', async () => {
+    const { job, runId } = await world.oneOff();
+    await person.query('BEGIN; LOCK TABLE due IN ACCESS EXCLUSIVE MODE');
+    const { runs } = patient;
+    const reading = Promise.all([
+      runs.attempts(runId, BASE_MS),
+      runs.ofJob(job.jobId, { limit: 10 }, BASE_MS),
+    ]);
+    await untilWaiting(2);
+    await claimAsPerson(job);
+    await person.query('COMMIT');
+    for (const found of await reading) expect(found.map(({ status }) => status)).toEqual(['CLAIMED']);
+  });
+
+  it('a worker that is given a lease at this moment is not forgotten', async () => {
+    const { job } = await world.oneOff();
+    await person.query('BEGIN');
+    await claimAsPerson(job);
     const forgetting = patient.members.forgetWorkers([world.workerId]);
     await untilWaiting(1);
     await person.query('COMMIT');

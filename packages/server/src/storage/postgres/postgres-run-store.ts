@@ -17,18 +17,15 @@ import { recordAudit } from './postgres-audit-store.ts';
 import { addRun } from './postgres-job-store.ts';
 import { placeArrays } from './read-upcoming.ts';
 import {
+  ALIVE_OF_JOB,
+  ATTEMPTS_OF_RUN,
   DEAD_LETTER,
   DEAD_LETTERS,
   DEAD_LETTERS_OF_JOB,
   HISTORY_OF_JOB,
-  HISTORY_OF_RUN,
-  LIVING_OF_JOB,
   LIVING_ON_WORKER,
-  LIVING_RUN,
   MARK_REDRIVEN,
   PENDING_OF_JOB,
-  QUEUED_OF_JOB,
-  QUEUED_RUN,
 } from './run.sql.ts';
 
 type RunRow = readonly [
@@ -128,13 +125,10 @@ export class PostgresRunStore implements RunStore {
   /** Living and waiting runs come first; a page counts through them into the history. */
   async ofJob(jobId: JobId, page: RunPage, nowMs: number): Promise<RunView[]> {
     const offset = page.offset ?? 0;
-    const [living, queued] = page.before
-      ? [[], []]
-      : await Promise.all([
-          this.#database.query<RunRow>(LIVING_OF_JOB, [jobId]),
-          this.#database.query<RunRow>(QUEUED_OF_JOB, [jobId, nowMs, offset + page.limit]),
-        ]);
-    const alive = [...living, ...queued].map(viewFromRow);
+    const rows = page.before
+      ? []
+      : await this.#database.query<RunRow>(ALIVE_OF_JOB, [jobId, nowMs, offset + page.limit]);
+    const alive = rows.map(viewFromRow);
     const shown = alive.slice(offset, offset + page.limit);
     if (shown.length === page.limit) return shown;
     const history = await this.#database.query<RunRow>(HISTORY_OF_JOB, [
@@ -155,12 +149,7 @@ export class PostgresRunStore implements RunStore {
   }
 
   async attempts(runId: RunId, nowMs: number): Promise<RunView[]> {
-    const parts = await Promise.all([
-      this.#database.query<RunRow>(LIVING_RUN, [runId]),
-      this.#database.query<RunRow>(QUEUED_RUN, [runId, nowMs]),
-      this.#database.query<RunRow>(HISTORY_OF_RUN, [runId]),
-    ]);
-    return parts.flat().map(viewFromRow);
+    return (await this.#database.query<RunRow>(ATTEMPTS_OF_RUN, [runId, nowMs])).map(viewFromRow);
   }
 
   async onWorker(workerId: string, page: RunPage): Promise<RunView[]> {

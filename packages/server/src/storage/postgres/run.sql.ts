@@ -46,17 +46,14 @@ export const PENDING_OF_JOB: Statement = {
     FROM due d WHERE d.job_id = $1::uuid ORDER BY d.fire_at, d.nominal_at, d.run_id LIMIT $2`,
 };
 
-export const QUEUED_OF_JOB: Statement = {
-  name: 'queued_of_job',
-  text: `SELECT ${QUEUED_COLUMNS} FROM due d
-    WHERE d.job_id = $1::uuid AND (d.fire_at <= $2::bigint OR d.epoch > 1)
-    ORDER BY d.fire_at DESC, d.run_id DESC LIMIT $3`,
-};
-
-export const LIVING_OF_JOB: Statement = {
-  name: 'living_of_job',
-  text: `SELECT ${LIVING_COLUMNS} FROM ${LEASED_RUNS}
-    WHERE l.job_ids @> ARRAY[$1::uuid] AND u.job_id = $1::uuid AND ${OPEN} ${LATEST_FIRST}`,
+/** $1 job, $2 now, $3 limit. One statement: a run that is claimed at this moment is seen on one side or on the other. */
+export const ALIVE_OF_JOB: Statement = {
+  name: 'alive_of_job',
+  text: `(SELECT ${LIVING_COLUMNS} FROM ${LEASED_RUNS}
+      WHERE l.job_ids @> ARRAY[$1::uuid] AND u.job_id = $1::uuid AND ${OPEN} ${LATEST_FIRST})
+    UNION ALL (SELECT ${QUEUED_COLUMNS} FROM due d
+      WHERE d.job_id = $1::uuid AND (d.fire_at <= $2::bigint OR d.epoch > 1)
+      ORDER BY d.fire_at DESC, d.run_id DESC LIMIT $3)`,
 };
 
 /** What has ended: what is shown as RUNNING is alive, and stands before. */
@@ -68,21 +65,15 @@ export const HISTORY_OF_JOB: Statement = {
     ORDER BY r.created_at DESC, r.run_id DESC, r.epoch DESC LIMIT $3 OFFSET $4`,
 };
 
-export const QUEUED_RUN: Statement = {
-  name: 'queued_run',
-  text: `SELECT ${QUEUED_COLUMNS} FROM ${pendingRun('$1::uuid')} d
-    WHERE (d.fire_at <= $2::bigint OR d.epoch > 1)`,
-};
-
-export const LIVING_RUN: Statement = {
-  name: 'living_run',
+/** $1 run, $2 now: the latest first. One statement, so that a run on its way from one table to the next is not missed. */
+export const ATTEMPTS_OF_RUN: Statement = {
+  name: 'attempts_of_run',
   text: `SELECT ${LIVING_COLUMNS} FROM ${LEASED_RUNS}
-    WHERE l.run_ids @> ARRAY[$1::uuid] AND u.run_id = $1::uuid AND ${OPEN}`,
-};
-
-export const HISTORY_OF_RUN: Statement = {
-  name: 'history_of_run',
-  text: `SELECT ${HISTORY_COLUMNS} FROM job_runs r WHERE r.run_id = $1::uuid AND r.status <> 'RUNNING' ORDER BY r.epoch DESC`,
+      WHERE l.run_ids @> ARRAY[$1::uuid] AND u.run_id = $1::uuid AND ${OPEN}
+    UNION ALL SELECT ${QUEUED_COLUMNS} FROM ${pendingRun('$1::uuid')} d
+      WHERE (d.fire_at <= $2::bigint OR d.epoch > 1)
+    UNION ALL SELECT ${HISTORY_COLUMNS} FROM job_runs r WHERE r.run_id = $1::uuid AND r.status <> 'RUNNING'
+    ORDER BY 5 DESC`,
 };
 
 export const LIVING_ON_WORKER: Statement = {
