@@ -8,7 +8,7 @@ import {
   SERVER,
   WHOLE,
 } from '@carillon/domain';
-import type { Access } from '../../packages/server/src/gateway/endpoint.ts';
+import type { Access } from '../../packages/server/src/gateway/api/operation.ts';
 import { type GatewayFixture, KEY } from '../../packages/server/src/gateway/gateway.fixture.ts';
 import type { FuzzCaller } from './request-arbitrary.ts';
 

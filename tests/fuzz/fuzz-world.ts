@@ -1,15 +1,14 @@
 /** A gateway with one of everything behind it and callers of every kind before it, and the judge of every answer it gives. */
 import { problemAnswer } from '@carillon/contract';
 import { expect } from 'vitest';
-import type { Endpoint } from '../../packages/server/src/gateway/endpoint.ts';
-import { allEndpoints } from '../../packages/server/src/gateway/endpoints/all-endpoints.ts';
-import type { EndpointContext } from '../../packages/server/src/gateway/endpoints/endpoint-context.ts';
+import { allOperations } from '../../packages/server/src/gateway/api/all-operations.ts';
+import type { ApiContext, Operation } from '../../packages/server/src/gateway/api/operation.ts';
 import type { GatewayFixture } from '../../packages/server/src/gateway/gateway.fixture.ts';
 import { FuzzCallers, mayAsk } from './fuzz-callers.ts';
 import type { FuzzRequest } from './request-arbitrary.ts';
 
 const ANSWER_MS_MAX = 60_000;
-const endpoints = allEndpoints({ operations: {}, address: '' } as unknown as EndpointContext);
+const endpoints = allOperations({ operations: {}, address: '' } as unknown as ApiContext);
 
 export class FuzzWorld {
   readonly #gateway: GatewayFixture;
@@ -115,7 +114,7 @@ export class FuzzWorld {
   }
 }
 
-function endpointOf({ method, path }: FuzzRequest): Endpoint | undefined {
+function endpointOf({ method, path }: FuzzRequest): Operation | undefined {
   return endpoints.find(
     (endpoint) => `/api${endpoint.path}` === path && [endpoint.method].flat().includes(method as 'GET'),
   );

@@ -1,6 +1,9 @@
 /** Requests to everything that the OpenAPI document describes, as a careless or hostile client would send them. */
 import fc from 'fast-check';
-import type { OpenApiDocument, Operation } from '../../packages/server/src/gateway/openapi/build-openapi.ts';
+import type {
+  OpenApiDocument,
+  OperationObject,
+} from '../../packages/server/src/gateway/openapi/build-openapi.ts';
 import { fromSchema, nasty } from './schema-arbitrary.ts';
 
 export interface FuzzRequest {
@@ -30,7 +33,7 @@ export function requests(api: OpenApiDocument): fc.Arbitrary<FuzzRequest> {
 
 function requestTo(
   api: OpenApiDocument,
-  { method, path, operation }: { method: string; path: string; operation: Operation },
+  { method, path, operation }: { method: string; path: string; operation: OperationObject },
 ): fc.Arbitrary<FuzzRequest> {
   const { schemas } = api.components;
   const inQuery = operation.parameters.filter((parameter) => parameter.in === 'query');
@@ -78,7 +81,7 @@ function requestTo(
 }
 
 function bodyOf(
-  { requestBody }: Operation,
+  { requestBody }: OperationObject,
   schemas: OpenApiDocument['components']['schemas'],
 ): fc.Arbitrary<FuzzRequest['body']> {
   const garbage = fc.constantFrom(

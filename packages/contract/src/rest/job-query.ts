@@ -70,7 +70,7 @@ const TYPE_WORDS = new Map<string, readonly ScheduleType[]>([
 
 const filterFields = {
   status: anyOf(STATUS_WORDS).optional().describe('One or several, separated by commas.'),
-  type: oneOf(TYPE_WORDS).optional(),
+  type: anyOf(TYPE_WORDS).optional().describe('One or several, separated by commas.'),
   priority: oneOf(new Map(PRIORITIES.map((priority) => [priority, priority]))).optional(),
   user_id: text.optional().describe('Whose jobs; "me" for those of the caller.'),
   namespace: text.optional(),
@@ -152,7 +152,7 @@ function readJobPlace(place: string, by: JobOrder['by']): JobPlace {
 function toFilter(read: z.output<z.ZodObject<typeof filterFields>>): JobsFilter {
   return {
     statuses: read.status,
-    scheduleTypes: read.type,
+    scheduleTypes: read.type && [...new Set(read.type.flat())],
     priority: read.priority,
     userId: read.user_id,
     namespace: read.namespace,
@@ -199,6 +199,13 @@ export const UPCOMING_QUERY = {
     within: text.default('5m').describe('A duration such as 30s, 5m, 2h or 1d; at most 7 days.'),
     limit: count(LIMIT_MAX).default(LIMIT_DEFAULT),
   }),
+} satisfies Shape;
+
+const UPCOMING_CALL_MAX = 1_000;
+
+/** The same as calls of RPC ask for it. */
+export const UPCOMING_CALL = {
+  schema: UPCOMING_QUERY.schema.extend({ limit: count(UPCOMING_CALL_MAX).default(UPCOMING_CALL_MAX) }),
 } satisfies Shape;
 
 export function toUpcomingQuery({ within, limit }: z.output<typeof UPCOMING_QUERY.schema>): {

@@ -69,10 +69,11 @@ export const yesOrNo = oneOf(
   ]),
 );
 
-/** `team:billing`; given again, all of them must hold. */
+/** `team:billing`; given again, all of them must hold. Messages of RPC hold them by name. */
 export const labels = z
-  .union([text, z.array(text).max(32)], { error: 'must be written as name:value' })
+  .union([text, z.array(text).max(32), z.record(text, text)], { error: 'must be written as name:value' })
   .transform((given, context): Record<string, string> => {
+    if (typeof given === 'object' && !Array.isArray(given)) return given;
     const pairs = [given].flat().map((label) => {
       const cut = label.indexOf(':');
       return [label.slice(0, Math.max(cut, 0)), label.slice(cut + 1)] as const;

@@ -18,6 +18,8 @@ export interface RunsQuery {
   /** Counted from 1; undefined when the caller follows Link headers instead. */
   readonly page: number | undefined;
   readonly limit: number;
+  /** Entries before the page. */
+  readonly offset: number;
 }
 
 const runsFields = z.strictObject({
@@ -27,16 +29,27 @@ const runsFields = z.strictObject({
 
 export const RUNS_QUERY = { schema: runsFields } satisfies Shape;
 
+/** Living runs come before the history: behind them a list continues by the count of entries. */
+const COUNTED = /^\+(\d{1,6})$/;
+
 export function toRunsQuery({ before, page, limit }: z.output<typeof runsFields>): RunsQuery {
   if (before !== undefined && page !== undefined) {
     refuseValue('page', 'page and before contradict each other; give only one of them.');
   }
-  return { before: before === undefined ? undefined : readRunPlace(before), page, limit };
+  const counted = COUNTED.exec(before ?? '')?.[1];
+  if (counted !== undefined) return { before: undefined, page, limit, offset: Number(counted) };
+  const offset = page === undefined ? 0 : (page - 1) * limit;
+  return { before: before === undefined ? undefined : readRunPlace(before), page, limit, offset };
 }
 
 export const WORKER_RUNS_QUERY = {
   schema: runsFields.omit({ before: true }).extend({ worker_id: text }),
 } satisfies Shape;
+
+export function toWorkerRunsQuery(read: z.output<typeof WORKER_RUNS_QUERY.schema>) {
+  const { worker_id: workerId, ...paging } = read;
+  return { workerId, ...toRunsQuery(paging) };
+}
 
 export const LOGS_QUERY = {
   schema: z.strictObject({

@@ -34,3 +34,12 @@ function hasEndlessNumber(value: unknown): boolean {
   if (typeof value === 'number') return !Number.isFinite(value);
   return typeof value === 'object' && value !== null && Object.values(value).some(hasEndlessNumber);
 }
+
+const TEXT_LENGTH_MAX = 200;
+
+/** Refuses what no PostgreSQL text can hold, U+0000 and half a surrogate pair: nothing that is looked for can contain them. */
+export function storable(given: string, field: string): string {
+  if (given.length <= TEXT_LENGTH_MAX && given.isWellFormed() && !given.includes('\u0000')) return given;
+  const message = `${field} is longer than ${TEXT_LENGTH_MAX} characters or holds one that cannot be stored.`;
+  throw new Refusal('field_invalid', message, { field });
+}

@@ -1,5 +1,4 @@
-export * from './account-fields.ts';
-export * from './filter-fields.ts';
+export * from './fields-of.ts';
 export * from './generated/carillon/v1/accounts_pb.js';
 export * from './generated/carillon/v1/audit_pb.js';
 export * from './generated/carillon/v1/error_detail_pb.js';
@@ -9,6 +8,5 @@ export * as health from './generated/grpc/health/v1/health_pb.js';
 export * as reflectionV1 from './generated/grpc/reflection/v1/reflection_pb.js';
 export * as reflectionV1Alpha from './generated/grpc/reflection/v1alpha/reflection_pb.js';
 export * from './job-fields.ts';
-export * from './list-fields.ts';
 export * from './messages.ts';
 export * from './status-of.ts';

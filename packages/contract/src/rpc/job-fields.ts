@@ -1,19 +1,8 @@
-/**
- * The fields of a job as calls carry them, put into the words of a REST body: the same reader judges both, so a job means
- * the same through either door and is refused with the same code.
- */
-import { type DescMessage, type MessageShape, toJson } from '@bufbuild/protobuf';
-import { type Timestamp, TimestampSchema } from '@bufbuild/protobuf/wkt';
-import { type JsonObject, NAME_LENGTH_MAX, parseInstant, Refusal } from '@carillon/domain';
+/** The fields of a job in messages, as the fields of a body of REST: the same shape reads both, and refuses with the same code. */
+import { type JsonObject, NAME_LENGTH_MAX, Refusal } from '@carillon/domain';
 import { isBody } from '../rest/field-names.ts';
-import { type Fields, fieldsOf } from './fields-of.ts';
-import {
-  type SubmitJobRequest,
-  SubmitJobRequestSchema,
-  type UpdateJobRequest,
-  UpdateJobRequestSchema,
-} from './generated/carillon/v1/jobs_pb.js';
-import { type Schedule, ScheduleSchema } from './generated/carillon/v1/resources_pb.js';
+import type { Fields } from './fields-of.ts';
+import { ScheduleSchema } from './generated/carillon/v1/resources_pb.js';
 
 /** Fields of a Schedule whose name in a REST body is another one. */
 const SCHEDULE_NAMES: Readonly<Record<string, string>> = { type: 'schedule_type', time: 'schedule_time' };
@@ -21,15 +10,15 @@ const SCHEDULE_FIELDS = new Map(
   ScheduleSchema.fields.map(({ name }) => [SCHEDULE_NAMES[name] ?? name, `schedule.${name}`]),
 );
 
-export function submitBody(request: SubmitJobRequest): Fields {
-  const { idempotency_key: _, ...body } = restBody(SubmitJobRequestSchema, request);
-  const called = request.codeLocation || request.handler;
-  if (body.name === undefined && called !== '') body.name = called.slice(0, NAME_LENGTH_MAX);
+export function submitFields(fields: Fields): Fields {
+  const body = restFields(fields);
+  const called = (fields.code_location ?? fields.handler) as string | undefined;
+  if (body.name === undefined && called !== undefined) body.name = called.slice(0, NAME_LENGTH_MAX);
   return body;
 }
 
-export function updateBody(request: UpdateJobRequest): Fields {
-  const { job_id: _, expected_version: __, reset = [], ...body } = restBody(UpdateJobRequestSchema, request);
+export function updateFields({ reset = [], ...fields }: Fields): Fields {
+  const body = restFields(fields);
   for (const written of reset as string[]) {
     const name = bodyName(written);
     if (body[name] !== undefined) {
@@ -41,27 +30,18 @@ export function updateBody(request: UpdateJobRequest): Fields {
   return body;
 }
 
-export function scheduleBody(schedule: Schedule | undefined): Fields {
-  if (schedule === undefined) return {};
-  return Object.fromEntries(
-    Object.entries(fieldsOf(ScheduleSchema, schedule)).map(([name, value]) => [
-      SCHEDULE_NAMES[name] ?? name,
-      value,
-    ]),
-  );
+const PREVIEW_COUNT_DEFAULT = 10;
+
+export function previewFields(fields: Fields): Fields {
+  return { count: PREVIEW_COUNT_DEFAULT, ...restFields(fields) };
 }
 
-/** An instant outside of jobs, in milliseconds. */
-export function instantAsked(given: Timestamp, field: string): number {
-  try {
-    return parseInstant(toJson(TimestampSchema, given), { field });
-  } catch (error) {
-    if (error instanceof Refusal) throw error;
-    throw new Refusal('time_out_of_range', `${field} is no instant that can be written down.`, {
-      field,
-      cause: error,
-    });
-  }
+/** oldest_first is a word for one of the orders. */
+export function listJobsFields({ oldest_first: oldestFirst, ...fields }: Fields): Fields {
+  if (oldestFirst === undefined) return fields;
+  if (fields.sort === undefined) return { ...fields, sort: 'created_at' };
+  const message = 'sort and oldest_first both say the order; give only one of them.';
+  throw new Refusal('field_conflict', message, { field: 'sort' });
 }
 
 /** What REST calls otherwise, outside of jobs. */
@@ -92,14 +72,15 @@ function bodyName(field: string): string {
   return within === undefined ? field : (SCHEDULE_NAMES[within] ?? within);
 }
 
-function restBody<Schema extends DescMessage>(
-  schema: Schema,
-  message: MessageShape<Schema> & { readonly schedule?: Schedule | undefined },
-): Fields {
-  const { schedule: _, code_location: location, ...body } = fieldsOf(schema, message);
+/** The fields of the schedule stand beside the others in REST. */
+function restFields({ schedule, code_location: location, ...body }: Fields): Fields {
+  const flat = Object.entries((schedule ?? {}) as Fields).map(([name, value]) => [
+    SCHEDULE_NAMES[name] ?? name,
+    value,
+  ]);
   return {
     ...body,
-    ...scheduleBody(message.schedule),
+    ...Object.fromEntries(flat),
     ...(typeof location === 'string' && located(location, body)),
   };
 }

@@ -21,28 +21,23 @@ import {
   AuditEntrySchema,
   CallerSchema,
   DeadLetterSchema,
-  deadLetterMessage,
   GrantSchema,
   JobSchema,
   JobStatusSchema,
-  jobMessage,
-  jobStatusMessage,
+  jobJson,
   KeySchema,
   LogLineSchema,
-  logLineMessage,
+  messageFrom,
   NamespaceSchema,
   RPC_STATUS,
   RunSchema,
   rpcField,
   rpcStatusOf,
-  runMessage,
   ScheduleSchema,
   SubjectSchema,
   UpcomingJobSchema,
   UserSchema,
-  upcomingMessage,
   WorkerSchema,
-  workerMessage,
 } from './index.ts';
 
 const NOW_MS = Date.UTC(2030, 0, 1);
@@ -121,7 +116,11 @@ describe('what REST shows of', () => {
     } as const;
     const letterView = deadLetterView({ ...letter, redrivenAs: undefined });
     expect(names(DeadLetterSchema)).toEqual(Object.keys(letterView).sort());
-    expect(deadLetterMessage(letterView)).toMatchObject({ runId: 'r', jobName: 'n', redrivenAs: '' });
+    expect(messageFrom(DeadLetterSchema, letterView)).toMatchObject({
+      runId: 'r',
+      jobName: 'n',
+      redrivenAs: '',
+    });
     const status = jobStatusView({
       jobId: 'j' as JobId,
       state: 'running',
@@ -129,18 +128,21 @@ describe('what REST shows of', () => {
       latestRun: RUN,
     });
     expect(names(JobStatusSchema)).toEqual(Object.keys(status).sort());
-    expect(jobStatusMessage(status).latestRun).toMatchObject({ runId: 'r', attemptNumber: 2 });
+    expect(messageFrom(JobStatusSchema, status).latestRun).toMatchObject({ runId: 'r', attemptNumber: 2 });
   });
 
   test('a worker, what is due and a line of a log, their messages have, and nothing else', () => {
     const { worker, logs } = EXAMPLES;
     expect(names(WorkerSchema)).toEqual(Object.keys(worker).sort());
-    expect(workerMessage(worker)).toMatchObject({ workerId: worker.worker_id, handlers: worker.handlers });
+    expect(messageFrom(WorkerSchema, worker)).toMatchObject({
+      workerId: worker.worker_id,
+      handlers: worker.handlers,
+    });
     const upcoming = upcomingView({ job: fullJob(CRON), runAtMs: NOW_MS });
     expect(names(UpcomingJobSchema)).toEqual(Object.keys(upcoming).sort());
-    expect(upcomingMessage(upcoming)).toMatchObject({ jobId: 'j', userId: 'ada' });
+    expect(messageFrom(UpcomingJobSchema, upcoming)).toMatchObject({ jobId: 'j', userId: 'ada' });
     expect(names(LogLineSchema)).toEqual(Object.keys(logs[0]!).sort());
-    expect(logLineMessage(logs[0]!)).toMatchObject({ message: logs[0]!.message });
+    expect(messageFrom(LogLineSchema, logs[0]!)).toMatchObject({ message: logs[0]!.message });
   });
 
   test('namespaces, users, keys and the audit log, their messages have, and nothing else', () => {
@@ -163,10 +165,9 @@ describe('what REST shows of', () => {
 test('a message says what the view says', () => {
   for (const fields of [CRON, FUTURE, { interval: '15m' }, { frequency: 'daily' }, {}]) {
     const view = jobView({ job: fullJob(fields), nextRunMs: NOW_MS });
-    const { schedule, ...job } = toJson(JobSchema, jobMessage(view), { useProtoFieldName: true }) as Record<
-      string,
-      unknown
-    >;
+    const { schedule, ...job } = toJson(JobSchema, messageFrom(JobSchema, jobJson(view)), {
+      useProtoFieldName: true,
+    }) as Record<string, unknown>;
     const { type, time, ...rest } = schedule as Record<string, unknown>;
     const said = { ...job, ...rest, schedule_type: type, schedule_time: time };
     for (const [name, value] of Object.entries(said)) {
@@ -176,7 +177,7 @@ test('a message says what the view says', () => {
       } else expect([name, value ?? null]).toEqual([name, shown ?? null]);
     }
   }
-  expect(runMessage(runView(RUN)).result).toMatchObject({ kind: { case: 'structValue' } });
+  expect(messageFrom(RunSchema, runView(RUN)).result).toMatchObject({ kind: { case: 'structValue' } });
 });
 
 test('every refusal of the catalogue has a status', () => {

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import type { JobId } from '@carillon/domain';
 import { describe, expect, test } from 'vitest';
-import { allEndpoints } from './endpoints/all-endpoints.ts';
-import type { EndpointContext } from './endpoints/endpoint-context.ts';
+import { allOperations } from './api/all-operations.ts';
+import type { ApiContext } from './api/operation.ts';
 import { GatewayFixture } from './gateway.fixture.ts';
 
 const DOCS = readFileSync(new URL('../../../../docs/api.md', import.meta.url), 'utf8');
@@ -71,7 +71,7 @@ describe('the examples of docs/api.md', () => {
       ({ method, url }) => `${method} ${url.split('?')[0]!.replaceAll(/\$\w+/g, '{id}')}`,
     );
     const ours = new Set(['jobs', 'runs', 'schedules', 'dead letters', 'workers']);
-    const endpoints = allEndpoints({ operations: {}, address: '' } as unknown as EndpointContext);
+    const endpoints = allOperations({ operations: {}, address: '' } as unknown as ApiContext);
     const named = endpoints
       .filter(({ tag }) => ours.has(tag))
       .map(({ method, path }) => `${[method].flat()[0]} /api${path}`);

@@ -10,12 +10,13 @@ import type { Accounts } from '../operations/accounts/accounts.ts';
 import type { Operations } from '../operations/operations.ts';
 import { answerBrokenRequests } from './answer-broken-requests.ts';
 import { answerProblems } from './answer-problems.ts';
+import { allOperations } from './api/all-operations.ts';
+import { mountRest } from './api/mount-rest.ts';
+import type { Access } from './api/operation.ts';
 import { createAuthenticate } from './authenticate/create-authenticate.ts';
 import { closeConnections } from './close-connections.ts';
-import { allEndpoints } from './endpoints/all-endpoints.ts';
 import { createListener, type Listener } from './listener/create-listener.ts';
 import { type MetricsOptions, metricsEndpoint } from './metrics-endpoint.ts';
-import { mountEndpoints } from './mount-endpoints.ts';
 import { mountOtherMethods } from './other-methods.ts';
 import type { RequestLimits } from './rate-limit.ts';
 import { readJsonBodies } from './read-json-bodies.ts';
@@ -102,20 +103,15 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   // Whoever opens the address that the server printed finds out what it can do.
   app.get('/', (_request, reply) => reply.redirect('/api/docs', 302));
   const { served = 'all' } = options;
-  const methods = allMethods({ operations, readiness, clock: systemClock }).filter(({ access }) =>
-    isServed(access, served),
-  );
+  const stopping = new AbortController();
+  // A stream would hold up the close; its reader connects to another server.
+  app.addHook('preClose', async () => stopping.abort());
+  const table = allOperations({ operations, address, authenticate, stopping: stopping.signal });
+  const isOffered = ({ access }: { access: Access }) => isServed(access, served);
+  const methods = allMethods({ table, operations, readiness, clock: systemClock }).filter(isOffered);
   const admitStranger = (request: FastifyRequest) => limits?.admitAddress(request.ip);
   mountRpc(app, { methods, authenticate, admitStranger, bodyLimitBytes, clock: systemClock, log });
-  const stopping = new AbortController();
-  // Answers that go on would hold up the close; those that read them come back to another server.
-  app.addHook('preClose', async () => stopping.abort());
-  const endpoints = allEndpoints({
-    operations,
-    address,
-    authenticate,
-    stopping: stopping.signal,
-  }).filter(({ access }) => isServed(access, served));
+  const offered = table.filter(isOffered);
   // A scope of its own and not a look at the URL: the router also takes /%61pi for /api.
   app.register(
     (api, _options, done) => {
@@ -128,8 +124,8 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
         await authenticate(request);
       };
       api.setNotFoundHandler({ preHandler }, problems.onNoRoute);
-      mountEndpoints(api, endpoints, authenticate, limits);
-      mountOtherMethods(api, endpoints, authenticate);
+      mountRest(api, offered, { authenticate, address, limits });
+      mountOtherMethods(api, offered, authenticate);
       done();
     },
     { prefix: '/api' },

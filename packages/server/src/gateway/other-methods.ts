@@ -1,21 +1,21 @@
 /** A path that exists answers every method: those it does not serve with 405 and the ones it does, OPTIONS with the same list. */
 import { Refusal } from '@carillon/domain';
 import type { FastifyInstance, FastifyRequest, HTTPMethods } from 'fastify';
-import type { Endpoint } from './endpoint.ts';
+import type { Operation } from './api/operation.ts';
 
-/** Tells these routes from those of endpoints. */
+/** Tells these routes from those of operations. */
 const SERVES_OTHERS = { servesOthers: true };
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 
 export function mountOtherMethods(
   api: FastifyInstance,
-  endpoints: readonly Endpoint[],
+  operations: readonly Operation[],
   authenticate: (request: FastifyRequest) => Promise<unknown>,
 ): void {
-  for (const [path, served] of methodsByPath(endpoints)) {
+  for (const [path, served] of methodsByPath(operations)) {
     const allow = METHODS.filter((method) => served.has(method)).join(', ');
     // Strangers do not learn which paths exist, unless the path is open to them anyway.
-    const isOpen = endpoints.some((endpoint) => endpoint.path === path && endpoint.access === 'open');
+    const isOpen = operations.some((one) => one.path === path && one.access === 'open');
     const onRequest = async (request: FastifyRequest) => {
       if (!isOpen) await authenticate(request);
     };
@@ -42,9 +42,9 @@ export function mountOtherMethods(
   }
 }
 
-function methodsByPath(endpoints: readonly Endpoint[]): Map<string, Set<string>> {
+function methodsByPath(operations: readonly Operation[]): Map<string, Set<string>> {
   const byPath = new Map<string, Set<string>>();
-  for (const { path, method } of endpoints) {
+  for (const { path, method } of operations) {
     const served = byPath.get(path) ?? new Set(['OPTIONS']);
     for (const one of [method].flat()) served.add(one);
     if (served.has('GET')) served.add('HEAD');

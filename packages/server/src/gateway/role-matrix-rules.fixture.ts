@@ -1,6 +1,6 @@
 /** What a caller of the role matrix is to be answered: the same rules for every door. */
 import { type Action, type Caller, knowsNamespace, may, sees } from '@carillon/domain';
-import type { Access } from './endpoint.ts';
+import type { Access } from './api/operation.ts';
 import { HERE } from './role-matrix.fixture.ts';
 
 export type Expected = 'allowed' | 403 | 404;

@@ -8,11 +8,10 @@ import fastify, { type InjectOptions } from 'fastify';
 import { describe, expect, test } from 'vitest';
 import { PrometheusTelemetry } from '../telemetry/prometheus/prometheus-telemetry.ts';
 import { answerProblems } from './answer-problems.ts';
-import type { Access, Endpoint } from './endpoint.ts';
-import { allEndpoints } from './endpoints/all-endpoints.ts';
-import type { EndpointContext } from './endpoints/endpoint-context.ts';
+import { allOperations } from './api/all-operations.ts';
+import { mountRest } from './api/mount-rest.ts';
+import type { Access, ApiContext, Operation } from './api/operation.ts';
 import { metricsEndpoint } from './metrics-endpoint.ts';
-import { mountEndpoints } from './mount-endpoints.ts';
 import { readJsonBodies } from './read-json-bodies.ts';
 import { CALLERS, HERE, makeScene, type Scene } from './role-matrix.fixture.ts';
 import {
@@ -202,15 +201,15 @@ function accessByName(): Map<string, Access> {
   );
 }
 
-function endpointsOf(scene?: Scene): Endpoint[] {
-  return allEndpoints({
+function endpointsOf(scene?: Scene): Operation[] {
+  return allOperations({
     operations: scene?.fixture.everyones ?? {},
     address: '',
     stopping: new AbortController().signal,
     authenticate: async () => {
       throw new Error('nobody is asked twice');
     },
-  } as unknown as EndpointContext);
+  } as unknown as ApiContext);
 }
 
 /** The endpoints with a door that lets in whom it is told to: who somebody is, is not the question here. */
@@ -228,7 +227,7 @@ async function doorTo(entry: Entry, name: string) {
     if (caller) return caller;
     throw new Refusal('unauthorized', 'The request carries no key.');
   };
-  mountEndpoints(app, endpointsOf(scene), authenticate);
+  mountRest(app, endpointsOf(scene), { authenticate, address: '' });
   metricsEndpoint(app, {
     ...{ telemetry: new PrometheusTelemetry({ clock: scene.fixture.clock }), authenticate },
     open: false,

@@ -1,6 +1,6 @@
-/** The OpenAPI 3.1 document of a list of endpoints: from the same schemas that read requests, so that it cannot disagree. */
+/** The OpenAPI 3.1 document of the table of operations: from the same schemas that read requests, so that it cannot disagree. */
 import { EXAMPLES, problemAnswer } from '@carillon/contract';
-import type { Access, Answer, Endpoint } from '../endpoint.ts';
+import type { Access, Answer, Operation } from '../api/operation.ts';
 import { type JsonSchema, SchemaComponents } from './schema-components.ts';
 
 export interface OpenApiDocument {
@@ -8,7 +8,7 @@ export interface OpenApiDocument {
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
   readonly servers: readonly { readonly url: string }[];
   readonly tags: readonly { readonly name: string }[];
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
   readonly components: {
     readonly schemas: Readonly<Record<string, JsonSchema>>;
     readonly responses: Readonly<Record<string, unknown>>;
@@ -25,7 +25,7 @@ interface Parameter {
   readonly example?: unknown;
 }
 
-export interface Operation {
+export interface OperationObject {
   readonly operationId: string;
   readonly tags: readonly string[];
   readonly summary: string;
@@ -42,22 +42,22 @@ export interface Operation {
 const ABOUT =
   'Jobs that run at their instant, at least once, never twice at the same time. Fields are in snake_case; the camelCase spelling of every field of a body is understood too. Every error is a problem document (RFC 9457) with a code, the field and a way out.';
 
-export function buildOpenApi(endpoints: readonly Endpoint[], version: string): OpenApiDocument {
+export function buildOpenApi(operations: readonly Operation[], version: string): OpenApiDocument {
   const components = new SchemaComponents();
   const problem = components.describe(problemAnswer, 'output');
-  const paths: Record<string, Record<string, Operation>> = {};
-  for (const endpoint of endpoints) {
-    const path = `/api${endpoint.path}`;
+  const paths: Record<string, Record<string, OperationObject>> = {};
+  for (const operation of operations) {
+    const path = `/api${operation.path}`;
     paths[path] ??= {};
-    for (const method of [endpoint.method].flat()) {
-      paths[path][method.toLowerCase()] = operationOf(endpoint, method, components);
+    for (const method of [operation.method].flat()) {
+      paths[path][method.toLowerCase()] = operationOf(operation, method, components);
     }
   }
   return {
     openapi: '3.1.0',
     info: { title: 'Carillon', version, description: ABOUT },
     servers: [{ url: '/' }],
-    tags: [...new Set(endpoints.map(({ tag }) => tag))].map((name) => ({ name })),
+    tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name })),
     paths,
     components: {
       schemas: components.schemas,
@@ -84,15 +84,15 @@ export function buildOpenApi(endpoints: readonly Endpoint[], version: string): O
   };
 }
 
-function operationOf(endpoint: Endpoint, method: string, components: SchemaComponents): Operation {
-  const { path, tag, summary, description, access, body, bodyExamples } = endpoint;
+function operationOf(operation: Operation, method: string, components: SchemaComponents): OperationObject {
+  const { path, tag, summary, description, access, body, bodyExamples } = operation;
   const examples = Object.entries(bodyExamples ?? {}).map(([name, value]) => [name, { value }]);
   return {
     operationId: operationId(method, path),
     tags: [tag],
     summary,
     description: [description, needsOf(access)].filter(Boolean).join('\n\n'),
-    parameters: parametersOf(endpoint, components),
+    parameters: parametersOf(operation, components),
     ...(body && {
       requestBody: {
         required: true,
@@ -106,7 +106,7 @@ function operationOf(endpoint: Endpoint, method: string, components: SchemaCompo
     }),
     responses: {
       ...Object.fromEntries(
-        Object.entries(endpoint.answers).map(([status, answer]) => [status, responseOf(answer, components)]),
+        Object.entries(operation.answers).map(([status, answer]) => [status, responseOf(answer, components)]),
       ),
       default: { $ref: '#/components/responses/Problem' },
     },
@@ -131,14 +131,16 @@ function operationId(method: string, path: string): string {
   return method.toLowerCase() + words.join('');
 }
 
-function parametersOf({ path, params, query, headers }: Endpoint, components: SchemaComponents): Parameter[] {
+function parametersOf(
+  { path, subjectIs, query, headers }: Operation,
+  components: SchemaComponents,
+): Parameter[] {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]): Parameter => {
-    const description = params?.[name!];
     return {
       name: name!,
       in: 'path',
       required: true,
-      ...(description !== undefined && { description }),
+      ...(subjectIs !== undefined && { description: subjectIs }),
       schema: { type: 'string' },
     };
   });

@@ -1,13 +1,12 @@
 import { problemAnswer, readShape } from '@carillon/contract';
 import type { FastifyInstance } from 'fastify';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Endpoint } from '../endpoint.ts';
-import { allEndpoints } from '../endpoints/all-endpoints.ts';
-import type { EndpointContext } from '../endpoints/endpoint-context.ts';
+import { allOperations } from '../api/all-operations.ts';
+import type { ApiContext, Operation } from '../api/operation.ts';
 import { GatewayFixture, KEY } from '../gateway.fixture.ts';
 import type { OpenApiDocument } from './build-openapi.ts';
 
-const endpoints = allEndpoints({ operations: {}, address: '' } as EndpointContext);
+const endpoints = allOperations({ operations: {}, address: '' } as ApiContext);
 const named = endpoints.map(
   (endpoint) => [`${[endpoint.method].flat()[0]} ${endpoint.path}`, endpoint] as const,
 );
@@ -86,7 +85,7 @@ describe('the OpenAPI document', () => {
   });
 });
 
-describe.each(named)('%s', (_name, endpoint: Endpoint) => {
+describe.each(named)('%s', (_name, endpoint: Operation) => {
   test('has examples that are valid by its own schemas', () => {
     for (const example of Object.values(endpoint.bodyExamples ?? {})) {
       expect(() => readShape(endpoint.body!, example)).not.toThrow();

@@ -1,43 +1,32 @@
-/** Every call that is served. */
+/**
+ * Every call that is served: those of the table of operations, and the exceptions. An exception is a stream, or a call that is not one
+ * operation of REST.
+ */
 import { rpc } from '@carillon/contract';
 import type { Clock } from '@carillon/foundation';
 import type { Operations } from '../../operations/operations.ts';
+import type { Operation } from '../api/operation.ts';
 import type { Readiness } from '../routes/health-routes.ts';
-import { auditMethods } from './methods/audit-methods.ts';
-import { deadLetterMethods } from './methods/dead-letter-methods.ts';
-import { eventMethods } from './methods/event-methods.ts';
-import { healthMethods } from './methods/health-methods.ts';
-import { jobActionMethods } from './methods/job-action-methods.ts';
-import { jobMethods } from './methods/job-methods.ts';
-import { keyMethods } from './methods/key-methods.ts';
-import { logMethods } from './methods/log-methods.ts';
-import { namespaceMethods } from './methods/namespace-methods.ts';
-import { reflectionMethods } from './methods/reflection-methods.ts';
-import { runMethods } from './methods/run-methods.ts';
-import { userMethods } from './methods/user-methods.ts';
-import { workerMethods } from './methods/worker-methods.ts';
+import { bindRpc } from './bind-rpc.ts';
+import { eventMethods } from './event-methods.ts';
+import { healthMethods } from './health-methods.ts';
+import { jobMethods } from './job-methods.ts';
+import { reflectionMethods } from './reflection-methods.ts';
 import type { RpcMethod } from './rpc-method.ts';
 
 export interface MethodContext {
+  readonly table: readonly Operation[];
   readonly operations: Operations;
   readonly readiness: () => Promise<Readiness>;
   readonly clock: Clock;
 }
 
-export function allMethods({ operations, readiness, clock }: MethodContext): RpcMethod[] {
+export function allMethods({ table, operations, readiness, clock }: MethodContext): RpcMethod[] {
   const services = [rpc.JobService, rpc.AccountService, rpc.AuditService, rpc.health.Health];
   return [
+    ...table.flatMap(bindRpc),
     ...jobMethods(operations),
-    ...jobActionMethods(operations),
-    ...runMethods(operations),
-    ...logMethods(operations),
-    ...deadLetterMethods(operations),
-    ...workerMethods(operations),
     ...eventMethods({ operations, clock }),
-    ...namespaceMethods(operations),
-    ...userMethods(operations),
-    ...keyMethods(operations),
-    ...auditMethods(operations),
     ...healthMethods({ readiness, clock, services: services.map(({ typeName }) => typeName) }),
     ...reflectionMethods(services),
   ];

@@ -168,22 +168,24 @@ describe('jobs', () => {
     const ofAda = { ...DAILY, userId: 'ada' };
     const { results } = await jobs.submitJobs({ jobs: [ofAda, ofAda, { ...DAILY, userId: 'bob' }] });
     const filter = { userId: 'ada', statuses: ['scheduled'] };
+    const oddStatus = { statuses: ['odd'] };
     const dry = await jobs.bulkChangeJobs({ action: 'pause', filter, dryRun: true });
     expect(dry).toMatchObject({ matched: 2, changed: 0, refused: 0, nextPageToken: '' });
     const adas = results.slice(0, 2).map(({ jobId }) => jobId);
     expect(dry.jobIds.toSorted()).toEqual(adas.toSorted());
     expect(await jobs.bulkChangeJobs({ action: 'pause', filter })).toMatchObject({ matched: 2, changed: 2 });
     expect((await jobs.listJobs({ statuses: ['PAUSED'] })).jobs).toHaveLength(2);
-    for (const [asked, field] of [
-      [{ action: 'pause' }, 'filter'],
+    for (const [asked, field, code = 'field_invalid'] of [
+      [{ action: 'pause' }, 'filter', 'field_missing'],
       [{ action: 'pause', filter: {} }, 'filter'],
       [{ action: 'erase', filter }, 'action'],
       [{ action: 'pause', filter: { priority: 'odd' } }, 'filter.priority'],
+      [{ action: 'pause', filter: oddStatus }, 'filter.statuses'],
       [{ action: 'pause', filter, pageToken: 'x' }, 'page_token'],
     ] as const) {
       expect(await refusalOf(jobs.bulkChangeJobs(asked))).toMatchObject({
         status: Code.InvalidArgument,
-        detail: { code: 'field_invalid', field },
+        detail: { code, field },
       });
     }
   });

@@ -12,16 +12,11 @@ import type {
   MessageInitShape,
   MessageShape,
 } from '@bufbuild/protobuf';
-import type { Action, Caller } from '@carillon/domain';
+import type { Caller } from '@carillon/domain';
 import type { Clock } from '@carillon/foundation';
 import { createMethodImplSpec, type HandlerContext, type MethodImplSpec } from '@connectrpc/connect';
+import type { Access } from '../api/operation.ts';
 import { STALLED_MS_MAX } from '../events/stream-limits.ts';
-
-/**
- * open: everybody. self: whoever has a key, about themselves. Otherwise the permissions that the operation asks for; of
- * several, what is asked for may decide which.
- */
-export type RpcAccess = 'open' | 'self' | readonly Action[];
 
 export interface RpcCall<Request> {
   readonly request: Request;
@@ -46,14 +41,14 @@ export interface RpcHost {
 
 export interface RpcMethod {
   readonly method: DescMethod;
-  readonly access: RpcAccess;
+  readonly access: Access;
   /** What the protocols serve. */
   implement(host: RpcHost): MethodImplSpec;
 }
 
 export function unary<I extends DescMessage, O extends DescMessage>(
   method: DescMethodUnary<I, O>,
-  access: RpcAccess,
+  access: Access,
   handle: (call: RpcCall<MessageShape<I>>) => Promise<MessageInitShape<O>>,
 ): RpcMethod {
   return {
@@ -80,7 +75,7 @@ export function unary<I extends DescMessage, O extends DescMessage>(
  */
 export function serverStream<I extends DescMessage, O extends DescMessage>(
   method: DescMethodServerStreaming<I, O>,
-  access: RpcAccess,
+  access: Access,
   handle: (call: RpcCall<MessageShape<I>>) => AsyncIterable<MessageInitShape<O>>,
 ): RpcMethod {
   return {
@@ -116,7 +111,7 @@ export function serverStream<I extends DescMessage, O extends DescMessage>(
 
 export function dialogue<I extends DescMessage, O extends DescMessage>(
   method: DescMethodBiDiStreaming<I, O>,
-  access: RpcAccess,
+  access: Access,
   answer: (request: MessageShape<I>) => MessageInitShape<O>,
 ): RpcMethod {
   return {

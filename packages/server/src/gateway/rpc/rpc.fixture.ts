@@ -19,6 +19,8 @@ import {
 import fastify, { type FastifyInstance } from 'fastify';
 import { OperationsFixture } from '../../operations/operations.fixture.ts';
 import { answerProblems } from '../answer-problems.ts';
+import { allOperations } from '../api/all-operations.ts';
+import type { ApiContext } from '../api/operation.ts';
 import { closeConnections } from '../close-connections.ts';
 import { createListener, type ListenerOptions } from '../listener/create-listener.ts';
 import type { Readiness } from '../routes/health-routes.ts';
@@ -62,7 +64,9 @@ export class RpcFixture extends OperationsFixture {
     closeConnections(this.app, this.listener.connections);
     this.app.get('/plain', async () => ({ plain: true }));
     const readiness = () => this.readiness();
-    this.methods = allMethods({ operations: this.everyones, readiness, clock: this.clock });
+    const operations = this.everyones;
+    const table = allOperations({ operations, address: '' } as unknown as ApiContext);
+    this.methods = allMethods({ table, operations, readiness, clock: this.clock });
     mountRpc(this.app, {
       methods: this.methods,
       bodyLimitBytes: 1024 * 1024,

@@ -1,20 +1,18 @@
-/** What happens: as a stream that goes on, or page by page. */
+/** Events, as a stream that goes on or page by page. An exception: one path has two kinds of answers. */
 import { cloudEvent, EVENTS_QUERY, EXAMPLES, eventAnswer, toEventsQuery } from '@carillon/contract';
 import { writePlace } from '@carillon/domain';
 import { systemClock } from '@carillon/foundation';
 import { z } from 'zod';
-import { type Endpoint, endpoint } from '../endpoint.ts';
 import { sseStream } from '../events/sse-stream.ts';
-import { linkPages } from '../page-links.ts';
-import type { EndpointContext } from './endpoint-context.ts';
+import { type ApiContext, type Operation, reading, restOperation } from './operation.ts';
 
 const STREAM_TYPE = 'text/event-stream';
 const { id, type } = EXAMPLES.event;
 const STREAM_EXAMPLE = `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(EXAMPLES.event)}\n\n`;
 
-export function eventEndpoints({ operations, address, authenticate, stopping }: EndpointContext): Endpoint[] {
+export function eventOperations({ operations, authenticate, stopping }: ApiContext): Operation[] {
   return [
-    endpoint({
+    restOperation({
       method: 'GET',
       path: '/events',
       access: 'events.read',
@@ -26,7 +24,8 @@ export function eventEndpoints({ operations, address, authenticate, stopping }: 
         'With `Accept: application/json`, with none, or with a limit, it is one page of events, oldest first; follow the Link header `next`,',
         'which is always there, to read on.',
       ].join(' '),
-      query: EVENTS_QUERY,
+      cursor: 'last_event_id',
+      query: reading(EVENTS_QUERY),
       headers: {
         'last-event-id': { description: 'The id of the last event you saw.', example: '74231-1802-0' },
         accept: {
@@ -50,20 +49,22 @@ export function eventEndpoints({ operations, address, authenticate, stopping }: 
       handle: async ({ caller, query, request, reply }) => {
         const { filter, after, limit, isPage } = toEventsQuery(query, request.headers['last-event-id']);
         reply.header('vary', 'accept');
-        // A stream to somebody who wants only its headers would never end.
+        // A stream in answer to HEAD would never end.
         if (request.method === 'HEAD' || !wantsStream(request.headers.accept, { isPage })) {
           const { events, through } = await operations.readEvents(caller, { filter, after, limit });
-          const next = { name: 'last_event_id', value: writePlace(through) };
-          linkPages(request, reply, { address, page: undefined, hasMore: true, next });
-          return events.map(cloudEvent);
+          return {
+            body: events.map(cloudEvent),
+            list: { hasMore: true, next: writePlace(through) },
+          };
         }
         const events = operations.watchEvents(caller, { filter, after });
-        // Proxies that gather an answer before they pass it on are asked not to.
+        // Asks proxies not to collect the answer before they pass it on.
         reply
           .type(STREAM_TYPE)
           .header('x-accel-buffering', 'no')
           .header('cache-control', 'no-store, no-transform');
-        return sseStream({ events, clock: systemClock, stopping, authenticate: () => authenticate(request) });
+        const recognise = () => authenticate(request);
+        return { body: sseStream({ events, clock: systemClock, stopping, authenticate: recognise }) };
       },
     }),
   ];

@@ -5,8 +5,8 @@
 import { rpc } from '@carillon/contract';
 import { Refusal } from '@carillon/domain';
 import { type Clock, sleep } from '@carillon/foundation';
-import type { Readiness } from '../../routes/health-routes.ts';
-import { type RpcMethod, serverStream, unary } from '../rpc-method.ts';
+import type { Readiness } from '../routes/health-routes.ts';
+import { type RpcMethod, serverStream, unary } from './rpc-method.ts';
 
 const { SERVING, NOT_SERVING, SERVICE_UNKNOWN } = rpc.health.HealthCheckResponse_ServingStatus;
 const LOOK_MS = 2_000;

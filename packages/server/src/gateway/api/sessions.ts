@@ -1,9 +1,11 @@
-/** Signing in and out, and who one is. The token of a session travels in a cookie that no script can read. */
+/**
+ * Signing in and out, and who the caller is. Exceptions: the token of a session travels in a cookie that no script can read, which
+ * RPC has no use for.
+ */
 import {
   ACCOUNT_EXAMPLES,
   callerAnswer,
   callerView,
-  readId,
   SESSIONS_QUERY,
   SIGN_IN_BODY,
   sessionAnswer,
@@ -17,40 +19,42 @@ import { csrfTokenOf } from '../../operations/accounts/secrets.ts';
 import { originOf } from '../authenticate/origin-of.ts';
 import { requireOwnPage } from '../authenticate/require-own-page.ts';
 import { sessionCookie } from '../authenticate/session-cookie.ts';
-import { type Endpoint, endpoint } from '../endpoint.ts';
-import type { EndpointContext } from './endpoint-context.ts';
+import { type ApiContext, type Operation, operation, reading, restOperation } from './operation.ts';
 
-export function sessionEndpoints({ operations, address }: EndpointContext): Endpoint[] {
+export function sessionOperations({ operations, address }: ApiContext): Operation[] {
   const cookie = sessionCookie(address);
   return [
-    endpoint({
+    restOperation({
       method: 'POST',
       path: '/session',
       access: 'open',
       tag: 'sessions',
       summary: 'Sign in',
       description: 'Sets a cookie. What changes something with it must carry csrf_token in X-CSRF-Token.',
-      body: SIGN_IN_BODY,
+      body: reading(SIGN_IN_BODY),
       bodyExamples: { ada: ACCOUNT_EXAMPLES.signInBody },
       answers: {
         201: { description: 'Signed in.', schema: signedInAnswer, example: ACCOUNT_EXAMPLES.signedIn },
       },
-      handle: async ({ body, request, reply }) => {
+      handle: async ({ body, request }) => {
         // Otherwise a foreign page could sign its visitor in as somebody else.
         requireOwnPage(request, address);
         const { user, session, token } = await operations.signIn(stranger(originOf(request)), body);
         const { createdAtMs, expiresAtMs } = session;
         const maxAgeSeconds = Math.floor((expiresAtMs - createdAtMs) / 1_000);
-        reply.code(201).header('set-cookie', cookie.write(request, token, maxAgeSeconds));
         return {
-          user: userView(user),
-          csrf_token: csrfTokenOf(token),
-          expires_at: new Date(expiresAtMs).toISOString(),
+          status: 201,
+          headers: { 'set-cookie': cookie.write(request, token, maxAgeSeconds) },
+          body: {
+            user: userView(user),
+            csrf_token: csrfTokenOf(token),
+            expires_at: new Date(expiresAtMs).toISOString(),
+          },
         };
       },
     }),
 
-    endpoint({
+    operation({
       method: 'GET',
       path: '/session',
       access: 'self',
@@ -60,40 +64,41 @@ export function sessionEndpoints({ operations, address }: EndpointContext): Endp
       answers: {
         200: { description: 'The caller.', schema: callerAnswer, example: ACCOUNT_EXAMPLES.caller },
       },
-      handle: async ({ caller, request }) => {
-        const token = caller.kind === 'user' ? cookie.read(request) : undefined;
-        const session = token === undefined ? undefined : await operations.getSession(caller, token);
-        return callerView(
-          caller,
-          token === undefined || session === undefined
-            ? undefined
-            : { csrfToken: csrfTokenOf(token), expiresAtMs: session.expiresAtMs },
-        );
+      handle: async ({ caller, session: tokenOf }) => {
+        const token = caller.kind === 'user' ? tokenOf() : undefined;
+        if (token === undefined) return { body: callerView(caller, undefined) };
+        const session = await operations.getSession(caller, token);
+        return {
+          body: callerView(
+            caller,
+            session && { csrfToken: csrfTokenOf(token), expiresAtMs: session.expiresAtMs },
+          ),
+        };
       },
     }),
 
-    endpoint({
+    restOperation({
       method: 'DELETE',
       path: '/session',
       access: 'self',
       tag: 'sessions',
       summary: 'Sign out',
       answers: { 204: { description: 'Signed out.' } },
-      handle: async ({ caller, request, reply }) => {
-        const token = cookie.read(request);
+      handle: async ({ caller, request, session }) => {
+        const token = session();
         if (token !== undefined && caller.kind === 'user') await operations.signOut(caller, token);
-        reply.code(204).header('set-cookie', cookie.clear(request));
+        return { status: 204, headers: { 'set-cookie': cookie.clear(request) } };
       },
     }),
 
-    endpoint({
+    operation({
       method: 'GET',
       path: '/sessions',
       access: 'self',
       tag: 'sessions',
       summary: 'List your sessions, newest first',
       description: 'Those of another user with users.read.',
-      query: SESSIONS_QUERY,
+      query: reading(SESSIONS_QUERY),
       answers: {
         200: {
           description: 'The sessions that have not ended.',
@@ -101,22 +106,24 @@ export function sessionEndpoints({ operations, address }: EndpointContext): Endp
           example: [ACCOUNT_EXAMPLES.session],
         },
       },
-      handle: async ({ caller, query }) =>
-        (await operations.listSessions(caller, { userId: query.user_id })).map(sessionView),
+      handle: async ({ caller, query }) => ({
+        body: (await operations.listSessions(caller, { userId: query.user_id })).map(sessionView),
+      }),
     }),
 
-    endpoint({
+    operation({
       method: 'DELETE',
       path: '/sessions/{id}',
       access: 'self',
       tag: 'sessions',
       summary: 'End a session',
       description: 'Your own; those of others with users.manage.',
-      params: { id: 'The session_id.' },
+      subject: 'session',
+      subjectIs: 'The session_id.',
       answers: { 204: { description: 'Ended.' } },
-      handle: async ({ caller, params, reply }) => {
-        await operations.revokeSession(caller, readId(params.id!, 'session'));
-        reply.code(204);
+      handle: async ({ caller, id }) => {
+        await operations.revokeSession(caller, id);
+        return { status: 204 };
       },
     }),
   ];

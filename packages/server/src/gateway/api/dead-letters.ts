@@ -1,35 +1,38 @@
-/** Runs that failed for good: look at them, send them round again. */
+/** Runs that failed for good: read them, redrive them. */
 import {
   DEAD_LETTERS_QUERY,
   deadLetterAnswer,
   deadLetterView,
   EXAMPLES,
   REDRIVE_BODY,
-  readId,
   redrivenAnswer,
   redriveReportAnswer,
   redriveReportView,
+  rpc,
   toDeadLettersQuery,
   toRedriveRequest,
   writeRunPlace,
 } from '@carillon/contract';
-import type { Caller, RunId } from '@carillon/domain';
+import type { Caller } from '@carillon/domain';
 import { z } from 'zod';
 import type { DeadLetterPlace, DeadLetterQuery } from '../../storage/run-store.ts';
-import { type Endpoint, endpoint } from '../endpoint.ts';
-import { linkPages, tellTotal } from '../page-links.ts';
-import { userNamed } from './caller-words.ts';
-import type { EndpointContext } from './endpoint-context.ts';
+import { type ApiContext, type Operation, operation, reading, totalHeader } from './operation.ts';
+import { userNamed } from './user-named.ts';
 
-export function deadLetterEndpoints({ operations, address }: EndpointContext): Endpoint[] {
+const { method: call } = rpc.JobService;
+const subjectIs = 'The run that died.';
+
+export function deadLetterOperations({ operations }: ApiContext): Operation[] {
   return [
-    endpoint({
+    operation({
       method: 'GET',
       path: '/dead-letters',
+      rpc: { method: call.listDeadLetters },
       access: 'dead_letters.read',
       tag: 'dead letters',
       summary: 'List dead letters, latest first',
-      query: DEAD_LETTERS_QUERY,
+      cursor: 'before',
+      query: reading(DEAD_LETTERS_QUERY, toDeadLettersQuery),
       answers: {
         200: {
           description: 'The dead letters.',
@@ -37,47 +40,49 @@ export function deadLetterEndpoints({ operations, address }: EndpointContext): E
           example: [EXAMPLES.deadLetter],
         },
       },
-      handle: async ({ caller, query, request, reply }) => {
-        const { limit, ...asked } = toDeadLettersQuery(query);
+      handle: async ({ caller, query: { limit, ...selection } }) => {
         const { letters, next } = await operations.listDeadLetters(caller, {
-          ...selected(caller, asked),
+          ...selected(caller, selection),
           limit,
         });
-        linkPages(request, reply, {
-          address,
-          page: undefined,
-          hasMore: next !== undefined,
-          next: next && { name: 'before', value: placeText(next) },
-        });
-        if (asked.before === undefined) {
-          tellTotal(reply, { page: 1, limit, shown: letters.length, ended: next === undefined });
-        }
-        return letters.map(deadLetterView);
+        const ended = next === undefined;
+        return {
+          body: letters.map(deadLetterView),
+          list: { hasMore: !ended, next: next && cursorText(next) },
+          ...(selection.before === undefined && {
+            headers: totalHeader({ limit, shown: letters.length, ended }),
+          }),
+        };
       },
     }),
 
-    endpoint({
+    operation({
       method: 'GET',
       path: '/dead-letters/{id}',
+      rpc: { method: call.getDeadLetter },
       access: 'dead_letters.read',
       tag: 'dead letters',
       summary: 'Read a dead letter',
-      params: { id: 'The run that died.' },
+      subject: 'dead letter',
+      subjectIs,
       answers: {
         200: { description: 'The dead letter.', schema: deadLetterAnswer, example: EXAMPLES.deadLetter },
       },
-      handle: async ({ caller, params }) =>
-        deadLetterView(await operations.getDeadLetter(caller, readId(params.id!, 'dead letter') as RunId)),
+      handle: async ({ caller, id }) => ({
+        body: deadLetterView(await operations.getDeadLetter(caller, id)),
+      }),
     }),
 
-    endpoint({
+    operation({
       method: 'POST',
       path: '/dead-letters/{id}/redrive',
+      rpc: { method: call.redriveDeadLetter },
       access: 'dead_letters.redrive',
       tag: 'dead letters',
       summary: 'Send a dead letter round again',
       description: 'Asked twice, it answers the run that the first request made.',
-      params: { id: 'The run that died.' },
+      subject: 'dead letter',
+      subjectIs,
       answers: {
         202: {
           description: 'A new run was added.',
@@ -85,23 +90,23 @@ export function deadLetterEndpoints({ operations, address }: EndpointContext): E
           example: { job_id: EXAMPLES.jobId, run_id: EXAMPLES.newRunId, redriven_from: EXAMPLES.runId },
         },
       },
-      handle: async ({ caller, params, reply }) => {
-        const runId = readId(params.id!, 'dead letter') as RunId;
-        const letter = await operations.redriveDeadLetter(caller, runId);
-        reply.code(202);
-        return { job_id: letter.jobId, run_id: letter.runId, redriven_from: letter.redrivenFrom };
+      handle: async ({ caller, id }) => {
+        const { jobId, runId, redrivenFrom } = await operations.redriveDeadLetter(caller, id);
+        return { status: 202, body: { job_id: jobId, run_id: runId, redriven_from: redrivenFrom } };
       },
     }),
 
-    endpoint({
+    operation({
       method: 'POST',
       path: '/dead-letters/redrive',
+      rpc: { method: call.redriveDeadLetters, names: { runs: 'run_ids', next: 'next_page_token' } },
       access: 'dead_letters.redrive',
       tag: 'dead letters',
       summary: 'Send many dead letters round again',
       description:
         'All that still lie there and fit the filter, up to 1,000 per request; "next" of the answer, sent as "before", goes on with the rest.',
-      body: REDRIVE_BODY,
+      cursor: 'before',
+      body: reading(REDRIVE_BODY, toRedriveRequest),
       bodyExamples: { 'dry run': { filter: { reason: 'retries_exhausted' }, dry_run: true, limit: 100 } },
       answers: {
         200: {
@@ -117,28 +122,30 @@ export function deadLetterEndpoints({ operations, address }: EndpointContext): E
           },
         },
       },
-      handle: async ({ caller, body }) => {
-        const { selection, ...request } = toRedriveRequest(body);
+      handle: async ({ caller, body: { selection, ...request } }) => {
         const { next, ...report } = await operations.bulkRedriveDeadLetters(caller, {
           ...request,
           selection: selected(caller, selection),
         });
-        return redriveReportView(request.dryRun, { ...report, next: next && placeText(next) });
+        return {
+          body: redriveReportView(request.dryRun, { ...report, next: next && cursorText(next) }),
+        };
       },
     }),
   ];
 }
 
-type Asked = {
-  readonly [Name in keyof Omit<DeadLetterQuery, 'limit' | 'visible'>]?: DeadLetterQuery[Name] | undefined;
-};
+type Filter = Omit<DeadLetterQuery, 'limit' | 'visible'>;
 
 /** Without the filters that were not given. */
-function selected(caller: Caller, asked: Asked): Omit<DeadLetterQuery, 'limit' | 'visible'> {
-  const named = { ...asked, userId: userNamed(caller, asked.userId) };
+function selected(
+  caller: Caller,
+  given: { readonly [Name in keyof Filter]?: Filter[Name] | undefined },
+): Filter {
+  const named = { ...given, userId: userNamed(caller, given.userId) };
   return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined));
 }
 
-function placeText({ diedAtMs, runId }: DeadLetterPlace): string {
+function cursorText({ diedAtMs, runId }: DeadLetterPlace): string {
   return writeRunPlace({ createdAtMs: diedAtMs, runId });
 }

@@ -6,7 +6,7 @@ import { createRegistry, type DescFile, type DescService, toBinary } from '@bufb
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
 import { rpc } from '@carillon/contract';
 import { Code } from '@connectrpc/connect';
-import { dialogue, type RpcMethod } from '../rpc-method.ts';
+import { dialogue, type RpcMethod } from './rpc-method.ts';
 
 type Question = rpc.reflectionV1.ServerReflectionRequest['messageRequest'];
 /** The same in both versions, which differ in nothing but their name. */

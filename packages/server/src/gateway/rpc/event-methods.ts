@@ -1,28 +1,31 @@
 /**
- * What happened, page by page, and what happens, as it happens. Rights are looked at again while a stream lasts, and a quiet
- * stream shows that it lives.
+ * Events, page by page and as a stream. A stream checks the rights of its reader again while it lasts, and sends a heartbeat
+ * when nothing happens.
  */
-import { cloudEvent, EVENTS_QUERY, readShape, rpc, toEventsQuery } from '@carillon/contract';
+import type { DescMessage } from '@bufbuild/protobuf';
+import { cloudEvent, EVENTS_QUERY, type EventsQuery, rpc, toEventsQuery } from '@carillon/contract';
 import { writePlace } from '@carillon/domain';
 import { type Clock, sleep } from '@carillon/foundation';
-import type { Operations } from '../../../operations/operations.ts';
-import { RightsCheck } from '../../events/rights-check.ts';
-import { HEARTBEAT_MS } from '../../events/stream-limits.ts';
-import { type RpcMethod, serverStream, unary } from '../rpc-method.ts';
+import type { Operations } from '../../operations/operations.ts';
+import { reading } from '../api/operation.ts';
+import { RightsCheck } from '../events/rights-check.ts';
+import { HEARTBEAT_MS } from '../events/stream-limits.ts';
+import { readFields } from './bind-rpc.ts';
+import { type RpcMethod, serverStream, unary } from './rpc-method.ts';
 
 const { method } = rpc.JobService;
 const ALIVE = {};
 
 export function eventMethods({ operations, clock }: { operations: Operations; clock: Clock }): RpcMethod[] {
   return [
-    unary(method.listEvents, ['events.read'], async ({ caller, request }) => {
-      const { events, through } = await operations.readEvents(caller, eventsAsked(request, request.limit));
-      const messages = events.map((event) => rpc.eventMessage(cloudEvent(event)));
-      return { events: messages, nextAfterId: writePlace(through) };
+    unary(method.listEvents, 'events.read', async ({ caller, request }) => {
+      const query = eventsQuery(rpc.ListEventsRequestSchema, request);
+      const { events, through } = await operations.readEvents(caller, query);
+      return { events: events.map(eventMessage), nextAfterId: writePlace(through) };
     }),
-    serverStream(method.watchEvents, ['events.read'], async function* (call) {
+    serverStream(method.watchEvents, 'events.read', async function* (call) {
       const { caller, request, recognise, signal } = call;
-      const events = operations.watchEvents(caller, eventsAsked(request));
+      const events = operations.watchEvents(caller, eventsQuery(rpc.WatchEventsRequestSchema, request));
       const end = () => events.close();
       signal.addEventListener('abort', end, { once: true });
       const batches = events.batches();
@@ -48,7 +51,7 @@ export function eventMethods({ operations, clock }: { operations: Operations; cl
           else {
             for (const event of batch.value) {
               await requireRights();
-              yield { event: rpc.eventMessage(cloudEvent(event)) };
+              yield { event: eventMessage(event) };
             }
             next = batches.next();
           }
@@ -75,20 +78,15 @@ async function unlessQuiet<T>(
   }
 }
 
-/** limit: 0 when left out. */
-function eventsAsked(request: rpc.WatchEventsRequest | rpc.ListEventsRequest, limit = 0) {
-  const given = {
-    type: request.types.length === 0 ? undefined : request.types,
-    job_id: request.jobId,
-    run_id: request.runId,
-    namespace: request.namespace,
-    user_id: request.userId,
-    handler: request.handler,
-    last_event_id: request.afterId,
-    limit: limit === 0 ? undefined : String(limit),
-  };
-  const set = Object.entries(given).filter(([, value]) => value !== undefined && value !== '');
-  const query = toEventsQuery(readShape(EVENTS_QUERY, Object.fromEntries(set)), undefined);
-  const labels = rpc.labelsAsked(request.labels, 'labels');
-  return { after: query.after, limit: query.limit, filter: { ...query.filter, ...(labels && { labels }) } };
+const EVENTS = reading(EVENTS_QUERY, (read) => toEventsQuery(read, undefined));
+
+function eventsQuery(
+  schema: typeof rpc.WatchEventsRequestSchema | typeof rpc.ListEventsRequestSchema,
+  request: rpc.WatchEventsRequest | rpc.ListEventsRequest,
+): EventsQuery {
+  return readFields(EVENTS, rpc.fieldsOf(schema as DescMessage, request), { isQuery: true }) as EventsQuery;
+}
+
+function eventMessage(event: Parameters<typeof cloudEvent>[0]): rpc.Event {
+  return rpc.messageFrom(rpc.EventSchema, cloudEvent(event));
 }

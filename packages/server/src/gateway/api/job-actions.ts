@@ -1,0 +1,209 @@
+/** Actions on jobs and what became of them: run, pause, resume, in bulk; status and log; what a schedule means. */
+import {
+  BULK_BODY,
+  bulkAnswer,
+  bulkView,
+  EXAMPLES,
+  jobActedAnswer,
+  jobLogsAnswer,
+  jobStatusAnswer,
+  jobStatusView,
+  LOGS_QUERY,
+  logLines,
+  PREVIEW_BODY,
+  previewAnswer,
+  previewView,
+  rpc,
+  runAddedAnswer,
+  toBulkRequest,
+  toPreviewRequest,
+} from '@carillon/contract';
+import {
+  type ApiContext,
+  IDEMPOTENCY_KEY,
+  IF_MATCH,
+  type Operation,
+  operation,
+  reading,
+} from './operation.ts';
+import { userNamed } from './user-named.ts';
+
+const { method: call } = rpc.JobService;
+const ADDED = { schema: runAddedAnswer, example: { job_id: EXAMPLES.jobId, run_id: EXAMPLES.newRunId } };
+
+export function jobActionOperations({ operations }: ApiContext): Operation[] {
+  return [
+    operation({
+      method: 'POST',
+      path: '/jobs/{id}/runNow',
+      rpc: { method: call.runJobNow },
+      access: 'jobs.run',
+      tag: 'jobs',
+      summary: 'Run a job at once',
+      description: 'Past its schedule, also while it is paused. Its limits hold.',
+      subject: 'job',
+      headers: IDEMPOTENCY_KEY,
+      answers: {
+        202: { description: 'A run was added.', ...ADDED },
+        200: { description: 'Added before, under the same Idempotency-Key.', ...ADDED },
+      },
+      handle: async ({ caller, id, idempotencyKey }) => {
+        const { jobId, runId, added } = await operations.runJobNow(caller, id, { idempotencyKey });
+        return { status: added ? 202 : 200, body: { job_id: jobId, run_id: runId }, also: { added } };
+      },
+    }),
+
+    operation({
+      method: 'POST',
+      path: '/jobs/{id}/pause',
+      rpc: { method: call.pauseJob },
+      access: 'jobs.pause',
+      tag: 'jobs',
+      summary: 'Pause a job',
+      subject: 'job',
+      headers: IF_MATCH,
+      answers: {
+        200: {
+          description: 'Paused.',
+          schema: jobActedAnswer,
+          example: { job_id: EXAMPLES.jobId, status: 'paused' },
+        },
+      },
+      handle: async ({ caller, id, ifVersion }) => {
+        await operations.pauseJob(caller, id, { ifVersion });
+        return { body: { job_id: id, status: 'paused' } };
+      },
+    }),
+
+    operation({
+      method: 'POST',
+      path: '/jobs/{id}/resume',
+      rpc: { method: call.resumeJob },
+      access: 'jobs.pause',
+      tag: 'jobs',
+      summary: 'Resume a paused job',
+      subject: 'job',
+      headers: IF_MATCH,
+      answers: {
+        200: {
+          description: 'Resumed.',
+          schema: jobActedAnswer,
+          example: { job_id: EXAMPLES.jobId, status: 'resumed' },
+        },
+      },
+      handle: async ({ caller, id, ifVersion }) => {
+        await operations.resumeJob(caller, id, { ifVersion });
+        return { body: { job_id: id, status: 'resumed' } };
+      },
+    }),
+
+    operation({
+      method: 'GET',
+      path: '/jobs/{id}/status',
+      rpc: { method: call.getJobStatus },
+      access: 'jobs.read',
+      tag: 'jobs',
+      summary: 'How a job is doing',
+      subject: 'job',
+      answers: {
+        200: {
+          description: 'Its status and its latest run.',
+          schema: jobStatusAnswer,
+          example: {
+            job_id: EXAMPLES.jobId,
+            status: 'pending',
+            last_updated: EXAMPLES.run.modified_time,
+            latest_run: EXAMPLES.run,
+          },
+        },
+      },
+      handle: async ({ caller, id }) => {
+        const { job, ...status } = await operations.getJobStatus(caller, id);
+        return { body: jobStatusView({ jobId: job.jobId, ...status }) };
+      },
+    }),
+
+    operation({
+      method: 'GET',
+      path: '/jobs/{id}/logs',
+      rpc: { method: call.getJobLogs, names: { logs: 'lines' } },
+      access: 'runs.read',
+      tag: 'jobs',
+      summary: 'The story of a job, line by line',
+      description: 'Told from its latest attempts: handed out, started, ended, error, result.',
+      subject: 'job',
+      query: reading(LOGS_QUERY),
+      answers: {
+        200: {
+          description: 'The lines, in the order things happened.',
+          schema: jobLogsAnswer,
+          example: { job_id: EXAMPLES.jobId, logs: EXAMPLES.logs },
+        },
+      },
+      handle: async ({ caller, id, query }) => ({
+        body: { job_id: id, logs: logLines(await operations.getJobLogs(caller, id, query)) },
+      }),
+    }),
+
+    operation({
+      method: 'POST',
+      path: '/jobs/bulk',
+      rpc: { method: call.bulkChangeJobs, names: { jobs: 'job_ids', next: 'next_page_token' } },
+      access: ['jobs.pause', 'jobs.cancel'],
+      tag: 'jobs',
+      summary: 'Pause, resume or cancel many jobs',
+      description:
+        'One request does up to 1,000 jobs; "next" of the answer, sent as "after", goes on with the rest. Without a status, pause means scheduled jobs, resume paused ones, cancel both. Pausing and resuming ask for jobs.pause, cancelling for jobs.cancel.',
+      cursor: 'after',
+      body: reading(BULK_BODY, toBulkRequest),
+      bodyExamples: {
+        'dry run': { action: 'pause', filter: { label: 'team:billing' }, dry_run: true },
+        cancel: { action: 'cancel', filter: { user_id: 'u003', status: 'paused' } },
+      },
+      answers: {
+        200: {
+          description: 'What was done, or would be.',
+          schema: bulkAnswer,
+          example: {
+            action: 'pause',
+            dry_run: true,
+            matched: 1,
+            changed: 0,
+            refused: 0,
+            jobs: [EXAMPLES.jobId],
+            next: null,
+          },
+        },
+      },
+      handle: async ({ caller, body: { selection, ...request } }) => {
+        const report = await operations.bulkJobs(caller, {
+          ...request,
+          selection: { ...selection, userId: userNamed(caller, selection.userId) },
+        });
+        return { body: bulkView(request, report) };
+      },
+    }),
+
+    operation({
+      method: 'POST',
+      path: '/schedules/preview',
+      rpc: { method: call.previewSchedule, input: rpc.previewFields },
+      access: 'schedules.preview',
+      tag: 'schedules',
+      summary: 'What a schedule means',
+      description:
+        'The schedule fields of a job, in words and in its next instants, with warnings where a change of the clock within a year skips or repeats a planned time. A schedule that never fires is refused.',
+      body: reading(PREVIEW_BODY, toPreviewRequest),
+      bodyExamples: {
+        cron: { cron_expression: '0 9 * * 1-5', time_zone: 'Europe/Paris', count: 1 },
+        interval: { interval: '15m', count: 3, after: '2030-01-01T00:00:00Z' },
+      },
+      answers: {
+        200: { description: 'The preview.', schema: previewAnswer, example: EXAMPLES.preview },
+      },
+      handle: async ({ caller, body }) => ({
+        body: previewView(await operations.previewSchedule(caller, body)),
+      }),
+    }),
+  ];
+}

@@ -1,0 +1,260 @@
+/** Jobs: create, read, list, change, cancel. */
+import {
+  BATCH_BODY,
+  batchAnswer,
+  DELETE_QUERY,
+  EXAMPLES,
+  etagOf,
+  JOB_BODY,
+  JOBS_QUERY,
+  jobAcceptedAnswer,
+  jobActedAnswer,
+  jobAnswer,
+  jobUpdatedAnswer,
+  jobView,
+  problemOf,
+  readBatch,
+  rpc,
+  toJobInput,
+  toJobsQuery,
+  toUpcomingQuery,
+  UPCOMING_CALL,
+  UPCOMING_QUERY,
+  upcomingAnswer,
+  upcomingView,
+  writeJobPlace,
+} from '@carillon/contract';
+import { Refusal } from '@carillon/domain';
+import { z } from 'zod';
+import {
+  type ApiContext,
+  IDEMPOTENCY_KEY,
+  IF_MATCH,
+  type Operation,
+  operation,
+  reading,
+  restOperation,
+  totalHeader,
+} from './operation.ts';
+import { userNamed } from './user-named.ts';
+
+const { method: call } = rpc.JobService;
+const ACCEPTED = { schema: jobAcceptedAnswer, example: { job_id: EXAMPLES.jobId, status: 'submitted' } };
+
+export function jobOperations({ operations, address }: ApiContext): Operation[] {
+  return [
+    operation({
+      method: 'POST',
+      path: '/jobs',
+      rpc: { method: call.submitJob, input: rpc.submitFields },
+      access: 'jobs.create',
+      tag: 'jobs',
+      summary: 'Create a job',
+      description:
+        'Once it has answered, the job is stored and will run. The camelCase spelling of every field is understood too.',
+      headers: IDEMPOTENCY_KEY,
+      body: reading(JOB_BODY, toJobInput),
+      bodyExamples: EXAMPLES.jobBodies,
+      answers: {
+        201: { description: 'Accepted, durably. Location names the job.', ...ACCEPTED },
+        200: { description: 'Accepted before, under the same Idempotency-Key.', ...ACCEPTED },
+      },
+      handle: async ({ caller, body, idempotencyKey }) => {
+        const { jobId, created } = await operations.createJob(caller, body, { idempotencyKey });
+        return {
+          status: created ? 201 : 200,
+          headers: { location: `${address}/api/jobs/${jobId}` },
+          body: { job_id: jobId, status: 'submitted' },
+          also: { created },
+        };
+      },
+    }),
+
+    // Over RPC, each job of a batch has a message of its own.
+    restOperation({
+      method: 'POST',
+      path: '/jobs/batch',
+      access: 'jobs.create',
+      tag: 'jobs',
+      summary: 'Create many jobs',
+      description:
+        'Each job is judged by itself; the answers stand in the order asked. With atomic, all are created or none: 422 batch_refused then says in errors what is wrong with which.',
+      headers: IDEMPOTENCY_KEY,
+      body: reading(BATCH_BODY),
+      bodyExamples: {
+        two: { jobs: [EXAMPLES.jobBodies.now, { name: 'b', colour: 'red' }] },
+        'all or none': { jobs: [EXAMPLES.jobBodies.now], atomic: true },
+      },
+      answers: {
+        200: {
+          description: 'One answer per job.',
+          schema: batchAnswer,
+          example: [
+            { ...ACCEPTED.example, created: true },
+            { status: 'refused', error: EXAMPLES.problem },
+          ],
+        },
+      },
+      handle: async ({ caller, body, idempotencyKey, request }) => {
+        const atomic = body.atomic ?? false;
+        const answers = await operations.createJobs(caller, readBatch(body.jobs), { idempotencyKey, atomic });
+        return {
+          body: answers.map((answer) =>
+            answer instanceof Refusal
+              ? { status: 'refused', error: problemOf(answer, request.id) }
+              : { job_id: answer.jobId, status: 'submitted', created: answer.created },
+          ),
+        };
+      },
+    }),
+
+    operation({
+      method: 'GET',
+      path: '/jobs/{id}',
+      rpc: { method: call.getJob },
+      access: 'jobs.read',
+      tag: 'jobs',
+      summary: 'Read a job',
+      subject: 'job',
+      answers: {
+        200: { description: 'The job. ETag holds its version.', schema: jobAnswer, example: EXAMPLES.job },
+      },
+      handle: async ({ caller, id }) => {
+        const details = await operations.getJob(caller, id);
+        return { body: jobView(details), headers: { etag: etagOf(details.job.version) } };
+      },
+    }),
+
+    operation({
+      // PUT takes partial bodies as well: only the fields to be changed are required.
+      method: ['PUT', 'PATCH'],
+      path: '/jobs/{id}',
+      rpc: { method: call.updateJob, input: rpc.updateFields },
+      access: 'jobs.update',
+      tag: 'jobs',
+      summary: 'Change a job',
+      description:
+        'PUT and PATCH do the same: only the fields to be changed are sent. null brings back the default.',
+      subject: 'job',
+      headers: IF_MATCH,
+      body: reading(JOB_BODY, toJobInput),
+      bodyExamples: { rename: { name: 'Monday report', cron_expression: '0 9 * * 1' } },
+      answers: {
+        200: {
+          description: 'Changed. ETag holds the new version.',
+          schema: jobUpdatedAnswer,
+          example: { job_id: EXAMPLES.jobId, status: 'updated', version: 2 },
+        },
+      },
+      handle: async ({ caller, id, body, ifVersion }) => {
+        const { version } = await operations.updateJob(caller, id, body, { ifVersion });
+        return { body: { job_id: id, status: 'updated', version }, headers: { etag: etagOf(version) } };
+      },
+    }),
+
+    operation({
+      method: 'DELETE',
+      path: '/jobs/{id}',
+      rpc: { method: call.cancelJob, access: 'jobs.cancel' },
+      access: ['jobs.cancel', 'jobs.delete'],
+      tag: 'jobs',
+      summary: 'Cancel a job, or remove it',
+      description:
+        'What waits ends, what runs is asked to stop. With purge=true the job is removed too, which also asks for jobs.delete.',
+      subject: 'job',
+      headers: IF_MATCH,
+      query: reading(DELETE_QUERY),
+      answers: {
+        200: {
+          description: 'Cancelled, or removed with purge=true.',
+          schema: jobActedAnswer,
+          example: { job_id: EXAMPLES.jobId, status: 'cancelled' },
+        },
+      },
+      handle: async ({ caller, id, query, ifVersion }) => {
+        if (query.purge === true) await operations.deleteJob(caller, id, { ifVersion });
+        else await operations.cancelJob(caller, id, { ifVersion });
+        return { body: { job_id: id, status: query.purge === true ? 'deleted' : 'cancelled' } };
+      },
+    }),
+
+    operation({
+      method: 'GET',
+      path: '/jobs',
+      rpc: { method: call.listJobs, input: rpc.listJobsFields },
+      access: 'jobs.read',
+      tag: 'jobs',
+      summary: 'List jobs',
+      description:
+        'Follow the Link header (rel="next") until there is none. An answer looks through a bounded number of jobs: it may hold fewer entries than limit, even none, and still have a next. X-Total-Count is there when the list was read from its start to its end.',
+      cursor: 'after',
+      query: reading(JOBS_QUERY, toJobsQuery),
+      answers: { 200: { description: 'The jobs.', schema: z.array(jobAnswer), example: [EXAMPLES.job] } },
+      handle: async ({ caller, query }) => {
+        const { page, limit, after: afterJobId, order, sorted, userId, ...filter } = query;
+        const selection = {
+          ...filter,
+          userId: userNamed(caller, userId),
+          offset: page === undefined ? 0 : (page - 1) * limit,
+          limit,
+        };
+        const { jobs, next } = sorted
+          ? await operations.listSortedJobs(caller, { ...selection, ...sorted })
+          : await operations.listJobs(caller, { ...selection, order, afterJobId });
+        const shown = jobs.length;
+        const ended = next === undefined;
+        const isFromStart = afterJobId === undefined && sorted?.after === undefined;
+        return {
+          body: jobs.map(jobView),
+          list: {
+            hasMore: !ended,
+            next: next && (typeof next === 'string' ? next : writeJobPlace(next)),
+            page,
+            stopped: shown < limit,
+          },
+          ...(isFromStart && { headers: totalHeader({ page, limit, shown, ended }) }),
+        };
+      },
+    }),
+
+    operation({
+      method: 'GET',
+      path: '/jobs/upcoming',
+      rpc: [
+        { method: call.listUpcomingJobs, query: reading(UPCOMING_CALL, toUpcomingQuery) },
+        { method: call.getJobsInNext5Mins, query: reading(UPCOMING_CALL, toUpcomingQuery) },
+      ],
+      access: 'jobs.read',
+      tag: 'jobs',
+      summary: 'What fires next',
+      description:
+        'Every start that is planned within the time asked for, in order: waiting runs and the occurrences of recurring jobs. Carillon-Partial: true says that more was due than could be looked at.',
+      query: reading(UPCOMING_QUERY, toUpcomingQuery),
+      answers: {
+        200: {
+          description: 'The starts, first things first.',
+          schema: z.array(upcomingAnswer),
+          example: [
+            {
+              job_id: EXAMPLES.jobId,
+              name: EXAMPLES.job.name,
+              namespace: 'default',
+              user_id: 'u003',
+              handler: 'http',
+              priority: 'medium',
+              run_time: '2030-01-02T08:00:00.000Z',
+            },
+          ],
+        },
+      },
+      handle: async ({ caller, query }) => {
+        const { runs, partial } = await operations.listUpcoming(caller, query);
+        return {
+          body: runs.map(upcomingView),
+          ...(partial && { headers: { 'carillon-partial': 'true' } }),
+          also: { partial },
+        };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,115 @@
+/** Turns operations into routes of REST: reads strictly what each declares, and writes its reply. */
+import { parseIdempotencyKey, parseIfMatch, readId, readShape, requireNoBody } from '@carillon/contract';
+import type { Caller, JobId, RunId } from '@carillon/domain';
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
+import { z } from 'zod';
+import { sessionCookie } from '../authenticate/session-cookie.ts';
+import { allowanceHeaders, type RequestLimits } from '../rate-limit.ts';
+import { requireReadableQuery } from '../readable-query.ts';
+import { type ListEnd, type Operation, type RestCall, readInput } from './operation.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set by the authentication, before any operation that is not open. */
+    caller: Caller | undefined;
+  }
+}
+
+export interface RestOptions {
+  readonly authenticate: (request: FastifyRequest) => Promise<Caller>;
+  /** Precedes Link; empty when it is relative. */
+  readonly address: string;
+  /** Counts strangers here; callers with a key were counted by the authentication, and learn what is left. */
+  readonly limits?: Pick<RequestLimits, 'admitAddress' | 'allowanceOf'> | undefined;
+}
+
+export function mountRest(
+  api: FastifyInstance,
+  operations: readonly Operation[],
+  options: RestOptions,
+): void {
+  const { authenticate, limits, address } = options;
+  const cookie = sessionCookie(address);
+  for (const operation of operations) {
+    const callOf = callReader(operation, cookie.read);
+    api.route({
+      method: [operation.method].flat() as HTTPMethods[],
+      url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+      onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
+        if (operation.access === 'open') {
+          limits?.admitAddress(request.ip);
+          return;
+        }
+        request.caller = await authenticate(request);
+        const allowance = limits?.allowanceOf(request.caller);
+        if (allowance) reply.headers(allowanceHeaders(allowance));
+      },
+      handler: async (request, reply) => {
+        const { body, status, headers, list } = await operation.handle(callOf(request, reply));
+        if (status !== undefined) reply.code(status);
+        if (headers) reply.headers(headers);
+        if (list) {
+          const link = linksOf(list, { url: request.url, cursor: operation.cursor ?? 'after', address });
+          if (link !== '') reply.header('link', link);
+        }
+        return body;
+      },
+    });
+  }
+}
+
+const NO_QUERY = { schema: z.strictObject({}) };
+
+function callReader(
+  operation: Operation,
+  sessionOf: (request: FastifyRequest) => string | undefined,
+): (request: FastifyRequest, reply: FastifyReply) => RestCall {
+  const { query, body, headers = {}, subject, path } = operation;
+  const subjectName = /\{(\w+)\}/.exec(path)?.[1] ?? '';
+  const isIdempotent = 'Idempotency-Key' in headers;
+  const isVersioned = 'If-Match' in headers;
+  return (request, reply) => {
+    requireReadableQuery(request.url);
+    const readQuery = query ? readInput(query, request.query) : readShape(NO_QUERY, request.query);
+    if (!body) requireNoBody(request.body);
+    const given = (request.params as Record<string, string>)[subjectName] ?? '';
+    const hasOwnName = subject === undefined || subject === 'worker' || subject === 'namespace';
+    return {
+      // Undefined only where the operation is open, and there nobody reads it.
+      caller: request.caller as Caller,
+      query: readQuery,
+      body: body && readInput(body, request.body),
+      idempotencyKey: isIdempotent ? parseIdempotencyKey(request.headers['idempotency-key']) : undefined,
+      ifVersion: isVersioned ? parseIfMatch(request.headers['if-match']) : undefined,
+      id: (hasOwnName ? given : readId(given, subject)) as JobId & RunId,
+      session: () => sessionOf(request),
+      request,
+      reply,
+    };
+  };
+}
+
+/** The Link header (RFC 8288) that leads through a list with the same filters. */
+export function linksOf(
+  { hasMore, next, page, stopped = false, counted = false }: ListEnd,
+  { url, cursor, address }: { url: string; cursor: string; address: string },
+): string {
+  const found: string[] = [];
+  const add = (rel: string, name: string, value: string) => {
+    found.push(`<${address}${withParameter(url, name, value)}>; rel="${rel}"`);
+  };
+  const followsCursor = next !== undefined && !counted && (page === undefined || stopped);
+  if (hasMore && followsCursor) add('next', cursor, next);
+  else if (hasMore) add('next', 'page', String((page ?? 1) + 1));
+  if (page !== undefined && page > 1) add('prev', 'page', String(page - 1));
+  return found.join(', ');
+}
+
+/** Leaves out the other way of paging: two positions in one list would contradict each other. */
+function withParameter(url: string, name: string, value: string): string {
+  const [path = '', query = ''] = url.split('?', 2);
+  const parameters = new URLSearchParams(query);
+  for (const other of ['page', 'after', 'before']) parameters.delete(other);
+  parameters.set(name, value);
+  return `${path}?${parameters}`;
+}

@@ -1,0 +1,195 @@
+/**
+ * One operation of the interface, as a value: who may ask for it, what it reads, what it answers, the words that document it, and how
+ * REST and RPC reach it. Routes, calls, the OpenAPI document, the test of roles and the fuzz test follow from one table of these.
+ */
+import { readShape, type Shape } from '@carillon/contract';
+import type { Action, Caller, JobId, RunId } from '@carillon/domain';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import type { Operations } from '../../operations/operations.ts';
+import type { Authenticate } from '../authenticate/create-authenticate.ts';
+import type { RpcBinding } from '../rpc/bind-rpc.ts';
+
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/**
+ * open: everybody. self: whoever is signed in, about themselves. Otherwise the permissions that the operation requires; of
+ * several, the request decides which.
+ */
+export type Access = Action | readonly Action[] | 'open' | 'self';
+
+export interface Answer {
+  readonly description: string;
+  /** Undefined: no body. */
+  readonly schema?: z.ZodType;
+  readonly contentType?: string;
+  readonly example?: unknown;
+  /** The same answer in other content types. */
+  readonly otherTypes?: Readonly<Record<string, { readonly schema: z.ZodType; readonly example: unknown }>>;
+}
+
+export interface HeaderSpec {
+  readonly description: string;
+  readonly example?: string;
+}
+
+/** A shape, and how what it reads becomes the input of the operation. */
+export interface Reader<Value = unknown> extends Shape {
+  to(read: unknown): Value;
+}
+
+export function reading<Schema extends z.ZodObject>(shape: Shape<Schema>): Reader<z.output<Schema>>;
+export function reading<Schema extends z.ZodObject, Value>(
+  shape: Shape<Schema>,
+  to: (read: z.output<Schema>) => Value,
+): Reader<Value>;
+export function reading(shape: Shape, to = (read: unknown): unknown => read): Reader {
+  return { ...shape, to: to as (read: unknown) => unknown };
+}
+
+export function readInput(reader: Reader, given: unknown): unknown {
+  return reader.to(readShape(reader, given));
+}
+
+/** What the path of REST and the first field of RPC name. All but workers and namespaces have UUIDs. */
+export type Subject = 'job' | 'run' | 'dead letter' | 'user' | 'key' | 'session' | 'worker' | 'namespace';
+
+export interface Call<Query = unknown, Body = unknown> {
+  readonly caller: Caller;
+  /** Of the subject. */
+  readonly id: JobId & RunId;
+  readonly query: Query;
+  readonly body: Body;
+  readonly idempotencyKey: string | undefined;
+  /** The versions of the subject that the change is meant for. Undefined: any. */
+  readonly ifVersion: number[] | undefined;
+  /** The token of the session that the request came with. */
+  readonly session: () => string | undefined;
+}
+
+export interface RestCall<Query = unknown, Body = unknown> extends Call<Query, Body> {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+/** How a list continues. */
+export interface ListEnd {
+  readonly hasMore: boolean;
+  /** Continues after the last entry. */
+  readonly next: string | undefined;
+  /** Counted from 1; undefined when the caller follows cursors. */
+  readonly page?: number | undefined;
+  /** The search ended before the page was full: page numbers lead nowhere from here, the cursor does. */
+  readonly stopped?: boolean;
+  /** The cursor counts entries: REST links to a page number instead. */
+  readonly counted?: boolean;
+}
+
+export interface Reply {
+  readonly body?: unknown;
+  /** 200 when left out. */
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly list?: ListEnd;
+  /** What REST says by its status or its headers, and RPC by fields of its message. */
+  readonly also?: object;
+}
+
+interface Described {
+  readonly method: Method | readonly Method[];
+  /** Below /api, such as /jobs/{id}. */
+  readonly path: string;
+  readonly access: Access;
+  readonly tag: string;
+  /** A few words, for lists. */
+  readonly summary: string;
+  readonly description?: string;
+  readonly subject?: Subject;
+  /** Describes the subject, where its name alone does not. */
+  readonly subjectIs?: string;
+  readonly headers?: Readonly<Record<string, HeaderSpec>>;
+  /** The field of the query or body that continues a list; over RPC it is page_token. */
+  readonly cursor?: 'after' | 'before' | 'last_event_id';
+  readonly answers: Readonly<Record<number, Answer>>;
+  readonly bodyExamples?: Readonly<Record<string, object>>;
+  /** The calls of RPC that do the same. */
+  readonly rpc?: RpcBinding | readonly RpcBinding[];
+}
+
+interface Input<Query, Body> {
+  readonly query?: Reader<Query>;
+  /** Undefined: a body is refused, since its sender expects it to have an effect. */
+  readonly body?: Reader<Body>;
+}
+
+export interface Operation extends Described, Input<unknown, unknown> {
+  readonly handle: (call: RestCall) => Promise<Reply>;
+}
+
+interface Spec<Query, Body> extends Described, Input<Query, Body> {
+  readonly handle: (call: Call<Query, Body>) => Promise<Reply>;
+}
+
+export function operation<Query = unknown, Body = unknown>(spec: Spec<Query, Body>): Operation {
+  return spec as unknown as Operation;
+}
+
+/** An exception: it needs the HTTP request itself, for cookies or for a stream, and no call of RPC is bound to it. */
+export function restOperation<Query = unknown, Body = unknown>(
+  spec: Omit<Described, 'rpc'> &
+    Input<Query, Body> & { readonly handle: (call: RestCall<Query, Body>) => Promise<Reply> },
+): Operation {
+  return spec as unknown as Operation;
+}
+
+/** What every group of operations gets. */
+export interface ApiContext {
+  readonly operations: Operations;
+  /** Precedes Location and Link; empty when they are relative. */
+  readonly address: string;
+  /** For streams: authenticates the caller again. */
+  readonly authenticate: Authenticate;
+  /** For streams: the gateway is closing. */
+  readonly stopping: AbortSignal;
+}
+
+export const IF_MATCH: Readonly<Record<string, HeaderSpec>> = {
+  'If-Match': {
+    description: 'The ETag of the version that is meant; a job that was changed meanwhile is left alone.',
+    example: '"3"',
+  },
+};
+
+export const IDEMPOTENCY_KEY: Readonly<Record<string, HeaderSpec>> = {
+  'Idempotency-Key': {
+    description: 'The same request sent again with the same key does nothing new and answers as before.',
+    example: 'order-17',
+  },
+};
+
+/** One more than is shown: it tells whether there is a next page, without counting. */
+export function readLimit(limit: number): number {
+  return limit + 1;
+}
+
+/** What was read with readLimit, as a reply. */
+export function listReply<Row>(
+  rows: readonly Row[],
+  { limit, view, cursorOf }: { limit: number; view: (row: Row) => unknown; cursorOf: (last: Row) => string },
+): Reply {
+  const shown = rows.slice(0, limit);
+  const last = shown.at(-1);
+  const next = last === undefined ? undefined : cursorOf(last);
+  return { body: shown.map(view), list: { hasMore: rows.length > limit, next } };
+}
+
+/** X-Total-Count of a list that was read from its start to its end; nothing else is ever counted. */
+export function totalHeader(list: {
+  readonly page?: number | undefined;
+  readonly limit: number;
+  readonly shown: number;
+  readonly ended: boolean;
+}): Readonly<Record<string, string>> {
+  const { page = 1, limit, shown, ended } = list;
+  return ended && (page === 1 || shown > 0) ? { 'x-total-count': String((page - 1) * limit + shown) } : {};
+}

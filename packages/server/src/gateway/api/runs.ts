@@ -1,0 +1,204 @@
+/** Runs and the workers that execute them: list, read, stop, run again. */
+import {
+  EXAMPLES,
+  logLines,
+  RUNS_QUERY,
+  type RunsQuery,
+  rpc,
+  runAddedAnswer,
+  runAnswer,
+  runCancelledAnswer,
+  runDetailsAnswer,
+  runLogsAnswer,
+  runView,
+  toRunsQuery,
+  toWorkerRunsQuery,
+  WORKER_RUNS_QUERY,
+  workerAnswer,
+  workerView,
+  writeRunPlace,
+} from '@carillon/contract';
+import { isFinal } from '@carillon/domain';
+import { z } from 'zod';
+import type { RunPage, RunView } from '../../storage/run-store.ts';
+import {
+  type ApiContext,
+  IDEMPOTENCY_KEY,
+  type Operation,
+  operation,
+  type Reply,
+  reading,
+  readLimit,
+} from './operation.ts';
+
+const { method: call } = rpc.JobService;
+const ADDED = { schema: runAddedAnswer, example: { job_id: EXAMPLES.jobId, run_id: EXAMPLES.newRunId } };
+
+export function runOperations({ operations }: ApiContext): Operation[] {
+  return [
+    operation({
+      method: 'GET',
+      path: '/jobs/{id}/runs',
+      rpc: { method: call.getExecHistory },
+      access: 'runs.read',
+      tag: 'runs',
+      summary: 'List the runs of a job, newest first',
+      description: 'One entry per attempt; alive and waiting ones before the history.',
+      subject: 'job',
+      cursor: 'before',
+      query: reading(RUNS_QUERY, toRunsQuery),
+      answers: { 200: { description: 'The runs.', schema: z.array(runAnswer), example: [EXAMPLES.run] } },
+      handle: async ({ caller, id, query }) =>
+        runsReply(await operations.listRuns(caller, id, runPageOf(query)), query),
+    }),
+
+    operation({
+      method: 'GET',
+      path: '/runs/{id}',
+      rpc: { method: call.getRun },
+      access: 'runs.read',
+      tag: 'runs',
+      summary: 'Read a run with all its attempts',
+      subject: 'run',
+      answers: {
+        200: {
+          description: 'The latest attempt, and all of them.',
+          schema: runDetailsAnswer,
+          example: { ...EXAMPLES.run, attempts: [EXAMPLES.run] },
+        },
+      },
+      handle: async ({ caller, id }) => {
+        const { latest, attempts } = await operations.getRun(caller, id);
+        return { body: { ...runView(latest), attempts: attempts.map(runView) } };
+      },
+    }),
+
+    operation({
+      method: 'GET',
+      path: '/runs/{id}/logs',
+      rpc: { method: call.getRunLogs, names: { logs: 'lines' } },
+      access: 'runs.read',
+      tag: 'runs',
+      summary: 'The story of a run, line by line',
+      subject: 'run',
+      answers: {
+        200: {
+          description: 'The lines, in the order things happened.',
+          schema: runLogsAnswer,
+          example: { job_id: EXAMPLES.jobId, run_id: EXAMPLES.runId, logs: EXAMPLES.logs },
+        },
+      },
+      handle: async ({ caller, id }) => {
+        const { latest, attempts } = await operations.getRun(caller, id);
+        return { body: { job_id: latest.jobId, run_id: id, logs: logLines(attempts) } };
+      },
+    }),
+
+    operation({
+      method: 'POST',
+      path: '/runs/{id}/cancel',
+      rpc: { method: call.cancelRun },
+      access: 'runs.cancel',
+      tag: 'runs',
+      summary: 'Stop a run',
+      subject: 'run',
+      answers: {
+        200: {
+          description: 'It was waiting, and is cancelled.',
+          schema: runCancelledAnswer,
+          example: { run_id: EXAMPLES.runId, status: 'cancelled' },
+        },
+        202: {
+          description: 'It is running, and was asked to stop.',
+          schema: runCancelledAnswer,
+          example: { run_id: EXAMPLES.runId, status: 'cancelling' },
+        },
+      },
+      handle: async ({ caller, id }) => {
+        const ended = (await operations.cancelRun(caller, id)) === 'ended';
+        return {
+          status: ended ? 200 : 202,
+          body: { run_id: id, status: ended ? 'cancelled' : 'cancelling' },
+        };
+      },
+    }),
+
+    operation({
+      method: 'POST',
+      path: '/runs/{id}/rerun',
+      rpc: { method: call.rerunRun },
+      access: 'runs.rerun',
+      tag: 'runs',
+      summary: 'Run a finished run again',
+      description: 'A new run of its job as the job is now, for the same occurrence.',
+      subject: 'run',
+      headers: IDEMPOTENCY_KEY,
+      answers: {
+        202: { description: 'A run was added.', ...ADDED },
+        200: { description: 'Added before, under the same Idempotency-Key.', ...ADDED },
+      },
+      handle: async ({ caller, id, idempotencyKey }) => {
+        const { jobId, runId, added } = await operations.rerunRun(caller, id, { idempotencyKey });
+        return { status: added ? 202 : 200, body: { job_id: jobId, run_id: runId }, also: { added } };
+      },
+    }),
+  ];
+}
+
+export function workerOperations({ operations }: ApiContext): Operation[] {
+  return [
+    operation({
+      method: 'GET',
+      path: '/workers',
+      rpc: { method: call.listWorkers },
+      access: 'workers.read',
+      tag: 'workers',
+      summary: 'List workers',
+      answers: {
+        200: {
+          description: 'All that are known.',
+          schema: z.array(workerAnswer),
+          example: [EXAMPLES.worker],
+        },
+      },
+      handle: async ({ caller }) => ({ body: (await operations.listWorkers(caller)).map(workerView) }),
+    }),
+
+    operation({
+      method: 'GET',
+      path: '/workers/{id}',
+      rpc: { method: call.getWorker },
+      access: 'workers.read',
+      tag: 'workers',
+      summary: 'Read a worker',
+      subject: 'worker',
+      answers: { 200: { description: 'The worker.', schema: workerAnswer, example: EXAMPLES.worker } },
+      handle: async ({ caller, id }) => ({ body: workerView(await operations.getWorker(caller, id)) }),
+    }),
+
+    operation({
+      method: 'GET',
+      path: '/job/executions',
+      access: ['workers.read', 'runs.read'],
+      tag: 'workers',
+      summary: 'List what a worker is running',
+      query: reading(WORKER_RUNS_QUERY, toWorkerRunsQuery),
+      answers: { 200: { description: 'The runs.', schema: z.array(runAnswer), example: [EXAMPLES.run] } },
+      handle: async ({ caller, query }) =>
+        runsReply(await operations.listWorkerRuns(caller, query.workerId, runPageOf(query)), query),
+    }),
+  ];
+}
+
+export function runPageOf({ before, offset, limit }: RunsQuery): RunPage {
+  return { limit: readLimit(limit), offset, ...(before !== undefined && { before }) };
+}
+
+export function runsReply(rows: readonly RunView[], { limit, offset, page }: RunsQuery): Reply {
+  const shown = rows.slice(0, limit);
+  const last = shown.at(-1);
+  // A cursor stands in the history; living runs come before all of it, whatever their age, and are counted.
+  const counted = last === undefined || !isFinal(last.status);
+  const next = counted ? `+${offset + shown.length}` : writeRunPlace(last);
+  return { body: shown.map(runView), list: { hasMore: rows.length > limit, next, page, counted } };
+}
