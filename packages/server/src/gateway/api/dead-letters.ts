@@ -16,8 +16,8 @@ import {
 import type { Caller } from '@carillon/domain';
 import { z } from 'zod';
 import type { DeadLetterPlace, DeadLetterQuery } from '../../storage/run-store.ts';
+import { userNamed } from './jobs.ts';
 import { type ApiContext, type Operation, operation, reading, totalHeader } from './operation.ts';
-import { userNamed } from './user-named.ts';
 
 const { method: call } = rpc.JobService;
 const subjectIs = 'The run that died.';

@@ -18,6 +18,7 @@ import {
   toBulkRequest,
   toPreviewRequest,
 } from '@carillon/contract';
+import { userNamed } from './jobs.ts';
 import {
   type ApiContext,
   IDEMPOTENCY_KEY,
@@ -26,7 +27,6 @@ import {
   operation,
   reading,
 } from './operation.ts';
-import { userNamed } from './user-named.ts';
 
 const { method: call } = rpc.JobService;
 const ADDED = { schema: runAddedAnswer, example: { job_id: EXAMPLES.jobId, run_id: EXAMPLES.newRunId } };

@@ -24,7 +24,7 @@ import {
   upcomingView,
   writeJobPlace,
 } from '@carillon/contract';
-import { Refusal } from '@carillon/domain';
+import { type Caller, Refusal } from '@carillon/domain';
 import { z } from 'zod';
 import {
   type ApiContext,
@@ -36,7 +36,6 @@ import {
   restOperation,
   totalHeader,
 } from './operation.ts';
-import { userNamed } from './user-named.ts';
 
 const { method: call } = rpc.JobService;
 const ACCEPTED = { schema: jobAcceptedAnswer, example: { job_id: EXAMPLES.jobId, status: 'submitted' } };
@@ -257,4 +256,12 @@ export function jobOperations({ operations, address }: ApiContext): Operation[] 
       },
     }),
   ];
+}
+
+/** user_id=me is the user that jobs of this caller belong to. */
+export function userNamed(caller: Caller, userId: string | undefined): string | undefined {
+  if (userId !== 'me') return userId;
+  if (caller.userId !== undefined) return caller.userId;
+  const message = `${caller.name} is no user, so no jobs are "me"; give a user id.`;
+  throw new Refusal('field_invalid', message, { field: 'user_id' });
 }

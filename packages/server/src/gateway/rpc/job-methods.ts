@@ -13,9 +13,9 @@ import {
 } from '@carillon/contract';
 import { type JobId, type JobInput, Refusal } from '@carillon/domain';
 import type { Operations } from '../../operations/operations.ts';
+import { userNamed } from '../api/jobs.ts';
 import { reading } from '../api/operation.ts';
 import { runPageOf, runsReply } from '../api/runs.ts';
-import { userNamed } from '../api/user-named.ts';
 import { messageOf, readFields, requireField } from './bind-rpc.ts';
 import { type RpcMethod, serverStream, unary } from './rpc-method.ts';
 
