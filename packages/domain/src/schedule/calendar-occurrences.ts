@@ -3,10 +3,8 @@
  * zone, so that "every day" stays at nine when the offset changes. Each occurrence is computed from the anchor, never
  * from the one before: the 31st becomes the 28th in February and the 31st again in March.
  */
-import { civilFromDays, DAY_MS, daysFromCivil, daysInMonth } from './civil-date.ts';
-import { MAX_INSTANT_MS } from './instant-range.ts';
-import type { OccurrenceCount, Occurrences } from './occurrences.ts';
-import type { DaylightSavingPolicy, Interval } from './schedule.ts';
+import { civilFromDays, DAY_MS, daysFromCivil, daysInMonth, MAX_INSTANT_MS } from './civil-date.ts';
+import type { DaylightSavingPolicy, Interval, OccurrenceCount, Occurrences } from './schedule.ts';
 import { resolveWallClock, toLocal } from './wall-clock.ts';
 
 export type CalendarInterval = Extract<Interval, { kind: 'calendar' }>;

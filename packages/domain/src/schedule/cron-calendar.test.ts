@@ -3,9 +3,9 @@ import { Cron } from 'croner';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Refusal } from '../errors/refusal.ts';
+import { MAX_INSTANT_MS } from './civil-date.ts';
 import { CronCalendar } from './cron-calendar.ts';
 import type { CronRule } from './cron-rule.ts';
-import { MAX_INSTANT_MS } from './instant-range.ts';
 import { parseCron } from './parse-cron.ts';
 import { anyCron, anyInstant, at, countingRule } from './schedule-arbitraries.ts';
 

@@ -4,10 +4,9 @@
  * than the years 1970 to 2100 in any zone. One step is one month, and a search takes at most 29 years of them: the
  * calendar repeats itself every 28 until 2099, and what was not found by then does not come before 2101.
  */
-import { civilFromDays, daysFromCivil } from './civil-date.ts';
+import { civilFromDays, daysFromCivil, MAX_YEAR, MIN_YEAR } from './civil-date.ts';
 import { cronDaysOfMonth } from './cron-days.ts';
 import type { CronRule } from './cron-rule.ts';
-import { MAX_YEAR, MIN_YEAR } from './instant-range.ts';
 import { TimesOfDay } from './times-of-day.ts';
 
 const DAY_SECONDS = 86_400;

@@ -4,9 +4,8 @@
  * The one rule for both day fields: when day-of-month and day-of-week are both written (neither is `*` nor `?`), a day
  * that matches EITHER is admitted, as in Vixie cron: "0 9 13 * 5" fires on every 13th and on every Friday.
  */
-import { daysFromCivil, daysInMonth, weekdayOfDays } from './civil-date.ts';
+import { daysFromCivil, daysInMonth, MIN_YEAR, weekdayOfDays } from './civil-date.ts';
 import type { CronRule, MonthDayRule, WeekdayRule } from './cron-rule.ts';
-import { MIN_YEAR } from './instant-range.ts';
 
 const WEEKDAYS = [0, 1, 2, 3, 4, 5, 6];
 

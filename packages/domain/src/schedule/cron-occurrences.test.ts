@@ -1,12 +1,11 @@
 import fc from 'fast-check';
 import { IANAZone } from 'luxon';
 import { describe, expect, test } from 'vitest';
-import { civilFromDays, DAY_MS } from './civil-date.ts';
+import { civilFromDays, DAY_MS, MAX_INSTANT_MS } from './civil-date.ts';
 import { CronCalendar } from './cron-calendar.ts';
 import { cronDaysOfMonth } from './cron-days.ts';
 import { CronOccurrences } from './cron-occurrences.ts';
 import type { CronRule } from './cron-rule.ts';
-import { MAX_INSTANT_MS } from './instant-range.ts';
 import { parseCron } from './parse-cron.ts';
 import { type DaylightSavingPolicy, DEFAULT_DAYLIGHT_SAVING } from './schedule.ts';
 import {

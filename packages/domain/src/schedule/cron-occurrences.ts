@@ -9,11 +9,9 @@
  * - Fixed times fire once per local time: a time within a gap runs at the first instant after it (all times within the
  *   gap together once) or is skipped; a time within an overlap runs in the first half, the second, or both.
  */
-import { DAY_MS } from './civil-date.ts';
+import { DAY_MS, MAX_INSTANT_MS, MIN_INSTANT_MS } from './civil-date.ts';
 import type { CronCalendar } from './cron-calendar.ts';
-import { MAX_INSTANT_MS, MIN_INSTANT_MS } from './instant-range.ts';
-import type { OccurrenceCount, Occurrences } from './occurrences.ts';
-import type { DaylightSavingPolicy } from './schedule.ts';
+import type { DaylightSavingPolicy, OccurrenceCount, Occurrences } from './schedule.ts';
 import { segmentAt, type ZoneSegment } from './zone-segments.ts';
 
 /** More than any clock ever jumped (24 h), plus the distance between local time and UTC. */

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { DAY_MS } from './civil-date.ts';
+import { DAY_MS, MAX_INSTANT_MS } from './civil-date.ts';
 import { daylightSavingWarnings, localText } from './daylight-saving-warnings.ts';
-import { MAX_INSTANT_MS } from './instant-range.ts';
 import { nextFires } from './next-fires.ts';
 import {
   type CronSchedule,

@@ -2,8 +2,12 @@
  * A cron rule in plain English, for the common patterns: "every weekday at 09:00", "every 10 minutes". Undefined when the
  * words would be longer or vaguer than the expression itself. When both day fields are set the words say "or".
  */
-import { MONTHS, WEEKDAYS } from './calendar-words.ts';
 import type { CronRule, MonthDayRule, WeekdayRule } from './cron-rule.ts';
+
+/** The names of weekdays (from Sunday, 0) and months (from January, 0), for descriptions. */
+export const WEEKDAYS = 'Sunday Monday Tuesday Wednesday Thursday Friday Saturday'.split(' ');
+export const MONTHS =
+  'January February March April May June July August September October November December'.split(' ');
 
 const NTH = ['', 'first', 'second', 'third', 'fourth', 'fifth'];
 /** More items than this read worse than the expression. */

@@ -2,9 +2,9 @@
  * A schedule in plain English, for lists, previews and mails: "every weekday at 09:00 (Europe/Paris)". Common patterns
  * become words; anything else names its expression, so that the words are never wrong.
  */
-import { MONTHS, WEEKDAYS } from './calendar-words.ts';
+
 import { civilFromDays, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, weekdayOfDays } from './civil-date.ts';
-import { describeCron } from './describe-cron.ts';
+import { describeCron, MONTHS, WEEKDAYS } from './describe-cron.ts';
 import { parseCron } from './parse-cron.ts';
 import type { IntervalSchedule, Schedule } from './schedule.ts';
 import { toLocal } from './wall-clock.ts';

@@ -2,8 +2,8 @@
  * The instants of an exact interval: anchor, anchor + interval, anchor + 2 intervals ... Every answer is one division,
  * whatever the distance, and the rhythm never drifts because nothing is ever added up.
  */
-import { MAX_INSTANT_MS } from './instant-range.ts';
-import type { OccurrenceCount, Occurrences } from './occurrences.ts';
+import { MAX_INSTANT_MS } from './civil-date.ts';
+import type { OccurrenceCount, Occurrences } from './schedule.ts';
 
 export class ExactOccurrences implements Occurrences {
   readonly #anchorMs: number;

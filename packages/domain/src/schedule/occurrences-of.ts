@@ -7,9 +7,8 @@ import { CalendarOccurrences } from './calendar-occurrences.ts';
 import { CronCalendar } from './cron-calendar.ts';
 import { CronOccurrences } from './cron-occurrences.ts';
 import { ExactOccurrences } from './exact-occurrences.ts';
-import type { Occurrences } from './occurrences.ts';
 import { parseCron } from './parse-cron.ts';
-import type { CronSchedule, RecurringSchedule } from './schedule.ts';
+import type { CronSchedule, Occurrences, RecurringSchedule } from './schedule.ts';
 
 /** A calendar weighs about 2 kB: 20 MB at most. It knows no zone, and is shared by all of them. */
 const CALENDARS_MAX = 10_000;

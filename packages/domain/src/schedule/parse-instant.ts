@@ -4,8 +4,18 @@
  * there, a time that exists twice is the first one, and one inside a gap is the first instant after it.
  */
 import { Refusal } from '../errors/refusal.ts';
-import { DAY_MS, daysFromCivil, daysInMonth, HOUR_MS, MINUTE_MS, SECOND_MS } from './civil-date.ts';
-import { MAX_INSTANT_MS, MAX_YEAR, MIN_INSTANT_MS, MIN_YEAR } from './instant-range.ts';
+import {
+  DAY_MS,
+  daysFromCivil,
+  daysInMonth,
+  HOUR_MS,
+  MAX_INSTANT_MS,
+  MAX_YEAR,
+  MIN_INSTANT_MS,
+  MIN_YEAR,
+  MINUTE_MS,
+  SECOND_MS,
+} from './civil-date.ts';
 import { DEFAULT_DAYLIGHT_SAVING } from './schedule.ts';
 import { resolveWallClock } from './wall-clock.ts';
 

@@ -7,8 +7,8 @@
 import type { SkipReason } from '../run/run-status.ts';
 import { fireTime } from './fire-time.ts';
 import { nextFire } from './next-fires.ts';
-import type { OccurrenceCount, Occurrences } from './occurrences.ts';
 import { occurrencesOf } from './occurrences-of.ts';
+import type { OccurrenceCount, Occurrences } from './schedule.ts';
 import {
   isRecurring,
   MISFIRE_GRACE_MS,

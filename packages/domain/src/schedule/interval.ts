@@ -1,5 +1,5 @@
 /**
- * Reads how often something repeats: "90s", "1h30m", "1 day", "2w", "1mo", ISO 8601 ("PT15M", "P1M"), or a number of
+ * Intervals: read, written, and by the words of frequency. Reads how often something repeats: "90s", "1h30m", "1 day", "2w", "1mo", ISO 8601 ("PT15M", "P1M"), or a number of
  * seconds. Seconds, minutes and hours are exact; days, weeks and months follow the calendar and keep the wall clock, so
  * the two cannot be mixed. Accepts from one second to ten years.
  */
@@ -140,4 +140,36 @@ function readWords(text: string): Part[] | undefined {
 function shown(input: unknown): string {
   const text = String(input);
   return text.length > LENGTH_MAX ? `${text.slice(0, LENGTH_MAX)}...` : text;
+}
+
+const CALENDAR_SUFFIX = { day: 'd', week: 'w', month: 'mo' } as const;
+
+/** Writes an interval in the short form that parseInterval reads back to the same: 1h30m, 1.5s, 1d, 2w, 3mo. */
+export function formatInterval(interval: Interval): string {
+  if (interval.kind === 'calendar') return `${interval.every}${CALENDAR_SUFFIX[interval.unit]}`;
+  const hours = Math.floor(interval.everyMs / HOUR_MS);
+  const minutes = Math.floor((interval.everyMs % HOUR_MS) / MINUTE_MS);
+  const milliseconds = interval.everyMs % MINUTE_MS;
+  // Never in days: an exact 24 hours is not a calendar day.
+  const parts = [hours > 0 ? `${hours}h` : '', minutes > 0 ? `${minutes}m` : ''];
+  if (milliseconds > 0) parts.push(`${milliseconds / SECOND_MS}s`);
+  return parts.join('');
+}
+
+const INTERVALS = new Map<string, Interval>([
+  ['hourly', { kind: 'exact', everyMs: HOUR_MS }],
+  ['daily', { kind: 'calendar', unit: 'day', every: 1 }],
+  ['weekly', { kind: 'calendar', unit: 'week', every: 1 }],
+  ['monthly', { kind: 'calendar', unit: 'month', every: 1 }],
+  ['yearly', { kind: 'calendar', unit: 'month', every: 12 }],
+]);
+
+export const FREQUENCY_WORDS: readonly string[] = [...INTERVALS.keys()];
+
+/** The frequency words of the API (hourly, daily ...) as intervals. Days and longer follow the calendar and keep the wall clock. */
+export function frequencyToInterval(word: string, options: { field?: string } = {}): Interval {
+  const interval = INTERVALS.get(String(word).trim().toLowerCase());
+  if (interval !== undefined) return interval;
+  const message = `"${String(word).slice(0, 40)}" is not a frequency. Known: ${FREQUENCY_WORDS.join(', ')}.`;
+  throw new Refusal('interval_invalid', message, options);
 }

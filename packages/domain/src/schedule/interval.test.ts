@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Refusal } from '../errors/refusal.ts';
-import { parseInterval } from './parse-interval.ts';
+import { FREQUENCY_WORDS, formatInterval, frequencyToInterval, parseInterval } from './interval.ts';
 import type { Interval } from './schedule.ts';
 
 const exact = (everyMs: number): Interval => ({ kind: 'exact', everyMs });
@@ -108,5 +108,38 @@ describe('parseInterval', () => {
       { numRuns: 500 },
     );
     expect(() => parseInterval(`${'1h '.repeat(21)}!`)).toThrow(Refusal);
+  });
+});
+
+test('formatInterval writes what it reads back', () => {
+  const anyInterval: fc.Arbitrary<Interval> = fc.oneof(
+    fc.integer({ min: 1_000, max: 3_653 * 86_400_000 }).map(exact),
+    fc.integer({ min: 1, max: 3_653 }).map((every) => calendar('day', every)),
+    fc.integer({ min: 1, max: 521 }).map((every) => calendar('week', every)),
+    fc.integer({ min: 1, max: 120 }).map((every) => calendar('month', every)),
+  );
+  fc.assert(
+    fc.property(anyInterval, (interval) => {
+      expect(parseInterval(formatInterval(interval))).toEqual(interval);
+    }),
+  );
+  expect(formatInterval(exact(5_400_000))).toBe('1h30m');
+  expect(formatInterval(exact(1_500))).toBe('1.5s');
+  expect(formatInterval(exact(86_400_000))).toBe('24h');
+  expect(formatInterval(calendar('month', 3))).toBe('3mo');
+});
+
+describe('frequencyToInterval', () => {
+  test('reads the words, however they are written', () => {
+    expect(FREQUENCY_WORDS).toEqual(['hourly', 'daily', 'weekly', 'monthly', 'yearly']);
+    expect(frequencyToInterval('HOURLY')).toEqual(exact(3_600_000));
+    expect(frequencyToInterval('Daily')).toEqual(calendar('day', 1));
+    expect(frequencyToInterval('weekly ')).toEqual(calendar('week', 1));
+    expect(frequencyToInterval('monthly')).toEqual(calendar('month', 1));
+    expect(frequencyToInterval('yearly')).toEqual(calendar('month', 12));
+  });
+
+  test('refuses another word and lists the known ones', () => {
+    expect(() => frequencyToInterval('fortnightly')).toThrow('hourly, daily, weekly, monthly, yearly');
   });
 });
