@@ -34,10 +34,10 @@ export const audit = command<Options>({
     cli.out.list(
       await readLimited(list, options.limit, cli.out),
       [
-        { header: 'WHEN', value: (entry) => cli.out.briefTime(entry.at), whole: true },
+        { header: 'WHEN', value: (entry) => cli.out.briefTime(entry.at), fixed: true },
         { header: 'WHO', value: (entry) => entry.actor.name },
         { header: 'WHAT', value: (entry) => entry.action },
-        { header: 'ON', value: (entry) => entry.subject.id, whole: true },
+        { header: 'ON', value: (entry) => entry.subject.id, fixed: true },
         { header: 'NAMESPACE', value: (entry) => entry.namespace },
         { header: 'FROM', value: (entry) => entry.address },
       ],

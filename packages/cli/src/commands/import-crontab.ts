@@ -93,15 +93,15 @@ function showPlan({ out }: Cli, plan: readonly JudgedJob[]): void {
   out.list(
     plan,
     [
-      { header: 'LINE', value: ({ line }) => line, whole: true, right: true },
+      { header: 'LINE', value: ({ line }) => line, fixed: true, right: true },
       { header: 'NAME', value: ({ job }) => job.name },
-      { header: 'SCHEDULE', value: ({ job }) => job.cron_expression, whole: true },
+      { header: 'SCHEDULE', value: ({ job }) => job.cron_expression, fixed: true },
       { header: 'TIME ZONE', value: ({ job }) => job.time_zone },
       { header: 'HANDLER', value: ({ job }) => job.handler },
       {
         header: 'NEXT RUN',
         value: ({ nextAt, refusal }) => (refusal === undefined ? out.shortTime(nextAt) : 'refused'),
-        whole: true,
+        fixed: true,
       },
     ],
     { empty: 'The crontab holds no lines to import.' },

@@ -136,7 +136,7 @@ async function createMany(cli: Cli, jobs: readonly NewJob[], options: Options): 
       rows,
       [
         { header: 'NAME', value: ({ name }) => name },
-        { header: 'ID', value: ({ answer }) => ('job_id' in answer ? answer.job_id : ''), whole: true },
+        { header: 'ID', value: ({ answer }) => ('job_id' in answer ? answer.job_id : ''), fixed: true },
         { header: 'REFUSED', value: ({ answer }) => refusalText(answer) },
       ],
       { empty: 'The file holds no jobs.' },

@@ -17,8 +17,8 @@ export const jobsUpcoming = command<{ readonly within: string; readonly limit: s
     cli.out.list(
       runs,
       [
-        { header: 'RUNS AT', value: (run) => cli.out.shortTime(run.run_time), whole: true },
-        { header: 'JOB', value: ({ job_id }) => job_id, whole: true },
+        { header: 'RUNS AT', value: (run) => cli.out.shortTime(run.run_time), fixed: true },
+        { header: 'JOB', value: ({ job_id }) => job_id, fixed: true },
         { header: 'NAME', value: ({ name }) => name },
         { header: 'HANDLER', value: ({ handler }) => handler },
         { header: 'PRIORITY', value: ({ priority }) => priority },

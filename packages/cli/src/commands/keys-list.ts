@@ -14,9 +14,9 @@ export const keysList = command<{ readonly limit: string }>({
     out.list(
       keys,
       [
-        { header: 'ID', value: ({ key_id }) => key_id, whole: true },
+        { header: 'ID', value: ({ key_id }) => key_id, fixed: true },
         { header: 'NAME', value: ({ name }) => name },
-        { header: 'PREFIX', value: ({ prefix }) => prefix, whole: true },
+        { header: 'PREFIX', value: ({ prefix }) => prefix, fixed: true },
         { header: 'ROLE', value: (key) => (key.own_only ? `${key.role}, own jobs` : key.role) },
         { header: 'NAMESPACE', value: ({ namespace }) => namespace },
         { header: 'EXPIRES', value: (key) => out.shortTime(key.expires_at) },

@@ -10,9 +10,9 @@ export const namespacesList = command({
     cli.out.list(
       await client.namespaces.list({ limit: 200 }).toArray(),
       [
-        { header: 'NAME', value: ({ name }) => name, whole: true },
+        { header: 'NAME', value: ({ name }) => name, fixed: true },
         { header: 'DESCRIPTION', value: ({ description }) => description },
-        { header: 'CREATED', value: (namespace) => cli.out.shortTime(namespace.created_at), whole: true },
+        { header: 'CREATED', value: (namespace) => cli.out.shortTime(namespace.created_at), fixed: true },
       ],
       { empty: 'No namespaces.' },
     );

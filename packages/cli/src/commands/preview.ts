@@ -51,8 +51,8 @@ export const preview = command<Options>({
     out.list(
       seen.fires,
       [
-        { header: `AT ${seen.time_zone}`, value: ({ local }) => local, whole: true },
-        { header: 'HERE', value: ({ at }) => out.shortTime(at), whole: true },
+        { header: `AT ${seen.time_zone}`, value: ({ local }) => local, fixed: true },
+        { header: 'HERE', value: ({ at }) => out.shortTime(at), fixed: true },
       ],
       { empty: 'It never fires.' },
     );

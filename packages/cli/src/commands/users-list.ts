@@ -14,7 +14,7 @@ export const usersList = command<{ readonly limit: string }>({
     cli.out.list(
       await readLimited(list, options.limit, cli.out),
       [
-        { header: 'ID', value: ({ user_id }) => user_id, whole: true },
+        { header: 'ID', value: ({ user_id }) => user_id, fixed: true },
         { header: 'NAME', value: ({ name }) => name },
         { header: 'DISPLAY NAME', value: (user) => user.display_name },
         { header: 'MAY', value: ({ grants }) => grants.map(grantText).join(' ') },

@@ -11,7 +11,7 @@ export const workers = command({
     out.list(
       await client.workers.list().toArray(),
       [
-        { header: 'ID', value: ({ worker_id }) => worker_id, whole: true },
+        { header: 'ID', value: ({ worker_id }) => worker_id, fixed: true },
         {
           header: 'ALIVE',
           value: ({ alive }) => (alive ? 'yes' : 'no'),
@@ -20,7 +20,7 @@ export const workers = command({
         { header: 'RUNNING', value: ({ running }) => running, right: true },
         { header: 'SLOTS', value: ({ slots }) => slots, right: true },
         { header: 'HANDLERS', value: ({ handlers }) => handlers.join(', ') },
-        { header: 'LAST SEEN', value: (worker) => out.shortTime(worker.last_seen), whole: true },
+        { header: 'LAST SEEN', value: (worker) => out.shortTime(worker.last_seen), fixed: true },
       ],
       { empty: 'No workers.' },
     );

@@ -5,9 +5,9 @@ import type { Column } from './table.ts';
 
 export function jobColumns(out: Output): Column<Job>[] {
   return [
-    { header: 'ID', value: ({ job_id }) => job_id, whole: true },
+    { header: 'ID', value: ({ job_id }) => job_id, fixed: true },
     { header: 'NAME', value: ({ name }) => name },
-    { header: 'STATUS', value: statusWord, whole: true, paint: (text) => out.state(text) },
+    { header: 'STATUS', value: statusWord, fixed: true, paint: (text) => out.state(text) },
     { header: 'SCHEDULE', value: (job) => scheduleText(job, (iso) => out.dayOrTime(iso)) },
     { header: 'NEXT RUN', value: (job) => out.shortTime(job.next_run_time) },
     { header: 'HANDLER', value: ({ handler }) => handler },

@@ -6,13 +6,13 @@ import { showSpan } from './times.ts';
 
 export function runColumns(out: Output): Column<Run>[] {
   return [
-    { header: 'ID', value: ({ run_id }) => run_id, whole: true },
-    { header: 'STATUS', value: ({ status }) => status, whole: true, paint: (text) => out.state(text) },
-    { header: 'TRY', value: (run) => run.attempt_number, whole: true, right: true },
-    { header: 'SCHEDULED', value: (run) => out.shortTime(run.scheduled_at), whole: true },
+    { header: 'ID', value: ({ run_id }) => run_id, fixed: true },
+    { header: 'STATUS', value: ({ status }) => status, fixed: true, paint: (text) => out.state(text) },
+    { header: 'TRY', value: (run) => run.attempt_number, fixed: true, right: true },
+    { header: 'SCHEDULED', value: (run) => out.shortTime(run.scheduled_at), fixed: true },
     { header: 'TOOK', value: (run) => showSpan(run.start_time, run.end_time), right: true },
     { header: 'ERROR', value: (run) => run.error_message ?? run.reason },
-    { header: 'STARTED', value: (run) => out.shortTime(run.start_time), whole: true },
+    { header: 'STARTED', value: (run) => out.shortTime(run.start_time), fixed: true },
   ];
 }
 
@@ -37,11 +37,11 @@ export function runFacts(run: Run, out: Output): (readonly [string, string | und
 
 export function deadLetterColumns(out: Output): Column<DeadLetter>[] {
   return [
-    { header: 'ID', value: ({ run_id }) => run_id, whole: true },
+    { header: 'ID', value: ({ run_id }) => run_id, fixed: true },
     { header: 'JOB', value: (letter) => letter.job_name ?? letter.job_id },
-    { header: 'REASON', value: ({ reason }) => reason, whole: true },
-    { header: 'TRIES', value: ({ attempts }) => attempts, whole: true, right: true },
-    { header: 'DIED', value: (letter) => out.shortTime(letter.died_at), whole: true },
+    { header: 'REASON', value: ({ reason }) => reason, fixed: true },
+    { header: 'TRIES', value: ({ attempts }) => attempts, fixed: true, right: true },
+    { header: 'DIED', value: (letter) => out.shortTime(letter.died_at), fixed: true },
     { header: 'ERROR', value: (letter) => letter.error_message },
     { header: 'SENT AGAIN AS', value: (letter) => letter.redriven_as },
   ];
