@@ -3,10 +3,9 @@
  * programs; progress, notes and errors go to the standard error, so that a pipe only ever gets results.
  */
 import pico from 'picocolors';
-import type { Explained } from '../program/explain-error.ts';
-import { plainLines, plainText } from './plain-text.ts';
+import type { Explained } from '../explain-error.ts';
 import { type Column, renderTable } from './table.ts';
-import { showInstant } from './times.ts';
+import { plainLines, plainText, showInstant } from './text.ts';
 
 export interface OutputOptions {
   readonly stdout: NodeJS.WriteStream;
@@ -15,6 +14,9 @@ export interface OutputOptions {
   readonly utc: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
+
+/** A fact without a text is not shown. */
+export type Fact = readonly [name: string, text: string | null | undefined];
 
 export type Paint = Pick<typeof pico, 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'>;
 
@@ -41,12 +43,12 @@ export class Output {
   }
 
   /** One thing: its facts below each other, or one JSON object. */
-  record(value: unknown, facts: readonly (readonly [name: string, text: string | undefined])[]): void {
+  record(value: unknown, facts: readonly Fact[]): void {
     if (this.json) {
       this.#print(JSON.stringify(value, null, 2));
       return;
     }
-    const shown = facts.filter(([, text]) => text !== undefined && text !== '');
+    const shown = facts.filter(([, text]) => text);
     const width = Math.max(0, ...shown.map(([name]) => name.length));
     for (const [name, text] of shown) {
       const lines = plainLines(text ?? '').replaceAll('\n', `\n${' '.repeat(width + 2)}`);

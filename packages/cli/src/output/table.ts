@@ -2,7 +2,7 @@
  * Rows in columns that fit the terminal: where it is too narrow, the last columns are left out and then the widest are
  * cut, ids never. Where the output is not a terminal nothing is cut, so that other programs get all of it.
  */
-import { plainText } from './plain-text.ts';
+import { plainText } from './text.ts';
 
 export interface Column<T> {
   readonly header: string;
