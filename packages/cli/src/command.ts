@@ -18,10 +18,8 @@ export interface Call<Options> {
   readonly cli: Cli;
 }
 
+/** What --help says of a command besides its name and its options. */
 export interface CommandText {
-  /** `jobs list`: noun and verb; or one word. */
-  readonly name: string;
-  readonly summary: string;
   readonly details?: string;
   readonly arguments?: readonly ArgumentSpec[];
   /** Complete command lines that work, at least one. */
@@ -29,6 +27,9 @@ export interface CommandText {
 }
 
 export interface CommandSpec extends CommandText {
+  /** `jobs list`: noun and verb; or one word. */
+  readonly name: string;
+  readonly summary: string;
   readonly options?: Flags;
   /** Everything after the name goes to the command unparsed, --help included. */
   readonly passThrough?: boolean;
@@ -38,14 +39,16 @@ export interface CommandSpec extends CommandText {
 
 /** Derives the types of the options from the flags. */
 export function command<F extends Flags = Record<never, never>>(
+  name: string,
+  summary: string,
   spec: CommandText & {
     readonly options?: F;
     readonly run: (call: Call<Values<F>>) => Promise<number | undefined> | Promise<void>;
   },
 ): CommandSpec {
-  return spec as unknown as CommandSpec;
+  return { name, summary, ...spec } as unknown as CommandSpec;
 }
 
-export function descriptionOf({ summary, details }: CommandText): string {
+export function descriptionOf({ summary, details }: CommandSpec): string {
   return details === undefined ? `${summary}.` : `${summary}. ${details}`;
 }

@@ -47,7 +47,7 @@ function flagsOf({ options = {} }: CommandSpec): Flag<unknown>[] {
 }
 
 /** `-n` and `--limit`. */
-function spellings({ flags }: Flag<unknown>): string[] {
+function spellings({ flags }: Pick<Flag<unknown>, 'flags'>): string[] {
   return flags.match(/(?<![\w-])--?[a-z][\w-]*/g) ?? [];
 }
 
@@ -63,30 +63,22 @@ function wordsOf(described: readonly Described[]): string {
   return described.map(({ word }) => word).join(' ');
 }
 
-/** Patterns of a shell's `case` for the commands of two words. */
-function twoWordPatterns({ commands }: CompletionParts): string {
+/** The commands of two words, as a pattern of a shell's `case`. */
+function twoWordPattern({ commands }: CompletionParts): string {
   const names = commands.map(({ name }) => name).filter((name) => name.includes(' '));
   return names.map((name) => `'${name}'`).join('|');
 }
 
-/** For every flag with a value: the pattern of command and flag in a shell's `case`, and what follows it. */
-function valueCases(
-  { commands }: CompletionParts,
-  render: (pattern: string, flag: Flag<unknown>) => string,
-): string {
-  const cases = commands.flatMap((spec) =>
+/** Every flag that takes a value: the command with the flag, as a pattern of a shell's `case`, and the choices. */
+function valuePatterns({ commands }: CompletionParts): { pattern: string; choices?: readonly string[] }[] {
+  return commands.flatMap((spec) =>
     flagsOf(spec)
       .filter(takesValue)
-      .map((flag) =>
-        render(
-          spellings(flag)
-            .map((one) => `'${spec.name} ${one}'`)
-            .join('|'),
-          flag,
-        ),
-      ),
+      .map(({ choices, ...flag }) => {
+        const patterns = spellings(flag).map((spelling) => `'${spec.name} ${spelling}'`);
+        return { pattern: patterns.join('|'), ...(choices && { choices }) };
+      }),
   );
-  return cases.join('\n');
 }
 
 const GLOBALS_WITH_VALUE = GLOBALS.filter(takesValue).flatMap(spellings).join('|');
@@ -94,9 +86,8 @@ const GLOBALS_WITH_VALUE = GLOBALS.filter(takesValue).flatMap(spellings).join('|
 /** The line is split at its spaces, because bash itself splits addresses at every colon. */
 function renderBash(parts: CompletionParts): string {
   const verbs = verbsByNoun(parts).map(([noun, all]) => `    ${noun}) words='${wordsOf(all)}' ;;`);
-  const values = valueCases(
-    parts,
-    (pattern, { choices = [] }) => `    ${pattern}) words='${choices.join(' ')}' ;;`,
+  const values = valuePatterns(parts).map(
+    ({ pattern, choices = [] }) => `    ${pattern}) words='${choices.join(' ')}' ;;`,
   );
   const options = parts.commands.map((spec) => {
     const words = [...argumentChoices(spec), ...flagsOf(spec).flatMap(spellings)];
@@ -122,12 +113,12 @@ _carillon() {
   COMPREPLY=()
   [[ -n $skip ]] && return
   case "$noun $verb" in
-    ${twoWordPatterns(parts)}) command="$noun $verb" ;;
+    ${twoWordPattern(parts)}) command="$noun $verb" ;;
     *) command="$noun" ;;
   esac
   # The value of an option: its choices, or a file.
   case "$command $previous" in
-${values}
+${values.join('\n')}
     *) words=- ;;
   esac
   if [[ $words != - ]]; then
@@ -147,7 +138,7 @@ complete -o default -F _carillon carillon`;
 /** With the description of each word. */
 function renderZsh(parts: CompletionParts): string {
   const verbs = verbsByNoun(parts).map(([noun, all]) => `    (${noun}) items=(${zshItems(all)}) ;;`);
-  const values = valueCases(parts, (pattern, { choices }) => {
+  const values = valuePatterns(parts).map(({ pattern, choices }) => {
     const offer = choices ? `compadd -- ${choices.map(zshQuote).join(' ')}` : '_files';
     return `    (${pattern}) ${offer}; return ;;`;
   });
@@ -156,10 +147,10 @@ function renderZsh(parts: CompletionParts): string {
   const options = parts.commands.map(
     (spec) => `      ('${spec.name}') items=(${optionItems([...flagsOf(spec), ...GLOBALS])}) ;;`,
   );
-  const choices = parts.commands
-    .map((spec) => ({ name: spec.name, offered: argumentChoices(spec).map(zshQuote).join(' ') }))
-    .filter(({ offered }) => offered !== '')
-    .map(({ name, offered }) => `    ('${name}') compadd -- ${offered}; return ;;`);
+  const choices = parts.commands.flatMap((spec) => {
+    const offered = argumentChoices(spec).map(zshQuote).join(' ');
+    return offered === '' ? [] : [`    ('${spec.name}') compadd -- ${offered}; return ;;`];
+  });
   return `#compdef carillon
 # carillon completion for zsh: carillon completion zsh > ~/.zfunc/_carillon, with ~/.zfunc in fpath
 _carillon() {
@@ -176,11 +167,11 @@ _carillon() {
   done
   if [[ -n $skip ]]; then _files; return; fi
   case "$noun $verb" in
-    (${twoWordPatterns(parts)}) command="$noun $verb" ;;
+    (${twoWordPattern(parts)}) command="$noun $verb" ;;
     (*) command=$noun ;;
   esac
   case "$command $previous" in
-${values}
+${values.join('\n')}
   esac
   if [[ $current == -* ]]; then
     case $command in
@@ -206,42 +197,35 @@ function zshQuote(text: string): string {
 }
 
 function zshItems(words: readonly Described[]): string {
-  return words
-    .map(({ word, description }) => zshQuote(`${word}:${description.replaceAll(':', '\\:')}`))
-    .join(' ');
+  const items = words.map(({ word, description }) => `${word}:${description.replaceAll(':', '\\:')}`);
+  return items.map(zshQuote).join(' ');
 }
 
 /** One line for each word, with the condition under which it is offered. */
 function renderFish(parts: CompletionParts): string {
-  const complete = (condition: string, rest: string) =>
-    `complete -c carillon -n ${fishQuote(condition)}${rest}`;
-  const words = firstWords(parts).map(
-    ({ word, description }) =>
-      `complete -c carillon -n __fish_use_subcommand -a ${word} -d ${fishQuote(description)}`,
-  );
+  const seen = (words: string) => `__fish_seen_subcommand_from ${words}`;
+  const offer = ({ word, description }: Described) => ` -a ${word} -d ${fishQuote(description)}`;
   const verbs = verbsByNoun(parts).flatMap(([noun, all]) => {
-    const condition = `__fish_seen_subcommand_from ${noun}; and not __fish_seen_subcommand_from ${wordsOf(all)}`;
-    return all.map(({ word, description }) =>
-      complete(condition, ` -a ${word} -d ${fishQuote(description)}`),
-    );
+    const condition = fishQuote(`${seen(noun)}; and not ${seen(wordsOf(all))}`);
+    return all.map((verb) => ` -n ${condition}${offer(verb)}`);
   });
   const options = parts.commands.flatMap((spec) => {
-    const seen = spec.name.split(' ').map((word) => `__fish_seen_subcommand_from ${word}`);
-    const condition = seen.join('; and ');
+    const condition = fishQuote(spec.name.split(' ').map(seen).join('; and '));
     const choices = argumentChoices(spec).join(' ');
     return [
-      ...(choices === '' ? [] : [complete(condition, ` -a ${fishQuote(choices)}`)]),
-      ...flagsOf(spec).map((flag) => complete(condition, fishOption(flag))),
+      ...(choices === '' ? [] : [` -n ${condition} -a ${fishQuote(choices)}`]),
+      ...flagsOf(spec).map((flag) => ` -n ${condition}${fishOption(flag)}`),
     ];
   });
-  return [
-    '# carillon completion for fish: carillon completion fish | source',
-    'complete -c carillon -f',
-    ...words,
+  const rules = [
+    ' -f',
+    ...firstWords(parts).map((word) => ` -n __fish_use_subcommand${offer(word)}`),
     ...verbs,
     ...options,
-    ...GLOBALS.map((flag) => `complete -c carillon${fishOption(flag)}`),
-  ].join('\n');
+    ...GLOBALS.map(fishOption),
+  ];
+  const lines = rules.map((rule) => `complete -c carillon${rule}`);
+  return ['# carillon completion for fish: carillon completion fish | source', ...lines].join('\n');
 }
 
 function fishOption(flag: Flag<unknown>): string {

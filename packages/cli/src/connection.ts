@@ -18,15 +18,14 @@ export interface Connection {
   readonly from: string;
 }
 
-interface ConnectionSources {
-  readonly flags: GlobalOptions;
-  readonly env: Env;
-  readonly cwd: string;
-}
-
 const DATA_FOLDER = '.carillon';
 
-export async function findConnection({ flags, env, cwd }: ConnectionSources): Promise<Connection> {
+export async function findConnection(sources: {
+  flags: GlobalOptions;
+  env: Env;
+  cwd: string;
+}): Promise<Connection> {
+  const { flags, env, cwd } = sources;
   const key = flags.key ?? (env.CARILLON_KEY || undefined);
   const named = flags.url ?? (env.CARILLON_URL || undefined);
   const folder = flags.data ?? (env.CARILLON_DATA || DATA_FOLDER);

@@ -26,16 +26,14 @@ export interface CrontabProblem {
   readonly reason: string;
 }
 
-export interface Crontab {
-  readonly entries: readonly CrontabEntry[];
-  readonly problems: readonly CrontabProblem[];
-}
-
 const NICKNAMES = new Set(['@yearly', '@annually', '@monthly', '@weekly', '@daily', '@midnight', '@hourly']);
 const VARIABLE = /^\s*([A-Za-z_]\w*|"[^"]*"|'[^']*')\s*=\s*(.*?)\s*$/;
 const LINE_CHARS_MAX = 10_000;
 
-export function parseCrontab(text: string, { system }: { system: boolean }): Crontab {
+export function parseCrontab(
+  text: string,
+  { system }: { system: boolean },
+): { entries: readonly CrontabEntry[]; problems: readonly CrontabProblem[] } {
   const entries: CrontabEntry[] = [];
   const problems: CrontabProblem[] = [];
   const variables = new Map<string, string>();
@@ -63,17 +61,13 @@ function readLine(line: string, { system }: { system: boolean }): LineParts | { 
   if (nickname === '@reboot')
     return { reason: '@reboot means a machine starting, and Carillon schedules by time: leave it in cron' };
   if (nickname !== undefined && !NICKNAMES.has(nickname)) return { reason: `${nickname} is not known` };
-  // A minus in front keeps cron from logging the line; it says nothing about when it runs.
+  // A minus in front only keeps cron from logging the line.
   const fields = line.replace(/^-/, '').split(/\s+/);
   const expression = nickname ?? fields.slice(0, 5).join(' ');
   const words = (nickname === undefined ? 5 : 1) + (system ? 1 : 0);
   const [, rest] = new RegExp(`^(?:\\S+\\s+){${words}}(.+)$`).exec(line) ?? [];
-  if (rest === undefined) {
-    const user = system ? ', a user' : '';
-    return {
-      reason: `it needs ${nickname === undefined ? 'five time fields' : 'a nickname'}${user} and a command`,
-    };
-  }
+  const when = nickname === undefined ? 'five time fields' : 'a nickname';
+  if (rest === undefined) return { reason: `it needs ${when}${system ? ', a user' : ''} and a command` };
   return { expression, user: system ? fields[words - 1] : undefined, ...splitPercent(rest) };
 }
 
@@ -94,15 +88,15 @@ function unquoted(text: string): string {
   return /^(["']).*\1$/.test(text) ? text.slice(1, -1) : text;
 }
 
-/** Files of these places name a user on every line. */
+/** The lines of these files name a user. */
 export function isSystemCrontab(path: string): boolean {
   return /(^|\/)etc\/(crontab|cron\.d\/[^/]+)$/.test(path);
 }
 
 export interface JobOfEntryOptions {
-  /** Where the crontab has no CRON_TZ. */
+  /** For lines without CRON_TZ. */
   readonly timeZone: string;
-  /** Runs commands. */
+  /** The handler that runs commands. */
   readonly handler: string;
   readonly namespace: string | undefined;
 }
@@ -115,7 +109,10 @@ export interface PlannedJob {
 
 const NAME_CHARS_MAX = 60;
 
-/** Lines that are equal get different keys by their number among equals. */
+/**
+ * A plain `curl` or `wget` of one address becomes an http job; every other line a job for the handler that runs commands.
+ * The same line has the same name and key each time; equal lines have different keys, by their number among equals.
+ */
 export function planJobs(entries: readonly CrontabEntry[], options: JobOfEntryOptions): PlannedJob[] {
   const seen = new Map<string, number>();
   return entries.map((entry) => {
@@ -138,7 +135,7 @@ export function jobOfEntry(entry: CrontabEntry, options: JobOfEntryOptions): New
       : { handler: 'http', payload: { url } }),
     labels: { source: 'crontab' },
     ...(options.namespace !== undefined && { namespace: options.namespace }),
-    // As in cron, nothing is caught up on and nothing tried again; other than in cron, no run starts beside the last one.
+    // As in cron, missed occurrences are not caught up and failures not retried; unlike in cron, runs do not overlap.
     misfire: { policy: 'none' },
     overlap: 'skip',
     max_retries: 0,
@@ -154,29 +151,14 @@ function commandPayload({ command, stdin, user, environment }: CrontabEntry): Js
   };
 }
 
-const QUIET_FLAGS = new Set([
-  '-s',
-  '-S',
-  '-f',
-  '-L',
-  '-fsS',
-  '-sS',
-  '-sf',
-  '-fsSL',
-  '-q',
-  '-qO-',
-  '-O',
-  '-o',
-  '-',
-]);
+const QUIET_FLAGS = new Set('-s -S -f -L -fsS -sS -sf -fsSL -q -qO- -O -o - /dev/null'.split(' '));
 const TO_NOWHERE = /\s*(\d?>{1,2}\s*(\/dev\/null|&1)|&>\s*\/dev\/null)\s*/g;
 
-/** Only where calling the address is all that the line does: any other word of the shell keeps it a command. */
+/** The address, where calling it is all that the line does: any other word of the shell keeps it a command. */
 export function plainCall({ command, stdin }: Pick<CrontabEntry, 'command' | 'stdin'>): string | undefined {
   const [program = '', ...words] = command.replaceAll(TO_NOWHERE, ' ').trim().split(/\s+/);
   if (stdin !== undefined || !/^(\/usr\/bin\/)?(curl|wget)$/.test(program)) return undefined;
-  const rest = words.filter((word) => !QUIET_FLAGS.has(word) && word !== '/dev/null').map(unquoted);
-  const [url, ...more] = rest;
+  const [url, ...more] = words.filter((word) => !QUIET_FLAGS.has(word)).map(unquoted);
   if (url === undefined || more.length > 0 || /[\s$`|;&<>(){}\\]/.test(url.replace(/&(?=\w+=)/g, '')))
     return undefined;
   return /^https?:\/\/\S+$/.test(url) ? url : undefined;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { World } from './cli.ts';
 import { JOB_FLAGS, jobFields } from './commands/define-job.ts';
-import { count, type Flag, grantText, pairs, readFlags, readGrant, seconds } from './flags.ts';
+import { count, type Flag, grantText, labels, readFlags, readGrant, seconds } from './flags.ts';
 
 const world = { cwd: '/' } as World;
 const jobOf = async (parsed: object) => jobFields(await readFlags(JOB_FLAGS, { ...parsed }, world));
@@ -74,7 +74,7 @@ test('counts are whole', async () => {
 });
 
 test('a value may hold the separator', async () => {
-  const flag = pairs('--x <name=value>', '');
+  const flag = labels('--x <name=value>', '');
   expect(await read(flag, ['a=b=c'])).toEqual({ a: 'b=c' });
   await expect(read(flag, ['a'])).rejects.toThrow(/name=value/);
 });

@@ -61,18 +61,21 @@ export function longFlag({ flags }: Pick<Flag<unknown>, 'flags'>): string {
   return /--[\w-]+/.exec(flags)?.[0] ?? '';
 }
 
-export function toggle(flags: string, description: string): Flag<boolean> {
-  return { flags, description, read: () => true };
+/** A kind of flag: every flag of that kind is read by the same function. `G`: what the parser hands over. */
+function kind<G, T>(read: (given: G, source: Source) => T | Promise<T>, repeatable = false) {
+  return (flags: string, description: string, field?: string): Flag<T> => ({
+    flags,
+    description,
+    field,
+    repeatable,
+    read,
+  });
 }
 
+export const toggle = kind((given: boolean) => given);
 /** Also instants and time zones, which the server reads. */
-export function text(flags: string, description: string, field?: string): Flag<string> {
-  return { flags, description, field, read: (given: string) => given };
-}
-
-export function texts(flags: string, description: string): Flag<readonly string[]> {
-  return { flags, description, repeatable: true, read: (given: readonly string[]) => given };
-}
+export const text = kind((given: string) => given);
+export const texts = kind((given: readonly string[]) => given, true);
 
 export function choice<const C extends string>(
   flags: string,
@@ -87,43 +90,28 @@ export function withDefault<T>(flag: Flag<T>, fallback: string): Flag<T> & { rea
   return { ...flag, fallback };
 }
 
-export function count(flags: string, description: string): Flag<number> {
-  return {
-    flags,
-    description,
-    read: (given: string, { flag }) => {
-      if (/^\d{1,9}$/.test(given)) return Number(given);
-      throw new UsageError(`${flag} must be a whole number from 0 to 999999999, and is "${given}".`);
-    },
-  };
-}
+export const count = kind((given: string, { flag }) => {
+  if (/^\d{1,9}$/.test(given)) return Number(given);
+  throw new UsageError(`${flag} must be a whole number from 0 to 999999999, and is "${given}".`);
+});
 
 /** A duration, in seconds. */
-export function seconds(flags: string, description: string): Flag<number> {
-  return { flags, description, read: (given: string, { flag }) => secondsOf(given, flag) };
-}
+export const seconds = kind((given: string, { flag }) => secondsOf(given, flag));
 
 /** A duration that starts now, as the instant at which it ends. */
-export function fromNow(flags: string, description: string): Flag<string> {
-  const read = (given: string, { flag }: Source) => secondsFromNow(secondsOf(given, flag)).toISOString();
-  return { flags, description, read };
-}
+export const fromNow = kind((given: string, { flag }) =>
+  secondsFromNow(secondsOf(given, flag)).toISOString(),
+);
 
 /** How long ago, or an instant. */
-export function pastInstant(flags: string, description: string): Flag<Date> {
-  return {
-    flags,
-    description,
-    read: (given: string, { flag }) => {
-      if (DURATION.exec(given.trim())?.[2] !== undefined) return secondsFromNow(-secondsOf(given, flag));
-      const at = new Date(given);
-      if (/^\d{4}-\d\d-\d\d/.test(given) && !Number.isNaN(at.getTime())) return at;
-      throw new UsageError(
-        `${flag} must say how long ago, such as 15m, 2h or 1d, or be a time such as 2027-03-01T09:00:00Z, and is "${given}".`,
-      );
-    },
-  };
-}
+export const pastInstant = kind((given: string, { flag }) => {
+  if (DURATION.exec(given.trim())?.[2] !== undefined) return secondsFromNow(-secondsOf(given, flag));
+  const at = new Date(given);
+  if (/^\d{4}-\d\d-\d\d/.test(given) && !Number.isNaN(at.getTime())) return at;
+  throw new UsageError(
+    `${flag} must say how long ago, such as 15m, 2h or 1d, or be a time such as 2027-03-01T09:00:00Z, and is "${given}".`,
+  );
+});
 
 const DURATION = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)?$/;
 const UNITS: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 };
@@ -139,62 +127,43 @@ function secondsFromNow(amount: number): Date {
   return new Date(Date.now() + amount * 1_000);
 }
 
-/** `name=value`, repeated. */
-export function pairs(
-  flags: string,
-  description: string,
-  { separator = '=', field }: { separator?: string; field?: string } = {},
-): Flag<Readonly<Record<string, string>>> {
-  const read = (given: readonly string[], { flag }: Source) =>
-    Object.fromEntries(
-      given.map((pair): [string, string] => {
-        const cut = pair.indexOf(separator);
-        if (cut > 0) return [pair.slice(0, cut).trim(), pair.slice(cut + separator.length).trim()];
-        throw new UsageError(`${flag} must be name${separator}value, and is "${pair}".`);
-      }),
-    );
-  return { flags, description, repeatable: true, field, read };
-}
+/** `team=billing`, repeated. */
+export const labels = kind((given: readonly string[], { flag }) => pairsOf(given, flag, '='), true);
 
-/** Labels to filter by, as filters of the API write them: `name:value`. */
-export function labelFilter(flags: string, description: string): Flag<readonly string[]> {
-  const labels = pairs(flags, description);
-  const read = async (given: never, source: Source) =>
-    Object.entries(await labels.read(given, source)).map(([name, value]) => `${name}:${value}`);
-  return { ...labels, read };
+/** `Accept: text/plain`, repeated. */
+export const headers = kind((given: readonly string[], { flag }) => pairsOf(given, flag, ':'), true);
+
+/** Labels to filter by, as filters of the API write them: `team:billing`. */
+export const labelFilter = kind((given: readonly string[], { flag }) => {
+  return Object.entries(pairsOf(given, flag, '=')).map(([name, value]) => `${name}:${value}`);
+}, true);
+
+function pairsOf(given: readonly string[], flag: string, separator: string): Record<string, string> {
+  const pairs = given.map((pair) => {
+    const cut = pair.indexOf(separator);
+    if (cut > 0) return [pair.slice(0, cut).trim(), pair.slice(cut + 1).trim()];
+    throw new UsageError(`${flag} must be name${separator}value, and is "${pair}".`);
+  });
+  return Object.fromEntries(pairs);
 }
 
 /** A JSON object, or `@file`. */
-export function jsonObject(flags: string, description: string): Flag<JsonObject> {
-  return {
-    flags,
-    description,
-    read: async (given: string, { flag, world }) => {
-      const example = `Such as ${flag} '{"customer": 17}'`;
-      const value = given.startsWith('@')
-        ? await readJsonFile(given.slice(1), world)
-        : parseJson(given, flag, `${example}, in quotes.`);
-      if (isObject(value)) return value;
-      throw new UsageError(`${flag} must be a JSON object.`, `${example}.`);
-    },
-  };
-}
+export const jsonObject = kind(async (given: string, { flag, world }) => {
+  const example = `Such as ${flag} '{"customer": 17}'`;
+  const value = given.startsWith('@')
+    ? await readJsonFile(given.slice(1), world)
+    : parseJson(given, flag, `${example}, in quotes.`);
+  if (isObject(value)) return value;
+  throw new UsageError(`${flag} must be a JSON object.`, `${example}.`);
+});
 
-/** The JSON in a file; `expected` says in words what `accepts` accepts. */
-export function jsonFile<T>(
-  flags: string,
-  description: string,
-  { expected, accepts }: { expected: string; accepts: (value: unknown) => value is T },
-): Flag<T> {
-  return {
-    flags,
-    description,
-    read: async (path: string, { world }) => {
-      const value = await readJsonFile(path, world);
-      if (accepts(value)) return value;
-      throw new UsageError(`${path} must hold ${expected}.`);
-    },
-  };
+/** A path to JSON that `accepts` accepts; `expected` says in words what that is. */
+export function jsonFile<T>(expected: string, accepts: (value: unknown) => value is T) {
+  return kind(async (path: string, { world }) => {
+    const value = await readJsonFile(path, world);
+    if (accepts(value)) return value;
+    throw new UsageError(`${path} must hold ${expected}.`);
+  });
 }
 
 export function isObject(value: unknown): value is JsonObject {
@@ -233,9 +202,7 @@ export async function readFileOrInput(path: string, world: Source['world']): Pro
 
 export const ROLES: readonly Role[] = ['viewer', 'operator', 'editor', 'admin'];
 
-export function grants(flags: string, description: string): Flag<readonly Grant[]> {
-  return { flags, description, repeatable: true, read: (given: readonly string[]) => given.map(readGrant) };
-}
+export const grants = kind((given: readonly string[]) => given.map(readGrant), true);
 
 /** `editor`, `editor@billing`, `viewer@billing:own`; without a namespace it counts everywhere. */
 export function readGrant(given: string): Grant {

@@ -9,7 +9,7 @@ export function renderCliReference(): string {
   const codes = EXIT_MEANINGS.map(([code, meaning]) => `| ${code} | ${meaning} |`);
   return [
     HEAD,
-    optionTable(GLOBAL_FLAGS),
+    ...table('option', rowsOf(GLOBAL_FLAGS)),
     '## Exit codes\n',
     ['| code | meaning |', '|---|---|', ...codes].join('\n'),
     '\n## Commands\n',
@@ -31,15 +31,8 @@ function section(spec: CommandSpec): string {
     `carillon ${spec.name}${argumentNames}${options ? ' [options]' : ''}`,
     '```',
     '',
-    ...(args.length > 0
-      ? [
-          table(
-            'argument',
-            args.map((spec) => [spec.name, spec]),
-          ),
-        ]
-      : []),
-    ...(options ? [optionTable(options)] : []),
+    ...table('argument', args),
+    ...table('option', rowsOf(options ?? {})),
     spec.examples.length > 1 ? 'Examples:' : 'Example:',
     '',
     '```sh',
@@ -49,21 +42,19 @@ function section(spec: CommandSpec): string {
   ].join('\n');
 }
 
-type Described = Pick<Flag<unknown>, 'description' | 'choices' | 'fallback'>;
+type Row = Pick<Flag<unknown>, 'description' | 'choices' | 'fallback'> & { readonly name: string };
 
-function table(heading: string, rows: readonly (readonly [name: string, Described])[]): string {
-  const lines = rows.map(([name, described]) => `| \`${name}\` | ${meaning(described)} |`);
-  return [`| ${heading} | meaning |`, '|---|---|', ...lines, ''].join('\n');
+function rowsOf(flags: Flags): Row[] {
+  return Object.values(flags).map((flag) => ({ ...flag, name: flag.flags }));
 }
 
-function optionTable(flags: Flags): string {
-  return table(
-    'option',
-    Object.values(flags).map((flag) => [flag.flags, flag]),
-  );
+/** No lines where there are no rows. */
+function table(heading: string, rows: readonly Row[]): string[] {
+  const lines = rows.map((row) => `| \`${row.name}\` | ${meaning(row)} |`);
+  return rows.length === 0 ? [] : [`| ${heading} | meaning |`, '|---|---|', ...lines, ''];
 }
 
-function meaning({ description, choices, fallback }: Described): string {
+function meaning({ description, choices, fallback }: Row): string {
   const words = choices ? `: ${choices.map((choice) => `\`${choice}\``).join(', ')}` : '';
   return `${cellText(description)}${words}${fallback === undefined ? '' : ` [\`${fallback}\`]`}`;
 }

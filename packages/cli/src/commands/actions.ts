@@ -7,7 +7,7 @@ import { explainError } from '../explain-error.ts';
 import { type Flags, LIMIT, type Values } from '../flags.ts';
 import { confirm } from '../output/ask.ts';
 import type { Output } from '../output/output.ts';
-import { ProgressBar } from '../output/progress.ts';
+import { type ProgressBar, withBar } from '../output/progress.ts';
 import type { Column } from '../output/table.ts';
 import { countOf } from '../output/text.ts';
 
@@ -32,8 +32,9 @@ export async function readLimited<T>(list: List<T>, limit: number, out: Output):
 }
 
 export interface ListSpec<F extends Flags, T> extends CommandText {
-  /** Filters, and --sort; --limit comes after them. */
+  /** Filters, and --sort; --limit comes after them, unless all entries are shown. */
   readonly options?: F;
+  readonly all?: boolean;
   readonly read: (client: Carillon, query: Values<F> & { readonly limit: number }) => List<T>;
   readonly columns: (out: Output) => readonly Column<T>[];
   readonly empty: string | ((options: Values<F>) => string);
@@ -42,17 +43,20 @@ export interface ListSpec<F extends Flags, T> extends CommandText {
 }
 
 /** A command that shows a list of the server. */
-export function listCommand<F extends Flags, T>(spec: ListSpec<F, T>): CommandSpec {
-  const { options: filters, read, columns, empty, noMatch, ...words } = spec;
-  return command({
-    ...words,
-    options: { ...filters, limit: LIMIT },
-    async run({ options: { limit, ...rest }, cli }) {
-      const options = rest as unknown as Values<F>;
+export function listCommand<F extends Flags, T>(
+  name: string,
+  summary: string,
+  { options: filters, all = false, read, columns, empty, noMatch, ...rest }: ListSpec<F, T>,
+): CommandSpec {
+  return command(name, summary, {
+    ...rest,
+    ...(!all && { options: { ...filters, limit: LIMIT } }),
+    async run({ options: { limit = 0, ...given }, cli }) {
+      const options = given as unknown as Values<F>;
       const client = await cli.client();
       const list = read(client, { ...options, limit: pageSize(limit) });
       const items = await readLimited(list, limit, cli.out);
-      const isFiltered = Object.keys(options).some((name) => name !== 'sort');
+      const isFiltered = Object.keys(options).some((option) => option !== 'sort');
       const whenEmpty = typeof empty === 'string' ? empty : empty(options);
       cli.out.list(items, columns(cli.out), { empty: (isFiltered ? noMatch : undefined) ?? whenEmpty });
     },
@@ -88,9 +92,13 @@ export interface EachIdSpec<T> extends CommandText {
 }
 
 /** A command that makes the same call for each of its arguments. */
-export function eachIdCommand<T>({ act, sentence, ...words }: EachIdSpec<T>): CommandSpec {
-  return command({
-    ...words,
+export function eachIdCommand<T>(
+  name: string,
+  summary: string,
+  { act, sentence, ...rest }: EachIdSpec<T>,
+): CommandSpec {
+  return command(name, summary, {
+    ...rest,
     async run({ args, cli }) {
       const client = await cli.client();
       return forEachId(cli, args, async (id) => {
@@ -98,6 +106,17 @@ export function eachIdCommand<T>({ act, sentence, ...words }: EachIdSpec<T>): Co
         return { answer, sentence: sentence(id, answer) };
       });
     },
+  });
+}
+
+/** Undefined where the request fails: for what a command shows besides its result. */
+export async function optional<T>(
+  request: Promise<T>,
+  isExpected: (error: CarillonError) => boolean = () => true,
+): Promise<T | undefined> {
+  return request.catch((error: unknown) => {
+    if (error instanceof CarillonError && isExpected(error)) return undefined;
+    throw error;
   });
 }
 
@@ -123,50 +142,39 @@ export interface Change<R extends PartReport> {
   readonly noun: string;
   readonly dryRun: boolean | undefined;
   readonly yes: boolean | undefined;
-  /** At most so many items. */
   readonly max?: number | undefined;
   readonly question: (matched: string) => string;
-  readonly send: (part: Part) => Promise<R>;
+  /** `from`: `next` of the report before. `left`: how many items may still be changed. */
+  readonly send: (part: { dryRun: boolean; from: string | undefined; left: number }) => Promise<R>;
   readonly sentence: (report: R) => string;
-}
-
-export interface Part {
-  readonly dryRun: boolean;
-  /** `next` of the report before. */
-  readonly from: string | undefined;
-  /** How many items may still be changed. */
-  readonly left: number;
-  readonly signal: AbortSignal;
 }
 
 /** Changes everything that matches: counts it first, asks, then changes it with a progress bar. */
 export async function changeMatching<R extends PartReport>(cli: Cli, change: Change<R>): Promise<number> {
-  const { noun, yes, question, sentence } = change;
-  const counted = await sendInParts(cli, change, { dryRun: true });
+  const { noun, dryRun, yes, sentence } = change;
+  const counted = await sendInParts(change, true);
   const matched = countOf(counted.matched, noun);
-  if (change.dryRun) {
+  if (dryRun) {
     cli.out.done(counted, `Matching: ${matched}. Nothing was changed.`);
     return EXIT.ok;
   }
-  if (!(await isConfirmed(cli, { yes, question: question(matched), otherwise: 'Nothing was changed.' })))
-    return EXIT.ok;
-  const bar = new ProgressBar(counted.matched, cli.out.terminal);
-  const report = await sendInParts(cli, change, { dryRun: false, bar }).finally(() => bar.end());
+  const question = change.question(matched);
+  if (!(await isConfirmed(cli, { yes, question, otherwise: 'Nothing was changed.' }))) return EXIT.ok;
+  const report = await withBar(cli.out.terminal, counted.matched, (bar) => sendInParts(change, false, bar));
   cli.out.done(report, sentence(report));
   return report.refused > 0 ? EXIT.failed : EXIT.ok;
 }
 
 /** The server processes a bounded number of items per request: repeats until none is left, and adds up the reports. */
 async function sendInParts<R extends PartReport>(
-  cli: Cli,
   { send, max = Number.POSITIVE_INFINITY }: Change<R>,
-  { dryRun, bar }: { dryRun: boolean; bar?: ProgressBar },
+  dryRun: boolean,
+  bar?: ProgressBar,
 ): Promise<R> {
-  const signal = cli.untilInterrupted();
   let total: R | undefined;
   do {
     const left = max - (total?.matched ?? 0);
-    const part: R = await send({ dryRun, from: total?.next ?? undefined, left, signal });
+    const part: R = await send({ dryRun, from: total?.next ?? undefined, left });
     bar?.advance(part.matched);
     total = total ? added(total, part) : part;
   } while (total.next !== null && total.matched < max);

@@ -13,9 +13,7 @@ import { serverCommands, workers } from './server.ts';
 import { sessionCommands } from './session.ts';
 import { userCommands } from './users.ts';
 
-const completion = command({
-  name: 'completion',
-  summary: 'Print the completion script of a shell',
+const completion = command('completion', 'Print the completion script of a shell', {
   details: 'Written to where the shell looks for it, it completes commands and options.',
   arguments: [{ name: '<shell>', description: 'Which shell', choices: SHELLS }],
   examples: [

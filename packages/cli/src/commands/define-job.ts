@@ -1,13 +1,5 @@
 /** `jobs create` and `jobs update`: what a job is, from flags or from JSON files. */
-import {
-  type BatchAnswer,
-  CarillonError,
-  type Job,
-  type JobCreated,
-  type JobFields,
-  type JsonObject,
-  type NewJob,
-} from '@carillon/client';
+import type { BatchAnswer, Job, JobCreated, JobFields, JsonObject, NewJob } from '@carillon/client';
 import type { Cli } from '../cli.ts';
 import { command } from '../command.ts';
 import { EXIT, UsageError } from '../errors.ts';
@@ -15,18 +7,20 @@ import {
   choice,
   count,
   fromNow,
+  headers,
   isObject,
   jsonFile,
   jsonObject,
+  labels,
   PRIORITY,
-  pairs,
   seconds,
   text,
   toggle,
   type Values,
 } from '../flags.ts';
-import { ProgressBar } from '../output/progress.ts';
+import { type ProgressBar, withBar } from '../output/progress.ts';
 import { countOf } from '../output/text.ts';
+import { optional } from './actions.ts';
 import { watchJob } from './watch.ts';
 
 const JOB = '01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e0f';
@@ -41,10 +35,7 @@ export const JOB_FLAGS = {
   end_at: text('--end-at <time>', 'No occurrence after'),
   http: text('--http <url>', 'Call this address (handler http)', 'payload.url'),
   method: text('--method <method>', 'Of the call [POST with a body, else GET]', 'payload.method'),
-  header: pairs('--header <name:value>', 'Of the call; may be repeated', {
-    separator: ':',
-    field: 'payload.headers',
-  }),
+  header: headers('--header <name:value>', 'Of the call; may be repeated', 'payload.headers'),
   body: text('--body <text>', 'Of the call; JSON is sent as JSON', 'payload.body'),
   handler: text('--handler <name>', 'What runs it, when it is not --http'),
   payload: jsonObject('--payload <json>', 'For the handler: a JSON object, or @file'),
@@ -61,7 +52,7 @@ export const JOB_FLAGS = {
   ),
   namespace: text('--namespace <name>', 'Namespace of the job'),
   user_id: text('--user <id>', 'Whose job it is'),
-  labels: pairs('--label <name=value>', 'May be repeated'),
+  labels: labels('--label <name=value>', 'May be repeated'),
 };
 
 type JobValues = Values<typeof JOB_FLAGS>;
@@ -105,18 +96,16 @@ function jsonOrText(body: string): JsonObject | string {
   }
 }
 
-export const createJob = command({
-  name: 'jobs create',
-  summary: 'Create a job',
+export const createJob = command('jobs create', 'Create a job', {
   details:
     'Without --cron, --every, --at or --in it runs at once. A handler that no worker offers is warned of, and waited for.',
   arguments: [{ name: '[name]', description: 'Name of the job' }],
   options: {
     ...JOB_FLAGS,
-    file: jsonFile('-f, --file <path>', 'Job as JSON, or an array of them; - reads the standard input', {
-      expected: 'a job, or an array of jobs',
-      accepts: isObjectOrArray,
-    }),
+    file: jsonFile('a job, or an array of jobs', isObjectOrArray)(
+      '-f, --file <path>',
+      'Job as JSON, or an array of them; - reads the standard input',
+    ),
     idempotencyKey: text('--idempotency-key <key>', 'The same key again answers the same job'),
     wait: toggle('-w, --wait', 'Show how it goes until it ends; the exit code is 0 only when it completed'),
   },
@@ -144,18 +133,16 @@ export const createJob = command({
   },
 });
 
-export const updateJob = command({
-  name: 'jobs update',
-  summary: 'Change a job',
+export const updateJob = command('jobs update', 'Change a job', {
   details: 'Only what is given changes; null in a file brings back the default.',
   arguments: [{ name: '<id>', description: 'Id of the job' }],
   options: {
     name: text('--name <name>', 'New name'),
     ...JOB_FLAGS,
-    file: jsonFile('-f, --file <path>', 'Fields as JSON; - reads the standard input', {
-      expected: 'a JSON object',
-      accepts: isObject,
-    }),
+    file: jsonFile('a JSON object', isObject)(
+      '-f, --file <path>',
+      'Fields as JSON; - reads the standard input',
+    ),
     ifVersion: count('--if-version <number>', 'Only when the job still has this version'),
   },
   examples: [
@@ -194,7 +181,7 @@ async function createOne(
   if (stored?.next_run_time && stored.schedule_type !== 'IMMEDIATE')
     cli.out.note(`${isNew ? 'First' : 'Next'} run: ${cli.out.shortTime(stored.next_run_time)}`);
   const handler = job.handler || stored?.handler;
-  await warnWithoutWorkers(cli, handler ? [handler] : []);
+  await warnWithoutWorkers(cli, [handler]);
   return jobId;
 }
 
@@ -208,11 +195,8 @@ async function readStored(cli: Cli, job: NewJob, jobId: string): Promise<Job | u
   const schedule = job.cron_expression ?? job.interval ?? job.frequency ?? job.schedule_time;
   if (job.handler && (cli.out.json || schedule === undefined)) return undefined;
   const client = await cli.client();
-  return client.jobs.get(jobId).catch((error: unknown) => {
-    // The job exists; a key that may only create cannot read it.
-    if (error instanceof CarillonError) return undefined;
-    throw error;
-  });
+  // A key that may only create cannot read the job.
+  return optional(client.jobs.get(jobId));
 }
 
 async function createMany(
@@ -222,25 +206,24 @@ async function createMany(
 ): Promise<number> {
   const answers = await createInParts(cli, jobs, idempotencyKey);
   const rows = answers.map((answer, i) => ({ answer, job: jobs[i] }));
-  if (cli.out.json) cli.out.done(answers, '');
-  else
-    cli.out.list(
-      rows,
-      [
-        { header: 'NAME', value: ({ job }) => job?.name },
-        { header: 'ID', value: ({ answer }) => ('job_id' in answer ? answer.job_id : ''), fixed: true },
-        { header: 'REFUSED', value: ({ answer }) => refusalText(answer) },
-      ],
-      { empty: 'The file holds no jobs.' },
-    );
+  cli.out.list(
+    rows,
+    [
+      { header: 'NAME', value: ({ job }) => job?.name },
+      { header: 'ID', value: ({ answer }) => ('job_id' in answer ? answer.job_id : ''), fixed: true },
+      { header: 'REFUSED', value: ({ answer }) => refusalText(answer) },
+    ],
+    { empty: 'The file holds no jobs.', json: answers },
+  );
   const accepted = answers.filter((answer) => answer.status === 'submitted');
   const created = accepted.filter((answer) => isCreated(answer, idempotencyKey)).length;
   const refused = answers.length - accepted.length;
   cli.out.note(createdText({ created, existed: accepted.length - created, refused }));
-  const handlers = rows.flatMap(({ answer, job }) =>
-    answer.status === 'submitted' ? (job?.handler ?? []) : [],
+  const waiting = rows.filter(({ answer }) => answer.status === 'submitted');
+  await warnWithoutWorkers(
+    cli,
+    waiting.map(({ job }) => job?.handler),
   );
-  await warnWithoutWorkers(cli, handlers);
   return refused > 0 ? EXIT.failed : EXIT.ok;
 }
 
@@ -260,9 +243,8 @@ async function createInParts(
   const client = await cli.client();
   const signal = cli.untilInterrupted();
   const partMax = cli.out.terminal && idempotencyKey === undefined ? PART_MAX_WITH_BAR : PART_MAX;
-  const bar = new ProgressBar(jobs.length, cli.out.terminal);
   const answers: BatchAnswer[] = [];
-  try {
+  const create = async (bar: ProgressBar) => {
     for (let from = 0; from < jobs.length; from += partMax) {
       const part = jobs.slice(from, from + partMax);
       // A key for each part, as the client derives them.
@@ -270,13 +252,12 @@ async function createInParts(
       answers.push(...(await client.jobs.createMany(part, { idempotencyKey: key, signal })));
       bar.advance(part.length);
     }
-    bar.end();
     return answers;
-  } catch (error) {
-    bar.end();
+  };
+  return withBar(cli.out.terminal, jobs.length, create).catch((error: unknown) => {
     if (answers.length > 0) cli.out.note(`Ended after ${answers.length} of ${jobs.length} jobs.`);
     throw error;
-  }
+  });
 }
 
 /** The result of creating many jobs, in one sentence. */
@@ -286,20 +267,19 @@ export function createdText(counts: { created: number; existed: number; refused:
   return `${countOf(created, 'job')} made${already}, ${refused} refused.`;
 }
 
-/** Warns of handlers that no worker offers: their jobs would wait, and nobody would be told why. */
-export async function warnWithoutWorkers(cli: Cli, handlers: Iterable<string>): Promise<void> {
-  const missing = new Set(handlers);
+/** Warns of handlers that no worker offers: their jobs wait, and nothing else shows why. */
+export async function warnWithoutWorkers(
+  cli: Cli,
+  handlers: readonly (string | null | undefined)[],
+): Promise<void> {
+  const missing = new Set(handlers.filter(Boolean));
   if (missing.size === 0) return;
   const client = await cli.client();
-  try {
-    for await (const worker of client.workers.list()) {
-      if (worker.alive) for (const handler of worker.handlers) missing.delete(handler);
-    }
-  } catch (error) {
-    // The jobs are created; a key that may not list workers cannot be warned.
-    if (error instanceof CarillonError) return;
-    throw error;
-  }
+  const workers = await optional(client.workers.list().toArray());
+  // Who may not list workers cannot be warned.
+  if (!workers) return;
+  for (const { alive, handlers: offered } of workers)
+    if (alive) for (const handler of offered) missing.delete(handler);
   for (const handler of missing)
     cli.out.warn(`no worker offers the handler "${handler}" at the moment; runs will wait until one does.`);
 }

@@ -12,9 +12,7 @@ export const PART_MAX = 1_000;
 const PART_MAX_WITH_BAR = 100;
 
 export const dlqCommands: readonly CommandSpec[] = [
-  listCommand({
-    name: 'dlq list',
-    summary: 'List runs that failed for good, latest first',
+  listCommand('dlq list', 'List runs that failed for good, latest first', {
     options: {
       job_id: text('--job <id>', 'Of this job'),
       reason: text('--reason <reason>', 'Given up for this reason'),
@@ -34,9 +32,7 @@ export const dlqCommands: readonly CommandSpec[] = [
     empty: 'No dead letters.',
     noMatch: 'No dead letters match.',
   }),
-  command({
-    name: 'dlq show',
-    summary: 'Show a run that failed for good',
+  command('dlq show', 'Show a run that failed for good', {
     arguments: [{ name: '<id>', description: 'Id of the run' }],
     examples: [`carillon dlq show ${RUN}`],
     async run({ args: [id = ''], cli }) {
@@ -55,9 +51,7 @@ export const dlqCommands: readonly CommandSpec[] = [
       ]);
     },
   }),
-  command({
-    name: 'dlq redrive',
-    summary: 'Send dead letters round again',
+  command('dlq redrive', 'Send dead letters round again', {
     arguments: [{ name: '[id...]', description: 'Ids of runs' }],
     options: {
       job_id: text('--job <id>', 'All of this job'),
@@ -85,14 +79,18 @@ export const dlqCommands: readonly CommandSpec[] = [
           'Say which dead letters are meant.',
           'Ids, --job, --reason, --namespace or --all.',
         );
+      const signal = cli.untilInterrupted();
       return changeMatching(cli, {
-        ...{ noun: 'dead letter', dryRun, yes, max },
+        noun: 'dead letter',
+        dryRun,
+        yes,
+        max,
         question: (matched) => `Send ${matched} round again?`,
         send: (part) => {
           const partMax = cli.out.terminal && !part.dryRun ? PART_MAX_WITH_BAR : PART_MAX;
           const range = { limit: Math.min(part.left, partMax), ...(part.from && { before: part.from }) };
           const request = { filter, dry_run: part.dryRun, ...range };
-          return client.deadLetters.redriveMany(request, { signal: part.signal });
+          return client.deadLetters.redriveMany(request, { signal });
         },
         sentence: (report) =>
           `${report.redriven} of ${report.matched} sent round again, ${report.refused} refused.`,

@@ -10,9 +10,7 @@ import { listCommand, pageSize, readLimited } from './actions.ts';
 
 const TYPE_PREFIX = 'io.carillon.';
 
-export const events = command({
-  name: 'events',
-  summary: 'Show what happens',
+export const events = command('events', 'Show what happens', {
   details:
     'Without -f the latest of what has happened, the newest last; events are kept for some days. With -f as it happens, ' +
     'until Ctrl-C; a broken connection is taken up again where it broke.',
@@ -101,9 +99,7 @@ function paintType(type: string, { paint }: Cli['out']): string {
   return /cancelled|paused|retrying|skipped/.test(type) ? paint.yellow(type) : type;
 }
 
-export const audit = listCommand({
-  name: 'audit',
-  summary: 'Show who changed what, latest first',
+export const audit = listCommand('audit', 'Show who changed what, latest first', {
   options: {
     actor: text('--actor <who>', 'Done by this user or key: name or id'),
     action: text('--action <action>', 'Such as jobs.update'),

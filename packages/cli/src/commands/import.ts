@@ -5,14 +5,12 @@ import { command } from '../command.ts';
 import { isSystemCrontab, type PlannedJob, parseCrontab, planJobs } from '../crontab.ts';
 import { EXIT } from '../errors.ts';
 import { readFileOrInput, text, toggle, withDefault, YES } from '../flags.ts';
-import { ProgressBar } from '../output/progress.ts';
+import { type ProgressBar, withBar } from '../output/progress.ts';
 import { countOf } from '../output/text.ts';
-import { isConfirmed } from './actions.ts';
+import { isConfirmed, optional } from './actions.ts';
 import { createdText, warnWithoutWorkers } from './define-job.ts';
 
-export const importCrontab = command({
-  name: 'import crontab',
-  summary: 'Make jobs of the lines of a crontab',
+export const importCrontab = command('import crontab', 'Make jobs of the lines of a crontab', {
   details:
     'Understands CRON_TZ, variables, % and nicknames; refuses @reboot. A plain curl or wget becomes an http job, any ' +
     'other line a job for the handler that runs commands. The crontab itself is left as it is, and a line that was ' +
@@ -64,22 +62,18 @@ interface CheckedJob extends PlannedJob {
 
 /** When no server answers, the plan is returned unchecked, with a warning. */
 async function checkJobs(cli: Cli, plan: readonly PlannedJob[]): Promise<readonly CheckedJob[]> {
-  const bar = new ProgressBar(plan.length, cli.out.terminal);
-  const checked: CheckedJob[] = [];
-  try {
+  const check = async (bar: ProgressBar) => {
+    const checked: CheckedJob[] = [];
     for (const planned of plan) {
       checked.push(await checkJob(cli, planned));
       bar.advance();
     }
     return checked;
-  } catch (error) {
-    if (!(error instanceof CarillonError) || error.status !== undefined) throw error;
-    bar.end();
-    cli.out.warn('no server answers, so it was not asked whether it would take these.');
-    return plan;
-  } finally {
-    bar.end();
-  }
+  };
+  const isUnanswered = (error: CarillonError) => error.status === undefined;
+  const checked = await optional(withBar(cli.out.terminal, plan.length, check), isUnanswered);
+  if (!checked) cli.out.warn('no server answers, so it was not asked whether it would take these.');
+  return checked ?? plan;
 }
 
 async function checkJob(cli: Cli, planned: PlannedJob): Promise<CheckedJob> {
@@ -96,14 +90,9 @@ async function checkJob(cli: Cli, planned: PlannedJob): Promise<CheckedJob> {
 }
 
 function showPlan({ out }: Cli, plan: readonly CheckedJob[]): void {
-  if (out.json) {
-    const jobs = plan.map(({ line, job, nextAt: next_run_time, refusal }) => ({
-      ...{ line, job, next_run_time },
-      ...(refusal !== undefined && { refused: refusal }),
-    }));
-    out.done(jobs, '');
-    return;
-  }
+  const json = plan.map(({ line, job, nextAt: next_run_time, refusal: refused }) => {
+    return { line, job, next_run_time, refused };
+  });
   out.list(
     plan,
     [
@@ -114,11 +103,11 @@ function showPlan({ out }: Cli, plan: readonly CheckedJob[]): void {
       { header: 'HANDLER', value: ({ job }) => job.handler },
       {
         header: 'NEXT RUN',
-        value: ({ nextAt, refusal }) => (refusal === undefined ? out.shortTime(nextAt) : 'refused'),
+        value: ({ nextAt, refusal }) => (refusal ? 'refused' : out.shortTime(nextAt)),
         fixed: true,
       },
     ],
-    { empty: 'The crontab holds no lines to import.' },
+    { empty: 'The crontab holds no lines to import.', json },
   );
 }
 
@@ -126,31 +115,35 @@ function showPlan({ out }: Cli, plan: readonly CheckedJob[]): void {
 async function createJobs(cli: Cli, plan: readonly PlannedJob[]): Promise<number> {
   const client = await cli.client();
   const signal = cli.untilInterrupted();
-  const bar = new ProgressBar(plan.length, cli.out.terminal);
   const made: { line: number; name: string; job_id: string; created: boolean }[] = [];
   const refused: { line: number; name: string; error: string }[] = [];
-  const countCreated = () => made.filter(({ created }) => created).length;
-  for (const { line, job, idempotencyKey } of plan) {
+  const create = async ({ line, job, idempotencyKey }: PlannedJob) => {
     try {
       const { job_id, created = true } = await client.jobs.create(job, { idempotencyKey, signal });
       made.push({ line, name: job.name, job_id, created });
     } catch (error) {
-      if (!(error instanceof CarillonError) || error.status !== 400) {
-        bar.end();
-        const soFar = `${countOf(countCreated(), 'job')} made so far`;
-        if (made.length > 0) cli.out.note(`${soFar}; the same command again makes only the others.`);
-        throw error;
-      }
+      if (!(error instanceof CarillonError) || error.status !== 400) throw error;
       refused.push({ line, name: job.name, error: error.message });
     }
-    bar.advance();
-  }
-  bar.end();
+  };
+  const countCreated = () => made.filter(({ created }) => created).length;
+  await withBar(cli.out.terminal, plan.length, async (bar) => {
+    for (const planned of plan) {
+      await create(planned);
+      bar.advance();
+    }
+  }).catch((error: unknown) => {
+    const soFar = `${countOf(countCreated(), 'job')} made so far`;
+    if (made.length > 0) cli.out.note(`${soFar}; the same command again makes only the others.`);
+    throw error;
+  });
   for (const { line, error } of refused) cli.out.warn(`line ${line} was refused: ${error}`);
   const created = countCreated();
   const sentence = createdText({ created, existed: made.length - created, refused: refused.length });
   cli.out.done({ made, refused }, sentence);
-  const handlers = plan.flatMap(({ job }) => job.handler ?? []);
-  await warnWithoutWorkers(cli, handlers);
+  await warnWithoutWorkers(
+    cli,
+    plan.map(({ job }) => job.handler),
+  );
   return refused.length;
 }

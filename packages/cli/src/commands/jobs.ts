@@ -27,197 +27,164 @@ const JOB_IDS = { name: '<id...>', description: 'Ids of jobs' };
 const SCHEDULE_TYPES = ['immediate', 'future', 'cron', 'interval', 'one-time', 'recurring'] as const;
 const SORT_KEYS = ['created_at', 'updated_at', 'name', 'priority', 'next_run_time'] as const;
 
-const listJobs = listCommand({
-  name: 'jobs list',
-  summary: 'List jobs, newest first',
-  options: {
-    status: texts(
-      '--status <status>',
-      'pending (or scheduled), paused, cancelled, completed or failed; may be repeated',
-    ),
-    type: choice('--type <type>', 'Kind of schedule', SCHEDULE_TYPES),
-    priority: PRIORITY,
-    user_id: text('--user <id>', 'Whose jobs; "me" for your own'),
-    namespace: IN_NAMESPACE,
-    label: labelFilter('--label <name=value>', 'With this label; may be repeated'),
-    handler: text('--handler <name>', 'Run by this handler'),
-    text: text('--text <part>', 'Whose name contains this'),
-    sort: choice(
-      '--sort <order>',
-      'By this, and with - in front the other way round; newest first unless said otherwise',
-      SORT_KEYS.flatMap((key) => [key, `-${key}` as const]),
-    ),
-  },
-  examples: [
-    'carillon jobs list',
-    'carillon jobs list --status failed --label team=billing',
-    'carillon jobs list --sort next_run_time -n 10',
-    "carillon jobs list --json -n 0 | jq -r '.[].job_id'",
-  ],
-  read: (client, query) => client.jobs.list(query),
-  columns: (out) => [
-    { header: 'ID', value: (job) => job.job_id, fixed: true },
-    { header: 'NAME', value: (job) => job.name },
-    { header: 'STATUS', value: statusWord, fixed: true, paint: (word) => out.state(word) },
-    { header: 'SCHEDULE', value: (job) => scheduleText(job, (iso) => out.dayOrTime(iso)) },
-    { header: 'NEXT RUN', value: (job) => out.shortTime(job.next_run_time) },
-    { header: 'HANDLER', value: (job) => job.handler },
-    { header: 'NAMESPACE', value: (job) => job.namespace },
-  ],
-  empty: 'No jobs.',
-  noMatch: 'No jobs match.',
-});
-
-const showJob = command({
-  name: 'jobs show',
-  summary: 'Show a job and how it is doing',
-  arguments: [JOB_ID],
-  options: { watch: toggle('-w, --watch', 'Show every change until the job ends') },
-  examples: [`carillon jobs show ${JOB}`, `carillon jobs show ${JOB} --watch`],
-  async run({ args: [id = ''], options, cli }) {
-    if (options.watch) return watchJob(cli, id);
-    const client = await cli.client();
-    const [job, status] = await Promise.all([client.jobs.get(id), client.jobs.status(id)]);
-    const value = { ...job, state: status.status, latest_run: status.latest_run };
-    cli.out.record(value, jobFacts(job, status, cli.out));
-    return EXIT.ok;
-  },
-});
-
-const pauseJobs = eachIdCommand({
-  name: 'jobs pause',
-  summary: 'Pause jobs',
-  details: 'The schedule stops; runs that have started go on.',
-  arguments: [JOB_IDS],
-  examples: [`carillon jobs pause ${JOB}`, `carillon jobs pause ${JOB} ${ANOTHER}`],
-  act: (client, id) => client.jobs.pause(id),
-  sentence: (id) => `Paused ${id}`,
-});
-
-const resumeJobs = eachIdCommand({
-  name: 'jobs resume',
-  summary: 'Resume paused jobs',
-  arguments: [JOB_IDS],
-  examples: [`carillon jobs resume ${JOB}`, `carillon jobs resume ${JOB} ${ANOTHER}`],
-  act: (client, id) => client.jobs.resume(id),
-  sentence: (id) => `Resumed ${id}`,
-});
-
-const cancelJobs = eachIdCommand({
-  name: 'jobs cancel',
-  summary: 'Cancel jobs for good',
-  details: 'Runs that have started are asked to stop. The job stays readable.',
-  arguments: [JOB_IDS],
-  examples: [`carillon jobs cancel ${JOB}`, `carillon jobs cancel ${JOB} ${ANOTHER}`],
-  act: (client, id) => client.jobs.cancel(id),
-  sentence: (id) => `Cancelled ${id}`,
-});
-
-const runJob = command({
-  name: 'jobs run',
-  summary: 'Run a job at once',
-  details: 'Also when it is paused: a pause stops the schedule, not the person.',
-  arguments: [JOB_ID],
-  options: {
-    wait: toggle('-w, --wait', 'Wait for the run to end; fails when it fails'),
-    idempotencyKey: text('--idempotency-key <key>', 'The same key again answers the same run'),
-  },
-  examples: [`carillon jobs run ${JOB}`, `carillon jobs run ${JOB} --wait`],
-  async run({ args: [id = ''], options: { wait, idempotencyKey }, cli }) {
-    const client = await cli.client();
-    return showStarted(cli, await client.jobs.runNow(id, { idempotencyKey }), wait);
-  },
-});
-
-const deleteJobs = command({
-  name: 'jobs delete',
-  summary: 'Remove jobs',
-  details:
-    'They are cancelled and their definitions are gone. The history of their runs stays until it is retention_days old.',
-  arguments: [JOB_IDS],
-  options: { yes: YES },
-  examples: [`carillon jobs delete ${JOB} --yes`],
-  async run({ args, options: { yes }, cli }) {
-    const client = await cli.client();
-    const question = `Remove ${args.length === 1 ? 'this job' : `${args.length} jobs`} for good?`;
-    if (!(await isConfirmed(cli, { yes, question, otherwise: 'Nothing was removed.' }))) return EXIT.ok;
-    return forEachId(cli, args, async (id) => ({
-      answer: await client.jobs.remove(id),
-      sentence: `Removed ${id}`,
-    }));
-  },
-});
-
-const upcomingRuns = listCommand({
-  name: 'jobs upcoming',
-  summary: 'List what runs soon',
-  options: { within: withDefault(text('--within <duration>', 'How far ahead: 5m, 1h'), '5m') },
-  examples: ['carillon jobs upcoming', 'carillon jobs upcoming --within 1h'],
-  read: (client, query) => client.jobs.upcoming(query),
-  columns: (out) => [
-    { header: 'RUNS AT', value: (run) => out.shortTime(run.run_time), fixed: true },
-    { header: 'JOB', value: (run) => run.job_id, fixed: true },
-    { header: 'NAME', value: (run) => run.name },
-    { header: 'HANDLER', value: (run) => run.handler },
-    { header: 'PRIORITY', value: (run) => run.priority },
-    { header: 'NAMESPACE', value: (run) => run.namespace },
-  ],
-  empty: ({ within }) => `Nothing runs within ${within}.`,
-});
-
-const changeManyJobs = command({
-  name: 'jobs bulk',
-  summary: 'Pause, resume or cancel all jobs that match',
-  arguments: [{ name: '<action>', description: 'What to do', choices: ['pause', 'resume', 'cancel'] }],
-  options: {
-    status: text('--status <status>', 'Jobs with this status'),
-    type: text('--type <type>', 'Kind of schedule: cron, interval, one-time, recurring …'),
-    priority: PRIORITY,
-    user_id: text('--user <id>', 'Whose jobs'),
-    namespace: IN_NAMESPACE,
-    label: labelFilter('--label <name=value>', 'With this label; may be repeated'),
-    handler: text('--handler <name>', 'Run by this handler'),
-    text: text('--text <part>', 'Whose name contains this'),
-    dryRun: toggle('--dry-run', 'Only show how many there are'),
-    yes: YES,
-  },
-  examples: [
-    'carillon jobs bulk pause --label team=billing --dry-run',
-    'carillon jobs bulk cancel --namespace old --yes',
-  ],
-  async run({ args, options: { dryRun, yes, ...filter }, cli }) {
-    const action = args[0] as BulkRequest['action'];
-    if (Object.keys(filter).length === 0)
-      throw new UsageError(
-        'Say which jobs are meant.',
-        'Such as --namespace staging, or --label team=billing.',
-      );
-    const client = await cli.client();
-    return changeMatching(cli, {
-      ...{ noun: 'job', dryRun, yes },
-      question: (matched) => `${action.charAt(0).toUpperCase()}${action.slice(1)} ${matched}?`,
-      send: (part) => {
-        const request = { action, filter, dry_run: part.dryRun, ...(part.from && { after: part.from }) };
-        return client.jobs.bulk(request, { signal: part.signal });
-      },
-      sentence: ({ changed, matched, refused }) =>
-        `${changed} of ${countOf(matched, 'job')} changed, ${refused} refused.`,
-    });
-  },
-});
-
 export const jobCommands: readonly CommandSpec[] = [
   createJob,
-  listJobs,
-  showJob,
+  listCommand('jobs list', 'List jobs, newest first', {
+    options: {
+      status: texts(
+        '--status <status>',
+        'pending (or scheduled), paused, cancelled, completed or failed; may be repeated',
+      ),
+      type: choice('--type <type>', 'Kind of schedule', SCHEDULE_TYPES),
+      priority: PRIORITY,
+      user_id: text('--user <id>', 'Whose jobs; "me" for your own'),
+      namespace: IN_NAMESPACE,
+      label: labelFilter('--label <name=value>', 'With this label; may be repeated'),
+      handler: text('--handler <name>', 'Run by this handler'),
+      text: text('--text <part>', 'Whose name contains this'),
+      sort: choice(
+        '--sort <order>',
+        'By this, and with - in front the other way round; newest first unless said otherwise',
+        SORT_KEYS.flatMap((key) => [key, `-${key}` as const]),
+      ),
+    },
+    examples: [
+      'carillon jobs list',
+      'carillon jobs list --status failed --label team=billing',
+      'carillon jobs list --sort next_run_time -n 10',
+      "carillon jobs list --json -n 0 | jq -r '.[].job_id'",
+    ],
+    read: (client, query) => client.jobs.list(query),
+    columns: (out) => [
+      { header: 'ID', value: (job) => job.job_id, fixed: true },
+      { header: 'NAME', value: (job) => job.name },
+      { header: 'STATUS', value: statusWord, fixed: true, paint: (word) => out.state(word) },
+      { header: 'SCHEDULE', value: (job) => scheduleText(job, (iso) => out.dayOrTime(iso)) },
+      { header: 'NEXT RUN', value: (job) => out.shortTime(job.next_run_time) },
+      { header: 'HANDLER', value: (job) => job.handler },
+      { header: 'NAMESPACE', value: (job) => job.namespace },
+    ],
+    empty: 'No jobs.',
+    noMatch: 'No jobs match.',
+  }),
+  command('jobs show', 'Show a job and how it is doing', {
+    arguments: [JOB_ID],
+    options: { watch: toggle('-w, --watch', 'Show every change until the job ends') },
+    examples: [`carillon jobs show ${JOB}`, `carillon jobs show ${JOB} --watch`],
+    async run({ args: [id = ''], options, cli }) {
+      if (options.watch) return watchJob(cli, id);
+      const client = await cli.client();
+      const [job, status] = await Promise.all([client.jobs.get(id), client.jobs.status(id)]);
+      const value = { ...job, state: status.status, latest_run: status.latest_run };
+      cli.out.record(value, jobFacts(job, status, cli.out));
+      return EXIT.ok;
+    },
+  }),
   updateJob,
-  pauseJobs,
-  resumeJobs,
-  cancelJobs,
-  runJob,
-  deleteJobs,
-  upcomingRuns,
-  changeManyJobs,
+  eachIdCommand('jobs pause', 'Pause jobs', {
+    details: 'The schedule stops; runs that have started go on.',
+    arguments: [JOB_IDS],
+    examples: [`carillon jobs pause ${JOB}`, `carillon jobs pause ${JOB} ${ANOTHER}`],
+    act: (client, id) => client.jobs.pause(id),
+    sentence: (id) => `Paused ${id}`,
+  }),
+  eachIdCommand('jobs resume', 'Resume paused jobs', {
+    arguments: [JOB_IDS],
+    examples: [`carillon jobs resume ${JOB}`, `carillon jobs resume ${JOB} ${ANOTHER}`],
+    act: (client, id) => client.jobs.resume(id),
+    sentence: (id) => `Resumed ${id}`,
+  }),
+  eachIdCommand('jobs cancel', 'Cancel jobs for good', {
+    details: 'Runs that have started are asked to stop. The job stays readable.',
+    arguments: [JOB_IDS],
+    examples: [`carillon jobs cancel ${JOB}`, `carillon jobs cancel ${JOB} ${ANOTHER}`],
+    act: (client, id) => client.jobs.cancel(id),
+    sentence: (id) => `Cancelled ${id}`,
+  }),
+  command('jobs run', 'Run a job at once', {
+    details: 'Also when it is paused: a pause stops the schedule, not the person.',
+    arguments: [JOB_ID],
+    options: {
+      wait: toggle('-w, --wait', 'Wait for the run to end; fails when it fails'),
+      idempotencyKey: text('--idempotency-key <key>', 'The same key again answers the same run'),
+    },
+    examples: [`carillon jobs run ${JOB}`, `carillon jobs run ${JOB} --wait`],
+    async run({ args: [id = ''], options: { wait, idempotencyKey }, cli }) {
+      const client = await cli.client();
+      return showStarted(cli, await client.jobs.runNow(id, { idempotencyKey }), wait);
+    },
+  }),
+  command('jobs delete', 'Remove jobs', {
+    details:
+      'They are cancelled and their definitions are gone. The history of their runs stays until it is retention_days old.',
+    arguments: [JOB_IDS],
+    options: { yes: YES },
+    examples: [`carillon jobs delete ${JOB} --yes`],
+    async run({ args, options: { yes }, cli }) {
+      const client = await cli.client();
+      const question = `Remove ${args.length === 1 ? 'this job' : `${args.length} jobs`} for good?`;
+      if (!(await isConfirmed(cli, { yes, question, otherwise: 'Nothing was removed.' }))) return EXIT.ok;
+      return forEachId(cli, args, async (id) => ({
+        answer: await client.jobs.remove(id),
+        sentence: `Removed ${id}`,
+      }));
+    },
+  }),
+  listCommand('jobs upcoming', 'List what runs soon', {
+    options: { within: withDefault(text('--within <duration>', 'How far ahead: 5m, 1h'), '5m') },
+    examples: ['carillon jobs upcoming', 'carillon jobs upcoming --within 1h'],
+    read: (client, query) => client.jobs.upcoming(query),
+    columns: (out) => [
+      { header: 'RUNS AT', value: (run) => out.shortTime(run.run_time), fixed: true },
+      { header: 'JOB', value: (run) => run.job_id, fixed: true },
+      { header: 'NAME', value: (run) => run.name },
+      { header: 'HANDLER', value: (run) => run.handler },
+      { header: 'PRIORITY', value: (run) => run.priority },
+      { header: 'NAMESPACE', value: (run) => run.namespace },
+    ],
+    empty: ({ within }) => `Nothing runs within ${within}.`,
+  }),
+  command('jobs bulk', 'Pause, resume or cancel all jobs that match', {
+    arguments: [{ name: '<action>', description: 'What to do', choices: ['pause', 'resume', 'cancel'] }],
+    options: {
+      status: text('--status <status>', 'Jobs with this status'),
+      type: text('--type <type>', 'Kind of schedule: cron, interval, one-time, recurring …'),
+      priority: PRIORITY,
+      user_id: text('--user <id>', 'Whose jobs'),
+      namespace: IN_NAMESPACE,
+      label: labelFilter('--label <name=value>', 'With this label; may be repeated'),
+      handler: text('--handler <name>', 'Run by this handler'),
+      text: text('--text <part>', 'Whose name contains this'),
+      dryRun: toggle('--dry-run', 'Only show how many there are'),
+      yes: YES,
+    },
+    examples: [
+      'carillon jobs bulk pause --label team=billing --dry-run',
+      'carillon jobs bulk cancel --namespace old --yes',
+    ],
+    async run({ args, options: { dryRun, yes, ...filter }, cli }) {
+      const action = args[0] as BulkRequest['action'];
+      if (Object.keys(filter).length === 0)
+        throw new UsageError(
+          'Say which jobs are meant.',
+          'Such as --namespace staging, or --label team=billing.',
+        );
+      const client = await cli.client();
+      const signal = cli.untilInterrupted();
+      return changeMatching(cli, {
+        noun: 'job',
+        dryRun,
+        yes,
+        question: (matched) => `${action.charAt(0).toUpperCase()}${action.slice(1)} ${matched}?`,
+        send: (part) => {
+          const request = { action, filter, dry_run: part.dryRun, ...(part.from && { after: part.from }) };
+          return client.jobs.bulk(request, { signal });
+        },
+        sentence: ({ changed, matched, refused }) =>
+          `${changed} of ${countOf(matched, 'job')} changed, ${refused} refused.`,
+      });
+    },
+  }),
 ];
 
 /** People read the words of `jobs show`, where SCHEDULED is called pending. */

@@ -4,9 +4,7 @@ import { choice, fromNow, ROLES, text, texts, toggle, withDefault } from '../fla
 import { eachIdCommand, listCommand } from './actions.ts';
 
 export const keyCommands: readonly CommandSpec[] = [
-  listCommand({
-    name: 'keys list',
-    summary: 'List API keys',
+  listCommand('keys list', 'List API keys', {
     examples: ['carillon keys list'],
     read: (client, query) => client.keys.list(query),
     columns: (out) => [
@@ -20,9 +18,7 @@ export const keyCommands: readonly CommandSpec[] = [
     ],
     empty: 'No keys.',
   }),
-  command({
-    name: 'keys create',
-    summary: 'Make an API key',
+  command('keys create', 'Make an API key', {
     details: 'The key is shown once, and cannot be read again later.',
     arguments: [{ name: '<name>', description: 'What it is for' }],
     options: {
@@ -43,9 +39,7 @@ export const keyCommands: readonly CommandSpec[] = [
       cli.out.note(`Made ${created.name} (${created.key_id}). Keep the key: it is not shown again.`);
     },
   }),
-  eachIdCommand({
-    name: 'keys revoke',
-    summary: 'Revoke API keys',
+  eachIdCommand('keys revoke', 'Revoke API keys', {
     arguments: [{ name: '<id...>', description: 'Ids of keys' }],
     examples: ['carillon keys revoke 01893f2e-7c13-7aa1-9c0d-1e2f3a4b5c6d'],
     act: async (client, id) => (await client.keys.revoke(id)) ?? { key_id: id, status: 'revoked' },

@@ -14,9 +14,7 @@ const RUN = '01893f2e-7c12-7d01-8e11-b0b1b2b3b4b5';
 const RUN_ID = { name: '<id>', description: 'Id of the run' };
 
 export const runCommands: readonly CommandSpec[] = [
-  command({
-    name: 'runs list',
-    summary: 'List the runs of a job, newest first',
+  command('runs list', 'List the runs of a job, newest first', {
     arguments: [{ name: '[job]', description: 'Id of the job' }],
     options: {
       worker: text('--worker <id>', 'What this worker is running now, instead'),
@@ -36,9 +34,7 @@ export const runCommands: readonly CommandSpec[] = [
       cli.out.list(await readLimited(list, limit, cli.out), runColumns(cli.out), { empty: 'No runs.' });
     },
   }),
-  command({
-    name: 'runs show',
-    summary: 'Show a run with all its attempts',
+  command('runs show', 'Show a run with all its attempts', {
     arguments: [RUN_ID],
     options: { watch: toggle('-w, --watch', 'Show every change until the run ends') },
     examples: [`carillon runs show ${RUN}`],
@@ -54,9 +50,7 @@ export const runCommands: readonly CommandSpec[] = [
       return EXIT.ok;
     },
   }),
-  command({
-    name: 'runs logs',
-    summary: 'Show the log of a run',
+  command('runs logs', 'Show the log of a run', {
     arguments: [RUN_ID],
     options: { follow: toggle('-f, --follow', 'Go on until the run ends') },
     examples: [`carillon runs logs ${RUN}`, `carillon runs logs -f ${RUN}`],
@@ -76,18 +70,14 @@ export const runCommands: readonly CommandSpec[] = [
       return EXIT.ok;
     },
   }),
-  eachIdCommand({
-    name: 'runs cancel',
-    summary: 'Stop runs',
+  eachIdCommand('runs cancel', 'Stop runs', {
     details: 'One that is running is asked to stop; one that waits is cancelled at once.',
     arguments: [{ name: '<id...>', description: 'Ids of runs' }],
     examples: [`carillon runs cancel ${RUN}`],
     act: (client, id) => client.runs.cancel(id),
     sentence: (id, { status }) => `${status === 'cancelled' ? 'Cancelled' : 'Asked to stop'} ${id}`,
   }),
-  command({
-    name: 'runs rerun',
-    summary: 'Run again what has run',
+  command('runs rerun', 'Run again what has run', {
     arguments: [{ name: '<id>', description: 'Id of a run that has ended' }],
     options: { wait: toggle('-w, --wait', 'Wait for the new run to end; fails when it fails') },
     examples: [`carillon runs rerun ${RUN} --wait`],

@@ -3,9 +3,7 @@ import { command } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { count, text, withDefault } from '../flags.ts';
 
-export const preview = command({
-  name: 'preview',
-  summary: 'Show when a schedule fires',
+export const preview = command('preview', 'Show when a schedule fires', {
   details: 'In words and times, with what daylight saving does to it. Nothing is stored.',
   arguments: [{ name: '[cron]', description: 'Cron expression: 5 fields, or 6 with seconds first' }],
   options: {

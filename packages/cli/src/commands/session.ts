@@ -10,9 +10,7 @@ import { ask, askPassword, askPasswords } from '../output/ask.ts';
 
 const LOCAL_URL = 'http://127.0.0.1:7420';
 
-const login = command({
-  name: 'login',
-  summary: 'Sign in and stay signed in',
+const login = command('login', 'Sign in and stay signed in', {
   details:
     'With a name, the password is asked for and a key of your own is made on the server. With --key, that one is kept. ' +
     'Either is stored in ~/.config/carillon/login.json, readable by you alone.',
@@ -56,13 +54,11 @@ async function checkKey(cli: Cli, at: { url: string; key: string }): Promise<Sto
   return { ...at, name: who.name };
 }
 
-interface SignIn {
-  readonly name?: string;
-  readonly namespace?: string;
-  readonly expires_at: string;
-}
-
-async function signIn(cli: Cli, url: string, options: SignIn): Promise<StoredLogin> {
+async function signIn(
+  cli: Cli,
+  url: string,
+  options: { name?: string; namespace?: string; expires_at: string },
+): Promise<StoredLogin> {
   const name = options.name ?? (await ask('Name: ', cli.world));
   const password = await askPassword('Password: ', cli.world);
   const { session } = cli.clientOf({ url, key: undefined });
@@ -93,9 +89,7 @@ function breadth({ namespace, role, own_only: ownOnly }: Grant): number {
   return (namespace === '*' ? 100 : 0) + (ownOnly ? 0 : 10) + ROLES.indexOf(role);
 }
 
-const logout = command({
-  name: 'logout',
-  summary: 'Forget the stored login',
+const logout = command('logout', 'Forget the stored login', {
   details: 'A key that `login` made is revoked.',
   examples: ['carillon logout'],
   async run({ cli }) {
@@ -120,9 +114,7 @@ const logout = command({
   },
 });
 
-const whoami = command({
-  name: 'whoami',
-  summary: 'Show who you are to the server',
+const whoami = command('whoami', 'Show who you are to the server', {
   examples: ['carillon whoami'],
   async run({ cli }) {
     const { url, key, from } = await cli.connection();
@@ -143,9 +135,7 @@ const whoami = command({
   },
 });
 
-const password = command({
-  name: 'password',
-  summary: 'Change your own password',
+const password = command('password', 'Change your own password', {
   details:
     'Asks for the current and the new one; without a terminal they are the first two lines of the standard input. ' +
     'Ends your sessions; keys and logins of this command stay.',

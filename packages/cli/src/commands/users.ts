@@ -10,9 +10,7 @@ const USER = { name: '<user>', description: 'Name or id' };
 const DISPLAY_NAME = text('--display-name <name>', 'What they are called');
 
 export const userCommands: readonly CommandSpec[] = [
-  listCommand({
-    name: 'users list',
-    summary: 'List users and what they may',
+  listCommand('users list', 'List users and what they may', {
     examples: ['carillon users list'],
     read: (client, query) => client.users.list(query),
     columns: () => [
@@ -24,9 +22,7 @@ export const userCommands: readonly CommandSpec[] = [
     ],
     empty: 'No users: `carillon users create` makes the first one.',
   }),
-  command({
-    name: 'users create',
-    summary: 'Add a user',
+  command('users create', 'Add a user', {
     details: 'The password is asked for; without a terminal it is the first line of the standard input.',
     arguments: [{ name: '<name>', description: 'What they sign in with' }],
     options: {
@@ -53,9 +49,7 @@ export const userCommands: readonly CommandSpec[] = [
       cli.out.done(user, `Added ${name} (${user.user_id}); ${may}`);
     },
   }),
-  command({
-    name: 'users update',
-    summary: 'Change a user',
+  command('users update', 'Change a user', {
     arguments: [USER],
     options: {
       displayName: DISPLAY_NAME,
@@ -84,9 +78,7 @@ export const userCommands: readonly CommandSpec[] = [
       cli.out.done({ user_id: id, name, status: 'updated' }, `Updated ${name}`);
     },
   }),
-  command({
-    name: 'users grant',
-    summary: 'Say what a user may',
+  command('users grant', 'Say what a user may', {
     arguments: [
       USER,
       { name: '<grant...>', description: 'viewer (everywhere), editor@billing, operator@billing:own' },
@@ -113,9 +105,7 @@ export const userCommands: readonly CommandSpec[] = [
       );
     },
   }),
-  eachIdCommand({
-    name: 'users disable',
-    summary: 'Keep users out',
+  eachIdCommand('users disable', 'Keep users out', {
     details:
       'They can no longer sign in and their keys open nothing; `users update --enable` lets them in again.',
     arguments: [{ name: '<user...>', description: 'Names or ids' }],

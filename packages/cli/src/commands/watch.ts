@@ -33,17 +33,10 @@ export async function showStarted(cli: Cli, run: RunAdded, wait: boolean | undef
   return EXIT.ok;
 }
 
-interface Watched<T> {
-  readonly success: string;
-  readonly line: (state: T) => string;
-  /** The note after Ctrl-C. */
-  readonly interrupted: string;
-}
-
 async function watch<T extends { readonly status: string }>(
   cli: Cli,
   states: AsyncIterable<T>,
-  { success, line, interrupted }: Watched<T>,
+  { success, line, interrupted }: { success: string; line: (state: T) => string; interrupted: string },
 ): Promise<number> {
   const signal = cli.untilInterrupted();
   const waiting = new WaitingLine(cli.out.terminal);

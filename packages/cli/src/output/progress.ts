@@ -34,6 +34,16 @@ export class ProgressBar {
   }
 }
 
+/** Clears the bar when the work ends, in whatever way. */
+export async function withBar<T>(
+  terminal: NodeJS.WriteStream | undefined,
+  total: number,
+  work: (bar: ProgressBar) => Promise<T>,
+): Promise<T> {
+  const bar = new ProgressBar(total, terminal);
+  return work(bar).finally(() => bar.end());
+}
+
 const REDRAW_MS = 1_000;
 
 /** What is awaited, and for how long. */

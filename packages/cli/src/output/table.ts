@@ -51,35 +51,26 @@ export function renderTable<T>(
   ].join('\n');
 }
 
-interface Fitted<T> {
-  readonly columns: readonly Column<T>[];
-  readonly widths: readonly number[];
-}
-
 function fit<T>(
   columns: readonly Column<T>[],
   natural: readonly number[],
   width: number | undefined,
-): Fitted<T> {
+): { columns: readonly Column<T>[]; widths: readonly number[] } {
   if (width === undefined) return { columns, widths: natural };
-  const widths = narrowed(columns, natural, width - GAP * (columns.length - 1));
+  const available = width - GAP * (columns.length - 1);
+  const widths = narrowed(columns, natural, available);
   const isUseful = widths.every((one, i) => one >= Math.min(natural[i] ?? 0, USEFUL_WIDTH));
-  const fits = sum(widths) + GAP * (columns.length - 1) <= width;
-  if ((isUseful && fits) || columns.length <= COLUMNS_MIN) return { columns, widths };
+  if ((isUseful && sum(widths) <= available) || columns.length <= COLUMNS_MIN) return { columns, widths };
   return fit(columns.slice(0, -1), natural.slice(0, -1), width);
 }
 
-/** Takes from the widest column that may be cut, until it fits or none can give more. */
-function narrowed<T>(columns: readonly Column<T>[], natural: readonly number[], width: number): number[] {
+/** Takes from the widest column that may be cut, until all fit or none can be cut further. */
+function narrowed<T>(columns: readonly Column<T>[], natural: readonly number[], available: number): number[] {
   const widths = [...natural];
-  for (let over = sum(widths) - width; over > 0; over -= 1) {
-    let widest: number | undefined;
-    for (const [i, one] of widths.entries()) {
-      if (columns[i]?.fixed || one <= COLUMN_MIN) continue;
-      if (widest === undefined || one > (widths[widest] ?? 0)) widest = i;
-    }
-    if (widest === undefined) break;
-    widths[widest] = (widths[widest] ?? 0) - 1;
+  while (sum(widths) > available) {
+    const widest = Math.max(...widths.filter((_, i) => !columns[i]?.fixed));
+    if (widest <= COLUMN_MIN) break;
+    widths[widths.findIndex((one, i) => one === widest && !columns[i]?.fixed)] = widest - 1;
   }
   return widths;
 }

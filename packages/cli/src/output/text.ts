@@ -25,16 +25,11 @@ export function showInstant(iso: string | null | undefined, { utc }: { utc: bool
   if (!iso) return '';
   const at = new Date(iso);
   if (Number.isNaN(at.getTime())) return iso;
-  if (utc)
-    return at
-      .toISOString()
-      .replace('T', ' ')
-      .replace(/\.000Z$|Z$/, 'Z');
-  const two = (value: number) => String(value).padStart(2, '0');
-  const date = [at.getFullYear(), two(at.getMonth() + 1), two(at.getDate())].join('-');
-  const ms = at.getMilliseconds();
-  const fraction = ms === 0 ? '' : `.${String(ms).padStart(3, '0')}`;
-  return `${date} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}${fraction}`;
+  const utcText = at.toISOString().replace('T', ' ').replace('.000Z', 'Z');
+  if (utc) return utcText;
+  // Local times in Swedish are written as in ISO 8601; they have no fraction of a second.
+  const [fraction = ''] = /\.\d+/.exec(utcText) ?? [];
+  return `${at.toLocaleString('sv')}${fraction}`;
 }
 
 /** 850 ms, 12.3 s, 4 min 5 s, 3 h 20 min. */
