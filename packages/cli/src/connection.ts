@@ -60,14 +60,11 @@ function sameServer(a: string, b: string): boolean {
   return one !== undefined && one === other;
 }
 
-/** The server that runs in a data folder on this machine: its address from the lock, its key from the key file. */
-interface LocalServer {
-  readonly url: string;
-  /** Undefined when this user may not read the key. */
-  readonly key: string | undefined;
-}
-
-async function findLocalServer(folder: string, cwd: string): Promise<LocalServer | undefined> {
+/** The server that runs in a data folder on this machine. The key is undefined when this user may not read it. */
+async function findLocalServer(
+  folder: string,
+  cwd: string,
+): Promise<{ url: string; key: string | undefined } | undefined> {
   const read = (file: string) => readUnless(['ENOENT', 'EACCES', 'ENOTDIR'], resolve(cwd, folder, file));
   const lock = await read('server.lock');
   const url = lock === undefined ? undefined : addressIn(lock);

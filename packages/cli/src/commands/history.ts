@@ -57,17 +57,11 @@ function fullType(type: string): string {
   return type.startsWith(TYPE_PREFIX) ? type : `${TYPE_PREFIX}${type}`;
 }
 
-interface StoredRange {
-  readonly since: Date | undefined;
-  readonly after: string | undefined;
-  readonly limit: number;
-}
-
 /** Events that have happened: the latest, or all from the oldest on, or those after one event. */
 async function readStored(
   cli: Cli,
   filter: EventFilter,
-  { since, after, limit }: StoredRange,
+  { since, after, limit }: { since: Date | undefined; after: string | undefined; limit: number },
 ): Promise<{ events: readonly CarillonEvent[]; lastEventId?: string }> {
   const client = await cli.client();
   if (after !== undefined || (limit === 0 && !since)) {

@@ -24,6 +24,12 @@ const ANOTHER = '01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e10';
 const JOB_ID = { name: '<id>', description: 'Id of the job' };
 const JOB_IDS = { name: '<id...>', description: 'Ids of jobs' };
 
+const JOB_FILTERS = {
+  namespace: IN_NAMESPACE,
+  label: labelFilter('--label <name=value>', 'With this label; may be repeated'),
+  handler: text('--handler <name>', 'Run by this handler'),
+  text: text('--text <part>', 'Whose name contains this'),
+};
 const SCHEDULE_TYPES = ['immediate', 'future', 'cron', 'interval', 'one-time', 'recurring'] as const;
 const SORT_KEYS = ['created_at', 'updated_at', 'name', 'priority', 'next_run_time'] as const;
 
@@ -38,10 +44,7 @@ export const jobCommands: readonly CommandSpec[] = [
       type: choice('--type <type>', 'Kind of schedule', SCHEDULE_TYPES),
       priority: PRIORITY,
       user_id: text('--user <id>', 'Whose jobs; "me" for your own'),
-      namespace: IN_NAMESPACE,
-      label: labelFilter('--label <name=value>', 'With this label; may be repeated'),
-      handler: text('--handler <name>', 'Run by this handler'),
-      text: text('--text <part>', 'Whose name contains this'),
+      ...JOB_FILTERS,
       sort: choice(
         '--sort <order>',
         'By this, and with - in front the other way round; newest first unless said otherwise',
@@ -151,10 +154,7 @@ export const jobCommands: readonly CommandSpec[] = [
       type: text('--type <type>', 'Kind of schedule: cron, interval, one-time, recurring …'),
       priority: PRIORITY,
       user_id: text('--user <id>', 'Whose jobs'),
-      namespace: IN_NAMESPACE,
-      label: labelFilter('--label <name=value>', 'With this label; may be repeated'),
-      handler: text('--handler <name>', 'Run by this handler'),
-      text: text('--text <part>', 'Whose name contains this'),
+      ...JOB_FILTERS,
       dryRun: toggle('--dry-run', 'Only show how many there are'),
       yes: YES,
     },
