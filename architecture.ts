@@ -117,7 +117,7 @@ export const ROOMS: readonly Room[] = [
     kind: 'composition',
     purpose: 'The carillon command: words of people in, calls of the client, tables or JSON out.',
     imports: ['client', 'server/index.ts'],
-    npm: ['cli-table3', 'commander', 'picocolors'],
+    npm: ['commander', 'picocolors'],
   },
 
   {

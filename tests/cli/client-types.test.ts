@@ -4,8 +4,8 @@
  */
 import { expect, expectTypeOf, test } from 'vitest';
 import type { z } from 'zod';
-import { PART_MAX } from '../../packages/cli/src/commands/dlq-redrive.ts';
-import { PAGE_MAX } from '../../packages/cli/src/read/limit-option.ts';
+import { PAGE_MAX } from '../../packages/cli/src/commands/actions.ts';
+import { PART_MAX } from '../../packages/cli/src/commands/dlq.ts';
 import type * as client from '../../packages/client/src/index.ts';
 import { SILENCE_MS_MAX } from '../../packages/client/src/resources/events.ts';
 import { BATCH_JOBS_MAX } from '../../packages/client/src/resources/jobs.ts';
