@@ -2,6 +2,8 @@
  * The client of a Carillon server. Needs nothing but a Node with fetch. Names of fields are those of the REST interface,
  * so its documentation is also that of this client.
  */
+
+import type { JobStatusReport } from './generated/types.ts';
 import { Audit } from './resources/audit.ts';
 import { DeadLetters } from './resources/dead-letters.ts';
 import { Events } from './resources/events.ts';
@@ -13,7 +15,6 @@ import { Schedules } from './resources/schedules.ts';
 import { Session } from './resources/session.ts';
 import { Users } from './resources/users.ts';
 import { Workers } from './resources/workers.ts';
-import type { JobStatusReport } from './types/job.ts';
 import { watchJob } from './watch-job.ts';
 import { type CallOptions, Transport } from './wire/transport.ts';
 

@@ -4,7 +4,7 @@
  * further back until enough was found; every stretch is read once.
  */
 import { CarillonError } from './carillon-error.ts';
-import type { CarillonEvent } from './types/event.ts';
+import type { CarillonEvent } from './generated/types.ts';
 
 export interface LatestEvents {
   /** Oldest first. */

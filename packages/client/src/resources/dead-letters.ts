@@ -1,18 +1,13 @@
 /** Runs that failed for good: look at them, send them round again. */
-import type { DeadLetter, RedriveManyReport, RedriveManyRequest, Redriven } from '../types/run.ts';
+import type {
+  DeadLetter,
+  DeadLetterFilter,
+  RedriveManyReport,
+  RedriveManyRequest,
+  Redriven,
+} from '../generated/types.ts';
 import { List } from '../wire/list.ts';
 import type { CallOptions, Transport } from '../wire/transport.ts';
-
-export interface DeadLetterFilter {
-  readonly job_id?: string | undefined;
-  readonly reason?: string | undefined;
-  readonly namespace?: string | undefined;
-  readonly handler?: string | undefined;
-  readonly user_id?: string | undefined;
-  /** Only those sent round again, or only those that still lie there. */
-  readonly redriven?: boolean | undefined;
-  readonly limit?: number | undefined;
-}
 
 export class DeadLetters {
   readonly #transport: Transport;

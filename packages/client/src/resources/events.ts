@@ -3,23 +3,14 @@
  * is missed and nothing comes twice, as long as the server still keeps it.
  */
 import { CarillonError } from '../carillon-error.ts';
+import type { CarillonEvent, EventSelection } from '../generated/types.ts';
 import { type LatestEvents, latestEvents } from '../latest-events.ts';
-import type { CarillonEvent } from '../types/event.ts';
 import { backoffMs, pause } from '../wire/backoff.ts';
 import { List, nextQuery } from '../wire/list.ts';
 import { parseEventStream, type StreamMessage } from '../wire/parse-event-stream.ts';
 import type { Transport } from '../wire/transport.ts';
 
-export interface EventFilter {
-  /** A kind or the beginning of one, such as `io.carillon.run`; or several. */
-  readonly type?: string | readonly string[] | undefined;
-  readonly job_id?: string | undefined;
-  readonly run_id?: string | undefined;
-  readonly namespace?: string | undefined;
-  readonly user_id?: string | undefined;
-  readonly handler?: string | undefined;
-  /** `name:value`, or several that must all hold. */
-  readonly label?: string | readonly string[] | undefined;
+export interface EventFilter extends EventSelection {
   /** Continues after this event. Left out: from now on. */
   readonly lastEventId?: string | undefined;
   readonly signal?: AbortSignal | undefined;

@@ -8,40 +8,18 @@ import type {
   JobChanged,
   JobCreated,
   JobFields,
+  JobFilter,
   JobStatusReport,
   JobUpdated,
+  Logs,
   NewJob,
-  Priority,
+  Run,
+  RunAdded,
   UpcomingRun,
-} from '../types/job.ts';
-import type { Logs, Run, RunAdded } from '../types/run.ts';
+} from '../generated/types.ts';
 import { List } from '../wire/list.ts';
 import { randomKey } from '../wire/random-key.ts';
 import type { CallOptions, CreateOptions, Transport } from '../wire/transport.ts';
-
-/** Other orders than that of creation are given for up to 10,000 jobs. */
-export type JobSort = 'created_at' | 'name' | 'priority' | 'updated_at' | 'next_run_time';
-
-export interface JobFilter {
-  /** A status, or several. */
-  readonly status?: string | readonly string[] | undefined;
-  /** A schedule type, `one-time` or `recurring`. */
-  readonly type?: string | undefined;
-  readonly priority?: Priority | undefined;
-  readonly user_id?: string | undefined;
-  readonly namespace?: string | undefined;
-  /** `team:billing`, or several. */
-  readonly label?: string | readonly string[] | undefined;
-  readonly handler?: string | undefined;
-  /** Part of the name. */
-  readonly text?: string | undefined;
-  readonly created_after?: Date | string | undefined;
-  readonly created_before?: Date | string | undefined;
-  /** With - in front the other way round; -created_at, newest first, when left out. */
-  readonly sort?: JobSort | `-${JobSort}` | undefined;
-  /** Entries of one page. */
-  readonly limit?: number | undefined;
-}
 
 export interface UpdateOptions extends CallOptions {
   /** Leaves the job alone when it has another version by now. */

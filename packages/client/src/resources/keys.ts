@@ -1,5 +1,5 @@
 /** API keys. */
-import type { ApiKey, CreatedKey, NewKey } from '../types/account.ts';
+import type { ApiKey, CreatedKey, NewKey } from '../generated/types.ts';
 import { List } from '../wire/list.ts';
 import type { CallOptions, Transport } from '../wire/transport.ts';
 

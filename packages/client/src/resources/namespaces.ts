@@ -1,5 +1,5 @@
 /** Namespaces keep the jobs of one team apart from those of another. */
-import type { Namespace } from '../types/account.ts';
+import type { Namespace } from '../generated/types.ts';
 import { List } from '../wire/list.ts';
 import type { CallOptions, CreateOptions, Transport } from '../wire/transport.ts';
 

@@ -1,5 +1,5 @@
 /** Runs: read, stop, do again. */
-import type { Logs, Run, RunAdded, RunCancelled, RunWithAttempts } from '../types/run.ts';
+import type { Logs, Run, RunAdded, RunCancelled, RunWithAttempts } from '../generated/types.ts';
 import { List } from '../wire/list.ts';
 import type { CallOptions, CreateOptions, Transport } from '../wire/transport.ts';
 

@@ -1,5 +1,5 @@
 /** What a schedule would do. */
-import type { PreviewRequest, SchedulePreview } from '../types/schedule.ts';
+import type { PreviewRequest, SchedulePreview } from '../generated/types.ts';
 import type { CallOptions, Transport } from '../wire/transport.ts';
 
 export class Schedules {

@@ -1,11 +1,6 @@
 /** Who is asking, and what only a name and a password can do. No session outlives the call it was made for. */
-import type { CreatedKey, NewKey, SignedIn, User, Whoami } from '../types/account.ts';
+import type { CreatedKey, Credentials, NewKey, SignedIn, User, Whoami } from '../generated/types.ts';
 import type { Call, CallOptions, Transport } from '../wire/transport.ts';
-
-export interface Credentials {
-  readonly name: string;
-  readonly password: string;
-}
 
 /** Sends a call as the person who has signed in. */
 type Send = <T>(call: Call) => Promise<T>;

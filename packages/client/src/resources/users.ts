@@ -1,5 +1,5 @@
 /** People who sign in, and what they may. */
-import type { Grant, NewUser, User, UserChange } from '../types/account.ts';
+import type { Grant, NewUser, User, UserChange } from '../generated/types.ts';
 import { List } from '../wire/list.ts';
 import type { CallOptions, CreateOptions, Transport } from '../wire/transport.ts';
 

@@ -1,5 +1,5 @@
 /** Who runs jobs. */
-import type { Worker } from '../types/schedule.ts';
+import type { Worker } from '../generated/types.ts';
 import { List } from '../wire/list.ts';
 import type { CallOptions, Transport } from '../wire/transport.ts';
 
