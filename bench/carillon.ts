@@ -3,10 +3,8 @@
  * same operation that the REST interface calls; the handler is a function, as the peers' are.
  */
 import pg from 'pg';
-import { SERVER } from '../packages/domain/src/access/caller.ts';
-import { handlerName, type OpenEngine, openEngine } from './engine/open-engine.ts';
+import { createJobs, type OpenEngine, openEngine } from './engine/open-engine.ts';
 import { countSucceeded, countUnfinished } from './engine/store-facts.ts';
-import { inBatches } from './in-batches.ts';
 import type { BenchJob, System, SystemEnv } from './system.ts';
 
 const slots = 2_000;
@@ -14,7 +12,6 @@ const slots = 2_000;
 export class Carillon implements System {
   readonly name = 'carillon';
   readonly version = '0.1.0';
-  readonly keepsHistory = true;
   #pool!: pg.Pool;
   #open!: OpenEngine;
   #started = false;
@@ -31,23 +28,11 @@ export class Carillon implements System {
   }
 
   async submit(jobs: readonly BenchJob[]): Promise<void> {
-    await inBatches({
-      items: jobs,
-      size: 1_000,
-      lanes: 4,
-      send: async (batch) => {
-        const answers = await this.#open.engine.operations.createJobs(
-          SERVER,
-          batch.map(({ id }) => ({
-            name: 'bench',
-            scheduleType: 'IMMEDIATE',
-            handler: handlerName,
-            payload: { id },
-          })),
-        );
-        for (const answer of answers) if (answer instanceof Error) throw answer;
-      },
-    });
+    await createJobs(this.#open.engine, jobs.length, (index) => ({
+      name: 'bench',
+      scheduleType: 'IMMEDIATE',
+      payload: { id: jobs[index]!.id },
+    }));
   }
 
   async drain(onRun: (id: string) => void, total: number): Promise<void> {

@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { startPostgres } from './servers/postgres.ts';
+import { startEmbeddedPostgres } from '../packages/server/src/postgres/embedded/start-embedded-postgres.ts';
 import { RedisUnavailable, startRedis } from './servers/redis.ts';
 import type { ServerUrls } from './stores.ts';
 
@@ -24,6 +24,25 @@ export type Servers = {
   stop(): Promise<void>;
 };
 
+/**
+ * PostgreSQL's own, where Carillon's launcher prefers settings that suit Carillon: a peer must not lose to a server tuned for
+ * somebody else.
+ */
+const postgresDefaults = {
+  max_connections: '100',
+  huge_pages: 'try',
+  maintenance_work_mem: '64MB',
+  max_wal_senders: '10',
+  max_worker_processes: '8',
+  max_parallel_workers: '8',
+  max_parallel_workers_per_gather: '2',
+  max_logical_replication_workers: '4',
+  io_method: 'worker',
+  jit: 'on',
+  autovacuum_naptime: '1min',
+  autovacuum_max_workers: '3',
+} as const;
+
 const durable = { fsync: 'on', synchronous_commit: 'on', full_page_writes: 'on' } as const;
 
 export async function startServers(options: {
@@ -37,8 +56,14 @@ export async function startServers(options: {
     for (let stopOne = stops.pop(); stopOne; stopOne = stops.pop()) await stopOne();
   };
   try {
-    const postgres = await startPostgres({ folder: folderIn(folder, 'postgres'), log });
+    const quiet = () => {};
+    const postgres = await startEmbeddedPostgres({
+      dataDir: folderIn(folder, 'postgres'),
+      settings: postgresDefaults,
+      log: { debug: quiet, info: quiet, warn: log, error: log },
+    });
     stops.push(() => postgres.stop());
+    log(`PostgreSQL ${postgres.version}, pid ${postgres.pid} on loopback`);
     const facts = await postgresFacts(postgres.url);
 
     let redisUrl = '';

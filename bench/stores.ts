@@ -32,6 +32,16 @@ export async function createDatabase({ postgresUrl, redisUrl }: ServerUrls): Pro
   };
 }
 
+/** On an empty database that is dropped afterwards. */
+export async function onDatabase<T>(urls: ServerUrls, use: (store: Store) => Promise<T>): Promise<T> {
+  const store = await createDatabase(urls);
+  try {
+    return await use(store);
+  } finally {
+    await store.drop();
+  }
+}
+
 /**
  * What autovacuum does within a minute on a server that lives longer than a benchmark: without statistics the planner
  * guesses, and which system that hurts is luck.

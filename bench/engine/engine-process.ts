@@ -2,7 +2,7 @@
  * The process of one measurement: the engine, its handler and nothing else, so that its memory and its delays are the
  * engine's own. Takes its order from ask-engine.ts.
  */
-import { answerParent } from '../answer-parent.ts';
+import { answerParent } from '../ask-process.ts';
 import { measureTurn, type TurnFigures, type TurnOrder } from '../fairness/measure-turn.ts';
 import { settleDatabase } from '../stores.ts';
 import { type DelayFigures, type DelayOrder, measureDelay } from './measure-delay.ts';

@@ -2,9 +2,8 @@
  * What a job costs over a store that is not empty: submit jobs while the engine is down, then let it claim, run and record
  * them all. Counted from the first start: how long the engine takes to come up is another figure.
  */
-import { type CoreUsPerJob, coreUsPerJob, readCpu } from '../cpu-time.ts';
 import { ownedBy, type Tenants, tenantOf } from '../fairness/tenants.ts';
-import { type Memory, readMemory } from './memory.ts';
+import { type CoreUsPerJob, coreUsPerJob, type Memory, readCpu, readMemory } from '../process-use.ts';
 import type { RunShape } from './run-shape.ts';
 import { Subject } from './subject.ts';
 

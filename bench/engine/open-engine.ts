@@ -1,6 +1,8 @@
 /** The production engine over a real PostgreSQL, composed as the server composes it, with one function as its handler. */
 import { randomUUID } from 'node:crypto';
-import type { BootId, NodeId } from '../../packages/domain/src/ids.ts';
+import { SERVER } from '../../packages/domain/src/access/caller.ts';
+import type { BootId, JobId, NodeId } from '../../packages/domain/src/ids.ts';
+import type { JobInput } from '../../packages/domain/src/job/define-job-input.ts';
 import { silentLog, systemClock, systemRandom } from '../../packages/foundation/src/index.ts';
 import {
   composeEngine,
@@ -11,6 +13,7 @@ import {
 import { migrate } from '../../packages/server/src/postgres/migrate.ts';
 import { openPostgresStorage } from '../../packages/server/src/storage/postgres/postgres-storage.ts';
 import type { Handler } from '../../packages/worker/src/handler.ts';
+import { inBatches } from '../in-batches.ts';
 
 export const handlerName = 'noop';
 
@@ -45,4 +48,27 @@ export async function openEngine(options: {
     onReplaced: () => undefined,
   });
   return { engine, close: () => storage.close() };
+}
+
+/** Through the operation that the REST interface calls, in batches; durable when it resolves. Answers the ids of the jobs. */
+export async function createJobs(
+  { operations }: Pick<Engine, 'operations'>,
+  count: number,
+  jobOf: (index: number) => JobInput,
+): Promise<JobId[]> {
+  const jobIds = new Array<JobId>(count);
+  await inBatches({
+    items: Array.from({ length: count }, (_, index) => index),
+    size: 1_000,
+    lanes: 4,
+    send: async (indexes) => {
+      const jobs = indexes.map((index) => ({ handler: handlerName, ...jobOf(index) }));
+      const answers = await operations.createJobs(SERVER, jobs);
+      for (const [position, answer] of answers.entries()) {
+        if (answer instanceof Error) throw answer;
+        jobIds[indexes[position]!] = answer.jobId;
+      }
+    },
+  });
+  return jobIds;
 }

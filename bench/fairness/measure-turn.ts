@@ -9,11 +9,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { SERVER } from '../../packages/domain/src/access/caller.ts';
 import type { RunContext } from '../../packages/worker/src/handler.ts';
-import { handlerName, type OpenEngine, openEngine } from '../engine/open-engine.ts';
+import { eventually } from '../../tests/support/eventually.ts';
+import { createJobs, handlerName, type OpenEngine, openEngine } from '../engine/open-engine.ts';
 import { StartLedger } from '../engine/start-ledger.ts';
 import { countSucceeded, countUnfinished, isAllRecorded } from '../engine/store-facts.ts';
-import { inBatches } from '../in-batches.ts';
-import { eventually } from '../servers/eventually.ts';
 import { makeTenants, ownedBy, type TenantKind } from './tenants.ts';
 
 export type TurnOrder = {
@@ -126,9 +125,12 @@ async function measureTurns(
   try {
     await open.engine.start();
     try {
-      await eventually(async () => {
-        if (ledgers.freed < slots) throw new Error('the slots were not busy in time');
-      }, busyPatienceMs);
+      await eventually(
+        async () => {
+          if (ledgers.freed < slots) throw new Error('the slots were not busy in time');
+        },
+        { withinMs: busyPatienceMs },
+      );
       const turns = await probe(order, ledgers, open);
       await fireCrons(order, open);
       return turns;
@@ -145,24 +147,12 @@ async function submitBacklog({ databaseUrl, tenantKind, waiting, slots }: TurnOr
   const { engine, close } = await openEngine({ databaseUrl, slots, handler: () => undefined });
   try {
     await makeTenants(engine, { kind: tenantKind, count: 2 });
-    await inBatches({
-      items: Array.from({ length: waiting }, (_, index) => index),
-      size: 1_000,
-      lanes: 4,
-      send: async (indexes) => {
-        const answers = await engine.operations.createJobs(
-          SERVER,
-          indexes.map((index) => ({
-            name: 'large',
-            handler: handlerName,
-            scheduleType: 'IMMEDIATE',
-            payload: { index },
-            ...ownedBy(tenantKind, large),
-          })),
-        );
-        for (const answer of answers) if (answer instanceof Error) throw answer;
-      },
-    });
+    await createJobs(engine, waiting, (index) => ({
+      name: 'large',
+      scheduleType: 'IMMEDIATE',
+      payload: { index },
+      ...ownedBy(tenantKind, large),
+    }));
   } finally {
     await close();
   }
@@ -200,21 +190,13 @@ async function probe(order: TurnOrder, ledgers: Ledgers, { engine }: OpenEngine)
 }
 
 async function fireCrons({ cronSeconds }: TurnOrder, { engine }: OpenEngine): Promise<void> {
-  const created = await engine.operations.createJobs(
-    SERVER,
-    Array.from({ length: crons }, (_, cron) => ({
-      name: 'cron',
-      handler: handlerName,
-      scheduleType: 'CRON' as const,
-      cronExpression: '* * * * * *',
-      priority: 'high' as const,
-      payload: { cron },
-    })),
-  );
-  const jobIds = created.map((answer) => {
-    if (answer instanceof Error) throw answer;
-    return answer.jobId;
-  });
+  const jobIds = await createJobs(engine, crons, (cron) => ({
+    name: 'cron',
+    scheduleType: 'CRON',
+    cronExpression: '* * * * * *',
+    priority: 'high',
+    payload: { cron },
+  }));
   await sleep(cronSeconds * 1_000);
   for (const jobId of jobIds) await engine.operations.pauseJob(SERVER, jobId);
   // What has begun is recorded before the schedules go.
@@ -236,10 +218,13 @@ async function drainRest(order: TurnOrder, ledgers: Ledgers, pool: pg.Pool): Pro
   try {
     await open.engine.start();
     await ledgers.large.allStarted;
-    await eventually(async () => {
-      if (!(await isAllRecorded(pool))) throw new Error('outcomes were not recorded in time');
-      if ((await countUnfinished(pool)) > 0) throw new Error('not all runs were started in time');
-    }, recordPatienceMs);
+    await eventually(
+      async () => {
+        if (!(await isAllRecorded(pool))) throw new Error('outcomes were not recorded in time');
+        if ((await countUnfinished(pool)) > 0) throw new Error('not all runs were started in time');
+      },
+      { withinMs: recordPatienceMs },
+    );
     const seconds = (performance.now() - firstStartAtMs!) / 1_000;
     await open.engine.stop();
     return rest / seconds;

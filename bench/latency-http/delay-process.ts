@@ -3,7 +3,7 @@
  * order from ../workloads/latency-http.ts and answers with the delays of each load.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { answerParent } from '../answer-parent.ts';
+import { answerParent } from '../ask-process.ts';
 import { jobCountOf, type Load, planLoad } from '../engine/loads.ts';
 import { type Delays, StartLedger } from '../engine/start-ledger.ts';
 import { inBatches } from '../in-batches.ts';
@@ -132,11 +132,6 @@ function jobCalling(url: string): object {
 }
 
 async function called(ledger: StartLedger): Promise<void> {
-  const late = new AbortController();
-  await Promise.race([
-    ledger.allStarted,
-    sleep(callPatienceMs, undefined, { signal: late.signal }).catch(() => undefined),
-  ]);
-  late.abort();
+  await ledger.allStartedWithin(callPatienceMs);
   if (ledger.missing > 0) throw new Error(`not correct: ${ledger.faults().join('; ')}`);
 }

@@ -1,7 +1,8 @@
 /** The bars of the scale workload, each with how it is read, and the verdict on each. */
-import { type Finding, judged } from '../finding.ts';
 import { median } from '../median.ts';
-import { count, megabytes, milliseconds, times } from '../text-table.ts';
+import { type Finding, judged } from '../report.ts';
+import { drainSpread } from '../summary.ts';
+import { count, megabytes, milliseconds, rangeWords, times } from '../text-table.ts';
 import type { ScaledStore } from '../workloads/scale.ts';
 
 /** Within so many milliseconds two delays are the same, whatever their ratio: both are a few milliseconds. */
@@ -46,7 +47,6 @@ export function tableOfScale(stores: readonly ScaledStore[]): string[][] {
     [...header, 'submitted/s', 'drained/s (min–max)'],
     ...stores.map((store) => {
       const { delay } = store;
-      const rates = store.drains.map(({ drainPerSecond }) => drainPerSecond);
       return [
         count(store.jobs),
         count(store.history),
@@ -55,7 +55,7 @@ export function tableOfScale(stores: readonly ScaledStore[]): string[][] {
         megabytes(peakBytesOf(store)),
         ...[delay.p50Ms, delay.p99Ms, delay.maxMs].map(milliseconds),
         count(rateOf(store, 'submitPerSecond')),
-        `${count(median(rates))} (${count(Math.min(...rates))}–${count(Math.max(...rates))})`,
+        rangeWords(drainSpread(store.drains)),
       ];
     }),
   ];

@@ -3,52 +3,37 @@
  * it is missing it is installed if this machine allows, and otherwise the reason why not is the answer.
  */
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
-import { eventually } from './eventually.ts';
-import { freePort } from './free-port.ts';
+import { eventually } from '../../tests/support/eventually.ts';
 import { startTetheredProcess } from './tethered-process.ts';
 
 const run = promisify(execFile);
-
-export type RedisServer = {
-  readonly url: string;
-  readonly pid: number;
-  readonly version: string;
-  stop(): Promise<void>;
-};
 
 export class RedisUnavailable extends Error {}
 
 export async function startRedis(options: {
   folder: string;
   log: (line: string) => void;
-}): Promise<RedisServer> {
+}): Promise<{ url: string; pid: number; version: string; stop(): Promise<void> }> {
   const { folder, log } = options;
   const version = await installedRedisVersion(log);
   const port = await freePort();
   const server = await startTetheredProcess({
     command: [
-      'redis-server',
-      '--port',
-      String(port),
-      '--bind',
-      '127.0.0.1',
-      '--dir',
-      folder,
-      '--save',
-      '',
-      '--appendonly',
-      'no',
+      ...['redis-server', '--port', String(port), '--bind', '127.0.0.1', '--dir', folder],
+      ...['--save', '', '--appendonly', 'no'],
     ],
     logFile: join(folder, 'redis.log'),
     stopSignal: 'TERM',
   });
   const url = `redis://127.0.0.1:${port}`;
   try {
-    await eventually(() => ping(url), 10_000);
+    await eventually(() => ping(url), { withinMs: 10_000 });
   } catch (error) {
     await server.stop();
     throw error;
@@ -98,4 +83,14 @@ async function ping(url: string): Promise<void> {
   } finally {
     client.disconnect();
   }
+}
+
+/** A loopback port nobody listens on at this moment. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
 }

@@ -2,17 +2,16 @@
  * Fairness between tenants (P9): how soon a tenant gets a slot while another has a million runs waiting, and whether choosing
  * among many tenants costs more than having one.
  */
-import type { CarillonOutcome, CarillonRun, CarillonWorkload } from '../carillon-workloads.ts';
 import { askDrain, askTurn } from '../engine/ask-engine.ts';
 import type { DrainFigures } from '../engine/measure-drain.ts';
 import type { Turn, TurnFigures } from '../fairness/measure-turn.ts';
-import { type Finding, failed, judged } from '../finding.ts';
-import { median } from '../median.ts';
 import { percentile } from '../percentile.ts';
 import { warmUpOf } from '../play-rounds.ts';
-import { createDatabase } from '../stores.ts';
-import { medianCoreUs } from '../summary.ts';
-import { count, milliseconds, splitWords, times } from '../text-table.ts';
+import { type Finding, failed, judged } from '../report.ts';
+import { onDatabase } from '../stores.ts';
+import { drainCost, drainSpread } from '../summary.ts';
+import { count, milliseconds, rangeWords, splitWords, times } from '../text-table.ts';
+import type { CarillonOutcome, CarillonRun, CarillonWorkload } from '../workloads.ts';
 
 /** Few, so that slots become free one by one: with about a second per run, one every 50 ms. */
 const turnSlots = 20;
@@ -65,7 +64,9 @@ export const fairness: CarillonWorkload = {
     const [one, ...many] = settings.quick ? [1, 10, 100] : [1, 100, 10_000];
     try {
       figures.drains = await measureDrains(run, [one!, ...many]);
-      const rates = new Map(figures.drains.map(({ tenants, rounds }) => [tenants, rateOf(rounds)]));
+      const rates = new Map(
+        figures.drains.map(({ tenants, rounds }) => [tenants, drainSpread(rounds).median]),
+      );
       table.push(...figures.drains.map((drain) => drainRow(drain, settings.jobs)));
       for (const tenants of many) {
         const ratio = rates.get(tenants)! / rates.get(one!)!;
@@ -84,55 +85,40 @@ export const fairness: CarillonWorkload = {
   },
 };
 
-async function measureTurn({ urls, settings, abort, log }: CarillonRun): Promise<TurnFigures> {
-  const store = await createDatabase(urls);
-  try {
-    const figures = await askTurn(
-      {
-        databaseUrl: store.env.databaseUrl,
-        tenantKind: settings.tenants,
-        slots: turnSlots,
-        waiting: settings.waiting,
-        probes: settings.quick ? 5 : 100,
-        cronSeconds: settings.quick ? 3 : 20,
-        runMs,
-        patienceMs: settings.quick ? 3_000 : 30_000,
-      },
-      abort,
-    );
-    const { overtaken, unstarted } = overtakenWords(figures.turns);
-    log(`fairness: runs that started before: ${overtaken}${unstarted}`);
-    return figures;
-  } finally {
-    await store.drop();
-  }
+async function measureTurn(run: CarillonRun): Promise<TurnFigures> {
+  const { quick, tenants, waiting } = run.settings;
+  const order = {
+    tenantKind: tenants,
+    slots: turnSlots,
+    waiting,
+    probes: quick ? 5 : 100,
+    cronSeconds: quick ? 3 : 20,
+    runMs,
+    patienceMs: quick ? 3_000 : 30_000,
+  };
+  const figures = await onDatabase(run.urls, (store) => askTurn(run, store, order));
+  const overtaken = figures.turns.map(({ overtakenBy }) => overtakenBy).join(', ');
+  run.log(`fairness: runs that started before: ${overtaken}${unstartedWords(figures.turns)}`);
+  return figures;
 }
 
-async function measureDrains(
-  { urls, postgresPid, settings, abort, log }: CarillonRun,
-  tenantCounts: readonly number[],
-): Promise<Figures['drains']> {
+async function measureDrains(run: CarillonRun, tenantCounts: readonly number[]): Promise<Figures['drains']> {
+  const { settings, urls, abort, log } = run;
+  const { jobs } = settings;
   const drains = tenantCounts.map((tenants) => ({ tenants, rounds: [] as DrainFigures[] }));
   for (let round = 1; round <= settings.rounds; round += 1) {
     for (const { tenants, rounds } of drains) {
       abort.throwIfAborted();
-      const store = await createDatabase(urls);
-      try {
-        const order = {
-          databaseUrl: store.env.databaseUrl,
-          slots: drainSlots,
-          warmUpJobs: warmUpOf(settings.jobs),
-          jobs: settings.jobs,
-          tenants: { kind: settings.tenants, count: tenants },
-          storePid: postgresPid,
-        };
-        const figures = await askDrain(order, abort);
-        rounds.push(figures);
-        const label = `fairness ${round}/${settings.rounds}, ${count(tenants)} tenants`;
-        log(`${label}: drained ${count(figures.drainPerSecond)}/s`);
-      } finally {
-        await store.drop();
-      }
+      const order = {
+        slots: drainSlots,
+        warmUpJobs: warmUpOf(jobs),
+        jobs,
+        tenants: { kind: settings.tenants, count: tenants },
+      };
+      const figures = await onDatabase(urls, (store) => askDrain(run, store, order));
+      rounds.push(figures);
+      const label = `fairness ${round}/${settings.rounds}, ${count(tenants)} tenants`;
+      log(`${label}: drained ${count(figures.drainPerSecond)}/s`);
     }
   }
   return drains;
@@ -140,7 +126,7 @@ async function measureDrains(
 
 function judgeTurns({ turns, cronDelaysMs }: TurnFigures): Finding[] {
   const overtaken = sorted(turns.map(({ overtakenBy }) => overtakenBy));
-  const { unstarted } = overtakenWords(turns);
+  const unstarted = unstartedWords(turns);
   const judge = (claim: (typeof turnClaims)['p50'], share: number, max: number) => {
     const runs = percentile(overtaken, share);
     return judged(claim, `${count(runs)}${unstarted}`, unstarted === '' && runs <= max);
@@ -157,12 +143,9 @@ function sorted(figures: readonly number[]): number[] {
   return figures.toSorted((a, b) => a - b);
 }
 
-function overtakenWords(turns: readonly Turn[]): { overtaken: string; unstarted: string } {
+function unstartedWords(turns: readonly Turn[]): string {
   const late = turns.find(({ hasStarted }) => !hasStarted);
-  return {
-    overtaken: turns.map(({ overtakenBy }) => overtakenBy).join(', '),
-    unstarted: late ? `; one was still waiting after ${milliseconds(late.delayMs)}` : '',
-  };
+  return late ? `; one was still waiting after ${milliseconds(late.delayMs)}` : '';
 }
 
 function flatClaim(tenants: number) {
@@ -178,37 +161,21 @@ function turnRows({ turns, cronDelaysMs, drainPerSecond }: TurnFigures, waiting:
     const words = [0.5, 0.99, 1].map((share) => count(percentile(sorted(figures), share))).join(' / ');
     return [`${what}: p50 / p99 / max`, '2', count(waiting), words, '–'];
   };
+  const turnRow = (what: string, figure: 'overtakenBy' | 'slotsFreed' | 'delayMs') =>
+    row(
+      what,
+      turns.map((turn) => turn[figure]),
+    );
   return [
-    row(
-      'runs of the large tenant that start before',
-      turns.map(({ overtakenBy }) => overtakenBy),
-    ),
-    row(
-      'slots freed until a start',
-      turns.map(({ slotsFreed }) => slotsFreed),
-    ),
-    row(
-      'ms from submit to start',
-      turns.map(({ delayMs }) => delayMs),
-    ),
+    turnRow('runs of the large tenant that start before', 'overtakenBy'),
+    turnRow('slots freed until a start', 'slotsFreed'),
+    turnRow('ms from submit to start', 'delayMs'),
     row('ms from the instant of a schedule to its start', cronDelaysMs),
     ['the backlog, drained afterwards', '2', count(waiting), `${count(drainPerSecond)}/s`, '–'],
   ];
 }
 
 function drainRow({ tenants, rounds }: Figures['drains'][number], jobs: number): string[] {
-  const rates = rounds.map(({ drainPerSecond }) => drainPerSecond);
-  const split = medianCoreUs(rounds.map(({ drainCoreUs }) => drainCoreUs));
-  const range = `${count(Math.min(...rates))}–${count(Math.max(...rates))}`;
-  return [
-    'drained (min–max)',
-    count(tenants),
-    count(jobs),
-    `${count(median(rates))}/s (${range})`,
-    split ? splitWords(split) : '–',
-  ];
-}
-
-function rateOf(rounds: readonly DrainFigures[]): number {
-  return median(rounds.map(({ drainPerSecond }) => drainPerSecond));
+  const rates = rangeWords(drainSpread(rounds), '/s');
+  return ['drained (min–max)', count(tenants), count(jobs), rates, splitWords(drainCost(rounds))];
 }

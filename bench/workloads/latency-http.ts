@@ -4,24 +4,18 @@
  * time from a job's scheduled instant until its call was received.
  */
 import { askProcess } from '../ask-process.ts';
-import type {
-  CarillonOutcome,
-  CarillonRun,
-  CarillonSettings,
-  CarillonWorkload,
-} from '../carillon-workloads.ts';
 import { askStore, countSucceeded, countUnfinished } from '../engine/store-facts.ts';
-import { failed, judged } from '../finding.ts';
 import type {
   HttpDelayFigures,
   HttpDelayOrder,
   HttpDelays,
   HttpLoad,
 } from '../latency-http/delay-process.ts';
-import { type CarillonProcess, startCarillon } from '../servers/carillon-process.ts';
-import { createDatabase } from '../stores.ts';
-import { keyHeaders } from '../submit/key-headers.ts';
+import { type Finding, failed, judged } from '../report.ts';
+import { type CarillonProcess, keyHeaders, startCarillon } from '../servers/carillon-process.ts';
+import { onDatabase } from '../stores.ts';
 import { count, milliseconds } from '../text-table.ts';
+import type { CarillonOutcome, CarillonRun, CarillonSettings, CarillonWorkload } from '../workloads.ts';
 
 const delayModule = new URL('../latency-http/delay-process.ts', import.meta.url);
 const patienceMs = 600_000;
@@ -50,16 +44,19 @@ export const latencyHttp: CarillonWorkload = {
     const { settings, abort, log } = run;
     const loads = loadsOf(settings);
     const table = [['processes', 'load', 'jobs', 'p50', 'p99', 'max', 'earliest', 'from POST: p50 / p99']];
-    const outcome = { findings: [] as CarillonOutcome['findings'][number][], figures: {} as object };
+    const findings: Finding[] = [];
+    const measured: Record<string, HttpDelayFigures> = {};
     for (const shape of shapes) {
       if (abort.aborted) break;
       try {
-        const figures = await measure(run, { shape, loads });
-        outcome.figures = { ...outcome.figures, [shape.name]: figures };
+        const figures = await onDatabase(run.urls, ({ env }) =>
+          measure(run, { databaseUrl: env.databaseUrl, shape, loads }),
+        );
+        measured[shape.name] = figures;
         for (const [i, { name, isJudged }] of loads.entries()) {
           const delays = figures.loads[i]!;
           table.push(rowOf(shape, name, delays));
-          if (isJudged) outcome.findings.push(...judge(shape, name, delays));
+          if (isJudged) findings.push(...judge(shape, name, delays));
           log(`latency-http ${shape.name}, ${name}: p50 ${delays.p50Ms} ms, p99 ${delays.p99Ms} ms`);
         }
       } catch (error) {
@@ -67,25 +64,27 @@ export const latencyHttp: CarillonWorkload = {
         const claims = loads
           .filter(({ isJudged }) => isJudged)
           .flatMap(({ name }) => Object.values(claimsOf(shape, name)));
-        outcome.findings.push(...claims.map((claim) => failed(claim, error)));
+        findings.push(...claims.map((claim) => failed(claim, error)));
       }
     }
     return {
       method: `From a job's scheduled instant until the bench received its HTTP call, rounded up to whole milliseconds. Posted: POST /api/jobs with a key, evenly spread, due at once. Planned: FUTURE jobs posted before the first was due. The servers are processes as people start them, with ${count(settings.slots)} slots, on one database; clients and receiver are one more process on the same cores. Every job was called exactly once, for its instant, and is recorded.`,
       machineParts: ['node-apart', 'postgres'],
       table,
-      ...outcome,
+      findings,
+      figures: measured,
     };
   },
 };
 
 async function measure(
-  { urls, settings, abort }: CarillonRun,
-  { shape, loads }: { shape: Shape; loads: readonly NamedLoad[] },
+  { settings, abort }: CarillonRun,
+  { databaseUrl, shape, loads }: { databaseUrl: string; shape: Shape; loads: readonly NamedLoad[] },
 ): Promise<HttpDelayFigures> {
-  const store = await createDatabase(urls);
-  const { databaseUrl } = store.env;
   const servers: CarillonProcess[] = [];
+  const stop = async () => {
+    for (let server = servers.pop(); server; server = servers.pop()) await server.stop();
+  };
   try {
     for (const roles of shape.processes)
       servers.push(await startCarillon(flagsOf({ roles, databaseUrl, settings })));
@@ -97,14 +96,12 @@ async function measure(
       warmUpJobs: settings.quick ? 500 : 10_000,
       loads: loads.map(({ load }) => load),
     };
-    const answer = await askProcess<HttpDelayFigures>({ module: delayModule, order, patienceMs, abort });
-    if (!answer.ok) throw new Error(answer.reason);
-    for (let server = servers.pop(); server; server = servers.pop()) await server.stop();
-    await assertRecorded(databaseUrl, answer.jobs);
-    return answer;
+    const figures = await askProcess<HttpDelayFigures>({ module: delayModule, order, patienceMs, abort });
+    await stop();
+    await assertRecorded(databaseUrl, figures.jobs);
+    return figures;
   } finally {
-    for (const server of servers) await server.stop();
-    await store.drop();
+    await stop();
   }
 }
 

@@ -2,18 +2,13 @@
  * Due → started (P3): jobs created ahead of time, and how long after its instant each handler was called. Every load gets
  * an empty database and an engine in a process of its own.
  */
-import type {
-  CarillonOutcome,
-  CarillonRun,
-  CarillonSettings,
-  CarillonWorkload,
-} from '../carillon-workloads.ts';
 import { askDelay } from '../engine/ask-engine.ts';
 import { jobCountOf, type Load } from '../engine/loads.ts';
 import type { DelayFigures } from '../engine/measure-delay.ts';
-import { type Finding, failed, judged } from '../finding.ts';
-import { createDatabase } from '../stores.ts';
+import { type Finding, failed, judged } from '../report.ts';
+import { onDatabase } from '../stores.ts';
 import { count, milliseconds } from '../text-table.ts';
+import type { CarillonOutcome, CarillonSettings, CarillonWorkload } from '../workloads.ts';
 
 type Scenario = {
   readonly name: string;
@@ -28,7 +23,7 @@ export const latency: CarillonWorkload = {
   summary: 'due → started at 1,000 and 10,000 jobs/s, and for herds due at one instant',
 
   async run(run): Promise<CarillonOutcome> {
-    const { settings, log, abort } = run;
+    const { settings, urls, log, abort } = run;
     const table = [['load', 'jobs', 'p50', 'p99', 'max', 'earliest', 'started once']];
     const findings: Finding[] = [];
     const figures: Record<string, DelayFigures> = {};
@@ -36,19 +31,15 @@ export const latency: CarillonWorkload = {
       if (abort.aborted) break;
       const jobs = count(jobCountOf(scenario.load));
       try {
-        const measured = await measure(run, scenario.load);
+        const order = { slots: settings.slots, warmUpJobs: 20_000, load: scenario.load };
+        const measured = await onDatabase(urls, (store) => askDelay(run, store, order));
         const { p50Ms, p99Ms, maxMs, minMs } = measured;
         figures[scenario.name] = measured;
         table.push([scenario.name, jobs, ...[p50Ms, p99Ms, maxMs, minMs].map(milliseconds), 'all']);
-        findings.push(
-          ...scenario.limits.map((limit) =>
-            judged(
-              claimOf(scenario, limit),
-              milliseconds(measured[limit.figure]),
-              measured[limit.figure] < limit.belowMs,
-            ),
-          ),
-        );
+        for (const limit of scenario.limits) {
+          const ms = measured[limit.figure];
+          findings.push(judged(claimOf(scenario, limit), milliseconds(ms), ms < limit.belowMs));
+        }
         log(`latency ${scenario.name}: p50 ${p50Ms} ms, p99 ${p99Ms} ms, max ${maxMs} ms`);
       } catch (error) {
         log(`latency ${scenario.name}: FAILED: ${(error as Error).message}`);
@@ -65,16 +56,6 @@ export const latency: CarillonWorkload = {
     };
   },
 };
-
-async function measure({ urls, settings, abort }: CarillonRun, load: Load): Promise<DelayFigures> {
-  const store = await createDatabase(urls);
-  try {
-    const order = { databaseUrl: store.env.databaseUrl, slots: settings.slots, warmUpJobs: 20_000, load };
-    return await askDelay(order, abort);
-  } finally {
-    await store.drop();
-  }
-}
 
 function scenariosOf({ quick }: CarillonSettings): readonly Scenario[] {
   const herd = quick ? 10_000 : 100_000;

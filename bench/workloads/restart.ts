@@ -3,13 +3,14 @@
  * a restart costs the start delay no more than the promise allows.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CarillonOutcome, CarillonRun, CarillonWorkload } from '../carillon-workloads.ts';
+import { eventually } from '../../tests/support/eventually.ts';
 import { askStore, countJobs, countSucceeded, countUnfinished } from '../engine/store-facts.ts';
-import { failed, judged } from '../finding.ts';
 import { percentile } from '../percentile.ts';
+import { failed, judged } from '../report.ts';
 import { Member } from '../restart/member.ts';
-import { createDatabase, settleDatabase } from '../stores.ts';
+import { onDatabase, type Store } from '../stores.ts';
 import { count, milliseconds } from '../text-table.ts';
+import type { CarillonOutcome, CarillonRun, CarillonWorkload } from '../workloads.ts';
 
 const SERVERS = 3;
 const BATCHES_PER_SECOND = 50;
@@ -41,7 +42,7 @@ export const restart: CarillonWorkload = {
       machineParts: ['node', 'postgres'] as const,
     };
     try {
-      const figures = await measure(run, perSecond);
+      const figures = await onDatabase(run.urls, (store) => measure(run, store, perSecond));
       const { jobs, p50Ms, p99Ms, maxMs, restartsMs } = figures;
       log(`restart: ${jobs} jobs, p50 ${p50Ms} ms, p99 ${p99Ms} ms, max ${maxMs} ms`);
       return {
@@ -65,8 +66,7 @@ export const restart: CarillonWorkload = {
   },
 };
 
-async function measure({ urls, settings, abort }: CarillonRun, perSecond: number): Promise<Figures> {
-  const store = await createDatabase(urls);
+async function measure({ settings, abort }: CarillonRun, store: Store, perSecond: number): Promise<Figures> {
   const { databaseUrl } = store.env;
   const delays = new Map<number, number>();
   let doubled = 0;
@@ -84,7 +84,7 @@ async function measure({ urls, settings, abort }: CarillonRun, perSecond: number
     for (const member of members) await member.start();
     // Tables of a few rows have no statistics yet; those of an installation in use do.
     await new Load(members, perSecond).during(() => sleep(5_000));
-    await settleDatabase(databaseUrl);
+    await store.settle();
     delays.clear();
 
     const load = new Load(members, perSecond);
@@ -100,7 +100,13 @@ async function measure({ urls, settings, abort }: CarillonRun, perSecond: number
       }
       await sleep(settings.quick ? 1_000 : 8_000);
     });
-    await allFinished(databaseUrl);
+    await eventually(
+      async () => {
+        const unfinished = await askStore(databaseUrl, countUnfinished);
+        if (unfinished > 0) throw new Error(`${unfinished} runs are unfinished`);
+      },
+      { withinMs: 60_000 },
+    );
     for (const member of members) await member.stop();
 
     const faults: string[] = [];
@@ -121,7 +127,6 @@ async function measure({ urls, settings, abort }: CarillonRun, perSecond: number
     };
   } finally {
     for (const member of members) member.kill();
-    await store.drop();
   }
 }
 
@@ -157,13 +162,5 @@ class Load {
       this.jobs += this.#batch;
     }
     await Promise.all(creating);
-  }
-}
-
-async function allFinished(databaseUrl: string): Promise<void> {
-  const giveUpAt = performance.now() + 60_000;
-  while ((await askStore(databaseUrl, countUnfinished)) > 0) {
-    if (performance.now() > giveUpAt) throw new Error('runs are unfinished after a minute');
-    await sleep(100);
   }
 }

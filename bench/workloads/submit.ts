@@ -3,17 +3,18 @@
  * least that such a server can cost (bare Fastify with group commit) in the same run, interleaved, and then at a fixed
  * rate while the same server executes what it takes in.
  */
+import { eventually } from '../../tests/support/eventually.ts';
 import { askProcess } from '../ask-process.ts';
-import type { CarillonOutcome, CarillonRun, CarillonWorkload } from '../carillon-workloads.ts';
 import { askStore, countJobs, countSucceeded } from '../engine/store-facts.ts';
-import { type Finding, failed, judged } from '../finding.ts';
 import { median } from '../median.ts';
-import { createDatabase, type Store } from '../stores.ts';
+import { type Finding, failed, judged } from '../report.ts';
+import { keyHeaders } from '../servers/carillon-process.ts';
+import { onDatabase } from '../stores.ts';
 import type { ExecutionFigures } from '../submit/carillon-server.ts';
-import { keyHeaders } from '../submit/key-headers.ts';
 import type { SubmitFigures, SubmitOrder } from '../submit/load-process.ts';
-import { type Serving, serve } from '../submit/serve.ts';
+import { type ServerModule, type Serving, serve } from '../submit/serve.ts';
 import { count, milliseconds } from '../text-table.ts';
+import type { CarillonOutcome, CarillonRun, CarillonWorkload } from '../workloads.ts';
 
 const loadModule = new URL('../submit/load-process.ts', import.meta.url);
 const connections = 64;
@@ -75,72 +76,54 @@ export const submit: CarillonWorkload = {
   },
 };
 
-async function measureBare(run: CarillonRun): Promise<SubmitFigures> {
-  return onOwnDatabase(run, 'bare-server.ts', async (server, store) => {
-    const jobs = jobsOf(run);
-    const figures = await load(run, {
-      address: server.address,
-      path: '/jobs',
-      headers: {},
-      job: later,
-      perSecond: undefined,
-    });
-    await assertStored(store, jobs.total);
-    return figures;
+function measureBare(run: CarillonRun): Promise<SubmitFigures> {
+  return onServer(run, 'bare-server.ts', ({ address }, databaseUrl) =>
+    submitAll(run, databaseUrl, { address, path: '/jobs', headers: {}, job: later, perSecond: undefined }),
+  );
+}
+
+function measureCarillon(run: CarillonRun): Promise<SubmitFigures> {
+  return onServer(run, 'carillon-server.ts', async (server, databaseUrl) => {
+    const { address } = server;
+    const headers = await keyHeaders(server);
+    const order = { address, path: '/api/jobs', headers, job: later, perSecond: undefined };
+    return submitAll(run, databaseUrl, order);
   });
 }
 
-async function measureCarillon(run: CarillonRun): Promise<SubmitFigures> {
-  return onOwnDatabase(run, 'carillon-server.ts', async (server, store) => {
+function measureExecuting(run: CarillonRun): Promise<SubmitFigures & { execution: ExecutionFigures }> {
+  return onServer(run, 'carillon-server.ts', async (server, databaseUrl) => {
+    const { address } = server;
     const headers = await keyHeaders(server);
-    const figures = await load(run, {
-      address: server.address,
-      path: '/api/jobs',
-      headers,
-      job: later,
-      perSecond: undefined,
-    });
-    await assertStored(store, jobsOf(run).total);
-    return figures;
-  });
-}
-
-async function measureExecuting(run: CarillonRun): Promise<SubmitFigures & { execution: ExecutionFigures }> {
-  return onOwnDatabase(run, 'carillon-server.ts', async (server, store) => {
-    const headers = await keyHeaders(server);
-    const order = {
-      address: server.address,
-      path: '/api/jobs',
-      headers,
-      job: atOnce,
-      perSecond: perSecondWhileExecuting,
-    };
-    const figures = await load(run, order);
-    const total = jobsOf(run).total;
-    await assertStored(store, total);
-    await eventuallyRecorded(store, total);
+    const order = { address, path: '/api/jobs', headers, job: atOnce, perSecond: perSecondWhileExecuting };
+    const figures = await submitAll(run, databaseUrl, order);
+    const { total } = jobsOf(run);
+    await eventually(
+      async () => {
+        const recorded = await askStore(databaseUrl, countSucceeded);
+        if (recorded !== total) throw new Error(`${recorded} of ${total} runs are recorded`);
+      },
+      { withinMs: 60_000 },
+    );
     const execution = await server.executed();
     if (execution.ran !== total) throw new Error(`${execution.ran} of ${total} jobs were executed`);
     return { ...figures, execution };
   });
 }
 
-async function onOwnDatabase<T>(
+function onServer<T>(
   { urls }: CarillonRun,
-  module: 'bare-server.ts' | 'carillon-server.ts',
-  measure: (server: Serving, store: Store) => Promise<T>,
+  module: ServerModule,
+  measure: (server: Serving, databaseUrl: string) => Promise<T>,
 ): Promise<T> {
-  const store = await createDatabase(urls);
-  try {
-    const server = await serve(module, store.env.databaseUrl);
+  return onDatabase(urls, async ({ env: { databaseUrl } }) => {
+    const server = await serve(module, databaseUrl);
     try {
-      return await measure(server, store);
+      return await measure(server, databaseUrl);
     } finally {
       await server.stop();
     }
-  } finally {
-    await store.drop();
-  }
+  });
 }
 
 function jobsOf({ settings }: CarillonRun): { jobs: number; warmUpJobs: number; total: number } {
@@ -148,36 +131,19 @@ function jobsOf({ settings }: CarillonRun): { jobs: number; warmUpJobs: number; 
   return { jobs, warmUpJobs, total: jobs + warmUpJobs };
 }
 
-async function load(
+async function submitAll(
   run: CarillonRun,
+  databaseUrl: string,
   target: Pick<SubmitOrder, 'address' | 'path' | 'headers' | 'job' | 'perSecond'>,
 ): Promise<SubmitFigures> {
-  const { jobs, warmUpJobs } = jobsOf(run);
+  const { jobs, warmUpJobs, total } = jobsOf(run);
   const order: SubmitOrder = { ...target, jobs, warmUpJobs, connections };
-  const answer = await askProcess<SubmitFigures>({
-    module: loadModule,
-    order,
-    patienceMs: 180_000,
-    abort: run.abort,
-  });
-  if (!answer.ok) throw new Error(answer.reason);
-  if (answer.accepted !== jobs) throw new Error(`not accepted: ${JSON.stringify(answer.refused)}`);
-  return answer;
-}
-
-async function assertStored(store: Store, total: number): Promise<void> {
-  const stored = await askStore(store.env.databaseUrl, countJobs);
+  const { abort } = run;
+  const figures = await askProcess<SubmitFigures>({ module: loadModule, order, patienceMs: 180_000, abort });
+  if (figures.accepted !== jobs) throw new Error(`not accepted: ${JSON.stringify(figures.refused)}`);
+  const stored = await askStore(databaseUrl, countJobs);
   if (stored !== total) throw new Error(`${stored} jobs are stored of ${total} that were accepted`);
-}
-
-async function eventuallyRecorded(store: Store, total: number): Promise<void> {
-  const giveUpAt = performance.now() + 60_000;
-  for (;;) {
-    const recorded = await askStore(store.env.databaseUrl, countSucceeded);
-    if (recorded === total) return;
-    if (performance.now() > giveUpAt) throw new Error(`${recorded} of ${total} runs are recorded`);
-    await new Promise((resolve) => setTimeout(resolve, 200));
-  }
+  return figures;
 }
 
 function rateOf({ accepted, seconds }: SubmitFigures): number {

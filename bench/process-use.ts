@@ -1,6 +1,6 @@
 /**
- * What a process and all its descendants use, read from Linux's /proc. Time of children that have ended counts too: the
- * kernel adds it to their parent, so the sum over the tree neither loses nor doubles any.
+ * What processes use. Of a process and all its descendants it is read from Linux's /proc; the time of children that have
+ * ended counts too: the kernel adds it to their parent, so the sum over the tree neither loses nor doubles any.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
@@ -83,4 +83,58 @@ function readUnlessGone(path: string): string | undefined {
     if (code === 'ENOENT' || code === 'ESRCH') return undefined;
     throw error;
   }
+}
+
+/** Microseconds of one core for each job. */
+export type CoreUsPerJob = { readonly store: number; readonly system: number };
+
+type Timed = {
+  readonly seconds: number;
+  /** Null where /proc cannot be read. */
+  readonly coreUsPerJob: CoreUsPerJob | null;
+};
+
+type CpuSources = { readonly storePid: number; readonly systemPids?: readonly number[] | undefined };
+
+/** The readings are taken outside of the timing. */
+export async function timedWithCpu(
+  jobs: number,
+  sources: CpuSources,
+  work: () => Promise<void>,
+): Promise<Timed> {
+  const before = readCpu(sources);
+  const startedAt = performance.now();
+  await work();
+  const seconds = (performance.now() - startedAt) / 1_000;
+  return { seconds, coreUsPerJob: coreUsPerJob(before, readCpu(sources), jobs) };
+}
+
+type CpuReading = { readonly storeMs: number; readonly systemMs: number } | null;
+
+export function readCpu({ storePid, systemPids = [] }: CpuSources): CpuReading {
+  if (!canReadProcesses()) return null;
+  const { user, system } = process.cpuUsage();
+  const othersMs = systemPids.reduce((sum, pid) => sum + readTreeCpuMs(pid), 0);
+  return { storeMs: readTreeCpuMs(storePid), systemMs: (user + system) / 1_000 + othersMs };
+}
+
+export function coreUsPerJob(before: CpuReading, after: CpuReading, jobs: number): CoreUsPerJob | null {
+  if (before === null || after === null) return null;
+  return {
+    store: ((after.storeMs - before.storeMs) * 1_000) / jobs,
+    system: ((after.systemMs - before.systemMs) * 1_000) / jobs,
+  };
+}
+
+/** Of this process: what it has, and the most it ever had. */
+export type Memory = { readonly nowBytes: number; readonly peakBytes: number };
+
+export function readMemory(): Memory {
+  return { nowBytes: process.memoryUsage.rss(), peakBytes: peakBytes() };
+}
+
+/** From the kernel: getrusage would count what the parent had when it started this process. */
+function peakBytes(): number {
+  const kib = /^VmHWM:\s+(\d+) kB/m.exec(readUnlessGone('/proc/self/status') ?? '')?.[1];
+  return (kib === undefined ? process.resourceUsage().maxRSS : Number(kib)) * 1_024;
 }
