@@ -14,7 +14,6 @@ export class Carillon implements System {
   readonly version = '0.1.0';
   #pool!: pg.Pool;
   #open!: OpenEngine;
-  #started = false;
   #onRun: (id: string) => void = () => undefined;
 
   async start(env: SystemEnv): Promise<void> {
@@ -44,8 +43,7 @@ export class Carillon implements System {
         if (ran === total) resolve();
       };
     });
-    this.#started = true;
-    await this.#open.engine.start();
+    await this.#open.start();
     await all;
     await this.#recorded();
   }
@@ -66,7 +64,6 @@ export class Carillon implements System {
   }
 
   async stop(): Promise<void> {
-    if (this.#started) await this.#open.engine.stop();
     await this.#open?.close();
     await this.#pool?.end();
   }

@@ -4,14 +4,7 @@
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
-export type ProcessUse = {
-  readonly pid: number;
-  readonly name: string;
-  readonly cpuMs: number;
-  readonly rssBytes: number;
-  /** Its share of memory: pages that n processes map count for an nth. RSS counts shared buffers once per process. */
-  readonly pssBytes: number;
-};
+export type ProcessUse = ReturnType<typeof readTree>[number];
 
 /** The kernel reports time in ticks of 10 ms to every program, whatever it counts in itself. */
 const tickMs = 10;
@@ -20,12 +13,12 @@ export function canReadProcesses(): boolean {
   return existsSync('/proc/self/smaps_rollup');
 }
 
-export function readTree(rootPid: number): readonly ProcessUse[] {
+export function readTree(rootPid: number) {
   return readStats(rootPid).map(({ pid, name, cpuMs }) => ({ pid, name, cpuMs, ...readMemoryOf(pid) }));
 }
 
 /** Without the memory, which takes the kernel far longer to tell. */
-export function readTreeCpuMs(rootPid: number): number {
+function readTreeCpuMs(rootPid: number): number {
   return readStats(rootPid).reduce((sum, { cpuMs }) => sum + cpuMs, 0);
 }
 
@@ -45,14 +38,9 @@ function readStats(rootPid: number): readonly Stat[] {
   return tree;
 }
 
-type Stat = {
-  readonly pid: number;
-  readonly parentPid: number;
-  readonly name: string;
-  readonly cpuMs: number;
-};
+type Stat = NonNullable<ReturnType<typeof readStat>>;
 
-function readStat(pid: number): Stat | undefined {
+function readStat(pid: number) {
   const text = readUnlessGone(`/proc/${pid}/stat`);
   if (text === undefined) return undefined;
   // The name stands in brackets and may hold blanks and brackets itself: fields are counted from after the last one.
@@ -67,10 +55,11 @@ function readStat(pid: number): Stat | undefined {
   };
 }
 
-function readMemoryOf(pid: number): Pick<ProcessUse, 'rssBytes' | 'pssBytes'> {
+function readMemoryOf(pid: number) {
   const text = readUnlessGone(`/proc/${pid}/smaps_rollup`) ?? '';
   const bytes = (field: string) =>
     Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) * 1_024;
+  // PSS is its share of memory: pages that n processes map count for an nth. RSS counts shared buffers once per process.
   return { rssBytes: bytes('Rss'), pssBytes: bytes('Pss') };
 }
 
@@ -88,27 +77,9 @@ function readUnlessGone(path: string): string | undefined {
 /** Microseconds of one core for each job. */
 export type CoreUsPerJob = { readonly store: number; readonly system: number };
 
-type Timed = {
-  readonly seconds: number;
-  /** Null where /proc cannot be read. */
-  readonly coreUsPerJob: CoreUsPerJob | null;
-};
-
 type CpuSources = { readonly storePid: number; readonly systemPids?: readonly number[] | undefined };
 
-/** The readings are taken outside of the timing. */
-export async function timedWithCpu(
-  jobs: number,
-  sources: CpuSources,
-  work: () => Promise<void>,
-): Promise<Timed> {
-  const before = readCpu(sources);
-  const startedAt = performance.now();
-  await work();
-  const seconds = (performance.now() - startedAt) / 1_000;
-  return { seconds, coreUsPerJob: coreUsPerJob(before, readCpu(sources), jobs) };
-}
-
+/** Null where /proc cannot be read. */
 type CpuReading = { readonly storeMs: number; readonly systemMs: number } | null;
 
 export function readCpu({ storePid, systemPids = [] }: CpuSources): CpuReading {

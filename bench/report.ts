@@ -5,6 +5,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { judgePeers, type Phase, ratioTo, type Verdict } from './bars.ts';
+import type { Finding } from './findings.ts';
 import { type Machine, type MachinePart, machineFacts } from './machine.ts';
 import type { SystemSummary } from './summary.ts';
 import { count, rangeWords, splitWords, textTable, times } from './text-table.ts';
@@ -34,26 +35,6 @@ Written by \`npm run bench\`: the figures of the last run of each workload, what
 
 function renderSection(report: Report): string {
   return `## ${report.workload}\n\n${renderReport(report)}`;
-}
-
-/** What a workload of Carillon alone found out: a figure held against its bar. */
-export type Finding = {
-  readonly bar: string;
-  readonly what: string;
-  readonly limit: string;
-  readonly measured: string;
-  readonly verdict: 'met' | 'not met' | 'failed';
-};
-
-type Claim = Pick<Finding, 'bar' | 'what' | 'limit'>;
-
-export function judged(claim: Claim, measured: string, isMet: boolean): Finding {
-  return { ...claim, measured, verdict: isMet ? 'met' : 'not met' };
-}
-
-/** Correctness comes before speed: a measurement that failed has no figure, whatever it was on the way to. */
-export function failed(claim: Claim, error: unknown): Finding {
-  return { ...claim, measured: error instanceof Error ? error.message : String(error), verdict: 'failed' };
 }
 
 /** Of a workload of Carillon alone: its figures, and each bar with what was measured and the verdict. */

@@ -4,9 +4,8 @@
  * in the store, and the engine is ready when it owns its shards, has read them, and that job has started.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Memory, readMemory } from '../process-use.ts';
+import { readMemory } from '../process-use.ts';
 import { jobCountOf, type Load, planLoad } from './loads.ts';
-import type { Delays } from './start-ledger.ts';
 import { Subject } from './subject.ts';
 
 export type DelayOrder = {
@@ -17,22 +16,13 @@ export type DelayOrder = {
   readonly load: Load;
 };
 
-export type DelayFigures = Delays & {
-  readonly ok: true;
-  readonly jobs: number;
-  /** From the start of the engine. */
-  readonly readyMs: number;
-  /** From the start of the process, its modules included. */
-  readonly processReadyMs: number;
-  readonly atReady: Memory;
-  readonly atEnd: Memory;
-};
+export type DelayFigures = Awaited<ReturnType<typeof measureDelay>>;
 
 const startPatienceMs = 60_000;
 /** Jobs are created at 4,000 a second at least, on any machine worth measuring, and then a moment of rest follows. */
 const restMs = 2_000;
 
-export async function measureDelay(order: DelayOrder): Promise<DelayFigures> {
+export async function measureDelay(order: DelayOrder) {
   const subject = await Subject.open(order);
   try {
     const probe = await subject.createImmediate(1);
@@ -54,10 +44,12 @@ export async function measureDelay(order: DelayOrder): Promise<DelayFigures> {
     const atEnd = readMemory();
     for (const each of [probe, warmUp, batch]) await subject.assertCorrect(each);
     return {
-      ok: true,
+      ok: true as const,
       jobs: batch.ledger.jobs,
       ...batch.ledger.delays(),
+      /** From the start of the engine. */
       readyMs: readyAt - startedAt,
+      /** From the start of the process, its modules included. */
       processReadyMs: readyAt,
       atReady,
       atEnd,

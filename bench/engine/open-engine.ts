@@ -17,15 +17,15 @@ import { inBatches } from '../in-batches.ts';
 
 export const handlerName = 'noop';
 
-/** Not started yet; `close` comes after the engine has stopped. */
-export type OpenEngine = { readonly engine: Engine; close(): Promise<void> };
+export type OpenEngine = Awaited<ReturnType<typeof openEngine>>;
 
+/** Not started yet. */
 export async function openEngine(options: {
   databaseUrl: string;
   slots: number;
   handler: Handler;
   settings?: Partial<EngineSettings>;
-}): Promise<OpenEngine> {
+}) {
   const { databaseUrl, slots, handler, settings } = options;
   await migrate(databaseUrl);
   const storage = openPostgresStorage({
@@ -47,7 +47,24 @@ export async function openEngine(options: {
     log: silentLog,
     onReplaced: () => undefined,
   });
-  return { engine, close: () => storage.close() };
+  let isRunning = false;
+  const stop = async () => {
+    if (isRunning) await engine.stop();
+    isRunning = false;
+  };
+  return {
+    engine,
+    async start() {
+      isRunning = true;
+      await engine.start();
+    },
+    stop,
+    /** Stops it first, if it runs. */
+    async close() {
+      await stop();
+      await storage.close();
+    },
+  };
 }
 
 /** Through the operation that the REST interface calls, in batches; durable when it resolves. Answers the ids of the jobs. */

@@ -34,7 +34,6 @@ export class Subject {
   readonly #pool: pg.Pool;
   readonly #shape: RunShape;
   #open!: OpenEngine;
-  #running = false;
 
   private constructor(databaseUrl: string, shape: RunShape) {
     this.#pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
@@ -74,9 +73,8 @@ export class Subject {
     return this.#shape === 'results' ? resultOf(index) : undefined;
   }
 
-  async start(): Promise<void> {
-    this.#running = true;
-    await this.#open.engine.start();
+  start(): Promise<void> {
+    return this.#open.start();
   }
 
   async unready(): Promise<string[]> {
@@ -119,9 +117,9 @@ export class Subject {
       if (performance.now() > giveUpAtMs) throw new Error('outcomes were not recorded in time');
   }
 
-  /** Every job of the batch started once and recorded once. Only a stopped engine can be judged: it starts nothing more. */
+  /** Every job of the batch started once and recorded once. Stops the engine first: then it starts nothing more. */
   async assertCorrect(batch: Batch): Promise<void> {
-    if (this.#running) throw new Error('stop the engine before judging it');
+    await this.stop();
     const { ledger, jobIds } = batch;
     const faults = ledger.faults();
     const sinceMs = this.#openedMs - 60_000;
@@ -150,13 +148,11 @@ export class Subject {
     return wrong === 0 ? [] : [`${wrong} jobs looked at have other attempts or results than planned`];
   }
 
-  async stop(): Promise<void> {
-    if (this.#running) await this.#open.engine.stop();
-    this.#running = false;
+  stop(): Promise<void> {
+    return this.#open.stop();
   }
 
   async close(): Promise<void> {
-    await this.stop();
     await this.#open.close();
     await this.#pool.end();
   }

@@ -45,14 +45,11 @@ answerParent<HttpDelayOrder, HttpDelayFigures>(async (order) => {
     await measurePosted(order, receiver, { jobs: order.warmUpJobs, perSecond: undefined });
     const loads: HttpDelays[] = [];
     for (const load of order.loads) {
-      loads.push(
-        load.kind === 'posted'
-          ? await measurePosted(order, receiver, {
-              jobs: load.perSecond * load.seconds,
-              perSecond: load.perSecond,
-            })
-          : await measurePlanned(order, receiver, load.load),
-      );
+      if (load.kind === 'planned') loads.push(await measurePlanned(order, receiver, load.load));
+      else {
+        const { perSecond, seconds } = load;
+        loads.push(await measurePosted(order, receiver, { jobs: perSecond * seconds, perSecond }));
+      }
     }
     // A call too many may come late.
     await sleep(restMs);

@@ -11,8 +11,7 @@ export type MemberOrder =
 
 export type MemberNews =
   | { readonly is: 'ready' }
-  | { readonly is: 'created'; readonly first: number }
-  | { readonly is: 'refused'; readonly first: number; readonly reason: string }
+  | { readonly is: 'created'; readonly first: number; readonly problem?: string }
   /** Job numbers and their delays, in turn. */
   | { readonly is: 'started'; readonly starts: readonly number[] };
 
@@ -40,7 +39,7 @@ async function start({ databaseUrl, slots }: { databaseUrl: string; slots: numbe
       starts.push(payload.index as number, Date.now() + 1 - scheduledAt.getTime());
     },
   });
-  await open.engine.start();
+  await open.start();
   tell({ is: 'ready' });
 }
 
@@ -53,12 +52,11 @@ async function create({ first, jobs }: { first: number; jobs: number }): Promise
     }));
     tell({ is: 'created', first });
   } catch (error) {
-    tell({ is: 'refused', first, reason: (error as Error).message });
+    tell({ is: 'created', first, problem: (error as Error).message });
   }
 }
 
 async function stop(): Promise<void> {
-  await open!.engine.stop();
   await open!.close();
   clearInterval(reporting);
   report();

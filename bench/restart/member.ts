@@ -66,14 +66,12 @@ export class Member {
   #hear(news: MemberNews, ready: () => void): void {
     if (news.is === 'ready') ready();
     else if (news.is === 'started') this.#options.onStarts(news.starts);
-    else this.#answer(news);
-  }
-
-  #answer(news: Extract<MemberNews, { first: number }>): void {
-    const created = this.#creating.get(news.first);
-    this.#creating.delete(news.first);
-    if (news.is === 'created') created?.resolve();
-    else created?.reject(new Error(news.reason));
+    else {
+      const created = this.#creating.get(news.first);
+      this.#creating.delete(news.first);
+      if (news.problem === undefined) created?.resolve();
+      else created?.reject(new Error(news.problem));
+    }
   }
 
   #send(order: MemberOrder): void {

@@ -14,14 +14,10 @@ import { startTetheredProcess } from './tethered-process.ts';
 
 const run = promisify(execFile);
 
-export class RedisUnavailable extends Error {}
-
-export async function startRedis(options: {
-  folder: string;
-  log: (line: string) => void;
-}): Promise<{ url: string; pid: number; version: string; stop(): Promise<void> }> {
-  const { folder, log } = options;
-  const version = await installedRedisVersion(log);
+/** Where it cannot be run, the reason is the answer. */
+export async function startRedis({ folder, log }: { folder: string; log: (line: string) => void }) {
+  const version = (await redisVersion()) ?? (await installRedis(log));
+  if (typeof version !== 'string') return `no redis-server on this machine${version.problem}`;
   const port = await freePort();
   const server = await startTetheredProcess({
     command: [
@@ -42,12 +38,9 @@ export async function startRedis(options: {
   return { url, pid: server.pid, version, stop: () => server.stop() };
 }
 
-async function installedRedisVersion(log: (line: string) => void): Promise<string> {
-  const found = await redisVersion();
-  if (found) return found;
-  if (process.getuid?.() !== 0 || !existsSync('/etc/debian_version')) {
-    throw new RedisUnavailable('no redis-server on this machine: install one and put it on PATH');
-  }
+async function installRedis(log: (line: string) => void): Promise<string | { problem: string }> {
+  if (process.getuid?.() !== 0 || !existsSync('/etc/debian_version'))
+    return { problem: ': install one and put it on PATH' };
   log('no redis-server on PATH: installing it with apt-get install -y redis-server');
   try {
     await run('apt-get', ['install', '-y', 'redis-server'], {
@@ -55,13 +48,9 @@ async function installedRedisVersion(log: (line: string) => void): Promise<strin
     });
   } catch (error) {
     const said = (error as { stderr?: string }).stderr?.trim() || String(error);
-    const reason = said.split('\n').at(-1);
-    throw new RedisUnavailable(`no redis-server on this machine: apt-get could not install it (${reason})`);
+    return { problem: `: apt-get could not install it (${said.split('\n').at(-1)})` };
   }
-  const installed = await redisVersion();
-  if (!installed)
-    throw new RedisUnavailable('no redis-server on this machine, even after apt-get installed it');
-  return installed;
+  return (await redisVersion()) ?? { problem: ', even after apt-get installed it' };
 }
 
 async function redisVersion(): Promise<string | undefined> {

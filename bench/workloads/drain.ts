@@ -4,15 +4,10 @@
  * leftovers. It knows no system by name.
  */
 import { randomUUID } from 'node:crypto';
-import { type CoreUsPerJob, timedWithCpu } from '../process-use.ts';
+import { coreUsPerJob, readCpu } from '../process-use.ts';
 import type { BenchJob, System, SystemEnv } from '../system.ts';
 
-export type Figures = {
-  readonly submitPerSecond: number;
-  readonly drainPerSecond: number;
-  readonly submitCoreUs: CoreUsPerJob | null;
-  readonly drainCoreUs: CoreUsPerJob | null;
-};
+export type Figures = Awaited<ReturnType<typeof drain.run>>;
 
 export const drain = {
   name: 'drain',
@@ -26,13 +21,19 @@ export const drain = {
     jobCount: number;
     /** Brings the store to rest between phases, outside every timing. */
     settleStore: () => Promise<void>;
-  }): Promise<Figures> {
+  }) {
     const { system, env, storePid, jobCount, settleStore } = options;
     const jobs = Array.from({ length: jobCount }, () => ({ id: randomUUID() }));
     const ledger = new RunLedger(jobs);
     await system.start(env);
-    const timed = (work: () => Promise<void>) =>
-      timedWithCpu(jobCount, { storePid, systemPids: system.processIds }, work);
+    const timed = async (work: () => Promise<void>) => {
+      const sources = { storePid, systemPids: system.processIds };
+      const before = readCpu(sources);
+      const startedAt = performance.now();
+      await work();
+      const perSecond = (jobCount * 1_000) / (performance.now() - startedAt);
+      return { perSecond, coreUs: coreUsPerJob(before, readCpu(sources), jobCount) };
+    };
     try {
       await system.prepare?.(jobs);
       const submitted = await timed(() => system.submit(jobs));
@@ -44,10 +45,10 @@ export const drain = {
       await system.tellRuns?.((id) => ledger.ran(id));
       await ledger.assertAllRanOnceAndAreRecorded(system);
       return {
-        submitPerSecond: jobCount / submitted.seconds,
-        drainPerSecond: jobCount / drained.seconds,
-        submitCoreUs: submitted.coreUsPerJob,
-        drainCoreUs: drained.coreUsPerJob,
+        submitPerSecond: submitted.perSecond,
+        drainPerSecond: drained.perSecond,
+        submitCoreUs: submitted.coreUs,
+        drainCoreUs: drained.coreUs,
       };
     } finally {
       await system.stop();

@@ -5,9 +5,9 @@
 import { askDrain, askTurn } from '../engine/ask-engine.ts';
 import type { DrainFigures } from '../engine/measure-drain.ts';
 import type { Turn, TurnFigures } from '../fairness/measure-turn.ts';
+import { type Bound, bound, type Finding, findingsOf } from '../findings.ts';
 import { percentile } from '../percentile.ts';
 import { warmUpOf } from '../play-rounds.ts';
-import { type Finding, failed, judged } from '../report.ts';
 import { onDatabase } from '../stores.ts';
 import { drainCost, drainSpread } from '../summary.ts';
 import { count, milliseconds, rangeWords, splitWords, times } from '../text-table.ts';
@@ -18,29 +18,21 @@ const turnSlots = 20;
 const runMs = 1_000;
 /** As the drain workload has. */
 const drainSlots = 2_000;
-const flatRatioMin = 0.7;
-/** A claim that was under way when the job came may have given the next slot away. */
-const overtakenP50Max = 0;
-const overtakenP99Max = 1;
-const cronP99BelowMs = 2_000;
 
-const turnClaims = {
-  p50: {
-    bar: 'P9',
-    what: 'runs of the large tenant that start before one of the small: p50',
-    limit: `≤ ${overtakenP50Max}`,
-  },
-  p99: {
-    bar: 'P9',
-    what: 'runs of the large tenant that start before one of the small: p99',
-    limit: `≤ ${overtakenP99Max}`,
-  },
-  cron: {
-    bar: 'B1',
-    what: 'start delay of schedules of high priority meanwhile: p99',
-    limit: `< ${count(cronP99BelowMs)} ms`,
-  },
+const overtaken = 'runs of the large tenant that start before one of the small';
+const turnBounds = {
+  p50: bound('P9', `${overtaken}: p50`, { atMost: 0 }),
+  /** A claim that was under way when the job came may have given the next slot away. */
+  p99: bound('P9', `${overtaken}: p99`, { atMost: 1 }),
+  cron: bound(
+    'B1',
+    'start delay of schedules of high priority meanwhile: p99',
+    { below: 2_000 },
+    milliseconds,
+  ),
 };
+const flat = (tenants: number) =>
+  bound('P9', `drain with ${count(tenants)} tenants / with 1`, { atLeast: 0.7 }, times);
 
 type Figures = { turn: TurnFigures | null; drains: { tenants: number; rounds: DrainFigures[] }[] };
 
@@ -50,36 +42,26 @@ export const fairness: CarillonWorkload = {
 
   async run(run): Promise<CarillonOutcome> {
     const { settings } = run;
-    const findings: Finding[] = [];
     const figures: Figures = { turn: null, drains: [] };
     const table = [['measured', 'tenants', 'runs', 'figure', 'core-µs']];
-    try {
+    const turnFindings = await findingsOf(Object.values(turnBounds), async () => {
       const turn = await measureTurn(run);
       figures.turn = turn;
       table.push(...turnRows(turn, settings.waiting));
-      findings.push(...judgeTurns(turn));
-    } catch (error) {
-      findings.push(...Object.values(turnClaims).map((claim) => failed(claim, error)));
-    }
-    const [one, ...many] = settings.quick ? [1, 10, 100] : [1, 100, 10_000];
-    try {
-      figures.drains = await measureDrains(run, [one!, ...many]);
-      const rates = new Map(
-        figures.drains.map(({ tenants, rounds }) => [tenants, drainSpread(rounds).median]),
-      );
+      return judgeTurns(turn);
+    });
+    const many = settings.quick ? [10, 100] : [100, 10_000];
+    const flatFindings = await findingsOf(many.map(flat), async () => {
+      figures.drains = await measureDrains(run, [1, ...many]);
       table.push(...figures.drains.map((drain) => drainRow(drain, settings.jobs)));
-      for (const tenants of many) {
-        const ratio = rates.get(tenants)! / rates.get(one!)!;
-        findings.push(judged(flatClaim(tenants), times(ratio), ratio >= flatRatioMin));
-      }
-    } catch (error) {
-      findings.push(...many.map((tenants) => failed(flatClaim(tenants), error)));
-    }
+      const [one, ...rates] = figures.drains.map(({ rounds }) => drainSpread(rounds).median);
+      return many.map((tenants, i) => flat(tenants).judge(rates[i]! / one!));
+    });
     return {
       method: `Tenants are ${settings.tenants}. Turn: ${count(turnSlots)} slots, all busy with runs of one tenant of 0.5 to 1.5 s each, and ${count(settings.waiting)} of them submitted before; another tenant submits single jobs one after the other. Counted from when its job was accepted until it started: runs of the large tenant that start before it (none, when it gets the next slot; one, when a claim was under way), and slots freed, which is when the code of a run ends, before its outcome is recorded and the slot is given on. Then ten schedules of high priority fire every second. Drained: ${count(settings.jobs)} jobs, of several tenants the first has the oldest two fifths and the others equal shares of the rest, ${count(drainSlots)} slots, median of interleaved rounds (${settings.rounds}). Every run was started and recorded exactly once, the whole backlog included. core-µs: processor time per job, of PostgreSQL + of the Node process.`,
       machineParts: ['node', 'postgres'],
       table,
-      findings,
+      findings: [...turnFindings, ...flatFindings],
       figures,
     };
   },
@@ -97,8 +79,8 @@ async function measureTurn(run: CarillonRun): Promise<TurnFigures> {
     patienceMs: quick ? 3_000 : 30_000,
   };
   const figures = await onDatabase(run.urls, (store) => askTurn(run, store, order));
-  const overtaken = figures.turns.map(({ overtakenBy }) => overtakenBy).join(', ');
-  run.log(`fairness: runs that started before: ${overtaken}${unstartedWords(figures.turns)}`);
+  const before = figures.turns.map(({ overtakenBy }) => overtakenBy).join(', ');
+  run.log(`fairness: runs that started before: ${before}${unstartedWords(figures.turns)}`);
   return figures;
 }
 
@@ -125,17 +107,16 @@ async function measureDrains(run: CarillonRun, tenantCounts: readonly number[]):
 }
 
 function judgeTurns({ turns, cronDelaysMs }: TurnFigures): Finding[] {
-  const overtaken = sorted(turns.map(({ overtakenBy }) => overtakenBy));
+  const overtakenBy = sorted(turns.map((turn) => turn.overtakenBy));
   const unstarted = unstartedWords(turns);
-  const judge = (claim: (typeof turnClaims)['p50'], share: number, max: number) => {
-    const runs = percentile(overtaken, share);
-    return judged(claim, `${count(runs)}${unstarted}`, unstarted === '' && runs <= max);
+  const judge = (share: number, { judge }: Bound) => {
+    const runs = percentile(overtakenBy, share);
+    return judge(unstarted === '' ? runs : Number.POSITIVE_INFINITY, `${count(runs)}${unstarted}`);
   };
-  const cronP99Ms = percentile(sorted(cronDelaysMs), 0.99);
   return [
-    judge(turnClaims.p50, 0.5, overtakenP50Max),
-    judge(turnClaims.p99, 0.99, overtakenP99Max),
-    judged(turnClaims.cron, milliseconds(cronP99Ms), cronP99Ms < cronP99BelowMs),
+    judge(0.5, turnBounds.p50),
+    judge(0.99, turnBounds.p99),
+    turnBounds.cron.judge(percentile(sorted(cronDelaysMs), 0.99)),
   ];
 }
 
@@ -146,14 +127,6 @@ function sorted(figures: readonly number[]): number[] {
 function unstartedWords(turns: readonly Turn[]): string {
   const late = turns.find(({ hasStarted }) => !hasStarted);
   return late ? `; one was still waiting after ${milliseconds(late.delayMs)}` : '';
-}
-
-function flatClaim(tenants: number) {
-  return {
-    bar: 'P9',
-    what: `drain with ${count(tenants)} tenants / with 1`,
-    limit: `≥ ${times(flatRatioMin)}`,
-  };
 }
 
 function turnRows({ turns, cronDelaysMs, drainPerSecond }: TurnFigures, waiting: number): string[][] {

@@ -1,45 +1,47 @@
 /** The idle all-in-one server (P7): processor and memory of the server and its embedded database while nothing is due. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../../tests/support/eventually.ts';
+import { bound, findingsOf, judged } from '../findings.ts';
 import { canReadProcesses, type ProcessUse, readTree } from '../process-use.ts';
-import { failed, judged } from '../report.ts';
 import { type CarillonProcess, startCarillon } from '../servers/carillon-process.ts';
 import { count, megabytes } from '../text-table.ts';
 import type { CarillonOutcome, CarillonRun, CarillonWorkload } from '../workloads.ts';
 
 const cpu = { bar: 'P7', what: 'processor, share of one core', limit: '< 2 %' };
-const memory = { bar: 'P7', what: 'memory with its database', limit: '< 250 MB' };
+const memory = bound('P7', 'memory with its database', { below: 250e6 }, megabytes);
 
-type Figures = {
-  readonly seconds: number;
-  readonly cpuPercent: number;
-  readonly before: readonly ProcessUse[];
-  readonly after: readonly ProcessUse[];
-};
+type Figures = Awaited<ReturnType<typeof measure>>;
 
 export const idle: CarillonWorkload = {
   name: 'idle',
   summary: 'processor and memory of a whole server, database included, that has nothing to do',
 
   async run(run): Promise<CarillonOutcome> {
-    const method =
-      'The server as `npm start` runs it, with its embedded PostgreSQL and default settings, after one job and a rest. RSS counts a shared page once per process, PSS a share of it. Judged are the RSS of the server, or other programs that run on Node would seem to carry a part of it, and the PSS of the database, whose processes share their buffers. MB are millions of bytes.';
-    const common = { method, machineParts: [] } as const;
-    try {
-      const figures = await measure(run);
-      const bytes = memoryOf(figures.after);
-      const findings = [
-        judged(cpu, `${figures.cpuPercent.toFixed(2)} %`, figures.cpuPercent < 2),
-        judged(memory, megabytes(bytes), bytes < 250e6),
+    let figures: Figures | null = null;
+    const table: string[][] = [];
+    const findings = await findingsOf([cpu, memory], async () => {
+      const measured = await measure(run);
+      const { cpuPercent, after } = measured;
+      const [server, ...database] = after;
+      figures = measured;
+      table.push(...tableOf(measured));
+      return [
+        judged(cpu, `${cpuPercent.toFixed(2)} %`, cpuPercent < 2),
+        memory.judge(server!.rssBytes + total(database, 'pssBytes')),
       ];
-      return { ...common, table: tableOf(figures), findings, figures };
-    } catch (error) {
-      return { ...common, table: [], findings: [failed(cpu, error), failed(memory, error)], figures: null };
-    }
+    });
+    return {
+      method:
+        'The server as `npm start` runs it, with its embedded PostgreSQL and default settings, after one job and a rest. RSS counts a shared page once per process, PSS a share of it. Judged are the RSS of the server, or other programs that run on Node would seem to carry a part of it, and the PSS of the database, whose processes share their buffers. MB are millions of bytes.',
+      machineParts: [],
+      table,
+      findings,
+      figures,
+    };
   },
 };
 
-async function measure({ settings, abort, log }: CarillonRun): Promise<Figures> {
+async function measure({ settings, abort, log }: CarillonRun) {
   if (!canReadProcesses()) throw new Error('reads /proc, which only Linux has');
   const restMs = settings.quick ? 3_000 : 10_000;
   const watchMs = settings.quick ? 5_000 : 30_000;
@@ -102,10 +104,6 @@ function tableOf({ before, after, seconds }: Figures): string[][] {
     rowOf('embedded PostgreSQL', database),
     rowOf('together', after),
   ];
-}
-
-function memoryOf([server, ...database]: readonly ProcessUse[]): number {
-  return server!.rssBytes + total(database, 'pssBytes');
 }
 
 function total(processes: readonly ProcessUse[], field: 'cpuMs' | 'pssBytes' | 'rssBytes'): number {

@@ -4,16 +4,16 @@
  * time from a job's scheduled instant until its call was received.
  */
 import { askProcess } from '../ask-process.ts';
-import { askStore, countSucceeded, countUnfinished } from '../engine/store-facts.ts';
+import { countSucceeded, countUnfinished } from '../engine/store-facts.ts';
+import { type Bound, bound, type Finding, findingsOf } from '../findings.ts';
 import type {
   HttpDelayFigures,
   HttpDelayOrder,
   HttpDelays,
   HttpLoad,
 } from '../latency-http/delay-process.ts';
-import { type Finding, failed, judged } from '../report.ts';
 import { type CarillonProcess, keyHeaders, startCarillon } from '../servers/carillon-process.ts';
-import { onDatabase } from '../stores.ts';
+import { onConnection, onDatabase } from '../stores.ts';
 import { count, milliseconds } from '../text-table.ts';
 import type { CarillonOutcome, CarillonRun, CarillonSettings, CarillonWorkload } from '../workloads.ts';
 
@@ -48,24 +48,22 @@ export const latencyHttp: CarillonWorkload = {
     const measured: Record<string, HttpDelayFigures> = {};
     for (const shape of shapes) {
       if (abort.aborted) break;
-      try {
+      const bounds = loads.map(({ name, isJudged }) => (isJudged ? boundsOf(shape, name) : []));
+      const measureShape = async () => {
         const figures = await onDatabase(run.urls, ({ env }) =>
           measure(run, { databaseUrl: env.databaseUrl, shape, loads }),
         );
         measured[shape.name] = figures;
-        for (const [i, { name, isJudged }] of loads.entries()) {
+        return loads.flatMap(({ name }, i) => {
           const delays = figures.loads[i]!;
+          const { p50Ms, p99Ms } = delays;
           table.push(rowOf(shape, name, delays));
-          if (isJudged) findings.push(...judge(shape, name, delays));
-          log(`latency-http ${shape.name}, ${name}: p50 ${delays.p50Ms} ms, p99 ${delays.p99Ms} ms`);
-        }
-      } catch (error) {
-        log(`latency-http ${shape.name}: FAILED: ${(error as Error).message}`);
-        const claims = loads
-          .filter(({ isJudged }) => isJudged)
-          .flatMap(({ name }) => Object.values(claimsOf(shape, name)));
-        findings.push(...claims.map((claim) => failed(claim, error)));
-      }
+          log(`latency-http ${shape.name}, ${name}: p50 ${p50Ms} ms, p99 ${p99Ms} ms`);
+          return bounds[i]!.map((bound, j) => bound.judge([p50Ms, p99Ms][j]!));
+        });
+      };
+      const onFailed = (reason: string) => log(`latency-http ${shape.name}: FAILED: ${reason}`);
+      findings.push(...(await findingsOf(bounds.flat(), measureShape, onFailed)));
     }
     return {
       method: `From a job's scheduled instant until the bench received its HTTP call, rounded up to whole milliseconds. Posted: POST /api/jobs with a key, evenly spread, due at once. Planned: FUTURE jobs posted before the first was due. The servers are processes as people start them, with ${count(settings.slots)} slots, on one database; clients and receiver are one more process on the same cores. Every job was called exactly once, for its instant, and is recorded.`,
@@ -86,8 +84,12 @@ async function measure(
     for (let server = servers.pop(); server; server = servers.pop()) await server.stop();
   };
   try {
-    for (const roles of shape.processes)
-      servers.push(await startCarillon(flagsOf({ roles, databaseUrl, settings })));
+    const flags = [
+      ...['--database-url', databaseUrl, '--executor-slots', String(settings.slots)],
+      // The clients have one key and one address: what is measured is the server, not its patience with one caller.
+      ...['--rate-limit-key-per-second', '0', '--rate-limit-address-per-second', '0'],
+    ];
+    for (const roles of shape.processes) servers.push(await startCarillon(['--roles', roles, ...flags]));
     for (const server of servers) await server.assertReady();
     const { address, adminKey } = servers.at(-1)!;
     const order: HttpDelayOrder = {
@@ -105,19 +107,10 @@ async function measure(
   }
 }
 
-function flagsOf(options: { roles: string; databaseUrl: string; settings: CarillonSettings }): string[] {
-  const { roles, databaseUrl, settings } = options;
-  return [
-    ...['--roles', roles, '--database-url', databaseUrl, '--executor-slots', String(settings.slots)],
-    // The clients have one key and one address: what is measured is the server, not its patience with one caller.
-    ...['--rate-limit-key-per-second', '0', '--rate-limit-address-per-second', '0'],
-  ];
-}
-
 /** The servers have stopped: nothing more is recorded than is now. */
 async function assertRecorded(databaseUrl: string, jobs: number): Promise<void> {
-  const recorded = await askStore(databaseUrl, countSucceeded);
-  const unfinished = await askStore(databaseUrl, countUnfinished);
+  const recorded = await onConnection(databaseUrl, countSucceeded);
+  const unfinished = await onConnection(databaseUrl, countUnfinished);
   if (recorded !== jobs || unfinished > 0)
     throw new Error(`not correct: ${recorded} of ${jobs} runs are recorded, ${unfinished} are unfinished`);
 }
@@ -141,18 +134,11 @@ function loadsOf({ quick }: CarillonSettings): readonly NamedLoad[] {
   ];
 }
 
-function claimsOf({ name, p50BelowMs, p99BelowMs }: Shape, load: string) {
-  return {
-    p50: { bar: 'P3', what: `${name}, ${load}: p50`, limit: `< ${p50BelowMs} ms` },
-    p99: { bar: 'P3', what: `${name}, ${load}: p99`, limit: `< ${p99BelowMs} ms` },
-  };
-}
-
-function judge(shape: Shape, load: string, { p50Ms, p99Ms }: HttpDelays) {
-  const { p50, p99 } = claimsOf(shape, load);
+/** Of p50 and of p99. */
+function boundsOf({ name, p50BelowMs, p99BelowMs }: Shape, load: string): Bound[] {
   return [
-    judged(p50, milliseconds(p50Ms), p50Ms < shape.p50BelowMs),
-    judged(p99, milliseconds(p99Ms), p99Ms < shape.p99BelowMs),
+    bound('P3', `${name}, ${load}: p50`, { below: p50BelowMs }, milliseconds),
+    bound('P3', `${name}, ${load}: p99`, { below: p99BelowMs }, milliseconds),
   ];
 }
 

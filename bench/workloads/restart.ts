@@ -4,30 +4,22 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../../tests/support/eventually.ts';
-import { askStore, countJobs, countSucceeded, countUnfinished } from '../engine/store-facts.ts';
+import { countJobs, countSucceeded, countUnfinished } from '../engine/store-facts.ts';
+import { bound, findingsOf } from '../findings.ts';
 import { percentile } from '../percentile.ts';
-import { failed, judged } from '../report.ts';
 import { Member } from '../restart/member.ts';
-import { onDatabase, type Store } from '../stores.ts';
+import { onConnection, onDatabase, type Store } from '../stores.ts';
 import { count, milliseconds } from '../text-table.ts';
 import type { CarillonOutcome, CarillonRun, CarillonWorkload } from '../workloads.ts';
 
 const SERVERS = 3;
 const BATCHES_PER_SECOND = 50;
-const claim = {
-  bar: 'A9',
-  what: 'rolling restart of three servers under load: p99 of the start delay',
-  limit: '< 2,000 ms',
-};
-
-type Figures = {
-  readonly jobs: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  readonly maxMs: number;
-  /** How long each server was away. */
-  readonly restartsMs: readonly number[];
-};
+const p99 = bound(
+  'A9',
+  'rolling restart of three servers under load: p99 of the start delay',
+  { below: 2_000 },
+  milliseconds,
+);
 
 export const restart: CarillonWorkload = {
   name: 'restart',
@@ -37,36 +29,33 @@ export const restart: CarillonWorkload = {
   async run(run): Promise<CarillonOutcome> {
     const { settings, log } = run;
     const perSecond = settings.quick ? 500 : 5_000;
-    const outcome = {
-      method: `${SERVERS} engines as processes of their own on one database, ${count(perSecond)} jobs/s given in turn to those that are up, each due at once. One after the other is stopped as at SIGTERM and started again. From a job's instant until a handler was called with it; every job was started exactly once and is recorded.`,
-      machineParts: ['node', 'postgres'] as const,
-    };
-    try {
-      const figures = await onDatabase(run.urls, (store) => measure(run, store, perSecond));
-      const { jobs, p50Ms, p99Ms, maxMs, restartsMs } = figures;
+    const table: string[][] = [];
+    let figures = {};
+    const measureRestarts = async () => {
+      const measured = await onDatabase(run.urls, (store) => measure(run, store, perSecond));
+      figures = measured;
+      const { jobs, p50Ms, p99Ms, maxMs, restartsMs } = measured;
       log(`restart: ${jobs} jobs, p50 ${p50Ms} ms, p99 ${p99Ms} ms, max ${maxMs} ms`);
-      return {
-        ...outcome,
-        table: [
-          ['jobs', 'p50', 'p99', 'max', 'each server away for', 'started once'],
-          [
-            count(jobs),
-            ...[p50Ms, p99Ms, maxMs].map(milliseconds),
-            restartsMs.map((ms) => milliseconds(Math.round(ms))).join(', '),
-            'all',
-          ],
-        ],
-        findings: [judged(claim, milliseconds(p99Ms), p99Ms < 2_000)],
-        figures,
-      };
-    } catch (error) {
-      log(`restart: FAILED: ${(error as Error).message}`);
-      return { ...outcome, table: [], findings: [failed(claim, error)], figures: {} };
-    }
+      const away = restartsMs.map((ms) => milliseconds(Math.round(ms))).join(', ');
+      table.push(
+        ['jobs', 'p50', 'p99', 'max', 'each server away for', 'started once'],
+        [count(jobs), ...[p50Ms, p99Ms, maxMs].map(milliseconds), away, 'all'],
+      );
+      return [p99.judge(p99Ms)];
+    };
+    const onFailed = (reason: string) => log(`restart: FAILED: ${reason}`);
+    const findings = await findingsOf([p99], measureRestarts, onFailed);
+    return {
+      method: `${SERVERS} engines as processes of their own on one database, ${count(perSecond)} jobs/s given in turn to those that are up, each due at once. One after the other is stopped as at SIGTERM and started again. From a job's instant until a handler was called with it; every job was started exactly once and is recorded.`,
+      machineParts: ['node', 'postgres'],
+      table,
+      findings,
+      figures,
+    };
   },
 };
 
-async function measure({ settings, abort }: CarillonRun, store: Store, perSecond: number): Promise<Figures> {
+async function measure({ settings, abort }: CarillonRun, store: Store, perSecond: number) {
   const { databaseUrl } = store.env;
   const delays = new Map<number, number>();
   let doubled = 0;
@@ -88,6 +77,7 @@ async function measure({ settings, abort }: CarillonRun, store: Store, perSecond
     delays.clear();
 
     const load = new Load(members, perSecond);
+    /** How long each server was away. */
     const restartsMs: number[] = [];
     await load.during(async () => {
       for (const member of members) {
@@ -102,7 +92,7 @@ async function measure({ settings, abort }: CarillonRun, store: Store, perSecond
     });
     await eventually(
       async () => {
-        const unfinished = await askStore(databaseUrl, countUnfinished);
+        const unfinished = await onConnection(databaseUrl, countUnfinished);
         if (unfinished > 0) throw new Error(`${unfinished} runs are unfinished`);
       },
       { withinMs: 60_000 },
@@ -112,7 +102,7 @@ async function measure({ settings, abort }: CarillonRun, store: Store, perSecond
     const faults: string[] = [];
     if (delays.size !== load.jobs) faults.push(`${delays.size} of ${load.jobs} jobs were started`);
     if (doubled > 0) faults.push(`${doubled} were started more than once`);
-    const [recorded, created] = await askStore(databaseUrl, (client) =>
+    const [recorded, created] = await onConnection(databaseUrl, (client) =>
       Promise.all([countSucceeded(client), countJobs(client)]),
     );
     if (recorded !== created) faults.push(`${recorded} of ${created} jobs are recorded as succeeded`);

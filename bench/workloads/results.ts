@@ -5,8 +5,8 @@
 import { askDrain } from '../engine/ask-engine.ts';
 import type { DrainFigures } from '../engine/measure-drain.ts';
 import type { RunShape } from '../engine/run-shape.ts';
+import { bound, findingsOf } from '../findings.ts';
 import { warmUpOf } from '../play-rounds.ts';
-import { failed, judged } from '../report.ts';
 import { onDatabase } from '../stores.ts';
 import { drainCost, drainSpread } from '../summary.ts';
 import { costWords, count, rangeWords, splitWords, times } from '../text-table.ts';
@@ -14,8 +14,7 @@ import type { CarillonOutcome, CarillonWorkload } from '../workloads.ts';
 
 /** As the drain workload has. */
 const slots = 2_000;
-const ratioMin = 0.75;
-const claim = { bar: 'P1b', what: 'drain with results / plain drain', limit: `≥ ${times(ratioMin)}` };
+const ratio = bound('P1b', 'drain with results / plain drain', { atLeast: 0.75 }, times);
 
 type Figures = Record<RunShape, DrainFigures[]>;
 
@@ -27,11 +26,8 @@ export const results: CarillonWorkload = {
     const { settings, urls, abort, log } = run;
     const { jobs, rounds } = settings;
     const figures: Figures = { plain: [], results: [] };
-    const common = {
-      method: `Drains of ${count(jobs)} jobs (warm-up ${count(warmUpOf(jobs))}) with ${count(slots)} slots, each on an empty database and in a process of its own; interleaved rounds: ${rounds}. Rates count runs that succeeded, from the first start until all are recorded; every one did so exactly once, and the failures are those that were planned. core-µs: processor time per job, of PostgreSQL + of the Node process.`,
-      machineParts: ['node', 'postgres'],
-    } as const;
-    try {
+    const table: string[][] = [];
+    const findings = await findingsOf([ratio], async () => {
       for (let round = 1; round <= rounds && !abort.aborted; round += 1) {
         for (const shape of ['plain', 'results'] as const) {
           const order = { slots, warmUpJobs: warmUpOf(jobs), jobs, shape };
@@ -41,12 +37,16 @@ export const results: CarillonWorkload = {
           log(`results ${round}/${rounds} ${shape}: drained ${rate}`);
         }
       }
-      const ratio = drainSpread(figures.results).median / drainSpread(figures.plain).median;
-      const findings = [judged(claim, times(ratio), ratio >= ratioMin)];
-      return { ...common, table: tableOf(figures), findings, figures };
-    } catch (error) {
-      return { ...common, table: [], findings: [failed(claim, error)], figures };
-    }
+      table.push(...tableOf(figures));
+      return [ratio.judge(drainSpread(figures.results).median / drainSpread(figures.plain).median)];
+    });
+    return {
+      method: `Drains of ${count(jobs)} jobs (warm-up ${count(warmUpOf(jobs))}) with ${count(slots)} slots, each on an empty database and in a process of its own; interleaved rounds: ${rounds}. Rates count runs that succeeded, from the first start until all are recorded; every one did so exactly once, and the failures are those that were planned. core-µs: processor time per job, of PostgreSQL + of the Node process.`,
+      machineParts: ['node', 'postgres'],
+      table,
+      findings,
+      figures,
+    };
   },
 };
 
