@@ -12,8 +12,8 @@ const NOT_PART_OF_THE_PRODUCT = [
   '**/*.test.ts',
   '**/*.fixture.ts',
   '**/*.conformance.ts',
-  '**/conformance',
   '**/conformance.ts',
+  '**/conformance',
 ];
 
 export interface CompileOptions {
