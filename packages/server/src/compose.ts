@@ -13,17 +13,17 @@ import {
   TimeSlices,
 } from '@carillon/foundation';
 import type { Handler } from '@carillon/worker';
+import { Accounts, type SessionTimes } from './accounts/accounts.ts';
+import { AuditLog } from './audit/audit-log.ts';
 import { StorageBacklog } from './backlog/storage-backlog.ts';
 import { OutcomeRecorder } from './completion/outcome-recorder.ts';
 import type { Counters } from './counters/counters.ts';
 import { MemoryCounters } from './counters/memory-counters.ts';
 import { Dispatcher } from './dispatcher/dispatcher.ts';
+import { EventFeed } from './event-feed/event-feed.ts';
 import { Executor } from './executor/executor.ts';
 import { Housekeeper } from './housekeeping/housekeeper.ts';
 import { DirectIngest } from './ingest/direct-ingest.ts';
-import { Accounts, type SessionTimes } from './operations/accounts/accounts.ts';
-import { AuditLog } from './operations/audit-log.ts';
-import { EventFeed } from './operations/event-feed/event-feed.ts';
 import { createOperations, type Operations } from './operations/operations.ts';
 import { Recovery } from './recovery/recovery.ts';
 import { Reconciler } from './scheduler/reconciler.ts';
@@ -131,8 +131,10 @@ export function composeEngine(options: EngineOptions): Engine {
   const events = new EventFeed({ store: storage.events, clock, log, listenersMax });
   signals.on('events-recorded', () => events.nudge());
   const common = { clock, random, log };
+  const audit = new AuditLog({ store: storage.audit, clock });
   const accounts = new Accounts({
     ...common,
+    audit,
     store: storage.accounts,
     counters: options.counters ?? new MemoryCounters(),
     ...(options.sessionTimes && { sessionTimes: options.sessionTimes }),
@@ -212,7 +214,7 @@ export function composeEngine(options: EngineOptions): Engine {
       clock,
       random,
       slices: new TimeSlices({ clock }),
-      audit: new AuditLog({ store: storage.audit, clock }),
+      audit,
     }),
     counts() {
       const { listeners, behindMs: eventsBehindMs } = events.counts();

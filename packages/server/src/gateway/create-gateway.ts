@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { isRequestId } from '@carillon/contract';
 import { type Log, systemClock } from '@carillon/foundation';
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
-import type { Accounts } from '../operations/accounts/accounts.ts';
+import type { Accounts } from '../accounts/accounts.ts';
 import type { Operations } from '../operations/operations.ts';
 import { answerBrokenRequests } from './answer-broken-requests.ts';
 import { answerProblems } from './answer-problems.ts';

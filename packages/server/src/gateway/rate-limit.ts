@@ -5,8 +5,8 @@
  */
 import { type Caller, Refusal } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
+import { addressGroup } from '../accounts/address-group.ts';
 import { type Counters, windowStart } from '../counters/counters.ts';
-import { addressGroup } from '../operations/accounts/address-group.ts';
 
 export interface RateLimitSettings {
   /** Requests per second of one key or signed-in person; 0: no limit. */

@@ -13,7 +13,10 @@ import {
   type WorkerId,
 } from '@carillon/domain';
 import { ManualClock, SeededRandom, silentLog, TimeSlices } from '@carillon/foundation';
+import { Accounts } from '../accounts/accounts.ts';
+import { AuditLog } from '../audit/audit-log.ts';
 import { MemoryCounters } from '../counters/memory-counters.ts';
+import { EventFeed } from '../event-feed/event-feed.ts';
 import { DirectIngest } from '../ingest/direct-ingest.ts';
 import type { SignalBus, Signals } from '../signal-bus/signal-bus.ts';
 import { ALL_SHARDS, shardStart } from '../storage/conformance/storage-world.ts';
@@ -22,9 +25,6 @@ import { LANE_START } from '../storage/lane.ts';
 import type { Settlement } from '../storage/lease-store.ts';
 import { MemoryStorage } from '../storage/memory/memory-storage.ts';
 import type { Storage } from '../storage/storage.ts';
-import { Accounts } from './accounts/accounts.ts';
-import { AuditLog } from './audit-log.ts';
-import { EventFeed } from './event-feed/event-feed.ts';
 import { createOperations, operationsAs } from './operations.ts';
 
 const NODE = '00000000-0000-7000-8000-00000000000a' as NodeId;
@@ -47,7 +47,9 @@ export class OperationsFixture {
     log: silentLog,
     listenersMax: 100,
   });
+  readonly audit = new AuditLog({ store: this.storage.audit, clock: this.clock });
   readonly accounts = new Accounts({
+    audit: this.audit,
     ...{ store: this.storage.accounts, clock: this.clock, random: this.random, log: silentLog },
     counters: new MemoryCounters(),
     // Real hashing, made cheap: what is tested is that it happens.
@@ -65,7 +67,7 @@ export class OperationsFixture {
     signals: this.signals,
     clock: this.clock,
     random: this.random,
-    audit: new AuditLog({ store: this.storage.audit, clock: this.clock }),
+    audit: this.audit,
   });
   /** As the server itself asks. */
   readonly operations = operationsAs(SERVER, this.everyones);

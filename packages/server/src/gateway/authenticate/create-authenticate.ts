@@ -5,8 +5,8 @@
 import { timingSafeEqual } from 'node:crypto';
 import { type Caller, type Grant, Refusal, WHOLE } from '@carillon/domain';
 import type { FastifyRequest } from 'fastify';
-import type { Identities } from '../../operations/accounts/identities.ts';
-import { secretDigest } from '../../operations/accounts/secrets.ts';
+import type { Identities } from '../../accounts/identities.ts';
+import { secretDigest } from '../../accounts/secrets.ts';
 import type { RequestLimits } from '../rate-limit.ts';
 import { originOf } from './origin-of.ts';
 import { requireCsrfToken } from './require-own-page.ts';

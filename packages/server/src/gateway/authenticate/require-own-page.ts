@@ -4,7 +4,7 @@
  */
 import { Refusal } from '@carillon/domain';
 import type { FastifyRequest } from 'fastify';
-import { csrfTokenOf, sameSecret } from '../../operations/accounts/secrets.ts';
+import { csrfTokenOf, sameSecret } from '../../accounts/secrets.ts';
 
 const CHANGES_NOTHING = new Set(['GET', 'HEAD', 'OPTIONS']);
 

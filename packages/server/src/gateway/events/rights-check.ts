@@ -3,7 +3,7 @@
  * for a moment says nothing about the caller; who cannot be recognised for long is let go.
  */
 import { type Caller, type Refusal, requireMay } from '@carillon/domain';
-import type { EventStream } from '../../operations/event-feed/event-stream.ts';
+import type { EventStream } from '../../event-feed/event-stream.ts';
 import { refusalOf } from '../answer-problems.ts';
 
 /** With a heartbeat between them, about a minute. */

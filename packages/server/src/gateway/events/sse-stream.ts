@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { sseMessage } from '@carillon/contract';
 import type { Caller } from '@carillon/domain';
 import { type Clock, sleep } from '@carillon/foundation';
-import type { EventStream } from '../../operations/event-feed/event-stream.ts';
+import type { EventStream } from '../../event-feed/event-stream.ts';
 import { RightsCheck } from './rights-check.ts';
 import { HEARTBEAT_MS, STALLED_MS_MAX } from './stream-limits.ts';
 
