@@ -12,7 +12,7 @@ import { AuditLog } from '../audit/audit-log.ts';
 import { PostgresCounters } from '../counters/postgres/postgres-counters.ts';
 import type { PostgresStorage } from '../storage/postgres/postgres-storage.ts';
 import { Accounts } from './accounts.ts';
-import { REMEMBERED_MS } from './identities.ts';
+import { CACHED_MS } from './identities.ts';
 
 const PASSWORD = 'a long phrase';
 const VIEWER = { namespace: 'default', role: 'viewer', ownOnly: false } as const;
@@ -54,7 +54,7 @@ describeEachPostgres('accounts', (postgres) => {
     expect(caller).toMatchObject({ id: key.keyId, grants: [VIEWER] });
     await here.revokeKey(SERVER, key.keyId);
     await expect(here.accounts.identities.ofKey(secret, origin)).rejects.toThrow('not valid');
-    clock.advance(REMEMBERED_MS);
+    clock.advance(CACHED_MS);
     await expect(there.accounts.identities.ofKey(secret, origin)).rejects.toThrow('not valid');
   });
 
@@ -63,7 +63,7 @@ describeEachPostgres('accounts', (postgres) => {
     const { token } = await here.signIn(stranger(origin), { name: 'Ada', password: PASSWORD });
     expect(await there.accounts.identities.ofSession(token, origin)).toMatchObject({ id: user.userId });
     await here.updateUser(SERVER, user.userId, { disabled: true });
-    clock.advance(REMEMBERED_MS);
+    clock.advance(CACHED_MS);
     await expect(there.accounts.identities.ofSession(token, origin)).rejects.toThrow('has ended');
   });
 

@@ -1,7 +1,7 @@
 import { type ApiKey, type Grant, SERVER } from '@carillon/domain';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { OperationsFixture } from '../operations/operations.fixture.ts';
-import { Identities, REMEMBERED_MS } from './identities.ts';
+import { CACHED_MS, Identities } from './identities.ts';
 import { hashSecret } from './secrets.ts';
 
 const ORIGIN = SERVER.origin;
@@ -67,7 +67,7 @@ describe('a key', () => {
     await Promise.all(Array.from({ length: 50 }, () => there.ofKey(secret, ORIGIN)));
     for (let i = 0; i < 50; i += 1) await there.ofKey(secret, ORIGIN);
     expect(reads).toHaveLength(1);
-    fixture.clock.advance(REMEMBERED_MS);
+    fixture.clock.advance(CACHED_MS);
     await there.ofKey(secret, ORIGIN);
     expect(reads).toHaveLength(2);
   });
@@ -85,7 +85,7 @@ describe('a key', () => {
     await fixture.operations.revokeKey(key.keyId);
     await expect(here().ofKey(secret, ORIGIN)).rejects.toMatchObject(refused);
     await there.ofKey(secret, ORIGIN);
-    fixture.clock.advance(REMEMBERED_MS);
+    fixture.clock.advance(CACHED_MS);
     await expect(there.ofKey(secret, ORIGIN)).rejects.toMatchObject(refused);
   });
 

@@ -3,11 +3,10 @@
  * round trip; a change made on this server counts here at once, on every other within that time.
  */
 import { timingSafeEqual } from 'node:crypto';
-import { type Caller, grantWithin, type Origin, Refusal, type User } from '@carillon/domain';
+import { Cache, type Caller, grantWithin, type Origin, Refusal, type User } from '@carillon/domain';
 import type { Clock } from '@carillon/foundation';
 import type { AccountStore, FoundKey, FoundSession, Use } from '../storage/account-store.ts';
 import { hashSecret, isToken, prefixOf, secretDigest } from './secrets.ts';
-import { ShortMemory } from './short-memory.ts';
 
 type Identity = Omit<Caller, 'origin'>;
 
@@ -32,29 +31,24 @@ export interface IdentitiesOptions {
   readonly sessionIdleMs: number;
 }
 
-export const REMEMBERED_MS = 5_000;
-const REMEMBERED_MAX = 10_000;
+export const CACHED_MS = 5_000;
+const CACHED_MAX = 10_000;
 const UNKNOWN_MAX = 1_000;
 
 export class Identities {
   readonly #options: IdentitiesOptions;
-  readonly #keys: ShortMemory<KnownKey>;
-  readonly #sessions: ShortMemory<KnownSession>;
-  /** Apart, so that a flood of wrong ones does not push out the right ones. */
-  readonly #unknown: ShortMemory<true>;
-  readonly #asking = new Map<string, Promise<unknown>>();
+  readonly #keys: Cache<string, KnownKey>;
+  readonly #sessions: Cache<string, KnownSession>;
+  /** Separate, so that a flood of wrong credentials does not evict the valid ones. */
+  #unknown: Cache<string, true>;
   #keyUses = new Map<string, number>();
   #sessionUses = new Map<string, number>();
-  /** Grows with every change: what was read before one is not remembered after it. */
-  #generation = 0;
 
   constructor(options: IdentitiesOptions) {
     this.#options = options;
-    const { clock } = options;
-    const memory = { clock, ttlMs: REMEMBERED_MS };
-    this.#keys = new ShortMemory({ ...memory, entriesMax: REMEMBERED_MAX });
-    this.#sessions = new ShortMemory({ ...memory, entriesMax: REMEMBERED_MAX });
-    this.#unknown = new ShortMemory({ ...memory, entriesMax: UNKNOWN_MAX });
+    this.#keys = this.#cache(CACHED_MAX);
+    this.#sessions = this.#cache(CACHED_MAX);
+    this.#unknown = this.#cache(UNKNOWN_MAX);
   }
 
   /** digest: of the complete key, if it was computed already. */
@@ -88,11 +82,10 @@ export class Identities {
 
   /** Users, keys or sessions were changed on this server. */
   forget(): void {
-    this.#generation += 1;
     this.#keys.clear();
     this.#sessions.clear();
-    this.#unknown.clear();
-    this.#asking.clear();
+    // A new one: a read that began before the change adds to the old one.
+    this.#unknown = this.#cache(UNKNOWN_MAX);
   }
 
   /** Records when keys and sessions were last used; what fails is recorded with the next call. */
@@ -123,28 +116,20 @@ export class Identities {
     });
   }
 
-  /** Requests that come together with something not remembered share one question to the storage. */
   async #find<Known>(
     name: string,
-    memory: ShortMemory<Known>,
-    ask: () => Promise<Known | undefined>,
+    cache: Cache<string, Known>,
+    read: () => Promise<Known | undefined>,
   ): Promise<Known | undefined> {
-    if (this.#unknown.get(name)) return undefined;
-    const under = this.#asking.get(name) as Promise<Known | undefined> | undefined;
-    if (under !== undefined) return under;
-    const generation = this.#generation;
-    const asked = ask();
-    this.#asking.set(name, asked);
-    try {
-      const found = await asked;
-      if (generation === this.#generation) {
-        if (found) memory.set(name, found);
-        else this.#unknown.set(name, true);
-      }
-      return found;
-    } finally {
-      if (this.#asking.get(name) === asked) this.#asking.delete(name);
-    }
+    const unknown = this.#unknown;
+    if (unknown.get(name)) return undefined;
+    const found = await cache.getOrLoad(name, read);
+    if (!found) unknown.set(name, true);
+    return found;
+  }
+
+  #cache<Value>(entriesMax: number): Cache<string, Value> {
+    return new Cache({ entriesMax, expiry: { ttlMs: CACHED_MS, clock: this.#options.clock } });
   }
 }
 

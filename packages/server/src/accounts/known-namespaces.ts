@@ -3,28 +3,24 @@
  * seconds. A namespace created on another server is found at once; a job for one that was removed there is refused by the
  * storage.
  */
-import { DEFAULT_NAMESPACE, type Grant, Refusal, WHOLE } from '@carillon/domain';
+import { Cache, DEFAULT_NAMESPACE, type Grant, Refusal, WHOLE } from '@carillon/domain';
 import type { Clock } from '@carillon/foundation';
 import { type AccountStore, NamespaceGone } from '../storage/account-store.ts';
-import { ShortMemory } from './short-memory.ts';
 
-const REMEMBERED_MS = 5_000;
-const REMEMBERED_MAX = 10_000;
+const CACHED_MS = 5_000;
+const CACHED_MAX = 10_000;
 
 export class KnownNamespaces {
   readonly #store: Pick<AccountStore, 'existingNamespaces'>;
-  readonly #known: ShortMemory<true>;
+  readonly #known: Cache<string, true>;
 
   constructor(options: {
     store: Pick<AccountStore, 'existingNamespaces'>;
     clock: Pick<Clock, 'monotonic'>;
   }) {
     this.#store = options.store;
-    this.#known = new ShortMemory({
-      clock: options.clock,
-      ttlMs: REMEMBERED_MS,
-      entriesMax: REMEMBERED_MAX,
-    });
+    const expiry = { ttlMs: CACHED_MS, clock: options.clock };
+    this.#known = new Cache({ entriesMax: CACHED_MAX, expiry });
   }
 
   /** Without a read of the storage. */

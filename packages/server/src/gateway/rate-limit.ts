@@ -3,7 +3,7 @@
  * Requests are counted here, without a round trip; about once a second servers tell each other through the counters what
  * was used, and take that off their own buckets. When the counters cannot be reached every server goes on by itself.
  */
-import { type Caller, Refusal } from '@carillon/domain';
+import { Cache, type Caller, Refusal } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
 import { addressGroup } from '../accounts/address-group.ts';
 import { type Counters, windowStart } from '../counters/counters.ts';
@@ -71,7 +71,7 @@ export class RateLimited extends Refusal {
 
 export class RequestLimits implements Service {
   readonly #options: RequestLimitsOptions;
-  readonly #buckets = new Map<string, Bucket>();
+  readonly #buckets = new Cache<string, Bucket>({ entriesMax: BUCKETS_MAX });
   readonly #loop: Loop;
   #alone = false;
 
@@ -116,7 +116,7 @@ export class RequestLimits implements Service {
   async runOnce(): Promise<undefined> {
     const { counters, clock, log } = this.#options;
     const telling: { name: string; bucket: Bucket; add: number }[] = [];
-    for (const [name, bucket] of this.#buckets) {
+    for (const [name, bucket] of this.#buckets.entries()) {
       if (bucket.untold > 0 && telling.length < TOLD_AT_ONCE_MAX) {
         telling.push({ name, bucket, add: bucket.untold });
       } else if (bucket.untold === 0 && this.#fill(bucket) >= this.#burst(bucket.rate)) {
@@ -142,11 +142,7 @@ export class RequestLimits implements Service {
   }
 
   #admit(name: string, rate: number): void {
-    let bucket = this.#buckets.get(name);
-    if (!bucket) {
-      bucket = this.#newBucket(rate);
-      this.#buckets.set(name, bucket);
-    }
+    const bucket = this.#buckets.getOrCompute(name, () => this.#newBucket(rate));
     const tokens = this.#fill(bucket);
     if (tokens < 1) throw new RateLimited(this.#burst(rate), Math.max(1, Math.ceil((1 - tokens) / rate)));
     bucket.tokens = tokens - 1;
@@ -154,12 +150,6 @@ export class RequestLimits implements Service {
   }
 
   #newBucket(rate: number): Bucket {
-    if (this.#buckets.size >= BUCKETS_MAX) {
-      for (const oldest of this.#buckets.keys()) {
-        this.#buckets.delete(oldest);
-        break;
-      }
-    }
     const filledAtMs = this.#options.clock.monotonic();
     return { rate, tokens: this.#burst(rate), filledAtMs, untold: 0, told: undefined };
   }

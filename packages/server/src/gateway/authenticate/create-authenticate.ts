@@ -3,7 +3,7 @@
  * same for every door; whatever is wrong with a credential is refused as unauthorized before anything else is looked at.
  */
 import { timingSafeEqual } from 'node:crypto';
-import { type Caller, type Grant, Refusal, WHOLE } from '@carillon/domain';
+import { Cache, type Caller, type Grant, Refusal, WHOLE } from '@carillon/domain';
 import type { FastifyRequest } from 'fastify';
 import type { Identities } from '../../accounts/identities.ts';
 import { secretDigest } from '../../accounts/secrets.ts';
@@ -35,18 +35,11 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
   if (adminKey === '') throw new Error('an empty admin key would let everybody in');
   const adminDigest = secretDigest(adminKey);
   const cookie = sessionCookie(address);
-  /** Of keys that were right within the last minute: who asks ten thousand times a second is hashed once. Guesses are not kept. */
-  const digests = new Map<string, Buffer>();
-  let digestsUntilMs = 0;
-
-  function remember(key: string, digest: Buffer): void {
-    const nowMs = performance.now();
-    if (nowMs >= digestsUntilMs || digests.size >= DIGESTS_MAX) {
-      digests.clear();
-      digestsUntilMs = nowMs + DIGESTS_MS;
-    }
-    digests.set(key, digest);
-  }
+  /** Of keys that were valid within the last minute: a key that sends many requests is hashed once. Guesses are not kept. */
+  const digests = new Cache<string, Buffer>({
+    entriesMax: DIGESTS_MAX,
+    expiry: { ttlMs: DIGESTS_MS, clock: { monotonic: () => performance.now() } },
+  });
 
   return async (request) => {
     const key = bearerOf(request);
@@ -56,14 +49,15 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
       limits?.admitCaller(person);
       return person;
     }
-    const digest = digests.get(key) ?? secretDigest(key);
+    const known = digests.get(key);
+    const digest = known ?? secretDigest(key);
     if (timingSafeEqual(digest, adminDigest)) {
-      remember(key, digest);
+      if (!known) digests.set(key, digest);
       return adminOf(request);
     }
     limits?.admitAddress(request.ip);
     const caller = await identities.ofKey(key, originOf(request), digest);
-    remember(key, digest);
+    if (!known) digests.set(key, digest);
     limits?.admitCaller(caller);
     return caller;
   };

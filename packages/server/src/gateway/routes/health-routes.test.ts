@@ -1,7 +1,7 @@
 import { ManualClock } from '@carillon/foundation';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Readiness } from './health-routes.ts';
-import { SHARED_MS, sharedReadiness } from './shared-readiness.ts';
+import { SHARED_MS, sharedReadiness } from './health-routes.ts';
 
 const READY: Readiness = { ready: true, reasons: [] };
 
