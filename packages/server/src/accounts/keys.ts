@@ -52,11 +52,7 @@ export function keyOperations(parts: AccountParts) {
       const readable = visibleTo(caller, 'keys.read')
         ?.filter(({ userId }) => userId === undefined)
         .map(({ namespace }) => namespace);
-      const { afterKeyId, limit } = query;
-      return await store.keys({
-        ...{ ownerId, namespaces: readable, limit },
-        ...(afterKeyId !== undefined && { afterKeyId }),
-      });
+      return await store.keys({ ...query, ownerId, namespaces: readable });
     },
 
     getKey: (caller: Caller, keyId: string) => visibleKey(parts, caller, keyId),

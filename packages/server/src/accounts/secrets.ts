@@ -10,7 +10,7 @@ const LETTERS = 'abcdefghijkmnopqrstuvwxyz0123456789';
 const KEY = /^(ck_[a-z0-9]{10})_[A-Za-z0-9_-]{43}$/;
 
 export interface NewKey {
-  /** Shown once, to whoever asked for it. */
+  /** Shown once, in the answer to the request. */
   readonly key: string;
   readonly prefix: string;
 }
@@ -50,7 +50,7 @@ export function sameSecret(a: string, b: string): boolean {
   return timingSafeEqual(secretDigest(a), secretDigest(b));
 }
 
-/** Follows from the token of the session, so that nothing has to be stored, and tells nothing about it. */
+/** Derived from the session token, so that nothing has to be stored, and reveals nothing of it. */
 export function csrfTokenOf(sessionToken: string): string {
   return createHmac('sha256', sessionToken).update('carillon csrf').digest('base64url');
 }

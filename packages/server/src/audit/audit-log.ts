@@ -54,11 +54,7 @@ export class AuditLog {
       .map((granted) => granted.namespace);
     const namespaces =
       namespace === undefined ? visible : [namespace].filter((name) => visible?.includes(name) ?? true);
-    return this.#store.list({
-      ...query,
-      ...(namespaces !== undefined && { namespaces }),
-      ...(visible !== undefined && { sinceMade: true }),
-    });
+    return this.#store.list({ ...query, namespaces, sinceMade: visible !== undefined });
   }
 }
 

@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 
 import { z } from 'zod';
 import type { Endpoint } from './endpoint.ts';
 import { allowanceHeaders, type RequestLimits } from './rate-limit.ts';
-import { requireReadableQuery } from './readable-query.ts';
+import { requireReadableQuery } from './read-input.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -13,7 +13,7 @@ import { allEndpoints } from './endpoints/all-endpoints.ts';
 import type { EndpointContext } from './endpoints/endpoint-context.ts';
 import { metricsEndpoint } from './metrics-endpoint.ts';
 import { mountEndpoints } from './mount-endpoints.ts';
-import { readJsonBodies } from './read-json-bodies.ts';
+import { readJsonBodies } from './read-input.ts';
 import { CALLERS, HERE, makeScene, type Scene } from './role-matrix.fixture.ts';
 import {
   everybody,

@@ -55,7 +55,7 @@ export class OperationsFixture {
     // Real hashing, made cheap: what is tested is that it happens.
     hashCost: { memoryKib: 64, passes: 1, parallelism: 1 },
   });
-  /** How long each part of long arithmetic seems to take. */
+  /** How long each slice of a long computation seems to take. */
   partMs = 0;
   #workedMs = 0;
   readonly everyones = createOperations({
@@ -69,11 +69,11 @@ export class OperationsFixture {
     random: this.random,
     audit: this.audit,
   });
-  /** As the server itself asks. */
+  /** As the server itself. */
   readonly operations = operationsAs(SERVER, this.everyones);
   #epochs: ReadonlyMap<number, number> | undefined;
 
-  /** In memory; a test over a database puts that here. */
+  /** In memory; a test on a database overrides this. */
   protected makeStorage(): Storage {
     return new MemoryStorage({ clock: this.clock });
   }
@@ -83,7 +83,7 @@ export class OperationsFixture {
     return this.sent.filter((entry) => entry.name === name).map((entry) => entry.signal as Signals[Name]);
   }
 
-  /** What is planned and waits of all jobs, but for what a pause holds back. */
+  /** Cursors and waiting runs of all jobs, without those held by a pause. */
   async pending(): Promise<(Cursor | PendingRun)[]> {
     return [...(await this.cursors()), ...(await this.pendingRuns())];
   }
@@ -132,7 +132,7 @@ export class OperationsFixture {
     return fired.jobIds.has(jobId) ? plan.run : [];
   }
 
-  /** Lets in what asks for a place, and hands everything that is due to one worker. */
+  /** Admits waiting runs, and claims everything that is due for one worker. */
   async claimDue(): Promise<ClaimedBatch> {
     const nowMs = this.clock.now();
     const due = (await this.pendingRuns()).filter(({ fireAtMs }) => fireAtMs <= nowMs);
@@ -176,7 +176,7 @@ export class OperationsFixture {
   }
 }
 
-/** How often everybody else had their turn of the event loop until this was done. */
+/** How many turns of the event loop passed until this was done. */
 export async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
   let turns = 0;
   let counting = setImmediate(function count() {

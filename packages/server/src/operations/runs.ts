@@ -56,7 +56,7 @@ export function runOperations(ports: OperationPorts) {
       return runs;
     },
 
-    /** The latest attempts of a job, from which its log is told: queued, started, ended, and how. */
+    /** The latest attempts of a job, from which its log is written. */
     async getJobLogs(caller: Caller, jobId: JobId, query: { limit: number }): Promise<RunView[]> {
       await visibleJob(ports, { caller, jobId, action: 'runs.read' });
       return await storage.runs.ofJob(jobId, { limit: query.limit }, clock.now());

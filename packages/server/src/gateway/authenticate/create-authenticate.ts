@@ -1,32 +1,33 @@
 /**
- * Who asks: the admin key in the server's own folder, an API key, or a session. A key beats a cookie that came along. The
- * same for every door; whatever is wrong with a credential is refused as unauthorized before anything else is looked at.
+ * Who calls: by the admin key in the server's own folder, an API key, or a session. A key takes precedence over a cookie. The
+ * same for REST and RPC; an invalid credential is refused as unauthorized before anything else is checked.
  */
 import { timingSafeEqual } from 'node:crypto';
-import { Cache, type Caller, type Grant, Refusal, WHOLE } from '@carillon/domain';
+import { Cache, type Caller, type Grant, type Origin, Refusal, WHOLE } from '@carillon/domain';
 import type { FastifyRequest } from 'fastify';
 import type { Identities } from '../../accounts/identities.ts';
 import { secretDigest } from '../../accounts/secrets.ts';
 import type { RequestLimits } from '../rate-limit.ts';
-import { originOf } from './origin-of.ts';
 import { requireCsrfToken } from './require-own-page.ts';
 import { sessionCookie } from './session-cookie.ts';
 
 export type Authenticate = (request: FastifyRequest) => Promise<Caller>;
 
 export interface AuthenticateOptions {
-  /** Whoever can read it may do everything, as often as they like. */
+  /** Grants everything, without rate limits. */
   readonly adminKey: string;
   readonly identities: Pick<Identities, 'ofKey' | 'ofSession'>;
-  /** Left out: nobody is too fast. */
+  /** Left out: no limits. */
   readonly limits?: Pick<RequestLimits, 'admitAddress' | 'admitCaller'> | undefined;
-  /** Where callers reach the gateway; empty when only the request knows. */
+  /** The public URL of the gateway; empty when only the request knows it. */
   readonly address: string;
 }
 
 /** More keys than are in use at the same time, by far. */
 const DIGESTS_MAX = 1_000;
 const DIGESTS_MS = 60_000;
+
+const USER_AGENT_LENGTH_MAX = 200;
 
 const EVERYTHING: readonly Grant[] = [{ namespace: WHOLE, role: 'admin', ownOnly: false }];
 
@@ -45,9 +46,9 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
     const key = bearerOf(request);
     if (key === undefined) {
       limits?.admitAddress(request.ip);
-      const person = await ofCookie(request);
-      limits?.admitCaller(person);
-      return person;
+      const user = await ofCookie(request);
+      limits?.admitCaller(user);
+      return user;
     }
     const known = digests.get(key);
     const digest = known ?? secretDigest(key);
@@ -84,5 +85,14 @@ function adminOf(request: FastifyRequest): Caller {
     grants: EVERYTHING,
     scopes: undefined,
     origin: originOf(request),
+  };
+}
+
+/** As the audit log records it. */
+export function originOf(request: Pick<FastifyRequest, 'ip' | 'headers' | 'id'>): Origin {
+  return {
+    address: request.ip,
+    userAgent: request.headers['user-agent']?.slice(0, USER_AGENT_LENGTH_MAX),
+    requestId: request.id,
   };
 }

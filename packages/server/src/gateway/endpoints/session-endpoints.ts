@@ -14,7 +14,7 @@ import {
 import { stranger } from '@carillon/domain';
 import { z } from 'zod';
 import { csrfTokenOf } from '../../accounts/secrets.ts';
-import { originOf } from '../authenticate/origin-of.ts';
+import { originOf } from '../authenticate/create-authenticate.ts';
 import { requireOwnPage } from '../authenticate/require-own-page.ts';
 import { sessionCookie } from '../authenticate/session-cookie.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';

@@ -15,7 +15,7 @@ import type {
 import type { Action, Caller } from '@carillon/domain';
 import type { Clock } from '@carillon/foundation';
 import { createMethodImplSpec, type HandlerContext, type MethodImplSpec } from '@connectrpc/connect';
-import { STALLED_MS_MAX } from '../events/stream-limits.ts';
+import { STALLED_MS_MAX } from '../events/rights-check.ts';
 
 /**
  * open: everybody. self: whoever has a key, about themselves. Otherwise the permissions that the operation asks for; of

@@ -19,8 +19,8 @@ import {
 import fastify, { type FastifyInstance } from 'fastify';
 import { OperationsFixture } from '../../operations/operations.fixture.ts';
 import { answerProblems } from '../answer-problems.ts';
-import { closeConnections } from '../close-connections.ts';
 import { createListener, type ListenerOptions } from '../listener/create-listener.ts';
+import { closeConnections } from '../listener/open-connections.ts';
 import type { Readiness } from '../routes/health-routes.ts';
 import { allMethods } from './all-methods.ts';
 import { mountRpc } from './mount-rpc.ts';

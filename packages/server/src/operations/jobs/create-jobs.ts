@@ -73,7 +73,7 @@ export function jobCreation(ports: OperationPorts) {
       const inserted =
         accepted.length === 0
           ? []
-          : await (atomic ? ingest.acceptWhole(accepted) : ingest.acceptAll(accepted));
+          : await (atomic ? ingest.acceptAtomic(accepted) : ingest.acceptAll(accepted));
 
       const created: NewJob[] = [];
       let next = 0;
@@ -199,7 +199,7 @@ function auditDetailsOf(): (job: Job) => string {
 }
 
 function createdJob({ accounts }: OperationPorts, { job }: NewJob, inserted: InsertedJob): CreatedJob {
-  if (inserted.kind === 'homeless') {
+  if (inserted.kind === 'namespace_missing') {
     accounts.namespaces.forget(job.namespace);
     throw namespaceNotFound(job.namespace, 'namespace');
   }

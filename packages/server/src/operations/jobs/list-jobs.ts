@@ -13,16 +13,19 @@ import {
   type JobPlace,
   type JobStatus,
   keyOfNone,
-  type Labels,
   nextFire,
-  type Priority,
   Refusal,
   requireMay,
-  type ScheduleType,
   visibleTo,
   WHOLE,
 } from '@carillon/domain';
-import { type JobFilter, LOOKED_THROUGH_MAX, type SortedJob } from '../../storage/job-store.ts';
+import {
+  type JobFilter,
+  type JobQuery,
+  LOOKED_THROUGH_MAX,
+  type SortedJob,
+  type SortedJobQuery,
+} from '../../storage/job-store.ts';
 import type { OperationPorts } from '../operation-ports.ts';
 import { mapInParallel } from '../support/in-parallel.ts';
 
@@ -32,26 +35,12 @@ export interface JobDetails {
   readonly nextRunMs: number | undefined;
 }
 
-export interface JobSelection {
+export interface JobSelection extends Omit<JobFilter, 'status'> {
   /** Any of these. */
   readonly statuses?: readonly JobStatus[] | undefined;
-  readonly scheduleTypes?: readonly ScheduleType[] | undefined;
-  readonly priority?: Priority | undefined;
-  readonly userId?: string | undefined;
-  readonly namespace?: string | undefined;
-  readonly handler?: string | undefined;
-  readonly labels?: Labels | undefined;
-  readonly text?: string | undefined;
-  readonly createdFromMs?: number | undefined;
-  readonly createdToMs?: number | undefined;
 }
 
-export interface ListJobsQuery extends JobSelection {
-  readonly order?: 'newest' | 'oldest' | undefined;
-  readonly afterJobId?: JobId | undefined;
-  readonly offset?: number | undefined;
-  readonly limit: number;
-}
+export interface ListJobsQuery extends JobSelection, Omit<JobQuery, keyof JobFilter> {}
 
 export interface ListedJobs {
   readonly jobs: readonly JobDetails[];
@@ -59,11 +48,7 @@ export interface ListedJobs {
   readonly next: JobId | undefined;
 }
 
-export interface ListSortedJobsQuery extends JobSelection, JobOrder {
-  readonly after?: JobPlace | undefined;
-  readonly offset?: number | undefined;
-  readonly limit: number;
-}
+export interface ListSortedJobsQuery extends JobSelection, Omit<SortedJobQuery, keyof JobFilter> {}
 
 export interface ListedSortedJobs {
   readonly jobs: readonly JobDetails[];
@@ -81,10 +66,8 @@ export async function selectJobs(
   ports: Pick<OperationPorts, 'storage'>,
   { caller, action, query }: { caller: Caller; action: Action; query: ListJobsQuery },
 ): Promise<{ jobs: readonly Job[]; next: JobId | undefined }> {
-  const { limit, order = 'newest', afterJobId } = query;
-  const { lists, skip } = await readLists({ caller, action, query }, (page) =>
-    ports.storage.jobs.list({ ...page, order, ...(afterJobId !== undefined && { afterJobId }) }),
-  );
+  const { limit, order = 'newest' } = query;
+  const { lists, skip } = await readLists({ caller, action, query }, (page) => ports.storage.jobs.list(page));
   const isBefore = (a: JobId, b: JobId) => (order === 'newest' ? a > b : a < b);
   // The result ends where the first of the lists stopped reading: the others must not run ahead of it.
   const stop = lists.reduce<JobId | undefined>(
@@ -112,9 +95,9 @@ export async function listSortedJobs(
   caller: Caller,
   query: ListSortedJobsQuery,
 ): Promise<ListedSortedJobs> {
-  const { limit, by, descending, after } = query;
+  const { limit, by } = query;
   const { lists, skip } = await readLists({ caller, action: 'jobs.read', query }, (page) =>
-    ports.storage.jobs.listSorted({ ...page, by, descending, ...(after && { after }) }),
+    ports.storage.jobs.listSorted(page),
   );
   const found = new Map<string, SortedJob>();
   for (const list of lists) {
@@ -144,34 +127,26 @@ export function nextRunMs(job: Job, nowMs: number): number | undefined {
   return job.status === 'SCHEDULED' ? nextFire(job.schedule, nowMs) : undefined;
 }
 
+interface Page {
+  readonly offset?: number | undefined;
+  readonly limit: number;
+}
+
 /** skip: how many of the merged jobs come before the page. */
-async function readLists<List>(
-  request: {
-    caller: Caller;
-    action: Action;
-    query: JobSelection & { offset?: number | undefined; limit: number };
-  },
-  read: (page: JobFilter & { offset: number; limit: number }) => Promise<List>,
+async function readLists<Query extends JobSelection & Page, List>(
+  { caller, action, query }: { caller: Caller; action: Action; query: Query },
+  read: (page: Query & JobFilter) => Promise<List>,
 ): Promise<{ lists: List[]; skip: number }> {
-  const { caller, action, query } = request;
-  const { offset = 0, limit } = query;
-  const scopes = visibleScopes(caller, action, query);
-  const statuses = query.statuses?.length ? [...new Set(query.statuses)] : [undefined];
-  const filters = scopes.flatMap((scope) =>
-    statuses.map((status) => ({ ...scope, ...(status && { status }) })),
+  const { offset = 0, limit, statuses } = query;
+  const filters = visibleScopes(caller, action, query).flatMap((scope) =>
+    (statuses?.length ? [...new Set(statuses)] : [undefined]).map((status) => ({ ...scope, status })),
   );
   const isMerged = filters.length !== 1;
   requirePage({ offset, limit, isMerged });
   const skip = isMerged ? offset : 0;
-  const lists = await mapInParallel(filters, (filter) =>
-    read({
-      ...sharedFilter(query),
-      ...filter,
-      offset: offset - skip,
-      // One more than the page holds tells whether more follow.
-      limit: skip + limit + 1,
-    }),
-  );
+  // One more than the page holds tells whether more follow.
+  const page = { offset: offset - skip, limit: skip + limit + 1 };
+  const lists = await mapInParallel(filters, (filter) => read({ ...query, ...filter, ...page }));
   return { lists, skip };
 }
 
@@ -187,24 +162,7 @@ function requirePage({ offset, limit, isMerged }: { offset: number; limit: numbe
   }
 }
 
-/** The part of the filter that is the same for every list. */
-function sharedFilter(query: JobSelection): JobFilter {
-  const { scheduleTypes, priority, handler, labels, text, createdFromMs, createdToMs } = query;
-  return {
-    ...(scheduleTypes !== undefined && { scheduleTypes }),
-    ...(priority !== undefined && { priority }),
-    ...(handler !== undefined && { handler }),
-    ...(labels !== undefined && { labels }),
-    ...(text !== undefined && { text }),
-    ...(createdFromMs !== undefined && { createdFromMs }),
-    ...(createdToMs !== undefined && { createdToMs }),
-  };
-}
-
-interface VisibleScope {
-  readonly namespace?: string;
-  readonly userId?: string;
-}
+type VisibleScope = Pick<JobFilter, 'namespace' | 'userId'>;
 
 /** The scopes that the caller may see, narrowed to the query. Refuses a caller who may perform the action nowhere. */
 function visibleScopes(caller: Caller, action: Action, query: JobSelection): VisibleScope[] {
@@ -216,9 +174,7 @@ function visibleScopes(caller: Caller, action: Action, query: JobSelection): Vis
     const matches =
       (query.namespace === undefined || query.namespace === namespace) &&
       (query.userId === undefined || query.userId === userId);
-    return matches
-      ? [{ ...(namespace !== undefined && { namespace }), ...(userId !== undefined && { userId }) }]
-      : [];
+    return matches ? [{ namespace, userId }] : [];
   });
   return scopes.filter((scope, i) => !scopes.some((other, j) => i !== j && covers(other, scope, j < i)));
 }

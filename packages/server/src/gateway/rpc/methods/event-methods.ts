@@ -6,8 +6,7 @@ import { cloudEvent, EVENTS_QUERY, readShape, rpc, toEventsQuery } from '@carill
 import { writePlace } from '@carillon/domain';
 import { type Clock, sleep } from '@carillon/foundation';
 import type { Operations } from '../../../operations/operations.ts';
-import { RightsCheck } from '../../events/rights-check.ts';
-import { HEARTBEAT_MS } from '../../events/stream-limits.ts';
+import { HEARTBEAT_MS, RightsCheck } from '../../events/rights-check.ts';
 import { type RpcMethod, serverStream, unary } from '../rpc-method.ts';
 
 const { method } = rpc.JobService;

@@ -1,4 +1,4 @@
-/** Bodies are JSON in UTF-8 or nothing. An empty body is none, whatever its content type says. */
+/** Strict input: a body is JSON in UTF-8 or absent (an empty one counts as absent), and a query is valid UTF-8. */
 import { isUtf8 } from 'node:buffer';
 import { Refusal } from '@carillon/domain';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -24,7 +24,7 @@ const DEPTH_MAX = 100;
 
 function parseJson(body: Buffer): unknown {
   if (body.length === 0) return undefined;
-  // Decoding would replace broken bytes silently, and a job would run with another payload than was sent.
+  // Decoding would replace invalid bytes silently, and a job would run with another payload than was sent.
   if (!isUtf8(body)) throw new Refusal('body_not_json', 'The body is not valid UTF-8.');
   const text = body.toString('utf8');
   if (hasMoreBracketsThan(text, DEPTH_MAX) && isDeeperThan(body, DEPTH_MAX)) {
@@ -38,7 +38,7 @@ function parseJson(body: Buffer): unknown {
   }
 }
 
-/** Nothing is nested deeper than it has brackets, and few bodies have many: those are not looked through byte by byte. */
+/** A body is nested no deeper than it has brackets, and most have few: only the others are scanned byte by byte. */
 function hasMoreBracketsThan(text: string, max: number): boolean {
   const bracket = /[[{]/g;
   for (let count = 0; count <= max; count += 1) if (!bracket.test(text)) return false;
@@ -49,7 +49,7 @@ const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buf
   '"\\[]{}',
 ) as unknown as [number, ...number[]];
 
-/** Looks at brackets alone, before anything is built from them: a megabyte of them would become half a million objects. */
+/** Scans brackets before JSON.parse builds objects: a megabyte of them would become half a million objects. */
 function isDeeperThan(body: Buffer, depthMax: number): boolean {
   let depth = 0;
   let inText = false;
@@ -65,4 +65,17 @@ function isDeeperThan(body: Buffer, depthMax: number): boolean {
     } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth -= 1;
   }
   return false;
+}
+
+/** Percent signs that encode no UTF-8 would be replaced silently, and the query would select something else. */
+export function requireReadableQuery(url: string): void {
+  const start = url.indexOf('?');
+  if (start < 0 || !url.includes('%', start)) return;
+  try {
+    decodeURIComponent(url.slice(start + 1));
+  } catch (error) {
+    throw new Refusal('field_invalid', 'The query is not valid: percent signs must spell UTF-8.', {
+      cause: error,
+    });
+  }
 }
