@@ -162,7 +162,7 @@ describe('the event feed', () => {
     const stream = feed.open(team);
     const { heard } = listen(stream);
     await pass(1);
-    stream.judgeBy({ ...team, grants: [] });
+    stream.updateCaller({ ...team, grants: [] });
     await makeJob({ namespace: 'team' });
     await pass(300);
     expect(heard).toEqual([]);

@@ -41,7 +41,7 @@ export class EventStream implements AsyncIterable<RecordedEvent> {
   }
 
   /** Permissions change while a listener is connected: from here on it gets what the caller may see now. */
-  judgeBy(caller: Caller): void {
+  updateCaller(caller: Caller): void {
     this.#isVisible = visibleEvents(caller);
   }
 

@@ -14,7 +14,7 @@ export const STALLED_MS_MAX = 60_000;
 const FAILURES_MAX = 4;
 
 export interface RightsCheckOptions {
-  readonly events: Pick<EventStream, 'judgeBy'>;
+  readonly events: Pick<EventStream, 'updateCaller'>;
   /** Authenticates again; rejects when the credential is no longer valid. */
   readonly recognise: () => Promise<Caller>;
 }
@@ -33,7 +33,7 @@ export class RightsCheck {
     try {
       const caller = await recognise();
       requireMay(caller, 'events.read');
-      events.judgeBy(caller);
+      events.updateCaller(caller);
       this.#failures = 0;
       return undefined;
     } catch (error) {
