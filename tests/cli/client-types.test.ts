@@ -10,7 +10,7 @@ import type * as client from '../../packages/client/src/index.ts';
 import { SILENCE_MS_MAX } from '../../packages/client/src/resources/events.ts';
 import { BATCH_JOBS_MAX } from '../../packages/client/src/resources/jobs.ts';
 import * as contract from '../../packages/contract/src/index.ts';
-import { HEARTBEAT_MS } from '../../packages/server/src/gateway/events/stream-limits.ts';
+import { HEARTBEAT_MS } from '../../packages/server/src/gateway/events/rights-check.ts';
 
 type Said<Schema extends z.ZodType> = z.output<Schema>;
 type Taken<Shape extends { schema: z.ZodType }> = z.input<Shape['schema']>;

@@ -27,44 +27,44 @@ export interface NewJob {
 }
 
 /**
- * existing: the idempotency key was seen before with the same request; conflict: with another one. homeless: its namespace is
- * not there, or not any more.
+ * existing: the idempotency key was used before with the same request; conflict: with another one. namespace_missing: its
+ * namespace does not exist, or no longer.
  */
 export type InsertedJob =
   | { readonly kind: 'inserted'; readonly jobId: JobId }
   | { readonly kind: 'existing'; readonly jobId: JobId }
   | { readonly kind: 'conflict'; readonly jobId: JobId }
-  | { readonly kind: 'homeless'; readonly jobId: JobId };
+  | { readonly kind: 'namespace_missing'; readonly jobId: JobId };
 
-/** Whether a whole batch is taken back because of this one. */
+/** Whether an atomic batch is rolled back because of this job. */
 export function isRefused({ kind }: InsertedJob): boolean {
-  return kind === 'conflict' || kind === 'homeless';
+  return kind === 'conflict' || kind === 'namespace_missing';
 }
 
 /** What a list of jobs is narrowed to; everything given must hold. */
 export interface JobFilter {
-  readonly status?: JobStatus;
+  readonly status?: JobStatus | undefined;
   /** Any of these. */
-  readonly scheduleTypes?: readonly ScheduleType[];
-  readonly priority?: Priority;
-  readonly userId?: string;
-  readonly namespace?: string;
-  readonly handler?: string;
+  readonly scheduleTypes?: readonly ScheduleType[] | undefined;
+  readonly priority?: Priority | undefined;
+  readonly userId?: string | undefined;
+  readonly namespace?: string | undefined;
+  readonly handler?: string | undefined;
   /** All of these, with these values. */
-  readonly labels?: Labels;
+  readonly labels?: Labels | undefined;
   /** Part of the name, in any case. */
-  readonly text?: string;
+  readonly text?: string | undefined;
   /** Made at or after, and before. */
-  readonly createdFromMs?: number;
-  readonly createdToMs?: number;
+  readonly createdFromMs?: number | undefined;
+  readonly createdToMs?: number | undefined;
 }
 
 export interface JobQuery extends JobFilter {
   /** Of creation; newest first unless said otherwise. */
-  readonly order?: 'newest' | 'oldest';
+  readonly order?: 'newest' | 'oldest' | undefined;
   /** Continue after this job. */
-  readonly afterJobId?: JobId;
-  readonly offset?: number;
+  readonly afterJobId?: JobId | undefined;
+  readonly offset?: number | undefined;
   readonly limit: number;
 }
 
@@ -76,8 +76,8 @@ export interface JobList {
 
 export interface SortedJobQuery extends JobFilter, JobOrder {
   /** Continue after this place. */
-  readonly after?: JobPlace;
-  readonly offset?: number;
+  readonly after?: JobPlace | undefined;
+  readonly offset?: number | undefined;
   readonly limit: number;
 }
 

@@ -51,20 +51,20 @@ export interface DeadLetterPlace {
 }
 
 export interface DeadLetterQuery {
-  readonly jobId?: JobId;
-  readonly reason?: DeadReason;
-  readonly handler?: string;
+  readonly jobId?: JobId | undefined;
+  readonly reason?: DeadReason | undefined;
+  readonly handler?: string | undefined;
   /** Of their job. */
-  readonly namespace?: string;
-  readonly userId?: string;
-  /** True: only those sent round again; false: only those still lying there. */
-  readonly redriven?: boolean;
+  readonly namespace?: string | undefined;
+  readonly userId?: string | undefined;
+  /** True: only redriven ones; false: only the others. */
+  readonly redriven?: boolean | undefined;
   /** Died at or after, and before. */
-  readonly diedFromMs?: number;
-  readonly diedToMs?: number;
+  readonly diedFromMs?: number | undefined;
+  readonly diedToMs?: number | undefined;
   /** Only of jobs in one of these places; undefined: everywhere. */
   readonly visible?: readonly Visible[] | undefined;
-  readonly before?: DeadLetterPlace;
+  readonly before?: DeadLetterPlace | undefined;
   readonly limit: number;
 }
 
@@ -75,8 +75,8 @@ export interface DeadLetterList {
 }
 
 export interface RunPage {
-  readonly before?: { readonly createdAtMs: number; readonly runId: RunId };
-  readonly offset?: number;
+  readonly before?: { readonly createdAtMs: number; readonly runId: RunId } | undefined;
+  readonly offset?: number | undefined;
   readonly limit: number;
 }
 
