@@ -31,7 +31,7 @@ const CAPACITY = 100_000;
 const BESIDE_MIN = 100;
 
 /** Outcomes of a busy server gather for about this long. */
-const REST_MS_MAX = 8;
+const COOLDOWN_MS_MAX = 8;
 
 /** Outcomes that were set aside are settled one such batch at a time. */
 const ASIDE_BATCH_MAX = 100;
@@ -60,7 +60,7 @@ export class OutcomeRecorder implements RunReports, Service {
       batchMax: BATCH_MAX,
       flushesMax: FLUSHES_MAX,
       besideMin: BESIDE_MIN,
-      rest: { msMax: REST_MS_MAX, clock: options.clock },
+      cooldown: { msMax: COOLDOWN_MS_MAX, clock: options.clock },
       capacity: CAPACITY,
       onFull,
     });

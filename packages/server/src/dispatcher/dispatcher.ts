@@ -4,7 +4,7 @@
  * knows.
  */
 import { type LeaseId, type NodeId, ownerOf, type WorkerView } from '@carillon/domain';
-import { type Clock, type Log, Loop, type Random, Rest, type Service, sleep } from '@carillon/foundation';
+import { type Clock, Cooldown, type Log, Loop, type Random, type Service, sleep } from '@carillon/foundation';
 import type { Backlog } from '../backlog/backlog.ts';
 import type { LeaseStore } from '../storage/lease-store.ts';
 import type { MemberStore } from '../storage/member-store.ts';
@@ -29,7 +29,7 @@ const CLAIMS_MAX = 4;
 /** A claim has a cost of its own: fewer free slots than this wait for the one under way, and share the next. */
 const BESIDE_MIN = 100;
 /** After a claim that was not full, the next waits for as long as it took, at most this long. */
-const REST_MS_MAX = 8;
+const COOLDOWN_MS_MAX = 8;
 /** How often it is looked who else dispatches. */
 const PEERS_MS = 3_000;
 const ERROR_PAUSE_MS = 200;
@@ -41,7 +41,7 @@ export class Dispatcher implements Service {
   readonly #options: DispatcherOptions;
   readonly #loop: Loop;
   readonly #claims = new Set<Promise<void>>();
-  readonly #rest: Rest;
+  readonly #cooldown: Cooldown;
   readonly #watch: ClaimWatch;
   #peersAt = 0;
   #pausedUntil = 0;
@@ -54,7 +54,7 @@ export class Dispatcher implements Service {
   constructor(options: DispatcherOptions) {
     this.#options = options;
     const { clock, random, log, link, backlog } = options;
-    this.#rest = new Rest({ clock, msMax: REST_MS_MAX });
+    this.#cooldown = new Cooldown({ clock, msMax: COOLDOWN_MS_MAX });
     this.#watch = new ClaimWatch({ clock });
     this.#loop = new Loop({
       name: 'dispatcher',
@@ -91,7 +91,7 @@ export class Dispatcher implements Service {
     await this.#look(new Set(workers.flatMap((worker) => worker.handlers)));
     while (this.#mayClaim() && this.#claimForSome());
     this.#claimNothing(workers[0]!);
-    const pauseMs = Math.max(this.#rest.leftMs, this.#pausedUntil - clock.monotonic());
+    const pauseMs = Math.max(this.#cooldown.leftMs, this.#pausedUntil - clock.monotonic());
     // Without a free slot, or with claims under way, their end is what wakes it up.
     const free = freestFirst(link.workers());
     const isWaiting = this.#claims.size > 0 || free.length === 0;
@@ -124,7 +124,7 @@ export class Dispatcher implements Service {
 
   #mayClaim(): boolean {
     if (this.#isStopping || this.#options.clock.monotonic() < this.#pausedUntil) return false;
-    if (this.#claims.size === 0) return this.#lastWasFull || this.#rest.leftMs <= 0;
+    if (this.#claims.size === 0) return this.#lastWasFull || this.#cooldown.leftMs <= 0;
     return this.#claims.size < CLAIMS_MAX;
   }
 
@@ -183,7 +183,7 @@ export class Dispatcher implements Service {
       const batch = await taking;
       const { length } = batch.runs;
       this.#lastWasFull = length === runsMax;
-      if (length < runsMax) this.#rest.begin(startedAt);
+      if (length < runsMax) this.#cooldown.begin(startedAt);
       if (length < runsMax) link.unreserve(workerId, runsMax - length);
       if (length > 0) link.hand(batch);
     } catch (error) {
