@@ -10,7 +10,7 @@ import type { MemberStore, UnreceivedRun } from '../storage/member-store.ts';
 import type { LocalWorker, LocalWorkers } from '../worker-link/local-workers.ts';
 import type { ReportedRun, RunReports } from '../worker-link/run-reports.ts';
 import { LeaseWatch } from './lease-watch.ts';
-import { ReportCourier } from './report-courier.ts';
+import { ReportSender } from './report-sender.ts';
 import { UnrecordedBound } from './unrecorded-bound.ts';
 
 export interface ExecutorOptions {
@@ -48,7 +48,7 @@ export class Executor implements Service, LocalWorker {
   readonly #loop: Loop;
   readonly #leaseWatch: LeaseWatch;
   readonly #unsubscribe: () => void;
-  readonly #courier: ReportCourier;
+  readonly #sender: ReportSender;
   readonly #handlers: readonly string[];
   readonly #bound: UnrecordedBound;
   readonly #stopping = new AbortController();
@@ -65,7 +65,7 @@ export class Executor implements Service, LocalWorker {
     const { clock, random, log, handlers, silentMs, signals, link } = options;
     this.#workerId = this.#nextId();
     this.#handlers = [...handlers.keys()];
-    this.#courier = new ReportCourier({
+    this.#sender = new ReportSender({
       ...options,
       onAnswered: (leaseId) => {
         // Known only for runs that were started; for the others there is nothing to count.
@@ -80,7 +80,7 @@ export class Executor implements Service, LocalWorker {
       clock,
       isTrusted: () => this.#isTrusted(),
       onEnded: (ended) => {
-        this.#courier.take(ended);
+        this.#sender.send(ended);
         this.#bound.look(this);
       },
       onSlotFree: () => link.freed(),
@@ -121,7 +121,7 @@ export class Executor implements Service, LocalWorker {
 
   /** Runs that have ended and whose outcome is not safe yet. */
   get unrecordedCount(): number {
-    return this.#courier.unrecordedCount;
+    return this.#sender.unrecordedCount;
   }
 
   get unrecordedLeft(): number {
@@ -150,7 +150,7 @@ export class Executor implements Service, LocalWorker {
     this.#engine.giveBackAll('the server was shut down');
     await Promise.race([this.#engine.drained(), sleep(clock, GIVE_BACK_MS, this.#stopping.signal)]);
     this.#stopping.abort();
-    await this.#courier.stop();
+    await this.#sender.stop();
     this.#unsubscribe();
     await this.#leaseWatch.stop();
     await this.#loop.stop();
@@ -252,7 +252,7 @@ export class Executor implements Service, LocalWorker {
   /** Gives back a run that was never started. */
   #return(run: ReportedRun, error: string): void {
     const endedAtMs = this.#options.clock.now();
-    this.#courier.take({ run, startedAtMs: undefined, endedAtMs, outcome: { kind: 'RETURNED', error } });
+    this.#sender.send({ run, startedAtMs: undefined, endedAtMs, outcome: { kind: 'RETURNED', error } });
   }
 
   /** With the random end of the boot id: two processes share no worker id, whatever else they share (hazard 44). */
