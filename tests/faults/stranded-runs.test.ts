@@ -36,7 +36,6 @@ beforeEach(async () => {
     unrecordedLeft: Number.POSITIVE_INFINITY,
     handlers: ['http'],
     accept: (batch) => handed.push(batch),
-    cancel: () => undefined,
   });
   const { schedule, leases, members } = stage.storage;
   const store: ScheduleStore = Object.assign(Object.create(schedule) as ScheduleStore, {

@@ -1,7 +1,7 @@
 /** The nodes over one storage: keeps a process alive on each, and does to them what machines and operators do. */
 import type { BootId, NodeId } from '@carillon/domain';
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
-import type { LocalWorker } from '../../packages/server/src/worker-link/local-workers.ts';
+import type { LocalWorker } from '../../packages/server/src/worker-link/worker-link.ts';
 import type { ExecutionLog } from './execution-log.ts';
 import { type FaultProfile, faultless, type Plays, rolesOf } from './fault-profile.ts';
 import { SignalNetwork } from './lossy-ports.ts';

@@ -7,7 +7,7 @@ import { LANE_START } from '../../packages/server/src/storage/lane.ts';
 import type { HeldRef, Settlement } from '../../packages/server/src/storage/lease-store.ts';
 import type { Fire } from '../../packages/server/src/storage/schedule-store.ts';
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
-import type { LocalWorker } from '../../packages/server/src/worker-link/local-workers.ts';
+import type { LocalWorker } from '../../packages/server/src/worker-link/worker-link.ts';
 import type { SimulationOptions } from './run-simulation.ts';
 import { type PortName, wrapPorts } from './storage-ports.ts';
 

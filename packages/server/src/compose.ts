@@ -194,8 +194,8 @@ export function composeEngine(options: EngineOptions): Engine {
     },
   });
   keeper.onChange(() => scheduler.wake());
-  /** In the order of a run: what comes later is there before something is handed to it. */
-  const road = [
+  /** A role starts before those that hand work to it. */
+  const startOrder = [
     ...(plays.scheduler || plays.dispatcher ? [reports, recovery] : []),
     ...(plays.dispatcher ? [executor, dispatcher] : []),
     ...(plays.scheduler ? [keeper, scheduler, reconciler] : []),
@@ -236,13 +236,14 @@ export function composeEngine(options: EngineOptions): Engine {
       await clock.sync(members);
       await lookAtGeneration(storage, log);
       await housekeeper.start();
-      for (const service of [clockKeeper, accounts, ...road]) await service.start();
+      for (const service of [clockKeeper, accounts, ...startOrder]) await service.start();
     },
-    /** Backwards along the road, so that nothing is handed to a role that has stopped. */
+    /** In reverse, so that nothing is handed to a role that has stopped. */
     async stop() {
       events.close();
       // Others take over the shards while runs drain here; ending what was started needs no ownership.
-      for (const service of [...road.toReversed(), housekeeper, accounts, clockKeeper]) await service.stop();
+      for (const service of [...startOrder.toReversed(), housekeeper, accounts, clockKeeper])
+        await service.stop();
     },
   };
 }

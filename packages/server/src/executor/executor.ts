@@ -2,13 +2,13 @@
  * The worker in this process: registers, beats, runs what it is handed, reports. It gives up its runs before anybody could
  * take them away: without an answered heartbeat for most of the silence period it stops them itself (hazard 14).
  */
-import type { BootId, ClaimedBatch, LeaseId, NodeId, RunId, WorkerId } from '@carillon/domain';
+import type { BootId, ClaimedBatch, LeaseId, NodeId, WorkerId } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service, sleep } from '@carillon/foundation';
 import { ExecutionEngine, type Handler } from '@carillon/worker';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import type { MemberStore, UnreceivedRun } from '../storage/member-store.ts';
-import type { LocalWorker, LocalWorkers } from '../worker-link/local-workers.ts';
 import type { ReportedRun, RunReports } from '../worker-link/run-reports.ts';
+import type { LocalWorker, LocalWorkers } from '../worker-link/worker-link.ts';
 import { LeaseWatch } from './lease-watch.ts';
 import { ReportSender } from './report-sender.ts';
 import { UnrecordedBound } from './unrecorded-bound.ts';
@@ -99,7 +99,7 @@ export class Executor implements Service, LocalWorker {
       ...options,
       workerId: () => this.workerId,
       holding: () => this.#engine.heldLeases(),
-      onCancel: (runIds) => this.cancel(runIds),
+      onCancel: (runIds) => this.#engine.cancel(runIds),
       onUnreceived: (runs) => this.#giveUp(runs),
       onUnknown: (leases) => this.#engine.giveBack(leases, UNKNOWN),
     });
@@ -168,10 +168,6 @@ export class Executor implements Service, LocalWorker {
     if (this.#givenUp.has(batch.leaseId)) this.#options.link.freed();
     else if (this.#isTrusted()) this.#engine.accept(batch);
     else for (const run of batch.runs) this.#return(run, UNHEARD);
-  }
-
-  cancel(runIds: readonly RunId[]): void {
-    this.#engine.cancel(runIds);
   }
 
   /** One heartbeat, and nothing else: whatever else is slow, trust rests on this alone. */

@@ -1,6 +1,6 @@
 /**
  * The stage of every conformance test: an empty storage, one node that owns all shards, one registered worker, and short
- * words for the road of a run (insert, read, fire, claim, settle), so that a test spells out only what it is about.
+ * words for the path of a run (insert, read, fire, claim, settle), so that a test spells out only what it is about.
  */
 import {
   type BootId,

@@ -1,4 +1,4 @@
-/** How a run is shown at each place of its road: waiting in `due`, held under a lease, ended with or without an attempt. */
+/** How a run is shown at each step: waiting in `due`, held under a lease, ended with or without an attempt. */
 import type { DeadReason, FinalRunStatus } from '@carillon/domain';
 import type { Settlement } from '../lease-store.ts';
 import { AT_LIMIT, type RunView } from '../run-store.ts';
