@@ -129,7 +129,7 @@ it('a run whose worker was given up for dead is handed out promptly to the one t
   const { members } = stage.storage;
   await stage.world.oneOff();
   stage.clock.advance(OVERDUE_MS);
-  await stage.world.bury(stage.world.workerId);
+  await stage.world.markDead(stage.world.workerId);
   await dispatcher.runOnce();
   await turns();
   expect(handed).toEqual([]);

@@ -56,9 +56,9 @@ const fireWithoutCompare: Mutation = (storage) =>
   });
 
 /** Silent workers lose their runs and are never told. */
-const takeBackWithoutBurying: Mutation = (storage) =>
+const takeBackFromLiving: Mutation = (storage) =>
   replace(storage, 'members', {
-    async buryWorkers({ silent, ended }) {
+    async markDead({ silent, ended }) {
       const workers = await storage.members.workers();
       const outlived = workers.filter(({ bootId }) => ended.includes(bootId));
       return [...silent, ...outlived].map(({ workerId }) => workerId);
@@ -201,11 +201,11 @@ const oneTooMany: Mutation = (storage) =>
   });
 
 /** With a silent worker all that live are given up for dead. */
-const buryTheLiving: Mutation = (storage) =>
+const markLivingDead: Mutation = (storage) =>
   replace(storage, 'members', {
-    async buryWorkers({ silent, ended }) {
+    async markDead({ silent, ended }) {
       const workers = silent.length === 0 ? [] : await storage.members.workers();
-      return storage.members.buryWorkers({ silent: [...silent, ...workers], ended });
+      return storage.members.markDead({ silent: [...silent, ...workers], ended });
     },
   });
 
@@ -235,7 +235,7 @@ function replace<Name extends PortName>(
 export const MUTATIONS = {
   acceptStaleReports: { mutate: acceptStaleReports },
   fireWithoutCompare: { mutate: fireWithoutCompare },
-  takeBackWithoutBurying: { mutate: takeBackWithoutBurying },
+  takeBackFromLiving: { mutate: takeBackFromLiving },
   forgetCancels: { mutate: forgetCancels },
   hideUnknownLeases: { mutate: hideUnknownLeases },
   neverReconcile: { mutate: neverReconcile },
@@ -244,7 +244,7 @@ export const MUTATIONS = {
   ignoreIdempotencyKeys: { mutate: ignoreIdempotencyKeys },
   skipByOldMemory: { mutate: skipByOldMemory },
   oneTooMany: { mutate: oneTooMany },
-  buryTheLiving: { mutate: buryTheLiving },
+  markLivingDead: { mutate: markLivingDead },
   fireBehindBacklog: { mutate: fireBehindBacklog },
   firstComeFirstServed: { mutate: firstComeFirstServed },
   ignoreUnrecorded: { mutateWorker: ignoreUnrecorded },

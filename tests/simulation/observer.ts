@@ -1,6 +1,6 @@
 /**
  * Watches every storage call at the instant it is applied, whichever process sent it, and holds it against what must always
- * be true: nothing fires twice or early, nothing cancelled starts, no limit is passed, nobody living is buried.
+ * be true: nothing fires twice or early, nothing cancelled starts, no limit is passed, no living worker is marked dead.
  */
 import { type JobId, nextFire, type RunId, type Schedule, type WorkerId } from '@carillon/domain';
 import type { RunContext } from '@carillon/worker';
@@ -75,8 +75,8 @@ export class Observer {
       this.workers.beat(args[0] as WorkerId, result as boolean, sentMs),
     'members.forgetWorkers': ({ args }) =>
       this.workers.forgotten(args[0] as readonly WorkerId[], (workerId) => this.runs.holdsNothing(workerId)),
-    'members.buryWorkers': ({ args, result }) =>
-      this.workers.buried(args[0] as Args<'members', 'buryWorkers'>[0], result as readonly WorkerId[]),
+    'members.markDead': ({ args, result }) =>
+      this.workers.markedDead(args[0] as Args<'members', 'markDead'>[0], result as readonly WorkerId[]),
   };
 
   constructor(world: World, options: { silentMs: number; storage: Storage }) {

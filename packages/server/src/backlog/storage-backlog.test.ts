@@ -220,7 +220,7 @@ describe('a claim that fails', () => {
   test('of a worker that nobody knows leaves the runs to others', async () => {
     const jobs = await insert(1);
     await backlog.look(HTTP);
-    await stage.world.bury(stage.world.workerId);
+    await stage.world.markDead(stage.world.workerId);
     expect(await take(10)).toEqual([]);
     const workerId = newId<WorkerId>();
     await stage.world.register(workerId);

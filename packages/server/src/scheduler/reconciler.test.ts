@@ -123,7 +123,7 @@ describe('a handler that nobody offers (hazard 21)', () => {
     role.clock.advance(2 * DAY_MS);
     await reconciler.runOnce();
     expect(await deadLetter(runIds[0]!)).toBeUndefined();
-    await role.world.bury(role.world.workerId);
+    await role.world.markDead(role.world.workerId);
     role.clock.advance(HOUR_MS);
     await reconciler.runOnce();
     expect(await deadLetter(runIds[0]!)).toBeDefined();

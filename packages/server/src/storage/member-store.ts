@@ -108,7 +108,7 @@ export interface MemberStore {
     untilMs?: number;
   }): Promise<UnreceivedRun[]>;
   /** Declares dead: the silent, and those of processes that have ended. Answers all that are dead and not forgotten. */
-  buryWorkers(request: { silent: readonly HeardWorker[]; ended: readonly BootId[] }): Promise<WorkerId[]>;
+  markDead(request: { silent: readonly HeardWorker[]; ended: readonly BootId[] }): Promise<WorkerId[]>;
   /** Forgets a dead or leaving worker that holds nothing. */
   forgetWorkers(workers: readonly WorkerId[]): Promise<void>;
   workers(): Promise<WorkerState[]>;

@@ -27,6 +27,4 @@ export class TestWorker implements LocalWorker {
   accept(batch: ClaimedBatch): void {
     this.handed.push(batch);
   }
-
-  cancel(): void {}
 }

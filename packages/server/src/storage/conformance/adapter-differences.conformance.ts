@@ -190,7 +190,7 @@ export function describeAdapterDifferences(make: MakeStorage): void {
       const { job } = await world.oneOff();
       const workerId = newId<WorkerId>();
       await world.register(workerId);
-      await world.bury(workerId);
+      await world.markDead(workerId);
       expect(await claim([{ job }], { workerId })).toEqual([]);
     });
   });

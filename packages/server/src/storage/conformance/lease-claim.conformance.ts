@@ -148,7 +148,7 @@ export function describeLeaseClaim(make: MakeStorage): void {
       const dead = newId<WorkerId>();
       const { leases } = world.storage;
       await world.register(dead);
-      await world.bury(dead);
+      await world.markDead(dead);
       for (const workerId of [dead, newId<WorkerId>()]) {
         const request = { leaseId: newId<LeaseId>(), workerId, pick: wholeLane(job), nowMs: BASE_MS };
         expect((await leases.claim(request)).runs).toEqual([]);

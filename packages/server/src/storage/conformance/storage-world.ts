@@ -81,10 +81,10 @@ export class StorageWorld {
   }
 
   /** Gives a worker up for dead; answers all that are. */
-  async bury(workerId: WorkerId): Promise<WorkerId[]> {
+  async markDead(workerId: WorkerId): Promise<WorkerId[]> {
     const { members } = this.storage;
     const silent = (await members.workers()).filter((worker) => worker.workerId === workerId);
-    return members.buryWorkers({ silent, ended: [] });
+    return members.markDead({ silent, ended: [] });
   }
 
   /** Makes the namespace of the job, if there is none. */

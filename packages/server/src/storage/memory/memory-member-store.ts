@@ -156,10 +156,7 @@ export class MemoryMemberStore implements MemberStore {
       }));
   }
 
-  async buryWorkers(request: {
-    silent: readonly HeardWorker[];
-    ended: readonly BootId[];
-  }): Promise<WorkerId[]> {
+  async markDead(request: { silent: readonly HeardWorker[]; ended: readonly BootId[] }): Promise<WorkerId[]> {
     const { workers } = this.#state;
     const heard = new Map(request.silent.map(({ workerId, lastSeenMs }) => [workerId, lastSeenMs]));
     for (const worker of workers.values()) {

@@ -163,19 +163,19 @@ export const UNRECEIVED_RUNS: Statement = {
 };
 
 /** $1 silent workers, $2 as last heard, $3 boots that have ended. Whoever has been heard meanwhile is not silent. */
-export const BURY_WORKERS: Statement = {
-  name: 'bury_workers',
+export const MARK_DEAD: Statement = {
+  name: 'mark_dead',
   text: `
-    WITH buried AS (
+    WITH marked AS (
       UPDATE workers SET dead = true
       WHERE NOT dead AND (boot_id = ANY($3::uuid[])
         OR (worker_id, last_seen_at) IN (SELECT * FROM unnest($1::text[], $2::bigint[])))
       RETURNING worker_id, node_id
     ), told AS (
       INSERT INTO events (kind, data)
-      SELECT 'worker.lost', jsonb_build_object('worker_id', worker_id, 'node_id', node_id) FROM buried
+      SELECT 'worker.lost', jsonb_build_object('worker_id', worker_id, 'node_id', node_id) FROM marked
     )
-    SELECT worker_id FROM buried UNION SELECT worker_id FROM workers WHERE dead`,
+    SELECT worker_id FROM marked UNION SELECT worker_id FROM workers WHERE dead`,
 };
 
 /** $1 workers. Before they are forgotten: a claim for one of them that is under way ends first, and is seen then. */

@@ -15,7 +15,6 @@ import {
   ACQUIRE_SHARDS,
   BEAT_NODE,
   BEAT_WORKER,
-  BURY_WORKERS,
   CANCELLED_RUNS,
   FORGET_WORKERS,
   HELD_RUNS,
@@ -23,6 +22,7 @@ import {
   LEAVE_NODE,
   LOCK_SHARDS,
   LOCK_WORKERS,
+  MARK_DEAD,
   REGISTER_WORKER,
   RELEASE_SHARDS,
   SERVER_TIME,
@@ -174,11 +174,8 @@ export class PostgresMemberStore implements MemberStore {
     }));
   }
 
-  async buryWorkers(request: {
-    silent: readonly HeardWorker[];
-    ended: readonly BootId[];
-  }): Promise<WorkerId[]> {
-    const rows = await this.#database.query<readonly [WorkerId]>(BURY_WORKERS, [
+  async markDead(request: { silent: readonly HeardWorker[]; ended: readonly BootId[] }): Promise<WorkerId[]> {
+    const rows = await this.#database.query<readonly [WorkerId]>(MARK_DEAD, [
       textArray(request.silent.map(({ workerId }) => workerId)),
       plainArray(request.silent.map(({ lastSeenMs }) => lastSeenMs)),
       plainArray(request.ended),

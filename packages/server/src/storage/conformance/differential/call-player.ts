@@ -121,9 +121,9 @@ export class CallPlayer {
         return runs.attempts(call.runId, nowMs);
       case 'onWorker':
         return runs.onWorker(call.workerId, { limit: LIMIT }, nowMs);
-      case 'bury': {
+      case 'markDead': {
         const silent = (await members.workers()).filter(({ workerId }) => workerId === call.workerId);
-        return asSet(await members.buryWorkers({ silent, ended: [] }));
+        return asSet(await members.markDead({ silent, ended: [] }));
       }
       case 'register':
         return this.#register(call.workerId);

@@ -78,7 +78,7 @@ export class RandomCalls {
       [1, async () => ({ do: 'attempts', runId: await this.#knownRun() })],
       [1, () => ({ do: 'onWorker', workerId: this.#pick(this.#workers) })],
       // The first stays alive: without it nothing more would be claimed.
-      [0.5, () => ({ do: this.#chance(0.4) ? 'bury' : 'register', workerId: this.#workers.at(-1)! })],
+      [0.5, () => ({ do: this.#chance(0.4) ? 'markDead' : 'register', workerId: this.#workers.at(-1)! })],
       [1, () => ({ do: 'changeHands', nodeId: this.#random.id() as NodeId })],
       [0.5, () => ({ do: 'beginGeneration' })],
     ];
