@@ -91,7 +91,7 @@ export interface ScheduleStore {
   readAsking(places: readonly ShardPlace[], window: ReadWindow): Promise<AskingRun[]>;
   fire(fires: readonly Fire[], options: OwnerOptions): Promise<Fired>;
   /**
-   * Opens what asks or waits in these jobs as far as they have free places, the oldest first; what asks in vain waits from now on.
+   * Opens what asks or waits in these jobs as far as they have free places, the oldest first; what finds none waits from now on.
    * Of each job at most so many, of the one and of the other.
    */
   admit(

@@ -27,7 +27,7 @@ import {
   SKIP_REPLACED,
   STOP_OLDEST,
 } from './schedule.sql.ts';
-import { LOCK_ENDING_JOBS, SETTLE, SETTLE_MIXED, SETTLE_WHOLE } from './settle.sql.ts';
+import { LOCK_ENDING_JOBS, SETTLE, SETTLE_ALL_SUCCEEDED, SETTLE_MIXED } from './settle.sql.ts';
 
 /** What an index is ordered by first: entered without it, all of the index is walked through. */
 const FIRST_COLUMN: Record<string, string> = {
@@ -142,7 +142,7 @@ describeEachPostgres('the plans of sessions as the pool opens them', (server) =>
       ADMIT,
       SETTLE,
       SETTLE_MIXED,
-      SETTLE_WHOLE,
+      SETTLE_ALL_SUCCEEDED,
       EXPIRE,
       SKIP_REPLACED,
       STOP_OLDEST,
@@ -166,7 +166,7 @@ describeEachPostgres('the plans of sessions as the pool opens them', (server) =>
       EXPIRE,
       SETTLE,
       SETTLE_MIXED,
-      SETTLE_WHOLE,
+      SETTLE_ALL_SUCCEEDED,
       LOCK_ENDING_JOBS,
       CLAIM_LANES,
       HELD,

@@ -134,7 +134,7 @@ export const SHOW_RUNNING: Statement = {
       UPDATE leases l SET shown = l.shown || m.positions
       FROM (SELECT lease_id, array_agg(position) AS positions FROM held GROUP BY lease_id) m
       WHERE l.lease_id = m.lease_id
-    ), told AS (
+    ), event AS (
       INSERT INTO events (kind, ids, epochs, claimed_ats)
       SELECT 'run.started', array_agg(run_id), array_agg(epoch), array_agg(claimed_at) FROM held WHERE NOT shown HAVING count(*) > 0
     )

@@ -31,7 +31,7 @@ export const BEAT_NODE: Statement = {
         SELECT node_id FROM nodes WHERE node_id <> $1::uuid AND NOT lost
           AND (last_seen_at <= $5::bigint OR last_seen_at > $6::bigint) FOR UPDATE SKIP LOCKED)
       RETURNING node_id
-    ), told AS (
+    ), event AS (
       INSERT INTO events (kind, data)
       SELECT 'node.joined', jsonb_build_object('node_id', b.node_id) FROM beat b
       WHERE NOT EXISTS (SELECT FROM former f WHERE f.boot_id = b.boot_id AND NOT f.lost)
@@ -171,7 +171,7 @@ export const MARK_DEAD: Statement = {
       WHERE NOT dead AND (boot_id = ANY($3::uuid[])
         OR (worker_id, last_seen_at) IN (SELECT * FROM unnest($1::text[], $2::bigint[])))
       RETURNING worker_id, node_id
-    ), told AS (
+    ), event AS (
       INSERT INTO events (kind, data)
       SELECT 'worker.lost', jsonb_build_object('worker_id', worker_id, 'node_id', node_id) FROM marked
     )

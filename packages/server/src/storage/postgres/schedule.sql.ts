@@ -145,7 +145,7 @@ export const FIRE: Statement = fire('fire', {
         AS s(job_id, run_id, job_version, from_at, count, reason)
       WHERE (s.job_id IN (SELECT job_id FROM won)) IS TRUE
       RETURNING run_id, epoch
-    ), told AS (
+    ), event AS (
       INSERT INTO events (kind, ids, epochs, claimed_ats)
       SELECT 'run.ended', array_agg(run_id), array_agg(epoch), ARRAY[$12::bigint] FROM skipped HAVING count(*) > 0
     ), finished AS (
@@ -168,7 +168,7 @@ const ASKS_NOW = `${blockedOf(ASKING)} AND w.fire_at <= $4::bigint`;
 
 /**
  * $1 jobs; guard: $2 node, $3 epochs; $4 now, $5 runs of each job at most. Runs that ask or wait are opened, the oldest first, as far
- * as there are free places; those that asked in vain wait from now on. What somebody is changing at this moment is left for the
+ * as there are free places; those that find none wait from now on. What somebody is changing at this moment is left for the
  * next time. As in FIRE, no two parts are joined: a run gets the place that has its number.
  */
 export const ADMIT: Statement = {
@@ -196,7 +196,7 @@ export const ADMIT: Statement = {
       UPDATE due d SET blocked = ${OPEN}, admitted = true, lane_at = greatest(d.fire_at, $4::bigint)
       FROM admitted a WHERE d.job_id = a.job_id AND d.run_id = a.run_id
       RETURNING d.job_id, d.part, d.priority, d.handler_key, d.tenant
-    ), vain AS MATERIALIZED (
+    ), unadmitted AS MATERIALIZED (
       SELECT d.job_id, d.run_id FROM job j CROSS JOIN LATERAL (
         SELECT d.job_id, d.run_id FROM due d
         WHERE d.job_id = j.job_id AND d.run_id = ANY(ARRAY(SELECT w.run_id FROM (${ASKS_NOW} AND (w.run_id IN (SELECT run_id FROM admitted)) IS NOT TRUE ${OLDEST_FIRST} LIMIT $5::int) w))
@@ -204,7 +204,7 @@ export const ADMIT: Statement = {
         FOR UPDATE SKIP LOCKED
       ) d
     ), asked AS (
-      UPDATE due d SET blocked = ${WAITING} FROM vain WHERE d.job_id = vain.job_id AND d.run_id = vain.run_id RETURNING d.job_id
+      UPDATE due d SET blocked = ${WAITING} FROM unadmitted u WHERE d.job_id = u.job_id AND d.run_id = u.run_id RETURNING d.job_id
     ), counted AS MATERIALIZED (
       SELECT job_id, max(count) >= $5::int AS more, bool_or(is_asked) AS is_asked FROM (
         SELECT job_id, count(*) AS count, false AS is_asked FROM admitted GROUP BY job_id
@@ -337,7 +337,7 @@ const giveUp = (name: string, { picked, error }: { picked: string; error: string
     ), ended AS (
       UPDATE jobs j SET status = CASE WHEN x.kind = 1 THEN 'FAILED' ELSE 'COMPLETED' END, version = j.version + 1, updated_at = ${NOW('$3')}
       FROM gone x WHERE x.ends_job AND j.job_id = x.job_id AND ${mayEnd()}
-    ), told AS (
+    ), event AS (
       INSERT INTO events (kind, ids, epochs, claimed_ats, dead_reasons)
       SELECT 'run.ended', array_agg(run_id), array_agg(epoch), ARRAY[$3::bigint], array_agg('never_started'::text)
       FROM gone HAVING count(*) > 0
