@@ -34,8 +34,8 @@ export async function unrest({ storage, cluster, users }: Parts): Promise<string
   if (users.open > 0) return `${users.open} requests of users are open`;
   if (due.length > 0) return `${due.length} rows are pending, the first is ${JSON.stringify(due[0])}`;
   const workers = (await storage.members.workers()).map(({ workerId }) => workerId);
-  const [held] = await storage.leases.heldBy(workers);
-  if (held) return `run ${held.runId} of job ${held.jobId} is held by ${held.workerId}`;
+  const [leased] = await storage.leases.leasedBy(workers);
+  if (leased) return `run ${leased.runId} of job ${leased.jobId} is leased by ${leased.workerId}`;
   const worker = (await storage.members.workers()).find(({ alive }) => !alive);
   if (worker) return `the dead worker ${worker.workerId} is not forgotten`;
   for (const process of cluster.processes()) {
@@ -64,8 +64,8 @@ export async function checkPromises(parts: Parts): Promise<void> {
   }
   const told = await toldOfRuns(storage);
   for (const job of all) await checkHistory(parts, job, told);
-  for (const { runId, jobId, end, held } of observer.runs.all()) {
-    if (held) world.violate(`run ${runId} of job ${jobId} was never settled`);
+  for (const { runId, jobId, end, claim } of observer.runs.all()) {
+    if (claim) world.violate(`run ${runId} of job ${jobId} was never settled`);
     if (
       end === undefined &&
       observer.isCancelled(jobId) === false &&

@@ -18,7 +18,7 @@ const CASES: readonly Case[] = [
   {
     invariant: 'SIM-3',
     mutation: 'acceptStaleReports',
-    found: /was accepted, though it is no longer held/,
+    found: /was accepted, though it is no longer leased/,
     profile: { pauses: 6, pauseMsMax: 60_000 },
   },
   {

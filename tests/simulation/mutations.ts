@@ -4,7 +4,7 @@
  */
 import type { JobId, RunId } from '@carillon/domain';
 import { LANE_START } from '../../packages/server/src/storage/lane.ts';
-import type { HeldRef, Settlement } from '../../packages/server/src/storage/lease-store.ts';
+import type { LeaseRef, Settlement } from '../../packages/server/src/storage/lease-store.ts';
 import type { Fire } from '../../packages/server/src/storage/schedule-store.ts';
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
 import type { LocalWorker } from '../../packages/server/src/worker-link/worker-link.ts';
@@ -19,7 +19,7 @@ type Defect = Pick<SimulationOptions, 'mutate' | 'mutateWorker'>;
 /** A report is accepted though its run was taken back: it settles whoever holds the run now. */
 const acceptStaleReports: Mutation = (storage) => {
   const runOf = new Map<string, RunId>();
-  const key = ({ leaseId, position }: HeldRef) => `${leaseId}/${position}`;
+  const key = ({ leaseId, position }: LeaseRef) => `${leaseId}/${position}`;
   const { leases } = storage;
   return replace(storage, 'leases', {
     async claim(request) {
@@ -29,9 +29,9 @@ const acceptStaleReports: Mutation = (storage) => {
     },
     async settle(settlements, nowMs) {
       const workers = (await storage.members.workers()).map(({ workerId }) => workerId);
-      const held = await leases.heldBy(workers);
+      const leased = await leases.leasedBy(workers);
       const redirected = settlements.map((settlement) => {
-        const now = held.find(({ runId }) => runId === runOf.get(key(settlement)));
+        const now = leased.find(({ runId }) => runId === runOf.get(key(settlement)));
         return now
           ? { ...settlement, leaseId: now.leaseId, position: now.position, epoch: now.epoch }
           : settlement;
@@ -71,7 +71,7 @@ const forgetCancels: Mutation = (storage) =>
   replace(storage, 'jobs', {
     async cancelRun(runId, nowMs) {
       const workers = (await storage.members.workers()).map(({ workerId }) => workerId);
-      const living = await storage.leases.heldBy(workers);
+      const living = await storage.leases.leasedBy(workers);
       return living.some((run) => run.runId === runId) ? 'asked' : storage.jobs.cancelRun(runId, nowMs);
     },
   });

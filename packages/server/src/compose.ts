@@ -216,7 +216,7 @@ export function composeEngine(options: EngineOptions): Engine {
     }),
     counts() {
       const { listeners, behindMs: eventsBehindMs } = events.counts();
-      const { held } = scheduler;
+      const { rowsAhead: held } = scheduler;
       const { size: lanes } = backlog;
       const { runningCount: running, unrecordedCount: unrecorded } = executor;
       return { held, lanes, running, unrecorded, listeners, eventsBehindMs };

@@ -53,7 +53,7 @@ export class ExecutionEngine {
   }
 
   /** Leases with runs that still have to be reported. */
-  heldLeases(): LeaseId[] {
+  unreportedLeases(): LeaseId[] {
     return [...this.#leases.keys()];
   }
 

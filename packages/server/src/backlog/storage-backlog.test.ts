@@ -184,7 +184,7 @@ describe('a claim that fails', () => {
     await expect(take(10)).rejects.toThrow();
     breakage.deaf = false;
     expect((await takeAll(10)).flat()).toEqual([]);
-    expect(await stage.storage.leases.heldBy([stage.world.workerId])).toHaveLength(1);
+    expect(await stage.storage.leases.leasedBy([stage.world.workerId])).toHaveLength(1);
   });
 
   test('because of one lane that cannot be claimed from costs the others a look', async () => {

@@ -89,6 +89,6 @@ describeEachPostgres('outcomes beside a locked job', (server) => {
     await somebody.query('COMMIT');
     await sender.stop();
     expect([await recorded(), sender.unrecordedCount]).toEqual([COUNT, 0]);
-    expect(await storage.leases.heldBy([world.workerId])).toEqual([]);
+    expect(await storage.leases.leasedBy([world.workerId])).toEqual([]);
   });
 });

@@ -235,7 +235,7 @@ describe('batches', () => {
       runs.map(({ run }, i) => end(run, i % 2 === 0 ? { kind: 'SUCCESS' } : FAILED)),
     );
     expect(new Set(verdicts)).toEqual(new Set(['settled']));
-    expect(breakage.calls).toMatchObject({ settle: 1, held: 1 });
+    expect(breakage.calls).toMatchObject({ settle: 1, leased: 1 });
     const waiting = await Promise.all(runs.map(({ job }) => stage.world.pendingRuns(job)));
     expect(waiting.filter((rows) => rows.length === 1)).toHaveLength(25);
   });

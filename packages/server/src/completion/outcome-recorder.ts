@@ -8,7 +8,7 @@ import { BatchBuffer, type Clock, type Log, type Random, type Service, sleep } f
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import { applyInParts } from '../storage/apply-in-parts.ts';
 import { tenantOf } from '../storage/lane.ts';
-import type { HeldRun, LeaseStore, Settled, Settlement, SettleVerdict } from '../storage/lease-store.ts';
+import type { LeasedRun, LeaseStore, Settled, Settlement, SettleVerdict } from '../storage/lease-store.ts';
 import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
 import type { ReportAnswer, RunningReport, RunReport, RunReports } from '../worker-link/run-reports.ts';
 import { JobsSetAside } from './jobs-set-aside.ts';
@@ -151,8 +151,8 @@ export class OutcomeRecorder implements RunReports, Service {
 
   async #settle(reports: readonly RunReport[]): Promise<SettleVerdict[]> {
     const { leases, clock } = this.#options;
-    const held = await this.#heldBehind(reports);
-    const settlements = reports.map((report) => this.#settlement(report, held.get(report)));
+    const leased = await this.#leasedRuns(reports);
+    const settlements = reports.map((report) => this.#settlement(report, leased.get(report)));
     const settled = await leases.settle(settlements, clock.now());
     this.#announce(settled);
     await this.#recordLate(reports, settled.verdicts);
@@ -160,21 +160,21 @@ export class OutcomeRecorder implements RunReports, Service {
   }
 
   /** Success needs no decision; for everything else the run's attempts and policy are looked up. */
-  async #heldBehind(reports: readonly RunReport[]): Promise<Map<RunReport, HeldRun>> {
+  async #leasedRuns(reports: readonly RunReport[]): Promise<Map<RunReport, LeasedRun>> {
     const undecided = reports.filter((report) => !isPlain(report.outcome));
-    const found = new Map<RunReport, HeldRun>();
+    const found = new Map<RunReport, LeasedRun>();
     if (undecided.length === 0) return found;
-    const held = await this.#options.leases.held(undecided.map((report) => report.run));
+    const leased = await this.#options.leases.leased(undecided.map((report) => report.run));
     undecided.forEach((report, i) => {
-      const run = held[i];
+      const run = leased[i];
       if (run) found.set(report, run);
     });
     return found;
   }
 
-  #settlement(report: RunReport, held: HeldRun | undefined): Settlement {
+  #settlement(report: RunReport, leased: LeasedRun | undefined): Settlement {
     const { run, outcome } = report;
-    const step = isPlain(outcome) ? undefined : this.#decide(report, held);
+    const step = isPlain(outcome) ? undefined : this.#decide(report, leased);
     return {
       leaseId: run.leaseId,
       position: run.position,
@@ -189,19 +189,19 @@ export class OutcomeRecorder implements RunReports, Service {
     };
   }
 
-  /** What is no longer held is refused by the storage, whatever is decided here. */
-  #decide(report: RunReport, held: HeldRun | undefined): NextStep {
+  /** What is no longer leased is refused by the storage, whatever is decided here. */
+  #decide(report: RunReport, leased: LeasedRun | undefined): NextStep {
     const { clock, random } = this.#options;
     const { outcome } = report;
     const nowMs = clock.now();
-    const soFar = held ?? { attempt: 1, crashes: 0, nominalAtMs: nowMs };
-    const policy = held?.retry ?? DEFAULT_RETRY;
+    const soFar = leased ?? { attempt: 1, crashes: 0, nominalAtMs: nowMs };
+    const policy = leased?.retry ?? DEFAULT_RETRY;
     const step = decideNext(outcome, { soFar, policy, nowMs, random: random.next() });
     // What nobody is to blame for (a worker lost, a server stopped) is no retry, and always runs again.
     const isRetry = outcome.kind === 'FAILED' || outcome.kind === 'TIMED_OUT';
-    if (!isRetry || step.next.kind !== 'again' || !held) return step;
+    if (!isRetry || step.next.kind !== 'again' || !leased) return step;
     if (this.#budget.isStopped) return { ...step, next: { kind: 'dead', reason: 'retries_stopped' } };
-    const atMs = this.#planned(report, { tenant: tenantOf(held), wantedMs: step.next.atMs, nowMs });
+    const atMs = this.#planned(report, { tenant: tenantOf(leased), wantedMs: step.next.atMs, nowMs });
     // The budget delays, and never kills: what could not wait for its turn is tried when it would have been.
     const isTooLate = atMs > soFar.nominalAtMs + (policy.deadlineMs ?? Infinity);
     return isTooLate ? step : { ...step, next: { ...step.next, atMs } };

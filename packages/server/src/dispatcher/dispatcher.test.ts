@@ -96,7 +96,7 @@ describe('a run that may start', () => {
     const runIds = await bring(1);
     await untilIdle();
     expect(worker.runs).toEqual(runIds);
-    const held = await stage.storage.leases.heldBy([worker.workerId]);
+    const held = await stage.storage.leases.leasedBy([worker.workerId]);
     expect(held).toMatchObject([{ runId: runIds[0], workerId: worker.workerId }]);
   });
 
@@ -215,7 +215,7 @@ describe('workers', () => {
     gates[0]!.resolve();
     await turns();
     expect(worker.runs).toEqual([]);
-    expect(await stage.storage.leases.heldBy([worker.workerId])).toHaveLength(1);
+    expect(await stage.storage.leases.leasedBy([worker.workerId])).toHaveLength(1);
   });
 });
 
@@ -269,7 +269,7 @@ describe('a claim that breaks off', () => {
     }
     expect(worker.runs).toEqual([]);
     expect(freeSlots()).toEqual([10]);
-    expect(await stage.storage.leases.heldBy([worker.workerId])).toHaveLength(1);
+    expect(await stage.storage.leases.leasedBy([worker.workerId])).toHaveLength(1);
   });
 });
 

@@ -361,7 +361,7 @@ describe('outcomes that cannot be recorded (hazard 40)', () => {
     expect(changes).toBeGreaterThan(0);
     expect(changes).toBeLessThan(20);
     expect(logged).toEqual(['outcomes are recorded again; runs are started again']);
-    expect(await stage.storage.leases.heldBy([executor.workerId])).toEqual([]);
+    expect(await stage.storage.leases.leasedBy([executor.workerId])).toEqual([]);
   });
 
   test('take no slot from others while there are few: more are unrecorded at a time than there are slots', async () => {

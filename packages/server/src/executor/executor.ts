@@ -98,7 +98,7 @@ export class Executor implements Service, LocalWorker {
     this.#leaseWatch = new LeaseWatch({
       ...options,
       workerId: () => this.workerId,
-      holding: () => this.#engine.heldLeases(),
+      unreported: () => this.#engine.unreportedLeases(),
       onCancel: (runIds) => this.#engine.cancel(runIds),
       onUnreceived: (runs) => this.#giveUp(runs),
       onUnknown: (leases) => this.#engine.giveBack(leases, UNKNOWN),
@@ -233,7 +233,7 @@ export class Executor implements Service, LocalWorker {
   /** Runs that were claimed for this worker and never arrived. */
   #giveUp(runs: readonly UnreceivedRun[]): void {
     // They may have arrived meanwhile.
-    const arrived = new Set(this.#engine.heldLeases());
+    const arrived = new Set(this.#engine.unreportedLeases());
     const missing = runs.filter(({ leaseId }) => !arrived.has(leaseId) && !this.#givenUp.has(leaseId));
     if (missing.length === 0) return;
     for (const { leaseId } of missing) this.#givenUp.add(leaseId);

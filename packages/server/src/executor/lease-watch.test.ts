@@ -59,7 +59,7 @@ beforeEach(() => {
     log: { ...silentLog, warn: (details: object) => warnings.push(details) },
     silentMs: SILENT_MS,
     workerId: () => workerId,
-    holding: () => holding,
+    unreported: () => holding,
     onCancel: (runIds) => cancelled.push(...runIds),
     onUnreceived: (_runs: readonly UnreceivedRun[]) => {},
     onUnknown: (leases) => {

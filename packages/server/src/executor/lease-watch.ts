@@ -18,7 +18,7 @@ export interface LeaseWatchOptions {
   readonly silentMs: number;
   readonly workerId: () => WorkerId;
   /** Leases with runs that still have to be reported. */
-  readonly holding: () => readonly LeaseId[];
+  readonly unreported: () => readonly LeaseId[];
   readonly onCancel: (runIds: readonly RunId[]) => void;
   readonly onUnreceived: (runs: readonly UnreceivedRun[]) => void;
   /** Stops what still runs of these leases, which the storage does not know; answers how many runs. */
@@ -72,10 +72,10 @@ export class LeaseWatch implements Service {
   }
 
   async #lookAtHeld(): Promise<void> {
-    const { members, holding, onCancel } = this.#options;
-    const held = holding();
-    for (let from = 0; from < held.length; from += LEASES_PER_CALL) {
-      const part = held.slice(from, from + LEASES_PER_CALL);
+    const { members, unreported, onCancel } = this.#options;
+    const leases = unreported();
+    for (let from = 0; from < leases.length; from += LEASES_PER_CALL) {
+      const part = leases.slice(from, from + LEASES_PER_CALL);
       onCancel(await members.cancelledRuns(part));
       this.#stopUnknown(await members.unknownLeases(part));
     }
@@ -95,7 +95,7 @@ export class LeaseWatch implements Service {
   }
 
   async #lookForUnreceived(): Promise<void> {
-    const { members, clock, silentMs, workerId: nameOf, holding, onUnreceived } = this.#options;
+    const { members, clock, silentMs, workerId: nameOf, unreported, onUnreceived } = this.#options;
     const workerId = nameOf();
     const nowMs = clock.now();
     // What was claimed just now may be on its way; so may what was claimed by a clock that has been set back a little since.
@@ -105,7 +105,7 @@ export class LeaseWatch implements Service {
     const isWhole = this.#known?.workerId !== workerId || askedAt >= this.#wholeLookAt;
     // Not after the present instant, should the clock have been set back.
     const fromMs = isWhole ? 0 : Math.min(this.#known!.untilMs, untilMs) - LATE_CLAIM_MS;
-    const asked = { workerId, holding: holding() };
+    const asked = { workerId, holding: unreported() };
     try {
       onUnreceived([
         ...(await members.unreceivedRuns({ ...asked, fromMs, untilMs })),

@@ -12,7 +12,7 @@ import {
   type Random,
   type Service,
 } from '@carillon/foundation';
-import type { HeldRun, LeaseStore } from '../storage/lease-store.ts';
+import type { LeasedRun, LeaseStore } from '../storage/lease-store.ts';
 import type { MemberStore, WorkerState } from '../storage/member-store.ts';
 import { StorageTimeout } from '../storage/storage.ts';
 import type { RunReports } from '../worker-link/run-reports.ts';
@@ -84,9 +84,9 @@ export class Recovery implements Service {
   async #takeOver(marked: readonly WorkerId[]): Promise<void> {
     const { members, leases } = this.#options;
     let dead = marked;
-    const held = await leases.heldBy(dead);
-    if (held.length > 0) {
-      const left = await this.#takeBack(held);
+    const leased = await leases.leasedBy(dead);
+    if (leased.length > 0) {
+      const left = await this.#takeBack(leased);
       dead = dead.filter((workerId) => !left.has(workerId));
     }
     if (dead.length > 0) await members.forgetWorkers(dead);
@@ -96,22 +96,22 @@ export class Recovery implements Service {
    * Returns the workers with runs left for the next pass, because a transaction holds locks on their jobs. Unlike an outage, that
    * does not restart the watch over the other workers (hazard 47).
    */
-  async #takeBack(held: readonly HeldRun[]): Promise<ReadonlySet<WorkerId>> {
+  async #takeBack(leased: readonly LeasedRun[]): Promise<ReadonlySet<WorkerId>> {
     const { reports, clock } = this.#options;
     const endedAtMs = clock.now();
-    const othersCrashes = crashesOfOthers(held);
+    const othersCrashes = crashesOfOthers(leased);
     const answers = await reports.ended(
-      held.map((run) => ({
+      leased.map((run) => ({
         run,
         startedAtMs: undefined,
         endedAtMs,
         outcome: { kind: 'LOST', error: lostMessage(run.workerId), ...othersCrashes(run) },
       })),
     );
-    const left = held.filter((_, i) => answers[i] instanceof StorageTimeout);
+    const left = leased.filter((_, i) => answers[i] instanceof StorageTimeout);
     // A stale run was taken back by another server, which logs it.
     this.#log(
-      held.filter((_, i) => answers[i] === 'settled' || answers[i] === 'cancelled'),
+      leased.filter((_, i) => answers[i] === 'settled' || answers[i] === 'cancelled'),
       left,
     );
     const failure = answers.find((answer) => answer instanceof Error && !(answer instanceof StorageTimeout));
@@ -119,7 +119,7 @@ export class Recovery implements Service {
     return new Set(left.map(({ workerId }) => workerId));
   }
 
-  #log(taken: readonly HeldRun[], left: readonly HeldRun[]): void {
+  #log(taken: readonly LeasedRun[], left: readonly LeasedRun[]): void {
     const { log } = this.#options;
     if (taken.length > 0) log.warn(factsOf(taken), 'took back the runs of dead workers');
     if (left.length === 0) this.#blocked.end();
@@ -132,9 +132,9 @@ export class Recovery implements Service {
 }
 
 /** For each run, the highest number of workers that another run on the same worker has lost: that run may be the cause instead. */
-function crashesOfOthers(held: readonly HeldRun[]): (run: HeldRun) => { othersCrashes?: number } {
+function crashesOfOthers(leased: readonly LeasedRun[]): (run: LeasedRun) => { othersCrashes?: number } {
   const most = new Map<WorkerId, readonly number[]>();
-  for (const [workerId, runs] of Map.groupBy(held, (run) => run.workerId)) {
+  for (const [workerId, runs] of Map.groupBy(leased, (run) => run.workerId)) {
     const counts = runs.map(({ crashes }) => crashes).sort((a, b) => b - a);
     most.set(workerId, counts.slice(0, 2));
   }
@@ -145,7 +145,7 @@ function crashesOfOthers(held: readonly HeldRun[]): (run: HeldRun) => { othersCr
   };
 }
 
-function factsOf(runs: readonly HeldRun[]): { workers: WorkerId[]; runs: number } {
+function factsOf(runs: readonly LeasedRun[]): { workers: WorkerId[]; runs: number } {
   return { workers: [...new Set(runs.map(({ workerId }) => workerId))], runs: runs.length };
 }
 

@@ -73,7 +73,7 @@ export class Admitter implements Service {
     this.#loop.wake();
   }
 
-  get held(): number {
+  get rowsAhead(): number {
     return this.#asking.size;
   }
 

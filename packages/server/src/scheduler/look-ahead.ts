@@ -50,7 +50,7 @@ class Window<Row extends Planned> {
     this.#rows = new MinHeap((a, b) => this.#compare(a, b));
   }
 
-  get held(): number {
+  get size(): number {
     return this.#rows.size;
   }
 
@@ -92,7 +92,7 @@ class Window<Row extends Planned> {
     const { windowMs, rowsPerShard } = this.#options;
     if (this.isTouched) return true;
     if (this.afterMs >= nowMs + windowMs / 2) return false;
-    return this.held <= Math.floor(rowsPerShard / 2) || this.#holdsOnlyLater();
+    return this.size <= Math.floor(rowsPerShard / 2) || this.#holdsOnlyLater();
   }
 
   /** These rows follow its place, and no others do until the instant. */
@@ -116,7 +116,7 @@ class Window<Row extends Planned> {
   /** Hints can bring any number of rows: past twice the bound the latest go, and are read again in time. */
   #trim(): void {
     const { rowsPerShard, idOf } = this.#options;
-    if (this.held <= rowsPerShard * 2) return;
+    if (this.size <= rowsPerShard * 2) return;
     const kept: Row[] = [];
     while (kept.length < rowsPerShard) kept.push(this.take()!);
     this.#rows.retain(() => false);
@@ -144,7 +144,7 @@ export class LookAhead<Row extends Planned> {
 
   get size(): number {
     let size = 0;
-    for (const { held } of this.#shards.values()) size += held;
+    for (const window of this.#shards.values()) size += window.size;
     return size;
   }
 
@@ -186,7 +186,7 @@ export class LookAhead<Row extends Planned> {
     const untilMs = nowMs + windowMs;
     const wanted = [...this.#shards].filter(([, window]) => window.isWanted(nowMs));
     if (wanted.length === 0) return false;
-    const hasRoom = wanted.some(([, window]) => window.held <= rowsPerShard / 2);
+    const hasRoom = wanted.some(([, window]) => window.size <= rowsPerShard / 2);
     const limitPerShard = hasRoom ? rowsPerShard : Math.min(rowsPerShard, TOUCHED_ROWS);
     const places = wanted.map(([shard, { afterMs, afterId }]) => ({ shard, afterMs, afterId }));
     for (const [, window] of wanted) {

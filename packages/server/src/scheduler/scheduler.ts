@@ -82,9 +82,9 @@ export class Scheduler implements Service {
     this.#admitter.wake();
   }
 
-  /** Instants held in memory. */
-  get held(): number {
-    return this.#cursors.size + this.#admitter.held;
+  /** Rows read ahead and kept in memory. */
+  get rowsAhead(): number {
+    return this.#cursors.size + this.#admitter.rowsAhead;
   }
 
   /** Runs of these jobs may be let in. */

@@ -97,7 +97,7 @@ export class ShardKeeper implements Service {
       return undefined;
     }
     const wanted = new Set(shardsOfNode(nodeId, beat.nodes));
-    const held = this.#epochs.size;
+    const before = this.#epochs.size;
     const kept = await this.#keep(wanted);
     const missing = [...wanted].filter((shard) => !kept.has(shard));
     const gained =
@@ -107,7 +107,7 @@ export class ShardKeeper implements Service {
     this.#trustedUntil = sentAt + ttlMs;
     this.#set(new Map([...kept, ...gained]));
     // Others let go of what is this node's own, or take what it let go of, now and not with their next beat.
-    if (!this.#isMember || kept.size < held) this.#tell();
+    if (!this.#isMember || kept.size < before) this.#tell();
     this.#isMember = true;
     return undefined;
   }

@@ -47,14 +47,14 @@ export interface Claimed extends ClaimedBatch {
 }
 
 /** Names one handing-out of one run. */
-export interface HeldRef {
+export interface LeaseRef {
   readonly leaseId: LeaseId;
   readonly position: number;
   readonly epoch: number;
 }
 
 /** A run under a lease, with what its next step is decided by. */
-export interface HeldRun extends HeldRef {
+export interface LeasedRun extends LeaseRef {
   readonly jobId: JobId;
   readonly runId: RunId;
   readonly workerId: WorkerId;
@@ -69,7 +69,7 @@ export interface HeldRun extends HeldRef {
   readonly userId: string | undefined;
 }
 
-export interface Settlement extends HeldRef {
+export interface Settlement extends LeaseRef {
   /** How many runs the lease was handed out with: lets a storage see that all of them ended together. */
   readonly leaseSize: number | undefined;
   readonly status: FinalRunStatus;
@@ -117,11 +117,11 @@ export interface LeaseStore {
   /** Which of these jobs somebody has locked at this moment: settling a run that changes one of them would wait. */
   lockedJobs(jobIds: readonly JobId[]): Promise<ReadonlySet<JobId>>;
   /** What is held under these references; undefined where it is no longer. */
-  held(refs: readonly HeldRef[]): Promise<(HeldRun | undefined)[]>;
+  leased(refs: readonly LeaseRef[]): Promise<(LeasedRun | undefined)[]>;
   /** Everything these workers hold. */
-  heldBy(workers: readonly WorkerId[]): Promise<HeldRun[]>;
+  leasedBy(workers: readonly WorkerId[]): Promise<LeasedRun[]>;
   /** Writes runs that take a while into the history as RUNNING, for people to see. */
-  showRunning(refs: readonly (HeldRef & { readonly startedAtMs: number })[], nowMs: number): Promise<void>;
+  showRunning(refs: readonly (LeaseRef & { readonly startedAtMs: number })[], nowMs: number): Promise<void>;
   /** Keeps what a refused report said, on the attempt it was about. */
   recordLate(reports: readonly LateReport[]): Promise<void>;
 }

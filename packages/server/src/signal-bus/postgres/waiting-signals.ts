@@ -85,9 +85,9 @@ class Merged<Key, Entry> {
     for (const entry of entries) {
       if (this.#isAny) return;
       const key = keyOf(entry);
-      const held = this.#entries.get(key);
-      if (held === undefined && this.#entries.size === ENTRIES_MAX) this.#becomeAny();
-      else this.#entries.set(key, held === undefined ? entry : this.#merge(held, entry));
+      const known = this.#entries.get(key);
+      if (known === undefined && this.#entries.size === ENTRIES_MAX) this.#becomeAny();
+      else this.#entries.set(key, known === undefined ? entry : this.#merge(known, entry));
     }
   }
 

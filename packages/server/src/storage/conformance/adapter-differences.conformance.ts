@@ -205,7 +205,7 @@ export function describeAdapterDifferences(make: MakeStorage): void {
     await world.changeHands();
     const { leases, schedule } = world.storage;
     expect(await schedule.replace([job.jobId], { guard: former, nowMs: BASE_MS })).toEqual([]);
-    expect((await leases.held([alive]))[0]?.cancelRequested).toBe(false);
+    expect((await leases.leased([alive]))[0]?.cancelRequested).toBe(false);
   });
 
   describe('what people see of runs', () => {

@@ -236,7 +236,7 @@ export function describeLeaseSettle(make: MakeStorage): void {
         freed: answer.freed.map((jobId) => [...jobs].find(([, job]) => job.jobId === jobId)?.[0]),
         opened: answer.opened.map(({ atMs }) => atMs),
         asking: answer.asking.map(({ atMs }) => atMs),
-        held: await world.storage.leases.heldBy([world.workerId]),
+        held: await world.storage.leases.leasedBy([world.workerId]),
         left: Object.fromEntries(left),
       };
     }
@@ -324,7 +324,7 @@ export function describeLeaseSettle(make: MakeStorage): void {
       expect(await settle([3])).toEqual(['settled']);
       expect(await settle([4, 0, 3])).toEqual(['settled', 'settled', 'stale']);
       expect(
-        (await world.storage.leases.heldBy([world.workerId])).map((held) => held.position).toSorted(),
+        (await world.storage.leases.leasedBy([world.workerId])).map((held) => held.position).toSorted(),
       ).toEqual([1, 2]);
       expect(await settle([2, 1])).toEqual(['settled', 'settled']);
       const all = { workerId: world.workerId, holding: [], fromMs: 0 };
@@ -364,7 +364,7 @@ export function describeLeaseSettle(make: MakeStorage): void {
       const runs = await lease(12);
       const verdicts = await Promise.all(runs.map((run) => world.settle(run)));
       expect(new Set(verdicts)).toEqual(new Set(['settled']));
-      expect(await world.storage.leases.heldBy([world.workerId])).toEqual([]);
+      expect(await world.storage.leases.leasedBy([world.workerId])).toEqual([]);
       for (const run of runs) expect(await attempts(run)).toMatchObject([{ status: 'SUCCESS' }]);
     });
   });

@@ -92,7 +92,7 @@ export function describeWorkers(make: MakeStorage): void {
     expect(await markDead()).toEqual([world.workerId]);
     await members.forgetWorkers([world.workerId]);
     expect(await markDead()).toEqual([world.workerId]);
-    expect((await leases.heldBy(await markDead())).map((held) => held.runId)).toEqual([run.runId]);
+    expect((await leases.leasedBy(await markDead())).map((held) => held.runId)).toEqual([run.runId]);
     await world.settle(run);
     expect(await markDead()).toEqual([world.workerId]);
     await members.forgetWorkers([world.workerId]);

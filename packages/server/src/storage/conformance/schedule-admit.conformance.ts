@@ -286,7 +286,7 @@ export function describeScheduleAdmit(make: MakeStorage): void {
       await world.fire(job, { runs: [third!] });
       for (let i = 0; i < 2; i += 1)
         expect(await world.storage.schedule.replace([job.jobId], options())).toEqual([first!.runId]);
-      expect((await world.storage.leases.held(young.runs))[0]?.cancelRequested).toBe(false);
+      expect((await world.storage.leases.leased(young.runs))[0]?.cancelRequested).toBe(false);
     });
 
     it('leaves alone what a person asked for, what is tried again, and jobs that do not replace', async () => {

@@ -130,7 +130,7 @@ export class StorageWorld {
   /** Everything that workers hold, dead ones included. */
   async living(jobId: JobId): Promise<RunId[]> {
     const workers = (await this.storage.members.workers()).map(({ workerId }) => workerId);
-    const held = await this.storage.leases.heldBy(workers);
+    const held = await this.storage.leases.leasedBy(workers);
     return held.filter((run) => run.jobId === jobId).map((run) => run.runId);
   }
 

@@ -5,19 +5,19 @@ import { LANE_START, type LaneHead, type LaneHint, type LaneKey } from '../lane.
 import type {
   Claimed,
   ClaimRequest,
-  HeldRef,
-  HeldRun,
   LaneLook,
   LateReport,
+  LeasedRun,
+  LeaseRef,
   LeaseStore,
   Settled,
   Settlement,
 } from '../lease-store.ts';
 import { isAskedFor, type RunRecord } from './due-record.ts';
 import { compareLanes } from './due-table.ts';
-import type { HeldRecord } from './lease-table.ts';
+import type { LeasedRecord } from './lease-table.ts';
 import type { MemoryState } from './memory-state.ts';
-import { heldView } from './run-views.ts';
+import { leasedView } from './run-views.ts';
 import { type SettledRun, settleRun } from './settle-run.ts';
 
 export class MemoryLeaseStore implements LeaseStore {
@@ -116,29 +116,29 @@ export class MemoryLeaseStore implements LeaseStore {
     return new Set();
   }
 
-  async held(refs: readonly HeldRef[]): Promise<(HeldRun | undefined)[]> {
+  async leased(refs: readonly LeaseRef[]): Promise<(LeasedRun | undefined)[]> {
     return refs.map((ref) => {
-      const held = this.#state.leases.find(ref);
-      return held && this.#heldRun(held);
+      const leased = this.#state.leases.find(ref);
+      return leased && this.#leasedRun(leased);
     });
   }
 
-  async heldBy(workers: readonly WorkerId[]): Promise<HeldRun[]> {
+  async leasedBy(workers: readonly WorkerId[]): Promise<LeasedRun[]> {
     return workers
       .flatMap((workerId) => this.#state.leases.ofWorker(workerId))
-      .map((held) => this.#heldRun(held));
+      .map((leased) => this.#leasedRun(leased));
   }
 
   async showRunning(
-    refs: readonly (HeldRef & { readonly startedAtMs: number })[],
+    refs: readonly (LeaseRef & { readonly startedAtMs: number })[],
     nowMs: number,
   ): Promise<void> {
     for (const ref of refs) {
-      const held = this.#state.leases.find(ref);
-      if (!held) continue;
-      const isNews = held.shown === undefined;
-      held.shown = { startedAtMs: held.shown?.startedAtMs ?? ref.startedAtMs, atMs: nowMs };
-      if (isNews) this.#state.events.runStarted(heldView(held));
+      const leased = this.#state.leases.find(ref);
+      if (!leased) continue;
+      const isNews = leased.shown === undefined;
+      leased.shown = { startedAtMs: leased.shown?.startedAtMs ?? ref.startedAtMs, atMs: nowMs };
+      if (isNews) this.#state.events.runStarted(leasedView(leased));
     }
   }
 
@@ -152,9 +152,9 @@ export class MemoryLeaseStore implements LeaseStore {
   }
 
   /** The retry policy is the job's present one: an edit holds from the next decision on. */
-  #heldRun(held: HeldRecord): HeldRun {
-    const { leaseId, position, workerId, claimedAtMs, cancelRequested } = held;
-    const { epoch, jobId, runId, attempt, crashes, nominalAtMs } = held.run;
+  #leasedRun(leased: LeasedRecord): LeasedRun {
+    const { leaseId, position, workerId, claimedAtMs, cancelRequested } = leased;
+    const { epoch, jobId, runId, attempt, crashes, nominalAtMs } = leased.run;
     const { retry, namespace, userId } = this.#state.jobs.get(jobId)!;
     return {
       ...{ leaseId, position, epoch, jobId, runId, workerId, attempt, crashes },

@@ -182,7 +182,7 @@ export class MemoryMemberStore implements MemberStore {
     return [...this.#state.workers.values()];
   }
 
-  async heldRuns(): Promise<ReadonlyMap<WorkerId, number>> {
+  async leasedRuns(): Promise<ReadonlyMap<WorkerId, number>> {
     const counts = new Map<WorkerId, number>();
     for (const { workerId } of this.#state.leases.all()) {
       counts.set(workerId, (counts.get(workerId) ?? 0) + 1);

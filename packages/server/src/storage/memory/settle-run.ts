@@ -3,7 +3,7 @@ import type { JobId } from '@carillon/domain';
 import type { Settlement, SettleVerdict } from '../lease-store.ts';
 import { isAskedFor, type RunRecord, runTerms } from './due-record.ts';
 import { endJobAfter, writeDeadLetter } from './end-run.ts';
-import type { HeldRecord } from './lease-table.ts';
+import type { LeasedRecord } from './lease-table.ts';
 import type { MemoryState } from './memory-state.ts';
 import { settledView } from './run-views.ts';
 
@@ -15,31 +15,31 @@ export interface SettledRun {
 }
 
 export function settleRun(state: MemoryState, settlement: Settlement, nowMs: number): SettledRun {
-  const held = state.leases.find(settlement);
-  if (!held) return { verdict: 'stale' };
-  state.leases.remove(held);
-  const { jobId, runId } = held.run;
+  const leased = state.leases.find(settlement);
+  if (!leased) return { verdict: 'stale' };
+  state.leases.remove(leased);
+  const { jobId, runId } = leased.run;
   const hadPlace = state.admissions.free(jobId, runId);
   const isWanted = state.due.ofJob(jobId).some((run) => run.state === 'waiting');
-  const settled = settleHeld(state, held, { settlement, nowMs, hadPlace });
+  const settled = settleLeased(state, leased, { settlement, nowMs, hadPlace });
   return hadPlace && isWanted ? { ...settled, freed: jobId } : settled;
 }
 
-function settleHeld(
+function settleLeased(
   state: MemoryState,
-  held: HeldRecord,
+  leased: LeasedRecord,
   { settlement, nowMs, hadPlace }: { settlement: Settlement; nowMs: number; hadPlace: boolean },
 ): SettledRun {
-  const { run } = held;
-  if (isCancelled(state, held, settlement)) {
-    const view = settledView(held, { settlement, status: 'CANCELLED', nowMs });
+  const { run } = leased;
+  if (isCancelled(state, leased, settlement)) {
+    const view = settledView(leased, { settlement, status: 'CANCELLED', nowMs });
     state.history.write(view);
     state.events.runEnded(view);
     endJobAfter(state, run, { status: 'CANCELLED', nowMs });
     return { verdict: 'cancelled' };
   }
   const { status, error, next } = settlement;
-  const view = settledView(held, { settlement, status, nowMs });
+  const view = settledView(leased, { settlement, status, nowMs });
   state.history.write(view);
   state.events.runEnded(view, {
     ...(next.kind === 'again' && { retryAtMs: next.atMs }),
@@ -56,9 +56,9 @@ function settleHeld(
 }
 
 /** A cancel beats a late finish, and nothing of a cancelled job is tried again (hazard 18). */
-function isCancelled(state: MemoryState, held: HeldRecord, { next }: Settlement): boolean {
-  if (held.cancelRequested) return true;
-  const job = state.jobs.get(held.run.jobId);
+function isCancelled(state: MemoryState, leased: LeasedRecord, { next }: Settlement): boolean {
+  if (leased.cancelRequested) return true;
+  const job = state.jobs.get(leased.run.jobId);
   return next.kind === 'again' && (job === undefined || job.status === 'CANCELLED');
 }
 

@@ -13,7 +13,7 @@ import {
   INSERT_KEYED_JOBS,
 } from './insert-jobs.sql.ts';
 import { UPDATE_JOB } from './job.sql.ts';
-import { CLAIM_LANES, HELD, LANES, SHOW_RUNNING } from './lease.sql.ts';
+import { CLAIM_LANES, LANES, LEASED, SHOW_RUNNING } from './lease.sql.ts';
 import { below, fill, type PlanNode, planOf } from './plans.fixture.ts';
 import {
   ADMISSIBLE,
@@ -169,7 +169,7 @@ describeEachPostgres('the plans of sessions as the pool opens them', (server) =>
       SETTLE_ALL_SUCCEEDED,
       LOCK_ENDING_JOBS,
       CLAIM_LANES,
-      HELD,
+      LEASED,
       SHOW_RUNNING,
       INSERT_JOBS,
       INSERT_ALIKE_JOBS,

@@ -86,9 +86,9 @@ export const CLAIM_LANES: Statement = {
     FROM taken CROSS JOIN looked`,
 };
 
-/** $1 lease ids, $2 positions: what is still held there. One row per reference, in order. */
-export const HELD: Statement = {
-  name: 'held',
+/** $1 lease ids, $2 positions: the runs that are still leased there. One row per reference, in order. */
+export const LEASED: Statement = {
+  name: 'leased',
   text: `
     WITH l AS MATERIALIZED (
       SELECT l.lease_id, l.worker_id, l.claimed_at, l.cancelled, l.closed, ${unpacked('l', ['run_ids', 'job_ids', 'epochs', 'attempts', 'crashes', 'nominal_ats'])}
@@ -104,8 +104,8 @@ export const HELD: Statement = {
 };
 
 /** $1 worker ids. */
-export const HELD_BY: Statement = {
-  name: 'held_by',
+export const LEASED_BY: Statement = {
+  name: 'leased_by',
   text: `
     SELECT 0, l.lease_id, (u.ord - 1)::smallint, u.epoch, u.job_id, u.run_id, l.worker_id, u.attempt, u.crashes, u.nominal_at,
       l.claimed_at, j.retry::text, coalesce(j.max_retries, 0), (u.ord - 1)::smallint = ANY(l.cancelled),
@@ -121,7 +121,7 @@ export const HELD_BY: Statement = {
 export const SHOW_RUNNING: Statement = {
   name: 'show_running',
   text: `
-    WITH held AS MATERIALIZED (
+    WITH leased AS MATERIALIZED (
       SELECT q.lease_id, q.position, q.epoch, q.started, l.worker_id, l.claimed_at, l.run_ids[q.position + 1] AS run_id,
         l.job_ids[q.position + 1] AS job_id, l.attempts[q.position + 1] AS attempt, l.kinds[q.position + 1] AS kind,
         l.nominal_ats[q.position + 1] AS nominal_at, l.job_versions[q.position + 1] AS job_version,
@@ -132,17 +132,17 @@ export const SHOW_RUNNING: Statement = {
       FOR UPDATE OF l
     ), marked AS (
       UPDATE leases l SET shown = l.shown || m.positions
-      FROM (SELECT lease_id, array_agg(position) AS positions FROM held GROUP BY lease_id) m
+      FROM (SELECT lease_id, array_agg(position) AS positions FROM leased GROUP BY lease_id) m
       WHERE l.lease_id = m.lease_id
     ), event AS (
       INSERT INTO events (kind, ids, epochs, claimed_ats)
-      SELECT 'run.started', array_agg(run_id), array_agg(epoch), array_agg(claimed_at) FROM held WHERE NOT shown HAVING count(*) > 0
+      SELECT 'run.started', array_agg(run_id), array_agg(epoch), array_agg(claimed_at) FROM leased WHERE NOT shown HAVING count(*) > 0
     )
     INSERT INTO job_runs (run_id, job_id, status, start_time, modified_time, executor_id, attempt_number, created_at, epoch,
       trigger, scheduled_at, job_version)
     SELECT run_id, job_id, 'RUNNING', ${timestampOf('started')}, ${timestampOf('$5')}, worker_id, attempt,
       ${timestampOf('claimed_at')}, epoch, kind, ${timestampOf('nominal_at')}, job_version
-    FROM held
+    FROM leased
     ON CONFLICT (run_id, epoch, created_at) DO UPDATE SET modified_time = excluded.modified_time`,
 };
 

@@ -202,7 +202,7 @@ export const WORKERS: Statement = {
 };
 
 /** Leases are as many as there are batches alive: a few hundred. */
-export const HELD_RUNS: Statement = {
-  name: 'held_runs',
+export const LEASED_RUNS: Statement = {
+  name: 'leased_runs',
   text: 'SELECT worker_id, sum(cardinality(run_ids) - cardinality(closed))::int FROM leases GROUP BY worker_id',
 };

@@ -8,10 +8,10 @@
  * through an array of them for every row, cost more than the rest of the check.
  */
 export function owned(node: string, epochs: string): string {
-  return `held_shards AS MATERIALIZED (
+  return `owned_shards AS MATERIALIZED (
       SELECT s.shard FROM shards s WHERE s.node_id = ${node}::uuid AND s.epoch = (${epochs}::bigint[])[s.shard + 1] FOR KEY SHARE
     ), owned AS MATERIALIZED (
-      SELECT bit_or(1::bigint << shard) AS shards FROM held_shards
+      SELECT bit_or(1::bigint << shard) AS shards FROM owned_shards
     )`;
 }
 

@@ -6,11 +6,11 @@ import type { LaneHead, LaneKey, LaneMark } from '../lane.ts';
 import type {
   Claimed,
   ClaimRequest,
-  HeldRef,
-  HeldRun,
   LaneLook,
   LanePick,
   LateReport,
+  LeasedRun,
+  LeaseRef,
   LeaseStore,
   Settled,
   Settlement,
@@ -25,7 +25,7 @@ import {
   succeededParameters,
 } from './complete-leases.ts';
 import { retryFrom } from './job-row.ts';
-import { CLAIM_LANES, HELD, HELD_BY, LANES, RECORD_LATE, SHOW_RUNNING } from './lease.sql.ts';
+import { CLAIM_LANES, LANES, LEASED, LEASED_BY, RECORD_LATE, SHOW_RUNNING } from './lease.sql.ts';
 import { LOCKED_JOBS } from './locked-jobs.sql.ts';
 import { LOCK_ENDING_JOBS, SETTLE, SETTLE_ALL_SUCCEEDED, SETTLE_MIXED } from './settle.sql.ts';
 import { settleParameters } from './settle-parameters.ts';
@@ -58,7 +58,7 @@ type LaneRow = readonly [
   runId: RunId,
 ];
 
-type HeldRow = readonly [
+type LeasedRow = readonly [
   ord: number,
   leaseId: LeaseId,
   position: number,
@@ -151,21 +151,21 @@ export class PostgresLeaseStore implements LeaseStore {
     return new Set(rows.map((row) => row[0]));
   }
 
-  async held(refs: readonly HeldRef[]): Promise<(HeldRun | undefined)[]> {
-    const rows = await this.#outcomes.query<HeldRow>(HELD, [
+  async leased(refs: readonly LeaseRef[]): Promise<(LeasedRun | undefined)[]> {
+    const rows = await this.#outcomes.query<LeasedRow>(LEASED, [
       plainArray(refs.map((ref) => ref.leaseId)),
       plainArray(refs.map((ref) => ref.position)),
     ]);
-    const found = new Map(rows.map((row) => [row[0] - 1, heldFromRow(row)]));
+    const found = new Map(rows.map((row) => [row[0] - 1, leasedFromRow(row)]));
     return refs.map((ref, i) => (found.get(i)?.epoch === ref.epoch ? found.get(i) : undefined));
   }
 
-  async heldBy(workers: readonly WorkerId[]): Promise<HeldRun[]> {
-    const rows = await this.#database.query<HeldRow>(HELD_BY, [textArray(workers)]);
-    return rows.map(heldFromRow);
+  async leasedBy(workers: readonly WorkerId[]): Promise<LeasedRun[]> {
+    const rows = await this.#database.query<LeasedRow>(LEASED_BY, [textArray(workers)]);
+    return rows.map(leasedFromRow);
   }
 
-  async showRunning(refs: readonly (HeldRef & { startedAtMs: number })[], nowMs: number): Promise<void> {
+  async showRunning(refs: readonly (LeaseRef & { startedAtMs: number })[], nowMs: number): Promise<void> {
     if (refs.length === 0) return;
     await this.#outcomes.query(SHOW_RUNNING, [
       plainArray(refs.map((ref) => ref.leaseId)),
@@ -249,7 +249,7 @@ function laneLooks(row: ClaimRow): LaneLook[] {
   });
 }
 
-function heldFromRow(row: HeldRow): HeldRun {
+function leasedFromRow(row: LeasedRow): LeasedRun {
   return {
     leaseId: row[1],
     position: row[2],

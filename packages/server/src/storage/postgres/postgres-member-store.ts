@@ -17,8 +17,8 @@ import {
   BEAT_WORKER,
   CANCELLED_RUNS,
   FORGET_WORKERS,
-  HELD_RUNS,
   KEEP_SHARDS,
+  LEASED_RUNS,
   LEAVE_NODE,
   LOCK_SHARDS,
   LOCK_WORKERS,
@@ -205,7 +205,7 @@ export class PostgresMemberStore implements MemberStore {
     }));
   }
 
-  async heldRuns(): Promise<ReadonlyMap<WorkerId, number>> {
-    return new Map(await this.#database.query<readonly [WorkerId, number]>(HELD_RUNS, []));
+  async leasedRuns(): Promise<ReadonlyMap<WorkerId, number>> {
+    return new Map(await this.#database.query<readonly [WorkerId, number]>(LEASED_RUNS, []));
   }
 }

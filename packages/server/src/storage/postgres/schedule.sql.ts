@@ -347,7 +347,7 @@ const giveUp = (name: string, { picked, error }: { picked: string; error: string
 
 export const EXPIRE: Statement = giveUp('expire', {
   picked: `picked AS MATERIALIZED (
-      SELECT d.job_id, d.run_id FROM held_shards s CROSS JOIN LATERAL (
+      SELECT d.job_id, d.run_id FROM owned_shards s CROSS JOIN LATERAL (
         SELECT due.job_id, due.run_id FROM due WHERE due.shard = s.shard AND due.expires_at IS NOT NULL AND due.expires_at < $3::bigint AND NOT due.held
         ORDER BY due.expires_at LIMIT $4 FOR UPDATE SKIP LOCKED) d LIMIT $4)`,
   error: `'waited longer than start_timeout_seconds'::text`,

@@ -11,7 +11,7 @@ import {
   type WorkerId,
 } from '@carillon/domain';
 import type { JobWithPlan, PendingChange } from '../../job-store.ts';
-import type { HeldRef, Settlement } from '../../lease-store.ts';
+import type { LeaseRef, Settlement } from '../../lease-store.ts';
 import type { Fire, OwnerOptions } from '../../schedule-store.ts';
 import type { ShardGuard } from '../../shard-guard.ts';
 import type { Storage } from '../../storage.ts';
@@ -112,7 +112,7 @@ export class CallPlayer {
       }
       case 'recordLate': {
         const run = this.#handout(call.runId, call.ago);
-        const isHeld = run && (await leases.held([run]))[0];
+        const isHeld = run && (await leases.leased([run]))[0];
         return run && !isHeld && leases.recordLate([{ ...run, report: call.report }]);
       }
       case 'redrive':
@@ -220,7 +220,7 @@ export class CallPlayer {
     return this.#handouts.get(runId)?.at(-1 - ago);
   }
 
-  heldRefs(): HeldRef[] {
+  leaseRefs(): LeaseRef[] {
     return [...this.#handouts.values()].flatMap((handouts) => handouts.slice(-1));
   }
 
