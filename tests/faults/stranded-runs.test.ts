@@ -43,9 +43,9 @@ beforeEach(async () => {
       await beforeRead();
       return schedule.readCursors(...given);
     },
-    readAsking: async (...given: Parameters<ScheduleStore['readAsking']>) => {
+    readPlanned: async (...given: Parameters<ScheduleStore['readPlanned']>) => {
       await beforeRead();
-      return schedule.readAsking(...given);
+      return schedule.readPlanned(...given);
     },
   });
   for (const name of ['fire', 'admit', 'replace'] as const)

@@ -1,12 +1,12 @@
-/** A run on its road: pending (waiting for its instant or for a slot), then held by a worker under a lease. */
+/** A run: pending (in `due`), then leased by a worker. The states are listed in ARCHITECTURE.md. */
 import type { JobId, LeaseId, RunId, WorkerId } from '../ids.ts';
 import type { Priority } from '../job/priority.ts';
 
-/** Who asked for it: the schedule, a person (run now), or a dead letter sent round again. */
+/** Who asked for it: the schedule, a person (run now), or a redriven dead letter. */
 export type RunTrigger = 'schedule' | 'manual' | 'redrive';
 
-/** open: it may be claimed from its instant on. asking: its limits are judged at its instant. waiting: its job is at its limit. */
-export type PendingState = 'open' | 'asking' | 'waiting';
+/** planned: it is admitted at its instant. waiting: its job is at its limit. open: it may be claimed from its instant on. */
+export type PendingState = 'planned' | 'waiting' | 'open';
 
 /** A run that waits, as people and tests look at it. */
 export interface PendingRun {

@@ -219,12 +219,12 @@ export class OutcomeRecorder implements RunReports, Service {
     return atMs;
   }
 
-  #announce({ freed, opened, asking }: Settled): void {
+  #announce({ freed, opened, planned }: Settled): void {
     const { signals } = this.#options;
     signals.send('events-recorded', {});
     if (freed.length > 0) signals.send('places-freed', { jobIds: freed });
     if (opened.length > 0) signals.send('runs-open', { lanes: opened });
-    if (asking.length > 0) signals.send('shards-due', { shards: asking });
+    if (planned.length > 0) signals.send('shards-due', { shards: planned });
   }
 
   async #recordLate(reports: readonly RunReport[], verdicts: readonly SettleVerdict[]): Promise<void> {

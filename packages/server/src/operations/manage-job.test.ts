@@ -163,7 +163,7 @@ describe('run now', () => {
     expect(rows).toEqual(expect.arrayContaining(plan));
     const [row] = await fixture.pendingRuns();
     const atMs = fixture.clock.now();
-    expect(row).toMatchObject({ runId, trigger: 'manual', fireAtMs: atMs, state: 'asking' });
+    expect(row).toMatchObject({ runId, trigger: 'manual', fireAtMs: atMs, state: 'planned' });
     expect(fixture.sentAs('shards-due').at(-1)).toEqual({ shards: [{ shard: row!.shard, atMs }] });
   });
 

@@ -4,7 +4,7 @@
  */
 import { type JobId, shardOf } from '@carillon/domain';
 import { Loop, type Service } from '@carillon/foundation';
-import type { Admitted, AskingRun, OwnerOptions, WaitingJob } from '../storage/schedule-store.ts';
+import type { Admitted, OwnerOptions, PlannedRun, WaitingJob } from '../storage/schedule-store.ts';
 import type { ShardGuard } from '../storage/shard-guard.ts';
 import { handleInParts } from './handle-in-parts.ts';
 import { Later } from './later.ts';
@@ -25,7 +25,7 @@ const ASK_AGAIN_MS = 50;
 
 export class Admitter implements Service {
   readonly #options: SchedulerOptions;
-  readonly #asking: OwnedShards<AskingRun>;
+  readonly #planned: OwnedShards<PlannedRun>;
   readonly #loop: Loop;
   readonly #unsubscribe: () => void;
   /** Jobs of which runs may be let in now. */
@@ -49,10 +49,10 @@ export class Admitter implements Service {
       idleMs: IDLE_MS,
       runOnce: () => this.runOnce(),
     });
-    this.#asking = new OwnedShards({
+    this.#planned = new OwnedShards({
       ...options,
       wake: () => this.#loop.wake(),
-      read: (places, window) => store.readAsking(places, window),
+      read: (places, window) => store.readPlanned(places, window),
       keyOf: ({ runId, fireAtMs }) => `${runId}@${fireAtMs}`,
       idOf: ({ runId }) => runId,
     });
@@ -65,7 +65,7 @@ export class Admitter implements Service {
 
   async stop(): Promise<void> {
     this.#unsubscribe();
-    this.#asking.close();
+    this.#planned.close();
     await this.#loop.stop();
   }
 
@@ -74,14 +74,14 @@ export class Admitter implements Service {
   }
 
   get rowsAhead(): number {
-    return this.#asking.size;
+    return this.#planned.size;
   }
 
   /** Runs of these jobs may be let in; those of others are somebody else's. */
   admitSoon(jobIds: Iterable<JobId>): void {
     let isMine = false;
     for (const jobId of jobIds) {
-      if (!this.#asking.owns(shardOf(jobId))) continue;
+      if (!this.#planned.owns(shardOf(jobId))) continue;
       this.#toAdmit.add(jobId);
       isMine = true;
     }
@@ -102,12 +102,12 @@ export class Admitter implements Service {
   /** One pass: follow ownership, read, admit. Answers how long nothing will be due. */
   async runOnce(): Promise<number> {
     const guard = this.#options.guard();
-    if (!this.#asking.follow(guard)) return IDLE_MS;
-    await this.#asking.read();
+    if (!this.#planned.follow(guard)) return IDLE_MS;
+    await this.#planned.read();
     await this.#replaceSome(guard);
     if (await this.#admitDue(guard)) return 0;
     if (this.#toAdmit.size > 0) return 0;
-    return Math.min(this.#asking.untilNext(), this.#again.inMs, this.#failed.inMs);
+    return Math.min(this.#planned.untilNext(), this.#again.inMs, this.#failed.inMs);
   }
 
   /** For jobs whose newest occurrence replaces the others. */
@@ -136,9 +136,9 @@ export class Admitter implements Service {
   /** True when somebody asked. */
   async #admitDue(guard: ShardGuard): Promise<boolean> {
     const nowMs = this.#options.clock.now();
-    const asking = this.#asking.takeDue(nowMs, JOBS_PER_ADMISSION).map(({ jobId }) => jobId);
+    const planned = this.#planned.takeDue(nowMs, JOBS_PER_ADMISSION).map(({ jobId }) => jobId);
     const again = new Set(this.#again.take());
-    for (const jobId of [...asking, ...this.#failed.take()]) this.#toAdmit.add(jobId);
+    for (const jobId of [...planned, ...this.#failed.take()]) this.#toAdmit.add(jobId);
     const jobIds = [...new Set([...this.#toAdmit, ...again])].slice(0, JOBS_PER_ADMISSION);
     if (jobIds.length === 0) return false;
     for (const jobId of again) this.#toAdmit.add(jobId);

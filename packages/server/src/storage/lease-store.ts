@@ -91,7 +91,7 @@ export interface Settled {
   readonly freed: readonly JobId[];
   /** Runs that are tried again, in lanes or asking for a place of their job. */
   readonly opened: readonly LaneHint[];
-  readonly asking: readonly { readonly shard: number; readonly atMs: number }[];
+  readonly planned: readonly { readonly shard: number; readonly atMs: number }[];
 }
 
 export interface LateReport {

@@ -21,7 +21,7 @@ export interface ReadWindow {
 }
 
 /** A run that asks for a place of its job once its instant has come: a retry, a run-now, a redriven one. */
-export interface AskingRun {
+export interface PlannedRun {
   readonly jobId: JobId;
   readonly runId: RunId;
   readonly shard: number;
@@ -88,7 +88,7 @@ export interface OwnerOptions {
 
 export interface ScheduleStore {
   readCursors(places: readonly ShardPlace[], window: ReadWindow): Promise<Cursor[]>;
-  readAsking(places: readonly ShardPlace[], window: ReadWindow): Promise<AskingRun[]>;
+  readPlanned(places: readonly ShardPlace[], window: ReadWindow): Promise<PlannedRun[]>;
   fire(fires: readonly Fire[], options: OwnerOptions): Promise<Fired>;
   /**
    * Opens what asks or waits in these jobs as far as they have free places, the oldest first; what finds none waits from now on.

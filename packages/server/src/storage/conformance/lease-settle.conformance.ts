@@ -235,7 +235,7 @@ export function describeLeaseSettle(make: MakeStorage): void {
         verdicts: answer.verdicts,
         freed: answer.freed.map((jobId) => [...jobs].find(([, job]) => job.jobId === jobId)?.[0]),
         opened: answer.opened.map(({ atMs }) => atMs),
-        asking: answer.asking.map(({ atMs }) => atMs),
+        planned: answer.planned.map(({ atMs }) => atMs),
         held: await world.storage.leases.leasedBy([world.workerId]),
         left: Object.fromEntries(left),
       };
@@ -248,7 +248,7 @@ export function describeLeaseSettle(make: MakeStorage): void {
       expect(atOnce).toMatchObject({
         freed: ['waitedFor'],
         opened: [LATER_MS, LATER_MS],
-        asking: [LATER_MS],
+        planned: [LATER_MS],
       });
       expect(atOnce.held).toEqual([]);
       expect(atOnce.left).toMatchObject({
@@ -275,7 +275,7 @@ export function describeLeaseSettle(make: MakeStorage): void {
         gone: { job: 'FAILED', letter: { reason: 'retries_exhausted', error: 'never' } },
         pausedRetry: { job: 'PAUSED', pending: [{ held: true }] },
         pausedDone: { job: 'COMPLETED', views: [{ status: 'SUCCESS', result: 1 }] },
-        limited: { pending: [{ state: 'asking', attempt: 2 }] },
+        limited: { pending: [{ state: 'planned', attempt: 2 }] },
         waitedFor: { views: [{ status: 'SUCCESS', result: null }], pending: [{ state: 'waiting' }] },
       });
     });

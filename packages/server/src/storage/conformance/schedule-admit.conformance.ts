@@ -98,7 +98,7 @@ export function describeScheduleAdmit(make: MakeStorage): void {
       };
       const admit = () => world.storage.schedule.admit([job.jobId], { ...options(), runsPerJob: 2 });
       expect(await admit()).toMatchObject({ more: [job.jobId] });
-      expect(await states()).toBe('oowwaaaaa');
+      expect(await states()).toBe('oowwppppp');
       for (let i = 0; i < 5; i += 1) await admit();
       expect(await states()).toBe('ooooowwww');
       expect(await admit()).toMatchObject({ more: [], opened: [], waiting: [{ jobId: job.jobId }] });
@@ -116,10 +116,10 @@ export function describeScheduleAdmit(make: MakeStorage): void {
         BASE_MS,
       );
       expect(settled).toMatchObject({
-        ...{ freed: [job.jobId], opened: [], asking: [{ shard: job.shard, atMs: BASE_MS + 5 }] },
+        ...{ freed: [job.jobId], opened: [], planned: [{ shard: job.shard, atMs: BASE_MS + 5 }] },
       });
       await world.admit(job);
-      expect((await statesOf(job)).get(open!.runId)).toBe('asking');
+      expect((await statesOf(job)).get(open!.runId)).toBe('planned');
       await world.admit(job, { nowMs: BASE_MS + 5 });
       expect((await statesOf(job)).get(open!.runId)).toBe('waiting');
     });
@@ -247,7 +247,7 @@ export function describeScheduleAdmit(make: MakeStorage): void {
       await world.storage.jobs.enqueue(job.jobId, manualRun());
       await world.changeHands();
       await world.admit(job);
-      expect([...(await statesOf(job)).values()]).toEqual(['asking']);
+      expect([...(await statesOf(job)).values()]).toEqual(['planned']);
     });
 
     it('places are free again when what held them is cancelled or removed', async () => {

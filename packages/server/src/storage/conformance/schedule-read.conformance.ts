@@ -58,14 +58,14 @@ export function describeScheduleRead(make: MakeStorage): void {
     const job = await world.recurring({ atMs: BASE_MS + HOUR_MS });
     const [later, sooner] = [manualRun(BASE_MS + 9), manualRun(BASE_MS + 4)];
     for (const run of [later, sooner]) await world.storage.jobs.enqueue(job.jobId, run);
-    const asking = () =>
-      world.storage.schedule.readAsking([shardStart(job.shard)], { untilMs: FAR_MS, limitPerShard: 10 });
+    const planned = () =>
+      world.storage.schedule.readPlanned([shardStart(job.shard)], { untilMs: FAR_MS, limitPerShard: 10 });
     const { jobId, shard } = job;
-    expect(await asking()).toEqual([
+    expect(await planned()).toEqual([
       { jobId, runId: sooner.runId, shard, fireAtMs: BASE_MS + 4 },
       { jobId, runId: later.runId, shard, fireAtMs: BASE_MS + 9 },
     ]);
     await world.admit(job, { nowMs: BASE_MS + 4 });
-    expect((await asking()).map(({ runId }) => runId)).toEqual([later.runId]);
+    expect((await planned()).map(({ runId }) => runId)).toEqual([later.runId]);
   });
 }

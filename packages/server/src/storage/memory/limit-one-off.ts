@@ -4,7 +4,8 @@ import type { MemoryState } from './memory-state.ts';
 
 export function limitOneOff({ due, leases, admissions, jobs }: MemoryState, jobId: JobId): void {
   for (const run of due.ofJob(jobId)) {
-    if (run.trigger === 'once' && run.state === 'open' && !run.admitted) due.put({ ...run, state: 'asking' });
+    if (run.trigger === 'once' && run.state === 'open' && !run.admitted)
+      due.put({ ...run, state: 'planned' });
   }
   for (const { run } of leases.ofJob(jobId)) {
     if (run.trigger === 'once' && !admissions.has(jobId, run.runId))

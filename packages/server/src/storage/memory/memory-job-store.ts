@@ -196,7 +196,7 @@ export class MemoryJobStore implements JobStore {
 
   /** Added to a job that is there: others of its runs may wait or be alive. */
   #addRun(job: Job, run: NewRun): void {
-    this.#state.due.put(runRecord(job, run, 'asking'));
+    this.#state.due.put(runRecord(job, run, 'planned'));
     limitOneOff(this.#state, job.jobId);
   }
 
@@ -245,7 +245,7 @@ export class MemoryJobStore implements JobStore {
   /** It gives up its place: a run that a person asks for meanwhile may need it. */
   #heldBack(run: RunRecord): RunRecord {
     this.#state.admissions.free(run.jobId, run.runId);
-    return { ...run, held: true, admitted: false, state: run.admitted ? 'asking' : run.state };
+    return { ...run, held: true, admitted: false, state: run.admitted ? 'planned' : run.state };
   }
 
   #addFirst(job: Job, first: FirstDue): void {

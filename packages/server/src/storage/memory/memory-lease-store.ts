@@ -85,14 +85,14 @@ export class MemoryLeaseStore implements LeaseStore {
   async settle(settlements: readonly Settlement[], nowMs: number): Promise<Settled> {
     const settled = this.#settleAll(settlements, nowMs);
     const opened: LaneHint[] = [];
-    const asking: { shard: number; atMs: number }[] = [];
+    const planned: { shard: number; atMs: number }[] = [];
     for (const { again } of settled) {
       if (!again || again.held) continue;
       if (again.state === 'open') opened.push({ ...again.lane, atMs: again.laneAtMs });
-      else asking.push({ shard: again.shard, atMs: again.fireAtMs });
+      else planned.push({ shard: again.shard, atMs: again.fireAtMs });
     }
     const freed = settled.flatMap(({ freed: jobId }): JobId[] => (jobId === undefined ? [] : [jobId]));
-    return { verdicts: settled.map(({ verdict }) => verdict), freed: [...new Set(freed)], opened, asking };
+    return { verdicts: settled.map(({ verdict }) => verdict), freed: [...new Set(freed)], opened, planned };
   }
 
   /**

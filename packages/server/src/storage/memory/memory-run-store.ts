@@ -116,7 +116,7 @@ export class MemoryRunStore implements RunStore {
       trigger: 'redrive',
       endsJob: false,
     } as const;
-    due.put(runRecord(job, run, 'asking'));
+    due.put(runRecord(job, run, 'planned'));
     limitOneOff(this.#state, job.jobId);
     return true;
   }

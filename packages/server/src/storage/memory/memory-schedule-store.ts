@@ -4,11 +4,11 @@ import type { Cursor } from '../due.ts';
 import type { LaneHint } from '../lane.ts';
 import type {
   Admission,
-  AskingRun,
   Fire,
   Fired,
   GivenUpRun,
   OwnerOptions,
+  PlannedRun,
   ReadWindow,
   ScheduleStore,
   ShardPlace,
@@ -35,9 +35,9 @@ export class MemoryScheduleStore implements ScheduleStore {
     );
   }
 
-  async readAsking(places: readonly ShardPlace[], window: ReadWindow): Promise<AskingRun[]> {
-    const asking = [...this.#state.due.all()].filter(({ state, held }) => state === 'asking' && !held);
-    return readFrom(places, window, asking, ({ runId }) => runId).map(
+  async readPlanned(places: readonly ShardPlace[], window: ReadWindow): Promise<PlannedRun[]> {
+    const planned = [...this.#state.due.all()].filter(({ state, held }) => state === 'planned' && !held);
+    return readFrom(places, window, planned, ({ runId }) => runId).map(
       ({ jobId, runId, shard, fireAtMs }) => ({
         ...{ jobId, runId, shard, fireAtMs },
       }),
@@ -83,7 +83,7 @@ export class MemoryScheduleStore implements ScheduleStore {
           continue;
         }
         waiting.add(jobId);
-        if (run.state !== 'asking' || left.wait === 0) continue;
+        if (run.state !== 'planned' || left.wait === 0) continue;
         left.wait -= 1;
         due.put({ ...run, state: 'waiting' });
       }
@@ -130,7 +130,7 @@ export class MemoryScheduleStore implements ScheduleStore {
     for (const run of due.all()) {
       const job = jobs.get(run.jobId);
       if (!job || run.held || run.state === 'open' || !guardHolds(this.#state, guard, job.shard)) continue;
-      if (run.state === 'asking' && run.fireAtMs > nowMs) continue;
+      if (run.state === 'planned' && run.fireAtMs > nowMs) continue;
       const hasRoom = admissions.count(job.jobId) < job.maxConcurrency;
       if (hasRoom || (job.overlap === 'replace' && isFreshOccurrence(run))) waiting.add(job.jobId);
     }
@@ -188,7 +188,7 @@ export class MemoryScheduleStore implements ScheduleStore {
       .ofJob(jobId)
       .filter(
         ({ state, held, fireAtMs }) =>
-          !held && (state === 'waiting' || (state === 'asking' && fireAtMs <= nowMs)),
+          !held && (state === 'waiting' || (state === 'planned' && fireAtMs <= nowMs)),
       )
       .sort(
         (a, b) => a.fireAtMs - b.fireAtMs || a.nominalAtMs - b.nominalAtMs || (a.runId < b.runId ? -1 : 1),

@@ -81,7 +81,7 @@ function queueAgain(
     ...run,
     ...runTerms(job, { fireAtMs }),
     ...{ fireAtMs, laneAtMs, attempt, crashes, epoch: run.epoch + 1, admitted: false },
-    state: run.trigger === 'once' && !hadPlace ? 'open' : 'asking',
+    state: run.trigger === 'once' && !hadPlace ? 'open' : 'planned',
     held: job.status === 'PAUSED' && !isAskedFor(run),
   };
   state.due.put(again);

@@ -22,8 +22,8 @@ import {
   FIRE,
   FIRE_PLAIN,
   FREE_LOST_PLACES,
-  READ_ASKING,
   READ_CURSORS,
+  READ_PLANNED,
   SKIP_REPLACED,
   STOP_OLDEST,
 } from './schedule.sql.ts';
@@ -124,7 +124,7 @@ describeEachPostgres('the plans of sessions as the pool opens them', (server) =>
 
     it.each([
       [READ_CURSORS, 'cursors_fire_at'],
-      [READ_ASKING, 'due_asking'],
+      [READ_PLANNED, 'due_asking'],
       [LANES, 'due_lane'],
       [CLAIM_LANES, 'due_lane'],
     ])('$name walks its index in order, from where it is told to', async (statement, index) => {

@@ -37,5 +37,5 @@ export function lanes({ first = [], after }: { first?: readonly string[]; after?
 
 /** What blocked says. */
 export const OPEN = 0;
-export const ASKING = 1;
+export const PLANNED = 1;
 export const WAITING = 2;

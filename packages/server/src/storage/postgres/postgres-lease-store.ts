@@ -120,7 +120,7 @@ export class PostgresLeaseStore implements LeaseStore {
   }
 
   async settle(settlements: readonly Settlement[], nowMs: number): Promise<Settled> {
-    if (settlements.length === 0) return { verdicts: [], freed: [], opened: [], asking: [] };
+    if (settlements.length === 0) return { verdicts: [], freed: [], opened: [], planned: [] };
     const { complete, others } = completeLeases(settlements);
     const ending = endingOf(complete);
     let result = new SettleResult(nowMs);

@@ -7,11 +7,11 @@ import type { LaneHint } from '../lane.ts';
 import type {
   Admission,
   Admitted,
-  AskingRun,
   Fire,
   Fired,
   GivenUpRun,
   OwnerOptions,
+  PlannedRun,
   ReadWindow,
   ScheduleStore,
   ShardPlace,
@@ -29,8 +29,8 @@ import {
   FIRE,
   FIRE_PLAIN,
   FREE_LOST_PLACES,
-  READ_ASKING,
   READ_CURSORS,
+  READ_PLANNED,
   SKIP_REPLACED,
   STOP_OLDEST,
 } from './schedule.sql.ts';
@@ -88,10 +88,10 @@ export class PostgresScheduleStore implements ScheduleStore {
     }));
   }
 
-  async readAsking(places: readonly ShardPlace[], window: ReadWindow): Promise<AskingRun[]> {
+  async readPlanned(places: readonly ShardPlace[], window: ReadWindow): Promise<PlannedRun[]> {
     if (places.length === 0) return [];
     const rows = await this.#database.query<readonly [JobId, RunId, number, number]>(
-      READ_ASKING,
+      READ_PLANNED,
       windowParameters(places, window),
     );
     return rows.map(([jobId, runId, shard, fireAtMs]) => ({ jobId, runId, shard, fireAtMs }));

@@ -3,7 +3,7 @@ import { QUEUED_PER_JOB_MAX } from '@carillon/domain';
 import type { Statement } from '../../postgres/database.ts';
 import { exists } from './exists.sql.ts';
 import { inlineJson } from './inline-payload.sql.ts';
-import { ASKING, IS_OPEN, JOB_HANDLER_KEY, JOB_PART, JOB_TENANT, OPEN, WAITING } from './lane.sql.ts';
+import { IS_OPEN, JOB_HANDLER_KEY, JOB_PART, JOB_TENANT, OPEN, PLANNED, WAITING } from './lane.sql.ts';
 import { mayEnd } from './may-end.sql.ts';
 import { isOwned, owned } from './owned.sql.ts';
 
@@ -21,11 +21,11 @@ export const READ_CURSORS: Statement = {
     ORDER BY d.fire_at, d.job_id`,
 };
 
-export const READ_ASKING: Statement = {
-  name: 'read_asking',
+export const READ_PLANNED: Statement = {
+  name: 'read_planned',
   text: `SELECT d.job_id, d.run_id, d.shard, d.fire_at
     ${fromPlaces(`SELECT * FROM due
-      WHERE due.shard = s.shard AND due.blocked = ${ASKING} AND NOT due.held
+      WHERE due.shard = s.shard AND due.blocked = ${PLANNED} AND NOT due.held
         AND (due.fire_at, due.run_id) > (s.after_at, s.after_id) AND due.fire_at <= $4
       ORDER BY due.fire_at, due.run_id LIMIT $5`)}
     ORDER BY d.fire_at, d.run_id`,
@@ -164,7 +164,7 @@ const blockedOf = (blocked: number) =>
   `SELECT w.run_id, w.fire_at, w.nominal_at FROM due w
           WHERE w.job_id = j.job_id AND w.blocked = ${blocked} AND w.blocked > 0 AND NOT w.held`;
 const OLDEST_FIRST = 'ORDER BY w.fire_at, w.nominal_at, w.run_id';
-const ASKS_NOW = `${blockedOf(ASKING)} AND w.fire_at <= $4::bigint`;
+const PLANNED_NOW = `${blockedOf(PLANNED)} AND w.fire_at <= $4::bigint`;
 
 /**
  * $1 jobs; guard: $2 node, $3 epochs; $4 now, $5 runs of each job at most. Runs that ask or wait are opened, the oldest first, as far
@@ -184,7 +184,7 @@ export const ADMIT: Statement = {
           SELECT d.run_id, d.fire_at, d.nominal_at FROM due d
           WHERE d.job_id = j.job_id AND d.run_id = ANY(ARRAY(
             SELECT w.run_id FROM (
-              (${blockedOf(WAITING)} ${OLDEST_FIRST} LIMIT cardinality(j.places)) UNION ALL (${ASKS_NOW} ${OLDEST_FIRST} LIMIT cardinality(j.places))
+              (${blockedOf(WAITING)} ${OLDEST_FIRST} LIMIT cardinality(j.places)) UNION ALL (${PLANNED_NOW} ${OLDEST_FIRST} LIMIT cardinality(j.places))
             ) w ${OLDEST_FIRST} LIMIT cardinality(j.places))) AND d.blocked + 0 > 0 AND d.held IS NOT TRUE
           FOR UPDATE SKIP LOCKED
         ) d
@@ -199,8 +199,8 @@ export const ADMIT: Statement = {
     ), unadmitted AS MATERIALIZED (
       SELECT d.job_id, d.run_id FROM job j CROSS JOIN LATERAL (
         SELECT d.job_id, d.run_id FROM due d
-        WHERE d.job_id = j.job_id AND d.run_id = ANY(ARRAY(SELECT w.run_id FROM (${ASKS_NOW} AND (w.run_id IN (SELECT run_id FROM admitted)) IS NOT TRUE ${OLDEST_FIRST} LIMIT $5::int) w))
-          AND d.blocked + 0 = ${ASKING} AND d.held IS NOT TRUE
+        WHERE d.job_id = j.job_id AND d.run_id = ANY(ARRAY(SELECT w.run_id FROM (${PLANNED_NOW} AND (w.run_id IN (SELECT run_id FROM admitted)) IS NOT TRUE ${OLDEST_FIRST} LIMIT $5::int) w))
+          AND d.blocked + 0 = ${PLANNED} AND d.held IS NOT TRUE
         FOR UPDATE SKIP LOCKED
       ) d
     ), asked AS (

@@ -25,7 +25,7 @@ export class SettleResult {
   readonly nowMs: number;
   readonly #freed: JobId[] = [];
   readonly #opened: LaneHint[] = [];
-  readonly #asking: { shard: number; atMs: number }[] = [];
+  readonly #planned: { shard: number; atMs: number }[] = [];
   /** Of stale settlements only. */
   readonly #verdicts = new Map<Settlement, SettleVerdict>();
   readonly #cancelled = new Map<LeaseId, readonly number[]>();
@@ -38,7 +38,7 @@ export class SettleResult {
     const copy = new SettleResult(this.nowMs);
     copy.#freed.push(...this.#freed);
     copy.#opened.push(...this.#opened);
-    copy.#asking.push(...this.#asking);
+    copy.#planned.push(...this.#planned);
     for (const [leaseId, positions] of this.#cancelled) copy.#cancelled.set(leaseId, positions);
     return copy;
   }
@@ -54,7 +54,7 @@ export class SettleResult {
       } else if (freed !== null) this.#freed.push(freed);
       else if (blocked === OPEN)
         this.#opened.push({ part, priority: priorityWord(priority), handlerKey, tenant, atMs });
-      else this.#asking.push({ shard, atMs });
+      else this.#planned.push({ shard, atMs });
     }
     const seen = new Set<string>();
     for (const settlement of asked) {
@@ -73,7 +73,7 @@ export class SettleResult {
       verdicts: settlements.map((settlement) => this.#verdictOf(settlement)),
       freed: this.#freed,
       opened: this.#opened,
-      asking: this.#asking,
+      planned: this.#planned,
     };
   }
 

@@ -2,7 +2,7 @@
 import type { Statement } from '../../postgres/database.ts';
 import { exists } from './exists.sql.ts';
 import { inlineJson } from './inline-payload.sql.ts';
-import { ASKING, JOB_HANDLER_KEY, JOB_PART, JOB_TENANT, OPEN, WAITING } from './lane.sql.ts';
+import { JOB_HANDLER_KEY, JOB_PART, JOB_TENANT, OPEN, PLANNED, WAITING } from './lane.sql.ts';
 import { mayEnd } from './may-end.sql.ts';
 import { unpacked } from './unpacked.sql.ts';
 
@@ -49,7 +49,7 @@ const FOLLOWS = (now: string) => `again AS (
         job_version, shard, part, priority, kind, attempt, crashes, blocked, ends_job, held, handler, payload)
       SELECT x.run_id, x.job_id, x.next_at, ${TURN_AT(now)}, x.nominal_at, x.tenant, x.next_at + x.start_timeout_ms, x.timeout_ms,
         x.handler_key, x.epoch + 1, x.version, x.shard, x.part, x.priority, x.kind, x.next_attempt, x.next_crashes,
-        CASE WHEN x.kind = 1 AND NOT x.limited THEN ${OPEN} ELSE ${ASKING} END,
+        CASE WHEN x.kind = 1 AND NOT x.limited THEN ${OPEN} ELSE ${PLANNED} END,
         x.ends_job, x.job_status = 'PAUSED' AND x.kind < 3, x.handler, x.payload
       FROM live x WHERE x.next_at IS NOT NULL AND NOT x.cancelled
       RETURNING d.shard, d.part, d.priority, d.handler_key, d.tenant,

@@ -211,8 +211,8 @@ export class CallPlayer {
         },
       ];
     });
-    const { verdicts, freed, opened, asking } = await this.storage.leases.settle(settlements, nowMs);
-    return { verdicts, freed: asSet(freed), opened: asSet(opened), asking: asSet(asking) };
+    const { verdicts, freed, opened, planned } = await this.storage.leases.settle(settlements, nowMs);
+    return { verdicts, freed: asSet(freed), opened: asSet(opened), planned: asSet(planned) };
   }
 
   /** The same handing-out stands at another position in another storage. */

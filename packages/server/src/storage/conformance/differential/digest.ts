@@ -15,10 +15,10 @@ export async function digestOf(
   { jobIds, workers, nowMs }: { jobIds: readonly JobId[]; workers: readonly WorkerId[]; nowMs: number },
 ): Promise<Digest> {
   const { schedule, leases, members, jobs } = player.storage;
-  const [cursors, asking, lanes, held, leasedByRef, counts, cancelled, unknown, upcoming, list, ...ofJobs] =
+  const [cursors, planned, lanes, held, leasedByRef, counts, cancelled, unknown, upcoming, list, ...ofJobs] =
     await Promise.all([
       schedule.readCursors(EVERYWHERE, WINDOW).then(asSet),
-      schedule.readAsking(EVERYWHERE, WINDOW).then(asSet),
+      schedule.readPlanned(EVERYWHERE, WINDOW).then(asSet),
       leases.lanes({ after: undefined, limit: LIMIT }),
       leases.leasedBy(workers).then((runs) => asSet(runs.map(({ position: _position, ...run }) => run))),
       leases
@@ -31,7 +31,7 @@ export async function digestOf(
       jobs.list({ limit: LIMIT }).then((found) => found.jobs.map(({ jobId, status }) => [jobId, status])),
       ...jobIds.map((jobId) => digestOfJob(player, jobId, nowMs)),
     ]);
-  const shown = { cursors, asking, lanes, held, leasedByRef, counts, cancelled, unknown, upcoming, list };
+  const shown = { cursors, planned, lanes, held, leasedByRef, counts, cancelled, unknown, upcoming, list };
   return { ...shown, ...Object.fromEntries(ofJobs.map((job, i) => [jobIds[i]!, job])) };
 }
 
