@@ -1,5 +1,5 @@
 /**
- * A cursor, or a run that asks for a place of its job, that is older than what a sweep looks over is found again by the full sweep
+ * A cursor, or a run that asks for a slot of its job, that is older than what a sweep looks over is found again by the full sweep
  * only, once a minute: so nothing may be passed over when shards come and go. The same for a run in a lane that a claim has
  * looked at and not taken.
  */
@@ -72,7 +72,7 @@ async function handedOutAfterMs(): Promise<number> {
 const OWNED: [string, () => Promise<Job>][] = [
   ['a schedule', () => stage.world.recurring()],
   [
-    'a run that asks for a place',
+    'a run that asks for a slot',
     async () => {
       const job = await stage.world.recurring({ atMs: BASE_MS + DAY_MS });
       await stage.storage.jobs.enqueue(job.jobId, manualRun());

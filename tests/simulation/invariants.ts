@@ -85,9 +85,9 @@ async function pending(storage: Storage): Promise<{ readonly jobId: JobId }[]> {
 }
 
 function cursors(storage: Storage): Promise<Cursor[]> {
-  const places = ALL_SHARDS.map((shard) => ({ shard, afterMs: 0, afterId: '' }));
+  const positions = ALL_SHARDS.map((shard) => ({ shard, afterMs: 0, afterId: '' }));
   const window = { untilMs: Number.MAX_SAFE_INTEGER, limitPerShard: 10_000 };
-  return storage.schedule.readCursors(places, window);
+  return storage.schedule.readCursors(positions, window);
 }
 
 function checkFate({ world }: Parts, promised: UserJob, found: Job | undefined): void {

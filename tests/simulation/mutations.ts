@@ -84,7 +84,7 @@ const hideUnknownLeases: Mutation = (storage) =>
     },
   });
 
-/** Nobody compares what waits with the places there are. */
+/** Nobody compares what waits with the slots there are. */
 const neverReconcile: Mutation = (storage) =>
   replace(storage, 'schedule', {
     async reconcile() {

@@ -268,5 +268,5 @@ export class Observer {
   }
 }
 
-/** What holds a place keeps it though the limit is lowered, until it has ended: at most its timeout, twice its grace. */
+/** What holds a slot keeps it though the limit is lowered, until it has ended: at most its timeout, twice its grace. */
 const LOWERED_LIMIT_MS = 100_000;

@@ -46,7 +46,7 @@ export interface ClaimedRun {
   readonly handler: string;
   readonly payload: string;
   readonly timeoutMs: number;
-  /** It holds a place of its job, which becomes free when it ends. */
+  /** It holds a slot of its job, which becomes free when it ends. */
   readonly limited: boolean;
 }
 

@@ -207,7 +207,7 @@ export class OutcomeRecorder implements RunReports, Service {
     return isTooLate ? step : { ...step, next: { ...step.next, atMs } };
   }
 
-  /** Told again because it could not be recorded, an outcome keeps its place in the budget while that lies ahead. */
+  /** An outcome that is reported again keeps the instant it was charged for while that lies ahead. */
   #planned(
     report: RunReport,
     { tenant, wantedMs, nowMs }: { tenant: number; wantedMs: number; nowMs: number },
@@ -222,7 +222,7 @@ export class OutcomeRecorder implements RunReports, Service {
   #announce({ freed, opened, planned }: Settled): void {
     const { signals } = this.#options;
     signals.send('events-recorded', {});
-    if (freed.length > 0) signals.send('places-freed', { jobIds: freed });
+    if (freed.length > 0) signals.send('slots-freed', { jobIds: freed });
     if (opened.length > 0) signals.send('runs-open', { lanes: opened });
     if (planned.length > 0) signals.send('shards-due', { shards: planned });
   }

@@ -26,7 +26,7 @@ export function cancelRun(ports: OperationPorts) {
         ports.signals.send('cancel-requested', { runIds: [runId] });
         return verdict;
       case 'ended':
-        ports.signals.send('places-freed', { jobIds: [jobId] });
+        ports.signals.send('slots-freed', { jobIds: [jobId] });
         return verdict;
     }
   };

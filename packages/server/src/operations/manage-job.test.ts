@@ -66,7 +66,7 @@ describe('pause and resume', () => {
     const atMs = fixture.clock.now();
     expect(fixture.sentAs('shards-due')).toEqual([{ shards: [{ shard: job.shard, atMs }] }]);
     expect(fixture.sentAs('runs-open')).toEqual([{ lanes: [{ ...laneOf(job), atMs }] }]);
-    expect(fixture.sentAs('places-freed')).toEqual([{ jobIds: [jobId] }]);
+    expect(fixture.sentAs('slots-freed')).toEqual([{ jobIds: [jobId] }]);
   });
 
   test('an ended job can be neither paused nor resumed', async () => {
@@ -116,7 +116,7 @@ describe('cancel', () => {
     const jobId = await create({ name: 'job', frequency: 'daily' });
     const { runId } = await fixture.operations.runJobNow(jobId);
     expect(await fixture.operations.cancelRun(runId)).toBe('ended');
-    expect(fixture.sent.at(-1)).toEqual({ name: 'places-freed', signal: { jobIds: [jobId] } });
+    expect(fixture.sent.at(-1)).toEqual({ name: 'slots-freed', signal: { jobIds: [jobId] } });
     const refused = { code: 'run_already_finished' };
     await expect(fixture.operations.cancelRun(runId)).rejects.toMatchObject(refused);
     expect((await fixture.operations.getJob(jobId)).job.status).toBe('SCHEDULED');

@@ -228,7 +228,7 @@ describeEachPostgres('a database of the version before', (server) => {
     expect(await claimed(two)).toEqual([waiting.get(two)![1]]);
   });
 
-  it('lets the run of a one-off ask for a place where another of its job waits or is alive', async () => {
+  it('lets the run of a one-off ask for a slot where another of its job waits or is alive', async () => {
     const [beside, alive] = [await addJob(), await addJob()];
     const [once, asked] = [
       await addRow(beside, { kind: ONCE, atMs: BASE_MS - 1 }),

@@ -1,6 +1,6 @@
 /**
- * Lets in the runs that ask for a place of their job, in the shards of this node: retries, run-now and redriven runs at their
- * instant, and what waits when a place becomes free. The storage decides; this says when it is asked, and about which jobs.
+ * Lets in the runs that ask for a slot of their job, in the shards of this node: retries, run-now and redriven runs at their
+ * instant, and what waits when a slot becomes free. The storage decides; this says when it is asked, and about which jobs.
  */
 import { type JobId, shardOf } from '@carillon/domain';
 import { Loop, type Service } from '@carillon/foundation';
@@ -18,7 +18,7 @@ const RUNS_PER_ADMISSION = 2_000;
 /** Jobs of which nothing could be let in are asked about again after this long. */
 const RETRY_MS = 10_000;
 /**
- * A run that was left waiting may have missed the place that became free in the same moment: the statements that freed it and
+ * A run that was left waiting may have missed the slot that became free in the same moment: the statements that freed it and
  * that left it waiting have not seen each other. It is asked for once more.
  */
 const ASK_AGAIN_MS = 50;
@@ -52,11 +52,11 @@ export class Admitter implements Service {
     this.#planned = new OwnedShards({
       ...options,
       wake: () => this.#loop.wake(),
-      read: (places, window) => store.readPlanned(places, window),
+      read: (positions, window) => store.readPlanned(positions, window),
       keyOf: ({ runId, fireAtMs }) => `${runId}@${fireAtMs}`,
       idOf: ({ runId }) => runId,
     });
-    this.#unsubscribe = signals.on('places-freed', ({ jobIds }) => this.admitSoon(jobIds));
+    this.#unsubscribe = signals.on('slots-freed', ({ jobIds }) => this.admitSoon(jobIds));
   }
 
   start(): void {

@@ -4,7 +4,7 @@
  * where reading has passed come through hints, or through a sweep over the last seconds; a full pass finds whatever both missed.
  */
 import { MinHeap } from '@carillon/foundation';
-import type { ReadWindow, ShardPlace } from '../storage/schedule-store.ts';
+import type { ReadWindow, ShardPosition } from '../storage/schedule-store.ts';
 
 interface Planned {
   readonly shard: number;
@@ -12,10 +12,10 @@ interface Planned {
 }
 
 export interface LookAheadOptions<Row extends Planned> {
-  readonly read: (places: readonly ShardPlace[], window: ReadWindow) => Promise<Row[]>;
+  readonly read: (positions: readonly ShardPosition[], window: ReadWindow) => Promise<Row[]>;
   /** Tells rows apart; a row that moved to another instant is another row. */
   readonly keyOf: (row: Row) => string;
-  /** Its place among those of the same instant, as the storage orders them. */
+  /** Orders rows of the same instant, as the storage does. */
   readonly idOf: (row: Row) => string;
   readonly windowMs: number;
   /** Rows held of one shard, about: a bound per shard, so that none stands before another. */
@@ -36,7 +36,7 @@ class Window<Row extends Planned> {
   /** Everything up to here was read. */
   afterMs = 0;
   afterId = FIRST_ID;
-  /** Something was heard that lies before the place: read, however many rows are held. */
+  /** Something was heard that lies before the position: read, however many rows are in memory. */
   isTouched = true;
   /** While it is read: the earliest instant of which something was heard. The read may have begun before that was there. */
   heardMs = Number.POSITIVE_INFINITY;
@@ -95,7 +95,7 @@ class Window<Row extends Planned> {
     return this.size <= Math.floor(rowsPerShard / 2) || this.#holdsOnlyLater();
   }
 
-  /** These rows follow its place, and no others do until the instant. */
+  /** These rows follow its position, and no others do until the instant. */
   readOn(rows: readonly Row[], { untilMs, limitPerShard }: ReadWindow): void {
     const { idOf } = this.#options;
     for (const row of rows) this.hold(row);
@@ -188,12 +188,12 @@ export class LookAhead<Row extends Planned> {
     if (wanted.length === 0) return false;
     const hasRoom = wanted.some(([, window]) => window.size <= rowsPerShard / 2);
     const limitPerShard = hasRoom ? rowsPerShard : Math.min(rowsPerShard, TOUCHED_ROWS);
-    const places = wanted.map(([shard, { afterMs, afterId }]) => ({ shard, afterMs, afterId }));
+    const positions = wanted.map(([shard, { afterMs, afterId }]) => ({ shard, afterMs, afterId }));
     for (const [, window] of wanted) {
       window.isTouched = false;
       window.heardMs = Number.POSITIVE_INFINITY;
     }
-    const rows = await read(places, { untilMs, limitPerShard }).catch((error: unknown) => {
+    const rows = await read(positions, { untilMs, limitPerShard }).catch((error: unknown) => {
       for (const [, window] of wanted) window.isTouched = true;
       throw error;
     });
@@ -210,13 +210,14 @@ export class LookAhead<Row extends Planned> {
   async sweep(nowMs: number): Promise<void> {
     const { rowsPerShard: limitPerShard, read } = this.#options;
     const untilMs = nowMs + SWEEP_AHEAD_MS;
-    const places = [...this.#shards.keys()].map((shard) => ({
+    const positions = [...this.#shards.keys()].map((shard) => ({
       shard,
       afterMs: nowMs - SWEEP_BACK_MS,
       afterId: FIRST_ID,
     }));
-    if (places.length === 0) return;
-    for (const row of await read(places, { untilMs, limitPerShard })) this.#shards.get(row.shard)?.hold(row);
+    if (positions.length === 0) return;
+    for (const row of await read(positions, { untilMs, limitPerShard }))
+      this.#shards.get(row.shard)?.hold(row);
   }
 
   /** Takes out rows whose instant has come, at most so many, the earliest first. */

@@ -179,7 +179,7 @@ describe('a run that waits though there is room (hazard 37)', () => {
   });
 });
 
-test('a place that belongs to no run becomes free (hazard 13)', async () => {
+test('a slot that belongs to no run becomes free (hazard 13)', async () => {
   const { clock, common, signals } = role;
   const state = emptyState(() => clock.now());
   const [jobs, store] = [new MemoryJobStore(state), new MemoryScheduleStore(state)];
@@ -232,11 +232,11 @@ describe('a pass', () => {
     expect(await deadLetter(runIds[0]!)).toBeDefined();
   });
 
-  test('is made at once when it is told that places became free somewhere', async () => {
+  test('is made at once when it is told that slots became free somewhere', async () => {
     reconciler.start();
     await turns();
     const before = stage.breakage.calls.reconcile;
-    role.signals.send('places-freed', { jobIds: [] });
+    role.signals.send('slots-freed', { jobIds: [] });
     await turns();
     expect(stage.breakage.calls.reconcile).toBe(before! + 1);
     await reconciler.stop();

@@ -1,5 +1,5 @@
 /**
- * Compares what was decided with what is, in the shards of this node, always and on a schedule of its own: places that belong to
+ * Compares what was decided with what is, in the shards of this node, always and on a schedule of its own: slots that belong to
  * no run become free, runs that wait though there is room are let in, and what waited for its start for too long is given up.
  * So a lost hint or a crash in the wrong moment costs seconds, and no copy in memory is trusted for longer (hazard 37).
  */
@@ -47,7 +47,7 @@ export class Reconciler implements Service {
       idleMs: PASS_MS,
       runOnce: () => this.runOnce(),
     });
-    options.signals.on('places-freed', ({ jobIds }) => {
+    options.signals.on('slots-freed', ({ jobIds }) => {
       if (jobIds.length === 0) this.#loop.wake();
     });
   }

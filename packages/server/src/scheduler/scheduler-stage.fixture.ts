@@ -78,7 +78,7 @@ export class SchedulerStage {
     const { storage, signals, clock } = this.role;
     const { freed, opened, planned } = await storage.leases.settle([settlement(run, end)], clock.now());
     if (!told) return;
-    signals.send('places-freed', { jobIds: freed });
+    signals.send('slots-freed', { jobIds: freed });
     signals.send('runs-open', { lanes: opened });
     signals.send('shards-due', { shards: planned });
     await turns();

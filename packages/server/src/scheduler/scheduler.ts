@@ -1,7 +1,7 @@
 /**
  * Fires what is due at its instant, in the shards of this node: due cursors become runs (one transaction per batch, compare-and-set
  * on each cursor), open, waiting or skipped by the limits of their jobs. How many runs wait to be
- * executed makes no difference here: of the jobs that fire, those that wait for a place are counted, up to a bound.
+ * executed makes no difference here: of the jobs that fire, those that wait for a slot are counted, up to a bound.
  */
 import { fireTime, type JobId, occurrenceRunId, planFires } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
@@ -61,7 +61,7 @@ export class Scheduler implements Service {
     this.#cursors = new OwnedShards({
       ...options,
       wake: () => this.#loop.wake(),
-      read: (places, window) => store.readCursors(places, window),
+      read: (positions, window) => store.readCursors(positions, window),
       keyOf: ({ jobId, nominalAtMs, jobVersion }) => `${jobId}@${nominalAtMs}.${jobVersion}`,
       idOf: ({ jobId }) => jobId,
     });

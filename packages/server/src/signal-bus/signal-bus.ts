@@ -11,7 +11,7 @@ export interface Signals {
   /** Owners of these shards have something to fire or admit from these instants on. No shards: any. */
   'shards-due': { readonly shards: readonly { readonly shard: number; readonly atMs: number }[] };
   /** Runs of these jobs ended: runs that wait behind a limit of theirs may start. No jobs: any. */
-  'places-freed': { readonly jobIds: readonly JobId[] };
+  'slots-freed': { readonly jobIds: readonly JobId[] };
   /** Somebody wants these runs stopped: whoever has them looks whether that is so. */
   'cancel-requested': { readonly runIds: readonly RunId[] };
   /** A node came or left, or let go of shards: they may be others' now. */

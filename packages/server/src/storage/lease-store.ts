@@ -87,9 +87,9 @@ export type SettleVerdict = 'settled' | 'cancelled' | 'stale';
 /** Verdicts in the order of the settlements, and what became possible. */
 export interface Settled {
   readonly verdicts: readonly SettleVerdict[];
-  /** Jobs with a free place that other runs of theirs wait for. */
+  /** Jobs with a free slot that other runs of theirs wait for. */
   readonly freed: readonly JobId[];
-  /** Runs that are tried again, in lanes or asking for a place of their job. */
+  /** Runs that are tried again, in lanes or asking for a slot of their job. */
   readonly opened: readonly LaneHint[];
   readonly planned: readonly { readonly shard: number; readonly atMs: number }[];
 }

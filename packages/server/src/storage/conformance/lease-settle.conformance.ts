@@ -185,7 +185,7 @@ export function describeLeaseSettle(make: MakeStorage): void {
 
     /**
      * A run for each end, the limited ones in a lease of their own, settled in one call. In one lease with them a one-off that is
-     * tried again may have to ask for a place. Answers what is left of each, without what differs from run to run. */
+     * tried again may have to ask for a slot. Answers what is left of each, without what differs from run to run. */
     async function settled({ whole }: { whole: boolean }) {
       const { world } = stage;
       const jobs = new Map<string, Job>();

@@ -54,7 +54,7 @@ export function describeScheduleAdmit(make: MakeStorage): void {
       expect(await world.statusOf(job.jobId)).toBe('COMPLETED');
     });
 
-    it('hazard 42: run-now waits for a place, whatever the policy', async () => {
+    it('hazard 42: run-now waits for a slot, whatever the policy', async () => {
       const { world } = stage;
       for (const overlap of ['queue', 'skip', 'replace'] as const) {
         const job = await world.recurring({ job: { overlap } });
@@ -104,7 +104,7 @@ export function describeScheduleAdmit(make: MakeStorage): void {
       expect(await admit()).toMatchObject({ more: [], opened: [], waiting: [{ jobId: job.jobId }] });
     });
 
-    it('a retry gives its place free and asks again', async () => {
+    it('a retry frees its slot and asks again', async () => {
       const { world } = stage;
       const job = await world.recurring();
       await world.fire(job, { runs: occurrences(2) });
@@ -124,7 +124,7 @@ export function describeScheduleAdmit(make: MakeStorage): void {
       expect((await statesOf(job)).get(open!.runId)).toBe('waiting');
     });
 
-    it('the only run of a one-off needs no place, nor does its retry', async () => {
+    it('the only run of a one-off needs no slot, nor does its retry', async () => {
       const { world } = stage;
       const { job } = await world.oneOff();
       const alive = await world.claimOne(job);
@@ -186,7 +186,7 @@ export function describeScheduleAdmit(make: MakeStorage): void {
       }
     });
 
-    it('hazard 12: admissions that race never give out more places than there are', async () => {
+    it('hazard 12: admissions that race never give out more slots than there are', async () => {
       const { world } = stage;
       for (let round = 0; round < 5; round += 1) {
         const job = await world.recurring({ job: { maxConcurrency: 3 } });
@@ -250,7 +250,7 @@ export function describeScheduleAdmit(make: MakeStorage): void {
       expect([...(await statesOf(job)).values()]).toEqual(['planned']);
     });
 
-    it('places are free again when what held them is cancelled or removed', async () => {
+    it('slots are free again when the run in them is cancelled or removed', async () => {
       const { world } = stage;
       const job = await world.recurring();
       const { runIds } = await world.fire(job);
@@ -320,7 +320,7 @@ export function describeScheduleAdmit(make: MakeStorage): void {
       expect(await reconcile()).toEqual([]);
     });
 
-    it('hazard 13: a place whose run is open or alive is kept', async () => {
+    it('hazard 13: a slot whose run is open or leased is kept', async () => {
       const { world } = stage;
       const [open, alive] = [await world.recurring(), await world.recurring()];
       await world.fire(open);

@@ -20,7 +20,7 @@ import type { Cursor, NewRun } from '../due.ts';
 import type { PendingChange } from '../job-store.ts';
 import type { Settlement, SettleVerdict } from '../lease-store.ts';
 import type { RunView } from '../run-store.ts';
-import type { Fire, Fired, ShardPlace } from '../schedule-store.ts';
+import type { Fire, Fired, ShardPosition } from '../schedule-store.ts';
 import type { ShardGuard } from '../shard-guard.ts';
 import type { Storage } from '../storage.ts';
 import { claimRuns } from './claim-runs.ts';
@@ -28,7 +28,7 @@ import { EVERY_MINUTE, newId, sampleJob } from './sample-job.ts';
 import { BASE_MS, DAY_MS, FAR_MS, type MakeStorage, type StorageUnderTest } from './storage-under-test.ts';
 
 /** Before every row of the shard. */
-export function shardStart(shard: number): ShardPlace {
+export function shardStart(shard: number): ShardPosition {
   return { shard, afterMs: 0, afterId: '00000000-0000-0000-0000-000000000000' };
 }
 
@@ -149,7 +149,7 @@ export class StorageWorld {
     return { fired: answer.jobIds.has(job.jobId), runIds: fire.runs.map((run) => run.runId), answer };
   }
 
-  /** Claims these runs, after their jobs have let in what asks for a place. */
+  /** Claims these runs, after their jobs have let in what asks for a slot. */
   async claim(
     runs: readonly Pick<PendingRun, 'jobId' | 'runId'>[],
     over: { workerId?: WorkerId; nowMs?: number } = {},

@@ -1,4 +1,4 @@
-/** The only run of a one-off is alone no longer: from now on it asks for a place, or holds one, like the others of its job. */
+/** The only run of a one-off is alone no longer: from now on it asks for a slot, or holds one, like the others of its job. */
 import type { JobId } from '@carillon/domain';
 import type { MemoryState } from './memory-state.ts';
 

@@ -242,7 +242,7 @@ export class MemoryJobStore implements JobStore {
     } else cursors.set(job.jobId, next);
   }
 
-  /** It gives up its place: a run that a person asks for meanwhile may need it. */
+  /** It gives up its slot: a run that a person asks for meanwhile may need it. */
   #heldBack(run: RunRecord): RunRecord {
     this.#state.admissions.free(run.jobId, run.runId);
     return { ...run, held: true, admitted: false, state: run.admitted ? 'planned' : run.state };

@@ -47,8 +47,8 @@ export class MemoryLeaseStore implements LeaseStore {
         ...{ leaseId, position, workerId, claimedAtMs, run },
         ...{ cancelRequested: false, shown: undefined },
       });
-      const place = { leaseId, position, leaseSize: records.length, claimedAtMs };
-      return claimedRun(run, this.#state.jobs.get(run.jobId)!, place);
+      const lease = { leaseId, position, leaseSize: records.length, claimedAtMs };
+      return claimedRun(run, this.#state.jobs.get(run.jobId)!, lease);
     });
     return { leaseId, workerId, claimedAtMs, runs, looks };
   }
@@ -166,14 +166,14 @@ export class MemoryLeaseStore implements LeaseStore {
 function claimedRun(
   record: RunRecord,
   job: Job,
-  place: Pick<ClaimedRun, 'leaseId' | 'position' | 'leaseSize' | 'claimedAtMs'>,
+  lease: Pick<ClaimedRun, 'leaseId' | 'position' | 'leaseSize' | 'claimedAtMs'>,
 ): ClaimedRun {
   const { jobId, runId, epoch, attempt, nominalAtMs, admitted: limited } = record;
   const { handler, payload, timeoutMs } = job;
   const isOccurrence = !isAskedFor(record) && attempt === 1;
   const dueAtMs = isOccurrence ? nominalAtMs : record.fireAtMs;
   return {
-    ...place,
+    ...lease,
     jobId,
     runId,
     epoch,

@@ -11,7 +11,7 @@ import type {
   PlannedRun,
   ReadWindow,
   ScheduleStore,
-  ShardPlace,
+  ShardPosition,
   SkippedRange,
   WaitingJob,
 } from '../schedule-store.ts';
@@ -28,16 +28,16 @@ export class MemoryScheduleStore implements ScheduleStore {
     this.#state = state;
   }
 
-  async readCursors(places: readonly ShardPlace[], window: ReadWindow): Promise<Cursor[]> {
+  async readCursors(positions: readonly ShardPosition[], window: ReadWindow): Promise<Cursor[]> {
     const cursors = [...this.#state.cursors.values()].filter((cursor) => !cursor.held);
-    return readFrom(places, window, cursors, ({ jobId }) => jobId).map(
+    return readFrom(positions, window, cursors, ({ jobId }) => jobId).map(
       ({ held: _held, ...cursor }) => cursor,
     );
   }
 
-  async readPlanned(places: readonly ShardPlace[], window: ReadWindow): Promise<PlannedRun[]> {
+  async readPlanned(positions: readonly ShardPosition[], window: ReadWindow): Promise<PlannedRun[]> {
     const planned = [...this.#state.due.all()].filter(({ state, held }) => state === 'planned' && !held);
-    return readFrom(places, window, planned, ({ runId }) => runId).map(
+    return readFrom(positions, window, planned, ({ runId }) => runId).map(
       ({ jobId, runId, shard, fireAtMs }) => ({
         ...{ jobId, runId, shard, fireAtMs },
       }),
@@ -228,7 +228,7 @@ export class MemoryScheduleStore implements ScheduleStore {
       const endsJob = fire.next === undefined && i === fire.runs.length - 1;
       const plan = { runId, nominalAtMs, fireAtMs: nowMs, trigger: 'schedule', endsJob } as const;
       const run = runRecord(job, plan, 'waiting');
-      // Only while as many as may be are open or alive; where others wait for a free place, it waits with them.
+      // Only while as many as may be are open or alive; where others wait for a free slot, it waits with them.
       const isSkipped = job.overlap === 'skip' && (room <= 0 || (queued === 0 && i >= room));
       if (queued === 0 && admissions.take(job.jobId, runId, job.maxConcurrency)) {
         made.push({ ...run, state: 'open', admitted: true });
@@ -263,20 +263,20 @@ export class MemoryScheduleStore implements ScheduleStore {
   }
 }
 
-/** An occurrence of the schedule that was never begun: a newer one may take its place. */
+/** An occurrence of the schedule that was never begun: a newer one may replace it. */
 function isFreshOccurrence(run: RunRecord): boolean {
   return !isAskedFor(run) && run.trigger === 'schedule' && run.attempt === 1 && run.epoch === 1 && !run.held;
 }
 
 function readFrom<Row extends { readonly shard: number; readonly fireAtMs: number }>(
-  places: readonly ShardPlace[],
+  positions: readonly ShardPosition[],
   { untilMs, limitPerShard }: ReadWindow,
   rows: readonly Row[],
   idOf: (row: Row) => string,
 ): Row[] {
   const byShard = new Array<Row[]>(SHARD_COUNT);
   for (const row of rows) byShard[row.shard] = [...(byShard[row.shard] ?? []), row];
-  return places.flatMap(({ shard, afterMs, afterId }) =>
+  return positions.flatMap(({ shard, afterMs, afterId }) =>
     (byShard[shard] ?? [])
       .filter((row) => row.fireAtMs <= untilMs)
       .filter((row) => row.fireAtMs > afterMs || (row.fireAtMs === afterMs && idOf(row) > afterId))

@@ -19,16 +19,16 @@ export function settleRun(state: MemoryState, settlement: Settlement, nowMs: num
   if (!leased) return { verdict: 'stale' };
   state.leases.remove(leased);
   const { jobId, runId } = leased.run;
-  const hadPlace = state.admissions.free(jobId, runId);
+  const hadSlot = state.admissions.free(jobId, runId);
   const isWanted = state.due.ofJob(jobId).some((run) => run.state === 'waiting');
-  const settled = settleLeased(state, leased, { settlement, nowMs, hadPlace });
-  return hadPlace && isWanted ? { ...settled, freed: jobId } : settled;
+  const settled = settleLeased(state, leased, { settlement, nowMs, hadSlot });
+  return hadSlot && isWanted ? { ...settled, freed: jobId } : settled;
 }
 
 function settleLeased(
   state: MemoryState,
   leased: LeasedRecord,
-  { settlement, nowMs, hadPlace }: { settlement: Settlement; nowMs: number; hadPlace: boolean },
+  { settlement, nowMs, hadSlot }: { settlement: Settlement; nowMs: number; hadSlot: boolean },
 ): SettledRun {
   const { run } = leased;
   if (isCancelled(state, leased, settlement)) {
@@ -46,7 +46,7 @@ function settleLeased(
     ...(next.kind === 'dead' && { deadReason: next.reason }),
   });
   if (next.kind === 'again') {
-    return { verdict: 'settled', again: queueAgain(state, run, { next, hadPlace, nowMs }) };
+    return { verdict: 'settled', again: queueAgain(state, run, { next, hadSlot, nowMs }) };
   }
   if (next.kind === 'dead') {
     writeDeadLetter(state, run, { reason: next.reason, error, attempts: run.attempt, nowMs });
@@ -62,15 +62,15 @@ function isCancelled(state: MemoryState, leased: LeasedRecord, { next }: Settlem
   return next.kind === 'again' && (job === undefined || job.status === 'CANCELLED');
 }
 
-/** The only run of a one-off goes straight into its lane; others ask for a place again. */
+/** The only run of a one-off goes straight into its lane; others ask for a slot again. */
 function queueAgain(
   state: MemoryState,
   run: RunRecord,
   {
     next,
-    hadPlace,
+    hadSlot,
     nowMs,
-  }: { next: Extract<Settlement['next'], { kind: 'again' }>; hadPlace: boolean; nowMs: number },
+  }: { next: Extract<Settlement['next'], { kind: 'again' }>; hadSlot: boolean; nowMs: number },
 ): RunRecord {
   const job = state.jobs.get(run.jobId)!;
   const { atMs: fireAtMs, attempt, crashes } = next;
@@ -81,7 +81,7 @@ function queueAgain(
     ...run,
     ...runTerms(job, { fireAtMs }),
     ...{ fireAtMs, laneAtMs, attempt, crashes, epoch: run.epoch + 1, admitted: false },
-    state: run.trigger === 'once' && !hadPlace ? 'open' : 'planned',
+    state: run.trigger === 'once' && !hadSlot ? 'open' : 'planned',
     held: job.status === 'PAUSED' && !isAskedFor(run),
   };
   state.due.put(again);

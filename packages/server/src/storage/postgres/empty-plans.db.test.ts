@@ -21,7 +21,7 @@ import {
   EXPIRE,
   FIRE,
   FIRE_PLAIN,
-  FREE_LOST_PLACES,
+  FREE_LOST_SLOTS,
   READ_CURSORS,
   READ_PLANNED,
   SKIP_REPLACED,
@@ -180,9 +180,9 @@ describeEachPostgres('the plans of sessions as the pool opens them', (server) =>
       expect(crossed.filter((part) => !SMALL_PARTS.includes(part))).toEqual([]);
     });
 
-    it('what is looked through by the reconciler costs a look per job or place that waits, not per run', async () => {
+    it('what is looked through by the reconciler costs a look per job or slot that waits, not per run', async () => {
       expect(unaimed(await planOf(client, ADMISSIBLE))).toEqual([]);
-      const lost = scansOf(await planOf(client, FREE_LOST_PLACES)).filter(
+      const lost = scansOf(await planOf(client, FREE_LOST_SLOTS)).filter(
         (node) => node['Relation Name'] === 'due',
       );
       expect(lost).toMatchObject([{ 'Index Name': 'due_pkey' }]);

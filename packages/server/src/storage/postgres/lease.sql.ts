@@ -20,7 +20,7 @@ const IN_TIME = '(due.expires_at IS NULL OR due.expires_at >= $3::bigint)';
 /**
  * $1 lease, $2 worker, $3 now, $4 parts, $5 priorities, $6 handler keys, $7 tenants, $8 after instants, $9 after runs, $10 runs of
  * each lane at most, $11 of all. Rows leave `due` and enter the lease in one statement. They are locked as they are found, and
- * those that another claim or an edit has locked are left to it; so the place where a row was found is where it is deleted,
+ * those that another claim or an edit has locked are left to it; so a row is deleted by the tid it was found at,
  * which spares the search through an index. Payloads too large for `due` are read from the job.
  *
  * The rows are gone through once, for the lease and the answer alike, so a run has the same position in every array. They are
@@ -37,8 +37,8 @@ export const CLAIM_LANES: Statement = {
       SELECT * FROM unnest($4::smallint[], $5::smallint[], $6::int[], $7::bigint[], $8::bigint[], $9::uuid[], $10::int[])
         WITH ORDINALITY AS lane(part, priority, handler_key, tenant, after_at, after_id, runs_max, ord)
     ), picked AS MATERIALIZED (
-      SELECT d.place, d.run_id, d.lane_at, lane.ord FROM lane CROSS JOIN LATERAL (
-        SELECT due.ctid AS place, due.run_id, due.lane_at FROM due
+      SELECT d.tid, d.run_id, d.lane_at, lane.ord FROM lane CROSS JOIN LATERAL (
+        SELECT due.ctid AS tid, due.run_id, due.lane_at FROM due
         WHERE ${inLane('lane')} AND (due.lane_at, due.run_id) > (lane.after_at, lane.after_id) AND due.lane_at <= $3::bigint AND ${IN_TIME}
         ORDER BY due.lane_at, due.run_id LIMIT lane.runs_max FOR UPDATE SKIP LOCKED
       ) d WHERE EXISTS (SELECT FROM worker) LIMIT $11
@@ -61,7 +61,7 @@ export const CLAIM_LANES: Statement = {
         ) lane
       ) l
     ), gone AS (
-      DELETE FROM due d WHERE d.ctid = ANY(ARRAY(SELECT place FROM picked))
+      DELETE FROM due d WHERE d.ctid = ANY(ARRAY(SELECT tid FROM picked))
       RETURNING d.job_id, d.run_id, d.shard, d.kind, d.attempt, d.crashes, d.ends_job, d.epoch, d.job_version, d.nominal_at,
         d.handler, d.payload, d.timeout_ms, d.admitted, d.fire_at
     ), taken AS MATERIALIZED (

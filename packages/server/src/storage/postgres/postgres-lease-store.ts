@@ -91,10 +91,10 @@ export class PostgresLeaseStore implements LeaseStore {
   }
 
   async lanes({ after, limit }: { after: LaneKey | undefined; limit: number }): Promise<LaneHead[]> {
-    const place = after
+    const start = after
       ? [after.part, priorityCode(after.priority), after.handlerKey, after.tenant]
       : NO_LANE;
-    const rows = await this.#database.query<LaneRow>(LANES, [limit, ...place]);
+    const rows = await this.#database.query<LaneRow>(LANES, [limit, ...start]);
     return rows.map(([part, priority, key, tenant, laneAtMs, runId]) => ({
       part,
       priority: priorityWord(priority),

@@ -14,7 +14,7 @@ import type {
   PlannedRun,
   ReadWindow,
   ScheduleStore,
-  ShardPlace,
+  ShardPosition,
   WaitingJob,
 } from '../schedule-store.ts';
 import { StorageTimeout } from '../storage.ts';
@@ -28,7 +28,7 @@ import {
   EXPIRE_UNOFFERED,
   FIRE,
   FIRE_PLAIN,
-  FREE_LOST_PLACES,
+  FREE_LOST_SLOTS,
   READ_CURSORS,
   READ_PLANNED,
   SKIP_REPLACED,
@@ -73,9 +73,9 @@ export class PostgresScheduleStore implements ScheduleStore {
     this.#outcomes = outcomes;
   }
 
-  async readCursors(places: readonly ShardPlace[], window: ReadWindow): Promise<Cursor[]> {
-    if (places.length === 0) return [];
-    const rows = await this.#database.query<CursorRow>(READ_CURSORS, windowParameters(places, window));
+  async readCursors(positions: readonly ShardPosition[], window: ReadWindow): Promise<Cursor[]> {
+    if (positions.length === 0) return [];
+    const rows = await this.#database.query<CursorRow>(READ_CURSORS, windowParameters(positions, window));
     return rows.map(([jobId, shard, fireAtMs, nominalAtMs, jobVersion, schedule, misfire, resumedAtMs]) => ({
       jobId,
       shard,
@@ -88,11 +88,11 @@ export class PostgresScheduleStore implements ScheduleStore {
     }));
   }
 
-  async readPlanned(places: readonly ShardPlace[], window: ReadWindow): Promise<PlannedRun[]> {
-    if (places.length === 0) return [];
+  async readPlanned(positions: readonly ShardPosition[], window: ReadWindow): Promise<PlannedRun[]> {
+    if (positions.length === 0) return [];
     const rows = await this.#database.query<readonly [JobId, RunId, number, number]>(
       READ_PLANNED,
-      windowParameters(places, window),
+      windowParameters(positions, window),
     );
     return rows.map(([jobId, runId, shard, fireAtMs]) => ({ jobId, runId, shard, fireAtMs }));
   }
@@ -177,7 +177,7 @@ export class PostgresScheduleStore implements ScheduleStore {
 
   async reconcile({ guard, nowMs, limit }: OwnerOptions & { limit: number }): Promise<WaitingJob[]> {
     const owner = ownedParameters(guard);
-    await this.#database.query(FREE_LOST_PLACES, owner);
+    await this.#database.query(FREE_LOST_SLOTS, owner);
     const rows = await this.#database.query<readonly [JobId, boolean]>(ADMISSIBLE, [
       ...owner,
       limit,
@@ -208,11 +208,11 @@ export class PostgresScheduleStore implements ScheduleStore {
   }
 }
 
-function windowParameters(places: readonly ShardPlace[], window: ReadWindow): unknown[] {
+function windowParameters(positions: readonly ShardPosition[], window: ReadWindow): unknown[] {
   return [
-    plainArray(places.map((place) => place.shard)),
-    plainArray(places.map((place) => place.afterMs)),
-    plainArray(places.map((place) => place.afterId)),
+    plainArray(positions.map((position) => position.shard)),
+    plainArray(positions.map((position) => position.afterMs)),
+    plainArray(positions.map((position) => position.afterId)),
     window.untilMs,
     window.limitPerShard,
   ];

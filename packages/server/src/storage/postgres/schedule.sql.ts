@@ -7,14 +7,14 @@ import { IS_OPEN, JOB_HANDLER_KEY, JOB_PART, JOB_TENANT, OPEN, PLANNED, WAITING 
 import { mayEnd } from './may-end.sql.ts';
 import { isOwned, owned } from './owned.sql.ts';
 
-/** $1 shards, $2 after instant, $3 after id, $4 until, $5 limit per shard: from a known place, so nothing deleted is walked over. */
-const fromPlaces = (rows: string) => `
+/** $1 shards, $2 after instant, $3 after id, $4 until, $5 limit per shard: from a known position, so no deleted row is walked over. */
+const fromPositions = (rows: string) => `
   FROM unnest($1::smallint[], $2::bigint[], $3::uuid[]) AS s(shard, after_at, after_id) CROSS JOIN LATERAL (${rows}) d`;
 
 export const READ_CURSORS: Statement = {
   name: 'read_cursors',
   text: `SELECT d.job_id, d.shard, d.fire_at, d.nominal_at, d.job_version, j.schedule::text, j.misfire::text, d.resumed_at
-    ${fromPlaces(`SELECT * FROM cursors c
+    ${fromPositions(`SELECT * FROM cursors c
       WHERE c.shard = s.shard AND NOT c.held AND (c.fire_at, c.job_id) > (s.after_at, s.after_id) AND c.fire_at <= $4
       ORDER BY c.fire_at, c.job_id LIMIT $5`)}
     CROSS JOIN LATERAL (SELECT j.schedule, j.misfire FROM jobs j WHERE j.job_id = d.job_id LIMIT 1) j
@@ -24,7 +24,7 @@ export const READ_CURSORS: Statement = {
 export const READ_PLANNED: Statement = {
   name: 'read_planned',
   text: `SELECT d.job_id, d.run_id, d.shard, d.fire_at
-    ${fromPlaces(`SELECT * FROM due
+    ${fromPositions(`SELECT * FROM due
       WHERE due.shard = s.shard AND due.blocked = ${PLANNED} AND NOT due.held
         AND (due.fire_at, due.run_id) > (s.after_at, s.after_id) AND due.fire_at <= $4
       ORDER BY due.fire_at, due.run_id LIMIT $5`)}
@@ -34,20 +34,20 @@ export const READ_PLANNED: Statement = {
 /** How many more runs of the job j may be open or alive; a limit that was lowered counts what is above it too. */
 const ROOM = `greatest(0, j.max_concurrency - (SELECT count(*) FROM admissions a WHERE a.job_id = j.job_id))`;
 
-/** The lowest free places of the job j. */
-const freePlaces = (limit: string) => `SELECT p.slot FROM generate_series(1, j.max_concurrency) AS p(slot)
+/** The lowest free slots of the job j. */
+const freeSlots = (limit: string) => `SELECT p.slot FROM generate_series(1, j.max_concurrency) AS p(slot)
       WHERE p.slot NOT IN (SELECT a.slot FROM admissions a WHERE a.job_id = j.job_id) LIMIT ${limit}`;
 
 const NOW = (now: string) => `to_timestamp(${now}::bigint::float8 / 1000)`;
 
-/** Runs of the job j that wait for a place, as far as anybody counts them. */
+/** Runs of the job j that wait for a slot, as far as anybody counts them. */
 const QUEUED = `(SELECT count(*) FROM (SELECT FROM due d WHERE d.job_id = j.job_id AND d.blocked > 0
           AND (d.blocked = ${WAITING} OR d.fire_at <= $12::bigint) LIMIT ${QUEUED_PER_JOB_MAX}) d)`;
 
 /**
  * Fires cursors: compare-and-set on (nominal instant, job version), and everything that follows from it, in one statement. They
- * are found by their key: held is spelled so that no plan walks the index of instants for it. A run gets a place of its job, or
- * waits, or is skipped: two that want the same place at the same time meet in the primary key of admissions, and the second gets
+ * are found by their key: held is spelled so that no plan walks the index of instants for it. A run gets a slot of its job, or
+ * waits, or is skipped: two that want the same slot at the same time meet in the primary key of admissions, and the second gets
  * none. No two of its parts are joined: the planner takes each for one row, and would compare every cursor with every other.
  * What belongs to a cursor is a slice of an array, and membership is asked by IN within an expression, which is a look into a hash.
  * $1 job_id, $2 shard, $3 nominal_at, $4 job_version, $5 next nominal_at, $6 next fire_at, $7 number of runs, $8 runs of the
@@ -78,11 +78,11 @@ const fire = (
         ${JOB_TENANT} AS tenant
       FROM won w JOIN jobs j ON j.job_id = w.job_id
     ), admitted AS (
-      -- What waits already comes first: then nobody takes a place here, and the owner lets them in in order.
+      -- What waits already comes first: then nobody takes a slot here, and the owner lets them in in order.
       INSERT INTO admissions (job_id, slot, run_id, shard)
       SELECT j.job_id, p.slot, ($10::uuid[])[j.runs_before + p.nth], j.shard
       FROM job j CROSS JOIN LATERAL (
-        SELECT p.slot, row_number() OVER (ORDER BY p.slot) AS nth FROM (${freePlaces('least(j.run_count, j.room)')}) p
+        SELECT p.slot, row_number() OVER (ORDER BY p.slot) AS nth FROM (${freeSlots('least(j.run_count, j.room)')}) p
       ) p WHERE j.queued = 0
       ON CONFLICT DO NOTHING RETURNING run_id
     ), run AS MATERIALIZED (
@@ -168,24 +168,24 @@ const PLANNED_NOW = `${blockedOf(PLANNED)} AND w.fire_at <= $4::bigint`;
 
 /**
  * $1 jobs; guard: $2 node, $3 epochs; $4 now, $5 runs of each job at most. Runs that ask or wait are opened, the oldest first, as far
- * as there are free places; those that find none wait from now on. What somebody is changing at this moment is left for the
- * next time. As in FIRE, no two parts are joined: a run gets the place that has its number.
+ * as there are free slots; those that find none wait from now on. What somebody is changing at this moment is left for the
+ * next time. As in FIRE, no two parts are joined: a run gets the slot that has its number.
  */
 export const ADMIT: Statement = {
   name: 'admit',
   text: `
     WITH ${owned('$2', '$3')}, job AS MATERIALIZED (
-      SELECT j.job_id, j.shard, j.overlap, ARRAY(${freePlaces(`least(${ROOM}, $5::int)`)}) AS places
+      SELECT j.job_id, j.shard, j.overlap, ARRAY(${freeSlots(`least(${ROOM}, $5::int)`)}) AS slots
       FROM unnest($1::uuid[]) AS u(job_id) CROSS JOIN LATERAL (SELECT j.* FROM jobs j WHERE j.job_id = u.job_id LIMIT 1) j
       WHERE ${isOwned('j.shard')}
     ), wanting AS MATERIALIZED (
-      SELECT j.job_id, j.shard, d.run_id, j.places[d.nth] AS slot FROM job j CROSS JOIN LATERAL (
+      SELECT j.job_id, j.shard, d.run_id, j.slots[d.nth] AS slot FROM job j CROSS JOIN LATERAL (
         SELECT d.run_id, row_number() OVER (ORDER BY d.fire_at, d.nominal_at, d.run_id) AS nth FROM (
           SELECT d.run_id, d.fire_at, d.nominal_at FROM due d
           WHERE d.job_id = j.job_id AND d.run_id = ANY(ARRAY(
             SELECT w.run_id FROM (
-              (${blockedOf(WAITING)} ${OLDEST_FIRST} LIMIT cardinality(j.places)) UNION ALL (${PLANNED_NOW} ${OLDEST_FIRST} LIMIT cardinality(j.places))
-            ) w ${OLDEST_FIRST} LIMIT cardinality(j.places))) AND d.blocked + 0 > 0 AND d.held IS NOT TRUE
+              (${blockedOf(WAITING)} ${OLDEST_FIRST} LIMIT cardinality(j.slots)) UNION ALL (${PLANNED_NOW} ${OLDEST_FIRST} LIMIT cardinality(j.slots))
+            ) w ${OLDEST_FIRST} LIMIT cardinality(j.slots))) AND d.blocked + 0 > 0 AND d.held IS NOT TRUE
           FOR UPDATE SKIP LOCKED
         ) d
       ) d
@@ -217,11 +217,11 @@ export const ADMIT: Statement = {
     UNION ALL
     SELECT j.job_id, NULL, NULL, NULL, NULL, false, true, j.overlap = 'replace', 0, false FROM job j
     WHERE j.job_id IN (SELECT job_id FROM counted WHERE is_asked)
-      OR EXISTS (SELECT FROM (${blockedOf(WAITING)} ${OLDEST_FIRST} LIMIT cardinality(j.places) + 1) w
+      OR EXISTS (SELECT FROM (${blockedOf(WAITING)} ${OLDEST_FIRST} LIMIT cardinality(j.slots) + 1) w
         WHERE w.run_id NOT IN (SELECT run_id FROM admitted))`,
 };
 
-/** An occurrence of the schedule that was never begun: only such a one takes the place of others. */
+/** An occurrence of the schedule that was never begun: only such a one replaces others. */
 const FRESH = 'd.kind = 2 AND d.attempt = 1 AND d.epoch = 1';
 
 const NEWEST = `SELECT n.nominal_at FROM due n WHERE n.job_id = j.job_id AND n.kind = 2 AND n.attempt = 1 AND n.epoch = 1
@@ -253,7 +253,7 @@ export const SKIP_REPLACED: Statement = {
 };
 
 /**
- * $1 jobs; guard: $2 node, $3 epochs. Of those of which a fresh run waits and no place is free, the run that has lived longest is
+ * $1 jobs; guard: $2 node, $3 epochs. Of those of which a fresh run waits and no slot is free, the run that has lived longest is
  * asked to stop.
  */
 export const STOP_OLDEST: Statement = {
@@ -277,14 +277,14 @@ export const STOP_OLDEST: Statement = {
 };
 
 /** Those that are left are found by the next pass. */
-const LOST_PLACES_MAX = 2_000;
+const LOST_SLOTS_MAX = 2_000;
 
 /**
- * Guard: $1 node, $2 epochs. Places whose run is neither open nor alive: one look at everything tells for sure. Runs are found by
+ * Guard: $1 node, $2 epochs. Slots whose run is neither open nor alive: one look at everything tells for sure. Runs are found by
  * their key: what is open is spelled so that no plan walks the lanes for it.
  */
-export const FREE_LOST_PLACES: Statement = {
-  name: 'free_lost_places',
+export const FREE_LOST_SLOTS: Statement = {
+  name: 'free_lost_slots',
   text: `
     WITH ${owned('$1', '$2')}, living AS MATERIALIZED (
       SELECT u.run_id FROM leases l CROSS JOIN LATERAL unnest(l.run_ids) WITH ORDINALITY AS u(run_id, ord)
@@ -293,7 +293,7 @@ export const FREE_LOST_PLACES: Statement = {
       SELECT a.ctid AS at FROM admissions a
       WHERE ${isOwned('a.shard')} AND a.run_id NOT IN (SELECT run_id FROM living)
         AND NOT ${exists(`SELECT FROM due d WHERE d.job_id = a.job_id AND d.run_id = a.run_id AND d.admitted AND d.blocked + 0 = ${OPEN} AND d.held IS NOT TRUE`)}
-      LIMIT ${LOST_PLACES_MAX}
+      LIMIT ${LOST_SLOTS_MAX}
     )
     DELETE FROM admissions a WHERE a.ctid = ANY(ARRAY(SELECT at FROM lost))`,
 };
