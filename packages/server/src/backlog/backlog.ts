@@ -19,9 +19,9 @@ export interface Backlog {
   /** How long until there may be something to take for these handlers. */
   readyInMs(handlers: readonly string[]): number;
   /** How long until it is time to look for what nobody announced. */
-  lookInMs(): number;
+  scanInMs(): number;
   /** Looks for what nobody announced, when it is time to. */
-  look(handlers: ReadonlySet<string>): Promise<void>;
+  scan(handlers: ReadonlySet<string>): Promise<void>;
   /** Called when there may be something to take. */
   onReady(listener: () => void): void;
 }

@@ -33,9 +33,9 @@ const COOLDOWN_MS_MAX = 8;
 /** How often it is looked who else dispatches. */
 const PEERS_MS = 3_000;
 const ERROR_PAUSE_MS = 200;
-const LOOK_PATIENCE_MS = 5;
-/** A look that takes longer may wait for a lock. */
-const LOOK_LATE_MS = 1_000;
+const SCAN_PATIENCE_MS = 5;
+/** A scan that takes longer may wait for a lock. */
+const SCAN_LATE_MS = 1_000;
 
 export class Dispatcher implements Service {
   readonly #options: DispatcherOptions;
@@ -47,8 +47,8 @@ export class Dispatcher implements Service {
   #pausedUntil = 0;
   #lastWasFull = false;
   #isStopping = false;
-  #isLooking = false;
-  #lookedAt = 0;
+  #isScanning = false;
+  #scannedAt = 0;
   #isProbing = false;
 
   constructor(options: DispatcherOptions) {
@@ -88,7 +88,7 @@ export class Dispatcher implements Service {
     const { backlog, clock, link } = this.#options;
     const workers = link.workers();
     if (workers.length === 0) return IDLE_MS;
-    await this.#look(new Set(workers.flatMap((worker) => worker.handlers)));
+    await this.#scan(new Set(workers.flatMap((worker) => worker.handlers)));
     while (this.#mayClaim() && this.#claimForSome());
     this.#claimNothing(workers[0]!);
     const pauseMs = Math.max(this.#cooldown.leftMs, this.#pausedUntil - clock.monotonic());
@@ -96,30 +96,30 @@ export class Dispatcher implements Service {
     const free = freestFirst(link.workers());
     const isWaiting = this.#claims.size > 0 || free.length === 0;
     const readyInMs = isWaiting ? IDLE_MS : backlog.readyInMs(free.flatMap((worker) => worker.handlers));
-    const lookInMs = this.#isLooking ? IDLE_MS : backlog.lookInMs();
-    return Math.min(IDLE_MS, Math.max(Math.min(readyInMs, lookInMs), pauseMs, 0));
+    const scanInMs = this.#isScanning ? IDLE_MS : backlog.scanInMs();
+    return Math.min(IDLE_MS, Math.max(Math.min(readyInMs, scanInMs), pauseMs, 0));
   }
 
   /** Waited for while it is quick: of many lanes, or while old snapshots are held open, it goes on beside claims. */
-  async #look(handlers: ReadonlySet<string>): Promise<void> {
+  async #scan(handlers: ReadonlySet<string>): Promise<void> {
     const { clock, log } = this.#options;
-    if (this.#isLooking) return;
-    this.#isLooking = true;
-    this.#lookedAt = clock.monotonic();
-    const looking = this.#lookNow(handlers)
+    if (this.#isScanning) return;
+    this.#isScanning = true;
+    this.#scannedAt = clock.monotonic();
+    const scanning = this.#scanNow(handlers)
       .catch((error: unknown) => log.warn({ err: error }, 'a look over the lanes failed; trying again'))
       .finally(() => {
-        this.#isLooking = false;
+        this.#isScanning = false;
       });
     const isOver = new AbortController();
-    const late = sleep(clock, LOOK_PATIENCE_MS, isOver.signal).then(() => 'late' as const);
-    const first = await Promise.race([looking, late]).finally(() => isOver.abort());
-    if (first === 'late') void looking.then(() => this.#loop.wake());
+    const late = sleep(clock, SCAN_PATIENCE_MS, isOver.signal).then(() => 'late' as const);
+    const first = await Promise.race([scanning, late]).finally(() => isOver.abort());
+    if (first === 'late') void scanning.then(() => this.#loop.wake());
   }
 
-  async #lookNow(handlers: ReadonlySet<string>): Promise<void> {
-    await this.#options.backlog.look(handlers);
-    await this.#lookForPeers();
+  async #scanNow(handlers: ReadonlySet<string>): Promise<void> {
+    await this.#options.backlog.scan(handlers);
+    await this.#findPeers();
   }
 
   #mayClaim(): boolean {
@@ -158,8 +158,8 @@ export class Dispatcher implements Service {
    */
   #claimNothing({ workerId }: WorkerView): void {
     const { clock, leases, random, log } = this.#options;
-    const isLookLate = this.#isLooking && clock.monotonic() - this.#lookedAt >= LOOK_LATE_MS;
-    if (this.#isStopping || this.#isProbing || this.#claims.size > 0 || !this.#watch.mayProbe(isLookLate))
+    const isScanLate = this.#isScanning && clock.monotonic() - this.#scannedAt >= SCAN_LATE_MS;
+    if (this.#isStopping || this.#isProbing || this.#claims.size > 0 || !this.#watch.mayProbe(isScanLate))
       return;
     const leaseId = random.id() as LeaseId;
     this.#isProbing = true;
@@ -195,7 +195,7 @@ export class Dispatcher implements Service {
   }
 
   /** Every home of workers looks at parts of its own first: then claims of several rarely meet. */
-  async #lookForPeers(): Promise<void> {
+  async #findPeers(): Promise<void> {
     const { members, clock, nodeId, backlog } = this.#options;
     if (clock.monotonic() < this.#peersAt) return;
     this.#peersAt = clock.monotonic() + PEERS_MS;

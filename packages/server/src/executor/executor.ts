@@ -70,7 +70,7 @@ export class Executor implements Service, LocalWorker {
       onAnswered: (leaseId) => {
         // Known only for runs that were started; for the others there is nothing to count.
         this.#engine.reported(leaseId);
-        this.#bound.look(this);
+        this.#bound.update(this);
         link.freed();
       },
     });
@@ -81,7 +81,7 @@ export class Executor implements Service, LocalWorker {
       isTrusted: () => this.#isTrusted(),
       onEnded: (ended) => {
         this.#sender.send(ended);
-        this.#bound.look(this);
+        this.#bound.update(this);
       },
       onSlotFree: () => link.freed(),
       onRunning: (runs) =>
@@ -104,7 +104,7 @@ export class Executor implements Service, LocalWorker {
       onUnknown: (leases) => this.#engine.giveBack(leases, UNKNOWN),
     });
     // A hint alone stops nothing: whether somebody wants it, the storage tells.
-    this.#unsubscribe = signals.on('cancel-requested', () => this.#leaseWatch.lookSoon());
+    this.#unsubscribe = signals.on('cancel-requested', () => this.#leaseWatch.checkSoon());
   }
 
   get workerId(): WorkerId {

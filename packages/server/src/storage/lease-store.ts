@@ -30,7 +30,7 @@ export interface ClaimRequest {
 }
 
 /** What a claim saw of a lane. */
-export interface LaneLook {
+export interface LaneScan {
   readonly found: number;
   /** The last run that was found. */
   readonly last: LaneMark | undefined;
@@ -43,7 +43,7 @@ export interface Claimed extends ClaimedBatch {
    * One per lane that was asked for, in order; those after the last that was needed were not looked at. None: nothing can be said of
    * them, as for a dead worker.
    */
-  readonly looks: readonly LaneLook[];
+  readonly scans: readonly LaneScan[];
 }
 
 /** Names one handing-out of one run. */

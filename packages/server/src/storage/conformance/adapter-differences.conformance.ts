@@ -147,7 +147,7 @@ export function describeAdapterDifferences(make: MakeStorage): void {
     ) => {
       const { world } = stage;
       const { runsMax = 10, nowMs = BASE_MS, workerId = world.workerId } = over;
-      const { looks } = await world.storage.leases.claim({
+      const { scans } = await world.storage.leases.claim({
         ...{ leaseId: newId<LeaseId>(), workerId, nowMs },
         pick: {
           lanes: lanes.map(({ job, afterMs = 0 }) => ({
@@ -156,7 +156,7 @@ export function describeAdapterDifferences(make: MakeStorage): void {
           runsMax,
         },
       });
-      return looks;
+      return scans;
     };
     /** A lane with runs that are due at these instants. */
     const laneOfRuns = async (priority: Job['priority'], instants: readonly number[]) => {
@@ -173,8 +173,8 @@ export function describeAdapterDifferences(make: MakeStorage): void {
     it('a lane that was read to its end tells what comes next, also when the lane after it fills the claim', async () => {
       const ended = await laneOfRuns('high', [BASE_MS, LATER_MS]);
       const full = await laneOfRuns('low', [BASE_MS, BASE_MS]);
-      const looks = await claim([{ job: ended }, { job: full }], { runsMax: 2 });
-      expect(looks).toMatchObject([
+      const scans = await claim([{ job: ended }, { job: full }], { runsMax: 2 });
+      expect(scans).toMatchObject([
         { found: 1, nextAtMs: LATER_MS },
         { found: 1, nextAtMs: undefined },
       ]);
@@ -185,7 +185,7 @@ export function describeAdapterDifferences(make: MakeStorage): void {
       expect(await claim([{ job, afterMs: LATER_MS + 1 }])).toMatchObject([{ found: 0, nextAtMs: LATER_MS }]);
     });
 
-    it('a dead worker looks at nothing', async () => {
+    it('a dead worker scans at nothing', async () => {
       const { world } = stage;
       const { job } = await world.oneOff();
       const workerId = newId<WorkerId>();

@@ -5,7 +5,7 @@ import { LANE_START, type LaneHead, type LaneHint, type LaneKey } from '../lane.
 import type {
   Claimed,
   ClaimRequest,
-  LaneLook,
+  LaneScan,
   LateReport,
   LeasedRun,
   LeaseRef,
@@ -36,9 +36,9 @@ export class MemoryLeaseStore implements LeaseStore {
     const { leaseId, workerId, nowMs: claimedAtMs, pick } = request;
     if (this.#state.leases.hasLease(leaseId)) throw new Error(`lease ${leaseId} is there already`);
     const records: RunRecord[] = [];
-    const looks: LaneLook[] = [];
+    const scans: LaneScan[] = [];
     if (this.#state.workers.get(workerId)?.alive)
-      this.#pickLanes(pick, { records, looks, nowMs: claimedAtMs });
+      this.#pickLanes(pick, { records, scans, nowMs: claimedAtMs });
     for (const record of records) this.#state.due.remove(record.runId);
     const firstEpoch = firstEpochOf(this.#state.generation);
     const runs = records.map((record, position) => {
@@ -50,12 +50,12 @@ export class MemoryLeaseStore implements LeaseStore {
       const lease = { leaseId, position, leaseSize: records.length, claimedAtMs };
       return claimedRun(run, this.#state.jobs.get(run.jobId)!, lease);
     });
-    return { leaseId, workerId, claimedAtMs, runs, looks };
+    return { leaseId, workerId, claimedAtMs, runs, scans };
   }
 
   #pickLanes(
     { lanes, runsMax }: ClaimRequest['pick'],
-    { records, looks, nowMs }: { records: RunRecord[]; looks: LaneLook[]; nowMs: number },
+    { records, scans, nowMs }: { records: RunRecord[]; scans: LaneScan[]; nowMs: number },
   ): void {
     for (const { lane, after, runsMax: laneMax } of lanes) {
       const found: RunRecord[] = [];
@@ -67,7 +67,7 @@ export class MemoryLeaseStore implements LeaseStore {
       records.push(...found);
       const last = found.at(-1);
       const isWhole = found.length < laneMax && records.length < runsMax;
-      looks.push({
+      scans.push({
         found: found.length,
         last: last && { laneAtMs: last.laneAtMs, runId: last.runId },
         nextAtMs: isWhole ? this.#nextAtMs(lane, nowMs) : undefined,

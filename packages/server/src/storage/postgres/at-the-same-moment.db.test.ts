@@ -265,8 +265,8 @@ describeEachPostgres('what others do at the same moment', (server) => {
     // An edit of the job that commits after the claim has begun.
     await watcher.query('UPDATE due SET job_version = job_version + 1 WHERE job_id = $1', [job.jobId]);
     await person.query('COMMIT');
-    const { runs, looks } = await claiming;
-    expect({ runs, looks }).toEqual({ runs: [], looks: [] });
+    const { runs, scans } = await claiming;
+    expect({ runs, scans }).toEqual({ runs: [], scans: [] });
   });
 
   it('an occurrence is skipped only while a run of its job is alive', async () => {

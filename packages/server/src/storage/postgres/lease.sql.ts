@@ -42,7 +42,7 @@ export const CLAIM_LANES: Statement = {
         WHERE ${inLane('lane')} AND (due.lane_at, due.run_id) > (lane.after_at, lane.after_id) AND due.lane_at <= $3::bigint AND ${IN_TIME}
         ORDER BY due.lane_at, due.run_id LIMIT lane.runs_max FOR UPDATE SKIP LOCKED
       ) d WHERE EXISTS (SELECT FROM worker) LIMIT $11
-    ), looked AS MATERIALIZED (
+    ), scanned AS MATERIALIZED (
       SELECT array_agg(found ORDER BY ord) AS found, array_agg(last_at ORDER BY ord) AS last_ats,
         array_agg(last_id ORDER BY ord) AS last_ids, array_agg(next_at ORDER BY ord) AS next_ats
       FROM (
@@ -83,7 +83,7 @@ export const CLAIM_LANES: Statement = {
     )
     SELECT run_ids::text, job_ids::text, epochs::text, attempts::text, nominal_ats::text, timeouts::text, admitted::text, handlers,
       payloads, due_ats::text, found::text, last_ats::text, last_ids::text, next_ats::text
-    FROM taken CROSS JOIN looked`,
+    FROM taken CROSS JOIN scanned`,
 };
 
 /** $1 lease ids, $2 positions: the runs that are still leased there. One row per reference, in order. */

@@ -6,8 +6,8 @@ import type { LaneHead, LaneKey, LaneMark } from '../lane.ts';
 import type {
   Claimed,
   ClaimRequest,
-  LaneLook,
   LanePick,
+  LaneScan,
   LateReport,
   LeasedRun,
   LeaseRef,
@@ -113,10 +113,10 @@ export class PostgresLeaseStore implements LeaseStore {
       pick.runsMax,
     ]);
     const runs = claimedRuns(row!, request);
-    const looks = row![10] === null ? [] : laneLooks(row!);
-    const found = looks.reduce((sum, look) => sum + look.found, 0);
+    const scans = row![10] === null ? [] : laneScans(row!);
+    const found = scans.reduce((sum, scan) => sum + scan.found, 0);
     // An edit moved a run between its finding and its deletion: the scans would pass over it, so none are returned.
-    return { leaseId, workerId, claimedAtMs: nowMs, runs, looks: found > runs.length ? [] : looks };
+    return { leaseId, workerId, claimedAtMs: nowMs, runs, scans: found > runs.length ? [] : scans };
   }
 
   async settle(settlements: readonly Settlement[], nowMs: number): Promise<Settled> {
@@ -234,7 +234,7 @@ function laneParameters(picks: readonly LanePick[]): string[] {
   ];
 }
 
-function laneLooks(row: ClaimRow): LaneLook[] {
+function laneScans(row: ClaimRow): LaneScan[] {
   const lastAts = elements(row[11]);
   const lastIds = elements(row[12]);
   const nextAts = elements(row[13]);

@@ -187,13 +187,13 @@ export class CallPlayer {
   async #claim(call: Extract<Call, { do: 'claim' }>): Promise<unknown> {
     const { leaseId, workerId, nowMs, lanes, runsMax } = call;
     const pick = { lanes, runsMax };
-    const { runs, looks } = await this.storage.leases.claim({ leaseId, workerId, nowMs, pick });
+    const { runs, scans } = await this.storage.leases.claim({ leaseId, workerId, nowMs, pick });
     for (const run of runs) this.#handouts.set(run.runId, [...(this.#handouts.get(run.runId) ?? []), run]);
     const shown = runs.map(({ position: _position, payload, ...run }) => ({
       ...run,
       payload: JSON.parse(payload) as unknown,
     }));
-    return { runs: asSet(shown), positions: asSet(runs.map(({ position }) => position)), looks };
+    return { runs: asSet(shown), positions: asSet(runs.map(({ position }) => position)), scans };
   }
 
   async #settle(calls: readonly SettleCall[], nowMs: number): Promise<unknown> {
