@@ -61,7 +61,7 @@ export const EXEMPT: readonly { readonly pattern: RegExp; readonly why: string }
 const STORAGE_FILES = [
   'storage.ts',
   'account-store.ts',
-  'apply-in-parts.ts',
+  'apply-in-batches.ts',
   'audit-store.ts',
   'event-store.ts',
   'generation-store.ts',

@@ -143,9 +143,9 @@ export class Cluster {
     });
     some(crashes, (node) => node.processes.at(-1)?.kill('killed'));
     some(restarts, (node) => void node.processes.at(-1)?.shutDown());
-    some(clockSteps, (node) => node.processes.at(-1)?.stepClock(chance.whole(-100_000, 100_000)));
+    some(clockSteps, (node) => node.processes.at(-1)?.stepClock(chance.integer(-100_000, 100_000)));
     some(storageClockSteps, () =>
-      this.#world.stepStorageClock(chance.whole(-storageClockStepMsMax, storageClockStepMsMax)),
+      this.#world.stepStorageClock(chance.integer(-storageClockStepMsMax, storageClockStepMsMax)),
     );
     some(pauses, (node, leftMs) => {
       node.processes.at(-1)?.pause(Math.min(chance.between(500, pauseMsMax), leftMs));

@@ -6,7 +6,7 @@ import { isRecurring, type Job, type JobId, nextFire, SHARD_COUNT } from '@caril
 import type { Cursor } from '../../packages/server/src/storage/due.ts';
 import type { RunView } from '../../packages/server/src/storage/run-store.ts';
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
-import { checkToldEnd, toldOfRuns } from './check-events.ts';
+import { checkEndEvents, eventsOfRuns } from './check-events.ts';
 import type { Cluster } from './cluster.ts';
 import { skippedInstants } from './fire-ledger.ts';
 import type { Observer } from './observer.ts';
@@ -62,8 +62,8 @@ export async function checkPromises(parts: Parts): Promise<void> {
     if (job.fate === 'refused' && found.length > 0) world.violate(`${job.name} was refused and is there`);
     if (job.fate === 'accepted') checkFate(parts, job, found[0]);
   }
-  const told = await toldOfRuns(storage);
-  for (const job of all) await checkHistory(parts, job, told);
+  const events = await eventsOfRuns(storage);
+  for (const job of all) await checkHistory(parts, job, events);
   for (const { runId, jobId, end, claim } of observer.runs.all()) {
     if (claim) world.violate(`run ${runId} of job ${jobId} was never settled`);
     if (
@@ -109,7 +109,7 @@ function checkFate({ world }: Parts, promised: UserJob, found: Job | undefined):
 async function checkHistory(
   parts: Parts,
   job: Job,
-  told: Awaited<ReturnType<typeof toldOfRuns>>,
+  events: Awaited<ReturnType<typeof eventsOfRuns>>,
 ): Promise<void> {
   const { world, storage } = parts;
   const { jobId } = job;
@@ -117,7 +117,7 @@ async function checkHistory(
   const byRun = Map.groupBy(views, ({ runId }) => runId);
   for (const [runId, attempts] of byRun) {
     checkAttempts(world, { runId, jobId }, attempts);
-    checkToldEnd(world, attempts, told);
+    checkEndEvents(world, attempts, events);
   }
   if (isRecurring(job.schedule))
     checkOccurrences(

@@ -164,10 +164,10 @@ export class Observer {
   #redriven(deadRunId: RunId, as: { runId: RunId }): void {
     const dead = this.runs.get(deadRunId);
     if (!dead?.end) {
-      this.#world.violate(`run ${deadRunId} was sent round again and had not ended`);
+      this.#world.violate(`run ${deadRunId} was redriven again and had not ended`);
       return;
     }
-    if (this.#redrivenRuns.has(deadRunId)) this.#world.violate(`run ${deadRunId} was sent round again twice`);
+    if (this.#redrivenRuns.has(deadRunId)) this.#world.violate(`run ${deadRunId} was redriven again twice`);
     this.#redrivenRuns.add(deadRunId);
     this.#enqueued(dead.jobId, as);
   }

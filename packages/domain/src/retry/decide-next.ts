@@ -95,7 +95,7 @@ function afterFailure(
   if (policy.strategy === 'none' || soFar.attempt > policy.maxRetries) {
     return { kind: 'dead', reason: 'retries_exhausted' };
   }
-  const asked = outcome.kind === 'FAILED' ? wholePause(outcome.retryAfterMs) : 0;
+  const asked = outcome.kind === 'FAILED' ? pauseMsOf(outcome.retryAfterMs) : 0;
   const atMs = nowMs + Math.max(retryDelayMs(policy, soFar.attempt, random), asked);
   return again({ atMs, attempt: soFar.attempt + 1, crashes: soFar.crashes }, context);
 }
@@ -124,7 +124,7 @@ function again(
 const ASKED_PAUSE_MS_MAX = 24 * 3_600_000;
 
 /** What the other side asked for may be any number; instants are whole milliseconds. */
-function wholePause(askedMs: number | undefined): number {
+function pauseMsOf(askedMs: number | undefined): number {
   if (askedMs === undefined || Number.isNaN(askedMs) || askedMs <= 0) return 0;
   return Math.ceil(Math.min(askedMs, ASKED_PAUSE_MS_MAX));
 }

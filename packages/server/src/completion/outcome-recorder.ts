@@ -6,7 +6,7 @@
 import { DEFAULT_RETRY, decideNext, type NextStep, type RunOutcome } from '@carillon/domain';
 import { BatchBuffer, type Clock, type Log, type Random, type Service, sleep } from '@carillon/foundation';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
-import { applyInParts } from '../storage/apply-in-parts.ts';
+import { applyInBatches } from '../storage/apply-in-batches.ts';
 import { tenantOf } from '../storage/lane.ts';
 import type { LeasedRun, LeaseStore, Settled, Settlement, SettleVerdict } from '../storage/lease-store.ts';
 import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
@@ -126,11 +126,11 @@ export class OutcomeRecorder implements RunReports, Service {
 
   /** Runs that have nothing to do with each other share a transaction, and must not fail or wait for each other. */
   #record(reports: readonly RunReport[]): Promise<readonly ReportAnswer[]> {
-    return applyInParts<RunReport, ReportAnswer>(reports, {
-      apply: (part) => this.#settle(part),
+    return applyInBatches<RunReport, ReportAnswer>(reports, {
+      apply: (batch) => this.#settle(batch),
       fail: (error) => error as Error,
       timeoutsMax: TIMEOUTS_MAX,
-      suspects: (part) => this.#aboutLockedJobs(part),
+      suspects: (batch) => this.#aboutLockedJobs(batch),
       onSlow: (slow) => this.#setAside(slow),
     });
   }

@@ -57,7 +57,7 @@ function insert(
   jobs: readonly NewJob[],
   { atomic }: { atomic?: boolean | undefined },
 ) {
-  return atomic ? ingest.acceptWhole(jobs) : ingest.acceptAll(jobs);
+  return atomic ? ingest.acceptAllOrNone(jobs) : ingest.acceptAll(jobs);
 }
 
 function requireAll(answers: readonly unknown[]): void {

@@ -165,7 +165,7 @@ export function createdJob(
   { job: { namespace } }: Pick<NewJob, 'job'>,
   { accounts }: Pick<OperationPorts, 'accounts'>,
 ): CreatedJob {
-  if (inserted.kind === 'homeless') {
+  if (inserted.kind === 'namespaceMissing') {
     accounts.namespaces.forget(namespace);
     throw namespaceNotFound(namespace, 'namespace');
   }

@@ -6,8 +6,8 @@ import { type JobId, shardOf } from '@carillon/domain';
 import { Loop, type Service } from '@carillon/foundation';
 import type { Admitted, OwnerOptions, PlannedRun, WaitingJob } from '../storage/schedule-store.ts';
 import type { ShardGuard } from '../storage/shard-guard.ts';
-import { handleInParts } from './handle-in-parts.ts';
-import { Later } from './later.ts';
+import { DelayQueue } from './delay-queue.ts';
+import { handleInBatches } from './handle-in-batches.ts';
 import { OwnedShards } from './owned-shards.ts';
 import type { SchedulerOptions } from './scheduler.ts';
 
@@ -31,16 +31,16 @@ export class Admitter implements Service {
   /** Jobs of which runs may be let in now. */
   readonly #toAdmit = new Set<JobId>();
   /** Jobs that are asked about once more. */
-  readonly #again: Later<JobId>;
-  readonly #failed: Later<JobId>;
+  readonly #again: DelayQueue<JobId>;
+  readonly #failed: DelayQueue<JobId>;
   /** Jobs whose newest occurrence waits and replaces the others. */
   readonly #toReplace = new Map<JobId, WaitingJob>();
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
     const { clock, random, log, signals, store } = options;
-    this.#again = new Later({ clock, afterMs: ASK_AGAIN_MS });
-    this.#failed = new Later({ clock, afterMs: RETRY_MS });
+    this.#again = new DelayQueue({ clock, afterMs: ASK_AGAIN_MS });
+    this.#failed = new DelayQueue({ clock, afterMs: RETRY_MS });
     this.#loop = new Loop({
       name: 'admitter',
       clock,
@@ -153,9 +153,9 @@ export class Admitter implements Service {
   ): Promise<void> {
     const { store, log } = this.#options;
     const runsPerJob = Math.ceil(RUNS_PER_ADMISSION / jobIds.length);
-    return handleInParts(jobIds, {
-      handle: async (part) => {
-        const admitted = await store.admit(part, { guard, nowMs, runsPerJob });
+    return handleInBatches(jobIds, {
+      handle: async (batch) => {
+        const admitted = await store.admit(batch, { guard, nowMs, runsPerJob });
         this.follow(admitted, { isAgain });
         for (const jobId of admitted.more) this.#toAdmit.add(jobId);
       },

@@ -22,7 +22,7 @@ const FULL_SWEEP_MS = 60_000;
  * everything that fired since, which an old snapshot may keep; but for one sweep in so many, which begins at the very start.
  */
 const FULL_SWEEP_BACK_MS = 3_600_000;
-const SWEEPS_PER_WHOLE = 10;
+const SWEEPS_PER_RESTART = 10;
 const READ_AHEAD_MS = 20_000;
 
 export class OwnedShards<
@@ -78,7 +78,7 @@ export class OwnedShards<
     const nowMs = clock.now();
     if (now >= this.#fullSweepAt) {
       this.#fullSweepAt = now + FULL_SWEEP_MS;
-      this.restart(this.#sweeps % SWEEPS_PER_WHOLE === 0 ? 0 : nowMs - FULL_SWEEP_BACK_MS);
+      this.restart(this.#sweeps % SWEEPS_PER_RESTART === 0 ? 0 : nowMs - FULL_SWEEP_BACK_MS);
       this.#sweeps += 1;
     }
     if (now >= this.#sweepAt) {

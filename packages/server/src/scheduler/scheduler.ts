@@ -10,8 +10,8 @@ import type { Cursor } from '../storage/due.ts';
 import type { Fire, Fired, ScheduleStore, WaitingJob } from '../storage/schedule-store.ts';
 import type { ShardGuard } from '../storage/shard-guard.ts';
 import { Admitter } from './admitter.ts';
-import { handleInParts } from './handle-in-parts.ts';
-import { Later } from './later.ts';
+import { DelayQueue } from './delay-queue.ts';
+import { handleInBatches } from './handle-in-batches.ts';
 import { OwnedShards } from './owned-shards.ts';
 
 export interface SchedulerOptions {
@@ -40,16 +40,16 @@ export class Scheduler implements Service {
   /** Has a loop of its own: letting runs in may take long, and no schedule waits for it. */
   readonly #admitter: Admitter;
   readonly #loop: Loop;
-  readonly #changed: Later<Cursor>;
+  readonly #changed: DelayQueue<Cursor>;
   #readAgainAt = 0;
-  readonly #failed: Later<Cursor>;
+  readonly #failed: DelayQueue<Cursor>;
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
     const { clock, random, log, store } = options;
     this.#admitter = new Admitter(options);
-    this.#changed = new Later({ clock, afterMs: READ_AGAIN_MS });
-    this.#failed = new Later({ clock, afterMs: RETRY_MS });
+    this.#changed = new DelayQueue({ clock, afterMs: READ_AGAIN_MS });
+    this.#failed = new DelayQueue({ clock, afterMs: RETRY_MS });
     this.#loop = new Loop({
       name: 'scheduler',
       clock,
@@ -123,8 +123,8 @@ export class Scheduler implements Service {
   /** Nothing is lost when it fails: what did fire fails its compare-and-set the next time. */
   async #fire(fires: readonly Fire[], options: { guard: ShardGuard; nowMs: number }): Promise<void> {
     const { store, log } = this.#options;
-    await handleInParts(fires, {
-      handle: async (part) => this.#follow(part, await store.fire(part, options)),
+    await handleInBatches(fires, {
+      handle: async (batch) => this.#follow(batch, await store.fire(batch, options)),
       putBack: ({ cursor }) => this.#cursors.putBack([cursor]),
       setAside: ({ cursor }, error) => {
         this.#failed.add(cursor);

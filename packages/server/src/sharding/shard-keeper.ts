@@ -33,7 +33,7 @@ export class ShardKeeper implements Service {
   readonly #listeners: (() => void)[] = [];
   readonly #unsubscribe: () => void;
   #isMember = false;
-  #isTelling = false;
+  #isAnnouncing = false;
   #epochs: ReadonlyMap<number, number> = new Map();
   #trustedUntil = 0;
 
@@ -49,7 +49,7 @@ export class ShardKeeper implements Service {
       runOnce: () => this.runOnce(),
     });
     this.#unsubscribe = signals.on('shards-moved', () => {
-      if (!this.#isTelling) this.#loop.wake();
+      if (!this.#isAnnouncing) this.#loop.wake();
     });
   }
 
@@ -67,7 +67,7 @@ export class ShardKeeper implements Service {
     try {
       await members.releaseShards({ nodeId, epochs });
       await members.leaveNode(nodeId, bootId);
-      this.#tell();
+      this.#announce();
     } catch (error) {
       log.warn({ err: error }, 'could not release the shards; they run out by themselves');
     }
@@ -107,15 +107,15 @@ export class ShardKeeper implements Service {
     this.#trustedUntil = sentAt + ttlMs;
     this.#set(new Map([...kept, ...gained]));
     // Others let go of what is this node's own, or take what it let go of, now and not with their next beat.
-    if (!this.#isMember || kept.size < before) this.#tell();
+    if (!this.#isMember || kept.size < before) this.#announce();
     this.#isMember = true;
     return undefined;
   }
 
-  #tell(): void {
-    this.#isTelling = true;
+  #announce(): void {
+    this.#isAnnouncing = true;
     this.#options.signals.send('shards-moved', {});
-    this.#isTelling = false;
+    this.#isAnnouncing = false;
   }
 
   /** The beat has renewed what is still this node's own; what it is not to have is let go. */

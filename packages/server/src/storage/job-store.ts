@@ -27,18 +27,18 @@ export interface NewJob {
 }
 
 /**
- * existing: the idempotency key was seen before with the same request; conflict: with another one. homeless: its namespace is
+ * existing: the idempotency key was seen before with the same request; conflict: with another one. namespaceMissing: its namespace is
  * not there, or not any more.
  */
 export type InsertedJob =
   | { readonly kind: 'inserted'; readonly jobId: JobId }
   | { readonly kind: 'existing'; readonly jobId: JobId }
   | { readonly kind: 'conflict'; readonly jobId: JobId }
-  | { readonly kind: 'homeless'; readonly jobId: JobId };
+  | { readonly kind: 'namespaceMissing'; readonly jobId: JobId };
 
 /** Whether a whole batch is taken back because of this one. */
 export function isRefused({ kind }: InsertedJob): boolean {
-  return kind === 'conflict' || kind === 'homeless';
+  return kind === 'conflict' || kind === 'namespaceMissing';
 }
 
 /** What a list of jobs is narrowed to; everything given must hold. */

@@ -66,11 +66,11 @@ export class MemoryLeaseStore implements LeaseStore {
       }
       records.push(...found);
       const last = found.at(-1);
-      const isWhole = found.length < laneMax && records.length < runsMax;
+      const isReadToEnd = found.length < laneMax && records.length < runsMax;
       scans.push({
         found: found.length,
         last: last && { laneAtMs: last.laneAtMs, runId: last.runId },
-        nextAtMs: isWhole ? this.#nextAtMs(lane, nowMs) : undefined,
+        nextAtMs: isReadToEnd ? this.#nextAtMs(lane, nowMs) : undefined,
       });
     }
   }

@@ -100,7 +100,7 @@ export class MemoryRunStore implements RunStore {
     return letter && this.#named(letter);
   }
 
-  /** A letter is sent round once: a second press of the button finds it gone. */
+  /** A letter is redriven once: a second press of the button finds it gone. */
   async redrive(runId: RunId, as: { runId: RunId; nowMs: number; audit?: AuditEntry }): Promise<boolean> {
     const { deadLetters, due, jobs } = this.#state;
     const letter = deadLetters.get(runId);

@@ -11,10 +11,10 @@ import { RUN_ENDS, type RunEnd, type Telemetry } from '../telemetry.ts';
 
 type Measured<Store> = Partial<{ [Name in keyof Store]: Store[Name] }>;
 
-export function measuredStorage<Whole extends Storage>(
-  storage: Whole,
+export function measuredStorage<Store extends Storage>(
+  storage: Store,
   { telemetry, clock }: { telemetry: Telemetry; clock: Clock },
-): Whole {
+): Store {
   return {
     ...storage,
     jobs: withMethods(storage.jobs, measuredJobs(storage.jobs, telemetry)),
@@ -50,7 +50,7 @@ function measuredLeases(
     async settle(settlements, nowMs) {
       const settled = await leases.settle(settlements, nowMs);
       telemetry.batch('settle', settlements.length);
-      tellEnds(telemetry, settlements, settled.verdicts);
+      reportEnds(telemetry, settlements, settled.verdicts);
       return settled;
     },
   };
@@ -72,7 +72,7 @@ function measuredSchedule(schedule: ScheduleStore, telemetry: Telemetry): Measur
   };
 }
 
-function tellEnds(
+function reportEnds(
   telemetry: Telemetry,
   settlements: readonly Settlement[],
   verdicts: readonly SettleVerdict[],

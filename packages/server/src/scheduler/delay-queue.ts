@@ -1,7 +1,7 @@
 /** Items that come back after a fixed time, each once, in the order in which they were put away. */
 import type { Clock } from '@carillon/foundation';
 
-export class Later<Item> {
+export class DelayQueue<Item> {
   readonly #clock: Clock;
   readonly #afterMs: number;
   readonly #backAt = new Map<Item, number>();
