@@ -58,6 +58,44 @@ describe('hazards', () => {
   });
 });
 
+describe('invariants', () => {
+  /** By prefix, the file that defines them: one row of a table each. */
+  const HOMES: Readonly<Record<string, string>> = {
+    INV: 'ARCHITECTURE.md',
+    SIM: 'tests/simulation/README.md',
+    SCHED: 'packages/server/src/scheduler/README.md',
+    DISP: 'packages/server/src/dispatcher/README.md',
+    LEASE: 'packages/server/src/worker-link/README.md',
+    SHARD: 'packages/server/src/sharding/README.md',
+  };
+  const ID = new RegExp(`\\b(?:${Object.keys(HOMES).join('|')})-\\d+\\b`, 'g');
+  const definedIn = (home: string) =>
+    [...textOf(home).matchAll(/^\| ([A-Z]+-\d+)\s+\|/gm)].map(([, id]) => id!);
+  const homes = Object.entries(HOMES);
+
+  test.each(homes)('%s-n are defined once, and in one place', (prefix, home) => {
+    const ids = definedIn(home);
+    expect(ids).toEqual(Array.from({ length: ids.length }, (_, i) => `${prefix}-${i + 1}`));
+    expect(ids.length).toBeGreaterThan(3);
+  });
+
+  test('that are cited are defined', () => {
+    const known = new Set(homes.flatMap(([, home]) => definedIn(home)));
+    const unknown = texts.flatMap(({ path, text }) =>
+      (text.match(ID) ?? []).filter((id) => !known.has(id)).map((id) => `${path}: ${id}`),
+    );
+    expect(unknown).toEqual([]);
+  });
+
+  test('of a module are cited where the code enforces them', () => {
+    const cited = new Set(
+      texts.filter(({ path }) => path.endsWith('.ts')).flatMap(({ text }) => text.match(ID) ?? []),
+    );
+    const modules = homes.filter(([prefix]) => prefix !== 'INV');
+    expect(modules.flatMap(([, home]) => definedIn(home)).filter((id) => !cited.has(id))).toEqual([]);
+  });
+});
+
 function textOf(path: string): string {
   return texts.find((file) => file.path === path)?.text ?? '';
 }

@@ -9,11 +9,11 @@ import { type RetryPolicy, retryDelayMs } from './retry-policy.ts';
 /** A run that took this many workers down with it is a poison pill: dead-lettered, however many retries it has (hazard 20). */
 export const CRASHES_MAX = 5;
 /**
- * Whoever was on board is a suspect, and only one of them may be the killer. While another has lost as many workers, a run is
- * given the benefit of the doubt up to this number: two killers that always meet must end too.
+ * Every run on a lost worker may be the cause. While another run has lost as many workers, this one is tried up to this number: two
+ * causes that always run together must end too.
  */
 export const CRASHES_MAX_IN_COMPANY = 2 * CRASHES_MAX;
-/** Suspects come back one by one, so that the next crash tells more of them apart. */
+/** They start again one by one, so that the next crash narrows down the cause. */
 const SUSPECT_PAUSE_MS_MAX = 10_000;
 
 export interface AttemptSoFar {
@@ -31,7 +31,7 @@ export interface NextStep {
   readonly error: string | undefined;
   readonly next:
     | { readonly kind: 'finish' }
-    /** After an interruption nobody is to blame for, attempt stays as it was (hazard 22). */
+    /** LEASE-8: after an interruption the attempt stays as it was (hazard 22). */
     | { readonly kind: 'again'; readonly atMs: number; readonly attempt: number; readonly crashes: number }
     | { readonly kind: 'dead'; readonly reason: DeadReason };
 }

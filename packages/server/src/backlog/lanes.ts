@@ -125,7 +125,7 @@ export class Lanes {
   }
 
   /**
-   * The lanes to claim from now, in order. Each is in the state claiming until settle() or giveUp(). No more than there are slots, since others can
+   * The lanes to claim from now, in order (DISP-3). Each is in the state claiming until settle() or giveUp(). No more than there are slots, since others can
    * not have them meanwhile; those that may be empty come on top, or each of them would cost a claim of its own.
    */
   choose(options: ChooseOptions): LanePick[] {
@@ -167,6 +167,7 @@ export class Lanes {
       const lane = pick.lane as Lane;
       const scan = scans[i] ?? { found: 0, last: undefined, nextAtMs: undefined };
       if (scan.last && compareMarks(scan.last, lane.mark) > 0) lane.mark = scan.last;
+      // DISP-5.
       if (lane.heardMs <= lane.mark.laneAtMs) lane.mark = before(lane.heardMs);
       if (scan.last) lane.waitingSinceMs = Math.min(scan.last.laneAtMs, lane.heardMs);
       // Where the claim was full, the lane it ended in has more, and those after it were not scanned.

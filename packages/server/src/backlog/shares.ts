@@ -77,7 +77,7 @@ export class Line {
     return this.#entries.size;
   }
 
-  /** The one that got least. */
+  /** The one that got least (DISP-4). */
   first(): Turn | undefined {
     for (let top = this.#entries.peek(); top; top = this.#entries.peek()) {
       const { turn, passed } = top;

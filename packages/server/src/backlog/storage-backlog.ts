@@ -1,6 +1,6 @@
 /**
- * The backlog in the storage: runs wait there in lanes, and the statement that finds them claims them. Nothing is held here but
- * which lanes have something, so a backlog of any length costs no memory and stands before nothing else.
+ * The backlog in the storage: open runs lie there in lanes, and the statement that finds them claims them. Only what is known of the
+ * lanes is in memory, so a backlog of any length costs no memory and delays nothing else.
  */
 import type { ClaimedBatch } from '@carillon/domain';
 import type { Clock, Log } from '@carillon/foundation';
@@ -31,7 +31,7 @@ export class StorageBacklog implements Backlog {
   readonly #options: StorageBacklogOptions;
   readonly #lanes = new Lanes();
   readonly #listeners: (() => void)[] = [];
-  /** What workers here offer, as of the last scan. Lanes of other handlers are nobody's business here. */
+  /** What workers here offer, as of the last scan. Lanes of other handlers are not kept. */
   #offered = new Set<number>();
   #offeredNames = '';
   #scanAt = 0;
@@ -71,6 +71,7 @@ export class StorageBacklog implements Backlog {
     return picks.length === 0 ? undefined : this.#claim(request, picks, nowMs);
   }
 
+  /** DISP-6. */
   async scan(handlers: ReadonlySet<string>): Promise<void> {
     this.#offer(handlers);
     const { clock } = this.#options;
@@ -86,7 +87,7 @@ export class StorageBacklog implements Backlog {
       throw error;
     }
     const tookMs = clock.monotonic() - startedAt;
-    // Unless somebody asked for another scan meanwhile: this one may have passed by what that is about.
+    // Unless a hint asked for another scan meanwhile: this one may have passed the lane it is about.
     if (this.#scanAt === nextAt)
       this.#scanAt = startedAt + Math.min(Math.max(SCAN_MS, tookMs * SCAN_SHARE), SCAN_MS_MAX);
   }
@@ -118,7 +119,7 @@ export class StorageBacklog implements Backlog {
       if (isStorages) this.#lanes.giveUp(picks);
       // One of them cannot be claimed from. Those that are there are found again by the scan.
       else this.#lanes.forget(picks);
-      // What was claimed and is given back, or what others had locked, may lie behind the marks.
+      // Runs of a claim that was rolled back, or that others had locked, may lie behind the marks.
       this.#scanAt = 0;
       throw error;
     }

@@ -1,7 +1,6 @@
 /**
- * Home of the workers of this process: whenever they have free slots, takes runs for them from the backlog and hands them over.
- * It owns no shard and asks nobody: a run is claimed by deleting it where it waited, and what a worker can take only its home
- * knows.
+ * Claims runs from the backlog for the workers of this process whenever they have free slots, and hands them over. It owns no shard:
+ * a run is claimed by deleting its row, and only this process knows the free slots of its workers.
  */
 import { type LeaseId, type NodeId, ownerOf, type WorkerView } from '@carillon/domain';
 import { type Clock, Cooldown, type Log, Loop, type Random, type Service, sleep } from '@carillon/foundation';
@@ -13,7 +12,7 @@ import { ClaimWatch } from './claim-watch.ts';
 
 export interface DispatcherOptions {
   readonly backlog: Backlog & { prefer(isOwn: (part: number) => boolean): void };
-  /** Asked for nothing now and then, to see whether claims are answered. */
+  /** For claims of nothing, which show whether claims are answered. */
   readonly leases: Pick<LeaseStore, 'claim'>;
   readonly link: WorkerLink;
   readonly members: Pick<MemberStore, 'workers'>;
@@ -26,11 +25,11 @@ export interface DispatcherOptions {
 const IDLE_MS = 1_000;
 const BATCH_MAX = 1_000;
 const CLAIMS_MAX = 4;
-/** A claim has a cost of its own: fewer free slots than this wait for the one under way, and share the next. */
+/** A claim has a fixed cost: fewer free slots than this wait for the claim under way, and share the next. */
 const BESIDE_MIN = 100;
 /** After a claim that was not full, the next waits for as long as it took, at most this long. */
 const COOLDOWN_MS_MAX = 8;
-/** How often it is looked who else dispatches. */
+/** How often the other dispatchers are read. */
 const PEERS_MS = 3_000;
 const ERROR_PAUSE_MS = 200;
 const SCAN_PATIENCE_MS = 5;
@@ -100,7 +99,7 @@ export class Dispatcher implements Service {
     return Math.min(IDLE_MS, Math.max(Math.min(readyInMs, scanInMs), pauseMs, 0));
   }
 
-  /** Waited for while it is quick: of many lanes, or while old snapshots are held open, it goes on beside claims. */
+  /** Awaited while it is quick; a slow scan, of many lanes or beside an old snapshot, goes on beside claims. */
   async #scan(handlers: ReadonlySet<string>): Promise<void> {
     const { clock, log } = this.#options;
     if (this.#isScanning) return;
@@ -141,6 +140,7 @@ export class Dispatcher implements Service {
     const runsMax = Math.min(freeSlots, BATCH_MAX);
     const taking = backlog.take({ leaseId: random.id() as LeaseId, workerId, handlers, runsMax });
     if (!taking) return false;
+    // DISP-2: before the claim is answered.
     link.reserve(workerId, runsMax);
     const startedAt = clock.monotonic();
     const answer = this.#watch.follow(taking);
@@ -153,8 +153,8 @@ export class Dispatcher implements Service {
   }
 
   /**
-   * Nobody can announce anything, nor can it be looked for, while what waits is locked: then a claim of nothing shows whether
-   * claims are answered. It also ends the time without an answer when nothing waits any more.
+   * While the backlog is locked, nothing is announced and no scan ends: then a claim of nothing shows whether claims are answered. It
+   * also ends the time without an answer when nothing is open any more.
    */
   #claimNothing({ workerId }: WorkerView): void {
     const { clock, leases, random, log } = this.#options;
@@ -163,7 +163,7 @@ export class Dispatcher implements Service {
       return;
     const leaseId = random.id() as LeaseId;
     this.#isProbing = true;
-    // Nothing comes of it, so that nobody waits for it: not even a stop.
+    // It claims nothing, so nobody waits for it, not even stop().
     const pick = { lanes: [], runsMax: 0 };
     void this.#watch
       .follow(leases.claim({ leaseId, workerId, nowMs: clock.now(), pick }))
@@ -187,23 +187,23 @@ export class Dispatcher implements Service {
       if (length < runsMax) link.unreserve(workerId, runsMax - length);
       if (length > 0) link.hand(batch);
     } catch (error) {
-      // Whether the claim happened is unknown. If it did, the worker's heartbeat shows that the lease never arrived.
+      // Whether the claim happened is unknown. If it did, the worker finds a lease that never arrived (LEASE-11).
       log.warn({ err: error, runs: runsMax }, 'a claim broke off');
       this.#pausedUntil = clock.monotonic() + ERROR_PAUSE_MS;
       link.unreserve(workerId, runsMax);
     }
   }
 
-  /** Every home of workers looks at parts of its own first: then claims of several rarely meet. */
+  /** Each dispatcher prefers parts of its own: then claims of several rarely meet. */
   async #findPeers(): Promise<void> {
     const { members, clock, nodeId, backlog } = this.#options;
     if (clock.monotonic() < this.#peersAt) return;
     this.#peersAt = clock.monotonic() + PEERS_MS;
     const workers = await members.workers();
-    const homes = [
+    const dispatchers = [
       ...new Set([nodeId, ...workers.filter(({ alive }) => alive).map((worker) => worker.nodeId)]),
     ];
-    backlog.prefer((part) => ownerOf(part, homes) === nodeId);
+    backlog.prefer((part) => ownerOf(part, dispatchers) === nodeId);
   }
 }
 

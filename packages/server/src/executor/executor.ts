@@ -1,6 +1,6 @@
 /**
- * The worker in this process: registers, beats, runs what it is handed, reports. It gives up its runs before anybody could
- * take them away: without an answered heartbeat for most of the silence period it stops them itself (hazard 14).
+ * The worker in this process: registers, beats, runs what it is handed, reports. Without an answered heartbeat for most of the
+ * silence period it stops its runs itself, before another server takes them back (hazard 14).
  */
 import type { BootId, ClaimedBatch, LeaseId, NodeId, WorkerId } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service, sleep } from '@carillon/foundation';
@@ -32,7 +32,7 @@ export interface ExecutorOptions {
   readonly drainMs: number;
 }
 
-/** A little longer than the engine waits for handlers that were told to stop. */
+/** A little longer than the engine waits for handlers that do not stop. */
 const GIVE_BACK_MS = 6_000;
 const TRUSTED_SHARE = 0.8;
 const UNHEARD = 'the database could not be reached in time';
@@ -52,7 +52,7 @@ export class Executor implements Service, LocalWorker {
   readonly #handlers: readonly string[];
   readonly #bound: UnrecordedBound;
   readonly #stopping = new AbortController();
-  /** Leases that were given back because they had not arrived: should they arrive after all, they are somebody else's. */
+  /** Leases whose runs were returned because they had not arrived: should they arrive later, their runs belong to other workers. */
   readonly #givenUp = new Set<LeaseId>();
   #workerId: WorkerId;
   #generation = 0;
@@ -103,7 +103,7 @@ export class Executor implements Service, LocalWorker {
       onUnreceived: (runs) => this.#giveUp(runs),
       onUnknown: (leases) => this.#engine.giveBack(leases, UNKNOWN),
     });
-    // A hint alone stops nothing: whether somebody wants it, the storage tells.
+    // A hint alone stops nothing: the storage decides which runs are to stop.
     this.#unsubscribe = signals.on('cancel-requested', () => this.#leaseWatch.checkSoon());
   }
 
@@ -133,7 +133,7 @@ export class Executor implements Service, LocalWorker {
     return this.#bound.reachedMs;
   }
 
-  /** Signed in before others look for a worker, if the database lets it; else as soon as it does. */
+  /** Registers before it resolves if the database answers; else as soon as it does. */
   async start(): Promise<void> {
     await this.#register().catch((error: unknown) =>
       this.#options.log.warn({ err: error }, 'could not register this worker yet'),
@@ -142,7 +142,7 @@ export class Executor implements Service, LocalWorker {
     this.#leaseWatch.start();
   }
 
-  /** Lets runs end, then gives the rest back; every report is delivered before it resolves. */
+  /** Waits for runs to end, then returns the rest; every report is delivered before it resolves. */
   async stop(): Promise<void> {
     const { link, clock, drainMs, members, log } = this.#options;
     link.detach(this.workerId);
@@ -170,7 +170,7 @@ export class Executor implements Service, LocalWorker {
     else for (const run of batch.runs) this.#return(run, UNHEARD);
   }
 
-  /** One heartbeat, and nothing else: whatever else is slow, trust rests on this alone. */
+  /** One heartbeat and nothing else, since trust rests on it: nothing slow may delay it. */
   async runOnce(): Promise<undefined> {
     if (this.#registered) await this.#beat();
     else await this.#register();
@@ -202,8 +202,7 @@ export class Executor implements Service, LocalWorker {
   }
 
   /**
-   * Trust runs out a heartbeat before the others' patience does. A timer watches it, not the answer of the next heartbeat:
-   * that may hang for longer than the others wait.
+   * LEASE-3. A timer ends the trust, not the answer of the next heartbeat: that may take longer than the silence period.
    */
   #heard(sentAt: number): void {
     const { clock, silentMs, link } = this.#options;
@@ -219,7 +218,7 @@ export class Executor implements Service, LocalWorker {
     return this.#options.clock.monotonic() < this.#trustedUntil;
   }
 
-  /** Given up for dead: what still runs belongs to others now. Comes back under a new name. */
+  /** Marked dead: its runs belong to other workers now. It registers under a new id. */
   #comeBack(): void {
     const { link, log } = this.#options;
     log.warn({ workerId: this.workerId }, 'this worker was given up for dead; starting over under a new id');
@@ -230,7 +229,7 @@ export class Executor implements Service, LocalWorker {
     this.#loop.wake();
   }
 
-  /** Runs that were claimed for this worker and never arrived. */
+  /** LEASE-11: runs that were claimed for this worker and never arrived. */
   #giveUp(runs: readonly UnreceivedRun[]): void {
     // They may have arrived meanwhile.
     const arrived = new Set(this.#engine.unreportedLeases());

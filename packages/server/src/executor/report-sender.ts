@@ -1,6 +1,6 @@
 /**
  * Sends reports to the recorder. Reports of one turn of the event loop share a call; a report that fails is sent again until it is
- * durable or refused. When the server shuts down while the database is away, the sender gives up, and other servers recover the runs.
+ * durable or refused (LEASE-10). When the server shuts down while the database is away, the sender gives up, and other servers recover the runs.
  */
 import type { LeaseId, RunOutcome } from '@carillon/domain';
 import { type Clock, LastingCondition, type Log, type Random, sleep } from '@carillon/foundation';

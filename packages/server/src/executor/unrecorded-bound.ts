@@ -1,6 +1,6 @@
 /**
  * A slot is free when the outcome of its run is recorded (hazard 40). Runs that execute and outcomes that are not recorded yet are
- * bounded together: when a process dies, no more than that runs again, however long nothing could be recorded. The bound is well
+ * bounded together (LEASE-9): when a process dies, no more than that runs again, however long nothing could be recorded. The bound is well
  * above the slots, so that short runs do not wait for the storage while it keeps up.
  */
 import type { Clock, Log } from '@carillon/foundation';

@@ -1,6 +1,6 @@
 /**
- * Takes back the runs of dead workers. A worker that was silent too long is marked dead first (its heartbeats are refused from
- * then on), then each of its runs is settled as lost: it runs again with the next epoch, or becomes a dead letter. Every node
+ * Takes back the runs of dead workers. A worker that was silent too long is marked dead first (LEASE-6: its heartbeats are refused
+ * from then on), then each of its runs is settled as lost: it runs again with the next epoch, or becomes a dead letter. Every node
  * does this; the second one finds nothing left.
  */
 import type { BootId, WorkerId } from '@carillon/domain';

@@ -1,6 +1,6 @@
 /**
  * Which workers are silent, by the watcher's own monotonic clock: a worker whose heartbeat has not changed for the full period,
- * while the watcher kept observing. The instants in heartbeats are compared only for equality, so no clock that is set, the
+ * while the watcher kept observing (LEASE-5). The instants in heartbeats are compared only for equality, so no clock that is set, the
  * storage's included, makes a worker look silent or alive (hazard 7).
  */
 import type { WorkerId } from '@carillon/domain';

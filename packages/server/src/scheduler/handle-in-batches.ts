@@ -1,6 +1,6 @@
 /**
- * Hands items to the storage in one call, and none of them holds up the others: one that fails or takes too long alone is set aside,
- * to be tried again later. When it is the storage that does not answer, the rest is put back, and the fault is thrown.
+ * Handles items in one call of the storage. An item that fails or takes too long by itself is set aside and tried again later
+ * (SCHED-7). When the storage does not answer, the remaining items are put back, and its error is thrown.
  */
 import { applyInBatches } from '../storage/apply-in-batches.ts';
 import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';

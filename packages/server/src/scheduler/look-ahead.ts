@@ -1,7 +1,7 @@
 /**
- * What comes next in the shards of this owner: rows are read ahead in the order of their instants, up to the end of a window or
- * a bound per shard, and held in min-heaps, so that each is handled at its instant and not at the next read. Rows that appear
- * where reading has passed come through hints, or through a sweep over the last seconds; a full pass finds whatever both missed.
+ * The rows that are due next in the shards of this owner: read ahead in the order of their instants, up to the end of a window or a
+ * bound per shard, and kept in min-heaps, so that each is handled at its instant and not at the next read. Rows that appear behind
+ * the reading position come through hints, or through a sweep over the last seconds; a full sweep finds what both missed.
  */
 import { MinHeap } from '@carillon/foundation';
 import type { ReadWindow, ShardPosition } from '../storage/schedule-store.ts';
@@ -18,7 +18,7 @@ export interface LookAheadOptions<Row extends Planned> {
   /** Orders rows of the same instant, as the storage does. */
   readonly idOf: (row: Row) => string;
   readonly windowMs: number;
-  /** Rows held of one shard, about: a bound per shard, so that none stands before another. */
+  /** Rows kept of one shard, about: a bound per shard, so that no shard delays another. */
   readonly rowsPerShard: number;
 }
 
@@ -27,7 +27,7 @@ const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 /** New rows are due no earlier than their insertion; this much covers slow commits and differing clocks. */
 const SWEEP_BACK_MS = 15_000;
 const SWEEP_AHEAD_MS = 2_000;
-/** Where much is held already, a read is about the few rows that were heard of. */
+/** Where enough rows are in memory, a read is for the few rows that hints named. */
 const TOUCHED_ROWS = 128;
 
 /** What is known of one shard. */
@@ -38,7 +38,7 @@ class Window<Row extends Planned> {
   afterId = FIRST_ID;
   /** Something was heard that lies before the position: read, however many rows are in memory. */
   isTouched = true;
-  /** While it is read: the earliest instant of which something was heard. The read may have begun before that was there. */
+  /** The earliest instant that a hint named during a read: the read may have begun before that row was there. */
   heardMs = Number.POSITIVE_INFINITY;
   readonly #rows: MinHeap<Row>;
   readonly #known = new Set<string>();
@@ -113,7 +113,7 @@ class Window<Row extends Planned> {
     return this.#options.idOf(first) > this.afterId;
   }
 
-  /** Hints can bring any number of rows: past twice the bound the latest go, and are read again in time. */
+  /** SCHED-6: past twice the bound, which hints can exceed, the latest rows are dropped, and read again in time. */
   #trim(): void {
     const { rowsPerShard, idOf } = this.#options;
     if (this.size <= rowsPerShard * 2) return;

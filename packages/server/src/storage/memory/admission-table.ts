@@ -1,4 +1,4 @@
-/** The table `admissions`: the numbered slots of jobs, and which run holds which. No two runs hold the same slot. */
+/** The table `admissions`: the numbered slots of jobs, and which run holds which. No two runs hold the same slot (SCHED-2). */
 import type { JobId, RunId } from '@carillon/domain';
 
 export class AdmissionTable {

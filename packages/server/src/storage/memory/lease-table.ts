@@ -26,7 +26,7 @@ export class LeaseTable {
     return this.#leases.has(leaseId);
   }
 
-  /** Undefined unless the run is still leased at this very epoch: this is the fence. */
+  /** Undefined unless the run is still leased at this epoch (LEASE-1). */
   find({ leaseId, position, epoch }: LeaseRef): LeasedRecord | undefined {
     const leased = this.#leases.get(leaseId)?.get(position);
     return leased?.run.epoch === epoch ? leased : undefined;

@@ -1,4 +1,4 @@
-/** What is being run, in memory. Every call finds and takes within one turn, so nobody comes between. */
+/** Leases in memory. Every call finds and takes within one turn of the event loop, so each run has one taker (DISP-1). */
 import type { ClaimedRun, Job, JobId, WorkerId } from '@carillon/domain';
 import { firstEpochOf } from '../generation-store.ts';
 import { LANE_START, type LaneHead, type LaneHint, type LaneKey } from '../lane.ts';
@@ -37,6 +37,7 @@ export class MemoryLeaseStore implements LeaseStore {
     if (this.#state.leases.hasLease(leaseId)) throw new Error(`lease ${leaseId} is there already`);
     const records: RunRecord[] = [];
     const scans: LaneScan[] = [];
+    // DISP-7.
     if (this.#state.workers.get(workerId)?.alive)
       this.#pickLanes(pick, { records, scans, nowMs: claimedAtMs });
     for (const record of records) this.#state.due.remove(record.runId);

@@ -32,6 +32,7 @@ export class MemoryMemberStore implements MemberStore {
     const isLiving = ({ lastSeenMs }: { lastSeenMs: number }) =>
       lastSeenMs > nowMs - ttlMs && lastSeenMs <= nowMs + ttlMs;
     const former = nodes.get(nodeId);
+    // SHARD-4.
     const alive =
       !former ||
       former.bootId === bootId ||
@@ -83,6 +84,7 @@ export class MemoryMemberStore implements MemberStore {
       const expiresAtMs = this.#expiryOf(owner);
       const isLeased = expiresAtMs > nowMs && expiresAtMs <= nowMs + 2 * ttlMs;
       if (owner.nodeId !== undefined && owner.nodeId !== nodeId && isLeased) continue;
+      // SHARD-2.
       const epoch = owner.epoch + 1;
       this.#state.shards.set(shard, { shard, nodeId, epoch });
       acquired.set(shard, epoch);

@@ -202,6 +202,7 @@ export class MemoryScheduleStore implements ScheduleStore {
     }));
   }
 
+  /** SCHED-1. */
   #unchanged({ cursor }: Fire, guard: ShardGuard): CursorRecord | undefined {
     const record = this.#state.cursors.get(cursor.jobId);
     if (!record || record.held) return undefined;
@@ -228,7 +229,7 @@ export class MemoryScheduleStore implements ScheduleStore {
       const endsJob = fire.next === undefined && i === fire.runs.length - 1;
       const plan = { runId, nominalAtMs, fireAtMs: nowMs, trigger: 'schedule', endsJob } as const;
       const run = runRecord(job, plan, 'waiting');
-      // Only while as many as may be are open or alive; where others wait for a free slot, it waits with them.
+      // SCHED-3, SCHED-4: skipped only while every slot is taken; where others wait for a free slot, it waits with them.
       const isSkipped = job.overlap === 'skip' && (room <= 0 || (queued === 0 && i >= room));
       if (queued === 0 && admissions.take(job.jobId, runId, job.maxConcurrency)) {
         made.push({ ...run, state: 'open', admitted: true });

@@ -103,7 +103,7 @@ export function emptyState(now: () => number): MemoryState {
   };
 }
 
-/** Only a change of hands breaks the guard: an expired shard that nobody took is still its owner's. */
+/** SHARD-1. Only a change of hands breaks the guard: an expired shard that nobody took is still its owner's. */
 export function guardHolds(state: MemoryState, guard: ShardGuard, shard: number): boolean {
   const owner = state.shards.get(shard);
   return owner?.nodeId === guard.nodeId && owner.epoch === guard.epochs.get(shard);

@@ -55,14 +55,14 @@ function settleLeased(
   return { verdict: 'settled' };
 }
 
-/** A cancel beats a late finish, and nothing of a cancelled job is tried again (hazard 18). */
+/** LEASE-7 (hazard 18). */
 function isCancelled(state: MemoryState, leased: LeasedRecord, { next }: Settlement): boolean {
   if (leased.cancelRequested) return true;
   const job = state.jobs.get(leased.run.jobId);
   return next.kind === 'again' && (job === undefined || job.status === 'CANCELLED');
 }
 
-/** The only run of a one-off goes straight into its lane; others ask for a slot again. */
+/** With the next epoch (LEASE-2). The only run of a one-off goes straight into its lane; others are planned again. */
 function queueAgain(
   state: MemoryState,
   run: RunRecord,
@@ -74,7 +74,7 @@ function queueAgain(
 ): RunRecord {
   const job = state.jobs.get(run.jobId)!;
   const { atMs: fireAtMs, attempt, crashes } = next;
-  // An interruption that nobody is to blame for costs a run neither an attempt nor its turn.
+  // An interruption that is not the run's fault costs neither an attempt nor the position in the lane.
   const keepsTurn = attempt === run.attempt && fireAtMs <= nowMs;
   const laneAtMs = keepsTurn ? Math.min(run.nominalAtMs, fireAtMs) : fireAtMs;
   const again: RunRecord = {

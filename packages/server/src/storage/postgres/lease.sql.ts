@@ -19,7 +19,7 @@ const IN_TIME = '(due.expires_at IS NULL OR due.expires_at >= $3::bigint)';
 
 /**
  * $1 lease, $2 worker, $3 now, $4 parts, $5 priorities, $6 handler keys, $7 tenants, $8 after instants, $9 after runs, $10 runs of
- * each lane at most, $11 of all. Rows leave `due` and enter the lease in one statement. They are locked as they are found, and
+ * each lane at most, $11 of all. Rows leave `due` and enter the lease in one statement (DISP-1). They are locked as they are found, and
  * those that another claim or an edit has locked are left to it; so a row is deleted by the tid it was found at,
  * which spares the search through an index. Payloads too large for `due` are read from the job.
  *
@@ -31,7 +31,7 @@ export const CLAIM_LANES: Statement = {
   name: 'claim_lanes',
   text: `
     WITH worker AS MATERIALIZED (
-      -- Locked, so that a worker is not given up for dead between this claim and its recovery.
+      -- DISP-7. Locked, so that the worker is not marked dead before this claim is visible to recovery.
       SELECT worker_id FROM workers WHERE worker_id = $2 AND NOT dead FOR KEY SHARE
     ), lane AS MATERIALIZED (
       SELECT * FROM unnest($4::smallint[], $5::smallint[], $6::int[], $7::bigint[], $8::bigint[], $9::uuid[], $10::int[])

@@ -9,7 +9,8 @@ export const SERVER_TIME: Statement = {
 
 /**
  * $1 node, $2 incarnation, $3 address, $4 now, $5 oldest living beat, $6 latest, $7 boot, $8 when joining: boots that have ended.
- * Whoever beats also tells, once, of those that fell silent; a row that is being written is somebody who is not silent.
+ * The row changes only for its own boot, or for one that joins (SHARD-4). A beat also records, once, which nodes fell silent; a row that
+ * is locked belongs to a node that is beating.
  */
 export const BEAT_NODE: Statement = {
   name: 'beat_node',
@@ -66,7 +67,7 @@ export const LOCK_SHARDS: Statement = {
 
 /**
  * $1 node, $2 shards, $3 now, $4 latest expiry that the present clock can have set, $5 boot. As a statement of its own after the
- * lock it sees the beats of whoever took the shards meanwhile: each beats before it takes. The lock on the node lets no
+ * lock it sees the beats of a node that took the shards meanwhile: a node beats before it takes. The epoch grows (SHARD-2). The lock on the node lets no
  * other process take the node id between the check and the commit: a process that stood still since its beat would take from
  * its successor what looks like its own.
  */
@@ -83,7 +84,7 @@ export const ACQUIRE_SHARDS: Statement = {
     RETURNING s.shard, s.epoch`,
 };
 
-/** $1 node, $2 shards, $3 epochs, $4 boot. Waits for whoever is taking one of them. */
+/** $1 node, $2 shards, $3 epochs, $4 boot. Frees what the node does not know it owns (SHARD-5). Waits for a node that is taking one. */
 export const KEEP_SHARDS: Statement = {
   name: 'keep_shards',
   text: `

@@ -31,7 +31,7 @@ export const READ_PLANNED: Statement = {
     ORDER BY d.fire_at, d.run_id`,
 };
 
-/** How many more runs of the job j may be open or alive; a limit that was lowered counts what is above it too. */
+/** How many more runs of the job j may be open or leased; slots above a lowered limit count too. */
 const ROOM = `greatest(0, j.max_concurrency - (SELECT count(*) FROM admissions a WHERE a.job_id = j.job_id))`;
 
 /** The lowest free slots of the job j. */
@@ -40,16 +40,16 @@ const freeSlots = (limit: string) => `SELECT p.slot FROM generate_series(1, j.ma
 
 const NOW = (now: string) => `to_timestamp(${now}::bigint::float8 / 1000)`;
 
-/** Runs of the job j that wait for a slot, as far as anybody counts them. */
+/** Runs of the job j that wait for a slot, counted up to the bound. */
 const QUEUED = `(SELECT count(*) FROM (SELECT FROM due d WHERE d.job_id = j.job_id AND d.blocked > 0
           AND (d.blocked = ${WAITING} OR d.fire_at <= $12::bigint) LIMIT ${QUEUED_PER_JOB_MAX}) d)`;
 
 /**
- * Fires cursors: compare-and-set on (nominal instant, job version), and everything that follows from it, in one statement. They
- * are found by their key: held is spelled so that no plan walks the index of instants for it. A run gets a slot of its job, or
- * waits, or is skipped: two that want the same slot at the same time meet in the primary key of admissions, and the second gets
- * none. No two of its parts are joined: the planner takes each for one row, and would compare every cursor with every other.
- * What belongs to a cursor is a slice of an array, and membership is asked by IN within an expression, which is a look into a hash.
+ * Fires cursors: compare-and-set on (nominal instant, job version), and everything that follows, in one statement (SCHED-1). Cursors
+ * are found by key: `held` is spelled so that no plan walks the index of instants. A run gets a slot of its job, waits, or is
+ * skipped; of two that insert the same slot into admissions the second gets none (SCHED-2). No two parts are joined: the planner
+ * estimates one row for each, and would compare every cursor with every other. The runs of a cursor are a slice of an array, and
+ * membership is tested by IN within an expression, which is a hash lookup.
  * $1 job_id, $2 shard, $3 nominal_at, $4 job_version, $5 next nominal_at, $6 next fire_at, $7 number of runs, $8 runs of the
  * cursors before, $9 last nominal fired; per run: $10 run_id, $11 nominal_at; $12 now; guard: $13 node, $14 epochs.
  */
@@ -60,7 +60,7 @@ const fire = (
   name,
   text: `
     WITH ${owned('$13', '$14')}, mine AS MATERIALIZED (
-      -- What somebody is changing at this moment keeps nobody else from firing.
+      -- A cursor that another transaction changes delays no other cursor.
       SELECT f.*, j.overlap, ${QUEUED} AS queued, ${ROOM} AS room
       FROM unnest($1::uuid[], $2::smallint[], $3::bigint[], $4::int[], $5::bigint[], $6::bigint[], $7::int[], $8::int[], $9::bigint[])
         AS f(job_id, shard, nominal_at, job_version, next_nominal_at, next_fire_at, run_count, runs_before, last_nominal_at)
@@ -78,7 +78,7 @@ const fire = (
         ${JOB_TENANT} AS tenant
       FROM won w JOIN jobs j ON j.job_id = w.job_id
     ), admitted AS (
-      -- What waits already comes first: then nobody takes a slot here, and the owner lets them in in order.
+      -- SCHED-3: while others wait, none is taken here; ADMIT opens them in order.
       INSERT INTO admissions (job_id, slot, run_id, shard)
       SELECT j.job_id, p.slot, ($10::uuid[])[j.runs_before + p.nth], j.shard
       FROM job j CROSS JOIN LATERAL (
@@ -100,7 +100,7 @@ const fire = (
       SELECT j.run_id, j.job_id, $12, $12, j.nominal_at, j.tenant, $12::bigint + j.start_timeout_ms, j.timeout_ms, j.handler_key,
         j.version, j.shard, ${JOB_PART}, j.priority, 2, j.blocked, j.blocked = ${OPEN}, j.ends_job, j.handler, ${inlineJson('j.payload')}
       FROM judged j WHERE j.blocked >= 0
-      -- The same occurrence again, after a clock that was set back: it waits already.
+      -- The same occurrence again, after the clock was set back: it is pending already.
       ON CONFLICT DO NOTHING
     )${parts.verdicts}
     SELECT j.job_id, ${JOB_PART}, j.priority, j.handler_key, j.tenant, bool_or(j.blocked = ${OPEN}), bool_or(j.blocked = ${WAITING}),
@@ -109,8 +109,8 @@ const fire = (
 });
 
 /**
- * Schedules that go on, and of which nothing has to be skipped: nearly all. It writes nothing into the history, so it does not wait
- * for whoever locks that; what it cannot judge it leaves to FIRE.
+ * Schedules that go on, with nothing to skip: nearly all. It writes nothing into the history, so it never waits for a lock on that;
+ * cursors it cannot decide are left to FIRE.
  */
 export const FIRE_PLAIN: Statement = fire('fire_plain', {
   only: `AND f.queued + f.run_count <= ${QUEUED_PER_JOB_MAX} AND (f.overlap <> 'skip' OR (f.room >= f.run_count AND f.queued = 0))`,
@@ -159,7 +159,7 @@ export const FIRE: Statement = fire('fire', {
     )`,
 });
 
-/** Of the job j, what asks or waits; in the order of the index that is made for it. */
+/** The planned or the waiting runs of the job j, in the order of their index. */
 const blockedOf = (blocked: number) =>
   `SELECT w.run_id, w.fire_at, w.nominal_at FROM due w
           WHERE w.job_id = j.job_id AND w.blocked = ${blocked} AND w.blocked > 0 AND NOT w.held`;
@@ -167,9 +167,9 @@ const OLDEST_FIRST = 'ORDER BY w.fire_at, w.nominal_at, w.run_id';
 const PLANNED_NOW = `${blockedOf(PLANNED)} AND w.fire_at <= $4::bigint`;
 
 /**
- * $1 jobs; guard: $2 node, $3 epochs; $4 now, $5 runs of each job at most. Runs that ask or wait are opened, the oldest first, as far
- * as there are free slots; those that find none wait from now on. What somebody is changing at this moment is left for the
- * next time. As in FIRE, no two parts are joined: a run gets the slot that has its number.
+ * $1 jobs; guard: $2 node, $3 epochs; $4 now, $5 runs of each job at most. Opens planned and waiting runs, the oldest first, as far as
+ * there are free slots (SCHED-2); planned runs that find none are waiting from now on. A run that another transaction changes is left
+ * for the next call. As in FIRE, no two parts are joined: a run gets the slot that has its number.
  */
 export const ADMIT: Statement = {
   name: 'admit',
@@ -221,7 +221,7 @@ export const ADMIT: Statement = {
         WHERE w.run_id NOT IN (SELECT run_id FROM admitted))`,
 };
 
-/** An occurrence of the schedule that was never begun: only such a one replaces others. */
+/** An occurrence of the schedule that was never handed out: only those replace others, and are replaced (SCHED-4). */
 const FRESH = 'd.kind = 2 AND d.attempt = 1 AND d.epoch = 1';
 
 const NEWEST = `SELECT n.nominal_at FROM due n WHERE n.job_id = j.job_id AND n.kind = 2 AND n.attempt = 1 AND n.epoch = 1
@@ -280,18 +280,18 @@ export const STOP_OLDEST: Statement = {
 const LOST_SLOTS_MAX = 2_000;
 
 /**
- * Guard: $1 node, $2 epochs. Slots whose run is neither open nor alive: one look at everything tells for sure. Runs are found by
+ * Guard: $1 node, $2 epochs. Frees slots whose run is neither open nor leased, by one snapshot of all tables (SCHED-8). Runs are found by
  * their key: what is open is spelled so that no plan walks the lanes for it.
  */
 export const FREE_LOST_SLOTS: Statement = {
   name: 'free_lost_slots',
   text: `
-    WITH ${owned('$1', '$2')}, living AS MATERIALIZED (
+    WITH ${owned('$1', '$2')}, leased AS MATERIALIZED (
       SELECT u.run_id FROM leases l CROSS JOIN LATERAL unnest(l.run_ids) WITH ORDINALITY AS u(run_id, ord)
       WHERE l.limited AND NOT ((u.ord - 1)::smallint = ANY(l.closed))
     ), lost AS MATERIALIZED (
       SELECT a.ctid AS at FROM admissions a
-      WHERE ${isOwned('a.shard')} AND a.run_id NOT IN (SELECT run_id FROM living)
+      WHERE ${isOwned('a.shard')} AND a.run_id NOT IN (SELECT run_id FROM leased)
         AND NOT ${exists(`SELECT FROM due d WHERE d.job_id = a.job_id AND d.run_id = a.run_id AND d.admitted AND d.blocked + 0 = ${OPEN} AND d.held IS NOT TRUE`)}
       LIMIT ${LOST_SLOTS_MAX}
     )

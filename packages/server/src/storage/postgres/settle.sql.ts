@@ -22,7 +22,7 @@ const ENDED_RUN = (
       FROM live`;
 
 /**
- * `live`: the runs of `reported` that are settled. cancelled: by request, or because the job was cancelled before the retry was
+ * `live`: the runs of `reported` that are settled. cancelled (LEASE-7): by request, or because the job was cancelled before the retry was
  * planned. `retried` reads from the job what the next attempt needs: once, by key, however many there are.
  */
 const LIVE = `retried AS MATERIALIZED (
@@ -41,7 +41,7 @@ const LIVE = `retried AS MATERIALIZED (
 const TURN_AT = (now: string) =>
   `CASE WHEN x.next_attempt = x.attempt AND x.next_at <= ${now}::bigint THEN least(x.nominal_at, x.next_at) ELSE x.next_at END`;
 
-/** What follows from the runs in `live`, given the slots that were `freed`: next attempts, dead letters, ends of jobs. */
+/** The next attempt has the next epoch (LEASE-2). What follows from the runs in `live`, given the slots that were `freed`: next attempts, dead letters, ends of jobs. */
 const FOLLOWS = (now: string) => `again AS (
       -- The only run of a one-off goes straight into its lane; others are planned and admitted again. Decided by the lease, which is
       -- locked and so up to date: an admission that was made while this statement waited is not visible here.
@@ -91,7 +91,7 @@ const BECAME_POSSIBLE = `
 const NO_NEWS = `NULL::uuid, NULL::smallint, NULL::smallint, NULL::smallint, NULL::int, NULL::bigint, NULL::bigint, NULL::smallint`;
 
 /**
- * Takes reported runs out of their leases and writes what follows. One row of parameters per lease; in $3…$12 each element
+ * Takes reported runs out of their leases (LEASE-1) and writes what follows. One row of parameters per lease; in $3…$12 each element
  * is an array literal over all positions of that lease, NULL where the position is not reported: so nothing has to be
  * joined per run. $1 lease ids, $2 reported counts, $3 epochs, $4 statuses, $5 starts, $6 ends, $7 errors, $8 results,
  * $9 next attempt instants, $10 next attempts, $11 next crashes, $12 dead reasons, $13 now.
