@@ -73,7 +73,6 @@ const STORAGE_FILES = [
   'housekeeping-store.ts',
   'due.ts',
   'lane.ts',
-  'shard-guard.ts',
   'storage-clock.ts',
 ];
 

@@ -10,8 +10,7 @@ import { Dispatcher } from '../../packages/server/src/dispatcher/dispatcher.ts';
 import { Scheduler } from '../../packages/server/src/scheduler/scheduler.ts';
 import { BASE_MS, DAY_MS } from '../../packages/server/src/storage/conformance/storage-under-test.ts';
 import { manualRun } from '../../packages/server/src/storage/conformance/storage-world.ts';
-import type { ScheduleStore } from '../../packages/server/src/storage/schedule-store.ts';
-import type { ShardGuard } from '../../packages/server/src/storage/shard-guard.ts';
+import type { ScheduleStore, ShardGuard } from '../../packages/server/src/storage/schedule-store.ts';
 import { RoleStage, turns } from '../../packages/server/src/testing/role-stage.fixture.ts';
 
 const OVERDUE_MS = 20_000;

@@ -7,5 +7,4 @@ export * from './loop.ts';
 export * from './manual-clock.ts';
 export * from './min-heap.ts';
 export * from './random.ts';
-export * from './service.ts';
 export * from './time-slices.ts';

@@ -2,12 +2,12 @@
  * Claims runs from the backlog for the workers of this process whenever they have free slots, and hands them over. It owns no shard:
  * a run is claimed by deleting its row, and only this process knows the free slots of its workers.
  */
-import { type LeaseId, type NodeId, ownerOf, type WorkerView } from '@carillon/domain';
+import { type LeaseId, type NodeId, ownerOf } from '@carillon/domain';
 import { type Clock, Cooldown, type Log, Loop, type Random, type Service, sleep } from '@carillon/foundation';
 import type { Backlog } from '../backlog/backlog.ts';
 import type { LeaseStore } from '../storage/lease-store.ts';
 import type { MemberStore } from '../storage/member-store.ts';
-import type { WorkerLink } from '../worker-link/worker-link.ts';
+import type { WorkerLink, WorkerView } from '../worker-link/worker-link.ts';
 import { ClaimWatch } from './claim-watch.ts';
 
 export interface DispatcherOptions {

@@ -4,8 +4,13 @@
  */
 import { type JobId, shardOf } from '@carillon/domain';
 import { Loop, type Service } from '@carillon/foundation';
-import type { Admitted, OwnerOptions, PlannedRun, WaitingJob } from '../storage/schedule-store.ts';
-import type { ShardGuard } from '../storage/shard-guard.ts';
+import type {
+  Admitted,
+  OwnerOptions,
+  PlannedRun,
+  ShardGuard,
+  WaitingJob,
+} from '../storage/schedule-store.ts';
 import { DelayQueue } from './delay-queue.ts';
 import { handleInBatches } from './handle-in-batches.ts';
 import { OwnedShards } from './owned-shards.ts';

@@ -1,7 +1,7 @@
 /** The look-ahead over the shards of this node: follows ownership, reads on in time, sweeps, and reacts to hints. */
 import type { Clock } from '@carillon/foundation';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
-import type { ShardGuard } from '../storage/shard-guard.ts';
+import type { ShardGuard } from '../storage/schedule-store.ts';
 import { LookAhead, type LookAheadOptions } from './look-ahead.ts';
 
 export interface OwnedShardsOptions<Row extends { readonly shard: number; readonly fireAtMs: number }>

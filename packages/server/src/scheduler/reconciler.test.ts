@@ -8,7 +8,7 @@ import { MemoryJobStore } from '../storage/memory/memory-job-store.ts';
 import { MemoryMemberStore } from '../storage/memory/memory-member-store.ts';
 import { MemoryScheduleStore } from '../storage/memory/memory-schedule-store.ts';
 import { emptyState } from '../storage/memory/memory-state.ts';
-import type { ShardGuard } from '../storage/shard-guard.ts';
+import type { ShardGuard } from '../storage/schedule-store.ts';
 import { type RoleStage, turns } from '../testing/role-stage.fixture.ts';
 import { Reconciler, type ReconcilerOptions } from './reconciler.ts';
 import { nominalsOf, SchedulerStage } from './scheduler-stage.fixture.ts';

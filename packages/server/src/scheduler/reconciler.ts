@@ -5,8 +5,7 @@
  */
 import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
-import type { ScheduleStore } from '../storage/schedule-store.ts';
-import type { ShardGuard } from '../storage/shard-guard.ts';
+import type { ScheduleStore, ShardGuard } from '../storage/schedule-store.ts';
 import type { Scheduler } from './scheduler.ts';
 
 export interface ReconcilerOptions {

@@ -7,8 +7,7 @@ import { fireTime, type JobId, occurrenceRunId, planFires } from '@carillon/doma
 import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import type { Cursor } from '../storage/due.ts';
-import type { Fire, Fired, ScheduleStore, WaitingJob } from '../storage/schedule-store.ts';
-import type { ShardGuard } from '../storage/shard-guard.ts';
+import type { Fire, Fired, ScheduleStore, ShardGuard, WaitingJob } from '../storage/schedule-store.ts';
 import { Admitter } from './admitter.ts';
 import { DelayQueue } from './delay-queue.ts';
 import { handleInBatches } from './handle-in-batches.ts';

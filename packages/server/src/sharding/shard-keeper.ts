@@ -6,7 +6,7 @@ import { type BootId, type NodeId, shardsOfNode } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import type { MemberStore } from '../storage/member-store.ts';
-import type { ShardGuard } from '../storage/shard-guard.ts';
+import type { ShardGuard } from '../storage/schedule-store.ts';
 
 export interface ShardKeeperOptions {
   readonly nodeId: NodeId;

@@ -3,10 +3,18 @@
  * Firing is a compare-and-set on the cursor in one transaction with everything that follows from it. A limited run that may
  * start, or is alive, holds one of its job's numbered slots; no two runs can hold the same one, so no limit is ever exceeded.
  */
-import type { JobId, RunId } from '@carillon/domain';
+import type { JobId, NodeId, RunId } from '@carillon/domain';
 import type { Cursor } from './due.ts';
 import type { LaneHint } from './lane.ts';
-import type { ShardGuard } from './shard-guard.ts';
+
+/**
+ * Proof of ownership that goes with every write of a shard's owner. The storage writes only rows whose shard belongs to this node at
+ * this epoch (SHARD-1).
+ */
+export interface ShardGuard {
+  readonly nodeId: NodeId;
+  readonly epochs: ReadonlyMap<number, number>;
+}
 
 /** Rows of a shard are read in the order of instant and id, from just after a known position. */
 export interface ShardPosition {

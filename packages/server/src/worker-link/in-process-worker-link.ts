@@ -2,8 +2,8 @@
  * The link to workers in this process: a function call. The link counts reserved slots (DISP-2), the worker counts the slots in use: a
  * worker that registered again under a new id may still execute runs of its old id.
  */
-import type { ClaimedBatch, WorkerId, WorkerView } from '@carillon/domain';
-import type { LocalWorker, LocalWorkers, WorkerLink } from './worker-link.ts';
+import type { ClaimedBatch, WorkerId } from '@carillon/domain';
+import type { LocalWorker, LocalWorkers, WorkerLink, WorkerView } from './worker-link.ts';
 
 class WorkerSlots implements WorkerView {
   readonly worker: LocalWorker;

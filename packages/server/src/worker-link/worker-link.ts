@@ -2,7 +2,14 @@
  * From the dispatcher to workers, wherever they run: in this process today, at the end of a stream tomorrow. A handed-over batch
  * may be lost on its way: the worker compares the leases it has with those in the storage, and returns the runs of the others.
  */
-import type { ClaimedBatch, WorkerId, WorkerView } from '@carillon/domain';
+import type { ClaimedBatch, WorkerId } from '@carillon/domain';
+
+/** A worker as the dispatcher sees it. */
+export interface WorkerView {
+  readonly workerId: WorkerId;
+  readonly freeSlots: number;
+  readonly handlers: readonly string[];
+}
 
 export interface WorkerLink {
   /** Living workers that this dispatcher can reach, with their free slots. */

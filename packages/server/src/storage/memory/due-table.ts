@@ -1,6 +1,5 @@
 /** The table `due`: pending runs by id and by job, and in the order in which a claim or the owner of a shard finds them. */
-import type { JobId, RunId } from '@carillon/domain';
-import { PRIORITIES } from '@carillon/domain';
+import { type JobId, PRIORITIES, type RunId } from '@carillon/domain';
 import type { LaneHead, LaneKey, LaneMark } from '../lane.ts';
 import type { RunRecord } from './due-record.ts';
 import { Groups } from './groups.ts';

@@ -31,10 +31,9 @@ import {
 } from './due-record.ts';
 import { endPending } from './end-run.ts';
 import { findJobs, findUpcoming, sortJobs } from './find-jobs.ts';
-import { limitOneOff } from './limit-one-off.ts';
 import { addAudit } from './memory-audit-store.ts';
-import type { MemoryState } from './memory-state.ts';
-import { shownJob } from './shown-job.ts';
+import { limitOneOff, type MemoryState } from './memory-state.ts';
+import { shownJob } from './run-views.ts';
 
 export class MemoryJobStore implements JobStore {
   readonly #state: MemoryState;

@@ -13,9 +13,8 @@ import type {
 import { pendingRun, type RunRecord, runRecord } from './due-record.ts';
 import { isVisible } from './find-jobs.ts';
 import type { LeasedRecord } from './lease-table.ts';
-import { limitOneOff } from './limit-one-off.ts';
 import { addAudit } from './memory-audit-store.ts';
-import type { MemoryState } from './memory-state.ts';
+import { limitOneOff, type MemoryState } from './memory-state.ts';
 import { leasedView, queuedView } from './run-views.ts';
 
 interface Composed {

@@ -11,11 +11,11 @@ import type {
   PlannedRun,
   ReadWindow,
   ScheduleStore,
+  ShardGuard,
   ShardPosition,
   SkippedRange,
   WaitingJob,
 } from '../schedule-store.ts';
-import type { ShardGuard } from '../shard-guard.ts';
 import { type CursorRecord, isAskedFor, type RunRecord, runRecord } from './due-record.ts';
 import { endJob, endPending, writeDeadLetter } from './end-run.ts';
 import { guardHolds, type MemoryState } from './memory-state.ts';

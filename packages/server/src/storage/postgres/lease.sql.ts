@@ -3,7 +3,6 @@ import type { Statement } from '../../postgres/database.ts';
 import { FIRST_EPOCH } from './generation.sql.ts';
 import { timestampOf } from './instant.sql.ts';
 import { inLane, lanes } from './lane.sql.ts';
-import { unpacked } from './unpacked.sql.ts';
 
 /** $1 limit, $2 part, $3 priority, $4 handler key, $5 tenant: the first run of each lane after this one. */
 export const LANES: Statement = {
@@ -85,6 +84,14 @@ export const CLAIM_LANES: Statement = {
       payloads, due_ats::text, found::text, last_ats::text, last_ids::text, next_ats::text
     FROM taken CROSS JOIN scanned`,
 };
+
+/**
+ * The arrays of a lease lie outside its row, and each look at one element would fetch the whole array again: a statement that
+ * looks at many of them puts these into a materialized expression, where each array is fetched once.
+ */
+export function unpacked(lease: string, columns: readonly string[]): string {
+  return columns.map((column) => `${lease}.${column} || '{}' AS ${column}`).join(', ');
+}
 
 /** $1 lease ids, $2 positions: the runs that are still leased there. One row per reference, in order. */
 export const LEASED: Statement = {

@@ -26,8 +26,7 @@ import {
 } from './complete-leases.ts';
 import { retryFrom } from './job-row.ts';
 import { CLAIM_LANES, LANES, LEASED, LEASED_BY, RECORD_LATE, SHOW_RUNNING } from './lease.sql.ts';
-import { LOCKED_JOBS } from './locked-jobs.sql.ts';
-import { LOCK_ENDING_JOBS, SETTLE, SETTLE_ALL_SUCCEEDED, SETTLE_MIXED } from './settle.sql.ts';
+import { LOCK_ENDING_JOBS, LOCKED_JOBS, SETTLE, SETTLE_ALL_SUCCEEDED, SETTLE_MIXED } from './settle.sql.ts';
 import { settleParameters } from './settle-parameters.ts';
 import { type SettledRow, SettleResult } from './settle-result.ts';
 

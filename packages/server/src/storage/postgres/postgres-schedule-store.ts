@@ -1,5 +1,5 @@
 /** The schedule store on PostgreSQL. */
-import type { JobId, RunId } from '@carillon/domain';
+import { type JobId, type RunId, SHARD_COUNT } from '@carillon/domain';
 import { plainArray } from '../../postgres/array-literal.ts';
 import type { Database, Statement } from '../../postgres/database.ts';
 import type { Cursor } from '../due.ts';
@@ -14,12 +14,12 @@ import type {
   PlannedRun,
   ReadWindow,
   ScheduleStore,
+  ShardGuard,
   ShardPosition,
   WaitingJob,
 } from '../schedule-store.ts';
 import { StorageTimeout } from '../storage.ts';
 import { priorityWord } from './codes.ts';
-import { guardParameters } from './guard-parameters.ts';
 import { misfireFrom, recurringFrom } from './job-row.ts';
 import {
   ADMISSIBLE,
@@ -216,6 +216,13 @@ function windowParameters(positions: readonly ShardPosition[], window: ReadWindo
     window.untilMs,
     window.limitPerShard,
   ];
+}
+
+/** Node and epochs as the guarded statements take them: indexed by shard, NULL for those that are not written to. */
+function guardParameters(guard: ShardGuard, shards: readonly number[]): [node: string, epochs: string] {
+  const epochs = new Array<number | undefined>(SHARD_COUNT).fill(undefined);
+  for (const shard of shards) epochs[shard] = guard.epochs.get(shard);
+  return [guard.nodeId, plainArray(epochs)];
 }
 
 function ownedParameters(guard: OwnerOptions['guard']): [node: string, epochs: string] {

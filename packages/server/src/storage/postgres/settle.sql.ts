@@ -3,8 +3,8 @@ import type { Statement } from '../../postgres/database.ts';
 import { exists } from './exists.sql.ts';
 import { inlineJson } from './inline-payload.sql.ts';
 import { JOB_HANDLER_KEY, JOB_PART, JOB_TENANT, OPEN, PLANNED, WAITING } from './lane.sql.ts';
+import { unpacked } from './lease.sql.ts';
 import { mayEnd } from './may-end.sql.ts';
-import { unpacked } from './unpacked.sql.ts';
 
 /** Whether runs of the job wait for a slot. */
 const isWaitedFor = (jobId: string) =>
@@ -268,4 +268,14 @@ export const LOCK_ENDING_JOBS: Statement = {
       JOIN l ON l.lease_id = q.lease_id
       WHERE l.ends_job[q.position + 1] AND (l.kinds[q.position + 1] <> 1 OR q.failed))
     ORDER BY job_id FOR UPDATE`,
+};
+
+/** $1 job ids. Asked after a settlement waited too long. A job that can be locked as SETTLE and LOCK_ENDING_JOBS do is not locked. */
+export const LOCKED_JOBS: Statement = {
+  name: 'locked_jobs',
+  text: `
+    WITH free AS MATERIALIZED (
+      SELECT job_id FROM jobs WHERE job_id = ANY($1::uuid[]) FOR UPDATE SKIP LOCKED
+    )
+    SELECT job_id FROM jobs WHERE job_id = ANY($1::uuid[]) AND job_id NOT IN (SELECT job_id FROM free)`,
 };

@@ -12,8 +12,7 @@ import {
 } from '@carillon/domain';
 import type { JobWithPlan, PendingChange } from '../../job-store.ts';
 import type { LeaseRef, Settlement } from '../../lease-store.ts';
-import type { Fire, OwnerOptions } from '../../schedule-store.ts';
-import type { ShardGuard } from '../../shard-guard.ts';
+import type { Fire, OwnerOptions, ShardGuard } from '../../schedule-store.ts';
 import type { Storage } from '../../storage.ts';
 import { BASE_MS, DAY_MS, FAR_MS } from '../storage-under-test.ts';
 import type { Call, ChangeCall, FireCall, GuardChoice, SettleCall } from './call.ts';

@@ -1,6 +1,5 @@
 /** Everything the ports show, in a form in which two storages that agree are equal. */
-import type { JobId, RecordedEvent, WorkerId } from '@carillon/domain';
-import { FIRST_PLACE } from '@carillon/domain';
+import { FIRST_PLACE, type JobId, type RecordedEvent, type WorkerId } from '@carillon/domain';
 import type { RunView } from '../../run-store.ts';
 import { BASE_MS, FAR_MS } from '../storage-under-test.ts';
 import { asSet, type CallPlayer, EVERYWHERE, written } from './call-player.ts';
