@@ -4,7 +4,15 @@
  */
 import { PRIORITIES, type Priority } from '@carillon/domain';
 import { MinHeap } from '@carillon/foundation';
-import { LANE_START, type LaneHead, type LaneHint, type LaneKey, type LaneMark } from '../storage/lane.ts';
+import {
+  compareMarks,
+  LANE_START,
+  type LaneHead,
+  type LaneHint,
+  type LaneKey,
+  type LaneMark,
+  laneName,
+} from '../storage/lane.ts';
 import type { LanePick, LaneScan } from '../storage/lease-store.ts';
 import { FairQueue } from './fair-queue.ts';
 import type { Settlement } from './shares.ts';
@@ -191,7 +199,7 @@ export class Lanes {
       const lane = pick.lane as Lane;
       this.#return(lane, { given: 0, ready: false });
       lane.atMs = Number.POSITIVE_INFINITY;
-      this.#lanes.delete(nameOf(lane));
+      this.#lanes.delete(laneName(lane));
     }
   }
 
@@ -238,7 +246,7 @@ export class Lanes {
   }
 
   #lane(key: LaneKey): Lane {
-    const name = nameOf(key);
+    const name = laneName(key);
     let lane = this.#lanes.get(name);
     if (!lane) {
       lane = new Lane(key);
@@ -281,17 +289,7 @@ export class Lanes {
   }
 }
 
-function nameOf({ part, priority, handlerKey, tenant }: LaneKey): string {
-  return `${part}/${priority}/${handlerKey}/${tenant}`;
-}
-
 /** Just before every run of the instant. */
 function before(laneAtMs: number): LaneMark {
   return { laneAtMs: laneAtMs - 1, runId: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
-}
-
-function compareMarks(a: LaneMark, b: LaneMark): number {
-  if (a.laneAtMs !== b.laneAtMs) return a.laneAtMs - b.laneAtMs;
-  if (a.runId === b.runId) return 0;
-  return a.runId < b.runId ? -1 : 1;
 }

@@ -52,17 +52,10 @@ export class Dispatcher implements Service {
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    const { clock, random, log, link, backlog } = options;
+    const { clock, link, backlog } = options;
     this.#cooldown = new Cooldown({ clock, msMax: COOLDOWN_MS_MAX });
     this.#watch = new ClaimWatch({ clock });
-    this.#loop = new Loop({
-      name: 'dispatcher',
-      clock,
-      random,
-      log,
-      idleMs: IDLE_MS,
-      runOnce: () => this.runOnce(),
-    });
+    this.#loop = new Loop({ ...options, name: 'dispatcher', idleMs: IDLE_MS, runOnce: () => this.runOnce() });
     link.onChange(() => this.#loop.wake());
     backlog.onReady(() => this.#loop.wake());
   }

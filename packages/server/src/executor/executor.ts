@@ -62,7 +62,7 @@ export class Executor implements Service, LocalWorker {
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
-    const { clock, random, log, handlers, silentMs, signals, link } = options;
+    const { clock, handlers, silentMs, signals, link } = options;
     this.#workerId = this.#nextId();
     this.#handlers = [...handlers.keys()];
     this.#sender = new ReportSender({
@@ -88,10 +88,8 @@ export class Executor implements Service, LocalWorker {
         options.reports.running(runs.map(({ run, startedAtMs }) => ({ ...run, startedAtMs }))),
     });
     this.#loop = new Loop({
+      ...options,
       name: 'executor',
-      clock,
-      random,
-      log,
       idleMs: silentMs / 5,
       runOnce: () => this.runOnce(),
     });

@@ -44,12 +44,8 @@ export class LeaseWatch implements Service {
 
   constructor(options: LeaseWatchOptions) {
     this.#options = options;
-    const { clock, random, log, silentMs } = options;
-    this.#loop = new Loop({
-      ...{ name: 'leases', clock, random, log },
-      idleMs: silentMs / 5,
-      runOnce: () => this.runOnce(),
-    });
+    const idleMs = options.silentMs / 5;
+    this.#loop = new Loop({ ...options, name: 'leases', idleMs, runOnce: () => this.runOnce() });
   }
 
   start(): void {

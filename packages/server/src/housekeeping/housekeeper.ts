@@ -38,20 +38,15 @@ export class Housekeeper implements Service {
 
   constructor(options: HousekeeperOptions) {
     this.#options = options;
-    const { clock, random, log } = options;
     this.#loop = new Loop({
+      ...options,
       name: 'housekeeper',
-      clock,
-      random,
-      log,
       idleMs: PASS_MS,
       runOnce: () => this.runOnce(),
     });
     this.#statistics = new Loop({
+      ...options,
       name: 'statistics',
-      clock,
-      random,
-      log,
       idleMs: STATISTICS_MS,
       runOnce: async () => {
         await options.store.refreshStatistics();

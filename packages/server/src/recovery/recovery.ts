@@ -40,17 +40,10 @@ export class Recovery implements Service {
 
   constructor(options: RecoveryOptions) {
     this.#options = options;
-    const { clock, random, log, silentMs } = options;
+    const { clock, silentMs } = options;
     this.#watch = new SilenceWatch(silentMs);
     this.#blocked = new LastingCondition({ clock });
-    this.#loop = new Loop({
-      name: 'recovery',
-      clock,
-      random,
-      log,
-      idleMs: PASS_MS,
-      runOnce: () => this.runOnce(),
-    });
+    this.#loop = new Loop({ ...options, name: 'recovery', idleMs: PASS_MS, runOnce: () => this.runOnce() });
   }
 
   start(): void {

@@ -43,17 +43,10 @@ export class Admitter implements Service {
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
-    const { clock, random, log, signals, store } = options;
+    const { clock, signals, store } = options;
     this.#again = new DelayQueue({ clock, afterMs: ASK_AGAIN_MS });
     this.#failed = new DelayQueue({ clock, afterMs: RETRY_MS });
-    this.#loop = new Loop({
-      name: 'admitter',
-      clock,
-      random,
-      log,
-      idleMs: IDLE_MS,
-      runOnce: () => this.runOnce(),
-    });
+    this.#loop = new Loop({ ...options, name: 'admitter', idleMs: IDLE_MS, runOnce: () => this.runOnce() });
     this.#planned = new OwnedShards({
       ...options,
       wake: () => this.#loop.wake(),

@@ -37,15 +37,7 @@ export class Reconciler implements Service {
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
-    const { clock, random, log } = options;
-    this.#loop = new Loop({
-      name: 'reconciler',
-      clock,
-      random,
-      log,
-      idleMs: PASS_MS,
-      runOnce: () => this.runOnce(),
-    });
+    this.#loop = new Loop({ ...options, name: 'reconciler', idleMs: PASS_MS, runOnce: () => this.runOnce() });
     options.signals.on('slots-freed', ({ jobIds }) => {
       if (jobIds.length === 0) this.#loop.wake();
     });

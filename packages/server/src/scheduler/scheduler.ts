@@ -45,18 +45,11 @@ export class Scheduler implements Service {
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
-    const { clock, random, log, store } = options;
+    const { clock, store } = options;
     this.#admitter = new Admitter(options);
     this.#changed = new DelayQueue({ clock, afterMs: READ_AGAIN_MS });
     this.#failed = new DelayQueue({ clock, afterMs: RETRY_MS });
-    this.#loop = new Loop({
-      name: 'scheduler',
-      clock,
-      random,
-      log,
-      idleMs: IDLE_MS,
-      runOnce: () => this.fireOnce(),
-    });
+    this.#loop = new Loop({ ...options, name: 'scheduler', idleMs: IDLE_MS, runOnce: () => this.fireOnce() });
     this.#cursors = new OwnedShards({
       ...options,
       wake: () => this.#loop.wake(),

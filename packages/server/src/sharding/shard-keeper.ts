@@ -39,15 +39,8 @@ export class ShardKeeper implements Service {
 
   constructor(options: ShardKeeperOptions) {
     this.#options = options;
-    const { clock, random, log, ttlMs, signals } = options;
-    this.#loop = new Loop({
-      name: 'shards',
-      clock,
-      random,
-      log,
-      idleMs: ttlMs / 4,
-      runOnce: () => this.runOnce(),
-    });
+    const { ttlMs, signals } = options;
+    this.#loop = new Loop({ ...options, name: 'shards', idleMs: ttlMs / 4, runOnce: () => this.runOnce() });
     this.#unsubscribe = signals.on('shards-moved', () => {
       if (!this.#isAnnouncing) this.#loop.wake();
     });
