@@ -99,7 +99,7 @@ function crossings(nodes: readonly PlanNode[]): string[] {
 }
 
 /** Parts that have one row, or hardly ever any. */
-const SMALL_PARTS = ['looked', 'cancelled', 'worker'];
+const SMALL_PARTS = ['scanned', 'cancelled', 'worker'];
 
 /**
  * Generic plans are kept: one that a server makes on its first day, while nothing waits, serves its first herd too. And they are

@@ -3,7 +3,7 @@ import { QUEUED_PER_JOB_MAX } from '@carillon/domain';
 import type { Statement } from '../../postgres/database.ts';
 import { exists } from './exists.sql.ts';
 import { inlineJson } from './inline-payload.sql.ts';
-import { IS_OPEN, JOB_HANDLER_KEY, JOB_PART, JOB_TENANT, OPEN, PLANNED, WAITING } from './lane.sql.ts';
+import { inLane, JOB_HANDLER_KEY, JOB_PART, JOB_TENANT, lanes, OPEN, PLANNED, WAITING } from './lane.sql.ts';
 import { mayEnd } from './may-end.sql.ts';
 import { isOwned, owned } from './owned.sql.ts';
 
@@ -353,22 +353,12 @@ export const EXPIRE: Statement = giveUp('expire', {
   error: `'waited longer than start_timeout_seconds'::text`,
 });
 
-const LANES = `lane AS (
-      (SELECT due.part, due.priority, due.handler_key, due.tenant, due.lane_at, due.handler FROM due WHERE ${IS_OPEN}
-        ORDER BY due.part, due.priority, due.handler_key, due.tenant, due.lane_at, due.run_id LIMIT 1)
-      UNION ALL
-      SELECT n.* FROM lane l CROSS JOIN LATERAL (
-        SELECT due.part, due.priority, due.handler_key, due.tenant, due.lane_at, due.handler FROM due
-        WHERE ${IS_OPEN} AND (due.part, due.priority, due.handler_key, due.tenant) > (l.part, l.priority, l.handler_key, l.tenant)
-        ORDER BY due.part, due.priority, due.handler_key, due.tenant, due.lane_at, due.run_id LIMIT 1) n)`;
-
 /** $5 claimable before. */
 export const EXPIRE_UNOFFERED: Statement = giveUp('expire_unoffered', {
-  picked: `${LANES}, picked AS MATERIALIZED (
+  picked: `${lanes({ first: ['due.lane_at', 'due.run_id'], also: ['due.handler'] })}, picked AS MATERIALIZED (
       SELECT d.job_id, d.run_id FROM lane CROSS JOIN LATERAL (
         SELECT due.job_id, due.run_id FROM due
-        WHERE due.part = lane.part AND due.priority = lane.priority AND due.handler_key = lane.handler_key AND due.tenant = lane.tenant
-          AND ${IS_OPEN} AND due.lane_at < $5::bigint AND ${isOwned('due.shard')}
+        WHERE ${inLane('lane')} AND due.lane_at < $5::bigint AND ${isOwned('due.shard')}
         ORDER BY due.lane_at, due.run_id LIMIT $4 FOR UPDATE SKIP LOCKED) d
       WHERE lane.lane_at < $5::bigint
         AND NOT EXISTS (SELECT FROM workers w WHERE NOT w.dead AND lane.handler = ANY(w.handlers)) LIMIT $4)`,
