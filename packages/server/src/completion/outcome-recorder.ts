@@ -1,7 +1,7 @@
 /**
  * Makes outcomes durable: collects reports into batches, decides what follows each (finish, try again, dead letter) and
- * settles the batch in one transaction. A report about a run that was taken back is refused, and kept on record. What waits
- * for a job that somebody holds locked is set aside, and holds up nothing else.
+ * settles the batch in one transaction. A report about a run that was taken back is refused, and kept on record. Outcomes of a
+ * job that a transaction has locked are set aside, and delay nothing else.
  */
 import { DEFAULT_RETRY, decideNext, type NextStep, type RunOutcome } from '@carillon/domain';
 import { BatchBuffer, type Clock, type Log, type Random, type Service, sleep } from '@carillon/foundation';
@@ -76,7 +76,7 @@ export class OutcomeRecorder implements RunReports, Service {
 
   start(): void {}
 
-  /** Outcomes are waited for until they are on record; what is only shown to people is not tried again. */
+  /** Waits until all outcomes are recorded; runs that are only to be shown as RUNNING are not tried again. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.all([this.#buffer.drained(), this.#asideBuffer.drained(), ...this.#showing]);
@@ -110,8 +110,8 @@ export class OutcomeRecorder implements RunReports, Service {
   }
 
   /**
-   * Reports about jobs that were set aside have a lane of their own. Those that came with others are not tried now, since the
-   * answer to all would wait for them: whoever reported them tells them again by themselves.
+   * Reports about jobs that were set aside have a buffer of their own. Those that came with others are refused now, since the answer to
+   * all would wait for them: their sender sends them again by themselves.
    */
   async #inLane(reports: readonly RunReport[]): Promise<readonly ReportAnswer[]> {
     if (this.#aside.isEmpty) return this.#buffer.addAll(reports);
@@ -124,7 +124,7 @@ export class OutcomeRecorder implements RunReports, Service {
     return reports.map((report) => (isOther.has(report) ? answers[next++]! : new StorageTimeout(ASIDE)));
   }
 
-  /** Runs that have nothing to do with each other share a transaction, and must not fail or wait for each other. */
+  /** Unrelated runs share a transaction, and must not fail or wait for each other. */
   #record(reports: readonly RunReport[]): Promise<readonly ReportAnswer[]> {
     return applyInBatches<RunReport, ReportAnswer>(reports, {
       apply: (batch) => this.#settle(batch),
@@ -141,7 +141,7 @@ export class OutcomeRecorder implements RunReports, Service {
     return new Set(reports.filter(({ run }) => locked.has(run.jobId)));
   }
 
-  /** Whoever reported them tells people when it lasts: only there it is known how many wait, and when none does any more. */
+  /** Logged at debug level only: the sender logs a lasting lock, since it knows how many outcomes wait. */
   #setAside(reports: readonly RunReport[]): void {
     const jobs = this.#aside.add(reports.map(({ run }) => run.jobId));
     if (jobs === 0) return;
@@ -189,7 +189,7 @@ export class OutcomeRecorder implements RunReports, Service {
     };
   }
 
-  /** What is no longer leased is refused by the storage, whatever is decided here. */
+  /** The storage refuses what is no longer leased, whatever is decided here. */
   #decide(report: RunReport, leased: LeasedRun | undefined): NextStep {
     const { clock, random } = this.#options;
     const { outcome } = report;
@@ -197,12 +197,12 @@ export class OutcomeRecorder implements RunReports, Service {
     const soFar = leased ?? { attempt: 1, crashes: 0, nominalAtMs: nowMs };
     const policy = leased?.retry ?? DEFAULT_RETRY;
     const step = decideNext(outcome, { soFar, policy, nowMs, random: random.next() });
-    // What nobody is to blame for (a worker lost, a server stopped) is no retry, and always runs again.
+    // An interruption (a worker lost, a server stopped) is no retry, and always runs again (LEASE-8).
     const isRetry = outcome.kind === 'FAILED' || outcome.kind === 'TIMED_OUT';
     if (!isRetry || step.next.kind !== 'again' || !leased) return step;
     if (this.#budget.isStopped) return { ...step, next: { kind: 'dead', reason: 'retries_stopped' } };
     const atMs = this.#planned(report, { tenant: tenantOf(leased), wantedMs: step.next.atMs, nowMs });
-    // The budget delays, and never kills: what could not wait for its turn is tried when it would have been.
+    // The budget only delays: a retry that would miss its deadline by that keeps its own instant.
     const isTooLate = atMs > soFar.nominalAtMs + (policy.deadlineMs ?? Infinity);
     return isTooLate ? step : { ...step, next: { ...step.next, atMs } };
   }

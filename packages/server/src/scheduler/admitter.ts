@@ -1,6 +1,6 @@
 /**
- * Lets in the runs that ask for a slot of their job, in the shards of this node: retries, run-now and redriven runs at their
- * instant, and what waits when a slot becomes free. The storage decides; this says when it is asked, and about which jobs.
+ * Admits runs of jobs with a limit, in the shards of this node: planned runs (retries, run-now, redriven) at their instant, and
+ * waiting runs when a slot becomes free. The storage decides; the admitter chooses when it is asked, and about which jobs.
  */
 import { type JobId, shardOf } from '@carillon/domain';
 import { Loop, type Service } from '@carillon/foundation';
@@ -18,13 +18,13 @@ import type { SchedulerOptions } from './scheduler.ts';
 
 const IDLE_MS = 1_000;
 const JOBS_PER_ADMISSION = 500;
-/** Runs that one admission opens, or leaves waiting, about: a job may let in thousands at once. */
+/** Runs that one admission opens, or leaves waiting, about: a job may have thousands of slots. */
 const RUNS_PER_ADMISSION = 2_000;
-/** Jobs of which nothing could be let in are asked about again after this long. */
+/** Jobs whose admission failed are tried again after this long. */
 const RETRY_MS = 10_000;
 /**
  * A run that was left waiting may have missed the slot that became free in the same moment: the statements that freed it and
- * that left it waiting have not seen each other. It is asked for once more.
+ * that left it waiting have not seen each other. Its job is tried once more.
  */
 const ASK_AGAIN_MS = 50;
 
@@ -33,9 +33,9 @@ export class Admitter implements Service {
   readonly #planned: OwnedShards<PlannedRun>;
   readonly #loop: Loop;
   readonly #unsubscribe: () => void;
-  /** Jobs of which runs may be let in now. */
+  /** Jobs of which runs may be admitted now. */
   readonly #toAdmit = new Set<JobId>();
-  /** Jobs that are asked about once more. */
+  /** Jobs that are tried once more. */
   readonly #again: DelayQueue<JobId>;
   readonly #failed: DelayQueue<JobId>;
   /** Jobs whose newest occurrence waits and replaces the others. */
@@ -75,7 +75,7 @@ export class Admitter implements Service {
     return this.#planned.size;
   }
 
-  /** Runs of these jobs may be let in; those of others are somebody else's. */
+  /** Runs of these jobs may be admitted; jobs in shards of other nodes are ignored. */
   admitSoon(jobIds: Iterable<JobId>): void {
     let isMine = false;
     for (const jobId of jobIds) {
@@ -86,7 +86,7 @@ export class Admitter implements Service {
     if (isMine) this.#loop.wake();
   }
 
-  /** Tells of what was opened, and remembers what was left waiting. */
+  /** Announces what was opened, and remembers what was left waiting. */
   follow({ opened, waiting }: Admitted, { isAgain = false } = {}): void {
     if (opened.length > 0) this.#options.signals.send('runs-open', { lanes: opened });
     if (waiting.length === 0) return;
@@ -97,7 +97,7 @@ export class Admitter implements Service {
     this.#loop.wake();
   }
 
-  /** One pass: follow ownership, read, admit. Answers how long nothing will be due. */
+  /** One pass: follow ownership, read, admit. Returns how long nothing will be due. */
   async runOnce(): Promise<number> {
     const guard = this.#options.guard();
     if (!this.#planned.follow(guard)) return IDLE_MS;
@@ -131,7 +131,7 @@ export class Admitter implements Service {
     }
   }
 
-  /** True when somebody asked. */
+  /** False when there was no job to admit runs of. */
   async #admitDue(guard: ShardGuard): Promise<boolean> {
     const nowMs = this.#options.clock.now();
     const planned = this.#planned.takeDue(nowMs, JOBS_PER_ADMISSION).map(({ jobId }) => jobId);

@@ -1,8 +1,7 @@
 /**
- * Items that have nothing to do with each other share one call of the storage, so one that it cannot take, or that somebody
- * holds locked, must not hold up the others: the batch is halved until it stands alone. A storage that does not answer
- * is everybody's problem and is not asked again. One that only takes too long is asked a bounded number of times more: every
- * such answer takes as long as the time limit, and it may be the storage that is slow and no single item.
+ * Unrelated items share one call of the storage, so one that fails, or waits for a lock, must not delay the others: the batch is
+ * halved until the item is alone. A storage that does not answer is not called again. After a timeout it is called a bounded number of
+ * times more: each takes as long as the time limit, and the storage itself may be slow rather than one item.
  */
 import { StorageTimeout, StorageUnavailable } from './storage.ts';
 

@@ -1,6 +1,6 @@
 /**
- * What is being run, by whom. A lease covers one handed-out batch; a run leaves it exactly once, by being settled. Whoever
- * comes second (a late report, a second recovery) finds it gone and is refused: this is the fence.
+ * Leases: which worker has which runs. A lease covers one claimed batch; a run leaves it once, by being settled. A second settlement
+ * (a late report, a second recovery) is stale and refused (LEASE-1).
  */
 import type {
   ClaimedBatch,
@@ -105,8 +105,8 @@ export interface LeaseStore {
   /** The first run of every lane, in the order of lanes, from after a lane on; at most limit. */
   lanes(page: { readonly after: LaneKey | undefined; readonly limit: number }): Promise<LaneHead[]>;
   /**
-   * Moves open runs into one lease, leaving out those that somebody else holds at this moment. Answers them at their positions;
-   * none when the worker is not registered or given up for dead, since nobody would recover them.
+   * Moves open runs into one lease, but for those that another transaction has locked. Returns them at their positions; none when
+   * the worker is dead or not registered (DISP-7).
    */
   claim(request: ClaimRequest): Promise<Claimed>;
   /**
@@ -114,7 +114,7 @@ export interface LeaseStore {
    * first counts.
    */
   settle(settlements: readonly Settlement[], nowMs: number): Promise<Settled>;
-  /** Which of these jobs somebody has locked at this moment: settling a run that changes one of them would wait. */
+  /** Which of these jobs another transaction has locked: settling a run that changes one of them would wait. */
   lockedJobs(jobIds: readonly JobId[]): Promise<ReadonlySet<JobId>>;
   /** What is held under these references; undefined where it is no longer. */
   leased(refs: readonly LeaseRef[]): Promise<(LeasedRun | undefined)[]>;

@@ -1,7 +1,7 @@
 /**
- * What the owner of a shard does: fires cursors, and decides whether a run may start as far as the limits of its job go.
- * Firing is a compare-and-set on the cursor in one transaction with everything that follows from it. A limited run that may
- * start, or is alive, holds one of its job's numbered slots; no two runs can hold the same one, so no limit is ever exceeded.
+ * What the owner of a shard does: fires cursors, and admits runs within the limit of their job. Firing is a compare-and-set on the
+ * cursor in one transaction with everything that follows (SCHED-1). A limited run that is open or leased holds one of its job's
+ * numbered slots (SCHED-2).
  */
 import type { JobId, NodeId, RunId } from '@carillon/domain';
 import type { Cursor } from './due.ts';
@@ -28,7 +28,7 @@ export interface ReadWindow {
   readonly limitPerShard: number;
 }
 
-/** A run that asks for a slot of its job once its instant has come: a retry, a run-now, a redriven one. */
+/** A pending run that is admitted once its instant has come: a retry, a run-now, a redriven one. */
 export interface PlannedRun {
   readonly jobId: JobId;
   readonly runId: RunId;
@@ -99,7 +99,7 @@ export interface ScheduleStore {
   readPlanned(positions: readonly ShardPosition[], window: ReadWindow): Promise<PlannedRun[]>;
   fire(fires: readonly Fire[], options: OwnerOptions): Promise<Fired>;
   /**
-   * Opens what asks or waits in these jobs as far as they have free slots, the oldest first; what finds none waits from now on.
+   * Opens planned and waiting runs of these jobs as far as there are free slots, the oldest first; planned runs that find none wait.
    * Of each job at most so many, of the one and of the other.
    */
   admit(
@@ -111,7 +111,7 @@ export interface ScheduleStore {
    * living run to stop if it still has no slot. Answers the runs that were asked.
    */
   replace(jobIds: readonly JobId[], options: OwnerOptions): Promise<RunId[]>;
-  /** Gives free the slots that belong to no run. Answers jobs of which runs wait though there is room, at most limit. */
+  /** Frees the slots that belong to no run. Returns jobs of which runs wait though there is a free slot, at most limit. */
   reconcile(options: OwnerOptions & { readonly limit: number }): Promise<WaitingJob[]>;
   /** Ends runs that waited for their start for longer than their job allows; at most limit. */
   expire(options: OwnerOptions & { readonly limit: number }): Promise<GivenUpRun[]>;
