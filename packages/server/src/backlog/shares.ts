@@ -1,7 +1,7 @@
 /**
- * What namespaces and users got so far, and the lines in which they wait for their turn. Stride scheduling: whoever got least is
- * next; who comes back after a pause starts with those who got least, so idling earns nothing, and who left a moment ago with
- * more than that is remembered until the others have as much, so leaving earns nothing either.
+ * How many runs namespaces and users got so far, and the lines in which they wait for their turn. Stride scheduling: the one that got
+ * fewest is next. One that returns after a pause starts level with the lowest, so idling earns nothing; one that left with more is
+ * remembered until the others have as much, so leaving earns nothing either.
  */
 import { MinHeap } from '@carillon/foundation';
 
@@ -38,7 +38,7 @@ export class Share {
   settle({ charged, given }: Settlement): void {
     this.charged -= charged;
     this.given += given;
-    // Who got more is found too early in its lines, which first() puts right; who got less would be found too late.
+    // One that got more than charged is found too early, which first() corrects; one that got less would be found too late.
     if (given < charged) for (const turn of this.turns.values()) if (turn.entry) turn.line.enter(turn);
   }
 }

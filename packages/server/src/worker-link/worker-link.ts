@@ -28,7 +28,7 @@ export interface LocalWorker {
   readonly workerId: WorkerId;
   /** How many runs it executes at a time; 0 while it takes none. */
   readonly slots: number;
-  /** Executions that have not returned, whoever they belong to now. */
+  /** Executions that have not returned, also of runs that belong to other workers by now. */
   readonly runningCount: number;
   readonly handlers: readonly string[];
   /** Runs it may take on before outcomes of earlier ones are recorded. */
