@@ -9,7 +9,7 @@
 
 /**
  * pure: rules and small effects, imports nothing of ours. package: a library for others. door: where requests come in.
- * operations: what can be requested. service: state and rules that operations and gateway share. role: one step on the road of a run. port: a contract. adapter: one way to keep it.
+ * operations: what can be requested. service: state and rules that operations and gateway share. role: one step on the path of a run. port: a contract. adapter: one way to keep it.
  * ground: what adapters and composition stand on. composition: puts the pieces together and is the only one to name adapters.
  */
 export type RoomKind =
@@ -62,7 +62,7 @@ export const EXEMPT: readonly { readonly pattern: RegExp; readonly why: string }
 const STORAGE_FILES = [
   'storage.ts',
   'account-store.ts',
-  'apply-in-parts.ts',
+  'apply-in-batches.ts',
   'audit-store.ts',
   'event-store.ts',
   'generation-store.ts',
@@ -74,7 +74,6 @@ const STORAGE_FILES = [
   'housekeeping-store.ts',
   'due.ts',
   'lane.ts',
-  'shard-guard.ts',
   'storage-clock.ts',
 ];
 
@@ -309,7 +308,7 @@ export const ROOMS: readonly Room[] = [
     kind: 'port',
     purpose: 'Between the dispatcher and workers, wherever they run, and what workers report.',
     imports: ['domain', 'server/storage'],
-    files: ['worker-link.ts', 'local-workers.ts', 'run-reports.ts'],
+    files: ['worker-link.ts', 'run-reports.ts'],
   },
   {
     name: 'server/worker-link/in-process-worker-link.ts',

@@ -10,7 +10,7 @@ import { Receiver } from '../support/receiver.ts';
 import { endServers } from '../support/start-server-process.ts';
 import { makeTestFolder } from '../support/test-folder.ts';
 import { Chaos } from './cluster/chaos.ts';
-import { homelessShards, unfinished, wrongCalls, wrongOccurrences, wrongOneOffs } from './cluster/judge.ts';
+import { unfinished, unownedShards, wrongCalls, wrongOccurrences, wrongOneOffs } from './cluster/judge.ts';
 import { Member } from './cluster/member.ts';
 import { Workload } from './cluster/workload.ts';
 
@@ -46,7 +46,7 @@ it('three servers through kills, stops and database restarts: 0 lost, 0 at once 
     await eventually(async () => expect(await unfinished(postgres)).toEqual({}), { withinMs: FINISH_MS_MAX });
     const finishedMs = performance.now() - healedAt;
 
-    await eventually(async () => expect(await homelessShards(postgres, members)).toEqual([]), {
+    await eventually(async () => expect(await unownedShards(postgres, members)).toEqual([]), {
       withinMs: 60_000,
     });
     expect(workload.acceptedOneOffs).toHaveLength(ONE_OFFS);

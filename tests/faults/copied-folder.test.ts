@@ -1,6 +1,6 @@
 /**
  * A data folder that was copied: two servers start with one identity (hazard 44). They are told apart, both run jobs, and
- * neither takes, buries or gives back what the other holds.
+ * neither takes, marks dead or returns what the other has.
  */
 import { cp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ const SOON = { withinMs: 120_000 };
 const JOBS = 60;
 const SILENT_SECONDS = 4;
 const FLAGS = ['--worker-silent-seconds', String(SILENT_SECONDS), '--node-ttl-seconds', '3'];
-/** Longer than silence is waited for: whoever would bury a living worker has done so by then. */
+/** Longer than silence is waited for: a server that marks a living worker dead has done so by then. */
 const LONG_RUN_MS = 3 * SILENT_SECONDS * 1_000;
 
 let stage: ServerStage;

@@ -1,4 +1,4 @@
-/** Many dead letters of a job with a limit, sent round again at once: its limit holds for them as for any of its runs. */
+/** Many dead letters of a job with a limit, redriven at once: its limit holds for them as for any of its runs. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { callApi, submitJobs } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,5 +1,5 @@
 /**
- * A cursor, or a run that asks for a place of its job, that is older than what a sweep looks over is found again by the full sweep
+ * A cursor, or a run that asks for a slot of its job, that is older than what a sweep looks over is found again by the full sweep
  * only, once a minute: so nothing may be passed over when shards come and go. The same for a run in a lane that a claim has
  * looked at and not taken.
  */
@@ -10,8 +10,7 @@ import { Dispatcher } from '../../packages/server/src/dispatcher/dispatcher.ts';
 import { Scheduler } from '../../packages/server/src/scheduler/scheduler.ts';
 import { BASE_MS, DAY_MS } from '../../packages/server/src/storage/conformance/storage-under-test.ts';
 import { manualRun } from '../../packages/server/src/storage/conformance/storage-world.ts';
-import type { ScheduleStore } from '../../packages/server/src/storage/schedule-store.ts';
-import type { ShardGuard } from '../../packages/server/src/storage/shard-guard.ts';
+import type { ScheduleStore, ShardGuard } from '../../packages/server/src/storage/schedule-store.ts';
 import { RoleStage, turns } from '../../packages/server/src/testing/role-stage.fixture.ts';
 
 const OVERDUE_MS = 20_000;
@@ -36,7 +35,6 @@ beforeEach(async () => {
     unrecordedLeft: Number.POSITIVE_INFINITY,
     handlers: ['http'],
     accept: (batch) => handed.push(batch),
-    cancel: () => undefined,
   });
   const { schedule, leases, members } = stage.storage;
   const store: ScheduleStore = Object.assign(Object.create(schedule) as ScheduleStore, {
@@ -44,9 +42,9 @@ beforeEach(async () => {
       await beforeRead();
       return schedule.readCursors(...given);
     },
-    readAsking: async (...given: Parameters<ScheduleStore['readAsking']>) => {
+    readPlanned: async (...given: Parameters<ScheduleStore['readPlanned']>) => {
       await beforeRead();
-      return schedule.readAsking(...given);
+      return schedule.readPlanned(...given);
     },
   });
   for (const name of ['fire', 'admit', 'replace'] as const)
@@ -73,7 +71,7 @@ async function handedOutAfterMs(): Promise<number> {
 const OWNED: [string, () => Promise<Job>][] = [
   ['a schedule', () => stage.world.recurring()],
   [
-    'a run that asks for a place',
+    'a run that asks for a slot',
     async () => {
       const job = await stage.world.recurring({ atMs: BASE_MS + DAY_MS });
       await stage.storage.jobs.enqueue(job.jobId, manualRun());
@@ -130,7 +128,7 @@ it('a run whose worker was given up for dead is handed out promptly to the one t
   const { members } = stage.storage;
   await stage.world.oneOff();
   stage.clock.advance(OVERDUE_MS);
-  await stage.world.bury(stage.world.workerId);
+  await stage.world.markDead(stage.world.workerId);
   await dispatcher.runOnce();
   await turns();
   expect(handed).toEqual([]);

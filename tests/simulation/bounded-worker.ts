@@ -1,6 +1,6 @@
 /** The worker of a process with a lower bound on unrecorded outcomes than production has: so few runs would never reach that one. */
-import type { ClaimedBatch, RunId, WorkerId } from '@carillon/domain';
-import type { LocalWorker } from '../../packages/server/src/worker-link/local-workers.ts';
+import type { ClaimedBatch, WorkerId } from '@carillon/domain';
+import type { LocalWorker } from '../../packages/server/src/worker-link/worker-link.ts';
 
 /** As `executor/unrecorded-bound.ts` has it. */
 export function unrecordedMaxOf({ slots, least = 1_000 }: { slots: number; least?: number }): number {
@@ -38,9 +38,5 @@ export class BoundedWorker implements LocalWorker {
 
   accept(batch: ClaimedBatch): void {
     this.#worker.accept(batch);
-  }
-
-  cancel(runIds: readonly RunId[]): void {
-    this.#worker.cancel(runIds);
   }
 }

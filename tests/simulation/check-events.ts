@@ -13,7 +13,7 @@ const ENDS: ReadonlySet<string> = new Set([
 ]);
 
 /** The events of every run, in order. */
-export async function toldOfRuns(storage: Storage): Promise<ReadonlyMap<RunId, readonly RecordedEvent[]>> {
+export async function eventsOfRuns(storage: Storage): Promise<ReadonlyMap<RunId, readonly RecordedEvent[]>> {
   const { events } = await storage.events.read(FIRST_PLACE, Number.MAX_SAFE_INTEGER);
   return Map.groupBy(
     events.filter(({ run }) => run !== undefined),
@@ -21,14 +21,14 @@ export async function toldOfRuns(storage: Storage): Promise<ReadonlyMap<RunId, r
   );
 }
 
-export function checkToldEnd(
+export function checkEndEvents(
   world: World,
   attempts: readonly RunView[],
-  told: ReadonlyMap<RunId, readonly RecordedEvent[]>,
+  byRun: ReadonlyMap<RunId, readonly RecordedEvent[]>,
 ): void {
   const latest = attempts.reduce((a, b) => (a.epoch > b.epoch ? a : b));
   const say = (what: string) => world.violate(`run ${latest.runId} of job ${latest.jobId} ${what}`);
-  const events = (told.get(latest.runId) ?? []).filter(({ kind }) => kind !== 'run.dead_lettered');
+  const events = (byRun.get(latest.runId) ?? []).filter(({ kind }) => kind !== 'run.dead_lettered');
   const ends = events.filter(({ kind }) => ENDS.has(kind));
   if (ends.length !== 1) {
     say(`was told to have ended ${ends.length} times`);

@@ -1,7 +1,7 @@
 /** The nodes over one storage: keeps a process alive on each, and does to them what machines and operators do. */
 import type { BootId, NodeId } from '@carillon/domain';
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
-import type { LocalWorker } from '../../packages/server/src/worker-link/local-workers.ts';
+import type { LocalWorker } from '../../packages/server/src/worker-link/worker-link.ts';
 import type { ExecutionLog } from './execution-log.ts';
 import { type FaultProfile, faultless, type Plays, rolesOf } from './fault-profile.ts';
 import { SignalNetwork } from './lossy-ports.ts';
@@ -143,9 +143,9 @@ export class Cluster {
     });
     some(crashes, (node) => node.processes.at(-1)?.kill('killed'));
     some(restarts, (node) => void node.processes.at(-1)?.shutDown());
-    some(clockSteps, (node) => node.processes.at(-1)?.stepClock(chance.whole(-100_000, 100_000)));
+    some(clockSteps, (node) => node.processes.at(-1)?.stepClock(chance.integer(-100_000, 100_000)));
     some(storageClockSteps, () =>
-      this.#world.stepStorageClock(chance.whole(-storageClockStepMsMax, storageClockStepMsMax)),
+      this.#world.stepStorageClock(chance.integer(-storageClockStepMsMax, storageClockStepMsMax)),
     );
     some(pauses, (node, leftMs) => {
       node.processes.at(-1)?.pause(Math.min(chance.between(500, pauseMsMax), leftMs));

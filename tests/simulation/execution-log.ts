@@ -1,5 +1,5 @@
 /**
- * Who really ran what: written by the handlers themselves, so that what the storage believes can be held against it. One
+ * Who really ran what: written by the handlers themselves, so that what the storage believes can be compared with it. One
  * handing-out is executed at most once; one run is executed twice at the same time only when the earlier execution was told
  * to stop, or could not be told because its process stood still or was replaced by another.
  */

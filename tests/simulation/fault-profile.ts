@@ -65,7 +65,7 @@ export function faultProfile(chance: Chance): FaultProfile {
   return {
     nodes: chance.pick([1, 1, 2, 2, 3, 4]),
     slots: chance.pick([2, 4, 16]),
-    safetyMs: chance.whole(30, 120) * 1_000,
+    safetyMs: chance.integer(30, 120) * 1_000,
     lookAheadMs: chance.pick([5_000, 60_000, 300_000]),
     lookAheadRowsMax: chance.pick([5, 50_000, 50_000]),
     slowCall: maybe(0.4, () => chance.between(0.002, 0.05)),
@@ -77,23 +77,23 @@ export function faultProfile(chance: Chance): FaultProfile {
     loseHandOver: maybe(0.3, () => chance.between(0.02, 0.3)),
     loseSignal: maybe(0.4, () => (chance.happens(0.3) ? 1 : chance.between(0.05, 1))),
     poison: maybe(0.1, () => 0.1),
-    outages: maybe(0.3, () => chance.whole(1, 2)),
+    outages: maybe(0.3, () => chance.integer(1, 2)),
     outageMsMax: chance.pick([3_000, 12_000, 40_000]),
-    crashes: maybe(0.35, () => chance.whole(1, 4)),
-    pauses: maybe(0.4, () => chance.whole(1, 4)),
+    crashes: maybe(0.35, () => chance.integer(1, 4)),
+    pauses: maybe(0.4, () => chance.integer(1, 4)),
     pauseMsMax: chance.pick([3_000, 20_000, 60_000]),
-    restarts: maybe(0.25, () => chance.whole(1, 3)),
-    clockSteps: maybe(0.3, () => chance.whole(1, 4)),
-    storageClockSteps: maybe(0.3, () => chance.whole(1, 4)),
+    restarts: maybe(0.25, () => chance.integer(1, 3)),
+    clockSteps: maybe(0.3, () => chance.integer(1, 4)),
+    storageClockSteps: maybe(0.3, () => chance.integer(1, 4)),
     storageClockStepMsMax: chance.pick([1_500, 10_000, 100_000, 1_800_000]),
     skewMsMax: chance.pick([0, 2_000, 300_000, 86_400_000]),
     timeoutBefore: maybe(0.25, () => chance.between(0.002, 0.1)),
     timeoutAfter: maybe(0.25, () => chance.between(0.002, 0.1)),
-    historyLocks: maybe(0.2, () => chance.whole(1, 2)),
-    jobLocks: maybe(0.2, () => chance.whole(1, 6)),
+    historyLocks: maybe(0.2, () => chance.integer(1, 2)),
+    jobLocks: maybe(0.2, () => chance.integer(1, 6)),
     lockMsMax: chance.pick([3_000, 13_000, 30_000]),
     unrecordedMaxLeast: chance.pick([0, 0, 1_000]),
-    backlog: maybe(0.06, () => chance.whole(150, 200)),
+    backlog: maybe(0.06, () => chance.integer(150, 200)),
     roles: chance.happens(0.35) ? rolesApart(chance) : [],
   };
 }
@@ -105,7 +105,7 @@ export function rolesOf({ roles }: FaultProfile, node: number): Plays {
 /** Nobody plays both, or few do; each role is played by somebody. */
 function rolesApart(chance: Chance): Plays[] {
   const others = [SCHEDULES, DISPATCHES, DISPATCHES, ANSWERS, ALL];
-  const count = chance.whole(0, 2);
+  const count = chance.integer(0, 2);
   return [SCHEDULES, DISPATCHES, ...Array.from({ length: count }, () => chance.pick(others))];
 }
 

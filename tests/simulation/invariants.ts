@@ -6,7 +6,7 @@ import { isRecurring, type Job, type JobId, nextFire, SHARD_COUNT } from '@caril
 import type { Cursor } from '../../packages/server/src/storage/due.ts';
 import type { RunView } from '../../packages/server/src/storage/run-store.ts';
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
-import { checkToldEnd, toldOfRuns } from './check-events.ts';
+import { checkEndEvents, eventsOfRuns } from './check-events.ts';
 import type { Cluster } from './cluster.ts';
 import { skippedInstants } from './fire-ledger.ts';
 import type { Observer } from './observer.ts';
@@ -34,8 +34,8 @@ export async function unrest({ storage, cluster, users }: Parts): Promise<string
   if (users.open > 0) return `${users.open} requests of users are open`;
   if (due.length > 0) return `${due.length} rows are pending, the first is ${JSON.stringify(due[0])}`;
   const workers = (await storage.members.workers()).map(({ workerId }) => workerId);
-  const [held] = await storage.leases.heldBy(workers);
-  if (held) return `run ${held.runId} of job ${held.jobId} is held by ${held.workerId}`;
+  const [leased] = await storage.leases.leasedBy(workers);
+  if (leased) return `run ${leased.runId} of job ${leased.jobId} is leased by ${leased.workerId}`;
   const worker = (await storage.members.workers()).find(({ alive }) => !alive);
   if (worker) return `the dead worker ${worker.workerId} is not forgotten`;
   for (const process of cluster.processes()) {
@@ -62,10 +62,10 @@ export async function checkPromises(parts: Parts): Promise<void> {
     if (job.fate === 'refused' && found.length > 0) world.violate(`${job.name} was refused and is there`);
     if (job.fate === 'accepted') checkFate(parts, job, found[0]);
   }
-  const told = await toldOfRuns(storage);
-  for (const job of all) await checkHistory(parts, job, told);
-  for (const { runId, jobId, end, held } of observer.runs.all()) {
-    if (held) world.violate(`run ${runId} of job ${jobId} was never settled`);
+  const events = await eventsOfRuns(storage);
+  for (const job of all) await checkHistory(parts, job, events);
+  for (const { runId, jobId, end, claim } of observer.runs.all()) {
+    if (claim) world.violate(`run ${runId} of job ${jobId} was never settled`);
     if (
       end === undefined &&
       observer.isCancelled(jobId) === false &&
@@ -85,9 +85,9 @@ async function pending(storage: Storage): Promise<{ readonly jobId: JobId }[]> {
 }
 
 function cursors(storage: Storage): Promise<Cursor[]> {
-  const places = ALL_SHARDS.map((shard) => ({ shard, afterMs: 0, afterId: '' }));
+  const positions = ALL_SHARDS.map((shard) => ({ shard, afterMs: 0, afterId: '' }));
   const window = { untilMs: Number.MAX_SAFE_INTEGER, limitPerShard: 10_000 };
-  return storage.schedule.readCursors(places, window);
+  return storage.schedule.readCursors(positions, window);
 }
 
 function checkFate({ world }: Parts, promised: UserJob, found: Job | undefined): void {
@@ -109,7 +109,7 @@ function checkFate({ world }: Parts, promised: UserJob, found: Job | undefined):
 async function checkHistory(
   parts: Parts,
   job: Job,
-  told: Awaited<ReturnType<typeof toldOfRuns>>,
+  events: Awaited<ReturnType<typeof eventsOfRuns>>,
 ): Promise<void> {
   const { world, storage } = parts;
   const { jobId } = job;
@@ -117,7 +117,7 @@ async function checkHistory(
   const byRun = Map.groupBy(views, ({ runId }) => runId);
   for (const [runId, attempts] of byRun) {
     checkAttempts(world, { runId, jobId }, attempts);
-    checkToldEnd(world, attempts, told);
+    checkEndEvents(world, attempts, events);
   }
   if (isRecurring(job.schedule))
     checkOccurrences(

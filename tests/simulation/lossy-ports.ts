@@ -1,10 +1,10 @@
 /** The two ports whose messages may be lost: signals are hints, and handing over is repaired by heartbeats. */
-import type { ClaimedBatch, RunId } from '@carillon/domain';
+import type { ClaimedBatch } from '@carillon/domain';
 import { silentLog } from '@carillon/foundation';
 import { MemorySignalBus } from '../../packages/server/src/signal-bus/memory-signal-bus.ts';
 import type { SignalBus, Signals } from '../../packages/server/src/signal-bus/signal-bus.ts';
 import { InProcessWorkerLink } from '../../packages/server/src/worker-link/in-process-worker-link.ts';
-import type { LocalWorker } from '../../packages/server/src/worker-link/local-workers.ts';
+import type { LocalWorker } from '../../packages/server/src/worker-link/worker-link.ts';
 import type { ProcessGate } from './process-gate.ts';
 import type { World } from './world.ts';
 
@@ -61,11 +61,7 @@ export class LossyWorkerLink extends InProcessWorkerLink {
 
   override hand(batch: ClaimedBatch): void {
     if (!this.#lost()) super.hand(batch);
-    // The link counts promised slots, so it is the link that frees those of a message it could not deliver.
+    // The link counts reserved slots, so the link frees those of a message that it could not deliver.
     else this.unreserve(batch.workerId, batch.runs.length);
-  }
-
-  override cancel(runIds: readonly RunId[]): void {
-    if (!this.#lost()) super.cancel(runIds);
   }
 }

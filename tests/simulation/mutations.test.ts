@@ -18,7 +18,7 @@ const CASES: readonly Case[] = [
   {
     invariant: 'SIM-3',
     mutation: 'acceptStaleReports',
-    found: /was accepted, though it is no longer held/,
+    found: /was accepted, though it is no longer leased/,
     profile: { pauses: 6, pauseMsMax: 60_000 },
   },
   {
@@ -28,8 +28,8 @@ const CASES: readonly Case[] = [
   },
   {
     invariant: 'SIM-3',
-    mutation: 'takeBackWithoutBurying',
-    found: /never told to stop|buried and is told that it lives|was claimed for the dead worker/,
+    mutation: 'takeBackFromLiving',
+    found: /never told to stop|is dead and was answered as living|was claimed for the dead worker/,
   },
   {
     invariant: 'SIM-6',
@@ -51,7 +51,7 @@ const CASES: readonly Case[] = [
     profile: { failAfter: 0.1 },
   },
   { invariant: 'SIM-4', mutation: 'oneTooMany', found: /was claimed as number \d+, and the limit/ },
-  { invariant: 'SIM-8', mutation: 'buryTheLiving', found: /was buried after \d+ ms of silence/ },
+  { invariant: 'SIM-8', mutation: 'markLivingDead', found: /was marked dead after \d+ ms of silence/ },
   { invariant: 'SIM-9', mutation: 'skipByOldMemory', found: /skipped an occurrence with \d+ of \d+ runs/ },
   {
     invariant: 'SIM-10',

@@ -4,10 +4,10 @@
  */
 import type { JobId, RunId } from '@carillon/domain';
 import { LANE_START } from '../../packages/server/src/storage/lane.ts';
-import type { HeldRef, Settlement } from '../../packages/server/src/storage/lease-store.ts';
+import type { LeaseRef, Settlement } from '../../packages/server/src/storage/lease-store.ts';
 import type { Fire } from '../../packages/server/src/storage/schedule-store.ts';
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
-import type { LocalWorker } from '../../packages/server/src/worker-link/local-workers.ts';
+import type { LocalWorker } from '../../packages/server/src/worker-link/worker-link.ts';
 import type { SimulationOptions } from './run-simulation.ts';
 import { type PortName, wrapPorts } from './storage-ports.ts';
 
@@ -19,7 +19,7 @@ type Defect = Pick<SimulationOptions, 'mutate' | 'mutateWorker'>;
 /** A report is accepted though its run was taken back: it settles whoever holds the run now. */
 const acceptStaleReports: Mutation = (storage) => {
   const runOf = new Map<string, RunId>();
-  const key = ({ leaseId, position }: HeldRef) => `${leaseId}/${position}`;
+  const key = ({ leaseId, position }: LeaseRef) => `${leaseId}/${position}`;
   const { leases } = storage;
   return replace(storage, 'leases', {
     async claim(request) {
@@ -29,9 +29,9 @@ const acceptStaleReports: Mutation = (storage) => {
     },
     async settle(settlements, nowMs) {
       const workers = (await storage.members.workers()).map(({ workerId }) => workerId);
-      const held = await leases.heldBy(workers);
+      const leased = await leases.leasedBy(workers);
       const redirected = settlements.map((settlement) => {
-        const now = held.find(({ runId }) => runId === runOf.get(key(settlement)));
+        const now = leased.find(({ runId }) => runId === runOf.get(key(settlement)));
         return now
           ? { ...settlement, leaseId: now.leaseId, position: now.position, epoch: now.epoch }
           : settlement;
@@ -56,9 +56,9 @@ const fireWithoutCompare: Mutation = (storage) =>
   });
 
 /** Silent workers lose their runs and are never told. */
-const takeBackWithoutBurying: Mutation = (storage) =>
+const takeBackFromLiving: Mutation = (storage) =>
   replace(storage, 'members', {
-    async buryWorkers({ silent, ended }) {
+    async markDead({ silent, ended }) {
       const workers = await storage.members.workers();
       const outlived = workers.filter(({ bootId }) => ended.includes(bootId));
       return [...silent, ...outlived].map(({ workerId }) => workerId);
@@ -71,7 +71,7 @@ const forgetCancels: Mutation = (storage) =>
   replace(storage, 'jobs', {
     async cancelRun(runId, nowMs) {
       const workers = (await storage.members.workers()).map(({ workerId }) => workerId);
-      const living = await storage.leases.heldBy(workers);
+      const living = await storage.leases.leasedBy(workers);
       return living.some((run) => run.runId === runId) ? 'asked' : storage.jobs.cancelRun(runId, nowMs);
     },
   });
@@ -84,7 +84,7 @@ const hideUnknownLeases: Mutation = (storage) =>
     },
   });
 
-/** Nobody compares what waits with the places there are. */
+/** Nobody compares what waits with the slots there are. */
 const neverReconcile: Mutation = (storage) =>
   replace(storage, 'schedule', {
     async reconcile() {
@@ -201,11 +201,11 @@ const oneTooMany: Mutation = (storage) =>
   });
 
 /** With a silent worker all that live are given up for dead. */
-const buryTheLiving: Mutation = (storage) =>
+const markLivingDead: Mutation = (storage) =>
   replace(storage, 'members', {
-    async buryWorkers({ silent, ended }) {
+    async markDead({ silent, ended }) {
       const workers = silent.length === 0 ? [] : await storage.members.workers();
-      return storage.members.buryWorkers({ silent: [...silent, ...workers], ended });
+      return storage.members.markDead({ silent: [...silent, ...workers], ended });
     },
   });
 
@@ -235,7 +235,7 @@ function replace<Name extends PortName>(
 export const MUTATIONS = {
   acceptStaleReports: { mutate: acceptStaleReports },
   fireWithoutCompare: { mutate: fireWithoutCompare },
-  takeBackWithoutBurying: { mutate: takeBackWithoutBurying },
+  takeBackFromLiving: { mutate: takeBackFromLiving },
   forgetCancels: { mutate: forgetCancels },
   hideUnknownLeases: { mutate: hideUnknownLeases },
   neverReconcile: { mutate: neverReconcile },
@@ -244,7 +244,7 @@ export const MUTATIONS = {
   ignoreIdempotencyKeys: { mutate: ignoreIdempotencyKeys },
   skipByOldMemory: { mutate: skipByOldMemory },
   oneTooMany: { mutate: oneTooMany },
-  buryTheLiving: { mutate: buryTheLiving },
+  markLivingDead: { mutate: markLivingDead },
   fireBehindBacklog: { mutate: fireBehindBacklog },
   firstComeFirstServed: { mutate: firstComeFirstServed },
   ignoreUnrecorded: { mutateWorker: ignoreUnrecorded },

@@ -1,6 +1,6 @@
 /**
  * Watches every storage call at the instant it is applied, whichever process sent it, and holds it against what must always
- * be true: nothing fires twice or early, nothing cancelled starts, no limit is passed, nobody living is buried.
+ * be true: nothing fires twice or early, nothing cancelled starts, no limit is passed, no living worker is marked dead.
  */
 import { type JobId, nextFire, type RunId, type Schedule, type WorkerId } from '@carillon/domain';
 import type { RunContext } from '@carillon/worker';
@@ -75,8 +75,8 @@ export class Observer {
       this.workers.beat(args[0] as WorkerId, result as boolean, sentMs),
     'members.forgetWorkers': ({ args }) =>
       this.workers.forgotten(args[0] as readonly WorkerId[], (workerId) => this.runs.holdsNothing(workerId)),
-    'members.buryWorkers': ({ args, result }) =>
-      this.workers.buried(args[0] as Args<'members', 'buryWorkers'>[0], result as readonly WorkerId[]),
+    'members.markDead': ({ args, result }) =>
+      this.workers.markedDead(args[0] as Args<'members', 'markDead'>[0], result as readonly WorkerId[]),
   };
 
   constructor(world: World, options: { silentMs: number; storage: Storage }) {
@@ -117,8 +117,8 @@ export class Observer {
       this.#world.violate(`run ${runId} of job ${jobId} starts without a claim`);
       return;
     }
-    if (account.held?.epoch === epoch) this.unrecorded.began(run, process);
-    if (account.held?.epoch === epoch || process.replaced) return;
+    if (account.claim?.epoch === epoch) this.unrecorded.began(run, process);
+    if (account.claim?.epoch === epoch || process.replaced) return;
     this.#world.violate(`run ${runId} of job ${jobId} starts at epoch ${epoch}, which was taken back before`);
   }
 
@@ -151,23 +151,23 @@ export class Observer {
     if (pending.kind === 'replan') this.fires.replanned(job, pending.first);
     if (pending.kind !== 'drop') return;
     account.cancelled = true;
-    for (const run of this.runs.all()) if (run.jobId === job.jobId && run.held) run.cancelAsked = true;
+    for (const run of this.runs.all()) if (run.jobId === job.jobId && run.claim) run.cancelAsked = true;
   }
 
   #removed(jobId: JobId): void {
     const account = this.#jobs.get(jobId)!;
     account.cancelled = true;
-    const alive = this.runs.heldOf(jobId);
+    const alive = this.runs.leasedOf(jobId);
     if (alive > 0) this.#world.violate(`job ${jobId} was removed while ${alive} of its runs were alive`);
   }
 
   #redriven(deadRunId: RunId, as: { runId: RunId }): void {
     const dead = this.runs.get(deadRunId);
     if (!dead?.end) {
-      this.#world.violate(`run ${deadRunId} was sent round again and had not ended`);
+      this.#world.violate(`run ${deadRunId} was redriven again and had not ended`);
       return;
     }
-    if (this.#redrivenRuns.has(deadRunId)) this.#world.violate(`run ${deadRunId} was sent round again twice`);
+    if (this.#redrivenRuns.has(deadRunId)) this.#world.violate(`run ${deadRunId} was redriven again twice`);
     this.#redrivenRuns.add(deadRunId);
     this.#enqueued(dead.jobId, as);
   }
@@ -193,7 +193,7 @@ export class Observer {
   #stopRequested(runIds: readonly RunId[]): void {
     for (const runId of runIds) {
       const account = this.runs.get(runId);
-      if (account?.held) account.cancelAsked = true;
+      if (account?.claim) account.cancelAsked = true;
     }
   }
 
@@ -212,7 +212,7 @@ export class Observer {
       if (job.paused && !this.runs.get(runId)?.manual) say('though its job is paused');
       if (this.workers.isDead(request.workerId)) say(`for the dead worker ${request.workerId}`);
       if (attempt > job.retriesMax + 1) say(`as attempt ${attempt} with ${job.retriesMax} retries`);
-      const alive = this.runs.heldOf(jobId);
+      const alive = this.runs.leasedOf(jobId);
       const limit = this.#limitOf(job);
       if (alive > limit) say(`as number ${alive}, and the limit of its job is ${limit}`);
       this.fires.notEarly(runId, run.nominalAtMs);
@@ -231,7 +231,7 @@ export class Observer {
   /** A skip is justified by as many runs open or alive at that moment as the job may have (or by a full queue). */
   async #justify({ cursor: { jobId }, runs }: Fire): Promise<void> {
     const limit = this.#jobs.get(jobId)?.limit ?? 1;
-    const alive = this.runs.heldOf(jobId);
+    const alive = this.runs.leasedOf(jobId);
     // Answered from the state of this very moment, before anything else can happen.
     const pending = await this.#storage.runs.pending(jobId, 10_000);
     const left = new Set(pending.map(({ runId }) => runId));
@@ -268,5 +268,5 @@ export class Observer {
   }
 }
 
-/** What holds a place keeps it though the limit is lowered, until it has ended: at most its timeout, twice its grace. */
+/** What holds a slot keeps it though the limit is lowered, until it has ended: at most its timeout, twice its grace. */
 const LOWERED_LIMIT_MS = 100_000;

@@ -1,9 +1,9 @@
 /**
  * An account of every run, kept from the storage calls that were applied and from nothing else: who holds it, at which
- * epoch, how it ended. It is simple enough to be right, and the storage is held against it.
+ * epoch, how it ended. It is simple enough to be right, and the storage is compared with it.
  */
 import type { ClaimedRun, JobId, LeaseId, RunId, WorkerId } from '@carillon/domain';
-import type { HeldRef } from '../../packages/server/src/storage/lease-store.ts';
+import type { LeaseRef } from '../../packages/server/src/storage/lease-store.ts';
 import type { World } from './world.ts';
 
 export interface Claim {
@@ -19,7 +19,7 @@ export interface Claim {
 export interface RunAccount {
   readonly runId: RunId;
   readonly jobId: JobId;
-  held: Claim | undefined;
+  claim: Claim | undefined;
   last: Claim | undefined;
   /** How it ended, for good. */
   end: string | undefined;
@@ -32,14 +32,14 @@ export class RunLedger {
   readonly #world: World;
   readonly #runs = new Map<RunId, RunAccount>();
   readonly #byRef = new Map<string, Claim>();
-  readonly #heldByJob = new Map<JobId, number>();
+  readonly #leasedByJob = new Map<JobId, number>();
 
   constructor(world: World) {
     this.#world = world;
   }
 
-  heldOf(jobId: JobId): number {
-    return this.#heldByJob.get(jobId) ?? 0;
+  leasedOf(jobId: JobId): number {
+    return this.#leasedByJob.get(jobId) ?? 0;
   }
 
   all(): Iterable<RunAccount> {
@@ -56,7 +56,7 @@ export class RunLedger {
     const made: RunAccount = {
       runId,
       jobId,
-      held: undefined,
+      claim: undefined,
       last: undefined,
       end: undefined,
       cancelAsked: false,
@@ -67,11 +67,11 @@ export class RunLedger {
   }
 
   holdsNothing(workerId: WorkerId): boolean {
-    for (const { held } of this.#runs.values()) if (held?.workerId === workerId) return false;
+    for (const { claim } of this.#runs.values()) if (claim?.workerId === workerId) return false;
     return true;
   }
 
-  claimAt(ref: HeldRef): Claim | undefined {
+  claimAt(ref: LeaseRef): Claim | undefined {
     return this.#byRef.get(keyOf(ref));
   }
 
@@ -80,7 +80,7 @@ export class RunLedger {
     const account = this.account(runId, jobId);
     const { last } = account;
     const say = (what: string) => this.#world.violate(`run ${runId} of job ${jobId} was claimed ${what}`);
-    if (account.held) say(`at epoch ${epoch} while it is held at epoch ${account.held.epoch}`);
+    if (account.claim) say(`at epoch ${epoch} while it is leased at epoch ${account.claim.epoch}`);
     if (account.end) say(`at epoch ${epoch} after it had ended as ${account.end}`);
     if (account.cancelAsked) say(`at epoch ${epoch} after its cancel was accepted`);
     if (last && epoch <= last.epoch) say(`at epoch ${epoch}, which is not after ${last.epoch}`);
@@ -89,29 +89,29 @@ export class RunLedger {
     if (last && (attempt < last.attempt || attempt > last.attempt + 1))
       say(`as attempt ${attempt} after ${last.attempt}`);
     const claim: Claim = { runId, jobId, epoch, attempt, workerId: by.workerId, failed: false };
-    account.held = claim;
+    account.claim = claim;
     account.last = claim;
     this.#byRef.set(keyOf({ leaseId: by.leaseId, position: run.position, epoch }), claim);
-    this.#heldByJob.set(jobId, this.heldOf(jobId) + 1);
+    this.#leasedByJob.set(jobId, this.leasedOf(jobId) + 1);
   }
 
   /** A settlement that the storage accepted. */
-  settle(ref: HeldRef, settled: { again: boolean; status: string }): void {
+  settle(ref: LeaseRef, settled: { again: boolean; status: string }): void {
     const claim = this.claimAt(ref);
     if (!claim) {
       this.#world.violate(`a settlement of the unknown lease ${ref.leaseId} was accepted`);
       return;
     }
     const account = this.#runs.get(claim.runId)!;
-    if (account.held !== claim) {
+    if (account.claim !== claim) {
       const about = `run ${claim.runId} of job ${claim.jobId}`;
       this.#world.violate(
-        `${about}: a report of epoch ${claim.epoch} was accepted, though it is no longer held at it`,
+        `${about}: a report of epoch ${claim.epoch} was accepted, though it is no longer leased at it`,
       );
       return;
     }
-    account.held = undefined;
-    this.#heldByJob.set(claim.jobId, this.heldOf(claim.jobId) - 1);
+    account.claim = undefined;
+    this.#leasedByJob.set(claim.jobId, this.leasedOf(claim.jobId) - 1);
     if (settled.again) {
       if (account.cancelAsked)
         this.#world.violate(`run ${claim.runId} of job ${claim.jobId} is tried again after its cancel`);
@@ -127,6 +127,6 @@ export class RunLedger {
   }
 }
 
-function keyOf({ leaseId, position, epoch }: HeldRef): string {
+function keyOf({ leaseId, position, epoch }: LeaseRef): string {
   return `${leaseId}/${position}/${epoch}`;
 }

@@ -4,7 +4,7 @@
  */
 import { MemoryStorage } from '../../packages/server/src/storage/memory/memory-storage.ts';
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
-import type { LocalWorker } from '../../packages/server/src/worker-link/local-workers.ts';
+import type { LocalWorker } from '../../packages/server/src/worker-link/worker-link.ts';
 import { Cluster } from './cluster.ts';
 import { ExecutionLog } from './execution-log.ts';
 import { type FaultProfile, faultless, faultProfile } from './fault-profile.ts';

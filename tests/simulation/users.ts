@@ -50,7 +50,7 @@ export class Users {
     this.#poison = options.poison;
     this.#fickle = options.fickle;
     const { chance } = world;
-    const count = chance.whole(2, 10);
+    const count = chance.integer(2, 10);
     for (let i = 0; i < count; i += 1) {
       const atMs = chance.between(0, chance.happens(0.5) ? 5_000 : this.#safetyMs * 0.8);
       this.#world.at(atMs, () => this.create(`job-${i}`));
@@ -159,7 +159,7 @@ export class Users {
 
   #planChanges(job: UserJob, jobId: JobId): void {
     const { chance } = this.#world;
-    const count = chance.happens(0.5) ? 0 : chance.whole(1, 4);
+    const count = chance.happens(0.5) ? 0 : chance.integer(1, 4);
     for (let i = 0; i < count; i += 1) {
       const atMs = this.#world.nowMs + chance.between(0, Math.max(0, this.#safetyMs - this.#world.nowMs));
       this.#world.at(atMs, () => this.#change(job, jobId));

@@ -39,11 +39,11 @@ export class WorkerLedger {
   beat(workerId: WorkerId, alive: boolean, sentMs: number): void {
     const worker = this.#workers.get(workerId);
     if (!worker) return;
-    if (alive && worker.dead) this.#world.violate(`worker ${workerId} was buried and is told that it lives`);
+    if (alive && worker.dead) this.#world.violate(`worker ${workerId} is dead and was answered as living`);
     if (alive) worker.heardMs = Math.max(worker.heardMs, sentMs);
   }
 
-  buried({ ended }: { ended: readonly BootId[] }, dead: readonly WorkerId[]): void {
+  markedDead({ ended }: { ended: readonly BootId[] }, dead: readonly WorkerId[]): void {
     for (const workerId of dead) {
       const worker = this.#workers.get(workerId);
       if (!worker || worker.dead) continue;
@@ -52,7 +52,7 @@ export class WorkerLedger {
       const outlived = ended.includes(worker.bootId);
       const silentMs = this.#world.nowMs - worker.heardMs;
       if (!outlived && silentMs < this.#silentMs - CLOCK_ERROR_MS) {
-        this.#world.violate(`worker ${workerId} was buried after ${Math.round(silentMs)} ms of silence`);
+        this.#world.violate(`worker ${workerId} was marked dead after ${Math.round(silentMs)} ms of silence`);
       }
     }
   }

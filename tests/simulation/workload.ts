@@ -22,7 +22,7 @@ export function someLimits(chance: Chance): JobInput {
   const limits: JobInput = {
     maxConcurrency: chance.pick([1, 1, 1, 2, 3]),
     overlap: chance.pick(['queue', 'queue', 'skip', 'replace']),
-    maxRetries: chance.whole(0, 4),
+    maxRetries: chance.integer(0, 4),
     retry: {
       strategy: chance.pick(['fixed', 'exponential', 'none']),
       delaySeconds: chance.pick([0.1, 1, 3]),
@@ -30,12 +30,12 @@ export function someLimits(chance: Chance): JobInput {
     },
     timeoutSeconds: chance.pick([2, 6, 15]),
   };
-  return chance.happens(0.15) ? { ...limits, startTimeoutSeconds: chance.whole(2, 20) } : limits;
+  return chance.happens(0.15) ? { ...limits, startTimeoutSeconds: chance.integer(2, 20) } : limits;
 }
 
 export function someBehaviour(chance: Chance): Behaviour {
   const act = chance.happens(0.5) ? 'ok' : chance.pick(ACTS);
-  const ms = act === 'stubborn' ? chance.whole(1_000, 25_000) : chance.pick([0, 5, 300, 2_000, 9_000]);
+  const ms = act === 'stubborn' ? chance.integer(1_000, 25_000) : chance.pick([0, 5, 300, 2_000, 9_000]);
   const connectMs = chance.pick([0, 0, 3, 1_500]);
   return { act, connectMs, ms, failures: act === 'ok' ? 0 : chance.pick([1, 2, 100]) };
 }
@@ -47,12 +47,12 @@ function poison(chance: Chance): Behaviour {
 export function someSchedule(chance: Chance, { nowMs, endMs }: { nowMs: number; endMs: number }): JobInput {
   const spread = chance.happens(0.2) ? { spreadSeconds: chance.pick([1, 5, 20]) } : {};
   const recurring = { endAt: iso(endMs), misfire: someMisfire(chance), ...spread };
-  switch (chance.whole(0, 5)) {
+  switch (chance.integer(0, 5)) {
     case 0:
     case 1:
       return { scheduleType: 'IMMEDIATE' };
     case 2:
-      return { scheduleType: 'FUTURE', scheduleTime: iso(chance.whole(nowMs, endMs)) };
+      return { scheduleType: 'FUTURE', scheduleTime: iso(chance.integer(nowMs, endMs)) };
     case 3:
       return { ...recurring, cronExpression: chance.pick(['*/2 * * * * *', '*/5 * * * * *', '* * * * *']) };
     case 4:
@@ -64,7 +64,7 @@ export function someSchedule(chance: Chance, { nowMs, endMs }: { nowMs: number; 
 
 function someMisfire(chance: Chance): NonNullable<JobInput['misfire']> {
   const policy = chance.pick(['none', 'last', 'all'] as const);
-  return policy === 'all' ? { policy, maxRuns: chance.whole(1, 5), windowSeconds: 3_600 } : { policy };
+  return policy === 'all' ? { policy, maxRuns: chance.integer(1, 5), windowSeconds: 3_600 } : { policy };
 }
 
 function iso(atMs: number): string {

@@ -134,7 +134,7 @@ export class Chance {
   }
 
   /** A whole number, both ends included. */
-  whole(min: number, max: number): number {
+  integer(min: number, max: number): number {
     return min + this.#random.below(max - min + 1);
   }
 

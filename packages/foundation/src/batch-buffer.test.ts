@@ -79,7 +79,7 @@ describe('items', () => {
 
   test('too few wait after a flush for as long as it took, within a bound; enough of them do not', async () => {
     const clock = new ManualClock();
-    buffer = create({ besideMin: 2, rest: { msMax: 8, clock } });
+    buffer = create({ besideMin: 2, cooldown: { msMax: 8, clock } });
     void buffer.add(1);
     await turns();
     clock.advance(5);

@@ -1,9 +1,9 @@
 /**
- * Group commit: items given one by one, or in groups, are flushed together as soon as a flush place is free. Under little load
+ * Group commit: items given one by one, or in groups, are flushed together as soon as fewer than `flushesMax` flushes are under way. Under little load
  * an item waits for nobody; under much load batches grow by themselves. Bounded: past `capacity` items it refuses.
  */
 import type { Clock } from './clock.ts';
-import { Rest } from './rest.ts';
+import { Cooldown } from './cooldown.ts';
 
 export interface BatchBufferOptions<Item, Result> {
   readonly flush: (items: readonly Item[]) => Promise<readonly Result[]>;
@@ -19,9 +19,9 @@ export interface BatchBufferOptions<Item, Result> {
    */
   readonly besideMin?: number;
   /**
-   * After each flush, fewer than besideMin items wait for as long as it took, and at most this long. Left out: no rest.
+   * After each flush, fewer than besideMin items wait for as long as it took, and at most this long. Left out: no cooldown.
    */
-  readonly rest?: { readonly msMax: number; readonly clock: Clock };
+  readonly cooldown?: { readonly msMax: number; readonly clock: Clock };
   /** When a flush starts after the first item came. Left out: at the end of the current job of the event loop. */
   readonly defer?: (flush: () => void) => void;
 }
@@ -39,13 +39,13 @@ export class BatchBuffer<Item, Result> {
   #flushing = 0;
   #inFlight = 0;
   #scheduled = false;
-  readonly #rest: Rest | undefined;
-  #cancelRest: (() => void) | undefined;
+  readonly #cooldown: Cooldown | undefined;
+  #cancelCooldown: (() => void) | undefined;
   #idle: (() => void)[] = [];
 
   constructor(options: BatchBufferOptions<Item, Result>) {
     this.#options = options;
-    this.#rest = options.rest && new Rest(options.rest);
+    this.#cooldown = options.cooldown && new Cooldown(options.cooldown);
   }
 
   get size(): number {
@@ -94,25 +94,25 @@ export class BatchBuffer<Item, Result> {
     const { flushesMax, besideMin = 1 } = this.#options;
     if (this.#waitingItems === 0 || this.#flushing >= flushesMax) return false;
     if (this.#waitingItems >= besideMin) return true;
-    return this.#flushing === 0 && !this.#isResting();
+    return this.#flushing === 0 && !this.#isCoolingDown();
   }
 
-  #isResting(): boolean {
-    const { rest } = this.#options;
-    const leftMs = this.#rest?.leftMs ?? 0;
-    if (!rest || leftMs <= 0) return false;
-    this.#cancelRest ??= rest.clock.timer(leftMs, () => {
-      this.#cancelRest = undefined;
+  #isCoolingDown(): boolean {
+    const { cooldown } = this.#options;
+    const leftMs = this.#cooldown?.leftMs ?? 0;
+    if (!cooldown || leftMs <= 0) return false;
+    this.#cancelCooldown ??= cooldown.clock.timer(leftMs, () => {
+      this.#cancelCooldown = undefined;
       this.#schedule();
     });
     return true;
   }
 
   async #flush(): Promise<void> {
-    const { rest } = this.#options;
+    const { cooldown } = this.#options;
     const groups = this.#take();
     const items = groups.length === 1 ? groups[0]!.items : groups.flatMap((group) => group.items);
-    const startedAt = rest?.clock.monotonic();
+    const startedAt = cooldown?.clock.monotonic();
     this.#waitingItems -= items.length;
     this.#flushing += 1;
     this.#inFlight += items.length;
@@ -128,7 +128,7 @@ export class BatchBuffer<Item, Result> {
     } finally {
       this.#flushing -= 1;
       this.#inFlight -= items.length;
-      if (startedAt !== undefined) this.#rest?.begin(startedAt);
+      if (startedAt !== undefined) this.#cooldown?.begin(startedAt);
       if (this.#waitingItems > 0) this.#schedule();
       else if (this.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
     }

@@ -1,5 +1,6 @@
 export * from './batch-buffer.ts';
 export * from './clock.ts';
+export * from './cooldown.ts';
 export * from './lasting-condition.ts';
 export * from './log.ts';
 export * from './loop.ts';
@@ -7,6 +8,4 @@ export * from './manual-clock.ts';
 export * from './min-heap.ts';
 export * from './random.ts';
 export * from './request-hash.ts';
-export * from './rest.ts';
-export * from './service.ts';
 export * from './time-slices.ts';

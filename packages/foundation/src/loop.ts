@@ -5,7 +5,12 @@
 import type { Clock } from './clock.ts';
 import type { Log } from './log.ts';
 import type { Random } from './random.ts';
-import type { Service } from './service.ts';
+
+/** Everything that is started and stopped. stop() resolves when nothing of it is left running. */
+export interface Service {
+  start(): void | Promise<void>;
+  stop(): Promise<void>;
+}
 
 export interface LoopOptions {
   readonly name: string;

@@ -196,8 +196,8 @@ export function composeEngine(options: EngineOptions): Engine {
     },
   });
   keeper.onChange(() => scheduler.wake());
-  /** In starting order: a role starts before those that pass runs to it. */
-  const roles = [
+  /** A role starts before those that pass runs to it. */
+  const startOrder = [
     ...(plays.scheduler || plays.dispatcher ? [reports, recovery] : []),
     ...(plays.dispatcher ? [executor, dispatcher] : []),
     ...(plays.scheduler ? [keeper, scheduler, reconciler] : []),
@@ -218,7 +218,7 @@ export function composeEngine(options: EngineOptions): Engine {
     }),
     counts() {
       const { listeners, behindMs: eventsBehindMs } = events.counts();
-      const { held } = scheduler;
+      const { rowsAhead: held } = scheduler;
       const { size: lanes } = backlog;
       const { runningCount: running, unrecordedCount: unrecorded } = executor;
       return { held, lanes, running, unrecorded, listeners, eventsBehindMs };
@@ -238,13 +238,13 @@ export function composeEngine(options: EngineOptions): Engine {
       await clock.sync(members);
       await checkGeneration(storage, log);
       await housekeeper.start();
-      for (const service of [clockKeeper, accounts, ...roles]) await service.start();
+      for (const service of [clockKeeper, accounts, ...startOrder]) await service.start();
     },
     /** In reverse order, so that no run is passed to a role that has stopped. */
     async stop() {
       events.close();
       // Others take over the shards while runs drain here; finishing runs needs no ownership.
-      for (const service of [...roles.toReversed(), housekeeper, accounts, clockKeeper]) await service.stop();
+      for (const service of [...startOrder.toReversed(), housekeeper, accounts, clockKeeper]) await service.stop();
     },
   };
 }

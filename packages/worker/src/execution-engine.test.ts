@@ -245,11 +245,11 @@ describe('a lease', () => {
   test('is held until every report about it was answered', () => {
     const leaseId = 'lease-1' as LeaseId;
     engine.accept(batchOf({ handler: 'test' }, { handler: 'test' }));
-    expect(engine.heldLeases()).toEqual([leaseId]);
+    expect(engine.unreportedLeases()).toEqual([leaseId]);
     engine.reported(leaseId);
-    expect(engine.heldLeases()).toEqual([leaseId]);
+    expect(engine.unreportedLeases()).toEqual([leaseId]);
     engine.reported(leaseId);
-    expect(engine.heldLeases()).toEqual([]);
+    expect(engine.unreportedLeases()).toEqual([]);
   });
 });
 

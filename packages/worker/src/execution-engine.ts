@@ -53,7 +53,7 @@ export class ExecutionEngine {
   }
 
   /** Leases with runs that still have to be reported. */
-  heldLeases(): LeaseId[] {
+  unreportedLeases(): LeaseId[] {
     return [...this.#leases.keys()];
   }
 
@@ -104,8 +104,8 @@ export class ExecutionEngine {
   }
 
   /**
-   * A process that stood still goes on with what it was about to do before any timer of its own can tell it to stop. So it
-   * is asked, by the clock, right before the deed.
+   * LEASE-4: a process that stood still continues with what it was about to do before any of its timers fires, so the clock is read
+   * right before the handler is called.
    */
   readonly #holds = (progress: RunInProgress): boolean => {
     const { isTrusted, clock } = this.#options;

@@ -105,7 +105,7 @@ export async function wrongOccurrences(
 }
 
 /** Shards that no living member owns. */
-export async function homelessShards(postgres: OwnPostgres, members: readonly Member[]): Promise<number[]> {
+export async function unownedShards(postgres: OwnPostgres, members: readonly Member[]): Promise<number[]> {
   const nodeIds = await Promise.all(members.map((member) => member.nodeId()));
   const rows = await postgres.query<{ shard: number }>(
     `

@@ -1,5 +1,5 @@
 /**
- * Rendezvous hashing: every shard goes to the living node with the highest score for it. All nodes compute the same answer
+ * Rendezvous hashing: every shard goes to the living node with the highest score for it. All nodes compute the same owner (SHARD-6)
  * without talking, and a node that comes or goes moves only the shards that are its own.
  */
 import type { NodeId } from '../ids.ts';

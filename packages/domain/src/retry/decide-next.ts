@@ -9,11 +9,11 @@ import { type RetryPolicy, retryDelayMs } from './retry-policy.ts';
 /** A run that took this many workers down with it is a poison pill: dead-lettered, however many retries it has (hazard 20). */
 export const CRASHES_MAX = 5;
 /**
- * Whoever was on board is a suspect, and only one of them may be the killer. While another has lost as many workers, a run is
- * given the benefit of the doubt up to this number: two killers that always meet must end too.
+ * Every run on a lost worker may be the cause. While another run has lost as many workers, this one is tried up to this number: two
+ * causes that always run together must end too.
  */
 export const CRASHES_MAX_IN_COMPANY = 2 * CRASHES_MAX;
-/** Suspects come back one by one, so that the next crash tells more of them apart. */
+/** They start again one by one, so that the next crash narrows down the cause. */
 const SUSPECT_PAUSE_MS_MAX = 10_000;
 
 export interface AttemptSoFar {
@@ -31,7 +31,7 @@ export interface NextStep {
   readonly error: string | undefined;
   readonly next:
     | { readonly kind: 'finish' }
-    /** After an interruption nobody is to blame for, attempt stays as it was (hazard 22). */
+    /** LEASE-8: after an interruption the attempt stays as it was (hazard 22). */
     | { readonly kind: 'again'; readonly atMs: number; readonly attempt: number; readonly crashes: number }
     | { readonly kind: 'dead'; readonly reason: DeadReason };
 }
@@ -95,7 +95,7 @@ function afterFailure(
   if (policy.strategy === 'none' || soFar.attempt > policy.maxRetries) {
     return { kind: 'dead', reason: 'retries_exhausted' };
   }
-  const asked = outcome.kind === 'FAILED' ? wholePause(outcome.retryAfterMs) : 0;
+  const asked = outcome.kind === 'FAILED' ? pauseMsOf(outcome.retryAfterMs) : 0;
   const atMs = nowMs + Math.max(retryDelayMs(policy, soFar.attempt, random), asked);
   return again({ atMs, attempt: soFar.attempt + 1, crashes: soFar.crashes }, context);
 }
@@ -124,7 +124,7 @@ function again(
 const ASKED_PAUSE_MS_MAX = 24 * 3_600_000;
 
 /** What the other side asked for may be any number; instants are whole milliseconds. */
-function wholePause(askedMs: number | undefined): number {
+function pauseMsOf(askedMs: number | undefined): number {
   if (askedMs === undefined || Number.isNaN(askedMs) || askedMs <= 0) return 0;
   return Math.ceil(Math.min(askedMs, ASKED_PAUSE_MS_MAX));
 }

@@ -1,12 +1,12 @@
-/** A run on its road: pending (waiting for its instant or for a slot), then held by a worker under a lease. */
+/** A run: pending (in `due`), then leased by a worker. The states are listed in ARCHITECTURE.md. */
 import type { JobId, LeaseId, RunId, WorkerId } from '../ids.ts';
 import type { Priority } from '../job/priority.ts';
 
-/** Who asked for it: the schedule, a person (run now), or a dead letter sent round again. */
+/** Who asked for it: the schedule, a person (run now), or a redriven dead letter. */
 export type RunTrigger = 'schedule' | 'manual' | 'redrive';
 
-/** open: it may be claimed from its instant on. asking: its limits are judged at its instant. waiting: its job is at its limit. */
-export type PendingState = 'open' | 'asking' | 'waiting';
+/** planned: it is admitted at its instant. waiting: its job is at its limit. open: it may be claimed from its instant on. */
+export type PendingState = 'planned' | 'waiting' | 'open';
 
 /** A run that waits, as people and tests look at it. */
 export interface PendingRun {
@@ -46,7 +46,7 @@ export interface ClaimedRun {
   readonly handler: string;
   readonly payload: string;
   readonly timeoutMs: number;
-  /** It holds a place of its job, which becomes free when it ends. */
+  /** It holds a slot of its job, which becomes free when it ends. */
   readonly limited: boolean;
 }
 
@@ -55,4 +55,18 @@ export interface ClaimedBatch {
   readonly workerId: WorkerId;
   readonly claimedAtMs: number;
   readonly runs: readonly ClaimedRun[];
+}
+
+const VERSION_AT = 14;
+
+/**
+ * The id of the run of an occurrence: derived from job and nominal instant, so that the same occurrence always has the same
+ * idempotency key, whoever fires it and after whatever restore. It begins with the instant, as ids of UUID version 7 do, so ids
+ * made one after the other lie beside each other in an index; the rest is what makes the job's own id unique. The first run of a
+ * one-off has the id of the job itself.
+ */
+export function occurrenceRunId(jobId: JobId, nominalMs: number): RunId {
+  const instant = Math.max(0, nominalMs).toString(16).padStart(12, '0');
+  // Version 8 of RFC 9562: made by a rule of one's own.
+  return `${instant.slice(0, 8)}-${instant.slice(8, 12)}-8${jobId.slice(VERSION_AT + 1)}` as RunId;
 }

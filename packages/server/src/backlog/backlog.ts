@@ -1,7 +1,7 @@
 /**
  * The runs that may start, wherever they wait. Promise: take() hands out each run to one taker only, the most urgent priority
  * first, fairly between tenants, in a lane the oldest first; what was announced, and what was not, is found in bounded time.
- * Taking needs no ownership: whoever has free slots takes.
+ * Taking needs no ownership: any dispatcher with free slots takes.
  */
 import type { ClaimedBatch, LeaseId, WorkerId } from '@carillon/domain';
 
@@ -18,10 +18,10 @@ export interface Backlog {
   take(request: TakeRequest): Promise<ClaimedBatch> | undefined;
   /** How long until there may be something to take for these handlers. */
   readyInMs(handlers: readonly string[]): number;
-  /** How long until it is time to look for what nobody announced. */
-  lookInMs(): number;
-  /** Looks for what nobody announced, when it is time to. */
-  look(handlers: ReadonlySet<string>): Promise<void>;
+  /** How long until the next scan for runs that no hint named is due. */
+  scanInMs(): number;
+  /** Scans for runs that no hint named, when that is due. */
+  scan(handlers: ReadonlySet<string>): Promise<void>;
   /** Called when there may be something to take. */
   onReady(listener: () => void): void;
 }

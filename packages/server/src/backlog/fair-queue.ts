@@ -61,14 +61,14 @@ export class FairQueue<Lane extends { readonly tenant: number; readonly handlerK
     return { ready, taken, tenants };
   }
 
-  /** Everything that is held in memory: who gets shares, and their places in the lines. */
+  /** Everything in memory: shares, and entries in the lines. */
   get size(): number {
     let size = this.#namespaces.size;
     for (const { users, turns } of this.#namespaces.members) {
       size += users.size;
-      for (const turn of turns.values()) size += (turn as NamespaceTurn).users.placesHeld;
+      for (const turn of turns.values()) size += (turn as NamespaceTurn).users.entryCount;
     }
-    for (const { line } of this.#handlers.values()) size += line.placesHeld;
+    for (const { line } of this.#handlers.values()) size += line.entryCount;
     return size;
   }
 
@@ -87,11 +87,11 @@ export class FairQueue<Lane extends { readonly tenant: number; readonly handlerK
     ) as NamespaceTurn;
     const userTurn = made(user.turns, key, () => new UserTurn<Lane>(user, turn.users)) as UserTurn<Lane>;
     userTurn.lanes.push(lane);
-    if (!userTurn.place) {
+    if (!userTurn.entry) {
       turn.users.enter(userTurn);
       handler.tenants += 1;
     }
-    if (!turn.place) handler.line.enter(turn);
+    if (!turn.entry) handler.line.enter(turn);
   }
 
   /** The lane whose turn it is, of those handlers; its tenant is charged for as many runs until it is given back. */

@@ -1,7 +1,7 @@
 import { type Priority, STARVING_MS, STARVING_SHARE } from '@carillon/domain';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { LaneKey } from '../storage/lane.ts';
-import type { LaneLook, LanePick } from '../storage/lease-store.ts';
+import type { LanePick, LaneScan } from '../storage/lease-store.ts';
 import { EMPTY, EVERY, found, key, mark, NAMESPACE } from './lanes.fixture.ts';
 import { Lanes } from './lanes.ts';
 
@@ -14,8 +14,8 @@ beforeEach(() => {
 const choose = (nowMs: number, { runsMax = 100 } = {}): LanePick[] =>
   lanes.choose({ nowMs, runsMax, offers: EVERY });
 
-const settle = (picks: readonly LanePick[], looks: readonly LaneLook[], runsMax: number) =>
-  lanes.settle(picks, looks, { runsMax });
+const settle = (picks: readonly LanePick[], scans: readonly LaneScan[], runsMax: number) =>
+  lanes.settle(picks, scans, { runsMax });
 
 const hint = (atMs: number, over: Partial<LaneKey> = {}) => lanes.hint({ ...key(over), atMs });
 
@@ -34,14 +34,14 @@ describe('priorities', () => {
     for (let i = 0; i < claims; i += 1) {
       const picks = choose(nowMs, { runsMax });
       let left = runsMax;
-      const looks = picks.map(({ lane, runsMax: laneMax, after }) => {
+      const scans = picks.map(({ lane, runsMax: laneMax, after }) => {
         const runs = Math.min(left, laneMax);
         left -= runs;
         got[lane.priority] += runs;
         // Every lane has runs without end that became claimable at its beginning.
         return runs === 0 ? EMPTY : found(runs, { ...after, laneAtMs: 1_000 });
       });
-      settle(picks, looks, runsMax);
+      settle(picks, scans, runsMax);
     }
     return got;
   }
@@ -90,13 +90,13 @@ describe('priorities', () => {
       for (let i = 0; i < claims; i += 1) {
         const picks = choose(NOW_MS, { runsMax });
         let left = runsMax;
-        const looks = picks.map(({ lane, runsMax: laneMax }) => {
+        const scans = picks.map(({ lane, runsMax: laneMax }) => {
           const runs = Math.min(left, laneMax, perLane);
           left -= runs;
           if (lane.priority !== 'high') got.set(lane.tenant, (got.get(lane.tenant) ?? 0) + runs);
           return runs === 0 ? EMPTY : found(runs, mark(sinceOf(lane)));
         });
-        settle(picks, looks, runsMax);
+        settle(picks, scans, runsMax);
         for (const { lane } of picks) hint(sinceOf(lane), lane);
       }
       return got;
@@ -132,9 +132,9 @@ describe('priorities', () => {
       const first = choose(NOW_MS, { runsMax: 1 });
       expect(first.map(({ lane }) => lane.priority)).toEqual(['high']);
       lanes.giveUp(first);
-      lanes.beginLook();
+      lanes.beginScan();
       lanes.found({ ...key({ tenant: FRESH }), ...mark(NOW_MS - 1_000) });
-      lanes.endLook();
+      lanes.endScan();
       expect(share(80, { runsMax: 8 }).get(FRESH) ?? 0).toBe(0);
     });
   });
@@ -165,7 +165,7 @@ describe('a namespace with a lane for each of thousands of users', () => {
     for (let i = 0; i < claims; i += 1) {
       const picks = choose(1_000, { runsMax });
       let left = runsMax;
-      const looks = picks.map(({ lane: { tenant, part }, runsMax: laneMax }) => {
+      const scans = picks.map(({ lane: { tenant, part }, runsMax: laneMax }) => {
         const has = waiting.get(`${tenant}/${part}`)!;
         const runs = Math.min(left, laneMax, has);
         left -= runs;
@@ -173,7 +173,7 @@ describe('a namespace with a lane for each of thousands of users', () => {
         if (tenant === LATE * NAMESPACE) late += runs;
         return runs === 0 ? EMPTY : found(runs, mark(1_000));
       });
-      settle(picks, looks, runsMax);
+      settle(picks, scans, runsMax);
     }
     return late;
   }
@@ -207,7 +207,7 @@ describe('a namespace with a lane for each of thousands of users', () => {
       expect(choose(1_000, { runsMax }).length).toBeLessThanOrEqual(runsMax);
   });
 
-  test('whose lanes may all be empty keeps nobody waiting until each was looked into', () => {
+  test('whose lanes may all be empty keeps nobody waiting until each was scanned', () => {
     crowd(1);
     // One slot at a time: of no lane it is known whether it has more.
     serve(4_000, { runsMax: 1 });

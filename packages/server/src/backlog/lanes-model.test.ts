@@ -2,7 +2,7 @@ import { PRIORITIES, STARVING_MS } from '@carillon/domain';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { LaneKey, LaneMark } from '../storage/lane.ts';
-import type { LaneLook, LanePick } from '../storage/lease-store.ts';
+import type { LanePick, LaneScan } from '../storage/lease-store.ts';
 import { Lanes } from './lanes.ts';
 
 const LANES: readonly LaneKey[] = [0, 1, 2, 3, 4].map((i) => ({
@@ -18,7 +18,7 @@ interface Row {
 /** Lanes over a storage of a few rows. A claim takes its rows when it begins, and is answered when it ends. */
 class Model {
   readonly lanes = new Lanes();
-  readonly open: { picks: LanePick[]; looks: LaneLook[]; runsMax: number }[] = [];
+  readonly open: { picks: LanePick[]; scans: LaneScan[]; runsMax: number }[] = [];
   rows: Row[] = [];
   nowMs = 1_000;
   inserted = 0;
@@ -36,30 +36,30 @@ class Model {
   begin(runsMax: number): boolean {
     const picks = this.lanes.choose({ nowMs: this.nowMs, runsMax, offers: () => true });
     let left = runsMax;
-    const looks = picks.map((pick) => {
-      const look = this.#claim(pick, left);
-      left -= look.found;
-      return look;
+    const scans = picks.map((pick) => {
+      const scan = this.#claim(pick, left);
+      left -= scan.found;
+      return scan;
     });
-    if (picks.length > 0) this.open.push({ picks, looks, runsMax });
+    if (picks.length > 0) this.open.push({ picks, scans, runsMax });
     return picks.length > 0;
   }
 
   end({ which, breaks }: { which: number; breaks: boolean }): void {
     const [claim] = this.open.splice(which % Math.max(1, this.open.length), 1);
     if (!claim) return;
-    const { picks, looks, runsMax } = claim;
+    const { picks, scans, runsMax } = claim;
     if (breaks) this.lanes.giveUp(picks);
-    else this.lanes.settle(picks, looks, { runsMax });
+    else this.lanes.settle(picks, scans, { runsMax });
   }
 
-  look(): void {
-    this.lanes.beginLook();
+  scan(): void {
+    this.lanes.beginScan();
     for (const lane of LANES) {
       const [head] = this.#inOrder(lane);
       if (head) this.lanes.found({ ...lane, ...head.at });
     }
-    this.lanes.endLook();
+    this.lanes.endScan();
   }
 
   /** Ends what is under way and claims until there is nothing left to claim. */
@@ -68,7 +68,7 @@ class Model {
     for (let claims = 0; claims < 1_000 && this.begin(7); claims += 1) this.end({ which: 0, breaks: false });
   }
 
-  #claim({ lane, after, runsMax }: LanePick, left: number): LaneLook {
+  #claim({ lane, after, runsMax }: LanePick, left: number): LaneScan {
     const ahead = this.#inOrder(lane).filter((row) => isAfter(row.at, after));
     const due = ahead.filter((row) => row.at.laneAtMs <= this.nowMs).slice(0, Math.min(left, runsMax));
     this.rows = this.rows.filter((row) => !due.includes(row));
@@ -103,25 +103,25 @@ const advance = fc.record({
   kind: fc.constant('advance' as const),
   byMs: fc.oneof(fc.nat(10), fc.constant(STARVING_MS)),
 });
-const look = fc.record({ kind: fc.constant('look' as const) });
-const steps = fc.array(fc.oneof(insert, insert, begin, end, advance, look), { maxLength: 80 });
+const scan = fc.record({ kind: fc.constant('scan' as const) });
+const steps = fc.array(fc.oneof(insert, insert, begin, end, advance, scan), { maxLength: 80 });
 
 function play(model: Model, step: typeof steps extends fc.Arbitrary<(infer Step)[]> ? Step : never): void {
   if (step.kind === 'insert') model.insert(step);
   else if (step.kind === 'begin') model.begin(step.runsMax);
   else if (step.kind === 'end') model.end(step);
   else if (step.kind === 'advance') model.nowMs += step.byMs;
-  else model.look();
+  else model.scan();
 }
 
-describe('whatever is inserted, claimed, broken off and looked at in whatever order', () => {
-  test('every run is claimed once, after a look', () => {
+describe('whatever is inserted, claimed, broken off and scanned in whatever order', () => {
+  test('every run is claimed once, after a scan', () => {
     fc.assert(
       fc.property(steps, (all) => {
         const model = new Model();
         for (const step of all) play(model, step);
         model.nowMs += 1_000;
-        model.look();
+        model.scan();
         model.finish();
         expect(model.rows).toEqual([]);
         expect(model.claimed).toBe(model.inserted);
@@ -130,7 +130,7 @@ describe('whatever is inserted, claimed, broken off and looked at in whatever or
     );
   });
 
-  test('every run is claimed without a look when all were announced', () => {
+  test('every run is claimed without a scan when all were announced', () => {
     fc.assert(
       fc.property(steps, (all) => {
         const model = new Model();

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { LANE_START, type LaneKey, type LaneMark } from '../storage/lane.ts';
-import type { LaneLook, LanePick } from '../storage/lease-store.ts';
+import type { LanePick, LaneScan } from '../storage/lease-store.ts';
 import { before, EMPTY, EVERY, found, HTTP, key, mark, NAMESPACE } from './lanes.fixture.ts';
 import { Lanes } from './lanes.ts';
 
@@ -17,8 +17,8 @@ function choose(
   return lanes.choose({ nowMs, runsMax, offers });
 }
 
-const settle = (picks: readonly LanePick[], looks: readonly LaneLook[], runsMax = 100) =>
-  lanes.settle(picks, looks, { runsMax });
+const settle = (picks: readonly LanePick[], scans: readonly LaneScan[], runsMax = 100) =>
+  lanes.settle(picks, scans, { runsMax });
 
 const hint = (atMs: number, over: Partial<LaneKey> = {}) => lanes.hint({ ...key(over), atMs });
 const keysOf = (picks: readonly LanePick[]) =>
@@ -86,7 +86,7 @@ describe('a hint', () => {
   });
 });
 
-describe('what is heard while a claim looks into a lane', () => {
+describe('what is heard while a claim scans a lane', () => {
   test('makes it be chosen again, though the claim found it empty', () => {
     hint(1_000);
     const picks = choose(1_000);
@@ -114,12 +114,12 @@ describe('what is heard while a claim looks into a lane', () => {
     expect(choose(1_100)[0]!.after).toEqual(before(900));
   });
 
-  test('is not passed over when a look over all lanes told it', () => {
+  test('is not passed over when a scan over all lanes told it', () => {
     hint(1_000);
     const picks = choose(1_100);
-    lanes.beginLook();
+    lanes.beginScan();
     lanes.found({ ...key(), ...mark(1_050) });
-    lanes.endLook();
+    lanes.endScan();
     settle(picks, [found(3, mark(1_080))]);
     expect(choose(1_100)[0]!.after).toEqual(before(1_050));
   });
@@ -203,44 +203,44 @@ describe('a claim that broke off', () => {
 });
 
 describe('a look over all lanes', () => {
-  const look = (...heads: (LaneKey & LaneMark)[]) => {
-    lanes.beginLook();
+  const scan = (...heads: (LaneKey & LaneMark)[]) => {
+    lanes.beginScan();
     for (const head of heads) lanes.found(head);
-    lanes.endLook();
+    lanes.endScan();
   };
 
   test('finds what nobody announced', () => {
-    look({ ...key(), ...mark(1_000) });
+    scan({ ...key(), ...mark(1_000) });
     expect(choose(1_000)).toHaveLength(1);
   });
 
   test('finds what lies behind the mark', () => {
     hint(1_000);
     settle(choose(1_000), [found(1, mark(1_000, 5))]);
-    look({ ...key(), ...mark(1_000, 3) });
+    scan({ ...key(), ...mark(1_000, 3) });
     expect(choose(1_000)[0]!.after).toEqual(before(1_000));
   });
 
   test('leaves the mark alone when the first run lies after it', () => {
     hint(1_000);
     settle(choose(1_000), [found(1, mark(1_000, 5))]);
-    look({ ...key(), ...mark(1_000, 6) });
+    scan({ ...key(), ...mark(1_000, 6) });
     expect(choose(1_000)[0]!.after).toEqual(mark(1_000, 5));
   });
 
   test('lets lanes that have nothing be forgotten', () => {
     for (let i = 0; i < 1_000; i += 1) hint(1_000, { tenant: i * NAMESPACE });
     drain(1_000);
-    look({ ...key(), ...mark(2_000) });
+    scan({ ...key(), ...mark(2_000) });
     expect(lanes.size).toBe(1);
   });
 
   test('does not forget what it did not find and what something was heard of since, or is taken', () => {
     hint(1_000, { part: 1 });
     const picks = choose(1_000);
-    lanes.beginLook();
+    lanes.beginScan();
     hint(2_000, { part: 2 });
-    lanes.endLook();
+    lanes.endScan();
     expect(lanes.size).toBe(2);
     settle(picks, [EMPTY]);
     expect(drain(2_000)).toEqual([key({ part: 2 })]);
@@ -248,10 +248,10 @@ describe('a look over all lanes', () => {
 
   test('lets a lane that was announced for later and is gone be forgotten after its instant', () => {
     hint(5_000);
-    look();
+    scan();
     expect(lanes.size).toBe(1);
     drain(5_000);
-    look();
+    scan();
     expect(lanes.size).toBe(0);
   });
 });

@@ -1,17 +1,25 @@
 /**
  * What is known of the lanes: how far each was read, and from which instant on it has something to claim. A copy of what the
- * storage has; hints and claims keep it up to date, and a look over all lanes corrects it whatever was missed.
+ * storage has; hints and claims keep it up to date, and a scan over all lanes corrects it whatever was missed.
  */
 import { PRIORITIES, type Priority } from '@carillon/domain';
 import { MinHeap } from '@carillon/foundation';
-import { LANE_START, type LaneHead, type LaneHint, type LaneKey, type LaneMark } from '../storage/lane.ts';
-import type { LaneLook, LanePick } from '../storage/lease-store.ts';
+import {
+  compareMarks,
+  LANE_START,
+  type LaneHead,
+  type LaneHint,
+  type LaneKey,
+  type LaneMark,
+  laneName,
+} from '../storage/lane.ts';
+import type { LanePick, LaneScan } from '../storage/lease-store.ts';
 import { FairQueue } from './fair-queue.ts';
 import type { Settlement } from './shares.ts';
 import { StarvingLanes, type Watch } from './starving-lanes.ts';
 
-/** asleep: nothing can be claimed before its instant. ready: something may be. taken: a claim is looking. */
-type LaneState = 'asleep' | 'ready' | 'taken';
+/** asleep: nothing can be claimed before its instant. ready: something may be. claiming: a claim scans it. */
+type LaneState = 'asleep' | 'ready' | 'claiming';
 
 class Lane implements LaneKey {
   readonly part: number;
@@ -20,20 +28,20 @@ class Lane implements LaneKey {
   readonly tenant: number;
   mark: LaneMark = LANE_START;
   state: LaneState = 'asleep';
-  /** When the next run may be claimed; while it is taken: by what was heard meanwhile. */
+  /** When the next run may be claimed; while a claim scans it: by the hints that came meanwhile. */
   atMs = Number.POSITIVE_INFINITY;
   /** When the first that waits in it became claimable, as far as is known. */
   waitingSinceMs = Number.POSITIVE_INFINITY;
-  /** While it is taken: the earliest instant of which something was heard. What the claim reads past may have come after its look. */
+  /** While a claim scans it: the earliest instant of which something was heard. What the claim reads past may have come after its scan. */
   heardMs = Number.POSITIVE_INFINITY;
-  /** The number of the last look that found it. */
-  seen = 0;
-  /** Nobody told of a run in it since a claim or a look last read it. */
+  /** The number of the last scan that found it. */
+  seenIn = 0;
+  /** No hint named a run in it since a claim or a scan last read it. */
   mayBeEmpty = false;
   /** While it is ready: where it stands. */
   queue: FairQueue<Lane> | undefined;
   watch: Watch<Lane> | undefined;
-  /** While it is taken: from where, and for how many runs its tenant is charged. */
+  /** While a claim scans it: from where, and for how many runs its tenant is charged. */
   takenFrom: { giveBack(lane: Lane, settlement: Settlement): void } | undefined;
   charged = 0;
 
@@ -73,7 +81,7 @@ export class Lanes {
   readonly #tiers = TIERS.map((tier) => ({ ...tier, queue: new FairQueue<Lane>() }));
   #isOwn: (part: number) => boolean = () => true;
   readonly #starving = new StarvingLanes<Lane>();
-  #looks = 0;
+  #scans = 0;
 
   /** Lanes that are known. */
   get size(): number {
@@ -91,7 +99,7 @@ export class Lanes {
     return this.#asleep.peek()?.atMs;
   }
 
-  /** Which parts are looked at first here: claims of several processes then rarely meet. */
+  /** Which parts are scanned first here: claims of several processes then rarely meet. */
   prefer(isOwn: (part: number) => boolean): void {
     this.#isOwn = isOwn;
   }
@@ -103,29 +111,29 @@ export class Lanes {
     this.#hear(lane, { atMs: hint.atMs, waitingSinceMs: Math.min(lane.waitingSinceMs, hint.atMs) });
   }
 
-  /** A look over all lanes begins; until it ends, heads are given to found(). */
-  beginLook(): void {
-    this.#looks += 1;
+  /** A scan over all lanes begins; until it ends, heads are given to found(). */
+  beginScan(): void {
+    this.#scans += 1;
   }
 
   found(head: LaneHead): void {
     const lane = this.#lane(head);
-    lane.seen = this.#looks;
+    lane.seenIn = this.#scans;
     if (compareMarks(head, lane.mark) <= 0) lane.mark = before(head.laneAtMs);
     this.#hear(lane, { atMs: head.laneAtMs, waitingSinceMs: head.laneAtMs });
   }
 
   /** Lanes that were not found have nothing, unless something was heard of them since: what sleeps wakes up anyway. */
-  endLook(): void {
+  endScan(): void {
     for (const [key, lane] of this.#lanes) {
-      if (lane.seen === this.#looks) continue;
+      if (lane.seenIn === this.#scans) continue;
       lane.mayBeEmpty = true;
       if (lane.state === 'asleep' && lane.atMs === Number.POSITIVE_INFINITY) this.#lanes.delete(key);
     }
   }
 
   /**
-   * The lanes to claim from now, in order. Each is taken until settle() or giveUp(). No more than there are slots, since others can
+   * The lanes to claim from now, in order (DISP-3). Each is in the state claiming until settle() or giveUp(). No more than there are slots, since others can
    * not have them meanwhile; those that may be empty come on top, or each of them would cost a claim of its own.
    */
   choose(options: ChooseOptions): LanePick[] {
@@ -159,23 +167,24 @@ export class Lanes {
   }
 
   /** What a claim of these picks saw. */
-  settle(picks: readonly LanePick[], looks: readonly LaneLook[], { runsMax }: { runsMax: number }): void {
-    const found = looks.reduce((sum, look) => sum + look.found, 0);
+  settle(picks: readonly LanePick[], scans: readonly LaneScan[], { runsMax }: { runsMax: number }): void {
+    const found = scans.reduce((sum, scan) => sum + scan.found, 0);
     const isFull = found >= runsMax;
-    const last = isFull ? looks.findLastIndex((look) => look.found > 0) : looks.length;
+    const last = isFull ? scans.findLastIndex((scan) => scan.found > 0) : scans.length;
     picks.forEach((pick, i) => {
       const lane = pick.lane as Lane;
-      const look = looks[i] ?? { found: 0, last: undefined, nextAtMs: undefined };
-      if (look.last && compareMarks(look.last, lane.mark) > 0) lane.mark = look.last;
+      const scan = scans[i] ?? { found: 0, last: undefined, nextAtMs: undefined };
+      if (scan.last && compareMarks(scan.last, lane.mark) > 0) lane.mark = scan.last;
+      // DISP-5.
       if (lane.heardMs <= lane.mark.laneAtMs) lane.mark = before(lane.heardMs);
-      if (look.last) lane.waitingSinceMs = Math.min(look.last.laneAtMs, lane.heardMs);
-      // Where the claim was full, the lane it ended in has more, and those after it were not looked at.
-      const hasMore = look.found >= pick.runsMax || i >= last || looks.length === 0;
-      if (!hasMore) lane.waitingSinceMs = Math.min(lane.heardMs, look.nextAtMs ?? Number.POSITIVE_INFINITY);
-      if (look.nextAtMs !== undefined) this.#expect(lane, look.nextAtMs);
-      const isTold = look.nextAtMs !== undefined || lane.heardMs < Number.POSITIVE_INFINITY;
-      if (look.found > 0) lane.mayBeEmpty = !isTold;
-      this.#return(lane, { given: look.found, ready: hasMore });
+      if (scan.last) lane.waitingSinceMs = Math.min(scan.last.laneAtMs, lane.heardMs);
+      // Where the claim was full, the lane it ended in has more, and those after it were not scanned.
+      const hasMore = scan.found >= pick.runsMax || i >= last || scans.length === 0;
+      if (!hasMore) lane.waitingSinceMs = Math.min(lane.heardMs, scan.nextAtMs ?? Number.POSITIVE_INFINITY);
+      if (scan.nextAtMs !== undefined) this.#expect(lane, scan.nextAtMs);
+      const isAnnounced = scan.nextAtMs !== undefined || lane.heardMs < Number.POSITIVE_INFINITY;
+      if (scan.found > 0) lane.mayBeEmpty = !isAnnounced;
+      this.#return(lane, { given: scan.found, ready: hasMore });
     });
   }
 
@@ -190,7 +199,7 @@ export class Lanes {
       const lane = pick.lane as Lane;
       this.#return(lane, { given: 0, ready: false });
       lane.atMs = Number.POSITIVE_INFINITY;
-      this.#lanes.delete(nameOf(lane));
+      this.#lanes.delete(laneName(lane));
     }
   }
 
@@ -208,7 +217,7 @@ export class Lanes {
     lane: Lane,
     { runsMax, charge, takenFrom }: { runsMax: number; charge: number; takenFrom: Lane['takenFrom'] },
   ): LanePick {
-    lane.state = 'taken';
+    lane.state = 'claiming';
     lane.queue = undefined;
     lane.takenFrom = takenFrom;
     lane.charged = charge;
@@ -224,7 +233,7 @@ export class Lanes {
     // Before it is given back: then its tenant has not left in between.
     if (ready) this.#ready(lane);
     else if (lane.atMs < Number.POSITIVE_INFINITY) this.#asleep.push({ lane, atMs: lane.atMs });
-    // Without a queue and an instant it is as good as unknown; the next look over all lanes drops it.
+    // Without a queue and an instant it is as good as unknown; the next scan over all lanes drops it.
     takenFrom?.giveBack(lane, { charged, given });
   }
 
@@ -237,7 +246,7 @@ export class Lanes {
   }
 
   #lane(key: LaneKey): Lane {
-    const name = nameOf(key);
+    const name = laneName(key);
     let lane = this.#lanes.get(name);
     if (!lane) {
       lane = new Lane(key);
@@ -280,17 +289,7 @@ export class Lanes {
   }
 }
 
-function nameOf({ part, priority, handlerKey, tenant }: LaneKey): string {
-  return `${part}/${priority}/${handlerKey}/${tenant}`;
-}
-
 /** Just before every run of the instant. */
 function before(laneAtMs: number): LaneMark {
   return { laneAtMs: laneAtMs - 1, runId: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
-}
-
-function compareMarks(a: LaneMark, b: LaneMark): number {
-  if (a.laneAtMs !== b.laneAtMs) return a.laneAtMs - b.laneAtMs;
-  if (a.runId === b.runId) return 0;
-  return a.runId < b.runId ? -1 : 1;
 }

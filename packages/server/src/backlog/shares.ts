@@ -1,7 +1,7 @@
 /**
- * What namespaces and users got so far, and the lines in which they wait for their turn. Stride scheduling: whoever got least is
- * next; who comes back after a pause starts with those who got least, so idling earns nothing, and who left a moment ago with
- * more than that is remembered until the others have as much, so leaving earns nothing either.
+ * How many runs namespaces and users got so far, and the lines in which they wait for their turn. Stride scheduling: the one that got
+ * fewest is next. One that returns after a pause starts level with the lowest, so idling earns nothing; one that left with more is
+ * remembered until the others have as much, so leaving earns nothing either.
  */
 import { MinHeap } from '@carillon/foundation';
 
@@ -38,8 +38,8 @@ export class Share {
   settle({ charged, given }: Settlement): void {
     this.charged -= charged;
     this.given += given;
-    // Who got more is found too early in its lines, which first() puts right; who got less would be found too late.
-    if (given < charged) for (const turn of this.turns.values()) if (turn.place) turn.line.enter(turn);
+    // One that got more than charged is found too early, which first() corrects; one that got less would be found too late.
+    if (given < charged) for (const turn of this.turns.values()) if (turn.entry) turn.line.enter(turn);
   }
 }
 
@@ -47,8 +47,8 @@ export class Share {
 export class Turn {
   readonly share: Share;
   readonly line: Line;
-  /** Its place is this one; others that the line holds of it are void. */
-  place: Place | undefined;
+  /** Its valid entry in the line; older entries of it are void. */
+  entry: Entry | undefined;
 
   constructor(share: Share, line: Line) {
     this.share = share;
@@ -56,54 +56,54 @@ export class Turn {
   }
 }
 
-interface Place {
+interface Entry {
   readonly turn: Turn;
   readonly passed: number;
 }
 
-const PLACES_MIN = 16;
+const ENTRIES_MIN = 16;
 
 /** Those who have something to take, in the order of what they got. */
 export class Line {
-  readonly #places = new MinHeap<Place>((a, b) => a.passed - b.passed);
+  readonly #entries = new MinHeap<Entry>((a, b) => a.passed - b.passed);
   #size = 0;
 
   get size(): number {
     return this.#size;
   }
 
-  /** Places held, void ones as well. */
-  get placesHeld(): number {
-    return this.#places.size;
+  /** Entries in the heap, void ones included. */
+  get entryCount(): number {
+    return this.#entries.size;
   }
 
-  /** The one that got least. */
+  /** The one that got least (DISP-4). */
   first(): Turn | undefined {
-    for (let top = this.#places.peek(); top; top = this.#places.peek()) {
+    for (let top = this.#entries.peek(); top; top = this.#entries.peek()) {
       const { turn, passed } = top;
-      if (turn.place === top && passed === turn.share.passed) return turn;
-      this.#places.pop();
-      if (turn.place === top) this.enter(turn);
+      if (turn.entry === top && passed === turn.share.passed) return turn;
+      this.#entries.pop();
+      if (turn.entry === top) this.enter(turn);
     }
     return undefined;
   }
 
-  /** Gives it its place, a new one if it has one. */
+  /** Adds an entry for it; an older one becomes void. */
   enter(turn: Turn): void {
-    if (!turn.place) this.#size += 1;
-    const place = { turn, passed: turn.share.passed };
-    turn.place = place;
-    this.#places.push(place);
-    // Void places behind the first are passed by nobody; as many as there are real ones may stay.
-    if (this.#places.size > PLACES_MIN + this.#size * 2)
-      this.#places.retain((entry) => entry.turn.place === entry);
+    if (!turn.entry) this.#size += 1;
+    const entry = { turn, passed: turn.share.passed };
+    turn.entry = entry;
+    this.#entries.push(entry);
+    // Void entries behind the first are never popped: they are removed once they outnumber the valid ones.
+    if (this.#entries.size > ENTRIES_MIN + this.#size * 2)
+      this.#entries.retain((entry) => entry.turn.entry === entry);
   }
 
   leave(turn: Turn): void {
-    if (!turn.place) return;
-    turn.place = undefined;
+    if (!turn.entry) return;
+    turn.entry = undefined;
     this.#size -= 1;
-    if (this.#size === 0) this.#places.retain(() => false);
+    if (this.#size === 0) this.#entries.retain(() => false);
   }
 }
 

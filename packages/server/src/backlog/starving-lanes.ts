@@ -42,7 +42,7 @@ export class StarvingLanes<Lane extends WatchedLane<Lane>> {
     /** Runs that it may still get of its share. */
     credit: 0,
   }));
-  /** Of lanes that did not starve when last looked at. */
+  /** Of lanes that did not starve when last scanned. */
   readonly #watches = new MinHeap<Watch<Lane>>((a, b) => a.sinceMs - b.sinceMs);
   #watched = 0;
 

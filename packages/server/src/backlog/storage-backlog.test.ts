@@ -58,7 +58,7 @@ const idsOf = (jobs: readonly Job[]) => jobs.map(({ jobId }) => jobId);
 
 describe('runs', () => {
   test('that were announced are taken at once', async () => {
-    await backlog.look(HTTP);
+    await backlog.scan(HTTP);
     const jobs = await insert(1);
     expect(await take(10)).toEqual([]);
     announce(jobs);
@@ -66,19 +66,19 @@ describe('runs', () => {
     expect(jobIdsOf(await take(10))).toEqual(idsOf(jobs));
   });
 
-  test('that were not announced are found by the next look', async () => {
-    await backlog.look(HTTP);
+  test('that were not announced are found by the next scan', async () => {
+    await backlog.scan(HTTP);
     const jobs = await insert(20);
-    await backlog.look(HTTP);
+    await backlog.scan(HTTP);
     expect(await take(100)).toEqual([]);
-    expect(backlog.lookInMs()).toBe(1_000);
+    expect(backlog.scanInMs()).toBe(1_000);
     stage.clock.advance(1_000);
-    await backlog.look(HTTP);
+    await backlog.scan(HTTP);
     expect(jobIdsOf((await takeAll(100)).flat()).sort()).toEqual(idsOf(jobs).sort());
   });
 
   test('for later are taken at their instant', async () => {
-    await backlog.look(HTTP);
+    await backlog.scan(HTTP);
     const jobs = await insert(1, {}, BASE_MS + 300);
     announce(jobs, BASE_MS + 300);
     expect(backlog.readyInMs(['http'])).toBe(300);
@@ -89,15 +89,15 @@ describe('runs', () => {
 
   test('for much later cost no memory, and are taken at their instant', async () => {
     const atMs = BASE_MS + 30 * 86_400_000;
-    await backlog.look(HTTP);
+    await backlog.scan(HTTP);
     const jobs = await insert(1, {}, atMs);
     announce(jobs, atMs);
     expect(backlog.size).toBe(0);
     stage.clock.advance(1_000);
-    await backlog.look(HTTP);
+    await backlog.scan(HTTP);
     expect(backlog.size).toBe(0);
     stage.clock.advance(atMs - BASE_MS - 1_000 - 30_000);
-    await backlog.look(HTTP);
+    await backlog.scan(HTTP);
     stage.clock.advance(30_000);
     expect(jobIdsOf(await take(10))).toEqual(idsOf(jobs));
   });
@@ -108,19 +108,19 @@ describe('runs', () => {
     const run = onceRun(atMs);
     const other = { ...sampleJob({}), shard: jobs[0]!.shard };
     await stage.storage.jobs.insert([{ job: other, first: { kind: 'run', run }, idempotency: undefined }]);
-    await backlog.look(HTTP);
+    await backlog.scan(HTTP);
     await takeAll(10);
     stage.clock.advance(1_000);
-    await backlog.look(HTTP);
+    await backlog.scan(HTTP);
     expect(backlog.size).toBe(0);
   });
 
   test('are taken once, by as many takers as there are', async () => {
     const jobs = await insert(500);
-    await backlog.look(HTTP);
+    await backlog.scan(HTTP);
     const other = backlog;
     backlog = create(stage.storage.leases);
-    await backlog.look(HTTP);
+    await backlog.scan(HTTP);
     const { workerId } = stage.world;
     const taken: string[] = [];
     for (let rounds = 0; rounds < 200 && taken.length < 500; rounds += 1) {
@@ -136,24 +136,24 @@ describe('runs', () => {
   test('of handlers that nobody offers here are left where they are', async () => {
     const elsewhere = await insert(3, { handler: 'gpu' });
     const jobs = await insert(1);
-    await backlog.look(HTTP);
+    await backlog.scan(HTTP);
     announce(elsewhere);
     expect(jobIdsOf((await takeAll(100)).flat())).toEqual(idsOf(jobs));
     expect(backlog.size).toBe(1);
-    expect(backlog.lookInMs()).toBe(1_000);
+    expect(backlog.scanInMs()).toBe(1_000);
   });
 
   test('of handlers that a new worker offers are looked for at once', async () => {
     const jobs = await insert(3, { handler: 'gpu' });
-    await backlog.look(HTTP);
-    await backlog.look(new Set(['http', 'gpu']));
+    await backlog.scan(HTTP);
+    await backlog.scan(new Set(['http', 'gpu']));
     expect(jobIdsOf((await takeAll(100, ['http', 'gpu'])).flat()).sort()).toEqual(idsOf(jobs).sort());
   });
 
   test('are taken most urgent first, wherever they wait', async () => {
     await insert(100, { priority: 'low' });
     const high = idsOf(await insert(40, { priority: 'high' }));
-    await backlog.look(HTTP);
+    await backlog.scan(HTTP);
     const taken = jobIdsOf((await takeAll(10)).flat());
     expect(taken).toHaveLength(140);
     expect(taken.slice(0, 40).sort()).toEqual(high.sort());
@@ -161,7 +161,7 @@ describe('runs', () => {
 
   test('that a person paused are not taken', async () => {
     const [job] = await insert(1);
-    await backlog.look(HTTP);
+    await backlog.scan(HTTP);
     await stage.world.pause(job!.jobId);
     expect(await take(10)).toEqual([]);
   });
@@ -170,7 +170,7 @@ describe('runs', () => {
 describe('a claim that fails', () => {
   test('before it happened loses nothing: its runs are taken by the next', async () => {
     const jobs = await insert(1);
-    await backlog.look(HTTP);
+    await backlog.scan(HTTP);
     breakage.down = true;
     await expect(take(10)).rejects.toThrow();
     breakage.down = false;
@@ -179,15 +179,15 @@ describe('a claim that fails', () => {
 
   test('after it happened doubles nothing', async () => {
     await insert(1);
-    await backlog.look(HTTP);
+    await backlog.scan(HTTP);
     breakage.deaf = true;
     await expect(take(10)).rejects.toThrow();
     breakage.deaf = false;
     expect((await takeAll(10)).flat()).toEqual([]);
-    expect(await stage.storage.leases.heldBy([stage.world.workerId])).toHaveLength(1);
+    expect(await stage.storage.leases.leasedBy([stage.world.workerId])).toHaveLength(1);
   });
 
-  test('because of one lane that cannot be claimed from costs the others a look', async () => {
+  test('because of one lane that cannot be claimed from costs the others a scan', async () => {
     const bad = { part: 99_999, priority: 'high', tenant: 1, atMs: BASE_MS } as const;
     const port = stage.storage.leases;
     backlog = create({
@@ -198,29 +198,29 @@ describe('a claim that fails', () => {
         return port.claim(request);
       },
     });
-    await backlog.look(HTTP);
+    await backlog.scan(HTTP);
     const jobs = await insert(3);
     announce(jobs);
     stage.signals.send('runs-open', { lanes: [{ ...bad, handlerKey: handlerKey('http') }] });
     await expect(tryTake(10)).rejects.toThrow('out of range');
-    await backlog.look(HTTP);
+    await backlog.scan(HTTP);
     expect(jobIdsOf((await takeAll(10)).flat()).sort()).toEqual(idsOf(jobs).sort());
   });
 
-  test('makes all lanes be looked at without delay', async () => {
+  test('makes all lanes be scanned without delay', async () => {
     await insert(1);
-    await backlog.look(HTTP);
+    await backlog.scan(HTTP);
     breakage.down = true;
     await expect(take(10)).rejects.toThrow();
     breakage.down = false;
-    await backlog.look(HTTP);
+    await backlog.scan(HTTP);
     expect(breakage.calls.lanes).toBe(2);
   });
 
   test('of a worker that nobody knows leaves the runs to others', async () => {
     const jobs = await insert(1);
-    await backlog.look(HTTP);
-    await stage.world.bury(stage.world.workerId);
+    await backlog.scan(HTTP);
+    await stage.world.markDead(stage.world.workerId);
     expect(await take(10)).toEqual([]);
     const workerId = newId<WorkerId>();
     await stage.world.register(workerId);
@@ -228,12 +228,12 @@ describe('a claim that fails', () => {
   });
 });
 
-describe('looking', () => {
+describe('scanning', () => {
   test('is done once a second, however often it is asked for', async () => {
-    for (let i = 0; i < 10; i += 1) await backlog.look(HTTP);
+    for (let i = 0; i < 10; i += 1) await backlog.scan(HTTP);
     expect(breakage.calls.lanes).toBe(1);
     stage.clock.advance(1_000);
-    await backlog.look(HTTP);
+    await backlog.scan(HTTP);
     expect(breakage.calls.lanes).toBe(2);
   });
 
@@ -246,39 +246,39 @@ describe('looking', () => {
       },
     };
     backlog = create(slow);
-    await backlog.look(HTTP);
-    expect(backlog.lookInMs()).toBe(20 * 200 - 200);
+    await backlog.scan(HTTP);
+    expect(backlog.scanInMs()).toBe(20 * 200 - 200);
   });
 
-  test('is asked for by a hint that says nothing more, also while a look is under way', async () => {
+  test('is asked for by a hint that says nothing more, also while a scan is under way', async () => {
     const gate = Promise.withResolvers<void>();
-    let looks = 0;
+    let scans = 0;
     backlog = create({
       claim: (request) => stage.storage.leases.claim(request),
       lanes: async (page) => {
-        looks += 1;
+        scans += 1;
         const heads = await stage.storage.leases.lanes(page);
-        if (looks === 1) await gate.promise;
+        if (scans === 1) await gate.promise;
         return heads;
       },
     });
-    const looking = backlog.look(HTTP);
+    const scanning = backlog.scan(HTTP);
     await insert(1);
     stage.signals.send('runs-open', { lanes: [] });
     gate.resolve();
-    await looking;
+    await scanning;
     expect(await take(10)).toEqual([]);
-    await backlog.look(HTTP);
+    await backlog.scan(HTTP);
     expect(await take(10)).toHaveLength(1);
   });
 
   test('that failed is done again', async () => {
     await insert(1);
     breakage.down = true;
-    await expect(backlog.look(HTTP)).rejects.toThrow();
+    await expect(backlog.scan(HTTP)).rejects.toThrow();
     breakage.down = false;
     stage.clock.advance(1_000);
-    await backlog.look(HTTP);
+    await backlog.scan(HTTP);
     expect(await take(10)).toHaveLength(1);
   });
 
@@ -288,12 +288,12 @@ describe('looking', () => {
     await stage.storage.jobs.insert(
       jobs.map((job) => ({ job, first: { kind: 'run', run: onceRun(BASE_MS) }, idempotency: undefined })),
     );
-    await backlog.look(HTTP);
+    await backlog.scan(HTTP);
     expect(breakage.calls.lanes).toBe(3);
     expect(backlog.size).toBeGreaterThan(10_900);
     expect((await takeAll(1_000)).flat()).toHaveLength(11_000);
     stage.clock.advance(60_000);
-    await backlog.look(HTTP);
+    await backlog.scan(HTTP);
     expect(backlog.size).toBe(0);
   });
 });
@@ -304,7 +304,7 @@ describe('who listens', () => {
     backlog.onReady(() => {
       heard += 1;
     });
-    await backlog.look(HTTP);
+    await backlog.scan(HTTP);
     announce(await insert(1, { handler: 'gpu' }));
     expect(heard).toBe(0);
     announce(await insert(1));
@@ -317,7 +317,7 @@ describe('who listens', () => {
 describe('tenants', () => {
   test('with one run each are served before the second helping of one with ten thousand (promise 9)', async () => {
     await insert(10_000, { userId: 'large' });
-    await backlog.look(HTTP);
+    await backlog.scan(HTTP);
     await take(100);
     await take(100);
     const [job] = await insert(1, { userId: 'small' });
@@ -329,7 +329,7 @@ describe('tenants', () => {
     const owner = new Map<string, string>();
     for (const [userId, count] of Object.entries({ a: 4_000, b: 1_000, c: 1_000, d: 1_000 }))
       for (const job of await insert(count, { userId })) owner.set(job.jobId, userId);
-    await backlog.look(HTTP);
+    await backlog.scan(HTTP);
     const got = { a: 0, b: 0, c: 0, d: 0 };
     for (let i = 0; i < 30; i += 1)
       for (const { jobId } of await take(100)) got[owner.get(jobId) as keyof typeof got] += 1;
@@ -340,7 +340,7 @@ describe('tenants', () => {
     const owner = new Map<string, string>();
     for (const userId of ['a', 'b', 'c', 'd'])
       for (const job of await insert(200, { userId, shard: 3 })) owner.set(job.jobId, userId);
-    await backlog.look(HTTP);
+    await backlog.scan(HTTP);
     const got = { a: 0, b: 0, c: 0, d: 0 };
     for (let free = 100; free > 0; ) {
       const runs = await take(free);
@@ -356,7 +356,7 @@ describe('tenants', () => {
       for (const job of await insert(100, { namespace: 'many', userId: `u${user}` }))
         owner.set(job.jobId, 'many');
     for (const job of await insert(2_000, { namespace: 'alone' })) owner.set(job.jobId, 'alone');
-    await backlog.look(HTTP);
+    await backlog.scan(HTTP);
     const got = { many: 0, alone: 0 };
     for (let i = 0; i < 20; i += 1)
       for (const { jobId } of await take(100)) got[owner.get(jobId) as keyof typeof got] += 1;
@@ -367,7 +367,7 @@ describe('tenants', () => {
     const shard = 3;
     const late = await insert(1, { shard }, BASE_MS - 10);
     const early = await insert(1, { shard }, BASE_MS - 20);
-    await backlog.look(HTTP);
+    await backlog.scan(HTTP);
     expect(jobIdsOf(await take(10))).toEqual(idsOf([...early, ...late]));
   });
 });

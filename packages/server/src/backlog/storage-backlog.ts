@@ -1,6 +1,6 @@
 /**
- * The backlog in the storage: runs wait there in lanes, and the statement that finds them claims them. Nothing is held here but
- * which lanes have something, so a backlog of any length costs no memory and stands before nothing else.
+ * The backlog in the storage: open runs lie there in lanes, and the statement that finds them claims them. Only what is known of the
+ * lanes is in memory, so a backlog of any length costs no memory and delays nothing else.
  */
 import type { ClaimedBatch } from '@carillon/domain';
 import type { Clock, Log } from '@carillon/foundation';
@@ -18,23 +18,23 @@ export interface StorageBacklogOptions {
   readonly log: Log;
 }
 
-/** A lost hint costs about this much, where a look is quick. */
-const LOOK_MS = 1_000;
-/** Looking over all lanes takes at most one part in so many of the time, but one that was slow once does not put the next off for long. */
-const LOOK_SHARE = 20;
-const LOOK_MS_MAX = 20_000;
+/** A lost hint costs about this much, where a scan is quick. */
+const SCAN_MS = 1_000;
+/** Scanning all lanes takes at most one part in so many of the time, but one that was slow once does not put the next off for long. */
+const SCAN_SHARE = 20;
+const SCAN_MS_MAX = 20_000;
 const LANES_PER_PAGE = 5_000;
-/** Lanes whose next run is further off are not kept: a look finds them in time. Longer than from one look to the next. */
+/** Lanes whose next run is further off are not kept: a scan finds them in time. Longer than from one scan to the next. */
 const HORIZON_MS = 60_000;
 
 export class StorageBacklog implements Backlog {
   readonly #options: StorageBacklogOptions;
   readonly #lanes = new Lanes();
   readonly #listeners: (() => void)[] = [];
-  /** What workers here offer, as of the last look. Lanes of other handlers are nobody's business here. */
+  /** What workers here offer, as of the last scan. Lanes of other handlers are not kept. */
   #offered = new Set<number>();
   #offeredNames = '';
-  #lookAt = 0;
+  #scanAt = 0;
 
   constructor(options: StorageBacklogOptions) {
     this.#options = options;
@@ -60,8 +60,8 @@ export class StorageBacklog implements Backlog {
     return Math.max(0, (this.#lanes.nextAtMs ?? Number.POSITIVE_INFINITY) - clock.now());
   }
 
-  lookInMs(): number {
-    return Math.max(0, this.#lookAt - this.#options.clock.monotonic());
+  scanInMs(): number {
+    return Math.max(0, this.#scanAt - this.#options.clock.monotonic());
   }
 
   take(request: TakeRequest): Promise<ClaimedBatch> | undefined {
@@ -71,28 +71,29 @@ export class StorageBacklog implements Backlog {
     return picks.length === 0 ? undefined : this.#claim(request, picks, nowMs);
   }
 
-  async look(handlers: ReadonlySet<string>): Promise<void> {
+  /** DISP-6. */
+  async scan(handlers: ReadonlySet<string>): Promise<void> {
     this.#offer(handlers);
     const { clock } = this.#options;
     const startedAt = clock.monotonic();
-    if (startedAt < this.#lookAt) return;
-    const nextAt = startedAt + LOOK_MS;
-    this.#lookAt = nextAt;
+    if (startedAt < this.#scanAt) return;
+    const nextAt = startedAt + SCAN_MS;
+    this.#scanAt = nextAt;
     try {
-      await this.#lookOver();
+      await this.#scanLanes();
     } catch (error) {
       // Counted from its end: one that runs into a time limit must not be followed by the next at once.
-      this.#lookAt = clock.monotonic() + LOOK_MS;
+      this.#scanAt = clock.monotonic() + SCAN_MS;
       throw error;
     }
     const tookMs = clock.monotonic() - startedAt;
-    // Unless somebody asked for another look meanwhile: this one may have passed by what that is about.
-    if (this.#lookAt === nextAt)
-      this.#lookAt = startedAt + Math.min(Math.max(LOOK_MS, tookMs * LOOK_SHARE), LOOK_MS_MAX);
+    // Unless a hint asked for another scan meanwhile: this one may have passed the lane it is about.
+    if (this.#scanAt === nextAt)
+      this.#scanAt = startedAt + Math.min(Math.max(SCAN_MS, tookMs * SCAN_SHARE), SCAN_MS_MAX);
   }
 
-  async #lookOver(): Promise<void> {
-    this.#lanes.beginLook();
+  async #scanLanes(): Promise<void> {
+    this.#lanes.beginScan();
     for (let after: LaneKey | undefined; ; ) {
       const heads = await this.#options.leases.lanes({ after, limit: LANES_PER_PAGE });
       for (const head of heads)
@@ -100,7 +101,7 @@ export class StorageBacklog implements Backlog {
       if (heads.length < LANES_PER_PAGE) break;
       after = heads.at(-1);
     }
-    this.#lanes.endLook();
+    this.#lanes.endScan();
   }
 
   async #claim(request: TakeRequest, picks: readonly LanePick[], nowMs: number): Promise<ClaimedBatch> {
@@ -108,18 +109,18 @@ export class StorageBacklog implements Backlog {
     try {
       const pick = { lanes: picks, runsMax };
       const claimed = await this.#options.leases.claim({ leaseId, workerId, nowMs, pick });
-      const looks = claimed.looks.map((look) =>
-        look.nextAtMs === undefined || this.#isNear(look.nextAtMs) ? look : { ...look, nextAtMs: undefined },
+      const scans = claimed.scans.map((scan) =>
+        scan.nextAtMs === undefined || this.#isNear(scan.nextAtMs) ? scan : { ...scan, nextAtMs: undefined },
       );
-      this.#lanes.settle(picks, looks, { runsMax });
+      this.#lanes.settle(picks, scans, { runsMax });
       return claimed;
     } catch (error) {
       const isStorages = error instanceof StorageUnavailable || error instanceof StorageTimeout;
       if (isStorages) this.#lanes.giveUp(picks);
-      // One of them cannot be claimed from. Those that are there are found again by the look.
+      // One of them cannot be claimed from. Those that are there are found again by the scan.
       else this.#lanes.forget(picks);
-      // What was claimed and is given back, or what others had locked, may lie behind the marks.
-      this.#lookAt = 0;
+      // Runs of a claim that was rolled back, or that others had locked, may lie behind the marks.
+      this.#scanAt = 0;
       throw error;
     }
   }
@@ -134,11 +135,11 @@ export class StorageBacklog implements Backlog {
     if (names === this.#offeredNames) return;
     this.#offeredNames = names;
     this.#offered = new Set([...handlers].map(handlerKey));
-    this.#lookAt = 0;
+    this.#scanAt = 0;
   }
 
   #hear(hints: readonly LaneHint[]): void {
-    if (hints.length === 0) this.#lookAt = 0;
+    if (hints.length === 0) this.#scanAt = 0;
     let isHeard = hints.length === 0;
     for (const hint of hints) {
       if (!this.#offered.has(hint.handlerKey) || !this.#isNear(hint.atMs)) continue;

@@ -78,7 +78,7 @@ describe('a job that somebody holds locked (hazard 47)', () => {
     locked.add(first!.run.leaseId);
     await endAll([first!]);
     const waiting = Promise.withResolvers<never>();
-    stage.storage.leases.held = () => waiting.promise;
+    stage.storage.leases.leased = () => waiting.promise;
     const alone = endAll([first!], FAILED);
     expect(await endAll([second!, ...others])).toEqual([
       'settled',

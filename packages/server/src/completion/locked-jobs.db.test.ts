@@ -13,7 +13,7 @@ import {
   type TestDatabase,
 } from '../../../../tests/support/postgres.ts';
 import { openTestStorage } from '../../../../tests/support/test-storage.ts';
-import { ReportCourier } from '../executor/report-courier.ts';
+import { ReportSender } from '../executor/report-sender.ts';
 import { MemorySignalBus } from '../signal-bus/memory-signal-bus.ts';
 import { sampleJob } from '../storage/conformance/sample-job.ts';
 import { BASE_MS } from '../storage/conformance/storage-under-test.ts';
@@ -78,17 +78,17 @@ describeEachPostgres('outcomes beside a locked job', (server) => {
       ...{ ...common, leases: storage.leases, signals: new MemorySignalBus(common) },
       retriesPerSecond: 1_000_000,
     });
-    const courier = new ReportCourier({ ...common, reports: recorder, onAnswered: () => {} });
+    const sender = new ReportSender({ ...common, reports: recorder, onAnswered: () => {} });
     for (const [i, run] of runs.entries()) {
       const outcome: RunOutcome = held.includes(run) || i % 3 === 0 ? FAILED : { kind: 'SUCCESS' };
-      courier.take({ run, startedAtMs: BASE_MS, endedAtMs: BASE_MS, outcome });
+      sender.send({ run, startedAtMs: BASE_MS, endedAtMs: BASE_MS, outcome });
     }
     await eventually(async () => expect(await recorded()).toBe(COUNT - locks), { withinMs: 120_000 });
-    await eventually(() => expect(courier.unrecordedCount).toBe(locks), { withinMs: 120_000 });
+    await eventually(() => expect(sender.unrecordedCount).toBe(locks), { withinMs: 120_000 });
 
     await somebody.query('COMMIT');
-    await courier.stop();
-    expect([await recorded(), courier.unrecordedCount]).toEqual([COUNT, 0]);
-    expect(await storage.leases.heldBy([world.workerId])).toEqual([]);
+    await sender.stop();
+    expect([await recorded(), sender.unrecordedCount]).toEqual([COUNT, 0]);
+    expect(await storage.leases.leasedBy([world.workerId])).toEqual([]);
   });
 });

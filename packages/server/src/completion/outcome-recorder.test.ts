@@ -22,7 +22,7 @@ let stage: RoleStage;
 let recorder: OutcomeRecorder;
 let breakage: Breakage;
 let freed: JobId[];
-/** Hints that a run is tried again: in its lane, or asking for a place of its job. */
+/** Hints that a run is tried again: in its lane, or asking for a slot of its job. */
 let again: (Signals['runs-open'] | Signals['shards-due'])[];
 
 beforeEach(async () => {
@@ -37,7 +37,7 @@ beforeEach(async () => {
   });
   freed = [];
   again = [];
-  stage.signals.on('places-freed', ({ jobIds }) => freed.push(...jobIds));
+  stage.signals.on('slots-freed', ({ jobIds }) => freed.push(...jobIds));
   stage.signals.on('runs-open', (signal) => again.push(signal));
   stage.signals.on('shards-due', (signal) => again.push(signal));
 });
@@ -47,7 +47,7 @@ async function claimed(over: Partial<Job> = {}): Promise<{ job: Job; run: Claime
   return { job, run: await stage.world.claimOne(job) };
 }
 
-/** One run of the job is claimed and another waits for its place. */
+/** One run of the job is claimed and another waits for its slot. */
 async function claimedBeforeAnother(over: Partial<Job> = {}): Promise<{ job: Job; run: ClaimedRun }> {
   const job = await stage.world.recurring({ job: over });
   const runs = [0, 1].map((n) => ({ runId: newId<RunId>(), nominalAtMs: BASE_MS + n }));
@@ -75,7 +75,7 @@ describe('an outcome', () => {
   });
 
   test.each<RunOutcome>([{ kind: 'SUCCESS' }, { kind: 'SUCCESS', result: '1' }, FAILED])(
-    'frees the place of its run, and the scheduler hears of the job whose next run waits: %o',
+    'frees the slot of its run, and the scheduler hears of the job whose next run waits: %o',
     async (outcome) => {
       const { job, run } = await claimedBeforeAnother();
       await end(run, outcome);
@@ -92,7 +92,7 @@ describe('an outcome', () => {
     expect(freed).toEqual([]);
   });
 
-  test('of failure of a run with a place asks for one again, and the owner of its shard gets a hint', async () => {
+  test('of failure of a run with a slot asks for one again, and the owner of its shard gets a hint', async () => {
     const { job, run } = await claimedBeforeAnother({ retry: { ...DEFAULT_RETRY, jitter: false } });
     await end(run, FAILED);
     const atMs = stage.clock.now() + DEFAULT_RETRY.delayMs;
@@ -128,7 +128,7 @@ describe('an outcome', () => {
     }
   });
 
-  test('of failure that is told again takes no second place among those that are tried again', async () => {
+  test('of failure that is told again takes no second turn among those that are tried again', async () => {
     const retry = { ...DEFAULT_RETRY, strategy: 'fixed' as const, jitter: false };
     const [repeated, next] = [await claimed({ retry }), await claimed({ retry })];
     const nowMs = stage.clock.now();
@@ -190,7 +190,7 @@ describe('an outcome', () => {
 });
 
 describe('a cancel', () => {
-  test('beats a finish that comes late, and frees the place (hazard 18)', async () => {
+  test('beats a finish that comes late, and frees the slot (hazard 18)', async () => {
     const { job, run } = await claimedBeforeAnother();
     await stage.storage.jobs.cancelRun(run.runId, stage.clock.now());
     expect(await end(run, { kind: 'SUCCESS' })).toBe('cancelled');
@@ -235,7 +235,7 @@ describe('batches', () => {
       runs.map(({ run }, i) => end(run, i % 2 === 0 ? { kind: 'SUCCESS' } : FAILED)),
     );
     expect(new Set(verdicts)).toEqual(new Set(['settled']));
-    expect(breakage.calls).toMatchObject({ settle: 1, held: 1 });
+    expect(breakage.calls).toMatchObject({ settle: 1, leased: 1 });
     const waiting = await Promise.all(runs.map(({ job }) => stage.world.pendingRuns(job)));
     expect(waiting.filter((rows) => rows.length === 1)).toHaveLength(25);
   });

@@ -1,14 +1,14 @@
 /**
  * Makes outcomes durable: collects reports into batches, decides what follows each (finish, try again, dead letter) and
- * settles the batch in one transaction. A report about a run that was taken back is refused, and kept on record. What waits
- * for a job that somebody holds locked is set aside, and holds up nothing else.
+ * settles the batch in one transaction. A report about a run that was taken back is refused, and kept on record. Outcomes of a
+ * job that a transaction has locked are set aside, and delay nothing else.
  */
 import { DEFAULT_RETRY, decideNext, type NextStep, type RunOutcome } from '@carillon/domain';
 import { BatchBuffer, type Clock, type Log, type Random, type Service, sleep } from '@carillon/foundation';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
-import { applyInParts } from '../storage/apply-in-parts.ts';
+import { applyInBatches } from '../storage/apply-in-batches.ts';
 import { tenantOf } from '../storage/lane.ts';
-import type { HeldRun, LeaseStore, Settled, Settlement, SettleVerdict } from '../storage/lease-store.ts';
+import type { LeasedRun, LeaseStore, Settled, Settlement, SettleVerdict } from '../storage/lease-store.ts';
 import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
 import type { ReportAnswer, RunningReport, RunReport, RunReports } from '../worker-link/run-reports.ts';
 import { JobsSetAside } from './jobs-set-aside.ts';
@@ -31,7 +31,7 @@ const CAPACITY = 100_000;
 const BESIDE_MIN = 100;
 
 /** Outcomes of a busy server gather for about this long. */
-const REST_MS_MAX = 8;
+const COOLDOWN_MS_MAX = 8;
 
 /** Outcomes that were set aside are settled one such batch at a time. */
 const ASIDE_BATCH_MAX = 100;
@@ -60,7 +60,7 @@ export class OutcomeRecorder implements RunReports, Service {
       batchMax: BATCH_MAX,
       flushesMax: FLUSHES_MAX,
       besideMin: BESIDE_MIN,
-      rest: { msMax: REST_MS_MAX, clock: options.clock },
+      cooldown: { msMax: COOLDOWN_MS_MAX, clock: options.clock },
       capacity: CAPACITY,
       onFull,
     });
@@ -76,7 +76,7 @@ export class OutcomeRecorder implements RunReports, Service {
 
   start(): void {}
 
-  /** Outcomes are waited for until they are on record; what is only shown to people is not tried again. */
+  /** Waits until all outcomes are recorded; runs that are only to be shown as RUNNING are not tried again. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.all([this.#buffer.drained(), this.#asideBuffer.drained(), ...this.#showing]);
@@ -110,8 +110,8 @@ export class OutcomeRecorder implements RunReports, Service {
   }
 
   /**
-   * Reports about jobs that were set aside have a lane of their own. Those that came with others are not tried now, since the
-   * answer to all would wait for them: whoever reported them tells them again by themselves.
+   * Reports about jobs that were set aside have a buffer of their own. Those that came with others are refused now, since the answer to
+   * all would wait for them: their sender sends them again by themselves.
    */
   async #inLane(reports: readonly RunReport[]): Promise<readonly ReportAnswer[]> {
     if (this.#aside.isEmpty) return this.#buffer.addAll(reports);
@@ -124,13 +124,13 @@ export class OutcomeRecorder implements RunReports, Service {
     return reports.map((report) => (isOther.has(report) ? answers[next++]! : new StorageTimeout(ASIDE)));
   }
 
-  /** Runs that have nothing to do with each other share a transaction, and must not fail or wait for each other. */
+  /** Unrelated runs share a transaction, and must not fail or wait for each other. */
   #record(reports: readonly RunReport[]): Promise<readonly ReportAnswer[]> {
-    return applyInParts<RunReport, ReportAnswer>(reports, {
-      apply: (part) => this.#settle(part),
+    return applyInBatches<RunReport, ReportAnswer>(reports, {
+      apply: (batch) => this.#settle(batch),
       fail: (error) => error as Error,
       timeoutsMax: TIMEOUTS_MAX,
-      suspects: (part) => this.#aboutLockedJobs(part),
+      suspects: (batch) => this.#aboutLockedJobs(batch),
       onSlow: (slow) => this.#setAside(slow),
     });
   }
@@ -141,7 +141,7 @@ export class OutcomeRecorder implements RunReports, Service {
     return new Set(reports.filter(({ run }) => locked.has(run.jobId)));
   }
 
-  /** Whoever reported them tells people when it lasts: only there it is known how many wait, and when none does any more. */
+  /** Logged at debug level only: the sender logs a lasting lock, since it knows how many outcomes wait. */
   #setAside(reports: readonly RunReport[]): void {
     const jobs = this.#aside.add(reports.map(({ run }) => run.jobId));
     if (jobs === 0) return;
@@ -151,8 +151,8 @@ export class OutcomeRecorder implements RunReports, Service {
 
   async #settle(reports: readonly RunReport[]): Promise<SettleVerdict[]> {
     const { leases, clock } = this.#options;
-    const held = await this.#heldBehind(reports);
-    const settlements = reports.map((report) => this.#settlement(report, held.get(report)));
+    const leased = await this.#leasedRuns(reports);
+    const settlements = reports.map((report) => this.#settlement(report, leased.get(report)));
     const settled = await leases.settle(settlements, clock.now());
     this.#announce(settled);
     await this.#recordLate(reports, settled.verdicts);
@@ -160,21 +160,21 @@ export class OutcomeRecorder implements RunReports, Service {
   }
 
   /** Success needs no decision; for everything else the run's attempts and policy are looked up. */
-  async #heldBehind(reports: readonly RunReport[]): Promise<Map<RunReport, HeldRun>> {
+  async #leasedRuns(reports: readonly RunReport[]): Promise<Map<RunReport, LeasedRun>> {
     const undecided = reports.filter((report) => !isPlain(report.outcome));
-    const found = new Map<RunReport, HeldRun>();
+    const found = new Map<RunReport, LeasedRun>();
     if (undecided.length === 0) return found;
-    const held = await this.#options.leases.held(undecided.map((report) => report.run));
+    const leased = await this.#options.leases.leased(undecided.map((report) => report.run));
     undecided.forEach((report, i) => {
-      const run = held[i];
+      const run = leased[i];
       if (run) found.set(report, run);
     });
     return found;
   }
 
-  #settlement(report: RunReport, held: HeldRun | undefined): Settlement {
+  #settlement(report: RunReport, leased: LeasedRun | undefined): Settlement {
     const { run, outcome } = report;
-    const step = isPlain(outcome) ? undefined : this.#decide(report, held);
+    const step = isPlain(outcome) ? undefined : this.#decide(report, leased);
     return {
       leaseId: run.leaseId,
       position: run.position,
@@ -189,25 +189,25 @@ export class OutcomeRecorder implements RunReports, Service {
     };
   }
 
-  /** What is no longer held is refused by the storage, whatever is decided here. */
-  #decide(report: RunReport, held: HeldRun | undefined): NextStep {
+  /** The storage refuses what is no longer leased, whatever is decided here. */
+  #decide(report: RunReport, leased: LeasedRun | undefined): NextStep {
     const { clock, random } = this.#options;
     const { outcome } = report;
     const nowMs = clock.now();
-    const soFar = held ?? { attempt: 1, crashes: 0, nominalAtMs: nowMs };
-    const policy = held?.retry ?? DEFAULT_RETRY;
+    const soFar = leased ?? { attempt: 1, crashes: 0, nominalAtMs: nowMs };
+    const policy = leased?.retry ?? DEFAULT_RETRY;
     const step = decideNext(outcome, { soFar, policy, nowMs, random: random.next() });
-    // What nobody is to blame for (a worker lost, a server stopped) is no retry, and always runs again.
+    // An interruption (a worker lost, a server stopped) is no retry, and always runs again (LEASE-8).
     const isRetry = outcome.kind === 'FAILED' || outcome.kind === 'TIMED_OUT';
-    if (!isRetry || step.next.kind !== 'again' || !held) return step;
+    if (!isRetry || step.next.kind !== 'again' || !leased) return step;
     if (this.#budget.isStopped) return { ...step, next: { kind: 'dead', reason: 'retries_stopped' } };
-    const atMs = this.#planned(report, { tenant: tenantOf(held), wantedMs: step.next.atMs, nowMs });
-    // The budget delays, and never kills: what could not wait for its turn is tried when it would have been.
+    const atMs = this.#planned(report, { tenant: tenantOf(leased), wantedMs: step.next.atMs, nowMs });
+    // The budget only delays: a retry that would miss its deadline by that keeps its own instant.
     const isTooLate = atMs > soFar.nominalAtMs + (policy.deadlineMs ?? Infinity);
     return isTooLate ? step : { ...step, next: { ...step.next, atMs } };
   }
 
-  /** Told again because it could not be recorded, an outcome keeps its place in the budget while that lies ahead. */
+  /** An outcome that is reported again keeps the instant it was charged for while that lies ahead. */
   #planned(
     report: RunReport,
     { tenant, wantedMs, nowMs }: { tenant: number; wantedMs: number; nowMs: number },
@@ -219,12 +219,12 @@ export class OutcomeRecorder implements RunReports, Service {
     return atMs;
   }
 
-  #announce({ freed, opened, asking }: Settled): void {
+  #announce({ freed, opened, planned }: Settled): void {
     const { signals } = this.#options;
     signals.send('events-recorded', {});
-    if (freed.length > 0) signals.send('places-freed', { jobIds: freed });
+    if (freed.length > 0) signals.send('slots-freed', { jobIds: freed });
     if (opened.length > 0) signals.send('runs-open', { lanes: opened });
-    if (asking.length > 0) signals.send('shards-due', { shards: asking });
+    if (planned.length > 0) signals.send('shards-due', { shards: planned });
   }
 
   async #recordLate(reports: readonly RunReport[], verdicts: readonly SettleVerdict[]): Promise<void> {

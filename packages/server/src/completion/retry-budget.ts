@@ -54,7 +54,7 @@ export class RetryBudget {
     return namespaces.length + namespaces.flatMap(partsOf).length;
   }
 
-  /** Takes a place in the budget; answers the instant for a retry of this tenant that is wanted at atMs. */
+  /** Charges the budget, and returns the instant for a retry of this tenant that is wanted at atMs. */
   plan(tenant: number, atMs: number): number {
     this.#prune();
     const wanted = Math.floor(atMs / 1_000);

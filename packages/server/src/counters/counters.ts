@@ -27,22 +27,22 @@ export function windowStart({ atMs, windowMs }: Pick<Count, 'atMs' | 'windowMs'>
 /** Counts of the same window become one, so that an adapter touches each once. */
 export function mergeCounts(counts: readonly Count[]): {
   readonly merged: readonly (Omit<Count, 'atMs'> & { readonly startMs: number })[];
-  /** For each count given, the place of its window among the merged. */
-  readonly places: readonly number[];
+  /** For each count given, the index of its window among the merged. */
+  readonly indexes: readonly number[];
 } {
-  const placeOf = new Map<string, number>();
+  const indexOf = new Map<string, number>();
   const merged: (Omit<Count, 'atMs'> & { startMs: number; add: number })[] = [];
-  const places = counts.map((count) => {
+  const indexes = counts.map((count) => {
     const startMs = windowStart(count);
     const key = `${count.windowMs} ${startMs} ${count.name}`;
-    const known = placeOf.get(key);
+    const known = indexOf.get(key);
     if (known !== undefined) {
       const before = merged[known]!;
       merged[known] = { ...before, add: before.add + count.add };
       return known;
     }
-    placeOf.set(key, merged.length);
+    indexOf.set(key, merged.length);
     return merged.push({ name: count.name, windowMs: count.windowMs, add: count.add, startMs }) - 1;
   });
-  return { merged, places };
+  return { merged, indexes };
 }

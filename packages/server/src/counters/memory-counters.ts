@@ -10,7 +10,7 @@ export class MemoryCounters implements Counters {
   readonly #windows = new Map<string, Window>();
 
   async add(counts: readonly Count[]): Promise<number[]> {
-    const { merged, places } = mergeCounts(counts);
+    const { merged, indexes } = mergeCounts(counts);
     const totals = merged.map(({ name, windowMs, startMs, add }) => {
       const key = `${windowMs} ${startMs} ${name}`;
       const window = this.#windows.get(key) ?? { endMs: startMs + windowMs, count: 0 };
@@ -18,7 +18,7 @@ export class MemoryCounters implements Counters {
       this.#windows.set(key, window);
       return window.count;
     });
-    return places.map((place) => totals[place]!);
+    return indexes.map((index) => totals[index]!);
   }
 
   async forget(beforeMs: number): Promise<void> {

@@ -53,7 +53,7 @@ async function bring(count: number, job: Partial<Job> = {}): Promise<RunId[]> {
 }
 
 /** Passes until there is nothing to do now; answers how long that will be so. */
-async function rest(): Promise<number> {
+async function untilIdle(): Promise<number> {
   for (let passes = 0; passes < 500; passes += 1) {
     const { claim: claims } = breakage.calls;
     const waitMs = await dispatcher.runOnce();
@@ -61,7 +61,7 @@ async function rest(): Promise<number> {
     // The end of a claim asks for another pass.
     if (waitMs > 0 && breakage.calls.claim === claims) return waitMs;
   }
-  return expect.fail('the dispatcher never comes to rest');
+  return expect.fail('the dispatcher never becomes idle');
 }
 
 /** Claims wait until they are let go, one by one. */
@@ -92,41 +92,41 @@ const freeSlots = () => stage.link.workers().map((view) => view.freeSlots);
 
 describe('a run that may start', () => {
   test('is claimed and handed to a worker', async () => {
-    await rest();
+    await untilIdle();
     const runIds = await bring(1);
-    await rest();
+    await untilIdle();
     expect(worker.runs).toEqual(runIds);
-    const held = await stage.storage.leases.heldBy([worker.workerId]);
+    const held = await stage.storage.leases.leasedBy([worker.workerId]);
     expect(held).toMatchObject([{ runId: runIds[0], workerId: worker.workerId }]);
   });
 
   test('is handed out once, however often it is announced', async () => {
-    await rest();
+    await untilIdle();
     const { jobs, runIds } = await stage.oneOffs(1);
     for (let i = 0; i < 5; i += 1) {
       stage.announce(jobs);
-      await rest();
+      await untilIdle();
       await stage.advance(100);
     }
     expect(worker.runs).toEqual(runIds);
   });
 
   test('that nobody announced is found within a second', async () => {
-    await rest();
+    await untilIdle();
     const { runIds } = await stage.oneOffs(1);
-    await rest();
+    await untilIdle();
     expect(worker.runs).toEqual([]);
     await stage.advance(1_000);
-    await rest();
+    await untilIdle();
     expect(worker.runs).toEqual(runIds);
   });
 
   test('that is gone meanwhile costs nobody a slot', async () => {
-    await rest();
+    await untilIdle();
     const { jobs } = await stage.oneOffs(1);
     await stage.world.cancelJob(jobs[0]!.jobId);
     stage.announce(jobs);
-    await rest();
+    await untilIdle();
     expect(worker.runs).toEqual([]);
     expect(freeSlots()).toEqual([10]);
   });
@@ -134,12 +134,12 @@ describe('a run that may start', () => {
   test('waits in the storage while all slots are taken, and starts with the first that is free', async () => {
     worker.slots = 1;
     await bring(2);
-    expect(await rest()).toBe(1_000);
+    expect(await untilIdle()).toBe(1_000);
     const [first] = worker.runs;
     expect(worker.runs).toHaveLength(1);
     await finish(first!);
     await stage.advance(10);
-    await rest();
+    await untilIdle();
     expect(worker.runs).toHaveLength(1);
     expect(worker.runs).not.toContain(first);
   });
@@ -147,9 +147,9 @@ describe('a run that may start', () => {
   test('waits for a worker that comes later', async () => {
     stage.link.detach(worker.workerId);
     const runIds = await bring(3);
-    expect(await rest()).toBe(1_000);
+    expect(await untilIdle()).toBe(1_000);
     const later = await attach({});
-    await rest();
+    await untilIdle();
     expect(later.runs.sort()).toEqual(runIds.sort());
   });
 });
@@ -157,18 +157,18 @@ describe('a run that may start', () => {
 describe('workers', () => {
   test('get no more than they have free slots', async () => {
     await bring(50);
-    await rest();
+    await untilIdle();
     await stage.advance(100);
-    await rest();
+    await untilIdle();
     expect(worker.runs).toHaveLength(10);
     expect(freeSlots()).toEqual([0]);
   });
 
   test('with the most free slots come first', async () => {
     const large = await attach({ slots: 30 });
-    await rest();
+    await untilIdle();
     await bring(1);
-    await rest();
+    await untilIdle();
     expect([worker.runs.length, large.runs.length]).toEqual([0, 1]);
   });
 
@@ -176,7 +176,7 @@ describe('workers', () => {
     const others = [await attach({ slots: 200 }), await attach({ slots: 3 })];
     await bring(1_000);
     for (let i = 0; i < 20; i += 1) {
-      await rest();
+      await untilIdle();
       await stage.advance(10);
     }
     expect([worker, ...others].map((one) => one.runs.length)).toEqual([10, 200, 3]);
@@ -185,25 +185,25 @@ describe('workers', () => {
   test('get only what they offer', async () => {
     const gpu = await attach({ handlers: ['gpu'] });
     const [http, other] = [await bring(3), await bring(2, { handler: 'gpu' })];
-    await rest();
+    await untilIdle();
     expect(worker.runs.sort()).toEqual(http.sort());
     expect(gpu.runs.sort()).toEqual(other.sort());
   });
 
   test('with fewer free slots are asked when those with more offer nothing that waits', async () => {
     const gpu = await attach({ handlers: ['gpu'], slots: 1 });
-    await rest();
+    await untilIdle();
     const runIds = await bring(1, { handler: 'gpu' });
-    await rest();
+    await untilIdle();
     expect(gpu.runs).toEqual(runIds);
   });
 
   test('without a free slot do not keep the dispatcher busy for what only they offer', async () => {
     await attach({ handlers: ['gpu'], slots: 0 });
     await bring(5, { handler: 'gpu' });
-    expect(await rest()).toBeGreaterThanOrEqual(500);
+    expect(await untilIdle()).toBeGreaterThanOrEqual(500);
     await bring(1);
-    await rest();
+    await untilIdle();
     expect(worker.runs).toHaveLength(1);
   });
 
@@ -215,28 +215,28 @@ describe('workers', () => {
     gates[0]!.resolve();
     await turns();
     expect(worker.runs).toEqual([]);
-    expect(await stage.storage.leases.heldBy([worker.workerId])).toHaveLength(1);
+    expect(await stage.storage.leases.leasedBy([worker.workerId])).toHaveLength(1);
   });
 });
 
 describe('a handler that no worker here offers (hazard 21)', () => {
   test('makes its run wait, and nothing spins', async () => {
     await bring(3, { handler: 'gpu' });
-    expect(await rest()).toBe(1_000);
+    expect(await untilIdle()).toBe(1_000);
     expect(breakage.calls.claim).toBeUndefined();
   });
 
   test('does not stop the others', async () => {
     await bring(100, { handler: 'gpu' });
     const runIds = await bring(1);
-    await rest();
+    await untilIdle();
     expect(worker.runs).toEqual(runIds);
   });
 });
 
 describe('a claim that breaks off', () => {
   test('before it happened: the run is handed out with a later try, and no slot is lost (hazard 28)', async () => {
-    await rest();
+    await untilIdle();
     const runIds = await bring(1);
     breakage.down = true;
     await dispatcher.runOnce();
@@ -244,20 +244,20 @@ describe('a claim that breaks off', () => {
     breakage.down = false;
     expect(worker.runs).toEqual([]);
     expect(freeSlots()).toEqual([10]);
-    await stage.advance(await rest());
-    await rest();
+    await stage.advance(await untilIdle());
+    await untilIdle();
     expect(worker.runs).toEqual(runIds);
   });
 
   test('is followed by a pause, so that a dead storage is not asked without end', async () => {
-    await rest();
+    await untilIdle();
     await bring(1);
     onClaim = () => Promise.reject(new Error('the storage is down'));
-    expect(await rest()).toBeGreaterThanOrEqual(100);
+    expect(await untilIdle()).toBeGreaterThanOrEqual(100);
   });
 
   test('after it happened: the run is not handed out a second time (hazard 14)', async () => {
-    await rest();
+    await untilIdle();
     await bring(1);
     breakage.deaf = true;
     await dispatcher.runOnce();
@@ -265,11 +265,11 @@ describe('a claim that breaks off', () => {
     breakage.deaf = false;
     for (let i = 0; i < 5; i += 1) {
       await stage.advance(1_000);
-      await rest();
+      await untilIdle();
     }
     expect(worker.runs).toEqual([]);
     expect(freeSlots()).toEqual([10]);
-    expect(await stage.storage.leases.heldBy([worker.workerId])).toHaveLength(1);
+    expect(await stage.storage.leases.leasedBy([worker.workerId])).toHaveLength(1);
   });
 });
 
@@ -278,14 +278,14 @@ describe('claims side by side', () => {
     worker.slots = 2_500;
     const gates = holdClaims();
     await bring(5_000);
-    await rest();
+    await untilIdle();
     expect(gates.length).toBeGreaterThan(1);
     expect(freeSlots()).toEqual([0]);
     for (let i = 0; i < 50; i += 1) {
       for (const gate of gates) gate.resolve();
       await turns();
       await stage.advance(10);
-      await rest();
+      await untilIdle();
     }
     expect(worker.runs).toHaveLength(2_500);
     expect(new Set(worker.runs).size).toBe(2_500);
@@ -295,10 +295,10 @@ describe('claims side by side', () => {
     worker.slots = 100_000;
     const gates = holdClaims();
     await bring(100);
-    await rest();
+    await untilIdle();
     expect(gates).toHaveLength(4);
     await stage.advance(1_000);
-    await rest();
+    await untilIdle();
     expect(gates).toHaveLength(4);
   });
 
@@ -306,21 +306,21 @@ describe('claims side by side', () => {
     worker.slots = 1;
     const gates = holdClaims();
     await bring(150);
-    await rest();
+    await untilIdle();
     worker.slots = 4;
-    await rest();
+    await untilIdle();
     expect(gates).toHaveLength(1);
     gates[0]!.resolve();
     await turns();
-    await rest();
+    await untilIdle();
     gates[1]!.resolve();
     await turns();
     expect(worker.handed.map((batch) => batch.runs.length)).toEqual([1, 3]);
   });
 
-  test('that found less than they may are followed by a rest as long as they took, and share the next', async () => {
+  test('that found less than they may are followed by a cooldown as long as they took, and share the next', async () => {
     onClaim = () => takesMs(5);
-    await rest();
+    await untilIdle();
     const shard = 7;
     await bring(1, { shard });
     await dispatcher.runOnce();
@@ -338,9 +338,9 @@ describe('claims side by side', () => {
     expect(worker.handed.map((batch) => batch.runs.length)).toEqual([1, 2]);
   });
 
-  test('rest for a bounded time, however slow the storage is', async () => {
+  test('cool down for a bounded time, however slow the storage is', async () => {
     onClaim = () => takesMs(700);
-    await rest();
+    await untilIdle();
     await bring(1);
     await dispatcher.runOnce();
     await turns();
@@ -353,14 +353,14 @@ describe('claims side by side', () => {
 describe('several homes of workers', () => {
   test('look at parts of their own first, and at those of the others a moment later', async () => {
     await stage.world.register(newId<WorkerId>(), { nodeId: newId<NodeId>() });
-    await rest();
+    await untilIdle();
     const shards = [0, 1, 2, 3, 4, 5, 6, 7];
     const runIds = (await Promise.all(shards.map((shard) => bring(1, { shard })))).flat();
-    await rest();
+    await untilIdle();
     const own = worker.runs.length;
     expect(own).toBeLessThan(8);
     await stage.advance(15);
-    await rest();
+    await untilIdle();
     expect(worker.runs.sort()).toEqual(runIds.sort());
   });
 });

@@ -1,19 +1,18 @@
 /**
- * Home of the workers of this process: whenever they have free slots, takes runs for them from the backlog and hands them over.
- * It owns no shard and asks nobody: a run is claimed by deleting it where it waited, and what a worker can take only its home
- * knows.
+ * Claims runs from the backlog for the workers of this process whenever they have free slots, and hands them over. It owns no shard:
+ * a run is claimed by deleting its row, and only this process knows the free slots of its workers.
  */
-import { type LeaseId, type NodeId, ownerOf, type WorkerView } from '@carillon/domain';
-import { type Clock, type Log, Loop, type Random, Rest, type Service, sleep } from '@carillon/foundation';
+import { type LeaseId, type NodeId, ownerOf } from '@carillon/domain';
+import { type Clock, Cooldown, type Log, Loop, type Random, type Service, sleep } from '@carillon/foundation';
 import type { Backlog } from '../backlog/backlog.ts';
 import type { LeaseStore } from '../storage/lease-store.ts';
 import type { MemberStore } from '../storage/member-store.ts';
-import type { WorkerLink } from '../worker-link/worker-link.ts';
+import type { WorkerLink, WorkerView } from '../worker-link/worker-link.ts';
 import { ClaimWatch } from './claim-watch.ts';
 
 export interface DispatcherOptions {
   readonly backlog: Backlog & { prefer(isOwn: (part: number) => boolean): void };
-  /** Asked for nothing now and then, to see whether claims are answered. */
+  /** For claims of nothing, which show whether claims are answered. */
   readonly leases: Pick<LeaseStore, 'claim'>;
   readonly link: WorkerLink;
   readonly members: Pick<MemberStore, 'workers'>;
@@ -26,44 +25,37 @@ export interface DispatcherOptions {
 const IDLE_MS = 1_000;
 const BATCH_MAX = 1_000;
 const CLAIMS_MAX = 4;
-/** A claim has a cost of its own: fewer free slots than this wait for the one under way, and share the next. */
+/** A claim has a fixed cost: fewer free slots than this wait for the claim under way, and share the next. */
 const BESIDE_MIN = 100;
 /** After a claim that was not full, the next waits for as long as it took, at most this long. */
-const REST_MS_MAX = 8;
-/** How often it is looked who else dispatches. */
+const COOLDOWN_MS_MAX = 8;
+/** How often the other dispatchers are read. */
 const PEERS_MS = 3_000;
 const ERROR_PAUSE_MS = 200;
-const LOOK_PATIENCE_MS = 5;
-/** A look that takes longer may wait for a lock. */
-const LOOK_LATE_MS = 1_000;
+const SCAN_PATIENCE_MS = 5;
+/** A scan that takes longer may wait for a lock. */
+const SCAN_LATE_MS = 1_000;
 
 export class Dispatcher implements Service {
   readonly #options: DispatcherOptions;
   readonly #loop: Loop;
   readonly #claims = new Set<Promise<void>>();
-  readonly #rest: Rest;
+  readonly #cooldown: Cooldown;
   readonly #watch: ClaimWatch;
   #peersAt = 0;
   #pausedUntil = 0;
   #lastWasFull = false;
   #isStopping = false;
-  #isLooking = false;
-  #lookedAt = 0;
+  #isScanning = false;
+  #scannedAt = 0;
   #isProbing = false;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    const { clock, random, log, link, backlog } = options;
-    this.#rest = new Rest({ clock, msMax: REST_MS_MAX });
+    const { clock, link, backlog } = options;
+    this.#cooldown = new Cooldown({ clock, msMax: COOLDOWN_MS_MAX });
     this.#watch = new ClaimWatch({ clock });
-    this.#loop = new Loop({
-      name: 'dispatcher',
-      clock,
-      random,
-      log,
-      idleMs: IDLE_MS,
-      runOnce: () => this.runOnce(),
-    });
+    this.#loop = new Loop({ ...options, name: 'dispatcher', idleMs: IDLE_MS, runOnce: () => this.runOnce() });
     link.onChange(() => this.#loop.wake());
     backlog.onReady(() => this.#loop.wake());
   }
@@ -88,43 +80,43 @@ export class Dispatcher implements Service {
     const { backlog, clock, link } = this.#options;
     const workers = link.workers();
     if (workers.length === 0) return IDLE_MS;
-    await this.#look(new Set(workers.flatMap((worker) => worker.handlers)));
+    await this.#scan(new Set(workers.flatMap((worker) => worker.handlers)));
     while (this.#mayClaim() && this.#claimForSome());
     this.#claimNothing(workers[0]!);
-    const pauseMs = Math.max(this.#rest.leftMs, this.#pausedUntil - clock.monotonic());
+    const pauseMs = Math.max(this.#cooldown.leftMs, this.#pausedUntil - clock.monotonic());
     // Without a free slot, or with claims under way, their end is what wakes it up.
     const free = freestFirst(link.workers());
     const isWaiting = this.#claims.size > 0 || free.length === 0;
     const readyInMs = isWaiting ? IDLE_MS : backlog.readyInMs(free.flatMap((worker) => worker.handlers));
-    const lookInMs = this.#isLooking ? IDLE_MS : backlog.lookInMs();
-    return Math.min(IDLE_MS, Math.max(Math.min(readyInMs, lookInMs), pauseMs, 0));
+    const scanInMs = this.#isScanning ? IDLE_MS : backlog.scanInMs();
+    return Math.min(IDLE_MS, Math.max(Math.min(readyInMs, scanInMs), pauseMs, 0));
   }
 
-  /** Waited for while it is quick: of many lanes, or while old snapshots are held open, it goes on beside claims. */
-  async #look(handlers: ReadonlySet<string>): Promise<void> {
+  /** Awaited while it is quick; a slow scan, of many lanes or beside an old snapshot, goes on beside claims. */
+  async #scan(handlers: ReadonlySet<string>): Promise<void> {
     const { clock, log } = this.#options;
-    if (this.#isLooking) return;
-    this.#isLooking = true;
-    this.#lookedAt = clock.monotonic();
-    const looking = this.#lookNow(handlers)
+    if (this.#isScanning) return;
+    this.#isScanning = true;
+    this.#scannedAt = clock.monotonic();
+    const scanning = this.#scanNow(handlers)
       .catch((error: unknown) => log.warn({ err: error }, 'a look over the lanes failed; trying again'))
       .finally(() => {
-        this.#isLooking = false;
+        this.#isScanning = false;
       });
     const isOver = new AbortController();
-    const late = sleep(clock, LOOK_PATIENCE_MS, isOver.signal).then(() => 'late' as const);
-    const first = await Promise.race([looking, late]).finally(() => isOver.abort());
-    if (first === 'late') void looking.then(() => this.#loop.wake());
+    const late = sleep(clock, SCAN_PATIENCE_MS, isOver.signal).then(() => 'late' as const);
+    const first = await Promise.race([scanning, late]).finally(() => isOver.abort());
+    if (first === 'late') void scanning.then(() => this.#loop.wake());
   }
 
-  async #lookNow(handlers: ReadonlySet<string>): Promise<void> {
-    await this.#options.backlog.look(handlers);
-    await this.#lookForPeers();
+  async #scanNow(handlers: ReadonlySet<string>): Promise<void> {
+    await this.#options.backlog.scan(handlers);
+    await this.#findPeers();
   }
 
   #mayClaim(): boolean {
     if (this.#isStopping || this.#options.clock.monotonic() < this.#pausedUntil) return false;
-    if (this.#claims.size === 0) return this.#lastWasFull || this.#rest.leftMs <= 0;
+    if (this.#claims.size === 0) return this.#lastWasFull || this.#cooldown.leftMs <= 0;
     return this.#claims.size < CLAIMS_MAX;
   }
 
@@ -141,6 +133,7 @@ export class Dispatcher implements Service {
     const runsMax = Math.min(freeSlots, BATCH_MAX);
     const taking = backlog.take({ leaseId: random.id() as LeaseId, workerId, handlers, runsMax });
     if (!taking) return false;
+    // DISP-2: before the claim is answered.
     link.reserve(workerId, runsMax);
     const startedAt = clock.monotonic();
     const answer = this.#watch.follow(taking);
@@ -153,17 +146,17 @@ export class Dispatcher implements Service {
   }
 
   /**
-   * Nobody can announce anything, nor can it be looked for, while what waits is locked: then a claim of nothing shows whether
-   * claims are answered. It also ends the time without an answer when nothing waits any more.
+   * While the backlog is locked, nothing is announced and no scan ends: then a claim of nothing shows whether claims are answered. It
+   * also ends the time without an answer when nothing is open any more.
    */
   #claimNothing({ workerId }: WorkerView): void {
     const { clock, leases, random, log } = this.#options;
-    const isLookLate = this.#isLooking && clock.monotonic() - this.#lookedAt >= LOOK_LATE_MS;
-    if (this.#isStopping || this.#isProbing || this.#claims.size > 0 || !this.#watch.mayProbe(isLookLate))
+    const isScanLate = this.#isScanning && clock.monotonic() - this.#scannedAt >= SCAN_LATE_MS;
+    if (this.#isStopping || this.#isProbing || this.#claims.size > 0 || !this.#watch.mayProbe(isScanLate))
       return;
     const leaseId = random.id() as LeaseId;
     this.#isProbing = true;
-    // Nothing comes of it, so that nobody waits for it: not even a stop.
+    // It claims nothing, so nobody waits for it, not even stop().
     const pick = { lanes: [], runsMax: 0 };
     void this.#watch
       .follow(leases.claim({ leaseId, workerId, nowMs: clock.now(), pick }))
@@ -183,27 +176,27 @@ export class Dispatcher implements Service {
       const batch = await taking;
       const { length } = batch.runs;
       this.#lastWasFull = length === runsMax;
-      if (length < runsMax) this.#rest.begin(startedAt);
+      if (length < runsMax) this.#cooldown.begin(startedAt);
       if (length < runsMax) link.unreserve(workerId, runsMax - length);
       if (length > 0) link.hand(batch);
     } catch (error) {
-      // Whether the claim happened is unknown. If it did, the worker's heartbeat shows that the lease never arrived.
+      // Whether the claim happened is unknown. If it did, the worker finds a lease that never arrived (LEASE-11).
       log.warn({ err: error, runs: runsMax }, 'a claim broke off');
       this.#pausedUntil = clock.monotonic() + ERROR_PAUSE_MS;
       link.unreserve(workerId, runsMax);
     }
   }
 
-  /** Every home of workers looks at parts of its own first: then claims of several rarely meet. */
-  async #lookForPeers(): Promise<void> {
+  /** Each dispatcher prefers parts of its own: then claims of several rarely meet. */
+  async #findPeers(): Promise<void> {
     const { members, clock, nodeId, backlog } = this.#options;
     if (clock.monotonic() < this.#peersAt) return;
     this.#peersAt = clock.monotonic() + PEERS_MS;
     const workers = await members.workers();
-    const homes = [
+    const dispatchers = [
       ...new Set([nodeId, ...workers.filter(({ alive }) => alive).map((worker) => worker.nodeId)]),
     ];
-    backlog.prefer((part) => ownerOf(part, homes) === nodeId);
+    backlog.prefer((part) => ownerOf(part, dispatchers) === nodeId);
   }
 }
 

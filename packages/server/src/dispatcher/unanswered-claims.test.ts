@@ -14,7 +14,7 @@ let stage: RoleStage;
 let dispatcher: Dispatcher;
 let worker: TestWorker;
 /** Calls that touch what waits hang while it is locked, and then break off. */
-let isLocked: { claims: boolean; looks: boolean };
+let isLocked: { claims: boolean; scans: boolean };
 let claims: number;
 
 async function unlessLocked<Answer>(
@@ -31,11 +31,11 @@ async function unlessLocked<Answer>(
 
 beforeEach(async () => {
   stage = await RoleStage.set();
-  isLocked = { claims: false, looks: false };
+  isLocked = { claims: false, scans: false };
   claims = 0;
   const { signals, common, link, storage, world } = stage;
   const leases: Pick<LeaseStore, 'claim' | 'lanes'> = {
-    lanes: (page) => unlessLocked('looks', () => storage.leases.lanes(page)),
+    lanes: (page) => unlessLocked('scans', () => storage.leases.lanes(page)),
     claim: (request) => {
       claims += 1;
       return unlessLocked('claims', () => storage.leases.claim(request));
@@ -75,28 +75,28 @@ describe('the time without an answered claim', () => {
   });
 
   test('counts from the first claim that hangs, through those that break off', async () => {
-    isLocked = { claims: true, looks: true };
+    isLocked = { claims: true, scans: true };
     await bring();
     await pass(4_000);
     expect(dispatcher.unansweredMs).toBeGreaterThanOrEqual(3_900);
     await pass(3 * STATEMENT_TIMEOUT_MS);
     expect(dispatcher.unansweredMs).toBeGreaterThanOrEqual(3 * STATEMENT_TIMEOUT_MS);
-    isLocked = { claims: false, looks: false };
+    isLocked = { claims: false, scans: false };
     await pass(1_000);
     expect([handed(), dispatcher.unansweredMs]).toEqual([1, 0]);
   });
 
   test('counts also when nobody announces anything: who cannot look tries to claim', async () => {
-    isLocked = { claims: true, looks: true };
+    isLocked = { claims: true, scans: true };
     await pass(2 * STATEMENT_TIMEOUT_MS);
     expect(dispatcher.unansweredMs).toBeGreaterThanOrEqual(2 * STATEMENT_TIMEOUT_MS - 3_000);
-    isLocked = { claims: false, looks: false };
+    isLocked = { claims: false, scans: false };
     await pass(2_000);
     expect(dispatcher.unansweredMs).toBe(0);
   });
 
   test('is over when claims are answered again, although nothing waits any more', async () => {
-    isLocked = { claims: true, looks: false };
+    isLocked = { claims: true, scans: false };
     const { jobs, runIds } = await stage.oneOffs(1);
     stage.announce(jobs);
     await pass(STATEMENT_TIMEOUT_MS - 1_000);
@@ -106,13 +106,13 @@ describe('the time without an answered claim', () => {
       nowMs: stage.clock.now(),
     });
     await pass(10_000);
-    isLocked = { claims: false, looks: false };
+    isLocked = { claims: false, scans: false };
     await pass(3_000);
     expect([handed(), dispatcher.unansweredMs]).toEqual([0, 0]);
   });
 
-  test('does not count while only looks are slow, and they cause few claims', async () => {
-    isLocked = { claims: false, looks: true };
+  test('does not count while only scans are slow, and they cause few claims', async () => {
+    isLocked = { claims: false, scans: true };
     const before = claims;
     await pass(STATEMENT_TIMEOUT_MS);
     expect(dispatcher.unansweredMs).toBe(0);

@@ -223,12 +223,12 @@ describe('a worker whose look-ups fail or hang while its heartbeat is answered (
 });
 
 describe('a worker that was given up for dead (hazard 14)', () => {
-  const bury = () => stage.world.bury(executor.workerId);
+  const markDead = () => stage.world.markDead(executor.workerId);
 
   test('stops what it runs and comes back under a new name', async () => {
     const before = executor.workerId;
     await hand('long');
-    await bury();
+    await markDead();
     await pass(BEAT_MS);
     expect(running[0]!.signal.aborted).toBe(true);
     expect(executor.workerId).not.toBe(before);
@@ -237,7 +237,7 @@ describe('a worker that was given up for dead (hazard 14)', () => {
 
   test('never offers more slots than it has, though runs of its old name end under the new one', async () => {
     await hand('deaf');
-    await bury();
+    await markDead();
     await pass(BEAT_MS * 2);
     expect(freeSlots()).toEqual([3]);
     running[0]!.end.resolve('at last');
@@ -361,7 +361,7 @@ describe('outcomes that cannot be recorded (hazard 40)', () => {
     expect(changes).toBeGreaterThan(0);
     expect(changes).toBeLessThan(20);
     expect(logged).toEqual(['outcomes are recorded again; runs are started again']);
-    expect(await stage.storage.leases.heldBy([executor.workerId])).toEqual([]);
+    expect(await stage.storage.leases.leasedBy([executor.workerId])).toEqual([]);
   });
 
   test('take no slot from others while there are few: more are unrecorded at a time than there are slots', async () => {

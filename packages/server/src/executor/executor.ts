@@ -1,16 +1,16 @@
 /**
- * The worker in this process: registers, beats, runs what it is handed, reports. It gives up its runs before anybody could
- * take them away: without an answered heartbeat for most of the silence period it stops them itself (hazard 14).
+ * The worker in this process: registers, beats, runs what it is handed, reports. Without an answered heartbeat for most of the
+ * silence period it stops its runs itself, before another server takes them back (hazard 14).
  */
-import type { BootId, ClaimedBatch, LeaseId, NodeId, RunId, WorkerId } from '@carillon/domain';
+import type { BootId, ClaimedBatch, LeaseId, NodeId, WorkerId } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service, sleep } from '@carillon/foundation';
 import { ExecutionEngine, type Handler } from '@carillon/worker';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import type { MemberStore, UnreceivedRun } from '../storage/member-store.ts';
-import type { LocalWorker, LocalWorkers } from '../worker-link/local-workers.ts';
 import type { ReportedRun, RunReports } from '../worker-link/run-reports.ts';
+import type { LocalWorker, LocalWorkers } from '../worker-link/worker-link.ts';
 import { LeaseWatch } from './lease-watch.ts';
-import { ReportCourier } from './report-courier.ts';
+import { ReportSender } from './report-sender.ts';
 import { UnrecordedBound } from './unrecorded-bound.ts';
 
 export interface ExecutorOptions {
@@ -32,7 +32,7 @@ export interface ExecutorOptions {
   readonly drainMs: number;
 }
 
-/** A little longer than the engine waits for handlers that were told to stop. */
+/** A little longer than the engine waits for handlers that do not stop. */
 const GIVE_BACK_MS = 6_000;
 const TRUSTED_SHARE = 0.8;
 const UNHEARD = 'the database could not be reached in time';
@@ -48,11 +48,11 @@ export class Executor implements Service, LocalWorker {
   readonly #loop: Loop;
   readonly #leaseWatch: LeaseWatch;
   readonly #unsubscribe: () => void;
-  readonly #courier: ReportCourier;
+  readonly #sender: ReportSender;
   readonly #handlers: readonly string[];
   readonly #bound: UnrecordedBound;
   readonly #stopping = new AbortController();
-  /** Leases that were given back because they had not arrived: should they arrive after all, they are somebody else's. */
+  /** Leases whose runs were returned because they had not arrived: should they arrive later, their runs belong to other workers. */
   readonly #givenUp = new Set<LeaseId>();
   #workerId: WorkerId;
   #generation = 0;
@@ -62,15 +62,15 @@ export class Executor implements Service, LocalWorker {
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
-    const { clock, random, log, handlers, silentMs, signals, link } = options;
+    const { clock, handlers, silentMs, signals, link } = options;
     this.#workerId = this.#nextId();
     this.#handlers = [...handlers.keys()];
-    this.#courier = new ReportCourier({
+    this.#sender = new ReportSender({
       ...options,
       onAnswered: (leaseId) => {
         // Known only for runs that were started; for the others there is nothing to count.
         this.#engine.reported(leaseId);
-        this.#bound.look(this);
+        this.#bound.update(this);
         link.freed();
       },
     });
@@ -80,31 +80,29 @@ export class Executor implements Service, LocalWorker {
       clock,
       isTrusted: () => this.#isTrusted(),
       onEnded: (ended) => {
-        this.#courier.take(ended);
-        this.#bound.look(this);
+        this.#sender.send(ended);
+        this.#bound.update(this);
       },
       onSlotFree: () => link.freed(),
       onRunning: (runs) =>
         options.reports.running(runs.map(({ run, startedAtMs }) => ({ ...run, startedAtMs }))),
     });
     this.#loop = new Loop({
+      ...options,
       name: 'executor',
-      clock,
-      random,
-      log,
       idleMs: silentMs / 5,
       runOnce: () => this.runOnce(),
     });
     this.#leaseWatch = new LeaseWatch({
       ...options,
       workerId: () => this.workerId,
-      holding: () => this.#engine.heldLeases(),
-      onCancel: (runIds) => this.cancel(runIds),
+      unreported: () => this.#engine.unreportedLeases(),
+      onCancel: (runIds) => this.#engine.cancel(runIds),
       onUnreceived: (runs) => this.#giveUp(runs),
       onUnknown: (leases) => this.#engine.giveBack(leases, UNKNOWN),
     });
-    // A hint alone stops nothing: whether somebody wants it, the storage tells.
-    this.#unsubscribe = signals.on('cancel-requested', () => this.#leaseWatch.lookSoon());
+    // A hint alone stops nothing: the storage decides which runs are to stop.
+    this.#unsubscribe = signals.on('cancel-requested', () => this.#leaseWatch.checkSoon());
   }
 
   get workerId(): WorkerId {
@@ -121,7 +119,7 @@ export class Executor implements Service, LocalWorker {
 
   /** Runs that have ended and whose outcome is not safe yet. */
   get unrecordedCount(): number {
-    return this.#courier.unrecordedCount;
+    return this.#sender.unrecordedCount;
   }
 
   get unrecordedLeft(): number {
@@ -133,7 +131,7 @@ export class Executor implements Service, LocalWorker {
     return this.#bound.reachedMs;
   }
 
-  /** Signed in before others look for a worker, if the database lets it; else as soon as it does. */
+  /** Registers before it resolves if the database answers; else as soon as it does. */
   async start(): Promise<void> {
     await this.#register().catch((error: unknown) =>
       this.#options.log.warn({ err: error }, 'could not register this worker yet'),
@@ -142,7 +140,7 @@ export class Executor implements Service, LocalWorker {
     this.#leaseWatch.start();
   }
 
-  /** Lets runs end, then gives the rest back; every report is delivered before it resolves. */
+  /** Waits for runs to end, then returns the rest; every report is delivered before it resolves. */
   async stop(): Promise<void> {
     const { link, clock, drainMs, members, log } = this.#options;
     link.detach(this.workerId);
@@ -150,7 +148,7 @@ export class Executor implements Service, LocalWorker {
     this.#engine.giveBackAll('the server was shut down');
     await Promise.race([this.#engine.drained(), sleep(clock, GIVE_BACK_MS, this.#stopping.signal)]);
     this.#stopping.abort();
-    await this.#courier.stop();
+    await this.#sender.stop();
     this.#unsubscribe();
     await this.#leaseWatch.stop();
     await this.#loop.stop();
@@ -170,11 +168,7 @@ export class Executor implements Service, LocalWorker {
     else for (const run of batch.runs) this.#return(run, UNHEARD);
   }
 
-  cancel(runIds: readonly RunId[]): void {
-    this.#engine.cancel(runIds);
-  }
-
-  /** One heartbeat, and nothing else: whatever else is slow, trust rests on this alone. */
+  /** One heartbeat and nothing else, since trust rests on it: nothing slow may delay it. */
   async runOnce(): Promise<undefined> {
     if (this.#registered) await this.#beat();
     else await this.#register();
@@ -206,8 +200,7 @@ export class Executor implements Service, LocalWorker {
   }
 
   /**
-   * Trust runs out a heartbeat before the others' patience does. A timer watches it, not the answer of the next heartbeat:
-   * that may hang for longer than the others wait.
+   * LEASE-3. A timer ends the trust, not the answer of the next heartbeat: that may take longer than the silence period.
    */
   #heard(sentAt: number): void {
     const { clock, silentMs, link } = this.#options;
@@ -223,7 +216,7 @@ export class Executor implements Service, LocalWorker {
     return this.#options.clock.monotonic() < this.#trustedUntil;
   }
 
-  /** Given up for dead: what still runs belongs to others now. Comes back under a new name. */
+  /** Marked dead: its runs belong to other workers now. It registers under a new id. */
   #comeBack(): void {
     const { link, log } = this.#options;
     log.warn({ workerId: this.workerId }, 'this worker was given up for dead; starting over under a new id');
@@ -234,10 +227,10 @@ export class Executor implements Service, LocalWorker {
     this.#loop.wake();
   }
 
-  /** Runs that were claimed for this worker and never arrived. */
+  /** LEASE-11: runs that were claimed for this worker and never arrived. */
   #giveUp(runs: readonly UnreceivedRun[]): void {
     // They may have arrived meanwhile.
-    const arrived = new Set(this.#engine.heldLeases());
+    const arrived = new Set(this.#engine.unreportedLeases());
     const missing = runs.filter(({ leaseId }) => !arrived.has(leaseId) && !this.#givenUp.has(leaseId));
     if (missing.length === 0) return;
     for (const { leaseId } of missing) this.#givenUp.add(leaseId);
@@ -252,7 +245,7 @@ export class Executor implements Service, LocalWorker {
   /** Gives back a run that was never started. */
   #return(run: ReportedRun, error: string): void {
     const endedAtMs = this.#options.clock.now();
-    this.#courier.take({ run, startedAtMs: undefined, endedAtMs, outcome: { kind: 'RETURNED', error } });
+    this.#sender.send({ run, startedAtMs: undefined, endedAtMs, outcome: { kind: 'RETURNED', error } });
   }
 
   /** With the random end of the boot id: two processes share no worker id, whatever else they share (hazard 44). */

@@ -6,7 +6,7 @@ import { LeaseWatch } from './lease-watch.ts';
 
 const SILENT_MS = 15_000;
 const NOW_MS = 1_900_000_000_000;
-const PASSES_PER_LOOK = 5;
+const PASSES_PER_SEARCH = 5;
 const LATE_MS = 60_000;
 
 type Look = Parameters<MemberStore['unreceivedRuns']>[0];
@@ -59,7 +59,7 @@ beforeEach(() => {
     log: { ...silentLog, warn: (details: object) => warnings.push(details) },
     silentMs: SILENT_MS,
     workerId: () => workerId,
-    holding: () => holding,
+    unreported: () => holding,
     onCancel: (runIds) => cancelled.push(...runIds),
     onUnreceived: (_runs: readonly UnreceivedRun[]) => {},
     onUnknown: (leases) => {
@@ -72,7 +72,7 @@ beforeEach(() => {
 /** Passes until the next look for what never arrived; answers the spans it asked about. */
 async function look(): Promise<Look[]> {
   looks = [];
-  for (let pass = 0; pass < PASSES_PER_LOOK; pass += 1) {
+  for (let pass = 0; pass < PASSES_PER_SEARCH; pass += 1) {
     clock.advance(SILENT_MS / 5);
     await watch.runOnce();
   }

@@ -1,10 +1,10 @@
 /**
- * What a worker has to learn about its leases: which runs somebody wants stopped, which leases the storage does not know, and which
- * never reached the worker. Apart from the heartbeat: these look-ups may be slow or fail while the worker goes on being trusted (hazard 29).
+ * Checks the leases of a worker: which runs are to stop, which leases the storage does not know, and which never reached the
+ * worker. Apart from the heartbeat: these queries may be slow or fail while the worker stays trusted (hazard 29).
  *
- * What never arrived is looked for among everything as long as that is quick. While it is slow, because an old snapshot keeps
- * what was settled from being vacuumed, looks begin where the last one ended; those at everything, which also find what was
- * claimed by a clock that was set meanwhile, become rare.
+ * The search for leases that never arrived reads all leases of the worker as long as that is quick. While it is slow, because an old
+ * snapshot keeps settled leases from being vacuumed, a search begins where the last one ended; full searches, which also find
+ * what was claimed by a clock that was set meanwhile, become rare.
  */
 import type { LeaseId, RunId, WorkerId } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
@@ -18,38 +18,34 @@ export interface LeaseWatchOptions {
   readonly silentMs: number;
   readonly workerId: () => WorkerId;
   /** Leases with runs that still have to be reported. */
-  readonly holding: () => readonly LeaseId[];
+  readonly unreported: () => readonly LeaseId[];
   readonly onCancel: (runIds: readonly RunId[]) => void;
   readonly onUnreceived: (runs: readonly UnreceivedRun[]) => void;
-  /** Stops what still runs of these leases, which the storage does not know; answers how many runs. */
+  /** Stops what still runs under these leases, which the storage does not know; returns how many runs. */
   readonly onUnknown: (leases: readonly LeaseId[]) => number;
 }
 
-/** More than slots of most workers; the rest follows in further calls. */
+/** More than most workers have slots; the rest follows in further calls. */
 const LEASES_PER_CALL = 500;
-const PASSES_PER_LOOK = 5;
+const PASSES_PER_SEARCH = 5;
 /** A claim commits later than the instant it names, by at most its time limit and retries. */
 const LATE_CLAIM_MS = 60_000;
-/** Looks at everything take at most this share of the time, and are that far apart at most. */
-const WHOLE_LOOK_SHARE = 0.05;
-const WHOLE_LOOK_PAUSE_MS_MAX = 120_000;
+/** Full searches take at most this share of the time, and are at most this far apart. */
+const FULL_SEARCH_SHARE = 0.05;
+const FULL_SEARCH_PAUSE_MS_MAX = 120_000;
 
 export class LeaseWatch implements Service {
   readonly #options: LeaseWatchOptions;
   readonly #loop: Loop;
   #passes = 0;
-  #wholeLookAt = Number.NEGATIVE_INFINITY;
+  #fullSearchAt = Number.NEGATIVE_INFINITY;
   /** Everything that this worker was given before this instant has arrived or was given up. */
   #known: { readonly workerId: WorkerId; readonly untilMs: number } | undefined;
 
   constructor(options: LeaseWatchOptions) {
     this.#options = options;
-    const { clock, random, log, silentMs } = options;
-    this.#loop = new Loop({
-      ...{ name: 'leases', clock, random, log },
-      idleMs: silentMs / 5,
-      runOnce: () => this.runOnce(),
-    });
+    const idleMs = options.silentMs / 5;
+    this.#loop = new Loop({ ...options, name: 'leases', idleMs, runOnce: () => this.runOnce() });
   }
 
   start(): void {
@@ -60,30 +56,30 @@ export class LeaseWatch implements Service {
     await this.#loop.stop();
   }
 
-  lookSoon(): void {
+  checkSoon(): void {
     this.#loop.wake();
   }
 
   async runOnce(): Promise<undefined> {
     this.#passes += 1;
-    await this.#lookAtHeld();
-    if (this.#passes % PASSES_PER_LOOK === 0) await this.#lookForUnreceived();
+    await this.#checkLeases();
+    if (this.#passes % PASSES_PER_SEARCH === 0) await this.#findUnreceived();
     return undefined;
   }
 
-  async #lookAtHeld(): Promise<void> {
-    const { members, holding, onCancel } = this.#options;
-    const held = holding();
-    for (let from = 0; from < held.length; from += LEASES_PER_CALL) {
-      const part = held.slice(from, from + LEASES_PER_CALL);
-      onCancel(await members.cancelledRuns(part));
-      this.#stopUnknown(await members.unknownLeases(part));
+  async #checkLeases(): Promise<void> {
+    const { members, unreported, onCancel } = this.#options;
+    const leases = unreported();
+    for (let from = 0; from < leases.length; from += LEASES_PER_CALL) {
+      const batch = leases.slice(from, from + LEASES_PER_CALL);
+      onCancel(await members.cancelledRuns(batch));
+      this.#stopUnknown(await members.unknownLeases(batch));
     }
   }
 
   /**
-   * A lease is there as long as one of its runs was not settled, so of one that is not there nothing may still be running. If
-   * something is, the storage was replaced by one that does not know of it, and gives the run to others (hazard 43).
+   * A lease exists until its last run is settled. If a run still executes under a lease that does not exist, the storage was replaced
+   * by one that does not know the lease and hands the run out again (hazard 43).
    */
   #stopUnknown(leases: readonly LeaseId[]): void {
     const runs = leases.length === 0 ? 0 : this.#options.onUnknown(leases);
@@ -94,18 +90,18 @@ export class LeaseWatch implements Service {
     );
   }
 
-  async #lookForUnreceived(): Promise<void> {
-    const { members, clock, silentMs, workerId: nameOf, holding, onUnreceived } = this.#options;
+  async #findUnreceived(): Promise<void> {
+    const { members, clock, silentMs, workerId: nameOf, unreported, onUnreceived } = this.#options;
     const workerId = nameOf();
     const nowMs = clock.now();
-    // What was claimed just now may be on its way; so may what was claimed by a clock that has been set back a little since.
+    // A lease that was claimed just now may be on its way, also one claimed by a clock that was set back a little since.
     const onItsWayMs = silentMs / 2;
     const untilMs = nowMs - onItsWayMs;
     const askedAt = clock.monotonic();
-    const isWhole = this.#known?.workerId !== workerId || askedAt >= this.#wholeLookAt;
+    const isFull = this.#known?.workerId !== workerId || askedAt >= this.#fullSearchAt;
     // Not after the present instant, should the clock have been set back.
-    const fromMs = isWhole ? 0 : Math.min(this.#known!.untilMs, untilMs) - LATE_CLAIM_MS;
-    const asked = { workerId, holding: holding() };
+    const fromMs = isFull ? 0 : Math.min(this.#known!.untilMs, untilMs) - LATE_CLAIM_MS;
+    const asked = { workerId, holding: unreported() };
     try {
       onUnreceived([
         ...(await members.unreceivedRuns({ ...asked, fromMs, untilMs })),
@@ -113,11 +109,11 @@ export class LeaseWatch implements Service {
       ]);
       this.#known = { workerId, untilMs };
     } finally {
-      if (isWhole) this.#wholeLookAt = wholeLookAfter(askedAt, clock.monotonic());
+      if (isFull) this.#fullSearchAt = nextFullSearchAt(askedAt, clock.monotonic());
     }
   }
 }
 
-function wholeLookAfter(askedAt: number, answeredAt: number): number {
-  return answeredAt + Math.min((answeredAt - askedAt) / WHOLE_LOOK_SHARE, WHOLE_LOOK_PAUSE_MS_MAX);
+function nextFullSearchAt(askedAt: number, answeredAt: number): number {
+  return answeredAt + Math.min((answeredAt - askedAt) / FULL_SEARCH_SHARE, FULL_SEARCH_PAUSE_MS_MAX);
 }

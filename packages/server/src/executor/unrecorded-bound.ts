@@ -1,7 +1,7 @@
 /**
- * A slot is free when the outcome of its run is safe (hazard 40). Runs that execute and outcomes that are not recorded yet
- * stay within a bound together: a process that dies repeats no more than that, however long nothing could be recorded. The
- * bound is well above the slots, so that short runs do not wait for the storage while it keeps up.
+ * A slot is free when the outcome of its run is recorded (hazard 40). Runs that execute and outcomes that are not recorded yet are
+ * bounded together (LEASE-9): when a process dies, no more than that runs again, however long nothing could be recorded. The bound is well
+ * above the slots, so that short runs do not wait for the storage while it keeps up.
  */
 import type { Clock, Log } from '@carillon/foundation';
 
@@ -18,10 +18,10 @@ export class UnrecordedBound {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #log: Log;
   readonly #max: number;
-  /** Below this the bound is over. Not at the bound itself: a storage that only crawls would be told of again and again. */
+  /** Below this the bound counts as left. Not at the bound itself: with a slow storage the log would alternate. */
   readonly #overBelow: number;
   #isReached = false;
-  /** Since when nothing may be taken on, without a break. */
+  /** Since when no run may start. */
   #noneLeftAt: number | undefined;
 
   constructor({ slots, clock, log }: { slots: number; clock: Pick<Clock, 'monotonic'>; log: Log }) {
@@ -41,8 +41,8 @@ export class UnrecordedBound {
     return this.#noneLeftAt === undefined ? undefined : this.#clock.monotonic() - this.#noneLeftAt;
   }
 
-  /** To be called when the counts have changed: tells people once when the bound is reached, and once when it is over. */
-  look(counts: UnrecordedCounts): void {
+  /** To be called when the counts have changed: logs once when the bound is reached, and once when it is left. */
+  update(counts: UnrecordedCounts): void {
     const { unrecordedCount } = counts;
     if (this.left(counts) > 0) this.#noneLeftAt = undefined;
     else this.#noneLeftAt ??= this.#clock.monotonic();

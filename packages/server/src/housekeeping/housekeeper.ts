@@ -24,8 +24,8 @@ export interface HousekeeperOptions {
 const PASS_MS = 60_000;
 const STATISTICS_MS = 5_000;
 const AUDIT_EVERY_MS = 3_600_000;
-/** Deleted in parts, so that no statement takes long; what is left over waits for the next hour. */
-const AUDIT_PARTS_MAX = 1_000;
+/** Deleted in batches, so that no statement takes long; what is left over waits for the next hour. */
+const AUDIT_BATCHES_MAX = 1_000;
 /** Longer than any statement of ours may take, by far. */
 const OPEN_SECONDS_MAX = 300;
 
@@ -38,20 +38,15 @@ export class Housekeeper implements Service {
 
   constructor(options: HousekeeperOptions) {
     this.#options = options;
-    const { clock, random, log } = options;
     this.#loop = new Loop({
+      ...options,
       name: 'housekeeper',
-      clock,
-      random,
-      log,
       idleMs: PASS_MS,
       runOnce: () => this.runOnce(),
     });
     this.#statistics = new Loop({
+      ...options,
       name: 'statistics',
-      clock,
-      random,
-      log,
       idleMs: STATISTICS_MS,
       runOnce: async () => {
         await options.store.refreshStatistics();
@@ -118,7 +113,7 @@ export class Housekeeper implements Service {
     const { store, clock, auditRetentionMs, log } = this.#options;
     const beforeMs = clock.now() - auditRetentionMs;
     let entries = 0;
-    for (let parts = 0; parts < AUDIT_PARTS_MAX; parts += 1) {
+    for (let batches = 0; batches < AUDIT_BATCHES_MAX; batches += 1) {
       const removed = await store.dropAudit({ beforeMs });
       entries += removed;
       if (removed === 0) break;

@@ -4,7 +4,7 @@
  */
 import { Refusal } from '@carillon/domain';
 import { BatchBuffer } from '@carillon/foundation';
-import { applyInParts } from '../storage/apply-in-parts.ts';
+import { applyInBatches } from '../storage/apply-in-batches.ts';
 import type { InsertedJob, JobStore, NewJob } from '../storage/job-store.ts';
 import type { Ingest } from './ingest.ts';
 
@@ -108,7 +108,7 @@ export class DirectIngest implements Ingest {
 
   /** Callers who never met share a transaction: one job that the storage cannot take must not fail the others. */
   #insert(batch: readonly NewJob[]): Promise<readonly Outcome[]> {
-    return applyInParts<NewJob, Outcome>(batch, {
+    return applyInBatches<NewJob, Outcome>(batch, {
       apply: async (part) => (await this.#jobs.insert(part)).map((inserted) => ({ inserted })),
       fail: (error) => ({ error }),
       timeoutsMax: TIMEOUTS_MAX,

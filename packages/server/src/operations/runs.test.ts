@@ -23,7 +23,7 @@ describe('run now', () => {
     expect(rows).toEqual(expect.arrayContaining(plan));
     const [row] = await fixture.pendingRuns();
     const atMs = fixture.clock.now();
-    expect(row).toMatchObject({ runId, trigger: 'manual', fireAtMs: atMs, state: 'asking' });
+    expect(row).toMatchObject({ runId, trigger: 'manual', fireAtMs: atMs, state: 'planned' });
     expect(fixture.sentAs('shards-due').at(-1)).toEqual({ shards: [{ shard: row!.shard, atMs }] });
   });
 
@@ -52,7 +52,7 @@ describe('cancel', () => {
     const jobId = await create({ name: 'job', frequency: 'daily' });
     const { runId } = await fixture.operations.runJobNow(jobId);
     expect(await fixture.operations.cancelRun(runId)).toBe('ended');
-    expect(fixture.sent.at(-1)).toEqual({ name: 'places-freed', signal: { jobIds: [jobId] } });
+    expect(fixture.sent.at(-1)).toEqual({ name: 'slots-freed', signal: { jobIds: [jobId] } });
     const refused = { code: 'run_already_finished' };
     await expect(fixture.operations.cancelRun(runId)).rejects.toMatchObject(refused);
     expect((await fixture.operations.getJob(jobId)).job.status).toBe('SCHEDULED');

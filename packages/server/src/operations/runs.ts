@@ -78,7 +78,7 @@ export function runOperations(ports: OperationPorts) {
           signals.send('cancel-requested', { runIds: [runId] });
           return verdict;
         case 'ended':
-          signals.send('places-freed', { jobIds: [latest.jobId] });
+          signals.send('slots-freed', { jobIds: [latest.jobId] });
           return verdict;
       }
     },

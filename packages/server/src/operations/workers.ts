@@ -12,7 +12,7 @@ export interface ListedWorker extends WorkerState {
 export function workerOperations({ storage: { members, runs }, clock }: OperationPorts) {
   const listWorkers = async (caller: Caller): Promise<ListedWorker[]> => {
     requireMay(caller, 'workers.read');
-    const [workers, held] = await Promise.all([members.workers(), members.heldRuns()]);
+    const [workers, held] = await Promise.all([members.workers(), members.leasedRuns()]);
     return workers
       .map((worker) => ({ ...worker, running: held.get(worker.workerId) ?? 0 }))
       .sort((a, b) => (a.workerId < b.workerId ? -1 : 1));

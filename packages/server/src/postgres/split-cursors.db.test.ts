@@ -176,7 +176,7 @@ describeEachPostgres('a database of the version before', (server) => {
     const oftenRun = await addRow(often, { kind: OCCURRENCE, ...retry });
     await migrated();
     expect(await statesOf(once)).toEqual([{ runId: onceRun, state: 'open', held: false }]);
-    expect(await statesOf(often)).toEqual([{ runId: oftenRun, state: 'asking', held: false }]);
+    expect(await statesOf(often)).toEqual([{ runId: oftenRun, state: 'planned', held: false }]);
     for (const job of [once, often]) {
       expect((await world.claim(await world.pendingRuns(job))).runs).toEqual([]);
       const claimed = await world.claimOne(job, { nowMs: retry.atMs });
@@ -228,7 +228,7 @@ describeEachPostgres('a database of the version before', (server) => {
     expect(await claimed(two)).toEqual([waiting.get(two)![1]]);
   });
 
-  it('lets the run of a one-off ask for a place where another of its job waits or is alive', async () => {
+  it('lets the run of a one-off ask for a slot where another of its job waits or is alive', async () => {
     const [beside, alive] = [await addJob(), await addJob()];
     const [once, asked] = [
       await addRow(beside, { kind: ONCE, atMs: BASE_MS - 1 }),
@@ -237,7 +237,7 @@ describeEachPostgres('a database of the version before', (server) => {
     await addLease([alive], { kind: RUN_NOW });
     await addRow(alive, { kind: ONCE });
     await migrated();
-    expect((await statesOf(beside)).map(({ state }) => state)).toEqual(['asking', 'asking']);
+    expect((await statesOf(beside)).map(({ state }) => state)).toEqual(['planned', 'planned']);
     const first = await world.claimOne(beside);
     expect(first.runId).toBe(once);
     await world.settle(first);

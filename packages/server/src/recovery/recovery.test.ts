@@ -66,7 +66,7 @@ async function passSilence(who: readonly Recovery[] = [recovery]): Promise<void>
   await passSeconds(SILENT_MS / 1_000 + 1, who);
 }
 
-const holding = () => stage.storage.leases.heldBy([stage.world.workerId]);
+const holding = () => stage.storage.leases.leasedBy([stage.world.workerId]);
 
 const beat = () => stage.storage.members.beatWorker(stage.world.workerId, stage.clock.now());
 
@@ -306,8 +306,8 @@ test('what could not be taken back is tried again with the next pass', async () 
 
 test('one that cannot be taken over does not keep the next from being noticed (hazard 29)', async () => {
   const { leases } = stage.storage;
-  const { heldBy } = leases;
-  leases.heldBy = () => Promise.reject(new Error('timed out'));
+  const { leasedBy } = leases;
+  leases.leasedBy = () => Promise.reject(new Error('timed out'));
   const other = newId<WorkerId>();
   const passing = async (seconds: number) => {
     for (let i = 0; i < seconds; i += 1) await passSeconds(1).catch(() => {});
@@ -317,7 +317,7 @@ test('one that cannot be taken over does not keep the next from being noticed (h
   await passing(SILENT_MS / 1_000 + 1);
   const dead = (await stage.storage.members.workers()).filter(({ alive }) => !alive);
   expect(dead.map(({ workerId }) => workerId).toSorted()).toEqual([other, stage.world.workerId].toSorted());
-  leases.heldBy = heldBy;
+  leases.leasedBy = leasedBy;
   await passing(1);
   expect(await stage.storage.members.workers()).toEqual([]);
 });

@@ -1,7 +1,7 @@
 /**
- * Takes back what dead workers held. A worker that was silent too long is buried first (its heartbeats and reports are
- * refused from then on), then each of its runs is settled as lost: run again with the next epoch, or given up as a poison
- * pill. Every node does this; whoever is second finds nothing left.
+ * Takes back the runs of dead workers. A worker that was silent too long is marked dead first (LEASE-6: its heartbeats are refused
+ * from then on), then each of its runs is settled as lost: it runs again with the next epoch, or becomes a dead letter. Every node
+ * does this; the second one finds nothing left.
  */
 import type { BootId, WorkerId } from '@carillon/domain';
 import {
@@ -12,7 +12,7 @@ import {
   type Random,
   type Service,
 } from '@carillon/foundation';
-import type { HeldRun, LeaseStore } from '../storage/lease-store.ts';
+import type { LeasedRun, LeaseStore } from '../storage/lease-store.ts';
 import type { MemberStore, WorkerState } from '../storage/member-store.ts';
 import { StorageTimeout } from '../storage/storage.ts';
 import type { RunReports } from '../worker-link/run-reports.ts';
@@ -22,7 +22,7 @@ export interface RecoveryOptions {
   readonly members: MemberStore;
   readonly leases: LeaseStore;
   readonly reports: RunReports;
-  /** Processes that certainly have ended: what their workers held need not wait for the silence. */
+  /** Processes that certainly have ended: their workers are marked dead without waiting for silence. */
   readonly endedBoots: readonly BootId[];
   readonly clock: Clock;
   readonly random: Random;
@@ -36,21 +36,14 @@ export class Recovery implements Service {
   readonly #options: RecoveryOptions;
   readonly #loop: Loop;
   readonly #watch: SilenceWatch;
-  readonly #heldUp: LastingCondition;
+  readonly #blocked: LastingCondition;
 
   constructor(options: RecoveryOptions) {
     this.#options = options;
-    const { clock, random, log, silentMs } = options;
+    const { clock, silentMs } = options;
     this.#watch = new SilenceWatch(silentMs);
-    this.#heldUp = new LastingCondition({ clock });
-    this.#loop = new Loop({
-      name: 'recovery',
-      clock,
-      random,
-      log,
-      idleMs: PASS_MS,
-      runOnce: () => this.runOnce(),
-    });
+    this.#blocked = new LastingCondition({ clock });
+    this.#loop = new Loop({ ...options, name: 'recovery', idleMs: PASS_MS, runOnce: () => this.runOnce() });
   }
 
   start(): void {
@@ -62,56 +55,56 @@ export class Recovery implements Service {
   }
 
   async runOnce(): Promise<undefined> {
-    const dead = await this.#bury().catch((error: unknown) => {
+    const dead = await this.#markDead().catch((error: unknown) => {
       this.#watch.startOver();
       throw error;
     });
-    // Slow or failing for one of the dead, this does not keep anybody from noticing the next.
+    // After marking: a take-over that is slow or fails must not delay noticing the next silent worker.
     if (dead.length > 0) await this.#takeOver(dead);
     return undefined;
   }
 
-  /** Answers all that are dead and not forgotten. */
-  async #bury(): Promise<WorkerId[]> {
+  /** Returns all workers that are dead and not forgotten. */
+  async #markDead(): Promise<WorkerId[]> {
     const { members, clock, endedBoots: ended } = this.#options;
     const askedAt = clock.monotonic();
     const workers = await members.workers();
-    const silent = this.#watch.look({ workers, askedAt, answeredAt: clock.monotonic() });
+    const silent = this.#watch.observe({ workers, askedAt, answeredAt: clock.monotonic() });
     const isGone = ({ alive, bootId }: WorkerState) => !alive || ended.includes(bootId);
-    return silent.length > 0 || workers.some(isGone) ? members.buryWorkers({ silent, ended }) : [];
+    return silent.length > 0 || workers.some(isGone) ? members.markDead({ silent, ended }) : [];
   }
 
-  async #takeOver(buried: readonly WorkerId[]): Promise<void> {
+  async #takeOver(marked: readonly WorkerId[]): Promise<void> {
     const { members, leases } = this.#options;
-    let dead = buried;
-    const held = await leases.heldBy(dead);
-    if (held.length > 0) {
-      const left = await this.#takeBack(held);
+    let dead = marked;
+    const leased = await leases.leasedBy(dead);
+    if (leased.length > 0) {
+      const left = await this.#takeBack(leased);
       dead = dead.filter((workerId) => !left.has(workerId));
     }
     if (dead.length > 0) await members.forgetWorkers(dead);
   }
 
   /**
-   * Answers the workers of which runs are left for the next pass, because somebody holds their jobs locked. That is no reason
-   * to watch the others from the beginning, as after a storage that was away (hazard 47).
+   * Returns the workers with runs left for the next pass, because a transaction holds locks on their jobs. Unlike an outage, that
+   * does not restart the watch over the other workers (hazard 47).
    */
-  async #takeBack(held: readonly HeldRun[]): Promise<ReadonlySet<WorkerId>> {
+  async #takeBack(leased: readonly LeasedRun[]): Promise<ReadonlySet<WorkerId>> {
     const { reports, clock } = this.#options;
     const endedAtMs = clock.now();
-    const othersCrashes = crashesOfOthers(held);
+    const othersCrashes = crashesOfOthers(leased);
     const answers = await reports.ended(
-      held.map((run) => ({
+      leased.map((run) => ({
         run,
         startedAtMs: undefined,
         endedAtMs,
         outcome: { kind: 'LOST', error: lostMessage(run.workerId), ...othersCrashes(run) },
       })),
     );
-    const left = held.filter((_, i) => answers[i] instanceof StorageTimeout);
-    // What another server has taken meanwhile is stale here, and told of there.
-    this.#tell(
-      held.filter((_, i) => answers[i] === 'settled' || answers[i] === 'cancelled'),
+    const left = leased.filter((_, i) => answers[i] instanceof StorageTimeout);
+    // A stale run was taken back by another server, which logs it.
+    this.#log(
+      leased.filter((_, i) => answers[i] === 'settled' || answers[i] === 'cancelled'),
       left,
     );
     const failure = answers.find((answer) => answer instanceof Error && !(answer instanceof StorageTimeout));
@@ -119,11 +112,11 @@ export class Recovery implements Service {
     return new Set(left.map(({ workerId }) => workerId));
   }
 
-  #tell(taken: readonly HeldRun[], left: readonly HeldRun[]): void {
+  #log(taken: readonly LeasedRun[], left: readonly LeasedRun[]): void {
     const { log } = this.#options;
     if (taken.length > 0) log.warn(factsOf(taken), 'took back the runs of dead workers');
-    if (left.length === 0) this.#heldUp.end();
-    else if (this.#heldUp.notice())
+    if (left.length === 0) this.#blocked.end();
+    else if (this.#blocked.notice())
       log.warn(
         { ...factsOf(left), jobId: left[0]!.jobId, runId: left[0]!.runId },
         'runs of dead workers cannot be taken back yet: somebody holds locked in the database what they need; trying again',
@@ -131,10 +124,10 @@ export class Recovery implements Service {
   }
 }
 
-/** For each run, the most workers that any other run of its worker had lost before: who is the likeliest killer on board. */
-function crashesOfOthers(held: readonly HeldRun[]): (run: HeldRun) => { othersCrashes?: number } {
+/** For each run, the highest number of workers that another run on the same worker has lost: that run may be the cause instead. */
+function crashesOfOthers(leased: readonly LeasedRun[]): (run: LeasedRun) => { othersCrashes?: number } {
   const most = new Map<WorkerId, readonly number[]>();
-  for (const [workerId, runs] of Map.groupBy(held, (run) => run.workerId)) {
+  for (const [workerId, runs] of Map.groupBy(leased, (run) => run.workerId)) {
     const counts = runs.map(({ crashes }) => crashes).sort((a, b) => b - a);
     most.set(workerId, counts.slice(0, 2));
   }
@@ -145,7 +138,7 @@ function crashesOfOthers(held: readonly HeldRun[]): (run: HeldRun) => { othersCr
   };
 }
 
-function factsOf(runs: readonly HeldRun[]): { workers: WorkerId[]; runs: number } {
+function factsOf(runs: readonly LeasedRun[]): { workers: WorkerId[]; runs: number } {
   return { workers: [...new Set(runs.map(({ workerId }) => workerId))], runs: runs.length };
 }
 

@@ -26,7 +26,7 @@ const worker = (lastSeenMs: number, over: Partial<WorkerState> = {}): WorkerStat
 });
 
 const lookAt = (state: WorkerState, tookMs = 0) =>
-  watch.look({ workers: [state], askedAt: now, answeredAt: now + tookMs });
+  watch.observe({ workers: [state], askedAt: now, answeredAt: now + tookMs });
 
 /** Looks every second; answers after how long the worker was named as silent. */
 function lookUntilSilent(state: WorkerState): number {

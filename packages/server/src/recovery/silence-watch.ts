@@ -1,12 +1,12 @@
 /**
- * Who has fallen silent, by the watcher's own monotonic clock: a worker whose heartbeat has not changed for the whole period,
- * while the watcher looked all the time. What instants the heartbeats name does not matter, so no clock that is set, the
- * storage's included, makes anybody look silent or alive (hazard 7).
+ * Which workers are silent, by the watcher's own monotonic clock: a worker whose heartbeat has not changed for the full period,
+ * while the watcher kept observing (LEASE-5). The instants in heartbeats are compared only for equality, so no clock that is set, the
+ * storage's included, makes a worker look silent or alive (hazard 7).
  */
 import type { WorkerId } from '@carillon/domain';
 import type { HeardWorker, WorkerState } from '../storage/member-store.ts';
 
-export interface Look {
+export interface Observation {
   readonly workers: readonly WorkerState[];
   /** When the storage was asked and when it had answered, monotonic. */
   readonly askedAt: number;
@@ -17,17 +17,17 @@ export class SilenceWatch {
   readonly #silentMs: number;
   /** The last heartbeat of each, and since when it has been the last. */
   #heard = new Map<WorkerId, { readonly lastSeenMs: number; readonly since: number }>();
-  #lookedAt = Number.NEGATIVE_INFINITY;
+  #observedAt = Number.NEGATIVE_INFINITY;
 
   constructor(silentMs: number) {
     this.#silentMs = silentMs;
   }
 
-  /** Answers the living that have been silent for too long, as they were last heard. */
-  look({ workers, askedAt, answeredAt }: Look): HeardWorker[] {
-    // Whoever stood still himself has not watched: the others may have had no storage to beat to meanwhile.
-    if (askedAt - this.#lookedAt > this.#silentMs / 2) this.startOver();
-    this.#lookedAt = answeredAt;
+  /** Returns the living workers that have been silent for too long, as they were last heard. */
+  observe({ workers, askedAt, answeredAt }: Observation): HeardWorker[] {
+    // After a gap in its own observations the watcher knows nothing: the storage may have been away for everybody.
+    if (askedAt - this.#observedAt > this.#silentMs / 2) this.startOver();
+    this.#observedAt = answeredAt;
     const before = this.#heard;
     this.#heard = new Map();
     const silent: HeardWorker[] = [];
@@ -41,7 +41,7 @@ export class SilenceWatch {
     return silent;
   }
 
-  /** After an outage everybody looks silent: all get a whole period to be heard. */
+  /** After an outage every worker looks silent: each gets a full period to be heard. */
   startOver(): void {
     this.#heard.clear();
   }

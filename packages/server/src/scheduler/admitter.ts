@@ -1,62 +1,60 @@
 /**
- * Lets in the runs that ask for a place of their job, in the shards of this node: retries, run-now and redriven runs at their
- * instant, and what waits when a place becomes free. The storage decides; this says when it is asked, and about which jobs.
+ * Admits runs of jobs with a limit, in the shards of this node: planned runs (retries, run-now, redriven) at their instant, and
+ * waiting runs when a slot becomes free. The storage decides; the admitter chooses when it is asked, and about which jobs.
  */
 import { type JobId, shardOf } from '@carillon/domain';
 import { Loop, type Service } from '@carillon/foundation';
-import type { Admitted, AskingRun, OwnerOptions, WaitingJob } from '../storage/schedule-store.ts';
-import type { ShardGuard } from '../storage/shard-guard.ts';
-import { handleInParts } from './handle-in-parts.ts';
-import { Later } from './later.ts';
+import type {
+  Admitted,
+  OwnerOptions,
+  PlannedRun,
+  ShardGuard,
+  WaitingJob,
+} from '../storage/schedule-store.ts';
+import { DelayQueue } from './delay-queue.ts';
+import { handleInBatches } from './handle-in-batches.ts';
 import { OwnedShards } from './owned-shards.ts';
 import type { SchedulerOptions } from './scheduler.ts';
 
 const IDLE_MS = 1_000;
 const JOBS_PER_ADMISSION = 500;
-/** Runs that one admission opens, or leaves waiting, about: a job may let in thousands at once. */
+/** Runs that one admission opens, or leaves waiting, about: a job may have thousands of slots. */
 const RUNS_PER_ADMISSION = 2_000;
-/** Jobs of which nothing could be let in are asked about again after this long. */
+/** Jobs whose admission failed are tried again after this long. */
 const RETRY_MS = 10_000;
 /**
- * A run that was left waiting may have missed the place that became free in the same moment: the statements that freed it and
- * that left it waiting have not seen each other. It is asked for once more.
+ * A run that was left waiting may have missed the slot that became free in the same moment: the statements that freed it and
+ * that left it waiting have not seen each other. Its job is tried once more.
  */
 const ASK_AGAIN_MS = 50;
 
 export class Admitter implements Service {
   readonly #options: SchedulerOptions;
-  readonly #asking: OwnedShards<AskingRun>;
+  readonly #planned: OwnedShards<PlannedRun>;
   readonly #loop: Loop;
   readonly #unsubscribe: () => void;
-  /** Jobs of which runs may be let in now. */
+  /** Jobs of which runs may be admitted now. */
   readonly #toAdmit = new Set<JobId>();
-  /** Jobs that are asked about once more. */
-  readonly #again: Later<JobId>;
-  readonly #failed: Later<JobId>;
+  /** Jobs that are tried once more. */
+  readonly #again: DelayQueue<JobId>;
+  readonly #failed: DelayQueue<JobId>;
   /** Jobs whose newest occurrence waits and replaces the others. */
   readonly #toReplace = new Map<JobId, WaitingJob>();
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
-    const { clock, random, log, signals, store } = options;
-    this.#again = new Later({ clock, afterMs: ASK_AGAIN_MS });
-    this.#failed = new Later({ clock, afterMs: RETRY_MS });
-    this.#loop = new Loop({
-      name: 'admitter',
-      clock,
-      random,
-      log,
-      idleMs: IDLE_MS,
-      runOnce: () => this.runOnce(),
-    });
-    this.#asking = new OwnedShards({
+    const { clock, signals, store } = options;
+    this.#again = new DelayQueue({ clock, afterMs: ASK_AGAIN_MS });
+    this.#failed = new DelayQueue({ clock, afterMs: RETRY_MS });
+    this.#loop = new Loop({ ...options, name: 'admitter', idleMs: IDLE_MS, runOnce: () => this.runOnce() });
+    this.#planned = new OwnedShards({
       ...options,
       wake: () => this.#loop.wake(),
-      read: (places, window) => store.readAsking(places, window),
+      read: (positions, window) => store.readPlanned(positions, window),
       keyOf: ({ runId, fireAtMs }) => `${runId}@${fireAtMs}`,
       idOf: ({ runId }) => runId,
     });
-    this.#unsubscribe = signals.on('places-freed', ({ jobIds }) => this.admitSoon(jobIds));
+    this.#unsubscribe = signals.on('slots-freed', ({ jobIds }) => this.admitSoon(jobIds));
   }
 
   start(): void {
@@ -65,7 +63,7 @@ export class Admitter implements Service {
 
   async stop(): Promise<void> {
     this.#unsubscribe();
-    this.#asking.close();
+    this.#planned.close();
     await this.#loop.stop();
   }
 
@@ -73,22 +71,22 @@ export class Admitter implements Service {
     this.#loop.wake();
   }
 
-  get held(): number {
-    return this.#asking.size;
+  get rowsAhead(): number {
+    return this.#planned.size;
   }
 
-  /** Runs of these jobs may be let in; those of others are somebody else's. */
+  /** Runs of these jobs may be admitted; jobs in shards of other nodes are ignored. */
   admitSoon(jobIds: Iterable<JobId>): void {
     let isMine = false;
     for (const jobId of jobIds) {
-      if (!this.#asking.owns(shardOf(jobId))) continue;
+      if (!this.#planned.owns(shardOf(jobId))) continue;
       this.#toAdmit.add(jobId);
       isMine = true;
     }
     if (isMine) this.#loop.wake();
   }
 
-  /** Tells of what was opened, and remembers what was left waiting. */
+  /** Announces what was opened, and remembers what was left waiting. */
   follow({ opened, waiting }: Admitted, { isAgain = false } = {}): void {
     if (opened.length > 0) this.#options.signals.send('runs-open', { lanes: opened });
     if (waiting.length === 0) return;
@@ -99,15 +97,15 @@ export class Admitter implements Service {
     this.#loop.wake();
   }
 
-  /** One pass: follow ownership, read, admit. Answers how long nothing will be due. */
+  /** One pass: follow ownership, read, admit. Returns how long nothing will be due. */
   async runOnce(): Promise<number> {
     const guard = this.#options.guard();
-    if (!this.#asking.follow(guard)) return IDLE_MS;
-    await this.#asking.read();
+    if (!this.#planned.follow(guard)) return IDLE_MS;
+    await this.#planned.read();
     await this.#replaceSome(guard);
     if (await this.#admitDue(guard)) return 0;
     if (this.#toAdmit.size > 0) return 0;
-    return Math.min(this.#asking.untilNext(), this.#again.inMs, this.#failed.inMs);
+    return Math.min(this.#planned.untilNext(), this.#again.inMs, this.#failed.inMs);
   }
 
   /** For jobs whose newest occurrence replaces the others. */
@@ -133,12 +131,12 @@ export class Admitter implements Service {
     }
   }
 
-  /** True when somebody asked. */
+  /** False when there was no job to admit runs of. */
   async #admitDue(guard: ShardGuard): Promise<boolean> {
     const nowMs = this.#options.clock.now();
-    const asking = this.#asking.takeDue(nowMs, JOBS_PER_ADMISSION).map(({ jobId }) => jobId);
+    const planned = this.#planned.takeDue(nowMs, JOBS_PER_ADMISSION).map(({ jobId }) => jobId);
     const again = new Set(this.#again.take());
-    for (const jobId of [...asking, ...this.#failed.take()]) this.#toAdmit.add(jobId);
+    for (const jobId of [...planned, ...this.#failed.take()]) this.#toAdmit.add(jobId);
     const jobIds = [...new Set([...this.#toAdmit, ...again])].slice(0, JOBS_PER_ADMISSION);
     if (jobIds.length === 0) return false;
     for (const jobId of again) this.#toAdmit.add(jobId);
@@ -153,9 +151,9 @@ export class Admitter implements Service {
   ): Promise<void> {
     const { store, log } = this.#options;
     const runsPerJob = Math.ceil(RUNS_PER_ADMISSION / jobIds.length);
-    return handleInParts(jobIds, {
-      handle: async (part) => {
-        const admitted = await store.admit(part, { guard, nowMs, runsPerJob });
+    return handleInBatches(jobIds, {
+      handle: async (batch) => {
+        const admitted = await store.admit(batch, { guard, nowMs, runsPerJob });
         this.follow(admitted, { isAgain });
         for (const jobId of admitted.more) this.#toAdmit.add(jobId);
       },

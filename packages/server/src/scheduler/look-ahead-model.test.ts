@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { ReadWindow, ShardPlace } from '../storage/schedule-store.ts';
+import type { ReadWindow, ShardPosition } from '../storage/schedule-store.ts';
 import { LookAhead } from './look-ahead.ts';
 
 interface Row {
@@ -34,7 +34,7 @@ const SHARDS = [0, 1, 2];
 class Model {
   readonly taken: Row[] = [];
   readonly ahead = new LookAhead<Row>({
-    read: (places, window) => this.#read(places, window),
+    read: (positions, window) => this.#read(positions, window),
     keyOf: ({ id, fireAtMs }) => `${id}@${fireAtMs}`,
     idOf: ({ id }) => id,
     windowMs: 40,
@@ -103,8 +103,8 @@ class Model {
     }
   }
 
-  async #read(places: readonly ShardPlace[], { untilMs, limitPerShard }: ReadWindow): Promise<Row[]> {
-    const found = places.flatMap(({ shard, afterMs, afterId }) =>
+  async #read(positions: readonly ShardPosition[], { untilMs, limitPerShard }: ReadWindow): Promise<Row[]> {
+    const found = positions.flatMap(({ shard, afterMs, afterId }) =>
       this.rows
         .filter((row) => row.shard === shard && row.fireAtMs <= untilMs)
         .filter((row) => row.fireAtMs > afterMs || (row.fireAtMs === afterMs && row.id > afterId))

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { ReadWindow, ShardPlace } from '../storage/schedule-store.ts';
+import type { ReadWindow, ShardPosition } from '../storage/schedule-store.ts';
 import { LookAhead } from './look-ahead.ts';
 
 interface Row {
@@ -14,7 +14,7 @@ const PER_SHARD = 10;
 
 /** Shards 1 and 2 in order of instant and id, as a storage has them. */
 let rows: Row[];
-let reads: { places: readonly ShardPlace[]; window: ReadWindow }[];
+let reads: { positions: readonly ShardPosition[]; window: ReadWindow }[];
 /** Called after the rows were read and before the answer arrives. */
 let beforeAnswer: () => Promise<void> | void;
 let ahead: LookAhead<Row>;
@@ -38,9 +38,9 @@ beforeEach(() => {
   );
 });
 
-async function read(places: readonly ShardPlace[], window: ReadWindow): Promise<Row[]> {
-  reads.push({ places, window });
-  const found = places.flatMap(({ shard, afterMs, afterId }) =>
+async function read(positions: readonly ShardPosition[], window: ReadWindow): Promise<Row[]> {
+  reads.push({ positions, window });
+  const found = positions.flatMap(({ shard, afterMs, afterId }) =>
     rows
       .filter((row) => row.shard === shard && row.fireAtMs <= window.untilMs)
       .filter((row) => row.fireAtMs > afterMs || (row.fireAtMs === afterMs && row.id > afterId))
@@ -192,7 +192,7 @@ describe('the bound of a shard', () => {
   });
 });
 
-describe('a row that appears behind the reading place', () => {
+describe('a row that appears behind the reading position', () => {
   test('is read after a hint', async () => {
     await readAll();
     insert([5]);
@@ -201,7 +201,7 @@ describe('a row that appears behind the reading place', () => {
     expect(take(5)).toHaveLength(1);
   });
 
-  test('of the instant of the place is read after a hint, whatever its id', async () => {
+  test('of the instant of the position is read after a hint, whatever its id', async () => {
     const [first, ...others] = insert(times(PER_SHARD + 1, 5));
     rows = others;
     await readAll();
@@ -215,7 +215,7 @@ describe('a row that appears behind the reading place', () => {
     ahead.touch(2, BASE_MS + 5);
     ahead.touch(3, BASE_MS + 5);
     await readAll();
-    expect(reads.at(-1)!.places.map(({ shard }) => shard)).toEqual([2]);
+    expect(reads.at(-1)!.positions.map(({ shard }) => shard)).toEqual([2]);
   });
 
   test('is found by the sweep when the hint was lost', async () => {
@@ -257,7 +257,7 @@ describe('a hint about a row that reading will come to', () => {
 });
 
 describe('while a read is under way', () => {
-  test('a hint about a row behind the place is not lost', async () => {
+  test('a hint about a row behind the position is not lost', async () => {
     await readAll();
     beforeAnswer = () => {
       beforeAnswer = () => {};
@@ -363,7 +363,7 @@ describe('rows that could not be handled', () => {
   });
 });
 
-test('a read that fails loses nothing: the next one begins at the same place', async () => {
+test('a read that fails loses nothing: the next one begins at the same position', async () => {
   insert([0]);
   beforeAnswer = () => Promise.reject(new Error('the storage is down'));
   await expect(ahead.readAhead(BASE_MS)).rejects.toThrow();

@@ -1,10 +1,10 @@
 /**
- * What comes next in the shards of this owner: rows are read ahead in the order of their instants, up to the end of a window or
- * a bound per shard, and held in min-heaps, so that each is handled at its instant and not at the next read. Rows that appear
- * where reading has passed come through hints, or through a sweep over the last seconds; a full pass finds whatever both missed.
+ * The rows that are due next in the shards of this owner: read ahead in the order of their instants, up to the end of a window or a
+ * bound per shard, and kept in min-heaps, so that each is handled at its instant and not at the next read. Rows that appear behind
+ * the reading position come through hints, or through a sweep over the last seconds; a full sweep finds what both missed.
  */
 import { MinHeap } from '@carillon/foundation';
-import type { ReadWindow, ShardPlace } from '../storage/schedule-store.ts';
+import type { ReadWindow, ShardPosition } from '../storage/schedule-store.ts';
 
 interface Planned {
   readonly shard: number;
@@ -12,13 +12,13 @@ interface Planned {
 }
 
 export interface LookAheadOptions<Row extends Planned> {
-  readonly read: (places: readonly ShardPlace[], window: ReadWindow) => Promise<Row[]>;
+  readonly read: (positions: readonly ShardPosition[], window: ReadWindow) => Promise<Row[]>;
   /** Tells rows apart; a row that moved to another instant is another row. */
   readonly keyOf: (row: Row) => string;
-  /** Its place among those of the same instant, as the storage orders them. */
+  /** Orders rows of the same instant, as the storage does. */
   readonly idOf: (row: Row) => string;
   readonly windowMs: number;
-  /** Rows held of one shard, about: a bound per shard, so that none stands before another. */
+  /** Rows kept of one shard, about: a bound per shard, so that no shard delays another. */
   readonly rowsPerShard: number;
 }
 
@@ -27,7 +27,7 @@ const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 /** New rows are due no earlier than their insertion; this much covers slow commits and differing clocks. */
 const SWEEP_BACK_MS = 15_000;
 const SWEEP_AHEAD_MS = 2_000;
-/** Where much is held already, a read is about the few rows that were heard of. */
+/** Where enough rows are in memory, a read is for the few rows that hints named. */
 const TOUCHED_ROWS = 128;
 
 /** What is known of one shard. */
@@ -36,9 +36,9 @@ class Window<Row extends Planned> {
   /** Everything up to here was read. */
   afterMs = 0;
   afterId = FIRST_ID;
-  /** Something was heard that lies before the place: read, however many rows are held. */
+  /** Something was heard that lies before the position: read, however many rows are in memory. */
   isTouched = true;
-  /** While it is read: the earliest instant of which something was heard. The read may have begun before that was there. */
+  /** The earliest instant that a hint named during a read: the read may have begun before that row was there. */
   heardMs = Number.POSITIVE_INFINITY;
   readonly #rows: MinHeap<Row>;
   readonly #known = new Set<string>();
@@ -50,7 +50,7 @@ class Window<Row extends Planned> {
     this.#rows = new MinHeap((a, b) => this.#compare(a, b));
   }
 
-  get held(): number {
+  get size(): number {
     return this.#rows.size;
   }
 
@@ -92,10 +92,10 @@ class Window<Row extends Planned> {
     const { windowMs, rowsPerShard } = this.#options;
     if (this.isTouched) return true;
     if (this.afterMs >= nowMs + windowMs / 2) return false;
-    return this.held <= Math.floor(rowsPerShard / 2) || this.#holdsOnlyLater();
+    return this.size <= Math.floor(rowsPerShard / 2) || this.#holdsOnlyLater();
   }
 
-  /** These rows follow its place, and no others do until the instant. */
+  /** These rows follow its position, and no others do until the instant. */
   readOn(rows: readonly Row[], { untilMs, limitPerShard }: ReadWindow): void {
     const { idOf } = this.#options;
     for (const row of rows) this.hold(row);
@@ -113,10 +113,10 @@ class Window<Row extends Planned> {
     return this.#options.idOf(first) > this.afterId;
   }
 
-  /** Hints can bring any number of rows: past twice the bound the latest go, and are read again in time. */
+  /** SCHED-6: past twice the bound, which hints can exceed, the latest rows are dropped, and read again in time. */
   #trim(): void {
     const { rowsPerShard, idOf } = this.#options;
-    if (this.held <= rowsPerShard * 2) return;
+    if (this.size <= rowsPerShard * 2) return;
     const kept: Row[] = [];
     while (kept.length < rowsPerShard) kept.push(this.take()!);
     this.#rows.retain(() => false);
@@ -144,7 +144,7 @@ export class LookAhead<Row extends Planned> {
 
   get size(): number {
     let size = 0;
-    for (const { held } of this.#shards.values()) size += held;
+    for (const window of this.#shards.values()) size += window.size;
     return size;
   }
 
@@ -186,14 +186,14 @@ export class LookAhead<Row extends Planned> {
     const untilMs = nowMs + windowMs;
     const wanted = [...this.#shards].filter(([, window]) => window.isWanted(nowMs));
     if (wanted.length === 0) return false;
-    const hasRoom = wanted.some(([, window]) => window.held <= rowsPerShard / 2);
+    const hasRoom = wanted.some(([, window]) => window.size <= rowsPerShard / 2);
     const limitPerShard = hasRoom ? rowsPerShard : Math.min(rowsPerShard, TOUCHED_ROWS);
-    const places = wanted.map(([shard, { afterMs, afterId }]) => ({ shard, afterMs, afterId }));
+    const positions = wanted.map(([shard, { afterMs, afterId }]) => ({ shard, afterMs, afterId }));
     for (const [, window] of wanted) {
       window.isTouched = false;
       window.heardMs = Number.POSITIVE_INFINITY;
     }
-    const rows = await read(places, { untilMs, limitPerShard }).catch((error: unknown) => {
+    const rows = await read(positions, { untilMs, limitPerShard }).catch((error: unknown) => {
       for (const [, window] of wanted) window.isTouched = true;
       throw error;
     });
@@ -210,13 +210,14 @@ export class LookAhead<Row extends Planned> {
   async sweep(nowMs: number): Promise<void> {
     const { rowsPerShard: limitPerShard, read } = this.#options;
     const untilMs = nowMs + SWEEP_AHEAD_MS;
-    const places = [...this.#shards.keys()].map((shard) => ({
+    const positions = [...this.#shards.keys()].map((shard) => ({
       shard,
       afterMs: nowMs - SWEEP_BACK_MS,
       afterId: FIRST_ID,
     }));
-    if (places.length === 0) return;
-    for (const row of await read(places, { untilMs, limitPerShard })) this.#shards.get(row.shard)?.hold(row);
+    if (positions.length === 0) return;
+    for (const row of await read(positions, { untilMs, limitPerShard }))
+      this.#shards.get(row.shard)?.hold(row);
   }
 
   /** Takes out rows whose instant has come, at most so many, the earliest first. */

@@ -1,28 +1,26 @@
-/**
- * A look ahead over the shards that this node owns, kept up to date: follows ownership, reads on in time, sweeps, and hears hints.
- */
+/** The look-ahead over the shards of this node: follows ownership, reads on in time, sweeps, and reacts to hints. */
 import type { Clock } from '@carillon/foundation';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
-import type { ShardGuard } from '../storage/shard-guard.ts';
+import type { ShardGuard } from '../storage/schedule-store.ts';
 import { LookAhead, type LookAheadOptions } from './look-ahead.ts';
 
 export interface OwnedShardsOptions<Row extends { readonly shard: number; readonly fireAtMs: number }>
   extends LookAheadOptions<Row> {
   readonly signals: SignalBus;
   readonly clock: Clock;
-  /** Something was heard. */
+  /** A hint arrived. */
   readonly wake: () => void;
 }
 
-/** A lost hint costs at most this much. */
+/** SCHED-5: how long a row that no hint named may stay unnoticed. */
 const SWEEP_MS = 1_000;
 const FULL_SWEEP_MS = 60_000;
 /**
- * How far back a full sweep begins. What is older was read when the shard was taken, and what is left of it is not worth a walk over
- * everything that fired since, which an old snapshot may keep; but for one sweep in so many, which begins at the very start.
+ * How far back a full sweep begins. Older rows were read when the shard was acquired; reading them again would walk over all dead
+ * rows since, while an old snapshot keeps them. One full sweep in so many begins at the very start.
  */
 const FULL_SWEEP_BACK_MS = 3_600_000;
-const SWEEPS_PER_WHOLE = 10;
+const SWEEPS_PER_RESTART = 10;
 const READ_AHEAD_MS = 20_000;
 
 export class OwnedShards<
@@ -62,7 +60,7 @@ export class OwnedShards<
 
   override takeDue(nowMs: number, max: number): Row[] {
     const rows = super.takeDue(nowMs, max);
-    // Rows that left make room for the next.
+    // Rows that were taken make room for the next.
     if (rows.length > 0) this.#readAheadAt = 0;
     return rows;
   }
@@ -78,7 +76,7 @@ export class OwnedShards<
     const nowMs = clock.now();
     if (now >= this.#fullSweepAt) {
       this.#fullSweepAt = now + FULL_SWEEP_MS;
-      this.restart(this.#sweeps % SWEEPS_PER_WHOLE === 0 ? 0 : nowMs - FULL_SWEEP_BACK_MS);
+      this.restart(this.#sweeps % SWEEPS_PER_RESTART === 0 ? 0 : nowMs - FULL_SWEEP_BACK_MS);
       this.#sweeps += 1;
     }
     if (now >= this.#sweepAt) {

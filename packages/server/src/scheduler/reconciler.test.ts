@@ -8,7 +8,7 @@ import { MemoryJobStore } from '../storage/memory/memory-job-store.ts';
 import { MemoryMemberStore } from '../storage/memory/memory-member-store.ts';
 import { MemoryScheduleStore } from '../storage/memory/memory-schedule-store.ts';
 import { emptyState } from '../storage/memory/memory-state.ts';
-import type { ShardGuard } from '../storage/shard-guard.ts';
+import type { ShardGuard } from '../storage/schedule-store.ts';
 import { type RoleStage, turns } from '../testing/role-stage.fixture.ts';
 import { Reconciler, type ReconcilerOptions } from './reconciler.ts';
 import { nominalsOf, SchedulerStage } from './scheduler-stage.fixture.ts';
@@ -123,7 +123,7 @@ describe('a handler that nobody offers (hazard 21)', () => {
     role.clock.advance(2 * DAY_MS);
     await reconciler.runOnce();
     expect(await deadLetter(runIds[0]!)).toBeUndefined();
-    await role.world.bury(role.world.workerId);
+    await role.world.markDead(role.world.workerId);
     role.clock.advance(HOUR_MS);
     await reconciler.runOnce();
     expect(await deadLetter(runIds[0]!)).toBeDefined();
@@ -179,7 +179,7 @@ describe('a run that waits though there is room (hazard 37)', () => {
   });
 });
 
-test('a place that belongs to no run becomes free (hazard 13)', async () => {
+test('a slot that belongs to no run becomes free (hazard 13)', async () => {
   const { clock, common, signals } = role;
   const state = emptyState(() => clock.now());
   const [jobs, store] = [new MemoryJobStore(state), new MemoryScheduleStore(state)];
@@ -232,11 +232,11 @@ describe('a pass', () => {
     expect(await deadLetter(runIds[0]!)).toBeDefined();
   });
 
-  test('is made at once when it is told that places became free somewhere', async () => {
+  test('is made at once when it is told that slots became free somewhere', async () => {
     reconciler.start();
     await turns();
     const before = stage.breakage.calls.reconcile;
-    role.signals.send('places-freed', { jobIds: [] });
+    role.signals.send('slots-freed', { jobIds: [] });
     await turns();
     expect(stage.breakage.calls.reconcile).toBe(before! + 1);
     await reconciler.stop();

@@ -1,12 +1,11 @@
 /**
- * Compares what was decided with what is, in the shards of this node, always and on a schedule of its own: places that belong to
- * no run become free, runs that wait though there is room are let in, and what waited for its start for too long is given up.
- * So a lost hint or a crash in the wrong moment costs seconds, and no copy in memory is trusted for longer (hazard 37).
+ * Compares admissions with the tables, in the shards of this node, every second: slots that belong to no run become free (SCHED-8),
+ * runs that wait though there is a free slot are admitted, and runs that waited too long for their start become dead letters. So a
+ * lost hint or a crash costs seconds, and no copy in memory is trusted for longer (hazard 37).
  */
 import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
-import type { ScheduleStore } from '../storage/schedule-store.ts';
-import type { ShardGuard } from '../storage/shard-guard.ts';
+import type { ScheduleStore, ShardGuard } from '../storage/schedule-store.ts';
 import type { Scheduler } from './scheduler.ts';
 
 export interface ReconcilerOptions {
@@ -25,29 +24,21 @@ const PASS_SHARE = 20;
 const PASS_MS_MAX = 10_000;
 const JOBS_PER_PASS = 1_000;
 const RUNS_PER_PASS = 1_000;
-/** A run whose handler nobody offers is given up after this long, in which somebody was there to look (hazard 21). */
+/** A run whose handler no worker offers becomes a dead letter after this long, in which a reconciler was running (hazard 21). */
 const UNOFFERED_MS = 24 * 3_600_000;
 const UNOFFERED_EVERY_MS = 600_000;
 
 export class Reconciler implements Service {
   readonly #options: ReconcilerOptions;
   readonly #loop: Loop;
-  /** By the monotonic clock: a wall clock that is set forward, or a machine that slept, is no time spent looking. */
+  /** By the monotonic clock: neither a wall clock that is set forward nor the sleep of a machine counts as running. */
   #watchingSince: number | undefined;
   #unofferedAt = 0;
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
-    const { clock, random, log } = options;
-    this.#loop = new Loop({
-      name: 'reconciler',
-      clock,
-      random,
-      log,
-      idleMs: PASS_MS,
-      runOnce: () => this.runOnce(),
-    });
-    options.signals.on('places-freed', ({ jobIds }) => {
+    this.#loop = new Loop({ ...options, name: 'reconciler', idleMs: PASS_MS, runOnce: () => this.runOnce() });
+    options.signals.on('slots-freed', ({ jobIds }) => {
       if (jobIds.length === 0) this.#loop.wake();
     });
   }
@@ -72,7 +63,7 @@ export class Reconciler implements Service {
       scheduler.admitSoon(waiting.map(({ jobId }) => jobId));
       await scheduler.replace(waiting, guard);
     } finally {
-      // Last, since what it writes into the history may have to wait; and whatever became of the rest.
+      // Last, since its write into the history may wait for a lock; and also when the rest failed.
       isMoreLeft = await this.#giveUp(guard);
     }
     if (isMoreLeft) return 0;

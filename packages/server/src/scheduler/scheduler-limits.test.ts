@@ -60,7 +60,7 @@ describe('an occurrence that overlaps', () => {
     expect(nominalsOf(await stage.at(2 * MINUTE_MS))).toEqual([2 * MINUTE_MS]);
   });
 
-  test('replaces: the oldest is asked to stop, and only the newest waits for its place (hazard 18)', async () => {
+  test('replaces: the oldest is asked to stop, and only the newest waits for its slot (hazard 18)', async () => {
     const job = await recurring({ overlap: 'replace' });
     const [first] = await stage.at(0);
     await stage.at(MINUTE_MS);
@@ -87,7 +87,7 @@ describe('an occurrence that overlaps', () => {
 });
 
 describe('run-now', () => {
-  test('starts at once when the job has a free place, announced to those who claim', async () => {
+  test('starts at once when the job has a free slot, announced to those who claim', async () => {
     const job = await role.world.recurring({ atMs: BASE_MS + MINUTE_MS });
     await stage.rest();
     const opened = stage.sent('runs-open');
@@ -96,7 +96,7 @@ describe('run-now', () => {
     expect(opened).toHaveLength(1);
   });
 
-  test('waits behind the limit of its job, and starts when a place is free', async () => {
+  test('waits behind the limit of its job, and starts when a slot is free', async () => {
     const job = await recurring();
     const [first] = await stage.at(0);
     const runId = await stage.runNow(job);
@@ -149,7 +149,7 @@ describe('run-now', () => {
 });
 
 describe('a run that is tried again', () => {
-  test('asks for a place at its instant, and not before', async () => {
+  test('asks for a slot at its instant, and not before', async () => {
     await recurring({ maxConcurrency: 5 });
     const [first] = await stage.at(0);
     await stage.finish(first!, { status: 'FAILED', ...again(BASE_MS + 10_000) });
@@ -157,7 +157,7 @@ describe('a run that is tried again', () => {
     expect(await stage.at(10_000)).toMatchObject([{ runId: first!.runId, attempt: 2, epoch: 2 }]);
   });
 
-  test('gives up its place while it waits: another run of its job takes it', async () => {
+  test('gives up its slot while it waits: another run of its job takes it', async () => {
     const job = await recurring();
     const [first] = await stage.at(0);
     await stage.finish(first!, { status: 'FAILED', ...again(BASE_MS + 10_000) });
@@ -178,7 +178,7 @@ describe('a run that is tried again', () => {
   });
 });
 
-describe('a place that became free', () => {
+describe('a slot that became free', () => {
   test('of which nobody told is found by the reconciler (hazard 13)', async () => {
     await recurring();
     const [first] = await stage.at(0);

@@ -76,11 +76,11 @@ export class SchedulerStage {
   /** The run ended; everybody hears what follows from it, unless told otherwise. */
   async finish(run: ClaimedRun, { told = true, ...end }: End & { told?: boolean } = {}): Promise<void> {
     const { storage, signals, clock } = this.role;
-    const { freed, opened, asking } = await storage.leases.settle([settlement(run, end)], clock.now());
+    const { freed, opened, planned } = await storage.leases.settle([settlement(run, end)], clock.now());
     if (!told) return;
-    signals.send('places-freed', { jobIds: freed });
+    signals.send('slots-freed', { jobIds: freed });
     signals.send('runs-open', { lanes: opened });
-    signals.send('shards-due', { shards: asking });
+    signals.send('shards-due', { shards: planned });
     await turns();
   }
 

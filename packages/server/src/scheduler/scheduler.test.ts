@@ -300,7 +300,7 @@ describe('a midnight herd (hazard 24)', () => {
     ({ role } = stage);
     await herd(5_000, { atMs: BASE_MS + 1_000 });
     await stage.rest();
-    expect(stage.scheduler.held).toBeLessThanOrEqual(64 * 40);
+    expect(stage.scheduler.rowsAhead).toBeLessThanOrEqual(64 * 40);
     expect(await stage.at(1_000)).toHaveLength(5_000);
   });
 
@@ -309,7 +309,7 @@ describe('a midnight herd (hazard 24)', () => {
     ({ role } = stage);
     await herd(500, { atMs: BASE_MS + MINUTE_MS, job: { shard: 7 } });
     expect(await stage.rest()).toBeGreaterThanOrEqual(500);
-    expect(stage.scheduler.held).toBeLessThan(500);
+    expect(stage.scheduler.rowsAhead).toBeLessThan(500);
   });
 
   test('of runs that wait to be executed holds up no cursor: it fires in one pass (hazard 38)', async () => {
@@ -318,7 +318,7 @@ describe('a midnight herd (hazard 24)', () => {
     const job = await role.world.recurring({ atMs: BASE_MS + 500, job: { priority: 'high' } });
     role.signals.send('shards-due', { shards: [{ shard: job.shard, atMs: BASE_MS + 500 }] });
     await stage.rest();
-    expect(stage.scheduler.held).toBe(1);
+    expect(stage.scheduler.rowsAhead).toBe(1);
     role.clock.advance(500);
     await stage.scheduler.runOnce();
     expect(await role.world.pendingRuns(job)).toMatchObject([{ state: 'open' }]);

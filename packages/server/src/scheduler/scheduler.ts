@@ -1,17 +1,16 @@
 /**
- * Fires what is due at its instant, in the shards of this node: due cursors become runs (one transaction per batch, compare-and-set
- * on each cursor), open, waiting or skipped by the limits of their jobs. How many runs wait to be
- * executed makes no difference here: of the jobs that fire, those that wait for a place are counted, up to a bound.
+ * Fires due cursors at their instant, in the shards of this node: each becomes runs that are open, waiting or skipped, by the limit of
+ * its job (one statement per batch). The length of the backlog makes no difference here: only the waiting runs of a job that fires are
+ * counted, up to a bound.
  */
 import { fireTime, type JobId, occurrenceRunId, planFires } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import type { Cursor } from '../storage/due.ts';
-import type { Fire, Fired, ScheduleStore, WaitingJob } from '../storage/schedule-store.ts';
-import type { ShardGuard } from '../storage/shard-guard.ts';
+import type { Fire, Fired, ScheduleStore, ShardGuard, WaitingJob } from '../storage/schedule-store.ts';
 import { Admitter } from './admitter.ts';
-import { handleInParts } from './handle-in-parts.ts';
-import { Later } from './later.ts';
+import { DelayQueue } from './delay-queue.ts';
+import { handleInBatches } from './handle-in-batches.ts';
 import { OwnedShards } from './owned-shards.ts';
 
 export interface SchedulerOptions {
@@ -29,7 +28,7 @@ const IDLE_MS = 1_000;
 const FIRES_PER_BATCH = 1_000;
 /** Runs made by one batch of fires, about: a policy may catch up thousands for each cursor. */
 const RUNS_PER_BATCH = 2_000;
-/** Cursors that had changed are read again at once, and then at most this often: they may also be somebody else's by now. */
+/** Cursors that had changed are read again at once, and then at most this often: their shard may belong to another node by now. */
 const READ_AGAIN_MS = 50;
 /** Cursors that could not be fired are tried again after this long. */
 const RETRY_MS = 60_000;
@@ -37,31 +36,24 @@ const RETRY_MS = 60_000;
 export class Scheduler implements Service {
   readonly #options: SchedulerOptions;
   readonly #cursors: OwnedShards<Cursor>;
-  /** Has a loop of its own: letting runs in may take long, and no schedule waits for it. */
+  /** Has a loop of its own: admission may take long, and no schedule waits for it. */
   readonly #admitter: Admitter;
   readonly #loop: Loop;
-  readonly #changed: Later<Cursor>;
+  readonly #changed: DelayQueue<Cursor>;
   #readAgainAt = 0;
-  readonly #failed: Later<Cursor>;
+  readonly #failed: DelayQueue<Cursor>;
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
-    const { clock, random, log, store } = options;
+    const { clock, store } = options;
     this.#admitter = new Admitter(options);
-    this.#changed = new Later({ clock, afterMs: READ_AGAIN_MS });
-    this.#failed = new Later({ clock, afterMs: RETRY_MS });
-    this.#loop = new Loop({
-      name: 'scheduler',
-      clock,
-      random,
-      log,
-      idleMs: IDLE_MS,
-      runOnce: () => this.fireOnce(),
-    });
+    this.#changed = new DelayQueue({ clock, afterMs: READ_AGAIN_MS });
+    this.#failed = new DelayQueue({ clock, afterMs: RETRY_MS });
+    this.#loop = new Loop({ ...options, name: 'scheduler', idleMs: IDLE_MS, runOnce: () => this.fireOnce() });
     this.#cursors = new OwnedShards({
       ...options,
       wake: () => this.#loop.wake(),
-      read: (places, window) => store.readCursors(places, window),
+      read: (positions, window) => store.readCursors(positions, window),
       keyOf: ({ jobId, nominalAtMs, jobVersion }) => `${jobId}@${nominalAtMs}.${jobVersion}`,
       idOf: ({ jobId }) => jobId,
     });
@@ -82,12 +74,12 @@ export class Scheduler implements Service {
     this.#admitter.wake();
   }
 
-  /** Instants held in memory. */
-  get held(): number {
-    return this.#cursors.size + this.#admitter.held;
+  /** Rows read ahead and kept in memory. */
+  get rowsAhead(): number {
+    return this.#cursors.size + this.#admitter.rowsAhead;
   }
 
-  /** Runs of these jobs may be let in. */
+  /** Runs of these jobs may be admitted. */
   admitSoon(jobIds: Iterable<JobId>): void {
     this.#admitter.admitSoon(jobIds);
   }
@@ -97,13 +89,13 @@ export class Scheduler implements Service {
     return this.#admitter.replace(waiting, guard);
   }
 
-  /** A pass of both loops. Answers how long nothing will be due. */
+  /** A pass of both loops. Returns how long nothing will be due. */
   async runOnce(): Promise<number> {
     const fireInMs = await this.fireOnce();
     return Math.min(fireInMs, await this.#admitter.runOnce());
   }
 
-  /** One pass: follow ownership, read, fire. Answers how long nothing will be due. */
+  /** One pass: follow ownership, read, fire. Returns how long nothing will be due. */
   async fireOnce(): Promise<number> {
     const { clock } = this.#options;
     const guard = this.#options.guard();
@@ -120,11 +112,11 @@ export class Scheduler implements Service {
     return 0;
   }
 
-  /** Nothing is lost when it fails: what did fire fails its compare-and-set the next time. */
+  /** A failure loses nothing: a cursor that did fire fails its compare-and-set the next time (SCHED-1). */
   async #fire(fires: readonly Fire[], options: { guard: ShardGuard; nowMs: number }): Promise<void> {
     const { store, log } = this.#options;
-    await handleInParts(fires, {
-      handle: async (part) => this.#follow(part, await store.fire(part, options)),
+    await handleInBatches(fires, {
+      handle: async (batch) => this.#follow(batch, await store.fire(batch, options)),
       putBack: ({ cursor }) => this.#cursors.putBack([cursor]),
       setAside: ({ cursor }, error) => {
         this.#failed.add(cursor);
@@ -134,7 +126,7 @@ export class Scheduler implements Service {
     });
   }
 
-  /** What comes next of them is known, without reading it back. */
+  /** The next occurrence of a fired cursor is known without reading it back. */
   #follow(fires: readonly Fire[], fired: Fired): void {
     this.#admitter.follow(fired);
     if (fired.skipped > 0 || fires.some((fire) => fire.skipped.length > 0))
@@ -186,7 +178,7 @@ function planFire(cursor: Cursor, nowMs: number): Fire {
   };
 }
 
-/** After an edit or a lost answer an outdated cursor may be held beside the present one; only that one can win. */
+/** After an edit or a lost answer an outdated cursor may be in memory beside the current one; only the current one can fire. */
 function newestOfEachJob(cursors: readonly Cursor[]): Cursor[] {
   const newest = new Map<JobId, Cursor>();
   for (const cursor of cursors) {

@@ -41,7 +41,7 @@ test('a cron fires at its instant while letting in runs of another job takes lon
   const store = Object.assign(Object.create(storage.schedule) as typeof storage.schedule, {
     // The memory store keeps its state in private fields.
     ...Object.fromEntries(
-      (['readCursors', 'readAsking', 'fire', 'replace', 'reconcile'] as const).map((name) => [
+      (['readCursors', 'readPlanned', 'fire', 'replace', 'reconcile'] as const).map((name) => [
         name,
         (storage.schedule[name] as (...args: unknown[]) => unknown).bind(storage.schedule),
       ]),

@@ -1,12 +1,12 @@
 /**
- * Keeps this node a member and holds its share of the shards: beats, takes what rendezvous hashing gives it, lets go of the
- * rest. Everything done with a shard is fenced by its epoch in the storage, so what is believed here may be a little old.
+ * Keeps this node a member and owner of its share of the shards: beats, acquires what rendezvous hashing gives it, releases the
+ * rest. Every write to a shard is fenced by its epoch in the storage (SHARD-1), so the copy here may be a little old.
  */
 import { type BootId, type NodeId, shardsOfNode } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import type { MemberStore } from '../storage/member-store.ts';
-import type { ShardGuard } from '../storage/shard-guard.ts';
+import type { ShardGuard } from '../storage/schedule-store.ts';
 
 export interface ShardKeeperOptions {
   readonly nodeId: NodeId;
@@ -24,7 +24,7 @@ export interface ShardKeeperOptions {
   readonly onReplaced: () => void;
 }
 
-/** Always the same one: whoever compares guards to see a change must not see one where nothing changes. */
+/** Always the same map: roles compare maps by identity to notice a change. */
 const NONE: ReadonlyMap<number, number> = new Map();
 
 export class ShardKeeper implements Service {
@@ -33,23 +33,16 @@ export class ShardKeeper implements Service {
   readonly #listeners: (() => void)[] = [];
   readonly #unsubscribe: () => void;
   #isMember = false;
-  #isTelling = false;
+  #isAnnouncing = false;
   #epochs: ReadonlyMap<number, number> = new Map();
   #trustedUntil = 0;
 
   constructor(options: ShardKeeperOptions) {
     this.#options = options;
-    const { clock, random, log, ttlMs, signals } = options;
-    this.#loop = new Loop({
-      name: 'shards',
-      clock,
-      random,
-      log,
-      idleMs: ttlMs / 4,
-      runOnce: () => this.runOnce(),
-    });
+    const { ttlMs, signals } = options;
+    this.#loop = new Loop({ ...options, name: 'shards', idleMs: ttlMs / 4, runOnce: () => this.runOnce() });
     this.#unsubscribe = signals.on('shards-moved', () => {
-      if (!this.#isTelling) this.#loop.wake();
+      if (!this.#isAnnouncing) this.#loop.wake();
     });
   }
 
@@ -57,7 +50,7 @@ export class ShardKeeper implements Service {
     this.#loop.start();
   }
 
-  /** Lets go of everything, so that others need not wait for the leases to run out. */
+  /** Releases everything, so that other nodes need not wait for the time to live. */
   async stop(): Promise<void> {
     this.#unsubscribe();
     await this.#loop.stop();
@@ -67,7 +60,7 @@ export class ShardKeeper implements Service {
     try {
       await members.releaseShards({ nodeId, epochs });
       await members.leaveNode(nodeId, bootId);
-      this.#tell();
+      this.#announce();
     } catch (error) {
       log.warn({ err: error }, 'could not release the shards; they run out by themselves');
     }
@@ -86,7 +79,7 @@ export class ShardKeeper implements Service {
 
   async runOnce(): Promise<undefined> {
     const { members, nodeId, incarnation, bootId, address, clock, ttlMs, onReplaced, log } = this.#options;
-    // Trust the lease from when the renewal was sent, not answered: a slow reply must never lengthen it.
+    // SHARD-3: a slow answer must not lengthen the ownership.
     const sentAt = clock.monotonic();
     const nowMs = clock.now();
     const beat = await members.beatNode({ nodeId, incarnation, bootId, address, nowMs, ttlMs });
@@ -97,7 +90,7 @@ export class ShardKeeper implements Service {
       return undefined;
     }
     const wanted = new Set(shardsOfNode(nodeId, beat.nodes));
-    const held = this.#epochs.size;
+    const before = this.#epochs.size;
     const kept = await this.#keep(wanted);
     const missing = [...wanted].filter((shard) => !kept.has(shard));
     const gained =
@@ -106,19 +99,19 @@ export class ShardKeeper implements Service {
         : new Map<number, number>();
     this.#trustedUntil = sentAt + ttlMs;
     this.#set(new Map([...kept, ...gained]));
-    // Others let go of what is this node's own, or take what it let go of, now and not with their next beat.
-    if (!this.#isMember || kept.size < held) this.#tell();
+    // Other nodes release what is this node's, or acquire what it released, now and not with their next beat.
+    if (!this.#isMember || kept.size < before) this.#announce();
     this.#isMember = true;
     return undefined;
   }
 
-  #tell(): void {
-    this.#isTelling = true;
+  #announce(): void {
+    this.#isAnnouncing = true;
     this.#options.signals.send('shards-moved', {});
-    this.#isTelling = false;
+    this.#isAnnouncing = false;
   }
 
-  /** The beat has renewed what is still this node's own; what it is not to have is let go. */
+  /** The beat has renewed the shards of this node; those it is not to have are released (SHARD-5). */
   async #keep(wanted: ReadonlySet<number>): Promise<Map<number, number>> {
     const { members, nodeId, bootId } = this.#options;
     const keep = new Map([...this.#epochs].filter(([shard]) => wanted.has(shard)));
@@ -131,7 +124,7 @@ export class ShardKeeper implements Service {
     const before = this.#epochs;
     const same =
       before.size === epochs.size && [...epochs].every(([shard, epoch]) => before.get(shard) === epoch);
-    // The same map as long as nothing changed: roles that follow it see by that that there is nothing to follow.
+    // The same map as long as nothing changed: roles compare it by identity.
     if (same) return;
     this.#epochs = epochs;
     this.#options.log.info({ shards: epochs.size, before: before.size }, 'shards changed hands');

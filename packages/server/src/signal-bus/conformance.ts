@@ -30,7 +30,7 @@ const SAMPLES: Signals = {
       { shard: 0, atMs: -1 },
     ],
   },
-  'places-freed': { jobIds: [jobId, otherJobId] },
+  'slots-freed': { jobIds: [jobId, otherJobId] },
   'cancel-requested': { runIds: [runId] },
   'shards-moved': {},
   'events-recorded': {},
@@ -39,7 +39,7 @@ const SAMPLES: Signals = {
 const ANY: Partial<Signals> = {
   'runs-open': { lanes: [] },
   'shards-due': { shards: [] },
-  'places-freed': { jobIds: [] },
+  'slots-freed': { jobIds: [] },
 };
 const NAMES = Object.keys(SAMPLES) as (keyof Signals)[];
 
@@ -73,9 +73,9 @@ export function describeSignalBus(name: string, make: (log: Log) => Promise<Sign
 
     it('listeners hear only what they listen to', async () => {
       const [freed, cancelled] = [vi.fn(), vi.fn()];
-      under.receiver.on('places-freed', freed);
+      under.receiver.on('slots-freed', freed);
       under.receiver.on('cancel-requested', cancelled);
-      under.sender.send('places-freed', SAMPLES['places-freed']);
+      under.sender.send('slots-freed', SAMPLES['slots-freed']);
       await eventually(() => expect(freed).toHaveBeenCalled(), SOON);
       expect(cancelled).not.toHaveBeenCalled();
     });
@@ -94,11 +94,11 @@ export function describeSignalBus(name: string, make: (log: Log) => Promise<Sign
 
     it('who stopped listening hears nothing more, and stopping twice does no harm', async () => {
       const [gone, there] = [vi.fn(), vi.fn()];
-      const stop = under.receiver.on('places-freed', gone);
-      under.receiver.on('places-freed', there);
+      const stop = under.receiver.on('slots-freed', gone);
+      under.receiver.on('slots-freed', there);
       stop();
       stop();
-      under.sender.send('places-freed', SAMPLES['places-freed']);
+      under.sender.send('slots-freed', SAMPLES['slots-freed']);
       await eventually(() => expect(there).toHaveBeenCalled(), SOON);
       expect(gone).not.toHaveBeenCalled();
     });

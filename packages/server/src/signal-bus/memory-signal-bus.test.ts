@@ -21,14 +21,14 @@ describe('memory signal bus, beyond the port', () => {
   it('a listener may stop another, or start one, while a signal is delivered', () => {
     const bus = new MemorySignalBus({ log: silentLog });
     const heard: string[] = [];
-    bus.on('places-freed', () => {
+    bus.on('slots-freed', () => {
       stopSecond();
-      bus.on('places-freed', () => heard.push('late'));
+      bus.on('slots-freed', () => heard.push('late'));
     });
-    const stopSecond = bus.on('places-freed', () => heard.push('second'));
-    bus.send('places-freed', { jobIds: [] });
+    const stopSecond = bus.on('slots-freed', () => heard.push('second'));
+    bus.send('slots-freed', { jobIds: [] });
     expect(heard).toEqual([]);
-    bus.send('places-freed', { jobIds: [] });
+    bus.send('slots-freed', { jobIds: [] });
     expect(heard).toEqual(['late']);
   });
 });

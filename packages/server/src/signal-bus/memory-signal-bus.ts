@@ -12,7 +12,7 @@ export class MemorySignalBus implements SignalBus {
   readonly #listeners: Listeners = {
     'runs-open': new Set(),
     'shards-due': new Set(),
-    'places-freed': new Set(),
+    'slots-freed': new Set(),
     'cancel-requested': new Set(),
     'shards-moved': new Set(),
     'events-recorded': new Set(),

@@ -1,6 +1,6 @@
 /**
  * Hints between roles: best effort, at most once. Losing every one of them costs latency (a bounded poll finds what they
- * told), never correctness.
+ * announced), never correctness.
  */
 import type { JobId, RunId } from '@carillon/domain';
 import type { LaneHint } from '../storage/lane.ts';
@@ -11,10 +11,10 @@ export interface Signals {
   /** Owners of these shards have something to fire or admit from these instants on. No shards: any. */
   'shards-due': { readonly shards: readonly { readonly shard: number; readonly atMs: number }[] };
   /** Runs of these jobs ended: runs that wait behind a limit of theirs may start. No jobs: any. */
-  'places-freed': { readonly jobIds: readonly JobId[] };
-  /** Somebody wants these runs stopped: whoever has them looks whether that is so. */
+  'slots-freed': { readonly jobIds: readonly JobId[] };
+  /** These runs are to stop: the worker that has them asks the storage whether that is so. */
   'cancel-requested': { readonly runIds: readonly RunId[] };
-  /** A node came or left, or let go of shards: they may be others' now. */
+  /** A node joined or left, or released shards: they may belong to other nodes now. */
   'shards-moved': Record<string, never>;
   /** Something was recorded that event readers may want. */
   'events-recorded': Record<string, never>;

@@ -1,6 +1,6 @@
 /**
  * What is planned: a cursor stands for the next occurrence of a recurring schedule, and firing it makes a run and moves it
- * forward; `due` holds the runs that wait for their instant, for a place of their job or for a slot.
+ * forward; `due` holds the runs that wait for their instant, for a slot of their job or for a slot.
  */
 import type { JobId, MisfirePolicy, RecurringSchedule, RunId } from '@carillon/domain';
 

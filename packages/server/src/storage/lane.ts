@@ -33,6 +33,18 @@ export interface LaneHint extends LaneKey {
 
 export const LANE_START: LaneMark = { laneAtMs: 0, runId: '00000000-0000-0000-0000-000000000000' as RunId };
 
+/** A text that names the lane. */
+export function laneName({ part, priority, handlerKey: key, tenant }: LaneKey): string {
+  return `${part}/${priority}/${key}/${tenant}`;
+}
+
+/** In the order in which a lane is read. */
+export function compareMarks(a: LaneMark, b: LaneMark): number {
+  if (a.laneAtMs !== b.laneAtMs) return a.laneAtMs - b.laneAtMs;
+  if (a.runId === b.runId) return 0;
+  return a.runId < b.runId ? -1 : 1;
+}
+
 export function partOf(shard: number): number {
   return shard % PART_COUNT;
 }

@@ -1,6 +1,6 @@
 /**
- * What is being run, by whom. A lease covers one handed-out batch; a run leaves it exactly once, by being settled. Whoever
- * comes second (a late report, a second recovery) finds it gone and is refused: this is the fence.
+ * Leases: which worker has which runs. A lease covers one claimed batch; a run leaves it once, by being settled. A second settlement
+ * (a late report, a second recovery) is stale and refused (LEASE-1).
  */
 import type {
   ClaimedBatch,
@@ -30,7 +30,7 @@ export interface ClaimRequest {
 }
 
 /** What a claim saw of a lane. */
-export interface LaneLook {
+export interface LaneScan {
   readonly found: number;
   /** The last run that was found. */
   readonly last: LaneMark | undefined;
@@ -43,18 +43,18 @@ export interface Claimed extends ClaimedBatch {
    * One per lane that was asked for, in order; those after the last that was needed were not looked at. None: nothing can be said of
    * them, as for a dead worker.
    */
-  readonly looks: readonly LaneLook[];
+  readonly scans: readonly LaneScan[];
 }
 
 /** Names one handing-out of one run. */
-export interface HeldRef {
+export interface LeaseRef {
   readonly leaseId: LeaseId;
   readonly position: number;
   readonly epoch: number;
 }
 
 /** A run under a lease, with what its next step is decided by. */
-export interface HeldRun extends HeldRef {
+export interface LeasedRun extends LeaseRef {
   readonly jobId: JobId;
   readonly runId: RunId;
   readonly workerId: WorkerId;
@@ -69,7 +69,7 @@ export interface HeldRun extends HeldRef {
   readonly userId: string | undefined;
 }
 
-export interface Settlement extends HeldRef {
+export interface Settlement extends LeaseRef {
   /** How many runs the lease was handed out with: lets a storage see that all of them ended together. */
   readonly leaseSize: number | undefined;
   readonly status: FinalRunStatus;
@@ -87,11 +87,11 @@ export type SettleVerdict = 'settled' | 'cancelled' | 'stale';
 /** Verdicts in the order of the settlements, and what became possible. */
 export interface Settled {
   readonly verdicts: readonly SettleVerdict[];
-  /** Jobs with a free place that other runs of theirs wait for. */
+  /** Jobs with a free slot that other runs of theirs wait for. */
   readonly freed: readonly JobId[];
-  /** Runs that are tried again, in lanes or asking for a place of their job. */
+  /** Runs that are tried again, in lanes or asking for a slot of their job. */
   readonly opened: readonly LaneHint[];
-  readonly asking: readonly { readonly shard: number; readonly atMs: number }[];
+  readonly planned: readonly { readonly shard: number; readonly atMs: number }[];
 }
 
 export interface LateReport {
@@ -105,8 +105,8 @@ export interface LeaseStore {
   /** The first run of every lane, in the order of lanes, from after a lane on; at most limit. */
   lanes(page: { readonly after: LaneKey | undefined; readonly limit: number }): Promise<LaneHead[]>;
   /**
-   * Moves open runs into one lease, leaving out those that somebody else holds at this moment. Answers them at their positions;
-   * none when the worker is not registered or given up for dead, since nobody would recover them.
+   * Moves open runs into one lease, but for those that another transaction has locked. Returns them at their positions; none when
+   * the worker is dead or not registered (DISP-7).
    */
   claim(request: ClaimRequest): Promise<Claimed>;
   /**
@@ -114,14 +114,14 @@ export interface LeaseStore {
    * first counts.
    */
   settle(settlements: readonly Settlement[], nowMs: number): Promise<Settled>;
-  /** Which of these jobs somebody has locked at this moment: settling a run that changes one of them would wait. */
+  /** Which of these jobs another transaction has locked: settling a run that changes one of them would wait. */
   lockedJobs(jobIds: readonly JobId[]): Promise<ReadonlySet<JobId>>;
   /** What is held under these references; undefined where it is no longer. */
-  held(refs: readonly HeldRef[]): Promise<(HeldRun | undefined)[]>;
+  leased(refs: readonly LeaseRef[]): Promise<(LeasedRun | undefined)[]>;
   /** Everything these workers hold. */
-  heldBy(workers: readonly WorkerId[]): Promise<HeldRun[]>;
+  leasedBy(workers: readonly WorkerId[]): Promise<LeasedRun[]>;
   /** Writes runs that take a while into the history as RUNNING, for people to see. */
-  showRunning(refs: readonly (HeldRef & { readonly startedAtMs: number })[], nowMs: number): Promise<void>;
+  showRunning(refs: readonly (LeaseRef & { readonly startedAtMs: number })[], nowMs: number): Promise<void>;
   /** Keeps what a refused report said, on the attempt it was about. */
   recordLate(reports: readonly LateReport[]): Promise<void>;
 }

@@ -8,7 +8,7 @@
  * has lost the node id for good.
  */
 import type { BootId, JobId, LeaseId, NodeId, RunId, WorkerId } from '@carillon/domain';
-import type { HeldRef } from './lease-store.ts';
+import type { LeaseRef } from './lease-store.ts';
 
 export interface NodeBeat {
   readonly nodeId: NodeId;
@@ -49,7 +49,7 @@ export interface WorkerState extends WorkerRecord {
 export type HeardWorker = Pick<WorkerState, 'workerId' | 'lastSeenMs'>;
 
 /** A run of a lease that its worker does not hold. */
-export interface UnreceivedRun extends HeldRef {
+export interface UnreceivedRun extends LeaseRef {
   readonly jobId: JobId;
   readonly runId: RunId;
   readonly claimedAtMs: number;
@@ -108,10 +108,10 @@ export interface MemberStore {
     untilMs?: number;
   }): Promise<UnreceivedRun[]>;
   /** Declares dead: the silent, and those of processes that have ended. Answers all that are dead and not forgotten. */
-  buryWorkers(request: { silent: readonly HeardWorker[]; ended: readonly BootId[] }): Promise<WorkerId[]>;
+  markDead(request: { silent: readonly HeardWorker[]; ended: readonly BootId[] }): Promise<WorkerId[]>;
   /** Forgets a dead or leaving worker that holds nothing. */
   forgetWorkers(workers: readonly WorkerId[]): Promise<void>;
   workers(): Promise<WorkerState[]>;
   /** How many runs each worker holds; those that hold none are left out. */
-  heldRuns(): Promise<ReadonlyMap<WorkerId, number>>;
+  leasedRuns(): Promise<ReadonlyMap<WorkerId, number>>;
 }

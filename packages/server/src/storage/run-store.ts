@@ -92,6 +92,6 @@ export interface RunStore {
   /** Latest first; `before` is the place of the last one read, since a failing batch dies in one instant. */
   deadLetters(query: DeadLetterQuery): Promise<DeadLetterList>;
   deadLetter(runId: RunId): Promise<DeadLetter | undefined>;
-  /** Marks the letter as sent round and enqueues the new run, in one transaction. False: no letter, or no job left. */
+  /** Marks the letter as redriven and enqueues the new run, in one transaction. False: no letter, or no job left. */
   redrive(runId: RunId, as: { runId: RunId; nowMs: number; audit?: AuditEntry }): Promise<boolean>;
 }

@@ -1,15 +1,23 @@
 /**
- * What the owner of a shard does: fires cursors, and decides whether a run may start as far as the limits of its job go.
- * Firing is a compare-and-set on the cursor in one transaction with everything that follows from it. A limited run that may
- * start, or is alive, holds one of its job's numbered places; no two runs can hold the same one, so no limit is ever exceeded.
+ * What the owner of a shard does: fires cursors, and admits runs within the limit of their job. Firing is a compare-and-set on the
+ * cursor in one transaction with everything that follows (SCHED-1). A limited run that is open or leased holds one of its job's
+ * numbered slots (SCHED-2).
  */
-import type { JobId, RunId } from '@carillon/domain';
+import type { JobId, NodeId, RunId } from '@carillon/domain';
 import type { Cursor } from './due.ts';
 import type { LaneHint } from './lane.ts';
-import type { ShardGuard } from './shard-guard.ts';
 
-/** Rows of a shard are read in the order of instant and id, from just after a known place. */
-export interface ShardPlace {
+/**
+ * Proof of ownership that goes with every write of a shard's owner. The storage writes only rows whose shard belongs to this node at
+ * this epoch (SHARD-1).
+ */
+export interface ShardGuard {
+  readonly nodeId: NodeId;
+  readonly epochs: ReadonlyMap<number, number>;
+}
+
+/** Rows of a shard are read in the order of instant and id, from just after a known position. */
+export interface ShardPosition {
   readonly shard: number;
   readonly afterMs: number;
   readonly afterId: string;
@@ -20,8 +28,8 @@ export interface ReadWindow {
   readonly limitPerShard: number;
 }
 
-/** A run that asks for a place of its job once its instant has come: a retry, a run-now, a redriven one. */
-export interface AskingRun {
+/** A pending run that is admitted once its instant has come: a retry, a run-now, a redriven one. */
+export interface PlannedRun {
   readonly jobId: JobId;
   readonly runId: RunId;
   readonly shard: number;
@@ -61,7 +69,7 @@ export interface Fired {
 
 export interface WaitingJob {
   readonly jobId: JobId;
-  /** A fresh occurrence that waits takes the place of what waits or runs. */
+  /** A fresh occurrence that waits replaces what waits or runs. */
   readonly replaces: boolean;
 }
 
@@ -87,11 +95,11 @@ export interface OwnerOptions {
 }
 
 export interface ScheduleStore {
-  readCursors(places: readonly ShardPlace[], window: ReadWindow): Promise<Cursor[]>;
-  readAsking(places: readonly ShardPlace[], window: ReadWindow): Promise<AskingRun[]>;
+  readCursors(positions: readonly ShardPosition[], window: ReadWindow): Promise<Cursor[]>;
+  readPlanned(positions: readonly ShardPosition[], window: ReadWindow): Promise<PlannedRun[]>;
   fire(fires: readonly Fire[], options: OwnerOptions): Promise<Fired>;
   /**
-   * Opens what asks or waits in these jobs as far as they have free places, the oldest first; what asks in vain waits from now on.
+   * Opens planned and waiting runs of these jobs as far as there are free slots, the oldest first; planned runs that find none wait.
    * Of each job at most so many, of the one and of the other.
    */
   admit(
@@ -100,10 +108,10 @@ export interface ScheduleStore {
   ): Promise<Admission>;
   /**
    * For jobs whose newest occurrence replaces the others: skips the occurrences that wait before it, and asks the longest
-   * living run to stop if it still has no place. Answers the runs that were asked.
+   * living run to stop if it still has no slot. Answers the runs that were asked.
    */
   replace(jobIds: readonly JobId[], options: OwnerOptions): Promise<RunId[]>;
-  /** Gives free the places that belong to no run. Answers jobs of which runs wait though there is room, at most limit. */
+  /** Frees the slots that belong to no run. Returns jobs of which runs wait though there is a free slot, at most limit. */
   reconcile(options: OwnerOptions & { readonly limit: number }): Promise<WaitingJob[]>;
   /** Ends runs that waited for their start for longer than their job allows; at most limit. */
   expire(options: OwnerOptions & { readonly limit: number }): Promise<GivenUpRun[]>;

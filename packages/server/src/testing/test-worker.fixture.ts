@@ -1,7 +1,7 @@
 /** For tests of what hands runs to workers: one that keeps what it is given, with any number of slots. */
 import type { ClaimedBatch, RunId, WorkerId } from '@carillon/domain';
 import { newId } from '../storage/conformance/sample-job.ts';
-import type { LocalWorker } from '../worker-link/local-workers.ts';
+import type { LocalWorker } from '../worker-link/worker-link.ts';
 
 export class TestWorker implements LocalWorker {
   readonly workerId: WorkerId;
@@ -27,6 +27,4 @@ export class TestWorker implements LocalWorker {
   accept(batch: ClaimedBatch): void {
     this.handed.push(batch);
   }
-
-  cancel(): void {}
 }

@@ -1,14 +1,13 @@
 /**
- * The link to workers in this process: a function call. Promised slots are counted here, taken ones by the worker itself:
- * one that came back under a new id may still be busy with runs of its old one.
+ * The link to workers in this process: a function call. The link counts reserved slots (DISP-2), the worker counts the slots in use: a
+ * worker that registered again under a new id may still execute runs of its old id.
  */
-import type { ClaimedBatch, RunId, WorkerId, WorkerView } from '@carillon/domain';
-import type { LocalWorker, LocalWorkers } from './local-workers.ts';
-import type { WorkerLink } from './worker-link.ts';
+import type { ClaimedBatch, WorkerId } from '@carillon/domain';
+import type { LocalWorker, LocalWorkers, WorkerLink, WorkerView } from './worker-link.ts';
 
-class Seat implements WorkerView {
+class WorkerSlots implements WorkerView {
   readonly worker: LocalWorker;
-  #promised = 0;
+  #reserved = 0;
 
   constructor(worker: LocalWorker) {
     this.worker = worker;
@@ -20,30 +19,30 @@ class Seat implements WorkerView {
 
   get freeSlots(): number {
     const { slots, runningCount, unrecordedLeft } = this.worker;
-    return Math.max(0, Math.min(slots - runningCount, unrecordedLeft) - this.#promised);
+    return Math.max(0, Math.min(slots - runningCount, unrecordedLeft) - this.#reserved);
   }
 
   get handlers(): readonly string[] {
     return this.worker.handlers;
   }
 
-  promise(slots: number): void {
-    this.#promised += slots;
+  reserve(slots: number): void {
+    this.#reserved += slots;
   }
 }
 
 export class InProcessWorkerLink implements WorkerLink, LocalWorkers {
-  readonly #seats = new Map<string, Seat>();
+  readonly #workers = new Map<string, WorkerSlots>();
   readonly #listeners: (() => void)[] = [];
   #announced = false;
 
   attach(worker: LocalWorker): void {
-    this.#seats.set(worker.workerId, new Seat(worker));
+    this.#workers.set(worker.workerId, new WorkerSlots(worker));
     this.#announce();
   }
 
   detach(workerId: WorkerId): void {
-    this.#seats.delete(workerId);
+    this.#workers.delete(workerId);
     this.#announce();
   }
 
@@ -52,34 +51,30 @@ export class InProcessWorkerLink implements WorkerLink, LocalWorkers {
   }
 
   workers(): readonly WorkerView[] {
-    return [...this.#seats.values()];
+    return [...this.#workers.values()];
   }
 
   reserve(workerId: string, slots: number): void {
-    this.#seats.get(workerId)?.promise(slots);
+    this.#workers.get(workerId)?.reserve(slots);
   }
 
   unreserve(workerId: string, slots: number): void {
-    this.#seats.get(workerId)?.promise(-slots);
+    this.#workers.get(workerId)?.reserve(-slots);
     this.#announce();
   }
 
   hand(batch: ClaimedBatch): void {
-    // A worker that left meanwhile does not answer for the lease, and gives it up with its next heartbeat or its silence.
-    const seat = this.#seats.get(batch.workerId);
-    seat?.promise(-batch.runs.length);
-    seat?.worker.accept(batch);
-  }
-
-  cancel(runIds: readonly RunId[]): void {
-    for (const seat of this.#seats.values()) seat.worker.cancel(runIds);
+    // If the worker has left, the batch is lost: the lease is recovered after its next check of leases, or after its silence.
+    const slots = this.#workers.get(batch.workerId);
+    slots?.reserve(-batch.runs.length);
+    slots?.worker.accept(batch);
   }
 
   onChange(listener: () => void): void {
     this.#listeners.push(listener);
   }
 
-  /** A thousand slots freed in one turn are one change. */
+  /** Slots freed in one turn of the event loop are one change. */
   #announce(): void {
     if (this.#announced) return;
     this.#announced = true;

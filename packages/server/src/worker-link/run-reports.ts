@@ -1,6 +1,6 @@
 /**
- * What workers tell about their runs. Every report carries the lease and epoch under which the run was handed out; one
- * about a run that was given to another is answered `stale`, and the worker must drop whatever it still does for it.
+ * What workers report about their runs. Every report carries the lease and epoch under which the run was handed out; one about a run
+ * that another worker has by now is answered `stale`, and the worker must stop what it still does for it.
  */
 import type { JobId, LeaseId, RunId, RunOutcome } from '@carillon/domain';
 import type { SettleVerdict } from '../storage/lease-store.ts';
@@ -24,7 +24,7 @@ export interface RunReport {
   readonly outcome: RunOutcome;
 }
 
-/** Durable, or refused for good; an error when it may be told again. */
+/** Durable, or refused for good; an error when it may be sent again. */
 export type ReportAnswer = SettleVerdict | Error;
 
 export interface RunningReport {

@@ -1,19 +1,45 @@
 /**
- * Between the dispatcher and workers, wherever they run: in this process today, at the end of a stream tomorrow. Handing
- * over is a message that may be lost; the worker's heartbeat tells which leases it holds, and the others are given back.
+ * From the dispatcher to workers, wherever they run: in this process today, at the end of a stream tomorrow. A handed-over batch
+ * may be lost on its way: the worker compares the leases it has with those in the storage, and returns the runs of the others.
  */
-import type { ClaimedBatch, RunId, WorkerView } from '@carillon/domain';
+import type { ClaimedBatch, WorkerId } from '@carillon/domain';
+
+/** A worker as the dispatcher sees it. */
+export interface WorkerView {
+  readonly workerId: WorkerId;
+  readonly freeSlots: number;
+  readonly handlers: readonly string[];
+}
 
 export interface WorkerLink {
   /** Living workers that this dispatcher can reach, with their free slots. */
   workers(): readonly WorkerView[];
-  /** Takes slots before the claim, so that two claims under way never promise the same one. */
+  /** Reserves slots before the claim, so that two claims under way never use the same slot. */
   reserve(workerId: string, slots: number): void;
-  /** Gives back slots of runs that were reserved and not handed over. */
+  /** Frees reserved slots for which no run is handed over. */
   unreserve(workerId: string, slots: number): void;
   hand(batch: ClaimedBatch): void;
-  /** Asks for a stop; repeated by heartbeats until the run has ended. */
-  cancel(runIds: readonly RunId[]): void;
   /** Called when slots became free or workers came and went. */
   onChange(listener: () => void): void;
+}
+
+/** What a worker in this process offers to the link. */
+export interface LocalWorker {
+  readonly workerId: WorkerId;
+  /** How many runs it executes at a time; 0 while it takes none. */
+  readonly slots: number;
+  /** Executions that have not returned, also of runs that belong to other workers by now. */
+  readonly runningCount: number;
+  readonly handlers: readonly string[];
+  /** Runs it may take on before outcomes of earlier ones are recorded. */
+  readonly unrecordedLeft: number;
+  accept(batch: ClaimedBatch): void;
+}
+
+/** Where workers of this process register, and announce free slots. */
+export interface LocalWorkers {
+  attach(worker: LocalWorker): void;
+  detach(workerId: WorkerId): void;
+  /** Slots of a worker are free again. */
+  freed(): void;
 }

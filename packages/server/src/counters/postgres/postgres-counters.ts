@@ -13,14 +13,14 @@ export class PostgresCounters implements Counters {
 
   async add(counts: readonly Count[]): Promise<number[]> {
     if (counts.length === 0) return [];
-    const { merged, places } = mergeCounts(counts);
+    const { merged, indexes } = mergeCounts(counts);
     const rows = await this.#database.query<[number]>(ADD_COUNTS, [
       textArray(merged.map(({ name }) => name)),
       plainArray(merged.map(({ windowMs }) => windowMs)),
       plainArray(merged.map(({ startMs }) => startMs)),
       plainArray(merged.map(({ add }) => add)),
     ]);
-    return places.map((place) => rows[place]![0]);
+    return indexes.map((index) => rows[index]![0]);
   }
 
   async forget(beforeMs: number): Promise<void> {

@@ -65,7 +65,7 @@ describe('pause and resume', () => {
     const atMs = fixture.clock.now();
     expect(fixture.sentAs('shards-due')).toEqual([{ shards: [{ shard: job.shard, atMs }] }]);
     expect(fixture.sentAs('runs-open')).toEqual([{ lanes: [{ ...laneOf(job), atMs }] }]);
-    expect(fixture.sentAs('places-freed')).toEqual([{ jobIds: [jobId] }]);
+    expect(fixture.sentAs('slots-freed')).toEqual([{ jobIds: [jobId] }]);
   });
 
   test('an ended job can be neither paused nor resumed', async () => {

@@ -45,7 +45,7 @@ describe('an edit of other things than the schedule', () => {
     const job = await fixture.operations.updateJob(jobId, { maxConcurrency: 2 });
     const due = { shard: job.shard, atMs: fixture.clock.now() };
     expect(fixture.sentAs('shards-due').at(-1)).toEqual({ shards: [due] });
-    expect(fixture.sentAs('places-freed')).toEqual([{ jobIds: [jobId] }]);
+    expect(fixture.sentAs('slots-freed')).toEqual([{ jobIds: [jobId] }]);
   });
 
   test('that changes nothing writes nothing', async () => {

@@ -39,6 +39,6 @@ function isSameHint(a: LaneHint, b: LaneHint): boolean {
 export function announceChange({ signals }: Pick<OperationPorts, 'signals'>, job: Job, atMs: number): void {
   signals.send('shards-due', { shards: [{ shard: job.shard, atMs }] });
   signals.send('runs-open', { lanes: [{ ...laneOf(job), atMs }] });
-  signals.send('places-freed', { jobIds: [job.jobId] });
+  signals.send('slots-freed', { jobIds: [job.jobId] });
   signals.send('events-recorded', {});
 }

@@ -22,7 +22,7 @@ const SOON = { withinMs: 60_000 };
 const NAMES = [
   'runs-open',
   'shards-due',
-  'places-freed',
+  'slots-freed',
   'cancel-requested',
   'events-recorded',
 ] as const satisfies (keyof Signals)[];
@@ -171,10 +171,10 @@ describeEachPostgres('the signal bus', (server) => {
   it('says "any" for more than fits into the notifications of one flush', async () => {
     const [sender, receiver] = [await start(), await start()];
     const heard = heardBy(receiver);
-    sender.send('places-freed', { jobIds: ids<JobId>(7_000) });
+    sender.send('slots-freed', { jobIds: ids<JobId>(7_000) });
     sender.send('shards-due', { shards: [{ shard: 1, atMs: 2 }] });
     await eventually(() => expect(heard).toHaveLength(2), SOON);
-    expect(heard).toContainEqual({ name: 'places-freed', signal: { jobIds: [] } });
+    expect(heard).toContainEqual({ name: 'slots-freed', signal: { jobIds: [] } });
     expect(heard).toContainEqual({ name: 'shards-due', signal: { shards: [{ shard: 1, atMs: 2 }] } });
   });
 
@@ -195,7 +195,7 @@ describeEachPostgres('the signal bus', (server) => {
     const ANYTHING = [
       { name: 'runs-open', signal: { lanes: [] } },
       { name: 'shards-due', signal: { shards: [] } },
-      { name: 'places-freed', signal: { jobIds: [] } },
+      { name: 'slots-freed', signal: { jobIds: [] } },
       { name: 'events-recorded', signal: {} },
     ];
 
@@ -238,7 +238,7 @@ describeEachPostgres('the signal bus', (server) => {
       expect(pausesMs.at(-1)).toBeGreaterThanOrEqual(2_500);
 
       sender.send('cancel-requested', { runIds: [] });
-      sender.send('places-freed', { jobIds: ids<JobId>(ENTRIES_MAX + 1) });
+      sender.send('slots-freed', { jobIds: ids<JobId>(ENTRIES_MAX + 1) });
       sender.send('shards-due', { shards: [{ shard: 5, atMs: 6 }] });
       expect(here).toHaveLength(3);
       await allowConnections(true);
@@ -246,7 +246,7 @@ describeEachPostgres('the signal bus', (server) => {
         clock.advance(5_000);
         expect(there).toHaveLength(2);
       }, SOON);
-      expect(there).toContainEqual({ name: 'places-freed', signal: { jobIds: [] } });
+      expect(there).toContainEqual({ name: 'slots-freed', signal: { jobIds: [] } });
       expect(there).toContainEqual({ name: 'shards-due', signal: { shards: [{ shard: 5, atMs: 6 }] } });
       expect(here.slice(3)).toEqual(ANYTHING);
       expect(log.warn).toHaveBeenCalledTimes(1);

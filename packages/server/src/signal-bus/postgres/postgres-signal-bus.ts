@@ -30,7 +30,7 @@ const FLUSH_INTERVAL_MS = 5;
 const ANYTHING: SignalBatch = {
   'runs-open': { lanes: [] },
   'shards-due': { shards: [] },
-  'places-freed': { jobIds: [] },
+  'slots-freed': { jobIds: [] },
   'shards-moved': {},
   'events-recorded': {},
 };

@@ -20,7 +20,7 @@ const batches: fc.Arbitrary<SignalBatch> = fc.record(
   {
     'runs-open': fc.record({ lanes: fc.array(lane, many) }),
     'shards-due': fc.record({ shards: fc.array(shard, { maxLength: 64 }) }),
-    'places-freed': fc.record({ jobIds: fc.array(id<JobId>(), many) }),
+    'slots-freed': fc.record({ jobIds: fc.array(id<JobId>(), many) }),
     'cancel-requested': fc.record({ runIds: fc.array(id<RunId>(), { ...many, minLength: 1 }) }),
     'events-recorded': fc.constant({}),
     'shards-moved': fc.constant({}),
@@ -33,7 +33,7 @@ function hear(payloads: readonly string[]): SignalBatch {
   const heard = payloads.map((payload) => unpackSignals(payload)!.batch);
   const joined = <Name extends keyof Signals>(name: Name) =>
     heard.flatMap((batch) => (batch[name] === undefined ? [] : [batch[name]]));
-  const [lanes, shards, jobs] = [joined('runs-open'), joined('shards-due'), joined('places-freed')];
+  const [lanes, shards, jobs] = [joined('runs-open'), joined('shards-due'), joined('slots-freed')];
   const [runs, events, moved] = [
     joined('cancel-requested'),
     joined('events-recorded'),
@@ -42,7 +42,7 @@ function hear(payloads: readonly string[]): SignalBatch {
   return {
     ...(lanes.length > 0 && { 'runs-open': { lanes: lanes.flatMap((signal) => signal.lanes) } }),
     ...(shards.length > 0 && { 'shards-due': { shards: shards.flatMap((signal) => signal.shards) } }),
-    ...(jobs.length > 0 && { 'places-freed': { jobIds: jobs.flatMap((signal) => signal.jobIds) } }),
+    ...(jobs.length > 0 && { 'slots-freed': { jobIds: jobs.flatMap((signal) => signal.jobIds) } }),
     ...(runs.length > 0 && { 'cancel-requested': { runIds: runs.flatMap((signal) => signal.runIds) } }),
     ...(events.length > 0 && { 'events-recorded': {} }),
     ...(moved.length > 0 && { 'shards-moved': {} }),
@@ -67,14 +67,13 @@ describe('payloads', () => {
         }
         const heard = hear(payloads);
         const lanes = heard['runs-open']?.lanes.length === 0 ? [] : (batch['runs-open']?.lanes ?? []);
-        const jobIds =
-          heard['places-freed']?.jobIds.length === 0 ? [] : (batch['places-freed']?.jobIds ?? []);
+        const jobIds = heard['slots-freed']?.jobIds.length === 0 ? [] : (batch['slots-freed']?.jobIds ?? []);
         const runs = heard['cancel-requested']?.runIds.length ?? 0;
         const runIds = batch['cancel-requested']?.runIds.slice(0, runs) ?? [];
         expect(heard).toEqual({
           ...batch,
           ...(batch['runs-open'] && { 'runs-open': { lanes } }),
-          ...(batch['places-freed'] && { 'places-freed': { jobIds } }),
+          ...(batch['slots-freed'] && { 'slots-freed': { jobIds } }),
           ...(heard['cancel-requested'] && { 'cancel-requested': { runIds } }),
           ...(!heard['cancel-requested'] && { 'cancel-requested': undefined }),
         });
@@ -87,7 +86,7 @@ describe('payloads', () => {
     const batch: SignalBatch = {
       'runs-open': { lanes: [{ part: 1, priority: 'low', handlerKey: 2, tenant: 3, atMs: 4 }] },
       'shards-due': { shards: [] },
-      'places-freed': { jobIds: uuids(3) },
+      'slots-freed': { jobIds: uuids(3) },
       'events-recorded': {},
     };
     const payloads = packSignals(batch, { sender: SENDER });
@@ -107,12 +106,12 @@ describe('payloads', () => {
   it('fall back to "any" past the last notification, and to that alone', () => {
     const batch: SignalBatch = {
       'shards-due': { shards: [{ shard: 1, atMs: 2 }] },
-      'places-freed': { jobIds: uuids(8_000) },
+      'slots-freed': { jobIds: uuids(8_000) },
       'cancel-requested': { runIds: uuids(3) },
     };
     const payloads = packSignals(batch, { sender: SENDER });
     expect(payloads).toHaveLength(1);
-    expect(unpackSignals(payloads[0]!)!.batch).toEqual({ ...batch, 'places-freed': { jobIds: [] } });
+    expect(unpackSignals(payloads[0]!)!.batch).toEqual({ ...batch, 'slots-freed': { jobIds: [] } });
   });
 
   it('round instants down, and say "any" for what is no number', () => {

@@ -55,7 +55,7 @@ const CODECS: { readonly [Name in keyof Signals]: Codec<Signals[Name]> } = {
       return lanes && { lanes };
     },
   },
-  'places-freed': {
+  'slots-freed': {
     letter: 'p',
     separator: '',
     write: ({ jobIds }) => all(jobIds, writeId),

@@ -32,12 +32,12 @@ describe('signals that wait', () => {
   });
 
   it('name each id once', () => {
-    waiting.add({ 'places-freed': { jobIds: ['a', 'b'] as JobId[] } });
-    waiting.add({ 'places-freed': { jobIds: ['b', 'c'] as JobId[] } });
+    waiting.add({ 'slots-freed': { jobIds: ['a', 'b'] as JobId[] } });
+    waiting.add({ 'slots-freed': { jobIds: ['b', 'c'] as JobId[] } });
     waiting.add({ 'cancel-requested': { runIds: ['r', 's'] as RunId[] } });
     waiting.add({ 'cancel-requested': { runIds: ['r'] as RunId[] } });
     expect(waiting.take()).toEqual({
-      'places-freed': { jobIds: ['a', 'b', 'c'] },
+      'slots-freed': { jobIds: ['a', 'b', 'c'] },
       'cancel-requested': { runIds: ['r', 's'] },
     });
   });
@@ -50,11 +50,11 @@ describe('signals that wait', () => {
   });
 
   it('become "any" past the bound, and not before', () => {
-    waiting.add({ 'places-freed': { jobIds: ids<JobId>(ENTRIES_MAX) } });
-    waiting.add({ 'places-freed': { jobIds: ids<JobId>(ENTRIES_MAX) } });
-    expect(waiting.take()['places-freed']?.jobIds).toHaveLength(ENTRIES_MAX);
-    waiting.add({ 'places-freed': { jobIds: ids<JobId>(ENTRIES_MAX + 1) } });
-    expect(waiting.take()).toEqual({ 'places-freed': { jobIds: [] } });
+    waiting.add({ 'slots-freed': { jobIds: ids<JobId>(ENTRIES_MAX) } });
+    waiting.add({ 'slots-freed': { jobIds: ids<JobId>(ENTRIES_MAX) } });
+    expect(waiting.take()['slots-freed']?.jobIds).toHaveLength(ENTRIES_MAX);
+    waiting.add({ 'slots-freed': { jobIds: ids<JobId>(ENTRIES_MAX + 1) } });
+    expect(waiting.take()).toEqual({ 'slots-freed': { jobIds: [] } });
   });
 
   it('of runs to cancel are cut at the bound: without names they would say nothing', () => {

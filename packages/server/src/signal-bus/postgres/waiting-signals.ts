@@ -25,7 +25,7 @@ export class WaitingSignals {
   add(batch: SignalBatch): void {
     if (batch['runs-open']) this.#lanes.add(batch['runs-open'].lanes, laneKey);
     if (batch['shards-due']) this.#shards.add(batch['shards-due'].shards, ({ shard }) => shard);
-    if (batch['places-freed']) this.#jobIds.add(batch['places-freed'].jobIds, (id) => id);
+    if (batch['slots-freed']) this.#jobIds.add(batch['slots-freed'].jobIds, (id) => id);
     if (batch['events-recorded']) this.#eventsRecorded = true;
     if (batch['shards-moved']) this.#shardsMoved = true;
     for (const runId of batch['cancel-requested']?.runIds ?? []) {
@@ -50,7 +50,7 @@ export class WaitingSignals {
     const batch: SignalBatch = {
       ...(!this.#lanes.isEmpty && { 'runs-open': { lanes: this.#lanes.values() } }),
       ...(!this.#shards.isEmpty && { 'shards-due': { shards: this.#shards.values() } }),
-      ...(!this.#jobIds.isEmpty && { 'places-freed': { jobIds: this.#jobIds.values() } }),
+      ...(!this.#jobIds.isEmpty && { 'slots-freed': { jobIds: this.#jobIds.values() } }),
       ...(this.#runIds.size > 0 && { 'cancel-requested': { runIds: [...this.#runIds] } }),
       ...(this.#eventsRecorded && { 'events-recorded': {} }),
       ...(this.#shardsMoved && { 'shards-moved': {} }),
@@ -85,9 +85,9 @@ class Merged<Key, Entry> {
     for (const entry of entries) {
       if (this.#isAny) return;
       const key = keyOf(entry);
-      const held = this.#entries.get(key);
-      if (held === undefined && this.#entries.size === ENTRIES_MAX) this.#becomeAny();
-      else this.#entries.set(key, held === undefined ? entry : this.#merge(held, entry));
+      const known = this.#entries.get(key);
+      if (known === undefined && this.#entries.size === ENTRIES_MAX) this.#becomeAny();
+      else this.#entries.set(key, known === undefined ? entry : this.#merge(known, entry));
     }
   }
 

@@ -147,7 +147,7 @@ export function describeAdapterDifferences(make: MakeStorage): void {
     ) => {
       const { world } = stage;
       const { runsMax = 10, nowMs = BASE_MS, workerId = world.workerId } = over;
-      const { looks } = await world.storage.leases.claim({
+      const { scans } = await world.storage.leases.claim({
         ...{ leaseId: newId<LeaseId>(), workerId, nowMs },
         pick: {
           lanes: lanes.map(({ job, afterMs = 0 }) => ({
@@ -156,7 +156,7 @@ export function describeAdapterDifferences(make: MakeStorage): void {
           runsMax,
         },
       });
-      return looks;
+      return scans;
     };
     /** A lane with runs that are due at these instants. */
     const laneOfRuns = async (priority: Job['priority'], instants: readonly number[]) => {
@@ -173,8 +173,8 @@ export function describeAdapterDifferences(make: MakeStorage): void {
     it('a lane that was read to its end tells what comes next, also when the lane after it fills the claim', async () => {
       const ended = await laneOfRuns('high', [BASE_MS, LATER_MS]);
       const full = await laneOfRuns('low', [BASE_MS, BASE_MS]);
-      const looks = await claim([{ job: ended }, { job: full }], { runsMax: 2 });
-      expect(looks).toMatchObject([
+      const scans = await claim([{ job: ended }, { job: full }], { runsMax: 2 });
+      expect(scans).toMatchObject([
         { found: 1, nextAtMs: LATER_MS },
         { found: 1, nextAtMs: undefined },
       ]);
@@ -185,12 +185,12 @@ export function describeAdapterDifferences(make: MakeStorage): void {
       expect(await claim([{ job, afterMs: LATER_MS + 1 }])).toMatchObject([{ found: 0, nextAtMs: LATER_MS }]);
     });
 
-    it('a dead worker looks at nothing', async () => {
+    it('a dead worker scans at nothing', async () => {
       const { world } = stage;
       const { job } = await world.oneOff();
       const workerId = newId<WorkerId>();
       await world.register(workerId);
-      await world.bury(workerId);
+      await world.markDead(workerId);
       expect(await claim([{ job }], { workerId })).toEqual([]);
     });
   });
@@ -205,7 +205,7 @@ export function describeAdapterDifferences(make: MakeStorage): void {
     await world.changeHands();
     const { leases, schedule } = world.storage;
     expect(await schedule.replace([job.jobId], { guard: former, nowMs: BASE_MS })).toEqual([]);
-    expect((await leases.held([alive]))[0]?.cancelRequested).toBe(false);
+    expect((await leases.leased([alive]))[0]?.cancelRequested).toBe(false);
   });
 
   describe('what people see of runs', () => {

@@ -69,7 +69,7 @@ export function describeDeadLetters(make: MakeStorage): void {
     expect(await list({ jobId: newId<JobId>(), limit: 10 })).toEqual([]);
   });
 
-  it('letters are narrowed by reason, handler, place, time, and whether they were sent round', async () => {
+  it('letters are narrowed by reason, handler, place, time, and whether they were redriven', async () => {
     const { runs } = stage.world.storage;
     const first = await die(BASE_MS, { namespace: 'team-a', userId: 'ann', handler: 'mail' });
     const second = await die(BASE_MS + SECOND_MS, { namespace: 'team-b' });
@@ -125,7 +125,7 @@ export function describeDeadLetters(make: MakeStorage): void {
     ]);
   });
 
-  it('a letter is sent round once, however many press the button', async () => {
+  it('a letter is redriven once, however many press the button', async () => {
     const { world } = stage;
     const { job, runId } = await die();
     const press = () => world.storage.runs.redrive(runId, { runId: newId<RunId>(), nowMs: BASE_MS });
@@ -135,7 +135,7 @@ export function describeDeadLetters(make: MakeStorage): void {
     expect(await world.pendingRuns(job)).toHaveLength(1);
   });
 
-  it('without a letter or without its job nothing is sent round', async () => {
+  it('without a letter or without its job nothing is redriven', async () => {
     const { world } = stage;
     const { runs, jobs } = world.storage;
     const as = () => ({ runId: newId<RunId>(), nowMs: BASE_MS });

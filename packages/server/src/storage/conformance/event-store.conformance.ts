@@ -194,8 +194,8 @@ export function describeEventStore(makeStorage: MakeStorage): void {
       await world.register(silent, { nowMs: BASE_MS - 5 * MINUTE_MS });
       await world.register(silent, { nowMs: BASE_MS - 5 * MINUTE_MS });
       await world.register(leaving);
-      await world.bury(silent);
-      await world.bury(silent);
+      await world.markDead(silent);
+      await world.markDead(silent);
       await world.storage.members.forgetWorkers([silent, leaving]);
       const events = await told(since);
       expect(events.map(({ kind, member }) => [kind, member?.workerId])).toEqual([

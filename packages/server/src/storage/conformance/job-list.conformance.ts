@@ -211,11 +211,11 @@ export function describeJobList(make: MakeStorage): void {
 
   it('held runs are counted by worker', async () => {
     const { world } = stage;
-    expect(await world.storage.members.heldRuns()).toEqual(new Map());
+    expect(await world.storage.members.leasedRuns()).toEqual(new Map());
     const { job } = await world.oneOff();
     const run = await world.claimOne(job);
-    expect(await world.storage.members.heldRuns()).toEqual(new Map([[world.workerId, 1]]));
+    expect(await world.storage.members.leasedRuns()).toEqual(new Map([[world.workerId, 1]]));
     await world.settle(run);
-    expect([...(await world.storage.members.heldRuns()).values()].filter((count) => count > 0)).toEqual([]);
+    expect([...(await world.storage.members.leasedRuns()).values()].filter((count) => count > 0)).toEqual([]);
   });
 }

@@ -85,7 +85,7 @@ export function describeJobPause(make: MakeStorage): void {
       expect(await world.claimOne(job)).toMatchObject({ attempt: 2, epoch: 2 });
     });
 
-    it('what a pause holds back gives up its place, so that a run-now can start', async () => {
+    it('what a pause holds back gives up its slot, so that a run-now can start', async () => {
       const { world } = stage;
       const job = await world.recurring();
       const { runIds } = await world.fire(job);

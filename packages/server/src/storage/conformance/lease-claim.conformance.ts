@@ -75,7 +75,7 @@ export function describeLeaseClaim(make: MakeStorage): void {
       expect(batch.runs.map((run) => run.runId).toSorted()).toEqual(
         [runs[3]!.runId, runs[0]!.runId, runs[4]!.runId].toSorted(),
       );
-      const found = await world.storage.leases.held(batch.runs);
+      const found = await world.storage.leases.leased(batch.runs);
       expect(found.map((held) => held?.runId)).toEqual(batch.runs.map((run) => run.runId));
     });
 
@@ -123,7 +123,7 @@ export function describeLeaseClaim(make: MakeStorage): void {
       const batches = await Promise.all(Array.from({ length: 6 }, () => world.claim(runs)));
       const taken = batches.flatMap((batch) => batch.runs.map((run) => run.runId));
       expect(taken.toSorted()).toEqual(runs.map((run) => run.runId).toSorted());
-      expect(await world.storage.leases.heldBy([world.workerId])).toHaveLength(3);
+      expect(await world.storage.leases.leasedBy([world.workerId])).toHaveLength(3);
     });
 
     it('hazard 7: nothing is handed out before its instant', async () => {
@@ -148,7 +148,7 @@ export function describeLeaseClaim(make: MakeStorage): void {
       const dead = newId<WorkerId>();
       const { leases } = world.storage;
       await world.register(dead);
-      await world.bury(dead);
+      await world.markDead(dead);
       for (const workerId of [dead, newId<WorkerId>()]) {
         const request = { leaseId: newId<LeaseId>(), workerId, pick: wholeLane(job), nowMs: BASE_MS };
         expect((await leases.claim(request)).runs).toEqual([]);
@@ -180,7 +180,7 @@ export function describeLeaseClaim(make: MakeStorage): void {
       const { job, runId } = await world.oneOff({ job: { retry, ...tenant } });
       const claimed = await world.claimOne(job);
       const { leaseId, position, epoch } = claimed;
-      expect(await world.storage.leases.held([claimed])).toEqual([
+      expect(await world.storage.leases.leased([claimed])).toEqual([
         {
           ...{
             leaseId,
@@ -196,14 +196,14 @@ export function describeLeaseClaim(make: MakeStorage): void {
           ...tenant,
         },
       ]);
-      expect(await world.storage.leases.heldBy([world.workerId])).toMatchObject([tenant]);
+      expect(await world.storage.leases.leasedBy([world.workerId])).toMatchObject([tenant]);
     });
 
     it('answers in order, with nothing where nothing is held at that epoch', async () => {
       const { world } = stage;
       const { runs } = await world.claim(await waiting(2));
       const [first, second] = runs;
-      const found = await world.storage.leases.held([
+      const found = await world.storage.leases.leased([
         second!,
         { ...first!, epoch: 2 },
         { leaseId: newId<LeaseId>(), position: 0, epoch: 1 },
@@ -218,8 +218,8 @@ export function describeLeaseClaim(make: MakeStorage): void {
         first!.runId,
       ]);
       await world.settle(first!);
-      expect(await world.storage.leases.held([first!])).toEqual([undefined]);
-      expect(await world.storage.leases.held([])).toEqual([]);
+      expect(await world.storage.leases.leased([first!])).toEqual([undefined]);
+      expect(await world.storage.leases.leased([])).toEqual([]);
     });
 
     it('shows a cancel that was asked for, once or twice, and of no other run', async () => {
@@ -228,20 +228,20 @@ export function describeLeaseClaim(make: MakeStorage): void {
       const { runs } = await world.claim([alive!]);
       for (let times = 0; times < 2; times += 1)
         expect(await world.storage.jobs.cancelRun(alive!.runId, BASE_MS)).toBe('asked');
-      expect((await world.storage.leases.held(runs))[0]?.cancelRequested).toBe(true);
+      expect((await world.storage.leases.leased(runs))[0]?.cancelRequested).toBe(true);
       const later = await world.claim([waits!]);
-      expect((await world.storage.leases.held(later.runs))[0]?.cancelRequested).toBe(false);
+      expect((await world.storage.leases.leased(later.runs))[0]?.cancelRequested).toBe(false);
     });
 
     it('a cancel for one run of a lease leaves its neighbours alone', async () => {
       const { world } = stage;
       const { runs } = await world.claim(await waiting(3));
       await world.storage.jobs.cancelRun(runs[1]!.runId, BASE_MS);
-      const found = await world.storage.leases.held(runs);
+      const found = await world.storage.leases.leased(runs);
       expect(found.map((held) => held?.cancelRequested)).toEqual([false, true, false]);
     });
 
-    it('heldBy answers everything of the workers asked for, over all their leases', async () => {
+    it('leasedBy answers everything of the workers asked for, over all their leases', async () => {
       const { world } = stage;
       const runs = await waiting(5);
       const [second, third] = [newId<WorkerId>(), newId<WorkerId>()];
@@ -250,7 +250,7 @@ export function describeLeaseClaim(make: MakeStorage): void {
       await world.claim(runs.slice(3, 4), { workerId: second });
       await world.claim(runs.slice(4), { workerId: third });
       const idsOf = async (workers: WorkerId[]) =>
-        (await world.storage.leases.heldBy(workers)).map((held) => held.runId).toSorted();
+        (await world.storage.leases.leasedBy(workers)).map((held) => held.runId).toSorted();
       expect(await idsOf([world.workerId])).toEqual(
         runs
           .slice(0, 3)

@@ -64,7 +64,7 @@ export function describeLeaseFollow(make: MakeStorage): void {
       await world.settle(first, failed({ atMs: BASE_MS, attempt: 1 }));
       const second = await world.claimOne(job);
       expect(second).toMatchObject({ attempt: 1, epoch: 2 });
-      expect((await world.storage.leases.held([second]))[0]).toMatchObject({ attempt: 1, crashes: 0 });
+      expect((await world.storage.leases.leased([second]))[0]).toMatchObject({ attempt: 1, crashes: 0 });
     });
 
     it('hazard 20: crashes are counted apart from attempts and stay with the run', async () => {
@@ -72,10 +72,10 @@ export function describeLeaseFollow(make: MakeStorage): void {
       const { job } = await world.oneOff();
       await world.settle(await world.claimOne(job), failed({ atMs: BASE_MS, attempt: 1, crashes: 1 }));
       const second = await world.claimOne(job);
-      expect((await world.storage.leases.held([second]))[0]).toMatchObject({ attempt: 1, crashes: 1 });
+      expect((await world.storage.leases.leased([second]))[0]).toMatchObject({ attempt: 1, crashes: 1 });
       await world.settle(second, failed({ atMs: BASE_MS, attempt: 1, crashes: 2 }));
       const third = await world.claimOne(job);
-      expect((await world.storage.leases.heldBy([world.workerId]))[0]).toMatchObject({
+      expect((await world.storage.leases.leasedBy([world.workerId]))[0]).toMatchObject({
         crashes: 2,
         epoch: third.epoch,
       });
@@ -95,7 +95,7 @@ export function describeLeaseFollow(make: MakeStorage): void {
         deadlineMs: undefined,
       } as const;
       await world.change(job.jobId, { ...terms, retry, startTimeoutMs: 5 }, { kind: 'keep' });
-      expect((await world.storage.leases.held([alive]))[0]?.retry).toEqual(retry);
+      expect((await world.storage.leases.leased([alive]))[0]?.retry).toEqual(retry);
       await world.settle(alive, failed());
       expect(await world.pendingRuns(job)).toMatchObject([{ ...terms, expiresAtMs: LATER_MS + 5 }]);
     });

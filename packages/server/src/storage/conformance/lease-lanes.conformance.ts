@@ -42,20 +42,20 @@ export function describeLeaseLanes(make: MakeStorage): void {
       const { lane, ids } = await laneOfJobs([5, 3, 3, 9, 1]);
       const first = await claim([pickOf(lane, { runsMax: 3 })]);
       expect(idsOf(first.runs)).toEqual(ids.slice(0, 3).toSorted());
-      expect(first.looks).toEqual([
+      expect(first.scans).toEqual([
         { found: 3, last: { laneAtMs: BASE_MS + 3, runId: ids[2] }, nextAtMs: undefined },
       ]);
-      const rest = await claim([pickOf(lane, { after: first.looks[0]!.last! })]);
+      const rest = await claim([pickOf(lane, { after: first.scans[0]!.last! })]);
       expect(idsOf(rest.runs)).toEqual(ids.slice(3).toSorted());
     });
 
     it('of a lane that is read to its end, tells when the next run may be claimed', async () => {
       const { lane, ids } = await laneOfJobs([1, 50, 70]);
-      const { runs, looks } = await claim([pickOf(lane)], { nowMs: BASE_MS + 10 });
+      const { runs, scans } = await claim([pickOf(lane)], { nowMs: BASE_MS + 10 });
       expect(idsOf(runs)).toEqual(ids.slice(0, 1));
-      expect(looks[0]).toMatchObject({ found: 1, nextAtMs: BASE_MS + 50 });
-      expect((await claim([pickOf(lane)], { nowMs: BASE_MS + 60 })).looks[0]?.nextAtMs).toBe(BASE_MS + 70);
-      expect((await claim([pickOf(lane)], { nowMs: BASE_MS + 80 })).looks[0]?.nextAtMs).toBeUndefined();
+      expect(scans[0]).toMatchObject({ found: 1, nextAtMs: BASE_MS + 50 });
+      expect((await claim([pickOf(lane)], { nowMs: BASE_MS + 60 })).scans[0]?.nextAtMs).toBe(BASE_MS + 70);
+      expect((await claim([pickOf(lane)], { nowMs: BASE_MS + 80 })).scans[0]?.nextAtMs).toBeUndefined();
     });
 
     it('what lies behind the mark is left alone', async () => {
@@ -73,9 +73,9 @@ export function describeLeaseLanes(make: MakeStorage): void {
         pickOf(one.lane, { runsMax: 2 }),
         pickOf(three.lane, { runsMax: 2 }),
       ];
-      const { runs, looks } = await claim(lanes, { runsMax: 3 });
+      const { runs, scans } = await claim(lanes, { runsMax: 3 });
       expect(idsOf(runs)).toEqual([...two.ids.slice(0, 2), one.ids[0]!].toSorted());
-      expect(looks.map(({ found }) => found)).toEqual([2, 1, 0]);
+      expect(scans.map(({ found }) => found)).toEqual([2, 1, 0]);
     });
 
     it('priority, handler and tenant make lanes of their own', async () => {

@@ -185,7 +185,7 @@ export function describeLeaseSettle(make: MakeStorage): void {
 
     /**
      * A run for each end, the limited ones in a lease of their own, settled in one call. In one lease with them a one-off that is
-     * tried again may have to ask for a place. Answers what is left of each, without what differs from run to run. */
+     * tried again may have to ask for a slot. Answers what is left of each, without what differs from run to run. */
     async function settled({ whole }: { whole: boolean }) {
       const { world } = stage;
       const jobs = new Map<string, Job>();
@@ -235,8 +235,8 @@ export function describeLeaseSettle(make: MakeStorage): void {
         verdicts: answer.verdicts,
         freed: answer.freed.map((jobId) => [...jobs].find(([, job]) => job.jobId === jobId)?.[0]),
         opened: answer.opened.map(({ atMs }) => atMs),
-        asking: answer.asking.map(({ atMs }) => atMs),
-        held: await world.storage.leases.heldBy([world.workerId]),
+        planned: answer.planned.map(({ atMs }) => atMs),
+        held: await world.storage.leases.leasedBy([world.workerId]),
         left: Object.fromEntries(left),
       };
     }
@@ -248,7 +248,7 @@ export function describeLeaseSettle(make: MakeStorage): void {
       expect(atOnce).toMatchObject({
         freed: ['waitedFor'],
         opened: [LATER_MS, LATER_MS],
-        asking: [LATER_MS],
+        planned: [LATER_MS],
       });
       expect(atOnce.held).toEqual([]);
       expect(atOnce.left).toMatchObject({
@@ -275,7 +275,7 @@ export function describeLeaseSettle(make: MakeStorage): void {
         gone: { job: 'FAILED', letter: { reason: 'retries_exhausted', error: 'never' } },
         pausedRetry: { job: 'PAUSED', pending: [{ held: true }] },
         pausedDone: { job: 'COMPLETED', views: [{ status: 'SUCCESS', result: 1 }] },
-        limited: { pending: [{ state: 'asking', attempt: 2 }] },
+        limited: { pending: [{ state: 'planned', attempt: 2 }] },
         waitedFor: { views: [{ status: 'SUCCESS', result: null }], pending: [{ state: 'waiting' }] },
       });
     });
@@ -324,7 +324,7 @@ export function describeLeaseSettle(make: MakeStorage): void {
       expect(await settle([3])).toEqual(['settled']);
       expect(await settle([4, 0, 3])).toEqual(['settled', 'settled', 'stale']);
       expect(
-        (await world.storage.leases.heldBy([world.workerId])).map((held) => held.position).toSorted(),
+        (await world.storage.leases.leasedBy([world.workerId])).map((held) => held.position).toSorted(),
       ).toEqual([1, 2]);
       expect(await settle([2, 1])).toEqual(['settled', 'settled']);
       const all = { workerId: world.workerId, holding: [], fromMs: 0 };
@@ -364,7 +364,7 @@ export function describeLeaseSettle(make: MakeStorage): void {
       const runs = await lease(12);
       const verdicts = await Promise.all(runs.map((run) => world.settle(run)));
       expect(new Set(verdicts)).toEqual(new Set(['settled']));
-      expect(await world.storage.leases.heldBy([world.workerId])).toEqual([]);
+      expect(await world.storage.leases.leasedBy([world.workerId])).toEqual([]);
       for (const run of runs) expect(await attempts(run)).toMatchObject([{ status: 'SUCCESS' }]);
     });
   });

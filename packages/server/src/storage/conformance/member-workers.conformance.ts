@@ -44,24 +44,24 @@ export function describeWorkers(make: MakeStorage): void {
     expect(await find(workerId)).toBeUndefined();
   });
 
-  it('hazard 14: a worker silent for too long is buried, and told so when it comes back', async () => {
+  it('hazard 14: a worker silent for too long is marked dead, and learns it from its next heartbeat', async () => {
     const { world } = stage;
     const { members } = world.storage;
     const lively = newId<WorkerId>();
     await world.register(lively, { nowMs: BASE_MS + SECOND_MS });
     const heard = { workerId: world.workerId, lastSeenMs: BASE_MS };
-    expect(await members.buryWorkers({ silent: [heard], ...nobody })).toEqual([world.workerId]);
+    expect(await members.markDead({ silent: [heard], ...nobody })).toEqual([world.workerId]);
     expect((await find(world.workerId))?.alive).toBe(false);
     expect(await beat(world.workerId, BASE_MS + HOUR_MS)).toBe(false);
     expect((await find(world.workerId))?.alive).toBe(false);
     expect(await beat(lively)).toBe(true);
   });
 
-  it('hazard 14: a worker that was heard after it was found silent is not buried', async () => {
+  it('hazard 14: a worker that was heard after it was found silent is not marked dead', async () => {
     const { world } = stage;
     const heard = { workerId: world.workerId, lastSeenMs: BASE_MS };
     await beat(world.workerId, BASE_MS + SECOND_MS);
-    expect(await world.storage.members.buryWorkers({ silent: [heard], ...nobody })).toEqual([]);
+    expect(await world.storage.members.markDead({ silent: [heard], ...nobody })).toEqual([]);
     expect(await beat(world.workerId)).toBe(true);
   });
 
@@ -71,7 +71,7 @@ export function describeWorkers(make: MakeStorage): void {
     expect((await find(world.workerId))?.lastSeenMs).toBe(BASE_MS - HOUR_MS);
   });
 
-  it('workers of processes that have ended are buried, however lately they were heard of, and no others of the node', async () => {
+  it('workers of processes that have ended are marked dead, however lately they were heard of, and no others of the node', async () => {
     const { world } = stage;
     const [older, newer, clone] = [newId<WorkerId>(), newId<WorkerId>(), newId<WorkerId>()];
     const nodeId = newId<NodeId>();
@@ -79,7 +79,7 @@ export function describeWorkers(make: MakeStorage): void {
     await world.register(older, { nodeId, incarnation: 1, bootId: ended[1]! });
     await world.register(newer, { nodeId, incarnation: 2, bootId: newId() });
     await world.register(clone, { nodeId, incarnation: 1, bootId: newId() });
-    expect(await world.storage.members.buryWorkers({ silent: [], ended })).toEqual([older]);
+    expect(await world.storage.members.markDead({ silent: [], ended })).toEqual([older]);
     for (const living of [newer, clone]) expect((await find(living))?.alive).toBe(true);
   });
 
@@ -88,15 +88,15 @@ export function describeWorkers(make: MakeStorage): void {
     const { members, leases } = world.storage;
     const { job } = await world.oneOff();
     const run = await world.claimOne(job);
-    const bury = () => world.bury(world.workerId);
-    expect(await bury()).toEqual([world.workerId]);
+    const markDead = () => world.markDead(world.workerId);
+    expect(await markDead()).toEqual([world.workerId]);
     await members.forgetWorkers([world.workerId]);
-    expect(await bury()).toEqual([world.workerId]);
-    expect((await leases.heldBy(await bury())).map((held) => held.runId)).toEqual([run.runId]);
+    expect(await markDead()).toEqual([world.workerId]);
+    expect((await leases.leasedBy(await markDead())).map((held) => held.runId)).toEqual([run.runId]);
     await world.settle(run);
-    expect(await bury()).toEqual([world.workerId]);
+    expect(await markDead()).toEqual([world.workerId]);
     await members.forgetWorkers([world.workerId]);
-    expect(await bury()).toEqual([]);
+    expect(await markDead()).toEqual([]);
     expect(await find(world.workerId)).toBeUndefined();
   });
 

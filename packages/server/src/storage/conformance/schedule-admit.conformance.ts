@@ -54,7 +54,7 @@ export function describeScheduleAdmit(make: MakeStorage): void {
       expect(await world.statusOf(job.jobId)).toBe('COMPLETED');
     });
 
-    it('hazard 42: run-now waits for a place, whatever the policy', async () => {
+    it('hazard 42: run-now waits for a slot, whatever the policy', async () => {
       const { world } = stage;
       for (const overlap of ['queue', 'skip', 'replace'] as const) {
         const job = await world.recurring({ job: { overlap } });
@@ -98,13 +98,13 @@ export function describeScheduleAdmit(make: MakeStorage): void {
       };
       const admit = () => world.storage.schedule.admit([job.jobId], { ...options(), runsPerJob: 2 });
       expect(await admit()).toMatchObject({ more: [job.jobId] });
-      expect(await states()).toBe('oowwaaaaa');
+      expect(await states()).toBe('oowwppppp');
       for (let i = 0; i < 5; i += 1) await admit();
       expect(await states()).toBe('ooooowwww');
       expect(await admit()).toMatchObject({ more: [], opened: [], waiting: [{ jobId: job.jobId }] });
     });
 
-    it('a retry gives its place free and asks again', async () => {
+    it('a retry frees its slot and asks again', async () => {
       const { world } = stage;
       const job = await world.recurring();
       await world.fire(job, { runs: occurrences(2) });
@@ -116,15 +116,15 @@ export function describeScheduleAdmit(make: MakeStorage): void {
         BASE_MS,
       );
       expect(settled).toMatchObject({
-        ...{ freed: [job.jobId], opened: [], asking: [{ shard: job.shard, atMs: BASE_MS + 5 }] },
+        ...{ freed: [job.jobId], opened: [], planned: [{ shard: job.shard, atMs: BASE_MS + 5 }] },
       });
       await world.admit(job);
-      expect((await statesOf(job)).get(open!.runId)).toBe('asking');
+      expect((await statesOf(job)).get(open!.runId)).toBe('planned');
       await world.admit(job, { nowMs: BASE_MS + 5 });
       expect((await statesOf(job)).get(open!.runId)).toBe('waiting');
     });
 
-    it('the only run of a one-off needs no place, nor does its retry', async () => {
+    it('the only run of a one-off needs no slot, nor does its retry', async () => {
       const { world } = stage;
       const { job } = await world.oneOff();
       const alive = await world.claimOne(job);
@@ -186,7 +186,7 @@ export function describeScheduleAdmit(make: MakeStorage): void {
       }
     });
 
-    it('hazard 12: admissions that race never give out more places than there are', async () => {
+    it('hazard 12: admissions that race never give out more slots than there are', async () => {
       const { world } = stage;
       for (let round = 0; round < 5; round += 1) {
         const job = await world.recurring({ job: { maxConcurrency: 3 } });
@@ -247,10 +247,10 @@ export function describeScheduleAdmit(make: MakeStorage): void {
       await world.storage.jobs.enqueue(job.jobId, manualRun());
       await world.changeHands();
       await world.admit(job);
-      expect([...(await statesOf(job)).values()]).toEqual(['asking']);
+      expect([...(await statesOf(job)).values()]).toEqual(['planned']);
     });
 
-    it('places are free again when what held them is cancelled or removed', async () => {
+    it('slots are free again when the run in them is cancelled or removed', async () => {
       const { world } = stage;
       const job = await world.recurring();
       const { runIds } = await world.fire(job);
@@ -286,7 +286,7 @@ export function describeScheduleAdmit(make: MakeStorage): void {
       await world.fire(job, { runs: [third!] });
       for (let i = 0; i < 2; i += 1)
         expect(await world.storage.schedule.replace([job.jobId], options())).toEqual([first!.runId]);
-      expect((await world.storage.leases.held(young.runs))[0]?.cancelRequested).toBe(false);
+      expect((await world.storage.leases.leased(young.runs))[0]?.cancelRequested).toBe(false);
     });
 
     it('leaves alone what a person asked for, what is tried again, and jobs that do not replace', async () => {
@@ -320,7 +320,7 @@ export function describeScheduleAdmit(make: MakeStorage): void {
       expect(await reconcile()).toEqual([]);
     });
 
-    it('hazard 13: a place whose run is open or alive is kept', async () => {
+    it('hazard 13: a slot whose run is open or leased is kept', async () => {
       const { world } = stage;
       const [open, alive] = [await world.recurring(), await world.recurring()];
       await world.fire(open);

@@ -1,8 +1,7 @@
 /** Firing: a compare-and-set on the cursor, with all that follows from it, exactly once or not at all. */
 import type { NodeId, RunId } from '@carillon/domain';
 import { describe, expect, it } from 'vitest';
-import type { Fire } from '../schedule-store.ts';
-import type { ShardGuard } from '../shard-guard.ts';
+import type { Fire, ShardGuard } from '../schedule-store.ts';
 import { newId } from './sample-job.ts';
 import { BASE_MS, HOUR_MS, type MakeStorage, MINUTE_MS } from './storage-under-test.ts';
 import { plainFire, useStorageWorld } from './storage-world.ts';

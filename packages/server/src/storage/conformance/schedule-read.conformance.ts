@@ -1,15 +1,15 @@
-/** Looking ahead: cursors, and runs that ask for a place, in the order of instants, shard by shard. */
+/** Looking ahead: cursors, and runs that ask for a slot, in the order of instants, shard by shard. */
 import type { Job } from '@carillon/domain';
 import { expect, it } from 'vitest';
 import type { Cursor } from '../due.ts';
-import type { ShardPlace } from '../schedule-store.ts';
+import type { ShardPosition } from '../schedule-store.ts';
 import { BASE_MS, FAR_MS, HOUR_MS, type MakeStorage } from './storage-under-test.ts';
 import { ALL_SHARDS, manualRun, shardStart, useStorageWorld } from './storage-world.ts';
 
 export function describeScheduleRead(make: MakeStorage): void {
   const stage = useStorageWorld(make);
 
-  const read = (places: readonly ShardPlace[], limitPerShard = 1_000, untilMs = FAR_MS) =>
+  const read = (places: readonly ShardPosition[], limitPerShard = 1_000, untilMs = FAR_MS) =>
     stage.world.storage.schedule.readCursors(places, { untilMs, limitPerShard });
   const keyOf = ({ fireAtMs, jobId }: Cursor) => `${fireAtMs}/${jobId}`;
 
@@ -53,19 +53,19 @@ export function describeScheduleRead(make: MakeStorage): void {
     expect(await read([])).toEqual([]);
   });
 
-  it('runs that ask for a place are read by their instants, until they have one', async () => {
+  it('runs that ask for a slot are read by their instants, until they have one', async () => {
     const { world } = stage;
     const job = await world.recurring({ atMs: BASE_MS + HOUR_MS });
     const [later, sooner] = [manualRun(BASE_MS + 9), manualRun(BASE_MS + 4)];
     for (const run of [later, sooner]) await world.storage.jobs.enqueue(job.jobId, run);
-    const asking = () =>
-      world.storage.schedule.readAsking([shardStart(job.shard)], { untilMs: FAR_MS, limitPerShard: 10 });
+    const planned = () =>
+      world.storage.schedule.readPlanned([shardStart(job.shard)], { untilMs: FAR_MS, limitPerShard: 10 });
     const { jobId, shard } = job;
-    expect(await asking()).toEqual([
+    expect(await planned()).toEqual([
       { jobId, runId: sooner.runId, shard, fireAtMs: BASE_MS + 4 },
       { jobId, runId: later.runId, shard, fireAtMs: BASE_MS + 9 },
     ]);
     await world.admit(job, { nowMs: BASE_MS + 4 });
-    expect((await asking()).map(({ runId }) => runId)).toEqual([later.runId]);
+    expect((await planned()).map(({ runId }) => runId)).toEqual([later.runId]);
   });
 }

@@ -1,6 +1,6 @@
 /**
  * The stage of every conformance test: an empty storage, one node that owns all shards, one registered worker, and short
- * words for the road of a run (insert, read, fire, claim, settle), so that a test spells out only what it is about.
+ * words for the path of a run (insert, read, fire, claim, settle), so that a test spells out only what it is about.
  */
 import {
   type BootId,
@@ -20,15 +20,14 @@ import type { Cursor, NewRun } from '../due.ts';
 import type { PendingChange } from '../job-store.ts';
 import type { Settlement, SettleVerdict } from '../lease-store.ts';
 import type { RunView } from '../run-store.ts';
-import type { Fire, Fired, ShardPlace } from '../schedule-store.ts';
-import type { ShardGuard } from '../shard-guard.ts';
+import type { Fire, Fired, ShardGuard, ShardPosition } from '../schedule-store.ts';
 import type { Storage } from '../storage.ts';
 import { claimRuns } from './claim-runs.ts';
 import { EVERY_MINUTE, newId, sampleJob } from './sample-job.ts';
 import { BASE_MS, DAY_MS, FAR_MS, type MakeStorage, type StorageUnderTest } from './storage-under-test.ts';
 
 /** Before every row of the shard. */
-export function shardStart(shard: number): ShardPlace {
+export function shardStart(shard: number): ShardPosition {
   return { shard, afterMs: 0, afterId: '00000000-0000-0000-0000-000000000000' };
 }
 
@@ -81,10 +80,10 @@ export class StorageWorld {
   }
 
   /** Gives a worker up for dead; answers all that are. */
-  async bury(workerId: WorkerId): Promise<WorkerId[]> {
+  async markDead(workerId: WorkerId): Promise<WorkerId[]> {
     const { members } = this.storage;
     const silent = (await members.workers()).filter((worker) => worker.workerId === workerId);
-    return members.buryWorkers({ silent, ended: [] });
+    return members.markDead({ silent, ended: [] });
   }
 
   /** Makes the namespace of the job, if there is none. */
@@ -130,7 +129,7 @@ export class StorageWorld {
   /** Everything that workers hold, dead ones included. */
   async living(jobId: JobId): Promise<RunId[]> {
     const workers = (await this.storage.members.workers()).map(({ workerId }) => workerId);
-    const held = await this.storage.leases.heldBy(workers);
+    const held = await this.storage.leases.leasedBy(workers);
     return held.filter((run) => run.jobId === jobId).map((run) => run.runId);
   }
 
@@ -149,7 +148,7 @@ export class StorageWorld {
     return { fired: answer.jobIds.has(job.jobId), runIds: fire.runs.map((run) => run.runId), answer };
   }
 
-  /** Claims these runs, after their jobs have let in what asks for a place. */
+  /** Claims these runs, after their jobs have let in what asks for a slot. */
   async claim(
     runs: readonly Pick<PendingRun, 'jobId' | 'runId'>[],
     over: { workerId?: WorkerId; nowMs?: number } = {},

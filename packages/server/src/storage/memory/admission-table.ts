@@ -1,40 +1,40 @@
-/** The table `admissions`: the numbered places of jobs, and which run holds which. No two runs hold the same place. */
+/** The table `admissions`: the numbered slots of jobs, and which run holds which. No two runs hold the same slot (SCHED-2). */
 import type { JobId, RunId } from '@carillon/domain';
 
 export class AdmissionTable {
-  readonly #places = new Map<JobId, Map<number, RunId>>();
+  readonly #slots = new Map<JobId, Map<number, RunId>>();
 
   count(jobId: JobId): number {
-    return this.#places.get(jobId)?.size ?? 0;
+    return this.#slots.get(jobId)?.size ?? 0;
   }
 
   has(jobId: JobId, runId: RunId): boolean {
-    return [...(this.#places.get(jobId)?.values() ?? [])].includes(runId);
+    return [...(this.#slots.get(jobId)?.values() ?? [])].includes(runId);
   }
 
-  /** The lowest free place; false when as many as the limit are held, above it or below. */
+  /** The lowest free slot; false when as many as the limit are held, above it or below. */
   take(jobId: JobId, runId: RunId, limit: number): boolean {
-    const places = this.#places.get(jobId) ?? new Map<number, RunId>();
-    if (places.size >= limit) return false;
+    const slots = this.#slots.get(jobId) ?? new Map<number, RunId>();
+    if (slots.size >= limit) return false;
     let slot = 1;
-    while (places.has(slot)) slot += 1;
-    this.#places.set(jobId, places.set(slot, runId));
+    while (slots.has(slot)) slot += 1;
+    this.#slots.set(jobId, slots.set(slot, runId));
     return true;
   }
 
   /** False when it held none. */
   free(jobId: JobId, runId: RunId): boolean {
-    const places = this.#places.get(jobId);
-    for (const [slot, holder] of places ?? []) {
+    const slots = this.#slots.get(jobId);
+    for (const [slot, holder] of slots ?? []) {
       if (holder !== runId) continue;
-      places!.delete(slot);
-      if (places!.size === 0) this.#places.delete(jobId);
+      slots!.delete(slot);
+      if (slots!.size === 0) this.#slots.delete(jobId);
       return true;
     }
     return false;
   }
 
   *all(): Iterable<{ jobId: JobId; runId: RunId }> {
-    for (const [jobId, places] of this.#places) for (const runId of places.values()) yield { jobId, runId };
+    for (const [jobId, slots] of this.#slots) for (const runId of slots.values()) yield { jobId, runId };
   }
 }

@@ -33,12 +33,12 @@ export interface RunRecord {
   /** The epoch that the next handing-out will have. */
   readonly epoch: number;
   readonly state: PendingState;
-  /** It holds a place of its job. */
+  /** It holds a slot of its job. */
   readonly admitted: boolean;
   readonly held: boolean;
 }
 
-/** The only run of a one-off is open from the start; whatever comes later asks for a place. */
+/** The only run of a one-off is open from the start; whatever comes later asks for a slot. */
 export function runRecord(job: Job, run: NewRun, state: PendingState): RunRecord {
   return {
     runId: run.runId,

@@ -1,7 +1,6 @@
 /** The table `due`: pending runs by id and by job, and in the order in which a claim or the owner of a shard finds them. */
-import type { JobId, RunId } from '@carillon/domain';
-import { PRIORITIES } from '@carillon/domain';
-import type { LaneHead, LaneKey, LaneMark } from '../lane.ts';
+import { type JobId, PRIORITIES, type RunId } from '@carillon/domain';
+import { compareMarks, type LaneHead, type LaneKey, type LaneMark, laneName } from '../lane.ts';
 import type { RunRecord } from './due-record.ts';
 import { Groups } from './groups.ts';
 
@@ -29,7 +28,7 @@ export class DueTable {
     this.#rows.set(record.runId, record);
     this.#byJob.add(record.jobId, record.runId);
     if (!isOpen(record)) return;
-    const key = keyOf(record.lane);
+    const key = laneName(record.lane);
     const lane = this.#lanes.get(key) ?? { rows: new Map(), sorted: undefined };
     lane.rows.set(record.runId, record);
     lane.sorted = undefined;
@@ -42,7 +41,7 @@ export class DueTable {
     this.#rows.delete(runId);
     this.#byJob.remove(record.jobId, runId);
     if (!isOpen(record)) return;
-    const key = keyOf(record.lane);
+    const key = laneName(record.lane);
     const lane = this.#lanes.get(key)!;
     lane.rows.delete(runId);
     lane.sorted = undefined;
@@ -59,7 +58,7 @@ export class DueTable {
 
   /** Open runs of the lane that stand after the mark, in order. */
   *readLane(key: LaneKey, after: LaneMark): Iterable<RunRecord> {
-    const lane = this.#lanes.get(keyOf(key));
+    const lane = this.#lanes.get(laneName(key));
     if (!lane) return;
     for (const record of [...sortedOf(lane)]) if (compareMarks(record, after) > 0) yield record;
   }
@@ -78,17 +77,7 @@ function isOpen({ state, held }: RunRecord): boolean {
   return state === 'open' && !held;
 }
 
-function keyOf({ part, priority, handlerKey, tenant }: LaneKey): string {
-  return `${part}/${priority}/${handlerKey}/${tenant}`;
-}
-
 function sortedOf(lane: { rows: Map<RunId, RunRecord>; sorted: RunRecord[] | undefined }): RunRecord[] {
   lane.sorted ??= [...lane.rows.values()].sort(compareMarks);
   return lane.sorted;
-}
-
-function compareMarks(a: LaneMark, b: LaneMark): number {
-  if (a.laneAtMs !== b.laneAtMs) return a.laneAtMs - b.laneAtMs;
-  if (a.runId === b.runId) return 0;
-  return a.runId < b.runId ? -1 : 1;
 }

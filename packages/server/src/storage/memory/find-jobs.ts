@@ -19,7 +19,7 @@ import {
 } from '../job-store.ts';
 import { isUnstarted } from './due-record.ts';
 import type { MemoryState } from './memory-state.ts';
-import { shownJob } from './shown-job.ts';
+import { shownJob } from './run-views.ts';
 
 /** Ids grow with creation (UUID version 7), so the order of ids is that of creation. */
 export function findJobs(state: MemoryState, query: JobQuery): JobList {

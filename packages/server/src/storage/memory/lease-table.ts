@@ -1,15 +1,15 @@
 /** The table `leases`: what is handed out, by lease and position, run, job and worker. An empty lease is no lease. */
 import type { JobId, LeaseId, RunId, WorkerId } from '@carillon/domain';
-import type { HeldRef } from '../lease-store.ts';
+import type { LeaseRef } from '../lease-store.ts';
 import type { RunRecord } from './due-record.ts';
 import { Groups } from './groups.ts';
 
-export interface HeldRecord {
+export interface LeasedRecord {
   readonly leaseId: LeaseId;
   readonly position: number;
   readonly workerId: WorkerId;
   readonly claimedAtMs: number;
-  /** The row as it stood in `due`; its epoch is the one it is held at. */
+  /** The row as it stood in `due`; its epoch is the one it is leased at. */
   run: RunRecord;
   cancelRequested: boolean;
   /** Set once people were told that it runs. */
@@ -17,56 +17,56 @@ export interface HeldRecord {
 }
 
 export class LeaseTable {
-  readonly #leases = new Map<LeaseId, Map<number, HeldRecord>>();
-  readonly #byRun = new Map<RunId, HeldRecord>();
-  readonly #byJob = new Groups<JobId, HeldRecord>();
-  readonly #byWorker = new Groups<WorkerId, HeldRecord>();
+  readonly #leases = new Map<LeaseId, Map<number, LeasedRecord>>();
+  readonly #byRun = new Map<RunId, LeasedRecord>();
+  readonly #byJob = new Groups<JobId, LeasedRecord>();
+  readonly #byWorker = new Groups<WorkerId, LeasedRecord>();
 
   hasLease(leaseId: LeaseId): boolean {
     return this.#leases.has(leaseId);
   }
 
-  /** Undefined unless the run is still held at this very epoch: this is the fence. */
-  find({ leaseId, position, epoch }: HeldRef): HeldRecord | undefined {
-    const held = this.#leases.get(leaseId)?.get(position);
-    return held?.run.epoch === epoch ? held : undefined;
+  /** Undefined unless the run is still leased at this epoch (LEASE-1). */
+  find({ leaseId, position, epoch }: LeaseRef): LeasedRecord | undefined {
+    const leased = this.#leases.get(leaseId)?.get(position);
+    return leased?.run.epoch === epoch ? leased : undefined;
   }
 
-  ofRun(runId: RunId): HeldRecord | undefined {
+  ofRun(runId: RunId): LeasedRecord | undefined {
     return this.#byRun.get(runId);
   }
 
-  ofJob(jobId: JobId): HeldRecord[] {
+  ofJob(jobId: JobId): LeasedRecord[] {
     return this.#byJob.of(jobId);
   }
 
-  ofLease(leaseId: LeaseId): HeldRecord[] {
+  ofLease(leaseId: LeaseId): LeasedRecord[] {
     return [...(this.#leases.get(leaseId)?.values() ?? [])];
   }
 
-  ofWorker(workerId: WorkerId): HeldRecord[] {
+  ofWorker(workerId: WorkerId): LeasedRecord[] {
     return this.#byWorker.of(workerId);
   }
 
-  all(): Iterable<HeldRecord> {
+  all(): Iterable<LeasedRecord> {
     return this.#byRun.values();
   }
 
-  add(held: HeldRecord): void {
-    const lease = this.#leases.get(held.leaseId);
-    if (lease) lease.set(held.position, held);
-    else this.#leases.set(held.leaseId, new Map([[held.position, held]]));
-    this.#byRun.set(held.run.runId, held);
-    this.#byJob.add(held.run.jobId, held);
-    this.#byWorker.add(held.workerId, held);
+  add(leased: LeasedRecord): void {
+    const lease = this.#leases.get(leased.leaseId);
+    if (lease) lease.set(leased.position, leased);
+    else this.#leases.set(leased.leaseId, new Map([[leased.position, leased]]));
+    this.#byRun.set(leased.run.runId, leased);
+    this.#byJob.add(leased.run.jobId, leased);
+    this.#byWorker.add(leased.workerId, leased);
   }
 
-  remove(held: HeldRecord): void {
-    const lease = this.#leases.get(held.leaseId);
-    lease?.delete(held.position);
-    if (lease?.size === 0) this.#leases.delete(held.leaseId);
-    this.#byRun.delete(held.run.runId);
-    this.#byJob.remove(held.run.jobId, held);
-    this.#byWorker.remove(held.workerId, held);
+  remove(leased: LeasedRecord): void {
+    const lease = this.#leases.get(leased.leaseId);
+    lease?.delete(leased.position);
+    if (lease?.size === 0) this.#leases.delete(leased.leaseId);
+    this.#byRun.delete(leased.run.runId);
+    this.#byJob.remove(leased.run.jobId, leased);
+    this.#byWorker.remove(leased.workerId, leased);
   }
 }

@@ -31,10 +31,9 @@ import {
 } from './due-record.ts';
 import { endPending } from './end-run.ts';
 import { findJobs, findUpcoming, sortJobs } from './find-jobs.ts';
-import { limitOneOff } from './limit-one-off.ts';
 import { addAudit } from './memory-audit-store.ts';
-import type { MemoryState } from './memory-state.ts';
-import { shownJob } from './shown-job.ts';
+import { limitOneOff, type MemoryState } from './memory-state.ts';
+import { shownJob } from './run-views.ts';
 
 export class MemoryJobStore implements JobStore {
   readonly #state: MemoryState;
@@ -196,7 +195,7 @@ export class MemoryJobStore implements JobStore {
 
   /** Added to a job that is there: others of its runs may wait or be alive. */
   #addRun(job: Job, run: NewRun): void {
-    this.#state.due.put(runRecord(job, run, 'asking'));
+    this.#state.due.put(runRecord(job, run, 'planned'));
     limitOneOff(this.#state, job.jobId);
   }
 
@@ -242,10 +241,10 @@ export class MemoryJobStore implements JobStore {
     } else cursors.set(job.jobId, next);
   }
 
-  /** It gives up its place: a run that a person asks for meanwhile may need it. */
+  /** It gives up its slot: a run that a person asks for meanwhile may need it. */
   #heldBack(run: RunRecord): RunRecord {
     this.#state.admissions.free(run.jobId, run.runId);
-    return { ...run, held: true, admitted: false, state: run.admitted ? 'asking' : run.state };
+    return { ...run, held: true, admitted: false, state: run.admitted ? 'planned' : run.state };
   }
 
   #addFirst(job: Job, first: FirstDue): void {

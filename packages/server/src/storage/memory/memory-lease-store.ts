@@ -1,23 +1,23 @@
-/** What is being run, in memory. Every call finds and takes within one turn, so nobody comes between. */
+/** Leases in memory. Every call finds and takes within one turn of the event loop, so each run has one taker (DISP-1). */
 import type { ClaimedRun, Job, JobId, WorkerId } from '@carillon/domain';
 import { firstEpochOf } from '../generation-store.ts';
 import { LANE_START, type LaneHead, type LaneHint, type LaneKey } from '../lane.ts';
 import type {
   Claimed,
   ClaimRequest,
-  HeldRef,
-  HeldRun,
-  LaneLook,
+  LaneScan,
   LateReport,
+  LeasedRun,
+  LeaseRef,
   LeaseStore,
   Settled,
   Settlement,
 } from '../lease-store.ts';
 import { isAskedFor, type RunRecord } from './due-record.ts';
 import { compareLanes } from './due-table.ts';
-import type { HeldRecord } from './lease-table.ts';
+import type { LeasedRecord } from './lease-table.ts';
 import type { MemoryState } from './memory-state.ts';
-import { heldView } from './run-views.ts';
+import { leasedView } from './run-views.ts';
 import { type SettledRun, settleRun } from './settle-run.ts';
 
 export class MemoryLeaseStore implements LeaseStore {
@@ -36,9 +36,10 @@ export class MemoryLeaseStore implements LeaseStore {
     const { leaseId, workerId, nowMs: claimedAtMs, pick } = request;
     if (this.#state.leases.hasLease(leaseId)) throw new Error(`lease ${leaseId} is there already`);
     const records: RunRecord[] = [];
-    const looks: LaneLook[] = [];
+    const scans: LaneScan[] = [];
+    // DISP-7.
     if (this.#state.workers.get(workerId)?.alive)
-      this.#pickLanes(pick, { records, looks, nowMs: claimedAtMs });
+      this.#pickLanes(pick, { records, scans, nowMs: claimedAtMs });
     for (const record of records) this.#state.due.remove(record.runId);
     const firstEpoch = firstEpochOf(this.#state.generation);
     const runs = records.map((record, position) => {
@@ -47,15 +48,15 @@ export class MemoryLeaseStore implements LeaseStore {
         ...{ leaseId, position, workerId, claimedAtMs, run },
         ...{ cancelRequested: false, shown: undefined },
       });
-      const place = { leaseId, position, leaseSize: records.length, claimedAtMs };
-      return claimedRun(run, this.#state.jobs.get(run.jobId)!, place);
+      const lease = { leaseId, position, leaseSize: records.length, claimedAtMs };
+      return claimedRun(run, this.#state.jobs.get(run.jobId)!, lease);
     });
-    return { leaseId, workerId, claimedAtMs, runs, looks };
+    return { leaseId, workerId, claimedAtMs, runs, scans };
   }
 
   #pickLanes(
     { lanes, runsMax }: ClaimRequest['pick'],
-    { records, looks, nowMs }: { records: RunRecord[]; looks: LaneLook[]; nowMs: number },
+    { records, scans, nowMs }: { records: RunRecord[]; scans: LaneScan[]; nowMs: number },
   ): void {
     for (const { lane, after, runsMax: laneMax } of lanes) {
       const found: RunRecord[] = [];
@@ -66,11 +67,11 @@ export class MemoryLeaseStore implements LeaseStore {
       }
       records.push(...found);
       const last = found.at(-1);
-      const isWhole = found.length < laneMax && records.length < runsMax;
-      looks.push({
+      const isReadToEnd = found.length < laneMax && records.length < runsMax;
+      scans.push({
         found: found.length,
         last: last && { laneAtMs: last.laneAtMs, runId: last.runId },
-        nextAtMs: isWhole ? this.#nextAtMs(lane, nowMs) : undefined,
+        nextAtMs: isReadToEnd ? this.#nextAtMs(lane, nowMs) : undefined,
       });
     }
   }
@@ -85,14 +86,14 @@ export class MemoryLeaseStore implements LeaseStore {
   async settle(settlements: readonly Settlement[], nowMs: number): Promise<Settled> {
     const settled = this.#settleAll(settlements, nowMs);
     const opened: LaneHint[] = [];
-    const asking: { shard: number; atMs: number }[] = [];
+    const planned: { shard: number; atMs: number }[] = [];
     for (const { again } of settled) {
       if (!again || again.held) continue;
       if (again.state === 'open') opened.push({ ...again.lane, atMs: again.laneAtMs });
-      else asking.push({ shard: again.shard, atMs: again.fireAtMs });
+      else planned.push({ shard: again.shard, atMs: again.fireAtMs });
     }
     const freed = settled.flatMap(({ freed: jobId }): JobId[] => (jobId === undefined ? [] : [jobId]));
-    return { verdicts: settled.map(({ verdict }) => verdict), freed: [...new Set(freed)], opened, asking };
+    return { verdicts: settled.map(({ verdict }) => verdict), freed: [...new Set(freed)], opened, planned };
   }
 
   /**
@@ -116,29 +117,29 @@ export class MemoryLeaseStore implements LeaseStore {
     return new Set();
   }
 
-  async held(refs: readonly HeldRef[]): Promise<(HeldRun | undefined)[]> {
+  async leased(refs: readonly LeaseRef[]): Promise<(LeasedRun | undefined)[]> {
     return refs.map((ref) => {
-      const held = this.#state.leases.find(ref);
-      return held && this.#heldRun(held);
+      const leased = this.#state.leases.find(ref);
+      return leased && this.#leasedRun(leased);
     });
   }
 
-  async heldBy(workers: readonly WorkerId[]): Promise<HeldRun[]> {
+  async leasedBy(workers: readonly WorkerId[]): Promise<LeasedRun[]> {
     return workers
       .flatMap((workerId) => this.#state.leases.ofWorker(workerId))
-      .map((held) => this.#heldRun(held));
+      .map((leased) => this.#leasedRun(leased));
   }
 
   async showRunning(
-    refs: readonly (HeldRef & { readonly startedAtMs: number })[],
+    refs: readonly (LeaseRef & { readonly startedAtMs: number })[],
     nowMs: number,
   ): Promise<void> {
     for (const ref of refs) {
-      const held = this.#state.leases.find(ref);
-      if (!held) continue;
-      const isNews = held.shown === undefined;
-      held.shown = { startedAtMs: held.shown?.startedAtMs ?? ref.startedAtMs, atMs: nowMs };
-      if (isNews) this.#state.events.runStarted(heldView(held));
+      const leased = this.#state.leases.find(ref);
+      if (!leased) continue;
+      const isNews = leased.shown === undefined;
+      leased.shown = { startedAtMs: leased.shown?.startedAtMs ?? ref.startedAtMs, atMs: nowMs };
+      if (isNews) this.#state.events.runStarted(leasedView(leased));
     }
   }
 
@@ -152,9 +153,9 @@ export class MemoryLeaseStore implements LeaseStore {
   }
 
   /** The retry policy is the job's present one: an edit holds from the next decision on. */
-  #heldRun(held: HeldRecord): HeldRun {
-    const { leaseId, position, workerId, claimedAtMs, cancelRequested } = held;
-    const { epoch, jobId, runId, attempt, crashes, nominalAtMs } = held.run;
+  #leasedRun(leased: LeasedRecord): LeasedRun {
+    const { leaseId, position, workerId, claimedAtMs, cancelRequested } = leased;
+    const { epoch, jobId, runId, attempt, crashes, nominalAtMs } = leased.run;
     const { retry, namespace, userId } = this.#state.jobs.get(jobId)!;
     return {
       ...{ leaseId, position, epoch, jobId, runId, workerId, attempt, crashes },
@@ -166,14 +167,14 @@ export class MemoryLeaseStore implements LeaseStore {
 function claimedRun(
   record: RunRecord,
   job: Job,
-  place: Pick<ClaimedRun, 'leaseId' | 'position' | 'leaseSize' | 'claimedAtMs'>,
+  lease: Pick<ClaimedRun, 'leaseId' | 'position' | 'leaseSize' | 'claimedAtMs'>,
 ): ClaimedRun {
   const { jobId, runId, epoch, attempt, nominalAtMs, admitted: limited } = record;
   const { handler, payload, timeoutMs } = job;
   const isOccurrence = !isAskedFor(record) && attempt === 1;
   const dueAtMs = isOccurrence ? nominalAtMs : record.fireAtMs;
   return {
-    ...place,
+    ...lease,
     jobId,
     runId,
     epoch,

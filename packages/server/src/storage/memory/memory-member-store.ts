@@ -32,6 +32,7 @@ export class MemoryMemberStore implements MemberStore {
     const isLiving = ({ lastSeenMs }: { lastSeenMs: number }) =>
       lastSeenMs > nowMs - ttlMs && lastSeenMs <= nowMs + ttlMs;
     const former = nodes.get(nodeId);
+    // SHARD-4.
     const alive =
       !former ||
       former.bootId === bootId ||
@@ -46,12 +47,12 @@ export class MemoryMemberStore implements MemberStore {
         expiresAtMs: nowMs + ttlMs,
         lost: false,
       });
-      if (former?.bootId !== bootId || former.lost) this.#tell('node.joined', nodeId);
+      if (former?.bootId !== bootId || former.lost) this.#emit('node.joined', nodeId);
     }
     for (const [id, node] of nodes) {
       if (id === nodeId || node.lost || isLiving(node)) continue;
       nodes.set(id, { ...node, lost: true });
-      this.#tell('node.lost', id);
+      this.#emit('node.lost', id);
     }
     const living = [...nodes].filter(([, node]) => isLiving(node)).map(([id]) => id);
     return { alive, nodes: living };
@@ -60,7 +61,7 @@ export class MemoryMemberStore implements MemberStore {
   async leaveNode(nodeId: NodeId, bootId: BootId): Promise<void> {
     if (this.#state.nodes.get(nodeId)?.bootId !== bootId) return;
     this.#state.nodes.delete(nodeId);
-    this.#tell('node.left', nodeId);
+    this.#emit('node.left', nodeId);
   }
 
   async shards(): Promise<ShardOwner[]> {
@@ -83,6 +84,7 @@ export class MemoryMemberStore implements MemberStore {
       const expiresAtMs = this.#expiryOf(owner);
       const isLeased = expiresAtMs > nowMs && expiresAtMs <= nowMs + 2 * ttlMs;
       if (owner.nodeId !== undefined && owner.nodeId !== nodeId && isLeased) continue;
+      // SHARD-2.
       const epoch = owner.epoch + 1;
       this.#state.shards.set(shard, { shard, nodeId, epoch });
       acquired.set(shard, epoch);
@@ -116,7 +118,7 @@ export class MemoryMemberStore implements MemberStore {
   async registerWorker(worker: WorkerRecord, nowMs: number): Promise<void> {
     const former = this.#state.workers.get(worker.workerId);
     this.#state.workers.set(worker.workerId, { ...worker, lastSeenMs: nowMs, alive: former?.alive ?? true });
-    if (!former) this.#tell('worker.joined', worker.nodeId, worker.workerId);
+    if (!former) this.#emit('worker.joined', worker.nodeId, worker.workerId);
   }
 
   async beatWorker(workerId: WorkerId, nowMs: number): Promise<boolean> {
@@ -156,10 +158,7 @@ export class MemoryMemberStore implements MemberStore {
       }));
   }
 
-  async buryWorkers(request: {
-    silent: readonly HeardWorker[];
-    ended: readonly BootId[];
-  }): Promise<WorkerId[]> {
+  async markDead(request: { silent: readonly HeardWorker[]; ended: readonly BootId[] }): Promise<WorkerId[]> {
     const { workers } = this.#state;
     const heard = new Map(request.silent.map(({ workerId, lastSeenMs }) => [workerId, lastSeenMs]));
     for (const worker of workers.values()) {
@@ -167,7 +166,7 @@ export class MemoryMemberStore implements MemberStore {
       const silent = heard.get(worker.workerId) === worker.lastSeenMs;
       if (!worker.alive || !(outlived || silent)) continue;
       workers.set(worker.workerId, { ...worker, alive: false });
-      this.#tell('worker.lost', worker.nodeId, worker.workerId);
+      this.#emit('worker.lost', worker.nodeId, worker.workerId);
     }
     return [...workers.values()].filter((worker) => !worker.alive).map((worker) => worker.workerId);
   }
@@ -177,7 +176,7 @@ export class MemoryMemberStore implements MemberStore {
       const worker = this.#state.workers.get(workerId);
       if (!worker || this.#state.leases.ofWorker(workerId).length > 0) continue;
       this.#state.workers.delete(workerId);
-      if (worker.alive) this.#tell('worker.left', worker.nodeId, workerId);
+      if (worker.alive) this.#emit('worker.left', worker.nodeId, workerId);
     }
   }
 
@@ -185,7 +184,7 @@ export class MemoryMemberStore implements MemberStore {
     return [...this.#state.workers.values()];
   }
 
-  async heldRuns(): Promise<ReadonlyMap<WorkerId, number>> {
+  async leasedRuns(): Promise<ReadonlyMap<WorkerId, number>> {
     const counts = new Map<WorkerId, number>();
     for (const { workerId } of this.#state.leases.all()) {
       counts.set(workerId, (counts.get(workerId) ?? 0) + 1);
@@ -193,7 +192,7 @@ export class MemoryMemberStore implements MemberStore {
     return counts;
   }
 
-  #tell(kind: EventKind, nodeId: NodeId, workerId?: WorkerId): void {
+  #emit(kind: EventKind, nodeId: NodeId, workerId?: WorkerId): void {
     this.#state.events.member(kind, { workerId, nodeId });
   }
 

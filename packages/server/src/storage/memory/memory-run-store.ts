@@ -1,4 +1,4 @@
-/** Reads for people, composed from the three places a run can be: waiting in `due`, held under a lease, in the history. */
+/** Reads for people, composed from the three tables a run can be in: pending in `due`, leased in `leases`, ended in the history. */
 
 import type { JobId, PendingRun, RunId, WorkerId } from '@carillon/domain';
 import type { AuditEntry } from '../audit-store.ts';
@@ -12,14 +12,13 @@ import type {
 } from '../run-store.ts';
 import { pendingRun, type RunRecord, runRecord } from './due-record.ts';
 import { isVisible } from './find-jobs.ts';
-import type { HeldRecord } from './lease-table.ts';
-import { limitOneOff } from './limit-one-off.ts';
+import type { LeasedRecord } from './lease-table.ts';
 import { addAudit } from './memory-audit-store.ts';
-import type { MemoryState } from './memory-state.ts';
-import { heldView, queuedView } from './run-views.ts';
+import { limitOneOff, type MemoryState } from './memory-state.ts';
+import { leasedView, queuedView } from './run-views.ts';
 
 interface Composed {
-  readonly held: readonly HeldRecord[];
+  readonly leased: readonly LeasedRecord[];
   readonly due: readonly RunRecord[];
   readonly history: readonly RunView[];
 }
@@ -51,10 +50,10 @@ export class MemoryRunStore implements RunStore {
 
   async attempts(runId: RunId, nowMs: number): Promise<RunView[]> {
     const { leases, due, history } = this.#state;
-    const held = leases.ofRun(runId);
+    const leased = leases.ofRun(runId);
     const waiting = due.get(runId);
     const composed = {
-      held: held ? [held] : [],
+      leased: leased ? [leased] : [],
       due: waiting ? [waiting] : [],
       history: history.ofRun(runId),
     };
@@ -62,8 +61,8 @@ export class MemoryRunStore implements RunStore {
   }
 
   async onWorker(workerId: string, page: RunPage, nowMs: number): Promise<RunView[]> {
-    const held = this.#state.leases.ofWorker(workerId as WorkerId);
-    return this.#page({ held, due: [], history: [] }, page, nowMs);
+    const leased = this.#state.leases.ofWorker(workerId as WorkerId);
+    return this.#page({ leased, due: [], history: [] }, page, nowMs);
   }
 
   async deadLetters({ before, visible, ...query }: DeadLetterQuery): Promise<DeadLetterList> {
@@ -100,7 +99,7 @@ export class MemoryRunStore implements RunStore {
     return letter && this.#named(letter);
   }
 
-  /** A letter is sent round once: a second press of the button finds it gone. */
+  /** A letter is redriven once: a second press of the button finds it gone. */
   async redrive(runId: RunId, as: { runId: RunId; nowMs: number; audit?: AuditEntry }): Promise<boolean> {
     const { deadLetters, due, jobs } = this.#state;
     const letter = deadLetters.get(runId);
@@ -116,14 +115,14 @@ export class MemoryRunStore implements RunStore {
       trigger: 'redrive',
       endsJob: false,
     } as const;
-    due.put(runRecord(job, run, 'asking'));
+    due.put(runRecord(job, run, 'planned'));
     limitOneOff(this.#state, job.jobId);
     return true;
   }
 
   #ofJob(jobId: JobId): Composed {
     const { leases, due, history } = this.#state;
-    return { held: leases.ofJob(jobId), due: due.ofJob(jobId), history: history.ofJob(jobId) };
+    return { leased: leases.ofJob(jobId), due: due.ofJob(jobId), history: history.ofJob(jobId) };
   }
 
   /** `before` is a place in the history: alive and waiting runs stand on the pages that are asked for without it. */
@@ -135,12 +134,12 @@ export class MemoryRunStore implements RunStore {
     return rows.slice(offset, offset + limit);
   }
 
-  #compose({ held, due, history }: Composed, nowMs: number): RunView[] {
+  #compose({ leased, due, history }: Composed, nowMs: number): RunView[] {
     const isOffered = (handler: string) =>
       [...this.#state.workers.values()].some(({ alive, handlers }) => alive && handlers.includes(handler));
     const waiting = due.filter((record) => isShown(record, nowMs));
     return [
-      ...held.map(heldView).sort(newestFirst),
+      ...leased.map(leasedView).sort(newestFirst),
       ...waiting.sort(latestFirst).map((run) => queuedView(run, nowMs, isOffered)),
       ...[...history].sort(newestFirst),
     ];

@@ -4,18 +4,18 @@ import type { Cursor } from '../due.ts';
 import type { LaneHint } from '../lane.ts';
 import type {
   Admission,
-  AskingRun,
   Fire,
   Fired,
   GivenUpRun,
   OwnerOptions,
+  PlannedRun,
   ReadWindow,
   ScheduleStore,
-  ShardPlace,
+  ShardGuard,
+  ShardPosition,
   SkippedRange,
   WaitingJob,
 } from '../schedule-store.ts';
-import type { ShardGuard } from '../shard-guard.ts';
 import { type CursorRecord, isAskedFor, type RunRecord, runRecord } from './due-record.ts';
 import { endJob, endPending, writeDeadLetter } from './end-run.ts';
 import { guardHolds, type MemoryState } from './memory-state.ts';
@@ -28,16 +28,16 @@ export class MemoryScheduleStore implements ScheduleStore {
     this.#state = state;
   }
 
-  async readCursors(places: readonly ShardPlace[], window: ReadWindow): Promise<Cursor[]> {
+  async readCursors(positions: readonly ShardPosition[], window: ReadWindow): Promise<Cursor[]> {
     const cursors = [...this.#state.cursors.values()].filter((cursor) => !cursor.held);
-    return readFrom(places, window, cursors, ({ jobId }) => jobId).map(
+    return readFrom(positions, window, cursors, ({ jobId }) => jobId).map(
       ({ held: _held, ...cursor }) => cursor,
     );
   }
 
-  async readAsking(places: readonly ShardPlace[], window: ReadWindow): Promise<AskingRun[]> {
-    const asking = [...this.#state.due.all()].filter(({ state, held }) => state === 'asking' && !held);
-    return readFrom(places, window, asking, ({ runId }) => runId).map(
+  async readPlanned(positions: readonly ShardPosition[], window: ReadWindow): Promise<PlannedRun[]> {
+    const planned = [...this.#state.due.all()].filter(({ state, held }) => state === 'planned' && !held);
+    return readFrom(positions, window, planned, ({ runId }) => runId).map(
       ({ jobId, runId, shard, fireAtMs }) => ({
         ...{ jobId, runId, shard, fireAtMs },
       }),
@@ -83,7 +83,7 @@ export class MemoryScheduleStore implements ScheduleStore {
           continue;
         }
         waiting.add(jobId);
-        if (run.state !== 'asking' || left.wait === 0) continue;
+        if (run.state !== 'planned' || left.wait === 0) continue;
         left.wait -= 1;
         due.put({ ...run, state: 'waiting' });
       }
@@ -130,7 +130,7 @@ export class MemoryScheduleStore implements ScheduleStore {
     for (const run of due.all()) {
       const job = jobs.get(run.jobId);
       if (!job || run.held || run.state === 'open' || !guardHolds(this.#state, guard, job.shard)) continue;
-      if (run.state === 'asking' && run.fireAtMs > nowMs) continue;
+      if (run.state === 'planned' && run.fireAtMs > nowMs) continue;
       const hasRoom = admissions.count(job.jobId) < job.maxConcurrency;
       if (hasRoom || (job.overlap === 'replace' && isFreshOccurrence(run))) waiting.add(job.jobId);
     }
@@ -188,7 +188,7 @@ export class MemoryScheduleStore implements ScheduleStore {
       .ofJob(jobId)
       .filter(
         ({ state, held, fireAtMs }) =>
-          !held && (state === 'waiting' || (state === 'asking' && fireAtMs <= nowMs)),
+          !held && (state === 'waiting' || (state === 'planned' && fireAtMs <= nowMs)),
       )
       .sort(
         (a, b) => a.fireAtMs - b.fireAtMs || a.nominalAtMs - b.nominalAtMs || (a.runId < b.runId ? -1 : 1),
@@ -202,6 +202,7 @@ export class MemoryScheduleStore implements ScheduleStore {
     }));
   }
 
+  /** SCHED-1. */
   #unchanged({ cursor }: Fire, guard: ShardGuard): CursorRecord | undefined {
     const record = this.#state.cursors.get(cursor.jobId);
     if (!record || record.held) return undefined;
@@ -228,7 +229,7 @@ export class MemoryScheduleStore implements ScheduleStore {
       const endsJob = fire.next === undefined && i === fire.runs.length - 1;
       const plan = { runId, nominalAtMs, fireAtMs: nowMs, trigger: 'schedule', endsJob } as const;
       const run = runRecord(job, plan, 'waiting');
-      // Only while as many as may be are open or alive; where others wait for a free place, it waits with them.
+      // SCHED-3, SCHED-4: skipped only while every slot is taken; where others wait for a free slot, it waits with them.
       const isSkipped = job.overlap === 'skip' && (room <= 0 || (queued === 0 && i >= room));
       if (queued === 0 && admissions.take(job.jobId, runId, job.maxConcurrency)) {
         made.push({ ...run, state: 'open', admitted: true });
@@ -263,20 +264,20 @@ export class MemoryScheduleStore implements ScheduleStore {
   }
 }
 
-/** An occurrence of the schedule that was never begun: a newer one may take its place. */
+/** An occurrence of the schedule that was never begun: a newer one may replace it. */
 function isFreshOccurrence(run: RunRecord): boolean {
   return !isAskedFor(run) && run.trigger === 'schedule' && run.attempt === 1 && run.epoch === 1 && !run.held;
 }
 
 function readFrom<Row extends { readonly shard: number; readonly fireAtMs: number }>(
-  places: readonly ShardPlace[],
+  positions: readonly ShardPosition[],
   { untilMs, limitPerShard }: ReadWindow,
   rows: readonly Row[],
   idOf: (row: Row) => string,
 ): Row[] {
   const byShard = new Array<Row[]>(SHARD_COUNT);
   for (const row of rows) byShard[row.shard] = [...(byShard[row.shard] ?? []), row];
-  return places.flatMap(({ shard, afterMs, afterId }) =>
+  return positions.flatMap(({ shard, afterMs, afterId }) =>
     (byShard[shard] ?? [])
       .filter((row) => row.fireAtMs <= untilMs)
       .filter((row) => row.fireAtMs > afterMs || (row.fireAtMs === afterMs && idOf(row) > afterId))

@@ -13,7 +13,7 @@ import {
 import type { AuditRecord } from '../audit-store.ts';
 import type { ShardOwner, WorkerRecord } from '../member-store.ts';
 import type { DeadLetter } from '../run-store.ts';
-import type { ShardGuard } from '../shard-guard.ts';
+import type { ShardGuard } from '../schedule-store.ts';
 import { AdmissionTable } from './admission-table.ts';
 import type { CursorRecord } from './due-record.ts';
 import { DueTable } from './due-table.ts';
@@ -103,8 +103,20 @@ export function emptyState(now: () => number): MemoryState {
   };
 }
 
-/** Only a change of hands breaks the guard: an expired shard that nobody took is still its owner's. */
+/** SHARD-1. Only a change of hands breaks the guard: an expired shard that nobody took is still its owner's. */
 export function guardHolds(state: MemoryState, guard: ShardGuard, shard: number): boolean {
   const owner = state.shards.get(shard);
   return owner?.nodeId === guard.nodeId && owner.epoch === guard.epochs.get(shard);
+}
+
+/** The only run of a one-off is alone no longer: from now on it is planned, or takes a slot, like the others of its job. */
+export function limitOneOff({ due, leases, admissions, jobs }: MemoryState, jobId: JobId): void {
+  for (const run of due.ofJob(jobId)) {
+    if (run.trigger === 'once' && run.state === 'open' && !run.admitted)
+      due.put({ ...run, state: 'planned' });
+  }
+  for (const { run } of leases.ofJob(jobId)) {
+    if (run.trigger === 'once' && !admissions.has(jobId, run.runId))
+      admissions.take(jobId, run.runId, jobs.get(jobId)?.maxConcurrency ?? 1);
+  }
 }

@@ -1,9 +1,10 @@
-/** How a run is shown at each place of its road: waiting in `due`, held under a lease, ended with or without an attempt. */
-import type { DeadReason, FinalRunStatus } from '@carillon/domain';
+/** How a run is shown at each step: pending in `due`, leased, ended with or without an attempt. */
+import { type DeadReason, type FinalRunStatus, isRecurring, type Job } from '@carillon/domain';
 import type { Settlement } from '../lease-store.ts';
 import { AT_LIMIT, type RunView } from '../run-store.ts';
 import { type RunRecord, shownTrigger } from './due-record.ts';
-import type { HeldRecord } from './lease-table.ts';
+import type { LeasedRecord } from './lease-table.ts';
+import type { MemoryState } from './memory-state.ts';
 
 type Shown = Pick<RunView, 'status' | 'createdAtMs' | 'modifiedAtMs'> & Partial<RunView>;
 
@@ -38,28 +39,28 @@ function waitsFor(
   return isOffered(handler) ? undefined : `no worker offers the handler "${handler}"`;
 }
 
-export function heldView(held: HeldRecord): RunView {
-  return viewOf(held.run, {
-    status: held.shown ? 'RUNNING' : 'CLAIMED',
-    createdAtMs: held.claimedAtMs,
-    modifiedAtMs: held.shown?.atMs ?? held.claimedAtMs,
-    startedAtMs: held.shown?.startedAtMs,
-    executorId: held.workerId,
+export function leasedView(leased: LeasedRecord): RunView {
+  return viewOf(leased.run, {
+    status: leased.shown ? 'RUNNING' : 'CLAIMED',
+    createdAtMs: leased.claimedAtMs,
+    modifiedAtMs: leased.shown?.atMs ?? leased.claimedAtMs,
+    startedAtMs: leased.shown?.startedAtMs,
+    executorId: leased.workerId,
   });
 }
 
 export function settledView(
-  held: HeldRecord,
+  leased: LeasedRecord,
   end: { settlement: Settlement; status: FinalRunStatus; nowMs: number },
 ): RunView {
   const { startedAtMs, endedAtMs, error, result } = end.settlement;
-  return viewOf(held.run, {
+  return viewOf(leased.run, {
     status: end.status,
-    createdAtMs: held.claimedAtMs,
+    createdAtMs: leased.claimedAtMs,
     modifiedAtMs: end.nowMs,
-    startedAtMs: startedAtMs ?? held.shown?.startedAtMs,
+    startedAtMs: startedAtMs ?? leased.shown?.startedAtMs,
     endedAtMs,
-    executorId: held.workerId,
+    executorId: leased.workerId,
     error,
     result,
   });
@@ -96,4 +97,21 @@ function viewOf(run: RunRecord, shown: Shown): RunView {
     lateReport: undefined,
     ...shown,
   };
+}
+
+type Tables = Pick<MemoryState, 'due' | 'leases'>;
+
+/**
+ * The status of a job as it is shown. Success of a one-off is written nowhere: it follows from nothing of it being pending or alive
+ * any more. A pause that holds back runs is not over by that: they could never be resumed.
+ */
+export function shownJob<Row extends Job | undefined>(tables: Tables, job: Row): Row {
+  return job && isOver(tables, job) ? { ...job, status: 'COMPLETED' } : job;
+}
+
+function isOver({ due, leases }: Tables, { jobId, schedule, status }: Job): boolean {
+  if (isRecurring(schedule) || (status !== 'SCHEDULED' && status !== 'PAUSED')) return false;
+  const pending = due.ofJob(jobId);
+  if (pending.some(({ trigger, held }) => trigger === 'once' || (held && status === 'PAUSED'))) return false;
+  return leases.ofJob(jobId).every(({ run }) => run.trigger !== 'once');
 }

@@ -3,7 +3,7 @@ import type { JobId } from '@carillon/domain';
 import type { Settlement, SettleVerdict } from '../lease-store.ts';
 import { isAskedFor, type RunRecord, runTerms } from './due-record.ts';
 import { endJobAfter, writeDeadLetter } from './end-run.ts';
-import type { HeldRecord } from './lease-table.ts';
+import type { LeasedRecord } from './lease-table.ts';
 import type { MemoryState } from './memory-state.ts';
 import { settledView } from './run-views.ts';
 
@@ -15,38 +15,38 @@ export interface SettledRun {
 }
 
 export function settleRun(state: MemoryState, settlement: Settlement, nowMs: number): SettledRun {
-  const held = state.leases.find(settlement);
-  if (!held) return { verdict: 'stale' };
-  state.leases.remove(held);
-  const { jobId, runId } = held.run;
-  const hadPlace = state.admissions.free(jobId, runId);
+  const leased = state.leases.find(settlement);
+  if (!leased) return { verdict: 'stale' };
+  state.leases.remove(leased);
+  const { jobId, runId } = leased.run;
+  const hadSlot = state.admissions.free(jobId, runId);
   const isWanted = state.due.ofJob(jobId).some((run) => run.state === 'waiting');
-  const settled = settleHeld(state, held, { settlement, nowMs, hadPlace });
-  return hadPlace && isWanted ? { ...settled, freed: jobId } : settled;
+  const settled = settleLeased(state, leased, { settlement, nowMs, hadSlot });
+  return hadSlot && isWanted ? { ...settled, freed: jobId } : settled;
 }
 
-function settleHeld(
+function settleLeased(
   state: MemoryState,
-  held: HeldRecord,
-  { settlement, nowMs, hadPlace }: { settlement: Settlement; nowMs: number; hadPlace: boolean },
+  leased: LeasedRecord,
+  { settlement, nowMs, hadSlot }: { settlement: Settlement; nowMs: number; hadSlot: boolean },
 ): SettledRun {
-  const { run } = held;
-  if (isCancelled(state, held, settlement)) {
-    const view = settledView(held, { settlement, status: 'CANCELLED', nowMs });
+  const { run } = leased;
+  if (isCancelled(state, leased, settlement)) {
+    const view = settledView(leased, { settlement, status: 'CANCELLED', nowMs });
     state.history.write(view);
     state.events.runEnded(view);
     endJobAfter(state, run, { status: 'CANCELLED', nowMs });
     return { verdict: 'cancelled' };
   }
   const { status, error, next } = settlement;
-  const view = settledView(held, { settlement, status, nowMs });
+  const view = settledView(leased, { settlement, status, nowMs });
   state.history.write(view);
   state.events.runEnded(view, {
     ...(next.kind === 'again' && { retryAtMs: next.atMs }),
     ...(next.kind === 'dead' && { deadReason: next.reason }),
   });
   if (next.kind === 'again') {
-    return { verdict: 'settled', again: queueAgain(state, run, { next, hadPlace, nowMs }) };
+    return { verdict: 'settled', again: queueAgain(state, run, { next, hadSlot, nowMs }) };
   }
   if (next.kind === 'dead') {
     writeDeadLetter(state, run, { reason: next.reason, error, attempts: run.attempt, nowMs });
@@ -55,33 +55,33 @@ function settleHeld(
   return { verdict: 'settled' };
 }
 
-/** A cancel beats a late finish, and nothing of a cancelled job is tried again (hazard 18). */
-function isCancelled(state: MemoryState, held: HeldRecord, { next }: Settlement): boolean {
-  if (held.cancelRequested) return true;
-  const job = state.jobs.get(held.run.jobId);
+/** LEASE-7 (hazard 18). */
+function isCancelled(state: MemoryState, leased: LeasedRecord, { next }: Settlement): boolean {
+  if (leased.cancelRequested) return true;
+  const job = state.jobs.get(leased.run.jobId);
   return next.kind === 'again' && (job === undefined || job.status === 'CANCELLED');
 }
 
-/** The only run of a one-off goes straight into its lane; others ask for a place again. */
+/** With the next epoch (LEASE-2). The only run of a one-off goes straight into its lane; others are planned again. */
 function queueAgain(
   state: MemoryState,
   run: RunRecord,
   {
     next,
-    hadPlace,
+    hadSlot,
     nowMs,
-  }: { next: Extract<Settlement['next'], { kind: 'again' }>; hadPlace: boolean; nowMs: number },
+  }: { next: Extract<Settlement['next'], { kind: 'again' }>; hadSlot: boolean; nowMs: number },
 ): RunRecord {
   const job = state.jobs.get(run.jobId)!;
   const { atMs: fireAtMs, attempt, crashes } = next;
-  // An interruption that nobody is to blame for costs a run neither an attempt nor its turn.
+  // An interruption that is not the run's fault costs neither an attempt nor the position in the lane.
   const keepsTurn = attempt === run.attempt && fireAtMs <= nowMs;
   const laneAtMs = keepsTurn ? Math.min(run.nominalAtMs, fireAtMs) : fireAtMs;
   const again: RunRecord = {
     ...run,
     ...runTerms(job, { fireAtMs }),
     ...{ fireAtMs, laneAtMs, attempt, crashes, epoch: run.epoch + 1, admitted: false },
-    state: run.trigger === 'once' && !hadPlace ? 'open' : 'asking',
+    state: run.trigger === 'once' && !hadSlot ? 'open' : 'planned',
     held: job.status === 'PAUSED' && !isAskedFor(run),
   };
   state.due.put(again);

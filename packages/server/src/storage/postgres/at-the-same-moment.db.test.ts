@@ -116,7 +116,7 @@ describeEachPostgres('what others do at the same moment', (server) => {
       expect(await firedRuns(job)).toBe(1);
     });
 
-    it('while somebody holds a run locked that asks for a place of another job', async () => {
+    it('while somebody holds a run locked that asks for a slot of another job', async () => {
       const other = await world.recurring({ atMs: BASE_MS + 3_600_000 });
       const runs = [manualRun(), manualRun()];
       for (const run of runs) await patient.jobs.enqueue(other.jobId, run);
@@ -124,7 +124,7 @@ describeEachPostgres('what others do at the same moment', (server) => {
       await person.query('SELECT FROM due WHERE run_id = $1 FOR UPDATE', [runs[1]!.runId]);
       const role = scheduler();
       await role.runOnce().catch(() => undefined);
-      // What asks for a place in third jobs is let in although the scheduler cannot have that row.
+      // What asks for a slot in third jobs is let in although the scheduler cannot have that row.
       const third = await world.recurring({ atMs: BASE_MS + 3_600_000 });
       const asked = manualRun();
       await patient.jobs.enqueue(third.jobId, asked);
@@ -265,8 +265,8 @@ describeEachPostgres('what others do at the same moment', (server) => {
     // An edit of the job that commits after the claim has begun.
     await watcher.query('UPDATE due SET job_version = job_version + 1 WHERE job_id = $1', [job.jobId]);
     await person.query('COMMIT');
-    const { runs, looks } = await claiming;
-    expect({ runs, looks }).toEqual({ runs: [], looks: [] });
+    const { runs, scans } = await claiming;
+    expect({ runs, scans }).toEqual({ runs: [], scans: [] });
   });
 
   it('an occurrence is skipped only while a run of its job is alive', async () => {
@@ -276,7 +276,7 @@ describeEachPostgres('what others do at the same moment', (server) => {
     await patient.jobs.enqueue(job.jobId, manualRun());
     await world.admit(job);
     await world.settle(alive);
-    // Its place is free, nobody is alive, and the hint about it is lost.
+    // Its slot is free, nobody is alive, and the hint about it is lost.
     const { answer } = await world.fire(job);
     expect(answer.skipped).toBe(0);
   });

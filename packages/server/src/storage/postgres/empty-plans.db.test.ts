@@ -13,7 +13,7 @@ import {
   INSERT_KEYED_JOBS,
 } from './insert-jobs.sql.ts';
 import { UPDATE_JOB } from './job.sql.ts';
-import { CLAIM_LANES, HELD, LANES, SHOW_RUNNING } from './lease.sql.ts';
+import { CLAIM_LANES, LANES, LEASED, SHOW_RUNNING } from './lease.sql.ts';
 import { below, fill, type PlanNode, planOf } from './plans.fixture.ts';
 import {
   ADMISSIBLE,
@@ -21,13 +21,13 @@ import {
   EXPIRE,
   FIRE,
   FIRE_PLAIN,
-  FREE_LOST_PLACES,
-  READ_ASKING,
+  FREE_LOST_SLOTS,
   READ_CURSORS,
+  READ_PLANNED,
   SKIP_REPLACED,
   STOP_OLDEST,
 } from './schedule.sql.ts';
-import { LOCK_ENDING_JOBS, SETTLE, SETTLE_MIXED, SETTLE_WHOLE } from './settle.sql.ts';
+import { LOCK_ENDING_JOBS, SETTLE, SETTLE_ALL_SUCCEEDED, SETTLE_MIXED } from './settle.sql.ts';
 
 /** What an index is ordered by first: entered without it, all of the index is walked through. */
 const FIRST_COLUMN: Record<string, string> = {
@@ -99,7 +99,7 @@ function crossings(nodes: readonly PlanNode[]): string[] {
 }
 
 /** Parts that have one row, or hardly ever any. */
-const SMALL_PARTS = ['looked', 'cancelled', 'worker'];
+const SMALL_PARTS = ['scanned', 'cancelled', 'worker'];
 
 /**
  * Generic plans are kept: one that a server makes on its first day, while nothing waits, serves its first herd too. And they are
@@ -124,7 +124,7 @@ describeEachPostgres('the plans of sessions as the pool opens them', (server) =>
 
     it.each([
       [READ_CURSORS, 'cursors_fire_at'],
-      [READ_ASKING, 'due_asking'],
+      [READ_PLANNED, 'due_asking'],
       [LANES, 'due_lane'],
       [CLAIM_LANES, 'due_lane'],
     ])('$name walks its index in order, from where it is told to', async (statement, index) => {
@@ -142,7 +142,7 @@ describeEachPostgres('the plans of sessions as the pool opens them', (server) =>
       ADMIT,
       SETTLE,
       SETTLE_MIXED,
-      SETTLE_WHOLE,
+      SETTLE_ALL_SUCCEEDED,
       EXPIRE,
       SKIP_REPLACED,
       STOP_OLDEST,
@@ -166,10 +166,10 @@ describeEachPostgres('the plans of sessions as the pool opens them', (server) =>
       EXPIRE,
       SETTLE,
       SETTLE_MIXED,
-      SETTLE_WHOLE,
+      SETTLE_ALL_SUCCEEDED,
       LOCK_ENDING_JOBS,
       CLAIM_LANES,
-      HELD,
+      LEASED,
       SHOW_RUNNING,
       INSERT_JOBS,
       INSERT_ALIKE_JOBS,
@@ -180,9 +180,9 @@ describeEachPostgres('the plans of sessions as the pool opens them', (server) =>
       expect(crossed.filter((part) => !SMALL_PARTS.includes(part))).toEqual([]);
     });
 
-    it('what is looked through by the reconciler costs a look per job or place that waits, not per run', async () => {
+    it('what is looked through by the reconciler costs a look per job or slot that waits, not per run', async () => {
       expect(unaimed(await planOf(client, ADMISSIBLE))).toEqual([]);
-      const lost = scansOf(await planOf(client, FREE_LOST_PLACES)).filter(
+      const lost = scansOf(await planOf(client, FREE_LOST_SLOTS)).filter(
         (node) => node['Relation Name'] === 'due',
       );
       expect(lost).toMatchObject([{ 'Index Name': 'due_pkey' }]);

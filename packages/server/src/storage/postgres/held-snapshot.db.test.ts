@@ -24,13 +24,13 @@ import { owned } from './owned.sql.ts';
 const NODE = '00000000-0000-4000-8000-000000000001';
 const WORKER = 'worker';
 const SETTLED = 20_000;
-const HELD = 10;
+const LEASED = 10;
 const BEATS = 2_000;
 /** Of a worker and of a node, every 3 s. */
 const BEATS_PER_HOUR = 1_200;
 const SHARDS = Array.from({ length: 64 }, (_, shard) => shard);
 /** Look-ups of keys that lie side by side share pages of the index as long as it is small. */
-const SLACK_PAGES = HELD;
+const SLACK_PAGES = LEASED;
 
 const OWNED: Statement = {
   name: 'owned_check',
@@ -109,7 +109,7 @@ describeEachPostgres('while an old snapshot is held open', (server) => {
   }
 
   it('a worker’s beat and look-ups cost the same however much it has run meanwhile', async () => {
-    const { rows } = await insertLeases(HELD, { tag: 'held', fromMs: SETTLED });
+    const { rows } = await insertLeases(LEASED, { tag: 'held', fromMs: SETTLED });
     const held = literal(rows.map((row: { lease_id: string }) => row.lease_id));
     const costs = async () => ({
       beat: await pagesOf(BEAT_WORKER, [WORKER, 1]),

@@ -2,7 +2,7 @@
 import type { Statement } from '../../postgres/database.ts';
 import { inlineJson, inlinePayload } from './inline-payload.sql.ts';
 import { JOB_COLUMNS, JOB_STATUS } from './job-row.ts';
-import { ASKING, JOB_HANDLER_KEY, JOB_PART, JOB_TENANT, OPEN } from './lane.sql.ts';
+import { JOB_HANDLER_KEY, JOB_PART, JOB_TENANT, OPEN, PLANNED } from './lane.sql.ts';
 import { mayEnd } from './may-end.sql.ts';
 import { pendingRun } from './pending-run.sql.ts';
 
@@ -74,7 +74,7 @@ export const DELETE_CURSOR: Statement = {
     UPDATE jobs j SET last_nominal_at = g.last_nominal_at FROM gone g WHERE j.job_id = g.job_id AND g.last_nominal_at IS NOT NULL`,
 };
 
-/** Of a one-off; it holds no place unless others of its job wait or run beside it. */
+/** Of a one-off; it holds no slot unless others of its job wait or run beside it. */
 export const DROP_UNSTARTED: Statement = {
   name: 'drop_unstarted',
   text: `WITH gone AS (DELETE FROM due WHERE job_id = $1::uuid AND ${UNSTARTED} RETURNING job_id, run_id)
@@ -106,25 +106,25 @@ export const ADD_CURSOR: Statement = {
 
 /**
  * $1 job, $2 run, $3 kind, $4 fire_at, $5 nominal_at, $6 ends_job. Inherits the rest from the job as it is now. A pause holds what
- * the schedule makes; a run that a person asked for starts. It asks for a place of its job: others may be waiting or alive.
+ * the schedule makes; a run that a person asked for starts. It asks for a slot of its job: others may be waiting or alive.
  */
 export const ADD_DUE: Statement = {
   name: 'add_due',
   text: `INSERT INTO due (run_id, job_id, fire_at, lane_at, nominal_at, tenant, expires_at, timeout_ms, handler_key, job_version, shard,
       part, priority, kind, blocked, ends_job, held, handler, payload)
     SELECT $2::uuid, j.job_id, $4::bigint, $4::bigint, $5::bigint, ${JOB_TENANT}, $4::bigint + j.start_timeout_ms, j.timeout_ms,
-      ${JOB_HANDLER_KEY}, j.version, j.shard, ${JOB_PART}, j.priority, $3::smallint, ${ASKING}, $6::boolean,
+      ${JOB_HANDLER_KEY}, j.version, j.shard, ${JOB_PART}, j.priority, $3::smallint, ${PLANNED}, $6::boolean,
       j.status = 'PAUSED' AND $3::smallint < 3, j.handler, ${inlineJson('j.payload')}
     FROM jobs j WHERE j.job_id = $1::uuid AND j.status <> 'CANCELLED' FOR SHARE RETURNING job_id`,
 };
 
-/** $1 job. The only run of a one-off is alone no longer: from now on it asks for a place like the others. */
+/** $1 job. The only run of a one-off is alone no longer: from now on it asks for a slot like the others. */
 export const LIMIT_PENDING: Statement = {
   name: 'limit_pending',
-  text: `UPDATE due SET blocked = ${ASKING} WHERE job_id = $1::uuid AND kind = 1 AND blocked = ${OPEN} AND NOT admitted`,
+  text: `UPDATE due SET blocked = ${PLANNED} WHERE job_id = $1::uuid AND kind = 1 AND blocked = ${OPEN} AND NOT admitted`,
 };
 
-/** $1 job. The same for one that is alive: it takes the first place. */
+/** $1 job. The same for one that is alive: it takes the first slot. */
 export const LIMIT_LIVING: Statement = {
   name: 'limit_living',
   text: `WITH living AS (
@@ -140,11 +140,11 @@ export const LIMIT_LIVING: Statement = {
     ON CONFLICT DO NOTHING`,
 };
 
-/** What is held back gives up its place: a run that a person asks for meanwhile may need it. */
+/** What is held back gives up its slot: a run that a person asks for meanwhile may need it. */
 export const HOLD_DUE: Statement = {
   name: 'hold_due',
   text: `WITH held AS (
-      UPDATE due SET held = true, admitted = false, blocked = CASE WHEN admitted THEN ${ASKING} ELSE blocked END
+      UPDATE due SET held = true, admitted = false, blocked = CASE WHEN admitted THEN ${PLANNED} ELSE blocked END
       WHERE job_id = $1::uuid AND kind < 3 AND NOT held RETURNING job_id, run_id
     )
     DELETE FROM admissions a USING held h WHERE a.job_id = h.job_id AND a.run_id = h.run_id`,

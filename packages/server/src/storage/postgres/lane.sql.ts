@@ -21,13 +21,22 @@ export function inLane(lane: string): string {
 const NAME = 'due.part, due.priority, due.handler_key, due.tenant';
 
 /**
- * `lane`, for WITH RECURSIVE: every lane in order, from after a lane on, by one look per lane. With its name come these columns of
- * its first run.
+ * `lane`, for WITH RECURSIVE: every lane in order, from after a lane on, by one index lookup per lane. With its name come these
+ * columns of its first run: `first`, by which that is found, and `also`.
  */
-export function lanes({ first = [], after }: { first?: readonly string[]; after?: string } = {}): string {
-  const columns = [NAME, ...first].join(', ');
+export function lanes({
+  first = [],
+  also = [],
+  after,
+}: {
+  first?: readonly string[];
+  also?: readonly string[];
+  after?: string;
+} = {}): string {
+  const order = [NAME, ...first].join(', ');
+  const columns = [order, ...also].join(', ');
   const next = (before: string | undefined) =>
-    `SELECT ${columns} FROM due WHERE ${IS_OPEN} ${before ? `AND (${NAME}) > (${before})` : ''} ORDER BY ${columns} LIMIT 1`;
+    `SELECT ${columns} FROM due WHERE ${IS_OPEN} ${before ? `AND (${NAME}) > (${before})` : ''} ORDER BY ${order} LIMIT 1`;
   return `lane AS (
       (${next(after)})
       UNION ALL
@@ -37,5 +46,5 @@ export function lanes({ first = [], after }: { first?: readonly string[]; after?
 
 /** What blocked says. */
 export const OPEN = 0;
-export const ASKING = 1;
+export const PLANNED = 1;
 export const WAITING = 2;

@@ -3,7 +3,6 @@ import type { Statement } from '../../postgres/database.ts';
 import { FIRST_EPOCH } from './generation.sql.ts';
 import { timestampOf } from './instant.sql.ts';
 import { inLane, lanes } from './lane.sql.ts';
-import { unpacked } from './unpacked.sql.ts';
 
 /** $1 limit, $2 part, $3 priority, $4 handler key, $5 tenant: the first run of each lane after this one. */
 export const LANES: Statement = {
@@ -19,8 +18,8 @@ const IN_TIME = '(due.expires_at IS NULL OR due.expires_at >= $3::bigint)';
 
 /**
  * $1 lease, $2 worker, $3 now, $4 parts, $5 priorities, $6 handler keys, $7 tenants, $8 after instants, $9 after runs, $10 runs of
- * each lane at most, $11 of all. Rows leave `due` and enter the lease in one statement. They are locked as they are found, and
- * those that another claim or an edit has locked are left to it; so the place where a row was found is where it is deleted,
+ * each lane at most, $11 of all. Rows leave `due` and enter the lease in one statement (DISP-1). They are locked as they are found, and
+ * those that another claim or an edit has locked are left to it; so a row is deleted by the tid it was found at,
  * which spares the search through an index. Payloads too large for `due` are read from the job.
  *
  * The rows are gone through once, for the lease and the answer alike, so a run has the same position in every array. They are
@@ -31,18 +30,18 @@ export const CLAIM_LANES: Statement = {
   name: 'claim_lanes',
   text: `
     WITH worker AS MATERIALIZED (
-      -- Locked, so that a worker is not given up for dead between this claim and its recovery.
+      -- DISP-7. Locked, so that the worker is not marked dead before this claim is visible to recovery.
       SELECT worker_id FROM workers WHERE worker_id = $2 AND NOT dead FOR KEY SHARE
     ), lane AS MATERIALIZED (
       SELECT * FROM unnest($4::smallint[], $5::smallint[], $6::int[], $7::bigint[], $8::bigint[], $9::uuid[], $10::int[])
         WITH ORDINALITY AS lane(part, priority, handler_key, tenant, after_at, after_id, runs_max, ord)
     ), picked AS MATERIALIZED (
-      SELECT d.place, d.run_id, d.lane_at, lane.ord FROM lane CROSS JOIN LATERAL (
-        SELECT due.ctid AS place, due.run_id, due.lane_at FROM due
+      SELECT d.tid, d.run_id, d.lane_at, lane.ord FROM lane CROSS JOIN LATERAL (
+        SELECT due.ctid AS tid, due.run_id, due.lane_at FROM due
         WHERE ${inLane('lane')} AND (due.lane_at, due.run_id) > (lane.after_at, lane.after_id) AND due.lane_at <= $3::bigint AND ${IN_TIME}
         ORDER BY due.lane_at, due.run_id LIMIT lane.runs_max FOR UPDATE SKIP LOCKED
       ) d WHERE EXISTS (SELECT FROM worker) LIMIT $11
-    ), looked AS MATERIALIZED (
+    ), scanned AS MATERIALIZED (
       SELECT array_agg(found ORDER BY ord) AS found, array_agg(last_at ORDER BY ord) AS last_ats,
         array_agg(last_id ORDER BY ord) AS last_ids, array_agg(next_at ORDER BY ord) AS next_ats
       FROM (
@@ -61,7 +60,7 @@ export const CLAIM_LANES: Statement = {
         ) lane
       ) l
     ), gone AS (
-      DELETE FROM due d WHERE d.ctid = ANY(ARRAY(SELECT place FROM picked))
+      DELETE FROM due d WHERE d.ctid = ANY(ARRAY(SELECT tid FROM picked))
       RETURNING d.job_id, d.run_id, d.shard, d.kind, d.attempt, d.crashes, d.ends_job, d.epoch, d.job_version, d.nominal_at,
         d.handler, d.payload, d.timeout_ms, d.admitted, d.fire_at
     ), taken AS MATERIALIZED (
@@ -83,12 +82,20 @@ export const CLAIM_LANES: Statement = {
     )
     SELECT run_ids::text, job_ids::text, epochs::text, attempts::text, nominal_ats::text, timeouts::text, admitted::text, handlers,
       payloads, due_ats::text, found::text, last_ats::text, last_ids::text, next_ats::text
-    FROM taken CROSS JOIN looked`,
+    FROM taken CROSS JOIN scanned`,
 };
 
-/** $1 lease ids, $2 positions: what is still held there. One row per reference, in order. */
-export const HELD: Statement = {
-  name: 'held',
+/**
+ * The arrays of a lease lie outside its row, and each look at one element would fetch the whole array again: a statement that
+ * looks at many of them puts these into a materialized expression, where each array is fetched once.
+ */
+export function unpacked(lease: string, columns: readonly string[]): string {
+  return columns.map((column) => `${lease}.${column} || '{}' AS ${column}`).join(', ');
+}
+
+/** $1 lease ids, $2 positions: the runs that are still leased there. One row per reference, in order. */
+export const LEASED: Statement = {
+  name: 'leased',
   text: `
     WITH l AS MATERIALIZED (
       SELECT l.lease_id, l.worker_id, l.claimed_at, l.cancelled, l.closed, ${unpacked('l', ['run_ids', 'job_ids', 'epochs', 'attempts', 'crashes', 'nominal_ats'])}
@@ -104,8 +111,8 @@ export const HELD: Statement = {
 };
 
 /** $1 worker ids. */
-export const HELD_BY: Statement = {
-  name: 'held_by',
+export const LEASED_BY: Statement = {
+  name: 'leased_by',
   text: `
     SELECT 0, l.lease_id, (u.ord - 1)::smallint, u.epoch, u.job_id, u.run_id, l.worker_id, u.attempt, u.crashes, u.nominal_at,
       l.claimed_at, j.retry::text, coalesce(j.max_retries, 0), (u.ord - 1)::smallint = ANY(l.cancelled),
@@ -121,7 +128,7 @@ export const HELD_BY: Statement = {
 export const SHOW_RUNNING: Statement = {
   name: 'show_running',
   text: `
-    WITH held AS MATERIALIZED (
+    WITH leased AS MATERIALIZED (
       SELECT q.lease_id, q.position, q.epoch, q.started, l.worker_id, l.claimed_at, l.run_ids[q.position + 1] AS run_id,
         l.job_ids[q.position + 1] AS job_id, l.attempts[q.position + 1] AS attempt, l.kinds[q.position + 1] AS kind,
         l.nominal_ats[q.position + 1] AS nominal_at, l.job_versions[q.position + 1] AS job_version,
@@ -132,17 +139,17 @@ export const SHOW_RUNNING: Statement = {
       FOR UPDATE OF l
     ), marked AS (
       UPDATE leases l SET shown = l.shown || m.positions
-      FROM (SELECT lease_id, array_agg(position) AS positions FROM held GROUP BY lease_id) m
+      FROM (SELECT lease_id, array_agg(position) AS positions FROM leased GROUP BY lease_id) m
       WHERE l.lease_id = m.lease_id
-    ), told AS (
+    ), event AS (
       INSERT INTO events (kind, ids, epochs, claimed_ats)
-      SELECT 'run.started', array_agg(run_id), array_agg(epoch), array_agg(claimed_at) FROM held WHERE NOT shown HAVING count(*) > 0
+      SELECT 'run.started', array_agg(run_id), array_agg(epoch), array_agg(claimed_at) FROM leased WHERE NOT shown HAVING count(*) > 0
     )
     INSERT INTO job_runs (run_id, job_id, status, start_time, modified_time, executor_id, attempt_number, created_at, epoch,
       trigger, scheduled_at, job_version)
     SELECT run_id, job_id, 'RUNNING', ${timestampOf('started')}, ${timestampOf('$5')}, worker_id, attempt,
       ${timestampOf('claimed_at')}, epoch, kind, ${timestampOf('nominal_at')}, job_version
-    FROM held
+    FROM leased
     ON CONFLICT (run_id, epoch, created_at) DO UPDATE SET modified_time = excluded.modified_time`,
 };
 

@@ -9,7 +9,8 @@ export const SERVER_TIME: Statement = {
 
 /**
  * $1 node, $2 incarnation, $3 address, $4 now, $5 oldest living beat, $6 latest, $7 boot, $8 when joining: boots that have ended.
- * Whoever beats also tells, once, of those that fell silent; a row that is being written is somebody who is not silent.
+ * The row changes only for its own boot, or for one that joins (SHARD-4). A beat also records, once, which nodes fell silent; a row that
+ * is locked belongs to a node that is beating.
  */
 export const BEAT_NODE: Statement = {
   name: 'beat_node',
@@ -31,7 +32,7 @@ export const BEAT_NODE: Statement = {
         SELECT node_id FROM nodes WHERE node_id <> $1::uuid AND NOT lost
           AND (last_seen_at <= $5::bigint OR last_seen_at > $6::bigint) FOR UPDATE SKIP LOCKED)
       RETURNING node_id
-    ), told AS (
+    ), event AS (
       INSERT INTO events (kind, data)
       SELECT 'node.joined', jsonb_build_object('node_id', b.node_id) FROM beat b
       WHERE NOT EXISTS (SELECT FROM former f WHERE f.boot_id = b.boot_id AND NOT f.lost)
@@ -66,7 +67,7 @@ export const LOCK_SHARDS: Statement = {
 
 /**
  * $1 node, $2 shards, $3 now, $4 latest expiry that the present clock can have set, $5 boot. As a statement of its own after the
- * lock it sees the beats of whoever took the shards meanwhile: each beats before it takes. The lock on the node lets no
+ * lock it sees the beats of a node that took the shards meanwhile: a node beats before it takes. The epoch grows (SHARD-2). The lock on the node lets no
  * other process take the node id between the check and the commit: a process that stood still since its beat would take from
  * its successor what looks like its own.
  */
@@ -83,7 +84,7 @@ export const ACQUIRE_SHARDS: Statement = {
     RETURNING s.shard, s.epoch`,
 };
 
-/** $1 node, $2 shards, $3 epochs, $4 boot. Waits for whoever is taking one of them. */
+/** $1 node, $2 shards, $3 epochs, $4 boot. Frees what the node does not know it owns (SHARD-5). Waits for a node that is taking one. */
 export const KEEP_SHARDS: Statement = {
   name: 'keep_shards',
   text: `
@@ -163,19 +164,19 @@ export const UNRECEIVED_RUNS: Statement = {
 };
 
 /** $1 silent workers, $2 as last heard, $3 boots that have ended. Whoever has been heard meanwhile is not silent. */
-export const BURY_WORKERS: Statement = {
-  name: 'bury_workers',
+export const MARK_DEAD: Statement = {
+  name: 'mark_dead',
   text: `
-    WITH buried AS (
+    WITH marked AS (
       UPDATE workers SET dead = true
       WHERE NOT dead AND (boot_id = ANY($3::uuid[])
         OR (worker_id, last_seen_at) IN (SELECT * FROM unnest($1::text[], $2::bigint[])))
       RETURNING worker_id, node_id
-    ), told AS (
+    ), event AS (
       INSERT INTO events (kind, data)
-      SELECT 'worker.lost', jsonb_build_object('worker_id', worker_id, 'node_id', node_id) FROM buried
+      SELECT 'worker.lost', jsonb_build_object('worker_id', worker_id, 'node_id', node_id) FROM marked
     )
-    SELECT worker_id FROM buried UNION SELECT worker_id FROM workers WHERE dead`,
+    SELECT worker_id FROM marked UNION SELECT worker_id FROM workers WHERE dead`,
 };
 
 /** $1 workers. Before they are forgotten: a claim for one of them that is under way ends first, and is seen then. */
@@ -202,7 +203,7 @@ export const WORKERS: Statement = {
 };
 
 /** Leases are as many as there are batches alive: a few hundred. */
-export const HELD_RUNS: Statement = {
-  name: 'held_runs',
+export const LEASED_RUNS: Statement = {
+  name: 'leased_runs',
   text: 'SELECT worker_id, sum(cardinality(run_ids) - cardinality(closed))::int FROM leases GROUP BY worker_id',
 };

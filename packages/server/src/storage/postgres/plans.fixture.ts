@@ -16,7 +16,7 @@ export interface PlanNode {
 }
 
 /**
- * So many jobs: one in three recurs: it has a cursor, one run that is open and holds a place, and one that asks or waits. The others have
+ * So many jobs: one in three recurs: it has a cursor, one run that is open and holds a slot, and one that asks or waits. The others have
  * one open run each. Some have expired, some are held back.
  */
 export const fill = (jobs: number) => `

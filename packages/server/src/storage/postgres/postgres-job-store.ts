@@ -329,7 +329,7 @@ export async function addRun(session: Session, jobId: JobId, run: NewRun): Promi
 }
 
 /**
- * The only run of a one-off is alone no longer: it asks for a place, or takes one, like the others of its job. It may be pending,
+ * The only run of a one-off is alone no longer: it asks for a slot, or takes one, like the others of its job. It may be pending,
  * alive, or on its way from one to the other: looking twice at pending finds it.
  */
 async function limitOneOff(session: Session, jobId: JobId): Promise<void> {

@@ -6,30 +6,29 @@ import type { LaneHead, LaneKey, LaneMark } from '../lane.ts';
 import type {
   Claimed,
   ClaimRequest,
-  HeldRef,
-  HeldRun,
-  LaneLook,
   LanePick,
+  LaneScan,
   LateReport,
+  LeasedRun,
+  LeaseRef,
   LeaseStore,
   Settled,
   Settlement,
 } from '../lease-store.ts';
 import { priorityCode, priorityWord } from './codes.ts';
-import { retryFrom } from './job-row.ts';
-import { CLAIM_LANES, HELD, HELD_BY, LANES, RECORD_LATE, SHOW_RUNNING } from './lease.sql.ts';
-import { LOCKED_JOBS } from './locked-jobs.sql.ts';
-import { LOCK_ENDING_JOBS, SETTLE, SETTLE_MIXED, SETTLE_WHOLE } from './settle.sql.ts';
-import { settleParameters } from './settle-parameters.ts';
-import { Gathered, type SettledRow } from './settled-rows.ts';
 import {
-  arePlain,
+  allSucceeded,
+  type CompleteLease,
+  completeLeases,
   endingOf,
   mixedParameters,
-  type WholeLease,
-  wholeLeases,
-  wholeParameters,
-} from './whole-leases.ts';
+  succeededParameters,
+} from './complete-leases.ts';
+import { retryFrom } from './job-row.ts';
+import { CLAIM_LANES, LANES, LEASED, LEASED_BY, RECORD_LATE, SHOW_RUNNING } from './lease.sql.ts';
+import { LOCK_ENDING_JOBS, LOCKED_JOBS, SETTLE, SETTLE_ALL_SUCCEEDED, SETTLE_MIXED } from './settle.sql.ts';
+import { settleParameters } from './settle-parameters.ts';
+import { type SettledRow, SettleResult } from './settle-result.ts';
 
 /** Arrays as text and joined texts, in the order of the lease, NULL when nothing was claimed; then what was seen of the lanes. */
 type ClaimRow = readonly [
@@ -58,7 +57,7 @@ type LaneRow = readonly [
   runId: RunId,
 ];
 
-type HeldRow = readonly [
+type LeasedRow = readonly [
   ord: number,
   leaseId: LeaseId,
   position: number,
@@ -82,7 +81,7 @@ const NO_LANE = [-1, 0, 0, 0];
 
 export class PostgresLeaseStore implements LeaseStore {
   readonly #database: Database;
-  /** For what workers report: never behind other calls, and never long behind a lock. */
+  /** Connections for reports: they never queue behind other calls, and wait for locks only briefly. */
   readonly #outcomes: Database;
 
   constructor(database: Database, { outcomes = database }: { outcomes?: Database } = {}) {
@@ -91,10 +90,10 @@ export class PostgresLeaseStore implements LeaseStore {
   }
 
   async lanes({ after, limit }: { after: LaneKey | undefined; limit: number }): Promise<LaneHead[]> {
-    const place = after
+    const start = after
       ? [after.part, priorityCode(after.priority), after.handlerKey, after.tenant]
       : NO_LANE;
-    const rows = await this.#database.query<LaneRow>(LANES, [limit, ...place]);
+    const rows = await this.#database.query<LaneRow>(LANES, [limit, ...start]);
     return rows.map(([part, priority, key, tenant, laneAtMs, runId]) => ({
       part,
       priority: priorityWord(priority),
@@ -113,37 +112,37 @@ export class PostgresLeaseStore implements LeaseStore {
       pick.runsMax,
     ]);
     const runs = claimedRuns(row!, request);
-    const looks = row![10] === null ? [] : laneLooks(row!);
-    const found = looks.reduce((sum, look) => sum + look.found, 0);
-    // A run that was edited as it was found is there still, and nothing may be passed over: then nothing is told of the lanes.
-    return { leaseId, workerId, claimedAtMs: nowMs, runs, looks: found > runs.length ? [] : looks };
+    const scans = row![10] === null ? [] : laneScans(row!);
+    const found = scans.reduce((sum, scan) => sum + scan.found, 0);
+    // An edit moved a run between its finding and its deletion: the scans would pass over it, so none are returned.
+    return { leaseId, workerId, claimedAtMs: nowMs, runs, scans: found > runs.length ? [] : scans };
   }
 
   async settle(settlements: readonly Settlement[], nowMs: number): Promise<Settled> {
-    if (settlements.length === 0) return { verdicts: [], freed: [], opened: [], asking: [] };
-    const { whole, others } = wholeLeases(settlements);
-    const ending = endingOf(whole);
-    let gathered = new Gathered(nowMs);
+    if (settlements.length === 0) return { verdicts: [], freed: [], opened: [], planned: [] };
+    const { complete, others } = completeLeases(settlements);
+    const ending = endingOf(complete);
+    let result = new SettleResult(nowMs);
     let refused: Settlement[] | undefined;
-    // Nearly always there is nothing else, and one statement needs no transaction around it.
+    // The common case: one statement needs no transaction around it.
     if (others.length === 0 && ending.length === 0) {
-      refused = await settleWhole(this.#outcomes, whole, gathered);
-      if (refused.length === 0) return gathered.settled(settlements);
+      refused = await settleComplete(this.#outcomes, complete, result);
+      if (refused.length === 0) return result.settled(settlements);
     }
-    const before = gathered;
+    const before = result;
     await this.#outcomes.transaction(async (session) => {
-      // It may run again, from the start.
-      gathered = before.copy();
+      // The transaction may be repeated from its start.
+      result = before.copy();
       if (refused) {
-        await settleOneByOne(session, refused, gathered);
+        await settleOneByOne(session, refused, result);
         return;
       }
-      // Together with what the others may end: locks are taken in one order.
+      // All in one statement, so that locks are taken in one order.
       if (ending.length > 0) await lockEnding(session, [...ending, ...others]);
-      const rest = [...others, ...(await settleWhole(session, whole, gathered))];
-      if (rest.length > 0) await settleOneByOne(session, rest, gathered);
+      const rest = [...others, ...(await settleComplete(session, complete, result))];
+      if (rest.length > 0) await settleOneByOne(session, rest, result);
     });
-    return gathered.settled(settlements);
+    return result.settled(settlements);
   }
 
   async lockedJobs(jobIds: readonly JobId[]): Promise<ReadonlySet<JobId>> {
@@ -151,21 +150,21 @@ export class PostgresLeaseStore implements LeaseStore {
     return new Set(rows.map((row) => row[0]));
   }
 
-  async held(refs: readonly HeldRef[]): Promise<(HeldRun | undefined)[]> {
-    const rows = await this.#outcomes.query<HeldRow>(HELD, [
+  async leased(refs: readonly LeaseRef[]): Promise<(LeasedRun | undefined)[]> {
+    const rows = await this.#outcomes.query<LeasedRow>(LEASED, [
       plainArray(refs.map((ref) => ref.leaseId)),
       plainArray(refs.map((ref) => ref.position)),
     ]);
-    const found = new Map(rows.map((row) => [row[0] - 1, heldFromRow(row)]));
+    const found = new Map(rows.map((row) => [row[0] - 1, leasedFromRow(row)]));
     return refs.map((ref, i) => (found.get(i)?.epoch === ref.epoch ? found.get(i) : undefined));
   }
 
-  async heldBy(workers: readonly WorkerId[]): Promise<HeldRun[]> {
-    const rows = await this.#database.query<HeldRow>(HELD_BY, [textArray(workers)]);
-    return rows.map(heldFromRow);
+  async leasedBy(workers: readonly WorkerId[]): Promise<LeasedRun[]> {
+    const rows = await this.#database.query<LeasedRow>(LEASED_BY, [textArray(workers)]);
+    return rows.map(leasedFromRow);
   }
 
-  async showRunning(refs: readonly (HeldRef & { startedAtMs: number })[], nowMs: number): Promise<void> {
+  async showRunning(refs: readonly (LeaseRef & { startedAtMs: number })[], nowMs: number): Promise<void> {
     if (refs.length === 0) return;
     await this.#outcomes.query(SHOW_RUNNING, [
       plainArray(refs.map((ref) => ref.leaseId)),
@@ -187,29 +186,29 @@ export class PostgresLeaseStore implements LeaseStore {
   }
 }
 
-/** Answers the settlements of leases that turned out to be anything but whole and untouched. */
-async function settleWhole(
+/** Returns the settlements of leases that have changed since they were handed out: SETTLE takes those. */
+async function settleComplete(
   session: Session,
-  whole: readonly WholeLease[],
-  gathered: Gathered,
+  complete: readonly CompleteLease[],
+  result: SettleResult,
 ): Promise<Settlement[]> {
-  if (whole.length === 0) return [];
-  const rows = arePlain(whole)
-    ? await session.query<SettledRow>(SETTLE_WHOLE, [...wholeParameters(whole), gathered.nowMs])
-    : await session.query<SettledRow>(SETTLE_MIXED, mixedParameters(whole, gathered.nowMs));
-  const gone = gathered.take(rows);
-  return whole.filter((lease) => !gone.has(lease[0]!.leaseId)).flat();
+  if (complete.length === 0) return [];
+  const rows = allSucceeded(complete)
+    ? await session.query<SettledRow>(SETTLE_ALL_SUCCEEDED, [...succeededParameters(complete), result.nowMs])
+    : await session.query<SettledRow>(SETTLE_MIXED, mixedParameters(complete, result.nowMs));
+  const gone = result.take(rows);
+  return complete.filter((lease) => !gone.has(lease[0]!.leaseId)).flat();
 }
 
-/** In a transaction: what may end a job first makes sure that nobody is changing it. */
+/** In a transaction, since the jobs that may end are locked first. */
 async function settleOneByOne(
   session: Session,
   settlements: readonly Settlement[],
-  gathered: Gathered,
+  result: SettleResult,
 ): Promise<void> {
   await lockEnding(session, settlements);
-  const rows = await session.query<SettledRow>(SETTLE, [...settleParameters(settlements), gathered.nowMs]);
-  gathered.take(rows, settlements);
+  const rows = await session.query<SettledRow>(SETTLE, [...settleParameters(settlements), result.nowMs]);
+  result.take(rows, settlements);
 }
 
 async function lockEnding(session: Session, settlements: readonly Settlement[]): Promise<void> {
@@ -234,7 +233,7 @@ function laneParameters(picks: readonly LanePick[]): string[] {
   ];
 }
 
-function laneLooks(row: ClaimRow): LaneLook[] {
+function laneScans(row: ClaimRow): LaneScan[] {
   const lastAts = elements(row[11]);
   const lastIds = elements(row[12]);
   const nextAts = elements(row[13]);
@@ -249,7 +248,7 @@ function laneLooks(row: ClaimRow): LaneLook[] {
   });
 }
 
-function heldFromRow(row: HeldRow): HeldRun {
+function leasedFromRow(row: LeasedRow): LeasedRun {
   return {
     leaseId: row[1],
     position: row[2],

@@ -15,14 +15,14 @@ import {
   ACQUIRE_SHARDS,
   BEAT_NODE,
   BEAT_WORKER,
-  BURY_WORKERS,
   CANCELLED_RUNS,
   FORGET_WORKERS,
-  HELD_RUNS,
   KEEP_SHARDS,
+  LEASED_RUNS,
   LEAVE_NODE,
   LOCK_SHARDS,
   LOCK_WORKERS,
+  MARK_DEAD,
   REGISTER_WORKER,
   RELEASE_SHARDS,
   SERVER_TIME,
@@ -174,11 +174,8 @@ export class PostgresMemberStore implements MemberStore {
     }));
   }
 
-  async buryWorkers(request: {
-    silent: readonly HeardWorker[];
-    ended: readonly BootId[];
-  }): Promise<WorkerId[]> {
-    const rows = await this.#database.query<readonly [WorkerId]>(BURY_WORKERS, [
+  async markDead(request: { silent: readonly HeardWorker[]; ended: readonly BootId[] }): Promise<WorkerId[]> {
+    const rows = await this.#database.query<readonly [WorkerId]>(MARK_DEAD, [
       textArray(request.silent.map(({ workerId }) => workerId)),
       plainArray(request.silent.map(({ lastSeenMs }) => lastSeenMs)),
       plainArray(request.ended),
@@ -208,7 +205,7 @@ export class PostgresMemberStore implements MemberStore {
     }));
   }
 
-  async heldRuns(): Promise<ReadonlyMap<WorkerId, number>> {
-    return new Map(await this.#database.query<readonly [WorkerId, number]>(HELD_RUNS, []));
+  async leasedRuns(): Promise<ReadonlyMap<WorkerId, number>> {
+    return new Map(await this.#database.query<readonly [WorkerId, number]>(LEASED_RUNS, []));
   }
 }

@@ -66,7 +66,7 @@ type PendingRow = readonly [
 ];
 
 /** By what blocked says. */
-const PENDING_STATES: readonly PendingState[] = ['open', 'asking', 'waiting'];
+const PENDING_STATES: readonly PendingState[] = ['open', 'planned', 'waiting'];
 
 type LetterRow = readonly [
   runId: RunId,

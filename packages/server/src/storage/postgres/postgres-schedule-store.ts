@@ -1,5 +1,5 @@
 /** The schedule store on PostgreSQL. */
-import type { JobId, RunId } from '@carillon/domain';
+import { type JobId, type RunId, SHARD_COUNT } from '@carillon/domain';
 import { plainArray } from '../../postgres/array-literal.ts';
 import type { Database, Statement } from '../../postgres/database.ts';
 import type { Cursor } from '../due.ts';
@@ -7,19 +7,19 @@ import type { LaneHint } from '../lane.ts';
 import type {
   Admission,
   Admitted,
-  AskingRun,
   Fire,
   Fired,
   GivenUpRun,
   OwnerOptions,
+  PlannedRun,
   ReadWindow,
   ScheduleStore,
-  ShardPlace,
+  ShardGuard,
+  ShardPosition,
   WaitingJob,
 } from '../schedule-store.ts';
 import { StorageTimeout } from '../storage.ts';
 import { priorityWord } from './codes.ts';
-import { guardParameters } from './guard-parameters.ts';
 import { misfireFrom, recurringFrom } from './job-row.ts';
 import {
   ADMISSIBLE,
@@ -28,9 +28,9 @@ import {
   EXPIRE_UNOFFERED,
   FIRE,
   FIRE_PLAIN,
-  FREE_LOST_PLACES,
-  READ_ASKING,
+  FREE_LOST_SLOTS,
   READ_CURSORS,
+  READ_PLANNED,
   SKIP_REPLACED,
   STOP_OLDEST,
 } from './schedule.sql.ts';
@@ -73,9 +73,9 @@ export class PostgresScheduleStore implements ScheduleStore {
     this.#outcomes = outcomes;
   }
 
-  async readCursors(places: readonly ShardPlace[], window: ReadWindow): Promise<Cursor[]> {
-    if (places.length === 0) return [];
-    const rows = await this.#database.query<CursorRow>(READ_CURSORS, windowParameters(places, window));
+  async readCursors(positions: readonly ShardPosition[], window: ReadWindow): Promise<Cursor[]> {
+    if (positions.length === 0) return [];
+    const rows = await this.#database.query<CursorRow>(READ_CURSORS, windowParameters(positions, window));
     return rows.map(([jobId, shard, fireAtMs, nominalAtMs, jobVersion, schedule, misfire, resumedAtMs]) => ({
       jobId,
       shard,
@@ -88,11 +88,11 @@ export class PostgresScheduleStore implements ScheduleStore {
     }));
   }
 
-  async readAsking(places: readonly ShardPlace[], window: ReadWindow): Promise<AskingRun[]> {
-    if (places.length === 0) return [];
+  async readPlanned(positions: readonly ShardPosition[], window: ReadWindow): Promise<PlannedRun[]> {
+    if (positions.length === 0) return [];
     const rows = await this.#database.query<readonly [JobId, RunId, number, number]>(
-      READ_ASKING,
-      windowParameters(places, window),
+      READ_PLANNED,
+      windowParameters(positions, window),
     );
     return rows.map(([jobId, runId, shard, fireAtMs]) => ({ jobId, runId, shard, fireAtMs }));
   }
@@ -177,7 +177,7 @@ export class PostgresScheduleStore implements ScheduleStore {
 
   async reconcile({ guard, nowMs, limit }: OwnerOptions & { limit: number }): Promise<WaitingJob[]> {
     const owner = ownedParameters(guard);
-    await this.#database.query(FREE_LOST_PLACES, owner);
+    await this.#database.query(FREE_LOST_SLOTS, owner);
     const rows = await this.#database.query<readonly [JobId, boolean]>(ADMISSIBLE, [
       ...owner,
       limit,
@@ -208,14 +208,21 @@ export class PostgresScheduleStore implements ScheduleStore {
   }
 }
 
-function windowParameters(places: readonly ShardPlace[], window: ReadWindow): unknown[] {
+function windowParameters(positions: readonly ShardPosition[], window: ReadWindow): unknown[] {
   return [
-    plainArray(places.map((place) => place.shard)),
-    plainArray(places.map((place) => place.afterMs)),
-    plainArray(places.map((place) => place.afterId)),
+    plainArray(positions.map((position) => position.shard)),
+    plainArray(positions.map((position) => position.afterMs)),
+    plainArray(positions.map((position) => position.afterId)),
     window.untilMs,
     window.limitPerShard,
   ];
+}
+
+/** Node and epochs as the guarded statements take them: indexed by shard, NULL for those that are not written to. */
+function guardParameters(guard: ShardGuard, shards: readonly number[]): [node: string, epochs: string] {
+  const epochs = new Array<number | undefined>(SHARD_COUNT).fill(undefined);
+  for (const shard of shards) epochs[shard] = guard.epochs.get(shard);
+  return [guard.nodeId, plainArray(epochs)];
 }
 
 function ownedParameters(guard: OwnerOptions['guard']): [node: string, epochs: string] {

@@ -85,7 +85,7 @@ const LETTER_COLUMNS = `x.run_id, x.job_id, j.name, x.reason, x.error_message, x
   ${msOf('x.scheduled_at')}, ${msOf('x.died_at')}, x.redriven_as`;
 
 /**
- * $1 and $2 the place of the last one read, $3 limit, $4 reason, $5 handler, $6 namespace, $7 owner, $8 sent round or not,
+ * $1 and $2 the place of the last one read, $3 limit, $4 reason, $5 handler, $6 namespace, $7 owner, $8 redriven or not,
  * $9 died from, $10 and before, $11 and $12 the places that are seen; NULL: any. The last row says where looking stopped.
  */
 const letters = (of: string) => `WITH page AS MATERIALIZED (

@@ -3,53 +3,53 @@ import { QUEUED_PER_JOB_MAX } from '@carillon/domain';
 import type { Statement } from '../../postgres/database.ts';
 import { exists } from './exists.sql.ts';
 import { inlineJson } from './inline-payload.sql.ts';
-import { ASKING, IS_OPEN, JOB_HANDLER_KEY, JOB_PART, JOB_TENANT, OPEN, WAITING } from './lane.sql.ts';
+import { inLane, JOB_HANDLER_KEY, JOB_PART, JOB_TENANT, lanes, OPEN, PLANNED, WAITING } from './lane.sql.ts';
 import { mayEnd } from './may-end.sql.ts';
 import { isOwned, owned } from './owned.sql.ts';
 
-/** $1 shards, $2 after instant, $3 after id, $4 until, $5 limit per shard: from a known place, so nothing deleted is walked over. */
-const fromPlaces = (rows: string) => `
+/** $1 shards, $2 after instant, $3 after id, $4 until, $5 limit per shard: from a known position, so no deleted row is walked over. */
+const fromPositions = (rows: string) => `
   FROM unnest($1::smallint[], $2::bigint[], $3::uuid[]) AS s(shard, after_at, after_id) CROSS JOIN LATERAL (${rows}) d`;
 
 export const READ_CURSORS: Statement = {
   name: 'read_cursors',
   text: `SELECT d.job_id, d.shard, d.fire_at, d.nominal_at, d.job_version, j.schedule::text, j.misfire::text, d.resumed_at
-    ${fromPlaces(`SELECT * FROM cursors c
+    ${fromPositions(`SELECT * FROM cursors c
       WHERE c.shard = s.shard AND NOT c.held AND (c.fire_at, c.job_id) > (s.after_at, s.after_id) AND c.fire_at <= $4
       ORDER BY c.fire_at, c.job_id LIMIT $5`)}
     CROSS JOIN LATERAL (SELECT j.schedule, j.misfire FROM jobs j WHERE j.job_id = d.job_id LIMIT 1) j
     ORDER BY d.fire_at, d.job_id`,
 };
 
-export const READ_ASKING: Statement = {
-  name: 'read_asking',
+export const READ_PLANNED: Statement = {
+  name: 'read_planned',
   text: `SELECT d.job_id, d.run_id, d.shard, d.fire_at
-    ${fromPlaces(`SELECT * FROM due
-      WHERE due.shard = s.shard AND due.blocked = ${ASKING} AND NOT due.held
+    ${fromPositions(`SELECT * FROM due
+      WHERE due.shard = s.shard AND due.blocked = ${PLANNED} AND NOT due.held
         AND (due.fire_at, due.run_id) > (s.after_at, s.after_id) AND due.fire_at <= $4
       ORDER BY due.fire_at, due.run_id LIMIT $5`)}
     ORDER BY d.fire_at, d.run_id`,
 };
 
-/** How many more runs of the job j may be open or alive; a limit that was lowered counts what is above it too. */
+/** How many more runs of the job j may be open or leased; slots above a lowered limit count too. */
 const ROOM = `greatest(0, j.max_concurrency - (SELECT count(*) FROM admissions a WHERE a.job_id = j.job_id))`;
 
-/** The lowest free places of the job j. */
-const freePlaces = (limit: string) => `SELECT p.slot FROM generate_series(1, j.max_concurrency) AS p(slot)
+/** The lowest free slots of the job j. */
+const freeSlots = (limit: string) => `SELECT p.slot FROM generate_series(1, j.max_concurrency) AS p(slot)
       WHERE p.slot NOT IN (SELECT a.slot FROM admissions a WHERE a.job_id = j.job_id) LIMIT ${limit}`;
 
 const NOW = (now: string) => `to_timestamp(${now}::bigint::float8 / 1000)`;
 
-/** Runs of the job j that wait for a place, as far as anybody counts them. */
+/** Runs of the job j that wait for a slot, counted up to the bound. */
 const QUEUED = `(SELECT count(*) FROM (SELECT FROM due d WHERE d.job_id = j.job_id AND d.blocked > 0
           AND (d.blocked = ${WAITING} OR d.fire_at <= $12::bigint) LIMIT ${QUEUED_PER_JOB_MAX}) d)`;
 
 /**
- * Fires cursors: compare-and-set on (nominal instant, job version), and everything that follows from it, in one statement. They
- * are found by their key: held is spelled so that no plan walks the index of instants for it. A run gets a place of its job, or
- * waits, or is skipped: two that want the same place at the same time meet in the primary key of admissions, and the second gets
- * none. No two of its parts are joined: the planner takes each for one row, and would compare every cursor with every other.
- * What belongs to a cursor is a slice of an array, and membership is asked by IN within an expression, which is a look into a hash.
+ * Fires cursors: compare-and-set on (nominal instant, job version), and everything that follows, in one statement (SCHED-1). Cursors
+ * are found by key: `held` is spelled so that no plan walks the index of instants. A run gets a slot of its job, waits, or is
+ * skipped; of two that insert the same slot into admissions the second gets none (SCHED-2). No two parts are joined: the planner
+ * estimates one row for each, and would compare every cursor with every other. The runs of a cursor are a slice of an array, and
+ * membership is tested by IN within an expression, which is a hash lookup.
  * $1 job_id, $2 shard, $3 nominal_at, $4 job_version, $5 next nominal_at, $6 next fire_at, $7 number of runs, $8 runs of the
  * cursors before, $9 last nominal fired; per run: $10 run_id, $11 nominal_at; $12 now; guard: $13 node, $14 epochs.
  */
@@ -60,7 +60,7 @@ const fire = (
   name,
   text: `
     WITH ${owned('$13', '$14')}, mine AS MATERIALIZED (
-      -- What somebody is changing at this moment keeps nobody else from firing.
+      -- A cursor that another transaction changes delays no other cursor.
       SELECT f.*, j.overlap, ${QUEUED} AS queued, ${ROOM} AS room
       FROM unnest($1::uuid[], $2::smallint[], $3::bigint[], $4::int[], $5::bigint[], $6::bigint[], $7::int[], $8::int[], $9::bigint[])
         AS f(job_id, shard, nominal_at, job_version, next_nominal_at, next_fire_at, run_count, runs_before, last_nominal_at)
@@ -78,11 +78,11 @@ const fire = (
         ${JOB_TENANT} AS tenant
       FROM won w JOIN jobs j ON j.job_id = w.job_id
     ), admitted AS (
-      -- What waits already comes first: then nobody takes a place here, and the owner lets them in in order.
+      -- SCHED-3: while others wait, none is taken here; ADMIT opens them in order.
       INSERT INTO admissions (job_id, slot, run_id, shard)
       SELECT j.job_id, p.slot, ($10::uuid[])[j.runs_before + p.nth], j.shard
       FROM job j CROSS JOIN LATERAL (
-        SELECT p.slot, row_number() OVER (ORDER BY p.slot) AS nth FROM (${freePlaces('least(j.run_count, j.room)')}) p
+        SELECT p.slot, row_number() OVER (ORDER BY p.slot) AS nth FROM (${freeSlots('least(j.run_count, j.room)')}) p
       ) p WHERE j.queued = 0
       ON CONFLICT DO NOTHING RETURNING run_id
     ), run AS MATERIALIZED (
@@ -100,7 +100,7 @@ const fire = (
       SELECT j.run_id, j.job_id, $12, $12, j.nominal_at, j.tenant, $12::bigint + j.start_timeout_ms, j.timeout_ms, j.handler_key,
         j.version, j.shard, ${JOB_PART}, j.priority, 2, j.blocked, j.blocked = ${OPEN}, j.ends_job, j.handler, ${inlineJson('j.payload')}
       FROM judged j WHERE j.blocked >= 0
-      -- The same occurrence again, after a clock that was set back: it waits already.
+      -- The same occurrence again, after the clock was set back: it is pending already.
       ON CONFLICT DO NOTHING
     )${parts.verdicts}
     SELECT j.job_id, ${JOB_PART}, j.priority, j.handler_key, j.tenant, bool_or(j.blocked = ${OPEN}), bool_or(j.blocked = ${WAITING}),
@@ -109,8 +109,8 @@ const fire = (
 });
 
 /**
- * Schedules that go on, and of which nothing has to be skipped: nearly all. It writes nothing into the history, so it does not wait
- * for whoever locks that; what it cannot judge it leaves to FIRE.
+ * Schedules that go on, with nothing to skip: nearly all. It writes nothing into the history, so it never waits for a lock on that;
+ * cursors it cannot decide are left to FIRE.
  */
 export const FIRE_PLAIN: Statement = fire('fire_plain', {
   only: `AND f.queued + f.run_count <= ${QUEUED_PER_JOB_MAX} AND (f.overlap <> 'skip' OR (f.room >= f.run_count AND f.queued = 0))`,
@@ -145,7 +145,7 @@ export const FIRE: Statement = fire('fire', {
         AS s(job_id, run_id, job_version, from_at, count, reason)
       WHERE (s.job_id IN (SELECT job_id FROM won)) IS TRUE
       RETURNING run_id, epoch
-    ), told AS (
+    ), event AS (
       INSERT INTO events (kind, ids, epochs, claimed_ats)
       SELECT 'run.ended', array_agg(run_id), array_agg(epoch), ARRAY[$12::bigint] FROM skipped HAVING count(*) > 0
     ), finished AS (
@@ -159,33 +159,33 @@ export const FIRE: Statement = fire('fire', {
     )`,
 });
 
-/** Of the job j, what asks or waits; in the order of the index that is made for it. */
+/** The planned or the waiting runs of the job j, in the order of their index. */
 const blockedOf = (blocked: number) =>
   `SELECT w.run_id, w.fire_at, w.nominal_at FROM due w
           WHERE w.job_id = j.job_id AND w.blocked = ${blocked} AND w.blocked > 0 AND NOT w.held`;
 const OLDEST_FIRST = 'ORDER BY w.fire_at, w.nominal_at, w.run_id';
-const ASKS_NOW = `${blockedOf(ASKING)} AND w.fire_at <= $4::bigint`;
+const PLANNED_NOW = `${blockedOf(PLANNED)} AND w.fire_at <= $4::bigint`;
 
 /**
- * $1 jobs; guard: $2 node, $3 epochs; $4 now, $5 runs of each job at most. Runs that ask or wait are opened, the oldest first, as far
- * as there are free places; those that asked in vain wait from now on. What somebody is changing at this moment is left for the
- * next time. As in FIRE, no two parts are joined: a run gets the place that has its number.
+ * $1 jobs; guard: $2 node, $3 epochs; $4 now, $5 runs of each job at most. Opens planned and waiting runs, the oldest first, as far as
+ * there are free slots (SCHED-2); planned runs that find none are waiting from now on. A run that another transaction changes is left
+ * for the next call. As in FIRE, no two parts are joined: a run gets the slot that has its number.
  */
 export const ADMIT: Statement = {
   name: 'admit',
   text: `
     WITH ${owned('$2', '$3')}, job AS MATERIALIZED (
-      SELECT j.job_id, j.shard, j.overlap, ARRAY(${freePlaces(`least(${ROOM}, $5::int)`)}) AS places
+      SELECT j.job_id, j.shard, j.overlap, ARRAY(${freeSlots(`least(${ROOM}, $5::int)`)}) AS slots
       FROM unnest($1::uuid[]) AS u(job_id) CROSS JOIN LATERAL (SELECT j.* FROM jobs j WHERE j.job_id = u.job_id LIMIT 1) j
       WHERE ${isOwned('j.shard')}
     ), wanting AS MATERIALIZED (
-      SELECT j.job_id, j.shard, d.run_id, j.places[d.nth] AS slot FROM job j CROSS JOIN LATERAL (
+      SELECT j.job_id, j.shard, d.run_id, j.slots[d.nth] AS slot FROM job j CROSS JOIN LATERAL (
         SELECT d.run_id, row_number() OVER (ORDER BY d.fire_at, d.nominal_at, d.run_id) AS nth FROM (
           SELECT d.run_id, d.fire_at, d.nominal_at FROM due d
           WHERE d.job_id = j.job_id AND d.run_id = ANY(ARRAY(
             SELECT w.run_id FROM (
-              (${blockedOf(WAITING)} ${OLDEST_FIRST} LIMIT cardinality(j.places)) UNION ALL (${ASKS_NOW} ${OLDEST_FIRST} LIMIT cardinality(j.places))
-            ) w ${OLDEST_FIRST} LIMIT cardinality(j.places))) AND d.blocked + 0 > 0 AND d.held IS NOT TRUE
+              (${blockedOf(WAITING)} ${OLDEST_FIRST} LIMIT cardinality(j.slots)) UNION ALL (${PLANNED_NOW} ${OLDEST_FIRST} LIMIT cardinality(j.slots))
+            ) w ${OLDEST_FIRST} LIMIT cardinality(j.slots))) AND d.blocked + 0 > 0 AND d.held IS NOT TRUE
           FOR UPDATE SKIP LOCKED
         ) d
       ) d
@@ -196,15 +196,15 @@ export const ADMIT: Statement = {
       UPDATE due d SET blocked = ${OPEN}, admitted = true, lane_at = greatest(d.fire_at, $4::bigint)
       FROM admitted a WHERE d.job_id = a.job_id AND d.run_id = a.run_id
       RETURNING d.job_id, d.part, d.priority, d.handler_key, d.tenant
-    ), vain AS MATERIALIZED (
+    ), unadmitted AS MATERIALIZED (
       SELECT d.job_id, d.run_id FROM job j CROSS JOIN LATERAL (
         SELECT d.job_id, d.run_id FROM due d
-        WHERE d.job_id = j.job_id AND d.run_id = ANY(ARRAY(SELECT w.run_id FROM (${ASKS_NOW} AND (w.run_id IN (SELECT run_id FROM admitted)) IS NOT TRUE ${OLDEST_FIRST} LIMIT $5::int) w))
-          AND d.blocked + 0 = ${ASKING} AND d.held IS NOT TRUE
+        WHERE d.job_id = j.job_id AND d.run_id = ANY(ARRAY(SELECT w.run_id FROM (${PLANNED_NOW} AND (w.run_id IN (SELECT run_id FROM admitted)) IS NOT TRUE ${OLDEST_FIRST} LIMIT $5::int) w))
+          AND d.blocked + 0 = ${PLANNED} AND d.held IS NOT TRUE
         FOR UPDATE SKIP LOCKED
       ) d
     ), asked AS (
-      UPDATE due d SET blocked = ${WAITING} FROM vain WHERE d.job_id = vain.job_id AND d.run_id = vain.run_id RETURNING d.job_id
+      UPDATE due d SET blocked = ${WAITING} FROM unadmitted u WHERE d.job_id = u.job_id AND d.run_id = u.run_id RETURNING d.job_id
     ), counted AS MATERIALIZED (
       SELECT job_id, max(count) >= $5::int AS more, bool_or(is_asked) AS is_asked FROM (
         SELECT job_id, count(*) AS count, false AS is_asked FROM admitted GROUP BY job_id
@@ -217,11 +217,11 @@ export const ADMIT: Statement = {
     UNION ALL
     SELECT j.job_id, NULL, NULL, NULL, NULL, false, true, j.overlap = 'replace', 0, false FROM job j
     WHERE j.job_id IN (SELECT job_id FROM counted WHERE is_asked)
-      OR EXISTS (SELECT FROM (${blockedOf(WAITING)} ${OLDEST_FIRST} LIMIT cardinality(j.places) + 1) w
+      OR EXISTS (SELECT FROM (${blockedOf(WAITING)} ${OLDEST_FIRST} LIMIT cardinality(j.slots) + 1) w
         WHERE w.run_id NOT IN (SELECT run_id FROM admitted))`,
 };
 
-/** An occurrence of the schedule that was never begun: only such a one takes the place of others. */
+/** An occurrence of the schedule that was never handed out: only those replace others, and are replaced (SCHED-4). */
 const FRESH = 'd.kind = 2 AND d.attempt = 1 AND d.epoch = 1';
 
 const NEWEST = `SELECT n.nominal_at FROM due n WHERE n.job_id = j.job_id AND n.kind = 2 AND n.attempt = 1 AND n.epoch = 1
@@ -253,7 +253,7 @@ export const SKIP_REPLACED: Statement = {
 };
 
 /**
- * $1 jobs; guard: $2 node, $3 epochs. Of those of which a fresh run waits and no place is free, the run that has lived longest is
+ * $1 jobs; guard: $2 node, $3 epochs. Of those of which a fresh run waits and no slot is free, the run that has lived longest is
  * asked to stop.
  */
 export const STOP_OLDEST: Statement = {
@@ -277,23 +277,23 @@ export const STOP_OLDEST: Statement = {
 };
 
 /** Those that are left are found by the next pass. */
-const LOST_PLACES_MAX = 2_000;
+const LOST_SLOTS_MAX = 2_000;
 
 /**
- * Guard: $1 node, $2 epochs. Places whose run is neither open nor alive: one look at everything tells for sure. Runs are found by
+ * Guard: $1 node, $2 epochs. Frees slots whose run is neither open nor leased, by one snapshot of all tables (SCHED-8). Runs are found by
  * their key: what is open is spelled so that no plan walks the lanes for it.
  */
-export const FREE_LOST_PLACES: Statement = {
-  name: 'free_lost_places',
+export const FREE_LOST_SLOTS: Statement = {
+  name: 'free_lost_slots',
   text: `
-    WITH ${owned('$1', '$2')}, living AS MATERIALIZED (
+    WITH ${owned('$1', '$2')}, leased AS MATERIALIZED (
       SELECT u.run_id FROM leases l CROSS JOIN LATERAL unnest(l.run_ids) WITH ORDINALITY AS u(run_id, ord)
       WHERE l.limited AND NOT ((u.ord - 1)::smallint = ANY(l.closed))
     ), lost AS MATERIALIZED (
       SELECT a.ctid AS at FROM admissions a
-      WHERE ${isOwned('a.shard')} AND a.run_id NOT IN (SELECT run_id FROM living)
+      WHERE ${isOwned('a.shard')} AND a.run_id NOT IN (SELECT run_id FROM leased)
         AND NOT ${exists(`SELECT FROM due d WHERE d.job_id = a.job_id AND d.run_id = a.run_id AND d.admitted AND d.blocked + 0 = ${OPEN} AND d.held IS NOT TRUE`)}
-      LIMIT ${LOST_PLACES_MAX}
+      LIMIT ${LOST_SLOTS_MAX}
     )
     DELETE FROM admissions a WHERE a.ctid = ANY(ARRAY(SELECT at FROM lost))`,
 };
@@ -337,7 +337,7 @@ const giveUp = (name: string, { picked, error }: { picked: string; error: string
     ), ended AS (
       UPDATE jobs j SET status = CASE WHEN x.kind = 1 THEN 'FAILED' ELSE 'COMPLETED' END, version = j.version + 1, updated_at = ${NOW('$3')}
       FROM gone x WHERE x.ends_job AND j.job_id = x.job_id AND ${mayEnd()}
-    ), told AS (
+    ), event AS (
       INSERT INTO events (kind, ids, epochs, claimed_ats, dead_reasons)
       SELECT 'run.ended', array_agg(run_id), array_agg(epoch), ARRAY[$3::bigint], array_agg('never_started'::text)
       FROM gone HAVING count(*) > 0
@@ -347,28 +347,18 @@ const giveUp = (name: string, { picked, error }: { picked: string; error: string
 
 export const EXPIRE: Statement = giveUp('expire', {
   picked: `picked AS MATERIALIZED (
-      SELECT d.job_id, d.run_id FROM held_shards s CROSS JOIN LATERAL (
+      SELECT d.job_id, d.run_id FROM owned_shards s CROSS JOIN LATERAL (
         SELECT due.job_id, due.run_id FROM due WHERE due.shard = s.shard AND due.expires_at IS NOT NULL AND due.expires_at < $3::bigint AND NOT due.held
         ORDER BY due.expires_at LIMIT $4 FOR UPDATE SKIP LOCKED) d LIMIT $4)`,
   error: `'waited longer than start_timeout_seconds'::text`,
 });
 
-const LANES = `lane AS (
-      (SELECT due.part, due.priority, due.handler_key, due.tenant, due.lane_at, due.handler FROM due WHERE ${IS_OPEN}
-        ORDER BY due.part, due.priority, due.handler_key, due.tenant, due.lane_at, due.run_id LIMIT 1)
-      UNION ALL
-      SELECT n.* FROM lane l CROSS JOIN LATERAL (
-        SELECT due.part, due.priority, due.handler_key, due.tenant, due.lane_at, due.handler FROM due
-        WHERE ${IS_OPEN} AND (due.part, due.priority, due.handler_key, due.tenant) > (l.part, l.priority, l.handler_key, l.tenant)
-        ORDER BY due.part, due.priority, due.handler_key, due.tenant, due.lane_at, due.run_id LIMIT 1) n)`;
-
 /** $5 claimable before. */
 export const EXPIRE_UNOFFERED: Statement = giveUp('expire_unoffered', {
-  picked: `${LANES}, picked AS MATERIALIZED (
+  picked: `${lanes({ first: ['due.lane_at', 'due.run_id'], also: ['due.handler'] })}, picked AS MATERIALIZED (
       SELECT d.job_id, d.run_id FROM lane CROSS JOIN LATERAL (
         SELECT due.job_id, due.run_id FROM due
-        WHERE due.part = lane.part AND due.priority = lane.priority AND due.handler_key = lane.handler_key AND due.tenant = lane.tenant
-          AND ${IS_OPEN} AND due.lane_at < $5::bigint AND ${isOwned('due.shard')}
+        WHERE ${inLane('lane')} AND due.lane_at < $5::bigint AND ${isOwned('due.shard')}
         ORDER BY due.lane_at, due.run_id LIMIT $4 FOR UPDATE SKIP LOCKED) d
       WHERE lane.lane_at < $5::bigint
         AND NOT EXISTS (SELECT FROM workers w WHERE NOT w.dead AND lane.handler = ANY(w.handlers)) LIMIT $4)`,

@@ -1,12 +1,12 @@
-/** Statements that settle: what was reported of leases is recorded, and what follows from it planned. */
+/** Statements that settle: they record what workers reported, and plan what follows. */
 import type { Statement } from '../../postgres/database.ts';
 import { exists } from './exists.sql.ts';
 import { inlineJson } from './inline-payload.sql.ts';
-import { ASKING, JOB_HANDLER_KEY, JOB_PART, JOB_TENANT, OPEN, WAITING } from './lane.sql.ts';
+import { JOB_HANDLER_KEY, JOB_PART, JOB_TENANT, OPEN, PLANNED, WAITING } from './lane.sql.ts';
+import { unpacked } from './lease.sql.ts';
 import { mayEnd } from './may-end.sql.ts';
-import { unpacked } from './unpacked.sql.ts';
 
-/** Whether runs of the job wait for a place. */
+/** Whether runs of the job wait for a slot. */
 const isWaitedFor = (jobId: string) =>
   exists(`SELECT FROM due w WHERE w.job_id = ${jobId} AND w.blocked = ${WAITING} AND w.blocked > 0`);
 
@@ -22,8 +22,8 @@ const ENDED_RUN = (
       FROM live`;
 
 /**
- * `live`: what is settled of `reported`. cancelled: by request, or because its job was cancelled before it could be tried again.
- * What is tried again brings along what its next attempt takes from the job: looked up once, by key, however many there are.
+ * `live`: the runs of `reported` that are settled. cancelled (LEASE-7): by request, or because the job was cancelled before the retry was
+ * planned. `retried` reads from the job what the next attempt needs: once, by key, however many there are.
  */
 const LIVE = `retried AS MATERIALIZED (
       -- Locked, so that a pause or cancel either is seen here or sees what is queued here.
@@ -37,19 +37,19 @@ const LIVE = `retried AS MATERIALIZED (
       WHERE x.next_at IS NULL OR x.job_id NOT IN (SELECT job_id FROM retried)
     )`;
 
-/** An interruption that nobody is to blame for costs a run neither an attempt nor its turn: it goes back to where it waited. */
+/** An interruption that is not the run's fault costs neither an attempt nor the position in the lane. */
 const TURN_AT = (now: string) =>
   `CASE WHEN x.next_attempt = x.attempt AND x.next_at <= ${now}::bigint THEN least(x.nominal_at, x.next_at) ELSE x.next_at END`;
 
-/** What follows from the runs in `live`, given the places that were `freed`: next attempts, dead letters, ends of jobs. */
+/** The next attempt has the next epoch (LEASE-2). What follows from the runs in `live`, given the slots that were `freed`: next attempts, dead letters, ends of jobs. */
 const FOLLOWS = (now: string) => `again AS (
-      -- The only run of a one-off goes straight into its lane; others ask for a place again. Judged by the lease, which is locked
-      -- and so as it is now: a place that was taken while this statement waited is not seen here.
+      -- The only run of a one-off goes straight into its lane; others are planned and admitted again. Decided by the lease, which is
+      -- locked and so up to date: an admission that was made while this statement waited is not visible here.
       INSERT INTO due AS d (run_id, job_id, fire_at, lane_at, nominal_at, tenant, expires_at, timeout_ms, handler_key, epoch,
         job_version, shard, part, priority, kind, attempt, crashes, blocked, ends_job, held, handler, payload)
       SELECT x.run_id, x.job_id, x.next_at, ${TURN_AT(now)}, x.nominal_at, x.tenant, x.next_at + x.start_timeout_ms, x.timeout_ms,
         x.handler_key, x.epoch + 1, x.version, x.shard, x.part, x.priority, x.kind, x.next_attempt, x.next_crashes,
-        CASE WHEN x.kind = 1 AND NOT x.limited THEN ${OPEN} ELSE ${ASKING} END,
+        CASE WHEN x.kind = 1 AND NOT x.limited THEN ${OPEN} ELSE ${PLANNED} END,
         x.ends_job, x.job_status = 'PAUSED' AND x.kind < 3, x.handler, x.payload
       FROM live x WHERE x.next_at IS NOT NULL AND NOT x.cancelled
       RETURNING d.shard, d.part, d.priority, d.handler_key, d.tenant,
@@ -66,21 +66,21 @@ const FOLLOWS = (now: string) => `again AS (
       FROM live x
       WHERE j.job_id = x.job_id AND x.ends_job AND (x.kind <> 1 OR x.cancelled OR x.status <> 'SUCCESS')
         AND (x.next_at IS NULL OR x.cancelled) AND ${mayEnd()}
-        -- Nor while the pause is about to hold back a retry that is queued right here.
+        -- Nor while the pause holds a retry that this statement queues.
         AND NOT (j.status = 'PAUSED' AND EXISTS (SELECT FROM live y
           WHERE y.job_id = j.job_id AND y.next_at IS NOT NULL AND NOT y.cancelled AND y.kind < 3))
         AND (j.version = x.job_version OR NOT (${exists('SELECT FROM due p WHERE p.job_id = x.job_id AND p.kind = 1')}
           OR ${exists('SELECT FROM cursors c WHERE c.job_id = x.job_id')}))
     )`;
 
-/** One row for what was settled: arrays over the runs. */
-const TOLD = `INSERT INTO events (kind, ids, epochs, claimed_ats, next_ats, dead_reasons)
+/** One row of events for all settled runs, as arrays. */
+const INTO_EVENTS = `INSERT INTO events (kind, ids, epochs, claimed_ats, next_ats, dead_reasons)
       SELECT 'run.ended', array_agg(run_id), array_agg(epoch), array_agg(claimed_at),
         CASE WHEN bool_or(next_at IS NOT NULL) THEN array_agg(CASE WHEN NOT cancelled THEN next_at END) END,
         CASE WHEN bool_or(dead IS NOT NULL) THEN array_agg(CASE WHEN NOT cancelled THEN dead END) END
       FROM live HAVING count(*) > 0`;
 
-/** After the leases: jobs with a free place that others wait for, and runs that are tried again. */
+/** Rows after those of the leases: jobs with a free slot that runs wait for, and runs that are tried again. */
 const BECAME_POSSIBLE = `
     UNION ALL
     SELECT DISTINCT NULL::uuid, NULL::smallint[], NULL::smallint[], f.job_id, NULL::smallint, NULL::smallint, NULL::smallint, NULL::int,
@@ -91,7 +91,7 @@ const BECAME_POSSIBLE = `
 const NO_NEWS = `NULL::uuid, NULL::smallint, NULL::smallint, NULL::smallint, NULL::int, NULL::bigint, NULL::bigint, NULL::smallint`;
 
 /**
- * Takes reported runs out of their leases and writes what follows. One row of parameters per lease; in $3…$12 each element
+ * Takes reported runs out of their leases (LEASE-1) and writes what follows. One row of parameters per lease; in $3…$12 each element
  * is an array literal over all positions of that lease, NULL where the position is not reported: so nothing has to be
  * joined per run. $1 lease ids, $2 reported counts, $3 epochs, $4 statuses, $5 starts, $6 ends, $7 errors, $8 results,
  * $9 next attempt instants, $10 next attempts, $11 next crashes, $12 dead reasons, $13 now.
@@ -138,8 +138,8 @@ export const SETTLE: Statement = {
         modified_time = excluded.modified_time, error_message = excluded.error_message, result_text = excluded.result_text
     ), freed AS (
       DELETE FROM admissions a USING live x WHERE a.job_id = x.job_id AND a.run_id = x.run_id RETURNING a.job_id, a.run_id
-    ), ${FOLLOWS('$13')}, told AS (
-      ${TOLD}
+    ), ${FOLLOWS('$13')}, event AS (
+      ${INTO_EVENTS}
     )
     SELECT d.lease_id, d.cancelled, CASE WHEN d.count <> r.reported THEN d.positions END, ${NO_NEWS}
     FROM done d JOIN r ON r.lease_id = d.lease_id ${BECAME_POSSIBLE}`,
@@ -149,24 +149,24 @@ export const SETTLE: Statement = {
 export const LEASE_SEPARATOR = '\u001e';
 const LEASE_BREAK = `E'\\x1e'`;
 
-/** A lease that is anything but whole and untouched is left alone and not answered; it goes through SETTLE. */
-const TAKEN = `l.epochs = r.epochs::int[] AND l.closed = '{}' AND l.cancelled = '{}' AND l.shown = '{}' AND NOT l.ends_schedule`;
+/** A lease that has changed since it was handed out is left alone and not returned; SETTLE takes it. */
+const IS_UNTOUCHED = `l.epochs = r.epochs::int[] AND l.closed = '{}' AND l.cancelled = '{}' AND l.shown = '{}' AND NOT l.ends_schedule`;
 
 const FREED = `DELETE FROM admissions a
       USING (SELECT unnest(g.job_ids) AS job_id, unnest(g.run_ids) AS run_id FROM gone g WHERE g.limited) x
       WHERE a.job_id = x.job_id AND a.run_id = x.run_id RETURNING a.job_id, a.run_id`;
 
 /**
- * The common case of SETTLE, at half its cost: leases of which every run succeeded, with nothing else to say. $1 lease ids,
+ * The common case of SETTLE, at half its cost: leases of which every run succeeded, without results. $1 lease ids,
  * $2 epochs, $3 starts, $4 ends (an array literal per lease), $5 now.
  */
-export const SETTLE_WHOLE: Statement = {
-  name: 'settle_whole',
+export const SETTLE_ALL_SUCCEEDED: Statement = {
+  name: 'settle_all_succeeded',
   text: `
     WITH gone AS (
       DELETE FROM leases l
       USING unnest($1::uuid[], $2::text[], $3::text[], $4::text[]) AS r(lease_id, epochs, starts, ends)
-      WHERE l.lease_id = r.lease_id AND ${TAKEN}
+      WHERE l.lease_id = r.lease_id AND ${IS_UNTOUCHED}
       RETURNING l.*, r.starts, r.ends
     ), history AS (
       INSERT INTO job_runs (run_id, job_id, status, start_time, end_time, modified_time, executor_id, attempt_number,
@@ -177,7 +177,7 @@ export const SETTLE_WHOLE: Statement = {
         g.starts::bigint[], g.ends::bigint[]) AS u(run_id, job_id, kind, attempt, epoch, job_version, nominal_at, started, ended)
     ), freed AS (
       ${FREED}
-    ), told AS (
+    ), event AS (
       -- The lease's own arrays, as they are: a row per lease costs the runs in it nothing.
       INSERT INTO events (kind, ids, epochs, claimed_ats)
       SELECT 'run.ended', run_ids, epochs, ARRAY[claimed_at] FROM gone
@@ -189,16 +189,15 @@ export const SETTLE_WHOLE: Statement = {
     FROM freed f WHERE ${isWaitedFor('f.job_id')}`,
 };
 
-/** An array over the positions of a lease, without what was cancelled. */
+/** An array over the positions of a lease, NULL where the run was cancelled. */
 const spared = (array: string) => `(
           SELECT array_agg(CASE WHEN NOT ((u.ord - 1)::smallint = ANY(c.positions)) THEN u.value END ORDER BY u.ord)
           FROM unnest(${array}) WITH ORDINALITY AS u(value, ord))`;
 
 /**
- * The same for leases of which some runs failed or brought results. Most succeeded: of those only the results are told, a line
- * each. The others are told one by one, and in $3 and $4 their positions are NULL. $1 lease ids, $2 epochs, $3 starts, $4 ends,
- * $5 results (a line
- * for each run, empty where there is none; lease after lease, with a break between them); per run that did not just succeed: $6 lease id, $7 position, $8 status,
+ * The same for leases of which some runs failed or have results. Successes travel as arrays and one line of result each; all other
+ * runs travel one by one, and their positions in $3 and $4 are NULL. $1 lease ids, $2 epochs, $3 starts, $4 ends, $5 results (a line
+ * for each run, empty where there is none; a break between leases); per run that is not a success: $6 lease id, $7 position, $8 status,
  * $9 start, $10 end, $11 error, $12 result, $13 next attempt instant, $14 next attempt, $15 next crashes, $16 dead reason; $17 now. Again per
  * lease, as arrays over all its positions, and NULL where it has none: $18 next attempt instants, $19 dead reasons.
  */
@@ -209,7 +208,7 @@ export const SETTLE_MIXED: Statement = {
       DELETE FROM leases l
       USING unnest($1::uuid[], $2::text[], $3::text[], $4::text[], string_to_array($5::text, ${LEASE_BREAK}),
         $18::text[], $19::text[]) AS r(lease_id, epochs, starts, ends, results, next_ats, deads)
-      WHERE l.lease_id = r.lease_id AND ${TAKEN}
+      WHERE l.lease_id = r.lease_id AND ${IS_UNTOUCHED}
       RETURNING l.*, r.starts, r.ends, r.results, r.next_ats, r.deads
     ), gone AS MATERIALIZED (
       SELECT g.lease_id, g.worker_id, g.claimed_at, g.limited, g.starts::bigint[] AS starts, g.ends::bigint[] AS ends, g.results,
@@ -242,7 +241,7 @@ export const SETTLE_MIXED: Statement = {
       ${ENDED_RUN('$17')}
     ), freed AS (
       ${FREED}
-    ), ${FOLLOWS('$17')}, told AS (
+    ), ${FOLLOWS('$17')}, event AS (
       -- The lease's own arrays, as they are, unless something was cancelled after it was reported.
       INSERT INTO events (kind, ids, epochs, claimed_ats, next_ats, dead_reasons)
       SELECT 'run.ended', g.run_ids, g.epochs, ARRAY[g.claimed_at],
@@ -269,4 +268,14 @@ export const LOCK_ENDING_JOBS: Statement = {
       JOIN l ON l.lease_id = q.lease_id
       WHERE l.ends_job[q.position + 1] AND (l.kinds[q.position + 1] <> 1 OR q.failed))
     ORDER BY job_id FOR UPDATE`,
+};
+
+/** $1 job ids. Asked after a settlement waited too long. A job that can be locked as SETTLE and LOCK_ENDING_JOBS do is not locked. */
+export const LOCKED_JOBS: Statement = {
+  name: 'locked_jobs',
+  text: `
+    WITH free AS MATERIALIZED (
+      SELECT job_id FROM jobs WHERE job_id = ANY($1::uuid[]) FOR UPDATE SKIP LOCKED
+    )
+    SELECT job_id FROM jobs WHERE job_id = ANY($1::uuid[]) AND job_id NOT IN (SELECT job_id FROM free)`,
 };

@@ -14,16 +14,16 @@ import {
   INSERT_JOBS,
   INSERT_KEYED_JOBS,
 } from './insert-jobs.sql.ts';
-import { CLAIM_LANES, HELD, LANES } from './lease.sql.ts';
+import { CLAIM_LANES, LANES, LEASED } from './lease.sql.ts';
 import { fill, nodesOf, planOf } from './plans.fixture.ts';
-import { ADMIT, EXPIRE, FIRE, FIRE_PLAIN, READ_ASKING, READ_CURSORS } from './schedule.sql.ts';
-import { SETTLE, SETTLE_MIXED, SETTLE_WHOLE } from './settle.sql.ts';
+import { ADMIT, EXPIRE, FIRE, FIRE_PLAIN, READ_CURSORS, READ_PLANNED } from './schedule.sql.ts';
+import { SETTLE, SETTLE_ALL_SUCCEEDED, SETTLE_MIXED } from './settle.sql.ts';
 import { UPCOMING, UPCOMING_IS_PARTIAL } from './upcoming.sql.ts';
 
 const STATEMENTS = await exportedStatements();
 const HOT = [
-  ...[READ_CURSORS, READ_ASKING, FIRE_PLAIN, FIRE, ADMIT, EXPIRE],
-  ...[LANES, CLAIM_LANES, SETTLE, SETTLE_WHOLE, SETTLE_MIXED, HELD],
+  ...[READ_CURSORS, READ_PLANNED, FIRE_PLAIN, FIRE, ADMIT, EXPIRE],
+  ...[LANES, CLAIM_LANES, SETTLE, SETTLE_ALL_SUCCEEDED, SETTLE_MIXED, LEASED],
   ...[INSERT_JOBS, INSERT_KEYED_JOBS, INSERT_ALIKE_JOBS, INSERT_ALIKE_KEYED_JOBS],
   ...[UPCOMING, UPCOMING_IS_PARTIAL],
 ];

@@ -1,7 +1,7 @@
 /** What fires next, over all lanes of `due`: each lane is read in order from the start of the window, and no further than needed. */
 import { SHARD_COUNT } from '@carillon/domain';
 import type { Statement } from '../../postgres/database.ts';
-import { ASKING, inLane, lanes } from './lane.sql.ts';
+import { inLane, lanes, PLANNED } from './lane.sql.ts';
 
 /** Rows of one lane that are looked at for a caller who may not see all of them. */
 const LANE_ROWS_MAX = 500;
@@ -13,8 +13,8 @@ const SHARDS = `generate_series(0, ${SHARD_COUNT - 1}) AS s(shard)`;
 const CURSOR_ROWS = `SELECT c.job_id, c.job_id AS run_id, c.fire_at, c.nominal_at, true AS is_cursor FROM cursors c
   WHERE c.shard = s.shard::smallint AND NOT c.held AND c.fire_at > $1::bigint AND c.fire_at <= $2::bigint
   ORDER BY c.fire_at, c.job_id LIMIT ${LANE_ROWS_MAX}`;
-const ASKING_ROWS = `SELECT due.job_id, due.run_id, due.fire_at, due.nominal_at, false FROM due
-  WHERE due.shard = s.shard::smallint AND due.blocked = ${ASKING} AND NOT due.held AND due.fire_at > $1::bigint AND due.fire_at <= $2::bigint
+const PLANNED_ROWS = `SELECT due.job_id, due.run_id, due.fire_at, due.nominal_at, false FROM due
+  WHERE due.shard = s.shard::smallint AND due.blocked = ${PLANNED} AND NOT due.held AND due.fire_at > $1::bigint AND due.fire_at <= $2::bigint
   ORDER BY due.fire_at, due.run_id LIMIT ${LANE_ROWS_MAX}`;
 const LANE_ROWS = `SELECT due.job_id, due.run_id, due.fire_at, due.nominal_at, false FROM due
   WHERE ${inLane('lane')} AND due.lane_at > $1::bigint AND due.lane_at <= $2::bigint
@@ -34,7 +34,7 @@ export const UPCOMING: Statement = {
   name: 'upcoming',
   text: `WITH RECURSIVE ${LANES}, ahead AS (
       SELECT d.* FROM ${SHARDS} CROSS JOIN LATERAL (${CURSOR_ROWS}) d
-      UNION ALL SELECT d.* FROM ${SHARDS} CROSS JOIN LATERAL (${ASKING_ROWS}) d
+      UNION ALL SELECT d.* FROM ${SHARDS} CROSS JOIN LATERAL (${PLANNED_ROWS}) d
       UNION ALL SELECT d.* FROM first_lanes lane CROSS JOIN LATERAL (${LANE_ROWS}) d
     )
     SELECT j.job_id, j.name, j.namespace, j.user_id, j.handler, j.priority, d.fire_at, d.nominal_at,
@@ -50,7 +50,7 @@ export const UPCOMING_IS_PARTIAL: Statement = {
   text: `WITH RECURSIVE ${LANES}
     SELECT (SELECT count(*) FROM first_lanes) = ${LANES_MAX} OR coalesce(bool_or(filled = ${LANE_ROWS_MAX}), false) FROM (
       SELECT (SELECT count(*) FROM (${CURSOR_ROWS}) d) AS filled FROM ${SHARDS}
-      UNION ALL SELECT (SELECT count(*) FROM (${ASKING_ROWS}) d) FROM ${SHARDS}
+      UNION ALL SELECT (SELECT count(*) FROM (${PLANNED_ROWS}) d) FROM ${SHARDS}
       UNION ALL SELECT (SELECT count(*) FROM (${LANE_ROWS}) d) FROM first_lanes lane
     ) x`,
 };

@@ -11,10 +11,10 @@ import { RUN_ENDS, type RunEnd, type Telemetry } from '../telemetry.ts';
 
 type Measured<Store> = Partial<{ [Name in keyof Store]: Store[Name] }>;
 
-export function measuredStorage<Whole extends Storage>(
-  storage: Whole,
+export function measuredStorage<Store extends Storage>(
+  storage: Store,
   { telemetry, clock }: { telemetry: Telemetry; clock: Clock },
-): Whole {
+): Store {
   return {
     ...storage,
     jobs: withMethods(storage.jobs, measuredJobs(storage.jobs, telemetry)),

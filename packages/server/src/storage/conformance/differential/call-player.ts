@@ -11,9 +11,8 @@ import {
   type WorkerId,
 } from '@carillon/domain';
 import type { JobWithPlan, PendingChange } from '../../job-store.ts';
-import type { HeldRef, Settlement } from '../../lease-store.ts';
-import type { Fire, OwnerOptions } from '../../schedule-store.ts';
-import type { ShardGuard } from '../../shard-guard.ts';
+import type { LeaseRef, Settlement } from '../../lease-store.ts';
+import type { Fire, OwnerOptions, ShardGuard } from '../../schedule-store.ts';
 import type { Storage } from '../../storage.ts';
 import { BASE_MS, DAY_MS, FAR_MS } from '../storage-under-test.ts';
 import type { Call, ChangeCall, FireCall, GuardChoice, SettleCall } from './call.ts';
@@ -112,7 +111,7 @@ export class CallPlayer {
       }
       case 'recordLate': {
         const run = this.#handout(call.runId, call.ago);
-        const isHeld = run && (await leases.held([run]))[0];
+        const isHeld = run && (await leases.leased([run]))[0];
         return run && !isHeld && leases.recordLate([{ ...run, report: call.report }]);
       }
       case 'redrive':
@@ -121,9 +120,9 @@ export class CallPlayer {
         return runs.attempts(call.runId, nowMs);
       case 'onWorker':
         return runs.onWorker(call.workerId, { limit: LIMIT }, nowMs);
-      case 'bury': {
+      case 'markDead': {
         const silent = (await members.workers()).filter(({ workerId }) => workerId === call.workerId);
-        return asSet(await members.buryWorkers({ silent, ended: [] }));
+        return asSet(await members.markDead({ silent, ended: [] }));
       }
       case 'register':
         return this.#register(call.workerId);
@@ -187,13 +186,13 @@ export class CallPlayer {
   async #claim(call: Extract<Call, { do: 'claim' }>): Promise<unknown> {
     const { leaseId, workerId, nowMs, lanes, runsMax } = call;
     const pick = { lanes, runsMax };
-    const { runs, looks } = await this.storage.leases.claim({ leaseId, workerId, nowMs, pick });
+    const { runs, scans } = await this.storage.leases.claim({ leaseId, workerId, nowMs, pick });
     for (const run of runs) this.#handouts.set(run.runId, [...(this.#handouts.get(run.runId) ?? []), run]);
     const shown = runs.map(({ position: _position, payload, ...run }) => ({
       ...run,
       payload: JSON.parse(payload) as unknown,
     }));
-    return { runs: asSet(shown), positions: asSet(runs.map(({ position }) => position)), looks };
+    return { runs: asSet(shown), positions: asSet(runs.map(({ position }) => position)), scans };
   }
 
   async #settle(calls: readonly SettleCall[], nowMs: number): Promise<unknown> {
@@ -211,8 +210,8 @@ export class CallPlayer {
         },
       ];
     });
-    const { verdicts, freed, opened, asking } = await this.storage.leases.settle(settlements, nowMs);
-    return { verdicts, freed: asSet(freed), opened: asSet(opened), asking: asSet(asking) };
+    const { verdicts, freed, opened, planned } = await this.storage.leases.settle(settlements, nowMs);
+    return { verdicts, freed: asSet(freed), opened: asSet(opened), planned: asSet(planned) };
   }
 
   /** The same handing-out stands at another position in another storage. */
@@ -220,7 +219,7 @@ export class CallPlayer {
     return this.#handouts.get(runId)?.at(-1 - ago);
   }
 
-  heldRefs(): HeldRef[] {
+  leaseRefs(): LeaseRef[] {
     return [...this.#handouts.values()].flatMap((handouts) => handouts.slice(-1));
   }
 

@@ -77,7 +77,7 @@ export type Action =
   | { readonly do: 'redrive'; readonly runId: RunId; readonly as: RunId }
   | { readonly do: 'attempts'; readonly runId: RunId }
   | { readonly do: 'onWorker'; readonly workerId: WorkerId }
-  | { readonly do: 'bury' | 'register'; readonly workerId: WorkerId }
+  | { readonly do: 'markDead' | 'register'; readonly workerId: WorkerId }
   | { readonly do: 'changeHands'; readonly nodeId: NodeId }
   | { readonly do: 'beginGeneration' };
 

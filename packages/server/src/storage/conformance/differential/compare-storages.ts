@@ -44,8 +44,8 @@ export async function compareCalls(
     if (written(answers[0]) !== written(answers[1]))
       return { calls, where: 'answer', one: answers[0], other: answers[1] };
     if (calls.length % everyCalls !== 0) continue;
-    const look = { jobIds: [...jobIds], workers, nowMs: call.nowMs };
-    const difference = differing(await digestOf(one, look), await digestOf(other, look));
+    const scan = { jobIds: [...jobIds], workers, nowMs: call.nowMs };
+    const difference = differing(await digestOf(one, scan), await digestOf(other, scan));
     if (difference) return { calls, ...difference };
   }
   const difference = differing(await readEvents(one), await readEvents(other));

@@ -1,6 +1,5 @@
 /** Everything the ports show, in a form in which two storages that agree are equal. */
-import type { JobId, RecordedEvent, WorkerId } from '@carillon/domain';
-import { FIRST_PLACE } from '@carillon/domain';
+import { FIRST_PLACE, type JobId, type RecordedEvent, type WorkerId } from '@carillon/domain';
 import type { RunView } from '../../run-store.ts';
 import { BASE_MS, FAR_MS } from '../storage-under-test.ts';
 import { asSet, type CallPlayer, EVERYWHERE, written } from './call-player.ts';
@@ -15,23 +14,23 @@ export async function digestOf(
   { jobIds, workers, nowMs }: { jobIds: readonly JobId[]; workers: readonly WorkerId[]; nowMs: number },
 ): Promise<Digest> {
   const { schedule, leases, members, jobs } = player.storage;
-  const [cursors, asking, lanes, held, heldByRef, counts, cancelled, unknown, upcoming, list, ...ofJobs] =
+  const [cursors, planned, lanes, held, leasedByRef, counts, cancelled, unknown, upcoming, list, ...ofJobs] =
     await Promise.all([
       schedule.readCursors(EVERYWHERE, WINDOW).then(asSet),
-      schedule.readAsking(EVERYWHERE, WINDOW).then(asSet),
+      schedule.readPlanned(EVERYWHERE, WINDOW).then(asSet),
       leases.lanes({ after: undefined, limit: LIMIT }),
-      leases.heldBy(workers).then((runs) => asSet(runs.map(({ position: _position, ...run }) => run))),
+      leases.leasedBy(workers).then((runs) => asSet(runs.map(({ position: _position, ...run }) => run))),
       leases
-        .held(player.heldRefs())
+        .leased(player.leaseRefs())
         .then((runs) => asSet(runs.map((run) => run && { ...run, position: undefined }))),
-      members.heldRuns().then((runs) => asSet([...runs])),
+      members.leasedRuns().then((runs) => asSet([...runs])),
       members.cancelledRuns(player.leases).then(asSet),
       members.unknownLeases(player.leases).then(asSet),
       jobs.upcoming({ fromMs: 0, untilMs: FAR_MS, visible: undefined, limit: LIMIT }),
       jobs.list({ limit: LIMIT }).then((found) => found.jobs.map(({ jobId, status }) => [jobId, status])),
       ...jobIds.map((jobId) => digestOfJob(player, jobId, nowMs)),
     ]);
-  const shown = { cursors, asking, lanes, held, heldByRef, counts, cancelled, unknown, upcoming, list };
+  const shown = { cursors, planned, lanes, held, leasedByRef, counts, cancelled, unknown, upcoming, list };
   return { ...shown, ...Object.fromEntries(ofJobs.map((job, i) => [jobIds[i]!, job])) };
 }
 

@@ -4,7 +4,7 @@ import type { SeededRandom } from '@carillon/foundation';
 import type { FirstDue, NewRun } from '../../due.ts';
 import type { NewJob } from '../../job-store.ts';
 import { LANE_START } from '../../lane.ts';
-import type { HeldRun } from '../../lease-store.ts';
+import type { LeasedRun } from '../../lease-store.ts';
 import type { Storage } from '../../storage.ts';
 import { pickOf } from '../claim-runs.ts';
 import { EVERY_MINUTE, sampleJob } from '../sample-job.ts';
@@ -71,14 +71,14 @@ export class RandomCalls {
       [8, () => this.#claimLanes()],
       [8, () => this.#claimRuns()],
       [16, () => this.#settle()],
-      [2, async () => ({ do: 'cancelRuns', runIds: await this.#someHeld() })],
-      [4, async () => ({ do: 'showRunning', runIds: await this.#someHeld() })],
+      [2, async () => ({ do: 'cancelRuns', runIds: await this.#someLeased() })],
+      [4, async () => ({ do: 'showRunning', runIds: await this.#someLeased() })],
       [2, async () => this.#recordLate()],
       [3, async () => ({ do: 'redrive', runId: await this.#deadRun(), as: this.#newRun() })],
       [1, async () => ({ do: 'attempts', runId: await this.#knownRun() })],
       [1, () => ({ do: 'onWorker', workerId: this.#pick(this.#workers) })],
       // The first stays alive: without it nothing more would be claimed.
-      [0.5, () => ({ do: this.#chance(0.4) ? 'bury' : 'register', workerId: this.#workers.at(-1)! })],
+      [0.5, () => ({ do: this.#chance(0.4) ? 'markDead' : 'register', workerId: this.#workers.at(-1)! })],
       [1, () => ({ do: 'changeHands', nodeId: this.#random.id() as NodeId })],
       [0.5, () => ({ do: 'beginGeneration' })],
     ];
@@ -216,7 +216,7 @@ export class RandomCalls {
   }
 
   async #settle(): Promise<Action> {
-    const held = await this.#storage.leases.heldBy(this.#workers);
+    const held = await this.#storage.leases.leasedBy(this.#workers);
     const leaseId = this.#pick(held)?.leaseId;
     const isWhole = this.#chance(0.35);
     const chosen = isWhole
@@ -233,7 +233,7 @@ export class RandomCalls {
   }
 
   #settleOne(
-    { runId, attempt, crashes }: Pick<HeldRun, 'runId' | 'attempt' | 'crashes'>,
+    { runId, attempt, crashes }: Pick<LeasedRun, 'runId' | 'attempt' | 'crashes'>,
     { isPlain, ago = 0 }: { isPlain: boolean; ago?: number },
   ): SettleCall {
     const base = { runId, ago, hasStart: this.#chance(0.8), hasSize: isPlain || this.#chance(0.5) };
@@ -271,8 +271,8 @@ export class RandomCalls {
     return { do: 'recordLate', runId: await this.#knownRun(), ago: this.#below(2), report };
   }
 
-  async #someHeld(): Promise<RunId[]> {
-    const held = await this.#storage.leases.heldBy(this.#workers);
+  async #someLeased(): Promise<RunId[]> {
+    const held = await this.#storage.leases.leasedBy(this.#workers);
     return held.filter(() => this.#chance(0.4)).map(({ runId }) => runId);
   }
 

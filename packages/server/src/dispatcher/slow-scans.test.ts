@@ -1,4 +1,4 @@
-/** The dispatcher while looks over the lanes are slow or fail. */
+/** The dispatcher while scans over the lanes are slow or fail. */
 import { expect, test } from 'vitest';
 import { StorageBacklog } from '../backlog/storage-backlog.ts';
 import type { LeaseStore } from '../storage/lease-store.ts';
@@ -9,7 +9,7 @@ import { Dispatcher } from './dispatcher.ts';
 
 const STATEMENT_TIMEOUT_MS = 30_000;
 
-/** A dispatcher whose looks over all lanes take so long. */
+/** A dispatcher whose scans over all lanes take so long. */
 async function withSlowLooks(lanes: LeaseStore['lanes'], stage: RoleStage) {
   const { signals, common, link, storage, world } = stage;
   const backlog = new StorageBacklog({
@@ -49,7 +49,7 @@ test('a look over the lanes that takes too long does not keep announced runs fro
   expect(worker.handed.flatMap((batch) => batch.runs)).toHaveLength(1);
 });
 
-test('announced runs are claimed while a look over the lanes is under way', async () => {
+test('announced runs are claimed while a scan over the lanes is under way', async () => {
   const stage = await RoleStage.set();
   const gates: PromiseWithResolvers<void>[] = [];
   const { dispatcher, worker } = await withSlowLooks(async (page) => {

@@ -1,10 +1,10 @@
 /**
- * A pause after work, as long as the work took and bounded: at most half of the time goes into work that is done bit by bit, and
- * under load the bits grow before everything else slows down.
+ * A bounded pause after work, as long as the work took: then at most half of the time goes into work in small pieces, and under
+ * load the pieces grow before anything else becomes slower.
  */
 import type { Clock } from './clock.ts';
 
-export class Rest {
+export class Cooldown {
   readonly #clock: Clock;
   readonly #msMax: number;
   #until = Number.NEGATIVE_INFINITY;
@@ -14,13 +14,13 @@ export class Rest {
     this.#msMax = msMax;
   }
 
-  /** startedAt: when the work that is over now began, by the monotonic clock. */
+  /** The work that began at `startedAt`, by the monotonic clock, has ended. */
   begin(startedAt: number): void {
     const now = this.#clock.monotonic();
     this.#until = now + Math.min(now - startedAt, this.#msMax);
   }
 
-  /** None or less: it is over. */
+  /** 0 or less: the cooldown is over. */
   get leftMs(): number {
     return this.#until - this.#clock.monotonic();
   }

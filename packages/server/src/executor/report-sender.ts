@@ -1,18 +1,18 @@
 /**
- * Brings reports to where they are recorded. Those of one turn travel together; what is not answered is told again until it is
- * durable or refused. When the server shuts down with a dead database, it gives up, and others recover the runs.
+ * Sends reports to the recorder. Reports of one turn of the event loop share a call; a report that fails is sent again until it is
+ * durable or refused (LEASE-10). When the server shuts down while the database is away, the sender gives up, and other servers recover the runs.
  */
 import type { LeaseId, RunOutcome } from '@carillon/domain';
 import { type Clock, LastingCondition, type Log, type Random, sleep } from '@carillon/foundation';
 import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
 import type { RunReport, RunReports } from '../worker-link/run-reports.ts';
 
-export interface ReportCourierOptions {
+export interface ReportSenderOptions {
   readonly reports: RunReports;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Called once for every report that was answered for good, or given up. */
+  /** Called once for every report: when it is durable or refused, or when the sender gives up. */
   readonly onAnswered: (leaseId: LeaseId) => void;
 }
 
@@ -20,7 +20,7 @@ const GROUP_MAX = 500;
 const RETRY_MS = 100;
 const RETRY_MS_MAX = 2_000;
 const TRIES_QUIET = 10;
-/** A lock that is held no longer than this is not worth telling of. */
+/** A lock that lasts no longer than this is not logged. */
 const LOCKED_QUIET_MS = 2_000;
 
 const UNRECORDABLE: RunOutcome = {
@@ -29,46 +29,46 @@ const UNRECORDABLE: RunOutcome = {
   retryable: false,
 };
 
-export class ReportCourier {
-  readonly #options: ReportCourierOptions;
+export class ReportSender {
+  readonly #options: ReportSenderOptions;
   readonly #underWay = new Set<Promise<void>>();
-  #gathered: RunReport[] = [];
+  #collected: RunReport[] = [];
   readonly #locked: LastingCondition;
   readonly #failing: LastingCondition;
   #unrecorded = 0;
-  /** Of these, those that were told at least once and could not be recorded. */
+  /** Of these, those that failed at least once. */
   #late = 0;
   #isStopping = false;
 
-  constructor(options: ReportCourierOptions) {
+  constructor(options: ReportSenderOptions) {
     this.#options = options;
     this.#locked = new LastingCondition(options);
     this.#failing = new LastingCondition(options);
   }
 
-  /** Reports that were taken and are neither durable nor refused yet. */
+  /** Reports that are neither durable nor refused yet. */
   get unrecordedCount(): number {
     return this.#unrecorded;
   }
 
-  take(report: RunReport): void {
+  send(report: RunReport): void {
     this.#unrecorded += 1;
-    this.#gathered.push(report);
-    if (this.#gathered.length === 1) queueMicrotask(() => this.#leave());
-    else if (this.#gathered.length === GROUP_MAX) this.#leave();
+    this.#collected.push(report);
+    if (this.#collected.length === 1) queueMicrotask(() => this.#flush());
+    else if (this.#collected.length === GROUP_MAX) this.#flush();
   }
 
-  /** Resolves when every report was answered, or cannot be. */
+  /** Resolves when every report is durable, refused or given up. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    this.#leave();
+    this.#flush();
     await Promise.all(this.#underWay);
   }
 
-  #leave(): void {
-    const group = this.#gathered;
+  #flush(): void {
+    const group = this.#collected;
     if (group.length === 0) return;
-    this.#gathered = [];
+    this.#collected = [];
     const delivery = this.#deliver(group).finally(() => this.#underWay.delete(delivery));
     this.#underWay.add(delivery);
   }
@@ -78,7 +78,7 @@ export class ReportCourier {
     let left = group;
     let lateSince: number | undefined;
     for (let tries = 1; ; tries += 1) {
-      const { again, error } = await this.#tell(left, tries);
+      const { again, error } = await this.#report(left, tries);
       if (tries === 1) this.#late += again.length;
       else this.#late -= left.length - again.length;
       left = again;
@@ -99,8 +99,8 @@ export class ReportCourier {
     this.#options.onAnswered(run.leaseId);
   }
 
-  /** Answers what must be told again, and why. */
-  async #tell(
+  /** Returns the reports that must be sent again, and the first error. */
+  async #report(
     group: readonly RunReport[],
     tries: number,
   ): Promise<{ again: RunReport[]; error: Error | undefined }> {
@@ -119,7 +119,7 @@ export class ReportCourier {
     return { again, error };
   }
 
-  /** Once for all groups, and not for every try: an outage is logged by those who notice it. */
+  /** Logged once for all groups and not for every try: the loops log an outage themselves. */
   #logLate(
     { run: { jobId, runId } }: RunReport,
     { error, tries, lateMs }: { error: Error; tries: number; lateMs: number },
@@ -143,8 +143,8 @@ export class ReportCourier {
   }
 }
 
-/** Not for want of a database that has time for it: something in the outcome cannot be stored, and never will be. */
+/** An error that is neither an outage nor a timeout: the outcome holds something that can never be stored. */
 function storable(report: RunReport, error: Error): RunReport {
-  const isTheWorlds = error instanceof StorageUnavailable || error instanceof StorageTimeout;
-  return isTheWorlds ? report : { ...report, outcome: UNRECORDABLE };
+  const isTransient = error instanceof StorageUnavailable || error instanceof StorageTimeout;
+  return isTransient ? report : { ...report, outcome: UNRECORDABLE };
 }

@@ -1,7 +1,7 @@
-/** Items that come back after a fixed time, each once, in the order in which they were put away. */
+/** Items that are ready again after a fixed time, each once, in the order in which they were added. */
 import type { Clock } from '@carillon/foundation';
 
-export class Later<Item> {
+export class DelayQueue<Item> {
   readonly #clock: Clock;
   readonly #afterMs: number;
   readonly #backAt = new Map<Item, number>();
@@ -11,12 +11,12 @@ export class Later<Item> {
     this.#afterMs = afterMs;
   }
 
-  /** One that is put away already keeps its time. */
+  /** An item that is in the queue already keeps its time. */
   add(item: Item): void {
     if (!this.#backAt.has(item)) this.#backAt.set(item, this.#clock.monotonic() + this.#afterMs);
   }
 
-  /** Takes out those that are back. */
+  /** Takes out the items whose time has come. */
   take(): Item[] {
     const now = this.#clock.monotonic();
     const back: Item[] = [];
@@ -28,7 +28,7 @@ export class Later<Item> {
     return back;
   }
 
-  /** How long until the first is back; for ever when there is none. */
+  /** How long until the first is ready; Infinity when there is none. */
   get inMs(): number {
     const [at = Number.POSITIVE_INFINITY] = this.#backAt.values();
     return Math.max(0, at - this.#clock.monotonic());

@@ -1,30 +1,30 @@
 /**
- * Hands items to the storage in one call, and none of them holds up the others: one that fails or takes too long alone is set aside,
- * to be tried again later. When it is the storage that does not answer, the rest is put back, and the fault is thrown.
+ * Handles items in one call of the storage. An item that fails or takes too long by itself is set aside and tried again later
+ * (SCHED-7). When the storage does not answer, the remaining items are put back, and its error is thrown.
  */
-import { applyInParts } from '../storage/apply-in-parts.ts';
+import { applyInBatches } from '../storage/apply-in-batches.ts';
 import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
 
 const TIMEOUTS_MAX = 4;
 
-export async function handleInParts<Item>(
+export async function handleInBatches<Item>(
   items: readonly Item[],
   options: {
-    readonly handle: (part: readonly Item[]) => Promise<void>;
+    readonly handle: (batch: readonly Item[]) => Promise<void>;
     readonly putBack: (item: Item) => void;
     readonly setAside: (item: Item, error: unknown) => void;
   },
 ): Promise<void> {
   const slow = new Set<Item>();
   let fault: unknown;
-  await applyInParts<Item, undefined>(items, {
+  await applyInBatches<Item, undefined>(items, {
     timeoutsMax: TIMEOUTS_MAX,
-    apply: async (part) => {
-      await options.handle(part);
-      return part.map(() => undefined);
+    apply: async (batch) => {
+      await options.handle(batch);
+      return batch.map(() => undefined);
     },
-    onSlow: (part) => {
-      for (const item of part) slow.add(item);
+    onSlow: (batch) => {
+      for (const item of batch) slow.add(item);
     },
     fail: (error, item) => {
       const isStorages = error instanceof StorageUnavailable || error instanceof StorageTimeout;

@@ -4,12 +4,12 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
 import { turns } from '../testing/role-stage.fixture.ts';
 import type { ReportAnswer, RunReport } from '../worker-link/run-reports.ts';
-import { ReportCourier } from './report-courier.ts';
+import { ReportSender } from './report-sender.ts';
 
 const LEASE = 'lease' as LeaseId;
 
 let clock: ManualClock;
-let courier: ReportCourier;
+let sender: ReportSender;
 /** What was told, call by call. */
 let told: (readonly RunReport[])[];
 let answered: number;
@@ -33,7 +33,7 @@ beforeEach(() => {
   answered = 0;
   answers = [];
   logged = [];
-  courier = new ReportCourier({
+  sender = new ReportSender({
     reports: {
       ended: async (reports) => {
         told.push(reports);
@@ -68,24 +68,24 @@ async function pass(ms: number): Promise<void> {
 }
 
 test('reports of one turn travel together, those of the next by themselves', async () => {
-  courier.take(report(0));
-  courier.take(report(1));
+  sender.send(report(0));
+  sender.send(report(1));
   await turns();
-  courier.take(report(2));
+  sender.send(report(2));
   await turns();
   expect(positions()).toEqual([[0, 1], [2]]);
   expect(answered).toBe(3);
 });
 
 test('more than a group holds leave in several', async () => {
-  for (let position = 0; position < 501; position += 1) courier.take(report(position));
+  for (let position = 0; position < 501; position += 1) sender.send(report(position));
   await turns();
   expect(told.map((group) => group.length)).toEqual([500, 1]);
 });
 
 test('only what was not answered is told again', async () => {
   answers = [['settled', new StorageUnavailable('away'), 'stale']];
-  for (const position of [0, 1, 2]) courier.take(report(position));
+  for (const position of [0, 1, 2]) sender.send(report(position));
   await turns();
   expect(answered).toBe(2);
   await pass(100);
@@ -95,7 +95,7 @@ test('only what was not answered is told again', async () => {
 
 test('an outcome that can never be stored is told as one that could not', async () => {
   answers = Array.from({ length: 10 }, () => new Error('cannot be stored'));
-  courier.take(report(0));
+  sender.send(report(0));
   await pass(30_000);
   expect(told).toHaveLength(11);
   expect(told[10]![0]!.outcome).toMatchObject({ kind: 'FAILED', retryable: false });
@@ -107,7 +107,7 @@ test.each([
   ['a lock that is held', new StorageTimeout('locked')],
 ])('%s changes no outcome, however long it takes (hazards 28, 47)', async (_, error) => {
   answers = Array.from({ length: 30 }, () => error);
-  courier.take(report(0));
+  sender.send(report(0));
   await pass(120_000);
   expect(told).toHaveLength(31);
   expect(told[30]![0]!.outcome).toEqual({ kind: 'SUCCESS' });
@@ -115,9 +115,9 @@ test.each([
 
 test('stopping waits for what can be delivered, and in the end not for what cannot', async () => {
   answers = Array.from({ length: 100 }, () => new StorageUnavailable('away'));
-  courier.take(report(0));
+  sender.send(report(0));
   let stopped = false;
-  void courier.stop().then(() => {
+  void sender.stop().then(() => {
     stopped = true;
   });
   await pass(5_000);
@@ -139,7 +139,7 @@ describe('in the log', () => {
   /** Each travels by itself. */
   async function take(count: number, from = 0): Promise<void> {
     for (let position = from; position < from + count; position += 1) {
-      courier.take(report(position));
+      sender.send(report(position));
       await turns();
     }
   }

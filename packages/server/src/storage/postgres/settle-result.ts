@@ -1,11 +1,11 @@
-/** What the statements that settle answer, gathered over those of one call. */
+/** The answers of the statements that settle, collected over one call. */
 import type { JobId, LeaseId } from '@carillon/domain';
 import type { LaneHint } from '../lane.ts';
 import type { Settled, Settlement, SettleVerdict } from '../lease-store.ts';
 import { priorityWord } from './codes.ts';
 import { OPEN } from './lane.sql.ts';
 
-/** A lease and what was settled of it; or a job with a free place that others wait for; or a run that is tried again. */
+/** A lease and its settled positions; or a job with a free slot that runs wait for; or a run that is tried again. */
 export type SettledRow = readonly [
   leaseId: LeaseId | null,
   cancelled: number[] | null,
@@ -21,12 +21,12 @@ export type SettledRow = readonly [
   blocked: number,
 ];
 
-export class Gathered {
+export class SettleResult {
   readonly nowMs: number;
   readonly #freed: JobId[] = [];
   readonly #opened: LaneHint[] = [];
-  readonly #asking: { shard: number; atMs: number }[] = [];
-  /** Where not everything was settled as it was asked for. */
+  readonly #planned: { shard: number; atMs: number }[] = [];
+  /** Of stale settlements only. */
   readonly #verdicts = new Map<Settlement, SettleVerdict>();
   readonly #cancelled = new Map<LeaseId, readonly number[]>();
 
@@ -34,16 +34,16 @@ export class Gathered {
     this.nowMs = nowMs;
   }
 
-  copy(): Gathered {
-    const copy = new Gathered(this.nowMs);
+  copy(): SettleResult {
+    const copy = new SettleResult(this.nowMs);
     copy.#freed.push(...this.#freed);
     copy.#opened.push(...this.#opened);
-    copy.#asking.push(...this.#asking);
+    copy.#planned.push(...this.#planned);
     for (const [leaseId, positions] of this.#cancelled) copy.#cancelled.set(leaseId, positions);
     return copy;
   }
 
-  /** Answers the leases. asked: what was settled one by one; of a lease that is not answered, nothing was. */
+  /** Returns the settled leases. asked: settlements of single runs; those of a lease without a row are stale. */
   take(rows: readonly SettledRow[], asked: readonly Settlement[] = []): ReadonlyMap<LeaseId, SettledRow> {
     const leases = new Map<LeaseId, SettledRow>();
     for (const row of rows) {
@@ -54,16 +54,16 @@ export class Gathered {
       } else if (freed !== null) this.#freed.push(freed);
       else if (blocked === OPEN)
         this.#opened.push({ part, priority: priorityWord(priority), handlerKey, tenant, atMs });
-      else this.#asking.push({ shard, atMs });
+      else this.#planned.push({ shard, atMs });
     }
-    const told = new Set<string>();
+    const seen = new Set<string>();
     for (const settlement of asked) {
       const row = leases.get(settlement.leaseId);
       // Of two settlements of the same run, the first counts.
       const key = `${settlement.leaseId}/${settlement.position}`;
-      const isStale = !row || told.has(key) || (row[2] && !row[2].includes(settlement.position));
+      const isStale = !row || seen.has(key) || (row[2] && !row[2].includes(settlement.position));
       if (isStale) this.#verdicts.set(settlement, 'stale');
-      told.add(key);
+      seen.add(key);
     }
     return leases;
   }
@@ -73,7 +73,7 @@ export class Gathered {
       verdicts: settlements.map((settlement) => this.#verdictOf(settlement)),
       freed: this.#freed,
       opened: this.#opened,
-      asking: this.#asking,
+      planned: this.#planned,
     };
   }
 

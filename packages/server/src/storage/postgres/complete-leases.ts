@@ -1,18 +1,18 @@
 /**
- * Finds the leases of which every run is reported: cheaper statements take those, SETTLE_WHOLE where all just succeeded, else
- * SETTLE_MIXED, to which successes are told as lines and the rest one by one.
+ * Complete leases: every run of the lease is reported in the same call. They are settled by cheaper statements than SETTLE:
+ * SETTLE_ALL_SUCCEEDED where all runs succeeded, else SETTLE_MIXED, which gets successes as lines and the rest one by one.
  */
 import type { LeaseId } from '@carillon/domain';
 import { plainArray, sparse, textArray } from '../../postgres/array-literal.ts';
 import type { Settlement } from '../lease-store.ts';
 import { LEASE_SEPARATOR } from './settle.sql.ts';
 
-/** The settlements of one whole lease, by position. */
-export type WholeLease = readonly Settlement[];
+/** The settlements of one lease, by position. */
+export type CompleteLease = readonly Settlement[];
 
 /** others: in the order they were given. */
-export function wholeLeases(settlements: readonly Settlement[]): {
-  whole: WholeLease[];
+export function completeLeases(settlements: readonly Settlement[]): {
+  complete: CompleteLease[];
   others: Settlement[];
 } {
   const byLease = new Map<LeaseId, Settlement[]>();
@@ -21,31 +21,31 @@ export function wholeLeases(settlements: readonly Settlement[]): {
     if (lease) lease.push(settlement);
     else byLease.set(settlement.leaseId, [settlement]);
   }
-  const whole: WholeLease[] = [];
-  const isTaken = new Set<LeaseId>();
+  const complete: CompleteLease[] = [];
+  const completeIds = new Set<LeaseId>();
   for (const [leaseId, lease] of byLease) {
-    const sorted = isWhole(lease);
+    const sorted = inOrder(lease);
     if (!sorted) continue;
-    whole.push(sorted);
-    isTaken.add(leaseId);
+    complete.push(sorted);
+    completeIds.add(leaseId);
   }
-  const isAll = isTaken.size === byLease.size;
-  return { whole, others: isAll ? [] : settlements.filter(({ leaseId }) => !isTaken.has(leaseId)) };
+  const areAll = completeIds.size === byLease.size;
+  return { complete, others: areAll ? [] : settlements.filter(({ leaseId }) => !completeIds.has(leaseId)) };
 }
 
-/** Every run of them succeeded, with nothing else to say. */
-export function arePlain(leases: readonly WholeLease[]): boolean {
+/** Every run of them succeeded, without a result. */
+export function allSucceeded(leases: readonly CompleteLease[]): boolean {
   return leases.every((lease) => lease.every((one) => one.result === undefined && hasSucceeded(one)));
 }
 
-/** What may end its job, and has not just succeeded. */
-export function endingOf(leases: readonly WholeLease[]): Settlement[] {
+/** Settlements other than successes that may end their job. */
+export function endingOf(leases: readonly CompleteLease[]): Settlement[] {
   return leases.flatMap((lease) =>
     lease.filter(({ status, next }) => status !== 'SUCCESS' && next.kind !== 'again'),
   );
 }
 
-export function wholeParameters(leases: readonly WholeLease[]): string[] {
+export function succeededParameters(leases: readonly CompleteLease[]): string[] {
   const column = (pick: (settlement: Settlement) => number | undefined) =>
     textArray(leases.map((lease) => plainArray(lease.map(pick))));
   return [
@@ -56,7 +56,7 @@ export function wholeParameters(leases: readonly WholeLease[]): string[] {
   ];
 }
 
-export function mixedParameters(leases: readonly WholeLease[], nowMs: number): (string | number | null)[] {
+export function mixedParameters(leases: readonly CompleteLease[], nowMs: number): (string | number | null)[] {
   const rest: Settlement[] = [];
   const split = leases.map((lease) => splitLease(lease, rest));
   const hasResults = split.some(({ lines }) => lines.some((line) => line !== ''));
@@ -86,8 +86,8 @@ export function mixedParameters(leases: readonly WholeLease[], nowMs: number): (
   ];
 }
 
-/** Over the positions of a lease: when what just succeeded began and ended, and a line with its result. The others join the rest. */
-function splitLease(lease: WholeLease, rest: Settlement[]) {
+/** By position: start, end and result of each success. All other settlements are added to `rest`. */
+function splitLease(lease: CompleteLease, rest: Settlement[]) {
   const starts: (number | undefined)[] = [];
   const ends: (number | undefined)[] = [];
   const lines: string[] = [];
@@ -105,7 +105,7 @@ const nextAtMs = ({ next }: Settlement) => (next.kind === 'again' ? next.atMs : 
 const deadReason = ({ next }: Settlement) => (next.kind === 'dead' ? next.reason : undefined);
 
 function perLease(
-  leases: readonly WholeLease[],
+  leases: readonly CompleteLease[],
   pick: (settlement: Settlement) => string | number | undefined,
 ): string | null {
   return sparse(
@@ -114,7 +114,7 @@ function perLease(
   );
 }
 
-/** JSON as it is written for storing holds no control character and is never empty; any other goes among the rest. */
+/** A result travels as one line: JSON that is empty or holds a separator is settled among the rest. */
 function hasSucceeded({ status, error, result, next }: Settlement): boolean {
   if (status !== 'SUCCESS' || error !== undefined || next.kind !== 'finish') return false;
   return (
@@ -123,7 +123,7 @@ function hasSucceeded({ status, error, result, next }: Settlement): boolean {
 }
 
 /** In the order of positions, if each of them is there exactly once. */
-function isWhole(lease: Settlement[]): WholeLease | undefined {
+function inOrder(lease: Settlement[]): CompleteLease | undefined {
   if (lease.length !== lease[0]!.leaseSize) return undefined;
   const sorted = lease.every((settlement, i) => settlement.position === i)
     ? lease

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { applyInParts } from './apply-in-parts.ts';
+import { applyInBatches } from './apply-in-batches.ts';
 import { StorageTimeout, StorageUnavailable } from './storage.ts';
 
 const NUMBERS = Array.from({ length: 1_000 }, (_, i) => i);
@@ -14,7 +14,7 @@ async function failedOf(
 ): Promise<number[]> {
   calls = 0;
   slow = [];
-  const results = await applyInParts(NUMBERS, {
+  const results = await applyInBatches(NUMBERS, {
     apply: async (part) => {
       calls += 1;
       const error = refuse(part);
