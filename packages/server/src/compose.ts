@@ -244,7 +244,8 @@ export function composeEngine(options: EngineOptions): Engine {
     async stop() {
       events.close();
       // Others take over the shards while runs drain here; finishing runs needs no ownership.
-      for (const service of [...startOrder.toReversed(), housekeeper, accounts, clockKeeper]) await service.stop();
+      for (const service of [...startOrder.toReversed(), housekeeper, accounts, clockKeeper])
+        await service.stop();
     },
   };
 }

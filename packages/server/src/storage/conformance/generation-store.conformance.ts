@@ -1,6 +1,14 @@
 /** Generations: what a database that knows less than the one before it gives out is larger than all that was given out (hazard 43). */
-import { comparePlaces, FIRST_PLACE, generationOf, type LeaseId, type RecordedEvent } from '@carillon/domain';
+import {
+  comparePlaces,
+  FIRST_PLACE,
+  generationOf,
+  type Job,
+  type LeaseId,
+  type RecordedEvent,
+} from '@carillon/domain';
 import { describe, expect, it } from 'vitest';
+import { eventually } from '../../../../../tests/support/eventually.ts';
 import { firstEpochOf } from '../generation-store.ts';
 import { newId } from './sample-job.ts';
 import { BASE_MS, type MakeStorage } from './storage-under-test.ts';
@@ -84,12 +92,17 @@ export function describeGenerationStore(make: MakeStorage): void {
           place = page.through;
         }
       };
+      const jobs = (found: readonly RecordedEvent[]) =>
+        found.flatMap(({ kind, job }) => (kind === 'job.created' && job ? [job.jobId] : []));
+      // A transaction that is open elsewhere on the same server holds readers back.
+      const untilReadable = ({ job }: { job: Job }) =>
+        eventually(async () => expect(jobs(await told())).toContain(job.jobId), { withinMs: 60_000 });
       const first = await world.oneOff();
+      await untilReadable(first);
       const before = await events.end();
       const generation = await generations.begin();
       const second = await world.oneOff();
-      const jobs = (found: readonly RecordedEvent[]) =>
-        found.flatMap(({ kind, job }) => (kind === 'job.created' && job ? [job.jobId] : []));
+      await untilReadable(second);
       expect(jobs(await told())).toEqual([first.job.jobId, second.job.jobId]);
       expect(jobs(await told(before))).toEqual([second.job.jobId]);
       // As far as the generation before could ever have come.
