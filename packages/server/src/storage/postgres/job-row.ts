@@ -10,9 +10,7 @@ import {
   type MisfirePolicy,
   NO_LABELS,
   NO_RESOURCES,
-  type OverlapPolicy,
   type RecurringSchedule,
-  type Resources,
   type RetryPolicy,
   type Schedule,
   type ScheduleType,
@@ -54,7 +52,7 @@ export type JobRow = readonly [
   maxRetries: number,
   retry: string | null,
   maxConcurrency: number,
-  overlap: OverlapPolicy,
+  overlap: Job['overlap'],
   timeoutMs: number,
   startTimeoutMs: number | null,
   shard: number,
@@ -88,7 +86,7 @@ export function jobFromRow(row: JobRow): Job {
     updatedAtMs: Math.round(row[20]),
     namespace: row[21],
     labels: row[22] === null ? NO_LABELS : (JSON.parse(row[22]) as Labels),
-    resources: row[23] === null ? NO_RESOURCES : (JSON.parse(row[23]) as Resources),
+    resources: row[23] === null ? NO_RESOURCES : (JSON.parse(row[23]) as Job['resources']),
   };
 }
 
