@@ -21,9 +21,9 @@ import {
   type ScheduleType,
 } from '../schedule/index.ts';
 import { readSeconds } from './define-job-values.ts';
-import { camelCase, plainFields, readFields } from './field-kinds.ts';
+import { camelCase, type InstantInput, plainFields, readFields } from './field-kinds.ts';
 import type { ScheduleInput } from './job.ts';
-import { type InstantInput, SCHEDULE_FIELDS } from './job-fields.ts';
+import { SCHEDULE_FIELDS } from './job-fields.ts';
 
 type ScheduleField = Exclude<keyof ScheduleInput, 'scheduleType'>;
 

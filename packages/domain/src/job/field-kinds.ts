@@ -2,6 +2,8 @@
  * The kinds of fields that a job is made of. A field is declared once, under its name on the wire: its kind says how a value is
  * judged and what it looks like in requests, answers and the database, and types follow from the declaration.
  */
+import type { JsonObject } from '../ids.ts';
+import type { ScheduleType } from '../schedule/schedule.ts';
 import { readNumber, readSeconds, readText } from './define-job-values.ts';
 
 export type PlainKind = 'text' | 'integer' | 'seconds' | 'flag' | 'word' | 'texts' | 'numbers';
@@ -21,12 +23,25 @@ export interface Field<Kind extends PlainKind = PlainKind, Value = unknown, Fall
   read(given: Value, path: string): Value;
 }
 
+/** ISO 8601, or seconds since 1970. */
+export type InstantInput = string | number;
+/** ONE_TIME and RECURRING leave the exact type to the other fields. */
+export type ScheduleTypeWord = ScheduleType | 'ONE_TIME' | 'RECURRING';
+
+interface StructuredInputs {
+  readonly text: string;
+  readonly integer: number;
+  readonly seconds: number;
+  readonly instant: InstantInput;
+  readonly interval: string | number;
+  readonly json: JsonObject;
+  readonly schedule_type: ScheduleTypeWord;
+}
+
 /** A field whose meaning depends on others: it has a shape on the wire, and is read by hand. */
-export interface Structured<Input = unknown> {
-  readonly kind: PlainKind | 'instant' | 'interval' | 'json' | 'schedule_type';
+export interface Structured<Kind extends keyof StructuredInputs = keyof StructuredInputs> {
+  readonly kind: Kind;
   readonly about: string;
-  /** Carries the type, and never a value. */
-  readonly given?: Input;
 }
 
 /** An object with fields of its own. */
@@ -106,7 +121,7 @@ export function map<Value extends string | number>(
   return { kind, ...common, read };
 }
 
-export function structured<Input>(kind: Structured['kind'], about: string): Structured<Input> {
+export function structured<Kind extends Structured['kind']>(kind: Kind, about: string): Structured<Kind> {
   return { kind, about };
 }
 
@@ -152,8 +167,8 @@ export type InputOf<F> =
     ? InputsOf<Members>
     : F extends Field<PlainKind, infer Value, unknown>
       ? Value
-      : F extends Structured<infer Input>
-        ? Input
+      : F extends Structured<infer Kind>
+        ? StructuredInputs[Kind]
         : never;
 
 /** What a request may say, in camelCase: a field left out takes its default or stays as it is; null means the default. */
