@@ -6,7 +6,7 @@
 import type { Statement } from '../../postgres/database.ts';
 import { LOOKED_THROUGH_MAX } from '../job-store.ts';
 import { timestampOf } from './instant.sql.ts';
-import { JOB_COLUMNS, JOB_STATUS } from './job-row.ts';
+import { JOB_SELECTION, JOB_SELECTION_LENGTH, JOB_STATUS } from './job-row.ts';
 
 /**
  * key: all jobs. user, namespace, status: the index of that name (status: of what is not SCHEDULED). labels: few enough to
@@ -43,8 +43,8 @@ const LISTED_STATUS = `CASE WHEN j.schedule_type IN ('IMMEDIATE', 'FUTURE') AND 
     AND (SELECT d.kind FROM due d WHERE d.job_id = j.job_id AND (d.kind = 1 OR (d.held AND j.status = 'PAUSED')) LIMIT 1) IS NULL
     AND NOT (j.job_id IN (SELECT live.job_id FROM live WHERE live.once))
     THEN 'COMPLETED' ELSE j.status END`;
-export const LISTED_COLUMNS = JOB_COLUMNS.replace(JOB_STATUS, LISTED_STATUS);
-const NO_JOB = Array.from({ length: 23 }, () => 'NULL').join(', ');
+export const LISTED_COLUMNS = JOB_SELECTION.replace(JOB_STATUS, LISTED_STATUS);
+const NO_JOB = Array.from({ length: JOB_SELECTION_LENGTH - 1 }, () => 'NULL').join(', ');
 
 /** The drives that are an index on one column and the id. only: its predicate, by which the planner knows that it holds all of it. */
 const DRIVEN = {

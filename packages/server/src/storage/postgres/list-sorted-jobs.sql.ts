@@ -6,6 +6,7 @@
 import { type JobSortKey, keyOfNone } from '@carillon/domain';
 import type { Statement } from '../../postgres/database.ts';
 import { LOOKED_THROUGH_MAX } from '../job-store.ts';
+import { JOB_SELECTION_LENGTH } from './job-row.ts';
 import {
   type Drive,
   driven,
@@ -39,7 +40,7 @@ const KEYS: Record<JobSortKey, (none: number) => string> = {
 };
 
 /** The columns of jobFromRow, and the key. */
-export const SORTED_COLUMNS = 25;
+export const SORTED_COLUMNS = JOB_SELECTION_LENGTH + 1;
 const TOO_MANY = Array.from({ length: SORTED_COLUMNS }, () => 'NULL').join(', ');
 
 /** One parameter per filter, then limit and offset, then key and id of the place to continue after where there is one. */
