@@ -32,6 +32,7 @@ test('the generated code is what the proto files say: otherwise run `node script
   const folder = mkdtempSync(join(tmpdir(), 'carillon-generated-'));
   try {
     expect(buf('generate', '--output', folder)).toBe('');
+    expect(buf('generate', '--template', 'buf.gen.grpc.yaml', '--output', folder)).toBe('');
     expect(filesIn(join(CONTRACT, 'src/rpc/generated'))).toEqual(filesIn(join(folder, 'src/rpc/generated')));
   } finally {
     rmSync(folder, { recursive: true, force: true });
