@@ -95,28 +95,11 @@ export function jobMaker({ caller, missing, ports }: JobRequest) {
   };
 }
 
-/** Spelled out: copied field by field by the runtime, it takes as long as all checks of the request together. */
+/** The definition comes first: the runtime copies it at once then, and property by property, at many times the cost, elsewhere. */
 function jobOf(definition: JobDefinition, { jobId, nowMs }: { jobId: JobId; nowMs: number }): Job {
-  const { namespace, name, userId, handler, payload, schedule, misfire, priority, maxConcurrency } =
-    definition;
-  const { overlap, retry, timeoutMs, startTimeoutMs, labels, resources } = definition;
   return {
+    ...definition,
     jobId,
-    namespace,
-    name,
-    userId,
-    handler,
-    payload,
-    schedule,
-    misfire,
-    priority,
-    maxConcurrency,
-    overlap,
-    retry,
-    timeoutMs,
-    startTimeoutMs,
-    labels,
-    resources,
     shard: shardOf(jobId),
     version: 1,
     status: 'SCHEDULED',
