@@ -8,10 +8,11 @@ import {
   type BulkAction,
   type Caller,
   type JobId,
+  type JobSelection,
   type JobStatus,
 } from '@carillon/domain';
 import { cancelJob } from './cancel-job.ts';
-import { type JobSelection, selectJobs } from './list-jobs.ts';
+import { selectJobs } from './list-jobs.ts';
 import type { OperationPorts } from './operation-ports.ts';
 import { pauseJob } from './pause-job.ts';
 import { resumeJob } from './resume-job.ts';

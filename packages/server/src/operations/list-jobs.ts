@@ -5,33 +5,17 @@
 import {
   type Action,
   type Caller,
+  JOB_FILTERS,
   type Job,
   type JobId,
-  type JobStatus,
-  type Labels,
+  type JobSelection,
   nextFire,
-  type Priority,
   Refusal,
-  type ScheduleType,
 } from '@carillon/domain';
 import type { JobFilter } from '../storage/job-store.ts';
 import type { JobDetails } from './get-job.ts';
 import type { OperationPorts } from './operation-ports.ts';
 import { placesSeen } from './places-seen.ts';
-
-export interface JobSelection {
-  /** Any of these. */
-  readonly statuses?: readonly JobStatus[] | undefined;
-  readonly scheduleTypes?: readonly ScheduleType[] | undefined;
-  readonly priority?: Priority | undefined;
-  readonly userId?: string | undefined;
-  readonly namespace?: string | undefined;
-  readonly handler?: string | undefined;
-  readonly labels?: Labels | undefined;
-  readonly text?: string | undefined;
-  readonly createdFromMs?: number | undefined;
-  readonly createdToMs?: number | undefined;
-}
 
 export interface ListJobsQuery extends JobSelection {
   readonly order?: 'newest' | 'oldest' | undefined;
@@ -135,16 +119,11 @@ export async function inParts<List>(
   return lists;
 }
 
+const SHARED_FILTERS = (Object.keys(JOB_FILTERS) as (keyof JobSelection)[]).filter(
+  (name) => name !== 'statuses',
+);
+
 /** What holds for every part. */
 export function selectionOf(query: JobSelection): JobFilter {
-  const { scheduleTypes, priority, handler, labels, text, createdFromMs, createdToMs } = query;
-  return {
-    ...(scheduleTypes !== undefined && { scheduleTypes }),
-    ...(priority !== undefined && { priority }),
-    ...(handler !== undefined && { handler }),
-    ...(labels !== undefined && { labels }),
-    ...(text !== undefined && { text }),
-    ...(createdFromMs !== undefined && { createdFromMs }),
-    ...(createdToMs !== undefined && { createdToMs }),
-  };
+  return Object.fromEntries(SHARED_FILTERS.map((name) => [name, query[name]]));
 }

@@ -8,13 +8,14 @@ import {
   compareJobPlaces,
   type JobOrder,
   type JobPlace,
+  type JobSelection,
   keyOfNone,
   nextFire,
   Refusal,
 } from '@carillon/domain';
 import { LOOKED_THROUGH_MAX, type SortedJob } from '../storage/job-store.ts';
 import type { JobDetails } from './get-job.ts';
-import { inParts, type JobSelection, partsOf, requirePage, selectionOf } from './list-jobs.ts';
+import { inParts, partsOf, requirePage, selectionOf } from './list-jobs.ts';
 import type { OperationPorts } from './operation-ports.ts';
 
 export interface ListSortedJobsQuery extends JobSelection, JobOrder {

@@ -7,12 +7,10 @@ import type {
   JobId,
   JobOrder,
   JobPlace,
+  JobSelection,
   JobStatus,
-  Labels,
-  Priority,
   RecurringSchedule,
   RunId,
-  ScheduleType,
   Visible,
 } from '@carillon/domain';
 import type { AuditEntry } from './audit-store.ts';
@@ -41,22 +39,9 @@ export function isRefused({ kind }: InsertedJob): boolean {
   return kind === 'conflict' || kind === 'homeless';
 }
 
-/** What a list of jobs is narrowed to; everything given must hold. */
-export interface JobFilter {
-  readonly status?: JobStatus;
-  /** Any of these. */
-  readonly scheduleTypes?: readonly ScheduleType[];
-  readonly priority?: Priority;
-  readonly userId?: string;
-  readonly namespace?: string;
-  readonly handler?: string;
-  /** All of these, with these values. */
-  readonly labels?: Labels;
-  /** Part of the name, in any case. */
-  readonly text?: string;
-  /** Made at or after, and before. */
-  readonly createdFromMs?: number;
-  readonly createdToMs?: number;
+/** What a list of jobs is narrowed to: a selection, of one status at a time. */
+export interface JobFilter extends Omit<JobSelection, 'statuses'> {
+  readonly status?: JobStatus | undefined;
 }
 
 export interface JobQuery extends JobFilter {
