@@ -1,11 +1,5 @@
 /** Filters as query parameters and as fields of bodies: both follow from their declaration in the domain. */
-import {
-  type Filter,
-  type FilterTable,
-  parseInstant,
-  type Selection,
-  type WordFilter,
-} from '@carillon/domain';
+import { type Filter, type FilterTable, parseInstant, type Selection } from '@carillon/domain';
 import type { z } from 'zod';
 import { readId } from './ids.ts';
 import { anyOf, labels, oneOf, text } from './query-values.ts';
@@ -22,7 +16,7 @@ export function filterShape<Table extends FilterTable>(table: Table): FilterShap
   return Object.fromEntries(entries) as FilterShape<Table>;
 }
 
-function schemaOf(filter: Filter | WordFilter): z.ZodType {
+function schemaOf(filter: Filter): z.ZodType {
   switch (filter.kind) {
     case 'one_of':
       return oneOf(filter.words).meta({ enum: [...(filter.documented ?? filter.words.keys())] });
@@ -43,7 +37,7 @@ export function toSelection<Table extends FilterTable>(table: Table, read: objec
   ) as Selection<Table>;
 }
 
-function selectedValue({ kind, query }: Filter | WordFilter, value: unknown): unknown {
+function selectedValue({ kind, query }: Filter, value: unknown): unknown {
   if (value === undefined) return undefined;
   if (kind === 'instant') return parseInstant(value as string, { field: query });
   if (kind === 'job_id') return readId(value as string, 'job');

@@ -59,66 +59,57 @@ interface Common<Fallback> {
   readonly about: string;
   readonly fallback?: Fallback;
 }
+interface Bounds {
+  readonly min: number;
+  readonly max: number;
+}
+type Optional<Value> = Value | undefined;
+type Entries<Value> = Readonly<Record<string, Value>>;
 
-export function text<Fallback extends string | undefined = undefined>({
-  lengthMax,
-  ...common
-}: Common<Fallback> & { readonly lengthMax: number }): Field<'text', string, Fallback> {
-  return {
-    kind: 'text',
-    ...withFallback(common),
-    read: (given, path) => readText(given, { field: path, lengthMax }),
-  };
+function field<Kind extends PlainKind, Value, Fallback>(
+  kind: Kind,
+  { about, fallback }: Common<Fallback>,
+  read: (given: Value, path: string) => Value,
+): Field<Kind, Value, Fallback> {
+  return { kind, about, fallback: fallback as Fallback, read };
 }
 
-export function integer<Fallback extends number | undefined = undefined>({
-  min,
-  max,
-  ...common
-}: Common<Fallback> & { readonly min: number; readonly max: number }): Field<'integer', number, Fallback> {
-  return {
-    kind: 'integer',
-    ...withFallback(common),
-    read: (given, path) => readNumber(given, { field: path, min, max, integer: true }),
-  };
+export function text<F extends Optional<string> = undefined>(options: Common<F> & { lengthMax: number }) {
+  const { lengthMax } = options;
+  return field('text', options, (given: string, path) => readText(given, { field: path, lengthMax }));
+}
+
+export function integer<F extends Optional<number> = undefined>(options: Common<F> & Bounds) {
+  const { min, max } = options;
+  return field('integer', options, (given: number, path) =>
+    readNumber(given, { field: path, min, max, integer: true }),
+  );
 }
 
 /** Given in seconds, kept in whole milliseconds; the bounds are in seconds, the default in milliseconds. */
-export function seconds<Fallback extends number | undefined = undefined>({
-  min,
-  max,
-  ...common
-}: Common<Fallback> & { readonly min: number; readonly max: number }): Field<'seconds', number, Fallback> {
-  return {
-    kind: 'seconds',
-    ...withFallback(common),
-    read: (given, path) => readSeconds(given, { field: path, min, max }),
-  };
+export function seconds<F extends Optional<number> = undefined>(options: Common<F> & Bounds) {
+  const { min, max } = options;
+  return field('seconds', options, (given: number, path) => readSeconds(given, { field: path, min, max }));
 }
 
-export function flag(common: Required<Common<boolean>>): Field<'flag', boolean, boolean> {
-  return { kind: 'flag', ...common, read: (given) => given };
+export function flag(options: Required<Common<boolean>>) {
+  return field('flag', options, (given: boolean) => given);
 }
 
 /** One of the words; the wire has made sure of that. */
 export function word<const Word extends string>(
   words: readonly Word[],
-  common: Required<Common<NoInfer<Word>>>,
-): Field<'word', Word, Word> {
-  return { kind: 'word', words, ...common, read: (given) => given };
+  options: Required<Common<NoInfer<Word>>>,
+) {
+  return { ...field('word', options, (given: Word) => given), words };
 }
 
 /** Names with values. What is empty is always the same object, so that storing it costs a comparison. */
 export function map<Value extends string | number>(
   kind: Value extends string ? 'texts' : 'numbers',
-  {
-    read,
-    ...common
-  }: Required<Common<Readonly<Record<string, Value>>>> & {
-    readonly read: (given: Readonly<Record<string, Value>>) => Readonly<Record<string, Value>>;
-  },
-): Field<'texts' | 'numbers', Readonly<Record<string, Value>>, Readonly<Record<string, Value>>> {
-  return { kind, ...common, read };
+  options: Required<Common<Entries<Value>>> & { read: (given: Entries<Value>) => Entries<Value> },
+) {
+  return field(kind as 'texts' | 'numbers', options, options.read);
 }
 
 export function structured<Kind extends Structured['kind']>(kind: Kind, about: string): Structured<Kind> {
@@ -135,10 +126,6 @@ export function keptAs<const Property extends string, F extends Field>(
   field: F,
 ): F & { readonly property: Property } {
   return { ...field, property };
-}
-
-function withFallback<Fallback>({ about, fallback }: Common<Fallback>) {
-  return { about, fallback: fallback as Fallback };
 }
 
 type Camel<Name extends string> = Name extends `${infer Head}_${infer Tail}`

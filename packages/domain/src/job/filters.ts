@@ -9,67 +9,46 @@ import type { Labels } from './job.ts';
 import { JOB_STATUSES, type JobStatus } from './job-status.ts';
 import { PRIORITIES } from './priority.ts';
 
-interface ValuesOfKinds {
+/** What a value of each kind is; of words, what the word stands for, and any of several for any_of. */
+interface Values<Word> {
   readonly text: string;
   readonly instant: number;
   readonly labels: Labels;
   readonly job_id: JobId;
+  readonly one_of: Word;
+  readonly any_of: readonly (Word extends readonly (infer One)[] ? One : Word)[];
 }
 
-/** Query: its name in a query. */
 export interface Filter<
-  Kind extends keyof ValuesOfKinds = keyof ValuesOfKinds,
+  Kind extends keyof Values<unknown> = keyof Values<unknown>,
   Query extends string = string,
+  Word = unknown,
 > {
   readonly kind: Kind;
+  /** Its name in a query. */
   readonly query: Query;
   readonly about: string | undefined;
-}
-
-/** One word or any of several, and what each stands for. */
-export interface WordFilter<
-  Kind extends 'one_of' | 'any_of' = 'one_of' | 'any_of',
-  Query extends string = string,
-  Value = unknown,
-> {
-  readonly kind: Kind;
-  readonly query: Query;
-  readonly about: string | undefined;
-  readonly words: ReadonlyMap<string, Value>;
+  readonly words: ReadonlyMap<string, Word>;
   /** The words as the documentation has them, where that differs. */
-  readonly documented?: readonly string[];
+  readonly documented: readonly string[] | undefined;
 }
 
-export type FilterTable = Readonly<Record<string, Filter | WordFilter>>;
+export type FilterTable = Readonly<Record<string, Filter>>;
 
 /** Everything given must hold. */
 export type Selection<Table extends FilterTable> = {
-  readonly [Name in keyof Table]?: FilterValue<Table[Name]> | undefined;
+  readonly [Name in keyof Table]?:
+    | (Table[Name] extends Filter<infer Kind, string, infer Word> ? Values<Word>[Kind] : never)
+    | undefined;
 };
 
-type FilterValue<F> =
-  F extends WordFilter<infer Kind, string, infer Value>
-    ? Kind extends 'any_of'
-      ? readonly (Value extends readonly (infer One)[] ? One : Value)[]
-      : Value
-    : F extends Filter<infer Kind>
-      ? ValuesOfKinds[Kind]
-      : never;
-
-function filter<Kind extends Filter['kind'], const Query extends string>(
+function filter<Kind extends Filter['kind'], const Query extends string, Word = never>(
   kind: Kind,
   query: Query,
   about?: string,
-): Filter<Kind, Query> {
-  return { kind, query, about };
-}
-
-function words<Kind extends WordFilter['kind'], const Query extends string, Value>(
-  kind: Kind,
-  query: Query,
-  options: { words: Iterable<readonly [string, Value]>; about?: string; documented?: readonly string[] },
-): WordFilter<Kind, Query, Value> {
-  return { kind, query, about: undefined, ...options, words: new Map(options.words) };
+  words: { is: Iterable<readonly [string, Word]>; documented?: readonly string[] } = { is: [] },
+): Filter<Kind, Query, Word> {
+  return { kind, query, about, words: new Map(words.is), documented: words.documented };
 }
 
 const STATUSES: [string, JobStatus][] = [
@@ -92,13 +71,10 @@ const ofJobs = {
 };
 
 export const JOB_FILTERS = {
-  statuses: words('any_of', 'status', {
-    about: 'One or several, separated by commas.',
-    words: STATUSES,
-  }),
-  scheduleTypes: words('any_of', 'type', { about: 'One or several, separated by commas.', words: TYPES }),
-  priority: words('one_of', 'priority', {
-    words: PRIORITIES.map((priority) => [priority, priority] as const),
+  statuses: filter('any_of', 'status', 'One or several, separated by commas.', { is: STATUSES }),
+  scheduleTypes: filter('any_of', 'type', 'One or several, separated by commas.', { is: TYPES }),
+  priority: filter('one_of', 'priority', undefined, {
+    is: PRIORITIES.map((priority) => [priority, priority] as const),
   }),
   userId: ofJobs.userId,
   namespace: ofJobs.namespace,
@@ -112,8 +88,8 @@ export type JobSelection = Selection<typeof JOB_FILTERS>;
 
 export const DEAD_LETTER_FILTERS = {
   jobId: filter('job_id', 'job_id'),
-  reason: words('one_of', 'reason', {
-    words: DEAD_REASONS.map((reason): [string, DeadReason] => [reason.replaceAll('_', '-'), reason]),
+  reason: filter('one_of', 'reason', undefined, {
+    is: DEAD_REASONS.map((reason): [string, DeadReason] => [reason.replaceAll('_', '-'), reason]),
     documented: DEAD_REASONS,
   }),
   handler: ofJobs.handler,
