@@ -9,7 +9,7 @@
 
 /**
  * pure: rules and small effects, imports nothing of ours. package: a library for others. door: where requests come in.
- * operations: what can be asked for. role: one step on the road of a run. port: a contract. adapter: one way to keep it.
+ * operations: what can be requested. service: state and rules that operations and gateway share. role: one step on the road of a run. port: a contract. adapter: one way to keep it.
  * ground: what adapters and composition stand on. composition: puts the pieces together and is the only one to name adapters.
  */
 export type RoomKind =
@@ -17,6 +17,7 @@ export type RoomKind =
   | 'package'
   | 'door'
   | 'operations'
+  | 'service'
   | 'role'
   | 'port'
   | 'adapter'
@@ -117,7 +118,7 @@ export const ROOMS: readonly Room[] = [
     kind: 'composition',
     purpose: 'The carillon command: words of people in, calls of the client, tables or JSON out.',
     imports: ['client', 'server/index.ts'],
-    npm: ['cli-table3', 'commander', 'picocolors'],
+    npm: ['commander', 'picocolors'],
   },
 
   {
@@ -128,7 +129,9 @@ export const ROOMS: readonly Room[] = [
       'contract',
       'domain',
       'foundation',
+      'server/accounts',
       'server/counters',
+      'server/event-feed',
       'server/operations',
       'server/storage',
       'server/telemetry',
@@ -138,15 +141,35 @@ export const ROOMS: readonly Room[] = [
   {
     name: 'server/operations',
     kind: 'operations',
-    purpose: 'What people can ask for, one file each: create, change, pause, cancel, run, list.',
+    purpose: 'Every use case, one module per noun: jobs, runs, dead letters, workers, schedules.',
     imports: [
       'domain',
       'foundation',
-      'server/counters',
+      'server/accounts',
+      'server/audit',
+      'server/event-feed',
       'server/ingest',
       'server/signal-bus',
       'server/storage',
     ],
+  },
+  {
+    name: 'server/accounts',
+    kind: 'service',
+    purpose: 'Users, API keys, sessions and namespaces, and who a credential belongs to.',
+    imports: ['domain', 'foundation', 'server/audit', 'server/counters', 'server/storage'],
+  },
+  {
+    name: 'server/event-feed',
+    kind: 'service',
+    purpose: 'Events, live for any number of listeners and in pages.',
+    imports: ['domain', 'foundation', 'server/storage'],
+  },
+  {
+    name: 'server/audit',
+    kind: 'service',
+    purpose: 'The audit log: who changed what.',
+    imports: ['domain', 'foundation', 'server/storage'],
   },
   {
     name: 'server/scheduler',
@@ -391,6 +414,9 @@ export const ROOMS: readonly Room[] = [
       'domain',
       'foundation',
       'worker',
+      'server/accounts',
+      'server/audit',
+      'server/event-feed',
       'server/operations',
       'server/scheduler',
       'server/dispatcher',

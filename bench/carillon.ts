@@ -3,10 +3,8 @@
  * same operation that the REST interface calls; the handler is a function, as the peers' are.
  */
 import pg from 'pg';
-import { SERVER } from '../packages/domain/src/access/caller.ts';
-import { handlerName, type OpenEngine, openEngine } from './engine/open-engine.ts';
+import { createJobs, type OpenEngine, openEngine } from './engine/open-engine.ts';
 import { countSucceeded, countUnfinished } from './engine/store-facts.ts';
-import { inBatches } from './in-batches.ts';
 import type { BenchJob, System, SystemEnv } from './system.ts';
 
 const slots = 2_000;
@@ -14,10 +12,8 @@ const slots = 2_000;
 export class Carillon implements System {
   readonly name = 'carillon';
   readonly version = '0.1.0';
-  readonly keepsHistory = true;
   #pool!: pg.Pool;
   #open!: OpenEngine;
-  #started = false;
   #onRun: (id: string) => void = () => undefined;
 
   async start(env: SystemEnv): Promise<void> {
@@ -31,23 +27,11 @@ export class Carillon implements System {
   }
 
   async submit(jobs: readonly BenchJob[]): Promise<void> {
-    await inBatches({
-      items: jobs,
-      size: 1_000,
-      lanes: 4,
-      send: async (batch) => {
-        const answers = await this.#open.engine.operations.createJobs(
-          SERVER,
-          batch.map(({ id }) => ({
-            name: 'bench',
-            scheduleType: 'IMMEDIATE',
-            handler: handlerName,
-            payload: { id },
-          })),
-        );
-        for (const answer of answers) if (answer instanceof Error) throw answer;
-      },
-    });
+    await createJobs(this.#open.engine, jobs.length, (index) => ({
+      name: 'bench',
+      scheduleType: 'IMMEDIATE',
+      payload: { id: jobs[index]!.id },
+    }));
   }
 
   async drain(onRun: (id: string) => void, total: number): Promise<void> {
@@ -59,8 +43,7 @@ export class Carillon implements System {
         if (ran === total) resolve();
       };
     });
-    this.#started = true;
-    await this.#open.engine.start();
+    await this.#open.start();
     await all;
     await this.#recorded();
   }
@@ -81,7 +64,6 @@ export class Carillon implements System {
   }
 
   async stop(): Promise<void> {
-    if (this.#started) await this.#open.engine.stop();
     await this.#open?.close();
     await this.#pool?.end();
   }

@@ -5,22 +5,9 @@ import { join } from 'node:path';
 import { median } from './median.ts';
 import type { Servers } from './servers.ts';
 
-export type Machine = {
-  readonly cores: number;
-  readonly processor: string;
-  readonly memoryGiB: number;
-  readonly system: string;
-  readonly node: string;
-  readonly postgres: string;
-  readonly postgresSettings: Readonly<Record<string, string>>;
-  readonly redis: string;
-  /** What a durable commit costs at least here. Near zero means that the disk, or the machine, does not keep its word. */
-  readonly fdatasyncMs: number;
-  /** The load of the machine before the bench began: other work on it lowers every figure. */
-  readonly loadBefore: number;
-};
+export type Machine = ReturnType<typeof describeMachine>;
 
-export function describeMachine(servers: Servers): Machine {
+export function describeMachine(servers: Servers) {
   return {
     cores: availableParallelism(),
     processor: cpus()[0]?.model ?? 'unknown',
@@ -30,7 +17,9 @@ export function describeMachine(servers: Servers): Machine {
     postgres: servers.postgres,
     postgresSettings: servers.postgresSettings,
     redis: servers.redis,
+    /** What a durable commit costs at least here. Near zero means that the disk, or the machine, does not keep its word. */
     fdatasyncMs: measureFdatasyncMs(servers.folder),
+    /** The load of the machine before the bench began: other work on it lowers every figure. */
     loadBefore: Math.round((loadavg()[0] ?? 0) * 100) / 100,
   };
 }
@@ -49,4 +38,21 @@ function measureFdatasyncMs(folder: string): number {
   closeSync(file);
   rmSync(path);
   return Math.round(median(samplesMs) * 1_000) / 1_000;
+}
+
+export type MachinePart = 'node' | 'node-apart' | 'postgres' | 'redis';
+
+/** As a report tells of it: only what the workload used. */
+export function machineFacts(machine: Machine, parts: readonly MachinePart[]): string {
+  const settings = Object.entries(machine.postgresSettings).map(([name, value]) => `${name} = ${value}`);
+  const facts: Record<MachinePart, string> = {
+    node: `- Node ${machine.node}; load generator and system share one process, and all share the cores`,
+    'node-apart': `- Node ${machine.node}; load generator and server are processes of their own, and all share the cores`,
+    postgres: `- PostgreSQL ${machine.postgres}, durable commits (fdatasync here: ${machine.fdatasyncMs} ms); beyond its defaults: ${settings.join(', ') || 'nothing'}`,
+    redis: `- Redis ${machine.redis}`,
+  };
+  return [
+    `- Machine: ${machine.cores} cores (${machine.processor}), ${machine.memoryGiB} GiB, ${machine.system}; load before the run ${machine.loadBefore}`,
+    ...parts.map((part) => facts[part]),
+  ].join('\n');
 }

@@ -1,18 +1,17 @@
 /** The command line of the bench: what to run, how much of it, how often. */
 import { parseArgs } from 'node:util';
 import { ENGINE_DEFAULTS } from '../packages/server/src/compose.ts';
-import { type CarillonSettings, type CarillonWorkload, carillonWorkloads } from './carillon-workloads.ts';
 import { type TenantKind, tenantKinds } from './fairness/tenants.ts';
 import { type SystemEntry, systemNamed, systems } from './systems.ts';
-import { type Workload, workloads } from './workloads.ts';
+import { drain } from './workloads/drain.ts';
+import { type CarillonSettings, type CarillonWorkload, carillonWorkloads } from './workloads.ts';
 
 export type BenchOptions = {
-  readonly workloads: readonly Workload[];
+  /** Whether the drain is played, by all systems. */
+  readonly withPeers: boolean;
   readonly carillonWorkloads: readonly CarillonWorkload[];
   readonly systems: readonly SystemEntry[];
-  readonly jobs: number;
-  readonly rounds: number;
-  readonly carillon: CarillonSettings;
+  readonly settings: CarillonSettings;
   /** Where results are written; undefined: nowhere. */
   readonly results: string | undefined;
 };
@@ -24,7 +23,7 @@ export const help = `Measures Carillon and its peers on this machine: real serve
   npm run bench -- [workload ...] [options]
 
 Workloads that all systems play (these, unless others are named)
-${workloads.map(listed).join('\n')}
+${listed(drain)}
 
 Workloads of Carillon alone
 ${carillonWorkloads.map(listed).join('\n')}
@@ -66,18 +65,14 @@ export function readOptions(words: readonly string[], resultsFolder: string): Be
   });
   if (values.help) return null;
   const { quick } = values;
-  const rounds = wholeNumber('--rounds', values.rounds, 1);
-  const jobs = wholeNumber('--jobs', values.jobs ?? (quick ? '5000' : '100000'), 1);
   const scale = wholeNumber('--scale', values.scale ?? (quick ? '100000' : '10000000'), 1);
   return {
     ...chooseWorkloads(positionals),
     systems: values.only ? values.only.split(',').map((name) => systemNamed(name.trim())) : systems,
-    jobs,
-    rounds,
-    carillon: {
+    settings: {
       quick,
-      jobs,
-      rounds,
+      jobs: wholeNumber('--jobs', values.jobs ?? (quick ? '5000' : '100000'), 1),
+      rounds: wholeNumber('--rounds', values.rounds, 1),
       slots: wholeNumber('--slots', values.slots, 1),
       tenants: tenantKindNamed(values.tenants),
       waiting: wholeNumber('--waiting', values.waiting ?? (quick ? '2000' : '1000000'), 1),
@@ -88,16 +83,15 @@ export function readOptions(words: readonly string[], resultsFolder: string): Be
   };
 }
 
-function chooseWorkloads(names: readonly string[]): Pick<BenchOptions, 'workloads' | 'carillonWorkloads'> {
-  if (names.length === 0) return { workloads, carillonWorkloads: [] };
-  if (names.includes('all')) return { workloads, carillonWorkloads };
-  const known = [...workloads, ...carillonWorkloads].map(({ name }) => name);
-  for (const name of names) {
-    if (!known.includes(name))
-      throw new Error(`no workload is called ${name}; there are: ${known.join(', ')}, all`);
-  }
+function chooseWorkloads(names: readonly string[]): Pick<BenchOptions, 'withPeers' | 'carillonWorkloads'> {
+  if (names.length === 0) return { withPeers: true, carillonWorkloads: [] };
+  if (names.includes('all')) return { withPeers: true, carillonWorkloads };
+  const known = [drain, ...carillonWorkloads].map(({ name }) => name);
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined)
+    throw new Error(`no workload is called ${unknown}; there are: ${known.join(', ')}, all`);
   return {
-    workloads: workloads.filter(({ name }) => names.includes(name)),
+    withPeers: names.includes(drain.name),
     carillonWorkloads: carillonWorkloads.filter(({ name }) => names.includes(name)),
   };
 }

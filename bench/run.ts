@@ -3,17 +3,16 @@
  * met is a finding, not a failure. However it is ended, it leaves no server behind.
  */
 import { fileURLToPath } from 'node:url';
-import type { CarillonReport } from './carillon-report.ts';
-import type { CarillonWorkload } from './carillon-workloads.ts';
+import { judgePeers } from './bars.ts';
 import { describeMachine, type Machine } from './machine.ts';
 import { type BenchOptions, help, readOptions } from './options.ts';
-import { makePeersReport, type PeersReport } from './peers-report.ts';
 import { playRounds, warmUpOf } from './play-rounds.ts';
-import { type Report, renderReport, writeReports } from './report.ts';
+import { type CarillonReport, type PeersReport, type Report, renderReport, writeReports } from './report.ts';
 import { type Servers, startServers } from './servers.ts';
-import { findSkipReasons } from './skip-reasons.ts';
 import { summarise, withoutFigures } from './summary.ts';
-import type { Workload } from './workloads.ts';
+import { findSkipReasons } from './systems.ts';
+import { drain } from './workloads/drain.ts';
+import type { CarillonWorkload } from './workloads.ts';
 
 const resultsFolder = fileURLToPath(new URL('./results/', import.meta.url));
 const interrupted = new AbortController();
@@ -40,7 +39,7 @@ async function main(): Promise<number> {
     return 0;
   }
   const servers = await startServers({
-    withRedis: options.workloads.length > 0 && options.systems.some(({ store }) => store === 'redis'),
+    withRedis: options.withPeers && options.systems.some(({ store }) => store === 'redis'),
     log,
   });
   try {
@@ -54,7 +53,7 @@ async function play(options: BenchOptions, servers: Servers): Promise<number> {
   const machine = describeMachine(servers);
   const reports: Report[] = [];
   const plays = [
-    ...options.workloads.map((workload) => () => playWithPeers(workload, { options, servers, machine })),
+    ...(options.withPeers ? [() => playWithPeers({ options, servers, machine })] : []),
     ...options.carillonWorkloads.map((workload) => () => playAlone(workload, { options, servers, machine })),
   ];
   for (const playOne of plays) {
@@ -73,22 +72,25 @@ async function play(options: BenchOptions, servers: Servers): Promise<number> {
 
 type Scene = { readonly options: BenchOptions; readonly servers: Servers; readonly machine: Machine };
 
-async function playWithPeers(workload: Workload, { options, servers, machine }: Scene): Promise<PeersReport> {
+async function playWithPeers({ options, servers, machine }: Scene): Promise<PeersReport> {
+  const { jobs, rounds } = options.settings;
   const skipped = await findSkipReasons(options.systems, servers);
-  const results = await playRounds({ workload, options, servers, skipped, abort: interrupted.signal, log });
-  return makePeersReport({
-    workload: workload.name,
+  const results = await playRounds({ options, servers, skipped, abort: interrupted.signal, log });
+  const systems = options.systems.map(({ name }) =>
+    skipped.has(name)
+      ? withoutFigures(name, `skipped, ${skipped.get(name)}`)
+      : summarise(name, results.get(name) ?? []),
+  );
+  return {
+    workload: drain.name,
     date: new Date().toISOString(),
-    jobs: options.jobs,
-    warmUpJobs: warmUpOf(options.jobs),
-    rounds: options.rounds,
+    jobs,
+    warmUpJobs: warmUpOf(jobs),
+    rounds,
     machine,
-    systems: options.systems.map(({ name }) =>
-      skipped.has(name)
-        ? withoutFigures(name, `skipped, ${skipped.get(name)}`)
-        : summarise(name, results.get(name) ?? []),
-    ),
-  });
+    systems,
+    bars: judgePeers(systems),
+  };
 }
 
 async function playAlone(
@@ -98,14 +100,14 @@ async function playAlone(
   const outcome = await workload.run({
     urls: servers.urls,
     postgresPid: servers.pids.postgres,
-    settings: options.carillon,
+    settings: options.settings,
     log,
     abort: interrupted.signal,
   });
   return {
     workload: workload.name,
     date: new Date().toISOString(),
-    quick: options.carillon.quick,
+    quick: options.settings.quick,
     machine,
     ...outcome,
   };

@@ -18,7 +18,7 @@ export async function createEmptyStore(kind: SystemEntry['store'], urls: ServerU
   return kind === 'postgres' ? createDatabase(urls) : emptyRedis(urls);
 }
 
-export async function createDatabase({ postgresUrl, redisUrl }: ServerUrls): Promise<Store> {
+async function createDatabase({ postgresUrl, redisUrl }: ServerUrls): Promise<Store> {
   databasesMade += 1;
   const name = `bench_${process.pid}_${Date.now()}_${databasesMade}`;
   await execute(postgresUrl, [`create database ${name}`, 'checkpoint']);
@@ -30,6 +30,16 @@ export async function createDatabase({ postgresUrl, redisUrl }: ServerUrls): Pro
     settle: () => settleDatabase(databaseUrl),
     drop: () => execute(postgresUrl, [`drop database ${name} with (force)`, 'checkpoint']),
   };
+}
+
+/** On an empty database that is dropped afterwards. */
+export async function onDatabase<T>(urls: ServerUrls, use: (store: Store) => Promise<T>): Promise<T> {
+  const store = await createDatabase(urls);
+  try {
+    return await use(store);
+  } finally {
+    await store.drop();
+  }
 }
 
 /**
@@ -51,10 +61,16 @@ async function emptyRedis({ postgresUrl, redisUrl }: ServerUrls): Promise<Store>
 }
 
 async function execute(url: string, statements: readonly string[]): Promise<void> {
+  await onConnection(url, async (client) => {
+    for (const statement of statements) await client.query(statement);
+  });
+}
+
+export async function onConnection<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    for (const statement of statements) await client.query(statement);
+    return await use(client);
   } finally {
     await client.end();
   }

@@ -2,10 +2,10 @@
  * What the rounds of one system come to: median and range, since one round on a shared machine says little. A system with
  * one failed round has no figures at all: correctness comes before speed.
  */
-import type { CoreUsPerJob } from './cpu-time.ts';
 import { median } from './median.ts';
-import type { RoundResult } from './run-round.ts';
-import type { Figures } from './workloads.ts';
+import type { RoundResult } from './play-rounds.ts';
+import type { CoreUsPerJob } from './process-use.ts';
+import type { Figures } from './workloads/drain.ts';
 
 export type Spread = { readonly median: number; readonly min: number; readonly max: number };
 
@@ -34,10 +34,10 @@ export function summarise(name: string, results: readonly RoundResult[]): System
     name,
     version: first.version,
     keepsHistory: first.keepsHistory,
-    submit: spread(rounds.map((figures) => figures.submitPerSecond)),
-    drain: spread(rounds.map((figures) => figures.drainPerSecond)),
-    submitCoreUs: medianCoreUs(rounds.map((figures) => figures.submitCoreUs)),
-    drainCoreUs: medianCoreUs(rounds.map((figures) => figures.drainCoreUs)),
+    submit: spread(rounds.map(({ submitPerSecond }) => submitPerSecond)),
+    drain: drainSpread(rounds),
+    submitCoreUs: medianCoreUs(rounds.map(({ submitCoreUs }) => submitCoreUs)),
+    drainCoreUs: drainCost(rounds),
     rounds,
     problem: null,
   };
@@ -57,7 +57,7 @@ export function withoutFigures(name: string, problem: string): SystemSummary {
   };
 }
 
-export function medianCoreUs(rounds: readonly (CoreUsPerJob | null)[]): CoreUsPerJob | null {
+function medianCoreUs(rounds: readonly (CoreUsPerJob | null)[]): CoreUsPerJob | null {
   const read = rounds.filter((split) => split !== null);
   if (read.length === 0) return null;
   return {
@@ -68,4 +68,12 @@ export function medianCoreUs(rounds: readonly (CoreUsPerJob | null)[]): CoreUsPe
 
 function spread(values: readonly number[]): Spread {
   return { median: median(values), min: Math.min(...values), max: Math.max(...values) };
+}
+
+export function drainSpread(rounds: readonly Pick<Figures, 'drainPerSecond'>[]): Spread {
+  return spread(rounds.map(({ drainPerSecond }) => drainPerSecond));
+}
+
+export function drainCost(rounds: readonly Pick<Figures, 'drainCoreUs'>[]): CoreUsPerJob | null {
+  return medianCoreUs(rounds.map(({ drainCoreUs }) => drainCoreUs));
 }

@@ -2,6 +2,9 @@
  * The one interface every measured system implements, Carillon and its peers alike, so that one workload definition
  * drives them all. A system lives for one workload run on an empty store: start, submit, drain, the counts, stop.
  */
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 export type BenchJob = { readonly id: string };
 
@@ -11,8 +14,6 @@ export type SystemEnv = { readonly databaseUrl: string; readonly redisUrl: strin
 export interface System {
   readonly name: string;
   readonly version: string;
-  /** Whether a finished job leaves a row behind. Those that delete do less work: the report says so. */
-  readonly keepsHistory: boolean;
 
   /** Connects and creates the schema. Not timed. */
   start(env: SystemEnv): Promise<void>;
@@ -38,9 +39,24 @@ export interface System {
   /** Jobs the store still holds as waiting or running. Read from the store, not from the system's memory. */
   countUnfinished(): Promise<number>;
 
-  /** Jobs the store holds as succeeded. Only asked of systems that keep history. */
-  countHistory(): Promise<number>;
+  /** Jobs the store holds as succeeded. Systems that delete them do less work and have no such count: the report says so. */
+  countHistory?(): Promise<number>;
 
   /** Stops workers and closes connections. Not timed. */
   stop(): Promise<void>;
+}
+
+/** Of a package as installed, for the report: what ran, not what package.json hoped for. */
+export function installedVersion(packageName: string): string {
+  // Packages with an `exports` map hide their package.json from require: walk up from the entry point instead.
+  let folder = dirname(fileURLToPath(import.meta.resolve(packageName)));
+  while (folder !== dirname(folder)) {
+    const file = join(folder, 'package.json');
+    if (existsSync(file)) {
+      const manifest = JSON.parse(readFileSync(file, 'utf8')) as { name?: string; version?: string };
+      if (manifest.name === packageName && manifest.version) return manifest.version;
+    }
+    folder = dirname(folder);
+  }
+  throw new Error(`no package.json found for ${packageName}`);
 }

@@ -2,7 +2,7 @@
  * The list of measured systems, in the order of a round. Adding one is one line. They are imported on demand, so that
  * the process of one system never loads the code of another.
  */
-import { buildRiver } from './peers/build-river.ts';
+import type { Servers } from './servers.ts';
 import type { System } from './system.ts';
 
 export type SystemEntry = {
@@ -29,7 +29,7 @@ export const systems: readonly SystemEntry[] = [
   {
     name: 'river',
     store: 'postgres',
-    makeReady: buildRiver,
+    makeReady: async () => (await import('./peers/river.ts')).buildRiver(),
     create: async () => new (await import('./peers/river.ts')).River(),
   },
 ];
@@ -39,4 +39,19 @@ export function systemNamed(name: string): SystemEntry {
   if (!entry)
     throw new Error(`no system is called ${name}; there are: ${systems.map((s) => s.name).join(', ')}`);
   return entry;
+}
+
+export type SkipReasons = ReadonlyMap<string, string>;
+
+/** Which of the systems cannot be run on this machine, each with the reason: the report names both. */
+export async function findSkipReasons(
+  systems: readonly SystemEntry[],
+  servers: Servers,
+): Promise<SkipReasons> {
+  const reasons = new Map<string, string>();
+  for (const { name, store, makeReady } of systems) {
+    const reason = store === 'redis' ? servers.redisProblem : await makeReady?.();
+    if (typeof reason === 'string') reasons.set(name, reason);
+  }
+  return reasons;
 }

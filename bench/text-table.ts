@@ -1,5 +1,6 @@
 /** Tables in Markdown that read as well on a terminal, and the figures in them. */
-import type { CoreUsPerJob } from './cpu-time.ts';
+import type { CoreUsPerJob } from './process-use.ts';
+import type { Spread } from './summary.ts';
 
 export function textTable(rows: readonly (readonly string[])[]): string {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
@@ -26,9 +27,19 @@ export function megabytes(bytes: number): string {
   return `${count(bytes / 1e6)} MB`;
 }
 
-/** Processor time per job, store first. */
-export function splitWords({ store, system }: CoreUsPerJob): string {
-  return `${store.toFixed(1)} + ${system.toFixed(1)}`;
+/** Processor time per job, store first. Results that were written before it was measured have none. */
+export function splitWords(split: CoreUsPerJob | null | undefined): string {
+  return split ? `${split.store.toFixed(1)} + ${split.system.toFixed(1)}` : '–';
+}
+
+/** The same behind a rate, where it was measured. */
+export function costWords(split: CoreUsPerJob | null): string {
+  return split ? ` (core-µs per job: ${splitWords(split)})` : '';
+}
+
+/** Median, and the range in brackets. */
+export function rangeWords(spread: Spread | null, unit = ''): string {
+  return spread ? `${count(spread.median)}${unit} (${count(spread.min)}–${count(spread.max)})` : '–';
 }
 
 export function times(ratio: number): string {

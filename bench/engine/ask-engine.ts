@@ -1,6 +1,8 @@
 /** Has one measurement of the engine made in a process of its own; throws with a sentence when it failed. */
 import { askProcess } from '../ask-process.ts';
 import type { TurnFigures, TurnOrder } from '../fairness/measure-turn.ts';
+import type { Store } from '../stores.ts';
+import type { CarillonRun } from '../workloads.ts';
 import { jobCountOf } from './loads.ts';
 import type { DelayFigures, DelayOrder } from './measure-delay.ts';
 import type { DrainFigures, DrainOrder } from './measure-drain.ts';
@@ -10,26 +12,31 @@ const module = new URL('./engine-process.ts', import.meta.url);
 const patienceMsMin = 180_000;
 const patienceMsPerJob = 2;
 
-export function askDelay(order: Omit<DelayOrder, 'measure'>, abort: AbortSignal): Promise<DelayFigures> {
-  const jobs = order.warmUpJobs + jobCountOf(order.load);
-  return ask<DelayFigures>({ ...order, measure: 'delay' }, jobs, abort);
+/** What the workload has to say: where the store is, is known from the run. */
+type Asked<Order> = Omit<Order, 'measure' | 'databaseUrl' | 'storePid'>;
+
+export function askDelay(run: CarillonRun, store: Store, order: Asked<DelayOrder>): Promise<DelayFigures> {
+  return ask(run, store, { ...order, measure: 'delay' }, order.warmUpJobs + jobCountOf(order.load));
 }
 
-export function askDrain(order: Omit<DrainOrder, 'measure'>, abort: AbortSignal): Promise<DrainFigures> {
-  return ask<DrainFigures>({ ...order, measure: 'drain' }, order.warmUpJobs + order.jobs, abort);
+export function askDrain(run: CarillonRun, store: Store, order: Asked<DrainOrder>): Promise<DrainFigures> {
+  return ask(run, store, { ...order, measure: 'drain' }, order.warmUpJobs + order.jobs);
 }
 
-export function askTurn(order: Omit<TurnOrder, 'measure'>, abort: AbortSignal): Promise<TurnFigures> {
-  return ask<TurnFigures>({ ...order, measure: 'turn' }, order.waiting, abort);
+export function askTurn(run: CarillonRun, store: Store, order: Asked<TurnOrder>): Promise<TurnFigures> {
+  return ask(run, store, { ...order, measure: 'turn' }, order.waiting);
 }
 
-async function ask<Figures extends { readonly ok: true }>(
-  order: DelayOrder | DrainOrder | TurnOrder,
+function ask<Figures extends { readonly ok: true }>(
+  { abort, postgresPid }: CarillonRun,
+  { env: { databaseUrl } }: Store,
+  order: object,
   jobs: number,
-  abort: AbortSignal,
 ): Promise<Figures> {
-  const patienceMs = patienceMsMin + jobs * patienceMsPerJob;
-  const answer = await askProcess<Figures>({ module, order, patienceMs, abort });
-  if (!answer.ok) throw new Error(answer.reason);
-  return answer;
+  return askProcess<Figures>({
+    module,
+    order: { ...order, databaseUrl, storePid: postgresPid },
+    patienceMs: patienceMsMin + jobs * patienceMsPerJob,
+    abort,
+  });
 }

@@ -9,7 +9,7 @@ export type Load =
   /** Recurring jobs that share one expression, all at one instant. */
   | { readonly kind: 'cron-herd'; readonly jobs: number };
 
-export type PlannedLoad = {
+type PlannedLoad = {
   readonly instantsMs: Float64Array;
   readonly firstMs: number;
   readonly lastMs: number;
@@ -43,12 +43,6 @@ export function planLoad(load: Load, notBeforeMs: number): PlannedLoad {
 /** Six fields, seconds first, in UTC: fires within the run exactly once. */
 function onceAYearAt(atMs: number): string {
   const at = new Date(atMs);
-  return [
-    at.getUTCSeconds(),
-    at.getUTCMinutes(),
-    at.getUTCHours(),
-    at.getUTCDate(),
-    at.getUTCMonth() + 1,
-    '*',
-  ].join(' ');
+  const [date, month] = [at.getUTCDate(), at.getUTCMonth() + 1];
+  return `${at.getUTCSeconds()} ${at.getUTCMinutes()} ${at.getUTCHours()} ${date} ${month} *`;
 }

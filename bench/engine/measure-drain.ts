@@ -2,9 +2,9 @@
  * What a job costs over a store that is not empty: submit jobs while the engine is down, then let it claim, run and record
  * them all. Counted from the first start: how long the engine takes to come up is another figure.
  */
-import { type CoreUsPerJob, coreUsPerJob, readCpu } from '../cpu-time.ts';
 import { ownedBy, type Tenants, tenantOf } from '../fairness/tenants.ts';
-import { type Memory, readMemory } from './memory.ts';
+import { coreUsPerJob, readCpu, readMemory } from '../process-use.ts';
+import { settleDatabase } from '../stores.ts';
 import type { RunShape } from './run-shape.ts';
 import { Subject } from './subject.ts';
 
@@ -22,37 +22,24 @@ export type DrainOrder = {
   readonly storePid: number;
 };
 
-export type DrainFigures = {
-  readonly ok: true;
-  readonly submitPerSecond: number;
-  readonly drainPerSecond: number;
-  readonly drainCoreUs: CoreUsPerJob | null;
-  readonly atEnd: Memory;
-};
+export type DrainFigures = Awaited<ReturnType<typeof drainOnce>>;
 
-export async function measureDrain(
-  order: DrainOrder,
-  settleStore: () => Promise<void>,
-): Promise<DrainFigures> {
-  await drainOnce(order, order.warmUpJobs, settleStore);
-  return drainOnce(order, order.jobs, settleStore);
+export async function measureDrain(order: DrainOrder): Promise<DrainFigures> {
+  await drainOnce(order, order.warmUpJobs);
+  return drainOnce(order, order.jobs);
 }
 
-async function drainOnce(
-  order: DrainOrder,
-  jobs: number,
-  settleStore: () => Promise<void>,
-): Promise<DrainFigures> {
+async function drainOnce(order: DrainOrder, jobs: number) {
+  const { databaseUrl, tenants } = order;
   const subject = await Subject.open(order);
   try {
-    const { tenants } = order;
     if (tenants) await subject.makeTenants(tenants);
     const submittedAt = performance.now();
     const batch = await subject.createImmediate(jobs, (index) =>
       tenants ? ownedBy(tenants.kind, tenantOf(index, { jobs, count: tenants.count })) : {},
     );
     const submitSeconds = (performance.now() - submittedAt) / 1_000;
-    await settleStore();
+    await settleDatabase(databaseUrl);
 
     const before = readCpu(order);
     await subject.start();
@@ -64,7 +51,7 @@ async function drainOnce(
     const atEnd = readMemory();
     await subject.assertCorrect(batch);
     return {
-      ok: true,
+      ok: true as const,
       submitPerSecond: jobs / submitSeconds,
       drainPerSecond: jobs / drainSeconds,
       drainCoreUs,

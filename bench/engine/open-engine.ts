@@ -1,6 +1,8 @@
 /** The production engine over a real PostgreSQL, composed as the server composes it, with one function as its handler. */
 import { randomUUID } from 'node:crypto';
-import type { BootId, NodeId } from '../../packages/domain/src/ids.ts';
+import { SERVER } from '../../packages/domain/src/access/caller.ts';
+import type { BootId, JobId, NodeId } from '../../packages/domain/src/ids.ts';
+import type { JobInput } from '../../packages/domain/src/job/job.ts';
 import { silentLog, systemClock, systemRandom } from '../../packages/foundation/src/index.ts';
 import {
   composeEngine,
@@ -11,18 +13,19 @@ import {
 import { migrate } from '../../packages/server/src/postgres/migrate.ts';
 import { openPostgresStorage } from '../../packages/server/src/storage/postgres/postgres-storage.ts';
 import type { Handler } from '../../packages/worker/src/handler.ts';
+import { inBatches } from '../in-batches.ts';
 
 export const handlerName = 'noop';
 
-/** Not started yet; `close` comes after the engine has stopped. */
-export type OpenEngine = { readonly engine: Engine; close(): Promise<void> };
+export type OpenEngine = Awaited<ReturnType<typeof openEngine>>;
 
+/** Not started yet. */
 export async function openEngine(options: {
   databaseUrl: string;
   slots: number;
   handler: Handler;
   settings?: Partial<EngineSettings>;
-}): Promise<OpenEngine> {
+}) {
   const { databaseUrl, slots, handler, settings } = options;
   await migrate(databaseUrl);
   const storage = openPostgresStorage({
@@ -44,5 +47,45 @@ export async function openEngine(options: {
     log: silentLog,
     onReplaced: () => undefined,
   });
-  return { engine, close: () => storage.close() };
+  let isRunning = false;
+  const stop = async () => {
+    if (isRunning) await engine.stop();
+    isRunning = false;
+  };
+  return {
+    engine,
+    async start() {
+      isRunning = true;
+      await engine.start();
+    },
+    stop,
+    /** Stops it first, if it runs. */
+    async close() {
+      await stop();
+      await storage.close();
+    },
+  };
+}
+
+/** Through the operation that the REST interface calls, in batches; durable when it resolves. Answers the ids of the jobs. */
+export async function createJobs(
+  { operations }: Pick<Engine, 'operations'>,
+  count: number,
+  jobOf: (index: number) => JobInput,
+): Promise<JobId[]> {
+  const jobIds = new Array<JobId>(count);
+  await inBatches({
+    items: Array.from({ length: count }, (_, index) => index),
+    size: 1_000,
+    lanes: 4,
+    send: async (indexes) => {
+      const jobs = indexes.map((index) => ({ handler: handlerName, ...jobOf(index) }));
+      const answers = await operations.createJobs(SERVER, jobs);
+      for (const [position, answer] of answers.entries()) {
+        if (answer instanceof Error) throw answer;
+        jobIds[indexes[position]!] = answer.jobId;
+      }
+    },
+  });
+  return jobIds;
 }

@@ -2,6 +2,7 @@
  * What a handler saw: how often each job was started, for which instant, and how long after it. Delays are rounded up to
  * the next millisecond, since instants and the clock have no finer grain: a figure is never better than the truth.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { percentile } from '../percentile.ts';
 
 export type Delays = {
@@ -75,6 +76,14 @@ export class StartLedger {
   get firstStartAt(): number {
     if (this.#firstStartAt === undefined) throw new Error('nothing was started');
     return this.#firstStartAt;
+  }
+
+  /** Gives up waiting quietly: what is missing is said by `faults`. */
+  async allStartedWithin(patienceMs: number): Promise<void> {
+    const late = new AbortController();
+    const patience = sleep(patienceMs, undefined, { signal: late.signal }).catch(() => undefined);
+    await Promise.race([this.allStarted, patience]);
+    late.abort();
   }
 
   /** To be asked when nothing can be started any more. */

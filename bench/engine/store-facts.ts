@@ -2,12 +2,12 @@
  * What Carillon's store holds, read past the engine on a connection of the bench's own: correctness is the store's word, not
  * the engine's. Besides scale/fill-database.ts the only file of the bench that names Carillon's tables.
  */
-import pg from 'pg';
+import type pg from 'pg';
 import { plainArray } from '../../packages/server/src/postgres/array-literal.ts';
 
 type Queryable = Pick<pg.Pool, 'query'>;
 
-export type RecordedRuns = {
+type RecordedRuns = {
   /** Runs that still wait. */
   readonly pending: number;
   /** Jobs with a run that succeeded. */
@@ -15,20 +15,6 @@ export type RecordedRuns = {
   readonly succeeded: number;
   readonly failed: number;
 };
-
-/** On a connection for this one question. */
-export async function askStore<T>(
-  databaseUrl: string,
-  question: (store: Queryable) => Promise<T>,
-): Promise<T> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  try {
-    return await question(client);
-  } finally {
-    await client.end();
-  }
-}
 
 /** Runs that wait or are handed out. */
 export async function countUnfinished(store: Queryable): Promise<number> {

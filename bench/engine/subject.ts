@@ -9,8 +9,7 @@ import type { JobId } from '../../packages/domain/src/ids.ts';
 import type { JobInput } from '../../packages/domain/src/job/job.ts';
 import type { RunContext } from '../../packages/worker/src/handler.ts';
 import { makeTenants, type Tenants } from '../fairness/tenants.ts';
-import { inBatches } from '../in-batches.ts';
-import { handlerName, type OpenEngine, openEngine } from './open-engine.ts';
+import { createJobs, type OpenEngine, openEngine } from './open-engine.ts';
 import {
   failIfPlanned,
   failsOnce,
@@ -27,26 +26,18 @@ const recordPatienceMs = 30_000;
 const retriesPerSecond = 1_000_000;
 const sampleSize = 200;
 
-export type Batch = { readonly ledger: StartLedger; readonly jobIds: readonly string[] };
+type Batch = { readonly ledger: StartLedger; readonly jobIds: readonly JobId[] };
 
 export class Subject {
-  readonly #open: OpenEngine;
-  readonly #pool: pg.Pool;
-  readonly #ledgers: Map<string, StartLedger>;
-  readonly #shape: RunShape;
+  readonly #ledgers = new Map<string, StartLedger>();
   readonly #openedMs = Date.now();
-  #running = false;
+  readonly #pool: pg.Pool;
+  readonly #shape: RunShape;
+  #open!: OpenEngine;
 
-  private constructor(parts: {
-    open: OpenEngine;
-    pool: pg.Pool;
-    ledgers: Map<string, StartLedger>;
-    shape: RunShape;
-  }) {
-    this.#open = parts.open;
-    this.#pool = parts.pool;
-    this.#ledgers = parts.ledgers;
-    this.#shape = parts.shape;
+  private constructor(databaseUrl: string, shape: RunShape) {
+    this.#pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
+    this.#shape = shape;
   }
 
   static async open(options: {
@@ -55,39 +46,41 @@ export class Subject {
     shape?: RunShape | undefined;
   }): Promise<Subject> {
     const { databaseUrl, slots, shape = 'plain' } = options;
-    const ledgers = new Map<string, StartLedger>();
-    const start = ({ payload, scheduledAt }: RunContext): void =>
-      // Jobs of a backlog that become due meanwhile carry no mark, and are nobody's.
-      ledgers.get(payload.batch as string)?.started(payload.index as number, scheduledAt.getTime());
-    const startWithResult = (context: RunContext): object => {
-      const index = context.payload.index as number;
+    const subject = new Subject(databaseUrl, shape);
+    subject.#open = await openEngine({
+      databaseUrl,
+      slots,
+      handler: (context) => subject.#handle(context),
+      settings: shape === 'results' ? { retriesPerSecond } : {},
+    });
+    return subject;
+  }
+
+  #handle(context: RunContext): object | undefined {
+    const { payload, scheduledAt } = context;
+    const index = payload.index as number;
+    // Jobs of a backlog that become due meanwhile carry no mark, and are nobody's.
+    const ledger = this.#ledgers.get(payload.batch as string);
+    if (this.#shape === 'results') {
       try {
         failIfPlanned(index, context);
       } catch (error) {
-        ledgers.get(context.payload.batch as string)?.failed(index);
+        ledger?.failed(index);
         throw error;
       }
-      start(context);
-      return resultOf(index);
-    };
-    const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
-    const open =
-      shape === 'plain'
-        ? await openEngine({ databaseUrl, slots, handler: start })
-        : await openEngine({ databaseUrl, slots, handler: startWithResult, settings: { retriesPerSecond } });
-    return new Subject({ open, pool, ledgers, shape });
+    }
+    ledger?.started(index, scheduledAt.getTime());
+    return this.#shape === 'results' ? resultOf(index) : undefined;
   }
 
-  async start(): Promise<void> {
-    this.#running = true;
-    await this.#open.engine.start();
+  start(): Promise<void> {
+    return this.#open.start();
   }
 
   async unready(): Promise<string[]> {
     return this.#open.engine.unready();
   }
 
-  /** Creates the jobs through the operation that the REST interface calls; durable when it resolves. */
   async create(options: {
     jobs: number;
     instantsMs?: Float64Array;
@@ -97,28 +90,12 @@ export class Subject {
     const name = `batch-${this.#ledgers.size + 1}`;
     const ledger = new StartLedger(jobs, instantsMs);
     this.#ledgers.set(name, ledger);
-    const jobIds = new Array<string>(jobs);
-    await inBatches({
-      items: Array.from({ length: jobs }, (_, index) => index),
-      size: 1_000,
-      lanes: 4,
-      send: async (indexes) => {
-        const answers = await this.#open.engine.operations.createJobs(
-          SERVER,
-          indexes.map((index) => ({
-            name: 'bench',
-            handler: handlerName,
-            payload: { batch: name, index },
-            ...(this.#shape === 'results' && retriedAtOnce),
-            ...scheduleOf(index),
-          })),
-        );
-        for (const [position, answer] of answers.entries()) {
-          if (answer instanceof Error) throw answer;
-          jobIds[indexes[position]!] = answer.jobId;
-        }
-      },
-    });
+    const jobIds = await createJobs(this.#open.engine, jobs, (index) => ({
+      name: 'bench',
+      payload: { batch: name, index },
+      ...(this.#shape === 'results' && retriedAtOnce),
+      ...scheduleOf(index),
+    }));
     return { ledger, jobIds };
   }
 
@@ -140,9 +117,9 @@ export class Subject {
       if (performance.now() > giveUpAtMs) throw new Error('outcomes were not recorded in time');
   }
 
-  /** Every job of the batch started once and recorded once. Only a stopped engine can be judged: it starts nothing more. */
+  /** Every job of the batch started once and recorded once. Stops the engine first: then it starts nothing more. */
   async assertCorrect(batch: Batch): Promise<void> {
-    if (this.#running) throw new Error('stop the engine before judging it');
+    await this.stop();
     const { ledger, jobIds } = batch;
     const faults = ledger.faults();
     const sinceMs = this.#openedMs - 60_000;
@@ -162,7 +139,7 @@ export class Subject {
     const step = Math.max(1, Math.floor(jobIds.length / sampleSize));
     let wrong = 0;
     for (let index = 0; index < jobIds.length; index += step) {
-      const runs = await this.#open.engine.operations.listRuns(SERVER, jobIds[index] as JobId, { limit: 10 });
+      const runs = await this.#open.engine.operations.listRuns(SERVER, jobIds[index]!, { limit: 10 });
       // Compared as values: the store may keep the fields of JSON in an order of its own.
       const seen = runs.map(({ status, result }) => (status === 'SUCCESS' ? parsed(result) : status));
       const wanted = failsOnce(index) ? [resultOf(index), 'FAILED'] : [resultOf(index)];
@@ -171,13 +148,11 @@ export class Subject {
     return wrong === 0 ? [] : [`${wrong} jobs looked at have other attempts or results than planned`];
   }
 
-  async stop(): Promise<void> {
-    if (this.#running) await this.#open.engine.stop();
-    this.#running = false;
+  stop(): Promise<void> {
+    return this.#open.stop();
   }
 
   async close(): Promise<void> {
-    await this.stop();
     await this.#open.close();
     await this.#pool.end();
   }

@@ -9,11 +9,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { SERVER } from '../../packages/domain/src/access/caller.ts';
 import type { RunContext } from '../../packages/worker/src/handler.ts';
-import { handlerName, type OpenEngine, openEngine } from '../engine/open-engine.ts';
+import { eventually } from '../../tests/support/eventually.ts';
+import { createJobs, handlerName, type OpenEngine, openEngine } from '../engine/open-engine.ts';
 import { StartLedger } from '../engine/start-ledger.ts';
 import { countSucceeded, countUnfinished, isAllRecorded } from '../engine/store-facts.ts';
-import { inBatches } from '../in-batches.ts';
-import { eventually } from '../servers/eventually.ts';
+import { settleDatabase } from '../stores.ts';
 import { makeTenants, ownedBy, type TenantKind } from './tenants.ts';
 
 export type TurnOrder = {
@@ -42,18 +42,12 @@ export type Turn = {
   readonly delayMs: number;
 };
 
-export type TurnFigures = {
-  readonly ok: true;
-  readonly turns: readonly Turn[];
-  /** From the instant of an occurrence until it started. */
-  readonly cronDelaysMs: readonly number[];
-  /** The rest of the backlog, drained by 2,000 slots. */
-  readonly drainPerSecond: number;
-};
+export type TurnFigures = Awaited<ReturnType<typeof measureTurn>>;
 
 const large = 0;
 const small = 1;
 const crons = 10;
+/** For the rest of the backlog. */
 const drainSlots = 2_000;
 const busyPatienceMs = 60_000;
 const recordPatienceMs = 30_000;
@@ -62,7 +56,7 @@ const recordPatienceMs = 30_000;
 class Ledgers {
   readonly large: StartLedger;
   readonly probes: number[] = [];
-  /** Starts of each occurrence, by schedule and instant, and their delays. */
+  /** Starts of each occurrence, by schedule and instant; and their delays, from the instant to the start. */
   readonly occurrences = new Map<string, number>();
   readonly cronDelaysMs: number[] = [];
   begun = 0;
@@ -92,27 +86,23 @@ class Ledgers {
   }
 }
 
-export async function measureTurn(order: TurnOrder, settleStore: () => Promise<void>): Promise<TurnFigures> {
+export async function measureTurn(order: TurnOrder) {
   const ledgers = new Ledgers(order.waiting);
   const pool = new pg.Pool({ connectionString: order.databaseUrl, max: 1 });
   try {
-    const turns = await measureTurns(order, ledgers, settleStore);
+    const turns = await measureTurns(order, ledgers);
     const drainPerSecond = await drainRest(order, ledgers, pool);
     await assertCorrect(ledgers, pool, {
       probes: turns.length,
       occurrencesMin: (order.cronSeconds - 1) * crons,
     });
-    return { ok: true, turns, cronDelaysMs: ledgers.cronDelaysMs, drainPerSecond };
+    return { ok: true as const, turns, cronDelaysMs: ledgers.cronDelaysMs, drainPerSecond };
   } finally {
     await pool.end();
   }
 }
 
-async function measureTurns(
-  order: TurnOrder,
-  ledgers: Ledgers,
-  settleStore: () => Promise<void>,
-): Promise<readonly Turn[]> {
+async function measureTurns(order: TurnOrder, ledgers: Ledgers): Promise<readonly Turn[]> {
   const { databaseUrl, slots, runMs } = order;
   const handler = async (context: RunContext): Promise<void> => {
     if (!ledgers.started(context)) return;
@@ -121,20 +111,19 @@ async function measureTurns(
     ledgers.freed += 1;
   };
   await submitBacklog(order);
-  await settleStore();
+  await settleDatabase(databaseUrl);
   const open = await openEngine({ databaseUrl, slots, handler });
   try {
-    await open.engine.start();
-    try {
-      await eventually(async () => {
+    await open.start();
+    await eventually(
+      async () => {
         if (ledgers.freed < slots) throw new Error('the slots were not busy in time');
-      }, busyPatienceMs);
-      const turns = await probe(order, ledgers, open);
-      await fireCrons(order, open);
-      return turns;
-    } finally {
-      await open.engine.stop();
-    }
+      },
+      { withinMs: busyPatienceMs },
+    );
+    const turns = await probe(order, ledgers, open);
+    await fireCrons(order, open);
+    return turns;
   } finally {
     await open.close();
   }
@@ -145,24 +134,12 @@ async function submitBacklog({ databaseUrl, tenantKind, waiting, slots }: TurnOr
   const { engine, close } = await openEngine({ databaseUrl, slots, handler: () => undefined });
   try {
     await makeTenants(engine, { kind: tenantKind, count: 2 });
-    await inBatches({
-      items: Array.from({ length: waiting }, (_, index) => index),
-      size: 1_000,
-      lanes: 4,
-      send: async (indexes) => {
-        const answers = await engine.operations.createJobs(
-          SERVER,
-          indexes.map((index) => ({
-            name: 'large',
-            handler: handlerName,
-            scheduleType: 'IMMEDIATE',
-            payload: { index },
-            ...ownedBy(tenantKind, large),
-          })),
-        );
-        for (const answer of answers) if (answer instanceof Error) throw answer;
-      },
-    });
+    await createJobs(engine, waiting, (index) => ({
+      name: 'large',
+      scheduleType: 'IMMEDIATE',
+      payload: { index },
+      ...ownedBy(tenantKind, large),
+    }));
   } finally {
     await close();
   }
@@ -200,21 +177,13 @@ async function probe(order: TurnOrder, ledgers: Ledgers, { engine }: OpenEngine)
 }
 
 async function fireCrons({ cronSeconds }: TurnOrder, { engine }: OpenEngine): Promise<void> {
-  const created = await engine.operations.createJobs(
-    SERVER,
-    Array.from({ length: crons }, (_, cron) => ({
-      name: 'cron',
-      handler: handlerName,
-      scheduleType: 'CRON' as const,
-      cronExpression: '* * * * * *',
-      priority: 'high' as const,
-      payload: { cron },
-    })),
-  );
-  const jobIds = created.map((answer) => {
-    if (answer instanceof Error) throw answer;
-    return answer.jobId;
-  });
+  const jobIds = await createJobs(engine, crons, (cron) => ({
+    name: 'cron',
+    scheduleType: 'CRON',
+    cronExpression: '* * * * * *',
+    priority: 'high',
+    payload: { cron },
+  }));
   await sleep(cronSeconds * 1_000);
   for (const jobId of jobIds) await engine.operations.pauseJob(SERVER, jobId);
   // What has begun is recorded before the schedules go.
@@ -234,14 +203,16 @@ async function drainRest(order: TurnOrder, ledgers: Ledgers, pool: pg.Pool): Pro
     },
   });
   try {
-    await open.engine.start();
+    await open.start();
     await ledgers.large.allStarted;
-    await eventually(async () => {
-      if (!(await isAllRecorded(pool))) throw new Error('outcomes were not recorded in time');
-      if ((await countUnfinished(pool)) > 0) throw new Error('not all runs were started in time');
-    }, recordPatienceMs);
+    await eventually(
+      async () => {
+        if (!(await isAllRecorded(pool))) throw new Error('outcomes were not recorded in time');
+        if ((await countUnfinished(pool)) > 0) throw new Error('not all runs were started in time');
+      },
+      { withinMs: recordPatienceMs },
+    );
     const seconds = (performance.now() - firstStartAtMs!) / 1_000;
-    await open.engine.stop();
     return rest / seconds;
   } finally {
     await open.close();

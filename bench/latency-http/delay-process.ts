@@ -3,7 +3,7 @@
  * order from ../workloads/latency-http.ts and answers with the delays of each load.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { answerParent } from '../answer-parent.ts';
+import { answerParent } from '../ask-process.ts';
 import { jobCountOf, type Load, planLoad } from '../engine/loads.ts';
 import { type Delays, StartLedger } from '../engine/start-ledger.ts';
 import { inBatches } from '../in-batches.ts';
@@ -45,14 +45,11 @@ answerParent<HttpDelayOrder, HttpDelayFigures>(async (order) => {
     await measurePosted(order, receiver, { jobs: order.warmUpJobs, perSecond: undefined });
     const loads: HttpDelays[] = [];
     for (const load of order.loads) {
-      loads.push(
-        load.kind === 'posted'
-          ? await measurePosted(order, receiver, {
-              jobs: load.perSecond * load.seconds,
-              perSecond: load.perSecond,
-            })
-          : await measurePlanned(order, receiver, load.load),
-      );
+      if (load.kind === 'planned') loads.push(await measurePlanned(order, receiver, load.load));
+      else {
+        const { perSecond, seconds } = load;
+        loads.push(await measurePosted(order, receiver, { jobs: perSecond * seconds, perSecond }));
+      }
     }
     // A call too many may come late.
     await sleep(restMs);
@@ -132,11 +129,6 @@ function jobCalling(url: string): object {
 }
 
 async function called(ledger: StartLedger): Promise<void> {
-  const late = new AbortController();
-  await Promise.race([
-    ledger.allStarted,
-    sleep(callPatienceMs, undefined, { signal: late.signal }).catch(() => undefined),
-  ]);
-  late.abort();
+  await ledger.allStartedWithin(callPatienceMs);
   if (ledger.missing > 0) throw new Error(`not correct: ${ledger.faults().join('; ')}`);
 }

@@ -4,15 +4,13 @@
  */
 import { Queue, Worker } from 'bullmq';
 import { inBatches } from '../in-batches.ts';
-import type { BenchJob, System, SystemEnv } from '../system.ts';
-import { installedVersion } from './installed-version.ts';
+import { type BenchJob, installedVersion, type System, type SystemEnv } from '../system.ts';
 
 const queueName = 'bench';
 
 export class BullMq implements System {
   readonly name = 'bullmq';
   readonly version = installedVersion('bullmq');
-  readonly keepsHistory = false;
   #connection!: { host: string; port: number };
   #queue!: Queue<BenchJob>;
   #worker: Worker<BenchJob> | undefined;
@@ -57,10 +55,6 @@ export class BullMq implements System {
   async countUnfinished(): Promise<number> {
     const counts = await this.#queue.getJobCounts('wait', 'active', 'delayed', 'prioritized', 'failed');
     return Object.values(counts).reduce((sum, count) => sum + count, 0);
-  }
-
-  async countHistory(): Promise<number> {
-    return 0;
   }
 
   async stop(): Promise<void> {

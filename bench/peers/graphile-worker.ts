@@ -5,15 +5,13 @@
 import { Logger, makeWorkerUtils, type Runner, run, type WorkerUtils } from 'graphile-worker';
 import pg from 'pg';
 import { inBatches } from '../in-batches.ts';
-import type { BenchJob, System, SystemEnv } from '../system.ts';
-import { installedVersion } from './installed-version.ts';
+import { type BenchJob, installedVersion, type System, type SystemEnv } from '../system.ts';
 
 const silent = new Logger(() => () => {});
 
 export class GraphileWorker implements System {
   readonly name = 'graphile-worker';
   readonly version = installedVersion('graphile-worker');
-  readonly keepsHistory = false;
   #pool!: pg.Pool;
   #utils!: WorkerUtils;
   #runner: Runner | undefined;
@@ -71,10 +69,6 @@ export class GraphileWorker implements System {
       'select count(*)::int as count from graphile_worker._private_jobs',
     );
     return rows[0]!.count;
-  }
-
-  async countHistory(): Promise<number> {
-    return 0;
   }
 
   async stop(): Promise<void> {

@@ -8,8 +8,7 @@
 import pg from 'pg';
 import { PgBoss } from 'pg-boss';
 import { inBatches } from '../in-batches.ts';
-import type { BenchJob, System, SystemEnv } from '../system.ts';
-import { installedVersion } from './installed-version.ts';
+import { type BenchJob, installedVersion, type System, type SystemEnv } from '../system.ts';
 
 const queueName = 'bench';
 const fetchers = 4;
@@ -18,7 +17,6 @@ const fetchSize = 500;
 export class PgBossSystem implements System {
   readonly name = 'pg-boss';
   readonly version = installedVersion('pg-boss');
-  readonly keepsHistory = true;
   #pool!: pg.Pool;
   #boss!: PgBoss;
 

@@ -3,10 +3,18 @@
  * this side only gives it orders. Ids go over before the clock starts and come back after it has stopped, so that the way
  * between the two processes costs river nothing. Finished jobs stay in its table as history.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import type { BenchJob, System, SystemEnv } from '../system.ts';
-import { riverProgram, riverVersion } from './build-river.ts';
+
+const folder = fileURLToPath(new URL('./river/', import.meta.url));
+/** An ignored file, built from versions pinned in go.mod and go.sum. */
+const program = `${folder}dist/river`;
+/** The first build fetches and compiles about twenty modules. */
+const buildPatienceMs = 600_000;
 
 type Order =
   | { readonly do: 'start'; readonly databaseUrl: string }
@@ -23,13 +31,12 @@ type Answer = {
 export class River implements System {
   readonly name = 'river';
   readonly version = riverVersion();
-  readonly keepsHistory = true;
   #program: ChildProcess | undefined;
   #answers!: AsyncIterator<string>;
 
   async start(env: SystemEnv): Promise<void> {
     // Its input closes with this process, however it ends, and then so does the program.
-    this.#program = spawn(riverProgram, { stdio: ['pipe', 'pipe', 'inherit'] });
+    this.#program = spawn(program, { stdio: ['pipe', 'pipe', 'inherit'] });
     // A program that is gone, or never came, is noticed by the answer that does not come.
     this.#program.on('error', (error) => console.error('river:', error.message));
     this.#program.stdin!.on('error', () => {});
@@ -80,4 +87,23 @@ export class River implements System {
     if (!answer.ok) throw new Error(`river could not ${order.do}: ${answer.reason}`);
     return answer;
   }
+}
+
+/** Where it cannot be built the reason is the answer, and river is skipped with it; null when it is built. */
+export async function buildRiver(): Promise<string | null> {
+  try {
+    await promisify(execFile)('go', ['build', '-o', program, '.'], { cwd: folder, timeout: buildPatienceMs });
+    return null;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+      return 'no Go on this machine: install one and put it on PATH';
+    const said = (error as { stderr?: string }).stderr?.trim() || String(error);
+    return `its program cannot be built (${said.split('\n').at(-1)})`;
+  }
+}
+
+function riverVersion(): string {
+  const pinned = /riverqueue\/river v(\S+)/.exec(readFileSync(`${folder}go.mod`, 'utf8'))?.[1];
+  if (pinned === undefined) throw new Error('go.mod names no version of river');
+  return pinned;
 }

@@ -2,8 +2,7 @@
  * One of several servers of the restart workload: the engine in a process of its own. It creates the jobs it is given, reports
  * what its handler started, and stops politely when it is told to, as at SIGTERM.
  */
-import { SERVER } from '../../packages/domain/src/access/caller.ts';
-import { handlerName, openEngine } from '../engine/open-engine.ts';
+import { createJobs, type OpenEngine, openEngine } from '../engine/open-engine.ts';
 
 export type MemberOrder =
   | { readonly do: 'start'; readonly databaseUrl: string; readonly slots: number }
@@ -12,14 +11,13 @@ export type MemberOrder =
 
 export type MemberNews =
   | { readonly is: 'ready' }
-  | { readonly is: 'created'; readonly first: number }
-  | { readonly is: 'refused'; readonly first: number; readonly reason: string }
+  | { readonly is: 'created'; readonly first: number; readonly problem?: string }
   /** Job numbers and their delays, in turn. */
   | { readonly is: 'started'; readonly starts: readonly number[] };
 
 const reportMs = 50;
 
-let open: Awaited<ReturnType<typeof openEngine>> | undefined;
+let open: OpenEngine | undefined;
 let starts: number[] = [];
 let isStopped = false;
 const reporting = setInterval(report, reportMs);
@@ -41,31 +39,24 @@ async function start({ databaseUrl, slots }: { databaseUrl: string; slots: numbe
       starts.push(payload.index as number, Date.now() + 1 - scheduledAt.getTime());
     },
   });
-  await open.engine.start();
+  await open.start();
   tell({ is: 'ready' });
 }
 
 async function create({ first, jobs }: { first: number; jobs: number }): Promise<void> {
   try {
-    const answers = await open!.engine.operations.createJobs(
-      SERVER,
-      Array.from({ length: jobs }, (_, i) => ({
-        name: `restart ${first + i}`,
-        handler: handlerName,
-        payload: { index: first + i },
-        scheduleType: 'IMMEDIATE' as const,
-      })),
-    );
-    const refused = answers.find((answer) => answer instanceof Error);
-    if (refused instanceof Error) throw refused;
+    await createJobs(open!.engine, jobs, (index) => ({
+      name: `restart ${first + index}`,
+      payload: { index: first + index },
+      scheduleType: 'IMMEDIATE',
+    }));
     tell({ is: 'created', first });
   } catch (error) {
-    tell({ is: 'refused', first, reason: (error as Error).message });
+    tell({ is: 'created', first, problem: (error as Error).message });
   }
 }
 
 async function stop(): Promise<void> {
-  await open!.engine.stop();
   await open!.close();
   clearInterval(reporting);
   report();

@@ -1,31 +1,31 @@
 /** The bench's side of member-process.ts: a server that is started, given jobs, and restarted. */
-import { type ChildProcess, fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { forkApart } from '../ask-process.ts';
 import type { MemberNews, MemberOrder } from './member-process.ts';
 
 const memberModule = new URL('./member-process.ts', import.meta.url);
 
+type MemberOptions = {
+  readonly databaseUrl: string;
+  readonly slots: number;
+  readonly onStarts: (starts: readonly number[]) => void;
+};
+
 export class Member {
-  readonly #options: { databaseUrl: string; slots: number; onStarts: (starts: readonly number[]) => void };
+  readonly #options: MemberOptions;
   readonly #creating = new Map<number, PromiseWithResolvers<void>>();
   #child: ChildProcess | undefined;
   /** Whether it takes jobs: a load balancer knows, and sends elsewhere. */
   isUp = false;
 
-  constructor(options: {
-    databaseUrl: string;
-    slots: number;
-    onStarts: (starts: readonly number[]) => void;
-  }) {
+  constructor(options: MemberOptions) {
     this.#options = options;
   }
 
   async start(): Promise<void> {
     const { databaseUrl, slots } = this.#options;
-    const child = fork(memberModule, {
-      env: { ...process.env, NODE_ENV: 'production' },
-      detached: true,
-    });
+    const child = forkApart(memberModule);
     this.#child = child;
     const ready = Promise.withResolvers<void>();
     child.on('message', (news) => this.#hear(news as MemberNews, ready.resolve));
@@ -66,14 +66,12 @@ export class Member {
   #hear(news: MemberNews, ready: () => void): void {
     if (news.is === 'ready') ready();
     else if (news.is === 'started') this.#options.onStarts(news.starts);
-    else this.#answer(news);
-  }
-
-  #answer(news: Extract<MemberNews, { first: number }>): void {
-    const created = this.#creating.get(news.first);
-    this.#creating.delete(news.first);
-    if (news.is === 'created') created?.resolve();
-    else created?.reject(new Error(news.reason));
+    else {
+      const created = this.#creating.get(news.first);
+      this.#creating.delete(news.first);
+      if (news.problem === undefined) created?.resolve();
+      else created?.reject(new Error(news.problem));
+    }
   }
 
   #send(order: MemberOrder): void {

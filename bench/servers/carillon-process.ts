@@ -12,16 +12,9 @@ import { fileURLToPath } from 'node:url';
 const main = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url));
 const startPatienceMs = 60_000;
 
-export type CarillonProcess = {
-  readonly pid: number;
-  readonly address: string;
-  readonly adminKey: string;
-  assertReady(): Promise<void>;
-  /** Resolves when it has ended. */
-  stop(): Promise<void>;
-};
+export type CarillonProcess = Awaited<ReturnType<typeof startCarillon>>;
 
-export async function startCarillon(flags: readonly string[] = []): Promise<CarillonProcess> {
+export async function startCarillon(flags: readonly string[] = []) {
   const folder = mkdtempSync(join(tmpdir(), 'carillon-bench-server-'));
   const data = join(folder, 'data');
   const own = ['--data', data, '--port', '0', '--log-level', 'warn'];
@@ -33,6 +26,7 @@ export async function startCarillon(flags: readonly string[] = []): Promise<Cari
     env: { ...withoutOurs(process.env), CARILLON_PARENT_FD: '3' },
   });
   const exited = once(child, 'exit');
+  /** Resolves when it has ended. */
   const stop = async () => {
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
     await exited;
@@ -78,4 +72,15 @@ function addressOf(child: ChildProcess): Promise<string> {
       reject(new Error(`the server ended with ${code} instead of starting`));
     });
   });
+}
+
+/** Of a key as a program has it: of one namespace, with a role. It is made with the admin key. */
+export async function keyHeaders({ address, key }: { address: string; key: string }) {
+  const made = await fetch(`${address}/api/keys`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'bench', namespace: 'default', role: 'editor' }),
+  });
+  if (made.status !== 201) throw new Error(`no key: ${await made.text()}`);
+  return { authorization: `Bearer ${((await made.json()) as { key: string }).key}` };
 }

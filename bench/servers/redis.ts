@@ -3,52 +3,33 @@
  * it is missing it is installed if this machine allows, and otherwise the reason why not is the answer.
  */
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
-import { eventually } from './eventually.ts';
-import { freePort } from './free-port.ts';
+import { eventually } from '../../tests/support/eventually.ts';
 import { startTetheredProcess } from './tethered-process.ts';
 
 const run = promisify(execFile);
 
-export type RedisServer = {
-  readonly url: string;
-  readonly pid: number;
-  readonly version: string;
-  stop(): Promise<void>;
-};
-
-export class RedisUnavailable extends Error {}
-
-export async function startRedis(options: {
-  folder: string;
-  log: (line: string) => void;
-}): Promise<RedisServer> {
-  const { folder, log } = options;
-  const version = await installedRedisVersion(log);
+/** Where it cannot be run, the reason is the answer. */
+export async function startRedis({ folder, log }: { folder: string; log: (line: string) => void }) {
+  const version = (await redisVersion()) ?? (await installRedis(log));
+  if (typeof version !== 'string') return `no redis-server on this machine${version.problem}`;
   const port = await freePort();
   const server = await startTetheredProcess({
     command: [
-      'redis-server',
-      '--port',
-      String(port),
-      '--bind',
-      '127.0.0.1',
-      '--dir',
-      folder,
-      '--save',
-      '',
-      '--appendonly',
-      'no',
+      ...['redis-server', '--port', String(port), '--bind', '127.0.0.1', '--dir', folder],
+      ...['--save', '', '--appendonly', 'no'],
     ],
     logFile: join(folder, 'redis.log'),
     stopSignal: 'TERM',
   });
   const url = `redis://127.0.0.1:${port}`;
   try {
-    await eventually(() => ping(url), 10_000);
+    await eventually(() => ping(url), { withinMs: 10_000 });
   } catch (error) {
     await server.stop();
     throw error;
@@ -57,12 +38,9 @@ export async function startRedis(options: {
   return { url, pid: server.pid, version, stop: () => server.stop() };
 }
 
-async function installedRedisVersion(log: (line: string) => void): Promise<string> {
-  const found = await redisVersion();
-  if (found) return found;
-  if (process.getuid?.() !== 0 || !existsSync('/etc/debian_version')) {
-    throw new RedisUnavailable('no redis-server on this machine: install one and put it on PATH');
-  }
+async function installRedis(log: (line: string) => void): Promise<string | { problem: string }> {
+  if (process.getuid?.() !== 0 || !existsSync('/etc/debian_version'))
+    return { problem: ': install one and put it on PATH' };
   log('no redis-server on PATH: installing it with apt-get install -y redis-server');
   try {
     await run('apt-get', ['install', '-y', 'redis-server'], {
@@ -70,13 +48,9 @@ async function installedRedisVersion(log: (line: string) => void): Promise<strin
     });
   } catch (error) {
     const said = (error as { stderr?: string }).stderr?.trim() || String(error);
-    const reason = said.split('\n').at(-1);
-    throw new RedisUnavailable(`no redis-server on this machine: apt-get could not install it (${reason})`);
+    return { problem: `: apt-get could not install it (${said.split('\n').at(-1)})` };
   }
-  const installed = await redisVersion();
-  if (!installed)
-    throw new RedisUnavailable('no redis-server on this machine, even after apt-get installed it');
-  return installed;
+  return (await redisVersion()) ?? { problem: ', even after apt-get installed it' };
 }
 
 async function redisVersion(): Promise<string | undefined> {
@@ -98,4 +72,14 @@ async function ping(url: string): Promise<void> {
   } finally {
     client.disconnect();
   }
+}
+
+/** A loopback port nobody listens on at this moment. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
 }

@@ -6,8 +6,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-export type TetheredProcess = { readonly pid: number; stop(): Promise<void> };
-
 const stopPatienceMs = 15_000;
 
 // Until `wait`, the shell keeps a server that died by itself as its zombie: the pid it signals is never somebody else's.
@@ -26,7 +24,7 @@ export async function startTetheredProcess(options: {
   command: readonly string[];
   logFile: string;
   stopSignal: 'INT' | 'TERM';
-}): Promise<TetheredProcess> {
+}): Promise<{ readonly pid: number; stop(): Promise<void> }> {
   const { command, logFile, stopSignal } = options;
   const shell = spawn('sh', ['-c', tether, 'sh', logFile, stopSignal, ...command], {
     detached: true,

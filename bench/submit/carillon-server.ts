@@ -21,7 +21,7 @@ const loaded = loadConfig({
 });
 if (loaded.kind !== 'run') throw new Error('the flags of the bench are not understood');
 
-let delaysMs: number[] = [];
+const delaysMs: number[] = [];
 const noop = ({ scheduledAt }: RunContext): void => {
   delaysMs.push(Date.now() + 1 - scheduledAt.getTime());
 };
@@ -34,7 +34,6 @@ const server = await startServer({
 });
 process.send?.({ address: server.address, key: readFileSync(server.adminKeyFile, 'utf8').trim() });
 process.on('message', (message) => {
-  if (message === 'forget') delaysMs = [];
   if (message !== 'tell') return;
   const sorted = Int32Array.from(delaysMs).toSorted();
   const figures: ExecutionFigures = {

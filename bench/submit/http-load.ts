@@ -4,7 +4,7 @@
  */
 import { connect, type Socket } from 'node:net';
 
-export type LoadOrder = {
+type LoadOrder = {
   readonly address: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -16,21 +16,15 @@ export type LoadOrder = {
   readonly onSend?: (index: number) => void;
 };
 
-export type LoadFigures = {
-  readonly seconds: number;
-  readonly accepted: number;
-  /** Every other answer, by its status. */
-  readonly refused: Readonly<Record<string, number>>;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-};
+export type LoadFigures = Awaited<ReturnType<typeof postAll>>;
 
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
 
-export async function postAll(order: LoadOrder): Promise<LoadFigures> {
+export async function postAll(order: LoadOrder) {
   const { bodies, connections, perSecond } = order;
   const requests = bodies.map((body) => requestOf(order, body));
   const delaysMs = new Float64Array(bodies.length);
+  /** Every answer but 201, by its status. */
   const refused: Record<string, number> = {};
   let next = 0;
   let accepted = 0;

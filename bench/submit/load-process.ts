@@ -1,5 +1,5 @@
 /** The load generator in a process of its own, as clients are. */
-import { answerParent } from '../answer-parent.ts';
+import { answerParent } from '../ask-process.ts';
 import { type LoadFigures, postAll } from './http-load.ts';
 
 /** Bodies are made here: a hundred thousand of them are no message to send. */

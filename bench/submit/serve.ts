@@ -1,42 +1,38 @@
 /** Starts a server of the submit workload as a process that ends with the bench, and talks to it. */
-import { type ChildProcess, fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { forkApart } from '../ask-process.ts';
+import { keyHeaders } from '../servers/carillon-process.ts';
 import type { ExecutionFigures } from './carillon-server.ts';
 
-export type Serving = {
-  readonly address: string;
-  /** The admin key, of the one that has one. */
-  readonly key: string | undefined;
-  /** What its handler saw since it was last told to forget. */
-  executed(): Promise<ExecutionFigures>;
-  forget(): void;
-  stop(): Promise<void>;
-};
+export type Serving = Awaited<ReturnType<typeof serve>>;
 
 const startPatienceMs = 60_000;
 
-export async function serve(
-  module: 'bare-server.ts' | 'carillon-server.ts',
-  databaseUrl: string,
-): Promise<Serving> {
+export type ServerModule = 'bare-server.ts' | 'carillon-server.ts';
+
+export async function serve(module: ServerModule, databaseUrl: string) {
   const folder = mkdtempSync(join(tmpdir(), 'carillon-bench-submit-'));
-  const child = fork(new URL(module, import.meta.url), {
-    env: { ...process.env, NODE_ENV: 'production', DATABASE_URL: databaseUrl, DATA_FOLDER: folder },
-    detached: true,
+  const child = forkApart(new URL(module, import.meta.url), {
+    DATABASE_URL: databaseUrl,
+    DATA_FOLDER: folder,
   });
   const exited = once(child, 'exit');
-  const started = (await answerOf(child, 'start')) as { address: string; key?: string };
+  const { address, key } = (await answerOf(child, 'start')) as { address: string; key?: string };
   return {
-    address: started.address,
-    key: started.key,
+    /** Where jobs are posted, and as whom: bare Fastify knows no keys. */
+    async target() {
+      if (key === undefined) return { address, path: '/jobs', headers: {} };
+      return { address, path: '/api/jobs', headers: await keyHeaders({ address, key }) };
+    },
+    /** What its handler saw. */
     executed: () => {
       child.send('tell');
       return answerOf(child, 'answer') as Promise<ExecutionFigures>;
     },
-    forget: () => void child.send('forget'),
     async stop() {
       child.disconnect();
       await exited;

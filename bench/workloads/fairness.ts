@@ -2,46 +2,37 @@
  * Fairness between tenants (P9): how soon a tenant gets a slot while another has a million runs waiting, and whether choosing
  * among many tenants costs more than having one.
  */
-import type { CarillonOutcome, CarillonRun, CarillonWorkload } from '../carillon-workloads.ts';
 import { askDrain, askTurn } from '../engine/ask-engine.ts';
 import type { DrainFigures } from '../engine/measure-drain.ts';
 import type { Turn, TurnFigures } from '../fairness/measure-turn.ts';
-import { type Finding, failed, judged } from '../finding.ts';
-import { median } from '../median.ts';
+import { type Bound, bound, type Finding, findingsOf } from '../findings.ts';
 import { percentile } from '../percentile.ts';
 import { warmUpOf } from '../play-rounds.ts';
-import { createDatabase } from '../stores.ts';
-import { medianCoreUs } from '../summary.ts';
-import { count, milliseconds, splitWords, times } from '../text-table.ts';
+import { onDatabase } from '../stores.ts';
+import { drainCost, drainSpread } from '../summary.ts';
+import { count, milliseconds, rangeWords, splitWords, times } from '../text-table.ts';
+import type { CarillonOutcome, CarillonRun, CarillonWorkload } from '../workloads.ts';
 
 /** Few, so that slots become free one by one: with about a second per run, one every 50 ms. */
 const turnSlots = 20;
 const runMs = 1_000;
 /** As the drain workload has. */
 const drainSlots = 2_000;
-const flatRatioMin = 0.7;
-/** A claim that was under way when the job came may have given the next slot away. */
-const overtakenP50Max = 0;
-const overtakenP99Max = 1;
-const cronP99BelowMs = 2_000;
 
-const turnClaims = {
-  p50: {
-    bar: 'P9',
-    what: 'runs of the large tenant that start before one of the small: p50',
-    limit: `≤ ${overtakenP50Max}`,
-  },
-  p99: {
-    bar: 'P9',
-    what: 'runs of the large tenant that start before one of the small: p99',
-    limit: `≤ ${overtakenP99Max}`,
-  },
-  cron: {
-    bar: 'B1',
-    what: 'start delay of schedules of high priority meanwhile: p99',
-    limit: `< ${count(cronP99BelowMs)} ms`,
-  },
+const overtaken = 'runs of the large tenant that start before one of the small';
+const turnBounds = {
+  p50: bound('P9', `${overtaken}: p50`, { atMost: 0 }),
+  /** A claim that was under way when the job came may have given the next slot away. */
+  p99: bound('P9', `${overtaken}: p99`, { atMost: 1 }),
+  cron: bound(
+    'B1',
+    'start delay of schedules of high priority meanwhile: p99',
+    { below: 2_000 },
+    milliseconds,
+  ),
 };
+const flat = (tenants: number) =>
+  bound('P9', `drain with ${count(tenants)} tenants / with 1`, { atLeast: 0.7 }, times);
 
 type Figures = { turn: TurnFigures | null; drains: { tenants: number; rounds: DrainFigures[] }[] };
 
@@ -51,105 +42,81 @@ export const fairness: CarillonWorkload = {
 
   async run(run): Promise<CarillonOutcome> {
     const { settings } = run;
-    const findings: Finding[] = [];
     const figures: Figures = { turn: null, drains: [] };
     const table = [['measured', 'tenants', 'runs', 'figure', 'core-µs']];
-    try {
+    const turnFindings = await findingsOf(Object.values(turnBounds), async () => {
       const turn = await measureTurn(run);
       figures.turn = turn;
       table.push(...turnRows(turn, settings.waiting));
-      findings.push(...judgeTurns(turn));
-    } catch (error) {
-      findings.push(...Object.values(turnClaims).map((claim) => failed(claim, error)));
-    }
-    const [one, ...many] = settings.quick ? [1, 10, 100] : [1, 100, 10_000];
-    try {
-      figures.drains = await measureDrains(run, [one!, ...many]);
-      const rates = new Map(figures.drains.map(({ tenants, rounds }) => [tenants, rateOf(rounds)]));
+      return judgeTurns(turn);
+    });
+    const many = settings.quick ? [10, 100] : [100, 10_000];
+    const flatFindings = await findingsOf(many.map(flat), async () => {
+      figures.drains = await measureDrains(run, [1, ...many]);
       table.push(...figures.drains.map((drain) => drainRow(drain, settings.jobs)));
-      for (const tenants of many) {
-        const ratio = rates.get(tenants)! / rates.get(one!)!;
-        findings.push(judged(flatClaim(tenants), times(ratio), ratio >= flatRatioMin));
-      }
-    } catch (error) {
-      findings.push(...many.map((tenants) => failed(flatClaim(tenants), error)));
-    }
+      const [one, ...rates] = figures.drains.map(({ rounds }) => drainSpread(rounds).median);
+      return many.map((tenants, i) => flat(tenants).judge(rates[i]! / one!));
+    });
     return {
       method: `Tenants are ${settings.tenants}. Turn: ${count(turnSlots)} slots, all busy with runs of one tenant of 0.5 to 1.5 s each, and ${count(settings.waiting)} of them submitted before; another tenant submits single jobs one after the other. Counted from when its job was accepted until it started: runs of the large tenant that start before it (none, when it gets the next slot; one, when a claim was under way), and slots freed, which is when the code of a run ends, before its outcome is recorded and the slot is given on. Then ten schedules of high priority fire every second. Drained: ${count(settings.jobs)} jobs, of several tenants the first has the oldest two fifths and the others equal shares of the rest, ${count(drainSlots)} slots, median of interleaved rounds (${settings.rounds}). Every run was started and recorded exactly once, the whole backlog included. core-µs: processor time per job, of PostgreSQL + of the Node process.`,
       machineParts: ['node', 'postgres'],
       table,
-      findings,
+      findings: [...turnFindings, ...flatFindings],
       figures,
     };
   },
 };
 
-async function measureTurn({ urls, settings, abort, log }: CarillonRun): Promise<TurnFigures> {
-  const store = await createDatabase(urls);
-  try {
-    const figures = await askTurn(
-      {
-        databaseUrl: store.env.databaseUrl,
-        tenantKind: settings.tenants,
-        slots: turnSlots,
-        waiting: settings.waiting,
-        probes: settings.quick ? 5 : 100,
-        cronSeconds: settings.quick ? 3 : 20,
-        runMs,
-        patienceMs: settings.quick ? 3_000 : 30_000,
-      },
-      abort,
-    );
-    const { overtaken, unstarted } = overtakenWords(figures.turns);
-    log(`fairness: runs that started before: ${overtaken}${unstarted}`);
-    return figures;
-  } finally {
-    await store.drop();
-  }
+async function measureTurn(run: CarillonRun): Promise<TurnFigures> {
+  const { quick, tenants, waiting } = run.settings;
+  const order = {
+    tenantKind: tenants,
+    slots: turnSlots,
+    waiting,
+    probes: quick ? 5 : 100,
+    cronSeconds: quick ? 3 : 20,
+    runMs,
+    patienceMs: quick ? 3_000 : 30_000,
+  };
+  const figures = await onDatabase(run.urls, (store) => askTurn(run, store, order));
+  const before = figures.turns.map(({ overtakenBy }) => overtakenBy).join(', ');
+  run.log(`fairness: runs that started before: ${before}${unstartedWords(figures.turns)}`);
+  return figures;
 }
 
-async function measureDrains(
-  { urls, postgresPid, settings, abort, log }: CarillonRun,
-  tenantCounts: readonly number[],
-): Promise<Figures['drains']> {
+async function measureDrains(run: CarillonRun, tenantCounts: readonly number[]): Promise<Figures['drains']> {
+  const { settings, urls, abort, log } = run;
+  const { jobs } = settings;
   const drains = tenantCounts.map((tenants) => ({ tenants, rounds: [] as DrainFigures[] }));
   for (let round = 1; round <= settings.rounds; round += 1) {
     for (const { tenants, rounds } of drains) {
       abort.throwIfAborted();
-      const store = await createDatabase(urls);
-      try {
-        const order = {
-          databaseUrl: store.env.databaseUrl,
-          slots: drainSlots,
-          warmUpJobs: warmUpOf(settings.jobs),
-          jobs: settings.jobs,
-          tenants: { kind: settings.tenants, count: tenants },
-          storePid: postgresPid,
-        };
-        const figures = await askDrain(order, abort);
-        rounds.push(figures);
-        const label = `fairness ${round}/${settings.rounds}, ${count(tenants)} tenants`;
-        log(`${label}: drained ${count(figures.drainPerSecond)}/s`);
-      } finally {
-        await store.drop();
-      }
+      const order = {
+        slots: drainSlots,
+        warmUpJobs: warmUpOf(jobs),
+        jobs,
+        tenants: { kind: settings.tenants, count: tenants },
+      };
+      const figures = await onDatabase(urls, (store) => askDrain(run, store, order));
+      rounds.push(figures);
+      const label = `fairness ${round}/${settings.rounds}, ${count(tenants)} tenants`;
+      log(`${label}: drained ${count(figures.drainPerSecond)}/s`);
     }
   }
   return drains;
 }
 
 function judgeTurns({ turns, cronDelaysMs }: TurnFigures): Finding[] {
-  const overtaken = sorted(turns.map(({ overtakenBy }) => overtakenBy));
-  const { unstarted } = overtakenWords(turns);
-  const judge = (claim: (typeof turnClaims)['p50'], share: number, max: number) => {
-    const runs = percentile(overtaken, share);
-    return judged(claim, `${count(runs)}${unstarted}`, unstarted === '' && runs <= max);
+  const overtakenBy = sorted(turns.map((turn) => turn.overtakenBy));
+  const unstarted = unstartedWords(turns);
+  const judge = (share: number, { judge }: Bound) => {
+    const runs = percentile(overtakenBy, share);
+    return judge(unstarted === '' ? runs : Number.POSITIVE_INFINITY, `${count(runs)}${unstarted}`);
   };
-  const cronP99Ms = percentile(sorted(cronDelaysMs), 0.99);
   return [
-    judge(turnClaims.p50, 0.5, overtakenP50Max),
-    judge(turnClaims.p99, 0.99, overtakenP99Max),
-    judged(turnClaims.cron, milliseconds(cronP99Ms), cronP99Ms < cronP99BelowMs),
+    judge(0.5, turnBounds.p50),
+    judge(0.99, turnBounds.p99),
+    turnBounds.cron.judge(percentile(sorted(cronDelaysMs), 0.99)),
   ];
 }
 
@@ -157,20 +124,9 @@ function sorted(figures: readonly number[]): number[] {
   return figures.toSorted((a, b) => a - b);
 }
 
-function overtakenWords(turns: readonly Turn[]): { overtaken: string; unstarted: string } {
+function unstartedWords(turns: readonly Turn[]): string {
   const late = turns.find(({ hasStarted }) => !hasStarted);
-  return {
-    overtaken: turns.map(({ overtakenBy }) => overtakenBy).join(', '),
-    unstarted: late ? `; one was still waiting after ${milliseconds(late.delayMs)}` : '',
-  };
-}
-
-function flatClaim(tenants: number) {
-  return {
-    bar: 'P9',
-    what: `drain with ${count(tenants)} tenants / with 1`,
-    limit: `≥ ${times(flatRatioMin)}`,
-  };
+  return late ? `; one was still waiting after ${milliseconds(late.delayMs)}` : '';
 }
 
 function turnRows({ turns, cronDelaysMs, drainPerSecond }: TurnFigures, waiting: number): string[][] {
@@ -178,37 +134,21 @@ function turnRows({ turns, cronDelaysMs, drainPerSecond }: TurnFigures, waiting:
     const words = [0.5, 0.99, 1].map((share) => count(percentile(sorted(figures), share))).join(' / ');
     return [`${what}: p50 / p99 / max`, '2', count(waiting), words, '–'];
   };
+  const turnRow = (what: string, figure: 'overtakenBy' | 'slotsFreed' | 'delayMs') =>
+    row(
+      what,
+      turns.map((turn) => turn[figure]),
+    );
   return [
-    row(
-      'runs of the large tenant that start before',
-      turns.map(({ overtakenBy }) => overtakenBy),
-    ),
-    row(
-      'slots freed until a start',
-      turns.map(({ slotsFreed }) => slotsFreed),
-    ),
-    row(
-      'ms from submit to start',
-      turns.map(({ delayMs }) => delayMs),
-    ),
+    turnRow('runs of the large tenant that start before', 'overtakenBy'),
+    turnRow('slots freed until a start', 'slotsFreed'),
+    turnRow('ms from submit to start', 'delayMs'),
     row('ms from the instant of a schedule to its start', cronDelaysMs),
     ['the backlog, drained afterwards', '2', count(waiting), `${count(drainPerSecond)}/s`, '–'],
   ];
 }
 
 function drainRow({ tenants, rounds }: Figures['drains'][number], jobs: number): string[] {
-  const rates = rounds.map(({ drainPerSecond }) => drainPerSecond);
-  const split = medianCoreUs(rounds.map(({ drainCoreUs }) => drainCoreUs));
-  const range = `${count(Math.min(...rates))}–${count(Math.max(...rates))}`;
-  return [
-    'drained (min–max)',
-    count(tenants),
-    count(jobs),
-    `${count(median(rates))}/s (${range})`,
-    split ? splitWords(split) : '–',
-  ];
-}
-
-function rateOf(rounds: readonly DrainFigures[]): number {
-  return median(rounds.map(({ drainPerSecond }) => drainPerSecond));
+  const rates = rangeWords(drainSpread(rounds), '/s');
+  return ['drained (min–max)', count(tenants), count(jobs), rates, splitWords(drainCost(rounds))];
 }

@@ -4,24 +4,18 @@
  * time from a job's scheduled instant until its call was received.
  */
 import { askProcess } from '../ask-process.ts';
-import type {
-  CarillonOutcome,
-  CarillonRun,
-  CarillonSettings,
-  CarillonWorkload,
-} from '../carillon-workloads.ts';
-import { askStore, countSucceeded, countUnfinished } from '../engine/store-facts.ts';
-import { failed, judged } from '../finding.ts';
+import { countSucceeded, countUnfinished } from '../engine/store-facts.ts';
+import { type Bound, bound, type Finding, findingsOf } from '../findings.ts';
 import type {
   HttpDelayFigures,
   HttpDelayOrder,
   HttpDelays,
   HttpLoad,
 } from '../latency-http/delay-process.ts';
-import { type CarillonProcess, startCarillon } from '../servers/carillon-process.ts';
-import { createDatabase } from '../stores.ts';
-import { keyHeaders } from '../submit/key-headers.ts';
+import { type CarillonProcess, keyHeaders, startCarillon } from '../servers/carillon-process.ts';
+import { onConnection, onDatabase } from '../stores.ts';
 import { count, milliseconds } from '../text-table.ts';
+import type { CarillonOutcome, CarillonRun, CarillonSettings, CarillonWorkload } from '../workloads.ts';
 
 const delayModule = new URL('../latency-http/delay-process.ts', import.meta.url);
 const patienceMs = 600_000;
@@ -50,45 +44,52 @@ export const latencyHttp: CarillonWorkload = {
     const { settings, abort, log } = run;
     const loads = loadsOf(settings);
     const table = [['processes', 'load', 'jobs', 'p50', 'p99', 'max', 'earliest', 'from POST: p50 / p99']];
-    const outcome = { findings: [] as CarillonOutcome['findings'][number][], figures: {} as object };
+    const findings: Finding[] = [];
+    const measured: Record<string, HttpDelayFigures> = {};
     for (const shape of shapes) {
       if (abort.aborted) break;
-      try {
-        const figures = await measure(run, { shape, loads });
-        outcome.figures = { ...outcome.figures, [shape.name]: figures };
-        for (const [i, { name, isJudged }] of loads.entries()) {
+      const bounds = loads.map(({ name, isJudged }) => (isJudged ? boundsOf(shape, name) : []));
+      const measureShape = async () => {
+        const figures = await onDatabase(run.urls, ({ env }) =>
+          measure(run, { databaseUrl: env.databaseUrl, shape, loads }),
+        );
+        measured[shape.name] = figures;
+        return loads.flatMap(({ name }, i) => {
           const delays = figures.loads[i]!;
+          const { p50Ms, p99Ms } = delays;
           table.push(rowOf(shape, name, delays));
-          if (isJudged) outcome.findings.push(...judge(shape, name, delays));
-          log(`latency-http ${shape.name}, ${name}: p50 ${delays.p50Ms} ms, p99 ${delays.p99Ms} ms`);
-        }
-      } catch (error) {
-        log(`latency-http ${shape.name}: FAILED: ${(error as Error).message}`);
-        const claims = loads
-          .filter(({ isJudged }) => isJudged)
-          .flatMap(({ name }) => Object.values(claimsOf(shape, name)));
-        outcome.findings.push(...claims.map((claim) => failed(claim, error)));
-      }
+          log(`latency-http ${shape.name}, ${name}: p50 ${p50Ms} ms, p99 ${p99Ms} ms`);
+          return bounds[i]!.map((bound, j) => bound.judge([p50Ms, p99Ms][j]!));
+        });
+      };
+      const onFailed = (reason: string) => log(`latency-http ${shape.name}: FAILED: ${reason}`);
+      findings.push(...(await findingsOf(bounds.flat(), measureShape, onFailed)));
     }
     return {
       method: `From a job's scheduled instant until the bench received its HTTP call, rounded up to whole milliseconds. Posted: POST /api/jobs with a key, evenly spread, due at once. Planned: FUTURE jobs posted before the first was due. The servers are processes as people start them, with ${count(settings.slots)} slots, on one database; clients and receiver are one more process on the same cores. Every job was called exactly once, for its instant, and is recorded.`,
       machineParts: ['node-apart', 'postgres'],
       table,
-      ...outcome,
+      findings,
+      figures: measured,
     };
   },
 };
 
 async function measure(
-  { urls, settings, abort }: CarillonRun,
-  { shape, loads }: { shape: Shape; loads: readonly NamedLoad[] },
+  { settings, abort }: CarillonRun,
+  { databaseUrl, shape, loads }: { databaseUrl: string; shape: Shape; loads: readonly NamedLoad[] },
 ): Promise<HttpDelayFigures> {
-  const store = await createDatabase(urls);
-  const { databaseUrl } = store.env;
   const servers: CarillonProcess[] = [];
+  const stop = async () => {
+    for (let server = servers.pop(); server; server = servers.pop()) await server.stop();
+  };
   try {
-    for (const roles of shape.processes)
-      servers.push(await startCarillon(flagsOf({ roles, databaseUrl, settings })));
+    const flags = [
+      ...['--database-url', databaseUrl, '--executor-slots', String(settings.slots)],
+      // The clients have one key and one address: what is measured is the server, not its patience with one caller.
+      ...['--rate-limit-key-per-second', '0', '--rate-limit-address-per-second', '0'],
+    ];
+    for (const roles of shape.processes) servers.push(await startCarillon(['--roles', roles, ...flags]));
     for (const server of servers) await server.assertReady();
     const { address, adminKey } = servers.at(-1)!;
     const order: HttpDelayOrder = {
@@ -97,30 +98,19 @@ async function measure(
       warmUpJobs: settings.quick ? 500 : 10_000,
       loads: loads.map(({ load }) => load),
     };
-    const answer = await askProcess<HttpDelayFigures>({ module: delayModule, order, patienceMs, abort });
-    if (!answer.ok) throw new Error(answer.reason);
-    for (let server = servers.pop(); server; server = servers.pop()) await server.stop();
-    await assertRecorded(databaseUrl, answer.jobs);
-    return answer;
+    const figures = await askProcess<HttpDelayFigures>({ module: delayModule, order, patienceMs, abort });
+    await stop();
+    await assertRecorded(databaseUrl, figures.jobs);
+    return figures;
   } finally {
-    for (const server of servers) await server.stop();
-    await store.drop();
+    await stop();
   }
-}
-
-function flagsOf(options: { roles: string; databaseUrl: string; settings: CarillonSettings }): string[] {
-  const { roles, databaseUrl, settings } = options;
-  return [
-    ...['--roles', roles, '--database-url', databaseUrl, '--executor-slots', String(settings.slots)],
-    // The clients have one key and one address: what is measured is the server, not its patience with one caller.
-    ...['--rate-limit-key-per-second', '0', '--rate-limit-address-per-second', '0'],
-  ];
 }
 
 /** The servers have stopped: nothing more is recorded than is now. */
 async function assertRecorded(databaseUrl: string, jobs: number): Promise<void> {
-  const recorded = await askStore(databaseUrl, countSucceeded);
-  const unfinished = await askStore(databaseUrl, countUnfinished);
+  const recorded = await onConnection(databaseUrl, countSucceeded);
+  const unfinished = await onConnection(databaseUrl, countUnfinished);
   if (recorded !== jobs || unfinished > 0)
     throw new Error(`not correct: ${recorded} of ${jobs} runs are recorded, ${unfinished} are unfinished`);
 }
@@ -144,18 +134,11 @@ function loadsOf({ quick }: CarillonSettings): readonly NamedLoad[] {
   ];
 }
 
-function claimsOf({ name, p50BelowMs, p99BelowMs }: Shape, load: string) {
-  return {
-    p50: { bar: 'P3', what: `${name}, ${load}: p50`, limit: `< ${p50BelowMs} ms` },
-    p99: { bar: 'P3', what: `${name}, ${load}: p99`, limit: `< ${p99BelowMs} ms` },
-  };
-}
-
-function judge(shape: Shape, load: string, { p50Ms, p99Ms }: HttpDelays) {
-  const { p50, p99 } = claimsOf(shape, load);
+/** Of p50 and of p99. */
+function boundsOf({ name, p50BelowMs, p99BelowMs }: Shape, load: string): Bound[] {
   return [
-    judged(p50, milliseconds(p50Ms), p50Ms < shape.p50BelowMs),
-    judged(p99, milliseconds(p99Ms), p99Ms < shape.p99BelowMs),
+    bound('P3', `${name}, ${load}: p50`, { below: p50BelowMs }, milliseconds),
+    bound('P3', `${name}, ${load}: p99`, { below: p99BelowMs }, milliseconds),
   ];
 }
 

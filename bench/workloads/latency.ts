@@ -2,23 +2,18 @@
  * Due → started (P3): jobs created ahead of time, and how long after its instant each handler was called. Every load gets
  * an empty database and an engine in a process of its own.
  */
-import type {
-  CarillonOutcome,
-  CarillonRun,
-  CarillonSettings,
-  CarillonWorkload,
-} from '../carillon-workloads.ts';
 import { askDelay } from '../engine/ask-engine.ts';
 import { jobCountOf, type Load } from '../engine/loads.ts';
 import type { DelayFigures } from '../engine/measure-delay.ts';
-import { type Finding, failed, judged } from '../finding.ts';
-import { createDatabase } from '../stores.ts';
+import { bound, type Finding, findingsOf } from '../findings.ts';
+import { onDatabase } from '../stores.ts';
 import { count, milliseconds } from '../text-table.ts';
+import type { CarillonOutcome, CarillonSettings, CarillonWorkload } from '../workloads.ts';
 
 type Scenario = {
   readonly name: string;
   readonly load: Load;
-  readonly limits: readonly { readonly figure: 'p50Ms' | 'p99Ms' | 'maxMs'; readonly belowMs: number }[];
+  readonly limits: readonly { readonly figure: keyof typeof words; readonly belowMs: number }[];
 };
 
 const words = { p50Ms: 'p50', p99Ms: 'p99', maxMs: 'the last' } as const;
@@ -28,33 +23,31 @@ export const latency: CarillonWorkload = {
   summary: 'due → started at 1,000 and 10,000 jobs/s, and for herds due at one instant',
 
   async run(run): Promise<CarillonOutcome> {
-    const { settings, log, abort } = run;
+    const { settings, urls, log, abort } = run;
     const table = [['load', 'jobs', 'p50', 'p99', 'max', 'earliest', 'started once']];
     const findings: Finding[] = [];
     const figures: Record<string, DelayFigures> = {};
-    for (const scenario of scenariosOf(settings)) {
+    for (const { name, load, limits } of scenariosOf(settings)) {
       if (abort.aborted) break;
-      const jobs = count(jobCountOf(scenario.load));
-      try {
-        const measured = await measure(run, scenario.load);
+      const jobs = count(jobCountOf(load));
+      const bounds = limits.map(({ figure, belowMs }) => ({
+        figure,
+        ...bound('P3', `${name}: ${words[figure]}`, { below: belowMs }, milliseconds),
+      }));
+      const measureLoad = async () => {
+        const order = { slots: settings.slots, warmUpJobs: 20_000, load };
+        const measured = await onDatabase(urls, (store) => askDelay(run, store, order));
         const { p50Ms, p99Ms, maxMs, minMs } = measured;
-        figures[scenario.name] = measured;
-        table.push([scenario.name, jobs, ...[p50Ms, p99Ms, maxMs, minMs].map(milliseconds), 'all']);
-        findings.push(
-          ...scenario.limits.map((limit) =>
-            judged(
-              claimOf(scenario, limit),
-              milliseconds(measured[limit.figure]),
-              measured[limit.figure] < limit.belowMs,
-            ),
-          ),
-        );
-        log(`latency ${scenario.name}: p50 ${p50Ms} ms, p99 ${p99Ms} ms, max ${maxMs} ms`);
-      } catch (error) {
-        log(`latency ${scenario.name}: FAILED: ${(error as Error).message}`);
-        table.push([scenario.name, jobs, '–', '–', '–', '–', 'failed']);
-        findings.push(...scenario.limits.map((limit) => failed(claimOf(scenario, limit), error)));
-      }
+        figures[name] = measured;
+        table.push([name, jobs, ...[p50Ms, p99Ms, maxMs, minMs].map(milliseconds), 'all']);
+        log(`latency ${name}: p50 ${p50Ms} ms, p99 ${p99Ms} ms, max ${maxMs} ms`);
+        return bounds.map(({ figure, judge }) => judge(measured[figure]));
+      };
+      const onFailed = (reason: string) => {
+        log(`latency ${name}: FAILED: ${reason}`);
+        table.push([name, jobs, '–', '–', '–', '–', 'failed']);
+      };
+      findings.push(...(await findingsOf(bounds, measureLoad, onFailed)));
     }
     return {
       method: `From the scheduled instant to the call of the handler, rounded up to whole milliseconds; all jobs were created before the first was due, on a warm engine with ${count(settings.slots)} slots. Every job was started exactly once, for its instant, and is recorded.`,
@@ -65,16 +58,6 @@ export const latency: CarillonWorkload = {
     };
   },
 };
-
-async function measure({ urls, settings, abort }: CarillonRun, load: Load): Promise<DelayFigures> {
-  const store = await createDatabase(urls);
-  try {
-    const order = { databaseUrl: store.env.databaseUrl, slots: settings.slots, warmUpJobs: 20_000, load };
-    return await askDelay(order, abort);
-  } finally {
-    await store.drop();
-  }
-}
 
 function scenariosOf({ quick }: CarillonSettings): readonly Scenario[] {
   const herd = quick ? 10_000 : 100_000;
@@ -104,8 +87,4 @@ function scenariosOf({ quick }: CarillonSettings): readonly Scenario[] {
       limits: [{ figure: 'maxMs', belowMs: 5_000 }],
     },
   ];
-}
-
-function claimOf({ name }: Scenario, { figure, belowMs }: Scenario['limits'][number]) {
-  return { bar: 'P3', what: `${name}: ${words[figure]}`, limit: `< ${count(belowMs)} ms` };
 }

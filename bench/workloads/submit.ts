@@ -3,17 +3,17 @@
  * least that such a server can cost (bare Fastify with group commit) in the same run, interleaved, and then at a fixed
  * rate while the same server executes what it takes in.
  */
+import { eventually } from '../../tests/support/eventually.ts';
 import { askProcess } from '../ask-process.ts';
-import type { CarillonOutcome, CarillonRun, CarillonWorkload } from '../carillon-workloads.ts';
-import { askStore, countJobs, countSucceeded } from '../engine/store-facts.ts';
-import { type Finding, failed, judged } from '../finding.ts';
+import { countJobs, countSucceeded } from '../engine/store-facts.ts';
+import { bound, findingsOf } from '../findings.ts';
 import { median } from '../median.ts';
-import { createDatabase, type Store } from '../stores.ts';
+import { onConnection, onDatabase } from '../stores.ts';
 import type { ExecutionFigures } from '../submit/carillon-server.ts';
-import { keyHeaders } from '../submit/key-headers.ts';
 import type { SubmitFigures, SubmitOrder } from '../submit/load-process.ts';
-import { type Serving, serve } from '../submit/serve.ts';
+import { type ServerModule, type Serving, serve } from '../submit/serve.ts';
 import { count, milliseconds } from '../text-table.ts';
+import type { CarillonOutcome, CarillonRun, CarillonWorkload } from '../workloads.ts';
 
 const loadModule = new URL('../submit/load-process.ts', import.meta.url);
 const connections = 64;
@@ -22,9 +22,11 @@ const later = { name: 'bench', schedule_type: 'FUTURE', schedule_time: nextYear,
 const atOnce = { name: 'bench', handler: 'noop' };
 const perSecondWhileExecuting = 10_000;
 
-const share = { bar: 'P2', what: 'share of bare Fastify', limit: '≥ 70 %' };
-const rate = { bar: 'P2', what: 'submits/s while the same server executes them', limit: '≥ 10,000' };
-const delay = { bar: 'P3', what: 'meanwhile, due → started: p99', limit: '< 1,000 ms' };
+const share = bound('P2', 'share of bare Fastify', { atLeast: 70 }, (percent) => `${Math.round(percent)} %`);
+const rate = bound('P2', 'submits/s while the same server executes them', {
+  atLeast: perSecondWhileExecuting,
+});
+const delay = bound('P3', 'meanwhile, due → started: p99', { below: 1_000 }, milliseconds);
 
 type Figures = {
   readonly bare: SubmitFigures[];
@@ -39,108 +41,70 @@ export const submit: CarillonWorkload = {
 
   async run(run): Promise<CarillonOutcome> {
     const figures: Figures = { bare: [], carillon: [] };
-    const findings: Finding[] = [];
-    try {
+    const besideBare = await findingsOf([share], async () => {
       for (let round = 0; round < run.settings.rounds && !run.abort.aborted; round += 1) {
-        figures.bare.push(await measureBare(run));
-        figures.carillon.push(await measureCarillon(run));
-        run.log(
-          `submit: bare ${perSecond(figures.bare.at(-1)!)}/s, carillon ${perSecond(figures.carillon.at(-1)!)}/s`,
-        );
+        const bare = await measureSubmits(run, 'bare-server.ts');
+        figures.bare.push(bare);
+        const carillon = await measureSubmits(run, 'carillon-server.ts');
+        figures.carillon.push(carillon);
+        run.log(`submit: bare ${count(rateOf(bare))}/s, carillon ${count(rateOf(carillon))}/s`);
       }
-      const ratio = median(figures.carillon.map(rateOf)) / median(figures.bare.map(rateOf));
-      findings.push(judged(share, `${Math.round(ratio * 100)} %`, ratio >= 0.7));
-    } catch (error) {
-      findings.push(failed(share, error));
-    }
-    try {
+      return [share.judge((medianRate(figures.carillon) / medianRate(figures.bare)) * 100)];
+    });
+    const whileExecuting = await findingsOf([rate, delay], async () => {
       const executing = await measureExecuting(run);
       figures.executing = executing;
+      const perSecond = rateOf(executing);
       const { p99Ms } = executing.execution;
-      findings.push(
-        judged(rate, count(Math.round(rateOf(executing))), rateOf(executing) >= perSecondWhileExecuting),
-      );
-      const measured = `${milliseconds(p99Ms)} at ${count(rateOf(executing))}/s`;
-      findings.push(judged(delay, measured, p99Ms < 1_000));
-    } catch (error) {
-      findings.push(failed(rate, error), failed(delay, error));
-    }
+      return [rate.judge(perSecond), delay.judge(p99Ms, `${milliseconds(p99Ms)} at ${count(perSecond)}/s`)];
+    });
     return {
       method: `${connections} connections, each with one request under way, from a process of their own on the same cores; jobs of about 100 bytes. Each 201 is counted in the database before any figure is given. Bare Fastify parses the same JSON and inserts into a table with one index, in groups; Carillon checks an API key, validates, writes job, schedule and audit entry. The last line submits at a steady ${count(perSecondWhileExecuting)}/s while the server executes each job at once.`,
       machineParts: ['node-apart', 'postgres'],
       table: tableOf(figures),
-      findings,
+      findings: [...besideBare, ...whileExecuting],
       figures,
     };
   },
 };
 
-async function measureBare(run: CarillonRun): Promise<SubmitFigures> {
-  return onOwnDatabase(run, 'bare-server.ts', async (server, store) => {
-    const jobs = jobsOf(run);
-    const figures = await load(run, {
-      address: server.address,
-      path: '/jobs',
-      headers: {},
-      job: later,
-      perSecond: undefined,
-    });
-    await assertStored(store, jobs.total);
-    return figures;
-  });
+function measureSubmits(run: CarillonRun, module: ServerModule): Promise<SubmitFigures> {
+  return onServer(run, module, async ({ target }, databaseUrl) =>
+    submitAll(run, databaseUrl, { ...(await target()), job: later, perSecond: undefined }),
+  );
 }
 
-async function measureCarillon(run: CarillonRun): Promise<SubmitFigures> {
-  return onOwnDatabase(run, 'carillon-server.ts', async (server, store) => {
-    const headers = await keyHeaders(server);
-    const figures = await load(run, {
-      address: server.address,
-      path: '/api/jobs',
-      headers,
-      job: later,
-      perSecond: undefined,
-    });
-    await assertStored(store, jobsOf(run).total);
-    return figures;
-  });
-}
-
-async function measureExecuting(run: CarillonRun): Promise<SubmitFigures & { execution: ExecutionFigures }> {
-  return onOwnDatabase(run, 'carillon-server.ts', async (server, store) => {
-    const headers = await keyHeaders(server);
-    const order = {
-      address: server.address,
-      path: '/api/jobs',
-      headers,
-      job: atOnce,
-      perSecond: perSecondWhileExecuting,
-    };
-    const figures = await load(run, order);
-    const total = jobsOf(run).total;
-    await assertStored(store, total);
-    await eventuallyRecorded(store, total);
-    const execution = await server.executed();
+function measureExecuting(run: CarillonRun): Promise<SubmitFigures & { execution: ExecutionFigures }> {
+  return onServer(run, 'carillon-server.ts', async ({ target, executed }, databaseUrl) => {
+    const order = { ...(await target()), job: atOnce, perSecond: perSecondWhileExecuting };
+    const figures = await submitAll(run, databaseUrl, order);
+    const { total } = jobsOf(run);
+    await eventually(
+      async () => {
+        const recorded = await onConnection(databaseUrl, countSucceeded);
+        if (recorded !== total) throw new Error(`${recorded} of ${total} runs are recorded`);
+      },
+      { withinMs: 60_000 },
+    );
+    const execution = await executed();
     if (execution.ran !== total) throw new Error(`${execution.ran} of ${total} jobs were executed`);
     return { ...figures, execution };
   });
 }
 
-async function onOwnDatabase<T>(
+function onServer<T>(
   { urls }: CarillonRun,
-  module: 'bare-server.ts' | 'carillon-server.ts',
-  measure: (server: Serving, store: Store) => Promise<T>,
+  module: ServerModule,
+  measure: (server: Serving, databaseUrl: string) => Promise<T>,
 ): Promise<T> {
-  const store = await createDatabase(urls);
-  try {
-    const server = await serve(module, store.env.databaseUrl);
+  return onDatabase(urls, async ({ env: { databaseUrl } }) => {
+    const server = await serve(module, databaseUrl);
     try {
-      return await measure(server, store);
+      return await measure(server, databaseUrl);
     } finally {
       await server.stop();
     }
-  } finally {
-    await store.drop();
-  }
+  });
 }
 
 function jobsOf({ settings }: CarillonRun): { jobs: number; warmUpJobs: number; total: number } {
@@ -148,50 +112,33 @@ function jobsOf({ settings }: CarillonRun): { jobs: number; warmUpJobs: number; 
   return { jobs, warmUpJobs, total: jobs + warmUpJobs };
 }
 
-async function load(
+async function submitAll(
   run: CarillonRun,
+  databaseUrl: string,
   target: Pick<SubmitOrder, 'address' | 'path' | 'headers' | 'job' | 'perSecond'>,
 ): Promise<SubmitFigures> {
-  const { jobs, warmUpJobs } = jobsOf(run);
+  const { jobs, warmUpJobs, total } = jobsOf(run);
   const order: SubmitOrder = { ...target, jobs, warmUpJobs, connections };
-  const answer = await askProcess<SubmitFigures>({
-    module: loadModule,
-    order,
-    patienceMs: 180_000,
-    abort: run.abort,
-  });
-  if (!answer.ok) throw new Error(answer.reason);
-  if (answer.accepted !== jobs) throw new Error(`not accepted: ${JSON.stringify(answer.refused)}`);
-  return answer;
-}
-
-async function assertStored(store: Store, total: number): Promise<void> {
-  const stored = await askStore(store.env.databaseUrl, countJobs);
+  const { abort } = run;
+  const figures = await askProcess<SubmitFigures>({ module: loadModule, order, patienceMs: 180_000, abort });
+  if (figures.accepted !== jobs) throw new Error(`not accepted: ${JSON.stringify(figures.refused)}`);
+  const stored = await onConnection(databaseUrl, countJobs);
   if (stored !== total) throw new Error(`${stored} jobs are stored of ${total} that were accepted`);
-}
-
-async function eventuallyRecorded(store: Store, total: number): Promise<void> {
-  const giveUpAt = performance.now() + 60_000;
-  for (;;) {
-    const recorded = await askStore(store.env.databaseUrl, countSucceeded);
-    if (recorded === total) return;
-    if (performance.now() > giveUpAt) throw new Error(`${recorded} of ${total} runs are recorded`);
-    await new Promise((resolve) => setTimeout(resolve, 200));
-  }
+  return figures;
 }
 
 function rateOf({ accepted, seconds }: SubmitFigures): number {
   return accepted / seconds;
 }
 
-function perSecond(figures: SubmitFigures): string {
-  return count(Math.round(rateOf(figures)));
+function medianRate(rounds: readonly SubmitFigures[]): number {
+  return median(rounds.map(rateOf));
 }
 
 function tableOf({ bare, carillon, executing }: Figures): string[][] {
   const rowOf = (name: string, rounds: readonly SubmitFigures[]) => [
     name,
-    count(Math.round(median(rounds.map(rateOf)))),
+    count(medianRate(rounds)),
     milliseconds(median(rounds.map((round) => round.p50Ms))),
     milliseconds(median(rounds.map((round) => round.p99Ms))),
     '–',

@@ -8,7 +8,13 @@ import { dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { ROOT } from './manifests.ts';
 
-const NOT_PART_OF_THE_PRODUCT = ['**/*.test.ts', '**/*.fixture.ts', '**/*.conformance.ts', '**/conformance'];
+const NOT_PART_OF_THE_PRODUCT = [
+  '**/*.test.ts',
+  '**/*.fixture.ts',
+  '**/*.conformance.ts',
+  '**/conformance.ts',
+  '**/conformance',
+];
 
 export interface CompileOptions {
   /** Names of our packages. */

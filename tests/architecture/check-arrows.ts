@@ -116,9 +116,13 @@ function brokenLaw(from: Room, to: { name: string; kind: RoomKind }): string | u
     case 'package':
       return among() ? undefined : 'packages import packages';
     case 'door':
-      return among('operations', 'port') ? undefined : 'the gateway knows operations and ports';
+      return among('operations', 'service', 'port')
+        ? undefined
+        : 'the gateway knows services, operations and ports';
     case 'operations':
-      return among('port') ? undefined : 'operations know the rules and ports';
+      return among('service', 'port') ? undefined : 'operations know the rules, services and ports';
+    case 'service':
+      return among('service', 'port') ? undefined : 'services know the rules, ports and other services';
     case 'role':
       return among('port') ? undefined : 'roles know ports: never each other, the gateway, or an adapter';
     case 'port':

@@ -5,7 +5,7 @@ import type { Project, SourceFile } from './check-arrows.ts';
 
 export const ROOT = join(import.meta.dirname, '../..');
 
-/** Written by a machine from the published protocol: bound by the arrows, not by our habits. */
+/** Written by a script from the published protocol: bound by the arrows, not by our habits. */
 export const GENERATED = /\/generated\//;
 
 /** Every .ts and .tsx file under packages/<name>/src, by path, and the generated ones. */

@@ -4,13 +4,13 @@
  */
 import { expect, expectTypeOf, test } from 'vitest';
 import type { z } from 'zod';
-import { PART_MAX } from '../../packages/cli/src/commands/dlq-redrive.ts';
-import { PAGE_MAX } from '../../packages/cli/src/read/limit-option.ts';
+import { PAGE_MAX } from '../../packages/cli/src/commands/actions.ts';
+import { PART_MAX } from '../../packages/cli/src/commands/dlq.ts';
 import type * as client from '../../packages/client/src/index.ts';
 import { SILENCE_MS_MAX } from '../../packages/client/src/resources/events.ts';
 import { BATCH_JOBS_MAX } from '../../packages/client/src/resources/jobs.ts';
 import * as contract from '../../packages/contract/src/index.ts';
-import { HEARTBEAT_MS } from '../../packages/server/src/gateway/events/stream-limits.ts';
+import { HEARTBEAT_MS } from '../../packages/server/src/gateway/events/rights-check.ts';
 
 type Said<Schema extends z.ZodType> = z.output<Schema>;
 type Taken<Shape extends { schema: z.ZodType }> = z.input<Shape['schema']>;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { VERSION } from '../../packages/cli/src/program/version.ts';
+import { VERSION } from '../../packages/cli/src/program.ts';
 import { packClient } from '../../scripts/pack/pack-client.ts';
 import { packProgram } from '../../scripts/pack/pack-program.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,6 +1,7 @@
-/** What every command is given: a client that connects when first asked for, an output, and the world around it. */
+/** What every command is given: a client that connects on first use, an output, and the process around it. */
 import { Carillon } from '@carillon/client';
-import { type Connection, findConnection } from './connection/find-connection.ts';
+import { type Connection, findConnection } from './connection.ts';
+import type { GlobalOptions } from './flags.ts';
 import type { Output } from './output/output.ts';
 
 export interface World {
@@ -11,43 +12,34 @@ export interface World {
   readonly stderr: NodeJS.WriteStream;
 }
 
-export interface GlobalOptions {
-  readonly url?: string;
-  readonly key?: string;
-  readonly data?: string;
-  readonly json?: boolean;
-  readonly utc?: boolean;
-}
-
 export class Cli {
   readonly out: Output;
   readonly world: World;
-  readonly #globals: GlobalOptions;
+  readonly globals: GlobalOptions;
   #connection: Promise<Connection> | undefined;
   #interrupted: AbortController | undefined;
 
   constructor(options: { out: Output; world: World; globals: GlobalOptions }) {
     this.out = options.out;
     this.world = options.world;
-    this.#globals = options.globals;
+    this.globals = options.globals;
   }
 
   connection(): Promise<Connection> {
     const { env, cwd } = this.world;
-    this.#connection ??= findConnection({ flags: this.#globals, env, cwd });
+    this.#connection ??= findConnection({ flags: this.globals, env, cwd });
     return this.#connection;
   }
 
   async client(): Promise<Carillon> {
-    const { url, key } = await this.connection();
-    return this.clientOf({ url, key });
+    return this.clientOf(await this.connection());
   }
 
-  clientOf(at: { url: string; key: string | undefined }): Carillon {
-    return new Carillon({ ...at, headers: { 'user-agent': 'carillon-cli' } });
+  clientOf({ url, key }: { url: string; key: string | undefined }): Carillon {
+    return new Carillon({ url, key, headers: { 'user-agent': 'carillon-cli' } });
   }
 
-  /** Aborts at the first Ctrl-C, for what may take long or goes on for ever; the second one ends the process as usual. */
+  /** Aborts at the first Ctrl-C, for work that takes long or never ends; the second one ends the process as usual. */
   untilInterrupted(): AbortSignal {
     if (!this.#interrupted) {
       const interrupted = new AbortController();

@@ -1,24 +1,15 @@
 /**
- * One command of the program, as a value: its words, what it takes, what it does. The parser, --help, docs/cli.md and
- * shell completion all follow from the same list of these.
+ * One command of the program, as a value: its words, its arguments and flags, what it does. The parser, --help,
+ * docs/cli.md and shell completion all follow from the same list of these.
  */
 import type { Cli } from './cli.ts';
+import type { Flags, Values } from './flags.ts';
 
 export interface ArgumentSpec {
-  /** `<id>` is needed, `[id]` may be left out, `<id...>` takes several. */
+  /** `<id>` is required, `[id]` is optional, `<id...>` takes several. */
   readonly name: string;
   readonly description: string;
   readonly choices?: readonly string[];
-}
-
-export interface OptionSpec {
-  /** Such as `-n, --limit <count>`; without a value it is a switch. */
-  readonly flags: string;
-  readonly description: string;
-  readonly choices?: readonly string[];
-  readonly fallback?: string;
-  /** May be given several times; the value is then a list. */
-  readonly repeatable?: boolean;
 }
 
 export interface Call<Options> {
@@ -27,26 +18,37 @@ export interface Call<Options> {
   readonly cli: Cli;
 }
 
-export interface CommandSpec {
+/** What --help says of a command besides its name and its options. */
+export interface CommandText {
+  readonly details?: string;
+  readonly arguments?: readonly ArgumentSpec[];
+  /** Complete command lines that work, at least one. */
+  readonly examples: readonly [string, ...string[]];
+}
+
+export interface CommandSpec extends CommandText {
   /** `jobs list`: noun and verb; or one word. */
   readonly name: string;
   readonly summary: string;
-  readonly details?: string;
-  readonly arguments?: readonly ArgumentSpec[];
-  readonly options?: readonly OptionSpec[];
-  /** Whole command lines that work, at least one. */
-  readonly examples: readonly [string, ...string[]];
-  /** Everything after its name is handed on as it stands, --help included. */
+  readonly options?: Flags;
+  /** Everything after the name goes to the command unparsed, --help included. */
   readonly passThrough?: boolean;
-  /** Answers the exit code when it is another than 0. */
+  /** Returns the exit code when it is another than 0. */
   readonly run: (call: Call<Record<string, unknown>>) => Promise<number | undefined> | Promise<void>;
 }
 
-/** Gives the options of a command their types; its flags and its type are declared side by side. */
-export function command<Options extends object = Record<never, never>>(
-  spec: Omit<CommandSpec, 'run'> & {
-    readonly run: (call: Call<Options>) => Promise<number | undefined> | Promise<void>;
+/** Derives the types of the options from the flags. */
+export function command<F extends Flags = Record<never, never>>(
+  name: string,
+  summary: string,
+  spec: CommandText & {
+    readonly options?: F;
+    readonly run: (call: Call<Values<F>>) => Promise<number | undefined> | Promise<void>;
   },
 ): CommandSpec {
-  return spec as unknown as CommandSpec;
+  return { name, summary, ...spec } as unknown as CommandSpec;
+}
+
+export function descriptionOf({ summary, details }: CommandSpec): string {
+  return details === undefined ? `${summary}.` : `${summary}. ${details}`;
 }

@@ -1,5 +1,5 @@
 /** The `carillon` program. */
-import { runCli } from './program/run-cli.ts';
+import { runCli } from './program.ts';
 
 // `carillon jobs list | head` closes the pipe early: whoever reads has seen enough, and that is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));

@@ -2,18 +2,12 @@
  * The client of a Carillon server. Needs nothing but a Node with fetch. Names of fields are those of the REST interface,
  * so its documentation is also that of this client.
  */
-import { Audit } from './resources/audit.ts';
-import { DeadLetters } from './resources/dead-letters.ts';
+
+import type { JobStatusReport } from './generated/types.ts';
+import { Audit, Keys, Namespaces, Session, Users } from './resources/accounts.ts';
 import { Events } from './resources/events.ts';
-import { Jobs } from './resources/jobs.ts';
-import { Keys } from './resources/keys.ts';
-import { Namespaces } from './resources/namespaces.ts';
-import { Runs } from './resources/runs.ts';
-import { Schedules } from './resources/schedules.ts';
-import { Session } from './resources/session.ts';
-import { Users } from './resources/users.ts';
-import { Workers } from './resources/workers.ts';
-import type { JobStatusReport } from './types/job.ts';
+import { Jobs, Schedules } from './resources/jobs.ts';
+import { DeadLetters, Runs, Workers } from './resources/runs.ts';
 import { watchJob } from './watch-job.ts';
 import { type CallOptions, Transport } from './wire/transport.ts';
 

@@ -1,14 +1,8 @@
 export { Carillon, type CarillonOptions } from './carillon.ts';
 export { CarillonError, type CarillonErrorFacts } from './carillon-error.ts';
+export type * from './generated/types.ts';
 export type { LatestEvents } from './latest-events.ts';
-export type { AuditFilter } from './resources/audit.ts';
-export type { DeadLetterFilter } from './resources/dead-letters.ts';
 export type { EventFilter } from './resources/events.ts';
-export type { JobFilter, JobSort, UpdateOptions } from './resources/jobs.ts';
-export type * from './types/account.ts';
-export type * from './types/event.ts';
-export type * from './types/job.ts';
-export type * from './types/run.ts';
-export type * from './types/schedule.ts';
+export type { UpdateOptions } from './resources/jobs.ts';
 export type { List, ListPage } from './wire/list.ts';
 export type { CallOptions, CreateOptions } from './wire/transport.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { CarillonEvent } from './generated/types.ts';
 import { latestEvents, type ReadPage } from './latest-events.ts';
-import type { CarillonEvent } from './types/event.ts';
 
 const END = 40_000;
 

@@ -3,9 +3,9 @@
  * event, a server without a stream or a key that may not read events costs a second of delay and nothing else.
  */
 
+import type { JobStatusReport } from './generated/types.ts';
 import type { Events } from './resources/events.ts';
 import type { Jobs } from './resources/jobs.ts';
-import type { JobStatusReport } from './types/job.ts';
 import { pause } from './wire/backoff.ts';
 import type { CallOptions } from './wire/transport.ts';
 

@@ -6,6 +6,7 @@ export * from './loop.ts';
 export * from './manual-clock.ts';
 export * from './min-heap.ts';
 export * from './random.ts';
+export * from './request-hash.ts';
 export * from './rest.ts';
 export * from './service.ts';
 export * from './time-slices.ts';

@@ -13,17 +13,17 @@ import {
   TimeSlices,
 } from '@carillon/foundation';
 import type { Handler } from '@carillon/worker';
+import { Accounts, type SessionTimes } from './accounts/accounts.ts';
+import { AuditLog } from './audit/audit-log.ts';
 import { StorageBacklog } from './backlog/storage-backlog.ts';
 import { OutcomeRecorder } from './completion/outcome-recorder.ts';
 import type { Counters } from './counters/counters.ts';
 import { MemoryCounters } from './counters/memory-counters.ts';
 import { Dispatcher } from './dispatcher/dispatcher.ts';
+import { EventFeed } from './event-feed/event-feed.ts';
 import { Executor } from './executor/executor.ts';
 import { Housekeeper } from './housekeeping/housekeeper.ts';
 import { DirectIngest } from './ingest/direct-ingest.ts';
-import { Accounts, type SessionTimes } from './operations/accounts/accounts.ts';
-import { AuditLog } from './operations/audit-log.ts';
-import { EventFeed } from './operations/event-feed/event-feed.ts';
 import { createOperations, type Operations } from './operations/operations.ts';
 import { Recovery } from './recovery/recovery.ts';
 import { Reconciler } from './scheduler/reconciler.ts';
@@ -79,7 +79,7 @@ export interface EngineOptions {
   readonly random: Random;
   readonly log: Log;
   readonly onReplaced: () => void;
-  /** Which of the roles this process plays besides the operations. Left out: all of them. */
+  /** Which roles this process has besides the operations. Left out: all of them. */
   readonly plays?: { readonly scheduler: boolean; readonly dispatcher: boolean };
   /** Reaches every process that shares the storage. Left out: hints stay in this process. */
   readonly signals?: SignalBus;
@@ -94,11 +94,11 @@ export interface EngineOptions {
 
 export interface Engine extends Service {
   readonly operations: Operations;
-  /** Who stands behind a key or a session, for the doors. */
+  /** Who owns a key or a session, for the gateway. */
   readonly accounts: Accounts;
   /** Why it cannot run jobs; empty when it can. */
   unready(): Promise<string[]>;
-  /** For people and tests: what waits and runs in this process, and who follows its events. */
+  /** For metrics and tests: what waits and runs in this process, and how many listeners it has. */
   counts(): {
     held: number;
     lanes: number;
@@ -111,7 +111,7 @@ export interface Engine extends Service {
 
 const CLOCK_SYNC_MS = 5_000;
 const READY_ANSWER_MS_MAX = 2_000;
-/** What lasts no longer is a hiccup, and no reason to send requests elsewhere. */
+/** A shorter fault is no reason to send requests to another server. */
 const START_FAULT_MS_MIN = 5_000;
 
 export function composeEngine(options: EngineOptions): Engine {
@@ -123,7 +123,7 @@ export function composeEngine(options: EngineOptions): Engine {
   const link = options.link ?? new InProcessWorkerLink();
   const ingest = new DirectIngest({
     jobs: storage.jobs,
-    // Requests that arrived together are read one after the other: all of them share the transaction.
+    // Requests that arrive together are parsed one after the other: all of them share the transaction.
     defer: options.defer ?? setImmediate,
   });
   const { members, leases, schedule } = storage;
@@ -131,8 +131,10 @@ export function composeEngine(options: EngineOptions): Engine {
   const events = new EventFeed({ store: storage.events, clock, log, listenersMax });
   signals.on('events-recorded', () => events.nudge());
   const common = { clock, random, log };
+  const audit = new AuditLog({ store: storage.audit, clock });
   const accounts = new Accounts({
     ...common,
+    audit,
     store: storage.accounts,
     counters: options.counters ?? new MemoryCounters(),
     ...(options.sessionTimes && { sessionTimes: options.sessionTimes }),
@@ -189,13 +191,13 @@ export function composeEngine(options: EngineOptions): Engine {
     idleMs: CLOCK_SYNC_MS,
     runOnce: async () => {
       await clock.sync(members);
-      await lookAtGeneration(storage, log);
+      await checkGeneration(storage, log);
       return undefined;
     },
   });
   keeper.onChange(() => scheduler.wake());
-  /** In the order of a run: what comes later is there before something is handed to it. */
-  const road = [
+  /** In starting order: a role starts before those that pass runs to it. */
+  const roles = [
     ...(plays.scheduler || plays.dispatcher ? [reports, recovery] : []),
     ...(plays.dispatcher ? [executor, dispatcher] : []),
     ...(plays.scheduler ? [keeper, scheduler, reconciler] : []),
@@ -212,7 +214,7 @@ export function composeEngine(options: EngineOptions): Engine {
       clock,
       random,
       slices: new TimeSlices({ clock }),
-      audit: new AuditLog({ store: storage.audit, clock }),
+      audit,
     }),
     counts() {
       const { listeners, behindMs: eventsBehindMs } = events.counts();
@@ -226,29 +228,29 @@ export function composeEngine(options: EngineOptions): Engine {
       const fault = await databaseFault(members, clock);
       if (fault !== undefined) reasons.push(fault);
       if (plays.dispatcher && link.workers().length === 0) reasons.push('no worker is registered yet');
-      // A server without a worker is asked for nothing but answers: these are none of its business.
+      // A server without a dispatcher only answers requests: start faults do not concern it.
       if (plays.dispatcher && fault === undefined) reasons.push(...startFaults({ executor, dispatcher }));
       if (plays.scheduler && guard().epochs.size === 0) reasons.push('this node owns no shards yet');
       return reasons;
     },
-    /** What needs the storage comes before anything runs: a start that failed there may be repeated. */
+    /** What needs the storage comes first: a start that failed there may be repeated. */
     async start() {
       await clock.sync(members);
-      await lookAtGeneration(storage, log);
+      await checkGeneration(storage, log);
       await housekeeper.start();
-      for (const service of [clockKeeper, accounts, ...road]) await service.start();
+      for (const service of [clockKeeper, accounts, ...roles]) await service.start();
     },
-    /** Backwards along the road, so that nothing is handed to a role that has stopped. */
+    /** In reverse order, so that no run is passed to a role that has stopped. */
     async stop() {
       events.close();
-      // Others take over the shards while runs drain here; ending what was started needs no ownership.
-      for (const service of [...road.toReversed(), housekeeper, accounts, clockKeeper]) await service.stop();
+      // Others take over the shards while runs drain here; finishing runs needs no ownership.
+      for (const service of [...roles.toReversed(), housekeeper, accounts, clockKeeper]) await service.stop();
     },
   };
 }
 
-/** Whoever reads the log of any server learns why epochs jumped, and that the last moments before may be lost (hazard 43). */
-async function lookAtGeneration({ generations }: Storage, log: Log): Promise<void> {
+/** The log of every server records why epochs jumped, and that the last moments before may be lost (hazard 43). */
+async function checkGeneration({ generations }: Storage, log: Log): Promise<void> {
   const { generation, isNew } = await generations.look();
   if (!isNew) return;
   log.warn(
@@ -257,7 +259,7 @@ async function lookAtGeneration({ generations }: Storage, log: Log): Promise<voi
   );
 }
 
-/** Why no run can be started although the database answers: something in it is locked, most likely. */
+/** Why no run can start although the database answers: most likely, rows are locked. */
 function startFaults({
   executor,
   dispatcher,
@@ -278,7 +280,7 @@ function startFaults({
   return reasons;
 }
 
-/** Whoever asks whether the database hangs must not hang with it. */
+/** The check must not hang with the database. */
 async function databaseFault(members: MemberStore, clock: Clock): Promise<string | undefined> {
   const answered = new AbortController();
   const answer = members.serverTimeMs().then(

@@ -3,9 +3,9 @@
  * What a person can do something about is told in a sentence; everything else with its stack.
  */
 import { createLog } from '@carillon/foundation';
-import { ConfigError } from './config/config-error.ts';
 import { type ConfigSources, loadConfig } from './config/load-config.ts';
 import { type Invocation, renderHelp } from './config/render-config-reference.ts';
+import { ConfigError } from './config/settings.ts';
 import { DataDirectoryInUse } from './data-directory.ts';
 import { greeting, VERSION } from './greeting.ts';
 import { LinkRefused } from './open-folder.ts';

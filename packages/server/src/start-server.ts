@@ -10,11 +10,10 @@ import { composeEngine, ENGINE_DEFAULTS } from './compose.ts';
 import type { Config } from './config/config-schema.ts';
 import { PostgresCounters } from './counters/postgres/postgres-counters.ts';
 import { type DataDirectory, openDataDirectory } from './data-directory.ts';
-import { createGateway } from './gateway/create-gateway.ts';
+import { createGateway, type Served } from './gateway/create-gateway.ts';
 import { GatewayPort } from './gateway/listener/gateway-port.ts';
 import { CertificateUnusable } from './gateway/listener/read-certificate.ts';
 import { RequestLimits } from './gateway/rate-limit.ts';
-import type { Served } from './gateway/served.ts';
 import { untilPartitioned } from './housekeeping/until-partitioned.ts';
 import { migrate } from './postgres/migrate.ts';
 import { supervisePostgres } from './postgres/supervise-postgres.ts';
@@ -44,9 +43,9 @@ export interface StartServerOptions {
   readonly log: Log;
   /** Another process runs under this server's identity. */
   readonly onReplaced: () => void;
-  /** Ends the waiting for a database during the start, which then fails with the signal's reason. */
+  /** Aborts waiting for a database during the start, which then fails with the signal's reason. */
   readonly signal?: AbortSignal;
-  /** Functions of whoever embeds the server, besides the handlers it brings. */
+  /** Handlers of the program that embeds the server, besides the built-in ones. */
   readonly handlers?: ReadonlyMap<string, Handler>;
 }
 
@@ -174,7 +173,7 @@ interface Identity {
   readonly endedBoots: readonly BootId[];
 }
 
-/** Settled before any role starts: all of them act under it. A server that runs no jobs is no node. */
+/** Decided before any role starts: all of them use it. A server that runs no jobs is no node. */
 async function takeIdentity(options: {
   data: DataDirectory;
   storage: Storage;

@@ -1,93 +1,55 @@
-/** Every command, in the order help and documentation show them. */
-import type { CommandSpec } from '../command.ts';
-import { audit } from './audit.ts';
-import { completion } from './completion.ts';
-import { dlqList } from './dlq-list.ts';
-import { dlqRedrive } from './dlq-redrive.ts';
-import { dlqShow } from './dlq-show.ts';
-import { events } from './events.ts';
-import { importCrontab } from './import-crontab.ts';
-import { jobsBulk } from './jobs-bulk.ts';
-import { jobsCancel } from './jobs-cancel.ts';
-import { jobsCreate } from './jobs-create.ts';
-import { jobsDelete } from './jobs-delete.ts';
-import { jobsList } from './jobs-list.ts';
-import { jobsPause } from './jobs-pause.ts';
-import { jobsResume } from './jobs-resume.ts';
-import { jobsRun } from './jobs-run.ts';
-import { jobsShow } from './jobs-show.ts';
-import { jobsUpcoming } from './jobs-upcoming.ts';
-import { jobsUpdate } from './jobs-update.ts';
-import { keysCreate } from './keys-create.ts';
-import { keysList } from './keys-list.ts';
-import { keysRevoke } from './keys-revoke.ts';
-import { login } from './login.ts';
-import { logout } from './logout.ts';
-import { migrate } from './migrate.ts';
-import { namespacesCreate } from './namespaces-create.ts';
-import { namespacesDelete } from './namespaces-delete.ts';
-import { namespacesList } from './namespaces-list.ts';
-import { password } from './password.ts';
-import { preview } from './preview.ts';
-import { runsCancel } from './runs-cancel.ts';
-import { runsList } from './runs-list.ts';
-import { runsLogs } from './runs-logs.ts';
-import { runsRerun } from './runs-rerun.ts';
-import { runsShow } from './runs-show.ts';
-import { serve } from './serve.ts';
-import { start } from './start.ts';
-import { status } from './status.ts';
-import { usersCreate } from './users-create.ts';
-import { usersDisable } from './users-disable.ts';
-import { usersGrant } from './users-grant.ts';
-import { usersList } from './users-list.ts';
-import { usersUpdate } from './users-update.ts';
-import { whoami } from './whoami.ts';
-import { workers } from './workers.ts';
+/** Every command, in the order of help and documentation. */
+import { type CommandSpec, command } from '../command.ts';
+import { renderCompletion, SHELLS, type Shell } from '../completion.ts';
+import { dlqCommands } from './dlq.ts';
+import { audit, events } from './history.ts';
+import { importCrontab } from './import.ts';
+import { jobCommands } from './jobs.ts';
+import { keyCommands } from './keys.ts';
+import { namespaceCommands } from './namespaces.ts';
+import { runCommands } from './runs.ts';
+import { preview } from './schedules.ts';
+import { serverCommands, workers } from './server.ts';
+import { sessionCommands } from './session.ts';
+import { userCommands } from './users.ts';
+
+const completion = command('completion', 'Print the completion script of a shell', {
+  details: 'Written to where the shell looks for it, it completes commands and options.',
+  arguments: [{ name: '<shell>', description: 'Which shell', choices: SHELLS }],
+  examples: [
+    'source <(carillon completion bash)',
+    'carillon completion zsh > ~/.zfunc/_carillon',
+    'carillon completion fish > ~/.config/fish/completions/carillon.fish',
+  ],
+  async run({ args: [shell = 'bash'], cli }) {
+    cli.out.raw(renderCompletion(shell as Shell, { commands: allCommands, nouns: NOUNS }));
+  },
+});
 
 export const allCommands: readonly CommandSpec[] = [
-  start,
-  serve,
-  migrate,
-  status,
-  login,
-  logout,
-  whoami,
-  password,
-  jobsCreate,
-  jobsList,
-  jobsShow,
-  jobsUpdate,
-  jobsPause,
-  jobsResume,
-  jobsCancel,
-  jobsRun,
-  jobsDelete,
-  jobsUpcoming,
-  jobsBulk,
-  runsList,
-  runsShow,
-  runsLogs,
-  runsCancel,
-  runsRerun,
-  dlqList,
-  dlqShow,
-  dlqRedrive,
+  ...serverCommands,
+  ...sessionCommands,
+  ...jobCommands,
+  ...runCommands,
+  ...dlqCommands,
   preview,
   importCrontab,
   events,
   workers,
-  keysList,
-  keysCreate,
-  keysRevoke,
-  usersList,
-  usersCreate,
-  usersUpdate,
-  usersGrant,
-  usersDisable,
-  namespacesList,
-  namespacesCreate,
-  namespacesDelete,
+  ...keyCommands,
+  ...userCommands,
+  ...namespaceCommands,
   audit,
   completion,
 ];
+
+/** What the nouns are about, for the first page of help. */
+export const NOUNS: Readonly<Record<string, string>> = {
+  jobs: 'Make, read, change and stop jobs',
+  runs: 'See what ran, and stop it or do it again',
+  dlq: 'Runs that failed for good (dead letters)',
+  keys: 'API keys',
+  users: 'People and what they may',
+  namespaces: 'Keep the jobs of teams apart',
+  import: 'Take over jobs from elsewhere',
+};

@@ -1,16 +1,15 @@
-/** Questions to the person at the terminal. A password is never shown; without a terminal it is the first line of input. */
+/** Questions to the person at the terminal. A password is never shown; without a terminal it is read from the standard input. */
 import { createInterface, type Interface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import type { World } from '../cli.ts';
-import { Interrupted } from '../program/interrupted.ts';
-import { UsageError } from '../program/usage-error.ts';
+import { Interrupted, UsageError } from '../errors.ts';
 
 export async function ask(
   question: string,
   world: World,
   fix = 'Give the answer as an option; --help shows them.',
 ): Promise<string> {
-  requireTerminal(question, { world, fix });
+  if (!world.stdin.isTTY) throw new UsageError(`There is nobody to ask: "${question.trim()}"`, fix);
   const lines = createInterface({ input: world.stdin, output: world.stderr });
   try {
     return (await answerTo(question, lines)).trim();
@@ -27,7 +26,7 @@ export async function confirm(question: string, world: World): Promise<boolean> 
   return /^y(es)?$/i.test(await ask(`${question} [y/N] `, world, fix));
 }
 
-/** Without a terminal, the first lines of the standard input answer in order. */
+/** Without a terminal, the first lines of the standard input are the answers, in order. */
 export async function askPasswords(questions: readonly string[], world: World): Promise<string[]> {
   if (!world.stdin.isTTY) {
     const lines = (await readAll(world.stdin)).split(/\r?\n/);
@@ -56,7 +55,7 @@ async function askHidden(question: string, world: World): Promise<string> {
   }
 }
 
-/** Ctrl-C and Ctrl-D close the question without an answer: left alone, it would be waited for without end. */
+/** Ctrl-C and Ctrl-D close the question without an answer: without the signal it would stay pending forever. */
 async function answerTo(question: string, lines: Interface): Promise<string> {
   const closed = new AbortController();
   lines.once('close', () => closed.abort());
@@ -65,13 +64,8 @@ async function answerTo(question: string, lines: Interface): Promise<string> {
   });
 }
 
-/** All of the standard input, for `--file -`. */
 export async function readAll(stdin: NodeJS.ReadStream): Promise<string> {
   let text = '';
   for await (const chunk of stdin.setEncoding('utf8')) text += String(chunk);
   return text;
-}
-
-function requireTerminal(question: string, { world, fix }: { world: World; fix: string }): void {
-  if (!world.stdin.isTTY) throw new UsageError(`There is nobody to ask: "${question.trim()}"`, fix);
 }

@@ -3,10 +3,9 @@
  * programs; progress, notes and errors go to the standard error, so that a pipe only ever gets results.
  */
 import pico from 'picocolors';
-import type { Explained } from '../program/explain-error.ts';
-import { plainLines, plainText } from './plain-text.ts';
+import type { Explained } from '../explain-error.ts';
 import { type Column, renderTable } from './table.ts';
-import { showInstant } from './times.ts';
+import { plainLines, plainText, showInstant } from './text.ts';
 
 export interface OutputOptions {
   readonly stdout: NodeJS.WriteStream;
@@ -15,6 +14,9 @@ export interface OutputOptions {
   readonly utc: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
+
+/** A fact without a text is not shown. */
+export type Fact = readonly [name: string, text: string | null | undefined];
 
 export type Paint = Pick<typeof pico, 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'>;
 
@@ -29,24 +31,24 @@ export class Output {
     this.paint = pico.createColors(wantsColour(options));
   }
 
-  /** A list: a table, or one JSON array. */
-  list<T>(items: readonly T[], columns: readonly Column<T>[], { empty }: { empty: string }): void {
-    if (this.json) this.#print(JSON.stringify(items, null, 2));
+  /** A list: a table, or one JSON array; `json` where that array is another one. */
+  list<T>(
+    items: readonly T[],
+    columns: readonly Column<T>[],
+    { empty, json = items }: { empty: string; json?: unknown },
+  ): void {
+    if (this.json) this.#printJson(json);
     else if (items.length === 0) this.note(empty);
-    else {
-      this.#print(
-        renderTable(columns, items, { width: this.width, paintHeader: (text) => this.paint.dim(text) }),
-      );
-    }
+    else this.#print(renderTable(columns, items, { width: this.width, paintHeader: this.paint.dim }));
   }
 
   /** One thing: its facts below each other, or one JSON object. */
-  record(value: unknown, facts: readonly (readonly [name: string, text: string | undefined])[]): void {
+  record(value: unknown, facts: readonly Fact[]): void {
     if (this.json) {
-      this.#print(JSON.stringify(value, null, 2));
+      this.#printJson(value);
       return;
     }
-    const shown = facts.filter(([, text]) => text !== undefined && text !== '');
+    const shown = facts.filter(([, text]) => text);
     const width = Math.max(0, ...shown.map(([name]) => name.length));
     for (const [name, text] of shown) {
       const lines = plainLines(text ?? '').replaceAll('\n', `\n${' '.repeat(width + 2)}`);
@@ -54,17 +56,18 @@ export class Output {
     }
   }
 
-  /** What was done: a sentence, or the answer of the server. */
+  /** What was done: a sentence, or the response of the server. */
   done(value: unknown, sentence: string): void {
-    this.#print(this.json ? JSON.stringify(value, null, 2) : plainText(sentence));
+    if (this.json) this.#printJson(value);
+    else this.#print(plainText(sentence));
   }
 
-  /** One entry of something that goes on: a line, or one line of JSON. */
+  /** One of several results, or of a stream: a line, or one line of JSON. */
   entry(value: unknown, line: string): void {
     this.#print(this.json ? JSON.stringify(value) : line.trimEnd());
   }
 
-  /** As it is: scripts and help. */
+  /** Unchanged, such as a script. */
   raw(text: string): void {
     this.#print(text);
   }
@@ -92,41 +95,36 @@ export class Output {
     return showInstant(iso, { utc: this.#options.utc });
   }
 
-  /** For tables with much else to show: on a terminal the time of today, else to the minute; elsewhere as shortTime. */
+  /** To the second, for tables. */
+  shortTime(iso: string | null | undefined): string {
+    return this.time(iso).replace(/\.\d{3}/, '');
+  }
+
+  /** For streams: on a terminal, where a person reads it at once, an instant of today has no date. */
+  moment(iso: string | null | undefined): string {
+    const text = this.time(iso);
+    const today = this.time(new Date().toISOString()).slice(0, 10);
+    return this.#options.stdout.isTTY && text.startsWith(today) ? text.slice(11) : text;
+  }
+
+  /** For tables with many columns: on a terminal the time for today, else to the minute. */
   briefTime(iso: string | null | undefined): string {
     const text = this.shortTime(iso);
     if (!this.#options.stdout.isTTY) return text;
     const moment = this.moment(iso).replace(/\.\d{3}/, '');
-    return moment === text ? text.replace(/:\d\d(?=Z?$)/, '') : moment;
+    return moment === text ? text.replace(SECONDS, '') : moment;
   }
 
-  /**
-   * For tables of 80 columns, half of them an id: on a terminal `at 15:20` for what is of today, else `on` its day; elsewhere
-   * the whole instant.
-   */
+  /** For tables of 80 columns, half of them an id: on a terminal `at 15:20` for today, else `on` the day. */
   dayOrTime(iso: string): string {
     const text = this.briefTime(iso);
     if (!this.#options.stdout.isTTY) return `at ${text}`;
-    return text.includes('-') ? `on ${text.slice(0, 10)}` : `at ${text.replace(/:\d\d(?=Z?$)/, '')}`;
-  }
-
-  /** For lines that go on: on a terminal, where a person looks now, what is of today goes without its date. */
-  moment(iso: string | null | undefined): string {
-    const text = this.time(iso);
-    const { isTTY } = this.#options.stdout;
-    return isTTY && text.slice(0, 10) === this.time(new Date().toISOString()).slice(0, 10)
-      ? text.slice(11)
-      : text;
+    return text.includes('-') ? `on ${text.slice(0, 10)}` : `at ${text.replace(SECONDS, '')}`;
   }
 
   /** Of the terminal that results go to; undefined where they go elsewhere and nothing is cut. */
   get width(): number | undefined {
     return this.#options.stdout.isTTY ? this.#options.stdout.columns : undefined;
-  }
-
-  /** To the second, for tables. */
-  shortTime(iso: string | null | undefined): string {
-    return this.time(iso).replace(/\.\d{3}/, '');
   }
 
   /** A word for how something is doing, in its colour. */
@@ -140,10 +138,16 @@ export class Output {
     return !this.json && this.#options.stderr.isTTY ? this.#options.stderr : undefined;
   }
 
+  #printJson(value: unknown): void {
+    this.#print(JSON.stringify(value, null, 2));
+  }
+
   #print(text: string): void {
     this.#options.stdout.write(`${text}\n`);
   }
 }
+
+const SECONDS = /:\d\d(?=Z?$)/;
 
 const STATE_COLOURS: Readonly<Record<string, 'green' | 'red' | 'yellow' | 'cyan' | 'dim'>> = {
   success: 'green',

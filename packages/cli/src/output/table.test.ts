@@ -7,7 +7,7 @@ interface Row {
 }
 
 const COLUMNS: Column<Row>[] = [
-  { header: 'ID', value: ({ id }) => id, whole: true },
+  { header: 'ID', value: ({ id }) => id, fixed: true },
   { header: 'TEXT', value: ({ text }) => text },
 ];
 const plain = { width: undefined, paintHeader: (text: string) => text };

@@ -1,17 +1,16 @@
 /**
- * Rows in columns that fit the terminal: where it is too narrow for all, the last columns are left out and then the widest
- * are cut, ids never. Where the output is not a terminal everything is shown, so that other programs get all of it.
+ * Rows in columns that fit the terminal: where it is too narrow, the last columns are left out and then the widest are
+ * cut, ids never. Where the output is not a terminal nothing is cut, so that other programs get all of it.
  */
-import Table from 'cli-table3';
-import { plainText } from './plain-text.ts';
+import { plainText } from './text.ts';
 
 export interface Column<T> {
   readonly header: string;
   readonly value: (item: T) => string | number | null | undefined;
-  /** Its text is of use only as a whole. */
-  readonly whole?: boolean;
+  /** Never cut: an id or a time is of no use without its end. */
+  readonly fixed?: boolean;
   readonly right?: boolean;
-  /** After the text was fitted. */
+  /** Applied after the text was cut: colours take no columns. */
   readonly paint?: (text: string, item: T) => string;
 }
 
@@ -32,62 +31,46 @@ export function renderTable<T>(
   items: readonly T[],
   { width, paintHeader }: TableOptions,
 ): string {
-  const texts = items.map((item) => all.map(({ value }) => plainText(String(value(item) ?? ''))));
+  const rows = items.map((item) => all.map(({ value }) => plainText(String(value(item) ?? ''))));
   const natural = all.map(({ header }, i) =>
-    Math.max(widthOf(header), ...texts.map((row) => widthOf(row[i] ?? ''))),
+    Math.max(widthOf(header), ...rows.map((row) => widthOf(row[i] ?? ''))),
   );
   const { columns, widths } = fit(all, natural, width);
-  const table = new Table({
-    chars: NO_BORDERS,
-    style: { head: [], border: [], 'padding-left': 0, 'padding-right': GAP, compact: true },
-    head: columns.map(({ header }, i) => paintHeader(cut(header, widths[i] ?? 0))),
-    colAligns: columns.map(({ right }) => (right ? 'right' : 'left')),
-    colWidths: widths.map((one) => one + GAP),
-  });
-  items.forEach((item, row) => {
-    table.push(
-      columns.map(({ paint }, i) => {
-        const text = cut(texts[row]?.[i] ?? '', widths[i] ?? 0);
-        return paint ? paint(text, item) : text;
-      }),
-    );
-  });
-  return table
-    .toString()
-    .split('\n')
-    .map((line) => line.trimEnd())
-    .join('\n');
-}
-
-interface Fitted<T> {
-  readonly columns: readonly Column<T>[];
-  readonly widths: readonly number[];
+  const line = (texts: readonly string[], paint: (text: string, column: Column<T>) => string) => {
+    const cells = columns.map((column, i) => {
+      const text = cut(texts[i] ?? '', widths[i] ?? 0);
+      const padding = ' '.repeat((widths[i] ?? 0) - widthOf(text));
+      return column.right ? padding + paint(text, column) : paint(text, column) + padding;
+    });
+    return cells.join(' '.repeat(GAP)).trimEnd();
+  };
+  const headers = all.map(({ header }) => header);
+  return [
+    line(headers, paintHeader),
+    ...items.map((item, i) => line(rows[i] ?? [], (text, { paint }) => paint?.(text, item) ?? text)),
+  ].join('\n');
 }
 
 function fit<T>(
   columns: readonly Column<T>[],
   natural: readonly number[],
   width: number | undefined,
-): Fitted<T> {
+): { columns: readonly Column<T>[]; widths: readonly number[] } {
   if (width === undefined) return { columns, widths: natural };
-  const widths = narrowed(columns, natural, width - GAP * (columns.length - 1));
+  const available = width - GAP * (columns.length - 1);
+  const widths = narrowed(columns, natural, available);
   const isUseful = widths.every((one, i) => one >= Math.min(natural[i] ?? 0, USEFUL_WIDTH));
-  const fits = sum(widths) + GAP * (columns.length - 1) <= width;
-  if ((isUseful && fits) || columns.length <= COLUMNS_MIN) return { columns, widths };
+  if ((isUseful && sum(widths) <= available) || columns.length <= COLUMNS_MIN) return { columns, widths };
   return fit(columns.slice(0, -1), natural.slice(0, -1), width);
 }
 
-/** Takes from the widest column that may be cut, until it fits or none can give more. */
-function narrowed<T>(columns: readonly Column<T>[], natural: readonly number[], width: number): number[] {
+/** Takes from the widest column that may be cut, until all fit or none can be cut further. */
+function narrowed<T>(columns: readonly Column<T>[], natural: readonly number[], available: number): number[] {
   const widths = [...natural];
-  for (let over = sum(widths) - width; over > 0; over -= 1) {
-    let widest: number | undefined;
-    for (const [i, one] of widths.entries()) {
-      if (columns[i]?.whole || one <= COLUMN_MIN) continue;
-      if (widest === undefined || one > (widths[widest] ?? 0)) widest = i;
-    }
-    if (widest === undefined) break;
-    widths[widest] = (widths[widest] ?? 0) - 1;
+  while (sum(widths) > available) {
+    const widest = Math.max(...widths.filter((_, i) => !columns[i]?.fixed));
+    if (widest <= COLUMN_MIN) break;
+    widths[widths.findIndex((one, i) => one === widest && !columns[i]?.fixed)] = widest - 1;
   }
   return widths;
 }
@@ -116,21 +99,3 @@ export function widthOf(text: string): number {
   for (const { segment } of SEGMENTS.segment(text)) width += WIDE.test(segment) ? 2 : 1;
   return width;
 }
-
-const NO_BORDERS = {
-  top: '',
-  'top-mid': '',
-  'top-left': '',
-  'top-right': '',
-  bottom: '',
-  'bottom-mid': '',
-  'bottom-left': '',
-  'bottom-right': '',
-  left: '',
-  'left-mid': '',
-  mid: '',
-  'mid-mid': '',
-  right: '',
-  'right-mid': '',
-  middle: '',
-};

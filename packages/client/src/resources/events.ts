@@ -3,23 +3,14 @@
  * is missed and nothing comes twice, as long as the server still keeps it.
  */
 import { CarillonError } from '../carillon-error.ts';
+import type { CarillonEvent, EventSelection } from '../generated/types.ts';
 import { type LatestEvents, latestEvents } from '../latest-events.ts';
-import type { CarillonEvent } from '../types/event.ts';
 import { backoffMs, pause } from '../wire/backoff.ts';
-import { List, nextQuery } from '../wire/list.ts';
+import { type List, nextQuery } from '../wire/list.ts';
 import { parseEventStream, type StreamMessage } from '../wire/parse-event-stream.ts';
-import type { Transport } from '../wire/transport.ts';
+import { type PageQuery, Resource } from './resource.ts';
 
-export interface EventFilter {
-  /** A kind or the beginning of one, such as `io.carillon.run`; or several. */
-  readonly type?: string | readonly string[] | undefined;
-  readonly job_id?: string | undefined;
-  readonly run_id?: string | undefined;
-  readonly namespace?: string | undefined;
-  readonly user_id?: string | undefined;
-  readonly handler?: string | undefined;
-  /** `name:value`, or several that must all hold. */
-  readonly label?: string | readonly string[] | undefined;
+export interface EventFilter extends EventSelection {
   /** Continues after this event. Left out: from now on. */
   readonly lastEventId?: string | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -31,25 +22,10 @@ export interface EventFilter {
 export const SILENCE_MS_MAX = 45_000;
 const OPEN_MS_MAX = 15_000;
 
-export class Events {
-  readonly #transport: Transport;
-
-  constructor(transport: Transport) {
-    this.#transport = transport;
-  }
-
+export class Events extends Resource {
   /** What has happened and is still kept, oldest first. */
-  list({
-    lastEventId,
-    signal,
-    onOpen: _,
-    ...query
-  }: EventFilter & { readonly limit?: number } = {}): List<CarillonEvent> {
-    return new List(this.#transport, {
-      path: '/events',
-      query: { ...query, last_event_id: lastEventId },
-      signal,
-    });
+  list({ lastEventId, signal, onOpen: _, ...query }: EventFilter & PageQuery = {}): List<CarillonEvent> {
+    return this.readList('/events', { ...query, last_event_id: lastEventId }, { signal });
   }
 
   /** The newest of what has happened, at most so many; with `since`, none before that instant. */
@@ -62,7 +38,7 @@ export class Events {
     ...query
   }: EventFilter & { readonly count: number; readonly since?: Date | undefined }): Promise<LatestEvents> {
     const read = async (after: string, limit: number) => {
-      const { body, headers } = await this.#transport.answer<CarillonEvent[]>({
+      const { body, headers } = await this.transport.answer<CarillonEvent[]>({
         method: 'GET',
         path: '/events',
         query: { ...query, last_event_id: after, limit },
@@ -104,7 +80,7 @@ export class Events {
   async *#connect(filter: EventFilter, watch: SilenceWatch): AsyncGenerator<StreamMessage, void, undefined> {
     const { lastEventId, signal: _, onOpen, ...query } = filter;
     watch.expectWithin(OPEN_MS_MAX);
-    const response = await this.#transport.open({
+    const response = await this.transport.open({
       method: 'GET',
       path: '/events',
       query,

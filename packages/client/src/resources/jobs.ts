@@ -1,5 +1,4 @@
-/** Jobs: make, read, change, stop. */
-
+/** Jobs: create, read, change, stop; and what a schedule would do before any job has it. */
 import type {
   BatchAnswer,
   BulkReport,
@@ -8,40 +7,20 @@ import type {
   JobChanged,
   JobCreated,
   JobFields,
+  JobFilter,
   JobStatusReport,
   JobUpdated,
+  Logs,
   NewJob,
-  Priority,
+  PreviewRequest,
+  Run,
+  RunAdded,
+  SchedulePreview,
   UpcomingRun,
-} from '../types/job.ts';
-import type { Logs, Run, RunAdded } from '../types/run.ts';
-import { List } from '../wire/list.ts';
-import { randomKey } from '../wire/random-key.ts';
-import type { CallOptions, CreateOptions, Transport } from '../wire/transport.ts';
-
-/** Other orders than that of creation are given for up to 10,000 jobs. */
-export type JobSort = 'created_at' | 'name' | 'priority' | 'updated_at' | 'next_run_time';
-
-export interface JobFilter {
-  /** A status, or several. */
-  readonly status?: string | readonly string[] | undefined;
-  /** A schedule type, `one-time` or `recurring`. */
-  readonly type?: string | undefined;
-  readonly priority?: Priority | undefined;
-  readonly user_id?: string | undefined;
-  readonly namespace?: string | undefined;
-  /** `team:billing`, or several. */
-  readonly label?: string | readonly string[] | undefined;
-  readonly handler?: string | undefined;
-  /** Part of the name. */
-  readonly text?: string | undefined;
-  readonly created_after?: Date | string | undefined;
-  readonly created_before?: Date | string | undefined;
-  /** With - in front the other way round; -created_at, newest first, when left out. */
-  readonly sort?: JobSort | `-${JobSort}` | undefined;
-  /** Entries of one page. */
-  readonly limit?: number | undefined;
-}
+} from '../generated/types.ts';
+import type { List } from '../wire/list.ts';
+import { type CallOptions, type CreateOptions, randomKey } from '../wire/transport.ts';
+import { type PageQuery, path, Resource } from './resource.ts';
 
 export interface UpdateOptions extends CallOptions {
   /** Leaves the job alone when it has another version by now. */
@@ -51,16 +30,10 @@ export interface UpdateOptions extends CallOptions {
 /** What the server takes in one request. */
 export const BATCH_JOBS_MAX = 1_000;
 
-export class Jobs {
-  readonly #transport: Transport;
-
-  constructor(transport: Transport) {
-    this.#transport = transport;
-  }
-
+export class Jobs extends Resource {
   /** Once it has answered, the job is stored and will run. */
   async create(job: NewJob, options: CreateOptions = {}): Promise<JobCreated> {
-    const { body, status } = await this.#transport.createAnswer<JobCreated>('/jobs', job, options);
+    const { body, status } = await this.transport.createAnswer<JobCreated>('/jobs', job, options);
     return { ...body, created: body.created ?? status === 201 };
   }
 
@@ -74,7 +47,7 @@ export class Jobs {
   ): Promise<BatchAnswer[]> {
     if (atomic) {
       if (jobs.length === 0) return [];
-      return this.#transport.create('/jobs/batch', { jobs, atomic }, options);
+      return this.transport.create('/jobs/batch', { jobs, atomic }, options);
     }
     const key = options.idempotencyKey ?? randomKey();
     const answers: BatchAnswer[] = [];
@@ -83,96 +56,85 @@ export class Jobs {
       // A key of its own for each part: the server counts positions from 0 within one request.
       const idempotencyKey = from === 0 ? key : `${key}-${from}`;
       answers.push(
-        ...(await this.#transport.create<BatchAnswer[]>('/jobs/batch', body, { ...options, idempotencyKey })),
+        ...(await this.transport.create<BatchAnswer[]>('/jobs/batch', body, { ...options, idempotencyKey })),
       );
     }
     return answers;
   }
 
   get(jobId: string, options: CallOptions = {}): Promise<Job> {
-    return this.#transport.json({ ...options, method: 'GET', path: pathOf(jobId) });
+    return this.read(path`/jobs/${jobId}`, options);
   }
 
   list(filter: JobFilter = {}, options: CallOptions = {}): List<Job> {
     // Several statuses are one word with commas in it; several labels are given one by one.
     const status = Array.isArray(filter.status) ? filter.status.join(',') : filter.status;
-    return new List(this.#transport, {
-      ...options,
-      path: '/jobs',
-      query: { ...filter, status: status === '' ? undefined : status },
-    });
+    return this.readList('/jobs', { ...filter, status: status === '' ? undefined : status }, options);
   }
 
   /** Fields that are left out stay as they are; null brings back the default. */
-  update(jobId: string, change: JobFields, options: UpdateOptions = {}): Promise<JobUpdated> {
-    const { ifVersion, ...rest } = options;
-    return this.#transport.json({
-      ...rest,
-      method: 'PATCH',
-      path: pathOf(jobId),
+  update(
+    jobId: string,
+    change: JobFields,
+    { ifVersion, ...options }: UpdateOptions = {},
+  ): Promise<JobUpdated> {
+    return this.send('PATCH', path`/jobs/${jobId}`, options, {
       body: change,
       ...(ifVersion !== undefined && { headers: { 'if-match': `"${ifVersion}"` } }),
     });
   }
 
   pause(jobId: string, options: CallOptions = {}): Promise<JobChanged> {
-    return this.#transport.json({ ...options, method: 'POST', path: pathOf(jobId, '/pause') });
+    return this.send('POST', path`/jobs/${jobId}/pause`, options);
   }
 
   resume(jobId: string, options: CallOptions = {}): Promise<JobChanged> {
-    return this.#transport.json({ ...options, method: 'POST', path: pathOf(jobId, '/resume') });
+    return this.send('POST', path`/jobs/${jobId}/resume`, options);
   }
 
   /** Runs that have started are asked to stop; the job stays readable. */
   cancel(jobId: string, options: CallOptions = {}): Promise<JobChanged> {
-    return this.#transport.json({ ...options, method: 'DELETE', path: pathOf(jobId) });
+    return this.send('DELETE', path`/jobs/${jobId}`, options);
   }
 
   /** Cancelled, and the job itself is gone; the history of its runs stays until retention drops it. */
   remove(jobId: string, options: CallOptions = {}): Promise<JobChanged> {
-    return this.#transport.json({
-      ...options,
-      method: 'DELETE',
-      path: pathOf(jobId),
-      query: { purge: true },
-    });
+    return this.send('DELETE', path`/jobs/${jobId}`, options, { query: { purge: true } });
   }
 
   runNow(jobId: string, options: CreateOptions = {}): Promise<RunAdded> {
-    return this.#transport.create(pathOf(jobId, '/runNow'), undefined, options);
+    return this.transport.create(path`/jobs/${jobId}/runNow`, undefined, options);
   }
 
   status(jobId: string, options: CallOptions = {}): Promise<JobStatusReport> {
-    return this.#transport.json({ ...options, method: 'GET', path: pathOf(jobId, '/status') });
+    return this.read(path`/jobs/${jobId}/status`, options);
   }
 
-  runs(jobId: string, query: { readonly limit?: number } = {}, options: CallOptions = {}): List<Run> {
-    return new List(this.#transport, { ...options, path: pathOf(jobId, '/runs'), query: { ...query } });
+  runs(jobId: string, query: PageQuery = {}, options: CallOptions = {}): List<Run> {
+    return this.readList(path`/jobs/${jobId}/runs`, { ...query }, options);
   }
 
-  logs(jobId: string, query: { readonly limit?: number } = {}, options: CallOptions = {}): Promise<Logs> {
-    return this.#transport.json({
-      ...options,
-      method: 'GET',
-      path: pathOf(jobId, '/logs'),
-      query: { ...query },
-    });
+  logs(jobId: string, query: PageQuery = {}, options: CallOptions = {}): Promise<Logs> {
+    return this.read(path`/jobs/${jobId}/logs`, options, { ...query });
   }
 
   /** What runs soon, across all jobs. */
   upcoming(
-    query: { readonly within?: string; readonly limit?: number } = {},
+    query: PageQuery & { readonly within?: string } = {},
     options: CallOptions = {},
   ): List<UpcomingRun> {
-    return new List(this.#transport, { ...options, path: '/jobs/upcoming', query: { ...query } });
+    return this.readList('/jobs/upcoming', { ...query }, options);
   }
 
   /** A large selection is worked through in parts: go on with `after` while `next` is not null. */
   bulk(request: BulkRequest, options: CallOptions = {}): Promise<BulkReport> {
-    return this.#transport.json({ ...options, method: 'POST', path: '/jobs/bulk', body: request });
+    return this.send('POST', '/jobs/bulk', options, { body: request });
   }
 }
 
-function pathOf(jobId: string, rest = ''): string {
-  return `/jobs/${encodeURIComponent(jobId)}${rest}`;
+export class Schedules extends Resource {
+  /** The next fires, in words and times; nothing is stored. */
+  preview(schedule: PreviewRequest, options: CallOptions = {}): Promise<SchedulePreview> {
+    return this.send('POST', '/schedules/preview', options, { body: schedule, repeatable: true });
+  }
 }

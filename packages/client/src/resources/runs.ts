@@ -1,43 +1,70 @@
-/** Runs: read, stop, do again. */
-import type { Logs, Run, RunAdded, RunCancelled, RunWithAttempts } from '../types/run.ts';
-import { List } from '../wire/list.ts';
-import type { CallOptions, CreateOptions, Transport } from '../wire/transport.ts';
+/** Runs, those that failed for good, and the workers that execute them. */
+import type {
+  DeadLetter,
+  DeadLetterFilter,
+  Logs,
+  RedriveManyReport,
+  RedriveManyRequest,
+  Redriven,
+  Run,
+  RunAdded,
+  RunCancelled,
+  RunWithAttempts,
+  Worker,
+} from '../generated/types.ts';
+import type { List } from '../wire/list.ts';
+import type { CallOptions, CreateOptions } from '../wire/transport.ts';
+import { type PageQuery, path, Resource } from './resource.ts';
 
-export class Runs {
-  readonly #transport: Transport;
-
-  constructor(transport: Transport) {
-    this.#transport = transport;
-  }
-
+export class Runs extends Resource {
   /** The latest attempt, with all of them in `attempts`. */
   get(runId: string, options: CallOptions = {}): Promise<RunWithAttempts> {
-    return this.#transport.json({ ...options, method: 'GET', path: pathOf(runId) });
+    return this.read(path`/runs/${runId}`, options);
   }
 
   cancel(runId: string, options: CallOptions = {}): Promise<RunCancelled> {
-    return this.#transport.json({ ...options, method: 'POST', path: pathOf(runId, '/cancel') });
+    return this.send('POST', path`/runs/${runId}/cancel`, options);
   }
 
   /** A new run of the same job. */
   rerun(runId: string, options: CreateOptions = {}): Promise<RunAdded> {
-    return this.#transport.create(pathOf(runId, '/rerun'), undefined, options);
+    return this.transport.create(path`/runs/${runId}/rerun`, undefined, options);
   }
 
   logs(runId: string, options: CallOptions = {}): Promise<Logs> {
-    return this.#transport.json({ ...options, method: 'GET', path: pathOf(runId, '/logs') });
+    return this.read(path`/runs/${runId}/logs`, options);
   }
 
   /** What a worker is running now. */
-  ofWorker(workerId: string, query: { readonly limit?: number } = {}, options: CallOptions = {}): List<Run> {
-    return new List(this.#transport, {
-      ...options,
-      path: '/job/executions',
-      query: { ...query, worker_id: workerId },
-    });
+  ofWorker(workerId: string, query: PageQuery = {}, options: CallOptions = {}): List<Run> {
+    return this.readList('/job/executions', { ...query, worker_id: workerId }, options);
   }
 }
 
-function pathOf(runId: string, rest = ''): string {
-  return `/runs/${encodeURIComponent(runId)}${rest}`;
+export class DeadLetters extends Resource {
+  list(filter: DeadLetterFilter = {}, options: CallOptions = {}): List<DeadLetter> {
+    return this.readList('/dead-letters', { ...filter }, options);
+  }
+
+  get(runId: string, options: CallOptions = {}): Promise<DeadLetter> {
+    return this.read(path`/dead-letters/${runId}`, options);
+  }
+
+  redrive(runId: string, options: CallOptions = {}): Promise<Redriven> {
+    return this.send('POST', path`/dead-letters/${runId}/redrive`, options);
+  }
+
+  redriveMany(request: RedriveManyRequest, options: CallOptions = {}): Promise<RedriveManyReport> {
+    return this.send('POST', '/dead-letters/redrive', options, { body: request });
+  }
+}
+
+export class Workers extends Resource {
+  list(query: PageQuery = {}, options: CallOptions = {}): List<Worker> {
+    return this.readList('/workers', { ...query }, options);
+  }
+
+  get(workerId: string, options: CallOptions = {}): Promise<Worker> {
+    return this.read(path`/workers/${workerId}`, options);
+  }
 }

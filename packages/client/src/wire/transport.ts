@@ -4,7 +4,6 @@
  */
 import { CarillonError } from '../carillon-error.ts';
 import { backoffMs, pause } from './backoff.ts';
-import { randomKey } from './random-key.ts';
 import { whyUnreachable } from './why-unreachable.ts';
 
 export interface CallOptions {
@@ -200,6 +199,11 @@ function unreadable(response: Response, text: string): CarillonError {
     fix: 'Check that the address is that of a Carillon server.',
     status: response.status,
   });
+}
+
+/** A key nobody else has: what is sent under it twice is done once. */
+export function randomKey(): string {
+  return globalThis.crypto.randomUUID();
 }
 
 function baseOf(url: string): URL {

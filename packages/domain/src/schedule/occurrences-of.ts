@@ -2,7 +2,7 @@
  * The occurrences of a schedule within its start and end. What is costly to prepare (a parsed expression, the anchor's
  * wall clock) is shared by all schedules with the same rule.
  */
-import { BoundedCache } from './bounded-cache.ts';
+import { Cache } from '../cache.ts';
 import { CalendarOccurrences } from './calendar-occurrences.ts';
 import { CronCalendar } from './cron-calendar.ts';
 import { CronOccurrences } from './cron-occurrences.ts';
@@ -12,8 +12,8 @@ import type { CronSchedule, Occurrences, RecurringSchedule } from './schedule.ts
 
 /** A calendar weighs about 2 kB: 20 MB at most. It knows no zone, and is shared by all of them. */
 const CALENDARS_MAX = 10_000;
-const calendars = new BoundedCache<string, CronCalendar>(CALENDARS_MAX);
-const cronRules = new BoundedCache<string, CronOccurrences>(CALENDARS_MAX);
+const calendars = new Cache<string, CronCalendar>({ entriesMax: CALENDARS_MAX });
+const cronRules = new Cache<string, CronOccurrences>({ entriesMax: CALENDARS_MAX });
 
 export function occurrencesOf(schedule: RecurringSchedule): Occurrences {
   const whole = wholeOccurrences(schedule);

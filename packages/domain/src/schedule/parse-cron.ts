@@ -3,8 +3,9 @@
  * as @daily. Whatever it accepts fires at least once between 1970 and 2100; nonsense and impossible dates are refused
  * with the field and the reason.
  */
+
+import { Cache } from '../cache.ts';
 import { Refusal } from '../errors/refusal.ts';
-import { BoundedCache } from './bounded-cache.ts';
 import { hasCronDays } from './cron-days.ts';
 import {
   type CronFieldContext,
@@ -49,7 +50,7 @@ const WEEKDAY: CronFieldSpec = {
 };
 
 /** By the three date fields as written. Most expressions share a few. */
-const datesExist = new BoundedCache<string, boolean>(1_024);
+const datesExist = new Cache<string, boolean>({ entriesMax: 1_024 });
 
 export function parseCron(input: string, options: { field?: string } = {}): CronRule {
   const expression = requireText(input, options);

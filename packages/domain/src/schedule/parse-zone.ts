@@ -2,8 +2,9 @@
  * Accepts the name of a time zone that the runtime knows. The name that the runtime has for the zone is stored and shown in its
  * spelling, another one as it was written: people look for Europe/Kyiv, not for the Europe/Kiev of Intl.
  */
+
+import { Cache } from '../cache.ts';
 import { Refusal } from '../errors/refusal.ts';
-import { BoundedCache } from './bounded-cache.ts';
 
 const LENGTH_MAX = 64;
 /** There are about 600 names, links between them included. */
@@ -28,7 +29,7 @@ export function parseZone(name: string, options: { field?: string } = {}): strin
   }
 }
 
-const canonicalNames = new BoundedCache<string, string>(NAMES_MAX);
+const canonicalNames = new Cache<string, string>({ entriesMax: NAMES_MAX });
 
 /** Intl's own name of the zone. Throws a RangeError when it knows none. Costs 50 us, so each name is asked for once. */
 export function canonicalZone(name: string): string {

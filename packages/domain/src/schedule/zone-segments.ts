@@ -3,7 +3,7 @@
  * constant. Local time only jumps between two segments, so whoever works segment by segment never meets a gap or an
  * overlap by surprise. Found through Intl (the tz data of the runtime) and remembered.
  */
-import { BoundedCache } from './bounded-cache.ts';
+import { Cache } from '../cache.ts';
 import { DAY_MS, SECOND_MS } from './civil-date.ts';
 import { canonicalZone } from './parse-zone.ts';
 
@@ -38,10 +38,10 @@ type OffsetReader = (instantMs: number) => number;
 interface ZoneOffsets {
   readonly read: OffsetReader;
   /** By number of the bucket. */
-  readonly buckets: BoundedCache<number, readonly ZoneSegment[]>;
+  readonly buckets: Cache<number, readonly ZoneSegment[]>;
 }
 
-const zones = new BoundedCache<string, ZoneOffsets>(ZONES_MAX);
+const zones = new Cache<string, ZoneOffsets>({ entriesMax: ZONES_MAX });
 
 /** The segment that holds the instant. Throws a RangeError when the runtime does not know the zone (see parseZone). */
 export function segmentAt(zone: string, instantMs: number): ZoneSegment {
@@ -64,7 +64,7 @@ function offsetsOf(zone: string): ZoneOffsets {
   return zones.getOrCompute(zone, () => {
     const canonical = canonicalZone(zone);
     if (canonical !== zone) return offsetsOf(canonical);
-    return { read: offsetReader(zone), buckets: new BoundedCache(BUCKETS_MAX) };
+    return { read: offsetReader(zone), buckets: new Cache({ entriesMax: BUCKETS_MAX }) };
   });
 }
 

@@ -5,7 +5,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 
-const whole = (min: number, max: number) => z.int().min(min).max(max);
+const integer = (min: number, max: number) => z.int().min(min).max(max);
 
 const databaseUrl = z
   .string()
@@ -19,7 +19,7 @@ function isNetwork(text: string): boolean {
 }
 
 export const configSchema = z.strictObject({
-  port: whole(0, 65_535).default(7420).describe('Port of the gateway; 0 takes any free one.'),
+  port: integer(0, 65_535).default(7420).describe('Port of the gateway; 0 takes any free one.'),
   host: z
     .string()
     .min(1)
@@ -48,20 +48,20 @@ export const configSchema = z.strictObject({
     .enum(['debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
     .describe('How much to log.'),
-  retention_days: whole(1, 36_500).default(30).describe('Days that the history of runs is kept.'),
-  audit_retention_days: whole(1, 36_500).default(365).describe('Days that the audit log is kept.'),
-  look_ahead_seconds: whole(1, 3_600)
+  retention_days: integer(1, 36_500).default(30).describe('Days that the history of runs is kept.'),
+  audit_retention_days: integer(1, 36_500).default(365).describe('Days that the audit log is kept.'),
+  look_ahead_seconds: integer(1, 3_600)
     .default(300)
     .describe('How far ahead the scheduler holds what becomes due in memory.'),
-  shutdown_grace_seconds: whole(0, 3_600)
+  shutdown_grace_seconds: integer(0, 3_600)
     .default(30)
     .describe('How long running jobs may go on when the server is stopped, before they are given back.'),
-  retries_per_second: whole(0, 1_000_000)
+  retries_per_second: integer(0, 1_000_000)
     .default(1_000)
     .describe(
       "Retries per second on this server, for one user in one namespace. A namespace gets up to twice this, all together four times. What is over is tried later and delays nobody else's. 0: no retries, failures become dead letters at once.",
     ),
-  body_limit_kb: whole(1, 65_536).default(1_024).describe('Largest request body, in KiB.'),
+  body_limit_kb: integer(1, 65_536).default(1_024).describe('Largest request body, in KiB.'),
   tls: z
     .strictObject({
       cert_file: z
@@ -70,7 +70,7 @@ export const configSchema = z.strictObject({
         .optional()
         .describe('PEM file with the certificate, and those that vouch for it. Left out: no TLS.'),
       key_file: z.string().min(1).optional().describe('PEM file with the private key of the certificate.'),
-      redirect_port: whole(1, 65_535)
+      redirect_port: integer(1, 65_535)
         .optional()
         .describe('Port on which plain HTTP is sent on to https. Left out: none.'),
     })
@@ -85,28 +85,28 @@ export const configSchema = z.strictObject({
     .prefault({}),
   database: z
     .strictObject({
-      connections_max: whole(1, 1_000)
+      connections_max: integer(1, 1_000)
         .default(10)
         .describe('Connections to the database, besides eight for heartbeats, outcomes and hints.'),
-      connect_timeout_seconds: whole(1, 300).default(5).describe('How long to wait for a connection.'),
-      statement_timeout_seconds: whole(1, 3_600).default(30).describe('How long one statement may take.'),
+      connect_timeout_seconds: integer(1, 300).default(5).describe('How long to wait for a connection.'),
+      statement_timeout_seconds: integer(1, 3_600).default(30).describe('How long one statement may take.'),
     })
     .prefault({}),
   executor: z
     .strictObject({
-      slots: whole(1, 100_000).default(256).describe('Runs that this server executes at the same time.'),
+      slots: integer(1, 100_000).default(256).describe('Runs that this server executes at the same time.'),
     })
     .prefault({}),
   worker: z
     .strictObject({
-      silent_seconds: whole(3, 3_600)
+      silent_seconds: integer(3, 3_600)
         .default(15)
         .describe('A worker that is silent for longer is given up, and its runs are run again.'),
     })
     .prefault({}),
   node: z
     .strictObject({
-      ttl_seconds: whole(3, 3_600)
+      ttl_seconds: integer(3, 3_600)
         .default(10)
         .describe('A server that is silent for longer loses its shards to the others.'),
     })
@@ -117,31 +117,31 @@ export const configSchema = z.strictObject({
     .describe('Proxies whose X-Forwarded-For and X-Forwarded-Proto are believed, e.g. 127.0.0.1.'),
   rate_limit: z
     .strictObject({
-      key_per_second: whole(0, 1_000_000)
+      key_per_second: integer(0, 1_000_000)
         .default(1_000)
         .describe('Requests per second of one key or signed-in person; 0: no limit. The admin key has none.'),
-      address_per_second: whole(0, 1_000_000)
+      address_per_second: integer(0, 1_000_000)
         .default(5_000)
         .describe('Requests per second of one address, whoever asks from there; 0: no limit.'),
-      burst_seconds: whole(1, 3_600).default(10).describe('How many seconds of these may come at once.'),
+      burst_seconds: integer(1, 3_600).default(10).describe('How many seconds of these may come at once.'),
     })
     .prefault({}),
   session: z
     .strictObject({
-      idle_minutes: whole(1, 525_600)
+      idle_minutes: integer(1, 525_600)
         .default(720)
         .describe('A signed-in session that is not used for this long ends.'),
-      max_hours: whole(1, 8_760)
+      max_hours: integer(1, 8_760)
         .default(168)
         .describe('A session ends after this long, however much it is used.'),
     })
     .prefault({}),
   events: z
     .strictObject({
-      retention_days: whole(1, 3_650)
+      retention_days: integer(1, 3_650)
         .default(7)
         .describe('Days that events are kept for readers to catch up; never longer than retention_days.'),
-      listeners_max: whole(0, 100_000)
+      listeners_max: integer(0, 100_000)
         .default(1_000)
         .describe('Readers that may follow the events of this server at the same time.'),
     })
@@ -153,7 +153,7 @@ export const configSchema = z.strictObject({
     .prefault({}),
   http: z
     .strictObject({
-      response_bytes_max: whole(0, 10_240)
+      response_bytes_max: integer(0, 10_240)
         .default(8_192)
         .describe('Bytes of an answer that are kept as the result of an http job.'),
       deny_networks: z

@@ -2,11 +2,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ConfigError } from './config-error.ts';
 import { configSchema } from './config-schema.ts';
 import { loadConfig } from './load-config.ts';
 import { renderConfigReference, renderHelp } from './render-config-reference.ts';
-import { SETTINGS } from './settings.ts';
+import { ConfigError, SETTINGS } from './settings.ts';
 
 let cwd: string;
 beforeEach(() => {

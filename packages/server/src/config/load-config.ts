@@ -1,14 +1,13 @@
 /**
- * The configuration of this process: defaults, overridden by the file, by the environment, by flags. A name that nobody
- * knows stops the start, because a setting that is silently ignored is found out at the worst moment.
+ * The configuration of this process: defaults, overridden by the file, by the environment, by flags. An unknown
+ * name stops the start, because a setting that is silently ignored is noticed at the worst moment.
  */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { z } from 'zod';
-import { ConfigError, unknownName } from './config-error.ts';
 import { type Config, configSchema } from './config-schema.ts';
 import { readFlags } from './read-flags.ts';
-import { SETTINGS, type Setting } from './settings.ts';
+import { ConfigError, SETTINGS, type Setting, unknownName } from './settings.ts';
 
 export interface ConfigSources {
   /** Without the interpreter and the script. */
@@ -40,7 +39,7 @@ export function loadConfig({ argv, env, cwd }: ConfigSources): LoadedConfig {
   /** Where each setting came from last, for messages. */
   const origins = new Map<string, string>();
   const set = (setting: Setting, value: unknown, origin: string) => {
-    place(values, setting.path, value);
+    setAt(values, setting.path, value);
     origins.set(setting.key, origin);
   };
 
@@ -145,13 +144,13 @@ function demandOf(issue: z.core.$ZodIssue): string {
   }
 }
 
-function place(values: Values, [name, ...rest]: readonly string[], value: unknown): void {
+function setAt(values: Values, [name, ...rest]: readonly string[], value: unknown): void {
   if (name === undefined) return;
   if (rest.length === 0) values[name] = value;
   else {
     const inner = isValues(values[name]) ? values[name] : {};
     values[name] = inner;
-    place(inner, rest, value);
+    setAt(inner, rest, value);
   }
 }
 

@@ -1,6 +1,5 @@
 /** The command line: --name value, --name=value, --name alone for what is true or false, and the questions --help and --version. Nothing is ignored. */
-import { ConfigError, unknownName } from './config-error.ts';
-import { SETTINGS } from './settings.ts';
+import { ConfigError, SETTINGS, unknownName } from './settings.ts';
 
 export interface Flags {
   readonly help: boolean;
@@ -14,7 +13,7 @@ const SWITCHES = new Set(SETTINGS.filter(({ kind }) => kind === 'switch').map(({
 const KNOWN = [...SETTINGS.map(({ flag }) => flag), '--config', '--help', '--version'];
 
 export function readFlags(argv: readonly string[]): Flags {
-  const asked = new Set<string>();
+  const requested = new Set<string>();
   const values = new Map<string, string>();
   for (let i = 0; i < argv.length; i += 1) {
     const before = argv[i - 1];
@@ -23,7 +22,7 @@ export function readFlags(argv: readonly string[]): Flags {
         `${before} is a flag without a value: leave out "${argv[i]}", or write ${before}=true.`,
       );
     const [name, inline] = splitFlag(argv[i]!);
-    if (name === '--help' || name === '--version') asked.add(name);
+    if (name === '--help' || name === '--version') requested.add(name);
     else if (inline !== undefined) values.set(name, inline);
     else if (SWITCHES.has(name)) values.set(name, 'true');
     else {
@@ -36,7 +35,7 @@ export function readFlags(argv: readonly string[]): Flags {
   }
   const config = values.get('--config');
   values.delete('--config');
-  return { help: asked.has('--help'), version: asked.has('--version'), config, values };
+  return { help: requested.has('--help'), version: requested.has('--version'), config, values };
 }
 
 function splitFlag(argument: string): [name: string, inline: string | undefined] {

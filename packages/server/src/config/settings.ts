@@ -1,4 +1,5 @@
 /** The settings of the schema as a flat list, with the name each has as a flag and as an environment variable. */
+import { nearestWord } from '@carillon/contract';
 import { z } from 'zod';
 import { configSchema } from './config-schema.ts';
 
@@ -63,4 +64,18 @@ function kindOf({ type }: Node): Setting['kind'] {
 /** How a default is shown to people. */
 export function fallbackText({ fallback }: Setting): string {
   return Array.isArray(fallback) ? fallback.join(',') : String(fallback);
+}
+
+/** The configuration cannot be used. The message names what is wrong and where, and suggests what was meant. */
+export class ConfigError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'ConfigError';
+  }
+}
+
+export function unknownName(what: string, name: string, known: readonly string[]): ConfigError {
+  const nearest = nearestWord(name, known);
+  const hint = nearest === undefined ? 'See --help for all of them.' : `Did you mean ${nearest}?`;
+  return new ConfigError(`Unknown ${what} ${name}. ${hint}`);
 }

@@ -1,7 +1,10 @@
 /**
- * The one place where errors become answers. Refusals say what they are; a storage that is away is worth another try; the
- * unknown is logged whole and answered as "internal" with the request id, never with its own words.
+ * The one place where errors become answers. Refusals are answered as they are; an unavailable storage with a hint to retry;
+ * an unknown error is logged completely and answered as "internal" with the request id, never with its own message.
  */
+import { randomUUID } from 'node:crypto';
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
 import { PROBLEM_TYPE, problemOf } from '@carillon/contract';
 import { Refusal } from '@carillon/domain';
 import type { Log } from '@carillon/foundation';
@@ -41,17 +44,17 @@ export function answerProblems(log: Log) {
   };
 }
 
-/** The caller went away, or was told that they are too slow: whatever reading the rest fails with, it is not our fault. */
+/** The caller disconnected, or was refused as too slow: however reading the rest fails, it is no internal error. */
 function hasBrokenOff({ raw }: FastifyRequest): boolean {
   return raw.destroyed && !raw.complete;
 }
 
-/** When it is worth another try; undefined when trying again does not help. */
+/** Undefined: a retry does not help. */
 export function retryAfterSecondsOf(refusal: Refusal): number | undefined {
   return refusal.retryAfterSeconds ?? RETRY_AFTER_SECONDS[refusal.code];
 }
 
-/** bodyLimitBytes: how much the route takes, to be named where a body is larger. */
+/** bodyLimitBytes: the limit of the route, named in the refusal of a larger body. */
 export function refusalOf(error: unknown, bodyLimitBytes?: number): Refusal {
   if (error instanceof Refusal) return error;
   if (error instanceof StorageUnavailable) {
@@ -105,4 +108,45 @@ function send(reply: FastifyReply, refusal: Refusal, requestId: string): void {
     .header('x-request-id', requestId)
     .type(PROBLEM_TYPE)
     .send(JSON.stringify(problemOf(refusal, requestId)));
+}
+
+const BROKEN_SOCKET_MS_MAX = 1_000;
+
+/**
+ * What is no HTTP request, arrives too slowly or has too many headers never reaches a route: it is answered here with a
+ * problem document as well, and the connection is closed.
+ */
+export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
+  // A caller that has disconnected, or got part of an answer already, gets no more.
+  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable || socket.bytesWritten > 0) {
+    socket.destroy();
+    return;
+  }
+  const refusal = brokenRequestRefusal(error.code);
+  const requestId = randomUUID();
+  const body = JSON.stringify(problemOf(refusal, requestId));
+  socket.end(
+    [
+      `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}`,
+      `content-type: ${PROBLEM_TYPE}`,
+      `content-length: ${Buffer.byteLength(body)}`,
+      `x-request-id: ${requestId}`,
+      'connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  );
+  // The other side may keep its half open, or read nothing: neither keeps the connection open.
+  socket.setTimeout(BROKEN_SOCKET_MS_MAX, () => socket.destroy());
+}
+
+function brokenRequestRefusal(code: string | undefined): Refusal {
+  switch (code) {
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new Refusal('request_too_slow', 'The request did not arrive in time.');
+    case 'HPE_HEADER_OVERFLOW':
+      return new Refusal('headers_too_large', 'The headers are larger than this server takes.');
+    default:
+      return new Refusal('request_malformed', 'What was sent is not a valid HTTP request.');
+  }
 }

@@ -1,54 +1,54 @@
 /**
- * The door for people and programs: HTTP in, operations behind. It authenticates, reads strictly, and answers every error
- * as a problem document; it decides nothing about jobs.
+ * The gateway: HTTP in, operations behind. It authenticates, parses strictly, and answers every error as a problem document;
+ * it decides nothing about jobs.
  */
 import { randomUUID } from 'node:crypto';
 import { isRequestId } from '@carillon/contract';
+import { type Action, isReading } from '@carillon/domain';
 import { type Log, systemClock } from '@carillon/foundation';
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
-import type { Accounts } from '../operations/accounts/accounts.ts';
+import type { Accounts } from '../accounts/accounts.ts';
 import type { Operations } from '../operations/operations.ts';
-import { answerBrokenRequests } from './answer-broken-requests.ts';
-import { answerProblems } from './answer-problems.ts';
+import { answerBrokenRequest, answerProblems } from './answer-problems.ts';
 import { allOperations } from './api/all-operations.ts';
 import { mountRest } from './api/mount-rest.ts';
 import type { Access } from './api/operation.ts';
 import { createAuthenticate } from './authenticate/create-authenticate.ts';
-import { closeConnections } from './close-connections.ts';
 import { createListener, type Listener } from './listener/create-listener.ts';
+import { closeConnections } from './listener/open-connections.ts';
 import { type MetricsOptions, metricsEndpoint } from './metrics-endpoint.ts';
 import { mountOtherMethods } from './other-methods.ts';
 import type { RequestLimits } from './rate-limit.ts';
-import { readJsonBodies } from './read-json-bodies.ts';
-import { requireHost } from './require-host.ts';
-import { healthRoutes, type Readiness } from './routes/health-routes.ts';
-import { sharedReadiness } from './routes/shared-readiness.ts';
+import { readJsonBodies } from './read-input.ts';
+import { addRequestHooks } from './request-hooks.ts';
+import { healthRoutes, type Readiness, sharedReadiness } from './routes/health-routes.ts';
 import { allMethods } from './rpc/all-methods.ts';
 import { answerUnknownCalls } from './rpc/answer-unknown-calls.ts';
 import { mountRpc } from './rpc/mount-rpc.ts';
-import { securityHeaders } from './security-headers.ts';
-import { isServed, type Served } from './served.ts';
+
+/** Gateways of reads and of writes can be scaled separately. */
+export type Served = 'all' | 'reads' | 'writes';
 
 export interface GatewayOptions {
   readonly operations: Operations;
   readonly authenticate: { readonly adminKey: string };
   readonly accounts: Pick<Accounts, 'identities'>;
-  /** Runs as long as the gateway does. Left out: nobody is too fast. */
+  /** Started and stopped with the gateway. Left out: no limits. */
   readonly limits?: RequestLimits;
-  /** Addresses and networks whose X-Forwarded-* headers are believed. */
+  /** Addresses and networks whose X-Forwarded-* headers are trusted. */
   readonly trustedProxies?: readonly string[];
   readonly log: Log;
   readonly readiness: () => Promise<Readiness>;
   /** Left out: nothing is measured, and there is no /metrics. */
   readonly metrics?: Pick<MetricsOptions, 'telemetry' | 'open'>;
   readonly bodyLimitBytes: number;
-  /** A server that only runs jobs: health and metrics, and no way in. */
+  /** A server that only runs jobs: health and metrics alone. */
   readonly healthOnly?: boolean;
   /** Left out: everything. */
   readonly served?: Served;
-  /** Where callers reach this gateway, put in front of Location and Link. Left out: they are relative. */
+  /** The public URL of this gateway, prefixed to Location and Link. Left out: they are relative. */
   readonly address?: string;
-  /** What takes the connections. Left out: in clear. */
+  /** Accepts the connections. Left out: in clear. */
   readonly listener?: Listener;
 }
 
@@ -68,7 +68,7 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
     genReqId: ({ headers }) =>
       isRequestId(headers['x-request-id']) ? headers['x-request-id'] : randomUUID(),
     frameworkErrors: problems.onError,
-    clientErrorHandler: answerBrokenRequests,
+    clientErrorHandler: answerBrokenRequest,
   });
   app.setErrorHandler(problems.onError);
   app.setNotFoundHandler(problems.onNoRoute);
@@ -76,13 +76,7 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   readJsonBodies(app);
   closeConnections(app, listener.connections);
 
-  // Hooks that every request passes call back: a promise for each would cost more than what they do.
-  app.addHook('onRequest', (request, reply, done) => {
-    reply.header('x-request-id', request.id);
-    done();
-  });
-  securityHeaders(app);
-  requireHost(app);
+  addRequestHooks(app);
   answerUnknownCalls(app);
   if (limits) {
     app.addHook('onReady', async () => limits.start());
@@ -100,7 +94,7 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   healthRoutes(app, { readiness, log });
   if (options.metrics) metricsEndpoint(app, { ...options.metrics, authenticate });
   if (options.healthOnly) return app;
-  // Whoever opens the address that the server printed finds out what it can do.
+  // Opening the address that the server printed shows the documentation.
   app.get('/', (_request, reply) => reply.redirect('/api/docs', 302));
   const { served = 'all' } = options;
   const stopping = new AbortController();
@@ -112,14 +106,14 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   const admitStranger = (request: FastifyRequest) => limits?.admitAddress(request.ip);
   mountRpc(app, { methods, authenticate, admitStranger, bodyLimitBytes, clock: systemClock, log });
   const offered = table.filter(isOffered);
-  // A scope of its own and not a look at the URL: the router also takes /%61pi for /api.
+  // A scope of its own instead of a test of the URL: the router also takes /%61pi for /api.
   app.register(
     (api, _options, done) => {
       api.addHook('onRequest', (_request, reply, hookDone) => {
         reply.header('cache-control', 'no-store');
         hookDone();
       });
-      // Strangers do not learn which paths exist.
+      // Unauthenticated callers do not learn which paths exist.
       const preHandler = async (request: FastifyRequest) => {
         await authenticate(request);
       };
@@ -131,4 +125,12 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
     { prefix: '/api' },
   );
   return app;
+}
+
+/** Open routes, sessions and one's own keys are served by every gateway. */
+function isServed(access: string | readonly string[], served: Served): boolean {
+  const needed = [access].flat();
+  if (served === 'all' || needed.includes('open') || needed.includes('self')) return true;
+  const reads = needed.every((action) => isReading(action as Action));
+  return served === 'reads' ? reads : !reads;
 }

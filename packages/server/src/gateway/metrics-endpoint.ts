@@ -19,7 +19,7 @@ export function metricsEndpoint(
   { telemetry, authenticate, open }: MetricsOptions,
 ): void {
   app.addHook('onResponse', ({ method, routeOptions }, { statusCode, elapsedTime }, done) => {
-    // Paths that nobody serves share one name: callers must not be able to make up new ones.
+    // Unknown paths share one label: callers must not be able to create new ones.
     const route = routeOptions.url ?? 'none';
     telemetry.requestAnswered({ method, route, status: statusCode, elapsedMs: elapsedTime });
     done();
@@ -31,7 +31,7 @@ export function metricsEndpoint(
   });
 }
 
-/** What a proxy on this machine passes on came from somewhere else. */
+/** A request that a local proxy forwards came from elsewhere. */
 function isLocal({ socket, headers }: FastifyRequest): boolean {
   if (headers.forwarded !== undefined || headers['x-forwarded-for'] !== undefined) return false;
   return /^(127\.|::1$|::ffff:127\.)/.test(socket.remoteAddress ?? '');

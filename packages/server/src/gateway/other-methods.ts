@@ -14,7 +14,7 @@ export function mountOtherMethods(
 ): void {
   for (const [path, served] of methodsByPath(operations)) {
     const allow = METHODS.filter((method) => served.has(method)).join(', ');
-    // Strangers do not learn which paths exist, unless the path is open to them anyway.
+    // Unauthenticated callers do not learn which paths exist, unless the path is open anyway.
     const isOpen = operations.some((one) => one.path === path && one.access === 'open');
     const onRequest = async (request: FastifyRequest) => {
       if (!isOpen) await authenticate(request);

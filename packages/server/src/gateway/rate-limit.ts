@@ -1,19 +1,19 @@
 /**
- * Nobody may ask faster than allowed: each key, person and address has a bucket that fills steadily and holds a burst.
- * Requests are counted here, without a round trip; about once a second servers tell each other through the counters what
- * was used, and take that off their own buckets. When the counters cannot be reached every server goes on by itself.
+ * Rate limits: each key, user and address has a token bucket that fills steadily and holds a burst. Requests are counted
+ * here, without a round trip; about once a second servers exchange their counts through the counters, and take the counts of
+ * the others off their own buckets. While the counters are unavailable every server limits alone.
  */
-import { type Caller, Refusal } from '@carillon/domain';
+import { Cache, type Caller, Refusal } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
+import { addressGroup } from '../accounts/address-group.ts';
 import { type Counters, windowStart } from '../counters/counters.ts';
-import { addressGroup } from '../operations/accounts/address-group.ts';
 
 export interface RateLimitSettings {
-  /** Requests per second of one key or signed-in person; 0: no limit. */
+  /** Requests per second of one key or signed-in user; 0: no limit. */
   readonly perCaller: number;
-  /** Of one address, whoever asks from there; 0: no limit. */
+  /** Of one address, whoever calls from there; 0: no limit. */
   readonly perAddress: number;
-  /** How many seconds' worth may come at once. */
+  /** How many seconds' worth of requests may come at once. */
   readonly burstSeconds: number;
 }
 
@@ -27,26 +27,26 @@ export interface RequestLimitsOptions {
 
 interface Bucket {
   readonly rate: number;
-  /** May be less than none when other servers used more than was left. */
+  /** Negative when other servers used more than was left. */
   tokens: number;
   filledAtMs: number;
-  /** Counted here and not told to the others yet. */
-  untold: number;
-  /** What all servers had used in the window when they last told. */
-  told: { readonly windowMs: number; readonly total: number; readonly atMs: number } | undefined;
+  /** Counted here and not reported to the others yet. */
+  unreported: number;
+  /** What all servers had used in the window at the last report. */
+  reported: { readonly windowMs: number; readonly total: number; readonly atMs: number } | undefined;
 }
 
 const EXCHANGE_MS = 1_000;
 const WINDOW_MS = 60_000;
-/** An address costs nothing to make up: buckets are bounded, and the oldest give way. */
+/** Anybody can send from many addresses: the number of buckets is bounded, and the oldest are dropped. */
 const BUCKETS_MAX = 50_000;
-const TOLD_AT_ONCE_MAX = 5_000;
+const REPORTED_AT_ONCE_MAX = 5_000;
 
 export interface Allowance {
   /** Requests that may come at once. */
   readonly limit: number;
   readonly remaining: number;
-  /** Until all of them may come again. */
+  /** Until the bucket is full again. */
   readonly resetSeconds: number;
 }
 
@@ -71,7 +71,7 @@ export class RateLimited extends Refusal {
 
 export class RequestLimits implements Service {
   readonly #options: RequestLimitsOptions;
-  readonly #buckets = new Map<string, Bucket>();
+  readonly #buckets = new Cache<string, Bucket>({ entriesMax: BUCKETS_MAX });
   readonly #loop: Loop;
   #alone = false;
 
@@ -103,7 +103,7 @@ export class RequestLimits implements Service {
     if (perCaller > 0) this.#admit(bucketOf(caller), perCaller);
   }
 
-  /** What the caller has left; undefined for whoever has no limit. */
+  /** Undefined: the caller has no limit. */
   allowanceOf(caller: Pick<Caller, 'kind' | 'id'>): Allowance | undefined {
     const bucket = this.#buckets.get(bucketOf(caller));
     if (!bucket) return undefined;
@@ -112,29 +112,29 @@ export class RequestLimits implements Service {
     return { limit, remaining: Math.max(0, Math.floor(bucket.tokens)), resetSeconds };
   }
 
-  /** Tells what was counted, learns what others counted, and lets go of buckets that are full again. */
+  /** Reports what was counted, applies what others counted, and drops buckets that are full again. */
   async runOnce(): Promise<undefined> {
     const { counters, clock, log } = this.#options;
-    const telling: { name: string; bucket: Bucket; add: number }[] = [];
-    for (const [name, bucket] of this.#buckets) {
-      if (bucket.untold > 0 && telling.length < TOLD_AT_ONCE_MAX) {
-        telling.push({ name, bucket, add: bucket.untold });
-      } else if (bucket.untold === 0 && this.#fill(bucket) >= this.#burst(bucket.rate)) {
+    const reports: { name: string; bucket: Bucket; add: number }[] = [];
+    for (const [name, bucket] of this.#buckets.entries()) {
+      if (bucket.unreported > 0 && reports.length < REPORTED_AT_ONCE_MAX) {
+        reports.push({ name, bucket, add: bucket.unreported });
+      } else if (bucket.unreported === 0 && this.#fill(bucket) >= this.#burst(bucket.rate)) {
         this.#buckets.delete(name);
       }
     }
-    if (telling.length === 0) return undefined;
+    if (reports.length === 0) return undefined;
     const atMs = clock.now();
-    const counts = telling.map(({ name, add }) => ({ name, add, atMs, windowMs: WINDOW_MS }));
-    for (const { bucket } of telling) bucket.untold = 0;
+    const counts = reports.map(({ name, add }) => ({ name, add, atMs, windowMs: WINDOW_MS }));
+    for (const { bucket } of reports) bucket.unreported = 0;
     try {
       const totals = await counters.add(counts);
-      for (const [i, { bucket, add }] of telling.entries()) {
-        this.#learn(bucket, { add, total: totals[i]!, atMs });
+      for (const [i, { bucket, add }] of reports.entries()) {
+        this.#applyTotal(bucket, { add, total: totals[i]!, atMs });
       }
       this.#alone = false;
     } catch (error) {
-      // What was not told is not told later either: it would be counted into the wrong moment.
+      // A failed report is not repeated: it would count in the wrong window.
       if (!this.#alone) log.warn({ err: error }, 'requests are limited by this server alone');
       this.#alone = true;
     }
@@ -142,26 +142,16 @@ export class RequestLimits implements Service {
   }
 
   #admit(name: string, rate: number): void {
-    let bucket = this.#buckets.get(name);
-    if (!bucket) {
-      bucket = this.#newBucket(rate);
-      this.#buckets.set(name, bucket);
-    }
+    const bucket = this.#buckets.getOrCompute(name, () => this.#newBucket(rate));
     const tokens = this.#fill(bucket);
     if (tokens < 1) throw new RateLimited(this.#burst(rate), Math.max(1, Math.ceil((1 - tokens) / rate)));
     bucket.tokens = tokens - 1;
-    bucket.untold += 1;
+    bucket.unreported += 1;
   }
 
   #newBucket(rate: number): Bucket {
-    if (this.#buckets.size >= BUCKETS_MAX) {
-      for (const oldest of this.#buckets.keys()) {
-        this.#buckets.delete(oldest);
-        break;
-      }
-    }
     const filledAtMs = this.#options.clock.monotonic();
-    return { rate, tokens: this.#burst(rate), filledAtMs, untold: 0, told: undefined };
+    return { rate, tokens: this.#burst(rate), filledAtMs, unreported: 0, reported: undefined };
   }
 
   #fill(bucket: Bucket): number {
@@ -172,16 +162,16 @@ export class RequestLimits implements Service {
     return bucket.tokens;
   }
 
-  /** Only what others used since we last told is taken off: whoever comes back after a while starts afresh. */
-  #learn(bucket: Bucket, { add, total, atMs }: { add: number; total: number; atMs: number }): void {
+  /** Subtracts what others used since the last report; without a recent one there is nothing to compare with. */
+  #applyTotal(bucket: Bucket, { add, total, atMs }: { add: number; total: number; atMs: number }): void {
     const windowMs = windowStart({ atMs, windowMs: WINDOW_MS });
-    const { told } = bucket;
-    if (told && atMs - told.atMs < 3 * EXCHANGE_MS) {
-      const before = told.windowMs === windowMs ? told.total : 0;
+    const { reported } = bucket;
+    if (reported && atMs - reported.atMs < 3 * EXCHANGE_MS) {
+      const before = reported.windowMs === windowMs ? reported.total : 0;
       const others = Math.max(0, total - before - add);
       bucket.tokens = Math.max(-this.#burst(bucket.rate), bucket.tokens - others);
     }
-    bucket.told = { windowMs, total, atMs };
+    bucket.reported = { windowMs, total, atMs };
   }
 
   #burst(rate: number): number {

@@ -12,7 +12,7 @@ import { allOperations } from './api/all-operations.ts';
 import { mountRest } from './api/mount-rest.ts';
 import type { Access, ApiContext, Operation } from './api/operation.ts';
 import { metricsEndpoint } from './metrics-endpoint.ts';
-import { readJsonBodies } from './read-json-bodies.ts';
+import { readJsonBodies } from './read-input.ts';
 import { CALLERS, HERE, makeScene, type Scene } from './role-matrix.fixture.ts';
 import {
   everybody,

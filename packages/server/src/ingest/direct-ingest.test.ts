@@ -40,7 +40,7 @@ describe('DirectIngest', () => {
   test('batches of all or nothing are written two at a time, each by itself', async () => {
     const jobs = new SlowJobs();
     const ingest = new DirectIngest({ jobs });
-    const answers = Promise.all(['a', 'b', 'c'].map((id) => ingest.acceptWhole([job(id)])));
+    const answers = Promise.all(['a', 'b', 'c'].map((id) => ingest.acceptAtomic([job(id)])));
     await Promise.resolve();
     expect(jobs.batches).toHaveLength(2);
     jobs.letGo();
@@ -86,9 +86,9 @@ describe('DirectIngest', () => {
   test('a batch that is whole shares its transaction with nobody, and takes up room while it is written', async () => {
     const jobs = new SlowJobs();
     const ingest = new DirectIngest({ jobs, capacity: 3 });
-    const whole = ingest.acceptWhole([job('a'), job('b')]);
+    const whole = ingest.acceptAtomic([job('a'), job('b')]);
     const alone = ingest.accept(job('c'));
-    await expect(ingest.acceptWhole([job('d'), job('e')])).rejects.toMatchObject({ code: 'overloaded' });
+    await expect(ingest.acceptAtomic([job('d'), job('e')])).rejects.toMatchObject({ code: 'overloaded' });
     await Promise.resolve();
     jobs.letGo();
     expect(await whole).toHaveLength(2);

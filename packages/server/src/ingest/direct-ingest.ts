@@ -86,7 +86,7 @@ export class DirectIngest implements Ingest {
   }
 
   /** Not in the buffer: who shares a transaction with others cannot take it back. */
-  async acceptWhole(jobs: readonly NewJob[]): Promise<InsertedJob[]> {
+  async acceptAtomic(jobs: readonly NewJob[]): Promise<InsertedJob[]> {
     this.#requireRoom(jobs.length);
     this.#wholeJobs += jobs.length;
     try {

@@ -5,5 +5,5 @@ export interface Ingest {
   accept(job: NewJob): Promise<InsertedJob>;
   acceptAll(jobs: readonly NewJob[]): Promise<InsertedJob[]>;
   /** In one transaction: where one of them is refused, none is accepted. */
-  acceptWhole(jobs: readonly NewJob[]): Promise<InsertedJob[]>;
+  acceptAtomic(jobs: readonly NewJob[]): Promise<InsertedJob[]>;
 }

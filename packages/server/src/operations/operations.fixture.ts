@@ -13,7 +13,10 @@ import {
   type WorkerId,
 } from '@carillon/domain';
 import { ManualClock, SeededRandom, silentLog, TimeSlices } from '@carillon/foundation';
+import { Accounts } from '../accounts/accounts.ts';
+import { AuditLog } from '../audit/audit-log.ts';
 import { MemoryCounters } from '../counters/memory-counters.ts';
+import { EventFeed } from '../event-feed/event-feed.ts';
 import { DirectIngest } from '../ingest/direct-ingest.ts';
 import type { SignalBus, Signals } from '../signal-bus/signal-bus.ts';
 import { ALL_SHARDS, shardStart } from '../storage/conformance/storage-world.ts';
@@ -22,9 +25,6 @@ import { LANE_START } from '../storage/lane.ts';
 import type { Settlement } from '../storage/lease-store.ts';
 import { MemoryStorage } from '../storage/memory/memory-storage.ts';
 import type { Storage } from '../storage/storage.ts';
-import { Accounts } from './accounts/accounts.ts';
-import { AuditLog } from './audit-log.ts';
-import { EventFeed } from './event-feed/event-feed.ts';
 import { createOperations, operationsAs } from './operations.ts';
 
 const NODE = '00000000-0000-7000-8000-00000000000a' as NodeId;
@@ -47,13 +47,15 @@ export class OperationsFixture {
     log: silentLog,
     listenersMax: 100,
   });
+  readonly audit = new AuditLog({ store: this.storage.audit, clock: this.clock });
   readonly accounts = new Accounts({
+    audit: this.audit,
     ...{ store: this.storage.accounts, clock: this.clock, random: this.random, log: silentLog },
     counters: new MemoryCounters(),
     // Real hashing, made cheap: what is tested is that it happens.
     hashCost: { memoryKib: 64, passes: 1, parallelism: 1 },
   });
-  /** How long each part of long arithmetic seems to take. */
+  /** How long each slice of a long computation seems to take. */
   partMs = 0;
   #workedMs = 0;
   readonly everyones = createOperations({
@@ -65,13 +67,13 @@ export class OperationsFixture {
     signals: this.signals,
     clock: this.clock,
     random: this.random,
-    audit: new AuditLog({ store: this.storage.audit, clock: this.clock }),
+    audit: this.audit,
   });
-  /** As the server itself asks. */
+  /** As the server itself. */
   readonly operations = operationsAs(SERVER, this.everyones);
   #epochs: ReadonlyMap<number, number> | undefined;
 
-  /** In memory; a test over a database puts that here. */
+  /** In memory; a test on a database overrides this. */
   protected makeStorage(): Storage {
     return new MemoryStorage({ clock: this.clock });
   }
@@ -81,7 +83,7 @@ export class OperationsFixture {
     return this.sent.filter((entry) => entry.name === name).map((entry) => entry.signal as Signals[Name]);
   }
 
-  /** What is planned and waits of all jobs, but for what a pause holds back. */
+  /** Cursors and waiting runs of all jobs, without those held by a pause. */
   async pending(): Promise<(Cursor | PendingRun)[]> {
     return [...(await this.cursors()), ...(await this.pendingRuns())];
   }
@@ -130,7 +132,7 @@ export class OperationsFixture {
     return fired.jobIds.has(jobId) ? plan.run : [];
   }
 
-  /** Lets in what asks for a place, and hands everything that is due to one worker. */
+  /** Admits waiting runs, and claims everything that is due for one worker. */
   async claimDue(): Promise<ClaimedBatch> {
     const nowMs = this.clock.now();
     const due = (await this.pendingRuns()).filter(({ fireAtMs }) => fireAtMs <= nowMs);
@@ -174,7 +176,7 @@ export class OperationsFixture {
   }
 }
 
-/** How often everybody else had their turn of the event loop until this was done. */
+/** How many turns of the event loop passed until this was done. */
 export async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
   let turns = 0;
   let counting = setImmediate(function count() {

@@ -57,7 +57,7 @@ export interface KeyQuery {
   readonly ownerId: string | undefined;
   readonly namespaces: readonly string[] | undefined;
   /** Newest first; continue after this one. */
-  readonly afterKeyId?: string;
+  readonly afterKeyId?: string | undefined;
   readonly limit: number;
 }
 

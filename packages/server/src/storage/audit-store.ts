@@ -21,16 +21,16 @@ export interface AuditRecord extends AuditEntry {
 
 export interface AuditQuery {
   /** Any of these; undefined: all, also what belongs to none. */
-  readonly namespaces?: readonly string[];
+  readonly namespaces?: readonly string[] | undefined;
   /** Only what was done since the namespaces were made: nothing of those that had their names before. */
-  readonly sinceMade?: boolean;
-  readonly actor?: string;
-  readonly action?: string;
-  readonly subjectId?: string;
-  readonly fromMs?: number;
-  readonly untilMs?: number;
+  readonly sinceMade?: boolean | undefined;
+  readonly actor?: string | undefined;
+  readonly action?: string | undefined;
+  readonly subjectId?: string | undefined;
+  readonly fromMs?: number | undefined;
+  readonly untilMs?: number | undefined;
   /** Newest first; continue after this one. */
-  readonly beforeId?: number;
+  readonly beforeId?: number | undefined;
   readonly limit: number;
 }
 

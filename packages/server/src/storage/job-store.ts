@@ -25,18 +25,18 @@ export interface NewJob {
 }
 
 /**
- * existing: the idempotency key was seen before with the same request; conflict: with another one. homeless: its namespace is
- * not there, or not any more.
+ * existing: the idempotency key was used before with the same request; conflict: with another one. namespace_missing: its
+ * namespace does not exist, or no longer.
  */
 export type InsertedJob =
   | { readonly kind: 'inserted'; readonly jobId: JobId }
   | { readonly kind: 'existing'; readonly jobId: JobId }
   | { readonly kind: 'conflict'; readonly jobId: JobId }
-  | { readonly kind: 'homeless'; readonly jobId: JobId };
+  | { readonly kind: 'namespace_missing'; readonly jobId: JobId };
 
-/** Whether a whole batch is taken back because of this one. */
+/** Whether an atomic batch is rolled back because of this job. */
 export function isRefused({ kind }: InsertedJob): boolean {
-  return kind === 'conflict' || kind === 'homeless';
+  return kind === 'conflict' || kind === 'namespace_missing';
 }
 
 /** What a list of jobs is narrowed to: a selection, of one status at a time. */
@@ -46,10 +46,10 @@ export interface JobFilter extends Omit<JobSelection, 'statuses'> {
 
 export interface JobQuery extends JobFilter {
   /** Of creation; newest first unless said otherwise. */
-  readonly order?: 'newest' | 'oldest';
+  readonly order?: 'newest' | 'oldest' | undefined;
   /** Continue after this job. */
-  readonly afterJobId?: JobId;
-  readonly offset?: number;
+  readonly afterJobId?: JobId | undefined;
+  readonly offset?: number | undefined;
   readonly limit: number;
 }
 
@@ -61,8 +61,8 @@ export interface JobList {
 
 export interface SortedJobQuery extends JobFilter, JobOrder {
   /** Continue after this place. */
-  readonly after?: JobPlace;
-  readonly offset?: number;
+  readonly after?: JobPlace | undefined;
+  readonly offset?: number | undefined;
   readonly limit: number;
 }
 

@@ -4,7 +4,7 @@
  * walks over what was claimed before.
  */
 import { createHash } from 'node:crypto';
-import type { Job, Priority, RunId } from '@carillon/domain';
+import { Cache, type Job, type Priority, type RunId } from '@carillon/domain';
 
 /** Several claims run side by side without meeting, one per part; more parts make more lanes to look after. Stored: never changes. */
 export const PART_COUNT = 8;
@@ -66,16 +66,13 @@ function upperBits(text: string): number {
   return hash32(text) >>> (32 - TENANT_BITS);
 }
 
-/** Most jobs say the same few names. */
-const REMEMBERED_MAX = 20_000;
-const remembered = new Map<string, number>();
+/** Most jobs have the same few names. */
+const hashes = new Cache<string, number>({ entriesMax: 20_000 });
 
 function hash32(text: string): number {
-  let hash = remembered.get(text);
-  if (hash === undefined) {
-    hash = createHash('sha256').update(text).digest().readUInt32BE(0);
-    if (remembered.size >= REMEMBERED_MAX) remembered.clear();
-    remembered.set(text, hash);
-  }
-  return hash;
+  return hashes.getOrCompute(text, sha256Prefix);
+}
+
+function sha256Prefix(text: string): number {
+  return createHash('sha256').update(text).digest().readUInt32BE(0);
 }

@@ -59,15 +59,15 @@ export interface DeadLetterPlace {
   readonly runId: RunId;
 }
 
-/** True: only those sent round again; false: only those still lying there. */
 export interface DeadLetterFilter extends DeadLetterSelection {
+  /** True: only redriven ones; false: only the others. */
   readonly redriven?: boolean | undefined;
 }
 
 export interface DeadLetterQuery extends DeadLetterFilter {
   /** Only of jobs in one of these places; undefined: everywhere. */
   readonly visible?: readonly Visible[] | undefined;
-  readonly before?: DeadLetterPlace;
+  readonly before?: DeadLetterPlace | undefined;
   readonly limit: number;
 }
 
@@ -78,8 +78,8 @@ export interface DeadLetterList {
 }
 
 export interface RunPage {
-  readonly before?: { readonly createdAtMs: number; readonly runId: RunId };
-  readonly offset?: number;
+  readonly before?: { readonly createdAtMs: number; readonly runId: RunId } | undefined;
+  readonly offset?: number | undefined;
   readonly limit: number;
 }
 

@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 
 import { z } from 'zod';
 import { sessionCookie } from '../authenticate/session-cookie.ts';
 import { allowanceHeaders, type RequestLimits } from '../rate-limit.ts';
-import { requireReadableQuery } from '../readable-query.ts';
+import { requireReadableQuery } from '../read-input.ts';
 import { type ListEnd, type Operation, type RestCall, readInput } from './operation.ts';
 
 declare module 'fastify' {

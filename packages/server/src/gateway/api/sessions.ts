@@ -15,8 +15,8 @@ import {
 } from '@carillon/contract';
 import { stranger } from '@carillon/domain';
 import { z } from 'zod';
-import { csrfTokenOf } from '../../operations/accounts/secrets.ts';
-import { originOf } from '../authenticate/origin-of.ts';
+import { csrfTokenOf } from '../../accounts/secrets.ts';
+import { originOf } from '../authenticate/create-authenticate.ts';
 import { requireOwnPage } from '../authenticate/require-own-page.ts';
 import { sessionCookie } from '../authenticate/session-cookie.ts';
 import { type ApiContext, type Operation, operation, reading, restOperation } from './operation.ts';

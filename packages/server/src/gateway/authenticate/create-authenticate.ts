@@ -1,32 +1,33 @@
 /**
- * Who asks: the admin key in the server's own folder, an API key, or a session. A key beats a cookie that came along. The
- * same for every door; whatever is wrong with a credential is refused as unauthorized before anything else is looked at.
+ * Who calls: by the admin key in the server's own folder, an API key, or a session. A key takes precedence over a cookie. The
+ * same for REST and RPC; an invalid credential is refused as unauthorized before anything else is checked.
  */
 import { timingSafeEqual } from 'node:crypto';
-import { type Caller, type Grant, Refusal, WHOLE } from '@carillon/domain';
+import { Cache, type Caller, type Grant, type Origin, Refusal, WHOLE } from '@carillon/domain';
 import type { FastifyRequest } from 'fastify';
-import type { Identities } from '../../operations/accounts/identities.ts';
-import { secretDigest } from '../../operations/accounts/secrets.ts';
+import type { Identities } from '../../accounts/identities.ts';
+import { secretDigest } from '../../accounts/secrets.ts';
 import type { RequestLimits } from '../rate-limit.ts';
-import { originOf } from './origin-of.ts';
 import { requireCsrfToken } from './require-own-page.ts';
 import { sessionCookie } from './session-cookie.ts';
 
 export type Authenticate = (request: FastifyRequest) => Promise<Caller>;
 
 export interface AuthenticateOptions {
-  /** Whoever can read it may do everything, as often as they like. */
+  /** Grants everything, without rate limits. */
   readonly adminKey: string;
   readonly identities: Pick<Identities, 'ofKey' | 'ofSession'>;
-  /** Left out: nobody is too fast. */
+  /** Left out: no limits. */
   readonly limits?: Pick<RequestLimits, 'admitAddress' | 'admitCaller'> | undefined;
-  /** Where callers reach the gateway; empty when only the request knows. */
+  /** The public URL of the gateway; empty when only the request knows it. */
   readonly address: string;
 }
 
 /** More keys than are in use at the same time, by far. */
 const DIGESTS_MAX = 1_000;
 const DIGESTS_MS = 60_000;
+
+const USER_AGENT_LENGTH_MAX = 200;
 
 const EVERYTHING: readonly Grant[] = [{ namespace: WHOLE, role: 'admin', ownOnly: false }];
 
@@ -35,35 +36,29 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
   if (adminKey === '') throw new Error('an empty admin key would let everybody in');
   const adminDigest = secretDigest(adminKey);
   const cookie = sessionCookie(address);
-  /** Of keys that were right within the last minute: who asks ten thousand times a second is hashed once. Guesses are not kept. */
-  const digests = new Map<string, Buffer>();
-  let digestsUntilMs = 0;
-
-  function remember(key: string, digest: Buffer): void {
-    const nowMs = performance.now();
-    if (nowMs >= digestsUntilMs || digests.size >= DIGESTS_MAX) {
-      digests.clear();
-      digestsUntilMs = nowMs + DIGESTS_MS;
-    }
-    digests.set(key, digest);
-  }
+  /** Of keys that were valid within the last minute: a key that sends many requests is hashed once. Guesses are not kept. */
+  const digests = new Cache<string, Buffer>({
+    entriesMax: DIGESTS_MAX,
+    expiry: { ttlMs: DIGESTS_MS, clock: { monotonic: () => performance.now() } },
+  });
 
   return async (request) => {
     const key = bearerOf(request);
     if (key === undefined) {
       limits?.admitAddress(request.ip);
-      const person = await ofCookie(request);
-      limits?.admitCaller(person);
-      return person;
+      const user = await ofCookie(request);
+      limits?.admitCaller(user);
+      return user;
     }
-    const digest = digests.get(key) ?? secretDigest(key);
+    const known = digests.get(key);
+    const digest = known ?? secretDigest(key);
     if (timingSafeEqual(digest, adminDigest)) {
-      remember(key, digest);
+      if (!known) digests.set(key, digest);
       return adminOf(request);
     }
     limits?.admitAddress(request.ip);
     const caller = await identities.ofKey(key, originOf(request), digest);
-    remember(key, digest);
+    if (!known) digests.set(key, digest);
     limits?.admitCaller(caller);
     return caller;
   };
@@ -90,5 +85,14 @@ function adminOf(request: FastifyRequest): Caller {
     grants: EVERYTHING,
     scopes: undefined,
     origin: originOf(request),
+  };
+}
+
+/** As the audit log records it. */
+export function originOf(request: Pick<FastifyRequest, 'ip' | 'headers' | 'id'>): Origin {
+  return {
+    address: request.ip,
+    userAgent: request.headers['user-agent']?.slice(0, USER_AGENT_LENGTH_MAX),
+    requestId: request.id,
   };
 }

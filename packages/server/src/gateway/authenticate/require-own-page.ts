@@ -1,15 +1,15 @@
 /**
- * Browsers send cookies along whoever wrote the page. What changes something by cookie must therefore come from a page of
- * ours, as the browser itself tells, and carry the token that only such a page can have read.
+ * Protection against cross-site requests: browsers send cookies whichever site the page came from. A change authenticated by
+ * cookie must therefore come from our own origin, as the browser reports it, and carry the CSRF token.
  */
 import { Refusal } from '@carillon/domain';
 import type { FastifyRequest } from 'fastify';
-import { csrfTokenOf, sameSecret } from '../../operations/accounts/secrets.ts';
+import { csrfTokenOf, sameSecret } from '../../accounts/secrets.ts';
 
-const CHANGES_NOTHING = new Set(['GET', 'HEAD', 'OPTIONS']);
+const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 export function requireCsrfToken(request: FastifyRequest, sessionToken: string, address: string): void {
-  if (CHANGES_NOTHING.has(request.method)) return;
+  if (SAFE_METHODS.has(request.method)) return;
   requireOwnPage(request, address);
   const given = request.headers['x-csrf-token'];
   if (typeof given === 'string' && sameSecret(given, csrfTokenOf(sessionToken))) return;
@@ -18,14 +18,14 @@ export function requireCsrfToken(request: FastifyRequest, sessionToken: string, 
   throw new Refusal('csrf_rejected', message, { field: 'X-CSRF-Token' });
 }
 
-/** Programs send neither header, and are let through. */
+/** Programs send neither header, and pass. */
 export function requireOwnPage(request: FastifyRequest, address: string): void {
   const site = request.headers['sec-fetch-site'];
   const { origin } = request.headers;
-  const foreign =
+  const isForeign =
     (site !== undefined && site !== 'same-origin' && site !== 'none') ||
     (origin !== undefined && !isOwn(origin, request, address));
-  if (foreign) throw new Refusal('csrf_rejected', 'The request comes from a page of another site.');
+  if (isForeign) throw new Refusal('csrf_rejected', 'The request comes from a page of another site.');
 }
 
 function isOwn(origin: string, request: FastifyRequest, address: string): boolean {

@@ -1,11 +1,11 @@
 /**
- * The cookie of a session: no script can read it, other sites cannot send it along with what they post, and over TLS it
- * travels nowhere else. There its name begins with __Host-, so that no neighbouring host can plant one.
+ * The session cookie: no script can read it, other sites cannot send it with a POST, and over TLS it is sent over TLS only.
+ * There its name begins with __Host-, so that no neighbouring host can set one.
  */
 import type { FastifyRequest } from 'fastify';
 
 export interface SessionCookie {
-  /** The token it carries; undefined when the request has none. */
+  /** The session token; undefined when the request has none. */
   read(request: FastifyRequest): string | undefined;
   /** For Set-Cookie. */
   write(request: FastifyRequest, token: string, maxAgeSeconds: number): string;
@@ -15,7 +15,7 @@ export interface SessionCookie {
 const PLAIN_NAME = 'carillon_session';
 const SECURE_NAME = `__Host-${PLAIN_NAME}`;
 
-/** address: where callers reach the gateway; TLS may end before it. */
+/** address: the public URL; a proxy may terminate TLS before the gateway. */
 export function sessionCookie(address: string): SessionCookie {
   const isSecure = (request: FastifyRequest) => request.protocol === 'https' || address.startsWith('https:');
   const cookie = (request: FastifyRequest, value: string, maxAgeSeconds: number) => {

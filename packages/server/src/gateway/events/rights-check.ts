@@ -1,17 +1,21 @@
 /**
- * Whether whoever follows the events may still do so, looked at now and then while the stream lasts. A storage that is away
- * for a moment says nothing about the caller; who cannot be recognised for long is let go.
+ * Checks repeatedly whether a caller may still read a stream of events. A storage that is unavailable for a moment says
+ * nothing about the caller; a caller that cannot be authenticated for long is disconnected.
  */
 import { type Caller, type Refusal, requireMay } from '@carillon/domain';
-import type { EventStream } from '../../operations/event-feed/event-stream.ts';
+import type { EventStream } from '../../event-feed/event-stream.ts';
 import { refusalOf } from '../answer-problems.ts';
 
+/** How often a stream without events sends a heartbeat, and how often the permissions of its caller are checked. */
+export const HEARTBEAT_MS = 15_000;
+/** A connection that read nothing for so long, though there were events, is closed. */
+export const STALLED_MS_MAX = 60_000;
 /** With a heartbeat between them, about a minute. */
 const FAILURES_MAX = 4;
 
 export interface RightsCheckOptions {
-  readonly events: Pick<EventStream, 'judgeBy'>;
-  /** Who the caller is now; rejects when they may no longer come in. */
+  readonly events: Pick<EventStream, 'updateCaller'>;
+  /** Authenticates again; rejects when the credential is no longer valid. */
   readonly recognise: () => Promise<Caller>;
 }
 
@@ -23,13 +27,13 @@ export class RightsCheck {
     this.#options = options;
   }
 
-  /** Undefined: the stream goes on, with what the caller may see by now. Otherwise why it ends. */
+  /** Undefined: the stream continues, with what the caller may see now. Otherwise why it ends. */
   async runOnce(): Promise<Refusal | undefined> {
     const { events, recognise } = this.#options;
     try {
       const caller = await recognise();
       requireMay(caller, 'events.read');
-      events.judgeBy(caller);
+      events.updateCaller(caller);
       this.#failures = 0;
       return undefined;
     } catch (error) {

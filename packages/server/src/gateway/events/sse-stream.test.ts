@@ -3,10 +3,10 @@ import { type Caller, Refusal, SERVER } from '@carillon/domain';
 import { ManualClock, silentLog } from '@carillon/foundation';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../../../../tests/support/eventually.ts';
-import { EventFeed } from '../../operations/event-feed/event-feed.ts';
+import { EventFeed } from '../../event-feed/event-feed.ts';
 import { MemoryStorage } from '../../storage/memory/memory-storage.ts';
+import { HEARTBEAT_MS } from './rights-check.ts';
 import { sseStream } from './sse-stream.ts';
-import { HEARTBEAT_MS } from './stream-limits.ts';
 
 let clock: ManualClock;
 let feed: EventFeed;

@@ -1,21 +1,20 @@
 /**
- * A stream of events as the body of an answer (Server-Sent Events). It is pulled by the connection: whoever reads slowly is
- * written to slowly, and whoever stops reading is let go. Rights are looked at again while it lasts.
+ * A stream of events as the body of an answer (Server-Sent Events). The connection pulls it: a slow reader is written to
+ * slowly, and one that stops reading is disconnected. The caller's permissions are checked again while it lasts.
  */
 import { Readable } from 'node:stream';
 import { sseMessage } from '@carillon/contract';
 import type { Caller } from '@carillon/domain';
 import { type Clock, sleep } from '@carillon/foundation';
-import type { EventStream } from '../../operations/event-feed/event-stream.ts';
-import { RightsCheck } from './rights-check.ts';
-import { HEARTBEAT_MS, STALLED_MS_MAX } from './stream-limits.ts';
+import type { EventStream } from '../../event-feed/event-stream.ts';
+import { HEARTBEAT_MS, RightsCheck, STALLED_MS_MAX } from './rights-check.ts';
 
 export interface SseOptions {
   readonly events: EventStream;
   readonly clock: Clock;
-  /** Who the caller is now; rejects when they may no longer come in. */
+  /** Authenticates again; rejects when the credential is no longer valid. */
   readonly authenticate: () => Promise<Caller>;
-  /** The server is about to stop. */
+  /** The server is stopping. */
   readonly stopping: AbortSignal;
 }
 
@@ -27,7 +26,7 @@ export function sseStream({ events, clock, authenticate, stopping }: SseOptions)
   const taken = { at: clock.monotonic() };
   const batches = events.batches();
   let isPulling = false;
-  /** Heartbeats make the connection ask again, also while it waits for events: one question at a time is enough. */
+  /** A heartbeat makes the connection read again, also while it waits for events: one pull at a time is enough. */
   const pull = async () => {
     if (isPulling) return;
     isPulling = true;
@@ -50,7 +49,7 @@ export function sseStream({ events, clock, authenticate, stopping }: SseOptions)
   const body = new Readable({
     highWaterMark: BUFFERED_BYTES,
     read: () => {
-      // Asked for only when something was taken.
+      // Called only after the connection took something.
       taken.at = clock.monotonic();
       void pull();
     },
@@ -63,11 +62,11 @@ export function sseStream({ events, clock, authenticate, stopping }: SseOptions)
   if (stopping.aborted) end();
   stopping.addEventListener('abort', end, { once: true });
   const rights = new RightsCheck({ events, recognise: authenticate });
-  void attend({ body, taken, clock, rights, end, signal: ended.signal });
+  void keepAlive({ body, taken, clock, rights, end, signal: ended.signal });
   return body;
 }
 
-interface Attended {
+interface KeepAlive {
   readonly body: Readable;
   /** When the connection last took something. */
   readonly taken: { readonly at: number };
@@ -77,8 +76,8 @@ interface Attended {
   readonly signal: AbortSignal;
 }
 
-/** Now and then: says that it is still there, lets go of who takes nothing, and looks whether the caller may still listen. */
-async function attend({ body, taken, clock, rights, end, signal }: Attended): Promise<void> {
+/** Sends heartbeats, disconnects a reader that takes nothing, and checks the caller's permissions. */
+async function keepAlive({ body, taken, clock, rights, end, signal }: KeepAlive): Promise<void> {
   for (;;) {
     await sleep(clock, HEARTBEAT_MS, signal);
     if (signal.aborted) return;

@@ -1,12 +1,12 @@
 /**
- * Takes up a renewed certificate without a restart. The files are read again every few seconds instead of being watched:
- * tools that renew certificates swap links and folders, which watches of the file system miss. A pair that cannot be used
- * (half written, or a key of another certificate) leaves the old one in place.
+ * Loads a renewed certificate without a restart. The files are read again every few seconds instead of being watched: tools
+ * that renew certificates swap links and folders, which file system watches miss. An unusable pair (half written, or a key
+ * of another certificate) leaves the old one in use.
  */
 import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
 import { type Certificate, type CertificateFiles, expiresAtMs, readCertificate } from './read-certificate.ts';
 
-const LOOK_MS = 10_000;
+const READ_MS = 10_000;
 
 export interface CertificateWatchOptions {
   readonly files: CertificateFiles;
@@ -21,14 +21,14 @@ export class CertificateWatch implements Service {
   readonly #options: CertificateWatchOptions;
   readonly #loop: Loop;
   #current: Certificate;
-  #complaint: string | undefined;
+  #lastFault: string | undefined;
 
   constructor(options: CertificateWatchOptions) {
     this.#options = options;
     this.#current = options.current;
     this.#loop = new Loop({
       name: 'certificate',
-      idleMs: LOOK_MS,
+      idleMs: READ_MS,
       clock: options.clock,
       random: options.random,
       log: options.log,
@@ -48,7 +48,7 @@ export class CertificateWatch implements Service {
     const { files, onRenewed, log } = this.#options;
     try {
       const read = await readCertificate(files);
-      this.#complaint = undefined;
+      this.#lastFault = undefined;
       if (read.cert === this.#current.cert && read.key === this.#current.key) return;
       onRenewed(read);
       this.#current = read;
@@ -59,11 +59,11 @@ export class CertificateWatch implements Service {
       );
     } catch (error) {
       const { message } = error as Error;
-      // Once for each thing that is wrong: it is looked at every few seconds.
-      if (message !== this.#complaint) {
+      // Logged once per fault: the files are read every few seconds.
+      if (message !== this.#lastFault) {
         log.error({ err: error }, 'the certificate files changed and cannot be used; the old one stays');
       }
-      this.#complaint = message;
+      this.#lastFault = message;
     }
   }
 }

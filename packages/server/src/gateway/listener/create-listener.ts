@@ -1,6 +1,6 @@
 /**
- * Makes the server behind the port: HTTP/1.1 and HTTP/2 on the same one, in clear or under TLS, both answered by the same
- * handler. Telling them apart costs once per connection, nothing per request.
+ * Creates the server of the port: HTTP/1.1 and HTTP/2 on the same one, in clear or under TLS, both with the same handler. The
+ * protocol is detected once per connection, at no cost per request.
  */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
@@ -18,16 +18,16 @@ export interface ListenerOptions {
 }
 
 export interface Listener {
-  /** For Fastify, which makes one server per address it listens on. */
+  /** For Fastify, which creates one server per address it listens on. */
   readonly serverFactory: (handler: RequestListener) => Server;
   readonly connections: OpenConnections;
   /** New connections get the new certificate; those that are open keep theirs. */
   replaceCertificate(certificate: Certificate): void;
 }
 
-/** A request whose body trickles in longer than this is given up, so that slow callers cannot hold all connections. */
+/** A request that takes longer than this to arrive is refused, so that slow callers cannot hold all connections. */
 const REQUEST_TIMEOUT_MS = 30_000;
-/** How often Node looks for requests that take too long; by itself it would look so rarely that they could take twice as long. */
+/** How often Node checks for such requests; by default so rarely that they could take twice as long. */
 const CHECK_MS = 5_000;
 /** An idle connection is kept longer than load balancers in front keep theirs, so that they never reuse a closed one. */
 const KEEP_ALIVE_MS = 72_000;
@@ -44,7 +44,7 @@ export function createListener(options: ListenerOptions = {}): Listener {
         requestTimeout: requestTimeoutMs,
         keepAliveTimeout: KEEP_ALIVE_MS,
         connectionsCheckingInterval: CHECK_MS,
-        // The gateway looks itself, and says what is wrong.
+        // The gateway checks it, and answers with a problem document.
         requireHostHeader: false,
       };
       if (tls === undefined) {
@@ -77,7 +77,7 @@ export function createListener(options: ListenerOptions = {}): Listener {
   };
 }
 
-/** Node's own way of serving a connection, to be called once it is known which protocol is spoken. */
+/** Node's own listeners for a connection, to be called once the protocol is known. */
 function takeOver(server: Server, event: 'connection' | 'secureConnection'): (socket: Socket) => void {
   const listeners = server.listeners(event) as ((this: Server, socket: Socket) => void)[];
   server.removeAllListeners(event);

@@ -1,8 +1,7 @@
 import { ManualClock, SeededRandom, silentLog } from '@carillon/foundation';
 import fastify, { type FastifyInstance } from 'fastify';
 import { afterAll, afterEach, expect, test } from 'vitest';
-import { GatewayPort } from './gateway-port.ts';
-import { addressOf, hostOf, isLoopback } from './listen-address.ts';
+import { addressOf, GatewayPort, hostOf, isLoopback } from './gateway-port.ts';
 import { makeCertificate } from './test-certificate.fixture.ts';
 
 const files = makeCertificate();

@@ -1,16 +1,18 @@
 /**
- * The port of a gateway, from its settings: in clear on this machine only, or under TLS for everybody, with renewed
- * certificates taken up as they come and plain HTTP sent on to https. What is wrong with the settings shows before
- * anything else is started.
+ * The port of a gateway, from its settings: in clear on this machine only, or under TLS for everybody, with certificates
+ * reloaded when they are renewed and plain HTTP redirected to https. Invalid settings are reported before anything else
+ * starts.
  */
 import type { AddressInfo } from 'node:net';
 import type { Clock, Log, Random } from '@carillon/foundation';
 import type { FastifyInstance } from 'fastify';
 import { CertificateWatch } from './certificate-watch.ts';
 import { createListener, type Listener } from './create-listener.ts';
-import { addressOf, hostOf, isLoopback } from './listen-address.ts';
 import { type Certificate, type CertificateFiles, expiresAtMs, readCertificate } from './read-certificate.ts';
 import { redirectToHttps } from './redirect-to-https.ts';
+
+const LOOPBACK = '127.0.0.1';
+const EVERYWHERE = '0.0.0.0';
 
 export interface GatewayPortOptions {
   readonly port: number;
@@ -30,12 +32,12 @@ export class GatewayPort {
   readonly listener: Listener;
   readonly #options: GatewayPortOptions;
   readonly #watch: CertificateWatch | undefined;
-  #portTaken: number;
+  #boundPort: number;
 
   private constructor(options: GatewayPortOptions, certificate: Certificate | undefined) {
     const { tls: files } = options;
     this.#options = options;
-    this.#portTaken = options.port;
+    this.#boundPort = options.port;
     this.scheme = certificate ? 'https' : 'http';
     this.host = hostOf(options.host, { tls: certificate !== undefined });
     this.listener = createListener({ tls: certificate });
@@ -58,19 +60,19 @@ export class GatewayPort {
     return port;
   }
 
-  /** Answers where callers on this machine reach it. Closing the gateway closes it. */
+  /** Answers the URL for callers on this machine. Closing the gateway closes the port. */
   async open(gateway: FastifyInstance): Promise<string> {
     await gateway.listen({ port: this.#options.port, host: this.host });
     this.#watch?.start();
     const address = gateway.server.address() as AddressInfo;
-    this.#portTaken = address.port;
+    this.#boundPort = address.port;
     return addressOf(address, { tls: this.scheme === 'https' });
   }
 
-  /** Sends callers of plain HTTP on to https. */
+  /** Redirects plain HTTP to https. */
   async redirectFrom(port: number): Promise<{ close(): Promise<void> }> {
     const { publicUrl } = this.#options;
-    return redirectToHttps({ host: this.host, port, to: { publicUrl, port: this.#portTaken } });
+    return redirectToHttps({ host: this.host, port, to: { publicUrl, port: this.#boundPort } });
   }
 
   async close(): Promise<void> {
@@ -93,4 +95,20 @@ export class GatewayPort {
       );
     }
   }
+}
+
+/** Without TLS only this machine can reach the port, unless the settings say otherwise. */
+export function hostOf(host: string | undefined, { tls }: { tls: boolean }): string {
+  return host ?? (tls ? EVERYWHERE : LOOPBACK);
+}
+
+export function isLoopback(host: string): boolean {
+  return /^(localhost|127(\.\d{1,3}){3}|::1)$/i.test(host);
+}
+
+/** The URL for clients on this machine. */
+export function addressOf({ address, family, port }: AddressInfo, { tls }: { tls: boolean }): string {
+  const reachable = address === EVERYWHERE || address === '::' ? LOOPBACK : address;
+  const name = family === 'IPv6' && reachable.includes(':') ? `[${reachable}]` : reachable;
+  return `${tls ? 'https' : 'http'}://${name}:${port}`;
 }

@@ -1,6 +1,6 @@
 /**
- * The HTTP/2 half of the port, which accepts no connections itself: it is handed those that speak it. Streams at once,
- * time for a request to arrive and time of silence are bounded, so that no caller holds more than their share.
+ * The HTTP/2 server of the port, which accepts no connections itself: it gets those that speak HTTP/2. Concurrent streams,
+ * the time for a request to arrive and the idle time are bounded, so that no caller holds more than their share.
  */
 import type { RequestListener } from 'node:http';
 import {
@@ -13,10 +13,10 @@ import {
 import type { OpenConnections } from './open-connections.ts';
 
 const STREAMS_MAX = 250;
-/** After this long without a word the other side is asked whether it is still there; one without streams is let go. */
-const SILENCE_MS_MAX = 120_000;
+/** After this idle time the client is pinged; a session without streams is closed. */
+const IDLE_MS_MAX = 120_000;
 const PING_MS_MAX = 20_000;
-/** How long a caller that has its answer may go on asking. */
+/** How long a caller that has its answer may go on sending. */
 const ANSWERED_MS_MAX = 500;
 
 export interface Http2SideOptions {
@@ -33,7 +33,7 @@ export function createHttp2Side({ handler, requestTimeoutMs, connections }: Http
     handler as unknown as (request: Http2ServerRequest, response: Http2ServerResponse) => void,
   );
   server.on('stream', (stream) => {
-    // A request without a body has arrived whole, and nobody will read the end of what it does not have.
+    // A request without a body is complete with its headers, and its end is never read.
     let late = stream.endAfterHeaders
       ? undefined
       : setTimeout(() => stream.destroy(), requestTimeoutMs).unref();
@@ -41,7 +41,7 @@ export function createHttp2Side({ handler, requestTimeoutMs, connections }: Http
     stream.once('end', arrived).once('close', arrived);
     stream.once('finish', () => {
       if (stream.readableEnded) return;
-      // Answered before all of it was read: the rest is thrown away as it comes, and not waited for.
+      // Answered before the body was read: the rest is discarded, and not waited for.
       stream.resume();
       clearTimeout(late);
       late = setTimeout(() => stream.destroy(), ANSWERED_MS_MAX).unref();
@@ -49,12 +49,12 @@ export function createHttp2Side({ handler, requestTimeoutMs, connections }: Http
   });
   server.on('session', (session) => {
     connections.spokeHttp2(session);
-    letGoWhenSilent(session);
+    closeWhenIdle(session);
   });
   return server;
 }
 
-function letGoWhenSilent(session: ServerHttp2Session): void {
+function closeWhenIdle(session: ServerHttp2Session): void {
   let streams = 0;
   session.on('stream', (stream) => {
     streams += 1;
@@ -62,7 +62,7 @@ function letGoWhenSilent(session: ServerHttp2Session): void {
       streams -= 1;
     });
   });
-  session.setTimeout(SILENCE_MS_MAX, () => {
+  session.setTimeout(IDLE_MS_MAX, () => {
     if (streams === 0) return session.close();
     const late = setTimeout(() => session.destroy(), PING_MS_MAX).unref();
     if (!session.ping(() => clearTimeout(late))) clearTimeout(late);

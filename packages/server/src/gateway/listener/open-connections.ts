@@ -1,14 +1,17 @@
 /**
- * Every open connection and what it is doing, so that a stop can cut those that do nothing and wait for the others. A
- * connection is first unspoken (no byte yet, or shaking hands), then HTTP/1.1 with some requests under way, or HTTP/2.
+ * Every open connection and its state, so that a stop can cut idle ones and wait for the others. A connection is first
+ * silent (no byte yet, or in the TLS handshake), then HTTP/1.1 with some requests under way, or HTTP/2.
  */
 import type { Server } from 'node:http';
 import type { ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+
+const ANSWER_MS_MAX = 5_000;
 
 export class OpenConnections {
-  /** By the other side's address: under TLS, the socket that speaks is another object than the one that was accepted. */
-  readonly #unspoken = new Map<string, Socket>();
+  /** By remote address: under TLS, the socket with the protocol is another object than the accepted one. */
+  readonly #silent = new Map<string, Socket>();
   /** HTTP/1.1: requests under way. */
   readonly #requests = new Map<Socket, number>();
   readonly #sessions = new Set<ServerHttp2Session>();
@@ -18,21 +21,21 @@ export class OpenConnections {
   opened(socket: Socket): void {
     const key = keyOf(socket);
     this.#all.add(socket);
-    this.#unspoken.set(key, socket);
+    this.#silent.set(key, socket);
     socket.once('close', () => {
       this.#all.delete(socket);
-      if (this.#unspoken.get(key) === socket) this.#unspoken.delete(key);
+      if (this.#silent.get(key) === socket) this.#silent.delete(key);
     });
     if (this.#closing) socket.destroy();
   }
 
-  /** Shook hands. */
+  /** The TLS handshake is done. */
   secured(socket: Socket): void {
-    this.#unspoken.delete(keyOf(socket));
+    this.#silent.delete(keyOf(socket));
   }
 
   spokeHttp1(socket: Socket): Socket {
-    this.#unspoken.delete(keyOf(socket));
+    this.#silent.delete(keyOf(socket));
     this.#requests.set(socket, 0);
     socket.once('close', () => this.#requests.delete(socket));
     this.#cutIfIdle(socket);
@@ -40,13 +43,13 @@ export class OpenConnections {
   }
 
   spokeHttp2(session: ServerHttp2Session): void {
-    this.#unspoken.delete(keyOf(session.socket as unknown as Socket));
+    this.#silent.delete(keyOf(session.socket as unknown as Socket));
     this.#sessions.add(session);
     session.once('close', () => this.#sessions.delete(session));
     if (this.#closing) session.close();
   }
 
-  /** Keeps count of the requests under way on the HTTP/1.1 connections of the server. */
+  /** Counts the requests under way on the HTTP/1.1 connections of the server. */
   count(server: Server): Server {
     return server.on('request', ({ socket }, response) => {
       this.#requests.set(socket, (this.#requests.get(socket) ?? 0) + 1);
@@ -59,10 +62,10 @@ export class OpenConnections {
     });
   }
 
-  /** From now on whatever is idle, or becomes so, is cut. HTTP/2 is told to open no more streams. */
+  /** From now on connections are cut as soon as they are idle. HTTP/2 sessions accept no more streams. */
   cutIdle(): void {
     this.#closing = true;
-    for (const socket of this.#unspoken.values()) socket.destroy();
+    for (const socket of this.#silent.values()) socket.destroy();
     for (const socket of this.#requests.keys()) this.#cutIfIdle(socket);
     for (const session of this.#sessions) session.close();
   }
@@ -83,4 +86,16 @@ export class OpenConnections {
 
 function keyOf({ remoteAddress, remotePort, localPort }: Socket): string {
   return `${remoteAddress} ${remotePort} ${localPort}`;
+}
+
+/**
+ * On close, requests under way are answered within a bounded time and idle connections are cut at once. Node alone waits
+ * forever for a connection that was opened and never used, and one such client could delay a stop.
+ */
+export function closeConnections(app: FastifyInstance, connections: OpenConnections): void {
+  app.addHook('preClose', async () => {
+    connections.cutIdle();
+    const late = setTimeout(() => connections.cutAll(), ANSWER_MS_MAX);
+    app.server.once('close', () => clearTimeout(late));
+  });
 }

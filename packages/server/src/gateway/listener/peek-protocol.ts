@@ -1,13 +1,13 @@
 /**
- * Looks at the first bytes of a connection in clear: HTTP/2 with prior knowledge begins with a fixed preface, everything
- * else is HTTP/1.1. The bytes are put back, so whoever serves the connection sees it from its start.
+ * Detects the protocol of a connection in clear by its first bytes: HTTP/2 with prior knowledge begins with a fixed preface,
+ * everything else is HTTP/1.1. The bytes are put back, so that the server reads the connection from its start.
  */
 import type { Socket } from 'node:net';
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
 
 export interface Peek {
-  /** Whoever has not shown by then what they speak is cut. */
+  /** A connection whose protocol is not known by then is cut. */
   readonly withinMs: number;
   readonly onHttp1: () => void;
   readonly onHttp2: () => void;
@@ -22,10 +22,10 @@ export function peekProtocol(socket: Socket, { withinMs, onHttp1, onHttp2 }: Pee
     const spoken = protocolOf(seen);
     if (spoken === undefined) return;
     done();
-    // Paused until its server listens: what is put back must not flow away before.
+    // Paused until its server listens: the bytes put back must not be emitted before.
     socket.pause();
     socket.unshift(seen);
-    // HTTP/2 takes what was put back by itself, and would miss it if it flowed.
+    // HTTP/2 reads the bytes put back by itself, and would miss them if they were emitted.
     if (spoken === 'http2') return onHttp2();
     onHttp1();
     socket.resume();

@@ -1,4 +1,4 @@
-/** The certificate and key of this server, from their files. What cannot be used is said in words for the person who named the files. */
+/** The certificate and key of this server, read from files. An unusable file is reported by the setting that names it. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
@@ -8,7 +8,7 @@ export interface CertificateFiles {
   readonly keyFile: string;
 }
 
-/** PEM. The certificate may be followed by those that vouch for it. */
+/** PEM. The certificate may be followed by its chain. */
 export interface Certificate {
   readonly cert: string;
   readonly key: string;
@@ -24,16 +24,16 @@ export class CertificateUnusable extends Error {
 export async function readCertificate({ certFile, keyFile }: CertificateFiles): Promise<Certificate> {
   const cert = await readText(certFile, 'tls.cert_file');
   const key = await readText(keyFile, 'tls.key_file');
-  const certificate = judged(() => new X509Certificate(cert), {
+  const certificate = orUnusable(() => new X509Certificate(cert), {
     complaint: `tls.cert_file (${certFile}) holds no PEM certificate`,
   });
-  const privateKey = judged(() => createPrivateKey(key), {
+  const privateKey = orUnusable(() => createPrivateKey(key), {
     complaint: `tls.key_file (${keyFile}) holds no PEM private key without a passphrase`,
   });
   if (!certificate.checkPrivateKey(privateKey)) {
     throw new CertificateUnusable(`the key in ${keyFile} does not belong to the certificate in ${certFile}`);
   }
-  judged(() => createSecureContext({ cert, key }), {
+  orUnusable(() => createSecureContext({ cert, key }), {
     complaint: `the certificate in ${certFile} cannot be used for TLS`,
   });
   return { cert, key };
@@ -48,7 +48,7 @@ async function readText(file: string, setting: string): Promise<string> {
   }
 }
 
-function judged<T>(attempt: () => T, { complaint }: { complaint: string }): T {
+function orUnusable<T>(attempt: () => T, { complaint }: { complaint: string }): T {
   try {
     return attempt();
   } catch (error) {
@@ -56,7 +56,7 @@ function judged<T>(attempt: () => T, { complaint }: { complaint: string }): T {
   }
 }
 
-/** When it ends; undefined where that cannot be told. */
+/** Undefined: the date cannot be read. */
 export function expiresAtMs({ cert }: Certificate): number | undefined {
   const endsMs = Date.parse(new X509Certificate(cert).validTo);
   return Number.isNaN(endsMs) ? undefined : endsMs;

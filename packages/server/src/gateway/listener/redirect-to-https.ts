@@ -5,11 +5,11 @@ import type { AddressInfo } from 'node:net';
 export interface RedirectOptions {
   readonly host: string;
   readonly port: number;
-  /** Where https is: in front of the path when people gave it, else the name they asked for with this port. */
+  /** The target: the public URL when it is set, else the requested host name with this port. */
   readonly to: { readonly publicUrl: string | undefined; readonly port: number };
 }
 
-/** A name or an address with an optional port; anything else is nobody's address and is not repeated. */
+/** A name or an address with an optional port; anything else is not reflected. */
 const HOST = /^([\w.-]{1,255}|\[[0-9a-fA-F:.]{2,45}\])(:\d{1,5})?$/;
 const REQUEST_MS_MAX = 10_000;
 
@@ -40,9 +40,9 @@ export async function redirectToHttps({ host, port, to }: RedirectOptions): Prom
   };
 }
 
-export function originOf(asked: string | undefined, to: RedirectOptions['to']): string | undefined {
+export function originOf(requestedHost: string | undefined, to: RedirectOptions['to']): string | undefined {
   if (to.publicUrl !== undefined) return to.publicUrl.replace(/\/+$/, '');
-  const name = HOST.exec(asked ?? '')?.[1];
+  const name = HOST.exec(requestedHost ?? '')?.[1];
   if (name === undefined) return undefined;
   return `https://${name}${to.port === 443 ? '' : `:${to.port}`}`;
 }

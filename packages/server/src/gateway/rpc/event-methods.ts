@@ -8,8 +8,7 @@ import { writePlace } from '@carillon/domain';
 import { type Clock, sleep } from '@carillon/foundation';
 import type { Operations } from '../../operations/operations.ts';
 import { reading } from '../api/operation.ts';
-import { RightsCheck } from '../events/rights-check.ts';
-import { HEARTBEAT_MS } from '../events/stream-limits.ts';
+import { HEARTBEAT_MS, RightsCheck } from '../events/rights-check.ts';
 import { readFields } from './bind-rpc.ts';
 import { type RpcMethod, serverStream, unary } from './rpc-method.ts';
 

@@ -1,6 +1,6 @@
 /**
  * The health protocol of gRPC, for load balancers that speak it: the same answer as /health/ready. Open to everybody; those
- * who watch share one look at the server, however many they are.
+ * who watch share one check, however many they are.
  */
 import { rpc } from '@carillon/contract';
 import { Refusal } from '@carillon/domain';
@@ -13,6 +13,7 @@ const LOOK_MS = 2_000;
 const WATCHERS_MAX = 100;
 
 export interface HealthContext {
+  /** Concurrent callers share one check. */
   readonly readiness: () => Promise<Readiness>;
   readonly clock: Clock;
   /** Full names; the empty one, for the server as a whole, always counts. */
@@ -27,7 +28,6 @@ export function healthMethods({ readiness, clock, services }: HealthContext): Rp
       ({ ready }) => (ready ? SERVING : NOT_SERVING),
       () => NOT_SERVING,
     );
-  const lookTogether = sharedFor(LOOK_MS / 2, { clock, look });
   let watchers = 0;
   return [
     unary(check, 'open', async ({ request: { service } }) => {
@@ -41,7 +41,7 @@ export function healthMethods({ readiness, clock, services }: HealthContext): Rp
         let told: number | undefined;
         while (!signal.aborted) {
           // The protocol wants an unknown service to be told as such, and watched on.
-          const status = known.has(service) ? await lookTogether() : SERVICE_UNKNOWN;
+          const status = known.has(service) ? await look() : SERVICE_UNKNOWN;
           if (status !== told) yield { status };
           told = status;
           await sleep(clock, LOOK_MS, signal);
@@ -51,17 +51,4 @@ export function healthMethods({ readiness, clock, services }: HealthContext): Rp
       }
     }),
   ];
-}
-
-/** One look serves all who ask within the time. */
-function sharedFor<T>(
-  freshMs: number,
-  { clock, look }: { clock: Clock; look: () => Promise<T> },
-): () => Promise<T> {
-  let last: { at: number; seen: Promise<T> } | undefined;
-  return () => {
-    const now = clock.monotonic();
-    if (last === undefined || now - last.at >= freshMs) last = { at: now, seen: look() };
-    return last.seen;
-  };
 }

@@ -16,7 +16,7 @@ import type { Caller } from '@carillon/domain';
 import type { Clock } from '@carillon/foundation';
 import { createMethodImplSpec, type HandlerContext, type MethodImplSpec } from '@connectrpc/connect';
 import type { Access } from '../api/operation.ts';
-import { STALLED_MS_MAX } from '../events/stream-limits.ts';
+import { STALLED_MS_MAX } from '../events/rights-check.ts';
 
 export interface RpcCall<Request> {
   readonly request: Request;

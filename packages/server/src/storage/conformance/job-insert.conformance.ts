@@ -328,20 +328,20 @@ export function describeJobInsert(make: MakeStorage): void {
     it('is not inserted, and harms no other', async () => {
       const { world } = stage;
       const { jobs, accounts } = world.storage;
-      const [homeless, keyed, other] = [
+      const [orphan, keyed, other] = [
         sampleJob({ namespace: 'nowhere' }),
         sampleJob({ namespace: 'nowhere' }),
         sampleJob({ namespace: 'somewhere' }),
       ];
       await world.house(other);
       const idempotency = { key: newId<string>(), requestHash: 'a' };
-      const batch = [newJob(homeless), newJob(keyed, idempotency), newJob(other)];
+      const batch = [newJob(orphan), newJob(keyed, idempotency), newJob(other)];
       const kinds = async (options?: { whole: boolean }) =>
         (await jobs.insert(batch, options)).map(({ kind }) => kind);
-      expect((await kinds({ whole: true })).slice(0, 2)).toEqual(['homeless', 'homeless']);
+      expect((await kinds({ whole: true })).slice(0, 2)).toEqual(['namespace_missing', 'namespace_missing']);
       expect(await jobs.get(other.jobId)).toBeUndefined();
-      expect(await kinds()).toEqual(['homeless', 'homeless', 'inserted']);
-      expect(await jobs.get(homeless.jobId)).toBeUndefined();
+      expect(await kinds()).toEqual(['namespace_missing', 'namespace_missing', 'inserted']);
+      expect(await jobs.get(orphan.jobId)).toBeUndefined();
       expect(await world.pending(keyed)).toEqual([]);
       expect(await accounts.removeNamespace('somewhere')).toBe('in_use');
     });
@@ -357,7 +357,7 @@ export function describeJobInsert(make: MakeStorage): void {
           jobs.insert([newJob(job)]),
         ]);
         const outcome = [removed, inserted!.kind].join(' ');
-        expect(['removed homeless', 'in_use inserted']).toContain(outcome);
+        expect(['removed namespace_missing', 'in_use inserted']).toContain(outcome);
       }
     });
   });

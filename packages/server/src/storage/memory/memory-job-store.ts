@@ -166,7 +166,7 @@ export class MemoryJobStore implements JobStore {
 
   #judgeOne({ job, idempotency }: NewJob, known: MemoryState['idempotency']): InsertedJob {
     const { jobId, namespace } = job;
-    if (!this.#state.namespaces.has(namespace)) return { kind: 'homeless', jobId };
+    if (!this.#state.namespaces.has(namespace)) return { kind: 'namespace_missing', jobId };
     const row = idempotency && known.get(keyOf(job, idempotency.key));
     if (!row) return { kind: 'inserted', jobId };
     return { kind: row.requestHash === idempotency.requestHash ? 'existing' : 'conflict', jobId: row.jobId };

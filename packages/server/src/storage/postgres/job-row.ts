@@ -1,5 +1,6 @@
 /** A job from a row of `jobs`. */
 import {
+  Cache,
   DEFAULT_MISFIRE,
   DEFAULT_RETRY,
   type Job,
@@ -66,16 +67,10 @@ function scheduleFrom(type: ScheduleType, atMs: number | null, rule: string | nu
 
 /** Herds of jobs share their rules, so the few distinct texts are parsed once. */
 const RULES_MAX = 10_000;
-const rules = new Map<string, RecurringSchedule>();
+const rules = new Cache<string, RecurringSchedule>({ entriesMax: RULES_MAX });
 
 export function recurringFrom(text: string): RecurringSchedule {
-  let rule = rules.get(text);
-  if (!rule) {
-    if (rules.size >= RULES_MAX) rules.clear();
-    rule = JSON.parse(text) as RecurringSchedule;
-    rules.set(text, rule);
-  }
-  return rule;
+  return rules.getOrCompute(text, (rule) => JSON.parse(rule) as RecurringSchedule);
 }
 
 export function misfireFrom(text: string | null): MisfirePolicy {

@@ -255,7 +255,7 @@ function insertedJob(
   },
 ): InsertedJob {
   const { jobId } = entry.job;
-  if (!homes.has(entry.job.namespace)) return { kind: 'homeless', jobId };
+  if (!homes.has(entry.job.namespace)) return { kind: 'namespace_missing', jobId };
   if (!entry.idempotency || inserted.has(jobId)) return { kind: 'inserted', jobId };
   const owner = owners.get(`${entry.job.namespace} ${entry.idempotency.key}`);
   if (!owner) throw new Error(`idempotency key ${entry.idempotency.key} was neither inserted nor found`);

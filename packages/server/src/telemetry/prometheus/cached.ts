@@ -1,31 +1,31 @@
 /**
- * A value that is costly to find out and may be a little old: asked for once in a while, however often it is read, and one
- * question at a time. Whoever reads waits for an answer briefly and gets what was last known; undefined when nothing ever was.
+ * A value that is costly to read and may be stale: read at most once per maximum age, however often it is used, and one read
+ * at a time. A caller waits briefly for a read and else gets the last known value; undefined before the first one.
  */
 import { type Clock, sleep } from '@carillon/foundation';
 
-/** From the beginning of a question. One that takes longer goes on by itself, and nobody waits for it any more. */
-const PATIENCE_MS = 500;
+/** From the start of a read. A read that takes longer continues, and no caller waits for it. */
+const WAIT_MS_MAX = 500;
 
 export function cached<Value>(
-  find: () => Promise<Value>,
+  read: () => Promise<Value>,
   { clock, maxAgeMs }: { clock: Clock; maxAgeMs: number },
 ): () => Promise<Value | undefined> {
   let latest: Value | undefined;
-  let askedAt = Number.NEGATIVE_INFINITY;
-  let asking: Promise<void> | undefined;
-  const ask = async () => {
-    askedAt = clock.monotonic();
-    // A failing question must not fail the whole answer.
-    latest = await find().catch(() => latest);
-    asking = undefined;
+  let startedAt = Number.NEGATIVE_INFINITY;
+  let reading: Promise<void> | undefined;
+  const refresh = async () => {
+    startedAt = clock.monotonic();
+    // A failed read must not fail the report.
+    latest = await read().catch(() => latest);
+    reading = undefined;
   };
   return async () => {
-    if (clock.monotonic() - askedAt >= maxAgeMs) asking ??= ask();
-    const patienceMs = askedAt + PATIENCE_MS - clock.monotonic();
-    if (asking && patienceMs > 0) {
+    if (clock.monotonic() - startedAt >= maxAgeMs) reading ??= refresh();
+    const waitMs = startedAt + WAIT_MS_MAX - clock.monotonic();
+    if (reading && waitMs > 0) {
       const isOver = new AbortController();
-      await Promise.race([asking, sleep(clock, patienceMs, isOver.signal)]).finally(() => isOver.abort());
+      await Promise.race([reading, sleep(clock, waitMs, isOver.signal)]).finally(() => isOver.abort());
     }
     return latest;
   };

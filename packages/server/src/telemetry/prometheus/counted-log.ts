@@ -1,4 +1,4 @@
-/** A log that counts its warnings and errors on the way: what people should look at shows as a number. */
+/** A log that counts its warnings and errors for the metrics. */
 import type { Log } from '@carillon/foundation';
 import type { Telemetry } from '../telemetry.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The storage, measured where batches pass: what is claimed, settled and inserted is told to telemetry once per call. The roles
- * know nothing of it.
+ * The storage with measurements: what is claimed, settled and inserted is reported to telemetry once per call. The roles are
+ * not involved.
  */
 import type { Clock } from '@carillon/foundation';
 import type { JobStore } from '../../storage/job-store.ts';
@@ -50,7 +50,7 @@ function measuredLeases(
     async settle(settlements, nowMs) {
       const settled = await leases.settle(settlements, nowMs);
       telemetry.batch('settle', settlements.length);
-      tellEnds(telemetry, settlements, settled.verdicts);
+      reportEnds(telemetry, settlements, settled.verdicts);
       return settled;
     },
   };
@@ -72,7 +72,7 @@ function measuredSchedule(schedule: ScheduleStore, telemetry: Telemetry): Measur
   };
 }
 
-function tellEnds(
+function reportEnds(
   telemetry: Telemetry,
   settlements: readonly Settlement[],
   verdicts: readonly SettleVerdict[],
@@ -107,7 +107,7 @@ function endOf({ status, next }: Settlement): RunEnd {
   }
 }
 
-/** The store with some of its methods in front; the others are its own, bound to it. */
+/** The store with some methods replaced; the others are its own, bound to it. */
 function withMethods<Store extends object>(store: Store, methods: Measured<Store>): Store {
   return new Proxy(store, {
     get(target, name) {

@@ -1,6 +1,6 @@
 /**
- * Telemetry for Prometheus. What the hot path tells is added up in plain numbers; labels and text are made when somebody
- * collects. Every metric is named in docs/metrics.md, and a test compares.
+ * Telemetry for Prometheus. The hot path adds up plain numbers; labels and text are made when a collector reads them.
+ * Every metric is named in docs/metrics.md, and a test compares.
  */
 import type { Clock } from '@carillon/foundation';
 import { Counter, Histogram, type Metric, Registry } from 'prom-client';
@@ -15,7 +15,7 @@ const DURATION_SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 
 const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 const BATCH_SIZES = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
 const BATCH_KINDS = ['claim', 'settle', 'insert'] as const;
-/** Counting jobs is cheap and not free: collectors that ask more often get the last count. */
+/** Counting jobs is not free: collectors that read more often get the last count. */
 const JOBS_MS_MAX = 30_000;
 const WAITING_MS_MAX = 5_000;
 
@@ -30,7 +30,7 @@ export interface VitalSources {
 export class PrometheusTelemetry implements Telemetry {
   readonly #registry = new Registry();
   readonly #clock: Clock;
-  #look: (() => Promise<Vitals>) | undefined;
+  #readVitals: (() => Promise<Vitals>) | undefined;
   readonly #ended: Record<RunEnd, number>;
   readonly #startDelay = this.#tally('carillon_run_start_delay_seconds', {
     help: 'From the instant a run was due to the instant it was handed out.',
@@ -89,13 +89,13 @@ export class PrometheusTelemetry implements Telemetry {
     showProcess(this.#registry);
   }
 
-  /** Where the gauges are read from, once there is something to read. */
+  /** Sets the sources of the gauges, once they exist. */
   watch(sources: VitalSources): void {
     const { counts, slots, connections, countJobs, countWaiting } = sources;
     const clock = this.#clock;
     const findJobs = cached(countJobs, { clock, maxAgeMs: JOBS_MS_MAX });
     const findWaiting = cached(countWaiting, { clock, maxAgeMs: WAITING_MS_MAX });
-    this.#look = async () => {
+    this.#readVitals = async () => {
       const [jobs, waiting] = await Promise.all([findJobs(), findWaiting()]);
       return { ...counts(), slots, connections: connections(), jobs, waiting };
     };
@@ -125,7 +125,7 @@ export class PrometheusTelemetry implements Telemetry {
   }
 
   async report(): Promise<{ contentType: string; text: string }> {
-    if (this.#look) this.#gauges.show(await this.#look());
+    if (this.#readVitals) this.#gauges.show(await this.#readVitals());
     return { contentType: this.#registry.contentType, text: await this.#registry.metrics() };
   }
 

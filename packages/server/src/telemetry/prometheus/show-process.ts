@@ -1,4 +1,4 @@
-/** The process itself: read when somebody collects, so that nothing here wakes an idle server. */
+/** Metrics of the process, read when they are collected, so that they never wake an idle server. */
 import { Counter, Gauge, type Registry } from 'prom-client';
 
 export function showProcess(registry: Registry): void {

@@ -1,0 +1,191 @@
+/** What several commands do: show a list, act on each id, change everything that matches. */
+import { type Carillon, CarillonError, type List } from '@carillon/client';
+import type { Cli } from '../cli.ts';
+import { type CommandSpec, type CommandText, command } from '../command.ts';
+import { EXIT } from '../errors.ts';
+import { explainError } from '../explain-error.ts';
+import { type Flags, LIMIT, type Values } from '../flags.ts';
+import { confirm } from '../output/ask.ts';
+import type { Output } from '../output/output.ts';
+import { type ProgressBar, withBar } from '../output/progress.ts';
+import type { Column } from '../output/table.ts';
+import { countOf } from '../output/text.ts';
+
+/** Entries of one request; a longer list is read page by page. */
+export const PAGE_MAX = 200;
+
+export function pageSize(limit: number): number {
+  return limit === 0 ? PAGE_MAX : Math.min(limit, PAGE_MAX);
+}
+
+/** Reads as many entries as are shown (0: all), and says so when there are more. */
+export async function readLimited<T>(list: List<T>, limit: number, out: Output): Promise<T[]> {
+  if (limit === 0) return list.toArray();
+  const found: T[] = [];
+  for await (const { items, hasMore } of list.pages()) {
+    found.push(...items);
+    if (found.length < limit) continue;
+    if (found.length > limit || hasMore) out.note(`There are more: -n ${limit * 2}, or -n 0 for all.`);
+    break;
+  }
+  return found.slice(0, limit);
+}
+
+export interface ListSpec<F extends Flags, T> extends CommandText {
+  /** Filters, and --sort; --limit comes after them, unless all entries are shown. */
+  readonly options?: F;
+  readonly all?: boolean;
+  readonly read: (client: Carillon, query: Values<F> & { readonly limit: number }) => List<T>;
+  readonly columns: (out: Output) => readonly Column<T>[];
+  readonly empty: string | ((options: Values<F>) => string);
+  /** Instead of `empty` when filters were given. */
+  readonly noMatch?: string;
+}
+
+/** A command that shows a list of the server. */
+export function listCommand<F extends Flags, T>(
+  name: string,
+  summary: string,
+  { options: filters, all = false, read, columns, empty, noMatch, ...rest }: ListSpec<F, T>,
+): CommandSpec {
+  return command(name, summary, {
+    ...rest,
+    ...(!all && { options: { ...filters, limit: LIMIT } }),
+    async run({ options: { limit = 0, ...given }, cli }) {
+      const options = given as unknown as Values<F>;
+      const client = await cli.client();
+      const list = read(client, { ...options, limit: pageSize(limit) });
+      const items = await readLimited(list, limit, cli.out);
+      const isFiltered = Object.keys(options).some((option) => option !== 'sort');
+      const whenEmpty = typeof empty === 'string' ? empty : empty(options);
+      cli.out.list(items, columns(cli.out), { empty: (isFiltered ? noMatch : undefined) ?? whenEmpty });
+    },
+  });
+}
+
+/** One call for each id. What the server refuses is reported, and the other ids are still processed. */
+export async function forEachId<T>(
+  cli: Cli,
+  ids: readonly string[],
+  act: (id: string) => Promise<{ answer: T; sentence: string }>,
+): Promise<number> {
+  let exitCode: number = EXIT.ok;
+  for (const id of ids) {
+    try {
+      const { answer, sentence } = await act(id);
+      cli.out.entry(answer, sentence);
+    } catch (error) {
+      // Only a response about this id; every other error concerns all of them.
+      if (!(error instanceof CarillonError) || error.status === undefined) throw error;
+      const explained = explainError(error);
+      const { message } = explained;
+      cli.out.failure({ ...explained, message: message.includes(id) ? message : `${id}: ${message}` });
+      exitCode = explained.exitCode;
+    }
+  }
+  return exitCode;
+}
+
+export interface EachIdSpec<T> extends CommandText {
+  readonly act: (client: Carillon, id: string) => Promise<T>;
+  readonly sentence: (id: string, answer: T) => string;
+}
+
+/** A command that makes the same call for each of its arguments. */
+export function eachIdCommand<T>(
+  name: string,
+  summary: string,
+  { act, sentence, ...rest }: EachIdSpec<T>,
+): CommandSpec {
+  return command(name, summary, {
+    ...rest,
+    async run({ args, cli }) {
+      const client = await cli.client();
+      return forEachId(cli, args, async (id) => {
+        const answer = await act(client, id);
+        return { answer, sentence: sentence(id, answer) };
+      });
+    },
+  });
+}
+
+/** Undefined where the request fails: for what a command shows besides its result. */
+export async function optional<T>(
+  request: Promise<T>,
+  isExpected: (error: CarillonError) => boolean = () => true,
+): Promise<T | undefined> {
+  return request.catch((error: unknown) => {
+    if (error instanceof CarillonError && isExpected(error)) return undefined;
+    throw error;
+  });
+}
+
+/** Asks unless --yes was given; `otherwise` is the note for "no". */
+export async function isConfirmed(
+  cli: Cli,
+  { yes, question, otherwise }: { yes: boolean | undefined; question: string; otherwise: string },
+): Promise<boolean> {
+  if (yes || (await confirm(question, cli.world))) return true;
+  cli.out.note(otherwise);
+  return false;
+}
+
+interface PartReport {
+  readonly matched: number;
+  readonly refused: number;
+  /** Where the next request continues; null after the last one. */
+  readonly next: string | null;
+}
+
+export interface Change<R extends PartReport> {
+  /** What is changed, in the singular. */
+  readonly noun: string;
+  readonly dryRun: boolean | undefined;
+  readonly yes: boolean | undefined;
+  readonly max?: number | undefined;
+  readonly question: (matched: string) => string;
+  /** `from`: `next` of the report before. `left`: how many items may still be changed. */
+  readonly send: (part: { dryRun: boolean; from: string | undefined; left: number }) => Promise<R>;
+  readonly sentence: (report: R) => string;
+}
+
+/** Changes everything that matches: counts it first, asks, then changes it with a progress bar. */
+export async function changeMatching<R extends PartReport>(cli: Cli, change: Change<R>): Promise<number> {
+  const { noun, dryRun, yes, sentence } = change;
+  const counted = await sendInParts(change, true);
+  const matched = countOf(counted.matched, noun);
+  if (dryRun) {
+    cli.out.done(counted, `Matching: ${matched}. Nothing was changed.`);
+    return EXIT.ok;
+  }
+  const question = change.question(matched);
+  if (!(await isConfirmed(cli, { yes, question, otherwise: 'Nothing was changed.' }))) return EXIT.ok;
+  const report = await withBar(cli.out.terminal, counted.matched, (bar) => sendInParts(change, false, bar));
+  cli.out.done(report, sentence(report));
+  return report.refused > 0 ? EXIT.failed : EXIT.ok;
+}
+
+/** The server processes a bounded number of items per request: repeats until none is left, and adds up the reports. */
+async function sendInParts<R extends PartReport>(
+  { send, max = Number.POSITIVE_INFINITY }: Change<R>,
+  dryRun: boolean,
+  bar?: ProgressBar,
+): Promise<R> {
+  let total: R | undefined;
+  do {
+    const left = max - (total?.matched ?? 0);
+    const part: R = await send({ dryRun, from: total?.next ?? undefined, left });
+    bar?.advance(part.matched);
+    total = total ? added(total, part) : part;
+  } while (total.next !== null && total.matched < max);
+  return total;
+}
+
+/** Numbers are added; the rest is that of the first report, except where to continue. */
+function added<R extends PartReport>(total: R, part: R): R {
+  const sums = Object.entries(total).map(([name, value]) => [
+    name,
+    typeof value === 'number' ? value + Number(part[name as keyof R]) : value,
+  ]);
+  return { ...Object.fromEntries(sums), next: part.next };
+}

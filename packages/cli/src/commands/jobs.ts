@@ -1,0 +1,237 @@
+/** `jobs`: list, show and stop jobs, run them now. Creating and changing them is in define-job.ts. */
+import type { BulkRequest, Job, JobStatusReport, Run } from '@carillon/client';
+import { type CommandSpec, command } from '../command.ts';
+import { EXIT, UsageError } from '../errors.ts';
+import {
+  choice,
+  IN_NAMESPACE,
+  labelFilter,
+  PRIORITY,
+  text,
+  texts,
+  toggle,
+  withDefault,
+  YES,
+} from '../flags.ts';
+import type { Fact, Output } from '../output/output.ts';
+import { countOf } from '../output/text.ts';
+import { changeMatching, eachIdCommand, forEachId, isConfirmed, listCommand } from './actions.ts';
+import { createJob, updateJob } from './define-job.ts';
+import { showStarted, watchJob } from './watch.ts';
+
+const JOB = '01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e0f';
+const ANOTHER = '01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e10';
+const JOB_ID = { name: '<id>', description: 'Id of the job' };
+const JOB_IDS = { name: '<id...>', description: 'Ids of jobs' };
+
+const JOB_FILTERS = {
+  namespace: IN_NAMESPACE,
+  label: labelFilter('--label <name=value>', 'With this label; may be repeated'),
+  handler: text('--handler <name>', 'Run by this handler'),
+  text: text('--text <part>', 'Whose name contains this'),
+};
+const SCHEDULE_TYPES = ['immediate', 'future', 'cron', 'interval', 'one-time', 'recurring'] as const;
+const SORT_KEYS = ['created_at', 'updated_at', 'name', 'priority', 'next_run_time'] as const;
+
+export const jobCommands: readonly CommandSpec[] = [
+  createJob,
+  listCommand('jobs list', 'List jobs, newest first', {
+    options: {
+      status: texts(
+        '--status <status>',
+        'pending (or scheduled), paused, cancelled, completed or failed; may be repeated',
+      ),
+      type: choice('--type <type>', 'Kind of schedule', SCHEDULE_TYPES),
+      priority: PRIORITY,
+      user_id: text('--user <id>', 'Whose jobs; "me" for your own'),
+      ...JOB_FILTERS,
+      sort: choice(
+        '--sort <order>',
+        'By this, and with - in front the other way round; newest first unless said otherwise',
+        SORT_KEYS.flatMap((key) => [key, `-${key}` as const]),
+      ),
+    },
+    examples: [
+      'carillon jobs list',
+      'carillon jobs list --status failed --label team=billing',
+      'carillon jobs list --sort next_run_time -n 10',
+      "carillon jobs list --json -n 0 | jq -r '.[].job_id'",
+    ],
+    read: (client, query) => client.jobs.list(query),
+    columns: (out) => [
+      { header: 'ID', value: (job) => job.job_id, fixed: true },
+      { header: 'NAME', value: (job) => job.name },
+      { header: 'STATUS', value: statusWord, fixed: true, paint: (word) => out.state(word) },
+      { header: 'SCHEDULE', value: (job) => scheduleText(job, (iso) => out.dayOrTime(iso)) },
+      { header: 'NEXT RUN', value: (job) => out.shortTime(job.next_run_time) },
+      { header: 'HANDLER', value: (job) => job.handler },
+      { header: 'NAMESPACE', value: (job) => job.namespace },
+    ],
+    empty: 'No jobs.',
+    noMatch: 'No jobs match.',
+  }),
+  command('jobs show', 'Show a job and how it is doing', {
+    arguments: [JOB_ID],
+    options: { watch: toggle('-w, --watch', 'Show every change until the job ends') },
+    examples: [`carillon jobs show ${JOB}`, `carillon jobs show ${JOB} --watch`],
+    async run({ args: [id = ''], options, cli }) {
+      if (options.watch) return watchJob(cli, id);
+      const client = await cli.client();
+      const [job, status] = await Promise.all([client.jobs.get(id), client.jobs.status(id)]);
+      const value = { ...job, state: status.status, latest_run: status.latest_run };
+      cli.out.record(value, jobFacts(job, status, cli.out));
+      return EXIT.ok;
+    },
+  }),
+  updateJob,
+  eachIdCommand('jobs pause', 'Pause jobs', {
+    details: 'The schedule stops; runs that have started go on.',
+    arguments: [JOB_IDS],
+    examples: [`carillon jobs pause ${JOB}`, `carillon jobs pause ${JOB} ${ANOTHER}`],
+    act: (client, id) => client.jobs.pause(id),
+    sentence: (id) => `Paused ${id}`,
+  }),
+  eachIdCommand('jobs resume', 'Resume paused jobs', {
+    arguments: [JOB_IDS],
+    examples: [`carillon jobs resume ${JOB}`, `carillon jobs resume ${JOB} ${ANOTHER}`],
+    act: (client, id) => client.jobs.resume(id),
+    sentence: (id) => `Resumed ${id}`,
+  }),
+  eachIdCommand('jobs cancel', 'Cancel jobs for good', {
+    details: 'Runs that have started are asked to stop. The job stays readable.',
+    arguments: [JOB_IDS],
+    examples: [`carillon jobs cancel ${JOB}`, `carillon jobs cancel ${JOB} ${ANOTHER}`],
+    act: (client, id) => client.jobs.cancel(id),
+    sentence: (id) => `Cancelled ${id}`,
+  }),
+  command('jobs run', 'Run a job at once', {
+    details: 'Also when it is paused: a pause stops the schedule, not the person.',
+    arguments: [JOB_ID],
+    options: {
+      wait: toggle('-w, --wait', 'Wait for the run to end; fails when it fails'),
+      idempotencyKey: text('--idempotency-key <key>', 'The same key again answers the same run'),
+    },
+    examples: [`carillon jobs run ${JOB}`, `carillon jobs run ${JOB} --wait`],
+    async run({ args: [id = ''], options: { wait, idempotencyKey }, cli }) {
+      const client = await cli.client();
+      return showStarted(cli, await client.jobs.runNow(id, { idempotencyKey }), wait);
+    },
+  }),
+  command('jobs delete', 'Remove jobs', {
+    details:
+      'They are cancelled and their definitions are gone. The history of their runs stays until it is retention_days old.',
+    arguments: [JOB_IDS],
+    options: { yes: YES },
+    examples: [`carillon jobs delete ${JOB} --yes`],
+    async run({ args, options: { yes }, cli }) {
+      const client = await cli.client();
+      const question = `Remove ${args.length === 1 ? 'this job' : `${args.length} jobs`} for good?`;
+      if (!(await isConfirmed(cli, { yes, question, otherwise: 'Nothing was removed.' }))) return EXIT.ok;
+      return forEachId(cli, args, async (id) => ({
+        answer: await client.jobs.remove(id),
+        sentence: `Removed ${id}`,
+      }));
+    },
+  }),
+  listCommand('jobs upcoming', 'List what runs soon', {
+    options: { within: withDefault(text('--within <duration>', 'How far ahead: 5m, 1h'), '5m') },
+    examples: ['carillon jobs upcoming', 'carillon jobs upcoming --within 1h'],
+    read: (client, query) => client.jobs.upcoming(query),
+    columns: (out) => [
+      { header: 'RUNS AT', value: (run) => out.shortTime(run.run_time), fixed: true },
+      { header: 'JOB', value: (run) => run.job_id, fixed: true },
+      { header: 'NAME', value: (run) => run.name },
+      { header: 'HANDLER', value: (run) => run.handler },
+      { header: 'PRIORITY', value: (run) => run.priority },
+      { header: 'NAMESPACE', value: (run) => run.namespace },
+    ],
+    empty: ({ within }) => `Nothing runs within ${within}.`,
+  }),
+  command('jobs bulk', 'Pause, resume or cancel all jobs that match', {
+    arguments: [{ name: '<action>', description: 'What to do', choices: ['pause', 'resume', 'cancel'] }],
+    options: {
+      status: text('--status <status>', 'Jobs with this status'),
+      type: text('--type <type>', 'Kind of schedule: cron, interval, one-time, recurring …'),
+      priority: PRIORITY,
+      user_id: text('--user <id>', 'Whose jobs'),
+      ...JOB_FILTERS,
+      dryRun: toggle('--dry-run', 'Only show how many there are'),
+      yes: YES,
+    },
+    examples: [
+      'carillon jobs bulk pause --label team=billing --dry-run',
+      'carillon jobs bulk cancel --namespace old --yes',
+    ],
+    async run({ args, options: { dryRun, yes, ...filter }, cli }) {
+      const action = args[0] as BulkRequest['action'];
+      if (Object.keys(filter).length === 0)
+        throw new UsageError(
+          'Say which jobs are meant.',
+          'Such as --namespace staging, or --label team=billing.',
+        );
+      const client = await cli.client();
+      const signal = cli.untilInterrupted();
+      return changeMatching(cli, {
+        noun: 'job',
+        dryRun,
+        yes,
+        question: (matched) => `${action.charAt(0).toUpperCase()}${action.slice(1)} ${matched}?`,
+        send: (part) => {
+          const request = { action, filter, dry_run: part.dryRun, ...(part.from && { after: part.from }) };
+          return client.jobs.bulk(request, { signal });
+        },
+        sentence: ({ changed, matched, refused }) =>
+          `${changed} of ${countOf(matched, 'job')} changed, ${refused} refused.`,
+      });
+    },
+  }),
+];
+
+/** People read the words of `jobs show`, where SCHEDULED is called pending. */
+function statusWord({ status }: Pick<Job, 'status'>): string {
+  return status === 'SCHEDULED' ? 'pending' : status.toLowerCase();
+}
+
+/** `onceText`: the instant of a job that runs once, in words. */
+function scheduleText(job: Job, onceText: (iso: string) => string): string {
+  const zone = job.time_zone === null || job.time_zone === 'UTC' ? '' : ` ${job.time_zone}`;
+  if (job.cron_expression !== null) return `${job.cron_expression}${zone}`;
+  if (job.interval !== null) return `every ${job.interval}`;
+  if (job.schedule_type !== 'FUTURE') return 'once, now';
+  return job.schedule_time === null ? 'once, later' : onceText(job.schedule_time);
+}
+
+function jobFacts(job: Job, { status, latest_run: run }: JobStatusReport, out: Output): Fact[] {
+  return [
+    ['id', job.job_id],
+    ['name', job.name],
+    ['status', status],
+    ['schedule', scheduleText(job, (iso) => `once, at ${out.time(iso)}`)],
+    ['next run', out.time(job.next_run_time)],
+    ['last run', run && lastRunText(run, out)],
+    ['last run id', run?.run_id],
+    ['waits because', run?.reason],
+    ['handler', job.handler],
+    ['payload', JSON.stringify(job.payload, null, 2)],
+    ['priority', job.priority],
+    ['retries', `${job.max_retries} (${job.retry.strategy})`],
+    ['timeout', job.timeout_seconds === null ? undefined : `${job.timeout_seconds} s`],
+    ['concurrency', `${job.max_concurrency}, then ${job.overlap}`],
+    ['namespace', job.namespace],
+    ['user', job.user_id],
+    [
+      'labels',
+      Object.entries(job.labels)
+        .map(([name, value]) => `${name}=${value}`)
+        .join(' '),
+    ],
+    ['version', String(job.version)],
+    ['created', out.time(job.created_at)],
+    ['updated', out.time(job.updated_at)],
+  ];
+}
+
+function lastRunText(run: Run, out: Output): string {
+  const words = [run.status, out.time(run.end_time ?? run.start_time)].filter(Boolean).join(' ');
+  return run.error_message ? `${words}: ${run.error_message}` : words;
+}

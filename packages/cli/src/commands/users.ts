@@ -1,0 +1,139 @@
+/** `users`: people who can sign in, and their grants. */
+import { type Carillon, CarillonError, type Grant, type User } from '@carillon/client';
+import { type CommandSpec, command } from '../command.ts';
+import { UsageError } from '../errors.ts';
+import { grants, grantText, readGrant, text, toggle } from '../flags.ts';
+import { askPassword } from '../output/ask.ts';
+import { eachIdCommand, listCommand } from './actions.ts';
+
+const USER = { name: '<user>', description: 'Name or id' };
+const DISPLAY_NAME = text('--display-name <name>', 'What they are called');
+
+export const userCommands: readonly CommandSpec[] = [
+  listCommand('users list', 'List users and what they may', {
+    examples: ['carillon users list'],
+    read: (client, query) => client.users.list(query),
+    columns: () => [
+      { header: 'ID', value: (user) => user.user_id, fixed: true },
+      { header: 'NAME', value: (user) => user.name },
+      { header: 'DISPLAY NAME', value: (user) => user.display_name },
+      { header: 'MAY', value: (user) => user.grants.map(grantText).join(' ') },
+      { header: 'DISABLED', value: (user) => (user.disabled ? 'yes' : '') },
+    ],
+    empty: 'No users: `carillon users create` makes the first one.',
+  }),
+  command('users create', 'Add a user', {
+    details: 'The password is asked for; without a terminal it is the first line of the standard input.',
+    arguments: [{ name: '<name>', description: 'What they sign in with' }],
+    options: {
+      displayName: DISPLAY_NAME,
+      grants: grants(
+        '--grant <role@namespace>',
+        'What they may: editor@billing, viewer (everywhere), operator@billing:own; may be repeated',
+      ),
+    },
+    examples: [
+      'carillon users create ada --grant admin',
+      'carillon users create bob --display-name "Bob B." --grant editor@billing --grant viewer < password.txt',
+    ],
+    async run({ args: [name = ''], options: { displayName, grants: given = [] }, cli }) {
+      const client = await cli.client();
+      const password = await askPassword(`Password for ${name}: `, cli.world);
+      if (cli.world.stdin.isTTY && (await askPassword('Once more: ', cli.world)) !== password)
+        throw new UsageError('The two passwords differ.');
+      const user = await client.users.create({
+        ...{ name, password, grants: given },
+        ...(displayName !== undefined && { display_name: displayName }),
+      });
+      const may = given.length > 0 ? `may: ${given.map(grantText).join(' ')}` : 'may nothing yet';
+      cli.out.done(user, `Added ${name} (${user.user_id}); ${may}`);
+    },
+  }),
+  command('users update', 'Change a user', {
+    arguments: [USER],
+    options: {
+      displayName: DISPLAY_NAME,
+      enable: toggle('--enable', 'Let them in again'),
+      password: toggle(
+        '--password',
+        'Set a new password: asked for, or the first line of the standard input',
+      ),
+    },
+    examples: ['carillon users update ada --display-name "Ada L."', 'carillon users update ada --password'],
+    async run({ args: [who = ''], options: { displayName, enable, password }, cli }) {
+      const change = {
+        ...(displayName !== undefined && { display_name: displayName }),
+        ...(enable && { disabled: false }),
+      };
+      const hasChange = Object.keys(change).length > 0;
+      if (!hasChange && !password)
+        throw new UsageError('Nothing to change was given.', 'Such as --display-name "Ada L.".');
+      const client = await cli.client();
+      const { user_id: id, name } = await findUser(client, who);
+      if (password) {
+        const entered = await askPassword(`New password for ${name}: `, cli.world);
+        await client.users.setPassword(id, { password: entered });
+      }
+      if (hasChange) await client.users.update(id, change);
+      cli.out.done({ user_id: id, name, status: 'updated' }, `Updated ${name}`);
+    },
+  }),
+  command('users grant', 'Say what a user may', {
+    arguments: [
+      USER,
+      { name: '<grant...>', description: 'viewer (everywhere), editor@billing, operator@billing:own' },
+    ],
+    options: {
+      replace: toggle('--replace', 'Only these from now on'),
+      revoke: toggle('--revoke', 'Take these away instead'),
+    },
+    examples: [
+      'carillon users grant ada editor@billing',
+      'carillon users grant ada viewer --replace',
+      'carillon users grant ada editor@billing --revoke',
+    ],
+    async run({ args: [who = '', ...given], options, cli }) {
+      const named = given.map(readGrant);
+      const client = await cli.client();
+      const { user_id: id, name, grants: current } = await findUser(client, who);
+      const others = current.filter((grant) => !named.some((one) => isSameKind(one, grant)));
+      const wanted = options.revoke ? others : options.replace ? named : [...others, ...named];
+      await client.users.setGrants(id, wanted);
+      cli.out.done(
+        { user_id: id, name, grants: wanted },
+        `${name} may: ${wanted.map(grantText).join(' ') || 'nothing'}`,
+      );
+    },
+  }),
+  eachIdCommand('users disable', 'Keep users out', {
+    details:
+      'They can no longer sign in and their keys open nothing; `users update --enable` lets them in again.',
+    arguments: [{ name: '<user...>', description: 'Names or ids' }],
+    examples: ['carillon users disable bob'],
+    act: async (client, who) => {
+      const user = await findUser(client, who);
+      return client.users.update(user.user_id, { disabled: true });
+    },
+    sentence: (_, user) => `Disabled ${user.name}`,
+  }),
+];
+
+/** A namespace has one grant of each kind: a new role there replaces the old one. */
+function isSameKind(a: Grant, b: Grant): boolean {
+  return a.namespace === b.namespace && (a.own_only ?? false) === (b.own_only ?? false);
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+async function findUser(client: Carillon, idOrName: string): Promise<User> {
+  if (UUID.test(idOrName)) return client.users.get(idOrName);
+  for await (const user of client.users.list({ limit: 200 })) {
+    if (user.name === idOrName.toLowerCase()) return user;
+  }
+  throw new CarillonError({
+    code: 'user_not_found',
+    message: `There is no user ${idOrName}.`,
+    fix: '`carillon users list` shows them.',
+    status: 404,
+  });
+}

@@ -1,0 +1,125 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { isSystemCrontab, parseCrontab, plainCall, planJobs } from './crontab.ts';
+
+const read = (text: string, system = false) => parseCrontab(text, { system });
+
+test('comments and empty lines are nothing', () => {
+  expect(read('# a comment\n\n   # another\n')).toEqual({ entries: [], problems: [] });
+});
+
+test('a line is five fields and a command, spaces within it kept', () => {
+  expect(read('*/5  0-6 *\t* mon   /bin/run  --name "a  b"').entries).toMatchObject([
+    { line: 1, expression: '*/5 0-6 * * mon', command: '/bin/run  --name "a  b"', user: undefined },
+  ]);
+});
+
+test('a system crontab has a user on every line', () => {
+  expect(read('17 * * * * root cd / && run-parts /etc/cron.hourly', true).entries).toMatchObject([
+    { user: 'root', command: 'cd / && run-parts /etc/cron.hourly' },
+  ]);
+  expect(read('@daily www-data /bin/clean', true).entries).toMatchObject([
+    { expression: '@daily', user: 'www-data', command: '/bin/clean' },
+  ]);
+});
+
+test('variables count from where they stand', () => {
+  const { entries } = read(
+    'SHELL=/bin/bash\n0 1 * * * a\nCRON_TZ = "Europe/Paris"\nMAILTO=ops@example.org\nX=\n0 2 * * * b\n',
+  );
+  expect(entries).toMatchObject([
+    { command: 'a', timeZone: undefined, mailTo: undefined, environment: { SHELL: '/bin/bash' } },
+    {
+      command: 'b',
+      timeZone: 'Europe/Paris',
+      mailTo: 'ops@example.org',
+      environment: { SHELL: '/bin/bash', X: '' },
+    },
+  ]);
+});
+
+test('an equals sign in a command makes it no variable', () => {
+  expect(read('0 0 * * * A=1 /bin/run').entries).toMatchObject([{ command: 'A=1 /bin/run' }]);
+});
+
+test('% starts the input, further ones are line breaks, and \\% is a percent sign', () => {
+  expect(read('0 0 * * * mail -s "\\%done" x%Hello%World').entries).toMatchObject([
+    { command: 'mail -s "%done" x', stdin: 'Hello\nWorld' },
+  ]);
+});
+
+describe('what cannot become a job is refused by line', () => {
+  test.each([
+    ['@reboot /bin/start', /by time/],
+    ['@fortnightly /bin/x', /not known/],
+    ['0 0 * * *', /five time fields and a command/],
+    ['hello', /five time fields/],
+  ])('%s', (line, reason) => {
+    const { entries, problems } = read(`# first\n${line}\n`);
+    expect(entries).toEqual([]);
+    expect(problems).toMatchObject([{ line: 2, text: line, reason: expect.stringMatching(reason) }]);
+  });
+});
+
+test.each([
+  ['/etc/crontab', true],
+  ['/etc/cron.d/backup', true],
+  ['crontab.txt', false],
+  ['/home/me/etc-crontab', false],
+])('%s names users: %s', (path, system) => {
+  expect(isSystemCrontab(path)).toBe(system);
+});
+
+/** Any text at all. fast-check's own unit `binary` takes seconds to set up. */
+const unit = fc.nat({ max: 0xffff }).map((code) => String.fromCharCode(code));
+
+test('every line is an entry, a problem, a variable or nothing, and no text makes it fail', () => {
+  fc.assert(
+    fc.property(fc.string({ unit, maxLength: 300 }), fc.boolean(), (text, system) => {
+      const { entries, problems } = parseCrontab(text, { system });
+      expect(entries.length + problems.length).toBeLessThanOrEqual(text.split('\n').length);
+    }),
+  );
+});
+
+const OPTIONS = { timeZone: 'Europe/Berlin', handler: 'script', namespace: undefined };
+const plan = (text: string) => planJobs(parseCrontab(text, { system: false }).entries, OPTIONS);
+
+test('a command becomes a job for the handler that runs commands, in the zone of the machine', () => {
+  const [planned] = plan('PATH=/opt/bin\n0 3 * * 0 /usr/local/bin/backup.sh --full >/dev/null 2>&1');
+  expect(planned).toMatchObject({
+    line: 2,
+    job: {
+      name: 'backup.sh --full',
+      cron_expression: '0 3 * * 0',
+      time_zone: 'Europe/Berlin',
+      handler: 'script',
+      payload: { script: '/usr/local/bin/backup.sh --full >/dev/null 2>&1', env: { PATH: '/opt/bin' } },
+      max_retries: 0,
+    },
+  });
+});
+
+test('CRON_TZ wins over the zone of the machine', () => {
+  expect(plan('CRON_TZ=Asia/Tokyo\n@daily x')[0]?.job.time_zone).toBe('Asia/Tokyo');
+});
+
+test.each([
+  ['curl -fsS https://example.org/ping', 'https://example.org/ping'],
+  ["curl -s 'https://example.org/ping?a=1&b=2' >/dev/null 2>&1", 'https://example.org/ping?a=1&b=2'],
+  ['wget -q -O /dev/null http://example.org/x', 'http://example.org/x'],
+  ['curl -X POST https://example.org/ping', undefined],
+  ['curl https://example.org/ping | sh', undefined],
+  ['curl https://example.org/$(hostname)', undefined],
+  ['curl https://example.org/a && rm -rf /tmp/x', undefined],
+  ['/opt/mycurl https://example.org', undefined],
+])('%s is a plain call of %s', (command, url) => {
+  expect(plainCall({ command, stdin: undefined })).toBe(url);
+});
+
+test('the same crontab gives the same keys again, and equal lines different ones', () => {
+  const text = '0 0 * * * a\n0 0 * * * a\n0 0 * * * b\n';
+  const keys = plan(text).map(({ idempotencyKey }) => idempotencyKey);
+  expect(new Set(keys).size).toBe(3);
+  expect(plan(text).map(({ idempotencyKey }) => idempotencyKey)).toEqual(keys);
+});

@@ -1,0 +1,118 @@
+/** Every error in words for a person, and as an exit code. Only a bug shows its stack. */
+import { CarillonError } from '@carillon/client';
+import { CommandFailure, EXIT, type ExitCode, UsageError } from './errors.ts';
+import { type Flags, longFlag } from './flags.ts';
+
+export interface Explained {
+  readonly message: string;
+  readonly fix: string | undefined;
+  readonly exitCode: ExitCode;
+  /** For --json: what a program can act on. */
+  readonly code: string;
+  readonly details: Readonly<Record<string, string | number | undefined>>;
+}
+
+/** `flags`: those of the command, where it is known. */
+export function explainError(error: unknown, flags: Flags = {}): Explained {
+  if (error instanceof CarillonError) {
+    const { code, field, status, requestId } = error;
+    return {
+      message: messageOf(error, flags),
+      fix: fixOf(error),
+      exitCode: exitCodeOf(error),
+      code,
+      details: { field, status, request_id: requestId },
+    };
+  }
+  if (error instanceof CommandFailure) {
+    const [code, exitCode] =
+      error instanceof UsageError ? (['usage', EXIT.usage] as const) : (['failed', EXIT.failed] as const);
+    return { message: error.message, fix: error.fix, exitCode, code, details: {} };
+  }
+  const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return { message, fix: undefined, exitCode: EXIT.failed, code: 'internal', details: {} };
+}
+
+/** Names the field at fault together with its flag; and the request, where only the log of the server can help. */
+function messageOf({ code, field, requestId, message }: CarillonError, flags: Flags): string {
+  if (code === 'internal' && requestId !== undefined) return `${message} (request ${requestId})`;
+  if (field === undefined) return message;
+  const flag = code === 'field_conflict' ? undefined : flagOf(field, flags);
+  const named = flag === undefined ? field : `${field} (${flag})`;
+  return message.includes(field) ? message.replace(field, named) : `${named}: ${message}`;
+}
+
+/** The flag that sets a field under another name. */
+function flagOf(field: string, flags: Flags): string | undefined {
+  const [, found] = Object.entries(flags).find(([name, flag]) => (flag.field ?? name) === field) ?? [];
+  const flag = found && longFlag(found);
+  return flag === `--${field}` ? undefined : flag;
+}
+
+function fixOf({ code, fix, retryAfterMs }: CarillonError): string | undefined {
+  return retryAfterMs === undefined
+    ? (FIXES[code] ?? fix)
+    : `Try again in ${Math.ceil(retryAfterMs / 1_000)} s.`;
+}
+
+function exitCodeOf({ status, code }: CarillonError): ExitCode {
+  if (code === 'url_invalid') return EXIT.usage;
+  if (status === undefined) return EXIT.unreachable;
+  if (status === 401 || status === 403) return EXIT.notAllowed;
+  return status === 404 ? EXIT.notFound : EXIT.failed;
+}
+
+const OTHER_VERSION =
+  'Check that --url is the address of a Carillon server, without a path, and of the version of this command.';
+
+/** The fix on a command line, where the one of the server is about requests and responses. */
+export const FIXES: Readonly<Record<string, string>> = {
+  body_not_json: 'Give a JSON object, or an array of them.',
+  content_type_unsupported: 'Use a carillon command of the version of the server: `carillon --version`.',
+  body_too_large:
+    'Give less at once, with large data kept elsewhere and a reference to it; or raise the setting body_limit_kb of the server.',
+  request_malformed: OTHER_VERSION,
+  request_too_slow: 'The connection is slow: try again.',
+  headers_too_large: 'Use a shorter --key or --idempotency-key.',
+  field_unknown: 'Remove it, or correct its spelling.',
+  field_invalid: 'Correct it where it was given: in an option, an argument or a file.',
+  field_missing: 'Give it, as an option or in the file.',
+  field_conflict: 'Give only one of them.',
+  time_invalid:
+    'Write ISO 8601 with an offset, such as 2027-03-01T09:00:00Z, or without one and with --tz; for once, --in 2h says how long from now.',
+  cron_invalid:
+    'Write 5 fields (minute hour day month weekday) or 6 (second first), such as "0 9 * * 1-5", in quotes; `carillon preview` shows when it fires.',
+  unauthorized: 'Sign in with `carillon login`, or give a key with --key or CARILLON_KEY.',
+  forbidden:
+    'Ask an administrator for a role or a key that may do this; `carillon whoami` shows who you are and what you may.',
+  sign_in_refused:
+    'Check the name and the password. An administrator can set a new password and enable the user: `carillon users update`.',
+  csrf_rejected: 'Sign in with `carillon login`, or give a key with --key or CARILLON_KEY.',
+  rate_limited: 'Wait a moment and try again.',
+  job_not_found: '`carillon jobs list` shows the jobs you may see.',
+  run_not_found: '`carillon runs list <job>` shows the runs of a job.',
+  dead_letter_not_found: '`carillon dlq list` shows them.',
+  namespace_not_found:
+    '`carillon namespaces list` shows those you may see; `carillon namespaces create` makes one.',
+  namespace_in_use:
+    'Only one without jobs can be removed (`carillon jobs list --namespace`, `carillon jobs delete`), and default never.',
+  user_not_found: '`carillon users list` shows them.',
+  key_not_found: '`carillon keys list` shows them.',
+  session_not_found: 'It has ended already.',
+  worker_not_found: '`carillon workers` shows them.',
+  method_not_allowed: OTHER_VERSION,
+  route_not_found: OTHER_VERSION,
+  version_mismatch: 'It was changed meanwhile: look at it with `carillon jobs show`, and try again.',
+  job_already_finished: '`carillon jobs run` runs it again; `carillon jobs update` gives it a new schedule.',
+  job_changed: 'Look at it with `carillon jobs show`, and try again.',
+  job_still_running: 'Its runs were asked to stop: try again when they have ended.',
+  run_already_finished: 'Nothing is left to stop: `carillon runs show` tells how it ended.',
+  run_not_finished: 'Wait until it has ended, or stop it with `carillon runs cancel`.',
+  idempotency_key_reused: 'Give another --idempotency-key: this one made something else.',
+  too_many_listeners: 'End one of the `carillon events -f` and --watch that run with this key.',
+  overloaded: 'Wait a moment and try again.',
+  storage_unavailable:
+    'The database of the server does not answer: try again, or look at the log of the server.',
+  internal: 'This is a mistake in the server: its log says more under the request id.',
+  timed_out: 'Try again; `carillon status` shows how the server is doing.',
+};

@@ -1,0 +1,130 @@
+import { CATALOGUE } from '@carillon/domain';
+import { describe, expect, test } from 'vitest';
+import { loadConfig } from '../../server/src/config/load-config.ts';
+import manifest from '../package.json' with { type: 'json' };
+import { allCommands, NOUNS } from './commands/all-commands.ts';
+import { FIXES } from './explain-error.ts';
+import { buildProgram, helpWords, namedBy, VERSION } from './program.ts';
+
+/** Which command a line means, without doing it. */
+async function parse(line: string): Promise<{ name: string; args: readonly string[]; options: object }> {
+  let found: { name: string; args: readonly string[]; options: object } | undefined;
+  const program = buildProgram({
+    write: { out: () => undefined, err: () => undefined },
+    run: async ({ name }, { args, options }) => {
+      found = { name, args, options };
+    },
+  });
+  await program.parseAsync(wordsOf(line), { from: 'user' });
+  return found ?? expect.fail(`${line} means no command`);
+}
+
+/** As a shell cuts it, as far as examples go. */
+function wordsOf(line: string): string[] {
+  const [own = ''] = line.split(/ [|<>] |(?<=\w) > /);
+  return [...own.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(([, a, b, c]) => a ?? b ?? c ?? '').slice(1);
+}
+
+const examples = allCommands
+  .filter(({ passThrough }) => !passThrough)
+  .flatMap(({ name, examples: lines }) => lines.map((line) => [name, line] as const));
+
+test.each(examples.filter(([, line]) => line.startsWith('carillon ')))(
+  '%s: the example "%s" is understood',
+  async (name, line) => {
+    expect((await parse(line)).name).toBe(name);
+  },
+);
+
+const serverExamples = allCommands
+  .filter(({ passThrough }) => passThrough)
+  .flatMap(({ name, examples: lines }) => lines.map((line) => [name, line] as const));
+
+test.each(serverExamples)('%s: the settings of the example "%s" are known to the server', (name, line) => {
+  const [command, ...argv] = wordsOf(line);
+  expect(command).toBe(name);
+  expect(loadConfig({ argv, env: {}, cwd: import.meta.dirname })).toMatchObject({ kind: 'run' });
+});
+
+test('options of every command may stand before and after its words', async () => {
+  expect((await parse('carillon --json jobs list')).options).toMatchObject({ json: true });
+  expect((await parse('carillon jobs list --json --url http://x')).options).toMatchObject({
+    json: true,
+    url: 'http://x',
+  });
+});
+
+test('options that may be repeated are lists', async () => {
+  const { options } = await parse('carillon jobs create x --label a=1 --label b=2');
+  expect(options).toMatchObject({ label: ['a=1', 'b=2'] });
+});
+
+test('several ids are several arguments', async () => {
+  expect((await parse('carillon jobs pause a b c')).args).toEqual(['a', 'b', 'c']);
+});
+
+test.each([
+  ['carillon jobs lst', /Did you mean list/],
+  ['carillon job list', /Did you mean jobs/],
+  ['carillon jobs list --stats x', /Did you mean --status/],
+  ['carillon jobs create x --priority urgent', /Allowed choices are low, medium, high/],
+  ['carillon jobs show', /missing required argument 'id'/],
+  ['carillon workers now', /too many arguments/],
+])('%s is answered with what would be right', async (line, message) => {
+  await expect(parse(line)).rejects.toThrow(message);
+});
+
+test('every noun is explained, and none that is not there', () => {
+  const nouns = new Set(allCommands.flatMap(({ name }) => (name.includes(' ') ? [name.split(' ')[0]] : [])));
+  expect(Object.keys(NOUNS).sort()).toEqual([...nouns].sort());
+});
+
+test('no two commands have the same words', () => {
+  const names = allCommands.map(({ name }) => name);
+  expect(new Set(names).size).toBe(names.length);
+});
+
+/** Of the client, when no server answered. */
+const OWN_CODES = new Set(['timed_out']);
+
+test('advice is for errors that exist', () => {
+  expect(Object.keys(FIXES).filter((code) => !(code in CATALOGUE) && !OWN_CODES.has(code))).toEqual([]);
+});
+
+test('the version is that of the manifest', () => {
+  expect(VERSION).toBe(manifest.version);
+});
+
+const helped = (line: string) => helpWords(line.split(' ').filter(Boolean), allCommands).join(' ');
+
+describe('help may stand before or between the words of a command', () => {
+  test.each(allCommands.map(({ name }) => name))('help %s', (name) => {
+    expect(helped(`help ${name}`)).toBe(`${name} --help`);
+    const [noun, verb] = name.split(' ');
+    if (verb !== undefined) expect(helped(`${noun} help ${verb}`)).toBe(`${name} --help`);
+  });
+
+  test.each([
+    ['help', '--help'],
+    ['help help', '--help'],
+    ['help jobs', 'jobs --help'],
+    ['jobs help', 'jobs --help'],
+    ['help jobs creat', 'jobs creat'],
+    ['help jbos', 'jbos'],
+    ['jobs create help', 'jobs create help'],
+    ['preview help', 'preview help'],
+    ['jobs list', 'jobs list'],
+  ])('%s is %s', (line, words) => {
+    expect(helped(line)).toBe(words);
+  });
+});
+
+test.each([
+  ['jobs create --cron', 'jobs create'],
+  ['--json jobs list', 'jobs list'],
+  ['jobs creat', 'jobs'],
+  ['workers now', 'workers'],
+  ['jbos', undefined],
+])('%s is about %s', (line, name) => {
+  expect(namedBy(line.split(' '), allCommands)).toBe(name);
+});

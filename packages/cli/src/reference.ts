@@ -1,0 +1,99 @@
+/** docs/cli.md, rendered from the list of commands; a test compares the file with it. */
+import { type CommandSpec, descriptionOf } from './command.ts';
+import { allCommands } from './commands/all-commands.ts';
+import { EXIT_MEANINGS } from './errors.ts';
+import { type Flag, type Flags, GLOBAL_FLAGS } from './flags.ts';
+
+export function renderCliReference(): string {
+  const contents = allCommands.map(({ name, summary }) => `| [${name}](#${anchorOf(name)}) | ${summary} |`);
+  const codes = EXIT_MEANINGS.map(([code, meaning]) => `| ${code} | ${meaning} |`);
+  return [
+    HEAD,
+    ...table('option', rowsOf(GLOBAL_FLAGS)),
+    '## Exit codes\n',
+    ['| code | meaning |', '|---|---|', ...codes].join('\n'),
+    '\n## Commands\n',
+    ['| command | what it does |', '|---|---|', ...contents].join('\n'),
+    '',
+    ...allCommands.map(section),
+  ].join('\n');
+}
+
+function section(spec: CommandSpec): string {
+  const { arguments: args = [], options } = spec;
+  const argumentNames = args.map(({ name }) => ` ${name}`).join('');
+  return [
+    `### ${spec.name}`,
+    '',
+    cellText(descriptionOf(spec)),
+    '',
+    '```sh',
+    `carillon ${spec.name}${argumentNames}${options ? ' [options]' : ''}`,
+    '```',
+    '',
+    ...table('argument', args),
+    ...table('option', rowsOf(options ?? {})),
+    spec.examples.length > 1 ? 'Examples:' : 'Example:',
+    '',
+    '```sh',
+    ...spec.examples,
+    '```',
+    '',
+  ].join('\n');
+}
+
+type Row = Pick<Flag<unknown>, 'description' | 'choices' | 'fallback'> & { readonly name: string };
+
+function rowsOf(flags: Flags): Row[] {
+  return Object.values(flags).map((flag) => ({ ...flag, name: flag.flags }));
+}
+
+/** No lines where there are no rows. */
+function table(heading: string, rows: readonly Row[]): string[] {
+  const lines = rows.map((row) => `| \`${row.name}\` | ${meaning(row)} |`);
+  return rows.length === 0 ? [] : [`| ${heading} | meaning |`, '|---|---|', ...lines, ''];
+}
+
+function meaning({ description, choices, fallback }: Row): string {
+  const words = choices ? `: ${choices.map((choice) => `\`${choice}\``).join(', ')}` : '';
+  return `${cellText(description)}${words}${fallback === undefined ? '' : ` [\`${fallback}\`]`}`;
+}
+
+function cellText(text: string): string {
+  return text.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('*', '\\*');
+}
+
+function anchorOf(name: string): string {
+  return name.replaceAll(' ', '-');
+}
+
+const HEAD = `# The carillon command
+
+<!-- Generated from packages/cli/src by renderCliReference(). Do not edit. -->
+
+\`carillon <command> --help\` shows the same in the terminal. In a clone of the repository the command is
+\`npx carillon\`, once \`npm start\` or \`npm install\` has fetched the packages.
+
+**Where it connects to**, the first that is there: \`--url\` and \`--key\`; \`CARILLON_URL\` and \`CARILLON_KEY\`; what \`carillon login\`
+stored in \`~/.config/carillon/login.json\`; the server that runs in the folder \`.carillon\` (or \`--data\`) here, with its admin key. A
+key that was found is only sent to the address it was found with.
+
+**What it prints**: tables and sentences for people, in colour on a terminal (\`NO_COLOR\` turns that off) and cut to its width (the last
+columns are left out first); in a pipe everything is shown. \`--json\` prints what the server answered: an array for lists, one object a line for what goes on (\`-f\`, \`--watch\`,
+\`--wait\`) and for several ids. Results go to the standard output, everything else to the standard error; with \`--json\` an error is
+one line \`{"error": {"code", "message", "fix", …}}\` there. On a terminal, work that takes long draws a bar there, and waiting says
+for how long.
+
+**Words for how it goes**: a job is \`pending\`, \`running\`, \`paused\`, \`completed\`, \`failed\` or \`cancelled\`. A list shows what is
+stored of it: a job that runs at the moment is \`pending\` there, and \`jobs show\` says \`running\`. With \`--json\` the field \`status\` of a job is
+the server's own, where \`SCHEDULED\` stands for pending. A run is QUEUED, CLAIMED, RUNNING, and in the end SUCCESS, FAILED,
+TIMED_OUT, CANCELLED or SKIPPED.
+
+**Waiting** (\`--wait\`, \`--watch\`) ends with 0 when the job completed or the run succeeded, with 1 when it ended in any other way. Ctrl-C ends
+the waiting with 130 and leaves the job alone; \`-f\` goes on until Ctrl-C.
+
+**Help**: \`carillon help jobs create\` and \`carillon jobs create --help\` are the same. \`carillon completion\` teaches bash, zsh and fish the
+words.
+
+## Options of every command
+`;

@@ -1,0 +1,638 @@
+/** Written by scripts/generate-client-types.ts from the schemas of packages/contract: edit those, then `npm run generate`. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
+export type JsonObject = { readonly [name: string]: Json };
+
+export type ScheduleType = 'IMMEDIATE' | 'FUTURE' | 'CRON' | 'INTERVAL';
+
+export type JobStatus = 'SCHEDULED' | 'PAUSED' | 'CANCELLED' | 'COMPLETED' | 'FAILED';
+
+export type JobState = 'pending' | 'running' | 'completed' | 'failed' | 'paused' | 'cancelled';
+
+export type Priority = 'low' | 'medium' | 'high';
+
+export type RunStatus =
+  | 'QUEUED'
+  | 'CLAIMED'
+  | 'RUNNING'
+  | 'SUCCESS'
+  | 'FAILED'
+  | 'CANCELLED'
+  | 'TIMED_OUT'
+  | 'SKIPPED';
+
+export type DeadReason =
+  | 'retries_exhausted'
+  | 'not_retryable'
+  | 'deadline_passed'
+  | 'crashed_workers'
+  | 'never_started'
+  | 'retries_stopped';
+
+export type Role = 'viewer' | 'operator' | 'editor' | 'admin';
+
+/** Other orders than that of creation are given for up to 10,000 jobs. */
+export type JobSort = 'created_at' | 'name' | 'priority' | 'updated_at' | 'next_run_time';
+
+/** ISO 8601 text, or a UNIX timestamp in seconds. */
+export type Instant = string | number;
+
+/** Everything about when a job runs. */
+export interface ScheduleFields {
+  /** Inferred from the other fields when left out. */
+  readonly schedule_type?: ScheduleType | 'one-time' | 'recurring' | null | undefined;
+  /** FUTURE: when. INTERVAL: where the rhythm is counted from. ISO 8601 or a UNIX timestamp. */
+  readonly schedule_time?: string | number | null | undefined;
+  /** 5 fields, or 6 with seconds first. */
+  readonly cron_expression?: string | null | undefined;
+  /** Such as 90s, 15m, 1d or PT15M, or a number of seconds. */
+  readonly interval?: string | number | null | undefined;
+  /** hourly, daily, weekly, monthly or yearly. */
+  readonly frequency?: 'hourly' | 'daily' | 'weekly' | 'monthly' | 'yearly' | null | undefined;
+  /** An IANA name; UTC when left out. */
+  readonly time_zone?: string | null | undefined;
+  /** The first instant at which an occurrence may lie. */
+  readonly start_at?: string | number | null | undefined;
+  /** The last instant at which an occurrence may lie. */
+  readonly end_at?: string | number | null | undefined;
+  /** What becomes of times that do not exist, or exist twice. */
+  readonly daylight_saving?: {
+    readonly gap?: 'run_after' | 'skip' | null | undefined;
+    readonly overlap?: 'first' | 'second' | 'both' | null | undefined;
+  } | null | undefined;
+  /** Delays every occurrence by a fixed share below this. */
+  readonly spread_seconds?: number | null | undefined;
+}
+
+export interface PreviewRequest extends ScheduleFields {
+  /** How many instants to show; 5 when left out. */
+  readonly count?: number | null | undefined;
+  /** Count from here instead of from now. */
+  readonly after?: string | number | null | undefined;
+}
+
+export interface SchedulePreview {
+  readonly description: string;
+  readonly schedule_type: ScheduleType;
+  readonly time_zone: string;
+  readonly fires: readonly {
+    readonly at: string;
+    /** The wall-clock time in the zone, with its offset. */
+    readonly local: string;
+  }[];
+  readonly warnings: readonly {
+    readonly kind: 'gap' | 'overlap';
+    readonly message: string;
+    readonly at: string;
+  }[];
+}
+
+/** What a job can be given; null means the default. */
+export interface JobFields extends ScheduleFields {
+  /** 1 to 200 characters. */
+  readonly name?: string | null | undefined;
+  /** What becomes of occurrences that could not start in time. */
+  readonly misfire?: {
+    readonly policy?: 'none' | 'last' | 'all' | null | undefined;
+    readonly max_runs?: number | null | undefined;
+    readonly window_seconds?: number | null | undefined;
+  } | null | undefined;
+  /** What runs it; inferred from the payload when left out. */
+  readonly handler?: string | null | undefined;
+  /** For the handler: at most 256 KiB and 64 levels deep. */
+  readonly payload?: JsonObject | null | undefined;
+  /** medium when left out. */
+  readonly priority?: Priority | null | undefined;
+  /** 0 to 100; 3 when left out. */
+  readonly max_retries?: number | null | undefined;
+  /** How failed attempts are tried again. */
+  readonly retry?: {
+    readonly strategy?: 'none' | 'fixed' | 'exponential' | null | undefined;
+    readonly delay_seconds?: number | null | undefined;
+    readonly max_delay_seconds?: number | null | undefined;
+    readonly jitter?: boolean | null | undefined;
+    readonly deadline_seconds?: number | null | undefined;
+  } | null | undefined;
+  /** Runs of this job at the same time; 1 when left out. */
+  readonly max_concurrency?: number | null | undefined;
+  /** What happens when that many are running; queue when left out. */
+  readonly overlap?: 'queue' | 'skip' | 'replace' | null | undefined;
+  /** The longest time one attempt may run; 300 when left out. */
+  readonly timeout_seconds?: number | null | undefined;
+  /** The longest time a run may wait for its start. */
+  readonly start_timeout_seconds?: number | null | undefined;
+  /** Whose job it is. */
+  readonly user_id?: string | null | undefined;
+  /** Where it lives; it cannot move later. */
+  readonly namespace?: string | null | undefined;
+  /** Names with texts, to find jobs by. */
+  readonly labels?: Readonly<Record<string, string>> | null | undefined;
+  /** Names with numbers: what a run takes up. */
+  readonly resources?: Readonly<Record<string, number>> | null | undefined;
+}
+
+export interface NewJob extends JobFields {
+  /** 1 to 200 characters. */
+  readonly name: string;
+}
+
+/** Fields that the schedule of the job does not use are null. */
+export interface Job {
+  readonly job_id: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly user_id: string | null;
+  readonly status: JobStatus;
+  readonly schedule_type: ScheduleType;
+  readonly schedule_time: string | null;
+  readonly cron_expression: string | null;
+  readonly interval: string | null;
+  readonly frequency: string | null;
+  readonly time_zone: string | null;
+  readonly start_at: string | null;
+  readonly end_at: string | null;
+  readonly daylight_saving: {
+    readonly gap: 'run_after' | 'skip';
+    readonly overlap: 'first' | 'second' | 'both';
+  } | null;
+  readonly spread_seconds: number | null;
+  readonly misfire: {
+    readonly policy: 'none' | 'last' | 'all';
+    readonly max_runs: number;
+    readonly window_seconds: number;
+  };
+  readonly handler: string;
+  readonly payload: JsonObject;
+  readonly priority: Priority;
+  readonly max_retries: number;
+  readonly retry: {
+    readonly strategy: 'none' | 'fixed' | 'exponential';
+    readonly delay_seconds: number;
+    readonly max_delay_seconds: number;
+    readonly jitter: boolean;
+    readonly deadline_seconds: number | null;
+  };
+  readonly max_concurrency: number;
+  readonly overlap: 'queue' | 'skip' | 'replace';
+  readonly timeout_seconds: number;
+  readonly start_timeout_seconds: number | null;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly resources: Readonly<Record<string, number>>;
+  readonly version: number;
+  readonly next_run_time: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+export interface JobFilter {
+  /** One or several, separated by commas. */
+  readonly status?: string | readonly string[] | undefined;
+  /** A schedule type, `one-time` or `recurring`. */
+  readonly type?: string | undefined;
+  readonly priority?: Priority | undefined;
+  /** Whose jobs; "me" for those of the caller. */
+  readonly user_id?: string | undefined;
+  readonly namespace?: string | undefined;
+  /** name:value; given several times, all must hold. */
+  readonly label?: string | readonly string[] | undefined;
+  readonly handler?: string | undefined;
+  /** Part of the name, in any case. */
+  readonly text?: string | undefined;
+  /** Made at or after this instant. */
+  readonly created_after?: Date | string | undefined;
+  /** Made before this instant. */
+  readonly created_before?: Date | string | undefined;
+  /** -created_at, newest first, when left out. Other orders than that of creation are given for up to 10,000 jobs: narrow a larger list by user_id, namespace, label or status. */
+  readonly sort?: 'created_at' | '-created_at' | 'name' | '-name' | 'priority' | '-priority' | 'updated_at' | '-updated_at' | 'next_run_time' | '-next_run_time' | undefined;
+  /** Entries per answer; 50 when left out. */
+  readonly limit?: number | undefined;
+}
+
+export interface JobCreated {
+  readonly job_id: string;
+  readonly status: 'submitted';
+  /** False: accepted before, under the same Idempotency-Key. */
+  readonly created?: boolean | undefined;
+}
+
+/** One entry of a batch: accepted, or refused and why. */
+export type BatchAnswer = {
+  readonly job_id: string;
+  readonly status: 'submitted';
+  /** False: accepted before, under the same Idempotency-Key. */
+  readonly created: boolean;
+} | {
+  readonly status: 'refused';
+  readonly error: Problem;
+};
+
+export interface Problem {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly code: string;
+  /** What it is about. */
+  readonly field?: string | undefined;
+  readonly detail: string;
+  /** What to do about it. */
+  readonly fix: string;
+  readonly request_id: string;
+  /** Of a request that holds many: what is wrong with which entry. */
+  readonly errors?: readonly {
+    /** Which entry, counted from 0. */
+    readonly index: number;
+    readonly code: string;
+    /** What it is about. */
+    readonly field?: string | undefined;
+    readonly detail: string;
+    /** What to do about it. */
+    readonly fix: string;
+  }[] | undefined;
+}
+
+export interface JobUpdated {
+  readonly job_id: string;
+  readonly status: 'updated';
+  readonly version: number;
+}
+
+export interface JobChanged {
+  readonly job_id: string;
+  readonly status: 'paused' | 'resumed' | 'cancelled' | 'deleted';
+}
+
+export interface JobStatusReport {
+  readonly job_id: string;
+  readonly status: JobState;
+  readonly last_updated: string;
+  readonly latest_run: Run | null;
+}
+
+export interface UpcomingRun {
+  readonly job_id: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly user_id: string | null;
+  readonly handler: string;
+  readonly priority: Priority;
+  readonly run_time: string;
+}
+
+export interface BulkRequest {
+  readonly action: 'pause' | 'resume' | 'cancel';
+  /** The filters of GET /api/jobs; at least one, so that nothing means everything by accident. */
+  readonly filter: {
+    /** One or several, separated by commas. */
+    readonly status?: string | readonly string[] | undefined;
+    /** One or several, separated by commas. */
+    readonly type?: string | undefined;
+    readonly priority?: Priority | undefined;
+    /** Whose jobs; "me" for those of the caller. */
+    readonly user_id?: string | undefined;
+    readonly namespace?: string | undefined;
+    /** name:value; given several times, all must hold. */
+    readonly label?: string | readonly string[] | undefined;
+    readonly handler?: string | undefined;
+    /** Part of the name, in any case. */
+    readonly text?: string | undefined;
+    /** Made at or after this instant. */
+    readonly created_after?: string | undefined;
+    /** Made before this instant. */
+    readonly created_before?: string | undefined;
+  };
+  /** Only say what would be changed. */
+  readonly dry_run?: boolean | null | undefined;
+  /** The "next" of the answer before, to go on with the rest. */
+  readonly after?: string | null | undefined;
+}
+
+export interface BulkReport {
+  readonly action: 'pause' | 'resume' | 'cancel';
+  readonly dry_run: boolean;
+  readonly matched: number;
+  readonly changed: number;
+  /** Could not be changed: they ended meanwhile, for instance. */
+  readonly refused: number;
+  /** The first 100 that matched. */
+  readonly jobs: readonly string[];
+  /** Send it as "after" to go on with the rest; null: there is none. */
+  readonly next: string | null;
+}
+
+/** One attempt of one occurrence; the attempts of an occurrence share the `run_id`. */
+export interface Run {
+  readonly run_id: string;
+  readonly job_id: string;
+  readonly status: RunStatus;
+  readonly start_time: string | null;
+  readonly end_time: string | null;
+  readonly modified_time: string;
+  readonly executor_id: string | null;
+  readonly attempt_number: number;
+  readonly error_message: string | null;
+  readonly log_url: string | null;
+  readonly created_at: string;
+  readonly epoch: number;
+  readonly trigger: 'schedule' | 'manual' | 'redrive';
+  readonly scheduled_at: string;
+  /** Why it was skipped, or what it waits for. */
+  readonly reason: string | null;
+  /** What the handler answered. */
+  readonly result: unknown;
+  /** A skipped range stands for several. */
+  readonly occurrences: number;
+  readonly job_version: number;
+  readonly late_report: string | null;
+}
+
+export interface RunWithAttempts extends Run {
+  readonly attempts: readonly Run[];
+}
+
+export interface RunAdded {
+  readonly job_id: string;
+  readonly run_id: string;
+}
+
+/** `cancelling`: the worker was asked, and has not answered yet. */
+export interface RunCancelled {
+  readonly run_id: string;
+  readonly status: 'cancelled' | 'cancelling';
+}
+
+export interface LogLine {
+  readonly timestamp: string;
+  readonly message: string;
+  readonly run_id: string;
+  readonly attempt_number: number;
+}
+
+export interface Logs {
+  readonly job_id: string;
+  readonly run_id?: string | undefined;
+  readonly logs: readonly LogLine[];
+}
+
+export interface DeadLetter {
+  readonly run_id: string;
+  readonly job_id: string;
+  readonly job_name: string | null;
+  readonly reason: DeadReason;
+  readonly error_message: string | null;
+  readonly attempts: number;
+  readonly scheduled_at: string;
+  readonly died_at: string;
+  readonly redriven_as: string | null;
+}
+
+export interface DeadLetterFilter {
+  readonly job_id?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly handler?: string | undefined;
+  readonly namespace?: string | undefined;
+  /** Whose jobs; "me" for those of the caller. */
+  readonly user_id?: string | undefined;
+  /** Given up at or after this instant. */
+  readonly died_after?: Date | string | undefined;
+  /** Given up before this instant. */
+  readonly died_before?: Date | string | undefined;
+  /** Only those sent round again, or only those that still lie there. */
+  readonly redriven?: boolean | undefined;
+  /** Entries per answer; 50 when left out. */
+  readonly limit?: number | undefined;
+}
+
+export interface Redriven extends RunAdded {
+  readonly redriven_from: string;
+}
+
+export interface RedriveManyRequest {
+  /** The filters of GET /api/dead-letters; {} means every dead letter that still lies there. */
+  readonly filter: {
+    readonly job_id?: string | undefined;
+    readonly reason?: string | undefined;
+    readonly handler?: string | undefined;
+    readonly namespace?: string | undefined;
+    /** Whose jobs; "me" for those of the caller. */
+    readonly user_id?: string | undefined;
+    /** Given up at or after this instant. */
+    readonly died_after?: string | undefined;
+    /** Given up before this instant. */
+    readonly died_before?: string | undefined;
+  };
+  /** Only say what would be sent round. */
+  readonly dry_run?: boolean | null | undefined;
+  /** At most so many in this request; 1000 when left out. */
+  readonly limit?: number | null | undefined;
+  /** The "next" of the answer before, to go on with the rest. */
+  readonly before?: string | null | undefined;
+}
+
+export interface RedriveManyReport {
+  readonly dry_run: boolean;
+  readonly matched: number;
+  readonly redriven: number;
+  /** Their job was cancelled or removed. */
+  readonly refused: number;
+  /** The first 100 that matched. */
+  readonly runs: readonly string[];
+  /** Send it as "before" to go on with the rest; null: there is none. */
+  readonly next: string | null;
+}
+
+export interface Worker {
+  readonly worker_id: string;
+  /** The server process it belongs to. */
+  readonly node_id: string;
+  readonly alive: boolean;
+  /** Runs it takes at once. */
+  readonly slots: number;
+  /** Runs it holds now. */
+  readonly running: number;
+  readonly handlers: readonly string[];
+  readonly last_seen: string;
+}
+
+/** What happened, as a CloudEvent. */
+export interface CarillonEvent {
+  readonly specversion: '1.0';
+  /** A stream that is given it continues after this event. */
+  readonly id: string;
+  readonly source: string;
+  readonly type: string;
+  readonly subject?: string | undefined;
+  readonly time: string;
+  readonly datacontenttype: string;
+  readonly data: { readonly [name: string]: Json | undefined };
+}
+
+export interface EventSelection {
+  /** Types, with or without "io.carillon."; "run" stands for all of runs. Any of them. */
+  readonly type?: string | readonly string[] | undefined;
+  /** Of this job and its runs. */
+  readonly job_id?: string | undefined;
+  /** Of this run. */
+  readonly run_id?: string | undefined;
+  /** Of jobs in this namespace. */
+  readonly namespace?: string | undefined;
+  /** Of jobs of this user. */
+  readonly user_id?: string | undefined;
+  /** Of jobs with this handler. */
+  readonly handler?: string | undefined;
+  /** name:value; given several times, all must hold. */
+  readonly label?: string | readonly string[] | undefined;
+}
+
+export interface Grant {
+  /** A namespace, or * for all of them and for what belongs to none. */
+  readonly namespace: string;
+  readonly role: Role;
+  /** Only for jobs whose user_id is theirs. */
+  readonly own_only?: boolean | undefined;
+}
+
+export interface User {
+  readonly user_id: string;
+  readonly name: string;
+  readonly display_name: string;
+  readonly disabled: boolean;
+  readonly has_password: boolean;
+  readonly grants: readonly Grant[];
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+export interface NewUser {
+  /** What they sign in with. */
+  readonly name: string;
+  readonly display_name?: string | undefined;
+  /** Left out: they use keys that others make for them. */
+  readonly password?: string | undefined;
+  readonly grants?: readonly Grant[] | undefined;
+}
+
+export interface UserChange {
+  readonly display_name?: string | undefined;
+  readonly disabled?: boolean | undefined;
+}
+
+export interface PasswordChange {
+  readonly password: string;
+  /** Needed to change your own. */
+  readonly current_password?: string | undefined;
+}
+
+export interface Credentials {
+  readonly name: string;
+  readonly password: string;
+}
+
+export interface NewKey {
+  /** What it is for, so that people know it again. */
+  readonly name: string;
+  /** Where it may work; * for everywhere its owner may. */
+  readonly namespace?: string | undefined;
+  readonly role: Role;
+  /** Only for jobs of its owner. */
+  readonly own_only?: boolean | undefined;
+  /** Only these permissions of the role; left out: all of them. */
+  readonly scopes?: readonly string[] | null | undefined;
+  /** Left out: it does not expire. */
+  readonly expires_at?: string | number | null | undefined;
+  /** Whose key it is; left out: yours. */
+  readonly user_id?: string | null | undefined;
+}
+
+export interface ApiKey {
+  readonly key_id: string;
+  readonly name: string;
+  readonly prefix: string;
+  readonly user_id: string | null;
+  readonly namespace: string;
+  readonly role: Role;
+  readonly own_only: boolean;
+  readonly scopes: readonly string[] | null;
+  readonly created_at: string;
+  readonly expires_at: string | null;
+  readonly last_used_at: string | null;
+}
+
+export interface CreatedKey extends ApiKey {
+  /** The whole key. It is shown this once. */
+  readonly key: string;
+}
+
+export interface Namespace {
+  readonly name: string;
+  readonly description: string;
+  readonly created_at: string;
+}
+
+export interface NewNamespace {
+  readonly name: string;
+  /** For people. */
+  readonly description?: string | undefined;
+}
+
+export interface NamespaceChange {
+  /** For people. */
+  readonly description?: string | undefined;
+}
+
+export interface AuditEntry {
+  readonly audit_id: number;
+  readonly at: string;
+  readonly actor: {
+    readonly kind: string;
+    readonly id: string;
+    readonly name: string;
+  };
+  readonly action: string;
+  readonly namespace: string | null;
+  readonly subject: {
+    readonly kind: string;
+    readonly id: string;
+  };
+  /** The fields that changed, as they were. */
+  readonly before: unknown;
+  /** The fields that changed, as they are. */
+  readonly after: unknown;
+  readonly address: string | null;
+  readonly user_agent: string | null;
+  readonly request_id: string | null;
+}
+
+export interface AuditFilter {
+  readonly namespace?: string | undefined;
+  /** The id or the name of who did it. */
+  readonly actor?: string | undefined;
+  /** What was done, such as jobs.update. */
+  readonly action?: string | undefined;
+  /** The id of what it was done to. */
+  readonly subject_id?: string | undefined;
+  /** From this instant on. */
+  readonly from?: Date | string | undefined;
+  /** Before this instant. */
+  readonly until?: Date | string | undefined;
+  /** Entries per answer; 50 when left out. */
+  readonly limit?: number | undefined;
+}
+
+/** Whoever asks, as the server sees them. */
+export interface Whoami {
+  readonly kind: 'server' | 'user' | 'key';
+  readonly id: string;
+  readonly name: string;
+  readonly user_id: string | null;
+  readonly grants: readonly Grant[];
+  readonly scopes: readonly string[] | null;
+  /** Of a session: for X-CSRF-Token. */
+  readonly csrf_token: string | null;
+  /** Of a session: when it ends at the latest. */
+  readonly expires_at: string | null;
+}
+
+export interface SignedIn {
+  readonly user: User;
+  readonly csrf_token: string;
+  readonly expires_at: string;
+}

@@ -1,0 +1,163 @@
+/** Namespaces, people, their keys and sessions, and the record of who changed what. */
+import type {
+  ApiKey,
+  AuditEntry,
+  AuditFilter,
+  CreatedKey,
+  Credentials,
+  Grant,
+  Namespace,
+  NamespaceChange,
+  NewKey,
+  NewNamespace,
+  NewUser,
+  PasswordChange,
+  SignedIn,
+  User,
+  UserChange,
+  Whoami,
+} from '../generated/types.ts';
+import type { List } from '../wire/list.ts';
+import type { Call, CallOptions, CreateOptions } from '../wire/transport.ts';
+import { type PageQuery, path, Resource } from './resource.ts';
+
+/** Namespaces keep the jobs of one team apart from those of another. */
+export class Namespaces extends Resource {
+  list(query: PageQuery = {}, options: CallOptions = {}): List<Namespace> {
+    return this.readList('/namespaces', { ...query }, options);
+  }
+
+  get(name: string, options: CallOptions = {}): Promise<Namespace> {
+    return this.read(path`/namespaces/${name}`, options);
+  }
+
+  /** One that is already there exactly as asked for is answered as if it were new. */
+  create(namespace: NewNamespace, options: CreateOptions = {}): Promise<Namespace> {
+    return this.transport.create('/namespaces', namespace, options);
+  }
+
+  update(name: string, change: NamespaceChange, options: CallOptions = {}): Promise<Namespace> {
+    return this.send('PATCH', path`/namespaces/${name}`, options, { body: change });
+  }
+
+  /** Refused while there are jobs in it. */
+  remove(name: string, options: CallOptions = {}): Promise<unknown> {
+    return this.send('DELETE', path`/namespaces/${name}`, options);
+  }
+}
+
+/** People who sign in, and what they may. */
+export class Users extends Resource {
+  list(query: PageQuery = {}, options: CallOptions = {}): List<User> {
+    return this.readList('/users', { ...query }, options);
+  }
+
+  get(userId: string, options: CallOptions = {}): Promise<User> {
+    return this.read(path`/users/${userId}`, options);
+  }
+
+  create(user: NewUser, options: CreateOptions = {}): Promise<User> {
+    return this.transport.create('/users', user, options);
+  }
+
+  update(userId: string, change: UserChange, options: CallOptions = {}): Promise<User> {
+    return this.send('PATCH', path`/users/${userId}`, options, { body: change });
+  }
+
+  remove(userId: string, options: CallOptions = {}): Promise<unknown> {
+    return this.send('DELETE', path`/users/${userId}`, options);
+  }
+
+  /** Replaces all grants of the user. */
+  setGrants(userId: string, grants: readonly Grant[], options: CallOptions = {}): Promise<User> {
+    return this.send('PUT', path`/users/${userId}/grants`, options, { body: { grants } });
+  }
+
+  /** Changing one's own needs the current one as well. */
+  setPassword(userId: string, change: PasswordChange, options: CallOptions = {}): Promise<unknown> {
+    return this.send('POST', path`/users/${userId}/password`, options, { body: change });
+  }
+}
+
+export class Keys extends Resource {
+  list(query: PageQuery = {}, options: CallOptions = {}): List<ApiKey> {
+    return this.readList('/keys', { ...query }, options);
+  }
+
+  get(keyId: string, options: CallOptions = {}): Promise<ApiKey> {
+    return this.read(path`/keys/${keyId}`, options);
+  }
+
+  /**
+   * `key` of the answer is shown this once: keep it. A call whose answer was lost is not repeated, for the server could
+   * not show the key again.
+   */
+  create(key: NewKey, options: CallOptions = {}): Promise<CreatedKey> {
+    return this.send('POST', '/keys', options, { body: key });
+  }
+
+  revoke(keyId: string, options: CallOptions = {}): Promise<unknown> {
+    return this.send('DELETE', path`/keys/${keyId}`, options);
+  }
+}
+
+/** The record of every change: who, what, before and after, from where. */
+export class Audit extends Resource {
+  list(filter: AuditFilter = {}, options: CallOptions = {}): List<AuditEntry> {
+    return this.readList('/audit', { ...filter }, options);
+  }
+}
+
+/** Sends a call as the person who has signed in. */
+type Send = <T>(call: Call) => Promise<T>;
+
+/** Who is asking, and what only a name and a password can do. No session outlives the call it was made for. */
+export class Session extends Resource {
+  whoami(options: CallOptions = {}): Promise<Whoami> {
+    return this.read('/session', options);
+  }
+
+  /** For programs that know a password and want a key. */
+  createKeyWithPassword(
+    credentials: Credentials,
+    keyFor: (user: User) => NewKey,
+    options: CallOptions = {},
+  ): Promise<{ user: User; key: CreatedKey }> {
+    return this.#signedIn(credentials, options, async (user, send) => {
+      const key = await send<CreatedKey>({ method: 'POST', path: '/keys', body: keyFor(user) });
+      return { user, key };
+    });
+  }
+
+  /** One's own password. Ends all sessions of that person; their keys go on. */
+  changePassword(credentials: Credentials, newPassword: string, options: CallOptions = {}): Promise<User> {
+    return this.#signedIn(credentials, options, async (user, send) => {
+      const body = { password: newPassword, current_password: credentials.password };
+      await send({ method: 'POST', path: path`/users/${user.user_id}/password`, body });
+      return user;
+    });
+  }
+
+  async #signedIn<T>(
+    credentials: Credentials,
+    options: CallOptions,
+    act: (user: User, send: Send) => Promise<T>,
+  ): Promise<T> {
+    const { body, headers } = await this.transport.answer<SignedIn>({
+      ...options,
+      method: 'POST',
+      path: '/session',
+      body: credentials,
+      keyless: true,
+    });
+    const cookies = headers.getSetCookie().map((cookie) => cookie.split(';', 1)[0]);
+    const signedIn = { cookie: cookies.join('; '), 'x-csrf-token': body.csrf_token };
+    const send: Send = (call) =>
+      this.transport.json({ ...options, ...call, keyless: true, headers: signedIn });
+    try {
+      return await act(body.user, send);
+    } finally {
+      await send({ method: 'DELETE', path: '/session' });
+    }
+  }
+}

@@ -1,0 +1,244 @@
+import { type ApiKey, type Grant, SERVER } from '@carillon/domain';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { OperationsFixture } from '../operations/operations.fixture.ts';
+import { CACHED_MS, Identities } from './identities.ts';
+import { hashSecret } from './secrets.ts';
+
+const ORIGIN = SERVER.origin;
+const EDITOR: Grant = { namespace: 'default', role: 'editor', ownOnly: false };
+const HOUR_MS = 3_600_000;
+
+let fixture: OperationsFixture;
+/** A second server over the same storage. */
+let there: Identities;
+let reads: string[];
+
+beforeEach(() => {
+  fixture = new OperationsFixture();
+  reads = [];
+  const { accounts } = fixture.storage;
+  const store = {
+    keyToCheck: (prefix: string) => {
+      reads.push(prefix);
+      return accounts.keyToCheck(prefix);
+    },
+    sessionToCheck: accounts.sessionToCheck.bind(accounts),
+    noteUses: accounts.noteUses.bind(accounts),
+  };
+  there = new Identities({ store, clock: fixture.clock, sessionIdleMs: HOUR_MS });
+});
+
+const here = () => fixture.accounts.identities;
+const refused = { code: 'unauthorized', message: 'The key is not valid.' };
+
+async function newKey(over: Partial<{ expiresAtMs: number; ownerId: string; grant: Grant }> = {}) {
+  return fixture.operations.createKey({ name: 'deploy', grant: EDITOR, ...over });
+}
+
+async function newUser(grants: readonly Grant[] = [EDITOR]) {
+  return fixture.operations.createUser({ name: 'ada', grants, password: 'a long phrase' });
+}
+
+describe('a key', () => {
+  it('stands for what it was made for', async () => {
+    const { key, secret } = await newKey();
+    expect(await here().ofKey(secret, ORIGIN)).toMatchObject({
+      ...{ kind: 'key', id: key.keyId, name: 'deploy', userId: undefined, grants: [EDITOR] },
+      origin: ORIGIN,
+    });
+  });
+
+  it('is not any other one: unknown, malformed and half right are refused with the same words', async () => {
+    const { secret } = await newKey();
+    const wrong = `${secret.slice(0, -1)}${secret.endsWith('A') ? 'B' : 'A'}`;
+    for (const guess of [
+      wrong,
+      secret.slice(0, -1),
+      'ck_aaaaaaaaaa_x',
+      `ck_zzzzzzzzzz_${'a'.repeat(43)}`,
+      '',
+    ]) {
+      await expect(here().ofKey(guess, ORIGIN)).rejects.toMatchObject(refused);
+    }
+  });
+
+  it('costs one question to the storage in a while, however often it is used', async () => {
+    const { secret } = await newKey();
+    await Promise.all(Array.from({ length: 50 }, () => there.ofKey(secret, ORIGIN)));
+    for (let i = 0; i < 50; i += 1) await there.ofKey(secret, ORIGIN);
+    expect(reads).toHaveLength(1);
+    fixture.clock.advance(CACHED_MS);
+    await there.ofKey(secret, ORIGIN);
+    expect(reads).toHaveLength(2);
+  });
+
+  it('that nobody has costs one question as well', async () => {
+    const unknown = `ck_zzzzzzzzzz_${'a'.repeat(43)}`;
+    for (let i = 0; i < 20; i += 1) await expect(there.ofKey(unknown, ORIGIN)).rejects.toMatchObject(refused);
+    expect(reads).toHaveLength(1);
+  });
+
+  it('that is revoked stops at once where that was done, elsewhere within seconds', async () => {
+    const { key, secret } = await newKey();
+    await here().ofKey(secret, ORIGIN);
+    await there.ofKey(secret, ORIGIN);
+    await fixture.operations.revokeKey(key.keyId);
+    await expect(here().ofKey(secret, ORIGIN)).rejects.toMatchObject(refused);
+    await there.ofKey(secret, ORIGIN);
+    fixture.clock.advance(CACHED_MS);
+    await expect(there.ofKey(secret, ORIGIN)).rejects.toMatchObject(refused);
+  });
+
+  it('that is revoked while it is being looked up is not remembered', async () => {
+    const { key, secret } = await newKey();
+    const asked = here().ofKey(secret, ORIGIN);
+    here().forget();
+    await asked;
+    await fixture.storage.accounts.removeKey(key.keyId);
+    await expect(here().ofKey(secret, ORIGIN)).rejects.toMatchObject(refused);
+  });
+
+  it('ends when it expires, also while it is remembered', async () => {
+    const { secret } = await newKey({ expiresAtMs: fixture.clock.now() + 1_000 });
+    await here().ofKey(secret, ORIGIN);
+    fixture.clock.advance(1_000);
+    await expect(here().ofKey(secret, ORIGIN)).rejects.toMatchObject({ message: 'The key has expired.' });
+  });
+
+  it('of somebody carries no more than they have now, and their user_id', async () => {
+    const { userId } = await newUser([EDITOR, { namespace: '*', role: 'viewer', ownOnly: true }]);
+    const { secret } = await newKey({
+      ownerId: userId,
+      grant: { ...EDITOR, namespace: '*', role: 'operator' },
+    });
+    expect(await here().ofKey(secret, ORIGIN)).toMatchObject({
+      userId,
+      grants: [
+        { namespace: '*', role: 'viewer', ownOnly: true },
+        { namespace: 'default', role: 'operator', ownOnly: false },
+      ],
+    });
+    await fixture.operations.setGrants(userId, []);
+    expect((await here().ofKey(secret, ORIGIN)).grants).toEqual([]);
+    await fixture.operations.updateUser(userId, { disabled: true });
+    await expect(here().ofKey(secret, ORIGIN)).rejects.toThrow('is disabled');
+    await fixture.operations.deleteUser(userId);
+    await expect(here().ofKey(secret, ORIGIN)).rejects.toMatchObject(refused);
+  });
+
+  it('is written down as used once in a while, and not while it is used', async () => {
+    const { key, secret } = await newKey();
+    const lastUsed = async () => (await fixture.operations.getKey(key.keyId)).lastUsedAtMs;
+    for (let i = 0; i < 10; i += 1) await here().ofKey(secret, ORIGIN);
+    expect(await lastUsed()).toBeUndefined();
+    await fixture.accounts.runOnce();
+    expect(await lastUsed()).toBe(fixture.clock.now());
+  });
+
+  it('keeps its time of use for later when the storage is away', async () => {
+    const { key, secret } = await newKey();
+    let away = true;
+    const { accounts } = fixture.storage;
+    const identities = new Identities({
+      store: {
+        keyToCheck: accounts.keyToCheck.bind(accounts),
+        sessionToCheck: accounts.sessionToCheck.bind(accounts),
+        noteUses: async (uses) => {
+          if (away) throw new Error('away');
+          await accounts.noteUses(uses);
+        },
+      },
+      clock: fixture.clock,
+      sessionIdleMs: HOUR_MS,
+    });
+    await identities.ofKey(secret, ORIGIN);
+    await expect(identities.recordUses()).rejects.toThrow('away');
+    away = false;
+    await identities.recordUses();
+    expect((await accounts.key(key.keyId))!.lastUsedAtMs).toBe(fixture.clock.now());
+  });
+});
+
+describe('what is stored of a key', () => {
+  it('is its prefix and a hash, never the key', async () => {
+    const { key, secret } = await newKey();
+    const found = await fixture.storage.accounts.keyToCheck(key.prefix);
+    expect(secret.startsWith(`${key.prefix}_`)).toBe(true);
+    expect(found!.hash).toBe(hashSecret(secret));
+    const texts = JSON.stringify([found, await fixture.storage.audit.list({ limit: 100 })] satisfies [
+      { key: ApiKey } | undefined,
+      unknown,
+    ]);
+    expect(texts).not.toContain(secret.slice(key.prefix.length + 1));
+  });
+});
+
+describe('a session', () => {
+  const signIn = async () =>
+    (await fixture.operations.signIn({ name: 'ada', password: 'a long phrase' })).token;
+
+  it('stands for the user as they are now', async () => {
+    const { userId } = await newUser();
+    const token = await signIn();
+    expect(await here().ofSession(token, ORIGIN)).toMatchObject({
+      kind: 'user',
+      id: userId,
+      grants: [EDITOR],
+    });
+    await fixture.operations.setGrants(userId, []);
+    expect((await here().ofSession(token, ORIGIN)).grants).toEqual([]);
+  });
+
+  it('ends when it is left alone, and goes on while it is used', async () => {
+    await newUser();
+    const token = await signIn();
+    for (let i = 0; i < 5; i += 1) {
+      fixture.clock.advance(11 * HOUR_MS);
+      await here().ofSession(token, ORIGIN);
+    }
+    fixture.clock.advance(12 * HOUR_MS);
+    await expect(here().ofSession(token, ORIGIN)).rejects.toThrow('has ended');
+  });
+
+  it('ends after its longest time, however much it is used', async () => {
+    await newUser();
+    const token = await signIn();
+    for (let i = 0; i < 7 * 24 - 1; i += 1) {
+      fixture.clock.advance(HOUR_MS);
+      await here().ofSession(token, ORIGIN);
+    }
+    fixture.clock.advance(HOUR_MS);
+    await expect(here().ofSession(token, ORIGIN)).rejects.toThrow('has ended');
+  });
+
+  it('ends when somebody ends it: by signing out, by a new password, by disabling', async () => {
+    const { userId } = await newUser();
+    const ended = (token: string) => expect(here().ofSession(token, ORIGIN)).rejects.toThrow('has ended');
+    const first = await signIn();
+    const caller = await here().ofSession(first, ORIGIN);
+    await fixture.everyones.signOut(caller, first);
+    await ended(first);
+    const second = await signIn();
+    await fixture.operations.setPassword(userId, { password: 'another long phrase' });
+    await ended(second);
+    const { token: third } = await fixture.operations.signIn({
+      name: 'ada',
+      password: 'another long phrase',
+    });
+    await fixture.operations.updateUser(userId, { disabled: true });
+    await ended(third);
+  });
+
+  it('is not anything that merely looks like its token', async () => {
+    for (const guess of ['', 'x', 'a'.repeat(43), '\u0000'.repeat(43)])
+      await expect(here().ofSession(guess, ORIGIN)).rejects.toThrow('has ended');
+  });
+
+  it('that has ended is cleared away', async () => {
+    const { userId } = await newUser();
+    await signIn();
+    fixture.clock.advance(13 * HOUR_MS);
+    await fixture.accounts.runOnce();
+    expect(await fixture.storage.accounts.sessionsOf(userId)).toEqual([]);
+  });
+});

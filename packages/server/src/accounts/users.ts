@@ -1,0 +1,197 @@
+/**
+ * Users: created, changed and removed by administrators of all namespaces, who can grant no more than they have themselves.
+ * Passwords are never read back.
+ */
+import {
+  type Caller,
+  type Grant,
+  Refusal,
+  readUserName,
+  requireGrants,
+  requireMay,
+  requireMayHandOut,
+  requirePassword,
+  type User,
+  WHOLE,
+} from '@carillon/domain';
+import { requestHash as hashOf } from '@carillon/foundation';
+import { auditEntry, type Change } from '../audit/audit-log.ts';
+import type { UserChange } from '../storage/account-store.ts';
+import type { AccountParts } from './accounts.ts';
+import { namespaceNotFound } from './known-namespaces.ts';
+import { hashSecret } from './secrets.ts';
+
+export interface UserInput {
+  readonly name: string;
+  readonly displayName?: string | undefined;
+  /** Left out: the user cannot sign in, and uses keys that others create for them. */
+  readonly password?: string | undefined;
+  readonly grants?: readonly Grant[] | undefined;
+}
+
+export interface PasswordInput {
+  readonly password: string;
+  /** Required of a user who changes their own password. */
+  readonly currentPassword?: string | undefined;
+  /** The token of the session that stays; all others of the user end. */
+  readonly keptSession?: string | undefined;
+}
+
+export function userOperations(parts: AccountParts) {
+  const { store, passwords, signIns, namespaces, identities, clock, random } = parts;
+
+  return {
+    async listUsers(caller: Caller, query: { after?: string | undefined; limit: number }): Promise<User[]> {
+      requireMay(caller, 'users.read');
+      return await store.users(query);
+    },
+
+    async getUser(caller: Caller, userId: string): Promise<User> {
+      requireMay(caller, 'users.read');
+      return await requireUser(parts, userId);
+    },
+
+    /** A repeated request with the same key answers the user that the first one created. */
+    async createUser(
+      caller: Caller,
+      input: UserInput,
+      { idempotencyKey: key }: { idempotencyKey?: string | undefined } = {},
+    ): Promise<User> {
+      requireMay(caller, 'users.manage');
+      const name = readUserName(input.name);
+      const { grants = [], password, displayName = '' } = input;
+      await requireMayGrant(parts, caller, grants);
+      if (password !== undefined) requirePassword(password, { field: 'password', userName: name });
+      const nowMs = clock.now();
+      // The stored hash of the request does not contain the password.
+      const requestHash = hashOf({ name, displayName, grants, hasPassword: password !== undefined });
+      const idempotency = key === undefined ? undefined : { key: `${caller.id} ${key}`, requestHash };
+      const user = {
+        ...{ userId: random.id(), name, displayName, disabled: false, grants },
+        createdAtMs: nowMs,
+        updatedAtMs: nowMs,
+      };
+      const passwordHash = password === undefined ? undefined : await passwords.hash(password);
+      const change = {
+        ...{ action: 'users.create', ...userSubject(user) },
+        after: { name, displayName, grants, hasPassword: password !== undefined },
+      };
+      const audit = auditEntry(caller, change, nowMs);
+      const create = () => store.createUser({ ...user, passwordHash, idempotency }, audit);
+      if (!(await namespaces.whileGranting(grants, 'grants', create))) {
+        const earlier = idempotency && (await store.userMadeBy(idempotency.key));
+        if (earlier?.requestHash === requestHash) return earlier.user;
+        if (!earlier) throw new Refusal('user_exists', `There is a user ${name} already.`, { field: 'name' });
+        const message = `The Idempotency-Key was used before, for another request (user ${earlier.user.name}).`;
+        throw new Refusal('idempotency_key_reused', message, { field: 'Idempotency-Key' });
+      }
+      return { ...user, hasPassword: password !== undefined };
+    },
+
+    async updateUser(
+      caller: Caller,
+      userId: string,
+      { displayName, disabled }: { displayName?: string | undefined; disabled?: boolean | undefined },
+    ): Promise<User> {
+      requireMay(caller, 'users.manage');
+      const before = await requireUser(parts, userId);
+      // Enabling a user grants again everything they had.
+      if (disabled === false && before.disabled) await requireMayGrant(parts, caller, before.grants);
+      const after = {
+        ...(displayName !== undefined && displayName !== before.displayName && { displayName }),
+        ...(disabled !== undefined && disabled !== before.disabled && { disabled }),
+      };
+      if (Object.keys(after).length === 0) return before;
+      const fields = Object.keys(after) as (keyof typeof after)[];
+      const was = Object.fromEntries(fields.map((name) => [name, before[name]]));
+      const change = { action: 'users.update', ...userSubject(before), before: was, after };
+      return await changeUser(parts, { caller, user: before, to: after, change });
+    },
+
+    async setGrants(caller: Caller, userId: string, grants: readonly Grant[]): Promise<User> {
+      requireMay(caller, 'users.manage');
+      const before = await requireUser(parts, userId);
+      await requireMayGrant(parts, caller, grants);
+      const change = {
+        ...{ action: 'users.grants', ...userSubject(before) },
+        before: { grants: before.grants },
+        after: { grants },
+      };
+      return await changeUser(parts, { caller, user: before, to: { grants }, change });
+    },
+
+    /** One's own with the current password; another user's as an administrator. Sessions opened with the old one end. */
+    async setPassword(caller: Caller, userId: string, input: PasswordInput): Promise<void> {
+      const own = caller.kind === 'user' && caller.userId === userId;
+      if (!own) requireMay(caller, 'users.manage');
+      const user = await requireUser(parts, userId);
+      // Whoever sets a password can sign in with it, and so needs every grant of the user.
+      if (!own) await requireMayGrant(parts, caller, user.grants);
+      requirePassword(input.password, { field: 'password', userName: user.name });
+      if (own && user.hasPassword) {
+        const attempt = await signIns.begin({ name: user.name, address: caller.origin.address });
+        const stored = await store.passwordHashOf(userId);
+        if (!(await passwords.verify(input.currentPassword ?? '', stored))) {
+          const message = 'current_password is not your password.';
+          throw new Refusal('field_invalid', message, { field: 'current_password' });
+        }
+        await attempt.succeeded();
+      }
+      const except = own && input.keptSession !== undefined ? hashSecret(input.keptSession) : undefined;
+      const passwordHash = await passwords.hash(input.password);
+      const change = { action: 'users.password', ...userSubject(user) };
+      const to = { passwordHash, endSessions: { except } };
+      await changeUser(parts, { caller, user, to, change });
+    },
+
+    async deleteUser(caller: Caller, userId: string): Promise<void> {
+      requireMay(caller, 'users.manage');
+      const user = await requireUser(parts, userId);
+      const { name, displayName, grants } = user;
+      const change = { action: 'users.delete', ...userSubject(user), before: { name, displayName, grants } };
+      if (!(await store.removeUser(userId, auditEntry(caller, change, clock.now()))))
+        throw userNotFound(userId);
+      identities.forget();
+    },
+  };
+}
+
+async function requireUser({ store }: AccountParts, userId: string): Promise<User> {
+  const user = await store.user(userId);
+  if (!user) throw userNotFound(userId);
+  return user;
+}
+
+/** Scopes of a key count as well: a key that may only manage users must not make itself an administrator. */
+async function requireMayGrant(
+  { namespaces }: AccountParts,
+  caller: Caller,
+  grants: readonly Grant[],
+): Promise<void> {
+  for (const grant of requireGrants(grants)) requireMayHandOut(caller, { grant, scopes: undefined });
+  const names = grants.map(({ namespace }) => namespace).filter((name) => name !== WHOLE);
+  const [missing] = await namespaces.missing(names);
+  if (missing !== undefined) throw namespaceNotFound(missing, 'grants');
+}
+
+async function changeUser(
+  { store, namespaces, identities, clock }: AccountParts,
+  { caller, user, to, change }: { caller: Caller; user: User; to: UserChange; change: Change },
+): Promise<User> {
+  const nowMs = clock.now();
+  const audit = auditEntry(caller, change, nowMs);
+  const changed = await namespaces.whileGranting(to.grants ?? [], 'grants', () =>
+    store.changeUser(user.userId, to, nowMs, audit),
+  );
+  if (!changed) throw userNotFound(user.userId);
+  identities.forget();
+  return changed;
+}
+
+export function userNotFound(userId: string): Refusal {
+  return new Refusal('user_not_found', `There is no user ${userId}.`);
+}
+
+export function userSubject({ userId }: Pick<User, 'userId'>) {
+  return { namespace: undefined, subject: { kind: 'user', id: userId } };
+}

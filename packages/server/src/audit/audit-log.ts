@@ -1,0 +1,77 @@
+/**
+ * The audit log: who changed what. A change passes its entry to the storage, which writes both or neither. What changes
+ * nothing, such as a refused sign-in, is recorded here, and answered when the entry is durable.
+ */
+import { type Caller, type Job, Refusal, requireMay, visibleTo } from '@carillon/domain';
+import { BatchBuffer, type Clock } from '@carillon/foundation';
+import type { AuditEntry, AuditQuery, AuditRecord, AuditStore } from '../storage/audit-store.ts';
+
+export interface ListAuditQuery extends Omit<AuditQuery, 'namespaces' | 'sinceMade'> {
+  readonly namespace?: string | undefined;
+}
+
+export interface Change {
+  readonly action: string;
+  readonly namespace: string | undefined;
+  readonly subject: AuditEntry['subject'];
+  readonly before?: object | undefined;
+  readonly after?: object | undefined;
+}
+
+export class AuditLog {
+  readonly #store: AuditStore;
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #buffer: BatchBuffer<AuditEntry, undefined>;
+
+  constructor(options: { store: AuditStore; clock: Pick<Clock, 'now'> }) {
+    this.#store = options.store;
+    this.#clock = options.clock;
+    this.#buffer = new BatchBuffer({
+      flush: async (entries) => {
+        await options.store.record(entries);
+        return [];
+      },
+      batchMax: 1_000,
+      flushesMax: 2,
+      capacity: 50_000,
+      onFull: () => new Refusal('overloaded', 'Too many changes are waiting to be written down.'),
+    });
+  }
+
+  async record(caller: Caller, change: Change): Promise<void> {
+    await this.#buffer.add(auditEntry(caller, change, this.#clock.now()));
+  }
+
+  /**
+   * Newest first. Administrators of a namespace see its entries since it was created; entries of an earlier namespace of
+   * the same name, and entries without one, are for administrators of all namespaces.
+   */
+  async list(caller: Caller, { namespace, ...query }: ListAuditQuery): Promise<AuditRecord[]> {
+    requireMay(caller, 'audit.read');
+    // A grant on one's own jobs does not show what others did.
+    const visible = visibleTo(caller, 'audit.read')
+      ?.filter(({ userId }) => userId === undefined)
+      .map((granted) => granted.namespace);
+    const namespaces =
+      namespace === undefined ? visible : [namespace].filter((name) => visible?.includes(name) ?? true);
+    return this.#store.list({ ...query, namespaces, sinceMade: visible !== undefined });
+  }
+}
+
+export function auditEntry(caller: Caller, change: Change, atMs: number): AuditEntry {
+  const { action, namespace, subject, before, after } = change;
+  return {
+    atMs,
+    actor: caller,
+    action,
+    namespace,
+    subject,
+    before: before && JSON.stringify(before),
+    after: after && JSON.stringify(after),
+    origin: caller.origin,
+  };
+}
+
+export function jobSubject(job: Pick<Job, 'jobId' | 'namespace'>): Pick<Change, 'namespace' | 'subject'> {
+  return { namespace: job.namespace, subject: { kind: 'job', id: job.jobId } };
+}

@@ -1,0 +1,144 @@
+/**
+ * Events, live and in pages. One reader of the storage feeds all listeners. Nothing a listener does can slow the engine or
+ * grow memory; the number of listeners is bounded, in total and for each caller.
+ */
+import {
+  type Caller,
+  type EventPlace,
+  FIRST_PLACE,
+  type RecordedEvent,
+  Refusal,
+  requireMay,
+} from '@carillon/domain';
+import type { Clock, Log } from '@carillon/foundation';
+import type { EventStore } from '../storage/event-store.ts';
+import { type EventFilter, visibleEvents, wantedBy } from './event-filter.ts';
+import { EventStream } from './event-stream.ts';
+import { EventTail } from './event-tail.ts';
+import { gapAfter } from './gap-after.ts';
+
+export interface WatchOptions {
+  readonly filter?: EventFilter;
+  readonly after?: EventPlace | undefined;
+}
+
+export interface ReadEventsQuery {
+  readonly filter: EventFilter;
+  /** Undefined: from the oldest that is kept. */
+  readonly after: EventPlace | undefined;
+  readonly limit: number;
+}
+
+export interface EventsRead {
+  readonly events: readonly RecordedEvent[];
+  readonly through: EventPlace;
+  readonly hasMore: boolean;
+}
+
+export interface EventFeedOptions {
+  readonly store: EventStore;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly listenersMax: number;
+}
+
+const LISTENERS_PER_CALLER_MAX = 50;
+const TURNS_MAX = 2;
+/** A filter that matches few events makes a page short, not slow: the rest is on the next page. */
+const READS_PER_PAGE_MAX = 10;
+const READ_MAX = 1_000;
+
+export class EventFeed {
+  readonly #options: EventFeedOptions;
+  readonly #tail: EventTail;
+  readonly #open = new Set<EventStream>();
+  readonly #perCaller = new Map<string, number>();
+  readonly #turns: (() => void)[] = [];
+  #turnsTaken = 0;
+
+  constructor(options: EventFeedOptions) {
+    this.#options = options;
+    this.#tail = new EventTail(options);
+  }
+
+  /** For metrics. */
+  counts(): { listeners: number; behindMs: number } {
+    return { listeners: this.#open.size, behindMs: this.#tail.behindMs };
+  }
+
+  /** A hint that events were recorded: costs nothing without listeners. */
+  nudge(): void {
+    this.#tail.nudge();
+  }
+
+  /** after: the position of the last event received; undefined: from now on. Close it, or leave its loop, when done. */
+  open(caller: Caller, filter: EventFilter = {}, after?: EventPlace): EventStream {
+    requireMay(caller, 'events.read');
+    const { store, clock, listenersMax } = this.#options;
+    const key = `${caller.kind} ${caller.id}`;
+    const count = this.#perCaller.get(key) ?? 0;
+    if (count >= LISTENERS_PER_CALLER_MAX) {
+      throw new Refusal('too_many_listeners', `${caller.name} already follows the events ${count} times.`);
+    }
+    if (this.#open.size >= listenersMax) {
+      throw new Refusal('overloaded', `${this.#open.size} readers already follow the events of this server.`);
+    }
+    const leave = this.#tail.join();
+    const stream = new EventStream({
+      ...{ caller, filter, after, store, tail: this.#tail },
+      nowMs: () => clock.now(),
+      takeTurn: (work) => this.#takeTurn(work),
+      onClose: () => {
+        leave();
+        this.#open.delete(stream);
+        const left = this.#perCaller.get(key)! - 1;
+        if (left > 0) this.#perCaller.set(key, left);
+        else this.#perCaller.delete(key);
+      },
+    });
+    this.#open.add(stream);
+    this.#perCaller.set(key, count + 1);
+    return stream;
+  }
+
+  /** A page of events, oldest first, and the position to continue from: for programs that poll. */
+  async read(caller: Caller, { filter, after, limit }: ReadEventsQuery): Promise<EventsRead> {
+    requireMay(caller, 'events.read');
+    const { store, clock } = this.#options;
+    const [isWanted, isVisible] = [wantedBy(filter), visibleEvents(caller)];
+    const found: RecordedEvent[] = [];
+    let through = after ?? FIRST_PLACE;
+    const gap = await gapAfter(through, { store, nowMs: clock.now() });
+    if (gap) {
+      found.push(gap.event);
+      through = gap.continueAfter;
+    }
+    for (let reads = 0; reads < READS_PER_PAGE_MAX; reads += 1) {
+      const page = await store.read(through, READ_MAX);
+      for (const event of page.events) {
+        if (!isVisible(event) || !isWanted(event)) continue;
+        if (found.length >= limit) return { events: found, through: found.at(-1)!.place, hasMore: true };
+        found.push(event);
+      }
+      through = page.through;
+      if (!page.hasMore) return { events: found, through, hasMore: false };
+    }
+    return { events: found, through, hasMore: true };
+  }
+
+  /** Ends every stream. */
+  close(): void {
+    for (const stream of [...this.#open]) stream.close();
+  }
+
+  async #takeTurn<T>(work: () => Promise<T>): Promise<T> {
+    while (this.#turnsTaken >= TURNS_MAX) await new Promise<void>((resolve) => this.#turns.push(resolve));
+    this.#turnsTaken += 1;
+    try {
+      return await work();
+    } finally {
+      this.#turnsTaken -= 1;
+      this.#turns.shift()?.();
+    }
+  }
+}

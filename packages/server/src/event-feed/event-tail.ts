@@ -1,0 +1,149 @@
+/**
+ * The newest events, read once for all listeners of this process. It reads only while there are listeners, keeps a bounded
+ * number of events, and spends at most half its time in the storage, however many events there are.
+ */
+import { comparePlaces, type EventPlace, type RecordedEvent } from '@carillon/domain';
+import type { Clock, Log } from '@carillon/foundation';
+import type { EventPage, EventStore } from '../storage/event-store.ts';
+
+export interface EventTailOptions {
+  readonly store: EventStore;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const POLL_MS = 250;
+/** After a hint that events were recorded; the changes of many callers are read together. */
+const NUDGED_MS = 20;
+const FAILED_MS = 1_000;
+const BATCH_MAX = 2_000;
+const RECENT_MAX = 5_000;
+
+export class EventTail {
+  readonly #options: EventTailOptions;
+  readonly #waiting = new Set<() => void>();
+  #listeners = 0;
+  #recent: RecordedEvent[] = [];
+  /** The buffer holds every event after this position. */
+  #from: EventPlace | undefined;
+  #through: EventPlace | undefined;
+  #isReading = false;
+  #isNudged = false;
+  #isBehind = false;
+  #cancelTimer: (() => void) | undefined;
+
+  constructor(options: EventTailOptions) {
+    this.#options = options;
+  }
+
+  /** The age of the last event read, while more events wait to be read. */
+  get behindMs(): number {
+    const last = this.#recent.at(-1);
+    return this.#isBehind && last ? Math.max(0, this.#options.clock.now() - last.atMs) : 0;
+  }
+
+  /** Every event up to here has been read; undefined until the first read. */
+  get through(): EventPlace | undefined {
+    return this.#through;
+  }
+
+  /** Answers the function that stops listening. */
+  join(): () => void {
+    this.#listeners += 1;
+    if (this.#listeners === 1 && !this.#isReading) this.#readIn(0);
+    let joined = true;
+    return () => {
+      if (!joined) return;
+      joined = false;
+      this.#listeners -= 1;
+      if (this.#listeners === 0 && !this.#isReading) this.#reset();
+    };
+  }
+
+  /** A hint that events were recorded. */
+  nudge(): void {
+    if (this.#listeners === 0 || this.#isNudged) return;
+    this.#isNudged = true;
+    if (!this.#isReading && !this.#isBehind) this.#readIn(NUDGED_MS);
+  }
+
+  /** The first buffered events after the position; undefined when the buffer begins later. */
+  after(position: EventPlace, limit: number): readonly RecordedEvent[] | undefined {
+    if (!this.#from || comparePlaces(position, this.#from) < 0) return undefined;
+    let low = 0;
+    let high = this.#recent.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (comparePlaces(this.#recent[middle]!.place, position) <= 0) low = middle + 1;
+      else high = middle;
+    }
+    return this.#recent.slice(low, low + limit);
+  }
+
+  /** Resolves when more was read, or the signal aborts. */
+  changed(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal.aborted) return resolve();
+      const done = () => {
+        this.#waiting.delete(done);
+        signal.removeEventListener('abort', done);
+        resolve();
+      };
+      this.#waiting.add(done);
+      signal.addEventListener('abort', done, { once: true });
+    });
+  }
+
+  #readIn(delayMs: number): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = this.#options.clock.timer(delayMs, () => void this.#read());
+  }
+
+  async #read(): Promise<void> {
+    const { store, clock, log } = this.#options;
+    const startedAt = clock.monotonic();
+    this.#isReading = true;
+    this.#isNudged = false;
+    let delayMs = POLL_MS;
+    try {
+      if (this.#through) {
+        const page = await store.read(this.#through, BATCH_MAX);
+        this.#append(page);
+        this.#isBehind = page.hasMore;
+        if (page.hasMore) delayMs = clock.monotonic() - startedAt;
+      } else {
+        this.#from = await store.end();
+        this.#through = this.#from;
+        this.#wake();
+      }
+    } catch (error) {
+      log.warn({ err: error }, 'could not read events; trying again');
+      delayMs = FAILED_MS;
+    }
+    this.#isReading = false;
+    if (this.#listeners === 0) this.#reset();
+    else this.#readIn(this.#isNudged ? Math.min(NUDGED_MS, delayMs) : delayMs);
+  }
+
+  #append({ events, through }: EventPage): void {
+    this.#through = through;
+    if (events.length === 0) return;
+    this.#recent.push(...events);
+    const surplus = this.#recent.length - RECENT_MAX;
+    if (surplus > 0) this.#from = this.#recent.splice(0, surplus).at(-1)!.place;
+    this.#wake();
+  }
+
+  #wake(): void {
+    for (const done of [...this.#waiting]) done();
+  }
+
+  #reset(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    this.#recent = [];
+    this.#from = undefined;
+    this.#through = undefined;
+    this.#isBehind = false;
+  }
+}

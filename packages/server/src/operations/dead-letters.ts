@@ -1,0 +1,108 @@
+/** Dead letters: runs that failed for good, kept until somebody reads or redrives them. */
+import {
+  type Action,
+  BULK_LETTERS_MAX,
+  type Caller,
+  type JobId,
+  type RunId,
+  requireMay,
+  visibleTo,
+} from '@carillon/domain';
+import { auditEntry } from '../audit/audit-log.ts';
+import type { DeadLetter, DeadLetterPlace, DeadLetterQuery } from '../storage/run-store.ts';
+import type { OperationPorts } from './operation-ports.ts';
+import { announceChange } from './support/announce.ts';
+import { countInParallel } from './support/in-parallel.ts';
+import { jobGone, visibleDeadLetter } from './support/visibility.ts';
+
+export interface ListedDeadLetters {
+  readonly letters: readonly DeadLetter[];
+  /** More may follow before this position. Undefined: this is the end. */
+  readonly next: DeadLetterPlace | undefined;
+}
+
+export interface RedrivenLetter {
+  readonly jobId: JobId;
+  /** The new run. */
+  readonly runId: RunId;
+  /** The run that had died. */
+  readonly redrivenFrom: RunId;
+}
+
+export interface BulkRedriveRequest {
+  readonly selection: Omit<DeadLetterQuery, 'visible' | 'redriven' | 'before' | 'limit'>;
+  readonly dryRun: boolean;
+  readonly before?: DeadLetterPlace | undefined;
+  readonly limit: number;
+}
+
+export interface BulkRedriveReport {
+  readonly matched: number;
+  readonly redriven: number;
+  /** Their job was cancelled or removed meanwhile. */
+  readonly refused: number;
+  readonly runIds: readonly RunId[];
+  readonly next: DeadLetterPlace | undefined;
+}
+
+export function deadLetterOperations(ports: OperationPorts) {
+  const { clock, random } = ports;
+  const { runs } = ports.storage;
+
+  /** The dead letters that the caller may perform this action on, latest first. */
+  async function select(
+    caller: Caller,
+    action: Action,
+    query: Omit<DeadLetterQuery, 'visible'>,
+  ): Promise<ListedDeadLetters> {
+    requireMay(caller, action);
+    const visible = visibleTo(caller, action);
+    const { letters, stoppedAt } = await runs.deadLetters({ ...query, visible, limit: query.limit + 1 });
+    const page = letters.slice(0, query.limit);
+    return { letters: page, next: letters.length > query.limit ? page.at(-1) : stoppedAt };
+  }
+
+  /** Starts a new run for a dead letter. A repeated request answers the run that the first one made. */
+  async function redriveDeadLetter(caller: Caller, deadRunId: RunId): Promise<RedrivenLetter> {
+    const action = 'dead_letters.redrive';
+    const { letter, job } = await visibleDeadLetter(ports, { caller, runId: deadRunId, action });
+    const { jobId, redrivenAs } = letter;
+    const redriven = (runId: RunId) => ({ jobId, runId, redrivenFrom: deadRunId });
+    if (redrivenAs) return redriven(redrivenAs);
+
+    const runId = random.id() as RunId;
+    const nowMs = clock.now();
+    const subject = { kind: 'run', id: deadRunId };
+    const change = { action, namespace: job?.namespace, subject, after: { runId } };
+    if (!(await runs.redrive(deadRunId, { runId, nowMs, audit: auditEntry(caller, change, nowMs) }))) {
+      const current = await runs.deadLetter(deadRunId);
+      if (current?.redrivenAs) return redriven(current.redrivenAs);
+      throw await jobGone(ports, jobId);
+    }
+    if (job) announceChange(ports, job, nowMs);
+    return redriven(runId);
+  }
+
+  return {
+    listDeadLetters: (caller: Caller, query: DeadLetterQuery) => select(caller, 'dead_letters.read', query),
+
+    async getDeadLetter(caller: Caller, runId: RunId): Promise<DeadLetter> {
+      return (await visibleDeadLetter(ports, { caller, runId, action: 'dead_letters.read' })).letter;
+    },
+
+    redriveDeadLetter,
+
+    /** One request redrives a bounded number and answers where to continue; a dry run redrives none. */
+    async bulkRedriveDeadLetters(caller: Caller, request: BulkRedriveRequest): Promise<BulkRedriveReport> {
+      const { selection, dryRun, before } = request;
+      const limit = Math.min(request.limit, BULK_LETTERS_MAX);
+      const query = { ...selection, redriven: false, limit, before };
+      const { letters, next } = await select(caller, 'dead_letters.redrive', query);
+      const runIds = letters.map(({ runId }) => runId);
+      const { done, refused } = await countInParallel(dryRun ? [] : runIds, (runId) =>
+        redriveDeadLetter(caller, runId),
+      );
+      return { matched: letters.length, redriven: done, refused, runIds, next };
+    },
+  };
+}

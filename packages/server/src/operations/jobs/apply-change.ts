@@ -1,0 +1,85 @@
+/**
+ * Read, decide, apply: every change of a job goes through here. The change is applied only to the job and the plan it was
+ * decided on; when either changed meanwhile (an edit, a fire), it is decided again on the current state.
+ */
+import { type Action, type Caller, type Job, type JobId, Refusal, requireMay } from '@carillon/domain';
+import { auditEntry, jobSubject } from '../../audit/audit-log.ts';
+import type { JobWithPlan, PendingChange } from '../../storage/job-store.ts';
+import type { OperationPorts } from '../operation-ports.ts';
+import { requireVisible } from '../support/visibility.ts';
+
+/** A job that fires every second loses a race now and then, not five in a row. */
+const TRIES_MAX = 5;
+
+export interface Decision {
+  /** The job after the change; its version and time of change are set here. */
+  readonly job: Job;
+  readonly pending: PendingChange;
+}
+
+export interface Changed {
+  readonly job: Job;
+  /** Undefined: the job already was as requested. */
+  readonly pending: PendingChange | undefined;
+}
+
+export interface ChangeRequest {
+  readonly caller: Caller;
+  readonly jobId: JobId;
+  readonly action: Action;
+  /** In the audit log, where one permission covers several operations. */
+  readonly recordedAs?: string;
+  /** Only if the job is at one of these versions. */
+  readonly ifVersion?: readonly number[] | undefined;
+}
+
+/** decide answers undefined when the job already is as requested: repeating a request changes nothing. */
+export async function changeJob(
+  ports: Pick<OperationPorts, 'storage' | 'clock'>,
+  { caller, jobId, action, recordedAs = action, ifVersion }: ChangeRequest,
+  decide: (read: JobWithPlan, nowMs: number) => Decision | undefined,
+): Promise<Changed> {
+  const { jobs } = ports.storage;
+  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+    const read = await jobs.getForChange(jobId);
+    const before = requireVisible(read?.job, { caller, jobId, action });
+    requireVersion(before, ifVersion);
+    const nowMs = ports.clock.now();
+    const decision = decide(read!, nowMs);
+    if (!decision) return { job: before, pending: undefined };
+    // The caller must be allowed to change the job as it will be, or an owner could be given a job they never requested.
+    requireMay(caller, action, decision.job);
+    const { pending } = decision;
+    const job = { ...decision.job, version: before.version + 1, updatedAtMs: nowMs };
+    const change = { action: recordedAs, ...jobSubject(job), ...changedFields(before, job) };
+    const isApplied = await jobs.apply({
+      job,
+      expectedVersion: before.version,
+      expectedStatus: before.status,
+      expectedPlannedNominalMs: read!.plannedNominalMs,
+      pending,
+      nowMs,
+      audit: auditEntry(caller, change, nowMs),
+    });
+    if (isApplied) return { job, pending };
+  }
+  throw new Refusal('job_changed', `The job ${jobId} kept changing while this change was being made.`);
+}
+
+function requireVersion(job: Job, allowed: readonly number[] | undefined): void {
+  if (allowed === undefined || allowed.includes(job.version)) return;
+  const message = `The job ${job.jobId} is at version ${job.version}, not at the one named in If-Match.`;
+  throw new Refusal('version_mismatch', message, { field: 'If-Match' });
+}
+
+/** The fields of two versions of a job that differ; undefined fields are recorded as null. */
+function changedFields(before: Job, after: Job): { before: object; after: object } {
+  const [was, is]: [Record<string, unknown>, Record<string, unknown>] = [{}, {}];
+  for (const name of Object.keys(after) as (keyof Job)[]) {
+    if (name === 'version' || name === 'updatedAtMs') continue;
+    if (JSON.stringify(before[name]) === JSON.stringify(after[name])) continue;
+    was[name] = before[name] ?? null;
+    is[name] = after[name] ?? null;
+  }
+  return { before: was, after: is };
+}

@@ -1,0 +1,215 @@
+/**
+ * Creates jobs. Once an operation answers, its jobs are durable and will run; a repeated request with the same idempotency
+ * key finds them again. Of a batch each job is judged by itself, or (atomic) one invalid job refuses the batch.
+ */
+import {
+  type Caller,
+  defineJob,
+  homeOf,
+  isNamespaceName,
+  type Job,
+  type JobDefinition,
+  type JobId,
+  type JobInput,
+  may,
+  type Place,
+  Refusal,
+  requireMay,
+  shardOf,
+} from '@carillon/domain';
+import { requestHash } from '@carillon/foundation';
+import { namespaceNotFound } from '../../accounts/known-namespaces.ts';
+import type { AuditEntry } from '../../storage/audit-store.ts';
+import type { InsertedJob, NewJob } from '../../storage/job-store.ts';
+import type { OperationPorts } from '../operation-ports.ts';
+import { announceFirst } from '../support/announce.ts';
+import { planFirst } from './plan-first.ts';
+
+/** created false: this request was accepted before, under the same idempotency key. */
+export interface CreatedJob {
+  readonly jobId: JobId;
+  readonly created: boolean;
+}
+
+/** A request, or the refusal that reading it ended with. */
+export type BatchItem = JobInput | Refusal;
+
+type IdempotencyOptions = { idempotencyKey?: string | undefined };
+
+export function jobCreation(ports: OperationPorts) {
+  const { ingest, slices } = ports;
+
+  return {
+    async createJob(caller: Caller, input: JobInput, options: IdempotencyOptions = {}): Promise<CreatedJob> {
+      const missing = await missingNamespaces(ports, caller, [input]);
+      const newJob = jobFactory(ports, caller, missing)(input, options.idempotencyKey);
+      const result = createdJob(ports, newJob, await ingest.accept(newJob));
+      if (result.created) announceFirst(ports, [newJob]);
+      return result;
+    },
+
+    /** Answers in the order of the items. */
+    async createJobs(
+      caller: Caller,
+      items: readonly BatchItem[],
+      options: IdempotencyOptions & { atomic?: boolean | undefined } = {},
+    ): Promise<(CreatedJob | Refusal)[]> {
+      requireMay(caller, 'jobs.create');
+      const { idempotencyKey: key, atomic } = options;
+      const readable = items.filter((item): item is JobInput => !(item instanceof Refusal));
+      const makeJob = jobFactory(ports, caller, await missingNamespaces(ports, caller, readable));
+      const prepared: (NewJob | Refusal)[] = [];
+      const accepted: NewJob[] = [];
+      for (let index = 0; index < items.length; index += 1) {
+        const item = items[index]!;
+        // No key that a client chooses can hold a space, so this one collides with no other.
+        const itemKey = key === undefined ? undefined : `${key} ${index}`;
+        const made =
+          item instanceof Refusal ? item : await slices.run(() => orRefusal(() => makeJob(item, itemKey)));
+        prepared.push(made);
+        if (!(made instanceof Refusal)) accepted.push(made);
+      }
+      if (atomic) requireNoRefusal(prepared);
+      const inserted =
+        accepted.length === 0
+          ? []
+          : await (atomic ? ingest.acceptAtomic(accepted) : ingest.acceptAll(accepted));
+
+      const created: NewJob[] = [];
+      let next = 0;
+      const answers = prepared.map((item) => {
+        if (item instanceof Refusal) return item;
+        const result = inserted[next++]!;
+        if (result.kind === 'inserted') created.push(item);
+        return orRefusal(() => createdJob(ports, item, result));
+      });
+      if (atomic) requireNoRefusal(answers);
+      if (created.length > 0) announceFirst(ports, created);
+      return answers;
+    },
+  };
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** Which of the requested namespaces do not exist. Existing ones are cached, so this rarely waits. */
+async function missingNamespaces(
+  { accounts: { namespaces } }: Pick<OperationPorts, 'accounts'>,
+  caller: Caller,
+  inputs: readonly JobInput[],
+): Promise<ReadonlySet<string>> {
+  const defaultName = homeOf(caller);
+  const requested = new Set<string>();
+  for (const input of inputs) requested.add(input.namespace ?? defaultName);
+  const unknown = [...requested].filter(
+    (name) =>
+      isNamespaceName(name) &&
+      !namespaces.has(name) &&
+      may(caller, 'jobs.create', { namespace: name, userId: caller.userId }),
+  );
+  return unknown.length === 0 ? NONE : new Set(await namespaces.missing(unknown));
+}
+
+/**
+ * Makes the jobs of one request, all at one instant: the audit log keeps them as one entry. What they share is checked and
+ * serialised once, since a batch may hold a thousand jobs.
+ */
+function jobFactory(ports: OperationPorts, caller: Caller, missing: ReadonlySet<string>) {
+  const nowMs = ports.clock.now();
+  const owner = { namespace: homeOf(caller), userId: caller.userId };
+  let allowed: Place | undefined;
+  const auditDetails = auditDetailsOf();
+
+  return (input: JobInput, idempotencyKey: string | undefined): NewJob => {
+    const definition = defineJob(input, nowMs, owner);
+    const { namespace, userId, schedule } = definition;
+    if (allowed?.namespace !== namespace || allowed.userId !== userId) {
+      requireMay(caller, 'jobs.create', definition);
+      allowed = definition;
+    }
+    if (missing.has(namespace)) throw namespaceNotFound(namespace, 'namespace');
+    const jobId = ports.random.id() as JobId;
+    const first = planFirst({ jobId, schedule, nowMs, isNew: true });
+    if (!first) throw new Refusal('schedule_never_fires', 'The schedule has no occurrence from now on.');
+    const job = jobOf(definition, jobId, nowMs);
+    const audit: AuditEntry = {
+      atMs: nowMs,
+      actor: caller,
+      action: 'jobs.create',
+      namespace,
+      subject: { kind: 'job', id: jobId },
+      before: undefined,
+      after: auditDetails(job),
+      origin: caller.origin,
+    };
+    return {
+      job,
+      first,
+      audit,
+      idempotency:
+        idempotencyKey === undefined
+          ? undefined
+          : {
+              // Keys of different users never collide: no key that a client chooses can hold a space.
+              key: caller.userId === undefined ? idempotencyKey : `${caller.userId}  ${idempotencyKey}`,
+              requestHash: requestHash({ ...input, namespace, userId }),
+            },
+    };
+  };
+}
+
+/** The spread comes first: the runtime copies the definition at once then, and property by property, at many times the cost, later. */
+function jobOf(definition: JobDefinition, jobId: JobId, nowMs: number): Job {
+  return {
+    ...definition,
+    jobId,
+    shard: shardOf(jobId),
+    version: 1,
+    status: 'SCHEDULED',
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+  };
+}
+
+/** What the audit log records of a new job. Consecutive jobs often have the same text, which is serialised once. */
+function auditDetailsOf(): (job: Job) => string {
+  let last: Job | undefined;
+  let text = '';
+  return (job) => {
+    const { name, handler, schedule } = job;
+    if (last?.name !== name || last.handler !== handler || last.schedule.type !== schedule.type)
+      text = JSON.stringify({ name, handler, scheduleType: schedule.type });
+    last = job;
+    return text;
+  };
+}
+
+function createdJob({ accounts }: OperationPorts, { job }: NewJob, inserted: InsertedJob): CreatedJob {
+  if (inserted.kind === 'namespace_missing') {
+    accounts.namespaces.forget(job.namespace);
+    throw namespaceNotFound(job.namespace, 'namespace');
+  }
+  if (inserted.kind === 'conflict') {
+    const message = `The Idempotency-Key was used before, for another request (job ${inserted.jobId}).`;
+    throw new Refusal('idempotency_key_reused', message, { field: 'Idempotency-Key' });
+  }
+  return { jobId: inserted.jobId, created: inserted.kind === 'inserted' };
+}
+
+function requireNoRefusal(answers: readonly unknown[]): void {
+  const entries = answers.flatMap((answer, index) =>
+    answer instanceof Refusal ? [{ index, refusal: answer }] : [],
+  );
+  if (entries.length === 0) return;
+  const message = `${entries.length} of ${answers.length} jobs cannot be created, and so none was.`;
+  throw new Refusal('batch_refused', message, { field: 'jobs', entries });
+}
+
+function orRefusal<T>(attempt: () => T): T | Refusal {
+  try {
+    return attempt();
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+}

@@ -1,0 +1,76 @@
+/** Schedules: previews what one means before a job is created with it: in words, its next instants, and clock changes. */
+import {
+  type Caller,
+  type DaylightSavingWarning,
+  daylightSavingWarnings,
+  defineJob,
+  describeSchedule,
+  isRecurring,
+  type JobInput,
+  localText,
+  nextFire,
+  Refusal,
+  requireMay,
+  type Schedule,
+} from '@carillon/domain';
+import type { OperationPorts } from './operation-ports.ts';
+
+export interface PreviewRequest {
+  /** The fields of a job that make its schedule; others are ignored. */
+  readonly schedule: JobInput;
+  readonly count: number;
+  /** Counted from here instead of from now. */
+  readonly afterMs?: number | undefined;
+}
+
+export interface SchedulePreview {
+  readonly schedule: Schedule;
+  readonly description: string;
+  readonly zone: string;
+  readonly fires: readonly { readonly atMs: number; readonly local: string }[];
+  readonly warnings: readonly DaylightSavingWarning[];
+}
+
+/** Warnings cover this much time ahead, so that a clock change is reported before it happens. */
+const YEAR_MS = 366 * 24 * 3_600_000;
+
+export function scheduleOperations({ clock, slices }: OperationPorts) {
+  return {
+    async previewSchedule(caller: Caller, request: PreviewRequest): Promise<SchedulePreview> {
+      requireMay(caller, 'schedules.preview');
+      const afterMs = request.afterMs ?? clock.now();
+      const { schedule } = await slices.run(() =>
+        defineJob({ ...request.schedule, name: 'preview' }, afterMs),
+      );
+      const zone = isRecurring(schedule) ? schedule.zone : 'UTC';
+      const fires = await firesOf(schedule, { afterMs, count: request.count, slices });
+      if (fires.length === 0) {
+        throw new Refusal('schedule_never_fires', 'The schedule has no occurrence in that time.');
+      }
+      const untilMs = Math.max(fires.at(-1)!, afterMs + YEAR_MS);
+      return {
+        schedule,
+        description: describeSchedule(schedule),
+        zone,
+        fires: fires.map((atMs) => ({ atMs, local: localText(zone, atMs) })),
+        warnings: await slices.run(() => daylightSavingWarnings(schedule, { afterMs, untilMs })),
+      };
+    },
+  };
+}
+
+/** A one-off whose time has passed runs at once, and so does one without a time. */
+async function firesOf(
+  schedule: Schedule,
+  { afterMs, count, slices }: Pick<OperationPorts, 'slices'> & { afterMs: number; count: number },
+): Promise<number[]> {
+  if (!isRecurring(schedule))
+    return [schedule.type === 'FUTURE' ? Math.max(schedule.atMs, afterMs) : afterMs];
+  const fires: number[] = [];
+  while (fires.length < count) {
+    const fireMs = await slices.run(() => nextFire(schedule, fires.at(-1) ?? afterMs));
+    if (fireMs === undefined) break;
+    fires.push(fireMs);
+  }
+  return fires;
+}

@@ -1,0 +1,39 @@
+/** Asynchronous work on a bounded list: a few items at once, so that one request never takes every database connection. */
+import { Refusal } from '@carillon/domain';
+
+const AT_ONCE_MAX = 4;
+
+/** Results in the order of the items. */
+export async function mapInParallel<Item, Result>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  let next = 0;
+  const runLane = async () => {
+    while (next < items.length) {
+      const index = next++;
+      results[index] = await work(items[index]!);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE_MAX, items.length) }, runLane));
+  return results;
+}
+
+/** Refusals are counted and do not stop the rest. */
+export async function countInParallel<Item>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<unknown>,
+): Promise<{ done: number; refused: number }> {
+  const succeeded = await mapInParallel(items, async (item) => {
+    try {
+      await work(item);
+      return true;
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.status >= 500) throw error;
+      return false;
+    }
+  });
+  const done = succeeded.filter(Boolean).length;
+  return { done, refused: items.length - done };
+}

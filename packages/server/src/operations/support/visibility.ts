@@ -1,0 +1,82 @@
+/**
+ * Jobs, runs and dead letters that a caller may act on. Whoever may see a job may see its runs and dead letters; what a
+ * caller may not see is refused as if it did not exist.
+ */
+import {
+  type Action,
+  type Caller,
+  type Job,
+  type JobId,
+  Refusal,
+  type RunId,
+  requireMay,
+  sees,
+  visibleTo,
+} from '@carillon/domain';
+import type { DeadLetter, RunView } from '../../storage/run-store.ts';
+import type { OperationPorts } from '../operation-ports.ts';
+
+type Stores = Pick<OperationPorts, 'storage' | 'clock'>;
+
+export async function visibleJob(
+  { storage }: Pick<Stores, 'storage'>,
+  { caller, jobId, action }: { caller: Caller; jobId: JobId; action: Action },
+): Promise<Job> {
+  return requireVisible(await storage.jobs.get(jobId), { caller, jobId, action });
+}
+
+export function requireVisible(
+  job: Job | undefined,
+  { caller, jobId, action }: { caller: Caller; jobId: JobId; action: Action },
+): Job {
+  if (!job || !sees(caller, job)) throw jobNotFound(jobId);
+  requireMay(caller, action, job);
+  return job;
+}
+
+/** attempts: latest first. job: undefined when it was deleted, which only callers who see every job may learn. */
+export async function visibleRun(
+  { storage, clock }: Stores,
+  { caller, runId, action }: { caller: Caller; runId: RunId; action: Action },
+): Promise<{ latest: RunView; attempts: readonly RunView[]; job: Job | undefined }> {
+  const attempts = await storage.runs.attempts(runId, clock.now());
+  const [latest] = attempts;
+  const job = latest && (await storage.jobs.get(latest.jobId));
+  if (!latest || !seesDescendants(caller, action, job)) throw runNotFound(runId);
+  requireMay(caller, action, job);
+  return { latest, attempts, job };
+}
+
+export async function visibleDeadLetter(
+  { storage }: Pick<Stores, 'storage'>,
+  { caller, runId, action }: { caller: Caller; runId: RunId; action: Action },
+): Promise<{ letter: DeadLetter; job: Job | undefined }> {
+  const letter = await storage.runs.deadLetter(runId);
+  const job = letter && (await storage.jobs.get(letter.jobId));
+  if (!letter || !seesDescendants(caller, action, job)) {
+    throw new Refusal('dead_letter_not_found', `There is no dead letter ${runId}.`);
+  }
+  requireMay(caller, action, job);
+  return { letter, job };
+}
+
+function seesDescendants(caller: Caller, action: Action, job: Job | undefined): boolean {
+  return job ? sees(caller, job) : visibleTo(caller, action) === undefined;
+}
+
+export function jobNotFound(jobId: string): Refusal {
+  return new Refusal('job_not_found', `There is no job ${jobId}.`);
+}
+
+export function jobCancelled(jobId: string): Refusal {
+  return new Refusal('job_cancelled', `The job ${jobId} was cancelled.`);
+}
+
+/** Why a run could not be added to a job: the job was deleted or cancelled meanwhile. */
+export async function jobGone({ storage }: Pick<Stores, 'storage'>, jobId: JobId): Promise<Refusal> {
+  return (await storage.jobs.get(jobId)) ? jobCancelled(jobId) : jobNotFound(jobId);
+}
+
+export function runNotFound(runId: string): Refusal {
+  return new Refusal('run_not_found', `There is no run ${runId}.`);
+}
