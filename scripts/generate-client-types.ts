@@ -23,13 +23,13 @@ type Facts = Pick<TypeSource, 'comment' | 'extends'>;
 const sent = (schema: z.ZodType, facts: Facts = {}): TypeSource => ({ schema, io: 'input', ...facts });
 const answered = (schema: z.ZodType, facts: Facts = {}): TypeSource => ({ schema, io: 'output', ...facts });
 
-const { schedule_type, frequency } = contract.jobBody.shape;
+const { schedule_type, frequency } = contract.JOB_BODY.schema.shape;
 /** Sent in more spellings than the schema tells apart; and a text in the schema, so that a refusal can name the word. */
 const scheduleWords = {
   schedule_type: as(schedule_type, "ScheduleType | 'one-time' | 'recurring' | null"),
   frequency: as(frequency, `${FREQUENCY_WORDS.map((word) => `'${word}'`).join(' | ')} | null`),
 };
-const jobFields = contract.jobBody.extend(scheduleWords);
+const jobFields = contract.JOB_BODY.schema.extend(scheduleWords);
 const previewFields = contract.PREVIEW_BODY.schema.extend(scheduleWords);
 
 const jobsQuery = contract.JOBS_QUERY.schema;

@@ -1,5 +1,5 @@
 /** The loads that start delays are measured under: which job is due when, and how each is asked for. */
-import type { JobInput } from '../../packages/domain/src/job/define-job-input.ts';
+import type { JobInput } from '../../packages/domain/src/job/job.ts';
 
 export type Load =
   /** One-offs, evenly spread. */

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { SERVER } from '../../packages/domain/src/access/caller.ts';
 import type { BootId, JobId, NodeId } from '../../packages/domain/src/ids.ts';
-import type { JobInput } from '../../packages/domain/src/job/define-job-input.ts';
+import type { JobInput } from '../../packages/domain/src/job/job.ts';
 import { silentLog, systemClock, systemRandom } from '../../packages/foundation/src/index.ts';
 import {
   composeEngine,

@@ -2,7 +2,7 @@
  * What the runs of a measurement are like. Plain ones do nothing; those with results answer 200 bytes of JSON each, and every
  * twentieth fails at its first attempt and is tried again at once.
  */
-import type { JobInput } from '../../packages/domain/src/job/define-job-input.ts';
+import type { JobInput } from '../../packages/domain/src/job/job.ts';
 import { HandlerError, type RunContext } from '../../packages/worker/src/handler.ts';
 
 export type RunShape = 'plain' | 'results';

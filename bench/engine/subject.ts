@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import pg from 'pg';
 import { SERVER } from '../../packages/domain/src/access/caller.ts';
 import type { JobId } from '../../packages/domain/src/ids.ts';
-import type { JobInput } from '../../packages/domain/src/job/define-job-input.ts';
+import type { JobInput } from '../../packages/domain/src/job/job.ts';
 import type { RunContext } from '../../packages/worker/src/handler.ts';
 import { makeTenants, type Tenants } from '../fairness/tenants.ts';
 import { createJobs, type OpenEngine, openEngine } from './open-engine.ts';

@@ -3,7 +3,7 @@
  * came first; all others have equal shares of the rest.
  */
 import { SERVER } from '../../packages/domain/src/access/caller.ts';
-import type { JobInput } from '../../packages/domain/src/job/define-job-input.ts';
+import type { JobInput } from '../../packages/domain/src/job/job.ts';
 import type { Engine } from '../../packages/server/src/compose.ts';
 import { inBatches } from '../in-batches.ts';
 

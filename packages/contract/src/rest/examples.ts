@@ -1,5 +1,7 @@
 /** Examples for the documentation: one small story, told in every body and answer. A test checks each against its schema. */
-import type { JobView } from './job-view.ts';
+import { defineJob, type JobId } from '@carillon/domain';
+import { parseJobBody } from './job-body.ts';
+import { jobView } from './job-view.ts';
 import type { Problem } from './problem.ts';
 import type { DeadLetterView, RunView } from './run-view.ts';
 
@@ -7,45 +9,30 @@ const JOB_ID = '01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e0f';
 const RUN_ID = '01893f2e-9d20-7c44-8f1a-3b2c1d0e9f8a';
 const NEW_RUN_ID = '01893f30-1b2c-7d55-9e6f-7a8b9c0d1e2f';
 
-const job: JobView = {
-  job_id: JOB_ID,
+const CREATED_MS = Date.UTC(2030, 0, 1, 12);
+
+const cronBody = {
   name: 'Weekday report',
-  namespace: 'default',
-  user_id: 'u003',
-  status: 'SCHEDULED',
-  schedule_type: 'CRON',
-  schedule_time: null,
   cron_expression: '0 9 * * 1-5',
-  interval: null,
-  frequency: null,
   time_zone: 'Europe/Paris',
-  start_at: null,
-  end_at: null,
-  daylight_saving: { gap: 'run_after', overlap: 'first' },
-  spread_seconds: 0,
-  misfire: { policy: 'last', max_runs: 100, window_seconds: 86_400 },
-  handler: 'http',
-  payload: { url: 'http://example.org/report', method: 'POST', body: { kind: 'weekday' } },
-  priority: 'medium',
   max_retries: 2,
-  retry: {
-    strategy: 'exponential',
-    delay_seconds: 1,
-    max_delay_seconds: 300,
-    jitter: true,
-    deadline_seconds: null,
-  },
-  max_concurrency: 1,
-  overlap: 'queue',
-  timeout_seconds: 300,
-  start_timeout_seconds: null,
   labels: { team: 'billing' },
-  resources: {},
-  version: 1,
-  next_run_time: '2030-01-02T08:00:00.000Z',
-  created_at: '2030-01-01T12:00:00.000Z',
-  updated_at: '2030-01-01T12:00:00.000Z',
+  user_id: 'u003',
+  payload: { url: 'http://example.org/report', method: 'POST', body: { kind: 'weekday' } },
 };
+
+const job = jobView({
+  job: {
+    ...defineJob(parseJobBody(cronBody), CREATED_MS),
+    jobId: JOB_ID as JobId,
+    shard: 0,
+    version: 1,
+    status: 'SCHEDULED',
+    createdAtMs: CREATED_MS,
+    updatedAtMs: CREATED_MS,
+  },
+  nextRunMs: Date.UTC(2030, 0, 2, 8),
+});
 
 const run: RunView = {
   run_id: RUN_ID,
@@ -158,15 +145,7 @@ export const EXAMPLES = {
       schedule_time: '2030-03-01T09:00:00+01:00',
       payload: { url: 'http://example.org/remind' },
     },
-    cron: {
-      name: 'Weekday report',
-      cron_expression: '0 9 * * 1-5',
-      time_zone: 'Europe/Paris',
-      max_retries: 2,
-      labels: { team: 'billing' },
-      user_id: 'u003',
-      payload: { url: 'http://example.org/report', method: 'POST', body: { kind: 'weekday' } },
-    },
+    cron: cronBody,
     interval: { name: 'Poll', interval: '15m', payload: { url: 'http://example.org/poll' } },
   },
   preview: {

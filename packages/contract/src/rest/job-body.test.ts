@@ -1,4 +1,5 @@
-import { Refusal } from '@carillon/domain';
+import { readFileSync } from 'node:fs';
+import { JOB_FIELDS, Refusal } from '@carillon/domain';
 import { describe, expect, test } from 'vitest';
 import { BATCH_BODY, BATCH_JOBS_MAX, parseJobBody, readBatch, requireNoBody } from './job-body.ts';
 import { readShape } from './shape.ts';
@@ -125,4 +126,21 @@ describe('a batch', () => {
       expect(() => parseBatchBody(body)).toThrow(Refusal);
     }
   });
+});
+
+test('the names inside payload, labels and resources are those of the caller', () => {
+  const body = {
+    payload: { first_name: { last_name: 1 } },
+    labels: { cost_centre: 'a' },
+    resources: { gpu_a100: 1 },
+  };
+  expect(given({ name: 'x', ...body })).toEqual({ name: 'x', ...body });
+  expect(given({ retry: { max_delay_seconds: 5 } })).toEqual({ retry: { maxDelaySeconds: 5 } });
+});
+
+test('docs/api.md has every field of a job, and none that there is not', () => {
+  const page = readFileSync(new URL('../../../../docs/api.md', import.meta.url), 'utf8');
+  const [table = ''] = page.slice(page.indexOf('| field | meaning | default |')).split('\n\n');
+  const names = [...table.matchAll(/^\| (`.*?`) \|/gm)].flatMap(([, cell = '']) => cell.match(/\w+/g) ?? []);
+  expect(names.sort()).toEqual(Object.keys(JOB_FIELDS).sort());
 });

@@ -2,50 +2,21 @@
 import {
   BULK_ACTIONS,
   type Interval,
+  JOB_FILTERS,
   JOB_SORT_KEYS,
-  JOB_STATUSES,
   type JobId,
   type JobOrder,
   type JobPlace,
-  type JobStatus,
-  type Labels,
-  PRIORITIES,
-  type Priority,
-  parseInstant,
+  type JobSelection,
   parseInterval,
-  type ScheduleType,
 } from '@carillon/domain';
 import { z } from 'zod';
+import { filterShape, toSelection } from './filter-schemas.ts';
 import { readId } from './ids.ts';
-import {
-  anyOf,
-  count,
-  LIMIT_DEFAULT,
-  LIMIT_MAX,
-  labels,
-  oneOf,
-  paging,
-  refuseValue,
-  text,
-  textUpTo,
-} from './query-values.ts';
+import { count, LIMIT_DEFAULT, LIMIT_MAX, paging, refuseValue, text, textUpTo } from './query-values.ts';
 import type { Shape } from './shape.ts';
 
-export interface JobsFilter {
-  readonly statuses: readonly JobStatus[] | undefined;
-  readonly scheduleTypes: readonly ScheduleType[] | undefined;
-  readonly priority: Priority | undefined;
-  /** "me" is whoever asks. */
-  readonly userId: string | undefined;
-  readonly namespace: string | undefined;
-  readonly handler: string | undefined;
-  readonly labels: Labels | undefined;
-  readonly text: string | undefined;
-  readonly createdFromMs: number | undefined;
-  readonly createdToMs: number | undefined;
-}
-
-export interface JobsQuery extends JobsFilter {
+export interface JobsQuery extends JobSelection {
   readonly order: 'newest' | 'oldest';
   readonly after: JobId | undefined;
   /** Another order than that of creation, which then does not count. */
@@ -55,31 +26,7 @@ export interface JobsQuery extends JobsFilter {
   readonly limit: number;
 }
 
-const STATUS_WORDS = new Map<string, JobStatus>([
-  ...JOB_STATUSES.map((status) => [status.toLowerCase(), status] as const),
-  ['pending', 'SCHEDULED'],
-]);
-const TYPE_WORDS = new Map<string, readonly ScheduleType[]>([
-  ['immediate', ['IMMEDIATE']],
-  ['future', ['FUTURE']],
-  ['cron', ['CRON']],
-  ['interval', ['INTERVAL']],
-  ['one-time', ['IMMEDIATE', 'FUTURE']],
-  ['recurring', ['CRON', 'INTERVAL']],
-]);
-
-const filterFields = {
-  status: anyOf(STATUS_WORDS).optional().describe('One or several, separated by commas.'),
-  type: anyOf(TYPE_WORDS).optional().describe('One or several, separated by commas.'),
-  priority: oneOf(new Map(PRIORITIES.map((priority) => [priority, priority]))).optional(),
-  user_id: text.optional().describe('Whose jobs; "me" for those of the caller.'),
-  namespace: text.optional(),
-  label: labels.optional().describe('name:value; given several times, all must hold.'),
-  handler: text.optional(),
-  text: text.optional().describe('Part of the name, in any case.'),
-  created_after: text.optional().describe('Made at or after this instant.'),
-  created_before: text.optional().describe('Made before this instant.'),
-};
+const filterFields = filterShape(JOB_FILTERS);
 
 const SORT_WORDS = ['created_at', ...JOB_SORT_KEYS].flatMap((word) => [word, `-${word}`]);
 const sort = z
@@ -124,7 +71,7 @@ export function toJobsQuery(read: z.output<typeof jobsFields>): JobsQuery {
     refuseValue('page', 'page and after contradict each other; give only one of them.');
   }
   const { after, page, limit, sort: { by, descending } = { by: 'created_at', descending: true } } = read;
-  const common = { ...toFilter(read), page, limit };
+  const common = { ...toSelection(JOB_FILTERS, read), page, limit };
   if (by === 'created_at') {
     const order = descending ? 'newest' : 'oldest';
     const place = after === undefined ? undefined : (readId(after, 'job') as JobId);
@@ -149,25 +96,6 @@ function readJobPlace(place: string, by: JobOrder['by']): JobPlace {
   return { key: by === 'name' ? text : Number(text), jobId };
 }
 
-function toFilter(read: z.output<z.ZodObject<typeof filterFields>>): JobsFilter {
-  return {
-    statuses: read.status,
-    scheduleTypes: read.type && [...new Set(read.type.flat())],
-    priority: read.priority,
-    userId: read.user_id,
-    namespace: read.namespace,
-    handler: read.handler,
-    labels: read.label,
-    text: read.text,
-    createdFromMs: instantOf(read.created_after, 'created_after'),
-    createdToMs: instantOf(read.created_before, 'created_before'),
-  };
-}
-
-export function instantOf(given: string | undefined, field: string): number | undefined {
-  return given === undefined ? undefined : parseInstant(given, { field });
-}
-
 export const BULK_BODY = {
   schema: z.strictObject({
     action: z.enum(BULK_ACTIONS),
@@ -185,7 +113,7 @@ export function toBulkRequest(read: z.output<typeof BULK_BODY.schema>) {
   }
   return {
     action: read.action,
-    selection: toFilter(read.filter),
+    selection: toSelection(JOB_FILTERS, read.filter),
     dryRun: read.dry_run ?? false,
     afterJobId: read.after == null ? undefined : (readId(read.after, 'job') as JobId),
   };

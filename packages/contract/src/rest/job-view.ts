@@ -4,62 +4,32 @@ import {
   formatInterval,
   frequencyToInterval,
   type Interval,
+  JOB_FIELDS,
   JOB_STATUSES,
   type Job,
-  type JsonObject,
-  PRIORITIES,
+  MISFIRE_FIELDS,
   payloadOf,
+  RETRY_FIELDS,
+  SCHEDULE_FIELDS,
   type Schedule,
 } from '@carillon/domain';
 import { z } from 'zod';
+import { answerShape, nullable, viewOf } from './field-schemas.ts';
 import { instantText, secondsOf } from './instant-text.ts';
 
 const instant = z.iso.datetime();
+const fields = answerShape(JOB_FIELDS);
+const { name, namespace, user_id } = fields;
 
 /** A job; fields that its schedule does not use are null. */
 export const jobAnswer = z
   .strictObject({
     job_id: z.uuid(),
-    name: z.string(),
-    namespace: z.string(),
-    user_id: z.string().nullable(),
+    ...{ name, namespace, user_id },
     status: z.enum(JOB_STATUSES),
-    schedule_type: z.enum(['IMMEDIATE', 'FUTURE', 'CRON', 'INTERVAL']),
-    schedule_time: instant.nullable(),
-    cron_expression: z.string().nullable(),
-    interval: z.string().nullable(),
-    frequency: z.string().nullable(),
-    time_zone: z.string().nullable(),
-    start_at: instant.nullable(),
-    end_at: instant.nullable(),
-    daylight_saving: z
-      .strictObject({ gap: z.enum(['run_after', 'skip']), overlap: z.enum(['first', 'second', 'both']) })
-      .nullable(),
-    spread_seconds: z.number().nullable(),
-    misfire: z.strictObject({
-      policy: z.enum(['none', 'last', 'all']),
-      max_runs: z.int(),
-      window_seconds: z.number(),
-    }),
-    handler: z.string(),
-    payload: z
-      .custom<JsonObject>((value) => typeof value === 'object' && value !== null)
-      .meta({ type: 'object' }),
-    priority: z.enum(PRIORITIES),
-    max_retries: z.int(),
-    retry: z.strictObject({
-      strategy: z.enum(['none', 'fixed', 'exponential']),
-      delay_seconds: z.number(),
-      max_delay_seconds: z.number(),
-      jitter: z.boolean(),
-      deadline_seconds: z.number().nullable(),
-    }),
-    max_concurrency: z.int(),
-    overlap: z.enum(['queue', 'skip', 'replace']),
-    timeout_seconds: z.number(),
-    start_timeout_seconds: z.number().nullable(),
-    labels: z.record(z.string(), z.string()),
-    resources: z.record(z.string(), z.number()),
+    ...fields,
+    ...nullable(answerShape(SCHEDULE_FIELDS)),
+    schedule_type: fields.schedule_type,
     version: z.int(),
     next_run_time: instant.nullable(),
     created_at: instant,
@@ -69,33 +39,26 @@ export const jobAnswer = z
 
 export type JobView = z.output<typeof jobAnswer>;
 
+/** So that fields come in the order of the schema, however they are put together. */
+const IN_ORDER: object = Object.fromEntries(Object.keys(jobAnswer.shape).map((name) => [name, null]));
+const plainView = viewOf(JOB_FIELDS);
+const misfireView = viewOf(MISFIRE_FIELDS);
+const retryView = viewOf(RETRY_FIELDS);
+
 export function jobView({ job, nextRunMs }: { job: Job; nextRunMs: number | undefined }): JobView {
-  const { retry, misfire } = job;
   return {
+    ...IN_ORDER,
     job_id: job.jobId,
     name: job.name,
     namespace: job.namespace,
-    user_id: job.userId ?? null,
     status: job.status,
     ...scheduleView(job.schedule),
-    misfire: { policy: misfire.kind, max_runs: misfire.maxRuns, window_seconds: secondsOf(misfire.windowMs) },
+    misfire: misfireView(job.misfire),
     handler: job.handler,
     payload: payloadOf(job),
-    priority: job.priority,
-    max_retries: retry.maxRetries,
-    retry: {
-      strategy: retry.strategy,
-      delay_seconds: secondsOf(retry.delayMs),
-      max_delay_seconds: secondsOf(retry.delayMsMax),
-      jitter: retry.jitter,
-      deadline_seconds: secondsOf(retry.deadlineMs),
-    },
-    max_concurrency: job.maxConcurrency,
-    overlap: job.overlap,
-    timeout_seconds: secondsOf(job.timeoutMs),
-    start_timeout_seconds: secondsOf(job.startTimeoutMs),
-    labels: job.labels,
-    resources: job.resources,
+    max_retries: job.retry.maxRetries,
+    retry: retryView(job.retry),
+    ...plainView(job),
     version: job.version,
     next_run_time: instantText(nextRunMs),
     created_at: instantText(job.createdAtMs),

@@ -1,16 +1,15 @@
 /** The query parameters of lists of runs and dead letters. Unknown ones are refused: a filter that is ignored shows the wrong list. */
 import {
   BULK_LETTERS_MAX,
-  DEAD_REASONS,
-  type DeadReason,
-  type JobId,
+  DEAD_LETTER_FILTERS,
+  type DeadLetterSelection,
   parseInstant,
   type RunId,
 } from '@carillon/domain';
 import { z } from 'zod';
+import { filterShape, toSelection } from './filter-schemas.ts';
 import { readId } from './ids.ts';
-import { instantOf } from './job-query.ts';
-import { count, FIRST_ID, oneOf, paging, refuseValue, text, yesOrNo } from './query-values.ts';
+import { count, FIRST_ID, paging, refuseValue, text, yesOrNo } from './query-values.ts';
 import type { Shape } from './shape.ts';
 
 export interface RunsQuery {
@@ -57,29 +56,7 @@ export const LOGS_QUERY = {
   }),
 } satisfies Shape;
 
-const REASON_WORDS = new Map(DEAD_REASONS.map((reason) => [reason.replaceAll('_', '-'), reason] as const));
-
-const letterFilter = {
-  job_id: text.optional(),
-  reason: oneOf<DeadReason>(REASON_WORDS)
-    .meta({ enum: [...DEAD_REASONS] })
-    .optional(),
-  handler: text.optional(),
-  namespace: text.optional(),
-  user_id: text.optional().describe('Whose jobs; "me" for those of the caller.'),
-  died_after: text.optional().describe('Given up at or after this instant.'),
-  died_before: text.optional().describe('Given up before this instant.'),
-};
-
-export interface DeadLettersFilter {
-  readonly jobId: JobId | undefined;
-  readonly reason: DeadReason | undefined;
-  readonly handler: string | undefined;
-  readonly namespace: string | undefined;
-  readonly userId: string | undefined;
-  readonly diedFromMs: number | undefined;
-  readonly diedToMs: number | undefined;
-}
+const letterFilter = filterShape(DEAD_LETTER_FILTERS);
 
 type LetterPlace = { readonly diedAtMs: number; readonly runId: RunId };
 
@@ -92,13 +69,13 @@ const deadLettersFields = z.strictObject({
 
 export const DEAD_LETTERS_QUERY = { schema: deadLettersFields } satisfies Shape;
 
-export function toDeadLettersQuery(read: z.output<typeof deadLettersFields>): DeadLettersFilter & {
+export function toDeadLettersQuery(read: z.output<typeof deadLettersFields>): DeadLetterSelection & {
   redriven: boolean | undefined;
   before: LetterPlace | undefined;
   limit: number;
 } {
   return {
-    ...toLetterFilter(read),
+    ...toSelection(DEAD_LETTER_FILTERS, read),
     redriven: read.redriven,
     before: read.before === undefined ? undefined : readLetterPlace(read.before),
     limit: read.limit,
@@ -125,22 +102,10 @@ export const REDRIVE_BODY = {
 
 export function toRedriveRequest(read: z.output<typeof REDRIVE_BODY.schema>) {
   return {
-    selection: toLetterFilter(read.filter),
+    selection: toSelection(DEAD_LETTER_FILTERS, read.filter),
     dryRun: read.dry_run ?? false,
     limit: read.limit ?? BULK_LETTERS_MAX,
     before: read.before == null ? undefined : readLetterPlace(read.before),
-  };
-}
-
-function toLetterFilter(read: z.output<z.ZodObject<typeof letterFilter>>): DeadLettersFilter {
-  return {
-    jobId: read.job_id === undefined ? undefined : (readId(read.job_id, 'job') as JobId),
-    reason: read.reason,
-    handler: read.handler,
-    namespace: read.namespace,
-    userId: read.user_id,
-    diedFromMs: instantOf(read.died_after, 'died_after'),
-    diedToMs: instantOf(read.died_before, 'died_before'),
   };
 }
 

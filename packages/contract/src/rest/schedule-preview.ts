@@ -1,35 +1,26 @@
 /** The preview of a schedule: the fields of a job that make its schedule, and what they mean in words and instants. */
-import { type JobInput, parseInstant } from '@carillon/domain';
+import { type JobInput, parseInstant, SCHEDULE_FIELDS } from '@carillon/domain';
 import { z } from 'zod';
+import { inputShape, toInput } from './field-schemas.ts';
 import { instantText } from './instant-text.ts';
-import { JOB_BODY, jobBody, toJobInput } from './job-body.ts';
+import { JOB_BODY } from './job-body.ts';
 import type { Shape } from './shape.ts';
 
 const COUNT_MAX = 100;
 const countError = `must be a whole number from 1 to ${COUNT_MAX}`;
 
-const scheduleFields = jobBody.pick({
-  schedule_type: true,
-  schedule_time: true,
-  cron_expression: true,
-  interval: true,
-  frequency: true,
-  time_zone: true,
-  start_at: true,
-  end_at: true,
-  daylight_saving: true,
-  spread_seconds: true,
-});
+const scheduleFields = inputShape(SCHEDULE_FIELDS);
 
 export const PREVIEW_BODY = {
-  schema: scheduleFields.extend({
+  schema: z.strictObject({
+    ...scheduleFields,
     count: z
       .int({ error: countError })
       .min(1, { error: countError })
       .max(COUNT_MAX, { error: countError })
       .nullish()
       .describe('How many instants to show; 5 when left out.'),
-    after: scheduleFields.shape.start_at.describe('Count from here instead of from now.'),
+    after: scheduleFields.start_at.describe('Count from here instead of from now.'),
   }),
   aliases: JOB_BODY.aliases,
 } satisfies Shape;
@@ -41,7 +32,7 @@ export function toPreviewRequest(read: z.output<typeof PREVIEW_BODY.schema>): {
 } {
   const { count, after, ...schedule } = read;
   return {
-    schedule: toJobInput(schedule),
+    schedule: toInput(SCHEDULE_FIELDS, schedule),
     count: count ?? 5,
     afterMs: after == null ? undefined : parseInstant(after, { field: 'after' }),
   };

@@ -1,9 +1,5 @@
 export * from './fields-of.ts';
-export * from './generated/carillon/v1/accounts_pb.js';
-export * from './generated/carillon/v1/audit_pb.js';
-export * from './generated/carillon/v1/error_detail_pb.js';
-export * from './generated/carillon/v1/jobs_pb.js';
-export * from './generated/carillon/v1/resources_pb.js';
+export * from './generated/carillon.ts';
 export * as health from './generated/grpc/health/v1/health_pb.js';
 export * as reflectionV1 from './generated/grpc/reflection/v1/reflection_pb.js';
 export * as reflectionV1Alpha from './generated/grpc/reflection/v1alpha/reflection_pb.js';

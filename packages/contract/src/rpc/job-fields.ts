@@ -2,7 +2,7 @@
 import { type JsonObject, NAME_LENGTH_MAX, Refusal } from '@carillon/domain';
 import { isBody } from '../rest/field-names.ts';
 import type { Fields } from './fields-of.ts';
-import { ScheduleSchema } from './generated/carillon/v1/resources_pb.js';
+import { ScheduleSchema } from './generated/carillon.ts';
 
 /** Fields of a Schedule whose name in a REST body is another one. */
 const SCHEDULE_NAMES: Readonly<Record<string, string>> = { type: 'schedule_type', time: 'schedule_time' };

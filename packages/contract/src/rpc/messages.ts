@@ -2,7 +2,7 @@
 import { type DescMessage, fromJson, type MessageShape } from '@bufbuild/protobuf';
 import type { JsonValue } from '@carillon/domain';
 import type { Fields } from './fields-of.ts';
-import { ScheduleSchema } from './generated/carillon/v1/resources_pb.js';
+import { ScheduleSchema } from './generated/carillon.ts';
 
 /** In a message of a job, the fields of its schedule are a message of their own. */
 export function jobJson({ schedule_type: type, schedule_time: time, ...fields }: Fields): Fields {

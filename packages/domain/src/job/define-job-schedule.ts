@@ -4,6 +4,7 @@
  */
 import { Refusal } from '../errors/refusal.ts';
 import {
+  DAYLIGHT_SAVING_FIELDS,
   type DaylightSavingPolicy,
   DEFAULT_DAYLIGHT_SAVING,
   frequencyToInterval,
@@ -19,24 +20,20 @@ import {
   type Schedule,
   type ScheduleType,
 } from '../schedule/index.ts';
-import type { ScheduleInput } from './define-job-input.ts';
-import { givenOr, JOB_BOUNDS, readSeconds } from './define-job-values.ts';
+import { readSeconds } from './define-job-values.ts';
+import { camelCase, type InstantInput, plainFields, readFields } from './field-kinds.ts';
+import type { ScheduleInput } from './job.ts';
+import { SCHEDULE_FIELDS } from './job-fields.ts';
 
 type ScheduleField = Exclude<keyof ScheduleInput, 'scheduleType'>;
 
 /** The names of the fields as the caller knows them. */
-const NAMES: Record<ScheduleField, string> = {
-  scheduleTime: 'schedule_time',
-  cronExpression: 'cron_expression',
-  interval: 'interval',
-  frequency: 'frequency',
-  timeZone: 'time_zone',
-  startAt: 'start_at',
-  endAt: 'end_at',
-  daylightSaving: 'daylight_saving',
-  spreadSeconds: 'spread_seconds',
-};
-const FIELDS = Object.keys(NAMES) as ScheduleField[];
+const NAMES = Object.fromEntries(
+  Object.keys(SCHEDULE_FIELDS).map((wire) => [camelCase(wire), wire]),
+) as Record<keyof ScheduleInput, string>;
+const FIELDS = Object.keys(NAMES).filter((field): field is ScheduleField => field !== 'scheduleType');
+const DAYLIGHT_SAVING_MEMBERS = plainFields(DAYLIGHT_SAVING_FIELDS, 'daylight_saving');
+const SPREAD_SECONDS_MAX = 86_400;
 const RULES = ['cronExpression', 'interval', 'frequency'] as const;
 
 const RECURRING_FIELDS: readonly ScheduleField[] = [
@@ -184,10 +181,18 @@ function readRecurring(
     spreadMs: givenOr(input.spreadSeconds, {
       current: before?.spreadMs,
       fallback: 0,
-      read: (seconds) =>
-        readSeconds(seconds, { field: 'spread_seconds', min: 0, max: JOB_BOUNDS.spreadSecondsMax }),
+      read: (seconds) => readSeconds(seconds, { field: 'spread_seconds', min: 0, max: SPREAD_SECONDS_MAX }),
     }),
   };
+}
+
+/** Left out: what it was before, else the default. null: the default. */
+function givenOr<Input, Value>(
+  given: Input | null | undefined,
+  options: { current?: Value | undefined; fallback: Value; read: (input: Input) => Value },
+): Value {
+  if (given === undefined) return options.current ?? options.fallback;
+  return given === null ? options.fallback : options.read(given);
 }
 
 function readZone(input: ScheduleInput, current: string | undefined): string {
@@ -201,10 +206,10 @@ function localZone(input: ScheduleInput, current: string | undefined): string | 
 }
 
 function readBound(
-  given: ScheduleInput['startAt'],
+  given: InstantInput | null | undefined,
   { field, zone, current }: { field: string; zone: string | undefined; current: number | undefined },
 ): number | undefined {
-  return givenOr<string | number, number | undefined>(given, {
+  return givenOr<InstantInput, number | undefined>(given, {
     current,
     fallback: undefined,
     read: (input) => readInstant(input, { field, zone }),
@@ -216,12 +221,7 @@ function readDaylightSaving(
   current: DaylightSavingPolicy | undefined,
 ): DaylightSavingPolicy {
   if (input.daylightSaving === null) return DEFAULT_DAYLIGHT_SAVING;
-  const base = current ?? DEFAULT_DAYLIGHT_SAVING;
-  const { gap, overlap } = input.daylightSaving ?? {};
-  return {
-    gap: gap === null ? DEFAULT_DAYLIGHT_SAVING.gap : (gap ?? base.gap),
-    overlap: overlap === null ? DEFAULT_DAYLIGHT_SAVING.overlap : (overlap ?? base.overlap),
-  };
+  return readFields(DAYLIGHT_SAVING_MEMBERS, input.daylightSaving ?? {}, current ?? DEFAULT_DAYLIGHT_SAVING);
 }
 
 function readInstant(input: string | number, options: { field: string; zone: string | undefined }): number {

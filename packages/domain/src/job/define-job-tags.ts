@@ -2,7 +2,10 @@
 import { DEFAULT_NAMESPACE } from '../access/caller.ts';
 import { Refusal } from '../errors/refusal.ts';
 import { readNumber, readText } from './define-job-values.ts';
-import type { JobDefinition, Labels, Resources } from './job.ts';
+import type { JobDefinition } from './job.ts';
+
+type Labels = Readonly<Record<string, string>>;
+type Resources = Readonly<Record<string, number>>;
 
 export const LABELS_MAX = 32;
 export const RESOURCES_MAX = 16;
@@ -33,14 +36,14 @@ export function requireNamespaceName(name: string, field: string): string {
   throw new Refusal('field_invalid', message, { field });
 }
 
-export function readLabels(given: Readonly<Record<string, string>>): Labels {
+export function readLabels(given: Labels): Labels {
   const entries = readNames(given, { field: 'labels', max: LABELS_MAX });
   for (const [name, value] of entries) readText(value, { field: `labels.${name}`, lengthMax: 200 });
   return entries.length === 0 ? NO_LABELS : Object.fromEntries(entries);
 }
 
 /** cpu in cores, memory in bytes, gpu in devices, anything else in units of its own. */
-export function readResources(given: Readonly<Record<string, number>>): Resources {
+export function readResources(given: Resources): Resources {
   const entries = readNames(given, { field: 'resources', max: RESOURCES_MAX });
   for (const [name, amount] of entries)
     readNumber(amount, { field: `resources.${name}`, min: 0, max: RESOURCE_AMOUNT_MAX });

@@ -1,40 +1,6 @@
 /** Single values of a job request, judged one by one: each is within its bounds, or refused by the name of its field. */
 import { Refusal } from '../errors/refusal.ts';
 
-/** Bounds of what a job may ask for, in the units of the request. */
-export const JOB_BOUNDS = {
-  misfireRunsMax: 1_000,
-  misfireWindowSecondsMax: 31 * 86_400,
-  spreadSecondsMax: 86_400,
-  retryDelaySecondsMax: 86_400,
-  retryMaxDelaySecondsMax: 7 * 86_400,
-  retryDeadlineSecondsMax: 31 * 86_400,
-  startTimeoutSecondsMax: 31 * 86_400,
-  handlerLengthMax: 100,
-  userIdLengthMax: 200,
-} as const;
-
-/** A field of a request, made once: the same as givenOr at no cost per request. */
-export function field<Input, Value>(options: {
-  fallback: Value;
-  read: (input: Input) => Value;
-}): (given: Input | null | undefined, current: Value | undefined) => Value {
-  const { fallback, read } = options;
-  return (given, current) => {
-    if (given === undefined) return current ?? fallback;
-    return given === null ? fallback : read(given);
-  };
-}
-
-/** Left out: what it was before, else the default. null: the default. */
-export function givenOr<Input, Value>(
-  given: Input | null | undefined,
-  options: { current?: Value | undefined; fallback: Value; read: (input: Input) => Value },
-): Value {
-  if (given === undefined) return options.current ?? options.fallback;
-  return given === null ? options.fallback : options.read(given);
-}
-
 export function readText(text: string, options: { field: string; lengthMax: number }): string {
   const { field, lengthMax } = options;
   if (text.trim() === '') throw new Refusal('field_invalid', `${field} is empty.`, { field });
@@ -65,12 +31,12 @@ export function requireStorable(text: string, field: string): void {
 
 export function readNumber(
   value: number,
-  options: { field: string; min: number; max: number; whole?: boolean },
+  options: { field: string; min: number; max: number; integer?: boolean },
 ): number {
-  const { field, min, max, whole = false } = options;
+  const { field, min, max, integer = false } = options;
   // Written so that NaN fails too.
-  if (value >= min && value <= max && (!whole || Number.isInteger(value))) return value;
-  const kind = whole ? 'a whole number' : 'a number';
+  if (value >= min && value <= max && (!integer || Number.isInteger(value))) return value;
+  const kind = integer ? 'a whole number' : 'a number';
   throw new Refusal('field_invalid', `${field} must be ${kind} from ${min} to ${max}, and is ${value}.`, {
     field,
   });

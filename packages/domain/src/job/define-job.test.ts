@@ -4,7 +4,8 @@ import { CATALOGUE } from '../errors/catalogue.ts';
 import { Refusal } from '../errors/refusal.ts';
 import type { JsonObject } from '../ids.ts';
 import { nextFire } from '../schedule/index.ts';
-import { defineJob, type JobInput, type JobPatch, redefineJob } from './define-job.ts';
+import { defineJob, redefineJob } from './define-job.ts';
+import type { JobInput, JobPatch } from './job.ts';
 import { PAYLOAD_BYTES_MAX } from './job.ts';
 
 const NOW = Date.UTC(2030, 0, 1, 12);

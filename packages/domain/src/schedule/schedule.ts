@@ -3,17 +3,22 @@
  * "every day at nine" stays at nine when the offset changes.
  */
 
-/** A local time that does not exist (clocks go forward): run once right after the gap, or not at all. */
-export type GapPolicy = 'run_after' | 'skip';
-/** A local time that exists twice (clocks go back): which of the two counts. Rhythms (e.g. every 10 minutes) keep their rhythm. */
-export type OverlapTimePolicy = 'first' | 'second' | 'both';
+import { defaultsOf, integer, keptAs, seconds, type ValuesOf, word } from '../job/field-kinds.ts';
 
-export interface DaylightSavingPolicy {
-  readonly gap: GapPolicy;
-  readonly overlap: OverlapTimePolicy;
-}
+/** Rhythms (e.g. every 10 minutes) keep their rhythm, whatever clocks do. */
+export const DAYLIGHT_SAVING_FIELDS = {
+  gap: word(['run_after', 'skip'], {
+    fallback: 'run_after',
+    about: 'A local time that does not exist: run once right after the gap, or not at all.',
+  }),
+  overlap: word(['first', 'second', 'both'], {
+    fallback: 'first',
+    about: 'A local time that exists twice: which of the two counts.',
+  }),
+};
+export type DaylightSavingPolicy = ValuesOf<typeof DAYLIGHT_SAVING_FIELDS>;
 
-export const DEFAULT_DAYLIGHT_SAVING: DaylightSavingPolicy = { gap: 'run_after', overlap: 'first' };
+export const DEFAULT_DAYLIGHT_SAVING: DaylightSavingPolicy = defaultsOf(DAYLIGHT_SAVING_FIELDS);
 
 /** An exact interval counts milliseconds; a calendar interval keeps the wall-clock time of its anchor in its zone. */
 export type Interval =
@@ -62,17 +67,26 @@ export function isRecurring(schedule: Schedule): schedule is RecurringSchedule {
 }
 
 /** What happens to occurrences that nobody could start in time (an outage, a pause). */
-export interface MisfirePolicy {
-  /**
-   * none: they are skipped, but for the most recent one when that is hardly late; last: only the most recent one runs; all: up
-   * to maxRuns of them within windowMs run.
-   */
-  readonly kind: 'none' | 'last' | 'all';
-  readonly maxRuns: number;
-  readonly windowMs: number;
-}
+export const MISFIRE_FIELDS = {
+  policy: keptAs(
+    'kind',
+    word(['none', 'last', 'all'], {
+      fallback: 'last',
+      about:
+        'none: they are skipped, but for the most recent one when that is hardly late; last: only the most recent one runs; all: up to max_runs of them within window_seconds run.',
+    }),
+  ),
+  max_runs: integer({ min: 1, max: 1_000, fallback: 100, about: 'How many run at most.' }),
+  window_seconds: seconds({
+    min: 0,
+    max: 31 * 86_400,
+    fallback: 24 * 3_600_000,
+    about: 'How far back they may lie.',
+  }),
+};
+export type MisfirePolicy = ValuesOf<typeof MISFIRE_FIELDS>;
 
-export const DEFAULT_MISFIRE: MisfirePolicy = { kind: 'last', maxRuns: 100, windowMs: 24 * 3_600_000 };
+export const DEFAULT_MISFIRE: MisfirePolicy = defaultsOf(MISFIRE_FIELDS);
 
 /**
  * A schedule that stood still for no longer than this has missed nothing: a busy machine, a lost hint (a second) or a server

@@ -7,12 +7,10 @@ import type {
   JobId,
   JobOrder,
   JobPlace,
+  JobSelection,
   JobStatus,
-  Labels,
-  Priority,
   RecurringSchedule,
   RunId,
-  ScheduleType,
   Visible,
 } from '@carillon/domain';
 import type { AuditEntry } from './audit-store.ts';
@@ -41,22 +39,9 @@ export function isRefused({ kind }: InsertedJob): boolean {
   return kind === 'conflict' || kind === 'namespace_missing';
 }
 
-/** What a list of jobs is narrowed to; everything given must hold. */
-export interface JobFilter {
+/** What a list of jobs is narrowed to: a selection, of one status at a time. */
+export interface JobFilter extends Omit<JobSelection, 'statuses'> {
   readonly status?: JobStatus | undefined;
-  /** Any of these. */
-  readonly scheduleTypes?: readonly ScheduleType[] | undefined;
-  readonly priority?: Priority | undefined;
-  readonly userId?: string | undefined;
-  readonly namespace?: string | undefined;
-  readonly handler?: string | undefined;
-  /** All of these, with these values. */
-  readonly labels?: Labels | undefined;
-  /** Part of the name, in any case. */
-  readonly text?: string | undefined;
-  /** Made at or after, and before. */
-  readonly createdFromMs?: number | undefined;
-  readonly createdToMs?: number | undefined;
 }
 
 export interface JobQuery extends JobFilter {

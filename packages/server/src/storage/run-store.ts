@@ -1,6 +1,15 @@
 /** Reads of what waits, runs and ran, for people. One row per attempt; the status shown is composed here. */
 
-import type { DeadReason, JobId, PendingRun, RunId, RunStatus, RunTrigger, Visible } from '@carillon/domain';
+import type {
+  DeadLetterSelection,
+  DeadReason,
+  JobId,
+  PendingRun,
+  RunId,
+  RunStatus,
+  RunTrigger,
+  Visible,
+} from '@carillon/domain';
 import type { AuditEntry } from './audit-store.ts';
 
 /** What a run waits for whose job has as many open or alive as it may. */
@@ -50,18 +59,12 @@ export interface DeadLetterPlace {
   readonly runId: RunId;
 }
 
-export interface DeadLetterQuery {
-  readonly jobId?: JobId | undefined;
-  readonly reason?: DeadReason | undefined;
-  readonly handler?: string | undefined;
-  /** Of their job. */
-  readonly namespace?: string | undefined;
-  readonly userId?: string | undefined;
+export interface DeadLetterFilter extends DeadLetterSelection {
   /** True: only redriven ones; false: only the others. */
   readonly redriven?: boolean | undefined;
-  /** Died at or after, and before. */
-  readonly diedFromMs?: number | undefined;
-  readonly diedToMs?: number | undefined;
+}
+
+export interface DeadLetterQuery extends DeadLetterFilter {
   /** Only of jobs in one of these places; undefined: everywhere. */
   readonly visible?: readonly Visible[] | undefined;
   readonly before?: DeadLetterPlace | undefined;

@@ -9,6 +9,7 @@ import {
   type Job,
   type JobId,
   type JobPatch,
+  type JobSelection,
   type JobStatus,
   Refusal,
   redefineJob,
@@ -22,7 +23,7 @@ import { announceChange, announceFirst } from '../support/announce.ts';
 import { countInParallel } from '../support/in-parallel.ts';
 import { jobCancelled, jobNotFound, visibleJob } from '../support/visibility.ts';
 import { type ChangeRequest, changeJob } from './apply-change.ts';
-import { type JobSelection, selectJobs } from './list-jobs.ts';
+import { selectJobs } from './list-jobs.ts';
 import { planFirst } from './plan-first.ts';
 
 /** What every change of a job takes. */

@@ -158,25 +158,11 @@ function jobFactory(ports: OperationPorts, caller: Caller, missing: ReadonlySet<
   };
 }
 
-/** Spelled out: an object spread takes as long as all checks of the request together. */
+/** The spread comes first: the runtime copies the definition at once then, and property by property, at many times the cost, later. */
 function jobOf(definition: JobDefinition, jobId: JobId, nowMs: number): Job {
   return {
+    ...definition,
     jobId,
-    namespace: definition.namespace,
-    name: definition.name,
-    userId: definition.userId,
-    handler: definition.handler,
-    payload: definition.payload,
-    schedule: definition.schedule,
-    misfire: definition.misfire,
-    priority: definition.priority,
-    maxConcurrency: definition.maxConcurrency,
-    overlap: definition.overlap,
-    retry: definition.retry,
-    timeoutMs: definition.timeoutMs,
-    startTimeoutMs: definition.startTimeoutMs,
-    labels: definition.labels,
-    resources: definition.resources,
     shard: shardOf(jobId),
     version: 1,
     status: 'SCHEDULED',

@@ -11,7 +11,7 @@ import {
   type JobId,
   type JobOrder,
   type JobPlace,
-  type JobStatus,
+  type JobSelection,
   keyOfNone,
   nextFire,
   Refusal,
@@ -33,11 +33,6 @@ export interface JobDetails {
   readonly job: Job;
   /** Nominal instant; undefined when no occurrence lies ahead or the job is not scheduled. */
   readonly nextRunMs: number | undefined;
-}
-
-export interface JobSelection extends Omit<JobFilter, 'status'> {
-  /** Any of these. */
-  readonly statuses?: readonly JobStatus[] | undefined;
 }
 
 export interface ListJobsQuery extends JobSelection, Omit<JobQuery, keyof JobFilter> {}

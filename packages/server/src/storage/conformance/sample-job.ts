@@ -1,8 +1,7 @@
 /** Jobs for the suites: plain ones, with only what a test is about spelled out. Ids never repeat within a process. */
 import {
   DEFAULT_DAYLIGHT_SAVING,
-  DEFAULT_MISFIRE,
-  DEFAULT_RETRY,
+  defineJob,
   type Job,
   type JobId,
   type RecurringSchedule,
@@ -29,27 +28,14 @@ export const EVERY_MINUTE: RecurringSchedule = {
 export function sampleJob(over: Partial<Job> = {}): Job {
   const jobId = over.jobId ?? newId<JobId>();
   return {
+    ...defineJob({ name: 'sample', handler: 'sample', payload: { n: 1 }, timeoutSeconds: 60 }, BASE_MS),
+    handler: 'http',
     jobId,
     shard: shardOf(jobId),
     version: 1,
     status: 'SCHEDULED',
     createdAtMs: BASE_MS,
     updatedAtMs: BASE_MS,
-    name: 'sample',
-    userId: undefined,
-    handler: 'http',
-    payload: '{"n":1}',
-    schedule: { type: 'IMMEDIATE' },
-    misfire: DEFAULT_MISFIRE,
-    priority: 'medium',
-    maxConcurrency: 1,
-    overlap: 'queue',
-    retry: DEFAULT_RETRY,
-    timeoutMs: 60_000,
-    startTimeoutMs: undefined,
-    namespace: 'default',
-    labels: {},
-    resources: {},
     ...over,
   };
 }

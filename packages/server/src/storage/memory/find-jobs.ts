@@ -35,14 +35,7 @@ export function findJobs(state: MemoryState, query: JobQuery): JobList {
 
 export function sortJobs(state: MemoryState, query: SortedJobQuery): readonly SortedJob[] | 'too_many' {
   const { after, offset = 0, limit, userId, namespace, labels, status } = query;
-  const narrowed = shownJobs(state).filter((job) =>
-    matches(job, {
-      ...(userId !== undefined && { userId }),
-      ...(namespace !== undefined && { namespace }),
-      ...(labels !== undefined && { labels }),
-      ...(status !== undefined && { status }),
-    }),
-  );
+  const narrowed = shownJobs(state).filter((job) => matches(job, { userId, namespace, labels, status }));
   if (narrowed.length > LOOKED_THROUGH_MAX) return 'too_many';
   return narrowed
     .filter((job) => matches(job, query))
@@ -71,22 +64,29 @@ function keyOf({ cursors, due }: MemoryState, job: Job, query: SortedJobQuery): 
   }
 }
 
-function matches(job: Job, filter: JobFilter): boolean {
-  const { status, scheduleTypes, priority, userId, namespace, handler, labels, text } = filter;
-  const { createdFromMs = 0, createdToMs = Number.POSITIVE_INFINITY } = filter;
-  return (
-    (status === undefined || job.status === status) &&
-    (scheduleTypes === undefined || scheduleTypes.includes(job.schedule.type)) &&
-    (priority === undefined || job.priority === priority) &&
-    (userId === undefined || job.userId === userId) &&
-    (namespace === undefined || job.namespace === namespace) &&
-    (handler === undefined || job.handler === handler) &&
-    (labels === undefined || Object.entries(labels).every(([name, value]) => job.labels[name] === value)) &&
-    (text === undefined || job.name.toLowerCase().includes(text.toLowerCase())) &&
-    job.createdAtMs >= createdFromMs &&
-    job.createdAtMs < createdToMs
-  );
+/** What each filter means; everything given must hold. */
+export function matcher<Subject, Filter extends object>(
+  means: {
+    readonly [Name in keyof Filter]-?: (subject: Subject, wanted: NonNullable<Filter[Name]>) => boolean;
+  },
+): (subject: Subject, filter: Filter) => boolean {
+  const entries = Object.entries(means) as [keyof Filter, (subject: Subject, wanted: unknown) => boolean][];
+  return (subject, filter) =>
+    entries.every(([name, holds]) => filter[name] === undefined || holds(subject, filter[name]));
 }
+
+const matches = matcher<Job, JobFilter>({
+  status: (job, status) => job.status === status,
+  scheduleTypes: (job, types) => types.includes(job.schedule.type),
+  priority: (job, priority) => job.priority === priority,
+  userId: (job, userId) => job.userId === userId,
+  namespace: (job, namespace) => job.namespace === namespace,
+  handler: (job, handler) => job.handler === handler,
+  labels: (job, labels) => Object.entries(labels).every(([name, value]) => job.labels[name] === value),
+  text: (job, text) => job.name.toLowerCase().includes(text.toLowerCase()),
+  createdFromMs: (job, fromMs) => job.createdAtMs >= fromMs,
+  createdToMs: (job, toMs) => job.createdAtMs < toMs,
+});
 
 export function findUpcoming(
   { cursors, due, jobs }: MemoryState,

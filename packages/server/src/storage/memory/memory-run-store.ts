@@ -1,9 +1,10 @@
 /** Reads for people, composed from the three tables a run can be in: pending in `due`, leased in `leases`, ended in the history. */
 
-import type { JobId, PendingRun, RunId, WorkerId } from '@carillon/domain';
+import type { Job, JobId, PendingRun, RunId, WorkerId } from '@carillon/domain';
 import type { AuditEntry } from '../audit-store.ts';
 import type {
   DeadLetter,
+  DeadLetterFilter,
   DeadLetterList,
   DeadLetterQuery,
   RunPage,
@@ -11,7 +12,7 @@ import type {
   RunView,
 } from '../run-store.ts';
 import { pendingRun, type RunRecord, runRecord } from './due-record.ts';
-import { isVisible } from './find-jobs.ts';
+import { isVisible, matcher } from './find-jobs.ts';
 import type { LeasedRecord } from './lease-table.ts';
 import { addAudit } from './memory-audit-store.ts';
 import { limitOneOff, type MemoryState } from './memory-state.ts';
@@ -67,22 +68,10 @@ export class MemoryRunStore implements RunStore {
 
   async deadLetters({ before, visible, ...query }: DeadLetterQuery): Promise<DeadLetterList> {
     const { jobs, deadLetters } = this.#state;
-    const { diedFromMs = 0, diedToMs = Number.POSITIVE_INFINITY } = query;
     const letters = [...deadLetters.values()]
       .filter((letter) => {
         const job = jobs.get(letter.jobId);
-        return (
-          job !== undefined &&
-          isVisible(job, visible) &&
-          (query.jobId === undefined || letter.jobId === query.jobId) &&
-          (query.reason === undefined || letter.reason === query.reason) &&
-          (query.handler === undefined || job.handler === query.handler) &&
-          (query.namespace === undefined || job.namespace === query.namespace) &&
-          (query.userId === undefined || job.userId === query.userId) &&
-          (query.redriven === undefined || (letter.redrivenAs !== undefined) === query.redriven) &&
-          letter.diedAtMs >= diedFromMs &&
-          letter.diedAtMs < diedToMs
-        );
+        return job !== undefined && isVisible(job, visible) && matches({ letter, job }, query);
       })
       .filter(
         ({ diedAtMs, runId }) =>
@@ -149,6 +138,17 @@ export class MemoryRunStore implements RunStore {
     return { ...letter, jobName: this.#state.jobs.get(letter.jobId)?.name };
   }
 }
+
+const matches = matcher<{ letter: Omit<DeadLetter, 'jobName'>; job: Job }, DeadLetterFilter>({
+  jobId: ({ job }, jobId) => job.jobId === jobId,
+  reason: ({ letter }, reason) => letter.reason === reason,
+  handler: ({ job }, handler) => job.handler === handler,
+  namespace: ({ job }, namespace) => job.namespace === namespace,
+  userId: ({ job }, userId) => job.userId === userId,
+  redriven: ({ letter }, redriven) => (letter.redrivenAs !== undefined) === redriven,
+  diedFromMs: ({ letter }, fromMs) => letter.diedAtMs >= fromMs,
+  diedToMs: ({ letter }, toMs) => letter.diedAtMs < toMs,
+});
 
 /** What was never handed out and whose instant lies ahead is a plan, not a run; a retry that waits is one. */
 function isShown(record: RunRecord, nowMs: number): boolean {

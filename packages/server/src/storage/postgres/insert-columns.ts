@@ -4,16 +4,12 @@
  */
 import type { NewJob } from '../job-store.ts';
 import { handlerKey, tenantOf } from '../lane.ts';
-import { CURSOR_KIND, kindCode, priorityCode } from './codes.ts';
-import { STORED } from './job-row.ts';
+import { CURSOR_KIND, kindCode } from './codes.ts';
+import { JOB_COLUMNS, type JobColumn, sentType, type Value } from './job-columns.ts';
 
-export type Value = string | number | boolean | undefined;
-
-export interface InsertColumn {
-  readonly name: string;
+export interface InsertColumn extends Pick<JobColumn, 'name' | 'form'> {
+  /** As it is sent. */
   readonly type: string;
-  /** Of many values: words that need no quoting; any text; or lines, which are cheapest: no JSON text holds a line break. */
-  readonly form: 'plain' | 'text' | 'lines';
   readonly of: (entry: NewJob) => Value;
 }
 
@@ -29,14 +25,12 @@ const text = (name: string, of: InsertColumn['of']): InsertColumn => ({
   form: 'text',
   of,
 });
+const sent = (columns: readonly JobColumn[]): InsertColumn[] =>
+  columns.map((column) => ({ ...column, type: sentType(column) }));
 
-/** Where all are undefined, no array is sent: the database reads NULLs. */
+/** Where all are undefined, no array is sent: the database reads NULLs. The id comes first. */
 export const OWN_COLUMNS: readonly InsertColumn[] = [
-  plain('job_id', 'uuid', ({ job }) => job.jobId),
-  text('name', ({ job }) => job.name),
-  { name: 'payload', type: 'text', form: 'lines', of: ({ job }) => job.payload },
-  plain('shard', 'smallint', ({ job }) => job.shard),
-  plain('schedule_time', 'bigint', ({ job }) => STORED.scheduleTimeMs(job)),
+  ...sent(JOB_COLUMNS.filter(({ differs }) => differs)),
   plain('fire_at', 'bigint', ({ first }) =>
     first.kind === 'run' ? first.run.fireAtMs : first.cursor.fireAtMs,
   ),
@@ -55,31 +49,11 @@ export const OWN_COLUMNS: readonly InsertColumn[] = [
 ];
 
 export const SHARED_COLUMNS: readonly InsertColumn[] = [
-  text('user_id', ({ job }) => job.userId),
-  plain('schedule_type', 'text', ({ job }) => job.schedule.type),
-  plain('status', 'text', ({ job }) => job.status),
-  text('cron_expression', ({ job }) => STORED.cronExpression(job)),
-  text('time_zone', ({ job }) => STORED.timeZone(job)),
-  text('schedule', ({ job }) => STORED.schedule(job)),
-  text('misfire', ({ job }) => STORED.misfire(job)),
-  text('handler', ({ job }) => job.handler),
-  plain('priority', 'smallint', ({ job }) => priorityCode(job.priority)),
-  plain('max_retries', 'int', ({ job }) => job.retry.maxRetries),
-  text('retry', ({ job }) => STORED.retry(job)),
-  plain('max_concurrency', 'int', ({ job }) => job.maxConcurrency),
-  plain('overlap', 'text', ({ job }) => job.overlap),
-  plain('timeout_ms', 'bigint', ({ job }) => job.timeoutMs),
-  plain('start_timeout_ms', 'bigint', ({ job }) => job.startTimeoutMs),
+  ...sent(JOB_COLUMNS.filter(({ differs }) => !differs)),
   plain('kind', 'smallint', ({ first }) =>
     first.kind === 'run' ? kindCode(first.run.trigger) : CURSOR_KIND,
   ),
   plain('ends_job', 'boolean', ({ first }) => first.kind === 'run' && first.run.endsJob),
-  plain('created_at', 'bigint', ({ job }) => job.createdAtMs),
-  plain('updated_at', 'bigint', ({ job }) => job.updatedAtMs),
-  plain('version', 'int', ({ job }) => job.version),
-  text('namespace', ({ job }) => job.namespace),
-  text('labels', ({ job }) => STORED.labels(job)),
-  text('resources', ({ job }) => STORED.resources(job)),
   plain('handler_key', 'int', ({ job }) => handlerKey(job.handler)),
   plain('tenant', 'bigint', ({ job }) => tenantOf(job)),
 ];

@@ -7,6 +7,7 @@ import { PART_COUNT } from '../lane.ts';
 import { inlinePayload } from './inline-payload.sql.ts';
 import { AUDIT_COLUMNS, type InsertColumn, OWN_COLUMNS, SHARED_COLUMNS } from './insert-columns.ts';
 import { timestampOf } from './instant.sql.ts';
+import { JOB_COLUMNS, stored } from './job-columns.ts';
 
 const JOB_ID = '$1';
 const AUDIT_FROM = OWN_COLUMNS.length + SHARED_COLUMNS.length + 1;
@@ -37,14 +38,8 @@ function source(alike: boolean): { data: string; f: Field } {
 }
 
 const intoJobs = (f: Field) => `
-  INSERT INTO jobs (job_id, name, user_id, schedule_type, status, schedule_time, cron_expression, time_zone, schedule, misfire,
-    handler, payload, priority, max_retries, retry, max_concurrency, overlap, timeout_ms, start_timeout_ms, shard,
-    idempotency_key, request_hash, created_at, updated_at, version, namespace, labels, resources)
-  SELECT d.job_id, d.name, ${f('user_id')}, ${f('schedule_type')}, ${f('status')}, ${timestampOf('d.schedule_time')}, ${f('cron_expression')},
-    ${f('time_zone')}, ${f('schedule')}::jsonb, ${f('misfire')}::jsonb, ${f('handler')}, d.payload::jsonb, ${f('priority')},
-    ${f('max_retries')}, ${f('retry')}::jsonb, ${f('max_concurrency')}, ${f('overlap')}, ${f('timeout_ms')}, ${f('start_timeout_ms')},
-    d.shard, d.idempotency_key, d.request_hash, ${timestampOf(f('created_at'))}, ${timestampOf(f('updated_at'))}, ${f('version')}, ${f('namespace')},
-    ${f('labels')}::jsonb, ${f('resources')}::jsonb
+  INSERT INTO jobs (${names(JOB_COLUMNS)}, idempotency_key, request_hash)
+  SELECT ${JOB_COLUMNS.map((column) => stored(column, f(column.name))).join(', ')}, d.idempotency_key, d.request_hash
   FROM data d`;
 
 /** The only run of a one-off: nothing limits it, so it is open from the start. */

@@ -2,7 +2,8 @@
 import { plainArray, sparse, textArray } from '../../postgres/array-literal.ts';
 import type { AuditEntry } from '../audit-store.ts';
 import type { NewJob } from '../job-store.ts';
-import { type InsertColumn, OWN_COLUMNS, SHARED_COLUMNS, type Value } from './insert-columns.ts';
+import { type InsertColumn, OWN_COLUMNS, SHARED_COLUMNS } from './insert-columns.ts';
+import type { Value } from './job-columns.ts';
 import { spanPlace } from './subject-span.ts';
 
 /** As much as ids of entries leave room for. */

@@ -1,7 +1,9 @@
 /** Statements of the job store. */
 import type { Statement } from '../../postgres/database.ts';
+import type { JobChange } from '../job-store.ts';
 import { inlineJson, inlinePayload } from './inline-payload.sql.ts';
-import { JOB_COLUMNS, JOB_STATUS } from './job-row.ts';
+import { JOB_COLUMNS, sentType, stored } from './job-columns.ts';
+import { JOB_SELECTION, JOB_STATUS } from './job-row.ts';
 import { JOB_HANDLER_KEY, JOB_PART, JOB_TENANT, OPEN, PLANNED } from './lane.sql.ts';
 import { mayEnd } from './may-end.sql.ts';
 import { pendingRun } from './pending-run.sql.ts';
@@ -14,7 +16,7 @@ export const FIND_KEYS: Statement = {
 
 export const GET_JOB: Statement = {
   name: 'get_job',
-  text: `SELECT ${JOB_COLUMNS} FROM jobs j WHERE j.job_id = $1::uuid`,
+  text: `SELECT ${JOB_SELECTION} FROM jobs j WHERE j.job_id = $1::uuid`,
 };
 
 const UNSTARTED = 'kind = 1 AND attempt = 1 AND epoch = 1';
@@ -38,15 +40,18 @@ export const LOCK_UNSTARTED: Statement = {
   text: `SELECT nominal_at FROM due WHERE job_id = $1::uuid AND ${UNSTARTED} FOR UPDATE`,
 };
 
-/** Everything a person may edit. $1 job, $2 expected version, $23 expected status. */
+const EDITED = JOB_COLUMNS.filter(({ fixed }) => !fixed);
+
+/** Everything a person may edit. $1 job, $2 expected version, $3 expected status. */
 export const UPDATE_JOB: Statement = {
   name: 'update_job',
-  text: `UPDATE jobs j SET name = $3, user_id = $4, schedule_type = $5, status = $6, schedule_time = to_timestamp($7::bigint::float8 / 1000),
-      cron_expression = $8, time_zone = $9, schedule = $10::jsonb, misfire = $11::jsonb, handler = $12, payload = $13::jsonb,
-      priority = $14, max_retries = $15, retry = $16::jsonb, max_concurrency = $17, overlap = $18, timeout_ms = $19,
-      start_timeout_ms = $20, version = $21, updated_at = to_timestamp($22::bigint::float8 / 1000), labels = $24::jsonb, resources = $25::jsonb
-    WHERE j.job_id = $1::uuid AND j.version = $2 AND ${JOB_STATUS} = $23 RETURNING j.job_id`,
+  text: `UPDATE jobs j SET ${EDITED.map((column, i) => `${column.name} = ${stored(column, `$${i + 4}::${sentType(column)}`)}`).join(', ')}
+    WHERE j.job_id = $1::uuid AND j.version = $2 AND ${JOB_STATUS} = $3 RETURNING j.job_id`,
 };
+
+export function updateParameters({ job, expectedVersion, expectedStatus }: JobChange): unknown[] {
+  return [job.jobId, expectedVersion, expectedStatus, ...EDITED.map(({ of }) => of({ job }) ?? null)];
+}
 
 /**
  * $1 job, $2 now, $3 payload. What waits follows the job's new definition. A run that comes into another lane by it stands there

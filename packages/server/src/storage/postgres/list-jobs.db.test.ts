@@ -113,7 +113,7 @@ describeEachPostgres('lists over many jobs', (server) => {
 
   it('the few jobs of one owner are found beside the many of another, and a page of many is all that is read', async () => {
     const walked = async (filters: FilterName[], values: string) => {
-      const { text } = listStatement({ drive: 'user', filters, order: 'newest', continued: false });
+      const { text } = listStatement({ drive: 'userId', filters, order: 'newest', continued: false });
       await client.query(`PREPARE owned AS ${text}`);
       const { rows } = await client.query<{ 'QUERY PLAN': string }>(
         `EXPLAIN ANALYZE EXECUTE owned(${values}, 10, 0)`,
@@ -125,13 +125,13 @@ describeEachPostgres('lists over many jobs', (server) => {
         Number(count),
       );
     };
-    expect(Math.max(...(await walked(['user', 'text'], `'ann', 'needle'`)))).toBe(100);
-    expect(Math.max(...(await walked(['user'], `'crowd'`)))).toBe(10);
+    expect(Math.max(...(await walked(['userId', 'text'], `'ann', 'needle'`)))).toBe(100);
+    expect(Math.max(...(await walked(['userId'], `'crowd'`)))).toBe(10);
   });
 
   const INDEXES: [Drive, readonly FilterName[], string][] = [
     ['key', ['text'], 'jobs_pkey'],
-    ['user', ['user', 'handler'], 'jobs_user_id'],
+    ['userId', ['userId', 'handler'], 'jobs_user_id'],
     ['namespace', ['namespace', 'text'], 'jobs_namespace'],
     ['status', ['status'], 'jobs_status'],
     ['labels', ['labels'], 'jobs_labels'],

@@ -3,30 +3,42 @@
  * looks through a bounded number of rows: a filter that no index serves costs the same on millions of jobs as on
  * thousands, and the answer says where looking stopped.
  */
+import { textArray } from '../../postgres/array-literal.ts';
 import type { Statement } from '../../postgres/database.ts';
-import { LOOKED_THROUGH_MAX } from '../job-store.ts';
+import { type JobFilter, LOOKED_THROUGH_MAX } from '../job-store.ts';
+import { priorityCode } from './codes.ts';
 import { timestampOf } from './instant.sql.ts';
-import { JOB_COLUMNS, JOB_STATUS } from './job-row.ts';
+import { JOB_SELECTION, JOB_SELECTION_LENGTH, JOB_STATUS } from './job-row.ts';
 
 /**
- * key: all jobs. user, namespace, status: the index of that name (status: of what is not SCHEDULED). labels: few enough to
+ * key: all jobs. userId, namespace, status: the index of that name (status: of what is not SCHEDULED). labels: few enough to
  * be sorted. due: what waits or is alive, for SCHEDULED jobs among millions that have ended.
  */
-export type Drive = 'key' | 'user' | 'namespace' | 'status' | 'labels' | 'due';
+export type Drive = 'key' | 'userId' | 'namespace' | 'status' | 'labels' | 'due';
 
-export const FILTERS = {
-  status: (at: string) => `${LISTED_STATUS} = ${at}`,
-  types: (at: string) => `j.schedule_type = ANY(${at}::text[])`,
-  priority: (at: string) => `j.priority = ${at}`,
-  user: (at: string) => `j.user_id = ${at}`,
-  namespace: (at: string) => `j.namespace = ${at}`,
-  handler: (at: string) => `j.handler = ${at}`,
-  labels: (at: string) => `j.labels @> ${at}::jsonb AND j.labels IS NOT NULL`,
-  text: (at: string) => `strpos(lower(j.name), lower(${at})) > 0`,
-  from: (at: string) => `j.created_at >= ${timestampOf(at)}`,
-  to: (at: string) => `j.created_at < ${timestampOf(at)}`,
-} as const;
-export type FilterName = keyof typeof FILTERS;
+interface SqlFilter<Value> {
+  /** at: its parameter. */
+  readonly sql: (at: string) => string;
+  /** The parameter, where that is not the value itself. */
+  readonly parameter?: (value: Value) => unknown;
+}
+
+/** What each filter means. */
+export const FILTERS: {
+  readonly [Name in keyof JobFilter]-?: SqlFilter<NonNullable<JobFilter[Name]>>;
+} = {
+  status: { sql: (at) => `${LISTED_STATUS} = ${at}` },
+  scheduleTypes: { sql: (at) => `j.schedule_type = ANY(${at}::text[])`, parameter: textArray },
+  priority: { sql: (at) => `j.priority = ${at}`, parameter: priorityCode },
+  userId: { sql: (at) => `j.user_id = ${at}` },
+  namespace: { sql: (at) => `j.namespace = ${at}` },
+  handler: { sql: (at) => `j.handler = ${at}` },
+  labels: { sql: (at) => `j.labels @> ${at}::jsonb AND j.labels IS NOT NULL`, parameter: JSON.stringify },
+  text: { sql: (at) => `strpos(lower(j.name), lower(${at})) > 0` },
+  createdFromMs: { sql: (at) => `j.created_at >= ${timestampOf(at)}` },
+  createdToMs: { sql: (at) => `j.created_at < ${timestampOf(at)}` },
+};
+export type FilterName = keyof JobFilter;
 
 /** Runs under a lease, read once per list instead of once per job. */
 export const LIVE = `live AS MATERIALIZED (
@@ -43,12 +55,12 @@ const LISTED_STATUS = `CASE WHEN j.schedule_type IN ('IMMEDIATE', 'FUTURE') AND 
     AND (SELECT d.kind FROM due d WHERE d.job_id = j.job_id AND (d.kind = 1 OR (d.held AND j.status = 'PAUSED')) LIMIT 1) IS NULL
     AND NOT (j.job_id IN (SELECT live.job_id FROM live WHERE live.once))
     THEN 'COMPLETED' ELSE j.status END`;
-export const LISTED_COLUMNS = JOB_COLUMNS.replace(JOB_STATUS, LISTED_STATUS);
-const NO_JOB = Array.from({ length: 23 }, () => 'NULL').join(', ');
+export const LISTED_COLUMNS = JOB_SELECTION.replace(JOB_STATUS, LISTED_STATUS);
+const NO_JOB = Array.from({ length: JOB_SELECTION_LENGTH - 1 }, () => 'NULL').join(', ');
 
 /** The drives that are an index on one column and the id. only: its predicate, by which the planner knows that it holds all of it. */
 const DRIVEN = {
-  user: { column: 'j.user_id', only: 'j.user_id IS NOT NULL' },
+  userId: { column: 'j.user_id', only: 'j.user_id IS NOT NULL' },
   namespace: { column: 'j.namespace', only: `j.namespace <> 'default'` },
   status: { column: 'j.status', only: `j.status <> 'SCHEDULED'` },
 } as const;
@@ -121,10 +133,10 @@ export function listStatement({ drive, filters, order, continued }: ListShape): 
   }
   const labelled =
     drive === 'labels'
-      ? `, labelled AS MATERIALIZED (SELECT j.* FROM jobs j WHERE ${FILTERS.labels(at('labels'))})`
+      ? `, labelled AS MATERIALIZED (SELECT j.* FROM jobs j WHERE ${FILTERS.labels.sql(at('labels'))})`
       : '';
   const place = ids ? `(${ids} OFFSET ${LOOKED_THROUGH_MAX - 1} LIMIT 1)` : 'NULL::uuid';
-  const rest = restOf(drive, filters).map((name) => FILTERS[name](at(name)));
+  const rest = restOf(drive, filters).map((name) => FILTERS[name].sql(at(name)));
   return {
     // Not prepared: thousands of shapes, each kept by every connection, would be the caller's to fill its memory with.
     name: '',

@@ -1,30 +1,23 @@
 /** Lists jobs by any combination of filters, in the order of their ids, which is that of creation. */
 import { DEFAULT_NAMESPACE, type Job, type JobId } from '@carillon/domain';
-import { textArray } from '../../postgres/array-literal.ts';
 import type { Session } from '../../postgres/database.ts';
 import { type JobFilter, type JobList, type JobQuery, LOOKED_THROUGH_MAX } from '../job-store.ts';
-import { priorityCode } from './codes.ts';
 import { type JobRow, jobFromRow } from './job-row.ts';
-import { COUNT_LABELLED, type Drive, type FilterName, listStatement } from './list-jobs.sql.ts';
+import { COUNT_LABELLED, type Drive, FILTERS, type FilterName, listStatement } from './list-jobs.sql.ts';
 
 type StopRow = readonly [stoppedAt: JobId | null, name: null];
 
 export async function listJobs(session: Session, query: JobQuery): Promise<JobList> {
   const { order = 'newest', afterJobId, limit, offset = 0 } = query;
-  const given = Object.entries(filterValues(query)).filter(([, value]) => value !== undefined);
+  const { filters, parameters } = filtersOf(query);
   const statement = listStatement({
     drive: await driveOf(session, query),
-    filters: given.map(([name]) => name as FilterName),
+    filters,
     order,
     continued: afterJobId !== undefined,
   });
   const place = afterJobId === undefined ? [] : [afterJobId];
-  const rows = await session.query<JobRow | StopRow>(statement, [
-    ...given.map(([, value]) => value),
-    ...place,
-    limit,
-    offset,
-  ]);
+  const rows = await session.query<JobRow | StopRow>(statement, [...parameters, ...place, limit, offset]);
   const jobs: Job[] = [];
   let stoppedAt: JobId | undefined;
   for (const row of rows) {
@@ -39,23 +32,18 @@ function isStop(row: JobRow | StopRow): row is StopRow {
   return row[1] === null;
 }
 
-export function filterValues(query: JobFilter): Record<FilterName, unknown> {
-  return {
-    status: query.status,
-    types: query.scheduleTypes && textArray(query.scheduleTypes),
-    priority: query.priority && priorityCode(query.priority),
-    user: query.userId,
-    namespace: query.namespace,
-    handler: query.handler,
-    labels: query.labels && JSON.stringify(query.labels),
-    text: query.text,
-    from: query.createdFromMs,
-    to: query.createdToMs,
-  };
+/** The filters that are given, and the parameter of each. */
+export function filtersOf(query: JobFilter): { filters: FilterName[]; parameters: unknown[] } {
+  const filters = (Object.keys(FILTERS) as FilterName[]).filter((name) => query[name] !== undefined);
+  const parameters = filters.map((name) => {
+    const { parameter } = FILTERS[name] as { parameter?: (value: unknown) => unknown };
+    return parameter ? parameter(query[name]) : query[name];
+  });
+  return { filters, parameters };
 }
 
 async function driveOf(session: Session, query: JobQuery): Promise<Drive> {
-  if (query.userId !== undefined) return 'user';
+  if (query.userId !== undefined) return 'userId';
   if (await hasRareLabels(session, query)) return 'labels';
   return drivesInOrder(query)[0] ?? 'key';
 }
@@ -69,7 +57,7 @@ export async function hasRareLabels(session: Session, { labels }: JobFilter): Pr
 /** The indexes in the order of the ids that serve the query, the most narrow one first as a rule. */
 export function drivesInOrder({ userId, namespace, status }: JobFilter): Exclude<Drive, 'labels' | 'key'>[] {
   const drives: Exclude<Drive, 'labels' | 'key'>[] = [];
-  if (userId !== undefined) drives.push('user');
+  if (userId !== undefined) drives.push('userId');
   if (namespace !== undefined && namespace !== DEFAULT_NAMESPACE) drives.push('namespace');
   if (status === 'SCHEDULED') drives.push('due');
   // Success of a one-off is written nowhere, so only the other ends can be looked up.

@@ -6,6 +6,7 @@
 import { type JobSortKey, keyOfNone } from '@carillon/domain';
 import type { Statement } from '../../postgres/database.ts';
 import { LOOKED_THROUGH_MAX } from '../job-store.ts';
+import { JOB_SELECTION_LENGTH } from './job-row.ts';
 import {
   type Drive,
   driven,
@@ -39,7 +40,7 @@ const KEYS: Record<JobSortKey, (none: number) => string> = {
 };
 
 /** The columns of jobFromRow, and the key. */
-export const SORTED_COLUMNS = 25;
+export const SORTED_COLUMNS = JOB_SELECTION_LENGTH + 1;
 const TOO_MANY = Array.from({ length: SORTED_COLUMNS }, () => 'NULL').join(', ');
 
 /** One parameter per filter, then limit and offset, then key and id of the place to continue after where there is one. */
@@ -51,7 +52,7 @@ export function sortedStatement({ drive, filters, by, descending, continued }: S
   const place = `(${afterKey}::${type}, ${afterId}::uuid)`;
   const past = continued ? `WHERE (j.sort_key, j.job_id) ${descending ? '<' : '>'} ${place}` : '';
   const found = foundBy(drive, at);
-  const rest = restOf(drive, filters).map((name) => FILTERS[name](at(name)));
+  const rest = restOf(drive, filters).map((name) => FILTERS[name].sql(at(name)));
   return {
     // Not prepared: thousands of shapes, each kept by every connection, would be the caller's to fill its memory with.
     name: '',
@@ -76,7 +77,7 @@ function foundBy(drive: Drive, at: (name: FilterName) => string): (columns: 'j.j
         UNION SELECT live.job_id FROM live) waiting JOIN jobs j USING (job_id)`;
   }
   if (drive === 'labels')
-    return (columns) => `SELECT ${columns} FROM jobs j WHERE ${FILTERS.labels(at('labels'))}`;
+    return (columns) => `SELECT ${columns} FROM jobs j WHERE ${FILTERS.labels.sql(at('labels'))}`;
   if (drive === 'key') return (columns) => `SELECT ${columns} FROM jobs j ORDER BY j.job_id`;
   const { where } = driven(drive, at(drive), { order: 'newest' });
   return (columns) => `SELECT ${columns} FROM jobs j WHERE ${where}`;

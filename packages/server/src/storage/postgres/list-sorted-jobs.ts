@@ -2,8 +2,8 @@
 import type { Session } from '../../postgres/database.ts';
 import type { SortedJob, SortedJobQuery } from '../job-store.ts';
 import { type JobRow, jobFromRow } from './job-row.ts';
-import type { Drive, FilterName } from './list-jobs.sql.ts';
-import { drivesInOrder, filterValues, hasRareLabels } from './list-jobs.ts';
+import type { Drive } from './list-jobs.sql.ts';
+import { drivesInOrder, filtersOf, hasRareLabels } from './list-jobs.ts';
 import { SORTED_COLUMNS, sortedStatement } from './list-sorted-jobs.sql.ts';
 
 type SortedRow = readonly [...JobRow, key: string | number];
@@ -28,15 +28,10 @@ async function listBy(
   query: SortedJobQuery,
 ): Promise<readonly SortedJob[] | 'too_many'> {
   const { by, descending, after, limit, offset = 0 } = query;
-  const given = Object.entries(filterValues(query)).filter(([, value]) => value !== undefined);
-  const filters = given.map(([name]) => name as FilterName);
+  const { filters, parameters } = filtersOf(query);
   const rows = await session.query<SortedRow>(
     sortedStatement({ drive, filters, by, descending, continued: after !== undefined }),
-    [
-      ...given.map(([, value]) => value),
-      ...[limit, offset],
-      ...(after === undefined ? [] : [after.key, after.jobId]),
-    ],
+    [...parameters, ...[limit, offset], ...(after === undefined ? [] : [after.key, after.jobId])],
   );
   if (rows.some(([jobId]) => jobId === null)) return 'too_many';
   return rows.map((row) => {

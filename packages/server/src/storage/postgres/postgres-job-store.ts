@@ -23,7 +23,7 @@ import {
   type UpcomingQuery,
 } from '../job-store.ts';
 import { HOLD_NAMESPACES } from './account.sql.ts';
-import { kindCode, priorityCode } from './codes.ts';
+import { kindCode } from './codes.ts';
 import { RECORD_EVENT } from './event.sql.ts';
 import {
   INSERT_ALIKE_JOBS,
@@ -60,8 +60,9 @@ import {
   UNLINK_END,
   UNLINK_LIVING_END,
   UPDATE_JOB,
+  updateParameters,
 } from './job.sql.ts';
-import { type JobRow, jobFromRow, STORED } from './job-row.ts';
+import { type JobRow, jobFromRow } from './job-row.ts';
 import { REQUEST_CANCEL } from './lease.sql.ts';
 import { ALLOW_BITMAP_SCANS } from './list-jobs.sql.ts';
 import { listJobs } from './list-jobs.ts';
@@ -336,34 +337,4 @@ async function limitOneOff(session: Session, jobId: JobId): Promise<void> {
   await session.query(LIMIT_PENDING, [jobId]);
   await session.query(LIMIT_LIVING, [jobId]);
   await session.query(LIMIT_PENDING, [jobId]);
-}
-
-function updateParameters({ job, expectedVersion, expectedStatus, nowMs }: JobChange): unknown[] {
-  return [
-    job.jobId,
-    expectedVersion,
-    job.name,
-    job.userId ?? null,
-    job.schedule.type,
-    job.status,
-    STORED.scheduleTimeMs(job) ?? null,
-    STORED.cronExpression(job) ?? null,
-    STORED.timeZone(job) ?? null,
-    STORED.schedule(job) ?? null,
-    STORED.misfire(job) ?? null,
-    job.handler,
-    job.payload,
-    priorityCode(job.priority),
-    job.retry.maxRetries,
-    STORED.retry(job) ?? null,
-    job.maxConcurrency,
-    job.overlap,
-    job.timeoutMs,
-    job.startTimeoutMs ?? null,
-    job.version,
-    nowMs,
-    expectedStatus,
-    STORED.labels(job) ?? null,
-    STORED.resources(job) ?? null,
-  ];
 }

@@ -23,6 +23,7 @@ import {
   DEAD_LETTERS,
   DEAD_LETTERS_OF_JOB,
   HISTORY_OF_JOB,
+  LETTER_FILTERS,
   LIVING_ON_WORKER,
   MARK_REDRIVEN,
   PENDING_OF_JOB,
@@ -92,6 +93,8 @@ type StopRow = readonly [
 function isStop(row: LetterRow | StopRow): row is StopRow {
   return row[1] === null;
 }
+
+const LETTER_FILTER_NAMES = Object.keys(LETTER_FILTERS) as (keyof typeof LETTER_FILTERS)[];
 
 /** Later than any instant that can be scheduled. */
 const FOREVER_MS = Date.UTC(2200, 0, 1);
@@ -169,14 +172,8 @@ export class PostgresRunStore implements RunStore {
         before?.diedAtMs ?? FOREVER_MS,
         before?.runId ?? LAST_ID,
         query.limit,
-        query.reason ?? null,
-        query.handler ?? null,
-        query.namespace ?? null,
-        query.userId ?? null,
-        query.redriven ?? null,
-        query.diedFromMs ?? null,
-        query.diedToMs ?? null,
         ...placeArrays(visible),
+        ...LETTER_FILTER_NAMES.map((name) => query[name] ?? null),
         ...(jobId === undefined ? [] : [jobId]),
       ],
     );

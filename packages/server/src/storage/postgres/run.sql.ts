@@ -1,7 +1,7 @@
 /** Statements of the run store: what people read. Every one goes through an index of the table it touches. */
 import type { Statement } from '../../postgres/database.ts';
 import { LOOKED_THROUGH_MAX } from '../job-store.ts';
-import { AT_LIMIT } from '../run-store.ts';
+import { AT_LIMIT, type DeadLetterFilter } from '../run-store.ts';
 import { msOf, timestampOf } from './instant.sql.ts';
 import { WAITING } from './lane.sql.ts';
 import { pendingRun } from './pending-run.sql.ts';
@@ -84,16 +84,32 @@ export const LIVING_ON_WORKER: Statement = {
 const LETTER_COLUMNS = `x.run_id, x.job_id, j.name, x.reason, x.error_message, x.attempts,
   ${msOf('x.scheduled_at')}, ${msOf('x.died_at')}, x.redriven_as`;
 
+/** What each filter means; that of the job chooses the statement. */
+export const LETTER_FILTERS: {
+  readonly [Name in Exclude<keyof DeadLetterFilter, 'jobId'>]-?: readonly [
+    type: string,
+    sql: (at: string) => string,
+  ];
+} = {
+  reason: ['text', (at) => `x.reason = ${at}`],
+  handler: ['text', (at) => `j.handler = ${at}`],
+  namespace: ['text', (at) => `j.namespace = ${at}`],
+  userId: ['text', (at) => `j.user_id = ${at}`],
+  redriven: ['boolean', (at) => `(x.redriven_as IS NOT NULL) = ${at}`],
+  diedFromMs: ['float8', (at) => `x.died_at >= ${timestampOf(at)}`],
+  diedToMs: ['float8', (at) => `x.died_at < ${timestampOf(at)}`],
+};
+const LETTER_CONDITIONS = Object.values(LETTER_FILTERS).map(
+  ([type, sql], i) => `($${i + 6}::${type} IS NULL OR ${sql(`$${i + 6}`)})`,
+);
+
 /**
- * $1 and $2 the place of the last one read, $3 limit, $4 reason, $5 handler, $6 namespace, $7 owner, $8 redriven or not,
- * $9 died from, $10 and before, $11 and $12 the places that are seen; NULL: any. The last row says where looking stopped.
+ * $1 and $2 the cursor, $3 limit, $4 and $5 the owners that are visible, then the filters; NULL: any. The last row says where the
+ * search stopped.
  */
 const letters = (of: string) => `WITH page AS MATERIALIZED (
     SELECT ${LETTER_COLUMNS} FROM (${of} LIMIT ${LOOKED_THROUGH_MAX}) x JOIN jobs j USING (job_id)
-    WHERE ($4::text IS NULL OR x.reason = $4) AND ($5::text IS NULL OR j.handler = $5) AND ($6::text IS NULL OR j.namespace = $6)
-      AND ($7::text IS NULL OR j.user_id = $7) AND ($8::boolean IS NULL OR (x.redriven_as IS NOT NULL) = $8)
-      AND ($9::float8 IS NULL OR x.died_at >= ${timestampOf('$9')}) AND ($10::float8 IS NULL OR x.died_at < ${timestampOf('$10')})
-      AND ${seenBy('$11', '$12')}
+    WHERE ${LETTER_CONDITIONS.join(' AND ')} AND ${seenBy('$4', '$5')}
     ORDER BY x.died_at DESC, x.run_id DESC LIMIT $3
   )
   SELECT * FROM page
@@ -107,11 +123,11 @@ export const DEAD_LETTERS: Statement = {
   text: letters(`SELECT x.* FROM dead_letters x WHERE ${BEFORE} ORDER BY x.died_at DESC, x.run_id DESC`),
 };
 
-/** $13 job. */
+/** The last parameter is the job. */
 export const DEAD_LETTERS_OF_JOB: Statement = {
   name: 'dead_letters_of_job',
   text: letters(
-    `SELECT x.* FROM dead_letters x WHERE x.job_id = $13::uuid AND ${BEFORE} ORDER BY x.died_at DESC, x.run_id DESC`,
+    `SELECT x.* FROM dead_letters x WHERE x.job_id = $${LETTER_CONDITIONS.length + 6}::uuid AND ${BEFORE} ORDER BY x.died_at DESC, x.run_id DESC`,
   ),
 };
 

@@ -1,0 +1,101 @@
+/**
+ * What lists of jobs and dead letters can be narrowed to: the one declaration that queries, bodies and the types of selections
+ * follow from. What a filter means is said by each storage.
+ */
+import type { JobId } from '../ids.ts';
+import { DEAD_REASONS, type DeadReason } from '../retry/decide-next.ts';
+import type { ScheduleType } from '../schedule/schedule.ts';
+import type { Labels } from './job.ts';
+import { JOB_STATUSES, type JobStatus } from './job-status.ts';
+import { PRIORITIES } from './priority.ts';
+
+/** What a value of each kind is; of words, what the word stands for, and any of several for any_of. */
+interface Values<Word> {
+  readonly text: string;
+  readonly instant: number;
+  readonly labels: Labels;
+  readonly job_id: JobId;
+  readonly one_of: Word;
+  readonly any_of: readonly (Word extends readonly (infer One)[] ? One : Word)[];
+}
+
+export interface Filter<
+  Kind extends keyof Values<unknown> = keyof Values<unknown>,
+  Query extends string = string,
+  Word = unknown,
+> {
+  readonly kind: Kind;
+  /** Its name in a query. */
+  readonly query: Query;
+  readonly about: string | undefined;
+  readonly words: ReadonlyMap<string, Word>;
+  /** The words as the documentation has them, where that differs. */
+  readonly documented: readonly string[] | undefined;
+}
+
+export type FilterTable = Readonly<Record<string, Filter>>;
+
+/** Everything given must hold. */
+export type Selection<Table extends FilterTable> = {
+  readonly [Name in keyof Table]?:
+    | (Table[Name] extends Filter<infer Kind, string, infer Word> ? Values<Word>[Kind] : never)
+    | undefined;
+};
+
+function filter<Kind extends Filter['kind'], const Query extends string, Word = never>(
+  kind: Kind,
+  query: Query,
+  about?: string,
+  words: { is: Iterable<readonly [string, Word]>; documented?: readonly string[] } = { is: [] },
+): Filter<Kind, Query, Word> {
+  return { kind, query, about, words: new Map(words.is), documented: words.documented };
+}
+
+const STATUSES: [string, JobStatus][] = [
+  ...JOB_STATUSES.map((status): [string, JobStatus] => [status.toLowerCase(), status]),
+  ['pending', 'SCHEDULED'],
+];
+const TYPES: [string, readonly ScheduleType[]][] = [
+  ['immediate', ['IMMEDIATE']],
+  ['future', ['FUTURE']],
+  ['cron', ['CRON']],
+  ['interval', ['INTERVAL']],
+  ['one-time', ['IMMEDIATE', 'FUTURE']],
+  ['recurring', ['CRON', 'INTERVAL']],
+];
+
+const ofJobs = {
+  userId: filter('text', 'user_id', 'Whose jobs; "me" for those of the caller.'),
+  namespace: filter('text', 'namespace'),
+  handler: filter('text', 'handler'),
+};
+
+export const JOB_FILTERS = {
+  statuses: filter('any_of', 'status', 'One or several, separated by commas.', { is: STATUSES }),
+  scheduleTypes: filter('any_of', 'type', 'One or several, separated by commas.', { is: TYPES }),
+  priority: filter('one_of', 'priority', undefined, {
+    is: PRIORITIES.map((priority) => [priority, priority] as const),
+  }),
+  userId: ofJobs.userId,
+  namespace: ofJobs.namespace,
+  labels: filter('labels', 'label', 'name:value; given several times, all must hold.'),
+  handler: ofJobs.handler,
+  text: filter('text', 'text', 'Part of the name, in any case.'),
+  createdFromMs: filter('instant', 'created_after', 'Made at or after this instant.'),
+  createdToMs: filter('instant', 'created_before', 'Made before this instant.'),
+};
+export type JobSelection = Selection<typeof JOB_FILTERS>;
+
+export const DEAD_LETTER_FILTERS = {
+  jobId: filter('job_id', 'job_id'),
+  reason: filter('one_of', 'reason', undefined, {
+    is: DEAD_REASONS.map((reason): [string, DeadReason] => [reason.replaceAll('_', '-'), reason]),
+    documented: DEAD_REASONS,
+  }),
+  handler: ofJobs.handler,
+  namespace: ofJobs.namespace,
+  userId: ofJobs.userId,
+  diedFromMs: filter('instant', 'died_after', 'Given up at or after this instant.'),
+  diedToMs: filter('instant', 'died_before', 'Given up before this instant.'),
+};
+export type DeadLetterSelection = Selection<typeof DEAD_LETTER_FILTERS>;
