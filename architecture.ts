@@ -1,21 +1,21 @@
 /**
- * The table of allowed arrows: which room may import which, and what each room is for. tests/architecture checks every
+ * The table of allowed arrows: which module may import which, and what each module is for. tests/architecture checks every
  * import against it, and ARCHITECTURE.md shows it. A new arrow is a change of design: it is made here, on purpose.
  *
- * A room is a folder or a file: `server/gateway` stands for packages/server/src/gateway, `domain` for packages/domain/src.
- * A file belongs to the most specific room it lies in. Tests, benchmarks and scripts stand outside: they may look into any
- * room, and no room may look at them.
+ * A module is a folder or a file: `server/gateway` stands for packages/server/src/gateway, `domain` for packages/domain/src.
+ * A file belongs to the most specific module it lies in. Tests, benchmarks and scripts stand outside: they may look into any
+ * module, and no module may look at them.
  */
 
 /**
- * pure: rules and small effects, imports nothing of ours. package: a library for others. door: where requests come in.
+ * pure: rules and small effects, imports nothing of ours. package: a library for others. gateway: where requests come in.
  * operations: what can be requested. service: state and rules that operations and gateway share. role: one step on the path of a run. port: a contract. adapter: one way to keep it.
  * ground: what adapters and composition stand on. composition: puts the pieces together and is the only one to name adapters.
  */
-export type RoomKind =
+export type ModuleKind =
   | 'pure'
   | 'package'
-  | 'door'
+  | 'gateway'
   | 'operations'
   | 'service'
   | 'role'
@@ -24,18 +24,18 @@ export type RoomKind =
   | 'ground'
   | 'composition';
 
-export interface Room {
+export interface Module {
   readonly name: string;
-  readonly kind: RoomKind;
+  readonly kind: ModuleKind;
   /** One sentence. */
   readonly purpose: string;
   /** Rooms it may import; its own files always. */
   readonly imports: readonly string[];
   /** npm packages it may import, besides those of Node itself. */
   readonly npm?: readonly string[];
-  /** Of a port: its files. Whatever else lies in the folder is an adapter, and a room of its own. */
+  /** Of a port: its files. Whatever else lies in the folder is an adapter, and a module of its own. */
   readonly files?: readonly string[];
-  /** Of an adapter: the rooms it drives, besides its own port. */
+  /** Of an adapter: the modules it drives, besides its own port. */
   readonly drives?: readonly string[];
 }
 
@@ -77,7 +77,7 @@ const STORAGE_FILES = [
   'storage-clock.ts',
 ];
 
-export const ROOMS: readonly Room[] = [
+export const MODULES: readonly Module[] = [
   {
     name: 'domain',
     kind: 'pure',
@@ -115,15 +115,15 @@ export const ROOMS: readonly Room[] = [
   {
     name: 'cli',
     kind: 'composition',
-    purpose: 'The carillon command: words of people in, calls of the client, tables or JSON out.',
+    purpose: 'The carillon command: reads flags, calls the client, prints tables or JSON.',
     imports: ['client', 'server/index.ts'],
     npm: ['commander', 'picocolors'],
   },
 
   {
     name: 'server/gateway',
-    kind: 'door',
-    purpose: 'REST and RPC on one port: reads requests, asks the operations, maps refusals to answers.',
+    kind: 'gateway',
+    purpose: 'REST and RPC on one port: reads requests, calls the operations, maps refusals to answers.',
     imports: [
       'contract',
       'domain',
@@ -186,7 +186,7 @@ export const ROOMS: readonly Room[] = [
   {
     name: 'server/executor',
     kind: 'role',
-    purpose: 'The worker of this process: beats, runs what it is handed, reports.',
+    purpose: 'The worker of this process: sends heartbeats, runs what it is given, reports.',
     imports: ['domain', 'foundation', 'worker', 'server/signal-bus', 'server/storage', 'server/worker-link'],
   },
   {
@@ -286,7 +286,7 @@ export const ROOMS: readonly Room[] = [
   {
     name: 'server/counters',
     kind: 'port',
-    purpose: 'Counts that all servers share, in windows of time; they protect, they prove nothing.',
+    purpose: 'Counts that all servers share, in windows of time, for limits only.',
     imports: [],
     files: ['counters.ts'],
   },
@@ -320,15 +320,14 @@ export const ROOMS: readonly Room[] = [
   {
     name: 'server/telemetry',
     kind: 'port',
-    purpose: 'What is measured: plain numbers, told in whole batches.',
+    purpose: 'What is measured: plain numbers, reported in batches.',
     imports: [],
     files: ['telemetry.ts'],
   },
   {
     name: 'server/telemetry/prometheus',
     kind: 'adapter',
-    purpose:
-      'Measures for Prometheus: adds up what passes through the storage and the log, and puts it into words.',
+    purpose: 'Measures for Prometheus: counts what passes through the storage and the log, and formats it.',
     imports: ['domain', 'foundation', 'server/telemetry', 'server/storage'],
     npm: ['prom-client'],
     drives: ['server/storage'],
@@ -371,7 +370,7 @@ export const ROOMS: readonly Room[] = [
   {
     name: 'server/make-folder.ts',
     kind: 'ground',
-    purpose: 'Folders that are there or refused, and never waited for.',
+    purpose: 'Makes folders, or refuses with the reason.',
     imports: [],
   },
   {
@@ -384,7 +383,7 @@ export const ROOMS: readonly Room[] = [
   {
     name: 'server/as-user.ts',
     kind: 'ground',
-    purpose: 'Root for a moment with the rights of another user.',
+    purpose: 'Runs file operations of a root process with the rights of another user.',
     imports: [],
   },
   {
@@ -438,7 +437,7 @@ export const ROOMS: readonly Room[] = [
   {
     name: 'server/start-server.ts',
     kind: 'composition',
-    purpose: 'A whole server: data directory, database, engine, gateway, in order up and down.',
+    purpose: 'A complete server: data directory, database, engine, gateway, in order up and down.',
     imports: [
       'domain',
       'foundation',
@@ -484,7 +483,7 @@ export const ROOMS: readonly Room[] = [
   {
     name: 'server/testing',
     kind: 'composition',
-    purpose: 'Starts a whole engine in-process, for our tests and for those of users.',
+    purpose: 'Starts a complete engine in-process, for our tests and for those of users.',
     imports: [
       'domain',
       'foundation',
@@ -505,14 +504,14 @@ export const ROOMS: readonly Room[] = [
 ];
 
 /** The table as Markdown, for ARCHITECTURE.md between its markers. */
-export function renderArrows(rooms: readonly Room[] = ROOMS): string {
-  const rows = rooms.map(({ name, kind, purpose, imports, npm = [] }) => {
+export function renderArrows(modules: readonly Module[] = MODULES): string {
+  const rows = modules.map(({ name, kind, purpose, imports, npm = [] }) => {
     const arrows = [...imports, ...npm.map((dependency) => `npm:${dependency}`)];
     return `| \`${name}\` | ${kind} | ${purpose} | ${arrows.map((arrow) => `\`${arrow}\``).join(', ') || 'nothing'} |`;
   });
   const exempt = EXEMPT.map(({ pattern, why }) => `- \`${pattern.source}\`: ${why}`);
   return [
-    '| room | kind | what it is for | may import |',
+    '| module | kind | what it is for | may import |',
     '|---|---|---|---|',
     ...rows,
     '',

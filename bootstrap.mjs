@@ -16,6 +16,7 @@ const COMMANDS = {
   check: ['scripts/test.ts', 'check'],
   bench: ['bench/run.ts'],
   pack: ['scripts/pack.ts'],
+  generate: ['scripts/generate.ts'],
 };
 
 async function main([name, ...rest]) {

@@ -1,12 +1,12 @@
 /** The checker must bite: small wrong projects, one mistake each. */
 import { describe, expect, test } from 'vitest';
-import { type Room, renderArrows } from '../../architecture.ts';
+import { type Module, renderArrows } from '../../architecture.ts';
 import { misplaced, unlawfulArrows, wrongImports } from './check-arrows.ts';
 
-const ROOMS: readonly Room[] = [
+const MODULES: readonly Module[] = [
   { name: 'domain', kind: 'pure', purpose: 'rules', imports: [], npm: ['croner'] },
   { name: 'worker', kind: 'package', purpose: 'runs', imports: ['domain'] },
-  { name: 'server/gateway', kind: 'door', purpose: 'door', imports: ['domain'], npm: ['fastify'] },
+  { name: 'server/gateway', kind: 'gateway', purpose: 'gateway', imports: ['domain'], npm: ['fastify'] },
   { name: 'server/scheduler', kind: 'role', purpose: 'fires', imports: ['domain', 'server/storage'] },
   { name: 'server/dispatcher', kind: 'role', purpose: 'places', imports: ['server/storage'] },
   { name: 'server/storage', kind: 'port', purpose: 'truth', imports: ['domain'], files: ['storage.ts'] },
@@ -37,7 +37,7 @@ function rulesBroken(path: string, imported: string): string[] {
     ['domain', new Set(['croner'])],
     ['server', new Set(['fastify', 'pg'])],
   ]);
-  return wrongImports({ files, declared }, ROOMS).map((wrong) => {
+  return wrongImports({ files, declared }, MODULES).map((wrong) => {
     expect(wrong).toMatchObject({ file: path, imported });
     return wrong.rule;
   });
@@ -45,7 +45,7 @@ function rulesBroken(path: string, imported: string): string[] {
 
 describe('an import along an arrow is let through', () => {
   test.each([
-    ['within a room', 'packages/domain/src/index.ts', './job/job.ts'],
+    ['within a module', 'packages/domain/src/index.ts', './job/job.ts'],
     ['of a package by its name', 'packages/worker/src/index.ts', '@carillon/domain'],
     ['of a port by a role', 'packages/server/src/scheduler/scheduler.ts', '../storage/storage.ts'],
     ['of its port by an adapter', 'packages/server/src/storage/memory/memory-storage.ts', '../storage.ts'],
@@ -95,7 +95,7 @@ describe('an import against the arrows is named with its rule', () => {
       'left-pad',
       /not declared in packages\/server/,
     ],
-    ['an npm package of another room', 'scheduler/scheduler.ts', 'pg', /may not import the npm package pg/],
+    ['an npm package of another module', 'scheduler/scheduler.ts', 'pg', /may not import the npm package pg/],
   ])('%s', (_, file, imported, rule) => {
     const rules = rulesBroken(`packages/server/src/${file}`, imported);
     expect(rules).toHaveLength(1);
@@ -109,25 +109,27 @@ describe('an import against the arrows is named with its rule', () => {
     expect(rulesBroken('packages/domain/src/index.ts', 'node:fs')[0]).toMatch(/nothing of Node/);
   });
 
-  test('a file in no room, whatever it imports', () => {
+  test('a file in no module, whatever it imports', () => {
     expect(rulesBroken('packages/server/src/new/new.ts', 'node:fs')).toEqual([
-      'this file is in no room of the table',
+      'this file is in no module of the table',
     ]);
   });
 
   test('a dynamic import as well as a static one', () => {
     const text = `export const load = () => import('../dispatcher/dispatcher.ts');`;
     const files = FILES.map((path) => ({ path, text: path.endsWith('/scheduler.ts') ? text : '' }));
-    expect(wrongImports({ files, declared: new Map() }, ROOMS)).toHaveLength(1);
+    expect(wrongImports({ files, declared: new Map() }, MODULES)).toHaveLength(1);
   });
 });
 
 describe('the laws of the table', () => {
-  const withArrow = (name: string, to: string): Room[] =>
-    ROOMS.map((room) => (room.name === name ? { ...room, imports: [...room.imports, to] } : room));
+  const withArrow = (name: string, to: string): Module[] =>
+    MODULES.map((module) =>
+      module.name === name ? { ...module, imports: [...module.imports, to] } : module,
+    );
 
   test('a table within the laws has no problem', () => {
-    expect(unlawfulArrows(ROOMS)).toEqual([]);
+    expect(unlawfulArrows(MODULES)).toEqual([]);
   });
 
   test.each([
@@ -144,32 +146,32 @@ describe('the laws of the table', () => {
   });
 });
 
-describe('rooms and files', () => {
-  test('agree when every file has a room and every room a file', () => {
-    expect(misplaced(FILES, ROOMS)).toEqual([]);
+describe('modules and files', () => {
+  test('agree when every file has a module and every module a file', () => {
+    expect(misplaced(FILES, MODULES)).toEqual([]);
   });
 
-  test('a room that is not on disk is a problem', () => {
+  test('a module that is not on disk is a problem', () => {
     const paths = FILES.filter((path) => !path.includes('/memory/'));
-    expect(misplaced(paths, ROOMS)).toEqual(['server/storage/memory is in the table but not on disk']);
+    expect(misplaced(paths, MODULES)).toEqual(['server/storage/memory is in the table but not on disk']);
   });
 
   test('a new folder is a problem until it is in the table', () => {
-    expect(misplaced([...FILES, 'packages/server/src/notifications/n.ts'], ROOMS)).toEqual([
-      'packages/server/src/notifications/n.ts is in no room of the table',
+    expect(misplaced([...FILES, 'packages/server/src/notifications/n.ts'], MODULES)).toEqual([
+      'packages/server/src/notifications/n.ts is in no module of the table',
     ]);
   });
 
   test('an adapter cannot hide beside its port', () => {
-    expect(misplaced([...FILES, 'packages/server/src/storage/sqlite-storage.ts'], ROOMS)).toEqual([
-      expect.stringContaining('give it a room of its own'),
+    expect(misplaced([...FILES, 'packages/server/src/storage/sqlite-storage.ts'], MODULES)).toEqual([
+      expect.stringContaining('give it a module of its own'),
     ]);
   });
 });
 
-test('the rendered table has a row for every room, and says what a room imports', () => {
-  const lines = renderArrows(ROOMS).split('\n');
+test('the rendered table has a row for every module, and says what a module imports', () => {
+  const lines = renderArrows(MODULES).split('\n');
   expect(lines).toContain('| `domain` | pure | rules | `npm:croner` |');
   expect(lines).toContain('| `server/storage/memory` | adapter | memory | `server/storage` |');
-  expect(lines.filter((line) => line.startsWith('| `'))).toHaveLength(ROOMS.length);
+  expect(lines.filter((line) => line.startsWith('| `'))).toHaveLength(MODULES.length);
 });

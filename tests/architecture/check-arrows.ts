@@ -2,7 +2,7 @@
  * Judges imports by the table of arrows. Pure: it gets files and manifests as values, so that tests can show it a small
  * wrong project and see it object.
  */
-import { EXEMPT, type Room, type RoomKind } from '../../architecture.ts';
+import { EXEMPT, type Module, type ModuleKind } from '../../architecture.ts';
 import { scanImports } from './scan-imports.ts';
 
 export interface SourceFile {
@@ -29,13 +29,13 @@ export function placeOf(path: string): string | undefined {
   return name === undefined ? undefined : `${name}/${rest}`;
 }
 
-export function roomOf(path: string, rooms: readonly Room[]): Room | undefined {
+export function moduleOf(path: string, modules: readonly Module[]): Module | undefined {
   const place = placeOf(path);
   if (place === undefined) return undefined;
-  let best: Room | undefined;
-  for (const room of rooms) {
-    const inside = place === room.name || place.startsWith(`${room.name}/`);
-    if (inside && room.name.length > (best?.name.length ?? 0)) best = room;
+  let best: Module | undefined;
+  for (const module of modules) {
+    const inside = place === module.name || place.startsWith(`${module.name}/`);
+    if (inside && module.name.length > (best?.name.length ?? 0)) best = module;
   }
   return best;
 }
@@ -44,16 +44,16 @@ export function isExempt(path: string): boolean {
   return EXEMPT.some(({ pattern }) => pattern.test(path));
 }
 
-export function wrongImports(project: Project, rooms: readonly Room[]): WrongImport[] {
+export function wrongImports(project: Project, modules: readonly Module[]): WrongImport[] {
   const paths = new Set(project.files.map((file) => file.path));
   const wrong: WrongImport[] = [];
   for (const { path, text } of project.files) {
     if (isExempt(path)) continue;
-    const room = roomOf(path, rooms);
+    const module = moduleOf(path, modules);
     for (const imported of scanImports(text)) {
-      const rule = room
-        ? brokenRule({ path, room, imported }, { paths, rooms, declared: project.declared })
-        : 'this file is in no room of the table';
+      const rule = module
+        ? brokenRule({ path, module, imported }, { paths, modules, declared: project.declared })
+        : 'this file is in no module of the table';
       if (rule !== undefined) wrong.push({ file: path, imported, rule });
     }
   }
@@ -61,12 +61,12 @@ export function wrongImports(project: Project, rooms: readonly Room[]): WrongImp
 }
 
 function brokenRule(
-  { path, room, imported }: { path: string; room: Room; imported: string },
-  world: { paths: ReadonlySet<string>; rooms: readonly Room[]; declared: Project['declared'] },
+  { path, module, imported }: { path: string; module: Module; imported: string },
+  world: { paths: ReadonlySet<string>; modules: readonly Module[]; declared: Project['declared'] },
 ): string | undefined {
   const home = packageOf(path);
   if (imported.startsWith('node:')) {
-    return room.name === 'domain' ? 'domain does no input and output: nothing of Node' : undefined;
+    return module.name === 'domain' ? 'domain does no input and output: nothing of Node' : undefined;
   }
   if (imported.startsWith('.')) {
     const target = joined(path, imported);
@@ -74,48 +74,48 @@ function brokenRule(
       return 'another package is imported by its name, and what lies outside of packages not at all';
     if (!world.paths.has(target)) return `there is no file ${target}`;
     if (isExempt(target)) return 'tests and what belongs to them are not part of the product';
-    return brokenArrow(room, roomOf(target, world.rooms));
+    return brokenArrow(module, moduleOf(target, world.modules));
   }
   const [, ours, beyond] = /^@carillon\/([^/]+)(\/.*)?$/.exec(imported) ?? [];
   if (ours !== undefined) {
     if (beyond !== undefined) return `a package is entered through its index only: @carillon/${ours}`;
-    return brokenArrow(room, roomOf(`packages/${ours}/src/index.ts`, world.rooms));
+    return brokenArrow(module, moduleOf(`packages/${ours}/src/index.ts`, world.modules));
   }
   const name = npmName(imported);
   if (!world.declared.get(home)?.has(name)) return `${name} is not declared in packages/${home}/package.json`;
-  return room.npm?.includes(name) ? undefined : `${room.name} may not import the npm package ${name}`;
+  return module.npm?.includes(name) ? undefined : `${module.name} may not import the npm package ${name}`;
 }
 
-function brokenArrow(from: Room, to: Room | undefined): string | undefined {
-  if (to === undefined) return 'what it imports is in no room of the table';
+function brokenArrow(from: Module, to: Module | undefined): string | undefined {
+  if (to === undefined) return 'what it imports is in no module of the table';
   if (from === to || from.imports.includes(to.name)) return undefined;
   return `no arrow from ${from.name} to ${to.name}`;
 }
 
 /** The laws the table itself obeys, so that nobody breaks the design by editing one row. */
-export function unlawfulArrows(rooms: readonly Room[]): string[] {
-  const kinds = new Map(rooms.map((room) => [room.name, room.kind]));
+export function unlawfulArrows(modules: readonly Module[]): string[] {
+  const kinds = new Map(modules.map((module) => [module.name, module.kind]));
   const problems: string[] = [];
-  for (const room of rooms) {
-    for (const name of room.imports) {
+  for (const module of modules) {
+    for (const name of module.imports) {
       const kind = kinds.get(name);
-      const law = kind === undefined ? 'is not in the table' : brokenLaw(room, { name, kind });
-      if (law !== undefined) problems.push(`${room.name} → ${name}: ${law}`);
+      const law = kind === undefined ? 'is not in the table' : brokenLaw(module, { name, kind });
+      if (law !== undefined) problems.push(`${module.name} → ${name}: ${law}`);
     }
   }
   return problems;
 }
 
-const LIBRARIES: readonly RoomKind[] = ['pure', 'package'];
+const LIBRARIES: readonly ModuleKind[] = ['pure', 'package'];
 
-function brokenLaw(from: Room, to: { name: string; kind: RoomKind }): string | undefined {
-  const among = (...kinds: RoomKind[]) => LIBRARIES.includes(to.kind) || kinds.includes(to.kind);
+function brokenLaw(from: Module, to: { name: string; kind: ModuleKind }): string | undefined {
+  const among = (...kinds: ModuleKind[]) => LIBRARIES.includes(to.kind) || kinds.includes(to.kind);
   switch (from.kind) {
     case 'pure':
       return 'domain and foundation import nothing of ours';
     case 'package':
       return among() ? undefined : 'packages import packages';
-    case 'door':
+    case 'gateway':
       return among('operations', 'service', 'port')
         ? undefined
         : 'the gateway knows services, operations and ports';
@@ -138,35 +138,35 @@ function brokenLaw(from: Room, to: { name: string; kind: RoomKind }): string | u
   }
 }
 
-function isOwnPort(adapter: Room, port: string): boolean {
+function isOwnPort(adapter: Module, port: string): boolean {
   return adapter.name.startsWith(`${port}/`);
 }
 
-/** Rooms without files, files and folders without a room, and adapters that hide in the folder of their port. */
-export function misplaced(paths: readonly string[], rooms: readonly Room[]): string[] {
+/** Rooms without files, files and folders without a module, and adapters that hide in the folder of their port. */
+export function misplaced(paths: readonly string[], modules: readonly Module[]): string[] {
   const problems: string[] = [];
-  for (const room of rooms) {
-    if (!paths.some((path) => isIn(path, room)))
-      problems.push(`${room.name} is in the table but not on disk`);
-    for (const file of room.files ?? []) {
-      const place = `${room.name}/${file}`;
+  for (const module of modules) {
+    if (!paths.some((path) => isIn(path, module)))
+      problems.push(`${module.name} is in the table but not on disk`);
+    for (const file of module.files ?? []) {
+      const place = `${module.name}/${file}`;
       if (!paths.some((path) => placeOf(path) === place))
         problems.push(`${place} is in the table but not on disk`);
     }
   }
   for (const path of paths) {
     if (isExempt(path)) continue;
-    const room = roomOf(path, rooms);
-    if (!room) problems.push(`${path} is in no room of the table`);
-    else if (room.kind === 'port' && !room.files?.includes(placeOf(path)!.slice(room.name.length + 1)))
-      problems.push(`${path} is not a file of the port ${room.name}: give it a room of its own`);
+    const module = moduleOf(path, modules);
+    if (!module) problems.push(`${path} is in no module of the table`);
+    else if (module.kind === 'port' && !module.files?.includes(placeOf(path)!.slice(module.name.length + 1)))
+      problems.push(`${path} is not a file of the port ${module.name}: give it a module of its own`);
   }
   return problems;
 }
 
-function isIn(path: string, room: Room): boolean {
+function isIn(path: string, module: Module): boolean {
   const place = placeOf(path);
-  return place === room.name || place?.startsWith(`${room.name}/`) === true;
+  return place === module.name || place?.startsWith(`${module.name}/`) === true;
 }
 
 function packageOf(path: string): string {

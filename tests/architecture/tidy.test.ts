@@ -57,10 +57,12 @@ describe('every source file', () => {
     expect(filesThat(({ path }) => !KEBAB.test(basename(path)))).toEqual([]);
   });
 
-  test('in a room without a clock of its own asks neither the time nor chance', () => {
+  test('in a module without a clock of its own asks neither the time nor chance', () => {
     const offends = filesThat(
       ({ path, text }) =>
-        !isTest(path) && ROOMS_WITHOUT_TIME.some((room) => path.startsWith(room)) && UNREPEATABLE.test(text),
+        !isTest(path) &&
+        ROOMS_WITHOUT_TIME.some((module) => path.startsWith(module)) &&
+        UNREPEATABLE.test(text),
     );
     expect(offends).toEqual([]);
   });
@@ -68,6 +70,6 @@ describe('every source file', () => {
 
 test('the habits are looked for where the files are', () => {
   expect(files.length).toBeGreaterThan(100);
-  for (const room of ROOMS_WITHOUT_TIME)
-    expect(filesThat(({ path }) => path.startsWith(room))).not.toEqual([]);
+  for (const module of ROOMS_WITHOUT_TIME)
+    expect(filesThat(({ path }) => path.startsWith(module))).not.toEqual([]);
 });
