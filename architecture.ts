@@ -29,7 +29,7 @@ export interface Module {
   readonly kind: ModuleKind;
   /** One sentence. */
   readonly purpose: string;
-  /** Rooms it may import; its own files always. */
+  /** Modules it may import; its own files always. */
   readonly imports: readonly string[];
   /** npm packages it may import, besides those of Node itself. */
   readonly npm?: readonly string[];
