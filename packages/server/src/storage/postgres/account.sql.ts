@@ -1,6 +1,6 @@
 /** Statements of namespaces and users. Instants go in and out as milliseconds. */
 import type { Statement } from '../../postgres/database.ts';
-import { msOf, timestampOf } from './instant.sql.ts';
+import { msOf, timestampOf } from './fragments.sql.ts';
 
 const NAMESPACE = `name, description, ${msOf('created_at')}`;
 

@@ -1,6 +1,6 @@
 /** Statements of the audit log. */
 import type { Statement } from '../../postgres/database.ts';
-import { msOf, timestampOf } from './instant.sql.ts';
+import { msOf, timestampOf } from './fragments.sql.ts';
 
 /** One element per entry. */
 export const RECORD_AUDIT: Statement = {

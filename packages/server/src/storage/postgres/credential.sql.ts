@@ -1,7 +1,7 @@
 /** Statements of keys and sessions. Instants go in and out as milliseconds. */
 import type { Statement } from '../../postgres/database.ts';
 import { USER } from './account.sql.ts';
-import { msOf, timestampOf } from './instant.sql.ts';
+import { msOf, timestampOf } from './fragments.sql.ts';
 
 const KEY = `k.key_id, k.name, k.prefix, k.owner_id, k.namespace, k.role, k.own_only, k.scopes, ${msOf('k.created_at')},
     ${msOf('k.expires_at')}, ${msOf('k.last_used_at')}`;

@@ -1,6 +1,6 @@
 /** Statements of the event store, and the one that records a single event. */
 import type { Statement } from '../../postgres/database.ts';
-import { msOf, timestampOf } from './instant.sql.ts';
+import { msOf, timestampOf } from './fragments.sql.ts';
 
 /** Nothing at or after this transaction may be read yet: it, or one before it in this order, is still under way. */
 const UNSETTLED = 'event_horizon()';

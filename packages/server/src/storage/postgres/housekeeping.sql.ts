@@ -1,7 +1,7 @@
 /** Statements of the housekeeping store, but for those about partitions. */
 import type { Statement } from '../../postgres/database.ts';
 import { WAITING_COUNTED_MAX } from '../housekeeping-store.ts';
-import { timestampOf } from './instant.sql.ts';
+import { timestampOf } from './fragments.sql.ts';
 import { inLane, lanes } from './lane.sql.ts';
 
 /** $1 before. In the order of the primary key: entries are as old as their ids are small. */

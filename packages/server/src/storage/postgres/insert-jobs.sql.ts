@@ -4,9 +4,8 @@
  */
 import type { Statement } from '../../postgres/database.ts';
 import { PART_COUNT } from '../lane.ts';
-import { inlinePayload } from './inline-payload.sql.ts';
+import { inlinePayload, timestampOf } from './fragments.sql.ts';
 import { AUDIT_COLUMNS, type InsertColumn, OWN_COLUMNS, SHARED_COLUMNS } from './insert-columns.ts';
-import { timestampOf } from './instant.sql.ts';
 import { JOB_COLUMNS, stored } from './job-columns.ts';
 
 const JOB_ID = '$1';

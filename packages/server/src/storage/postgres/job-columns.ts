@@ -16,7 +16,7 @@ import {
   type RetryPolicy,
 } from '@carillon/domain';
 import { priorityCode, priorityWord } from './codes.ts';
-import { msOf, timestampOf } from './instant.sql.ts';
+import { msOf, timestampOf } from './fragments.sql.ts';
 
 export type Value = string | number | boolean | undefined;
 

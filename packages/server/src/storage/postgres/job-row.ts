@@ -10,7 +10,7 @@ import {
   type Schedule,
   type ScheduleType,
 } from '@carillon/domain';
-import { exists } from './exists.sql.ts';
+import { exists } from './fragments.sql.ts';
 import { JOB_COLUMNS, selected } from './job-columns.ts';
 
 /**

@@ -1,12 +1,10 @@
 /** Statements of the job store. */
 import type { Statement } from '../../postgres/database.ts';
 import type { JobChange } from '../job-store.ts';
-import { inlineJson, inlinePayload } from './inline-payload.sql.ts';
+import { inlineJson, inlinePayload, mayEnd, pendingRun } from './fragments.sql.ts';
 import { JOB_COLUMNS, sentType, stored } from './job-columns.ts';
 import { JOB_SELECTION, JOB_STATUS } from './job-row.ts';
 import { JOB_HANDLER_KEY, JOB_PART, JOB_TENANT, OPEN, PLANNED } from './lane.sql.ts';
-import { mayEnd } from './may-end.sql.ts';
-import { pendingRun } from './pending-run.sql.ts';
 
 export const FIND_KEYS: Statement = {
   name: 'find_keys',

@@ -1,7 +1,7 @@
 /** Statements of the lease store: the hot path. */
 import type { Statement } from '../../postgres/database.ts';
+import { timestampOf } from './fragments.sql.ts';
 import { FIRST_EPOCH } from './generation.sql.ts';
-import { timestampOf } from './instant.sql.ts';
 import { inLane, lanes } from './lane.sql.ts';
 
 /** $1 limit, $2 part, $3 priority, $4 handler key, $5 tenant: the first run of each lane after this one. */

@@ -7,7 +7,7 @@ import { textArray } from '../../postgres/array-literal.ts';
 import type { Statement } from '../../postgres/database.ts';
 import { type JobFilter, LOOKED_THROUGH_MAX } from '../job-store.ts';
 import { priorityCode } from './codes.ts';
-import { timestampOf } from './instant.sql.ts';
+import { timestampOf } from './fragments.sql.ts';
 import { JOB_SELECTION, JOB_SELECTION_LENGTH, JOB_STATUS } from './job-row.ts';
 
 /**

@@ -1,6 +1,6 @@
 /** Statements of the member store. */
 import type { Statement } from '../../postgres/database.ts';
-import { msOf } from './instant.sql.ts';
+import { msOf } from './fragments.sql.ts';
 
 export const SERVER_TIME: Statement = {
   name: 'server_time',

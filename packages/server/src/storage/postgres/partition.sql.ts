@@ -1,6 +1,6 @@
 /** Statements about daily partitions. Those that name a partition are made by functions: a name cannot be bound as a value. */
 import type { Statement } from '../../postgres/database.ts';
-import { timestampOf } from './instant.sql.ts';
+import { timestampOf } from './fragments.sql.ts';
 
 export type Partitioned = 'job_runs' | 'events';
 

@@ -11,7 +11,7 @@ import {
   LIST_AUDIT_OF_SUBJECT,
   RECORD_AUDIT,
 } from './audit.sql.ts';
-import { spanPlace } from './subject-span.ts';
+import { spanPosition } from './codes.ts';
 
 type AuditRow = readonly [
   auditId: number,
@@ -56,7 +56,7 @@ export class PostgresAuditStore implements AuditStore {
       query.beforeId ?? null,
       query.limit,
       query.sinceMade ?? false,
-      ...(query.subjectId === undefined ? [] : [spanPlace(query.subjectId) ?? null]),
+      ...(query.subjectId === undefined ? [] : [spanPosition(query.subjectId) ?? null]),
     ]);
     return rows.flatMap(recordsOf);
   }

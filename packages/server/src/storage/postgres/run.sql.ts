@@ -2,9 +2,8 @@
 import type { Statement } from '../../postgres/database.ts';
 import { LOOKED_THROUGH_MAX } from '../job-store.ts';
 import { AT_LIMIT, type DeadLetterFilter } from '../run-store.ts';
-import { msOf, timestampOf } from './instant.sql.ts';
+import { msOf, pendingRun, timestampOf } from './fragments.sql.ts';
 import { WAITING } from './lane.sql.ts';
-import { pendingRun } from './pending-run.sql.ts';
 import { seenBy } from './upcoming.sql.ts';
 
 const HISTORY_COLUMNS = `r.run_id, r.job_id, r.status, r.attempt_number, r.epoch, r.trigger,

@@ -1,11 +1,8 @@
 /** Statements of the schedule store: firing, and who may start as far as the limits of jobs go. */
 import { QUEUED_PER_JOB_MAX } from '@carillon/domain';
 import type { Statement } from '../../postgres/database.ts';
-import { exists } from './exists.sql.ts';
-import { inlineJson } from './inline-payload.sql.ts';
+import { exists, inlineJson, isOwned, mayEnd, owned } from './fragments.sql.ts';
 import { inLane, JOB_HANDLER_KEY, JOB_PART, JOB_TENANT, lanes, OPEN, PLANNED, WAITING } from './lane.sql.ts';
-import { mayEnd } from './may-end.sql.ts';
-import { isOwned, owned } from './owned.sql.ts';
 
 /** $1 shards, $2 after instant, $3 after id, $4 until, $5 limit per shard: from a known position, so no deleted row is walked over. */
 const fromPositions = (rows: string) => `

@@ -1,10 +1,8 @@
 /** Statements that settle: they record what workers reported, and plan what follows. */
 import type { Statement } from '../../postgres/database.ts';
-import { exists } from './exists.sql.ts';
-import { inlineJson } from './inline-payload.sql.ts';
+import { exists, inlineJson, mayEnd } from './fragments.sql.ts';
 import { JOB_HANDLER_KEY, JOB_PART, JOB_TENANT, OPEN, PLANNED, WAITING } from './lane.sql.ts';
 import { unpacked } from './lease.sql.ts';
-import { mayEnd } from './may-end.sql.ts';
 
 /** Whether runs of the job wait for a slot. */
 const isWaitedFor = (jobId: string) =>
