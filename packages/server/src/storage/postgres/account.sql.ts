@@ -1,13 +1,20 @@
 /** Statements of namespaces and users. Instants go in and out as milliseconds. */
+import type { Grant, Namespace, User } from '@carillon/domain';
 import type { Statement } from '../../postgres/database.ts';
-import { msOf, timestampOf } from './fragments.sql.ts';
+import { timestampOf } from './fragments.sql.ts';
+import { column, columns, ms, type Read } from './selection.ts';
 
-const NAMESPACE = `name, description, ${msOf('created_at')}`;
+const NAMESPACE = columns<Namespace>({
+  name: 'name',
+  description: 'description',
+  createdAtMs: ms('created_at'),
+});
 
 /** $1 names or NULL, $2 after this name or NULL, $3 limit. */
-export const LIST_NAMESPACES: Statement = {
+export const LIST_NAMESPACES: Read<Namespace> = {
   name: 'list_namespaces',
-  text: `SELECT ${NAMESPACE} FROM namespaces
+  row: NAMESPACE,
+  text: `SELECT ${NAMESPACE.sql} FROM namespaces
     WHERE ($1::text[] IS NULL OR name = ANY($1::text[])) AND name > coalesce($2::text, '')
     ORDER BY name LIMIT $3`,
 };
@@ -61,12 +68,24 @@ export const REMOVE_NAMESPACE: Statement = {
 const GRANTS = `(SELECT coalesce(json_agg(json_build_array(g.namespace, g.role, g.own_only) ORDER BY g.namespace, g.own_only), '[]')
       FROM user_grants g WHERE g.user_id = u.user_id)`;
 
-/** The columns of a user u, in the order of UserRow. */
-export const USER = `u.user_id, u.name, u.display_name, u.disabled, u.password_hash IS NOT NULL, ${GRANTS},
-    ${msOf('u.created_at')}, ${msOf('u.updated_at')}`;
+type GrantRow = readonly [namespace: string, role: Grant['role'], ownOnly: boolean];
+
+/** A user u. */
+export const USER = columns<User>({
+  userId: 'u.user_id',
+  name: 'u.name',
+  displayName: 'u.display_name',
+  disabled: 'u.disabled',
+  hasPassword: 'u.password_hash IS NOT NULL',
+  grants: column(GRANTS, (rows: readonly GrantRow[]) =>
+    rows.map(([namespace, role, ownOnly]) => ({ namespace, role, ownOnly })),
+  ),
+  createdAtMs: ms('u.created_at'),
+  updatedAtMs: ms('u.updated_at'),
+});
 
 /** $1 id, $2 name, $3 display name, $4 password hash, $5 disabled, $6 created, $7 updated; the grants as arrays $8 to $10; $11 idempotency key,
- * $12 what it was asked with. */
+ * $12 the hash of its request. */
 export const CREATE_USER: Statement = {
   name: 'create_user',
   text: `WITH created AS (
@@ -82,19 +101,27 @@ export const USER_MADE_BY: Statement = {
   text: 'SELECT user_id, request_hash FROM users WHERE idempotency_key = $1',
 };
 
-export const GET_USER: Statement = {
+export const GET_USER: Read<User> = {
   name: 'get_user',
-  text: `SELECT ${USER} FROM users u WHERE user_id = $1`,
+  row: USER,
+  text: `SELECT ${USER.sql} FROM users u WHERE user_id = $1`,
 };
 
-export const LIST_USERS: Statement = {
+export const LIST_USERS: Read<User> = {
   name: 'list_users',
-  text: `SELECT ${USER} FROM users u WHERE name > coalesce($1::text, '') ORDER BY name LIMIT $2`,
+  row: USER,
+  text: `SELECT ${USER.sql} FROM users u WHERE name > coalesce($1::text, '') ORDER BY name LIMIT $2`,
 };
 
-export const USER_TO_SIGN_IN: Statement = {
+const SIGNING_IN = columns<{ user: User; passwordHash: string | undefined }>({
+  user: USER,
+  passwordHash: 'u.password_hash',
+});
+
+export const USER_TO_SIGN_IN: Read<{ user: User; passwordHash: string | undefined }> = {
   name: 'user_to_sign_in',
-  text: `SELECT ${USER}, u.password_hash FROM users u WHERE name = $1`,
+  row: SIGNING_IN,
+  text: `SELECT ${SIGNING_IN.sql} FROM users u WHERE name = $1`,
 };
 
 export const PASSWORD_HASH_OF: Statement = {

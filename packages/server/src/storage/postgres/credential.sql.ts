@@ -1,10 +1,22 @@
 /** Statements of keys and sessions. Instants go in and out as milliseconds. */
+import type { Action, ApiKey, Grant, Session } from '@carillon/domain';
 import type { Statement } from '../../postgres/database.ts';
+import type { FoundKey, FoundSession } from '../account-store.ts';
 import { USER } from './account.sql.ts';
-import { msOf, timestampOf } from './fragments.sql.ts';
+import { timestampOf } from './fragments.sql.ts';
+import { column, columns, ms, optional, type Read } from './selection.ts';
 
-const KEY = `k.key_id, k.name, k.prefix, k.owner_id, k.namespace, k.role, k.own_only, k.scopes, ${msOf('k.created_at')},
-    ${msOf('k.expires_at')}, ${msOf('k.last_used_at')}`;
+const KEY = columns<ApiKey>({
+  keyId: 'k.key_id',
+  name: 'k.name',
+  prefix: 'k.prefix',
+  ownerId: 'k.owner_id',
+  grant: columns<Grant>({ namespace: 'k.namespace', role: 'k.role', ownOnly: 'k.own_only' }),
+  scopes: column('k.scopes', (scopes: readonly Action[]) => new Set(scopes)),
+  createdAtMs: ms('k.created_at'),
+  expiresAtMs: ms('k.expires_at'),
+  lastUsedAtMs: ms('k.last_used_at'),
+});
 
 export const CREATE_KEY: Statement = {
   name: 'create_key',
@@ -13,23 +25,27 @@ export const CREATE_KEY: Statement = {
     ON CONFLICT (prefix) DO NOTHING RETURNING key_id`,
 };
 
-export const GET_KEY: Statement = {
+export const GET_KEY: Read<ApiKey> = {
   name: 'get_key',
-  text: `SELECT ${KEY} FROM api_keys k WHERE key_id = $1`,
+  row: KEY,
+  text: `SELECT ${KEY.sql} FROM api_keys k WHERE key_id = $1`,
 };
 
 /** $1 see all, $2 owner or NULL, $3 namespaces or NULL, $4 after this id or NULL, $5 limit. */
-export const LIST_KEYS: Statement = {
+export const LIST_KEYS: Read<ApiKey> = {
   name: 'list_keys',
-  text: `SELECT ${KEY} FROM api_keys k
+  row: KEY,
+  text: `SELECT ${KEY.sql} FROM api_keys k
     WHERE ($1::boolean OR owner_id = $2::uuid OR namespace = ANY($3::text[])) AND ($4::uuid IS NULL OR key_id < $4::uuid)
     ORDER BY key_id DESC LIMIT $5`,
 };
 
-/** The key, its hash, and its owner as they are now. */
-export const KEY_TO_CHECK: Statement = {
+const FOUND_KEY = columns<FoundKey>({ key: KEY, hash: 'k.hash', owner: optional(USER) });
+
+export const KEY_TO_CHECK: Read<FoundKey> = {
   name: 'key_to_check',
-  text: `SELECT ${KEY}, k.hash, ${USER} FROM api_keys k LEFT JOIN users u ON u.user_id = k.owner_id WHERE k.prefix = $1`,
+  row: FOUND_KEY,
+  text: `SELECT ${FOUND_KEY.sql} FROM api_keys k LEFT JOIN users u ON u.user_id = k.owner_id WHERE k.prefix = $1`,
 };
 
 export const REMOVE_KEY: Statement = {
@@ -37,8 +53,15 @@ export const REMOVE_KEY: Statement = {
   text: 'DELETE FROM api_keys WHERE key_id = $1 RETURNING key_id',
 };
 
-const SESSION = `s.session_id, s.user_id, ${msOf('s.created_at')}, ${msOf('s.last_seen_at')}, ${msOf('s.expires_at')}, s.address,
-    s.user_agent`;
+const SESSION = columns<Session>({
+  sessionId: 's.session_id',
+  userId: 's.user_id',
+  createdAtMs: ms('s.created_at'),
+  lastSeenAtMs: ms('s.last_seen_at'),
+  expiresAtMs: ms('s.expires_at'),
+  address: 's.address',
+  userAgent: 's.user_agent',
+});
 
 export const CREATE_SESSION: Statement = {
   name: 'create_session',
@@ -48,20 +71,25 @@ export const CREATE_SESSION: Statement = {
     RETURNING session_id`,
 };
 
-export const SESSION_TO_CHECK: Statement = {
+const FOUND_SESSION = columns<FoundSession>({ session: SESSION, user: USER });
+
+export const SESSION_TO_CHECK: Read<FoundSession> = {
   name: 'session_to_check',
-  text: `SELECT ${SESSION}, ${USER} FROM sessions s JOIN users u ON u.user_id = s.user_id WHERE s.hash = $1`,
+  row: FOUND_SESSION,
+  text: `SELECT ${FOUND_SESSION.sql} FROM sessions s JOIN users u ON u.user_id = s.user_id WHERE s.hash = $1`,
 };
 
 /** A person has a handful; the bound is for whoever signs in from a script. */
-export const SESSIONS_OF: Statement = {
+export const SESSIONS_OF: Read<Session> = {
   name: 'sessions_of',
-  text: `SELECT ${SESSION} FROM sessions s WHERE user_id = $1 ORDER BY session_id DESC LIMIT 1000`,
+  row: SESSION,
+  text: `SELECT ${SESSION.sql} FROM sessions s WHERE user_id = $1 ORDER BY session_id DESC LIMIT 1000`,
 };
 
-export const GET_SESSION: Statement = {
+export const GET_SESSION: Read<Session> = {
   name: 'get_session',
-  text: `SELECT ${SESSION} FROM sessions s WHERE session_id = $1`,
+  row: SESSION,
+  text: `SELECT ${SESSION.sql} FROM sessions s WHERE session_id = $1`,
 };
 
 export const REMOVE_SESSION: Statement = {

@@ -1,6 +1,8 @@
 /** Statements of the member store. */
 import type { Statement } from '../../postgres/database.ts';
+import type { ShardOwner, UnreceivedRun, WorkerState } from '../member-store.ts';
 import { msOf } from './fragments.sql.ts';
+import { columns, type Read } from './selection.ts';
 
 export const SERVER_TIME: Statement = {
   name: 'server_time',
@@ -52,10 +54,18 @@ export const LEAVE_NODE: Statement = {
     INSERT INTO events (kind, data) SELECT 'node.left', jsonb_build_object('node_id', node_id) FROM gone`,
 };
 
-export const SHARDS: Statement = {
+const SHARD = columns<ShardOwner>({
+  shard: 's.shard',
+  nodeId: 's.node_id',
+  epoch: 's.epoch',
+  expiresAtMs: 'coalesce(n.expires_at, 0)',
+});
+
+export const SHARDS: Read<ShardOwner> = {
   name: 'shards',
+  row: SHARD,
   text: `
-    SELECT s.shard, s.node_id, s.epoch, coalesce(n.expires_at, 0) FROM shards s LEFT JOIN nodes n ON n.node_id = s.node_id
+    SELECT ${SHARD.sql} FROM shards s LEFT JOIN nodes n ON n.node_id = s.node_id
     ORDER BY s.shard`,
 };
 
@@ -153,11 +163,21 @@ export const UNKNOWN_LEASES: Statement = {
     WHERE NOT EXISTS (SELECT FROM leases l WHERE l.lease_id = q.lease_id)`,
 };
 
+const UNRECEIVED_RUN = columns<UnreceivedRun>({
+  leaseId: 'l.lease_id',
+  position: '(u.ord - 1)::smallint',
+  epoch: 'u.epoch',
+  jobId: 'u.job_id',
+  runId: 'u.run_id',
+  claimedAtMs: 'l.claimed_at',
+});
+
 /** $1 worker, $2 held leases, $3 claimed from, $4 until. */
-export const UNRECEIVED_RUNS: Statement = {
+export const UNRECEIVED_RUNS: Read<UnreceivedRun> = {
   name: 'unreceived_runs',
+  row: UNRECEIVED_RUN,
   text: `
-    SELECT l.lease_id, (u.ord - 1)::smallint, u.epoch, u.job_id, u.run_id, l.claimed_at FROM leases l
+    SELECT ${UNRECEIVED_RUN.sql} FROM leases l
     CROSS JOIN LATERAL unnest(l.epochs, l.job_ids, l.run_ids) WITH ORDINALITY AS u(epoch, job_id, run_id, ord)
     WHERE l.worker_id = $1 AND l.claimed_at >= $3::bigint AND l.claimed_at < $4::bigint
       AND NOT (l.lease_id = ANY($2::uuid[])) AND NOT ((u.ord - 1)::smallint = ANY(l.closed))`,
@@ -197,9 +217,21 @@ export const FORGET_WORKERS: Statement = {
     SELECT 'worker.left', jsonb_build_object('worker_id', worker_id, 'node_id', node_id) FROM gone WHERE NOT dead`,
 };
 
-export const WORKERS: Statement = {
+const WORKER = columns<WorkerState>({
+  workerId: 'worker_id',
+  nodeId: 'node_id',
+  incarnation: 'incarnation',
+  bootId: 'boot_id',
+  slots: 'slots',
+  handlers: 'handlers',
+  lastSeenMs: 'last_seen_at',
+  alive: 'NOT dead',
+});
+
+export const WORKERS: Read<WorkerState> = {
   name: 'workers',
-  text: 'SELECT worker_id, node_id, incarnation, boot_id, slots, handlers, last_seen_at, NOT dead FROM workers ORDER BY worker_id',
+  row: WORKER,
+  text: `SELECT ${WORKER.sql} FROM workers ORDER BY worker_id`,
 };
 
 /** Leases are as many as there are batches alive: a few hundred. */

@@ -1,5 +1,5 @@
 /** The member store on PostgreSQL. */
-import type { BootId, JobId, LeaseId, NodeId, RunId, WorkerId } from '@carillon/domain';
+import type { BootId, LeaseId, NodeId, RunId, WorkerId } from '@carillon/domain';
 import { plainArray, textArray } from '../../postgres/array-literal.ts';
 import type { Database } from '../../postgres/database.ts';
 import type {
@@ -31,19 +31,7 @@ import {
   UNRECEIVED_RUNS,
   WORKERS,
 } from './member.sql.ts';
-
-type ShardRow = readonly [shard: number, nodeId: NodeId | null, epoch: number, expiresAtMs: number];
-type UnreceivedRow = readonly [LeaseId, position: number, epoch: number, JobId, RunId, claimedAtMs: number];
-type WorkerRow = readonly [
-  WorkerId,
-  NodeId,
-  incarnation: number,
-  BootId,
-  slots: number,
-  handlers: string[],
-  lastSeenMs: number,
-  alive: boolean,
-];
+import { readAll } from './selection.ts';
 
 export class PostgresMemberStore implements MemberStore {
   readonly #database: Database;
@@ -75,14 +63,8 @@ export class PostgresMemberStore implements MemberStore {
     await this.#database.query(LEAVE_NODE, [nodeId, bootId]);
   }
 
-  async shards(): Promise<ShardOwner[]> {
-    const rows = await this.#database.query<ShardRow>(SHARDS, []);
-    return rows.map(([shard, nodeId, epoch, expiresAtMs]) => ({
-      shard,
-      nodeId: nodeId ?? undefined,
-      epoch,
-      expiresAtMs,
-    }));
+  shards(): Promise<ShardOwner[]> {
+    return readAll(this.#database, SHARDS, []);
   }
 
   async acquireShards(request: {
@@ -156,22 +138,14 @@ export class PostgresMemberStore implements MemberStore {
     return rows.map((row) => row[0]);
   }
 
-  async unreceivedRuns(request: {
+  unreceivedRuns(request: {
     workerId: WorkerId;
     holding: readonly LeaseId[];
     fromMs: number;
     untilMs?: number;
   }): Promise<UnreceivedRun[]> {
     const { workerId, holding, fromMs, untilMs = Number.MAX_SAFE_INTEGER } = request;
-    const rows = await this.#database.query<UnreceivedRow>(UNRECEIVED_RUNS, [
-      workerId,
-      plainArray(holding),
-      fromMs,
-      untilMs,
-    ]);
-    return rows.map(([leaseId, position, epoch, jobId, runId, claimedAtMs]) => ({
-      ...{ leaseId, position, epoch, jobId, runId, claimedAtMs },
-    }));
+    return readAll(this.#database, UNRECEIVED_RUNS, [workerId, plainArray(holding), fromMs, untilMs]);
   }
 
   async markDead(request: { silent: readonly HeardWorker[]; ended: readonly BootId[] }): Promise<WorkerId[]> {
@@ -191,18 +165,8 @@ export class PostgresMemberStore implements MemberStore {
     });
   }
 
-  async workers(): Promise<WorkerState[]> {
-    const rows = await this.#database.query<WorkerRow>(WORKERS, []);
-    return rows.map(([workerId, nodeId, incarnation, bootId, slots, handlers, lastSeenMs, alive]) => ({
-      workerId,
-      nodeId,
-      incarnation,
-      bootId,
-      slots,
-      handlers,
-      lastSeenMs,
-      alive,
-    }));
+  workers(): Promise<WorkerState[]> {
+    return readAll(this.#database, WORKERS, []);
   }
 
   async leasedRuns(): Promise<ReadonlyMap<WorkerId, number>> {

@@ -1,7 +1,11 @@
 /** What fires next, over all lanes of `due`: each lane is read in order from the start of the window, and no further than needed. */
 import { SHARD_COUNT } from '@carillon/domain';
 import type { Statement } from '../../postgres/database.ts';
+import type { UpcomingFire } from '../job-store.ts';
+import { priorityWord } from './codes.ts';
+import { recurringFrom } from './job-row.ts';
 import { inLane, lanes, PLANNED } from './lane.sql.ts';
+import { column, columns, optional, type Read } from './selection.ts';
 
 /** Rows of one lane that are looked at for a caller who may not see all of them. */
 const LANE_ROWS_MAX = 500;
@@ -29,16 +33,34 @@ export function seenBy(namespaces: string, users: string): string {
     WHERE (v.namespace = '*' OR v.namespace = j.namespace) AND (v.user_id IS NULL OR v.user_id = j.user_id)))`;
 }
 
+const FIRE = columns<UpcomingFire>({
+  job: columns<UpcomingFire['job']>({
+    jobId: 'j.job_id',
+    name: 'j.name',
+    namespace: 'j.namespace',
+    userId: 'j.user_id',
+    handler: 'j.handler',
+    priority: column('j.priority', priorityWord),
+  }),
+  fireAtMs: 'd.fire_at',
+  cursor: optional(
+    columns<NonNullable<UpcomingFire['cursor']>>({
+      schedule: column('CASE WHEN d.is_cursor THEN j.schedule::text END', recurringFrom),
+      nominalAtMs: 'd.nominal_at',
+    }),
+  ),
+});
+
 /** $1 from (exclusive), $2 until, $3 limit, $4 namespaces, $5 owners. */
-export const UPCOMING: Statement = {
+export const UPCOMING: Read<UpcomingFire> = {
   name: 'upcoming',
+  row: FIRE,
   text: `WITH RECURSIVE ${LANES}, ahead AS (
       SELECT d.* FROM ${SHARDS} CROSS JOIN LATERAL (${CURSOR_ROWS}) d
       UNION ALL SELECT d.* FROM ${SHARDS} CROSS JOIN LATERAL (${PLANNED_ROWS}) d
       UNION ALL SELECT d.* FROM first_lanes lane CROSS JOIN LATERAL (${LANE_ROWS}) d
     )
-    SELECT j.job_id, j.name, j.namespace, j.user_id, j.handler, j.priority, d.fire_at, d.nominal_at,
-      CASE WHEN d.is_cursor THEN j.schedule::text END
+    SELECT ${FIRE.sql}
     FROM ahead d CROSS JOIN LATERAL (SELECT * FROM jobs j WHERE j.job_id = d.job_id LIMIT 1) j
     WHERE ${seenBy('$4', '$5')}
     ORDER BY d.fire_at, d.run_id LIMIT $3`,
