@@ -23,6 +23,11 @@ export interface Statement {
   readonly text: string;
 }
 
+/** The statement whose text is the template. */
+export function statement(name: string): (text: TemplateStringsArray, ...values: unknown[]) => Statement {
+  return (text, ...values) => ({ name, text: String.raw({ raw: text }, ...values) });
+}
+
 export interface Session {
   query<R extends readonly unknown[]>(statement: Statement, values: readonly unknown[]): Promise<R[]>;
 }

@@ -1,19 +1,17 @@
 /** Statements of the audit log. */
-import type { Statement } from '../../postgres/database.ts';
+import { type Statement, statement } from '../../postgres/database.ts';
 import { msOf, timestampOf } from './fragments.sql.ts';
 
 /** One element per entry. */
-export const RECORD_AUDIT: Statement = {
-  name: 'record_audit',
-  text: `INSERT INTO audit_log (at, actor_kind, actor_id, actor_name, action, namespace, subject_kind, subject_id, before, after,
-      address, user_agent, request_id)
-    SELECT ${timestampOf('at')}, actor_kind, actor_id, actor_name, action, namespace, subject_kind, subject_id,
-      before::jsonb, after::jsonb, address, user_agent, request_id
-    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
-      $10::text[], $11::text[], $12::text[], $13::text[])
-    AS e(at, actor_kind, actor_id, actor_name, action, namespace, subject_kind, subject_id, before, after, address, user_agent,
-      request_id)`,
-};
+export const RECORD_AUDIT = statement('record_audit')`
+  INSERT INTO audit_log (at, actor_kind, actor_id, actor_name, action, namespace, subject_kind, subject_id, before, after,
+    address, user_agent, request_id)
+  SELECT ${timestampOf('at')}, actor_kind, actor_id, actor_name, action, namespace, subject_kind, subject_id,
+    before::jsonb, after::jsonb, address, user_agent, request_id
+  FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
+    $10::text[], $11::text[], $12::text[], $13::text[])
+  AS e(at, actor_kind, actor_id, actor_name, action, namespace, subject_kind, subject_id, before, after, address, user_agent,
+    request_id)`;
 
 const ID_MAX = '9223372036854775807';
 /** As CASE and not OR: the planner takes the former for a filter that lets half of it pass, and reads on in the order of an index. */
@@ -80,33 +78,27 @@ export const LIST_AUDIT: Statement = { name: 'list_audit', text: page(listed({ c
  * By the index on subjects, and by that on spans of many: a job that was made with others has one entry there. $10 the first 60
  * bits of the subject, NULL when it is no UUID.
  */
-export const LIST_AUDIT_OF_SUBJECT: Statement = {
-  name: 'list_audit_of_subject',
-  text: `SELECT a.audit_id + a.position - 1, ${msOf('a.at')}, a.actor_kind, a.actor_id, a.actor_name, a.action,
-      a.namespace, a.subject_kind, $4::text, a.before::text, coalesce(a.afters[a.position], a.after::text), a.address, a.user_agent,
-      a.request_id, 1, NULL::text[], NULL::text[]
-    FROM (
-      (${listed({ row: 'a.*, 1 AS position', condition: 'a.subject_id = $4' })})
-      UNION ALL
-      (SELECT * FROM (${listed({
-        row: 'a.*, array_position(a.subject_ids::text[], $4) AS position',
-        condition: 'a.subject_span @> $10::bigint AND $4 = ANY(a.subject_ids::text[])',
-        filters: COMMON_FILTERS,
-      })}) a WHERE $7::bigint IS NULL OR a.audit_id + a.position - 1 < $7::bigint)
-    ) a
-    ORDER BY a.audit_id + a.position DESC LIMIT $8`,
-};
+export const LIST_AUDIT_OF_SUBJECT = statement('list_audit_of_subject')`
+  SELECT a.audit_id + a.position - 1, ${msOf('a.at')}, a.actor_kind, a.actor_id, a.actor_name, a.action,
+    a.namespace, a.subject_kind, $4::text, a.before::text, coalesce(a.afters[a.position], a.after::text), a.address, a.user_agent,
+    a.request_id, 1, NULL::text[], NULL::text[]
+  FROM (
+    (${listed({ row: 'a.*, 1 AS position', condition: 'a.subject_id = $4' })})
+    UNION ALL
+    (SELECT * FROM (${listed({
+      row: 'a.*, array_position(a.subject_ids::text[], $4) AS position',
+      condition: 'a.subject_span @> $10::bigint AND $4 = ANY(a.subject_ids::text[])',
+      filters: COMMON_FILTERS,
+    })}) a WHERE $7::bigint IS NULL OR a.audit_id + a.position - 1 < $7::bigint)
+  ) a
+  ORDER BY a.audit_id + a.position DESC LIMIT $8`;
 
 /** By the index on actions, which leaves out the most frequent one: whoever makes jobs by the million pays for one index less. */
-export const LIST_AUDIT_OF_ACTION: Statement = {
-  name: 'list_audit_of_action',
-  text: page(listed({ condition: OF_ACTION })),
-};
+export const LIST_AUDIT_OF_ACTION = statement('list_audit_of_action')`
+  ${page(listed({ condition: OF_ACTION }))}`;
 
-export const LIST_AUDIT_OF_NAMESPACES: Statement = {
-  name: 'list_audit_of_namespaces',
-  text: page(listPlaces(IN_PLACE, 'a.namespace DESC, a.audit_id DESC')),
-};
+export const LIST_AUDIT_OF_NAMESPACES = statement('list_audit_of_namespaces')`
+  ${page(listPlaces(IN_PLACE, 'a.namespace DESC, a.audit_id DESC'))}`;
 
 export const LIST_AUDIT_OF_ACTION_IN_NAMESPACES: Statement = {
   name: 'list_audit_of_action_in_namespaces',

@@ -4,7 +4,7 @@
  * thousands, and the answer says where looking stopped.
  */
 import { textArray } from '../../postgres/array-literal.ts';
-import type { Statement } from '../../postgres/database.ts';
+import { type Statement, statement } from '../../postgres/database.ts';
 import { type JobFilter, LOOKED_THROUGH_MAX } from '../job-store.ts';
 import { priorityCode } from './codes.ts';
 import { timestampOf } from './fragments.sql.ts';
@@ -155,14 +155,10 @@ export function restOf(drive: Drive, filters: readonly FilterName[]): FilterName
 }
 
 /** For one transaction. Sessions have them turned off, and nothing else can read the index of labels. */
-export const ALLOW_BITMAP_SCANS: Statement = {
-  name: 'allow_bitmap_scans',
-  text: `SELECT set_config('enable_bitmapscan', 'on', true)`,
-};
+export const ALLOW_BITMAP_SCANS = statement('allow_bitmap_scans')`
+  SELECT set_config('enable_bitmapscan', 'on', true)`;
 
 /** Whether a label is rare enough to sort all that have it. $1 labels. */
-export const COUNT_LABELLED: Statement = {
-  name: 'count_labelled',
-  text: `SELECT count(*)::int FROM (
-    SELECT FROM jobs j WHERE j.labels @> $1::jsonb AND j.labels IS NOT NULL LIMIT ${LOOKED_THROUGH_MAX + 1}) labelled`,
-};
+export const COUNT_LABELLED = statement('count_labelled')`
+  SELECT count(*)::int FROM (
+  SELECT FROM jobs j WHERE j.labels @> $1::jsonb AND j.labels IS NOT NULL LIMIT ${LOOKED_THROUGH_MAX + 1}) labelled`;

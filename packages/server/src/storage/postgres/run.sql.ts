@@ -1,6 +1,6 @@
 /** Statements of the run store: what people read. Every one goes through an index of the table it touches. */
 import type { PendingRun, PendingState } from '@carillon/domain';
-import type { Statement } from '../../postgres/database.ts';
+import { statement } from '../../postgres/database.ts';
 import { LOOKED_THROUGH_MAX } from '../job-store.ts';
 import {
   AT_LIMIT,
@@ -12,7 +12,7 @@ import {
 import { priorityWord, triggerWord } from './codes.ts';
 import { msOf, pendingRun, timestampOf } from './fragments.sql.ts';
 import { WAITING } from './lane.sql.ts';
-import { column, columns, ms, type Read } from './selection.ts';
+import { column, columns, ms, type Read, read } from './selection.ts';
 import { seenBy } from './upcoming.sql.ts';
 
 /** A run of the history. */
@@ -83,51 +83,36 @@ const PENDING = columns<PendingRun>({
 });
 
 /** $1 job, $2 limit. */
-export const PENDING_OF_JOB: Read<PendingRun> = {
-  name: 'pending_of_job',
-  row: PENDING,
-  text: `SELECT ${PENDING.sql}
-    FROM due d WHERE d.job_id = $1::uuid ORDER BY d.fire_at, d.nominal_at, d.run_id LIMIT $2`,
-};
+export const PENDING_OF_JOB = read('pending_of_job', PENDING)`
+  SELECT ${PENDING.sql}
+  FROM due d WHERE d.job_id = $1::uuid ORDER BY d.fire_at, d.nominal_at, d.run_id LIMIT $2`;
 
 /** $1 job, $2 now, $3 limit. One statement: a run that is claimed at this moment is seen on one side or on the other. */
-export const ALIVE_OF_JOB: Read<RunView> = {
-  name: 'alive_of_job',
-  row: RUN,
-  text: `(SELECT ${LIVING_COLUMNS} FROM ${LEASED_RUNS}
-      WHERE l.job_ids @> ARRAY[$1::uuid] AND u.job_id = $1::uuid AND ${OPEN} ${LATEST_FIRST})
-    UNION ALL (SELECT ${QUEUED_COLUMNS} FROM due d
-      WHERE d.job_id = $1::uuid AND (d.fire_at <= $2::bigint OR d.epoch > 1)
-      ORDER BY d.fire_at DESC, d.run_id DESC LIMIT $3)`,
-};
+export const ALIVE_OF_JOB = read('alive_of_job', RUN)`
+  (SELECT ${LIVING_COLUMNS} FROM ${LEASED_RUNS}
+    WHERE l.job_ids @> ARRAY[$1::uuid] AND u.job_id = $1::uuid AND ${OPEN} ${LATEST_FIRST})
+  UNION ALL (SELECT ${QUEUED_COLUMNS} FROM due d
+    WHERE d.job_id = $1::uuid AND (d.fire_at <= $2::bigint OR d.epoch > 1)
+    ORDER BY d.fire_at DESC, d.run_id DESC LIMIT $3)`;
 
 /** What has ended: what is shown as RUNNING is alive, and stands before. */
-export const HISTORY_OF_JOB: Read<RunView> = {
-  name: 'history_of_job',
-  row: RUN,
-  text: `SELECT ${RUN.sql} FROM job_runs r
-    WHERE r.job_id = $1::uuid AND r.status <> 'RUNNING' AND r.created_at <= ${timestampOf('$2::bigint')}
-      AND (r.created_at, r.run_id) < (${timestampOf('$2::bigint')}, $5::uuid)
-    ORDER BY r.created_at DESC, r.run_id DESC, r.epoch DESC LIMIT $3 OFFSET $4`,
-};
+export const HISTORY_OF_JOB = read('history_of_job', RUN)`
+  SELECT ${RUN.sql} FROM job_runs r
+  WHERE r.job_id = $1::uuid AND r.status <> 'RUNNING' AND r.created_at <= ${timestampOf('$2::bigint')}
+    AND (r.created_at, r.run_id) < (${timestampOf('$2::bigint')}, $5::uuid)
+  ORDER BY r.created_at DESC, r.run_id DESC, r.epoch DESC LIMIT $3 OFFSET $4`;
 
 /** $1 run, $2 now: the latest first. One statement, so that a run on its way from one table to the next is not missed. */
-export const ATTEMPTS_OF_RUN: Read<RunView> = {
-  name: 'attempts_of_run',
-  row: RUN,
-  text: `SELECT ${LIVING_COLUMNS} FROM ${LEASED_RUNS}
-      WHERE l.run_ids @> ARRAY[$1::uuid] AND u.run_id = $1::uuid AND ${OPEN}
-    UNION ALL SELECT ${QUEUED_COLUMNS} FROM ${pendingRun('$1::uuid')} d
-      WHERE (d.fire_at <= $2::bigint OR d.epoch > 1)
-    UNION ALL SELECT ${RUN.sql} FROM job_runs r WHERE r.run_id = $1::uuid AND r.status <> 'RUNNING'
-    ORDER BY 5 DESC`,
-};
+export const ATTEMPTS_OF_RUN = read('attempts_of_run', RUN)`
+  SELECT ${LIVING_COLUMNS} FROM ${LEASED_RUNS}
+    WHERE l.run_ids @> ARRAY[$1::uuid] AND u.run_id = $1::uuid AND ${OPEN}
+  UNION ALL SELECT ${QUEUED_COLUMNS} FROM ${pendingRun('$1::uuid')} d
+    WHERE (d.fire_at <= $2::bigint OR d.epoch > 1)
+  UNION ALL SELECT ${RUN.sql} FROM job_runs r WHERE r.run_id = $1::uuid AND r.status <> 'RUNNING'
+  ORDER BY 5 DESC`;
 
-export const LIVING_ON_WORKER: Read<RunView> = {
-  name: 'living_on_worker',
-  row: RUN,
-  text: `SELECT ${LIVING_COLUMNS} FROM ${LEASED_RUNS} WHERE l.worker_id = $1 AND ${OPEN} ${LATEST_FIRST} LIMIT $2 OFFSET $3`,
-};
+export const LIVING_ON_WORKER = read('living_on_worker', RUN)`
+  SELECT ${LIVING_COLUMNS} FROM ${LEASED_RUNS} WHERE l.worker_id = $1 AND ${OPEN} ${LATEST_FIRST} LIMIT $2 OFFSET $3`;
 
 const LETTER = columns<DeadLetter>({
   runId: 'x.run_id',
@@ -195,28 +180,18 @@ export const DEAD_LETTERS_OF_JOB: Read<DeadLetter | Stop> = {
   ),
 };
 
-export const DEAD_LETTER: Read<DeadLetter> = {
-  name: 'dead_letter',
-  row: LETTER,
-  text: `SELECT ${LETTER.sql} FROM dead_letters x LEFT JOIN jobs j USING (job_id) WHERE x.run_id = $1::uuid`,
-};
+export const DEAD_LETTER = read('dead_letter', LETTER)`
+  SELECT ${LETTER.sql} FROM dead_letters x LEFT JOIN jobs j USING (job_id) WHERE x.run_id = $1::uuid`;
 
-export const MARK_REDRIVEN: Statement = {
-  name: 'mark_redriven',
-  text: `UPDATE dead_letters SET redriven_as = $2::uuid WHERE run_id = $1::uuid AND redriven_as IS NULL
-    RETURNING job_id, ${msOf('scheduled_at')}`,
-};
+export const MARK_REDRIVEN = statement('mark_redriven')`
+  UPDATE dead_letters SET redriven_as = $2::uuid WHERE run_id = $1::uuid AND redriven_as IS NULL
+  RETURNING job_id, ${msOf('scheduled_at')}`;
 
 /** $1 run: one request at a time may ask whether it is there. */
-export const LOCK_RUN: Statement = {
-  name: 'lock_run',
-  text: 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))',
-};
+export const LOCK_RUN = statement('lock_run')`SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`;
 
 /** $1 run: it waits, is alive or has ended. */
-export const RUN_IS_KNOWN: Statement = {
-  name: 'run_is_known',
-  text: `SELECT true WHERE EXISTS (SELECT FROM ${pendingRun('$1::uuid')} d)
-    OR EXISTS (SELECT FROM leases l WHERE l.run_ids @> ARRAY[$1::uuid])
-    OR EXISTS (SELECT FROM job_runs r WHERE r.run_id = $1::uuid)`,
-};
+export const RUN_IS_KNOWN = statement('run_is_known')`
+  SELECT true WHERE EXISTS (SELECT FROM ${pendingRun('$1::uuid')} d)
+  OR EXISTS (SELECT FROM leases l WHERE l.run_ids @> ARRAY[$1::uuid])
+  OR EXISTS (SELECT FROM job_runs r WHERE r.run_id = $1::uuid)`;

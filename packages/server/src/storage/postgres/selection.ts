@@ -2,7 +2,7 @@
  * What a statement reads, declared once: the select list and the value of each row follow from it. For reads on behalf of people;
  * hot paths map their rows by hand.
  */
-import type { Session, Statement } from '../../postgres/database.ts';
+import { type Session, type Statement, statement } from '../../postgres/database.ts';
 import { msOf } from './fragments.sql.ts';
 
 type Row = readonly unknown[];
@@ -15,9 +15,16 @@ export interface Selection<T> {
   readonly from: (row: Row, start: number) => T;
 }
 
-/** A statement that selects `row`. */
 export interface Read<T> extends Statement {
   readonly row: Selection<T>;
+}
+
+/** A statement that selects `row`; the template is its text. */
+export function read<T>(
+  name: string,
+  row: Selection<T>,
+): (text: TemplateStringsArray, ...values: unknown[]) => Read<T> {
+  return (text, ...values) => ({ ...statement(name)(text, ...values), row });
 }
 
 export async function readAll<T>(session: Session, read: Read<T>, values: readonly unknown[]): Promise<T[]> {

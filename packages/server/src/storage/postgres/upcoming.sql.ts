@@ -1,11 +1,11 @@
 /** What fires next, over all lanes of `due`: each lane is read in order from the start of the window, and no further than needed. */
 import { SHARD_COUNT } from '@carillon/domain';
-import type { Statement } from '../../postgres/database.ts';
+import { statement } from '../../postgres/database.ts';
 import type { UpcomingFire } from '../job-store.ts';
 import { priorityWord } from './codes.ts';
 import { recurringFrom } from './job-row.ts';
 import { inLane, lanes, PLANNED } from './lane.sql.ts';
-import { column, columns, optional, type Read } from './selection.ts';
+import { column, columns, optional, read } from './selection.ts';
 
 /** Rows of one lane that are looked at for a caller who may not see all of them. */
 const LANE_ROWS_MAX = 500;
@@ -52,27 +52,22 @@ const FIRE = columns<UpcomingFire>({
 });
 
 /** $1 from (exclusive), $2 until, $3 limit, $4 namespaces, $5 owners. */
-export const UPCOMING: Read<UpcomingFire> = {
-  name: 'upcoming',
-  row: FIRE,
-  text: `WITH RECURSIVE ${LANES}, ahead AS (
-      SELECT d.* FROM ${SHARDS} CROSS JOIN LATERAL (${CURSOR_ROWS}) d
-      UNION ALL SELECT d.* FROM ${SHARDS} CROSS JOIN LATERAL (${PLANNED_ROWS}) d
-      UNION ALL SELECT d.* FROM first_lanes lane CROSS JOIN LATERAL (${LANE_ROWS}) d
-    )
-    SELECT ${FIRE.sql}
-    FROM ahead d CROSS JOIN LATERAL (SELECT * FROM jobs j WHERE j.job_id = d.job_id LIMIT 1) j
-    WHERE ${seenBy('$4', '$5')}
-    ORDER BY d.fire_at, d.run_id LIMIT $3`,
-};
+export const UPCOMING = read('upcoming', FIRE)`
+  WITH RECURSIVE ${LANES}, ahead AS (
+    SELECT d.* FROM ${SHARDS} CROSS JOIN LATERAL (${CURSOR_ROWS}) d
+    UNION ALL SELECT d.* FROM ${SHARDS} CROSS JOIN LATERAL (${PLANNED_ROWS}) d
+    UNION ALL SELECT d.* FROM first_lanes lane CROSS JOIN LATERAL (${LANE_ROWS}) d
+  )
+  SELECT ${FIRE.sql}
+  FROM ahead d CROSS JOIN LATERAL (SELECT * FROM jobs j WHERE j.job_id = d.job_id LIMIT 1) j
+  WHERE ${seenBy('$4', '$5')}
+  ORDER BY d.fire_at, d.run_id LIMIT $3`;
 
 /** Whether a lane holds more in the window than is looked at. $1 from, $2 until. */
-export const UPCOMING_IS_PARTIAL: Statement = {
-  name: 'upcoming_is_partial',
-  text: `WITH RECURSIVE ${LANES}
-    SELECT (SELECT count(*) FROM first_lanes) = ${LANES_MAX} OR coalesce(bool_or(filled = ${LANE_ROWS_MAX}), false) FROM (
-      SELECT (SELECT count(*) FROM (${CURSOR_ROWS}) d) AS filled FROM ${SHARDS}
-      UNION ALL SELECT (SELECT count(*) FROM (${PLANNED_ROWS}) d) FROM ${SHARDS}
-      UNION ALL SELECT (SELECT count(*) FROM (${LANE_ROWS}) d) FROM first_lanes lane
-    ) x`,
-};
+export const UPCOMING_IS_PARTIAL = statement('upcoming_is_partial')`
+  WITH RECURSIVE ${LANES}
+  SELECT (SELECT count(*) FROM first_lanes) = ${LANES_MAX} OR coalesce(bool_or(filled = ${LANE_ROWS_MAX}), false) FROM (
+    SELECT (SELECT count(*) FROM (${CURSOR_ROWS}) d) AS filled FROM ${SHARDS}
+    UNION ALL SELECT (SELECT count(*) FROM (${PLANNED_ROWS}) d) FROM ${SHARDS}
+    UNION ALL SELECT (SELECT count(*) FROM (${LANE_ROWS}) d) FROM first_lanes lane
+  ) x`;
