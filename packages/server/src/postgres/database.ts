@@ -213,7 +213,7 @@ function translate(error: unknown): unknown {
   if (isSqlState && TIMED_OUT.test(code))
     return new StorageTimeout(`the database took too long: ${error.message}`, {
       cause: error,
-      look: LOCK_HOLDERS.text,
+      look: LOCK_HOLDERS,
     });
   if (isSqlState && !UNAVAILABLE.test(code)) return error;
   if (isSqlState || isConnectionError(error, code)) {
