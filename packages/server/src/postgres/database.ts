@@ -34,7 +34,7 @@ export interface Session {
 
 /**
  * Every hot statement is a lookup by key; a plan made while a table was empty must not scan it when it is full. Nor must a lane
- * be gathered and sorted whole because a range of it looks small to a plan that knows no values.
+ * be gathered and sorted entirely because a range of it seems small to a plan that knows no values.
  */
 export const SESSION_OPTIONS =
   '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_bitmapscan=off -c jit=off -c TimeZone=UTC';
@@ -194,7 +194,7 @@ const UNAVAILABLE = /^(08|53|57|58|25006|25P03)/;
 
 /**
  * A statement that was cancelled, or did not get its lock: its transaction certainly did nothing. By whom it was cancelled
- * (the time limit, nearly always, or a person) is told only in words, in the server's language, and is the same to callers.
+ * (the time limit, nearly always, or a person) is said only in words, in the server's language, and is the same to callers.
  */
 const TIMED_OUT = /^(57014|55P03)$/;
 

@@ -1,4 +1,4 @@
-/** Statements about generations. What the database is at this moment is read by functions, which also answer where it may not be told. */
+/** Statements about generations. What the database is at this moment is read by functions, which also answer where the role may not read it. */
 import { type Statement, statement } from '../../postgres/database.ts';
 import { EPOCHS_PER_GENERATION_BITS } from '../generation-store.ts';
 
@@ -13,14 +13,14 @@ export const LOOK_AT_GENERATION = statement('look_at_generation')`
     database_timeline(), ${DATABASE}::text, pg_snapshot_xmax(pg_current_snapshot())::text
   FROM (SELECT) AS now LEFT JOIN storage_generation g ON true`;
 
-/** What the database is belongs to generation 0: nobody has looked before. */
+/** What the database is belongs to generation 0: nobody has read it before. */
 export const REMEMBER_FIRST = statement('remember_first_generation')`
   INSERT INTO storage_generation (generation, system_identifier, timeline, database)
   VALUES (0, database_system(), database_timeline(), ${DATABASE}) ON CONFLICT DO NOTHING`;
 
 /**
  * $1 the generation as it was seen. Keeps what current_generation() says already, so nothing changes for anybody; what cannot be
- * told now stays as it is known. No row: somebody else was first.
+ * read now stays as it is known. No row: somebody else was first.
  */
 export const REMEMBER_PROMOTION = statement('remember_promotion')`
   UPDATE storage_generation SET generation = current_generation(), timeline = coalesce(nullif(database_timeline(), 0), timeline),
@@ -29,7 +29,7 @@ export const REMEMBER_PROMOTION = statement('remember_promotion')`
 
 /**
  * Nobody records an event between the last of a generation and the first of the next: who has begun is waited for, who comes later
- * waits. Else a place in the former one could become visible when readers are past it.
+ * waits. Else a position in the former one could become visible when readers are past it.
  */
 export function lockEvents(): Statement {
   // Run once each: not worth keeping prepared.

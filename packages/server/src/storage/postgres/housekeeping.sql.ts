@@ -36,7 +36,7 @@ export const COUNT_JOBS = statement('count_jobs')`
   SELECT status, round(count(*) * 100 / (SELECT percent FROM share))::bigint FROM sampled GROUP BY status`;
 
 /**
- * A plan is kept until something changes what is known of its tables. Autovacuum looks once a minute; until then a plan that was
+ * A plan is kept until something changes what is known of its tables. Autovacuum checks once a minute; until then a plan that was
  * made for three rows walks over all of a table that has a hundred thousand. Tables that are large already are left to it.
  */
 export const OUTGROWN_TABLES = statement('outgrown_tables')`

@@ -3,14 +3,15 @@ import { statement } from '../../postgres/database.ts';
 import type { JobChange } from '../job-store.ts';
 import { inlineJson, inlinePayload, mayEnd, pendingRun } from './fragments.sql.ts';
 import { JOB_COLUMNS, sentType, stored } from './job-columns.ts';
-import { JOB_SELECTION, JOB_STATUS } from './job-row.ts';
+import { JOB, JOB_STATUS } from './job-row.ts';
 import { JOB_HANDLER_KEY, JOB_PART, JOB_TENANT, OPEN, PLANNED } from './lane.sql.ts';
+import { read } from './selection.ts';
 
 export const FIND_KEYS = statement('find_keys')`
   SELECT j.namespace, j.idempotency_key, j.job_id, j.request_hash
   FROM unnest($1::text[], $2::text[]) AS k(namespace, idempotency_key) JOIN jobs j USING (namespace, idempotency_key)`;
 
-export const GET_JOB = statement('get_job')`SELECT ${JOB_SELECTION} FROM jobs j WHERE j.job_id = $1::uuid`;
+export const GET_JOB = read('get_job', JOB)`SELECT ${JOB.sql} FROM jobs j WHERE j.job_id = $1::uuid`;
 
 const UNSTARTED = 'kind = 1 AND attempt = 1 AND epoch = 1';
 
@@ -40,7 +41,7 @@ export function updateParameters({ job, expectedVersion, expectedStatus }: JobCh
 
 /**
  * $1 job, $2 now, $3 payload. What waits follows the job's new definition. A run that comes into another lane by it stands there
- * as from now on: nobody looks for it behind where a lane was read to.
+ * as from now on: nobody reads a lane before the position that was reached.
  */
 export const REFRESH_DUE = statement('refresh_due')`
   UPDATE due d SET priority = j.priority, handler = j.handler, handler_key = ${JOB_HANDLER_KEY}, tenant = ${JOB_TENANT},
@@ -82,7 +83,7 @@ export const ADD_CURSOR = statement('add_cursor')`
 
 /**
  * $1 job, $2 run, $3 kind, $4 fire_at, $5 nominal_at, $6 ends_job. Inherits the rest from the job as it is now. A pause holds what
- * the schedule makes; a run that a person asked for starts. It asks for a slot of its job: others may be waiting or alive.
+ * the schedule makes; a run that a person requested starts. It needs a slot of its job: others may be waiting or alive.
  */
 export const ADD_DUE = statement('add_due')`
   INSERT INTO due (run_id, job_id, fire_at, lane_at, nominal_at, tenant, expires_at, timeout_ms, handler_key, job_version, shard,
@@ -127,7 +128,7 @@ export const RELEASE_CURSOR = statement('release_cursor')`
   WHERE job_id = $1::uuid AND held`;
 
 /**
- * $2 now: a row is due no earlier than it became visible, so that whoever looks for it finds it among the latest. When the
+ * $2 now: a row is due no earlier than it became visible, so that a search finds it among the latest. When the
  * schedule is over, the last that was held back is what the job ends with.
  */
 export const RELEASE_DUE = statement('release_due')`
@@ -161,7 +162,7 @@ export const END_DUE = statement('end_due')`
           WHERE l.job_ids @> ARRAY[g.job_id] AND u.job_id = g.job_id AND NOT ((u.ord - 1)::smallint = ANY(l.closed)))))
   ), told AS (
     INSERT INTO events (kind, ids, epochs, claimed_ats)
-    -- In parts: a job may have any number of runs waiting, and a row of events is read whole.
+    -- In parts: a job may have any number of runs waiting, and a row of events is read at once.
     SELECT 'run.ended', array_agg(run_id), array_agg(epoch), ARRAY[$2::bigint]
     FROM (SELECT *, (row_number() OVER () - 1) / 1000 AS part FROM (SELECT run_id, epoch FROM gone) g) g GROUP BY part
   )
@@ -192,7 +193,7 @@ export const DELETE_JOB = statement('delete_job')`
   ), removed AS (
     DELETE FROM jobs WHERE job_id = $1::uuid RETURNING *
   ), told AS (
-    -- All that is left of it: who may be told of its runs is judged by this.
+    -- All that is left of it: who may see its runs is judged by this.
     INSERT INTO events (kind, ids, data)
     SELECT 'job.deleted', ARRAY[job_id], jsonb_build_object('name', name, 'namespace', namespace, 'user_id', user_id,
       'handler', handler, 'schedule_type', schedule_type, 'labels', labels)

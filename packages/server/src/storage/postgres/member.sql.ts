@@ -64,7 +64,7 @@ export const LOCK_SHARDS = statement('lock_shards')`
  * $1 node, $2 shards, $3 now, $4 latest expiry that the present clock can have set, $5 boot. As a statement of its own after the
  * lock it sees the beats of a node that took the shards meanwhile: a node beats before it takes. The epoch grows (SHARD-2). The lock on the node lets no
  * other process take the node id between the check and the commit: a process that stood still since its beat would take from
- * its successor what looks like its own.
+ * its successor what seems to be its own.
  */
 export const ACQUIRE_SHARDS = statement('acquire_shards')`
   WITH holder AS MATERIALIZED (

@@ -218,7 +218,7 @@ const NEWEST = `SELECT n.nominal_at FROM due n WHERE n.job_id = j.job_id AND n.k
         AND NOT n.held ORDER BY n.nominal_at DESC LIMIT 1`;
 
 /**
- * $1 jobs; guard: $2 node, $3 epochs; $4 now. Occurrences that wait before the newest end as skipped. What a person asked for, and
+ * $1 jobs; guard: $2 node, $3 epochs; $4 now. Occurrences that wait before the newest end as skipped. What a person requested, and
  * what was begun and is tried again, stays.
  */
 export const SKIP_REPLACED = statement('skip_replaced')`

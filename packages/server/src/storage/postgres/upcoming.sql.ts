@@ -7,10 +7,10 @@ import { recurringFrom } from './job-row.ts';
 import { inLane, lanes, PLANNED } from './lane.sql.ts';
 import { column, columns, optional, read } from './selection.ts';
 
-/** Rows of one lane that are looked at for a caller who may not see all of them. */
+/** Rows of one lane that are read for a caller who may not see all of them. */
 const LANE_ROWS_MAX = 500;
 
-/** Lanes that are looked at: of more, some of what lies ahead is left out, and the answer says so. */
+/** Lanes that are read: of more, some of what lies ahead is left out, and the answer says so. */
 const LANES_MAX = 5_000;
 
 const SHARDS = `generate_series(0, ${SHARD_COUNT - 1}) AS s(shard)`;
@@ -26,7 +26,7 @@ const LANE_ROWS = `SELECT due.job_id, due.run_id, due.fire_at, due.nominal_at, f
 
 const LANES = `${lanes()}, first_lanes AS MATERIALIZED (SELECT * FROM lane LIMIT ${LANES_MAX})`;
 
-/** A job j in one of the places: parallel arrays of namespaces (* is every one) and owners (NULL is anybody). NULL: everywhere. */
+/** A job j that is visible: parallel arrays of namespaces (* is every one) and owners (NULL is anybody). NULL: everywhere. */
 export function seenBy(namespaces: string, users: string): string {
   return `(${namespaces}::text[] IS NULL OR EXISTS (
     SELECT FROM unnest(${namespaces}::text[], ${users}::text[]) AS v(namespace, user_id)
@@ -63,7 +63,7 @@ export const UPCOMING = read('upcoming', FIRE)`
   WHERE ${seenBy('$4', '$5')}
   ORDER BY d.fire_at, d.run_id LIMIT $3`;
 
-/** Whether a lane holds more in the window than is looked at. $1 from, $2 until. */
+/** Whether a lane holds more in the window than is read. $1 from, $2 until. */
 export const UPCOMING_IS_PARTIAL = statement('upcoming_is_partial')`
   WITH RECURSIVE ${LANES}
   SELECT (SELECT count(*) FROM first_lanes) = ${LANES_MAX} OR coalesce(bool_or(filled = ${LANE_ROWS_MAX}), false) FROM (
