@@ -23,13 +23,18 @@ export interface Statement {
   readonly text: string;
 }
 
+/** The statement whose text is the template. */
+export function statement(name: string): (text: TemplateStringsArray, ...values: unknown[]) => Statement {
+  return (text, ...values) => ({ name, text: String.raw({ raw: text }, ...values) });
+}
+
 export interface Session {
   query<R extends readonly unknown[]>(statement: Statement, values: readonly unknown[]): Promise<R[]>;
 }
 
 /**
  * Every hot statement is a lookup by key; a plan made while a table was empty must not scan it when it is full. Nor must a lane
- * be gathered and sorted whole because a range of it looks small to a plan that knows no values.
+ * be gathered and sorted entirely because a range of it seems small to a plan that knows no values.
  */
 export const SESSION_OPTIONS =
   '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_bitmapscan=off -c jit=off -c TimeZone=UTC';
@@ -189,7 +194,7 @@ const UNAVAILABLE = /^(08|53|57|58|25006|25P03)/;
 
 /**
  * A statement that was cancelled, or did not get its lock: its transaction certainly did nothing. By whom it was cancelled
- * (the time limit, nearly always, or a person) is told only in words, in the server's language, and is the same to callers.
+ * (the time limit, nearly always, or a person) is said only in words, in the server's language, and is the same to callers.
  */
 const TIMED_OUT = /^(57014|55P03)$/;
 
@@ -208,7 +213,7 @@ function translate(error: unknown): unknown {
   if (isSqlState && TIMED_OUT.test(code))
     return new StorageTimeout(`the database took too long: ${error.message}`, {
       cause: error,
-      look: LOCK_HOLDERS.text,
+      look: LOCK_HOLDERS,
     });
   if (isSqlState && !UNAVAILABLE.test(code)) return error;
   if (isSqlState || isConnectionError(error, code)) {

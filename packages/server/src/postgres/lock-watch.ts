@@ -52,7 +52,7 @@ export class LockWatch {
   async #look(pid: number): Promise<void> {
     try {
       const client = this.#client ?? (await this.#connect());
-      const { rows } = await client.query<LockHolder>(LOCK_HOLDERS.text, [pid]);
+      const { rows } = await client.query<LockHolder>(LOCK_HOLDERS, [pid]);
       if (rows.length > 0) this.#holders = rows;
     } catch {
       // No connection left for it, or it broke: the next look opens another.

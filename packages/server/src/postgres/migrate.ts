@@ -154,14 +154,14 @@ class Migrator {
     const servers = await this.#servers(before);
     if (servers) return servers;
     if (!(await this.#takeLock())) {
-      const { rows } = await this.#client.query<LockHolder>(ADVISORY_LOCK_HOLDERS.text, [LOCK_KEY]);
+      const { rows } = await this.#client.query<LockHolder>(ADVISORY_LOCK_HOLDERS, [LOCK_KEY]);
       return migratorInTheWay(rows, this.#where);
     }
     // Somebody else may have migrated meanwhile, or a server have connected.
     const state = await this.#read();
     const late = await this.#servers(state);
     if (late) return late;
-    await this.#client.query(CREATE_HISTORY.text);
+    await this.#client.query(CREATE_HISTORY);
     for (const migration of state.pending) {
       const isApplied = await this.#apply(migration);
       if (!isApplied) return lockInTheWay(migration.name, this.#locks.holders);
@@ -176,18 +176,16 @@ class Migrator {
    */
   async #servers({ isUsed, pending }: History): Promise<Obstacle | undefined> {
     if (!isUsed || pending.length === 0) return undefined;
-    const { rows } = await this.#client.query<ConnectedServers>(CONNECTED_SERVERS.text);
+    const { rows } = await this.#client.query<ConnectedServers>(CONNECTED_SERVERS);
     if (rows.length === 0) return undefined;
     await this.#letGoOfLock();
     return serversInTheWay(rows, { where: this.#where, pending: pending.length });
   }
 
   async #read(): Promise<History> {
-    const { rows: exists } = await this.#client.query<{ hasHistory: boolean }>(HAS_HISTORY.text);
+    const { rows: exists } = await this.#client.query<{ hasHistory: boolean }>(HAS_HISTORY);
     if (exists[0]?.hasHistory !== true) return { isUsed: false, pending: this.#migrations };
-    const { rows } = await this.#client.query<Pick<Migration, 'version' | 'name' | 'checksum'>>(
-      READ_HISTORY.text,
-    );
+    const { rows } = await this.#client.query<Pick<Migration, 'version' | 'name' | 'checksum'>>(READ_HISTORY);
     const newest = this.#migrations.at(-1)?.version ?? 0;
     const applied = new Map(rows.map((row) => [row.version, row]));
     for (const version of applied.keys()) {
@@ -212,14 +210,14 @@ class Migrator {
   /** Kept from one try to the next: it belongs to the connection. */
   async #takeLock(): Promise<boolean> {
     if (this.#holdsLock) return true;
-    const { rows } = await this.#client.query<{ isOurs: boolean }>(TRY_LOCK.text, [LOCK_KEY]);
+    const { rows } = await this.#client.query<{ isOurs: boolean }>(TRY_LOCK, [LOCK_KEY]);
     this.#holdsLock = rows[0]?.isOurs === true;
     return this.#holdsLock;
   }
 
   async #letGoOfLock(): Promise<void> {
     if (!this.#holdsLock) return;
-    await this.#client.query(UNLOCK.text, [LOCK_KEY]);
+    await this.#client.query(UNLOCK, [LOCK_KEY]);
     this.#holdsLock = false;
   }
 
@@ -230,7 +228,7 @@ class Migrator {
     await this.#client.query('BEGIN');
     try {
       await this.#locks.during(rows[0]!.pid, this.#client.query(sql));
-      await this.#client.query(ADD_TO_HISTORY.text, [version, name, checksum]);
+      await this.#client.query(ADD_TO_HISTORY, [version, name, checksum]);
       await this.#client.query('COMMIT');
       return true;
     } catch (error) {

@@ -13,7 +13,7 @@ import {
   LIST_AUDIT_OF_NAMESPACES,
   LIST_AUDIT_OF_SUBJECT,
 } from './audit.sql.ts';
-import { spanPlace } from './subject-span.ts';
+import { spanPosition } from './codes.ts';
 
 /** Mostly new jobs, as in life; the other actions are rare. */
 const FILL = `INSERT INTO audit_log (at, actor_kind, actor_id, actor_name, action, namespace, subject_kind, subject_id)
@@ -80,7 +80,7 @@ describeEachPostgres('the audit log', (server) => {
     await client.query(`PREPARE list_audit_of_subject_plan AS ${LIST_AUDIT_OF_SUBJECT.text}`);
     await client.query('SET enable_bitmapscan = off');
     const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
-      `EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE list_audit_of_subject_plan(NULL, NULL, NULL, '${TOGETHER}', NULL, NULL, NULL, 50, false, ${spanPlace(TOGETHER)})`,
+      `EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE list_audit_of_subject_plan(NULL, NULL, NULL, '${TOGETHER}', NULL, NULL, NULL, 50, false, ${spanPosition(TOGETHER)})`,
     );
     const plan = rows[0]!['QUERY PLAN'][0].Plan;
     expect(JSON.stringify(plan)).toContain('"Index Name":"audit_log_subject"');

@@ -1,19 +1,54 @@
 /** Statements of the audit log. */
-import type { Statement } from '../../postgres/database.ts';
-import { msOf, timestampOf } from './instant.sql.ts';
+import { statement } from '../../postgres/database.ts';
+import type { AuditRecord } from '../audit-store.ts';
+import { timestampOf } from './fragments.sql.ts';
+import { columns, ms, optional, read } from './selection.ts';
 
 /** One element per entry. */
-export const RECORD_AUDIT: Statement = {
-  name: 'record_audit',
-  text: `INSERT INTO audit_log (at, actor_kind, actor_id, actor_name, action, namespace, subject_kind, subject_id, before, after,
-      address, user_agent, request_id)
-    SELECT ${timestampOf('at')}, actor_kind, actor_id, actor_name, action, namespace, subject_kind, subject_id,
-      before::jsonb, after::jsonb, address, user_agent, request_id
-    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
-      $10::text[], $11::text[], $12::text[], $13::text[])
-    AS e(at, actor_kind, actor_id, actor_name, action, namespace, subject_kind, subject_id, before, after, address, user_agent,
-      request_id)`,
-};
+export const RECORD_AUDIT = statement('record_audit')`
+  INSERT INTO audit_log (at, actor_kind, actor_id, actor_name, action, namespace, subject_kind, subject_id, before, after,
+    address, user_agent, request_id)
+  SELECT ${timestampOf('at')}, actor_kind, actor_id, actor_name, action, namespace, subject_kind, subject_id,
+    before::jsonb, after::jsonb, address, user_agent, request_id
+  FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
+    $10::text[], $11::text[], $12::text[], $13::text[])
+  AS e(at, actor_kind, actor_id, actor_name, action, namespace, subject_kind, subject_id, before, after, address, user_agent,
+    request_id)`;
+
+const record = (of: { auditId: string; subjectId: string; after: string }) =>
+  columns<AuditRecord>({
+    auditId: of.auditId,
+    atMs: ms('a.at'),
+    actor: columns<AuditRecord['actor']>({ kind: 'a.actor_kind', id: 'a.actor_id', name: 'a.actor_name' }),
+    action: 'a.action',
+    namespace: 'a.namespace',
+    subject: columns<AuditRecord['subject']>({ kind: 'a.subject_kind', id: of.subjectId }),
+    before: 'a.before::text',
+    after: of.after,
+    origin: columns<AuditRecord['origin']>({
+      address: 'a.address',
+      userAgent: 'a.user_agent',
+      requestId: 'a.request_id',
+    }),
+  });
+
+/** A row of the log. One that stands for several: the position of the first on this page, counted from 1, and what differs. */
+export interface AuditRow {
+  readonly record: AuditRecord;
+  readonly several:
+    | { readonly subjectIds: string[]; readonly first: number; readonly afters: string[] | undefined }
+    | undefined;
+}
+const ROW = columns<AuditRow>({
+  record: record({ auditId: 'a.audit_id', subjectId: 'a.subject_id', after: 'a.after::text' }),
+  several: optional(
+    columns<NonNullable<AuditRow['several']>>({
+      subjectIds: 'a.subject_ids[a.first:a.last]::text[]',
+      first: 'a.first',
+      afters: 'a.afters[a.first:a.last]',
+    }),
+  ),
+});
 
 const ID_MAX = '9223372036854775807';
 /** As CASE and not OR: the planner takes the former for a filter that lets half of it pass, and reads on in the order of an index. */
@@ -26,13 +61,12 @@ const COMMON_FILTERS = [
 ].join(' AND ');
 const FILTERS = `${COMMON_FILTERS} AND ${given('$4::text', 'a.subject_id = $4')}`;
 
-/** No row is looked into further than the page needs: last is the position of its last entry on this page. */
-const ROW = `a.*, least(a.subject_count, coalesce($7::bigint, ${ID_MAX}) - a.audit_id)::int AS last`;
+/** No row is read further than the page needs: last is the position of its last entry on this page. */
+const FOUND = `a.*, least(a.subject_count, coalesce($7::bigint, ${ID_MAX}) - a.audit_id)::int AS last`;
 
 /** rows: newest first, as many as a page has entries at most. Of each what is on the page, of the last one what still fits. */
-const page = (rows: string) => `SELECT a.audit_id, ${msOf('a.at')}, a.actor_kind, a.actor_id, a.actor_name,
-      a.action, a.namespace, a.subject_kind, a.subject_id, a.before::text, a.after::text, a.address, a.user_agent, a.request_id,
-      a.first, a.subject_ids[a.first:a.last]::text[], a.afters[a.first:a.last]
+const page = (name: string, rows: string) => read(name, ROW)`
+  SELECT ${ROW.sql}
     FROM (
       SELECT a.*, greatest(1, a.last - $8 + before_it + 1)::int AS first FROM (
         SELECT a.*, coalesce(sum(a.last) OVER (ORDER BY a.audit_id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before_it
@@ -41,7 +75,7 @@ const page = (rows: string) => `SELECT a.audit_id, ${msOf('a.at')}, a.actor_kind
     ) a ORDER BY a.audit_id DESC`;
 
 const listed = ({
-  row = ROW,
+  row = FOUND,
   condition,
   filters = FILTERS,
 }: {
@@ -55,65 +89,62 @@ const listed = ({
       AND (NOT $9::boolean OR EXISTS (SELECT FROM namespaces n WHERE n.name = a.namespace AND a.audit_id > n.audit_after))
     ORDER BY a.audit_id DESC LIMIT $8`;
 
-/** Each namespace by itself, from its newest entry back to where it was made: what the others did is not looked at. */
-const listPlaces = (walk: string, order: string) => `SELECT a.* FROM (
+/** Each namespace by itself, from its newest entry back to where it was made: entries of others are not read. */
+const listNamespaces = (walk: string, order: string) => `SELECT a.* FROM (
       SELECT asked.name, CASE WHEN $9::boolean THEN n.audit_after ELSE 0 END AS audit_after
       FROM unnest($1::text[]) AS asked(name) LEFT JOIN namespaces n ON n.name = asked.name
     ) place CROSS JOIN LATERAL (
-      SELECT ${ROW} FROM audit_log a WHERE ${walk} AND a.namespace IS NOT NULL AND ${FILTERS} ORDER BY ${order} LIMIT $8
+      SELECT ${FOUND} FROM audit_log a WHERE ${walk} AND a.namespace IS NOT NULL AND ${FILTERS} ORDER BY ${order} LIMIT $8
     ) a
     ORDER BY a.audit_id DESC LIMIT $8`;
 
 /**
- * Compared as whole rows, in the order of the index: with an equality the planner would rather walk through all namespaces
+ * Compared as rows, in the order of the index: with an equality the planner would rather walk through all namespaces
  * in the order of the ids, for a page that most often is near the end of them.
  */
-const IN_PLACE = `(a.namespace, a.audit_id) > (place.name, place.audit_after)
+const IN_NAMESPACE = `(a.namespace, a.audit_id) > (place.name, place.audit_after)
         AND (a.namespace, a.audit_id) < (place.name, coalesce($7::bigint, ${ID_MAX}))`;
 const OF_ACTION = `a.action = $3 AND a.action <> 'jobs.create'`;
 
 /** Every filter may be NULL. $1 namespaces, $2 actor, $3 action, $4 subject, $5 from, $6 until, $7 before this id, $8 limit, $9 only since the
  * namespaces were made. */
-export const LIST_AUDIT: Statement = { name: 'list_audit', text: page(listed({ condition: 'true' })) };
+export const LIST_AUDIT = page('list_audit', listed({ condition: 'true' }));
+
+const OF_SUBJECT = record({
+  auditId: 'a.audit_id + a.position - 1',
+  subjectId: '$4::text',
+  after: 'coalesce(a.afters[a.position], a.after::text)',
+});
 
 /**
  * By the index on subjects, and by that on spans of many: a job that was made with others has one entry there. $10 the first 60
  * bits of the subject, NULL when it is no UUID.
  */
-export const LIST_AUDIT_OF_SUBJECT: Statement = {
-  name: 'list_audit_of_subject',
-  text: `SELECT a.audit_id + a.position - 1, ${msOf('a.at')}, a.actor_kind, a.actor_id, a.actor_name, a.action,
-      a.namespace, a.subject_kind, $4::text, a.before::text, coalesce(a.afters[a.position], a.after::text), a.address, a.user_agent,
-      a.request_id, 1, NULL::text[], NULL::text[]
-    FROM (
-      (${listed({ row: 'a.*, 1 AS position', condition: 'a.subject_id = $4' })})
-      UNION ALL
-      (SELECT * FROM (${listed({
-        row: 'a.*, array_position(a.subject_ids::text[], $4) AS position',
-        condition: 'a.subject_span @> $10::bigint AND $4 = ANY(a.subject_ids::text[])',
-        filters: COMMON_FILTERS,
-      })}) a WHERE $7::bigint IS NULL OR a.audit_id + a.position - 1 < $7::bigint)
-    ) a
-    ORDER BY a.audit_id + a.position DESC LIMIT $8`,
-};
+export const LIST_AUDIT_OF_SUBJECT = read('list_audit_of_subject', OF_SUBJECT)`
+  SELECT ${OF_SUBJECT.sql}
+  FROM (
+    (${listed({ row: 'a.*, 1 AS position', condition: 'a.subject_id = $4' })})
+    UNION ALL
+    (SELECT * FROM (${listed({
+      row: 'a.*, array_position(a.subject_ids::text[], $4) AS position',
+      condition: 'a.subject_span @> $10::bigint AND $4 = ANY(a.subject_ids::text[])',
+      filters: COMMON_FILTERS,
+    })}) a WHERE $7::bigint IS NULL OR a.audit_id + a.position - 1 < $7::bigint)
+  ) a
+  ORDER BY a.audit_id + a.position DESC LIMIT $8`;
 
 /** By the index on actions, which leaves out the most frequent one: whoever makes jobs by the million pays for one index less. */
-export const LIST_AUDIT_OF_ACTION: Statement = {
-  name: 'list_audit_of_action',
-  text: page(listed({ condition: OF_ACTION })),
-};
+export const LIST_AUDIT_OF_ACTION = page('list_audit_of_action', listed({ condition: OF_ACTION }));
 
-export const LIST_AUDIT_OF_NAMESPACES: Statement = {
-  name: 'list_audit_of_namespaces',
-  text: page(listPlaces(IN_PLACE, 'a.namespace DESC, a.audit_id DESC')),
-};
+export const LIST_AUDIT_OF_NAMESPACES = page(
+  'list_audit_of_namespaces',
+  listNamespaces(IN_NAMESPACE, 'a.namespace DESC, a.audit_id DESC'),
+);
 
-export const LIST_AUDIT_OF_ACTION_IN_NAMESPACES: Statement = {
-  name: 'list_audit_of_action_in_namespaces',
-  text: page(
-    listPlaces(
-      `a.namespace = place.name AND ${OF_ACTION} AND a.audit_id > place.audit_after AND a.audit_id < coalesce($7::bigint, ${ID_MAX})`,
-      'a.audit_id DESC',
-    ),
+export const LIST_AUDIT_OF_ACTION_IN_NAMESPACES = page(
+  'list_audit_of_action_in_namespaces',
+  listNamespaces(
+    `a.namespace = place.name AND ${OF_ACTION} AND a.audit_id > place.audit_after AND a.audit_id < coalesce($7::bigint, ${ID_MAX})`,
+    'a.audit_id DESC',
   ),
-};
+);

@@ -10,6 +10,7 @@ import {
   type TestDatabase,
 } from '../../../../../tests/support/postgres.ts';
 import type { Statement } from '../../postgres/database.ts';
+import { owned } from './fragments.sql.ts';
 import {
   ACQUIRE_SHARDS,
   BEAT_NODE,
@@ -19,7 +20,6 @@ import {
   REGISTER_WORKER,
   UNRECEIVED_RUNS,
 } from './member.sql.ts';
-import { owned } from './owned.sql.ts';
 
 const NODE = '00000000-0000-4000-8000-000000000001';
 const WORKER = 'worker';

@@ -1,68 +1,56 @@
 /** Statements of the housekeeping store, but for those about partitions. */
-import type { Statement } from '../../postgres/database.ts';
+import { type Statement, statement } from '../../postgres/database.ts';
 import { WAITING_COUNTED_MAX } from '../housekeeping-store.ts';
-import { timestampOf } from './instant.sql.ts';
+import { timestampOf } from './fragments.sql.ts';
 import { inLane, lanes } from './lane.sql.ts';
 
 /** $1 before. In the order of the primary key: entries are as old as their ids are small. */
-export const DROP_AUDIT: Statement = {
-  name: 'drop_audit',
-  text: `WITH old AS (
-      SELECT audit_id, at FROM audit_log ORDER BY audit_id LIMIT 10000
-    ), gone AS (
-      DELETE FROM audit_log WHERE audit_id IN (SELECT audit_id FROM old WHERE at < ${timestampOf('$1')}) RETURNING 1
-    )
-    SELECT count(*) FROM gone`,
-};
+export const DROP_AUDIT = statement('drop_audit')`
+  WITH old AS (
+    SELECT audit_id, at FROM audit_log ORDER BY audit_id LIMIT 10000
+  ), gone AS (
+    DELETE FROM audit_log WHERE audit_id IN (SELECT audit_id FROM old WHERE at < ${timestampOf('$1')}) RETURNING 1
+  )
+  SELECT count(*) FROM gone`;
 
-export const OLDEST_TRANSACTION: Statement = {
-  name: 'oldest_transaction',
-  text: `SELECT extract(epoch FROM clock_timestamp() - xact_start)::float8, pid, application_name, state FROM pg_stat_activity
-    WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL AND backend_type = 'client backend'
-      AND (backend_xmin IS NOT NULL OR backend_xid IS NOT NULL)
-    ORDER BY xact_start LIMIT 1`,
-};
+export const OLDEST_TRANSACTION = statement('oldest_transaction')`
+  SELECT extract(epoch FROM clock_timestamp() - xact_start)::float8, pid, application_name, state FROM pg_stat_activity
+  WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL AND backend_type = 'client backend'
+    AND (backend_xmin IS NOT NULL OR backend_xid IS NOT NULL)
+  ORDER BY xact_start LIMIT 1`;
 
 /**
  * About 200 pages of the table, spread over all of it, and scaled up: exact where the table is no larger than that. A one-off
  * of which nothing waits counts as completed, though its only run may still be going on.
  */
-export const COUNT_JOBS: Statement = {
-  name: 'count_jobs',
-  text: `
-    WITH size AS MATERIALIZED (
-      SELECT greatest(1, pg_relation_size('jobs') / current_setting('block_size')::bigint)::float8 AS pages
-    ), share AS MATERIALIZED (
-      SELECT least(100, 100 * 200 / pages) AS percent FROM size
-    ), sampled AS (
-      SELECT CASE WHEN j.status IN ('SCHEDULED', 'PAUSED') AND j.schedule_type IN ('IMMEDIATE', 'FUTURE')
-        AND NOT EXISTS (SELECT FROM due d WHERE d.job_id = j.job_id AND d.kind = 1) THEN 'COMPLETED' ELSE j.status END AS status
-      FROM jobs j TABLESAMPLE SYSTEM ((SELECT percent FROM share))
-    )
-    SELECT status, round(count(*) * 100 / (SELECT percent FROM share))::bigint FROM sampled GROUP BY status`,
-};
+export const COUNT_JOBS = statement('count_jobs')`
+  WITH size AS MATERIALIZED (
+    SELECT greatest(1, pg_relation_size('jobs') / current_setting('block_size')::bigint)::float8 AS pages
+  ), share AS MATERIALIZED (
+    SELECT least(100, 100 * 200 / pages) AS percent FROM size
+  ), sampled AS (
+    SELECT CASE WHEN j.status IN ('SCHEDULED', 'PAUSED') AND j.schedule_type IN ('IMMEDIATE', 'FUTURE')
+      AND NOT EXISTS (SELECT FROM due d WHERE d.job_id = j.job_id AND d.kind = 1) THEN 'COMPLETED' ELSE j.status END AS status
+    FROM jobs j TABLESAMPLE SYSTEM ((SELECT percent FROM share))
+  )
+  SELECT status, round(count(*) * 100 / (SELECT percent FROM share))::bigint FROM sampled GROUP BY status`;
 
 /**
- * A plan is kept until something changes what is known of its tables. Autovacuum looks once a minute; until then a plan that was
+ * A plan is kept until something changes what is known of its tables. Autovacuum checks once a minute; until then a plan that was
  * made for three rows walks over all of a table that has a hundred thousand. Tables that are large already are left to it.
  */
-export const OUTGROWN_TABLES: Statement = {
-  name: 'outgrown_tables',
-  text: `SELECT relname::text FROM pg_class WHERE oid = ANY(ARRAY['jobs', 'due', 'cursors', 'admissions', 'leases']::regclass[])
-      AND reltuples >= 0 AND relpages < 1000
-      AND pg_relation_size(oid) / current_setting('block_size')::int > 4 * relpages + 4`,
-};
+export const OUTGROWN_TABLES = statement('outgrown_tables')`
+  SELECT relname::text FROM pg_class WHERE oid = ANY(ARRAY['jobs', 'due', 'cursors', 'admissions', 'leases']::regclass[])
+    AND reltuples >= 0 AND relpages < 1000
+    AND pg_relation_size(oid) / current_setting('block_size')::int > 4 * relpages + 4`;
 
 export const ANALYZE = (table: string): Statement => ({ name: `analyze_${table}`, text: `ANALYZE ${table}` });
 
 /** $1 now. Lane by lane, so that what lies ahead is not walked over; of very many lanes only some. */
-export const COUNT_WAITING: Statement = {
-  name: 'count_waiting',
-  text: `
-    WITH RECURSIVE ${lanes()}
-    SELECT count(*)::int FROM (
-      SELECT FROM (SELECT * FROM lane LIMIT 5000) lane CROSS JOIN LATERAL (
-        SELECT FROM due WHERE ${inLane('lane')} AND due.lane_at <= $1::bigint LIMIT ${WAITING_COUNTED_MAX}
-      ) d LIMIT ${WAITING_COUNTED_MAX}
-    ) w`,
-};
+export const COUNT_WAITING = statement('count_waiting')`
+  WITH RECURSIVE ${lanes()}
+  SELECT count(*)::int FROM (
+    SELECT FROM (SELECT * FROM lane LIMIT 5000) lane CROSS JOIN LATERAL (
+      SELECT FROM due WHERE ${inLane('lane')} AND due.lane_at <= $1::bigint LIMIT ${WAITING_COUNTED_MAX}
+    ) d LIMIT ${WAITING_COUNTED_MAX}
+  ) w`;

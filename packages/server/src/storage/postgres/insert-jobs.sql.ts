@@ -1,12 +1,11 @@
 /**
- * New jobs with their first pending rows, what is told of them and their entries of the audit log, in one statement: what was
+ * New jobs with their first pending rows, their events and their entries of the audit log, in one statement: what was
  * accepted is on record, at no round trip of its own.
  */
 import type { Statement } from '../../postgres/database.ts';
 import { PART_COUNT } from '../lane.ts';
-import { inlinePayload } from './inline-payload.sql.ts';
+import { inlinePayload, timestampOf } from './fragments.sql.ts';
 import { AUDIT_COLUMNS, type InsertColumn, OWN_COLUMNS, SHARED_COLUMNS } from './insert-columns.ts';
-import { timestampOf } from './instant.sql.ts';
 import { JOB_COLUMNS, stored } from './job-columns.ts';
 
 const JOB_ID = '$1';
@@ -56,7 +55,7 @@ const intoCursors = (f: Field) => `
   SELECT d.job_id, d.fire_at, coalesce(d.own_nominal_at, d.fire_at), ${f('version')}, d.shard, ${f('status')} = 'PAUSED'
   FROM data d`;
 
-/** named: of the row g of the audit log, the ids of its jobs and what is told of each. */
+/** named: of the row g of the audit log, the ids of its jobs and the content of each. */
 const intoAudit = (named: string) => `
   INSERT INTO audit_log (at, actor_kind, actor_id, actor_name, action, namespace, subject_kind, subject_id, subject_count, subject_ids,
     subject_span, after, afters, address, user_agent, request_id)

@@ -2,9 +2,9 @@
 import { plainArray, sparse, textArray } from '../../postgres/array-literal.ts';
 import type { AuditEntry } from '../audit-store.ts';
 import type { NewJob } from '../job-store.ts';
+import { spanPosition } from './codes.ts';
 import { type InsertColumn, OWN_COLUMNS, SHARED_COLUMNS } from './insert-columns.ts';
 import type { Value } from './job-columns.ts';
-import { spanPlace } from './subject-span.ts';
 
 /** As much as ids of entries leave room for. */
 const AUDITED_TOGETHER_MAX = 1_000;
@@ -77,8 +77,10 @@ function auditParameters(entries: readonly NewJob[]): (string | null)[] {
     text(({ origin }) => origin.requestId),
     plainArray(groups.map(({ first }) => first + 1)),
     plainArray(groups.map(({ last }) => last + 1)),
-    plainArray(groups.map(({ smallest, first, last }) => (first < last ? spanPlace(smallest) : undefined))),
-    plainArray(groups.map(({ largest, first, last }) => (first < last ? spanPlace(largest) : undefined))),
+    plainArray(
+      groups.map(({ smallest, first, last }) => (first < last ? spanPosition(smallest) : undefined)),
+    ),
+    plainArray(groups.map(({ largest, first, last }) => (first < last ? spanPosition(largest) : undefined))),
     sparse(
       groups.map(({ entry, sharesAfter }) => (sharesAfter ? entry.after : undefined)),
       textArray,

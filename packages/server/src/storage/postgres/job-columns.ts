@@ -16,7 +16,7 @@ import {
   type RetryPolicy,
 } from '@carillon/domain';
 import { priorityCode, priorityWord } from './codes.ts';
-import { msOf, timestampOf } from './instant.sql.ts';
+import { msOf, timestampOf } from './fragments.sql.ts';
 
 export type Value = string | number | boolean | undefined;
 
@@ -30,7 +30,7 @@ export interface JobColumn {
   readonly differs?: true;
   /** Never changed once it was inserted. */
   readonly fixed?: true;
-  /** For people who look into the table; nothing reads it. */
+  /** For people who read the table; no statement does. */
   readonly unread?: true;
   /** The property that it holds by itself. */
   readonly property?: string;

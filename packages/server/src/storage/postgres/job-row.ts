@@ -10,8 +10,9 @@ import {
   type Schedule,
   type ScheduleType,
 } from '@carillon/domain';
-import { exists } from './exists.sql.ts';
+import { exists } from './fragments.sql.ts';
 import { JOB_COLUMNS, selected } from './job-columns.ts';
+import type { Selection } from './selection.ts';
 
 /**
  * The status of a job j, composed: success of a one-off is written nowhere (it would cost the hot path an update of a wide
@@ -26,15 +27,6 @@ export const JOB_STATUS = `CASE WHEN j.schedule_type IN ('IMMEDIATE', 'FUTURE') 
 
 const READ = JOB_COLUMNS.filter(({ unread }) => !unread);
 
-/** The select list that jobFromRow reads, and how long it is. */
-export const JOB_SELECTION = READ.map((column) =>
-  column.name === 'status' ? JOB_STATUS : selected(column),
-).join(', ');
-export const JOB_SELECTION_LENGTH = READ.length;
-
-/** By position; the id is NULL in no row of a job. */
-export type JobRow = readonly unknown[];
-
 const PROPERTIES = READ.flatMap(({ property, from }, index) =>
   property === undefined
     ? []
@@ -48,16 +40,21 @@ const PROPERTIES = READ.flatMap(({ property, from }, index) =>
 );
 const INDEX = Object.fromEntries(READ.map(({ name }, index) => [name, index]));
 
-export function jobFromRow(row: JobRow): Job {
-  const at = <T>(name: string) => row[INDEX[name]!] as T;
-  const job: Record<string, unknown> = {
-    schedule: scheduleFrom(at('schedule_type'), at('schedule_time'), at('schedule')),
-    misfire: misfireFrom(at('misfire')),
-    retry: retryFrom(at('retry'), at('max_retries')),
-  };
-  for (const { property, index, from } of PROPERTIES) job[property] = from(row[index]);
-  return job as unknown as Job;
-}
+/** A job j; its id is NULL in no row. */
+export const JOB: Selection<Job> = {
+  sql: READ.map((column) => (column.name === 'status' ? JOB_STATUS : selected(column))).join(', '),
+  length: READ.length,
+  from: (row, start) => {
+    const at = <T>(name: string) => row[start + INDEX[name]!] as T;
+    const job: Record<string, unknown> = {
+      schedule: scheduleFrom(at('schedule_type'), at('schedule_time'), at('schedule')),
+      misfire: misfireFrom(at('misfire')),
+      retry: retryFrom(at('retry'), at('max_retries')),
+    };
+    for (const { property, index, from } of PROPERTIES) job[property] = from(row[start + index]);
+    return job as unknown as Job;
+  },
+};
 
 function scheduleFrom(type: ScheduleType, atMs: number | null, rule: string | null): Schedule {
   if (type === 'IMMEDIATE') return { type };

@@ -1,18 +1,16 @@
 /** Statements of the lease store: the hot path. */
-import type { Statement } from '../../postgres/database.ts';
+import { statement } from '../../postgres/database.ts';
+import { timestampOf } from './fragments.sql.ts';
 import { FIRST_EPOCH } from './generation.sql.ts';
-import { timestampOf } from './instant.sql.ts';
 import { inLane, lanes } from './lane.sql.ts';
 
 /** $1 limit, $2 part, $3 priority, $4 handler key, $5 tenant: the first run of each lane after this one. */
-export const LANES: Statement = {
-  name: 'lanes',
-  text: `WITH RECURSIVE ${lanes({
+export const LANES = statement('lanes')`
+  WITH RECURSIVE ${lanes({
     first: ['due.lane_at', 'due.run_id'],
     after: '$2::smallint, $3::smallint, $4::int, $5::bigint',
   })}
-    SELECT * FROM lane LIMIT $1`,
-};
+  SELECT * FROM lane LIMIT $1`;
 
 const IN_TIME = '(due.expires_at IS NULL OR due.expires_at >= $3::bigint)';
 
@@ -26,153 +24,135 @@ const IN_TIME = '(due.expires_at IS NULL OR due.expires_at >= $3::bigint)';
  * answered as one row (a row per run would cost both sides more than the claim itself); no JSON text and no name of a
  * handler holds a line break. A lane that gave fewer than it might was read to its end: of that one the next instant is answered.
  */
-export const CLAIM_LANES: Statement = {
-  name: 'claim_lanes',
-  text: `
-    WITH worker AS MATERIALIZED (
-      -- DISP-7. Locked, so that the worker is not marked dead before this claim is visible to recovery.
-      SELECT worker_id FROM workers WHERE worker_id = $2 AND NOT dead FOR KEY SHARE
-    ), lane AS MATERIALIZED (
-      SELECT * FROM unnest($4::smallint[], $5::smallint[], $6::int[], $7::bigint[], $8::bigint[], $9::uuid[], $10::int[])
-        WITH ORDINALITY AS lane(part, priority, handler_key, tenant, after_at, after_id, runs_max, ord)
-    ), picked AS MATERIALIZED (
-      SELECT d.tid, d.run_id, d.lane_at, lane.ord FROM lane CROSS JOIN LATERAL (
-        SELECT due.ctid AS tid, due.run_id, due.lane_at FROM due
-        WHERE ${inLane('lane')} AND (due.lane_at, due.run_id) > (lane.after_at, lane.after_id) AND due.lane_at <= $3::bigint AND ${IN_TIME}
-        ORDER BY due.lane_at, due.run_id LIMIT lane.runs_max FOR UPDATE SKIP LOCKED
-      ) d WHERE EXISTS (SELECT FROM worker) LIMIT $11
-    ), scanned AS MATERIALIZED (
-      SELECT array_agg(found ORDER BY ord) AS found, array_agg(last_at ORDER BY ord) AS last_ats,
-        array_agg(last_id ORDER BY ord) AS last_ids, array_agg(next_at ORDER BY ord) AS next_ats
+export const CLAIM_LANES = statement('claim_lanes')`
+  WITH worker AS MATERIALIZED (
+    -- DISP-7. Locked, so that the worker is not marked dead before this claim is visible to recovery.
+    SELECT worker_id FROM workers WHERE worker_id = $2 AND NOT dead FOR KEY SHARE
+  ), lane AS MATERIALIZED (
+    SELECT * FROM unnest($4::smallint[], $5::smallint[], $6::int[], $7::bigint[], $8::bigint[], $9::uuid[], $10::int[])
+      WITH ORDINALITY AS lane(part, priority, handler_key, tenant, after_at, after_id, runs_max, ord)
+  ), picked AS MATERIALIZED (
+    SELECT d.tid, d.run_id, d.lane_at, lane.ord FROM lane CROSS JOIN LATERAL (
+      SELECT due.ctid AS tid, due.run_id, due.lane_at FROM due
+      WHERE ${inLane('lane')} AND (due.lane_at, due.run_id) > (lane.after_at, lane.after_id) AND due.lane_at <= $3::bigint AND ${IN_TIME}
+      ORDER BY due.lane_at, due.run_id LIMIT lane.runs_max FOR UPDATE SKIP LOCKED
+    ) d WHERE EXISTS (SELECT FROM worker) LIMIT $11
+  ), scanned AS MATERIALIZED (
+    SELECT array_agg(found ORDER BY ord) AS found, array_agg(last_at ORDER BY ord) AS last_ats,
+      array_agg(last_id ORDER BY ord) AS last_ids, array_agg(next_at ORDER BY ord) AS next_ats
+    FROM (
+      SELECT lane.*, CASE WHEN lane.found < lane.runs_max AND coalesce(lane.found_so_far, 0) < $11 THEN (
+        SELECT due.lane_at FROM due
+        WHERE ${inLane('lane')} AND due.lane_at > $3::bigint
+        ORDER BY due.lane_at, due.run_id LIMIT 1) END AS next_at
       FROM (
-        SELECT lane.*, CASE WHEN lane.found < lane.runs_max AND coalesce(lane.found_so_far, 0) < $11 THEN (
-          SELECT due.lane_at FROM due
-          WHERE ${inLane('lane')} AND due.lane_at > $3::bigint
-          ORDER BY due.lane_at, due.run_id LIMIT 1) END AS next_at
-        FROM (
-          SELECT lane.*, coalesce(p.found, 0) AS found, p.last_at, p.last_id, sum(p.found) OVER (ORDER BY lane.ord) AS found_so_far
-          FROM lane LEFT JOIN (
-            -- In the order in which they were picked: there is nothing left to sort.
-            SELECT ord, count(*) AS found, max(lane_at) AS last_at, (array_agg(run_id ORDER BY lane_at, run_id))[count(*)] AS last_id
-            FROM picked GROUP BY ord
-          ) p ON p.ord = lane.ord
-          WHERE EXISTS (SELECT FROM worker)
-        ) lane
-      ) l
-    ), gone AS (
-      DELETE FROM due d WHERE d.ctid = ANY(ARRAY(SELECT tid FROM picked))
-      RETURNING d.job_id, d.run_id, d.shard, d.kind, d.attempt, d.crashes, d.ends_job, d.epoch, d.job_version, d.nominal_at,
-        d.handler, d.payload, d.timeout_ms, d.admitted, d.fire_at
-    ), taken AS MATERIALIZED (
-      SELECT array_agg(run_id) AS run_ids, array_agg(job_id) AS job_ids, array_agg(shard) AS shards, array_agg(kind) AS kinds,
-        array_agg(attempt) AS attempts, array_agg(crashes) AS crashes, array_agg(ends_job) AS ends_job,
-        array_agg(greatest(epoch, ${FIRST_EPOCH})) AS epochs, array_agg(job_version) AS job_versions, array_agg(nominal_at) AS nominal_ats,
-        array_agg(CASE WHEN kind < 3 AND attempt = 1 THEN nominal_at ELSE fire_at END) AS due_ats,
-        bool_or(ends_job AND kind <> 1) AS ends_schedule, bool_or(admitted) AS limited,
-        CASE WHEN bool_or(admitted) THEN array_agg(admitted::int) END AS admitted, string_agg(handler, E'\\n') AS handlers,
-        string_agg(coalesce(payload, (SELECT j.payload::text FROM jobs j WHERE j.job_id = t.job_id), '{}'), E'\\n') AS payloads,
-        array_agg(coalesce(timeout_ms, (SELECT j.timeout_ms FROM jobs j WHERE j.job_id = t.job_id), 1)) AS timeouts
-      FROM gone t
-    ), lease AS (
-      INSERT INTO leases (lease_id, worker_id, claimed_at, run_ids, job_ids, shards, kinds, attempts, crashes, ends_job,
-        epochs, job_versions, nominal_ats, ends_schedule, limited)
-      SELECT $1::uuid, $2::text, $3::bigint, run_ids, job_ids, shards, kinds, attempts, crashes, ends_job, epochs, job_versions,
-        nominal_ats, ends_schedule, limited
-      FROM taken WHERE run_ids IS NOT NULL
-    )
-    SELECT run_ids::text, job_ids::text, epochs::text, attempts::text, nominal_ats::text, timeouts::text, admitted::text, handlers,
-      payloads, due_ats::text, found::text, last_ats::text, last_ids::text, next_ats::text
-    FROM taken CROSS JOIN scanned`,
-};
+        SELECT lane.*, coalesce(p.found, 0) AS found, p.last_at, p.last_id, sum(p.found) OVER (ORDER BY lane.ord) AS found_so_far
+        FROM lane LEFT JOIN (
+          -- In the order in which they were picked: there is nothing left to sort.
+          SELECT ord, count(*) AS found, max(lane_at) AS last_at, (array_agg(run_id ORDER BY lane_at, run_id))[count(*)] AS last_id
+          FROM picked GROUP BY ord
+        ) p ON p.ord = lane.ord
+        WHERE EXISTS (SELECT FROM worker)
+      ) lane
+    ) l
+  ), gone AS (
+    DELETE FROM due d WHERE d.ctid = ANY(ARRAY(SELECT tid FROM picked))
+    RETURNING d.job_id, d.run_id, d.shard, d.kind, d.attempt, d.crashes, d.ends_job, d.epoch, d.job_version, d.nominal_at,
+      d.handler, d.payload, d.timeout_ms, d.admitted, d.fire_at
+  ), taken AS MATERIALIZED (
+    SELECT array_agg(run_id) AS run_ids, array_agg(job_id) AS job_ids, array_agg(shard) AS shards, array_agg(kind) AS kinds,
+      array_agg(attempt) AS attempts, array_agg(crashes) AS crashes, array_agg(ends_job) AS ends_job,
+      array_agg(greatest(epoch, ${FIRST_EPOCH})) AS epochs, array_agg(job_version) AS job_versions, array_agg(nominal_at) AS nominal_ats,
+      array_agg(CASE WHEN kind < 3 AND attempt = 1 THEN nominal_at ELSE fire_at END) AS due_ats,
+      bool_or(ends_job AND kind <> 1) AS ends_schedule, bool_or(admitted) AS limited,
+      CASE WHEN bool_or(admitted) THEN array_agg(admitted::int) END AS admitted, string_agg(handler, E'\\n') AS handlers,
+      string_agg(coalesce(payload, (SELECT j.payload::text FROM jobs j WHERE j.job_id = t.job_id), '{}'), E'\\n') AS payloads,
+      array_agg(coalesce(timeout_ms, (SELECT j.timeout_ms FROM jobs j WHERE j.job_id = t.job_id), 1)) AS timeouts
+    FROM gone t
+  ), lease AS (
+    INSERT INTO leases (lease_id, worker_id, claimed_at, run_ids, job_ids, shards, kinds, attempts, crashes, ends_job,
+      epochs, job_versions, nominal_ats, ends_schedule, limited)
+    SELECT $1::uuid, $2::text, $3::bigint, run_ids, job_ids, shards, kinds, attempts, crashes, ends_job, epochs, job_versions,
+      nominal_ats, ends_schedule, limited
+    FROM taken WHERE run_ids IS NOT NULL
+  )
+  SELECT run_ids::text, job_ids::text, epochs::text, attempts::text, nominal_ats::text, timeouts::text, admitted::text, handlers,
+    payloads, due_ats::text, found::text, last_ats::text, last_ids::text, next_ats::text
+  FROM taken CROSS JOIN scanned`;
 
 /**
- * The arrays of a lease lie outside its row, and each look at one element would fetch the whole array again: a statement that
- * looks at many of them puts these into a materialized expression, where each array is fetched once.
+ * The arrays of a lease lie outside its row, and each read of one element would fetch the entire array again: a statement that
+ * reads many of them puts these into a materialized expression, where each array is fetched once.
  */
 export function unpacked(lease: string, columns: readonly string[]): string {
   return columns.map((column) => `${lease}.${column} || '{}' AS ${column}`).join(', ');
 }
 
 /** $1 lease ids, $2 positions: the runs that are still leased there. One row per reference, in order. */
-export const LEASED: Statement = {
-  name: 'leased',
-  text: `
-    WITH l AS MATERIALIZED (
-      SELECT l.lease_id, l.worker_id, l.claimed_at, l.cancelled, l.closed, ${unpacked('l', ['run_ids', 'job_ids', 'epochs', 'attempts', 'crashes', 'nominal_ats'])}
-      FROM leases l WHERE l.lease_id = ANY($1::uuid[])
-    )
-    SELECT q.ord, l.lease_id, q.position, l.epochs[q.position + 1], l.job_ids[q.position + 1], l.run_ids[q.position + 1],
-      l.worker_id, l.attempts[q.position + 1], l.crashes[q.position + 1], l.nominal_ats[q.position + 1], l.claimed_at,
-      j.retry::text, coalesce(j.max_retries, 0), q.position = ANY(l.cancelled), coalesce(j.namespace, ''), j.user_id
-    FROM unnest($1::uuid[], $2::smallint[]) WITH ORDINALITY AS q(lease_id, position, ord)
-    JOIN l ON l.lease_id = q.lease_id
-    LEFT JOIN jobs j ON j.job_id = l.job_ids[q.position + 1]
-    WHERE NOT (q.position = ANY(l.closed)) AND l.run_ids[q.position + 1] IS NOT NULL`,
-};
+export const LEASED = statement('leased')`
+  WITH l AS MATERIALIZED (
+    SELECT l.lease_id, l.worker_id, l.claimed_at, l.cancelled, l.closed, ${unpacked('l', ['run_ids', 'job_ids', 'epochs', 'attempts', 'crashes', 'nominal_ats'])}
+    FROM leases l WHERE l.lease_id = ANY($1::uuid[])
+  )
+  SELECT q.ord, l.lease_id, q.position, l.epochs[q.position + 1], l.job_ids[q.position + 1], l.run_ids[q.position + 1],
+    l.worker_id, l.attempts[q.position + 1], l.crashes[q.position + 1], l.nominal_ats[q.position + 1], l.claimed_at,
+    j.retry::text, coalesce(j.max_retries, 0), q.position = ANY(l.cancelled), coalesce(j.namespace, ''), j.user_id
+  FROM unnest($1::uuid[], $2::smallint[]) WITH ORDINALITY AS q(lease_id, position, ord)
+  JOIN l ON l.lease_id = q.lease_id
+  LEFT JOIN jobs j ON j.job_id = l.job_ids[q.position + 1]
+  WHERE NOT (q.position = ANY(l.closed)) AND l.run_ids[q.position + 1] IS NOT NULL`;
 
 /** $1 worker ids. */
-export const LEASED_BY: Statement = {
-  name: 'leased_by',
-  text: `
-    SELECT 0, l.lease_id, (u.ord - 1)::smallint, u.epoch, u.job_id, u.run_id, l.worker_id, u.attempt, u.crashes, u.nominal_at,
-      l.claimed_at, j.retry::text, coalesce(j.max_retries, 0), (u.ord - 1)::smallint = ANY(l.cancelled),
-      coalesce(j.namespace, ''), j.user_id
-    FROM leases l
-    CROSS JOIN LATERAL unnest(l.epochs, l.job_ids, l.run_ids, l.attempts, l.crashes, l.nominal_ats)
-      WITH ORDINALITY AS u(epoch, job_id, run_id, attempt, crashes, nominal_at, ord)
-    LEFT JOIN jobs j ON j.job_id = u.job_id
-    WHERE l.worker_id = ANY($1::text[]) AND NOT ((u.ord - 1)::smallint = ANY(l.closed))`,
-};
+export const LEASED_BY = statement('leased_by')`
+  SELECT 0, l.lease_id, (u.ord - 1)::smallint, u.epoch, u.job_id, u.run_id, l.worker_id, u.attempt, u.crashes, u.nominal_at,
+    l.claimed_at, j.retry::text, coalesce(j.max_retries, 0), (u.ord - 1)::smallint = ANY(l.cancelled),
+    coalesce(j.namespace, ''), j.user_id
+  FROM leases l
+  CROSS JOIN LATERAL unnest(l.epochs, l.job_ids, l.run_ids, l.attempts, l.crashes, l.nominal_ats)
+    WITH ORDINALITY AS u(epoch, job_id, run_id, attempt, crashes, nominal_at, ord)
+  LEFT JOIN jobs j ON j.job_id = u.job_id
+  WHERE l.worker_id = ANY($1::text[]) AND NOT ((u.ord - 1)::smallint = ANY(l.closed))`;
 
 /** $1 lease ids, $2 positions, $3 epochs, $4 starts, $5 now. */
-export const SHOW_RUNNING: Statement = {
-  name: 'show_running',
-  text: `
-    WITH leased AS MATERIALIZED (
-      SELECT q.lease_id, q.position, q.epoch, q.started, l.worker_id, l.claimed_at, l.run_ids[q.position + 1] AS run_id,
-        l.job_ids[q.position + 1] AS job_id, l.attempts[q.position + 1] AS attempt, l.kinds[q.position + 1] AS kind,
-        l.nominal_ats[q.position + 1] AS nominal_at, l.job_versions[q.position + 1] AS job_version,
-        q.position = ANY(l.shown) AS shown
-      FROM unnest($1::uuid[], $2::smallint[], $3::int[], $4::bigint[]) AS q(lease_id, position, epoch, started)
-      JOIN leases l ON l.lease_id = q.lease_id
-      WHERE NOT (q.position = ANY(l.closed)) AND l.epochs[q.position + 1] = q.epoch
-      FOR UPDATE OF l
-    ), marked AS (
-      UPDATE leases l SET shown = l.shown || m.positions
-      FROM (SELECT lease_id, array_agg(position) AS positions FROM leased GROUP BY lease_id) m
-      WHERE l.lease_id = m.lease_id
-    ), event AS (
-      INSERT INTO events (kind, ids, epochs, claimed_ats)
-      SELECT 'run.started', array_agg(run_id), array_agg(epoch), array_agg(claimed_at) FROM leased WHERE NOT shown HAVING count(*) > 0
-    )
-    INSERT INTO job_runs (run_id, job_id, status, start_time, modified_time, executor_id, attempt_number, created_at, epoch,
-      trigger, scheduled_at, job_version)
-    SELECT run_id, job_id, 'RUNNING', ${timestampOf('started')}, ${timestampOf('$5')}, worker_id, attempt,
-      ${timestampOf('claimed_at')}, epoch, kind, ${timestampOf('nominal_at')}, job_version
-    FROM leased
-    ON CONFLICT (run_id, epoch, created_at) DO UPDATE SET modified_time = excluded.modified_time`,
-};
+export const SHOW_RUNNING = statement('show_running')`
+  WITH leased AS MATERIALIZED (
+    SELECT q.lease_id, q.position, q.epoch, q.started, l.worker_id, l.claimed_at, l.run_ids[q.position + 1] AS run_id,
+      l.job_ids[q.position + 1] AS job_id, l.attempts[q.position + 1] AS attempt, l.kinds[q.position + 1] AS kind,
+      l.nominal_ats[q.position + 1] AS nominal_at, l.job_versions[q.position + 1] AS job_version,
+      q.position = ANY(l.shown) AS shown
+    FROM unnest($1::uuid[], $2::smallint[], $3::int[], $4::bigint[]) AS q(lease_id, position, epoch, started)
+    JOIN leases l ON l.lease_id = q.lease_id
+    WHERE NOT (q.position = ANY(l.closed)) AND l.epochs[q.position + 1] = q.epoch
+    FOR UPDATE OF l
+  ), marked AS (
+    UPDATE leases l SET shown = l.shown || m.positions
+    FROM (SELECT lease_id, array_agg(position) AS positions FROM leased GROUP BY lease_id) m
+    WHERE l.lease_id = m.lease_id
+  ), event AS (
+    INSERT INTO events (kind, ids, epochs, claimed_ats)
+    SELECT 'run.started', array_agg(run_id), array_agg(epoch), array_agg(claimed_at) FROM leased WHERE NOT shown HAVING count(*) > 0
+  )
+  INSERT INTO job_runs (run_id, job_id, status, start_time, modified_time, executor_id, attempt_number, created_at, epoch,
+    trigger, scheduled_at, job_version)
+  SELECT run_id, job_id, 'RUNNING', ${timestampOf('started')}, ${timestampOf('$5')}, worker_id, attempt,
+    ${timestampOf('claimed_at')}, epoch, kind, ${timestampOf('nominal_at')}, job_version
+  FROM leased
+  ON CONFLICT (run_id, epoch, created_at) DO UPDATE SET modified_time = excluded.modified_time`;
 
 /** $1 run ids, $2 epochs, $3 claimed at, $4 reports. What repeats the record is no news. */
-export const RECORD_LATE: Statement = {
-  name: 'record_late',
-  text: `
-    UPDATE job_runs x SET late_report = q.report
-    FROM unnest($1::uuid[], $2::int[], $3::bigint[], $4::text[]) AS q(run_id, epoch, claimed_at, report)
-    WHERE x.run_id = q.run_id AND x.epoch = q.epoch AND x.created_at = ${timestampOf('q.claimed_at')}
-      AND x.status <> q.report`,
-};
+export const RECORD_LATE = statement('record_late')`
+  UPDATE job_runs x SET late_report = q.report
+  FROM unnest($1::uuid[], $2::int[], $3::bigint[], $4::text[]) AS q(run_id, epoch, claimed_at, report)
+  WHERE x.run_id = q.run_id AND x.epoch = q.epoch AND x.created_at = ${timestampOf('q.claimed_at')}
+    AND x.status <> q.report`;
 
 /** $1 run ids. */
-export const REQUEST_CANCEL: Statement = {
-  name: 'request_cancel',
-  text: `
-    UPDATE leases l SET cancelled = array(
-      SELECT DISTINCT p FROM unnest(l.cancelled || array(
-        SELECT (u.ord - 1)::smallint FROM unnest(l.run_ids) WITH ORDINALITY AS u(run_id, ord)
-        WHERE u.run_id = ANY($1::uuid[]) AND NOT ((u.ord - 1)::smallint = ANY(l.closed))
-      )) AS p)
-    WHERE EXISTS (SELECT FROM unnest(l.run_ids) WITH ORDINALITY AS u(run_id, ord)
-      WHERE u.run_id = ANY($1::uuid[]) AND NOT ((u.ord - 1)::smallint = ANY(l.closed)))
-    RETURNING l.lease_id`,
-};
+export const REQUEST_CANCEL = statement('request_cancel')`
+  UPDATE leases l SET cancelled = array(
+    SELECT DISTINCT p FROM unnest(l.cancelled || array(
+      SELECT (u.ord - 1)::smallint FROM unnest(l.run_ids) WITH ORDINALITY AS u(run_id, ord)
+      WHERE u.run_id = ANY($1::uuid[]) AND NOT ((u.ord - 1)::smallint = ANY(l.closed))
+    )) AS p)
+  WHERE EXISTS (SELECT FROM unnest(l.run_ids) WITH ORDINALITY AS u(run_id, ord)
+    WHERE u.run_id = ANY($1::uuid[]) AND NOT ((u.ord - 1)::smallint = ANY(l.closed)))
+  RETURNING l.lease_id`;

@@ -1,14 +1,14 @@
 /**
  * Statements that list jobs. Each is driven by the index that narrows it most, walks it in the order of the answer, and
- * looks through a bounded number of rows: a filter that no index serves costs the same on millions of jobs as on
- * thousands, and the answer says where looking stopped.
+ * reads a bounded number of rows: a filter that no index serves costs the same on millions of jobs as on
+ * thousands, and the answer says where the search stopped.
  */
 import { textArray } from '../../postgres/array-literal.ts';
-import type { Statement } from '../../postgres/database.ts';
+import { type Statement, statement } from '../../postgres/database.ts';
 import { type JobFilter, LOOKED_THROUGH_MAX } from '../job-store.ts';
 import { priorityCode } from './codes.ts';
-import { timestampOf } from './instant.sql.ts';
-import { JOB_SELECTION, JOB_SELECTION_LENGTH, JOB_STATUS } from './job-row.ts';
+import { timestampOf } from './fragments.sql.ts';
+import { JOB, JOB_STATUS } from './job-row.ts';
 
 /**
  * key: all jobs. userId, namespace, status: the index of that name (status: of what is not SCHEDULED). labels: few enough to
@@ -48,15 +48,15 @@ export const LIVE = `live AS MATERIALIZED (
   )`;
 
 /**
- * As JOB_STATUS composes it, over the leases that were read once. Pending rows are looked up one by one on purpose: of an
+ * As JOB_STATUS composes it, over the leases that were read once. Pending rows are read one by one on purpose: of an
  * EXISTS the planner may make a hash of all of them, a million rows to list fifty jobs.
  */
 const LISTED_STATUS = `CASE WHEN j.schedule_type IN ('IMMEDIATE', 'FUTURE') AND j.status IN ('SCHEDULED', 'PAUSED')
     AND (SELECT d.kind FROM due d WHERE d.job_id = j.job_id AND (d.kind = 1 OR (d.held AND j.status = 'PAUSED')) LIMIT 1) IS NULL
     AND NOT (j.job_id IN (SELECT live.job_id FROM live WHERE live.once))
     THEN 'COMPLETED' ELSE j.status END`;
-export const LISTED_COLUMNS = JOB_SELECTION.replace(JOB_STATUS, LISTED_STATUS);
-const NO_JOB = Array.from({ length: JOB_SELECTION_LENGTH - 1 }, () => 'NULL').join(', ');
+export const LISTED_COLUMNS = JOB.sql.replace(JOB_STATUS, LISTED_STATUS);
+const NO_JOB = Array.from({ length: JOB.length - 1 }, () => 'NULL').join(', ');
 
 /** The drives that are an index on one column and the id. only: its predicate, by which the planner knows that it holds all of it. */
 const DRIVEN = {
@@ -75,7 +75,7 @@ export interface Walk {
 }
 
 /**
- * Jobs with this value, in the order of their ids. Compared as whole rows, in the order of the index: with an equality the
+ * Jobs with this value, in the order of their ids. Compared as rows, in the order of the index: with an equality the
  * planner would rather walk through all jobs in the order of the ids, where few values are shared by many jobs, and look
  * through millions for the few of a small one.
  */
@@ -155,14 +155,10 @@ export function restOf(drive: Drive, filters: readonly FilterName[]): FilterName
 }
 
 /** For one transaction. Sessions have them turned off, and nothing else can read the index of labels. */
-export const ALLOW_BITMAP_SCANS: Statement = {
-  name: 'allow_bitmap_scans',
-  text: `SELECT set_config('enable_bitmapscan', 'on', true)`,
-};
+export const ALLOW_BITMAP_SCANS = statement('allow_bitmap_scans')`
+  SELECT set_config('enable_bitmapscan', 'on', true)`;
 
 /** Whether a label is rare enough to sort all that have it. $1 labels. */
-export const COUNT_LABELLED: Statement = {
-  name: 'count_labelled',
-  text: `SELECT count(*)::int FROM (
-    SELECT FROM jobs j WHERE j.labels @> $1::jsonb AND j.labels IS NOT NULL LIMIT ${LOOKED_THROUGH_MAX + 1}) labelled`,
-};
+export const COUNT_LABELLED = statement('count_labelled')`
+  SELECT count(*)::int FROM (
+  SELECT FROM jobs j WHERE j.labels @> $1::jsonb AND j.labels IS NOT NULL LIMIT ${LOOKED_THROUGH_MAX + 1}) labelled`;

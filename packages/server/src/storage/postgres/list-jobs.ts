@@ -2,10 +2,8 @@
 import { DEFAULT_NAMESPACE, type Job, type JobId } from '@carillon/domain';
 import type { Session } from '../../postgres/database.ts';
 import { type JobFilter, type JobList, type JobQuery, LOOKED_THROUGH_MAX } from '../job-store.ts';
-import { type JobRow, jobFromRow } from './job-row.ts';
+import { JOB } from './job-row.ts';
 import { COUNT_LABELLED, type Drive, FILTERS, type FilterName, listStatement } from './list-jobs.sql.ts';
-
-type StopRow = readonly [stoppedAt: JobId | null, name: null];
 
 export async function listJobs(session: Session, query: JobQuery): Promise<JobList> {
   const { order = 'newest', afterJobId, limit, offset = 0 } = query;
@@ -16,20 +14,16 @@ export async function listJobs(session: Session, query: JobQuery): Promise<JobLi
     order,
     continued: afterJobId !== undefined,
   });
-  const place = afterJobId === undefined ? [] : [afterJobId];
-  const rows = await session.query<JobRow | StopRow>(statement, [...parameters, ...place, limit, offset]);
+  const position = afterJobId === undefined ? [] : [afterJobId];
+  const rows = await session.query(statement, [...parameters, ...position, limit, offset]);
   const jobs: Job[] = [];
   let stoppedAt: JobId | undefined;
   for (const row of rows) {
-    if (isStop(row)) stoppedAt = row[0] ?? undefined;
-    else jobs.push(jobFromRow(row));
+    // The row after the page has no name: it says where the search stopped.
+    if (row[1] === null) stoppedAt = (row[0] as JobId | null) ?? undefined;
+    else jobs.push(JOB.from(row, 0));
   }
   return { jobs, stoppedAt };
-}
-
-/** The row after the page has no name: it says where looking stopped. */
-function isStop(row: JobRow | StopRow): row is StopRow {
-  return row[1] === null;
 }
 
 /** The filters that are given, and the parameter of each. */
@@ -60,7 +54,7 @@ export function drivesInOrder({ userId, namespace, status }: JobFilter): Exclude
   if (userId !== undefined) drives.push('userId');
   if (namespace !== undefined && namespace !== DEFAULT_NAMESPACE) drives.push('namespace');
   if (status === 'SCHEDULED') drives.push('due');
-  // Success of a one-off is written nowhere, so only the other ends can be looked up.
+  // Success of a one-off is written nowhere, so only the other ends can be found.
   else if (status !== undefined && status !== 'COMPLETED') drives.push('status');
   return drives;
 }

@@ -1,12 +1,12 @@
 /**
  * Statements that sort jobs by something that no index keeps: an index on names or times of change would cost every new job
- * and every edit. What the drive finds is counted first, no further than one list looks; only if that is all of it, it is
+ * and every edit. What the drive finds is counted first, no further than one list reads; only if that is all of it, it is
  * read and sorted, and the page is cut from the top.
  */
 import { type JobSortKey, keyOfNone } from '@carillon/domain';
 import type { Statement } from '../../postgres/database.ts';
 import { LOOKED_THROUGH_MAX } from '../job-store.ts';
-import { JOB_SELECTION_LENGTH } from './job-row.ts';
+import { JOB } from './job-row.ts';
 import {
   type Drive,
   driven,
@@ -39,18 +39,16 @@ const KEYS: Record<JobSortKey, (none: number) => string> = {
         LIMIT 1), ${none}::bigint)`,
 };
 
-/** The columns of jobFromRow, and the key. */
-export const SORTED_COLUMNS = JOB_SELECTION_LENGTH + 1;
-const TOO_MANY = Array.from({ length: SORTED_COLUMNS }, () => 'NULL').join(', ');
+const TOO_MANY = Array.from({ length: JOB.length + 1 }, () => 'NULL').join(', ');
 
-/** One parameter per filter, then limit and offset, then key and id of the place to continue after where there is one. */
+/** Selects the job and its key. One parameter per filter, then limit and offset, then key and id of the job to continue after, if there is one. */
 export function sortedStatement({ drive, filters, by, descending, continued }: SortShape): Statement {
   const at = (name: FilterName) => `$${filters.indexOf(name) + 1}`;
   const [limit, offset, afterKey, afterId] = [1, 2, 3, 4].map((n) => `$${filters.length + n}`);
   const direction = descending ? 'DESC' : 'ASC';
   const type = by === 'name' ? 'text COLLATE "C"' : 'bigint';
-  const place = `(${afterKey}::${type}, ${afterId}::uuid)`;
-  const past = continued ? `WHERE (j.sort_key, j.job_id) ${descending ? '<' : '>'} ${place}` : '';
+  const position = `(${afterKey}::${type}, ${afterId}::uuid)`;
+  const past = continued ? `WHERE (j.sort_key, j.job_id) ${descending ? '<' : '>'} ${position}` : '';
   const found = foundBy(drive, at);
   const rest = restOf(drive, filters).map((name) => FILTERS[name].sql(at(name)));
   return {

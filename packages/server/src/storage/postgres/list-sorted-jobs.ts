@@ -1,12 +1,10 @@
-/** Lists jobs in another order than that of creation, where few enough are asked for to be sorted. */
+/** Lists jobs in another order than that of creation, where few enough are requested to be sorted. */
 import type { Session } from '../../postgres/database.ts';
 import type { SortedJob, SortedJobQuery } from '../job-store.ts';
-import { type JobRow, jobFromRow } from './job-row.ts';
+import { JOB } from './job-row.ts';
 import type { Drive } from './list-jobs.sql.ts';
 import { drivesInOrder, filtersOf, hasRareLabels } from './list-jobs.ts';
-import { SORTED_COLUMNS, sortedStatement } from './list-sorted-jobs.sql.ts';
-
-type SortedRow = readonly [...JobRow, key: string | number];
+import { sortedStatement } from './list-sorted-jobs.sql.ts';
 
 /** By whichever index leaves few enough: each that leaves too many is only counted. */
 export async function listSortedJobs(
@@ -29,13 +27,13 @@ async function listBy(
 ): Promise<readonly SortedJob[] | 'too_many'> {
   const { by, descending, after, limit, offset = 0 } = query;
   const { filters, parameters } = filtersOf(query);
-  const rows = await session.query<SortedRow>(
+  const rows = await session.query(
     sortedStatement({ drive, filters, by, descending, continued: after !== undefined }),
     [...parameters, ...[limit, offset], ...(after === undefined ? [] : [after.key, after.jobId])],
   );
   if (rows.some(([jobId]) => jobId === null)) return 'too_many';
   return rows.map((row) => {
-    const job = jobFromRow(row as unknown as JobRow);
-    return { job, place: { key: row[SORTED_COLUMNS - 1] as string | number, jobId: job.jobId } };
+    const job = JOB.from(row, 0);
+    return { job, place: { key: row[JOB.length] as string | number, jobId: job.jobId } };
   });
 }

@@ -1,209 +1,189 @@
 /** Statements of the member store. */
-import type { Statement } from '../../postgres/database.ts';
-import { msOf } from './instant.sql.ts';
+import { statement } from '../../postgres/database.ts';
+import type { ShardOwner, UnreceivedRun, WorkerState } from '../member-store.ts';
+import { msOf } from './fragments.sql.ts';
+import { columns, read } from './selection.ts';
 
-export const SERVER_TIME: Statement = {
-  name: 'server_time',
-  text: `SELECT ${msOf('clock_timestamp()')}`,
-};
+export const SERVER_TIME = statement('server_time')`SELECT ${msOf('clock_timestamp()')}`;
 
 /**
  * $1 node, $2 incarnation, $3 address, $4 now, $5 oldest living beat, $6 latest, $7 boot, $8 when joining: boots that have ended.
  * The row changes only for its own boot, or for one that joins (SHARD-4). A beat also records, once, which nodes fell silent; a row that
  * is locked belongs to a node that is beating.
  */
-export const BEAT_NODE: Statement = {
-  name: 'beat_node',
-  text: `
-    WITH former AS MATERIALIZED (
-      SELECT boot_id, lost FROM nodes WHERE node_id = $1::uuid
-    ), beat AS (
-      INSERT INTO nodes (node_id, incarnation, boot_id, address, last_seen_at, expires_at)
-      VALUES ($1::uuid, $2, $7::uuid, $3, $4::bigint, $6::bigint)
-      ON CONFLICT (node_id) DO UPDATE SET incarnation = excluded.incarnation, boot_id = excluded.boot_id,
-        address = excluded.address, last_seen_at = excluded.last_seen_at, expires_at = excluded.expires_at,
-        lost = false
-      WHERE nodes.boot_id = excluded.boot_id OR nodes.boot_id = ANY($8::uuid[])
-        OR ($8::uuid[] IS NOT NULL AND nodes.incarnation < excluded.incarnation
-          AND (nodes.last_seen_at <= $5::bigint OR nodes.last_seen_at > $6::bigint))
-      RETURNING node_id, boot_id
-    ), lost AS (
-      UPDATE nodes SET lost = true WHERE node_id IN (
-        SELECT node_id FROM nodes WHERE node_id <> $1::uuid AND NOT lost
-          AND (last_seen_at <= $5::bigint OR last_seen_at > $6::bigint) FOR UPDATE SKIP LOCKED)
-      RETURNING node_id
-    ), event AS (
-      INSERT INTO events (kind, data)
-      SELECT 'node.joined', jsonb_build_object('node_id', b.node_id) FROM beat b
-      WHERE NOT EXISTS (SELECT FROM former f WHERE f.boot_id = b.boot_id AND NOT f.lost)
-      UNION ALL SELECT 'node.lost', jsonb_build_object('node_id', node_id) FROM lost
-    )
-    SELECT node_id, true FROM beat
-    UNION ALL SELECT node_id, false FROM nodes
-      WHERE node_id <> $1::uuid AND last_seen_at > $5::bigint AND last_seen_at <= $6::bigint`,
-};
+export const BEAT_NODE = statement('beat_node')`
+  WITH former AS MATERIALIZED (
+    SELECT boot_id, lost FROM nodes WHERE node_id = $1::uuid
+  ), beat AS (
+    INSERT INTO nodes (node_id, incarnation, boot_id, address, last_seen_at, expires_at)
+    VALUES ($1::uuid, $2, $7::uuid, $3, $4::bigint, $6::bigint)
+    ON CONFLICT (node_id) DO UPDATE SET incarnation = excluded.incarnation, boot_id = excluded.boot_id,
+      address = excluded.address, last_seen_at = excluded.last_seen_at, expires_at = excluded.expires_at,
+      lost = false
+    WHERE nodes.boot_id = excluded.boot_id OR nodes.boot_id = ANY($8::uuid[])
+      OR ($8::uuid[] IS NOT NULL AND nodes.incarnation < excluded.incarnation
+        AND (nodes.last_seen_at <= $5::bigint OR nodes.last_seen_at > $6::bigint))
+    RETURNING node_id, boot_id
+  ), lost AS (
+    UPDATE nodes SET lost = true WHERE node_id IN (
+      SELECT node_id FROM nodes WHERE node_id <> $1::uuid AND NOT lost
+        AND (last_seen_at <= $5::bigint OR last_seen_at > $6::bigint) FOR UPDATE SKIP LOCKED)
+    RETURNING node_id
+  ), event AS (
+    INSERT INTO events (kind, data)
+    SELECT 'node.joined', jsonb_build_object('node_id', b.node_id) FROM beat b
+    WHERE NOT EXISTS (SELECT FROM former f WHERE f.boot_id = b.boot_id AND NOT f.lost)
+    UNION ALL SELECT 'node.lost', jsonb_build_object('node_id', node_id) FROM lost
+  )
+  SELECT node_id, true FROM beat
+  UNION ALL SELECT node_id, false FROM nodes
+    WHERE node_id <> $1::uuid AND last_seen_at > $5::bigint AND last_seen_at <= $6::bigint`;
 
-export const LEAVE_NODE: Statement = {
-  name: 'leave_node',
-  text: `
-    WITH gone AS (
-      DELETE FROM nodes WHERE node_id = $1::uuid AND boot_id = $2::uuid RETURNING node_id
-    )
-    INSERT INTO events (kind, data) SELECT 'node.left', jsonb_build_object('node_id', node_id) FROM gone`,
-};
+export const LEAVE_NODE = statement('leave_node')`
+  WITH gone AS (
+    DELETE FROM nodes WHERE node_id = $1::uuid AND boot_id = $2::uuid RETURNING node_id
+  )
+  INSERT INTO events (kind, data) SELECT 'node.left', jsonb_build_object('node_id', node_id) FROM gone`;
 
-export const SHARDS: Statement = {
-  name: 'shards',
-  text: `
-    SELECT s.shard, s.node_id, s.epoch, coalesce(n.expires_at, 0) FROM shards s LEFT JOIN nodes n ON n.node_id = s.node_id
-    ORDER BY s.shard`,
-};
+const SHARD = columns<ShardOwner>({
+  shard: 's.shard',
+  nodeId: 's.node_id',
+  epoch: 's.epoch',
+  expiresAtMs: 'coalesce(n.expires_at, 0)',
+});
+
+export const SHARDS = read('shards', SHARD)`
+  SELECT ${SHARD.sql} FROM shards s LEFT JOIN nodes n ON n.node_id = s.node_id
+  ORDER BY s.shard`;
 
 /** $1 shards. Before ACQUIRE_SHARDS, in the same transaction, in one order for all. */
-export const LOCK_SHARDS: Statement = {
-  name: 'lock_shards',
-  text: 'SELECT FROM shards WHERE shard = ANY($1::smallint[]) ORDER BY shard FOR UPDATE',
-};
+export const LOCK_SHARDS = statement('lock_shards')`
+  SELECT FROM shards WHERE shard = ANY($1::smallint[]) ORDER BY shard FOR UPDATE`;
 
 /**
  * $1 node, $2 shards, $3 now, $4 latest expiry that the present clock can have set, $5 boot. As a statement of its own after the
  * lock it sees the beats of a node that took the shards meanwhile: a node beats before it takes. The epoch grows (SHARD-2). The lock on the node lets no
  * other process take the node id between the check and the commit: a process that stood still since its beat would take from
- * its successor what looks like its own.
+ * its successor what seems to be its own.
  */
-export const ACQUIRE_SHARDS: Statement = {
-  name: 'acquire_shards',
-  text: `
-    WITH holder AS MATERIALIZED (
-      SELECT boot_id FROM nodes WHERE node_id = $1::uuid FOR SHARE
-    )
-    UPDATE shards s SET node_id = $1::uuid, epoch = s.epoch + 1
-    WHERE s.shard = ANY($2::smallint[]) AND NOT EXISTS (SELECT FROM holder WHERE boot_id <> $5::uuid)
-      AND (s.node_id IS NULL OR s.node_id = $1::uuid OR NOT EXISTS (SELECT FROM nodes n
-        WHERE n.node_id = s.node_id AND n.expires_at > $3::bigint AND n.expires_at <= $4::bigint))
-    RETURNING s.shard, s.epoch`,
-};
+export const ACQUIRE_SHARDS = statement('acquire_shards')`
+  WITH holder AS MATERIALIZED (
+    SELECT boot_id FROM nodes WHERE node_id = $1::uuid FOR SHARE
+  )
+  UPDATE shards s SET node_id = $1::uuid, epoch = s.epoch + 1
+  WHERE s.shard = ANY($2::smallint[]) AND NOT EXISTS (SELECT FROM holder WHERE boot_id <> $5::uuid)
+    AND (s.node_id IS NULL OR s.node_id = $1::uuid OR NOT EXISTS (SELECT FROM nodes n
+      WHERE n.node_id = s.node_id AND n.expires_at > $3::bigint AND n.expires_at <= $4::bigint))
+  RETURNING s.shard, s.epoch`;
 
 /** $1 node, $2 shards, $3 epochs, $4 boot. Frees what the node does not know it owns (SHARD-5). Waits for a node that is taking one. */
-export const KEEP_SHARDS: Statement = {
-  name: 'keep_shards',
-  text: `
-    WITH holder AS MATERIALIZED (
-      SELECT boot_id FROM nodes WHERE node_id = $1::uuid FOR SHARE
-    ), freed AS (
-      UPDATE shards s SET node_id = NULL
-      WHERE s.node_id = $1::uuid AND NOT EXISTS (SELECT FROM holder WHERE boot_id <> $4::uuid)
-        AND NOT EXISTS (SELECT FROM unnest($2::smallint[], $3::bigint[]) AS g(shard, epoch)
-          WHERE g.shard = s.shard AND g.epoch = s.epoch)
-    )
-    SELECT s.shard FROM shards s JOIN unnest($2::smallint[], $3::bigint[]) AS g(shard, epoch)
-      ON s.shard = g.shard AND s.epoch = g.epoch
-    WHERE s.node_id = $1::uuid FOR KEY SHARE OF s`,
-};
+export const KEEP_SHARDS = statement('keep_shards')`
+  WITH holder AS MATERIALIZED (
+    SELECT boot_id FROM nodes WHERE node_id = $1::uuid FOR SHARE
+  ), freed AS (
+    UPDATE shards s SET node_id = NULL
+    WHERE s.node_id = $1::uuid AND NOT EXISTS (SELECT FROM holder WHERE boot_id <> $4::uuid)
+      AND NOT EXISTS (SELECT FROM unnest($2::smallint[], $3::bigint[]) AS g(shard, epoch)
+        WHERE g.shard = s.shard AND g.epoch = s.epoch)
+  )
+  SELECT s.shard FROM shards s JOIN unnest($2::smallint[], $3::bigint[]) AS g(shard, epoch)
+    ON s.shard = g.shard AND s.epoch = g.epoch
+  WHERE s.node_id = $1::uuid FOR KEY SHARE OF s`;
 
 /** $1 node, $2 shards, $3 epochs. */
-export const RELEASE_SHARDS: Statement = {
-  name: 'release_shards',
-  text: `
-    UPDATE shards s SET node_id = NULL FROM unnest($2::smallint[], $3::bigint[]) AS g(shard, epoch)
-    WHERE s.shard = g.shard AND s.epoch = g.epoch AND s.node_id = $1::uuid`,
-};
+export const RELEASE_SHARDS = statement('release_shards')`
+  UPDATE shards s SET node_id = NULL FROM unnest($2::smallint[], $3::bigint[]) AS g(shard, epoch)
+  WHERE s.shard = g.shard AND s.epoch = g.epoch AND s.node_id = $1::uuid`;
 
-export const REGISTER_WORKER: Statement = {
-  name: 'register_worker',
-  text: `
-    WITH former AS MATERIALIZED (
-      SELECT FROM workers WHERE worker_id = $1
-    ), registered AS (
-      INSERT INTO workers (worker_id, node_id, incarnation, slots, handlers, last_seen_at, boot_id)
-      VALUES ($1, $2::uuid, $3, $4, $5::text[], $6::bigint, $7::uuid)
-      ON CONFLICT (worker_id) DO UPDATE SET slots = excluded.slots, handlers = excluded.handlers,
-        last_seen_at = excluded.last_seen_at WHERE NOT workers.dead
-      RETURNING worker_id, node_id
-    )
-    INSERT INTO events (kind, data)
-    SELECT 'worker.joined', jsonb_build_object('worker_id', worker_id, 'node_id', node_id) FROM registered
-    WHERE NOT EXISTS (SELECT FROM former)`,
-};
+export const REGISTER_WORKER = statement('register_worker')`
+  WITH former AS MATERIALIZED (
+    SELECT FROM workers WHERE worker_id = $1
+  ), registered AS (
+    INSERT INTO workers (worker_id, node_id, incarnation, slots, handlers, last_seen_at, boot_id)
+    VALUES ($1, $2::uuid, $3, $4, $5::text[], $6::bigint, $7::uuid)
+    ON CONFLICT (worker_id) DO UPDATE SET slots = excluded.slots, handlers = excluded.handlers,
+      last_seen_at = excluded.last_seen_at WHERE NOT workers.dead
+    RETURNING worker_id, node_id
+  )
+  INSERT INTO events (kind, data)
+  SELECT 'worker.joined', jsonb_build_object('worker_id', worker_id, 'node_id', node_id) FROM registered
+  WHERE NOT EXISTS (SELECT FROM former)`;
 
 /** $1 worker, $2 now. A dead worker stays dead. */
-export const BEAT_WORKER: Statement = {
-  name: 'beat_worker',
-  text: 'UPDATE workers SET last_seen_at = $2::bigint WHERE worker_id = $1 AND NOT dead RETURNING worker_id',
-};
+export const BEAT_WORKER = statement('beat_worker')`
+  UPDATE workers SET last_seen_at = $2::bigint WHERE worker_id = $1 AND NOT dead RETURNING worker_id`;
 
 /**
  * $1 leases: runs that are to stop, by request or because their job is cancelled. By key: an index on workers would lead past
  * every lease that the worker ever had while an old snapshot is open.
  */
-export const CANCELLED_RUNS: Statement = {
-  name: 'cancelled_runs',
-  text: `
-    SELECT u.run_id FROM leases l
-    CROSS JOIN LATERAL unnest(l.run_ids, l.job_ids) WITH ORDINALITY AS u(run_id, job_id, ord)
-    WHERE l.lease_id = ANY($1::uuid[]) AND NOT ((u.ord - 1)::smallint = ANY(l.closed))
-      AND ((u.ord - 1)::smallint = ANY(l.cancelled)
-        OR (SELECT j.status FROM jobs j WHERE j.job_id = u.job_id) = 'CANCELLED')`,
-};
+export const CANCELLED_RUNS = statement('cancelled_runs')`
+  SELECT u.run_id FROM leases l
+  CROSS JOIN LATERAL unnest(l.run_ids, l.job_ids) WITH ORDINALITY AS u(run_id, job_id, ord)
+  WHERE l.lease_id = ANY($1::uuid[]) AND NOT ((u.ord - 1)::smallint = ANY(l.closed))
+    AND ((u.ord - 1)::smallint = ANY(l.cancelled)
+      OR (SELECT j.status FROM jobs j WHERE j.job_id = u.job_id) = 'CANCELLED')`;
 
 /** $1 leases. By key, as above. */
-export const UNKNOWN_LEASES: Statement = {
-  name: 'unknown_leases',
-  text: `SELECT q.lease_id FROM unnest($1::uuid[]) AS q(lease_id)
-    WHERE NOT EXISTS (SELECT FROM leases l WHERE l.lease_id = q.lease_id)`,
-};
+export const UNKNOWN_LEASES = statement('unknown_leases')`
+  SELECT q.lease_id FROM unnest($1::uuid[]) AS q(lease_id)
+  WHERE NOT EXISTS (SELECT FROM leases l WHERE l.lease_id = q.lease_id)`;
+
+const UNRECEIVED_RUN = columns<UnreceivedRun>({
+  leaseId: 'l.lease_id',
+  position: '(u.ord - 1)::smallint',
+  epoch: 'u.epoch',
+  jobId: 'u.job_id',
+  runId: 'u.run_id',
+  claimedAtMs: 'l.claimed_at',
+});
 
 /** $1 worker, $2 held leases, $3 claimed from, $4 until. */
-export const UNRECEIVED_RUNS: Statement = {
-  name: 'unreceived_runs',
-  text: `
-    SELECT l.lease_id, (u.ord - 1)::smallint, u.epoch, u.job_id, u.run_id, l.claimed_at FROM leases l
-    CROSS JOIN LATERAL unnest(l.epochs, l.job_ids, l.run_ids) WITH ORDINALITY AS u(epoch, job_id, run_id, ord)
-    WHERE l.worker_id = $1 AND l.claimed_at >= $3::bigint AND l.claimed_at < $4::bigint
-      AND NOT (l.lease_id = ANY($2::uuid[])) AND NOT ((u.ord - 1)::smallint = ANY(l.closed))`,
-};
+export const UNRECEIVED_RUNS = read('unreceived_runs', UNRECEIVED_RUN)`
+  SELECT ${UNRECEIVED_RUN.sql} FROM leases l
+  CROSS JOIN LATERAL unnest(l.epochs, l.job_ids, l.run_ids) WITH ORDINALITY AS u(epoch, job_id, run_id, ord)
+  WHERE l.worker_id = $1 AND l.claimed_at >= $3::bigint AND l.claimed_at < $4::bigint
+    AND NOT (l.lease_id = ANY($2::uuid[])) AND NOT ((u.ord - 1)::smallint = ANY(l.closed))`;
 
 /** $1 silent workers, $2 as last heard, $3 boots that have ended. Whoever has been heard meanwhile is not silent. */
-export const MARK_DEAD: Statement = {
-  name: 'mark_dead',
-  text: `
-    WITH marked AS (
-      UPDATE workers SET dead = true
-      WHERE NOT dead AND (boot_id = ANY($3::uuid[])
-        OR (worker_id, last_seen_at) IN (SELECT * FROM unnest($1::text[], $2::bigint[])))
-      RETURNING worker_id, node_id
-    ), event AS (
-      INSERT INTO events (kind, data)
-      SELECT 'worker.lost', jsonb_build_object('worker_id', worker_id, 'node_id', node_id) FROM marked
-    )
-    SELECT worker_id FROM marked UNION SELECT worker_id FROM workers WHERE dead`,
-};
+export const MARK_DEAD = statement('mark_dead')`
+  WITH marked AS (
+    UPDATE workers SET dead = true
+    WHERE NOT dead AND (boot_id = ANY($3::uuid[])
+      OR (worker_id, last_seen_at) IN (SELECT * FROM unnest($1::text[], $2::bigint[])))
+    RETURNING worker_id, node_id
+  ), event AS (
+    INSERT INTO events (kind, data)
+    SELECT 'worker.lost', jsonb_build_object('worker_id', worker_id, 'node_id', node_id) FROM marked
+  )
+  SELECT worker_id FROM marked UNION SELECT worker_id FROM workers WHERE dead`;
 
 /** $1 workers. Before they are forgotten: a claim for one of them that is under way ends first, and is seen then. */
-export const LOCK_WORKERS: Statement = {
-  name: 'lock_workers',
-  text: 'SELECT FROM workers WHERE worker_id = ANY($1::text[]) ORDER BY worker_id FOR UPDATE',
-};
+export const LOCK_WORKERS = statement('lock_workers')`
+  SELECT FROM workers WHERE worker_id = ANY($1::text[]) ORDER BY worker_id FOR UPDATE`;
 
-export const FORGET_WORKERS: Statement = {
-  name: 'forget_workers',
-  text: `
-    WITH gone AS (
-      DELETE FROM workers w WHERE w.worker_id = ANY($1::text[])
-        AND NOT EXISTS (SELECT FROM leases l WHERE l.worker_id = w.worker_id)
-      RETURNING w.worker_id, w.node_id, w.dead
-    )
-    INSERT INTO events (kind, data)
-    SELECT 'worker.left', jsonb_build_object('worker_id', worker_id, 'node_id', node_id) FROM gone WHERE NOT dead`,
-};
+export const FORGET_WORKERS = statement('forget_workers')`
+  WITH gone AS (
+    DELETE FROM workers w WHERE w.worker_id = ANY($1::text[])
+      AND NOT EXISTS (SELECT FROM leases l WHERE l.worker_id = w.worker_id)
+    RETURNING w.worker_id, w.node_id, w.dead
+  )
+  INSERT INTO events (kind, data)
+  SELECT 'worker.left', jsonb_build_object('worker_id', worker_id, 'node_id', node_id) FROM gone WHERE NOT dead`;
 
-export const WORKERS: Statement = {
-  name: 'workers',
-  text: 'SELECT worker_id, node_id, incarnation, boot_id, slots, handlers, last_seen_at, NOT dead FROM workers ORDER BY worker_id',
-};
+const WORKER = columns<WorkerState>({
+  workerId: 'worker_id',
+  nodeId: 'node_id',
+  incarnation: 'incarnation',
+  bootId: 'boot_id',
+  slots: 'slots',
+  handlers: 'handlers',
+  lastSeenMs: 'last_seen_at',
+  alive: 'NOT dead',
+});
+
+export const WORKERS = read('workers', WORKER)`SELECT ${WORKER.sql} FROM workers ORDER BY worker_id`;
 
 /** Leases are as many as there are batches alive: a few hundred. */
-export const LEASED_RUNS: Statement = {
-  name: 'leased_runs',
-  text: 'SELECT worker_id, sum(cardinality(run_ids) - cardinality(closed))::int FROM leases GROUP BY worker_id',
-};
+export const LEASED_RUNS = statement('leased_runs')`
+  SELECT worker_id, sum(cardinality(run_ids) - cardinality(closed))::int FROM leases GROUP BY worker_id`;

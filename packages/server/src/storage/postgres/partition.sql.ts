@@ -1,6 +1,6 @@
 /** Statements about daily partitions. Those that name a partition are made by functions: a name cannot be bound as a value. */
-import type { Statement } from '../../postgres/database.ts';
-import { timestampOf } from './instant.sql.ts';
+import { type Statement, statement } from '../../postgres/database.ts';
+import { timestampOf } from './fragments.sql.ts';
 
 export type Partitioned = 'job_runs' | 'events';
 
@@ -8,67 +8,45 @@ export type Partitioned = 'job_runs' | 'events';
 const DETACHED_TO_DROP = 'carillon: past its retention, to be dropped';
 
 /** Servers that make partitions at the same time would both find one missing. Released with the transaction. */
-export const LOCK_MAKING: Statement = {
-  name: 'lock_making',
-  text: 'SELECT FROM (SELECT pg_advisory_xact_lock(7420002)) AS locked',
-};
+export const LOCK_MAKING = statement('lock_making')`
+  SELECT FROM (SELECT pg_advisory_xact_lock(7420002)) AS locked`;
 
 /**
  * Tried and not waited for: whoever waits in a statement holds a snapshot, and the server that detaches a partition would wait
  * for that snapshot to end. Released with the session.
  */
-export const LOCK_DROPPING: Statement = {
-  name: 'lock_dropping',
-  text: 'SELECT pg_try_advisory_lock(7420003)',
-};
+export const LOCK_DROPPING = statement('lock_dropping')`SELECT pg_try_advisory_lock(7420003)`;
 
 /** $1 how long, such as '50ms'. */
-export const LIMIT_LOCK_WAITS: Statement = {
-  name: 'limit_lock_waits',
-  text: `SELECT set_config('lock_timeout', $1, true)`,
-};
+export const LIMIT_LOCK_WAITS = statement('limit_lock_waits')`SELECT set_config('lock_timeout', $1, true)`;
 
 /** $1 how long. For a session without a transaction. */
-export const LIMIT_LOCK_WAITS_OF_SESSION: Statement = {
-  name: 'limit_lock_waits_of_session',
-  text: `SELECT set_config('lock_timeout', $1, false)`,
-};
+export const LIMIT_LOCK_WAITS_OF_SESSION = statement('limit_lock_waits_of_session')`
+  SELECT set_config('lock_timeout', $1, false)`;
 
 /** $1 the table that is partitioned. Answers name, is the default partition, is half detached. */
-export const LIST_PARTITIONS: Statement = {
-  name: 'list_partitions',
-  text: `SELECT c.relname, pg_get_expr(c.relpartbound, c.oid) = 'DEFAULT', i.inhdetachpending
-    FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-    WHERE i.inhparent = $1::text::regclass ORDER BY c.relname`,
-};
+export const LIST_PARTITIONS = statement('list_partitions')`
+  SELECT c.relname, pg_get_expr(c.relpartbound, c.oid) = 'DEFAULT', i.inhdetachpending
+  FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+  WHERE i.inhparent = $1::text::regclass ORDER BY c.relname`;
 
 /** $1 the table that is partitioned. Answers what was detached from it to be dropped. */
-export const LIST_DETACHED: Statement = {
-  name: 'list_detached',
-  text: `SELECT c.relname FROM pg_class p JOIN pg_class c ON c.relnamespace = p.relnamespace
-    WHERE p.oid = $1::text::regclass AND c.relkind = 'r' AND NOT c.relispartition
-      AND c.relname ~ ('^' || p.relname || '_[0-9]{8}$') AND obj_description(c.oid, 'pg_class') = '${DETACHED_TO_DROP}'
-    ORDER BY c.relname`,
-};
+export const LIST_DETACHED = statement('list_detached')`
+  SELECT c.relname FROM pg_class p JOIN pg_class c ON c.relnamespace = p.relnamespace
+  WHERE p.oid = $1::text::regclass AND c.relkind = 'r' AND NOT c.relispartition
+    AND c.relname ~ ('^' || p.relname || '_[0-9]{8}$') AND obj_description(c.oid, 'pg_class') = '${DETACHED_TO_DROP}'
+  ORDER BY c.relname`;
 
 /** $1 the table that is partitioned, $2 the name of a table beside it. Answers whether that one is a partition; no row: there is none. */
-export const FIND_TABLE: Statement = {
-  name: 'find_table',
-  text: `SELECT c.relispartition FROM pg_class p JOIN pg_class c ON c.relnamespace = p.relnamespace
-    WHERE p.oid = $1::text::regclass AND c.relname = $2`,
-};
+export const FIND_TABLE = statement('find_table')`
+  SELECT c.relispartition FROM pg_class p JOIN pg_class c ON c.relnamespace = p.relnamespace
+  WHERE p.oid = $1::text::regclass AND c.relname = $2`;
 
 /** The days, counted from 1970, on which runs were claimed that have not ended: they will be recorded under those days. */
-export const CLAIM_DAYS: Statement = {
-  name: 'claim_days',
-  text: 'SELECT DISTINCT claimed_at / 86400000 FROM leases',
-};
+export const CLAIM_DAYS = statement('claim_days')`SELECT DISTINCT claimed_at / 86400000 FROM leases`;
 
 /** Counted from 1970. */
-export const PRESENT_DAY: Statement = {
-  name: 'present_day',
-  text: 'SELECT floor(extract(epoch FROM now()) / 86400)::bigint',
-};
+export const PRESENT_DAY = statement('present_day')`SELECT floor(extract(epoch FROM now()) / 86400)::bigint`;
 
 /** $1 from, $2 to. */
 export const STRAYS_BETWEEN: Readonly<Record<Partitioned, Statement>> = {

@@ -21,20 +21,9 @@ import {
 } from '../account-store.ts';
 import type { AuditEntry } from '../audit-store.ts';
 import * as sql from './account.sql.ts';
-import {
-  KEY_COLUMNS,
-  type KeyRow,
-  keyOf,
-  type NamespaceRow,
-  namespaceOf,
-  SESSION_COLUMNS,
-  type SessionRow,
-  sessionOf,
-  type UserRow,
-  userOf,
-} from './account-rows.ts';
 import * as credentials from './credential.sql.ts';
 import { recordAudit } from './postgres-audit-store.ts';
+import { readAll, readFirst } from './selection.ts';
 
 export class PostgresAccountStore implements AccountStore {
   readonly #database: Database;
@@ -43,14 +32,10 @@ export class PostgresAccountStore implements AccountStore {
     this.#database = database;
   }
 
-  async namespaces(query: {
-    names?: readonly string[];
-    after?: string;
-    limit: number;
-  }): Promise<Namespace[]> {
+  namespaces(query: { names?: readonly string[]; after?: string; limit: number }): Promise<Namespace[]> {
     const names = query.names === undefined ? null : textArray(query.names);
     const values = [names, query.after ?? null, query.limit];
-    return (await this.#database.query<NamespaceRow>(sql.LIST_NAMESPACES, values)).map(namespaceOf);
+    return readAll(this.#database, sql.LIST_NAMESPACES, values);
   }
 
   async existingNamespaces(names: readonly string[]): Promise<string[]> {
@@ -94,18 +79,16 @@ export class PostgresAccountStore implements AccountStore {
     return user && { user, requestHash: made[1] };
   }
 
-  async user(userId: string): Promise<User | undefined> {
-    const [row] = await this.#database.query<UserRow>(sql.GET_USER, [userId]);
-    return row && userOf(row);
+  user(userId: string): Promise<User | undefined> {
+    return readFirst(this.#database, sql.GET_USER, [userId]);
   }
 
-  async users({ after, limit }: { after?: string; limit: number }): Promise<User[]> {
-    return (await this.#database.query<UserRow>(sql.LIST_USERS, [after ?? null, limit])).map(userOf);
+  users({ after, limit }: { after?: string; limit: number }): Promise<User[]> {
+    return readAll(this.#database, sql.LIST_USERS, [after ?? null, limit]);
   }
 
-  async userToSignIn(name: string): Promise<{ user: User; passwordHash: string | undefined } | undefined> {
-    const [row] = await this.#database.query<[...UserRow, string | null]>(sql.USER_TO_SIGN_IN, [name]);
-    return row && { user: userOf(row as unknown as UserRow), passwordHash: row.at(-1) as string | undefined };
+  userToSignIn(name: string): Promise<{ user: User; passwordHash: string | undefined } | undefined> {
+    return readFirst(this.#database, sql.USER_TO_SIGN_IN, [name]);
   }
 
   async passwordHashOf(userId: string): Promise<string | undefined> {
@@ -129,8 +112,7 @@ export class PostgresAccountStore implements AccountStore {
       }
       if (endSessions) await session.query(credentials.END_SESSIONS, [userId, endSessions.except ?? null]);
       await recordAudit(session, [audit]);
-      const [row] = await session.query<UserRow>(sql.GET_USER, [userId]);
-      return row && userOf(row);
+      return readFirst(session, sql.GET_USER, [userId]);
     });
   }
 
@@ -146,27 +128,18 @@ export class PostgresAccountStore implements AccountStore {
     return this.#touched(credentials.CREATE_KEY, [...values, createdAtMs, expiresAtMs], audit);
   }
 
-  async key(keyId: string): Promise<ApiKey | undefined> {
-    const [row] = await this.#database.query<KeyRow>(credentials.GET_KEY, [keyId]);
-    return row && keyOf(row);
+  key(keyId: string): Promise<ApiKey | undefined> {
+    return readFirst(this.#database, credentials.GET_KEY, [keyId]);
   }
 
-  async keys({ ownerId, namespaces, afterKeyId, limit }: KeyQuery): Promise<ApiKey[]> {
+  keys({ ownerId, namespaces, afterKeyId, limit }: KeyQuery): Promise<ApiKey[]> {
     const all = namespaces === undefined;
     const values = [all, ownerId ?? null, all ? null : textArray(namespaces), afterKeyId ?? null, limit];
-    return (await this.#database.query<KeyRow>(credentials.LIST_KEYS, values)).map(keyOf);
+    return readAll(this.#database, credentials.LIST_KEYS, values);
   }
 
-  async keyToCheck(prefix: string): Promise<FoundKey | undefined> {
-    const [row] = await this.#database.query<readonly unknown[]>(credentials.KEY_TO_CHECK, [prefix]);
-    if (!row) return undefined;
-    const key = keyOf(row as unknown as KeyRow);
-    const owner = row.slice(KEY_COLUMNS + 1) as unknown as UserRow;
-    return {
-      key,
-      hash: row[KEY_COLUMNS] as string,
-      owner: key.ownerId === undefined ? undefined : userOf(owner),
-    };
+  keyToCheck(prefix: string): Promise<FoundKey | undefined> {
+    return readFirst(this.#database, credentials.KEY_TO_CHECK, [prefix]);
   }
 
   removeKey(keyId: string, audit?: AuditEntry): Promise<boolean> {
@@ -187,20 +160,16 @@ export class PostgresAccountStore implements AccountStore {
     });
   }
 
-  async sessionToCheck(hash: SecretHash): Promise<FoundSession | undefined> {
-    const [row] = await this.#database.query<readonly unknown[]>(credentials.SESSION_TO_CHECK, [hash]);
-    if (!row) return undefined;
-    const user = userOf(row.slice(SESSION_COLUMNS) as unknown as UserRow);
-    return { session: sessionOf(row as unknown as SessionRow), user };
+  sessionToCheck(hash: SecretHash): Promise<FoundSession | undefined> {
+    return readFirst(this.#database, credentials.SESSION_TO_CHECK, [hash]);
   }
 
-  async sessionsOf(userId: string): Promise<Session[]> {
-    return (await this.#database.query<SessionRow>(credentials.SESSIONS_OF, [userId])).map(sessionOf);
+  sessionsOf(userId: string): Promise<Session[]> {
+    return readAll(this.#database, credentials.SESSIONS_OF, [userId]);
   }
 
-  async session(sessionId: string): Promise<Session | undefined> {
-    const [row] = await this.#database.query<SessionRow>(credentials.GET_SESSION, [sessionId]);
-    return row && sessionOf(row);
+  session(sessionId: string): Promise<Session | undefined> {
+    return readFirst(this.#database, credentials.GET_SESSION, [sessionId]);
   }
 
   removeSession(sessionId: string, audit?: AuditEntry): Promise<boolean> {
@@ -249,13 +218,13 @@ export class PostgresAccountStore implements AccountStore {
     try {
       return await this.#database.transaction(work);
     } catch (error) {
-      throw isPlaceGone(error) ? new NamespaceGone() : error;
+      throw isNamespaceGone(error) ? new NamespaceGone() : error;
     }
   }
 }
 
 /** Of what refers to namespaces, the database says so: whoever checked before may have been overtaken by a removal. */
-function isPlaceGone(error: unknown): boolean {
+function isNamespaceGone(error: unknown): boolean {
   const { code, constraint } = error as { code?: unknown; constraint?: unknown };
   return code === '23503' && /^(user_grants|api_keys)_place_fkey$/.test(String(constraint));
 }

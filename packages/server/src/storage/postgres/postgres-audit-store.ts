@@ -1,9 +1,9 @@
 /** The audit log on PostgreSQL. */
-import type { Caller } from '@carillon/domain';
 import { plainArray, textArray } from '../../postgres/array-literal.ts';
-import type { Database, Session, Statement } from '../../postgres/database.ts';
+import type { Database, Session } from '../../postgres/database.ts';
 import type { AuditEntry, AuditQuery, AuditRecord, AuditStore } from '../audit-store.ts';
 import {
+  type AuditRow,
   LIST_AUDIT,
   LIST_AUDIT_OF_ACTION,
   LIST_AUDIT_OF_ACTION_IN_NAMESPACES,
@@ -11,28 +11,8 @@ import {
   LIST_AUDIT_OF_SUBJECT,
   RECORD_AUDIT,
 } from './audit.sql.ts';
-import { spanPlace } from './subject-span.ts';
-
-type AuditRow = readonly [
-  auditId: number,
-  atMs: number,
-  actorKind: Caller['kind'],
-  actorId: string,
-  actorName: string,
-  action: string,
-  namespace: string | null,
-  subjectKind: string,
-  subjectId: string | null,
-  before: string | null,
-  after: string | null,
-  address: string | null,
-  userAgent: string | null,
-  requestId: string | null,
-  /** Where the row stands for several: the position of the first on this page, counted from 1, their ids, and what is told of each. */
-  first: number,
-  subjectIds: string[] | null,
-  afters: string[] | null,
-];
+import { spanPosition } from './codes.ts';
+import { type Read, readAll } from './selection.ts';
 
 export class PostgresAuditStore implements AuditStore {
   readonly #database: Database;
@@ -46,59 +26,43 @@ export class PostgresAuditStore implements AuditStore {
   }
 
   async list(query: AuditQuery): Promise<AuditRecord[]> {
-    const rows = await this.#database.query<AuditRow>(statementFor(query), [
-      query.namespaces === undefined ? null : textArray([...new Set(query.namespaces)]),
+    const { namespaces, subjectId } = query;
+    const values = [
+      namespaces === undefined ? null : textArray([...new Set(namespaces)]),
       query.actor ?? null,
       query.action ?? null,
-      query.subjectId ?? null,
+      subjectId ?? null,
       query.fromMs ?? null,
       query.untilMs ?? null,
       query.beforeId ?? null,
       query.limit,
       query.sinceMade ?? false,
-      ...(query.subjectId === undefined ? [] : [spanPlace(query.subjectId) ?? null]),
-    ]);
+    ];
+    if (subjectId !== undefined)
+      return readAll(this.#database, LIST_AUDIT_OF_SUBJECT, [...values, spanPosition(subjectId) ?? null]);
+    const rows = await readAll(this.#database, statementFor(query), values);
     return rows.flatMap(recordsOf);
   }
 }
 
-function statementFor({ subjectId, action, namespaces }: AuditQuery): Statement {
-  if (subjectId !== undefined) return LIST_AUDIT_OF_SUBJECT;
+function statementFor({ action, namespaces }: AuditQuery): Read<AuditRow> {
   const isRare = action !== undefined && action !== 'jobs.create';
   if (namespaces === undefined) return isRare ? LIST_AUDIT_OF_ACTION : LIST_AUDIT;
   return isRare ? LIST_AUDIT_OF_ACTION_IN_NAMESPACES : LIST_AUDIT_OF_NAMESPACES;
 }
 
 /** Newest first. */
-function recordsOf(row: AuditRow): AuditRecord[] {
-  const [auditId, , , , , , , , subjectId, , after, , , , first, subjectIds, afters] = row;
-  if (subjectIds === null) return [recordOf(row, { auditId, subjectId: subjectId!, after })];
+function recordsOf({ record, several }: AuditRow): AuditRecord[] {
+  if (several === undefined) return [record];
+  const { subjectIds, first, afters } = several;
   return subjectIds
-    .map((id, i) =>
-      recordOf(row, { auditId: auditId + first - 1 + i, subjectId: id, after: afters ? afters[i]! : after }),
-    )
+    .map((id, i) => ({
+      ...record,
+      auditId: record.auditId + first - 1 + i,
+      subject: { kind: record.subject.kind, id },
+      after: afters ? afters[i]! : record.after,
+    }))
     .reverse();
-}
-
-function recordOf(
-  row: AuditRow,
-  { auditId, subjectId, after }: { auditId: number; subjectId: string; after: string | null },
-): AuditRecord {
-  return {
-    auditId,
-    atMs: Math.round(row[1]),
-    actor: { kind: row[2], id: row[3], name: row[4] },
-    action: row[5],
-    namespace: row[6] ?? undefined,
-    subject: { kind: row[7], id: subjectId },
-    before: row[9] ?? undefined,
-    after: after ?? undefined,
-    origin: {
-      address: row[11] ?? undefined,
-      userAgent: row[12] ?? undefined,
-      requestId: row[13] ?? undefined,
-    },
-  };
 }
 
 /** Within the transaction of the change that they tell of, where there is one. */

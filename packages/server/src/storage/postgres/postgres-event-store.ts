@@ -1,60 +1,22 @@
 /** Reading events from PostgreSQL: rows of batches become single events, with the details that are joined on the way. */
 import {
   type EventJob,
-  type EventKind,
   type EventMember,
   type EventPlace,
-  type EventRun,
   type JobId,
   kindOfEnd,
   type Labels,
   NO_LABELS,
   type NodeId,
   type RecordedEvent,
-  type RunId,
-  type RunStatus,
   type ScheduleType,
   WHOLE_ROW,
   type WorkerId,
 } from '@carillon/domain';
 import type { Database } from '../../postgres/database.ts';
 import type { EventPage, EventStore } from '../event-store.ts';
-import { triggerWord } from './codes.ts';
-import { EVENTS_END, OLDEST_EVENT, READ_EVENTS } from './event.sql.ts';
-
-/** run.ended is how the end of a batch is recorded; which end it was, the history knows of each. */
-type RecordedKind = EventKind | 'run.ended';
-
-type EventRow = readonly [
-  xid: string,
-  seq: number,
-  element: number,
-  kind: RecordedKind,
-  atMs: number,
-  data: string | null,
-  runId: RunId | null,
-  nextAtMs: number | null,
-  deadReason: string | null,
-  status: RunStatus,
-  attempt: number,
-  epoch: number,
-  trigger: number,
-  scheduledAtMs: number,
-  startedAtMs: number | null,
-  endedAtMs: number | null,
-  executorId: string | null,
-  error: string | null,
-  reason: string | null,
-  occurrences: number,
-  jobId: JobId | null,
-  name: string | null,
-  namespace: string,
-  userId: string | null,
-  handler: string,
-  scheduleType: ScheduleType,
-  labels: string | null,
-  gone: string | null,
-];
+import { EVENTS_END, type EventRow, OLDEST_EVENT, READ_EVENTS } from './event.sql.ts';
+import { readAll } from './selection.ts';
 
 /** Rows are small where events are few; where they are many, the limit on events comes first. */
 const ROWS_MAX = 200;
@@ -81,14 +43,14 @@ export class PostgresEventStore implements EventStore {
     const { xid, seq, index } = after;
     // What was read of a row is left out below; to see the rest of it, the row is read again.
     const from = [String(xid), index === WHOLE_ROW ? seq : seq - 1];
-    const rows = await this.#database.query<EventRow>(READ_EVENTS, [...from, limit, ROWS_MAX]);
+    const rows = await readAll(this.#database, READ_EVENTS, [...from, limit, ROWS_MAX]);
     const last = rows.at(-1);
     if (!last) return { events: [], through: after, hasMore: false };
     const events = rows.flatMap(eventsOfRow);
-    const isPartRead = index !== WHOLE_ROW && Number(rows[0]![0]) === xid && rows[0]![1] === seq;
+    const isPartRead = index !== WHOLE_ROW && rows[0]!.xid === xid && rows[0]!.seq === seq;
     return {
       events: isPartRead ? events.filter(({ place }) => isAfter(place, after)) : events,
-      through: { xid: Number(last[0]), seq: last[1], index: WHOLE_ROW },
+      through: { xid: last.xid, seq: last.seq, index: WHOLE_ROW },
       hasMore: rows.length >= Math.min(limit, ROWS_MAX),
     };
   }
@@ -100,11 +62,10 @@ function isAfter(place: EventPlace, after: EventPlace): boolean {
 
 /** One element of a row: what happened, and that the run was given up, if it was. */
 function eventsOfRow(row: EventRow): RecordedEvent[] {
-  const kind = row[3];
-  const base = { atMs: Math.round(row[4]), job: jobOf(row), run: undefined, member: undefined };
-  const place = (offset: number) => ({ xid: Number(row[0]), seq: row[1], index: row[2] * 2 + offset });
+  const { kind, run, xid, seq } = row;
+  const base = { atMs: row.atMs, job: jobOf(row), run: undefined, member: undefined };
+  const place = (offset: number) => ({ xid, seq, index: row.element * 2 + offset });
   if (kind === 'run.started' || kind === 'run.ended') {
-    const run = runOf(row);
     if (!run) return [];
     if (kind === 'run.started')
       return [
@@ -131,40 +92,8 @@ function eventsOfRow(row: EventRow): RecordedEvent[] {
   return [{ ...base, place: place(0), kind, member: memberOf(row) }];
 }
 
-function runOf(row: EventRow): EventRun | undefined {
-  if (row[6] === null || row[20] === null) return undefined;
-  return {
-    runId: row[6],
-    jobId: row[20],
-    retryAtMs: row[7] ?? undefined,
-    deadReason: row[8] ?? undefined,
-    status: row[9],
-    attempt: row[10],
-    epoch: row[11],
-    trigger: triggerWord(row[12]),
-    scheduledAtMs: Math.round(row[13]),
-    startedAtMs: row[14] === null ? undefined : Math.round(row[14]),
-    endedAtMs: row[15] === null ? undefined : Math.round(row[15]),
-    executorId: row[16] ?? undefined,
-    error: row[17] ?? undefined,
-    reason: row[18] ?? undefined,
-    occurrences: row[19],
-  };
-}
-
-function jobOf(row: EventRow): EventJob | undefined {
-  const jobId = row[20];
-  if (jobId === null) return undefined;
-  if (row[21] === null) return row[27] === null ? undefined : goneJob(jobId, row[27]);
-  return {
-    jobId,
-    name: row[21],
-    namespace: row[22],
-    userId: row[23] ?? undefined,
-    handler: row[24],
-    scheduleType: row[25],
-    labels: row[26] === null ? NO_LABELS : (JSON.parse(row[26]) as Labels),
-  };
+function jobOf({ jobId, job, gone }: EventRow): EventJob | undefined {
+  return job ?? (jobId && gone ? goneJob(jobId, gone) : undefined);
 }
 
 function goneJob(jobId: JobId, data: string): EventJob {
@@ -187,9 +116,9 @@ function goneJob(jobId: JobId, data: string): EventJob {
   };
 }
 
-function memberOf(row: EventRow): EventMember | undefined {
-  if (row[20] !== null || row[5] === null) return undefined;
-  const { worker_id: workerId, node_id: nodeId } = JSON.parse(row[5]) as {
+function memberOf({ jobId, data }: EventRow): EventMember | undefined {
+  if (jobId !== undefined || data === undefined) return undefined;
+  const { worker_id: workerId, node_id: nodeId } = JSON.parse(data) as {
     worker_id?: WorkerId;
     node_id: NodeId;
   };

@@ -32,37 +32,7 @@ import {
   INSERT_KEYED_JOBS,
 } from './insert-jobs.sql.ts';
 import { insertParameters } from './insert-parameters.ts';
-import {
-  ADD_CURSOR,
-  ADD_DUE,
-  CANCEL_LIVE_OF_JOB,
-  DELETE_CURSOR,
-  DELETE_DUE,
-  DELETE_JOB,
-  DROP_UNSTARTED,
-  END_DUE,
-  FIND_FINISHED_RUN,
-  FIND_KEYS,
-  FIND_PENDING_RUN,
-  GET_JOB,
-  HOLD_CURSOR,
-  HOLD_DUE,
-  LIMIT_LIVING,
-  LIMIT_PENDING,
-  LIVE_OF_JOB,
-  LOCK_CURSOR,
-  LOCK_UNSTARTED,
-  READ_PLAN,
-  REFRESH_CURSOR,
-  REFRESH_DUE,
-  RELEASE_CURSOR,
-  RELEASE_DUE,
-  UNLINK_END,
-  UNLINK_LIVING_END,
-  UPDATE_JOB,
-  updateParameters,
-} from './job.sql.ts';
-import { type JobRow, jobFromRow } from './job-row.ts';
+import * as sql from './job.sql.ts';
 import { REQUEST_CANCEL } from './lease.sql.ts';
 import { ALLOW_BITMAP_SCANS } from './list-jobs.sql.ts';
 import { listJobs } from './list-jobs.ts';
@@ -70,6 +40,7 @@ import { listSortedJobs } from './list-sorted-jobs.ts';
 import { recordAudit } from './postgres-audit-store.ts';
 import { readUpcoming } from './read-upcoming.ts';
 import { LOCK_RUN, RUN_IS_KNOWN } from './run.sql.ts';
+import { readFirst } from './selection.ts';
 
 type PlanRow = readonly [nominalAtMs: number | null, lastNominalMs: number | null];
 
@@ -108,7 +79,7 @@ export class PostgresJobStore implements JobStore {
   ): Promise<Map<string, { jobId: JobId; requestHash: string }>> {
     const taken = keyed.filter((entry) => !inserted.has(entry.job.jobId));
     if (taken.length === 0) return new Map();
-    const rows = await session.query<readonly [string, string, JobId, string]>(FIND_KEYS, [
+    const rows = await session.query<readonly [string, string, JobId, string]>(sql.FIND_KEYS, [
       textArray(taken.map((entry) => entry.job.namespace)),
       textArray(taken.map((entry) => entry.idempotency!.key)),
     ]);
@@ -117,14 +88,13 @@ export class PostgresJobStore implements JobStore {
     );
   }
 
-  async get(jobId: JobId): Promise<Job | undefined> {
-    const [row] = await this.#database.query<JobRow>(GET_JOB, [jobId]);
-    return row && jobFromRow(row);
+  get(jobId: JobId): Promise<Job | undefined> {
+    return readFirst(this.#database, sql.GET_JOB, [jobId]);
   }
 
   async getForChange(jobId: JobId): Promise<JobWithPlan | undefined> {
     // The plan is read first: if it moves before the job is read, apply() notices and the caller decides again.
-    const [plan] = await this.#database.query<PlanRow>(READ_PLAN, [jobId]);
+    const [plan] = await this.#database.query<PlanRow>(sql.READ_PLAN, [jobId]);
     const job = await this.get(jobId);
     return job && { job, plannedNominalMs: plan?.[0] ?? undefined, lastNominalMs: plan?.[1] ?? undefined };
   }
@@ -152,12 +122,12 @@ export class PostgresJobStore implements JobStore {
   apply(change: JobChange): Promise<boolean> {
     return this.#database.transaction(async (session) => {
       const { job } = change;
-      const updated = await session.query(UPDATE_JOB, updateParameters(change));
+      const updated = await session.query(sql.UPDATE_JOB, sql.updateParameters(change));
       if (updated.length === 0) return false;
       const plannedNominalMs = await lockPlan(session, job.jobId);
       if (plannedNominalMs !== change.expectedPlannedNominalMs) throw new RollBack(false);
-      await session.query(REFRESH_CURSOR, [job.jobId, job.version]);
-      await session.query(REFRESH_DUE, [job.jobId, change.nowMs, job.payload]);
+      await session.query(sql.REFRESH_CURSOR, [job.jobId, job.version]);
+      await session.query(sql.REFRESH_DUE, [job.jobId, change.nowMs, job.payload]);
       await session.query(RECORD_EVENT, [kindOfChange(change), job.jobId, null]);
       await changePending(session, change);
       await recordAudit(session, [change.audit]);
@@ -188,11 +158,11 @@ export class PostgresJobStore implements JobStore {
   remove(jobId: JobId, audit?: AuditEntry): Promise<boolean> {
     return this.#database.transaction(async (session) => {
       // Deleting first waits for fires and claims under way; what they made or took is visible afterwards.
-      await session.query(DELETE_CURSOR, [jobId]);
-      await session.query(DELETE_DUE, [jobId]);
-      const living = await session.query(LIVE_OF_JOB, [jobId]);
+      await session.query(sql.DELETE_CURSOR, [jobId]);
+      await session.query(sql.DELETE_DUE, [jobId]);
+      const living = await session.query(sql.LIVE_OF_JOB, [jobId]);
       if (living.length > 0) throw new RollBack(false);
-      if ((await session.query(DELETE_JOB, [jobId])).length === 0) return false;
+      if ((await session.query(sql.DELETE_JOB, [jobId])).length === 0) return false;
       await recordAudit(session, [audit]);
       return true;
     });
@@ -232,14 +202,14 @@ async function lockHomes(session: Session, jobs: readonly NewJob[]): Promise<Rea
 }
 
 async function cancelRun(session: Session, runId: RunId, nowMs: number): Promise<CancelVerdict> {
-  // A run moves between pending and leased; looking at pending, leased, pending again catches it in either place.
-  for (let look = 0; look < 2; look += 1) {
-    const [pending] = await session.query<readonly [JobId]>(FIND_PENDING_RUN, [runId]);
-    if (pending && (await session.query(END_DUE, [pending[0], nowMs, runId])).length > 0) return 'ended';
+  // A run moves between pending and leased; reading pending, leased, pending again finds it in one of them.
+  for (let attempt = 0; attempt < 2; attempt += 1) {
+    const [pending] = await session.query<readonly [JobId]>(sql.FIND_PENDING_RUN, [runId]);
+    if (pending && (await session.query(sql.END_DUE, [pending[0], nowMs, runId])).length > 0) return 'ended';
     const leased = await session.query(REQUEST_CANCEL, [plainArray([runId])]);
     if (leased.length > 0) return 'asked';
   }
-  return (await session.query(FIND_FINISHED_RUN, [runId])).length > 0 ? 'finished' : 'unknown';
+  return (await session.query(sql.FIND_FINISHED_RUN, [runId])).length > 0 ? 'finished' : 'unknown';
 }
 
 function insertedJob(
@@ -271,30 +241,30 @@ async function changePending(session: Session, change: JobChange): Promise<void>
     case 'keep':
       return;
     case 'replan':
-      await session.query(DELETE_CURSOR, [jobId]);
-      await session.query(DROP_UNSTARTED, [jobId]);
+      await session.query(sql.DELETE_CURSOR, [jobId]);
+      await session.query(sql.DROP_UNSTARTED, [jobId]);
       if (change.pending.first) {
-        await session.query(UNLINK_END, [jobId]);
-        await session.query(UNLINK_LIVING_END, [jobId]);
+        await session.query(sql.UNLINK_END, [jobId]);
+        await session.query(sql.UNLINK_LIVING_END, [jobId]);
       }
       await limitOneOff(session, jobId);
       if (change.pending.first) await addFirst(session, jobId, change.pending.first);
       return;
     case 'hold':
-      await session.query(HOLD_CURSOR, [jobId]);
-      await session.query(HOLD_DUE, [jobId]);
+      await session.query(sql.HOLD_CURSOR, [jobId]);
+      await session.query(sql.HOLD_DUE, [jobId]);
       return;
     case 'release':
-      await session.query(RELEASE_CURSOR, [jobId, change.nowMs]);
-      await session.query(RELEASE_DUE, [jobId, change.nowMs]);
+      await session.query(sql.RELEASE_CURSOR, [jobId, change.nowMs]);
+      await session.query(sql.RELEASE_DUE, [jobId, change.nowMs]);
       return;
     case 'drop':
-      // Ended, asked, ended again: a retry queued between the first two is caught by the third. What is claimed in that
-      // very moment is stopped through the worker's next heartbeat, which looks at the job's status.
-      await session.query(DELETE_CURSOR, [jobId]);
-      await session.query(END_DUE, [jobId, change.nowMs, null]);
-      await session.query(CANCEL_LIVE_OF_JOB, [jobId]);
-      await session.query(END_DUE, [jobId, change.nowMs, null]);
+      // End, request, end again: a retry queued between the first two is caught by the third. What is claimed in that
+      // very moment is stopped through the worker's next heartbeat, which reads the job's status.
+      await session.query(sql.DELETE_CURSOR, [jobId]);
+      await session.query(sql.END_DUE, [jobId, change.nowMs, null]);
+      await session.query(sql.CANCEL_LIVE_OF_JOB, [jobId]);
+      await session.query(sql.END_DUE, [jobId, change.nowMs, null]);
   }
 }
 
@@ -304,19 +274,19 @@ async function addFirst(session: Session, jobId: JobId, first: FirstDue): Promis
     return;
   }
   const { fireAtMs, nominalAtMs } = first.cursor;
-  await session.query(ADD_CURSOR, [jobId, fireAtMs, nominalAtMs]);
+  await session.query(sql.ADD_CURSOR, [jobId, fireAtMs, nominalAtMs]);
 }
 
 /** The instant that is planned next. */
 async function lockPlan(session: Session, jobId: JobId): Promise<number | undefined> {
-  const [cursor] = await session.query<readonly [number]>(LOCK_CURSOR, [jobId]);
+  const [cursor] = await session.query<readonly [number]>(sql.LOCK_CURSOR, [jobId]);
   if (cursor) return cursor[0];
-  const [run] = await session.query<readonly [number]>(LOCK_UNSTARTED, [jobId]);
+  const [run] = await session.query<readonly [number]>(sql.LOCK_UNSTARTED, [jobId]);
   return run?.[0];
 }
 
 export async function addRun(session: Session, jobId: JobId, run: NewRun): Promise<boolean> {
-  const rows = await session.query(ADD_DUE, [
+  const rows = await session.query(sql.ADD_DUE, [
     jobId,
     run.runId,
     kindCode(run.trigger),
@@ -330,11 +300,11 @@ export async function addRun(session: Session, jobId: JobId, run: NewRun): Promi
 }
 
 /**
- * The only run of a one-off is alone no longer: it asks for a slot, or takes one, like the others of its job. It may be pending,
- * alive, or on its way from one to the other: looking twice at pending finds it.
+ * The only run of a one-off is alone no longer: it waits for a slot, or takes one, like the others of its job. It may be pending,
+ * alive, or on its way from one to the other: reading pending twice finds it.
  */
 async function limitOneOff(session: Session, jobId: JobId): Promise<void> {
-  await session.query(LIMIT_PENDING, [jobId]);
-  await session.query(LIMIT_LIVING, [jobId]);
-  await session.query(LIMIT_PENDING, [jobId]);
+  await session.query(sql.LIMIT_PENDING, [jobId]);
+  await session.query(sql.LIMIT_LIVING, [jobId]);
+  await session.query(sql.LIMIT_PENDING, [jobId]);
 }

@@ -1,5 +1,5 @@
 /** The member store on PostgreSQL. */
-import type { BootId, JobId, LeaseId, NodeId, RunId, WorkerId } from '@carillon/domain';
+import type { BootId, LeaseId, NodeId, RunId, WorkerId } from '@carillon/domain';
 import { plainArray, textArray } from '../../postgres/array-literal.ts';
 import type { Database } from '../../postgres/database.ts';
 import type {
@@ -11,39 +11,8 @@ import type {
   WorkerRecord,
   WorkerState,
 } from '../member-store.ts';
-import {
-  ACQUIRE_SHARDS,
-  BEAT_NODE,
-  BEAT_WORKER,
-  CANCELLED_RUNS,
-  FORGET_WORKERS,
-  KEEP_SHARDS,
-  LEASED_RUNS,
-  LEAVE_NODE,
-  LOCK_SHARDS,
-  LOCK_WORKERS,
-  MARK_DEAD,
-  REGISTER_WORKER,
-  RELEASE_SHARDS,
-  SERVER_TIME,
-  SHARDS,
-  UNKNOWN_LEASES,
-  UNRECEIVED_RUNS,
-  WORKERS,
-} from './member.sql.ts';
-
-type ShardRow = readonly [shard: number, nodeId: NodeId | null, epoch: number, expiresAtMs: number];
-type UnreceivedRow = readonly [LeaseId, position: number, epoch: number, JobId, RunId, claimedAtMs: number];
-type WorkerRow = readonly [
-  WorkerId,
-  NodeId,
-  incarnation: number,
-  BootId,
-  slots: number,
-  handlers: string[],
-  lastSeenMs: number,
-  alive: boolean,
-];
+import * as sql from './member.sql.ts';
+import { readAll } from './selection.ts';
 
 export class PostgresMemberStore implements MemberStore {
   readonly #database: Database;
@@ -53,12 +22,12 @@ export class PostgresMemberStore implements MemberStore {
   }
 
   async serverTimeMs(): Promise<number> {
-    const [row] = await this.#database.query<readonly [number]>(SERVER_TIME, []);
+    const [row] = await this.#database.query<readonly [number]>(sql.SERVER_TIME, []);
     return row![0];
   }
 
   async beatNode(beat: NodeBeat): Promise<{ alive: boolean; nodes: readonly NodeId[] }> {
-    const rows = await this.#database.query<readonly [NodeId, boolean]>(BEAT_NODE, [
+    const rows = await this.#database.query<readonly [NodeId, boolean]>(sql.BEAT_NODE, [
       beat.nodeId,
       beat.incarnation,
       beat.address,
@@ -72,17 +41,11 @@ export class PostgresMemberStore implements MemberStore {
   }
 
   async leaveNode(nodeId: NodeId, bootId: BootId): Promise<void> {
-    await this.#database.query(LEAVE_NODE, [nodeId, bootId]);
+    await this.#database.query(sql.LEAVE_NODE, [nodeId, bootId]);
   }
 
-  async shards(): Promise<ShardOwner[]> {
-    const rows = await this.#database.query<ShardRow>(SHARDS, []);
-    return rows.map(([shard, nodeId, epoch, expiresAtMs]) => ({
-      shard,
-      nodeId: nodeId ?? undefined,
-      epoch,
-      expiresAtMs,
-    }));
+  shards(): Promise<ShardOwner[]> {
+    return readAll(this.#database, sql.SHARDS, []);
   }
 
   async acquireShards(request: {
@@ -94,8 +57,8 @@ export class PostgresMemberStore implements MemberStore {
   }): Promise<Map<number, number>> {
     const shards = plainArray(request.shards);
     const rows = await this.#database.transaction(async (session) => {
-      await session.query(LOCK_SHARDS, [shards]);
-      return session.query<readonly [number, number]>(ACQUIRE_SHARDS, [
+      await session.query(sql.LOCK_SHARDS, [shards]);
+      return session.query<readonly [number, number]>(sql.ACQUIRE_SHARDS, [
         request.nodeId,
         shards,
         request.nowMs,
@@ -111,7 +74,7 @@ export class PostgresMemberStore implements MemberStore {
     bootId: BootId;
     epochs: ReadonlyMap<number, number>;
   }): Promise<ReadonlySet<number>> {
-    const rows = await this.#database.query<readonly [number]>(KEEP_SHARDS, [
+    const rows = await this.#database.query<readonly [number]>(sql.KEEP_SHARDS, [
       request.nodeId,
       plainArray([...request.epochs.keys()]),
       plainArray([...request.epochs.values()]),
@@ -121,7 +84,7 @@ export class PostgresMemberStore implements MemberStore {
   }
 
   async releaseShards(request: { nodeId: NodeId; epochs: ReadonlyMap<number, number> }): Promise<void> {
-    await this.#database.query(RELEASE_SHARDS, [
+    await this.#database.query(sql.RELEASE_SHARDS, [
       request.nodeId,
       plainArray([...request.epochs.keys()]),
       plainArray([...request.epochs.values()]),
@@ -129,7 +92,7 @@ export class PostgresMemberStore implements MemberStore {
   }
 
   async registerWorker(worker: WorkerRecord, nowMs: number): Promise<void> {
-    await this.#database.query(REGISTER_WORKER, [
+    await this.#database.query(sql.REGISTER_WORKER, [
       worker.workerId,
       worker.nodeId,
       worker.incarnation,
@@ -141,41 +104,33 @@ export class PostgresMemberStore implements MemberStore {
   }
 
   async beatWorker(workerId: WorkerId, nowMs: number): Promise<boolean> {
-    return (await this.#database.query(BEAT_WORKER, [workerId, nowMs])).length > 0;
+    return (await this.#database.query(sql.BEAT_WORKER, [workerId, nowMs])).length > 0;
   }
 
   async cancelledRuns(leases: readonly LeaseId[]): Promise<RunId[]> {
     if (leases.length === 0) return [];
-    const rows = await this.#database.query<readonly [RunId]>(CANCELLED_RUNS, [plainArray(leases)]);
+    const rows = await this.#database.query<readonly [RunId]>(sql.CANCELLED_RUNS, [plainArray(leases)]);
     return rows.map((row) => row[0]);
   }
 
   async unknownLeases(leases: readonly LeaseId[]): Promise<LeaseId[]> {
     if (leases.length === 0) return [];
-    const rows = await this.#database.query<readonly [LeaseId]>(UNKNOWN_LEASES, [plainArray(leases)]);
+    const rows = await this.#database.query<readonly [LeaseId]>(sql.UNKNOWN_LEASES, [plainArray(leases)]);
     return rows.map((row) => row[0]);
   }
 
-  async unreceivedRuns(request: {
+  unreceivedRuns(request: {
     workerId: WorkerId;
     holding: readonly LeaseId[];
     fromMs: number;
     untilMs?: number;
   }): Promise<UnreceivedRun[]> {
     const { workerId, holding, fromMs, untilMs = Number.MAX_SAFE_INTEGER } = request;
-    const rows = await this.#database.query<UnreceivedRow>(UNRECEIVED_RUNS, [
-      workerId,
-      plainArray(holding),
-      fromMs,
-      untilMs,
-    ]);
-    return rows.map(([leaseId, position, epoch, jobId, runId, claimedAtMs]) => ({
-      ...{ leaseId, position, epoch, jobId, runId, claimedAtMs },
-    }));
+    return readAll(this.#database, sql.UNRECEIVED_RUNS, [workerId, plainArray(holding), fromMs, untilMs]);
   }
 
   async markDead(request: { silent: readonly HeardWorker[]; ended: readonly BootId[] }): Promise<WorkerId[]> {
-    const rows = await this.#database.query<readonly [WorkerId]>(MARK_DEAD, [
+    const rows = await this.#database.query<readonly [WorkerId]>(sql.MARK_DEAD, [
       textArray(request.silent.map(({ workerId }) => workerId)),
       plainArray(request.silent.map(({ lastSeenMs }) => lastSeenMs)),
       plainArray(request.ended),
@@ -186,26 +141,16 @@ export class PostgresMemberStore implements MemberStore {
   async forgetWorkers(workers: readonly WorkerId[]): Promise<void> {
     if (workers.length === 0) return;
     await this.#database.transaction(async (session) => {
-      await session.query(LOCK_WORKERS, [textArray(workers)]);
-      await session.query(FORGET_WORKERS, [textArray(workers)]);
+      await session.query(sql.LOCK_WORKERS, [textArray(workers)]);
+      await session.query(sql.FORGET_WORKERS, [textArray(workers)]);
     });
   }
 
-  async workers(): Promise<WorkerState[]> {
-    const rows = await this.#database.query<WorkerRow>(WORKERS, []);
-    return rows.map(([workerId, nodeId, incarnation, bootId, slots, handlers, lastSeenMs, alive]) => ({
-      workerId,
-      nodeId,
-      incarnation,
-      bootId,
-      slots,
-      handlers,
-      lastSeenMs,
-      alive,
-    }));
+  workers(): Promise<WorkerState[]> {
+    return readAll(this.#database, sql.WORKERS, []);
   }
 
   async leasedRuns(): Promise<ReadonlyMap<WorkerId, number>> {
-    return new Map(await this.#database.query<readonly [WorkerId, number]>(LEASED_RUNS, []));
+    return new Map(await this.#database.query<readonly [WorkerId, number]>(sql.LEASED_RUNS, []));
   }
 }

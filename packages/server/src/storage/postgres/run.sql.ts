@@ -1,19 +1,44 @@
 /** Statements of the run store: what people read. Every one goes through an index of the table it touches. */
-import type { Statement } from '../../postgres/database.ts';
+import type { PendingRun, PendingState } from '@carillon/domain';
+import { statement } from '../../postgres/database.ts';
 import { LOOKED_THROUGH_MAX } from '../job-store.ts';
-import { AT_LIMIT, type DeadLetterFilter } from '../run-store.ts';
-import { msOf, timestampOf } from './instant.sql.ts';
+import {
+  AT_LIMIT,
+  type DeadLetter,
+  type DeadLetterFilter,
+  type DeadLetterPlace,
+  type RunView,
+} from '../run-store.ts';
+import { priorityWord, triggerWord } from './codes.ts';
+import { msOf, pendingRun, timestampOf } from './fragments.sql.ts';
 import { WAITING } from './lane.sql.ts';
-import { pendingRun } from './pending-run.sql.ts';
+import { column, columns, ms, type Read, read } from './selection.ts';
 import { seenBy } from './upcoming.sql.ts';
 
-const HISTORY_COLUMNS = `r.run_id, r.job_id, r.status, r.attempt_number, r.epoch, r.trigger,
-  ${msOf('r.scheduled_at')}, ${msOf('r.created_at')},
-  ${msOf('r.start_time')}, ${msOf('r.end_time')},
-  ${msOf('r.modified_time')}, r.executor_id, r.error_message, r.reason, coalesce(r.result_text, r.result::text), r.log_url,
-  r.job_version, r.occurrences, r.late_report`;
+/** A run of the history. */
+const RUN = columns<RunView>({
+  runId: 'r.run_id',
+  jobId: 'r.job_id',
+  status: 'r.status',
+  attempt: 'r.attempt_number',
+  epoch: 'r.epoch',
+  trigger: column('r.trigger', triggerWord),
+  scheduledAtMs: ms('r.scheduled_at'),
+  createdAtMs: ms('r.created_at'),
+  startedAtMs: ms('r.start_time'),
+  endedAtMs: ms('r.end_time'),
+  modifiedAtMs: ms('r.modified_time'),
+  executorId: 'r.executor_id',
+  error: 'r.error_message',
+  reason: 'r.reason',
+  result: 'coalesce(r.result_text, r.result::text)',
+  logUrl: 'r.log_url',
+  jobVersion: 'r.job_version',
+  occurrences: 'r.occurrences',
+  lateReport: 'r.late_report',
+});
 
-/** A waiting run: shown once its instant has come, or when it is a retry. $2 now: nothing about it has happened later. */
+/** The columns of RUN for a waiting run: shown once its instant has come, or when it is a retry. $2 now: nothing about it has happened later. */
 const QUEUED_COLUMNS = `d.run_id, d.job_id, 'QUEUED', d.attempt::int, d.epoch, d.kind, d.nominal_at::float8,
   least(d.fire_at, $2::bigint)::float8, NULL::float8, NULL::float8, least(d.fire_at, $2::bigint)::float8, NULL::text, NULL::text,
   CASE WHEN d.held THEN 'the job is paused' WHEN d.fire_at > $2::bigint
@@ -22,7 +47,7 @@ const QUEUED_COLUMNS = `d.run_id, d.job_id, 'QUEUED', d.attempt::int, d.epoch, d
     WHEN NOT EXISTS (SELECT FROM workers w WHERE NOT w.dead AND d.handler = ANY(w.handlers))
     THEN 'no worker offers the handler "' || d.handler || '"' END, NULL::text, NULL::text, d.job_version, 1, NULL::text`;
 
-/** A run under a lease, with when it started once that was shown. */
+/** The columns of RUN for a run under a lease, with when it started once that was shown. */
 const LIVING_COLUMNS = `u.run_id, u.job_id, CASE WHEN r.status IS NULL THEN 'CLAIMED' ELSE 'RUNNING' END, u.attempt::int, u.epoch, u.kind,
   u.nominal_at::float8, l.claimed_at::float8, ${msOf('r.start_time')}, NULL::float8,
   coalesce(${msOf('r.modified_time')}, l.claimed_at::float8), l.worker_id, NULL::text, NULL::text, NULL::text,
@@ -39,50 +64,72 @@ const LATEST_FIRST = 'ORDER BY l.claimed_at DESC, u.run_id DESC';
 
 const OPEN = `NOT ((u.ord - 1)::smallint = ANY(l.closed))`;
 
+/** By the number in `blocked`. */
+const PENDING_STATES: readonly PendingState[] = ['open', 'planned', 'waiting'];
+
+const PENDING = columns<PendingRun>({
+  jobId: 'd.job_id',
+  runId: 'd.run_id',
+  shard: 'd.shard',
+  priority: column('d.priority', priorityWord),
+  fireAtMs: 'd.fire_at',
+  nominalAtMs: 'd.nominal_at',
+  trigger: column('d.kind', triggerWord),
+  attempt: 'd.attempt',
+  handler: 'd.handler',
+  expiresAtMs: 'd.expires_at',
+  state: column('d.blocked', (blocked: number) => PENDING_STATES[blocked]!),
+  held: 'd.held',
+});
+
 /** $1 job, $2 limit. */
-export const PENDING_OF_JOB: Statement = {
-  name: 'pending_of_job',
-  text: `SELECT d.job_id, d.run_id, d.shard, d.priority, d.fire_at, d.nominal_at, d.kind, d.attempt, d.handler, d.expires_at, d.blocked, d.held
-    FROM due d WHERE d.job_id = $1::uuid ORDER BY d.fire_at, d.nominal_at, d.run_id LIMIT $2`,
-};
+export const PENDING_OF_JOB = read('pending_of_job', PENDING)`
+  SELECT ${PENDING.sql}
+  FROM due d WHERE d.job_id = $1::uuid ORDER BY d.fire_at, d.nominal_at, d.run_id LIMIT $2`;
 
 /** $1 job, $2 now, $3 limit. One statement: a run that is claimed at this moment is seen on one side or on the other. */
-export const ALIVE_OF_JOB: Statement = {
-  name: 'alive_of_job',
-  text: `(SELECT ${LIVING_COLUMNS} FROM ${LEASED_RUNS}
-      WHERE l.job_ids @> ARRAY[$1::uuid] AND u.job_id = $1::uuid AND ${OPEN} ${LATEST_FIRST})
-    UNION ALL (SELECT ${QUEUED_COLUMNS} FROM due d
-      WHERE d.job_id = $1::uuid AND (d.fire_at <= $2::bigint OR d.epoch > 1)
-      ORDER BY d.fire_at DESC, d.run_id DESC LIMIT $3)`,
-};
+export const ALIVE_OF_JOB = read('alive_of_job', RUN)`
+  (SELECT ${LIVING_COLUMNS} FROM ${LEASED_RUNS}
+    WHERE l.job_ids @> ARRAY[$1::uuid] AND u.job_id = $1::uuid AND ${OPEN} ${LATEST_FIRST})
+  UNION ALL (SELECT ${QUEUED_COLUMNS} FROM due d
+    WHERE d.job_id = $1::uuid AND (d.fire_at <= $2::bigint OR d.epoch > 1)
+    ORDER BY d.fire_at DESC, d.run_id DESC LIMIT $3)`;
 
 /** What has ended: what is shown as RUNNING is alive, and stands before. */
-export const HISTORY_OF_JOB: Statement = {
-  name: 'history_of_job',
-  text: `SELECT ${HISTORY_COLUMNS} FROM job_runs r
-    WHERE r.job_id = $1::uuid AND r.status <> 'RUNNING' AND r.created_at <= ${timestampOf('$2::bigint')}
-      AND (r.created_at, r.run_id) < (${timestampOf('$2::bigint')}, $5::uuid)
-    ORDER BY r.created_at DESC, r.run_id DESC, r.epoch DESC LIMIT $3 OFFSET $4`,
-};
+export const HISTORY_OF_JOB = read('history_of_job', RUN)`
+  SELECT ${RUN.sql} FROM job_runs r
+  WHERE r.job_id = $1::uuid AND r.status <> 'RUNNING' AND r.created_at <= ${timestampOf('$2::bigint')}
+    AND (r.created_at, r.run_id) < (${timestampOf('$2::bigint')}, $5::uuid)
+  ORDER BY r.created_at DESC, r.run_id DESC, r.epoch DESC LIMIT $3 OFFSET $4`;
 
 /** $1 run, $2 now: the latest first. One statement, so that a run on its way from one table to the next is not missed. */
-export const ATTEMPTS_OF_RUN: Statement = {
-  name: 'attempts_of_run',
-  text: `SELECT ${LIVING_COLUMNS} FROM ${LEASED_RUNS}
-      WHERE l.run_ids @> ARRAY[$1::uuid] AND u.run_id = $1::uuid AND ${OPEN}
-    UNION ALL SELECT ${QUEUED_COLUMNS} FROM ${pendingRun('$1::uuid')} d
-      WHERE (d.fire_at <= $2::bigint OR d.epoch > 1)
-    UNION ALL SELECT ${HISTORY_COLUMNS} FROM job_runs r WHERE r.run_id = $1::uuid AND r.status <> 'RUNNING'
-    ORDER BY 5 DESC`,
-};
+export const ATTEMPTS_OF_RUN = read('attempts_of_run', RUN)`
+  SELECT ${LIVING_COLUMNS} FROM ${LEASED_RUNS}
+    WHERE l.run_ids @> ARRAY[$1::uuid] AND u.run_id = $1::uuid AND ${OPEN}
+  UNION ALL SELECT ${QUEUED_COLUMNS} FROM ${pendingRun('$1::uuid')} d
+    WHERE (d.fire_at <= $2::bigint OR d.epoch > 1)
+  UNION ALL SELECT ${RUN.sql} FROM job_runs r WHERE r.run_id = $1::uuid AND r.status <> 'RUNNING'
+  ORDER BY 5 DESC`;
 
-export const LIVING_ON_WORKER: Statement = {
-  name: 'living_on_worker',
-  text: `SELECT ${LIVING_COLUMNS} FROM ${LEASED_RUNS} WHERE l.worker_id = $1 AND ${OPEN} ${LATEST_FIRST} LIMIT $2 OFFSET $3`,
-};
+export const LIVING_ON_WORKER = read('living_on_worker', RUN)`
+  SELECT ${LIVING_COLUMNS} FROM ${LEASED_RUNS} WHERE l.worker_id = $1 AND ${OPEN} ${LATEST_FIRST} LIMIT $2 OFFSET $3`;
 
-const LETTER_COLUMNS = `x.run_id, x.job_id, j.name, x.reason, x.error_message, x.attempts,
-  ${msOf('x.scheduled_at')}, ${msOf('x.died_at')}, x.redriven_as`;
+const LETTER = columns<DeadLetter>({
+  runId: 'x.run_id',
+  jobId: 'x.job_id',
+  jobName: 'j.name',
+  reason: 'x.reason',
+  error: 'x.error_message',
+  attempts: 'x.attempts',
+  scheduledAtMs: ms('x.scheduled_at'),
+  diedAtMs: ms('x.died_at'),
+  redrivenAs: 'x.redriven_as',
+});
+
+/** The row after the page: where the search stopped. */
+interface Stop extends DeadLetterPlace {
+  readonly jobId: undefined;
+}
 
 /** What each filter means; that of the job chooses the statement. */
 export const LETTER_FILTERS: {
@@ -108,7 +155,7 @@ const LETTER_CONDITIONS = Object.values(LETTER_FILTERS).map(
  * search stopped.
  */
 const letters = (of: string) => `WITH page AS MATERIALIZED (
-    SELECT ${LETTER_COLUMNS} FROM (${of} LIMIT ${LOOKED_THROUGH_MAX}) x JOIN jobs j USING (job_id)
+    SELECT ${LETTER.sql} FROM (${of} LIMIT ${LOOKED_THROUGH_MAX}) x JOIN jobs j USING (job_id)
     WHERE ${LETTER_CONDITIONS.join(' AND ')} AND ${seenBy('$4', '$5')}
     ORDER BY x.died_at DESC, x.run_id DESC LIMIT $3
   )
@@ -118,40 +165,33 @@ const letters = (of: string) => `WITH page AS MATERIALIZED (
 
 const BEFORE = `x.died_at <= ${timestampOf('$1')} AND (x.died_at, x.run_id) < (${timestampOf('$1')}, $2::uuid)`;
 
-export const DEAD_LETTERS: Statement = {
+export const DEAD_LETTERS: Read<DeadLetter | Stop> = {
   name: 'dead_letters',
+  row: LETTER,
   text: letters(`SELECT x.* FROM dead_letters x WHERE ${BEFORE} ORDER BY x.died_at DESC, x.run_id DESC`),
 };
 
 /** The last parameter is the job. */
-export const DEAD_LETTERS_OF_JOB: Statement = {
+export const DEAD_LETTERS_OF_JOB: Read<DeadLetter | Stop> = {
   name: 'dead_letters_of_job',
+  row: LETTER,
   text: letters(
     `SELECT x.* FROM dead_letters x WHERE x.job_id = $${LETTER_CONDITIONS.length + 6}::uuid AND ${BEFORE} ORDER BY x.died_at DESC, x.run_id DESC`,
   ),
 };
 
-export const DEAD_LETTER: Statement = {
-  name: 'dead_letter',
-  text: `SELECT ${LETTER_COLUMNS} FROM dead_letters x LEFT JOIN jobs j USING (job_id) WHERE x.run_id = $1::uuid`,
-};
+export const DEAD_LETTER = read('dead_letter', LETTER)`
+  SELECT ${LETTER.sql} FROM dead_letters x LEFT JOIN jobs j USING (job_id) WHERE x.run_id = $1::uuid`;
 
-export const MARK_REDRIVEN: Statement = {
-  name: 'mark_redriven',
-  text: `UPDATE dead_letters SET redriven_as = $2::uuid WHERE run_id = $1::uuid AND redriven_as IS NULL
-    RETURNING job_id, ${msOf('scheduled_at')}`,
-};
+export const MARK_REDRIVEN = statement('mark_redriven')`
+  UPDATE dead_letters SET redriven_as = $2::uuid WHERE run_id = $1::uuid AND redriven_as IS NULL
+  RETURNING job_id, ${msOf('scheduled_at')}`;
 
 /** $1 run: one request at a time may ask whether it is there. */
-export const LOCK_RUN: Statement = {
-  name: 'lock_run',
-  text: 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))',
-};
+export const LOCK_RUN = statement('lock_run')`SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`;
 
 /** $1 run: it waits, is alive or has ended. */
-export const RUN_IS_KNOWN: Statement = {
-  name: 'run_is_known',
-  text: `SELECT true WHERE EXISTS (SELECT FROM ${pendingRun('$1::uuid')} d)
-    OR EXISTS (SELECT FROM leases l WHERE l.run_ids @> ARRAY[$1::uuid])
-    OR EXISTS (SELECT FROM job_runs r WHERE r.run_id = $1::uuid)`,
-};
+export const RUN_IS_KNOWN = statement('run_is_known')`
+  SELECT true WHERE EXISTS (SELECT FROM ${pendingRun('$1::uuid')} d)
+  OR EXISTS (SELECT FROM leases l WHERE l.run_ids @> ARRAY[$1::uuid])
+  OR EXISTS (SELECT FROM job_runs r WHERE r.run_id = $1::uuid)`;

@@ -1,35 +1,28 @@
 /** Statements of the schedule store: firing, and who may start as far as the limits of jobs go. */
 import { QUEUED_PER_JOB_MAX } from '@carillon/domain';
-import type { Statement } from '../../postgres/database.ts';
-import { exists } from './exists.sql.ts';
-import { inlineJson } from './inline-payload.sql.ts';
+import { type Statement, statement } from '../../postgres/database.ts';
+import { exists, inlineJson, isOwned, mayEnd, owned } from './fragments.sql.ts';
 import { inLane, JOB_HANDLER_KEY, JOB_PART, JOB_TENANT, lanes, OPEN, PLANNED, WAITING } from './lane.sql.ts';
-import { mayEnd } from './may-end.sql.ts';
-import { isOwned, owned } from './owned.sql.ts';
 
 /** $1 shards, $2 after instant, $3 after id, $4 until, $5 limit per shard: from a known position, so no deleted row is walked over. */
 const fromPositions = (rows: string) => `
   FROM unnest($1::smallint[], $2::bigint[], $3::uuid[]) AS s(shard, after_at, after_id) CROSS JOIN LATERAL (${rows}) d`;
 
-export const READ_CURSORS: Statement = {
-  name: 'read_cursors',
-  text: `SELECT d.job_id, d.shard, d.fire_at, d.nominal_at, d.job_version, j.schedule::text, j.misfire::text, d.resumed_at
-    ${fromPositions(`SELECT * FROM cursors c
-      WHERE c.shard = s.shard AND NOT c.held AND (c.fire_at, c.job_id) > (s.after_at, s.after_id) AND c.fire_at <= $4
-      ORDER BY c.fire_at, c.job_id LIMIT $5`)}
-    CROSS JOIN LATERAL (SELECT j.schedule, j.misfire FROM jobs j WHERE j.job_id = d.job_id LIMIT 1) j
-    ORDER BY d.fire_at, d.job_id`,
-};
+export const READ_CURSORS = statement('read_cursors')`
+  SELECT d.job_id, d.shard, d.fire_at, d.nominal_at, d.job_version, j.schedule::text, j.misfire::text, d.resumed_at
+  ${fromPositions(`SELECT * FROM cursors c
+    WHERE c.shard = s.shard AND NOT c.held AND (c.fire_at, c.job_id) > (s.after_at, s.after_id) AND c.fire_at <= $4
+    ORDER BY c.fire_at, c.job_id LIMIT $5`)}
+  CROSS JOIN LATERAL (SELECT j.schedule, j.misfire FROM jobs j WHERE j.job_id = d.job_id LIMIT 1) j
+  ORDER BY d.fire_at, d.job_id`;
 
-export const READ_PLANNED: Statement = {
-  name: 'read_planned',
-  text: `SELECT d.job_id, d.run_id, d.shard, d.fire_at
-    ${fromPositions(`SELECT * FROM due
-      WHERE due.shard = s.shard AND due.blocked = ${PLANNED} AND NOT due.held
-        AND (due.fire_at, due.run_id) > (s.after_at, s.after_id) AND due.fire_at <= $4
-      ORDER BY due.fire_at, due.run_id LIMIT $5`)}
-    ORDER BY d.fire_at, d.run_id`,
-};
+export const READ_PLANNED = statement('read_planned')`
+  SELECT d.job_id, d.run_id, d.shard, d.fire_at
+  ${fromPositions(`SELECT * FROM due
+    WHERE due.shard = s.shard AND due.blocked = ${PLANNED} AND NOT due.held
+      AND (due.fire_at, due.run_id) > (s.after_at, s.after_id) AND due.fire_at <= $4
+    ORDER BY due.fire_at, due.run_id LIMIT $5`)}
+  ORDER BY d.fire_at, d.run_id`;
 
 /** How many more runs of the job j may be open or leased; slots above a lowered limit count too. */
 const ROOM = `greatest(0, j.max_concurrency - (SELECT count(*) FROM admissions a WHERE a.job_id = j.job_id))`;
@@ -171,55 +164,52 @@ const PLANNED_NOW = `${blockedOf(PLANNED)} AND w.fire_at <= $4::bigint`;
  * there are free slots (SCHED-2); planned runs that find none are waiting from now on. A run that another transaction changes is left
  * for the next call. As in FIRE, no two parts are joined: a run gets the slot that has its number.
  */
-export const ADMIT: Statement = {
-  name: 'admit',
-  text: `
-    WITH ${owned('$2', '$3')}, job AS MATERIALIZED (
-      SELECT j.job_id, j.shard, j.overlap, ARRAY(${freeSlots(`least(${ROOM}, $5::int)`)}) AS slots
-      FROM unnest($1::uuid[]) AS u(job_id) CROSS JOIN LATERAL (SELECT j.* FROM jobs j WHERE j.job_id = u.job_id LIMIT 1) j
-      WHERE ${isOwned('j.shard')}
-    ), wanting AS MATERIALIZED (
-      SELECT j.job_id, j.shard, d.run_id, j.slots[d.nth] AS slot FROM job j CROSS JOIN LATERAL (
-        SELECT d.run_id, row_number() OVER (ORDER BY d.fire_at, d.nominal_at, d.run_id) AS nth FROM (
-          SELECT d.run_id, d.fire_at, d.nominal_at FROM due d
-          WHERE d.job_id = j.job_id AND d.run_id = ANY(ARRAY(
-            SELECT w.run_id FROM (
-              (${blockedOf(WAITING)} ${OLDEST_FIRST} LIMIT cardinality(j.slots)) UNION ALL (${PLANNED_NOW} ${OLDEST_FIRST} LIMIT cardinality(j.slots))
-            ) w ${OLDEST_FIRST} LIMIT cardinality(j.slots))) AND d.blocked + 0 > 0 AND d.held IS NOT TRUE
-          FOR UPDATE SKIP LOCKED
-        ) d
-      ) d
-    ), admitted AS (
-      INSERT INTO admissions (job_id, slot, run_id, shard) SELECT w.job_id, w.slot, w.run_id, w.shard FROM wanting w
-      ON CONFLICT DO NOTHING RETURNING job_id, run_id
-    ), opened AS (
-      UPDATE due d SET blocked = ${OPEN}, admitted = true, lane_at = greatest(d.fire_at, $4::bigint)
-      FROM admitted a WHERE d.job_id = a.job_id AND d.run_id = a.run_id
-      RETURNING d.job_id, d.part, d.priority, d.handler_key, d.tenant
-    ), unadmitted AS MATERIALIZED (
-      SELECT d.job_id, d.run_id FROM job j CROSS JOIN LATERAL (
-        SELECT d.job_id, d.run_id FROM due d
-        WHERE d.job_id = j.job_id AND d.run_id = ANY(ARRAY(SELECT w.run_id FROM (${PLANNED_NOW} AND (w.run_id IN (SELECT run_id FROM admitted)) IS NOT TRUE ${OLDEST_FIRST} LIMIT $5::int) w))
-          AND d.blocked + 0 = ${PLANNED} AND d.held IS NOT TRUE
+export const ADMIT = statement('admit')`
+  WITH ${owned('$2', '$3')}, job AS MATERIALIZED (
+    SELECT j.job_id, j.shard, j.overlap, ARRAY(${freeSlots(`least(${ROOM}, $5::int)`)}) AS slots
+    FROM unnest($1::uuid[]) AS u(job_id) CROSS JOIN LATERAL (SELECT j.* FROM jobs j WHERE j.job_id = u.job_id LIMIT 1) j
+    WHERE ${isOwned('j.shard')}
+  ), wanting AS MATERIALIZED (
+    SELECT j.job_id, j.shard, d.run_id, j.slots[d.nth] AS slot FROM job j CROSS JOIN LATERAL (
+      SELECT d.run_id, row_number() OVER (ORDER BY d.fire_at, d.nominal_at, d.run_id) AS nth FROM (
+        SELECT d.run_id, d.fire_at, d.nominal_at FROM due d
+        WHERE d.job_id = j.job_id AND d.run_id = ANY(ARRAY(
+          SELECT w.run_id FROM (
+            (${blockedOf(WAITING)} ${OLDEST_FIRST} LIMIT cardinality(j.slots)) UNION ALL (${PLANNED_NOW} ${OLDEST_FIRST} LIMIT cardinality(j.slots))
+          ) w ${OLDEST_FIRST} LIMIT cardinality(j.slots))) AND d.blocked + 0 > 0 AND d.held IS NOT TRUE
         FOR UPDATE SKIP LOCKED
       ) d
-    ), asked AS (
-      UPDATE due d SET blocked = ${WAITING} FROM unadmitted u WHERE d.job_id = u.job_id AND d.run_id = u.run_id RETURNING d.job_id
-    ), counted AS MATERIALIZED (
-      SELECT job_id, max(count) >= $5::int AS more, bool_or(is_asked) AS is_asked FROM (
-        SELECT job_id, count(*) AS count, false AS is_asked FROM admitted GROUP BY job_id
-        UNION ALL SELECT job_id, count(*), true FROM asked GROUP BY job_id
-      ) c GROUP BY job_id
-    )
-    SELECT DISTINCT o.job_id, o.part, o.priority, o.handler_key, o.tenant, true, false, false, 0, false FROM opened o
-    UNION ALL
-    SELECT c.job_id, NULL, NULL, NULL, NULL, false, false, false, 0, true FROM counted c WHERE c.more
-    UNION ALL
-    SELECT j.job_id, NULL, NULL, NULL, NULL, false, true, j.overlap = 'replace', 0, false FROM job j
-    WHERE j.job_id IN (SELECT job_id FROM counted WHERE is_asked)
-      OR EXISTS (SELECT FROM (${blockedOf(WAITING)} ${OLDEST_FIRST} LIMIT cardinality(j.slots) + 1) w
-        WHERE w.run_id NOT IN (SELECT run_id FROM admitted))`,
-};
+    ) d
+  ), admitted AS (
+    INSERT INTO admissions (job_id, slot, run_id, shard) SELECT w.job_id, w.slot, w.run_id, w.shard FROM wanting w
+    ON CONFLICT DO NOTHING RETURNING job_id, run_id
+  ), opened AS (
+    UPDATE due d SET blocked = ${OPEN}, admitted = true, lane_at = greatest(d.fire_at, $4::bigint)
+    FROM admitted a WHERE d.job_id = a.job_id AND d.run_id = a.run_id
+    RETURNING d.job_id, d.part, d.priority, d.handler_key, d.tenant
+  ), unadmitted AS MATERIALIZED (
+    SELECT d.job_id, d.run_id FROM job j CROSS JOIN LATERAL (
+      SELECT d.job_id, d.run_id FROM due d
+      WHERE d.job_id = j.job_id AND d.run_id = ANY(ARRAY(SELECT w.run_id FROM (${PLANNED_NOW} AND (w.run_id IN (SELECT run_id FROM admitted)) IS NOT TRUE ${OLDEST_FIRST} LIMIT $5::int) w))
+        AND d.blocked + 0 = ${PLANNED} AND d.held IS NOT TRUE
+      FOR UPDATE SKIP LOCKED
+    ) d
+  ), asked AS (
+    UPDATE due d SET blocked = ${WAITING} FROM unadmitted u WHERE d.job_id = u.job_id AND d.run_id = u.run_id RETURNING d.job_id
+  ), counted AS MATERIALIZED (
+    SELECT job_id, max(count) >= $5::int AS more, bool_or(is_asked) AS is_asked FROM (
+      SELECT job_id, count(*) AS count, false AS is_asked FROM admitted GROUP BY job_id
+      UNION ALL SELECT job_id, count(*), true FROM asked GROUP BY job_id
+    ) c GROUP BY job_id
+  )
+  SELECT DISTINCT o.job_id, o.part, o.priority, o.handler_key, o.tenant, true, false, false, 0, false FROM opened o
+  UNION ALL
+  SELECT c.job_id, NULL, NULL, NULL, NULL, false, false, false, 0, true FROM counted c WHERE c.more
+  UNION ALL
+  SELECT j.job_id, NULL, NULL, NULL, NULL, false, true, j.overlap = 'replace', 0, false FROM job j
+  WHERE j.job_id IN (SELECT job_id FROM counted WHERE is_asked)
+    OR EXISTS (SELECT FROM (${blockedOf(WAITING)} ${OLDEST_FIRST} LIMIT cardinality(j.slots) + 1) w
+      WHERE w.run_id NOT IN (SELECT run_id FROM admitted))`;
 
 /** An occurrence of the schedule that was never handed out: only those replace others, and are replaced (SCHED-4). */
 const FRESH = 'd.kind = 2 AND d.attempt = 1 AND d.epoch = 1';
@@ -228,53 +218,47 @@ const NEWEST = `SELECT n.nominal_at FROM due n WHERE n.job_id = j.job_id AND n.k
         AND NOT n.held ORDER BY n.nominal_at DESC LIMIT 1`;
 
 /**
- * $1 jobs; guard: $2 node, $3 epochs; $4 now. Occurrences that wait before the newest end as skipped. What a person asked for, and
+ * $1 jobs; guard: $2 node, $3 epochs; $4 now. Occurrences that wait before the newest end as skipped. What a person requested, and
  * what was begun and is tried again, stays.
  */
-export const SKIP_REPLACED: Statement = {
-  name: 'skip_replaced',
-  text: `
-    WITH ${owned('$2', '$3')}, gone AS (
-      DELETE FROM due d USING jobs j
-      WHERE j.job_id = ANY($1::uuid[]) AND j.overlap = 'replace' AND ${isOwned('j.shard')} AND d.job_id = j.job_id AND d.kind = 2
-        AND d.attempt = 1 AND d.epoch = 1 AND NOT d.held AND NOT d.ends_job AND d.nominal_at < (${NEWEST})
-      RETURNING d.*
-    ), freed AS (
-      DELETE FROM admissions a USING gone g WHERE a.job_id = g.job_id AND a.run_id = g.run_id
-    ), history AS (
-      INSERT INTO job_runs (run_id, job_id, status, end_time, modified_time, attempt_number, created_at, epoch, trigger, scheduled_at,
-        job_version, reason)
-      SELECT run_id, job_id, 'SKIPPED', ${NOW('$4')}, ${NOW('$4')}, attempt, ${NOW('$4')}, epoch, kind, ${NOW('nominal_at')}, job_version,
-        'replaced'
-      FROM gone
-    )
-    INSERT INTO events (kind, ids, epochs, claimed_ats)
-    SELECT 'run.ended', array_agg(run_id), array_agg(epoch), ARRAY[$4::bigint] FROM gone HAVING count(*) > 0`,
-};
+export const SKIP_REPLACED = statement('skip_replaced')`
+  WITH ${owned('$2', '$3')}, gone AS (
+    DELETE FROM due d USING jobs j
+    WHERE j.job_id = ANY($1::uuid[]) AND j.overlap = 'replace' AND ${isOwned('j.shard')} AND d.job_id = j.job_id AND d.kind = 2
+      AND d.attempt = 1 AND d.epoch = 1 AND NOT d.held AND NOT d.ends_job AND d.nominal_at < (${NEWEST})
+    RETURNING d.*
+  ), freed AS (
+    DELETE FROM admissions a USING gone g WHERE a.job_id = g.job_id AND a.run_id = g.run_id
+  ), history AS (
+    INSERT INTO job_runs (run_id, job_id, status, end_time, modified_time, attempt_number, created_at, epoch, trigger, scheduled_at,
+      job_version, reason)
+    SELECT run_id, job_id, 'SKIPPED', ${NOW('$4')}, ${NOW('$4')}, attempt, ${NOW('$4')}, epoch, kind, ${NOW('nominal_at')}, job_version,
+      'replaced'
+    FROM gone
+  )
+  INSERT INTO events (kind, ids, epochs, claimed_ats)
+  SELECT 'run.ended', array_agg(run_id), array_agg(epoch), ARRAY[$4::bigint] FROM gone HAVING count(*) > 0`;
 
 /**
  * $1 jobs; guard: $2 node, $3 epochs. Of those of which a fresh run waits and no slot is free, the run that has lived longest is
  * asked to stop.
  */
-export const STOP_OLDEST: Statement = {
-  name: 'stop_oldest',
-  text: `
-    WITH ${owned('$2', '$3')}, j AS MATERIALIZED (
-      SELECT j.job_id FROM jobs j WHERE j.job_id = ANY($1::uuid[]) AND j.overlap = 'replace' AND ${isOwned('j.shard')} AND ${ROOM} = 0
-        AND ${exists(`SELECT FROM due d WHERE d.job_id = j.job_id AND d.blocked > 0 AND ${FRESH} AND NOT d.held`)}
-    ), oldest AS MATERIALIZED (
-      SELECT DISTINCT ON (u.job_id) u.job_id, u.run_id, l.lease_id, (u.ord - 1)::smallint AS position
-      FROM leases l CROSS JOIN LATERAL unnest(l.job_ids, l.run_ids, l.kinds) WITH ORDINALITY AS u(job_id, run_id, kind, ord)
-      WHERE l.limited AND u.kind < 3 AND (u.job_id IN (SELECT job_id FROM j)) IS TRUE AND NOT ((u.ord - 1)::smallint = ANY(l.closed))
-      ORDER BY u.job_id, l.claimed_at, u.run_id
-    ), asked AS (
-      UPDATE leases l SET cancelled = l.cancelled || array(SELECT p FROM unnest(o.positions) AS p WHERE NOT (p = ANY(l.cancelled)))
-      FROM (SELECT lease_id, array_agg(position) AS positions FROM oldest GROUP BY lease_id) o
-      WHERE l.lease_id = o.lease_id
-      RETURNING l.lease_id
-    )
-    SELECT o.run_id FROM oldest o WHERE (o.lease_id IN (SELECT lease_id FROM asked)) IS TRUE`,
-};
+export const STOP_OLDEST = statement('stop_oldest')`
+  WITH ${owned('$2', '$3')}, j AS MATERIALIZED (
+    SELECT j.job_id FROM jobs j WHERE j.job_id = ANY($1::uuid[]) AND j.overlap = 'replace' AND ${isOwned('j.shard')} AND ${ROOM} = 0
+      AND ${exists(`SELECT FROM due d WHERE d.job_id = j.job_id AND d.blocked > 0 AND ${FRESH} AND NOT d.held`)}
+  ), oldest AS MATERIALIZED (
+    SELECT DISTINCT ON (u.job_id) u.job_id, u.run_id, l.lease_id, (u.ord - 1)::smallint AS position
+    FROM leases l CROSS JOIN LATERAL unnest(l.job_ids, l.run_ids, l.kinds) WITH ORDINALITY AS u(job_id, run_id, kind, ord)
+    WHERE l.limited AND u.kind < 3 AND (u.job_id IN (SELECT job_id FROM j)) IS TRUE AND NOT ((u.ord - 1)::smallint = ANY(l.closed))
+    ORDER BY u.job_id, l.claimed_at, u.run_id
+  ), asked AS (
+    UPDATE leases l SET cancelled = l.cancelled || array(SELECT p FROM unnest(o.positions) AS p WHERE NOT (p = ANY(l.cancelled)))
+    FROM (SELECT lease_id, array_agg(position) AS positions FROM oldest GROUP BY lease_id) o
+    WHERE l.lease_id = o.lease_id
+    RETURNING l.lease_id
+  )
+  SELECT o.run_id FROM oldest o WHERE (o.lease_id IN (SELECT lease_id FROM asked)) IS TRUE`;
 
 /** Those that are left are found by the next pass. */
 const LOST_SLOTS_MAX = 2_000;
@@ -283,38 +267,32 @@ const LOST_SLOTS_MAX = 2_000;
  * Guard: $1 node, $2 epochs. Frees slots whose run is neither open nor leased, by one snapshot of all tables (SCHED-8). Runs are found by
  * their key: what is open is spelled so that no plan walks the lanes for it.
  */
-export const FREE_LOST_SLOTS: Statement = {
-  name: 'free_lost_slots',
-  text: `
-    WITH ${owned('$1', '$2')}, leased AS MATERIALIZED (
-      SELECT u.run_id FROM leases l CROSS JOIN LATERAL unnest(l.run_ids) WITH ORDINALITY AS u(run_id, ord)
-      WHERE l.limited AND NOT ((u.ord - 1)::smallint = ANY(l.closed))
-    ), lost AS MATERIALIZED (
-      SELECT a.ctid AS at FROM admissions a
-      WHERE ${isOwned('a.shard')} AND a.run_id NOT IN (SELECT run_id FROM leased)
-        AND NOT ${exists(`SELECT FROM due d WHERE d.job_id = a.job_id AND d.run_id = a.run_id AND d.admitted AND d.blocked + 0 = ${OPEN} AND d.held IS NOT TRUE`)}
-      LIMIT ${LOST_SLOTS_MAX}
-    )
-    DELETE FROM admissions a WHERE a.ctid = ANY(ARRAY(SELECT at FROM lost))`,
-};
+export const FREE_LOST_SLOTS = statement('free_lost_slots')`
+  WITH ${owned('$1', '$2')}, leased AS MATERIALIZED (
+    SELECT u.run_id FROM leases l CROSS JOIN LATERAL unnest(l.run_ids) WITH ORDINALITY AS u(run_id, ord)
+    WHERE l.limited AND NOT ((u.ord - 1)::smallint = ANY(l.closed))
+  ), lost AS MATERIALIZED (
+    SELECT a.ctid AS at FROM admissions a
+    WHERE ${isOwned('a.shard')} AND a.run_id NOT IN (SELECT run_id FROM leased)
+      AND NOT ${exists(`SELECT FROM due d WHERE d.job_id = a.job_id AND d.run_id = a.run_id AND d.admitted AND d.blocked + 0 = ${OPEN} AND d.held IS NOT TRUE`)}
+    LIMIT ${LOST_SLOTS_MAX}
+  )
+  DELETE FROM admissions a WHERE a.ctid = ANY(ARRAY(SELECT at FROM lost))`;
 
 /** Guard: $1 node, $2 epochs; $3 limit, $4 now, $5 after. Jobs of which runs wait though there is room, or of which the newest replaces. */
-export const ADMISSIBLE: Statement = {
-  name: 'admissible',
-  text: `
-    WITH RECURSIVE ${owned('$1', '$2')}, waiting AS (
-      (SELECT d.job_id FROM due d WHERE d.blocked > 0 AND d.job_id > $5::uuid ORDER BY d.job_id LIMIT 1)
-      UNION ALL
-      SELECT (SELECT d.job_id FROM due d WHERE d.blocked > 0 AND d.job_id > w.job_id ORDER BY d.job_id LIMIT 1)
-      FROM waiting w WHERE w.job_id IS NOT NULL
-    )
-    SELECT j.job_id, j.overlap = 'replace' FROM waiting w JOIN jobs j ON j.job_id = w.job_id
-    WHERE ${isOwned('j.shard')} AND (${ROOM} > 0 OR (j.overlap = 'replace'
-        AND ${exists(`SELECT FROM due d WHERE d.job_id = j.job_id AND d.blocked > 0 AND ${FRESH} AND NOT d.held`)}))
-      AND ${exists(`SELECT FROM due d WHERE d.job_id = j.job_id AND d.blocked > 0 AND NOT d.held
-        AND (d.blocked = ${WAITING} OR d.fire_at <= $4::bigint)`)}
-    ORDER BY j.job_id LIMIT $3`,
-};
+export const ADMISSIBLE = statement('admissible')`
+  WITH RECURSIVE ${owned('$1', '$2')}, waiting AS (
+    (SELECT d.job_id FROM due d WHERE d.blocked > 0 AND d.job_id > $5::uuid ORDER BY d.job_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT d.job_id FROM due d WHERE d.blocked > 0 AND d.job_id > w.job_id ORDER BY d.job_id LIMIT 1)
+    FROM waiting w WHERE w.job_id IS NOT NULL
+  )
+  SELECT j.job_id, j.overlap = 'replace' FROM waiting w JOIN jobs j ON j.job_id = w.job_id
+  WHERE ${isOwned('j.shard')} AND (${ROOM} > 0 OR (j.overlap = 'replace'
+      AND ${exists(`SELECT FROM due d WHERE d.job_id = j.job_id AND d.blocked > 0 AND ${FRESH} AND NOT d.held`)}))
+    AND ${exists(`SELECT FROM due d WHERE d.job_id = j.job_id AND d.blocked > 0 AND NOT d.held
+      AND (d.blocked = ${WAITING} OR d.fire_at <= $4::bigint)`)}
+  ORDER BY j.job_id LIMIT $3`;
 
 /** Guard: $1 node, $2 epochs; $3 now, $4 limit. picked: the keys of runs to give up. error: as an expression over the row. */
 const giveUp = (name: string, { picked, error }: { picked: string; error: string }): Statement => ({

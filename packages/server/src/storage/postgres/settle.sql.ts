@@ -1,10 +1,8 @@
 /** Statements that settle: they record what workers reported, and plan what follows. */
-import type { Statement } from '../../postgres/database.ts';
-import { exists } from './exists.sql.ts';
-import { inlineJson } from './inline-payload.sql.ts';
+import { statement } from '../../postgres/database.ts';
+import { exists, inlineJson, mayEnd } from './fragments.sql.ts';
 import { JOB_HANDLER_KEY, JOB_PART, JOB_TENANT, OPEN, PLANNED, WAITING } from './lane.sql.ts';
 import { unpacked } from './lease.sql.ts';
-import { mayEnd } from './may-end.sql.ts';
 
 /** Whether runs of the job wait for a slot. */
 const isWaitedFor = (jobId: string) =>
@@ -96,54 +94,51 @@ const NO_NEWS = `NULL::uuid, NULL::smallint, NULL::smallint, NULL::smallint, NUL
  * joined per run. $1 lease ids, $2 reported counts, $3 epochs, $4 statuses, $5 starts, $6 ends, $7 errors, $8 results,
  * $9 next attempt instants, $10 next attempts, $11 next crashes, $12 dead reasons, $13 now.
  */
-export const SETTLE: Statement = {
-  name: 'settle',
-  text: `
-    WITH r AS MATERIALIZED (
-      SELECT * FROM unnest($1::uuid[], $2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-        $9::text[], $10::text[], $11::text[], $12::text[])
-        AS r(lease_id, reported, epochs, statuses, starts, ends, errors, results, next_ats, next_attempts, next_crashes, deads)
-    ), locked AS MATERIALIZED (
-      SELECT l.* FROM leases l WHERE l.lease_id = ANY($1::uuid[]) ORDER BY l.lease_id FOR UPDATE
-    ), reported AS MATERIALIZED (
-      SELECT l.lease_id, l.worker_id, l.claimed_at, l.limited, (u.ord - 1)::smallint AS position, u.*,
-        (u.ord - 1)::smallint = ANY(l.cancelled) AS cancel_requested, (u.ord - 1)::smallint = ANY(l.shown) AS shown
-      FROM r JOIN locked l ON l.lease_id = r.lease_id
-      CROSS JOIN LATERAL unnest(l.run_ids, l.job_ids, l.kinds, l.attempts, l.ends_job, l.epochs, l.job_versions, l.nominal_ats,
-        l.shards, r.epochs::int[], r.statuses::text[], r.starts::bigint[], r.ends::bigint[], r.errors::text[], r.results::text[],
-        r.next_ats::bigint[], r.next_attempts::smallint[], r.next_crashes::smallint[], r.deads::text[])
-        WITH ORDINALITY AS u(run_id, job_id, kind, attempt, ends_job, epoch, job_version, nominal_at, shard, said_epoch, status,
-          started, ended, error, result, next_at, next_attempt, next_crashes, dead, ord)
-      WHERE u.status IS NOT NULL AND u.said_epoch = u.epoch AND NOT ((u.ord - 1)::smallint = ANY(l.closed))
-    ), ${LIVE}, done AS MATERIALIZED (
-      SELECT lease_id, count(*) AS count, array_agg(position) AS positions,
-        array_agg(position) FILTER (WHERE cancelled) AS cancelled
-      FROM live GROUP BY lease_id
-    ), shrunk AS (
-      UPDATE leases l SET closed = k.closed || d.positions
-      FROM done d JOIN locked k ON k.lease_id = d.lease_id
-      WHERE l.lease_id = d.lease_id AND cardinality(k.closed) + d.count < cardinality(k.run_ids)
-    ), emptied AS (
-      DELETE FROM leases l USING done d, locked k
-      WHERE l.lease_id = d.lease_id AND k.lease_id = d.lease_id AND cardinality(k.closed) + d.count >= cardinality(k.run_ids)
-    ), history AS (
-      ${INTO_HISTORY}
-      ${ENDED_RUN('$13')} WHERE NOT shown
-    ), shown_history AS (
-      -- An upsert and not an update: the row may have been written after this statement began, while it waited for the lease.
-      ${INTO_HISTORY}
-      ${ENDED_RUN('$13')} WHERE shown
-      ON CONFLICT (run_id, epoch, created_at) DO UPDATE SET status = excluded.status,
-        start_time = coalesce(excluded.start_time, h.start_time), end_time = excluded.end_time,
-        modified_time = excluded.modified_time, error_message = excluded.error_message, result_text = excluded.result_text
-    ), freed AS (
-      DELETE FROM admissions a USING live x WHERE a.job_id = x.job_id AND a.run_id = x.run_id RETURNING a.job_id, a.run_id
-    ), ${FOLLOWS('$13')}, event AS (
-      ${INTO_EVENTS}
-    )
-    SELECT d.lease_id, d.cancelled, CASE WHEN d.count <> r.reported THEN d.positions END, ${NO_NEWS}
-    FROM done d JOIN r ON r.lease_id = d.lease_id ${BECAME_POSSIBLE}`,
-};
+export const SETTLE = statement('settle')`
+  WITH r AS MATERIALIZED (
+    SELECT * FROM unnest($1::uuid[], $2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+      $9::text[], $10::text[], $11::text[], $12::text[])
+      AS r(lease_id, reported, epochs, statuses, starts, ends, errors, results, next_ats, next_attempts, next_crashes, deads)
+  ), locked AS MATERIALIZED (
+    SELECT l.* FROM leases l WHERE l.lease_id = ANY($1::uuid[]) ORDER BY l.lease_id FOR UPDATE
+  ), reported AS MATERIALIZED (
+    SELECT l.lease_id, l.worker_id, l.claimed_at, l.limited, (u.ord - 1)::smallint AS position, u.*,
+      (u.ord - 1)::smallint = ANY(l.cancelled) AS cancel_requested, (u.ord - 1)::smallint = ANY(l.shown) AS shown
+    FROM r JOIN locked l ON l.lease_id = r.lease_id
+    CROSS JOIN LATERAL unnest(l.run_ids, l.job_ids, l.kinds, l.attempts, l.ends_job, l.epochs, l.job_versions, l.nominal_ats,
+      l.shards, r.epochs::int[], r.statuses::text[], r.starts::bigint[], r.ends::bigint[], r.errors::text[], r.results::text[],
+      r.next_ats::bigint[], r.next_attempts::smallint[], r.next_crashes::smallint[], r.deads::text[])
+      WITH ORDINALITY AS u(run_id, job_id, kind, attempt, ends_job, epoch, job_version, nominal_at, shard, said_epoch, status,
+        started, ended, error, result, next_at, next_attempt, next_crashes, dead, ord)
+    WHERE u.status IS NOT NULL AND u.said_epoch = u.epoch AND NOT ((u.ord - 1)::smallint = ANY(l.closed))
+  ), ${LIVE}, done AS MATERIALIZED (
+    SELECT lease_id, count(*) AS count, array_agg(position) AS positions,
+      array_agg(position) FILTER (WHERE cancelled) AS cancelled
+    FROM live GROUP BY lease_id
+  ), shrunk AS (
+    UPDATE leases l SET closed = k.closed || d.positions
+    FROM done d JOIN locked k ON k.lease_id = d.lease_id
+    WHERE l.lease_id = d.lease_id AND cardinality(k.closed) + d.count < cardinality(k.run_ids)
+  ), emptied AS (
+    DELETE FROM leases l USING done d, locked k
+    WHERE l.lease_id = d.lease_id AND k.lease_id = d.lease_id AND cardinality(k.closed) + d.count >= cardinality(k.run_ids)
+  ), history AS (
+    ${INTO_HISTORY}
+    ${ENDED_RUN('$13')} WHERE NOT shown
+  ), shown_history AS (
+    -- An upsert and not an update: the row may have been written after this statement began, while it waited for the lease.
+    ${INTO_HISTORY}
+    ${ENDED_RUN('$13')} WHERE shown
+    ON CONFLICT (run_id, epoch, created_at) DO UPDATE SET status = excluded.status,
+      start_time = coalesce(excluded.start_time, h.start_time), end_time = excluded.end_time,
+      modified_time = excluded.modified_time, error_message = excluded.error_message, result_text = excluded.result_text
+  ), freed AS (
+    DELETE FROM admissions a USING live x WHERE a.job_id = x.job_id AND a.run_id = x.run_id RETURNING a.job_id, a.run_id
+  ), ${FOLLOWS('$13')}, event AS (
+    ${INTO_EVENTS}
+  )
+  SELECT d.lease_id, d.cancelled, CASE WHEN d.count <> r.reported THEN d.positions END, ${NO_NEWS}
+  FROM done d JOIN r ON r.lease_id = d.lease_id ${BECAME_POSSIBLE}`;
 
 /** No JSON text holds a control character: between the runs of a lease stands a line feed, between leases this one. */
 export const LEASE_SEPARATOR = '\u001e';
@@ -160,34 +155,31 @@ const FREED = `DELETE FROM admissions a
  * The common case of SETTLE, at half its cost: leases of which every run succeeded, without results. $1 lease ids,
  * $2 epochs, $3 starts, $4 ends (an array literal per lease), $5 now.
  */
-export const SETTLE_ALL_SUCCEEDED: Statement = {
-  name: 'settle_all_succeeded',
-  text: `
-    WITH gone AS (
-      DELETE FROM leases l
-      USING unnest($1::uuid[], $2::text[], $3::text[], $4::text[]) AS r(lease_id, epochs, starts, ends)
-      WHERE l.lease_id = r.lease_id AND ${IS_UNTOUCHED}
-      RETURNING l.*, r.starts, r.ends
-    ), history AS (
-      INSERT INTO job_runs (run_id, job_id, status, start_time, end_time, modified_time, executor_id, attempt_number,
-        created_at, epoch, trigger, scheduled_at, job_version)
-      SELECT u.run_id, u.job_id, 'SUCCESS', ${at('u.started')}, ${at('u.ended')}, ${at('$5')}, g.worker_id, u.attempt,
-        ${at('g.claimed_at')}, u.epoch, u.kind, ${at('u.nominal_at')}, u.job_version
-      FROM gone g CROSS JOIN LATERAL unnest(g.run_ids, g.job_ids, g.kinds, g.attempts, g.epochs, g.job_versions, g.nominal_ats,
-        g.starts::bigint[], g.ends::bigint[]) AS u(run_id, job_id, kind, attempt, epoch, job_version, nominal_at, started, ended)
-    ), freed AS (
-      ${FREED}
-    ), event AS (
-      -- The lease's own arrays, as they are: a row per lease costs the runs in it nothing.
-      INSERT INTO events (kind, ids, epochs, claimed_ats)
-      SELECT 'run.ended', run_ids, epochs, ARRAY[claimed_at] FROM gone
-    )
-    SELECT lease_id, NULL::smallint[], NULL::smallint[], ${NO_NEWS} FROM gone
-    UNION ALL
-    SELECT DISTINCT NULL::uuid, NULL::smallint[], NULL::smallint[], f.job_id, NULL::smallint, NULL::smallint, NULL::smallint, NULL::int,
-      NULL::bigint, NULL::bigint, NULL::smallint
-    FROM freed f WHERE ${isWaitedFor('f.job_id')}`,
-};
+export const SETTLE_ALL_SUCCEEDED = statement('settle_all_succeeded')`
+  WITH gone AS (
+    DELETE FROM leases l
+    USING unnest($1::uuid[], $2::text[], $3::text[], $4::text[]) AS r(lease_id, epochs, starts, ends)
+    WHERE l.lease_id = r.lease_id AND ${IS_UNTOUCHED}
+    RETURNING l.*, r.starts, r.ends
+  ), history AS (
+    INSERT INTO job_runs (run_id, job_id, status, start_time, end_time, modified_time, executor_id, attempt_number,
+      created_at, epoch, trigger, scheduled_at, job_version)
+    SELECT u.run_id, u.job_id, 'SUCCESS', ${at('u.started')}, ${at('u.ended')}, ${at('$5')}, g.worker_id, u.attempt,
+      ${at('g.claimed_at')}, u.epoch, u.kind, ${at('u.nominal_at')}, u.job_version
+    FROM gone g CROSS JOIN LATERAL unnest(g.run_ids, g.job_ids, g.kinds, g.attempts, g.epochs, g.job_versions, g.nominal_ats,
+      g.starts::bigint[], g.ends::bigint[]) AS u(run_id, job_id, kind, attempt, epoch, job_version, nominal_at, started, ended)
+  ), freed AS (
+    ${FREED}
+  ), event AS (
+    -- The lease's own arrays, as they are: a row per lease costs the runs in it nothing.
+    INSERT INTO events (kind, ids, epochs, claimed_ats)
+    SELECT 'run.ended', run_ids, epochs, ARRAY[claimed_at] FROM gone
+  )
+  SELECT lease_id, NULL::smallint[], NULL::smallint[], ${NO_NEWS} FROM gone
+  UNION ALL
+  SELECT DISTINCT NULL::uuid, NULL::smallint[], NULL::smallint[], f.job_id, NULL::smallint, NULL::smallint, NULL::smallint, NULL::int,
+    NULL::bigint, NULL::bigint, NULL::smallint
+  FROM freed f WHERE ${isWaitedFor('f.job_id')}`;
 
 /** An array over the positions of a lease, NULL where the run was cancelled. */
 const spared = (array: string) => `(
@@ -201,81 +193,72 @@ const spared = (array: string) => `(
  * $9 start, $10 end, $11 error, $12 result, $13 next attempt instant, $14 next attempt, $15 next crashes, $16 dead reason; $17 now. Again per
  * lease, as arrays over all its positions, and NULL where it has none: $18 next attempt instants, $19 dead reasons.
  */
-export const SETTLE_MIXED: Statement = {
-  name: 'settle_mixed',
-  text: `
-    WITH taken AS (
-      DELETE FROM leases l
-      USING unnest($1::uuid[], $2::text[], $3::text[], $4::text[], string_to_array($5::text, ${LEASE_BREAK}),
-        $18::text[], $19::text[]) AS r(lease_id, epochs, starts, ends, results, next_ats, deads)
-      WHERE l.lease_id = r.lease_id AND ${IS_UNTOUCHED}
-      RETURNING l.*, r.starts, r.ends, r.results, r.next_ats, r.deads
-    ), gone AS MATERIALIZED (
-      SELECT g.lease_id, g.worker_id, g.claimed_at, g.limited, g.starts::bigint[] AS starts, g.ends::bigint[] AS ends, g.results,
-        g.next_ats::bigint[] AS next_ats, g.deads::text[] AS deads,
-        ${unpacked('g', ['run_ids', 'job_ids', 'kinds', 'attempts', 'ends_job', 'epochs', 'job_versions', 'nominal_ats', 'shards'])}
-      FROM taken g
-    ), reported AS MATERIALIZED (
-      SELECT g.lease_id, g.worker_id, g.claimed_at, g.limited, f.position, g.run_ids[f.position + 1] AS run_id, g.job_ids[f.position + 1] AS job_id,
-        g.kinds[f.position + 1] AS kind, g.attempts[f.position + 1] AS attempt, g.ends_job[f.position + 1] AS ends_job,
-        g.epochs[f.position + 1] AS epoch, g.job_versions[f.position + 1] AS job_version,
-        g.nominal_ats[f.position + 1] AS nominal_at, g.shards[f.position + 1] AS shard, f.status, f.started, f.ended, f.error,
-        f.result, f.next_at, f.next_attempt, f.next_crashes, f.dead, false AS cancel_requested
-      FROM unnest($6::uuid[], $7::smallint[], $8::text[], $9::bigint[], $10::bigint[], $11::text[], $12::text[], $13::bigint[],
-        $14::smallint[], $15::smallint[], $16::text[])
-        AS f(lease_id, position, status, started, ended, error, result, next_at, next_attempt, next_crashes, dead)
-      JOIN gone g ON g.lease_id = f.lease_id
-    ), ${LIVE}, cancelled AS MATERIALIZED (
-      SELECT lease_id, array_agg(position) AS positions FROM live WHERE cancelled GROUP BY lease_id
-    ), history AS (
-      ${INTO_HISTORY}
-      SELECT u.run_id, u.job_id, 'SUCCESS', ${at('u.started')}, ${at('u.ended')}, ${at('$17')}, g.worker_id, u.attempt, NULL,
-        ${at('g.claimed_at')}, u.epoch, u.kind, ${at('u.nominal_at')}, u.job_version, nullif(u.result, '')
-      FROM gone g CROSS JOIN LATERAL ROWS FROM (unnest(g.run_ids), unnest(g.job_ids), unnest(g.kinds), unnest(g.attempts),
-          unnest(g.epochs), unnest(g.job_versions), unnest(g.nominal_ats), unnest(g.starts), unnest(g.ends),
-          string_to_table(g.results, E'\\n'))
-        AS u(run_id, job_id, kind, attempt, epoch, job_version, nominal_at, started, ended, result)
-      WHERE u.ended IS NOT NULL
-    ), other_history AS (
-      ${INTO_HISTORY}
-      ${ENDED_RUN('$17')}
-    ), freed AS (
-      ${FREED}
-    ), ${FOLLOWS('$17')}, event AS (
-      -- The lease's own arrays, as they are, unless something was cancelled after it was reported.
-      INSERT INTO events (kind, ids, epochs, claimed_ats, next_ats, dead_reasons)
-      SELECT 'run.ended', g.run_ids, g.epochs, ARRAY[g.claimed_at],
-        CASE WHEN c.positions IS NULL THEN g.next_ats ELSE ${spared('g.next_ats')} END,
-        CASE WHEN c.positions IS NULL THEN g.deads ELSE ${spared('g.deads')} END
-      FROM gone g LEFT JOIN cancelled c ON c.lease_id = g.lease_id
-    )
-    SELECT g.lease_id, c.positions, NULL::smallint[], ${NO_NEWS}
-    FROM gone g LEFT JOIN cancelled c ON c.lease_id = g.lease_id ${BECAME_POSSIBLE}`,
-};
+export const SETTLE_MIXED = statement('settle_mixed')`
+  WITH taken AS (
+    DELETE FROM leases l
+    USING unnest($1::uuid[], $2::text[], $3::text[], $4::text[], string_to_array($5::text, ${LEASE_BREAK}),
+      $18::text[], $19::text[]) AS r(lease_id, epochs, starts, ends, results, next_ats, deads)
+    WHERE l.lease_id = r.lease_id AND ${IS_UNTOUCHED}
+    RETURNING l.*, r.starts, r.ends, r.results, r.next_ats, r.deads
+  ), gone AS MATERIALIZED (
+    SELECT g.lease_id, g.worker_id, g.claimed_at, g.limited, g.starts::bigint[] AS starts, g.ends::bigint[] AS ends, g.results,
+      g.next_ats::bigint[] AS next_ats, g.deads::text[] AS deads,
+      ${unpacked('g', ['run_ids', 'job_ids', 'kinds', 'attempts', 'ends_job', 'epochs', 'job_versions', 'nominal_ats', 'shards'])}
+    FROM taken g
+  ), reported AS MATERIALIZED (
+    SELECT g.lease_id, g.worker_id, g.claimed_at, g.limited, f.position, g.run_ids[f.position + 1] AS run_id, g.job_ids[f.position + 1] AS job_id,
+      g.kinds[f.position + 1] AS kind, g.attempts[f.position + 1] AS attempt, g.ends_job[f.position + 1] AS ends_job,
+      g.epochs[f.position + 1] AS epoch, g.job_versions[f.position + 1] AS job_version,
+      g.nominal_ats[f.position + 1] AS nominal_at, g.shards[f.position + 1] AS shard, f.status, f.started, f.ended, f.error,
+      f.result, f.next_at, f.next_attempt, f.next_crashes, f.dead, false AS cancel_requested
+    FROM unnest($6::uuid[], $7::smallint[], $8::text[], $9::bigint[], $10::bigint[], $11::text[], $12::text[], $13::bigint[],
+      $14::smallint[], $15::smallint[], $16::text[])
+      AS f(lease_id, position, status, started, ended, error, result, next_at, next_attempt, next_crashes, dead)
+    JOIN gone g ON g.lease_id = f.lease_id
+  ), ${LIVE}, cancelled AS MATERIALIZED (
+    SELECT lease_id, array_agg(position) AS positions FROM live WHERE cancelled GROUP BY lease_id
+  ), history AS (
+    ${INTO_HISTORY}
+    SELECT u.run_id, u.job_id, 'SUCCESS', ${at('u.started')}, ${at('u.ended')}, ${at('$17')}, g.worker_id, u.attempt, NULL,
+      ${at('g.claimed_at')}, u.epoch, u.kind, ${at('u.nominal_at')}, u.job_version, nullif(u.result, '')
+    FROM gone g CROSS JOIN LATERAL ROWS FROM (unnest(g.run_ids), unnest(g.job_ids), unnest(g.kinds), unnest(g.attempts),
+        unnest(g.epochs), unnest(g.job_versions), unnest(g.nominal_ats), unnest(g.starts), unnest(g.ends),
+        string_to_table(g.results, E'\\n'))
+      AS u(run_id, job_id, kind, attempt, epoch, job_version, nominal_at, started, ended, result)
+    WHERE u.ended IS NOT NULL
+  ), other_history AS (
+    ${INTO_HISTORY}
+    ${ENDED_RUN('$17')}
+  ), freed AS (
+    ${FREED}
+  ), ${FOLLOWS('$17')}, event AS (
+    -- The lease's own arrays, as they are, unless something was cancelled after it was reported.
+    INSERT INTO events (kind, ids, epochs, claimed_ats, next_ats, dead_reasons)
+    SELECT 'run.ended', g.run_ids, g.epochs, ARRAY[g.claimed_at],
+      CASE WHEN c.positions IS NULL THEN g.next_ats ELSE ${spared('g.next_ats')} END,
+      CASE WHEN c.positions IS NULL THEN g.deads ELSE ${spared('g.deads')} END
+    FROM gone g LEFT JOIN cancelled c ON c.lease_id = g.lease_id
+  )
+  SELECT g.lease_id, c.positions, NULL::smallint[], ${NO_NEWS}
+  FROM gone g LEFT JOIN cancelled c ON c.lease_id = g.lease_id ${BECAME_POSSIBLE}`;
 
 /**
  * $1 lease ids, $2 positions, $3 whether it did not succeed. Locks the jobs that these runs may end, before they are settled and in
  * the same transaction: a pause or an edit that is under way either comes first, and what it holds back or plans is seen, or waits.
  */
-export const LOCK_ENDING_JOBS: Statement = {
-  name: 'lock_ending_jobs',
-  text: `
-    WITH l AS MATERIALIZED (
-      SELECT l.lease_id, ${unpacked('l', ['job_ids', 'ends_job', 'kinds'])} FROM leases l WHERE l.lease_id = ANY($1::uuid[])
-    )
-    SELECT FROM jobs WHERE job_id IN (
-      SELECT l.job_ids[q.position + 1] FROM unnest($1::uuid[], $2::smallint[], $3::boolean[]) AS q(lease_id, position, failed)
-      JOIN l ON l.lease_id = q.lease_id
-      WHERE l.ends_job[q.position + 1] AND (l.kinds[q.position + 1] <> 1 OR q.failed))
-    ORDER BY job_id FOR UPDATE`,
-};
+export const LOCK_ENDING_JOBS = statement('lock_ending_jobs')`
+  WITH l AS MATERIALIZED (
+    SELECT l.lease_id, ${unpacked('l', ['job_ids', 'ends_job', 'kinds'])} FROM leases l WHERE l.lease_id = ANY($1::uuid[])
+  )
+  SELECT FROM jobs WHERE job_id IN (
+    SELECT l.job_ids[q.position + 1] FROM unnest($1::uuid[], $2::smallint[], $3::boolean[]) AS q(lease_id, position, failed)
+    JOIN l ON l.lease_id = q.lease_id
+    WHERE l.ends_job[q.position + 1] AND (l.kinds[q.position + 1] <> 1 OR q.failed))
+  ORDER BY job_id FOR UPDATE`;
 
 /** $1 job ids. Asked after a settlement waited too long. A job that can be locked as SETTLE and LOCK_ENDING_JOBS do is not locked. */
-export const LOCKED_JOBS: Statement = {
-  name: 'locked_jobs',
-  text: `
-    WITH free AS MATERIALIZED (
-      SELECT job_id FROM jobs WHERE job_id = ANY($1::uuid[]) FOR UPDATE SKIP LOCKED
-    )
-    SELECT job_id FROM jobs WHERE job_id = ANY($1::uuid[]) AND job_id NOT IN (SELECT job_id FROM free)`,
-};
+export const LOCKED_JOBS = statement('locked_jobs')`
+  WITH free AS MATERIALIZED (
+    SELECT job_id FROM jobs WHERE job_id = ANY($1::uuid[]) FOR UPDATE SKIP LOCKED
+  )
+  SELECT job_id FROM jobs WHERE job_id = ANY($1::uuid[]) AND job_id NOT IN (SELECT job_id FROM free)`;
