@@ -80,6 +80,8 @@ function columnOf({ wire, property, field }: NamedField): JobColumn {
     ...TYPES[kind],
     of: ({ job }) => job[key] as Value,
     property,
+    // NULL in jobs from before the column was there.
+    from: (stored: unknown) => stored ?? fallback,
     ...(TYPES[kind].type === 'jsonb' && map),
     ...STORED_OTHERWISE[property],
   };

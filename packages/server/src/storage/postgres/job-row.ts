@@ -62,7 +62,7 @@ function scheduleFrom(type: ScheduleType, atMs: number | null, rule: string | nu
   return recurringFrom(rule!);
 }
 
-/** Herds of jobs share their rules, so the few distinct texts are parsed once. */
+/** Many jobs share their rules, so the few distinct texts are parsed once. */
 const RULES_MAX = 10_000;
 const rules = new Cache<string, RecurringSchedule>({ entriesMax: RULES_MAX });
 
