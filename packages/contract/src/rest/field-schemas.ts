@@ -15,8 +15,8 @@ import {
   type ValuesOf,
 } from '@carillon/domain';
 import { z } from 'zod';
-import { isBody } from './field-names.ts';
-import { secondsOf } from './instant-text.ts';
+import { secondsOf } from './answer.ts';
+import { isBody } from './shape.ts';
 
 type Words = readonly [string, ...string[]];
 

@@ -12,9 +12,18 @@ import {
 } from '@carillon/domain';
 import { z } from 'zod';
 import { filterShape, toSelection } from './filter-schemas.ts';
-import { readId } from './ids.ts';
-import { count, LIMIT_DEFAULT, LIMIT_MAX, paging, refuseValue, text, textUpTo } from './query-values.ts';
 import type { Shape } from './shape.ts';
+import {
+  count,
+  LIMIT_DEFAULT,
+  LIMIT_MAX,
+  paging,
+  readId,
+  refuseValue,
+  text,
+  textUpTo,
+  yesOrNo,
+} from './values.ts';
 
 export interface JobsQuery extends JobSelection {
   readonly order: 'newest' | 'oldest';
@@ -118,6 +127,12 @@ export function toBulkRequest(read: z.output<typeof BULK_BODY.schema>) {
     afterJobId: read.after == null ? undefined : (readId(read.after, 'job') as JobId),
   };
 }
+
+export const DELETE_QUERY = {
+  schema: z.strictObject({
+    purge: yesOrNo.optional().describe('true: remove the job too, not only cancel it.'),
+  }),
+} satisfies Shape;
 
 const UPCOMING_MS_MAX = 7 * 86_400_000;
 const DAY_MS = 86_400_000;

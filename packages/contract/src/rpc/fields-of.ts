@@ -1,7 +1,7 @@
 /** A message in the words of a REST body: only what is set, under the names of the proto file. */
 import { type DescField, type DescMessage, type MessageShape, toJson } from '@bufbuild/protobuf';
 import { type JsonValue, Refusal } from '@carillon/domain';
-import { isBody } from '../rest/field-names.ts';
+import { isBody } from '../rest/shape.ts';
 
 export type Fields = Record<string, unknown>;
 

@@ -1,6 +1,6 @@
 /** The fields of a job in messages, as the fields of a body of REST: the same shape reads both, and refuses with the same code. */
 import { type JsonObject, NAME_LENGTH_MAX, Refusal } from '@carillon/domain';
-import { isBody } from '../rest/field-names.ts';
+import { isBody } from '../rest/shape.ts';
 import type { Fields } from './fields-of.ts';
 import { ScheduleSchema } from './generated/carillon.ts';
 
