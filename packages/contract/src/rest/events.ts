@@ -11,13 +11,14 @@ import {
   type RecordedEvent,
   RUN_STATUSES,
   readPlace,
+  refuseValue,
   writePlace,
 } from '@carillon/domain';
 import { z } from 'zod';
 import { answerOf, instant, instantText } from './answer.ts';
 import { EVENT_TYPE_PREFIX, filterShape, toSelection } from './filter-schemas.ts';
 import type { Shape } from './shape.ts';
-import { count, refuseValue, text } from './values.ts';
+import { count, text } from './values.ts';
 
 export const EVENTS_LIMIT_MAX = 1_000;
 const EVENTS_LIMIT_DEFAULT = 100;

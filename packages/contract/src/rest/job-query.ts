@@ -9,21 +9,12 @@ import {
   type JobPlace,
   type JobSelection,
   parseInterval,
+  refuseValue,
 } from '@carillon/domain';
 import { z } from 'zod';
 import { filterShape, toSelection } from './filter-schemas.ts';
 import type { Shape } from './shape.ts';
-import {
-  count,
-  LIMIT_DEFAULT,
-  LIMIT_MAX,
-  paging,
-  readId,
-  refuseValue,
-  text,
-  textUpTo,
-  yesOrNo,
-} from './values.ts';
+import { count, LIMIT_DEFAULT, LIMIT_MAX, paging, readId, text, textUpTo, yesOrNo } from './values.ts';
 
 export interface JobsQuery extends JobSelection {
   readonly order: 'newest' | 'oldest';

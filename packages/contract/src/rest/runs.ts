@@ -9,12 +9,13 @@ import {
   type RunId,
   type RunStatus,
   type RunTrigger,
+  refuseValue,
   type WorkerId,
 } from '@carillon/domain';
 import { z } from 'zod';
 import { answerOf, instant, instantText, jsonValue } from './answer.ts';
 import type { Shape } from './shape.ts';
-import { count, paging, readId, refuseValue, text } from './values.ts';
+import { count, paging, readId, text } from './values.ts';
 
 export interface RunsQuery {
   readonly before: { readonly createdAtMs: number; readonly runId: RunId } | undefined;

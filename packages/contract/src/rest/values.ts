@@ -1,5 +1,5 @@
 /** How query parameters, ids and headers are read. A value that could match nothing is refused: it would show the wrong list. */
-import { type ErrorCode, type JobId, Refusal, type RunId } from '@carillon/domain';
+import { type ErrorCode, type JobId, Refusal, type RunId, refuseValue } from '@carillon/domain';
 import { z } from 'zod';
 
 export const LIMIT_MAX = 200;
@@ -89,10 +89,6 @@ export const labels = z
 
 export const FIRST_ID = '00000000-0000-0000-0000-000000000000' as RunId & JobId;
 
-export function refuseValue(field: string, message: string): never {
-  throw new Refusal('field_invalid', message, { field });
-}
-
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 const NOT_FOUND = {
@@ -120,8 +116,10 @@ const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,200}$/;
 export function parseIdempotencyKey(header: string | string[] | undefined): string | undefined {
   if (header === undefined) return undefined;
   if (typeof header === 'string' && IDEMPOTENCY_KEY.test(header)) return header;
-  const message = 'Idempotency-Key must be 1 to 200 visible ASCII characters, given once.';
-  throw new Refusal('field_invalid', message, { field: 'Idempotency-Key' });
+  return refuseValue(
+    'Idempotency-Key',
+    'Idempotency-Key must be 1 to 200 visible ASCII characters, given once.',
+  );
 }
 
 /** The versions that the caller accepts; undefined when any will do. */
@@ -130,8 +128,7 @@ export function parseIfMatch(header: string | undefined): number[] | undefined {
   return header.split(',').map((tag) => {
     const version = /^\s*"(\d{1,15})"\s*$/.exec(tag)?.[1];
     if (version !== undefined) return Number(version);
-    const message = 'If-Match must be the ETag of a job, such as "3", or *.';
-    throw new Refusal('field_invalid', message, { field: 'If-Match' });
+    return refuseValue('If-Match', 'If-Match must be the ETag of a job, such as "3", or *.');
   });
 }
 

@@ -5,9 +5,7 @@
 import type { JobId, RunId } from '../ids.ts';
 import { DEAD_REASONS, type DeadReason } from '../retry/decide-next.ts';
 import type { ScheduleType } from '../schedule/schedule.ts';
-import type { Labels } from './job.ts';
-import { JOB_STATUSES, type JobStatus } from './job-status.ts';
-import { PRIORITIES } from './priority.ts';
+import { JOB_STATUSES, type JobStatus, type Labels, PRIORITIES } from './job.ts';
 
 /** What a value of each kind is; of words, what the word stands for, and any of several for any_of. */
 interface Values<Word> {
