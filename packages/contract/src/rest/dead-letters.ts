@@ -3,7 +3,6 @@ import {
   BULK_LETTERS_MAX,
   DEAD_LETTER_FILTERS,
   DEAD_REASONS,
-  type DeadLetterSelection,
   type DeadReason,
   type JobId,
   parseInstant,
@@ -14,7 +13,7 @@ import { answerOf, instant, instantText } from './answer.ts';
 import { filterShape, toSelection } from './filter-schemas.ts';
 import { readRunCursor, runAddedAnswer } from './runs.ts';
 import type { Shape } from './shape.ts';
-import { FIRST_ID, paging, text, yesOrNo } from './values.ts';
+import { countInBody, FIRST_ID, paging, text, yesOrNo } from './values.ts';
 
 const letterFilter = filterShape(DEAD_LETTER_FILTERS);
 
@@ -29,11 +28,7 @@ const deadLettersFields = z.strictObject({
 
 export const DEAD_LETTERS_QUERY = { schema: deadLettersFields } satisfies Shape;
 
-export function toDeadLettersQuery(read: z.output<typeof deadLettersFields>): DeadLetterSelection & {
-  redriven: boolean | undefined;
-  before: LetterCursor | undefined;
-  limit: number;
-} {
+export function toDeadLettersQuery(read: z.output<typeof deadLettersFields>) {
   return {
     ...toSelection(DEAD_LETTER_FILTERS, read),
     redriven: read.redriven,
@@ -42,20 +37,15 @@ export function toDeadLettersQuery(read: z.output<typeof deadLettersFields>): De
   };
 }
 
-const REDRIVE_DEMAND = `must be a whole number from 1 to ${BULK_LETTERS_MAX}`;
-
 export const REDRIVE_BODY = {
   schema: z.strictObject({
     filter: z
       .strictObject(letterFilter)
       .describe('The filters of GET /api/dead-letters; {} means every dead letter that still lies there.'),
     dry_run: z.boolean().nullish().describe('Only say what would be sent round.'),
-    limit: z
-      .int({ error: REDRIVE_DEMAND })
-      .min(1, { error: REDRIVE_DEMAND })
-      .max(BULK_LETTERS_MAX, { error: REDRIVE_DEMAND })
-      .nullish()
-      .describe(`At most so many in this request; ${BULK_LETTERS_MAX} when left out.`),
+    limit: countInBody(BULK_LETTERS_MAX).describe(
+      `At most so many in this request; ${BULK_LETTERS_MAX} when left out.`,
+    ),
     before: text.nullish().describe('The "next" of the answer before, to go on with the rest.'),
   }),
 } satisfies Shape;
@@ -69,13 +59,13 @@ export function toRedriveRequest(read: z.output<typeof REDRIVE_BODY.schema>) {
   };
 }
 
-/** A place as Link headers carry it, or an instant that a person typed: everything before it. */
-function readLetterCursor(place: string): LetterCursor {
-  if (place.includes('_')) {
-    const { createdAtMs, runId } = readRunCursor(place);
+/** A cursor as Link headers carry it, or an instant that a person typed: everything before it. */
+function readLetterCursor(cursor: string): LetterCursor {
+  if (cursor.includes('_')) {
+    const { createdAtMs, runId } = readRunCursor(cursor);
     return { diedAtMs: createdAtMs, runId };
   }
-  return { diedAtMs: parseInstant(place, { field: 'before' }), runId: FIRST_ID };
+  return { diedAtMs: parseInstant(cursor, { field: 'before' }), runId: FIRST_ID };
 }
 
 export interface DeadLetterFacts {

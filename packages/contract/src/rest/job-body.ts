@@ -6,6 +6,7 @@ import { JOB_FIELDS, type JobInput, parseInstant, Refusal, SCHEDULE_FIELDS } fro
 import { z } from 'zod';
 import { inputShape, toInput } from './field-schemas.ts';
 import { isBody, readShape, type Shape } from './shape.ts';
+import { countInBody } from './values.ts';
 
 export const BATCH_JOBS_MAX = 1_000;
 
@@ -62,31 +63,19 @@ export function requireNoBody(body: unknown): void {
   throw new Refusal('field_unknown', 'This request takes no body.');
 }
 
-const COUNT_MAX = 100;
-const countError = `must be a whole number from 1 to ${COUNT_MAX}`;
-
 const scheduleFields = inputShape(SCHEDULE_FIELDS);
 
 /** The fields of a job that make its schedule, and which of its instants to show. */
 export const PREVIEW_BODY = {
   schema: z.strictObject({
     ...scheduleFields,
-    count: z
-      .int({ error: countError })
-      .min(1, { error: countError })
-      .max(COUNT_MAX, { error: countError })
-      .nullish()
-      .describe('How many instants to show; 5 when left out.'),
+    count: countInBody(100).describe('How many instants to show; 5 when left out.'),
     after: scheduleFields.start_at.describe('Count from here instead of from now.'),
   }),
   aliases: JOB_BODY.aliases,
 } satisfies Shape;
 
-export function toPreviewRequest(read: z.output<typeof PREVIEW_BODY.schema>): {
-  schedule: JobInput;
-  count: number;
-  afterMs: number | undefined;
-} {
+export function toPreviewRequest(read: z.output<typeof PREVIEW_BODY.schema>) {
   const { count, after, ...schedule } = read;
   return {
     schedule: toInput(SCHEDULE_FIELDS, schedule),

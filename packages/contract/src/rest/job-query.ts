@@ -142,10 +142,7 @@ export const UPCOMING_CALL = {
   schema: UPCOMING_QUERY.schema.extend({ limit: count(UPCOMING_CALL_MAX).default(UPCOMING_CALL_MAX) }),
 } satisfies Shape;
 
-export function toUpcomingQuery({ within, limit }: z.output<typeof UPCOMING_QUERY.schema>): {
-  withinMs: number;
-  limit: number;
-} {
+export function toUpcomingQuery({ within, limit }: z.output<typeof UPCOMING_QUERY.schema>) {
   const withinMs = lengthMs(
     parseInterval(/^\d+$/.test(within) ? Number(within) : within, { field: 'within' }),
   );

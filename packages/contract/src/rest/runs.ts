@@ -61,15 +61,15 @@ export const LOGS_QUERY = {
   }),
 } satisfies Shape;
 
-/** A place in a list of runs, as Link headers carry it. */
+/** A cursor in a list of runs, as Link headers carry it. */
 export function writeRunPlace(run: { createdAtMs: number; runId: RunId }): string {
   return `${new Date(run.createdAtMs).toISOString()}_${run.runId}`;
 }
 
-export function readRunCursor(place: string): { createdAtMs: number; runId: RunId } {
-  const cut = place.lastIndexOf('_');
-  const createdAtMs = parseInstant(place.slice(0, Math.max(cut, 0)), { field: 'before' });
-  return { createdAtMs, runId: readId(place.slice(cut + 1), 'run') as RunId };
+export function readRunCursor(cursor: string): { createdAtMs: number; runId: RunId } {
+  const cut = cursor.lastIndexOf('_');
+  const createdAtMs = parseInstant(cursor.slice(0, Math.max(cut, 0)), { field: 'before' });
+  return { createdAtMs, runId: readId(cursor.slice(cut + 1), 'run') as RunId };
 }
 
 /** What is known of a run: one attempt of one occurrence. */

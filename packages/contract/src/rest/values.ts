@@ -29,6 +29,12 @@ export function count(max: number) {
     .meta({ type: 'integer', minimum: 1, maximum: max, pattern: undefined });
 }
 
+/** The same in a body. */
+export function countInBody(max: number) {
+  const error = `must be a whole number from 1 to ${max}`;
+  return z.int({ error }).min(1, { error }).max(max, { error }).nullish();
+}
+
 export const paging = {
   page: count(PAGE_MAX).optional().describe('Counted from 1; without it, follow the Link header.'),
   limit: count(LIMIT_MAX)
