@@ -14,6 +14,7 @@ export interface TypeSource {
 }
 
 type JsonSchema = {
+  /** The type to render instead of what the rest says. */
   readonly typescript?: string;
   readonly $ref?: string;
   readonly $defs?: Readonly<Record<string, JsonSchema>>;
@@ -40,26 +41,38 @@ export function renderTypes(
   sources: Readonly<Record<string, TypeSource>>,
   open: ReadonlySet<z.core.$ZodType>,
 ): string {
-  const schemas = new Map(
-    Object.entries(sources).map(([name, { schema, io }]) => [name, toJson(schema, io, open)]),
-  );
-  const names = namesOf(sources, schemas);
+  const names = namesOf(sources);
+  const schemaOf = ({ schema, io }: TypeSource) => withNames(toJson(schema, io, open), names);
   const declarations = Object.entries(sources).map(([name, source]) => {
-    const json = schemas.get(name)!;
-    const renderer = new Renderer(names, json.$defs ?? {});
+    const json = schemaOf(source);
     const comment = commentOf(source.comment, '');
-    if (json.properties === undefined) return `${comment}${renderer.alias(name, json)}\n`;
-    const parent = source.extends === undefined ? undefined : schemas.get(source.extends);
-    const inherited = new Set(parent && new Renderer(names, parent.$defs ?? {}).fields(parent, '  '));
-    const own = renderer.fields(json, '  ').filter((field) => !inherited.has(field));
+    if (json.properties === undefined) return `${comment}${alias(name, json)}\n`;
+    const parent = source.extends === undefined ? {} : schemaOf(sources[source.extends]!);
+    const inherited = new Set(fields(parent, '  '));
+    const own = fields(json, '  ').filter((field) => !inherited.has(field));
     const heading = source.extends === undefined ? name : `${name} extends ${source.extends}`;
     return `${comment}export interface ${heading} {\n${own.join('\n')}\n}\n`;
   });
   return declarations.join('\n');
 }
 
+/** How a type is recognised within another: by the id of its schema, or by the words of its enumeration. */
+function namesOf(sources: Readonly<Record<string, TypeSource>>): ReadonlyMap<string, string> {
+  const names = new Map(Object.keys(sources).map((name) => [`#/$defs/${name}`, name]));
+  for (const [name, { schema }] of Object.entries(sources)) {
+    const id = z.globalRegistry.get(schema)?.id;
+    if (id !== undefined) names.set(`#/$defs/${id}`, name);
+    if (schema instanceof z.ZodEnum) names.set(keyOf(schema.options), name);
+  }
+  return names;
+}
+
+function keyOf(words: readonly unknown[]): string {
+  return words.toSorted().join(' ');
+}
+
 function toJson(schema: z.ZodType, io: 'input' | 'output', open: ReadonlySet<z.core.$ZodType>): JsonSchema {
-  const json: JsonSchema = z.toJSONSchema(schema, {
+  return z.toJSONSchema(schema, {
     io,
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => {
@@ -71,83 +84,59 @@ function toJson(schema: z.ZodType, io: 'input' | 'output', open: ReadonlySet<z.c
       else if (jsonSchema.enum?.join() === 'true,false') jsonSchema.typescript = 'boolean';
     },
   }) as JsonSchema;
-  // A schema with an id is a reference to itself.
-  const itself = json.$ref && json.$defs?.[json.$ref.replace('#/$defs/', '')];
-  return itself ? { ...itself, $defs: json.$defs ?? {} } : json;
 }
 
-/** How a type is recognised within another: by the id of its schema, or by the words of its enumeration. */
-function namesOf(
-  sources: Readonly<Record<string, TypeSource>>,
-  schemas: ReadonlyMap<string, JsonSchema>,
-): ReadonlyMap<string, string> {
-  const names = new Map(Object.keys(sources).map((name) => [`#/$defs/${name}`, name]));
-  for (const [name, { schema }] of Object.entries(sources)) {
-    const id = z.globalRegistry.get(schema)?.id;
-    if (id !== undefined) names.set(`#/$defs/${id}`, name);
-    const words = schemas.get(name)!.enum;
-    if (words) names.set(keyOf(words), name);
-  }
-  return names;
-}
-
-function keyOf(words: readonly unknown[]): string {
-  return words.toSorted().join(' ');
-}
-
-class Renderer {
-  readonly #names: ReadonlyMap<string, string>;
-  readonly #definitions: Readonly<Record<string, JsonSchema>>;
-
-  constructor(names: ReadonlyMap<string, string>, definitions: Readonly<Record<string, JsonSchema>>) {
-    this.#names = names;
-    this.#definitions = definitions;
-  }
-
-  alias(name: string, json: JsonSchema): string {
-    // An enumeration is known by this very name.
-    const type = json.enum ? literals(json.enum) : this.type(json, '');
-    const line = `export type ${name} = ${type};`;
-    if (type.includes('\n') || line.length <= LINE_LENGTH_MAX) return line;
-    return `export type ${name} =\n  | ${type.replaceAll(' | ', '\n  | ')};`;
-  }
-
-  fields({ properties = {}, required = [] }: JsonSchema, indent: string): string[] {
-    return Object.entries(properties).map(([name, json]) => {
-      const type = this.type(json, indent);
-      const field = required.includes(name) ? `${name}: ${type}` : `${name}?: ${type} | undefined`;
-      return `${commentOf(json.description, indent)}${indent}readonly ${field};`;
+/** Types of the table by their names; all other definitions in place of the references to them. */
+function withNames({ $defs = {}, ...root }: JsonSchema, names: ReadonlyMap<string, string>): JsonSchema {
+  const definitionOf = (reference: string) => $defs[reference.replace('#/$defs/', '')]!;
+  const resolve = (schema: JsonSchema): JsonSchema =>
+    JSON.parse(JSON.stringify(schema), (_key, json: JsonSchema | null) => {
+      if (json?.$ref === undefined && json?.enum === undefined) return json;
+      const typescript = json.typescript ?? names.get(json.$ref ?? keyOf(json.enum ?? []));
+      if (typescript !== undefined) return { ...json, typescript };
+      return json.$ref === undefined ? json : { ...resolve(definitionOf(json.$ref)), ...json };
     });
-  }
+  // A schema with an id is a reference to itself.
+  return resolve(root.$ref === undefined ? root : definitionOf(root.$ref));
+}
 
-  type(json: JsonSchema, indent: string): string {
-    if (json.typescript !== undefined) return json.typescript;
-    if (json.$ref !== undefined) return this.#named(json.$ref, indent);
-    if (json.const !== undefined) return literals([json.const]);
-    if (json.enum) return this.#names.get(keyOf(json.enum)) ?? literals(json.enum);
-    if (json.anyOf) return json.anyOf.map((one) => this.type(one, indent)).join(' | ');
-    const kinds = [json.type ?? 'unknown'].flat().map((kind) => this.#kind(kind, json, indent));
-    return kinds.join(' | ');
-  }
+function alias(name: string, json: JsonSchema): string {
+  // An enumeration is known by this very name.
+  const type = json.enum ? literals(json.enum) : typeOf(json, '');
+  const line = `export type ${name} = ${type};`;
+  if (type.includes('\n') || line.length <= LINE_LENGTH_MAX) return line;
+  return `export type ${name} =\n  | ${type.replaceAll(' | ', '\n  | ')};`;
+}
 
-  #kind(kind: string, json: JsonSchema, indent: string): string {
-    if (kind === 'integer') return 'number';
-    if (kind === 'array') {
-      const item = this.type(json.items ?? {}, indent);
-      const isUnion = item.includes(' | ') && !json.items?.properties;
-      return `readonly ${isUnion ? `(${item})` : item}[]`;
-    }
-    if (kind !== 'object') return kind;
-    if (json.properties) return `{\n${this.fields(json, `${indent}  `).join('\n')}\n${indent}}`;
-    const values = json.additionalProperties;
-    if (typeof values !== 'object') return 'JsonObject';
-    return `Readonly<Record<string, ${this.type(values, indent)}>>`;
-  }
+function fields({ properties = {}, required = [] }: JsonSchema, indent: string): string[] {
+  return Object.entries(properties).map(([name, json]) => {
+    const type = typeOf(json, indent);
+    const field = required.includes(name) ? `${name}: ${type}` : `${name}?: ${type} | undefined`;
+    return `${commentOf(json.description, indent)}${indent}readonly ${field};`;
+  });
+}
 
-  #named(reference: string, indent: string): string {
-    const definition = this.#definitions[reference.replace('#/$defs/', '')];
-    return this.#names.get(reference) ?? this.type(definition!, indent);
+function typeOf(json: JsonSchema, indent: string): string {
+  if (json.typescript !== undefined) return json.typescript;
+  if (json.const !== undefined) return literals([json.const]);
+  if (json.enum) return literals(json.enum);
+  if (json.anyOf) return json.anyOf.map((one) => typeOf(one, indent)).join(' | ');
+  const kinds = [json.type ?? 'unknown'].flat().map((kind) => typeOfKind(kind, json, indent));
+  return kinds.join(' | ');
+}
+
+function typeOfKind(kind: string, json: JsonSchema, indent: string): string {
+  if (kind === 'integer') return 'number';
+  if (kind === 'array') {
+    const item = typeOf(json.items ?? {}, indent);
+    const isUnion = item.includes(' | ') && !json.items?.properties;
+    return `readonly ${isUnion ? `(${item})` : item}[]`;
   }
+  if (kind !== 'object') return kind;
+  if (json.properties) return `{\n${fields(json, `${indent}  `).join('\n')}\n${indent}}`;
+  const values = json.additionalProperties;
+  if (typeof values !== 'object') return 'JsonObject';
+  return `Readonly<Record<string, ${typeOf(values, indent)}>>`;
 }
 
 function literals(values: readonly unknown[]): string {

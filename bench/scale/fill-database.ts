@@ -6,7 +6,7 @@
 import pg from 'pg';
 import type { JobId } from '../../packages/domain/src/ids.ts';
 import { DEFAULT_NAMESPACE } from '../../packages/domain/src/index.ts';
-import { shardOf } from '../../packages/domain/src/job/shard-of.ts';
+import { shardOf } from '../../packages/domain/src/job/job.ts';
 import { systemRandom } from '../../packages/foundation/src/index.ts';
 import { plainArray } from '../../packages/server/src/postgres/array-literal.ts';
 import { migrate } from '../../packages/server/src/postgres/migrate.ts';

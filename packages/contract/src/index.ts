@@ -1,23 +1,21 @@
 export * from './nearest-word.ts';
-export * from './rest/account-bodies.ts';
-export * from './rest/account-examples.ts';
-export * from './rest/account-views.ts';
-export * from './rest/event-query.ts';
-export * from './rest/event-view.ts';
+export * from './rest/accounts.ts';
+export * from './rest/dead-letters.ts';
+export * from './rest/events.ts';
 export * from './rest/examples.ts';
-export * from './rest/headers.ts';
-export * from './rest/ids.ts';
-export * from './rest/job-answers.ts';
 export * from './rest/job-body.ts';
 export * from './rest/job-query.ts';
-export * from './rest/job-view.ts';
-export * from './rest/log-view.ts';
+export * from './rest/jobs.ts';
 export * from './rest/problem.ts';
-export * from './rest/query.ts';
-export { LIMIT_DEFAULT, LIMIT_MAX } from './rest/query-values.ts';
-export * from './rest/render-errors-page.ts';
-export * from './rest/run-view.ts';
-export * from './rest/schedule-preview.ts';
-export * from './rest/shape.ts';
-export * from './rest/worker-view.ts';
+export * from './rest/runs.ts';
+export { readShape, type Shape } from './rest/shape.ts';
+export {
+  etagOf,
+  isRequestId,
+  LIMIT_DEFAULT,
+  LIMIT_MAX,
+  parseIdempotencyKey,
+  parseIfMatch,
+  readId,
+} from './rest/values.ts';
 export * as rpc from './rpc/index.ts';

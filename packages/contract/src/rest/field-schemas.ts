@@ -15,72 +15,83 @@ import {
   type ValuesOf,
 } from '@carillon/domain';
 import { z } from 'zod';
-import { isBody } from './field-names.ts';
-import { secondsOf } from './instant-text.ts';
+import { instant, secondsOf } from './answer.ts';
+import { isBody } from './shape.ts';
 
-type Words = readonly [string, ...string[]];
+const SCHEDULE_TYPES = ['IMMEDIATE', 'FUTURE', 'CRON', 'INTERVAL'] as const;
 
-/** Case is forgiven. */
-function word(words: readonly string[] = []) {
-  return z.preprocess(
-    (given) => (typeof given === 'string' ? given.trim().toLowerCase() : given),
-    z.enum(words as Words),
-  );
+const jsonObject = z.custom<JsonObject>(isBody, { error: 'must be a JSON object' }).meta({ type: 'object' });
+
+/** A word of the enumeration in any case, once `spell` has made it one of its words. */
+function spelled(schema: z.ZodEnum, spell: (given: string) => string) {
+  return z.preprocess((given) => (typeof given === 'string' ? spell(given.trim()) : given), schema);
 }
 
-const scheduleType = z.preprocess(
-  (given) => (typeof given === 'string' ? given.trim().toUpperCase().replaceAll(/[- ]/g, '_') : given),
-  z.enum(['IMMEDIATE', 'FUTURE', 'CRON', 'INTERVAL', 'ONE_TIME', 'RECURRING']),
-);
+/** How a field is written in a request and in an answer. */
+function schemasOf(field: AnyField): { readonly input: z.ZodType; readonly answer: z.ZodType } {
+  switch (field.kind) {
+    case 'text':
+      return sameInBoth(z.string());
+    case 'integer':
+      return { input: z.number(), answer: z.int() };
+    case 'seconds':
+      return sameInBoth(z.number());
+    case 'flag':
+      return sameInBoth(z.boolean());
+    case 'word': {
+      const words = z.enum((field as Field).words ?? []);
+      return { input: spelled(words, (given) => given.toLowerCase()), answer: words };
+    }
+    case 'texts':
+      return sameInBoth(z.record(z.string(), z.string({ error: 'must be a text' })));
+    case 'numbers':
+      return sameInBoth(z.record(z.string(), z.number({ error: 'must be a number' })));
+    case 'object': {
+      const members = Object.entries(field.members);
+      const input = members.map(([wire, member]) => [wire, schemasOf(member).input.nullish()]);
+      return {
+        input: z.strictObject(Object.fromEntries(input)),
+        answer: z.strictObject(answerShape(field.members)),
+      };
+    }
+    case 'instant':
+      return { input: textOrNumber('must be an ISO 8601 text or a UNIX timestamp'), answer: instant };
+    case 'interval':
+      return { input: textOrNumber('must be a duration or a number of seconds'), answer: z.string() };
+    case 'json':
+      return sameInBoth(jsonObject);
+    case 'schedule_type': {
+      const words = z.enum([...SCHEDULE_TYPES, 'ONE_TIME', 'RECURRING']);
+      const spell = (given: string) => given.toUpperCase().replaceAll(/[- ]/g, '_');
+      return { input: spelled(words, spell), answer: z.enum(SCHEDULE_TYPES) };
+    }
+  }
+}
+
+function sameInBoth(schema: z.ZodType) {
+  return { input: schema, answer: schema };
+}
+
+function textOrNumber(error: string) {
+  return z.union([z.string(), z.number()], { error });
+}
 
 export type InputShape<Table extends AnyFieldTable> = {
-  [Wire in keyof Table]: z.ZodOptional<z.ZodNullable<z.ZodType<Asked<Table[Wire]>>>>;
+  [Wire in keyof Table]: z.ZodOptional<z.ZodNullable<z.ZodType<Given<Table[Wire]>>>>;
 };
-type Asked<F> =
-  F extends Nested<infer Members> ? { [Wire in keyof Members]?: Asked<Members[Wire]> | null } : InputOf<F>;
+type Given<F> =
+  F extends Nested<infer Members> ? { [Wire in keyof Members]?: Given<Members[Wire]> | null } : InputOf<F>;
 
 /** Every field may be left out, and null means the default. */
 export function inputShape<Table extends AnyFieldTable>(table: Table): InputShape<Table> {
   const entries = Object.entries(table).map(([wire, field]) => [
     wire,
-    inputSchema(field).nullish().describe(field.about),
+    schemasOf(field).input.nullish().describe(field.about),
   ]);
   return Object.fromEntries(entries) as InputShape<Table>;
 }
 
-function inputSchema(field: AnyField): z.ZodType {
-  switch (field.kind) {
-    case 'text':
-      return z.string();
-    case 'integer':
-    case 'seconds':
-      return z.number();
-    case 'flag':
-      return z.boolean();
-    case 'word':
-      return word((field as Field).words);
-    case 'texts':
-      return z.record(z.string(), z.string({ error: 'must be a text' }));
-    case 'numbers':
-      return z.record(z.string(), z.number({ error: 'must be a number' }));
-    case 'object':
-      return z.strictObject(
-        Object.fromEntries(
-          Object.entries(field.members).map(([wire, member]) => [wire, inputSchema(member).nullish()]),
-        ),
-      );
-    case 'instant':
-      return z.union([z.string(), z.number()], { error: 'must be an ISO 8601 text or a UNIX timestamp' });
-    case 'interval':
-      return z.union([z.string(), z.number()], { error: 'must be a duration or a number of seconds' });
-    case 'json':
-      return z.custom<JsonObject>(isBody, { error: 'must be a JSON object' }).meta({ type: 'object' });
-    case 'schedule_type':
-      return scheduleType;
-  }
-}
-
-/** What was read under the names of the wire, under those of the domain. Only objects with declared members are looked into. */
+/** Renames what was read to the names of the domain; within objects, only where their members are declared. */
 export function toInput<Table extends AnyFieldTable>(table: Table, read: object): InputsOf<Table> {
   const names = namesOf(table);
   const input: Record<string, unknown> = {};
@@ -132,7 +143,7 @@ type AnswerShape<Table extends AnyFieldTable> = { [Wire in keyof Table]: z.ZodTy
 /** null stands for what may stay empty. */
 export function answerShape<Table extends AnyFieldTable>(table: Table): AnswerShape<Table> {
   const entries = Object.entries(table).map(([wire, field]) => {
-    const schema = answerSchema(field);
+    const schema = schemasOf(field).answer;
     return [wire, 'fallback' in field && field.fallback === undefined ? schema.nullable() : schema];
   });
   return Object.fromEntries(entries) as AnswerShape<Table>;
@@ -142,36 +153,6 @@ export function nullable<Shape extends Readonly<Record<string, z.ZodType>>>(shap
   return Object.fromEntries(Object.entries(shape).map(([name, schema]) => [name, schema.nullable()])) as {
     [Name in keyof Shape]: z.ZodNullable<Shape[Name]>;
   };
-}
-
-function answerSchema(field: AnyField): z.ZodType {
-  switch (field.kind) {
-    case 'text':
-    case 'interval':
-      return z.string();
-    case 'integer':
-      return z.int();
-    case 'seconds':
-      return z.number();
-    case 'flag':
-      return z.boolean();
-    case 'word':
-      return z.enum((field as Field).words as Words);
-    case 'texts':
-      return z.record(z.string(), z.string());
-    case 'numbers':
-      return z.record(z.string(), z.number());
-    case 'object':
-      return z.strictObject(answerShape(field.members));
-    case 'instant':
-      return z.iso.datetime();
-    case 'json':
-      return z
-        .custom<JsonObject>((value) => typeof value === 'object' && value !== null)
-        .meta({ type: 'object' });
-    case 'schedule_type':
-      return z.enum(['IMMEDIATE', 'FUTURE', 'CRON', 'INTERVAL']);
-  }
 }
 
 /** The plain fields of a table, as an answer shows what is kept. */

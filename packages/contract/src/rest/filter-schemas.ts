@@ -1,8 +1,9 @@
 /** Filters as query parameters and as fields of bodies: both follow from their declaration in the domain. */
-import { type Filter, type FilterTable, parseInstant, type Selection } from '@carillon/domain';
-import type { z } from 'zod';
-import { readId } from './ids.ts';
-import { anyOf, labels, oneOf, text } from './query-values.ts';
+import { EVENT_KINDS, type Filter, type FilterTable, parseInstant, type Selection } from '@carillon/domain';
+import { z } from 'zod';
+import { anyOf, labels, oneOf, readId, text } from './values.ts';
+
+export const EVENT_TYPE_PREFIX = 'io.carillon.';
 
 export type FilterShape<Table extends FilterTable> = {
   [Name in keyof Table as Table[Name]['query']]: z.ZodOptional<z.ZodType>;
@@ -16,12 +17,31 @@ export function filterShape<Table extends FilterTable>(table: Table): FilterShap
   return Object.fromEntries(entries) as FilterShape<Table>;
 }
 
+/** Every kind, and every word that kinds begin with. */
+const KIND_WORDS = new Set(EVENT_KINDS.flatMap((kind) => [kind, kind.split('.')[0]!]));
+
+const eventKinds = z
+  .union([text, z.array(text).max(50)], { error: 'must be a type of events' })
+  .transform((given) => [given].flat().flatMap((part) => part.split(',').map(kindOf)))
+  .refine((given) => given.every((kind) => KIND_WORDS.has(kind)), {
+    error: `must be one or more of ${[...KIND_WORDS].join(', ')}`,
+  })
+  .meta({ anyOf: undefined, type: 'array', items: { type: 'string', enum: [...KIND_WORDS] } });
+
+function kindOf(written: string): string {
+  const word = written.trim().toLowerCase();
+  const short = word.startsWith(EVENT_TYPE_PREFIX) ? word.slice(EVENT_TYPE_PREFIX.length) : word;
+  return short.replace(/\.?\*?$/, '');
+}
+
 function schemaOf(filter: Filter): z.ZodType {
   switch (filter.kind) {
     case 'one_of':
       return oneOf(filter.words).meta({ enum: [...(filter.documented ?? filter.words.keys())] });
     case 'any_of':
       return anyOf(filter.words);
+    case 'event_kinds':
+      return eventKinds;
     case 'labels':
       return labels;
     default:
@@ -29,7 +49,7 @@ function schemaOf(filter: Filter): z.ZodType {
   }
 }
 
-/** What was read, under the names of the domain. */
+/** The values that were read, under the names of the domain. */
 export function toSelection<Table extends FilterTable>(table: Table, read: object): Selection<Table> {
   const values = read as Readonly<Record<string, unknown>>;
   return Object.fromEntries(
@@ -41,6 +61,7 @@ function selectedValue({ kind, query }: Filter, value: unknown): unknown {
   if (value === undefined) return undefined;
   if (kind === 'instant') return parseInstant(value as string, { field: query });
   if (kind === 'job_id') return readId(value as string, 'job');
+  if (kind === 'run_id') return readId(value as string, 'run');
   // One word may stand for several values.
   return kind === 'any_of' ? [...new Set((value as readonly unknown[]).flat())] : value;
 }

@@ -1,13 +1,12 @@
 /**
- * The body that creates or changes a job: shapes and words, strictly. Every field is optional here; what a job needs and
- * what goes together is judged by the domain. null means the default.
+ * The bodies that create jobs, change one or preview a schedule: shapes and words, strictly. Every field is optional here;
+ * what a job needs and what goes together is judged by the domain. null means the default.
  */
-
-import { JOB_FIELDS, type JobInput, Refusal } from '@carillon/domain';
+import { JOB_FIELDS, type JobInput, parseInstant, Refusal, SCHEDULE_FIELDS } from '@carillon/domain';
 import { z } from 'zod';
-import { isBody } from './field-names.ts';
 import { inputShape, toInput } from './field-schemas.ts';
-import { readShape, type Shape } from './shape.ts';
+import { isBody, readShape, type Shape } from './shape.ts';
+import { countInBody } from './values.ts';
 
 export const BATCH_JOBS_MAX = 1_000;
 
@@ -62,4 +61,25 @@ export function readBatch(jobs: readonly unknown[]): (JobInput | Refusal)[] {
 export function requireNoBody(body: unknown): void {
   if (body === undefined || body === null || (isBody(body) && Object.keys(body).length === 0)) return;
   throw new Refusal('field_unknown', 'This request takes no body.');
+}
+
+const scheduleFields = inputShape(SCHEDULE_FIELDS);
+
+/** The fields of a job that make its schedule, and which of its instants to show. */
+export const PREVIEW_BODY = {
+  schema: z.strictObject({
+    ...scheduleFields,
+    count: countInBody(100).describe('How many instants to show; 5 when left out.'),
+    after: scheduleFields.start_at.describe('Count from here instead of from now.'),
+  }),
+  aliases: JOB_BODY.aliases,
+} satisfies Shape;
+
+export function toPreviewRequest(read: z.output<typeof PREVIEW_BODY.schema>) {
+  const { count, after, ...schedule } = read;
+  return {
+    schedule: toInput(SCHEDULE_FIELDS, schedule),
+    count: count ?? 5,
+    afterMs: after == null ? undefined : parseInstant(after, { field: 'after' }),
+  };
 }

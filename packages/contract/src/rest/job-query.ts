@@ -9,12 +9,12 @@ import {
   type JobPlace,
   type JobSelection,
   parseInterval,
+  refuseValue,
 } from '@carillon/domain';
 import { z } from 'zod';
 import { filterShape, toSelection } from './filter-schemas.ts';
-import { readId } from './ids.ts';
-import { count, LIMIT_DEFAULT, LIMIT_MAX, paging, refuseValue, text, textUpTo } from './query-values.ts';
 import type { Shape } from './shape.ts';
+import { count, LIMIT_DEFAULT, LIMIT_MAX, paging, readId, text, textUpTo, yesOrNo } from './values.ts';
 
 export interface JobsQuery extends JobSelection {
   readonly order: 'newest' | 'oldest';
@@ -119,6 +119,12 @@ export function toBulkRequest(read: z.output<typeof BULK_BODY.schema>) {
   };
 }
 
+export const DELETE_QUERY = {
+  schema: z.strictObject({
+    purge: yesOrNo.optional().describe('true: remove the job too, not only cancel it.'),
+  }),
+} satisfies Shape;
+
 const UPCOMING_MS_MAX = 7 * 86_400_000;
 const DAY_MS = 86_400_000;
 
@@ -136,10 +142,7 @@ export const UPCOMING_CALL = {
   schema: UPCOMING_QUERY.schema.extend({ limit: count(UPCOMING_CALL_MAX).default(UPCOMING_CALL_MAX) }),
 } satisfies Shape;
 
-export function toUpcomingQuery({ within, limit }: z.output<typeof UPCOMING_QUERY.schema>): {
-  withinMs: number;
-  limit: number;
-} {
+export function toUpcomingQuery({ within, limit }: z.output<typeof UPCOMING_QUERY.schema>) {
   const withinMs = lengthMs(
     parseInterval(/^\d+$/.test(within) ? Number(within) : within, { field: 'within' }),
   );

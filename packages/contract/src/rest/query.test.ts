@@ -1,17 +1,10 @@
 import { type JobId, Refusal, type RunId } from '@carillon/domain';
 import { expect, test } from 'vitest';
-import { etagOf, isRequestId, parseIdempotencyKey, parseIfMatch } from './headers.ts';
-import { readId } from './ids.ts';
-import { JOBS_QUERY, toJobsQuery, writeJobPlace } from './job-query.ts';
-import {
-  DEAD_LETTERS_QUERY,
-  DELETE_QUERY,
-  RUNS_QUERY,
-  toDeadLettersQuery,
-  toRunsQuery,
-  writeRunPlace,
-} from './query.ts';
+import { DEAD_LETTERS_QUERY, toDeadLettersQuery } from './dead-letters.ts';
+import { DELETE_QUERY, JOBS_QUERY, toJobsQuery, writeJobPlace } from './job-query.ts';
+import { RUNS_QUERY, toRunsQuery, writeRunPlace } from './runs.ts';
 import { readShape } from './shape.ts';
+import { etagOf, isRequestId, parseIdempotencyKey, parseIfMatch, readId } from './values.ts';
 
 const ID = '01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e0f';
 

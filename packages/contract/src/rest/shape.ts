@@ -1,11 +1,11 @@
 /**
  * What a body or a query may hold: one schema that validates it, documents it and gives it its type, and the other names
- * its fields answer to. Objects within are read the same way.
+ * its fields answer to. Fields are spelled in snake_case whatever the caller wrote: the camelCase spelling of each field and
+ * the older names some clients use are known. Objects within are read the same way.
  */
 import { Refusal } from '@carillon/domain';
 import { z } from 'zod';
-import { type Body, isBody, spellFields } from './field-names.ts';
-import { readWith } from './read-with.ts';
+import { nearestWord } from '../nearest-word.ts';
 
 export interface Shape<Schema extends z.ZodObject = z.ZodObject> {
   readonly schema: Schema;
@@ -13,54 +13,130 @@ export interface Shape<Schema extends z.ZodObject = z.ZodObject> {
   readonly aliases?: Readonly<Record<string, string>>;
 }
 
+export type Body = Readonly<Record<string, unknown>>;
+
+export function isBody(value: unknown): value is Body {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** Strictly: an unknown field is refused, and so are two spellings of the same one. */
 export function readShape<Schema extends z.ZodObject>(
-  shape: Shape<Schema>,
+  { schema, aliases = {} }: Shape<Schema>,
   value: unknown,
 ): z.output<Schema> {
   if (!isBody(value)) throw new Refusal('body_not_json', 'The body must be a JSON object.');
-  return readWith(shape.schema, spelled(shape, value));
+  const spelled = spellFields(value, { ...membersOf(schema), aliases, path: '' });
+  const result = schema.safeParse(spelled);
+  if (result.success) return result.data;
+  throw refusalOf(result.error.issues[0]!, spelled);
 }
 
-function spelled({ schema, aliases = {} }: Shape, value: Body, within?: string): Record<string, unknown> {
-  const read: Record<string, unknown> = {
-    ...spellFields(value, { names: namesIn(schema), aliases }, within),
-  };
-  for (const [name, inner] of objectsIn(schema)) {
-    const given = read[name];
-    if (isBody(given)) read[name] = spelled({ schema: inner }, given, within ? `${within}.${name}` : name);
+interface Members {
+  readonly names: readonly string[];
+  /** Those that are objects with fields of their own. */
+  readonly objects: readonly (readonly [string, z.ZodObject])[];
+}
+
+const membersOfSchemas = new WeakMap<z.ZodObject, Members>();
+
+function membersOf(schema: z.ZodObject): Members {
+  let members = membersOfSchemas.get(schema);
+  if (!members) {
+    const fields = Object.entries(schema.shape as Record<string, z.ZodType>);
+    members = {
+      names: fields.map(([name]) => name),
+      objects: fields.flatMap(([name, field]) => {
+        const inner = unwrapped(field);
+        return inner instanceof z.ZodObject ? [[name, inner] as const] : [];
+      }),
+    };
+    membersOfSchemas.set(schema, members);
   }
-  return read;
+  return members;
 }
 
-const names = new WeakMap<z.ZodObject, readonly string[]>();
+function unwrapped(schema: z.ZodType): z.ZodType {
+  const isWrapped =
+    schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault;
+  return isWrapped ? unwrapped(schema.unwrap() as z.ZodType) : schema;
+}
 
-function namesIn(schema: z.ZodObject): readonly string[] {
-  let found = names.get(schema);
-  if (!found) {
-    found = Object.keys(schema.shape);
-    names.set(schema, found);
+interface Spelling extends Members {
+  readonly aliases: Readonly<Record<string, string>>;
+  /** Of the object that holds the fields, with a dot behind it; empty at the top. */
+  readonly path: string;
+}
+
+function spellFields(body: Body, spelling: Spelling): Body {
+  const spelled = spellNames(body, spelling);
+  const inner = spelling.objects.flatMap(([name, schema]) => {
+    const value = spelled[name];
+    const within = { ...membersOf(schema), aliases: {}, path: `${spelling.path}${name}.` };
+    return isBody(value) ? [[name, spellFields(value, within)] as const] : [];
+  });
+  return inner.length === 0 ? spelled : { ...spelled, ...Object.fromEntries(inner) };
+}
+
+function spellNames(body: Body, spelling: Spelling): Body {
+  // Nearly every body is spelled as it is answered; then there is nothing to translate, and no two spellings to collide.
+  const keys = Object.keys(body);
+  if (keys.every((key) => spelling.names.includes(key))) return body;
+  // Nothing is inherited, so a field called "constructor" is unknown like any other.
+  const spelled: Record<string, unknown> = Object.create(null);
+  const writtenAs = new Map<string, string>();
+  for (const written of keys) {
+    const name = fieldNamed(written, spelling);
+    if (name === undefined) throw unknownField(written, spelling);
+    const earlier = writtenAs.get(name);
+    if (earlier !== undefined) {
+      const message = `${earlier} and ${written} are the same field; give only one of them.`;
+      throw new Refusal('field_conflict', message, { field: `${spelling.path}${name}` });
+    }
+    writtenAs.set(name, written);
+    spelled[name] = body[written];
   }
-  return found;
+  return spelled;
 }
 
-const objects = new WeakMap<z.ZodObject, readonly (readonly [string, z.ZodObject])[]>();
-
-/** The fields of a schema that are objects with fields of their own. */
-function objectsIn(schema: z.ZodObject): readonly (readonly [string, z.ZodObject])[] {
-  let found = objects.get(schema);
-  if (!found) {
-    found = Object.entries(schema.shape as Record<string, z.ZodType>).flatMap(([name, field]) => {
-      let inner: z.ZodType = field;
-      while (
-        inner instanceof z.ZodOptional ||
-        inner instanceof z.ZodNullable ||
-        inner instanceof z.ZodDefault
-      )
-        inner = inner.unwrap() as z.ZodType;
-      return inner instanceof z.ZodObject ? [[name, inner] as const] : [];
-    });
-    objects.set(schema, found);
-  }
-  return found;
+function fieldNamed(written: string, { names, aliases }: Spelling): string | undefined {
+  const snake = /^[a-z]+([A-Z][a-z]*)+$/.test(written)
+    ? written.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+    : written;
+  if (names.includes(snake)) return snake;
+  return Object.hasOwn(aliases, snake) ? aliases[snake] : undefined;
 }
+
+function unknownField(written: string, { names, aliases, path }: Spelling): Refusal {
+  const shown = written.slice(0, 64).toWellFormed().replaceAll('\u0000', '\ufffd');
+  const nearest = nearestWord(written, [...names, ...Object.keys(aliases)]);
+  const hint = nearest === undefined ? '' : ` Did you mean "${nearest}"?`;
+  return new Refusal('field_unknown', `There is no field "${shown}".${hint}`, { field: `${path}${shown}` });
+}
+
+/** Names the field and what it must be. */
+function refusalOf(issue: z.core.$ZodIssue, value: unknown): Refusal {
+  const { path } = issue;
+  const field = path
+    .map((key, i) => (typeof key === 'number' ? `[${key}]` : `${i > 0 ? '.' : ''}${String(key)}`))
+    .join('');
+  const found = path.reduce<unknown>((inner, key) => (inner as Body | undefined)?.[key as string], value);
+  return path.length > 0 && found === undefined
+    ? new Refusal('field_missing', `${field} is missing.`, { field })
+    : new Refusal('field_invalid', `${field} ${demandOf(issue)}.`, { field });
+}
+
+/** A sentence of the schema itself is better than any general one; the library's own all begin with "Invalid". */
+function demandOf(issue: z.core.$ZodIssue): string {
+  if (!issue.message.startsWith('Invalid')) return issue.message;
+  if (issue.code === 'invalid_value') return `must be one of ${issue.values.join(', ')}`;
+  if (issue.code === 'invalid_type') return `must be ${ARTICLES[issue.expected] ?? issue.expected}`;
+  return 'is not valid';
+}
+
+const ARTICLES: Partial<Record<string, string>> = {
+  string: 'a text',
+  number: 'a number',
+  boolean: 'true or false',
+  object: 'an object',
+  array: 'an array',
+};

@@ -1,4 +1,3 @@
-export * from './fields-of.ts';
 export * from './generated/carillon.ts';
 export * as health from './generated/grpc/health/v1/health_pb.js';
 export * as reflectionV1 from './generated/grpc/reflection/v1/reflection_pb.js';

@@ -1,8 +1,8 @@
 /** The fields of a job in messages, as the fields of a body of REST: the same shape reads both, and refuses with the same code. */
-import { type JsonObject, NAME_LENGTH_MAX, Refusal } from '@carillon/domain';
-import { isBody } from '../rest/field-names.ts';
-import type { Fields } from './fields-of.ts';
+import { type JsonObject, NAME_LENGTH_MAX, type Refusal, refuseValue } from '@carillon/domain';
+import { isBody } from '../rest/shape.ts';
 import { ScheduleSchema } from './generated/carillon.ts';
+import type { Fields } from './messages.ts';
 
 /** Fields of a Schedule whose name in a REST body is another one. */
 const SCHEDULE_NAMES: Readonly<Record<string, string>> = { type: 'schedule_type', time: 'schedule_time' };
@@ -23,7 +23,7 @@ export function updateFields({ reset = [], ...fields }: Fields): Fields {
     const name = bodyName(written);
     if (body[name] !== undefined) {
       const message = `${written} is both given and set back to its default; do only one of them.`;
-      throw new Refusal('field_conflict', message, { field: written });
+      refuseValue(written, message, 'field_conflict');
     }
     body[name] = null;
   }
@@ -41,7 +41,7 @@ export function listJobsFields({ oldest_first: oldestFirst, ...fields }: Fields)
   if (oldestFirst === undefined) return fields;
   if (fields.sort === undefined) return { ...fields, sort: 'created_at' };
   const message = 'sort and oldest_first both say the order; give only one of them.';
-  throw new Refusal('field_conflict', message, { field: 'sort' });
+  return refuseValue('sort', message, 'field_conflict');
 }
 
 /** What REST calls otherwise, outside of jobs. */
@@ -87,15 +87,13 @@ function restFields({ schedule, code_location: location, ...body }: Fields): Fie
 
 /** What a code location stands for: a call of an address, or a handler by its name. */
 function located(location: string, { handler, payload }: Fields): Fields {
-  if (handler !== undefined) throw twice('code_location and handler');
+  if (handler !== undefined) refuseTwice('code_location and handler');
   if (!/^https?:\/\//i.test(location)) return { handler: location };
   const rest = isBody(payload) ? payload : {};
-  if (rest.url !== undefined) throw twice('code_location and payload.url');
+  if (rest.url !== undefined) refuseTwice('code_location and payload.url');
   return { handler: 'http', payload: { ...rest, url: location } as JsonObject };
 }
 
-function twice(what: string): Refusal {
-  return new Refusal('field_conflict', `${what} say the same thing; give only one of them.`, {
-    field: 'code_location',
-  });
+function refuseTwice(names: string): never {
+  refuseValue('code_location', `${names} say the same thing; give only one of them.`, 'field_conflict');
 }

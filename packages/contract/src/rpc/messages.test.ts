@@ -9,13 +9,12 @@ import {
   SERVER,
 } from '@carillon/domain';
 import { describe, expect, test } from 'vitest';
-import { ACCOUNT_EXAMPLES } from '../rest/account-examples.ts';
-import { callerView } from '../rest/account-views.ts';
-import { EXAMPLES } from '../rest/examples.ts';
-import { upcomingView } from '../rest/job-answers.ts';
+import { callerView } from '../rest/accounts.ts';
+import { deadLetterView } from '../rest/dead-letters.ts';
+import { ACCOUNT_EXAMPLES, EXAMPLES } from '../rest/examples.ts';
 import { parseJobBody } from '../rest/job-body.ts';
-import { jobView } from '../rest/job-view.ts';
-import { deadLetterView, jobStatusView, runView } from '../rest/run-view.ts';
+import { jobStatusView, jobView } from '../rest/jobs.ts';
+import { runView, upcomingView } from '../rest/runs.ts';
 import {
   ActorSchema,
   AuditEntrySchema,

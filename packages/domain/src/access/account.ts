@@ -1,6 +1,6 @@
 /** People, their keys and their sessions, and the namespaces they work in: what each is, and what may be written in it. */
 import { Refusal } from '../errors/refusal.ts';
-import { requireNamespaceName } from '../job/define-job-tags.ts';
+import { requireNamespaceName } from '../job/define-job-values.ts';
 import { type Grant, WHOLE } from './caller.ts';
 import type { Action } from './permissions.ts';
 

@@ -1,5 +1,14 @@
+import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { ACTION_NAMES, INSTALLATION_ACTIONS, ROLES, roleAllows } from './permissions.ts';
+import {
+  ACTION_NAMES,
+  INSTALLATION_ACTIONS,
+  ROLES,
+  ROLES_BEGIN,
+  ROLES_END,
+  renderRoles,
+  roleAllows,
+} from './permissions.ts';
 
 /** Written out by hand on purpose: a change of the table must be made twice, so that nobody makes it by accident. */
 const VIEWER = [
@@ -58,4 +67,10 @@ describe('the table of roles and actions', () => {
       'workers.read',
     ]);
   });
+});
+
+it('docs/security.md shows the table of roles as it is', async () => {
+  const page = await readFile(new URL('../../../../docs/security.md', import.meta.url), 'utf8');
+  const shown = page.slice(page.indexOf(ROLES_BEGIN) + ROLES_BEGIN.length, page.indexOf(ROLES_END));
+  expect(shown.trim()).toBe(renderRoles());
 });

@@ -52,3 +52,20 @@ export function isReading(action: Action): boolean {
 export function roleAllows(role: Role, action: Action): boolean {
   return ROLES.indexOf(role) >= ROLES.indexOf(ACTIONS[action]);
 }
+
+/** The table of roles and actions in docs/security.md stands between these markers. */
+export const ROLES_BEGIN = '<!-- roles -->';
+export const ROLES_END = '<!-- /roles -->';
+
+export function renderRoles(): string {
+  const rows = ACTION_NAMES.map((action) => {
+    const cells = ROLES.map((role) => (roleAllows(role, action) ? '✓' : ''));
+    const where = INSTALLATION_ACTIONS.has(action) ? 'whole installation' : 'namespace';
+    return `| \`${action}\` | ${cells.join(' | ')} | ${where} |`;
+  });
+  return [
+    `| permission | ${ROLES.join(' | ')} | granted in |`,
+    `|---|${ROLES.map(() => ':-:|').join('')}---|`,
+    ...rows,
+  ].join('\n');
+}

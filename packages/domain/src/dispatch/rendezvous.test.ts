@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { NodeId } from '../ids.ts';
-import { SHARD_COUNT } from '../job/shard-of.ts';
+import { SHARD_COUNT } from '../job/job.ts';
 import { ownerOf, shardsOfNode } from './rendezvous.ts';
 
 const nodes = fc.uniqueArray(fc.uuid({ version: 7 }), { minLength: 1, maxLength: 12 }) as fc.Arbitrary<

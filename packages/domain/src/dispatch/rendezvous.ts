@@ -3,7 +3,7 @@
  * without talking, and a node that comes or goes moves only the shards that are its own.
  */
 import type { NodeId } from '../ids.ts';
-import { SHARD_COUNT } from '../job/shard-of.ts';
+import { SHARD_COUNT } from '../job/job.ts';
 
 export function shardsOfNode(nodeId: NodeId, living: readonly NodeId[]): number[] {
   const shards: number[] = [];

@@ -42,3 +42,8 @@ export class Refusal extends Error {
     return CATALOGUE[this.code].fix;
   }
 }
+
+/** Refuses a request because of the value of one field. */
+export function refuseValue(field: string, message: string, code: ErrorCode = 'field_invalid'): never {
+  throw new Refusal(code, message, { field });
+}

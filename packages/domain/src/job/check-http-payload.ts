@@ -2,7 +2,7 @@
  * The payload of an http job, judged when the job is made: what could never be called is refused with the field to correct,
  * instead of failing at its first run. The worker reads the same fields again, for jobs that came another way.
  */
-import { Refusal } from '../errors/refusal.ts';
+import { refuseValue } from '../errors/refusal.ts';
 import type { JsonObject, JsonValue } from '../ids.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
@@ -37,16 +37,16 @@ function checkFields(payload: JsonObject): void {
   if (unknown === undefined) return;
   const shown = unknown.slice(0, 64);
   const message = `An http job knows no payload.${shown}; its payload has ${FIELDS.join(', ')}.`;
-  throw new Refusal('field_unknown', message, { field: `payload.${shown}` });
+  refuseValue(`payload.${shown}`, message, 'field_unknown');
 }
 
 function checkUrl(value: JsonValue | undefined): void {
   if (value === undefined || value === null) {
-    throw new Refusal('field_missing', 'An http job needs payload.url.', { field: 'payload.url' });
+    refuseValue('payload.url', 'An http job needs payload.url.', 'field_missing');
   }
   const protocol = typeof value === 'string' ? protocolOf(value) : undefined;
   if (protocol === 'http:' || protocol === 'https:') return;
-  refuse('payload.url', 'payload.url must be an http or https URL, such as "http://example.org/ping".');
+  refuseValue('payload.url', 'payload.url must be an http or https URL, such as "http://example.org/ping".');
 }
 
 function protocolOf(url: string): string | undefined {
@@ -56,22 +56,22 @@ function protocolOf(url: string): string | undefined {
 function checkMethod(value: JsonValue | undefined): void {
   if (value === undefined || value === null) return;
   if (typeof value === 'string' && METHODS.includes(value.toUpperCase())) return;
-  refuse('payload.method', `payload.method must be one of ${METHODS.join(', ')}.`);
+  refuseValue('payload.method', `payload.method must be one of ${METHODS.join(', ')}.`);
 }
 
 function checkHeaders(value: JsonValue | undefined): void {
   if (value === undefined || value === null) return;
   const field = 'payload.headers';
-  if (typeof value !== 'object' || Array.isArray(value)) refuse(field, `${field} must be an object.`);
+  if (typeof value !== 'object' || Array.isArray(value)) refuseValue(field, `${field} must be an object.`);
   for (const [name, content] of Object.entries(value)) {
     const isPlain =
       typeof content === 'string' || typeof content === 'number' || typeof content === 'boolean';
-    if (!HEADER_NAME.test(name)) refuse(field, `${field} has a name that no header can have.`);
+    if (!HEADER_NAME.test(name)) refuseValue(field, `${field} has a name that no header can have.`);
     if (!isPlain || !HEADER_VALUE.test(String(content))) {
-      refuse(`${field}.${name}`, `${field}.${name} must be a text that fits on one header line.`);
+      refuseValue(`${field}.${name}`, `${field}.${name} must be a text that fits on one header line.`);
     }
     if (OF_THE_CONNECTION.has(name.toLowerCase())) {
-      refuse(`${field}.${name}`, `${field}.${name} is set by the connection itself.`);
+      refuseValue(`${field}.${name}`, `${field}.${name} is set by the connection itself.`);
     }
   }
 }
@@ -82,12 +82,8 @@ function checkExpectation(value: JsonValue | undefined): void {
   const fits = (entry: JsonValue) =>
     (typeof entry === 'string' || typeof entry === 'number') && STATUS.test(String(entry));
   if (wanted.length > 0 && wanted.every(fits)) return;
-  refuse(
+  refuseValue(
     'payload.expect_status',
     'payload.expect_status must be a status, a class such as "2xx", or a list of them.',
   );
-}
-
-function refuse(field: string, message: string): never {
-  throw new Refusal('field_invalid', message, { field });
 }

@@ -1,8 +1,8 @@
 /**
- * The schedule of a job request: its type is told or inferred, contradictions are refused, and what is accepted has an
+ * The schedule of a job request: its type is given or inferred, contradictions are refused, and what is accepted has an
  * occurrence ahead. In a change, fields that are not named stay; where they no longer fit, the named ones win.
  */
-import { Refusal } from '../errors/refusal.ts';
+import { refuseValue } from '../errors/refusal.ts';
 import {
   DAYLIGHT_SAVING_FIELDS,
   type DaylightSavingPolicy,
@@ -89,9 +89,11 @@ function scheduleTypeOf(input: ScheduleInput, current: Schedule | undefined): Sc
     case 'RECURRING':
       if (implied) return implied;
       if (current && isRecurring(current)) return current.type;
-      throw new Refusal('field_missing', 'A recurring job needs cron_expression, interval or frequency.', {
-        field: 'frequency',
-      });
+      return refuseValue(
+        'frequency',
+        'A recurring job needs cron_expression, interval or frequency.',
+        'field_missing',
+      );
     case null:
     case undefined:
       if (implied) return implied;
@@ -124,7 +126,7 @@ function readFutureTime(input: ScheduleInput, current: Schedule | undefined): nu
     return readInstant(input.scheduleTime, { field: 'schedule_time', zone: localZone(input, undefined) });
   }
   if (current?.type === 'FUTURE' && !isGiven(input.timeZone)) return current.atMs;
-  throw new Refusal('field_missing', 'A job of type FUTURE needs schedule_time.', { field: 'schedule_time' });
+  return refuseValue('schedule_time', 'A job of type FUTURE needs schedule_time.', 'field_missing');
 }
 
 function readExpression(input: ScheduleInput, current: Schedule | undefined): string {
@@ -135,9 +137,7 @@ function readExpression(input: ScheduleInput, current: Schedule | undefined): st
     return expression;
   }
   if (current?.type === 'CRON') return current.expression;
-  throw new Refusal('field_missing', 'A job of type CRON needs cron_expression.', {
-    field: 'cron_expression',
-  });
+  return refuseValue('cron_expression', 'A job of type CRON needs cron_expression.', 'field_missing');
 }
 
 function readInterval(input: ScheduleInput, { current, nowMs }: Context): IntervalSchedule {
@@ -159,9 +159,7 @@ function readRhythm(input: ScheduleInput, before: IntervalSchedule | undefined):
   if (isGiven(interval)) return parseInterval(interval, { field: 'interval' });
   if (isGiven(frequency)) return frequencyToInterval(frequency, { field: 'frequency' });
   if (before) return before.interval;
-  throw new Refusal('field_missing', 'A job of type INTERVAL needs interval or frequency.', {
-    field: 'interval',
-  });
+  return refuseValue('interval', 'A job of type INTERVAL needs interval or frequency.', 'field_missing');
 }
 
 function readRecurring(
@@ -169,12 +167,17 @@ function readRecurring(
   current: Schedule | undefined,
 ): Omit<RecurringSchedule, 'type' | 'expression' | 'interval' | 'anchorMs'> {
   const before = current && isRecurring(current) ? current : undefined;
-  const zone = readZone(input, before?.zone);
-  const local = localZone(input, before?.zone);
-  const startMs = readBound(input.startAt, { field: 'start_at', zone: local, current: before?.startMs });
-  const endMs = readBound(input.endAt, { field: 'end_at', zone: local, current: before?.endMs });
+  const zone = localZone(input, before?.zone);
+  const readBound = (given: InstantInput | null | undefined, field: string, current?: number) =>
+    givenOr<InstantInput, number | undefined>(given, {
+      current,
+      fallback: undefined,
+      read: (input) => readInstant(input, { field, zone }),
+    });
+  const startMs = readBound(input.startAt, 'start_at', before?.startMs);
+  const endMs = readBound(input.endAt, 'end_at', before?.endMs);
   return {
-    zone,
+    zone: readZone(input, before?.zone),
     daylightSaving: readDaylightSaving(input, before?.daylightSaving),
     ...(startMs === undefined ? {} : { startMs }),
     ...(endMs === undefined ? {} : { endMs }),
@@ -205,17 +208,6 @@ function localZone(input: ScheduleInput, current: string | undefined): string | 
   return isGiven(input.timeZone) || current !== undefined ? readZone(input, current) : undefined;
 }
 
-function readBound(
-  given: InstantInput | null | undefined,
-  { field, zone, current }: { field: string; zone: string | undefined; current: number | undefined },
-): number | undefined {
-  return givenOr<InstantInput, number | undefined>(given, {
-    current,
-    fallback: undefined,
-    read: (input) => readInstant(input, { field, zone }),
-  });
-}
-
 function readDaylightSaving(
   input: ScheduleInput,
   current: DaylightSavingPolicy | undefined,
@@ -232,20 +224,20 @@ function readInstant(input: string | number, options: { field: string; zone: str
 function requireOccurrence(schedule: RecurringSchedule, nowMs: number): void {
   const { startMs, endMs } = schedule;
   if (startMs !== undefined && endMs !== undefined && endMs < startMs) {
-    throw new Refusal('schedule_never_fires', 'end_at lies before start_at.', { field: 'end_at' });
+    refuseValue('end_at', 'end_at lies before start_at.', 'schedule_never_fires');
   }
   if (nextFire(schedule, nowMs) !== undefined) return;
   const rule = schedule.type === 'CRON' ? 'cron_expression' : 'interval';
   const field = endMs === undefined ? rule : 'end_at';
-  throw new Refusal('schedule_never_fires', 'The schedule has no occurrence from now on.', { field });
+  refuseValue(field, 'The schedule has no occurrence from now on.', 'schedule_never_fires');
 }
 
 function refuseMisfit(field: string, type: string): never {
-  throw new Refusal('field_conflict', `${field} does not go with a schedule of type ${type}.`, { field });
+  return refuseValue(field, `${field} does not go with a schedule of type ${type}.`, 'field_conflict');
 }
 
 function refuseConflict(field: string, other: string): never {
-  throw new Refusal('field_conflict', `${field} and ${other} cannot be given together.`, { field });
+  return refuseValue(field, `${field} and ${other} cannot be given together.`, 'field_conflict');
 }
 
 function isGiven<T>(value: T): value is NonNullable<T> {

@@ -2,15 +2,13 @@
  * From a request to a definition: everything a job means is judged here, once, for every door it can come through. What
  * is accepted can run; what cannot is refused with the field to correct. Pure: the caller brings the time.
  */
-import { Refusal } from '../errors/refusal.ts';
+import { refuseValue } from '../errors/refusal.ts';
 import type { JsonObject } from '../ids.ts';
 import { DEFAULT_RETRY, RETRIES_MAX, RETRY_FIELDS, type RetryPolicy } from '../retry/retry-policy.ts';
 import { DEFAULT_MISFIRE, MISFIRE_FIELDS, type MisfirePolicy } from '../schedule/schedule.ts';
 import { checkHttpPayload } from './check-http-payload.ts';
-import { inferHandler, readPayload } from './define-job-payload.ts';
 import { readSchedule } from './define-job-schedule.ts';
-import { readNamespace } from './define-job-tags.ts';
-import { readNumber, readText } from './define-job-values.ts';
+import { inferHandler, readNamespace, readNumber, readPayload, readText } from './define-job-values.ts';
 import { defaultsOf, plainFields, readFields } from './field-kinds.ts';
 import { type JobDefinition, type JobInput, type JobPatch, NAME_LENGTH_MAX } from './job.ts';
 import { JOB_FIELDS, PLAIN_JOB_FIELDS } from './job-fields.ts';
@@ -89,8 +87,9 @@ function readPayloadOf({ payload }: JobInput, current: JobDefinition | undefined
 
 function readName(input: JobInput, current: JobDefinition | undefined): string {
   const name = input.name === undefined ? current?.name : input.name;
-  if (name === undefined || name === null)
-    throw new Refusal('field_missing', 'A job needs a name.', { field: 'name' });
+  if (name === undefined || name === null) {
+    return refuseValue('name', 'A job needs a name.', 'field_missing');
+  }
   return readText(name, { field: 'name', lengthMax: NAME_LENGTH_MAX });
 }
 
@@ -106,11 +105,11 @@ function readHandler(
   if (name.includes('://')) {
     const message =
       'handler is a name; an address to call belongs into payload.url, with the handler "http".';
-    throw new Refusal('field_invalid', message, { field: 'handler' });
+    refuseValue('handler', message);
   }
   if (HANDLER_NAME.test(name)) return name;
   const message = 'handler is made of letters, digits and . _ : / - and begins with a letter or a digit.';
-  throw new Refusal('field_invalid', message, { field: 'handler' });
+  return refuseValue('handler', message);
 }
 
 function readMisfire({ misfire: given }: JobInput, current: MisfirePolicy = DEFAULT_MISFIRE): MisfirePolicy {
@@ -126,7 +125,7 @@ function readRetry(input: JobInput, before: RetryPolicy = DEFAULT_RETRY): RetryP
   const retry = readFields(RETRY_MEMBERS, given ?? {}, current);
   if (given?.maxDelaySeconds != null && retry.delayMsMax < retry.delayMs) {
     const message = 'retry.max_delay_seconds is shorter than retry.delay_seconds.';
-    throw new Refusal('field_conflict', message, { field: 'retry.max_delay_seconds' });
+    refuseValue('retry.max_delay_seconds', message, 'field_conflict');
   }
   // A long first delay with no word about the longest one means that delay itself.
   retry.delayMsMax = Math.max(retry.delayMs, retry.delayMsMax);

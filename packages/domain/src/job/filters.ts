@@ -1,13 +1,11 @@
 /**
- * What lists of jobs and dead letters can be narrowed to: the one declaration that queries, bodies and the types of selections
+ * What lists of jobs, dead letters and events can be narrowed to: the one declaration that queries, bodies and the types of selections
  * follow from. What a filter means is said by each storage.
  */
-import type { JobId } from '../ids.ts';
+import type { JobId, RunId } from '../ids.ts';
 import { DEAD_REASONS, type DeadReason } from '../retry/decide-next.ts';
 import type { ScheduleType } from '../schedule/schedule.ts';
-import type { Labels } from './job.ts';
-import { JOB_STATUSES, type JobStatus } from './job-status.ts';
-import { PRIORITIES } from './priority.ts';
+import { JOB_STATUSES, type JobStatus, type Labels, PRIORITIES } from './job.ts';
 
 /** What a value of each kind is; of words, what the word stands for, and any of several for any_of. */
 interface Values<Word> {
@@ -15,6 +13,9 @@ interface Values<Word> {
   readonly instant: number;
   readonly labels: Labels;
   readonly job_id: JobId;
+  readonly run_id: RunId;
+  /** Any of these kinds; a prefix such as "run" stands for all of run.… */
+  readonly event_kinds: readonly string[];
   readonly one_of: Word;
   readonly any_of: readonly (Word extends readonly (infer One)[] ? One : Word)[];
 }
@@ -64,6 +65,7 @@ const TYPES: [string, readonly ScheduleType[]][] = [
   ['recurring', ['CRON', 'INTERVAL']],
 ];
 
+const labels = filter('labels', 'label', 'name:value; given several times, all must hold.');
 const ofJobs = {
   userId: filter('text', 'user_id', 'Whose jobs; "me" for those of the caller.'),
   namespace: filter('text', 'namespace'),
@@ -78,7 +80,7 @@ export const JOB_FILTERS = {
   }),
   userId: ofJobs.userId,
   namespace: ofJobs.namespace,
-  labels: filter('labels', 'label', 'name:value; given several times, all must hold.'),
+  labels,
   handler: ofJobs.handler,
   text: filter('text', 'text', 'Part of the name, in any case.'),
   createdFromMs: filter('instant', 'created_after', 'Made at or after this instant.'),
@@ -99,3 +101,18 @@ export const DEAD_LETTER_FILTERS = {
   diedToMs: filter('instant', 'died_before', 'Given up before this instant.'),
 };
 export type DeadLetterSelection = Selection<typeof DEAD_LETTER_FILTERS>;
+
+export const EVENT_FILTERS = {
+  kinds: filter(
+    'event_kinds',
+    'type',
+    'Types, with or without "io.carillon."; "run" stands for all of runs. Any of them.',
+  ),
+  jobId: filter('job_id', 'job_id', 'Of this job and its runs.'),
+  runId: filter('run_id', 'run_id', 'Of this run.'),
+  namespace: filter('text', 'namespace', 'Of jobs in this namespace.'),
+  userId: filter('text', 'user_id', 'Of jobs of this user.'),
+  handler: filter('text', 'handler', 'Of jobs with this handler.'),
+  labels,
+};
+export type EventSelection = Selection<typeof EVENT_FILTERS>;

@@ -5,9 +5,9 @@
  */
 import { RETRY_FIELDS } from '../retry/retry-policy.ts';
 import { DAYLIGHT_SAVING_FIELDS, MISFIRE_FIELDS } from '../schedule/schedule.ts';
-import { NO_LABELS, NO_RESOURCES, readLabels, readResources } from './define-job-tags.ts';
+import { NO_LABELS, NO_RESOURCES, readLabels, readResources } from './define-job-values.ts';
 import { integer, map, nested, plainFields, seconds, structured, text, word } from './field-kinds.ts';
-import { PRIORITIES } from './priority.ts';
+import { PRIORITIES } from './job.ts';
 
 export const CONCURRENCY_MAX = 1_000;
 

@@ -7,7 +7,6 @@ import type { RetryPolicy } from '../retry/retry-policy.ts';
 import type { MisfirePolicy, Schedule } from '../schedule/schedule.ts';
 import type { InputsOf, ValuesOf } from './field-kinds.ts';
 import type { JOB_FIELDS, SCHEDULE_FIELDS } from './job-fields.ts';
-import type { JobStatus } from './job-status.ts';
 
 export interface JobDefinition extends ValuesOf<typeof JOB_FIELDS> {
   readonly namespace: string;
@@ -46,3 +45,52 @@ export const QUEUED_PER_JOB_MAX = 1_000;
 export function payloadOf(job: Pick<JobDefinition, 'payload'>): JsonObject {
   return JSON.parse(job.payload) as JsonObject;
 }
+
+export const JOB_STATUSES = ['SCHEDULED', 'PAUSED', 'CANCELLED', 'COMPLETED', 'FAILED'] as const;
+export type JobStatus = (typeof JOB_STATUSES)[number];
+
+/** A finished one-off can be run again by hand, but its own state stays; editing its schedule brings it back to SCHEDULED. */
+const MOVES: Record<JobStatus, readonly JobStatus[]> = {
+  SCHEDULED: ['PAUSED', 'CANCELLED', 'COMPLETED', 'FAILED'],
+  PAUSED: ['SCHEDULED', 'CANCELLED', 'COMPLETED', 'FAILED'],
+  COMPLETED: ['SCHEDULED', 'CANCELLED'],
+  FAILED: ['SCHEDULED', 'CANCELLED'],
+  CANCELLED: [],
+};
+
+export function canMoveJob(from: JobStatus, to: JobStatus): boolean {
+  return MOVES[from].includes(to);
+}
+
+/**
+ * Priority decides which of the runs that wait get the next free slots: the highest first. So that nothing starves, a priority
+ * whose oldest run has waited for long gets a share of the slots in any case.
+ */
+export const PRIORITIES = ['low', 'medium', 'high'] as const;
+export type Priority = (typeof PRIORITIES)[number];
+
+/** A run that has waited for this long is starving. */
+export const STARVING_MS = 10 * 60_000;
+/** One of so many slots goes to those who starve, however much that is more urgent waits. */
+export const STARVING_SHARE = 8;
+
+/** Jobs are spread over a fixed number of virtual shards; the number is part of the stored data and never changes. */
+export const SHARD_COUNT = 64;
+
+/** A job belongs to the shard of its id's hash (FNV-1a), for life. */
+export function shardOf(jobId: JobId): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < jobId.length; i += 1) {
+    hash ^= jobId.charCodeAt(i);
+    hash = Math.imul(hash, 0x01000193);
+  }
+  return (hash ^ (hash >>> 16)) & (SHARD_COUNT - 1);
+}
+
+/** Work on many jobs or dead letters by one request: what can be done, and how much of it at once. */
+export const BULK_ACTIONS = ['pause', 'resume', 'cancel'] as const;
+export type BulkAction = (typeof BULK_ACTIONS)[number];
+
+/** Per request: about two seconds of work. */
+export const BULK_JOBS_MAX = 1_000;
+export const BULK_LETTERS_MAX = 1_000;

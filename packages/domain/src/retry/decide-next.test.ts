@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { RunOutcome } from '../run/outcome.ts';
-import { isFinal } from '../run/run-status.ts';
+import type { RunOutcome } from '../run/run.ts';
+import { isFinal } from '../run/run.ts';
 import { type AttemptSoFar, CRASHES_MAX, CRASHES_MAX_IN_COMPANY, decideNext } from './decide-next.ts';
 import { DEFAULT_RETRY, type RetryPolicy } from './retry-policy.ts';
 

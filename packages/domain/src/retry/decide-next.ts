@@ -2,8 +2,7 @@
  * What follows an attempt: the run is finished, tried again at an instant, or dead (kept as a dead letter). One pure
  * function for completion and recovery, so that a report and a lost worker are judged by the same rules.
  */
-import type { RunOutcome } from '../run/outcome.ts';
-import type { FinalRunStatus } from '../run/run-status.ts';
+import type { FinalRunStatus, RunOutcome } from '../run/run.ts';
 import { type RetryPolicy, retryDelayMs } from './retry-policy.ts';
 
 /** A run that took this many workers down with it is a poison pill: dead-lettered, however many retries it has (hazard 20). */

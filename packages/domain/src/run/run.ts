@@ -1,6 +1,6 @@
-/** A run: pending (in `due`), then leased by a worker. The states are listed in ARCHITECTURE.md. */
+/** A run: pending (in `due`), then leased by a worker, and how its attempts end. The states are listed in ARCHITECTURE.md. */
 import type { JobId, LeaseId, RunId, WorkerId } from '../ids.ts';
-import type { Priority } from '../job/priority.ts';
+import type { Priority } from '../job/job.ts';
 
 /** Who asked for it: the schedule, a person (run now), or a redriven dead letter. */
 export type RunTrigger = 'schedule' | 'manual' | 'redrive';
@@ -70,3 +70,72 @@ export function occurrenceRunId(jobId: JobId, nominalMs: number): RunId {
   // Version 8 of RFC 9562: made by a rule of one's own.
   return `${instant.slice(0, 8)}-${instant.slice(8, 12)}-8${jobId.slice(VERSION_AT + 1)}` as RunId;
 }
+
+/** The states of a run (one occurrence, attempt by attempt) and the one table of moves between them. */
+export const RUN_STATUSES = [
+  'QUEUED',
+  'CLAIMED',
+  'RUNNING',
+  'SUCCESS',
+  'FAILED',
+  'CANCELLED',
+  'TIMED_OUT',
+  'SKIPPED',
+] as const;
+export type RunStatus = (typeof RUN_STATUSES)[number];
+
+/** Back to QUEUED: a retry, or a run taken back from a worker that fell silent. */
+const MOVES: Record<RunStatus, readonly RunStatus[]> = {
+  QUEUED: ['CLAIMED', 'CANCELLED', 'SKIPPED', 'FAILED'],
+  CLAIMED: ['RUNNING', 'SUCCESS', 'FAILED', 'CANCELLED', 'TIMED_OUT', 'QUEUED'],
+  RUNNING: ['SUCCESS', 'FAILED', 'CANCELLED', 'TIMED_OUT', 'QUEUED'],
+  SUCCESS: [],
+  FAILED: ['QUEUED'],
+  CANCELLED: [],
+  TIMED_OUT: ['QUEUED'],
+  SKIPPED: [],
+};
+
+export function canMoveRun(from: RunStatus, to: RunStatus): boolean {
+  return MOVES[from].includes(to);
+}
+
+/** What an attempt ends with. */
+export type FinalRunStatus = Extract<RunStatus, 'SUCCESS' | 'FAILED' | 'CANCELLED' | 'TIMED_OUT' | 'SKIPPED'>;
+
+export function isFinal(status: RunStatus): status is FinalRunStatus {
+  return MOVES[status].every((next) => next === 'QUEUED');
+}
+
+/** Why an occurrence has no execution. */
+export const SKIP_REASONS = ['misfire', 'overlap', 'queue_full', 'replaced', 'paused'] as const;
+export type SkipReason = (typeof SKIP_REASONS)[number];
+
+/**
+ * How an attempt ended, as a value: a user job's failure is never a throw inside the engine. LOST and RETURNED are the
+ * engine's own: the worker fell silent, or gave the run back unrun or unfinished (shutdown, message lost). A result is JSON
+ * text: it is kept as it came, and only those who show it read it.
+ */
+export type RunOutcome =
+  | { readonly kind: 'SUCCESS'; readonly result?: string }
+  | {
+      readonly kind: 'FAILED';
+      readonly error: string;
+      /** false: trying again cannot help (a 4xx answer, an undecodable payload). */
+      readonly retryable: boolean;
+      /** The other side asked for a pause (Retry-After). */
+      readonly retryAfterMs?: number;
+      readonly result?: string;
+    }
+  | { readonly kind: 'TIMED_OUT'; readonly error: string }
+  | { readonly kind: 'CANCELLED'; readonly error?: string }
+  | {
+      readonly kind: 'LOST';
+      readonly error: string;
+      /** The most workers that any other run on board had lost before; left out when it was alone. */
+      readonly othersCrashes?: number;
+    }
+  | { readonly kind: 'RETURNED'; readonly error: string };
+
+export const ERROR_LENGTH_MAX = 4_000;
+export const RESULT_BYTES_MAX = 64 * 1024;

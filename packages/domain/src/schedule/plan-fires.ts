@@ -4,7 +4,7 @@
  * into a pause by a person, then those that an outage delayed for too long. Costs about the same after a second as after a year
  * of either: it looks at what runs, and counts the rest by arithmetic.
  */
-import type { SkipReason } from '../run/run-status.ts';
+import type { SkipReason } from '../run/run.ts';
 import { fireTime } from './fire-time.ts';
 import { nextFire } from './next-fires.ts';
 import { occurrencesOf } from './occurrences-of.ts';

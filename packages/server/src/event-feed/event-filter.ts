@@ -1,27 +1,14 @@
 /** Which events a listener requested, and which of them the caller may see: an event is delivered if both hold. */
 import {
   type Caller,
-  type JobId,
-  type Labels,
+  type EventSelection,
   may,
   type RecordedEvent,
-  type RunId,
   visibleTo,
   WHOLE,
 } from '@carillon/domain';
 
-export interface EventFilter {
-  /** Any of these kinds; a prefix such as "run" stands for all of run.… */
-  readonly kinds?: readonly string[];
-  readonly jobId?: JobId;
-  readonly runId?: RunId;
-  readonly namespace?: string;
-  readonly userId?: string;
-  readonly handler?: string;
-  /** All of these labels, with these values. */
-  readonly labels?: Labels;
-}
-
+export type EventFilter = EventSelection;
 export type EventTest = (event: RecordedEvent) => boolean;
 
 /** A gap is reported whatever the filter says. */

@@ -1,7 +1,6 @@
 import type { JobId, RunId } from '@carillon/domain';
 import { expect, test } from 'vitest';
-import { logLines } from './log-view.ts';
-import type { RunFacts } from './run-view.ts';
+import { logLines, type RunFacts } from './runs.ts';
 
 const AT = Date.UTC(2030, 0, 1);
 const RUN: RunFacts = {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { CATALOGUE } from '@carillon/domain';
 import { expect, test } from 'vitest';
-import { renderErrorsPage } from './render-errors-page.ts';
+import { renderErrorsPage } from './problem.ts';
 
 const page = readFileSync(new URL('../../../../docs/errors.md', import.meta.url), 'utf8');
 

@@ -1,12 +1,12 @@
-/** How single query parameters are read. A value that could match nothing is refused: it would show the wrong list. */
-import { type JobId, Refusal, type RunId } from '@carillon/domain';
+/** How query parameters, ids and headers are read. A value that could match nothing is refused: it would show the wrong list. */
+import { type ErrorCode, type JobId, Refusal, type RunId, refuseValue } from '@carillon/domain';
 import { z } from 'zod';
 
 export const LIMIT_MAX = 200;
 export const LIMIT_DEFAULT = 50;
 const PAGE_MAX = 1_000_000;
 
-/** No PostgreSQL text can hold U+0000 or half a surrogate pair, so nothing that is asked for can contain them. */
+/** No PostgreSQL text can hold U+0000 or half a surrogate pair, so no stored text contains them. */
 export function textUpTo(max: number) {
   return z
     .string({ error: 'must be given once' })
@@ -27,6 +27,12 @@ export function count(max: number) {
     .transform(Number)
     .refine((value) => value >= 1 && value <= max, { error })
     .meta({ type: 'integer', minimum: 1, maximum: max, pattern: undefined });
+}
+
+/** The same in a body. */
+export function countInBody(max: number) {
+  const error = `must be a whole number from 1 to ${max}`;
+  return z.int({ error }).min(1, { error }).max(max, { error }).nullish();
 }
 
 export const paging = {
@@ -89,6 +95,54 @@ export const labels = z
 
 export const FIRST_ID = '00000000-0000-0000-0000-000000000000' as RunId & JobId;
 
-export function refuseValue(field: string, message: string): never {
-  throw new Refusal('field_invalid', message, { field });
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+const NOT_FOUND = {
+  job: 'job_not_found',
+  run: 'run_not_found',
+  'dead letter': 'dead_letter_not_found',
+  user: 'user_not_found',
+  key: 'key_not_found',
+  session: 'session_not_found',
+} as const satisfies Record<string, ErrorCode>;
+
+/** What is no UUID cannot be the id of anything, and never reaches the storage. */
+export function readId(given: string, what: keyof typeof NOT_FOUND): string {
+  const id = given.toLowerCase();
+  if (UUID.test(id)) return id;
+  throw new Refusal(
+    NOT_FOUND[what],
+    `The id of a ${what} is a UUID, such as 01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e0f.`,
+  );
+}
+
+/** Stored with the job, so it is bounded; visible ASCII only, so that two spellings never look alike. */
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,200}$/;
+
+export function parseIdempotencyKey(header: string | string[] | undefined): string | undefined {
+  if (header === undefined) return undefined;
+  if (typeof header === 'string' && IDEMPOTENCY_KEY.test(header)) return header;
+  return refuseValue(
+    'Idempotency-Key',
+    'Idempotency-Key must be 1 to 200 visible ASCII characters, given once.',
+  );
+}
+
+/** The versions that the caller accepts; undefined when any will do. */
+export function parseIfMatch(header: string | undefined): number[] | undefined {
+  if (header === undefined || header.trim() === '*') return undefined;
+  return header.split(',').map((tag) => {
+    const version = /^\s*"(\d{1,15})"\s*$/.exec(tag)?.[1];
+    if (version !== undefined) return Number(version);
+    return refuseValue('If-Match', 'If-Match must be the ETag of a job, such as "3", or *.');
+  });
+}
+
+export function etagOf(version: number): string {
+  return `"${version}"`;
+}
+
+/** What a caller may name its request: short and harmless in logs and headers. */
+export function isRequestId(header: unknown): header is string {
+  return typeof header === 'string' && /^[\w.:/+=-]{1,100}$/.test(header);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { comparePlaces, readPlace, WHOLE_ROW, writePlace } from './event-place.ts';
+import { comparePlaces, readPlace, WHOLE_ROW, writePlace } from './event.ts';
 
 describe('the place of an event', () => {
   test.each([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { canMoveRun, isFinal, RUN_STATUSES, type RunStatus } from './run-status.ts';
+import { canMoveRun, isFinal, RUN_STATUSES, type RunStatus } from './run.ts';
 
 const movesFrom = (from: RunStatus): RunStatus[] => RUN_STATUSES.filter((to) => canMoveRun(from, to));
 const FINAL: readonly RunStatus[] = ['SUCCESS', 'FAILED', 'CANCELLED', 'TIMED_OUT', 'SKIPPED'];

@@ -1,0 +1,281 @@
+/** Namespaces, people, keys, sessions and the audit log: bodies, queries and answers. No answer holds a hash or a password. */
+import {
+  ACTION_NAMES,
+  type Action,
+  type ApiKey,
+  type Caller,
+  type Grant,
+  type Namespace,
+  parseInstant,
+  ROLES,
+  type Session,
+  type User,
+} from '@carillon/domain';
+import { z } from 'zod';
+import { answerOf, instant, instantText, jsonValue } from './answer.ts';
+import type { Shape } from './shape.ts';
+import { paging, text } from './values.ts';
+
+/** What a database can hold as text. */
+const stored = (max: number) =>
+  z
+    .string()
+    .max(max, { error: `is longer than ${max} characters` })
+    .refine((value) => value.isWellFormed() && !value.includes('\u0000'), {
+      error: 'holds a character that cannot be stored',
+    });
+const named = (max: number) => stored(max).min(1, { error: 'is empty' });
+/** Longer than any that is accepted, so that what is wrong with it is said by one rule alone. */
+const password = z.string().max(1_000, { error: 'is longer than 1000 characters' });
+
+const grant = z
+  .strictObject({
+    namespace: z.string().describe('A namespace, or * for all of them and for what belongs to none.'),
+    role: z.enum(ROLES),
+    own_only: z.boolean().default(false).describe('Only for jobs whose user_id is theirs.'),
+  })
+  .meta({ id: 'GrantBody' });
+const grants = z.array(grant).max(200, { error: 'has more than 200 entries' });
+
+export function toGrant(read: z.output<typeof grant>): Grant {
+  return { namespace: read.namespace, role: read.role, ownOnly: read.own_only };
+}
+
+const description = stored(1_000).describe('For people.');
+
+export const NAMESPACE_BODY = {
+  schema: z.strictObject({ name: named(63), description: description.optional() }),
+} satisfies Shape;
+
+export const NAMESPACE_CHANGE = {
+  schema: z.strictObject({ description: description.optional() }),
+} satisfies Shape;
+
+export const USER_BODY = {
+  schema: z.strictObject({
+    name: named(100).describe('What they sign in with.'),
+    display_name: stored(200).optional(),
+    password: password.optional().describe('Left out: they use keys that others make for them.'),
+    grants: grants.optional(),
+  }),
+} satisfies Shape;
+
+export const USER_CHANGE = {
+  schema: z.strictObject({ display_name: stored(200).optional(), disabled: z.boolean().optional() }),
+} satisfies Shape;
+
+export const GRANTS_BODY = { schema: z.strictObject({ grants }) } satisfies Shape;
+
+export const PASSWORD_BODY = {
+  schema: z.strictObject({
+    password,
+    current_password: password.optional().describe('Needed to change your own.'),
+  }),
+} satisfies Shape;
+
+export const SIGN_IN_BODY = {
+  schema: z.strictObject({ name: named(200), password }),
+} satisfies Shape;
+
+const keyFields = z.strictObject({
+  name: named(200).describe('What it is for, so that people know it again.'),
+  namespace: z.string().describe('Where it may work; * for everywhere its owner may.').default('default'),
+  role: z.enum(ROLES),
+  own_only: z.boolean().default(false).describe('Only for jobs of its owner.'),
+  scopes: z
+    .array(z.enum(ACTION_NAMES as [Action, ...Action[]]))
+    .min(1, { error: 'is empty: such a key could do nothing' })
+    .max(ACTION_NAMES.length)
+    .nullish()
+    .describe('Only these permissions of the role; left out: all of them.'),
+  expires_at: z.union([z.string(), z.number()]).nullish().describe('Left out: it does not expire.'),
+  user_id: z
+    .uuid({ error: 'must be the id of a user' })
+    .nullish()
+    .describe('Whose key it is; left out: yours.'),
+});
+
+export const KEY_BODY = { schema: keyFields } satisfies Shape;
+
+export function toKeyInput(read: z.output<typeof keyFields>) {
+  const { expires_at: expiresAt } = read;
+  return {
+    name: read.name,
+    grant: toGrant(read),
+    scopes: read.scopes ?? undefined,
+    expiresAtMs: expiresAt == null ? undefined : parseInstant(expiresAt, { field: 'expires_at' }),
+    ownerId: read.user_id ?? undefined,
+  };
+}
+
+const { limit } = paging;
+
+/** Lists in the order of names. */
+export const BY_NAME_QUERY = {
+  schema: z.strictObject({ after: text.optional().describe('Continue after this name.'), limit }),
+} satisfies Shape;
+
+export const KEYS_QUERY = {
+  schema: z.strictObject({
+    after: z
+      .uuid({ error: 'must be the id of a key' })
+      .optional()
+      .describe('Continue after this key; they come newest first.'),
+    limit,
+  }),
+} satisfies Shape;
+
+export const SESSIONS_QUERY = {
+  schema: z.strictObject({
+    user_id: z.uuid({ error: 'must be the id of a user' }).optional().describe('Left out: your own.'),
+  }),
+} satisfies Shape;
+
+const auditFields = z.strictObject({
+  namespace: text.optional(),
+  actor: text.optional().describe('The id or the name of who did it.'),
+  action: text.optional().describe('What was done, such as jobs.update.'),
+  subject_id: text.optional().describe('The id of what it was done to.'),
+  from: text.optional().describe('From this instant on.'),
+  until: text.optional().describe('Before this instant.'),
+  before: z
+    .string()
+    .regex(/^\d{1,15}$/, { error: 'must be the audit_id of an entry' })
+    .optional()
+    .describe('Continue with entries older than this audit_id.'),
+  limit,
+});
+
+export const AUDIT_QUERY = { schema: auditFields } satisfies Shape;
+
+export function toAuditQuery(read: z.output<typeof auditFields>) {
+  const { namespace, actor, action, subject_id: subjectId, from, until, before } = read;
+  return {
+    limit: read.limit,
+    ...(namespace !== undefined && { namespace }),
+    ...(actor !== undefined && { actor }),
+    ...(action !== undefined && { action }),
+    ...(subjectId !== undefined && { subjectId }),
+    ...(from !== undefined && { fromMs: parseInstant(from, { field: 'from' }) }),
+    ...(until !== undefined && { untilMs: parseInstant(until, { field: 'until' }) }),
+    ...(before !== undefined && { beforeId: Number(before) }),
+  };
+}
+
+export const { answer: namespaceAnswer, view: namespaceView } = answerOf<Namespace>('Namespace')({
+  name: [z.string(), ({ name }) => name],
+  description: [z.string(), ({ description }) => description],
+  created_at: [instant, ({ createdAtMs }) => instantText(createdAtMs)],
+});
+
+const { answer: grantAnswer, view: grantView } = answerOf<Grant>('Grant')({
+  namespace: [z.string(), (granted) => granted.namespace],
+  role: [z.enum(ROLES), (granted) => granted.role],
+  own_only: [z.boolean(), (granted) => granted.ownOnly],
+});
+
+export const { answer: userAnswer, view: userView } = answerOf<User>('User')({
+  user_id: [z.uuid(), (user) => user.userId],
+  name: [z.string(), (user) => user.name],
+  display_name: [z.string(), (user) => user.displayName],
+  disabled: [z.boolean(), (user) => user.disabled],
+  has_password: [z.boolean(), (user) => user.hasPassword],
+  grants: [z.array(grantAnswer), (user) => user.grants.map(grantView)],
+  created_at: [instant, (user) => instantText(user.createdAtMs)],
+  updated_at: [instant, (user) => instantText(user.updatedAtMs)],
+});
+
+export const { answer: keyAnswer, view: keyView } = answerOf<ApiKey>('Key')({
+  key_id: [z.uuid(), (key) => key.keyId],
+  name: [z.string(), (key) => key.name],
+  prefix: [z.string(), (key) => key.prefix],
+  user_id: [z.uuid().nullable(), (key) => key.ownerId ?? null],
+  namespace: [z.string(), (key) => key.grant.namespace],
+  role: [z.enum(ROLES), (key) => key.grant.role],
+  own_only: [z.boolean(), (key) => key.grant.ownOnly],
+  scopes: [z.array(z.string()).nullable(), (key) => scopesView(key.scopes)],
+  created_at: [instant, (key) => instantText(key.createdAtMs)],
+  expires_at: [instant.nullable(), (key) => instantText(key.expiresAtMs)],
+  last_used_at: [instant.nullable(), (key) => instantText(key.lastUsedAtMs)],
+});
+
+export const createdKeyAnswer = keyAnswer
+  .extend({ key: z.string().describe('The whole key. It is shown this once.') })
+  .meta({ id: 'CreatedKey' });
+
+export const signedInAnswer = z
+  .strictObject({ user: userAnswer, csrf_token: z.string(), expires_at: instant })
+  .meta({ id: 'SignedIn' });
+
+type SessionOfCaller = { readonly csrfToken: string; readonly expiresAtMs: number } | undefined;
+
+/** The caller as the server sees them. */
+const callerFields = answerOf<{ caller: Caller; session: SessionOfCaller }>('Caller')({
+  kind: [z.enum(['server', 'user', 'key']), ({ caller }) => caller.kind],
+  id: [z.string(), ({ caller }) => caller.id],
+  name: [z.string(), ({ caller }) => caller.name],
+  user_id: [z.string().nullable(), ({ caller }) => caller.userId ?? null],
+  grants: [z.array(grantAnswer), ({ caller }) => caller.grants.map(grantView)],
+  scopes: [z.array(z.string()).nullable(), ({ caller }) => scopesView(caller.scopes)],
+  csrf_token: [
+    z.string().nullable().describe('Of a session: for X-CSRF-Token.'),
+    ({ session }) => session?.csrfToken ?? null,
+  ],
+  expires_at: [
+    instant.nullable().describe('Of a session: when it ends at the latest.'),
+    ({ session }) => instantText(session?.expiresAtMs),
+  ],
+});
+
+export const callerAnswer = callerFields.answer;
+
+export function callerView(caller: Caller, session: SessionOfCaller) {
+  return callerFields.view({ caller, session });
+}
+
+export const { answer: sessionAnswer, view: sessionView } = answerOf<Session>('Session')({
+  session_id: [z.uuid(), (session) => session.sessionId],
+  user_id: [z.uuid(), (session) => session.userId],
+  created_at: [instant, (session) => instantText(session.createdAtMs)],
+  last_seen_at: [instant, (session) => instantText(session.lastSeenAtMs)],
+  expires_at: [instant, (session) => instantText(session.expiresAtMs)],
+  address: [z.string().nullable(), (session) => session.address ?? null],
+  user_agent: [z.string().nullable(), (session) => session.userAgent ?? null],
+});
+
+interface AuditFacts {
+  readonly auditId: number;
+  readonly atMs: number;
+  readonly actor: Pick<Caller, 'kind' | 'id' | 'name'>;
+  readonly action: string;
+  readonly namespace: string | undefined;
+  readonly subject: { readonly kind: string; readonly id: string };
+  /** JSON text, as is after. */
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+  readonly origin: Caller['origin'];
+}
+
+export const { answer: auditAnswer, view: auditView } = answerOf<AuditFacts>('AuditEntry')({
+  audit_id: [z.int(), (entry) => entry.auditId],
+  at: [instant, (entry) => instantText(entry.atMs)],
+  actor: [
+    z.strictObject({ kind: z.string(), id: z.string(), name: z.string() }),
+    ({ actor: { kind, id, name } }) => ({ kind, id, name }),
+  ],
+  action: [z.string(), (entry) => entry.action],
+  namespace: [z.string().nullable(), (entry) => entry.namespace ?? null],
+  subject: [z.strictObject({ kind: z.string(), id: z.string() }), (entry) => entry.subject],
+  before: [
+    z.unknown().describe('The fields that changed, as they were.'),
+    (entry) => jsonValue(entry.before),
+  ],
+  after: [z.unknown().describe('The fields that changed, as they are.'), (entry) => jsonValue(entry.after)],
+  address: [z.string().nullable(), ({ origin }) => origin.address ?? null],
+  user_agent: [z.string().nullable(), ({ origin }) => origin.userAgent ?? null],
+  request_id: [z.string().nullable(), ({ origin }) => origin.requestId ?? null],
+});
+
+function scopesView(scopes: ReadonlySet<Action> | undefined): Action[] | null {
+  return scopes === undefined ? null : [...scopes];
+}

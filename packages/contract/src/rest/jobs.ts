@@ -1,0 +1,209 @@
+/** Jobs as answers show them, in the words of the request, and what became of requests about them. */
+import {
+  BULK_ACTIONS,
+  type BulkAction,
+  FREQUENCY_WORDS,
+  formatInterval,
+  frequencyToInterval,
+  type Interval,
+  JOB_FIELDS,
+  JOB_STATUSES,
+  type Job,
+  type JobId,
+  MISFIRE_FIELDS,
+  payloadOf,
+  RETRY_FIELDS,
+  SCHEDULE_FIELDS,
+  type Schedule,
+  type ScheduleType,
+} from '@carillon/domain';
+import { z } from 'zod';
+import { answerOf, instant, instantText, secondsOf } from './answer.ts';
+import { NAMED_MAX } from './dead-letters.ts';
+import { answerShape, nullable, viewOf } from './field-schemas.ts';
+import { problemAnswer } from './problem.ts';
+import { type RunFacts, runAnswer, runView } from './runs.ts';
+
+const fields = answerShape(JOB_FIELDS);
+const { name, namespace, user_id } = fields;
+
+/** A job; fields that its schedule does not use are null. */
+export const jobAnswer = z
+  .strictObject({
+    job_id: z.uuid(),
+    ...{ name, namespace, user_id },
+    status: z.enum(JOB_STATUSES),
+    ...fields,
+    ...nullable(answerShape(SCHEDULE_FIELDS)),
+    schedule_type: fields.schedule_type,
+    version: z.int(),
+    next_run_time: instant.nullable(),
+    created_at: instant,
+    updated_at: instant,
+  })
+  .meta({ id: 'Job' });
+
+export type JobView = z.output<typeof jobAnswer>;
+
+/** So that fields come in the order of the schema, however they are put together. */
+const IN_ORDER: object = Object.fromEntries(Object.keys(jobAnswer.shape).map((name) => [name, null]));
+const plainView = viewOf(JOB_FIELDS);
+const misfireView = viewOf(MISFIRE_FIELDS);
+const retryView = viewOf(RETRY_FIELDS);
+
+export function jobView({ job, nextRunMs }: { job: Job; nextRunMs: number | undefined }): JobView {
+  return {
+    ...IN_ORDER,
+    job_id: job.jobId,
+    name: job.name,
+    namespace: job.namespace,
+    status: job.status,
+    ...scheduleView(job.schedule),
+    misfire: misfireView(job.misfire),
+    handler: job.handler,
+    payload: payloadOf(job),
+    max_retries: job.retry.maxRetries,
+    retry: retryView(job.retry),
+    ...plainView(job),
+    version: job.version,
+    next_run_time: instantText(nextRunMs),
+    created_at: instantText(job.createdAtMs),
+    updated_at: instantText(job.updatedAtMs),
+  };
+}
+
+function scheduleView(schedule: Schedule) {
+  const recurring = schedule.type === 'CRON' || schedule.type === 'INTERVAL' ? schedule : undefined;
+  const interval = schedule.type === 'INTERVAL' ? schedule.interval : undefined;
+  const timeMs = schedule.type === 'FUTURE' ? schedule.atMs : undefined;
+  return {
+    schedule_type: schedule.type,
+    schedule_time: instantText(schedule.type === 'INTERVAL' ? schedule.anchorMs : timeMs),
+    cron_expression: schedule.type === 'CRON' ? schedule.expression : null,
+    interval: interval ? formatInterval(interval) : null,
+    frequency: interval ? frequencyWord(interval) : null,
+    time_zone: recurring?.zone ?? null,
+    start_at: instantText(recurring?.startMs),
+    end_at: instantText(recurring?.endMs),
+    daylight_saving: recurring?.daylightSaving ?? null,
+    spread_seconds: secondsOf(recurring?.spreadMs),
+  };
+}
+
+const WORDS = new Map(FREQUENCY_WORDS.map((word) => [formatInterval(frequencyToInterval(word)), word]));
+
+function frequencyWord(interval: Interval): string | null {
+  return WORDS.get(formatInterval(interval)) ?? null;
+}
+
+export const jobAcceptedAnswer = z
+  .strictObject({ job_id: z.uuid(), status: z.literal('submitted') })
+  .meta({ id: 'JobAccepted' });
+
+export const batchAnswer = z.array(
+  z.union([
+    z
+      .strictObject({
+        job_id: z.uuid(),
+        status: z.literal('submitted'),
+        created: z.boolean().describe('False: accepted before, under the same Idempotency-Key.'),
+      })
+      .meta({ id: 'JobOfBatch' }),
+    z.strictObject({ status: z.literal('refused'), error: problemAnswer }).meta({ id: 'JobRefused' }),
+  ]),
+);
+
+export const jobUpdatedAnswer = z
+  .strictObject({ job_id: z.uuid(), status: z.literal('updated'), version: z.int() })
+  .meta({ id: 'JobUpdated' });
+
+/** What a change of a job's state answers. */
+export const jobActedAnswer = z
+  .strictObject({
+    job_id: z.uuid(),
+    status: z.enum(['paused', 'resumed', 'cancelled', 'deleted']),
+  })
+  .meta({ id: 'JobActed' });
+
+export const JOB_STATES = ['pending', 'running', 'completed', 'failed', 'paused', 'cancelled'] as const;
+export type JobStateWord = (typeof JOB_STATES)[number];
+
+interface JobStatusFacts {
+  readonly jobId: JobId;
+  readonly state: JobStateWord;
+  readonly lastUpdatedMs: number;
+  readonly latestRun: RunFacts | undefined;
+}
+
+export const { answer: jobStatusAnswer, view: jobStatusView } = answerOf<JobStatusFacts>('JobStatus')({
+  job_id: [z.uuid(), ({ jobId }) => jobId],
+  status: [z.enum(JOB_STATES), ({ state }) => state],
+  last_updated: [instant, ({ lastUpdatedMs }) => instantText(lastUpdatedMs)],
+  latest_run: [runAnswer.nullable(), ({ latestRun }) => (latestRun ? runView(latestRun) : null)],
+});
+
+interface BulkRequest {
+  readonly action: BulkAction;
+  readonly dryRun: boolean;
+}
+interface BulkReport {
+  readonly matched: number;
+  readonly changed: number;
+  readonly refused: number;
+  readonly jobIds: readonly JobId[];
+  readonly next: JobId | undefined;
+}
+
+const bulkReport = answerOf<BulkRequest & BulkReport>('BulkReport')({
+  action: [z.enum(BULK_ACTIONS), (report) => report.action],
+  dry_run: [z.boolean(), (report) => report.dryRun],
+  matched: [z.int(), (report) => report.matched],
+  changed: [z.int(), (report) => report.changed],
+  refused: [
+    z.int().describe('Could not be changed: they ended meanwhile, for instance.'),
+    (report) => report.refused,
+  ],
+  jobs: [
+    z.array(z.uuid()).describe(`The first ${NAMED_MAX} that matched.`),
+    (report) => report.jobIds.slice(0, NAMED_MAX),
+  ],
+  next: [
+    z.uuid().nullable().describe('Send it as "after" to go on with the rest; null: there is none.'),
+    (report) => report.next ?? null,
+  ],
+});
+export const bulkAnswer = bulkReport.answer;
+
+export function bulkView({ action, dryRun }: BulkRequest, report: BulkReport) {
+  return bulkReport.view({ action, dryRun, ...report });
+}
+
+interface PreviewFacts {
+  readonly description: string;
+  readonly schedule: { readonly type: ScheduleType };
+  readonly zone: string;
+  readonly fires: readonly { readonly atMs: number; readonly local: string }[];
+  readonly warnings: readonly {
+    readonly kind: 'gap' | 'overlap';
+    readonly message: string;
+    readonly atMs: number;
+  }[];
+}
+
+const fire = answerOf<PreviewFacts['fires'][number]>()({
+  at: [instant, ({ atMs }) => instantText(atMs)],
+  local: [z.string().describe('The wall-clock time in the zone, with its offset.'), ({ local }) => local],
+});
+const warning = answerOf<PreviewFacts['warnings'][number]>()({
+  kind: [z.enum(['gap', 'overlap']), ({ kind }) => kind],
+  message: [z.string(), ({ message }) => message],
+  at: [instant, ({ atMs }) => instantText(atMs)],
+});
+
+export const { answer: previewAnswer, view: previewView } = answerOf<PreviewFacts>('SchedulePreview')({
+  description: [z.string(), ({ description }) => description],
+  schedule_type: [fields.schedule_type, ({ schedule }) => schedule.type],
+  time_zone: [z.string(), ({ zone }) => zone],
+  fires: [z.array(fire.answer), ({ fires }) => fires.map(fire.view)],
+  warnings: [z.array(warning.answer), ({ warnings }) => warnings.map(warning.view)],
+});
