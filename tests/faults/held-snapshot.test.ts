@@ -22,7 +22,7 @@ const SLACK_MS = 1_000;
 const FINISH = { withinMs: 180_000 };
 /** What servers write when one of them, or a run, is given up. */
 const LOST_TRUST =
-  /given up for dead|giving back|took back|taken back|broke off|lost its shards|could not be reached in time/;
+  /marked dead|given up for dead|giving back|took back|taken back|broke off|lost its shards|could not be reached in time/;
 
 let stage: ServerStage;
 let holder: pg.Client;

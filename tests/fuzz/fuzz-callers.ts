@@ -3,10 +3,10 @@ import {
   type Action,
   type Caller,
   DEFAULT_NAMESPACE,
+  EVERYWHERE,
   type Grant,
   may,
   SERVER,
-  WHOLE,
 } from '@carillon/domain';
 import type { Access } from '../../packages/server/src/gateway/api/operation.ts';
 import { type GatewayFixture, KEY } from '../../packages/server/src/gateway/gateway.fixture.ts';
@@ -14,7 +14,7 @@ import type { FuzzCaller } from './request-arbitrary.ts';
 
 const VIEWER: Grant = { namespace: DEFAULT_NAMESPACE, role: 'viewer', ownOnly: false };
 const EDITOR: Grant = { namespace: DEFAULT_NAMESPACE, role: 'editor', ownOnly: false };
-const ADMIN: Grant = { namespace: WHOLE, role: 'admin', ownOnly: false };
+const ADMIN: Grant = { namespace: EVERYWHERE, role: 'admin', ownOnly: false };
 const SCOPES: readonly Action[] = ['jobs.read', 'jobs.create', 'jobs.cancel', 'runs.read', 'users.read'];
 
 export interface Asking {

@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => gateway.stop());
 
 const NUMBERS = [0, -0, 1, -1, 0.5, 1e308, 2 ** 53, Number.NaN, Number.POSITIVE_INFINITY, -1e-9];
-const WHOLE = [0, 1, -1, 200, 201, 2 ** 31 - 1, -(2 ** 31)];
+const EVERYWHERE = [0, 1, -1, 200, 201, 2 ** 31 - 1, -(2 ** 31)];
 const SECONDS = [0n, -1n, 1_900_000_000n, 253_402_300_800n, 2n ** 62n, -(2n ** 62n)];
 const TEXTS = [
   ...[
@@ -76,7 +76,7 @@ function anyValue(field: DescField, depth: number): fc.Arbitrary<unknown> {
   const scalar = (typeName: string) => {
     if (/string/.test(typeName)) return text;
     if (/bool/.test(typeName)) return fc.boolean();
-    return /double|float/.test(typeName) ? fc.constantFrom(...NUMBERS) : fc.constantFrom(...WHOLE);
+    return /double|float/.test(typeName) ? fc.constantFrom(...NUMBERS) : fc.constantFrom(...EVERYWHERE);
   };
   const NAMES: Record<number, string> = { 1: 'double', 2: 'float', 8: 'bool', 9: 'string' };
   switch (field.fieldKind) {

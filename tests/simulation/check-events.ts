@@ -1,5 +1,5 @@
 /** What was told against what happened: the end of every run is told exactly once, as what it was, and nothing of it later. */
-import { FIRST_PLACE, kindOfEnd, type RecordedEvent, type RunId } from '@carillon/domain';
+import { FIRST_EVENT_CURSOR, kindOfEnd, type RecordedEvent, type RunId } from '@carillon/domain';
 import type { RunView } from '../../packages/server/src/storage/run-store.ts';
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
 import type { World } from './world.ts';
@@ -14,7 +14,7 @@ const ENDS: ReadonlySet<string> = new Set([
 
 /** The events of every run, in order. */
 export async function eventsOfRuns(storage: Storage): Promise<ReadonlyMap<RunId, readonly RecordedEvent[]>> {
-  const { events } = await storage.events.read(FIRST_PLACE, Number.MAX_SAFE_INTEGER);
+  const { events } = await storage.events.read(FIRST_EVENT_CURSOR, Number.MAX_SAFE_INTEGER);
   return Map.groupBy(
     events.filter(({ run }) => run !== undefined),
     ({ run }) => run!.runId,

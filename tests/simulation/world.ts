@@ -17,7 +17,7 @@ export class World {
   readonly clock = new ManualClock(WORLD_START_MS);
   readonly chance: Chance;
   readonly trace: Trace;
-  /** Ids come from one place, so that two processes never make the same one. */
+  /** Ids come from one cursor, so that two processes never make the same one. */
   readonly ids: SeededRandom;
   #broken: string | undefined;
   /** How far the storage's clock is from the time that passes, now and before it was last set. */

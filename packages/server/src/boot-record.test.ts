@@ -3,7 +3,7 @@ import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { lockPlace, recordBoot } from './boot-record.ts';
+import { lockIdentity, recordBoot } from './boot-record.ts';
 
 const PLACE = 'kernel/1/2';
 
@@ -49,9 +49,9 @@ test('a copied file is another place, the file itself is not', async () => {
   const [file, copy] = [join(folder, 'a'), join(folder, 'b')];
   await writeFile(file, '');
   await copyFile(file, copy);
-  const place = await lockPlace(file);
+  const place = await lockIdentity(file);
   expect(place).toBeDefined();
-  expect(await lockPlace(file)).toBe(place);
-  expect(await lockPlace(copy)).not.toBe(place);
+  expect(await lockIdentity(file)).toBe(place);
+  expect(await lockIdentity(copy)).not.toBe(place);
   await rm(folder, { recursive: true });
 });

@@ -37,7 +37,7 @@ export function recordBoot(
 }
 
 /** The file that is locked, by what no other file of any machine shares with it while it is open; undefined where unknown. */
-export async function lockPlace(lockFile: string): Promise<string | undefined> {
+export async function lockIdentity(lockFile: string): Promise<string | undefined> {
   const kernel = await kernelId();
   if (kernel === undefined) return undefined;
   const { dev, ino } = await lstat(lockFile, { bigint: true });

@@ -10,7 +10,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
-import { lockPlace, recordBoot } from './boot-record.ts';
+import { lockIdentity, recordBoot } from './boot-record.ts';
 import { makeFolder } from './make-folder.ts';
 import { OpenFolder } from './open-folder.ts';
 
@@ -228,7 +228,7 @@ async function nextIncarnation(folder: OpenFolder): Promise<number> {
 /** Written before anybody can hear of the new id: a process that was ever heard of is on record. */
 async function nextBoot(folder: OpenFolder): ReturnType<DataDirectory['boot']> {
   const bootId = randomUUID();
-  const place = await lockPlace(folder.at(LOCK_FILE));
+  const place = await lockIdentity(folder.at(LOCK_FILE));
   const { ended, record } = recordBoot(bootId, { former: await folder.read('boots'), place });
   await folder.write('boots', `${record}\n`);
   return { bootId, ended };

@@ -13,15 +13,15 @@ export class StartFailure extends Error {
   ): StartFailure {
     const flag = where.flag ?? '--port';
     const code = (error as NodeJS.ErrnoException).code;
-    const place = `${where.host}:${where.port}`;
+    const address = `${where.host}:${where.port}`;
     const message =
       code === 'EADDRINUSE'
         ? `port ${where.port} on ${where.host} is taken by another program. Stop it, or choose another with ${flag}.`
         : code === 'EACCES'
-          ? `this user may not listen on ${place}. Choose a port above 1023 with ${flag}.`
+          ? `this user may not listen on ${address}. Choose a port above 1023 with ${flag}.`
           : code === 'EADDRNOTAVAIL'
             ? `${where.host} is not an address of this machine. Choose another with --host.`
-            : `cannot listen on ${place}: ${(error as Error).message}`;
+            : `cannot listen on ${address}: ${(error as Error).message}`;
     return new StartFailure(message, { cause: error });
   }
 

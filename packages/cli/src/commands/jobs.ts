@@ -228,7 +228,39 @@ function jobFacts(job: Job, { status, latest_run: run }: JobStatusReport, out: O
     ['version', String(job.version)],
     ['created', out.time(job.created_at)],
     ['updated', out.time(job.updated_at)],
+    ...otherFacts(job),
   ];
+}
+
+const SHOWN_ABOVE = new Set([
+  ...[
+    'job_id',
+    'name',
+    'status',
+    'namespace',
+    'user_id',
+    'handler',
+    'priority',
+    'max_retries',
+    'max_concurrency',
+  ],
+  ...[
+    'schedule_type',
+    'schedule_time',
+    'cron_expression',
+    'interval',
+    'frequency',
+    'time_zone',
+    'next_run_time',
+  ],
+  ...['overlap', 'timeout_seconds', 'version', 'created_at', 'updated_at'],
+]);
+
+/** Fields that are set and have no words of their own above. */
+function otherFacts(job: Job): Fact[] {
+  return Object.entries(job)
+    .filter(([name, value]) => !SHOWN_ABOVE.has(name) && value && typeof value !== 'object')
+    .map(([name, value]) => [name.replaceAll('_', ' '), String(value)]);
 }
 
 function lastRunText(run: Run, out: Output): string {

@@ -2,17 +2,17 @@
 import {
   EVENT_FILTERS,
   EVENT_KINDS,
+  type EventCursor,
   type EventJob,
   type EventKind,
   type EventMember,
-  type EventPlace,
   type EventRun,
   type EventSelection,
   type RecordedEvent,
   RUN_STATUSES,
-  readPlace,
+  readEventCursor,
   refuseValue,
-  writePlace,
+  writeEventCursor,
 } from '@carillon/domain';
 import { z } from 'zod';
 import { answerOf, instant, instantText } from './answer.ts';
@@ -39,7 +39,7 @@ export const EVENTS_QUERY = { schema: eventsFields } satisfies Shape;
 
 export interface EventsQuery {
   readonly filter: EventSelection;
-  readonly after: EventPlace | undefined;
+  readonly after: EventCursor | undefined;
   readonly limit: number;
   /** The caller gave a limit: a stream has none. */
   readonly isPage: boolean;
@@ -60,10 +60,10 @@ export function toEventsQuery(
   };
 }
 
-function readEventId(given: string | undefined, field: string): EventPlace | undefined {
+function readEventId(given: string | undefined, field: string): EventCursor | undefined {
   if (given === undefined) return undefined;
   return (
-    readPlace(given.replace(/^gap-/, '')) ??
+    readEventCursor(given.replace(/^gap-/, '')) ??
     refuseValue(field, `${field} must be the id of an event, such as 74231-1802-0.`)
   );
 }
@@ -133,7 +133,7 @@ export function typeOfKind(kind: EventKind): string {
 }
 
 export function cloudEvent(event: RecordedEvent): CloudEvent {
-  const id = writePlace(event.place);
+  const id = writeEventCursor(event.cursor);
   return {
     specversion: '1.0',
     id: event.kind === 'gap' ? `gap-${id}` : id,

@@ -4,9 +4,9 @@ import {
   type Interval,
   JOB_FILTERS,
   JOB_SORT_KEYS,
+  type JobCursor,
   type JobId,
   type JobOrder,
-  type JobPlace,
   type JobSelection,
   parseInterval,
   refuseValue,
@@ -20,7 +20,7 @@ export interface JobsQuery extends JobSelection {
   readonly order: 'newest' | 'oldest';
   readonly after: JobId | undefined;
   /** Another order than that of creation, which then does not count. */
-  readonly sorted: (JobOrder & { readonly after: JobPlace | undefined }) | undefined;
+  readonly sorted: (JobOrder & { readonly after: JobCursor | undefined }) | undefined;
   /** Counted from 1; undefined when the caller follows Link headers instead. */
   readonly page: number | undefined;
   readonly limit: number;
@@ -74,25 +74,25 @@ export function toJobsQuery(read: z.output<typeof jobsFields>): JobsQuery {
   const common = { ...toSelection(JOB_FILTERS, read), page, limit };
   if (by === 'created_at') {
     const order = descending ? 'newest' : 'oldest';
-    const place = after === undefined ? undefined : (readId(after, 'job') as JobId);
-    return { ...common, order, after: place, sorted: undefined };
+    const cursor = after === undefined ? undefined : (readId(after, 'job') as JobId);
+    return { ...common, order, after: cursor, sorted: undefined };
   }
-  const place = after === undefined ? undefined : readJobPlace(after, by);
-  return { ...common, order: 'newest', after: undefined, sorted: { by, descending, after: place } };
+  const cursor = after === undefined ? undefined : readJobCursor(after, by);
+  return { ...common, order: 'newest', after: undefined, sorted: { by, descending, after: cursor } };
 }
 
-/** A place in a sorted list of jobs, as Link headers carry it. */
-export function writeJobPlace({ key, jobId }: JobPlace): string {
+/** A cursor in a sorted list of jobs, as Link headers carry it. */
+export function writeJobCursor({ key, jobId }: JobCursor): string {
   return `${jobId}_${key}`;
 }
 
-function readJobPlace(place: string, by: JobOrder['by']): JobPlace {
-  const cut = place.indexOf('_');
-  const text = place.slice(cut + 1);
+function readJobCursor(cursor: string, by: JobOrder['by']): JobCursor {
+  const cut = cursor.indexOf('_');
+  const text = cursor.slice(cut + 1);
   if (cut < 0 || (by !== 'name' && !/^-?\d{1,16}$/.test(text))) {
     refuseValue('after', 'after is no place of a list in this order; take it from the Link header.');
   }
-  const jobId = readId(place.slice(0, cut), 'job') as JobId;
+  const jobId = readId(cursor.slice(0, cut), 'job') as JobId;
   return { key: by === 'name' ? text : Number(text), jobId };
 }
 

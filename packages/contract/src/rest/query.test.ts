@@ -1,8 +1,8 @@
 import { type JobId, Refusal, type RunId } from '@carillon/domain';
 import { expect, test } from 'vitest';
 import { DEAD_LETTERS_QUERY, toDeadLettersQuery } from './dead-letters.ts';
-import { DELETE_QUERY, JOBS_QUERY, toJobsQuery, writeJobPlace } from './job-query.ts';
-import { RUNS_QUERY, toRunsQuery, writeRunPlace } from './runs.ts';
+import { DELETE_QUERY, JOBS_QUERY, toJobsQuery, writeJobCursor } from './job-query.ts';
+import { RUNS_QUERY, toRunsQuery, writeRunCursor } from './runs.ts';
 import { readShape } from './shape.ts';
 import { etagOf, isRequestId, parseIdempotencyKey, parseIfMatch, readId } from './values.ts';
 
@@ -75,8 +75,8 @@ test('an unknown filter is refused, not ignored', () => {
 });
 
 test('a place in a list of runs reads back as it was written', () => {
-  const place = { createdAtMs: 1_900_000_000_123, runId: ID as RunId };
-  expect(parseRunsQuery({ before: writeRunPlace(place) }).before).toEqual(place);
+  const cursor = { createdAtMs: 1_900_000_000_123, runId: ID as RunId };
+  expect(parseRunsQuery({ before: writeRunCursor(cursor) }).before).toEqual(cursor);
   for (const before of ['x', ID, `2030-01-01T00:00:00Z_${ID.slice(1)}`, '_']) {
     expect(() => parseRunsQuery({ before })).toThrow(Refusal);
   }
@@ -92,7 +92,7 @@ test('lists of jobs are sorted by what they show, from any place in them', () =>
   expect(parseJobsQuery({ sort: '-created_at' }).sorted).toBeUndefined();
   const jobId = ID as JobId;
   const read = (sort: string, key: string | number) =>
-    parseJobsQuery({ sort, after: writeJobPlace({ key, jobId }) }).sorted?.after;
+    parseJobsQuery({ sort, after: writeJobCursor({ key, jobId }) }).sorted?.after;
   expect(read('name', 'a_b -1')).toEqual({ key: 'a_b -1', jobId });
   expect(read('name', '')).toEqual({ key: '', jobId });
   for (const key of [-1, 0, Number.MAX_SAFE_INTEGER]) {

@@ -62,7 +62,7 @@ export const LOGS_QUERY = {
 } satisfies Shape;
 
 /** A cursor in a list of runs, as Link headers carry it. */
-export function writeRunPlace(run: { createdAtMs: number; runId: RunId }): string {
+export function writeRunCursor(run: { createdAtMs: number; runId: RunId }): string {
   return `${new Date(run.createdAtMs).toISOString()}_${run.runId}`;
 }
 

@@ -3,9 +3,11 @@ import {
   CATALOGUE,
   defineJob,
   type ErrorCode,
+  JOB_FIELDS,
   type Job,
   type JobId,
   type RunId,
+  SCHEDULE_FIELDS,
   SERVER,
 } from '@carillon/domain';
 import { describe, expect, test } from 'vitest';
@@ -34,7 +36,9 @@ import {
   rpcStatusOf,
   ScheduleSchema,
   SubjectSchema,
+  SubmitJobRequestSchema,
   UpcomingJobSchema,
+  UpdateJobRequestSchema,
   UserSchema,
   WorkerSchema,
 } from './index.ts';
@@ -177,6 +181,13 @@ test('a message says what the view says', () => {
     }
   }
   expect(messageFrom(RunSchema, runView(RUN)).result).toMatchObject({ kind: { case: 'structValue' } });
+});
+
+test('every field of a job can be set by the messages that create and change jobs', () => {
+  const own = Object.keys(JOB_FIELDS).filter((name) => !(name in SCHEDULE_FIELDS));
+  expect(own.filter((name) => !names(SubmitJobRequestSchema).includes(name))).toEqual([]);
+  // A job cannot move to another namespace.
+  expect(own.filter((name) => !names(UpdateJobRequestSchema).includes(name))).toEqual(['namespace']);
 });
 
 test('every refusal of the catalogue has a status', () => {

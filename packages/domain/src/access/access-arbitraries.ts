@@ -1,6 +1,6 @@
-/** Callers, grants and places for property tests: few names, so that they meet. */
+/** Callers, grants and owners for property tests: few names, so that they meet. */
 import fc from 'fast-check';
-import { type Caller, type Grant, type Place, WHOLE } from './caller.ts';
+import { type Caller, EVERYWHERE, type Grant, type Owner } from './caller.ts';
 import { ACTION_NAMES, type Action, ROLES } from './permissions.ts';
 
 const NAMES = ['one', 'two', 'three'] as const;
@@ -9,12 +9,12 @@ const PEOPLE = ['ada', 'bob'] as const;
 export const anyAction = fc.constantFrom(...ACTION_NAMES);
 
 export const anyGrant: fc.Arbitrary<Grant> = fc.record({
-  namespace: fc.constantFrom(...NAMES, WHOLE),
+  namespace: fc.constantFrom(...NAMES, EVERYWHERE),
   role: fc.constantFrom(...ROLES),
   ownOnly: fc.boolean(),
 });
 
-export const anyPlace: fc.Arbitrary<Place> = fc.record({
+export const anyOwner: fc.Arbitrary<Owner> = fc.record({
   namespace: fc.constantFrom(...NAMES),
   userId: fc.constantFrom(...PEOPLE, undefined),
 });

@@ -1,7 +1,7 @@
 /** People, their keys and their sessions, and the namespaces they work in: what each is, and what may be written in it. */
 import { Refusal } from '../errors/refusal.ts';
 import { requireNamespaceName } from '../job/define-job-values.ts';
-import { type Grant, WHOLE } from './caller.ts';
+import { EVERYWHERE, type Grant } from './caller.ts';
 import type { Action } from './permissions.ts';
 
 export interface Namespace {
@@ -86,7 +86,7 @@ export function requireGrants(grants: readonly Grant[]): readonly Grant[] {
   if (grants.length > GRANTS_MAX) throw refuse(`grants has more than ${GRANTS_MAX} entries.`);
   const seen = new Set<string>();
   for (const { namespace, ownOnly } of grants) {
-    requireGrantPlace(namespace, 'grants.namespace');
+    requireGrantNamespace(namespace, 'grants.namespace');
     const kind = `${namespace} ${ownOnly}`;
     if (seen.has(kind)) throw refuse(`grants names ${namespace} twice with the same own_only.`);
     seen.add(kind);
@@ -95,6 +95,6 @@ export function requireGrants(grants: readonly Grant[]): readonly Grant[] {
 }
 
 /** A namespace, or * for everything. */
-export function requireGrantPlace(namespace: string, field: string): string {
-  return namespace === WHOLE ? namespace : requireNamespaceName(namespace, field);
+export function requireGrantNamespace(namespace: string, field: string): string {
+  return namespace === EVERYWHERE ? namespace : requireNamespaceName(namespace, field);
 }

@@ -1,7 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { anyAction, anyCaller, anyGrant, anyPlace, anyScopes } from './access-arbitraries.ts';
-import { type Caller, homeOf, may, requireMay, SERVER, sees, stranger, visibleTo, WHOLE } from './caller.ts';
+import { anyAction, anyCaller, anyGrant, anyOwner, anyScopes } from './access-arbitraries.ts';
+import {
+  type Caller,
+  EVERYWHERE,
+  homeOf,
+  may,
+  requireMay,
+  SERVER,
+  sees,
+  stranger,
+  visibleTo,
+} from './caller.ts';
 import { ACTION_NAMES, INSTALLATION_ACTIONS } from './permissions.ts';
 
 const ADA: Caller = { ...SERVER, kind: 'user', id: 'ada', name: 'ada', userId: 'ada', grants: [] };
@@ -22,7 +32,10 @@ describe('what a caller may', () => {
   it('a grant in a namespace never reaches into another', () => {
     fc.assert(
       fc.property(anyCaller, anyAction, (caller, action) => {
-        const local = { ...caller, grants: caller.grants.filter(({ namespace }) => namespace !== WHOLE) };
+        const local = {
+          ...caller,
+          grants: caller.grants.filter(({ namespace }) => namespace !== EVERYWHERE),
+        };
         expect(may(local, action, elsewhere)).toBe(false);
         expect(sees(local, elsewhere)).toBe(false);
         expect(visibleTo(local, action)?.some(({ namespace }) => namespace === 'elsewhere')).toBe(false);
@@ -32,21 +45,24 @@ describe('what a caller may', () => {
 
   it('a grant in a namespace never reaches what belongs to none', () => {
     fc.assert(
-      fc.property(anyCaller, fc.constantFrom(...INSTALLATION_ACTIONS), anyPlace, (caller, action, place) => {
-        const local = { ...caller, grants: caller.grants.filter(({ namespace }) => namespace !== WHOLE) };
+      fc.property(anyCaller, fc.constantFrom(...INSTALLATION_ACTIONS), anyOwner, (caller, action, owner) => {
+        const local = {
+          ...caller,
+          grants: caller.grants.filter(({ namespace }) => namespace !== EVERYWHERE),
+        };
         expect(may(local, action)).toBe(false);
-        expect(may(local, action, place)).toBe(false);
+        expect(may(local, action, owner)).toBe(false);
       }),
     );
   });
 
   it('whoever may only touch their own jobs touches no others, and nothing that belongs to nobody', () => {
     fc.assert(
-      fc.property(anyCaller, anyAction, anyPlace, (caller, action, place) => {
+      fc.property(anyCaller, anyAction, anyOwner, (caller, action, owner) => {
         const own = { ...caller, grants: caller.grants.map((grant) => ({ ...grant, ownOnly: true })) };
-        fc.pre(place.userId === undefined || place.userId !== own.userId);
-        expect(may(own, action, place)).toBe(false);
-        expect(sees(own, place)).toBe(false);
+        fc.pre(owner.userId === undefined || owner.userId !== own.userId);
+        expect(may(own, action, owner)).toBe(false);
+        expect(sees(own, owner)).toBe(false);
         if (INSTALLATION_ACTIONS.has(action)) expect(may(own, action)).toBe(false);
         for (const { userId } of visibleTo(own, action) ?? [{ userId: undefined }]) {
           expect(userId).toBe(own.userId);
@@ -58,12 +74,12 @@ describe('what a caller may', () => {
 
   it('scopes only ever narrow', () => {
     fc.assert(
-      fc.property(anyCaller, anyScopes, anyAction, anyPlace, (caller, scopes, action, place) => {
+      fc.property(anyCaller, anyScopes, anyAction, anyOwner, (caller, scopes, action, owner) => {
         const free = { ...caller, scopes: undefined };
         const scoped = { ...caller, scopes };
-        if (may(scoped, action, place)) expect(may(free, action, place)).toBe(true);
+        if (may(scoped, action, owner)) expect(may(free, action, owner)).toBe(true);
         if (scopes && !scopes.has(action)) {
-          expect(may(scoped, action, place)).toBe(false);
+          expect(may(scoped, action, owner)).toBe(false);
           expect(visibleTo(scoped, action)).toEqual([]);
         }
         if (scopes?.has(action)) expect(visibleTo(scoped, action)).toEqual(visibleTo(free, action));
@@ -73,26 +89,26 @@ describe('what a caller may', () => {
 
   it('more grants never allow less', () => {
     fc.assert(
-      fc.property(anyCaller, anyGrant, anyAction, anyPlace, (caller, grant, action, place) => {
+      fc.property(anyCaller, anyGrant, anyAction, anyOwner, (caller, grant, action, owner) => {
         const richer = { ...caller, grants: [...caller.grants, grant] };
-        if (may(caller, action, place)) expect(may(richer, action, place)).toBe(true);
-        if (sees(caller, place)) expect(sees(richer, place)).toBe(true);
+        if (may(caller, action, owner)) expect(may(richer, action, owner)).toBe(true);
+        if (sees(caller, owner)) expect(sees(richer, owner)).toBe(true);
       }),
     );
   });
 
   it('a list shows exactly what may be read one by one', () => {
     fc.assert(
-      fc.property(anyCaller, anyPlace, (caller, place) => {
+      fc.property(anyCaller, anyOwner, (caller, owner) => {
         const visible = visibleTo(caller, 'jobs.read');
         const listed =
           visible === undefined ||
           visible.some(
             ({ namespace, userId }) =>
-              (namespace === WHOLE || namespace === place.namespace) &&
-              (userId === undefined || userId === place.userId),
+              (namespace === EVERYWHERE || namespace === owner.namespace) &&
+              (userId === undefined || userId === owner.userId),
           );
-        expect(listed).toBe(may(caller, 'jobs.read', place));
+        expect(listed).toBe(may(caller, 'jobs.read', owner));
       }),
     );
   });
@@ -119,7 +135,7 @@ describe('where a job goes that names no namespace', () => {
 
   it('is the default one for whoever may in several, everywhere or nowhere', () => {
     expect(homeOf(editorIn('billing', 'other'))).toBe('default');
-    expect(homeOf(editorIn(WHOLE))).toBe('default');
+    expect(homeOf(editorIn(EVERYWHERE))).toBe('default');
     expect(homeOf(ADA)).toBe('default');
   });
 });

@@ -7,7 +7,7 @@ import { type Action, INSTALLATION_ACTIONS, type Role, roleAllows } from './perm
 
 export const DEFAULT_NAMESPACE = 'default';
 /** In a grant: every namespace, and what belongs to none. */
-export const WHOLE = '*';
+export const EVERYWHERE = '*';
 
 export interface Grant {
   readonly namespace: string;
@@ -36,7 +36,7 @@ export interface Caller {
 }
 
 /** Where something lies: its namespace, and whose it is. */
-export interface Place {
+export interface Owner {
   readonly namespace: string;
   readonly userId?: string | undefined;
 }
@@ -49,7 +49,7 @@ export const SERVER: Caller = {
   id: 'server',
   name: 'server',
   userId: undefined,
-  grants: [{ namespace: WHOLE, role: 'admin', ownOnly: false }],
+  grants: [{ namespace: EVERYWHERE, role: 'admin', ownOnly: false }],
   scopes: undefined,
   origin: NOWHERE,
 };
@@ -67,35 +67,35 @@ export function stranger(origin: Origin): Caller {
   };
 }
 
-export function may(caller: Caller, action: Action, place?: Place): boolean {
+export function may(caller: Caller, action: Action, owner?: Owner): boolean {
   if (caller.scopes !== undefined && !caller.scopes.has(action)) return false;
   if (INSTALLATION_ACTIONS.has(action)) {
     return caller.grants.some(
-      (grant) => grant.namespace === WHOLE && !grant.ownOnly && roleAllows(grant.role, action),
+      (grant) => grant.namespace === EVERYWHERE && !grant.ownOnly && roleAllows(grant.role, action),
     );
   }
   return caller.grants.some(
-    (grant) => (place === undefined || covers(grant, place, caller)) && roleAllows(grant.role, action),
+    (grant) => (owner === undefined || covers(grant, owner, caller)) && roleAllows(grant.role, action),
   );
 }
 
 /** A grant of any role makes the jobs of a namespace visible. */
-export function sees(caller: Caller, place: Place): boolean {
-  return caller.grants.some((grant) => covers(grant, place, caller));
+export function sees(caller: Caller, owner: Owner): boolean {
+  return caller.grants.some((grant) => covers(grant, owner, caller));
 }
 
-export function requireMay(caller: Caller, action: Action, place?: Place): void {
-  if (may(caller, action, place)) return;
-  const where = place === undefined ? '' : ` in the namespace ${place.namespace}`;
+export function requireMay(caller: Caller, action: Action, owner?: Owner): void {
+  if (may(caller, action, owner)) return;
+  const where = owner === undefined ? '' : ` in the namespace ${owner.namespace}`;
   throw new Refusal(
     'forbidden',
     `${caller.name} may not do this${where}: it needs the permission ${action}.`,
   );
 }
 
-function covers(grant: Grant, place: Place, caller: Caller): boolean {
-  if (grant.namespace !== WHOLE && grant.namespace !== place.namespace) return false;
-  return !grant.ownOnly || (caller.userId !== undefined && caller.userId === place.userId);
+function covers(grant: Grant, owner: Owner, caller: Caller): boolean {
+  if (grant.namespace !== EVERYWHERE && grant.namespace !== owner.namespace) return false;
+  return !grant.ownOnly || (caller.userId !== undefined && caller.userId === owner.userId);
 }
 
 /** The namespaces a list may show, and whether only the caller's own jobs in each; undefined: all of them. */
@@ -107,7 +107,7 @@ export interface Visible {
 export function visibleTo(caller: Caller, action: Action): readonly Visible[] | undefined {
   if (caller.scopes !== undefined && !caller.scopes.has(action)) return [];
   const grants = caller.grants.filter((grant) => roleAllows(grant.role, action));
-  if (grants.some((grant) => grant.namespace === WHOLE && !grant.ownOnly)) return undefined;
+  if (grants.some((grant) => grant.namespace === EVERYWHERE && !grant.ownOnly)) return undefined;
   return grants
     .filter((grant) => !grant.ownOnly || caller.userId !== undefined)
     .map((grant) => ({
@@ -120,7 +120,7 @@ export function visibleTo(caller: Caller, action: Action): readonly Visible[] | 
 export function homeOf(caller: Caller): string {
   const making = caller.grants.filter((grant) => roleAllows(grant.role, 'jobs.create'));
   const [only, second] = making.length > 0 ? making : caller.grants;
-  return only !== undefined && second === undefined && only.namespace !== WHOLE
+  return only !== undefined && second === undefined && only.namespace !== EVERYWHERE
     ? only.namespace
     : DEFAULT_NAMESPACE;
 }

@@ -1,22 +1,22 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { anyAction, anyCaller, anyGrant, anyPlace, anyScopes } from './access-arbitraries.ts';
+import { anyAction, anyCaller, anyGrant, anyOwner, anyScopes } from './access-arbitraries.ts';
 import { may, SERVER, sees } from './caller.ts';
-import { grantWithin, knowsNamespace, mayHandOut, requireMayHandOut } from './grants.ts';
+import { grantWithin, knowsNamespace, mayHandOut, requireGrantable } from './grants.ts';
 import { ACTION_NAMES } from './permissions.ts';
 
 describe('a key of somebody', () => {
   it('never may more than its owner may now, nor more than it was made for', () => {
     fc.assert(
-      fc.property(anyCaller, anyGrant, anyAction, anyPlace, (owner, grant, action, place) => {
+      fc.property(anyCaller, anyGrant, anyAction, anyOwner, (owner, grant, action, jobOwner) => {
         const key = { ...owner, grants: grantWithin(grant, owner.grants) };
         const unlimited = { ...owner, grants: [grant] };
-        for (const where of [place, undefined]) {
+        for (const where of [jobOwner, undefined]) {
           if (!may(key, action, where)) continue;
           expect(may(owner, action, where)).toBe(true);
           expect(may(unlimited, action, where)).toBe(true);
         }
-        if (sees(key, place)) expect(sees(owner, place) && sees(unlimited, place)).toBe(true);
+        if (sees(key, jobOwner)) expect(sees(owner, jobOwner) && sees(unlimited, jobOwner)).toBe(true);
       }),
       { numRuns: 500 },
     );
@@ -24,10 +24,10 @@ describe('a key of somebody', () => {
 
   it('keeps all that both have', () => {
     fc.assert(
-      fc.property(anyCaller, anyGrant, anyAction, anyPlace, (owner, grant, action, place) => {
+      fc.property(anyCaller, anyGrant, anyAction, anyOwner, (owner, grant, action, jobOwner) => {
         const key = { ...owner, grants: grantWithin(grant, owner.grants) };
-        const both = may(owner, action, place) && may({ ...owner, grants: [grant] }, action, place);
-        expect(may(key, action, place)).toBe(both);
+        const both = may(owner, action, jobOwner) && may({ ...owner, grants: [grant] }, action, jobOwner);
+        expect(may(key, action, jobOwner)).toBe(both);
       }),
       { numRuns: 500 },
     );
@@ -42,12 +42,12 @@ describe('handing out rights', () => {
         anyGrant,
         anyScopes,
         anyAction,
-        anyPlace,
-        (maker, grant, scopes, action, place) => {
+        anyOwner,
+        (maker, grant, scopes, action, jobOwner) => {
           fc.pre(mayHandOut(maker, { grant, scopes }));
           // The same person uses what they made: of their own jobs means the same ones.
           const made = { ...maker, grants: [grant], scopes };
-          for (const where of [place, undefined]) {
+          for (const where of [jobOwner, undefined]) {
             if (may(made, action, where)) expect(may(maker, action, where)).toBe(true);
           }
         },
@@ -62,7 +62,7 @@ describe('handing out rights', () => {
     expect(mayHandOut(narrow, { grant, scopes: undefined })).toBe(false);
     expect(mayHandOut(narrow, { grant, scopes: new Set(['users.manage']) })).toBe(true);
     expect(mayHandOut({ ...SERVER, scopes: new Set(ACTION_NAMES) }, { grant, scopes: undefined })).toBe(true);
-    expect(() => requireMayHandOut(narrow, { grant, scopes: undefined })).toThrow(
+    expect(() => requireGrantable(narrow, { grant, scopes: undefined })).toThrow(
       'To hand out admin everywhere, server needs the permission jobs.read.',
     );
   });
@@ -72,7 +72,7 @@ describe('handing out rights', () => {
     const maker = { ...SERVER, grants: [own] };
     expect(mayHandOut(maker, { grant: own, scopes: undefined })).toBe(true);
     expect(mayHandOut(maker, { grant: { ...own, ownOnly: false }, scopes: undefined })).toBe(false);
-    expect(() => requireMayHandOut(maker, { grant: { ...own, ownOnly: false }, scopes: undefined })).toThrow(
+    expect(() => requireGrantable(maker, { grant: { ...own, ownOnly: false }, scopes: undefined })).toThrow(
       'To hand out admin in the namespace one, server needs that role there, or a higher one.',
     );
   });

@@ -3,10 +3,10 @@
  * can hand out more than they have themselves.
  */
 import { Refusal } from '../errors/refusal.ts';
-import { type Caller, type Grant, WHOLE } from './caller.ts';
+import { type Caller, EVERYWHERE, type Grant } from './caller.ts';
 import { ACTION_NAMES, type Action, ROLES, type Role, roleAllows } from './permissions.ts';
 
-/** What is left of one grant within others: the lesser role, in the narrower place, of their own jobs where either says so. */
+/** What is left of one grant within others: the lesser role, in the narrower owner, of their own jobs where either says so. */
 export function grantWithin(grant: Grant, others: readonly Grant[]): Grant[] {
   return others.flatMap((other) => {
     const namespace = narrower(grant.namespace, other.namespace);
@@ -29,7 +29,7 @@ export function mayHandOut(caller: Caller, handout: Handout): boolean {
 function holds(caller: Caller, grant: Grant): boolean {
   return caller.grants.some(
     (own) =>
-      (own.namespace === WHOLE || own.namespace === grant.namespace) &&
+      (own.namespace === EVERYWHERE || own.namespace === grant.namespace) &&
       lesser(own.role, grant.role) === grant.role &&
       (!own.ownOnly || grant.ownOnly),
   );
@@ -43,10 +43,10 @@ function beyondScopes(caller: Caller, { grant, scopes }: Handout): Action | unde
   );
 }
 
-export function requireMayHandOut(caller: Caller, handout: Handout): void {
+export function requireGrantable(caller: Caller, handout: Handout): void {
   if (mayHandOut(caller, handout)) return;
   const { namespace, role, ownOnly } = handout.grant;
-  const where = namespace === WHOLE ? 'everywhere' : `in the namespace ${namespace}`;
+  const where = namespace === EVERYWHERE ? 'everywhere' : `in the namespace ${namespace}`;
   const what = `${role}${ownOnly ? ' of their own jobs' : ''} ${where}`;
   const lacks = holds(caller, handout.grant)
     ? `the permission ${beyondScopes(caller, handout)}`
@@ -56,12 +56,12 @@ export function requireMayHandOut(caller: Caller, handout: Handout): void {
 
 /** Whether a caller gets to know that a namespace exists: any grant in it will do. */
 export function knowsNamespace(caller: Caller, namespace: string): boolean {
-  return caller.grants.some((grant) => grant.namespace === WHOLE || grant.namespace === namespace);
+  return caller.grants.some((grant) => grant.namespace === EVERYWHERE || grant.namespace === namespace);
 }
 
 function narrower(a: string, b: string): string | undefined {
-  if (a === WHOLE) return b;
-  return b === WHOLE || a === b ? a : undefined;
+  if (a === EVERYWHERE) return b;
+  return b === EVERYWHERE || a === b ? a : undefined;
 }
 
 function lesser(a: Role, b: Role): Role {

@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { JobId } from '../ids.ts';
-import { compareJobPlaces, keyOfNone } from './job-order.ts';
+import { compareJobCursors, keyOfNone } from './job-order.ts';
 
-const place = (key: string | number, jobId = 'a') => ({ key, jobId: jobId as JobId });
+const cursor = (key: string | number, jobId = 'a') => ({ key, jobId: jobId as JobId });
 
 describe('places in a list of jobs', () => {
   it('go by key, then by id, and the other way round when the list does', () => {
-    const sorted = [place(1, 'b'), place(2, 'a'), place(2, 'b'), place(10, 'a')];
+    const sorted = [cursor(1, 'b'), cursor(2, 'a'), cursor(2, 'b'), cursor(10, 'a')];
     const shuffled = [sorted[3]!, sorted[1]!, sorted[2]!, sorted[0]!];
-    expect(shuffled.toSorted((a, b) => compareJobPlaces(a, b, { descending: false }))).toEqual(sorted);
-    expect(shuffled.toSorted((a, b) => compareJobPlaces(a, b, { descending: true }))).toEqual(
+    expect(shuffled.toSorted((a, b) => compareJobCursors(a, b, { descending: false }))).toEqual(sorted);
+    expect(shuffled.toSorted((a, b) => compareJobCursors(a, b, { descending: true }))).toEqual(
       sorted.toReversed(),
     );
   });
@@ -18,17 +18,17 @@ describe('places in a list of jobs', () => {
   it('compare texts as the bytes of UTF-8 do', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (a, b) => {
-        const compared = compareJobPlaces(place(a), place(b), { descending: false });
+        const compared = compareJobCursors(cursor(a), cursor(b), { descending: false });
         expect(Math.sign(compared)).toBe(Buffer.compare(Buffer.from(a), Buffer.from(b)));
       }),
     );
-    expect(compareJobPlaces(place('\uffee'), place('😀'), { descending: false })).toBeLessThan(0);
+    expect(compareJobCursors(cursor('\uffee'), cursor('😀'), { descending: false })).toBeLessThan(0);
   });
 
   it('of jobs that nothing is planned for come last both ways', () => {
     for (const descending of [true, false]) {
-      const none = place(keyOfNone({ descending }));
-      expect(compareJobPlaces(place(1_900_000_000_000), none, { descending })).toBeLessThan(0);
+      const none = cursor(keyOfNone({ descending }));
+      expect(compareJobCursors(cursor(1_900_000_000_000), none, { descending })).toBeLessThan(0);
     }
   });
 });

@@ -1,4 +1,4 @@
-/** The orders that lists of jobs come in besides that of creation, and places in them. Jobs with the same key follow by id. */
+/** The orders that lists of jobs come in besides that of creation, and cursors in them. Jobs with the same key follow by id. */
 import type { JobId } from '../ids.ts';
 
 export const JOB_SORT_KEYS = ['name', 'priority', 'updated_at', 'next_run_time'] as const;
@@ -10,7 +10,7 @@ export interface JobOrder {
 }
 
 /** Where a job stands in such a list. */
-export interface JobPlace {
+export interface JobCursor {
   /** A name in small letters, a priority from 0 for low, or an instant. */
   readonly key: string | number;
   readonly jobId: JobId;
@@ -22,9 +22,9 @@ export function keyOfNone({ descending }: Pick<JobOrder, 'descending'>): number 
 }
 
 /** Negative: a comes first. */
-export function compareJobPlaces(
-  a: JobPlace,
-  b: JobPlace,
+export function compareJobCursors(
+  a: JobCursor,
+  b: JobCursor,
   { descending }: Pick<JobOrder, 'descending'>,
 ): number {
   const ascending = compareKeys(a.key, b.key) || compareKeys(a.jobId, b.jobId);

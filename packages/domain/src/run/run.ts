@@ -31,7 +31,7 @@ export interface PendingRun {
 /** A run handed to a worker: what the handler needs, and the lease and epoch every report about it must carry. */
 export interface ClaimedRun {
   readonly leaseId: LeaseId;
-  /** Its place in the lease, from 0, and how many there are. */
+  /** Its position in the lease, from 0, and how many there are. */
   readonly position: number;
   readonly leaseSize: number;
   readonly jobId: JobId;

@@ -3,7 +3,7 @@ import { type Action, type Caller, type Grant, SERVER, type User } from '@carill
 import { beforeEach, describe, expect, it } from 'vitest';
 import { OperationsFixture } from '../operations/operations.fixture.ts';
 
-const WHOLE_ADMIN: Grant = { namespace: '*', role: 'admin', ownOnly: false };
+const ADMIN_EVERYWHERE: Grant = { namespace: '*', role: 'admin', ownOnly: false };
 const DEFAULT_ADMIN: Grant = { namespace: 'default', role: 'admin', ownOnly: false };
 const VIEWER: Grant = { namespace: 'default', role: 'viewer', ownOnly: false };
 
@@ -94,18 +94,18 @@ describe('a key', () => {
 });
 
 describe('a key that may only manage users', () => {
-  const narrow = keyCaller(WHOLE_ADMIN, ['users.manage', 'users.read']);
+  const narrow = keyCaller(ADMIN_EVERYWHERE, ['users.manage', 'users.read']);
 
   it('cannot make an administrator, nor make one of somebody', async () => {
-    const create = fixture.everyones.createUser(narrow, { name: 'eve', grants: [WHOLE_ADMIN] });
+    const create = fixture.everyones.createUser(narrow, { name: 'eve', grants: [ADMIN_EVERYWHERE] });
     await expect(create).rejects.toMatchObject(forbidden);
     const { user } = await person(VIEWER);
-    const grant = fixture.everyones.setGrants(narrow, user.userId, [WHOLE_ADMIN]);
+    const grant = fixture.everyones.setGrants(narrow, user.userId, [ADMIN_EVERYWHERE]);
     await expect(grant).rejects.toMatchObject(forbidden);
   });
 
   it('cannot set the password of an administrator, nor enable one', async () => {
-    const { user } = await person(WHOLE_ADMIN);
+    const { user } = await person(ADMIN_EVERYWHERE);
     const set = fixture.everyones.setPassword(narrow, user.userId, { password: 'a long phrase' });
     await expect(set).rejects.toMatchObject(forbidden);
     await fixture.everyones.updateUser(narrow, user.userId, { disabled: true });
@@ -116,7 +116,7 @@ describe('a key that may only manage users', () => {
 
 describe('users', () => {
   it('are not for administrators of a namespace, nor of their own jobs', async () => {
-    for (const grant of [DEFAULT_ADMIN, { ...WHOLE_ADMIN, ownOnly: true }]) {
+    for (const grant of [DEFAULT_ADMIN, { ...ADMIN_EVERYWHERE, ownOnly: true }]) {
       const { caller } = await person(grant);
       await expect(fixture.everyones.listUsers(caller, { limit: 1 })).rejects.toMatchObject(forbidden);
       await expect(fixture.everyones.createUser(caller, { name: 'eve' })).rejects.toMatchObject(forbidden);

@@ -6,15 +6,15 @@ import {
   type Action,
   type ApiKey,
   type Caller,
+  EVERYWHERE,
   type Grant,
   knowsNamespace,
   may,
   Refusal,
-  requireGrantPlace,
+  requireGrantable,
+  requireGrantNamespace,
   requireMay,
-  requireMayHandOut,
   visibleTo,
-  WHOLE,
 } from '@carillon/domain';
 import { auditEntry } from '../audit/audit-log.ts';
 import type { AccountParts } from './accounts.ts';
@@ -65,15 +65,15 @@ export function keyOperations(parts: AccountParts) {
     ): Promise<CreatedKey> {
       const { grant, expiresAtMs } = input;
       const nowMs = clock.now();
-      requireGrantPlace(grant.namespace, 'namespace');
-      if (grant.namespace !== WHOLE && !knowsNamespace(caller, grant.namespace)) {
+      requireGrantNamespace(grant.namespace, 'namespace');
+      if (grant.namespace !== EVERYWHERE && !knowsNamespace(caller, grant.namespace)) {
         if (!isSignedIn(caller)) requireMay(caller, 'keys.manage');
         throw namespaceNotFound(grant.namespace, 'namespace');
       }
       const ownerId = await requireOwner(parts, caller, input);
       const scopes = input.scopes === undefined ? undefined : new Set(input.scopes);
-      requireMayHandOut(caller, { grant, scopes });
-      if (grant.namespace !== WHOLE) await namespaces.require(grant.namespace);
+      requireGrantable(caller, { grant, scopes });
+      if (grant.namespace !== EVERYWHERE) await namespaces.require(grant.namespace);
       if (expiresAtMs !== undefined && expiresAtMs <= nowMs) {
         throw new Refusal('field_invalid', 'expires_at has passed already.', { field: 'expires_at' });
       }
@@ -147,7 +147,7 @@ function keyNotFound(keyId: string): Refusal {
 }
 
 function keySubject({ keyId, grant }: ApiKey) {
-  const namespace = grant.namespace === WHOLE ? undefined : grant.namespace;
+  const namespace = grant.namespace === EVERYWHERE ? undefined : grant.namespace;
   return { namespace, subject: { kind: 'key', id: keyId } };
 }
 

@@ -3,7 +3,7 @@
  * seconds. A namespace created on another server is found at once; a job for one that was removed there is refused by the
  * storage.
  */
-import { Cache, DEFAULT_NAMESPACE, type Grant, Refusal, WHOLE } from '@carillon/domain';
+import { Cache, DEFAULT_NAMESPACE, EVERYWHERE, type Grant, Refusal } from '@carillon/domain';
 import type { Clock } from '@carillon/foundation';
 import { type AccountStore, NamespaceGone } from '../storage/account-store.ts';
 
@@ -49,7 +49,7 @@ export class KnownNamespaces {
       return await write();
     } catch (error) {
       if (!(error instanceof NamespaceGone)) throw error;
-      const names = grants.map(({ namespace }) => namespace).filter((name) => name !== WHOLE);
+      const names = grants.map(({ namespace }) => namespace).filter((name) => name !== EVERYWHERE);
       for (const name of names) this.forget(name);
       const [missing = names[0]!] = await this.missing(names);
       throw namespaceNotFound(missing, field);

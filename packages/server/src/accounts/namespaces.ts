@@ -2,13 +2,13 @@
 import {
   type Caller,
   DEFAULT_NAMESPACE,
+  EVERYWHERE,
   isNamespaceName,
   knowsNamespace,
   type Namespace,
   Refusal,
   requireMay,
   requireNamespaceName,
-  WHOLE,
 } from '@carillon/domain';
 import { auditEntry } from '../audit/audit-log.ts';
 import type { AccountParts } from './accounts.ts';
@@ -29,7 +29,7 @@ export function namespaceOperations(parts: AccountParts) {
     async listNamespaces(caller: Caller, { after, limit }: NamespacesQuery): Promise<Namespace[]> {
       requireMay(caller, 'namespaces.read');
       const granted = [...new Set(caller.grants.map(({ namespace }) => namespace))];
-      const names = granted.includes(WHOLE) ? undefined : granted;
+      const names = granted.includes(EVERYWHERE) ? undefined : granted;
       return await store.namespaces({ names, after, limit });
     },
 

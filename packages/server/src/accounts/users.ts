@@ -4,15 +4,15 @@
  */
 import {
   type Caller,
+  EVERYWHERE,
   type Grant,
   Refusal,
   readUserName,
+  requireGrantable,
   requireGrants,
   requireMay,
-  requireMayHandOut,
   requirePassword,
   type User,
-  WHOLE,
 } from '@carillon/domain';
 import { requestHash as hashOf } from '@carillon/foundation';
 import { auditEntry, type Change } from '../audit/audit-log.ts';
@@ -60,7 +60,7 @@ export function userOperations(parts: AccountParts) {
       requireMay(caller, 'users.manage');
       const name = readUserName(input.name);
       const { grants = [], password, displayName = '' } = input;
-      await requireMayGrant(parts, caller, grants);
+      await requireGrantsOf(parts, caller, grants);
       if (password !== undefined) requirePassword(password, { field: 'password', userName: name });
       const nowMs = clock.now();
       // The stored hash of the request does not contain the password.
@@ -96,7 +96,7 @@ export function userOperations(parts: AccountParts) {
       requireMay(caller, 'users.manage');
       const before = await requireUser(parts, userId);
       // Enabling a user grants again everything they had.
-      if (disabled === false && before.disabled) await requireMayGrant(parts, caller, before.grants);
+      if (disabled === false && before.disabled) await requireGrantsOf(parts, caller, before.grants);
       const after = {
         ...(displayName !== undefined && displayName !== before.displayName && { displayName }),
         ...(disabled !== undefined && disabled !== before.disabled && { disabled }),
@@ -111,7 +111,7 @@ export function userOperations(parts: AccountParts) {
     async setGrants(caller: Caller, userId: string, grants: readonly Grant[]): Promise<User> {
       requireMay(caller, 'users.manage');
       const before = await requireUser(parts, userId);
-      await requireMayGrant(parts, caller, grants);
+      await requireGrantsOf(parts, caller, grants);
       const change = {
         ...{ action: 'users.grants', ...userSubject(before) },
         before: { grants: before.grants },
@@ -126,7 +126,7 @@ export function userOperations(parts: AccountParts) {
       if (!own) requireMay(caller, 'users.manage');
       const user = await requireUser(parts, userId);
       // Whoever sets a password can sign in with it, and so needs every grant of the user.
-      if (!own) await requireMayGrant(parts, caller, user.grants);
+      if (!own) await requireGrantsOf(parts, caller, user.grants);
       requirePassword(input.password, { field: 'password', userName: user.name });
       if (own && user.hasPassword) {
         const attempt = await signIns.begin({ name: user.name, address: caller.origin.address });
@@ -163,13 +163,13 @@ async function requireUser({ store }: AccountParts, userId: string): Promise<Use
 }
 
 /** Scopes of a key count as well: a key that may only manage users must not make itself an administrator. */
-async function requireMayGrant(
+async function requireGrantsOf(
   { namespaces }: AccountParts,
   caller: Caller,
   grants: readonly Grant[],
 ): Promise<void> {
-  for (const grant of requireGrants(grants)) requireMayHandOut(caller, { grant, scopes: undefined });
-  const names = grants.map(({ namespace }) => namespace).filter((name) => name !== WHOLE);
+  for (const grant of requireGrants(grants)) requireGrantable(caller, { grant, scopes: undefined });
+  const names = grants.map(({ namespace }) => namespace).filter((name) => name !== EVERYWHERE);
   const [missing] = await namespaces.missing(names);
   if (missing !== undefined) throw namespaceNotFound(missing, 'grants');
 }

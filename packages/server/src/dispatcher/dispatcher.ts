@@ -160,7 +160,7 @@ export class Dispatcher implements Service {
     const pick = { lanes: [], runsMax: 0 };
     void this.#watch
       .follow(leases.claim({ leaseId, workerId, nowMs: clock.now(), pick }))
-      .catch((error: unknown) => log.debug({ err: error }, 'a claim of nothing broke off'))
+      .catch((error: unknown) => log.debug({ err: error }, 'a claim of no runs failed'))
       .finally(() => {
         this.#isProbing = false;
       });

@@ -1,5 +1,5 @@
 /** The feed over a whole engine on PostgreSQL: what ran is told, live and to whoever comes later, each end once. */
-import { comparePlaces, FIRST_PLACE, type RecordedEvent } from '@carillon/domain';
+import { compareEventCursors, FIRST_EVENT_CURSOR, type RecordedEvent } from '@carillon/domain';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../../../../tests/support/eventually.ts';
 import {
@@ -67,14 +67,14 @@ describeEachPostgres('the event feed', (server) => {
     const again: RecordedEvent[] = [];
     const later = engine.operations.watchEvents({
       filter: { kinds: ['job', 'run'] },
-      after: FIRST_PLACE,
+      after: FIRST_EVENT_CURSOR,
     });
     for await (const event of later) {
       again.push(event);
-      if (comparePlaces(event.place, live.at(-1)!.place) === 0) break;
+      if (compareEventCursors(event.cursor, live.at(-1)!.cursor) === 0) break;
     }
     const keys = (events: readonly RecordedEvent[]) =>
-      events.map(({ place, kind }) => `${place.xid}-${place.seq}-${place.index} ${kind}`);
+      events.map(({ cursor, kind }) => `${cursor.xid}-${cursor.seq}-${cursor.index} ${kind}`);
     const [replayed, told] = [keys(again), keys(live)];
     expect(new Set(replayed).size).toBe(replayed.length);
     expect(replayed.slice(replayed.indexOf(told[0]!))).toEqual(told);

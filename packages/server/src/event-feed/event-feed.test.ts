@@ -1,5 +1,5 @@
 /** The feed over a storage in memory: who hears what, from where on, and how little it costs those who do not listen. */
-import { type Caller, FIRST_PLACE, type JobId, type RecordedEvent, SERVER } from '@carillon/domain';
+import { type Caller, FIRST_EVENT_CURSOR, type JobId, type RecordedEvent, SERVER } from '@carillon/domain';
 import { ManualClock, silentLog } from '@carillon/foundation';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { newId, sampleJob } from '../storage/conformance/sample-job.ts';
@@ -76,8 +76,8 @@ describe('the event feed', () => {
 
   test('goes on exactly after the event a listener saw last, then live', async () => {
     for (const name of ['a', 'b', 'c']) await makeJob({ name });
-    const { events } = await storage.events.read(FIRST_PLACE, 10);
-    const { heard } = listen(feed.open(SERVER, {}, events[0]!.place));
+    const { events } = await storage.events.read(FIRST_EVENT_CURSOR, 10);
+    const { heard } = listen(feed.open(SERVER, {}, events[0]!.cursor));
     await pass(1);
     await pass(300);
     await makeJob({ name: 'd' });
@@ -192,11 +192,11 @@ describe('the event feed', () => {
 
   test('who comes back after events were dropped is told of the gap, and goes on with the oldest kept', async () => {
     await makeJob({ name: 'dropped' });
-    const { events } = await storage.events.read(FIRST_PLACE, 1);
+    const { events } = await storage.events.read(FIRST_EVENT_CURSOR, 1);
     clock.advance(3 * 86_400_000);
     await makeJob({ name: 'kept' });
     await storage.housekeeping.dropEvents({ beforeMs: clock.now() - 86_400_000 });
-    const { heard } = listen(feed.open(SERVER, { kinds: ['job'] }, events[0]!.place));
+    const { heard } = listen(feed.open(SERVER, { kinds: ['job'] }, events[0]!.cursor));
     await pass(1);
     await pass(300);
     expect(heard.map(({ kind }) => kind)).toEqual(['gap', 'job.created']);

@@ -4,8 +4,8 @@
  */
 import {
   type Caller,
-  type EventPlace,
-  FIRST_PLACE,
+  type EventCursor,
+  FIRST_EVENT_CURSOR,
   type RecordedEvent,
   Refusal,
   requireMay,
@@ -19,19 +19,19 @@ import { gapAfter } from './gap-after.ts';
 
 export interface WatchOptions {
   readonly filter?: EventFilter;
-  readonly after?: EventPlace | undefined;
+  readonly after?: EventCursor | undefined;
 }
 
 export interface ReadEventsQuery {
   readonly filter: EventFilter;
   /** Undefined: from the oldest that is kept. */
-  readonly after: EventPlace | undefined;
+  readonly after: EventCursor | undefined;
   readonly limit: number;
 }
 
 export interface EventsRead {
   readonly events: readonly RecordedEvent[];
-  readonly through: EventPlace;
+  readonly through: EventCursor;
   readonly hasMore: boolean;
 }
 
@@ -72,7 +72,7 @@ export class EventFeed {
   }
 
   /** after: the position of the last event received; undefined: from now on. Close it, or leave its loop, when done. */
-  open(caller: Caller, filter: EventFilter = {}, after?: EventPlace): EventStream {
+  open(caller: Caller, filter: EventFilter = {}, after?: EventCursor): EventStream {
     requireMay(caller, 'events.read');
     const { store, clock, listenersMax } = this.#options;
     const key = `${caller.kind} ${caller.id}`;
@@ -107,7 +107,7 @@ export class EventFeed {
     const { store, clock } = this.#options;
     const [isWanted, isVisible] = [wantedBy(filter), visibleEvents(caller)];
     const found: RecordedEvent[] = [];
-    let through = after ?? FIRST_PLACE;
+    let through = after ?? FIRST_EVENT_CURSOR;
     const gap = await gapAfter(through, { store, nowMs: clock.now() });
     if (gap) {
       found.push(gap.event);
@@ -117,7 +117,7 @@ export class EventFeed {
       const page = await store.read(through, READ_MAX);
       for (const event of page.events) {
         if (!isVisible(event) || !isWanted(event)) continue;
-        if (found.length >= limit) return { events: found, through: found.at(-1)!.place, hasMore: true };
+        if (found.length >= limit) return { events: found, through: found.at(-1)!.cursor, hasMore: true };
         found.push(event);
       }
       through = page.through;

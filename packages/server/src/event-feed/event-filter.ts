@@ -1,11 +1,11 @@
 /** Which events a listener requested, and which of them the caller may see: an event is delivered if both hold. */
 import {
   type Caller,
+  EVERYWHERE,
   type EventSelection,
   may,
   type RecordedEvent,
   visibleTo,
-  WHOLE,
 } from '@carillon/domain';
 
 export type EventFilter = EventSelection;
@@ -38,7 +38,7 @@ export function visibleEvents(caller: Caller): EventTest {
       job !== undefined &&
       visible.some(
         ({ namespace, userId }) =>
-          (namespace === WHOLE || namespace === job.namespace) &&
+          (namespace === EVERYWHERE || namespace === job.namespace) &&
           (userId === undefined || userId === job.userId),
       )
     );

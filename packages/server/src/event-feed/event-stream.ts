@@ -3,7 +3,7 @@
  * it shares the events that the tail holds; a slow or returning listener reads the storage instead, so that nothing is
  * skipped and nothing is buffered for it.
  */
-import { type Caller, comparePlaces, type EventPlace, type RecordedEvent } from '@carillon/domain';
+import { type Caller, compareEventCursors, type EventCursor, type RecordedEvent } from '@carillon/domain';
 import type { EventStore } from '../storage/event-store.ts';
 import { type EventFilter, type EventTest, visibleEvents, wantedBy } from './event-filter.ts';
 import type { EventTail } from './event-tail.ts';
@@ -13,7 +13,7 @@ export interface EventStreamOptions {
   readonly caller: Caller;
   readonly filter: EventFilter;
   /** Undefined: from now on. */
-  readonly after: EventPlace | undefined;
+  readonly after: EventCursor | undefined;
   readonly store: EventStore;
   readonly tail: EventTail;
   readonly nowMs: () => number;
@@ -31,7 +31,7 @@ export class EventStream implements AsyncIterable<RecordedEvent> {
   readonly #closed = new AbortController();
   readonly #isWanted: EventTest;
   #isVisible: EventTest;
-  #position: EventPlace | undefined;
+  #position: EventCursor | undefined;
 
   constructor(options: EventStreamOptions) {
     this.#options = options;
@@ -46,7 +46,7 @@ export class EventStream implements AsyncIterable<RecordedEvent> {
   }
 
   /** Resolves when its position is known: every event from then on is delivered. */
-  async placed(): Promise<void> {
+  async ready(): Promise<void> {
     await this.#begin(this.#closed.signal);
   }
 
@@ -72,7 +72,7 @@ export class EventStream implements AsyncIterable<RecordedEvent> {
         const events = await this.#next(signal);
         for (let from = 0; from < events.length && !signal.aborted; from += BATCH_MAX) {
           const batch = events.slice(from, from + BATCH_MAX);
-          this.#position = batch.at(-1)!.place;
+          this.#position = batch.at(-1)!.cursor;
           const delivered = batch.filter((event) => this.#isVisible(event) && this.#isWanted(event));
           if (delivered.length > 0) yield delivered;
         }
@@ -116,6 +116,6 @@ export class EventStream implements AsyncIterable<RecordedEvent> {
   }
 }
 
-function later(a: EventPlace, b: EventPlace): EventPlace {
-  return comparePlaces(a, b) < 0 ? b : a;
+function later(a: EventCursor, b: EventCursor): EventCursor {
+  return compareEventCursors(a, b) < 0 ? b : a;
 }

@@ -2,7 +2,7 @@
  * The newest events, read once for all listeners of this process. It reads only while there are listeners, keeps a bounded
  * number of events, and spends at most half its time in the storage, however many events there are.
  */
-import { comparePlaces, type EventPlace, type RecordedEvent } from '@carillon/domain';
+import { compareEventCursors, type EventCursor, type RecordedEvent } from '@carillon/domain';
 import type { Clock, Log } from '@carillon/foundation';
 import type { EventPage, EventStore } from '../storage/event-store.ts';
 
@@ -25,8 +25,8 @@ export class EventTail {
   #listeners = 0;
   #recent: RecordedEvent[] = [];
   /** The buffer holds every event after this position. */
-  #from: EventPlace | undefined;
-  #through: EventPlace | undefined;
+  #from: EventCursor | undefined;
+  #through: EventCursor | undefined;
   #isReading = false;
   #isNudged = false;
   #isBehind = false;
@@ -43,7 +43,7 @@ export class EventTail {
   }
 
   /** Every event up to here has been read; undefined until the first read. */
-  get through(): EventPlace | undefined {
+  get through(): EventCursor | undefined {
     return this.#through;
   }
 
@@ -68,13 +68,13 @@ export class EventTail {
   }
 
   /** The first buffered events after the position; undefined when the buffer begins later. */
-  after(position: EventPlace, limit: number): readonly RecordedEvent[] | undefined {
-    if (!this.#from || comparePlaces(position, this.#from) < 0) return undefined;
+  after(position: EventCursor, limit: number): readonly RecordedEvent[] | undefined {
+    if (!this.#from || compareEventCursors(position, this.#from) < 0) return undefined;
     let low = 0;
     let high = this.#recent.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (comparePlaces(this.#recent[middle]!.place, position) <= 0) low = middle + 1;
+      if (compareEventCursors(this.#recent[middle]!.cursor, position) <= 0) low = middle + 1;
       else high = middle;
     }
     return this.#recent.slice(low, low + limit);
@@ -130,7 +130,7 @@ export class EventTail {
     if (events.length === 0) return;
     this.#recent.push(...events);
     const surplus = this.#recent.length - RECENT_MAX;
-    if (surplus > 0) this.#from = this.#recent.splice(0, surplus).at(-1)!.place;
+    if (surplus > 0) this.#from = this.#recent.splice(0, surplus).at(-1)!.cursor;
     this.#wake();
   }
 

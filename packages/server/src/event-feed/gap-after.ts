@@ -1,22 +1,22 @@
 /** Reports that events may be missing, to a reader that returns too late or from another database. */
 import {
-  comparePlaces,
-  type EventPlace,
-  FIRST_PLACE,
+  compareEventCursors,
+  type EventCursor,
+  FIRST_EVENT_CURSOR,
   generationOf,
   type RecordedEvent,
 } from '@carillon/domain';
 import type { EventStore } from '../storage/event-store.ts';
 
 export async function gapAfter(
-  after: EventPlace,
+  after: EventCursor,
   { store, nowMs }: { store: EventStore; nowMs: number },
-): Promise<{ event: RecordedEvent; continueAfter: EventPlace } | undefined> {
+): Promise<{ event: RecordedEvent; continueAfter: EventCursor } | undefined> {
   // From the beginning, as far as events are kept.
-  if (after.xid === FIRST_PLACE.xid) return undefined;
+  if (after.xid === FIRST_EVENT_CURSOR.xid) return undefined;
   const [oldest, end] = await Promise.all([store.oldest(), store.end()]);
   const event: RecordedEvent = {
-    place: after,
+    cursor: after,
     kind: 'gap',
     atMs: nowMs,
     job: undefined,
@@ -24,8 +24,8 @@ export async function gapAfter(
     member: undefined,
   };
   // A position that does not exist yet is from another database, or from after the backup that was restored.
-  if (comparePlaces(after, end) > 0) return { event, continueAfter: end };
+  if (compareEventCursors(after, end) > 0) return { event, continueAfter: end };
   // The database was replaced since: the last events delivered may never have happened. All that happened instead follow.
   if (generationOf(after) < generationOf(end)) return { event, continueAfter: after };
-  return oldest && comparePlaces(after, oldest) < 0 ? { event, continueAfter: after } : undefined;
+  return oldest && compareEventCursors(after, oldest) < 0 ? { event, continueAfter: after } : undefined;
 }

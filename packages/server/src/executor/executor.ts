@@ -155,7 +155,7 @@ export class Executor implements Service, LocalWorker {
     this.#cancelWatch?.();
     await members
       .forgetWorkers([this.workerId])
-      .catch((error: unknown) => log.warn({ err: error }, 'could not sign off'));
+      .catch((error: unknown) => log.warn({ err: error }, 'could not remove this worker'));
   }
 
   get handlers(): readonly string[] {
@@ -219,7 +219,7 @@ export class Executor implements Service, LocalWorker {
   /** Marked dead: its runs belong to other workers now. It registers under a new id. */
   #comeBack(): void {
     const { link, log } = this.#options;
-    log.warn({ workerId: this.workerId }, 'this worker was given up for dead; starting over under a new id');
+    log.warn({ workerId: this.workerId }, 'this worker was marked dead; starting over under a new id');
     this.#engine.giveBackAll('the worker was given up for dead');
     link.detach(this.workerId);
     this.#workerId = this.#nextId();

@@ -1,5 +1,5 @@
 /**
- * The one place where errors become answers. Refusals are answered as they are; an unavailable storage with a hint to retry;
+ * The only code that turns errors into answers. Refusals are answered as they are; an unavailable storage with a hint to retry;
  * an unknown error is logged completely and answered as "internal" with the request id, never with its own message.
  */
 import { randomUUID } from 'node:crypto';

@@ -94,7 +94,7 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   healthRoutes(app, { readiness, log });
   if (options.metrics) metricsEndpoint(app, { ...options.metrics, authenticate });
   if (options.healthOnly) return app;
-  // Opening the address that the server printed shows the documentation.
+  // SignInFacts the address that the server printed shows the documentation.
   app.get('/', (_request, reply) => reply.redirect('/api/docs', 302));
   const { served = 'all' } = options;
   const stopping = new AbortController();
@@ -103,8 +103,8 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   const table = allOperations({ operations, address, authenticate, stopping: stopping.signal });
   const isOffered = ({ access }: { access: Access }) => isServed(access, served);
   const methods = allMethods({ table, operations, readiness, clock: systemClock }).filter(isOffered);
-  const admitStranger = (request: FastifyRequest) => limits?.admitAddress(request.ip);
-  mountRpc(app, { methods, authenticate, admitStranger, bodyLimitBytes, clock: systemClock, log });
+  const admitAnonymous = (request: FastifyRequest) => limits?.admitAddress(request.ip);
+  mountRpc(app, { methods, authenticate, admitAnonymous, bodyLimitBytes, clock: systemClock, log });
   const offered = table.filter(isOffered);
   // A scope of its own instead of a test of the URL: the router also takes /%61pi for /api.
   app.register(

@@ -1,5 +1,5 @@
 /** For tests: a gateway over operations in memory, with its key and short ways to ask. */
-import { type Action, DEFAULT_NAMESPACE, type Grant, type User, WHOLE } from '@carillon/domain';
+import { type Action, DEFAULT_NAMESPACE, EVERYWHERE, type Grant, type User } from '@carillon/domain';
 import { type Log, silentLog } from '@carillon/foundation';
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import { OperationsFixture } from '../operations/operations.fixture.ts';
@@ -75,7 +75,7 @@ export class GatewayFixture extends OperationsFixture {
   }
 
   async namespace(name: string): Promise<void> {
-    if (name === WHOLE || !(await this.accounts.namespaces.missing([name])).includes(name)) return;
+    if (name === EVERYWHERE || !(await this.accounts.namespaces.missing([name])).includes(name)) return;
     await this.operations.createNamespace({ name });
   }
 

@@ -1,7 +1,7 @@
 import type { JobId } from '@carillon/domain';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { EVERY_MINUTE, sampleJob } from '../storage/conformance/sample-job.ts';
-import { LOOKED_THROUGH_MAX } from '../storage/job-store.ts';
+import { ROWS_SCANNED_MAX } from '../storage/job-store.ts';
 import { GatewayFixture } from './gateway.fixture.ts';
 
 let gateway: GatewayFixture;
@@ -96,7 +96,7 @@ describe('lists of jobs', () => {
   });
 
   test('sorted they are refused where there are too many, and given where they are narrowed', async () => {
-    const many = Array.from({ length: LOOKED_THROUGH_MAX + 1 }, () => ({
+    const many = Array.from({ length: ROWS_SCANNED_MAX + 1 }, () => ({
       ...{ job: sampleJob({ schedule: EVERY_MINUTE }), idempotency: undefined },
       first: { kind: 'cursor' as const, cursor: { fireAtMs: 1, nominalAtMs: 1 } },
     }));

@@ -27,7 +27,7 @@ export const somewhere = (...actions: readonly Action[]): Rule => ({
   expected: (caller) => allowedIf(actions.every((action) => may(caller, action))),
 });
 
-/** Made here: whoever makes something names its place. */
+/** Made here: whoever makes something names its owner. */
 export const newHere = (action: Action): Rule => ({
   needs: action,
   expected: (caller) => allowedIf(may(caller, action, HERE)),
@@ -41,9 +41,9 @@ export const others = (action: Action): Rule => ({ ...somewhere(action), needs: 
 export const keyHere = (action: 'keys.read' | 'keys.manage'): Rule => ({
   needs: 'self',
   expected: (caller) => {
-    const place = { namespace: HERE.namespace };
-    if (!may(caller, 'keys.read', place)) return allowedIf(false, may(caller, 'keys.read') ? 404 : 403);
-    return allowedIf(may(caller, action, place));
+    const owner = { namespace: HERE.namespace };
+    if (!may(caller, 'keys.read', owner)) return allowedIf(false, may(caller, 'keys.read') ? 404 : 403);
+    return allowedIf(may(caller, action, owner));
   },
 });
 

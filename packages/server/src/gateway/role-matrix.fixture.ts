@@ -1,10 +1,10 @@
-/** The scenery of the role matrix: callers with every kind of grant, and a place with one of everything in it. */
+/** The scenery of the role matrix: callers with every kind of grant, and a owner with one of everything in it. */
 import {
   type Action,
   type Caller,
   type Grant,
   type JobId,
-  type Place,
+  type Owner,
   ROLES,
   type RunId,
   SERVER,
@@ -12,7 +12,7 @@ import {
 import { OperationsFixture } from '../operations/operations.fixture.ts';
 
 /** Where everything lies that the matrix asks for. */
-export const HERE: Place = { namespace: 'team-a', userId: 'ann' };
+export const HERE: Owner = { namespace: 'team-a', userId: 'ann' };
 
 export interface MatrixCaller {
   readonly words: string;
@@ -80,12 +80,12 @@ export async function makeScene(): Promise<Scene> {
   const fixture = new OperationsFixture();
   const { operations } = fixture;
   for (const name of ['team-a', 'team-b', 'empty']) await operations.createNamespace({ name });
-  const place = { namespace: HERE.namespace, userId: HERE.userId };
-  const { jobId } = await operations.createJob({ name: 'cron', cronExpression: '0 9 * * *', ...place });
+  const owner = { namespace: HERE.namespace, userId: HERE.userId };
+  const { jobId } = await operations.createJob({ name: 'cron', cronExpression: '0 9 * * *', ...owner });
   const { runId: finishedRunId } = await operations.runJobNow(jobId);
   await fixture.settle(await fixture.claimDue(), { status: 'SUCCESS', next: { kind: 'finish' } });
 
-  const failing = await operations.createJob({ name: 'failing', cronExpression: '0 9 * * *', ...place });
+  const failing = await operations.createJob({ name: 'failing', cronExpression: '0 9 * * *', ...owner });
   const { runId: deadRunId } = await operations.runJobNow(failing.jobId);
   await fixture.settle(await fixture.claimDue(), {
     status: 'FAILED',

@@ -61,7 +61,7 @@ export class DirectIngest implements Ingest {
     this.#wholes = new BatchBuffer({
       flush: async (batches) => {
         const [batch] = batches;
-        return [await jobs.insert(batch!, { whole: true })];
+        return [await jobs.insert(batch!, { atomic: true })];
       },
       batchMax: 1,
       flushesMax,

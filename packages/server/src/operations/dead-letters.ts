@@ -9,7 +9,7 @@ import {
   visibleTo,
 } from '@carillon/domain';
 import { auditEntry } from '../audit/audit-log.ts';
-import type { DeadLetter, DeadLetterPlace, DeadLetterQuery } from '../storage/run-store.ts';
+import type { DeadLetter, DeadLetterCursor, DeadLetterQuery } from '../storage/run-store.ts';
 import type { OperationPorts } from './operation-ports.ts';
 import { announceChange } from './support/announce.ts';
 import { countInParallel } from './support/in-parallel.ts';
@@ -18,7 +18,7 @@ import { jobGone, visibleDeadLetter } from './support/visibility.ts';
 export interface ListedDeadLetters {
   readonly letters: readonly DeadLetter[];
   /** More may follow before this position. Undefined: this is the end. */
-  readonly next: DeadLetterPlace | undefined;
+  readonly next: DeadLetterCursor | undefined;
 }
 
 export interface RedrivenLetter {
@@ -32,7 +32,7 @@ export interface RedrivenLetter {
 export interface BulkRedriveRequest {
   readonly selection: Omit<DeadLetterQuery, 'visible' | 'redriven' | 'before' | 'limit'>;
   readonly dryRun: boolean;
-  readonly before?: DeadLetterPlace | undefined;
+  readonly before?: DeadLetterCursor | undefined;
   readonly limit: number;
 }
 
@@ -42,7 +42,7 @@ export interface BulkRedriveReport {
   /** Their job was cancelled or removed meanwhile. */
   readonly refused: number;
   readonly runIds: readonly RunId[];
-  readonly next: DeadLetterPlace | undefined;
+  readonly next: DeadLetterCursor | undefined;
 }
 
 export function deadLetterOperations(ports: OperationPorts) {

@@ -160,7 +160,7 @@ export class Admitter implements Service {
       putBack: (jobId) => this.#toAdmit.add(jobId),
       setAside: (jobId, error) => {
         this.#failed.add(jobId);
-        log.error({ err: error, jobId }, 'runs of a job cannot be let in; trying again in ten seconds');
+        log.error({ err: error, jobId }, 'runs of a job cannot be admitted; trying again in ten seconds');
       },
     });
   }

@@ -36,10 +36,10 @@ export interface FoundSession {
 }
 
 /** What a session is opened with, besides itself. */
-export interface Opening {
+export interface SignInFacts {
   /** The hash of the password that was checked. */
   readonly checkedPasswordHash?: string | undefined;
-  /** Where the user comes from, as limits count it: remembered as a place that they have signed in from. */
+  /** Where the user comes from, as limits count it: remembered as one that they have signed in from. */
   readonly address?: string | undefined;
   readonly audit?: AuditEntry;
 }
@@ -114,7 +114,7 @@ export interface AccountStore {
   removeKey(keyId: string, audit?: AuditEntry): Promise<boolean>;
 
   /** False: the user is gone, disabled, or has another password by now than the one that was checked. */
-  createSession(session: Session, hash: SecretHash, opening?: Opening): Promise<boolean>;
+  createSession(session: Session, hash: SecretHash, opening?: SignInFacts): Promise<boolean>;
   sessionToCheck(hash: SecretHash): Promise<FoundSession | undefined>;
   /** Newest first. */
   sessionsOf(userId: string): Promise<Session[]>;

@@ -15,7 +15,7 @@ export interface AuditEntry {
 }
 
 export interface AuditRecord extends AuditEntry {
-  /** Grows with every entry; the place in a list. */
+  /** Grows with every entry; the cursor of a list. */
   readonly auditId: number;
 }
 

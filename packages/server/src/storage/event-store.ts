@@ -2,23 +2,23 @@
  * Reading what happened, in one order that never changes: an event that becomes visible comes after all that were visible
  * before. Events are recorded by the other stores, in the transaction of the change they tell of.
  */
-import type { EventKind, EventPlace, RecordedEvent } from '@carillon/domain';
+import type { EventCursor, EventKind, RecordedEvent } from '@carillon/domain';
 import type { JobChange } from './job-store.ts';
 
 export interface EventPage {
   readonly events: readonly RecordedEvent[];
   /** Where reading goes on; also past what had nothing left to tell. */
-  readonly through: EventPlace;
+  readonly through: EventCursor;
   readonly hasMore: boolean;
 }
 
 export interface EventStore {
   /** After everything that can be read now. */
-  end(): Promise<EventPlace>;
+  end(): Promise<EventCursor>;
   /** Of the oldest event that is kept; undefined when there is none. */
-  oldest(): Promise<EventPlace | undefined>;
-  /** What comes after the place: at most about as many as asked for, since a row is read whole. */
-  read(after: EventPlace, limit: number): Promise<EventPage>;
+  oldest(): Promise<EventCursor | undefined>;
+  /** What comes after the cursor: at most about as many as asked for, since a row is read whole. */
+  read(after: EventCursor, limit: number): Promise<EventPage>;
 }
 
 /** How a change of a job is told of. */

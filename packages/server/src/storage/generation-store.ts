@@ -1,18 +1,18 @@
 /**
  * Generations of the storage. A database that was replaced by one that knows less (a failover to a standby that was behind, a
- * restored backup) would give out epochs and places of events again that somebody has already seen. Each replacement therefore
+ * restored backup) would give out epochs and cursors of events again that somebody has already seen. Each replacement therefore
  * begins a new generation, and what is given out in a later one is larger than everything in those before.
  */
 
 /**
- * So many fit into the epochs of runs (31 bits) and the written places of events (15 digits): one a day lasts for nine years. The
+ * So many fit into the epochs of runs (31 bits) and the written cursors of events (15 digits): one a day lasts for nine years. The
  * last one does not end.
  */
 export const GENERATIONS_MAX = 3_500;
 /** A run is handed out fewer times than this within one generation. */
 export const EPOCHS_PER_GENERATION_BITS = 19;
 
-export interface GenerationLook {
+export interface GenerationCheck {
   readonly generation: number;
   /** It is another one than this process has seen last, or this process has begun it: told once. */
   readonly isNew: boolean;
@@ -23,7 +23,7 @@ export interface GenerationStore {
    * Looks whether the database is the one that was seen last, and begins a new generation if it is not, or if it knows less than
    * this process has seen of it.
    */
-  look(): Promise<GenerationLook>;
+  look(): Promise<GenerationCheck>;
   /** Begins a new generation; answers its number. */
   begin(): Promise<number>;
 }

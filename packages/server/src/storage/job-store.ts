@@ -4,9 +4,9 @@
  */
 import type {
   Job,
+  JobCursor,
   JobId,
   JobOrder,
-  JobPlace,
   JobSelection,
   JobStatus,
   RecurringSchedule,
@@ -60,19 +60,19 @@ export interface JobList {
 }
 
 export interface SortedJobQuery extends JobFilter, JobOrder {
-  /** Continue after this place. */
-  readonly after?: JobPlace | undefined;
+  /** Continue after this cursor. */
+  readonly after?: JobCursor | undefined;
   readonly offset?: number | undefined;
   readonly limit: number;
 }
 
 export interface SortedJob {
   readonly job: Job;
-  readonly place: JobPlace;
+  readonly cursor: JobCursor;
 }
 
 /** A list looks through no more jobs than this per call, whatever it is narrowed to. */
-export const LOOKED_THROUGH_MAX = 10_000;
+export const ROWS_SCANNED_MAX = 10_000;
 
 /** A fire that lies ahead: a waiting run, or the next occurrence of a schedule. */
 export interface UpcomingFire {
@@ -85,7 +85,7 @@ export interface UpcomingFire {
 export interface UpcomingQuery {
   readonly fromMs: number;
   readonly untilMs: number;
-  /** Only jobs in one of these places; undefined: everywhere. */
+  /** Only jobs of one of these owners; undefined: all. */
   readonly visible: readonly Visible[] | undefined;
   readonly limit: number;
 }
@@ -133,10 +133,10 @@ export type CancelVerdict = 'asked' | 'ended' | 'finished' | 'unknown';
 /** Entries of the audit log that are given with a change are written with it, or not at all. */
 export interface JobStore {
   /**
-   * All of them and their first pending rows, in one transaction. Answers in the order given. whole: where one is refused,
-   * none is inserted, whatever the answers about the others say.
+   * All of them and their first pending rows, in one transaction. Answers in the order given. atomic: if one is refused, none is
+   * inserted; the other answers then mean nothing.
    */
-  insert(jobs: readonly NewJob[], options?: { readonly whole?: boolean }): Promise<InsertedJob[]>;
+  insert(jobs: readonly NewJob[], options?: { readonly atomic?: boolean }): Promise<InsertedJob[]>;
   get(jobId: JobId): Promise<Job | undefined>;
   getForChange(jobId: JobId): Promise<JobWithPlan | undefined>;
   /** Jobs in the order of their ids, which grow with creation. */

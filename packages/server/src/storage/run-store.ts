@@ -54,7 +54,7 @@ export interface DeadLetter {
   readonly redrivenAs: RunId | undefined;
 }
 
-export interface DeadLetterPlace {
+export interface DeadLetterCursor {
   readonly diedAtMs: number;
   readonly runId: RunId;
 }
@@ -65,16 +65,16 @@ export interface DeadLetterFilter extends DeadLetterSelection {
 }
 
 export interface DeadLetterQuery extends DeadLetterFilter {
-  /** Only of jobs in one of these places; undefined: everywhere. */
+  /** Only of jobs of one of these owners; undefined: all. */
   readonly visible?: readonly Visible[] | undefined;
-  readonly before?: DeadLetterPlace | undefined;
+  readonly before?: DeadLetterCursor | undefined;
   readonly limit: number;
 }
 
 export interface DeadLetterList {
   readonly letters: readonly DeadLetter[];
   /** Where looking stopped before the limit was reached: more may follow. Undefined: nothing does. */
-  readonly stoppedAt: DeadLetterPlace | undefined;
+  readonly stoppedAt: DeadLetterCursor | undefined;
 }
 
 export interface RunPage {
@@ -92,7 +92,7 @@ export interface RunStore {
   /** Every attempt of one run, latest first. */
   attempts(runId: RunId, nowMs: number): Promise<RunView[]>;
   onWorker(workerId: string, page: RunPage, nowMs: number): Promise<RunView[]>;
-  /** Latest first; `before` is the place of the last one read, since a failing batch dies in one instant. */
+  /** Latest first; `before` is the cursor of the last one read, since a failing batch dies in one instant. */
   deadLetters(query: DeadLetterQuery): Promise<DeadLetterList>;
   deadLetter(runId: RunId): Promise<DeadLetter | undefined>;
   /** Marks the letter as redriven and enqueues the new run, in one transaction. False: no letter, or no job left. */

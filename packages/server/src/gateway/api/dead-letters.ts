@@ -11,11 +11,11 @@ import {
   rpc,
   toDeadLettersQuery,
   toRedriveRequest,
-  writeRunPlace,
+  writeRunCursor,
 } from '@carillon/contract';
 import type { Caller } from '@carillon/domain';
 import { z } from 'zod';
-import type { DeadLetterPlace, DeadLetterQuery } from '../../storage/run-store.ts';
+import type { DeadLetterCursor, DeadLetterQuery } from '../../storage/run-store.ts';
 import { userNamed } from './jobs.ts';
 import { type ApiContext, type Operation, operation, reading, totalHeader } from './operation.ts';
 
@@ -146,6 +146,6 @@ function selected(
   return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined));
 }
 
-function cursorText({ diedAtMs, runId }: DeadLetterPlace): string {
-  return writeRunPlace({ createdAtMs: diedAtMs, runId });
+function cursorText({ diedAtMs, runId }: DeadLetterCursor): string {
+  return writeRunCursor({ createdAtMs: diedAtMs, runId });
 }

@@ -1,6 +1,6 @@
 /** Events, as a stream that goes on or page by page. An exception: one path has two kinds of answers. */
 import { cloudEvent, EVENTS_QUERY, EXAMPLES, eventAnswer, toEventsQuery } from '@carillon/contract';
-import { writePlace } from '@carillon/domain';
+import { writeEventCursor } from '@carillon/domain';
 import { systemClock } from '@carillon/foundation';
 import { z } from 'zod';
 import { sseStream } from '../events/sse-stream.ts';
@@ -54,7 +54,7 @@ export function eventOperations({ operations, authenticate, stopping }: ApiConte
           const { events, through } = await operations.readEvents(caller, { filter, after, limit });
           return {
             body: events.map(cloudEvent),
-            list: { hasMore: true, next: writePlace(through) },
+            list: { hasMore: true, next: writeEventCursor(through) },
           };
         }
         const events = operations.watchEvents(caller, { filter, after });

@@ -22,7 +22,7 @@ import {
   UPCOMING_QUERY,
   upcomingAnswer,
   upcomingView,
-  writeJobPlace,
+  writeJobCursor,
 } from '@carillon/contract';
 import { type Caller, Refusal } from '@carillon/domain';
 import { z } from 'zod';
@@ -207,7 +207,7 @@ export function jobOperations({ operations, address }: ApiContext): Operation[] 
           body: jobs.map(jobView),
           list: {
             hasMore: !ended,
-            next: next && (typeof next === 'string' ? next : writeJobPlace(next)),
+            next: next && (typeof next === 'string' ? next : writeJobCursor(next)),
             page,
             stopped: shown < limit,
           },

@@ -16,7 +16,7 @@ import {
   WORKER_RUNS_QUERY,
   workerAnswer,
   workerView,
-  writeRunPlace,
+  writeRunCursor,
 } from '@carillon/contract';
 import { isFinal } from '@carillon/domain';
 import { z } from 'zod';
@@ -199,6 +199,6 @@ export function runsReply(rows: readonly RunView[], { limit, offset, page }: Run
   const last = shown.at(-1);
   // A cursor stands in the history; living runs come before all of it, whatever their age, and are counted.
   const counted = last === undefined || !isFinal(last.status);
-  const next = counted ? `+${offset + shown.length}` : writeRunPlace(last);
+  const next = counted ? `+${offset + shown.length}` : writeRunCursor(last);
   return { body: shown.map(runView), list: { hasMore: rows.length > limit, next, page, counted } };
 }

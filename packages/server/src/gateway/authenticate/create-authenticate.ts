@@ -3,7 +3,7 @@
  * same for REST and RPC; an invalid credential is refused as unauthorized before anything else is checked.
  */
 import { timingSafeEqual } from 'node:crypto';
-import { Cache, type Caller, type Grant, type Origin, Refusal, WHOLE } from '@carillon/domain';
+import { Cache, type Caller, EVERYWHERE, type Grant, type Origin, Refusal } from '@carillon/domain';
 import type { FastifyRequest } from 'fastify';
 import type { Identities } from '../../accounts/identities.ts';
 import { secretDigest } from '../../accounts/secrets.ts';
@@ -29,7 +29,7 @@ const DIGESTS_MS = 60_000;
 
 const USER_AGENT_LENGTH_MAX = 200;
 
-const EVERYTHING: readonly Grant[] = [{ namespace: WHOLE, role: 'admin', ownOnly: false }];
+const EVERYTHING: readonly Grant[] = [{ namespace: EVERYWHERE, role: 'admin', ownOnly: false }];
 
 export function createAuthenticate(options: AuthenticateOptions): Authenticate {
   const { adminKey, identities, limits, address } = options;

@@ -1,5 +1,5 @@
 /**
- * A call of a service or method that is not served is told so in the protocol it came in: clients of RPC take any other
+ * A call of a service or method that is not served is refused in the protocol it came in: clients of RPC take any other
  * answer for a broken server. Nothing of its body is read. Paths of REST keep their problem documents, whatever is sent to them.
  */
 import { Refusal } from '@carillon/domain';

@@ -4,7 +4,7 @@
  */
 import type { DescMessage } from '@bufbuild/protobuf';
 import { cloudEvent, EVENTS_QUERY, type EventsQuery, rpc, toEventsQuery } from '@carillon/contract';
-import { writePlace } from '@carillon/domain';
+import { writeEventCursor } from '@carillon/domain';
 import { type Clock, sleep } from '@carillon/foundation';
 import type { Operations } from '../../operations/operations.ts';
 import { reading } from '../api/operation.ts';
@@ -20,7 +20,7 @@ export function eventMethods({ operations, clock }: { operations: Operations; cl
     unary(method.listEvents, 'events.read', async ({ caller, request }) => {
       const query = eventsQuery(rpc.ListEventsRequestSchema, request);
       const { events, through } = await operations.readEvents(caller, query);
-      return { events: events.map(eventMessage), nextAfterId: writePlace(through) };
+      return { events: events.map(eventMessage), nextAfterId: writeEventCursor(through) };
     }),
     serverStream(method.watchEvents, 'events.read', async function* (call) {
       const { caller, request, recognise, signal } = call;
@@ -39,7 +39,7 @@ export function eventMethods({ operations, clock }: { operations: Operations; cl
       };
       try {
         // Whoever has the first message misses nothing that they do next.
-        await events.placed();
+        await events.ready();
         yield ALIVE;
         let next = batches.next();
         while (!signal.aborted) {

@@ -38,12 +38,12 @@ export function healthMethods({ readiness, clock, services }: HealthContext): Rp
       if (watchers >= WATCHERS_MAX) throw new Refusal('overloaded', 'Too many watch the health already.');
       watchers += 1;
       try {
-        let told: number | undefined;
+        let last: number | undefined;
         while (!signal.aborted) {
-          // The protocol wants an unknown service to be told as such, and watched on.
+          // The protocol reports an unknown service as such, and goes on watching.
           const status = known.has(service) ? await look() : SERVICE_UNKNOWN;
-          if (status !== told) yield { status };
-          told = status;
+          if (status !== last) yield { status };
+          last = status;
           await sleep(clock, LOOK_MS, signal);
         }
       } finally {

@@ -27,7 +27,7 @@ export interface RpcOptions {
   readonly methods: readonly RpcMethod[];
   readonly authenticate: (request: FastifyRequest) => Promise<Caller>;
   /** Refuses strangers that come too often, where a call is open to everybody. */
-  readonly admitStranger?: ((request: FastifyRequest) => void) | undefined;
+  readonly admitAnonymous?: ((request: FastifyRequest) => void) | undefined;
   readonly bodyLimitBytes: number;
   readonly clock: Clock;
   readonly log: Log;
@@ -37,7 +37,7 @@ const REQUEST = createContextKey<FastifyRequest | undefined>(undefined);
 const CALLER = createContextKey<Caller | undefined>(undefined);
 
 export function mountRpc(app: FastifyInstance, options: RpcOptions): void {
-  const { methods, authenticate, admitStranger, bodyLimitBytes, clock, log } = options;
+  const { methods, authenticate, admitAnonymous, bodyLimitBytes, clock, log } = options;
   const answerError = answerRpcErrors({ log, bodyLimitBytes });
   const open = new Set(methods.filter(({ access }) => access === 'open').map(({ method }) => method));
   const stopping = new AbortController();
@@ -52,7 +52,10 @@ export function mountRpc(app: FastifyInstance, options: RpcOptions): void {
     errorOf,
     letGo: (context) => {
       const { raw, id: requestId } = requestOf(context);
-      log.info({ requestId, method: context.method.toString() }, 'let go of a reader that takes nothing');
+      log.info(
+        { requestId, method: context.method.toString() },
+        'closed a stream whose client stopped reading',
+      );
       letGo(raw);
     },
   };
@@ -63,7 +66,7 @@ export function mountRpc(app: FastifyInstance, options: RpcOptions): void {
     jsonOptions: { ignoreUnknownFields: false },
     requestGate: async (context) => {
       try {
-        if (open.has(context.method)) admitStranger?.(requestOf(context));
+        if (open.has(context.method)) admitAnonymous?.(requestOf(context));
         else context.values.set(CALLER, await host.recognise(context));
       } catch (error) {
         throw errorOf(error, context);

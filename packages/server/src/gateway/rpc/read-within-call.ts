@@ -1,7 +1,7 @@
 /**
  * The protocols as the library serves them, with one difference: the message of a call is read within the call. The library
  * reads it before, and refuses what cannot be read in its own words; so that such a call is refused like any other, gRPC and
- * gRPC-Web are told that it takes a stream, which looks the same to the caller, and the answers of Connect are put right.
+ * gRPC-Web serve it as one that takes a stream, which looks the same to the caller, and the answers of Connect are put right.
  */
 import type { DescMethod, Message } from '@bufbuild/protobuf';
 import { Code, ConnectError, type ContextValues, type MethodImplSpec } from '@connectrpc/connect';
@@ -28,7 +28,7 @@ export interface CallOfMessage {
 
 export interface ProtocolOptions extends Partial<UniversalHandlerOptions> {
   readonly acceptCompression: UniversalHandlerOptions['acceptCompression'];
-  /** The one place where errors become answers. */
+  /** The only code that turns errors into answers. */
   readonly errorOf: (error: unknown, call: CallOfMessage) => ConnectError;
 }
 
@@ -66,7 +66,7 @@ function asStream(spec: MethodImplSpec, errorOf: ProtocolOptions['errorOf']): Me
     try {
       return await onlyOne(messages);
     } catch (error) {
-      // Anything else is a connection that broke: nobody is left to be told, and nothing of ours failed.
+      // Anything else is a connection that broke: no answer can be sent, and nothing of ours failed.
       throw error instanceof ConnectError ? errorOf(error, call) : error;
     }
   };
@@ -110,11 +110,11 @@ async function explained(
   const json = packing ? await packing.decompress(bytes, Number.MAX_SAFE_INTEGER) : bytes;
   const unknown = new ConnectError('The call failed.', Code.Unknown);
   const error = errorFromJsonBytes(json, undefined, unknown);
-  const told = error.details.length > 0 ? error : errorOf(error);
-  if (told === error) return { ...answer, body: createAsyncIterable([bytes]) };
-  const written = errorToJsonBytes(told, undefined);
+  const answered = error.details.length > 0 ? error : errorOf(error);
+  if (answered === error) return { ...answer, body: createAsyncIterable([bytes]) };
+  const written = errorToJsonBytes(answered, undefined);
   const header = new Headers(headers);
   header.delete('content-encoding');
   header.set('content-length', String(written.byteLength));
-  return { ...answer, header, status: codeToHttpStatus(told.code), body: createAsyncIterable([written]) };
+  return { ...answer, header, status: codeToHttpStatus(answered.code), body: createAsyncIterable([written]) };
 }

@@ -31,7 +31,7 @@ export interface RpcCall<Request> {
 export interface RpcHost {
   callerOf(context: HandlerContext): Caller;
   recognise(context: HandlerContext): Promise<Caller>;
-  /** The one place where errors become answers. */
+  /** The only code that turns errors into answers. */
   errorOf(error: unknown, context: HandlerContext): Error;
   readonly stopping: AbortSignal;
   readonly clock: Clock;
@@ -101,7 +101,7 @@ export function serverStream<I extends DescMessage, O extends DescMessage>(
           }
           signal.throwIfAborted();
         } catch (error) {
-          // The connection broke: nobody is left to be told, and nothing of ours failed.
+          // The connection broke: no answer can be sent, and nothing of ours failed.
           if (isHandingOver) throw error;
           throw host.errorOf(error, context);
         }

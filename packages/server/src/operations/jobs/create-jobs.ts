@@ -12,7 +12,7 @@ import {
   type JobId,
   type JobInput,
   may,
-  type Place,
+  type Owner,
   Refusal,
   requireMay,
   shardOf,
@@ -117,7 +117,7 @@ async function missingNamespaces(
 function jobFactory(ports: OperationPorts, caller: Caller, missing: ReadonlySet<string>) {
   const nowMs = ports.clock.now();
   const owner = { namespace: homeOf(caller), userId: caller.userId };
-  let allowed: Place | undefined;
+  let allowed: Owner | undefined;
   const auditDetails = auditDetailsOf();
 
   return (input: JobInput, idempotencyKey: string | undefined): NewJob => {

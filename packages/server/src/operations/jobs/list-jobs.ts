@@ -6,23 +6,23 @@
 import {
   type Action,
   type Caller,
-  compareJobPlaces,
+  compareJobCursors,
+  EVERYWHERE,
   type Job,
+  type JobCursor,
   type JobId,
   type JobOrder,
-  type JobPlace,
   type JobSelection,
   keyOfNone,
   nextFire,
   Refusal,
   requireMay,
   visibleTo,
-  WHOLE,
 } from '@carillon/domain';
 import {
   type JobFilter,
   type JobQuery,
-  LOOKED_THROUGH_MAX,
+  ROWS_SCANNED_MAX,
   type SortedJob,
   type SortedJobQuery,
 } from '../../storage/job-store.ts';
@@ -48,7 +48,7 @@ export interface ListSortedJobsQuery extends JobSelection, Omit<SortedJobQuery, 
 export interface ListedSortedJobs {
   readonly jobs: readonly JobDetails[];
   /** More follow after this position. Undefined: this is the end. */
-  readonly next: JobPlace | undefined;
+  readonly next: JobCursor | undefined;
 }
 
 /** A numbered page is cut from a list read from its start; what lies deeper is reached by next, at no cost. */
@@ -97,24 +97,24 @@ export async function listSortedJobs(
   const found = new Map<string, SortedJob>();
   for (const list of lists) {
     if (list === 'too_many') {
-      const message = `There are more than ${LOOKED_THROUGH_MAX} jobs to be sorted by ${by}.`;
+      const message = `There are more than ${ROWS_SCANNED_MAX} jobs to be sorted by ${by}.`;
       throw new Refusal('sort_too_wide', message, { field: 'sort' });
     }
     for (const sorted of list) found.set(sorted.job.jobId, sorted);
   }
-  const merged = [...found.values()].sort((a, b) => compareJobPlaces(a.place, b.place, query)).slice(skip);
+  const merged = [...found.values()].sort((a, b) => compareJobCursors(a.cursor, b.cursor, query)).slice(skip);
   const nowMs = ports.clock.now();
   const page = merged.slice(0, limit);
   return {
     jobs: page.map((sorted) => ({ job: sorted.job, nextRunMs: shownNextRunMs(sorted, query, nowMs) })),
-    next: merged.length > limit ? page.at(-1)?.place : undefined,
+    next: merged.length > limit ? page.at(-1)?.cursor : undefined,
   };
 }
 
 /** A list sorted by next run shows the instants it is sorted by. */
-function shownNextRunMs({ job, place }: SortedJob, order: JobOrder, nowMs: number): number | undefined {
+function shownNextRunMs({ job, cursor }: SortedJob, order: JobOrder, nowMs: number): number | undefined {
   if (job.status !== 'SCHEDULED' || order.by !== 'next_run_time') return nextRunMs(job, nowMs);
-  return place.key === keyOfNone(order) ? undefined : Number(place.key);
+  return cursor.key === keyOfNone(order) ? undefined : Number(cursor.key);
 }
 
 /** Computed from the schedule, so that a list needs no read per job. */
@@ -162,9 +162,9 @@ type VisibleScope = Pick<JobFilter, 'namespace' | 'userId'>;
 /** The scopes that the caller may see, narrowed to the query. Refuses a caller who may perform the action nowhere. */
 function visibleScopes(caller: Caller, action: Action, query: JobSelection): VisibleScope[] {
   requireMay(caller, action);
-  const visible = visibleTo(caller, action) ?? [{ namespace: WHOLE, userId: undefined }];
+  const visible = visibleTo(caller, action) ?? [{ namespace: EVERYWHERE, userId: undefined }];
   const scopes = visible.flatMap((granted) => {
-    const namespace = granted.namespace === WHOLE ? query.namespace : granted.namespace;
+    const namespace = granted.namespace === EVERYWHERE ? query.namespace : granted.namespace;
     const userId = granted.userId ?? query.userId;
     const matches =
       (query.namespace === undefined || query.namespace === namespace) &&

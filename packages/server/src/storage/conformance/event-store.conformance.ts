@@ -1,8 +1,8 @@
 /** The promises of EventStore: every change is told once, in an order that never changes, and reading goes on where it stopped. */
 import {
-  comparePlaces,
-  type EventPlace,
-  FIRST_PLACE,
+  compareEventCursors,
+  type EventCursor,
+  FIRST_EVENT_CURSOR,
   type NodeId,
   type RecordedEvent,
   type WorkerId,
@@ -21,29 +21,29 @@ export function describeEventStore(makeStorage: MakeStorage): void {
 
     const markers = new Set<WorkerId>();
     /** Tells of something else, and waits until that can be read: whatever was told before it can be read too. */
-    const mark = async (): Promise<EventPlace> => {
+    const mark = async (): Promise<EventCursor> => {
       const workerId = newId<WorkerId>();
       markers.add(workerId);
       await stage.world.register(workerId);
       return eventually(
         async () => {
-          const { events } = await stage.world.storage.events.read(FIRST_PLACE, LIMIT);
+          const { events } = await stage.world.storage.events.read(FIRST_EVENT_CURSOR, LIMIT);
           const marker = events.find(({ member }) => member?.workerId === workerId);
           expect(marker).toBeDefined();
-          return marker!.place;
+          return marker!.cursor;
         },
         { withinMs: 60_000 },
       );
     };
-    const told = async (after: EventPlace): Promise<readonly RecordedEvent[]> => {
+    const told = async (after: EventCursor): Promise<readonly RecordedEvent[]> => {
       const until = await mark();
       const { events } = await stage.world.storage.events.read(after, LIMIT);
       return events.filter(
-        ({ place, member }) =>
-          comparePlaces(place, until) < 0 && !(member?.workerId && markers.has(member.workerId)),
+        ({ cursor, member }) =>
+          compareEventCursors(cursor, until) < 0 && !(member?.workerId && markers.has(member.workerId)),
       );
     };
-    const kindsSince = async (after: EventPlace) => (await told(after)).map(({ kind }) => kind);
+    const kindsSince = async (after: EventCursor) => (await told(after)).map(({ kind }) => kind);
 
     it('a new job is told with its name, namespace and owner', async () => {
       const since = await mark();
@@ -242,8 +242,8 @@ export function describeEventStore(makeStorage: MakeStorage): void {
       );
       const all = await told(since);
       expect(all).toHaveLength(12);
-      for (const [i, { place }] of all.entries()) {
-        const { events } = await world.storage.events.read(place, LIMIT);
+      for (const [i, { cursor }] of all.entries()) {
+        const { events } = await world.storage.events.read(cursor, LIMIT);
         expect(events.slice(0, 11 - i)).toEqual(all.slice(i + 1));
       }
       const bitten: RecordedEvent[] = [];
@@ -263,7 +263,7 @@ export function describeEventStore(makeStorage: MakeStorage): void {
       await housekeeping.dropEvents({ beforeMs: nowMs - DAY_MS });
       expect(await events.oldest()).toBeDefined();
       await housekeeping.dropEvents({ beforeMs: nowMs + 2 * DAY_MS });
-      expect((await events.read(FIRST_PLACE, LIMIT)).events).toEqual([]);
+      expect((await events.read(FIRST_EVENT_CURSOR, LIMIT)).events).toEqual([]);
       expect(await events.oldest()).toBeUndefined();
     });
   });

@@ -1,7 +1,7 @@
 /** Generations: what a database that knows less than the one before it gives out is larger than all that was given out (hazard 43). */
 import {
-  comparePlaces,
-  FIRST_PLACE,
+  compareEventCursors,
+  FIRST_EVENT_CURSOR,
   generationOf,
   type Job,
   type LeaseId,
@@ -83,13 +83,13 @@ export function describeGenerationStore(make: MakeStorage): void {
     it('hazard 43: events of a new generation come after all before, wherever a reader stands', async () => {
       const { world } = stage;
       const { events, generations } = world.storage;
-      const told = async (after = FIRST_PLACE) => {
+      const told = async (after = FIRST_EVENT_CURSOR) => {
         const found: RecordedEvent[] = [];
-        for (let place = after; ; ) {
-          const page = await events.read(place, 1);
-          if (page.events.length === 0 && comparePlaces(page.through, place) === 0) return found;
+        for (let cursor = after; ; ) {
+          const page = await events.read(cursor, 1);
+          if (page.events.length === 0 && compareEventCursors(page.through, cursor) === 0) return found;
           found.push(...page.events);
-          place = page.through;
+          cursor = page.through;
         }
       };
       const jobs = (found: readonly RecordedEvent[]) =>
@@ -107,10 +107,10 @@ export function describeGenerationStore(make: MakeStorage): void {
       expect(jobs(await told(before))).toEqual([second.job.jobId]);
       // As far as the generation before could ever have come.
       expect(jobs(await told({ ...before, xid: before.xid + 1_000_000 }))).toEqual([second.job.jobId]);
-      const places = (await told()).map(({ place }) => place);
-      expect(places).toEqual(places.toSorted(comparePlaces));
-      expect(generationOf(places.at(-1)!)).toBe(generation);
-      expect(comparePlaces(await events.end(), places.at(-1)!)).toBeGreaterThan(0);
+      const cursors = (await told()).map(({ cursor }) => cursor);
+      expect(cursors).toEqual(cursors.toSorted(compareEventCursors));
+      expect(generationOf(cursors.at(-1)!)).toBe(generation);
+      expect(compareEventCursors(await events.end(), cursors.at(-1)!)).toBeGreaterThan(0);
       expect(generationOf((await events.oldest())!)).toBe(0);
     });
 

@@ -299,13 +299,13 @@ export function describeJobInsert(make: MakeStorage): void {
         newJob(keyed, { key: newId<string>(), requestHash: 'a' }),
         newJob(clash, { key, requestHash: 'b' }),
       ];
-      const answers = await jobs.insert(batch, { whole: true });
+      const answers = await jobs.insert(batch, { atomic: true });
       expect(answers[2]).toEqual({ kind: 'conflict', jobId: known.jobId });
       for (const { jobId } of [plain, keyed, clash]) expect(await jobs.get(jobId)).toBeUndefined();
       expect(await world.pending(plain)).toEqual([]);
 
       const repeat = newJob(sampleJob(), { key, requestHash: 'a' });
-      expect(await jobs.insert([...batch.slice(0, 2), repeat], { whole: true })).toEqual([
+      expect(await jobs.insert([...batch.slice(0, 2), repeat], { atomic: true })).toEqual([
         { kind: 'inserted', jobId: plain.jobId },
         { kind: 'inserted', jobId: keyed.jobId },
         { kind: 'existing', jobId: known.jobId },
@@ -318,7 +318,7 @@ export function describeJobInsert(make: MakeStorage): void {
       const key = newId<string>();
       const [first, second] = [sampleJob(), sampleJob()];
       const batch = [newJob(first, { key, requestHash: 'a' }), newJob(second, { key, requestHash: 'b' })];
-      const answers = await jobs.insert(batch, { whole: true });
+      const answers = await jobs.insert(batch, { atomic: true });
       expect(answers.map(({ kind }) => kind)).toContain('conflict');
       expect(await jobs.get(first.jobId)).toBeUndefined();
     });
@@ -336,9 +336,9 @@ export function describeJobInsert(make: MakeStorage): void {
       await world.house(other);
       const idempotency = { key: newId<string>(), requestHash: 'a' };
       const batch = [newJob(orphan), newJob(keyed, idempotency), newJob(other)];
-      const kinds = async (options?: { whole: boolean }) =>
+      const kinds = async (options?: { atomic: boolean }) =>
         (await jobs.insert(batch, options)).map(({ kind }) => kind);
-      expect((await kinds({ whole: true })).slice(0, 2)).toEqual(['namespace_missing', 'namespace_missing']);
+      expect((await kinds({ atomic: true })).slice(0, 2)).toEqual(['namespace_missing', 'namespace_missing']);
       expect(await jobs.get(other.jobId)).toBeUndefined();
       expect(await kinds()).toEqual(['namespace_missing', 'namespace_missing', 'inserted']);
       expect(await jobs.get(orphan.jobId)).toBeUndefined();

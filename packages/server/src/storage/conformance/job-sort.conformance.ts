@@ -1,5 +1,5 @@
 /** Lists of jobs in other orders than that of creation: every order, both ways, with every filter, page by page. */
-import { JOB_SORT_KEYS, type Job, type JobId, type JobPlace, keyOfNone } from '@carillon/domain';
+import { JOB_SORT_KEYS, type Job, type JobCursor, type JobId, keyOfNone } from '@carillon/domain';
 import { expect, it } from 'vitest';
 import type { SortedJobQuery } from '../job-store.ts';
 import { newId } from './sample-job.ts';
@@ -37,8 +37,8 @@ export function describeJobSort(make: MakeStorage): void {
     expect(await both('priority')).toEqual(['Bravo', 'charlie', 'alpha']);
     expect(await both('updated_at')).toEqual(['charlie', 'Bravo', 'alpha']);
     expect(await both('next_run_time')).toEqual(['charlie', 'alpha', 'Bravo']);
-    expect((await sorted({ by: 'next_run_time' }))[0]!.place.key).toBe(BASE_MS + MINUTE_MS);
-    expect((await sorted({ by: 'updated_at' }))[0]!.place.key).toBe(BASE_MS + 1);
+    expect((await sorted({ by: 'next_run_time' }))[0]!.cursor.key).toBe(BASE_MS + MINUTE_MS);
+    expect((await sorted({ by: 'updated_at' }))[0]!.cursor.key).toBe(BASE_MS + 1);
     expect((await world.storage.jobs.list({ limit: 9 })).jobs.toReversed()).toEqual(
       (await sorted({ by: 'name' })).map(({ job }) => job).toSorted((a, b) => (a.jobId < b.jobId ? -1 : 1)),
     );
@@ -60,7 +60,7 @@ export function describeJobSort(make: MakeStorage): void {
       'paused',
     ]);
     for (const descending of [true, false]) {
-      const keys = (await sorted({ by: 'next_run_time', descending })).map(({ place }) => place.key);
+      const keys = (await sorted({ by: 'next_run_time', descending })).map(({ cursor }) => cursor.key);
       expect(keys.slice(2)).toEqual([keyOfNone({ descending }), keyOfNone({ descending })]);
     }
   });
@@ -87,11 +87,11 @@ export function describeJobSort(make: MakeStorage): void {
           const whole = (await sorted({ ...filter, by, descending })).map(({ job }) => job.jobId);
           expect(whole.toSorted()).toEqual(ids.toSorted());
           const read: JobId[] = [];
-          let after: JobPlace | undefined;
+          let after: JobCursor | undefined;
           for (let pages = 0; pages < 4; pages += 1) {
             const page = await sorted({ ...filter, by, descending, limit: 2, ...(after && { after }) });
             read.push(...page.map(({ job }) => job.jobId));
-            after = page.at(-1)?.place ?? after;
+            after = page.at(-1)?.cursor ?? after;
           }
           expect(read).toEqual(whole);
           const second = await sorted({ ...filter, by, descending, limit: 2, offset: 2 });

@@ -22,7 +22,7 @@ export class DueTable {
     return this.#byJob.of(jobId).map((runId) => this.#rows.get(runId)!);
   }
 
-  /** Adds the row, or puts it in the place of the one with its id. */
+  /** Adds the row, or replaces the one with its id. */
   put(record: RunRecord): void {
     this.remove(record.runId);
     this.#rows.set(record.runId, record);

@@ -1,17 +1,17 @@
-/** The table `events`: what happened, each with its place. Who reads it later finds the job as it is then, or what was kept of it. */
+/** The table `events`: what happened, each with its cursor. Who reads it later finds the job as it is then, or what was kept of it. */
 import {
-  comparePlaces,
+  CURSORS_PER_GENERATION,
+  compareEventCursors,
+  type EventCursor,
   type EventJob,
   type EventKind,
   type EventMember,
-  type EventPlace,
   type EventRun,
   type Job,
   type JobId,
   kindOfEnd,
-  PLACES_PER_GENERATION,
   type RecordedEvent,
-  WHOLE_ROW,
+  ROW_END,
 } from '@carillon/domain';
 import type { RunView } from '../run-store.ts';
 
@@ -66,21 +66,21 @@ export class EventLog {
 
   /** Places from here on are larger than all before. */
   beginGeneration(generation: number): void {
-    this.#xid += (generation - this.#generation) * PLACES_PER_GENERATION;
+    this.#xid += (generation - this.#generation) * CURSORS_PER_GENERATION;
     this.#generation = generation;
   }
 
-  end(): EventPlace {
-    return { xid: this.#xid, seq: 0, index: WHOLE_ROW };
+  end(): EventCursor {
+    return { xid: this.#xid, seq: 0, index: ROW_END };
   }
 
-  oldest(): EventPlace | undefined {
+  oldest(): EventCursor | undefined {
     const [row] = this.#rows;
-    return row && placeOf(row);
+    return row && cursorOf(row);
   }
 
-  after(place: EventPlace, limit: number): RecordedEvent[] {
-    const first = this.#rows.findIndex((row) => comparePlaces(placeOf(row), place) > 0);
+  after(cursor: EventCursor, limit: number): RecordedEvent[] {
+    const first = this.#rows.findIndex((row) => compareEventCursors(cursorOf(row), cursor) > 0);
     if (first < 0) return [];
     return this.#rows.slice(first, first + limit).map((row) => this.#event(row));
   }
@@ -105,7 +105,7 @@ export class EventLog {
     const { kind, atMs, jobId, run, member } = row;
     const job = jobId && this.#jobs.get(jobId);
     return {
-      place: placeOf(row),
+      cursor: cursorOf(row),
       kind,
       atMs,
       job: job ? eventJob(job) : jobId && this.#gone.get(jobId),
@@ -115,7 +115,7 @@ export class EventLog {
   }
 }
 
-function placeOf({ xid }: EventRow): EventPlace {
+function cursorOf({ xid }: EventRow): EventCursor {
   return { xid, seq: 0, index: 0 };
 }
 

@@ -1,8 +1,8 @@
 /** What people look up among jobs in memory: lists, and what fires next. */
 import {
-  compareJobPlaces,
+  compareJobCursors,
   type Job,
-  type JobPlace,
+  type JobCursor,
   keyOfNone,
   PRIORITIES,
   type Visible,
@@ -11,7 +11,7 @@ import {
   type JobFilter,
   type JobList,
   type JobQuery,
-  LOOKED_THROUGH_MAX,
+  ROWS_SCANNED_MAX,
   type SortedJob,
   type SortedJobQuery,
   type UpcomingFire,
@@ -36,12 +36,12 @@ export function findJobs(state: MemoryState, query: JobQuery): JobList {
 export function sortJobs(state: MemoryState, query: SortedJobQuery): readonly SortedJob[] | 'too_many' {
   const { after, offset = 0, limit, userId, namespace, labels, status } = query;
   const narrowed = shownJobs(state).filter((job) => matches(job, { userId, namespace, labels, status }));
-  if (narrowed.length > LOOKED_THROUGH_MAX) return 'too_many';
+  if (narrowed.length > ROWS_SCANNED_MAX) return 'too_many';
   return narrowed
     .filter((job) => matches(job, query))
-    .map((job) => ({ job, place: { key: keyOf(state, job, query), jobId: job.jobId } }))
-    .filter(({ place }) => after === undefined || compareJobPlaces(after, place, query) < 0)
-    .sort((a, b) => compareJobPlaces(a.place, b.place, query))
+    .map((job) => ({ job, cursor: { key: keyOf(state, job, query), jobId: job.jobId } }))
+    .filter(({ cursor }) => after === undefined || compareJobCursors(after, cursor, query) < 0)
+    .sort((a, b) => compareJobCursors(a.cursor, b.cursor, query))
     .slice(offset, offset + limit);
 }
 
@@ -49,7 +49,7 @@ function shownJobs(state: MemoryState): Job[] {
   return [...state.jobs.values()].map((job) => shownJob(state, job));
 }
 
-function keyOf({ cursors, due }: MemoryState, job: Job, query: SortedJobQuery): JobPlace['key'] {
+function keyOf({ cursors, due }: MemoryState, job: Job, query: SortedJobQuery): JobCursor['key'] {
   switch (query.by) {
     case 'name':
       return job.name.toLowerCase();
@@ -120,9 +120,9 @@ export function isVisible(
   return (
     visible === undefined ||
     visible.some(
-      (place) =>
-        (place.namespace === '*' || place.namespace === job.namespace) &&
-        (place.userId === undefined || place.userId === job.userId),
+      (cursor) =>
+        (cursor.namespace === '*' || cursor.namespace === job.namespace) &&
+        (cursor.userId === undefined || cursor.userId === job.userId),
     )
   );
 }

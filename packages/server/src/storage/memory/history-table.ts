@@ -10,7 +10,7 @@ export class HistoryTable {
   readonly #byRun = new Groups<RunId, string>();
   readonly #byJob = new Groups<JobId, string>();
 
-  /** A second row of the same attempt takes the place of the first. */
+  /** A second row of the same attempt replaces the first. */
   write(view: RunView): void {
     const key = keyOf(view);
     this.#rows.set(key, view);

@@ -1,5 +1,12 @@
 /** Namespaces, people, keys and sessions in memory. */
-import { type ApiKey, type Grant, type Namespace, type Session, type User, WHOLE } from '@carillon/domain';
+import {
+  type ApiKey,
+  EVERYWHERE,
+  type Grant,
+  type Namespace,
+  type Session,
+  type User,
+} from '@carillon/domain';
 import {
   type AccountStore,
   type FoundKey,
@@ -7,8 +14,8 @@ import {
   type KeyQuery,
   NamespaceGone,
   type NewUser,
-  type Opening,
   type SecretHash,
+  type SignInFacts,
   type Use,
   type UserChange,
 } from '../account-store.ts';
@@ -184,7 +191,7 @@ export class MemoryAccountStore implements AccountStore {
     return this.#keys.delete(keyId) && this.#done(audit);
   }
 
-  async createSession(session: Session, hash: SecretHash, opening: Opening = {}): Promise<boolean> {
+  async createSession(session: Session, hash: SecretHash, opening: SignInFacts = {}): Promise<boolean> {
     const { checkedPasswordHash: checked, address, audit } = opening;
     const { userId, createdAtMs: atMs } = session;
     const row = this.#users.get(userId);
@@ -245,7 +252,7 @@ export class MemoryAccountStore implements AccountStore {
 
   /** Before anything is changed, so that what is refused leaves nothing behind. */
   #requirePlaces(grants: readonly Grant[]): void {
-    const isGone = ({ namespace }: Grant) => namespace !== WHOLE && !this.#namespaces.has(namespace);
+    const isGone = ({ namespace }: Grant) => namespace !== EVERYWHERE && !this.#namespaces.has(namespace);
     if (grants.some(isGone)) throw new NamespaceGone();
   }
 

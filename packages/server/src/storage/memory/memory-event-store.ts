@@ -1,5 +1,5 @@
 /** Reading events in memory. Every call is a transaction of its own, so what is recorded can be read at once. */
-import { type EventPlace, WHOLE_ROW } from '@carillon/domain';
+import { type EventCursor, ROW_END } from '@carillon/domain';
 import type { EventPage, EventStore } from '../event-store.ts';
 import type { MemoryState } from './memory-state.ts';
 
@@ -10,20 +10,20 @@ export class MemoryEventStore implements EventStore {
     this.#state = state;
   }
 
-  async end(): Promise<EventPlace> {
+  async end(): Promise<EventCursor> {
     return this.#state.events.end();
   }
 
-  async oldest(): Promise<EventPlace | undefined> {
+  async oldest(): Promise<EventCursor | undefined> {
     return this.#state.events.oldest();
   }
 
-  async read(after: EventPlace, limit: number): Promise<EventPage> {
+  async read(after: EventCursor, limit: number): Promise<EventPage> {
     const events = this.#state.events.after(after, limit);
     const last = events.at(-1);
     return {
       events,
-      through: last ? { ...last.place, index: WHOLE_ROW } : after,
+      through: last ? { ...last.cursor, index: ROW_END } : after,
       hasMore: events.length === limit,
     };
   }

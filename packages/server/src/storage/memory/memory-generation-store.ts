@@ -1,5 +1,5 @@
 /** Generations in memory: the state is never replaced, so a new one begins only when somebody asks for it. */
-import type { GenerationLook, GenerationStore } from '../generation-store.ts';
+import type { GenerationCheck, GenerationStore } from '../generation-store.ts';
 import type { MemoryState } from './memory-state.ts';
 
 export class MemoryGenerationStore implements GenerationStore {
@@ -12,7 +12,7 @@ export class MemoryGenerationStore implements GenerationStore {
     this.#state = state;
   }
 
-  async look(): Promise<GenerationLook> {
+  async look(): Promise<GenerationCheck> {
     const { generation } = this.#state;
     const isNew = this.#isUntold || (this.#last !== undefined && this.#last !== generation);
     this.#isUntold = false;

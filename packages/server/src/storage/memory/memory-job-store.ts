@@ -42,9 +42,9 @@ export class MemoryJobStore implements JobStore {
     this.#state = state;
   }
 
-  async insert(jobs: readonly NewJob[], { whole = false } = {}): Promise<InsertedJob[]> {
+  async insert(jobs: readonly NewJob[], { atomic = false } = {}): Promise<InsertedJob[]> {
     this.#assertFresh(jobs);
-    if (whole) {
+    if (atomic) {
       const judged = this.#judge(jobs);
       if (judged.some(isRefused)) return judged;
     }

@@ -114,7 +114,7 @@ export class MemoryRunStore implements RunStore {
     return { leased: leases.ofJob(jobId), due: due.ofJob(jobId), history: history.ofJob(jobId) };
   }
 
-  /** `before` is a place in the history: alive and waiting runs stand on the pages that are asked for without it. */
+  /** `before` is a cursor in the history: alive and waiting runs stand on the pages that are asked for without it. */
   #page(composed: Composed, page: RunPage, nowMs: number): RunView[] {
     const { before, limit, offset = 0 } = page;
     const rows = before

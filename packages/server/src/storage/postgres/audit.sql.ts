@@ -93,7 +93,7 @@ const listed = ({
 const listNamespaces = (walk: string, order: string) => `SELECT a.* FROM (
       SELECT asked.name, CASE WHEN $9::boolean THEN n.audit_after ELSE 0 END AS audit_after
       FROM unnest($1::text[]) AS asked(name) LEFT JOIN namespaces n ON n.name = asked.name
-    ) place CROSS JOIN LATERAL (
+    ) scope CROSS JOIN LATERAL (
       SELECT ${FOUND} FROM audit_log a WHERE ${walk} AND a.namespace IS NOT NULL AND ${FILTERS} ORDER BY ${order} LIMIT $8
     ) a
     ORDER BY a.audit_id DESC LIMIT $8`;
@@ -102,8 +102,8 @@ const listNamespaces = (walk: string, order: string) => `SELECT a.* FROM (
  * Compared as rows, in the order of the index: with an equality the planner would rather walk through all namespaces
  * in the order of the ids, for a page that most often is near the end of them.
  */
-const IN_NAMESPACE = `(a.namespace, a.audit_id) > (place.name, place.audit_after)
-        AND (a.namespace, a.audit_id) < (place.name, coalesce($7::bigint, ${ID_MAX}))`;
+const IN_NAMESPACE = `(a.namespace, a.audit_id) > (scope.name, scope.audit_after)
+        AND (a.namespace, a.audit_id) < (scope.name, coalesce($7::bigint, ${ID_MAX}))`;
 const OF_ACTION = `a.action = $3 AND a.action <> 'jobs.create'`;
 
 /** Every filter may be NULL. $1 namespaces, $2 actor, $3 action, $4 subject, $5 from, $6 until, $7 before this id, $8 limit, $9 only since the
@@ -144,7 +144,7 @@ export const LIST_AUDIT_OF_NAMESPACES = page(
 export const LIST_AUDIT_OF_ACTION_IN_NAMESPACES = page(
   'list_audit_of_action_in_namespaces',
   listNamespaces(
-    `a.namespace = place.name AND ${OF_ACTION} AND a.audit_id > place.audit_after AND a.audit_id < coalesce($7::bigint, ${ID_MAX})`,
+    `a.namespace = scope.name AND ${OF_ACTION} AND a.audit_id > scope.audit_after AND a.audit_id < coalesce($7::bigint, ${ID_MAX})`,
     'a.audit_id DESC',
   ),
 );

@@ -1,12 +1,12 @@
 /**
- * A failover that lost its tail, with a real one: a copy of the data directory from some time ago takes the place of the database,
+ * A failover that lost its tail, with a real one: a copy of the data directory from some time ago takes the cursor of the database,
  * once promoted to a timeline of its own and once as it is.
  */
 import { cp, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   type ClaimedRun,
-  comparePlaces,
+  compareEventCursors,
   generationOf,
   type LeaseId,
   type RecordedEvent,
@@ -113,8 +113,8 @@ describe('hazard 43: a database that was replaced by one that had not heard of i
       ['run.succeeded', job.jobId],
       ['job.created', created.jobId],
     ]);
-    expect(told.every(({ place }) => generationOf(place) === 1)).toBe(true);
-    expect(comparePlaces(told[0]!.place, through)).toBeGreaterThan(0);
+    expect(told.every(({ cursor }) => generationOf(cursor) === 1)).toBe(true);
+    expect(compareEventCursors(told[0]!.cursor, through)).toBeGreaterThan(0);
 
     expect(await storage.generations.look()).toEqual({ generation: 1, isNew: true });
     expect(await storage.generations.look()).toEqual({ generation: 1, isNew: false });

@@ -81,7 +81,7 @@ const insertJobs = (name: string, { alike }: { alike: boolean }): Statement => {
   const { data, f } = source(alike);
   return {
     name,
-    text: `WITH data AS MATERIALIZED (${data}), saved AS (${intoJobs(f)}), told AS (
+    text: `WITH data AS MATERIALIZED (${data}), saved AS (${intoJobs(f)}), event AS (
     INSERT INTO events (kind, ids) VALUES ('job.created', ${JOB_ID}::uuid[])
   ), audit AS (${intoAudit(ALL_NAMED)}
   ), planned AS (${intoCursors(f)} WHERE ${f('kind')} = 0) ${intoDue(f)} WHERE ${f('kind')} > 0`,
@@ -98,7 +98,7 @@ const insertKeyedJobs = (name: string, { alike }: { alike: boolean }): Statement
     name,
     text: `WITH data AS MATERIALIZED (${data}), saved AS (
     ${intoJobs(f)} ON CONFLICT (namespace, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING RETURNING job_id
-  ), told AS (
+  ), event AS (
     INSERT INTO events (kind, ids) SELECT 'job.created', array_agg(job_id) FROM saved HAVING count(*) > 0
   ), audit AS (${intoAudit(SAVED_NAMED)}
   ), planned AS (${intoCursors(f)} JOIN saved USING (job_id) WHERE ${f('kind')} = 0

@@ -160,7 +160,7 @@ export const END_DUE = statement('end_due')`
         AND NOT EXISTS (SELECT FROM cursors c WHERE c.job_id = g.job_id)
         AND NOT EXISTS (SELECT FROM leases l CROSS JOIN LATERAL unnest(l.job_ids) WITH ORDINALITY AS u(job_id, ord)
           WHERE l.job_ids @> ARRAY[g.job_id] AND u.job_id = g.job_id AND NOT ((u.ord - 1)::smallint = ANY(l.closed)))))
-  ), told AS (
+  ), event AS (
     INSERT INTO events (kind, ids, epochs, claimed_ats)
     -- In parts: a job may have any number of runs waiting, and a row of events is read at once.
     SELECT 'run.ended', array_agg(run_id), array_agg(epoch), ARRAY[$2::bigint]
@@ -192,7 +192,7 @@ export const DELETE_JOB = statement('delete_job')`
     DELETE FROM dead_letters WHERE job_id = $1::uuid
   ), removed AS (
     DELETE FROM jobs WHERE job_id = $1::uuid RETURNING *
-  ), told AS (
+  ), event AS (
     -- All that is left of it: who may see its runs is judged by this.
     INSERT INTO events (kind, ids, data)
     SELECT 'job.deleted', ARRAY[job_id], jsonb_build_object('name', name, 'namespace', namespace, 'user_id', user_id,

@@ -5,7 +5,7 @@
  */
 import { textArray } from '../../postgres/array-literal.ts';
 import { type Statement, statement } from '../../postgres/database.ts';
-import { type JobFilter, LOOKED_THROUGH_MAX } from '../job-store.ts';
+import { type JobFilter, ROWS_SCANNED_MAX } from '../job-store.ts';
 import { priorityCode } from './codes.ts';
 import { timestampOf } from './fragments.sql.ts';
 import { JOB, JOB_STATUS } from './job-row.ts';
@@ -118,24 +118,24 @@ export function listStatement({ drive, filters, order, continued }: ListShape): 
     jobs = `SELECT j.* FROM labelled j WHERE j.job_id ${past}`;
   } else if (drive === 'due') {
     ids = `SELECT job_id FROM (
-        (SELECT DISTINCT d.job_id FROM due d WHERE d.job_id ${past} ${inOrder} LIMIT ${LOOKED_THROUGH_MAX})
-        UNION (SELECT c.job_id FROM cursors c WHERE c.job_id ${past} ${inOrder} LIMIT ${LOOKED_THROUGH_MAX})
+        (SELECT DISTINCT d.job_id FROM due d WHERE d.job_id ${past} ${inOrder} LIMIT ${ROWS_SCANNED_MAX})
+        UNION (SELECT c.job_id FROM cursors c WHERE c.job_id ${past} ${inOrder} LIMIT ${ROWS_SCANNED_MAX})
         UNION SELECT live.job_id FROM live WHERE live.job_id ${past}) waiting ${inOrder}`;
-    jobs = `SELECT j.* FROM (${ids} LIMIT ${LOOKED_THROUGH_MAX}) waiting JOIN jobs j USING (job_id)`;
+    jobs = `SELECT j.* FROM (${ids} LIMIT ${ROWS_SCANNED_MAX}) waiting JOIN jobs j USING (job_id)`;
   } else if (drive === 'key') {
     ids = `SELECT j.job_id FROM jobs j WHERE j.job_id ${past} ${inOrder}`;
-    jobs = `${ids.replace('SELECT j.job_id', 'SELECT j.*')} LIMIT ${LOOKED_THROUGH_MAX}`;
+    jobs = `${ids.replace('SELECT j.job_id', 'SELECT j.*')} LIMIT ${ROWS_SCANNED_MAX}`;
   } else {
     const { where, orderBy } = driven(drive, at(drive), { order, after });
     ids = `SELECT j.job_id FROM jobs j WHERE ${where} ORDER BY ${orderBy}`;
-    jobs = `${ids.replace('SELECT j.job_id', 'SELECT j.*')} LIMIT ${LOOKED_THROUGH_MAX}`;
+    jobs = `${ids.replace('SELECT j.job_id', 'SELECT j.*')} LIMIT ${ROWS_SCANNED_MAX}`;
     pageOrder = orderBy;
   }
   const labelled =
     drive === 'labels'
       ? `, labelled AS MATERIALIZED (SELECT j.* FROM jobs j WHERE ${FILTERS.labels.sql(at('labels'))})`
       : '';
-  const place = ids ? `(${ids} OFFSET ${LOOKED_THROUGH_MAX - 1} LIMIT 1)` : 'NULL::uuid';
+  const cursor = ids ? `(${ids} OFFSET ${ROWS_SCANNED_MAX - 1} LIMIT 1)` : 'NULL::uuid';
   const rest = restOf(drive, filters).map((name) => FILTERS[name].sql(at(name)));
   return {
     // Not prepared: thousands of shapes, each kept by every connection, would be the caller's to fill its memory with.
@@ -145,7 +145,7 @@ export function listStatement({ drive, filters, order, continued }: ListShape): 
         ORDER BY ${pageOrder} LIMIT ${limit} OFFSET ${offset}
       )
       SELECT * FROM page
-      UNION ALL SELECT ${place}, ${NO_JOB} WHERE (SELECT count(*) FROM page) < ${limit}::bigint`,
+      UNION ALL SELECT ${cursor}, ${NO_JOB} WHERE (SELECT count(*) FROM page) < ${limit}::bigint`,
   };
 }
 
@@ -161,4 +161,4 @@ export const ALLOW_BITMAP_SCANS = statement('allow_bitmap_scans')`
 /** Whether a label is rare enough to sort all that have it. $1 labels. */
 export const COUNT_LABELLED = statement('count_labelled')`
   SELECT count(*)::int FROM (
-  SELECT FROM jobs j WHERE j.labels @> $1::jsonb AND j.labels IS NOT NULL LIMIT ${LOOKED_THROUGH_MAX + 1}) labelled`;
+  SELECT FROM jobs j WHERE j.labels @> $1::jsonb AND j.labels IS NOT NULL LIMIT ${ROWS_SCANNED_MAX + 1}) labelled`;

@@ -1,7 +1,7 @@
 /** Lists jobs by any combination of filters, in the order of their ids, which is that of creation. */
 import { DEFAULT_NAMESPACE, type Job, type JobId } from '@carillon/domain';
 import type { Session } from '../../postgres/database.ts';
-import { type JobFilter, type JobList, type JobQuery, LOOKED_THROUGH_MAX } from '../job-store.ts';
+import { type JobFilter, type JobList, type JobQuery, ROWS_SCANNED_MAX } from '../job-store.ts';
 import { JOB } from './job-row.ts';
 import { COUNT_LABELLED, type Drive, FILTERS, type FilterName, listStatement } from './list-jobs.sql.ts';
 
@@ -45,7 +45,7 @@ async function driveOf(session: Session, query: JobQuery): Promise<Drive> {
 export async function hasRareLabels(session: Session, { labels }: JobFilter): Promise<boolean> {
   if (labels === undefined) return false;
   const [row] = await session.query<readonly [number]>(COUNT_LABELLED, [JSON.stringify(labels)]);
-  return (row?.[0] ?? 0) <= LOOKED_THROUGH_MAX;
+  return (row?.[0] ?? 0) <= ROWS_SCANNED_MAX;
 }
 
 /** The indexes in the order of the ids that serve the query, the most narrow one first as a rule. */

@@ -5,7 +5,7 @@
  */
 import { type JobSortKey, keyOfNone } from '@carillon/domain';
 import type { Statement } from '../../postgres/database.ts';
-import { LOOKED_THROUGH_MAX } from '../job-store.ts';
+import { ROWS_SCANNED_MAX } from '../job-store.ts';
 import { JOB } from './job-row.ts';
 import {
   type Drive,
@@ -55,10 +55,10 @@ export function sortedStatement({ drive, filters, by, descending, continued }: S
     // Not prepared: thousands of shapes, each kept by every connection, would be the caller's to fill its memory with.
     name: '',
     text: `WITH ${LIVE}, found AS MATERIALIZED (
-        SELECT count(*) > ${LOOKED_THROUGH_MAX} AS too_many FROM (${found('j.job_id')} LIMIT ${LOOKED_THROUGH_MAX + 1}) found
+        SELECT count(*) > ${ROWS_SCANNED_MAX} AS too_many FROM (${found('j.job_id')} LIMIT ${ROWS_SCANNED_MAX + 1}) found
       ), page AS MATERIALIZED (
         SELECT ${LISTED_COLUMNS}, j.sort_key FROM (
-          SELECT j.*, ${KEYS[by](keyOfNone({ descending }))} AS sort_key FROM (${found('j.*')} LIMIT ${LOOKED_THROUGH_MAX}) j
+          SELECT j.*, ${KEYS[by](keyOfNone({ descending }))} AS sort_key FROM (${found('j.*')} LIMIT ${ROWS_SCANNED_MAX}) j
           WHERE NOT (SELECT too_many FROM found)${rest.map((filter) => ` AND ${filter}`).join('')}
         ) j ${past}
         ORDER BY j.sort_key ${direction}, j.job_id ${direction} LIMIT ${limit} OFFSET ${offset}
@@ -70,8 +70,8 @@ export function sortedStatement({ drive, filters, by, descending, continued }: S
 function foundBy(drive: Drive, at: (name: FilterName) => string): (columns: 'j.job_id' | 'j.*') => string {
   if (drive === 'due') {
     return (columns) => `SELECT ${columns} FROM (
-        (SELECT DISTINCT d.job_id FROM due d ORDER BY d.job_id LIMIT ${LOOKED_THROUGH_MAX + 1})
-        UNION (SELECT c.job_id FROM cursors c ORDER BY c.job_id LIMIT ${LOOKED_THROUGH_MAX + 1})
+        (SELECT DISTINCT d.job_id FROM due d ORDER BY d.job_id LIMIT ${ROWS_SCANNED_MAX + 1})
+        UNION (SELECT c.job_id FROM cursors c ORDER BY c.job_id LIMIT ${ROWS_SCANNED_MAX + 1})
         UNION SELECT live.job_id FROM live) waiting JOIN jobs j USING (job_id)`;
   }
   if (drive === 'labels')

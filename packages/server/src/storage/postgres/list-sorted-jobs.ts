@@ -34,6 +34,6 @@ async function listBy(
   if (rows.some(([jobId]) => jobId === null)) return 'too_many';
   return rows.map((row) => {
     const job = JOB.from(row, 0);
-    return { job, place: { key: row[JOB.length] as string | number, jobId: job.jobId } };
+    return { job, cursor: { key: row[JOB.length] as string | number, jobId: job.jobId } };
   });
 }

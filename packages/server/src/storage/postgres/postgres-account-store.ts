@@ -14,8 +14,8 @@ import {
   type KeyQuery,
   NamespaceGone,
   type NewUser,
-  type Opening,
   type SecretHash,
+  type SignInFacts,
   type Use,
   type UserChange,
 } from '../account-store.ts';
@@ -146,7 +146,7 @@ export class PostgresAccountStore implements AccountStore {
     return this.#touched(credentials.REMOVE_KEY, [keyId], audit);
   }
 
-  createSession(opened: Session, hash: SecretHash, opening: Opening = {}): Promise<boolean> {
+  createSession(opened: Session, hash: SecretHash, opening: SignInFacts = {}): Promise<boolean> {
     const { sessionId, userId, createdAtMs, lastSeenAtMs, expiresAtMs, address = null } = opened;
     const values = [sessionId, hash, userId, createdAtMs, lastSeenAtMs, expiresAtMs, address];
     const checked = [opened.userAgent ?? null, opening.checkedPasswordHash ?? null];

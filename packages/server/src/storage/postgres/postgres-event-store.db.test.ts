@@ -1,5 +1,5 @@
 /** What only PostgreSQL can get wrong about events: transactions that commit late, partitions, and plans. */
-import { comparePlaces, type JobId, type WorkerId } from '@carillon/domain';
+import { compareEventCursors, type JobId, type WorkerId } from '@carillon/domain';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../../../../../tests/support/eventually.ts';
@@ -143,6 +143,6 @@ describeEachPostgres('events on PostgreSQL', (server) => {
 
   it('the end lies after everything that was read', async () => {
     const { through } = await storage.events.read({ xid: 0, seq: 0, index: 0 }, 10_000);
-    expect(comparePlaces(through, await storage.events.end())).toBeLessThanOrEqual(0);
+    expect(compareEventCursors(through, await storage.events.end())).toBeLessThanOrEqual(0);
   });
 });

@@ -1,16 +1,16 @@
 /** Reading events from PostgreSQL: rows of batches become single events, with the details that are joined on the way. */
 import {
+  type EventCursor,
   type EventJob,
   type EventMember,
-  type EventPlace,
   type JobId,
   kindOfEnd,
   type Labels,
   NO_LABELS,
   type NodeId,
   type RecordedEvent,
+  ROW_END,
   type ScheduleType,
-  WHOLE_ROW,
   type WorkerId,
 } from '@carillon/domain';
 import type { Database } from '../../postgres/database.ts';
@@ -29,49 +29,49 @@ export class PostgresEventStore implements EventStore {
     this.#database = database;
   }
 
-  async end(): Promise<EventPlace> {
+  async end(): Promise<EventCursor> {
     const [row] = await this.#database.query<readonly [string]>(EVENTS_END, []);
-    return { xid: Number(row![0]) - 1, seq: LAST_SEQ, index: WHOLE_ROW };
+    return { xid: Number(row![0]) - 1, seq: LAST_SEQ, index: ROW_END };
   }
 
-  async oldest(): Promise<EventPlace | undefined> {
+  async oldest(): Promise<EventCursor | undefined> {
     const [row] = await this.#database.query<readonly [string, number]>(OLDEST_EVENT, []);
     return row && { xid: Number(row[0]), seq: row[1], index: 0 };
   }
 
-  async read(after: EventPlace, limit: number): Promise<EventPage> {
+  async read(after: EventCursor, limit: number): Promise<EventPage> {
     const { xid, seq, index } = after;
     // What was read of a row is left out below; to see the rest of it, the row is read again.
-    const from = [String(xid), index === WHOLE_ROW ? seq : seq - 1];
+    const from = [String(xid), index === ROW_END ? seq : seq - 1];
     const rows = await readAll(this.#database, READ_EVENTS, [...from, limit, ROWS_MAX]);
     const last = rows.at(-1);
     if (!last) return { events: [], through: after, hasMore: false };
     const events = rows.flatMap(eventsOfRow);
-    const isPartRead = index !== WHOLE_ROW && rows[0]!.xid === xid && rows[0]!.seq === seq;
+    const isPartRead = index !== ROW_END && rows[0]!.xid === xid && rows[0]!.seq === seq;
     return {
-      events: isPartRead ? events.filter(({ place }) => isAfter(place, after)) : events,
-      through: { xid: last.xid, seq: last.seq, index: WHOLE_ROW },
+      events: isPartRead ? events.filter(({ cursor }) => isAfter(cursor, after)) : events,
+      through: { xid: last.xid, seq: last.seq, index: ROW_END },
       hasMore: rows.length >= Math.min(limit, ROWS_MAX),
     };
   }
 }
 
-function isAfter(place: EventPlace, after: EventPlace): boolean {
-  return place.xid !== after.xid || place.seq !== after.seq || place.index > after.index;
+function isAfter(cursor: EventCursor, after: EventCursor): boolean {
+  return cursor.xid !== after.xid || cursor.seq !== after.seq || cursor.index > after.index;
 }
 
 /** One element of a row: what happened, and that the run was given up, if it was. */
 function eventsOfRow(row: EventRow): RecordedEvent[] {
   const { kind, run, xid, seq } = row;
   const base = { atMs: row.atMs, job: jobOf(row), run: undefined, member: undefined };
-  const place = (offset: number) => ({ xid, seq, index: row.element * 2 + offset });
+  const cursor = (offset: number) => ({ xid, seq, index: row.element * 2 + offset });
   if (kind === 'run.started' || kind === 'run.ended') {
     if (!run) return [];
     if (kind === 'run.started')
       return [
         {
           ...base,
-          place: place(0),
+          cursor: cursor(0),
           kind,
           atMs: run.startedAtMs ?? base.atMs,
           run: { ...run, status: 'RUNNING', endedAtMs: undefined, error: undefined },
@@ -81,15 +81,15 @@ function eventsOfRow(row: EventRow): RecordedEvent[] {
     const ended = kindOfEnd(run.status, { isTriedAgain: run.retryAtMs !== undefined });
     const end: RecordedEvent = {
       ...base,
-      place: place(0),
+      cursor: cursor(0),
       kind: ended,
       atMs,
       run: { ...run, deadReason: undefined },
     };
     if (run.deadReason === undefined) return [end];
-    return [end, { ...base, place: place(1), kind: 'run.dead_lettered', atMs, run }];
+    return [end, { ...base, cursor: cursor(1), kind: 'run.dead_lettered', atMs, run }];
   }
-  return [{ ...base, place: place(0), kind, member: memberOf(row) }];
+  return [{ ...base, cursor: cursor(0), kind, member: memberOf(row) }];
 }
 
 function jobOf({ jobId, job, gone }: EventRow): EventJob | undefined {

@@ -4,7 +4,7 @@
  * only a process can notice that has seen the later ones.
  */
 import { type Database, RollBack, type Session } from '../../postgres/database.ts';
-import { GENERATIONS_MAX, type GenerationLook, type GenerationStore } from '../generation-store.ts';
+import { GENERATIONS_MAX, type GenerationCheck, type GenerationStore } from '../generation-store.ts';
 import {
   BEGIN_GENERATION,
   LOOK_AT_GENERATION,
@@ -47,7 +47,7 @@ export class PostgresGenerationStore implements GenerationStore {
     this.#database = database;
   }
 
-  async look(): Promise<GenerationLook> {
+  async look(): Promise<GenerationCheck> {
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
       const row = await this.#read();
       if (row[0] === null) await this.#database.query(REMEMBER_FIRST, []);
@@ -80,7 +80,7 @@ export class PostgresGenerationStore implements GenerationStore {
     return last?.generation === generation && last.database === database && BigInt(xmax) < last.xmax;
   }
 
-  #saw([, , , , generation, , , database, xmax]: LookRow): GenerationLook {
+  #saw([, , , , generation, , , database, xmax]: LookRow): GenerationCheck {
     const isNew = this.#isUntold || (this.#last !== undefined && this.#last.generation !== generation);
     this.#isUntold = false;
     this.#last = { generation, database, xmax: BigInt(xmax) };

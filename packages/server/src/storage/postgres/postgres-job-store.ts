@@ -51,7 +51,7 @@ export class PostgresJobStore implements JobStore {
     this.#database = database;
   }
 
-  async insert(jobs: readonly NewJob[], { whole = false } = {}): Promise<InsertedJob[]> {
+  async insert(jobs: readonly NewJob[], { atomic = false } = {}): Promise<InsertedJob[]> {
     if (jobs.length === 0) return [];
     // The most frequent case by far: one statement, and nothing to be refused.
     if (jobs.every(({ job, idempotency }) => !idempotency && job.namespace === DEFAULT_NAMESPACE)) {
@@ -67,7 +67,7 @@ export class PostgresJobStore implements JobStore {
       const inserted = new Set(keyed.length === 0 ? [] : await insertKeyed(session, keyed));
       const owners = await this.#keyOwners(session, keyed, inserted);
       const answers = jobs.map((entry) => insertedJob(entry, { homes, inserted, owners }));
-      if (whole && answers.some(isRefused)) throw new RollBack(answers);
+      if (atomic && answers.some(isRefused)) throw new RollBack(answers);
       return answers;
     });
   }

@@ -5,8 +5,8 @@ import { type Database, RollBack } from '../../postgres/database.ts';
 import type { AuditEntry } from '../audit-store.ts';
 import type {
   DeadLetter,
+  DeadLetterCursor,
   DeadLetterList,
-  DeadLetterPlace,
   DeadLetterQuery,
   RunPage,
   RunStore,
@@ -90,7 +90,7 @@ export class PostgresRunStore implements RunStore {
       ...(jobId === undefined ? [] : [jobId]),
     ]);
     const letters: DeadLetter[] = [];
-    let stoppedAt: DeadLetterPlace | undefined;
+    let stoppedAt: DeadLetterCursor | undefined;
     for (const row of rows) {
       if (row.jobId === undefined) stoppedAt = { runId: row.runId, diedAtMs: row.diedAtMs };
       else letters.push(row);

@@ -1,12 +1,12 @@
 /** Statements of the run store: what people read. Every one goes through an index of the table it touches. */
 import type { PendingRun, PendingState } from '@carillon/domain';
 import { statement } from '../../postgres/database.ts';
-import { LOOKED_THROUGH_MAX } from '../job-store.ts';
+import { ROWS_SCANNED_MAX } from '../job-store.ts';
 import {
   AT_LIMIT,
   type DeadLetter,
+  type DeadLetterCursor,
   type DeadLetterFilter,
-  type DeadLetterPlace,
   type RunView,
 } from '../run-store.ts';
 import { priorityWord, triggerWord } from './codes.ts';
@@ -127,7 +127,7 @@ const LETTER = columns<DeadLetter>({
 });
 
 /** The row after the page: where the search stopped. */
-interface Stop extends DeadLetterPlace {
+interface Stop extends DeadLetterCursor {
   readonly jobId: undefined;
 }
 
@@ -155,13 +155,13 @@ const LETTER_CONDITIONS = Object.values(LETTER_FILTERS).map(
  * search stopped.
  */
 const letters = (of: string) => `WITH page AS MATERIALIZED (
-    SELECT ${LETTER.sql} FROM (${of} LIMIT ${LOOKED_THROUGH_MAX}) x JOIN jobs j USING (job_id)
+    SELECT ${LETTER.sql} FROM (${of} LIMIT ${ROWS_SCANNED_MAX}) x JOIN jobs j USING (job_id)
     WHERE ${LETTER_CONDITIONS.join(' AND ')} AND ${seenBy('$4', '$5')}
     ORDER BY x.died_at DESC, x.run_id DESC LIMIT $3
   )
   SELECT * FROM page
   UNION ALL SELECT stop.run_id, NULL, NULL, NULL, NULL, NULL, NULL, ${msOf('stop.died_at')}, NULL
-    FROM (${of} OFFSET ${LOOKED_THROUGH_MAX - 1} LIMIT 1) stop WHERE (SELECT count(*) FROM page) < $3::bigint`;
+    FROM (${of} OFFSET ${ROWS_SCANNED_MAX - 1} LIMIT 1) stop WHERE (SELECT count(*) FROM page) < $3::bigint`;
 
 const BEFORE = `x.died_at <= ${timestampOf('$1')} AND (x.died_at, x.run_id) < (${timestampOf('$1')}, $2::uuid)`;
 

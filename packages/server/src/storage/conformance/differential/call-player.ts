@@ -21,7 +21,7 @@ const BOOT = '00000000-0000-7000-8000-00000000b007' as BootId;
 export const NODE = '00000000-0000-7000-8000-00000000d0de' as NodeId;
 const ALL_SHARDS = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
 const NO_ID = '00000000-0000-0000-0000-000000000000';
-export const EVERYWHERE = ALL_SHARDS.map((shard) => ({ shard, afterMs: 0, afterId: NO_ID }));
+export const FROM_START = ALL_SHARDS.map((shard) => ({ shard, afterMs: 0, afterId: NO_ID }));
 const LIMIT = 10_000;
 
 export class CallPlayer {
@@ -63,7 +63,7 @@ export class CallPlayer {
     const { nowMs } = call;
     switch (call.do) {
       case 'insert':
-        return jobs.insert(call.jobs, { whole: call.whole });
+        return jobs.insert(call.jobs, { atomic: call.whole });
       case 'change':
         return this.#change(call.change, nowMs);
       case 'enqueue':
@@ -161,7 +161,7 @@ export class CallPlayer {
 
   async #fire(fires: readonly FireCall[], options: OwnerOptions): Promise<unknown> {
     const { schedule } = this.storage;
-    const cursors = await schedule.readCursors(EVERYWHERE, { untilMs: FAR_MS, limitPerShard: LIMIT });
+    const cursors = await schedule.readCursors(FROM_START, { untilMs: FAR_MS, limitPerShard: LIMIT });
     const given = fires.flatMap(({ jobId, isStale, runs, skipped, nextInMs }): Fire[] => {
       const cursor = cursors.find((row) => row.jobId === jobId);
       if (!cursor) return [];

@@ -1,8 +1,8 @@
 /** Everything the ports show, in a form in which two storages that agree are equal. */
-import { FIRST_PLACE, type JobId, type RecordedEvent, type WorkerId } from '@carillon/domain';
+import { FIRST_EVENT_CURSOR, type JobId, type RecordedEvent, type WorkerId } from '@carillon/domain';
 import type { RunView } from '../../run-store.ts';
 import { BASE_MS, FAR_MS } from '../storage-under-test.ts';
-import { asSet, type CallPlayer, EVERYWHERE, written } from './call-player.ts';
+import { asSet, type CallPlayer, FROM_START, written } from './call-player.ts';
 
 const LIMIT = 10_000;
 const WINDOW = { untilMs: FAR_MS, limitPerShard: LIMIT };
@@ -16,8 +16,8 @@ export async function digestOf(
   const { schedule, leases, members, jobs } = player.storage;
   const [cursors, planned, lanes, held, leasedByRef, counts, cancelled, unknown, upcoming, list, ...ofJobs] =
     await Promise.all([
-      schedule.readCursors(EVERYWHERE, WINDOW).then(asSet),
-      schedule.readPlanned(EVERYWHERE, WINDOW).then(asSet),
+      schedule.readCursors(FROM_START, WINDOW).then(asSet),
+      schedule.readPlanned(FROM_START, WINDOW).then(asSet),
       leases.lanes({ after: undefined, limit: LIMIT }),
       leases.leasedBy(workers).then((runs) => asSet(runs.map(({ position: _position, ...run }) => run))),
       leases
@@ -58,7 +58,7 @@ function shownRun({ result, ...view }: RunView) {
 /** Events of each job, run and member in their order; instants that the storage's own clock gave are left out. */
 export async function eventsOf({ storage: { events } }: CallPlayer): Promise<Digest> {
   const told = new Map<string, string[]>();
-  let after = FIRST_PLACE;
+  let after = FIRST_EVENT_CURSOR;
   for (;;) {
     const page = await events.read(after, LIMIT);
     for (const event of page.events) {
