@@ -1,16 +1,16 @@
 /**
- * From a request to a definition: everything a job means is judged here, once, for every door it can come through. What
- * is accepted can run; what cannot is refused with the field to correct. Pure: the caller brings the time.
+ * From a request to a definition: everything a job means is judged here, once, for every interface. What is
+ * accepted can run; what cannot is refused with the field to correct. Pure: the caller brings the time.
  */
 import { refuseValue } from '../errors/refusal.ts';
-import type { JsonObject } from '../ids.ts';
+import type { JobId, JsonObject } from '../ids.ts';
 import { DEFAULT_RETRY, RETRIES_MAX, RETRY_FIELDS, type RetryPolicy } from '../retry/retry-policy.ts';
 import { DEFAULT_MISFIRE, MISFIRE_FIELDS, type MisfirePolicy } from '../schedule/schedule.ts';
 import { checkHttpPayload } from './check-http-payload.ts';
 import { readSchedule } from './define-job-schedule.ts';
 import { inferHandler, readNamespace, readNumber, readPayload, readText } from './define-job-values.ts';
 import { defaultsOf, plainFields, readFields } from './field-kinds.ts';
-import { type JobDefinition, type JobInput, type JobPatch, NAME_LENGTH_MAX } from './job.ts';
+import { type Job, type JobDefinition, type JobInput, type JobPatch, NAME_LENGTH_MAX } from './job.ts';
 import { JOB_FIELDS, PLAIN_JOB_FIELDS } from './job-fields.ts';
 
 export { sameSchedule } from './define-job-schedule.ts';
@@ -24,7 +24,19 @@ export interface JobHome {
 }
 
 export function defineJob(input: JobInput, nowMs: number, home?: JobHome): JobDefinition {
-  return readJob(input, { current: undefined, nowMs, home });
+  return readJob(input, { current: DEFAULTS, isNew: true, nowMs, home });
+}
+
+/** A new job in its first version; its id and its shard are yet to be set. */
+export function draftJob(
+  input: JobInput,
+  nowMs: number,
+  home?: JobHome,
+): { -readonly [Name in keyof Job]: Job[Name] } {
+  const job = readJob(input, { current: DRAFT, isNew: true, nowMs, home });
+  job.createdAtMs = nowMs;
+  job.updatedAtMs = nowMs;
+  return job;
 }
 
 export interface Redefinition {
@@ -34,18 +46,20 @@ export interface Redefinition {
 }
 
 export function redefineJob(job: JobDefinition, patch: JobPatch, nowMs: number): Redefinition {
-  const definition = readJob(patch, { current: job, nowMs, home: undefined });
+  const definition = readJob(patch, { current: job, isNew: false, nowMs, home: undefined });
   return { definition, scheduleChanged: definition.schedule !== job.schedule };
 }
 
-interface Context {
-  readonly current: JobDefinition | undefined;
+interface Context<Shape extends JobDefinition> {
+  /** What fields that are left out stay as. */
+  readonly current: Shape;
+  readonly isNew: boolean;
   readonly nowMs: number;
   readonly home: JobHome | undefined;
 }
 
 /** Every property, so that all definitions have one shape. */
-const DEFAULTS: JobDefinition = {
+const DEFAULTS: JobDefinition = inOnePiece({
   ...defaultsOf(JOB_FIELDS),
   namespace: '',
   name: '',
@@ -54,19 +68,46 @@ const DEFAULTS: JobDefinition = {
   schedule: { type: 'IMMEDIATE' },
   misfire: DEFAULT_MISFIRE,
   retry: DEFAULT_RETRY,
-};
+});
+const DRAFT: Job = inOnePiece({
+  ...DEFAULTS,
+  jobId: '' as JobId,
+  shard: 0,
+  version: 1,
+  status: 'SCHEDULED',
+  createdAtMs: 0,
+  updatedAtMs: 0,
+});
+
+/**
+ * V8 keeps the properties of a parsed object inside the object, and copies it in one piece. Properties that were added one by one
+ * lie beside it, and each copy costs a second allocation.
+ */
+function inOnePiece<Shape extends object>(values: Shape): Shape {
+  const shape = JSON.parse(JSON.stringify(values, (key, value) => (key === '' ? value : null)));
+  return Object.assign(shape, values);
+}
+
 const MISFIRE_MEMBERS = plainFields(MISFIRE_FIELDS, 'misfire');
 const RETRY_MEMBERS = plainFields(RETRY_FIELDS, 'retry');
 
-function readJob(input: JobInput, { current, nowMs, home }: Context): JobDefinition {
-  const payload = readPayloadOf(input, current);
-  const handler = readHandler(input, { current, payload });
-  if (handler === 'http' && (input.payload !== undefined || input.handler !== undefined || !current)) {
+function readJob<Shape extends JobDefinition>(
+  input: JobInput,
+  { current, isNew, nowMs, home }: Context<Shape>,
+): { -readonly [Name in keyof Shape]: Shape[Name] } {
+  const before = isNew ? undefined : current;
+  const payload = readPayloadOf(input, before);
+  const handler = readHandler(input, { current: before, payload });
+  if (handler === 'http' && (input.payload !== undefined || input.handler !== undefined || isNew)) {
     checkHttpPayload(input.payload ?? (JSON.parse(payload) as JsonObject));
   }
-  const name = readName(input, current);
-  const namespace = readNamespace(input.namespace ?? home?.namespace, current);
-  const definition = readFields(PLAIN_JOB_FIELDS, input, current ?? DEFAULTS);
+  const name = readName(input, before);
+  const namespace = readNamespace(input.namespace ?? home?.namespace, before);
+  const definition: { -readonly [Name in keyof JobDefinition]: JobDefinition[Name] } = readFields(
+    PLAIN_JOB_FIELDS,
+    input,
+    current,
+  );
   if (home && input.userId == null && home.userId !== undefined) {
     definition.userId = JOB_FIELDS.user_id.read(home.userId, 'user_id');
   }
@@ -74,10 +115,10 @@ function readJob(input: JobInput, { current, nowMs, home }: Context): JobDefinit
   definition.namespace = namespace;
   definition.handler = handler;
   definition.payload = payload;
-  definition.schedule = readSchedule(input, { current: current?.schedule, nowMs });
-  definition.misfire = readMisfire(input, current?.misfire);
-  definition.retry = readRetry(input, current?.retry);
-  return definition;
+  definition.schedule = readSchedule(input, { current: before?.schedule, nowMs });
+  definition.misfire = readMisfire(input, before?.misfire);
+  definition.retry = readRetry(input, before?.retry);
+  return definition as { -readonly [Name in keyof Shape]: Shape[Name] };
 }
 
 function readPayloadOf({ payload }: JobInput, current: JobDefinition | undefined): string {

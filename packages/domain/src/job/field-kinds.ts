@@ -199,7 +199,7 @@ export function defaultsOf<Table extends AnyFieldTable>(table: Table): ValuesOf<
   ) as ValuesOf<Table>;
 }
 
-/** The base, with what was given in cursor of what it says; null is the default. */
+/** A copy of the base, changed by what was given; null is the default. */
 export function readFields<Values extends object>(
   fields: readonly NamedField[],
   given: object,

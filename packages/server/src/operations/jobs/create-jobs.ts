@@ -4,11 +4,10 @@
  */
 import {
   type Caller,
-  defineJob,
+  draftJob,
   homeOf,
   isNamespaceName,
   type Job,
-  type JobDefinition,
   type JobId,
   type JobInput,
   may,
@@ -121,17 +120,18 @@ function jobFactory(ports: OperationPorts, caller: Caller, missing: ReadonlySet<
   const auditDetails = auditDetailsOf();
 
   return (input: JobInput, idempotencyKey: string | undefined): NewJob => {
-    const definition = defineJob(input, nowMs, owner);
-    const { namespace, userId, schedule } = definition;
+    const job = draftJob(input, nowMs, owner);
+    const { namespace, userId, schedule } = job;
     if (allowed?.namespace !== namespace || allowed.userId !== userId) {
-      requireMay(caller, 'jobs.create', definition);
-      allowed = definition;
+      requireMay(caller, 'jobs.create', job);
+      allowed = job;
     }
     if (missing.has(namespace)) throw namespaceNotFound(namespace, 'namespace');
     const jobId = ports.random.id() as JobId;
     const first = planFirst({ jobId, schedule, nowMs, isNew: true });
     if (!first) throw new Refusal('schedule_never_fires', 'The schedule has no occurrence from now on.');
-    const job = jobOf(definition, jobId, nowMs);
+    job.jobId = jobId;
+    job.shard = shardOf(jobId);
     const audit: AuditEntry = {
       atMs: nowMs,
       actor: caller,
@@ -155,19 +155,6 @@ function jobFactory(ports: OperationPorts, caller: Caller, missing: ReadonlySet<
               requestHash: requestHash({ ...input, namespace, userId }),
             },
     };
-  };
-}
-
-/** The spread comes first: the runtime copies the definition at once then, and property by property, at many times the cost, later. */
-function jobOf(definition: JobDefinition, jobId: JobId, nowMs: number): Job {
-  return {
-    ...definition,
-    jobId,
-    shard: shardOf(jobId),
-    version: 1,
-    status: 'SCHEDULED',
-    createdAtMs: nowMs,
-    updatedAtMs: nowMs,
   };
 }
 
