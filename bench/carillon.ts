@@ -3,7 +3,7 @@
  * same operation that the REST interface calls; the handler is a function, as the peers' are.
  */
 import pg from 'pg';
-import { createJobs, type OpenEngine, openEngine } from './engine/open-engine.ts';
+import { createJobs, handlerName, type OpenEngine, openEngine } from './engine/open-engine.ts';
 import { countSucceeded, countUnfinished } from './engine/store-facts.ts';
 import type { BenchJob, System, SystemEnv } from './system.ts';
 
@@ -30,6 +30,7 @@ export class Carillon implements System {
     await createJobs(this.#open.engine, jobs.length, (index) => ({
       name: 'bench',
       scheduleType: 'IMMEDIATE',
+      handler: handlerName,
       payload: { id: jobs[index]!.id },
     }));
   }

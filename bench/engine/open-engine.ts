@@ -67,7 +67,10 @@ export async function openEngine(options: {
   };
 }
 
-/** Through the operation that the REST interface calls, in batches; durable when it resolves. Answers the ids of the jobs. */
+/**
+ * Through the operation that the REST interface calls, in batches; durable when it resolves. Answers the ids of the jobs, whose handler
+ * is handlerName.
+ */
 export async function createJobs(
   { operations }: Pick<Engine, 'operations'>,
   count: number,
@@ -79,11 +82,12 @@ export async function createJobs(
     size: 1_000,
     lanes: 4,
     send: async (indexes) => {
-      const jobs = indexes.map((index) => ({ handler: handlerName, ...jobOf(index) }));
-      const answers = await operations.createJobs(SERVER, jobs);
-      for (const [position, answer] of answers.entries()) {
+      // Nothing is copied or looked up here: this load shares the processor with the engine that it measures.
+      const answers = await operations.createJobs(SERVER, indexes.map(jobOf));
+      for (let i = 0; i < answers.length; i += 1) {
+        const answer = answers[i]!;
         if (answer instanceof Error) throw answer;
-        jobIds[indexes[position]!] = answer.jobId;
+        jobIds[indexes[i]!] = answer.jobId;
       }
     },
   });

@@ -9,7 +9,7 @@ import type { JobId } from '../../packages/domain/src/ids.ts';
 import type { JobInput } from '../../packages/domain/src/job/job.ts';
 import type { RunContext } from '../../packages/worker/src/handler.ts';
 import { makeTenants, type Tenants } from '../fairness/tenants.ts';
-import { createJobs, type OpenEngine, openEngine } from './open-engine.ts';
+import { createJobs, handlerName, type OpenEngine, openEngine } from './open-engine.ts';
 import {
   failIfPlanned,
   failsOnce,
@@ -92,6 +92,7 @@ export class Subject {
     this.#ledgers.set(name, ledger);
     const jobIds = await createJobs(this.#open.engine, jobs, (index) => ({
       name: 'bench',
+      handler: handlerName,
       payload: { batch: name, index },
       ...(this.#shape === 'results' && retriedAtOnce),
       ...scheduleOf(index),

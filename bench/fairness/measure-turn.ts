@@ -136,6 +136,7 @@ async function submitBacklog({ databaseUrl, tenantKind, waiting, slots }: TurnOr
     await makeTenants(engine, { kind: tenantKind, count: 2 });
     await createJobs(engine, waiting, (index) => ({
       name: 'large',
+      handler: handlerName,
       scheduleType: 'IMMEDIATE',
       payload: { index },
       ...ownedBy(tenantKind, large),
@@ -179,6 +180,7 @@ async function probe(order: TurnOrder, ledgers: Ledgers, { engine }: OpenEngine)
 async function fireCrons({ cronSeconds }: TurnOrder, { engine }: OpenEngine): Promise<void> {
   const jobIds = await createJobs(engine, crons, (cron) => ({
     name: 'cron',
+    handler: handlerName,
     scheduleType: 'CRON',
     cronExpression: '* * * * * *',
     priority: 'high',

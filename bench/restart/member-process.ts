@@ -2,7 +2,7 @@
  * One of several servers of the restart workload: the engine in a process of its own. It creates the jobs it is given, reports
  * what its handler started, and stops politely when it is told to, as at SIGTERM.
  */
-import { createJobs, type OpenEngine, openEngine } from '../engine/open-engine.ts';
+import { createJobs, handlerName, type OpenEngine, openEngine } from '../engine/open-engine.ts';
 
 export type MemberOrder =
   | { readonly do: 'start'; readonly databaseUrl: string; readonly slots: number }
@@ -47,6 +47,7 @@ async function create({ first, jobs }: { first: number; jobs: number }): Promise
   try {
     await createJobs(open!.engine, jobs, (index) => ({
       name: `restart ${first + index}`,
+      handler: handlerName,
       payload: { index: first + index },
       scheduleType: 'IMMEDIATE',
     }));
