@@ -12,6 +12,7 @@ import {
   PLAIN_JOB_FIELDS,
   type PlainKind,
   plainFields,
+  propertyReader,
   RETRY_FIELDS,
   type RetryPolicy,
 } from '@carillon/domain';
@@ -70,15 +71,15 @@ const STORED_OTHERWISE: Partial<Record<string, Options>> = {
 
 function columnOf({ wire, property, field }: NamedField): JobColumn {
   const { kind, fallback } = field;
-  const key = property as keyof Job;
+  const read = propertyReader(property) as (job: Job) => Value;
   const map: Options = {
-    of: ({ job }) => (job[key] === fallback ? undefined : JSON.stringify(job[key])),
+    of: ({ job }) => (read(job) === fallback ? undefined : JSON.stringify(read(job))),
     from: (stored: string | null) => (stored === null ? fallback : JSON.parse(stored)),
   };
   return {
     name: kind === 'seconds' ? wire.replace(/_seconds$/, '_ms') : wire,
     ...TYPES[kind],
-    of: ({ job }) => job[key] as Value,
+    of: ({ job }) => read(job),
     property,
     // NULL in jobs from before the column was there.
     from: (stored: unknown) => stored ?? fallback,
