@@ -10,7 +10,7 @@ import { pause } from './wire/backoff.ts';
 import type { CallOptions } from './wire/transport.ts';
 
 const POLL_MS = 1_000;
-/** While the stream is open, looking without having been told is a safety net only. */
+/** While the stream is open, polling is a safety net only. */
 const POLL_BESIDE_STREAM_MS = 10_000;
 
 const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);

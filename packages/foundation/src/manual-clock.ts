@@ -1,4 +1,4 @@
-/** A clock that stands still until it is told to move. Timers fall due in order, each at its own instant. */
+/** A clock that moves only when a test moves it. Timers fall due in order, each at its own instant. */
 import type { Clock } from './clock.ts';
 import { MinHeap } from './min-heap.ts';
 

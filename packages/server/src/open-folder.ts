@@ -203,7 +203,7 @@ export class OpenFolder implements AsyncDisposable {
 
   /**
    * Does `work` with the rights of the folder's owner where root runs on a folder of another user: for what opens files by
-   * their path and cannot be told to follow no link. Where the owner cannot reach the folder by its path (it is in root's
+   * their path and have no option to follow no link. Where the owner cannot reach the folder by its path (it is in root's
    * home), `work` has root's rights: it could not be done otherwise, and who cannot reach a folder plants nothing in it, but
    * for somebody who has it open from before or, around a container, by another path.
    */

@@ -1,6 +1,6 @@
 /**
- * A server from its command line to its end: reads the configuration, starts, greets, and stops cleanly when told to.
- * What a person can do something about is told in a sentence; everything else with its stack.
+ * A server from its command line to its end: reads the configuration, starts, greets, and stops cleanly on a signal.
+ * It prints a sentence for what a person can correct, and the stack for everything else.
  */
 import { createLog } from '@carillon/foundation';
 import { type ConfigSources, loadConfig } from './config/load-config.ts';

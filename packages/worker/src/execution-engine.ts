@@ -81,7 +81,7 @@ export class ExecutionEngine {
     for (const run of this.#running) run.requestStop('returned', message, now);
   }
 
-  /** The same for what runs under these leases and was not told yet; answers how many. */
+  /** The same for what runs under these leases and was not stopped yet; answers how many. */
   giveBack(leases: readonly LeaseId[], message: string): number {
     const wanted = new Set(leases);
     const now = this.#options.clock.monotonic();

@@ -1,4 +1,4 @@
-/** Cuts a text/event-stream into its messages. Comments (heartbeats) count as a sign of life and are told as such. */
+/** Cuts a text/event-stream into its messages. Comments (heartbeats) are reported as a sign of life. */
 export interface StreamMessage {
   readonly id: string | undefined;
   readonly event: string | undefined;

@@ -1,5 +1,5 @@
 /**
- * What happened, as listeners are told: which kinds there are and what each tells. An event is recorded with the very change
+ * What listeners receive: the kinds of events and the content of each. An event is recorded with the very change
  * it tells of, so it is exactly as durable.
  */
 import type { JobId, NodeId, RunId, WorkerId } from '../ids.ts';
@@ -80,7 +80,7 @@ export interface RecordedEvent {
   readonly member: EventMember | undefined;
 }
 
-/** How the end of an attempt is told: tried again is no end, whatever the attempt's own status says. */
+/** The kind of event for the end of an attempt: tried again is no end, whatever the attempt's own status says. */
 export function kindOfEnd(status: RunStatus, { isTriedAgain }: { isTriedAgain: boolean }): EventKind {
   if (isTriedAgain) return 'run.retrying';
   switch (status) {

@@ -5,7 +5,7 @@
 import type { JobId } from '@carillon/domain';
 import type { Clock } from '@carillon/foundation';
 
-/** From the last time it was found locked; longer than outcomes wait until they are told again. */
+/** From the last time it was found locked; longer than the pause before outcomes are tried again. */
 const ASIDE_MS = 5_000;
 
 export class JobsSetAside {

@@ -1,6 +1,6 @@
 /**
  * One connection that listens on a channel, for as long as it is started: when it is lost it is opened again, after growing
- * pauses, for ever. Notifications sent meanwhile are lost, and the owner is told so. It never begins a transaction: an open one
+ * pauses, for ever. Notifications sent meanwhile are lost, and the owner is notified. It never begins a transaction: an open one
  * would keep the server from clearing its queue of notifications.
  */
 import { Socket } from 'node:net';

@@ -51,7 +51,7 @@ const DIRECTORY = new URL('./migrations/', import.meta.url);
 const LOCK_KEY = 7_420_001;
 /** Another name than that of servers: several that start together are not in each other's way. */
 const APPLICATION_NAME = 'carillon migrations';
-/** A server that was told to stop lets its runs go on for half of it. */
+/** A server that is stopping lets its runs go on for half of it. */
 const SERVERS_MS_MAX = 60_000;
 /** As long as a backup may take that nobody wants to be woken for. */
 const LOCKS_MS_MAX = 3_600_000;

@@ -6,7 +6,7 @@ export interface LockHolder {
 }
 
 export interface ConnectedServers {
-  /** Not told of servers on a Unix socket, nor to a role that may not see it. */
+  /** Unknown for servers on a Unix socket, and for roles that may not see it. */
   readonly address: string | null;
   readonly connections: number;
 }

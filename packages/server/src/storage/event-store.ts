@@ -21,7 +21,7 @@ export interface EventStore {
   read(after: EventCursor, limit: number): Promise<EventPage>;
 }
 
-/** How a change of a job is told of. */
+/** The event of a change of a job. */
 export function kindOfChange({ pending }: Pick<JobChange, 'pending'>): EventKind {
   switch (pending.kind) {
     case 'drop':

@@ -14,7 +14,7 @@ export const EPOCHS_PER_GENERATION_BITS = 19;
 
 export interface GenerationCheck {
   readonly generation: number;
-  /** It is another one than this process has seen last, or this process has begun it: told once. */
+  /** It is another one than this process has seen last, or this process has begun it: true once. */
   readonly isNew: boolean;
 }
 

@@ -2,7 +2,7 @@
  * Who is alive and who owns what: nodes, their shards, and workers. Membership is by heartbeat; ownership carries an epoch
  * that grows with every change of hands.
  *
- * A node id belongs to one process at a time, which is told from others by its boot id: a copied data folder starts with the
+ * A node id belongs to one process at a time, which its boot id identifies: a copied data folder starts with the
  * node id of a process that may still live (hazard 44). Only a process that joins can take a node id over, from one that it
  * knows to have ended or, as a later incarnation, from one that is silent. Whoever finds another boot id recorded than its own
  * has lost the node id for good.

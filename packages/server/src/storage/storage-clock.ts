@@ -58,7 +58,7 @@ export class StorageClock implements Clock {
     const { before, serverMs, after } = reading;
     this.#skewMs = Math.round(this.#local.now() - (after - before) / 2 - serverMs);
     this.#follow({ least: serverMs - after, most: serverMs - before });
-    // The storage itself was set back: follow it, or nothing would be due until it has caught up. What was told before the
+    // The storage itself was set back: follow it, or nothing would be due until it has caught up. What was answered before the
     // first reading was this machine's own idea.
     if (!this.#isSynced || this.#latest - serverMs > STEP_MS_MIN) this.#latest = Math.floor(serverMs);
     this.#isSynced = true;

@@ -26,7 +26,7 @@ export interface PostgresSignalBusOptions
 /** From the start of one flush to that of the next: every listening server is woken 200 times a second at most. */
 const FLUSH_INTERVAL_MS = 5;
 
-/** What listeners are told when anything may have happened. Cancellations are repeated by heartbeats and need none. */
+/** What listeners receive when anything may have happened. Cancellations are repeated by heartbeats and need none. */
 const ANYTHING: SignalBatch = {
   'runs-open': { lanes: [] },
   'shards-due': { shards: [] },

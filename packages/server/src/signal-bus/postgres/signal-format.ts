@@ -75,7 +75,7 @@ const CODECS: { readonly [Name in keyof Signals]: Codec<Signals[Name]> } = {
     },
   },
 };
-/** Those with few entries first: when the notifications do not suffice, it is the many that are told as "any" or cut. */
+/** Those with few entries first: when the notifications do not suffice, it is the many that are sent as "any" or cut. */
 const NAMES = Object.keys(CODECS) as (keyof Signals)[];
 const NAME_OF_LETTER = new Map(NAMES.map((name) => [CODECS[name].letter, name]));
 

@@ -12,7 +12,7 @@ export interface LeasedRecord {
   /** The row as it stood in `due`; its epoch is the one it is leased at. */
   run: RunRecord;
   cancelRequested: boolean;
-  /** Set once people were told that it runs. */
+  /** Set once it is shown as running. */
   shown: { readonly startedAtMs: number; readonly atMs: number } | undefined;
 }
 

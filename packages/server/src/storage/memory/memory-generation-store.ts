@@ -5,7 +5,7 @@ import type { MemoryState } from './memory-state.ts';
 export class MemoryGenerationStore implements GenerationStore {
   readonly #state: MemoryState;
   #last: number | undefined;
-  /** Begun here, and not told by a look yet. */
+  /** Begun here, and not reported yet. */
   #isUntold = false;
 
   constructor(state: MemoryState) {

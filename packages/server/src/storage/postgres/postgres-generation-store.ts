@@ -40,7 +40,7 @@ const TRIES_MAX = 5;
 export class PostgresGenerationStore implements GenerationStore {
   readonly #database: Database;
   #last: Seen | undefined;
-  /** Begun or made lasting here, and not told by a look yet: the first look of a process tells it too. */
+  /** Begun or made lasting here, and not reported yet; the first check of a process reports it too. */
   #isUntold = false;
 
   constructor(database: Database) {
@@ -104,7 +104,7 @@ export class PostgresGenerationStore implements GenerationStore {
   }
 }
 
-/** What is not told, or was not when it was remembered, is no difference. */
+/** What is unknown, or was unknown when it was stored, is no difference. */
 function isReplaced([, seenSystem, , seenDatabase, , system, , database]: LookRow): boolean {
   return seenDatabase !== database || (seenSystem !== '' && system !== '' && seenSystem !== system);
 }
