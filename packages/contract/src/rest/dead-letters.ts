@@ -3,8 +3,7 @@ import {
   BULK_LETTERS_MAX,
   DEAD_LETTER_FILTERS,
   DEAD_REASONS,
-  type DeadReason,
-  type JobId,
+  type DeadLetter,
   parseInstant,
   type RunId,
 } from '@carillon/domain';
@@ -68,19 +67,7 @@ function readLetterCursor(cursor: string): LetterCursor {
   return { diedAtMs: parseInstant(cursor, { field: 'before' }), runId: FIRST_ID };
 }
 
-export interface DeadLetterFacts {
-  readonly runId: RunId;
-  readonly jobId: JobId;
-  readonly jobName: string | undefined;
-  readonly reason: DeadReason;
-  readonly error: string | undefined;
-  readonly attempts: number;
-  readonly scheduledAtMs: number;
-  readonly diedAtMs: number;
-  readonly redrivenAs: RunId | undefined;
-}
-
-export const { answer: deadLetterAnswer, view: deadLetterView } = answerOf<DeadLetterFacts>('DeadLetter')({
+export const { answer: deadLetterAnswer, view: deadLetterView } = answerOf<DeadLetter>('DeadLetter')({
   run_id: [z.uuid(), (letter) => letter.runId],
   job_id: [z.uuid(), (letter) => letter.jobId],
   job_name: [z.string().nullable(), (letter) => letter.jobName ?? null],

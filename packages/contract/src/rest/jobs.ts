@@ -13,6 +13,7 @@ import {
   MISFIRE_FIELDS,
   payloadOf,
   RETRY_FIELDS,
+  type RunFacts,
   SCHEDULE_FIELDS,
   type Schedule,
   type ScheduleType,
@@ -22,7 +23,7 @@ import { answerOf, instant, instantText, secondsOf } from './answer.ts';
 import { NAMED_MAX } from './dead-letters.ts';
 import { answerShape, nullable, viewOf } from './field-schemas.ts';
 import { problemAnswer } from './problem.ts';
-import { type RunFacts, runAnswer, runView } from './runs.ts';
+import { runAnswer, runView } from './runs.ts';
 
 const fields = answerShape(JOB_FIELDS);
 const { name, namespace, user_id } = fields;

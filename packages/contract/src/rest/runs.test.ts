@@ -1,6 +1,6 @@
-import type { JobId, RunId } from '@carillon/domain';
+import type { JobId, RunFacts, RunId } from '@carillon/domain';
 import { expect, test } from 'vitest';
-import { logLines, type RunFacts } from './runs.ts';
+import { logLines } from './runs.ts';
 
 const AT = Date.UTC(2030, 0, 1);
 const RUN: RunFacts = {

@@ -1,14 +1,12 @@
 /** Runs, their logs and the workers that run them: queries and answers. */
 import {
   type Job,
-  type JobId,
   type NodeId,
   PRIORITIES,
   parseInstant,
   RUN_STATUSES,
+  type RunFacts,
   type RunId,
-  type RunStatus,
-  type RunTrigger,
   refuseValue,
   type WorkerId,
 } from '@carillon/domain';
@@ -70,30 +68,6 @@ export function readRunCursor(cursor: string): { createdAtMs: number; runId: Run
   const cut = cursor.lastIndexOf('_');
   const createdAtMs = parseInstant(cursor.slice(0, Math.max(cut, 0)), { field: 'before' });
   return { createdAtMs, runId: readId(cursor.slice(cut + 1), 'run') as RunId };
-}
-
-/** What is known of a run: one attempt of one occurrence. */
-export interface RunFacts {
-  readonly runId: RunId;
-  readonly jobId: JobId;
-  readonly status: RunStatus;
-  readonly attempt: number;
-  readonly epoch: number;
-  readonly trigger: RunTrigger;
-  readonly scheduledAtMs: number;
-  readonly createdAtMs: number;
-  readonly startedAtMs: number | undefined;
-  readonly endedAtMs: number | undefined;
-  readonly modifiedAtMs: number;
-  readonly executorId: string | undefined;
-  readonly error: string | undefined;
-  readonly reason: string | undefined;
-  /** JSON text. */
-  readonly result: string | undefined;
-  readonly logUrl: string | undefined;
-  readonly jobVersion: number;
-  readonly occurrences: number;
-  readonly lateReport: string | undefined;
 }
 
 /** One attempt of a run, with the run's own facts. The names are those of the columns in the database. */

@@ -1,6 +1,7 @@
 /** A run: pending (in `due`), then leased by a worker, and how its attempts end. The states are listed in ARCHITECTURE.md. */
 import type { JobId, LeaseId, RunId, WorkerId } from '../ids.ts';
 import type { Priority } from '../job/job.ts';
+import type { DeadReason } from '../retry/decide-next.ts';
 
 /** Who asked for it: the schedule, a person (run now), or a redriven dead letter. */
 export type RunTrigger = 'schedule' | 'manual' | 'redrive';
@@ -139,3 +140,43 @@ export type RunOutcome =
 
 export const ERROR_LENGTH_MAX = 4_000;
 export const RESULT_BYTES_MAX = 64 * 1024;
+
+/** What is known of a run: one attempt of one occurrence. */
+export interface RunFacts {
+  readonly runId: RunId;
+  readonly jobId: JobId;
+  readonly status: RunStatus;
+  readonly attempt: number;
+  readonly epoch: number;
+  readonly trigger: RunTrigger;
+  readonly scheduledAtMs: number;
+  readonly createdAtMs: number;
+  readonly startedAtMs: number | undefined;
+  readonly endedAtMs: number | undefined;
+  readonly modifiedAtMs: number;
+  readonly executorId: string | undefined;
+  readonly error: string | undefined;
+  /** Why it was skipped, or what it waits for. */
+  readonly reason: string | undefined;
+  /** JSON text. */
+  readonly result: string | undefined;
+  readonly logUrl: string | undefined;
+  readonly jobVersion: number;
+  /** SKIPPED ranges stand for several occurrences. */
+  readonly occurrences: number;
+  /** What a refused report said after the run had been given to another worker. */
+  readonly lateReport: string | undefined;
+}
+
+export interface DeadLetter {
+  readonly runId: RunId;
+  readonly jobId: JobId;
+  readonly jobName: string | undefined;
+  readonly reason: DeadReason;
+  readonly error: string | undefined;
+  readonly attempts: number;
+  readonly scheduledAtMs: number;
+  readonly diedAtMs: number;
+  /** The run that was added when somebody redrove it. */
+  readonly redrivenAs: RunId | undefined;
+}

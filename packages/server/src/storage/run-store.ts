@@ -1,13 +1,12 @@
 /** Reads of what waits, runs and ran, for people. One row per attempt; the status shown is composed here. */
 
 import type {
+  DeadLetter,
   DeadLetterSelection,
-  DeadReason,
   JobId,
   PendingRun,
   RunId,
-  RunStatus,
-  RunTrigger,
+  RunFacts as RunView,
   Visible,
 } from '@carillon/domain';
 import type { AuditEntry } from './audit-store.ts';
@@ -15,44 +14,7 @@ import type { AuditEntry } from './audit-store.ts';
 /** What a run waits for whose job has as many open or alive as it may. */
 export const AT_LIMIT = 'the job has as many runs at a time as it may';
 
-export interface RunView {
-  readonly runId: RunId;
-  readonly jobId: JobId;
-  readonly status: RunStatus;
-  readonly attempt: number;
-  readonly epoch: number;
-  readonly trigger: RunTrigger;
-  readonly scheduledAtMs: number;
-  readonly createdAtMs: number;
-  readonly startedAtMs: number | undefined;
-  readonly endedAtMs: number | undefined;
-  readonly modifiedAtMs: number;
-  readonly executorId: string | undefined;
-  readonly error: string | undefined;
-  /** Why it was skipped, or what it waits for. */
-  readonly reason: string | undefined;
-  /** JSON text. */
-  readonly result: string | undefined;
-  readonly logUrl: string | undefined;
-  readonly jobVersion: number;
-  /** SKIPPED ranges stand for several occurrences. */
-  readonly occurrences: number;
-  /** What a refused report said after the run had been given to another worker. */
-  readonly lateReport: string | undefined;
-}
-
-export interface DeadLetter {
-  readonly runId: RunId;
-  readonly jobId: JobId;
-  readonly jobName: string | undefined;
-  readonly reason: DeadReason;
-  readonly error: string | undefined;
-  readonly attempts: number;
-  readonly scheduledAtMs: number;
-  readonly diedAtMs: number;
-  /** The run that took it up again, once somebody sent it round. */
-  readonly redrivenAs: RunId | undefined;
-}
+export type { DeadLetter, RunView };
 
 export interface DeadLetterCursor {
   readonly diedAtMs: number;
