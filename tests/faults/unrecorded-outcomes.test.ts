@@ -103,9 +103,14 @@ it('while no outcome can be recorded only so many runs are executed; then all ar
   expect(receiver.calls).toHaveLength(JOBS);
   expect(receiver.overlaps()).toEqual([]);
   const output = await server.output();
-  for (const line of [REACHED, OVER, RECORDED]) expect(output.split(line)).toHaveLength(2);
+  // A slow database may reach the bound without the lock as well; whoever reads the log learns of every end.
+  const times = (line: string) => output.split(line).length - 1;
+  expect(times(REACHED)).toBeGreaterThanOrEqual(1);
+  expect(times(OVER)).toBe(times(REACHED));
+  expect(output.lastIndexOf(OVER)).toBeGreaterThan(output.lastIndexOf(REACHED));
+  expect(output.lastIndexOf(RECORDED)).toBeGreaterThan(output.lastIndexOf(LOCKED));
   const lockedMs = performance.now() - lockedAt;
-  expect(output.split(LOCKED).length - 1).toBeGreaterThanOrEqual(1);
-  expect(output.split(LOCKED).length - 1).toBeLessThanOrEqual(1 + Math.floor(lockedMs / 30_000));
+  expect(times(LOCKED)).toBeGreaterThanOrEqual(1);
+  expect(times(LOCKED)).toBeLessThanOrEqual(1 + Math.floor(lockedMs / 30_000));
   expect(output).not.toContain('cannot be recorded');
 });
