@@ -3,6 +3,7 @@
  * so it spends as little as it can. Each connection sends its next request when the answer to the last has come.
  */
 import { connect, type Socket } from 'node:net';
+import { percentile } from '../percentile.ts';
 
 type LoadOrder = {
   readonly address: string;
@@ -23,7 +24,9 @@ const END_OF_HEAD = Buffer.from('\r\n\r\n');
 export async function postAll(order: LoadOrder) {
   const { bodies, connections, perSecond } = order;
   const requests = bodies.map((body) => requestOf(order, body));
-  const delaysMs = new Float64Array(bodies.length);
+  const delaysMs: number[] = [];
+  /** From writing the request to its answer, of accepted ones: what the server alone decides. */
+  const acceptedMs: number[] = [];
   /** Every answer but 201, by its status. */
   const refused: Record<string, number> = {};
   let next = 0;
@@ -38,19 +41,28 @@ export async function postAll(order: LoadOrder) {
       // From when it should have been sent: waiting for a free connection is part of the wait.
       const sentAt = plannedAt ?? performance.now();
       order.onSend?.(index);
+      const writtenAt = performance.now();
       const status = await connection.ask(requests[index]!);
-      delaysMs[index] = performance.now() - sentAt;
-      if (status === '201') accepted += 1;
-      else refused[status] = (refused[status] ?? 0) + 1;
+      const now = performance.now();
+      delaysMs.push(now - sentAt);
+      if (status === '201') {
+        accepted += 1;
+        acceptedMs.push(now - writtenAt);
+      } else refused[status] = (refused[status] ?? 0) + 1;
     }
     connection.close();
   };
   await Promise.all(Array.from({ length: connections }, drive));
 
   const seconds = (performance.now() - startedAt) / 1_000;
-  const sorted = delaysMs.toSorted();
-  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!;
-  return { seconds, accepted, refused, p50Ms: at(0.5), p99Ms: at(0.99) };
+  const at = (values: readonly number[], share: number) =>
+    percentile(Float64Array.from(values).sort(), share);
+  return {
+    ...{ seconds, accepted, refused },
+    p50Ms: at(delaysMs, 0.5),
+    p99Ms: at(delaysMs, 0.99),
+    acceptedP99Ms: acceptedMs.length === 0 ? 0 : at(acceptedMs, 0.99),
+  };
 }
 
 /** Sleeps only when there is something to sleep for: a timer is late by a millisecond or so, and then several are due. */

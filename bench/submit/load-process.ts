@@ -16,10 +16,18 @@ export type SubmitOrder = {
 
 export type SubmitFigures = LoadFigures & { readonly ok: true };
 
+/** Few enough that none is refused. */
+const WARM_UP_CONNECTIONS_MAX = 64;
+
 answerParent<SubmitOrder, SubmitFigures>(async ({ jobs, warmUpJobs, job, perSecond, ...order }) => {
   const bodies = (count: number, from: number) =>
     Array.from({ length: count }, (_, i) => JSON.stringify({ ...job, payload: { index: from + i } }));
-  const warmUp = await postAll({ ...order, perSecond: undefined, bodies: bodies(warmUpJobs, jobs) });
+  const warmUp = await postAll({
+    ...order,
+    connections: Math.min(order.connections, WARM_UP_CONNECTIONS_MAX),
+    perSecond: undefined,
+    bodies: bodies(warmUpJobs, jobs),
+  });
   if (warmUp.accepted !== warmUpJobs) throw new Error(`refused: ${JSON.stringify(warmUp.refused)}`);
   return { ok: true, ...(await postAll({ ...order, perSecond, bodies: bodies(jobs, 0) })) };
 });

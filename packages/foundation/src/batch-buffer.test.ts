@@ -47,6 +47,47 @@ describe('items', () => {
     expect(flushes.map((flush) => flush.items)).toEqual([[1], [2]]);
   });
 
+  test('gather after a flush of many, and wait for nobody after a small one', async () => {
+    const clock = new ManualClock();
+    buffer = create({ besideMin: 9, cooldown: { msMax: 8, itemsMin: 2, clock } });
+    for (const item of [1, 2]) {
+      void buffer.add(item);
+      await turns();
+      clock.advance(3);
+      finish(item - 1);
+      await turns();
+    }
+    expect(flushes.map((flush) => flush.items)).toEqual([[1], [2]]);
+    void buffer.add(3);
+    void buffer.add(4);
+    await turns();
+    clock.advance(3);
+    finish(2);
+    await turns();
+    void buffer.add(5);
+    await turns();
+    expect(flushes).toHaveLength(3);
+    clock.advance(3);
+    await turns();
+    expect(flushes.at(-1)!.items).toEqual([5]);
+  });
+
+  test('are refused while enough others wait for too long', async () => {
+    const clock = new ManualClock();
+    buffer = create({ flushesMax: 1, waitMax: { items: 2, ms: 100, clock } });
+    void buffer.add(1);
+    await turns();
+    void buffer.add(2);
+    clock.advance(101);
+    void buffer.add(3);
+    await expect(buffer.add(4)).rejects.toThrow('full');
+    finish(0);
+    await turns();
+    expect(flushes.at(-1)!.items).toEqual([2, 3]);
+    void buffer.add(5);
+    expect(buffer.size).toBe(3);
+  });
+
   test('too few to be worth a flush beside another wait for it, and enough of them do not', async () => {
     buffer = create({ besideMin: 2 });
     for (const item of [1, 2]) {

@@ -14,20 +14,28 @@ export interface BatchBufferOptions<Item, Result> {
   readonly capacity: number;
   readonly onFull: () => Error;
   /**
+   * While this many wait, and the first of them longer than that, one more is refused with onFull() as well: it would wait even
+   * longer. Left out: only the capacity counts.
+   */
+  readonly waitMax?: { readonly items: number; readonly ms: number; readonly clock: Clock };
+  /**
    * Items that a flush wants to start beside another that is under way. Left out: one. A flush has a cost of its own: few
    * items do better to wait for the one under way and share the next.
    */
   readonly besideMin?: number;
   /**
-   * After each flush, fewer than besideMin items wait for as long as it took, and at most this long. Left out: no cooldown.
+   * After each flush of itemsMin items, fewer than besideMin wait for as long as it took, and at most this long. Left out: no
+   * cooldown. itemsMin left out: one.
    */
-  readonly cooldown?: { readonly msMax: number; readonly clock: Clock };
+  readonly cooldown?: { readonly msMax: number; readonly itemsMin?: number; readonly clock: Clock };
   /** When a flush starts after the first item came. Left out: at the end of the current job of the event loop. */
   readonly defer?: (flush: () => void) => void;
 }
 
 interface Group<Item, Result> {
   readonly items: readonly Item[];
+  /** By the monotonic clock of waitMax. */
+  readonly enteredAt: number;
   resolve(results: readonly Result[]): void;
   reject(error: unknown): void;
 }
@@ -52,19 +60,27 @@ export class BatchBuffer<Item, Result> {
     return this.#waitingItems + this.#inFlight;
   }
 
+  /** One more is refused. */
+  get isFull(): boolean {
+    const { capacity, waitMax } = this.#options;
+    if (this.size >= capacity) return true;
+    if (waitMax === undefined || this.#waitingItems < waitMax.items) return false;
+    return waitMax.clock.monotonic() - this.#waiting[0]!.enteredAt > waitMax.ms;
+  }
+
   add(item: Item): Promise<Result> {
-    if (this.size >= this.#options.capacity) return Promise.reject(this.#options.onFull());
+    if (this.isFull) return Promise.reject(this.#options.onFull());
     return new Promise((resolve, reject) => {
-      this.#enter({ items: [item], resolve: (results) => resolve(results[0] as Result), reject });
+      this.#enter([item], (results) => resolve(results[0] as Result), reject);
     });
   }
 
   /** They travel in one flush, and are answered together. */
   addAll(items: readonly Item[]): Promise<readonly Result[]> {
     if (items.length === 0) return Promise.resolve([]);
-    if (this.size >= this.#options.capacity) return Promise.reject(this.#options.onFull());
+    if (this.isFull) return Promise.reject(this.#options.onFull());
     return new Promise((resolve, reject) => {
-      this.#enter({ items, resolve, reject });
+      this.#enter(items, resolve, reject);
     });
   }
 
@@ -74,9 +90,14 @@ export class BatchBuffer<Item, Result> {
     await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
-  #enter(group: Group<Item, Result>): void {
-    this.#waiting.push(group);
-    this.#waitingItems += group.items.length;
+  #enter(
+    items: readonly Item[],
+    resolve: Group<Item, Result>['resolve'],
+    reject: Group<Item, Result>['reject'],
+  ): void {
+    const enteredAt = this.#options.waitMax?.clock.monotonic() ?? 0;
+    this.#waiting.push({ items, enteredAt, resolve, reject });
+    this.#waitingItems += items.length;
     this.#schedule();
   }
 
@@ -128,7 +149,8 @@ export class BatchBuffer<Item, Result> {
     } finally {
       this.#flushing -= 1;
       this.#inFlight -= items.length;
-      if (startedAt !== undefined) this.#cooldown?.begin(startedAt);
+      if (startedAt !== undefined && items.length >= (cooldown?.itemsMin ?? 1))
+        this.#cooldown?.begin(startedAt);
       if (this.#waitingItems > 0) this.#schedule();
       else if (this.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
     }

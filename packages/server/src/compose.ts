@@ -123,6 +123,7 @@ export function composeEngine(options: EngineOptions): Engine {
   const link = options.link ?? new InProcessWorkerLink();
   const ingest = new DirectIngest({
     jobs: storage.jobs,
+    clock,
     // Requests that arrive together are parsed one after the other: all of them share the transaction.
     defer: options.defer ?? setImmediate,
   });

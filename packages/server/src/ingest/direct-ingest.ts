@@ -3,7 +3,7 @@
  * when the storage is slower than the callers for long, new jobs are refused at once instead of waiting without end.
  */
 import { Refusal } from '@carillon/domain';
-import { BatchBuffer } from '@carillon/foundation';
+import { BatchBuffer, type Clock } from '@carillon/foundation';
 import { applyInBatches } from '../storage/apply-in-batches.ts';
 import type { InsertedJob, JobStore, NewJob } from '../storage/job-store.ts';
 import type { Ingest } from './ingest.ts';
@@ -13,12 +13,20 @@ export interface DirectIngestOptions {
   readonly batchMax?: number;
   readonly flushesMax?: number;
   readonly capacity?: number;
+  readonly clock: Clock;
   /** As BatchBuffer has it. */
   readonly defer?: (flush: () => void) => void;
 }
 
 /** Fewer new jobs than this wait for the transaction under way instead of opening another. */
 const BESIDE_MIN = 100;
+/**
+ * Callers who were answered together send their next jobs together: these gather for about this long, since a transaction has a
+ * cost of its own. A few callers, each of whom waits for its answer, never wait for others.
+ */
+const COOLDOWN = { msMax: 4, itemsMin: 8 };
+/** More than this many wait for longer than that: whoever comes now learns at once that the server is busy, and may ask another. */
+const WAIT_MAX = { items: 500, ms: 200 };
 /** A batch of this many gains nothing by waiting for others: such have transactions of their own, so many at a time. */
 const LARGE_MIN = 250;
 const LARGE_FLUSHES_MAX = 3;
@@ -38,7 +46,7 @@ export class DirectIngest implements Ingest {
   #wholeJobs = 0;
 
   constructor(options: DirectIngestOptions) {
-    const { jobs, batchMax = 1_000, flushesMax = 2, capacity = 50_000, defer } = options;
+    const { jobs, clock, batchMax = 1_000, flushesMax = 2, capacity = 50_000, defer } = options;
     this.#jobs = jobs;
     this.#batchMax = batchMax;
     this.#capacity = capacity;
@@ -49,6 +57,8 @@ export class DirectIngest implements Ingest {
       capacity,
       onFull: overloaded,
       besideMin: BESIDE_MIN,
+      cooldown: { ...COOLDOWN, clock },
+      waitMax: { ...WAIT_MAX, clock },
       ...(defer && { defer }),
     });
     this.#large = new BatchBuffer({
@@ -103,17 +113,24 @@ export class DirectIngest implements Ingest {
 
   #requireRoom(count: number): void {
     const taken = this.#buffer.size + this.#large.size + this.#wholeJobs;
-    if (taken + count > this.#capacity) throw overloaded();
+    if (taken + count > this.#capacity || (count < LARGE_MIN && this.#buffer.isFull)) throw overloaded();
   }
 
   /** Callers who never met share a transaction: one job that the storage cannot take must not fail the others. */
   #insert(batch: readonly NewJob[]): Promise<readonly Outcome[]> {
     return applyInBatches<NewJob, Outcome>(batch, {
-      apply: async (part) => (await this.#jobs.insert(part)).map((inserted) => ({ inserted })),
+      apply: async (part) => (await this.#jobs.insert(auditedAtOnce(part))).map((inserted) => ({ inserted })),
       fail: (error) => ({ error }),
       timeoutsMax: TIMEOUTS_MAX,
     });
   }
+}
+
+/** Written together is done at one instant, the latest of them: the audit log then keeps the jobs of one caller as one row. */
+function auditedAtOnce(batch: readonly NewJob[]): readonly NewJob[] {
+  const atMs = batch.at(-1)?.audit?.atMs;
+  if (atMs === undefined || batch.every(({ audit }) => audit?.atMs === atMs)) return batch;
+  return batch.map((entry) => (entry.audit ? { ...entry, audit: { ...entry.audit, atMs } } : entry));
 }
 
 function insertedOf(outcome: Outcome): InsertedJob {

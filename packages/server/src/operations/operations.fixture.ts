@@ -63,7 +63,7 @@ export class OperationsFixture {
     accounts: this.accounts,
     storage: this.storage,
     events: this.events,
-    ingest: new DirectIngest({ jobs: this.storage.jobs }),
+    ingest: new DirectIngest({ jobs: this.storage.jobs, clock: this.clock }),
     signals: this.signals,
     clock: this.clock,
     random: this.random,

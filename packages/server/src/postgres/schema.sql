@@ -51,6 +51,7 @@ CREATE TABLE audit_log (
   subject_ids   uuid[],
   subject_span  int8range,
   afters        text[],
+  request_ids   text[],
   CONSTRAINT audit_log_pkey PRIMARY KEY (audit_id)
 );
 CREATE INDEX audit_log_action ON audit_log USING btree (action, audit_id) WHERE (action <> 'jobs.create'::text);

@@ -37,13 +37,23 @@ type IdempotencyOptions = { idempotencyKey?: string | undefined };
 
 export function jobCreation(ports: OperationPorts) {
   const { ingest, slices } = ports;
+  let unannounced: NewJob[] = [];
+  /** Requests that shared a transaction are answered in one turn: what they made is announced together. */
+  const announceSoon = (newJob: NewJob) => {
+    if (unannounced.push(newJob) > 1) return;
+    queueMicrotask(() => {
+      const created = unannounced;
+      unannounced = [];
+      announceFirst(ports, created);
+    });
+  };
 
   return {
     async createJob(caller: Caller, input: JobInput, options: IdempotencyOptions = {}): Promise<CreatedJob> {
       const missing = await missingNamespaces(ports, caller, [input]);
       const newJob = jobFactory(ports, caller, missing)(input, options.idempotencyKey);
       const result = createdJob(ports, newJob, await ingest.accept(newJob));
-      if (result.created) announceFirst(ports, [newJob]);
+      if (result.created) announceSoon(newJob);
       return result;
     },
 

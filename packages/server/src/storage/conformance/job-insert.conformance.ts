@@ -139,6 +139,32 @@ export function describeJobInsert(make: MakeStorage): void {
       expect(await listed({ subjectId: made[2]!.job.jobId, beforeId: subject!.auditId + 1 })).toHaveLength(1);
     });
 
+    it('of jobs that callers made by many requests at once each has its own entry', async () => {
+      const { jobs, audit } = stage.world.storage;
+      const entries = Array.from({ length: 12 }, (_, i) => {
+        const job = sampleJob({ name: `job ${i}`, createdAtMs: BASE_MS + i });
+        const entry: AuditEntry = {
+          ...{ atMs: BASE_MS, actor: { kind: 'key', id: `k${i % 3}`, name: 'ci' }, action: 'jobs.create' },
+          ...{ namespace: 'default', subject: { kind: 'job', id: job.jobId }, before: undefined },
+          after: '{"name": "job"}',
+          origin: { address: '127.0.0.1', userAgent: undefined, requestId: i === 3 ? undefined : `r-${i}` },
+        };
+        return { ...newJob(job), audit: entry };
+      });
+      await jobs.insert(entries);
+      for (const entry of entries) {
+        const [found, ...others] = await audit.list({ limit: 10, subjectId: entry.job.jobId });
+        expect(others).toEqual([]);
+        expect(found).toMatchObject({ actor: entry.audit.actor, origin: entry.audit.origin });
+        expect((await jobs.get(entry.job.jobId))?.createdAtMs).toBe(entry.job.createdAtMs);
+      }
+      for (const key of ['k0', 'k1', 'k2']) {
+        const requests = (await audit.list({ limit: 10, actor: key })).map(({ origin }) => origin.requestId);
+        const own = entries.filter((entry) => entry.audit.actor.id === key);
+        expect(requests.toSorted()).toEqual(own.map((entry) => entry.audit.origin.requestId).toSorted());
+      }
+    });
+
     it('a recurring schedule keeps its whole rule', async () => {
       const { world } = stage;
       const zone = 'Europe/Paris';

@@ -15,7 +15,7 @@ export const RECORD_AUDIT = statement('record_audit')`
   AS e(at, actor_kind, actor_id, actor_name, action, namespace, subject_kind, subject_id, before, after, address, user_agent,
     request_id)`;
 
-const record = (of: { auditId: string; subjectId: string; after: string }) =>
+const record = (of: { auditId: string; subjectId: string; after: string; requestId: string }) =>
   columns<AuditRecord>({
     auditId: of.auditId,
     atMs: ms('a.at'),
@@ -28,7 +28,7 @@ const record = (of: { auditId: string; subjectId: string; after: string }) =>
     origin: columns<AuditRecord['origin']>({
       address: 'a.address',
       userAgent: 'a.user_agent',
-      requestId: 'a.request_id',
+      requestId: of.requestId,
     }),
   });
 
@@ -36,16 +36,27 @@ const record = (of: { auditId: string; subjectId: string; after: string }) =>
 export interface AuditRow {
   readonly record: AuditRecord;
   readonly several:
-    | { readonly subjectIds: string[]; readonly first: number; readonly afters: string[] | undefined }
+    | {
+        readonly subjectIds: string[];
+        readonly first: number;
+        readonly afters: string[] | undefined;
+        readonly requestIds: (string | null)[] | undefined;
+      }
     | undefined;
 }
 const ROW = columns<AuditRow>({
-  record: record({ auditId: 'a.audit_id', subjectId: 'a.subject_id', after: 'a.after::text' }),
+  record: record({
+    auditId: 'a.audit_id',
+    subjectId: 'a.subject_id',
+    after: 'a.after::text',
+    requestId: 'a.request_id',
+  }),
   several: optional(
     columns<NonNullable<AuditRow['several']>>({
       subjectIds: 'a.subject_ids[a.first:a.last]::text[]',
       first: 'a.first',
       afters: 'a.afters[a.first:a.last]',
+      requestIds: 'a.request_ids[a.first:a.last]',
     }),
   ),
 });
@@ -114,6 +125,7 @@ const OF_SUBJECT = record({
   auditId: 'a.audit_id + a.position - 1',
   subjectId: '$4::text',
   after: 'coalesce(a.afters[a.position], a.after::text)',
+  requestId: 'coalesce(a.request_ids[a.position], a.request_id)',
 });
 
 /**

@@ -58,7 +58,10 @@ export const SHARED_COLUMNS: readonly InsertColumn[] = [
   plain('tenant', 'bigint', ({ job }) => tenantOf(job)),
 ];
 
-/** Per row of the audit log: jobs from first to last, counted from 1, share it. after: of all of them, if they share that. */
+/**
+ * Per row of the audit log: jobs from first to last, counted from 1, share it. after and request_id: of all of them, if they share
+ * that.
+ */
 export const AUDIT_COLUMNS = {
   at: 'bigint',
   actor_kind: 'text',

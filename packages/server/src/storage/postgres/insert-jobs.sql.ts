@@ -11,6 +11,7 @@ import { JOB_COLUMNS, stored } from './job-columns.ts';
 const JOB_ID = '$1';
 const AUDIT_FROM = OWN_COLUMNS.length + SHARED_COLUMNS.length + 1;
 const AFTERS = `$${AUDIT_FROM + Object.keys(AUDIT_COLUMNS).length}`;
+const REQUEST_IDS = `$${AUDIT_FROM + Object.keys(AUDIT_COLUMNS).length + 1}`;
 
 const arrays = (
   columns: readonly (Pick<InsertColumn, 'type'> & { form?: InsertColumn['form'] })[],
@@ -58,23 +59,28 @@ const intoCursors = (f: Field) => `
 /** named: of the row g of the audit log, the ids of its jobs and the content of each. */
 const intoAudit = (named: string) => `
   INSERT INTO audit_log (at, actor_kind, actor_id, actor_name, action, namespace, subject_kind, subject_id, subject_count, subject_ids,
-    subject_span, after, afters, address, user_agent, request_id)
+    subject_span, after, afters, address, user_agent, request_id, request_ids)
   SELECT ${timestampOf('g.at')}, g.actor_kind, g.actor_id, g.actor_name, g.action, g.namespace, 'job',
     CASE WHEN n.count = 1 THEN n.ids[1]::text END, n.count, CASE WHEN n.count > 1 THEN n.ids END,
     CASE WHEN n.count > 1 THEN int8range(g.span_from, g.span_to, '[]') END,
     CASE WHEN n.count = 1 THEN coalesce(g.after, n.afters[1]) ELSE g.after END::jsonb,
-    CASE WHEN n.count > 1 AND g.after IS NULL THEN n.afters END, g.address, g.user_agent, g.request_id
+    CASE WHEN n.count > 1 AND g.after IS NULL THEN n.afters END, g.address, g.user_agent,
+    CASE WHEN n.count = 1 THEN coalesce(g.request_id, n.request_ids[1]) ELSE g.request_id END,
+    CASE WHEN n.count > 1 AND g.request_id IS NULL THEN n.request_ids END
   FROM unnest(${arrays(
     Object.values(AUDIT_COLUMNS).map((type) => ({ type })),
     AUDIT_FROM,
   )}) AS g(${Object.keys(AUDIT_COLUMNS).join(', ')})
   CROSS JOIN LATERAL (${named}) n`;
 
-const ALL_NAMED = `SELECT (${JOB_ID}::uuid[])[g.first:g.last] AS ids, (${AFTERS}::text[])[g.first:g.last] AS afters, g.last - g.first + 1 AS count`;
+const ALL_NAMED = `SELECT (${JOB_ID}::uuid[])[g.first:g.last] AS ids, (${AFTERS}::text[])[g.first:g.last] AS afters,
+  (${REQUEST_IDS}::text[])[g.first:g.last] AS request_ids, g.last - g.first + 1 AS count`;
 
 const SAVED_NAMED = `
-    SELECT array_agg(u.job_id ORDER BY u.ord) AS ids, array_agg(u.after ORDER BY u.ord) AS afters, count(*)::int AS count
-    FROM unnest((${JOB_ID}::uuid[])[g.first:g.last], (${AFTERS}::text[])[g.first:g.last]) WITH ORDINALITY AS u(job_id, after, ord)
+    SELECT array_agg(u.job_id ORDER BY u.ord) AS ids, array_agg(u.after ORDER BY u.ord) AS afters,
+      array_agg(u.request_id ORDER BY u.ord) AS request_ids, count(*)::int AS count
+    FROM unnest((${JOB_ID}::uuid[])[g.first:g.last], (${AFTERS}::text[])[g.first:g.last], (${REQUEST_IDS}::text[])[g.first:g.last])
+      WITH ORDINALITY AS u(job_id, after, request_id, ord)
     WHERE u.job_id IN (SELECT job_id FROM saved) HAVING count(*) > 0`;
 
 const insertJobs = (name: string, { alike }: { alike: boolean }): Statement => {

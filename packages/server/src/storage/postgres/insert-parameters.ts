@@ -15,7 +15,8 @@ export interface InsertParameters {
   readonly values: (Value | null)[];
 }
 
-export function insertParameters(entries: readonly NewJob[]): InsertParameters {
+export function insertParameters(given: readonly NewJob[]): InsertParameters {
+  const entries = sideBySide(given);
   const own = OWN_COLUMNS.map((column) => arrayOf(column, entries));
   const shared = sharedValues(entries);
   return {
@@ -26,6 +27,14 @@ export function insertParameters(entries: readonly NewJob[]): InsertParameters {
       ...auditParameters(entries),
     ],
   };
+}
+
+/** Requests of many callers come mixed: the jobs of each stand side by side afterwards, and share a row of the audit log. */
+function sideBySide(entries: readonly NewJob[]): readonly NewJob[] {
+  const actorOf = ({ audit }: NewJob) => audit?.actor.id ?? '';
+  const first = actorOf(entries[0]!);
+  if (entries.every((entry) => actorOf(entry) === first)) return entries;
+  return [...Map.groupBy(entries, actorOf).values()].flat();
 }
 
 function arrayOf({ of, form }: InsertColumn, entries: readonly NewJob[]): string | null {
@@ -53,6 +62,7 @@ interface AuditGroup {
   smallest: string;
   largest: string;
   sharesAfter: boolean;
+  sharesRequest: boolean;
 }
 
 function auditParameters(entries: readonly NewJob[]): (string | null)[] {
@@ -65,6 +75,9 @@ function auditParameters(entries: readonly NewJob[]): (string | null)[] {
   const afters = groups.some(({ sharesAfter }) => !sharesAfter)
     ? textArray(entries.map(({ audit }) => audit?.after))
     : null;
+  const requestIds = groups.some(({ sharesRequest }) => !sharesRequest)
+    ? textArray(entries.map(({ audit }) => audit?.origin.requestId))
+    : null;
   return [
     plainArray(groups.map(({ entry }) => entry.atMs)),
     text(({ actor }) => actor.kind),
@@ -74,7 +87,10 @@ function auditParameters(entries: readonly NewJob[]): (string | null)[] {
     text(({ namespace }) => namespace),
     text(({ origin }) => origin.address),
     text(({ origin }) => origin.userAgent),
-    text(({ origin }) => origin.requestId),
+    sparse(
+      groups.map(({ entry, sharesRequest }) => (sharesRequest ? entry.origin.requestId : undefined)),
+      textArray,
+    ),
     plainArray(groups.map(({ first }) => first + 1)),
     plainArray(groups.map(({ last }) => last + 1)),
     plainArray(
@@ -86,10 +102,11 @@ function auditParameters(entries: readonly NewJob[]): (string | null)[] {
       textArray,
     ),
     afters,
+    requestIds,
   ];
 }
 
-/** What one request made stands side by side. */
+/** Jobs of one caller that stand side by side, whether one request made them or several that are written together. */
 function auditGroups(entries: readonly NewJob[]): AuditGroup[] {
   const groups: AuditGroup[] = [];
   let open: AuditGroup | undefined;
@@ -103,8 +120,10 @@ function auditGroups(entries: readonly NewJob[]): AuditGroup[] {
       if (id < open.smallest) open.smallest = id;
       if (id > open.largest) open.largest = id;
       open.sharesAfter &&= audit.after === open.entry.after;
+      open.sharesRequest &&= audit.origin.requestId === open.entry.origin.requestId;
     } else {
-      open = { entry: audit, first: i, last: i, smallest: id, largest: id, sharesAfter: true };
+      const range = { first: i, last: i, smallest: id, largest: id };
+      open = { entry: audit, ...range, sharesAfter: true, sharesRequest: true };
       groups.push(open);
     }
   }
@@ -120,8 +139,6 @@ function isShared(a: AuditEntry, b: AuditEntry): boolean {
     (a.actor === b.actor ||
       (a.actor.kind === b.actor.kind && a.actor.id === b.actor.id && a.actor.name === b.actor.name)) &&
     (a.origin === b.origin ||
-      (a.origin.address === b.origin.address &&
-        a.origin.userAgent === b.origin.userAgent &&
-        a.origin.requestId === b.origin.requestId))
+      (a.origin.address === b.origin.address && a.origin.userAgent === b.origin.userAgent))
   );
 }

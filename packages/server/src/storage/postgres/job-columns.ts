@@ -122,11 +122,13 @@ export const JOB_COLUMNS: readonly JobColumn[] = [
   plain('created_at', 'timestamptz', ({ job }) => job.createdAtMs, {
     property: 'createdAtMs',
     from: Math.round,
+    differs: true,
     fixed: true,
   }),
   plain('updated_at', 'timestamptz', ({ job }) => job.updatedAtMs, {
     property: 'updatedAtMs',
     from: Math.round,
+    differs: true,
   }),
   plain('version', 'int', ({ job }) => job.version, { property: 'version' }),
   text('namespace', ({ job }) => job.namespace, { property: 'namespace', fixed: true }),

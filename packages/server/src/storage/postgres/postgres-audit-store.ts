@@ -54,13 +54,14 @@ function statementFor({ action, namespaces }: AuditQuery): Read<AuditRow> {
 /** Newest first. */
 function recordsOf({ record, several }: AuditRow): AuditRecord[] {
   if (several === undefined) return [record];
-  const { subjectIds, first, afters } = several;
+  const { subjectIds, first, afters, requestIds } = several;
   return subjectIds
     .map((id, i) => ({
       ...record,
       auditId: record.auditId + first - 1 + i,
       subject: { kind: record.subject.kind, id },
       after: afters ? afters[i]! : record.after,
+      origin: requestIds ? { ...record.origin, requestId: requestIds[i] ?? undefined } : record.origin,
     }))
     .reverse();
 }
