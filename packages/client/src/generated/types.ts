@@ -577,6 +577,66 @@ export interface ApiKey {
   readonly previous_last_used_at: string | null;
 }
 
+export interface KeyChange {
+  /** What it is for, so that people know it again. */
+  readonly name: string;
+}
+
+export interface KeyRotation {
+  /** For so long the secret before still works, such as 24h; 0: it ends at once. */
+  readonly overlap?: string | number | undefined;
+  /** When the key expires from now on; null: never. Left out: as before. */
+  readonly expires_at?: string | number | null | undefined;
+  /** Yours, for a key that lasts longer than the session or key you came with, or than 30 days. */
+  readonly current_password?: string | undefined;
+}
+
+export interface KeyFilter {
+  /** Only those of this user. */
+  readonly user_id?: string | undefined;
+  /** Only those with a grant in this namespace. */
+  readonly namespace?: string | undefined;
+  /** Only those with this name. */
+  readonly name?: string | undefined;
+  /** true: only those that have expired; false: only those that have not. */
+  readonly expired?: boolean | undefined;
+  /** Only those that were neither made nor used since this instant. */
+  readonly unused_since?: Date | string | undefined;
+  /** Entries per answer; 50 when left out. */
+  readonly limit?: number | undefined;
+}
+
+export interface UserFilter {
+  /** Entries per answer; 50 when left out. */
+  readonly limit?: number | undefined;
+  /** Only the user with this name. */
+  readonly name?: string | undefined;
+}
+
+/** Somebody who is signed in. */
+export interface UserSession {
+  readonly session_id: string;
+  readonly user_id: string;
+  readonly user_name: string;
+  /** The request came with this one. */
+  readonly current: boolean;
+  readonly created_at: string;
+  /** To the minute. */
+  readonly last_seen_at: string;
+  readonly expires_at: string;
+  readonly address: string | null;
+  readonly user_agent: string | null;
+}
+
+export interface SessionFilter {
+  /** Left out: your own. */
+  readonly user_id?: string | undefined;
+  /** true: of everybody. */
+  readonly all?: boolean | undefined;
+  /** Entries per answer; 50 when left out. */
+  readonly limit?: number | undefined;
+}
+
 export interface CreatedKey extends ApiKey {
   /** The whole key. It is shown this once. */
   readonly key: string;
@@ -655,7 +715,7 @@ export interface Whoami {
   readonly scopes: readonly string[] | null;
   /** Of a session: for X-CSRF-Token. */
   readonly csrf_token: string | null;
-  /** Of a session: when it ends at the latest. */
+  /** When the session ends at the latest, or the key of a person expires. */
   readonly expires_at: string | null;
 }
 

@@ -179,8 +179,8 @@ const callerFields = answerOf<{ caller: Caller; session: SessionOfCaller }>('Cal
     ({ session }) => session?.csrfToken ?? null,
   ],
   expires_at: [
-    instant.nullable().describe('Of a session: when it ends at the latest.'),
-    ({ session }) => instantText(session?.expiresAtMs),
+    instant.nullable().describe('When the session ends at the latest, or the key of a person expires.'),
+    ({ session, caller }) => instantText(session?.expiresAtMs ?? caller.credential?.expiresAtMs),
   ],
 });
 

@@ -3,7 +3,7 @@
  * round trip; a change made on this server counts here at once, on every other within that time.
  */
 import { timingSafeEqual } from 'node:crypto';
-import { Cache, type Caller, grantWithin, type Origin, Refusal, type User } from '@carillon/domain';
+import { Cache, type Caller, grantsWithin, type Origin, Refusal, type User } from '@carillon/domain';
 import type { Clock } from '@carillon/foundation';
 import type { AccountStore, FoundKey, FoundSession, KeyUse } from '../storage/account-store.ts';
 import { FailureBudget } from './failure-budget.ts';
@@ -170,7 +170,7 @@ function knownKey({ key, hash, isPrevious, owner }: FoundKey): KnownKey {
           userId: owner?.userId,
           userName: owner?.name,
           credential: owner && { kind: 'key', id: keyId, name, expiresAtMs: key.expiresAtMs },
-          grants: owner ? grants.flatMap((grant) => grantWithin(grant, owner.grants)) : grants,
+          grants: owner ? grantsWithin(grants, owner.grants) : grants,
           scopes,
         }
       : undefined,
