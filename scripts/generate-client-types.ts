@@ -33,6 +33,7 @@ const jobFields = contract.JOB_BODY.schema.extend(scheduleWords);
 const previewFields = contract.PREVIEW_BODY.schema.extend(scheduleWords);
 
 const jobsQuery = contract.JOBS_QUERY.schema;
+const keysQuery = contract.KEYS_QUERY.schema;
 const auditQuery = contract.AUDIT_QUERY.schema;
 const deadLettersQuery = contract.DEAD_LETTERS_QUERY.schema;
 const event = contract.eventAnswer;
@@ -125,6 +126,14 @@ const TYPES: Readonly<Record<string, TypeSource>> = {
   Credentials: sent(contract.SIGN_IN_BODY.schema),
   NewKey: sent(contract.KEY_BODY.schema),
   ApiKey: answered(contract.keyAnswer),
+  KeyChange: sent(contract.KEY_CHANGE.schema),
+  KeyRotation: sent(contract.ROTATE_KEY_BODY.schema),
+  KeyFilter: sent(
+    keysQuery.omit({ after: true }).extend({ unused_since: as(keysQuery.shape.unused_since, DATE) }),
+  ),
+  UserFilter: sent(contract.USERS_QUERY.schema.omit({ after: true })),
+  UserSession: answered(contract.sessionAnswer, { comment: 'Somebody who is signed in.' }),
+  SessionFilter: sent(contract.SESSIONS_QUERY.schema.omit({ after: true })),
   CreatedKey: answered(contract.createdKeyAnswer, { extends: 'ApiKey' }),
   Namespace: answered(contract.namespaceAnswer),
   NewNamespace: sent(contract.NAMESPACE_BODY.schema),

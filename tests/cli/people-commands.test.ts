@@ -1,5 +1,5 @@
 /** Users, keys, namespaces and the audit log from the command line, against a real server. */
-import { stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { commandsIn } from './commands-in.ts';
@@ -81,6 +81,130 @@ describe('people', () => {
     expect((await run(['audit', '--actor', 'nobody at all'])).stderr).toContain('No changes match.');
     await ok(['keys', 'revoke', made.key_id]);
     expect((await run(['jobs', 'list'], { env })).code).toBe(4);
+  });
+
+  test('a login keeps all grants, or those asked for, and ends the one before', async () => {
+    await ok(['namespaces', 'create', 'ops']);
+    await ok(['users', 'create', 'dora', '--grant', 'viewer@ops', '--grant', 'editor@ops:own'], {
+      input: `${password}\n`,
+    });
+    const env = { HOME: join(one.folder, 'dora') };
+    const login = async (...flags: string[]) => {
+      const at = ['--url', one.server.address, '--name', 'dora'];
+      await ok(['login', ...at, ...flags], { env, input: `${password}\n` });
+      const file = join(env.HOME, '.config/carillon/login.json');
+      return JSON.parse(await readFile(file, 'utf8')) as { key: string; keyId: string };
+    };
+    const first = await login();
+    expect(await ok(['whoami'], { env })).toMatch(/may\s+viewer@ops editor@ops:own/);
+    const id = await json<{ job_id: string }>(
+      ['jobs', 'create', 'hers', '--http', alive, '--every', '1d', '--namespace', 'ops'],
+      { env },
+    );
+    expect(id.job_id).toBeDefined();
+    await login('--role', 'viewer');
+    expect((await run(['whoami', '--key', first.key, '--url', one.server.address], { env })).code).toBe(4);
+    expect(await ok(['whoami'], { env })).toMatch(/may\s+viewer@ops viewer@ops:own/);
+    const keys = await json<{ key_id: string }[]>(['keys', 'list', '--user', 'dora']);
+    expect(keys).toHaveLength(1);
+    expect(keys[0]!.key_id).not.toBe(first.keyId);
+    const nowhere = await run(
+      ['login', '--url', one.server.address, '--name', 'dora', '--namespace', 'default'],
+      {
+        env,
+        input: `${password}\n`,
+      },
+    );
+    expect(nowhere.stderr).toContain('dora may do nothing in default.');
+    expect(await ok(['whoami'], { env })).toContain('dora');
+    await ok(['logout'], { env });
+    expect(await json(['keys', 'list', '--user', 'dora'])).toEqual([]);
+  });
+
+  test('whoever is signed in makes, renames, rotates and revokes keys of their own', async () => {
+    await ok(['users', 'create', 'emil', '--grant', 'viewer@default'], { input: `${password}\n` });
+    const env = { HOME: join(one.folder, 'emil') };
+    await ok(['login', '--url', one.server.address, '--name', 'emil'], { env, input: `${password}\n` });
+    const made = await json<{ key: string; user_name: string; expires_at: string | null }>(
+      ['keys', 'create', 'script', '--namespace', 'default'],
+      { env },
+    );
+    // Without a terminal nobody is asked for the password: it ends with the login.
+    expect(made).toMatchObject({ user_name: 'emil', expires_at: expect.stringMatching(/Z$/) });
+    const use = (key: string) => run(['jobs', 'list', '--url', one.server.address, '--key', key], { env });
+    expect((await use(made.key)).code).toBe(0);
+    const refused = await run(['keys', 'create', 'more', '--role', 'editor', '--namespace', 'default'], {
+      env,
+    });
+    expect(refused.code).toBe(4);
+    expect(await ok(['keys', 'rename', 'script', 'night script'], { env })).toContain('night script');
+    const rotated = await json<{ key: string }>(['keys', 'rotate', 'night script', '--overlap', '1h'], {
+      env,
+    });
+    for (const { key } of [made, rotated]) expect((await use(key)).code).toBe(0);
+    const last = await json<{ key: string }>(['keys', 'rotate', 'night script', '--overlap', '0'], { env });
+    expect((await use(rotated.key)).code).toBe(4);
+    expect(await ok(['keys', 'list'], { env })).toMatch(/night script\s+emil/);
+    await ok(['keys', 'revoke', 'night script'], { env });
+    expect((await use(last.key)).code).toBe(4);
+  });
+
+  test('who did it is the person, also after they signed out', async () => {
+    await ok(['users', 'create', 'finn', '--grant', 'editor@default'], { input: `${password}\n` });
+    const env = { HOME: join(one.folder, 'finn') };
+    await ok(['login', '--url', one.server.address, '--name', 'finn'], { env, input: `${password}\n` });
+    const { job_id: id } = await json<{ job_id: string }>(
+      ['jobs', 'create', 'his', '--http', alive, '--every', '1d', '--namespace', 'default'],
+      { env },
+    );
+    await ok(['logout'], { env });
+    const entries = await json<{ action: string; subject: { id: string }; actor: { name: string } }[]>([
+      'audit',
+      '--actor',
+      'finn',
+    ]);
+    expect(entries.find(({ action }) => action === 'jobs.create')).toMatchObject({
+      subject: { id },
+      actor: {
+        kind: 'user',
+        name: 'finn',
+        via: { kind: 'key', name: expect.stringContaining('carillon login') },
+      },
+    });
+    expect(await ok(['audit', '--actor', 'finn'])).toMatch(/finn\s+carillon login on .*jobs\.create/);
+  });
+
+  test('sessions are listed and ended, and users removed, by name', async () => {
+    await ok(['users', 'create', 'gina', '--grant', 'viewer@default'], { input: `${password}\n` });
+    const answer = await fetch(`${one.server.address}/api/session`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'user-agent': 'a browser' },
+      body: JSON.stringify({ name: 'gina', password }),
+    });
+    expect(answer.status).toBe(201);
+    const cookie = answer.headers.getSetCookie()[0]!.split(';', 1)[0]!;
+    const listed = await json<{ session_id: string; user_name: string; user_agent: string }[]>([
+      ...['sessions', 'list', '--user', 'gina'],
+    ]);
+    expect(listed).toMatchObject([{ user_name: 'gina', user_agent: 'a browser' }]);
+    expect(await ok(['sessions', 'list', '--all'])).toMatch(/gina.*a browser/);
+    await ok(['sessions', 'end', listed[0]!.session_id]);
+    const after = await fetch(`${one.server.address}/api/session`, { headers: { cookie } });
+    expect(after.status).toBe(401);
+    expect((await run(['users', 'delete', 'gina'])).code).toBe(2);
+    expect(await ok(['users', 'delete', 'gina', '--yes'])).toContain('Removed gina');
+    expect((await run(['users', 'delete', 'gina', '--yes'])).stderr).toContain('There is no user gina.');
+  });
+
+  test('the last administrator is not removed', async () => {
+    await ok(['users', 'create', 'root', '--grant', 'admin'], { input: `${password}\n` });
+    const refused = await run(['users', 'delete', 'root', '--yes']);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain('root is the last administrator');
+    expect(refused.stderr).toContain('carillon users grant');
+    expect((await run(['users', 'grant', 'root', 'viewer', '--replace'])).stderr).toContain(
+      'last administrator',
+    );
   });
 
   test('what users may is added, replaced and taken away; disabled ones stay out', async () => {

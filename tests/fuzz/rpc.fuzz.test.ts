@@ -21,7 +21,7 @@ beforeAll(async () => {
   known.push(jobId, (await gateway.jobs().runJobNow({ jobId })).runId);
   const { userId } = await gateway.operations.createUser({ name: 'ada' });
   const grant = { namespace: 'default', role: 'viewer', ownOnly: false } as const;
-  const { key } = await gateway.operations.createKey({ name: 'a key', grant });
+  const { key } = await gateway.operations.createKey({ name: 'a key', grants: [grant] });
   known.push(userId, key.keyId);
 });
 afterAll(() => gateway.stop());

@@ -4,7 +4,7 @@
  */
 
 import type { JobStatusReport } from './generated/types.ts';
-import { Audit, Keys, Namespaces, Session, Users } from './resources/accounts.ts';
+import { Audit, Keys, Namespaces, Session, Sessions, Users } from './resources/accounts.ts';
 import { Events } from './resources/events.ts';
 import { Jobs, Schedules } from './resources/jobs.ts';
 import { DeadLetters, Runs, Workers } from './resources/runs.ts';
@@ -40,6 +40,7 @@ export class Carillon {
   readonly namespaces: Namespaces;
   readonly audit: Audit;
   readonly session: Session;
+  readonly sessions: Sessions;
   readonly #transport: Transport;
 
   constructor(options: CarillonOptions) {
@@ -63,6 +64,7 @@ export class Carillon {
     this.namespaces = new Namespaces(transport);
     this.audit = new Audit(transport);
     this.session = new Session(transport);
+    this.sessions = new Sessions(transport);
   }
 
   /** Whether the server can run jobs, and if not, why. Needs no key. */

@@ -6,6 +6,7 @@ export * from './rest/examples.ts';
 export * from './rest/job-body.ts';
 export * from './rest/job-query.ts';
 export * from './rest/jobs.ts';
+export * from './rest/keys.ts';
 export * from './rest/problem.ts';
 export * from './rest/runs.ts';
 export { readShape, type Shape } from './rest/shape.ts';

@@ -35,7 +35,10 @@ export interface ListSpec<F extends Flags, T> extends CommandText {
   /** Filters, and --sort; --limit comes after them, unless all entries are shown. */
   readonly options?: F;
   readonly all?: boolean;
-  readonly read: (client: Carillon, query: Values<F> & { readonly limit: number }) => List<T>;
+  readonly read: (
+    client: Carillon,
+    query: Values<F> & { readonly limit: number },
+  ) => List<T> | Promise<List<T>>;
   readonly columns: (out: Output) => readonly Column<T>[];
   readonly empty: string | ((options: Values<F>) => string);
   /** Instead of `empty` when filters were given. */
@@ -54,7 +57,7 @@ export function listCommand<F extends Flags, T>(
     async run({ options: { limit = 0, ...given }, cli }) {
       const options = given as unknown as Values<F>;
       const client = await cli.client();
-      const list = read(client, { ...options, limit: pageSize(limit) });
+      const list = await read(client, { ...options, limit: pageSize(limit) });
       const items = await readLimited(list, limit, cli.out);
       const isFiltered = Object.keys(options).some((option) => option !== 'sort');
       const whenEmpty = typeof empty === 'string' ? empty : empty(options);

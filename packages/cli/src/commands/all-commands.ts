@@ -49,6 +49,7 @@ export const NOUNS: Readonly<Record<string, string>> = {
   runs: 'See what ran, and stop it or do it again',
   dlq: 'Runs that failed for good (dead letters)',
   keys: 'API keys',
+  sessions: 'Who is signed in',
   users: 'People and what they may',
   namespaces: 'Keep the jobs of teams apart',
   import: 'Take over jobs from elsewhere',

@@ -95,7 +95,7 @@ function paintType(type: string, { paint }: Cli['out']): string {
 
 export const audit = listCommand('audit', 'Show who changed what, latest first', {
   options: {
-    actor: text('--actor <who>', 'Done by this user or key: name or id'),
+    actor: text('--actor <who>', 'Done by this user, or with this key or session: name or id'),
     action: text('--action <action>', 'Such as jobs.update'),
     subject: text('--subject <id>', 'Done to this job, run, user …'),
     namespace: IN_NAMESPACE,
@@ -107,6 +107,7 @@ export const audit = listCommand('audit', 'Show who changed what, latest first',
   columns: (out) => [
     { header: 'WHEN', value: (entry) => out.briefTime(entry.at), fixed: true },
     { header: 'WHO', value: (entry) => entry.actor.name },
+    { header: 'WITH', value: (entry) => entry.actor.via?.name ?? entry.actor.via?.kind },
     { header: 'WHAT', value: (entry) => entry.action },
     { header: 'ON', value: (entry) => entry.subject.id, fixed: true },
     { header: 'NAMESPACE', value: (entry) => entry.namespace },

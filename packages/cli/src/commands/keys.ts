@@ -1,48 +1,182 @@
-/** `keys`: API keys. The key itself is only shown when it is created. */
+/** `keys`: API keys. A secret is only shown when it is made. */
+import { type ApiKey, CarillonError, type CreatedKey } from '@carillon/client';
+import type { Cli } from '../cli.ts';
 import { type CommandSpec, command } from '../command.ts';
-import { choice, fromNow, ROLES, text, texts, toggle, withDefault } from '../flags.ts';
+import { UsageError } from '../errors.ts';
+import {
+  choice,
+  fromNow,
+  grants,
+  grantText,
+  IN_NAMESPACE,
+  pastInstant,
+  ROLES,
+  text,
+  texts,
+  toggle,
+  withDefault,
+} from '../flags.ts';
+import { askPassword } from '../output/ask.ts';
 import { eachIdCommand, listCommand } from './actions.ts';
+import { findKey, findUser } from './find-account.ts';
+
+const KEY = { name: '<key>', description: 'Id, name, or the beginning up to the second _' };
+const OF_USER = text('--user <user>', 'Of this user: name or id', 'user_id');
+const EXPIRES_IN = fromNow('--expires-in <duration>', 'Ends after: 12h, 90d', 'expires_at');
+/** What makes a key without a password may be at most this old. */
+const WITHOUT_PASSWORD_MS_MAX = 30 * 24 * 3_600_000;
+const MINUTE_MS = 60_000;
 
 export const keyCommands: readonly CommandSpec[] = [
   listCommand('keys list', 'List API keys', {
-    examples: ['carillon keys list'],
-    read: (client, query) => client.keys.list(query),
+    details: 'Your own; with the permission keys.read also those of others.',
+    options: {
+      user: OF_USER,
+      namespace: IN_NAMESPACE,
+      name: text('--name <name>', 'With this name'),
+      expired: toggle('--expired', 'That have expired'),
+      unused_since: pastInstant('--unused-since <time>', 'Neither made nor used since: 30d (ago), or a time'),
+    },
+    examples: [
+      'carillon keys list',
+      'carillon keys list --user ada',
+      'carillon keys list --unused-since 90d',
+    ],
+    read: async (client, { user, ...query }) =>
+      client.keys.list({
+        ...query,
+        ...(user !== undefined && { user_id: (await findUser(client, user)).user_id }),
+      }),
     columns: (out) => [
       { header: 'ID', value: (key) => key.key_id, fixed: true },
       { header: 'NAME', value: (key) => key.name },
+      { header: 'OWNER', value: (key) => key.user_name ?? '-' },
       { header: 'PREFIX', value: (key) => key.prefix, fixed: true },
-      { header: 'ROLE', value: (key) => (key.own_only ? `${key.role}, own jobs` : key.role) },
-      { header: 'NAMESPACE', value: (key) => key.namespace },
+      { header: 'MAY', value: (key) => key.grants.map(grantText).join(' ') },
       { header: 'EXPIRES', value: (key) => out.shortTime(key.expires_at) },
       { header: 'LAST USED', value: (key) => out.shortTime(key.last_used_at) },
     ],
     empty: 'No keys.',
+    noMatch: 'No keys match.',
   }),
   command('keys create', 'Make an API key', {
-    details: 'The key is shown once, and cannot be read again later.',
+    details:
+      'The key is shown once, and cannot be read again later. Keys of your own need no permission. One that lasts longer than ' +
+      'your login takes your password, which is asked for; without a terminal the key ends with the login instead.',
     arguments: [{ name: '<name>', description: 'What it is for' }],
     options: {
-      role: withDefault(choice('--role <role>', 'What it may', ROLES), 'viewer'),
-      namespace: text('--namespace <name>', 'Where; * for everywhere'),
+      role: choice('--role <role>', 'What it may [viewer]', ROLES),
+      namespace: text('--namespace <name>', 'Where; * for everywhere [default]'),
       own_only: toggle('--own-only', 'Only jobs of its owner'),
+      grants: grants(
+        '--grant <role@namespace>',
+        'Instead of these: editor@billing, viewer (everywhere), editor@billing:own; may be repeated',
+      ),
       scope: texts('--scope <action>', 'No other actions than this, such as jobs.create; may be repeated'),
-      expires_at: fromNow('--expires-in <duration>', 'Ends after: 12h, 90d'),
+      expires_at: EXPIRES_IN,
+      user: text('--user <user>', 'Whose key it is: name or id [yours]', 'user_id'),
     },
     examples: [
       'carillon keys create deploy --role editor --namespace billing --expires-in 90d',
+      'carillon keys create console --grant viewer@ops --grant editor@ops:own',
       'carillon keys create submit-only --role editor --scope jobs.create --json | jq -r .key',
     ],
-    async run({ args: [name = ''], options: { scope, ...fields }, cli }) {
+    async run({ args: [name = ''], options: { scope, user, grants: several, ...fields }, cli }) {
+      const { role, namespace, own_only: ownOnly } = fields;
+      if (several && (role ?? namespace ?? ownOnly) !== undefined)
+        throw new UsageError('--grant says what --role, --namespace and --own-only say: give only --grant.');
       const client = await cli.client();
-      const created = await client.keys.create({ name, ...fields, ...(scope && { scopes: scope }) });
-      cli.out.done(created, created.key);
-      cli.out.note(`Made ${created.name} (${created.key_id}). Keep the key: it is not shown again.`);
+      const key = {
+        ...{ name, ...fields },
+        ...(several ? { grants: several } : { role: role ?? 'viewer' }),
+        ...(scope && { scopes: scope }),
+        ...(user !== undefined && { user_id: (await findUser(client, user)).user_id }),
+      };
+      const created = await withPassword(cli, fields.expires_at, (more) =>
+        client.keys.create({ ...key, ...more }),
+      );
+      showSecret(cli, created, `Made ${created.name} (${created.key_id})`);
+    },
+  }),
+  command('keys rename', 'Rename an API key', {
+    arguments: [KEY, { name: '<name>', description: 'What it is called from now on' }],
+    examples: ['carillon keys rename deploy "deploy of billing"'],
+    async run({ args: [given = '', name = ''], cli }) {
+      const client = await cli.client();
+      const { key_id: id, name: before } = await findKey(client, given);
+      cli.out.done(await client.keys.update(id, { name }), `Renamed ${before} to ${name}`);
+    },
+  }),
+  command('keys rotate', 'Give an API key a new secret', {
+    details:
+      'The new secret is shown once. The one before works on for the overlap, so that programs can be changed one after the other; ' +
+      'one from an earlier rotation ends at once.',
+    arguments: [KEY],
+    options: {
+      overlap: withDefault(
+        text('--overlap <duration>', 'The secret before works on for: 1h, 7d; 0 ends it'),
+        '24h',
+      ),
+      expires_at: EXPIRES_IN,
+    },
+    examples: [
+      'carillon keys rotate deploy',
+      'carillon keys rotate deploy --overlap 7d',
+      'carillon keys rotate leaked --overlap 0',
+    ],
+    async run({ args: [given = ''], options, cli }) {
+      const client = await cli.client();
+      const { key_id: id } = await findKey(client, given);
+      const rotated = await withPassword(cli, options.expires_at, (more) =>
+        client.keys.rotate(id, { ...options, ...more }),
+      );
+      const until = cli.out.shortTime(rotated.previous_expires_at);
+      showSecret(
+        cli,
+        rotated,
+        `Rotated ${rotated.name}. The secret before (${rotated.previous_prefix}) ends ${until}`,
+      );
     },
   }),
   eachIdCommand('keys revoke', 'Revoke API keys', {
-    arguments: [{ name: '<id...>', description: 'Ids of keys' }],
-    examples: ['carillon keys revoke 01893f2e-7c13-7aa1-9c0d-1e2f3a4b5c6d'],
-    act: async (client, id) => (await client.keys.revoke(id)) ?? { key_id: id, status: 'revoked' },
-    sentence: (id) => `Revoked ${id}`,
+    arguments: [{ name: '<key...>', description: 'Ids, names or beginnings of keys' }],
+    examples: ['carillon keys revoke deploy'],
+    act: async (client, given) => {
+      const { key_id: id } = await findKey(client, given);
+      return (await client.keys.revoke(id)) ?? { key_id: id, status: 'revoked' };
+    },
+    sentence: (given) => `Revoked ${given}`,
   }),
 ];
+
+function showSecret(cli: Cli, made: CreatedKey, sentence: string): void {
+  cli.out.done(made, made.key);
+  cli.out.note(`${sentence}. Keep the key: it is not shown again.`);
+}
+
+/** What lasts longer than the login takes the password of the person: asked for, or the key ends with the login. */
+async function withPassword<T extends ApiKey>(
+  cli: Cli,
+  expiresAt: string | undefined,
+  make: (more: { current_password?: string; expires_at?: string }) => Promise<T>,
+): Promise<T> {
+  try {
+    return await make({});
+  } catch (error) {
+    if (!(error instanceof CarillonError) || error.code !== 'password_required') throw error;
+    if (cli.world.stdin.isTTY) {
+      cli.out.note(error.message);
+      return make({ current_password: await askPassword('Your password: ', cli.world) });
+    }
+    if (expiresAt !== undefined) throw error;
+    const client = await cli.client();
+    const { expires_at: ends } = await client.session.whoami();
+    const latestMs = Date.now() + WITHOUT_PASSWORD_MS_MAX - MINUTE_MS;
+    const until = new Date(ends === null ? latestMs : Math.min(Date.parse(ends), latestMs)).toISOString();
+    const made = await make({ expires_at: until });
+    cli.out.note(
+      `It ends ${cli.out.shortTime(until)}: for longer, a terminal is needed, which asks for your password.`,
+    );
+    return made;
+  }
+}

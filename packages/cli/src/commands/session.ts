@@ -1,22 +1,25 @@
 /** Signing in and out, and one's own password. */
 import { hostname } from 'node:os';
-import { CarillonError, type Grant, type User } from '@carillon/client';
+import { CarillonError, type Grant, type Role, type User } from '@carillon/client';
 import type { Cli } from '../cli.ts';
 import { type CommandSpec, command } from '../command.ts';
 import { loginFile, readLogin, removeLogin, type StoredLogin, writeLogin } from '../connection.ts';
 import { CommandFailure, UsageError } from '../errors.ts';
-import { fromNow, grantText, ROLES, text, withDefault } from '../flags.ts';
+import { choice, fromNow, grantText, ROLES, text, toggle, withDefault } from '../flags.ts';
 import { ask, askPassword, askPasswords } from '../output/ask.ts';
+import { eachIdCommand, listCommand } from './actions.ts';
+import { findUser } from './find-account.ts';
 
 const LOCAL_URL = 'http://127.0.0.1:7420';
 
 const login = command('login', 'Sign in and stay signed in', {
   details:
-    'With a name, the password is asked for and a key of your own is made on the server. With --key, that one is kept. ' +
-    'Either is stored in ~/.config/carillon/login.json, readable by you alone.',
+    'With a name, the password is asked for and a key of your own is made on the server, with all your grants. With --key, that ' +
+    'one is kept. Either is stored in ~/.config/carillon/login.json, readable by you alone. The key of the login before ends.',
   options: {
     name: text('--name <name>', 'Name to sign in with'),
-    namespace: text('--namespace <name>', 'Which of your grants the key gets [the widest]'),
+    namespace: text('--namespace <name>', 'Narrow it: only your grants in this namespace [all]'),
+    role: choice('--role <role>', 'Narrow it: no higher role than this [all]', ROLES),
     expires_at: withDefault(fromNow('--expires-in <duration>', 'The key that is made ends after'), '30d'),
   },
   examples: [
@@ -31,7 +34,10 @@ const login = command('login', 'Sign in and stay signed in', {
       key !== undefined && options.name === undefined
         ? await checkKey(cli, { url, key })
         : await signIn(cli, url, options);
+    const before = await readLogin(env).catch(() => undefined);
     await writeLogin(env, stored);
+    // Only now: a login that fails leaves the one before as it was.
+    if (before?.url === url && before.key !== stored.key) await endLogin(cli, before);
     const { name } = stored;
     const file = loginFile(env);
     cli.out.done({ url, name, file }, `Signed in at ${url} as ${name}. Kept in ${file}.`);
@@ -57,7 +63,7 @@ async function checkKey(cli: Cli, at: { url: string; key: string }): Promise<Sto
 async function signIn(
   cli: Cli,
   url: string,
-  options: { name?: string; namespace?: string; expires_at: string },
+  options: { name?: string; namespace?: string; role?: Role; expires_at: string },
 ): Promise<StoredLogin> {
   const name = options.name ?? (await ask('Name: ', cli.world));
   const password = await askPassword('Password: ', cli.world);
@@ -65,19 +71,30 @@ async function signIn(
   const { user, key } = await session.createKeyWithPassword({ name, password }, (who) => ({
     name: `carillon login on ${hostname()}`.slice(0, 100),
     expires_at: options.expires_at,
-    ...chooseGrant(who, options.namespace),
+    grants: narrowed(who, options),
   }));
-  if (user.grants.length > 1) {
-    cli.out.note(`This login may: ${grantText(key)}. You also have other grants: choose with --namespace.`);
-  }
+  cli.out.note(`This login may: ${key.grants.map(grantText).join(' ')}`);
   return { url, key: key.key, keyId: key.key_id, name: user.name };
 }
 
-/** A key carries one grant: that of the namespace given, else the widest. */
-function chooseGrant({ name, grants }: User, namespace: string | undefined): Grant {
-  const fitting = grants.filter((grant) => namespace === undefined || grant.namespace === namespace);
-  const [widest] = [...fitting].sort((a, b) => breadth(b) - breadth(a));
-  if (widest) return widest;
+/** All grants of the user, or what is left of them in one namespace and up to one role. */
+function narrowed({ name, grants }: User, wanted: { namespace?: string; role?: Role }): Grant[] {
+  const { namespace, role } = wanted;
+  const within = grants
+    .filter((grant) => namespace === undefined || grant.namespace === namespace || grant.namespace === '*')
+    .map((grant) => ({
+      ...grant,
+      namespace: namespace ?? grant.namespace,
+      role: role === undefined || ROLES.indexOf(grant.role) < ROLES.indexOf(role) ? grant.role : role,
+    }));
+  // A namespace has one grant of each kind: of two that became one, the higher role counts.
+  const left = new Map<string, Grant>();
+  for (const grant of within) {
+    const kind = `${grant.namespace} ${grant.own_only ?? false}`;
+    const other = left.get(kind);
+    if (!other || ROLES.indexOf(other.role) < ROLES.indexOf(grant.role)) left.set(kind, grant);
+  }
+  if (left.size > 0) return [...left.values()];
   const where = namespace === undefined ? 'anywhere' : `in ${namespace}`;
   throw new CommandFailure(
     `${name} may do nothing ${where}.`,
@@ -85,8 +102,18 @@ function chooseGrant({ name, grants }: User, namespace: string | undefined): Gra
   );
 }
 
-function breadth({ namespace, role, own_only: ownOnly }: Grant): number {
-  return (namespace === '*' ? 100 : 0) + (ownOnly ? 0 : 10) + ROLES.indexOf(role);
+/** A key that `login` made is revoked. Signing out and in always succeeds; a key that stays valid is worth a warning. */
+async function endLogin(cli: Cli, stored: StoredLogin): Promise<void> {
+  const { keyId } = stored;
+  if (keyId === undefined) return;
+  await cli
+    .clientOf(stored)
+    .keys.revoke(keyId)
+    .catch((error: unknown) => {
+      if (!(error instanceof CarillonError)) throw error;
+      if (error.status !== 401 && error.status !== 404)
+        cli.out.warn(`The key ${keyId} could not be revoked: ${error.message}`);
+    });
 }
 
 const logout = command('logout', 'Forget the stored login', {
@@ -99,16 +126,8 @@ const logout = command('logout', 'Forget the stored login', {
       cli.out.done({ status: 'not_signed_in' }, 'Nobody was signed in.');
       return;
     }
-    const { url, keyId } = stored;
-    if (keyId !== undefined) {
-      const { keys } = cli.clientOf(stored);
-      await keys.revoke(keyId).catch((error: unknown) => {
-        // Signing out always succeeds; a key that stays valid is worth a warning.
-        if (!(error instanceof CarillonError)) throw error;
-        if (error.status !== 401 && error.status !== 404)
-          cli.out.warn(`The key ${keyId} could not be revoked: ${error.message}`);
-      });
-    }
+    const { url } = stored;
+    await endLogin(cli, stored);
     await removeLogin(env);
     cli.out.done({ status: 'signed_out', url }, `Signed out of ${url}.`);
   },
@@ -117,18 +136,18 @@ const logout = command('logout', 'Forget the stored login', {
 const whoami = command('whoami', 'Show who you are to the server', {
   examples: ['carillon whoami'],
   async run({ cli }) {
-    const { url, key, from } = await cli.connection();
-    const stored = await readLogin(cli.world.env);
+    const { url, from } = await cli.connection();
     const client = await cli.client();
     const who = await client.session.whoami();
     cli.out.record({ url, ...who }, [
-      // The server knows a login by its key, whose name says where it was made, not by whom.
-      ['signed in as', key !== undefined && stored?.key === key ? stored.name : undefined],
+      // A key has a name of its own, which says where or for what it was made, not by whom.
+      ['signed in as', who.user_name],
       ['name', who.name],
       ['kind', who.kind],
       ['user', who.user_id],
       ['may', who.grants.map(grantText).join(' ')],
       ['only', who.scopes?.join(' ')],
+      ['until', who.expires_at === null ? undefined : cli.out.shortTime(who.expires_at)],
       ['server', url],
       ['found through', from],
     ]);
@@ -138,9 +157,16 @@ const whoami = command('whoami', 'Show who you are to the server', {
 const password = command('password', 'Change your own password', {
   details:
     'Asks for the current and the new one; without a terminal they are the first two lines of the standard input. ' +
-    'Ends your sessions; keys and logins of this command stay.',
-  options: { name: text('--name <name>', 'Name you sign in with [that of the stored login]') },
-  examples: ['carillon password', 'carillon password --name ada --url https://carillon.example.org'],
+    'Ends your sessions; keys and logins of this command stay, unless --end-keys ends those that you made.',
+  options: {
+    name: text('--name <name>', 'Name you sign in with [that of the stored login]'),
+    endKeys: toggle('--end-keys', 'Also end all keys and logins that you made', 'end_keys'),
+  },
+  examples: [
+    'carillon password',
+    'carillon password --end-keys',
+    'carillon password --name ada --url https://carillon.example.org',
+  ],
   async run({ options, cli }) {
     const { world } = cli;
     const { url } = await cli.connection();
@@ -152,12 +178,45 @@ const password = command('password', 'Change your own password', {
     const [current = '', wanted = '', again] = await askPasswords(questions, world);
     if (world.stdin.isTTY && again !== wanted) throw new UsageError('The two new passwords differ.');
     const { session } = cli.clientOf({ url, key: undefined });
-    const user = await session.changePassword({ name, password: current }, wanted);
+    const { endKeys } = options;
+    const user = await session.changePassword({ name, password: current }, wanted, { endKeys });
     cli.out.done(
       { user_id: user.user_id, name: user.name, status: 'password_changed' },
       `Changed the password of ${user.name} at ${url}`,
     );
+    if (endKeys) cli.out.note('Your keys and logins have ended: sign in again with `carillon login`.');
   },
 });
 
-export const sessionCommands: readonly CommandSpec[] = [login, logout, whoami, password];
+const list = listCommand('sessions list', 'List who is signed in', {
+  details: 'Your own sessions; those of others with the permission users.read.',
+  options: {
+    user: text('--user <user>', 'Of this user: name or id', 'user_id'),
+    all: toggle('--all', 'Of everybody'),
+  },
+  examples: ['carillon sessions list', 'carillon sessions list --all', 'carillon sessions list --user ada'],
+  read: async (client, { user, ...query }) =>
+    client.sessions.list({
+      ...query,
+      ...(user !== undefined && { user_id: (await findUser(client, user)).user_id }),
+    }),
+  columns: (out) => [
+    { header: 'ID', value: (session) => session.session_id, fixed: true },
+    { header: 'USER', value: (session) => session.user_name },
+    { header: 'SINCE', value: (session) => out.shortTime(session.created_at) },
+    { header: 'LAST SEEN', value: (session) => out.shortTime(session.last_seen_at) },
+    { header: 'FROM', value: (session) => session.address },
+    { header: 'WITH', value: (session) => session.user_agent },
+  ],
+  empty: 'No sessions.',
+});
+
+const end = eachIdCommand('sessions end', 'End sessions', {
+  details: 'Your own; those of others with the permission users.manage.',
+  arguments: [{ name: '<id...>', description: 'Ids of sessions' }],
+  examples: ['carillon sessions end 01893f2e-7c14-7aa1-9c0d-1e2f3a4b5c6d'],
+  act: async (client, id) => (await client.sessions.end(id)) ?? { session_id: id, status: 'ended' },
+  sentence: (id) => `Ended ${id}`,
+});
+
+export const sessionCommands: readonly CommandSpec[] = [login, logout, whoami, password, list, end];

@@ -1,17 +1,19 @@
 /** `users`: people who can sign in, and their grants. */
-import { type Carillon, CarillonError, type Grant, type User } from '@carillon/client';
+import type { Grant } from '@carillon/client';
 import { type CommandSpec, command } from '../command.ts';
-import { UsageError } from '../errors.ts';
-import { grants, grantText, readGrant, text, toggle } from '../flags.ts';
+import { EXIT, UsageError } from '../errors.ts';
+import { grants, grantText, readGrant, text, toggle, YES } from '../flags.ts';
 import { askPassword } from '../output/ask.ts';
-import { eachIdCommand, listCommand } from './actions.ts';
+import { eachIdCommand, forEachId, isConfirmed, listCommand } from './actions.ts';
+import { findUser } from './find-account.ts';
 
 const USER = { name: '<user>', description: 'Name or id' };
 const DISPLAY_NAME = text('--display-name <name>', 'What they are called');
 
 export const userCommands: readonly CommandSpec[] = [
   listCommand('users list', 'List users and what they may', {
-    examples: ['carillon users list'],
+    options: { name: text('--name <name>', 'With this name') },
+    examples: ['carillon users list', 'carillon users list --name ada'],
     read: (client, query) => client.users.list(query),
     columns: () => [
       { header: 'ID', value: (user) => user.user_id, fixed: true },
@@ -21,6 +23,7 @@ export const userCommands: readonly CommandSpec[] = [
       { header: 'DISABLED', value: (user) => (user.disabled ? 'yes' : '') },
     ],
     empty: 'No users: `carillon users create` makes the first one.',
+    noMatch: 'No user has that name.',
   }),
   command('users create', 'Add a user', {
     details: 'The password is asked for; without a terminal it is the first line of the standard input.',
@@ -116,24 +119,25 @@ export const userCommands: readonly CommandSpec[] = [
     },
     sentence: (_, user) => `Disabled ${user.name}`,
   }),
+  command('users delete', 'Remove users', {
+    details: 'Their keys and sessions go with them; their jobs stay. The last administrator is not removed.',
+    arguments: [{ name: '<user...>', description: 'Names or ids' }],
+    options: { yes: YES },
+    examples: ['carillon users delete bob', 'carillon users delete bob --yes'],
+    async run({ args, options: { yes }, cli }) {
+      const client = await cli.client();
+      const question = `Remove ${args.length === 1 ? `the user ${args[0]}` : `${args.length} users`} for good?`;
+      if (!(await isConfirmed(cli, { yes, question, otherwise: 'Nothing was removed.' }))) return EXIT.ok;
+      return forEachId(cli, args, async (who) => {
+        const { user_id: id, name } = await findUser(client, who);
+        await client.users.remove(id);
+        return { answer: { user_id: id, name, status: 'deleted' }, sentence: `Removed ${name}` };
+      });
+    },
+  }),
 ];
 
 /** A namespace has one grant of each kind: a new role there replaces the old one. */
 function isSameKind(a: Grant, b: Grant): boolean {
   return a.namespace === b.namespace && (a.own_only ?? false) === (b.own_only ?? false);
-}
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
-async function findUser(client: Carillon, idOrName: string): Promise<User> {
-  if (UUID.test(idOrName)) return client.users.get(idOrName);
-  for await (const user of client.users.list({ limit: 200 })) {
-    if (user.name === idOrName.toLowerCase()) return user;
-  }
-  throw new CarillonError({
-    code: 'user_not_found',
-    message: `There is no user ${idOrName}.`,
-    fix: '`carillon users list` shows them.',
-    status: 404,
-  });
 }

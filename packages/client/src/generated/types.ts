@@ -519,6 +519,8 @@ export interface PasswordChange {
   readonly password: string;
   /** Needed to change your own. */
   readonly current_password?: string | undefined;
+  /** Also end the keys that the user made themselves. */
+  readonly end_keys?: boolean | undefined;
 }
 
 export interface Credentials {
@@ -529,17 +531,22 @@ export interface Credentials {
 export interface NewKey {
   /** What it is for, so that people know it again. */
   readonly name: string;
-  /** Where it may work; * for everywhere its owner may. */
+  /** Where it may work; * for everywhere its owner may. Left out: default. */
   readonly namespace?: string | undefined;
-  readonly role: Role;
+  /** What it may there. With grants, leave it out. */
+  readonly role?: Role | undefined;
   /** Only for jobs of its owner. */
   readonly own_only?: boolean | undefined;
+  /** Instead of namespace, role and own_only: several grants. */
+  readonly grants?: readonly Grant[] | undefined;
   /** Only these permissions of the role; left out: all of them. */
   readonly scopes?: readonly string[] | null | undefined;
   /** Left out: it does not expire. */
   readonly expires_at?: string | number | null | undefined;
   /** Whose key it is; left out: yours. */
   readonly user_id?: string | null | undefined;
+  /** Yours, for a key that lasts longer than the session or key you came with, or than 30 days. */
+  readonly current_password?: string | undefined;
 }
 
 export interface ApiKey {
@@ -547,13 +554,87 @@ export interface ApiKey {
   readonly name: string;
   readonly prefix: string;
   readonly user_id: string | null;
+  readonly user_name: string | null;
+  readonly grants: readonly Grant[];
+  /** Of the first grant. */
   readonly namespace: string;
+  /** Of the first grant. */
   readonly role: Role;
+  /** Of the first grant. */
   readonly own_only: boolean;
   readonly scopes: readonly string[] | null;
   readonly created_at: string;
   readonly expires_at: string | null;
+  /** To the minute. */
   readonly last_used_at: string | null;
+  /** The address that it was last used from. */
+  readonly last_used_address: string | null;
+  /** After a rotation: the prefix of the secret before. */
+  readonly previous_prefix: string | null;
+  /** When that secret ends, or ended. */
+  readonly previous_expires_at: string | null;
+  /** When that secret was last used, to the minute. */
+  readonly previous_last_used_at: string | null;
+}
+
+export interface KeyChange {
+  /** What it is for, so that people know it again. */
+  readonly name: string;
+}
+
+export interface KeyRotation {
+  /** For so long the secret before still works, such as 24h; 0: it ends at once. */
+  readonly overlap?: string | number | undefined;
+  /** When the key expires from now on; null: never. Left out: as before. */
+  readonly expires_at?: string | number | null | undefined;
+  /** Yours, for a key that lasts longer than the session or key you came with, or than 30 days. */
+  readonly current_password?: string | undefined;
+}
+
+export interface KeyFilter {
+  /** Only those of this user. */
+  readonly user_id?: string | undefined;
+  /** Only those with a grant in this namespace. */
+  readonly namespace?: string | undefined;
+  /** Only those with this name. */
+  readonly name?: string | undefined;
+  /** true: only those that have expired; false: only those that have not. */
+  readonly expired?: boolean | undefined;
+  /** Only those that were neither made nor used since this instant. */
+  readonly unused_since?: Date | string | undefined;
+  /** Entries per answer; 50 when left out. */
+  readonly limit?: number | undefined;
+}
+
+export interface UserFilter {
+  /** Entries per answer; 50 when left out. */
+  readonly limit?: number | undefined;
+  /** Only the user with this name. */
+  readonly name?: string | undefined;
+}
+
+/** Somebody who is signed in. */
+export interface UserSession {
+  readonly session_id: string;
+  readonly user_id: string;
+  readonly user_name: string;
+  /** The request came with this one. */
+  readonly current: boolean;
+  readonly created_at: string;
+  /** To the minute. */
+  readonly last_seen_at: string;
+  readonly expires_at: string;
+  readonly address: string | null;
+  readonly user_agent: string | null;
+}
+
+export interface SessionFilter {
+  /** Left out: your own. */
+  readonly user_id?: string | undefined;
+  /** true: of everybody. */
+  readonly all?: boolean | undefined;
+  /** Entries per answer; 50 when left out. */
+  readonly limit?: number | undefined;
 }
 
 export interface CreatedKey extends ApiKey {
@@ -585,6 +666,11 @@ export interface AuditEntry {
     readonly kind: string;
     readonly id: string;
     readonly name: string;
+    readonly via: {
+      readonly kind: string;
+      readonly id: string;
+      readonly name: string | null;
+    } | null;
   };
   readonly action: string;
   readonly namespace: string | null;
@@ -603,7 +689,7 @@ export interface AuditEntry {
 
 export interface AuditFilter {
   readonly namespace?: string | undefined;
-  /** The id or the name of who did it. */
+  /** The id or the name of who did it, or of the session or key that they came with. */
   readonly actor?: string | undefined;
   /** What was done, such as jobs.update. */
   readonly action?: string | undefined;
@@ -623,11 +709,13 @@ export interface Whoami {
   readonly id: string;
   readonly name: string;
   readonly user_id: string | null;
+  /** The name of that user. */
+  readonly user_name: string | null;
   readonly grants: readonly Grant[];
   readonly scopes: readonly string[] | null;
   /** Of a session: for X-CSRF-Token. */
   readonly csrf_token: string | null;
-  /** Of a session: when it ends at the latest. */
+  /** When the session ends at the latest, or the key of a person expires. */
   readonly expires_at: string | null;
 }
 

@@ -6,15 +6,21 @@ import type {
   CreatedKey,
   Credentials,
   Grant,
+  KeyChange,
+  KeyFilter,
+  KeyRotation,
   Namespace,
   NamespaceChange,
   NewKey,
   NewNamespace,
   NewUser,
   PasswordChange,
+  SessionFilter,
   SignedIn,
   User,
   UserChange,
+  UserFilter,
+  UserSession,
   Whoami,
 } from '../generated/types.ts';
 import type { List } from '../wire/list.ts';
@@ -48,7 +54,7 @@ export class Namespaces extends Resource {
 
 /** People who sign in, and what they may. */
 export class Users extends Resource {
-  list(query: PageQuery = {}, options: CallOptions = {}): List<User> {
+  list(query: UserFilter = {}, options: CallOptions = {}): List<User> {
     return this.readList('/users', { ...query }, options);
   }
 
@@ -80,7 +86,7 @@ export class Users extends Resource {
 }
 
 export class Keys extends Resource {
-  list(query: PageQuery = {}, options: CallOptions = {}): List<ApiKey> {
+  list(query: KeyFilter = {}, options: CallOptions = {}): List<ApiKey> {
     return this.readList('/keys', { ...query }, options);
   }
 
@@ -96,8 +102,32 @@ export class Keys extends Resource {
     return this.send('POST', '/keys', options, { body: key });
   }
 
+  update(keyId: string, change: KeyChange, options: CallOptions = {}): Promise<ApiKey> {
+    return this.send('PATCH', path`/keys/${keyId}`, options, { body: change });
+  }
+
+  /**
+   * A new secret for the key: `key` of the answer, shown this once. The one before works on for the overlap. A call whose answer was lost is not
+   * repeated: a second rotation would end the secret that is in use.
+   */
+  rotate(keyId: string, rotation: KeyRotation = {}, options: CallOptions = {}): Promise<CreatedKey> {
+    return this.send('POST', path`/keys/${keyId}/rotate`, options, { body: rotation });
+  }
+
   revoke(keyId: string, options: CallOptions = {}): Promise<unknown> {
     return this.send('DELETE', path`/keys/${keyId}`, options);
+  }
+}
+
+/** Who is signed in where. */
+export class Sessions extends Resource {
+  /** One's own; those of another user with `user_id`, those of everybody with `all`. */
+  list(query: SessionFilter = {}, options: CallOptions = {}): List<UserSession> {
+    return this.readList('/sessions', { ...query }, options);
+  }
+
+  end(sessionId: string, options: CallOptions = {}): Promise<unknown> {
+    return this.send('DELETE', path`/sessions/${sessionId}`, options);
   }
 }
 
@@ -124,15 +154,20 @@ export class Session extends Resource {
     options: CallOptions = {},
   ): Promise<{ user: User; key: CreatedKey }> {
     return this.#signedIn(credentials, options, async (user, send) => {
-      const key = await send<CreatedKey>({ method: 'POST', path: '/keys', body: keyFor(user) });
+      const body = { ...keyFor(user), current_password: credentials.password };
+      const key = await send<CreatedKey>({ method: 'POST', path: '/keys', body });
       return { user, key };
     });
   }
 
-  /** One's own password. Ends all sessions of that person; their keys go on. */
-  changePassword(credentials: Credentials, newPassword: string, options: CallOptions = {}): Promise<User> {
+  /** One's own password. Ends all sessions of that person; their keys go on, unless `endKeys` ends those that they made. */
+  changePassword(
+    credentials: Credentials,
+    newPassword: string,
+    { endKeys = false, ...options }: CallOptions & { readonly endKeys?: boolean | undefined } = {},
+  ): Promise<User> {
     return this.#signedIn(credentials, options, async (user, send) => {
-      const body = { password: newPassword, current_password: credentials.password };
+      const body = { password: newPassword, current_password: credentials.password, end_keys: endKeys };
       await send({ method: 'POST', path: path`/users/${user.user_id}/password`, body });
       return user;
     });

@@ -1,8 +1,7 @@
 /** Namespaces, people, keys, sessions and the audit log: bodies, queries and answers. No answer holds a hash or a password. */
 import {
-  ACTION_NAMES,
   type Action,
-  type ApiKey,
+  type Actor,
   type Caller,
   type Grant,
   type Namespace,
@@ -14,7 +13,7 @@ import {
 import { z } from 'zod';
 import { answerOf, instant, instantText, jsonValue } from './answer.ts';
 import type { Shape } from './shape.ts';
-import { paging, text } from './values.ts';
+import { paging, text, yesOrNo } from './values.ts';
 
 /** What a database can hold as text. */
 const stored = (max: number) =>
@@ -24,9 +23,9 @@ const stored = (max: number) =>
     .refine((value) => value.isWellFormed() && !value.includes('\u0000'), {
       error: 'holds a character that cannot be stored',
     });
-const named = (max: number) => stored(max).min(1, { error: 'is empty' });
+export const named = (max: number) => stored(max).min(1, { error: 'is empty' });
 /** Longer than any that is accepted, so that what is wrong with it is said by one rule alone. */
-const password = z.string().max(1_000, { error: 'is longer than 1000 characters' });
+export const password = z.string().max(1_000, { error: 'is longer than 1000 characters' });
 
 const grant = z
   .strictObject({
@@ -35,7 +34,7 @@ const grant = z
     own_only: z.boolean().default(false).describe('Only for jobs whose user_id is theirs.'),
   })
   .meta({ id: 'GrantBody' });
-const grants = z.array(grant).max(200, { error: 'has more than 200 entries' });
+export const grants = z.array(grant).max(200, { error: 'has more than 200 entries' });
 
 export function toGrant(read: z.output<typeof grant>): Grant {
   return { namespace: read.namespace, role: read.role, ownOnly: read.own_only };
@@ -70,43 +69,13 @@ export const PASSWORD_BODY = {
   schema: z.strictObject({
     password,
     current_password: password.optional().describe('Needed to change your own.'),
+    end_keys: z.boolean().default(false).describe('Also end the keys that the user made themselves.'),
   }),
 } satisfies Shape;
 
 export const SIGN_IN_BODY = {
   schema: z.strictObject({ name: named(200), password }),
 } satisfies Shape;
-
-const keyFields = z.strictObject({
-  name: named(200).describe('What it is for, so that people know it again.'),
-  namespace: z.string().describe('Where it may work; * for everywhere its owner may.').default('default'),
-  role: z.enum(ROLES),
-  own_only: z.boolean().default(false).describe('Only for jobs of its owner.'),
-  scopes: z
-    .array(z.enum(ACTION_NAMES as [Action, ...Action[]]))
-    .min(1, { error: 'is empty: such a key could do nothing' })
-    .max(ACTION_NAMES.length)
-    .nullish()
-    .describe('Only these permissions of the role; left out: all of them.'),
-  expires_at: z.union([z.string(), z.number()]).nullish().describe('Left out: it does not expire.'),
-  user_id: z
-    .uuid({ error: 'must be the id of a user' })
-    .nullish()
-    .describe('Whose key it is; left out: yours.'),
-});
-
-export const KEY_BODY = { schema: keyFields } satisfies Shape;
-
-export function toKeyInput(read: z.output<typeof keyFields>) {
-  const { expires_at: expiresAt } = read;
-  return {
-    name: read.name,
-    grant: toGrant(read),
-    scopes: read.scopes ?? undefined,
-    expiresAtMs: expiresAt == null ? undefined : parseInstant(expiresAt, { field: 'expires_at' }),
-    ownerId: read.user_id ?? undefined,
-  };
-}
 
 const { limit } = paging;
 
@@ -115,25 +84,27 @@ export const BY_NAME_QUERY = {
   schema: z.strictObject({ after: text.optional().describe('Continue after this name.'), limit }),
 } satisfies Shape;
 
-export const KEYS_QUERY = {
-  schema: z.strictObject({
-    after: z
-      .uuid({ error: 'must be the id of a key' })
-      .optional()
-      .describe('Continue after this key; they come newest first.'),
-    limit,
-  }),
+export const USERS_QUERY = {
+  schema: BY_NAME_QUERY.schema.extend({ name: text.optional().describe('Only the user with this name.') }),
 } satisfies Shape;
 
 export const SESSIONS_QUERY = {
   schema: z.strictObject({
     user_id: z.uuid({ error: 'must be the id of a user' }).optional().describe('Left out: your own.'),
+    all: yesOrNo.optional().describe('true: of everybody.'),
+    after: z
+      .uuid({ error: 'must be the id of a session' })
+      .optional()
+      .describe('Continue after this session; they come newest first.'),
+    limit,
   }),
 } satisfies Shape;
 
 const auditFields = z.strictObject({
   namespace: text.optional(),
-  actor: text.optional().describe('The id or the name of who did it.'),
+  actor: text
+    .optional()
+    .describe('The id or the name of who did it, or of the session or key that they came with.'),
   action: text.optional().describe('What was done, such as jobs.update.'),
   subject_id: text.optional().describe('The id of what it was done to.'),
   from: text.optional().describe('From this instant on.'),
@@ -168,7 +139,7 @@ export const { answer: namespaceAnswer, view: namespaceView } = answerOf<Namespa
   created_at: [instant, ({ createdAtMs }) => instantText(createdAtMs)],
 });
 
-const { answer: grantAnswer, view: grantView } = answerOf<Grant>('Grant')({
+export const { answer: grantAnswer, view: grantView } = answerOf<Grant>('Grant')({
   namespace: [z.string(), (granted) => granted.namespace],
   role: [z.enum(ROLES), (granted) => granted.role],
   own_only: [z.boolean(), (granted) => granted.ownOnly],
@@ -185,24 +156,6 @@ export const { answer: userAnswer, view: userView } = answerOf<User>('User')({
   updated_at: [instant, (user) => instantText(user.updatedAtMs)],
 });
 
-export const { answer: keyAnswer, view: keyView } = answerOf<ApiKey>('Key')({
-  key_id: [z.uuid(), (key) => key.keyId],
-  name: [z.string(), (key) => key.name],
-  prefix: [z.string(), (key) => key.prefix],
-  user_id: [z.uuid().nullable(), (key) => key.ownerId ?? null],
-  namespace: [z.string(), (key) => key.grant.namespace],
-  role: [z.enum(ROLES), (key) => key.grant.role],
-  own_only: [z.boolean(), (key) => key.grant.ownOnly],
-  scopes: [z.array(z.string()).nullable(), (key) => scopesView(key.scopes)],
-  created_at: [instant, (key) => instantText(key.createdAtMs)],
-  expires_at: [instant.nullable(), (key) => instantText(key.expiresAtMs)],
-  last_used_at: [instant.nullable(), (key) => instantText(key.lastUsedAtMs)],
-});
-
-export const createdKeyAnswer = keyAnswer
-  .extend({ key: z.string().describe('The whole key. It is shown this once.') })
-  .meta({ id: 'CreatedKey' });
-
 export const signedInAnswer = z
   .strictObject({ user: userAnswer, csrf_token: z.string(), expires_at: instant })
   .meta({ id: 'SignedIn' });
@@ -215,6 +168,10 @@ const callerFields = answerOf<{ caller: Caller; session: SessionOfCaller }>('Cal
   id: [z.string(), ({ caller }) => caller.id],
   name: [z.string(), ({ caller }) => caller.name],
   user_id: [z.string().nullable(), ({ caller }) => caller.userId ?? null],
+  user_name: [
+    z.string().nullable().describe('The name of that user.'),
+    ({ caller }) => caller.userName ?? null,
+  ],
   grants: [z.array(grantAnswer), ({ caller }) => caller.grants.map(grantView)],
   scopes: [z.array(z.string()).nullable(), ({ caller }) => scopesView(caller.scopes)],
   csrf_token: [
@@ -222,8 +179,8 @@ const callerFields = answerOf<{ caller: Caller; session: SessionOfCaller }>('Cal
     ({ session }) => session?.csrfToken ?? null,
   ],
   expires_at: [
-    instant.nullable().describe('Of a session: when it ends at the latest.'),
-    ({ session }) => instantText(session?.expiresAtMs),
+    instant.nullable().describe('When the session ends at the latest, or the key of a person expires.'),
+    ({ session, caller }) => instantText(session?.expiresAtMs ?? caller.credential?.expiresAtMs),
   ],
 });
 
@@ -233,20 +190,28 @@ export function callerView(caller: Caller, session: SessionOfCaller) {
   return callerFields.view({ caller, session });
 }
 
-export const { answer: sessionAnswer, view: sessionView } = answerOf<Session>('Session')({
-  session_id: [z.uuid(), (session) => session.sessionId],
-  user_id: [z.uuid(), (session) => session.userId],
-  created_at: [instant, (session) => instantText(session.createdAtMs)],
-  last_seen_at: [instant, (session) => instantText(session.lastSeenAtMs)],
-  expires_at: [instant, (session) => instantText(session.expiresAtMs)],
-  address: [z.string().nullable(), (session) => session.address ?? null],
-  user_agent: [z.string().nullable(), (session) => session.userAgent ?? null],
+export const { answer: sessionAnswer, view: sessionView } = answerOf<{
+  session: Session;
+  caller: Caller;
+}>('Session')({
+  session_id: [z.uuid(), ({ session }) => session.sessionId],
+  user_id: [z.uuid(), ({ session }) => session.userId],
+  user_name: [z.string(), ({ session }) => session.userName],
+  current: [
+    z.boolean().describe('The request came with this one.'),
+    ({ session, caller }) => session.sessionId === caller.credential?.id,
+  ],
+  created_at: [instant, ({ session }) => instantText(session.createdAtMs)],
+  last_seen_at: [instant.describe('To the minute.'), ({ session }) => instantText(session.lastSeenAtMs)],
+  expires_at: [instant, ({ session }) => instantText(session.expiresAtMs)],
+  address: [z.string().nullable(), ({ session }) => session.address ?? null],
+  user_agent: [z.string().nullable(), ({ session }) => session.userAgent ?? null],
 });
 
 interface AuditFacts {
   readonly auditId: number;
   readonly atMs: number;
-  readonly actor: Pick<Caller, 'kind' | 'id' | 'name'>;
+  readonly actor: Actor;
   readonly action: string;
   readonly namespace: string | undefined;
   readonly subject: { readonly kind: string; readonly id: string };
@@ -256,12 +221,19 @@ interface AuditFacts {
   readonly origin: Caller['origin'];
 }
 
+const via = z
+  .strictObject({ kind: z.string(), id: z.string(), name: z.string().nullable() })
+  .describe('The session or key that the person came with.');
+
 export const { answer: auditAnswer, view: auditView } = answerOf<AuditFacts>('AuditEntry')({
   audit_id: [z.int(), (entry) => entry.auditId],
   at: [instant, (entry) => instantText(entry.atMs)],
   actor: [
-    z.strictObject({ kind: z.string(), id: z.string(), name: z.string() }),
-    ({ actor: { kind, id, name } }) => ({ kind, id, name }),
+    z.strictObject({ kind: z.string(), id: z.string(), name: z.string(), via: via.nullable() }),
+    ({ actor: { kind, id, name, via: came } }) => ({
+      ...{ kind, id, name },
+      via: came ? { kind: came.kind, id: came.id, name: came.name ?? null } : null,
+    }),
   ],
   action: [z.string(), (entry) => entry.action],
   namespace: [z.string().nullable(), (entry) => entry.namespace ?? null],
@@ -276,6 +248,6 @@ export const { answer: auditAnswer, view: auditView } = answerOf<AuditFacts>('Au
   request_id: [z.string().nullable(), ({ origin }) => origin.requestId ?? null],
 });
 
-function scopesView(scopes: ReadonlySet<Action> | undefined): Action[] | null {
+export function scopesView(scopes: ReadonlySet<Action> | undefined): Action[] | null {
   return scopes === undefined ? null : [...scopes];
 }

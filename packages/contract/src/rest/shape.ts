@@ -33,7 +33,7 @@ export function readShape<Schema extends z.ZodObject>(
 
 interface Members {
   readonly names: readonly string[];
-  /** Those that are objects with fields of their own. */
+  /** Those that are objects with fields of their own, or arrays of them. */
   readonly objects: readonly (readonly [string, z.ZodObject])[];
 }
 
@@ -46,7 +46,8 @@ function membersOf(schema: z.ZodObject): Members {
     members = {
       names: fields.map(([name]) => name),
       objects: fields.flatMap(([name, field]) => {
-        const inner = unwrapped(field);
+        const outer = unwrapped(field);
+        const inner = outer instanceof z.ZodArray ? unwrapped(outer.element as z.ZodType) : outer;
         return inner instanceof z.ZodObject ? [[name, inner] as const] : [];
       }),
     };
@@ -69,10 +70,15 @@ interface Spelling extends Members {
 
 function spellFields(body: Body, spelling: Spelling): Body {
   const spelled = spellNames(body, spelling);
-  const inner = spelling.objects.flatMap(([name, schema]) => {
+  const inner = spelling.objects.flatMap(([name, schema]): (readonly [string, unknown])[] => {
     const value = spelled[name];
-    const within = { ...membersOf(schema), aliases: {}, path: `${spelling.path}${name}.` };
-    return isBody(value) ? [[name, spellFields(value, within)] as const] : [];
+    const spell = (entry: Body, path: string) =>
+      spellFields(entry, { ...membersOf(schema), aliases: {}, path });
+    const path = `${spelling.path}${name}`;
+    if (isBody(value)) return [[name, spell(value, `${path}.`)]];
+    if (!Array.isArray(value)) return [];
+    const entries = value.map((entry, i) => (isBody(entry) ? spell(entry, `${path}[${i}].`) : entry));
+    return [[name, entries]];
   });
   return inner.length === 0 ? spelled : { ...spelled, ...Object.fromEntries(inner) };
 }

@@ -31,17 +31,31 @@ export interface ApiKey {
   readonly prefix: string;
   /** Undefined: it belongs to the installation. */
   readonly ownerId: string | undefined;
-  readonly grant: Grant;
+  readonly ownerName: string | undefined;
+  /** The user who made it, if one did. */
+  readonly makerId: string | undefined;
+  readonly grants: readonly Grant[];
   readonly scopes: ReadonlySet<Action> | undefined;
   readonly createdAtMs: number;
   readonly expiresAtMs: number | undefined;
   /** To the minute. */
+  readonly lastUsedAtMs: number | undefined;
+  readonly lastUsedAddress: string | undefined;
+  /** After a rotation: the secret before it. */
+  readonly previous: PreviousSecret | undefined;
+}
+
+export interface PreviousSecret {
+  readonly prefix: string;
+  /** It is refused from then on. */
+  readonly expiresAtMs: number;
   readonly lastUsedAtMs: number | undefined;
 }
 
 export interface Session {
   readonly sessionId: string;
   readonly userId: string;
+  readonly userName: string;
   readonly createdAtMs: number;
   /** To the minute. */
   readonly lastSeenAtMs: number;
@@ -92,6 +106,14 @@ export function requireGrants(grants: readonly Grant[]): readonly Grant[] {
     seen.add(kind);
   }
   return grants;
+}
+
+/** May do everything everywhere; an installation that has such users keeps one. */
+export function isAdministrator({ disabled, grants }: Pick<User, 'disabled' | 'grants'>): boolean {
+  return (
+    !disabled &&
+    grants.some(({ namespace, role, ownOnly }) => namespace === EVERYWHERE && role === 'admin' && !ownOnly)
+  );
 }
 
 /** A namespace, or * for everything. */

@@ -22,6 +22,25 @@ export interface Origin {
   readonly requestId: string | undefined;
 }
 
+/** How a person shows who they are: a session, or a key that belongs to them. */
+export interface Credential {
+  readonly kind: 'session' | 'key';
+  readonly id: string;
+  /** Of a key. */
+  readonly name: string | undefined;
+  /** Undefined: it does not expire. */
+  readonly expiresAtMs: number | undefined;
+}
+
+/** Who did something: a person whatever they came with, the server, or a key that belongs to nobody. */
+export interface Actor {
+  readonly kind: 'server' | 'user' | 'key';
+  readonly id: string;
+  readonly name: string;
+  /** What the person came with. */
+  readonly via?: Omit<Credential, 'expiresAtMs'> | undefined;
+}
+
 export interface Caller {
   readonly kind: 'server' | 'user' | 'key';
   readonly id: string;
@@ -29,6 +48,10 @@ export interface Caller {
   readonly name: string;
   /** The user_id that jobs made by this caller get when they name none. */
   readonly userId: string | undefined;
+  /** The name of that user. */
+  readonly userName?: string | undefined;
+  /** What a person came with. Undefined: the server itself, or a key that belongs to nobody. */
+  readonly credential?: Credential | undefined;
   readonly grants: readonly Grant[];
   /** Of a key: no other actions, whatever the grants say. Undefined: all of them. */
   readonly scopes: ReadonlySet<Action> | undefined;
@@ -64,6 +87,17 @@ export function stranger(origin: Origin): Caller {
     grants: [],
     scopes: undefined,
     origin,
+  };
+}
+
+export function actorOf({ kind, id, name, userId, userName, credential }: Caller): Actor {
+  if (userId === undefined || credential === undefined) return { kind, id, name };
+  const { kind: viaKind, id: viaId, name: viaName } = credential;
+  return {
+    kind: 'user',
+    id: userId,
+    name: userName ?? name,
+    via: { kind: viaKind, id: viaId, name: viaName },
   };
 }
 

@@ -2,15 +2,26 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { anyAction, anyCaller, anyGrant, anyOwner, anyScopes } from './access-arbitraries.ts';
 import { may, SERVER, sees } from './caller.ts';
-import { grantWithin, knowsNamespace, mayHandOut, requireGrantable } from './grants.ts';
+import { grantsWithin, knowsNamespace, mayHandOut, requireGrantable } from './grants.ts';
 import { ACTION_NAMES } from './permissions.ts';
 
+const someGrants = fc.array(anyGrant, { minLength: 1, maxLength: 3 });
+
 describe('a key of somebody', () => {
+  it('has each right once', () => {
+    const viewer = { namespace: 'ops', role: 'viewer', ownOnly: false } as const;
+    const editorOfOwn = { namespace: 'ops', role: 'editor', ownOnly: true } as const;
+    const both = [viewer, editorOfOwn];
+    expect(grantsWithin(both, both)).toEqual(both);
+    expect(grantsWithin([{ ...viewer, namespace: '*', role: 'admin' }], both)).toEqual(both);
+    expect(grantsWithin([viewer, viewer], [viewer])).toEqual([viewer]);
+  });
+
   it('never may more than its owner may now, nor more than it was made for', () => {
     fc.assert(
-      fc.property(anyCaller, anyGrant, anyAction, anyOwner, (owner, grant, action, jobOwner) => {
-        const key = { ...owner, grants: grantWithin(grant, owner.grants) };
-        const unlimited = { ...owner, grants: [grant] };
+      fc.property(anyCaller, someGrants, anyAction, anyOwner, (owner, grants, action, jobOwner) => {
+        const key = { ...owner, grants: grantsWithin(grants, owner.grants) };
+        const unlimited = { ...owner, grants };
         for (const where of [jobOwner, undefined]) {
           if (!may(key, action, where)) continue;
           expect(may(owner, action, where)).toBe(true);
@@ -24,9 +35,9 @@ describe('a key of somebody', () => {
 
   it('keeps all that both have', () => {
     fc.assert(
-      fc.property(anyCaller, anyGrant, anyAction, anyOwner, (owner, grant, action, jobOwner) => {
-        const key = { ...owner, grants: grantWithin(grant, owner.grants) };
-        const both = may(owner, action, jobOwner) && may({ ...owner, grants: [grant] }, action, jobOwner);
+      fc.property(anyCaller, someGrants, anyAction, anyOwner, (owner, grants, action, jobOwner) => {
+        const key = { ...owner, grants: grantsWithin(grants, owner.grants) };
+        const both = may(owner, action, jobOwner) && may({ ...owner, grants }, action, jobOwner);
         expect(may(key, action, jobOwner)).toBe(both);
       }),
       { numRuns: 500 },

@@ -15,6 +15,15 @@ export function grantWithin(grant: Grant, others: readonly Grant[]): Grant[] {
   });
 }
 
+/** The same for several, without those that another of them holds already. */
+export function grantsWithin(grants: readonly Grant[], others: readonly Grant[]): Grant[] {
+  const left = grants.flatMap((grant) => grantWithin(grant, others));
+  return left.filter(
+    (grant, i) =>
+      !left.some((other, j) => i !== j && includes(other, grant) && (j < i || !includes(grant, other))),
+  );
+}
+
 export interface Handout {
   readonly grant: Grant;
   /** Undefined: everything that the role may. */
@@ -27,11 +36,15 @@ export function mayHandOut(caller: Caller, handout: Handout): boolean {
 }
 
 function holds(caller: Caller, grant: Grant): boolean {
-  return caller.grants.some(
-    (own) =>
-      (own.namespace === EVERYWHERE || own.namespace === grant.namespace) &&
-      lesser(own.role, grant.role) === grant.role &&
-      (!own.ownOnly || grant.ownOnly),
+  return caller.grants.some((own) => includes(own, grant));
+}
+
+/** Whoever has the one has all of the other. */
+function includes(one: Grant, other: Grant): boolean {
+  return (
+    (one.namespace === EVERYWHERE || one.namespace === other.namespace) &&
+    lesser(one.role, other.role) === other.role &&
+    (!one.ownOnly || other.ownOnly)
   );
 }
 

@@ -82,6 +82,18 @@ export const CATALOGUE = {
   },
   user_not_found: { status: 404, fix: 'Check the id; list users with GET /api/users.' },
   user_exists: { status: 409, fix: 'Choose another name, or change the user that has it.' },
+  last_administrator: {
+    status: 409,
+    fix: 'Give another user the role admin in * first: PUT /api/users/{id}/grants.',
+  },
+  password_required: {
+    status: 403,
+    fix: 'Send your password in current_password, or an expires_at that is no later than the answer says.',
+  },
+  key_changed: {
+    status: 409,
+    fix: 'Somebody else rotated the key meanwhile: read it again, and rotate it once more if that is still wanted.',
+  },
   key_not_found: { status: 404, fix: 'Check the id; list keys with GET /api/keys.' },
   session_not_found: { status: 404, fix: 'Check the id; list sessions with GET /api/sessions.' },
   job_not_found: { status: 404, fix: 'Check the id; list jobs with GET /api/jobs.' },

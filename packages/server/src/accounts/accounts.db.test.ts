@@ -10,9 +10,12 @@ import {
 import { openTestStorage } from '../../../../tests/support/test-storage.ts';
 import { AuditLog } from '../audit/audit-log.ts';
 import { PostgresCounters } from '../counters/postgres/postgres-counters.ts';
+import { statement } from '../postgres/database.ts';
 import type { PostgresStorage } from '../storage/postgres/postgres-storage.ts';
 import { Accounts } from './accounts.ts';
+import { FAILURES_MAX } from './failure-budget.ts';
 import { CACHED_MS } from './identities.ts';
+import { withChecksum } from './secrets.ts';
 
 const PASSWORD = 'a long phrase';
 const VIEWER = { namespace: 'default', role: 'viewer', ownOnly: false } as const;
@@ -49,7 +52,7 @@ describeEachPostgres('accounts', (postgres) => {
   const { origin } = SERVER;
 
   it('a key works everywhere at once, and is revoked everywhere within seconds', async () => {
-    const { key, secret } = await here.createKey(SERVER, { name: 'k', grant: VIEWER });
+    const { key, secret } = await here.createKey(SERVER, { name: 'k', grants: [VIEWER] });
     const caller = await there.accounts.identities.ofKey(secret, origin);
     expect(caller).toMatchObject({ id: key.keyId, grants: [VIEWER] });
     await here.revokeKey(SERVER, key.keyId);
@@ -90,6 +93,71 @@ describeEachPostgres('accounts', (postgres) => {
     expect((await there.signIn(at('203.0.113.7'), right)).user.name).toBe('dora');
   });
 
+  it('random keys and sessions cost no more statements than their address has a budget for', async () => {
+    const { key, secret } = await here.createKey(SERVER, { name: 'k', grants: [VIEWER] });
+    const { database: connection } = opened[0]!;
+    const statements: string[] = [];
+    const query = connection.query.bind(connection);
+    connection.query = (statement, values) => {
+      statements.push(statement.name);
+      return query(statement, values);
+    };
+    const from = (address: string) => ({ ...origin, address });
+    const { identities } = here.accounts;
+    const guess = (n: number) =>
+      withChecksum(`ck2_${String(n).padStart(10, 'g')}_${String(n).padStart(43, 'x')}`);
+    const codes = new Map<string, number>();
+    const ask = async (answer: Promise<unknown>) => {
+      const { code } = (await answer.catch((error: unknown) => error)) as { code: string };
+      codes.set(code, (codes.get(code) ?? 0) + 1);
+    };
+    for (let n = 0; n < 500; n += 1) {
+      await ask(identities.ofKey(guess(n), from('198.51.100.7')));
+      await ask(identities.ofSession(String(n).padStart(43, 'y'), from('198.51.100.7')));
+      await ask(identities.ofKey(guess(n).slice(0, -1), from('198.51.100.8')));
+    }
+    expect(statements).toHaveLength(FAILURES_MAX);
+    expect(codes).toEqual(
+      new Map([
+        ['unauthorized', FAILURES_MAX + 500],
+        ['rate_limited', 1_000 - FAILURES_MAX],
+      ]),
+    );
+    expect(await identities.ofKey(secret, from('203.0.113.1'))).toMatchObject({ id: key.keyId });
+    expect(statements).toHaveLength(FAILURES_MAX + 1);
+    connection.query = query;
+  });
+
+  it('of the last two administrators, removed on two servers at the same instant, one stays', async () => {
+    const ADMIN = { namespace: '*', role: 'admin', ownOnly: false } as const;
+    for (let round = 0; round < 10; round += 1) {
+      const [ada, bob] = [
+        await here.createUser(SERVER, { name: `first-${round}`, grants: [ADMIN] }),
+        await here.createUser(SERVER, { name: `second-${round}`, grants: [ADMIN] }),
+      ];
+      const ways = [
+        () => there.deleteUser(SERVER, bob.userId),
+        () => there.setGrants(SERVER, bob.userId, []),
+        () => there.updateUser(SERVER, bob.userId, { disabled: true }),
+      ];
+      const outcomes = await Promise.allSettled([
+        here.deleteUser(SERVER, ada.userId),
+        ways[round % ways.length]!(),
+      ]);
+      const refused = outcomes.filter(({ status }) => status === 'rejected');
+      expect(refused).toMatchObject([{ reason: { code: 'last_administrator' } }]);
+      // Somebody else takes over, so that the next round begins without either.
+      const next = await here.createUser(SERVER, { name: `next-${round}`, grants: [ADMIN] });
+      for (const { userId } of [ada, bob]) await here.deleteUser(SERVER, userId).catch(() => undefined);
+      await expect(here.deleteUser(SERVER, next.userId)).rejects.toMatchObject({
+        code: 'last_administrator',
+      });
+      await opened[0]!.database.query(statement('remove_all')`DELETE FROM users WHERE user_id = $1`, [
+        next.userId,
+      ]);
+    }
+  });
+
   it('a namespace made here is known there at once', async () => {
     expect(await there.accounts.namespaces.missing(['billing'])).toEqual(['billing']);
     await here.createNamespace(SERVER, { name: 'billing' });
@@ -106,7 +174,7 @@ describeEachPostgres('accounts', (postgres) => {
       const user = await here.createUser(SERVER, { name: `user-${round}` });
       const outcomes = await Promise.allSettled([
         here.deleteNamespace(SERVER, name),
-        there.createKey(SERVER, { name: 'k', grant }),
+        there.createKey(SERVER, { name: 'k', grants: [grant] }),
         there.setGrants(SERVER, user.userId, [grant]),
         there.createUser(SERVER, { name: `late-${round}`, grants: [grant] }),
       ]);
@@ -114,7 +182,7 @@ describeEachPostgres('accounts', (postgres) => {
       for (const outcome of outcomes) {
         if (outcome.status === 'rejected') expect(outcome.reason.code).toBe('namespace_not_found');
       }
-      await expect(there.createKey(SERVER, { name: 'k', grant })).rejects.toMatchObject({
+      await expect(there.createKey(SERVER, { name: 'k', grants: [grant] })).rejects.toMatchObject({
         code: 'namespace_not_found',
       });
     }
@@ -122,11 +190,13 @@ describeEachPostgres('accounts', (postgres) => {
     expect((await here.listUsers(SERVER, { limit: 100 })).flatMap(({ grants }) => grants).some(brief)).toBe(
       false,
     );
-    expect((await here.listKeys(SERVER, { limit: 100 })).map(({ grant }) => grant).some(brief)).toBe(false);
+    expect((await here.listKeys(SERVER, { limit: 100 })).flatMap(({ grants }) => grants).some(brief)).toBe(
+      false,
+    );
   });
 
   it('times of use are written down, and what has ended is cleared away', async () => {
-    const { key, secret } = await here.createKey(SERVER, { name: 'k', grant: VIEWER });
+    const { key, secret } = await here.createKey(SERVER, { name: 'k', grants: [VIEWER] });
     await here.accounts.identities.ofKey(secret, origin);
     await here.accounts.runOnce();
     expect((await there.getKey(SERVER, key.keyId)).lastUsedAtMs).toBe(clock.now());

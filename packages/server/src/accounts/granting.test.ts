@@ -29,7 +29,12 @@ const forbidden = { code: 'forbidden' };
 
 describe('a key', () => {
   const create = (caller: Caller, grant: Grant, scopes?: Action[]) =>
-    fixture.everyones.createKey(caller, { name: 'k', grant, scopes });
+    fixture.everyones.createKey(caller, {
+      name: 'k',
+      grants: [grant],
+      scopes,
+      expiresAtMs: fixture.clock.now() + 1_000,
+    });
 
   it('of a signed-in person is theirs, and at most as strong as they are', async () => {
     const { user, caller } = await person(VIEWER);
@@ -43,7 +48,7 @@ describe('a key', () => {
 
   it('of one’s own jobs does not become one of all jobs', async () => {
     const { caller } = await person({ ...VIEWER, ownOnly: true });
-    expect((await create(caller, { ...VIEWER, ownOnly: true })).key.grant.ownOnly).toBe(true);
+    expect((await create(caller, { ...VIEWER, ownOnly: true })).key.grants[0]!.ownOnly).toBe(true);
     await expect(create(caller, VIEWER)).rejects.toMatchObject(forbidden);
   });
 
@@ -72,7 +77,7 @@ describe('a key', () => {
   it('for somebody else is only for who manages users', async () => {
     const { user } = await person(VIEWER);
     const { caller } = await person(DEFAULT_ADMIN);
-    const input = { name: 'k', grant: VIEWER, ownerId: user.userId };
+    const input = { name: 'k', grants: [VIEWER], ownerId: user.userId };
     await expect(fixture.everyones.createKey(caller, input)).rejects.toMatchObject(forbidden);
     expect((await fixture.operations.createKey(input)).key.ownerId).toBe(user.userId);
   });
@@ -106,6 +111,7 @@ describe('a key that may only manage users', () => {
 
   it('cannot set the password of an administrator, nor enable one', async () => {
     const { user } = await person(ADMIN_EVERYWHERE);
+    await person(ADMIN_EVERYWHERE);
     const set = fixture.everyones.setPassword(narrow, user.userId, { password: 'a long phrase' });
     await expect(set).rejects.toMatchObject(forbidden);
     await fixture.everyones.updateUser(narrow, user.userId, { disabled: true });

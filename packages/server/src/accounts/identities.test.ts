@@ -1,8 +1,9 @@
 import { type ApiKey, type Grant, SERVER } from '@carillon/domain';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { OperationsFixture } from '../operations/operations.fixture.ts';
+import { FAILURES_MAX } from './failure-budget.ts';
 import { CACHED_MS, Identities } from './identities.ts';
-import { hashSecret } from './secrets.ts';
+import { hashSecret, withChecksum } from './secrets.ts';
 
 const ORIGIN = SERVER.origin;
 const EDITOR: Grant = { namespace: 'default', role: 'editor', ownOnly: false };
@@ -29,10 +30,11 @@ beforeEach(() => {
 });
 
 const here = () => fixture.accounts.identities;
+const from7 = { ...ORIGIN, address: '203.0.113.7' };
 const refused = { code: 'unauthorized', message: 'The key is not valid.' };
 
-async function newKey(over: Partial<{ expiresAtMs: number; ownerId: string; grant: Grant }> = {}) {
-  return fixture.operations.createKey({ name: 'deploy', grant: EDITOR, ...over });
+async function newKey(over: Partial<{ expiresAtMs: number; ownerId: string; grants: Grant[] }> = {}) {
+  return fixture.operations.createKey({ name: 'deploy', grants: [EDITOR], ...over });
 }
 
 async function newUser(grants: readonly Grant[] = [EDITOR]) {
@@ -49,17 +51,103 @@ describe('a key', () => {
   });
 
   it('is not any other one: unknown, malformed and half right are refused with the same words', async () => {
-    const { secret } = await newKey();
-    const wrong = `${secret.slice(0, -1)}${secret.endsWith('A') ? 'B' : 'A'}`;
-    for (const guess of [
-      wrong,
-      secret.slice(0, -1),
-      'ck_aaaaaaaaaa_x',
-      `ck_zzzzzzzzzz_${'a'.repeat(43)}`,
-      '',
-    ]) {
+    const { key } = await newKey();
+    const halfRight = withChecksum(`${key.prefix}_${'a'.repeat(43)}`);
+    const unknown = withChecksum(`ck2_zzzzzzzzzz_${'a'.repeat(43)}`);
+    for (const guess of [halfRight, unknown, 'ck_aaaaaaaaaa_x', `ck_zzzzzzzzzz_${'a'.repeat(43)}`, '']) {
       await expect(here().ofKey(guess, ORIGIN)).rejects.toMatchObject(refused);
     }
+  });
+
+  it('that is mistyped is told so, whether there is such a key or not, without a question', async () => {
+    const { secret } = await newKey();
+    const other = (letter: string) => (letter === 'A' ? 'B' : 'A');
+    const mistyped = [
+      `${secret.slice(0, -1)}${other(secret.at(-1)!)}`,
+      `${secret.slice(0, 20)}${other(secret[20]!)}${secret.slice(21)}`,
+      `ck2_zzzzzzzzzz_${'a'.repeat(49)}`,
+    ];
+    for (const guess of mistyped) {
+      await expect(there.ofKey(guess, ORIGIN)).rejects.toThrow('mistyped or incomplete');
+    }
+    await expect(there.ofKey(secret.slice(0, -1), ORIGIN)).rejects.toThrow('mistyped or incomplete');
+    expect(reads).toEqual([]);
+  });
+
+  it('made by an earlier version, without a checksum, goes on', async () => {
+    const { key } = await newKey();
+    const old = `ck_aaaaaaaaaa_${'b'.repeat(43)}`;
+    const stored = { ...key, keyId: fixture.random.id(), prefix: 'ck_aaaaaaaaaa' };
+    await fixture.storage.accounts.createKey(stored, hashSecret(old));
+    expect(await here().ofKey(old, ORIGIN)).toMatchObject({ id: stored.keyId });
+  });
+
+  it('guessed at random costs no more questions than its address has a budget for', async () => {
+    const { secret } = await newKey();
+    const from = (address: string) => ({ ...ORIGIN, address });
+    const guess = (n: number) =>
+      withChecksum(`ck2_guess${String(n).padStart(5, '0')}_${String(n).padStart(43, 'x')}`);
+    const answers = await Promise.allSettled(
+      Array.from({ length: 1_000 }, (_, n) => there.ofKey(guess(n), from('198.51.100.7'))),
+    );
+    const codes = answers.map((answer) => answer.status === 'rejected' && answer.reason.code);
+    expect(codes.filter((code) => code === 'unauthorized')).toHaveLength(FAILURES_MAX);
+    expect(codes.filter((code) => code === 'rate_limited')).toHaveLength(1_000 - FAILURES_MAX);
+    expect(reads).toHaveLength(FAILURES_MAX);
+    // The same ones again are known not to exist.
+    await expect(there.ofKey(guess(0), from('198.51.100.7'))).rejects.toMatchObject(refused);
+    // Others go on, and so does a guesser who waits.
+    await there.ofKey(secret, from('203.0.113.9'));
+    fixture.clock.advance(2_000);
+    await expect(there.ofKey(guess(2_000), from('198.51.100.7'))).rejects.toMatchObject(refused);
+    await expect(there.ofKey(guess(2_001), from('198.51.100.7'))).rejects.toMatchObject({
+      code: 'rate_limited',
+      retryAfterSeconds: 2,
+    });
+    expect(reads).toHaveLength(FAILURES_MAX + 2);
+  });
+
+  it('that was valid here before works while somebody guesses from the same address', async () => {
+    const { secret } = await newKey();
+    await there.ofKey(secret, ORIGIN);
+    for (let n = 0; n < FAILURES_MAX; n += 1) {
+      const guess = withChecksum(`ck2_guess${String(n).padStart(5, '0')}_${'x'.repeat(43)}`);
+      await expect(there.ofKey(guess, ORIGIN)).rejects.toMatchObject(refused);
+    }
+    fixture.clock.advance(CACHED_MS);
+    const { secret: late } = await newKey();
+    for (const token of Array.from({ length: 5 }, (_, n) => String(n).repeat(43)))
+      await there.ofSession(token, ORIGIN).catch(() => undefined);
+    expect(await there.ofKey(secret, ORIGIN)).toBeDefined();
+    await expect(there.ofKey(late, ORIGIN)).rejects.toMatchObject({ code: 'rate_limited' });
+  });
+
+  it('has two secrets while it is rotated, and one after that', async () => {
+    const { key, secret } = await newKey();
+    await there.ofKey(secret, from7);
+    await there.recordUses();
+    const rotated = await fixture.operations.rotateKey(key.keyId, { overlapMs: HOUR_MS });
+    for (const each of [secret, rotated.secret]) {
+      expect(await there.ofKey(each, from7)).toMatchObject({ id: key.keyId, grants: [EDITOR] });
+    }
+    expect(rotated.key).toMatchObject({
+      keyId: key.keyId,
+      previous: { prefix: key.prefix, expiresAtMs: fixture.clock.now() + HOUR_MS },
+    });
+    fixture.clock.advance(HOUR_MS - 1);
+    await there.ofKey(secret, from7);
+    await there.recordUses();
+    expect(await fixture.operations.getKey(key.keyId)).toMatchObject({
+      lastUsedAddress: '203.0.113.7',
+      previous: { lastUsedAtMs: fixture.clock.now() },
+    });
+    fixture.clock.advance(1);
+    await expect(there.ofKey(secret, from7)).rejects.toThrow('was rotated');
+    await there.ofKey(rotated.secret, from7);
+    const again = await fixture.operations.rotateKey(key.keyId, { overlapMs: 0 });
+    await expect(here().ofKey(rotated.secret, from7)).rejects.toThrow('was rotated');
+    await expect(here().ofKey(secret, from7)).rejects.toMatchObject(refused);
+    await here().ofKey(again.secret, from7);
   });
 
   it('costs one question to the storage in a while, however often it is used', async () => {
@@ -73,7 +161,7 @@ describe('a key', () => {
   });
 
   it('that nobody has costs one question as well', async () => {
-    const unknown = `ck_zzzzzzzzzz_${'a'.repeat(43)}`;
+    const unknown = withChecksum(`ck2_zzzzzzzzzz_${'a'.repeat(43)}`);
     for (let i = 0; i < 20; i += 1) await expect(there.ofKey(unknown, ORIGIN)).rejects.toMatchObject(refused);
     expect(reads).toHaveLength(1);
   });
@@ -109,7 +197,7 @@ describe('a key', () => {
     const { userId } = await newUser([EDITOR, { namespace: '*', role: 'viewer', ownOnly: true }]);
     const { secret } = await newKey({
       ownerId: userId,
-      grant: { ...EDITOR, namespace: '*', role: 'operator' },
+      grants: [{ ...EDITOR, namespace: '*', role: 'operator' }],
     });
     expect(await here().ofKey(secret, ORIGIN)).toMatchObject({
       userId,
@@ -239,6 +327,6 @@ describe('a session', () => {
     await signIn();
     fixture.clock.advance(13 * HOUR_MS);
     await fixture.accounts.runOnce();
-    expect(await fixture.storage.accounts.sessionsOf(userId)).toEqual([]);
+    expect(await fixture.storage.accounts.sessions({ userId, limit: 9 })).toEqual([]);
   });
 });

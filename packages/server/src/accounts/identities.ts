@@ -3,17 +3,21 @@
  * round trip; a change made on this server counts here at once, on every other within that time.
  */
 import { timingSafeEqual } from 'node:crypto';
-import { Cache, type Caller, grantWithin, type Origin, Refusal, type User } from '@carillon/domain';
+import { Cache, type Caller, grantsWithin, type Origin, Refusal, type User } from '@carillon/domain';
 import type { Clock } from '@carillon/foundation';
-import type { AccountStore, FoundKey, FoundSession, Use } from '../storage/account-store.ts';
-import { hashSecret, isToken, prefixOf, secretDigest } from './secrets.ts';
+import type { AccountStore, FoundKey, FoundSession, KeyUse } from '../storage/account-store.ts';
+import { FailureBudget } from './failure-budget.ts';
+import { hashSecret, isMistyped, isToken, prefixOf, secretDigest } from './secrets.ts';
 
 type Identity = Omit<Caller, 'origin'>;
 
 interface KnownKey {
   readonly hash: Buffer;
   readonly keyId: string;
+  /** Of the secret that was shown. */
   readonly expiresAtMs: number | undefined;
+  /** That secret is the one before the last rotation. */
+  readonly isPrevious: boolean;
   /** Undefined: its owner is disabled. */
   readonly identity: Identity | undefined;
 }
@@ -41,7 +45,8 @@ export class Identities {
   readonly #sessions: Cache<string, KnownSession>;
   /** Separate, so that a flood of wrong credentials does not evict the valid ones. */
   #unknown: Cache<string, true>;
-  #keyUses = new Map<string, number>();
+  readonly #failures: FailureBudget;
+  #keyUses = new Map<string, Omit<KeyUse, 'id'>>();
   #sessionUses = new Map<string, number>();
 
   constructor(options: IdentitiesOptions) {
@@ -49,28 +54,33 @@ export class Identities {
     this.#keys = this.#cache(CACHED_MAX);
     this.#sessions = this.#cache(CACHED_MAX);
     this.#unknown = this.#cache(UNKNOWN_MAX);
+    this.#failures = new FailureBudget({ clock: options.clock });
   }
 
   /** digest: of the complete key, if it was computed already. */
   async ofKey(key: string, origin: Origin, digest = secretDigest(key)): Promise<Caller> {
     const prefix = prefixOf(key);
-    if (prefix === undefined) throw invalidKey();
-    const known = this.#keys.get(prefix) ?? (await this.#findKey(prefix));
-    if (!known || !timingSafeEqual(digest, known.hash)) throw invalidKey();
+    if (prefix === undefined) throw invalidKey(key);
+    const known =
+      this.#keys.get(prefix) ?? (isMistyped(key) ? undefined : await this.#findKey(prefix, origin.address));
+    if (!known || !timingSafeEqual(digest, known.hash)) throw invalidKey(key);
     // From here on the caller has proven the complete key: the refusal may say what is wrong with it.
     const nowMs = this.#options.clock.now();
     if (known.expiresAtMs !== undefined && known.expiresAtMs <= nowMs) {
-      throw new Refusal('unauthorized', 'The key has expired.');
+      const reason = known.isPrevious ? 'was rotated: the new one takes its place' : 'has expired';
+      throw new Refusal('unauthorized', `The key ${reason}.`);
     }
     if (!known.identity) throw new Refusal('unauthorized', 'The user that the key belongs to is disabled.');
-    this.#keyUses.set(known.keyId, nowMs);
+    this.#noteKeyUse(known, nowMs, origin.address);
     return { ...known.identity, origin };
   }
 
   async ofSession(token: string, origin: Origin): Promise<Caller> {
     const hash = isToken(token) ? hashSecret(token) : undefined;
     const known =
-      hash === undefined ? undefined : (this.#sessions.get(hash) ?? (await this.#findSession(hash)));
+      hash === undefined
+        ? undefined
+        : (this.#sessions.get(hash) ?? (await this.#findSession(hash, origin.address)));
     const nowMs = this.#options.clock.now();
     if (!known || known.expiresAtMs <= nowMs || known.lastSeenAtMs + this.#options.sessionIdleMs <= nowMs) {
       throw new Refusal('unauthorized', 'The session has ended; sign in again.');
@@ -94,37 +104,47 @@ export class Identities {
     if (keys.size === 0 && sessions.size === 0) return;
     [this.#keyUses, this.#sessionUses] = [new Map(), new Map()];
     try {
-      await this.#options.store.noteUses({ keys: usesOf(keys), sessions: usesOf(sessions) });
+      await this.#options.store.noteUses({
+        keys: Array.from(keys, ([id, use]) => ({ id, ...use })),
+        sessions: Array.from(sessions, ([id, atMs]) => ({ id, atMs })),
+      });
     } catch (error) {
-      for (const [id, atMs] of keys) if (!this.#keyUses.has(id)) this.#keyUses.set(id, atMs);
+      for (const [id, use] of keys) if (!this.#keyUses.has(id)) this.#keyUses.set(id, use);
       for (const [id, atMs] of sessions) if (!this.#sessionUses.has(id)) this.#sessionUses.set(id, atMs);
       throw error;
     }
   }
 
-  #findKey(prefix: string): Promise<KnownKey | undefined> {
-    return this.#find(prefix, this.#keys, async () => {
+  /** Nearly always the entry is there: a key that sends many requests makes no new object for each. */
+  #noteKeyUse({ keyId, isPrevious }: KnownKey, atMs: number, address: string | undefined): void {
+    const before = this.#keyUses.get(keyId);
+    if (before?.atMs === atMs && before.address === address && !isPrevious) return;
+    this.#keyUses.set(keyId, { atMs, address, previousAtMs: isPrevious ? atMs : before?.previousAtMs });
+  }
+
+  #findKey(prefix: string, address: string | undefined): Promise<KnownKey | undefined> {
+    return this.#find({ name: prefix, address }, this.#keys, async () => {
       const found = await this.#options.store.keyToCheck(prefix);
       return found && knownKey(found);
     });
   }
 
-  #findSession(hash: string): Promise<KnownSession | undefined> {
-    return this.#find(hash, this.#sessions, async () => {
+  #findSession(hash: string, address: string | undefined): Promise<KnownSession | undefined> {
+    return this.#find({ name: hash, address }, this.#sessions, async () => {
       const found = await this.#options.store.sessionToCheck(hash);
       return found && knownSession(found, this.#sessionUses.get(found.session.sessionId));
     });
   }
 
   async #find<Known>(
-    name: string,
+    wanted: { name: string; address: string | undefined },
     cache: Cache<string, Known>,
     read: () => Promise<Known | undefined>,
   ): Promise<Known | undefined> {
     const unknown = this.#unknown;
-    if (unknown.get(name)) return undefined;
-    const found = await cache.getOrLoad(name, read);
-    if (!found) unknown.set(name, true);
+    if (unknown.get(wanted.name)) return undefined;
+    const found = await cache.getOrLoad(wanted.name, () => this.#failures.spend(wanted, read));
+    if (!found) unknown.set(wanted.name, true);
     return found;
   }
 
@@ -133,20 +153,25 @@ export class Identities {
   }
 }
 
-function knownKey({ key, hash, owner }: FoundKey): KnownKey {
-  const usable = key.ownerId === undefined || (owner !== undefined && !owner.disabled);
+function knownKey({ key, hash, isPrevious, owner }: FoundKey): KnownKey {
+  const { keyId, name, ownerId, grants, scopes, previous } = key;
+  const usable = ownerId === undefined || (owner !== undefined && !owner.disabled);
+  const ends = [key.expiresAtMs, isPrevious ? previous?.expiresAtMs : undefined];
   return {
     hash: Buffer.from(hash, 'hex'),
-    keyId: key.keyId,
-    expiresAtMs: key.expiresAtMs,
+    keyId,
+    expiresAtMs: ends.reduce((a, b) => (a === undefined || b === undefined ? (a ?? b) : Math.min(a, b))),
+    isPrevious,
     identity: usable
       ? {
           kind: 'key',
-          id: key.keyId,
-          name: key.name,
+          id: keyId,
+          name,
           userId: owner?.userId,
-          grants: owner ? grantWithin(key.grant, owner.grants) : [key.grant],
-          scopes: key.scopes,
+          userName: owner?.name,
+          credential: owner && { kind: 'key', id: keyId, name, expiresAtMs: key.expiresAtMs },
+          grants: owner ? grantsWithin(grants, owner.grants) : grants,
+          scopes,
         }
       : undefined,
   };
@@ -158,20 +183,23 @@ function knownSession({ session, user }: FoundSession, usedAtMs = 0): KnownSessi
     sessionId,
     expiresAtMs,
     lastSeenAtMs: Math.max(lastSeenAtMs, usedAtMs),
-    identity: userIdentity(user),
+    identity: {
+      ...userIdentity(user),
+      credential: { kind: 'session', id: sessionId, name: undefined, expiresAtMs },
+    },
   };
 }
 
 export function userIdentity(user: User): Identity {
-  const { userId, name, grants } = user;
-  return { kind: 'user', id: userId, name, userId, grants: user.disabled ? [] : grants, scopes: undefined };
+  const { userId, name } = user;
+  const grants = user.disabled ? [] : user.grants;
+  return { kind: 'user', id: userId, name, userId, userName: name, grants, scopes: undefined };
 }
 
 /** The same for an unknown key and for a wrong secret. */
-function invalidKey(): Refusal {
-  return new Refusal('unauthorized', 'The key is not valid.');
-}
-
-function usesOf(uses: ReadonlyMap<string, number>): Use[] {
-  return Array.from(uses, ([id, atMs]) => ({ id, atMs }));
+function invalidKey(key: string): Refusal {
+  const message = isMistyped(key)
+    ? 'The key is mistyped or incomplete: its last characters do not fit the others.'
+    : 'The key is not valid.';
+  return new Refusal('unauthorized', message);
 }

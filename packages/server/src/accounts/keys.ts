@@ -1,6 +1,6 @@
 /**
- * API keys. A key is shown once and never again; it grants no more than its creator has, and at every use no more than its
- * owner has then. Signed-in users manage their own keys; other keys are for administrators of a namespace.
+ * API keys. A secret is shown once and never again; a key grants no more than its creator has, and at every use no more than its
+ * owner has then. People manage their own keys, whatever they came with; other keys are for administrators of a namespace.
  */
 import {
   type Action,
@@ -10,26 +10,40 @@ import {
   type Grant,
   knowsNamespace,
   may,
+  mayHandOut,
   Refusal,
   requireGrantable,
-  requireGrantNamespace,
+  requireGrants,
   requireMay,
   visibleTo,
 } from '@carillon/domain';
-import { auditEntry } from '../audit/audit-log.ts';
+import { auditEntry, type Change } from '../audit/audit-log.ts';
+import type { KeyFilter } from '../storage/account-store.ts';
 import type { AccountParts } from './accounts.ts';
+import { grantDetails, instantDetail } from './audit-details.ts';
 import { namespaceNotFound } from './known-namespaces.ts';
+import { requireLifetime } from './own-password.ts';
 import { hashSecret, newKey } from './secrets.ts';
 import { userNotFound } from './users.ts';
 
 export interface KeyInput {
   readonly name: string;
-  readonly grant: Grant;
-  /** Undefined: every permission of the role. */
+  readonly grants: readonly Grant[];
+  /** Undefined: every permission of the roles. */
   readonly scopes?: readonly Action[] | undefined;
   readonly expiresAtMs?: number | undefined;
-  /** The owner. Left out: the user who calls; the installation when a key calls. */
+  /** The owner. Left out: the user who calls; the installation when a key of nobody calls. */
   readonly ownerId?: string | undefined;
+  /** Of the user who calls: for a key that outlives what they came with. */
+  readonly currentPassword?: string | undefined;
+}
+
+export interface RotationInput {
+  /** For so long the old secret still works. */
+  readonly overlapMs: number;
+  /** When the key expires from now on; null: never. Left out: as before. */
+  readonly expiresAtMs?: number | null | undefined;
+  readonly currentPassword?: string | undefined;
 }
 
 export interface CreatedKey {
@@ -38,24 +52,38 @@ export interface CreatedKey {
   readonly secret: string;
 }
 
+export interface ListKeysQuery extends Omit<KeyFilter, 'expired'> {
+  readonly expired?: boolean | undefined;
+  readonly afterKeyId?: string | undefined;
+  readonly limit: number;
+}
+
 export function keyOperations(parts: AccountParts) {
   const { store, namespaces, identities, clock, random } = parts;
 
+  /** Of a key that the caller may change. */
+  const record = (caller: Caller, key: ApiKey, change: Omit<Change, 'namespace' | 'subject'>) =>
+    auditEntry(caller, { ...change, ...keySubject(key) }, clock.now());
+
   return {
-    async listKeys(
-      caller: Caller,
-      query: { afterKeyId?: string | undefined; limit: number },
-    ): Promise<ApiKey[]> {
-      const ownerId = isSignedIn(caller) ? caller.userId : undefined;
-      if (ownerId === undefined) requireMay(caller, 'keys.read');
+    async listKeys(caller: Caller, query: ListKeysQuery): Promise<ApiKey[]> {
+      if (caller.userId === undefined) requireMay(caller, 'keys.read');
+      const { afterKeyId, limit, expired, ...filter } = query;
       // A grant on one's own jobs does not cover the keys of others in the namespace.
       const readable = visibleTo(caller, 'keys.read')
         ?.filter(({ userId }) => userId === undefined)
         .map(({ namespace }) => namespace);
-      return await store.keys({ ...query, ownerId, namespaces: readable });
+      const keys = await store.keys({
+        ...{ ownerId: caller.userId, namespaces: readable, afterKeyId, limit },
+        filter: {
+          ...filter,
+          expired: expired === undefined ? undefined : { is: expired, atMs: clock.now() },
+        },
+      });
+      return keys.map((key) => shownTo(caller, key));
     },
 
-    getKey: (caller: Caller, keyId: string) => visibleKey(parts, caller, keyId),
+    getKey: async (caller: Caller, keyId: string) => shownTo(caller, await visibleKey(parts, caller, keyId)),
 
     /** A key is shown once: a repeated request is refused with the prefix of the key that the first one created. */
     async createKey(
@@ -63,40 +91,102 @@ export function keyOperations(parts: AccountParts) {
       input: KeyInput,
       { idempotencyKey }: { idempotencyKey?: string | undefined } = {},
     ): Promise<CreatedKey> {
-      const { grant, expiresAtMs } = input;
+      const { expiresAtMs, currentPassword } = input;
       const nowMs = clock.now();
-      requireGrantNamespace(grant.namespace, 'namespace');
-      if (grant.namespace !== EVERYWHERE && !knowsNamespace(caller, grant.namespace)) {
-        if (!isSignedIn(caller)) requireMay(caller, 'keys.manage');
-        throw namespaceNotFound(grant.namespace, 'namespace');
+      const grants = requireGrants(input.grants);
+      if (grants.length === 0) throw new Refusal('field_invalid', 'grants is empty.', { field: 'grants' });
+      const names = grants.map(({ namespace }) => namespace).filter((name) => name !== EVERYWHERE);
+      const unknown = names.find((name) => !knowsNamespace(caller, name));
+      if (unknown !== undefined) {
+        if (caller.userId === undefined) requireMay(caller, 'keys.manage');
+        throw namespaceNotFound(unknown, 'namespace');
       }
-      const ownerId = await requireOwner(parts, caller, input);
+      const owner = await requireOwner(parts, caller, input);
       const scopes = input.scopes === undefined ? undefined : new Set(input.scopes);
-      requireGrantable(caller, { grant, scopes });
-      if (grant.namespace !== EVERYWHERE) await namespaces.require(grant.namespace);
-      if (expiresAtMs !== undefined && expiresAtMs <= nowMs) {
-        throw new Refusal('field_invalid', 'expires_at has passed already.', { field: 'expires_at' });
-      }
-      const { key: secret, prefix } = newKey(idempotencyKey && `keys.create ${caller.id} ${idempotencyKey}`);
+      for (const grant of grants) requireGrantable(caller, { grant, scopes });
+      for (const name of names) await namespaces.require(name);
+      requireAhead(expiresAtMs, nowMs);
+      await requireLifetime(parts, caller, { expiresAtMs, currentPassword });
+      const maker = caller.userId ?? caller.id;
+      const { key: secret, prefix } = newKey(idempotencyKey && `keys.create ${maker} ${idempotencyKey}`);
       const key: ApiKey = {
-        ...{ keyId: random.id(), name: input.name, prefix, ownerId, grant, scopes, expiresAtMs },
-        createdAtMs: nowMs,
-        lastUsedAtMs: undefined,
+        ...{ keyId: random.id(), name: input.name, prefix, grants, scopes, expiresAtMs },
+        ...{ ownerId: owner?.userId, ownerName: owner?.name, makerId: caller.userId },
+        ...{ createdAtMs: nowMs, lastUsedAtMs: undefined, lastUsedAddress: undefined, previous: undefined },
       };
-      const change = { action: 'keys.create', ...keySubject(key), after: auditDetails(key) };
-      const create = () => store.createKey(key, hashSecret(secret), auditEntry(caller, change, nowMs));
-      if (!(await namespaces.whileGranting([grant], 'namespace', create))) {
+      const audit = record(caller, key, { action: 'keys.create', after: auditDetails(key) });
+      const create = () => store.createKey(key, hashSecret(secret), audit);
+      if (!(await namespaces.whileGranting(grants, 'namespace', create))) {
         const message = `The Idempotency-Key was used before, for the key ${prefix}, which is not shown again.`;
         throw new Refusal('idempotency_key_reused', message, { field: 'Idempotency-Key' });
       }
       return { key, secret };
     },
 
+    async renameKey(caller: Caller, keyId: string, name: string): Promise<ApiKey> {
+      const key = await changeableKey(parts, caller, keyId);
+      const change = { action: 'keys.update', before: { name: key.name }, after: { name } };
+      if (name !== key.name && !(await store.renameKey(keyId, name, record(caller, key, change))))
+        throw keyNotFound(keyId);
+      // The name stands in the audit log beside what the key does.
+      identities.forget();
+      return shownTo(caller, { ...key, name });
+    },
+
+    /** The key keeps its id and what it may; its secret is a new one. Of the secrets before only the last one may go on for a while. */
+    async rotateKey(caller: Caller, keyId: string, input: RotationInput): Promise<CreatedKey> {
+      const key = await changeableKey(parts, caller, keyId);
+      const nowMs = clock.now();
+      const expiresAtMs =
+        input.expiresAtMs === undefined ? key.expiresAtMs : (input.expiresAtMs ?? undefined);
+      requireAhead(expiresAtMs, nowMs);
+      if (!isItself(caller, key)) {
+        // Whoever rotates a key holds it.
+        if (key.ownerId !== undefined && key.ownerId !== caller.userId) requireMay(caller, 'users.manage');
+        for (const grant of key.grants) requireGrantable(caller, { grant, scopes: key.scopes });
+      }
+      if (!isItself(caller, key) || expiresAtMs !== key.expiresAtMs) {
+        await requireLifetime(parts, caller, { expiresAtMs, currentPassword: input.currentPassword });
+      }
+      const { key: secret, prefix } = newKey();
+      const previousExpiresAtMs = Math.min(
+        nowMs + input.overlapMs,
+        key.expiresAtMs ?? Number.POSITIVE_INFINITY,
+      );
+      const previous = {
+        prefix: key.prefix,
+        expiresAtMs: previousExpiresAtMs,
+        lastUsedAtMs: key.lastUsedAtMs,
+      };
+      const after: ApiKey = { ...key, prefix, expiresAtMs, previous };
+      const audit = record(caller, key, {
+        action: 'keys.rotate',
+        before: { prefix: key.prefix, expires_at: instantDetail(key.expiresAtMs) },
+        after: {
+          prefix,
+          expires_at: instantDetail(expiresAtMs),
+          previous_expires_at: instantDetail(previousExpiresAtMs),
+        },
+      });
+      const rotation = {
+        fromPrefix: key.prefix,
+        prefix,
+        hash: hashSecret(secret),
+        previousExpiresAtMs,
+        expiresAtMs,
+      };
+      if (!(await store.rotateKey(keyId, rotation, audit))) {
+        if (!(await store.key(keyId))) throw keyNotFound(keyId);
+        throw new Refusal('key_changed', `The key ${keyId} was rotated by somebody else at the same time.`);
+      }
+      identities.forget();
+      return { key: shownTo(caller, after), secret };
+    },
+
     async revokeKey(caller: Caller, keyId: string): Promise<void> {
-      const key = await visibleKey(parts, caller, keyId);
-      if (!isOwn(caller, key)) requireMay(caller, 'keys.manage', { namespace: key.grant.namespace });
-      const change = { action: 'keys.revoke', ...keySubject(key), before: auditDetails(key) };
-      if (!(await store.removeKey(keyId, auditEntry(caller, change, clock.now())))) throw keyNotFound(keyId);
+      const key = await changeableKey(parts, caller, keyId);
+      const audit = record(caller, key, { action: 'keys.revoke', before: auditDetails(key) });
+      if (!(await store.removeKey(keyId, audit))) throw keyNotFound(keyId);
       identities.forget();
     },
   };
@@ -104,54 +194,86 @@ export function keyOperations(parts: AccountParts) {
 
 async function visibleKey({ store }: AccountParts, caller: Caller, keyId: string): Promise<ApiKey> {
   const key = await store.key(keyId);
-  if (!key || !(isOwn(caller, key) || may(caller, 'keys.read', { namespace: key.grant.namespace }))) {
-    if (!isSignedIn(caller)) requireMay(caller, 'keys.read');
+  if (
+    !key ||
+    !(isOwn(caller, key) || key.grants.some(({ namespace }) => may(caller, 'keys.read', { namespace })))
+  ) {
+    if (caller.userId === undefined) requireMay(caller, 'keys.read');
     throw keyNotFound(keyId);
   }
   return key;
 }
 
+/** Of the key of somebody else, administrators of a namespace see what it may there, and not where else it works. */
+function shownTo(caller: Caller, key: ApiKey): ApiKey {
+  if (isOwn(caller, key)) return key;
+  return { ...key, grants: key.grants.filter(({ namespace }) => may(caller, 'keys.read', { namespace })) };
+}
+
+/** A key changes itself, and those of its owner that may no more than it does; whoever is signed in changes all their own. */
+async function changeableKey(parts: AccountParts, caller: Caller, keyId: string): Promise<ApiKey> {
+  const key = await visibleKey(parts, caller, keyId);
+  if (isItself(caller, key)) return key;
+  const isWithin = () => key.grants.every((grant) => mayHandOut(caller, { grant, scopes: key.scopes }));
+  if (isOwn(caller, key) && (caller.kind === 'user' || isWithin())) return key;
+  for (const { namespace } of key.grants) requireMay(caller, 'keys.manage', { namespace });
+  return key;
+}
+
+interface KeyOwner {
+  readonly userId: string;
+  readonly name: string | undefined;
+}
+
 async function requireOwner(
   { store }: AccountParts,
   caller: Caller,
-  { ownerId, grant }: KeyInput,
-): Promise<string | undefined> {
-  // A key of a user creates keys of that user: none of them may have more than the user has.
+  { ownerId, grants }: KeyInput,
+): Promise<KeyOwner | undefined> {
   const own = caller.userId;
-  const owner = ownerId ?? own;
-  if (!isSignedIn(caller)) requireMay(caller, 'keys.manage', { namespace: grant.namespace });
-  if (owner === undefined) {
-    if (!grant.ownOnly) return undefined;
+  const userId = ownerId ?? own;
+  if (userId !== undefined && userId === own) return { userId, name: caller.userName };
+  for (const { namespace } of grants) requireMay(caller, 'keys.manage', { namespace });
+  if (userId === undefined) {
+    if (!grants.some(({ ownOnly }) => ownOnly)) return undefined;
     const message = 'own_only needs a key that belongs to somebody: give user_id as well.';
     throw new Refusal('field_invalid', message, { field: 'own_only' });
   }
-  if (owner === own) return owner;
   requireMay(caller, 'users.manage');
-  if (!(await store.user(owner))) throw userNotFound(owner);
-  return owner;
+  const user = await store.user(userId);
+  if (!user) throw userNotFound(userId);
+  return user;
 }
 
-/** Signed in, not with a key: whoever finds a key must not be able to create more of them. */
-function isSignedIn(caller: Caller): boolean {
-  return caller.kind === 'user' && caller.userId !== undefined;
+function requireAhead(expiresAtMs: number | undefined, nowMs: number): void {
+  if (expiresAtMs === undefined || expiresAtMs > nowMs) return;
+  throw new Refusal('field_invalid', 'expires_at has passed already.', { field: 'expires_at' });
 }
 
-/** A key may read and revoke itself: that is how a program signs out. */
 function isOwn(caller: Caller, key: ApiKey): boolean {
-  if (caller.kind === 'key') return caller.id === key.keyId;
-  return isSignedIn(caller) && key.ownerId === caller.userId;
+  return isItself(caller, key) || (caller.userId !== undefined && key.ownerId === caller.userId);
+}
+
+/** That is how a program signs out, and changes its secret. */
+function isItself(caller: Caller, key: ApiKey): boolean {
+  return caller.kind === 'key' && caller.id === key.keyId;
 }
 
 function keyNotFound(keyId: string): Refusal {
   return new Refusal('key_not_found', `There is no key ${keyId}.`);
 }
 
-function keySubject({ keyId, grant }: ApiKey) {
-  const namespace = grant.namespace === EVERYWHERE ? undefined : grant.namespace;
+/** In the namespace that all its grants are in, if there is one. */
+function keySubject({ keyId, grants }: ApiKey) {
+  const [only, second] = new Set(grants.map(({ namespace }) => namespace));
+  const namespace = second === undefined && only !== EVERYWHERE ? only : undefined;
   return { namespace, subject: { kind: 'key', id: keyId } };
 }
 
 /** What the audit log records of a key: everything but its secret. */
-function auditDetails({ name, prefix, ownerId, grant, scopes, expiresAtMs }: ApiKey): object {
-  return { name, prefix, ownerId, ...grant, scopes: scopes && [...scopes], expiresAtMs };
+function auditDetails({ name, prefix, ownerId, grants, scopes, expiresAtMs }: ApiKey): object {
+  return {
+    ...{ name, prefix, user_id: ownerId, grants: grantDetails(grants) },
+    ...{ scopes: scopes && [...scopes], expires_at: instantDetail(expiresAtMs) },
+  };
 }

@@ -3,11 +3,15 @@
  * compared in constant time: neither the length nor the first wrong character of a guess can be measured.
  */
 import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { crc32 } from 'node:zlib';
 
 const PREFIX_LENGTH = 10;
 const SECRET_BYTES = 32;
 const LETTERS = 'abcdefghijkmnopqrstuvwxyz0123456789';
-const KEY = /^(ck_[a-z0-9]{10})_[A-Za-z0-9_-]{43}$/;
+/** Keys made by earlier versions begin with ck_ and have no checksum. */
+const KEY = /^(ck_[a-z0-9]{10}(?=_[\w-]{43}$)|ck2_[a-z0-9]{10}(?=_[\w-]{43}[A-Za-z0-9]{6}$))/;
+const CHECKSUM_LENGTH = 6;
+const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 export interface NewKey {
   /** Shown once, in the answer to the request. */
@@ -20,13 +24,30 @@ export function newKey(seed?: string): NewKey {
   const bytes =
     seed === undefined ? randomBytes(PREFIX_LENGTH) : secretDigest(seed).subarray(0, PREFIX_LENGTH);
   const letters = Array.from(bytes, (byte) => LETTERS[byte % LETTERS.length]);
-  const prefix = `ck_${letters.join('')}`;
-  return { key: `${prefix}_${newToken()}`, prefix };
+  const prefix = `ck2_${letters.join('')}`;
+  return { key: withChecksum(`${prefix}_${newToken()}`), prefix };
 }
 
 /** The part of a key by which it is found; undefined when it cannot be one. */
 export function prefixOf(key: string): string | undefined {
   return KEY.exec(key)?.[1];
+}
+
+/** Does not fit its checksum. Everybody can compute that, so saying it tells nothing about which keys exist. */
+export function isMistyped(key: string): boolean {
+  if (!key.startsWith('ck2_')) return false;
+  return withChecksum(key.slice(0, -CHECKSUM_LENGTH)) !== key;
+}
+
+/** CRC-32 in base 62. */
+export function withChecksum(text: string): string {
+  let rest = crc32(text);
+  let digits = '';
+  for (let i = 0; i < CHECKSUM_LENGTH; i += 1) {
+    digits = `${DIGITS[rest % DIGITS.length]}${digits}`;
+    rest = Math.floor(rest / DIGITS.length);
+  }
+  return `${text}${digits}`;
 }
 
 export function newToken(): string {

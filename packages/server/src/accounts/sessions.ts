@@ -26,13 +26,21 @@ export interface SignedIn {
   readonly token: string;
 }
 
+export interface ListSessionsQuery {
+  readonly userId?: string | undefined;
+  /** Of everybody. */
+  readonly all?: boolean | undefined;
+  readonly afterSessionId?: string | undefined;
+  readonly limit: number;
+}
+
 export function sessionOperations(parts: AccountParts) {
   const { store, audit, passwords, signIns, identities, sessionTimes, clock, random } = parts;
 
-  const newSession = ({ userId }: User, { address, userAgent }: Origin): Session => {
+  const newSession = ({ userId, name }: User, { address, userAgent }: Origin): Session => {
     const nowMs = clock.now();
     const times = { createdAtMs: nowMs, lastSeenAtMs: nowMs, expiresAtMs: nowMs + sessionTimes.maxMs };
-    return { sessionId: random.id(), userId, ...times, address, userAgent };
+    return { sessionId: random.id(), userId, userName: name, ...times, address, userAgent };
   };
 
   return {
@@ -83,24 +91,24 @@ export function sessionOperations(parts: AccountParts) {
       identities.forget();
     },
 
-    /** One's own; another user's as an administrator. */
-    async listSessions(caller: Caller, { userId }: { userId?: string | undefined } = {}): Promise<Session[]> {
-      const own = caller.kind === 'user' ? caller.userId : undefined;
-      const requested = userId ?? own;
-      if (requested === undefined || requested !== own) requireMay(caller, 'users.read');
-      if (requested === undefined) return [];
+    /** One's own; another user's, or with `all` those of everybody, as an administrator. A key of nobody asks for all. */
+    async listSessions(caller: Caller, query: ListSessionsQuery): Promise<Session[]> {
+      const own = query.all ? undefined : caller.userId;
+      const userId = query.userId ?? own;
+      if (userId === undefined || userId !== caller.userId) requireMay(caller, 'users.read');
       const nowMs = clock.now();
-      const sessions = await store.sessionsOf(requested);
-      return sessions.filter(
-        ({ expiresAtMs, lastSeenAtMs }) => expiresAtMs > nowMs && lastSeenAtMs + sessionTimes.idleMs > nowMs,
-      );
+      return await store.sessions({
+        ...{ userId, afterSessionId: query.afterSessionId, limit: query.limit },
+        expiresAfterMs: nowMs,
+        seenAfterMs: nowMs - sessionTimes.idleMs,
+      });
     },
 
     async revokeSession(caller: Caller, sessionId: string): Promise<void> {
       const session = await store.session(sessionId);
-      const own = caller.kind === 'user' && session !== undefined && session.userId === caller.userId;
+      const own = session !== undefined && session.userId === caller.userId;
       // Another user's session is refused as if it did not exist, unless the caller manages users.
-      if (!own && caller.kind !== 'user') requireMay(caller, 'users.manage');
+      if (!own && caller.userId === undefined) requireMay(caller, 'users.manage');
       const visible = own || (session !== undefined && may(caller, 'users.manage'));
       const change = { action: 'session.revoke', ...sessionSubject({ sessionId }) };
       const removed =

@@ -16,9 +16,11 @@ import {
 } from '@carillon/domain';
 import { requestHash as hashOf } from '@carillon/foundation';
 import { auditEntry, type Change } from '../audit/audit-log.ts';
-import type { UserChange } from '../storage/account-store.ts';
+import { LastAdministrator, type UserChange, type UserQuery } from '../storage/account-store.ts';
 import type { AccountParts } from './accounts.ts';
+import { grantDetails } from './audit-details.ts';
 import { namespaceNotFound } from './known-namespaces.ts';
+import { requireOwnPassword } from './own-password.ts';
 import { hashSecret } from './secrets.ts';
 
 export interface UserInput {
@@ -35,15 +37,17 @@ export interface PasswordInput {
   readonly currentPassword?: string | undefined;
   /** The token of the session that stays; all others of the user end. */
   readonly keptSession?: string | undefined;
+  /** The keys of the user end that they made themselves. */
+  readonly endKeys?: boolean | undefined;
 }
 
 export function userOperations(parts: AccountParts) {
-  const { store, passwords, signIns, namespaces, identities, clock, random } = parts;
+  const { store, passwords, namespaces, identities, clock, random } = parts;
 
   return {
-    async listUsers(caller: Caller, query: { after?: string | undefined; limit: number }): Promise<User[]> {
+    async listUsers(caller: Caller, query: UserQuery): Promise<User[]> {
       requireMay(caller, 'users.read');
-      return await store.users(query);
+      return await store.users({ ...query, name: query.name?.trim().toLowerCase() });
     },
 
     async getUser(caller: Caller, userId: string): Promise<User> {
@@ -65,7 +69,8 @@ export function userOperations(parts: AccountParts) {
       const nowMs = clock.now();
       // The stored hash of the request does not contain the password.
       const requestHash = hashOf({ name, displayName, grants, hasPassword: password !== undefined });
-      const idempotency = key === undefined ? undefined : { key: `${caller.id} ${key}`, requestHash };
+      const idempotency =
+        key === undefined ? undefined : { key: `${caller.userId ?? caller.id} ${key}`, requestHash };
       const user = {
         ...{ userId: random.id(), name, displayName, disabled: false, grants },
         createdAtMs: nowMs,
@@ -74,7 +79,10 @@ export function userOperations(parts: AccountParts) {
       const passwordHash = password === undefined ? undefined : await passwords.hash(password);
       const change = {
         ...{ action: 'users.create', ...userSubject(user) },
-        after: { name, displayName, grants, hasPassword: password !== undefined },
+        after: {
+          ...{ name, display_name: displayName, grants: grantDetails(grants) },
+          has_password: password !== undefined,
+        },
       };
       const audit = auditEntry(caller, change, nowMs);
       const create = () => store.createUser({ ...user, passwordHash, idempotency }, audit);
@@ -102,9 +110,11 @@ export function userOperations(parts: AccountParts) {
         ...(disabled !== undefined && disabled !== before.disabled && { disabled }),
       };
       if (Object.keys(after).length === 0) return before;
-      const fields = Object.keys(after) as (keyof typeof after)[];
-      const was = Object.fromEntries(fields.map((name) => [name, before[name]]));
-      const change = { action: 'users.update', ...userSubject(before), before: was, after };
+      const change = {
+        ...{ action: 'users.update', ...userSubject(before) },
+        before: changeDetails(after, before),
+        after: changeDetails(after, after),
+      };
       return await changeUser(parts, { caller, user: before, to: after, change });
     },
 
@@ -114,8 +124,8 @@ export function userOperations(parts: AccountParts) {
       await requireGrantsOf(parts, caller, grants);
       const change = {
         ...{ action: 'users.grants', ...userSubject(before) },
-        before: { grants: before.grants },
-        after: { grants },
+        before: { grants: grantDetails(before.grants) },
+        after: { grants: grantDetails(grants) },
       };
       return await changeUser(parts, { caller, user: before, to: { grants }, change });
     },
@@ -129,27 +139,25 @@ export function userOperations(parts: AccountParts) {
       if (!own) await requireGrantsOf(parts, caller, user.grants);
       requirePassword(input.password, { field: 'password', userName: user.name });
       if (own && user.hasPassword) {
-        const attempt = await signIns.begin({ name: user.name, address: caller.origin.address });
-        const stored = await store.passwordHashOf(userId);
-        if (!(await passwords.verify(input.currentPassword ?? '', stored))) {
-          const message = 'current_password is not your password.';
-          throw new Refusal('field_invalid', message, { field: 'current_password' });
-        }
-        await attempt.succeeded();
+        await requireOwnPassword(parts, caller, { user, password: input.currentPassword });
       }
       const except = own && input.keptSession !== undefined ? hashSecret(input.keptSession) : undefined;
       const passwordHash = await passwords.hash(input.password);
-      const change = { action: 'users.password', ...userSubject(user) };
-      const to = { passwordHash, endSessions: { except } };
+      const { endKeys = false } = input;
+      const after = endKeys ? { end_keys: true } : undefined;
+      const change = { action: 'users.password', ...userSubject(user), after };
+      const to = { passwordHash, endSessions: { except }, endKeys };
       await changeUser(parts, { caller, user, to, change });
     },
 
     async deleteUser(caller: Caller, userId: string): Promise<void> {
       requireMay(caller, 'users.manage');
       const user = await requireUser(parts, userId);
-      const { name, displayName, grants } = user;
-      const change = { action: 'users.delete', ...userSubject(user), before: { name, displayName, grants } };
-      if (!(await store.removeUser(userId, auditEntry(caller, change, clock.now()))))
+      const { name, displayName } = user;
+      const before = { name, display_name: displayName, grants: grantDetails(user.grants) };
+      const change = { action: 'users.delete', ...userSubject(user), before };
+      const audit = auditEntry(caller, change, clock.now());
+      if (!(await keepingAdministrators(user, () => store.removeUser(userId, audit))))
         throw userNotFound(userId);
       identities.forget();
     },
@@ -180,12 +188,32 @@ async function changeUser(
 ): Promise<User> {
   const nowMs = clock.now();
   const audit = auditEntry(caller, change, nowMs);
-  const changed = await namespaces.whileGranting(to.grants ?? [], 'grants', () =>
-    store.changeUser(user.userId, to, nowMs, audit),
+  const changed = await keepingAdministrators(user, () =>
+    namespaces.whileGranting(to.grants ?? [], 'grants', () =>
+      store.changeUser(user.userId, to, nowMs, audit),
+    ),
   );
   if (!changed) throw userNotFound(user.userId);
   identities.forget();
   return changed;
+}
+
+async function keepingAdministrators<T>({ name }: User, change: () => Promise<T>): Promise<T> {
+  try {
+    return await change();
+  } catch (error) {
+    if (!(error instanceof LastAdministrator)) throw error;
+    const message = `${name} is the last administrator of the installation and stays one.`;
+    throw new Refusal('last_administrator', message, { cause: error });
+  }
+}
+
+/** Of the fields that change, the values in `of`. */
+function changeDetails(change: UserChange, of: Pick<UserChange, 'displayName' | 'disabled'>): object {
+  return {
+    ...('displayName' in change && { display_name: of.displayName }),
+    ...('disabled' in change && { disabled: of.disabled }),
+  };
 }
 
 export function userNotFound(userId: string): Refusal {

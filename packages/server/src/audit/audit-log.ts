@@ -2,7 +2,7 @@
  * The audit log: who changed what. A change passes its entry to the storage, which writes both or neither. What changes
  * nothing, such as a refused sign-in, is recorded here, and answered when the entry is durable.
  */
-import { type Caller, type Job, Refusal, requireMay, visibleTo } from '@carillon/domain';
+import { actorOf, type Caller, type Job, Refusal, requireMay, visibleTo } from '@carillon/domain';
 import { BatchBuffer, type Clock } from '@carillon/foundation';
 import type { AuditEntry, AuditQuery, AuditRecord, AuditStore } from '../storage/audit-store.ts';
 
@@ -62,7 +62,7 @@ export function auditEntry(caller: Caller, change: Change, atMs: number): AuditE
   const { action, namespace, subject, before, after } = change;
   return {
     atMs,
-    actor: caller,
+    actor: actorOf(caller),
     action,
     namespace,
     subject,

@@ -61,7 +61,7 @@ export class GatewayFixture extends OperationsFixture {
   ): Promise<string> {
     const whole: Grant = { namespace: DEFAULT_NAMESPACE, role: 'viewer', ownOnly: false, ...grant };
     await this.namespace(whole.namespace);
-    const made = await this.operations.createKey({ name: `${whole.role} key`, grant: whole, ...options });
+    const made = await this.operations.createKey({ name: `${whole.role} key`, grants: [whole], ...options });
     return made.secret;
   }
 

@@ -1,5 +1,5 @@
 /** What a caller of the role matrix is to be answered: the same rules for every door. */
-import { type Action, type Caller, knowsNamespace, may, sees } from '@carillon/domain';
+import { type Action, type Caller, knowsNamespace, may, mayHandOut, sees } from '@carillon/domain';
 import type { Access } from './api/operation.ts';
 import { HERE } from './role-matrix.fixture.ts';
 
@@ -38,21 +38,44 @@ export const everybody = (needs: 'open' | 'self'): Rule => ({ needs, expected: (
 /** About somebody else, where everybody may ask about themselves. */
 export const others = (action: Action): Rule => ({ ...somewhere(action), needs: 'self' });
 
+/** A list of what belongs to people: their own for everybody who is one. */
+export const ownOrOthers = (action: Action): Rule => ({
+  needs: 'self',
+  expected: (caller) => allowedIf(isPerson(caller) || may(caller, action)),
+});
+
+/** The session of somebody else: for other people as if it were not there. */
+export const sessionOfOthers: Rule = {
+  needs: 'self',
+  expected: (caller) => allowedIf(may(caller, 'users.manage'), isPerson(caller) ? 404 : 403),
+};
+
+const isPerson = ({ userId }: Caller) => userId !== undefined;
+
 export const keyHere = (action: 'keys.read' | 'keys.manage'): Rule => ({
   needs: 'self',
   expected: (caller) => {
     const owner = { namespace: HERE.namespace };
-    if (!may(caller, 'keys.read', owner)) return allowedIf(false, may(caller, 'keys.read') ? 404 : 403);
+    const isUnseen = isPerson(caller) || may(caller, 'keys.read');
+    if (!may(caller, 'keys.read', owner)) return allowedIf(false, isUnseen ? 404 : 403);
     return allowedIf(may(caller, action, owner));
   },
 });
 
 export const newKeyHere: Rule = {
   needs: 'self',
-  expected: (caller) =>
-    knowsNamespace(caller, HERE.namespace)
-      ? allowedIf(may(caller, 'keys.manage', { namespace: HERE.namespace }))
-      : allowedIf(false, may(caller, 'keys.manage') ? 404 : 403),
+  expected: (caller) => {
+    const { namespace } = HERE;
+    if (!knowsNamespace(caller, namespace)) {
+      return allowedIf(false, isPerson(caller) || may(caller, 'keys.manage') ? 404 : 403);
+    }
+    const grant = { namespace, role: 'viewer', ownOnly: false } as const;
+    return allowedIf(
+      isPerson(caller)
+        ? mayHandOut(caller, { grant, scopes: undefined })
+        : may(caller, 'keys.manage', { namespace }),
+    );
+  },
 };
 
 export const namespaceHere: Rule = {

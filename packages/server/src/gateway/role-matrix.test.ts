@@ -22,7 +22,9 @@ import {
   newHere,
   newKeyHere,
   others,
+  ownOrOthers,
   type Rule,
+  sessionOfOthers,
   somewhere,
 } from './role-matrix-rules.fixture.ts';
 
@@ -37,7 +39,7 @@ const at = (url: string, payload?: object) => () => ({ url, ...(payload && { pay
 
 const aKey = async ({ fixture }: Scene) => {
   const grant = { namespace: HERE.namespace, role: 'viewer', ownOnly: false } as const;
-  const { key } = await fixture.operations.createKey({ name: 'a key', grant });
+  const { key } = await fixture.operations.createKey({ name: 'a key', grants: [grant] });
   return { url: `/keys/${key.keyId}` };
 };
 const aUser =
@@ -142,7 +144,8 @@ const ENTRIES: Record<string, Entry> = {
   },
   'GET /session': { ask: at('/session'), ...everybody('self') },
   'DELETE /session': { ask: at('/session'), ...everybody('self') },
-  'GET /sessions': { ask: at('/sessions'), ...others('users.read') },
+  'GET /sessions': { ask: at('/sessions'), ...ownOrOthers('users.read') },
+  'GET /sessions of everybody': { ask: at('/sessions?all=true'), ...others('users.read') },
   'DELETE /sessions/{id}': {
     ask: async ({ fixture }) => {
       const who = { name: 'ula', password: 'correct horse battery' };
@@ -150,14 +153,22 @@ const ENTRIES: Record<string, Entry> = {
       const { session } = await fixture.operations.signIn(who);
       return { url: `/sessions/${session.sessionId}` };
     },
-    ...others('users.manage'),
+    ...sessionOfOthers,
   },
-  'GET /keys': { ask: at('/keys'), ...others('keys.read') },
+  'GET /keys': { ask: at('/keys'), ...ownOrOthers('keys.read') },
   'POST /keys': {
     ask: at('/keys', { name: 'new', namespace: HERE.namespace, role: 'viewer' }),
     ...newKeyHere,
   },
   'GET /keys/{id}': { ask: aKey, ...keyHere('keys.read') },
+  'PATCH /keys/{id}': {
+    ask: async (scene) => ({ ...(await aKey(scene)), payload: { name: 'renamed' } }),
+    ...keyHere('keys.manage'),
+  },
+  'POST /keys/{id}/rotate': {
+    ask: async (scene) => ({ url: `${(await aKey(scene)).url}/rotate`, payload: {} }),
+    ...keyHere('keys.manage'),
+  },
   'DELETE /keys/{id}': { ask: aKey, ...keyHere('keys.manage') },
   'GET /namespaces': { ask: at('/namespaces'), ...somewhere('namespaces.read') },
   'POST /namespaces': { ask: at('/namespaces', { name: 'new' }), ...somewhere('namespaces.manage') },

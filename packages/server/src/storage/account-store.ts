@@ -18,6 +18,8 @@ export interface UserChange {
   readonly grants?: readonly Grant[];
   /** Their sessions end, but for the one with this hash. */
   readonly endSessions?: { readonly except: SecretHash | undefined };
+  /** Their keys end that they made themselves. */
+  readonly endKeys?: boolean;
 }
 
 /** A secret as it is stored: SHA-256 in hexadecimal digits. */
@@ -25,7 +27,10 @@ export type SecretHash = string;
 
 export interface FoundKey {
   readonly key: ApiKey;
+  /** Of the secret with the prefix that was asked for. */
   readonly hash: SecretHash;
+  /** That secret is the one before the last rotation. */
+  readonly isPrevious: boolean;
   /** As they are now; undefined when the key belongs to the installation. */
   readonly owner: User | undefined;
 }
@@ -52,12 +57,61 @@ export class NamespaceGone extends Error {
   }
 }
 
+/** Nobody would be left who may do everything. */
+export class LastAdministrator extends Error {
+  constructor() {
+    super('the last administrator stays');
+    this.name = 'LastAdministrator';
+  }
+}
+
+export interface UserQuery {
+  readonly name?: string | undefined;
+  readonly after?: string | undefined;
+  readonly limit: number;
+}
+
+export interface KeyFilter {
+  readonly ownerId?: string | undefined;
+  /** It has a grant there. */
+  readonly namespace?: string | undefined;
+  readonly name?: string | undefined;
+  /** Whether it has expired at this instant. */
+  readonly expired?: { readonly is: boolean; readonly atMs: number } | undefined;
+  /** Neither made nor used since. */
+  readonly unusedSinceMs?: number | undefined;
+}
+
 export interface KeyQuery {
-  /** Keys of this owner, and those in these namespaces; namespaces undefined: all there are. */
+  /** Keys of this owner, and those with a grant in these namespaces; namespaces undefined: all there are. */
   readonly ownerId: string | undefined;
   readonly namespaces: readonly string[] | undefined;
+  /** Of those, these. */
+  readonly filter?: KeyFilter | undefined;
   /** Newest first; continue after this one. */
   readonly afterKeyId?: string | undefined;
+  readonly limit: number;
+}
+
+/** A new secret for a key. */
+export interface Rotation {
+  /** The prefix that the key still has: nobody else has rotated it meanwhile. */
+  readonly fromPrefix: string;
+  readonly prefix: string;
+  readonly hash: SecretHash;
+  /** The secret with fromPrefix is refused from then on. */
+  readonly previousExpiresAtMs: number;
+  readonly expiresAtMs: number | undefined;
+}
+
+export interface SessionQuery {
+  /** Undefined: of everybody. */
+  readonly userId?: string | undefined;
+  /** Only those that end after this instant, and were seen after this one. */
+  readonly expiresAfterMs?: number | undefined;
+  readonly seenAfterMs?: number | undefined;
+  /** Newest first; continue after this one. */
+  readonly afterSessionId?: string | undefined;
   readonly limit: number;
 }
 
@@ -67,9 +121,16 @@ export interface Use {
   readonly atMs: number;
 }
 
+export interface KeyUse extends Use {
+  readonly address: string | undefined;
+  /** When the secret before the last rotation was used. */
+  readonly previousAtMs: number | undefined;
+}
+
 /**
  * Entries of the audit log that are given with a change are written with it, or not at all. Nothing points to a namespace
- * that is gone: what would, fails with NamespaceGone.
+ * that is gone: what would, fails with NamespaceGone. An enabled user with the role admin in * is an administrator; a change
+ * that would leave none, where there was one, fails with LastAdministrator, whatever others do at the same instant.
  */
 export interface AccountStore {
   /** By name; continue after this one. names: only these. */
@@ -93,7 +154,7 @@ export interface AccountStore {
   userMadeBy(idempotencyKey: string): Promise<{ user: User; requestHash: string } | undefined>;
   user(userId: string): Promise<User | undefined>;
   /** By name; continue after this one. */
-  users(query: { after?: string | undefined; limit: number }): Promise<User[]>;
+  users(query: UserQuery): Promise<User[]>;
   userToSignIn(name: string): Promise<{ user: User; passwordHash: string | undefined } | undefined>;
   passwordHashOf(userId: string): Promise<string | undefined>;
   /** The user as it is then. A user that becomes disabled loses every session. */
@@ -106,18 +167,21 @@ export interface AccountStore {
   /** With their keys and sessions. */
   removeUser(userId: string, audit?: AuditEntry): Promise<boolean>;
 
-  /** False: the prefix is taken. */
+  /** False: the prefix is taken, or was that of another key when it was made. */
   createKey(key: ApiKey, hash: SecretHash, audit?: AuditEntry): Promise<boolean>;
   key(keyId: string): Promise<ApiKey | undefined>;
   keys(query: KeyQuery): Promise<ApiKey[]>;
   keyToCheck(prefix: string): Promise<FoundKey | undefined>;
+  /** False: there is none. */
+  renameKey(keyId: string, name: string, audit?: AuditEntry): Promise<boolean>;
+  /** False: there is none with that prefix any more. */
+  rotateKey(keyId: string, rotation: Rotation, audit?: AuditEntry): Promise<boolean>;
   removeKey(keyId: string, audit?: AuditEntry): Promise<boolean>;
 
   /** False: the user is gone, disabled, or has another password by now than the one that was checked. */
   createSession(session: Session, hash: SecretHash, opening?: SignInFacts): Promise<boolean>;
   sessionToCheck(hash: SecretHash): Promise<FoundSession | undefined>;
-  /** Newest first. */
-  sessionsOf(userId: string): Promise<Session[]>;
+  sessions(query: SessionQuery): Promise<Session[]>;
   session(sessionId: string): Promise<Session | undefined>;
   removeSession(sessionId: string, audit?: AuditEntry): Promise<boolean>;
   /** Those that ended, or were not used, before these instants. */
@@ -128,5 +192,5 @@ export interface AccountStore {
   forgetAddresses(beforeMs: number): Promise<void>;
 
   /** Moves times of use forward, never back. */
-  noteUses(uses: { readonly keys: readonly Use[]; readonly sessions: readonly Use[] }): Promise<void>;
+  noteUses(uses: { readonly keys: readonly KeyUse[]; readonly sessions: readonly Use[] }): Promise<void>;
 }

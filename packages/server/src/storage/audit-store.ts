@@ -1,9 +1,9 @@
 /** Who changed what, from where: appended, never edited. */
-import type { Caller } from '@carillon/domain';
+import type { Actor, Caller } from '@carillon/domain';
 
 export interface AuditEntry {
   readonly atMs: number;
-  readonly actor: Pick<Caller, 'kind' | 'id' | 'name'>;
+  readonly actor: Actor;
   /** What was done, such as "jobs.update". */
   readonly action: string;
   readonly namespace: string | undefined;
@@ -24,6 +24,7 @@ export interface AuditQuery {
   readonly namespaces?: readonly string[] | undefined;
   /** Only what was done since the namespaces were made: nothing of those that had their names before. */
   readonly sinceMade?: boolean | undefined;
+  /** Id or name of who did it, or of the session or key that they came with. */
   readonly actor?: string | undefined;
   readonly action?: string | undefined;
   readonly subjectId?: string | undefined;

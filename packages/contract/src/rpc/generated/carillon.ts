@@ -9,14 +9,14 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
 /* eslint-disable */
 
 // Namespaces, people and keys: who there is and what they may. Keys in metadata, errors and pages are those of jobs.proto.
-// Signing in with a password, and the sessions that come of it, are for browsers and served over REST alone.
+// Signing in with a password and out again is for browsers and served over REST alone; sessions are listed and ended here too.
 
 
 /**
  * Describes the file carillon/v1/accounts.proto.
  */
 export const file_carillon_v1_accounts: GenFile = /*@__PURE__*/
-  fileDesc("ChpjYXJpbGxvbi92MS9hY2NvdW50cy5wcm90bxILY2FyaWxsb24udjEidQoGQ2FsbGVyEgwKBGtpbmQYASABKAkSCgoCaWQYAiABKAkSDAoEbmFtZRgDIAEoCRIPCgd1c2VyX2lkGAQgASgJEiIKBmdyYW50cxgFIAMoCzISLmNhcmlsbG9uLnYxLkdyYW50Eg4KBnNjb3BlcxgGIAMoCSI6CgVHcmFudBIRCgluYW1lc3BhY2UYASABKAkSDAoEcm9sZRgCIAEoCRIQCghvd25fb25seRgDIAEoCCJeCglOYW1lc3BhY2USDAoEbmFtZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRIuCgpjcmVhdGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCLnAQoEVXNlchIPCgd1c2VyX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSFAoMZGlzcGxheV9uYW1lGAMgASgJEhAKCGRpc2FibGVkGAQgASgIEhQKDGhhc19wYXNzd29yZBgFIAEoCBIiCgZncmFudHMYBiADKAsyEi5jYXJpbGxvbi52MS5HcmFudBIuCgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKZAgoDS2V5Eg4KBmtleV9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEg4KBnByZWZpeBgDIAEoCRIPCgd1c2VyX2lkGAQgASgJEhEKCW5hbWVzcGFjZRgFIAEoCRIMCgRyb2xlGAYgASgJEhAKCG93bl9vbmx5GAcgASgIEg4KBnNjb3BlcxgIIAMoCRIuCgpjcmVhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxsYXN0X3VzZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIhIKEEdldENhbGxlclJlcXVlc3QiOAoRR2V0Q2FsbGVyUmVzcG9uc2USIwoGY2FsbGVyGAEgASgLMhMuY2FyaWxsb24udjEuQ2FsbGVyIj4KFUxpc3ROYW1lc3BhY2VzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCSJdChZMaXN0TmFtZXNwYWNlc1Jlc3BvbnNlEioKCm5hbWVzcGFjZXMYASADKAsyFi5jYXJpbGxvbi52MS5OYW1lc3BhY2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIlQKFkNyZWF0ZU5hbWVzcGFjZVJlcXVlc3QSDAoEbmFtZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAyABKAkiRAoXQ3JlYXRlTmFtZXNwYWNlUmVzcG9uc2USKQoJbmFtZXNwYWNlGAEgASgLMhYuY2FyaWxsb24udjEuTmFtZXNwYWNlIiMKE0dldE5hbWVzcGFjZVJlcXVlc3QSDAoEbmFtZRgBIAEoCSJBChRHZXROYW1lc3BhY2VSZXNwb25zZRIpCgluYW1lc3BhY2UYASABKAsyFi5jYXJpbGxvbi52MS5OYW1lc3BhY2UiUAoWVXBkYXRlTmFtZXNwYWNlUmVxdWVzdBIMCgRuYW1lGAEgASgJEhgKC2Rlc2NyaXB0aW9uGAIgASgJSACIAQFCDgoMX2Rlc2NyaXB0aW9uIkQKF1VwZGF0ZU5hbWVzcGFjZVJlc3BvbnNlEikKCW5hbWVzcGFjZRgBIAEoCzIWLmNhcmlsbG9uLnYxLk5hbWVzcGFjZSImChZEZWxldGVOYW1lc3BhY2VSZXF1ZXN0EgwKBG5hbWUYASABKAkiJwoXRGVsZXRlTmFtZXNwYWNlUmVzcG9uc2USDAoEbmFtZRgBIAEoCSI5ChBMaXN0VXNlcnNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJIk4KEUxpc3RVc2Vyc1Jlc3BvbnNlEiAKBXVzZXJzGAEgAygLMhEuY2FyaWxsb24udjEuVXNlchIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkihgEKEUNyZWF0ZVVzZXJSZXF1ZXN0EgwKBG5hbWUYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJEhAKCHBhc3N3b3JkGAMgASgJEiIKBmdyYW50cxgEIAMoCzISLmNhcmlsbG9uLnYxLkdyYW50EhcKD2lkZW1wb3RlbmN5X2tleRgFIAEoCSI1ChJDcmVhdGVVc2VyUmVzcG9uc2USHwoEdXNlchgBIAEoCzIRLmNhcmlsbG9uLnYxLlVzZXIiIQoOR2V0VXNlclJlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCSIyCg9HZXRVc2VyUmVzcG9uc2USHwoEdXNlchgBIAEoCzIRLmNhcmlsbG9uLnYxLlVzZXIidAoRVXBkYXRlVXNlclJlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCRIZCgxkaXNwbGF5X25hbWUYAiABKAlIAIgBARIVCghkaXNhYmxlZBgDIAEoCEgBiAEBQg8KDV9kaXNwbGF5X25hbWVCCwoJX2Rpc2FibGVkIjUKElVwZGF0ZVVzZXJSZXNwb25zZRIfCgR1c2VyGAEgASgLMhEuY2FyaWxsb24udjEuVXNlciIkChFEZWxldGVVc2VyUmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJIiUKEkRlbGV0ZVVzZXJSZXNwb25zZRIPCgd1c2VyX2lkGAEgASgJIksKFFNldFVzZXJHcmFudHNSZXF1ZXN0Eg8KB3VzZXJfaWQYASABKAkSIgoGZ3JhbnRzGAIgAygLMhIuY2FyaWxsb24udjEuR3JhbnQiOAoVU2V0VXNlckdyYW50c1Jlc3BvbnNlEh8KBHVzZXIYASABKAsyES5jYXJpbGxvbi52MS5Vc2VyIlUKFlNldFVzZXJQYXNzd29yZFJlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCRIQCghwYXNzd29yZBgCIAEoCRIYChBjdXJyZW50X3Bhc3N3b3JkGAMgASgJIioKF1NldFVzZXJQYXNzd29yZFJlc3BvbnNlEg8KB3VzZXJfaWQYASABKAkiOAoPTGlzdEtleXNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJIksKEExpc3RLZXlzUmVzcG9uc2USHgoEa2V5cxgBIAMoCzIQLmNhcmlsbG9uLnYxLktleRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkivQEKEENyZWF0ZUtleVJlcXVlc3QSDAoEbmFtZRgBIAEoCRIRCgluYW1lc3BhY2UYAiABKAkSDAoEcm9sZRgDIAEoCRIQCghvd25fb25seRgEIAEoCBIOCgZzY29wZXMYBSADKAkSLgoKZXhwaXJlc19hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdXNlcl9pZBgHIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYCCABKAkiQgoRQ3JlYXRlS2V5UmVzcG9uc2USHQoDa2V5GAEgASgLMhAuY2FyaWxsb24udjEuS2V5Eg4KBnNlY3JldBgCIAEoCSIfCg1HZXRLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCSIvCg5HZXRLZXlSZXNwb25zZRIdCgNrZXkYASABKAsyEC5jYXJpbGxvbi52MS5LZXkiIgoQUmV2b2tlS2V5UmVxdWVzdBIOCgZrZXlfaWQYASABKAkiIwoRUmV2b2tlS2V5UmVzcG9uc2USDgoGa2V5X2lkGAEgASgJMv8KCg5BY2NvdW50U2VydmljZRJKCglHZXRDYWxsZXISHS5jYXJpbGxvbi52MS5HZXRDYWxsZXJSZXF1ZXN0Gh4uY2FyaWxsb24udjEuR2V0Q2FsbGVyUmVzcG9uc2USWQoOTGlzdE5hbWVzcGFjZXMSIi5jYXJpbGxvbi52MS5MaXN0TmFtZXNwYWNlc1JlcXVlc3QaIy5jYXJpbGxvbi52MS5MaXN0TmFtZXNwYWNlc1Jlc3BvbnNlElwKD0NyZWF0ZU5hbWVzcGFjZRIjLmNhcmlsbG9uLnYxLkNyZWF0ZU5hbWVzcGFjZVJlcXVlc3QaJC5jYXJpbGxvbi52MS5DcmVhdGVOYW1lc3BhY2VSZXNwb25zZRJTCgxHZXROYW1lc3BhY2USIC5jYXJpbGxvbi52MS5HZXROYW1lc3BhY2VSZXF1ZXN0GiEuY2FyaWxsb24udjEuR2V0TmFtZXNwYWNlUmVzcG9uc2USXAoPVXBkYXRlTmFtZXNwYWNlEiMuY2FyaWxsb24udjEuVXBkYXRlTmFtZXNwYWNlUmVxdWVzdBokLmNhcmlsbG9uLnYxLlVwZGF0ZU5hbWVzcGFjZVJlc3BvbnNlElwKD0RlbGV0ZU5hbWVzcGFjZRIjLmNhcmlsbG9uLnYxLkRlbGV0ZU5hbWVzcGFjZVJlcXVlc3QaJC5jYXJpbGxvbi52MS5EZWxldGVOYW1lc3BhY2VSZXNwb25zZRJKCglMaXN0VXNlcnMSHS5jYXJpbGxvbi52MS5MaXN0VXNlcnNSZXF1ZXN0Gh4uY2FyaWxsb24udjEuTGlzdFVzZXJzUmVzcG9uc2USTQoKQ3JlYXRlVXNlchIeLmNhcmlsbG9uLnYxLkNyZWF0ZVVzZXJSZXF1ZXN0Gh8uY2FyaWxsb24udjEuQ3JlYXRlVXNlclJlc3BvbnNlEkQKB0dldFVzZXISGy5jYXJpbGxvbi52MS5HZXRVc2VyUmVxdWVzdBocLmNhcmlsbG9uLnYxLkdldFVzZXJSZXNwb25zZRJNCgpVcGRhdGVVc2VyEh4uY2FyaWxsb24udjEuVXBkYXRlVXNlclJlcXVlc3QaHy5jYXJpbGxvbi52MS5VcGRhdGVVc2VyUmVzcG9uc2USTQoKRGVsZXRlVXNlchIeLmNhcmlsbG9uLnYxLkRlbGV0ZVVzZXJSZXF1ZXN0Gh8uY2FyaWxsb24udjEuRGVsZXRlVXNlclJlc3BvbnNlElYKDVNldFVzZXJHcmFudHMSIS5jYXJpbGxvbi52MS5TZXRVc2VyR3JhbnRzUmVxdWVzdBoiLmNhcmlsbG9uLnYxLlNldFVzZXJHcmFudHNSZXNwb25zZRJcCg9TZXRVc2VyUGFzc3dvcmQSIy5jYXJpbGxvbi52MS5TZXRVc2VyUGFzc3dvcmRSZXF1ZXN0GiQuY2FyaWxsb24udjEuU2V0VXNlclBhc3N3b3JkUmVzcG9uc2USRwoITGlzdEtleXMSHC5jYXJpbGxvbi52MS5MaXN0S2V5c1JlcXVlc3QaHS5jYXJpbGxvbi52MS5MaXN0S2V5c1Jlc3BvbnNlEkoKCUNyZWF0ZUtleRIdLmNhcmlsbG9uLnYxLkNyZWF0ZUtleVJlcXVlc3QaHi5jYXJpbGxvbi52MS5DcmVhdGVLZXlSZXNwb25zZRJBCgZHZXRLZXkSGi5jYXJpbGxvbi52MS5HZXRLZXlSZXF1ZXN0GhsuY2FyaWxsb24udjEuR2V0S2V5UmVzcG9uc2USSgoJUmV2b2tlS2V5Eh0uY2FyaWxsb24udjEuUmV2b2tlS2V5UmVxdWVzdBoeLmNhcmlsbG9uLnYxLlJldm9rZUtleVJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("ChpjYXJpbGxvbi92MS9hY2NvdW50cy5wcm90bxILY2FyaWxsb24udjEiuAEKBkNhbGxlchIMCgRraW5kGAEgASgJEgoKAmlkGAIgASgJEgwKBG5hbWUYAyABKAkSDwoHdXNlcl9pZBgEIAEoCRIiCgZncmFudHMYBSADKAsyEi5jYXJpbGxvbi52MS5HcmFudBIOCgZzY29wZXMYBiADKAkSEQoJdXNlcl9uYW1lGAcgASgJEi4KCmV4cGlyZXNfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIjoKBUdyYW50EhEKCW5hbWVzcGFjZRgBIAEoCRIMCgRyb2xlGAIgASgJEhAKCG93bl9vbmx5GAMgASgIIl4KCU5hbWVzcGFjZRIMCgRuYW1lGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIucBCgRVc2VyEg8KB3VzZXJfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIUCgxkaXNwbGF5X25hbWUYAyABKAkSEAoIZGlzYWJsZWQYBCABKAgSFAoMaGFzX3Bhc3N3b3JkGAUgASgIEiIKBmdyYW50cxgGIAMoCzISLmNhcmlsbG9uLnYxLkdyYW50Ei4KCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIvgDCgNLZXkSDgoGa2V5X2lkGAEgASgJEgwKBG5hbWUYAiABKAkSDgoGcHJlZml4GAMgASgJEg8KB3VzZXJfaWQYBCABKAkSEQoJbmFtZXNwYWNlGAUgASgJEgwKBHJvbGUYBiABKAkSEAoIb3duX29ubHkYByABKAgSDgoGc2NvcGVzGAggAygJEi4KCmNyZWF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3RfdXNlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJdXNlcl9uYW1lGAwgASgJEiIKBmdyYW50cxgNIAMoCzISLmNhcmlsbG9uLnYxLkdyYW50EhkKEWxhc3RfdXNlZF9hZGRyZXNzGA4gASgJEhcKD3ByZXZpb3VzX3ByZWZpeBgPIAEoCRI3ChNwcmV2aW91c19leHBpcmVzX2F0GBAgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI5ChVwcmV2aW91c19sYXN0X3VzZWRfYXQYESABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIokCCgdTZXNzaW9uEhIKCnNlc3Npb25faWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIRCgl1c2VyX25hbWUYAyABKAkSDwoHY3VycmVudBgEIAEoCBIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxsYXN0X3NlZW5fYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2FkZHJlc3MYCCABKAkSEgoKdXNlcl9hZ2VudBgJIAEoCSISChBHZXRDYWxsZXJSZXF1ZXN0IjgKEUdldENhbGxlclJlc3BvbnNlEiMKBmNhbGxlchgBIAEoCzITLmNhcmlsbG9uLnYxLkNhbGxlciI+ChVMaXN0TmFtZXNwYWNlc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiXQoWTGlzdE5hbWVzcGFjZXNSZXNwb25zZRIqCgpuYW1lc3BhY2VzGAEgAygLMhYuY2FyaWxsb24udjEuTmFtZXNwYWNlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJUChZDcmVhdGVOYW1lc3BhY2VSZXF1ZXN0EgwKBG5hbWUYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAMgASgJIkQKF0NyZWF0ZU5hbWVzcGFjZVJlc3BvbnNlEikKCW5hbWVzcGFjZRgBIAEoCzIWLmNhcmlsbG9uLnYxLk5hbWVzcGFjZSIjChNHZXROYW1lc3BhY2VSZXF1ZXN0EgwKBG5hbWUYASABKAkiQQoUR2V0TmFtZXNwYWNlUmVzcG9uc2USKQoJbmFtZXNwYWNlGAEgASgLMhYuY2FyaWxsb24udjEuTmFtZXNwYWNlIlAKFlVwZGF0ZU5hbWVzcGFjZVJlcXVlc3QSDAoEbmFtZRgBIAEoCRIYCgtkZXNjcmlwdGlvbhgCIAEoCUgAiAEBQg4KDF9kZXNjcmlwdGlvbiJEChdVcGRhdGVOYW1lc3BhY2VSZXNwb25zZRIpCgluYW1lc3BhY2UYASABKAsyFi5jYXJpbGxvbi52MS5OYW1lc3BhY2UiJgoWRGVsZXRlTmFtZXNwYWNlUmVxdWVzdBIMCgRuYW1lGAEgASgJIicKF0RlbGV0ZU5hbWVzcGFjZVJlc3BvbnNlEgwKBG5hbWUYASABKAkiRwoQTGlzdFVzZXJzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCRIMCgRuYW1lGAMgASgJIk4KEUxpc3RVc2Vyc1Jlc3BvbnNlEiAKBXVzZXJzGAEgAygLMhEuY2FyaWxsb24udjEuVXNlchIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkihgEKEUNyZWF0ZVVzZXJSZXF1ZXN0EgwKBG5hbWUYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJEhAKCHBhc3N3b3JkGAMgASgJEiIKBmdyYW50cxgEIAMoCzISLmNhcmlsbG9uLnYxLkdyYW50EhcKD2lkZW1wb3RlbmN5X2tleRgFIAEoCSI1ChJDcmVhdGVVc2VyUmVzcG9uc2USHwoEdXNlchgBIAEoCzIRLmNhcmlsbG9uLnYxLlVzZXIiIQoOR2V0VXNlclJlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCSIyCg9HZXRVc2VyUmVzcG9uc2USHwoEdXNlchgBIAEoCzIRLmNhcmlsbG9uLnYxLlVzZXIidAoRVXBkYXRlVXNlclJlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCRIZCgxkaXNwbGF5X25hbWUYAiABKAlIAIgBARIVCghkaXNhYmxlZBgDIAEoCEgBiAEBQg8KDV9kaXNwbGF5X25hbWVCCwoJX2Rpc2FibGVkIjUKElVwZGF0ZVVzZXJSZXNwb25zZRIfCgR1c2VyGAEgASgLMhEuY2FyaWxsb24udjEuVXNlciIkChFEZWxldGVVc2VyUmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJIiUKEkRlbGV0ZVVzZXJSZXNwb25zZRIPCgd1c2VyX2lkGAEgASgJIksKFFNldFVzZXJHcmFudHNSZXF1ZXN0Eg8KB3VzZXJfaWQYASABKAkSIgoGZ3JhbnRzGAIgAygLMhIuY2FyaWxsb24udjEuR3JhbnQiOAoVU2V0VXNlckdyYW50c1Jlc3BvbnNlEh8KBHVzZXIYASABKAsyES5jYXJpbGxvbi52MS5Vc2VyImcKFlNldFVzZXJQYXNzd29yZFJlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCRIQCghwYXNzd29yZBgCIAEoCRIYChBjdXJyZW50X3Bhc3N3b3JkGAMgASgJEhAKCGVuZF9rZXlzGAQgASgIIioKF1NldFVzZXJQYXNzd29yZFJlc3BvbnNlEg8KB3VzZXJfaWQYASABKAkivgEKD0xpc3RLZXlzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCRIPCgd1c2VyX2lkGAMgASgJEhEKCW5hbWVzcGFjZRgEIAEoCRIMCgRuYW1lGAUgASgJEhQKB2V4cGlyZWQYBiABKAhIAIgBARIwCgx1bnVzZWRfc2luY2UYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgoKCF9leHBpcmVkIksKEExpc3RLZXlzUmVzcG9uc2USHgoEa2V5cxgBIAMoCzIQLmNhcmlsbG9uLnYxLktleRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAki+wEKEENyZWF0ZUtleVJlcXVlc3QSDAoEbmFtZRgBIAEoCRIRCgluYW1lc3BhY2UYAiABKAkSDAoEcm9sZRgDIAEoCRIQCghvd25fb25seRgEIAEoCBIOCgZzY29wZXMYBSADKAkSLgoKZXhwaXJlc19hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdXNlcl9pZBgHIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYCCABKAkSIgoGZ3JhbnRzGAkgAygLMhIuY2FyaWxsb24udjEuR3JhbnQSGAoQY3VycmVudF9wYXNzd29yZBgKIAEoCSJCChFDcmVhdGVLZXlSZXNwb25zZRIdCgNrZXkYASABKAsyEC5jYXJpbGxvbi52MS5LZXkSDgoGc2VjcmV0GAIgASgJIh8KDUdldEtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJIi8KDkdldEtleVJlc3BvbnNlEh0KA2tleRgBIAEoCzIQLmNhcmlsbG9uLnYxLktleSIwChBVcGRhdGVLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCRIMCgRuYW1lGAIgASgJIjIKEVVwZGF0ZUtleVJlc3BvbnNlEh0KA2tleRgBIAEoCzIQLmNhcmlsbG9uLnYxLktleSJ9ChBSb3RhdGVLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCRIPCgdvdmVybGFwGAIgASgJEi4KCmV4cGlyZXNfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKEGN1cnJlbnRfcGFzc3dvcmQYBCABKAkiQgoRUm90YXRlS2V5UmVzcG9uc2USHQoDa2V5GAEgASgLMhAuY2FyaWxsb24udjEuS2V5Eg4KBnNlY3JldBgCIAEoCSIiChBSZXZva2VLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCSIjChFSZXZva2VLZXlSZXNwb25zZRIOCgZrZXlfaWQYASABKAkiWgoTTGlzdFNlc3Npb25zUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCRIPCgd1c2VyX2lkGAMgASgJEgsKA2FsbBgEIAEoCCJXChRMaXN0U2Vzc2lvbnNSZXNwb25zZRImCghzZXNzaW9ucxgBIAMoCzIULmNhcmlsbG9uLnYxLlNlc3Npb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIicKEUVuZFNlc3Npb25SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkiKAoSRW5kU2Vzc2lvblJlc3BvbnNlEhIKCnNlc3Npb25faWQYASABKAkyuw0KDkFjY291bnRTZXJ2aWNlEkoKCUdldENhbGxlchIdLmNhcmlsbG9uLnYxLkdldENhbGxlclJlcXVlc3QaHi5jYXJpbGxvbi52MS5HZXRDYWxsZXJSZXNwb25zZRJZCg5MaXN0TmFtZXNwYWNlcxIiLmNhcmlsbG9uLnYxLkxpc3ROYW1lc3BhY2VzUmVxdWVzdBojLmNhcmlsbG9uLnYxLkxpc3ROYW1lc3BhY2VzUmVzcG9uc2USXAoPQ3JlYXRlTmFtZXNwYWNlEiMuY2FyaWxsb24udjEuQ3JlYXRlTmFtZXNwYWNlUmVxdWVzdBokLmNhcmlsbG9uLnYxLkNyZWF0ZU5hbWVzcGFjZVJlc3BvbnNlElMKDEdldE5hbWVzcGFjZRIgLmNhcmlsbG9uLnYxLkdldE5hbWVzcGFjZVJlcXVlc3QaIS5jYXJpbGxvbi52MS5HZXROYW1lc3BhY2VSZXNwb25zZRJcCg9VcGRhdGVOYW1lc3BhY2USIy5jYXJpbGxvbi52MS5VcGRhdGVOYW1lc3BhY2VSZXF1ZXN0GiQuY2FyaWxsb24udjEuVXBkYXRlTmFtZXNwYWNlUmVzcG9uc2USXAoPRGVsZXRlTmFtZXNwYWNlEiMuY2FyaWxsb24udjEuRGVsZXRlTmFtZXNwYWNlUmVxdWVzdBokLmNhcmlsbG9uLnYxLkRlbGV0ZU5hbWVzcGFjZVJlc3BvbnNlEkoKCUxpc3RVc2VycxIdLmNhcmlsbG9uLnYxLkxpc3RVc2Vyc1JlcXVlc3QaHi5jYXJpbGxvbi52MS5MaXN0VXNlcnNSZXNwb25zZRJNCgpDcmVhdGVVc2VyEh4uY2FyaWxsb24udjEuQ3JlYXRlVXNlclJlcXVlc3QaHy5jYXJpbGxvbi52MS5DcmVhdGVVc2VyUmVzcG9uc2USRAoHR2V0VXNlchIbLmNhcmlsbG9uLnYxLkdldFVzZXJSZXF1ZXN0GhwuY2FyaWxsb24udjEuR2V0VXNlclJlc3BvbnNlEk0KClVwZGF0ZVVzZXISHi5jYXJpbGxvbi52MS5VcGRhdGVVc2VyUmVxdWVzdBofLmNhcmlsbG9uLnYxLlVwZGF0ZVVzZXJSZXNwb25zZRJNCgpEZWxldGVVc2VyEh4uY2FyaWxsb24udjEuRGVsZXRlVXNlclJlcXVlc3QaHy5jYXJpbGxvbi52MS5EZWxldGVVc2VyUmVzcG9uc2USVgoNU2V0VXNlckdyYW50cxIhLmNhcmlsbG9uLnYxLlNldFVzZXJHcmFudHNSZXF1ZXN0GiIuY2FyaWxsb24udjEuU2V0VXNlckdyYW50c1Jlc3BvbnNlElwKD1NldFVzZXJQYXNzd29yZBIjLmNhcmlsbG9uLnYxLlNldFVzZXJQYXNzd29yZFJlcXVlc3QaJC5jYXJpbGxvbi52MS5TZXRVc2VyUGFzc3dvcmRSZXNwb25zZRJHCghMaXN0S2V5cxIcLmNhcmlsbG9uLnYxLkxpc3RLZXlzUmVxdWVzdBodLmNhcmlsbG9uLnYxLkxpc3RLZXlzUmVzcG9uc2USSgoJQ3JlYXRlS2V5Eh0uY2FyaWxsb24udjEuQ3JlYXRlS2V5UmVxdWVzdBoeLmNhcmlsbG9uLnYxLkNyZWF0ZUtleVJlc3BvbnNlEkEKBkdldEtleRIaLmNhcmlsbG9uLnYxLkdldEtleVJlcXVlc3QaGy5jYXJpbGxvbi52MS5HZXRLZXlSZXNwb25zZRJKCglVcGRhdGVLZXkSHS5jYXJpbGxvbi52MS5VcGRhdGVLZXlSZXF1ZXN0Gh4uY2FyaWxsb24udjEuVXBkYXRlS2V5UmVzcG9uc2USSgoJUm90YXRlS2V5Eh0uY2FyaWxsb24udjEuUm90YXRlS2V5UmVxdWVzdBoeLmNhcmlsbG9uLnYxLlJvdGF0ZUtleVJlc3BvbnNlEkoKCVJldm9rZUtleRIdLmNhcmlsbG9uLnYxLlJldm9rZUtleVJlcXVlc3QaHi5jYXJpbGxvbi52MS5SZXZva2VLZXlSZXNwb25zZRJTCgxMaXN0U2Vzc2lvbnMSIC5jYXJpbGxvbi52MS5MaXN0U2Vzc2lvbnNSZXF1ZXN0GiEuY2FyaWxsb24udjEuTGlzdFNlc3Npb25zUmVzcG9uc2USTQoKRW5kU2Vzc2lvbhIeLmNhcmlsbG9uLnYxLkVuZFNlc3Npb25SZXF1ZXN0Gh8uY2FyaWxsb24udjEuRW5kU2Vzc2lvblJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * Who asks, as the server sees them.
@@ -65,6 +65,20 @@ export type Caller = Message<"carillon.v1.Caller"> & {
    * @generated from field: repeated string scopes = 6;
    */
   scopes: string[];
+
+  /**
+   * The name of the user that their jobs belong to; empty when nobody.
+   *
+   * @generated from field: string user_name = 7;
+   */
+  userName: string;
+
+  /**
+   * When the key of a person expires; not set: never.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 8;
+   */
+  expiresAt?: Timestamp | undefined;
 };
 
 /**
@@ -296,6 +310,48 @@ export type Key = Message<"carillon.v1.Key"> & {
    * @generated from field: google.protobuf.Timestamp last_used_at = 11;
    */
   lastUsedAt?: Timestamp | undefined;
+
+  /**
+   * The name of its owner; empty when it belongs to the installation.
+   *
+   * @generated from field: string user_name = 12;
+   */
+  userName: string;
+
+  /**
+   * What it may, and where; namespace, role and own_only are those of the first.
+   *
+   * @generated from field: repeated carillon.v1.Grant grants = 13;
+   */
+  grants: Grant[];
+
+  /**
+   * The network address that it was last used from.
+   *
+   * @generated from field: string last_used_address = 14;
+   */
+  lastUsedAddress: string;
+
+  /**
+   * After a rotation: the prefix of the secret before.
+   *
+   * @generated from field: string previous_prefix = 15;
+   */
+  previousPrefix: string;
+
+  /**
+   * When that secret ends, or ended.
+   *
+   * @generated from field: google.protobuf.Timestamp previous_expires_at = 16;
+   */
+  previousExpiresAt?: Timestamp | undefined;
+
+  /**
+   * When that secret was last used, to the minute.
+   *
+   * @generated from field: google.protobuf.Timestamp previous_last_used_at = 17;
+   */
+  previousLastUsedAt?: Timestamp | undefined;
 };
 
 /**
@@ -304,6 +360,83 @@ export type Key = Message<"carillon.v1.Key"> & {
  */
 export const KeySchema: GenMessage<Key> = /*@__PURE__*/
   messageDesc(file_carillon_v1_accounts, 4);
+
+/**
+ * A person who is signed in.
+ *
+ * @generated from message carillon.v1.Session
+ */
+export type Session = Message<"carillon.v1.Session"> & {
+  /**
+   * A UUID, given by the server.
+   *
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * Whose it is.
+   *
+   * @generated from field: string user_id = 2;
+   */
+  userId: string;
+
+  /**
+   * The name of that user.
+   *
+   * @generated from field: string user_name = 3;
+   */
+  userName: string;
+
+  /**
+   * The request came with this one; never so over RPC, which takes keys.
+   *
+   * @generated from field: bool current = 4;
+   */
+  current: boolean;
+
+  /**
+   * When they signed in.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 5;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * When it was last used, to the minute.
+   *
+   * @generated from field: google.protobuf.Timestamp last_seen_at = 6;
+   */
+  lastSeenAt?: Timestamp | undefined;
+
+  /**
+   * When it ends at the latest.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 7;
+   */
+  expiresAt?: Timestamp | undefined;
+
+  /**
+   * The network address that they signed in from.
+   *
+   * @generated from field: string address = 8;
+   */
+  address: string;
+
+  /**
+   * The program that they signed in with, as it called itself.
+   *
+   * @generated from field: string user_agent = 9;
+   */
+  userAgent: string;
+};
+
+/**
+ * Describes the message carillon.v1.Session.
+ * Use `create(SessionSchema)` to create a new message.
+ */
+export const SessionSchema: GenMessage<Session> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_accounts, 5);
 
 /**
  * Arguments of GetCaller.
@@ -318,7 +451,7 @@ export type GetCallerRequest = Message<"carillon.v1.GetCallerRequest"> & {
  * Use `create(GetCallerRequestSchema)` to create a new message.
  */
 export const GetCallerRequestSchema: GenMessage<GetCallerRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 5);
+  messageDesc(file_carillon_v1_accounts, 6);
 
 /**
  * Answer of GetCaller.
@@ -339,7 +472,7 @@ export type GetCallerResponse = Message<"carillon.v1.GetCallerResponse"> & {
  * Use `create(GetCallerResponseSchema)` to create a new message.
  */
 export const GetCallerResponseSchema: GenMessage<GetCallerResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 6);
+  messageDesc(file_carillon_v1_accounts, 7);
 
 /**
  * Arguments of ListNamespaces.
@@ -367,7 +500,7 @@ export type ListNamespacesRequest = Message<"carillon.v1.ListNamespacesRequest">
  * Use `create(ListNamespacesRequestSchema)` to create a new message.
  */
 export const ListNamespacesRequestSchema: GenMessage<ListNamespacesRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 7);
+  messageDesc(file_carillon_v1_accounts, 8);
 
 /**
  * Answer of ListNamespaces.
@@ -395,7 +528,7 @@ export type ListNamespacesResponse = Message<"carillon.v1.ListNamespacesResponse
  * Use `create(ListNamespacesResponseSchema)` to create a new message.
  */
 export const ListNamespacesResponseSchema: GenMessage<ListNamespacesResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 8);
+  messageDesc(file_carillon_v1_accounts, 9);
 
 /**
  * Arguments of CreateNamespace.
@@ -430,7 +563,7 @@ export type CreateNamespaceRequest = Message<"carillon.v1.CreateNamespaceRequest
  * Use `create(CreateNamespaceRequestSchema)` to create a new message.
  */
 export const CreateNamespaceRequestSchema: GenMessage<CreateNamespaceRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 9);
+  messageDesc(file_carillon_v1_accounts, 10);
 
 /**
  * Answer of CreateNamespace.
@@ -451,7 +584,7 @@ export type CreateNamespaceResponse = Message<"carillon.v1.CreateNamespaceRespon
  * Use `create(CreateNamespaceResponseSchema)` to create a new message.
  */
 export const CreateNamespaceResponseSchema: GenMessage<CreateNamespaceResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 10);
+  messageDesc(file_carillon_v1_accounts, 11);
 
 /**
  * Arguments of GetNamespace.
@@ -472,7 +605,7 @@ export type GetNamespaceRequest = Message<"carillon.v1.GetNamespaceRequest"> & {
  * Use `create(GetNamespaceRequestSchema)` to create a new message.
  */
 export const GetNamespaceRequestSchema: GenMessage<GetNamespaceRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 11);
+  messageDesc(file_carillon_v1_accounts, 12);
 
 /**
  * Answer of GetNamespace.
@@ -493,7 +626,7 @@ export type GetNamespaceResponse = Message<"carillon.v1.GetNamespaceResponse"> &
  * Use `create(GetNamespaceResponseSchema)` to create a new message.
  */
 export const GetNamespaceResponseSchema: GenMessage<GetNamespaceResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 12);
+  messageDesc(file_carillon_v1_accounts, 13);
 
 /**
  * Arguments of UpdateNamespace. What is left out stays as it is.
@@ -521,7 +654,7 @@ export type UpdateNamespaceRequest = Message<"carillon.v1.UpdateNamespaceRequest
  * Use `create(UpdateNamespaceRequestSchema)` to create a new message.
  */
 export const UpdateNamespaceRequestSchema: GenMessage<UpdateNamespaceRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 13);
+  messageDesc(file_carillon_v1_accounts, 14);
 
 /**
  * Answer of UpdateNamespace.
@@ -542,7 +675,7 @@ export type UpdateNamespaceResponse = Message<"carillon.v1.UpdateNamespaceRespon
  * Use `create(UpdateNamespaceResponseSchema)` to create a new message.
  */
 export const UpdateNamespaceResponseSchema: GenMessage<UpdateNamespaceResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 14);
+  messageDesc(file_carillon_v1_accounts, 15);
 
 /**
  * Arguments of DeleteNamespace.
@@ -563,7 +696,7 @@ export type DeleteNamespaceRequest = Message<"carillon.v1.DeleteNamespaceRequest
  * Use `create(DeleteNamespaceRequestSchema)` to create a new message.
  */
 export const DeleteNamespaceRequestSchema: GenMessage<DeleteNamespaceRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 15);
+  messageDesc(file_carillon_v1_accounts, 16);
 
 /**
  * Answer of DeleteNamespace.
@@ -584,7 +717,7 @@ export type DeleteNamespaceResponse = Message<"carillon.v1.DeleteNamespaceRespon
  * Use `create(DeleteNamespaceResponseSchema)` to create a new message.
  */
 export const DeleteNamespaceResponseSchema: GenMessage<DeleteNamespaceResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 16);
+  messageDesc(file_carillon_v1_accounts, 17);
 
 /**
  * Arguments of ListUsers.
@@ -605,6 +738,13 @@ export type ListUsersRequest = Message<"carillon.v1.ListUsersRequest"> & {
    * @generated from field: string page_token = 2;
    */
   pageToken: string;
+
+  /**
+   * Only the user with this name.
+   *
+   * @generated from field: string name = 3;
+   */
+  name: string;
 };
 
 /**
@@ -612,7 +752,7 @@ export type ListUsersRequest = Message<"carillon.v1.ListUsersRequest"> & {
  * Use `create(ListUsersRequestSchema)` to create a new message.
  */
 export const ListUsersRequestSchema: GenMessage<ListUsersRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 17);
+  messageDesc(file_carillon_v1_accounts, 18);
 
 /**
  * Answer of ListUsers.
@@ -640,7 +780,7 @@ export type ListUsersResponse = Message<"carillon.v1.ListUsersResponse"> & {
  * Use `create(ListUsersResponseSchema)` to create a new message.
  */
 export const ListUsersResponseSchema: GenMessage<ListUsersResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 18);
+  messageDesc(file_carillon_v1_accounts, 19);
 
 /**
  * Arguments of CreateUser.
@@ -689,7 +829,7 @@ export type CreateUserRequest = Message<"carillon.v1.CreateUserRequest"> & {
  * Use `create(CreateUserRequestSchema)` to create a new message.
  */
 export const CreateUserRequestSchema: GenMessage<CreateUserRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 19);
+  messageDesc(file_carillon_v1_accounts, 20);
 
 /**
  * Answer of CreateUser.
@@ -710,7 +850,7 @@ export type CreateUserResponse = Message<"carillon.v1.CreateUserResponse"> & {
  * Use `create(CreateUserResponseSchema)` to create a new message.
  */
 export const CreateUserResponseSchema: GenMessage<CreateUserResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 20);
+  messageDesc(file_carillon_v1_accounts, 21);
 
 /**
  * Arguments of GetUser.
@@ -731,7 +871,7 @@ export type GetUserRequest = Message<"carillon.v1.GetUserRequest"> & {
  * Use `create(GetUserRequestSchema)` to create a new message.
  */
 export const GetUserRequestSchema: GenMessage<GetUserRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 21);
+  messageDesc(file_carillon_v1_accounts, 22);
 
 /**
  * Answer of GetUser.
@@ -752,7 +892,7 @@ export type GetUserResponse = Message<"carillon.v1.GetUserResponse"> & {
  * Use `create(GetUserResponseSchema)` to create a new message.
  */
 export const GetUserResponseSchema: GenMessage<GetUserResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 22);
+  messageDesc(file_carillon_v1_accounts, 23);
 
 /**
  * Arguments of UpdateUser. What is left out stays as it is.
@@ -787,7 +927,7 @@ export type UpdateUserRequest = Message<"carillon.v1.UpdateUserRequest"> & {
  * Use `create(UpdateUserRequestSchema)` to create a new message.
  */
 export const UpdateUserRequestSchema: GenMessage<UpdateUserRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 23);
+  messageDesc(file_carillon_v1_accounts, 24);
 
 /**
  * Answer of UpdateUser.
@@ -808,7 +948,7 @@ export type UpdateUserResponse = Message<"carillon.v1.UpdateUserResponse"> & {
  * Use `create(UpdateUserResponseSchema)` to create a new message.
  */
 export const UpdateUserResponseSchema: GenMessage<UpdateUserResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 24);
+  messageDesc(file_carillon_v1_accounts, 25);
 
 /**
  * Arguments of DeleteUser.
@@ -829,7 +969,7 @@ export type DeleteUserRequest = Message<"carillon.v1.DeleteUserRequest"> & {
  * Use `create(DeleteUserRequestSchema)` to create a new message.
  */
 export const DeleteUserRequestSchema: GenMessage<DeleteUserRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 25);
+  messageDesc(file_carillon_v1_accounts, 26);
 
 /**
  * Answer of DeleteUser.
@@ -850,7 +990,7 @@ export type DeleteUserResponse = Message<"carillon.v1.DeleteUserResponse"> & {
  * Use `create(DeleteUserResponseSchema)` to create a new message.
  */
 export const DeleteUserResponseSchema: GenMessage<DeleteUserResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 26);
+  messageDesc(file_carillon_v1_accounts, 27);
 
 /**
  * Arguments of SetUserGrants.
@@ -878,7 +1018,7 @@ export type SetUserGrantsRequest = Message<"carillon.v1.SetUserGrantsRequest"> &
  * Use `create(SetUserGrantsRequestSchema)` to create a new message.
  */
 export const SetUserGrantsRequestSchema: GenMessage<SetUserGrantsRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 27);
+  messageDesc(file_carillon_v1_accounts, 28);
 
 /**
  * Answer of SetUserGrants.
@@ -899,7 +1039,7 @@ export type SetUserGrantsResponse = Message<"carillon.v1.SetUserGrantsResponse">
  * Use `create(SetUserGrantsResponseSchema)` to create a new message.
  */
 export const SetUserGrantsResponseSchema: GenMessage<SetUserGrantsResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 28);
+  messageDesc(file_carillon_v1_accounts, 29);
 
 /**
  * Arguments of SetUserPassword.
@@ -927,6 +1067,13 @@ export type SetUserPasswordRequest = Message<"carillon.v1.SetUserPasswordRequest
    * @generated from field: string current_password = 3;
    */
   currentPassword: string;
+
+  /**
+   * Also end the keys that the user made themselves.
+   *
+   * @generated from field: bool end_keys = 4;
+   */
+  endKeys: boolean;
 };
 
 /**
@@ -934,7 +1081,7 @@ export type SetUserPasswordRequest = Message<"carillon.v1.SetUserPasswordRequest
  * Use `create(SetUserPasswordRequestSchema)` to create a new message.
  */
 export const SetUserPasswordRequestSchema: GenMessage<SetUserPasswordRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 29);
+  messageDesc(file_carillon_v1_accounts, 30);
 
 /**
  * Answer of SetUserPassword.
@@ -955,7 +1102,7 @@ export type SetUserPasswordResponse = Message<"carillon.v1.SetUserPasswordRespon
  * Use `create(SetUserPasswordResponseSchema)` to create a new message.
  */
 export const SetUserPasswordResponseSchema: GenMessage<SetUserPasswordResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 30);
+  messageDesc(file_carillon_v1_accounts, 31);
 
 /**
  * Arguments of ListKeys.
@@ -976,6 +1123,41 @@ export type ListKeysRequest = Message<"carillon.v1.ListKeysRequest"> & {
    * @generated from field: string page_token = 2;
    */
   pageToken: string;
+
+  /**
+   * Only those of this user.
+   *
+   * @generated from field: string user_id = 3;
+   */
+  userId: string;
+
+  /**
+   * Only those with a grant in this namespace.
+   *
+   * @generated from field: string namespace = 4;
+   */
+  namespace: string;
+
+  /**
+   * Only those with this name.
+   *
+   * @generated from field: string name = 5;
+   */
+  name: string;
+
+  /**
+   * Only those that have expired, or that have not.
+   *
+   * @generated from field: optional bool expired = 6;
+   */
+  expired?: boolean | undefined;
+
+  /**
+   * Only those that were neither made nor used since.
+   *
+   * @generated from field: google.protobuf.Timestamp unused_since = 7;
+   */
+  unusedSince?: Timestamp | undefined;
 };
 
 /**
@@ -983,7 +1165,7 @@ export type ListKeysRequest = Message<"carillon.v1.ListKeysRequest"> & {
  * Use `create(ListKeysRequestSchema)` to create a new message.
  */
 export const ListKeysRequestSchema: GenMessage<ListKeysRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 31);
+  messageDesc(file_carillon_v1_accounts, 32);
 
 /**
  * Answer of ListKeys.
@@ -1011,7 +1193,7 @@ export type ListKeysResponse = Message<"carillon.v1.ListKeysResponse"> & {
  * Use `create(ListKeysResponseSchema)` to create a new message.
  */
 export const ListKeysResponseSchema: GenMessage<ListKeysResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 32);
+  messageDesc(file_carillon_v1_accounts, 33);
 
 /**
  * Arguments of CreateKey.
@@ -1074,6 +1256,20 @@ export type CreateKeyRequest = Message<"carillon.v1.CreateKeyRequest"> & {
    * @generated from field: string idempotency_key = 8;
    */
   idempotencyKey: string;
+
+  /**
+   * Instead of namespace, role and own_only: several grants.
+   *
+   * @generated from field: repeated carillon.v1.Grant grants = 9;
+   */
+  grants: Grant[];
+
+  /**
+   * Of the caller's user, for a key that lasts longer than the one that asks, or than 30 days.
+   *
+   * @generated from field: string current_password = 10;
+   */
+  currentPassword: string;
 };
 
 /**
@@ -1081,7 +1277,7 @@ export type CreateKeyRequest = Message<"carillon.v1.CreateKeyRequest"> & {
  * Use `create(CreateKeyRequestSchema)` to create a new message.
  */
 export const CreateKeyRequestSchema: GenMessage<CreateKeyRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 33);
+  messageDesc(file_carillon_v1_accounts, 34);
 
 /**
  * Answer of CreateKey.
@@ -1109,7 +1305,7 @@ export type CreateKeyResponse = Message<"carillon.v1.CreateKeyResponse"> & {
  * Use `create(CreateKeyResponseSchema)` to create a new message.
  */
 export const CreateKeyResponseSchema: GenMessage<CreateKeyResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 34);
+  messageDesc(file_carillon_v1_accounts, 35);
 
 /**
  * Arguments of GetKey.
@@ -1130,7 +1326,7 @@ export type GetKeyRequest = Message<"carillon.v1.GetKeyRequest"> & {
  * Use `create(GetKeyRequestSchema)` to create a new message.
  */
 export const GetKeyRequestSchema: GenMessage<GetKeyRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 35);
+  messageDesc(file_carillon_v1_accounts, 36);
 
 /**
  * Answer of GetKey.
@@ -1151,7 +1347,126 @@ export type GetKeyResponse = Message<"carillon.v1.GetKeyResponse"> & {
  * Use `create(GetKeyResponseSchema)` to create a new message.
  */
 export const GetKeyResponseSchema: GenMessage<GetKeyResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 36);
+  messageDesc(file_carillon_v1_accounts, 37);
+
+/**
+ * Arguments of UpdateKey.
+ *
+ * @generated from message carillon.v1.UpdateKeyRequest
+ */
+export type UpdateKeyRequest = Message<"carillon.v1.UpdateKeyRequest"> & {
+  /**
+   * The key.
+   *
+   * @generated from field: string key_id = 1;
+   */
+  keyId: string;
+
+  /**
+   * What it is for.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message carillon.v1.UpdateKeyRequest.
+ * Use `create(UpdateKeyRequestSchema)` to create a new message.
+ */
+export const UpdateKeyRequestSchema: GenMessage<UpdateKeyRequest> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_accounts, 38);
+
+/**
+ * Answer of UpdateKey.
+ *
+ * @generated from message carillon.v1.UpdateKeyResponse
+ */
+export type UpdateKeyResponse = Message<"carillon.v1.UpdateKeyResponse"> & {
+  /**
+   * As it is now.
+   *
+   * @generated from field: carillon.v1.Key key = 1;
+   */
+  key?: Key | undefined;
+};
+
+/**
+ * Describes the message carillon.v1.UpdateKeyResponse.
+ * Use `create(UpdateKeyResponseSchema)` to create a new message.
+ */
+export const UpdateKeyResponseSchema: GenMessage<UpdateKeyResponse> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_accounts, 39);
+
+/**
+ * Arguments of RotateKey.
+ *
+ * @generated from message carillon.v1.RotateKeyRequest
+ */
+export type RotateKeyRequest = Message<"carillon.v1.RotateKeyRequest"> & {
+  /**
+   * The key.
+   *
+   * @generated from field: string key_id = 1;
+   */
+  keyId: string;
+
+  /**
+   * For so long the secret before still works, such as "24h"; "0": it ends at once. Left out: 24 hours.
+   *
+   * @generated from field: string overlap = 2;
+   */
+  overlap: string;
+
+  /**
+   * When the key expires from now on. Left out: as before.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 3;
+   */
+  expiresAt?: Timestamp | undefined;
+
+  /**
+   * Of the caller's user, for a key that lasts longer than the one that asks, or than 30 days.
+   *
+   * @generated from field: string current_password = 4;
+   */
+  currentPassword: string;
+};
+
+/**
+ * Describes the message carillon.v1.RotateKeyRequest.
+ * Use `create(RotateKeyRequestSchema)` to create a new message.
+ */
+export const RotateKeyRequestSchema: GenMessage<RotateKeyRequest> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_accounts, 40);
+
+/**
+ * Answer of RotateKey.
+ *
+ * @generated from message carillon.v1.RotateKeyResponse
+ */
+export type RotateKeyResponse = Message<"carillon.v1.RotateKeyResponse"> & {
+  /**
+   * The key.
+   *
+   * @generated from field: carillon.v1.Key key = 1;
+   */
+  key?: Key | undefined;
+
+  /**
+   * The whole key, this once: for "authorization: Bearer <secret>".
+   *
+   * @generated from field: string secret = 2;
+   */
+  secret: string;
+};
+
+/**
+ * Describes the message carillon.v1.RotateKeyResponse.
+ * Use `create(RotateKeyResponseSchema)` to create a new message.
+ */
+export const RotateKeyResponseSchema: GenMessage<RotateKeyResponse> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_accounts, 41);
 
 /**
  * Arguments of RevokeKey.
@@ -1172,7 +1487,7 @@ export type RevokeKeyRequest = Message<"carillon.v1.RevokeKeyRequest"> & {
  * Use `create(RevokeKeyRequestSchema)` to create a new message.
  */
 export const RevokeKeyRequestSchema: GenMessage<RevokeKeyRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 37);
+  messageDesc(file_carillon_v1_accounts, 42);
 
 /**
  * Answer of RevokeKey.
@@ -1193,7 +1508,119 @@ export type RevokeKeyResponse = Message<"carillon.v1.RevokeKeyResponse"> & {
  * Use `create(RevokeKeyResponseSchema)` to create a new message.
  */
 export const RevokeKeyResponseSchema: GenMessage<RevokeKeyResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 38);
+  messageDesc(file_carillon_v1_accounts, 43);
+
+/**
+ * Arguments of ListSessions.
+ *
+ * @generated from message carillon.v1.ListSessionsRequest
+ */
+export type ListSessionsRequest = Message<"carillon.v1.ListSessionsRequest"> & {
+  /**
+   * Sessions per page, up to 200. Left out: 50.
+   *
+   * @generated from field: int32 page_size = 1;
+   */
+  pageSize: number;
+
+  /**
+   * next_page_token of the page before.
+   *
+   * @generated from field: string page_token = 2;
+   */
+  pageToken: string;
+
+  /**
+   * Only those of this user. Left out: the caller's; those of everybody when the caller has no user.
+   *
+   * @generated from field: string user_id = 3;
+   */
+  userId: string;
+
+  /**
+   * Those of everybody.
+   *
+   * @generated from field: bool all = 4;
+   */
+  all: boolean;
+};
+
+/**
+ * Describes the message carillon.v1.ListSessionsRequest.
+ * Use `create(ListSessionsRequestSchema)` to create a new message.
+ */
+export const ListSessionsRequestSchema: GenMessage<ListSessionsRequest> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_accounts, 44);
+
+/**
+ * Answer of ListSessions.
+ *
+ * @generated from message carillon.v1.ListSessionsResponse
+ */
+export type ListSessionsResponse = Message<"carillon.v1.ListSessionsResponse"> & {
+  /**
+   * Newest first.
+   *
+   * @generated from field: repeated carillon.v1.Session sessions = 1;
+   */
+  sessions: Session[];
+
+  /**
+   * Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message carillon.v1.ListSessionsResponse.
+ * Use `create(ListSessionsResponseSchema)` to create a new message.
+ */
+export const ListSessionsResponseSchema: GenMessage<ListSessionsResponse> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_accounts, 45);
+
+/**
+ * Arguments of EndSession.
+ *
+ * @generated from message carillon.v1.EndSessionRequest
+ */
+export type EndSessionRequest = Message<"carillon.v1.EndSessionRequest"> & {
+  /**
+   * The session.
+   *
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+};
+
+/**
+ * Describes the message carillon.v1.EndSessionRequest.
+ * Use `create(EndSessionRequestSchema)` to create a new message.
+ */
+export const EndSessionRequestSchema: GenMessage<EndSessionRequest> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_accounts, 46);
+
+/**
+ * Answer of EndSession.
+ *
+ * @generated from message carillon.v1.EndSessionResponse
+ */
+export type EndSessionResponse = Message<"carillon.v1.EndSessionResponse"> & {
+  /**
+   * The session that was ended.
+   *
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+};
+
+/**
+ * Describes the message carillon.v1.EndSessionResponse.
+ * Use `create(EndSessionResponseSchema)` to create a new message.
+ */
+export const EndSessionResponseSchema: GenMessage<EndSessionResponse> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_accounts, 47);
 
 /**
  * Namespaces, people and keys.
@@ -1333,7 +1760,7 @@ export const AccountService: GenService<{
     output: typeof SetUserPasswordResponseSchema;
   },
   /**
-   * Keys, newest first. Needs keys.read.
+   * Keys, newest first: those of the caller's user, and with keys.read those of others.
    *
    * @generated from rpc carillon.v1.AccountService.ListKeys
    */
@@ -1343,8 +1770,8 @@ export const AccountService: GenService<{
     output: typeof ListKeysResponseSchema;
   },
   /**
-   * Makes a key, no stronger than its maker or its owner. Its answer is the only one that holds the secret. Needs
-   * keys.manage.
+   * Makes a key, no stronger than its maker or its owner. Its answer is the only one that holds the secret. People make keys of
+   * their own; everything else needs keys.manage.
    *
    * @generated from rpc carillon.v1.AccountService.CreateKey
    */
@@ -1354,7 +1781,7 @@ export const AccountService: GenService<{
     output: typeof CreateKeyResponseSchema;
   },
   /**
-   * Reads a key, without its secret. Needs keys.read, but for the key that asks.
+   * Reads a key, without its secret. Needs keys.read, but for the key that asks and those of its owner.
    *
    * @generated from rpc carillon.v1.AccountService.GetKey
    */
@@ -1364,8 +1791,29 @@ export const AccountService: GenService<{
     output: typeof GetKeyResponseSchema;
   },
   /**
+   * Renames a key. Needs keys.manage, but for the key that asks and those of its owner that may no more than it does.
+   *
+   * @generated from rpc carillon.v1.AccountService.UpdateKey
+   */
+  updateKey: {
+    methodKind: "unary";
+    input: typeof UpdateKeyRequestSchema;
+    output: typeof UpdateKeyResponseSchema;
+  },
+  /**
+   * Gives a key a new secret; the one before works on for a while. Its answer is the only one that holds the new one. Needs
+   * keys.manage and every right of the key, but for the key that asks and those of its owner that may no more than it does.
+   *
+   * @generated from rpc carillon.v1.AccountService.RotateKey
+   */
+  rotateKey: {
+    methodKind: "unary";
+    input: typeof RotateKeyRequestSchema;
+    output: typeof RotateKeyResponseSchema;
+  },
+  /**
    * Revokes a key: at once on the server that answers, within seconds on all others. Needs keys.manage, but for the key
-   * that asks.
+   * that asks and those of its owner that may no more than it does.
    *
    * @generated from rpc carillon.v1.AccountService.RevokeKey
    */
@@ -1373,6 +1821,26 @@ export const AccountService: GenService<{
     methodKind: "unary";
     input: typeof RevokeKeyRequestSchema;
     output: typeof RevokeKeyResponseSchema;
+  },
+  /**
+   * Sessions that have not ended, newest first: the caller's own; those of others with users.read.
+   *
+   * @generated from rpc carillon.v1.AccountService.ListSessions
+   */
+  listSessions: {
+    methodKind: "unary";
+    input: typeof ListSessionsRequestSchema;
+    output: typeof ListSessionsResponseSchema;
+  },
+  /**
+   * Ends a session: one's own; those of others with users.manage.
+   *
+   * @generated from rpc carillon.v1.AccountService.EndSession
+   */
+  endSession: {
+    methodKind: "unary";
+    input: typeof EndSessionRequestSchema;
+    output: typeof EndSessionResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_carillon_v1_accounts, 0);
@@ -1389,7 +1857,7 @@ export const AccountService: GenService<{
  * Describes the file carillon/v1/audit.proto.
  */
 export const file_carillon_v1_audit: GenFile = /*@__PURE__*/
-  fileDesc("ChdjYXJpbGxvbi92MS9hdWRpdC5wcm90bxILY2FyaWxsb24udjEi2wEKF0xpc3RBdWRpdEVudHJpZXNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJEhEKCW5hbWVzcGFjZRgDIAEoCRINCgVhY3RvchgEIAEoCRIOCgZhY3Rpb24YBSABKAkSEgoKc3ViamVjdF9pZBgGIAEoCRIoCgRmcm9tGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIpCgV1bnRpbBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiXQoYTGlzdEF1ZGl0RW50cmllc1Jlc3BvbnNlEigKB2VudHJpZXMYASADKAsyFy5jYXJpbGxvbi52MS5BdWRpdEVudHJ5EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSK9AgoKQXVkaXRFbnRyeRIQCghhdWRpdF9pZBgBIAEoAxImCgJhdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASIQoFYWN0b3IYAyABKAsyEi5jYXJpbGxvbi52MS5BY3RvchIOCgZhY3Rpb24YBCABKAkSEQoJbmFtZXNwYWNlGAUgASgJEiUKB3N1YmplY3QYBiABKAsyFC5jYXJpbGxvbi52MS5TdWJqZWN0EicKBmJlZm9yZRgHIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSJgoFYWZ0ZXIYCCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Eg8KB2FkZHJlc3MYCSABKAkSEgoKdXNlcl9hZ2VudBgKIAEoCRISCgpyZXF1ZXN0X2lkGAsgASgJIi8KBUFjdG9yEgwKBGtpbmQYASABKAkSCgoCaWQYAiABKAkSDAoEbmFtZRgDIAEoCSIjCgdTdWJqZWN0EgwKBGtpbmQYASABKAkSCgoCaWQYAiABKAkybwoMQXVkaXRTZXJ2aWNlEl8KEExpc3RBdWRpdEVudHJpZXMSJC5jYXJpbGxvbi52MS5MaXN0QXVkaXRFbnRyaWVzUmVxdWVzdBolLmNhcmlsbG9uLnYxLkxpc3RBdWRpdEVudHJpZXNSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("ChdjYXJpbGxvbi92MS9hdWRpdC5wcm90bxILY2FyaWxsb24udjEi2wEKF0xpc3RBdWRpdEVudHJpZXNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJEhEKCW5hbWVzcGFjZRgDIAEoCRINCgVhY3RvchgEIAEoCRIOCgZhY3Rpb24YBSABKAkSEgoKc3ViamVjdF9pZBgGIAEoCRIoCgRmcm9tGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIpCgV1bnRpbBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiXQoYTGlzdEF1ZGl0RW50cmllc1Jlc3BvbnNlEigKB2VudHJpZXMYASADKAsyFy5jYXJpbGxvbi52MS5BdWRpdEVudHJ5EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSK9AgoKQXVkaXRFbnRyeRIQCghhdWRpdF9pZBgBIAEoAxImCgJhdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASIQoFYWN0b3IYAyABKAsyEi5jYXJpbGxvbi52MS5BY3RvchIOCgZhY3Rpb24YBCABKAkSEQoJbmFtZXNwYWNlGAUgASgJEiUKB3N1YmplY3QYBiABKAsyFC5jYXJpbGxvbi52MS5TdWJqZWN0EicKBmJlZm9yZRgHIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSJgoFYWZ0ZXIYCCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Eg8KB2FkZHJlc3MYCSABKAkSEgoKdXNlcl9hZ2VudBgKIAEoCRISCgpyZXF1ZXN0X2lkGAsgASgJIk4KBUFjdG9yEgwKBGtpbmQYASABKAkSCgoCaWQYAiABKAkSDAoEbmFtZRgDIAEoCRIdCgN2aWEYBCABKAsyEC5jYXJpbGxvbi52MS5WaWEiLQoDVmlhEgwKBGtpbmQYASABKAkSCgoCaWQYAiABKAkSDAoEbmFtZRgDIAEoCSIjCgdTdWJqZWN0EgwKBGtpbmQYASABKAkSCgoCaWQYAiABKAkybwoMQXVkaXRTZXJ2aWNlEl8KEExpc3RBdWRpdEVudHJpZXMSJC5jYXJpbGxvbi52MS5MaXN0QXVkaXRFbnRyaWVzUmVxdWVzdBolLmNhcmlsbG9uLnYxLkxpc3RBdWRpdEVudHJpZXNSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * Arguments of ListAuditEntries. Filters that are left out let everything through.
@@ -1419,7 +1887,7 @@ export type ListAuditEntriesRequest = Message<"carillon.v1.ListAuditEntriesReque
   namespace: string;
 
   /**
-   * Only by this user or key, by id or name.
+   * Only by this user or key, by id or name; also what a person did with the session or key of that id or name.
    *
    * @generated from field: string actor = 4;
    */
@@ -1587,7 +2055,7 @@ export const AuditEntrySchema: GenMessage<AuditEntry> = /*@__PURE__*/
  */
 export type Actor = Message<"carillon.v1.Actor"> & {
   /**
-   * server, user or key.
+   * server, user, or key: one that belongs to nobody.
    *
    * @generated from field: string kind = 1;
    */
@@ -1606,6 +2074,13 @@ export type Actor = Message<"carillon.v1.Actor"> & {
    * @generated from field: string name = 3;
    */
   name: string;
+
+  /**
+   * Of a user: what they came with.
+   *
+   * @generated from field: carillon.v1.Via via = 4;
+   */
+  via?: Via | undefined;
 };
 
 /**
@@ -1614,6 +2089,41 @@ export type Actor = Message<"carillon.v1.Actor"> & {
  */
 export const ActorSchema: GenMessage<Actor> = /*@__PURE__*/
   messageDesc(file_carillon_v1_audit, 3);
+
+/**
+ * The session or key that a person came with.
+ *
+ * @generated from message carillon.v1.Via
+ */
+export type Via = Message<"carillon.v1.Via"> & {
+  /**
+   * session or key.
+   *
+   * @generated from field: string kind = 1;
+   */
+  kind: string;
+
+  /**
+   * Its id.
+   *
+   * @generated from field: string id = 2;
+   */
+  id: string;
+
+  /**
+   * The name of the key, as it was then.
+   *
+   * @generated from field: string name = 3;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message carillon.v1.Via.
+ * Use `create(ViaSchema)` to create a new message.
+ */
+export const ViaSchema: GenMessage<Via> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_audit, 4);
 
 /**
  * What was changed.
@@ -1641,7 +2151,7 @@ export type Subject = Message<"carillon.v1.Subject"> & {
  * Use `create(SubjectSchema)` to create a new message.
  */
 export const SubjectSchema: GenMessage<Subject> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_audit, 4);
+  messageDesc(file_carillon_v1_audit, 5);
 
 /**
  * Who changed what.

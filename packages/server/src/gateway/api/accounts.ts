@@ -1,16 +1,11 @@
-/** Who may do what: namespaces, users, API keys, and the log of what they changed. */
+/** Who may do what: namespaces, users, and the log of what they changed. */
 import {
   ACCOUNT_EXAMPLES,
   AUDIT_QUERY,
   auditAnswer,
   auditView,
   BY_NAME_QUERY,
-  createdKeyAnswer,
   GRANTS_BODY,
-  KEY_BODY,
-  KEYS_QUERY,
-  keyAnswer,
-  keyView,
   NAMESPACE_BODY,
   NAMESPACE_CHANGE,
   namespaceAnswer,
@@ -19,9 +14,9 @@ import {
   rpc,
   toAuditQuery,
   toGrant,
-  toKeyInput,
   USER_BODY,
   USER_CHANGE,
+  USERS_QUERY,
   userAnswer,
   userView,
 } from '@carillon/contract';
@@ -34,7 +29,6 @@ const USER = { schema: userAnswer, example: ACCOUNT_EXAMPLES.user };
 
 const aboutNamespace = { subject: 'namespace', subjectIs: 'The name of the namespace.' } as const;
 const aboutUser = { subject: 'user', subjectIs: 'The user_id.' } as const;
-const aboutKey = { subject: 'key', subjectIs: 'The key_id.' } as const;
 
 export function namespaceOperations({ operations, address }: ApiContext): Operation[] {
   return [
@@ -136,12 +130,12 @@ export function userOperations({ operations, address }: ApiContext): Operation[]
       tag: 'users',
       summary: 'List users by name',
       cursor: 'after',
-      query: reading(BY_NAME_QUERY),
+      query: reading(USERS_QUERY),
       answers: {
         200: { description: 'The users.', schema: z.array(userAnswer), example: [ACCOUNT_EXAMPLES.user] },
       },
-      handle: async ({ caller, query: { after, limit } }) => {
-        const rows = await operations.listUsers(caller, { after, limit: readLimit(limit) });
+      handle: async ({ caller, query: { name, after, limit } }) => {
+        const rows = await operations.listUsers(caller, { name, after, limit: readLimit(limit) });
         return listReply(rows, { limit, view: userView, cursorOf: ({ name }) => name });
       },
     }),
@@ -187,7 +181,8 @@ export function userOperations({ operations, address }: ApiContext): Operation[]
       access: 'users.manage',
       tag: 'users',
       summary: 'Change, disable or enable a user',
-      description: 'A disabled user cannot sign in, loses every session, and their keys stop working.',
+      description:
+        'A disabled user cannot sign in, loses every session, and their keys stop working. The last administrator is not disabled.',
       ...aboutUser,
       body: reading(USER_CHANGE),
       bodyExamples: { disable: { disabled: true } },
@@ -204,7 +199,7 @@ export function userOperations({ operations, address }: ApiContext): Operation[]
       access: 'users.manage',
       tag: 'users',
       summary: 'Remove a user, their keys and their sessions',
-      description: 'Their jobs stay.',
+      description: 'Their jobs stay. The last administrator of the installation is not removed.',
       ...aboutUser,
       answers: { 204: { description: 'Removed.' } },
       handle: async ({ caller, id }) => {
@@ -221,7 +216,8 @@ export function userOperations({ operations, address }: ApiContext): Operation[]
       access: 'users.manage',
       tag: 'users',
       summary: 'Say what a user may, and where',
-      description: 'Replaces all grants; sessions and keys feel it within seconds.',
+      description:
+        'Replaces all grants; sessions and keys feel it within seconds. The last administrator stays one.',
       ...aboutUser,
       body: reading(GRANTS_BODY),
       bodyExamples: { grants: ACCOUNT_EXAMPLES.grantsBody },
@@ -239,91 +235,16 @@ export function userOperations({ operations, address }: ApiContext): Operation[]
       tag: 'users',
       summary: 'Set a password',
       description:
-        'Your own with the current one; that of others with users.manage. Ends their other sessions.',
+        'Your own with the current one; that of others with users.manage. Ends their other sessions, and with end_keys the keys that they made themselves.',
       ...aboutUser,
       body: reading(PASSWORD_BODY),
       bodyExamples: { own: ACCOUNT_EXAMPLES.passwordBody },
       answers: { 204: { description: 'Set.' } },
       handle: async ({ caller, id, body, session }) => {
-        const { password, current_password: currentPassword } = body;
-        await operations.setPassword(caller, id, { password, currentPassword, keptSession: session() });
+        const { password, current_password: currentPassword, end_keys: endKeys } = body;
+        const keptSession = session();
+        await operations.setPassword(caller, id, { password, currentPassword, endKeys, keptSession });
         return { status: 204, also: { user_id: id } };
-      },
-    }),
-  ];
-}
-
-const OWN_KEYS =
-  'People who are signed in need no permission for keys of their own, nor does a key for itself; for others it takes';
-
-export function keyOperations({ operations, address }: ApiContext): Operation[] {
-  return [
-    operation({
-      method: 'GET',
-      path: '/keys',
-      rpc: { method: call.listKeys },
-      access: 'self',
-      tag: 'keys',
-      summary: 'List keys, newest first',
-      description: `${OWN_KEYS} keys.read.`,
-      cursor: 'after',
-      query: reading(KEYS_QUERY),
-      answers: {
-        200: { description: 'The keys.', schema: z.array(keyAnswer), example: [ACCOUNT_EXAMPLES.key] },
-      },
-      handle: async ({ caller, query: { after: afterKeyId, limit } }) => {
-        const rows = await operations.listKeys(caller, { afterKeyId, limit: readLimit(limit) });
-        return listReply(rows, { limit, view: keyView, cursorOf: ({ keyId }) => keyId });
-      },
-    }),
-
-    operation({
-      method: 'POST',
-      path: '/keys',
-      rpc: { method: call.createKey, names: { key: 'secret' } },
-      access: 'self',
-      tag: 'keys',
-      summary: 'Make a key',
-      description: `The answer is the only one that holds the key. No key is stronger than its maker or its owner. People who are signed in make keys of their own without a permission; everybody else needs keys.manage.`,
-      headers: { 'Idempotency-Key': { description: 'The same key again makes no second one.' } },
-      body: reading(KEY_BODY, toKeyInput),
-      bodyExamples: { key: ACCOUNT_EXAMPLES.keyBody },
-      answers: {
-        201: { description: 'Made.', schema: createdKeyAnswer, example: ACCOUNT_EXAMPLES.createdKey },
-      },
-      handle: async ({ caller, body, idempotencyKey }) => {
-        const { key, secret } = await operations.createKey(caller, body, { idempotencyKey });
-        const location = `${address}/api/keys/${key.keyId}`;
-        return { status: 201, headers: { location }, body: { ...keyView(key), key: secret } };
-      },
-    }),
-
-    operation({
-      method: 'GET',
-      path: '/keys/{id}',
-      rpc: { method: call.getKey },
-      access: 'self',
-      tag: 'keys',
-      summary: 'Read a key, without its secret',
-      description: `${OWN_KEYS} keys.read.`,
-      ...aboutKey,
-      answers: { 200: { description: 'The key.', schema: keyAnswer, example: ACCOUNT_EXAMPLES.key } },
-      handle: async ({ caller, id }) => ({ body: keyView(await operations.getKey(caller, id)) }),
-    }),
-
-    operation({
-      method: 'DELETE',
-      path: '/keys/{id}',
-      rpc: { method: call.revokeKey },
-      access: 'self',
-      tag: 'keys',
-      summary: 'Revoke a key',
-      description: `It stops working at once on the server that answers, within seconds on all others. ${OWN_KEYS} keys.manage.`,
-      ...aboutKey,
-      answers: { 204: { description: 'Revoked.' } },
-      handle: async ({ caller, id }) => {
-        await operations.revokeKey(caller, id);
-        return { status: 204, also: { key_id: id } };
       },
     }),
   ];

@@ -2,11 +2,12 @@
 import { z } from 'zod';
 import { buildOpenApi } from '../openapi/build-openapi.ts';
 import { DOCS_PAGE, DOCS_PAGE_POLICY } from '../openapi/docs-page.ts';
-import { auditOperations, keyOperations, namespaceOperations, userOperations } from './accounts.ts';
+import { auditOperations, namespaceOperations, userOperations } from './accounts.ts';
 import { deadLetterOperations } from './dead-letters.ts';
 import { eventOperations } from './events.ts';
 import { jobActionOperations } from './job-actions.ts';
 import { jobOperations } from './jobs.ts';
+import { keyOperations } from './keys.ts';
 import { type ApiContext, type Operation, restOperation } from './operation.ts';
 import { runOperations, workerOperations } from './runs.ts';
 import { sessionOperations } from './sessions.ts';

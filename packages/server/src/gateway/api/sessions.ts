@@ -6,6 +6,7 @@ import {
   ACCOUNT_EXAMPLES,
   callerAnswer,
   callerView,
+  rpc,
   SESSIONS_QUERY,
   SIGN_IN_BODY,
   sessionAnswer,
@@ -19,7 +20,17 @@ import { csrfTokenOf } from '../../accounts/secrets.ts';
 import { originOf } from '../authenticate/create-authenticate.ts';
 import { requireOwnPage } from '../authenticate/require-own-page.ts';
 import { sessionCookie } from '../authenticate/session-cookie.ts';
-import { type ApiContext, type Operation, operation, reading, restOperation } from './operation.ts';
+import {
+  type ApiContext,
+  listReply,
+  type Operation,
+  operation,
+  reading,
+  readLimit,
+  restOperation,
+} from './operation.ts';
+
+const { method: call } = rpc.AccountService;
 
 export function sessionOperations({ operations, address }: ApiContext): Operation[] {
   const cookie = sessionCookie(address);
@@ -94,10 +105,12 @@ export function sessionOperations({ operations, address }: ApiContext): Operatio
     operation({
       method: 'GET',
       path: '/sessions',
+      rpc: { method: call.listSessions },
       access: 'self',
       tag: 'sessions',
       summary: 'List your sessions, newest first',
-      description: 'Those of another user with users.read.',
+      description: 'Those of another user, or with all=true those of everybody, with users.read.',
+      cursor: 'after',
       query: reading(SESSIONS_QUERY),
       answers: {
         200: {
@@ -106,14 +119,20 @@ export function sessionOperations({ operations, address }: ApiContext): Operatio
           example: [ACCOUNT_EXAMPLES.session],
         },
       },
-      handle: async ({ caller, query }) => ({
-        body: (await operations.listSessions(caller, { userId: query.user_id })).map(sessionView),
-      }),
+      handle: async ({ caller, query: { user_id: userId, all, after: afterSessionId, limit } }) => {
+        const query = { userId, all, afterSessionId, limit: readLimit(limit) };
+        const rows = await operations.listSessions(caller, query);
+        return listReply(rows, {
+          ...{ limit, cursorOf: ({ sessionId }) => sessionId },
+          view: (session) => sessionView({ session, caller }),
+        });
+      },
     }),
 
     operation({
       method: 'DELETE',
       path: '/sessions/{id}',
+      rpc: { method: call.endSession },
       access: 'self',
       tag: 'sessions',
       summary: 'End a session',
@@ -123,7 +142,7 @@ export function sessionOperations({ operations, address }: ApiContext): Operatio
       answers: { 204: { description: 'Ended.' } },
       handle: async ({ caller, id }) => {
         await operations.revokeSession(caller, id);
-        return { status: 204 };
+        return { status: 204, also: { session_id: id } };
       },
     }),
   ];

@@ -136,6 +136,49 @@ describe('keys', () => {
     });
   });
 
+  test('have several grants, are found, renamed and rotated', async () => {
+    const client = accounts();
+    const { user } = await client.createUser({ name: 'ada', grants: [{ namespace: '*', role: 'admin' }] });
+    const grants = [
+      { namespace: 'default', role: 'viewer', ownOnly: false },
+      { namespace: 'default', role: 'editor', ownOnly: true },
+    ];
+    const { userId } = user!;
+    const { key, secret } = await client.createKey({ name: 'both', grants, userId });
+    expect(key).toMatchObject({ grants, namespace: 'default', role: 'viewer', userName: 'ada' });
+    await client.createKey({ name: 'other', role: 'viewer' });
+    const names = async (filter: object) => (await client.listKeys(filter)).keys.map(({ name }) => name);
+    expect(await names({ userId })).toEqual(['both']);
+    expect(await names({ name: 'other' })).toEqual(['other']);
+    expect(await names({ expired: true })).toEqual([]);
+    expect(await names({ expired: false })).toHaveLength(2);
+    expect(await names({ unusedSince: timestampFromMs(gateway.clock.now() + 1) })).toHaveLength(2);
+    const { keyId, prefix } = key!;
+    expect((await client.updateKey({ keyId, name: 'console' })).key).toMatchObject({ name: 'console' });
+    const rotated = await client.rotateKey({ keyId, overlap: '1h' });
+    expect(rotated.secret).not.toBe(secret);
+    expect(rotated.key).toMatchObject({
+      ...{ keyId, previousPrefix: prefix },
+      previousExpiresAt: timestampFromMs(gateway.clock.now() + 3_600_000),
+    });
+    const conflict = client.createKey({ name: 'x', role: 'viewer', grants });
+    expect((await refusalOf(conflict)).detail).toMatchObject({ code: 'field_conflict', field: 'role' });
+    expect((await refusalOf(client.deleteUser({ userId }))).detail).toMatchObject({
+      code: 'last_administrator',
+    });
+  });
+
+  test('sessions are listed and ended', async () => {
+    const client = accounts();
+    const { user } = await client.createUser({ name: 'ada', password: PASSWORD });
+    await gateway.operations.signIn({ name: 'ada', password: PASSWORD });
+    const { sessions } = await client.listSessions({ userId: user!.userId });
+    expect(sessions).toMatchObject([{ userName: 'ada', current: false }]);
+    const { sessionId } = sessions[0]!;
+    expect(await client.endSession({ sessionId })).toMatchObject({ sessionId });
+    expect((await client.listSessions({ all: true })).sessions).toEqual([]);
+  });
+
   test('know whose they are', async () => {
     const grants = [{ namespace: 'default', role: 'viewer', ownOnly: true }] as const;
     gateway.caller = { ...gateway.caller, kind: 'key', id: 'k', name: 'ci', userId: 'ada', grants };
@@ -173,6 +216,17 @@ test('the audit log tells who changed what, page by page and by filter', async (
   expect(rest.entries[0]?.before).toBeUndefined();
   const until = timestampFromMs(gateway.clock.now() - 1);
   expect((await audit().listAuditEntries({ until })).entries).toEqual([]);
+});
+
+test('the audit log names the person, and what they came with', async () => {
+  const credential = { kind: 'key', id: 'k', name: 'login', expiresAtMs: undefined } as const;
+  gateway.caller = { ...gateway.caller, kind: 'key', id: 'k', userId: 'u', userName: 'bob', credential };
+  await accounts().createNamespace({ name: 'billing' });
+  for (const actor of ['bob', 'u', 'login', 'k']) {
+    expect((await audit().listAuditEntries({ actor })).entries).toMatchObject([
+      { actor: { kind: 'user', id: 'u', name: 'bob', via: { kind: 'key', id: 'k', name: 'login' } } },
+    ]);
+  }
 });
 
 test('what means nothing is refused by name', async () => {

@@ -15,7 +15,9 @@ import {
   newHere,
   newKeyHere,
   others,
+  ownOrOthers,
   type Rule,
+  sessionOfOthers,
   somewhere,
 } from '../role-matrix-rules.fixture.ts';
 import { collect, RpcFixture } from './rpc.fixture.ts';
@@ -40,6 +42,7 @@ interface Target {
   readonly deadRunId: string;
   readonly userId: string;
   readonly keyId: string;
+  readonly sessionId: string;
   readonly emptyNamespace: string;
   /** Of nothing so far. */
   readonly newName: string;
@@ -149,12 +152,19 @@ const ACCOUNT_CALLS: EntryOf<typeof rpc.AccountService> = {
     ask: ({ userId }) => accounts().setUserPassword({ userId, password: PASSWORD }),
     ...others('users.manage'),
   },
-  listKeys: { ask: () => accounts().listKeys({}), ...others('keys.read') },
+  listKeys: { ask: () => accounts().listKeys({}), ...ownOrOthers('keys.read') },
   createKey: {
     ask: () => accounts().createKey({ name: 'new', namespace: HERE.namespace, role: 'viewer' }),
     ...newKeyHere,
   },
   getKey: { ask: ({ keyId }) => accounts().getKey({ keyId }), ...keyHere('keys.read') },
+  updateKey: {
+    ask: ({ keyId }) => accounts().updateKey({ keyId, name: 'renamed' }),
+    ...keyHere('keys.manage'),
+  },
+  rotateKey: { ask: ({ keyId }) => accounts().rotateKey({ keyId }), ...keyHere('keys.manage') },
+  listSessions: { ask: () => accounts().listSessions({}), ...ownOrOthers('users.read') },
+  endSession: { ask: ({ sessionId }) => accounts().endSession({ sessionId }), ...sessionOfOthers },
   revokeKey: { ask: ({ keyId }) => accounts().revokeKey({ keyId }), ...keyHere('keys.manage') },
 };
 
@@ -245,12 +255,14 @@ async function makeTarget(deadRunId: string): Promise<Target> {
   const { runId: endedRunId } = await operations.runJobNow(jobId);
   await operations.cancelRun(endedRunId);
   const { runId: waitingRunId } = await operations.runJobNow(jobId);
-  const { userId } = await operations.createUser({ name: `user-${newName}` });
+  const { userId } = await operations.createUser({ name: `user-${newName}`, password: PASSWORD });
+  const { session } = await operations.signIn({ name: `user-${newName}`, password: PASSWORD });
+  const { sessionId } = session;
   await operations.createNamespace({ name: emptyNamespace });
   const grant = { namespace: HERE.namespace, role: 'viewer', ownOnly: false } as const;
-  const { key } = await operations.createKey({ name: 'a key', grant });
+  const { key } = await operations.createKey({ name: 'a key', grants: [grant] });
   const { keyId } = key;
-  return { jobId, endedRunId, waitingRunId, deadRunId, userId, keyId, emptyNamespace, newName };
+  return { jobId, endedRunId, waitingRunId, deadRunId, userId, keyId, sessionId, emptyNamespace, newName };
 }
 
 async function makeDeadLetter(): Promise<string> {

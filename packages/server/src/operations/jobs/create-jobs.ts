@@ -3,6 +3,7 @@
  * key finds them again. Of a batch each job is judged by itself, or (atomic) one invalid job refuses the batch.
  */
 import {
+  actorOf,
   type Caller,
   draftJob,
   homeOf,
@@ -128,6 +129,7 @@ function jobFactory(ports: OperationPorts, caller: Caller, missing: ReadonlySet<
   const owner = { namespace: homeOf(caller), userId: caller.userId };
   let allowed: Owner | undefined;
   const auditDetails = auditDetailsOf();
+  const actor = actorOf(caller);
 
   return (input: JobInput, idempotencyKey: string | undefined): NewJob => {
     const job = draftJob(input, nowMs, owner);
@@ -144,7 +146,7 @@ function jobFactory(ports: OperationPorts, caller: Caller, missing: ReadonlySet<
     job.shard = shardOf(jobId);
     const audit: AuditEntry = {
       atMs: nowMs,
-      actor: caller,
+      actor,
       action: 'jobs.create',
       namespace,
       subject: { kind: 'job', id: jobId },

@@ -1,7 +1,7 @@
 /** The promises of AccountStore about keys and sessions: found by what is shown, gone with whom they belong to. */
 import type { ApiKey, Session } from '@carillon/domain';
 import { describe, expect, it } from 'vitest';
-import { NamespaceGone } from '../account-store.ts';
+import { type KeyFilter, NamespaceGone } from '../account-store.ts';
 import { EDITOR, readAs, sampleUser } from './account-store.conformance.ts';
 import { ENTRY } from './audit-store.conformance.ts';
 import { newId } from './sample-job.ts';
@@ -14,11 +14,15 @@ function sampleKey(over: Partial<ApiKey> = {}): ApiKey {
     name: 'deploy',
     prefix: `ck_${newId().slice(-10)}`,
     ownerId: undefined,
-    grant: EDITOR,
+    ownerName: undefined,
+    makerId: undefined,
+    grants: [EDITOR],
     scopes: undefined,
     createdAtMs: BASE_MS,
     expiresAtMs: undefined,
     lastUsedAtMs: undefined,
+    lastUsedAddress: undefined,
+    previous: undefined,
     ...over,
   };
 }
@@ -27,6 +31,7 @@ function sampleSession(userId: string, over: Partial<Session> = {}): Session {
   return {
     sessionId: newId(),
     userId,
+    userName: 'ada',
     createdAtMs: BASE_MS,
     lastSeenAtMs: BASE_MS,
     expiresAtMs: BASE_MS + HOUR_MS,
@@ -44,11 +49,21 @@ export function describeCredentials(stage: { readonly world: StorageWorld }): vo
     return user;
   };
 
+  const sessionsOf = (userId: string) => accounts().sessions({ userId, limit: 9 });
+
   describe('keys', () => {
     it('come back whole, and are found by their prefix with their owner as they are now', async () => {
       const user = await newUser();
       const scopes = new Set(['jobs.read', 'jobs.create'] as const);
-      const owned = sampleKey({ ownerId: user.userId, scopes, expiresAtMs: BASE_MS + HOUR_MS });
+      const owned = sampleKey({
+        ...{ ownerId: user.userId, ownerName: user.name, makerId: user.userId, scopes },
+        expiresAtMs: BASE_MS + HOUR_MS,
+        grants: [
+          { ...EDITOR, namespace: '*', role: 'viewer' },
+          EDITOR,
+          { ...EDITOR, ownOnly: true, role: 'admin' },
+        ],
+      });
       const installation = sampleKey();
       await accounts().createKey(owned, 'aa');
       await accounts().createKey(installation, 'bb');
@@ -57,11 +72,13 @@ export function describeCredentials(stage: { readonly world: StorageWorld }): vo
       expect(await accounts().keyToCheck(owned.prefix)).toEqual({
         key: owned,
         hash: 'aa',
+        isPrevious: false,
         owner: { ...readAs(user), disabled: true },
       });
       expect(await accounts().keyToCheck(installation.prefix)).toEqual({
         key: installation,
         hash: 'bb',
+        isPrevious: false,
         owner: undefined,
       });
       expect(await accounts().keyToCheck('ck_unknown')).toBeUndefined();
@@ -79,8 +96,8 @@ export function describeCredentials(stage: { readonly world: StorageWorld }): vo
       const user = await newUser();
       await accounts().createNamespace({ name: 'billing', description: '', createdAtMs: BASE_MS });
       const first = sampleKey({ ownerId: user.userId });
-      const second = sampleKey({ grant: { ...EDITOR, namespace: 'billing' } });
-      const third = sampleKey({ grant: { ...EDITOR, namespace: '*' } });
+      const second = sampleKey({ grants: [{ ...EDITOR, namespace: 'billing' }] });
+      const third = sampleKey({ grants: [{ ...EDITOR, namespace: '*' }] });
       for (const key of [first, second, third]) await accounts().createKey(key, 'aa');
       const listed = async (query: object) => {
         const all = { ownerId: undefined, namespaces: undefined, limit: 9 };
@@ -95,10 +112,115 @@ export function describeCredentials(stage: { readonly world: StorageWorld }): vo
       expect(await listed({ namespaces: [] })).toEqual([]);
     });
 
+    it('are filtered by owner, namespace, name, expiry and use', async () => {
+      const user = await newUser();
+      await accounts().createNamespace({ name: 'billing', description: '', createdAtMs: BASE_MS });
+      const own = sampleKey({ ownerId: user.userId, name: 'mine', createdAtMs: BASE_MS - HOUR_MS });
+      const both = sampleKey({ grants: [EDITOR, { ...EDITOR, namespace: 'billing' }] });
+      const ended = sampleKey({ expiresAtMs: BASE_MS + 1, createdAtMs: BASE_MS - HOUR_MS });
+      for (const key of [own, both, ended]) await accounts().createKey(key, 'aa');
+      const listed = async (filter: KeyFilter) => {
+        const keys = await accounts().keys({ ownerId: undefined, namespaces: undefined, filter, limit: 9 });
+        return keys.map(({ keyId }) => keyId).sort();
+      };
+      expect(await listed({ ownerId: user.userId })).toEqual([own.keyId]);
+      expect(await listed({ namespace: 'billing' })).toEqual([both.keyId]);
+      expect(await listed({ name: 'mine' })).toEqual([own.keyId]);
+      expect(await listed({ name: 'mine', namespace: 'billing' })).toEqual([]);
+      expect(await listed({ expired: { is: true, atMs: BASE_MS + 1 } })).toEqual([ended.keyId]);
+      expect(await listed({ expired: { is: true, atMs: BASE_MS } })).toEqual([]);
+      expect(await listed({ expired: { is: false, atMs: BASE_MS + 1 } })).toEqual(
+        [own.keyId, both.keyId].sort(),
+      );
+      expect(await listed({ unusedSinceMs: BASE_MS })).toEqual([own.keyId, ended.keyId].sort());
+      const use = { atMs: BASE_MS, address: undefined, previousAtMs: undefined };
+      await accounts().noteUses({ keys: [{ id: own.keyId, ...use }], sessions: [] });
+      expect(await listed({ unusedSinceMs: BASE_MS })).toEqual([ended.keyId]);
+    });
+
+    it('are renamed', async () => {
+      const key = sampleKey();
+      await accounts().createKey(key, 'aa');
+      expect(await accounts().renameKey(key.keyId, 'other', ENTRY)).toBe(true);
+      expect(await accounts().key(key.keyId)).toEqual({ ...key, name: 'other' });
+      expect(await accounts().renameKey(newId(), 'other', ENTRY)).toBe(false);
+      expect(await stage.world.storage.audit.list({ limit: 9 })).toHaveLength(1);
+    });
+
+    it('are found by both prefixes after a rotation, and rotated once from where they are', async () => {
+      const key = sampleKey({ expiresAtMs: BASE_MS + HOUR_MS });
+      await accounts().createKey(key, 'aa');
+      await accounts().noteUses({
+        keys: [{ id: key.keyId, atMs: BASE_MS + 1, address: '203.0.113.7', previousAtMs: undefined }],
+        sessions: [],
+      });
+      const rotate = (fromPrefix: string, prefix: string, hash: string) =>
+        accounts().rotateKey(
+          key.keyId,
+          { fromPrefix, prefix, hash, previousExpiresAtMs: BASE_MS + MINUTE_MS, expiresAtMs: undefined },
+          ENTRY,
+        );
+      expect(await rotate(key.prefix, 'ck2_next', 'bb')).toBe(true);
+      expect(await rotate(key.prefix, 'ck2_late', 'cc')).toBe(false);
+      const now = {
+        ...key,
+        ...{ prefix: 'ck2_next', expiresAtMs: undefined },
+        ...{ lastUsedAtMs: BASE_MS + 1, lastUsedAddress: '203.0.113.7' },
+        previous: { prefix: key.prefix, expiresAtMs: BASE_MS + MINUTE_MS, lastUsedAtMs: BASE_MS + 1 },
+      };
+      expect(await accounts().keyToCheck('ck2_next')).toMatchObject({
+        key: now,
+        hash: 'bb',
+        isPrevious: false,
+      });
+      expect(await accounts().keyToCheck(key.prefix)).toMatchObject({
+        key: now,
+        hash: 'aa',
+        isPrevious: true,
+      });
+      const use = { id: key.keyId, atMs: BASE_MS + 5, address: undefined, previousAtMs: BASE_MS + 3 };
+      await accounts().noteUses({ keys: [use], sessions: [] });
+      expect(await accounts().key(key.keyId)).toMatchObject({
+        ...{ lastUsedAtMs: BASE_MS + 5, lastUsedAddress: '203.0.113.7' },
+        previous: { lastUsedAtMs: BASE_MS + 3 },
+      });
+      expect(await rotate('ck2_next', 'ck2_last', 'cc')).toBe(true);
+      expect(await accounts().keyToCheck(key.prefix)).toBeUndefined();
+      // A repeated request to make it still finds its first prefix taken.
+      expect(await accounts().createKey(sampleKey({ prefix: key.prefix }), 'dd')).toBe(false);
+      expect(await stage.world.storage.audit.list({ limit: 9 })).toHaveLength(2);
+    });
+
+    it('lose their grants in a namespace that is removed, and go with the last one', async () => {
+      for (const name of ['billing', 'ops'])
+        await accounts().createNamespace({ name, description: '', createdAtMs: BASE_MS });
+      const [billing, ops] = ['billing', 'ops'].map((namespace) => ({ ...EDITOR, namespace }));
+      const key = sampleKey({ grants: [billing!, ops!] });
+      await accounts().createKey(key, 'aa');
+      await accounts().removeNamespace('billing');
+      expect(await accounts().key(key.keyId)).toEqual({ ...key, grants: [ops] });
+      await accounts().removeNamespace('ops');
+      expect(await accounts().key(key.keyId)).toBeUndefined();
+    });
+
+    it('that their owner made end with a password change that asks for it, and no others', async () => {
+      const [ada, bob] = [await newUser('ada'), await newUser('bob')];
+      const own = sampleKey({ ownerId: ada.userId, makerId: ada.userId });
+      const given = sampleKey({ ownerId: ada.userId, makerId: bob.userId });
+      const made = sampleKey({ ownerId: bob.userId, makerId: ada.userId });
+      for (const key of [own, given, made]) await accounts().createKey(key, 'aa');
+      await accounts().changeUser(ada.userId, { passwordHash: 'new' }, BASE_MS);
+      expect(await accounts().key(own.keyId)).toBeDefined();
+      await accounts().changeUser(ada.userId, { passwordHash: 'new', endKeys: true }, BASE_MS);
+      expect(await accounts().key(own.keyId)).toBeUndefined();
+      expect(await accounts().key(given.keyId)).toBeDefined();
+      expect(await accounts().key(made.keyId)).toBeDefined();
+    });
+
     it('go with their owner, with their namespace, and when they are revoked', async () => {
       const user = await newUser();
       const owned = sampleKey({ ownerId: user.userId });
-      const placed = sampleKey({ grant: { ...EDITOR, namespace: 'billing' } });
+      const placed = sampleKey({ grants: [{ ...EDITOR, namespace: 'billing' }] });
       const revoked = sampleKey();
       await accounts().createNamespace({ name: 'billing', description: '', createdAtMs: BASE_MS });
       for (const key of [owned, placed, revoked]) await accounts().createKey(key, 'aa');
@@ -111,7 +233,7 @@ export function describeCredentials(stage: { readonly world: StorageWorld }): vo
   });
 
   it('no key is made in a namespace that is not there', async () => {
-    const key = sampleKey({ grant: { ...EDITOR, namespace: 'billing' } });
+    const key = sampleKey({ grants: [{ ...EDITOR, namespace: 'billing' }] });
     await expect(accounts().createKey(key, 'aa', ENTRY)).rejects.toBeInstanceOf(NamespaceGone);
     expect(await accounts().key(key.keyId)).toBeUndefined();
     expect(await stage.world.storage.audit.list({ limit: 9 })).toEqual([]);
@@ -174,16 +296,34 @@ export function describeCredentials(stage: { readonly world: StorageWorld }): vo
       const sessions = ['aa', 'bb', 'cc'].map((hash) => ({ hash, session: sampleSession(ada.userId) }));
       for (const { session, hash } of sessions) await accounts().createSession(session, hash);
       await accounts().createSession(sampleSession(bob.userId), 'dd');
-      expect(await accounts().sessionsOf(ada.userId)).toHaveLength(3);
+      expect(await sessionsOf(ada.userId)).toHaveLength(3);
       expect(await accounts().removeSession(sessions[0]!.session.sessionId)).toBe(true);
       expect(await accounts().removeSession(sessions[0]!.session.sessionId)).toBe(false);
       const end = (except?: string) =>
         accounts().changeUser(ada.userId, { endSessions: { except } }, BASE_MS);
       await end('cc');
-      expect(await accounts().sessionsOf(ada.userId)).toEqual([sessions[2]!.session]);
+      expect(await sessionsOf(ada.userId)).toEqual([sessions[2]!.session]);
       await end();
-      expect(await accounts().sessionsOf(ada.userId)).toEqual([]);
-      expect(await accounts().sessionsOf(bob.userId)).toHaveLength(1);
+      expect(await sessionsOf(ada.userId)).toEqual([]);
+      expect(await sessionsOf(bob.userId)).toHaveLength(1);
+    });
+
+    it('of everybody come newest first, page by page, without those that have ended', async () => {
+      const [ada, bob] = [await newUser('ada'), await newUser('bob')];
+      const open = [
+        sampleSession(ada.userId),
+        sampleSession(bob.userId, { userName: 'bob' }),
+        sampleSession(ada.userId, { expiresAtMs: BASE_MS + 1 }),
+        sampleSession(ada.userId, { lastSeenAtMs: BASE_MS - HOUR_MS }),
+      ];
+      for (const session of open) await accounts().createSession(session, newId());
+      const alive = { expiresAfterMs: BASE_MS + 1, seenAfterMs: BASE_MS - HOUR_MS };
+      const [newest, oldest] = open.slice(0, 2).sort((a, b) => (a.sessionId < b.sessionId ? 1 : -1));
+      expect(await accounts().sessions({ ...alive, limit: 9 })).toEqual([newest, oldest]);
+      expect(await accounts().sessions({ ...alive, limit: 1 })).toEqual([newest]);
+      const after = { ...alive, afterSessionId: newest!.sessionId };
+      expect(await accounts().sessions({ ...after, limit: 9 })).toEqual([oldest]);
+      expect(await accounts().sessions({ limit: 9 })).toHaveLength(4);
     });
 
     it('end with their user, and when the user is disabled', async () => {
@@ -214,7 +354,7 @@ export function describeCredentials(stage: { readonly world: StorageWorld }): vo
     await accounts().createSession(session, 'aa');
     const note = (atMs: number) =>
       accounts().noteUses({
-        keys: [{ id: key.keyId, atMs }],
+        keys: [{ id: key.keyId, atMs, address: `from ${atMs}`, previousAtMs: undefined }],
         sessions: [
           { id: session.sessionId, atMs },
           { id: newId(), atMs },
@@ -223,7 +363,10 @@ export function describeCredentials(stage: { readonly world: StorageWorld }): vo
     await note(BASE_MS + MINUTE_MS);
     await note(BASE_MS + 1);
     await accounts().noteUses({ keys: [], sessions: [] });
-    expect((await accounts().key(key.keyId))!.lastUsedAtMs).toBe(BASE_MS + MINUTE_MS);
+    expect(await accounts().key(key.keyId)).toMatchObject({
+      lastUsedAtMs: BASE_MS + MINUTE_MS,
+      lastUsedAddress: `from ${BASE_MS + MINUTE_MS}`,
+    });
     expect((await accounts().session(session.sessionId))!.lastSeenAtMs).toBe(BASE_MS + MINUTE_MS);
   });
 }

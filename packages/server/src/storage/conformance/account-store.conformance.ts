@@ -1,7 +1,7 @@
 /** The promises of AccountStore: namespaces and people here, keys and sessions in a suite of their own. */
 import type { Grant, User } from '@carillon/domain';
 import { describe, expect, it } from 'vitest';
-import { NamespaceGone, type NewUser } from '../account-store.ts';
+import { LastAdministrator, NamespaceGone, type NewUser, type UserChange } from '../account-store.ts';
 import { describeCredentials } from './account-credentials.conformance.ts';
 import { ENTRY } from './audit-store.conformance.ts';
 import { newId } from './sample-job.ts';
@@ -181,6 +181,52 @@ export function describeAccountStore(makeStorage: MakeStorage): void {
           passwordHash: '$new',
         });
         expect(await accounts().changeUser(newId(), { disabled: true }, nowMs)).toBeUndefined();
+      });
+
+      it('are found by name', async () => {
+        for (const name of ['ada', 'bob']) await accounts().createUser(sampleUser({ name }));
+        expect((await accounts().users({ name: 'bob', limit: 9 })).map(({ name }) => name)).toEqual(['bob']);
+        expect(await accounts().users({ name: 'bo', limit: 9 })).toEqual([]);
+        expect(await accounts().users({ name: 'bob', after: 'bob', limit: 9 })).toEqual([]);
+      });
+
+      it('the last administrator is neither removed, disabled nor demoted', async () => {
+        const ADMIN: Grant = { namespace: '*', role: 'admin', ownOnly: false };
+        const add = async (name: string, over: Partial<NewUser> = {}) => {
+          const user = sampleUser({ name, grants: [ADMIN], ...over });
+          await accounts().createUser(user);
+          return user.userId;
+        };
+        const ada = await add('ada');
+        await add('disabled', { disabled: true });
+        await add('of own jobs', { grants: [{ ...ADMIN, ownOnly: true }] });
+        await add('of a namespace', { grants: [{ ...ADMIN, namespace: 'default' }] });
+        const change = (to: UserChange) => accounts().changeUser(ada, to, BASE_MS, ENTRY);
+        await expect(accounts().removeUser(ada, ENTRY)).rejects.toBeInstanceOf(LastAdministrator);
+        await expect(change({ disabled: true })).rejects.toBeInstanceOf(LastAdministrator);
+        await expect(change({ grants: [] })).rejects.toBeInstanceOf(LastAdministrator);
+        await expect(change({ grants: [{ ...ADMIN, role: 'editor' }] })).rejects.toBeInstanceOf(
+          LastAdministrator,
+        );
+        expect(await accounts().user(ada)).toMatchObject({ disabled: false, grants: [ADMIN] });
+        expect(await stage.world.storage.audit.list({ limit: 9 })).toEqual([]);
+        await change({ grants: [ADMIN, EDITOR], displayName: 'A.' });
+        const bob = await add('bob');
+        await change({ grants: [EDITOR] });
+        await expect(accounts().removeUser(bob)).rejects.toBeInstanceOf(LastAdministrator);
+        expect(await accounts().removeUser(ada)).toBe(true);
+      });
+
+      it('of two administrators who go at the same instant, one stays', async () => {
+        const ADMIN: Grant = { namespace: '*', role: 'admin', ownOnly: false };
+        const [ada, bob] = ['ada', 'bob'].map((name) => sampleUser({ name, grants: [ADMIN] }));
+        for (const user of [ada!, bob!]) await accounts().createUser(user);
+        const outcomes = await Promise.allSettled([
+          accounts().removeUser(ada!.userId),
+          accounts().changeUser(bob!.userId, { grants: [] }, BASE_MS),
+        ]);
+        const refused = outcomes.filter(({ status }) => status === 'rejected');
+        expect(refused).toMatchObject([{ reason: expect.any(LastAdministrator) }]);
       });
 
       it('are removed once', async () => {

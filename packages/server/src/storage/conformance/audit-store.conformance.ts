@@ -69,6 +69,22 @@ export function describeAuditStore(makeStorage: MakeStorage): void {
       expect(await actions({ namespaces: ['one'], action: 'keys.create' })).toHaveLength(2);
     });
 
+    it('finds what a person did by them, and by what they came with', async () => {
+      const via = { kind: 'key', id: 'k7', name: 'login' } as const;
+      const session = { kind: 'session', id: 's1', name: undefined } as const;
+      const bob = { kind: 'user', id: 'u7', name: 'bob' } as const;
+      await record(
+        { action: 'a', actor: { ...bob, via } },
+        { action: 'b', actor: { ...bob, via: session } },
+        { action: 'c', actor: bob },
+      );
+      for (const actor of ['bob', 'u7']) expect(await actions({ actor })).toEqual(['c', 'b', 'a']);
+      for (const actor of ['k7', 'login']) expect(await actions({ actor })).toEqual(['a']);
+      expect(await actions({ actor: 's1' })).toEqual(['b']);
+      const [c, b, a] = await stage.world.storage.audit.list({ limit: 9 });
+      expect([a!.actor.via, b!.actor.via, c!.actor.via]).toEqual([via, session, undefined]);
+    });
+
     it('is searched by every filter, and by several together', async () => {
       await record(
         { action: 'a', namespace: 'one', subject: { kind: 'job', id: 'x' } },

@@ -3,6 +3,7 @@ import {
   type ApiKey,
   EVERYWHERE,
   type Grant,
+  isAdministrator,
   type Namespace,
   type Session,
   type User,
@@ -11,13 +12,19 @@ import {
   type AccountStore,
   type FoundKey,
   type FoundSession,
+  type KeyFilter,
   type KeyQuery,
+  type KeyUse,
+  LastAdministrator,
   NamespaceGone,
   type NewUser,
+  type Rotation,
   type SecretHash,
+  type SessionQuery,
   type SignInFacts,
   type Use,
   type UserChange,
+  type UserQuery,
 } from '../account-store.ts';
 import type { AuditEntry } from '../audit-store.ts';
 import { addAudit } from './memory-audit-store.ts';
@@ -29,12 +36,19 @@ interface UserRow {
   readonly idempotency: NewUser['idempotency'];
 }
 
+interface KeyRow {
+  key: ApiKey;
+  hash: SecretHash;
+  previousHash: SecretHash | undefined;
+  readonly firstPrefix: string;
+}
+
 export class MemoryAccountStore implements AccountStore {
   readonly #jobs: MemoryState['jobs'];
   readonly #namespaces: MemoryState['namespaces'];
   readonly #audit: MemoryState['audit'];
   readonly #users = new Map<string, UserRow>();
-  readonly #keys = new Map<string, { key: ApiKey; hash: SecretHash }>();
+  readonly #keys = new Map<string, KeyRow>();
   readonly #sessions = new Map<string, { session: Session; hash: SecretHash }>();
   readonly #addresses = new Map<string, { userId: string; address: string; atMs: number }>();
 
@@ -83,7 +97,11 @@ export class MemoryAccountStore implements AccountStore {
     for (const row of this.#users.values()) {
       row.user = { ...row.user, grants: row.user.grants.filter((grant) => grant.namespace !== name) };
     }
-    for (const { key } of this.#keys.values()) if (key.grant.namespace === name) this.#keys.delete(key.keyId);
+    for (const row of this.#keys.values()) {
+      const left = row.key.grants.filter((grant) => grant.namespace !== name);
+      if (left.length === 0) this.#keys.delete(row.key.keyId);
+      else row.key = { ...row.key, grants: left };
+    }
     this.#done(audit);
     return 'removed';
   }
@@ -110,10 +128,10 @@ export class MemoryAccountStore implements AccountStore {
     return this.#users.get(userId)?.user;
   }
 
-  async users({ after = '', limit }: { after?: string | undefined; limit: number }): Promise<User[]> {
+  async users({ name: wanted, after = '', limit }: UserQuery): Promise<User[]> {
     return [...this.#users.values()]
       .map(({ user }) => user)
-      .filter(({ name }) => name > after)
+      .filter(({ name }) => name > after && (wanted === undefined || name === wanted))
       .sort((a, b) => (a.name < b.name ? -1 : 1))
       .slice(0, limit);
   }
@@ -135,56 +153,95 @@ export class MemoryAccountStore implements AccountStore {
   ): Promise<User | undefined> {
     const row = this.#users.get(userId);
     if (!row) return undefined;
-    const { passwordHash = row.passwordHash, grants = row.user.grants, endSessions, ...rest } = change;
+    const {
+      passwordHash = row.passwordHash,
+      grants = row.user.grants,
+      endSessions,
+      endKeys,
+      ...rest
+    } = change;
     this.#requirePlaces(grants);
     const hasPassword = passwordHash !== undefined;
-    row.user = { ...row.user, ...rest, grants: inOrder(grants), hasPassword, updatedAtMs: nowMs };
+    const changed = { ...row.user, ...rest, grants: inOrder(grants), hasPassword, updatedAtMs: nowMs };
+    this.#requireAdministrator(row.user, changed);
+    row.user = changed;
     row.passwordHash = passwordHash;
     if (row.user.disabled) this.#endSessions(userId);
     else if (endSessions) this.#endSessions(userId, endSessions.except);
+    if (endKeys) this.#removeKeys(({ ownerId, makerId }) => ownerId === userId && makerId === userId);
     this.#done(audit);
     return row.user;
   }
 
   async removeUser(userId: string, audit?: AuditEntry): Promise<boolean> {
-    if (!this.#users.delete(userId)) return false;
-    for (const { key } of this.#keys.values()) if (key.ownerId === userId) this.#keys.delete(key.keyId);
+    const row = this.#users.get(userId);
+    if (!row) return false;
+    this.#requireAdministrator(row.user, undefined);
+    this.#users.delete(userId);
+    this.#removeKeys(({ ownerId }) => ownerId === userId);
     this.#endSessions(userId);
     for (const [key, row] of this.#addresses) if (row.userId === userId) this.#addresses.delete(key);
     return this.#done(audit);
   }
 
   async createKey(key: ApiKey, hash: SecretHash, audit?: AuditEntry): Promise<boolean> {
-    for (const known of this.#keys.values()) if (known.key.prefix === key.prefix) return false;
-    this.#requirePlaces([key.grant]);
-    this.#keys.set(key.keyId, { key, hash });
+    for (const { key: known, firstPrefix } of this.#keys.values()) {
+      if (known.prefix === key.prefix || firstPrefix === key.prefix) return false;
+    }
+    this.#requirePlaces(key.grants);
+    const stored = { ...key, grants: inOrder(key.grants) };
+    this.#keys.set(key.keyId, { key: stored, hash, previousHash: undefined, firstPrefix: key.prefix });
     return this.#done(audit);
   }
 
   async key(keyId: string): Promise<ApiKey | undefined> {
-    return this.#keys.get(keyId)?.key;
+    const row = this.#keys.get(keyId);
+    return row && this.#named(row.key);
   }
 
-  async keys({ ownerId, namespaces, afterKeyId, limit }: KeyQuery): Promise<ApiKey[]> {
+  async keys({ ownerId, namespaces, filter = {}, afterKeyId, limit }: KeyQuery): Promise<ApiKey[]> {
     return [...this.#keys.values()]
-      .map(({ key }) => key)
+      .map(({ key }) => this.#named(key))
       .filter(
         (key) =>
           namespaces === undefined ||
-          namespaces.includes(key.grant.namespace) ||
+          key.grants.some(({ namespace }) => namespaces.includes(namespace)) ||
           (ownerId !== undefined && key.ownerId === ownerId),
       )
-      .filter((key) => afterKeyId === undefined || key.keyId < afterKeyId)
+      .filter((key) => isWanted(key, filter) && (afterKeyId === undefined || key.keyId < afterKeyId))
       .sort((a, b) => (a.keyId < b.keyId ? 1 : -1))
       .slice(0, limit);
   }
 
   async keyToCheck(prefix: string): Promise<FoundKey | undefined> {
-    for (const { key, hash } of this.#keys.values()) {
-      if (key.prefix !== prefix) continue;
-      return { key, hash, owner: key.ownerId === undefined ? undefined : this.#users.get(key.ownerId)?.user };
+    for (const { key, hash, previousHash } of this.#keys.values()) {
+      const isPrevious = key.previous?.prefix === prefix;
+      if (key.prefix !== prefix && !isPrevious) continue;
+      const owner = key.ownerId === undefined ? undefined : this.#users.get(key.ownerId)?.user;
+      return { key: this.#named(key), hash: isPrevious ? previousHash! : hash, isPrevious, owner };
     }
     return undefined;
+  }
+
+  async renameKey(keyId: string, name: string, audit?: AuditEntry): Promise<boolean> {
+    const row = this.#keys.get(keyId);
+    if (!row) return false;
+    row.key = { ...row.key, name };
+    return this.#done(audit);
+  }
+
+  async rotateKey(keyId: string, rotation: Rotation, audit?: AuditEntry): Promise<boolean> {
+    const { fromPrefix, prefix, hash, previousExpiresAtMs, expiresAtMs } = rotation;
+    const row = this.#keys.get(keyId);
+    if (row?.key.prefix !== fromPrefix) return false;
+    const previous = {
+      ...{ prefix: fromPrefix, expiresAtMs: previousExpiresAtMs },
+      lastUsedAtMs: row.key.lastUsedAtMs,
+    };
+    row.key = { ...row.key, prefix, expiresAtMs, previous };
+    row.previousHash = row.hash;
+    row.hash = hash;
+    return this.#done(audit);
   }
 
   async removeKey(keyId: string, audit?: AuditEntry): Promise<boolean> {
@@ -209,11 +266,15 @@ export class MemoryAccountStore implements AccountStore {
     return undefined;
   }
 
-  async sessionsOf(userId: string): Promise<Session[]> {
+  async sessions(query: SessionQuery): Promise<Session[]> {
+    const { userId, expiresAfterMs = 0, seenAfterMs = 0, afterSessionId, limit } = query;
     return [...this.#sessions.values()]
       .map(({ session }) => session)
-      .filter((session) => session.userId === userId)
-      .sort((a, b) => (a.sessionId < b.sessionId ? 1 : -1));
+      .filter((session) => userId === undefined || session.userId === userId)
+      .filter(({ expiresAtMs, lastSeenAtMs }) => expiresAtMs > expiresAfterMs && lastSeenAtMs > seenAfterMs)
+      .filter(({ sessionId }) => afterSessionId === undefined || sessionId < afterSessionId)
+      .sort((a, b) => (a.sessionId < b.sessionId ? 1 : -1))
+      .slice(0, limit);
   }
 
   async session(sessionId: string): Promise<Session | undefined> {
@@ -239,10 +300,10 @@ export class MemoryAccountStore implements AccountStore {
     for (const [key, { atMs }] of this.#addresses) if (atMs < beforeMs) this.#addresses.delete(key);
   }
 
-  async noteUses({ keys, sessions }: { keys: readonly Use[]; sessions: readonly Use[] }): Promise<void> {
-    for (const { id, atMs } of keys) {
-      const row = this.#keys.get(id);
-      if (row) row.key = { ...row.key, lastUsedAtMs: Math.max(row.key.lastUsedAtMs ?? 0, atMs) };
+  async noteUses({ keys, sessions }: { keys: readonly KeyUse[]; sessions: readonly Use[] }): Promise<void> {
+    for (const use of keys) {
+      const row = this.#keys.get(use.id);
+      if (row) row.key = usedKey(row.key, use);
     }
     for (const { id, atMs } of sessions) {
       const row = this.#sessions.get(id);
@@ -254,6 +315,24 @@ export class MemoryAccountStore implements AccountStore {
   #requirePlaces(grants: readonly Grant[]): void {
     const isGone = ({ namespace }: Grant) => namespace !== EVERYWHERE && !this.#namespaces.has(namespace);
     if (grants.some(isGone)) throw new NamespaceGone();
+  }
+
+  #requireAdministrator(before: User, after: User | undefined): void {
+    if (!isAdministrator(before) || (after && isAdministrator(after))) return;
+    for (const { user } of this.#users.values()) {
+      if (user.userId !== before.userId && isAdministrator(user)) return;
+    }
+    throw new LastAdministrator();
+  }
+
+  /** With the name of its owner as it is now. */
+  #named(key: ApiKey): ApiKey {
+    const owner = key.ownerId === undefined ? undefined : this.#users.get(key.ownerId)?.user;
+    return { ...key, ownerName: owner?.name };
+  }
+
+  #removeKeys(isGone: (key: ApiKey) => boolean): void {
+    for (const { key } of this.#keys.values()) if (isGone(key)) this.#keys.delete(key.keyId);
   }
 
   #done(audit: AuditEntry | undefined): true {
@@ -270,6 +349,30 @@ export class MemoryAccountStore implements AccountStore {
     for (const { session } of found) this.#sessions.delete(session.sessionId);
     return found.length;
   }
+}
+
+function isWanted(key: ApiKey, { ownerId, namespace, name, expired, unusedSinceMs }: KeyFilter): boolean {
+  const isExpired = (atMs: number) => key.expiresAtMs !== undefined && key.expiresAtMs <= atMs;
+  return (
+    (ownerId === undefined || key.ownerId === ownerId) &&
+    (namespace === undefined || key.grants.some((grant) => grant.namespace === namespace)) &&
+    (name === undefined || key.name === name) &&
+    (expired === undefined || isExpired(expired.atMs) === expired.is) &&
+    (unusedSinceMs === undefined || (key.lastUsedAtMs ?? key.createdAtMs) < unusedSinceMs)
+  );
+}
+
+function usedKey(key: ApiKey, { atMs, address, previousAtMs }: KeyUse): ApiKey {
+  const { lastUsedAtMs = 0, previous } = key;
+  return {
+    ...key,
+    lastUsedAtMs: Math.max(lastUsedAtMs, atMs),
+    lastUsedAddress: atMs >= lastUsedAtMs ? (address ?? key.lastUsedAddress) : key.lastUsedAddress,
+    previous:
+      previous && previousAtMs !== undefined
+        ? { ...previous, lastUsedAtMs: Math.max(previous.lastUsedAtMs ?? 0, previousAtMs) }
+        : previous,
+  };
 }
 
 function inOrder(grants: User['grants']): User['grants'] {

@@ -36,11 +36,15 @@ function matches(record: AuditRecord, query: AuditQuery): boolean {
   const { namespaces, actor, action, subjectId, fromMs, untilMs, beforeId } = query;
   return (
     (namespaces === undefined || (record.namespace !== undefined && namespaces.includes(record.namespace))) &&
-    (actor === undefined || record.actor.id === actor || record.actor.name === actor) &&
+    (actor === undefined || isBy(record.actor, actor)) &&
     (action === undefined || record.action === action) &&
     (subjectId === undefined || record.subject.id === subjectId) &&
     (fromMs === undefined || record.atMs >= fromMs) &&
     (untilMs === undefined || record.atMs < untilMs) &&
     (beforeId === undefined || record.auditId < beforeId)
   );
+}
+
+function isBy({ id, name, via }: AuditRecord['actor'], wanted: string): boolean {
+  return [id, name, via?.id, via?.name].includes(wanted);
 }

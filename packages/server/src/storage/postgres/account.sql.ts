@@ -42,13 +42,19 @@ export const LOCK_NAMESPACE = statement('lock_namespace')`
 export const NAMESPACE_IN_USE = statement('namespace_in_use')`
   SELECT job_id FROM jobs WHERE namespace = $1 AND namespace <> 'default' LIMIT 1`;
 
-/** Grants and keys in it go with it. */
+/** Grants in it go with it. */
 export const REMOVE_NAMESPACE = statement('remove_namespace')`DELETE FROM namespaces WHERE name = $1`;
 
-const GRANTS = `(SELECT coalesce(json_agg(json_build_array(g.namespace, g.role, g.own_only) ORDER BY g.namespace, g.own_only), '[]')
-      FROM user_grants g WHERE g.user_id = u.user_id)`;
-
 type GrantRow = readonly [namespace: string, role: Grant['role'], ownOnly: boolean];
+
+/** Of all rows of the table that meet the condition. */
+export const grantsIn = (table: 'user_grants' | 'key_grants', condition: string) =>
+  column(
+    `(SELECT coalesce(json_agg(json_build_array(g.namespace, g.role, g.own_only) ORDER BY g.namespace, g.own_only), '[]')
+      FROM ${table} g WHERE ${condition})`,
+    (rows: readonly GrantRow[]) =>
+      rows.map(([namespace, role, ownOnly]): Grant => ({ namespace, role, ownOnly })),
+  );
 
 /** A user u. */
 export const USER = columns<User>({
@@ -57,9 +63,7 @@ export const USER = columns<User>({
   displayName: 'u.display_name',
   disabled: 'u.disabled',
   hasPassword: 'u.password_hash IS NOT NULL',
-  grants: column(GRANTS, (rows: readonly GrantRow[]) =>
-    rows.map(([namespace, role, ownOnly]) => ({ namespace, role, ownOnly })),
-  ),
+  grants: grantsIn('user_grants', 'g.user_id = u.user_id'),
   createdAtMs: ms('u.created_at'),
   updatedAtMs: ms('u.updated_at'),
 });
@@ -80,7 +84,8 @@ export const USER_MADE_BY = statement('user_made_by')`
 export const GET_USER = read('get_user', USER)`SELECT ${USER.sql} FROM users u WHERE user_id = $1`;
 
 export const LIST_USERS = read('list_users', USER)`
-  SELECT ${USER.sql} FROM users u WHERE name > coalesce($1::text, '') ORDER BY name LIMIT $2`;
+  SELECT ${USER.sql} FROM users u
+  WHERE name > coalesce($1::text, '') AND ($3::text IS NULL OR name = $3::text) ORDER BY name LIMIT $2`;
 
 const SIGNING_IN = columns<{ user: User; passwordHash: string | undefined }>({
   user: USER,
@@ -109,3 +114,10 @@ export const ADD_GRANTS = statement('add_grants')`
   SELECT $1, g.* FROM unnest($2::text[], $3::text[], $4::boolean[]) AS g`;
 
 export const REMOVE_USER = statement('remove_user')`DELETE FROM users WHERE user_id = $1 RETURNING user_id`;
+
+/** Held to the end of the transaction by whoever may take an administrator away: the next one counts after that. */
+export const LOCK_ADMINISTRATORS = statement('lock_administrators')`SELECT pg_advisory_xact_lock(7420005)`;
+
+export const ADMINISTRATORS = statement('administrators')`
+  SELECT u.user_id FROM users u WHERE NOT u.disabled AND EXISTS (SELECT FROM user_grants g
+    WHERE g.user_id = u.user_id AND g.namespace = '*' AND g.role = 'admin' AND NOT g.own_only) LIMIT 2`;

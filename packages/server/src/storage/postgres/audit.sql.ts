@@ -7,19 +7,30 @@ import { columns, ms, optional, read } from './selection.ts';
 /** One element per entry. */
 export const RECORD_AUDIT = statement('record_audit')`
   INSERT INTO audit_log (at, actor_kind, actor_id, actor_name, action, namespace, subject_kind, subject_id, before, after,
-    address, user_agent, request_id)
+    address, user_agent, request_id, via_kind, via_id, via_name)
   SELECT ${timestampOf('at')}, actor_kind, actor_id, actor_name, action, namespace, subject_kind, subject_id,
-    before::jsonb, after::jsonb, address, user_agent, request_id
+    before::jsonb, after::jsonb, address, user_agent, request_id, via_kind, via_id, via_name
   FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
-    $10::text[], $11::text[], $12::text[], $13::text[])
+    $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[])
   AS e(at, actor_kind, actor_id, actor_name, action, namespace, subject_kind, subject_id, before, after, address, user_agent,
-    request_id)`;
+    request_id, via_kind, via_id, via_name)`;
+
+const VIA = columns<NonNullable<AuditRecord['actor']['via']>>({
+  kind: 'a.via_kind',
+  id: 'a.via_id',
+  name: 'a.via_name',
+});
 
 const record = (of: { auditId: string; subjectId: string; after: string; requestId: string }) =>
   columns<AuditRecord>({
     auditId: of.auditId,
     atMs: ms('a.at'),
-    actor: columns<AuditRecord['actor']>({ kind: 'a.actor_kind', id: 'a.actor_id', name: 'a.actor_name' }),
+    actor: columns<AuditRecord['actor']>({
+      kind: 'a.actor_kind',
+      id: 'a.actor_id',
+      name: 'a.actor_name',
+      via: optional(VIA),
+    }),
     action: 'a.action',
     namespace: 'a.namespace',
     subject: columns<AuditRecord['subject']>({ kind: 'a.subject_kind', id: of.subjectId }),
@@ -65,7 +76,7 @@ const ID_MAX = '9223372036854775807';
 /** As CASE and not OR: the planner takes the former for a filter that lets half of it pass, and reads on in the order of an index. */
 const given = (at: string, holds: string) => `CASE WHEN ${at} IS NULL THEN true ELSE ${holds} END`;
 const COMMON_FILTERS = [
-  given('$2::text', 'a.actor_id = $2 OR a.actor_name = $2'),
+  given('$2::text', '$2 IN (a.actor_id, a.actor_name, a.via_id, a.via_name)'),
   given('$3::text', 'a.action = $3'),
   given('$5::bigint', `a.at >= ${timestampOf('$5::bigint')}`),
   given('$6::bigint', `a.at < ${timestampOf('$6::bigint')}`),

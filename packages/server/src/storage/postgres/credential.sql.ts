@@ -1,46 +1,100 @@
 /** Statements of keys and sessions. Instants go in and out as milliseconds. */
-import type { Action, ApiKey, Grant, Session } from '@carillon/domain';
+import type { Action, ApiKey, PreviousSecret, Session } from '@carillon/domain';
 import { statement } from '../../postgres/database.ts';
 import type { FoundKey, FoundSession } from '../account-store.ts';
-import { USER } from './account.sql.ts';
+import { grantsIn, USER } from './account.sql.ts';
 import { timestampOf } from './fragments.sql.ts';
 import { column, columns, ms, optional, read } from './selection.ts';
 
+/** A key k, and its owner u. */
 const KEY = columns<ApiKey>({
   keyId: 'k.key_id',
   name: 'k.name',
   prefix: 'k.prefix',
   ownerId: 'k.owner_id',
-  grant: columns<Grant>({ namespace: 'k.namespace', role: 'k.role', ownOnly: 'k.own_only' }),
+  ownerName: 'u.name',
+  makerId: 'k.maker_id',
+  grants: grantsIn('key_grants', 'g.key_id = k.key_id'),
   scopes: column('k.scopes', (scopes: readonly Action[]) => new Set(scopes)),
   createdAtMs: ms('k.created_at'),
   expiresAtMs: ms('k.expires_at'),
   lastUsedAtMs: ms('k.last_used_at'),
+  lastUsedAddress: 'k.last_used_address',
+  previous: optional(
+    columns<PreviousSecret>({
+      prefix: 'k.previous_prefix',
+      expiresAtMs: ms('k.previous_expires_at'),
+      lastUsedAtMs: ms('k.previous_last_used_at'),
+    }),
+  ),
+});
+const KEYS = 'api_keys k LEFT JOIN users u ON u.user_id = k.owner_id';
+
+/** Its grants as arrays: $10 namespaces, $11 roles, $12 own_only. */
+export const CREATE_KEY = statement('create_key')`
+  WITH created AS (
+    INSERT INTO api_keys (key_id, prefix, first_prefix, hash, name, owner_id, maker_id, scopes, created_at, expires_at)
+    VALUES ($1, $2, $2, $3, $4, $5, $6, $7::text[], ${timestampOf('$8')}, ${timestampOf('$9')})
+    ON CONFLICT DO NOTHING RETURNING key_id),
+  granted AS (INSERT INTO key_grants (key_id, namespace, role, own_only)
+    SELECT created.key_id, g.* FROM created, unnest($10::text[], $11::text[], $12::boolean[]) AS g)
+  SELECT key_id FROM created`;
+
+export const GET_KEY = read('get_key', KEY)`SELECT ${KEY.sql} FROM ${KEYS} WHERE k.key_id = $1`;
+
+const grantIn = (namespaces: string) =>
+  `EXISTS (SELECT FROM key_grants g WHERE g.key_id = k.key_id AND g.namespace = ${namespaces})`;
+
+/** $1 see all, $2 owner or NULL, $3 namespaces or NULL, $4 after this id or NULL, $5 limit. Filters, each of which may be NULL: $6 owner,
+ * $7 namespace, $8 name, $9 expired at $10, $11 neither made nor used since. */
+export const LIST_KEYS = read('list_keys', KEY)`
+  SELECT ${KEY.sql} FROM ${KEYS}
+  WHERE ($1::boolean OR k.owner_id = $2::uuid OR ${grantIn('ANY($3::text[])')})
+    AND ($4::uuid IS NULL OR k.key_id < $4::uuid)
+    AND ($6::uuid IS NULL OR k.owner_id = $6::uuid)
+    AND ($7::text IS NULL OR ${grantIn('$7::text')})
+    AND ($8::text IS NULL OR k.name = $8::text)
+    AND ($9::boolean IS NULL OR coalesce(k.expires_at <= ${timestampOf('$10::bigint')}, false) = $9::boolean)
+    AND ($11::bigint IS NULL OR coalesce(k.last_used_at, k.created_at) < ${timestampOf('$11::bigint')})
+  ORDER BY k.key_id DESC LIMIT $5`;
+
+const FOUND_KEY = columns<FoundKey>({
+  key: KEY,
+  hash: 'CASE WHEN k.prefix = $1 THEN k.hash ELSE k.previous_hash END',
+  isPrevious: 'k.prefix <> $1',
+  owner: optional(USER),
 });
 
-export const CREATE_KEY = statement('create_key')`
-  INSERT INTO api_keys (key_id, prefix, hash, name, owner_id, namespace, role, own_only, scopes, created_at, expires_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::text[], ${timestampOf('$10')}, ${timestampOf('$11')})
-  ON CONFLICT (prefix) DO NOTHING RETURNING key_id`;
-
-export const GET_KEY = read('get_key', KEY)`SELECT ${KEY.sql} FROM api_keys k WHERE key_id = $1`;
-
-/** $1 see all, $2 owner or NULL, $3 namespaces or NULL, $4 after this id or NULL, $5 limit. */
-export const LIST_KEYS = read('list_keys', KEY)`
-  SELECT ${KEY.sql} FROM api_keys k
-  WHERE ($1::boolean OR owner_id = $2::uuid OR namespace = ANY($3::text[])) AND ($4::uuid IS NULL OR key_id < $4::uuid)
-  ORDER BY key_id DESC LIMIT $5`;
-
-const FOUND_KEY = columns<FoundKey>({ key: KEY, hash: 'k.hash', owner: optional(USER) });
-
 export const KEY_TO_CHECK = read('key_to_check', FOUND_KEY)`
-  SELECT ${FOUND_KEY.sql} FROM api_keys k LEFT JOIN users u ON u.user_id = k.owner_id WHERE k.prefix = $1`;
+  SELECT ${FOUND_KEY.sql} FROM ${KEYS} WHERE k.prefix = $1 OR k.previous_prefix = $1`;
+
+export const RENAME_KEY = statement('rename_key')`
+  UPDATE api_keys SET name = $2 WHERE key_id = $1 RETURNING key_id`;
+
+/** $2 the prefix it has, $3 and $4 the prefix and the hash of the new secret, $5 until when the old one works, $6 when the key expires. */
+export const ROTATE_KEY = statement('rotate_key')`
+  UPDATE api_keys SET prefix = $3, hash = $4, expires_at = ${timestampOf('$6')},
+    previous_prefix = prefix, previous_hash = hash, previous_expires_at = ${timestampOf('$5')}, previous_last_used_at = last_used_at
+  WHERE key_id = $1 AND prefix = $2 RETURNING key_id`;
+
+/** Before their grants in the namespace go: two removals at once must not each leave a key to the other. */
+export const LOCK_KEYS_IN = statement('lock_keys_in')`
+  SELECT key_id FROM api_keys k WHERE ${grantIn('$1')} ORDER BY key_id FOR UPDATE`;
+
+/** Those that have grants in this namespace alone. */
+export const REMOVE_KEYS_IN = statement('remove_keys_in')`
+  DELETE FROM api_keys k WHERE ${grantIn('$1')}
+    AND NOT EXISTS (SELECT FROM key_grants g WHERE g.key_id = k.key_id AND g.namespace <> $1)`;
+
+export const END_KEYS = statement('end_keys')`DELETE FROM api_keys WHERE owner_id = $1 AND maker_id = $1`;
 
 export const REMOVE_KEY = statement('remove_key')`DELETE FROM api_keys WHERE key_id = $1 RETURNING key_id`;
 
+/** A session s of the user u. */
 const SESSION = columns<Session>({
   sessionId: 's.session_id',
   userId: 's.user_id',
+  userName: 'u.name',
   createdAtMs: ms('s.created_at'),
   lastSeenAtMs: ms('s.last_seen_at'),
   expiresAtMs: ms('s.expires_at'),
@@ -54,17 +108,23 @@ export const CREATE_SESSION = statement('create_session')`
   WHERE u.user_id = $3::uuid AND NOT u.disabled AND ($9::text IS NULL OR u.password_hash = $9::text)
   RETURNING session_id`;
 
+const SESSIONS = 'sessions s JOIN users u ON u.user_id = s.user_id';
 const FOUND_SESSION = columns<FoundSession>({ session: SESSION, user: USER });
 
 export const SESSION_TO_CHECK = read('session_to_check', FOUND_SESSION)`
-  SELECT ${FOUND_SESSION.sql} FROM sessions s JOIN users u ON u.user_id = s.user_id WHERE s.hash = $1`;
+  SELECT ${FOUND_SESSION.sql} FROM ${SESSIONS} WHERE s.hash = $1`;
 
-/** A person has a handful; the bound is for whoever signs in from a script. */
-export const SESSIONS_OF = read('sessions_of', SESSION)`
-  SELECT ${SESSION.sql} FROM sessions s WHERE user_id = $1 ORDER BY session_id DESC LIMIT 1000`;
+/** Each of these may be NULL: $1 user, $2 ends after, $3 seen after, $4 after this id. $5 limit. */
+export const LIST_SESSIONS = read('list_sessions', SESSION)`
+  SELECT ${SESSION.sql} FROM ${SESSIONS}
+  WHERE ($1::uuid IS NULL OR s.user_id = $1::uuid)
+    AND ($2::bigint IS NULL OR s.expires_at > ${timestampOf('$2::bigint')})
+    AND ($3::bigint IS NULL OR s.last_seen_at > ${timestampOf('$3::bigint')})
+    AND ($4::uuid IS NULL OR s.session_id < $4::uuid)
+  ORDER BY s.session_id DESC LIMIT $5`;
 
 export const GET_SESSION = read('get_session', SESSION)`
-  SELECT ${SESSION.sql} FROM sessions s WHERE session_id = $1`;
+  SELECT ${SESSION.sql} FROM ${SESSIONS} WHERE s.session_id = $1`;
 
 export const REMOVE_SESSION = statement('remove_session')`
   DELETE FROM sessions WHERE session_id = $1 RETURNING session_id`;
@@ -88,9 +148,14 @@ export const REMOVE_OLD_SESSIONS = statement('remove_old_sessions')`
 
 /** In the order of the ids, so that two servers that note the same ones wait for each other instead of colliding. */
 export const NOTE_KEY_USES = statement('note_key_uses')`
-  UPDATE api_keys k SET last_used_at = greatest(k.last_used_at, ${timestampOf('u.at')})
-  FROM (SELECT l.key_id, g.at FROM unnest($1::uuid[], $2::bigint[]) AS g(id, at) JOIN api_keys l ON l.key_id = g.id
-    ORDER BY l.key_id FOR UPDATE OF l) u
+  UPDATE api_keys k SET
+    last_used_address = CASE WHEN k.last_used_at IS NULL OR ${timestampOf('u.at')} >= k.last_used_at
+      THEN coalesce(u.address, k.last_used_address) ELSE k.last_used_address END,
+    last_used_at = greatest(k.last_used_at, ${timestampOf('u.at')}),
+    previous_last_used_at = greatest(k.previous_last_used_at, ${timestampOf('u.previous_at')})
+  FROM (SELECT l.key_id, g.at, g.address, g.previous_at
+    FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::bigint[]) AS g(id, at, address, previous_at)
+    JOIN api_keys l ON l.key_id = g.id ORDER BY l.key_id FOR UPDATE OF l) u
   WHERE k.key_id = u.key_id`;
 
 export const NOTE_SESSION_USES = statement('note_session_uses')`

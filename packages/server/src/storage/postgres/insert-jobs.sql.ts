@@ -59,14 +59,15 @@ const intoCursors = (f: Field) => `
 /** named: of the row g of the audit log, the ids of its jobs and the content of each. */
 const intoAudit = (named: string) => `
   INSERT INTO audit_log (at, actor_kind, actor_id, actor_name, action, namespace, subject_kind, subject_id, subject_count, subject_ids,
-    subject_span, after, afters, address, user_agent, request_id, request_ids)
+    subject_span, after, afters, address, user_agent, request_id, request_ids, via_kind, via_id, via_name)
   SELECT ${timestampOf('g.at')}, g.actor_kind, g.actor_id, g.actor_name, g.action, g.namespace, 'job',
     CASE WHEN n.count = 1 THEN n.ids[1]::text END, n.count, CASE WHEN n.count > 1 THEN n.ids END,
     CASE WHEN n.count > 1 THEN int8range(g.span_from, g.span_to, '[]') END,
     CASE WHEN n.count = 1 THEN coalesce(g.after, n.afters[1]) ELSE g.after END::jsonb,
     CASE WHEN n.count > 1 AND g.after IS NULL THEN n.afters END, g.address, g.user_agent,
     CASE WHEN n.count = 1 THEN coalesce(g.request_id, n.request_ids[1]) ELSE g.request_id END,
-    CASE WHEN n.count > 1 AND g.request_id IS NULL THEN n.request_ids END
+    CASE WHEN n.count > 1 AND g.request_id IS NULL THEN n.request_ids END,
+    g.via_kind, g.via_id, g.via_name
   FROM unnest(${arrays(
     Object.values(AUDIT_COLUMNS).map((type) => ({ type })),
     AUDIT_FROM,

@@ -83,6 +83,9 @@ function auditParameters(entries: readonly NewJob[]): (string | null)[] {
     text(({ actor }) => actor.kind),
     text(({ actor }) => actor.id),
     text(({ actor }) => actor.name),
+    text(({ actor }) => actor.via?.kind),
+    text(({ actor }) => actor.via?.id),
+    text(({ actor }) => actor.via?.name),
     text(({ action }) => action),
     text(({ namespace }) => namespace),
     text(({ origin }) => origin.address),
@@ -137,7 +140,10 @@ function isShared(a: AuditEntry, b: AuditEntry): boolean {
     a.namespace === b.namespace &&
     a.before === b.before &&
     (a.actor === b.actor ||
-      (a.actor.kind === b.actor.kind && a.actor.id === b.actor.id && a.actor.name === b.actor.name)) &&
+      (a.actor.kind === b.actor.kind &&
+        a.actor.id === b.actor.id &&
+        a.actor.name === b.actor.name &&
+        a.actor.via?.id === b.actor.via?.id)) &&
     (a.origin === b.origin ||
       (a.origin.address === b.origin.address && a.origin.userAgent === b.origin.userAgent))
   );

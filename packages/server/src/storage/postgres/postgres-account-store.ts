@@ -12,12 +12,17 @@ import {
   type FoundKey,
   type FoundSession,
   type KeyQuery,
+  type KeyUse,
+  LastAdministrator,
   NamespaceGone,
   type NewUser,
+  type Rotation,
   type SecretHash,
+  type SessionQuery,
   type SignInFacts,
   type Use,
   type UserChange,
+  type UserQuery,
 } from '../account-store.ts';
 import type { AuditEntry } from '../audit-store.ts';
 import * as sql from './account.sql.ts';
@@ -60,6 +65,8 @@ export class PostgresAccountStore implements AccountStore {
     return this.#database.transaction(async (session) => {
       if ((await session.query(sql.LOCK_NAMESPACE, [name])).length === 0) return 'unknown';
       if ((await session.query(sql.NAMESPACE_IN_USE, [name])).length > 0) return 'in_use';
+      await session.query(credentials.LOCK_KEYS_IN, [name]);
+      await session.query(credentials.REMOVE_KEYS_IN, [name]);
       await session.query(sql.REMOVE_NAMESPACE, [name]);
       await recordAudit(session, [audit]);
       return 'removed';
@@ -83,8 +90,8 @@ export class PostgresAccountStore implements AccountStore {
     return readFirst(this.#database, sql.GET_USER, [userId]);
   }
 
-  users({ after, limit }: { after?: string; limit: number }): Promise<User[]> {
-    return readAll(this.#database, sql.LIST_USERS, [after ?? null, limit]);
+  users({ name, after, limit }: UserQuery): Promise<User[]> {
+    return readAll(this.#database, sql.LIST_USERS, [after ?? null, limit, name ?? null]);
   }
 
   userToSignIn(name: string): Promise<{ user: User; passwordHash: string | undefined } | undefined> {
@@ -103,7 +110,8 @@ export class PostgresAccountStore implements AccountStore {
     audit?: AuditEntry,
   ): Promise<User | undefined> {
     const { displayName = null, disabled = null, passwordHash = null, grants, endSessions } = change;
-    return this.#transaction(async (session) => {
+    const mayEndAdministrator = disabled === true || grants !== undefined;
+    return this.#keepingAdministrators(mayEndAdministrator, async (session) => {
       const values = [userId, displayName, disabled, passwordHash, nowMs];
       if ((await session.query(sql.CHANGE_USER, values)).length === 0) return undefined;
       if (grants) {
@@ -111,35 +119,62 @@ export class PostgresAccountStore implements AccountStore {
         await session.query(sql.ADD_GRANTS, [userId, ...grantArrays(grants)]);
       }
       if (endSessions) await session.query(credentials.END_SESSIONS, [userId, endSessions.except ?? null]);
+      if (change.endKeys) await session.query(credentials.END_KEYS, [userId]);
       await recordAudit(session, [audit]);
       return readFirst(session, sql.GET_USER, [userId]);
     });
   }
 
   removeUser(userId: string, audit?: AuditEntry): Promise<boolean> {
-    return this.#touched(sql.REMOVE_USER, [userId], audit);
+    return this.#keepingAdministrators(true, async (session) => {
+      if ((await session.query(sql.REMOVE_USER, [userId])).length === 0) return false;
+      await recordAudit(session, [audit]);
+      return true;
+    });
   }
 
   createKey(key: ApiKey, hash: SecretHash, audit?: AuditEntry): Promise<boolean> {
-    const { keyId, prefix, name, ownerId = null, grant, scopes, createdAtMs, expiresAtMs = null } = key;
-    const { namespace, role, ownOnly } = grant;
+    const { keyId, prefix, name, ownerId = null, makerId = null, scopes, createdAtMs } = key;
     const scopeList = scopes === undefined ? null : textArray([...scopes]);
-    const values = [keyId, prefix, hash, name, ownerId, namespace, role, ownOnly, scopeList];
-    return this.#touched(credentials.CREATE_KEY, [...values, createdAtMs, expiresAtMs], audit);
+    const values = [
+      keyId,
+      prefix,
+      hash,
+      name,
+      ownerId,
+      makerId,
+      scopeList,
+      createdAtMs,
+      key.expiresAtMs ?? null,
+    ];
+    return this.#touched(credentials.CREATE_KEY, [...values, ...grantArrays(key.grants)], audit);
   }
 
   key(keyId: string): Promise<ApiKey | undefined> {
     return readFirst(this.#database, credentials.GET_KEY, [keyId]);
   }
 
-  keys({ ownerId, namespaces, afterKeyId, limit }: KeyQuery): Promise<ApiKey[]> {
+  keys({ ownerId, namespaces, filter = {}, afterKeyId, limit }: KeyQuery): Promise<ApiKey[]> {
     const all = namespaces === undefined;
-    const values = [all, ownerId ?? null, all ? null : textArray(namespaces), afterKeyId ?? null, limit];
-    return readAll(this.#database, credentials.LIST_KEYS, values);
+    const { namespace = null, name = null, expired, unusedSinceMs = null } = filter;
+    return readAll(this.#database, credentials.LIST_KEYS, [
+      ...[all, ownerId ?? null, all ? null : textArray(namespaces), afterKeyId ?? null, limit],
+      ...[filter.ownerId ?? null, namespace, name, expired?.is ?? null, expired?.atMs ?? null, unusedSinceMs],
+    ]);
   }
 
   keyToCheck(prefix: string): Promise<FoundKey | undefined> {
     return readFirst(this.#database, credentials.KEY_TO_CHECK, [prefix]);
+  }
+
+  renameKey(keyId: string, name: string, audit?: AuditEntry): Promise<boolean> {
+    return this.#touched(credentials.RENAME_KEY, [keyId, name], audit);
+  }
+
+  rotateKey(keyId: string, rotation: Rotation, audit?: AuditEntry): Promise<boolean> {
+    const { fromPrefix, prefix, hash, previousExpiresAtMs, expiresAtMs = null } = rotation;
+    const values = [keyId, fromPrefix, prefix, hash, previousExpiresAtMs, expiresAtMs];
+    return this.#touched(credentials.ROTATE_KEY, values, audit);
   }
 
   removeKey(keyId: string, audit?: AuditEntry): Promise<boolean> {
@@ -164,8 +199,10 @@ export class PostgresAccountStore implements AccountStore {
     return readFirst(this.#database, credentials.SESSION_TO_CHECK, [hash]);
   }
 
-  sessionsOf(userId: string): Promise<Session[]> {
-    return readAll(this.#database, credentials.SESSIONS_OF, [userId]);
+  sessions(query: SessionQuery): Promise<Session[]> {
+    const { userId = null, expiresAfterMs = null, seenAfterMs = null, afterSessionId = null, limit } = query;
+    const values = [userId, expiresAfterMs, seenAfterMs, afterSessionId, limit];
+    return readAll(this.#database, credentials.LIST_SESSIONS, values);
   }
 
   session(sessionId: string): Promise<Session | undefined> {
@@ -189,8 +226,12 @@ export class PostgresAccountStore implements AccountStore {
     await this.#database.query(credentials.FORGET_ADDRESSES, [beforeMs]);
   }
 
-  async noteUses({ keys, sessions }: { keys: readonly Use[]; sessions: readonly Use[] }): Promise<void> {
-    if (keys.length > 0) await this.#database.query(credentials.NOTE_KEY_USES, useArrays(keys));
+  async noteUses({ keys, sessions }: { keys: readonly KeyUse[]; sessions: readonly Use[] }): Promise<void> {
+    if (keys.length > 0) {
+      const addresses = textArray(keys.map(({ address }) => address));
+      const previous = plainArray(keys.map(({ previousAtMs }) => previousAtMs));
+      await this.#database.query(credentials.NOTE_KEY_USES, [...useArrays(keys), addresses, previous]);
+    }
     if (sessions.length > 0) await this.#database.query(credentials.NOTE_SESSION_USES, useArrays(sessions));
   }
 
@@ -214,6 +255,19 @@ export class PostgresAccountStore implements AccountStore {
     });
   }
 
+  /** When at stake: whoever takes an administrator away waits for others who do, and leaves one if there was one. */
+  #keepingAdministrators<T>(atStake: boolean, work: (session: Transaction) => Promise<T>): Promise<T> {
+    if (!atStake) return this.#transaction(work);
+    return this.#transaction(async (session) => {
+      await session.query(sql.LOCK_ADMINISTRATORS, []);
+      const before = await session.query(sql.ADMINISTRATORS, []);
+      const result = await work(session);
+      if (before.length === 1 && (await session.query(sql.ADMINISTRATORS, [])).length === 0)
+        throw new LastAdministrator();
+      return result;
+    });
+  }
+
   async #transaction<T>(work: (session: Transaction) => Promise<T>): Promise<T> {
     try {
       return await this.#database.transaction(work);
@@ -226,7 +280,7 @@ export class PostgresAccountStore implements AccountStore {
 /** Of what refers to namespaces, the database says so: whoever checked before may have been overtaken by a removal. */
 function isNamespaceGone(error: unknown): boolean {
   const { code, constraint } = error as { code?: unknown; constraint?: unknown };
-  return code === '23503' && /^(user_grants|api_keys)_place_fkey$/.test(String(constraint));
+  return code === '23503' && /^(user_grants|key_grants)_place_fkey$/.test(String(constraint));
 }
 
 function grantArrays(grants: readonly Grant[]): string[] {

@@ -88,5 +88,8 @@ export async function recordAudit(
     text(({ origin }) => origin.address),
     text(({ origin }) => origin.userAgent),
     text(({ origin }) => origin.requestId),
+    text(({ actor }) => actor.via?.kind),
+    text(({ actor }) => actor.via?.id),
+    text(({ actor }) => actor.via?.name),
   ]);
 }

@@ -1,0 +1,46 @@
+/**
+ * When a person must show their password besides the session or key they came with. Whoever stole one of those gets nothing from it
+ * that lasts longer than it does, and no new password.
+ */
+import { type Caller, may, Refusal, type User } from '@carillon/domain';
+import type { AccountParts } from './accounts.ts';
+
+/** However long the credential lasts: what it made on its own is over this long after it was revoked. */
+const WITHOUT_PASSWORD_MS_MAX = 30 * 24 * 3_600_000;
+
+/** Counted like an attempt to sign in. */
+export async function requireOwnPassword(
+  { store, passwords, signIns }: AccountParts,
+  caller: Caller,
+  { user, password = '' }: { user: User; password: string | undefined },
+): Promise<void> {
+  const attempt = await signIns.begin({ name: user.name, address: caller.origin.address });
+  if (!(await passwords.verify(password, await store.passwordHashOf(user.userId)))) {
+    const message = 'current_password is not your password.';
+    throw new Refusal('field_invalid', message, { field: 'current_password' });
+  }
+  await attempt.succeeded();
+}
+
+/**
+ * A person's key that outlives what they came with takes their password. Users without one, who cannot show it, need the
+ * permission to manage keys.
+ */
+export async function requireLifetime(
+  parts: AccountParts,
+  caller: Caller,
+  key: { readonly expiresAtMs: number | undefined; readonly currentPassword: string | undefined },
+): Promise<void> {
+  if (caller.userId === undefined) return;
+  const credentialMs = caller.credential?.expiresAtMs ?? Number.POSITIVE_INFINITY;
+  const latestMs = Math.min(credentialMs, parts.clock.now() + WITHOUT_PASSWORD_MS_MAX);
+  if (key.expiresAtMs !== undefined && key.expiresAtMs <= latestMs) return;
+  const user = await parts.store.user(caller.userId);
+  if (user?.hasPassword && key.currentPassword !== undefined) {
+    await requireOwnPassword(parts, caller, { user, password: key.currentPassword });
+  } else if (user?.hasPassword || !may(caller, 'keys.manage')) {
+    const until = new Date(latestMs).toISOString();
+    const message = `A key that lasts longer than until ${until} takes your password in current_password.`;
+    throw new Refusal('password_required', message, { field: 'current_password' });
+  }
+}
