@@ -299,7 +299,7 @@ describe('how it answers', () => {
     ['what makes no sense', ['jobs', 'lst'], 2, /Did you mean list/],
     ['a near word', ['jobs', 'creat'], 2, /Did you mean create\? `carillon jobs --help`/],
     ['what is not there', ['jobs', 'show', NOBODY], 3, /carillon jobs list/],
-    ['a wrong key', ['jobs', 'list', '--key', 'ck_no'], 4, /carillon login/],
+    ['a key for nobody knows whom', ['jobs', 'list', '--key', 'ck_no'], 2, /--url http/],
     ['nobody there', ['jobs', 'list', '--url', 'http://127.0.0.1:1'], 5, /cannot be reached/],
     ['a refusal', ['jobs', 'create', 'x', '--cron', 'x'], 1, /cron_expression \(--cron\): .*\n.*5 fields/],
   ])('%s has an exit code of its own, and says what to do', async (_, args, exitCode, words) => {
@@ -307,6 +307,12 @@ describe('how it answers', () => {
     expect(code, stderr).toBe(exitCode);
     expect(stderr).toMatch(words);
     expect(stdout).toBe('');
+  });
+
+  test('a wrong key has an exit code of its own', async () => {
+    const { code, stderr } = await run(['jobs', 'list', '--url', one.server.address, '--key', 'ck_no']);
+    expect(code, stderr).toBe(4);
+    expect(stderr).toContain('carillon login');
   });
 
   test.each([

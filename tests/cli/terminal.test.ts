@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { widthOf } from '../../packages/cli/src/output/table.ts';
 import { Carillon } from '../../packages/client/src/index.ts';
+import { eventually } from '../support/eventually.ts';
 import { type OneServer, startOneServer } from './one-server.ts';
 import { runCarillon } from './run-carillon.ts';
 import { CTRL_C, linesOf, runOnTerminal, whyNoTerminal } from './terminal/run-on-terminal.ts';
@@ -134,13 +135,33 @@ describe.skipIf(isLeftOut)(name, () => {
     }
   });
 
+  test('in 80 columns dead letters are shown with their error, and with -o wide everything is', async () => {
+    await create({ name: 'refused at once', max_retries: 0, payload: { url: 'http://127.0.0.1:1/' } });
+    const shown = async (...more: string[]) => {
+      const { written } = await runOnTerminal(['dlq', 'list', ...more], {
+        cwd: one.folder,
+        columns: COLUMNS,
+      });
+      return linesOf(written).join('\n');
+    };
+    const table = await eventually(async () => {
+      const written = await shown();
+      expect(written).toContain('refused at once');
+      return written;
+    });
+    expect(table).toMatch(/^ID +JOB +ERROR$/m);
+    expect(table).toMatch(/refused at once .*ECONNREFUSED/);
+    for (const line of table.split('\n')) expect(widthOf(line), line).toBeLessThanOrEqual(COLUMNS);
+    expect(await shown('-o', 'wide')).toMatch(/^ID +JOB +DIED +ERROR +REASON +TRIES +SENT AGAIN AS$/m);
+  });
+
   test('the list tells when a job runs that runs once, also in 80 columns', async () => {
     await create({ name: 'once, with a rather long name', schedule_time: '2100-03-01T12:00:00Z' });
     const { written } = await runOnTerminal(['jobs', 'list', '--text', 'once, with'], {
       cwd: one.folder,
       columns: COLUMNS,
     });
-    expect(linesOf(written).join('\n')).toContain('on 2100-03-01');
+    expect(linesOf(written).join('\n')).toMatch(/pending +2100-03-01 12:00$/m);
   });
 
   test('many jobs move a bar that is gone in the end', async () => {

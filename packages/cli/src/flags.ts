@@ -22,6 +22,8 @@ export interface Flag<T> {
   readonly repeatable?: boolean;
   /** The field of the API, where the key of the flag is another name. */
   readonly field?: string | undefined;
+  /** Where it is not given, the context in use says it. */
+  readonly ofContext?: boolean;
   /** `given`: the text, the list of texts, or true for a switch. */
   readonly read: (given: never, source: Source) => T | Promise<T>;
 }
@@ -223,14 +225,21 @@ export function grantText({ role, namespace, own_only: ownOnly }: Grant): string
 /** Flags that several commands have. */
 export const LIMIT = withDefault(count('-n, --limit <count>', 'Show at most so many; 0 for all'), '50');
 export const YES = toggle('-y, --yes', 'Do not ask');
-export const IN_NAMESPACE = text('--namespace <name>', 'In this namespace');
+/** A namespace that a command lists or creates in: that of the context where it is not given. */
+export function contextNamespace(description: string): Flag<string> {
+  return { ...text('--namespace <name>', `${description} [that of the context]`), ofContext: true };
+}
+export const IN_NAMESPACE = contextNamespace('In this namespace');
 export const PRIORITY = choice('--priority <level>', 'How urgent', ['low', 'medium', 'high']);
 
 export const GLOBAL_FLAGS = {
   url: text('--url <address>', 'Server to talk to (or CARILLON_URL)'),
   key: text('--key <key>', 'Key to use (or CARILLON_KEY, which keeps it out of the process list)'),
-  data: text('--data <folder>', 'Data folder of a local server to talk to'),
-  json: toggle('--json', 'JSON for programs; one object a line where results go on'),
+  context: text('--context <name>', 'Context to use: a server by its name (or CARILLON_CONTEXT)'),
+  data: text('--data <folder>', 'Data folder of a local server to talk to (or CARILLON_DATA)'),
+  allNamespaces: toggle('--all-namespaces', 'Not only in the namespace of the context'),
+  output: choice('-o, --output <format>', 'How results are shown', ['table', 'wide', 'json', 'yaml']),
+  json: toggle('--json', 'The same as -o json: for programs; one object a line where results go on'),
   utc: toggle('--utc', 'Times in UTC instead of the time zone of this machine'),
 };
 export type GlobalOptions = Values<typeof GLOBAL_FLAGS>;

@@ -23,12 +23,16 @@ export async function runCli(given: readonly string[], world: World): Promise<nu
   let exitCode: number = EXIT.ok;
   let cli: Cli | undefined;
   let flags: Flags = {};
-  const outputOf = ({ json = false, utc = false }: GlobalOptions) => new Output({ ...world, json, utc });
+  const outputOf = ({ json = false, utc = false, output = 'table' }: GlobalOptions) =>
+    new Output({ ...world, format: json ? 'json' : output, utc });
   const run = async (spec: CommandSpec, { args, options }: Parsed) => {
     flags = spec.options ?? {};
     const globals = await readFlags(GLOBAL_FLAGS, options, world);
-    cli = new Cli({ out: outputOf(globals), world, globals });
-    exitCode = (await spec.run({ args, options: await readFlags(flags, options, world), cli })) ?? EXIT.ok;
+    const env =
+      globals.context === undefined ? world.env : { ...world.env, CARILLON_CONTEXT: globals.context };
+    cli = new Cli({ out: outputOf(globals), world: { ...world, env }, globals });
+    const values = await withContext(await readFlags(flags, options, world), flags, cli);
+    exitCode = (await spec.run({ args, options: values, cli })) ?? EXIT.ok;
   };
   try {
     const passThrough = allCommands.find((spec) => spec.passThrough && spec.name === argv[0]);
@@ -43,7 +47,7 @@ export async function runCli(given: readonly string[], world: World): Promise<nu
     return exitCode;
   } catch (error) {
     if (error instanceof Interrupted) return EXIT.interrupted;
-    const out = outputOf(argv.includes('--json') ? { json: true } : {});
+    const out = outputOf({ output: formatIn(argv) });
     if (cli?.wasInterrupted) {
       out.note('Stopped; what was done stays done.');
       return EXIT.interrupted;
@@ -56,6 +60,25 @@ export async function runCli(given: readonly string[], world: World): Promise<nu
     out.failure(explained);
     return explained.exitCode;
   }
+}
+
+/** Fills in what the context in use says where a flag was not given. */
+async function withContext(
+  values: Readonly<Record<string, unknown>>,
+  flags: Flags,
+  cli: Cli,
+): Promise<Record<string, unknown>> {
+  const [name] = Object.entries(flags).find(([name, { ofContext }]) => ofContext && !(name in values)) ?? [];
+  const namespace = name === undefined ? undefined : await cli.defaultNamespace();
+  return { ...values, ...(name !== undefined && namespace !== undefined && { [name]: namespace }) };
+}
+
+/** The format that errors are shown in, also those of a command line that cannot be parsed. */
+function formatIn(argv: readonly string[]): 'table' | 'json' | 'yaml' {
+  const words = argv.join(' ');
+  if (/(^| )--json( |$)/.test(words)) return 'json';
+  const [, format] = /(?:^| )(?:-o ?|--output[ =])(json|yaml)( |$)/.exec(words) ?? [];
+  return format === 'json' || format === 'yaml' ? format : 'table';
 }
 
 function explainParsing(error: CommanderError, argv: readonly string[]): Explained {
@@ -160,8 +183,9 @@ function optionOf({ flags, description, choices, fallback, repeatable }: Flag<un
 function afterHelp(): string {
   const codes = EXIT_MEANINGS.map(([code, meaning]) => `  ${String(code).padEnd(5)}${meaning}`).join('\n');
   return `
-Where to connect: --url and --key, else CARILLON_URL and CARILLON_KEY, else the
-stored login, else the server that runs in ./.carillon.
+Where to connect: --url, --context or --data, else CARILLON_URL, else the context
+in use (carillon context list, carillon login), else the server that runs in
+./.carillon.
 
 Exit codes:
 ${codes}

@@ -58,9 +58,18 @@ export function listCommand<F extends Flags, T>(
       const items = await readLimited(list, limit, cli.out);
       const isFiltered = Object.keys(options).some((option) => option !== 'sort');
       const whenEmpty = typeof empty === 'string' ? empty : empty(options);
-      cli.out.list(items, columns(cli.out), { empty: (isFiltered ? noMatch : undefined) ?? whenEmpty });
+      const told = (isFiltered ? noMatch : undefined) ?? whenEmpty;
+      cli.out.list(items, columns(cli.out), { empty: `${told}${await whereText(cli, options)}` });
     },
   });
+}
+
+/** Says that only the namespace of the context was looked at, where nobody named it. */
+async function whereText(cli: Cli, options: object): Promise<string> {
+  if (!('namespace' in options)) return '';
+  const namespace = await cli.defaultNamespace();
+  if (namespace === undefined || options.namespace !== namespace) return '';
+  return ` Only the namespace ${namespace} was looked at; --all-namespaces looks everywhere.`;
 }
 
 /** One call for each id. What the server refuses is reported, and the other ids are still processed. */

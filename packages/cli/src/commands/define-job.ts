@@ -5,6 +5,7 @@ import { command } from '../command.ts';
 import { EXIT, UsageError } from '../errors.ts';
 import {
   choice,
+  contextNamespace,
   count,
   fromNow,
   headers,
@@ -50,7 +51,7 @@ export const JOB_FLAGS = {
     ['none', 'last', 'all'],
     'misfire.policy',
   ),
-  namespace: text('--namespace <name>', 'Namespace of the job'),
+  namespace: contextNamespace('Namespace of the job'),
   user_id: text('--user <id>', 'Whose job it is'),
   labels: labels('--label <name=value>', 'May be repeated'),
 };
@@ -139,6 +140,8 @@ export const updateJob = command('jobs update', 'Change a job', {
   options: {
     name: text('--name <name>', 'New name'),
     ...JOB_FLAGS,
+    // A job stays where it is: that of the context is not meant.
+    namespace: text('--namespace <name>', 'Namespace of the job, which cannot change'),
     file: jsonFile('a JSON object', isObject)(
       '-f, --file <path>',
       'Fields as JSON; - reads the standard input',
