@@ -5,7 +5,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { Grant, JsonObject, Role } from '@carillon/client';
+import type { Grant, JobFields, JsonObject, Role } from '@carillon/client';
 import { Option } from 'commander';
 import type { World } from './cli.ts';
 import { UsageError } from './errors.ts';
@@ -88,6 +88,22 @@ export function choice<const C extends string>(
   return { flags, description, choices, field, read: (given: C) => given };
 }
 
+/** Values of the API have underscores and lower case; people also write hyphens and upper case. */
+export function spelled(value: string): string {
+  return value.replaceAll(/(?<=\w)-(?=\w)/g, '_').toLowerCase();
+}
+
+/** One or several such values, in a flag that is repeated or separated by commas. */
+export const words = kind(
+  (given: readonly string[]) => given.flatMap((list) => list.split(',')).map((word) => spelled(word.trim())),
+  true,
+);
+
+export function onOff(flags: string, description: string, field?: string): Flag<boolean> {
+  const { read: _, ...rest } = choice(flags, description, ['on', 'off'], field);
+  return { ...rest, read: (given: string) => given === 'on' };
+}
+
 export function withDefault<T>(flag: Flag<T>, fallback: string): Flag<T> & { readonly fallback: string } {
   return { ...flag, fallback };
 }
@@ -132,8 +148,45 @@ function secondsFromNow(amount: number): Date {
 /** `team=billing`, repeated. */
 export const labels = kind((given: readonly string[], { flag }) => pairsOf(given, flag, '='), true);
 
-/** `Accept: text/plain`, repeated. */
-export const headers = kind((given: readonly string[], { flag }) => pairsOf(given, flag, ':'), true);
+/** `Accept: text/plain`, repeated. Without a value, also as `Accept=`, it is removed from a job that has it. */
+export const headers = kind(
+  (given: readonly string[], { flag }) =>
+    pairsOf(
+      given.map((pair) => pair.replace(/^([^\s:=]+)=$/, '$1:')),
+      flag,
+      ':',
+    ),
+  true,
+);
+
+/** `cpu=2`, repeated. */
+export const resources = kind((given: readonly string[], { flag }) => {
+  const pairs = Object.entries(pairsOf(given, flag, '='));
+  const wrong = pairs.find(([, amount]) => !/^\d+(\.\d+)?$/.test(amount));
+  if (wrong) throw new UsageError(`${flag} must be name=number, and is "${wrong.join('=')}".`);
+  return Object.fromEntries(pairs.map(([name, amount]) => [name, Number(amount)]));
+}, true);
+
+const DAYLIGHT_SAVING: Readonly<Record<string, readonly string[]>> = {
+  gap: ['run_after', 'skip'],
+  overlap: ['first', 'second', 'both'],
+};
+
+/** `gap=skip`, `overlap=both`. */
+export const daylightSaving = kind((given: readonly string[], { flag }) => {
+  const rules = given.flatMap((list) => list.split(',')).map((rule) => spelled(rule.trim()));
+  for (const rule of rules) {
+    const [name = '', policy = ''] = rule.split('=');
+    if (DAYLIGHT_SAVING[name]?.includes(policy)) continue;
+    const known = Object.entries(DAYLIGHT_SAVING).flatMap(([one, all]) =>
+      all.map((each) => `${one}=${each}`),
+    );
+    throw new UsageError(`${flag} must be one of ${known.join(', ')}, and is "${rule}".`);
+  }
+  return Object.fromEntries(rules.map((rule) => rule.split('='))) as NonNullable<
+    JobFields['daylight_saving']
+  >;
+}, true);
 
 /** Labels to filter by, as filters of the API write them: `team:billing`. */
 export const labelFilter = kind((given: readonly string[], { flag }) => {

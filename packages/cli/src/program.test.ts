@@ -54,6 +54,14 @@ test('options of every command may stand before and after its words', async () =
   });
 });
 
+test('values of the API are understood in any spelling', async () => {
+  expect((await parse('carillon jobs list --type one-time --sort -next-run-time')).options).toMatchObject({
+    type: 'one_time',
+    sort: '-next_run_time',
+  });
+  expect((await parse('carillon jobs create x --priority HIGH')).options).toMatchObject({ priority: 'high' });
+});
+
 test('options that may be repeated are lists', async () => {
   const { options } = await parse('carillon jobs create x --label a=1 --label b=2');
   expect(options).toMatchObject({ label: ['a=1', 'b=2'] });

@@ -5,7 +5,7 @@ import { type ArgumentSpec, type CommandSpec, descriptionOf } from './command.ts
 import { allCommands, NOUNS } from './commands/all-commands.ts';
 import { EXIT, EXIT_MEANINGS, Interrupted } from './errors.ts';
 import { type Explained, explainError } from './explain-error.ts';
-import { type Flag, type Flags, GLOBAL_FLAGS, type GlobalOptions, readFlags } from './flags.ts';
+import { type Flag, type Flags, GLOBAL_FLAGS, type GlobalOptions, readFlags, spelled } from './flags.ts';
 import { Output } from './output/output.ts';
 
 /** A test compares it with the manifest. */
@@ -172,7 +172,11 @@ function argumentOf({ name, description, choices }: ArgumentSpec): Argument {
 
 function optionOf({ flags, description, choices, fallback, repeatable }: Flag<unknown>): Option {
   const option = new Option(flags, description);
-  if (choices) option.choices(choices);
+  if (choices) {
+    option.choices(choices);
+    const check = option.parseArg;
+    option.argParser((value: string, before: unknown) => check?.(spelled(value), before as never));
+  }
   if (fallback !== undefined) option.default(fallback);
   if (repeatable) {
     option.argParser((value: string, before: readonly string[] | undefined) => [...(before ?? []), value]);

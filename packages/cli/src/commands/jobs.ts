@@ -30,7 +30,7 @@ const JOB_FILTERS = {
   handler: text('--handler <name>', 'Run by this handler'),
   text: text('--text <part>', 'Whose name contains this'),
 };
-const SCHEDULE_TYPES = ['immediate', 'future', 'cron', 'interval', 'one-time', 'recurring'] as const;
+const SCHEDULE_TYPES = ['immediate', 'future', 'cron', 'interval', 'one_time', 'recurring'] as const;
 const SORT_KEYS = ['created_at', 'updated_at', 'name', 'priority', 'next_run_time'] as const;
 
 export const jobCommands: readonly CommandSpec[] = [
