@@ -35,9 +35,10 @@ export async function findConnection({ flags, env: given, cwd }: ConnectionSourc
   const env = flags.context === undefined ? given : { ...given, CARILLON_CONTEXT: flags.context };
   const key = flags.key ?? (env.CARILLON_KEY || undefined);
   const folder = folderOf({ flags, env, cwd });
-  const [oneWay, other] = (['url', 'context', 'data'] as const).filter((name) => flags[name] !== undefined);
-  if (oneWay && other)
-    throw new UsageError(`--${oneWay} and --${other} both name a server: give one of them.`);
+  // With --url, the folder of --data is only looked at for the key.
+  const other = flags.url === undefined ? flags.data && 'data' : 'url';
+  if (flags.context !== undefined && other)
+    throw new UsageError(`--${other} and --context both name a server: give one of them.`);
   const isPlain = flags.context === undefined && flags.data === undefined;
   const url = flags.url ?? (isPlain ? env.CARILLON_URL || undefined : undefined);
   if (url !== undefined) {

@@ -88,7 +88,23 @@ function explainParsing(error: CommanderError, argv: readonly string[]): Explain
   const help = `\`carillon ${name === undefined ? '' : `${name} `}--help\` shows what can be said.`;
   // commander puts its suggestion in brackets on a line of its own.
   const fix = suggestion === undefined ? help : `${suggestion.replace(/^\(|\)$/g, '')} ${help}`;
-  return { message, fix, exitCode: EXIT.usage, code: 'usage', details: {} };
+  const usage = { exitCode: EXIT.usage, code: 'usage', details: {} };
+  const cron = error.code === 'commander.excessArguments' ? unquotedCron(argv) : undefined;
+  if (cron === undefined) return { ...usage, message, fix };
+  return {
+    ...usage,
+    message: 'A cron expression is one argument: put it in quotes.',
+    fix: `Such as ${cron}'0 9 * * *'. Without them, the shell makes several words of it, and names of files of each *.`,
+  };
+}
+
+/** What stands before a cron expression that the shell has cut into words; undefined where there is none. */
+function unquotedCron(argv: readonly string[]): string | undefined {
+  const flag = argv.indexOf('--cron');
+  const first = flag < 0 ? argv.indexOf('preview') : flag;
+  const [expression = '', next = '-'] = argv.slice(first + 1);
+  if (first < 0 || !/^[\d*,/?-]+$/.test(expression) || next.startsWith('-')) return undefined;
+  return flag < 0 ? 'carillon preview ' : '--cron ';
 }
 
 /** `help jobs create` and `jobs help create` in the words of the parser: `jobs create --help`. */

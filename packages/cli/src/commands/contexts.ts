@@ -107,7 +107,7 @@ export const contextCommands: readonly CommandSpec[] = [
       const { env } = cli.world;
       await present(cli, name);
       const question = `Remove the context ${name}?`;
-      if (!(await isConfirmed(cli, { yes, question, otherwise: 'Nothing was removed.' }))) return EXIT.ok;
+      if (!(await isConfirmed(cli, { yes, question }))) return EXIT.ok;
       const { current, all } = await readContexts(env);
       const { [name]: _, ...others } = all;
       await writeContexts(env, { current: current === name ? undefined : current, all: others });

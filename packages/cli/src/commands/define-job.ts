@@ -8,6 +8,7 @@ import {
   type JobUpdated,
   type JsonObject,
   type NewJob,
+  type Worker,
 } from '@carillon/client';
 import type { Cli } from '../cli.ts';
 import { command } from '../command.ts';
@@ -240,14 +241,23 @@ export async function warnWithoutWorkers(
   cli: Cli,
   handlers: readonly (string | null | undefined)[],
 ): Promise<void> {
-  const missing = new Set(handlers.filter(Boolean));
-  if (missing.size === 0) return;
-  const client = await cli.client();
-  const workers = await optional(client.workers.list().toArray());
-  // Who may not list workers cannot be warned.
-  if (!workers) return;
-  for (const { alive, handlers: offered } of workers)
-    if (alive) for (const handler of offered) missing.delete(handler);
-  for (const handler of missing)
+  for (const handler of (await missingHandlers(cli, handlers)) ?? [])
     cli.out.warn(`no worker offers the handler "${handler}" at the moment; runs will wait until one does.`);
+}
+
+/** Those that no living worker offers. Undefined where workers cannot be seen: who may not list them cannot be warned. */
+export async function missingHandlers(
+  cli: Cli,
+  handlers: readonly (string | null | undefined)[],
+): Promise<ReadonlySet<string> | undefined> {
+  const missing = new Set(handlers.flatMap((handler) => handler || []));
+  if (missing.size === 0) return missing;
+  const workers = await optional(listWorkers(cli));
+  for (const { alive, handlers: offered } of workers ?? [])
+    if (alive) for (const handler of offered) missing.delete(handler);
+  return workers && missing;
+}
+
+async function listWorkers(cli: Cli): Promise<Worker[]> {
+  return (await cli.client()).workers.list().toArray();
 }

@@ -64,7 +64,8 @@ function jobLine({ status, last_updated: at, latest_run: run }: JobStatusReport,
   const attempt = run && run.attempt_number > 1 ? `, attempt ${run.attempt_number}` : '';
   const took = run?.end_time ? ` in ${showSpan(run.start_time, run.end_time)}` : '';
   const detail = run ? `run ${run.run_id} ${run.status}${took}${attempt}` : 'not run yet';
-  const why = plainText(run?.error_message ?? run?.reason ?? '');
+  const skipped = run && run.occurrences > 1 ? ` (${run.occurrences} occurrences)` : '';
+  const why = plainText(`${run?.error_message ?? run?.reason ?? ''}${skipped}`.trim());
   return `${out.moment(at)}  ${out.state(status.padEnd(9))}  ${detail}${why && `: ${why}`}`;
 }
 
