@@ -71,16 +71,29 @@ test('its namespace is that of commands which list or create, unless they say ot
   const { job_id } = await make('inside');
   await make('named', '--namespace', 'default');
   expect(await json(['jobs', 'show', job_id])).toMatchObject({ namespace: 'billing' });
+  const payload = { url: one.server.address };
+  const input = JSON.stringify([
+    { name: 'filed', interval: '1d', payload },
+    { name: 'placed', interval: '1d', payload, namespace: 'default' },
+  ]);
+  await ok(['jobs', 'create', '--file', '-'], { input });
   const names = async (...more: string[]) =>
     (await json<{ name: string }[]>(['jobs', 'list', ...more])).map(({ name }) => name).sort();
-  expect(await names()).toEqual(['inside']);
-  expect(await names('--all-namespaces')).toEqual(['inside', 'named', 'outside']);
-  expect(await names('--namespace', 'default')).toEqual(['named', 'outside']);
+  expect(await names()).toEqual(['filed', 'inside']);
+  expect(await names('--all-namespaces')).toEqual(['filed', 'inside', 'named', 'outside', 'placed']);
+  expect(await names('--namespace', 'default')).toEqual(['named', 'outside', 'placed']);
   expect(await json(['status'])).toMatchObject({ context: 'here', namespace: 'billing' });
   const none = await run(['jobs', 'list', '--status', 'failed']);
   expect(none.stderr).toContain('--all-namespaces');
   await ok(['context', 'add', 'here', '--namespace', '']);
-  expect(await names()).toHaveLength(3);
+  expect(await names()).toHaveLength(5);
+});
+
+test('a server that cannot be reached is told with what named it', async () => {
+  await ok(['context', 'add', 'gone', '--url', 'http://127.0.0.1:1']);
+  const { code, stderr } = await run(['jobs', 'list', '--context', 'gone']);
+  expect(code).toBe(5);
+  expect(stderr).toContain('The address comes from the context gone.');
 });
 
 test('a redirect takes the key nowhere', async () => {

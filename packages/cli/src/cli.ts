@@ -37,6 +37,11 @@ export class Cli {
     return this.#connection;
   }
 
+  /** What named the server, in words; undefined where none is known. */
+  async whereFrom(): Promise<string | undefined> {
+    return (await this.#connection?.catch(() => undefined))?.from;
+  }
+
   /** Of the context in use, for commands where no --namespace was given. */
   async defaultNamespace(): Promise<string | undefined> {
     if (this.globals.allNamespaces) return undefined;

@@ -57,7 +57,10 @@ export async function runCli(given: readonly string[], world: World): Promise<nu
     if (error instanceof CommanderError && error.code === 'commander.help') return EXIT.usage;
     const explained =
       error instanceof CommanderError ? explainParsing(error, argv) : explainError(error, flags);
-    out.failure(explained);
+    const from = explained.exitCode === EXIT.unreachable ? await cli?.whereFrom() : undefined;
+    const fix =
+      [explained.fix, from && `The address comes from ${from}.`].filter(Boolean).join(' ') || undefined;
+    out.failure({ ...explained, fix });
     return explained.exitCode;
   }
 }

@@ -44,13 +44,17 @@ export const createJob = command('jobs create', 'Create a job', {
   ],
   async run({ args: [name], options: { file, idempotencyKey, wait, ...options }, cli }) {
     const fields = jobFields(options);
+    const namespace = fields.namespace ?? (await cli.defaultNamespace());
+    // What a file says of a job is stronger than the context, and weaker than a flag.
+    const byDefault = namespace === undefined ? {} : { namespace };
     if (Array.isArray(file)) {
       if (wait) throw new UsageError('--wait is for one job.');
-      return createMany(cli, file as NewJob[], idempotencyKey);
+      const jobs = (file as NewJob[]).map((job) => (isObject(job) ? { ...byDefault, ...job } : job));
+      return createMany(cli, jobs, idempotencyKey);
     }
     if (name === undefined && file === undefined)
       throw new UsageError('A job needs a name.', 'carillon jobs create <name> --http <url>');
-    const job = { ...file, ...fields, ...(name !== undefined && { name }) } as NewJob;
+    const job = { ...byDefault, ...file, ...fields, ...(name !== undefined && { name }) } as NewJob;
     const jobId = await createOne(cli, job, { idempotencyKey, wait });
     if (!wait) return EXIT.ok;
     if (job.cron_expression ?? job.interval ?? job.frequency)
@@ -67,7 +71,6 @@ export const updateJob = command('jobs update', 'Change a job', {
   options: {
     name: text('--name <name>', 'New name'),
     ...JOB_FLAGS,
-    // A job stays where it is: that of the context is not meant.
     namespace: text('--namespace <name>', 'Namespace of the job, which cannot change'),
     file: jsonFile('a JSON object', isObject)(
       '-f, --file <path>',

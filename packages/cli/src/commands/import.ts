@@ -54,12 +54,13 @@ export const importCrontab = command('import crontab', 'Make jobs of the lines o
     tellOfIdle(cli, plan, { paused });
     const isPartial = problems.length + leftOut.length > 0;
     if (dryRun) return isPartial || refusals.length > 0 ? EXIT.failed : EXIT.ok;
-    const wanted = plan.filter((planned) => !leftOut.includes(planned));
-    if (wanted.length === 0) return isPartial ? EXIT.failed : EXIT.ok;
+    const hopeless = new Set([...leftOut, ...refusals].map(({ line }) => line));
+    const wanted = plan.filter(({ line }) => !hopeless.has(line));
+    if (wanted.length === 0) return plan.length > 0 || isPartial ? EXIT.failed : EXIT.ok;
     const question = `Make ${countOf(wanted.length, 'job')}?`;
     if (!(await isConfirmed(cli, { yes, question, otherwise: 'Nothing was made.' }))) return EXIT.ok;
     const refused = await createJobs(cli, wanted, leftOut);
-    return isPartial || refused > 0 ? EXIT.failed : EXIT.ok;
+    return isPartial || refusals.length + refused > 0 ? EXIT.failed : EXIT.ok;
   },
 });
 

@@ -3,7 +3,6 @@ import type { Job, JobFields, Json, JsonObject } from '@carillon/client';
 import { UsageError } from '../errors.ts';
 import {
   choice,
-  contextNamespace,
   count,
   daylightSaving,
   fromNow,
@@ -81,7 +80,7 @@ export const JOB_FLAGS = {
     'Of all: within this time',
     'misfire.window_seconds',
   ),
-  namespace: contextNamespace('Namespace of the job'),
+  namespace: text('--namespace <name>', 'Namespace of the job [that of the context]'),
   user_id: text('--user <id>', 'Whose job it is'),
   labels: labels('--label <name=value>', 'May be repeated'),
   resources: resources('--resource <name=amount>', 'What a run takes up, such as cpu=2; may be repeated'),

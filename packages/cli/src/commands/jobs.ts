@@ -15,7 +15,7 @@ import {
   YES,
 } from '../flags.ts';
 import type { Fact, Output } from '../output/output.ts';
-import { countOf } from '../output/text.ts';
+import { countOf, plainText } from '../output/text.ts';
 import { changeMatching, eachIdCommand, listCommand, pageSize } from './actions.ts';
 import { createJob, updateJob } from './define-job.ts';
 import { showStarted, watchJob } from './watch.ts';
@@ -137,16 +137,14 @@ export const jobCommands: readonly CommandSpec[] = [
       const { out } = cli;
       const client = await cli.client();
       const { logs } = await client.jobs.logs(id, { limit: pageSize(limit) });
-      out.list(
-        logs,
-        [
-          { header: 'AT', value: (line) => out.briefTime(line.timestamp), fixed: true, rank: 2 },
-          { header: 'RUN', value: (line) => line.run_id, fixed: true, rank: 3 },
-          { header: 'TRY', value: (line) => line.attempt_number, fixed: true, right: true, rank: 4 },
-          { header: 'MESSAGE', value: (line) => line.message, rank: 1 },
-        ],
-        { empty: 'It has said nothing yet.' },
-      );
+      if (out.json || logs.length === 0) return out.list(logs, [], { empty: 'It has said nothing yet.' });
+      let run = '';
+      for (const line of logs) {
+        const attempt = `run ${line.run_id}, attempt ${line.attempt_number}`;
+        if (attempt !== run) out.raw(out.paint.bold(attempt));
+        run = attempt;
+        out.raw(`${out.paint.dim(out.time(line.timestamp))}  ${plainText(line.message)}`);
+      }
     },
   }),
   listCommand('jobs upcoming', 'List what runs soon', {
