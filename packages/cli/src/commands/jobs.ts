@@ -18,7 +18,7 @@ import type { Fact, Output } from '../output/output.ts';
 import { countOf, plainText } from '../output/text.ts';
 import { changeMatching, eachIdCommand, listCommand, pageSize } from './actions.ts';
 import { createJob, updateJob } from './define-job.ts';
-import { showStarted, watchJob } from './watch.ts';
+import { outcomeText, showStarted, watchJob } from './watch.ts';
 
 const JOB = '01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e0f';
 const ANOTHER = '01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e10';
@@ -292,6 +292,6 @@ function otherFacts(job: Job): Fact[] {
 
 function lastRunText(run: Run, out: Output): string {
   const words = [run.status, out.time(run.end_time ?? run.start_time)].filter(Boolean).join(' ');
-  const why = run.error_message ?? (run.occurrences > 1 ? `${run.occurrences} occurrences` : undefined);
-  return why === undefined ? words : `${words}: ${why}`;
+  const why = outcomeText({ ...run, reason: null });
+  return why === '' ? words : `${words}: ${why}`;
 }
