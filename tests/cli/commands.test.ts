@@ -66,7 +66,7 @@ describe('jobs', () => {
       expect(pending).toContain('pending');
       return (JSON.parse(made) as { job_id: string }).job_id;
     }, SOON);
-    await ok(['jobs', 'cancel', id]);
+    await ok(['jobs', 'cancel', id, '--yes']);
     expect((await waiting.ended).code).toBe(1);
   });
 
@@ -122,7 +122,7 @@ describe('jobs', () => {
     expect(await ok(['jobs', 'run', id, '--wait'])).toContain('SUCCESS');
     expect(await ok(['runs', 'list', id])).toContain('SUCCESS');
     expect(await ok(['jobs', 'upcoming', '--within', '1d', '-n', '0'])).toContain('nightly');
-    await ok(['jobs', 'cancel', id]);
+    await ok(['jobs', 'cancel', id, '--yes']);
     expect(await json(['jobs', 'show', id])).toMatchObject({ status: 'CANCELLED' });
   });
 
@@ -254,10 +254,52 @@ describe('import crontab', () => {
     const again = await run(['import', 'crontab', '-', '--yes', '--json'], { input: crontab });
     const [made] = JSON.parse(first.stdout).made;
     expect(made).toMatchObject({ line: 2, created: true });
-    expect(JSON.parse(again.stdout)).toEqual({ made: [{ ...made, created: false }], refused: [] });
+    expect(JSON.parse(again.stdout)).toEqual({
+      ...{ made: [{ ...made, created: false }], refused: [], left_out: [] },
+    });
     expect(await count()).toBe(1);
     const { stdout } = await run(['import', 'crontab', '-', '--yes'], { input: crontab });
     expect(stdout).toContain('0 jobs made, 1 was there already, 0 refused.');
+  });
+
+  test('lines that nothing can run are told before anything is made, and left out or paused', async () => {
+    const mixed = `0 3 * * * /bin/backup\n0 4 * * * curl -X POST -d 'a=1' ${alive}\n0 5 * * * curl ${alive} | sh\n`;
+    const load = ['import', 'crontab', '-', '--tz', 'UTC'];
+    const dry = await run([...load, '--dry-run'], { input: mixed });
+    expect(dry.code).toBe(1);
+    expect(dry.stdout).toMatch(/1 +backup .* script +no, left out/);
+    expect(dry.stdout).toMatch(/2 +curl .* http +yes/);
+    expect(dry.stderr).toMatch(/line 3: it stays a command: its output goes to another command/);
+    expect(dry.stderr).toMatch(
+      /no worker offers the handler "script": 2 of 3 lines would never run \(1, 3\)/,
+    );
+    const asked = await run(load, { input: mixed });
+    expect(asked).toMatchObject({ code: 2, stderr: expect.stringContaining('would never run') });
+    const made = await run([...load, '--yes', '--json'], { input: mixed });
+    expect(made.code).toBe(1);
+    expect(JSON.parse(made.stdout)).toMatchObject({
+      made: [{ line: 2 }],
+      left_out: [{ line: 1 }, { line: 3 }],
+    });
+    const [call] = JSON.parse(made.stdout).made;
+    expect(await json(['jobs', 'show', call.job_id])).toMatchObject({
+      handler: 'http',
+      payload: { url: alive, method: 'POST', body: 'a=1' },
+    });
+    const all = await run([...load, '--yes', '--paused', '--json'], { input: mixed });
+    expect(all.code, all.stderr).toBe(0);
+    for (const { line, job_id } of JSON.parse(all.stdout).made)
+      expect(await json(['jobs', 'show', job_id])).toMatchObject({
+        status: line === 2 ? 'SCHEDULED' : 'PAUSED',
+      });
+  });
+
+  test('a namespace that does not exist is told, also in a dry run', async () => {
+    const dry = ['import', 'crontab', '-', '--dry-run', '--namespace', 'nowhere'];
+    const { code, stderr, stdout } = await run(dry, { input: crontab });
+    expect(code, stderr).toBe(3);
+    expect(stderr).toContain('carillon namespaces list');
+    expect(stdout).toBe('');
   });
 
   test('a dry run lets the server judge each line', async () => {
@@ -299,7 +341,7 @@ describe('how it answers', () => {
     ['what makes no sense', ['jobs', 'lst'], 2, /Did you mean list/],
     ['a near word', ['jobs', 'creat'], 2, /Did you mean create\? `carillon jobs --help`/],
     ['what is not there', ['jobs', 'show', NOBODY], 3, /carillon jobs list/],
-    ['a wrong key', ['jobs', 'list', '--key', 'ck_no'], 4, /carillon login/],
+    ['a key for nobody knows whom', ['jobs', 'list', '--key', 'ck_no'], 2, /--url http/],
     ['nobody there', ['jobs', 'list', '--url', 'http://127.0.0.1:1'], 5, /cannot be reached/],
     ['a refusal', ['jobs', 'create', 'x', '--cron', 'x'], 1, /cron_expression \(--cron\): .*\n.*5 fields/],
   ])('%s has an exit code of its own, and says what to do', async (_, args, exitCode, words) => {
@@ -307,6 +349,12 @@ describe('how it answers', () => {
     expect(code, stderr).toBe(exitCode);
     expect(stderr).toMatch(words);
     expect(stdout).toBe('');
+  });
+
+  test('a wrong key has an exit code of its own', async () => {
+    const { code, stderr } = await run(['jobs', 'list', '--url', one.server.address, '--key', 'ck_no']);
+    expect(code, stderr).toBe(4);
+    expect(stderr).toContain('carillon login');
   });
 
   test.each([

@@ -31,7 +31,7 @@ describe('people', () => {
       input: `${password}\n`,
     });
     expect(signedIn).toContain('as ada');
-    const file = join(one.folder, '.config/carillon/login.json');
+    const file = join(one.folder, '.config/carillon/contexts.json');
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     expect(await ok(['whoami'])).toContain('editor@billing');
     const id = await createJob('invoice', '--http', alive, '--every', '1d', '--namespace', 'billing');
@@ -66,13 +66,13 @@ describe('people', () => {
       '--role',
       'viewer',
     ]);
-    const env = { CARILLON_KEY: made.key };
+    const env = { CARILLON_KEY: made.key, CARILLON_URL: one.server.address };
     const id = await createJob('readable', '--http', alive, '--every', '1d');
     expect(await ok(['jobs', 'list', '-n', '1'], { env })).toContain(id);
     const refused = await run(['jobs', 'create', 'no', '--http', alive], { env });
     expect(refused.code).toBe(4);
     const here = await json<{ key: string }>(['keys', 'create', 'here', '--namespace', 'default']);
-    const insider = { CARILLON_KEY: here.key };
+    const insider = { CARILLON_KEY: here.key, CARILLON_URL: one.server.address };
     expect(await ok(['status'], { env: insider })).toMatch(/workers\s+not visible to you/);
     expect(await json(['status'], { env: insider })).toMatchObject({ workers: null, running: null });
     expect(await ok(['keys', 'list'])).toContain('reader');

@@ -64,6 +64,7 @@ test.each([
   [['serve', '--roles', 'worker'], 2, /one of gateway, reads, writes, engine, scheduler, dispatcher/],
   [['serve', '--roles', 'gateway', '--port', '0'], 1, /--database-url/],
   [['migrate'], 2, /--database-url/],
+  [['start', '--data', '/dev/null/x'], 1, /^carillon: the data folder \/dev\/null\/x cannot be used: .*\n$/],
   [['migrate', '--database-url', 'postgres://127.0.0.1:1/none'], 1, /cannot be migrated/],
 ])('%j is refused in words', async (args, exitCode, words) => {
   const folder = makeTestFolder();

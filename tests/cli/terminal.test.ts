@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { widthOf } from '../../packages/cli/src/output/table.ts';
 import { Carillon } from '../../packages/client/src/index.ts';
+import { eventually } from '../support/eventually.ts';
 import { type OneServer, startOneServer } from './one-server.ts';
 import { runCarillon } from './run-carillon.ts';
 import { CTRL_C, linesOf, runOnTerminal, whyNoTerminal } from './terminal/run-on-terminal.ts';
@@ -11,6 +12,7 @@ import { CTRL_C, linesOf, runOnTerminal, whyNoTerminal } from './terminal/run-on
 const isLeftOut = whyNoTerminal !== undefined && process.env.CI !== 'true';
 const name = isLeftOut ? `on a terminal (${whyNoTerminal})` : 'on a terminal';
 const COLUMNS = 80;
+const SOON = { withinMs: 60_000 };
 /** Each command is two processes that start. */
 const MANY_COMMANDS = { timeout: 600_000 };
 
@@ -134,13 +136,33 @@ describe.skipIf(isLeftOut)(name, () => {
     }
   });
 
+  test('in 80 columns dead letters are shown with their error, and with -o wide everything is', async () => {
+    await create({ name: 'refused at once', max_retries: 0, payload: { url: 'http://127.0.0.1:1/' } });
+    const shown = async (...more: string[]) => {
+      const { written } = await runOnTerminal(['dlq', 'list', ...more], {
+        cwd: one.folder,
+        columns: COLUMNS,
+      });
+      return linesOf(written).join('\n');
+    };
+    const table = await eventually(async () => {
+      const written = await shown();
+      expect(written).toContain('refused at once');
+      return written;
+    }, SOON);
+    expect(table).toMatch(/^ID +JOB +ERROR$/m);
+    expect(table).toMatch(/refused at once {2}\S.{20}/);
+    for (const line of table.split('\n')) expect(widthOf(line), line).toBeLessThanOrEqual(COLUMNS);
+    expect(await shown('-o', 'wide')).toMatch(/^ID +JOB +DIED +ERROR +REASON +TRIES +SENT AGAIN AS$/m);
+  });
+
   test('the list tells when a job runs that runs once, also in 80 columns', async () => {
     await create({ name: 'once, with a rather long name', schedule_time: '2100-03-01T12:00:00Z' });
     const { written } = await runOnTerminal(['jobs', 'list', '--text', 'once, with'], {
       cwd: one.folder,
       columns: COLUMNS,
     });
-    expect(linesOf(written).join('\n')).toContain('on 2100-03-01');
+    expect(linesOf(written).join('\n')).toMatch(/pending +2100-03-01 12:00$/m);
   });
 
   test('many jobs move a bar that is gone in the end', async () => {
@@ -155,7 +177,7 @@ describe.skipIf(isLeftOut)(name, () => {
     const lines = Array.from({ length: 400 }, (_, i) => `${i % 60} 3 * * * /bin/job-${i}`);
     const crontab = join(one.folder, 'crontab.txt');
     await writeFile(crontab, `${lines.join('\n')}\n`);
-    const seen = await interrupt(['import', 'crontab', crontab, '--yes'], '10/400');
+    const seen = await interrupt(['import', 'crontab', crontab, '--yes', '--paused'], '10/400');
     expect(seen).toMatchObject({ code: 130, isClean: true, unseen: [] });
     expect(linesOf(seen.written).join('\n')).not.toMatch(/[█░]/);
     expect(seen.written).toMatch(/\d+ jobs made so far; the same command again makes only the others/);

@@ -27,8 +27,31 @@ export class Cli {
 
   connection(): Promise<Connection> {
     const { env, cwd } = this.world;
-    this.#connection ??= findConnection({ flags: this.globals, env, cwd });
+    this.#connection ??= findConnection({ flags: this.globals, env, cwd }).then((found) => {
+      if (found.isOfFolder && env.CARILLON_KEY)
+        this.out.warn(
+          'CARILLON_KEY is not used: it is sent to the server of --url, CARILLON_URL or a context, and this one was only found in a folder, with a key of its own.',
+        );
+      return found;
+    });
     return this.#connection;
+  }
+
+  /** What named the server, in words; undefined where none is known. */
+  async whereFrom(): Promise<string | undefined> {
+    return (await this.#connection?.catch(() => undefined))?.from;
+  }
+
+  /** Of the context in use, for commands where no --namespace was given. */
+  async defaultNamespace(): Promise<string | undefined> {
+    if (this.globals.allNamespaces) return undefined;
+    // Without a server the command itself says so.
+    return (await this.connection().catch(() => undefined))?.namespace;
+  }
+
+  /** Before a password is asked for: whoever types it sees where it goes. */
+  announceServer(url: string): void {
+    this.out.note(`Server: ${url}`);
   }
 
   async client(): Promise<Carillon> {

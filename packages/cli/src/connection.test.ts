@@ -1,8 +1,10 @@
-import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { chown, mkdir, mkdtemp, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { findConnection, loginFile, readLogin, removeLogin, writeLogin } from './connection.ts';
+import { readContexts, writeContexts } from './contexts.ts';
+import { findLocalServer } from './local-server.ts';
 
 let folder = '';
 let env: Record<string, string> = {};
@@ -17,9 +19,9 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 const find = (flags = {}) => findConnection({ flags, env, cwd: folder });
 const login = () => writeLogin(env, { url: 'http://login:1', key: 'ck_login' });
 
-async function local(): Promise<void> {
+async function local(address = 'http://0.0.0.0:7420'): Promise<void> {
   await mkdir(join(folder, '.carillon'));
-  await writeFile(join(folder, '.carillon/server.lock'), '{"pid": 1, "address": "http://0.0.0.0:7420"}');
+  await writeFile(join(folder, '.carillon/server.lock'), JSON.stringify({ pid: 1, address }));
   await writeFile(join(folder, '.carillon/admin.key'), 'ck_admin\n');
 }
 
@@ -54,6 +56,150 @@ test('without any server it says how to get one', async () => {
   await expect(find()).rejects.toMatchObject({
     code: 'no_server',
     fix: expect.stringContaining('carillon start'),
+  });
+});
+
+describe('a folder of the current directory may be planted', () => {
+  test.each(['http://evil.example:7420', 'http://127.0.0.1.evil.example', 'http://127.0.0.1@evil.example'])(
+    'its address %s is not used, for it is not on this machine',
+    async (address) => {
+      await local(address);
+      const refused = { message: expect.stringContaining('nothing is sent there') };
+      await expect(find()).rejects.toMatchObject(refused);
+      await expect(find({ data: '.carillon' })).rejects.toMatchObject(refused);
+    },
+  );
+
+  test.each([
+    'http://127.0.0.1:1',
+    'http://127.8.0.1:1',
+    'https://[::1]:1',
+    'http://localhost:1',
+    'http://[::]:1',
+  ])('its address %s is on this machine', async (address) => {
+    await local(address);
+    expect(await find()).toMatchObject({ key: 'ck_admin' });
+  });
+
+  test('an address that was named may be elsewhere, and gets the key that the folder has for it', async () => {
+    await local('http://10.0.0.5:7420');
+    expect(await find({ url: 'http://10.0.0.5:7420' })).toMatchObject({ key: 'ck_admin' });
+  });
+
+  test('the key of the environment is never sent to its address, nor is that of a flag', async () => {
+    await local();
+    env = { ...env, CARILLON_KEY: 'ck_env' };
+    expect(await find()).toMatchObject({ url: 'http://127.0.0.1:7420', key: 'ck_admin', isOfFolder: true });
+    expect(await find({ data: '.carillon' })).toMatchObject({ key: 'ck_admin' });
+    await expect(find({ key: 'ck_flag' })).rejects.toThrow(/--key is not sent/);
+    await rm(join(folder, '.carillon/admin.key'));
+    expect(await find()).toMatchObject({ key: undefined });
+  });
+
+  test.each(['server.lock', 'admin.key'])('a link named %s is refused', async (name) => {
+    await local();
+    const file = join(folder, '.carillon', name);
+    await rename(file, join(folder, 'elsewhere'));
+    await symlink(join(folder, 'elsewhere'), file);
+    await expect(find()).rejects.toThrow(/is a link/);
+    await expect(find({ data: '.carillon' })).rejects.toThrow(/is a link/);
+  });
+
+  test('a link in place of the folder is refused, unless the folder was named', async () => {
+    await local();
+    await rename(join(folder, '.carillon'), join(folder, 'real'));
+    await symlink(join(folder, 'real'), join(folder, '.carillon'));
+    await expect(find()).rejects.toThrow(/is a link/);
+    expect(await find({ data: '.carillon' })).toMatchObject({ key: 'ck_admin' });
+  });
+
+  test('a folder of another user is refused', async () => {
+    await local();
+    const of = (uid: number, isNamed = false) =>
+      findLocalServer({ path: '.carillon', cwd: folder, isNamed, uid });
+    const { uid: owner } = await stat(folder);
+    expect(await of(owner)).toMatchObject({ key: 'ck_admin' });
+    if (owner !== 0) {
+      await expect(of(owner + 1)).rejects.toThrow(/belongs to another user/);
+      await expect(of(owner + 1, true)).rejects.toThrow(/belongs to another user/);
+      await expect(of(0)).rejects.toThrow(/belongs to another user/);
+      expect(await of(0, true)).toMatchObject({ key: 'ck_admin' });
+    }
+  });
+
+  test.skipIf(process.geteuid?.() !== 0)(
+    'root uses the folder of another user only when it is named',
+    async () => {
+      await local();
+      for (const name of ['', 'server.lock', 'admin.key'])
+        await chown(join(folder, '.carillon', name), 12_345, 12_345);
+      await expect(find()).rejects.toThrow(/belongs to another user/);
+      expect(await find({ data: '.carillon' })).toMatchObject({ key: 'ck_admin' });
+      await chown(join(folder, '.carillon'), 0, 0);
+      await expect(find()).rejects.toThrow(/server\.lock belongs to another user/);
+    },
+  );
+});
+
+describe('contexts', () => {
+  const prod = { url: 'https://prod.example', key: 'ck_prod', namespace: 'billing', added: true };
+
+  test('the current one is used, another one where it is named', async () => {
+    await local();
+    const stage = { url: 'https://stage.example', key: 'ck_stage' };
+    await writeContexts(env, { current: 'prod', all: { prod, stage } });
+    const { added: _, ...used } = prod;
+    expect(await find()).toMatchObject({ ...used, context: 'prod', from: 'the context prod' });
+    expect(await find({ context: 'stage' })).toMatchObject({ ...stage, namespace: undefined });
+    env = { ...env, CARILLON_CONTEXT: 'stage' };
+    expect(await find()).toMatchObject(stage);
+    expect(await find({ context: 'prod' })).toMatchObject(used);
+    expect(await find({ data: '.carillon' })).toMatchObject({ key: 'ck_admin' });
+    await expect(find({ context: 'nope' })).rejects.toThrow(/There is no context nope/);
+    await expect(find({ context: 'prod', url: 'http://x' })).rejects.toThrow(/--url and --context both/);
+  });
+
+  test('a key of the environment may be used with a context', async () => {
+    await writeContexts(env, { current: 'prod', all: { prod } });
+    env = { ...env, CARILLON_KEY: 'ck_env' };
+    expect(await find()).toMatchObject({ url: prod.url, key: 'ck_env' });
+  });
+
+  test('a context whose name is that of a property of every object is none', async () => {
+    await expect(find({ context: 'constructor' })).rejects.toThrow(/There is no context constructor/);
+  });
+
+  test('the login from before there were contexts goes on working, and becomes one', async () => {
+    const former = join(folder, 'config/carillon/login.json');
+    await mkdir(join(folder, 'config/carillon'), { recursive: true });
+    await writeFile(former, JSON.stringify({ url: 'http://old:1', key: 'ck_old', keyId: 'k', name: 'ada' }));
+    expect(await find()).toMatchObject({ url: 'http://old:1', key: 'ck_old', context: 'old-1' });
+    expect(await readLogin(env)).toEqual({ url: 'http://old:1', key: 'ck_old', keyId: 'k', name: 'ada' });
+    await writeLogin(env, { url: 'http://old:1', key: 'ck_new' });
+    await expect(readFile(former)).rejects.toThrow(/ENOENT/);
+    expect(await readContexts(env)).toEqual({
+      current: 'old-1',
+      all: { 'old-1': { url: 'http://old:1', key: 'ck_new' } },
+    });
+  });
+
+  test('a login at the address of a context is kept in it, and logout leaves what was added', async () => {
+    const { key: _, ...keyless } = prod;
+    await writeContexts(env, { current: 'prod', all: { prod: keyless } });
+    expect(await readLogin(env)).toBeUndefined();
+    await writeLogin(env, { url: 'https://prod.example', key: 'ck_1' });
+    expect(await find()).toMatchObject({ key: 'ck_1', namespace: 'billing', context: 'prod' });
+    await removeLogin(env);
+    expect(await readContexts(env)).toEqual({ current: 'prod', all: { prod: keyless } });
+  });
+
+  test('a login elsewhere makes a context of its own, and takes no other one over', async () => {
+    await writeContexts(env, { current: 'prod', all: { prod } });
+    await writeLogin(env, { url: 'http://127.0.0.1:7420', key: 'ck_1' });
+    expect(await find()).toMatchObject({ context: '127.0.0.1-7420', key: 'ck_1' });
+    expect(await find({ context: 'prod' })).toMatchObject({ key: 'ck_prod' });
+    await removeLogin(env);
+    expect(await readContexts(env)).toEqual({ all: { prod } });
   });
 });
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isSystemCrontab, parseCrontab, plainCall, planJobs } from './crontab.ts';
+import { isSystemCrontab, parseCrontab, planJobs } from './crontab.ts';
 
 const read = (text: string, system = false) => parseCrontab(text, { system });
 
@@ -104,17 +104,25 @@ test('CRON_TZ wins over the zone of the machine', () => {
   expect(plan('CRON_TZ=Asia/Tokyo\n@daily x')[0]?.job.time_zone).toBe('Asia/Tokyo');
 });
 
-test.each([
-  ['curl -fsS https://example.org/ping', 'https://example.org/ping'],
-  ["curl -s 'https://example.org/ping?a=1&b=2' >/dev/null 2>&1", 'https://example.org/ping?a=1&b=2'],
-  ['wget -q -O /dev/null http://example.org/x', 'http://example.org/x'],
-  ['curl -X POST https://example.org/ping', undefined],
-  ['curl https://example.org/ping | sh', undefined],
-  ['curl https://example.org/$(hostname)', undefined],
-  ['curl https://example.org/a && rm -rf /tmp/x', undefined],
-  ['/opt/mycurl https://example.org', undefined],
-])('%s is a plain call of %s', (command, url) => {
-  expect(plainCall({ command, stdin: undefined })).toBe(url);
+test('a call becomes an http job with its method, body and time limit', () => {
+  const [planned] = plan("0 3 * * * curl -X POST -m 20 --retry 2 -d 'a=1' https://example.org/ping");
+  expect(planned).not.toHaveProperty('note');
+  expect(planned?.job).toMatchObject({
+    handler: 'http',
+    payload: { url: 'https://example.org/ping', method: 'POST', body: 'a=1' },
+    timeout_seconds: 20,
+    max_retries: 2,
+  });
+});
+
+test('a call that cannot be one says why it stays a command', () => {
+  expect(plan('0 3 * * * curl https://example.org/x | sh')).toMatchObject([
+    {
+      line: 1,
+      job: { handler: 'script' },
+      note: expect.stringContaining('stays a command: its output goes'),
+    },
+  ]);
 });
 
 test('the same crontab gives the same keys again, and equal lines different ones', () => {

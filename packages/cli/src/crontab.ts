@@ -5,6 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { JsonObject, NewJob } from '@carillon/client';
+import { callOfCommand } from './curl.ts';
 
 export interface CrontabEntry {
   readonly line: number;
@@ -105,41 +106,50 @@ export interface PlannedJob {
   readonly line: number;
   readonly job: NewJob;
   readonly idempotencyKey: string;
+  /** What is otherwise than in cron: a call that stays a command and why, or what a call leaves out. */
+  readonly note?: string;
 }
 
 const NAME_CHARS_MAX = 60;
 
 /**
- * A plain `curl` or `wget` of one address becomes an http job; every other line a job for the handler that runs commands.
+ * A `curl` or `wget` that calls one address becomes an http job; every other line a job for the handler that runs commands.
  * The same line has the same name and key each time; equal lines have different keys, by their number among equals.
  */
 export function planJobs(entries: readonly CrontabEntry[], options: JobOfEntryOptions): PlannedJob[] {
   const seen = new Map<string, number>();
   return entries.map((entry) => {
-    const job = jobOfEntry(entry, options);
+    const { job, note } = jobOfEntry(entry, options);
     const digest = createHash('sha256').update(JSON.stringify(job)).digest('hex').slice(0, 32);
     const nth = (seen.get(digest) ?? 0) + 1;
     seen.set(digest, nth);
-    return { line: entry.line, job, idempotencyKey: `crontab-${digest}-${nth}` };
+    const idempotencyKey = `crontab-${digest}-${nth}`;
+    return { line: entry.line, job, idempotencyKey, ...(note !== undefined && { note }) };
   });
 }
 
-export function jobOfEntry(entry: CrontabEntry, options: JobOfEntryOptions): NewJob {
-  const url = plainCall(entry);
-  return {
+function jobOfEntry(
+  entry: CrontabEntry,
+  options: JobOfEntryOptions,
+): { job: NewJob; note?: string | undefined } {
+  const read = callOfCommand(entry.command, { hasInput: entry.stdin !== undefined });
+  const call = read && 'call' in read ? read.call : undefined;
+  const job: NewJob = {
     name: nameOf(entry.command),
     cron_expression: entry.expression,
     time_zone: entry.timeZone ?? options.timeZone,
-    ...(url === undefined
-      ? { handler: options.handler, payload: commandPayload(entry) }
-      : { handler: 'http', payload: { url } }),
+    ...(call
+      ? { handler: 'http', payload: call.payload }
+      : { handler: options.handler, payload: commandPayload(entry) }),
     labels: { source: 'crontab' },
     ...(options.namespace !== undefined && { namespace: options.namespace }),
     // As in cron, missed occurrences are not caught up and failures not retried; unlike in cron, runs do not overlap.
     misfire: { policy: 'none' },
     overlap: 'skip',
-    max_retries: 0,
+    max_retries: call?.maxRetries ?? 0,
+    ...(call?.timeoutSeconds !== undefined && { timeout_seconds: call.timeoutSeconds }),
   };
+  return { job, note: read && 'reason' in read ? `it stays a command: ${read.reason}` : call?.note };
 }
 
 function commandPayload({ command, stdin, user, environment }: CrontabEntry): JsonObject {
@@ -151,18 +161,7 @@ function commandPayload({ command, stdin, user, environment }: CrontabEntry): Js
   };
 }
 
-const QUIET_FLAGS = new Set('-s -S -f -L -fsS -sS -sf -fsSL -q -qO- -O -o - /dev/null'.split(' '));
 const TO_NOWHERE = /\s*(\d?>{1,2}\s*(\/dev\/null|&1)|&>\s*\/dev\/null)\s*/g;
-
-/** The address, where calling it is all that the line does: any other word of the shell keeps it a command. */
-export function plainCall({ command, stdin }: Pick<CrontabEntry, 'command' | 'stdin'>): string | undefined {
-  const [program = '', ...words] = command.replaceAll(TO_NOWHERE, ' ').trim().split(/\s+/);
-  if (stdin !== undefined || !/^(\/usr\/bin\/)?(curl|wget)$/.test(program)) return undefined;
-  const [url, ...more] = words.filter((word) => !QUIET_FLAGS.has(word)).map(unquoted);
-  if (url === undefined || more.length > 0 || /[\s$`|;&<>(){}\\]/.test(url.replace(/&(?=\w+=)/g, '')))
-    return undefined;
-  return /^https?:\/\/\S+$/.test(url) ? url : undefined;
-}
 
 /** `/usr/local/bin/backup.sh --full > /dev/null` → `backup.sh --full`. */
 function nameOf(command: string): string {

@@ -1,6 +1,8 @@
+import type { Job } from '@carillon/client';
+import { JOB_FIELDS } from '@carillon/domain';
 import { describe, expect, test } from 'vitest';
 import type { World } from './cli.ts';
-import { JOB_FLAGS, jobFields } from './commands/define-job.ts';
+import { changedFields, JOB_FLAGS, jobFields } from './commands/job-flags.ts';
 import { count, type Flag, grantText, labels, readFlags, readGrant, seconds } from './flags.ts';
 
 const world = { cwd: '/' } as World;
@@ -50,6 +52,103 @@ describe('a job from options', () => {
   ])('%o is refused', async (options, message) => {
     await expect(jobOf(options)).rejects.toThrow(message);
   });
+});
+
+describe('a change of a job', () => {
+  const change = async (parsed: object, current: object) =>
+    changedFields(await readFlags(JOB_FLAGS, { ...parsed }, world), current as Job);
+  const call = {
+    handler: 'http',
+    payload: {
+      url: 'https://old',
+      method: 'PUT',
+      headers: { Accept: 'text/plain', 'X-Team': 'a' },
+      body: 'b',
+    },
+    labels: { team: 'billing', tier: '1' },
+    resources: { cpu: 1 },
+  };
+
+  test('another address keeps method, headers and body', async () => {
+    expect(await change({ http: 'https://new' }, call)).toEqual({
+      handler: 'http',
+      payload: { ...call.payload, url: 'https://new' },
+    });
+  });
+
+  test('one header is changed in any case, one removed, the others stay', async () => {
+    const headers = (header: string[]) => change({ header }, call);
+    expect(await headers(['accept: text/html'])).toEqual({
+      payload: { ...call.payload, headers: { 'X-Team': 'a', accept: 'text/html' } },
+    });
+    for (const removal of ['x-team:', 'X-Team='])
+      expect(await headers([removal])).toEqual({
+        payload: { ...call.payload, headers: { Accept: 'text/plain' } },
+      });
+  });
+
+  test('a header that the server hides is not written back as it is shown', async () => {
+    const hidden = { ...call, payload: { url: 'https://old', headers: { Authorization: '[redacted]' } } };
+    await expect(change({ method: 'put' }, hidden)).rejects.toThrow(/Authorization of this job is hidden/);
+    expect(await change({ header: ['authorization: Bearer x'] }, hidden)).toMatchObject({
+      payload: { headers: { authorization: 'Bearer x' } },
+    });
+  });
+
+  test('labels and resources are added, changed and removed one by one', async () => {
+    expect(await change({ label: ['tier=', 'owner=ada'] }, call)).toEqual({
+      labels: { team: 'billing', owner: 'ada' },
+    });
+    expect(await change({ resource: ['gpu=1'] }, call)).toEqual({ resources: { cpu: 1, gpu: 1 } });
+  });
+
+  test('what belongs to a call is refused for another handler', async () => {
+    await expect(change({ method: 'put' }, { handler: 'mail', payload: {} })).rejects.toThrow(
+      /belong to --http/,
+    );
+    expect(await change({ http: 'https://new' }, { handler: 'mail', payload: { to: 'x' } })).toEqual({
+      handler: 'http',
+      payload: { url: 'https://new' },
+    });
+  });
+});
+
+test('every field of a job can be set by a flag', () => {
+  const set = new Set(Object.entries(JOB_FLAGS).map(([name, { field }]) => field ?? name));
+  const fields = Object.entries(JOB_FIELDS).flatMap(([name, field]) => {
+    const members = 'members' in field ? Object.keys(field.members) : [];
+    return set.has(name) || members.length === 0 ? [name] : members.map((member) => `${name}.${member}`);
+  });
+  // The name is an argument; the type follows from the rest; --every says what frequency does.
+  const otherwise = ['name', 'schedule_type', 'frequency'];
+  expect(fields.filter((field) => !set.has(field) && !otherwise.includes(field))).toEqual([]);
+});
+
+test('flags set the members of what they belong to, and hyphens are understood', async () => {
+  const given = {
+    ...{ retryStrategy: 'fixed', retryDelay: '10s', retryJitter: 'off', misfire: 'all', misfireWindow: '1h' },
+    ...{
+      spread: '5m',
+      startTimeout: '1h',
+      daylightSaving: ['gap=run-after,overlap=both'],
+      resource: ['cpu=0.5'],
+    },
+    ...{ http: 'https://x', expectStatus: ['200,3XX', '404'] },
+  };
+  expect(await jobOf(given)).toEqual({
+    handler: 'http',
+    payload: { url: 'https://x', expect_status: ['200', '3xx', '404'] },
+    retry: { strategy: 'fixed', delay_seconds: 10, jitter: false },
+    misfire: { policy: 'all', window_seconds: 3_600 },
+    spread_seconds: 300,
+    start_timeout_seconds: 3_600,
+    daylight_saving: { gap: 'run_after', overlap: 'both' },
+    resources: { cpu: 0.5 },
+  });
+  await expect(jobOf({ daylightSaving: ['gap=both'] })).rejects.toThrow(
+    /gap=run_after, gap=skip, overlap=first/,
+  );
+  await expect(jobOf({ resource: ['cpu=many'] })).rejects.toThrow(/name=number/);
 });
 
 test.each([

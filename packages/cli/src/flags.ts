@@ -5,7 +5,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { Grant, JsonObject, Role } from '@carillon/client';
+import type { Grant, JobFields, JsonObject, Role } from '@carillon/client';
 import { Option } from 'commander';
 import type { World } from './cli.ts';
 import { UsageError } from './errors.ts';
@@ -22,6 +22,8 @@ export interface Flag<T> {
   readonly repeatable?: boolean;
   /** The field of the API, where the key of the flag is another name. */
   readonly field?: string | undefined;
+  /** Where it is not given, the context in use says it. */
+  readonly ofContext?: boolean;
   /** `given`: the text, the list of texts, or true for a switch. */
   readonly read: (given: never, source: Source) => T | Promise<T>;
 }
@@ -86,6 +88,22 @@ export function choice<const C extends string>(
   return { flags, description, choices, field, read: (given: C) => given };
 }
 
+/** Values of the API have underscores and lower case; people also write hyphens and upper case. */
+export function spelled(value: string): string {
+  return value.replaceAll(/(?<=\w)-(?=\w)/g, '_').toLowerCase();
+}
+
+/** One or several such values, in a flag that is repeated or separated by commas. */
+export const words = kind(
+  (given: readonly string[]) => given.flatMap((list) => list.split(',')).map((word) => spelled(word.trim())),
+  true,
+);
+
+export function onOff(flags: string, description: string, field?: string): Flag<boolean> {
+  const { read: _, ...rest } = choice(flags, description, ['on', 'off'], field);
+  return { ...rest, read: (given: string) => given === 'on' };
+}
+
 export function withDefault<T>(flag: Flag<T>, fallback: string): Flag<T> & { readonly fallback: string } {
   return { ...flag, fallback };
 }
@@ -130,8 +148,45 @@ function secondsFromNow(amount: number): Date {
 /** `team=billing`, repeated. */
 export const labels = kind((given: readonly string[], { flag }) => pairsOf(given, flag, '='), true);
 
-/** `Accept: text/plain`, repeated. */
-export const headers = kind((given: readonly string[], { flag }) => pairsOf(given, flag, ':'), true);
+/** `Accept: text/plain`, repeated. Without a value, also as `Accept=`, it is removed from a job that has it. */
+export const headers = kind(
+  (given: readonly string[], { flag }) =>
+    pairsOf(
+      given.map((pair) => pair.replace(/^([^\s:=]+)=$/, '$1:')),
+      flag,
+      ':',
+    ),
+  true,
+);
+
+/** `cpu=2`, repeated. */
+export const resources = kind((given: readonly string[], { flag }) => {
+  const pairs = Object.entries(pairsOf(given, flag, '='));
+  const wrong = pairs.find(([, amount]) => !/^\d+(\.\d+)?$/.test(amount));
+  if (wrong) throw new UsageError(`${flag} must be name=number, and is "${wrong.join('=')}".`);
+  return Object.fromEntries(pairs.map(([name, amount]) => [name, Number(amount)]));
+}, true);
+
+const DAYLIGHT_SAVING: Readonly<Record<string, readonly string[]>> = {
+  gap: ['run_after', 'skip'],
+  overlap: ['first', 'second', 'both'],
+};
+
+/** `gap=skip`, `overlap=both`. */
+export const daylightSaving = kind((given: readonly string[], { flag }) => {
+  const rules = given.flatMap((list) => list.split(',')).map((rule) => spelled(rule.trim()));
+  for (const rule of rules) {
+    const [name = '', policy = ''] = rule.split('=');
+    if (DAYLIGHT_SAVING[name]?.includes(policy)) continue;
+    const known = Object.entries(DAYLIGHT_SAVING).flatMap(([one, all]) =>
+      all.map((each) => `${one}=${each}`),
+    );
+    throw new UsageError(`${flag} must be one of ${known.join(', ')}, and is "${rule}".`);
+  }
+  return Object.fromEntries(rules.map((rule) => rule.split('='))) as NonNullable<
+    JobFields['daylight_saving']
+  >;
+}, true);
 
 /** Labels to filter by, as filters of the API write them: `team:billing`. */
 export const labelFilter = kind((given: readonly string[], { flag }) => {
@@ -223,14 +278,21 @@ export function grantText({ role, namespace, own_only: ownOnly }: Grant): string
 /** Flags that several commands have. */
 export const LIMIT = withDefault(count('-n, --limit <count>', 'Show at most so many; 0 for all'), '50');
 export const YES = toggle('-y, --yes', 'Do not ask');
-export const IN_NAMESPACE = text('--namespace <name>', 'In this namespace');
+/** A namespace that a command lists or creates in: that of the context where it is not given. */
+export function contextNamespace(description: string): Flag<string> {
+  return { ...text('--namespace <name>', `${description} [that of the context]`), ofContext: true };
+}
+export const IN_NAMESPACE = contextNamespace('In this namespace');
 export const PRIORITY = choice('--priority <level>', 'How urgent', ['low', 'medium', 'high']);
 
 export const GLOBAL_FLAGS = {
   url: text('--url <address>', 'Server to talk to (or CARILLON_URL)'),
   key: text('--key <key>', 'Key to use (or CARILLON_KEY, which keeps it out of the process list)'),
-  data: text('--data <folder>', 'Data folder of a local server to talk to'),
-  json: toggle('--json', 'JSON for programs; one object a line where results go on'),
+  context: text('--context <name>', 'Context to use: a server by its name (or CARILLON_CONTEXT)'),
+  data: text('--data <folder>', 'Data folder of a local server to talk to (or CARILLON_DATA)'),
+  allNamespaces: toggle('--all-namespaces', 'Not only in the namespace of the context'),
+  output: choice('-o, --output <format>', 'How results are shown', ['table', 'wide', 'json', 'yaml']),
+  json: toggle('--json', 'The same as -o json: for programs; one object a line where results go on'),
   utc: toggle('--utc', 'Times in UTC instead of the time zone of this machine'),
 };
 export type GlobalOptions = Values<typeof GLOBAL_FLAGS>;

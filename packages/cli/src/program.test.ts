@@ -4,7 +4,7 @@ import { loadConfig } from '../../server/src/config/load-config.ts';
 import manifest from '../package.json' with { type: 'json' };
 import { allCommands, NOUNS } from './commands/all-commands.ts';
 import { FIXES } from './explain-error.ts';
-import { buildProgram, helpWords, namedBy, VERSION } from './program.ts';
+import { buildProgram, helpWords, namedBy, runCli, VERSION } from './program.ts';
 
 /** Which command a line means, without doing it. */
 async function parse(line: string): Promise<{ name: string; args: readonly string[]; options: object }> {
@@ -54,6 +54,14 @@ test('options of every command may stand before and after its words', async () =
   });
 });
 
+test('values of the API are understood in any spelling', async () => {
+  expect((await parse('carillon jobs list --type one-time --sort -next-run-time')).options).toMatchObject({
+    type: 'one_time',
+    sort: '-next_run_time',
+  });
+  expect((await parse('carillon jobs create x --priority HIGH')).options).toMatchObject({ priority: 'high' });
+});
+
 test('options that may be repeated are lists', async () => {
   const { options } = await parse('carillon jobs create x --label a=1 --label b=2');
   expect(options).toMatchObject({ label: ['a=1', 'b=2'] });
@@ -72,6 +80,19 @@ test.each([
   ['carillon workers now', /too many arguments/],
 ])('%s is answered with what would be right', async (line, message) => {
   await expect(parse(line)).rejects.toThrow(message);
+});
+
+test.each([
+  ['jobs create x --cron 0 9 * * *', "--cron '0 9 * * *'"],
+  ['jobs create x --cron */5 file-1 file-2 --http http://x', "--cron '0 9 * * *'"],
+  ['preview 0 9 * * 1-5 --tz UTC', "carillon preview '0 9 * * *'"],
+])('%s is answered with "put it in quotes"', async (line, fix) => {
+  const said: string[] = [];
+  const stream = { write: (text: string) => said.push(text) > 0 } as unknown as NodeJS.WriteStream;
+  const world = { env: {}, cwd: '/', stdin: {} as NodeJS.ReadStream, stdout: stream, stderr: stream };
+  expect(await runCli(line.split(' '), world)).toBe(2);
+  expect(said.join('')).toContain('put it in quotes');
+  expect(said.join('')).toContain(fix);
 });
 
 test('every noun is explained, and none that is not there', () => {

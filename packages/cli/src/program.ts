@@ -5,7 +5,7 @@ import { type ArgumentSpec, type CommandSpec, descriptionOf } from './command.ts
 import { allCommands, NOUNS } from './commands/all-commands.ts';
 import { EXIT, EXIT_MEANINGS, Interrupted } from './errors.ts';
 import { type Explained, explainError } from './explain-error.ts';
-import { type Flag, type Flags, GLOBAL_FLAGS, type GlobalOptions, readFlags } from './flags.ts';
+import { type Flag, type Flags, GLOBAL_FLAGS, type GlobalOptions, readFlags, spelled } from './flags.ts';
 import { Output } from './output/output.ts';
 
 /** A test compares it with the manifest. */
@@ -23,12 +23,16 @@ export async function runCli(given: readonly string[], world: World): Promise<nu
   let exitCode: number = EXIT.ok;
   let cli: Cli | undefined;
   let flags: Flags = {};
-  const outputOf = ({ json = false, utc = false }: GlobalOptions) => new Output({ ...world, json, utc });
+  const outputOf = ({ json = false, utc = false, output = 'table' }: GlobalOptions) =>
+    new Output({ ...world, format: json ? 'json' : output, utc });
   const run = async (spec: CommandSpec, { args, options }: Parsed) => {
     flags = spec.options ?? {};
     const globals = await readFlags(GLOBAL_FLAGS, options, world);
-    cli = new Cli({ out: outputOf(globals), world, globals });
-    exitCode = (await spec.run({ args, options: await readFlags(flags, options, world), cli })) ?? EXIT.ok;
+    const env =
+      globals.context === undefined ? world.env : { ...world.env, CARILLON_CONTEXT: globals.context };
+    cli = new Cli({ out: outputOf(globals), world: { ...world, env }, globals });
+    const values = await withContext(await readFlags(flags, options, world), flags, cli);
+    exitCode = (await spec.run({ args, options: values, cli })) ?? EXIT.ok;
   };
   try {
     const passThrough = allCommands.find((spec) => spec.passThrough && spec.name === argv[0]);
@@ -43,7 +47,7 @@ export async function runCli(given: readonly string[], world: World): Promise<nu
     return exitCode;
   } catch (error) {
     if (error instanceof Interrupted) return EXIT.interrupted;
-    const out = outputOf(argv.includes('--json') ? { json: true } : {});
+    const out = outputOf({ output: formatIn(argv) });
     if (cli?.wasInterrupted) {
       out.note('Stopped; what was done stays done.');
       return EXIT.interrupted;
@@ -53,9 +57,31 @@ export async function runCli(given: readonly string[], world: World): Promise<nu
     if (error instanceof CommanderError && error.code === 'commander.help') return EXIT.usage;
     const explained =
       error instanceof CommanderError ? explainParsing(error, argv) : explainError(error, flags);
-    out.failure(explained);
+    const from = explained.exitCode === EXIT.unreachable ? await cli?.whereFrom() : undefined;
+    const fix =
+      [explained.fix, from && `The address comes from ${from}.`].filter(Boolean).join(' ') || undefined;
+    out.failure({ ...explained, fix });
     return explained.exitCode;
   }
+}
+
+/** Fills in what the context in use says where a flag was not given. */
+async function withContext(
+  values: Readonly<Record<string, unknown>>,
+  flags: Flags,
+  cli: Cli,
+): Promise<Record<string, unknown>> {
+  const [name] = Object.entries(flags).find(([name, { ofContext }]) => ofContext && !(name in values)) ?? [];
+  const namespace = name === undefined ? undefined : await cli.defaultNamespace();
+  return { ...values, ...(name !== undefined && namespace !== undefined && { [name]: namespace }) };
+}
+
+/** The format that errors are shown in, also those of a command line that cannot be parsed. */
+function formatIn(argv: readonly string[]): 'table' | 'json' | 'yaml' {
+  const words = argv.join(' ');
+  if (/(^| )--json( |$)/.test(words)) return 'json';
+  const [, format] = /(?:^| )(?:-o ?|--output[ =])(json|yaml)( |$)/.exec(words) ?? [];
+  return format === 'json' || format === 'yaml' ? format : 'table';
 }
 
 function explainParsing(error: CommanderError, argv: readonly string[]): Explained {
@@ -65,7 +91,23 @@ function explainParsing(error: CommanderError, argv: readonly string[]): Explain
   const help = `\`carillon ${name === undefined ? '' : `${name} `}--help\` shows what can be said.`;
   // commander puts its suggestion in brackets on a line of its own.
   const fix = suggestion === undefined ? help : `${suggestion.replace(/^\(|\)$/g, '')} ${help}`;
-  return { message, fix, exitCode: EXIT.usage, code: 'usage', details: {} };
+  const usage = { exitCode: EXIT.usage, code: 'usage', details: {} };
+  const cron = error.code === 'commander.excessArguments' ? unquotedCron(argv) : undefined;
+  if (cron === undefined) return { ...usage, message, fix };
+  return {
+    ...usage,
+    message: 'A cron expression is one argument: put it in quotes.',
+    fix: `Such as ${cron}'0 9 * * *'. Without them, the shell makes several words of it, and names of files of each *.`,
+  };
+}
+
+/** What stands before a cron expression that the shell has cut into words; undefined where there is none. */
+function unquotedCron(argv: readonly string[]): string | undefined {
+  const flag = argv.indexOf('--cron');
+  const first = flag < 0 ? argv.indexOf('preview') : flag;
+  const [expression = '', next = '-'] = argv.slice(first + 1);
+  if (first < 0 || !/^[\d*,/?-]+$/.test(expression) || next.startsWith('-')) return undefined;
+  return flag < 0 ? 'carillon preview ' : '--cron ';
 }
 
 /** `help jobs create` and `jobs help create` in the words of the parser: `jobs create --help`. */
@@ -149,7 +191,11 @@ function argumentOf({ name, description, choices }: ArgumentSpec): Argument {
 
 function optionOf({ flags, description, choices, fallback, repeatable }: Flag<unknown>): Option {
   const option = new Option(flags, description);
-  if (choices) option.choices(choices);
+  if (choices) {
+    option.choices(choices);
+    const check = option.parseArg;
+    option.argParser((value: string, before: unknown) => check?.(spelled(value), before as never));
+  }
   if (fallback !== undefined) option.default(fallback);
   if (repeatable) {
     option.argParser((value: string, before: readonly string[] | undefined) => [...(before ?? []), value]);
@@ -160,8 +206,9 @@ function optionOf({ flags, description, choices, fallback, repeatable }: Flag<un
 function afterHelp(): string {
   const codes = EXIT_MEANINGS.map(([code, meaning]) => `  ${String(code).padEnd(5)}${meaning}`).join('\n');
   return `
-Where to connect: --url and --key, else CARILLON_URL and CARILLON_KEY, else the
-stored login, else the server that runs in ./.carillon.
+Where to connect: --url, --context or --data, else CARILLON_URL, else the context
+in use (carillon context list, carillon login), else the server that runs in
+./.carillon.
 
 Exit codes:
 ${codes}

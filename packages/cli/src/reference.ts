@@ -74,15 +74,26 @@ const HEAD = `# The carillon command
 \`carillon <command> --help\` shows the same in the terminal. In a clone of the repository the command is
 \`npx carillon\`, once \`npm start\` or \`npm install\` has fetched the packages.
 
-**Where it connects to**, the first that is there: \`--url\` and \`--key\`; \`CARILLON_URL\` and \`CARILLON_KEY\`; what \`carillon login\`
-stored in \`~/.config/carillon/login.json\`; the server that runs in the folder \`.carillon\` (or \`--data\`) here, with its admin key. A
-key that was found is only sent to the address it was found with.
+**Where it connects to**, the first that is there: \`--url\`, \`--context\` or \`--data\`; \`CARILLON_URL\`; the context that
+\`CARILLON_CONTEXT\` names; the current context (\`carillon context use\`, \`carillon login\`); the server that runs in the folder
+\`.carillon\` here (or in \`CARILLON_DATA\`), with its admin key. A key that was found is only sent to the address it was found with.
+\`--key\` and \`CARILLON_KEY\` go to the address of \`--url\`, \`CARILLON_URL\` or a context, and never to one that a folder names. A
+folder counts only when it is yours or root's, when no link leads to its files, and when its address is on this machine; root uses
+the folder of another user when \`--data\` names it. Before a password is asked for, the address it goes to is shown.
 
-**What it prints**: tables and sentences for people, in colour on a terminal (\`NO_COLOR\` turns that off) and cut to its width (the last
-columns are left out first); in a pipe everything is shown. \`--json\` prints what the server answered: an array for lists, one object a line for what goes on (\`-f\`, \`--watch\`,
-\`--wait\`) and for several ids. Results go to the standard output, everything else to the standard error; with \`--json\` an error is
-one line \`{"error": {"code", "message", "fix", …}}\` there. On a terminal, work that takes long draws a bar there, and waiting says
-for how long.
+**Contexts** are servers by name, kept in \`~/.config/carillon/contexts.json\`, which only you can read. The namespace of a context is
+that of every command which lists or creates, unless \`--namespace\` names another one or \`--all-namespaces\` asks for all.
+
+**What it prints**: tables and sentences for people, in colour on a terminal (\`NO_COLOR\` turns that off) and fitted to its width: the
+least important columns are left out, then long texts are cut, ids never. \`-o wide\` and pipes show everything. \`-o json\` (or \`--json\`) and
+\`-o yaml\` print what the server answered: an array for lists, one object a line (one document in YAML) for what goes on (\`-f\`,
+\`--watch\`, \`--wait\`) and for several ids. Results go to the standard output, everything else to the standard error; with \`--json\`
+an error is one line \`{"error": {"code", "message", "fix", …}}\` there. On a terminal, work that takes long draws a bar there, and
+waiting says for how long.
+
+**What cannot be undone is asked first**: \`--yes\` answers, and without a terminal it is needed (exit code 2). Declining changes nothing.
+
+**Values** of the API are written as the API does, in lower case with underscores; hyphens in their place are understood.
 
 **Words for how it goes**: a job is \`pending\`, \`running\`, \`paused\`, \`completed\`, \`failed\` or \`cancelled\`. A list shows what is
 stored of it: a job that runs at the moment is \`pending\` there, and \`jobs show\` says \`running\`. With \`--json\` the field \`status\` of a job is

@@ -16,7 +16,18 @@ test.each<[StartedServer['roles'], boolean]>([
   [['scheduler', 'dispatcher'], false],
 ])('as %j it says whether its address answers requests: %j', (roles, answers) => {
   const told = { address: 'http://here', adminKeyFile: '/key', database: 'PostgreSQL', roles };
-  const words = greeting(told as StartedServer);
+  const words = greeting(told as StartedServer, { cwd: '/' });
   expect(words).toContain(`is ready as ${roles.join(' and ')}.`);
   expect(words.includes('http://here (health and metrics)')).toBe(!answers);
+});
+
+test.each([
+  ['/home/ada', '/home/ada/.carillon', 'http://127.0.0.1:7420', 'carillon jobs list\n'],
+  ['/home/ada', '/var/lib/it', 'http://127.0.0.1:7420', 'carillon jobs list --data /var/lib/it\n'],
+  ['/home/ada', '/tmp/a b', 'http://0.0.0.0:7420', "carillon jobs list --data '/tmp/a b'\n"],
+  ['/tmp', '/tmp/.carillon', 'http://10.0.0.5:7420', 'carillon jobs list --url http://10.0.0.5:7420\n'],
+])('in %s with the data in %s its command works as it stands', (cwd, data, address, words) => {
+  const roles: StartedServer['roles'] = ['gateway', 'engine'];
+  const told = { address, adminKeyFile: `${data}/admin.key`, database: 'PostgreSQL', roles };
+  expect(greeting(told as StartedServer, { cwd })).toContain(words);
 });

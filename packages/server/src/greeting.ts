@@ -1,5 +1,5 @@
 /** What `npm start` prints once jobs can run: where it is, where the key is, and a line that works when pasted as it is. */
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { StartedServer } from './start-server.ts';
 
 /** A test holds it against the manifest: what is packed has no manifest beside it. */
@@ -8,9 +8,10 @@ export const VERSION = '0.1.0';
 /** Roles that answer requests. */
 const ANSWERING: readonly string[] = ['gateway', 'reads', 'writes'];
 
-export function greeting(server: StartedServer): string {
+/** `cwd`: where the server was started, and where its commands are probably typed. */
+export function greeting(server: StartedServer, { cwd }: { cwd: string }): string {
   const { address, adminKeyFile, database, roles } = server;
-  if (roles.includes('gateway') && roles.includes('engine')) return wholeGreeting(server);
+  if (roles.includes('gateway') && roles.includes('engine')) return wholeGreeting(server, cwd);
   return `
 Carillon ${VERSION} is ready as ${roles.join(' and ')}.
 
@@ -22,7 +23,8 @@ Stop with Ctrl-C.
 `;
 }
 
-function wholeGreeting({ address, adminKeyFile, database }: StartedServer): string {
+function wholeGreeting({ address, adminKeyFile, database }: StartedServer, cwd: string): string {
+  const where = whereFlags(address, { data: dirname(adminKeyFile), cwd });
   const key = `"Authorization: Bearer $(cat ${quoted(adminKeyFile)})"`;
   return `
 Carillon ${VERSION} is ready.
@@ -41,10 +43,22 @@ and look at what came of it:
 
   curl -H ${key} ${address}/api/jobs
 
-From the command line (npx carillon in a clone): carillon jobs list, carillon events -f, carillon --help;
-with --data ${quoted(dirname(adminKeyFile))} where that is not the .carillon of the folder you are in.
+From the command line (npx carillon in a clone):
+
+  carillon jobs list${where}
+  carillon events -f${where}
+  carillon --help
+
 Stop with Ctrl-C.
 `;
+}
+
+/** What the command needs to find this server: nothing in its own folder, for it looks at ./.carillon. */
+function whereFlags(address: string, { data, cwd }: { data: string; cwd: string }): string {
+  // The command takes an address from a folder only when it is on this machine.
+  const isLocal = /\/\/(127\.\d+\.\d+\.\d+|localhost|\[::1?\]|0\.0\.0\.0)(:|\/|$)/.test(address);
+  const folder = data === join(cwd, '.carillon') ? '' : ` --data ${quoted(data)}`;
+  return `${isLocal ? '' : ` --url ${address}`}${folder}`;
 }
 
 /** Inside double quotes and a command substitution, a path with spaces still wants quotes of its own. */

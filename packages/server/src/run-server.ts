@@ -73,7 +73,7 @@ async function run(sources: ConfigSources, invocation: Invocation | undefined): 
     say('Stopped.');
     end(exitCode);
   });
-  if (server && !stopping) say(greeting(server));
+  if (server && !stopping) say(greeting(server, sources));
   return stopped;
 }
 

@@ -25,12 +25,32 @@ export class StartFailure extends Error {
     return new StartFailure(message, { cause: error });
   }
 
+  /** A data folder that cannot be made or used; what is no error of the system is passed on as it is. */
+  static ofFolder(error: unknown, path: string): unknown {
+    const why = FOLDER_FAULTS[(error as NodeJS.ErrnoException).code ?? ''];
+    if (why === undefined) return error;
+    const message = `the data folder ${path} cannot be used: ${why}. Choose another with --data (or CARILLON_DATA).`;
+    return new StartFailure(message, { cause: error });
+  }
+
   static ofDatabase(error: unknown, databaseUrl: string): StartFailure {
     if (error instanceof StartFailure) return error;
     const message = `the database at ${placeOf(databaseUrl)} cannot be used: ${(error as Error).message}. Check --database-url, its user and password.`;
     return new StartFailure(message, { cause: error });
   }
 }
+
+const FOLDER_FAULTS: Readonly<Record<string, string>> = {
+  EACCES: 'this user may not write there',
+  EPERM: 'this user may not write there',
+  EROFS: 'its file system is read-only',
+  ENOSPC: 'its file system is full',
+  ENOENT: 'no folder can be made there',
+  ENOTDIR: 'a part of its path is a file',
+  EEXIST: 'it is a file',
+  ELOOP: 'its path goes round in a circle of links',
+  ENAMETOOLONG: 'its path is too long',
+};
 
 /** Where a database is, without its password. */
 export function placeOf(databaseUrl: string): string {

@@ -59,7 +59,9 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
     }
   };
   try {
-    const data = await openDataDirectory(config.data);
+    const data = await openDataDirectory(config.data).catch((error: unknown) => {
+      throw StartFailure.ofFolder(error, config.data);
+    });
     undo.push(() => data.close());
     const port = await preparePort(config, log);
     await assertPortFree(config.port, port.host);

@@ -1,10 +1,10 @@
 /** What several commands do: show a list, act on each id, change everything that matches. */
 import { type Carillon, CarillonError, type List } from '@carillon/client';
 import type { Cli } from '../cli.ts';
-import { type CommandSpec, type CommandText, command } from '../command.ts';
+import { type Call, type CommandSpec, type CommandText, command } from '../command.ts';
 import { EXIT } from '../errors.ts';
 import { explainError } from '../explain-error.ts';
-import { type Flags, LIMIT, type Values } from '../flags.ts';
+import { type Flags, LIMIT, type Values, YES } from '../flags.ts';
 import { confirm } from '../output/ask.ts';
 import type { Output } from '../output/output.ts';
 import { type ProgressBar, withBar } from '../output/progress.ts';
@@ -61,9 +61,18 @@ export function listCommand<F extends Flags, T>(
       const items = await readLimited(list, limit, cli.out);
       const isFiltered = Object.keys(options).some((option) => option !== 'sort');
       const whenEmpty = typeof empty === 'string' ? empty : empty(options);
-      cli.out.list(items, columns(cli.out), { empty: (isFiltered ? noMatch : undefined) ?? whenEmpty });
+      const told = (isFiltered ? noMatch : undefined) ?? whenEmpty;
+      cli.out.list(items, columns(cli.out), { empty: `${told}${await whereText(cli, options)}` });
     },
   });
+}
+
+/** Says that only the namespace of the context was looked at, where nobody named it. */
+async function whereText(cli: Cli, options: object): Promise<string> {
+  if (!('namespace' in options)) return '';
+  const namespace = await cli.defaultNamespace();
+  if (namespace === undefined || options.namespace !== namespace) return '';
+  return ` Only the namespace ${namespace} was looked at; --all-namespaces looks everywhere.`;
 }
 
 /** One call for each id. What the server refuses is reported, and the other ids are still processed. */
@@ -90,6 +99,8 @@ export async function forEachId<T>(
 }
 
 export interface EachIdSpec<T> extends CommandText {
+  /** Of what cannot be undone: `Cancel this job for good?` is asked before anything is done, unless --yes is given. */
+  readonly question?: (count: number) => string;
   readonly act: (client: Carillon, id: string) => Promise<T>;
   readonly sentence: (id: string, answer: T) => string;
 }
@@ -98,12 +109,14 @@ export interface EachIdSpec<T> extends CommandText {
 export function eachIdCommand<T>(
   name: string,
   summary: string,
-  { act, sentence, ...rest }: EachIdSpec<T>,
+  { act, sentence, question, ...rest }: EachIdSpec<T>,
 ): CommandSpec {
   return command(name, summary, {
     ...rest,
-    async run({ args, cli }) {
+    ...(question && { options: { yes: YES } }),
+    async run({ args, options: { yes }, cli }: Call<{ yes?: boolean }>) {
       const client = await cli.client();
+      if (question && !(await isConfirmed(cli, { yes, question: question(args.length) }))) return EXIT.ok;
       return forEachId(cli, args, async (id) => {
         const answer = await act(client, id);
         return { answer, sentence: sentence(id, answer) };
@@ -123,10 +136,14 @@ export async function optional<T>(
   });
 }
 
-/** Asks unless --yes was given; `otherwise` is the note for "no". */
+/** Asks unless --yes was given; `otherwise` is the note for "no". Where nobody can be asked, it throws. */
 export async function isConfirmed(
   cli: Cli,
-  { yes, question, otherwise }: { yes: boolean | undefined; question: string; otherwise: string },
+  {
+    yes,
+    question,
+    otherwise = 'Nothing was changed.',
+  }: { yes: boolean | undefined; question: string; otherwise?: string },
 ): Promise<boolean> {
   if (yes || (await confirm(question, cli.world))) return true;
   cli.out.note(otherwise);
@@ -162,7 +179,11 @@ export async function changeMatching<R extends PartReport>(cli: Cli, change: Cha
     return EXIT.ok;
   }
   const question = change.question(matched);
-  if (!(await isConfirmed(cli, { yes, question, otherwise: 'Nothing was changed.' }))) return EXIT.ok;
+  if (counted.matched === 0) {
+    cli.out.done(counted, `No ${noun} matches. Nothing was changed.`);
+    return EXIT.ok;
+  }
+  if (!(await isConfirmed(cli, { yes, question }))) return EXIT.ok;
   const report = await withBar(cli.out.terminal, counted.matched, (bar) => sendInParts(change, false, bar));
   cli.out.done(report, sentence(report));
   return report.refused > 0 ? EXIT.failed : EXIT.ok;

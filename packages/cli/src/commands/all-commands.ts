@@ -1,6 +1,7 @@
 /** Every command, in the order of help and documentation. */
 import { type CommandSpec, command } from '../command.ts';
 import { renderCompletion, SHELLS, type Shell } from '../completion.ts';
+import { contextCommands } from './contexts.ts';
 import { dlqCommands } from './dlq.ts';
 import { audit, events } from './history.ts';
 import { importCrontab } from './import.ts';
@@ -29,6 +30,7 @@ const completion = command('completion', 'Print the completion script of a shell
 export const allCommands: readonly CommandSpec[] = [
   ...serverCommands,
   ...sessionCommands,
+  ...contextCommands,
   ...jobCommands,
   ...runCommands,
   ...dlqCommands,
@@ -45,6 +47,7 @@ export const allCommands: readonly CommandSpec[] = [
 
 /** What the nouns are about, for the first page of help. */
 export const NOUNS: Readonly<Record<string, string>> = {
+  context: 'Servers by name, with key and namespace',
   jobs: 'Make, read, change and stop jobs',
   runs: 'See what ran, and stop it or do it again',
   dlq: 'Runs that failed for good (dead letters)',

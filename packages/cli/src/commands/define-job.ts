@@ -1,100 +1,26 @@
 /** `jobs create` and `jobs update`: what a job is, from flags or from JSON files. */
-import type { BatchAnswer, Job, JobCreated, JobFields, JsonObject, NewJob } from '@carillon/client';
+import {
+  type BatchAnswer,
+  CarillonError,
+  type Job,
+  type JobCreated,
+  type JobFields,
+  type JobUpdated,
+  type JsonObject,
+  type NewJob,
+  type Worker,
+} from '@carillon/client';
 import type { Cli } from '../cli.ts';
 import { command } from '../command.ts';
 import { EXIT, UsageError } from '../errors.ts';
-import {
-  choice,
-  count,
-  fromNow,
-  headers,
-  isObject,
-  jsonFile,
-  jsonObject,
-  labels,
-  PRIORITY,
-  seconds,
-  text,
-  toggle,
-  type Values,
-} from '../flags.ts';
+import { count, isObject, jsonFile, text, toggle } from '../flags.ts';
 import { type ProgressBar, withBar } from '../output/progress.ts';
 import { countOf } from '../output/text.ts';
 import { optional } from './actions.ts';
+import { changedFields, JOB_FLAGS, type JobValues, jobFields, needsCurrent } from './job-flags.ts';
 import { watchJob } from './watch.ts';
 
 const JOB = '01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e0f';
-
-export const JOB_FLAGS = {
-  cron_expression: text('--cron <expression>', 'Run by a cron expression: 5 fields, or 6 with seconds first'),
-  interval: text('--every <interval>', 'Run again and again: 30s, 15m, 6h, 1d, 2w, 1mo'),
-  schedule_time: text('--at <time>', 'Run once: ISO 8601 with an offset, or without one together with --tz'),
-  in: fromNow('--in <duration>', 'Run once, after: 30s, 15m, 2h'),
-  time_zone: text('--tz <zone>', 'Time zone of the schedule, such as Europe/Paris [UTC]'),
-  start_at: text('--start-at <time>', 'No occurrence before'),
-  end_at: text('--end-at <time>', 'No occurrence after'),
-  http: text('--http <url>', 'Call this address (handler http)', 'payload.url'),
-  method: text('--method <method>', 'Of the call [POST with a body, else GET]', 'payload.method'),
-  header: headers('--header <name:value>', 'Of the call; may be repeated', 'payload.headers'),
-  body: text('--body <text>', 'Of the call; JSON is sent as JSON', 'payload.body'),
-  handler: text('--handler <name>', 'What runs it, when it is not --http'),
-  payload: jsonObject('--payload <json>', 'For the handler: a JSON object, or @file'),
-  priority: PRIORITY,
-  max_retries: count('--retries <count>', 'Attempts after the first [3]'),
-  timeout_seconds: seconds('--timeout <duration>', 'Longest time of one attempt [5m]'),
-  max_concurrency: count('--concurrency <count>', 'Runs of this job at the same time [1]'),
-  overlap: choice('--overlap <policy>', 'When that many are running', ['queue', 'skip', 'replace']),
-  misfire: choice(
-    '--misfire <policy>',
-    'Occurrences that could not start in time',
-    ['none', 'last', 'all'],
-    'misfire.policy',
-  ),
-  namespace: text('--namespace <name>', 'Namespace of the job'),
-  user_id: text('--user <id>', 'Whose job it is'),
-  labels: labels('--label <name=value>', 'May be repeated'),
-};
-
-type JobValues = Values<typeof JOB_FLAGS>;
-
-export function jobFields(options: JobValues): JobFields {
-  const { in: fromDelay, http, method, header, body, payload, misfire, ...fields } = options;
-  if (fromDelay !== undefined && fields.schedule_time !== undefined)
-    throw new UsageError('--at and --in both say when: give one of them.');
-  const all = {
-    ...fields,
-    schedule_time: fromDelay ?? fields.schedule_time,
-    handler: fields.handler ?? (http === undefined ? undefined : 'http'),
-    payload: payloadOf(options),
-    misfire: misfire && { policy: misfire },
-  };
-  const given = Object.entries(all).filter(([, value]) => value !== undefined && value !== '');
-  return Object.fromEntries(given) as JobFields;
-}
-
-function payloadOf({ http, method, header, body, payload }: JobValues): JsonObject | undefined {
-  if (http === undefined) {
-    if (method ?? header ?? body) throw new UsageError('--method, --header and --body belong to --http.');
-    return payload;
-  }
-  return {
-    ...payload,
-    url: http,
-    ...(method !== undefined && { method: method.toUpperCase() }),
-    ...(header && { headers: header }),
-    ...(body !== undefined && { body: jsonOrText(body) }),
-  };
-}
-
-function jsonOrText(body: string): JsonObject | string {
-  try {
-    const value: unknown = JSON.parse(body);
-    return typeof value === 'object' && value !== null ? (value as JsonObject) : body;
-  } catch {
-    // Not JSON: sent as text.
-    return body;
-  }
-}
 
 export const createJob = command('jobs create', 'Create a job', {
   details:
@@ -118,13 +44,17 @@ export const createJob = command('jobs create', 'Create a job', {
   ],
   async run({ args: [name], options: { file, idempotencyKey, wait, ...options }, cli }) {
     const fields = jobFields(options);
+    const namespace = fields.namespace ?? (await cli.defaultNamespace());
+    // What a file says of a job is stronger than the context, and weaker than a flag.
+    const byDefault = namespace === undefined ? {} : { namespace };
     if (Array.isArray(file)) {
       if (wait) throw new UsageError('--wait is for one job.');
-      return createMany(cli, file as NewJob[], idempotencyKey);
+      const jobs = (file as NewJob[]).map((job) => (isObject(job) ? { ...byDefault, ...job } : job));
+      return createMany(cli, jobs, idempotencyKey);
     }
     if (name === undefined && file === undefined)
       throw new UsageError('A job needs a name.', 'carillon jobs create <name> --http <url>');
-    const job = { ...file, ...fields, ...(name !== undefined && { name }) } as NewJob;
+    const job = { ...byDefault, ...file, ...fields, ...(name !== undefined && { name }) } as NewJob;
     const jobId = await createOne(cli, job, { idempotencyKey, wait });
     if (!wait) return EXIT.ok;
     if (job.cron_expression ?? job.interval ?? job.frequency)
@@ -134,11 +64,14 @@ export const createJob = command('jobs create', 'Create a job', {
 });
 
 export const updateJob = command('jobs update', 'Change a job', {
-  details: 'Only what is given changes; null in a file brings back the default.',
+  details:
+    'Only what is given changes: other headers, labels and members of retry stay. `--header name:` and `--label name=` remove ' +
+    'one; null in a file brings back the default.',
   arguments: [{ name: '<id>', description: 'Id of the job' }],
   options: {
     name: text('--name <name>', 'New name'),
     ...JOB_FLAGS,
+    namespace: text('--namespace <name>', 'Namespace of the job, which cannot change'),
     file: jsonFile('a JSON object', isObject)(
       '-f, --file <path>',
       'Fields as JSON; - reads the standard input',
@@ -147,17 +80,55 @@ export const updateJob = command('jobs update', 'Change a job', {
   },
   examples: [
     `carillon jobs update ${JOB} --cron '0 8 * * *'`,
+    `carillon jobs update ${JOB} --http https://example.org/v2 --header 'X-Old:'`,
     `carillon jobs update ${JOB} --priority high --if-version 3`,
   ],
   async run({ args: [id = ''], options: { name, file, ifVersion, ...options }, cli }) {
-    const change = { ...file, ...jobFields(options), ...(name !== undefined && { name }) };
-    if (Object.keys(change).length === 0)
+    const given = { ...file, ...(name !== undefined && { name }) };
+    if (Object.keys({ ...given, ...options }).length === 0)
       throw new UsageError('Nothing to change was given.', 'Such as --priority high.');
-    const client = await cli.client();
-    const updated = await client.jobs.update(id, change, { ifVersion });
+    const updated = await updateOne(cli, id, { given, options, ifVersion });
     cli.out.done(updated, `Updated ${id}: version ${updated.version}`);
+    await tellOfSchedule(cli, options);
   },
 });
+
+/** How often a change is put together anew, because the job was changed between reading and writing it. */
+const TRIES_MAX = 5;
+
+async function updateOne(
+  cli: Cli,
+  id: string,
+  change: { given: JobFields; options: JobValues; ifVersion: number | undefined },
+): Promise<JobUpdated> {
+  const { given, options, ifVersion } = change;
+  const client = await cli.client();
+  for (let tries = 1; ; tries += 1) {
+    const current = needsCurrent(options) ? await client.jobs.get(id) : undefined;
+    const fields = { ...given, ...changedFields(options, current) };
+    try {
+      return await client.jobs.update(id, fields, { ifVersion: ifVersion ?? current?.version });
+    } catch (error) {
+      const isRaced = error instanceof CarillonError && error.code === 'version_mismatch';
+      if (!isRaced || ifVersion !== undefined || tries === TRIES_MAX) throw error;
+    }
+  }
+}
+
+/** What people are surprised by: a time that has passed, and a zone that knows no summer. */
+async function tellOfSchedule(
+  cli: Cli,
+  { schedule_time: at, time_zone: zone }: Pick<JobFields, 'schedule_time' | 'time_zone'>,
+): Promise<void> {
+  if (typeof at === 'string' && new Date(at).getTime() < Date.now())
+    cli.out.warn(`${at} has passed: it runs now.`);
+  // Only abbreviations can be such zones; where one is, the server says so.
+  if (typeof zone !== 'string' || !/^[A-Za-z]{3}$/.test(zone)) return;
+  const client = await cli.client();
+  const request = { cron_expression: '@daily', time_zone: zone, count: 1 };
+  const preview = await optional(client.schedules.preview(request));
+  for (const { kind, message } of preview?.warnings ?? []) if (kind === 'fixed_offset') cli.out.warn(message);
+}
 
 function isObjectOrArray(value: unknown): value is JsonObject | unknown[] {
   return isObject(value) || Array.isArray(value);
@@ -181,6 +152,7 @@ async function createOne(
   if (stored?.next_run_time && stored.schedule_type !== 'IMMEDIATE')
     cli.out.note(`${isNew ? 'First' : 'Next'} run: ${cli.out.shortTime(stored.next_run_time)}`);
   const handler = job.handler || stored?.handler;
+  await tellOfSchedule(cli, job);
   await warnWithoutWorkers(cli, [handler]);
   return jobId;
 }
@@ -272,14 +244,23 @@ export async function warnWithoutWorkers(
   cli: Cli,
   handlers: readonly (string | null | undefined)[],
 ): Promise<void> {
-  const missing = new Set(handlers.filter(Boolean));
-  if (missing.size === 0) return;
-  const client = await cli.client();
-  const workers = await optional(client.workers.list().toArray());
-  // Who may not list workers cannot be warned.
-  if (!workers) return;
-  for (const { alive, handlers: offered } of workers)
-    if (alive) for (const handler of offered) missing.delete(handler);
-  for (const handler of missing)
+  for (const handler of (await missingHandlers(cli, handlers)) ?? [])
     cli.out.warn(`no worker offers the handler "${handler}" at the moment; runs will wait until one does.`);
+}
+
+/** Those that no living worker offers. Undefined where workers cannot be seen: who may not list them cannot be warned. */
+export async function missingHandlers(
+  cli: Cli,
+  handlers: readonly (string | null | undefined)[],
+): Promise<ReadonlySet<string> | undefined> {
+  const missing = new Set(handlers.flatMap((handler) => handler || []));
+  if (missing.size === 0) return missing;
+  const workers = await optional(listWorkers(cli));
+  for (const { alive, handlers: offered } of workers ?? [])
+    if (alive) for (const handler of offered) missing.delete(handler);
+  return workers && missing;
+}
+
+async function listWorkers(cli: Cli): Promise<Worker[]> {
+  return (await cli.client()).workers.list().toArray();
 }

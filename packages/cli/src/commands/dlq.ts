@@ -1,7 +1,8 @@
 /** `dlq`: dead letters, which are runs that failed for good, and redriving them. */
+import type { DeadReason } from '@carillon/client';
 import { type CommandSpec, command } from '../command.ts';
 import { UsageError } from '../errors.ts';
-import { count, IN_NAMESPACE, text, toggle, YES } from '../flags.ts';
+import { choice, count, IN_NAMESPACE, text, toggle, YES } from '../flags.ts';
 import { changeMatching, forEachId, listCommand } from './actions.ts';
 
 const RUN = '01893f2e-7c12-7d01-8e11-b0b1b2b3b4b5';
@@ -11,23 +12,31 @@ const JOB = '01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e0f';
 export const PART_MAX = 1_000;
 const PART_MAX_WITH_BAR = 100;
 
+const DEAD_REASONS: readonly DeadReason[] = [
+  ...(['retries_exhausted', 'not_retryable', 'deadline_passed', 'crashed_workers'] as const),
+  ...(['never_started', 'retries_stopped'] as const),
+];
+
 export const dlqCommands: readonly CommandSpec[] = [
   listCommand('dlq list', 'List runs that failed for good, latest first', {
     options: {
       job_id: text('--job <id>', 'Of this job'),
-      reason: text('--reason <reason>', 'Given up for this reason'),
+      reason: choice('--reason <reason>', 'Given up for this reason', DEAD_REASONS),
       namespace: IN_NAMESPACE,
+      all: toggle('--all', 'Also those that were sent round again'),
     },
-    examples: ['carillon dlq list', `carillon dlq list --job ${JOB}`],
-    read: (client, query) => client.deadLetters.list(query),
+    details: 'Those that nobody has sent round again; --all shows the others too.',
+    examples: ['carillon dlq list', `carillon dlq list --job ${JOB}`, 'carillon dlq list --all -o wide'],
+    read: (client, { all, ...query }) =>
+      client.deadLetters.list({ ...query, ...(!all && { redriven: false }) }),
     columns: (out) => [
-      { header: 'ID', value: (letter) => letter.run_id, fixed: true },
-      { header: 'JOB', value: (letter) => letter.job_name ?? letter.job_id },
-      { header: 'REASON', value: (letter) => letter.reason, fixed: true },
-      { header: 'TRIES', value: (letter) => letter.attempts, fixed: true, right: true },
-      { header: 'DIED', value: (letter) => out.shortTime(letter.died_at), fixed: true },
-      { header: 'ERROR', value: (letter) => letter.error_message },
-      { header: 'SENT AGAIN AS', value: (letter) => letter.redriven_as },
+      { header: 'ID', value: (letter) => letter.run_id, fixed: true, rank: 1 },
+      { header: 'JOB', value: (letter) => letter.job_name ?? letter.job_id, rank: 3 },
+      { header: 'DIED', value: (letter) => out.briefTime(letter.died_at), fixed: true, rank: 5 },
+      { header: 'ERROR', value: (letter) => letter.error_message, rank: 2, usefulWidth: 24 },
+      { header: 'REASON', value: (letter) => letter.reason, fixed: true, rank: 4 },
+      { header: 'TRIES', value: (letter) => letter.attempts, fixed: true, right: true, rank: 6 },
+      { header: 'SENT AGAIN AS', value: (letter) => letter.redriven_as, fixed: true, rank: 7 },
     ],
     empty: 'No dead letters.',
     noMatch: 'No dead letters match.',
@@ -55,8 +64,8 @@ export const dlqCommands: readonly CommandSpec[] = [
     arguments: [{ name: '[id...]', description: 'Ids of runs' }],
     options: {
       job_id: text('--job <id>', 'All of this job'),
-      reason: text('--reason <reason>', 'All given up for this reason'),
-      namespace: text('--namespace <name>', 'All in this namespace'),
+      reason: choice('--reason <reason>', 'All given up for this reason', DEAD_REASONS),
+      namespace: text('--namespace <name>', 'All in this namespace [that of the context]'),
       all: toggle('--all', 'All there are'),
       limit: count('--limit <count>', 'At most so many'),
       dryRun: toggle('--dry-run', 'Only show how many there are'),
@@ -71,14 +80,21 @@ export const dlqCommands: readonly CommandSpec[] = [
       const client = await cli.client();
       if (args.length > 0)
         return forEachId(cli, args, async (id) => {
+          const { redriven_as: before } = await client.deadLetters.get(id);
           const answer = await client.deadLetters.redrive(id);
-          return { answer, sentence: `Sent ${id} round again as ${answer.run_id}` };
+          const sentence =
+            before === answer.run_id
+              ? `${id} was sent round again before, as ${before}: nothing was sent`
+              : `Sent ${id} round again as ${answer.run_id}`;
+          return { answer, sentence };
         });
       if (!all && !Object.values(filter).some(Boolean))
         throw new UsageError(
           'Say which dead letters are meant.',
           'Ids, --job, --reason, --namespace or --all.',
         );
+      const namespace = filter.namespace ?? (await cli.defaultNamespace());
+      const selected = { ...filter, ...(namespace !== undefined && { namespace }) };
       const signal = cli.untilInterrupted();
       return changeMatching(cli, {
         noun: 'dead letter',
@@ -89,7 +105,7 @@ export const dlqCommands: readonly CommandSpec[] = [
         send: (part) => {
           const partMax = cli.out.terminal && !part.dryRun ? PART_MAX_WITH_BAR : PART_MAX;
           const range = { limit: Math.min(part.left, partMax), ...(part.from && { before: part.from }) };
-          const request = { filter, dry_run: part.dryRun, ...range };
+          const request = { filter: selected, dry_run: part.dryRun, ...range };
           return client.deadLetters.redriveMany(request, { signal });
         },
         sentence: (report) =>

@@ -4,25 +4,28 @@ import type { Cli } from '../cli.ts';
 import { command } from '../command.ts';
 import { isSystemCrontab, type PlannedJob, parseCrontab, planJobs } from '../crontab.ts';
 import { EXIT } from '../errors.ts';
-import { readFileOrInput, text, toggle, withDefault, YES } from '../flags.ts';
+import { contextNamespace, readFileOrInput, text, toggle, withDefault, YES } from '../flags.ts';
 import { type ProgressBar, withBar } from '../output/progress.ts';
 import { countOf } from '../output/text.ts';
 import { isConfirmed, optional } from './actions.ts';
-import { createdText, warnWithoutWorkers } from './define-job.ts';
+import { createdText, missingHandlers } from './define-job.ts';
 
 export const importCrontab = command('import crontab', 'Make jobs of the lines of a crontab', {
   details:
-    'Understands CRON_TZ, variables, % and nicknames; refuses @reboot. A plain curl or wget becomes an http job, any ' +
-    'other line a job for the handler that runs commands. The crontab itself is left as it is, and a line that was ' +
-    'imported before is not imported twice. As in cron nothing is tried again; other than in cron, a run that is still ' +
-    'going keeps the next one from starting.',
+    'Understands CRON_TZ, variables, % and nicknames; refuses @reboot. A curl or wget that calls one address becomes an http ' +
+    'job, with its method, headers, body, password and time limit; any other line a job for the handler that runs commands. ' +
+    'A line whose handler no worker offers would never run: it is left out, or made as a paused job with --paused. The ' +
+    'crontab itself is left as it is, and a line that was imported before is not imported twice. As in cron nothing is ' +
+    'tried again; other than in cron, a run that is still going keeps the next one from starting, and a call that is ' +
+    'answered with another status than 2xx has failed.',
   arguments: [{ name: '<file>', description: 'The crontab; - reads the standard input' }],
   options: {
     system: toggle('--system', 'Lines name a user (known for /etc/crontab and /etc/cron.d)'),
     timeZone: text('--tz <zone>', 'Time zone where it has no CRON_TZ [that of this machine]'),
     handler: withDefault(text('--handler <name>', 'What runs commands'), 'script'),
-    namespace: text('--namespace <name>', 'Namespace of the jobs'),
-    dryRun: toggle('--dry-run', 'Only show what would be made, and which lines the server would refuse'),
+    namespace: contextNamespace('Namespace of the jobs'),
+    paused: toggle('--paused', 'Also make jobs of lines that no worker can run now, and pause them'),
+    dryRun: toggle('--dry-run', 'Only show what would be made, and which lines would not'),
     yes: YES,
   },
   examples: [
@@ -31,37 +34,80 @@ export const importCrontab = command('import crontab', 'Make jobs of the lines o
   ],
   async run({ args: [file = ''], options, cli }) {
     const { out } = cli;
-    const { handler, namespace, dryRun, yes } = options;
+    const { handler, namespace, dryRun, yes, paused = false } = options;
     const crontab = await readFileOrInput(file, cli.world);
     const { entries, problems } = parseCrontab(crontab, { system: options.system ?? isSystemCrontab(file) });
     const timeZone = options.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
-    const plan = planJobs(entries, { timeZone, handler, namespace });
+    if (namespace !== undefined) await requireNamespace(cli, namespace);
+    const plan = await withWorkers(cli, planJobs(entries, { timeZone, handler, namespace }));
     for (const { line, text: content, reason } of problems)
       out.warn(`line ${line} is left out: ${reason}\n      ${content}`);
     if (entries.some(({ mailTo }) => mailTo !== undefined))
       out.warn('MAILTO is not carried over: what a run says is kept with the run.');
+    for (const { line, note } of plan) if (note !== undefined) out.warn(`line ${line}: ${note}`);
     // With --yes nobody reads the plan first, and the server checks each line when the job is created.
     const checked: readonly CheckedJob[] = yes && !dryRun ? plan : await checkJobs(cli, plan);
     const refusals = checked.filter(({ refusal }) => refusal !== undefined);
     for (const { line, refusal } of refusals) out.warn(`line ${line} would be refused: ${refusal}`);
-    if (dryRun || !out.json) showPlan(cli, checked);
-    if (dryRun) return problems.length + refusals.length > 0 ? EXIT.failed : EXIT.ok;
-    if (plan.length === 0) return problems.length > 0 ? EXIT.failed : EXIT.ok;
-    const question = `Make ${countOf(plan.length, 'job')}?`;
+    if (dryRun || !out.json) showPlan(cli, checked, { paused });
+    const leftOut = paused ? [] : plan.filter(({ canRun }) => canRun === false);
+    tellOfIdle(cli, plan, { paused });
+    const isPartial = problems.length + leftOut.length > 0;
+    if (dryRun) return isPartial || refusals.length > 0 ? EXIT.failed : EXIT.ok;
+    const hopeless = new Set([...leftOut, ...refusals].map(({ line }) => line));
+    const wanted = plan.filter(({ line }) => !hopeless.has(line));
+    if (wanted.length === 0) return plan.length > 0 || isPartial ? EXIT.failed : EXIT.ok;
+    const question = `Make ${countOf(wanted.length, 'job')}?`;
     if (!(await isConfirmed(cli, { yes, question, otherwise: 'Nothing was made.' }))) return EXIT.ok;
-    const refused = await createJobs(cli, plan);
-    return refused + problems.length > 0 ? EXIT.failed : EXIT.ok;
+    const refused = await createJobs(cli, wanted, leftOut);
+    return isPartial || refusals.length + refused > 0 ? EXIT.failed : EXIT.ok;
   },
 });
 
+/** A misspelled namespace would have every line refused: said before anything else. */
+async function requireNamespace(cli: Cli, namespace: string): Promise<void> {
+  const look = async () => (await cli.client()).namespaces.get(namespace);
+  // No server answers, or this caller may not look: the lines themselves will tell.
+  await optional(look(), ({ code }) => code !== 'namespace_not_found');
+}
+
+/** A planned job, and whether a worker offers its handler now; undefined where that is not known. */
+interface RunnableJob extends PlannedJob {
+  readonly canRun: boolean | undefined;
+}
+
+async function withWorkers(cli: Cli, plan: readonly PlannedJob[]): Promise<readonly RunnableJob[]> {
+  const missing = await missingHandlers(
+    cli,
+    plan.map(({ job }) => job.handler),
+  );
+  return plan.map((planned) => ({
+    ...planned,
+    canRun: missing && !missing.has(planned.job.handler ?? ''),
+  }));
+}
+
+function tellOfIdle({ out }: Cli, plan: readonly RunnableJob[], { paused }: { paused: boolean }): void {
+  const idle = plan.filter(({ canRun }) => canRun === false);
+  if (idle.length === 0) return;
+  const handlers = [...new Set(idle.map(({ job }) => `"${job.handler}"`))].join(', ');
+  const fate = paused
+    ? 'made and paused: resume them when one does.'
+    : 'left out. Start a worker that offers it, or import them paused with --paused.';
+  const lines = idle.map(({ line }) => line).join(', ');
+  out.warn(
+    `no worker offers the handler ${handlers}: ${idle.length} of ${countOf(plan.length, 'line')} would never run (${lines}), and ${idle.length === 1 ? 'is' : 'are'} ${fate}`,
+  );
+}
+
 /** A planned job with what the server would do with it: its first run, or why it would be refused. */
-interface CheckedJob extends PlannedJob {
+interface CheckedJob extends RunnableJob {
   readonly nextAt?: string | undefined;
   readonly refusal?: string | undefined;
 }
 
 /** When no server answers, the plan is returned unchecked, with a warning. */
-async function checkJobs(cli: Cli, plan: readonly PlannedJob[]): Promise<readonly CheckedJob[]> {
+async function checkJobs(cli: Cli, plan: readonly RunnableJob[]): Promise<readonly CheckedJob[]> {
   const check = async (bar: ProgressBar) => {
     const checked: CheckedJob[] = [];
     for (const planned of plan) {
@@ -76,7 +122,7 @@ async function checkJobs(cli: Cli, plan: readonly PlannedJob[]): Promise<readonl
   return checked ?? plan;
 }
 
-async function checkJob(cli: Cli, planned: PlannedJob): Promise<CheckedJob> {
+async function checkJob(cli: Cli, planned: RunnableJob): Promise<CheckedJob> {
   const client = await cli.client();
   const { cron_expression = null, time_zone = null } = planned.job;
   try {
@@ -89,37 +135,50 @@ async function checkJob(cli: Cli, planned: PlannedJob): Promise<CheckedJob> {
   }
 }
 
-function showPlan({ out }: Cli, plan: readonly CheckedJob[]): void {
-  const json = plan.map(({ line, job, nextAt: next_run_time, refusal: refused }) => {
-    return { line, job, next_run_time, refused };
-  });
+function showPlan({ out }: Cli, plan: readonly CheckedJob[], { paused }: { paused: boolean }): void {
+  const json = plan.map(
+    ({ line, job, nextAt: next_run_time, refusal: refused, canRun: can_run = null, note }) => {
+      return { line, job, next_run_time, can_run, refused, note };
+    },
+  );
+  const fate = ({ refusal, canRun }: CheckedJob) => {
+    if (refusal !== undefined) return 'refused';
+    if (canRun === undefined) return 'not known';
+    return canRun ? 'yes' : paused ? 'paused' : 'no, left out';
+  };
   out.list(
     plan,
     [
-      { header: 'LINE', value: ({ line }) => line, fixed: true, right: true },
-      { header: 'NAME', value: ({ job }) => job.name },
-      { header: 'SCHEDULE', value: ({ job }) => job.cron_expression, fixed: true },
-      { header: 'TIME ZONE', value: ({ job }) => job.time_zone },
-      { header: 'HANDLER', value: ({ job }) => job.handler },
+      { header: 'LINE', value: ({ line }) => line, fixed: true, right: true, rank: 1 },
+      { header: 'NAME', value: ({ job }) => job.name, rank: 2 },
+      { header: 'SCHEDULE', value: ({ job }) => job.cron_expression, fixed: true, rank: 5 },
+      { header: 'TIME ZONE', value: ({ job }) => job.time_zone, rank: 7 },
+      { header: 'HANDLER', value: ({ job }) => job.handler, rank: 4 },
       {
-        header: 'NEXT RUN',
-        value: ({ nextAt, refusal }) => (refusal ? 'refused' : out.shortTime(nextAt)),
-        fixed: true,
+        ...{ header: 'RUNS', value: fate, fixed: true, rank: 3 },
+        paint: (word: string, row: CheckedJob) =>
+          fate(row) === 'yes' ? out.paint.green(word) : out.paint.yellow(word),
       },
+      { header: 'NEXT RUN', value: ({ nextAt }) => out.shortTime(nextAt), fixed: true, rank: 6 },
     ],
     { empty: 'The crontab holds no lines to import.', json },
   );
 }
 
 /** One by one, so that a refusal names its line and the command can be repeated. Returns how many were refused. */
-async function createJobs(cli: Cli, plan: readonly PlannedJob[]): Promise<number> {
+async function createJobs(
+  cli: Cli,
+  plan: readonly RunnableJob[],
+  leftOut: readonly RunnableJob[],
+): Promise<number> {
   const client = await cli.client();
   const signal = cli.untilInterrupted();
   const made: { line: number; name: string; job_id: string; created: boolean }[] = [];
   const refused: { line: number; name: string; error: string }[] = [];
-  const create = async ({ line, job, idempotencyKey }: PlannedJob) => {
+  const create = async ({ line, job, idempotencyKey, canRun }: RunnableJob) => {
     try {
       const { job_id, created = true } = await client.jobs.create(job, { idempotencyKey, signal });
+      if (created && canRun === false) await client.jobs.pause(job_id, { signal });
       made.push({ line, name: job.name, job_id, created });
     } catch (error) {
       if (!(error instanceof CarillonError) || error.status !== 400) throw error;
@@ -140,10 +199,7 @@ async function createJobs(cli: Cli, plan: readonly PlannedJob[]): Promise<number
   for (const { line, error } of refused) cli.out.warn(`line ${line} was refused: ${error}`);
   const created = countCreated();
   const sentence = createdText({ created, existed: made.length - created, refused: refused.length });
-  cli.out.done({ made, refused }, sentence);
-  await warnWithoutWorkers(
-    cli,
-    plan.map(({ job }) => job.handler),
-  );
+  const left_out = leftOut.map(({ line, job: { name, handler } }) => ({ line, name, handler }));
+  cli.out.done({ made, refused, left_out }, sentence);
   return refused.length;
 }

@@ -5,19 +5,20 @@ import { EXIT, UsageError } from '../errors.ts';
 import {
   choice,
   IN_NAMESPACE,
+  LIMIT,
   labelFilter,
   PRIORITY,
   text,
-  texts,
   toggle,
   withDefault,
+  words,
   YES,
 } from '../flags.ts';
 import type { Fact, Output } from '../output/output.ts';
-import { countOf } from '../output/text.ts';
-import { changeMatching, eachIdCommand, forEachId, isConfirmed, listCommand } from './actions.ts';
+import { countOf, plainText } from '../output/text.ts';
+import { changeMatching, eachIdCommand, listCommand, pageSize } from './actions.ts';
 import { createJob, updateJob } from './define-job.ts';
-import { showStarted, watchJob } from './watch.ts';
+import { outcomeText, showStarted, watchJob } from './watch.ts';
 
 const JOB = '01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e0f';
 const ANOTHER = '01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e10';
@@ -30,14 +31,14 @@ const JOB_FILTERS = {
   handler: text('--handler <name>', 'Run by this handler'),
   text: text('--text <part>', 'Whose name contains this'),
 };
-const SCHEDULE_TYPES = ['immediate', 'future', 'cron', 'interval', 'one-time', 'recurring'] as const;
+const SCHEDULE_TYPES = ['immediate', 'future', 'cron', 'interval', 'one_time', 'recurring'] as const;
 const SORT_KEYS = ['created_at', 'updated_at', 'name', 'priority', 'next_run_time'] as const;
 
 export const jobCommands: readonly CommandSpec[] = [
   createJob,
   listCommand('jobs list', 'List jobs, newest first', {
     options: {
-      status: texts(
+      status: words(
         '--status <status>',
         'pending (or scheduled), paused, cancelled, completed or failed; may be repeated',
       ),
@@ -59,13 +60,13 @@ export const jobCommands: readonly CommandSpec[] = [
     ],
     read: (client, query) => client.jobs.list(query),
     columns: (out) => [
-      { header: 'ID', value: (job) => job.job_id, fixed: true },
-      { header: 'NAME', value: (job) => job.name },
-      { header: 'STATUS', value: statusWord, fixed: true, paint: (word) => out.state(word) },
-      { header: 'SCHEDULE', value: (job) => scheduleText(job, (iso) => out.dayOrTime(iso)) },
-      { header: 'NEXT RUN', value: (job) => out.shortTime(job.next_run_time) },
-      { header: 'HANDLER', value: (job) => job.handler },
-      { header: 'NAMESPACE', value: (job) => job.namespace },
+      { header: 'ID', value: (job) => job.job_id, fixed: true, rank: 1 },
+      { header: 'NAME', value: (job) => job.name, rank: 2 },
+      { header: 'STATUS', value: statusWord, fixed: true, rank: 3, paint: (word) => out.state(word) },
+      { header: 'NEXT RUN', value: (job) => out.briefTime(job.next_run_time), fixed: true, rank: 4 },
+      { header: 'SCHEDULE', value: (job) => scheduleText(job, (iso) => out.dayOrTime(iso)), rank: 5 },
+      { header: 'HANDLER', value: (job) => job.handler, rank: 6 },
+      { header: 'NAMESPACE', value: (job) => job.namespace, rank: 7 },
     ],
     empty: 'No jobs.',
     noMatch: 'No jobs match.',
@@ -100,7 +101,8 @@ export const jobCommands: readonly CommandSpec[] = [
   eachIdCommand('jobs cancel', 'Cancel jobs for good', {
     details: 'Runs that have started are asked to stop. The job stays readable.',
     arguments: [JOB_IDS],
-    examples: [`carillon jobs cancel ${JOB}`, `carillon jobs cancel ${JOB} ${ANOTHER}`],
+    examples: [`carillon jobs cancel ${JOB}`, `carillon jobs cancel ${JOB} ${ANOTHER} --yes`],
+    question: (count) => `Cancel ${jobsText(count)} for good?`,
     act: (client, id) => client.jobs.cancel(id),
     sentence: (id) => `Cancelled ${id}`,
   }),
@@ -117,20 +119,32 @@ export const jobCommands: readonly CommandSpec[] = [
       return showStarted(cli, await client.jobs.runNow(id, { idempotencyKey }), wait);
     },
   }),
-  command('jobs delete', 'Remove jobs', {
+  eachIdCommand('jobs delete', 'Remove jobs', {
     details:
       'They are cancelled and their definitions are gone. The history of their runs stays until it is retention_days old.',
     arguments: [JOB_IDS],
-    options: { yes: YES },
     examples: [`carillon jobs delete ${JOB} --yes`],
-    async run({ args, options: { yes }, cli }) {
+    question: (count) => `Remove ${jobsText(count)} for good?`,
+    act: (client, id) => client.jobs.remove(id),
+    sentence: (id) => `Removed ${id}`,
+  }),
+  command('jobs logs', 'Show what the latest runs of a job said', {
+    details: '`carillon runs logs <run>` shows the log of one run, and follows it.',
+    arguments: [JOB_ID],
+    options: { limit: LIMIT },
+    examples: [`carillon jobs logs ${JOB}`, `carillon jobs logs ${JOB} -n 200 -o json`],
+    async run({ args: [id = ''], options: { limit }, cli }) {
+      const { out } = cli;
       const client = await cli.client();
-      const question = `Remove ${args.length === 1 ? 'this job' : `${args.length} jobs`} for good?`;
-      if (!(await isConfirmed(cli, { yes, question, otherwise: 'Nothing was removed.' }))) return EXIT.ok;
-      return forEachId(cli, args, async (id) => ({
-        answer: await client.jobs.remove(id),
-        sentence: `Removed ${id}`,
-      }));
+      const { logs } = await client.jobs.logs(id, { limit: pageSize(limit) });
+      if (out.json || logs.length === 0) return out.list(logs, [], { empty: 'It has said nothing yet.' });
+      let run = '';
+      for (const line of logs) {
+        const attempt = `run ${line.run_id}, attempt ${line.attempt_number}`;
+        if (attempt !== run) out.raw(out.paint.bold(attempt));
+        run = attempt;
+        out.raw(`${out.paint.dim(out.time(line.timestamp))}  ${plainText(line.message)}`);
+      }
     },
   }),
   listCommand('jobs upcoming', 'List what runs soon', {
@@ -150,11 +164,13 @@ export const jobCommands: readonly CommandSpec[] = [
   command('jobs bulk', 'Pause, resume or cancel all jobs that match', {
     arguments: [{ name: '<action>', description: 'What to do', choices: ['pause', 'resume', 'cancel'] }],
     options: {
-      status: text('--status <status>', 'Jobs with this status'),
-      type: text('--type <type>', 'Kind of schedule: cron, interval, one-time, recurring …'),
+      status: words('--status <status>', 'Jobs with this status; may be repeated'),
+      type: choice('--type <type>', 'Kind of schedule', SCHEDULE_TYPES),
       priority: PRIORITY,
       user_id: text('--user <id>', 'Whose jobs'),
       ...JOB_FILTERS,
+      // That of the context narrows what was said, but says nothing by itself.
+      namespace: text('--namespace <name>', 'In this namespace [that of the context]'),
       dryRun: toggle('--dry-run', 'Only show how many there are'),
       yes: YES,
     },
@@ -169,6 +185,8 @@ export const jobCommands: readonly CommandSpec[] = [
           'Say which jobs are meant.',
           'Such as --namespace staging, or --label team=billing.',
         );
+      const namespace = filter.namespace ?? (await cli.defaultNamespace());
+      const selected = { ...filter, ...(namespace !== undefined && { namespace }) };
       const client = await cli.client();
       const signal = cli.untilInterrupted();
       return changeMatching(cli, {
@@ -177,7 +195,12 @@ export const jobCommands: readonly CommandSpec[] = [
         yes,
         question: (matched) => `${action.charAt(0).toUpperCase()}${action.slice(1)} ${matched}?`,
         send: (part) => {
-          const request = { action, filter, dry_run: part.dryRun, ...(part.from && { after: part.from }) };
+          const request = {
+            action,
+            filter: selected,
+            dry_run: part.dryRun,
+            ...(part.from && { after: part.from }),
+          };
           return client.jobs.bulk(request, { signal });
         },
         sentence: ({ changed, matched, refused }) =>
@@ -186,6 +209,10 @@ export const jobCommands: readonly CommandSpec[] = [
     },
   }),
 ];
+
+function jobsText(count: number): string {
+  return count === 1 ? 'this job' : `${count} jobs`;
+}
 
 /** People read the words of `jobs show`, where SCHEDULED is called pending. */
 function statusWord({ status }: Pick<Job, 'status'>): string {
@@ -265,5 +292,6 @@ function otherFacts(job: Job): Fact[] {
 
 function lastRunText(run: Run, out: Output): string {
   const words = [run.status, out.time(run.end_time ?? run.start_time)].filter(Boolean).join(' ');
-  return run.error_message ? `${words}: ${run.error_message}` : words;
+  const why = outcomeText({ ...run, reason: null });
+  return why === '' ? words : `${words}: ${why}`;
 }

@@ -26,7 +26,8 @@ export const namespaceCommands: readonly CommandSpec[] = [
   }),
   eachIdCommand('namespaces delete', 'Remove namespaces that hold no jobs', {
     arguments: [{ name: '<name...>', description: 'Names of namespaces' }],
-    examples: ['carillon namespaces delete old-project'],
+    examples: ['carillon namespaces delete old-project --yes'],
+    question: (count) => `Remove ${count === 1 ? 'this namespace' : `${count} namespaces`} for good?`,
     act: async (client, name) => (await client.namespaces.remove(name)) ?? { name, status: 'deleted' },
     sentence: (name) => `Removed ${name}`,
   }),

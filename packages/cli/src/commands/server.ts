@@ -82,7 +82,7 @@ const status = command('status', 'Show how the server is doing', {
   details: 'Fails when it cannot run jobs. Workers are shown to those who may see them.',
   examples: ['carillon status', 'carillon status --url https://carillon.example.org'],
   async run({ cli }) {
-    const { url, key, from } = await cli.connection();
+    const { url, key, from, context, namespace } = await cli.connection();
     const client = await cli.client();
     const { ready, reasons } = await client.ready();
     // Everybody may see whether the server is up; the rest only those who have the right.
@@ -94,9 +94,11 @@ const status = command('status', 'Show how the server is doing', {
       alive?.reduce((total, worker) => total + of(worker), 0) ?? null;
     const running = sum((worker) => worker.running);
     const nobody = `nobody${key === undefined ? '' : ', the key is not valid'}: \`carillon login\` signs you in`;
-    cli.out.record({ url, ready, reasons, workers: alive?.length ?? null, running }, [
+    const where = { url, context: context ?? null, namespace: namespace ?? null };
+    cli.out.record({ ...where, ready, reasons, workers: alive?.length ?? null, running }, [
       ['server', url],
       ['found through', from],
+      ['namespace', namespace],
       ['ready', ready ? 'yes' : `no: ${reasons.join('; ')}`],
       ['you are', who?.name ?? nobody],
       ['workers', who && (alive ? String(alive.length) : 'not visible to you')],

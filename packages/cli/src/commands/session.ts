@@ -15,7 +15,8 @@ const LOCAL_URL = 'http://127.0.0.1:7420';
 const login = command('login', 'Sign in and stay signed in', {
   details:
     'With a name, the password is asked for and a key of your own is made on the server, with all your grants. With --key, that ' +
-    'one is kept. Either is stored in ~/.config/carillon/login.json, readable by you alone. The key of the login before ends.',
+    'one is kept. Either is stored as a context in ~/.config/carillon/contexts.json, readable by you alone. The key of the login ' +
+    'before ends.',
   options: {
     name: text('--name <name>', 'Name to sign in with'),
     namespace: text('--namespace <name>', 'Narrow it: only your grants in this namespace [all]'),
@@ -28,8 +29,8 @@ const login = command('login', 'Sign in and stay signed in', {
   ],
   async run({ options, cli }) {
     const { env } = cli.world;
-    const url = cli.globals.url ?? (env.CARILLON_URL || (await knownUrl(cli)));
     const key = cli.globals.key ?? (env.CARILLON_KEY || undefined);
+    const url = cli.globals.url ?? (await knownUrl(cli, { hasKey: key !== undefined }));
     const stored =
       key !== undefined && options.name === undefined
         ? await checkKey(cli, { url, key })
@@ -44,14 +45,17 @@ const login = command('login', 'Sign in and stay signed in', {
   },
 });
 
-/** The server that other commands would connect to. */
-async function knownUrl(cli: Cli): Promise<string> {
-  try {
-    return (await cli.connection()).url;
-  } catch {
-    // None is known yet: the default address of a server on this machine.
-    return LOCAL_URL;
-  }
+/** The server that other commands would connect to. A key that was given is not sent to one that only a folder names. */
+async function knownUrl(cli: Cli, { hasKey }: { hasKey: boolean }): Promise<string> {
+  const known = await cli.connection().catch((error: unknown) => {
+    if (error instanceof CarillonError && error.code === 'no_server') return undefined;
+    throw error;
+  });
+  // None is known yet: the default address of a server on this machine.
+  if (!known) return LOCAL_URL;
+  if (hasKey && known.isOfFolder)
+    throw new UsageError('Which server is the key for?', `Name it with --url, such as --url ${known.url}`);
+  return known.url;
 }
 
 /** A key that does not work is not stored. */
@@ -65,6 +69,7 @@ async function signIn(
   url: string,
   options: { name?: string; namespace?: string; role?: Role; expires_at: string },
 ): Promise<StoredLogin> {
+  cli.announceServer(url);
   const name = options.name ?? (await ask('Name: ', cli.world));
   const password = await askPassword('Password: ', cli.world);
   const { session } = cli.clientOf({ url, key: undefined });
@@ -174,6 +179,7 @@ const password = command('password', 'Change your own password', {
     // Another server may know this person by another name. A login with a given key has the name of that key.
     const known = stored?.url === url && stored.keyId !== undefined ? stored.name : undefined;
     const name = options.name ?? known ?? (await ask('Name: ', world));
+    cli.announceServer(url);
     const questions = [`Current password of ${name}: `, 'New password: ', 'Once more: '];
     const [current = '', wanted = '', again] = await askPasswords(questions, world);
     if (world.stdin.isTTY && again !== wanted) throw new UsageError('The two new passwords differ.');

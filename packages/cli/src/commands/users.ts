@@ -41,6 +41,7 @@ export const userCommands: readonly CommandSpec[] = [
     ],
     async run({ args: [name = ''], options: { displayName, grants: given = [] }, cli }) {
       const client = await cli.client();
+      cli.announceServer((await cli.connection()).url);
       const password = await askPassword(`Password for ${name}: `, cli.world);
       if (cli.world.stdin.isTTY && (await askPassword('Once more: ', cli.world)) !== password)
         throw new UsageError('The two passwords differ.');
@@ -74,6 +75,7 @@ export const userCommands: readonly CommandSpec[] = [
       const client = await cli.client();
       const { user_id: id, name } = await findUser(client, who);
       if (password) {
+        cli.announceServer((await cli.connection()).url);
         const entered = await askPassword(`New password for ${name}: `, cli.world);
         await client.users.setPassword(id, { password: entered });
       }

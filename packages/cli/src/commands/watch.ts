@@ -1,6 +1,6 @@
 /** Shows a job or a run, change by change, until it ends. Ctrl-C ends the watching, not the job. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Carillon, JobStatusReport, RunAdded, RunWithAttempts } from '@carillon/client';
+import type { Carillon, JobStatusReport, Run, RunAdded, RunWithAttempts } from '@carillon/client';
 import type { Cli } from '../cli.ts';
 import { EXIT } from '../errors.ts';
 import { WaitingLine } from '../output/progress.ts';
@@ -60,17 +60,27 @@ async function watch<T extends { readonly status: string }>(
   return last === success ? EXIT.ok : EXIT.failed;
 }
 
+/** Why a run failed, waits or was skipped; and how many occurrences it stands for, such as those of a pause. */
+export function outcomeText({
+  error_message: error,
+  reason,
+  occurrences,
+}: Pick<Run, 'error_message' | 'reason' | 'occurrences'>): string {
+  const many = occurrences > 1 ? `${occurrences} occurrences` : undefined;
+  return [error ?? reason, many].filter(Boolean).join(', ');
+}
+
 function jobLine({ status, last_updated: at, latest_run: run }: JobStatusReport, { out }: Cli): string {
   const attempt = run && run.attempt_number > 1 ? `, attempt ${run.attempt_number}` : '';
   const took = run?.end_time ? ` in ${showSpan(run.start_time, run.end_time)}` : '';
   const detail = run ? `run ${run.run_id} ${run.status}${took}${attempt}` : 'not run yet';
-  const why = plainText(run?.error_message ?? run?.reason ?? '');
+  const why = run ? plainText(outcomeText(run)) : '';
   return `${out.moment(at)}  ${out.state(status.padEnd(9))}  ${detail}${why && `: ${why}`}`;
 }
 
 function runLine(run: RunWithAttempts, { out }: Cli): string {
   const attempt = run.attempt_number > 1 ? ` attempt ${run.attempt_number}` : '';
-  const why = plainText(run.error_message ?? run.reason ?? '');
+  const why = plainText(outcomeText(run));
   return `${out.moment(run.modified_time)}  ${out.state(run.status.padEnd(9))}${attempt}${why && `  ${why}`}`;
 }
 

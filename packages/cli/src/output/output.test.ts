@@ -5,7 +5,7 @@ const outputTo = (stdout: object) =>
   new Output({
     stdout: stdout as NodeJS.WriteStream,
     stderr: {} as NodeJS.WriteStream,
-    json: false,
+    format: 'table',
     utc: true,
     env: {},
   });

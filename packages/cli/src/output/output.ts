@@ -6,11 +6,15 @@ import pico from 'picocolors';
 import type { Explained } from '../explain-error.ts';
 import { type Column, renderTable } from './table.ts';
 import { plainLines, plainText, showInstant } from './text.ts';
+import { renderYaml } from './yaml.ts';
+
+/** `wide`: tables with all columns, and nothing cut. */
+export type Format = 'table' | 'wide' | 'json' | 'yaml';
 
 export interface OutputOptions {
   readonly stdout: NodeJS.WriteStream;
   readonly stderr: NodeJS.WriteStream;
-  readonly json: boolean;
+  readonly format: Format;
   readonly utc: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
@@ -21,13 +25,14 @@ export type Fact = readonly [name: string, text: string | null | undefined];
 export type Paint = Pick<typeof pico, 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'>;
 
 export class Output {
+  /** For programs, as JSON or YAML. */
   readonly json: boolean;
   readonly paint: Paint;
   readonly #options: OutputOptions;
 
   constructor(options: OutputOptions) {
     this.#options = options;
-    this.json = options.json;
+    this.json = isData(options.format);
     this.paint = pico.createColors(wantsColour(options));
   }
 
@@ -37,7 +42,7 @@ export class Output {
     columns: readonly Column<T>[],
     { empty, json = items }: { empty: string; json?: unknown },
   ): void {
-    if (this.json) this.#printJson(json);
+    if (this.json) this.#printData(json);
     else if (items.length === 0) this.note(empty);
     else this.#print(renderTable(columns, items, { width: this.width, paintHeader: this.paint.dim }));
   }
@@ -45,7 +50,7 @@ export class Output {
   /** One thing: its facts below each other, or one JSON object. */
   record(value: unknown, facts: readonly Fact[]): void {
     if (this.json) {
-      this.#printJson(value);
+      this.#printData(value);
       return;
     }
     const shown = facts.filter(([, text]) => text);
@@ -58,13 +63,14 @@ export class Output {
 
   /** What was done: a sentence, or the response of the server. */
   done(value: unknown, sentence: string): void {
-    if (this.json) this.#printJson(value);
+    if (this.json) this.#printData(value);
     else this.#print(plainText(sentence));
   }
 
-  /** One of several results, or of a stream: a line, or one line of JSON. */
+  /** One of several results, or of a stream: a line, one line of JSON, or one document of YAML. */
   entry(value: unknown, line: string): void {
-    this.#print(this.json ? JSON.stringify(value) : line.trimEnd());
+    if (this.#options.format === 'yaml') this.#print(`---\n${renderYaml(value)}`);
+    else this.#print(this.json ? JSON.stringify(value) : line.trimEnd());
   }
 
   /** Unchanged, such as a script. */
@@ -84,7 +90,8 @@ export class Output {
   failure({ message, fix, code, details }: Explained): void {
     const { stderr } = this.#options;
     if (this.json) {
-      stderr.write(`${JSON.stringify({ error: { code, message, fix, ...details } })}\n`);
+      const error = { error: { code, message, fix, ...details } };
+      stderr.write(`${this.#options.format === 'yaml' ? renderYaml(error) : JSON.stringify(error)}\n`);
       return;
     }
     stderr.write(`${this.paint.red('carillon:')} ${plainLines(message)}\n`);
@@ -124,7 +131,8 @@ export class Output {
 
   /** Of the terminal that results go to; undefined where they go elsewhere and nothing is cut. */
   get width(): number | undefined {
-    return this.#options.stdout.isTTY ? this.#options.stdout.columns : undefined;
+    const { stdout, format } = this.#options;
+    return stdout.isTTY && format !== 'wide' ? stdout.columns : undefined;
   }
 
   /** A word for how something is doing, in its colour. */
@@ -138,13 +146,17 @@ export class Output {
     return !this.json && this.#options.stderr.isTTY ? this.#options.stderr : undefined;
   }
 
-  #printJson(value: unknown): void {
-    this.#print(JSON.stringify(value, null, 2));
+  #printData(value: unknown): void {
+    this.#print(this.#options.format === 'yaml' ? renderYaml(value) : JSON.stringify(value, null, 2));
   }
 
   #print(text: string): void {
     this.#options.stdout.write(`${text}\n`);
   }
+}
+
+function isData(format: Format): boolean {
+  return format === 'json' || format === 'yaml';
 }
 
 const SECONDS = /:\d\d(?=Z?$)/;
@@ -162,7 +174,7 @@ const STATE_COLOURS: Readonly<Record<string, 'green' | 'red' | 'yellow' | 'cyan'
 };
 
 /** https://no-color.org: any value but an empty one. */
-function wantsColour({ env, stdout, json }: OutputOptions): boolean {
-  if (json || (env.NO_COLOR ?? '') !== '' || env.TERM === 'dumb') return false;
+function wantsColour({ env, stdout, format }: OutputOptions): boolean {
+  if (isData(format) || (env.NO_COLOR ?? '') !== '' || env.TERM === 'dumb') return false;
   return stdout.isTTY === true || (env.FORCE_COLOR ?? '') !== '';
 }

@@ -40,6 +40,19 @@ test('on a narrow terminal the last columns are left out before all are cut to n
   expect(first).toBe('0123456789  a rather long …  A has twenty l…');
 });
 
+test('what matters most stays, wherever it stands', () => {
+  const columns: Column<Row>[] = [
+    { header: 'ID', value: ({ id }) => id, fixed: true, rank: 1 },
+    { header: 'DETAIL', value: () => 'a detail', fixed: true, rank: 4 },
+    { header: 'OTHER', value: () => 'another', fixed: true, rank: 3 },
+    { header: 'TEXT', value: ({ text }) => text, rank: 2, usefulWidth: 20 },
+  ];
+  const shown = (width: number) => renderTable(columns, ROWS, { ...plain, width }).split('\n');
+  expect(shown(80)[0]).toBe('ID          DETAIL    OTHER    TEXT');
+  expect(shown(50)[0]).toBe('ID          OTHER    TEXT');
+  expect(shown(50)[1]).toBe('0123456789  another  a rather long text that does…');
+});
+
 test('a terminal that is too narrow for the ids is still given them whole', () => {
   expect(renderTable(COLUMNS, ROWS, { ...plain, width: 5 })).toContain('0123456789');
 });

@@ -1,6 +1,6 @@
 /**
- * Rows in columns that fit the terminal: where it is too narrow, the last columns are left out and then the widest are
- * cut, ids never. Where the output is not a terminal nothing is cut, so that other programs get all of it.
+ * Rows in columns that fit the terminal: where it is too narrow, the least important columns are left out and then the widest
+ * are cut, ids never; no line is wrapped. Where the output is not a terminal nothing is cut, so that other programs get all of it.
  */
 import { plainText } from './text.ts';
 
@@ -10,6 +10,10 @@ export interface Column<T> {
   /** Never cut: an id or a time is of no use without its end. */
   readonly fixed?: boolean;
   readonly right?: boolean;
+  /** How important it is: where the terminal is too narrow, the largest rank is left out first. Its place, unless said. */
+  readonly rank?: number;
+  /** Cut to less than this it says nothing. */
+  readonly usefulWidth?: number;
   /** Applied after the text was cut: colours take no columns. */
   readonly paint?: (text: string, item: T) => string;
 }
@@ -26,51 +30,72 @@ const USEFUL_WIDTH = 12;
 const COLUMNS_MIN = 3;
 const COLUMN_MIN = 6;
 
+/** A column with the texts of its cells. */
+interface Filled<T> {
+  readonly column: Column<T>;
+  readonly texts: readonly string[];
+  readonly rank: number;
+  /** Of its widest text. */
+  readonly natural: number;
+}
+
 export function renderTable<T>(
   all: readonly Column<T>[],
   items: readonly T[],
   { width, paintHeader }: TableOptions,
 ): string {
-  const rows = items.map((item) => all.map(({ value }) => plainText(String(value(item) ?? ''))));
-  const natural = all.map(({ header }, i) =>
-    Math.max(widthOf(header), ...rows.map((row) => widthOf(row[i] ?? ''))),
-  );
-  const { columns, widths } = fit(all, natural, width);
-  const line = (texts: readonly string[], paint: (text: string, column: Column<T>) => string) => {
-    const cells = columns.map((column, i) => {
-      const text = cut(texts[i] ?? '', widths[i] ?? 0);
-      const padding = ' '.repeat((widths[i] ?? 0) - widthOf(text));
-      return column.right ? padding + paint(text, column) : paint(text, column) + padding;
+  const filled = all.map((column, i): Filled<T> => {
+    const texts = items.map((item) => plainText(String(column.value(item) ?? '')));
+    const natural = Math.max(widthOf(column.header), ...texts.map(widthOf));
+    return { column, texts, rank: column.rank ?? i + 1, natural };
+  });
+  const { columns, widths } = fit(filled, width);
+  const line = (
+    cellOf: (one: Filled<T>) => { text: string; paint?: ((text: string) => string) | undefined },
+  ) => {
+    const cells = columns.map((one, i) => {
+      const { text, paint = (plain) => plain } = cellOf(one);
+      const shown = cut(text, widths[i] ?? 0);
+      const padding = ' '.repeat((widths[i] ?? 0) - widthOf(shown));
+      return one.column.right ? padding + paint(shown) : paint(shown) + padding;
     });
     return cells.join(' '.repeat(GAP)).trimEnd();
   };
-  const headers = all.map(({ header }) => header);
   return [
-    line(headers, paintHeader),
-    ...items.map((item, i) => line(rows[i] ?? [], (text, { paint }) => paint?.(text, item) ?? text)),
+    line(({ column }) => ({ text: column.header, paint: paintHeader })),
+    ...items.map((item, row) =>
+      line(({ column: { paint }, texts }) => ({
+        text: texts[row] ?? '',
+        paint: paint && ((text) => paint(text, item)),
+      })),
+    ),
   ].join('\n');
 }
 
 function fit<T>(
-  columns: readonly Column<T>[],
-  natural: readonly number[],
+  columns: readonly Filled<T>[],
   width: number | undefined,
-): { columns: readonly Column<T>[]; widths: readonly number[] } {
-  if (width === undefined) return { columns, widths: natural };
+): { columns: readonly Filled<T>[]; widths: readonly number[] } {
+  if (width === undefined) return { columns, widths: columns.map(({ natural }) => natural) };
   const available = width - GAP * (columns.length - 1);
-  const widths = narrowed(columns, natural, available);
-  const isUseful = widths.every((one, i) => one >= Math.min(natural[i] ?? 0, USEFUL_WIDTH));
+  const widths = narrowed(columns, available);
+  const isUseful = columns.every(({ natural, column }, i) => {
+    return (widths[i] ?? 0) >= Math.min(natural, column.usefulWidth ?? USEFUL_WIDTH);
+  });
   if ((isUseful && sum(widths) <= available) || columns.length <= COLUMNS_MIN) return { columns, widths };
-  return fit(columns.slice(0, -1), natural.slice(0, -1), width);
+  const least = Math.max(...columns.map(({ rank }) => rank));
+  const leftOut = columns.findLastIndex(({ rank }) => rank === least);
+  return fit(columns.toSpliced(leftOut, 1), width);
 }
 
 /** Takes from the widest column that may be cut, until all fit or none can be cut further. */
-function narrowed<T>(columns: readonly Column<T>[], natural: readonly number[], available: number): number[] {
-  const widths = [...natural];
+function narrowed<T>(columns: readonly Filled<T>[], available: number): number[] {
+  const widths = columns.map(({ natural }) => natural);
+  const isCuttable = (i: number) => !columns[i]?.column.fixed;
   while (sum(widths) > available) {
-    const widest = Math.max(...widths.filter((_, i) => !columns[i]?.fixed));
+    const widest = Math.max(...widths.filter((_, i) => isCuttable(i)));
     if (widest <= COLUMN_MIN) break;
-    widths[widths.findIndex((one, i) => one === widest && !columns[i]?.fixed)] = widest - 1;
+    widths[widths.findIndex((one, i) => one === widest && isCuttable(i))] = widest - 1;
   }
   return widths;
 }

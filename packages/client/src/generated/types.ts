@@ -80,7 +80,7 @@ export interface SchedulePreview {
     readonly local: string;
   }[];
   readonly warnings: readonly {
-    readonly kind: 'gap' | 'overlap';
+    readonly kind: 'gap' | 'overlap' | 'fixed_offset';
     readonly message: string;
     readonly at: string;
   }[];

@@ -185,7 +185,7 @@ interface PreviewFacts {
   readonly zone: string;
   readonly fires: readonly { readonly atMs: number; readonly local: string }[];
   readonly warnings: readonly {
-    readonly kind: 'gap' | 'overlap';
+    readonly kind: 'gap' | 'overlap' | 'fixed_offset';
     readonly message: string;
     readonly atMs: number;
   }[];
@@ -196,7 +196,7 @@ const fire = answerOf<PreviewFacts['fires'][number]>()({
   local: [z.string().describe('The wall-clock time in the zone, with its offset.'), ({ local }) => local],
 });
 const warning = answerOf<PreviewFacts['warnings'][number]>()({
-  kind: [z.enum(['gap', 'overlap']), ({ kind }) => kind],
+  kind: [z.enum(['gap', 'overlap', 'fixed_offset']), ({ kind }) => kind],
   message: [z.string(), ({ message }) => message],
   at: [instant, ({ atMs }) => instantText(atMs)],
 });

@@ -8,3 +8,4 @@ export * from './parse-instant.ts';
 export * from './parse-zone.ts';
 export * from './plan-fires.ts';
 export * from './schedule.ts';
+export * from './suggest-zone.ts';

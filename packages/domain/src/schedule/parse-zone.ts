@@ -5,6 +5,7 @@
 
 import { Cache } from '../cache.ts';
 import { Refusal } from '../errors/refusal.ts';
+import { suggestZone } from './suggest-zone.ts';
 
 const LENGTH_MAX = 64;
 /** There are about 600 names, links between them included. */
@@ -25,7 +26,10 @@ export function parseZone(name: string, options: { field?: string } = {}): strin
     return canonical.toLowerCase() === zone.toLowerCase() ? canonical : zone;
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    throw new Refusal('zone_unknown', `No time zone is called "${zone.slice(0, LENGTH_MAX)}".`, options);
+    const suggestion = suggestZone(zone);
+    const advice = suggestion === undefined ? '.' : `: did you mean ${suggestion}?`;
+    const message = `No time zone is called "${zone.slice(0, LENGTH_MAX)}"${advice}`;
+    throw new Refusal('zone_unknown', message, options);
   }
 }
 

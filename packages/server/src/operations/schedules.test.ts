@@ -20,6 +20,15 @@ test('a preview shows as many fires as asked for, or all there are, in the one s
   expect(all.fires).toHaveLength(17);
 });
 
+test('a zone whose clock never changes is warned of', async () => {
+  const preview = (timeZone: string) =>
+    fixture.operations.previewSchedule({ schedule: { ...LEAP_DAYS, timeZone }, count: 1 });
+  expect((await preview('EST')).warnings).toMatchObject([
+    { kind: 'fixed_offset', message: expect.stringContaining('America/New_York') },
+  ]);
+  expect((await preview('UTC')).warnings).toEqual([]);
+});
+
 test('others have their turn during previews that come together, after every two milliseconds of arithmetic', async () => {
   fixture.partMs = 1;
   const turns = await turnsDuring(() =>

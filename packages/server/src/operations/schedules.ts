@@ -5,6 +5,7 @@ import {
   daylightSavingWarnings,
   defineJob,
   describeSchedule,
+  fixedOffsetWarning,
   isRecurring,
   type JobInput,
   localText,
@@ -23,12 +24,17 @@ export interface PreviewRequest {
   readonly afterMs?: number | undefined;
 }
 
+/** What people are surprised by: changes of the clock, and a zone whose clock never changes (`fixed_offset`). */
+export interface ScheduleWarning extends Omit<DaylightSavingWarning, 'kind'> {
+  readonly kind: DaylightSavingWarning['kind'] | 'fixed_offset';
+}
+
 export interface SchedulePreview {
   readonly schedule: Schedule;
   readonly description: string;
   readonly zone: string;
   readonly fires: readonly { readonly atMs: number; readonly local: string }[];
-  readonly warnings: readonly DaylightSavingWarning[];
+  readonly warnings: readonly ScheduleWarning[];
 }
 
 /** Warnings cover this much time ahead, so that a clock change is reported before it happens. */
@@ -53,10 +59,18 @@ export function scheduleOperations({ clock, slices }: OperationPorts) {
         description: describeSchedule(schedule),
         zone,
         fires: fires.map((atMs) => ({ atMs, local: localText(zone, atMs) })),
-        warnings: await slices.run(() => daylightSavingWarnings(schedule, { afterMs, untilMs })),
+        warnings: [
+          ...zoneWarnings(schedule, fires[0]!),
+          ...(await slices.run(() => daylightSavingWarnings(schedule, { afterMs, untilMs }))),
+        ],
       };
     },
   };
+}
+
+function zoneWarnings(schedule: Schedule, atMs: number): ScheduleWarning[] {
+  const message = isRecurring(schedule) ? fixedOffsetWarning(schedule.zone) : undefined;
+  return message === undefined ? [] : [{ kind: 'fixed_offset', atMs, message }];
 }
 
 /** A one-off whose time has passed runs at once, and so does one without a time. */

@@ -192,7 +192,7 @@ export function jobActionOperations({ operations }: ApiContext): Operation[] {
       tag: 'schedules',
       summary: 'What a schedule means',
       description:
-        'The schedule fields of a job, in words and in its next instants, with warnings where a change of the clock within a year skips or repeats a planned time. A schedule that never fires is refused.',
+        'The schedule fields of a job, in words and in its next instants, with warnings where a change of the clock within a year skips or repeats a planned time, or where the zone (EST, MST) has no daylight saving time. A schedule that never fires is refused.',
       body: reading(PREVIEW_BODY, toPreviewRequest),
       bodyExamples: {
         cron: { cron_expression: '0 9 * * 1-5', time_zone: 'Europe/Paris', count: 1 },
