@@ -1,6 +1,7 @@
 /** Every command, in the order of help and documentation. */
 import { type CommandSpec, command } from '../command.ts';
 import { renderCompletion, SHELLS, type Shell } from '../completion.ts';
+import { applyCommands } from './apply.ts';
 import { dlqCommands } from './dlq.ts';
 import { audit, events } from './history.ts';
 import { importCrontab } from './import.ts';
@@ -33,6 +34,7 @@ export const allCommands: readonly CommandSpec[] = [
   ...runCommands,
   ...dlqCommands,
   preview,
+  ...applyCommands,
   importCrontab,
   events,
   workers,

@@ -6,6 +6,7 @@ import { auditOperations, keyOperations, namespaceOperations, userOperations } f
 import { deadLetterOperations } from './dead-letters.ts';
 import { eventOperations } from './events.ts';
 import { jobActionOperations } from './job-actions.ts';
+import { jobKeyOperations } from './job-keys.ts';
 import { jobOperations } from './jobs.ts';
 import { type ApiContext, type Operation, restOperation } from './operation.ts';
 import { runOperations, workerOperations } from './runs.ts';
@@ -13,6 +14,7 @@ import { sessionOperations } from './sessions.ts';
 
 const GROUPS = [
   jobOperations,
+  jobKeyOperations,
   jobActionOperations,
   runOperations,
   deadLetterOperations,

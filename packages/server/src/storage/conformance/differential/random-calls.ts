@@ -108,6 +108,7 @@ export class RandomCalls {
       updatedAtMs: this.#nowMs,
       schedule: isRecurring ? EVERY_MINUTE : { type: 'IMMEDIATE' },
       labels: this.#chance(0.2) ? { team: 'blue' } : {},
+      key: this.#chance(0.15) ? `k${this.#below(4)}` : undefined,
     });
     const key = { key: `key ${this.#below(4)}`, requestHash: `hash ${this.#below(2)}` };
     return { job, first: this.#first(isRecurring), idempotency: this.#chance(0.25) ? key : undefined };
