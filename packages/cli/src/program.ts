@@ -7,6 +7,7 @@ import { EXIT, EXIT_MEANINGS, Interrupted } from './errors.ts';
 import { type Explained, explainError } from './explain-error.ts';
 import { type Flag, type Flags, GLOBAL_FLAGS, type GlobalOptions, readFlags } from './flags.ts';
 import { Output } from './output/output.ts';
+import { resolveCall } from './resolve.ts';
 
 /** A test compares it with the manifest. */
 export const VERSION = '0.1.0';
@@ -28,7 +29,8 @@ export async function runCli(given: readonly string[], world: World): Promise<nu
     flags = spec.options ?? {};
     const globals = await readFlags(GLOBAL_FLAGS, options, world);
     cli = new Cli({ out: outputOf(globals), world, globals });
-    exitCode = (await spec.run({ args, options: await readFlags(flags, options, world), cli })) ?? EXIT.ok;
+    const values = await readFlags(flags, options, world);
+    exitCode = (await spec.run(await resolveCall(spec, { args, options: values, cli }))) ?? EXIT.ok;
   };
   try {
     const passThrough = allCommands.find((spec) => spec.passThrough && spec.name === argv[0]);

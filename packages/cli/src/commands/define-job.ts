@@ -20,6 +20,7 @@ import {
 } from '../flags.ts';
 import { type ProgressBar, withBar } from '../output/progress.ts';
 import { countOf } from '../output/text.ts';
+import { shortIds } from '../resolve.ts';
 import { optional } from './actions.ts';
 import { watchJob } from './watch.ts';
 
@@ -50,6 +51,8 @@ export const JOB_FLAGS = {
     ['none', 'last', 'all'],
     'misfire.policy',
   ),
+  // --key is the key of the caller.
+  key: text('--job-key <key>', 'What you know the job by, unique in its namespace', 'key'),
   namespace: text('--namespace <name>', 'Namespace of the job'),
   user_id: text('--user <id>', 'Whose job it is'),
   labels: labels('--label <name=value>', 'May be repeated'),
@@ -135,7 +138,7 @@ export const createJob = command('jobs create', 'Create a job', {
 
 export const updateJob = command('jobs update', 'Change a job', {
   details: 'Only what is given changes; null in a file brings back the default.',
-  arguments: [{ name: '<id>', description: 'Id of the job' }],
+  arguments: [{ name: '<job>', description: 'Key, name or id of the job', names: 'job' }],
   options: {
     name: text('--name <name>', 'New name'),
     ...JOB_FLAGS,
@@ -180,9 +183,27 @@ async function createOne(
   const stored = await readStored(cli, job, jobId);
   if (stored?.next_run_time && stored.schedule_type !== 'IMMEDIATE')
     cli.out.note(`${isNew ? 'First' : 'Next'} run: ${cli.out.shortTime(stored.next_run_time)}`);
+  await noteOthersOfName(cli, job, jobId);
   const handler = job.handler || stored?.handler;
   await warnWithoutWorkers(cli, [handler]);
   return jobId;
+}
+
+const NAMESAKES_MAX = 10;
+
+/** Two jobs of one name are allowed, and mostly a mistake. */
+async function noteOthersOfName(cli: Cli, { name, key }: NewJob, jobId: string): Promise<void> {
+  if (key || cli.out.json) return;
+  const client = await cli.client();
+  const page = await optional(client.jobs.list({ name, limit: NAMESAKES_MAX }).page());
+  const own = page?.items.find(({ job_id: id }) => id === jobId);
+  const others = page?.items.filter(
+    (job) => job !== own && job.namespace === own?.namespace && ['SCHEDULED', 'PAUSED'].includes(job.status),
+  );
+  if (!others?.length) return;
+  const short = shortIds(others.map(({ job_id: id }) => id));
+  const ids = others.map(({ job_id: id }) => short(id)).join(', ');
+  cli.out.warn(`there was a job of this name already (${ids}); --job-key tells jobs apart.`);
 }
 
 /** Without a key from the caller nothing can have existed: then false repeats an attempt whose response was lost. */

@@ -40,7 +40,7 @@ export const keyCommands: readonly CommandSpec[] = [
     },
   }),
   eachIdCommand('keys revoke', 'Revoke API keys', {
-    arguments: [{ name: '<id...>', description: 'Ids of keys' }],
+    arguments: [{ name: '<key...>', description: 'Names or ids of keys', names: 'key' }],
     examples: ['carillon keys revoke 01893f2e-7c13-7aa1-9c0d-1e2f3a4b5c6d'],
     act: async (client, id) => (await client.keys.revoke(id)) ?? { key_id: id, status: 'revoked' },
     sentence: (id) => `Revoked ${id}`,

@@ -1,12 +1,12 @@
 /** `users`: people who can sign in, and their grants. */
-import { type Carillon, CarillonError, type Grant, type User } from '@carillon/client';
+import type { Grant } from '@carillon/client';
 import { type CommandSpec, command } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { grants, grantText, readGrant, text, toggle } from '../flags.ts';
 import { askPassword } from '../output/ask.ts';
 import { eachIdCommand, listCommand } from './actions.ts';
 
-const USER = { name: '<user>', description: 'Name or id' };
+const USER = { name: '<user>', description: 'Name or id', names: 'user' } as const;
 const DISPLAY_NAME = text('--display-name <name>', 'What they are called');
 
 export const userCommands: readonly CommandSpec[] = [
@@ -69,7 +69,7 @@ export const userCommands: readonly CommandSpec[] = [
       if (!hasChange && !password)
         throw new UsageError('Nothing to change was given.', 'Such as --display-name "Ada L.".');
       const client = await cli.client();
-      const { user_id: id, name } = await findUser(client, who);
+      const { user_id: id, name } = await client.users.get(who);
       if (password) {
         const entered = await askPassword(`New password for ${name}: `, cli.world);
         await client.users.setPassword(id, { password: entered });
@@ -95,7 +95,7 @@ export const userCommands: readonly CommandSpec[] = [
     async run({ args: [who = '', ...given], options, cli }) {
       const named = given.map(readGrant);
       const client = await cli.client();
-      const { user_id: id, name, grants: current } = await findUser(client, who);
+      const { user_id: id, name, grants: current } = await client.users.get(who);
       const others = current.filter((grant) => !named.some((one) => isSameKind(one, grant)));
       const wanted = options.revoke ? others : options.replace ? named : [...others, ...named];
       await client.users.setGrants(id, wanted);
@@ -108,12 +108,9 @@ export const userCommands: readonly CommandSpec[] = [
   eachIdCommand('users disable', 'Keep users out', {
     details:
       'They can no longer sign in and their keys open nothing; `users update --enable` lets them in again.',
-    arguments: [{ name: '<user...>', description: 'Names or ids' }],
+    arguments: [{ name: '<user...>', description: 'Names or ids', names: 'user' }],
     examples: ['carillon users disable bob'],
-    act: async (client, who) => {
-      const user = await findUser(client, who);
-      return client.users.update(user.user_id, { disabled: true });
-    },
+    act: (client, id) => client.users.update(id, { disabled: true }),
     sentence: (_, user) => `Disabled ${user.name}`,
   }),
 ];
@@ -121,19 +118,4 @@ export const userCommands: readonly CommandSpec[] = [
 /** A namespace has one grant of each kind: a new role there replaces the old one. */
 function isSameKind(a: Grant, b: Grant): boolean {
   return a.namespace === b.namespace && (a.own_only ?? false) === (b.own_only ?? false);
-}
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
-async function findUser(client: Carillon, idOrName: string): Promise<User> {
-  if (UUID.test(idOrName)) return client.users.get(idOrName);
-  for await (const user of client.users.list({ limit: 200 })) {
-    if (user.name === idOrName.toLowerCase()) return user;
-  }
-  throw new CarillonError({
-    code: 'user_not_found',
-    message: `There is no user ${idOrName}.`,
-    fix: '`carillon users list` shows them.',
-    status: 404,
-  });
 }

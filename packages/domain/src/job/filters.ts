@@ -83,7 +83,7 @@ export const JOB_FILTERS = {
   labels,
   handler: ofJobs.handler,
   text: filter('text', 'text', 'Part of the name, in any case.'),
-  name: filter('text', 'name', 'Exactly this name.'),
+  jobName: filter('text', 'name', 'Exactly this name.'),
   jobKey: filter('text', 'key', 'Exactly this key.'),
   jobKeyPrefix: filter('text', 'key_prefix', 'Keys that begin with this.'),
   createdFromMs: filter('instant', 'created_after', 'Made at or after this instant.'),

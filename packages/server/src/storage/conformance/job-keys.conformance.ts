@@ -134,8 +134,8 @@ export function describeJobKeys(make: MakeStorage): void {
     expect(await idsOf({ jobKeyPrefix: `${part}.`, order: 'oldest' })).toEqual([b, a]);
     expect(await idsOf({ jobKeyPrefix: part, limit: 1, afterJobId: x! })).toEqual([a]);
     expect(await idsOf({ jobKeyPrefix: part, namespace: 'nowhere' })).toEqual([]);
-    expect(await idsOf({ name: `${part} true` })).toEqual([none]);
-    expect(await idsOf({ name: part })).toEqual([]);
+    expect(await idsOf({ jobName: `${part} true` })).toEqual([none]);
+    expect(await idsOf({ jobName: part })).toEqual([]);
     const sorted = await jobs.listSorted({
       jobKeyPrefix: `${part}.`,
       by: 'name',

@@ -85,7 +85,7 @@ const matches = matcher<Job, JobFilter>({
   handler: (job, handler) => job.handler === handler,
   labels: (job, labels) => Object.entries(labels).every(([name, value]) => job.labels[name] === value),
   text: (job, text) => job.name.toLowerCase().includes(text.toLowerCase()),
-  name: (job, name) => job.name === name,
+  jobName: (job, name) => job.name === name,
   jobKey: (job, key) => job.key === key,
   jobKeyPrefix: (job, prefix) => job.key?.startsWith(prefix) === true,
   createdFromMs: (job, fromMs) => job.createdAtMs >= fromMs,

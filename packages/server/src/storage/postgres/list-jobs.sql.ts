@@ -41,7 +41,7 @@ export const FILTERS: {
   namespace: { sql: (at) => `j.namespace = ${at}` },
   handler: { sql: (at) => `j.handler = ${at}` },
   labels: { sql: (at) => `j.labels @> ${at}::jsonb AND j.labels IS NOT NULL`, parameter: JSON.stringify },
-  name: { sql: (at) => `j.name = ${at}` },
+  jobName: { sql: (at) => `j.name = ${at}` },
   jobKey: { sql: (at) => `j.key = ${at}` },
   // A range of the index: "~" comes after every character of a key.
   jobKeyPrefix: { sql: (at) => `j.key >= ${at}::text AND j.key < ${at}::text || '~'` },
