@@ -117,7 +117,7 @@ export const MODULES: readonly Module[] = [
     kind: 'composition',
     purpose: 'The carillon command: reads flags, calls the client, prints tables or JSON.',
     imports: ['client', 'server/index.ts'],
-    npm: ['commander', 'picocolors'],
+    npm: ['commander', 'picocolors', 'yaml'],
   },
 
   {

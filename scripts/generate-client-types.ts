@@ -67,6 +67,9 @@ const TYPES: Readonly<Record<string, TypeSource>> = {
   NewJob: sent(jobFields.extend({ name: z.string().describe(jobFields.shape.name.description ?? '') }), {
     extends: 'JobFields',
   }),
+  KeyedJob: sent(jobFields.extend({ key: z.string().describe(jobFields.shape.key.description ?? '') }), {
+    extends: 'JobFields',
+  }),
   Job: answered(contract.jobAnswer, {
     comment: 'Fields that the schedule of the job does not use are null.',
   }),
@@ -82,6 +85,7 @@ const TYPES: Readonly<Record<string, TypeSource>> = {
   Problem: answered(contract.problemAnswer),
   JobUpdated: answered(contract.jobUpdatedAnswer),
   JobChanged: answered(contract.jobActedAnswer),
+  JobApplied: answered(contract.jobAppliedAnswer),
   JobStatusReport: answered(contract.jobStatusAnswer),
   UpcomingRun: answered(contract.upcomingAnswer),
   BulkRequest: sent(contract.BULK_BODY.schema),

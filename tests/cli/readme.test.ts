@@ -38,6 +38,13 @@ async function scriptOf(page: string, { address, jobId }: { address: string; job
     .replaceAll(/(carillon events) -f/g, '$1');
 }
 
+/** Blocks of YAML that begin with the name of a file. */
+async function writeFiles(page: string, { folder, address }: { folder: string; address: string }) {
+  const text = await readFile(join(ROOT, page), 'utf8');
+  for (const [, block = '', name = ''] of text.matchAll(/^```yaml\n(# (\w+\.yaml)\n[\s\S]*?)^```$/gm))
+    await writeFile(join(folder, name), block.replaceAll(DOCUMENTED_ADDRESS, address));
+}
+
 /** Runs in the folder of a server that was just started; stops at the first command that fails. */
 async function paste(page: string): Promise<{ script: string; stdout: string }> {
   one = await startOneServer();
@@ -54,6 +61,7 @@ async function paste(page: string): Promise<{ script: string; stdout: string }> 
   await writeFile(join(folder, '.curlrc'), 'fail-with-body\nsilent\nshow-error\n');
   await writeFile(join(folder, 'typed'), TYPED);
 
+  await writeFiles(page, { folder, address });
   const script = await scriptOf(page, { address, jobId });
   const prelude = 'set -ex\nnpx() { command npx "$@" < typed; }\n';
   const env = { PATH: process.env.PATH, HOME: folder, TZ: 'UTC', npm_config_offline: 'true' };
@@ -80,4 +88,23 @@ test('every command of docs/security.md works as it stands', PASTE, async () => 
   expect(script.match(/^curl /gm)?.length).toBeGreaterThanOrEqual(7);
   expect(stdout).toContain('"csrf_token"');
   expect(stdout).toContain('"keys.create"');
+});
+
+test('every command of docs/schedules-in-git.md works as it stands', PASTE, async () => {
+  const { script, stdout } = await paste('docs/schedules-in-git.md');
+  expect(script.match(/^npx carillon /gm)?.length).toBeGreaterThanOrEqual(10);
+  expect(stdout).toMatch(/created +poll-orders/);
+  expect(stdout).toContain('key: poll-orders');
+  expect(stdout).not.toMatch(/^(updated|removed) +[\w-]+ +default/m);
+});
+
+test('every command of docs/replace-crontab.md works as it stands', PASTE, async () => {
+  const { stdout } = await paste('docs/replace-crontab.md');
+  const carillon = new Carillon({ url: one!.server.address, key: await one!.server.adminKey() });
+  const jobs = await carillon.jobs.list({ type: 'recurring' }).toArray();
+  expect(jobs.map(({ handler, key, version }) => [handler, key === null, version])).toEqual(
+    // One is that of the reader; all were given a key, and the apply that followed changed none of them.
+    Array.from({ length: 3 }, () => ['http', false, 2]),
+  );
+  expect(stdout).not.toMatch(/^(created|updated) +[\w-]+ +default/m);
 });

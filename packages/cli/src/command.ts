@@ -4,12 +4,15 @@
  */
 import type { Cli } from './cli.ts';
 import type { Flags, Values } from './flags.ts';
+import type { Named } from './resolve.ts';
 
 export interface ArgumentSpec {
   /** `<id>` is required, `[id]` is optional, `<id...>` takes several. */
   readonly name: string;
   readonly description: string;
   readonly choices?: readonly string[];
+  /** What it names: a name, a key or the beginning of an id becomes the id. */
+  readonly names?: Named;
 }
 
 export interface Call<Options> {

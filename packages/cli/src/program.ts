@@ -7,6 +7,7 @@ import { EXIT, EXIT_MEANINGS, Interrupted } from './errors.ts';
 import { type Explained, explainError } from './explain-error.ts';
 import { type Flag, type Flags, GLOBAL_FLAGS, type GlobalOptions, readFlags, spelled } from './flags.ts';
 import { Output } from './output/output.ts';
+import { resolveCall } from './resolve.ts';
 
 /** A test compares it with the manifest. */
 export const VERSION = '0.1.0';
@@ -32,7 +33,7 @@ export async function runCli(given: readonly string[], world: World): Promise<nu
       globals.context === undefined ? world.env : { ...world.env, CARILLON_CONTEXT: globals.context };
     cli = new Cli({ out: outputOf(globals), world: { ...world, env }, globals });
     const values = await withContext(await readFlags(flags, options, world), flags, cli);
-    exitCode = (await spec.run({ args, options: values, cli })) ?? EXIT.ok;
+    exitCode = (await spec.run(await resolveCall(spec, { args, options: values, cli }))) ?? EXIT.ok;
   };
   try {
     const passThrough = allCommands.find((spec) => spec.passThrough && spec.name === argv[0]);

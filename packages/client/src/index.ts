@@ -3,6 +3,6 @@ export { CarillonError, type CarillonErrorFacts } from './carillon-error.ts';
 export type * from './generated/types.ts';
 export type { LatestEvents } from './latest-events.ts';
 export type { EventFilter } from './resources/events.ts';
-export type { UpdateOptions } from './resources/jobs.ts';
+export type { ApplyOptions, UpdateOptions } from './resources/jobs.ts';
 export type { List, ListPage } from './wire/list.ts';
 export type { CallOptions, CreateOptions } from './wire/transport.ts';

@@ -9,7 +9,13 @@ export * from './errors/refusal.ts';
 export * from './event/event.ts';
 export * from './ids.ts';
 export * from './job/define-job.ts';
-export { isNamespaceName, NO_LABELS, NO_RESOURCES, requireNamespaceName } from './job/define-job-values.ts';
+export {
+  isNamespaceName,
+  NO_LABELS,
+  NO_RESOURCES,
+  readJobKey,
+  requireNamespaceName,
+} from './job/define-job-values.ts';
 export * from './job/field-kinds.ts';
 export * from './job/filters.ts';
 export * from './job/job.ts';

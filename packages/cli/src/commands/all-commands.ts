@@ -1,6 +1,7 @@
 /** Every command, in the order of help and documentation. */
 import { type CommandSpec, command } from '../command.ts';
 import { renderCompletion, SHELLS, type Shell } from '../completion.ts';
+import { applyCommands } from './apply.ts';
 import { contextCommands } from './contexts.ts';
 import { dlqCommands } from './dlq.ts';
 import { audit, events } from './history.ts';
@@ -35,6 +36,7 @@ export const allCommands: readonly CommandSpec[] = [
   ...runCommands,
   ...dlqCommands,
   preview,
+  ...applyCommands,
   importCrontab,
   events,
   workers,

@@ -16,6 +16,7 @@ import { EXIT, UsageError } from '../errors.ts';
 import { count, isObject, jsonFile, text, toggle } from '../flags.ts';
 import { type ProgressBar, withBar } from '../output/progress.ts';
 import { countOf } from '../output/text.ts';
+import { shortIds } from '../resolve.ts';
 import { optional } from './actions.ts';
 import { changedFields, JOB_FLAGS, type JobValues, jobFields, needsCurrent } from './job-flags.ts';
 import { watchJob } from './watch.ts';
@@ -67,7 +68,7 @@ export const updateJob = command('jobs update', 'Change a job', {
   details:
     'Only what is given changes: other headers, labels and members of retry stay. `--header name:` and `--label name=` remove ' +
     'one; null in a file brings back the default.',
-  arguments: [{ name: '<id>', description: 'Id of the job' }],
+  arguments: [{ name: '<job>', description: 'Key, name or id of the job', names: 'job' }],
   options: {
     name: text('--name <name>', 'New name'),
     ...JOB_FLAGS,
@@ -151,10 +152,28 @@ async function createOne(
   const stored = await readStored(cli, job, jobId);
   if (stored?.next_run_time && stored.schedule_type !== 'IMMEDIATE')
     cli.out.note(`${isNew ? 'First' : 'Next'} run: ${cli.out.shortTime(stored.next_run_time)}`);
+  await noteOthersOfName(cli, job, jobId);
   const handler = job.handler || stored?.handler;
   await tellOfSchedule(cli, job);
   await warnWithoutWorkers(cli, [handler]);
   return jobId;
+}
+
+const NAMESAKES_MAX = 10;
+
+/** Two jobs of one name are allowed, and mostly a mistake. */
+async function noteOthersOfName(cli: Cli, { name, key }: NewJob, jobId: string): Promise<void> {
+  if (key || cli.out.json) return;
+  const client = await cli.client();
+  const page = await optional(client.jobs.list({ name, limit: NAMESAKES_MAX }).page());
+  const own = page?.items.find(({ job_id: id }) => id === jobId);
+  const others = page?.items.filter(
+    (job) => job !== own && job.namespace === own?.namespace && ['SCHEDULED', 'PAUSED'].includes(job.status),
+  );
+  if (!others?.length) return;
+  const short = shortIds(others.map(({ job_id: id }) => id));
+  const ids = others.map(({ job_id: id }) => short(id)).join(', ');
+  cli.out.warn(`there was a job of this name already (${ids}); --job-key tells jobs apart.`);
 }
 
 /** Without a key from the caller nothing can have existed: then false repeats an attempt whose response was lost. */

@@ -20,7 +20,7 @@ const DEAD_REASONS: readonly DeadReason[] = [
 export const dlqCommands: readonly CommandSpec[] = [
   listCommand('dlq list', 'List runs that failed for good, latest first', {
     options: {
-      job_id: text('--job <id>', 'Of this job'),
+      job_id: text('--job <job>', 'Of this job'),
       reason: choice('--reason <reason>', 'Given up for this reason', DEAD_REASONS),
       namespace: IN_NAMESPACE,
       all: toggle('--all', 'Also those that were sent round again'),
@@ -42,7 +42,7 @@ export const dlqCommands: readonly CommandSpec[] = [
     noMatch: 'No dead letters match.',
   }),
   command('dlq show', 'Show a run that failed for good', {
-    arguments: [{ name: '<id>', description: 'Id of the run' }],
+    arguments: [{ name: '<id>', description: 'Id of the run', names: 'dead letter' }],
     examples: [`carillon dlq show ${RUN}`],
     async run({ args: [id = ''], cli }) {
       const client = await cli.client();
@@ -61,9 +61,9 @@ export const dlqCommands: readonly CommandSpec[] = [
     },
   }),
   command('dlq redrive', 'Send dead letters round again', {
-    arguments: [{ name: '[id...]', description: 'Ids of runs' }],
+    arguments: [{ name: '[id...]', description: 'Ids of runs', names: 'dead letter' }],
     options: {
-      job_id: text('--job <id>', 'All of this job'),
+      job_id: text('--job <job>', 'All of this job'),
       reason: choice('--reason <reason>', 'All given up for this reason', DEAD_REASONS),
       namespace: text('--namespace <name>', 'All in this namespace [that of the context]'),
       all: toggle('--all', 'All there are'),

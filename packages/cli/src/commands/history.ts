@@ -17,7 +17,7 @@ export const events = command('events', 'Show what happens', {
   options: {
     follow: toggle('-f, --follow', 'Go on until Ctrl-C'),
     type: texts('--type <kind>', 'Such as run.failed, or run for all of runs; may be repeated'),
-    job_id: text('--job <id>', 'About this job'),
+    job_id: text('--job <job>', 'About this job'),
     run_id: text('--run <id>', 'About this run'),
     namespace: IN_NAMESPACE,
     handler: text('--handler <name>', 'Of jobs with this handler'),

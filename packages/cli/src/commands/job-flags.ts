@@ -80,6 +80,8 @@ export const JOB_FLAGS = {
     'Of all: within this time',
     'misfire.window_seconds',
   ),
+  // --key is the key of the caller.
+  key: text('--job-key <key>', 'What you know the job by, unique in its namespace', 'key'),
   namespace: text('--namespace <name>', 'Namespace of the job [that of the context]'),
   user_id: text('--user <id>', 'Whose job it is'),
   labels: labels('--label <name=value>', 'May be repeated'),

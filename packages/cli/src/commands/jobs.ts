@@ -22,8 +22,8 @@ import { outcomeText, showStarted, watchJob } from './watch.ts';
 
 const JOB = '01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e0f';
 const ANOTHER = '01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e10';
-const JOB_ID = { name: '<id>', description: 'Id of the job' };
-const JOB_IDS = { name: '<id...>', description: 'Ids of jobs' };
+const JOB_ID = { name: '<job>', description: 'Key, name or id of the job', names: 'job' } as const;
+const JOB_IDS = { name: '<job...>', description: 'Keys, names or ids of jobs', names: 'job' } as const;
 
 const JOB_FILTERS = {
   namespace: IN_NAMESPACE,

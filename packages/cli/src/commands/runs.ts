@@ -15,7 +15,7 @@ const RUN_ID = { name: '<id>', description: 'Id of the run' };
 
 export const runCommands: readonly CommandSpec[] = [
   command('runs list', 'List the runs of a job, newest first', {
-    arguments: [{ name: '[job]', description: 'Id of the job' }],
+    arguments: [{ name: '[job]', description: 'Key, name or id of the job', names: 'job' }],
     options: {
       worker: text('--worker <id>', 'What this worker is running now, instead'),
       limit: withDefault(LIMIT, '20'),

@@ -7,7 +7,7 @@ import { askPassword } from '../output/ask.ts';
 import { eachIdCommand, forEachId, isConfirmed, listCommand } from './actions.ts';
 import { findUser } from './find-account.ts';
 
-const USER = { name: '<user>', description: 'Name or id' };
+const USER = { name: '<user>', description: 'Name or id', names: 'user' } as const;
 const DISPLAY_NAME = text('--display-name <name>', 'What they are called');
 
 export const userCommands: readonly CommandSpec[] = [
@@ -73,7 +73,7 @@ export const userCommands: readonly CommandSpec[] = [
       if (!hasChange && !password)
         throw new UsageError('Nothing to change was given.', 'Such as --display-name "Ada L.".');
       const client = await cli.client();
-      const { user_id: id, name } = await findUser(client, who);
+      const { user_id: id, name } = await client.users.get(who);
       if (password) {
         cli.announceServer((await cli.connection()).url);
         const entered = await askPassword(`New password for ${name}: `, cli.world);
@@ -100,7 +100,7 @@ export const userCommands: readonly CommandSpec[] = [
     async run({ args: [who = '', ...given], options, cli }) {
       const named = given.map(readGrant);
       const client = await cli.client();
-      const { user_id: id, name, grants: current } = await findUser(client, who);
+      const { user_id: id, name, grants: current } = await client.users.get(who);
       const others = current.filter((grant) => !named.some((one) => isSameKind(one, grant)));
       const wanted = options.revoke ? others : options.replace ? named : [...others, ...named];
       await client.users.setGrants(id, wanted);
@@ -113,12 +113,9 @@ export const userCommands: readonly CommandSpec[] = [
   eachIdCommand('users disable', 'Keep users out', {
     details:
       'They can no longer sign in and their keys open nothing; `users update --enable` lets them in again.',
-    arguments: [{ name: '<user...>', description: 'Names or ids' }],
+    arguments: [{ name: '<user...>', description: 'Names or ids', names: 'user' }],
     examples: ['carillon users disable bob'],
-    act: async (client, who) => {
-      const user = await findUser(client, who);
-      return client.users.update(user.user_id, { disabled: true });
-    },
+    act: (client, id) => client.users.update(id, { disabled: true }),
     sentence: (_, user) => `Disabled ${user.name}`,
   }),
   command('users delete', 'Remove users', {

@@ -88,8 +88,10 @@ export interface SchedulePreview {
 
 /** What a job can be given; null means the default. */
 export interface JobFields extends ScheduleFields {
-  /** 1 to 200 characters. */
+  /** 1 to 200 characters; the key when left out. */
   readonly name?: string | null | undefined;
+  /** What the caller knows it by: unique in its namespace, up to 200 characters. */
+  readonly key?: string | null | undefined;
   /** What becomes of occurrences that could not start in time. */
   readonly misfire?: {
     readonly policy?: 'none' | 'last' | 'all' | null | undefined;
@@ -131,14 +133,20 @@ export interface JobFields extends ScheduleFields {
 }
 
 export interface NewJob extends JobFields {
-  /** 1 to 200 characters. */
+  /** 1 to 200 characters; the key when left out. */
   readonly name: string;
+}
+
+export interface KeyedJob extends JobFields {
+  /** What the caller knows it by: unique in its namespace, up to 200 characters. */
+  readonly key: string;
 }
 
 /** Fields that the schedule of the job does not use are null. */
 export interface Job {
   readonly job_id: string;
   readonly name: string;
+  readonly key: string | null;
   readonly namespace: string;
   readonly user_id: string | null;
   readonly status: JobStatus;
@@ -197,6 +205,12 @@ export interface JobFilter {
   readonly handler?: string | undefined;
   /** Part of the name, in any case. */
   readonly text?: string | undefined;
+  /** Exactly this name. */
+  readonly name?: string | undefined;
+  /** Exactly this key. */
+  readonly key?: string | undefined;
+  /** Keys that begin with this. */
+  readonly key_prefix?: string | undefined;
   /** Made at or after this instant. */
   readonly created_after?: Date | string | undefined;
   /** Made before this instant. */
@@ -260,6 +274,66 @@ export interface JobChanged {
   readonly status: 'paused' | 'resumed' | 'cancelled' | 'deleted';
 }
 
+export interface JobApplied {
+  readonly outcome: 'created' | 'updated' | 'unchanged';
+  /** true: this is what would be; nothing was changed. */
+  readonly dry_run: boolean;
+  /** Of an update: the fields that differ. */
+  readonly changes: readonly {
+    readonly field: string;
+    /** As it was. */
+    readonly before: unknown;
+    /** As it is now, or would be. */
+    readonly after: unknown;
+  }[];
+  /** null where the job is not there: in a dry run. */
+  readonly job_id: string | null;
+  readonly name: string;
+  readonly key: string | null;
+  readonly namespace: string;
+  readonly user_id: string | null;
+  readonly status: JobStatus;
+  readonly schedule_type: ScheduleType;
+  readonly schedule_time: string | null;
+  readonly cron_expression: string | null;
+  readonly interval: string | null;
+  readonly frequency: string | null;
+  readonly time_zone: string | null;
+  readonly start_at: string | null;
+  readonly end_at: string | null;
+  readonly daylight_saving: {
+    readonly gap: 'run_after' | 'skip';
+    readonly overlap: 'first' | 'second' | 'both';
+  } | null;
+  readonly spread_seconds: number | null;
+  readonly misfire: {
+    readonly policy: 'none' | 'last' | 'all';
+    readonly max_runs: number;
+    readonly window_seconds: number;
+  };
+  readonly handler: string;
+  readonly payload: JsonObject;
+  readonly priority: Priority;
+  readonly max_retries: number;
+  readonly retry: {
+    readonly strategy: 'none' | 'fixed' | 'exponential';
+    readonly delay_seconds: number;
+    readonly max_delay_seconds: number;
+    readonly jitter: boolean;
+    readonly deadline_seconds: number | null;
+  };
+  readonly max_concurrency: number;
+  readonly overlap: 'queue' | 'skip' | 'replace';
+  readonly timeout_seconds: number;
+  readonly start_timeout_seconds: number | null;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly resources: Readonly<Record<string, number>>;
+  readonly version: number;
+  readonly next_run_time: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
 export interface JobStatusReport {
   readonly job_id: string;
   readonly status: JobState;
@@ -294,6 +368,12 @@ export interface BulkRequest {
     readonly handler?: string | undefined;
     /** Part of the name, in any case. */
     readonly text?: string | undefined;
+    /** Exactly this name. */
+    readonly name?: string | undefined;
+    /** Exactly this key. */
+    readonly key?: string | undefined;
+    /** Keys that begin with this. */
+    readonly key_prefix?: string | undefined;
     /** Made at or after this instant. */
     readonly created_after?: string | undefined;
     /** Made before this instant. */

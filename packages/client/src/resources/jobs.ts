@@ -4,12 +4,14 @@ import type {
   BulkReport,
   BulkRequest,
   Job,
+  JobApplied,
   JobChanged,
   JobCreated,
   JobFields,
   JobFilter,
   JobStatusReport,
   JobUpdated,
+  KeyedJob,
   Logs,
   NewJob,
   PreviewRequest,
@@ -25,6 +27,11 @@ import { type PageQuery, path, Resource } from './resource.ts';
 export interface UpdateOptions extends CallOptions {
   /** Leaves the job alone when it has another version by now. */
   readonly ifVersion?: number | undefined;
+}
+
+export interface ApplyOptions extends CallOptions {
+  /** Only says what would be done. */
+  readonly dryRun?: boolean | undefined;
 }
 
 /** What the server takes in one request. */
@@ -70,6 +77,26 @@ export class Jobs extends Resource {
     // Several statuses are one word with commas in it; several labels are given one by one.
     const status = Array.isArray(filter.status) ? filter.status.join(',') : filter.status;
     return this.readList('/jobs', { ...filter, status: status === '' ? undefined : status }, options);
+  }
+
+  /** The job that has the key, in this namespace or where the caller makes jobs. */
+  getByKey(
+    key: string,
+    { namespace, ...options }: CallOptions & { readonly namespace?: string | undefined } = {},
+  ): Promise<Job> {
+    return this.read(path`/jobs/by-key/${key}`, options, { namespace });
+  }
+
+  /**
+   * Creates the job under its key, or replaces it: fields that are left out return to their defaults, and the same definition again
+   * changes nothing. dryRun: only what would be done.
+   */
+  apply(job: KeyedJob, { dryRun, ...options }: ApplyOptions = {}): Promise<JobApplied> {
+    return this.send('PUT', path`/jobs/by-key/${job.key}`, options, {
+      body: job,
+      repeatable: true,
+      ...(dryRun && { query: { dry_run: true } }),
+    });
   }
 
   /** Fields that are left out stay as they are; null brings back the default. */

@@ -125,6 +125,19 @@ export const DELETE_QUERY = {
   }),
 } satisfies Shape;
 
+const inNamespace = text
+  .optional()
+  .describe('Where the key is looked for; where the caller makes jobs when left out.');
+
+export const JOB_KEY_QUERY = { schema: z.strictObject({ namespace: inNamespace }) } satisfies Shape;
+
+export const APPLY_QUERY = {
+  schema: z.strictObject({
+    namespace: inNamespace,
+    dry_run: yesOrNo.optional().describe('true: only say what would be done.'),
+  }),
+} satisfies Shape;
+
 const UPCOMING_MS_MAX = 7 * 86_400_000;
 const DAY_MS = 86_400_000;
 

@@ -2,6 +2,7 @@
 import {
   BULK_ACTIONS,
   type BulkAction,
+  canonical,
   FREQUENCY_WORDS,
   formatInterval,
   frequencyToInterval,
@@ -26,13 +27,13 @@ import { problemAnswer } from './problem.ts';
 import { runAnswer, runView } from './runs.ts';
 
 const fields = answerShape(JOB_FIELDS);
-const { name, namespace, user_id } = fields;
+const { name, key, namespace, user_id } = fields;
 
 /** A job; fields that its schedule does not use are null. */
 export const jobAnswer = z
   .strictObject({
     job_id: z.uuid(),
-    ...{ name, namespace, user_id },
+    ...{ name, key, namespace, user_id },
     status: z.enum(JOB_STATUSES),
     ...fields,
     ...nullable(answerShape(SCHEDULE_FIELDS)),
@@ -100,6 +101,48 @@ function frequencyWord(interval: Interval): string | null {
 export const jobAcceptedAnswer = z
   .strictObject({ job_id: z.uuid(), status: z.literal('submitted') })
   .meta({ id: 'JobAccepted' });
+
+const fieldChange = z.strictObject({
+  field: z.string(),
+  before: z.unknown().describe('As it was.'),
+  after: z.unknown().describe('As it is now, or would be.'),
+});
+
+/** A job that was applied by its key. */
+export const jobAppliedAnswer = z
+  .strictObject({
+    outcome: z.enum(['created', 'updated', 'unchanged']),
+    dry_run: z.boolean().describe('true: this is what would be; nothing was changed.'),
+    changes: z.array(fieldChange).describe('Of an update: the fields that differ.'),
+    ...jobAnswer.shape,
+    job_id: z.uuid().nullable().describe('null where the job is not there: in a dry run.'),
+  })
+  .meta({ id: 'JobApplied' });
+
+interface AppliedFacts {
+  readonly outcome: 'created' | 'updated' | 'unchanged';
+  readonly before: Job | undefined;
+  readonly job: Job;
+  readonly nextRunMs: number | undefined;
+}
+
+/** frequency is another word for interval. */
+const COMPARED = ['status', ...Object.keys(JOB_FIELDS).filter((field) => field !== 'frequency')];
+
+export function jobAppliedView(
+  { outcome, before, ...details }: AppliedFacts,
+  dryRun: boolean,
+): z.output<typeof jobAppliedAnswer> {
+  const after: Readonly<Record<string, unknown>> = jobView(details);
+  const was: typeof after | undefined = before && jobView({ ...details, job: before });
+  const changes = COMPARED.flatMap((field) =>
+    was === undefined || canonical(was[field]) === canonical(after[field])
+      ? []
+      : [{ field, before: was[field], after: after[field] }],
+  );
+  const view = { outcome, dry_run: dryRun, changes, ...jobView(details) };
+  return dryRun && outcome === 'created' ? { ...view, job_id: null } : view;
+}
 
 export const batchAnswer = z.array(
   z.union([

@@ -13,7 +13,8 @@ const SCHEDULE_FIELDS = new Map(
 export function submitFields(fields: Fields): Fields {
   const body = restFields(fields);
   const called = (fields.code_location ?? fields.handler) as string | undefined;
-  if (body.name === undefined && called !== undefined) body.name = called.slice(0, NAME_LENGTH_MAX);
+  if (body.name === undefined && body.key === undefined && called !== undefined)
+    body.name = called.slice(0, NAME_LENGTH_MAX);
   return body;
 }
 

@@ -46,6 +46,7 @@ const OF_CODE: Partial<Record<ErrorCode, RpcStatus>> = {
   // Worth repeating from the start of the read-change-write, and only that.
   job_changed: 'aborted',
   idempotency_key_reused: 'already_exists',
+  job_key_taken: 'already_exists',
   namespace_exists: 'already_exists',
   user_exists: 'already_exists',
   body_too_large: 'resource_exhausted',

@@ -102,6 +102,10 @@ export const CATALOGUE = {
   worker_not_found: { status: 404, fix: 'Check the id; list workers with GET /api/workers.' },
   method_not_allowed: { status: 405, fix: 'Use one of the methods named in the header Allow.' },
   route_not_found: { status: 404, fix: 'Check the path and the method.' },
+  job_key_taken: {
+    status: 409,
+    fix: 'Choose another key; or create or replace the job under it with PUT /api/jobs/by-key/{key}.',
+  },
   job_already_finished: {
     status: 409,
     fix: 'Create a new job, or use POST /api/jobs/{id}/runNow to run it again.',

@@ -55,6 +55,11 @@ const IMMEDIATE: Schedule = { type: 'IMMEDIATE' };
 interface Context {
   readonly current: Schedule | undefined;
   readonly nowMs: number;
+  /**
+   * The job whose definition is replaced: what is left out returns to its default. An interval is counted from when the job was
+   * made, so that the same definition always means the same schedule.
+   */
+  readonly replaces?: { readonly schedule: Schedule; readonly createdAtMs: number } | undefined;
 }
 
 export function readSchedule(input: ScheduleInput, context: Context): Schedule {
@@ -66,7 +71,8 @@ export function readSchedule(input: ScheduleInput, context: Context): Schedule {
     if (isGiven(input[field]) && !FITTING[type].includes(field)) refuseMisfit(NAMES[field], type);
   }
   const schedule = readAs(type, input, context);
-  if (current && sameSchedule(schedule, current)) return current;
+  const known = current ?? context.replaces?.schedule;
+  if (known && sameSchedule(schedule, known)) return known;
   if (isRecurring(schedule)) requireOccurrence(schedule, nowMs);
   return schedule;
 }
@@ -140,11 +146,11 @@ function readExpression(input: ScheduleInput, current: Schedule | undefined): st
   return refuseValue('cron_expression', 'A job of type CRON needs cron_expression.', 'field_missing');
 }
 
-function readInterval(input: ScheduleInput, { current, nowMs }: Context): IntervalSchedule {
+function readInterval(input: ScheduleInput, { current, nowMs, replaces }: Context): IntervalSchedule {
   if (isGiven(input.scheduleTime) && isGiven(input.startAt)) refuseConflict('schedule_time', 'start_at');
   const recurring = readRecurring(input, current);
   const before = current?.type === 'INTERVAL' ? current : undefined;
-  let anchorMs = before?.anchorMs ?? recurring.startMs ?? nowMs;
+  let anchorMs = before?.anchorMs ?? recurring.startMs ?? replaces?.createdAtMs ?? nowMs;
   if (isGiven(input.scheduleTime)) {
     const zone = localZone(input, before?.zone);
     anchorMs = readInstant(input.scheduleTime, { field: 'schedule_time', zone });
@@ -244,7 +250,8 @@ function isGiven<T>(value: T): value is NonNullable<T> {
   return value !== undefined && value !== null;
 }
 
-function canonical(value: unknown): string {
+/** Neither the order of members nor those that are undefined make a difference. */
+export function canonical(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) =>
     inner !== null && typeof inner === 'object' && !Array.isArray(inner)
       ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))

@@ -49,6 +49,15 @@ export function readSeconds(value: number, options: { field: string; min: number
   return Math.round(readNumber(value, options) * 1_000);
 }
 
+/** Stands in paths, files and command lines as it is: no character of it needs quoting, and none separates parts of a path. */
+const JOB_KEY = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$/;
+
+export function readJobKey(given: string, field: string): string {
+  if (JOB_KEY.test(given)) return given;
+  const message = `${field} is made of 1 to 200 letters, digits and . _ : - and begins with a letter or a digit.`;
+  return refuseValue(field, message);
+}
+
 const NAMESPACE_NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /** A job stays in its namespace: history, keys and permissions would otherwise refer to two of them. */

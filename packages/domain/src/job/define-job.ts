@@ -7,13 +7,20 @@ import type { JobId, JsonObject } from '../ids.ts';
 import { DEFAULT_RETRY, RETRIES_MAX, RETRY_FIELDS, type RetryPolicy } from '../retry/retry-policy.ts';
 import { DEFAULT_MISFIRE, MISFIRE_FIELDS, type MisfirePolicy } from '../schedule/schedule.ts';
 import { checkHttpPayload } from './check-http-payload.ts';
-import { readSchedule } from './define-job-schedule.ts';
+import { canonical, readSchedule } from './define-job-schedule.ts';
 import { inferHandler, readNamespace, readNumber, readPayload, readText } from './define-job-values.ts';
 import { defaultsOf, plainFields, readFields } from './field-kinds.ts';
-import { type Job, type JobDefinition, type JobInput, type JobPatch, NAME_LENGTH_MAX } from './job.ts';
+import {
+  type Job,
+  type JobDefinition,
+  type JobInput,
+  type JobPatch,
+  NAME_LENGTH_MAX,
+  payloadOf,
+} from './job.ts';
 import { JOB_FIELDS, PLAIN_JOB_FIELDS } from './job-fields.ts';
 
-export { sameSchedule } from './define-job-schedule.ts';
+export { canonical, sameSchedule } from './define-job-schedule.ts';
 
 const HANDLER_LENGTH_MAX = 100;
 
@@ -50,12 +57,32 @@ export function redefineJob(job: JobDefinition, patch: JobPatch, nowMs: number):
   return { definition, scheduleChanged: definition.schedule !== job.schedule };
 }
 
+/** The input is the complete definition: fields that are left out return to their defaults, but the job stays whose it is. */
+export function replaceJob(job: Job, input: JobInput, nowMs: number): Redefinition {
+  const { namespace, userId, key } = job;
+  const complete = { ...input, key: input.key ?? key };
+  const home = { namespace, userId };
+  const definition = readJob(complete, { current: DEFAULTS, isNew: true, nowMs, home, replaces: job });
+  readNamespace(definition.namespace, job);
+  return { definition, scheduleChanged: definition.schedule !== job.schedule };
+}
+
+/** Whether two definitions mean the same; how their parts were stored or spelled is no difference. */
+export function sameDefinition(one: JobDefinition, other: JobDefinition): boolean {
+  return PROPERTIES.every((name) =>
+    name === 'payload'
+      ? canonical(payloadOf(one)) === canonical(payloadOf(other))
+      : canonical(one[name]) === canonical(other[name]),
+  );
+}
+
 interface Context<Shape extends JobDefinition> {
   /** What fields that are left out stay as. */
   readonly current: Shape;
   readonly isNew: boolean;
   readonly nowMs: number;
   readonly home: JobHome | undefined;
+  readonly replaces?: Job;
 }
 
 /** Every property, so that all definitions have one shape. */
@@ -69,6 +96,7 @@ const DEFAULTS: JobDefinition = inOnePiece({
   misfire: DEFAULT_MISFIRE,
   retry: DEFAULT_RETRY,
 });
+const PROPERTIES = Object.keys(DEFAULTS) as (keyof JobDefinition)[];
 const DRAFT: Job = inOnePiece({
   ...DEFAULTS,
   jobId: '' as JobId,
@@ -93,7 +121,7 @@ const RETRY_MEMBERS = plainFields(RETRY_FIELDS, 'retry');
 
 function readJob<Shape extends JobDefinition>(
   input: JobInput,
-  { current, isNew, nowMs, home }: Context<Shape>,
+  { current, isNew, nowMs, home, replaces }: Context<Shape>,
 ): { -readonly [Name in keyof Shape]: Shape[Name] } {
   const before = isNew ? undefined : current;
   const payload = readPayloadOf(input, before);
@@ -115,7 +143,7 @@ function readJob<Shape extends JobDefinition>(
   definition.namespace = namespace;
   definition.handler = handler;
   definition.payload = payload;
-  definition.schedule = readSchedule(input, { current: before?.schedule, nowMs });
+  definition.schedule = readSchedule(input, { current: before?.schedule, nowMs, replaces });
   definition.misfire = readMisfire(input, before?.misfire);
   definition.retry = readRetry(input, before?.retry);
   return definition as { -readonly [Name in keyof Shape]: Shape[Name] };
@@ -127,7 +155,7 @@ function readPayloadOf({ payload }: JobInput, current: JobDefinition | undefined
 }
 
 function readName(input: JobInput, current: JobDefinition | undefined): string {
-  const name = input.name === undefined ? current?.name : input.name;
+  const name = input.name === undefined ? (current?.name ?? input.key) : input.name;
   if (name === undefined || name === null) {
     return refuseValue('name', 'A job needs a name.', 'field_missing');
   }

@@ -79,6 +79,11 @@ export function text<F extends Optional<string> = undefined>(options: Common<F> 
   return field('text', options, (given: string, path) => readText(given, { field: path, lengthMax }));
 }
 
+/** A text of a format of its own, which may stay empty. */
+export function formatted(read: (given: string, path: string) => string, about: string) {
+  return field<'text', string, undefined>('text', { about }, read);
+}
+
 export function integer<F extends Optional<number> = undefined>(options: Common<F> & Bounds) {
   const { min, max } = options;
   return field('integer', options, (given: number, path) =>

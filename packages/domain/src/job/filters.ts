@@ -83,6 +83,9 @@ export const JOB_FILTERS = {
   labels,
   handler: ofJobs.handler,
   text: filter('text', 'text', 'Part of the name, in any case.'),
+  jobName: filter('text', 'name', 'Exactly this name.'),
+  jobKey: filter('text', 'key', 'Exactly this key.'),
+  jobKeyPrefix: filter('text', 'key_prefix', 'Keys that begin with this.'),
   createdFromMs: filter('instant', 'created_after', 'Made at or after this instant.'),
   createdToMs: filter('instant', 'created_before', 'Made before this instant.'),
 };

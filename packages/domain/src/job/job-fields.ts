@@ -5,8 +5,18 @@
  */
 import { RETRY_FIELDS } from '../retry/retry-policy.ts';
 import { DAYLIGHT_SAVING_FIELDS, MISFIRE_FIELDS } from '../schedule/schedule.ts';
-import { NO_LABELS, NO_RESOURCES, readLabels, readResources } from './define-job-values.ts';
-import { integer, map, nested, plainFields, seconds, structured, text, word } from './field-kinds.ts';
+import { NO_LABELS, NO_RESOURCES, readJobKey, readLabels, readResources } from './define-job-values.ts';
+import {
+  formatted,
+  integer,
+  map,
+  nested,
+  plainFields,
+  seconds,
+  structured,
+  text,
+  word,
+} from './field-kinds.ts';
 import { PRIORITIES } from './job.ts';
 
 export const CONCURRENCY_MAX = 1_000;
@@ -28,7 +38,8 @@ export const SCHEDULE_FIELDS = {
 };
 
 export const JOB_FIELDS = {
-  name: structured('text', '1 to 200 characters.'),
+  name: structured('text', '1 to 200 characters; the key when left out.'),
+  key: formatted(readJobKey, 'What the caller knows it by: unique in its namespace, up to 200 characters.'),
   ...SCHEDULE_FIELDS,
   misfire: nested(MISFIRE_FIELDS, 'What becomes of occurrences that could not start in time.'),
   handler: structured('text', 'What runs it; inferred from the payload when left out.'),

@@ -41,8 +41,8 @@ test('ids made one after the other are spread over all shards', () => {
 const movesFrom = (from: JobStatus): JobStatus[] => JOB_STATUSES.filter((to) => canMoveJob(from, to));
 
 describe('a job', () => {
-  test('that is cancelled stays cancelled', () => {
-    expect(movesFrom('CANCELLED')).toEqual([]);
+  test('that is cancelled comes back only by being applied again', () => {
+    expect(movesFrom('CANCELLED')).toEqual(['SCHEDULED']);
   });
 
   test.each(JOB_STATUSES.filter((status) => status !== 'CANCELLED'))(

@@ -55,7 +55,8 @@ const MOVES: Record<JobStatus, readonly JobStatus[]> = {
   PAUSED: ['SCHEDULED', 'CANCELLED', 'COMPLETED', 'FAILED'],
   COMPLETED: ['SCHEDULED', 'CANCELLED'],
   FAILED: ['SCHEDULED', 'CANCELLED'],
-  CANCELLED: [],
+  // Only where its definition is applied again by its key.
+  CANCELLED: ['SCHEDULED'],
 };
 
 export function canMoveJob(from: JobStatus, to: JobStatus): boolean {

@@ -32,7 +32,7 @@ function curls(): Curl[] {
 /** With a run of each kind, so that what an example says about $RUN can be done with one of them. */
 async function scene() {
   const gateway = new GatewayFixture();
-  const jobId = (await gateway.createdId({ name: 'job', cron_expression: '0 9 * * *' })) as JobId;
+  const jobId = (await gateway.createdId({ key: 'weekday-report', cron_expression: '0 9 * * *' })) as JobId;
   const run = async () => (await gateway.operations.runJobNow(jobId)).runId;
   const finished = await run();
   await gateway.settle(await gateway.claimDue(), { status: 'SUCCESS', next: { kind: 'finish' } });
@@ -47,7 +47,11 @@ async function scene() {
   return {
     gateway,
     fill: (url: string) =>
-      url.replace('$JOB', jobId).replace('$RUN', runFor(url)).replace('$WORKER', 'worker-1'),
+      url
+        .replace('$KEY', 'weekday-report')
+        .replace('$JOB', jobId)
+        .replace('$RUN', runFor(url))
+        .replace('$WORKER', 'worker-1'),
   };
 }
 
@@ -74,7 +78,7 @@ describe('the examples of docs/api.md', () => {
     const endpoints = allOperations({ operations: {}, address: '' } as unknown as ApiContext);
     const named = endpoints
       .filter(({ tag }) => ours.has(tag))
-      .map(({ method, path }) => `${[method].flat()[0]} /api${path}`);
+      .map(({ method, path }) => `${[method].flat()[0]} /api${path.replaceAll(/\{\w+\}/g, '{id}')}`);
     expect(named.filter((name) => !shown.includes(name))).toEqual([]);
   });
 });

@@ -33,6 +33,12 @@ export const newHere = (action: Action): Rule => ({
   expected: (caller) => allowedIf(may(caller, action, HERE)),
 });
 
+/** Replaces what lies here; to whoever does not see it, it is as if they made something new. */
+export const applyHere: Rule = {
+  needs: ['jobs.create', 'jobs.update'],
+  expected: (caller) => allowedIf(sees(caller, HERE) && may(caller, 'jobs.update', HERE)),
+};
+
 export const everybody = (needs: 'open' | 'self'): Rule => ({ needs, expected: () => 'allowed' });
 
 /** About somebody else, where everybody may ask about themselves. */

@@ -81,7 +81,10 @@ export async function makeScene(): Promise<Scene> {
   const { operations } = fixture;
   for (const name of ['team-a', 'team-b', 'empty']) await operations.createNamespace({ name });
   const owner = { namespace: HERE.namespace, userId: HERE.userId };
-  const { jobId } = await operations.createJob({ name: 'cron', cronExpression: '0 9 * * *', ...owner });
+  const { jobId } = await operations.createJob({
+    ...{ name: 'cron', key: 'cron', cronExpression: '0 9 * * *' },
+    ...owner,
+  });
   const { runId: finishedRunId } = await operations.runJobNow(jobId);
   await fixture.settle(await fixture.claimDue(), { status: 'SUCCESS', next: { kind: 'finish' } });
 

@@ -15,6 +15,7 @@ import { metricsEndpoint } from './metrics-endpoint.ts';
 import { readJsonBodies } from './read-input.ts';
 import { CALLERS, HERE, makeScene, type Scene } from './role-matrix.fixture.ts';
 import {
+  applyHere,
   everybody,
   here,
   keyHere,
@@ -78,6 +79,14 @@ const ENTRIES: Record<string, Entry> = {
   'PUT /jobs/{id}': {
     ask: (scene) => ({ ...job()(scene), payload: { name: 'renamed' } }),
     ...here('jobs.update'),
+  },
+  'GET /jobs/by-key/{key}': {
+    ask: at(`/jobs/by-key/cron?namespace=${HERE.namespace}`),
+    ...here('jobs.read'),
+  },
+  'PUT /jobs/by-key/{key}': {
+    ask: at(`/jobs/by-key/cron?namespace=${HERE.namespace}`, { name: 'renamed', user_id: HERE.userId }),
+    ...applyHere,
   },
   'PATCH /jobs/{id}': {
     ask: (scene) => ({ ...job()(scene), payload: { name: 'renamed' } }),

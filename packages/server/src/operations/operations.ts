@@ -6,6 +6,7 @@ import type { Caller } from '@carillon/domain';
 import type { ListAuditQuery } from '../audit/audit-log.ts';
 import type { ReadEventsQuery, WatchOptions } from '../event-feed/event-feed.ts';
 import { deadLetterOperations } from './dead-letters.ts';
+import { jobsByKey } from './jobs/apply-job.ts';
 import { jobChanges } from './jobs/change-jobs.ts';
 import { jobCreation } from './jobs/create-jobs.ts';
 import { jobReading } from './jobs/read-jobs.ts';
@@ -22,6 +23,7 @@ export function createOperations(ports: OperationPorts) {
     ...jobCreation(ports),
     ...jobReading(ports),
     ...jobChanges(ports),
+    ...jobsByKey(ports),
     ...runOperations(ports),
     ...deadLetterOperations(ports),
     ...workerOperations(ports),

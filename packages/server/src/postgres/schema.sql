@@ -197,9 +197,11 @@ CREATE TABLE jobs (
   labels           jsonb,
   resources        jsonb,
   last_nominal_at  bigint,
+  key              text,
   CONSTRAINT jobs_pkey PRIMARY KEY (job_id)
 );
 CREATE UNIQUE INDEX jobs_idempotency_key ON jobs USING btree (namespace, idempotency_key) WHERE (idempotency_key IS NOT NULL);
+CREATE UNIQUE INDEX jobs_key ON jobs USING btree (key, namespace) WHERE (key IS NOT NULL);
 CREATE INDEX jobs_labels ON jobs USING gin (labels jsonb_path_ops) WHERE (labels IS NOT NULL);
 CREATE INDEX jobs_namespace ON jobs USING btree (namespace, job_id) WHERE (namespace <> 'default'::text);
 CREATE INDEX jobs_status ON jobs USING btree (status, job_id) WHERE (status <> 'SCHEDULED'::text);

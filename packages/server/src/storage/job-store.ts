@@ -25,18 +25,19 @@ export interface NewJob {
 }
 
 /**
- * existing: the idempotency key was used before with the same request; conflict: with another one. namespace_missing: its
- * namespace does not exist, or no longer.
+ * existing: the idempotency key was used before with the same request; conflict: with another one. key_taken: another job of its
+ * namespace has the key of the job. namespace_missing: its namespace does not exist, or no longer.
  */
 export type InsertedJob =
   | { readonly kind: 'inserted'; readonly jobId: JobId }
   | { readonly kind: 'existing'; readonly jobId: JobId }
   | { readonly kind: 'conflict'; readonly jobId: JobId }
+  | { readonly kind: 'key_taken'; readonly jobId: JobId }
   | { readonly kind: 'namespace_missing'; readonly jobId: JobId };
 
 /** Whether an atomic batch is rolled back because of this job. */
 export function isRefused({ kind }: InsertedJob): boolean {
-  return kind === 'conflict' || kind === 'namespace_missing';
+  return kind === 'conflict' || kind === 'key_taken' || kind === 'namespace_missing';
 }
 
 /** What a list of jobs is narrowed to: a selection, of one status at a time. */
@@ -139,6 +140,8 @@ export interface JobStore {
   insert(jobs: readonly NewJob[], options?: { readonly atomic?: boolean }): Promise<InsertedJob[]>;
   get(jobId: JobId): Promise<Job | undefined>;
   getForChange(jobId: JobId): Promise<JobWithPlan | undefined>;
+  /** The job that has this key. */
+  findKey(namespace: string, key: string): Promise<JobId | undefined>;
   /** Jobs in the order of their ids, which grow with creation. */
   list(query: JobQuery): Promise<JobList>;
   /**
@@ -148,8 +151,8 @@ export interface JobStore {
   listSorted(query: SortedJobQuery): Promise<readonly SortedJob[] | 'too_many'>;
   /** The first fires of the window in order, at most limit; partial: not everything due in it could be looked at. */
   upcoming(query: UpcomingQuery): Promise<{ fires: readonly UpcomingFire[]; partial: boolean }>;
-  /** False when the job or its plan changed since it was read: read again and decide again. */
-  apply(change: JobChange): Promise<boolean>;
+  /** False when the job or its plan changed since it was read: read again and decide again. key_taken: another job has its key. */
+  apply(change: JobChange): Promise<boolean | 'key_taken'>;
   /** Adds a run of the job as it is now. False when there is no such job or it is cancelled. */
   enqueue(jobId: JobId, run: NewRun, audit?: AuditEntry): Promise<boolean>;
   /** The same, unless a run of this id is or was there: repeating it adds nothing. */

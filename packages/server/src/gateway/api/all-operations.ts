@@ -6,6 +6,7 @@ import { auditOperations, namespaceOperations, userOperations } from './accounts
 import { deadLetterOperations } from './dead-letters.ts';
 import { eventOperations } from './events.ts';
 import { jobActionOperations } from './job-actions.ts';
+import { jobKeyOperations } from './job-keys.ts';
 import { jobOperations } from './jobs.ts';
 import { keyOperations } from './keys.ts';
 import { type ApiContext, type Operation, restOperation } from './operation.ts';
@@ -14,6 +15,7 @@ import { sessionOperations } from './sessions.ts';
 
 const GROUPS = [
   jobOperations,
+  jobKeyOperations,
   jobActionOperations,
   runOperations,
   deadLetterOperations,

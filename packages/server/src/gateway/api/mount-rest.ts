@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { sessionCookie } from '../authenticate/session-cookie.ts';
 import { allowanceHeaders, type RequestLimits } from '../rate-limit.ts';
 import { requireReadableQuery } from '../read-input.ts';
-import { type ListEnd, type Operation, type RestCall, readInput } from './operation.ts';
+import { isNamed, type ListEnd, type Operation, type RestCall, readInput } from './operation.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -73,7 +73,7 @@ function callReader(
     const readQuery = query ? readInput(query, request.query) : readShape(NO_QUERY, request.query);
     if (!body) requireNoBody(request.body);
     const given = (request.params as Record<string, string>)[subjectName] ?? '';
-    const hasOwnName = subject === undefined || subject === 'worker' || subject === 'namespace';
+    const hasOwnName = subject === undefined || isNamed(subject);
     return {
       // Undefined only where the operation is open, and there nobody reads it.
       caller: request.caller as Caller,

@@ -51,8 +51,15 @@ export function readInput(reader: Reader, given: unknown): unknown {
   return reader.to(readShape(reader, given));
 }
 
-/** What the path of REST and the first field of RPC name. All but workers and namespaces have UUIDs. */
-export type Subject = 'job' | 'run' | 'dead letter' | 'user' | 'key' | 'session' | 'worker' | 'namespace';
+/** What the path of REST and the first field of RPC name. */
+export type Subject = IdSubject | NamedSubject;
+type IdSubject = 'job' | 'run' | 'dead letter' | 'user' | 'key' | 'session';
+type NamedSubject = 'worker' | 'namespace' | 'job key';
+
+/** Named by a text of its own; all others have UUIDs. */
+export function isNamed(subject: Subject): subject is NamedSubject {
+  return subject === 'worker' || subject === 'namespace' || subject === 'job key';
+}
 
 export interface Call<Query = unknown, Body = unknown> {
   readonly caller: Caller;

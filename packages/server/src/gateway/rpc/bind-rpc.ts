@@ -9,6 +9,7 @@ import { z } from 'zod';
 import {
   type Access,
   type Call,
+  isNamed,
   type Operation,
   type Reader,
   type Reply,
@@ -77,6 +78,7 @@ const SUBJECT_FIELDS = {
   session: 'session_id',
   worker: 'worker_id',
   namespace: 'name',
+  'job key': 'key',
 } as const;
 
 /** Takes the id of the subject out of the fields. */
@@ -85,8 +87,7 @@ function readSubject({ subject }: Operation, fields: rpc.Fields): JobId & RunId 
   const field = SUBJECT_FIELDS[subject];
   const given = requireField(fields[field] as string | undefined, field);
   delete fields[field];
-  const hasOwnName = subject === 'worker' || subject === 'namespace';
-  return (hasOwnName ? rpc.storable(given, field) : readId(given, subject)) as JobId & RunId;
+  return (isNamed(subject) ? rpc.storable(given, field) : readId(given, subject)) as JobId & RunId;
 }
 
 export function requireField(given: string | undefined, field: string): string {

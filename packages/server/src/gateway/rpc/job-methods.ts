@@ -13,6 +13,7 @@ import {
 } from '@carillon/contract';
 import { type JobId, type JobInput, Refusal } from '@carillon/domain';
 import type { Operations } from '../../operations/operations.ts';
+import { applyReply, applyRequest } from '../api/job-keys.ts';
 import { userNamed } from '../api/jobs.ts';
 import { reading } from '../api/operation.ts';
 import { runPageOf, runsReply } from '../api/runs.ts';
@@ -38,6 +39,15 @@ export function jobMethods(operations: Operations): RpcMethod[] {
           answer instanceof Refusal ? { refused: rpc.refusedMessage(answer) } : { jobId: answer.jobId },
         ),
       };
+    }),
+
+    // A new one asks for jobs.create, one that is there for jobs.update.
+    unary(method.applyJob, ['jobs.create', 'jobs.update'], async ({ caller, request: { job, dryRun } }) => {
+      const input = job && readJob(job);
+      if (!input) throw new Refusal('field_missing', 'job is missing.', { field: 'job' });
+      if (input instanceof Refusal) throw input;
+      const applied = await operations.applyJob(caller, applyRequest(input, dryRun));
+      return messageOf(method.applyJob.output, applyReply(applied, dryRun));
     }),
 
     serverStream(method.retrieveAllJobs, 'jobs.read', async function* ({ caller, request, signal }) {

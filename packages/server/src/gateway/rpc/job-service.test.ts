@@ -364,3 +364,22 @@ describe('bad calls', () => {
     ).toBe(415);
   });
 });
+
+describe('a job by its key', () => {
+  test('is created, left alone, replaced and read as over REST', async () => {
+    const jobs = gateway.jobs();
+    const job = { key: 'nightly', ...DAILY };
+    const { job: planned, ...dry } = await jobs.applyJob({ job, dryRun: true });
+    expect([planned?.jobId, dry.outcome, dry.dryRun]).toEqual(['', 'created', true]);
+    const created = await jobs.applyJob({ job });
+    expect([created.outcome, created.job?.key, created.job?.name]).toEqual(['created', 'nightly', 'nightly']);
+    expect((await jobs.applyJob({ job })).outcome).toBe('unchanged');
+    const updated = await jobs.applyJob({ job: { ...job, priority: 'high' } });
+    expect([updated.outcome, updated.changes.map(({ field }) => field)]).toEqual(['updated', ['priority']]);
+    const { job: read } = await jobs.getJobByKey({ key: 'nightly' });
+    expect([read?.jobId, read?.priority]).toEqual([created.job?.jobId, 'high']);
+    expect(await refusalOf(jobs.applyJob({ job: DAILY }))).toMatchObject({ detail: { field: 'key' } });
+    expect(await refusalOf(jobs.applyJob({}))).toMatchObject({ detail: { field: 'job' } });
+    expect((await jobs.listJobs({ keyPrefix: 'night' })).jobs).toHaveLength(1);
+  });
+});

@@ -8,6 +8,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { CALLERS, HERE } from '../role-matrix.fixture.ts';
 import {
+  applyHere,
   everybody,
   here,
   keyHere,
@@ -36,6 +37,7 @@ const PASSWORD = 'correct horse battery';
 
 interface Target {
   readonly jobId: string;
+  readonly jobKey: string;
   /** Ended already. */
   readonly endedRunId: string;
   readonly waitingRunId: string;
@@ -70,6 +72,14 @@ const JOB_CALLS: EntryOf<typeof rpc.JobService> = {
   retrieveAllJobs: { ask: () => collect(jobs().retrieveAllJobs({})), ...somewhere('jobs.read') },
   listJobs: { ask: () => jobs().listJobs({}), ...somewhere('jobs.read') },
   getJob: { ask: ({ jobId }) => jobs().getJob({ jobId }), ...here('jobs.read') },
+  getJobByKey: {
+    ask: ({ jobKey }) => jobs().getJobByKey({ key: jobKey, namespace: HERE.namespace }),
+    ...here('jobs.read'),
+  },
+  applyJob: {
+    ask: ({ jobKey }) => jobs().applyJob({ job: { ...JOB, key: jobKey } }),
+    ...applyHere,
+  },
   getJobStatus: { ask: ({ jobId }) => jobs().getJobStatus({ jobId }), ...here('jobs.read') },
   updateJob: { ask: ({ jobId }) => jobs().updateJob({ jobId, name: 'new' }), ...here('jobs.update') },
   pauseJob: { ask: ({ jobId }) => jobs().pauseJob({ jobId }), ...here('jobs.pause') },
@@ -251,7 +261,7 @@ async function makeTarget(deadRunId: string): Promise<Target> {
   const { operations } = gateway;
   const newName = `name-${names++}`;
   const emptyNamespace = `empty-${newName}`;
-  const { jobId } = await operations.createJob({ name: 'daily', frequency: 'daily', ...PLACE });
+  const { jobId } = await operations.createJob({ name: 'daily', key: newName, frequency: 'daily', ...PLACE });
   const { runId: endedRunId } = await operations.runJobNow(jobId);
   await operations.cancelRun(endedRunId);
   const { runId: waitingRunId } = await operations.runJobNow(jobId);
@@ -262,7 +272,18 @@ async function makeTarget(deadRunId: string): Promise<Target> {
   const grant = { namespace: HERE.namespace, role: 'viewer', ownOnly: false } as const;
   const { key } = await operations.createKey({ name: 'a key', grants: [grant] });
   const { keyId } = key;
-  return { jobId, endedRunId, waitingRunId, deadRunId, userId, keyId, sessionId, emptyNamespace, newName };
+  return {
+    jobId,
+    jobKey: newName,
+    endedRunId,
+    waitingRunId,
+    deadRunId,
+    userId,
+    keyId,
+    sessionId,
+    emptyNamespace,
+    newName,
+  };
 }
 
 async function makeDeadLetter(): Promise<string> {

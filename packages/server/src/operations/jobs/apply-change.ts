@@ -6,7 +6,7 @@ import { type Action, type Caller, type Job, type JobId, Refusal, requireMay } f
 import { auditEntry, jobSubject } from '../../audit/audit-log.ts';
 import type { JobWithPlan, PendingChange } from '../../storage/job-store.ts';
 import type { OperationPorts } from '../operation-ports.ts';
-import { requireVisible } from '../support/visibility.ts';
+import { jobKeyTaken, requireVisible } from '../support/visibility.ts';
 
 /** A job that fires every second loses a race now and then, not five in a row. */
 const TRIES_MAX = 5;
@@ -31,12 +31,14 @@ export interface ChangeRequest {
   readonly recordedAs?: string;
   /** Only if the job is at one of these versions. */
   readonly ifVersion?: readonly number[] | undefined;
+  /** Decides, and changes nothing. */
+  readonly dryRun?: boolean;
 }
 
 /** decide answers undefined when the job already is as requested: repeating a request changes nothing. */
 export async function changeJob(
   ports: Pick<OperationPorts, 'storage' | 'clock'>,
-  { caller, jobId, action, recordedAs = action, ifVersion }: ChangeRequest,
+  { caller, jobId, action, recordedAs = action, ifVersion, dryRun = false }: ChangeRequest,
   decide: (read: JobWithPlan, nowMs: number) => Decision | undefined,
 ): Promise<Changed> {
   const { jobs } = ports.storage;
@@ -51,8 +53,9 @@ export async function changeJob(
     requireMay(caller, action, decision.job);
     const { pending } = decision;
     const job = { ...decision.job, version: before.version + 1, updatedAtMs: nowMs };
+    if (dryRun) return { job, pending };
     const change = { action: recordedAs, ...jobSubject(job), ...changedFields(before, job) };
-    const isApplied = await jobs.apply({
+    const applied = await jobs.apply({
       job,
       expectedVersion: before.version,
       expectedStatus: before.status,
@@ -61,7 +64,8 @@ export async function changeJob(
       nowMs,
       audit: auditEntry(caller, change, nowMs),
     });
-    if (isApplied) return { job, pending };
+    if (applied === 'key_taken') throw await jobKeyTaken(ports, { caller, job });
+    if (applied) return { job, pending };
   }
   throw new Refusal('job_changed', `The job ${jobId} kept changing while this change was being made.`);
 }

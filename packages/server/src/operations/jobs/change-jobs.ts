@@ -164,7 +164,7 @@ export function jobChanges(ports: OperationPorts) {
   return { updateJob, pauseJob, resumeJob, cancelJob, deleteJob, bulkJobs };
 }
 
-function replan(job: Job, { read, nowMs }: { read: JobWithPlan; nowMs: number }): FirstDue {
+export function replan(job: Job, { read, nowMs }: { read: JobWithPlan; nowMs: number }): FirstDue {
   const { jobId, schedule } = job;
   const { plannedNominalMs, lastNominalMs } = read;
   const isOverdue =

@@ -23,6 +23,7 @@ import type { AuditEntry } from '../../storage/audit-store.ts';
 import type { InsertedJob, NewJob } from '../../storage/job-store.ts';
 import type { OperationPorts } from '../operation-ports.ts';
 import { announceFirst } from '../support/announce.ts';
+import { jobKeyTaken } from '../support/visibility.ts';
 import { planFirst } from './plan-first.ts';
 
 /** created false: this request was accepted before, under the same idempotency key. */
@@ -51,9 +52,11 @@ export function jobCreation(ports: OperationPorts) {
 
   return {
     async createJob(caller: Caller, input: JobInput, options: IdempotencyOptions = {}): Promise<CreatedJob> {
-      const missing = await missingNamespaces(ports, caller, [input]);
-      const newJob = jobFactory(ports, caller, missing)(input, options.idempotencyKey);
-      const result = createdJob(ports, newJob, await ingest.accept(newJob));
+      const newJob = await prepareJob(ports, caller, input, options.idempotencyKey);
+      const inserted = await ingest.accept(newJob);
+      if (inserted.kind === 'key_taken')
+        throw await jobKeyTaken(ports, { caller, job: newJob.job, holderId: inserted.jobId });
+      const result = createdJob(ports, newJob, inserted);
       if (result.created) announceSoon(newJob);
       return result;
     },
@@ -87,17 +90,33 @@ export function jobCreation(ports: OperationPorts) {
 
       const created: NewJob[] = [];
       let next = 0;
-      const answers = prepared.map((item) => {
-        if (item instanceof Refusal) return item;
-        const result = inserted[next++]!;
-        if (result.kind === 'inserted') created.push(item);
-        return orRefusal(() => createdJob(ports, item, result));
-      });
+      const answers: (CreatedJob | Refusal)[] = [];
+      for (const item of prepared) {
+        const result = item instanceof Refusal ? undefined : inserted[next++]!;
+        if (item instanceof Refusal || !result) answers.push(item as Refusal);
+        else if (result.kind === 'key_taken') {
+          answers.push(await jobKeyTaken(ports, { caller, job: item.job, holderId: result.jobId }));
+        } else {
+          if (result.kind === 'inserted') created.push(item);
+          answers.push(orRefusal(() => createdJob(ports, item, result)));
+        }
+      }
       if (atomic) requireNoRefusal(answers);
       if (created.length > 0) announceFirst(ports, created);
       return answers;
     },
   };
+}
+
+/** A job that is ready to be inserted, or the refusal. */
+export async function prepareJob(
+  ports: OperationPorts,
+  caller: Caller,
+  input: JobInput,
+  idempotencyKey?: string,
+): Promise<NewJob> {
+  const missing = await missingNamespaces(ports, caller, [input]);
+  return jobFactory(ports, caller, missing)(input, idempotencyKey);
 }
 
 const NONE: ReadonlySet<string> = new Set();
@@ -183,7 +202,7 @@ function auditDetailsOf(): (job: Job) => string {
   };
 }
 
-function createdJob({ accounts }: OperationPorts, { job }: NewJob, inserted: InsertedJob): CreatedJob {
+export function createdJob({ accounts }: OperationPorts, { job }: NewJob, inserted: InsertedJob): CreatedJob {
   if (inserted.kind === 'namespace_missing') {
     accounts.namespaces.forget(job.namespace);
     throw namespaceNotFound(job.namespace, 'namespace');

@@ -68,6 +68,23 @@ export function jobNotFound(jobId: string): Refusal {
   return new Refusal('job_not_found', `There is no job ${jobId}.`);
 }
 
+/** The id of the job that has the key is named to callers who may see it. */
+export async function jobKeyTaken(
+  { storage }: Pick<Stores, 'storage'>,
+  {
+    caller,
+    job,
+    holderId,
+  }: { caller: Caller; job: Pick<Job, 'key' | 'namespace'>; holderId?: JobId | undefined },
+): Promise<Refusal> {
+  const { key = '', namespace } = job;
+  const id = holderId ?? (await storage.jobs.findKey(namespace, key));
+  const holder = id && (await storage.jobs.get(id));
+  const who = holder && sees(caller, holder) ? ` by the job ${holder.jobId}` : '';
+  const message = `The key ${key} is taken in the namespace ${namespace}${who}.`;
+  return new Refusal('job_key_taken', message, { field: 'key' });
+}
+
 export function jobCancelled(jobId: string): Refusal {
   return new Refusal('job_cancelled', `The job ${jobId} was cancelled.`);
 }

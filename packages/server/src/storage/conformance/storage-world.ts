@@ -183,7 +183,7 @@ export class StorageWorld {
   }
 
   /** Reads the job and changes it, as an operation does. */
-  async change(jobId: JobId, over: Partial<Job>, pending: PendingChange, nowMs = BASE_MS): Promise<boolean> {
+  async change(jobId: JobId, over: Partial<Job>, pending: PendingChange, nowMs = BASE_MS) {
     const found = await this.storage.jobs.getForChange(jobId);
     const job = { ...found!.job, ...over, version: found!.job.version + 1, updatedAtMs: nowMs };
     const { version: expectedVersion, status: expectedStatus } = found!.job;
@@ -198,15 +198,15 @@ export class StorageWorld {
     });
   }
 
-  pause(jobId: JobId): Promise<boolean> {
+  pause(jobId: JobId) {
     return this.change(jobId, { status: 'PAUSED' }, { kind: 'hold' });
   }
 
-  resume(jobId: JobId): Promise<boolean> {
+  resume(jobId: JobId) {
     return this.change(jobId, { status: 'SCHEDULED' }, { kind: 'release' });
   }
 
-  cancelJob(jobId: JobId): Promise<boolean> {
+  cancelJob(jobId: JobId) {
     return this.change(jobId, { status: 'CANCELLED' }, { kind: 'drop' });
   }
 

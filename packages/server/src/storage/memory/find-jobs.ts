@@ -34,8 +34,9 @@ export function findJobs(state: MemoryState, query: JobQuery): JobList {
 }
 
 export function sortJobs(state: MemoryState, query: SortedJobQuery): readonly SortedJob[] | 'too_many' {
-  const { after, offset = 0, limit, userId, namespace, labels, status } = query;
-  const narrowed = shownJobs(state).filter((job) => matches(job, { userId, namespace, labels, status }));
+  const { after, offset = 0, limit, userId, namespace, labels, status, jobKey, jobKeyPrefix } = query;
+  const narrow = { userId, namespace, labels, status, jobKey, jobKeyPrefix };
+  const narrowed = shownJobs(state).filter((job) => matches(job, narrow));
   if (narrowed.length > ROWS_SCANNED_MAX) return 'too_many';
   return narrowed
     .filter((job) => matches(job, query))
@@ -84,6 +85,9 @@ const matches = matcher<Job, JobFilter>({
   handler: (job, handler) => job.handler === handler,
   labels: (job, labels) => Object.entries(labels).every(([name, value]) => job.labels[name] === value),
   text: (job, text) => job.name.toLowerCase().includes(text.toLowerCase()),
+  jobName: (job, name) => job.name === name,
+  jobKey: (job, key) => job.key === key,
+  jobKeyPrefix: (job, prefix) => job.key?.startsWith(prefix) === true,
   createdFromMs: (job, fromMs) => job.createdAtMs >= fromMs,
   createdToMs: (job, toMs) => job.createdAtMs < toMs,
 });

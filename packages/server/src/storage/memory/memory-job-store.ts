@@ -65,6 +65,10 @@ export class MemoryJobStore implements JobStore {
     };
   }
 
+  async findKey(namespace: string, key: string): Promise<JobId | undefined> {
+    return this.#holder({ namespace, key });
+  }
+
   async list(query: JobQuery): Promise<JobList> {
     return findJobs(this.#state, query);
   }
@@ -77,11 +81,12 @@ export class MemoryJobStore implements JobStore {
     return { fires: findUpcoming(this.#state, query), partial: false };
   }
 
-  async apply(change: JobChange): Promise<boolean> {
+  async apply(change: JobChange): Promise<boolean | 'key_taken'> {
     const { job } = change;
     const current = shownJob(this.#state, this.#state.jobs.get(job.jobId));
     if (current?.version !== change.expectedVersion || current.status !== change.expectedStatus) return false;
     if (this.#plannedNominalMs(job.jobId) !== change.expectedPlannedNominalMs) return false;
+    if ((this.#holder(job) ?? job.jobId) !== job.jobId) return 'key_taken';
     this.#state.jobs.set(job.jobId, job);
     this.#state.events.job(kindOfChange(change), job);
     this.#changePending(job, change.pending, change.nowMs);
@@ -153,9 +158,11 @@ export class MemoryJobStore implements JobStore {
   /** What would become of them: the first with a key that is new makes it known to the others. */
   #judge(jobs: readonly NewJob[]): InsertedJob[] {
     const known = new Map(this.#state.idempotency);
+    const holders: Job[] = [];
     return jobs.map((entry) => {
       const { job, idempotency } = entry;
-      const judged = this.#judgeOne(entry, known);
+      const judged = this.#judgeOne(entry, known, holders);
+      if (judged.kind === 'inserted') holders.push(job);
       if (idempotency && judged.kind === 'inserted') {
         known.set(keyOf(job, idempotency.key), { jobId: job.jobId, requestHash: idempotency.requestHash });
       }
@@ -163,12 +170,29 @@ export class MemoryJobStore implements JobStore {
     });
   }
 
-  #judgeOne({ job, idempotency }: NewJob, known: MemoryState['idempotency']): InsertedJob {
+  /** holders: jobs that hold their keys besides those that are there. */
+  #judgeOne(
+    { job, idempotency }: NewJob,
+    known: MemoryState['idempotency'],
+    holders: readonly Job[] = [],
+  ): InsertedJob {
     const { jobId, namespace } = job;
     if (!this.#state.namespaces.has(namespace)) return { kind: 'namespace_missing', jobId };
     const row = idempotency && known.get(keyOf(job, idempotency.key));
-    if (!row) return { kind: 'inserted', jobId };
+    if (!row) {
+      const holder = this.#holder(job, holders);
+      return holder === undefined ? { kind: 'inserted', jobId } : { kind: 'key_taken', jobId: holder };
+    }
     return { kind: row.requestHash === idempotency.requestHash ? 'existing' : 'conflict', jobId: row.jobId };
+  }
+
+  #holder(
+    { namespace, key }: Pick<Job, 'namespace' | 'key'>,
+    others: readonly Job[] = [],
+  ): JobId | undefined {
+    if (key === undefined) return undefined;
+    const holds = (job: Job) => job.key === key && job.namespace === namespace;
+    return (others.find(holds) ?? [...this.#state.jobs.values()].find(holds))?.jobId;
   }
 
   #insertOne(entry: NewJob): InsertedJob {

@@ -98,13 +98,13 @@ const insertJobs = (name: string, { alike }: { alike: boolean }): Statement => {
 export const INSERT_JOBS: Statement = insertJobs('insert_jobs', { alike: false });
 export const INSERT_ALIKE_JOBS: Statement = insertJobs('insert_alike_jobs', { alike: true });
 
-/** A key that is already there wins; the answer tells which jobs are new. */
+/** An idempotency key or a key that is already there wins; the answer tells which jobs are new. */
 const insertKeyedJobs = (name: string, { alike }: { alike: boolean }): Statement => {
   const { data, f } = source(alike);
   return {
     name,
     text: `WITH data AS MATERIALIZED (${data}), saved AS (
-    ${intoJobs(f)} ON CONFLICT (namespace, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING RETURNING job_id
+    ${intoJobs(f)} ON CONFLICT DO NOTHING RETURNING job_id
   ), event AS (
     INSERT INTO events (kind, ids) SELECT 'job.created', array_agg(job_id) FROM saved HAVING count(*) > 0
   ), audit AS (${intoAudit(SAVED_NAMED)}

@@ -11,6 +11,13 @@ export const FIND_KEYS = statement('find_keys')`
   SELECT j.namespace, j.idempotency_key, j.job_id, j.request_hash
   FROM unnest($1::text[], $2::text[]) AS k(namespace, idempotency_key) JOIN jobs j USING (namespace, idempotency_key)`;
 
+export const FIND_JOB_KEYS = statement('find_job_keys')`
+  SELECT j.namespace, j.key, j.job_id
+  FROM unnest($1::text[], $2::text[]) AS k(namespace, key) JOIN jobs j ON j.key = k.key COLLATE "C" AND j.namespace = k.namespace`;
+
+export const FIND_JOB_KEY = statement('find_job_key')`
+  SELECT j.job_id FROM jobs j WHERE j.namespace = $1 AND j.key = $2`;
+
 export const GET_JOB = read('get_job', JOB)`SELECT ${JOB.sql} FROM jobs j WHERE j.job_id = $1::uuid`;
 
 const UNSTARTED = 'kind = 1 AND attempt = 1 AND epoch = 1';

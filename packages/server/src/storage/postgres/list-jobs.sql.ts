@@ -11,10 +11,17 @@ import { timestampOf } from './fragments.sql.ts';
 import { JOB, JOB_STATUS } from './job-row.ts';
 
 /**
- * key: all jobs. userId, namespace, status: the index of that name (status: of what is not SCHEDULED). labels: few enough to
- * be sorted. due: what waits or is alive, for SCHEDULED jobs among millions that have ended.
+ * key: all jobs. userId, namespace, status: the index of that name (status: of what is not SCHEDULED). labels, jobKey,
+ * jobKeyPrefix: few enough to be sorted. due: what waits or is alive, for SCHEDULED jobs among millions that have ended.
  */
-export type Drive = 'key' | 'userId' | 'namespace' | 'status' | 'labels' | 'due';
+export type Drive = 'key' | 'userId' | 'namespace' | 'status' | FewDrive | 'due';
+/** The most narrow one first. */
+export const FEW_DRIVES = ['jobKey', 'jobKeyPrefix', 'labels'] as const;
+export type FewDrive = (typeof FEW_DRIVES)[number];
+
+export function isFewDrive(drive: Drive): drive is FewDrive {
+  return (FEW_DRIVES as readonly Drive[]).includes(drive);
+}
 
 interface SqlFilter<Value> {
   /** at: its parameter. */
@@ -34,6 +41,10 @@ export const FILTERS: {
   namespace: { sql: (at) => `j.namespace = ${at}` },
   handler: { sql: (at) => `j.handler = ${at}` },
   labels: { sql: (at) => `j.labels @> ${at}::jsonb AND j.labels IS NOT NULL`, parameter: JSON.stringify },
+  jobName: { sql: (at) => `j.name = ${at}` },
+  jobKey: { sql: (at) => `j.key = ${at}` },
+  // A range of the index: "~" comes after every character of a key.
+  jobKeyPrefix: { sql: (at) => `j.key >= ${at}::text AND j.key < ${at}::text || '~'` },
   text: { sql: (at) => `strpos(lower(j.name), lower(${at})) > 0` },
   createdFromMs: { sql: (at) => `j.created_at >= ${timestampOf(at)}` },
   createdToMs: { sql: (at) => `j.created_at < ${timestampOf(at)}` },
@@ -114,8 +125,8 @@ export function listStatement({ drive, filters, order, continued }: ListShape): 
   let ids: string | undefined;
   let jobs: string;
   let pageOrder = `j.job_id ${direction}`;
-  if (drive === 'labels') {
-    jobs = `SELECT j.* FROM labelled j WHERE j.job_id ${past}`;
+  if (isFewDrive(drive)) {
+    jobs = `SELECT j.* FROM few j WHERE j.job_id ${past}`;
   } else if (drive === 'due') {
     ids = `SELECT job_id FROM (
         (SELECT DISTINCT d.job_id FROM due d WHERE d.job_id ${past} ${inOrder} LIMIT ${ROWS_SCANNED_MAX})
@@ -131,16 +142,15 @@ export function listStatement({ drive, filters, order, continued }: ListShape): 
     jobs = `${ids.replace('SELECT j.job_id', 'SELECT j.*')} LIMIT ${ROWS_SCANNED_MAX}`;
     pageOrder = orderBy;
   }
-  const labelled =
-    drive === 'labels'
-      ? `, labelled AS MATERIALIZED (SELECT j.* FROM jobs j WHERE ${FILTERS.labels.sql(at('labels'))})`
-      : '';
+  const few = isFewDrive(drive)
+    ? `, few AS MATERIALIZED (SELECT j.* FROM jobs j WHERE ${FILTERS[drive].sql(at(drive))})`
+    : '';
   const cursor = ids ? `(${ids} OFFSET ${ROWS_SCANNED_MAX - 1} LIMIT 1)` : 'NULL::uuid';
   const rest = restOf(drive, filters).map((name) => FILTERS[name].sql(at(name)));
   return {
     // Not prepared: thousands of shapes, each kept by every connection, would be the caller's to fill its memory with.
     name: '',
-    text: `WITH ${LIVE}${labelled}, page AS MATERIALIZED (
+    text: `WITH ${LIVE}${few}, page AS MATERIALIZED (
         SELECT ${LISTED_COLUMNS} FROM (${jobs}) j ${rest.length > 0 ? `WHERE ${rest.join(' AND ')}` : ''}
         ORDER BY ${pageOrder} LIMIT ${limit} OFFSET ${offset}
       )
@@ -158,7 +168,10 @@ export function restOf(drive: Drive, filters: readonly FilterName[]): FilterName
 export const ALLOW_BITMAP_SCANS = statement('allow_bitmap_scans')`
   SELECT set_config('enable_bitmapscan', 'on', true)`;
 
-/** Whether a label is rare enough to sort all that have it. $1 labels. */
-export const COUNT_LABELLED = statement('count_labelled')`
-  SELECT count(*)::int FROM (
-  SELECT FROM jobs j WHERE j.labels @> $1::jsonb AND j.labels IS NOT NULL LIMIT ${ROWS_SCANNED_MAX + 1}) labelled`;
+const countFew = (name: string, drive: FewDrive) => statement(name)`
+  SELECT count(*)::int FROM (SELECT FROM jobs j WHERE ${FILTERS[drive].sql('$1')} LIMIT ${ROWS_SCANNED_MAX + 1}) few`;
+
+/** Whether a value is rare enough to sort all that have it. $1 the value. */
+export const COUNT_LABELLED = countFew('count_labelled', 'labels');
+export const COUNT_KEYED = countFew('count_keyed', 'jobKey');
+export const COUNT_KEY_PREFIX = countFew('count_key_prefix', 'jobKeyPrefix');

@@ -3,7 +3,17 @@ import { DEFAULT_NAMESPACE, type Job, type JobId } from '@carillon/domain';
 import type { Session } from '../../postgres/database.ts';
 import { type JobFilter, type JobList, type JobQuery, ROWS_SCANNED_MAX } from '../job-store.ts';
 import { JOB } from './job-row.ts';
-import { COUNT_LABELLED, type Drive, FILTERS, type FilterName, listStatement } from './list-jobs.sql.ts';
+import {
+  COUNT_KEY_PREFIX,
+  COUNT_KEYED,
+  COUNT_LABELLED,
+  type Drive,
+  FEW_DRIVES,
+  type FewDrive,
+  FILTERS,
+  type FilterName,
+  listStatement,
+} from './list-jobs.sql.ts';
 
 export async function listJobs(session: Session, query: JobQuery): Promise<JobList> {
   const { order = 'newest', afterJobId, limit, offset = 0 } = query;
@@ -29,28 +39,37 @@ export async function listJobs(session: Session, query: JobQuery): Promise<JobLi
 /** The filters that are given, and the parameter of each. */
 export function filtersOf(query: JobFilter): { filters: FilterName[]; parameters: unknown[] } {
   const filters = (Object.keys(FILTERS) as FilterName[]).filter((name) => query[name] !== undefined);
-  const parameters = filters.map((name) => {
-    const { parameter } = FILTERS[name] as { parameter?: (value: unknown) => unknown };
-    return parameter ? parameter(query[name]) : query[name];
-  });
-  return { filters, parameters };
+  return { filters, parameters: filters.map((name) => parameterOf(query, name)) };
+}
+
+function parameterOf(query: JobFilter, name: FilterName): unknown {
+  const { parameter } = FILTERS[name] as { parameter?: (value: unknown) => unknown };
+  return parameter ? parameter(query[name]) : query[name];
 }
 
 async function driveOf(session: Session, query: JobQuery): Promise<Drive> {
-  if (query.userId !== undefined) return 'userId';
-  if (await hasRareLabels(session, query)) return 'labels';
-  return drivesInOrder(query)[0] ?? 'key';
+  const isKeyed = query.jobKey !== undefined || query.jobKeyPrefix !== undefined;
+  if (query.userId !== undefined && !isKeyed) return 'userId';
+  const [few] = await rareDrives(session, query);
+  return few ?? drivesInOrder(query)[0] ?? 'key';
 }
 
-export async function hasRareLabels(session: Session, { labels }: JobFilter): Promise<boolean> {
-  if (labels === undefined) return false;
-  const [row] = await session.query<readonly [number]>(COUNT_LABELLED, [JSON.stringify(labels)]);
-  return (row?.[0] ?? 0) <= ROWS_SCANNED_MAX;
+const COUNTS = { labels: COUNT_LABELLED, jobKey: COUNT_KEYED, jobKeyPrefix: COUNT_KEY_PREFIX };
+
+/** The filters that leave few enough jobs to sort them. */
+export async function rareDrives(session: Session, query: JobFilter): Promise<FewDrive[]> {
+  const rare: FewDrive[] = [];
+  for (const drive of FEW_DRIVES) {
+    if (query[drive] === undefined) continue;
+    const [row] = await session.query<readonly [number]>(COUNTS[drive], [parameterOf(query, drive)]);
+    if ((row?.[0] ?? 0) <= ROWS_SCANNED_MAX) rare.push(drive);
+  }
+  return rare;
 }
 
 /** The indexes in the order of the ids that serve the query, the most narrow one first as a rule. */
-export function drivesInOrder({ userId, namespace, status }: JobFilter): Exclude<Drive, 'labels' | 'key'>[] {
-  const drives: Exclude<Drive, 'labels' | 'key'>[] = [];
+export function drivesInOrder({ userId, namespace, status }: JobFilter): Exclude<Drive, FewDrive | 'key'>[] {
+  const drives: Exclude<Drive, FewDrive | 'key'>[] = [];
   if (userId !== undefined) drives.push('userId');
   if (namespace !== undefined && namespace !== DEFAULT_NAMESPACE) drives.push('namespace');
   if (status === 'SCHEDULED') drives.push('due');

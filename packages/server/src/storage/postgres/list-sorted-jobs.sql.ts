@@ -12,6 +12,7 @@ import {
   driven,
   FILTERS,
   type FilterName,
+  isFewDrive,
   LISTED_COLUMNS,
   LIVE,
   restOf,
@@ -74,8 +75,8 @@ function foundBy(drive: Drive, at: (name: FilterName) => string): (columns: 'j.j
         UNION (SELECT c.job_id FROM cursors c ORDER BY c.job_id LIMIT ${ROWS_SCANNED_MAX + 1})
         UNION SELECT live.job_id FROM live) waiting JOIN jobs j USING (job_id)`;
   }
-  if (drive === 'labels')
-    return (columns) => `SELECT ${columns} FROM jobs j WHERE ${FILTERS.labels.sql(at('labels'))}`;
+  if (isFewDrive(drive))
+    return (columns) => `SELECT ${columns} FROM jobs j WHERE ${FILTERS[drive].sql(at(drive))}`;
   if (drive === 'key') return (columns) => `SELECT ${columns} FROM jobs j ORDER BY j.job_id`;
   const { where } = driven(drive, at(drive), { order: 'newest' });
   return (columns) => `SELECT ${columns} FROM jobs j WHERE ${where}`;

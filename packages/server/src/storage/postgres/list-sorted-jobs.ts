@@ -3,7 +3,7 @@ import type { Session } from '../../postgres/database.ts';
 import type { SortedJob, SortedJobQuery } from '../job-store.ts';
 import { JOB } from './job-row.ts';
 import type { Drive } from './list-jobs.sql.ts';
-import { drivesInOrder, filtersOf, hasRareLabels } from './list-jobs.ts';
+import { drivesInOrder, filtersOf, rareDrives } from './list-jobs.ts';
 import { sortedStatement } from './list-sorted-jobs.sql.ts';
 
 /** By whichever index leaves few enough: each that leaves too many is only counted. */
@@ -11,8 +11,7 @@ export async function listSortedJobs(
   session: Session,
   query: SortedJobQuery,
 ): Promise<readonly SortedJob[] | 'too_many'> {
-  const rare: Drive[] = (await hasRareLabels(session, query)) ? ['labels'] : [];
-  const drives = [...rare, ...drivesInOrder(query)];
+  const drives: Drive[] = [...(await rareDrives(session, query)), ...drivesInOrder(query)];
   for (const drive of drives.length === 0 ? (['key'] as const) : drives) {
     const found = await listBy(session, drive, query);
     if (found !== 'too_many') return found;

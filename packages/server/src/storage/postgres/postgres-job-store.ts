@@ -25,12 +25,8 @@ import {
 import { HOLD_NAMESPACES } from './account.sql.ts';
 import { kindCode } from './codes.ts';
 import { RECORD_EVENT } from './event.sql.ts';
-import {
-  INSERT_ALIKE_JOBS,
-  INSERT_ALIKE_KEYED_JOBS,
-  INSERT_JOBS,
-  INSERT_KEYED_JOBS,
-} from './insert-jobs.sql.ts';
+import { INSERT_ALIKE_JOBS, INSERT_JOBS } from './insert-jobs.sql.ts';
+import { insertKeyed, isKeyed } from './insert-keyed-jobs.ts';
 import { insertParameters } from './insert-parameters.ts';
 import * as sql from './job.sql.ts';
 import { REQUEST_CANCEL } from './lease.sql.ts';
@@ -54,38 +50,25 @@ export class PostgresJobStore implements JobStore {
   async insert(jobs: readonly NewJob[], { atomic = false } = {}): Promise<InsertedJob[]> {
     if (jobs.length === 0) return [];
     // The most frequent case by far: one statement, and nothing to be refused.
-    if (jobs.every(({ job, idempotency }) => !idempotency && job.namespace === DEFAULT_NAMESPACE)) {
+    if (jobs.every((entry) => !isKeyed(entry) && entry.job.namespace === DEFAULT_NAMESPACE)) {
       await insertPlain(this.#database, jobs);
       return jobs.map((entry) => ({ kind: 'inserted', jobId: entry.job.jobId }));
     }
     return this.#database.transaction(async (session) => {
       const homes = await lockHomes(session, jobs);
       const housed = jobs.filter(({ job }) => homes.has(job.namespace));
-      const keyed = housed.filter((entry) => entry.idempotency);
-      const plain = housed.filter((entry) => !entry.idempotency);
+      const keyed = housed.filter(isKeyed);
+      const plain = housed.filter((entry) => !isKeyed(entry));
       if (plain.length > 0) await insertPlain(session, plain);
-      const inserted = new Set(keyed.length === 0 ? [] : await insertKeyed(session, keyed));
-      const owners = await this.#keyOwners(session, keyed, inserted);
-      const answers = jobs.map((entry) => insertedJob(entry, { homes, inserted, owners }));
+      const found = await insertKeyed(session, keyed);
+      const answers = jobs.map((entry) =>
+        homes.has(entry.job.namespace)
+          ? (found.get(entry) ?? { kind: 'inserted' as const, jobId: entry.job.jobId })
+          : { kind: 'namespace_missing' as const, jobId: entry.job.jobId },
+      );
       if (atomic && answers.some(isRefused)) throw new RollBack(answers);
       return answers;
     });
-  }
-
-  async #keyOwners(
-    session: Session,
-    keyed: readonly NewJob[],
-    inserted: ReadonlySet<JobId>,
-  ): Promise<Map<string, { jobId: JobId; requestHash: string }>> {
-    const taken = keyed.filter((entry) => !inserted.has(entry.job.jobId));
-    if (taken.length === 0) return new Map();
-    const rows = await session.query<readonly [string, string, JobId, string]>(sql.FIND_KEYS, [
-      textArray(taken.map((entry) => entry.job.namespace)),
-      textArray(taken.map((entry) => entry.idempotency!.key)),
-    ]);
-    return new Map(
-      rows.map(([namespace, key, jobId, requestHash]) => [`${namespace} ${key}`, { jobId, requestHash }]),
-    );
   }
 
   get(jobId: JobId): Promise<Job | undefined> {
@@ -97,6 +80,11 @@ export class PostgresJobStore implements JobStore {
     const [plan] = await this.#database.query<PlanRow>(sql.READ_PLAN, [jobId]);
     const job = await this.get(jobId);
     return job && { job, plannedNominalMs: plan?.[0] ?? undefined, lastNominalMs: plan?.[1] ?? undefined };
+  }
+
+  async findKey(namespace: string, key: string): Promise<JobId | undefined> {
+    const [row] = await this.#database.query<readonly [JobId]>(sql.FIND_JOB_KEY, [namespace, key]);
+    return row?.[0];
   }
 
   list(query: JobQuery): Promise<JobList> {
@@ -119,10 +107,10 @@ export class PostgresJobStore implements JobStore {
     return readUpcoming(this.#database, query);
   }
 
-  apply(change: JobChange): Promise<boolean> {
+  apply(change: JobChange): Promise<boolean | 'key_taken'> {
     return this.#database.transaction(async (session) => {
       const { job } = change;
-      const updated = await session.query(sql.UPDATE_JOB, sql.updateParameters(change));
+      const updated = await session.query(sql.UPDATE_JOB, sql.updateParameters(change)).catch(keyTaken);
       if (updated.length === 0) return false;
       const plannedNominalMs = await lockPlan(session, job.jobId);
       if (plannedNominalMs !== change.expectedPlannedNominalMs) throw new RollBack(false);
@@ -182,11 +170,11 @@ async function insertPlain(session: Session, jobs: readonly NewJob[]): Promise<v
   await session.query(alike ? INSERT_ALIKE_JOBS : INSERT_JOBS, values);
 }
 
-async function insertKeyed(session: Session, jobs: readonly NewJob[]): Promise<JobId[]> {
-  const { alike, values } = insertParameters(jobs);
-  const statement = alike ? INSERT_ALIKE_KEYED_JOBS : INSERT_KEYED_JOBS;
-  const rows = await session.query<readonly [JobId]>(statement, values);
-  return rows.map(([jobId]) => jobId);
+const UNIQUE_VIOLATION = '23505';
+
+/** The only unique index of jobs whose columns a change can set is that of keys. */
+function keyTaken(error: unknown): never {
+  throw (error as { code?: unknown }).code === UNIQUE_VIOLATION ? new RollBack('key_taken') : error;
 }
 
 /** The namespaces of the jobs that are there, and stay until the end of the transaction. */
@@ -210,29 +198,6 @@ async function cancelRun(session: Session, runId: RunId, nowMs: number): Promise
     if (leased.length > 0) return 'asked';
   }
   return (await session.query(sql.FIND_FINISHED_RUN, [runId])).length > 0 ? 'finished' : 'unknown';
-}
-
-function insertedJob(
-  entry: NewJob,
-  {
-    homes,
-    inserted,
-    owners,
-  }: {
-    homes: ReadonlySet<string>;
-    inserted: ReadonlySet<JobId>;
-    owners: ReadonlyMap<string, { jobId: JobId; requestHash: string }>;
-  },
-): InsertedJob {
-  const { jobId } = entry.job;
-  if (!homes.has(entry.job.namespace)) return { kind: 'namespace_missing', jobId };
-  if (!entry.idempotency || inserted.has(jobId)) return { kind: 'inserted', jobId };
-  const owner = owners.get(`${entry.job.namespace} ${entry.idempotency.key}`);
-  if (!owner) throw new Error(`idempotency key ${entry.idempotency.key} was neither inserted nor found`);
-  return {
-    kind: owner.requestHash === entry.idempotency.requestHash ? 'existing' : 'conflict',
-    jobId: owner.jobId,
-  };
 }
 
 async function changePending(session: Session, change: JobChange): Promise<void> {
