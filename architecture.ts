@@ -481,9 +481,9 @@ export const MODULES: readonly Module[] = [
     ],
   },
   {
-    name: 'server/testing',
+    name: 'server/start-engine.ts',
     kind: 'composition',
-    purpose: 'Starts a complete engine in-process, for our tests and for those of users.',
+    purpose: 'A complete engine in the process of a program that embeds Carillon.',
     imports: [
       'domain',
       'foundation',
@@ -496,10 +496,22 @@ export const MODULES: readonly Module[] = [
     ],
   },
   {
+    name: 'server/testing',
+    kind: 'composition',
+    purpose: 'A complete server in the process of a test, for the tests of users.',
+    imports: ['foundation', 'worker', 'server/config', 'server/start-server.ts'],
+  },
+  {
     name: 'server/index.ts',
     kind: 'composition',
     purpose: 'What other packages may use of the server.',
-    imports: ['server/compose.ts', 'server/postgres', 'server/run-server.ts', 'server/testing'],
+    imports: [
+      'worker',
+      'server/compose.ts',
+      'server/postgres',
+      'server/run-server.ts',
+      'server/start-engine.ts',
+    ],
   },
 ];
 
