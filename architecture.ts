@@ -341,7 +341,6 @@ export const MODULES: readonly Module[] = [
     imports: [
       'foundation',
       'server/as-user.ts',
-      'server/make-folder.ts',
       'server/open-folder.ts',
       'server/storage',
       'server/start-failure.ts',
@@ -359,7 +358,7 @@ export const MODULES: readonly Module[] = [
     name: 'server/data-directory.ts',
     kind: 'ground',
     purpose: "The server's own folder: its identity, its key, and the lock that keeps a second server out.",
-    imports: ['server/boot-record.ts', 'server/make-folder.ts', 'server/open-folder.ts'],
+    imports: ['server/boot-record.ts', 'server/open-folder.ts'],
   },
   {
     name: 'server/boot-record.ts',
@@ -378,7 +377,13 @@ export const MODULES: readonly Module[] = [
     kind: 'ground',
     purpose:
       'A folder that others may write to: files in it are read, written and removed without following a link.',
-    imports: ['server/as-user.ts'],
+    imports: ['server/as-user.ts', 'server/make-folder.ts', 'server/way-to-folder.ts'],
+  },
+  {
+    name: 'server/way-to-folder.ts',
+    kind: 'ground',
+    purpose: 'The way to a folder as root goes it: links of other users lead only to what is theirs.',
+    imports: [],
   },
   {
     name: 'server/as-user.ts',
@@ -478,12 +483,13 @@ export const MODULES: readonly Module[] = [
       'server/postgres',
       'server/start-failure.ts',
       'server/start-server.ts',
+      'server/way-to-folder.ts',
     ],
   },
   {
-    name: 'server/testing',
+    name: 'server/start-engine.ts',
     kind: 'composition',
-    purpose: 'Starts a complete engine in-process, for our tests and for those of users.',
+    purpose: 'A complete engine in the process of a program that embeds Carillon.',
     imports: [
       'domain',
       'foundation',
@@ -496,10 +502,22 @@ export const MODULES: readonly Module[] = [
     ],
   },
   {
+    name: 'server/testing',
+    kind: 'composition',
+    purpose: 'A complete server in the process of a test, for the tests of users.',
+    imports: ['foundation', 'worker', 'server/config', 'server/start-server.ts'],
+  },
+  {
     name: 'server/index.ts',
     kind: 'composition',
     purpose: 'What other packages may use of the server.',
-    imports: ['server/compose.ts', 'server/postgres', 'server/run-server.ts', 'server/testing'],
+    imports: [
+      'worker',
+      'server/compose.ts',
+      'server/postgres',
+      'server/run-server.ts',
+      'server/start-engine.ts',
+    ],
   },
 ];
 

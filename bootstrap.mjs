@@ -9,14 +9,15 @@ import { runCommand } from './scripts/bootstrap/run-command.mjs';
 
 const root = dirname(fileURLToPath(import.meta.url));
 
+// A command that people run gets what the product needs; one for those who work on it gets everything.
 const COMMANDS = {
-  start: ['packages/server/src/main.ts'],
-  test: ['scripts/test.ts', 'test'],
-  'test:long': ['scripts/test.ts', 'test:long'],
-  check: ['scripts/test.ts', 'check'],
-  bench: ['bench/run.ts'],
-  pack: ['scripts/pack.ts'],
-  generate: ['scripts/generate.ts'],
+  start: { script: 'packages/server/src/main.ts', packages: 'product' },
+  test: { script: 'scripts/test.ts', before: ['test'] },
+  'test:long': { script: 'scripts/test.ts', before: ['test:long'] },
+  check: { script: 'scripts/test.ts', before: ['check'] },
+  bench: { script: 'bench/run.ts' },
+  pack: { script: 'scripts/pack.ts' },
+  generate: { script: 'scripts/generate.ts' },
 };
 
 async function main([name, ...rest]) {
@@ -24,8 +25,8 @@ async function main([name, ...rest]) {
   if (!command)
     throw new Failure(`Usage: node bootstrap.mjs ${Object.keys(COMMANDS).join(' | ')} [arguments]`, 2);
   const node = await pickNode(root);
-  await installPackages(root, node);
-  const [script, ...before] = command;
+  const { script, before = [], packages = 'all' } = command;
+  await installPackages(root, node, packages);
   // Relative paths in arguments are meant from where the user stands, so the working directory stays as it is.
   return await runCommand(node, [join(root, script), ...before, ...rest], { cwd: process.cwd() });
 }

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import * as contract from '../packages/contract/src/index.ts';
 import {
+  CATALOGUE,
   DEAD_REASONS,
   FREQUENCY_WORDS,
   JOB_SORT_KEYS,
@@ -82,6 +83,9 @@ const TYPES: Readonly<Record<string, TypeSource>> = {
   ),
   JobCreated: answered(batchEntry.options[0].partial({ created: true })),
   BatchAnswer: answered(batchEntry, { comment: 'One entry of a batch: accepted, or refused and why.' }),
+  ErrorCode: answered(z.enum(Object.keys(CATALOGUE) as [string, ...string[]]), {
+    comment: 'What a server of this version refuses with. A newer one may know more.',
+  }),
   Problem: answered(contract.problemAnswer),
   JobUpdated: answered(contract.jobUpdatedAnswer),
   JobChanged: answered(contract.jobActedAnswer),

@@ -1,25 +1,32 @@
-// Installs the packages the lockfile names when that changed since the last installation, and does nothing otherwise.
-// The mark of a finished installation lies inside node_modules, which npm empties first: a broken one never counts.
+// Installs the packages the lockfile names when that changed since the last installation, and does nothing otherwise. Each must
+// have the hash that the lockfile names, the programs in them included. The mark of a finished installation lies inside
+// node_modules, which npm empties first: a broken one never counts.
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Failure } from './failure.mjs';
 import { withFileLock } from './file-lock.mjs';
+import { isComplete, isThere, neededBy } from './lockfile.mjs';
 import { npm } from './npm.mjs';
 import { withProgress } from './progress.mjs';
 
-/** Makes node_modules match the lockfile, at most one bootstrap at a time. */
-export async function installPackages(root, node) {
-  if (isInstalled(root)) return;
+// Where the product is. Tests, benchmarks and tools are needed by the root and by other workspaces only.
+const PRODUCT = 'packages';
+
+/**
+ * Makes node_modules match the lockfile, at most one bootstrap at a time. `wanted` is `product` or `all`; where all packages are
+ * installed, the product has what it needs, so going to and fro between the two installs nothing.
+ */
+export async function installPackages(root, node, wanted = 'all') {
+  if (isInstalled(root, wanted)) return;
   try {
     await withFileLock(
       join(root, '.tools', 'install.lock'),
       async () => {
-        if (isInstalled(root)) return;
-        if (!matchesHiddenLockfile(root)) {
-          await withProgress('installing packages', () => installAnew(root, node));
-        }
-        writeFileSync(markOf(root), `${fingerprint(root)}\n`);
+        if (isInstalled(root, wanted)) return;
+        const found = ['all', wanted].find((set) => matchesHiddenLockfile(root, set));
+        if (!found) await withProgress('installing packages', () => installAnew(root, node, wanted));
+        writeFileSync(markOf(root), `${found ?? wanted} ${fingerprint(root)}\n`);
       },
       () => process.stderr.write('carillon: waiting for another start that is installing packages …\n'),
     );
@@ -32,27 +39,20 @@ export async function installPackages(root, node) {
 }
 
 // No package needs its install script, so none is given the chance to run one.
-async function installAnew(root, node) {
+async function installAnew(root, node, wanted) {
   const options = ['--ignore-scripts', '--no-audit', '--no-fund'];
-  if (lockfileIsComplete(root)) return await npm(['ci', ...options], { node, cwd: root });
+  if (wanted === 'product') options.push('--omit=dev', `--workspace=${PRODUCT}`);
+  if (isComplete(lockedPackages(root))) return await npm(['ci', ...options], { node, cwd: root });
   // `npm ci` refuses a lockfile that lacks the optional packages of other platforms, and a registry that does not carry
   // them makes such lockfiles. Starting from an empty folder without saving installs the same versions.
   rmSync(join(root, 'node_modules'), { recursive: true, force: true });
   await npm(['install', '--no-save', ...options], { node, cwd: root });
 }
 
-function lockfileIsComplete(root) {
-  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
-  return Object.entries(packages).every(([path, entry]) =>
-    Object.keys(entry.optionalDependencies ?? {}).every(
-      (name) => packages[`node_modules/${name}`] ?? packages[`${path}/node_modules/${name}`],
-    ),
-  );
-}
-
-function isInstalled(root) {
-  const mark = markOf(root);
-  return existsSync(mark) && readFileSync(mark, 'utf8').trim() === fingerprint(root);
+function isInstalled(root, wanted) {
+  if (!existsSync(markOf(root))) return false;
+  const [set, mark] = readFileSync(markOf(root), 'utf8').trim().split(' ');
+  return (set === wanted || set === 'all') && mark === fingerprint(root);
 }
 
 function markOf(root) {
@@ -82,27 +82,25 @@ function manifests(root) {
   return found.sort();
 }
 
+function lockedPackages(root) {
+  return JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
+}
+
 // After `npm install something` by hand node_modules is right already, and npm's own record in it says so: it is written
-// last, so it stands for a finished installation. Optional packages not made for this platform may be missing from it.
-function matchesHiddenLockfile(root) {
+// last, so it stands for a finished installation.
+function matchesHiddenLockfile(root, wanted) {
   try {
-    const wanted = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
-    const present = JSON.parse(
-      readFileSync(join(root, 'node_modules', '.package-lock.json'), 'utf8'),
-    ).packages;
-    return Object.entries(wanted).every(([path, entry]) => {
-      if (path === '' || !path.startsWith('node_modules/')) return true;
-      const have = present[path];
-      if (!have) return isDispensable(entry);
-      return have.version === entry.version && have.link === entry.link && existsSync(join(root, path));
-    });
+    const locked = lockedPackages(root);
+    const hidden = readFileSync(join(root, 'node_modules', '.package-lock.json'), 'utf8');
+    const present = JSON.parse(hidden).packages;
+    const paths =
+      wanted === 'all' ? Object.keys(locked) : neededBy(locked, (path) => path.startsWith(`${PRODUCT}/`));
+    return paths.every(
+      (path) =>
+        !path.startsWith('node_modules/') ||
+        (isThere(locked[path], present[path]) && (!present[path] || existsSync(join(root, path)))),
+    );
   } catch {
     return false;
   }
-}
-
-function isDispensable(entry) {
-  const madeForUs =
-    entry.os?.includes(process.platform) && entry.cpu?.includes(process.arch) && entry.libc === undefined;
-  return entry.optional === true && !madeForUs;
 }

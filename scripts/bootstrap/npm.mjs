@@ -88,6 +88,9 @@ function advice(output) {
   if (/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ECONNRESET|ENETUNREACH|ENOTCACHED|network/i.test(output)) {
     return 'The package registry does not answer. Check the network (or the proxy settings of npm) and run the same command again; what is already here is kept.';
   }
+  if (/EINTEGRITY/.test(output)) {
+    return 'A downloaded archive does not have the hash that this version of Carillon names for it. It may have been tampered with or cut short, so it was thrown away, and nothing of it was run. Check which registry or mirror npm uses, and run the same command again.';
+  }
   if (/EACCES|EPERM|EROFS/.test(output)) {
     return 'This folder cannot be written by you. Run the command as its owner, or make a clone of your own.';
   }

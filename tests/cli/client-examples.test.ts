@@ -1,4 +1,4 @@
-/** The examples of docs/client.md, as the compiler sees them. */
+/** The examples of docs/client.md and of the pages that the packages are published with, as the compiler sees them. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,17 +9,25 @@ import { Carillon } from '../../packages/client/src/index.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const page = await readFile(join(ROOT, 'docs/client.md'), 'utf8');
+const readmes = await Promise.all(
+  ['client', 'worker', 'server'].map((name) => readFile(join(ROOT, 'packages', name, 'README.md'), 'utf8')),
+);
 
 test('every example compiles', async () => {
-  const examples = [...page.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code = '']) => code);
-  expect(examples.length).toBeGreaterThan(3);
+  const examples = [page, ...readmes].flatMap((text) =>
+    [...text.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code = '']) => code),
+  );
+  expect(examples.length).toBeGreaterThan(7);
   const folder = await mkdtemp(join(tmpdir(), 'carillon-examples-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   await Promise.all(examples.map((code, i) => writeFile(join(folder, `example-${i + 1}.mts`), code)));
   const config = {
     extends: join(ROOT, 'tsconfig.json'),
     compilerOptions: {
-      paths: { '@carillon/client': [join(ROOT, 'packages/client/src/index.ts')] },
+      paths: {
+        '@carillon/server/testing': [join(ROOT, 'packages/server/src/testing/index.ts')],
+        '@carillon/*': [join(ROOT, 'packages/*/src/index.ts')],
+      },
       typeRoots: [join(ROOT, 'node_modules/@types')],
     },
     include: ['*.mts'],

@@ -6,44 +6,54 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { VERSION } from '../../packages/cli/src/program.ts';
-import { packClient } from '../../scripts/pack/pack-client.ts';
-import { packProgram } from '../../scripts/pack/pack-program.ts';
+import { packAll } from '../../scripts/pack/pack-all.ts';
 import { eventually } from '../support/eventually.ts';
 import { fixedPort } from '../support/processes.ts';
 import { launchCarillon, runCarillon } from './run-carillon.ts';
 
 const run = promisify(execFile);
-const TSC = join(import.meta.dirname, '../../node_modules/.bin/tsc');
+const ROOT = join(import.meta.dirname, '../..');
 const INSTALL = ['install', '--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts'];
 
 let folder = '';
+let tarballs: Readonly<Record<string, string>> = {};
+/** With everything installed: unpacking the PostgreSQL that comes with it twice would take half of the time. */
+let everything = '';
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'carillon-packed-'));
+  tarballs = await packAll(join(folder, 'tarballs'));
+  everything = await projectWith('everything', Object.keys(tarballs));
 });
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-async function emptyProject(name: string): Promise<string> {
+/** With the packages named and nothing else installed. */
+async function projectWith(name: string, packages: readonly string[]): Promise<string> {
   const project = join(folder, name);
   await mkdir(project);
   await writeFile(join(project, 'package.json'), '{ "private": true, "type": "module" }\n');
+  await run('npm', [...INSTALL, ...packages.map((one) => tarballs[one]!)], { cwd: project });
   return project;
 }
 
+/** Answers what the compiler complains about. */
+async function typeErrors(project: string, flags: string): Promise<string> {
+  const all = `--target es2024 --strict --skipLibCheck false ${flags}`.split(' ');
+  return run(join(ROOT, 'node_modules/.bin/tsc'), all, { cwd: project }).then(
+    () => '',
+    ({ stdout }: { stdout: string }) => stdout,
+  );
+}
+
 test('the command works where it is installed: help, a server, a job', async () => {
-  const project = await emptyProject('program');
-  const tarball = await packProgram(folder);
-  await run('npm', [...INSTALL, tarball], { cwd: project });
+  const project = everything;
   const program = [join(project, 'node_modules/.bin/carillon')] as const;
   const carillon = (args: string[]) => runCarillon(args, { cwd: project, program });
 
-  const help = await run('npx', ['carillon', '--help'], { cwd: project });
-  expect(help.stdout).toContain('Usage: carillon');
+  expect((await carillon(['--help'])).stdout).toContain('Usage: carillon');
   const version = await run('npx', ['carillon', '--version'], { cwd: project });
   expect(version.stdout.trim()).toBe(VERSION);
-  const installed = await readdir(join(project, 'node_modules/carillon'), { recursive: true });
-  expect(installed.filter((path) => /\.(test|fixture|conformance)\.|(?<!\.d)\.ts$/.test(path))).toEqual([]);
 
   const port = await fixedPort();
   const server = launchCarillon(['start', '--port', String(port), '--log-level', 'warn'], {
@@ -64,9 +74,61 @@ test('the command works where it is installed: help, a server, a job', async () 
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
 });
 
+test('a program in TypeScript embeds the server: types hold, a job of the client runs its handler', async () => {
+  const project = everything;
+  await writeFile(
+    join(project, 'use.ts'),
+    `import { Carillon, isCarillonError } from '@carillon/client';
+import { startEngine, type StartedEngine } from '@carillon/server';
+import { startTestServer } from '@carillon/server/testing';
+import { type Handler, HandlerError } from '@carillon/worker';
+
+const greet: Handler = async ({ payload, attempt }) => {
+  if (attempt === 1) throw new HandlerError('not now', { retryable: payload.again === true });
+  return \`hello \${payload.name}\`;
+};
+export const embedded = (databaseUrl: string): Promise<StartedEngine> =>
+  startEngine({ databaseUrl, handlers: { greet } });
+
+const server = await startTestServer({ handlers: { greet } });
+try {
+  const carillon = new Carillon({ url: server.url, key: server.key });
+  const retry = { delay_seconds: 0 };
+  for (const again of [true, false]) {
+    const payload = { name: 'Ada', again };
+    const { job_id } = await carillon.jobs.create({ name: 'greeting', handler: 'greet', payload, retry });
+    let last = '';
+    for await (const { status } of carillon.watch(job_id)) last = status;
+    const [run] = await carillon.jobs.runs(job_id).toArray();
+    console.log(last, run?.attempt_number, run?.result ?? run?.error_message);
+  }
+  await carillon.jobs.get('01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e0f').catch((error: unknown) => {
+    if (isCarillonError(error, 'job_not_found')) console.log(error.code, error.status);
+  });
+} finally {
+  await server.stop();
+}
+// @ts-expect-error: a handler is a function
+void (() => startTestServer({ handlers: { greet: 'hello' } }));
+// @ts-expect-error: no such code
+void (() => isCarillonError(new Error('no'), 'job_lost'));
+`,
+  );
+  const types = `--typeRoots ${join(ROOT, 'node_modules/@types')} --types node --lib es2024,esnext.disposable`;
+  const compiled = await Promise.all([
+    typeErrors(project, `${types} --module nodenext use.ts`),
+    typeErrors(project, `${types} --module esnext --moduleResolution bundler --noEmit use.ts`),
+  ]);
+  expect(compiled.join('')).toBe('');
+  const { stdout, stderr } = await run(process.execPath, ['use.js'], { cwd: project });
+  expect({ stdout, stderr }).toEqual({
+    stdout: 'completed 2 hello Ada\nfailed 1 not now\njob_not_found 404\n',
+    stderr: '',
+  });
+});
+
 test('the client installs alone, with types that hold and nothing it depends on', async () => {
-  const project = await emptyProject('client');
-  await run('npm', [...INSTALL, await packClient(folder)], { cwd: project });
+  const project = await projectWith('client', ['@carillon/client']);
   expect(await readdir(join(project, 'node_modules/@carillon'))).toEqual(['client']);
   const lock = JSON.parse(await readFile(join(project, 'package-lock.json'), 'utf8')) as { packages: object };
   expect(Object.keys(lock.packages)).toEqual(['', 'node_modules/@carillon/client']);
@@ -89,8 +151,39 @@ try {
 void (() => carillon.jobs.create({ payload: {} }));
 `,
   );
-  const flags =
-    '--target es2024 --lib es2024,dom,dom.asynciterable --module nodenext --strict --skipLibCheck false';
-  await run(TSC, [...flags.split(' '), '--types', '', 'use.ts'], { cwd: project });
+  const browser = '--lib es2024,dom,dom.asynciterable --types ';
+  expect(await typeErrors(project, `--module nodenext ${browser} use.ts`)).toBe('');
   expect((await run(process.execPath, ['use.js'], { cwd: project })).stdout).toBe('unreachable\n');
+});
+
+test('every tarball holds its licence, its page, what it exports, and neither sources nor tests', async () => {
+  for (const [name, tarball] of Object.entries(tarballs)) {
+    const { stdout } = await run('tar', ['-tzf', tarball]);
+    const files = stdout.trim().split('\n');
+    const strays = files.filter((path) =>
+      /\.(test|fixture|conformance)\.|conformance|(?<!\.d)\.ts$/.test(path),
+    );
+    expect(strays, name).toEqual([]);
+    expect(files, name).toEqual(expect.arrayContaining(['package/LICENSE', 'package/README.md']));
+    const manifest = JSON.parse((await run('tar', ['-xzOf', tarball, 'package/package.json'])).stdout) as {
+      private?: boolean;
+      version: string;
+      license: string;
+      description: string;
+      engines: { node: string };
+      exports?: Record<string, Record<string, string>>;
+      dependencies?: Record<string, string>;
+    };
+    expect(manifest, name).toMatchObject({ version: VERSION, license: 'Apache-2.0' });
+    expect(manifest.private, name).toBeUndefined();
+    expect(manifest.description, name).toMatch(/\.$/);
+    expect(manifest.engines.node, name).toMatch(/^>=/);
+    const targets = Object.values(manifest.exports ?? {}).flatMap((target) => Object.values(target));
+    const missing = targets.filter((path) => !files.includes(path.replace('./', 'package/')));
+    expect(missing, name).toEqual([]);
+    // The command is one file to install; libraries need each other in their own version.
+    for (const [other, wanted] of Object.entries(manifest.dependencies ?? {}))
+      if (other.startsWith('@carillon/'))
+        expect(wanted, `${name}: ${other}`).toBe(name === 'carillon' ? '' : VERSION);
+  }
 });

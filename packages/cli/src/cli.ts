@@ -59,7 +59,7 @@ export class Cli {
   }
 
   clientOf({ url, key }: { url: string; key: string | undefined }): Carillon {
-    return new Carillon({ url, key, headers: { 'user-agent': 'carillon-cli' } });
+    return new Carillon({ url, key, userAgent: 'carillon-cli' });
   }
 
   /** Aborts at the first Ctrl-C, for work that takes long or never ends; the second one ends the process as usual. */

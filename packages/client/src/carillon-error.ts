@@ -1,7 +1,15 @@
 /**
- * The one error of this client. `code` is the server's own (see docs/errors.md), or one of ours when no server answered:
- * `unreachable`, `timed_out`, `answer_unreadable`. `fix` says what to do about it.
+ * The one error of this client. `code` is the server's own (see docs/errors.md), or one of ours when no server answered.
+ * `fix` says what to do about it.
  */
+import type { ErrorCode } from './generated/types.ts';
+
+/** What this client itself reports. */
+export type ClientErrorCode = 'unreachable' | 'timed_out' | 'answer_unreadable' | 'url_invalid';
+
+/** All codes that this version knows. A newer server may answer others, so keep a branch for the rest. */
+export type CarillonErrorCode = ErrorCode | ClientErrorCode;
+
 export interface CarillonErrorFacts {
   readonly code: string;
   readonly message: string;
@@ -17,7 +25,7 @@ export interface CarillonErrorFacts {
 }
 
 export class CarillonError extends Error {
-  readonly code: string;
+  readonly code: CarillonErrorCode;
   readonly fix: string | undefined;
   readonly field: string | undefined;
   readonly status: number | undefined;
@@ -27,7 +35,7 @@ export class CarillonError extends Error {
   constructor(facts: CarillonErrorFacts) {
     super(facts.message, facts.cause === undefined ? undefined : { cause: facts.cause });
     this.name = 'CarillonError';
-    this.code = facts.code;
+    this.code = facts.code as CarillonErrorCode;
     this.fix = facts.fix;
     this.field = facts.field;
     this.status = facts.status;
@@ -49,6 +57,14 @@ export class CarillonError extends Error {
       retryAfterMs: retryAfterMsOf(response.headers.get('retry-after')),
     });
   }
+}
+
+/** Whether something that was thrown is an error of this client; with codes: whether it has one of them. */
+export function isCarillonError<Code extends CarillonErrorCode = CarillonErrorCode>(
+  error: unknown,
+  ...codes: readonly Code[]
+): error is CarillonError & { readonly code: Code } {
+  return error instanceof CarillonError && (codes.length === 0 || codes.some((code) => code === error.code));
 }
 
 /** Seconds, or a date. */

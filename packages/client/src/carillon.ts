@@ -1,6 +1,6 @@
 /**
- * The client of a Carillon server. Needs nothing but a Node with fetch. Names of fields are those of the REST interface,
- * so its documentation is also that of this client.
+ * The client of a Carillon server, for Node and browsers: needs nothing but fetch. Names of fields are those of the REST
+ * interface, so its documentation is also that of this client.
  */
 
 import type { JobStatusReport } from './generated/types.ts';
@@ -10,6 +10,7 @@ import { Jobs, Schedules } from './resources/jobs.ts';
 import { DeadLetters, Runs, Workers } from './resources/runs.ts';
 import { watchJob } from './watch-job.ts';
 import { type CallOptions, Transport } from './wire/transport.ts';
+import { userAgentHeader } from './wire/user-agent.ts';
 
 export interface CarillonOptions {
   /** Such as http://127.0.0.1:7420. */
@@ -19,6 +20,8 @@ export interface CarillonOptions {
   readonly timeoutMs?: number | undefined;
   /** How often a call that may safely be repeated is tried again; 4 unless said otherwise. */
   readonly retriesMax?: number | undefined;
+  /** Names your program to the server, such as `billing/2.1`, before the name of this client. Browsers send their own. */
+  readonly userAgent?: string | undefined;
   /** Sent with every call. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Instead of the global one, for proxies and tests. */
@@ -49,8 +52,9 @@ export class Carillon {
       key: options.key,
       timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
       retriesMax: options.retriesMax ?? RETRIES_MAX,
-      headers: options.headers ?? {},
-      fetch: options.fetch ?? fetch,
+      headers: { ...userAgentHeader(options.userAgent), ...options.headers },
+      // Called at the time of the request: what replaces the global one later counts too.
+      fetch: options.fetch ?? ((...request) => fetch(...request)),
     });
     this.#transport = transport;
     this.jobs = new Jobs(transport);

@@ -3,6 +3,8 @@ import { symlinkSync } from 'node:fs';
 import {
   chmod,
   chown,
+  lchown,
+  link,
   lstat,
   mkdir,
   readdir,
@@ -102,6 +104,66 @@ test.each(['admin.key', 'node.id', 'incarnation', 'boots'])(
     expect((await stat(elsewhere)).mode & 0o777).toBe(0o644);
   },
 );
+
+testAsRoot('a link of another user leads root to what is theirs, and nowhere else', async () => {
+  const home = folderOfAnotherUser(folder, 'home');
+  const secret = join(folder, 'private');
+  await mkdir(secret, { mode: 0o700 });
+  await mkdir(join(secret, 'inner'), { mode: 0o700 });
+  const plant = async (name: string, target: string) => {
+    await symlink(target, join(home, name));
+    await lchown(join(home, name), ANOTHER_USER.uid, ANOTHER_USER.gid);
+    return join(home, name);
+  };
+  const data = await plant('data', secret);
+  const way = await plant('way', folder);
+  const round = await plant('round', '../home/data');
+  for (const path of [data, join(way, 'private'), join(round, 'inner'), join(data, 'new'), join(way, 'new')])
+    await expect(startAndStop(path), path).rejects.toThrow(/is a link of user 65534 and leads to/);
+  expect(await readdir(secret)).toEqual(['inner']);
+  expect(await readdir(join(secret, 'inner'))).toEqual([]);
+  expect((await readdir(folder)).toSorted()).toEqual(['home', 'private']);
+  expect((await stat(secret)).mode & 0o777).toBe(0o700);
+
+  await mkdir(join(home, 'own'));
+  await chown(join(home, 'own'), ANOTHER_USER.uid, ANOTHER_USER.gid);
+  const own = await plant('to-own', join(home, 'own'));
+  await startAndStop(own);
+  await startAndStop(join(own, 'new', 'newer'));
+  expect(await readdir(join(home, 'own'))).toEqual(expect.arrayContaining(['admin.key', 'new']));
+});
+
+testAsRoot('who is not root uses no folder of another user, even if they may write to it', async () => {
+  await chmod(folder, 0o755);
+  const open = async (owner: number) => {
+    const path = join(folder, `of-${owner}`);
+    await mkdir(path);
+    await chmod(path, 0o777);
+    await chown(path, owner, owner);
+    process.seteuid?.(ANOTHER_USER.uid);
+    try {
+      await startAndStop(path);
+    } finally {
+      process.seteuid?.(0);
+    }
+    return readdir(path);
+  };
+  await expect(open(ANOTHER_USER.uid - 1)).rejects.toThrow(/of-65533 belongs to user 65533/);
+  expect(await readdir(join(folder, 'of-65533'))).toEqual([]);
+  expect(await open(ANOTHER_USER.uid)).toContain('admin.key');
+  expect(await open(0)).toContain('admin.key');
+});
+
+test('a key that is a second name of another file is refused, and the rights of that file stay', async () => {
+  const path = join(folder, 'data');
+  await startAndStop(path);
+  const elsewhere = join(folder, 'elsewhere');
+  await writeFile(elsewhere, await readFile(join(path, 'admin.key')), { mode: 0o644 });
+  await rm(join(path, 'admin.key'));
+  await link(elsewhere, join(path, 'admin.key'));
+  await expect(startAndStop(path)).rejects.toThrow(`${join(path, 'admin.key')} is a hard link`);
+  expect((await stat(elsewhere)).mode & 0o777).toBe(0o644);
+});
 
 test('the data folder itself may be reached through a link', async () => {
   await mkdir(join(folder, 'real'));

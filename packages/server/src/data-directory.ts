@@ -11,7 +11,6 @@ import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { lockIdentity, recordBoot } from './boot-record.ts';
-import { makeFolder } from './make-folder.ts';
 import { OpenFolder } from './open-folder.ts';
 
 const LOCK_FILE = 'server.lock.db';
@@ -57,6 +56,16 @@ export class DataDirectoryInUse extends Error {
   }
 }
 
+/** Its owner could exchange everything in it: the key that callers send, and the database. */
+export class FolderOfAnotherUser extends Error {
+  constructor(path: string, uid: number) {
+    super(
+      `${path} belongs to user ${uid}, who could change what this server does. Give it to the user that starts the server (chown), or choose another folder with --data.`,
+    );
+    this.name = 'FolderOfAnotherUser';
+  }
+}
+
 export type DataDirectory = {
   readonly path: string;
   /** Records where this server answers, for the message another start on the same folder shows. */
@@ -76,8 +85,7 @@ export type DataDirectory = {
 
 export async function openDataDirectory(path: string): Promise<DataDirectory> {
   const directory = resolve(path);
-  await makeFolder(directory, { mode: 0o700 });
-  const lock = await takeLock(await OpenFolder.open(directory));
+  const lock = await takeLock(await openOwn(directory));
   const { folder } = lock;
   let holder: Holder = {
     pid: process.pid,
@@ -127,6 +135,16 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
       await release(lock);
     },
   };
+}
+
+/** Root may start on the folder of another user: what concerns it is then done with the rights of that user. */
+async function openOwn(path: string): Promise<OpenFolder> {
+  const folder = await OpenFolder.make(path, { mode: 0o700 });
+  const { uid } = await folder.owner();
+  const self = process.geteuid?.() ?? uid;
+  if (self === 0 || uid === self || uid === 0) return folder;
+  await folder.close();
+  throw new FolderOfAnotherUser(path, uid);
 }
 
 /** Keeps `folder` open as long as the lock is held, and closes it when it cannot be had. */

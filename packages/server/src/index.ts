@@ -1,4 +1,6 @@
+export type { Handler, RunContext } from '@carillon/worker';
+export { HandlerError } from '@carillon/worker';
 export { ENGINE_DEFAULTS, type Engine, type EngineSettings } from './compose.ts';
 export { migrate } from './postgres/migrate.ts';
 export { runServer } from './run-server.ts';
-export { type StartEngineOptions, type StartedEngine, startEngine } from './testing/start-engine.ts';
+export { type StartEngineOptions, type StartedEngine, startEngine } from './start-engine.ts';

@@ -56,6 +56,16 @@ test('links are refused with their path, to files and to folders, also where the
   await untouched();
 });
 
+testAsRoot('a folder of its own is new and root’s, and no other is taken for it', async () => {
+  await using folder = await OpenFolder.open(path);
+  await using made = await folder.makeOwnFolder('own', { mode: 0o755 });
+  expect(await made.owner()).toMatchObject({ uid: 0 });
+  await expect(folder.makeOwnFolder('own', { mode: 0o755 })).rejects.toMatchObject({ code: 'EEXIST' });
+  await symlink(elsewhere, join(path, 'link'));
+  await expect(folder.makeOwnFolder('link', { mode: 0o755 })).rejects.toMatchObject({ code: 'EEXIST' });
+  await untouched();
+});
+
 test('what is removed is never what a link leads to', async () => {
   await using folder = await OpenFolder.open(path);
   await symlink(elsewhere, join(path, 'inner', 'link'));

@@ -17,9 +17,22 @@ import {
   openSync,
   statSync,
 } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open, readdir, rename, rmdir, stat, unlink } from 'node:fs/promises';
+import {
+  type FileHandle,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readlink,
+  rename,
+  rmdir,
+  stat,
+  unlink,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import { asUser } from './as-user.ts';
+import { makeFolder } from './make-folder.ts';
+import { requireSafeWay } from './way-to-folder.ts';
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 const SCRATCH = /\.[0-9a-f]{16}\.incoming$/;
@@ -47,9 +60,25 @@ export class OpenFolder implements AsyncDisposable {
     this.#base = base;
   }
 
-  /** The folder that `path` leads to, also through links: the way to a data folder is the operator's. */
+  /**
+   * The folder that `path` leads to, made where it is missing. The way there may lead through links: it is the operator's. Those
+   * of other users lead root only to what is theirs.
+   */
+  static async make(path: string, { mode }: { readonly mode: number }): Promise<OpenFolder> {
+    if (isRoot()) await requireSafeWay(path);
+    await makeFolder(path, { mode });
+    return OpenFolder.open(path);
+  }
+
   static async open(path: string): Promise<OpenFolder> {
-    return OpenFolder.#from(path, await open(path, O_RDONLY | O_DIRECTORY));
+    const handle = await open(path, O_RDONLY | O_DIRECTORY);
+    try {
+      if (isRoot()) await requireSame(handle, await requireSafeWay(path));
+      return await OpenFolder.#from(path, handle);
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
   }
 
   static async #from(path: string, handle: FileHandle): Promise<OpenFolder> {
@@ -74,7 +103,10 @@ export class OpenFolder implements AsyncDisposable {
       if (file === undefined) return undefined;
       const found = await file.stat();
       if (!found.isFile()) throw new Error(`${join(this.path, name)} is not a file.`);
-      if (mode !== undefined && (found.mode & 0o777) !== mode) await file.chmod(mode);
+      if (mode !== undefined && (found.mode & 0o777) !== mode) {
+        if (found.nlink > 1) throw new LinkRefused(join(this.path, name), 'hard link');
+        await file.chmod(mode);
+      }
       return file.readFile('utf8');
     });
   }
@@ -166,6 +198,15 @@ export class OpenFolder implements AsyncDisposable {
     return this.#present(name);
   }
 
+  /** One that is certainly ours, whoever may write to this folder: nobody else can prepare anything in it. */
+  async makeOwnFolder(name: string, { mode }: { readonly mode: number }): Promise<OpenFolder> {
+    await this.#named(name, (path) => mkdir(path, { mode }));
+    const folder = await this.#present(name);
+    if ((await folder.owner()).uid === process.geteuid?.()) return folder;
+    await folder.close();
+    throw new Error(`${join(this.path, name)} was replaced while it was made. Start again.`);
+  }
+
   async owner(): Promise<Owner> {
     const { uid, gid } = await this.#handle.stat();
     return { uid, gid };
@@ -246,6 +287,15 @@ export class OpenFolder implements AsyncDisposable {
     error.stack = error.stack?.replaceAll(this.#base, this.path) ?? '';
     return error;
   }
+}
+
+/** Against a way that changes between opening the folder and judging how it was reached. */
+async function requireSame(handle: FileHandle, path: string): Promise<void> {
+  const [opened, walked] = [await handle.stat(), await lstat(path)];
+  // Where the system tells it: the path of the very folder that is open.
+  const openPath = await readlink(`/proc/self/fd/${handle.fd}`).catch(() => path);
+  if (opened.dev !== walked.dev || opened.ino !== walked.ino || openPath !== path)
+    throw new Error(`${path} was replaced while it was opened. Start again.`);
 }
 
 function isRoot(): boolean {

@@ -6,13 +6,14 @@ import { createLog } from '@carillon/foundation';
 import { type ConfigSources, loadConfig } from './config/load-config.ts';
 import { type Invocation, renderHelp } from './config/render-config-reference.ts';
 import { ConfigError } from './config/settings.ts';
-import { DataDirectoryInUse } from './data-directory.ts';
+import { DataDirectoryInUse, FolderOfAnotherUser } from './data-directory.ts';
 import { greeting, VERSION } from './greeting.ts';
 import { LinkRefused } from './open-folder.ts';
 import { stopWithParent } from './parent-watch.ts';
 import { EmbeddedPostgresError } from './postgres/embedded/embedded-postgres-error.ts';
 import { StartFailure } from './start-failure.ts';
 import { startServer } from './start-server.ts';
+import { LinkOfAnotherUser } from './way-to-folder.ts';
 
 /** Answers the exit code once the server has stopped, or could not start. Listens for the signals of the process. */
 export async function runServer(sources: ConfigSources, invocation?: Invocation): Promise<number> {
@@ -83,8 +84,13 @@ function say(text: string): void {
 
 function explain(error: unknown): { text: string; exitCode: number } {
   if (error instanceof ConfigError) return { text: error.message, exitCode: 2 };
-  const known = [DataDirectoryInUse, LinkRefused, StartFailure, EmbeddedPostgresError].some(
-    (kind) => error instanceof kind,
-  );
+  const known = [
+    DataDirectoryInUse,
+    FolderOfAnotherUser,
+    LinkRefused,
+    LinkOfAnotherUser,
+    StartFailure,
+    EmbeddedPostgresError,
+  ].some((kind) => error instanceof kind);
   return { text: known ? (error as Error).message : String((error as Error).stack ?? error), exitCode: 1 };
 }

@@ -105,10 +105,17 @@ export class Events extends Resource {
 }
 
 async function* heard(body: ReadableStream<Uint8Array>, watch: SilenceWatch): AsyncGenerator<Uint8Array> {
-  watch.expectWithin(SILENCE_MS_MAX);
-  for await (const chunk of body) {
-    watch.expectWithin(SILENCE_MS_MAX);
-    yield chunk;
+  // By its reader: not every browser walks a stream with `for await`.
+  const reader = body.getReader();
+  try {
+    for (;;) {
+      watch.expectWithin(SILENCE_MS_MAX);
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
   }
 }
 
@@ -122,7 +129,7 @@ function isPassing(error: unknown): boolean {
 class SilenceWatch {
   readonly #silence = new AbortController();
   readonly signal: AbortSignal;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(outer: AbortSignal | undefined) {
     this.signal = outer ? AbortSignal.any([outer, this.#silence.signal]) : this.#silence.signal;

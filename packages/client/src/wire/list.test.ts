@@ -36,6 +36,29 @@ test('one page says whether there are more', async () => {
   expect(await list.page()).toMatchObject({ hasMore: false });
 });
 
+test('a list goes on from the cursor of a page, with the filters of that page, in another client', async () => {
+  const { url, asked } = await scriptedServer(
+    page([1, 2], 'cursor=b%2B2&limit=2&label=a&label=b'),
+    page([3]),
+  );
+  const { items, cursor = '' } = await new Carillon({ url }).jobs
+    .list({ label: ['a', 'b'], limit: 2 })
+    .page();
+  expect(items).toHaveLength(2);
+  const rest = new Carillon({ url }).jobs.list().from(cursor);
+  const { cursor: last, hasMore } = await rest.page();
+  expect(asked[1]?.path).toBe('/api/jobs?cursor=b%2B2&limit=2&label=a&label=b');
+  expect({ last, hasMore }).toEqual({ last: undefined, hasMore: false });
+});
+
+test('a list that grows tells where it will go on, also when it has ended for now', async () => {
+  const { url } = await scriptedServer(page([1], 'last_event_id=7'), page([], 'last_event_id=7'));
+  const cursors: (string | undefined)[] = [];
+  for await (const { cursor, hasMore } of new Carillon({ url }).events.list().pages())
+    cursors.push(`${cursor} ${hasMore}`);
+  expect(cursors).toEqual(['last_event_id=7 true', 'last_event_id=7 false']);
+});
+
 test('a list that links to the place it came from has ended', async () => {
   const { url, asked } = await scriptedServer(page([1], 'last_event_id=7'), page([], 'last_event_id=7'));
   expect(await new Carillon({ url }).jobs.list().toArray()).toHaveLength(1);

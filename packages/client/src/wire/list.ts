@@ -1,12 +1,15 @@
 /**
  * A list of the server, read page by page as it is walked: `for await` goes over all of it, `page()` gives the first part
- * alone. Nothing is asked for before somebody reads.
+ * alone. Nothing is asked for before somebody reads. Each page tells the cursor after it, where another list can go on, also
+ * in another process.
  */
 import type { Call, Transport } from './transport.ts';
 
 export interface ListPage<T> {
   readonly items: T[];
   readonly hasMore: boolean;
+  /** Goes on after this page, with `from`. A list that grows has one after its last page too. */
+  readonly cursor: string | undefined;
   /** Where the server says it, the number of all entries. */
   readonly total: number | undefined;
 }
@@ -20,10 +23,15 @@ export class List<T> implements AsyncIterable<T> {
     this.#call = { ...call, method: 'GET' };
   }
 
+  /** The same list after the page that answered this cursor, with the filters and the limit that it was read with. */
+  from(cursor: string): List<T> {
+    return new List(this.#transport, { ...this.#call, query: queryOf(new URLSearchParams(cursor)) });
+  }
+
   /** The first page, as the limit of the query cuts it. */
   async page(): Promise<ListPage<T>> {
     for await (const page of this.pages()) return page;
-    return { items: [], hasMore: false, total: 0 };
+    return { items: [], hasMore: false, cursor: undefined, total: 0 };
   }
 
   async *pages(): AsyncGenerator<ListPage<T>, void, undefined> {
@@ -37,6 +45,7 @@ export class List<T> implements AsyncIterable<T> {
       yield {
         items: body,
         hasMore: next !== undefined,
+        cursor: found && cursorOf(found),
         total: total === null ? undefined : Number(total),
       };
       call = next && { ...this.#call, query: next };
@@ -67,9 +76,19 @@ function isSame(a: Call['query'], b: Call['query']): boolean {
 export function nextQuery(link: string | null): Record<string, string[]> | undefined {
   const target = link?.match(/<([^>]*)>\s*;[^,]*\brel="?next"?/)?.[1];
   if (target === undefined) return undefined;
+  return queryOf(new URL(target, 'http://server').searchParams);
+}
+
+function queryOf(parameters: URLSearchParams): Record<string, string[]> {
   const query: Record<string, string[]> = {};
-  for (const [name, value] of new URL(target, 'http://server').searchParams) {
-    query[name] = [...(query[name] ?? []), value];
-  }
+  for (const [name, value] of parameters) query[name] = [...(query[name] ?? []), value];
   return query;
+}
+
+/** The whole query, since lists name their position differently and a position holds for its filters only. */
+function cursorOf(query: Readonly<Record<string, readonly string[]>>): string {
+  const parameters = new URLSearchParams();
+  for (const [name, values] of Object.entries(query))
+    for (const value of values) parameters.append(name, value);
+  return parameters.toString();
 }

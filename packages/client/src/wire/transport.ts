@@ -126,10 +126,11 @@ export class Transport {
   }
 
   async #fetch(call: Call, signal: AbortSignal | undefined): Promise<Response> {
-    const { key, headers } = this.#options;
+    // Taken out of its object: browsers refuse to run their fetch as a method of another one.
+    const { key, headers, fetch } = this.#options;
     const body = call.body === undefined ? undefined : JSON.stringify(call.body);
     try {
-      return await this.#options.fetch(this.#addressOf(call), {
+      return await fetch(this.#addressOf(call), {
         method: call.method,
         headers: {
           accept: 'application/json',
@@ -203,7 +204,12 @@ function unreadable(response: Response, text: string): CarillonError {
 
 /** A key nobody else has: what is sent under it twice is done once. */
 export function randomKey(): string {
-  return globalThis.crypto.randomUUID();
+  const { crypto } = globalThis;
+  // Browsers have no randomUUID on pages that came over plain HTTP.
+  if (typeof crypto.randomUUID === 'function') return crypto.randomUUID();
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+    byte.toString(16).padStart(2, '0'),
+  ).join('');
 }
 
 function baseOf(url: string): URL {

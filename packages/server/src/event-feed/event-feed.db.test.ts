@@ -7,7 +7,7 @@ import {
   describeEachPostgres,
   type TestDatabase,
 } from '../../../../tests/support/postgres.ts';
-import { type StartedEngine, startEngine } from '../testing/start-engine.ts';
+import { type StartedEngine, startEngine } from '../start-engine.ts';
 
 const JOBS = 600;
 

@@ -45,6 +45,7 @@ export function mountRest(
         if (allowance) reply.headers(allowanceHeaders(allowance));
       },
       handler: async (request, reply) => {
+        if (operation.deprecated) reply.headers(deprecationHeaders(operation.deprecated));
         const { body, status, headers, list } = await operation.handle(callOf(request, reply));
         if (status !== undefined) reply.code(status);
         if (headers) reply.headers(headers);
@@ -56,6 +57,11 @@ export function mountRest(
       },
     });
   }
+}
+
+/** Deprecation (RFC 9745) counts seconds, Sunset (RFC 8594) is a date of HTTP. */
+function deprecationHeaders({ since, sunset }: NonNullable<Operation['deprecated']>): Record<string, string> {
+  return { deprecation: `@${Date.parse(since) / 1_000}`, sunset: new Date(sunset).toUTCString() };
 }
 
 const NO_QUERY = { schema: z.strictObject({}) };

@@ -115,6 +115,8 @@ interface Described {
   /** Describes the subject, where its name alone does not. */
   readonly subjectIs?: string;
   readonly headers?: Readonly<Record<string, HeaderSpec>>;
+  /** Since and until when, as dates; see docs/compatibility.md. */
+  readonly deprecated?: { readonly since: string; readonly sunset: string };
   /** The field of the query or body that continues a list; over RPC it is page_token. */
   readonly cursor?: 'after' | 'before' | 'last_event_id';
   readonly answers: Readonly<Record<number, Answer>>;

@@ -30,6 +30,7 @@ export interface OperationObject {
   readonly tags: readonly string[];
   readonly summary: string;
   readonly description: string;
+  readonly deprecated?: true;
   readonly parameters: readonly Parameter[];
   readonly requestBody?: {
     readonly required: boolean;
@@ -92,6 +93,7 @@ function operationOf(operation: Operation, method: string, components: SchemaCom
     tags: [tag],
     summary,
     description: [description, needsOf(access)].filter(Boolean).join('\n\n'),
+    ...(operation.deprecated && { deprecated: true }),
     parameters: parametersOf(operation, components),
     ...(body && {
       requestBody: {

@@ -58,7 +58,8 @@ async function copy(
 ): Promise<OpenFolder> {
   const scratch = `${version}.incoming`;
   await copies.remove(scratch);
-  await using made = await copies.makeFolder(scratch, { mode: 0o755 });
+  // Written to by path: nobody else may have a hand in it.
+  await using made = await copies.makeOwnFolder(scratch, { mode: 0o755 });
   const native = made.at('native');
   await cp(join(packageDir, 'native'), native, { recursive: true, verbatimSymlinks: true });
   await allowWriting(native);

@@ -3,12 +3,14 @@
  * the user it runs as, made by the same major version, and without a postmaster or sockets left by a killed server.
  */
 import { basename, dirname, join } from 'node:path';
-import { makeFolder } from '../../make-folder.ts';
 import { OpenFolder } from '../../open-folder.ts';
 import { adviceFor, EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import { forgetStrangersPid, livePostmaster } from './postmaster-file.ts';
 import { runProgram } from './run-program.ts';
 import { type UnprivilegedUser, unprivilegedUsers } from './unprivileged-user.ts';
+
+/** What Carillon makes in the folder of the database. */
+const OWN_NAMES = /^(cluster|binaries|socket|password)(\..*)?$/;
 
 const LEFTOVER_CHECK_MS = 10;
 const LEFTOVER_FAST_STOP_MS_MAX = 30_000;
@@ -19,8 +21,7 @@ export async function makeDatabaseDirectory(
   path: string,
   runAs?: UnprivilegedUser['kind'],
 ): Promise<{ readonly folder: OpenFolder; readonly user: UnprivilegedUser }> {
-  await makeFolder(dirname(path), { mode: 0o700 });
-  await using above = await OpenFolder.open(dirname(path));
+  await using above = await OpenFolder.make(dirname(path), { mode: 0o700 });
   const folder = await above.makeFolder(basename(path), { mode: 0o700 });
   try {
     return { folder, user: await giveToFirstWhoReaches(folder, { above, runAs }) };
@@ -41,6 +42,7 @@ async function giveToFirstWhoReaches(
   });
   for (const user of users) {
     if (user.kind === 'self') return user;
+    if ((await folder.owner()).uid !== user.owner.uid) await requireNothingElse(folder);
     await folder.giveTo(user.owner);
     if (await reaches(user, dataDir)) return user;
     if (user.kind === 'namespace') continue;
@@ -53,6 +55,19 @@ async function giveToFirstWhoReaches(
     'no_permission',
     `PostgreSQL does not run as root, and no other user can reach ${dataDir} (tried: ${tried}). Choose a folder with --data that others can pass through (such as /var/lib/carillon), start the server as an ordinary user, or use --database-url.`,
   );
+}
+
+/**
+ * Before a folder changes its owner: who owns the one above can give any folder in it this name, also one that root once made
+ * there for other things.
+ */
+async function requireNothingElse(folder: OpenFolder): Promise<void> {
+  const other = (await folder.entries()).find(({ name }) => !OWN_NAMES.test(name));
+  if (other)
+    throw new EmbeddedPostgresError(
+      'no_permission',
+      `${folder.path} holds ${other.name}, which is no part of the database of Carillon, so it is not given to another user. Move what is in it elsewhere, or choose another folder with --data.`,
+    );
 }
 
 /** Refuses files of another major version, or a folder that is no database, before PostgreSQL touches them. */

@@ -89,6 +89,19 @@ testAsRoot(
 );
 
 testAsRoot(
+  'a folder of root under the name of the database is not given to the owner of the folder above',
+  async () => {
+    const data = folderOfAnotherUser(folder, 'data');
+    const path = join(data, 'postgres');
+    await mkdir(path, { mode: 0o700 });
+    await writeFile(join(path, 'letters'), '');
+    await expect(start(data)).rejects.toThrow(`${path} holds letters`);
+    expect(await stat(path)).toMatchObject({ uid: 0 });
+    expect((await stat(path)).mode & 0o777).toBe(0o700);
+  },
+);
+
+testAsRoot(
   'files that change their owner are those of the cluster, and none that a link leads to',
   async () => {
     await (await start(folder)).stop();

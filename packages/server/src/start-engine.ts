@@ -1,16 +1,16 @@
 /**
- * A whole engine in this process over a given PostgreSQL: for our tests and benchmarks, and for people who embed Carillon
- * or test their own jobs. Functions are handlers; everything else is as in production.
+ * A whole engine in this process over a given PostgreSQL, without REST and RPC: for programs that embed Carillon. Functions
+ * are handlers; everything else is as in production.
  */
 import { randomUUID } from 'node:crypto';
 import { type BootId, type NodeId, SERVER } from '@carillon/domain';
 import { type Log, silentLog, systemClock, systemRandom } from '@carillon/foundation';
 import type { Handler } from '@carillon/worker';
-import { composeEngine, ENGINE_DEFAULTS, type Engine, type EngineSettings } from '../compose.ts';
-import { type OperationsOfOne, operationsAs } from '../operations/operations.ts';
-import { migrate } from '../postgres/migrate.ts';
-import { openPostgresStorage } from '../storage/postgres/postgres-storage.ts';
-import type { Storage } from '../storage/storage.ts';
+import { composeEngine, ENGINE_DEFAULTS, type Engine, type EngineSettings } from './compose.ts';
+import { type OperationsOfOne, operationsAs } from './operations/operations.ts';
+import { migrate } from './postgres/migrate.ts';
+import { openPostgresStorage } from './storage/postgres/postgres-storage.ts';
+import type { Storage } from './storage/storage.ts';
 
 export interface StartEngineOptions {
   readonly databaseUrl: string;

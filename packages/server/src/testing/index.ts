@@ -1,0 +1,1 @@
+export { type StartedTestServer, startTestServer, type TestServerOptions } from './start-test-server.ts';
