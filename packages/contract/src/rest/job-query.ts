@@ -1,7 +1,6 @@
 /** The query parameters of lists of jobs, and the same filters as a body. Unknown ones are refused, never ignored. */
 import {
   BULK_ACTIONS,
-  type Interval,
   JOB_FILTERS,
   JOB_SORT_KEYS,
   type JobCursor,
@@ -14,7 +13,17 @@ import {
 import { z } from 'zod';
 import { filterShape, toSelection } from './filter-schemas.ts';
 import type { Shape } from './shape.ts';
-import { count, LIMIT_DEFAULT, LIMIT_MAX, paging, readId, text, textUpTo, yesOrNo } from './values.ts';
+import {
+  count,
+  LIMIT_DEFAULT,
+  LIMIT_MAX,
+  lengthMs,
+  paging,
+  readId,
+  text,
+  textUpTo,
+  yesOrNo,
+} from './values.ts';
 
 export interface JobsQuery extends JobSelection {
   readonly order: 'newest' | 'oldest';
@@ -126,7 +135,6 @@ export const DELETE_QUERY = {
 } satisfies Shape;
 
 const UPCOMING_MS_MAX = 7 * 86_400_000;
-const DAY_MS = 86_400_000;
 
 export const UPCOMING_QUERY = {
   schema: z.strictObject({
@@ -148,10 +156,4 @@ export function toUpcomingQuery({ within, limit }: z.output<typeof UPCOMING_QUER
   );
   if (withinMs > UPCOMING_MS_MAX) refuseValue('within', 'within must be at most 7 days.');
   return { withinMs, limit };
-}
-
-function lengthMs(interval: Interval): number {
-  if (interval.kind === 'exact') return interval.everyMs;
-  const days = { day: 1, week: 7, month: 31 }[interval.unit];
-  return interval.every * days * DAY_MS;
 }

@@ -1,5 +1,12 @@
 /** How query parameters, ids and headers are read. A value that could match nothing is refused: it would show the wrong list. */
-import { type ErrorCode, type JobId, Refusal, type RunId, refuseValue } from '@carillon/domain';
+import {
+  type ErrorCode,
+  type Interval,
+  type JobId,
+  Refusal,
+  type RunId,
+  refuseValue,
+} from '@carillon/domain';
 import { z } from 'zod';
 
 export const LIMIT_MAX = 200;
@@ -53,9 +60,12 @@ export function oneOf<Value>(words: ReadonlyMap<string, Value>) {
     .meta({ enum: [...words.keys()] });
 }
 
-/** Several of the words: separated by commas, or the parameter given again. */
-export function anyOf<Value>(words: ReadonlyMap<string, Value>) {
-  const error = `must be one or more of ${[...words.keys()].join(', ')}`;
+/** Several of the words: separated by commas, or the parameter given again. documented: the words, where their spelling differs. */
+export function anyOf<Value>(
+  words: ReadonlyMap<string, Value>,
+  documented: readonly string[] = [...words.keys()],
+) {
+  const error = `must be one or more of ${documented.join(', ')}`;
   return z
     .union([z.string(), z.array(z.string())], { error })
     .transform((given) =>
@@ -65,7 +75,7 @@ export function anyOf<Value>(words: ReadonlyMap<string, Value>) {
     )
     .refine((given) => given.length <= 20 && given.every((word) => words.has(word)), { error })
     .transform((given) => [...new Set(given.map((word) => words.get(word)!))])
-    .meta({ anyOf: undefined, type: 'array', items: { type: 'string', enum: [...words.keys()] } });
+    .meta({ anyOf: undefined, type: 'array', items: { type: 'string', enum: [...documented] } });
 }
 
 export const yesOrNo = oneOf(
@@ -145,4 +155,13 @@ export function etagOf(version: number): string {
 /** What a caller may name its request: short and harmless in logs and headers. */
 export function isRequestId(header: unknown): header is string {
   return typeof header === 'string' && /^[\w.:/+=-]{1,100}$/.test(header);
+}
+
+const DAY_MS = 86_400_000;
+
+/** The length of an interval; of calendar units, the longest. */
+export function lengthMs(interval: Interval): number {
+  if (interval.kind === 'exact') return interval.everyMs;
+  const days = { day: 1, week: 7, month: 31 }[interval.unit];
+  return interval.every * days * DAY_MS;
 }

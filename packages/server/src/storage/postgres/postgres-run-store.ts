@@ -8,10 +8,13 @@ import type {
   DeadLetterCursor,
   DeadLetterList,
   DeadLetterQuery,
+  RunList,
   RunPage,
+  RunQuery,
   RunStore,
   RunView,
 } from '../run-store.ts';
+import { listRuns } from './list-runs.ts';
 import { recordAudit } from './postgres-audit-store.ts';
 import { addRun } from './postgres-job-store.ts';
 import { visibleArrays } from './read-upcoming.ts';
@@ -64,6 +67,10 @@ export class PostgresRunStore implements RunStore {
     // What ended between the two reads is shown once.
     const isShown = new Set(alive.map(attemptOf));
     return [...shown, ...history.filter((view) => !isShown.has(attemptOf(view)))];
+  }
+
+  list(query: RunQuery): Promise<RunList> {
+    return listRuns(this.#database, query);
   }
 
   async latestOfJob(jobId: JobId, nowMs: number): Promise<RunView | undefined> {
