@@ -71,10 +71,20 @@ function selectedValue({ kind, query }: Filter, value: unknown): unknown {
   if (value === undefined) return undefined;
   if (kind === 'instant') return parseInstant(value as string, { field: query });
   if (kind === 'moment') return readMoment(value as string, query);
-  if (kind === 'job_id') return readId(value as string, 'job');
-  if (kind === 'run_id') return readId(value as string, 'run');
+  if (kind === 'job_id') return readIdFilter(value as string, query, 'job');
+  if (kind === 'run_id') return readIdFilter(value as string, query, 'run');
   // One word may stand for several values.
   return kind === 'any_of' ? [...new Set((value as readonly unknown[]).flat())] : value;
+}
+
+/** In a filter, what is no id is a mistake in the request; nothing was looked for. */
+function readIdFilter(given: string, field: string, what: 'job' | 'run'): string {
+  try {
+    return readId(given, what);
+  } catch (error) {
+    const message = `${field} must be the id of a ${what}, a UUID such as 01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e0f.`;
+    throw new Refusal('field_invalid', message, { field, cause: error });
+  }
 }
 
 /** Digits alone are a UNIX timestamp; what begins with a date is an instant. */

@@ -9,7 +9,7 @@ import {
 } from '@carillon/domain';
 import { z } from 'zod';
 
-export const LIMIT_MAX = 200;
+export const LIMIT_MAX = 1_000;
 export const LIMIT_DEFAULT = 50;
 const PAGE_MAX = 1_000_000;
 
@@ -48,6 +48,54 @@ export const paging = {
     .default(LIMIT_DEFAULT)
     .describe(`Entries per answer; ${LIMIT_DEFAULT} when left out.`),
 };
+
+const CURSOR_LENGTH_MAX = 1_000;
+const cursorText = textUpTo(CURSOR_LENGTH_MAX);
+const WHERE = 'Where the list continues: take it from the Link header, or from "next" of the answer before.';
+
+const OLDER = { deprecated: true, description: 'The older name of cursor.' };
+
+export const cursor = cursorText.optional().describe(WHERE);
+
+/** The position that a list continues from, and the name that it had before. */
+export function continuing<const Older extends string>(older: Older) {
+  return { cursor, [older]: cursor.meta(OLDER) } as Record<'cursor' | Older, typeof cursor>;
+}
+
+/** The same in a body. */
+export function continuingBody<const Older extends string>(older: Older) {
+  const inBody = cursorText.nullish().describe(WHERE);
+  return { cursor: inBody, [older]: inBody.meta(OLDER) } as Record<'cursor' | Older, typeof inBody>;
+}
+
+type Continued = { readonly [Name in 'cursor' | 'after' | 'before']?: string | null | undefined };
+
+/** The position that was given, under whichever name. What cannot be one of this list is refused. */
+export function readCursor<Position>(
+  { page, ...given }: Continued & { readonly page?: number | undefined },
+  read: (text: string) => Position,
+): Position | undefined {
+  const [first, second] = (['cursor', 'after', 'before'] as const).filter((name) => given[name] != null);
+  if (first === undefined) return undefined;
+  if (second !== undefined || page !== undefined) {
+    const other = second ?? 'page';
+    refuseValue(other, `${first} and ${other} both say where the list continues; give only one of them.`);
+  }
+  try {
+    return read(given[first]!);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const message = `${first} is no position of this list; take it as it is from the Link header, or from "next" of the answer before.`;
+    throw new Refusal('field_invalid', message, { field: first, cause: error });
+  }
+}
+
+/** What entries of a list carry only when it is asked for. */
+export function including<const Word extends string>(words: readonly Word[], about: string) {
+  return anyOf(new Map(words.map((word) => [word, word] as const)))
+    .optional()
+    .describe(about);
+}
 
 /** One of the words, in any case. */
 export function oneOf<Value>(words: ReadonlyMap<string, Value>) {

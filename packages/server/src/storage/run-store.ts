@@ -46,6 +46,8 @@ export interface RunPage {
   readonly before?: { readonly createdAtMs: number; readonly runId: RunId } | undefined;
   readonly offset?: number | undefined;
   readonly limit: number;
+  /** So many characters of each result are read; undefined: all. */
+  readonly resultCharsMax?: number | undefined;
 }
 
 /**

@@ -18,8 +18,10 @@ import {
   PASSWORD_BODY,
   rpc,
   toAuditQuery,
+  toByNameQuery,
   toGrant,
   toKeyInput,
+  toKeysQuery,
   USER_BODY,
   USER_CHANGE,
   userAnswer,
@@ -45,8 +47,8 @@ export function namespaceOperations({ operations, address }: ApiContext): Operat
       access: 'namespaces.read',
       tag: 'namespaces',
       summary: 'List the namespaces that you have a grant in',
-      cursor: 'after',
-      query: reading(BY_NAME_QUERY),
+      cursor: 'cursor',
+      query: reading(BY_NAME_QUERY, toByNameQuery),
       answers: {
         200: {
           description: 'The namespaces, by name.',
@@ -135,8 +137,8 @@ export function userOperations({ operations, address }: ApiContext): Operation[]
       access: 'users.read',
       tag: 'users',
       summary: 'List users by name',
-      cursor: 'after',
-      query: reading(BY_NAME_QUERY),
+      cursor: 'cursor',
+      query: reading(BY_NAME_QUERY, toByNameQuery),
       answers: {
         200: { description: 'The users.', schema: z.array(userAnswer), example: [ACCOUNT_EXAMPLES.user] },
       },
@@ -266,12 +268,12 @@ export function keyOperations({ operations, address }: ApiContext): Operation[] 
       tag: 'keys',
       summary: 'List keys, newest first',
       description: `${OWN_KEYS} keys.read.`,
-      cursor: 'after',
-      query: reading(KEYS_QUERY),
+      cursor: 'cursor',
+      query: reading(KEYS_QUERY, toKeysQuery),
       answers: {
         200: { description: 'The keys.', schema: z.array(keyAnswer), example: [ACCOUNT_EXAMPLES.key] },
       },
-      handle: async ({ caller, query: { after: afterKeyId, limit } }) => {
+      handle: async ({ caller, query: { afterKeyId, limit } }) => {
         const rows = await operations.listKeys(caller, { afterKeyId, limit: readLimit(limit) });
         return listReply(rows, { limit, view: keyView, cursorOf: ({ keyId }) => keyId });
       },
@@ -340,14 +342,21 @@ export function auditOperations({ operations }: ApiContext): Operation[] {
       summary: 'Who changed what, newest first',
       description:
         'Of the namespaces where you are an administrator; of everything with a grant for the whole.',
-      cursor: 'before',
+      cursor: 'cursor',
       query: reading(AUDIT_QUERY, toAuditQuery),
       answers: {
         200: { description: 'The entries.', schema: z.array(auditAnswer), example: [ACCOUNT_EXAMPLES.audit] },
       },
       handle: async ({ caller, query: { limit, ...filter } }) => {
-        const rows = await operations.listAudit(caller, { ...filter, limit: readLimit(limit) });
-        return listReply(rows, { limit, view: auditView, cursorOf: ({ auditId }) => String(auditId) });
+        const { entries, next } = await operations.listAudit(caller, { ...filter, limit });
+        return {
+          body: entries.map(auditView),
+          list: {
+            hasMore: next !== undefined,
+            next: next === undefined ? undefined : String(next),
+            cursorAt: (index) => String(entries[index]!.auditId),
+          },
+        };
       },
     }),
   ];

@@ -19,7 +19,14 @@ import { csrfTokenOf } from '../../accounts/secrets.ts';
 import { originOf } from '../authenticate/create-authenticate.ts';
 import { requireOwnPage } from '../authenticate/require-own-page.ts';
 import { sessionCookie } from '../authenticate/session-cookie.ts';
-import { type ApiContext, type Operation, operation, reading, restOperation } from './operation.ts';
+import {
+  type ApiContext,
+  type Operation,
+  operation,
+  reading,
+  restOperation,
+  wholeListReply,
+} from './operation.ts';
 
 export function sessionOperations({ operations, address }: ApiContext): Operation[] {
   const cookie = sessionCookie(address);
@@ -98,6 +105,7 @@ export function sessionOperations({ operations, address }: ApiContext): Operatio
       tag: 'sessions',
       summary: 'List your sessions, newest first',
       description: 'Those of another user with users.read.',
+      cursor: 'cursor',
       query: reading(SESSIONS_QUERY),
       answers: {
         200: {
@@ -106,9 +114,13 @@ export function sessionOperations({ operations, address }: ApiContext): Operatio
           example: [ACCOUNT_EXAMPLES.session],
         },
       },
-      handle: async ({ caller, query }) => ({
-        body: (await operations.listSessions(caller, { userId: query.user_id })).map(sessionView),
-      }),
+      handle: async ({ caller, query: { user_id: userId, cursor, limit } }) =>
+        wholeListReply(await operations.listSessions(caller, { userId }), {
+          limit,
+          cursor,
+          view: sessionView,
+          cursorOf: ({ sessionId }) => sessionId,
+        }),
     }),
 
     operation({

@@ -1,6 +1,13 @@
 /** Reads for people, composed from the three tables a run can be in: pending in `due`, leased in `leases`, ended in the history. */
 
-import type { Job, JobId, PendingRun, RunId, WorkerId } from '@carillon/domain';
+import {
+  type Job,
+  type JobId,
+  type PendingRun,
+  RESULT_BYTES_MAX,
+  type RunId,
+  type WorkerId,
+} from '@carillon/domain';
 import type { AuditEntry } from '../audit-store.ts';
 import type {
   DeadLetter,
@@ -127,7 +134,10 @@ export class MemoryRunStore implements RunStore {
     const rows = before
       ? composed.history.filter((view) => newestFirst(before, view) < 0).sort(newestFirst)
       : this.#compose(composed, nowMs);
-    return rows.slice(offset, offset + limit);
+    const { resultCharsMax = RESULT_BYTES_MAX } = page;
+    return rows
+      .slice(offset, offset + limit)
+      .map((view) => ({ ...view, result: view.result?.slice(0, resultCharsMax) || undefined }));
   }
 
   #compose({ leased, due, history }: Composed, nowMs: number): RunView[] {

@@ -1,6 +1,6 @@
 /** The run store on PostgreSQL: what waits, what is held and what ran, composed for people. */
 
-import type { JobId, PendingRun, RunId } from '@carillon/domain';
+import { type JobId, type PendingRun, RESULT_BYTES_MAX, type RunId } from '@carillon/domain';
 import { type Database, RollBack } from '../../postgres/database.ts';
 import type { AuditEntry } from '../audit-store.ts';
 import type {
@@ -63,6 +63,7 @@ export class PostgresRunStore implements RunStore {
       page.limit - shown.length,
       Math.max(0, offset - alive.length),
       page.before ? page.before.runId : LAST_ID,
+      page.resultCharsMax ?? RESULT_BYTES_MAX,
     ]);
     // What ended between the two reads is shown once.
     const isShown = new Set(alive.map(attemptOf));

@@ -99,7 +99,7 @@ export const ALIVE_OF_JOB = read('alive_of_job', RUN)`
 
 /** What has ended: what is shown as RUNNING is alive, and stands before. */
 export const HISTORY_OF_JOB = read('history_of_job', RUN)`
-  SELECT ${RUN.sql} FROM job_runs r
+  SELECT ${RUN.sql.replace(RESULT, `CASE WHEN $6::int > 0 THEN left(${RESULT}, $6::int) END`)} FROM job_runs r
   WHERE r.job_id = $1::uuid AND r.status <> 'RUNNING' AND r.created_at <= ${timestampOf('$2::bigint')}
     AND (r.created_at, r.run_id) < (${timestampOf('$2::bigint')}, $5::uuid)
   ORDER BY r.created_at DESC, r.run_id DESC, r.epoch DESC LIMIT $3 OFFSET $4`;
