@@ -35,6 +35,7 @@ const previewFields = contract.PREVIEW_BODY.schema.extend(scheduleWords);
 
 const jobsQuery = contract.JOBS_QUERY.schema;
 const keysQuery = contract.KEYS_QUERY.schema;
+const runsQuery = contract.ALL_RUNS_QUERY.schema;
 const auditQuery = contract.AUDIT_QUERY.schema;
 const deadLettersQuery = contract.DEAD_LETTERS_QUERY.schema;
 const event = contract.eventAnswer;
@@ -98,6 +99,19 @@ const TYPES: Readonly<Record<string, TypeSource>> = {
   Run: answered(contract.runAnswer, {
     comment: 'One attempt of one occurrence; the attempts of an occurrence share the `run_id`.',
   }),
+  ListedJob: answered(contract.listedJobAnswer, {
+    comment: 'A job of a list: its payload is there only when it was asked for.',
+  }),
+  ShortRun: answered(contract.shortRunAnswer, {
+    comment: 'A run of a list: its result is there only when it was asked for.',
+  }),
+  ListedRun: answered(contract.listedRunAnswer, { comment: 'A run with its job.', extends: 'ShortRun' }),
+  RunFilter: sent(
+    runsQuery.extend({
+      since: as(runsQuery.shape.since, DATE).describe('An instant, or how long ago, such as `1h`.'),
+      until: as(runsQuery.shape.until, DATE).describe('An instant, or how long ago.'),
+    }),
+  ),
   RunWithAttempts: answered(contract.runDetailsAnswer, { extends: 'Run' }),
   RunAdded: answered(contract.runAddedAnswer),
   RunCancelled: answered(contract.runCancelledAnswer, {
@@ -124,7 +138,7 @@ const TYPES: Readonly<Record<string, TypeSource>> = {
     }),
     { comment: 'What happened, as a CloudEvent.' },
   ),
-  EventSelection: sent(contract.EVENTS_QUERY.schema.omit({ last_event_id: true, limit: true })),
+  EventSelection: sent(contract.EVENTS_QUERY.schema.omit({ last_event_id: true, cursor: true, limit: true })),
 
   Grant: sent(contract.GRANTS_BODY.schema.shape.grants.element),
   User: answered(contract.userAnswer),

@@ -27,6 +27,7 @@ type JsonSchema = {
   readonly required?: readonly string[];
   readonly additionalProperties?: JsonSchema | boolean;
   readonly description?: string;
+  readonly deprecated?: boolean;
 };
 
 const LINE_LENGTH_MAX = 110;
@@ -112,7 +113,8 @@ function fields({ properties = {}, required = [] }: JsonSchema, indent: string):
   return Object.entries(properties).map(([name, json]) => {
     const type = typeOf(json, indent);
     const field = required.includes(name) ? `${name}: ${type}` : `${name}?: ${type} | undefined`;
-    return `${commentOf(json.description, indent)}${indent}readonly ${field};`;
+    const comment = json.deprecated ? `@deprecated ${json.description ?? ''}` : json.description;
+    return `${commentOf(comment, indent)}${indent}readonly ${field};`;
   });
 }
 

@@ -2,7 +2,7 @@
  * What people call things by: wherever an id is taken, the key of a job, a name that only one has, or the beginning of an id will do.
  * What fits several is refused with all of them; ids are never looked up, so that scripts cost no request more.
  */
-import { type Carillon, CarillonError, type Job, type List } from '@carillon/client';
+import { type Carillon, CarillonError, type List, type ListedJob } from '@carillon/client';
 import type { Cli } from './cli.ts';
 import type { Call, CommandSpec } from './command.ts';
 import { UsageError } from './errors.ts';
@@ -115,7 +115,14 @@ async function readFew<T>(list: List<T>): Promise<T[]> {
   return found.slice(0, CANDIDATES_MAX);
 }
 
-const jobCandidate = ({ job_id: id, name, key, namespace, status, created_at: at }: Job): Candidate => ({
+const jobCandidate = ({
+  job_id: id,
+  name,
+  key,
+  namespace,
+  status,
+  created_at: at,
+}: ListedJob): Candidate => ({
   id,
   facts: [name, key && `key ${key}`, namespace, status.toLowerCase(), at],
 });

@@ -217,7 +217,8 @@ const exportJobs = command('export', 'Print jobs as a file that can be applied',
   ],
   async run({ options: { addKeys = false, status = ['pending', 'paused'], ...filter }, cli }) {
     const client = await cli.client();
-    const found = await client.jobs.list({ ...filter, status, limit: 200 } as never).toArray();
+    const query = { ...filter, status, include: 'payload', limit: 200 };
+    const found = (await client.jobs.list(query as never).toArray()) as Job[];
     const keyless = found.filter(({ key }) => key === null);
     if (keyless.length > 0 && !addKeys)
       cli.out.warn(

@@ -150,8 +150,8 @@ async function createOne(
   if (wait) cli.out.entry({ job_id: jobId, status }, sentence);
   else cli.out.done({ job_id: jobId, status }, sentence);
   const stored = await readStored(cli, job, jobId);
-  if (stored?.next_run_time && stored.schedule_type !== 'IMMEDIATE')
-    cli.out.note(`${isNew ? 'First' : 'Next'} run: ${cli.out.shortTime(stored.next_run_time)}`);
+  if (stored?.next_run_at && stored.schedule_type !== 'IMMEDIATE')
+    cli.out.note(`${isNew ? 'First' : 'Next'} run: ${cli.out.shortTime(stored.next_run_at)}`);
   await noteOthersOfName(cli, job, jobId);
   const handler = job.handler || stored?.handler;
   await tellOfSchedule(cli, job);

@@ -104,7 +104,7 @@ export const dlqCommands: readonly CommandSpec[] = [
         question: (matched) => `Send ${matched} round again?`,
         send: (part) => {
           const partMax = cli.out.terminal && !part.dryRun ? PART_MAX_WITH_BAR : PART_MAX;
-          const range = { limit: Math.min(part.left, partMax), ...(part.from && { before: part.from }) };
+          const range = { limit: Math.min(part.left, partMax), ...(part.from && { cursor: part.from }) };
           const request = { filter: selected, dry_run: part.dryRun, ...range };
           return client.deadLetters.redriveMany(request, { signal });
         },

@@ -1,5 +1,5 @@
 /** `jobs`: list, show and stop jobs, run them now. Creating and changing them is in define-job.ts. */
-import type { BulkRequest, Job, JobStatusReport, Run } from '@carillon/client';
+import type { BulkRequest, Job, JobStatusReport, ListedJob, Run } from '@carillon/client';
 import { type CommandSpec, command } from '../command.ts';
 import { EXIT, UsageError } from '../errors.ts';
 import {
@@ -63,7 +63,7 @@ export const jobCommands: readonly CommandSpec[] = [
       { header: 'ID', value: (job) => job.job_id, fixed: true, rank: 1 },
       { header: 'NAME', value: (job) => job.name, rank: 2 },
       { header: 'STATUS', value: statusWord, fixed: true, rank: 3, paint: (word) => out.state(word) },
-      { header: 'NEXT RUN', value: (job) => out.briefTime(job.next_run_time), fixed: true, rank: 4 },
+      { header: 'NEXT RUN', value: (job) => out.briefTime(job.next_run_at), fixed: true, rank: 4 },
       { header: 'SCHEDULE', value: (job) => scheduleText(job, (iso) => out.dayOrTime(iso)), rank: 5 },
       { header: 'HANDLER', value: (job) => job.handler, rank: 6 },
       { header: 'NAMESPACE', value: (job) => job.namespace, rank: 7 },
@@ -152,7 +152,7 @@ export const jobCommands: readonly CommandSpec[] = [
     examples: ['carillon jobs upcoming', 'carillon jobs upcoming --within 1h'],
     read: (client, query) => client.jobs.upcoming(query),
     columns: (out) => [
-      { header: 'RUNS AT', value: (run) => out.shortTime(run.run_time), fixed: true },
+      { header: 'RUNS AT', value: (run) => out.shortTime(run.run_at), fixed: true },
       { header: 'JOB', value: (run) => run.job_id, fixed: true },
       { header: 'NAME', value: (run) => run.name },
       { header: 'HANDLER', value: (run) => run.handler },
@@ -199,7 +199,7 @@ export const jobCommands: readonly CommandSpec[] = [
             action,
             filter: selected,
             dry_run: part.dryRun,
-            ...(part.from && { after: part.from }),
+            ...(part.from && { cursor: part.from }),
           };
           return client.jobs.bulk(request, { signal });
         },
@@ -220,7 +220,7 @@ function statusWord({ status }: Pick<Job, 'status'>): string {
 }
 
 /** `onceText`: the instant of a job that runs once, in words. */
-function scheduleText(job: Job, onceText: (iso: string) => string): string {
+function scheduleText(job: ListedJob, onceText: (iso: string) => string): string {
   const zone = job.time_zone === null || job.time_zone === 'UTC' ? '' : ` ${job.time_zone}`;
   if (job.cron_expression !== null) return `${job.cron_expression}${zone}`;
   if (job.interval !== null) return `every ${job.interval}`;
@@ -234,7 +234,7 @@ function jobFacts(job: Job, { status, latest_run: run }: JobStatusReport, out: O
     ['name', job.name],
     ['status', status],
     ['schedule', scheduleText(job, (iso) => `once, at ${out.time(iso)}`)],
-    ['next run', out.time(job.next_run_time)],
+    ['next run', out.time(job.next_run_at)],
     ['last run', run && lastRunText(run, out)],
     ['last run id', run?.run_id],
     ['waits because', run?.reason],
@@ -278,6 +278,7 @@ const SHOWN_ABOVE = new Set([
     'interval',
     'frequency',
     'time_zone',
+    'next_run_at',
     'next_run_time',
   ],
   ...['overlap', 'timeout_seconds', 'version', 'created_at', 'updated_at'],
@@ -291,7 +292,7 @@ function otherFacts(job: Job): Fact[] {
 }
 
 function lastRunText(run: Run, out: Output): string {
-  const words = [run.status, out.time(run.end_time ?? run.start_time)].filter(Boolean).join(' ');
+  const words = [run.status, out.time(run.ended_at ?? run.started_at)].filter(Boolean).join(' ');
   const why = outcomeText({ ...run, reason: null });
   return why === '' ? words : `${words}: ${why}`;
 }

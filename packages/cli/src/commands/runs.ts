@@ -1,9 +1,9 @@
 /** `runs`: what ran, its log, and stopping or repeating it. */
-import type { LogLine, Run } from '@carillon/client';
+import type { ListedRun, LogLine, Run, ShortRun } from '@carillon/client';
 import type { Cli } from '../cli.ts';
 import { type CommandSpec, command } from '../command.ts';
-import { EXIT, UsageError } from '../errors.ts';
-import { LIMIT, text, toggle, withDefault } from '../flags.ts';
+import { EXIT } from '../errors.ts';
+import { IN_NAMESPACE, LIMIT, labelFilter, text, texts, toggle, withDefault } from '../flags.ts';
 import type { Fact, Output } from '../output/output.ts';
 import type { Column } from '../output/table.ts';
 import { plainText, showSpan } from '../output/text.ts';
@@ -14,24 +14,39 @@ const RUN = '01893f2e-7c12-7d01-8e11-b0b1b2b3b4b5';
 const RUN_ID = { name: '<id>', description: 'Id of the run' };
 
 export const runCommands: readonly CommandSpec[] = [
-  command('runs list', 'List the runs of a job, newest first', {
-    arguments: [{ name: '[job]', description: 'Key, name or id of the job', names: 'job' }],
+  command('runs list', 'List runs, newest first', {
+    details: 'Of all jobs, or of one. What waits is listed of one job, or with --status queued.',
+    arguments: [{ name: '[job]', description: 'Key, name or id of the job [all jobs]', names: 'job' }],
     options: {
-      worker: text('--worker <id>', 'What this worker is running now, instead'),
+      status: texts(
+        '--status <status>',
+        'claimed, running, success, failed, timed_out, cancelled, skipped or queued; may be repeated',
+      ),
+      since: text(
+        '--since <time>',
+        'Since then: 15m, 1h or 1d ago, or a time; what failed counts by its end too',
+      ),
+      until: text('--until <time>', 'Before then'),
+      namespace: IN_NAMESPACE,
+      user_id: text('--user <id>', 'Of jobs of this user; "me" for your own'),
+      handler: text('--handler <name>', 'Of jobs run by this handler'),
+      label: labelFilter('--label <name=value>', 'Of jobs with this label; may be repeated'),
+      worker_id: text('--worker <id>', 'Handed to this worker'),
+      error: text('--error <part>', 'Whose error contains this'),
       limit: withDefault(LIMIT, '20'),
     },
     examples: [
+      'carillon runs list --status failed --since 1h',
       'carillon runs list 01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e0f',
-      'carillon runs list --worker 5b1f6d3c-9a53-4c0e-8a3f-0c1d2e3f4a5b',
+      'carillon runs list --worker 5b1f6d3c-9a53-4c0e-8a3f-0c1d2e3f4a5b --status running',
     ],
-    async run({ args: [job], options: { worker, limit }, cli }) {
-      if ((job === undefined) === (worker === undefined))
-        throw new UsageError('Name a job, or a worker with --worker.', 'carillon jobs list shows the jobs.');
+    async run({ args: [job], options: { limit, ...filter }, cli }) {
       const client = await cli.client();
-      const query = { limit: pageSize(limit) };
-      const list =
-        worker === undefined ? client.jobs.runs(job ?? '', query) : client.runs.ofWorker(worker, query);
-      cli.out.list(await readLimited(list, limit, cli.out), runColumns(cli.out), { empty: 'No runs.' });
+      const list = client.runs.list({ ...filter, job_id: job, limit: pageSize(limit) });
+      const runs = await readLimited(list, limit, cli.out);
+      const isFiltered = Object.keys(filter).length > 0;
+      const columns = job === undefined ? acrossColumns(cli.out) : runColumns(cli.out);
+      cli.out.list(runs, columns, { empty: isFiltered ? 'No runs match.' : 'No runs.' });
     },
   }),
   command('runs show', 'Show a run with all its attempts', {
@@ -88,15 +103,29 @@ export const runCommands: readonly CommandSpec[] = [
   }),
 ];
 
-function runColumns(out: Output): Column<Run>[] {
+/** Of many jobs: whose run it was and why it failed come first, since a narrow terminal leaves out what comes last. */
+function acrossColumns(out: Output): Column<ListedRun>[] {
+  return [
+    { header: 'STATUS', value: (run) => run.status, fixed: true, paint: (word) => out.state(word) },
+    { header: 'JOB', value: (run) => run.job_name ?? run.job_id },
+    { header: 'NAMESPACE', value: (run) => run.namespace },
+    { header: 'ERROR', value: (run) => run.error_message ?? run.reason },
+    { header: 'ENDED', value: (run) => out.shortTime(run.ended_at), fixed: true },
+    { header: 'ID', value: (run) => run.run_id, fixed: true },
+    { header: 'TRY', value: (run) => run.attempt_number, fixed: true, right: true },
+    { header: 'TOOK', value: (run) => showSpan(run.started_at, run.ended_at), right: true },
+  ];
+}
+
+function runColumns(out: Output): Column<ShortRun>[] {
   return [
     { header: 'ID', value: (run) => run.run_id, fixed: true },
     { header: 'STATUS', value: (run) => run.status, fixed: true, paint: (word) => out.state(word) },
     { header: 'TRY', value: (run) => run.attempt_number, fixed: true, right: true },
     { header: 'SCHEDULED', value: (run) => out.shortTime(run.scheduled_at), fixed: true },
-    { header: 'TOOK', value: (run) => showSpan(run.start_time, run.end_time), right: true },
+    { header: 'TOOK', value: (run) => showSpan(run.started_at, run.ended_at), right: true },
     { header: 'ERROR', value: (run) => run.error_message ?? run.reason },
-    { header: 'STARTED', value: (run) => out.shortTime(run.start_time), fixed: true },
+    { header: 'STARTED', value: (run) => out.shortTime(run.started_at), fixed: true },
   ];
 }
 
@@ -108,10 +137,10 @@ function runFacts(run: Run, out: Output): Fact[] {
     ['attempt', String(run.attempt_number)],
     ['trigger', run.trigger],
     ['scheduled', out.time(run.scheduled_at)],
-    ['started', out.time(run.start_time)],
-    ['ended', out.time(run.end_time)],
-    ['took', showSpan(run.start_time, run.end_time)],
-    ['worker', run.executor_id],
+    ['started', out.time(run.started_at)],
+    ['ended', out.time(run.ended_at)],
+    ['took', showSpan(run.started_at, run.ended_at)],
+    ['worker', run.worker_id],
     ['reason', run.reason],
     ['error', run.error_message],
     ['result', run.result === null ? null : JSON.stringify(run.result, null, 2)],
@@ -120,8 +149,8 @@ function runFacts(run: Run, out: Output): Fact[] {
 }
 
 function showOnce(line: LogLine, shown: Set<string>, { out }: Cli): void {
-  const key = `${line.timestamp} ${line.message}`;
+  const key = `${line.at} ${line.message}`;
   if (shown.has(key)) return;
   shown.add(key);
-  out.entry(line, `${out.paint.dim(out.time(line.timestamp))}  ${plainText(line.message)}`);
+  out.entry(line, `${out.paint.dim(out.time(line.at))}  ${plainText(line.message)}`);
 }

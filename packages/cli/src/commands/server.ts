@@ -124,7 +124,7 @@ export const workers = listCommand('workers', 'List who runs jobs', {
     { header: 'RUNNING', value: (worker) => worker.running, right: true },
     { header: 'SLOTS', value: (worker) => worker.slots, right: true },
     { header: 'HANDLERS', value: (worker) => worker.handlers.join(', ') },
-    { header: 'LAST SEEN', value: (worker) => out.shortTime(worker.last_seen), fixed: true },
+    { header: 'LAST SEEN', value: (worker) => out.shortTime(worker.last_seen_at), fixed: true },
   ],
   empty: 'No workers.',
 });

@@ -48,7 +48,7 @@ const login = command('login', 'Sign in and stay signed in', {
 /** The server that other commands would connect to. A key that was given is not sent to one that only a folder names. */
 async function knownUrl(cli: Cli, { hasKey }: { hasKey: boolean }): Promise<string> {
   const known = await cli.connection().catch((error: unknown) => {
-    if (error instanceof CarillonError && error.code === 'no_server') return undefined;
+    if (error instanceof CarillonError && (error.code as string) === 'no_server') return undefined;
     throw error;
   });
   // None is known yet: the default address of a server on this machine.

@@ -72,7 +72,7 @@ export function outcomeText({
 
 function jobLine({ status, last_updated: at, latest_run: run }: JobStatusReport, { out }: Cli): string {
   const attempt = run && run.attempt_number > 1 ? `, attempt ${run.attempt_number}` : '';
-  const took = run?.end_time ? ` in ${showSpan(run.start_time, run.end_time)}` : '';
+  const took = run?.ended_at ? ` in ${showSpan(run.started_at, run.ended_at)}` : '';
   const detail = run ? `run ${run.run_id} ${run.status}${took}${attempt}` : 'not run yet';
   const why = run ? plainText(outcomeText(run)) : '';
   return `${out.moment(at)}  ${out.state(status.padEnd(9))}  ${detail}${why && `: ${why}`}`;
@@ -81,7 +81,7 @@ function jobLine({ status, last_updated: at, latest_run: run }: JobStatusReport,
 function runLine(run: RunWithAttempts, { out }: Cli): string {
   const attempt = run.attempt_number > 1 ? ` attempt ${run.attempt_number}` : '';
   const why = plainText(outcomeText(run));
-  return `${out.moment(run.modified_time)}  ${out.state(run.status.padEnd(9))}${attempt}${why && `  ${why}`}`;
+  return `${out.moment(run.updated_at)}  ${out.state(run.status.padEnd(9))}${attempt}${why && `  ${why}`}`;
 }
 
 const FIRST_PAUSE_MS = 150;

@@ -82,8 +82,9 @@ async function findRemoved(
   for (const namespace of namespaces) if (namespace !== undefined) named.add(namespace);
   const removed: Job[] = [];
   for (const namespace of named) {
-    for await (const job of client.jobs.list({ namespace, label: `${SET_LABEL}:${set}`, limit: 200 }))
-      if (job.key !== null && !kept.has(`${job.namespace} ${job.key}`)) removed.push(job);
+    const query = { namespace, label: `${SET_LABEL}:${set}`, include: 'payload', limit: 200 };
+    for await (const job of client.jobs.list(query))
+      if (job.key !== null && !kept.has(`${job.namespace} ${job.key}`)) removed.push(job as Job);
   }
   return removed;
 }

@@ -186,6 +186,9 @@ export interface Job {
   readonly labels: Readonly<Record<string, string>>;
   readonly resources: Readonly<Record<string, number>>;
   readonly version: number;
+  /** The next occurrence; null when none lies ahead. */
+  readonly next_run_at: string | null;
+  /** @deprecated The older name of next_run_at. */
   readonly next_run_time: string | null;
   readonly created_at: string;
   readonly updated_at: string;
@@ -216,7 +219,11 @@ export interface JobFilter {
   /** Made before this instant. */
   readonly created_before?: Date | string | undefined;
   /** -created_at, newest first, when left out. Other orders than that of creation are given for up to 10,000 jobs: narrow a larger list by user_id, namespace, label or status. */
-  readonly sort?: 'created_at' | '-created_at' | 'name' | '-name' | 'priority' | '-priority' | 'updated_at' | '-updated_at' | 'next_run_time' | '-next_run_time' | undefined;
+  readonly sort?: 'created_at' | '-created_at' | 'name' | '-name' | 'priority' | '-priority' | 'updated_at' | '-updated_at' | 'next_run_time' | '-next_run_time' | 'next_run_at' | '-next_run_at' | undefined;
+  /** payload: with the payloads, which are left out otherwise. */
+  readonly include?: string | readonly string[] | undefined;
+  /** Where the list continues: take it from the Link header, or from "next" of the answer before. */
+  readonly cursor?: string | undefined;
   /** Entries per answer; 50 when left out. */
   readonly limit?: number | undefined;
 }
@@ -272,6 +279,9 @@ export type ErrorCode =
   | 'namespace_in_use'
   | 'user_not_found'
   | 'user_exists'
+  | 'last_administrator'
+  | 'password_required'
+  | 'key_changed'
   | 'key_not_found'
   | 'session_not_found'
   | 'job_not_found'
@@ -280,6 +290,7 @@ export type ErrorCode =
   | 'worker_not_found'
   | 'method_not_allowed'
   | 'route_not_found'
+  | 'job_key_taken'
   | 'job_already_finished'
   | 'job_cancelled'
   | 'job_changed'
@@ -384,6 +395,9 @@ export interface JobApplied {
   readonly labels: Readonly<Record<string, string>>;
   readonly resources: Readonly<Record<string, number>>;
   readonly version: number;
+  /** The next occurrence; null when none lies ahead. */
+  readonly next_run_at: string | null;
+  /** @deprecated The older name of next_run_at. */
   readonly next_run_time: string | null;
   readonly created_at: string;
   readonly updated_at: string;
@@ -392,6 +406,8 @@ export interface JobApplied {
 export interface JobStatusReport {
   readonly job_id: string;
   readonly status: JobState;
+  readonly updated_at: string;
+  /** @deprecated The older name of updated_at. */
   readonly last_updated: string;
   readonly latest_run: Run | null;
 }
@@ -403,6 +419,8 @@ export interface UpcomingRun {
   readonly user_id: string | null;
   readonly handler: string;
   readonly priority: Priority;
+  readonly run_at: string;
+  /** @deprecated The older name of run_at. */
   readonly run_time: string;
 }
 
@@ -436,7 +454,9 @@ export interface BulkRequest {
   };
   /** Only say what would be changed. */
   readonly dry_run?: boolean | null | undefined;
-  /** The "next" of the answer before, to go on with the rest. */
+  /** Where the list continues: take it from the Link header, or from "next" of the answer before. */
+  readonly cursor?: string | null | undefined;
+  /** @deprecated The older name of cursor. */
   readonly after?: string | null | undefined;
 }
 
@@ -448,8 +468,10 @@ export interface BulkReport {
   /** Could not be changed: they ended meanwhile, for instance. */
   readonly refused: number;
   /** The first 100 that matched. */
+  readonly job_ids: readonly string[];
+  /** @deprecated The older name of job_ids. */
   readonly jobs: readonly string[];
-  /** Send it as "after" to go on with the rest; null: there is none. */
+  /** Send it as "cursor" to go on with the rest; null: there is none. */
   readonly next: string | null;
 }
 
@@ -458,10 +480,12 @@ export interface Run {
   readonly run_id: string;
   readonly job_id: string;
   readonly status: RunStatus;
-  readonly start_time: string | null;
-  readonly end_time: string | null;
-  readonly modified_time: string;
-  readonly executor_id: string | null;
+  /** Who it was handed to. */
+  readonly worker_id: string | null;
+  readonly started_at: string | null;
+  readonly ended_at: string | null;
+  /** When anything of it last changed. */
+  readonly updated_at: string;
   readonly attempt_number: number;
   readonly error_message: string | null;
   readonly log_url: string | null;
@@ -477,6 +501,139 @@ export interface Run {
   readonly occurrences: number;
   readonly job_version: number;
   readonly late_report: string | null;
+  /** @deprecated The older name of started_at. */
+  readonly start_time: string | null;
+  /** @deprecated The older name of ended_at. */
+  readonly end_time: string | null;
+  /** @deprecated The older name of updated_at. */
+  readonly modified_time: string;
+  /** @deprecated The older name of worker_id. */
+  readonly executor_id: string | null;
+}
+
+/** A job of a list: its payload is there only when it was asked for. */
+export interface ListedJob {
+  readonly job_id: string;
+  readonly name: string;
+  readonly key: string | null;
+  readonly namespace: string;
+  readonly user_id: string | null;
+  readonly status: JobStatus;
+  readonly schedule_type: ScheduleType;
+  readonly schedule_time: string | null;
+  readonly cron_expression: string | null;
+  readonly interval: string | null;
+  readonly frequency: string | null;
+  readonly time_zone: string | null;
+  readonly start_at: string | null;
+  readonly end_at: string | null;
+  readonly daylight_saving: {
+    readonly gap: 'run_after' | 'skip';
+    readonly overlap: 'first' | 'second' | 'both';
+  } | null;
+  readonly spread_seconds: number | null;
+  readonly misfire: {
+    readonly policy: 'none' | 'last' | 'all';
+    readonly max_runs: number;
+    readonly window_seconds: number;
+  };
+  readonly handler: string;
+  /** Only with include=payload. */
+  readonly payload?: JsonObject | undefined;
+  readonly priority: Priority;
+  readonly max_retries: number;
+  readonly retry: {
+    readonly strategy: 'none' | 'fixed' | 'exponential';
+    readonly delay_seconds: number;
+    readonly max_delay_seconds: number;
+    readonly jitter: boolean;
+    readonly deadline_seconds: number | null;
+  };
+  readonly max_concurrency: number;
+  readonly overlap: 'queue' | 'skip' | 'replace';
+  readonly timeout_seconds: number;
+  readonly start_timeout_seconds: number | null;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly resources: Readonly<Record<string, number>>;
+  readonly version: number;
+  /** The next occurrence; null when none lies ahead. */
+  readonly next_run_at: string | null;
+  /** @deprecated The older name of next_run_at. */
+  readonly next_run_time: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+/** A run of a list: its result is there only when it was asked for. */
+export interface ShortRun {
+  readonly run_id: string;
+  readonly job_id: string;
+  readonly status: RunStatus;
+  /** Who it was handed to. */
+  readonly worker_id: string | null;
+  readonly started_at: string | null;
+  readonly ended_at: string | null;
+  /** When anything of it last changed. */
+  readonly updated_at: string;
+  readonly attempt_number: number;
+  readonly error_message: string | null;
+  readonly log_url: string | null;
+  readonly created_at: string;
+  readonly epoch: number;
+  readonly trigger: 'schedule' | 'manual' | 'redrive';
+  readonly scheduled_at: string;
+  /** Why it was skipped, or what it waits for. */
+  readonly reason: string | null;
+  /** What the handler answered; only with include=result. */
+  readonly result?: unknown | undefined;
+  /** A skipped range stands for several. */
+  readonly occurrences: number;
+  readonly job_version: number;
+  readonly late_report: string | null;
+  /** @deprecated The older name of started_at. */
+  readonly start_time: string | null;
+  /** @deprecated The older name of ended_at. */
+  readonly end_time: string | null;
+  /** @deprecated The older name of updated_at. */
+  readonly modified_time: string;
+  /** @deprecated The older name of worker_id. */
+  readonly executor_id: string | null;
+}
+
+/** A run with its job. */
+export interface ListedRun extends ShortRun {
+  /** Null when the job was deleted. */
+  readonly job_name: string | null;
+  readonly namespace: string | null;
+  readonly user_id: string | null;
+  readonly handler: string | null;
+}
+
+export interface RunFilter {
+  /** One or several, separated by commas. */
+  readonly status?: string | readonly string[] | undefined;
+  /** Of this job, those that wait included. */
+  readonly job_id?: string | undefined;
+  readonly namespace?: string | undefined;
+  /** Whose jobs; "me" for those of the caller. */
+  readonly user_id?: string | undefined;
+  readonly handler?: string | undefined;
+  /** name:value; given several times, all must hold. */
+  readonly label?: string | readonly string[] | undefined;
+  /** Handed to this worker. */
+  readonly worker_id?: string | undefined;
+  /** Part of the error message, in any case. */
+  readonly error?: string | undefined;
+  /** An instant, or how long ago, such as `1h`. */
+  readonly since?: Date | string | undefined;
+  /** An instant, or how long ago. */
+  readonly until?: Date | string | undefined;
+  /** result: with what handlers answered, which is left out otherwise. */
+  readonly include?: string | readonly string[] | undefined;
+  /** Where the list continues: take it from the Link header, or from "next" of the answer before. */
+  readonly cursor?: string | undefined;
+  /** Entries per answer; 50 when left out. */
+  readonly limit?: number | undefined;
 }
 
 export interface RunWithAttempts extends Run {
@@ -495,10 +652,12 @@ export interface RunCancelled {
 }
 
 export interface LogLine {
-  readonly timestamp: string;
+  readonly at: string;
   readonly message: string;
   readonly run_id: string;
   readonly attempt_number: number;
+  /** @deprecated The older name of at. */
+  readonly timestamp: string;
 }
 
 export interface Logs {
@@ -516,6 +675,9 @@ export interface DeadLetter {
   readonly attempts: number;
   readonly scheduled_at: string;
   readonly died_at: string;
+  /** The run that took it up again; null before. */
+  readonly redriven_run_id: string | null;
+  /** @deprecated The older name of redriven_run_id. */
   readonly redriven_as: string | null;
 }
 
@@ -532,6 +694,8 @@ export interface DeadLetterFilter {
   readonly died_before?: Date | string | undefined;
   /** Only those sent round again, or only those that still lie there. */
   readonly redriven?: boolean | undefined;
+  /** Where the list continues: take it from the Link header, or from "next" of the answer before. */
+  readonly cursor?: string | undefined;
   /** Entries per answer; 50 when left out. */
   readonly limit?: number | undefined;
 }
@@ -558,7 +722,9 @@ export interface RedriveManyRequest {
   readonly dry_run?: boolean | null | undefined;
   /** At most so many in this request; 1000 when left out. */
   readonly limit?: number | null | undefined;
-  /** The "next" of the answer before, to go on with the rest. */
+  /** Where the list continues: take it from the Link header, or from "next" of the answer before. */
+  readonly cursor?: string | null | undefined;
+  /** @deprecated The older name of cursor. */
   readonly before?: string | null | undefined;
 }
 
@@ -569,8 +735,10 @@ export interface RedriveManyReport {
   /** Their job was cancelled or removed. */
   readonly refused: number;
   /** The first 100 that matched. */
+  readonly run_ids: readonly string[];
+  /** @deprecated The older name of run_ids. */
   readonly runs: readonly string[];
-  /** Send it as "before" to go on with the rest; null: there is none. */
+  /** Send it as "cursor" to go on with the rest; null: there is none. */
   readonly next: string | null;
 }
 
@@ -584,6 +752,8 @@ export interface Worker {
   /** Runs it holds now. */
   readonly running: number;
   readonly handlers: readonly string[];
+  readonly last_seen_at: string;
+  /** @deprecated The older name of last_seen_at. */
   readonly last_seen: string;
 }
 
@@ -737,11 +907,15 @@ export interface KeyFilter {
   readonly expired?: boolean | undefined;
   /** Only those that were neither made nor used since this instant. */
   readonly unused_since?: Date | string | undefined;
+  /** Where the list continues: take it from the Link header, or from "next" of the answer before. */
+  readonly cursor?: string | undefined;
   /** Entries per answer; 50 when left out. */
   readonly limit?: number | undefined;
 }
 
 export interface UserFilter {
+  /** Where the list continues: take it from the Link header, or from "next" of the answer before. */
+  readonly cursor?: string | undefined;
   /** Entries per answer; 50 when left out. */
   readonly limit?: number | undefined;
   /** Only the user with this name. */
@@ -768,6 +942,8 @@ export interface SessionFilter {
   readonly user_id?: string | undefined;
   /** true: of everybody. */
   readonly all?: boolean | undefined;
+  /** Where the list continues: take it from the Link header, or from "next" of the answer before. */
+  readonly cursor?: string | undefined;
   /** Entries per answer; 50 when left out. */
   readonly limit?: number | undefined;
 }
@@ -834,6 +1010,8 @@ export interface AuditFilter {
   readonly from?: Date | string | undefined;
   /** Before this instant. */
   readonly until?: Date | string | undefined;
+  /** Where the list continues: take it from the Link header, or from "next" of the answer before. */
+  readonly cursor?: string | undefined;
   /** Entries per answer; 50 when left out. */
   readonly limit?: number | undefined;
 }

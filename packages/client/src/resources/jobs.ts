@@ -12,17 +12,18 @@ import type {
   JobStatusReport,
   JobUpdated,
   KeyedJob,
+  ListedJob,
   Logs,
   NewJob,
   PreviewRequest,
-  Run,
   RunAdded,
   SchedulePreview,
+  ShortRun,
   UpcomingRun,
 } from '../generated/types.ts';
 import type { List } from '../wire/list.ts';
 import { type CallOptions, type CreateOptions, randomKey } from '../wire/transport.ts';
-import { type PageQuery, path, Resource } from './resource.ts';
+import { type PageQuery, path, Resource, type RunPageQuery } from './resource.ts';
 
 export interface UpdateOptions extends CallOptions {
   /** Leaves the job alone when it has another version by now. */
@@ -73,7 +74,7 @@ export class Jobs extends Resource {
     return this.read(path`/jobs/${jobId}`, options);
   }
 
-  list(filter: JobFilter = {}, options: CallOptions = {}): List<Job> {
+  list(filter: JobFilter = {}, options: CallOptions = {}): List<ListedJob> {
     // Several statuses are one word with commas in it; several labels are given one by one.
     const status = Array.isArray(filter.status) ? filter.status.join(',') : filter.status;
     return this.readList('/jobs', { ...filter, status: status === '' ? undefined : status }, options);
@@ -137,7 +138,7 @@ export class Jobs extends Resource {
     return this.read(path`/jobs/${jobId}/status`, options);
   }
 
-  runs(jobId: string, query: PageQuery = {}, options: CallOptions = {}): List<Run> {
+  runs(jobId: string, query: RunPageQuery = {}, options: CallOptions = {}): List<ShortRun> {
     return this.readList(path`/jobs/${jobId}/runs`, { ...query }, options);
   }
 
@@ -153,7 +154,7 @@ export class Jobs extends Resource {
     return this.readList('/jobs/upcoming', { ...query }, options);
   }
 
-  /** A large selection is worked through in parts: go on with `after` while `next` is not null. */
+  /** A large selection is worked through in parts: go on with `next` as `cursor` while it is not null. */
   bulk(request: BulkRequest, options: CallOptions = {}): Promise<BulkReport> {
     return this.send('POST', '/jobs/bulk', options, { body: request });
   }

@@ -7,6 +7,11 @@ export interface PageQuery {
   readonly limit?: number | undefined;
 }
 
+export interface RunPageQuery extends PageQuery {
+  /** `result`: with what handlers answered, which is left out otherwise. */
+  readonly include?: 'result' | undefined;
+}
+
 export abstract class Resource {
   protected readonly transport: Transport;
 

@@ -2,21 +2,28 @@
 import type {
   DeadLetter,
   DeadLetterFilter,
+  ListedRun,
   Logs,
   RedriveManyReport,
   RedriveManyRequest,
   Redriven,
-  Run,
   RunAdded,
   RunCancelled,
+  RunFilter,
   RunWithAttempts,
+  ShortRun,
   Worker,
 } from '../generated/types.ts';
 import type { List } from '../wire/list.ts';
 import type { CallOptions, CreateOptions } from '../wire/transport.ts';
-import { type PageQuery, path, Resource } from './resource.ts';
+import { type PageQuery, path, Resource, type RunPageQuery } from './resource.ts';
 
 export class Runs extends Resource {
+  /** Across jobs, newest first: `list({ status: 'failed', since: '1h' })` is what failed in the last hour. */
+  list(filter: RunFilter = {}, options: CallOptions = {}): List<ListedRun> {
+    return this.readList('/runs', { ...filter }, options);
+  }
+
   /** The latest attempt, with all of them in `attempts`. */
   get(runId: string, options: CallOptions = {}): Promise<RunWithAttempts> {
     return this.read(path`/runs/${runId}`, options);
@@ -36,7 +43,7 @@ export class Runs extends Resource {
   }
 
   /** What a worker is running now. */
-  ofWorker(workerId: string, query: PageQuery = {}, options: CallOptions = {}): List<Run> {
+  ofWorker(workerId: string, query: RunPageQuery = {}, options: CallOptions = {}): List<ShortRun> {
     return this.readList('/job/executions', { ...query, worker_id: workerId }, options);
   }
 }

@@ -7,13 +7,14 @@ import {
   type Namespace,
   parseInstant,
   ROLES,
+  refuseValue,
   type Session,
   type User,
 } from '@carillon/domain';
 import { z } from 'zod';
 import { answerOf, instant, instantText, jsonValue } from './answer.ts';
 import type { Shape } from './shape.ts';
-import { paging, text, yesOrNo } from './values.ts';
+import { continuing, cursor, paging, readCursor, readId, text, yesOrNo } from './values.ts';
 
 /** What a database can hold as text. */
 const stored = (max: number) =>
@@ -81,24 +82,44 @@ const { limit } = paging;
 
 /** Lists in the order of names. */
 export const BY_NAME_QUERY = {
-  schema: z.strictObject({ after: text.optional().describe('Continue after this name.'), limit }),
+  schema: z.strictObject({ ...continuing('after'), limit }),
+} satisfies Shape;
+
+export function toByNameQuery(read: z.output<typeof BY_NAME_QUERY.schema>) {
+  return { after: readCursor(read, readText), limit: read.limit };
+}
+
+/** A name, as filters take it. */
+function readText(given: string): string {
+  return text.safeParse(given).data ?? refuseValue('cursor', 'cursor is no name.');
+}
+
+/** Lists that are read as a whole, and answered in parts. */
+export const PAGE_QUERY = {
+  schema: z.strictObject({ cursor, limit }),
 } satisfies Shape;
 
 export const USERS_QUERY = {
   schema: BY_NAME_QUERY.schema.extend({ name: text.optional().describe('Only the user with this name.') }),
 } satisfies Shape;
 
+export function toUsersQuery(read: z.output<typeof USERS_QUERY.schema>) {
+  return { ...toByNameQuery(read), name: read.name };
+}
+
 export const SESSIONS_QUERY = {
   schema: z.strictObject({
     user_id: z.uuid({ error: 'must be the id of a user' }).optional().describe('Left out: your own.'),
     all: yesOrNo.optional().describe('true: of everybody.'),
-    after: z
-      .uuid({ error: 'must be the id of a session' })
-      .optional()
-      .describe('Continue after this session; they come newest first.'),
+    ...continuing('after'),
     limit,
   }),
 } satisfies Shape;
+
+export function toSessionsQuery(read: z.output<typeof SESSIONS_QUERY.schema>) {
+  const { user_id: userId, all, limit } = read;
+  return { userId, all, limit, afterSessionId: readCursor(read, (text) => readId(text, 'session')) };
+}
 
 const auditFields = z.strictObject({
   namespace: text.optional(),
@@ -109,18 +130,15 @@ const auditFields = z.strictObject({
   subject_id: text.optional().describe('The id of what it was done to.'),
   from: text.optional().describe('From this instant on.'),
   until: text.optional().describe('Before this instant.'),
-  before: z
-    .string()
-    .regex(/^\d{1,15}$/, { error: 'must be the audit_id of an entry' })
-    .optional()
-    .describe('Continue with entries older than this audit_id.'),
+  ...continuing('before'),
   limit,
 });
 
 export const AUDIT_QUERY = { schema: auditFields } satisfies Shape;
 
 export function toAuditQuery(read: z.output<typeof auditFields>) {
-  const { namespace, actor, action, subject_id: subjectId, from, until, before } = read;
+  const { namespace, actor, action, subject_id: subjectId, from, until } = read;
+  const beforeId = readCursor(read, readAuditId);
   return {
     limit: read.limit,
     ...(namespace !== undefined && { namespace }),
@@ -129,8 +147,12 @@ export function toAuditQuery(read: z.output<typeof auditFields>) {
     ...(subjectId !== undefined && { subjectId }),
     ...(from !== undefined && { fromMs: parseInstant(from, { field: 'from' }) }),
     ...(until !== undefined && { untilMs: parseInstant(until, { field: 'until' }) }),
-    ...(before !== undefined && { beforeId: Number(before) }),
+    ...(beforeId !== undefined && { beforeId }),
   };
+}
+
+function readAuditId(given: string): number {
+  return /^\d{1,15}$/.test(given) ? Number(given) : refuseValue('cursor', 'cursor is no audit_id.');
 }
 
 export const { answer: namespaceAnswer, view: namespaceView } = answerOf<Namespace>('Namespace')({

@@ -13,6 +13,11 @@ export function secondsOf(ms: number | undefined): number | null {
   return ms === undefined ? null : ms / 1_000;
 }
 
+/** A field under the name that it had before. */
+export function deprecated<Schema extends z.ZodType>(schema: Schema, name: string): Schema {
+  return schema.meta({ deprecated: true, description: `The older name of ${name}.` });
+}
+
 /** The value of a column that holds JSON text. */
 export function jsonValue(text: string | undefined): unknown {
   return text === undefined ? null : (JSON.parse(text) as unknown);

@@ -8,11 +8,11 @@ import {
   type RunId,
 } from '@carillon/domain';
 import { z } from 'zod';
-import { answerOf, instant, instantText } from './answer.ts';
+import { answerOf, deprecated, instant, instantText } from './answer.ts';
 import { filterShape, toSelection } from './filter-schemas.ts';
 import { readRunCursor, runAddedAnswer } from './runs.ts';
 import type { Shape } from './shape.ts';
-import { countInBody, FIRST_ID, paging, text, yesOrNo } from './values.ts';
+import { continuing, continuingBody, countInBody, FIRST_ID, paging, readCursor, yesOrNo } from './values.ts';
 
 const letterFilter = filterShape(DEAD_LETTER_FILTERS);
 
@@ -21,7 +21,7 @@ type LetterCursor = { readonly diedAtMs: number; readonly runId: RunId };
 const deadLettersFields = z.strictObject({
   ...letterFilter,
   redriven: yesOrNo.optional().describe('Only those sent round again, or only those that still lie there.'),
-  before: text.optional().describe('A place from the Link header, or an instant.'),
+  ...continuing('before'),
   limit: paging.limit,
 });
 
@@ -31,7 +31,7 @@ export function toDeadLettersQuery(read: z.output<typeof deadLettersFields>) {
   return {
     ...toSelection(DEAD_LETTER_FILTERS, read),
     redriven: read.redriven,
-    before: read.before === undefined ? undefined : readLetterCursor(read.before),
+    before: readCursor(read, readLetterCursor),
     limit: read.limit,
   };
 }
@@ -45,7 +45,7 @@ export const REDRIVE_BODY = {
     limit: countInBody(BULK_LETTERS_MAX).describe(
       `At most so many in this request; ${BULK_LETTERS_MAX} when left out.`,
     ),
-    before: text.nullish().describe('The "next" of the answer before, to go on with the rest.'),
+    ...continuingBody('before'),
   }),
 } satisfies Shape;
 
@@ -54,7 +54,7 @@ export function toRedriveRequest(read: z.output<typeof REDRIVE_BODY.schema>) {
     selection: toSelection(DEAD_LETTER_FILTERS, read.filter),
     dryRun: read.dry_run ?? false,
     limit: read.limit ?? BULK_LETTERS_MAX,
-    before: read.before == null ? undefined : readLetterCursor(read.before),
+    before: readCursor(read, readLetterCursor),
   };
 }
 
@@ -76,7 +76,11 @@ export const { answer: deadLetterAnswer, view: deadLetterView } = answerOf<DeadL
   attempts: [z.int(), (letter) => letter.attempts],
   scheduled_at: [instant, (letter) => instantText(letter.scheduledAtMs)],
   died_at: [instant, (letter) => instantText(letter.diedAtMs)],
-  redriven_as: [z.uuid().nullable(), (letter) => letter.redrivenAs ?? null],
+  redriven_run_id: [
+    z.uuid().nullable().describe('The run that took it up again; null before.'),
+    (letter) => letter.redrivenAs ?? null,
+  ],
+  redriven_as: [deprecated(z.uuid().nullable(), 'redriven_run_id'), (letter) => letter.redrivenAs ?? null],
 });
 
 export type DeadLetterView = z.output<typeof deadLetterAnswer>;
@@ -100,12 +104,13 @@ const redriveReport = answerOf<RedriveReport>('RedriveReport')({
   matched: [z.int(), (report) => report.matched],
   redriven: [z.int(), (report) => report.redriven],
   refused: [z.int().describe('Their job was cancelled or removed.'), (report) => report.refused],
-  runs: [
+  run_ids: [
     z.array(z.uuid()).describe(`The first ${NAMED_MAX} that matched.`),
     (report) => report.runIds.slice(0, NAMED_MAX),
   ],
+  runs: [deprecated(z.array(z.uuid()), 'run_ids'), (report) => report.runIds.slice(0, NAMED_MAX)],
   next: [
-    z.string().nullable().describe('Send it as "before" to go on with the rest; null: there is none.'),
+    z.string().nullable().describe('Send it as "cursor" to go on with the rest; null: there is none.'),
     (report) => report.next ?? null,
   ],
 });

@@ -15,13 +15,10 @@ import {
   writeEventCursor,
 } from '@carillon/domain';
 import { z } from 'zod';
-import { answerOf, instant, instantText } from './answer.ts';
+import { answerOf, deprecated, instant, instantText } from './answer.ts';
 import { EVENT_TYPE_PREFIX, filterShape, toSelection } from './filter-schemas.ts';
 import type { Shape } from './shape.ts';
-import { count, text } from './values.ts';
-
-export const EVENTS_LIMIT_MAX = 1_000;
-const EVENTS_LIMIT_DEFAULT = 100;
+import { count, cursor, LIMIT_DEFAULT, LIMIT_MAX, readCursor, text } from './values.ts';
 
 const eventsFields = z.strictObject({
   ...filterShape(EVENT_FILTERS),
@@ -30,9 +27,10 @@ const eventsFields = z.strictObject({
     .describe(
       'The id of the last event you saw: what came after it follows. The header Last-Event-ID does the same.',
     ),
-  limit: count(EVENTS_LIMIT_MAX)
+  cursor: cursor.describe('The same, from the Link header of a page.'),
+  limit: count(LIMIT_MAX)
     .optional()
-    .describe(`Asks for a page of JSON, of this many events; ${EVENTS_LIMIT_DEFAULT} when left out.`),
+    .describe(`Asks for a page of JSON, of this many events; ${LIMIT_DEFAULT} when left out.`),
 });
 
 export const EVENTS_QUERY = { schema: eventsFields } satisfies Shape;
@@ -54,8 +52,9 @@ export function toEventsQuery(
     filter: toSelection(EVENT_FILTERS, read),
     after:
       readEventId([header].flat()[0] || undefined, 'Last-Event-ID') ??
-      readEventId(read.last_event_id, 'last_event_id'),
-    limit: read.limit ?? EVENTS_LIMIT_DEFAULT,
+      readEventId(read.last_event_id, 'last_event_id') ??
+      readCursor({ cursor: read.cursor }, (given) => readEventId(given, 'cursor')),
+    limit: read.limit ?? LIMIT_DEFAULT,
     isPage: read.limit !== undefined,
   };
 }
@@ -90,9 +89,12 @@ const runData = answerOf<{ run: EventRun; job: EventJob | undefined }>()({
   epoch: [z.int(), ({ run }) => run.epoch],
   trigger: [z.string(), ({ run }) => run.trigger],
   scheduled_at: [instant, ({ run }) => instantText(run.scheduledAtMs)],
-  start_time: [instant.nullable(), ({ run }) => instantText(run.startedAtMs)],
-  end_time: [instant.nullable(), ({ run }) => instantText(run.endedAtMs)],
-  executor_id: [z.string().nullable(), ({ run }) => run.executorId ?? null],
+  started_at: [instant.nullable(), ({ run }) => instantText(run.startedAtMs)],
+  ended_at: [instant.nullable(), ({ run }) => instantText(run.endedAtMs)],
+  worker_id: [z.string().nullable(), ({ run }) => run.executorId ?? null],
+  start_time: [deprecated(instant.nullable(), 'started_at'), ({ run }) => instantText(run.startedAtMs)],
+  end_time: [deprecated(instant.nullable(), 'ended_at'), ({ run }) => instantText(run.endedAtMs)],
+  executor_id: [deprecated(z.string().nullable(), 'worker_id'), ({ run }) => run.executorId ?? null],
   error_message: [z.string().nullable(), ({ run }) => run.error ?? null],
   reason: [z.string().nullable(), ({ run }) => run.reason ?? null],
   occurrences: [z.int(), ({ run }) => run.occurrences],

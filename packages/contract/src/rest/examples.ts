@@ -39,10 +39,10 @@ const run: RunView = {
   run_id: RUN_ID,
   job_id: JOB_ID,
   status: 'SUCCESS',
-  start_time: '2030-01-02T08:00:00.012Z',
-  end_time: '2030-01-02T08:00:00.480Z',
-  modified_time: '2030-01-02T08:00:00.490Z',
-  executor_id: 'worker-7',
+  worker_id: 'worker-7',
+  started_at: '2030-01-02T08:00:00.012Z',
+  ended_at: '2030-01-02T08:00:00.480Z',
+  updated_at: '2030-01-02T08:00:00.490Z',
   attempt_number: 1,
   error_message: null,
   log_url: null,
@@ -55,7 +55,14 @@ const run: RunView = {
   occurrences: 1,
   job_version: 1,
   late_report: null,
+  start_time: '2030-01-02T08:00:00.012Z',
+  end_time: '2030-01-02T08:00:00.480Z',
+  modified_time: '2030-01-02T08:00:00.490Z',
+  executor_id: 'worker-7',
 };
+const { payload: _payload, ...listedJob } = job;
+const { result: _result, ...shortRun } = run;
+const listedRun = { ...shortRun, job_name: job.name, namespace: 'default', user_id: 'u003', handler: 'http' };
 
 const deadLetter: DeadLetterView = {
   run_id: RUN_ID,
@@ -66,6 +73,7 @@ const deadLetter: DeadLetterView = {
   attempts: 3,
   scheduled_at: '2030-01-02T08:00:00.000Z',
   died_at: '2030-01-02T08:00:09.000Z',
+  redriven_run_id: null,
   redriven_as: null,
 };
 
@@ -87,27 +95,31 @@ const worker = {
   slots: 50,
   running: 3,
   handlers: ['http'],
+  last_seen_at: '2030-01-02T08:00:03.000Z',
   last_seen: '2030-01-02T08:00:03.000Z',
 };
 
 const logs = [
   {
-    timestamp: '2030-01-02T08:00:00.004Z',
+    at: '2030-01-02T08:00:00.004Z',
     message: 'handed to worker worker-7',
     run_id: RUN_ID,
     attempt_number: 1,
+    timestamp: '2030-01-02T08:00:00.004Z',
   },
   {
-    timestamp: '2030-01-02T08:00:00.012Z',
+    at: '2030-01-02T08:00:00.012Z',
     message: 'attempt 1 started',
     run_id: RUN_ID,
     attempt_number: 1,
+    timestamp: '2030-01-02T08:00:00.012Z',
   },
   {
-    timestamp: '2030-01-02T08:00:00.480Z',
+    at: '2030-01-02T08:00:00.480Z',
     message: 'attempt 1 ended: SUCCESS after 0.468 s',
     run_id: RUN_ID,
     attempt_number: 1,
+    timestamp: '2030-01-02T08:00:00.480Z',
   },
 ];
 
@@ -116,7 +128,10 @@ export const EXAMPLES = {
   runId: RUN_ID,
   newRunId: NEW_RUN_ID,
   job,
+  listedJob,
   run,
+  shortRun,
+  listedRun,
   deadLetter,
   problem,
   worker,

@@ -1,7 +1,17 @@
 /** Filters as query parameters and as fields of bodies: both follow from their declaration in the domain. */
-import { EVENT_KINDS, type Filter, type FilterTable, parseInstant, type Selection } from '@carillon/domain';
+import {
+  EVENT_KINDS,
+  type Filter,
+  type FilterTable,
+  type Moment,
+  parseInstant,
+  parseInterval,
+  Refusal,
+  refuseValue,
+  type Selection,
+} from '@carillon/domain';
 import { z } from 'zod';
-import { anyOf, labels, oneOf, readId, text } from './values.ts';
+import { anyOf, labels, lengthMs, oneOf, readId, text } from './values.ts';
 
 export const EVENT_TYPE_PREFIX = 'io.carillon.';
 
@@ -39,7 +49,7 @@ function schemaOf(filter: Filter): z.ZodType {
     case 'one_of':
       return oneOf(filter.words).meta({ enum: [...(filter.documented ?? filter.words.keys())] });
     case 'any_of':
-      return anyOf(filter.words);
+      return anyOf(filter.words, filter.documented);
     case 'event_kinds':
       return eventKinds;
     case 'labels':
@@ -60,8 +70,32 @@ export function toSelection<Table extends FilterTable>(table: Table, read: objec
 function selectedValue({ kind, query }: Filter, value: unknown): unknown {
   if (value === undefined) return undefined;
   if (kind === 'instant') return parseInstant(value as string, { field: query });
-  if (kind === 'job_id') return readId(value as string, 'job');
-  if (kind === 'run_id') return readId(value as string, 'run');
+  if (kind === 'moment') return readMoment(value as string, query);
+  if (kind === 'job_id') return readIdFilter(value as string, query, 'job');
+  if (kind === 'run_id') return readIdFilter(value as string, query, 'run');
   // One word may stand for several values.
   return kind === 'any_of' ? [...new Set((value as readonly unknown[]).flat())] : value;
+}
+
+/** In a filter, what is no id is a mistake in the request; nothing was looked for. */
+function readIdFilter(given: string, field: string, what: 'job' | 'run'): string {
+  try {
+    return readId(given, what);
+  } catch (error) {
+    const message = `${field} must be the id of a ${what}, a UUID such as 01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e0f.`;
+    throw new Refusal('field_invalid', message, { field, cause: error });
+  }
+}
+
+/** Digits alone are a UNIX timestamp; what begins with a date is an instant. */
+function readMoment(given: string, field: string): Moment {
+  if (/^[+-]?\d+(\.\d+)?$/.test(given) || /^\d{4}-/.test(given))
+    return { atMs: parseInstant(given, { field }) };
+  try {
+    return { agoMs: lengthMs(parseInterval(given, { field })) };
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const message = `${field} must be an instant such as 2030-01-01T09:00:00Z, or how long ago: 15m, 1h, 1d.`;
+    return refuseValue(field, message, 'time_invalid');
+  }
 }

@@ -1,7 +1,6 @@
 /** The query parameters of lists of jobs, and the same filters as a body. Unknown ones are refused, never ignored. */
 import {
   BULK_ACTIONS,
-  type Interval,
   JOB_FILTERS,
   JOB_SORT_KEYS,
   type JobCursor,
@@ -14,7 +13,17 @@ import {
 import { z } from 'zod';
 import { filterShape, toSelection } from './filter-schemas.ts';
 import type { Shape } from './shape.ts';
-import { count, LIMIT_DEFAULT, LIMIT_MAX, paging, readId, text, textUpTo, yesOrNo } from './values.ts';
+import {
+  continuing,
+  continuingBody,
+  including,
+  lengthMs,
+  paging,
+  readCursor,
+  readId,
+  text,
+  yesOrNo,
+} from './values.ts';
 
 export interface JobsQuery extends JobSelection {
   readonly order: 'newest' | 'oldest';
@@ -24,11 +33,15 @@ export interface JobsQuery extends JobSelection {
   /** Counted from 1; undefined when the caller follows Link headers instead. */
   readonly page: number | undefined;
   readonly limit: number;
+  /** Whether payloads are answered as well. */
+  readonly payloads: boolean;
 }
 
 const filterFields = filterShape(JOB_FILTERS);
 
-const SORT_WORDS = ['created_at', ...JOB_SORT_KEYS].flatMap((word) => [word, `-${word}`]);
+/** The name of the field that it sorts by, under which answers have it now. */
+const NEXT_RUN = 'next_run_at';
+const SORT_WORDS = ['created_at', ...JOB_SORT_KEYS, NEXT_RUN].flatMap((word) => [word, `-${word}`]);
 const sort = z
   .string({ error: 'must be given once' })
   .transform((given) => {
@@ -41,12 +54,10 @@ const sort = z
   })
   .transform((word): { by: 'created_at' | JobOrder['by']; descending: boolean } => {
     const descending = word.startsWith('-');
-    return { by: word.slice(descending ? 1 : 0) as JobOrder['by'], descending };
+    const by = word.slice(descending ? 1 : 0);
+    return { by: by === NEXT_RUN ? 'next_run_time' : (by as JobOrder['by']), descending };
   })
   .meta({ enum: SORT_WORDS });
-
-/** A name in small letters, twice as long as it may be where letters need it, and the id before it. */
-const PLACE_LENGTH_MAX = 1_000;
 
 const jobsFields = z.strictObject({
   ...filterFields,
@@ -55,9 +66,8 @@ const jobsFields = z.strictObject({
     .describe(
       '-created_at, newest first, when left out. Other orders than that of creation are given for up to 10,000 jobs: narrow a larger list by user_id, namespace, label or status.',
     ),
-  after: textUpTo(PLACE_LENGTH_MAX)
-    .optional()
-    .describe('The place that the list continues after; see the Link header.'),
+  include: including(['payload'], 'payload: with the payloads, which are left out otherwise.'),
+  ...continuing('after'),
   ...paging,
 });
 
@@ -67,17 +77,15 @@ export const JOBS_QUERY = {
 } satisfies Shape;
 
 export function toJobsQuery(read: z.output<typeof jobsFields>): JobsQuery {
-  if (read.after !== undefined && read.page !== undefined) {
-    refuseValue('page', 'page and after contradict each other; give only one of them.');
-  }
-  const { after, page, limit, sort: { by, descending } = { by: 'created_at', descending: true } } = read;
-  const common = { ...toSelection(JOB_FILTERS, read), page, limit };
+  const { page, limit, sort: { by, descending } = { by: 'created_at', descending: true } } = read;
+  const payloads = read.include?.includes('payload') ?? false;
+  const common = { ...toSelection(JOB_FILTERS, read), page, limit, payloads };
   if (by === 'created_at') {
     const order = descending ? 'newest' : 'oldest';
-    const cursor = after === undefined ? undefined : (readId(after, 'job') as JobId);
-    return { ...common, order, after: cursor, sorted: undefined };
+    const after = readCursor(read, (text) => readId(text, 'job') as JobId);
+    return { ...common, order, after, sorted: undefined };
   }
-  const cursor = after === undefined ? undefined : readJobCursor(after, by);
+  const cursor = readCursor(read, (text) => readJobCursor(text, by));
   return { ...common, order: 'newest', after: undefined, sorted: { by, descending, after: cursor } };
 }
 
@@ -90,7 +98,7 @@ function readJobCursor(cursor: string, by: JobOrder['by']): JobCursor {
   const cut = cursor.indexOf('_');
   const text = cursor.slice(cut + 1);
   if (cut < 0 || (by !== 'name' && !/^-?\d{1,16}$/.test(text))) {
-    refuseValue('after', 'after is no place of a list in this order; take it from the Link header.');
+    refuseValue('cursor', 'cursor is no position of a list in this order.');
   }
   const jobId = readId(cursor.slice(0, cut), 'job') as JobId;
   return { key: by === 'name' ? text : Number(text), jobId };
@@ -103,7 +111,7 @@ export const BULK_BODY = {
       .strictObject(filterFields)
       .describe('The filters of GET /api/jobs; at least one, so that nothing means everything by accident.'),
     dry_run: z.boolean().nullish().describe('Only say what would be changed.'),
-    after: text.nullish().describe('The "next" of the answer before, to go on with the rest.'),
+    ...continuingBody('after'),
   }),
 } satisfies Shape;
 
@@ -115,7 +123,7 @@ export function toBulkRequest(read: z.output<typeof BULK_BODY.schema>) {
     action: read.action,
     selection: toSelection(JOB_FILTERS, read.filter),
     dryRun: read.dry_run ?? false,
-    afterJobId: read.after == null ? undefined : (readId(read.after, 'job') as JobId),
+    afterJobId: readCursor(read, (text) => readId(text, 'job') as JobId),
   };
 }
 
@@ -139,20 +147,12 @@ export const APPLY_QUERY = {
 } satisfies Shape;
 
 const UPCOMING_MS_MAX = 7 * 86_400_000;
-const DAY_MS = 86_400_000;
 
 export const UPCOMING_QUERY = {
   schema: z.strictObject({
     within: text.default('5m').describe('A duration such as 30s, 5m, 2h or 1d; at most 7 days.'),
-    limit: count(LIMIT_MAX).default(LIMIT_DEFAULT),
+    limit: paging.limit,
   }),
-} satisfies Shape;
-
-const UPCOMING_CALL_MAX = 1_000;
-
-/** The same as calls of RPC ask for it. */
-export const UPCOMING_CALL = {
-  schema: UPCOMING_QUERY.schema.extend({ limit: count(UPCOMING_CALL_MAX).default(UPCOMING_CALL_MAX) }),
 } satisfies Shape;
 
 export function toUpcomingQuery({ within, limit }: z.output<typeof UPCOMING_QUERY.schema>) {
@@ -161,10 +161,4 @@ export function toUpcomingQuery({ within, limit }: z.output<typeof UPCOMING_QUER
   );
   if (withinMs > UPCOMING_MS_MAX) refuseValue('within', 'within must be at most 7 days.');
   return { withinMs, limit };
-}
-
-function lengthMs(interval: Interval): number {
-  if (interval.kind === 'exact') return interval.everyMs;
-  const days = { day: 1, week: 7, month: 31 }[interval.unit];
-  return interval.every * days * DAY_MS;
 }

@@ -20,7 +20,7 @@ import {
   type ScheduleType,
 } from '@carillon/domain';
 import { z } from 'zod';
-import { answerOf, instant, instantText, secondsOf } from './answer.ts';
+import { answerOf, deprecated, instant, instantText, secondsOf } from './answer.ts';
 import { NAMED_MAX } from './dead-letters.ts';
 import { answerShape, nullable, viewOf } from './field-schemas.ts';
 import { problemAnswer } from './problem.ts';
@@ -39,13 +39,19 @@ export const jobAnswer = z
     ...nullable(answerShape(SCHEDULE_FIELDS)),
     schedule_type: fields.schedule_type,
     version: z.int(),
-    next_run_time: instant.nullable(),
+    next_run_at: instant.nullable().describe('The next occurrence; null when none lies ahead.'),
+    next_run_time: deprecated(instant.nullable(), 'next_run_at'),
     created_at: instant,
     updated_at: instant,
   })
   .meta({ id: 'Job' });
 
 export type JobView = z.output<typeof jobAnswer>;
+
+/** Payloads are left out of lists, unless they are asked for. */
+export const listedJobAnswer = jobAnswer
+  .extend({ payload: jobAnswer.shape.payload.optional().describe('Only with include=payload.') })
+  .meta({ id: 'ListedJob' });
 
 /** So that fields come in the order of the schema, however they are put together. */
 const IN_ORDER: object = Object.fromEntries(Object.keys(jobAnswer.shape).map((name) => [name, null]));
@@ -68,10 +74,17 @@ export function jobView({ job, nextRunMs }: { job: Job; nextRunMs: number | unde
     retry: retryView(job.retry),
     ...plainView(job),
     version: job.version,
+    next_run_at: instantText(nextRunMs),
     next_run_time: instantText(nextRunMs),
     created_at: instantText(job.createdAtMs),
     updated_at: instantText(job.updatedAtMs),
   };
+}
+
+/** Without the payload: lists leave it unread. */
+export function listedJobView(details: { job: Job; nextRunMs: number | undefined }) {
+  const { payload: _, ...view } = jobView(details);
+  return view;
 }
 
 function scheduleView(schedule: Schedule) {
@@ -182,7 +195,8 @@ interface JobStatusFacts {
 export const { answer: jobStatusAnswer, view: jobStatusView } = answerOf<JobStatusFacts>('JobStatus')({
   job_id: [z.uuid(), ({ jobId }) => jobId],
   status: [z.enum(JOB_STATES), ({ state }) => state],
-  last_updated: [instant, ({ lastUpdatedMs }) => instantText(lastUpdatedMs)],
+  updated_at: [instant, ({ lastUpdatedMs }) => instantText(lastUpdatedMs)],
+  last_updated: [deprecated(instant, 'updated_at'), ({ lastUpdatedMs }) => instantText(lastUpdatedMs)],
   latest_run: [runAnswer.nullable(), ({ latestRun }) => (latestRun ? runView(latestRun) : null)],
 });
 
@@ -207,12 +221,13 @@ const bulkReport = answerOf<BulkRequest & BulkReport>('BulkReport')({
     z.int().describe('Could not be changed: they ended meanwhile, for instance.'),
     (report) => report.refused,
   ],
-  jobs: [
+  job_ids: [
     z.array(z.uuid()).describe(`The first ${NAMED_MAX} that matched.`),
     (report) => report.jobIds.slice(0, NAMED_MAX),
   ],
+  jobs: [deprecated(z.array(z.uuid()), 'job_ids'), (report) => report.jobIds.slice(0, NAMED_MAX)],
   next: [
-    z.uuid().nullable().describe('Send it as "after" to go on with the rest; null: there is none.'),
+    z.uuid().nullable().describe('Send it as "cursor" to go on with the rest; null: there is none.'),
     (report) => report.next ?? null,
   ],
 });

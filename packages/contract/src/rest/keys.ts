@@ -14,7 +14,7 @@ import { z } from 'zod';
 import { grantAnswer, grants, grantView, named, password, scopesView, toGrant } from './accounts.ts';
 import { answerOf, instant, instantText } from './answer.ts';
 import type { Shape } from './shape.ts';
-import { paging, text, yesOrNo } from './values.ts';
+import { continuing, paging, readCursor, readId, text, yesOrNo } from './values.ts';
 
 const name = named(200).describe('What it is for, so that people know it again.');
 const currentPassword = password
@@ -123,19 +123,17 @@ const keysQuery = z.strictObject({
     .optional()
     .describe('true: only those that have expired; false: only those that have not.'),
   unused_since: text.optional().describe('Only those that were neither made nor used since this instant.'),
-  after: z
-    .uuid({ error: 'must be the id of a key' })
-    .optional()
-    .describe('Continue after this key; they come newest first.'),
+  ...continuing('after'),
   limit: paging.limit,
 });
 
 export const KEYS_QUERY = { schema: keysQuery } satisfies Shape;
 
 export function toKeysQuery(read: z.output<typeof keysQuery>) {
-  const { user_id: ownerId, unused_since: unusedSince, after: afterKeyId, ...rest } = read;
+  const { user_id: ownerId, unused_since: unusedSince, after: _after, cursor: _cursor, ...rest } = read;
   const unusedSinceMs =
     unusedSince === undefined ? undefined : parseInstant(unusedSince, { field: 'unused_since' });
+  const afterKeyId = readCursor(read, (text) => readId(text, 'key'));
   return { ...rest, ownerId, unusedSinceMs, afterKeyId };
 }
 

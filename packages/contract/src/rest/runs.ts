@@ -1,9 +1,11 @@
 /** Runs, their logs and the workers that run them: queries and answers. */
 import {
   type Job,
+  type JobId,
   type NodeId,
   PRIORITIES,
   parseInstant,
+  RUN_FILTERS,
   RUN_STATUSES,
   type RunFacts,
   type RunId,
@@ -11,9 +13,10 @@ import {
   type WorkerId,
 } from '@carillon/domain';
 import { z } from 'zod';
-import { answerOf, instant, instantText, jsonValue } from './answer.ts';
+import { answerOf, deprecated, instant, instantText, jsonValue } from './answer.ts';
+import { filterShape, toSelection } from './filter-schemas.ts';
 import type { Shape } from './shape.ts';
-import { count, paging, readId, text } from './values.ts';
+import { continuing, cursor, including, LIMIT_DEFAULT, paging, readCursor, readId, text } from './values.ts';
 
 export interface RunsQuery {
   readonly before: { readonly createdAtMs: number; readonly runId: RunId } | undefined;
@@ -22,10 +25,15 @@ export interface RunsQuery {
   readonly limit: number;
   /** Entries before the page. */
   readonly offset: number;
+  /** Whether results are answered as well. */
+  readonly results: boolean;
 }
 
+const include = including(['result'], 'result: with what handlers answered, which is left out otherwise.');
+
 const runsFields = z.strictObject({
-  before: text.optional().describe('The place that the list continues before; see the Link header.'),
+  include,
+  ...continuing('before'),
   ...paging,
 });
 
@@ -34,18 +42,79 @@ export const RUNS_QUERY = { schema: runsFields } satisfies Shape;
 /** Living runs come before the history: behind them a list continues by the count of entries. */
 const COUNTED = /^\+(\d{1,6})$/;
 
-export function toRunsQuery({ before, page, limit }: z.output<typeof runsFields>): RunsQuery {
-  if (before !== undefined && page !== undefined) {
-    refuseValue('page', 'page and before contradict each other; give only one of them.');
-  }
-  const counted = COUNTED.exec(before ?? '')?.[1];
-  if (counted !== undefined) return { before: undefined, page, limit, offset: Number(counted) };
+export function toRunsQuery(read: z.output<typeof runsFields>): RunsQuery {
+  const { page, limit } = read;
+  const position = readCursor(read, (text) => {
+    const counted = COUNTED.exec(text)?.[1];
+    return counted === undefined ? readRunCursor(text) : Number(counted);
+  });
+  const results = includesResult(read);
+  if (typeof position === 'number') return { before: undefined, page, limit, offset: position, results };
   const offset = page === undefined ? 0 : (page - 1) * limit;
-  return { before: before === undefined ? undefined : readRunCursor(before), page, limit, offset };
+  return { before: position, page, limit, offset, results };
+}
+
+function includesResult(read: { readonly include?: readonly 'result'[] | undefined }): boolean {
+  return read.include?.includes('result') ?? false;
+}
+
+const allRunsFields = z.strictObject({
+  ...filterShape(RUN_FILTERS),
+  include,
+  cursor,
+  limit: paging.limit,
+});
+
+/** Runs across jobs. */
+export const ALL_RUNS_QUERY = { schema: allRunsFields } satisfies Shape;
+
+export function toAllRunsQuery(read: z.output<typeof allRunsFields>) {
+  const selection = toSelection(RUN_FILTERS, read);
+  const { statuses = [], jobId } = selection;
+  const isOfWaiting = jobId === undefined && statuses.includes('QUEUED');
+  if (isOfWaiting && statuses.length > 1) {
+    const message =
+      'status=queued stands alone, unless job_id names the job: what waits may be millions of runs, in an order of their own.';
+    refuseValue('status', message);
+  }
+  const before = readCursor<ListedCursor | WaitingCursor>(
+    read,
+    isOfWaiting ? readWaitingCursor : readListedCursor,
+  );
+  return { ...selection, before, limit: read.limit, results: includesResult(read) };
+}
+
+interface ListedCursor {
+  readonly atMs: number;
+  readonly runId: RunId;
+  readonly epoch: number;
+}
+interface WaitingCursor {
+  readonly jobId: JobId;
+  readonly runId: RunId;
+}
+
+/** A position in a list of runs across jobs, as Link headers carry it. */
+export function writeListedCursor(cursor: ListedCursor | WaitingCursor): string {
+  if ('jobId' in cursor) return `${cursor.jobId}_${cursor.runId}`;
+  return `${new Date(cursor.atMs).toISOString()}_${cursor.runId}_${cursor.epoch}`;
+}
+
+function readListedCursor(text: string): ListedCursor {
+  const [instant = '', runId = '', epoch = '', ...rest] = text.split('_');
+  if (!/^\d{1,9}$/.test(epoch) || rest.length > 0) refuseValue('cursor', 'cursor has another form.');
+  const atMs = parseInstant(instant, { field: 'cursor' });
+  return { atMs, runId: readId(runId, 'run') as RunId, epoch: Number(epoch) };
+}
+
+function readWaitingCursor(text: string): WaitingCursor {
+  const [jobId = '', runId = '', ...rest] = text.split('_');
+  if (rest.length > 0) refuseValue('cursor', 'cursor has another form.');
+  return { jobId: readId(jobId, 'job') as JobId, runId: readId(runId, 'run') as RunId };
 }
 
 export const WORKER_RUNS_QUERY = {
-  schema: runsFields.omit({ before: true }).extend({ worker_id: text }),
+  schema: z.strictObject({ worker_id: text, include, cursor, ...paging }),
 } satisfies Shape;
 
 export function toWorkerRunsQuery(read: z.output<typeof WORKER_RUNS_QUERY.schema>) {
@@ -55,7 +124,9 @@ export function toWorkerRunsQuery(read: z.output<typeof WORKER_RUNS_QUERY.schema
 
 export const LOGS_QUERY = {
   schema: z.strictObject({
-    limit: count(200).default(50).describe('The latest attempts that lines are told of; 50 when left out.'),
+    limit: paging.limit.describe(
+      `The latest attempts that lines are told of; ${LIMIT_DEFAULT} when left out.`,
+    ),
   }),
 } satisfies Shape;
 
@@ -70,15 +141,15 @@ export function readRunCursor(cursor: string): { createdAtMs: number; runId: Run
   return { createdAtMs, runId: readId(cursor.slice(cut + 1), 'run') as RunId };
 }
 
-/** One attempt of a run, with the run's own facts. The names are those of the columns in the database. */
+/** One attempt of a run, with the run's own facts. */
 export const { answer: runAnswer, view: runView } = answerOf<RunFacts>('Run')({
   run_id: [z.uuid(), (run) => run.runId],
   job_id: [z.uuid(), (run) => run.jobId],
   status: [z.enum(RUN_STATUSES), (run) => run.status],
-  start_time: [instant.nullable(), (run) => instantText(run.startedAtMs)],
-  end_time: [instant.nullable(), (run) => instantText(run.endedAtMs)],
-  modified_time: [instant, (run) => instantText(run.modifiedAtMs)],
-  executor_id: [z.string().nullable(), (run) => run.executorId ?? null],
+  worker_id: [z.string().nullable().describe('Who it was handed to.'), (run) => run.executorId ?? null],
+  started_at: [instant.nullable(), (run) => instantText(run.startedAtMs)],
+  ended_at: [instant.nullable(), (run) => instantText(run.endedAtMs)],
+  updated_at: [instant.describe('When anything of it last changed.'), (run) => instantText(run.modifiedAtMs)],
   attempt_number: [z.int(), (run) => run.attempt],
   error_message: [z.string().nullable(), (run) => run.error ?? null],
   log_url: [z.string().nullable(), (run) => run.logUrl ?? null],
@@ -94,7 +165,45 @@ export const { answer: runAnswer, view: runView } = answerOf<RunFacts>('Run')({
   occurrences: [z.int().describe('A skipped range stands for several.'), (run) => run.occurrences],
   job_version: [z.int(), (run) => run.jobVersion],
   late_report: [z.string().nullable(), (run) => run.lateReport ?? null],
+  start_time: [deprecated(instant.nullable(), 'started_at'), (run) => instantText(run.startedAtMs)],
+  end_time: [deprecated(instant.nullable(), 'ended_at'), (run) => instantText(run.endedAtMs)],
+  modified_time: [deprecated(instant, 'updated_at'), (run) => instantText(run.modifiedAtMs)],
+  executor_id: [deprecated(z.string().nullable(), 'worker_id'), (run) => run.executorId ?? null],
 });
+
+/** Results are left out of lists, unless they are asked for. */
+export const shortRunAnswer = runAnswer
+  .extend({ result: z.unknown().optional().describe('What the handler answered; only with include=result.') })
+  .meta({ id: 'ShortRun' });
+
+export const listedRunAnswer = shortRunAnswer
+  .extend({
+    job_name: z.string().nullable().describe('Null when the job was deleted.'),
+    namespace: z.string().nullable(),
+    user_id: z.string().nullable(),
+    handler: z.string().nullable(),
+  })
+  .meta({ id: 'ListedRun' });
+
+export function shortRunView(run: RunFacts, { results }: { readonly results: boolean }) {
+  const { result, ...view } = runView(run);
+  return results ? { ...view, result } : view;
+}
+
+type JobOfRun = Pick<Job, 'name' | 'namespace' | 'userId' | 'handler'>;
+
+export function listedRunView(
+  { run, job }: { readonly run: RunFacts; readonly job: JobOfRun | undefined },
+  options: { readonly results: boolean },
+) {
+  return {
+    ...shortRunView(run, options),
+    job_name: job?.name ?? null,
+    namespace: job?.namespace ?? null,
+    user_id: job?.userId ?? null,
+    handler: job?.handler ?? null,
+  };
+}
 
 export type RunView = z.output<typeof runAnswer>;
 
@@ -118,7 +227,8 @@ export const { answer: upcomingAnswer, view: upcomingView } = answerOf<UpcomingF
   user_id: [z.string().nullable(), ({ job }) => job.userId ?? null],
   handler: [z.string(), ({ job }) => job.handler],
   priority: [z.enum(PRIORITIES), ({ job }) => job.priority],
-  run_time: [instant, ({ runAtMs }) => instantText(runAtMs)],
+  run_at: [instant, ({ runAtMs }) => instantText(runAtMs)],
+  run_time: [deprecated(instant, 'run_at'), ({ runAtMs }) => instantText(runAtMs)],
 });
 
 interface WorkerFacts {
@@ -138,7 +248,8 @@ export const { answer: workerAnswer, view: workerView } = answerOf<WorkerFacts>(
   slots: [z.int().describe('Runs it takes at once.'), (worker) => worker.slots],
   running: [z.int().describe('Runs it holds now.'), (worker) => worker.running],
   handlers: [z.array(z.string()), (worker) => [...worker.handlers]],
-  last_seen: [instant, (worker) => instantText(worker.lastSeenMs)],
+  last_seen_at: [instant, (worker) => instantText(worker.lastSeenMs)],
+  last_seen: [deprecated(instant, 'last_seen_at'), (worker) => instantText(worker.lastSeenMs)],
 });
 
 /** Of a result in a line of a log. */
@@ -146,10 +257,11 @@ const RESULT_LENGTH_MAX = 500;
 
 const logLine = z
   .strictObject({
-    timestamp: instant,
+    at: instant,
     message: z.string(),
     run_id: z.string(),
     attempt_number: z.int(),
+    timestamp: deprecated(instant, 'at'),
   })
   .meta({ id: 'LogLine' });
 export type LogLine = z.output<typeof logLine>;
@@ -172,7 +284,8 @@ function linesOf(run: RunFacts): LogLine[] {
   const lines: LogLine[] = [];
   const say = (atMs: number, message: string) => {
     const { runId, attempt } = run;
-    lines.push({ timestamp: instantText(atMs), message, run_id: runId, attempt_number: attempt });
+    const at = instantText(atMs);
+    lines.push({ at, message, run_id: runId, attempt_number: attempt, timestamp: at });
   };
   const { status, createdAtMs, startedAtMs, endedAtMs, executorId } = run;
   const endMs = endedAtMs ?? run.modifiedAtMs;

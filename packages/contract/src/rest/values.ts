@@ -1,8 +1,15 @@
 /** How query parameters, ids and headers are read. A value that could match nothing is refused: it would show the wrong list. */
-import { type ErrorCode, type JobId, Refusal, type RunId, refuseValue } from '@carillon/domain';
+import {
+  type ErrorCode,
+  type Interval,
+  type JobId,
+  Refusal,
+  type RunId,
+  refuseValue,
+} from '@carillon/domain';
 import { z } from 'zod';
 
-export const LIMIT_MAX = 200;
+export const LIMIT_MAX = 1_000;
 export const LIMIT_DEFAULT = 50;
 const PAGE_MAX = 1_000_000;
 
@@ -42,6 +49,54 @@ export const paging = {
     .describe(`Entries per answer; ${LIMIT_DEFAULT} when left out.`),
 };
 
+const CURSOR_LENGTH_MAX = 1_000;
+const cursorText = textUpTo(CURSOR_LENGTH_MAX);
+const WHERE = 'Where the list continues: take it from the Link header, or from "next" of the answer before.';
+
+const OLDER = { deprecated: true, description: 'The older name of cursor.' };
+
+export const cursor = cursorText.optional().describe(WHERE);
+
+/** The position that a list continues from, and the name that it had before. */
+export function continuing<const Older extends string>(older: Older) {
+  return { cursor, [older]: cursor.meta(OLDER) } as Record<'cursor' | Older, typeof cursor>;
+}
+
+/** The same in a body. */
+export function continuingBody<const Older extends string>(older: Older) {
+  const inBody = cursorText.nullish().describe(WHERE);
+  return { cursor: inBody, [older]: inBody.meta(OLDER) } as Record<'cursor' | Older, typeof inBody>;
+}
+
+type Continued = { readonly [Name in 'cursor' | 'after' | 'before']?: string | null | undefined };
+
+/** The position that was given, under whichever name. What cannot be one of this list is refused. */
+export function readCursor<Position>(
+  { page, ...given }: Continued & { readonly page?: number | undefined },
+  read: (text: string) => Position,
+): Position | undefined {
+  const [first, second] = (['cursor', 'after', 'before'] as const).filter((name) => given[name] != null);
+  if (first === undefined) return undefined;
+  if (second !== undefined || page !== undefined) {
+    const other = second ?? 'page';
+    refuseValue(other, `${first} and ${other} both say where the list continues; give only one of them.`);
+  }
+  try {
+    return read(given[first]!);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const message = `${first} is no position of this list; take it as it is from the Link header, or from "next" of the answer before.`;
+    throw new Refusal('field_invalid', message, { field: first, cause: error });
+  }
+}
+
+/** What entries of a list carry only when it is asked for. */
+export function including<const Word extends string>(words: readonly Word[], about: string) {
+  return anyOf(new Map(words.map((word) => [word, word] as const)))
+    .optional()
+    .describe(about);
+}
+
 /** One of the words, in any case. */
 export function oneOf<Value>(words: ReadonlyMap<string, Value>) {
   const error = `must be one of ${[...words.keys()].join(', ')}`;
@@ -53,9 +108,12 @@ export function oneOf<Value>(words: ReadonlyMap<string, Value>) {
     .meta({ enum: [...words.keys()] });
 }
 
-/** Several of the words: separated by commas, or the parameter given again. */
-export function anyOf<Value>(words: ReadonlyMap<string, Value>) {
-  const error = `must be one or more of ${[...words.keys()].join(', ')}`;
+/** Several of the words: separated by commas, or the parameter given again. documented: the words, where their spelling differs. */
+export function anyOf<Value>(
+  words: ReadonlyMap<string, Value>,
+  documented: readonly string[] = [...words.keys()],
+) {
+  const error = `must be one or more of ${documented.join(', ')}`;
   return z
     .union([z.string(), z.array(z.string())], { error })
     .transform((given) =>
@@ -65,7 +123,7 @@ export function anyOf<Value>(words: ReadonlyMap<string, Value>) {
     )
     .refine((given) => given.length <= 20 && given.every((word) => words.has(word)), { error })
     .transform((given) => [...new Set(given.map((word) => words.get(word)!))])
-    .meta({ anyOf: undefined, type: 'array', items: { type: 'string', enum: [...words.keys()] } });
+    .meta({ anyOf: undefined, type: 'array', items: { type: 'string', enum: [...documented] } });
 }
 
 export const yesOrNo = oneOf(
@@ -145,4 +203,13 @@ export function etagOf(version: number): string {
 /** What a caller may name its request: short and harmless in logs and headers. */
 export function isRequestId(header: unknown): header is string {
   return typeof header === 'string' && /^[\w.:/+=-]{1,100}$/.test(header);
+}
+
+const DAY_MS = 86_400_000;
+
+/** The length of an interval; of calendar units, the longest. */
+export function lengthMs(interval: Interval): number {
+  if (interval.kind === 'exact') return interval.everyMs;
+  const days = { day: 1, week: 7, month: 31 }[interval.unit];
+  return interval.every * days * DAY_MS;
 }

@@ -31,11 +31,7 @@ export function updateFields({ reset = [], ...fields }: Fields): Fields {
   return body;
 }
 
-const PREVIEW_COUNT_DEFAULT = 10;
-
-export function previewFields(fields: Fields): Fields {
-  return { count: PREVIEW_COUNT_DEFAULT, ...restFields(fields) };
-}
+export { restFields as previewFields };
 
 /** oldest_first is a word for one of the orders. */
 export function listJobsFields({ oldest_first: oldestFirst, ...fields }: Fields): Fields {
@@ -50,6 +46,7 @@ const OTHER_FIELDS = new Map([
   ['If-Match', 'expected_version'],
   ['Idempotency-Key', 'idempotency_key'],
   ['last_event_id', 'after_id'],
+  ['cursor', 'page_token'],
   ['type', 'types'],
 ]);
 

@@ -16,7 +16,7 @@ import { deadLetterView } from '../rest/dead-letters.ts';
 import { ACCOUNT_EXAMPLES, EXAMPLES } from '../rest/examples.ts';
 import { parseJobBody } from '../rest/job-body.ts';
 import { jobStatusView, jobView } from '../rest/jobs.ts';
-import { runView, upcomingView } from '../rest/runs.ts';
+import { listedRunView, runView, upcomingView } from '../rest/runs.ts';
 import {
   ActorSchema,
   AuditEntrySchema,
@@ -109,7 +109,8 @@ describe('what REST shows of', () => {
   });
 
   test('a run, a dead letter and a status, their messages have, and nothing else', () => {
-    expect(Object.keys(runView(RUN)).sort()).toEqual(names(RunSchema));
+    const listed = { ...runView(RUN), ...listedRunView({ run: RUN, job: undefined }, { results: true }) };
+    expect(Object.keys(listed).sort()).toEqual(names(RunSchema));
     const letter = {
       ...RUN,
       jobName: 'n',

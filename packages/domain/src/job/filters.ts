@@ -1,16 +1,21 @@
 /**
- * What lists of jobs, dead letters and events can be narrowed to: the one declaration that queries, bodies and the types of selections
+ * What lists of jobs, runs, dead letters and events can be narrowed to: the one declaration that queries, bodies and the types of selections
  * follow from. What a filter means is said by each storage.
  */
 import type { JobId, RunId } from '../ids.ts';
 import { DEAD_REASONS, type DeadReason } from '../retry/decide-next.ts';
+import { RUN_STATUSES, type RunStatus } from '../run/run.ts';
 import type { ScheduleType } from '../schedule/schedule.ts';
 import { JOB_STATUSES, type JobStatus, type Labels, PRIORITIES } from './job.ts';
+
+/** An instant, or how long before the request it lies. */
+export type Moment = { readonly atMs: number } | { readonly agoMs: number };
 
 /** What a value of each kind is; of words, what the word stands for, and any of several for any_of. */
 interface Values<Word> {
   readonly text: string;
   readonly instant: number;
+  readonly moment: Moment;
   readonly labels: Labels;
   readonly job_id: JobId;
   readonly run_id: RunId;
@@ -90,6 +95,27 @@ export const JOB_FILTERS = {
   createdToMs: filter('instant', 'created_before', 'Made before this instant.'),
 };
 export type JobSelection = Selection<typeof JOB_FILTERS>;
+
+export const RUN_FILTERS = {
+  statuses: filter('any_of', 'status', 'One or several, separated by commas.', {
+    is: RUN_STATUSES.map((status): [string, RunStatus] => [status.toLowerCase().replace('_', '-'), status]),
+    documented: RUN_STATUSES.map((status) => status.toLowerCase()),
+  }),
+  jobId: filter('job_id', 'job_id', 'Of this job, those that wait included.'),
+  namespace: ofJobs.namespace,
+  userId: ofJobs.userId,
+  handler: ofJobs.handler,
+  labels,
+  workerId: filter('text', 'worker_id', 'Handed to this worker.'),
+  error: filter('text', 'error', 'Part of the error message, in any case.'),
+  since: filter(
+    'moment',
+    'since',
+    'Handed out since then, and those that ended otherwise than well since then. An instant, or how long ago: 15m, 1h, 1d.',
+  ),
+  until: filter('moment', 'until', 'Handed out before then. An instant, or how long ago.'),
+};
+export type RunSelection = Selection<typeof RUN_FILTERS>;
 
 export const DEAD_LETTER_FILTERS = {
   jobId: filter('job_id', 'job_id'),

@@ -3,7 +3,15 @@
  * seconds. A namespace created on another server is found at once; a job for one that was removed there is refused by the
  * storage.
  */
-import { Cache, DEFAULT_NAMESPACE, EVERYWHERE, type Grant, Refusal } from '@carillon/domain';
+import {
+  Cache,
+  type Caller,
+  DEFAULT_NAMESPACE,
+  EVERYWHERE,
+  type Grant,
+  knowsNamespace,
+  Refusal,
+} from '@carillon/domain';
 import type { Clock } from '@carillon/foundation';
 import { type AccountStore, NamespaceGone } from '../storage/account-store.ts';
 
@@ -41,6 +49,13 @@ export class KnownNamespaces {
     if (this.has(name)) return;
     const [missing] = await this.missing([name]);
     if (missing !== undefined) throw namespaceNotFound(missing, field);
+  }
+
+  /** Of a list: a name that is not there, or that the caller may know nothing of, is a mistake, and not an empty list. */
+  async requireKnown(caller: Caller, name: string | undefined): Promise<void> {
+    if (name === undefined) return;
+    if (!knowsNamespace(caller, name)) throw namespaceNotFound(name, 'namespace');
+    await this.require(name);
   }
 
   /** Writes grants; refuses with the name of the namespace where one was removed meanwhile. */

@@ -225,7 +225,7 @@ describe('lists of jobs', () => {
     expect(names(first)).toEqual(['e', 'd']);
     const link = String(first.headers.link);
     expect(link).toMatch(
-      /^<\/api\/jobs\?limit=2&priority=high&type=recurring&after=[0-9a-f-]{36}>; rel="next"$/,
+      /^<\/api\/jobs\?limit=2&priority=high&type=recurring&cursor=[0-9a-f-]{36}>; rel="next"$/,
     );
     const second = await gateway.ask('GET', link.slice(1, link.indexOf('>')));
     expect(names(second)).toEqual(['c', 'b']);
@@ -283,11 +283,11 @@ describe('runs and dead letters', () => {
     expect(await gateway.ask('GET', `/api/runs/${NOBODY}`)).toMatchObject({ status: 404 });
   });
 
-  test('a page of living runs is continued by number, because they have no place in the history', async () => {
+  test('a page of living runs is continued by the count of them, because they have no place in the history', async () => {
     const jobId = await gateway.createdId({ name: 'a', frequency: 'daily' });
     for (let i = 0; i < 3; i += 1) await gateway.ask('POST', `/api/jobs/${jobId}/runNow`);
     const { headers } = await gateway.ask('GET', `/api/jobs/${jobId}/runs?limit=2`);
-    expect(headers.link).toBe(`</api/jobs/${jobId}/runs?limit=2&page=2>; rel="next"`);
+    expect(headers.link).toBe(`</api/jobs/${jobId}/runs?limit=2&cursor=%2B2>; rel="next"`);
   });
 
   test('a waiting run is cancelled, a living one is being cancelled', async () => {

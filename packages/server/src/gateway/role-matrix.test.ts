@@ -104,6 +104,8 @@ const ENTRIES: Record<string, Entry> = {
     ask: at('/schedules/preview', { interval: '1h' }),
     ...somewhere('schedules.preview'),
   },
+  'GET /runs': { ask: at('/runs'), ...somewhere('runs.read') },
+  'GET /runs of a job': { ask: (scene) => ({ url: `/runs?job_id=${scene.jobId}` }), ...here('runs.read') },
   'GET /runs/{id}': {
     ask: (scene) => ({ url: `/runs/${scene.finishedRunId}` }),
     ...here('runs.read'),
@@ -305,9 +307,9 @@ describe('what the table alone does not show', () => {
     };
     for (const [url, all] of [
       ['/jobs', ['failing', 'cron']],
-      ['/jobs?namespace=team-a', ['failing', 'cron']],
       ['/jobs/upcoming?within=7d&limit=2', ['cron', 'failing']],
       ['/dead-letters', ['failing']],
+      ['/runs?status=failed', ['failing']],
     ] as const) {
       expect((await names('viewer here', url)).toSorted(), url).toEqual(all.toSorted());
       expect(await names('viewer of own jobs here, and these are', url)).toHaveLength(all.length);
@@ -315,7 +317,9 @@ describe('what the table alone does not show', () => {
       expect(await names('viewer elsewhere', url), url).toEqual([]);
       expect(await names('viewer of own jobs here, and these are not', url), url).toEqual([]);
     }
-    expect(await names('viewer here', '/jobs?namespace=team-b')).toEqual([]);
+    for (const words of ['viewer here', 'viewer of own jobs of the whole']) {
+      expect((await names(words, '/jobs?namespace=team-a')).toSorted()).toEqual(['cron', 'failing']);
+    }
     expect(await names('viewer of own jobs here, and these are', '/jobs?user_id=bob')).toEqual([]);
     expect(await names('viewer of own jobs here, and these are', '/jobs?user_id=me')).toHaveLength(2);
   });

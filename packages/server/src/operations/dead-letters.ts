@@ -56,6 +56,7 @@ export function deadLetterOperations(ports: OperationPorts) {
     query: Omit<DeadLetterQuery, 'visible'>,
   ): Promise<ListedDeadLetters> {
     requireMay(caller, action);
+    await ports.accounts.namespaces.requireKnown(caller, query.namespace);
     const visible = visibleTo(caller, action);
     const { letters, stoppedAt } = await runs.deadLetters({ ...query, visible, limit: query.limit + 1 });
     const page = letters.slice(0, query.limit);

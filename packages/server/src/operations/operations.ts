@@ -5,6 +5,7 @@
 import type { Caller } from '@carillon/domain';
 import type { ListAuditQuery } from '../audit/audit-log.ts';
 import type { ReadEventsQuery, WatchOptions } from '../event-feed/event-feed.ts';
+import type { AuditRecord } from '../storage/audit-store.ts';
 import { deadLetterOperations } from './dead-letters.ts';
 import { jobsByKey } from './jobs/apply-job.ts';
 import { jobChanges } from './jobs/change-jobs.ts';
@@ -13,12 +14,13 @@ import { jobReading } from './jobs/read-jobs.ts';
 import type { OperationPorts } from './operation-ports.ts';
 import { runOperations } from './runs.ts';
 import { scheduleOperations } from './schedules.ts';
+import { readWithinBytes } from './support/read-within-bytes.ts';
 import { workerOperations } from './workers.ts';
 
 export type Operations = ReturnType<typeof createOperations>;
 
 export function createOperations(ports: OperationPorts) {
-  const { accounts, audit, events } = ports;
+  const { accounts, events } = ports;
   return {
     ...jobCreation(ports),
     ...jobReading(ports),
@@ -29,11 +31,37 @@ export function createOperations(ports: OperationPorts) {
     ...workerOperations(ports),
     ...scheduleOperations(ports),
     ...accounts.operations,
-    listAudit: (caller: Caller, query: ListAuditQuery) => audit.list(caller, query),
-    readEvents: (caller: Caller, query: ReadEventsQuery) => events.read(caller, query),
+    listAudit: (caller: Caller, query: ListAuditQuery) => listAudit(ports, caller, query),
+    async readEvents(caller: Caller, query: ReadEventsQuery) {
+      await accounts.namespaces.requireKnown(caller, query.filter?.namespace);
+      return await events.read(caller, query);
+    },
+    /** Before a stream is opened: refuses a namespace that is not there. */
+    requireNamespace: (caller: Caller, name: string | undefined) =>
+      accounts.namespaces.requireKnown(caller, name),
     /** Whoever opens the stream closes it. */
     watchEvents: (caller: Caller, { filter, after }: WatchOptions = {}) => events.open(caller, filter, after),
   };
+}
+
+/** Entries may hold a whole job before and after. An entry outlives its namespace, so one that is unknown is a mistake only where nothing is found. */
+async function listAudit({ audit, accounts }: OperationPorts, caller: Caller, query: ListAuditQuery) {
+  const { rows, next } = await readWithinBytes<AuditRecord, number>({
+    limit: query.limit,
+    read: async (limit, beforeId = query.beforeId) => {
+      const rows = await audit.list(caller, {
+        ...query,
+        limit: limit + 1,
+        ...(beforeId !== undefined && { beforeId }),
+      });
+      return { rows: rows.slice(0, limit), next: rows.length > limit ? rows[limit - 1]!.auditId : undefined };
+    },
+    bytesOf: ({ before, after }) => (before?.length ?? 0) + (after?.length ?? 0),
+    cursorOf: ({ auditId }) => auditId,
+  });
+  if (rows.length === 0 && query.beforeId === undefined)
+    await accounts.namespaces.requireKnown(caller, query.namespace);
+  return { entries: rows, next };
 }
 
 type WithoutCaller<Operation> = Operation extends (caller: Caller, ...rest: infer Rest) => infer Answer

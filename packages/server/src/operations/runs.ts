@@ -6,17 +6,20 @@ import {
   isFinal,
   type Job,
   type JobId,
+  type Moment,
   Refusal,
   type RunId,
+  type RunSelection,
   requireMay,
   sees,
   visibleTo,
 } from '@carillon/domain';
 import { auditEntry, jobSubject } from '../audit/audit-log.ts';
 import type { NewRun } from '../storage/due.ts';
-import type { RunPage, RunView } from '../storage/run-store.ts';
+import type { ListedRun, RunPage, RunQuery, RunView } from '../storage/run-store.ts';
 import type { OperationPorts } from './operation-ports.ts';
 import { announceChange } from './support/announce.ts';
+import { type Part, readWithinBytes } from './support/read-within-bytes.ts';
 import { jobGone, jobNotFound, runNotFound, visibleJob, visibleRun } from './support/visibility.ts';
 
 export interface RunDetails {
@@ -35,6 +38,22 @@ export interface RequestedRun {
   readonly added: boolean;
 }
 
+export interface ListRunsQuery extends RunSelection, Pick<RunQuery, 'before' | 'results' | 'limit'> {}
+
+export interface ListedRuns {
+  readonly runs: readonly ListedRun[];
+  /** More may follow before this position. Undefined: this is the end. */
+  readonly next: ListedRun['cursor'] | undefined;
+}
+
+/** A line of a log quotes the beginning of a result. */
+const LOGGED_RESULT_CHARS_MAX = 1_000;
+
+function momentMs(moment: Moment | undefined, nowMs: number): number | undefined {
+  if (moment === undefined) return undefined;
+  return 'atMs' in moment ? moment.atMs : nowMs - moment.agoMs;
+}
+
 export function runOperations(ports: OperationPorts) {
   const { storage, clock, signals } = ports;
 
@@ -42,6 +61,44 @@ export function runOperations(ports: OperationPorts) {
     async getRun(caller: Caller, runId: RunId): Promise<RunDetails> {
       const { latest, attempts } = await visibleRun(ports, { caller, runId, action: 'runs.read' });
       return { latest, attempts };
+    },
+
+    /** Across jobs, newest first; only of what the caller may see. */
+    async listAllRuns(caller: Caller, { since, until, ...query }: ListRunsQuery): Promise<ListedRuns> {
+      const action = 'runs.read';
+      const { jobId } = query;
+      const job = jobId && (await storage.jobs.get(jobId));
+      if (job && !sees(caller, job)) throw jobNotFound(job.jobId);
+      requireMay(caller, action, job);
+      await ports.accounts.namespaces.requireKnown(caller, query.namespace);
+      const nowMs = clock.now();
+      const visible = visibleTo(caller, action);
+      const select = {
+        ...query,
+        visible,
+        nowMs,
+        sinceMs: momentMs(since, nowMs),
+        untilMs: momentMs(until, nowMs),
+      };
+      const read = async (
+        limit: number,
+        after = query.before,
+      ): Promise<Part<ListedRun, ListedRun['cursor']>> => {
+        const { runs, stoppedAt } = await storage.runs.list({ ...select, before: after, limit: limit + 1 });
+        const rows = runs.slice(0, limit);
+        return { rows, next: runs.length > limit ? rows.at(-1)?.cursor : stoppedAt };
+      };
+      const { rows: runs, next } = query.results
+        ? await readWithinBytes<ListedRun, ListedRun['cursor']>({
+            limit: query.limit,
+            read,
+            bytesOf: ({ run }) => run.result?.length ?? 0,
+            cursorOf: ({ cursor }) => cursor,
+          })
+        : await read(query.limit);
+      // History outlives its job, for callers who see every job.
+      if (jobId && !job && runs.length === 0 && query.before === undefined) throw jobNotFound(jobId);
+      return { runs, next };
     },
 
     /** Newest first. History outlives its job: a deleted job may still have runs. */
@@ -59,7 +116,8 @@ export function runOperations(ports: OperationPorts) {
     /** The latest attempts of a job, from which its log is written. */
     async getJobLogs(caller: Caller, jobId: JobId, query: { limit: number }): Promise<RunView[]> {
       await visibleJob(ports, { caller, jobId, action: 'runs.read' });
-      return await storage.runs.ofJob(jobId, { limit: query.limit }, clock.now());
+      const page = { limit: query.limit, resultCharsMax: LOGGED_RESULT_CHARS_MAX };
+      return await storage.runs.ofJob(jobId, page, clock.now());
     },
 
     /** A waiting run ends at once, a running one is asked to stop. Its job and its other runs go on. */

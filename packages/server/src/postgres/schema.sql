@@ -165,7 +165,9 @@ CREATE TABLE job_runs (
   result_text    text,
   CONSTRAINT job_runs_pkey PRIMARY KEY (run_id, epoch, created_at)
 ) PARTITION BY RANGE (created_at);
+CREATE INDEX job_runs_created_at ON ONLY job_runs USING brin (created_at timestamptz_minmax_multi_ops) WITH (pages_per_range='32', autosummarize='on');
 CREATE INDEX job_runs_job_id ON ONLY job_runs USING btree (job_id, created_at DESC);
+CREATE INDEX job_runs_not_succeeded ON ONLY job_runs USING btree (created_at, run_id, epoch) WHERE ((status <> 'SUCCESS'::text) AND (status <> 'RUNNING'::text));
 
 CREATE TABLE jobs (
   job_id           uuid NOT NULL,

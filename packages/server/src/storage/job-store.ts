@@ -52,6 +52,8 @@ export interface JobQuery extends JobFilter {
   readonly afterJobId?: JobId | undefined;
   readonly offset?: number | undefined;
   readonly limit: number;
+  /** False: they are left unread, and every payload is empty. */
+  readonly payloads?: boolean | undefined;
 }
 
 export interface JobList {
@@ -65,7 +67,11 @@ export interface SortedJobQuery extends JobFilter, JobOrder {
   readonly after?: JobCursor | undefined;
   readonly offset?: number | undefined;
   readonly limit: number;
+  /** As in JobQuery. */
+  readonly payloads?: boolean | undefined;
 }
+
+export const NO_PAYLOAD = '{}';
 
 export interface SortedJob {
   readonly job: Job;

@@ -3,9 +3,12 @@
 import type {
   DeadLetter,
   DeadLetterSelection,
+  Job,
   JobId,
   PendingRun,
   RunId,
+  RunSelection,
+  RunStatus,
   RunFacts as RunView,
   Visible,
 } from '@carillon/domain';
@@ -43,6 +46,77 @@ export interface RunPage {
   readonly before?: { readonly createdAtMs: number; readonly runId: RunId } | undefined;
   readonly offset?: number | undefined;
   readonly limit: number;
+  /** So many characters of each result are read; undefined: all. */
+  readonly resultCharsMax?: number | undefined;
+}
+
+/**
+ * The position of a run in a list across jobs: when it was handed out; of one that never was, when it ended, or when it may start.
+ * A run that ends while a list is read keeps its position.
+ */
+export interface RunCursor {
+  readonly atMs: number;
+  readonly runId: RunId;
+  readonly epoch: number;
+}
+
+/** The position in the list of everything that waits: the runs of the newest job first. */
+export interface WaitingCursor {
+  readonly jobId: JobId;
+  readonly runId: RunId;
+}
+
+export interface RunFilter extends Omit<RunSelection, 'since' | 'until'> {
+  /** Handed out since then; of those that did not succeed, also what ended since then and was handed out up to a day before. */
+  readonly sinceMs?: number | undefined;
+  /** Handed out before then. */
+  readonly untilMs?: number | undefined;
+}
+
+export interface RunQuery extends RunFilter {
+  /** Only of jobs of one of these owners; undefined: all, deleted jobs included. */
+  readonly visible?: readonly Visible[] | undefined;
+  readonly before?: RunCursor | WaitingCursor | undefined;
+  /** Whether results are read as well. */
+  readonly results?: boolean | undefined;
+  readonly limit: number;
+  readonly nowMs: number;
+}
+
+export interface ListedRun {
+  readonly run: RunView;
+  /** Undefined when it was deleted. */
+  readonly job: Pick<Job, 'name' | 'namespace' | 'userId' | 'handler'> | undefined;
+  readonly cursor: RunCursor | WaitingCursor;
+}
+
+export interface RunList {
+  readonly runs: readonly ListedRun[];
+  /** Where looking stopped before the limit was reached: more may follow. Undefined: nothing does. */
+  readonly stoppedAt: RunCursor | WaitingCursor | undefined;
+}
+
+/** How long before `since` a run that ended badly after it may have been handed out. */
+export const LOOK_BACK_MS = 24 * 3_600_000;
+
+/**
+ * Up to millions of runs wait. They are listed by themselves, when nothing but QUEUED is asked for, or among the others of one job;
+ * never among the others of all jobs.
+ */
+export function listsWaiting({ jobId, statuses }: RunFilter): 'only' | 'too' | 'not' {
+  if (jobId !== undefined) return asksFor(statuses, 'QUEUED') ? 'too' : 'not';
+  return statuses?.length === 1 && statuses[0] === 'QUEUED' ? 'only' : 'not';
+}
+
+export function asksFor(statuses: readonly RunStatus[] | undefined, ...any: readonly RunStatus[]): boolean {
+  return statuses === undefined || statuses.length === 0 || any.some((status) => statuses.includes(status));
+}
+
+/** Newest first. */
+export function compareRunCursors(a: RunCursor, b: RunCursor): number {
+  if (a.atMs !== b.atMs) return b.atMs - a.atMs;
+  if (a.runId !== b.runId) return a.runId < b.runId ? 1 : -1;
+  return b.epoch - a.epoch;
 }
 
 export interface RunStore {
@@ -50,6 +124,8 @@ export interface RunStore {
   pending(jobId: JobId, limit: number): Promise<PendingRun[]>;
   /** Newest first: alive and waiting ones before the history. */
   ofJob(jobId: JobId, page: RunPage, nowMs: number): Promise<RunView[]>;
+  /** Newest first, across jobs; a call looks through a bounded number of runs. */
+  list(query: RunQuery): Promise<RunList>;
   latestOfJob(jobId: JobId, nowMs: number): Promise<RunView | undefined>;
   /** Every attempt of one run, latest first. */
   attempts(runId: RunId, nowMs: number): Promise<RunView[]>;

@@ -13,7 +13,9 @@ import {
   PASSWORD_BODY,
   rpc,
   toAuditQuery,
+  toByNameQuery,
   toGrant,
+  toUsersQuery,
   USER_BODY,
   USER_CHANGE,
   USERS_QUERY,
@@ -39,8 +41,8 @@ export function namespaceOperations({ operations, address }: ApiContext): Operat
       access: 'namespaces.read',
       tag: 'namespaces',
       summary: 'List the namespaces that you have a grant in',
-      cursor: 'after',
-      query: reading(BY_NAME_QUERY),
+      cursor: 'cursor',
+      query: reading(BY_NAME_QUERY, toByNameQuery),
       answers: {
         200: {
           description: 'The namespaces, by name.',
@@ -129,8 +131,8 @@ export function userOperations({ operations, address }: ApiContext): Operation[]
       access: 'users.read',
       tag: 'users',
       summary: 'List users by name',
-      cursor: 'after',
-      query: reading(USERS_QUERY),
+      cursor: 'cursor',
+      query: reading(USERS_QUERY, toUsersQuery),
       answers: {
         200: { description: 'The users.', schema: z.array(userAnswer), example: [ACCOUNT_EXAMPLES.user] },
       },
@@ -261,14 +263,21 @@ export function auditOperations({ operations }: ApiContext): Operation[] {
       summary: 'Who changed what, newest first',
       description:
         'Of the namespaces where you are an administrator; of everything with a grant for the whole.',
-      cursor: 'before',
+      cursor: 'cursor',
       query: reading(AUDIT_QUERY, toAuditQuery),
       answers: {
         200: { description: 'The entries.', schema: z.array(auditAnswer), example: [ACCOUNT_EXAMPLES.audit] },
       },
       handle: async ({ caller, query: { limit, ...filter } }) => {
-        const rows = await operations.listAudit(caller, { ...filter, limit: readLimit(limit) });
-        return listReply(rows, { limit, view: auditView, cursorOf: ({ auditId }) => String(auditId) });
+        const { entries, next } = await operations.listAudit(caller, { ...filter, limit });
+        return {
+          body: entries.map(auditView),
+          list: {
+            hasMore: next !== undefined,
+            next: next === undefined ? undefined : String(next),
+            cursorAt: (index) => String(entries[index]!.auditId),
+          },
+        };
       },
     }),
   ];

@@ -31,7 +31,7 @@ export function deadLetterOperations({ operations }: ApiContext): Operation[] {
       access: 'dead_letters.read',
       tag: 'dead letters',
       summary: 'List dead letters, latest first',
-      cursor: 'before',
+      cursor: 'cursor',
       query: reading(DEAD_LETTERS_QUERY, toDeadLettersQuery),
       answers: {
         200: {
@@ -48,7 +48,11 @@ export function deadLetterOperations({ operations }: ApiContext): Operation[] {
         const ended = next === undefined;
         return {
           body: letters.map(deadLetterView),
-          list: { hasMore: !ended, next: next && cursorText(next) },
+          list: {
+            hasMore: !ended,
+            next: next && cursorText(next),
+            cursorAt: (index) => cursorText(letters[index]!),
+          },
           ...(selection.before === undefined && {
             headers: totalHeader({ limit, shown: letters.length, ended }),
           }),
@@ -99,13 +103,13 @@ export function deadLetterOperations({ operations }: ApiContext): Operation[] {
     operation({
       method: 'POST',
       path: '/dead-letters/redrive',
-      rpc: { method: call.redriveDeadLetters, names: { runs: 'run_ids', next: 'next_page_token' } },
+      rpc: { method: call.redriveDeadLetters, names: { next: 'next_page_token' } },
       access: 'dead_letters.redrive',
       tag: 'dead letters',
       summary: 'Send many dead letters round again',
       description:
-        'All that still lie there and fit the filter, up to 1,000 per request; "next" of the answer, sent as "before", goes on with the rest.',
-      cursor: 'before',
+        'All that still lie there and fit the filter, up to 1,000 per request; "next" of the answer, sent as "cursor", goes on with the rest.',
+      cursor: 'cursor',
       body: reading(REDRIVE_BODY, toRedriveRequest),
       bodyExamples: { 'dry run': { filter: { reason: 'retries_exhausted' }, dry_run: true, limit: 100 } },
       answers: {
@@ -117,6 +121,7 @@ export function deadLetterOperations({ operations }: ApiContext): Operation[] {
             matched: 1,
             redriven: 0,
             refused: 0,
+            run_ids: [EXAMPLES.runId],
             runs: [EXAMPLES.runId],
             next: null,
           },

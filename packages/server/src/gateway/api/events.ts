@@ -24,7 +24,7 @@ export function eventOperations({ operations, authenticate, stopping }: ApiConte
         'With `Accept: application/json`, with none, or with a limit, it is one page of events, oldest first; follow the Link header `next`,',
         'which is always there, to read on.',
       ].join(' '),
-      cursor: 'last_event_id',
+      cursor: 'cursor',
       query: reading(EVENTS_QUERY),
       headers: {
         'last-event-id': { description: 'The id of the last event you saw.', example: '74231-1802-0' },
@@ -54,9 +54,14 @@ export function eventOperations({ operations, authenticate, stopping }: ApiConte
           const { events, through } = await operations.readEvents(caller, { filter, after, limit });
           return {
             body: events.map(cloudEvent),
-            list: { hasMore: true, next: writeEventCursor(through) },
+            list: {
+              hasMore: true,
+              next: writeEventCursor(through),
+              cursorAt: (index) => writeEventCursor(events[index]!.cursor),
+            },
           };
         }
+        await operations.requireNamespace(caller, filter.namespace);
         const events = operations.watchEvents(caller, { filter, after });
         // Asks proxies not to collect the answer before they pass it on.
         reply

@@ -112,7 +112,8 @@ export function jobActionOperations({ operations }: ApiContext): Operation[] {
           example: {
             job_id: EXAMPLES.jobId,
             status: 'pending',
-            last_updated: EXAMPLES.run.modified_time,
+            updated_at: EXAMPLES.run.updated_at,
+            last_updated: EXAMPLES.run.updated_at,
             latest_run: EXAMPLES.run,
           },
         },
@@ -148,13 +149,13 @@ export function jobActionOperations({ operations }: ApiContext): Operation[] {
     operation({
       method: 'POST',
       path: '/jobs/bulk',
-      rpc: { method: call.bulkChangeJobs, names: { jobs: 'job_ids', next: 'next_page_token' } },
+      rpc: { method: call.bulkChangeJobs, names: { next: 'next_page_token' } },
       access: ['jobs.pause', 'jobs.cancel'],
       tag: 'jobs',
       summary: 'Pause, resume or cancel many jobs',
       description:
-        'One request does up to 1,000 jobs; "next" of the answer, sent as "after", goes on with the rest. Without a status, pause means scheduled jobs, resume paused ones, cancel both. Pausing and resuming ask for jobs.pause, cancelling for jobs.cancel.',
-      cursor: 'after',
+        'One request does up to 1,000 jobs; "next" of the answer, sent as "cursor", goes on with the rest. Without a status, pause means scheduled jobs, resume paused ones, cancel both. Pausing and resuming ask for jobs.pause, cancelling for jobs.cancel.',
+      cursor: 'cursor',
       body: reading(BULK_BODY, toBulkRequest),
       bodyExamples: {
         'dry run': { action: 'pause', filter: { label: 'team:billing' }, dry_run: true },
@@ -170,6 +171,7 @@ export function jobActionOperations({ operations }: ApiContext): Operation[] {
             matched: 1,
             changed: 0,
             refused: 0,
+            job_ids: [EXAMPLES.jobId],
             jobs: [EXAMPLES.jobId],
             next: null,
           },

@@ -12,13 +12,14 @@ import {
   jobAnswer,
   jobUpdatedAnswer,
   jobView,
+  listedJobAnswer,
+  listedJobView,
   problemOf,
   readBatch,
   rpc,
   toJobInput,
   toJobsQuery,
   toUpcomingQuery,
-  UPCOMING_CALL,
   UPCOMING_QUERY,
   upcomingAnswer,
   upcomingView,
@@ -186,9 +187,11 @@ export function jobOperations({ operations, address }: ApiContext): Operation[] 
       summary: 'List jobs',
       description:
         'Follow the Link header (rel="next") until there is none. An answer looks through a bounded number of jobs: it may hold fewer entries than limit, even none, and still have a next. X-Total-Count is there when the list was read from its start to its end.',
-      cursor: 'after',
+      cursor: 'cursor',
       query: reading(JOBS_QUERY, toJobsQuery),
-      answers: { 200: { description: 'The jobs.', schema: z.array(jobAnswer), example: [EXAMPLES.job] } },
+      answers: {
+        200: { description: 'The jobs.', schema: z.array(listedJobAnswer), example: [EXAMPLES.listedJob] },
+      },
       handle: async ({ caller, query }) => {
         const { page, limit, after: afterJobId, order, sorted, userId, ...filter } = query;
         const selection = {
@@ -204,12 +207,14 @@ export function jobOperations({ operations, address }: ApiContext): Operation[] 
         const ended = next === undefined;
         const isFromStart = afterJobId === undefined && sorted?.after === undefined;
         return {
-          body: jobs.map(jobView),
+          body: jobs.map(query.payloads ? jobView : listedJobView),
           list: {
             hasMore: !ended,
             next: next && (typeof next === 'string' ? next : writeJobCursor(next)),
             page,
             stopped: shown < limit,
+            // In another order an entry does not know its position; the parts of that are small, or were cut when they were read.
+            ...(!sorted && { cursorAt: (index: number) => jobs[index]!.job.jobId }),
           },
           ...(isFromStart && { headers: totalHeader({ page, limit, shown, ended }) }),
         };
@@ -219,10 +224,7 @@ export function jobOperations({ operations, address }: ApiContext): Operation[] 
     operation({
       method: 'GET',
       path: '/jobs/upcoming',
-      rpc: [
-        { method: call.listUpcomingJobs, query: reading(UPCOMING_CALL, toUpcomingQuery) },
-        { method: call.getJobsInNext5Mins, query: reading(UPCOMING_CALL, toUpcomingQuery) },
-      ],
+      rpc: [{ method: call.listUpcomingJobs }, { method: call.getJobsInNext5Mins }],
       access: 'jobs.read',
       tag: 'jobs',
       summary: 'What fires next',
@@ -241,6 +243,7 @@ export function jobOperations({ operations, address }: ApiContext): Operation[] 
               user_id: 'u003',
               handler: 'http',
               priority: 'medium',
+              run_at: '2030-01-02T08:00:00.000Z',
               run_time: '2030-01-02T08:00:00.000Z',
             },
           ],

@@ -33,7 +33,7 @@ export function keyOperations({ operations, address }: ApiContext): Operation[] 
       tag: 'keys',
       summary: 'List keys, newest first',
       description: `${OWN_KEYS} keys.read.`,
-      cursor: 'after',
+      cursor: 'cursor',
       query: reading(KEYS_QUERY, toKeysQuery),
       answers: {
         200: { description: 'The keys.', schema: z.array(keyAnswer), example: [ACCOUNT_EXAMPLES.key] },

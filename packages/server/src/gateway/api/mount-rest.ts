@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { sessionCookie } from '../authenticate/session-cookie.ts';
 import { allowanceHeaders, type RequestLimits } from '../rate-limit.ts';
 import { requireReadableQuery } from '../read-input.ts';
-import { isNamed, type ListEnd, type Operation, type RestCall, readInput } from './operation.ts';
+import { isNamed, type ListEnd, type Operation, type RestCall, readInput, withinBytes } from './operation.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -46,11 +46,12 @@ export function mountRest(
       },
       handler: async (request, reply) => {
         if (operation.deprecated) reply.headers(deprecationHeaders(operation.deprecated));
-        const { body, status, headers, list } = await operation.handle(callOf(request, reply));
+        const answer = await operation.handle(callOf(request, reply));
+        const { body, status, headers, list } = withinBytes(answer);
         if (status !== undefined) reply.code(status);
         if (headers) reply.headers(headers);
         if (list) {
-          const link = linksOf(list, { url: request.url, cursor: operation.cursor ?? 'after', address });
+          const link = linksOf(list, { url: request.url, address });
           if (link !== '') reply.header('link', link);
         }
         return body;
@@ -97,25 +98,27 @@ function callReader(
 
 /** The Link header (RFC 8288) that leads through a list with the same filters. */
 export function linksOf(
-  { hasMore, next, page, stopped = false, counted = false }: ListEnd,
-  { url, cursor, address }: { url: string; cursor: string; address: string },
+  { hasMore, next, page, stopped = false }: ListEnd,
+  { url, address }: { url: string; address: string },
 ): string {
   const found: string[] = [];
   const add = (rel: string, name: string, value: string) => {
     found.push(`<${address}${withParameter(url, name, value)}>; rel="${rel}"`);
   };
-  const followsCursor = next !== undefined && !counted && (page === undefined || stopped);
-  if (hasMore && followsCursor) add('next', cursor, next);
+  const followsCursor = next !== undefined && (page === undefined || stopped);
+  if (hasMore && followsCursor) add('next', 'cursor', next);
   else if (hasMore) add('next', 'page', String((page ?? 1) + 1));
   if (page !== undefined && page > 1) add('prev', 'page', String(page - 1));
   return found.join(', ');
 }
 
-/** Leaves out the other way of paging: two positions in one list would contradict each other. */
+const POSITIONS = ['page', 'cursor', 'after', 'before', 'last_event_id'];
+
+/** Leaves out the other ways of paging: two positions in one list would contradict each other. */
 function withParameter(url: string, name: string, value: string): string {
   const [path = '', query = ''] = url.split('?', 2);
   const parameters = new URLSearchParams(query);
-  for (const other of ['page', 'after', 'before']) parameters.delete(other);
+  for (const other of POSITIONS) parameters.delete(other);
   parameters.set(name, value);
   return `${path}?${parameters}`;
 }

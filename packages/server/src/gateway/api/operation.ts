@@ -3,7 +3,7 @@
  * REST and RPC reach it. Routes, calls, the OpenAPI document, the test of roles and the fuzz test follow from one table of these.
  */
 import { readShape, type Shape } from '@carillon/contract';
-import type { Action, Caller, JobId, RunId } from '@carillon/domain';
+import { type Action, type Caller, type JobId, Refusal, type RunId } from '@carillon/domain';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { Operations } from '../../operations/operations.ts';
@@ -88,8 +88,8 @@ export interface ListEnd {
   readonly page?: number | undefined;
   /** The search ended before the page was full: page numbers lead nowhere from here, the cursor does. */
   readonly stopped?: boolean;
-  /** The cursor counts entries: REST links to a page number instead. */
-  readonly counted?: boolean;
+  /** Continues after the entry at this index, where an answer is cut because it is too large. */
+  readonly cursorAt?: (index: number) => string;
 }
 
 export interface Reply {
@@ -117,8 +117,8 @@ interface Described {
   readonly headers?: Readonly<Record<string, HeaderSpec>>;
   /** Since and until when, as dates; see docs/compatibility.md. */
   readonly deprecated?: { readonly since: string; readonly sunset: string };
-  /** The field of the query or body that continues a list; over RPC it is page_token. */
-  readonly cursor?: 'after' | 'before' | 'last_event_id';
+  /** It is a list: the field of the query or body that continues it, which over RPC is page_token. */
+  readonly cursor?: 'cursor';
   readonly answers: Readonly<Record<number, Answer>>;
   readonly bodyExamples?: Readonly<Record<string, object>>;
   /** The calls of RPC that do the same. */
@@ -187,9 +187,48 @@ export function listReply<Row>(
   { limit, view, cursorOf }: { limit: number; view: (row: Row) => unknown; cursorOf: (last: Row) => string },
 ): Reply {
   const shown = rows.slice(0, limit);
-  const last = shown.at(-1);
-  const next = last === undefined ? undefined : cursorOf(last);
-  return { body: shown.map(view), list: { hasMore: rows.length > limit, next } };
+  const cursorAt = (index: number) => cursorOf(shown[index]!);
+  const next = shown.length === 0 ? undefined : cursorAt(shown.length - 1);
+  return { body: shown.map(view), list: { hasMore: rows.length > limit, next, cursorAt } };
+}
+
+/** A part of a list that was read as a whole: what comes after the cursor. */
+export function wholeListReply<Row>(
+  rows: readonly Row[],
+  {
+    limit,
+    cursor,
+    ...how
+  }: {
+    limit: number;
+    cursor?: string | undefined;
+    view: (row: Row) => unknown;
+    cursorOf: (row: Row) => string;
+  },
+): Reply {
+  const at = cursor === undefined ? -1 : rows.findIndex((row) => how.cursorOf(row) === cursor);
+  if (cursor !== undefined && at < 0) {
+    const message = 'cursor is no position of this list; take it as it is from the Link header.';
+    throw new Refusal('field_invalid', message, { field: 'cursor' });
+  }
+  return listReply(rows.slice(at + 1, at + 1 + readLimit(limit)), { limit, ...how });
+}
+
+/** The largest answer of a list; a part that would be larger ends early, and its cursor continues. */
+export const LIST_BYTES_MAX = 5_000_000;
+
+export function withinBytes(reply: Reply): Reply {
+  const { body, list } = reply;
+  if (!Array.isArray(body) || list?.cursorAt === undefined) return reply;
+  let bytes = 0;
+  for (const [index, entry] of body.entries()) {
+    bytes += Buffer.byteLength(JSON.stringify(entry));
+    if (bytes <= LIST_BYTES_MAX || index === 0) continue;
+    const { 'x-total-count': _, ...headers } = reply.headers ?? {};
+    const end = { ...list, hasMore: true, next: list.cursorAt(index - 1), stopped: true };
+    return { ...reply, body: body.slice(0, index), list: end, headers };
+  }
+  return reply;
 }
 
 /** X-Total-Count of a list that was read from its start to its end; nothing else is ever counted. */

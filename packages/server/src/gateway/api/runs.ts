@@ -1,26 +1,34 @@
 /** Runs and the workers that execute them: list, read, stop, run again. */
 import {
+  ALL_RUNS_QUERY,
   EXAMPLES,
+  listedRunAnswer,
+  listedRunView,
   logLines,
+  PAGE_QUERY,
   RUNS_QUERY,
   type RunsQuery,
   rpc,
   runAddedAnswer,
-  runAnswer,
   runCancelledAnswer,
   runDetailsAnswer,
   runLogsAnswer,
   runView,
+  shortRunAnswer,
+  shortRunView,
+  toAllRunsQuery,
   toRunsQuery,
   toWorkerRunsQuery,
   WORKER_RUNS_QUERY,
   workerAnswer,
   workerView,
+  writeListedCursor,
   writeRunCursor,
 } from '@carillon/contract';
 import { isFinal } from '@carillon/domain';
 import { z } from 'zod';
 import type { RunPage, RunView } from '../../storage/run-store.ts';
+import { userNamed } from './jobs.ts';
 import {
   type ApiContext,
   IDEMPOTENCY_KEY,
@@ -29,6 +37,7 @@ import {
   type Reply,
   reading,
   readLimit,
+  wholeListReply,
 } from './operation.ts';
 
 const { method: call } = rpc.JobService;
@@ -38,6 +47,34 @@ export function runOperations({ operations }: ApiContext): Operation[] {
   return [
     operation({
       method: 'GET',
+      path: '/runs',
+      rpc: { method: call.listRuns },
+      access: 'runs.read',
+      tag: 'runs',
+      summary: 'List runs across jobs, newest first',
+      description:
+        'One entry per attempt, in the order they were handed to workers: what failed in the last hour is status=failed&since=1h. Follow the Link header until there is none; an answer looks through a bounded number of runs, so it may hold fewer entries than limit, even none, and still have a next. Runs that wait are listed when job_id names their job, or by themselves with status=queued (those of the newest jobs first).',
+      cursor: 'cursor',
+      query: reading(ALL_RUNS_QUERY, toAllRunsQuery),
+      answers: {
+        200: { description: 'The runs.', schema: z.array(listedRunAnswer), example: [EXAMPLES.listedRun] },
+      },
+      handle: async ({ caller, query }) => {
+        const userId = userNamed(caller, query.userId);
+        const { runs, next } = await operations.listAllRuns(caller, { ...query, userId });
+        return {
+          body: runs.map((run) => listedRunView(run, query)),
+          list: {
+            hasMore: next !== undefined,
+            next: next && writeListedCursor(next),
+            cursorAt: (index) => writeListedCursor(runs[index]!.cursor),
+          },
+        };
+      },
+    }),
+
+    operation({
+      method: 'GET',
       path: '/jobs/{id}/runs',
       rpc: { method: call.getExecHistory },
       access: 'runs.read',
@@ -45,9 +82,11 @@ export function runOperations({ operations }: ApiContext): Operation[] {
       summary: 'List the runs of a job, newest first',
       description: 'One entry per attempt; alive and waiting ones before the history.',
       subject: 'job',
-      cursor: 'before',
+      cursor: 'cursor',
       query: reading(RUNS_QUERY, toRunsQuery),
-      answers: { 200: { description: 'The runs.', schema: z.array(runAnswer), example: [EXAMPLES.run] } },
+      answers: {
+        200: { description: 'The runs.', schema: z.array(shortRunAnswer), example: [EXAMPLES.shortRun] },
+      },
       handle: async ({ caller, id, query }) =>
         runsReply(await operations.listRuns(caller, id, runPageOf(query)), query),
     }),
@@ -154,14 +193,21 @@ export function workerOperations({ operations }: ApiContext): Operation[] {
       access: 'workers.read',
       tag: 'workers',
       summary: 'List workers',
+      cursor: 'cursor',
+      query: reading(PAGE_QUERY),
       answers: {
         200: {
-          description: 'All that are known.',
+          description: 'All that are known, by id.',
           schema: z.array(workerAnswer),
           example: [EXAMPLES.worker],
         },
       },
-      handle: async ({ caller }) => ({ body: (await operations.listWorkers(caller)).map(workerView) }),
+      handle: async ({ caller, query }) =>
+        wholeListReply(await operations.listWorkers(caller), {
+          ...query,
+          view: workerView,
+          cursorOf: ({ workerId }) => workerId,
+        }),
     }),
 
     operation({
@@ -182,23 +228,37 @@ export function workerOperations({ operations }: ApiContext): Operation[] {
       access: ['workers.read', 'runs.read'],
       tag: 'workers',
       summary: 'List what a worker is running',
+      cursor: 'cursor',
       query: reading(WORKER_RUNS_QUERY, toWorkerRunsQuery),
-      answers: { 200: { description: 'The runs.', schema: z.array(runAnswer), example: [EXAMPLES.run] } },
+      answers: {
+        200: { description: 'The runs.', schema: z.array(shortRunAnswer), example: [EXAMPLES.shortRun] },
+      },
       handle: async ({ caller, query }) =>
         runsReply(await operations.listWorkerRuns(caller, query.workerId, runPageOf(query)), query),
     }),
   ];
 }
 
-export function runPageOf({ before, offset, limit }: RunsQuery): RunPage {
-  return { limit: readLimit(limit), offset, ...(before !== undefined && { before }) };
+function runPageOf({ before, offset, limit, results }: RunsQuery): RunPage {
+  return {
+    limit: readLimit(limit),
+    offset,
+    ...(before !== undefined && { before }),
+    ...(!results && { resultCharsMax: 0 }),
+  };
 }
 
-export function runsReply(rows: readonly RunView[], { limit, offset, page }: RunsQuery): Reply {
+function runsReply(rows: readonly RunView[], query: RunsQuery): Reply {
+  const { limit, offset, page } = query;
   const shown = rows.slice(0, limit);
-  const last = shown.at(-1);
   // A cursor stands in the history; living runs come before all of it, whatever their age, and are counted.
-  const counted = last === undefined || !isFinal(last.status);
-  const next = counted ? `+${offset + shown.length}` : writeRunCursor(last);
-  return { body: shown.map(runView), list: { hasMore: rows.length > limit, next, page, counted } };
+  const cursorAt = (index: number) => {
+    const run = shown[index];
+    return run === undefined || !isFinal(run.status) ? `+${offset + index + 1}` : writeRunCursor(run);
+  };
+  const next = cursorAt(shown.length - 1);
+  return {
+    body: shown.map((run) => shortRunView(run, query)),
+    list: { hasMore: rows.length > limit, next, page, cursorAt },
+  };
 }

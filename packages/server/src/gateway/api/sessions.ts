@@ -12,6 +12,7 @@ import {
   sessionAnswer,
   sessionView,
   signedInAnswer,
+  toSessionsQuery,
   userView,
 } from '@carillon/contract';
 import { stranger } from '@carillon/domain';
@@ -110,8 +111,8 @@ export function sessionOperations({ operations, address }: ApiContext): Operatio
       tag: 'sessions',
       summary: 'List your sessions, newest first',
       description: 'Those of another user, or with all=true those of everybody, with users.read.',
-      cursor: 'after',
-      query: reading(SESSIONS_QUERY),
+      cursor: 'cursor',
+      query: reading(SESSIONS_QUERY, toSessionsQuery),
       answers: {
         200: {
           description: 'The sessions that have not ended.',
@@ -119,8 +120,8 @@ export function sessionOperations({ operations, address }: ApiContext): Operatio
           example: [ACCOUNT_EXAMPLES.session],
         },
       },
-      handle: async ({ caller, query: { user_id: userId, all, after: afterSessionId, limit } }) => {
-        const query = { userId, all, afterSessionId, limit: readLimit(limit) };
+      handle: async ({ caller, query: { limit, ...asked } }) => {
+        const query = { ...asked, limit: readLimit(limit) };
         const rows = await operations.listSessions(caller, query);
         return listReply(rows, {
           ...{ limit, cursorOf: ({ sessionId }) => sessionId },

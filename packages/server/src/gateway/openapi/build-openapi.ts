@@ -23,6 +23,7 @@ interface Parameter {
   readonly description?: string;
   readonly schema: JsonSchema;
   readonly example?: unknown;
+  readonly deprecated?: true;
 }
 
 export interface OperationObject {
@@ -164,9 +165,10 @@ function inQuery(schema: JsonSchema): Parameter[] {
     properties?: Record<string, JsonSchema>;
     required?: string[];
   };
-  return Object.entries(properties).map(([name, { description, ...rest }]) => ({
+  return Object.entries(properties).map(([name, { description, deprecated, ...rest }]) => ({
     name,
     in: 'query',
+    ...(deprecated === true && { deprecated }),
     required: required.includes(name),
     ...(typeof description === 'string' && { description }),
     schema: rest,

@@ -64,7 +64,7 @@ describe('the OpenAPI document', () => {
       items: { enum: expect.arrayContaining(['paused']) },
     });
     const limit = api.paths['/api/jobs']!.get!.parameters.find(({ name }) => name === 'limit');
-    expect(limit?.schema).toMatchObject({ type: 'integer', minimum: 1, maximum: 200 });
+    expect(limit?.schema).toMatchObject({ type: 'integer', minimum: 1, maximum: 1_000 });
     expect(limit?.required).toBe(false);
   });
 

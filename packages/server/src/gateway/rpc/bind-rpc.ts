@@ -14,6 +14,7 @@ import {
   type Reader,
   type Reply,
   readInput,
+  withinBytes,
 } from '../api/operation.ts';
 import { type RpcMethod, unary } from './rpc-method.ts';
 
@@ -21,8 +22,6 @@ export interface RpcBinding {
   readonly method: DescMethodUnary;
   /** Where it differs from that of REST. */
   readonly access?: Access;
-  /** Where its limits differ from those of REST. */
-  readonly query?: Reader;
   /** rpc.Fields of the message as fields of REST, where they differ by more than their names. */
   readonly input?: (fields: rpc.Fields) => rpc.Fields;
   /** rpc.Fields of the answer that have another name in the message. */
@@ -48,7 +47,7 @@ interface BoundCall {
 
 async function answerCall({ operation, binding, request, caller }: BoundCall) {
   const { method } = binding;
-  const { query, body } = { ...operation, ...(binding.query && { query: binding.query }) };
+  const { query, body } = operation;
   const fields = rpc.fieldsOf(method.input, request);
   const { idempotency_key: key, expected_version: version, ...others } = fields;
   const id = readSubject(operation, others);
@@ -164,9 +163,10 @@ function withFieldOfMessage(refusal: Refusal, renamed: ReadonlyMap<string, strin
 /** A list fills the repeated field of the message, a resource the field of its type; what the message lacks is left out. */
 export function messageOf<Output extends DescMessage>(
   output: Output,
-  { body, list, also }: Reply,
+  reply: Reply,
   names: Readonly<Record<string, string>> = {},
 ): MessageShape<Output> {
+  const { body, list, also } = withinBytes(reply);
   const json: rpc.Fields = {};
   if (Array.isArray(body)) {
     const field = output.fields.find(({ fieldKind }) => fieldKind === 'list')!;

@@ -24,7 +24,9 @@ export function eventMethods({ operations, clock }: { operations: Operations; cl
     }),
     serverStream(method.watchEvents, 'events.read', async function* (call) {
       const { caller, request, recognise, signal } = call;
-      const events = operations.watchEvents(caller, eventsQuery(rpc.WatchEventsRequestSchema, request));
+      const query = eventsQuery(rpc.WatchEventsRequestSchema, request);
+      await operations.requireNamespace(caller, query.filter.namespace);
+      const events = operations.watchEvents(caller, query);
       const end = () => events.close();
       signal.addEventListener('abort', end, { once: true });
       const batches = events.batches();

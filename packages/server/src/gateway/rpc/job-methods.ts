@@ -5,24 +5,18 @@ import {
   jobView,
   parseIdempotencyKey,
   parseJobBody,
-  RUNS_QUERY,
-  type RunsQuery,
   readId,
   rpc,
-  toRunsQuery,
 } from '@carillon/contract';
 import { type JobId, type JobInput, Refusal } from '@carillon/domain';
 import type { Operations } from '../../operations/operations.ts';
 import { applyReply, applyRequest } from '../api/job-keys.ts';
 import { userNamed } from '../api/jobs.ts';
-import { reading } from '../api/operation.ts';
-import { runPageOf, runsReply } from '../api/runs.ts';
-import { messageOf, readFields, requireField } from './bind-rpc.ts';
+import { messageOf, requireField } from './bind-rpc.ts';
 import { type RpcMethod, serverStream, unary } from './rpc-method.ts';
 
 const { method } = rpc.JobService;
 const STREAM_PAGE_JOBS = 200;
-const RUN_PAGE = reading(RUNS_QUERY, toRunsQuery);
 
 export function jobMethods(operations: Operations): RpcMethod[] {
   return [
@@ -53,13 +47,14 @@ export function jobMethods(operations: Operations): RpcMethod[] {
     serverStream(method.retrieveAllJobs, 'jobs.read', async function* ({ caller, request, signal }) {
       const named = request.userId === '' ? undefined : rpc.storable(request.userId, 'user_id');
       const userId = userNamed(caller, named);
-      let page = await operations.listJobs(caller, { userId, limit: STREAM_PAGE_JOBS });
+      const select = { userId, limit: STREAM_PAGE_JOBS, payloads: true };
+      let page = await operations.listJobs(caller, select);
       for (;;) {
         for (const details of page.jobs) {
           yield { job: rpc.messageFrom(rpc.JobSchema, rpc.jobJson(jobView(details))) };
         }
         if (page.next === undefined || signal.aborted) return;
-        page = await operations.listJobs(caller, { userId, afterJobId: page.next, limit: STREAM_PAGE_JOBS });
+        page = await operations.listJobs(caller, { ...select, afterJobId: page.next });
       }
     }),
 
@@ -76,21 +71,6 @@ export function jobMethods(operations: Operations): RpcMethod[] {
       const ifVersion = version === undefined ? undefined : [version];
       await operations.deleteJob(caller, jobId, { ifVersion });
       return { jobId };
-    }),
-
-    // The runs of a job, or those of a worker, for callers who may see workers as well.
-    unary(method.listRuns, ['runs.read', 'workers.read'], async ({ caller, request }) => {
-      const { job_id: jobId, worker_id: workerId, ...paging } = rpc.fieldsOf(method.listRuns.input, request);
-      const query = readFields(RUN_PAGE, paging, { cursor: 'before', isQuery: true }) as RunsQuery;
-      if (jobId === undefined && workerId === undefined) {
-        throw new Refusal('field_missing', 'Give the job_id or the worker_id.', { field: 'job_id' });
-      }
-      const page = runPageOf(query);
-      const rows =
-        jobId === undefined
-          ? await operations.listWorkerRuns(caller, rpc.storable(workerId as string, 'worker_id'), page)
-          : await operations.listRuns(caller, readId(jobId as string, 'job') as JobId, page);
-      return messageOf(method.listRuns.output, runsReply(rows, query));
     }),
 
     unary(rpc.AccountService.method.getCaller, 'self', async ({ caller }) => ({

@@ -38,7 +38,9 @@ describe.each(Object.keys(PROTOCOLS) as ProtocolName[])('%s', (protocol) => {
       maxRetries: 2,
       version: 1,
     });
-    expect((await jobs.listJobs({ userId: 'ada' })).jobs).toEqual([job]);
+    expect((await jobs.listJobs({ userId: 'ada', include: ['payload'] })).jobs).toEqual([job]);
+    const [listed] = (await jobs.listJobs({ userId: 'ada' })).jobs;
+    expect([listed?.jobId, listed?.payload]).toEqual([jobId, undefined]);
     expect((await jobs.listJobs({ userId: 'bob' })).jobs).toEqual([]);
     const streamed = await collect(jobs.retrieveAllJobs({ userId: 'ada' }));
     expect(streamed.map((answer) => answer.job)).toEqual([job]);
@@ -278,8 +280,12 @@ describe('bad calls', () => {
     expect(await refused(jobs.getJob({ jobId: '42' }))).toEqual([Code.NotFound, 'job_not_found', '']);
     expect(await refused(jobs.getJob({ jobId: NOBODY }))).toEqual([Code.NotFound, 'job_not_found', '']);
     expect(await refused(jobs.getRun({ runId: NOBODY }))).toEqual([Code.NotFound, 'run_not_found', '']);
-    expect(await refused(jobs.listRuns({}))).toEqual([invalid, 'field_missing', 'job_id']);
-    expect(await refused(jobs.listJobs({ pageSize: 201 }))).toEqual([invalid, 'field_invalid', 'page_size']);
+    expect(await refused(jobs.listRuns({ since: 'soon' }))).toEqual([invalid, 'time_invalid', 'since']);
+    expect(await refused(jobs.listJobs({ pageSize: 1_001 }))).toEqual([
+      invalid,
+      'field_invalid',
+      'page_size',
+    ]);
     expect(await refused(jobs.listJobs({ pageSize: -1 }))).toEqual([invalid, 'field_invalid', 'page_size']);
     expect(await refused(jobs.listJobs({ pageToken: 'x' }))).toEqual([
       invalid,

@@ -197,7 +197,7 @@ const ENTRIES: Record<string, Entry> = {
   },
   'listRuns of a worker': {
     ask: () => jobs().listRuns({ of: { case: 'workerId', value: 'worker-1' } }),
-    ...somewhere('workers.read', 'runs.read'),
+    ...somewhere('runs.read'),
   },
 };
 

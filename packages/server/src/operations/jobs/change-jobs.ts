@@ -13,6 +13,7 @@ import {
   type JobStatus,
   Refusal,
   redefineJob,
+  requireMay,
 } from '@carillon/domain';
 import { requestHash } from '@carillon/foundation';
 import { auditEntry, jobSubject } from '../../audit/audit-log.ts';
@@ -149,6 +150,8 @@ export function jobChanges(ports: OperationPorts) {
   async function bulkJobs(caller: Caller, request: BulkRequest): Promise<BulkReport> {
     const { action, selection, dryRun, afterJobId } = request;
     const statuses = selection.statuses?.length ? selection.statuses : BULK_STATUSES[action];
+    requireMay(caller, BULK_PERMISSION[action]);
+    await ports.accounts.namespaces.requireKnown(caller, selection.namespace);
     const { jobs, next } = await selectJobs(ports, {
       caller,
       action: BULK_PERMISSION[action],

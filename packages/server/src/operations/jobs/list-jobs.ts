@@ -28,6 +28,7 @@ import {
 } from '../../storage/job-store.ts';
 import type { OperationPorts } from '../operation-ports.ts';
 import { mapInParallel } from '../support/in-parallel.ts';
+import { type Part, readWithinBytes } from '../support/read-within-bytes.ts';
 
 export interface JobDetails {
   readonly job: Job;
@@ -85,11 +86,11 @@ export async function selectJobs(
  * Jobs ordered by name, priority, last change or next run. No index holds these orders, so the storage sorts a bounded
  * number of jobs; a wider list is refused.
  */
-export async function listSortedJobs(
-  ports: Pick<OperationPorts, 'storage' | 'clock'>,
+async function selectSortedJobs(
+  ports: Pick<OperationPorts, 'storage'>,
   caller: Caller,
   query: ListSortedJobsQuery,
-): Promise<ListedSortedJobs> {
+): Promise<Part<SortedJob, JobCursor>> {
   const { limit, by } = query;
   const { lists, skip } = await readLists({ caller, action: 'jobs.read', query }, (page) =>
     ports.storage.jobs.listSorted(page),
@@ -103,12 +104,57 @@ export async function listSortedJobs(
     for (const sorted of list) found.set(sorted.job.jobId, sorted);
   }
   const merged = [...found.values()].sort((a, b) => compareJobCursors(a.cursor, b.cursor, query)).slice(skip);
+  const rows = merged.slice(0, limit);
+  return { rows, next: merged.length > limit ? rows.at(-1)?.cursor : undefined };
+}
+
+/** Payloads may be large: with them a list is read part by part. */
+export async function listSortedJobs(
+  ports: Pick<OperationPorts, 'storage' | 'accounts' | 'clock'>,
+  caller: Caller,
+  query: ListSortedJobsQuery,
+): Promise<ListedSortedJobs> {
+  requireMay(caller, 'jobs.read');
+  await ports.accounts.namespaces.requireKnown(caller, query.namespace);
+  const { rows, next } = query.payloads
+    ? await readWithinBytes<SortedJob, JobCursor>({
+        limit: query.limit,
+        read: (limit, after) =>
+          selectSortedJobs(ports, caller, { ...query, limit, ...(after && { after, offset: 0 }) }),
+        bytesOf: ({ job }) => job.payload.length,
+        cursorOf: ({ cursor }) => cursor,
+      })
+    : await selectSortedJobs(ports, caller, query);
   const nowMs = ports.clock.now();
-  const page = merged.slice(0, limit);
   return {
-    jobs: page.map((sorted) => ({ job: sorted.job, nextRunMs: shownNextRunMs(sorted, query, nowMs) })),
-    next: merged.length > limit ? page.at(-1)?.cursor : undefined,
+    jobs: rows.map((sorted) => ({ job: sorted.job, nextRunMs: shownNextRunMs(sorted, query, nowMs) })),
+    next,
   };
+}
+
+/** The same in order of creation. */
+export async function listJobs(
+  ports: Pick<OperationPorts, 'storage' | 'accounts' | 'clock'>,
+  caller: Caller,
+  query: ListJobsQuery,
+): Promise<ListedJobs> {
+  const read = async (limit: number, afterJobId: JobId | undefined): Promise<Part<Job, JobId>> => {
+    const page = { ...query, limit, ...(afterJobId && { afterJobId, offset: 0 }) };
+    const { jobs, next } = await selectJobs(ports, { caller, action: 'jobs.read', query: page });
+    return { rows: jobs, next };
+  };
+  requireMay(caller, 'jobs.read');
+  await ports.accounts.namespaces.requireKnown(caller, query.namespace);
+  const { rows, next } = query.payloads
+    ? await readWithinBytes<Job, JobId>({
+        limit: query.limit,
+        read,
+        bytesOf: ({ payload }) => payload.length,
+        cursorOf: ({ jobId }) => jobId,
+      })
+    : await read(query.limit, undefined);
+  const nowMs = ports.clock.now();
+  return { jobs: rows.map((job) => ({ job, nextRunMs: nextRunMs(job, nowMs) })), next };
 }
 
 /** A list sorted by next run shows the instants it is sorted by. */

@@ -1,6 +1,8 @@
-import type { JobId } from '@carillon/domain';
+import { type JobId, SERVER } from '@carillon/domain';
 import { beforeEach, expect, test } from 'vitest';
+import type { OperationPorts } from '../operation-ports.ts';
 import { OperationsFixture } from '../operations.fixture.ts';
+import { jobReading } from './read-jobs.ts';
 
 let fixture: OperationsFixture;
 beforeEach(() => {
@@ -28,4 +30,25 @@ test('jobs are filtered, newest first, also over several types', async () => {
   expect(await ids({ afterJobId: rhythm, limit: 1 })).toEqual([cron]);
   const deep = ids({ scheduleTypes: ['CRON', 'INTERVAL'], offset: 20_000 });
   await expect(deep).rejects.toMatchObject({ code: 'field_invalid', field: 'page' });
+});
+
+test('what fires next costs one question to a schedule for each entry that is answered, however many could fire', async () => {
+  for (let i = 0; i < 200; i += 1) await create({ name: `job ${i}`, interval: '1s' });
+  let asked = 0;
+  const slices = {
+    async run<T>(part: () => T): Promise<T> {
+      asked += 1;
+      return part();
+    },
+  };
+  const { clock, storage, accounts } = fixture;
+  const reading = jobReading({ clock, storage, accounts, slices } as unknown as OperationPorts);
+  const { runs } = await reading.listUpcoming(SERVER, { withinMs: 7 * 86_400_000, limit: 1_000 });
+  expect(runs).toHaveLength(1_000);
+  // 200 of each of the first five seconds, in order.
+  expect(runs.map(({ runAtMs }) => runAtMs)).toEqual(
+    runs.map(({ runAtMs }) => runAtMs).toSorted((a, b) => a - b),
+  );
+  expect(runs.at(-1)!.runAtMs - runs[0]!.runAtMs).toBe(4_000);
+  expect(asked).toBeLessThan(1_000);
 });

@@ -8,6 +8,7 @@ import {
   requireMay,
   visibleTo,
 } from '@carillon/domain';
+import { MinHeap } from '@carillon/foundation';
 import type { UpcomingFire } from '../../storage/job-store.ts';
 import type { RunView } from '../../storage/run-store.ts';
 import type { OperationPorts } from '../operation-ports.ts';
@@ -18,9 +19,8 @@ import {
   type ListedSortedJobs,
   type ListJobsQuery,
   type ListSortedJobsQuery,
+  listJobs,
   listSortedJobs,
-  nextRunMs,
-  selectJobs,
 } from './list-jobs.ts';
 
 export type JobState = 'pending' | 'running' | 'completed' | 'failed' | 'paused' | 'cancelled';
@@ -63,11 +63,7 @@ export function jobReading(ports: OperationPorts) {
       return { job, state: jobStateOf(job, latestRun), lastUpdatedMs, latestRun };
     },
 
-    async listJobs(caller: Caller, query: ListJobsQuery): Promise<ListedJobs> {
-      const { jobs, next } = await selectJobs(ports, { caller, action: 'jobs.read', query });
-      const nowMs = clock.now();
-      return { jobs: jobs.map((job) => ({ job, nextRunMs: nextRunMs(job, nowMs) })), next };
-    },
+    listJobs: (caller: Caller, query: ListJobsQuery): Promise<ListedJobs> => listJobs(ports, caller, query),
 
     listSortedJobs: (caller: Caller, query: ListSortedJobsQuery): Promise<ListedSortedJobs> =>
       listSortedJobs(ports, caller, query),
@@ -80,13 +76,8 @@ export function jobReading(ports: OperationPorts) {
       const { limit } = query;
       const visible = visibleTo(caller, 'jobs.read');
       const { fires, partial } = await jobs.upcoming({ fromMs, untilMs, visible, limit });
-      // Whatever belongs to the first `limit` comes from a cursor that itself is among the first: none is missing here.
-      const upcoming: UpcomingRun[] = [];
-      for (const fire of fires) {
-        upcoming.push(...(await slices.run(() => occurrences(fire, { untilMs, limit }))));
-      }
-      upcoming.sort((a, b) => a.runAtMs - b.runAtMs);
-      return { runs: upcoming.slice(0, limit), partial };
+      const runs = await firstOccurrences(fires, { untilMs, limit, slices });
+      return { runs, partial };
     },
   };
 }
@@ -104,17 +95,36 @@ function jobStateOf(job: Pick<Job, 'status'>, latestRun: Pick<RunView, 'status'>
   return job.status === 'FAILED' ? 'failed' : 'pending';
 }
 
-function occurrences(
-  { job, fireAtMs, cursor }: UpcomingFire,
-  { untilMs, limit }: { untilMs: number; limit: number },
-): UpcomingRun[] {
-  const found = [{ job, runAtMs: fireAtMs }];
-  if (!cursor) return found;
-  let nominalMs = nextFire(cursor.schedule, cursor.nominalAtMs);
-  while (nominalMs !== undefined && nominalMs <= untilMs && found.length < limit) {
-    const runAtMs = fireTime({ schedule: cursor.schedule, jobId: job.jobId, nominalMs });
-    if (runAtMs <= untilMs) found.push({ job, runAtMs });
-    nominalMs = nextFire(cursor.schedule, nominalMs);
+/**
+ * The first of all occurrences. Whatever belongs to them comes from a cursor that itself is among the first, so none is missing; and
+ * a schedule is asked for its next occurrence only once the one before was taken: one question for each that is answered.
+ */
+async function firstOccurrences(
+  fires: readonly UpcomingFire[],
+  { untilMs, limit, slices }: { untilMs: number; limit: number } & Pick<OperationPorts, 'slices'>,
+): Promise<UpcomingRun[]> {
+  interface Ahead extends UpcomingFire {
+    /** In the order that they were read in, where instants are equal. */
+    readonly rank: number;
+  }
+  const ahead = new MinHeap<Ahead>((a, b) => a.fireAtMs - b.fireAtMs || a.rank - b.rank);
+  for (const [rank, fire] of fires.entries()) ahead.push({ ...fire, rank });
+  const found: UpcomingRun[] = [];
+  while (found.length < limit) {
+    const first = ahead.pop();
+    if (first === undefined) break;
+    found.push({ job: first.job, runAtMs: first.fireAtMs });
+    const next = found.length < limit && (await slices.run(() => occurrenceAfter(first)));
+    if (next && next.fireAtMs <= untilMs) ahead.push({ ...next, rank: first.rank });
   }
   return found;
+}
+
+function occurrenceAfter({ job, cursor }: UpcomingFire): UpcomingFire | undefined {
+  if (!cursor) return undefined;
+  const { schedule } = cursor;
+  const nominalAtMs = nextFire(schedule, cursor.nominalAtMs);
+  if (nominalAtMs === undefined) return undefined;
+  const fireAtMs = fireTime({ schedule, jobId: job.jobId, nominalMs: nominalAtMs });
+  return { job, fireAtMs, cursor: { schedule, nominalAtMs } };
 }

@@ -14,6 +14,7 @@ import { describeLeaseLanes } from './lease-lanes.conformance.ts';
 import { describeLeasePending } from './lease-pending.conformance.ts';
 import { describeLeaseSettle } from './lease-settle.conformance.ts';
 import { describeMemberStore } from './member-store.conformance.ts';
+import { describeRunList } from './run-list.conformance.ts';
 import { describeRunViews } from './run-views.conformance.ts';
 import { describeScheduleAdmit } from './schedule-admit.conformance.ts';
 import { describeScheduleFire } from './schedule-fire.conformance.ts';
@@ -33,6 +34,7 @@ export function describeStorage(name: string, make: MakeStorage): void {
     describe('lease store: shown', () => describeLeasePending(make));
     describeMemberStore(make);
     describe('run store: views', () => describeRunViews(make));
+    describe('run store: list', () => describeRunList(make));
     describe('run store: dead letters', () => describeDeadLetters(make));
     describeHousekeepingStore(make);
     describeEventStore(make);

@@ -11,6 +11,7 @@ import {
   type JobFilter,
   type JobList,
   type JobQuery,
+  NO_PAYLOAD,
   ROWS_SCANNED_MAX,
   type SortedJob,
   type SortedJobQuery,
@@ -29,7 +30,8 @@ export function findJobs(state: MemoryState, query: JobQuery): JobList {
     .filter((job) => afterJobId === undefined || (job.jobId > afterJobId ? sign > 0 : sign < 0))
     .filter((job) => job.jobId !== afterJobId && matches(job, query))
     .sort((a, b) => (a.jobId < b.jobId ? -sign : sign))
-    .slice(offset, offset + limit);
+    .slice(offset, offset + limit)
+    .map((job) => listed(job, query));
   return { jobs: found, stoppedAt: undefined };
 }
 
@@ -43,7 +45,12 @@ export function sortJobs(state: MemoryState, query: SortedJobQuery): readonly So
     .map((job) => ({ job, cursor: { key: keyOf(state, job, query), jobId: job.jobId } }))
     .filter(({ cursor }) => after === undefined || compareJobCursors(after, cursor, query) < 0)
     .sort((a, b) => compareJobCursors(a.cursor, b.cursor, query))
-    .slice(offset, offset + limit);
+    .slice(offset, offset + limit)
+    .map(({ job, cursor }) => ({ job: listed(job, query), cursor }));
+}
+
+function listed(job: Job, { payloads = true }: Pick<JobQuery, 'payloads'>): Job {
+  return payloads ? job : { ...job, payload: NO_PAYLOAD };
 }
 
 function shownJobs(state: MemoryState): Job[] {

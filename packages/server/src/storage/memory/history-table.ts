@@ -22,6 +22,10 @@ export class HistoryTable {
     return this.#rows.get(keyOf(attempt));
   }
 
+  all(): RunView[] {
+    return [...this.#rows.values()];
+  }
+
   hasRun(runId: RunId): boolean {
     return this.#byRun.has(runId);
   }

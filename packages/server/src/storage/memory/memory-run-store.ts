@@ -1,22 +1,32 @@
 /** Reads for people, composed from the three tables a run can be in: pending in `due`, leased in `leases`, ended in the history. */
 
-import type { Job, JobId, PendingRun, RunId, WorkerId } from '@carillon/domain';
+import {
+  type Job,
+  type JobId,
+  type PendingRun,
+  RESULT_BYTES_MAX,
+  type RunId,
+  type WorkerId,
+} from '@carillon/domain';
 import type { AuditEntry } from '../audit-store.ts';
 import type {
   DeadLetter,
   DeadLetterFilter,
   DeadLetterList,
   DeadLetterQuery,
+  RunList,
   RunPage,
+  RunQuery,
   RunStore,
   RunView,
 } from '../run-store.ts';
 import { pendingRun, type RunRecord, runRecord } from './due-record.ts';
 import { isVisible, matcher } from './find-jobs.ts';
+import { findRuns } from './find-runs.ts';
 import type { LeasedRecord } from './lease-table.ts';
 import { addAudit } from './memory-audit-store.ts';
 import { limitOneOff, type MemoryState } from './memory-state.ts';
-import { leasedView, queuedView } from './run-views.ts';
+import { isShown, leasedView, offeredIn, queuedView } from './run-views.ts';
 
 interface Composed {
   readonly leased: readonly LeasedRecord[];
@@ -43,6 +53,10 @@ export class MemoryRunStore implements RunStore {
 
   async ofJob(jobId: JobId, page: RunPage, nowMs: number): Promise<RunView[]> {
     return this.#page(this.#ofJob(jobId), page, nowMs);
+  }
+
+  async list(query: RunQuery): Promise<RunList> {
+    return findRuns(this.#state, query);
   }
 
   async latestOfJob(jobId: JobId, nowMs: number): Promise<RunView | undefined> {
@@ -120,12 +134,14 @@ export class MemoryRunStore implements RunStore {
     const rows = before
       ? composed.history.filter((view) => newestFirst(before, view) < 0).sort(newestFirst)
       : this.#compose(composed, nowMs);
-    return rows.slice(offset, offset + limit);
+    const { resultCharsMax = RESULT_BYTES_MAX } = page;
+    return rows
+      .slice(offset, offset + limit)
+      .map((view) => ({ ...view, result: view.result?.slice(0, resultCharsMax) || undefined }));
   }
 
   #compose({ leased, due, history }: Composed, nowMs: number): RunView[] {
-    const isOffered = (handler: string) =>
-      [...this.#state.workers.values()].some(({ alive, handlers }) => alive && handlers.includes(handler));
+    const isOffered = offeredIn(this.#state);
     const waiting = due.filter((record) => isShown(record, nowMs));
     return [
       ...leased.map(leasedView).sort(newestFirst),
@@ -149,11 +165,6 @@ const matches = matcher<{ letter: Omit<DeadLetter, 'jobName'>; job: Job }, DeadL
   diedFromMs: ({ letter }, fromMs) => letter.diedAtMs >= fromMs,
   diedToMs: ({ letter }, toMs) => letter.diedAtMs < toMs,
 });
-
-/** What was never handed out and whose instant lies ahead is a plan, not a run; a retry that waits is one. */
-function isShown(record: RunRecord, nowMs: number): boolean {
-  return record.fireAtMs <= nowMs || record.epoch > 1;
-}
 
 function latestFirst(a: RunRecord, b: RunRecord): number {
   return b.fireAtMs - a.fireAtMs || (a.runId < b.runId ? 1 : -1);

@@ -39,6 +39,16 @@ function waitsFor(
   return isOffered(handler) ? undefined : `no worker offers the handler "${handler}"`;
 }
 
+/** What was never handed out and whose instant lies ahead is a plan, not a run; a retry that waits is one. */
+export function isShown(record: RunRecord, nowMs: number): boolean {
+  return record.fireAtMs <= nowMs || record.epoch > 1;
+}
+
+export function offeredIn({ workers }: Pick<MemoryState, 'workers'>): (handler: string) => boolean {
+  return (handler) =>
+    [...workers.values()].some(({ alive, handlers }) => alive && handlers.includes(handler));
+}
+
 export function leasedView(leased: LeasedRecord): RunView {
   return viewOf(leased.run, {
     status: leased.shown ? 'RUNNING' : 'CLAIMED',

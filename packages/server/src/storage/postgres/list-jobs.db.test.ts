@@ -113,7 +113,13 @@ describeEachPostgres('lists over many jobs', (server) => {
 
   it('the few jobs of one owner are found beside the many of another, and a page of many is all that is read', async () => {
     const walked = async (filters: FilterName[], values: string) => {
-      const { text } = listStatement({ drive: 'userId', filters, order: 'newest', continued: false });
+      const { text } = listStatement({
+        drive: 'userId',
+        filters,
+        order: 'newest',
+        continued: false,
+        payloads: true,
+      });
       await client.query(`PREPARE owned AS ${text}`);
       const { rows } = await client.query<{ 'QUERY PLAN': string }>(
         `EXPLAIN ANALYZE EXECUTE owned(${values}, 10, 0)`,
@@ -185,7 +191,14 @@ describeEachPostgres('lists over many jobs', (server) => {
     'in another order, lists driven by %s with the filters %j go through %s too',
     async (drive, filters, index) => {
       for (const by of JOB_SORT_KEYS) {
-        const { text } = sortedStatement({ drive, filters, by, descending: true, continued: true });
+        const { text } = sortedStatement({
+          drive,
+          filters,
+          by,
+          descending: true,
+          continued: true,
+          payloads: true,
+        });
         await client.query(`PREPARE sorted_${by} AS ${text}`);
         const nulls = Array.from({ length: filters.length + 4 }, () => 'NULL').join(', ');
         const lines = await planOf(`sorted_${by}(${nulls})`, drive);
@@ -198,7 +211,7 @@ describeEachPostgres('lists over many jobs', (server) => {
 
   it('a list that is too wide to be sorted is refused before anything of it is sorted', async () => {
     const { text } = sortedStatement({
-      ...{ drive: 'key', filters: [], by: 'name', descending: false, continued: false },
+      ...{ drive: 'key', filters: [], by: 'name', descending: false, continued: false, payloads: true },
     });
     await client.query(`PREPARE wide AS ${text}`);
     const { rows } = await client.query<{ 'QUERY PLAN': string }>('EXPLAIN ANALYZE EXECUTE wide(50, 0)');
@@ -212,7 +225,7 @@ describeEachPostgres('lists over many jobs', (server) => {
 
   it.each(INDEXES)('lists driven by %s with the filters %j go through %s', async (drive, filters, index) => {
     for (const order of ['newest', 'oldest'] as const) {
-      const { text } = listStatement({ drive, filters, order, continued: true });
+      const { text } = listStatement({ drive, filters, order, continued: true, payloads: true });
       await client.query(`PREPARE listed_${order} AS ${text}`);
       const nulls = Array.from({ length: filters.length + 3 }, () => 'NULL').join(', ');
       const lines = await planOf(`listed_${order}(${nulls})`, drive);

@@ -5,7 +5,7 @@
  */
 import { textArray } from '../../postgres/array-literal.ts';
 import { type Statement, statement } from '../../postgres/database.ts';
-import { type JobFilter, ROWS_SCANNED_MAX } from '../job-store.ts';
+import { type JobFilter, NO_PAYLOAD, ROWS_SCANNED_MAX } from '../job-store.ts';
 import { priorityCode } from './codes.ts';
 import { timestampOf } from './fragments.sql.ts';
 import { JOB, JOB_STATUS } from './job-row.ts';
@@ -66,7 +66,11 @@ const LISTED_STATUS = `CASE WHEN j.schedule_type IN ('IMMEDIATE', 'FUTURE') AND 
     AND (SELECT d.kind FROM due d WHERE d.job_id = j.job_id AND (d.kind = 1 OR (d.held AND j.status = 'PAUSED')) LIMIT 1) IS NULL
     AND NOT (j.job_id IN (SELECT live.job_id FROM live WHERE live.once))
     THEN 'COMPLETED' ELSE j.status END`;
-export const LISTED_COLUMNS = JOB.sql.replace(JOB_STATUS, LISTED_STATUS);
+/** payloads: false leaves them where they are: unpacking one may cost more than all else of a job. */
+export function listedColumns(payloads: boolean): string {
+  const listed = JOB.sql.replace(JOB_STATUS, LISTED_STATUS);
+  return payloads ? listed : listed.replace('j.payload::text', `'${NO_PAYLOAD}'`);
+}
 const NO_JOB = Array.from({ length: JOB.length - 1 }, () => 'NULL').join(', ');
 
 /** The drives that are an index on one column and the id. only: its predicate, by which the planner knows that it holds all of it. */
@@ -110,10 +114,11 @@ export interface ListShape {
   readonly filters: readonly FilterName[];
   readonly order: 'newest' | 'oldest';
   readonly continued: boolean;
+  readonly payloads: boolean;
 }
 
 /** One parameter per filter, then the job to continue after where there is one, then limit and offset. */
-export function listStatement({ drive, filters, order, continued }: ListShape): Statement {
+export function listStatement({ drive, filters, order, continued, payloads }: ListShape): Statement {
   const at = (name: FilterName) => `$${filters.indexOf(name) + 1}`;
   const direction = order === 'newest' ? 'DESC' : 'ASC';
   const past = continued ? `${order === 'newest' ? '<' : '>'} $${filters.length + 1}::uuid` : 'IS NOT NULL';
@@ -151,7 +156,7 @@ export function listStatement({ drive, filters, order, continued }: ListShape): 
     // Not prepared: thousands of shapes, each kept by every connection, would be the caller's to fill its memory with.
     name: '',
     text: `WITH ${LIVE}${few}, page AS MATERIALIZED (
-        SELECT ${LISTED_COLUMNS} FROM (${jobs}) j ${rest.length > 0 ? `WHERE ${rest.join(' AND ')}` : ''}
+        SELECT ${listedColumns(payloads)} FROM (${jobs}) j ${rest.length > 0 ? `WHERE ${rest.join(' AND ')}` : ''}
         ORDER BY ${pageOrder} LIMIT ${limit} OFFSET ${offset}
       )
       SELECT * FROM page

@@ -23,6 +23,7 @@ export async function listJobs(session: Session, query: JobQuery): Promise<JobLi
     filters,
     order,
     continued: afterJobId !== undefined,
+    payloads: query.payloads ?? true,
   });
   const position = afterJobId === undefined ? [] : [afterJobId];
   const rows = await session.query(statement, [...parameters, ...position, limit, offset]);

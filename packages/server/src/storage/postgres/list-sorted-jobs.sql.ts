@@ -13,8 +13,8 @@ import {
   FILTERS,
   type FilterName,
   isFewDrive,
-  LISTED_COLUMNS,
   LIVE,
+  listedColumns,
   restOf,
 } from './list-jobs.sql.ts';
 
@@ -25,6 +25,7 @@ export interface SortShape {
   readonly by: JobSortKey;
   readonly descending: boolean;
   readonly continued: boolean;
+  readonly payloads: boolean;
 }
 
 /** Names in any case, compared by their bytes, as those who merge several lists do. none: the key of a job without a plan. */
@@ -43,7 +44,14 @@ const KEYS: Record<JobSortKey, (none: number) => string> = {
 const TOO_MANY = Array.from({ length: JOB.length + 1 }, () => 'NULL').join(', ');
 
 /** Selects the job and its key. One parameter per filter, then limit and offset, then key and id of the job to continue after, if there is one. */
-export function sortedStatement({ drive, filters, by, descending, continued }: SortShape): Statement {
+export function sortedStatement({
+  drive,
+  filters,
+  by,
+  descending,
+  continued,
+  payloads,
+}: SortShape): Statement {
   const at = (name: FilterName) => `$${filters.indexOf(name) + 1}`;
   const [limit, offset, afterKey, afterId] = [1, 2, 3, 4].map((n) => `$${filters.length + n}`);
   const direction = descending ? 'DESC' : 'ASC';
@@ -58,7 +66,7 @@ export function sortedStatement({ drive, filters, by, descending, continued }: S
     text: `WITH ${LIVE}, found AS MATERIALIZED (
         SELECT count(*) > ${ROWS_SCANNED_MAX} AS too_many FROM (${found('j.job_id')} LIMIT ${ROWS_SCANNED_MAX + 1}) found
       ), page AS MATERIALIZED (
-        SELECT ${LISTED_COLUMNS}, j.sort_key FROM (
+        SELECT ${listedColumns(payloads)}, j.sort_key FROM (
           SELECT j.*, ${KEYS[by](keyOfNone({ descending }))} AS sort_key FROM (${found('j.*')} LIMIT ${ROWS_SCANNED_MAX}) j
           WHERE NOT (SELECT too_many FROM found)${rest.map((filter) => ` AND ${filter}`).join('')}
         ) j ${past}

@@ -27,7 +27,10 @@ async function listBy(
   const { by, descending, after, limit, offset = 0 } = query;
   const { filters, parameters } = filtersOf(query);
   const rows = await session.query(
-    sortedStatement({ drive, filters, by, descending, continued: after !== undefined }),
+    sortedStatement({
+      ...{ drive, filters, by, descending, payloads: query.payloads ?? true },
+      continued: after !== undefined,
+    }),
     [...parameters, ...[limit, offset], ...(after === undefined ? [] : [after.key, after.jobId])],
   );
   if (rows.some(([jobId]) => jobId === null)) return 'too_many';

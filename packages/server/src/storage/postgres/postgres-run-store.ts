@@ -1,6 +1,6 @@
 /** The run store on PostgreSQL: what waits, what is held and what ran, composed for people. */
 
-import type { JobId, PendingRun, RunId } from '@carillon/domain';
+import { type JobId, type PendingRun, RESULT_BYTES_MAX, type RunId } from '@carillon/domain';
 import { type Database, RollBack } from '../../postgres/database.ts';
 import type { AuditEntry } from '../audit-store.ts';
 import type {
@@ -8,10 +8,13 @@ import type {
   DeadLetterCursor,
   DeadLetterList,
   DeadLetterQuery,
+  RunList,
   RunPage,
+  RunQuery,
   RunStore,
   RunView,
 } from '../run-store.ts';
+import { listRuns } from './list-runs.ts';
 import { recordAudit } from './postgres-audit-store.ts';
 import { addRun } from './postgres-job-store.ts';
 import { visibleArrays } from './read-upcoming.ts';
@@ -60,10 +63,15 @@ export class PostgresRunStore implements RunStore {
       page.limit - shown.length,
       Math.max(0, offset - alive.length),
       page.before ? page.before.runId : LAST_ID,
+      page.resultCharsMax ?? RESULT_BYTES_MAX,
     ]);
     // What ended between the two reads is shown once.
     const isShown = new Set(alive.map(attemptOf));
     return [...shown, ...history.filter((view) => !isShown.has(attemptOf(view)))];
+  }
+
+  list(query: RunQuery): Promise<RunList> {
+    return listRuns(this.#database, query);
   }
 
   async latestOfJob(jobId: JobId, nowMs: number): Promise<RunView | undefined> {

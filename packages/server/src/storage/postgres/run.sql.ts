@@ -15,8 +15,10 @@ import { WAITING } from './lane.sql.ts';
 import { column, columns, ms, type Read, read } from './selection.ts';
 import { seenBy } from './upcoming.sql.ts';
 
+export const RESULT = 'coalesce(r.result_text, r.result::text)';
+
 /** A run of the history. */
-const RUN = columns<RunView>({
+export const RUN = columns<RunView>({
   runId: 'r.run_id',
   jobId: 'r.job_id',
   status: 'r.status',
@@ -31,7 +33,7 @@ const RUN = columns<RunView>({
   executorId: 'r.executor_id',
   error: 'r.error_message',
   reason: 'r.reason',
-  result: 'coalesce(r.result_text, r.result::text)',
+  result: RESULT,
   logUrl: 'r.log_url',
   jobVersion: 'r.job_version',
   occurrences: 'r.occurrences',
@@ -39,7 +41,7 @@ const RUN = columns<RunView>({
 });
 
 /** The columns of RUN for a waiting run: shown once its instant has come, or when it is a retry. $2 now: nothing about it has happened later. */
-const QUEUED_COLUMNS = `d.run_id, d.job_id, 'QUEUED', d.attempt::int, d.epoch, d.kind, d.nominal_at::float8,
+export const QUEUED_COLUMNS = `d.run_id, d.job_id, 'QUEUED', d.attempt::int, d.epoch, d.kind, d.nominal_at::float8,
   least(d.fire_at, $2::bigint)::float8, NULL::float8, NULL::float8, least(d.fire_at, $2::bigint)::float8, NULL::text, NULL::text,
   CASE WHEN d.held THEN 'the job is paused' WHEN d.fire_at > $2::bigint
     THEN 'waits until ' || to_char(${timestampOf('d.fire_at')}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
@@ -48,12 +50,12 @@ const QUEUED_COLUMNS = `d.run_id, d.job_id, 'QUEUED', d.attempt::int, d.epoch, d
     THEN 'no worker offers the handler "' || d.handler || '"' END, NULL::text, NULL::text, d.job_version, 1, NULL::text`;
 
 /** The columns of RUN for a run under a lease, with when it started once that was shown. */
-const LIVING_COLUMNS = `u.run_id, u.job_id, CASE WHEN r.status IS NULL THEN 'CLAIMED' ELSE 'RUNNING' END, u.attempt::int, u.epoch, u.kind,
+export const LIVING_COLUMNS = `u.run_id, u.job_id, CASE WHEN r.status IS NULL THEN 'CLAIMED' ELSE 'RUNNING' END, u.attempt::int, u.epoch, u.kind,
   u.nominal_at::float8, l.claimed_at::float8, ${msOf('r.start_time')}, NULL::float8,
   coalesce(${msOf('r.modified_time')}, l.claimed_at::float8), l.worker_id, NULL::text, NULL::text, NULL::text,
   NULL::text, u.job_version, 1, NULL::text`;
 
-const LEASED_RUNS = `leases l CROSS JOIN LATERAL unnest(l.run_ids, l.job_ids, l.attempts, l.epochs, l.kinds, l.nominal_ats,
+export const LEASED_RUNS = `leases l CROSS JOIN LATERAL unnest(l.run_ids, l.job_ids, l.attempts, l.epochs, l.kinds, l.nominal_ats,
     l.job_versions) WITH ORDINALITY AS u(run_id, job_id, attempt, epoch, kind, nominal_at, job_version, ord)
   LEFT JOIN LATERAL (
     SELECT r.status, r.start_time, r.modified_time FROM job_runs r
@@ -62,7 +64,7 @@ const LEASED_RUNS = `leases l CROSS JOIN LATERAL unnest(l.run_ids, l.job_ids, l.
   ) r ON true`;
 const LATEST_FIRST = 'ORDER BY l.claimed_at DESC, u.run_id DESC';
 
-const OPEN = `NOT ((u.ord - 1)::smallint = ANY(l.closed))`;
+export const OPEN = `NOT ((u.ord - 1)::smallint = ANY(l.closed))`;
 
 /** By the number in `blocked`. */
 const PENDING_STATES: readonly PendingState[] = ['open', 'planned', 'waiting'];
@@ -97,7 +99,7 @@ export const ALIVE_OF_JOB = read('alive_of_job', RUN)`
 
 /** What has ended: what is shown as RUNNING is alive, and stands before. */
 export const HISTORY_OF_JOB = read('history_of_job', RUN)`
-  SELECT ${RUN.sql} FROM job_runs r
+  SELECT ${RUN.sql.replace(RESULT, `CASE WHEN $6::int > 0 THEN left(${RESULT}, $6::int) END`)} FROM job_runs r
   WHERE r.job_id = $1::uuid AND r.status <> 'RUNNING' AND r.created_at <= ${timestampOf('$2::bigint')}
     AND (r.created_at, r.run_id) < (${timestampOf('$2::bigint')}, $5::uuid)
   ORDER BY r.created_at DESC, r.run_id DESC, r.epoch DESC LIMIT $3 OFFSET $4`;

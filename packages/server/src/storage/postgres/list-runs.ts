@@ -1,0 +1,187 @@
+/**
+ * Lists runs across jobs. Runs lie in three tables, and those that ended in two indexes: each is read from the cursor on, and what was
+ * found is merged. A run that moves on while this reads is met again where it went, since tables are read in the order in which
+ * runs move through them; it is shown once.
+ */
+import type { JobId, RunId } from '@carillon/domain';
+import { textArray } from '../../postgres/array-literal.ts';
+import type { Database, Session } from '../../postgres/database.ts';
+import { ROWS_SCANNED_MAX } from '../job-store.ts';
+import {
+  asksFor,
+  compareRunCursors,
+  type ListedRun,
+  LOOK_BACK_MS,
+  listsWaiting,
+  type RunCursor,
+  type RunList,
+  type RunQuery,
+  type WaitingCursor,
+} from '../run-store.ts';
+import {
+  ENDED_RUNS_OF_JOB,
+  LIVING_RUNS,
+  NOT_SUCCEEDED_RUNS,
+  READ_SUMMARIES,
+  type RunRow,
+  SUCCEEDED_RUNS,
+  SUCCEEDED_RUNS_IN_ORDER,
+  WAITING_RUNS,
+  WAITING_RUNS_OF_JOB,
+} from './list-runs.sql.ts';
+import { visibleArrays } from './read-upcoming.ts';
+import { type Read, readAll } from './selection.ts';
+
+/** Later than any instant that can be scheduled. */
+const FOREVER_MS = Date.UTC(2200, 0, 1);
+const FIRST_ID = '00000000-0000-0000-0000-000000000000' as RunId;
+const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff' as RunId & JobId;
+const START: RunCursor = { atMs: FOREVER_MS, runId: LAST_ID, epoch: 0 };
+
+/** The first window of successes; each is four times as wide as the one before while few are found. */
+const WINDOW_MS = 1_000;
+const WIDER = 4;
+/** From a second to more years than any history has. */
+const WINDOWS_MAX = 40;
+
+interface Part {
+  readonly rows: readonly RunRow[];
+  readonly stoppedAt?: RunCursor | undefined;
+}
+
+/** Where a statement reads: before the cursor, from an instant on. */
+interface Range {
+  readonly before?: RunCursor;
+  readonly fromMs?: number;
+  readonly jobId?: JobId | undefined;
+}
+
+export function listRuns(database: Database, query: RunQuery): Promise<RunList> {
+  return listsWaiting(query) === 'only' ? listWaiting(database, query) : listMerged(database, query);
+}
+
+async function listMerged(database: Database, query: RunQuery): Promise<RunList> {
+  const { jobId, statuses, sinceMs, untilMs } = query;
+  const before = earlier(query.before as RunCursor | undefined, untilMs);
+  const lookBackMs = sinceMs === undefined ? 0 : sinceMs - LOOK_BACK_MS;
+  const parts: Part[] = [];
+  const isOnOffer = query.error === undefined;
+  if (jobId !== undefined && isOnOffer && listsWaiting(query) === 'too') {
+    const rows = await readAll(database, WAITING_RUNS_OF_JOB, parametersOf(query, { before, jobId }));
+    const isBefore = ({ run }: RunRow) => untilMs === undefined || run.createdAtMs < untilMs;
+    parts.push({ rows: rows.filter(isBefore) });
+  }
+  if (isOnOffer && asksFor(statuses, 'CLAIMED', 'RUNNING')) {
+    parts.push({ rows: await readAll(database, LIVING_RUNS, parametersOf(query, { before, jobId })) });
+  }
+  if (jobId !== undefined) {
+    parts.push(await readOrdered(database, ENDED_RUNS_OF_JOB, query, { before, fromMs: lookBackMs, jobId }));
+  } else {
+    if (asksFor(statuses, 'FAILED', 'CANCELLED', 'TIMED_OUT', 'SKIPPED'))
+      parts.push(await readOrdered(database, NOT_SUCCEEDED_RUNS, query, { before, fromMs: lookBackMs }));
+    if (isOnOffer && asksFor(statuses, 'SUCCESS')) parts.push(await readSucceeded(database, query, before));
+  }
+  return merged(parts, query.limit);
+}
+
+/** The list ends where the first of its parts stopped: the others must not run ahead of it. */
+function merged(parts: readonly Part[], limit: number): RunList {
+  const [stoppedAt] = parts.flatMap((part) => part.stoppedAt ?? []).sort(compareRunCursors);
+  const found = new Map<string, ListedRun & { readonly cursor: RunCursor }>();
+  for (const { rows } of parts) {
+    for (const { run, job, atMs } of rows) {
+      const cursor = { atMs: Math.round(atMs), runId: run.runId, epoch: run.epoch };
+      found.set(`${run.runId}/${run.epoch}`, { run, job, cursor });
+    }
+  }
+  const runs = [...found.values()]
+    .filter(({ cursor }) => stoppedAt === undefined || compareRunCursors(cursor, stoppedAt) <= 0)
+    .sort((a, b) => compareRunCursors(a.cursor, b.cursor))
+    .slice(0, limit);
+  return { runs, stoppedAt: runs.length < limit ? stoppedAt : undefined };
+}
+
+async function readOrdered(
+  session: Session,
+  read: Read<RunRow>,
+  query: RunQuery,
+  range: Range,
+): Promise<Part> {
+  const rows = await readAll(session, read, parametersOf(query, range));
+  const stop = rows.find(isStop);
+  return { rows: rows.filter((row) => !isStop(row)), stoppedAt: stop && cursorOf(stop) };
+}
+
+/** By windows of time, backwards from the cursor; together they hold no more runs than any list looks through. */
+function readSucceeded(database: Database, query: RunQuery, from: RunCursor): Promise<Part> {
+  const { limit, nowMs, sinceMs = 0 } = query;
+  return database.transaction(async (session) => {
+    await session.query(READ_SUMMARIES, []);
+    const rows: RunRow[] = [];
+    let before = from;
+    let widthMs = WINDOW_MS;
+    let scanned = 0;
+    for (let i = 0; i < WINDOWS_MAX && scanned < ROWS_SCANNED_MAX; i += 1) {
+      const fromMs = Math.max(sinceMs, Math.min(before.atMs, nowMs) - widthMs);
+      const parameters = parametersOf({ ...query, limit: limit - rows.length }, { before, fromMs });
+      let window = await readAll(session, SUCCEEDED_RUNS, parameters);
+      let counted = window.find(isStop)!;
+      if (counted.run.attempt > ROWS_SCANNED_MAX) {
+        widthMs = Math.floor(widthMs / (WIDER * WIDER));
+        if (widthMs >= 1) continue;
+        window = await readAll(session, SUCCEEDED_RUNS_IN_ORDER, parameters);
+        counted = window.find(isStop)!;
+      }
+      rows.push(...window.filter((row) => !isStop(row)));
+      scanned += counted.run.attempt;
+      const isCut = counted.run.attempt > ROWS_SCANNED_MAX;
+      if (rows.length >= limit || (!isCut && fromMs <= sinceMs)) return { rows };
+      before = isCut ? cursorOf(counted) : { atMs: fromMs, runId: FIRST_ID, epoch: 0 };
+      if (counted.run.attempt * WIDER < ROWS_SCANNED_MAX) widthMs = Math.max(1, widthMs) * WIDER;
+    }
+    return { rows, stoppedAt: before };
+  });
+}
+
+async function listWaiting(database: Database, query: RunQuery): Promise<RunList> {
+  const { jobId = LAST_ID, runId = LAST_ID } = (query.before ?? {}) as Partial<WaitingCursor>;
+  const before = { ...START, atMs: query.untilMs ?? FOREVER_MS, runId };
+  const rows = await readAll(database, WAITING_RUNS, parametersOf(query, { before, jobId }));
+  const cursor = ({ run }: RunRow): WaitingCursor => ({ jobId: run.jobId, runId: run.runId });
+  const stop = rows.find(isStop);
+  return {
+    runs: rows
+      .filter((row) => !isStop(row))
+      .map((row) => ({ run: row.run, job: row.job, cursor: cursor(row) })),
+    stoppedAt: stop && cursor(stop),
+  };
+}
+
+function parametersOf(query: RunQuery, { before = START, fromMs = 0, jobId }: Range): unknown[] {
+  const { statuses, labels } = query;
+  return [
+    query.limit,
+    query.nowMs,
+    query.results ?? false,
+    ...[before.atMs, before.runId, before.epoch, fromMs],
+    ...visibleArrays(query.visible),
+    statuses === undefined || statuses.length === 0 ? null : textArray(statuses),
+    ...[query.namespace ?? null, query.userId ?? null, query.handler ?? null],
+    labels === undefined ? null : JSON.stringify(labels),
+    ...[query.workerId ?? null, query.error ?? null, query.sinceMs ?? null, jobId ?? null],
+  ];
+}
+
+/** The row that says where a statement stopped has no status. */
+function isStop({ run }: RunRow): boolean {
+  return run.status === undefined;
+}
+
+function cursorOf({ run, atMs }: RunRow): RunCursor {
+  return { atMs: Math.round(atMs), runId: run.runId, epoch: run.epoch };
+}
+
+function earlier(before: RunCursor | undefined, untilMs: number | undefined): RunCursor {
+  const until = untilMs === undefined ? START : { atMs: untilMs, runId: FIRST_ID, epoch: 0 };
+  return before !== undefined && compareRunCursors(before, until) > 0 ? before : until;
+}
