@@ -8,6 +8,9 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { commandsIn } from './commands-in.ts';
 import { type OneServer, startOneServer } from './one-server.ts';
 
+/** Each command is a process that starts. */
+const MANY_COMMANDS = { timeout: 600_000 };
+
 let one: OneServer;
 let home = '';
 const { run, ok, json } = commandsIn(() => home);
@@ -24,26 +27,36 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true });
 });
 
-test('a context is added, shown, used and removed, and its file is the owner’s alone', async () => {
-  expect((await stat(join(home, '.config/carillon/contexts.json'))).mode & 0o777).toBe(0o600);
-  expect(await ok(['status'])).toMatch(/found through\s+the context here/);
-  expect(await json(['status'])).toMatchObject({ url: one.server.address, context: 'here', namespace: null });
-  await ok(['context', 'add', 'there', '--url', 'https://carillon.example.org', '--namespace', 'ops']);
-  expect(await json(['context', 'list'])).toMatchObject([
-    { context: 'here', current: true, has_key: true },
-    { context: 'there', current: false, has_key: false, namespace: 'ops' },
-  ]);
-  expect(await ok(['context', 'show', 'there'])).toMatch(/server\s+https:\/\/carillon\.example\.org/);
-  expect(await ok(['context', 'list'])).not.toContain('ck_');
-  await ok(['context', 'use', 'there']);
-  expect(await json(['context', 'show'])).toMatchObject({ context: 'there', current: true });
-  expect(await json(['status', '--context', 'here'])).toMatchObject({ ready: true });
-  expect((await run(['status'], { env: { CARILLON_CONTEXT: 'nope' } })).stderr).toContain('no context nope');
-  expect((await run(['context', 'remove', 'there'])).code).toBe(2);
-  await ok(['context', 'remove', 'there', '--yes']);
-  expect((await run(['context', 'use', 'there'])).stderr).toContain('carillon context list');
-  await ok(['context', 'use', 'here']);
-});
+test(
+  'a context is added, shown, used and removed, and its file is the owner’s alone',
+  MANY_COMMANDS,
+  async () => {
+    expect((await stat(join(home, '.config/carillon/contexts.json'))).mode & 0o777).toBe(0o600);
+    expect(await ok(['status'])).toMatch(/found through\s+the context here/);
+    expect(await json(['status'])).toMatchObject({
+      url: one.server.address,
+      context: 'here',
+      namespace: null,
+    });
+    await ok(['context', 'add', 'there', '--url', 'https://carillon.example.org', '--namespace', 'ops']);
+    expect(await json(['context', 'list'])).toMatchObject([
+      { context: 'here', current: true, has_key: true },
+      { context: 'there', current: false, has_key: false, namespace: 'ops' },
+    ]);
+    expect(await ok(['context', 'show', 'there'])).toMatch(/server\s+https:\/\/carillon\.example\.org/);
+    expect(await ok(['context', 'list'])).not.toContain('ck_');
+    await ok(['context', 'use', 'there']);
+    expect(await json(['context', 'show'])).toMatchObject({ context: 'there', current: true });
+    expect(await json(['status', '--context', 'here'])).toMatchObject({ ready: true });
+    expect((await run(['status'], { env: { CARILLON_CONTEXT: 'nope' } })).stderr).toContain(
+      'no context nope',
+    );
+    expect((await run(['context', 'remove', 'there'])).code).toBe(2);
+    await ok(['context', 'remove', 'there', '--yes']);
+    expect((await run(['context', 'use', 'there'])).stderr).toContain('carillon context list');
+    await ok(['context', 'use', 'here']);
+  },
+);
 
 test('another address forgets the key that was kept for the first', async () => {
   await ok(['context', 'add', 'moved', '--url', one.server.address, '--key', 'ck_kept']);
@@ -53,41 +66,45 @@ test('another address forgets the key that was kept for the first', async () => 
   expect(await json(['context', 'show', 'moved'])).toMatchObject({ has_key: false, namespace: 'ops' });
 });
 
-test('its namespace is that of commands which list or create, unless they say otherwise', async () => {
-  await ok(['namespaces', 'create', 'billing']);
-  const make = async (name: string, ...more: string[]) =>
-    json<{ job_id: string }>([
-      'jobs',
-      'create',
-      name,
-      '--every',
-      '1d',
-      '--http',
-      one.server.address,
-      ...more,
+test(
+  'its namespace is that of commands which list or create, unless they say otherwise',
+  MANY_COMMANDS,
+  async () => {
+    await ok(['namespaces', 'create', 'billing']);
+    const make = async (name: string, ...more: string[]) =>
+      json<{ job_id: string }>([
+        'jobs',
+        'create',
+        name,
+        '--every',
+        '1d',
+        '--http',
+        one.server.address,
+        ...more,
+      ]);
+    await make('outside');
+    await ok(['context', 'add', 'here', '--namespace', 'billing']);
+    const { job_id } = await make('inside');
+    await make('named', '--namespace', 'default');
+    expect(await json(['jobs', 'show', job_id])).toMatchObject({ namespace: 'billing' });
+    const payload = { url: one.server.address };
+    const input = JSON.stringify([
+      { name: 'filed', interval: '1d', payload },
+      { name: 'placed', interval: '1d', payload, namespace: 'default' },
     ]);
-  await make('outside');
-  await ok(['context', 'add', 'here', '--namespace', 'billing']);
-  const { job_id } = await make('inside');
-  await make('named', '--namespace', 'default');
-  expect(await json(['jobs', 'show', job_id])).toMatchObject({ namespace: 'billing' });
-  const payload = { url: one.server.address };
-  const input = JSON.stringify([
-    { name: 'filed', interval: '1d', payload },
-    { name: 'placed', interval: '1d', payload, namespace: 'default' },
-  ]);
-  await ok(['jobs', 'create', '--file', '-'], { input });
-  const names = async (...more: string[]) =>
-    (await json<{ name: string }[]>(['jobs', 'list', ...more])).map(({ name }) => name).sort();
-  expect(await names()).toEqual(['filed', 'inside']);
-  expect(await names('--all-namespaces')).toEqual(['filed', 'inside', 'named', 'outside', 'placed']);
-  expect(await names('--namespace', 'default')).toEqual(['named', 'outside', 'placed']);
-  expect(await json(['status'])).toMatchObject({ context: 'here', namespace: 'billing' });
-  const none = await run(['jobs', 'list', '--status', 'failed']);
-  expect(none.stderr).toContain('--all-namespaces');
-  await ok(['context', 'add', 'here', '--namespace', '']);
-  expect(await names()).toHaveLength(5);
-});
+    await ok(['jobs', 'create', '--file', '-'], { input });
+    const names = async (...more: string[]) =>
+      (await json<{ name: string }[]>(['jobs', 'list', ...more])).map(({ name }) => name).sort();
+    expect(await names()).toEqual(['filed', 'inside']);
+    expect(await names('--all-namespaces')).toEqual(['filed', 'inside', 'named', 'outside', 'placed']);
+    expect(await names('--namespace', 'default')).toEqual(['named', 'outside', 'placed']);
+    expect(await json(['status'])).toMatchObject({ context: 'here', namespace: 'billing' });
+    const none = await run(['jobs', 'list', '--status', 'failed']);
+    expect(none.stderr).toContain('--all-namespaces');
+    await ok(['context', 'add', 'here', '--namespace', '']);
+    expect(await names()).toHaveLength(5);
+  },
+);
 
 test('a server that cannot be reached is told with what named it', async () => {
   await ok(['context', 'add', 'gone', '--url', 'http://127.0.0.1:1']);

@@ -86,12 +86,14 @@ export const FIXES: Readonly<Record<string, string>> = {
     'Write ISO 8601 with an offset, such as 2027-03-01T09:00:00Z, or without one and with --tz; for once, --in 2h says how long from now.',
   cron_invalid:
     'Write 5 fields (minute hour day month weekday) or 6 (second first), such as "0 9 * * 1-5", in quotes; `carillon preview` shows when it fires.',
-  unauthorized: 'Sign in with `carillon login`, or give a key with --key or CARILLON_KEY.',
+  unauthorized:
+    'Sign in with `carillon login`, or give a key with --key (or CARILLON_KEY) and its server with --url (or CARILLON_URL).',
   forbidden:
     'Ask an administrator for a role or a key that may do this; `carillon whoami` shows who you are and what you may.',
   sign_in_refused:
     'Check the name and the password. An administrator can set a new password and enable the user: `carillon users update`.',
-  csrf_rejected: 'Sign in with `carillon login`, or give a key with --key or CARILLON_KEY.',
+  csrf_rejected:
+    'Sign in with `carillon login`, or give a key with --key (or CARILLON_KEY) and its server with --url (or CARILLON_URL).',
   rate_limited: 'Wait a moment and try again.',
   job_not_found: '`carillon jobs list` shows the jobs you may see.',
   run_not_found: '`carillon runs list <job>` shows the runs of a job.',
