@@ -78,6 +78,9 @@ const HEAD = `# The carillon command
 stored in \`~/.config/carillon/login.json\`; the server that runs in the folder \`.carillon\` (or \`--data\`) here, with its admin key. A
 key that was found is only sent to the address it was found with.
 
+**Which job is meant**: its id, its key, its name if no other job has it, or the beginning of its id, at least 6 characters of it. What fits
+several is refused with all of them. Users and API keys are called by their names, too, and dead letters by the beginning of their ids.
+
 **What it prints**: tables and sentences for people, in colour on a terminal (\`NO_COLOR\` turns that off) and cut to its width (the last
 columns are left out first); in a pipe everything is shown. \`--json\` prints what the server answered: an array for lists, one object a line for what goes on (\`-f\`, \`--watch\`,
 \`--wait\`) and for several ids. Results go to the standard output, everything else to the standard error; with \`--json\` an error is
