@@ -110,6 +110,7 @@ export const FIXES: Readonly<Record<string, string>> = {
   route_not_found: OTHER_VERSION,
   version_mismatch: 'It was changed meanwhile: look at it with `carillon jobs show`, and try again.',
   job_already_finished: '`carillon jobs run` runs it again; `carillon jobs update` gives it a new schedule.',
+  job_key_taken: 'Choose another key, or replace the job that has it with `carillon apply`.',
   job_changed: 'Look at it with `carillon jobs show`, and try again.',
   job_still_running: 'Its runs were asked to stop: try again when they have ended.',
   run_already_finished: 'Nothing is left to stop: `carillon runs show` tells how it ended.',

@@ -76,7 +76,7 @@ test.each([
   ['carillon job list', /Did you mean jobs/],
   ['carillon jobs list --stats x', /Did you mean --status/],
   ['carillon jobs create x --priority urgent', /Allowed choices are low, medium, high/],
-  ['carillon jobs show', /missing required argument 'id'/],
+  ['carillon jobs show', /missing required argument 'job'/],
   ['carillon workers now', /too many arguments/],
 ])('%s is answered with what would be right', async (line, message) => {
   await expect(parse(line)).rejects.toThrow(message);

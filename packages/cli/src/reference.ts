@@ -81,6 +81,9 @@ const HEAD = `# The carillon command
 folder counts only when it is yours or root's, when no link leads to its files, and when its address is on this machine; root uses
 the folder of another user when \`--data\` names it. Before a password is asked for, the address it goes to is shown.
 
+**Which job is meant**: its id, its key, its name if no other job has it, or the beginning of its id, at least 6 characters of it. What fits
+several is refused with all of them. Users and API keys are called by their names, too, and dead letters by the beginning of their ids.
+
 **Contexts** are servers by name, kept in \`~/.config/carillon/contexts.json\`, which only you can read. The namespace of a context is
 that of every command which lists or creates, unless \`--namespace\` names another one or \`--all-namespaces\` asks for all.
 

@@ -69,7 +69,7 @@ const apply = command('apply', 'Make the jobs be as files describe them', {
   examples: [
     'carillon apply -f jobs.yaml',
     'carillon apply -f jobs/ --set billing --prune --dry-run',
-    'carillon export --namespace staging | carillon apply -f - --dry-run',
+    'carillon apply -f - --dry-run < jobs.yaml',
   ],
   async run({ options: { dryRun = false, prune = false, yes, ...source }, cli }) {
     const { client, plan } = await planOf(cli, source, prune);
