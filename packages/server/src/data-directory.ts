@@ -150,6 +150,7 @@ async function openOwn(path: string): Promise<OpenFolder> {
 /** Keeps `folder` open as long as the lock is held, and closes it when it cannot be had. */
 async function takeLock(folder: OpenFolder): Promise<Lock> {
   const askedAt = performance.now();
+  let isLeaving = false;
   try {
     for (;;) {
       const database = tryLock(folder);
@@ -159,7 +160,9 @@ async function takeLock(folder: OpenFolder): Promise<Lock> {
         return lock;
       }
       const holder = await readHolder(folder);
-      const patienceMs = holder?.leaving ? LEAVING_HOLDER_WAIT_MS : RUNNING_HOLDER_WAIT_MS;
+      // A server that leaves removes its record first, and its lock a moment later.
+      if (holder) isLeaving = holder.leaving === true;
+      const patienceMs = isLeaving ? LEAVING_HOLDER_WAIT_MS : RUNNING_HOLDER_WAIT_MS;
       if (performance.now() - askedAt > patienceMs) throw new DataDirectoryInUse(folder.path, holder);
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     }
