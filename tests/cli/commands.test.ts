@@ -188,6 +188,15 @@ describe('runs and dead letters', () => {
       return found ?? expect.fail('not dead yet');
     }, SOON);
     expect(await ok(['dlq', 'show', letter.run_id])).toContain('ECONNREFUSED');
+    const failed = ['runs', 'list', '--status', 'failed', '--since', '1h'];
+    expect(await ok(failed)).toMatch(/FAILED +dead +default +.*ECONNREFUSED/);
+    expect(await json([...failed, id, '--error', 'econnrefused'])).toMatchObject([
+      { run_id: letter.run_id, job_name: 'dead', namespace: 'default' },
+    ]);
+    for (const noun of ['runs', 'jobs', 'dlq']) {
+      const typo = await run([noun, 'list', '--namespace', 'defualt']);
+      expect([typo.code, typo.stderr]).toEqual([3, expect.stringContaining('There is no namespace defualt')]);
+    }
     expect(await ok(['runs', 'logs', '-f', letter.run_id])).toMatch(/attempt 1 ended: FAILED/);
     expect(await ok(['runs', 'show', letter.run_id])).toMatch(/status\s+FAILED/);
     expect((await run(['runs', 'rerun', letter.run_id, '--wait'])).code).toBe(1);

@@ -24,7 +24,8 @@ export function eventOperations({ operations, authenticate, stopping }: ApiConte
         'With `Accept: application/json`, with none, or with a limit, it is one page of events, oldest first; follow the Link header `next`,',
         'which is always there, to read on.',
       ].join(' '),
-      cursor: 'cursor',
+      // As clients of streams know it; cursor does the same.
+      cursor: 'last_event_id',
       query: reading(EVENTS_QUERY),
       headers: {
         'last-event-id': { description: 'The id of the last event you saw.', example: '74231-1802-0' },

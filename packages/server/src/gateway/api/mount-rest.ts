@@ -51,7 +51,7 @@ export function mountRest(
         if (status !== undefined) reply.code(status);
         if (headers) reply.headers(headers);
         if (list) {
-          const link = linksOf(list, { url: request.url, address });
+          const link = linksOf(list, { url: request.url, cursor: operation.cursor ?? 'cursor', address });
           if (link !== '') reply.header('link', link);
         }
         return body;
@@ -99,14 +99,14 @@ function callReader(
 /** The Link header (RFC 8288) that leads through a list with the same filters. */
 export function linksOf(
   { hasMore, next, page, stopped = false }: ListEnd,
-  { url, address }: { url: string; address: string },
+  { url, cursor, address }: { url: string; cursor: string; address: string },
 ): string {
   const found: string[] = [];
   const add = (rel: string, name: string, value: string) => {
     found.push(`<${address}${withParameter(url, name, value)}>; rel="${rel}"`);
   };
   const followsCursor = next !== undefined && (page === undefined || stopped);
-  if (hasMore && followsCursor) add('next', 'cursor', next);
+  if (hasMore && followsCursor) add('next', cursor, next);
   else if (hasMore) add('next', 'page', String((page ?? 1) + 1));
   if (page !== undefined && page > 1) add('prev', 'page', String(page - 1));
   return found.join(', ');

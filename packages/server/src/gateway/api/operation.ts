@@ -117,8 +117,8 @@ interface Described {
   readonly headers?: Readonly<Record<string, HeaderSpec>>;
   /** Since and until when, as dates; see docs/compatibility.md. */
   readonly deprecated?: { readonly since: string; readonly sunset: string };
-  /** It is a list: the field of the query or body that continues it, which over RPC is page_token. */
-  readonly cursor?: 'cursor';
+  /** It is a list: the field of the query or body that its links continue it by, which over RPC is page_token. */
+  readonly cursor?: 'cursor' | 'last_event_id';
   readonly answers: Readonly<Record<number, Answer>>;
   readonly bodyExamples?: Readonly<Record<string, object>>;
   /** The calls of RPC that do the same. */

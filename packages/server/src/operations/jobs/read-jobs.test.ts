@@ -43,7 +43,8 @@ test('what fires next costs one question to a schedule for each entry that is an
   };
   const { clock, storage, accounts } = fixture;
   const reading = jobReading({ clock, storage, accounts, slices } as unknown as OperationPorts);
-  const { runs } = await reading.listUpcoming(SERVER, { withinMs: 7 * 86_400_000, limit: 1_000 });
+  const weekMs = 7 * 86_400_000;
+  const { runs } = await reading.listUpcoming(SERVER, { withinMs: weekMs, limit: 1_000 });
   expect(runs).toHaveLength(1_000);
   // 200 of each of the first five seconds, in order.
   expect(runs.map(({ runAtMs }) => runAtMs)).toEqual(

@@ -153,7 +153,7 @@ describeEachPostgres('lists of runs', (server) => {
     const pool = new Database({
       url: database.url,
       connectionsMax: 2,
-      connectTimeoutMs: 30_000,
+      connectTimeoutMs: 60_000,
       statementTimeoutMs: 60_000,
     });
     const walk = async (query: Partial<RunQuery>) => {
