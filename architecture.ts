@@ -171,6 +171,12 @@ export const MODULES: readonly Module[] = [
     imports: ['domain', 'foundation', 'server/storage'],
   },
   {
+    name: 'server/outgoing',
+    kind: 'service',
+    purpose: 'What http jobs need of the installation: its own addresses, which they may not call.',
+    imports: ['domain', 'foundation', 'worker', 'server/storage'],
+  },
+  {
     name: 'server/scheduler',
     kind: 'role',
     purpose:
@@ -352,7 +358,7 @@ export const MODULES: readonly Module[] = [
     name: 'server/config',
     kind: 'ground',
     purpose: 'One schema for every setting, from flags, environment and file.',
-    imports: ['contract', 'domain', 'foundation'],
+    imports: ['contract', 'domain', 'foundation', 'worker'],
     npm: ['zod'],
   },
   {
@@ -448,6 +454,7 @@ export const MODULES: readonly Module[] = [
       'server/data-directory.ts',
       'server/gateway',
       'server/housekeeping',
+      'server/outgoing',
       'server/postgres',
       'server/signal-bus/memory-signal-bus.ts',
       'server/signal-bus/postgres',

@@ -12,6 +12,7 @@ export * from './job/define-job.ts';
 export { isNamespaceName, NO_LABELS, NO_RESOURCES, requireNamespaceName } from './job/define-job-values.ts';
 export * from './job/field-kinds.ts';
 export * from './job/filters.ts';
+export * from './job/http-headers.ts';
 export * from './job/job.ts';
 export * from './job/job-fields.ts';
 export * from './job/job-order.ts';

@@ -15,6 +15,7 @@ import { GatewayPort } from './gateway/listener/gateway-port.ts';
 import { CertificateUnusable } from './gateway/listener/read-certificate.ts';
 import { RequestLimits } from './gateway/rate-limit.ts';
 import { untilPartitioned } from './housekeeping/until-partitioned.ts';
+import { OwnEndpoints } from './outgoing/own-endpoints.ts';
 import { migrate } from './postgres/migrate.ts';
 import { supervisePostgres } from './postgres/supervise-postgres.ts';
 import { whenReachable } from './postgres/when-reachable.ts';
@@ -81,7 +82,10 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
     undo.push(() => storage.close());
 
     const counters = new PostgresCounters(storage.database);
-    const { deny_networks: denyNetworks, response_bytes_max: responseBytesMax } = config.http;
+    const own = new OwnEndpoints({
+      ...{ databaseUrl: database.url, publicUrl: config.public_url, members: storage.members },
+      ...{ clock: systemClock, random: systemRandom, log },
+    });
     const telemetry = new PrometheusTelemetry({ clock: systemClock });
     const countingLog = countedLog(log, telemetry);
     const signals = new PostgresSignalBus({
@@ -103,7 +107,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
     });
     const engine = composeEngine({
       storage: measuredStorage(storage, { telemetry, clock: systemClock }),
-      handlers: new Map([['http', createHttpHandler({ denyNetworks, responseBytesMax })], ...handlers]),
+      handlers: new Map([['http', createHttpHandler(httpSettings(config, own))], ...handlers]),
       ...identity,
       address: addressOf(config, port),
       settings: engineSettings(config),
@@ -143,6 +147,8 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
       listener: port.listener,
       ...(config.public_url === undefined ? {} : { address: config.public_url }),
     });
+    undo.push(() => own.stop());
+    await whenReachable(database.url, { ...waiting, step: () => own.start() });
     undo.push(() => engine.stop());
     await whenReachable(database.url, { ...waiting, step: () => engine.start() });
     undo.push(() => gateway.close());
@@ -150,7 +156,8 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
     const address = await port.open(gateway).catch((error: unknown) => {
       throw StartFailure.ofListen(error, { port: config.port, host: port.host });
     });
-    await openRedirect(config, { port, undo });
+    own.addListener(address, port.host);
+    await openRedirect(config, { port, undo, own });
     await data.announce(address);
     undo.push(() => data.announceLeaving());
     return {
@@ -234,7 +241,7 @@ async function preparePort(config: Config, log: Log): Promise<GatewayPort> {
 
 async function openRedirect(
   config: Config,
-  { port, undo }: { port: GatewayPort; undo: (() => Promise<unknown>)[] },
+  { port, undo, own }: { port: GatewayPort; undo: (() => Promise<unknown>)[]; own: OwnEndpoints },
 ): Promise<void> {
   const { redirect_port: redirectPort } = config.tls;
   if (redirectPort === undefined) return;
@@ -242,6 +249,7 @@ async function openRedirect(
     throw StartFailure.ofListen(error, { port: redirectPort, host: port.host, flag: '--tls-redirect-port' });
   });
   undo.push(() => redirect.close());
+  own.addListener(`http://localhost:${redirectPort}`, port.host);
 }
 
 async function openDatabase(
@@ -289,6 +297,11 @@ function rateLimits({ rate_limit: limit }: Config) {
     perAddress: limit.address_per_second,
     burstSeconds: limit.burst_seconds,
   };
+}
+
+function httpSettings({ http }: Config, own: OwnEndpoints) {
+  const { egress: profile, allow, deny_networks: denyNetworks, response_bytes_max: responseBytesMax } = http;
+  return { responseBytesMax, egress: { profile, allow, denyNetworks }, own: () => own.list() };
 }
 
 function sessionTimes({ session }: Config) {
