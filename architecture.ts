@@ -72,6 +72,7 @@ const STORAGE_FILES = [
   'member-store.ts',
   'run-store.ts',
   'housekeeping-store.ts',
+  'signing-key-store.ts',
   'due.ts',
   'lane.ts',
   'storage-clock.ts',
@@ -148,6 +149,7 @@ export const MODULES: readonly Module[] = [
       'server/audit',
       'server/event-feed',
       'server/ingest',
+      'server/outgoing',
       'server/signal-bus',
       'server/storage',
     ],
@@ -173,8 +175,9 @@ export const MODULES: readonly Module[] = [
   {
     name: 'server/outgoing',
     kind: 'service',
-    purpose: 'What http jobs need of the installation: its own addresses, which they may not call.',
-    imports: ['domain', 'foundation', 'worker', 'server/storage'],
+    purpose:
+      'What http jobs need of the installation: its own addresses, which they may not call, and the keys that sign their requests.',
+    imports: ['domain', 'foundation', 'worker', 'server/audit', 'server/storage'],
   },
   {
     name: 'server/scheduler',
@@ -422,6 +425,7 @@ export const MODULES: readonly Module[] = [
       'server/audit',
       'server/event-feed',
       'server/operations',
+      'server/outgoing',
       'server/scheduler',
       'server/dispatcher',
       'server/executor',

@@ -2,6 +2,7 @@
  * One server, from its configuration to an open port: data folder, database, engine, gateway, in this order, and back in
  * the other. Whatever fails on the way up, what was started before it is stopped again.
  */
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BootId, NodeId } from '@carillon/domain';
 import { type Log, systemClock, systemRandom } from '@carillon/foundation';
@@ -16,6 +17,8 @@ import { CertificateUnusable } from './gateway/listener/read-certificate.ts';
 import { RequestLimits } from './gateway/rate-limit.ts';
 import { untilPartitioned } from './housekeeping/until-partitioned.ts';
 import { OwnEndpoints } from './outgoing/own-endpoints.ts';
+import { SecretSeal } from './outgoing/secret-seal.ts';
+import { SigningSecrets } from './outgoing/signing-secrets.ts';
 import { migrate } from './postgres/migrate.ts';
 import { supervisePostgres } from './postgres/supervise-postgres.ts';
 import { whenReachable } from './postgres/when-reachable.ts';
@@ -82,10 +85,12 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
     undo.push(() => storage.close());
 
     const counters = new PostgresCounters(storage.database);
+    const seal = await openSeal(config);
     const own = new OwnEndpoints({
       ...{ databaseUrl: database.url, publicUrl: config.public_url, members: storage.members },
       ...{ clock: systemClock, random: systemRandom, log },
     });
+    const signing = new SigningSecrets({ store: storage.signingKeys, seal, clock: systemClock });
     const telemetry = new PrometheusTelemetry({ clock: systemClock });
     const countingLog = countedLog(log, telemetry);
     const signals = new PostgresSignalBus({
@@ -107,7 +112,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
     });
     const engine = composeEngine({
       storage: measuredStorage(storage, { telemetry, clock: systemClock }),
-      handlers: new Map([['http', createHttpHandler(httpSettings(config, own))], ...handlers]),
+      handlers: new Map([['http', createHttpHandler(httpSettings(config, own, signing))], ...handlers]),
       ...identity,
       address: addressOf(config, port),
       settings: engineSettings(config),
@@ -119,6 +124,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
       signals,
       counters,
       sessionTimes: sessionTimes(config),
+      seal,
     });
     telemetry.watch({
       counts: () => engine.counts(),
@@ -299,9 +305,24 @@ function rateLimits({ rate_limit: limit }: Config) {
   };
 }
 
-function httpSettings({ http }: Config, own: OwnEndpoints) {
+function httpSettings({ http }: Config, own: OwnEndpoints, signing: SigningSecrets) {
   const { egress: profile, allow, deny_networks: denyNetworks, response_bytes_max: responseBytesMax } = http;
-  return { responseBytesMax, egress: { profile, allow, denyNetworks }, own: () => own.list() };
+  return {
+    responseBytesMax,
+    egress: { profile, allow, denyNetworks },
+    own: () => own.list(),
+    signingSecrets: (namespace: string) => signing.of(namespace),
+  };
+}
+
+async function openSeal({ secrets: { key_file: keyFile } }: Config): Promise<SecretSeal> {
+  if (keyFile === undefined) return new SecretSeal();
+  try {
+    return new SecretSeal(await readFile(keyFile, 'utf8'));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StartFailure(`${keyFile} of --secrets-key-file cannot be used: ${reason}.`, { cause: error });
+  }
 }
 
 function sessionTimes({ session }: Config) {

@@ -202,6 +202,14 @@ const session = {
   user_agent: 'Mozilla/5.0',
 };
 
+const signingKey = {
+  signing_key_id: '01893f2e-7c14-7d00-8a1b-2c3d4e5f6a7b',
+  namespace: 'billing',
+  created_at: AT,
+  starts_at: AT,
+  ends_at: null,
+};
+
 export const ACCOUNT_EXAMPLES = {
   namespace: { name: 'billing', description: 'Invoices and reminders', created_at: AT },
   namespaceBody: { name: 'billing', description: 'Invoices and reminders' },
@@ -236,6 +244,8 @@ export const ACCOUNT_EXAMPLES = {
     expires_at: '2031-01-01T00:00:00Z',
   },
   createdKey: { ...key, key: 'ck_k3m8x0q7wd_Zr6cUo1b9w2Yx5sT8vQ0eL4hN7jM3kP6dF1gA9iB2cE' },
+  signingKey,
+  createdSigningKey: { ...signingKey, secret: 'whsec_q7mQ0nV4cX1sT8vQ0eL4hN7jM3kP6dF1gA9iB2cE5rU=' },
   audit: {
     audit_id: 4711,
     at: AT,

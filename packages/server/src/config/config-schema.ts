@@ -146,6 +146,17 @@ export const configSchema = z.strictObject({
       open: z.boolean().default(false).describe('Let callers on this machine read /metrics without a key.'),
     })
     .prefault({}),
+  secrets: z
+    .strictObject({
+      key_file: z
+        .string()
+        .min(1)
+        .optional()
+        .describe(
+          'File with 32 bytes in base64 that encrypt the signing keys in the database; the same on all servers. Left out: they are not encrypted.',
+        ),
+    })
+    .prefault({}),
   http: z
     .strictObject({
       response_bytes_max: integer(0, 10_240)

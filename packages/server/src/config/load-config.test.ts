@@ -55,6 +55,7 @@ test('nothing has to be configured', () => {
     session: { idle_minutes: 720, max_hours: 168 },
     events: { retention_days: 7, listeners_max: 1_000 },
     metrics: { open: false },
+    secrets: {},
     http: {
       response_bytes_max: 8_192,
       egress: 'open',

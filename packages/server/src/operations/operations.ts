@@ -5,6 +5,7 @@
 import type { Caller } from '@carillon/domain';
 import type { ListAuditQuery } from '../audit/audit-log.ts';
 import type { ReadEventsQuery, WatchOptions } from '../event-feed/event-feed.ts';
+import { signingKeyOperations } from '../outgoing/signing-keys.ts';
 import { deadLetterOperations } from './dead-letters.ts';
 import { jobChanges } from './jobs/change-jobs.ts';
 import { jobCreation } from './jobs/create-jobs.ts';
@@ -17,7 +18,7 @@ import { workerOperations } from './workers.ts';
 export type Operations = ReturnType<typeof createOperations>;
 
 export function createOperations(ports: OperationPorts) {
-  const { accounts, audit, events } = ports;
+  const { accounts, audit, events, storage, seal, clock, random } = ports;
   return {
     ...jobCreation(ports),
     ...jobReading(ports),
@@ -27,6 +28,10 @@ export function createOperations(ports: OperationPorts) {
     ...workerOperations(ports),
     ...scheduleOperations(ports),
     ...accounts.operations,
+    ...signingKeyOperations({
+      ...{ store: storage.signingKeys, seal, clock, random },
+      requireNamespace: (name) => accounts.namespaces.require(name),
+    }),
     listAudit: (caller: Caller, query: ListAuditQuery) => audit.list(caller, query),
     readEvents: (caller: Caller, query: ReadEventsQuery) => events.read(caller, query),
     /** Whoever opens the stream closes it. */

@@ -15,6 +15,7 @@ import { type Handler, HandlerError, type RunContext } from '../handler.ts';
 import { type Destination, EgressPolicy, type EgressRules, type OwnEndpoint } from './egress-policy.ts';
 import { failedCall, type RefusedAnswer, refusedAnswer } from './http-failure.ts';
 import { type HttpCall, readHttpPayload } from './http-payload.ts';
+import { signatureHeaders } from './sign-request.ts';
 
 export interface HttpHandlerOptions {
   /** Bytes of the answer that are kept as the run's result. */
@@ -22,6 +23,8 @@ export interface HttpHandlerOptions {
   readonly egress: EgressRules;
   /** Where Carillon itself and its database listen, as far as this process knows. Left out: nowhere. */
   readonly own?: () => readonly OwnEndpoint[];
+  /** What signs requests of a namespace. Left out: nothing does. */
+  readonly signingSecrets?: (namespace: string) => Promise<readonly Uint8Array[]>;
 }
 
 export const HTTP_DEFAULTS: HttpHandlerOptions = {
@@ -42,7 +45,8 @@ export function createHttpHandler(options: HttpHandlerOptions = HTTP_DEFAULTS): 
   const policy = new EgressPolicy(options.egress, options.own);
   return async (context) => {
     const call = readHttpPayload(context.payload);
-    const answer = await send(call, context, { agents, policy, bytesMax: options.responseBytesMax });
+    const secrets = await secretsOf(context, options);
+    const answer = await send(call, context, { agents, policy, secrets, bytesMax: options.responseBytesMax });
     const result = {
       status: answer.status,
       content_type: answer.contentType,
@@ -54,10 +58,30 @@ export function createHttpHandler(options: HttpHandlerOptions = HTTP_DEFAULTS): 
   };
 }
 
+/** A request that cannot be signed is not sent: the receiver would take it for a forgery. */
+async function secretsOf(
+  { namespace }: RunContext,
+  { signingSecrets }: HttpHandlerOptions,
+): Promise<readonly Uint8Array[]> {
+  if (namespace === undefined || !signingSecrets) return [];
+  try {
+    return await signingSecrets(namespace);
+  } catch (error) {
+    throw new HandlerError('the request could not be signed', { cause: error });
+  }
+}
+
+interface Sending {
+  readonly agents: Record<string, HttpAgent>;
+  readonly policy: EgressPolicy;
+  readonly secrets: readonly Uint8Array[];
+  readonly bytesMax: number;
+}
+
 function send(
   call: HttpCall,
   context: RunContext,
-  { agents, policy, bytesMax }: { agents: Record<string, HttpAgent>; policy: EgressPolicy; bytesMax: number },
+  { agents, policy, secrets, bytesMax }: Sending,
 ): Promise<Answer> {
   const { url } = call;
   const assertAllowed = guardOf(call, policy);
@@ -77,6 +101,7 @@ function send(
       'carillon-attempt': String(context.attempt),
       'carillon-epoch': String(context.epoch),
       'carillon-scheduled-at': context.scheduledAt.toISOString(),
+      ...signatureHeaders({ runId: context.runId, atMs: Date.now(), body: call.body }, secrets),
       ...(call.body === undefined ? {} : { 'content-length': String(call.body.byteLength) }),
     },
   };

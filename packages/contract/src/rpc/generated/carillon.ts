@@ -16,7 +16,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file carillon/v1/accounts.proto.
  */
 export const file_carillon_v1_accounts: GenFile = /*@__PURE__*/
-  fileDesc("ChpjYXJpbGxvbi92MS9hY2NvdW50cy5wcm90bxILY2FyaWxsb24udjEidQoGQ2FsbGVyEgwKBGtpbmQYASABKAkSCgoCaWQYAiABKAkSDAoEbmFtZRgDIAEoCRIPCgd1c2VyX2lkGAQgASgJEiIKBmdyYW50cxgFIAMoCzISLmNhcmlsbG9uLnYxLkdyYW50Eg4KBnNjb3BlcxgGIAMoCSI6CgVHcmFudBIRCgluYW1lc3BhY2UYASABKAkSDAoEcm9sZRgCIAEoCRIQCghvd25fb25seRgDIAEoCCJeCglOYW1lc3BhY2USDAoEbmFtZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRIuCgpjcmVhdGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCLnAQoEVXNlchIPCgd1c2VyX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSFAoMZGlzcGxheV9uYW1lGAMgASgJEhAKCGRpc2FibGVkGAQgASgIEhQKDGhhc19wYXNzd29yZBgFIAEoCBIiCgZncmFudHMYBiADKAsyEi5jYXJpbGxvbi52MS5HcmFudBIuCgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKZAgoDS2V5Eg4KBmtleV9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEg4KBnByZWZpeBgDIAEoCRIPCgd1c2VyX2lkGAQgASgJEhEKCW5hbWVzcGFjZRgFIAEoCRIMCgRyb2xlGAYgASgJEhAKCG93bl9vbmx5GAcgASgIEg4KBnNjb3BlcxgIIAMoCRIuCgpjcmVhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxsYXN0X3VzZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIhIKEEdldENhbGxlclJlcXVlc3QiOAoRR2V0Q2FsbGVyUmVzcG9uc2USIwoGY2FsbGVyGAEgASgLMhMuY2FyaWxsb24udjEuQ2FsbGVyIj4KFUxpc3ROYW1lc3BhY2VzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCSJdChZMaXN0TmFtZXNwYWNlc1Jlc3BvbnNlEioKCm5hbWVzcGFjZXMYASADKAsyFi5jYXJpbGxvbi52MS5OYW1lc3BhY2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIlQKFkNyZWF0ZU5hbWVzcGFjZVJlcXVlc3QSDAoEbmFtZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAyABKAkiRAoXQ3JlYXRlTmFtZXNwYWNlUmVzcG9uc2USKQoJbmFtZXNwYWNlGAEgASgLMhYuY2FyaWxsb24udjEuTmFtZXNwYWNlIiMKE0dldE5hbWVzcGFjZVJlcXVlc3QSDAoEbmFtZRgBIAEoCSJBChRHZXROYW1lc3BhY2VSZXNwb25zZRIpCgluYW1lc3BhY2UYASABKAsyFi5jYXJpbGxvbi52MS5OYW1lc3BhY2UiUAoWVXBkYXRlTmFtZXNwYWNlUmVxdWVzdBIMCgRuYW1lGAEgASgJEhgKC2Rlc2NyaXB0aW9uGAIgASgJSACIAQFCDgoMX2Rlc2NyaXB0aW9uIkQKF1VwZGF0ZU5hbWVzcGFjZVJlc3BvbnNlEikKCW5hbWVzcGFjZRgBIAEoCzIWLmNhcmlsbG9uLnYxLk5hbWVzcGFjZSImChZEZWxldGVOYW1lc3BhY2VSZXF1ZXN0EgwKBG5hbWUYASABKAkiJwoXRGVsZXRlTmFtZXNwYWNlUmVzcG9uc2USDAoEbmFtZRgBIAEoCSI5ChBMaXN0VXNlcnNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJIk4KEUxpc3RVc2Vyc1Jlc3BvbnNlEiAKBXVzZXJzGAEgAygLMhEuY2FyaWxsb24udjEuVXNlchIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkihgEKEUNyZWF0ZVVzZXJSZXF1ZXN0EgwKBG5hbWUYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJEhAKCHBhc3N3b3JkGAMgASgJEiIKBmdyYW50cxgEIAMoCzISLmNhcmlsbG9uLnYxLkdyYW50EhcKD2lkZW1wb3RlbmN5X2tleRgFIAEoCSI1ChJDcmVhdGVVc2VyUmVzcG9uc2USHwoEdXNlchgBIAEoCzIRLmNhcmlsbG9uLnYxLlVzZXIiIQoOR2V0VXNlclJlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCSIyCg9HZXRVc2VyUmVzcG9uc2USHwoEdXNlchgBIAEoCzIRLmNhcmlsbG9uLnYxLlVzZXIidAoRVXBkYXRlVXNlclJlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCRIZCgxkaXNwbGF5X25hbWUYAiABKAlIAIgBARIVCghkaXNhYmxlZBgDIAEoCEgBiAEBQg8KDV9kaXNwbGF5X25hbWVCCwoJX2Rpc2FibGVkIjUKElVwZGF0ZVVzZXJSZXNwb25zZRIfCgR1c2VyGAEgASgLMhEuY2FyaWxsb24udjEuVXNlciIkChFEZWxldGVVc2VyUmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJIiUKEkRlbGV0ZVVzZXJSZXNwb25zZRIPCgd1c2VyX2lkGAEgASgJIksKFFNldFVzZXJHcmFudHNSZXF1ZXN0Eg8KB3VzZXJfaWQYASABKAkSIgoGZ3JhbnRzGAIgAygLMhIuY2FyaWxsb24udjEuR3JhbnQiOAoVU2V0VXNlckdyYW50c1Jlc3BvbnNlEh8KBHVzZXIYASABKAsyES5jYXJpbGxvbi52MS5Vc2VyIlUKFlNldFVzZXJQYXNzd29yZFJlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCRIQCghwYXNzd29yZBgCIAEoCRIYChBjdXJyZW50X3Bhc3N3b3JkGAMgASgJIioKF1NldFVzZXJQYXNzd29yZFJlc3BvbnNlEg8KB3VzZXJfaWQYASABKAkiOAoPTGlzdEtleXNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJIksKEExpc3RLZXlzUmVzcG9uc2USHgoEa2V5cxgBIAMoCzIQLmNhcmlsbG9uLnYxLktleRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkivQEKEENyZWF0ZUtleVJlcXVlc3QSDAoEbmFtZRgBIAEoCRIRCgluYW1lc3BhY2UYAiABKAkSDAoEcm9sZRgDIAEoCRIQCghvd25fb25seRgEIAEoCBIOCgZzY29wZXMYBSADKAkSLgoKZXhwaXJlc19hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdXNlcl9pZBgHIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYCCABKAkiQgoRQ3JlYXRlS2V5UmVzcG9uc2USHQoDa2V5GAEgASgLMhAuY2FyaWxsb24udjEuS2V5Eg4KBnNlY3JldBgCIAEoCSIfCg1HZXRLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCSIvCg5HZXRLZXlSZXNwb25zZRIdCgNrZXkYASABKAsyEC5jYXJpbGxvbi52MS5LZXkiIgoQUmV2b2tlS2V5UmVxdWVzdBIOCgZrZXlfaWQYASABKAkiIwoRUmV2b2tlS2V5UmVzcG9uc2USDgoGa2V5X2lkGAEgASgJMv8KCg5BY2NvdW50U2VydmljZRJKCglHZXRDYWxsZXISHS5jYXJpbGxvbi52MS5HZXRDYWxsZXJSZXF1ZXN0Gh4uY2FyaWxsb24udjEuR2V0Q2FsbGVyUmVzcG9uc2USWQoOTGlzdE5hbWVzcGFjZXMSIi5jYXJpbGxvbi52MS5MaXN0TmFtZXNwYWNlc1JlcXVlc3QaIy5jYXJpbGxvbi52MS5MaXN0TmFtZXNwYWNlc1Jlc3BvbnNlElwKD0NyZWF0ZU5hbWVzcGFjZRIjLmNhcmlsbG9uLnYxLkNyZWF0ZU5hbWVzcGFjZVJlcXVlc3QaJC5jYXJpbGxvbi52MS5DcmVhdGVOYW1lc3BhY2VSZXNwb25zZRJTCgxHZXROYW1lc3BhY2USIC5jYXJpbGxvbi52MS5HZXROYW1lc3BhY2VSZXF1ZXN0GiEuY2FyaWxsb24udjEuR2V0TmFtZXNwYWNlUmVzcG9uc2USXAoPVXBkYXRlTmFtZXNwYWNlEiMuY2FyaWxsb24udjEuVXBkYXRlTmFtZXNwYWNlUmVxdWVzdBokLmNhcmlsbG9uLnYxLlVwZGF0ZU5hbWVzcGFjZVJlc3BvbnNlElwKD0RlbGV0ZU5hbWVzcGFjZRIjLmNhcmlsbG9uLnYxLkRlbGV0ZU5hbWVzcGFjZVJlcXVlc3QaJC5jYXJpbGxvbi52MS5EZWxldGVOYW1lc3BhY2VSZXNwb25zZRJKCglMaXN0VXNlcnMSHS5jYXJpbGxvbi52MS5MaXN0VXNlcnNSZXF1ZXN0Gh4uY2FyaWxsb24udjEuTGlzdFVzZXJzUmVzcG9uc2USTQoKQ3JlYXRlVXNlchIeLmNhcmlsbG9uLnYxLkNyZWF0ZVVzZXJSZXF1ZXN0Gh8uY2FyaWxsb24udjEuQ3JlYXRlVXNlclJlc3BvbnNlEkQKB0dldFVzZXISGy5jYXJpbGxvbi52MS5HZXRVc2VyUmVxdWVzdBocLmNhcmlsbG9uLnYxLkdldFVzZXJSZXNwb25zZRJNCgpVcGRhdGVVc2VyEh4uY2FyaWxsb24udjEuVXBkYXRlVXNlclJlcXVlc3QaHy5jYXJpbGxvbi52MS5VcGRhdGVVc2VyUmVzcG9uc2USTQoKRGVsZXRlVXNlchIeLmNhcmlsbG9uLnYxLkRlbGV0ZVVzZXJSZXF1ZXN0Gh8uY2FyaWxsb24udjEuRGVsZXRlVXNlclJlc3BvbnNlElYKDVNldFVzZXJHcmFudHMSIS5jYXJpbGxvbi52MS5TZXRVc2VyR3JhbnRzUmVxdWVzdBoiLmNhcmlsbG9uLnYxLlNldFVzZXJHcmFudHNSZXNwb25zZRJcCg9TZXRVc2VyUGFzc3dvcmQSIy5jYXJpbGxvbi52MS5TZXRVc2VyUGFzc3dvcmRSZXF1ZXN0GiQuY2FyaWxsb24udjEuU2V0VXNlclBhc3N3b3JkUmVzcG9uc2USRwoITGlzdEtleXMSHC5jYXJpbGxvbi52MS5MaXN0S2V5c1JlcXVlc3QaHS5jYXJpbGxvbi52MS5MaXN0S2V5c1Jlc3BvbnNlEkoKCUNyZWF0ZUtleRIdLmNhcmlsbG9uLnYxLkNyZWF0ZUtleVJlcXVlc3QaHi5jYXJpbGxvbi52MS5DcmVhdGVLZXlSZXNwb25zZRJBCgZHZXRLZXkSGi5jYXJpbGxvbi52MS5HZXRLZXlSZXF1ZXN0GhsuY2FyaWxsb24udjEuR2V0S2V5UmVzcG9uc2USSgoJUmV2b2tlS2V5Eh0uY2FyaWxsb24udjEuUmV2b2tlS2V5UmVxdWVzdBoeLmNhcmlsbG9uLnYxLlJldm9rZUtleVJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("ChpjYXJpbGxvbi92MS9hY2NvdW50cy5wcm90bxILY2FyaWxsb24udjEidQoGQ2FsbGVyEgwKBGtpbmQYASABKAkSCgoCaWQYAiABKAkSDAoEbmFtZRgDIAEoCRIPCgd1c2VyX2lkGAQgASgJEiIKBmdyYW50cxgFIAMoCzISLmNhcmlsbG9uLnYxLkdyYW50Eg4KBnNjb3BlcxgGIAMoCSI6CgVHcmFudBIRCgluYW1lc3BhY2UYASABKAkSDAoEcm9sZRgCIAEoCRIQCghvd25fb25seRgDIAEoCCJeCglOYW1lc3BhY2USDAoEbmFtZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRIuCgpjcmVhdGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCLnAQoEVXNlchIPCgd1c2VyX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSFAoMZGlzcGxheV9uYW1lGAMgASgJEhAKCGRpc2FibGVkGAQgASgIEhQKDGhhc19wYXNzd29yZBgFIAEoCBIiCgZncmFudHMYBiADKAsyEi5jYXJpbGxvbi52MS5HcmFudBIuCgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKZAgoDS2V5Eg4KBmtleV9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEg4KBnByZWZpeBgDIAEoCRIPCgd1c2VyX2lkGAQgASgJEhEKCW5hbWVzcGFjZRgFIAEoCRIMCgRyb2xlGAYgASgJEhAKCG93bl9vbmx5GAcgASgIEg4KBnNjb3BlcxgIIAMoCRIuCgpjcmVhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxsYXN0X3VzZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIhIKEEdldENhbGxlclJlcXVlc3QiOAoRR2V0Q2FsbGVyUmVzcG9uc2USIwoGY2FsbGVyGAEgASgLMhMuY2FyaWxsb24udjEuQ2FsbGVyIj4KFUxpc3ROYW1lc3BhY2VzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCSJdChZMaXN0TmFtZXNwYWNlc1Jlc3BvbnNlEioKCm5hbWVzcGFjZXMYASADKAsyFi5jYXJpbGxvbi52MS5OYW1lc3BhY2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIlQKFkNyZWF0ZU5hbWVzcGFjZVJlcXVlc3QSDAoEbmFtZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAyABKAkiRAoXQ3JlYXRlTmFtZXNwYWNlUmVzcG9uc2USKQoJbmFtZXNwYWNlGAEgASgLMhYuY2FyaWxsb24udjEuTmFtZXNwYWNlIiMKE0dldE5hbWVzcGFjZVJlcXVlc3QSDAoEbmFtZRgBIAEoCSJBChRHZXROYW1lc3BhY2VSZXNwb25zZRIpCgluYW1lc3BhY2UYASABKAsyFi5jYXJpbGxvbi52MS5OYW1lc3BhY2UiUAoWVXBkYXRlTmFtZXNwYWNlUmVxdWVzdBIMCgRuYW1lGAEgASgJEhgKC2Rlc2NyaXB0aW9uGAIgASgJSACIAQFCDgoMX2Rlc2NyaXB0aW9uIkQKF1VwZGF0ZU5hbWVzcGFjZVJlc3BvbnNlEikKCW5hbWVzcGFjZRgBIAEoCzIWLmNhcmlsbG9uLnYxLk5hbWVzcGFjZSImChZEZWxldGVOYW1lc3BhY2VSZXF1ZXN0EgwKBG5hbWUYASABKAkiJwoXRGVsZXRlTmFtZXNwYWNlUmVzcG9uc2USDAoEbmFtZRgBIAEoCSI5ChBMaXN0VXNlcnNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJIk4KEUxpc3RVc2Vyc1Jlc3BvbnNlEiAKBXVzZXJzGAEgAygLMhEuY2FyaWxsb24udjEuVXNlchIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkihgEKEUNyZWF0ZVVzZXJSZXF1ZXN0EgwKBG5hbWUYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJEhAKCHBhc3N3b3JkGAMgASgJEiIKBmdyYW50cxgEIAMoCzISLmNhcmlsbG9uLnYxLkdyYW50EhcKD2lkZW1wb3RlbmN5X2tleRgFIAEoCSI1ChJDcmVhdGVVc2VyUmVzcG9uc2USHwoEdXNlchgBIAEoCzIRLmNhcmlsbG9uLnYxLlVzZXIiIQoOR2V0VXNlclJlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCSIyCg9HZXRVc2VyUmVzcG9uc2USHwoEdXNlchgBIAEoCzIRLmNhcmlsbG9uLnYxLlVzZXIidAoRVXBkYXRlVXNlclJlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCRIZCgxkaXNwbGF5X25hbWUYAiABKAlIAIgBARIVCghkaXNhYmxlZBgDIAEoCEgBiAEBQg8KDV9kaXNwbGF5X25hbWVCCwoJX2Rpc2FibGVkIjUKElVwZGF0ZVVzZXJSZXNwb25zZRIfCgR1c2VyGAEgASgLMhEuY2FyaWxsb24udjEuVXNlciIkChFEZWxldGVVc2VyUmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJIiUKEkRlbGV0ZVVzZXJSZXNwb25zZRIPCgd1c2VyX2lkGAEgASgJIksKFFNldFVzZXJHcmFudHNSZXF1ZXN0Eg8KB3VzZXJfaWQYASABKAkSIgoGZ3JhbnRzGAIgAygLMhIuY2FyaWxsb24udjEuR3JhbnQiOAoVU2V0VXNlckdyYW50c1Jlc3BvbnNlEh8KBHVzZXIYASABKAsyES5jYXJpbGxvbi52MS5Vc2VyIlUKFlNldFVzZXJQYXNzd29yZFJlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCRIQCghwYXNzd29yZBgCIAEoCRIYChBjdXJyZW50X3Bhc3N3b3JkGAMgASgJIioKF1NldFVzZXJQYXNzd29yZFJlc3BvbnNlEg8KB3VzZXJfaWQYASABKAkiOAoPTGlzdEtleXNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJIksKEExpc3RLZXlzUmVzcG9uc2USHgoEa2V5cxgBIAMoCzIQLmNhcmlsbG9uLnYxLktleRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkivQEKEENyZWF0ZUtleVJlcXVlc3QSDAoEbmFtZRgBIAEoCRIRCgluYW1lc3BhY2UYAiABKAkSDAoEcm9sZRgDIAEoCRIQCghvd25fb25seRgEIAEoCBIOCgZzY29wZXMYBSADKAkSLgoKZXhwaXJlc19hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdXNlcl9pZBgHIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYCCABKAkiQgoRQ3JlYXRlS2V5UmVzcG9uc2USHQoDa2V5GAEgASgLMhAuY2FyaWxsb24udjEuS2V5Eg4KBnNlY3JldBgCIAEoCSIfCg1HZXRLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCSIvCg5HZXRLZXlSZXNwb25zZRIdCgNrZXkYASABKAsyEC5jYXJpbGxvbi52MS5LZXkiIgoQUmV2b2tlS2V5UmVxdWVzdBIOCgZrZXlfaWQYASABKAkiIwoRUmV2b2tlS2V5UmVzcG9uc2USDgoGa2V5X2lkGAEgASgJIsMBCgpTaWduaW5nS2V5EhYKDnNpZ25pbmdfa2V5X2lkGAEgASgJEhEKCW5hbWVzcGFjZRgCIAEoCRIuCgpjcmVhdGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCglzdGFydHNfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKB2VuZHNfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIiYKFkxpc3RTaWduaW5nS2V5c1JlcXVlc3QSDAoEbmFtZRgBIAEoCSJIChdMaXN0U2lnbmluZ0tleXNSZXNwb25zZRItCgxzaWduaW5nX2tleXMYASADKAsyFy5jYXJpbGxvbi52MS5TaWduaW5nS2V5IogBChdDcmVhdGVTaWduaW5nS2V5UmVxdWVzdBIMCgRuYW1lGAEgASgJEi0KCXN0YXJ0c19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHAoPb3ZlcmxhcF9zZWNvbmRzGAMgASgFSACIAQFCEgoQX292ZXJsYXBfc2Vjb25kcyJYChhDcmVhdGVTaWduaW5nS2V5UmVzcG9uc2USLAoLc2lnbmluZ19rZXkYASABKAsyFy5jYXJpbGxvbi52MS5TaWduaW5nS2V5Eg4KBnNlY3JldBgCIAEoCSIxChdEZWxldGVTaWduaW5nS2V5UmVxdWVzdBIWCg5zaWduaW5nX2tleV9pZBgBIAEoCSIyChhEZWxldGVTaWduaW5nS2V5UmVzcG9uc2USFgoOc2lnbmluZ19rZXlfaWQYASABKAkynw0KDkFjY291bnRTZXJ2aWNlEkoKCUdldENhbGxlchIdLmNhcmlsbG9uLnYxLkdldENhbGxlclJlcXVlc3QaHi5jYXJpbGxvbi52MS5HZXRDYWxsZXJSZXNwb25zZRJZCg5MaXN0TmFtZXNwYWNlcxIiLmNhcmlsbG9uLnYxLkxpc3ROYW1lc3BhY2VzUmVxdWVzdBojLmNhcmlsbG9uLnYxLkxpc3ROYW1lc3BhY2VzUmVzcG9uc2USXAoPQ3JlYXRlTmFtZXNwYWNlEiMuY2FyaWxsb24udjEuQ3JlYXRlTmFtZXNwYWNlUmVxdWVzdBokLmNhcmlsbG9uLnYxLkNyZWF0ZU5hbWVzcGFjZVJlc3BvbnNlElMKDEdldE5hbWVzcGFjZRIgLmNhcmlsbG9uLnYxLkdldE5hbWVzcGFjZVJlcXVlc3QaIS5jYXJpbGxvbi52MS5HZXROYW1lc3BhY2VSZXNwb25zZRJcCg9VcGRhdGVOYW1lc3BhY2USIy5jYXJpbGxvbi52MS5VcGRhdGVOYW1lc3BhY2VSZXF1ZXN0GiQuY2FyaWxsb24udjEuVXBkYXRlTmFtZXNwYWNlUmVzcG9uc2USXAoPRGVsZXRlTmFtZXNwYWNlEiMuY2FyaWxsb24udjEuRGVsZXRlTmFtZXNwYWNlUmVxdWVzdBokLmNhcmlsbG9uLnYxLkRlbGV0ZU5hbWVzcGFjZVJlc3BvbnNlEkoKCUxpc3RVc2VycxIdLmNhcmlsbG9uLnYxLkxpc3RVc2Vyc1JlcXVlc3QaHi5jYXJpbGxvbi52MS5MaXN0VXNlcnNSZXNwb25zZRJNCgpDcmVhdGVVc2VyEh4uY2FyaWxsb24udjEuQ3JlYXRlVXNlclJlcXVlc3QaHy5jYXJpbGxvbi52MS5DcmVhdGVVc2VyUmVzcG9uc2USRAoHR2V0VXNlchIbLmNhcmlsbG9uLnYxLkdldFVzZXJSZXF1ZXN0GhwuY2FyaWxsb24udjEuR2V0VXNlclJlc3BvbnNlEk0KClVwZGF0ZVVzZXISHi5jYXJpbGxvbi52MS5VcGRhdGVVc2VyUmVxdWVzdBofLmNhcmlsbG9uLnYxLlVwZGF0ZVVzZXJSZXNwb25zZRJNCgpEZWxldGVVc2VyEh4uY2FyaWxsb24udjEuRGVsZXRlVXNlclJlcXVlc3QaHy5jYXJpbGxvbi52MS5EZWxldGVVc2VyUmVzcG9uc2USVgoNU2V0VXNlckdyYW50cxIhLmNhcmlsbG9uLnYxLlNldFVzZXJHcmFudHNSZXF1ZXN0GiIuY2FyaWxsb24udjEuU2V0VXNlckdyYW50c1Jlc3BvbnNlElwKD1NldFVzZXJQYXNzd29yZBIjLmNhcmlsbG9uLnYxLlNldFVzZXJQYXNzd29yZFJlcXVlc3QaJC5jYXJpbGxvbi52MS5TZXRVc2VyUGFzc3dvcmRSZXNwb25zZRJHCghMaXN0S2V5cxIcLmNhcmlsbG9uLnYxLkxpc3RLZXlzUmVxdWVzdBodLmNhcmlsbG9uLnYxLkxpc3RLZXlzUmVzcG9uc2USSgoJQ3JlYXRlS2V5Eh0uY2FyaWxsb24udjEuQ3JlYXRlS2V5UmVxdWVzdBoeLmNhcmlsbG9uLnYxLkNyZWF0ZUtleVJlc3BvbnNlEkEKBkdldEtleRIaLmNhcmlsbG9uLnYxLkdldEtleVJlcXVlc3QaGy5jYXJpbGxvbi52MS5HZXRLZXlSZXNwb25zZRJKCglSZXZva2VLZXkSHS5jYXJpbGxvbi52MS5SZXZva2VLZXlSZXF1ZXN0Gh4uY2FyaWxsb24udjEuUmV2b2tlS2V5UmVzcG9uc2USXAoPTGlzdFNpZ25pbmdLZXlzEiMuY2FyaWxsb24udjEuTGlzdFNpZ25pbmdLZXlzUmVxdWVzdBokLmNhcmlsbG9uLnYxLkxpc3RTaWduaW5nS2V5c1Jlc3BvbnNlEl8KEENyZWF0ZVNpZ25pbmdLZXkSJC5jYXJpbGxvbi52MS5DcmVhdGVTaWduaW5nS2V5UmVxdWVzdBolLmNhcmlsbG9uLnYxLkNyZWF0ZVNpZ25pbmdLZXlSZXNwb25zZRJfChBEZWxldGVTaWduaW5nS2V5EiQuY2FyaWxsb24udjEuRGVsZXRlU2lnbmluZ0tleVJlcXVlc3QaJS5jYXJpbGxvbi52MS5EZWxldGVTaWduaW5nS2V5UmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
  * Who asks, as the server sees them.
@@ -1196,6 +1196,202 @@ export const RevokeKeyResponseSchema: GenMessage<RevokeKeyResponse> = /*@__PURE_
   messageDesc(file_carillon_v1_accounts, 38);
 
 /**
+ * A key that signs the requests of http jobs, without its secret.
+ *
+ * @generated from message carillon.v1.SigningKey
+ */
+export type SigningKey = Message<"carillon.v1.SigningKey"> & {
+  /**
+   * A UUID, given by the server.
+   *
+   * @generated from field: string signing_key_id = 1;
+   */
+  signingKeyId: string;
+
+  /**
+   * The namespace whose requests it signs.
+   *
+   * @generated from field: string namespace = 2;
+   */
+  namespace: string;
+
+  /**
+   * When it was made.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 3;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * It signs from then on.
+   *
+   * @generated from field: google.protobuf.Timestamp starts_at = 4;
+   */
+  startsAt?: Timestamp | undefined;
+
+  /**
+   * It signs until then; not set: until it is deleted.
+   *
+   * @generated from field: google.protobuf.Timestamp ends_at = 5;
+   */
+  endsAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message carillon.v1.SigningKey.
+ * Use `create(SigningKeySchema)` to create a new message.
+ */
+export const SigningKeySchema: GenMessage<SigningKey> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_accounts, 39);
+
+/**
+ * Arguments of ListSigningKeys.
+ *
+ * @generated from message carillon.v1.ListSigningKeysRequest
+ */
+export type ListSigningKeysRequest = Message<"carillon.v1.ListSigningKeysRequest"> & {
+  /**
+   * The name of the namespace.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message carillon.v1.ListSigningKeysRequest.
+ * Use `create(ListSigningKeysRequestSchema)` to create a new message.
+ */
+export const ListSigningKeysRequestSchema: GenMessage<ListSigningKeysRequest> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_accounts, 40);
+
+/**
+ * Answer of ListSigningKeys.
+ *
+ * @generated from message carillon.v1.ListSigningKeysResponse
+ */
+export type ListSigningKeysResponse = Message<"carillon.v1.ListSigningKeysResponse"> & {
+  /**
+   * Oldest first.
+   *
+   * @generated from field: repeated carillon.v1.SigningKey signing_keys = 1;
+   */
+  signingKeys: SigningKey[];
+};
+
+/**
+ * Describes the message carillon.v1.ListSigningKeysResponse.
+ * Use `create(ListSigningKeysResponseSchema)` to create a new message.
+ */
+export const ListSigningKeysResponseSchema: GenMessage<ListSigningKeysResponse> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_accounts, 41);
+
+/**
+ * Arguments of CreateSigningKey.
+ *
+ * @generated from message carillon.v1.CreateSigningKeyRequest
+ */
+export type CreateSigningKeyRequest = Message<"carillon.v1.CreateSigningKeyRequest"> & {
+  /**
+   * The name of the namespace.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * When it begins to sign. Left out: now.
+   *
+   * @generated from field: google.protobuf.Timestamp starts_at = 2;
+   */
+  startsAt?: Timestamp | undefined;
+
+  /**
+   * The other keys of the namespace end so long after this one has begun. Left out: they go on.
+   *
+   * @generated from field: optional int32 overlap_seconds = 3;
+   */
+  overlapSeconds?: number | undefined;
+};
+
+/**
+ * Describes the message carillon.v1.CreateSigningKeyRequest.
+ * Use `create(CreateSigningKeyRequestSchema)` to create a new message.
+ */
+export const CreateSigningKeyRequestSchema: GenMessage<CreateSigningKeyRequest> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_accounts, 42);
+
+/**
+ * Answer of CreateSigningKey.
+ *
+ * @generated from message carillon.v1.CreateSigningKeyResponse
+ */
+export type CreateSigningKeyResponse = Message<"carillon.v1.CreateSigningKeyResponse"> & {
+  /**
+   * The key.
+   *
+   * @generated from field: carillon.v1.SigningKey signing_key = 1;
+   */
+  signingKey?: SigningKey | undefined;
+
+  /**
+   * What receivers verify signatures with, this once.
+   *
+   * @generated from field: string secret = 2;
+   */
+  secret: string;
+};
+
+/**
+ * Describes the message carillon.v1.CreateSigningKeyResponse.
+ * Use `create(CreateSigningKeyResponseSchema)` to create a new message.
+ */
+export const CreateSigningKeyResponseSchema: GenMessage<CreateSigningKeyResponse> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_accounts, 43);
+
+/**
+ * Arguments of DeleteSigningKey.
+ *
+ * @generated from message carillon.v1.DeleteSigningKeyRequest
+ */
+export type DeleteSigningKeyRequest = Message<"carillon.v1.DeleteSigningKeyRequest"> & {
+  /**
+   * The signing key.
+   *
+   * @generated from field: string signing_key_id = 1;
+   */
+  signingKeyId: string;
+};
+
+/**
+ * Describes the message carillon.v1.DeleteSigningKeyRequest.
+ * Use `create(DeleteSigningKeyRequestSchema)` to create a new message.
+ */
+export const DeleteSigningKeyRequestSchema: GenMessage<DeleteSigningKeyRequest> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_accounts, 44);
+
+/**
+ * Answer of DeleteSigningKey.
+ *
+ * @generated from message carillon.v1.DeleteSigningKeyResponse
+ */
+export type DeleteSigningKeyResponse = Message<"carillon.v1.DeleteSigningKeyResponse"> & {
+  /**
+   * The signing key that was deleted.
+   *
+   * @generated from field: string signing_key_id = 1;
+   */
+  signingKeyId: string;
+};
+
+/**
+ * Describes the message carillon.v1.DeleteSigningKeyResponse.
+ * Use `create(DeleteSigningKeyResponseSchema)` to create a new message.
+ */
+export const DeleteSigningKeyResponseSchema: GenMessage<DeleteSigningKeyResponse> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_accounts, 45);
+
+/**
  * Namespaces, people and keys.
  *
  * @generated from service carillon.v1.AccountService
@@ -1373,6 +1569,37 @@ export const AccountService: GenService<{
     methodKind: "unary";
     input: typeof RevokeKeyRequestSchema;
     output: typeof RevokeKeyResponseSchema;
+  },
+  /**
+   * The keys that sign requests of http jobs of a namespace, oldest first, without their secrets. Needs signing_keys.read.
+   *
+   * @generated from rpc carillon.v1.AccountService.ListSigningKeys
+   */
+  listSigningKeys: {
+    methodKind: "unary";
+    input: typeof ListSigningKeysRequestSchema;
+    output: typeof ListSigningKeysResponseSchema;
+  },
+  /**
+   * Makes a signing key; with an overlap it replaces the others. Its answer is the only one that holds the secret. Needs
+   * signing_keys.manage.
+   *
+   * @generated from rpc carillon.v1.AccountService.CreateSigningKey
+   */
+  createSigningKey: {
+    methodKind: "unary";
+    input: typeof CreateSigningKeyRequestSchema;
+    output: typeof CreateSigningKeyResponseSchema;
+  },
+  /**
+   * Deletes a signing key: no server signs with it any more within seconds. Needs signing_keys.manage.
+   *
+   * @generated from rpc carillon.v1.AccountService.DeleteSigningKey
+   */
+  deleteSigningKey: {
+    methodKind: "unary";
+    input: typeof DeleteSigningKeyRequestSchema;
+    output: typeof DeleteSigningKeyResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_carillon_v1_accounts, 0);

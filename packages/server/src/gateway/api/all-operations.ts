@@ -10,6 +10,7 @@ import { jobOperations } from './jobs.ts';
 import { type ApiContext, type Operation, restOperation } from './operation.ts';
 import { runOperations, workerOperations } from './runs.ts';
 import { sessionOperations } from './sessions.ts';
+import { signingKeyOperations } from './signing-keys.ts';
 
 const GROUPS = [
   jobOperations,
@@ -21,6 +22,7 @@ const GROUPS = [
   sessionOperations,
   keyOperations,
   namespaceOperations,
+  signingKeyOperations,
   userOperations,
   auditOperations,
 ];

@@ -52,7 +52,16 @@ export function readInput(reader: Reader, given: unknown): unknown {
 }
 
 /** What the path of REST and the first field of RPC name. All but workers and namespaces have UUIDs. */
-export type Subject = 'job' | 'run' | 'dead letter' | 'user' | 'key' | 'session' | 'worker' | 'namespace';
+export type Subject =
+  | 'job'
+  | 'run'
+  | 'dead letter'
+  | 'user'
+  | 'key'
+  | 'signing key'
+  | 'session'
+  | 'worker'
+  | 'namespace';
 
 export interface Call<Query = unknown, Body = unknown> {
   readonly caller: Caller;

@@ -16,6 +16,8 @@ import {
   newKeyHere,
   others,
   type Rule,
+  signingHere,
+  signingKeyHere,
   somewhere,
 } from '../role-matrix-rules.fixture.ts';
 import { collect, RpcFixture } from './rpc.fixture.ts';
@@ -40,6 +42,7 @@ interface Target {
   readonly deadRunId: string;
   readonly userId: string;
   readonly keyId: string;
+  readonly signingKeyId: string;
   readonly emptyNamespace: string;
   /** Of nothing so far. */
   readonly newName: string;
@@ -156,6 +159,18 @@ const ACCOUNT_CALLS: EntryOf<typeof rpc.AccountService> = {
   },
   getKey: { ask: ({ keyId }) => accounts().getKey({ keyId }), ...keyHere('keys.read') },
   revokeKey: { ask: ({ keyId }) => accounts().revokeKey({ keyId }), ...keyHere('keys.manage') },
+  listSigningKeys: {
+    ask: () => accounts().listSigningKeys({ name: HERE.namespace }),
+    ...signingHere('signing_keys.read'),
+  },
+  createSigningKey: {
+    ask: () => accounts().createSigningKey({ name: HERE.namespace }),
+    ...signingHere('signing_keys.manage'),
+  },
+  deleteSigningKey: {
+    ask: ({ signingKeyId }) => accounts().deleteSigningKey({ signingKeyId }),
+    ...signingKeyHere,
+  },
 };
 
 const AUDIT_CALLS: EntryOf<typeof rpc.AuditService> = {
@@ -250,7 +265,9 @@ async function makeTarget(deadRunId: string): Promise<Target> {
   const grant = { namespace: HERE.namespace, role: 'viewer', ownOnly: false } as const;
   const { key } = await operations.createKey({ name: 'a key', grant });
   const { keyId } = key;
-  return { jobId, endedRunId, waitingRunId, deadRunId, userId, keyId, emptyNamespace, newName };
+  const { signingKeyId } = (await operations.createSigningKey(HERE.namespace, { overlapSeconds: 0 })).key;
+  const ids = { jobId, endedRunId, waitingRunId, deadRunId, userId, keyId, signingKeyId };
+  return { ...ids, emptyNamespace, newName };
 }
 
 async function makeDeadLetter(): Promise<string> {
