@@ -42,12 +42,17 @@ async function scene() {
     next: { kind: 'dead', reason: 'retries_exhausted' },
   });
   const waiting = await run();
+  const { signingKeyId } = (await gateway.operations.createSigningKey('default', {})).key;
   const runFor = (url: string) =>
     url.includes('dead-letters') ? dead : url.endsWith('cancel') ? waiting : finished;
   return {
     gateway,
     fill: (url: string) =>
-      url.replace('$JOB', jobId).replace('$RUN', runFor(url)).replace('$WORKER', 'worker-1'),
+      url
+        .replace('$JOB', jobId)
+        .replace('$RUN', runFor(url))
+        .replace('$WORKER', 'worker-1')
+        .replace('$SIGNING_KEY', signingKeyId),
   };
 }
 
