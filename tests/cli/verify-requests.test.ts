@@ -159,7 +159,7 @@ async function verdicts(
   await run('mkdir', ['-p', join(home, 'verify')]);
   const files = { ...language.files(code), 'cases.json': JSON.stringify(cases) };
   for (const [name, text] of Object.entries(files)) await writeFile(join(home, name), text);
-  const env = { PATH: process.env.PATH, HOME: home, GOCACHE: join(home, 'cache'), GOFLAGS: '-mod=mod' };
+  const env = { PATH: process.env.PATH, HOME: process.env.HOME };
   const { stdout } = await run(language.program, [...language.args], { cwd: home, env });
   return JSON.parse(stdout);
 }

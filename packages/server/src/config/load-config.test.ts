@@ -160,6 +160,11 @@ describe('complaints', () => {
     [{ argv: ['--tls-cert-file', 'a.pem'] }, 'tls.key_file must be given, since tls.cert_file is.'],
     [{ argv: ['--tls-key-file', 'a.pem'] }, 'tls.cert_file must be given, since tls.key_file is.'],
     [{ argv: ['--tls-redirect-port', '80'] }, 'tls.cert_file must be given, since tls.redirect_port is.'],
+    [{ argv: ['--http-egress', 'closed'] }, '--http-egress must be one of open, internet, listed.'],
+    [
+      { argv: ['--http-allow', 'http://example.com'] },
+      '--http-allow must be hosts, addresses or networks, such as api.example.com, *.example.com:443 or 10.0.0.0/8.',
+    ],
     [{ argv: ['--http-deny-networks', 'home'] }, '--http-deny-networks must be networks such as 10.0.0.0/8.'],
   ])('%j', (given, message) => {
     expect(complaintOf(given)).toBe(message);

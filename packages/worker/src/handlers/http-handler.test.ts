@@ -381,6 +381,21 @@ describe('networks that no job may call (hazard 36)', () => {
     expect(await call({ url: at('localhost') })).toMatchObject({ status: 200 });
   });
 
+  test('are checked again for the address of the connection: what a name means may have changed', async () => {
+    let asked = 0;
+    const own = () => (asked++ === 0 ? [] : [{ host: '127.0.0.1', port }]);
+    const error = await call({ url: here() }, { own });
+    expect(error).toMatchObject({ retryable: false, message: expect.stringMatching(/Carillon itself/) });
+    expect(asked).toBe(2);
+    expect(requests).toEqual([]);
+  });
+
+  test('may be those of Carillon by name, which answers a job what it answers a stranger', async () => {
+    const own = () => [{ host: 'localhost', port, openPaths: ['/health/live'] }];
+    expect(await call({ url: at('localhost') }, { own })).toMatchObject({ retryable: false });
+    expect(await call({ url: `${at('localhost')}health/live` }, { own })).toMatchObject({ status: 200 });
+  });
+
   test('may be one address without a prefix', async () => {
     const error = await call({ url: here() }, denying('127.0.0.1'));
     expect(error).toMatchObject({ retryable: false });
