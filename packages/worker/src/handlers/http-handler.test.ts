@@ -1,5 +1,4 @@
 /** The http handler against a real server on loopback. */
-import { createHmac } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { JobId, JsonObject, RunId } from '@carillon/domain';
@@ -113,44 +112,6 @@ describe('the request', () => {
     const error = await call({ url: here(), headers: { 'x-a': 'b\r\nx-admin: 1' } });
     expect(error).toMatchObject({ retryable: false });
     expect(requests).toEqual([]);
-  });
-});
-
-describe('a signed request', () => {
-  const signedRun = (payload: JsonObject) =>
-    new RunInProgress(claimedRun({ payload: JSON.stringify(payload), namespace: 'billing' }), 0);
-
-  test('carries a signature of every key of its namespace, over the body as it was sent', async () => {
-    const asked: string[] = [];
-    const keys = [Buffer.from('one'), Buffer.from('two')];
-    const signingSecrets = async (namespace: string) => {
-      asked.push(namespace);
-      return keys;
-    };
-    const headers = { 'Webhook-Signature': 'v1,forged' };
-    await createHttpHandler({ ...HTTP_DEFAULTS, signingSecrets })(
-      signedRun({ url: here(), headers, body: { greeting: 'grüß' } }),
-    );
-    const [{ headers: sent, body } = expect.fail()] = requests;
-    expect(asked).toEqual(['billing']);
-    const signed = `${sent['webhook-id']}.${sent['webhook-timestamp']}.${body}`;
-    const expected = keys.map((key) => `v1,${createHmac('sha256', key).update(signed).digest('base64')}`);
-    expect(sent['webhook-signature']).toBe(expected.join(' '));
-  });
-
-  test('that cannot be signed is not sent, and tried again', async () => {
-    const signingSecrets = () => Promise.reject(new Error('the database is away'));
-    const error = await Promise.resolve(
-      createHttpHandler({ ...HTTP_DEFAULTS, signingSecrets })(signedRun({ url: here() })),
-    ).catch((thrown: unknown) => thrown);
-    expect(error).toMatchObject({ message: 'the request could not be signed', retryable: true });
-    expect(requests).toEqual([]);
-  });
-
-  test('is one of a namespace with keys alone: a job cannot bring a signature of its own', async () => {
-    await call({ url: here(), headers: { 'Webhook-Signature': 'v1,forged', 'Carillon-Own': 'x' } });
-    expect(requests[0]!.headers).not.toHaveProperty('webhook-signature');
-    expect(requests[0]!.headers).not.toHaveProperty('carillon-own');
   });
 });
 
