@@ -5,6 +5,7 @@ import { systemClock } from '@carillon/foundation';
 import { ARROWS_BEGIN, ARROWS_END, renderArrows } from '../architecture.ts';
 import { renderCliReference } from '../packages/cli/src/reference.ts';
 import { renderErrorsPage } from '../packages/contract/src/index.ts';
+import { renderConfigReference } from '../packages/server/src/config/render-config-reference.ts';
 import { allOperations } from '../packages/server/src/gateway/api/all-operations.ts';
 import type { ApiContext } from '../packages/server/src/gateway/api/operation.ts';
 import { renderOperationsPage } from '../packages/server/src/gateway/openapi/render-operations-page.ts';
@@ -20,6 +21,7 @@ const methods = allMethods({ table, operations: context.operations, readiness, c
 write('docs/operations.md', renderOperationsPage(table, methods));
 write('docs/cli.md', renderCliReference());
 write('docs/errors.md', renderErrorsPage());
+write('docs/configuration.md', renderConfigReference());
 
 const architecture = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8');
 const [before, after] = [architecture.split(ARROWS_BEGIN)[0], architecture.split(ARROWS_END)[1]];

@@ -13,6 +13,7 @@ const PORTS: Readonly<Record<PortName, true>> = {
   housekeeping: true,
   audit: true,
   accounts: true,
+  signingKeys: true,
   events: true,
   generations: true,
 };

@@ -104,6 +104,8 @@ export const FIXES: Readonly<Record<string, string>> = {
     'Only one without jobs can be removed (`carillon jobs list --namespace`, `carillon jobs delete`), and default never.',
   user_not_found: '`carillon users list` shows them.',
   key_not_found: '`carillon keys list` shows them.',
+  signing_key_not_found: '`carillon signing-keys list <namespace>` shows them.',
+  signing_keys_full: 'Delete one that receivers use no more: `carillon signing-keys delete <id>`.',
   session_not_found: 'It has ended already.',
   worker_not_found: '`carillon workers` shows them.',
   method_not_allowed: OTHER_VERSION,

@@ -2,6 +2,7 @@ export * from './access/account.ts';
 export * from './access/caller.ts';
 export * from './access/grants.ts';
 export * from './access/permissions.ts';
+export * from './access/signing-key.ts';
 export * from './cache.ts';
 export * from './dispatch/rendezvous.ts';
 export * from './errors/catalogue.ts';
@@ -18,6 +19,7 @@ export {
 } from './job/define-job-values.ts';
 export * from './job/field-kinds.ts';
 export * from './job/filters.ts';
+export * from './job/http-headers.ts';
 export * from './job/job.ts';
 export * from './job/job-fields.ts';
 export * from './job/job-order.ts';

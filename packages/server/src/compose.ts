@@ -25,6 +25,7 @@ import { Executor } from './executor/executor.ts';
 import { Housekeeper } from './housekeeping/housekeeper.ts';
 import { DirectIngest } from './ingest/direct-ingest.ts';
 import { createOperations, type Operations } from './operations/operations.ts';
+import { SecretSeal } from './outgoing/secret-seal.ts';
 import { Recovery } from './recovery/recovery.ts';
 import { Reconciler } from './scheduler/reconciler.ts';
 import { Scheduler } from './scheduler/scheduler.ts';
@@ -88,6 +89,8 @@ export interface EngineOptions {
   /** Shared by all servers. Left out: this process counts alone. */
   readonly counters?: Counters;
   readonly sessionTimes?: SessionTimes;
+  /** Encrypts secrets that are needed in full. Left out: they are stored as they are. */
+  readonly seal?: SecretSeal;
   /** When new jobs that arrived together are written. Left out: after the requests of this turn were read. */
   readonly defer?: (flush: () => void) => void;
 }
@@ -209,6 +212,7 @@ export function composeEngine(options: EngineOptions): Engine {
     operations: createOperations({
       accounts,
       storage,
+      seal: options.seal ?? new SecretSeal(),
       events,
       ingest,
       signals,

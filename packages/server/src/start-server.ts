@@ -2,6 +2,7 @@
  * One server, from its configuration to an open port: data folder, database, engine, gateway, in this order, and back in
  * the other. Whatever fails on the way up, what was started before it is stopped again.
  */
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BootId, NodeId } from '@carillon/domain';
 import { type Log, systemClock, systemRandom } from '@carillon/foundation';
@@ -15,6 +16,9 @@ import { GatewayPort } from './gateway/listener/gateway-port.ts';
 import { CertificateUnusable } from './gateway/listener/read-certificate.ts';
 import { RequestLimits } from './gateway/rate-limit.ts';
 import { untilPartitioned } from './housekeeping/until-partitioned.ts';
+import { OwnEndpoints } from './outgoing/own-endpoints.ts';
+import { SecretSeal } from './outgoing/secret-seal.ts';
+import { SigningSecrets } from './outgoing/signing-secrets.ts';
 import { migrate } from './postgres/migrate.ts';
 import { supervisePostgres } from './postgres/supervise-postgres.ts';
 import { whenReachable } from './postgres/when-reachable.ts';
@@ -83,7 +87,12 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
     undo.push(() => storage.close());
 
     const counters = new PostgresCounters(storage.database);
-    const { deny_networks: denyNetworks, response_bytes_max: responseBytesMax } = config.http;
+    const seal = await openSeal(config);
+    const own = new OwnEndpoints({
+      ...{ databaseUrl: database.url, publicUrl: config.public_url, members: storage.members },
+      ...{ clock: systemClock, random: systemRandom, log },
+    });
+    const signing = new SigningSecrets({ store: storage.signingKeys, seal, clock: systemClock });
     const telemetry = new PrometheusTelemetry({ clock: systemClock });
     const countingLog = countedLog(log, telemetry);
     const signals = new PostgresSignalBus({
@@ -105,7 +114,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
     });
     const engine = composeEngine({
       storage: measuredStorage(storage, { telemetry, clock: systemClock }),
-      handlers: new Map([['http', createHttpHandler({ denyNetworks, responseBytesMax })], ...handlers]),
+      handlers: new Map([['http', createHttpHandler(httpSettings(config, own, signing))], ...handlers]),
       ...identity,
       address: addressOf(config, port),
       settings: engineSettings(config),
@@ -117,6 +126,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
       signals,
       counters,
       sessionTimes: sessionTimes(config),
+      seal,
     });
     telemetry.watch({
       counts: () => engine.counts(),
@@ -145,6 +155,8 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
       listener: port.listener,
       ...(config.public_url === undefined ? {} : { address: config.public_url }),
     });
+    undo.push(() => own.stop());
+    await whenReachable(database.url, { ...waiting, step: () => own.start() });
     undo.push(() => engine.stop());
     await whenReachable(database.url, { ...waiting, step: () => engine.start() });
     undo.push(() => gateway.close());
@@ -152,7 +164,8 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
     const address = await port.open(gateway).catch((error: unknown) => {
       throw StartFailure.ofListen(error, { port: config.port, host: port.host });
     });
-    await openRedirect(config, { port, undo });
+    own.addListener(address, port.host);
+    await openRedirect(config, { port, undo, own });
     await data.announce(address);
     undo.push(() => data.announceLeaving());
     return {
@@ -236,7 +249,7 @@ async function preparePort(config: Config, log: Log): Promise<GatewayPort> {
 
 async function openRedirect(
   config: Config,
-  { port, undo }: { port: GatewayPort; undo: (() => Promise<unknown>)[] },
+  { port, undo, own }: { port: GatewayPort; undo: (() => Promise<unknown>)[]; own: OwnEndpoints },
 ): Promise<void> {
   const { redirect_port: redirectPort } = config.tls;
   if (redirectPort === undefined) return;
@@ -244,6 +257,7 @@ async function openRedirect(
     throw StartFailure.ofListen(error, { port: redirectPort, host: port.host, flag: '--tls-redirect-port' });
   });
   undo.push(() => redirect.close());
+  own.addListener(`http://localhost:${redirectPort}`, port.host);
 }
 
 async function openDatabase(
@@ -291,6 +305,26 @@ function rateLimits({ rate_limit: limit }: Config) {
     perAddress: limit.address_per_second,
     burstSeconds: limit.burst_seconds,
   };
+}
+
+function httpSettings({ http }: Config, own: OwnEndpoints, signing: SigningSecrets) {
+  const { egress: profile, allow, deny_networks: denyNetworks, response_bytes_max: responseBytesMax } = http;
+  return {
+    responseBytesMax,
+    egress: { profile, allow, denyNetworks },
+    own: () => own.list(),
+    signingSecrets: (namespace: string) => signing.of(namespace),
+  };
+}
+
+async function openSeal({ secrets: { key_file: keyFile } }: Config): Promise<SecretSeal> {
+  if (keyFile === undefined) return new SecretSeal();
+  try {
+    return new SecretSeal(await readFile(keyFile, 'utf8'));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StartFailure(`${keyFile} of --secrets-key-file cannot be used: ${reason}.`, { cause: error });
+  }
 }
 
 function sessionTimes({ session }: Config) {

@@ -1,4 +1,7 @@
 export * from './execution-engine.ts';
 export * from './handler.ts';
+export * from './handlers/egress-policy.ts';
 export * from './handlers/http-handler.ts';
+export { parseNetwork } from './handlers/ip-network.ts';
+export { NEVER_CALLED } from './handlers/special-networks.ts';
 export type { RunInProgress } from './run-in-progress.ts';

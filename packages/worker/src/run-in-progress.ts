@@ -63,6 +63,10 @@ export class RunInProgress implements RunContext {
     return new Date(this.run.nominalAtMs);
   }
 
+  get namespace(): string | undefined {
+    return this.run.namespace;
+  }
+
   get payload(): JsonObject {
     this.#payload ??= parsePayload(this.run.payload);
     return this.#payload;

@@ -13,6 +13,7 @@ import { runCommands } from './runs.ts';
 import { preview } from './schedules.ts';
 import { serverCommands, workers } from './server.ts';
 import { sessionCommands } from './session.ts';
+import { signingKeyCommands } from './signing-keys.ts';
 import { userCommands } from './users.ts';
 
 const completion = command('completion', 'Print the completion script of a shell', {
@@ -43,6 +44,7 @@ export const allCommands: readonly CommandSpec[] = [
   ...keyCommands,
   ...userCommands,
   ...namespaceCommands,
+  ...signingKeyCommands,
   audit,
   completion,
 ];
@@ -57,5 +59,6 @@ export const NOUNS: Readonly<Record<string, string>> = {
   sessions: 'Who is signed in',
   users: 'People and what they may',
   namespaces: 'Keep the jobs of teams apart',
+  'signing-keys': 'What receivers of http jobs verify requests with',
   import: 'Take over jobs from elsewhere',
 };

@@ -283,6 +283,8 @@ export type ErrorCode =
   | 'password_required'
   | 'key_changed'
   | 'key_not_found'
+  | 'signing_key_not_found'
+  | 'signing_keys_full'
   | 'session_not_found'
   | 'job_not_found'
   | 'run_not_found'
@@ -951,6 +953,28 @@ export interface SessionFilter {
 export interface CreatedKey extends ApiKey {
   /** The whole key. It is shown this once. */
   readonly key: string;
+}
+
+export interface SigningKey {
+  readonly signing_key_id: string;
+  readonly namespace: string;
+  readonly created_at: string;
+  /** It signs from then on. */
+  readonly starts_at: string;
+  /** It signs until then; null: until it is deleted. */
+  readonly ends_at: string | null;
+}
+
+export interface NewSigningKey {
+  /** When it begins to sign; left out: now. */
+  readonly starts_at?: string | number | null | undefined;
+  /** The other keys of the namespace end so long after this one has begun; left out: they go on. */
+  readonly overlap_seconds?: number | null | undefined;
+}
+
+export interface CreatedSigningKey extends SigningKey {
+  /** What receivers verify signatures with. It is shown this once. */
+  readonly secret: string;
 }
 
 export interface Namespace {

@@ -4,6 +4,7 @@ import type {
   AuditEntry,
   AuditFilter,
   CreatedKey,
+  CreatedSigningKey,
   Credentials,
   Grant,
   KeyChange,
@@ -13,10 +14,12 @@ import type {
   NamespaceChange,
   NewKey,
   NewNamespace,
+  NewSigningKey,
   NewUser,
   PasswordChange,
   SessionFilter,
   SignedIn,
+  SigningKey,
   User,
   UserChange,
   UserFilter,
@@ -29,6 +32,8 @@ import { type PageQuery, path, Resource } from './resource.ts';
 
 /** Namespaces keep the jobs of one team apart from those of another. */
 export class Namespaces extends Resource {
+  readonly signingKeys = new SigningKeys(this.transport);
+
   list(query: PageQuery = {}, options: CallOptions = {}): List<Namespace> {
     return this.readList('/namespaces', { ...query }, options);
   }
@@ -49,6 +54,26 @@ export class Namespaces extends Resource {
   /** Refused while there are jobs in it. */
   remove(name: string, options: CallOptions = {}): Promise<unknown> {
     return this.send('DELETE', path`/namespaces/${name}`, options);
+  }
+}
+
+/** Keys that sign the requests of http jobs of a namespace, so that receivers can tell them from forgeries. */
+class SigningKeys extends Resource {
+  /** Oldest first, without their secrets. */
+  list(namespace: string, options: CallOptions = {}): Promise<readonly SigningKey[]> {
+    return this.read(path`/namespaces/${namespace}/signing-keys`, options);
+  }
+
+  /**
+   * `secret` of the answer is shown this once: keep it. With `overlap_seconds` the key replaces the others. A call whose answer
+   * was lost is not repeated, for the server could not show the secret again.
+   */
+  create(namespace: string, key: NewSigningKey = {}, options: CallOptions = {}): Promise<CreatedSigningKey> {
+    return this.send('POST', path`/namespaces/${namespace}/signing-keys`, options, { body: key });
+  }
+
+  remove(signingKeyId: string, options: CallOptions = {}): Promise<unknown> {
+    return this.send('DELETE', path`/signing-keys/${signingKeyId}`, options);
   }
 }
 

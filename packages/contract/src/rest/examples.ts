@@ -225,6 +225,14 @@ const session = {
   user_agent: 'Mozilla/5.0',
 };
 
+const signingKey = {
+  signing_key_id: '01893f2e-7c14-7d00-8a1b-2c3d4e5f6a7b',
+  namespace: 'billing',
+  created_at: AT,
+  starts_at: AT,
+  ends_at: null,
+};
+
 export const ACCOUNT_EXAMPLES = {
   namespace: { name: 'billing', description: 'Invoices and reminders', created_at: AT },
   namespaceBody: { name: 'billing', description: 'Invoices and reminders' },
@@ -270,6 +278,8 @@ export const ACCOUNT_EXAMPLES = {
     previous_expires_at: '2030-01-03T09:00:00.000Z',
     key: 'ck2_p9f2r7t4ya_Zr6cUo1b9w2Yx5sT8vQ0eL4hN7jM3kP6dF1gA9iB2cE3PCQDP',
   },
+  signingKey,
+  createdSigningKey: { ...signingKey, secret: 'whsec_q7mQ0nV4cX1sT8vQ0eL4hN7jM3kP6dF1gA9iB2cE5rU=' },
   audit: {
     audit_id: 4711,
     at: AT,

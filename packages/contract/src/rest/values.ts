@@ -161,6 +161,7 @@ const NOT_FOUND = {
   'dead letter': 'dead_letter_not_found',
   user: 'user_not_found',
   key: 'key_not_found',
+  'signing key': 'signing_key_not_found',
   session: 'session_not_found',
 } as const satisfies Record<string, ErrorCode>;
 

@@ -35,6 +35,8 @@ const ADMIN = [
   ...EDITOR,
   'keys.read',
   'keys.manage',
+  'signing_keys.read',
+  'signing_keys.manage',
   'audit.read',
   'users.read',
   'users.manage',

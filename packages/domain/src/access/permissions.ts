@@ -24,6 +24,8 @@ export const ACTIONS = {
   'jobs.delete': 'editor',
   'keys.read': 'admin',
   'keys.manage': 'admin',
+  'signing_keys.read': 'admin',
+  'signing_keys.manage': 'admin',
   'audit.read': 'admin',
   'workers.read': 'viewer',
   'metrics.read': 'viewer',

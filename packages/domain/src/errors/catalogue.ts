@@ -95,6 +95,14 @@ export const CATALOGUE = {
     fix: 'Somebody else rotated the key meanwhile: read it again, and rotate it once more if that is still wanted.',
   },
   key_not_found: { status: 404, fix: 'Check the id; list keys with GET /api/keys.' },
+  signing_key_not_found: {
+    status: 404,
+    fix: 'Check the id; list those of a namespace with GET /api/namespaces/{name}/signing-keys.',
+  },
+  signing_keys_full: {
+    status: 409,
+    fix: 'Delete a signing key that receivers use no more: DELETE /api/signing-keys/{id}.',
+  },
   session_not_found: { status: 404, fix: 'Check the id; list sessions with GET /api/sessions.' },
   job_not_found: { status: 404, fix: 'Check the id; list jobs with GET /api/jobs.' },
   run_not_found: { status: 404, fix: 'Check the id; list runs with GET /api/jobs/{id}/runs.' },

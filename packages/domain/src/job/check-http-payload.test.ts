@@ -30,6 +30,14 @@ test.each<[payload: JsonObject, field: string]>([
   [{ url: URL_OK, headers: { accept: 'a\r\nx: y' } }, 'payload.headers.accept'],
   [{ url: URL_OK, headers: { accept: {} } }, 'payload.headers.accept'],
   [{ url: URL_OK, headers: { 'Content-Length': 5 } }, 'payload.headers.Content-Length'],
+  [{ url: URL_OK, headers: { 'X-Forwarded-For': '10.0.0.1' } }, 'payload.headers.X-Forwarded-For'],
+  [{ url: URL_OK, headers: { 'x-forwarded-proto': 'https' } }, 'payload.headers.x-forwarded-proto'],
+  [{ url: URL_OK, headers: { Forwarded: 'for=10.0.0.1' } }, 'payload.headers.Forwarded'],
+  [{ url: URL_OK, headers: { Host: 'other.example' } }, 'payload.headers.Host'],
+  [{ url: URL_OK, headers: { 'x-real-ip': '10.0.0.1' } }, 'payload.headers.x-real-ip'],
+  [{ url: URL_OK, headers: { 'Proxy-Authorization': 'x' } }, 'payload.headers.Proxy-Authorization'],
+  [{ url: URL_OK, headers: { 'Carillon-Signature': 'v1=0' } }, 'payload.headers.Carillon-Signature'],
+  [{ url: URL_OK, headers: { 'Idempotency-Key': 'mine' } }, 'payload.headers.Idempotency-Key'],
   [{ url: URL_OK, expect_status: '700' }, 'payload.expect_status'],
   [{ url: URL_OK, expect_status: [] }, 'payload.expect_status'],
   [{ url: URL_OK, expect_status: [200, {}] }, 'payload.expect_status'],
@@ -38,7 +46,13 @@ test.each<[payload: JsonObject, field: string]>([
 });
 
 test('what can be called is taken, and other handlers are left alone', () => {
-  const call = { url: URL_OK, method: 'put', headers: { 'x-a': 1 }, expect_status: ['2xx', 404], body: [1] };
+  const call = {
+    url: URL_OK,
+    method: 'put',
+    headers: { 'x-a': 1, Cookie: 'a=b' },
+    expect_status: ['2xx', 404],
+    body: [1],
+  };
   expect(refusedField(call)).toBeUndefined();
   expect(defineJob({ name: 'job', handler: 'mail', payload: { url: 5 } }, NOW).handler).toBe('mail');
 });

@@ -4,21 +4,12 @@
  */
 import { refuseValue } from '../errors/refusal.ts';
 import type { JsonObject, JsonValue } from '../ids.ts';
+import { headerRefusal, isCarillonHeader } from './http-headers.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
-/** They frame the message or belong to the connection. */
-const OF_THE_CONNECTION = new Set([
-  'connection',
-  'content-length',
-  'expect',
-  'keep-alive',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
+const SET_BY_CARILLON = 'is set by Carillon itself';
 const STATUS = /^[1-5](\d\d|xx)$/i;
 
 const FIELDS = ['url', 'method', 'headers', 'body', 'expect_status'];
@@ -70,9 +61,8 @@ function checkHeaders(value: JsonValue | undefined): void {
     if (!isPlain || !HEADER_VALUE.test(String(content))) {
       refuseValue(`${field}.${name}`, `${field}.${name} must be a text that fits on one header line.`);
     }
-    if (OF_THE_CONNECTION.has(name.toLowerCase())) {
-      refuseValue(`${field}.${name}`, `${field}.${name} is set by the connection itself.`);
-    }
+    const why = headerRefusal(name) ?? (isCarillonHeader(name) ? SET_BY_CARILLON : undefined);
+    if (why !== undefined) refuseValue(`${field}.${name}`, `${field}.${name} ${why}. Leave it out.`);
   }
 }
 

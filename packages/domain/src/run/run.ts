@@ -49,6 +49,8 @@ export interface ClaimedRun {
   readonly timeoutMs: number;
   /** It holds a slot of its job, which becomes free when it ends. */
   readonly limited: boolean;
+  /** Of a request that may have to be signed; undefined otherwise, which spares claims a read of the job. */
+  readonly namespace?: string | undefined;
 }
 
 export interface ClaimedBatch {

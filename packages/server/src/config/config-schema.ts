@@ -2,7 +2,7 @@
  * Every setting there is, in one place: its default, its bounds and what it is for. Flags, environment variables, the
  * help text and docs/configuration.md all follow from this schema. Names are those of the configuration file.
  */
-import { isIP } from 'node:net';
+import { EGRESS_PROFILES, parseAllowEntry, parseNetwork } from '@carillon/worker';
 import { z } from 'zod';
 
 const integer = (min: number, max: number) => z.int().min(min).max(max);
@@ -11,12 +11,7 @@ const databaseUrl = z
   .string()
   .regex(/^postgres(ql)?:\/\//, { error: 'must begin with postgres:// or postgresql://' });
 
-/** An address, or a network such as 10.0.0.0/8. */
-function isNetwork(text: string): boolean {
-  const [, address = '', bits = '0'] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
-  const version = isIP(address);
-  return version !== 0 && Number(bits) <= (version === 4 ? 32 : 128);
-}
+const isNetwork = (text: string) => parseNetwork(text) !== undefined;
 
 export const configSchema = z.strictObject({
   port: integer(0, 65_535).default(7420).describe('Port of the gateway; 0 takes any free one.'),
@@ -151,15 +146,45 @@ export const configSchema = z.strictObject({
       open: z.boolean().default(false).describe('Let callers on this machine read /metrics without a key.'),
     })
     .prefault({}),
+  secrets: z
+    .strictObject({
+      key_file: z
+        .string()
+        .min(1)
+        .optional()
+        .describe(
+          'File with 32 bytes in base64 that encrypt the signing keys in the database; the same on all servers. Left out: they are not encrypted.',
+        ),
+    })
+    .prefault({}),
   http: z
     .strictObject({
       response_bytes_max: integer(0, 10_240)
         .default(8_192)
         .describe('Bytes of an answer that are kept as the result of an http job.'),
+      egress: z
+        .enum(EGRESS_PROFILES)
+        .default('open')
+        .describe(
+          'Where http jobs may call: open, anywhere but what is always refused; internet, public addresses only; listed, only what http.allow names. See docs/egress.md.',
+        ),
+      allow: z
+        .array(
+          z.string().refine((text) => parseAllowEntry(text) !== undefined, {
+            error:
+              'must be hosts, addresses or networks, such as api.example.com, *.example.com:443 or 10.0.0.0/8',
+          }),
+        )
+        .default([])
+        .describe(
+          'What http jobs may call besides: host, *.host, address or network, each with or without :port.',
+        ),
       deny_networks: z
-        .array(z.string().regex(/^[0-9a-f.:]+\/\d{1,3}$/i, { error: 'must be networks such as 10.0.0.0/8' }))
-        .default(['169.254.0.0/16', 'fe80::/10', 'fd00:ec2::254/128', '64:ff9b::a9fe:0/112'])
-        .describe('Networks that http jobs must not call, e.g. where cloud machines keep their credentials.'),
+        .array(z.string().refine(isNetwork, { error: 'must be networks such as 10.0.0.0/8' }))
+        .default([])
+        .describe(
+          'Networks that http jobs must not call, besides metadata services of clouds, link-local and multicast addresses and Carillon itself. Wins over http.allow.',
+        ),
     })
     .prefault({}),
 });

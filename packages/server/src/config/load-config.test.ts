@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { NEVER_CALLED } from '@carillon/worker';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { configSchema } from './config-schema.ts';
 import { loadConfig } from './load-config.ts';
@@ -54,9 +55,12 @@ test('nothing has to be configured', () => {
     session: { idle_minutes: 720, max_hours: 168 },
     events: { retention_days: 7, listeners_max: 1_000 },
     metrics: { open: false },
+    secrets: {},
     http: {
       response_bytes_max: 8_192,
-      deny_networks: ['169.254.0.0/16', 'fe80::/10', 'fd00:ec2::254/128', '64:ff9b::a9fe:0/112'],
+      egress: 'open',
+      allow: [],
+      deny_networks: [],
     },
   });
 });
@@ -156,6 +160,11 @@ describe('complaints', () => {
     [{ argv: ['--tls-cert-file', 'a.pem'] }, 'tls.key_file must be given, since tls.cert_file is.'],
     [{ argv: ['--tls-key-file', 'a.pem'] }, 'tls.cert_file must be given, since tls.key_file is.'],
     [{ argv: ['--tls-redirect-port', '80'] }, 'tls.cert_file must be given, since tls.redirect_port is.'],
+    [{ argv: ['--http-egress', 'closed'] }, '--http-egress must be one of open, internet, listed.'],
+    [
+      { argv: ['--http-allow', 'http://example.com'] },
+      '--http-allow must be hosts, addresses or networks, such as api.example.com, *.example.com:443 or 10.0.0.0/8.',
+    ],
     [{ argv: ['--http-deny-networks', 'home'] }, '--http-deny-networks must be networks such as 10.0.0.0/8.'],
   ])('%j', (given, message) => {
     expect(complaintOf(given)).toBe(message);
@@ -182,6 +191,16 @@ describe('the reference', () => {
   test('docs/configuration.md is what the schema says', () => {
     const page = readFileSync(new URL('../../../../docs/configuration.md', import.meta.url), 'utf8');
     expect(page).toBe(renderConfigReference());
+  });
+
+  test('the examples of docs/egress.md are settings', () => {
+    const page = readFileSync(new URL('../../../../docs/egress.md', import.meta.url), 'utf8');
+    const files = [...page.matchAll(/^```json\n([\s\S]*?)^```$/gm)].map(([, text = '']) => JSON.parse(text));
+    const [, flags = ''] = /^npm start -- (.*)$/m.exec(page) ?? [];
+    expect(files.length).toBeGreaterThanOrEqual(4);
+    for (const file of files) expect(load({ file }).http).toMatchObject(file.http);
+    expect(load({ argv: flags.split(' ') }).http).toMatchObject(files[0].http);
+    for (const network of NEVER_CALLED) expect(page).toContain(`\`${network}\``);
   });
 
   test('every setting is explained, in the reference and in --help', () => {

@@ -42,6 +42,7 @@ async function scene() {
     next: { kind: 'dead', reason: 'retries_exhausted' },
   });
   const waiting = await run();
+  const { signingKeyId } = (await gateway.operations.createSigningKey('default', {})).key;
   const runFor = (url: string) =>
     url.includes('dead-letters') ? dead : url.endsWith('cancel') ? waiting : finished;
   return {
@@ -51,7 +52,8 @@ async function scene() {
         .replace('$KEY', 'weekday-report')
         .replace('$JOB', jobId)
         .replace('$RUN', runFor(url))
-        .replace('$WORKER', 'worker-1'),
+        .replace('$WORKER', 'worker-1')
+        .replace('$SIGNING_KEY', signingKeyId),
   };
 }
 

@@ -89,3 +89,22 @@ export const namespaceHere: Rule = {
   expected: (caller) =>
     may(caller, 'namespaces.read') ? allowedIf(knowsNamespace(caller, HERE.namespace), 404) : 403,
 };
+
+/** Of the namespace here: unknown it is not there, for those who may do it somewhere. */
+export const signingHere = (action: 'signing_keys.read' | 'signing_keys.manage'): Rule => ({
+  needs: action,
+  expected: (caller) =>
+    knowsNamespace(caller, HERE.namespace)
+      ? allowedIf(may(caller, action, { namespace: HERE.namespace }))
+      : allowedIf(false, may(caller, action) ? 404 : 403),
+});
+
+/** A signing key that lies here. */
+export const signingKeyHere: Rule = {
+  needs: 'signing_keys.manage',
+  expected: (caller) =>
+    allowedIf(
+      may(caller, 'signing_keys.manage', { namespace: HERE.namespace }),
+      may(caller, 'signing_keys.manage') ? 404 : 403,
+    ),
+};

@@ -26,6 +26,8 @@ import {
   ownOrOthers,
   type Rule,
   sessionOfOthers,
+  signingHere,
+  signingKeyHere,
   somewhere,
 } from './role-matrix-rules.fixture.ts';
 
@@ -189,6 +191,21 @@ const ENTRIES: Record<string, Entry> = {
     ...somewhere('namespaces.manage'),
   },
   'DELETE /namespaces/{name}': { ask: at('/namespaces/empty'), ...somewhere('namespaces.manage') },
+  'GET /namespaces/{name}/signing-keys': {
+    ask: at('/namespaces/team-a/signing-keys'),
+    ...signingHere('signing_keys.read'),
+  },
+  'POST /namespaces/{name}/signing-keys': {
+    ask: at('/namespaces/team-a/signing-keys', {}),
+    ...signingHere('signing_keys.manage'),
+  },
+  'DELETE /signing-keys/{id}': {
+    ask: async ({ fixture }) => {
+      const { key } = await fixture.operations.createSigningKey('team-a', {});
+      return { url: `/signing-keys/${key.signingKeyId}` };
+    },
+    ...signingKeyHere,
+  },
   'GET /users': { ask: at('/users'), ...somewhere('users.read') },
   'POST /users': {
     ask: at('/users', { name: 'new', display_name: 'New', password: 'correct horse battery', grants: [] }),

@@ -1,4 +1,5 @@
 /** For tests: the operations over a storage in memory, a clock that stands still, and just enough of a scheduler and a worker. */
+
 import {
   type BootId,
   type ClaimedBatch,
@@ -18,6 +19,7 @@ import { AuditLog } from '../audit/audit-log.ts';
 import { MemoryCounters } from '../counters/memory-counters.ts';
 import { EventFeed } from '../event-feed/event-feed.ts';
 import { DirectIngest } from '../ingest/direct-ingest.ts';
+import { SecretSeal } from '../outgoing/secret-seal.ts';
 import type { SignalBus, Signals } from '../signal-bus/signal-bus.ts';
 import { ALL_SHARDS, shardStart } from '../storage/conformance/storage-world.ts';
 import type { Cursor } from '../storage/due.ts';
@@ -61,6 +63,7 @@ export class OperationsFixture {
   readonly everyones = createOperations({
     slices: new TimeSlices({ clock: { monotonic: () => (this.#workedMs += this.partMs) } }),
     accounts: this.accounts,
+    seal: new SecretSeal(),
     storage: this.storage,
     events: this.events,
     ingest: new DirectIngest({ jobs: this.storage.jobs, clock: this.clock }),

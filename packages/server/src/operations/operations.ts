@@ -5,6 +5,7 @@
 import type { Caller } from '@carillon/domain';
 import type { ListAuditQuery } from '../audit/audit-log.ts';
 import type { ReadEventsQuery, WatchOptions } from '../event-feed/event-feed.ts';
+import { signingKeyOperations } from '../outgoing/signing-keys.ts';
 import type { AuditRecord } from '../storage/audit-store.ts';
 import { deadLetterOperations } from './dead-letters.ts';
 import { jobsByKey } from './jobs/apply-job.ts';
@@ -20,7 +21,7 @@ import { workerOperations } from './workers.ts';
 export type Operations = ReturnType<typeof createOperations>;
 
 export function createOperations(ports: OperationPorts) {
-  const { accounts, events } = ports;
+  const { accounts, events, storage, seal, clock, random } = ports;
   return {
     ...jobCreation(ports),
     ...jobReading(ports),
@@ -31,6 +32,10 @@ export function createOperations(ports: OperationPorts) {
     ...workerOperations(ports),
     ...scheduleOperations(ports),
     ...accounts.operations,
+    ...signingKeyOperations({
+      ...{ store: storage.signingKeys, seal, clock, random },
+      requireNamespace: (name) => accounts.namespaces.require(name),
+    }),
     listAudit: (caller: Caller, query: ListAuditQuery) => listAudit(ports, caller, query),
     async readEvents(caller: Caller, query: ReadEventsQuery) {
       await accounts.namespaces.requireKnown(caller, query.filter?.namespace);

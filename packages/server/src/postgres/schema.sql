@@ -290,6 +290,18 @@ CREATE TABLE sign_in_addresses (
   CONSTRAINT sign_in_addresses_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id) ON DELETE CASCADE
 );
 
+CREATE TABLE signing_keys (
+  signing_key_id uuid NOT NULL,
+  namespace      text NOT NULL,
+  secret         text NOT NULL,
+  created_at     timestamp with time zone NOT NULL,
+  starts_at      timestamp with time zone NOT NULL,
+  ends_at        timestamp with time zone,
+  CONSTRAINT signing_keys_pkey PRIMARY KEY (signing_key_id),
+  CONSTRAINT signing_keys_namespace_fkey FOREIGN KEY (namespace) REFERENCES namespaces(name) ON DELETE CASCADE
+);
+CREATE INDEX signing_keys_namespace ON signing_keys USING btree (namespace, signing_key_id);
+
 CREATE TABLE storage_generation (
   only_row          boolean NOT NULL DEFAULT true,
   generation        integer NOT NULL,

@@ -64,6 +64,8 @@ export interface MemberStore {
    */
   beatNode(beat: NodeBeat): Promise<{ alive: boolean; nodes: readonly NodeId[] }>;
   leaveNode(nodeId: NodeId, bootId: BootId): Promise<void>;
+  /** Where the nodes say that they are reached, each address once. */
+  nodeAddresses(): Promise<string[]>;
   shards(): Promise<ShardOwner[]>;
   /**
    * Takes those of the shards that are free, this node's own, or of a node that is gone or silent, with a new epoch. A node that

@@ -164,7 +164,7 @@ describe('the answer', () => {
       const error = await call({ url: here() });
       expect(error).toBeInstanceOf(HandlerError);
       expect(error).toMatchObject({
-        message: `the server answered ${status}`,
+        message: `the server answered ${status}: why`,
         retryable: false,
         result: { status, body: 'why' },
       });
@@ -197,8 +197,32 @@ describe('the answer', () => {
 
   test('that redirects is not followed: where it points was never checked (hazard 36)', async () => {
     answerWith(302, { location: here('/elsewhere') });
-    expect(await call({ url: here('/first') })).toMatchObject({ message: 'the server answered 302' });
+    expect(await call({ url: here('/first') })).toMatchObject({
+      message: `the server answered 302: a redirect to ${here('/elsewhere')}. Redirects are not followed: put the final address into payload.url, or accept the status with payload.expect_status`,
+      retryable: false,
+    });
     expect(requests.map((request) => request.url)).toEqual(['/first']);
+  });
+});
+
+describe('the words of a refused request', () => {
+  test('show the beginning of the body, on one line', async () => {
+    answerWith(500, {}, `  <h1>Broken</h1>\r\n\u001b[31m${'x'.repeat(500)}`);
+    const { message } = (await call({ url: here() })) as HandlerError;
+    expect(message).toMatch(/^the server answered 500: <h1>Broken<\/h1> \[31mx+…$/);
+    expect(message.length).toBeLessThan(250);
+  });
+
+  test('are the status alone when the body is empty or cannot be shown', async () => {
+    answerWith(500);
+    expect(await call({ url: here() })).toMatchObject({ message: 'the server answered 500' });
+    answer = (_, response) => response.writeHead(500).end(Buffer.from([0, 1, 0xff, 0xfe]));
+    expect(await call({ url: here() })).toMatchObject({ message: 'the server answered 500' });
+  });
+
+  test('of a redirect without a location are the status', async () => {
+    answerWith(304);
+    expect(await call({ url: here() })).toMatchObject({ message: 'the server answered 304' });
   });
 });
 
@@ -208,13 +232,34 @@ describe('a call that comes to nothing', () => {
     expect(error).toBeInstanceOf(HandlerError);
     expect(error).toMatchObject({
       retryable: true,
-      message: expect.stringMatching(/GET http:\/\/127.0.0.1:1 failed/),
+      message:
+        'GET http://127.0.0.1:1 failed: nothing listens at that address and port, or a firewall refuses connections (ECONNREFUSED)',
+    });
+  });
+
+  test('because the other side does not speak TLS says so', async () => {
+    const error = await call({ url: `https://127.0.0.1:${port}/` });
+    expect(error).toMatchObject({ message: expect.stringMatching(/does not speak TLS on that port/) });
+  });
+
+  test('because the name is not known says so', async () => {
+    const error = await call({ url: 'http://nowhere.invalid/' });
+    expect(error).toMatchObject({ message: expect.stringMatching(/ENOTFOUND|EAI_AGAIN/), retryable: true });
+  });
+
+  test('because the answer is not HTTP says so', async () => {
+    answer = (request) => request.socket.end('SSH-2.0-OpenSSH\r\n');
+    expect(await call({ url: here() })).toMatchObject({
+      message: expect.stringMatching(/answer is not HTTP/),
     });
   });
 
   test('because the connection breaks may be tried again', async () => {
     answer = (request) => request.socket.destroy();
-    expect(await call({ url: here() })).toMatchObject({ retryable: true });
+    expect(await call({ url: here() })).toMatchObject({
+      retryable: true,
+      message: expect.stringMatching(/closed the connection before it had answered \(ECONNRESET\)/),
+    });
   });
 
   test('because the answer breaks off is an error', async () => {
@@ -265,7 +310,7 @@ describe('a call that comes to nothing', () => {
 });
 
 describe('networks that no job may call (hazard 36)', () => {
-  const denyNetworks = ['127.0.0.0/8', '::1/128', '169.254.0.0/16'];
+  const denying = (...denyNetworks: string[]) => ({ egress: { ...HTTP_DEFAULTS.egress, denyNetworks } });
   const at = (host: string) => `http://${host}:${port}/`;
 
   test.each([
@@ -275,10 +320,14 @@ describe('networks that no job may call (hazard 36)', () => {
     ['an address in hexadecimal', '0x7f000001'],
     ['an address with parts left out', '127.1'],
     ['a literal IPv6 address', '[::1]'],
-    ['an IPv4 address in IPv6 clothes', '[::ffff:127.0.0.1]'],
+    ['an IPv4 address in octal', '0177.0.0.1'],
+    ['an IPv4-mapped address', '[::ffff:127.0.0.1]'],
+    ['an IPv4-compatible address', '[::127.0.0.1]'],
+    ['a NAT64 address', '[64:ff9b::7f00:1]'],
+    ['a 6to4 address', '[2002:7f00:1::]'],
     ['a name that resolves to one', 'localhost'],
   ])('are refused for good by %s', async (_, host) => {
-    const error = await call({ url: at(host) }, { denyNetworks });
+    const error = await call({ url: at(host) }, denying('127.0.0.0/8', '::1/128'));
     expect(error).toMatchObject({ retryable: false, message: expect.stringMatching(/are not allowed here/) });
     expect(requests).toEqual([]);
   });
@@ -289,12 +338,27 @@ describe('networks that no job may call (hazard 36)', () => {
   });
 
   test('leave the others alone', async () => {
-    expect(await call({ url: here() }, { denyNetworks: ['10.0.0.0/8'] })).toMatchObject({ status: 200 });
-    expect(await call({ url: at('localhost') }, { denyNetworks: [] })).toMatchObject({ status: 200 });
+    expect(await call({ url: here() }, denying('10.0.0.0/8'))).toMatchObject({ status: 200 });
+    expect(await call({ url: at('localhost') })).toMatchObject({ status: 200 });
+  });
+
+  test('are checked again for the address of the connection: what a name means may have changed', async () => {
+    let asked = 0;
+    const own = () => (asked++ === 0 ? [] : [{ host: '127.0.0.1', port }]);
+    const error = await call({ url: here() }, { own });
+    expect(error).toMatchObject({ retryable: false, message: expect.stringMatching(/Carillon itself/) });
+    expect(asked).toBe(2);
+    expect(requests).toEqual([]);
+  });
+
+  test('may be those of Carillon by name, which answers a job what it answers a stranger', async () => {
+    const own = () => [{ host: 'localhost', port, openPaths: ['/health/live'] }];
+    expect(await call({ url: at('localhost') }, { own })).toMatchObject({ retryable: false });
+    expect(await call({ url: `${at('localhost')}health/live` }, { own })).toMatchObject({ status: 200 });
   });
 
   test('may be one address without a prefix', async () => {
-    const error = await call({ url: here() }, { denyNetworks: ['127.0.0.1'] });
+    const error = await call({ url: here() }, denying('127.0.0.1'));
     expect(error).toMatchObject({ retryable: false });
   });
 });

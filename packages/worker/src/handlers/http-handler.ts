@@ -10,30 +10,30 @@ import {
   type RequestOptions,
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { type Handler, HandlerError, type RunContext } from '../handler.ts';
+import { type Destination, EgressPolicy, type EgressRules, type OwnEndpoint } from './egress-policy.ts';
+import { failedCall, type RefusedAnswer, refusedAnswer } from './http-failure.ts';
 import { type HttpCall, readHttpPayload } from './http-payload.ts';
+import { signatureHeaders } from './sign-request.ts';
 
 export interface HttpHandlerOptions {
   /** Bytes of the answer that are kept as the run's result. */
   readonly responseBytesMax: number;
-  /** Networks no job may call, e.g. "169.254.0.0/16": where cloud machines keep their credentials. */
-  readonly denyNetworks: readonly string[];
+  readonly egress: EgressRules;
+  /** Where Carillon itself and its database listen, as far as this process knows. Left out: nowhere. */
+  readonly own?: () => readonly OwnEndpoint[];
+  /** What signs requests of a namespace. Left out: nothing does. */
+  readonly signingSecrets?: (namespace: string) => Promise<readonly Uint8Array[]>;
 }
 
 export const HTTP_DEFAULTS: HttpHandlerOptions = {
   responseBytesMax: 8 * 1024,
-  denyNetworks: ['169.254.0.0/16', 'fe80::/10', 'fd00:ec2::254/128', '64:ff9b::a9fe:0/112'],
+  egress: { profile: 'open', allow: [], denyNetworks: [] },
 };
 
-/** Busy, or not ready yet: worth another try, although the status is of the 4xx kind. */
-const RETRYABLE_4XX = new Set([408, 409, 423, 425, 429]);
-
-interface Answer {
-  readonly status: number;
+interface Answer extends RefusedAnswer {
   readonly contentType: string | undefined;
-  readonly retryAfter: string | undefined;
-  readonly body: string;
   readonly truncated: boolean;
 }
 
@@ -42,10 +42,11 @@ export function createHttpHandler(options: HttpHandlerOptions = HTTP_DEFAULTS): 
     'http:': new HttpAgent({ keepAlive: true }),
     'https:': new HttpsAgent({ keepAlive: true }),
   };
-  const denied = blockListOf(options.denyNetworks);
+  const policy = new EgressPolicy(options.egress, options.own);
   return async (context) => {
     const call = readHttpPayload(context.payload);
-    const answer = await send(call, context, { agents, denied, bytesMax: options.responseBytesMax });
+    const secrets = await secretsOf(context, options);
+    const answer = await send(call, context, { agents, policy, secrets, bytesMax: options.responseBytesMax });
     const result = {
       status: answer.status,
       content_type: answer.contentType,
@@ -53,32 +54,43 @@ export function createHttpHandler(options: HttpHandlerOptions = HTTP_DEFAULTS): 
       truncated: answer.truncated,
     };
     if (call.expects(answer.status)) return result;
-    throw refused(answer, result);
+    throw refusedAnswer(answer, result);
   };
 }
 
-function refused(answer: Answer, result: unknown): HandlerError {
-  const retryAfterMs = parseRetryAfterMs(answer.retryAfter);
-  return new HandlerError(`the server answered ${answer.status}`, {
-    // Redirects are not followed, so one that answers with them will do so again.
-    retryable: answer.status >= 500 || RETRYABLE_4XX.has(answer.status),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-    result,
-  });
+/** A request that cannot be signed is not sent: the receiver would take it for a forgery. */
+async function secretsOf(
+  { namespace }: RunContext,
+  { signingSecrets }: HttpHandlerOptions,
+): Promise<readonly Uint8Array[]> {
+  if (namespace === undefined || !signingSecrets) return [];
+  try {
+    return await signingSecrets(namespace);
+  } catch (error) {
+    throw new HandlerError('the request could not be signed', { cause: error });
+  }
+}
+
+interface Sending {
+  readonly agents: Record<string, HttpAgent>;
+  readonly policy: EgressPolicy;
+  readonly secrets: readonly Uint8Array[];
+  readonly bytesMax: number;
 }
 
 function send(
   call: HttpCall,
   context: RunContext,
-  { agents, denied, bytesMax }: { agents: Record<string, HttpAgent>; denied: BlockList; bytesMax: number },
+  { agents, policy, secrets, bytesMax }: Sending,
 ): Promise<Answer> {
   const { url } = call;
-  const literal = url.hostname.replace(/^\[|\]$/g, '');
-  if (isIP(literal) !== 0) assertAllowed(literal, denied);
+  const assertAllowed = guardOf(call, policy);
+  const literal = hostOf(url);
+  if (isIP(literal) !== 0) assertAllowed(literal);
   const requestOptions: RequestOptions = {
     method: call.method,
     agent: agents[url.protocol]!,
-    lookup: guardedLookup(denied),
+    lookup: guardedLookup(assertAllowed),
     signal: context.signal,
     headers: {
       'user-agent': 'carillon',
@@ -89,6 +101,7 @@ function send(
       'carillon-attempt': String(context.attempt),
       'carillon-epoch': String(context.epoch),
       'carillon-scheduled-at': context.scheduledAt.toISOString(),
+      ...signatureHeaders({ runId: context.runId, atMs: Date.now(), body: call.body }, secrets),
       ...(call.body === undefined ? {} : { 'content-length': String(call.body.byteLength) }),
     },
   };
@@ -98,15 +111,13 @@ function send(
       readAnswer(response, bytesMax).then(resolve, reject);
     });
     request.on('error', (error: NodeJS.ErrnoException) => {
-      reject(
-        error instanceof HandlerError
-          ? error
-          : new HandlerError(`${call.method} ${url.origin} failed: ${error.message || error.code}`),
-      );
+      reject(error instanceof HandlerError ? error : failedCall(`${call.method} ${url.origin}`, error));
     });
     request.once('socket', (socket) => {
       const write = () => {
-        if (context.isHeld()) request.end(call.body);
+        const refusal = refusalOf(socket, assertAllowed);
+        if (refusal) request.destroy(refusal);
+        else if (context.isHeld()) request.end(call.body);
         else request.destroy(new HandlerError('the run was taken back before it was called'));
       };
       // Finding the address and connecting take time, and nothing is written before: the last moment to ask is after them.
@@ -129,19 +140,41 @@ async function readAnswer(response: IncomingMessage, bytesMax: number): Promise<
   return {
     status: response.statusCode ?? 0,
     contentType: response.headers['content-type'],
+    location: response.headers.location,
     retryAfter: response.headers['retry-after'],
     body: Buffer.concat(kept).toString('utf8'),
     truncated: size > bytesMax,
   };
 }
 
-function guardedLookup(denied: BlockList): LookupFunction {
+type Guard = (address: string) => void;
+
+/** Throws for an address that the policy refuses. */
+function guardOf({ url, method }: HttpCall, policy: EgressPolicy): Guard {
+  const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
+  const to: Destination = { hostname: hostOf(url), port, method, path: url.pathname };
+  return (address) => {
+    const refusal = policy.refusal(address, to);
+    if (refusal === undefined) return;
+    throw new HandlerError(
+      `calls to ${url.host} (${address}) are not allowed here: ${refusal}. See http.egress and http.allow in the settings`,
+      { retryable: false },
+    );
+  };
+}
+
+/** Without the brackets around an IPv6 address. */
+function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[|\]$/g, '');
+}
+
+function guardedLookup(assertAllowed: Guard): LookupFunction {
   return (hostname, options, callback) => {
     resolveName(hostname, options, (error, address, family) => {
       if (error) return callback(error, address as string, family);
       const addresses = Array.isArray(address) ? address : [{ address: address as unknown as string }];
       try {
-        for (const entry of addresses) assertAllowed(entry.address, denied);
+        for (const entry of addresses) assertAllowed(entry.address);
       } catch (refusal) {
         return callback(refusal as NodeJS.ErrnoException, address as string, family);
       }
@@ -150,26 +183,12 @@ function guardedLookup(denied: BlockList): LookupFunction {
   };
 }
 
-function assertAllowed(address: string, denied: BlockList): void {
-  if (denied.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')) {
-    throw new HandlerError(`calls to ${address} are not allowed here`, { retryable: false });
+/** Of the connection as it is: one that is used again was checked for another request, perhaps of another path. */
+function refusalOf({ remoteAddress }: Socket, assertAllowed: Guard): Error | undefined {
+  try {
+    if (remoteAddress !== undefined) assertAllowed(remoteAddress);
+    return undefined;
+  } catch (refusal) {
+    return refusal as Error;
   }
-}
-
-function blockListOf(networks: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const network of networks) {
-    const [address, prefix] = network.split('/');
-    const family = isIP(address ?? '') === 6 ? 'ipv6' : 'ipv4';
-    list.addSubnet(address ?? '', Number(prefix ?? (family === 'ipv6' ? 128 : 32)), family);
-  }
-  return list;
-}
-
-/** Seconds, or a date. */
-function parseRetryAfterMs(value: string | undefined): number | undefined {
-  if (value === undefined) return undefined;
-  const seconds = Number(value);
-  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(value) - Date.now();
-  return Number.isFinite(ms) && ms > 0 ? Math.min(ms, 24 * 3_600_000) : undefined;
 }

@@ -93,6 +93,18 @@ describe('the headers', () => {
     },
   );
 
+  test.each([
+    'Host',
+    'X-Forwarded-For',
+    'x-forwarded-host',
+    'Forwarded',
+    'X-Real-IP',
+    'Via',
+    'CF-Connecting-IP',
+  ])('%s tells who the caller is, and a job that sets it is refused for good', (name) => {
+    expectUnusable({ url, headers: { [name]: '10.0.0.1' } }, /no job may set it/);
+  });
+
   test('that are not an object are refused for good', () => {
     expectUnusable({ url, headers: ['a: b'] }, /must be an object/);
     expectUnusable({ url, headers: 'a: b' }, /must be an object/);

@@ -1,5 +1,5 @@
 /** Reads the payload of an http job. What cannot be called is refused for good: no retry would make it callable. */
-import type { JsonObject, JsonValue } from '@carillon/domain';
+import { headerRefusal, isCarillonHeader, type JsonObject, type JsonValue } from '@carillon/domain';
 import { HandlerError } from '../handler.ts';
 
 export interface HttpCall {
@@ -14,18 +14,6 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** What a header line can carry: no line breaks, no control characters, nothing beyond one byte. */
 const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
-/** They frame the message or belong to the connection: a job that set them could make one request look like two. */
-const NOT_THE_JOBS = new Set([
-  'connection',
-  'content-length',
-  'expect',
-  'keep-alive',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
-
 export function readHttpPayload(payload: JsonObject): HttpCall {
   const body = readBody(payload.body);
   const method = readMethod(payload.method, body !== undefined);
@@ -70,9 +58,9 @@ function readHeaders(value: JsonValue | undefined): Record<string, string> {
   for (const [name, content] of Object.entries(value)) {
     if (!TOKEN.test(name) || !FIELD_VALUE.test(String(content)))
       throw unusable(`payload.headers: "${name}" is not a valid header`);
-    if (NOT_THE_JOBS.has(name.toLowerCase()))
-      throw unusable(`payload.headers: "${name}" is set by the connection itself`);
-    headers[name.toLowerCase()] = String(content);
+    const why = headerRefusal(name);
+    if (why !== undefined) throw unusable(`payload.headers: "${name}" ${why}`);
+    if (!isCarillonHeader(name)) headers[name.toLowerCase()] = String(content);
   }
   return headers;
 }

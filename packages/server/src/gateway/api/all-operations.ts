@@ -12,6 +12,7 @@ import { keyOperations } from './keys.ts';
 import { type ApiContext, type Operation, restOperation } from './operation.ts';
 import { runOperations, workerOperations } from './runs.ts';
 import { sessionOperations } from './sessions.ts';
+import { signingKeyOperations } from './signing-keys.ts';
 
 const GROUPS = [
   jobOperations,
@@ -24,6 +25,7 @@ const GROUPS = [
   sessionOperations,
   keyOperations,
   namespaceOperations,
+  signingKeyOperations,
   userOperations,
   auditOperations,
 ];

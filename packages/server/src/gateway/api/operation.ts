@@ -53,7 +53,7 @@ export function readInput(reader: Reader, given: unknown): unknown {
 
 /** What the path of REST and the first field of RPC name. */
 export type Subject = IdSubject | NamedSubject;
-type IdSubject = 'job' | 'run' | 'dead letter' | 'user' | 'key' | 'session';
+type IdSubject = 'job' | 'run' | 'dead letter' | 'user' | 'key' | 'signing key' | 'session';
 type NamedSubject = 'worker' | 'namespace' | 'job key';
 
 /** Named by a text of its own; all others have UUIDs. */

@@ -74,6 +74,7 @@ const SUBJECT_FIELDS = {
   'dead letter': 'run_id',
   user: 'user_id',
   key: 'key_id',
+  'signing key': 'signing_key_id',
   session: 'session_id',
   worker: 'worker_id',
   namespace: 'name',

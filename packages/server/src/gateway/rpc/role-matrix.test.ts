@@ -19,6 +19,8 @@ import {
   ownOrOthers,
   type Rule,
   sessionOfOthers,
+  signingHere,
+  signingKeyHere,
   somewhere,
 } from '../role-matrix-rules.fixture.ts';
 import { collect, RpcFixture } from './rpc.fixture.ts';
@@ -45,6 +47,7 @@ interface Target {
   readonly userId: string;
   readonly keyId: string;
   readonly sessionId: string;
+  readonly signingKeyId: string;
   readonly emptyNamespace: string;
   /** Of nothing so far. */
   readonly newName: string;
@@ -176,6 +179,18 @@ const ACCOUNT_CALLS: EntryOf<typeof rpc.AccountService> = {
   listSessions: { ask: () => accounts().listSessions({}), ...ownOrOthers('users.read') },
   endSession: { ask: ({ sessionId }) => accounts().endSession({ sessionId }), ...sessionOfOthers },
   revokeKey: { ask: ({ keyId }) => accounts().revokeKey({ keyId }), ...keyHere('keys.manage') },
+  listSigningKeys: {
+    ask: () => accounts().listSigningKeys({ name: HERE.namespace }),
+    ...signingHere('signing_keys.read'),
+  },
+  createSigningKey: {
+    ask: () => accounts().createSigningKey({ name: HERE.namespace }),
+    ...signingHere('signing_keys.manage'),
+  },
+  deleteSigningKey: {
+    ask: ({ signingKeyId }) => accounts().deleteSigningKey({ signingKeyId }),
+    ...signingKeyHere,
+  },
 };
 
 const AUDIT_CALLS: EntryOf<typeof rpc.AuditService> = {
@@ -272,18 +287,9 @@ async function makeTarget(deadRunId: string): Promise<Target> {
   const grant = { namespace: HERE.namespace, role: 'viewer', ownOnly: false } as const;
   const { key } = await operations.createKey({ name: 'a key', grants: [grant] });
   const { keyId } = key;
-  return {
-    jobId,
-    jobKey: newName,
-    endedRunId,
-    waitingRunId,
-    deadRunId,
-    userId,
-    keyId,
-    sessionId,
-    emptyNamespace,
-    newName,
-  };
+  const { signingKeyId } = (await operations.createSigningKey(HERE.namespace, { overlapSeconds: 0 })).key;
+  const ids = { jobId, endedRunId, waitingRunId, deadRunId, userId, keyId, signingKeyId, sessionId };
+  return { ...ids, jobKey: newName, emptyNamespace, newName };
 }
 
 async function makeDeadLetter(): Promise<string> {

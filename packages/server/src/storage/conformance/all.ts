@@ -19,6 +19,7 @@ import { describeRunViews } from './run-views.conformance.ts';
 import { describeScheduleAdmit } from './schedule-admit.conformance.ts';
 import { describeScheduleFire } from './schedule-fire.conformance.ts';
 import { describeScheduleRead } from './schedule-read.conformance.ts';
+import { describeSigningKeyStore } from './signing-key-store.conformance.ts';
 import type { MakeStorage } from './storage-under-test.ts';
 
 export function describeStorage(name: string, make: MakeStorage): void {
@@ -40,6 +41,7 @@ export function describeStorage(name: string, make: MakeStorage): void {
     describeEventStore(make);
     describeAuditStore(make);
     describeAccountStore(make);
+    describeSigningKeyStore(make);
     describeGenerationStore(make);
     describeAdapterDifferences(make);
   });

@@ -47,6 +47,17 @@ function describeNodes(make: MakeStorage): void {
     expect(answer.nodes.toSorted()).toEqual([one, other].toSorted());
   });
 
+  it('the addresses of all nodes can be read, each once, until they leave', async () => {
+    const { members } = stage.world.storage;
+    const [one, other] = [newId<NodeId>(), newId<NodeId>()];
+    await beat(one);
+    await beat(newId<NodeId>());
+    await beat(other, { address: 'http://10.0.0.7:7420' });
+    expect((await members.nodeAddresses()).toSorted()).toEqual(['127.0.0.1:1', 'http://10.0.0.7:7420']);
+    await members.leaveNode(other, stage.world.bootId);
+    expect(await members.nodeAddresses()).toEqual(['127.0.0.1:1']);
+  });
+
   it('a node silent for its time to live is dead, and alive again with its next beat', async () => {
     const [one, other] = [newId<NodeId>(), newId<NodeId>()];
     await beat(one);

@@ -47,15 +47,18 @@ export class MemoryAccountStore implements AccountStore {
   readonly #jobs: MemoryState['jobs'];
   readonly #namespaces: MemoryState['namespaces'];
   readonly #audit: MemoryState['audit'];
+  readonly #signingKeys: MemoryState['signingKeys'];
   readonly #users = new Map<string, UserRow>();
   readonly #keys = new Map<string, KeyRow>();
   readonly #sessions = new Map<string, { session: Session; hash: SecretHash }>();
   readonly #addresses = new Map<string, { userId: string; address: string; atMs: number }>();
 
-  constructor({ jobs, namespaces, audit }: Pick<MemoryState, 'jobs' | 'namespaces' | 'audit'>) {
+  constructor(state: Pick<MemoryState, 'jobs' | 'namespaces' | 'audit' | 'signingKeys'>) {
+    const { jobs, namespaces, audit, signingKeys } = state;
     this.#jobs = jobs;
     this.#namespaces = namespaces;
     this.#audit = audit;
+    this.#signingKeys = signingKeys;
   }
 
   async namespaces({
@@ -102,6 +105,7 @@ export class MemoryAccountStore implements AccountStore {
       if (left.length === 0) this.#keys.delete(row.key.keyId);
       else row.key = { ...row.key, grants: left };
     }
+    for (const [id, key] of this.#signingKeys) if (key.namespace === name) this.#signingKeys.delete(id);
     this.#done(audit);
     return 'removed';
   }

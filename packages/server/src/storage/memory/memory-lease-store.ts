@@ -49,7 +49,8 @@ export class MemoryLeaseStore implements LeaseStore {
         ...{ cancelRequested: false, shown: undefined },
       });
       const lease = { leaseId, position, leaseSize: records.length, claimedAtMs };
-      return claimedRun(run, this.#state.jobs.get(run.jobId)!, lease);
+      const signing = this.#state.signingKeys.size > 0;
+      return claimedRun(run, this.#state.jobs.get(run.jobId)!, { ...lease, signing });
     });
     return { leaseId, workerId, claimedAtMs, runs, scans };
   }
@@ -167,7 +168,10 @@ export class MemoryLeaseStore implements LeaseStore {
 function claimedRun(
   record: RunRecord,
   job: Job,
-  lease: Pick<ClaimedRun, 'leaseId' | 'position' | 'leaseSize' | 'claimedAtMs'>,
+  {
+    signing,
+    ...lease
+  }: Pick<ClaimedRun, 'leaseId' | 'position' | 'leaseSize' | 'claimedAtMs'> & { signing: boolean },
 ): ClaimedRun {
   const { jobId, runId, epoch, attempt, nominalAtMs, admitted: limited } = record;
   const { handler, payload, timeoutMs } = job;
@@ -185,5 +189,6 @@ function claimedRun(
     payload,
     timeoutMs,
     limited,
+    namespace: signing && handler === 'http' ? job.namespace : undefined,
   };
 }

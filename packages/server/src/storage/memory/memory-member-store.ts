@@ -64,6 +64,10 @@ export class MemoryMemberStore implements MemberStore {
     this.#emit('node.left', nodeId);
   }
 
+  async nodeAddresses(): Promise<string[]> {
+    return [...new Set([...this.#state.nodes.values()].map(({ address }) => address))];
+  }
+
   async shards(): Promise<ShardOwner[]> {
     return [...this.#state.shards.values()].map((row) => ({ ...row, expiresAtMs: this.#expiryOf(row) }));
   }

@@ -14,6 +14,7 @@ import type { AuditRecord } from '../audit-store.ts';
 import type { ShardOwner, WorkerRecord } from '../member-store.ts';
 import type { DeadLetter } from '../run-store.ts';
 import type { ShardGuard } from '../schedule-store.ts';
+import type { StoredSigningKey } from '../signing-key-store.ts';
 import { AdmissionTable } from './admission-table.ts';
 import type { CursorRecord } from './due-record.ts';
 import { DueTable } from './due-table.ts';
@@ -69,6 +70,7 @@ export interface MemoryState {
   generation: number;
   readonly audit: AuditRecord[];
   readonly namespaces: Map<string, NamespaceRow>;
+  readonly signingKeys: Map<string, StoredSigningKey>;
 }
 
 const DEFAULT: Namespace = {
@@ -100,6 +102,7 @@ export function emptyState(now: () => number): MemoryState {
     generation: 0,
     audit: [],
     namespaces: new Map([[DEFAULT_NAMESPACE, { namespace: DEFAULT, auditAfter: 0 }]]),
+    signingKeys: new Map(),
   };
 }
 

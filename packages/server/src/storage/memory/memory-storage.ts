@@ -14,6 +14,7 @@ import { MemoryLeaseStore } from './memory-lease-store.ts';
 import { MemoryMemberStore } from './memory-member-store.ts';
 import { MemoryRunStore } from './memory-run-store.ts';
 import { MemoryScheduleStore } from './memory-schedule-store.ts';
+import { MemorySigningKeyStore } from './memory-signing-key-store.ts';
 import { emptyState } from './memory-state.ts';
 
 export class MemoryStorage implements Storage {
@@ -27,10 +28,12 @@ export class MemoryStorage implements Storage {
   readonly generations: MemoryGenerationStore;
   readonly audit: MemoryAuditStore;
   readonly accounts: MemoryAccountStore;
+  readonly signingKeys: MemorySigningKeyStore;
 
   constructor(options: { clock: Clock }) {
     const state = emptyState(() => options.clock.now());
     this.accounts = new MemoryAccountStore(state);
+    this.signingKeys = new MemorySigningKeyStore(state);
     this.audit = new MemoryAuditStore(state);
     this.jobs = new MemoryJobStore(state);
     this.schedule = new MemoryScheduleStore(state);

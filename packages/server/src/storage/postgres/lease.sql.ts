@@ -67,7 +67,10 @@ export const CLAIM_LANES = statement('claim_lanes')`
       bool_or(ends_job AND kind <> 1) AS ends_schedule, bool_or(admitted) AS limited,
       CASE WHEN bool_or(admitted) THEN array_agg(admitted::int) END AS admitted, string_agg(handler, E'\\n') AS handlers,
       string_agg(coalesce(payload, (SELECT j.payload::text FROM jobs j WHERE j.job_id = t.job_id), '{}'), E'\\n') AS payloads,
-      array_agg(coalesce(timeout_ms, (SELECT j.timeout_ms FROM jobs j WHERE j.job_id = t.job_id), 1)) AS timeouts
+      array_agg(coalesce(timeout_ms, (SELECT j.timeout_ms FROM jobs j WHERE j.job_id = t.job_id), 1)) AS timeouts,
+      -- Only where requests are signed: otherwise no job is read for it.
+      string_agg(CASE WHEN handler = 'http' AND (SELECT EXISTS (SELECT FROM signing_keys))
+        THEN coalesce((SELECT j.namespace FROM jobs j WHERE j.job_id = t.job_id), '') ELSE '' END, E'\\n') AS namespaces
     FROM gone t
   ), lease AS (
     INSERT INTO leases (lease_id, worker_id, claimed_at, run_ids, job_ids, shards, kinds, attempts, crashes, ends_job,
@@ -77,7 +80,7 @@ export const CLAIM_LANES = statement('claim_lanes')`
     FROM taken WHERE run_ids IS NOT NULL
   )
   SELECT run_ids::text, job_ids::text, epochs::text, attempts::text, nominal_ats::text, timeouts::text, admitted::text, handlers,
-    payloads, due_ats::text, found::text, last_ats::text, last_ids::text, next_ats::text
+    payloads, due_ats::text, found::text, last_ats::text, last_ids::text, next_ats::text, namespaces
   FROM taken CROSS JOIN scanned`;
 
 /**

@@ -39,6 +39,8 @@ export const BEAT_NODE = statement('beat_node')`
   UNION ALL SELECT node_id, false FROM nodes
     WHERE node_id <> $1::uuid AND last_seen_at > $5::bigint AND last_seen_at <= $6::bigint`;
 
+export const NODE_ADDRESSES = statement('node_addresses')`SELECT DISTINCT address FROM nodes`;
+
 export const LEAVE_NODE = statement('leave_node')`
   WITH gone AS (
     DELETE FROM nodes WHERE node_id = $1::uuid AND boot_id = $2::uuid RETURNING node_id

@@ -46,6 +46,7 @@ type ClaimRow = readonly [
   lastAts: string,
   lastIds: string,
   nextAts: string,
+  namespaces: string,
 ];
 
 type LaneRow = readonly [
@@ -279,6 +280,7 @@ function claimedRuns(row: ClaimRow, { leaseId, nowMs }: ClaimRequest): ClaimedRu
   const handlers = row[7].split('\n');
   const payloads = row[8].split('\n');
   const dueAts = elements(row[9]);
+  const namespaces = row[14].split('\n');
   return runIds.map((runId, position) => ({
     leaseId,
     position,
@@ -294,6 +296,7 @@ function claimedRuns(row: ClaimRow, { leaseId, nowMs }: ClaimRequest): ClaimedRu
     payload: payloads[position]!,
     timeoutMs: Number(timeouts[position]),
     limited: admitted?.[position] === '1',
+    namespace: namespaces[position] || undefined,
   }));
 }
 

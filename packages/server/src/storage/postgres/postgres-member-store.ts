@@ -44,6 +44,11 @@ export class PostgresMemberStore implements MemberStore {
     await this.#database.query(sql.LEAVE_NODE, [nodeId, bootId]);
   }
 
+  async nodeAddresses(): Promise<string[]> {
+    const rows = await this.#database.query<readonly [string]>(sql.NODE_ADDRESSES, []);
+    return rows.map(([address]) => address);
+  }
+
   shards(): Promise<ShardOwner[]> {
     return readAll(this.#database, sql.SHARDS, []);
   }

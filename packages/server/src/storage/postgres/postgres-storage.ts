@@ -15,6 +15,7 @@ import { PostgresLeaseStore } from './postgres-lease-store.ts';
 import { PostgresMemberStore } from './postgres-member-store.ts';
 import { PostgresRunStore } from './postgres-run-store.ts';
 import { PostgresScheduleStore } from './postgres-schedule-store.ts';
+import { PostgresSigningKeyStore } from './postgres-signing-key-store.ts';
 
 export interface PostgresStorageOptions extends DatabaseOptions {
   /** Longest a statement about outcomes may wait for one lock. */
@@ -60,6 +61,7 @@ export function openPostgresStorage(options: PostgresStorageOptions): PostgresSt
     housekeeping: new PostgresHousekeepingStore(database),
     audit: new PostgresAuditStore(database),
     accounts: new PostgresAccountStore(database),
+    signingKeys: new PostgresSigningKeyStore(database),
     database,
     events: new PostgresEventStore(database),
     generations: new PostgresGenerationStore(database),
