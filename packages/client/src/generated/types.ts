@@ -381,7 +381,10 @@ export interface DeadLetter {
   readonly attempts: number;
   readonly scheduled_at: string;
   readonly died_at: string;
+  /** The run that was added when it was redriven or run again. */
   readonly redriven_as: string | null;
+  /** The later run of its one-off job that succeeded. */
+  readonly resolved_by: string | null;
 }
 
 export interface DeadLetterFilter {
@@ -395,8 +398,8 @@ export interface DeadLetterFilter {
   readonly died_after?: Date | string | undefined;
   /** Given up before this instant. */
   readonly died_before?: Date | string | undefined;
-  /** Only those sent round again, or only those that still lie there. */
-  readonly redriven?: boolean | undefined;
+  /** true: only those that were redriven or run again, or whose job has succeeded since; false: only the others. */
+  readonly handled?: boolean | undefined;
   /** Entries per answer; 50 when left out. */
   readonly limit?: number | undefined;
 }

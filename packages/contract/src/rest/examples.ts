@@ -67,6 +67,7 @@ const deadLetter: DeadLetterView = {
   scheduled_at: '2030-01-02T08:00:00.000Z',
   died_at: '2030-01-02T08:00:09.000Z',
   redriven_as: null,
+  resolved_by: null,
 };
 
 const problem: Problem = {

@@ -117,7 +117,7 @@ describe('what REST shows of', () => {
       attempts: 1,
       diedAtMs: NOW_MS,
     } as const;
-    const letterView = deadLetterView({ ...letter, redrivenAs: undefined });
+    const letterView = deadLetterView({ ...letter, redrivenAs: undefined, resolvedBy: undefined });
     expect(names(DeadLetterSchema)).toEqual(Object.keys(letterView).sort());
     expect(messageFrom(DeadLetterSchema, letterView)).toMatchObject({
       runId: 'r',

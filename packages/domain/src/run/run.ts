@@ -177,6 +177,8 @@ export interface DeadLetter {
   readonly attempts: number;
   readonly scheduledAtMs: number;
   readonly diedAtMs: number;
-  /** The run that was added when somebody redrove it. */
+  /** The run that was added when somebody redrove it, or ran the dead run again. */
   readonly redrivenAs: RunId | undefined;
+  /** The later run of the same one-off that succeeded. */
+  readonly resolvedBy: RunId | undefined;
 }

@@ -30,7 +30,7 @@ export interface RedrivenLetter {
 }
 
 export interface BulkRedriveRequest {
-  readonly selection: Omit<DeadLetterQuery, 'visible' | 'redriven' | 'before' | 'limit'>;
+  readonly selection: Omit<DeadLetterQuery, 'visible' | 'handled' | 'before' | 'limit'>;
   readonly dryRun: boolean;
   readonly before?: DeadLetterCursor | undefined;
   readonly limit: number;
@@ -96,7 +96,7 @@ export function deadLetterOperations(ports: OperationPorts) {
     async bulkRedriveDeadLetters(caller: Caller, request: BulkRedriveRequest): Promise<BulkRedriveReport> {
       const { selection, dryRun, before } = request;
       const limit = Math.min(request.limit, BULK_LETTERS_MAX);
-      const query = { ...selection, redriven: false, limit, before };
+      const query = { ...selection, handled: false, limit, before };
       const { letters, next } = await select(caller, 'dead_letters.redrive', query);
       const runIds = letters.map(({ runId }) => runId);
       const { done, refused } = await countInParallel(dryRun ? [] : runIds, (runId) =>

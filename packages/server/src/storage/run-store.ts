@@ -22,8 +22,8 @@ export interface DeadLetterCursor {
 }
 
 export interface DeadLetterFilter extends DeadLetterSelection {
-  /** True: only redriven ones; false: only the others. */
-  readonly redriven?: boolean | undefined;
+  /** True: only those that were redriven or that a later success made obsolete; false: only the others. */
+  readonly handled?: boolean | undefined;
 }
 
 export interface DeadLetterQuery extends DeadLetterFilter {

@@ -145,7 +145,7 @@ const matches = matcher<{ letter: Omit<DeadLetter, 'jobName'>; job: Job }, DeadL
   handler: ({ job }, handler) => job.handler === handler,
   namespace: ({ job }, namespace) => job.namespace === namespace,
   userId: ({ job }, userId) => job.userId === userId,
-  redriven: ({ letter }, redriven) => (letter.redrivenAs !== undefined) === redriven,
+  handled: ({ letter }, handled) => ((letter.redrivenAs ?? letter.resolvedBy) !== undefined) === handled,
   diedFromMs: ({ letter }, fromMs) => letter.diedAtMs >= fromMs,
   diedToMs: ({ letter }, toMs) => letter.diedAtMs < toMs,
 });

@@ -124,6 +124,7 @@ const LETTER = columns<DeadLetter>({
   scheduledAtMs: ms('x.scheduled_at'),
   diedAtMs: ms('x.died_at'),
   redrivenAs: 'x.redriven_as',
+  resolvedBy: 'x.resolved_by',
 });
 
 /** The row after the page: where the search stopped. */
@@ -142,7 +143,7 @@ export const LETTER_FILTERS: {
   handler: ['text', (at) => `j.handler = ${at}`],
   namespace: ['text', (at) => `j.namespace = ${at}`],
   userId: ['text', (at) => `j.user_id = ${at}`],
-  redriven: ['boolean', (at) => `(x.redriven_as IS NOT NULL) = ${at}`],
+  handled: ['boolean', (at) => `(x.redriven_as IS NOT NULL OR x.resolved_by IS NOT NULL) = ${at}`],
   diedFromMs: ['float8', (at) => `x.died_at >= ${timestampOf(at)}`],
   diedToMs: ['float8', (at) => `x.died_at < ${timestampOf(at)}`],
 };
@@ -160,7 +161,7 @@ const letters = (of: string) => `WITH page AS MATERIALIZED (
     ORDER BY x.died_at DESC, x.run_id DESC LIMIT $3
   )
   SELECT * FROM page
-  UNION ALL SELECT stop.run_id, NULL, NULL, NULL, NULL, NULL, NULL, ${msOf('stop.died_at')}, NULL
+  UNION ALL SELECT stop.run_id, NULL, NULL, NULL, NULL, NULL, NULL, ${msOf('stop.died_at')}, NULL, NULL
     FROM (${of} OFFSET ${ROWS_SCANNED_MAX - 1} LIMIT 1) stop WHERE (SELECT count(*) FROM page) < $3::bigint`;
 
 const BEFORE = `x.died_at <= ${timestampOf('$1')} AND (x.died_at, x.run_id) < (${timestampOf('$1')}, $2::uuid)`;
