@@ -1,5 +1,5 @@
 /** `jobs create` and `jobs update`: what a job is, from flags or from JSON files. */
-import type { BatchAnswer, Job, JobCreated, JobFields, JsonObject, NewJob } from '@carillon/client';
+import type { BatchAnswer, Job, JobFields, JsonObject, NewJob } from '@carillon/client';
 import type { Cli } from '../cli.ts';
 import { command } from '../command.ts';
 import { EXIT, UsageError } from '../errors.ts';
@@ -170,13 +170,14 @@ async function createOne(
 ): Promise<string> {
   const client = await cli.client();
   const created = await client.jobs.create(job, { idempotencyKey });
-  const { job_id: jobId, status } = created;
+  const { created: _, ...body } = created;
+  const { job_id: jobId } = created;
   const isNew = isCreated(created, idempotencyKey);
   const subject = job.name ?? 'the job';
   const sentence = isNew ? `Created ${subject}: ${jobId}` : `${subject} was there already: ${jobId}`;
   // Programs get the body of the response; `created` comes from its status, and the sentence says it to people.
-  if (wait) cli.out.entry({ job_id: jobId, status }, sentence);
-  else cli.out.done({ job_id: jobId, status }, sentence);
+  if (wait) cli.out.entry(body, sentence);
+  else cli.out.done(body, sentence);
   const stored = await readStored(cli, job, jobId);
   if (stored?.next_run_time && stored.schedule_type !== 'IMMEDIATE')
     cli.out.note(`${isNew ? 'First' : 'Next'} run: ${cli.out.shortTime(stored.next_run_time)}`);
@@ -186,7 +187,7 @@ async function createOne(
 }
 
 /** Without a key from the caller nothing can have existed: then false repeats an attempt whose response was lost. */
-function isCreated({ created = true }: JobCreated, idempotencyKey: string | undefined): boolean {
+function isCreated({ created = true }: { created?: boolean }, idempotencyKey: string | undefined): boolean {
   return created || idempotencyKey === undefined;
 }
 

@@ -7,6 +7,7 @@ import {
   IN_NAMESPACE,
   labelFilter,
   PRIORITY,
+  RUN_REQUEST,
   text,
   texts,
   toggle,
@@ -39,7 +40,7 @@ export const jobCommands: readonly CommandSpec[] = [
     options: {
       status: texts(
         '--status <status>',
-        'pending (or scheduled), paused, cancelled, completed or failed; may be repeated',
+        'pending (or scheduled), running, paused, cancelled, completed or failed; may be repeated',
       ),
       type: choice('--type <type>', 'Kind of schedule', SCHEDULE_TYPES),
       priority: PRIORITY,
@@ -57,12 +58,13 @@ export const jobCommands: readonly CommandSpec[] = [
       'carillon jobs list --sort next_run_time -n 10',
       "carillon jobs list --json -n 0 | jq -r '.[].job_id'",
     ],
-    read: (client, query) => client.jobs.list(query),
+    read: (client, query) => client.jobs.list({ ...query, include: ['last_run'] }),
     columns: (out) => [
       { header: 'ID', value: (job) => job.job_id, fixed: true },
       { header: 'NAME', value: (job) => job.name },
       { header: 'STATUS', value: statusWord, fixed: true, paint: (word) => out.state(word) },
       { header: 'SCHEDULE', value: (job) => scheduleText(job, (iso) => out.dayOrTime(iso)) },
+      { header: 'LAST RUN', value: (job) => lastRunWord(job, out) },
       { header: 'NEXT RUN', value: (job) => out.shortTime(job.next_run_time) },
       { header: 'HANDLER', value: (job) => job.handler },
       { header: 'NAMESPACE', value: (job) => job.namespace },
@@ -109,12 +111,17 @@ export const jobCommands: readonly CommandSpec[] = [
     arguments: [JOB_ID],
     options: {
       wait: toggle('-w, --wait', 'Wait for the run to end; fails when it fails'),
+      ...RUN_REQUEST,
       idempotencyKey: text('--idempotency-key <key>', 'The same key again answers the same run'),
     },
-    examples: [`carillon jobs run ${JOB}`, `carillon jobs run ${JOB} --wait`],
-    async run({ args: [id = ''], options: { wait, idempotencyKey }, cli }) {
+    examples: [
+      `carillon jobs run ${JOB}`,
+      `carillon jobs run ${JOB} --wait`,
+      `carillon jobs run ${JOB} --input '{"body": {"day": "2030-01-02"}}' --reason 'a day was missed'`,
+    ],
+    async run({ args: [id = ''], options: { wait, ...request }, cli }) {
       const client = await cli.client();
-      return showStarted(cli, await client.jobs.runNow(id, { idempotencyKey }), wait);
+      return showStarted(cli, await client.jobs.runNow(id, request), wait);
     },
   }),
   command('jobs delete', 'Remove jobs', {
@@ -192,6 +199,12 @@ function statusWord({ status }: Pick<Job, 'status'>): string {
   return status === 'SCHEDULED' ? 'pending' : status.toLowerCase();
 }
 
+/** The status of the latest attempt and when it ended, or began. */
+function lastRunWord({ last_run: run }: Job, out: Output): string {
+  if (!run) return '';
+  return `${run.status} ${out.shortTime(run.end_time ?? run.start_time ?? run.created_at)}`;
+}
+
 /** `onceText`: the instant of a job that runs once, in words. */
 function scheduleText(job: Job, onceText: (iso: string) => string): string {
   const zone = job.time_zone === null || job.time_zone === 'UTC' ? '' : ` ${job.time_zone}`;
@@ -210,7 +223,8 @@ function jobFacts(job: Job, { status, latest_run: run }: JobStatusReport, out: O
     ['next run', out.time(job.next_run_time)],
     ['last run', run && lastRunText(run, out)],
     ['last run id', run?.run_id],
-    ['waits because', run?.reason],
+    ['waiting runs', job.waiting_runs ? String(job.waiting_runs) : undefined],
+    ['waits because', job.waiting_reason],
     ['handler', job.handler],
     ['payload', JSON.stringify(job.payload, null, 2)],
     ['priority', job.priority],
@@ -253,7 +267,7 @@ const SHOWN_ABOVE = new Set([
     'time_zone',
     'next_run_time',
   ],
-  ...['overlap', 'timeout_seconds', 'version', 'created_at', 'updated_at'],
+  ...['overlap', 'timeout_seconds', 'version', 'created_at', 'updated_at', 'waiting_runs', 'waiting_reason'],
 ]);
 
 /** Fields that are set and have no words of their own above. */

@@ -9,6 +9,7 @@ import type {
   Run,
   RunAdded,
   RunCancelled,
+  RunRequest,
   RunWithAttempts,
   Worker,
 } from '../generated/types.ts';
@@ -26,9 +27,9 @@ export class Runs extends Resource {
     return this.send('POST', path`/runs/${runId}/cancel`, options);
   }
 
-  /** A new run of the same job. */
-  rerun(runId: string, options: CreateOptions = {}): Promise<RunAdded> {
-    return this.transport.create(path`/runs/${runId}/rerun`, undefined, options);
+  /** A new run of the same job, with the same input unless another one is given (null: none). */
+  rerun(runId: string, { input, reason, ...options }: CreateOptions & RunRequest = {}): Promise<RunAdded> {
+    return this.transport.create(path`/runs/${runId}/rerun`, { input, reason }, options);
   }
 
   logs(runId: string, options: CallOptions = {}): Promise<Logs> {

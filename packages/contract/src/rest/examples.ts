@@ -32,6 +32,7 @@ const job = jobView({
     createdAtMs: CREATED_MS,
     updatedAtMs: CREATED_MS,
   },
+  status: 'SCHEDULED',
   nextRunMs: Date.UTC(2030, 0, 2, 8),
 });
 
@@ -55,6 +56,7 @@ const run: RunView = {
   occurrences: 1,
   job_version: 1,
   late_report: null,
+  request_reason: null,
 };
 
 const deadLetter: DeadLetterView = {

@@ -1,6 +1,7 @@
 /** The query parameters of lists of jobs, and the same filters as a body. Unknown ones are refused, never ignored. */
 import {
   BULK_ACTIONS,
+  BULK_JOBS_MAX,
   type Interval,
   JOB_FILTERS,
   JOB_SORT_KEYS,
@@ -14,13 +15,14 @@ import {
 import { z } from 'zod';
 import { filterShape, toSelection } from './filter-schemas.ts';
 import type { Shape } from './shape.ts';
-import { count, LIMIT_DEFAULT, LIMIT_MAX, paging, readId, text, textUpTo, yesOrNo } from './values.ts';
+import { anyOf, count, LIMIT_DEFAULT, LIMIT_MAX, paging, readId, text, textUpTo, yesOrNo } from './values.ts';
 
 export interface JobsQuery extends JobSelection {
   readonly order: 'newest' | 'oldest';
   readonly after: JobId | undefined;
   /** Another order than that of creation, which then does not count. */
   readonly sorted: (JobOrder & { readonly after: JobCursor | undefined }) | undefined;
+  readonly withLastRun: boolean;
   /** Counted from 1; undefined when the caller follows Link headers instead. */
   readonly page: number | undefined;
   readonly limit: number;
@@ -48,6 +50,8 @@ const sort = z
 /** A name in small letters, twice as long as it may be where letters need it, and the id before it. */
 const PLACE_LENGTH_MAX = 1_000;
 
+const INCLUDED = new Map([['last-run', 'last_run' as const]]);
+
 const jobsFields = z.strictObject({
   ...filterFields,
   sort: sort
@@ -58,6 +62,7 @@ const jobsFields = z.strictObject({
   after: textUpTo(PLACE_LENGTH_MAX)
     .optional()
     .describe('The place that the list continues after; see the Link header.'),
+  include: anyOf(INCLUDED).optional().describe('last_run: with the latest attempt of each job.'),
   ...paging,
 });
 
@@ -71,7 +76,8 @@ export function toJobsQuery(read: z.output<typeof jobsFields>): JobsQuery {
     refuseValue('page', 'page and after contradict each other; give only one of them.');
   }
   const { after, page, limit, sort: { by, descending } = { by: 'created_at', descending: true } } = read;
-  const common = { ...toSelection(JOB_FILTERS, read), page, limit };
+  const withLastRun = read.include?.includes('last_run') ?? false;
+  const common = { ...toSelection(JOB_FILTERS, read), withLastRun, page, limit };
   if (by === 'created_at') {
     const order = descending ? 'newest' : 'oldest';
     const cursor = after === undefined ? undefined : (readId(after, 'job') as JobId);
@@ -101,22 +107,36 @@ export const BULK_BODY = {
     action: z.enum(BULK_ACTIONS),
     filter: z
       .strictObject(filterFields)
+      .nullish()
       .describe('The filters of GET /api/jobs; at least one, so that nothing means everything by accident.'),
+    job_ids: z
+      .array(z.uuid({ error: 'must be the id of a job' }), { error: 'must be ids of jobs' })
+      .min(1, { error: 'names no job' })
+      .max(BULK_JOBS_MAX, { error: `names more than ${BULK_JOBS_MAX} jobs` })
+      .nullish()
+      .describe(`Instead of a filter: these jobs, up to ${BULK_JOBS_MAX}.`),
     dry_run: z.boolean().nullish().describe('Only say what would be changed.'),
     after: text.nullish().describe('The "next" of the answer before, to go on with the rest.'),
   }),
 } satisfies Shape;
 
 export function toBulkRequest(read: z.output<typeof BULK_BODY.schema>) {
-  if (Object.values(read.filter).every((value) => value === undefined)) {
+  return { action: read.action, dryRun: read.dry_run ?? false, of: chosenJobs(read) };
+}
+
+function chosenJobs({ filter, job_ids: ids, after }: z.output<typeof BULK_BODY.schema>) {
+  if (ids != null) {
+    if (filter != null)
+      refuseValue('job_ids', 'job_ids and filter contradict each other; give only one of them.');
+    if (after != null) refuseValue('after', 'after continues a filter; job_ids are done by one request.');
+    return { jobIds: ids.map((id) => id.toLowerCase() as JobId) };
+  }
+  if (filter == null) refuseValue('filter', 'filter is missing; give a filter or job_ids.', 'field_missing');
+  if (Object.values(filter).every((value) => value === undefined)) {
     refuseValue('filter', 'filter names nothing; give at least one filter, such as {"status": "scheduled"}.');
   }
-  return {
-    action: read.action,
-    selection: toSelection(JOB_FILTERS, read.filter),
-    dryRun: read.dry_run ?? false,
-    afterJobId: read.after == null ? undefined : (readId(read.after, 'job') as JobId),
-  };
+  const afterJobId = after == null ? undefined : (readId(after, 'job') as JobId);
+  return { selection: toSelection(JOB_FILTERS, filter), afterJobId };
 }
 
 export const DELETE_QUERY = {

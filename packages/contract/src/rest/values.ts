@@ -1,6 +1,7 @@
 /** How query parameters, ids and headers are read. A value that could match nothing is refused: it would show the wrong list. */
 import { type ErrorCode, type JobId, Refusal, type RunId, refuseValue } from '@carillon/domain';
 import { z } from 'zod';
+import { nearestWord } from '../nearest-word.ts';
 
 export const LIMIT_MAX = 200;
 export const LIMIT_DEFAULT = 50;
@@ -48,7 +49,7 @@ export function oneOf<Value>(words: ReadonlyMap<string, Value>) {
   return z
     .string({ error })
     .transform((given) => given.toLowerCase().replaceAll('_', '-'))
-    .refine((given) => words.has(given), { error })
+    .refine((given) => words.has(given), { error: (issue) => `${error}${hintFor([issue.input], words)}` })
     .transform((given) => words.get(given)!)
     .meta({ enum: [...words.keys()] });
 }
@@ -63,9 +64,18 @@ export function anyOf<Value>(words: ReadonlyMap<string, Value>) {
         .flat()
         .flatMap((part) => part.split(',').map((word) => word.trim().toLowerCase().replaceAll('_', '-'))),
     )
-    .refine((given) => given.length <= 20 && given.every((word) => words.has(word)), { error })
+    .refine((given) => given.length <= 20 && given.every((word) => words.has(word)), {
+      error: (issue) => `${error}${hintFor(issue.input, words)}`,
+    })
     .transform((given) => [...new Set(given.map((word) => words.get(word)!))])
     .meta({ anyOf: undefined, type: 'array', items: { type: 'string', enum: [...words.keys()] } });
+}
+
+/** The word that the first unknown one most likely meant. */
+function hintFor(given: unknown, words: ReadonlyMap<string, unknown>): string {
+  const unknown = (given as readonly string[]).find((word) => !words.has(word));
+  const nearest = unknown === undefined ? undefined : nearestWord(unknown, words.keys());
+  return nearest === undefined ? '' : `; did you mean "${nearest}"?`;
 }
 
 export const yesOrNo = oneOf(

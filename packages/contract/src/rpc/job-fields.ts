@@ -36,6 +36,11 @@ export function previewFields(fields: Fields): Fields {
   return { count: PREVIEW_COUNT_DEFAULT, ...restFields(fields) };
 }
 
+/** No message can hold a field that is null. */
+export function rerunFields({ without_input: without, ...fields }: Fields): Fields {
+  return without === true ? { input: null, ...fields } : fields;
+}
+
 /** oldest_first is a word for one of the orders. */
 export function listJobsFields({ oldest_first: oldestFirst, ...fields }: Fields): Fields {
   if (oldestFirst === undefined) return fields;

@@ -5,7 +5,7 @@
 import type { JobId, RunId } from '../ids.ts';
 import { DEAD_REASONS, type DeadReason } from '../retry/decide-next.ts';
 import type { ScheduleType } from '../schedule/schedule.ts';
-import { JOB_STATUSES, type JobStatus, type Labels, PRIORITIES } from './job.ts';
+import { type Labels, PRIORITIES, SHOWN_JOB_STATUSES, type ShownJobStatus } from './job.ts';
 
 /** What a value of each kind is; of words, what the word stands for, and any of several for any_of. */
 interface Values<Word> {
@@ -52,9 +52,16 @@ function filter<Kind extends Filter['kind'], const Query extends string, Word = 
   return { kind, query, about, words: new Map(words.is), documented: words.documented };
 }
 
-const STATUSES: [string, JobStatus][] = [
-  ...JOB_STATUSES.map((status): [string, JobStatus] => [status.toLowerCase(), status]),
+/** Other words for a status of a job; every status is also understood in any case. */
+const STATUS_ALIASES: [string, ShownJobStatus][] = [
   ['pending', 'SCHEDULED'],
+  ['succeeded', 'COMPLETED'],
+  ['success', 'COMPLETED'],
+  ['canceled', 'CANCELLED'],
+];
+const STATUSES: [string, ShownJobStatus][] = [
+  ...SHOWN_JOB_STATUSES.map((status): [string, ShownJobStatus] => [status.toLowerCase(), status]),
+  ...STATUS_ALIASES,
 ];
 const TYPES: [string, readonly ScheduleType[]][] = [
   ['immediate', ['IMMEDIATE']],

@@ -166,6 +166,8 @@ export interface RunFacts {
   readonly occurrences: number;
   /** What a refused report said after the run had been given to another worker. */
   readonly lateReport: string | undefined;
+  /** Why a person asked for it, in their words. */
+  readonly requestReason: string | undefined;
 }
 
 export interface DeadLetter {

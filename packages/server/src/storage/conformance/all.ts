@@ -14,6 +14,7 @@ import { describeLeaseLanes } from './lease-lanes.conformance.ts';
 import { describeLeasePending } from './lease-pending.conformance.ts';
 import { describeLeaseSettle } from './lease-settle.conformance.ts';
 import { describeMemberStore } from './member-store.conformance.ts';
+import { describeRunRequests } from './run-requests.conformance.ts';
 import { describeRunViews } from './run-views.conformance.ts';
 import { describeScheduleAdmit } from './schedule-admit.conformance.ts';
 import { describeScheduleFire } from './schedule-fire.conformance.ts';
@@ -34,6 +35,7 @@ export function describeStorage(name: string, make: MakeStorage): void {
     describeMemberStore(make);
     describe('run store: views', () => describeRunViews(make));
     describe('run store: dead letters', () => describeDeadLetters(make));
+    describe('run store: requests', () => describeRunRequests(make));
     describeHousekeepingStore(make);
     describeEventStore(make);
     describeAuditStore(make);

@@ -173,7 +173,7 @@ function claimedRun(
   lease: Pick<ClaimedRun, 'leaseId' | 'position' | 'leaseSize' | 'claimedAtMs'>,
 ): ClaimedRun {
   const { jobId, runId, epoch, attempt, nominalAtMs, admitted: limited } = record;
-  const { handler, payload, timeoutMs } = job;
+  const { handler, timeoutMs } = job;
   const isOccurrence = !isAskedFor(record) && attempt === 1;
   const dueAtMs = isOccurrence ? nominalAtMs : record.fireAtMs;
   return {
@@ -185,7 +185,7 @@ function claimedRun(
     nominalAtMs,
     dueAtMs,
     handler,
-    payload,
+    payload: record.request?.payload ?? job.payload,
     timeoutMs,
     limited,
   };

@@ -39,9 +39,9 @@ const KEYS: Record<JobSortKey, (none: number) => string> = {
         LIMIT 1), ${none}::bigint)`,
 };
 
-const TOO_MANY = Array.from({ length: JOB.length + 1 }, () => 'NULL').join(', ');
+const TOO_MANY = Array.from({ length: JOB.length + 2 }, () => 'NULL').join(', ');
 
-/** Selects the job and its key. One parameter per filter, then limit and offset, then key and id of the job to continue after, if there is one. */
+/** Selects the job, its status as it is shown, and its key. One parameter per filter, then limit and offset, then key and id of the job to continue after, if there is one. */
 export function sortedStatement({ drive, filters, by, descending, continued }: SortShape): Statement {
   const at = (name: FilterName) => `$${filters.indexOf(name) + 1}`;
   const [limit, offset, afterKey, afterId] = [1, 2, 3, 4].map((n) => `$${filters.length + n}`);
@@ -73,6 +73,10 @@ function foundBy(drive: Drive, at: (name: FilterName) => string): (columns: 'j.j
         (SELECT DISTINCT d.job_id FROM due d ORDER BY d.job_id LIMIT ${ROWS_SCANNED_MAX + 1})
         UNION (SELECT c.job_id FROM cursors c ORDER BY c.job_id LIMIT ${ROWS_SCANNED_MAX + 1})
         UNION SELECT live.job_id FROM live) waiting JOIN jobs j USING (job_id)`;
+  }
+  if (drive === 'live') {
+    return (columns) =>
+      `SELECT ${columns} FROM (SELECT DISTINCT live.job_id FROM live) living JOIN jobs j USING (job_id)`;
   }
   if (drive === 'labels')
     return (columns) => `SELECT ${columns} FROM jobs j WHERE ${FILTERS.labels.sql(at('labels'))}`;

@@ -26,7 +26,7 @@ const ENDED_RUN = (
 const LIVE = `retried AS MATERIALIZED (
       -- Locked, so that a pause or cancel either is seen here or sees what is queued here.
       SELECT x.*, j.status AS job_status, j.version, j.priority, j.timeout_ms, j.start_timeout_ms, j.handler, ${JOB_TENANT} AS tenant,
-        ${JOB_HANDLER_KEY} AS handler_key, ${JOB_PART} AS part, ${inlineJson('j.payload')} AS payload
+        ${JOB_HANDLER_KEY} AS handler_key, ${JOB_PART} AS part, CASE WHEN x.kind < 3 THEN ${inlineJson('j.payload')} END AS payload
       FROM reported x JOIN jobs j ON j.job_id = x.job_id WHERE x.next_at IS NOT NULL FOR SHARE OF j
     ), live AS MATERIALIZED (
       SELECT *, cancel_requested OR job_status = 'CANCELLED' AS cancelled FROM retried
