@@ -11,10 +11,11 @@ import {
   DEAD_REASONS,
   FREQUENCY_WORDS,
   JOB_SORT_KEYS,
-  JOB_STATUSES,
+  JOB_STATES,
   PRIORITIES,
   ROLES,
   RUN_STATUSES,
+  SHOWN_JOB_STATUSES,
 } from '../packages/domain/src/index.ts';
 import { as, renderTypes, type TypeSource } from './render-types.ts';
 
@@ -40,12 +41,14 @@ const auditQuery = contract.AUDIT_QUERY.schema;
 const deadLettersQuery = contract.DEAD_LETTERS_QUERY.schema;
 const event = contract.eventAnswer;
 const batchEntry = contract.batchAnswer.element;
+const [, jobActedShort] = contract.jobActedAnswer.options;
+const jobChanged = contract.jobAnswer.partial().extend(jobActedShort.shape);
 const DATE = 'Date | string';
 
 const TYPES: Readonly<Record<string, TypeSource>> = {
   ScheduleType: answered(contract.jobAnswer.shape.schedule_type),
-  JobStatus: answered(z.enum(JOB_STATUSES)),
-  JobState: answered(z.enum(contract.JOB_STATES)),
+  JobStatus: answered(z.enum(SHOWN_JOB_STATUSES)),
+  JobState: answered(z.enum(JOB_STATES)),
   Priority: answered(z.enum(PRIORITIES)),
   RunStatus: answered(z.enum(RUN_STATUSES)),
   DeadReason: answered(z.enum(DEAD_REASONS)),
@@ -82,14 +85,19 @@ const TYPES: Readonly<Record<string, TypeSource>> = {
       type: as(jobsQuery.shape.type, 'string').describe('A schedule type, `one-time` or `recurring`.'),
     }),
   ),
-  JobCreated: answered(batchEntry.options[0].partial({ created: true })),
+  JobCreated: answered(jobChanged.extend({ created: z.boolean() }), {
+    comment: 'created false: accepted before, under the same key.',
+    extends: 'JobChanged',
+  }),
   BatchAnswer: answered(batchEntry, { comment: 'One entry of a batch: accepted, or refused and why.' }),
   ErrorCode: answered(z.enum(Object.keys(CATALOGUE) as [string, ...string[]]), {
     comment: 'What a server of this version refuses with. A newer one may know more.',
   }),
   Problem: answered(contract.problemAnswer),
-  JobUpdated: answered(contract.jobUpdatedAnswer),
-  JobChanged: answered(contract.jobActedAnswer),
+  JobChanged: answered(jobChanged, {
+    comment: 'The job after a change. A key that may not read jobs gets only its id, status and version.',
+  }),
+  JobRemoved: answered(contract.jobRemovedAnswer),
   JobApplied: answered(contract.jobAppliedAnswer),
   JobStatusReport: answered(contract.jobStatusAnswer),
   UpcomingRun: answered(contract.upcomingAnswer),
@@ -114,6 +122,7 @@ const TYPES: Readonly<Record<string, TypeSource>> = {
   ),
   RunWithAttempts: answered(contract.runDetailsAnswer, { extends: 'Run' }),
   RunAdded: answered(contract.runAddedAnswer),
+  RunRequest: sent(contract.RUN_BODY.schema, { comment: 'What may be said when a run is asked for.' }),
   RunCancelled: answered(contract.runCancelledAnswer, {
     comment: '`cancelling`: the worker was asked, and has not answered yet.',
   }),

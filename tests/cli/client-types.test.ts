@@ -19,7 +19,7 @@ test('what the server answers is what the client says it gets', () => {
   expectTypeOf<Said<typeof contract.jobAnswer>>().toExtend<client.Job>();
   expectTypeOf<Said<typeof contract.jobStatusAnswer>>().toExtend<client.JobStatusReport>();
   expectTypeOf<Said<typeof contract.batchAnswer>[number]>().toExtend<client.BatchAnswer>();
-  expectTypeOf<Said<typeof contract.jobUpdatedAnswer>>().toExtend<client.JobUpdated>();
+  expectTypeOf<Said<typeof contract.jobRemovedAnswer>>().toExtend<client.JobRemoved>();
   expectTypeOf<Said<typeof contract.jobActedAnswer>>().toExtend<client.JobChanged>();
   expectTypeOf<Said<typeof contract.upcomingAnswer>>().toExtend<client.UpcomingRun>();
   expectTypeOf<Said<typeof contract.bulkAnswer>>().toExtend<client.BulkReport>();

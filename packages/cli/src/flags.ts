@@ -285,6 +285,12 @@ export function contextNamespace(description: string): Flag<string> {
 export const IN_NAMESPACE = contextNamespace('In this namespace');
 export const PRIORITY = choice('--priority <level>', 'How urgent', ['low', 'medium', 'high']);
 
+/** What may be said when a run is asked for. */
+export const RUN_REQUEST = {
+  input: jsonObject('--input <json>', 'Merged over the payload, for this run alone: a JSON object, or @file'),
+  reason: text('--reason <text>', 'Why it is asked for; kept with the run'),
+};
+
 export const GLOBAL_FLAGS = {
   url: text('--url <address>', 'Server to talk to (or CARILLON_URL)'),
   key: text('--key <key>', 'Key to use (or CARILLON_KEY, which keeps it out of the process list)'),

@@ -23,6 +23,7 @@ export * from './job/http-headers.ts';
 export * from './job/job.ts';
 export * from './job/job-fields.ts';
 export * from './job/job-order.ts';
+export * from './job/run-input.ts';
 export * from './retry/decide-next.ts';
 export * from './retry/retry-policy.ts';
 export * from './run/run.ts';

@@ -3,9 +3,8 @@ import {
   type BatchAnswer,
   CarillonError,
   type Job,
-  type JobCreated,
+  type JobChanged,
   type JobFields,
-  type JobUpdated,
   type JsonObject,
   type NewJob,
   type Worker,
@@ -101,7 +100,7 @@ async function updateOne(
   cli: Cli,
   id: string,
   change: { given: JobFields; options: JobValues; ifVersion: number | undefined },
-): Promise<JobUpdated> {
+): Promise<JobChanged> {
   const { given, options, ifVersion } = change;
   const client = await cli.client();
   for (let tries = 1; ; tries += 1) {
@@ -142,13 +141,14 @@ async function createOne(
 ): Promise<string> {
   const client = await cli.client();
   const created = await client.jobs.create(job, { idempotencyKey });
-  const { job_id: jobId, status } = created;
+  const { created: _, ...body } = created;
+  const { job_id: jobId } = created;
   const isNew = isCreated(created, idempotencyKey);
   const subject = job.name ?? 'the job';
   const sentence = isNew ? `Created ${subject}: ${jobId}` : `${subject} was there already: ${jobId}`;
   // Programs get the body of the response; `created` comes from its status, and the sentence says it to people.
-  if (wait) cli.out.entry({ job_id: jobId, status }, sentence);
-  else cli.out.done({ job_id: jobId, status }, sentence);
+  if (wait) cli.out.entry(body, sentence);
+  else cli.out.done(body, sentence);
   const stored = await readStored(cli, job, jobId);
   if (stored?.next_run_at && stored.schedule_type !== 'IMMEDIATE')
     cli.out.note(`${isNew ? 'First' : 'Next'} run: ${cli.out.shortTime(stored.next_run_at)}`);
@@ -177,7 +177,7 @@ async function noteOthersOfName(cli: Cli, { name, key }: NewJob, jobId: string):
 }
 
 /** Without a key from the caller nothing can have existed: then false repeats an attempt whose response was lost. */
-function isCreated({ created = true }: JobCreated, idempotencyKey: string | undefined): boolean {
+function isCreated({ created = true }: { created?: boolean }, idempotencyKey: string | undefined): boolean {
   return created || idempotencyKey === undefined;
 }
 

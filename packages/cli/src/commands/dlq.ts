@@ -28,7 +28,7 @@ export const dlqCommands: readonly CommandSpec[] = [
     details: 'Those that nobody has sent round again; --all shows the others too.',
     examples: ['carillon dlq list', `carillon dlq list --job ${JOB}`, 'carillon dlq list --all -o wide'],
     read: (client, { all, ...query }) =>
-      client.deadLetters.list({ ...query, ...(!all && { redriven: false }) }),
+      client.deadLetters.list({ ...query, ...(!all && { handled: false }) }),
     columns: (out) => [
       { header: 'ID', value: (letter) => letter.run_id, fixed: true, rank: 1 },
       { header: 'JOB', value: (letter) => letter.job_name ?? letter.job_id, rank: 3 },
@@ -36,7 +36,7 @@ export const dlqCommands: readonly CommandSpec[] = [
       { header: 'ERROR', value: (letter) => letter.error_message, rank: 2, usefulWidth: 24 },
       { header: 'REASON', value: (letter) => letter.reason, fixed: true, rank: 4 },
       { header: 'TRIES', value: (letter) => letter.attempts, fixed: true, right: true, rank: 6 },
-      { header: 'SENT AGAIN AS', value: (letter) => letter.redriven_as, fixed: true, rank: 7 },
+      { header: 'SENT AGAIN AS', value: (letter) => letter.redriven_run_id, fixed: true, rank: 7 },
     ],
     empty: 'No dead letters.',
     noMatch: 'No dead letters match.',
@@ -56,7 +56,7 @@ export const dlqCommands: readonly CommandSpec[] = [
         ['scheduled', cli.out.time(letter.scheduled_at)],
         ['died', cli.out.time(letter.died_at)],
         ['error', letter.error_message],
-        ['sent again as', letter.redriven_as],
+        ['sent again as', letter.redriven_run_id],
       ]);
     },
   }),
@@ -80,7 +80,7 @@ export const dlqCommands: readonly CommandSpec[] = [
       const client = await cli.client();
       if (args.length > 0)
         return forEachId(cli, args, async (id) => {
-          const { redriven_as: before } = await client.deadLetters.get(id);
+          const { redriven_run_id: before } = await client.deadLetters.get(id);
           const answer = await client.deadLetters.redrive(id);
           const sentence =
             before === answer.run_id

@@ -8,6 +8,7 @@ import {
   LIMIT,
   labelFilter,
   PRIORITY,
+  RUN_REQUEST,
   text,
   toggle,
   withDefault,
@@ -40,7 +41,7 @@ export const jobCommands: readonly CommandSpec[] = [
     options: {
       status: words(
         '--status <status>',
-        'pending (or scheduled), paused, cancelled, completed or failed; may be repeated',
+        'pending (or scheduled), running, paused, cancelled, completed or failed; may be repeated',
       ),
       type: choice('--type <type>', 'Kind of schedule', SCHEDULE_TYPES),
       priority: PRIORITY,
@@ -58,15 +59,16 @@ export const jobCommands: readonly CommandSpec[] = [
       'carillon jobs list --sort next_run_time -n 10',
       "carillon jobs list --json -n 0 | jq -r '.[].job_id'",
     ],
-    read: (client, query) => client.jobs.list(query),
+    read: (client, query) => client.jobs.list({ ...query, include: ['last_run'] }),
     columns: (out) => [
       { header: 'ID', value: (job) => job.job_id, fixed: true, rank: 1 },
       { header: 'NAME', value: (job) => job.name, rank: 2 },
       { header: 'STATUS', value: statusWord, fixed: true, rank: 3, paint: (word) => out.state(word) },
       { header: 'NEXT RUN', value: (job) => out.briefTime(job.next_run_at), fixed: true, rank: 4 },
+      { header: 'LAST RUN', value: (job) => lastRunWord(job, out), rank: 6 },
       { header: 'SCHEDULE', value: (job) => scheduleText(job, (iso) => out.dayOrTime(iso)), rank: 5 },
-      { header: 'HANDLER', value: (job) => job.handler, rank: 6 },
-      { header: 'NAMESPACE', value: (job) => job.namespace, rank: 7 },
+      { header: 'HANDLER', value: (job) => job.handler, rank: 7 },
+      { header: 'NAMESPACE', value: (job) => job.namespace, rank: 8 },
     ],
     empty: 'No jobs.',
     noMatch: 'No jobs match.',
@@ -111,12 +113,17 @@ export const jobCommands: readonly CommandSpec[] = [
     arguments: [JOB_ID],
     options: {
       wait: toggle('-w, --wait', 'Wait for the run to end; fails when it fails'),
+      ...RUN_REQUEST,
       idempotencyKey: text('--idempotency-key <key>', 'The same key again answers the same run'),
     },
-    examples: [`carillon jobs run ${JOB}`, `carillon jobs run ${JOB} --wait`],
-    async run({ args: [id = ''], options: { wait, idempotencyKey }, cli }) {
+    examples: [
+      `carillon jobs run ${JOB}`,
+      `carillon jobs run ${JOB} --wait`,
+      `carillon jobs run ${JOB} --input '{"body": {"day": "2030-01-02"}}' --reason 'a day was missed'`,
+    ],
+    async run({ args: [id = ''], options: { wait, ...request }, cli }) {
       const client = await cli.client();
-      return showStarted(cli, await client.jobs.runNow(id, { idempotencyKey }), wait);
+      return showStarted(cli, await client.jobs.runNow(id, request), wait);
     },
   }),
   eachIdCommand('jobs delete', 'Remove jobs', {
@@ -219,6 +226,12 @@ function statusWord({ status }: Pick<Job, 'status'>): string {
   return status === 'SCHEDULED' ? 'pending' : status.toLowerCase();
 }
 
+/** The status of the latest attempt and when it ended, or began. */
+function lastRunWord({ last_run: run }: ListedJob, out: Output): string {
+  if (!run) return '';
+  return `${run.status} ${out.briefTime(run.ended_at ?? run.started_at ?? run.created_at)}`;
+}
+
 /** `onceText`: the instant of a job that runs once, in words. */
 function scheduleText(job: ListedJob, onceText: (iso: string) => string): string {
   const zone = job.time_zone === null || job.time_zone === 'UTC' ? '' : ` ${job.time_zone}`;
@@ -237,7 +250,8 @@ function jobFacts(job: Job, { status, latest_run: run }: JobStatusReport, out: O
     ['next run', out.time(job.next_run_at)],
     ['last run', run && lastRunText(run, out)],
     ['last run id', run?.run_id],
-    ['waits because', run?.reason],
+    ['waiting runs', job.waiting_runs ? String(job.waiting_runs) : undefined],
+    ['waits because', job.waiting_reason],
     ['handler', job.handler],
     ['payload', JSON.stringify(job.payload, null, 2)],
     ['priority', job.priority],
@@ -281,7 +295,7 @@ const SHOWN_ABOVE = new Set([
     'next_run_at',
     'next_run_time',
   ],
-  ...['overlap', 'timeout_seconds', 'version', 'created_at', 'updated_at'],
+  ...['overlap', 'timeout_seconds', 'version', 'created_at', 'updated_at', 'waiting_runs', 'waiting_reason'],
 ]);
 
 /** Fields that are set and have no words of their own above. */

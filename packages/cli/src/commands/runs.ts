@@ -3,7 +3,7 @@ import type { ListedRun, LogLine, Run, ShortRun } from '@carillon/client';
 import type { Cli } from '../cli.ts';
 import { type CommandSpec, command } from '../command.ts';
 import { EXIT } from '../errors.ts';
-import { IN_NAMESPACE, LIMIT, labelFilter, text, texts, toggle, withDefault } from '../flags.ts';
+import { IN_NAMESPACE, LIMIT, labelFilter, RUN_REQUEST, text, texts, toggle, withDefault } from '../flags.ts';
 import type { Fact, Output } from '../output/output.ts';
 import type { Column } from '../output/table.ts';
 import { plainText, showSpan } from '../output/text.ts';
@@ -94,11 +94,15 @@ export const runCommands: readonly CommandSpec[] = [
   }),
   command('runs rerun', 'Run again what has run', {
     arguments: [{ name: '<id>', description: 'Id of a run that has ended' }],
-    options: { wait: toggle('-w, --wait', 'Wait for the new run to end; fails when it fails') },
+    details: 'With the input that it was asked for with, unless another one is given.',
+    options: {
+      wait: toggle('-w, --wait', 'Wait for the new run to end; fails when it fails'),
+      ...RUN_REQUEST,
+    },
     examples: [`carillon runs rerun ${RUN} --wait`],
-    async run({ args: [id = ''], options, cli }) {
+    async run({ args: [id = ''], options: { wait, ...request }, cli }) {
       const client = await cli.client();
-      return showStarted(cli, await client.runs.rerun(id), options.wait);
+      return showStarted(cli, await client.runs.rerun(id, request), wait);
     },
   }),
 ];
@@ -142,6 +146,7 @@ function runFacts(run: Run, out: Output): Fact[] {
     ['took', showSpan(run.started_at, run.ended_at)],
     ['worker', run.worker_id],
     ['reason', run.reason],
+    ['asked for because', run.request_reason],
     ['error', run.error_message],
     ['result', run.result === null ? null : JSON.stringify(run.result, null, 2)],
     ['late report', run.late_report],

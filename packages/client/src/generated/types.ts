@@ -4,7 +4,7 @@ export type JsonObject = { readonly [name: string]: Json };
 
 export type ScheduleType = 'IMMEDIATE' | 'FUTURE' | 'CRON' | 'INTERVAL';
 
-export type JobStatus = 'SCHEDULED' | 'PAUSED' | 'CANCELLED' | 'COMPLETED' | 'FAILED';
+export type JobStatus = 'SCHEDULED' | 'RUNNING' | 'PAUSED' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
 
 export type JobState = 'pending' | 'running' | 'completed' | 'failed' | 'paused' | 'cancelled';
 
@@ -149,6 +149,7 @@ export interface Job {
   readonly key: string | null;
   readonly namespace: string;
   readonly user_id: string | null;
+  /** RUNNING while a run of it is claimed or running, unless it was paused or cancelled. */
   readonly status: JobStatus;
   readonly schedule_type: ScheduleType;
   readonly schedule_time: string | null;
@@ -192,6 +193,12 @@ export interface Job {
   readonly next_run_time: string | null;
   readonly created_at: string;
   readonly updated_at: string;
+  /** Runs that are due and wait, counted up to 1000. Not in lists. */
+  readonly waiting_runs?: number | undefined;
+  /** What the first of them waits for; null when none waits. Not in lists. */
+  readonly waiting_reason?: string | null | undefined;
+  /** Its latest attempt, where it was asked for by include=last_run; null when it never had one. */
+  readonly last_run?: Run | null | undefined;
 }
 
 export interface JobFilter {
@@ -220,7 +227,7 @@ export interface JobFilter {
   readonly created_before?: Date | string | undefined;
   /** -created_at, newest first, when left out. Other orders than that of creation are given for up to 10,000 jobs: narrow a larger list by user_id, namespace, label or status. */
   readonly sort?: 'created_at' | '-created_at' | 'name' | '-name' | 'priority' | '-priority' | 'updated_at' | '-updated_at' | 'next_run_time' | '-next_run_time' | 'next_run_at' | '-next_run_at' | undefined;
-  /** payload: with the payloads, which are left out otherwise. */
+  /** payload: with the payloads, which are left out otherwise. last_run: with the latest attempt of each job. */
   readonly include?: string | readonly string[] | undefined;
   /** Where the list continues: take it from the Link header, or from "next" of the answer before. */
   readonly cursor?: string | undefined;
@@ -228,20 +235,22 @@ export interface JobFilter {
   readonly limit?: number | undefined;
 }
 
-export interface JobCreated {
-  readonly job_id: string;
-  readonly status: 'submitted';
-  /** False: accepted before, under the same Idempotency-Key. */
-  readonly created?: boolean | undefined;
+/** created false: accepted before, under the same key. */
+export interface JobCreated extends JobChanged {
+  readonly created: boolean;
 }
 
 /** One entry of a batch: accepted, or refused and why. */
 export type BatchAnswer = {
   readonly job_id: string;
+  readonly outcome: 'submitted';
+  /** The older name of outcome. */
   readonly status: 'submitted';
   /** False: accepted before, under the same Idempotency-Key. */
   readonly created: boolean;
 } | {
+  readonly outcome: 'refused';
+  /** The older name of outcome. */
   readonly status: 'refused';
   readonly error: Problem;
 };
@@ -331,15 +340,72 @@ export interface Problem {
   }[] | undefined;
 }
 
-export interface JobUpdated {
-  readonly job_id: string;
-  readonly status: 'updated';
-  readonly version: number;
-}
-
+/** The job after a change. A key that may not read jobs gets only its id, status and version. */
 export interface JobChanged {
   readonly job_id: string;
-  readonly status: 'paused' | 'resumed' | 'cancelled' | 'deleted';
+  readonly name?: string | undefined;
+  readonly key?: string | null | undefined;
+  readonly namespace?: string | undefined;
+  readonly user_id?: string | null | undefined;
+  /** RUNNING while a run of it is claimed or running, unless it was paused or cancelled. */
+  readonly status: JobStatus;
+  readonly schedule_type?: ScheduleType | undefined;
+  readonly schedule_time?: string | null | undefined;
+  readonly cron_expression?: string | null | undefined;
+  readonly interval?: string | null | undefined;
+  readonly frequency?: string | null | undefined;
+  readonly time_zone?: string | null | undefined;
+  readonly start_at?: string | null | undefined;
+  readonly end_at?: string | null | undefined;
+  readonly daylight_saving?: {
+    readonly gap: 'run_after' | 'skip';
+    readonly overlap: 'first' | 'second' | 'both';
+  } | null | undefined;
+  readonly spread_seconds?: number | null | undefined;
+  readonly misfire?: {
+    readonly policy: 'none' | 'last' | 'all';
+    readonly max_runs: number;
+    readonly window_seconds: number;
+  } | undefined;
+  readonly handler?: string | undefined;
+  readonly payload?: JsonObject | undefined;
+  readonly priority?: Priority | undefined;
+  readonly max_retries?: number | undefined;
+  readonly retry?: {
+    readonly strategy: 'none' | 'fixed' | 'exponential';
+    readonly delay_seconds: number;
+    readonly max_delay_seconds: number;
+    readonly jitter: boolean;
+    readonly deadline_seconds: number | null;
+  } | undefined;
+  readonly max_concurrency?: number | undefined;
+  readonly overlap?: 'queue' | 'skip' | 'replace' | undefined;
+  readonly timeout_seconds?: number | undefined;
+  readonly start_timeout_seconds?: number | null | undefined;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+  readonly resources?: Readonly<Record<string, number>> | undefined;
+  readonly version: number;
+  /** The next occurrence; null when none lies ahead. */
+  readonly next_run_at?: string | null | undefined;
+  /** @deprecated The older name of next_run_at. */
+  readonly next_run_time?: string | null | undefined;
+  readonly created_at?: string | undefined;
+  readonly updated_at?: string | undefined;
+  /** Runs that are due and wait, counted up to 1000. Not in lists. */
+  readonly waiting_runs?: number | undefined;
+  /** What the first of them waits for; null when none waits. Not in lists. */
+  readonly waiting_reason?: string | null | undefined;
+  /** Its latest attempt, where it was asked for by include=last_run; null when it never had one. */
+  readonly last_run?: Run | null | undefined;
+  /** What was asked for. */
+  readonly outcome: 'submitted' | 'updated' | 'paused' | 'resumed' | 'cancelled';
+  /** False: the job already was as requested, or had been accepted before. */
+  readonly changed: boolean;
+}
+
+export interface JobRemoved {
+  readonly job_id: string;
+  readonly outcome: 'deleted';
 }
 
 export interface JobApplied {
@@ -360,6 +426,7 @@ export interface JobApplied {
   readonly key: string | null;
   readonly namespace: string;
   readonly user_id: string | null;
+  /** RUNNING while a run of it is claimed or running, unless it was paused or cancelled. */
   readonly status: JobStatus;
   readonly schedule_type: ScheduleType;
   readonly schedule_time: string | null;
@@ -403,15 +470,26 @@ export interface JobApplied {
   readonly next_run_time: string | null;
   readonly created_at: string;
   readonly updated_at: string;
+  /** Runs that are due and wait, counted up to 1000. Not in lists. */
+  readonly waiting_runs?: number | undefined;
+  /** What the first of them waits for; null when none waits. Not in lists. */
+  readonly waiting_reason?: string | null | undefined;
+  /** Its latest attempt, where it was asked for by include=last_run; null when it never had one. */
+  readonly last_run?: Run | null | undefined;
 }
 
 export interface JobStatusReport {
   readonly job_id: string;
+  /** The status of the job in small letters, where SCHEDULED is called pending. */
   readonly status: JobState;
   readonly updated_at: string;
   /** @deprecated The older name of updated_at. */
   readonly last_updated: string;
   readonly latest_run: Run | null;
+  /** Runs that are due and wait, counted up to 1000. */
+  readonly waiting_runs: number;
+  /** What the first of them waits for; null when none waits. */
+  readonly waiting_reason: string | null;
 }
 
 export interface UpcomingRun {
@@ -429,7 +507,7 @@ export interface UpcomingRun {
 export interface BulkRequest {
   readonly action: 'pause' | 'resume' | 'cancel';
   /** The filters of GET /api/jobs; at least one, so that nothing means everything by accident. */
-  readonly filter: {
+  readonly filter?: {
     /** One or several, separated by commas. */
     readonly status?: string | readonly string[] | undefined;
     /** One or several, separated by commas. */
@@ -453,7 +531,9 @@ export interface BulkRequest {
     readonly created_after?: string | undefined;
     /** Made before this instant. */
     readonly created_before?: string | undefined;
-  };
+  } | null | undefined;
+  /** Instead of a filter: these jobs, up to 1000. */
+  readonly job_ids?: readonly string[] | null | undefined;
   /** Only say what would be changed. */
   readonly dry_run?: boolean | null | undefined;
   /** Where the list continues: take it from the Link header, or from "next" of the answer before. */
@@ -467,12 +547,25 @@ export interface BulkReport {
   readonly dry_run: boolean;
   readonly matched: number;
   readonly changed: number;
-  /** Could not be changed: they ended meanwhile, for instance. */
+  /** They already were as requested. */
+  readonly unchanged: number;
+  /** Could not be changed: they have ended, for instance. */
   readonly refused: number;
   /** The first 100 that matched. */
   readonly job_ids: readonly string[];
   /** @deprecated The older name of job_ids. */
   readonly jobs: readonly string[];
+  /** One for each job that was to be changed; in a dry run, only those that cannot be. */
+  readonly results: readonly {
+    readonly job_id: string;
+    /** unchanged: it already was as requested. */
+    readonly outcome: 'changed' | 'unchanged' | 'refused';
+    /** Why it was refused; null otherwise. */
+    readonly error: {
+      readonly code: string;
+      readonly message: string;
+    } | null;
+  }[];
   /** Send it as "cursor" to go on with the rest; null: there is none. */
   readonly next: string | null;
 }
@@ -503,6 +596,8 @@ export interface Run {
   readonly occurrences: number;
   readonly job_version: number;
   readonly late_report: string | null;
+  /** Why a person asked for it, in their words. */
+  readonly request_reason: string | null;
   /** @deprecated The older name of started_at. */
   readonly start_time: string | null;
   /** @deprecated The older name of ended_at. */
@@ -520,6 +615,7 @@ export interface ListedJob {
   readonly key: string | null;
   readonly namespace: string;
   readonly user_id: string | null;
+  /** RUNNING while a run of it is claimed or running, unless it was paused or cancelled. */
   readonly status: JobStatus;
   readonly schedule_type: ScheduleType;
   readonly schedule_time: string | null;
@@ -564,6 +660,12 @@ export interface ListedJob {
   readonly next_run_time: string | null;
   readonly created_at: string;
   readonly updated_at: string;
+  /** Runs that are due and wait, counted up to 1000. Not in lists. */
+  readonly waiting_runs?: number | undefined;
+  /** What the first of them waits for; null when none waits. Not in lists. */
+  readonly waiting_reason?: string | null | undefined;
+  /** Its latest attempt, where it was asked for by include=last_run; null when it never had one. */
+  readonly last_run?: Run | null | undefined;
 }
 
 /** A run of a list: its result is there only when it was asked for. */
@@ -592,6 +694,8 @@ export interface ShortRun {
   readonly occurrences: number;
   readonly job_version: number;
   readonly late_report: string | null;
+  /** Why a person asked for it, in their words. */
+  readonly request_reason: string | null;
   /** @deprecated The older name of started_at. */
   readonly start_time: string | null;
   /** @deprecated The older name of ended_at. */
@@ -640,11 +744,21 @@ export interface RunFilter {
 
 export interface RunWithAttempts extends Run {
   readonly attempts: readonly Run[];
+  /** What it was asked for with, merged over the payload of its job. */
+  readonly input: Readonly<Record<string, unknown>> | null;
 }
 
 export interface RunAdded {
   readonly job_id: string;
   readonly run_id: string;
+}
+
+/** What may be said when a run is asked for. */
+export interface RunRequest {
+  /** A JSON merge patch (RFC 7386) over the payload of the job, for this run alone: members replace those of the payload at every depth, null removes one. */
+  readonly input?: Readonly<Record<string, unknown>> | null | undefined;
+  /** Why it is asked for: kept with the run and in the audit log. */
+  readonly reason?: string | null | undefined;
 }
 
 /** `cancelling`: the worker was asked, and has not answered yet. */
@@ -677,10 +791,12 @@ export interface DeadLetter {
   readonly attempts: number;
   readonly scheduled_at: string;
   readonly died_at: string;
-  /** The run that took it up again; null before. */
+  /** The run that was added when it was redriven or run again; null before. */
   readonly redriven_run_id: string | null;
   /** @deprecated The older name of redriven_run_id. */
   readonly redriven_as: string | null;
+  /** The later run of its one-off job that succeeded. */
+  readonly resolved_by: string | null;
 }
 
 export interface DeadLetterFilter {
@@ -694,8 +810,8 @@ export interface DeadLetterFilter {
   readonly died_after?: Date | string | undefined;
   /** Given up before this instant. */
   readonly died_before?: Date | string | undefined;
-  /** Only those sent round again, or only those that still lie there. */
-  readonly redriven?: boolean | undefined;
+  /** true: only those that were redriven or run again, or whose job has succeeded since; false: only the others. */
+  readonly handled?: boolean | undefined;
   /** Where the list continues: take it from the Link header, or from "next" of the answer before. */
   readonly cursor?: string | undefined;
   /** Entries per answer; 50 when left out. */

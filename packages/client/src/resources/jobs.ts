@@ -9,14 +9,15 @@ import type {
   JobCreated,
   JobFields,
   JobFilter,
+  JobRemoved,
   JobStatusReport,
-  JobUpdated,
   KeyedJob,
   ListedJob,
   Logs,
   NewJob,
   PreviewRequest,
   RunAdded,
+  RunRequest,
   SchedulePreview,
   ShortRun,
   UpcomingRun,
@@ -41,8 +42,8 @@ export const BATCH_JOBS_MAX = 1_000;
 export class Jobs extends Resource {
   /** Once it has answered, the job is stored and will run. */
   async create(job: NewJob, options: CreateOptions = {}): Promise<JobCreated> {
-    const { body, status } = await this.transport.createAnswer<JobCreated>('/jobs', job, options);
-    return { ...body, created: body.created ?? status === 201 };
+    const { body, status } = await this.transport.createAnswer<JobChanged>('/jobs', job, options);
+    return { ...body, created: status === 201 };
   }
 
   /**
@@ -77,7 +78,9 @@ export class Jobs extends Resource {
   list(filter: JobFilter = {}, options: CallOptions = {}): List<ListedJob> {
     // Several statuses are one word with commas in it; several labels are given one by one.
     const status = Array.isArray(filter.status) ? filter.status.join(',') : filter.status;
-    return this.readList('/jobs', { ...filter, status: status === '' ? undefined : status }, options);
+    const include = filter.include && [filter.include].flat().join(',');
+    const query = { ...filter, status: status === '' ? undefined : status, include };
+    return this.readList('/jobs', query, options);
   }
 
   /** The job that has the key, in this namespace or where the caller makes jobs. */
@@ -105,7 +108,7 @@ export class Jobs extends Resource {
     jobId: string,
     change: JobFields,
     { ifVersion, ...options }: UpdateOptions = {},
-  ): Promise<JobUpdated> {
+  ): Promise<JobChanged> {
     return this.send('PATCH', path`/jobs/${jobId}`, options, {
       body: change,
       ...(ifVersion !== undefined && { headers: { 'if-match': `"${ifVersion}"` } }),
@@ -120,18 +123,19 @@ export class Jobs extends Resource {
     return this.send('POST', path`/jobs/${jobId}/resume`, options);
   }
 
-  /** Runs that have started are asked to stop; the job stays readable. */
+  /** Runs that have started are asked to stop; the job stays readable. A job that is over is refused (job_already_finished). */
   cancel(jobId: string, options: CallOptions = {}): Promise<JobChanged> {
-    return this.send('DELETE', path`/jobs/${jobId}`, options);
+    return this.send('POST', path`/jobs/${jobId}/cancel`, options);
   }
 
   /** Cancelled, and the job itself is gone; the history of its runs stays until retention drops it. */
-  remove(jobId: string, options: CallOptions = {}): Promise<JobChanged> {
+  remove(jobId: string, options: CallOptions = {}): Promise<JobRemoved> {
     return this.send('DELETE', path`/jobs/${jobId}`, options, { query: { purge: true } });
   }
 
-  runNow(jobId: string, options: CreateOptions = {}): Promise<RunAdded> {
-    return this.transport.create(path`/jobs/${jobId}/runNow`, undefined, options);
+  /** The input is merged over the payload of the job, for this run alone. */
+  runNow(jobId: string, { input, reason, ...options }: CreateOptions & RunRequest = {}): Promise<RunAdded> {
+    return this.transport.create(path`/jobs/${jobId}/runNow`, { input, reason }, options);
   }
 
   status(jobId: string, options: CallOptions = {}): Promise<JobStatusReport> {

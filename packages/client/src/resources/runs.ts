@@ -10,6 +10,7 @@ import type {
   RunAdded,
   RunCancelled,
   RunFilter,
+  RunRequest,
   RunWithAttempts,
   ShortRun,
   Worker,
@@ -33,9 +34,9 @@ export class Runs extends Resource {
     return this.send('POST', path`/runs/${runId}/cancel`, options);
   }
 
-  /** A new run of the same job. */
-  rerun(runId: string, options: CreateOptions = {}): Promise<RunAdded> {
-    return this.transport.create(path`/runs/${runId}/rerun`, undefined, options);
+  /** A new run of the same job, with the same input unless another one is given (null: none). */
+  rerun(runId: string, { input, reason, ...options }: CreateOptions & RunRequest = {}): Promise<RunAdded> {
+    return this.transport.create(path`/runs/${runId}/rerun`, { input, reason }, options);
   }
 
   logs(runId: string, options: CallOptions = {}): Promise<Logs> {

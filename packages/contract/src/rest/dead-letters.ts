@@ -20,17 +20,24 @@ type LetterCursor = { readonly diedAtMs: number; readonly runId: RunId };
 
 const deadLettersFields = z.strictObject({
   ...letterFilter,
-  redriven: yesOrNo.optional().describe('Only those sent round again, or only those that still lie there.'),
+  handled: yesOrNo
+    .optional()
+    .describe(
+      'true: only those that were redriven or run again, or whose job has succeeded since; false: only the others.',
+    ),
   ...continuing('before'),
   limit: paging.limit,
 });
 
-export const DEAD_LETTERS_QUERY = { schema: deadLettersFields } satisfies Shape;
+export const DEAD_LETTERS_QUERY = {
+  schema: deadLettersFields,
+  aliases: { redriven: 'handled' },
+} satisfies Shape;
 
 export function toDeadLettersQuery(read: z.output<typeof deadLettersFields>) {
   return {
     ...toSelection(DEAD_LETTER_FILTERS, read),
-    redriven: read.redriven,
+    handled: read.handled,
     before: readCursor(read, readLetterCursor),
     limit: read.limit,
   };
@@ -77,10 +84,14 @@ export const { answer: deadLetterAnswer, view: deadLetterView } = answerOf<DeadL
   scheduled_at: [instant, (letter) => instantText(letter.scheduledAtMs)],
   died_at: [instant, (letter) => instantText(letter.diedAtMs)],
   redriven_run_id: [
-    z.uuid().nullable().describe('The run that took it up again; null before.'),
+    z.uuid().nullable().describe('The run that was added when it was redriven or run again; null before.'),
     (letter) => letter.redrivenAs ?? null,
   ],
   redriven_as: [deprecated(z.uuid().nullable(), 'redriven_run_id'), (letter) => letter.redrivenAs ?? null],
+  resolved_by: [
+    z.uuid().nullable().describe('The later run of its one-off job that succeeded.'),
+    (letter) => letter.resolvedBy ?? null,
+  ],
 });
 
 export type DeadLetterView = z.output<typeof deadLetterAnswer>;

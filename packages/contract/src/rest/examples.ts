@@ -32,6 +32,7 @@ const job = jobView({
     createdAtMs: CREATED_MS,
     updatedAtMs: CREATED_MS,
   },
+  status: 'SCHEDULED',
   nextRunMs: Date.UTC(2030, 0, 2, 8),
 });
 
@@ -55,6 +56,7 @@ const run: RunView = {
   occurrences: 1,
   job_version: 1,
   late_report: null,
+  request_reason: null,
   start_time: '2030-01-02T08:00:00.012Z',
   end_time: '2030-01-02T08:00:00.480Z',
   modified_time: '2030-01-02T08:00:00.490Z',
@@ -75,6 +77,7 @@ const deadLetter: DeadLetterView = {
   died_at: '2030-01-02T08:00:09.000Z',
   redriven_run_id: null,
   redriven_as: null,
+  resolved_by: null,
 };
 
 const problem: Problem = {

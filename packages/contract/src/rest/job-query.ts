@@ -1,6 +1,7 @@
 /** The query parameters of lists of jobs, and the same filters as a body. Unknown ones are refused, never ignored. */
 import {
   BULK_ACTIONS,
+  BULK_JOBS_MAX,
   JOB_FILTERS,
   JOB_SORT_KEYS,
   type JobCursor,
@@ -30,6 +31,7 @@ export interface JobsQuery extends JobSelection {
   readonly after: JobId | undefined;
   /** Another order than that of creation, which then does not count. */
   readonly sorted: (JobOrder & { readonly after: JobCursor | undefined }) | undefined;
+  readonly withLastRun: boolean;
   /** Counted from 1; undefined when the caller follows Link headers instead. */
   readonly page: number | undefined;
   readonly limit: number;
@@ -66,7 +68,10 @@ const jobsFields = z.strictObject({
     .describe(
       '-created_at, newest first, when left out. Other orders than that of creation are given for up to 10,000 jobs: narrow a larger list by user_id, namespace, label or status.',
     ),
-  include: including(['payload'], 'payload: with the payloads, which are left out otherwise.'),
+  include: including(
+    ['payload', 'last_run'],
+    'payload: with the payloads, which are left out otherwise. last_run: with the latest attempt of each job.',
+  ),
   ...continuing('after'),
   ...paging,
 });
@@ -79,7 +84,8 @@ export const JOBS_QUERY = {
 export function toJobsQuery(read: z.output<typeof jobsFields>): JobsQuery {
   const { page, limit, sort: { by, descending } = { by: 'created_at', descending: true } } = read;
   const payloads = read.include?.includes('payload') ?? false;
-  const common = { ...toSelection(JOB_FILTERS, read), page, limit, payloads };
+  const withLastRun = read.include?.includes('last_run') ?? false;
+  const common = { ...toSelection(JOB_FILTERS, read), page, limit, payloads, withLastRun };
   if (by === 'created_at') {
     const order = descending ? 'newest' : 'oldest';
     const after = readCursor(read, (text) => readId(text, 'job') as JobId);
@@ -109,21 +115,38 @@ export const BULK_BODY = {
     action: z.enum(BULK_ACTIONS),
     filter: z
       .strictObject(filterFields)
+      .nullish()
       .describe('The filters of GET /api/jobs; at least one, so that nothing means everything by accident.'),
+    job_ids: z
+      .array(z.uuid({ error: 'must be the id of a job' }), { error: 'must be ids of jobs' })
+      .min(1, { error: 'names no job' })
+      .max(BULK_JOBS_MAX, { error: `names more than ${BULK_JOBS_MAX} jobs` })
+      .nullish()
+      .describe(`Instead of a filter: these jobs, up to ${BULK_JOBS_MAX}.`),
     dry_run: z.boolean().nullish().describe('Only say what would be changed.'),
     ...continuingBody('after'),
   }),
 } satisfies Shape;
 
 export function toBulkRequest(read: z.output<typeof BULK_BODY.schema>) {
-  if (Object.values(read.filter).every((value) => value === undefined)) {
+  return { action: read.action, dryRun: read.dry_run ?? false, of: chosenJobs(read) };
+}
+
+function chosenJobs({ filter, job_ids: ids, ...rest }: z.output<typeof BULK_BODY.schema>) {
+  if (ids != null) {
+    if (filter != null)
+      refuseValue('job_ids', 'job_ids and filter contradict each other; give only one of them.');
+    if (rest.cursor != null || rest.after != null)
+      refuseValue('cursor', 'cursor continues a filter; job_ids are done by one request.');
+    return { jobIds: ids.map((id) => id.toLowerCase() as JobId) };
+  }
+  if (filter == null) refuseValue('filter', 'filter is missing; give a filter or job_ids.', 'field_missing');
+  if (Object.values(filter).every((value) => value === undefined)) {
     refuseValue('filter', 'filter names nothing; give at least one filter, such as {"status": "scheduled"}.');
   }
   return {
-    action: read.action,
-    selection: toSelection(JOB_FILTERS, read.filter),
-    dryRun: read.dry_run ?? false,
-    afterJobId: readCursor(read, (text) => readId(text, 'job') as JobId),
+    selection: toSelection(JOB_FILTERS, filter),
+    afterJobId: readCursor(rest, (text) => readId(text, 'job') as JobId),
   };
 }
 

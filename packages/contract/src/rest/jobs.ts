@@ -8,16 +8,21 @@ import {
   frequencyToInterval,
   type Interval,
   JOB_FIELDS,
-  JOB_STATUSES,
+  JOB_STATES,
   type Job,
   type JobId,
   MISFIRE_FIELDS,
   payloadOf,
   RETRY_FIELDS,
+  type Refusal,
   type RunFacts,
   SCHEDULE_FIELDS,
   type Schedule,
   type ScheduleType,
+  SHOWN_JOB_STATUSES,
+  type ShownJobStatus,
+  stateWord,
+  WAITING_RUNS_MAX,
 } from '@carillon/domain';
 import { z } from 'zod';
 import { answerOf, deprecated, instant, instantText, secondsOf } from './answer.ts';
@@ -34,7 +39,9 @@ export const jobAnswer = z
   .strictObject({
     job_id: z.uuid(),
     ...{ name, key, namespace, user_id },
-    status: z.enum(JOB_STATUSES),
+    status: z
+      .enum(SHOWN_JOB_STATUSES)
+      .describe('RUNNING while a run of it is claimed or running, unless it was paused or cancelled.'),
     ...fields,
     ...nullable(answerShape(SCHEDULE_FIELDS)),
     schedule_type: fields.schedule_type,
@@ -43,6 +50,21 @@ export const jobAnswer = z
     next_run_time: deprecated(instant.nullable(), 'next_run_at'),
     created_at: instant,
     updated_at: instant,
+    waiting_runs: z
+      .int()
+      .optional()
+      .describe(`Runs that are due and wait, counted up to ${WAITING_RUNS_MAX}. Not in lists.`),
+    waiting_reason: z
+      .string()
+      .nullable()
+      .optional()
+      .describe('What the first of them waits for; null when none waits. Not in lists.'),
+    last_run: runAnswer
+      .nullable()
+      .optional()
+      .describe(
+        'Its latest attempt, where it was asked for by include=last_run; null when it never had one.',
+      ),
   })
   .meta({ id: 'Job' });
 
@@ -54,18 +76,30 @@ export const listedJobAnswer = jobAnswer
   .meta({ id: 'ListedJob' });
 
 /** So that fields come in the order of the schema, however they are put together. */
-const IN_ORDER: object = Object.fromEntries(Object.keys(jobAnswer.shape).map((name) => [name, null]));
+const IN_ORDER: object = Object.fromEntries(
+  Object.entries(jobAnswer.shape).flatMap(([name, schema]) =>
+    schema instanceof z.ZodOptional ? [] : [[name, null]],
+  ),
+);
 const plainView = viewOf(JOB_FIELDS);
 const misfireView = viewOf(MISFIRE_FIELDS);
 const retryView = viewOf(RETRY_FIELDS);
 
-export function jobView({ job, nextRunMs }: { job: Job; nextRunMs: number | undefined }): JobView {
+interface JobFacts {
+  readonly job: Job;
+  readonly status: ShownJobStatus;
+  readonly nextRunMs: number | undefined;
+  readonly waiting?: { readonly waitingRuns: number; readonly waitingReason: string | undefined };
+  readonly last?: { readonly run: RunFacts | undefined };
+}
+
+export function jobView({ job, status, nextRunMs, waiting, last }: JobFacts): JobView {
   return {
     ...IN_ORDER,
     job_id: job.jobId,
     name: job.name,
     namespace: job.namespace,
-    status: job.status,
+    status,
     ...scheduleView(job.schedule),
     misfire: misfireView(job.misfire),
     handler: job.handler,
@@ -78,13 +112,20 @@ export function jobView({ job, nextRunMs }: { job: Job; nextRunMs: number | unde
     next_run_time: instantText(nextRunMs),
     created_at: instantText(job.createdAtMs),
     updated_at: instantText(job.updatedAtMs),
+    ...(waiting && waitingView(waiting)),
+    ...(last && { last_run: last.run ? runView(last.run) : null }),
   };
 }
 
 /** Without the payload: lists leave it unread. */
-export function listedJobView(details: { job: Job; nextRunMs: number | undefined }) {
+export function listedJobView(details: JobFacts) {
   const { payload: _, ...view } = jobView(details);
   return view;
+}
+
+function waitingView({ waitingRuns, waitingReason }: NonNullable<JobFacts['waiting']>) {
+  const reason = waitingRuns === 0 ? null : (waitingReason ?? 'waits to be handed to a worker');
+  return { waiting_runs: waitingRuns, waiting_reason: reason };
 }
 
 function scheduleView(schedule: Schedule) {
@@ -111,9 +152,38 @@ function frequencyWord(interval: Interval): string | null {
   return WORDS.get(formatInterval(interval)) ?? null;
 }
 
-export const jobAcceptedAnswer = z
-  .strictObject({ job_id: z.uuid(), status: z.literal('submitted') })
-  .meta({ id: 'JobAccepted' });
+/** The word that the first versions answered as status, when only a status was answered. */
+export const OUTCOMES = ['submitted', 'updated', 'paused', 'resumed', 'cancelled'] as const;
+export type Outcome = (typeof OUTCOMES)[number];
+
+const outcome = {
+  outcome: z.enum(OUTCOMES).describe('What was asked for.'),
+  changed: z.boolean().describe('False: the job already was as requested, or had been accepted before.'),
+};
+const jobActed = jobAnswer.extend(outcome).meta({ id: 'JobActed' });
+const jobActedShort = jobAnswer
+  .pick({ job_id: true, status: true, version: true })
+  .extend(outcome)
+  .meta({ id: 'JobActedShort' });
+
+/** What creating and changing a job answers: the job, or little of it where that was preferred or the caller may not read it. */
+export const jobActedAnswer = z.union([jobActed, jobActedShort]);
+
+interface Acted {
+  readonly outcome: Outcome;
+  readonly changed: boolean;
+}
+
+export function jobActedView(facts: JobFacts, { outcome: word, changed }: Acted) {
+  return { ...jobView(facts), outcome: word, changed };
+}
+
+export function jobActedShortView(
+  { job, status }: Pick<JobFacts, 'status'> & { job: Pick<Job, 'jobId' | 'version'> },
+  { outcome: word, changed }: Acted,
+) {
+  return { job_id: job.jobId, status, version: job.version, outcome: word, changed };
+}
 
 const fieldChange = z.strictObject({
   field: z.string(),
@@ -132,11 +202,9 @@ export const jobAppliedAnswer = z
   })
   .meta({ id: 'JobApplied' });
 
-interface AppliedFacts {
+interface AppliedFacts extends JobFacts {
   readonly outcome: 'created' | 'updated' | 'unchanged';
   readonly before: Job | undefined;
-  readonly job: Job;
-  readonly nextRunMs: number | undefined;
 }
 
 /** frequency is another word for interval. */
@@ -146,8 +214,11 @@ export function jobAppliedView(
   { outcome, before, ...details }: AppliedFacts,
   dryRun: boolean,
 ): z.output<typeof jobAppliedAnswer> {
-  const after: Readonly<Record<string, unknown>> = jobView(details);
-  const was: typeof after | undefined = before && jobView({ ...details, job: before });
+  // Of the job itself: whether a run of it is going on is no part of what was applied.
+  const own = (job: Job): Readonly<Record<string, unknown>> =>
+    jobView({ ...details, job, status: job.status });
+  const after = own(details.job);
+  const was = before && own(before);
   const changes = COMPARED.flatMap((field) =>
     was === undefined || canonical(was[field]) === canonical(after[field])
       ? []
@@ -162,42 +233,50 @@ export const batchAnswer = z.array(
     z
       .strictObject({
         job_id: z.uuid(),
-        status: z.literal('submitted'),
+        outcome: z.literal('submitted'),
+        status: z.literal('submitted').describe('The older name of outcome.'),
         created: z.boolean().describe('False: accepted before, under the same Idempotency-Key.'),
       })
       .meta({ id: 'JobOfBatch' }),
-    z.strictObject({ status: z.literal('refused'), error: problemAnswer }).meta({ id: 'JobRefused' }),
+    z
+      .strictObject({
+        outcome: z.literal('refused'),
+        status: z.literal('refused').describe('The older name of outcome.'),
+        error: problemAnswer,
+      })
+      .meta({ id: 'JobRefused' }),
   ]),
 );
 
-export const jobUpdatedAnswer = z
-  .strictObject({ job_id: z.uuid(), status: z.literal('updated'), version: z.int() })
-  .meta({ id: 'JobUpdated' });
-
-/** What a change of a job's state answers. */
-export const jobActedAnswer = z
-  .strictObject({
-    job_id: z.uuid(),
-    status: z.enum(['paused', 'resumed', 'cancelled', 'deleted']),
-  })
-  .meta({ id: 'JobActed' });
-
-export const JOB_STATES = ['pending', 'running', 'completed', 'failed', 'paused', 'cancelled'] as const;
-export type JobStateWord = (typeof JOB_STATES)[number];
+export const jobRemovedAnswer = z
+  .strictObject({ job_id: z.uuid(), outcome: z.literal('deleted') })
+  .meta({ id: 'JobRemoved' });
 
 interface JobStatusFacts {
   readonly jobId: JobId;
-  readonly state: JobStateWord;
+  readonly status: ShownJobStatus;
+  readonly waiting: NonNullable<JobFacts['waiting']>;
   readonly lastUpdatedMs: number;
   readonly latestRun: RunFacts | undefined;
 }
 
 export const { answer: jobStatusAnswer, view: jobStatusView } = answerOf<JobStatusFacts>('JobStatus')({
   job_id: [z.uuid(), ({ jobId }) => jobId],
-  status: [z.enum(JOB_STATES), ({ state }) => state],
+  status: [
+    z.enum(JOB_STATES).describe('The status of the job in small letters, where SCHEDULED is called pending.'),
+    ({ status }) => stateWord(status),
+  ],
   updated_at: [instant, ({ lastUpdatedMs }) => instantText(lastUpdatedMs)],
   last_updated: [deprecated(instant, 'updated_at'), ({ lastUpdatedMs }) => instantText(lastUpdatedMs)],
   latest_run: [runAnswer.nullable(), ({ latestRun }) => (latestRun ? runView(latestRun) : null)],
+  waiting_runs: [
+    z.int().describe(`Runs that are due and wait, counted up to ${WAITING_RUNS_MAX}.`),
+    ({ waiting }) => waiting.waitingRuns,
+  ],
+  waiting_reason: [
+    z.string().nullable().describe('What the first of them waits for; null when none waits.'),
+    ({ waiting }) => waitingView(waiting).waiting_reason,
+  ],
 });
 
 interface BulkRequest {
@@ -207,18 +286,42 @@ interface BulkRequest {
 interface BulkReport {
   readonly matched: number;
   readonly changed: number;
+  readonly unchanged: number;
   readonly refused: number;
   readonly jobIds: readonly JobId[];
+  readonly results: readonly BulkResult[];
   readonly next: JobId | undefined;
 }
+interface BulkResult {
+  readonly jobId: JobId;
+  readonly outcome: (typeof BULK_OUTCOMES)[number];
+  readonly error?: Refusal;
+}
+
+const BULK_OUTCOMES = ['changed', 'unchanged', 'refused'] as const;
+const bulkResult = answerOf<BulkResult>('BulkResult')({
+  job_id: [z.uuid(), ({ jobId }) => jobId],
+  outcome: [
+    z.enum(BULK_OUTCOMES).describe('unchanged: it already was as requested.'),
+    (result) => result.outcome,
+  ],
+  error: [
+    z
+      .strictObject({ code: z.string(), message: z.string() })
+      .nullable()
+      .describe('Why it was refused; null otherwise.'),
+    ({ error }) => (error ? { code: error.code, message: error.message } : null),
+  ],
+});
 
 const bulkReport = answerOf<BulkRequest & BulkReport>('BulkReport')({
   action: [z.enum(BULK_ACTIONS), (report) => report.action],
   dry_run: [z.boolean(), (report) => report.dryRun],
   matched: [z.int(), (report) => report.matched],
   changed: [z.int(), (report) => report.changed],
+  unchanged: [z.int().describe('They already were as requested.'), (report) => report.unchanged],
   refused: [
-    z.int().describe('Could not be changed: they ended meanwhile, for instance.'),
+    z.int().describe('Could not be changed: they have ended, for instance.'),
     (report) => report.refused,
   ],
   job_ids: [
@@ -226,6 +329,12 @@ const bulkReport = answerOf<BulkRequest & BulkReport>('BulkReport')({
     (report) => report.jobIds.slice(0, NAMED_MAX),
   ],
   jobs: [deprecated(z.array(z.uuid()), 'job_ids'), (report) => report.jobIds.slice(0, NAMED_MAX)],
+  results: [
+    z
+      .array(bulkResult.answer)
+      .describe('One for each job that was to be changed; in a dry run, only those that cannot be.'),
+    (report) => report.results.map(bulkResult.view),
+  ],
   next: [
     z.uuid().nullable().describe('Send it as "cursor" to go on with the rest; null: there is none.'),
     (report) => report.next ?? null,

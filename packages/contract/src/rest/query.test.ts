@@ -47,8 +47,9 @@ test('filters of the job list are read in the words of every client', () => {
 });
 
 test.each([
-  [{ status: 'running' }, 'status'],
-  [{ status: ['paused', 'running'] }, 'status'],
+  [{ status: 'queued' }, 'status'],
+  [{ status: ['paused', 'queued'] }, 'status'],
+  [{ include: 'payloads' }, 'include'],
   [{ status: 'paused,' }, 'status'],
   [{ label: 'team' }, 'label'],
   [{ label: ['a:1', 'a:2'] }, 'label'],
@@ -68,6 +69,24 @@ test.each([
   [{ handler: '' }, 'handler'],
 ])('%j is refused', (query, field) => {
   expect(refusalOf(() => parseJobsQuery(query))).toEqual({ code: 'field_invalid', field });
+});
+
+test('every status is understood in any case, and by its other names', () => {
+  const statuses = (status: string) => parseJobsQuery({ status }).statuses;
+  for (const word of ['running', 'RUNNING', 'Running']) expect(statuses(word)).toEqual(['RUNNING']);
+  expect(statuses('pending,scheduled,SCHEDULED')).toEqual(['SCHEDULED']);
+  expect(statuses('success,succeeded,canceled')).toEqual(['COMPLETED', 'CANCELLED']);
+});
+
+test('a wrong word is refused with all words and the nearest one', () => {
+  const all =
+    'scheduled, running, paused, completed, failed, cancelled, pending, succeeded, success, canceled';
+  expect(() => parseJobsQuery({ status: 'runing' })).toThrow(
+    `status must be one or more of ${all}; did you mean "running"?.`,
+  );
+  expect(() => parseJobsQuery({ priority: 'hihg' })).toThrow(
+    'priority must be one of low, medium, high; did you mean "high"?.',
+  );
 });
 
 test('an unknown filter is refused, not ignored', () => {

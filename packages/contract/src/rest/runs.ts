@@ -2,6 +2,7 @@
 import {
   type Job,
   type JobId,
+  type JsonObject,
   type NodeId,
   PRIORITIES,
   parseInstant,
@@ -16,7 +17,17 @@ import { z } from 'zod';
 import { answerOf, deprecated, instant, instantText, jsonValue } from './answer.ts';
 import { filterShape, toSelection } from './filter-schemas.ts';
 import type { Shape } from './shape.ts';
-import { continuing, cursor, including, LIMIT_DEFAULT, paging, readCursor, readId, text } from './values.ts';
+import {
+  continuing,
+  cursor,
+  including,
+  LIMIT_DEFAULT,
+  paging,
+  readCursor,
+  readId,
+  text,
+  textUpTo,
+} from './values.ts';
 
 export interface RunsQuery {
   readonly before: { readonly createdAtMs: number; readonly runId: RunId } | undefined;
@@ -165,6 +176,10 @@ export const { answer: runAnswer, view: runView } = answerOf<RunFacts>('Run')({
   occurrences: [z.int().describe('A skipped range stands for several.'), (run) => run.occurrences],
   job_version: [z.int(), (run) => run.jobVersion],
   late_report: [z.string().nullable(), (run) => run.lateReport ?? null],
+  request_reason: [
+    z.string().nullable().describe('Why a person asked for it, in their words.'),
+    (run) => run.requestReason ?? null,
+  ],
   start_time: [deprecated(instant.nullable(), 'started_at'), (run) => instantText(run.startedAtMs)],
   end_time: [deprecated(instant.nullable(), 'ended_at'), (run) => instantText(run.endedAtMs)],
   modified_time: [deprecated(instant, 'updated_at'), (run) => instantText(run.modifiedAtMs)],
@@ -207,7 +222,36 @@ export function listedRunView(
 
 export type RunView = z.output<typeof runAnswer>;
 
-export const runDetailsAnswer = runAnswer.extend({ attempts: z.array(runAnswer) }).meta({ id: 'RunDetails' });
+export const runDetailsAnswer = runAnswer
+  .extend({
+    attempts: z.array(runAnswer),
+    input: z
+      .record(z.string(), z.unknown())
+      .nullable()
+      .describe('What it was asked for with, merged over the payload of its job.'),
+  })
+  .meta({ id: 'RunDetails' });
+
+const REASON_LENGTH_MAX = 500;
+
+/** What may be said when a run is asked for. */
+export const RUN_BODY = {
+  schema: z.strictObject({
+    input: z
+      .record(z.string(), z.unknown(), { error: 'must be an object' })
+      .nullish()
+      .describe(
+        'A JSON merge patch (RFC 7386) over the payload of the job, for this run alone: members replace those of the payload at every depth, null removes one.',
+      ),
+    reason: textUpTo(REASON_LENGTH_MAX)
+      .nullish()
+      .describe('Why it is asked for: kept with the run and in the audit log.'),
+  }),
+} satisfies Shape;
+
+export function toRunRequest({ input, reason }: z.output<typeof RUN_BODY.schema>) {
+  return { input: input as JsonObject | null | undefined, reason };
+}
 
 export const runAddedAnswer = z.strictObject({ job_id: z.uuid(), run_id: z.uuid() }).meta({ id: 'RunAdded' });
 

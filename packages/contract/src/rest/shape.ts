@@ -56,7 +56,8 @@ function membersOf(schema: z.ZodObject): Members {
   return members;
 }
 
-function unwrapped(schema: z.ZodType): z.ZodType {
+/** Without optional, nullable and default around it. */
+export function unwrapped(schema: z.ZodType): z.ZodType {
   const isWrapped =
     schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault;
   return isWrapped ? unwrapped(schema.unwrap() as z.ZodType) : schema;

@@ -8,6 +8,7 @@ import {
   refuseValue,
 } from '@carillon/domain';
 import { z } from 'zod';
+import { nearestWord } from '../nearest-word.ts';
 
 export const LIMIT_MAX = 1_000;
 export const LIMIT_DEFAULT = 50;
@@ -103,7 +104,7 @@ export function oneOf<Value>(words: ReadonlyMap<string, Value>) {
   return z
     .string({ error })
     .transform((given) => given.toLowerCase().replaceAll('_', '-'))
-    .refine((given) => words.has(given), { error })
+    .refine((given) => words.has(given), { error: (issue) => `${error}${hintFor([issue.input], words)}` })
     .transform((given) => words.get(given)!)
     .meta({ enum: [...words.keys()] });
 }
@@ -121,9 +122,18 @@ export function anyOf<Value>(
         .flat()
         .flatMap((part) => part.split(',').map((word) => word.trim().toLowerCase().replaceAll('_', '-'))),
     )
-    .refine((given) => given.length <= 20 && given.every((word) => words.has(word)), { error })
+    .refine((given) => given.length <= 20 && given.every((word) => words.has(word)), {
+      error: (issue) => `${error}${hintFor(issue.input, words)}`,
+    })
     .transform((given) => [...new Set(given.map((word) => words.get(word)!))])
     .meta({ anyOf: undefined, type: 'array', items: { type: 'string', enum: [...documented] } });
+}
+
+/** The word that the first unknown one most likely meant. */
+function hintFor(given: unknown, words: ReadonlyMap<string, unknown>): string {
+  const unknown = (given as readonly string[]).find((word) => !words.has(word));
+  const nearest = unknown === undefined ? undefined : nearestWord(unknown, words.keys());
+  return nearest === undefined ? '' : `; did you mean "${nearest}"?`;
 }
 
 export const yesOrNo = oneOf(

@@ -33,6 +33,11 @@ export function updateFields({ reset = [], ...fields }: Fields): Fields {
 
 export { restFields as previewFields };
 
+/** No message can hold a field that is null. */
+export function rerunFields({ without_input: without, ...fields }: Fields): Fields {
+  return without === true ? { input: null, ...fields } : fields;
+}
+
 /** oldest_first is a word for one of the orders. */
 export function listJobsFields({ oldest_first: oldestFirst, ...fields }: Fields): Fields {
   if (oldestFirst === undefined) return fields;

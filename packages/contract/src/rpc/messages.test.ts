@@ -64,6 +64,7 @@ const RUN = {
   jobVersion: 4,
   occurrences: 5,
   lateReport: 'late',
+  requestReason: 'because',
 } as const;
 
 function fullJob(fields: object): Job {
@@ -98,7 +99,11 @@ const names = ({ fields }: DescMessage) => fields.map(({ name }) => name).sort()
 
 describe('what REST shows of', () => {
   test('a job, its message has, and nothing else', () => {
-    const view = jobView({ job: fullJob(CRON), nextRunMs: NOW_MS });
+    const waiting = { waitingRuns: 1, waitingReason: undefined };
+    const view = jobView({
+      ...{ job: fullJob(CRON), status: 'RUNNING', nextRunMs: NOW_MS, waiting },
+      last: { run: RUN },
+    });
     const { schedule_type, schedule_time, ...rest } = view;
     const scheduleFields = names(ScheduleSchema);
     const shown = Object.keys({ ...rest, type: schedule_type, time: schedule_time });
@@ -118,7 +123,7 @@ describe('what REST shows of', () => {
       attempts: 1,
       diedAtMs: NOW_MS,
     } as const;
-    const letterView = deadLetterView({ ...letter, redrivenAs: undefined });
+    const letterView = deadLetterView({ ...letter, redrivenAs: undefined, resolvedBy: undefined });
     expect(names(DeadLetterSchema)).toEqual(Object.keys(letterView).sort());
     expect(messageFrom(DeadLetterSchema, letterView)).toMatchObject({
       runId: 'r',
@@ -127,7 +132,8 @@ describe('what REST shows of', () => {
     });
     const status = jobStatusView({
       jobId: 'j' as JobId,
-      state: 'running',
+      status: 'RUNNING',
+      waiting: { waitingRuns: 0, waitingReason: undefined },
       lastUpdatedMs: NOW_MS,
       latestRun: RUN,
     });
@@ -168,7 +174,7 @@ describe('what REST shows of', () => {
 
 test('a message says what the view says', () => {
   for (const fields of [CRON, FUTURE, { interval: '15m' }, { frequency: 'daily' }, {}]) {
-    const view = jobView({ job: fullJob(fields), nextRunMs: NOW_MS });
+    const view = jobView({ job: fullJob(fields), status: 'SCHEDULED', nextRunMs: NOW_MS });
     const { schedule, ...job } = toJson(JobSchema, messageFrom(JobSchema, jobJson(view)), {
       useProtoFieldName: true,
     }) as Record<string, unknown>;

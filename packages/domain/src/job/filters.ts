@@ -6,7 +6,7 @@ import type { JobId, RunId } from '../ids.ts';
 import { DEAD_REASONS, type DeadReason } from '../retry/decide-next.ts';
 import { RUN_STATUSES, type RunStatus } from '../run/run.ts';
 import type { ScheduleType } from '../schedule/schedule.ts';
-import { JOB_STATUSES, type JobStatus, type Labels, PRIORITIES } from './job.ts';
+import { type Labels, PRIORITIES, SHOWN_JOB_STATUSES, type ShownJobStatus } from './job.ts';
 
 /** An instant, or how long before the request it lies. */
 export type Moment = { readonly atMs: number } | { readonly agoMs: number };
@@ -57,9 +57,16 @@ function filter<Kind extends Filter['kind'], const Query extends string, Word = 
   return { kind, query, about, words: new Map(words.is), documented: words.documented };
 }
 
-const STATUSES: [string, JobStatus][] = [
-  ...JOB_STATUSES.map((status): [string, JobStatus] => [status.toLowerCase(), status]),
+/** Other words for a status of a job; every status is also understood in any case. */
+const STATUS_ALIASES: [string, ShownJobStatus][] = [
   ['pending', 'SCHEDULED'],
+  ['succeeded', 'COMPLETED'],
+  ['success', 'COMPLETED'],
+  ['canceled', 'CANCELLED'],
+];
+const STATUSES: [string, ShownJobStatus][] = [
+  ...SHOWN_JOB_STATUSES.map((status): [string, ShownJobStatus] => [status.toLowerCase(), status]),
+  ...STATUS_ALIASES,
 ];
 const TYPES: [string, readonly ScheduleType[]][] = [
   ['immediate', ['IMMEDIATE']],

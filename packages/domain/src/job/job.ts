@@ -47,7 +47,43 @@ export function payloadOf(job: Pick<JobDefinition, 'payload'>): JsonObject {
 }
 
 export const JOB_STATUSES = ['SCHEDULED', 'PAUSED', 'CANCELLED', 'COMPLETED', 'FAILED'] as const;
+/** The status of the job itself, whatever its runs do. */
 export type JobStatus = (typeof JOB_STATUSES)[number];
+
+export const SHOWN_JOB_STATUSES = [
+  'SCHEDULED',
+  'RUNNING',
+  'PAUSED',
+  'COMPLETED',
+  'FAILED',
+  'CANCELLED',
+] as const;
+/** The status as every interface shows it. */
+export type ShownJobStatus = (typeof SHOWN_JOB_STATUSES)[number];
+
+/**
+ * Paused and cancelled were requested by a person and come first; then a living run, then one that waits: a finished job that
+ * is run again is not finished.
+ */
+export function shownStatus(
+  status: JobStatus,
+  { isRunning, isWaiting }: { isRunning: boolean; isWaiting: boolean },
+): ShownJobStatus {
+  if (status === 'PAUSED' || status === 'CANCELLED') return status;
+  if (isRunning) return 'RUNNING';
+  return isWaiting ? 'SCHEDULED' : status;
+}
+
+/** The words of GET /jobs/{id}/status. */
+export const JOB_STATES = ['pending', 'running', 'completed', 'failed', 'paused', 'cancelled'] as const;
+export type JobState = (typeof JOB_STATES)[number];
+
+export function stateWord(status: ShownJobStatus): JobState {
+  return status === 'SCHEDULED' ? 'pending' : (status.toLowerCase() as Lowercase<typeof status>);
+}
+
+/** Runs that wait are counted up to here. */
+export const WAITING_RUNS_MAX = 1_000;
 
 /** A finished one-off can be run again by hand, but its own state stays; editing its schedule brings it back to SCHEDULED. */
 const MOVES: Record<JobStatus, readonly JobStatus[]> = {

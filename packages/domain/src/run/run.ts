@@ -168,6 +168,8 @@ export interface RunFacts {
   readonly occurrences: number;
   /** What a refused report said after the run had been given to another worker. */
   readonly lateReport: string | undefined;
+  /** Why a person asked for it, in their words. */
+  readonly requestReason: string | undefined;
 }
 
 export interface DeadLetter {
@@ -179,6 +181,8 @@ export interface DeadLetter {
   readonly attempts: number;
   readonly scheduledAtMs: number;
   readonly diedAtMs: number;
-  /** The run that was added when somebody redrove it. */
+  /** The run that was added when somebody redrove it, or ran the dead run again. */
   readonly redrivenAs: RunId | undefined;
+  /** The later run of the same one-off that succeeded. */
+  readonly resolvedBy: RunId | undefined;
 }

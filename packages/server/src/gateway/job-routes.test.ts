@@ -18,7 +18,7 @@ describe('the bodies that people know', () => {
       max_retries: 2,
     });
     expect(created.status).toBe(201);
-    expect(created.body).toEqual({ job_id: expect.any(String), status: 'submitted' });
+    expect(created.body).toMatchObject({ job_id: expect.any(String), outcome: 'submitted' });
     const { job_id: jobId } = created.body;
     expect(created.headers.location).toBe(`/api/jobs/${jobId}`);
 
@@ -42,7 +42,7 @@ describe('the bodies that people know', () => {
     const edit = { name: 'Updated Data Cleanup', schedule_time: '2030-09-25T10:00:00Z' };
     expect(await gateway.ask('PUT', `/api/jobs/${jobId}`, { payload: edit })).toMatchObject({
       status: 200,
-      body: { job_id: jobId, status: 'updated' },
+      body: { job_id: jobId, outcome: 'updated' },
     });
     expect((await gateway.ask('GET', `/api/jobs/${jobId}`)).body).toMatchObject({
       name: 'Updated Data Cleanup',
@@ -128,7 +128,10 @@ describe('idempotency', () => {
     const first = await gateway.post('/api/jobs', { name: 'a', max_retries: 1 }, headers);
     const again = await gateway.post('/api/jobs', { maxRetries: 1, jobName: 'a' }, headers);
     expect([first.status, again.status]).toEqual([201, 200]);
-    expect(again.body).toEqual(first.body);
+    expect(again.body).toEqual({
+      ...first.body,
+      ...{ changed: false, waiting_runs: 1, waiting_reason: 'no worker offers the handler "default"' },
+    });
     const other = await gateway.post('/api/jobs', { name: 'b' }, headers);
     expect(other).toMatchObject({ status: 409, body: { code: 'idempotency_key_reused' } });
   });
@@ -183,17 +186,17 @@ describe('actions', () => {
   test('pause, resume, run now, cancel, purge', async () => {
     const jobId = await gateway.createdId({ name: 'a', frequency: 'hourly' });
     const act = (path: string) => gateway.ask('POST', `/api/jobs/${jobId}/${path}`);
-    expect(await act('pause')).toMatchObject({ status: 200, body: { job_id: jobId, status: 'paused' } });
+    expect(await act('pause')).toMatchObject({ status: 200, body: { job_id: jobId, outcome: 'paused' } });
     expect((await gateway.ask('GET', `/api/jobs/${jobId}/status`)).body.status).toBe('paused');
-    expect(await act('resume')).toMatchObject({ status: 200, body: { job_id: jobId, status: 'resumed' } });
+    expect(await act('resume')).toMatchObject({ status: 200, body: { job_id: jobId, outcome: 'resumed' } });
     const run = await act('runNow');
     expect(run).toMatchObject({ status: 202, body: { job_id: jobId, run_id: expect.any(String) } });
     const remove = (query = '') => gateway.ask('DELETE', `/api/jobs/${jobId}${query}`);
-    const cancelled = { status: 200, body: { job_id: jobId, status: 'cancelled' } };
+    const cancelled = { status: 200, body: { job_id: jobId, outcome: 'cancelled' } };
     expect(await remove()).toMatchObject(cancelled);
     expect(await remove()).toMatchObject(cancelled);
     expect(await act('runNow')).toMatchObject({ status: 409, body: { code: 'job_cancelled' } });
-    expect(await remove('?purge=true')).toMatchObject({ status: 200, body: { status: 'deleted' } });
+    expect(await remove('?purge=true')).toMatchObject({ status: 200, body: { outcome: 'deleted' } });
     expect(await remove()).toMatchObject({ status: 404, body: { code: 'job_not_found' } });
   });
 

@@ -73,7 +73,7 @@ describe('the second: camelCase fields', () => {
     'submit, change, status, list, logs, pause, resume and cancel a %s job (%s)',
     async (type, frequency) => {
       const created = await gateway.postText('/api/jobs', bodyOf(type, frequency));
-      expect(created).toMatchObject({ status: 201, body: { status: 'submitted' } });
+      expect(created).toMatchObject({ status: 201, body: { outcome: 'submitted' } });
       const jobId = created.body.job_id as string;
       const url = `/api/jobs/${jobId}`;
       const payload = {
@@ -85,7 +85,7 @@ describe('the second: camelCase fields', () => {
       };
       expect((await gateway.ask('PUT', url, { payload })).body).toMatchObject({
         job_id: jobId,
-        status: 'updated',
+        outcome: 'updated',
       });
       expect((await gateway.ask('GET', `${url}/status`)).body).toMatchObject({
         job_id: jobId,
@@ -98,9 +98,10 @@ describe('the second: camelCase fields', () => {
       );
       expect(list.body).toMatchObject([{ job_id: jobId, name: 'Backup at three' }]);
       expect((await gateway.ask('GET', `${url}/logs`)).body).toEqual({ job_id: jobId, logs: [] });
-      expect((await gateway.ask('POST', `${url}/pause`)).body).toEqual({ job_id: jobId, status: 'paused' });
-      expect((await gateway.ask('POST', `${url}/resume`)).body).toEqual({ job_id: jobId, status: 'resumed' });
-      expect((await gateway.ask('DELETE', url)).body).toEqual({ job_id: jobId, status: 'cancelled' });
+      const acted = (outcome: string, status: string) => ({ job_id: jobId, outcome, status });
+      expect((await gateway.ask('POST', `${url}/pause`)).body).toMatchObject(acted('paused', 'PAUSED'));
+      expect((await gateway.ask('POST', `${url}/resume`)).body).toMatchObject(acted('resumed', 'SCHEDULED'));
+      expect((await gateway.ask('DELETE', url)).body).toMatchObject(acted('cancelled', 'CANCELLED'));
     },
   );
 });

@@ -9,6 +9,7 @@ beforeEach(() => {
   gateway = new GatewayFixture();
 });
 
+const NOBODY = '00000000-0000-7000-8000-000000000000';
 const cron = { cron_expression: '0 9 * * *' };
 const names = ({ body }: { body: { name: string }[] }) => body.map(({ name }) => name);
 
@@ -181,17 +182,20 @@ describe('many jobs at once', () => {
       ids.unshift(await gateway.createdId({ name, labels: { team: 'x' }, ...cron }));
     await gateway.createdId({ name: 'other', ...cron });
     const bulk = (body: object) => gateway.post('/api/jobs/bulk', body);
-    const report = { action: 'pause', matched: 2, refused: 0, job_ids: ids, jobs: ids, next: null };
+    const named = { job_ids: ids, jobs: ids };
+    const report = { action: 'pause', matched: 2, unchanged: 0, refused: 0, ...named, next: null };
     expect((await bulk({ action: 'pause', filter: { label: 'team:x' }, dryRun: true })).body).toEqual({
       ...report,
       dry_run: true,
       changed: 0,
+      results: [],
     });
     expect((await gateway.ask('GET', '/api/jobs?status=paused')).body).toEqual([]);
     expect((await bulk({ action: 'pause', filter: { label: 'team:x' } })).body).toEqual({
       ...report,
       dry_run: false,
       changed: 2,
+      results: ids.map((id) => ({ job_id: id, outcome: 'changed', error: null })),
     });
     expect(names(await gateway.ask('GET', '/api/jobs?status=paused'))).toEqual(['b', 'a']);
     expect((await bulk({ action: 'pause', filter: { status: 'cancelled' } })).body).toMatchObject({
@@ -211,6 +215,32 @@ describe('many jobs at once', () => {
   test('nothing never means everything', async () => {
     const answer = await gateway.post('/api/jobs/bulk', { action: 'cancel', filter: {} });
     expect(answer).toMatchObject({ status: 400, body: { code: 'field_invalid', field: 'filter' } });
+    const neither = await gateway.post('/api/jobs/bulk', { action: 'cancel' });
+    expect(neither).toMatchObject({ status: 400, body: { code: 'field_missing', field: 'filter' } });
+    const both = { action: 'cancel', filter: { text: 'a' }, job_ids: [NOBODY] };
+    expect(await gateway.post('/api/jobs/bulk', both)).toMatchObject({
+      status: 400,
+      body: { field: 'job_ids' },
+    });
+  });
+
+  test('are named by their ids, and each has its own result', async () => {
+    const jobId = await gateway.createdId({ name: 'a', ...cron });
+    const pause = (ids: string[]) => gateway.post('/api/jobs/bulk', { action: 'pause', job_ids: ids });
+    expect((await pause([jobId, NOBODY])).body).toMatchObject({
+      ...{ matched: 1, changed: 1, refused: 1, next: null },
+      results: [
+        { job_id: jobId, outcome: 'changed', error: null },
+        {
+          ...{ job_id: NOBODY, outcome: 'refused' },
+          error: { code: 'job_not_found', message: `There is no job ${NOBODY}.` },
+        },
+      ],
+    });
+    expect((await pause([jobId])).body).toMatchObject({ unchanged: 1, results: [{ outcome: 'unchanged' }] });
+    expect(await pause(['17'])).toMatchObject({ status: 400, body: { field: 'job_ids[0]' } });
+    const many = Array.from({ length: 1_001 }, () => NOBODY);
+    expect(await pause(many)).toMatchObject({ status: 400, body: { field: 'job_ids' } });
   });
 });
 

@@ -96,6 +96,7 @@ const ENTRIES: Record<string, Entry> = {
   },
   'DELETE /jobs/{id}': { ask: job(), ...here('jobs.cancel') },
   'DELETE /jobs/{id} to remove it': { ask: job('?purge=true'), ...here('jobs.delete', 'jobs.cancel') },
+  'POST /jobs/{id}/cancel': { ask: job('/cancel'), ...here('jobs.cancel') },
   'POST /jobs/{id}/runNow': { ask: job('/runNow'), ...here('jobs.run') },
   'POST /jobs/{id}/pause': { ask: job('/pause'), ...here('jobs.pause') },
   'POST /jobs/{id}/resume': { ask: job('/resume'), ...here('jobs.pause') },

@@ -39,6 +39,7 @@ describe('dead letters', () => {
 
   test('of a cancelled job, or that are not there, are refused', async () => {
     const { jobId, runId } = await letter();
+    await fixture.operations.runJobNow(jobId);
     await fixture.operations.cancelJob(jobId);
     await expect(fixture.operations.redriveDeadLetter(runId)).rejects.toMatchObject({
       code: 'job_cancelled',

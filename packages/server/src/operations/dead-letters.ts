@@ -5,12 +5,14 @@ import {
   type Caller,
   type JobId,
   type RunId,
+  readRunInput,
   requireMay,
   visibleTo,
 } from '@carillon/domain';
 import { auditEntry } from '../audit/audit-log.ts';
 import type { DeadLetter, DeadLetterCursor, DeadLetterQuery } from '../storage/run-store.ts';
 import type { OperationPorts } from './operation-ports.ts';
+import { inputOf } from './runs.ts';
 import { announceChange } from './support/announce.ts';
 import { countInParallel } from './support/in-parallel.ts';
 import { jobGone, visibleDeadLetter } from './support/visibility.ts';
@@ -30,7 +32,7 @@ export interface RedrivenLetter {
 }
 
 export interface BulkRedriveRequest {
-  readonly selection: Omit<DeadLetterQuery, 'visible' | 'redriven' | 'before' | 'limit'>;
+  readonly selection: Omit<DeadLetterQuery, 'visible' | 'handled' | 'before' | 'limit'>;
   readonly dryRun: boolean;
   readonly before?: DeadLetterCursor | undefined;
   readonly limit: number;
@@ -63,7 +65,7 @@ export function deadLetterOperations(ports: OperationPorts) {
     return { letters: page, next: letters.length > query.limit ? page.at(-1) : stoppedAt };
   }
 
-  /** Starts a new run for a dead letter. A repeated request answers the run that the first one made. */
+  /** Starts a new run for a dead letter, with the input of the run that died. A repeated request answers the run that the first one made. */
   async function redriveDeadLetter(caller: Caller, deadRunId: RunId): Promise<RedrivenLetter> {
     const action = 'dead_letters.redrive';
     const { letter, job } = await visibleDeadLetter(ports, { caller, runId: deadRunId, action });
@@ -75,7 +77,10 @@ export function deadLetterOperations(ports: OperationPorts) {
     const nowMs = clock.now();
     const subject = { kind: 'run', id: deadRunId };
     const change = { action, namespace: job?.namespace, subject, after: { runId } };
-    if (!(await runs.redrive(deadRunId, { runId, nowMs, audit: auditEntry(caller, change, nowMs) }))) {
+    const input = job && (await inputOf(ports, deadRunId));
+    const request = input && readRunInput(job, input);
+    const audit = auditEntry(caller, change, nowMs);
+    if (!(await runs.redrive(deadRunId, { runId, nowMs, request, audit }))) {
       const current = await runs.deadLetter(deadRunId);
       if (current?.redrivenAs) return redriven(current.redrivenAs);
       throw await jobGone(ports, jobId);
@@ -97,7 +102,7 @@ export function deadLetterOperations(ports: OperationPorts) {
     async bulkRedriveDeadLetters(caller: Caller, request: BulkRedriveRequest): Promise<BulkRedriveReport> {
       const { selection, dryRun, before } = request;
       const limit = Math.min(request.limit, BULK_LETTERS_MAX);
-      const query = { ...selection, redriven: false, limit, before };
+      const query = { ...selection, handled: false, limit, before };
       const { letters, next } = await select(caller, 'dead_letters.redrive', query);
       const runIds = letters.map(({ runId }) => runId);
       const { done, refused } = await countInParallel(dryRun ? [] : runIds, (runId) =>

@@ -41,9 +41,9 @@ describe('run now', () => {
     await fixture.settle(await fixture.claimDue(), finish);
     await fixture.operations.runJobNow(jobId);
     const batch = await fixture.claimDue();
-    expect(await fixture.operations.getJobStatus(jobId)).toMatchObject({ state: 'running' });
+    expect(await fixture.operations.getJobStatus(jobId)).toMatchObject({ status: 'RUNNING' });
     await fixture.settle(batch, finish);
-    expect(await fixture.operations.getJobStatus(jobId)).toMatchObject({ state: 'completed' });
+    expect(await fixture.operations.getJobStatus(jobId)).toMatchObject({ status: 'COMPLETED' });
   });
 });
 

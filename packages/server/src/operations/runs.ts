@@ -6,16 +6,19 @@ import {
   isFinal,
   type Job,
   type JobId,
+  type JsonObject,
   type Moment,
   Refusal,
   type RunId,
   type RunSelection,
+  readRunInput,
   requireMay,
   sees,
   visibleTo,
 } from '@carillon/domain';
+import { requestHash } from '@carillon/foundation';
 import { auditEntry, jobSubject } from '../audit/audit-log.ts';
-import type { NewRun } from '../storage/due.ts';
+import type { NewRun, RunRequest } from '../storage/due.ts';
 import type { ListedRun, RunPage, RunQuery, RunView } from '../storage/run-store.ts';
 import type { OperationPorts } from './operation-ports.ts';
 import { announceChange } from './support/announce.ts';
@@ -26,6 +29,8 @@ export interface RunDetails {
   readonly latest: RunView;
   /** Latest first. */
   readonly attempts: readonly RunView[];
+  /** What it was asked for with, merged over the payload of its job. */
+  readonly input: JsonObject | undefined;
 }
 
 /** ended: it was waiting, and is cancelled. asked: it is running, and was asked to stop. */
@@ -36,6 +41,14 @@ export interface RequestedRun {
   readonly runId: RunId;
   /** False: it was requested before, under the same key. */
   readonly added: boolean;
+}
+
+export interface RunNowOptions {
+  readonly idempotencyKey?: string | undefined;
+  /** Merged over the payload of the job, for this run alone. */
+  readonly input?: JsonObject | null | undefined;
+  /** Why it is asked for: kept with the run. */
+  readonly reason?: string | null | undefined;
 }
 
 export interface ListRunsQuery extends RunSelection, Pick<RunQuery, 'before' | 'results' | 'limit'> {}
@@ -60,7 +73,8 @@ export function runOperations(ports: OperationPorts) {
   return {
     async getRun(caller: Caller, runId: RunId): Promise<RunDetails> {
       const { latest, attempts } = await visibleRun(ports, { caller, runId, action: 'runs.read' });
-      return { latest, attempts };
+      const isRequested = latest.trigger !== 'schedule';
+      return { latest, attempts, input: isRequested ? await inputOf(ports, runId) : undefined };
     },
 
     /** Across jobs, newest first; only of what the caller may see. */
@@ -141,82 +155,124 @@ export function runOperations(ports: OperationPorts) {
       }
     },
 
-    /** A new run of the job as it is now, for the same occurrence. The finished run stays in the history. */
-    async rerunRun(
-      caller: Caller,
-      runId: RunId,
-      { idempotencyKey }: { idempotencyKey?: string | undefined } = {},
-    ): Promise<RequestedRun> {
+    /**
+     * A new run of the job as it is now, for the same occurrence. The finished run stays in the history; the input it was asked for
+     * with is kept, unless the request has one (null: none).
+     */
+    async rerunRun(caller: Caller, runId: RunId, options: RunNowOptions = {}): Promise<RequestedRun> {
       const action = 'runs.rerun';
       const { latest, job } = await visibleRun(ports, { caller, runId, action });
       if (!job) throw jobNotFound(latest.jobId);
       if (!isFinal(latest.status)) {
         throw new Refusal('run_not_finished', `The run ${runId} has not ended yet (${latest.status}).`);
       }
-      const [nominalAtMs, details] = [latest.scheduledAtMs, { rerunOf: runId }];
+      const nominalAtMs = latest.scheduledAtMs;
+      const input = options.input === undefined ? await inputOf(ports, runId) : options.input;
+      const request = { ...options, input };
       return await addRun(ports, {
         caller,
         action,
         job,
         nominalAtMs,
-        subject: runId,
-        idempotencyKey,
-        details,
+        rerunOf: runId,
+        request,
+        asked: options,
       });
     },
 
     /** Also while the job is paused. The limits of the job hold; its plan is unchanged. */
-    async runJobNow(
-      caller: Caller,
-      jobId: JobId,
-      { idempotencyKey }: { idempotencyKey?: string | undefined } = {},
-    ): Promise<RequestedRun> {
+    async runJobNow(caller: Caller, jobId: JobId, options: RunNowOptions = {}): Promise<RequestedRun> {
       const action = 'jobs.run';
       const job = await visibleJob(ports, { caller, jobId, action });
       const nominalAtMs = clock.now();
-      return await addRun(ports, { caller, action, job, nominalAtMs, subject: jobId, idempotencyKey });
+      return await addRun(ports, { caller, action, job, nominalAtMs, request: options, asked: options });
     },
   };
 }
 
-interface RunRequest {
+/** The input that the run was asked for with. */
+export async function inputOf(
+  { storage }: Pick<OperationPorts, 'storage'>,
+  runId: RunId,
+): Promise<JsonObject | undefined> {
+  const input = (await storage.runs.request(runId))?.input;
+  return input === undefined ? undefined : (JSON.parse(input) as JsonObject);
+}
+
+interface AddedRun {
   readonly caller: Caller;
   readonly action: Extract<Action, 'jobs.run' | 'runs.rerun'>;
   readonly job: Job;
   /** The occurrence that the run stands for. */
   readonly nominalAtMs: number;
-  /** An idempotency key counts per subject: the same key for another subject is another run. */
-  readonly subject: string;
-  readonly idempotencyKey: string | undefined;
-  readonly details?: object;
+  readonly rerunOf?: RunId;
+  readonly request: RunNowOptions;
+  /** The request as it was sent: the same key with another one is refused. */
+  readonly asked: RunNowOptions;
 }
 
 /** Adds a run that a person requested: once per idempotency key, due at once, and recorded in the audit log. */
-async function addRun(ports: OperationPorts, request: RunRequest): Promise<RequestedRun> {
-  const { caller, action, job, nominalAtMs, subject, idempotencyKey: key } = request;
+async function addRun(ports: OperationPorts, request: AddedRun): Promise<RequestedRun> {
+  const { caller, action, job, nominalAtMs, rerunOf, request: wanted, asked } = request;
   const { jobs } = ports.storage;
   const { jobId } = job;
   const nowMs = ports.clock.now();
+  const { idempotencyKey: key, input, reason } = wanted;
+  const subject = rerunOf ?? jobId;
   const runId =
-    key === undefined ? (ports.random.id() as RunId) : derivedRunId({ purpose: action, subject, key });
-  const run: NewRun = { runId, fireAtMs: nowMs, nominalAtMs, trigger: 'manual', endsJob: false };
-  const change = { action, ...jobSubject(job), after: { runId, ...request.details } };
+    key === undefined
+      ? (ports.random.id() as RunId)
+      : derivedRunId({ purpose: action, subject, caller, key });
+  const run: NewRun = {
+    ...{ runId, fireAtMs: nowMs, nominalAtMs, trigger: 'manual', endsJob: false, rerunOf },
+    request: runRequest(job, wanted, asked),
+  };
+  const details = {
+    ...(rerunOf && { rerunOf }),
+    ...(reason && { reason }),
+    // The values may be secrets; the job's own payload is not repeated here either.
+    ...(input && { input: Object.keys(input) }),
+  };
+  const change = { action, ...jobSubject(job), after: { runId, ...details } };
   const audit = auditEntry(caller, change, nowMs);
   const result =
     key === undefined
       ? (await jobs.enqueue(jobId, run, audit)) && 'added'
       : await jobs.enqueueOnce(jobId, run, audit);
   if (result === 'known') return { jobId, runId, added: false };
+  if (result === 'conflict') {
+    const message = `The Idempotency-Key was used before, for another request (run ${runId}).`;
+    throw new Refusal('idempotency_key_reused', message, { field: 'Idempotency-Key' });
+  }
   if (result !== 'added') throw await jobGone(ports, jobId);
   announceChange(ports, job, nowMs);
   return { jobId, runId, added: true };
 }
 
-/** The same key for the same subject gives the same run, through whichever server, without a table of keys. */
-function derivedRunId(parts: { purpose: string; subject: string; key: string }): RunId {
-  // None of the parts can hold a line break.
+/** What is kept of the request; undefined where there is nothing to keep. */
+function runRequest(
+  job: Job,
+  { input, reason, idempotencyKey }: RunNowOptions,
+  asked: RunNowOptions,
+): RunRequest | undefined {
+  if (!input && !reason && idempotencyKey === undefined) return undefined;
+  const hash = () => requestHash({ input: asked.input, reason: asked.reason });
+  return {
+    ...(input && readRunInput(job, input)),
+    reason: reason ?? undefined,
+    requestHash: idempotencyKey === undefined ? undefined : hash(),
+  };
+}
+
+/**
+ * The same key of the same caller for the same subject gives the same run, through whichever server, without a table of keys. All keys
+ * and sessions of one user are one caller.
+ */
+function derivedRunId(parts: { purpose: string; subject: string; caller: Caller; key: string }): RunId {
+  const { purpose, subject, caller, key } = parts;
+  const asker = caller.userId === undefined ? `${caller.kind} ${caller.id}` : `user ${caller.userId}`;
   const digest = createHash('sha256')
-    .update(`${parts.purpose}\n${parts.subject}\n${parts.key}`)
+    .update(JSON.stringify([purpose, subject, asker, key]))
     .digest('hex');
   // UUID version 8 of RFC 9562: a custom rule.
   const variant = ((Number.parseInt(digest[16]!, 16) & 0x3) | 0x8).toString(16);

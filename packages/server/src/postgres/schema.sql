@@ -90,6 +90,7 @@ CREATE TABLE dead_letters (
   scheduled_at  timestamp with time zone NOT NULL,
   died_at       timestamp with time zone NOT NULL,
   redriven_as   uuid,
+  resolved_by   uuid,
   CONSTRAINT dead_letters_pkey PRIMARY KEY (run_id)
 );
 CREATE INDEX dead_letters_died_at ON dead_letters USING btree (died_at DESC);
@@ -250,6 +251,19 @@ CREATE TABLE nodes (
   expires_at   bigint NOT NULL DEFAULT 0,
   CONSTRAINT nodes_pkey PRIMARY KEY (node_id)
 ) WITH (fillfactor=50);
+
+CREATE TABLE run_requests (
+  run_id       uuid NOT NULL,
+  job_id       uuid NOT NULL,
+  requested_at timestamp with time zone NOT NULL,
+  reason       text,
+  input        text,
+  payload      text,
+  request_hash text,
+  CONSTRAINT run_requests_pkey PRIMARY KEY (run_id)
+);
+CREATE INDEX run_requests_job_id ON run_requests USING btree (job_id);
+CREATE INDEX run_requests_requested_at ON run_requests USING btree (requested_at);
 
 CREATE TABLE schema_migrations (
   version    integer NOT NULL,

@@ -2,7 +2,7 @@
  * What is planned: a cursor stands for the next occurrence of a recurring schedule, and firing it makes a run and moves it
  * forward; `due` holds the runs that wait for their instant, for a slot of their job or for a slot.
  */
-import type { JobId, MisfirePolicy, RecurringSchedule, RunId } from '@carillon/domain';
+import type { JobId, MisfirePolicy, RecurringSchedule, RunId, RunInput } from '@carillon/domain';
 
 export interface Cursor {
   readonly jobId: JobId;
@@ -24,6 +24,16 @@ export interface NewRun {
   readonly nominalAtMs: number;
   readonly trigger: 'once' | 'schedule' | 'manual' | 'redrive';
   readonly endsJob: boolean;
+  /** What a person said when they asked for it. */
+  readonly request?: RunRequest | undefined;
+  /** The ended run that it repeats: if that one is a dead letter, it is handled by this. */
+  readonly rerunOf?: RunId | undefined;
+}
+
+export interface RunRequest extends Partial<RunInput> {
+  readonly reason?: string | undefined;
+  /** Of a request with an idempotency key. */
+  readonly requestHash?: string | undefined;
 }
 
 export interface NewCursor {

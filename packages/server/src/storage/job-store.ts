@@ -11,6 +11,7 @@ import type {
   JobStatus,
   RecurringSchedule,
   RunId,
+  ShownJobStatus,
   Visible,
 } from '@carillon/domain';
 import type { AuditEntry } from './audit-store.ts';
@@ -42,7 +43,10 @@ export function isRefused({ kind }: InsertedJob): boolean {
 
 /** What a list of jobs is narrowed to: a selection, of one status at a time. */
 export interface JobFilter extends Omit<JobSelection, 'statuses'> {
-  readonly status?: JobStatus | undefined;
+  /** As it is shown. */
+  readonly status?: ShownJobStatus | undefined;
+  /** Of the job itself: one that runs is still scheduled by it. */
+  readonly ownStatus?: JobStatus | undefined;
 }
 
 export interface JobQuery extends JobFilter {
@@ -58,6 +62,8 @@ export interface JobQuery extends JobFilter {
 
 export interface JobList {
   readonly jobs: readonly Job[];
+  /** The status of each as it is shown. */
+  readonly shown: ReadonlyMap<JobId, ShownJobStatus>;
   /** Where looking stopped before the limit was reached: more may follow after this job. Undefined: nothing does. */
   readonly stoppedAt: JobId | undefined;
 }
@@ -75,6 +81,7 @@ export const NO_PAYLOAD = '{}';
 
 export interface SortedJob {
   readonly job: Job;
+  readonly shown: ShownJobStatus;
   readonly cursor: JobCursor;
 }
 
@@ -97,8 +104,11 @@ export interface UpcomingQuery {
   readonly limit: number;
 }
 
-/** added: it waits now. known: it waits, runs or ran already. refused: there is no such job, or it is cancelled. */
-export type Enqueued = 'added' | 'known' | 'refused';
+/**
+ * added: it waits now. known: it waits, runs or ran already. conflict: so does one that was asked for by another request. refused: there
+ * is no such job, or it is cancelled.
+ */
+export type Enqueued = 'added' | 'known' | 'conflict' | 'refused';
 
 /** A job as read for a change: with the occurrence that its schedule has planned next, if any. */
 export interface JobWithPlan {

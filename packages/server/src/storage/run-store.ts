@@ -13,6 +13,7 @@ import type {
   Visible,
 } from '@carillon/domain';
 import type { AuditEntry } from './audit-store.ts';
+import type { RunRequest } from './due.ts';
 
 /** What a run waits for whose job has as many open or alive as it may. */
 export const AT_LIMIT = 'the job has as many runs at a time as it may';
@@ -25,8 +26,8 @@ export interface DeadLetterCursor {
 }
 
 export interface DeadLetterFilter extends DeadLetterSelection {
-  /** True: only redriven ones; false: only the others. */
-  readonly redriven?: boolean | undefined;
+  /** True: only those that were redriven or that a later success made obsolete; false: only the others. */
+  readonly handled?: boolean | undefined;
 }
 
 export interface DeadLetterQuery extends DeadLetterFilter {
@@ -119,6 +120,25 @@ export function compareRunCursors(a: RunCursor, b: RunCursor): number {
   return b.epoch - a.epoch;
 }
 
+/** What the runs of a job are doing. */
+export interface JobActivity {
+  readonly isRunning: boolean;
+  /** Any run of it waits, also for a later instant. */
+  readonly isWaiting: boolean;
+  /** Runs whose instant has come, or that are tried again; counted up to WAITING_RUNS_MAX. */
+  readonly waitingRuns: number;
+  /** What the first of them waits for; undefined: to be handed to a worker. */
+  readonly waitingReason: string | undefined;
+}
+
+/** The new run. */
+export interface Redrive {
+  readonly runId: RunId;
+  readonly nowMs: number;
+  readonly request?: RunRequest | undefined;
+  readonly audit?: AuditEntry;
+}
+
 export interface RunStore {
   /** What waits of the job, in the order of instants, whatever it waits for; at most limit. */
   pending(jobId: JobId, limit: number): Promise<PendingRun[]>;
@@ -127,6 +147,9 @@ export interface RunStore {
   /** Newest first, across jobs; a call looks through a bounded number of runs. */
   list(query: RunQuery): Promise<RunList>;
   latestOfJob(jobId: JobId, nowMs: number): Promise<RunView | undefined>;
+  activityOfJob(jobId: JobId, nowMs: number): Promise<JobActivity>;
+  /** Of each job that has any: the attempt that was handed to a worker or ended last. */
+  lastOfJobs(jobIds: readonly JobId[]): Promise<ReadonlyMap<JobId, RunView>>;
   /** Every attempt of one run, latest first. */
   attempts(runId: RunId, nowMs: number): Promise<RunView[]>;
   onWorker(workerId: string, page: RunPage, nowMs: number): Promise<RunView[]>;
@@ -134,5 +157,7 @@ export interface RunStore {
   deadLetters(query: DeadLetterQuery): Promise<DeadLetterList>;
   deadLetter(runId: RunId): Promise<DeadLetter | undefined>;
   /** Marks the letter as redriven and enqueues the new run, in one transaction. False: no letter, or no job left. */
-  redrive(runId: RunId, as: { runId: RunId; nowMs: number; audit?: AuditEntry }): Promise<boolean>;
+  redrive(runId: RunId, as: Redrive): Promise<boolean>;
+  /** What a person said when they asked for the run; undefined: nothing, or nobody asked. */
+  request(runId: RunId): Promise<RunRequest | undefined>;
 }

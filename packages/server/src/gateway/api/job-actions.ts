@@ -4,31 +4,40 @@ import {
   bulkAnswer,
   bulkView,
   EXAMPLES,
+  type JobView,
   jobActedAnswer,
   jobLogsAnswer,
   jobStatusAnswer,
   jobStatusView,
   LOGS_QUERY,
   logLines,
+  type Outcome,
   PREVIEW_BODY,
   previewAnswer,
   previewView,
+  RUN_BODY,
   rpc,
   runAddedAnswer,
   toBulkRequest,
   toPreviewRequest,
+  toRunRequest,
 } from '@carillon/contract';
-import { userNamed } from './jobs.ts';
+import { actedReply, userNamed } from './jobs.ts';
 import {
   type ApiContext,
   IDEMPOTENCY_KEY,
   IF_MATCH,
   type Operation,
   operation,
+  PREFER,
   reading,
 } from './operation.ts';
 
 const { method: call } = rpc.JobService;
+const acted = (outcome: Outcome, status: JobView['status']) => ({
+  schema: jobActedAnswer,
+  example: { ...EXAMPLES.job, status, outcome, changed: true },
+});
 const ADDED = { schema: runAddedAnswer, example: { job_id: EXAMPLES.jobId, run_id: EXAMPLES.newRunId } };
 
 export function jobActionOperations({ operations }: ApiContext): Operation[] {
@@ -40,15 +49,21 @@ export function jobActionOperations({ operations }: ApiContext): Operation[] {
       access: 'jobs.run',
       tag: 'jobs',
       summary: 'Run a job at once',
-      description: 'Past its schedule, also while it is paused. Its limits hold.',
+      description:
+        'Past its schedule, also while it is paused. Its limits hold. The body may be left out. Retries of the run, and runs that repeat it, have the same input. An Idempotency-Key belongs to its caller: another caller with the same key adds another run.',
       subject: 'job',
       headers: IDEMPOTENCY_KEY,
+      body: reading(RUN_BODY, toRunRequest),
+      bodyOptional: true,
+      bodyExamples: {
+        'with an input': { input: { body: { kind: 'catch-up' } }, reason: 'Tuesday was missed' },
+      },
       answers: {
         202: { description: 'A run was added.', ...ADDED },
         200: { description: 'Added before, under the same Idempotency-Key.', ...ADDED },
       },
-      handle: async ({ caller, id, idempotencyKey }) => {
-        const { jobId, runId, added } = await operations.runJobNow(caller, id, { idempotencyKey });
+      handle: async ({ caller, id, idempotencyKey, body }) => {
+        const { jobId, runId, added } = await operations.runJobNow(caller, id, { ...body, idempotencyKey });
         return { status: added ? 202 : 200, body: { job_id: jobId, run_id: runId }, also: { added } };
       },
     }),
@@ -61,17 +76,12 @@ export function jobActionOperations({ operations }: ApiContext): Operation[] {
       tag: 'jobs',
       summary: 'Pause a job',
       subject: 'job',
-      headers: IF_MATCH,
-      answers: {
-        200: {
-          description: 'Paused.',
-          schema: jobActedAnswer,
-          example: { job_id: EXAMPLES.jobId, status: 'paused' },
-        },
-      },
-      handle: async ({ caller, id, ifVersion }) => {
-        await operations.pauseJob(caller, id, { ifVersion });
-        return { body: { job_id: id, status: 'paused' } };
+      headers: { ...IF_MATCH, ...PREFER },
+      answers: { 200: { description: 'Paused: the job.', ...acted('paused', 'PAUSED') } },
+      handle: async (call) => {
+        const { caller, id, ifVersion } = call;
+        const job = await operations.pauseJob(caller, id, { ifVersion });
+        return actedReply(operations, call, { job, outcome: 'paused' });
       },
     }),
 
@@ -83,17 +93,31 @@ export function jobActionOperations({ operations }: ApiContext): Operation[] {
       tag: 'jobs',
       summary: 'Resume a paused job',
       subject: 'job',
-      headers: IF_MATCH,
-      answers: {
-        200: {
-          description: 'Resumed.',
-          schema: jobActedAnswer,
-          example: { job_id: EXAMPLES.jobId, status: 'resumed' },
-        },
+      headers: { ...IF_MATCH, ...PREFER },
+      answers: { 200: { description: 'Resumed: the job.', ...acted('resumed', 'SCHEDULED') } },
+      handle: async (call) => {
+        const { caller, id, ifVersion } = call;
+        const job = await operations.resumeJob(caller, id, { ifVersion });
+        return actedReply(operations, call, { job, outcome: 'resumed' });
       },
-      handle: async ({ caller, id, ifVersion }) => {
-        await operations.resumeJob(caller, id, { ifVersion });
-        return { body: { job_id: id, status: 'resumed' } };
+    }),
+
+    operation({
+      method: 'POST',
+      path: '/jobs/{id}/cancel',
+      rpc: { method: call.cancelJob },
+      access: 'jobs.cancel',
+      tag: 'jobs',
+      summary: 'Cancel a job for good',
+      description:
+        'What waits ends, what runs is asked to stop, nothing is tried again. A job that is over is left as it is and refused (409 job_already_finished).',
+      subject: 'job',
+      headers: { ...IF_MATCH, ...PREFER },
+      answers: { 200: { description: 'Cancelled: the job.', ...acted('cancelled', 'CANCELLED') } },
+      handle: async (call) => {
+        const { caller, id, ifVersion } = call;
+        const job = await operations.cancelJob(caller, id, { ifVersion });
+        return actedReply(operations, call, { job, outcome: 'cancelled' });
       },
     }),
 
@@ -115,6 +139,8 @@ export function jobActionOperations({ operations }: ApiContext): Operation[] {
             updated_at: EXAMPLES.run.updated_at,
             last_updated: EXAMPLES.run.updated_at,
             latest_run: EXAMPLES.run,
+            waiting_runs: 0,
+            waiting_reason: null,
           },
         },
       },
@@ -154,12 +180,13 @@ export function jobActionOperations({ operations }: ApiContext): Operation[] {
       tag: 'jobs',
       summary: 'Pause, resume or cancel many jobs',
       description:
-        'One request does up to 1,000 jobs; "next" of the answer, sent as "cursor", goes on with the rest. Without a status, pause means scheduled jobs, resume paused ones, cancel both. Pausing and resuming ask for jobs.pause, cancelling for jobs.cancel.',
+        'Those of a filter, or those named in job_ids; results says what became of each. One request does up to 1,000 jobs; "next" of the answer, sent as "cursor", goes on with the rest of a filter. Without a status, pause means scheduled jobs, resume paused ones, cancel both, running or not. Pausing and resuming ask for jobs.pause, cancelling for jobs.cancel.',
       cursor: 'cursor',
       body: reading(BULK_BODY, toBulkRequest),
       bodyExamples: {
         'dry run': { action: 'pause', filter: { label: 'team:billing' }, dry_run: true },
         cancel: { action: 'cancel', filter: { user_id: 'u003', status: 'paused' } },
+        'by ids': { action: 'resume', job_ids: [EXAMPLES.jobId] },
       },
       answers: {
         200: {
@@ -170,19 +197,23 @@ export function jobActionOperations({ operations }: ApiContext): Operation[] {
             dry_run: true,
             matched: 1,
             changed: 0,
+            unchanged: 0,
             refused: 0,
             job_ids: [EXAMPLES.jobId],
             jobs: [EXAMPLES.jobId],
+            results: [],
             next: null,
           },
         },
       },
-      handle: async ({ caller, body: { selection, ...request } }) => {
-        const report = await operations.bulkJobs(caller, {
-          ...request,
-          selection: { ...selection, userId: userNamed(caller, selection.userId) },
-        });
-        return { body: bulkView(request, report) };
+      handle: async ({ caller, body: { of, ...request } }) => {
+        const named = of.selection && {
+          ...of,
+          selection: { ...of.selection, userId: userNamed(caller, of.selection.userId) },
+        };
+        return {
+          body: bulkView(request, await operations.bulkJobs(caller, { ...request, of: named ?? of })),
+        };
       },
     }),
 

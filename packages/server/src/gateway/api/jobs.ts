@@ -7,13 +7,15 @@ import {
   etagOf,
   JOB_BODY,
   JOBS_QUERY,
-  jobAcceptedAnswer,
   jobActedAnswer,
+  jobActedShortView,
+  jobActedView,
   jobAnswer,
-  jobUpdatedAnswer,
+  jobRemovedAnswer,
   jobView,
   listedJobAnswer,
   listedJobView,
+  type Outcome,
   problemOf,
   readBatch,
   rpc,
@@ -25,21 +27,29 @@ import {
   upcomingView,
   writeJobCursor,
 } from '@carillon/contract';
-import { type Caller, Refusal } from '@carillon/domain';
+import { type Caller, may, Refusal } from '@carillon/domain';
 import { z } from 'zod';
+import type { ChangedJob } from '../../operations/jobs/change-jobs.ts';
+import type { Operations } from '../../operations/operations.ts';
 import {
   type ApiContext,
+  type Call,
   IDEMPOTENCY_KEY,
   IF_MATCH,
   type Operation,
   operation,
+  PREFER,
+  type Reply,
   reading,
   restOperation,
   totalHeader,
 } from './operation.ts';
 
 const { method: call } = rpc.JobService;
-const ACCEPTED = { schema: jobAcceptedAnswer, example: { job_id: EXAMPLES.jobId, status: 'submitted' } };
+const acted = (outcome: Outcome) => ({
+  schema: jobActedAnswer,
+  example: { ...EXAMPLES.job, outcome, changed: true },
+});
 
 export function jobOperations({ operations, address }: ApiContext): Operation[] {
   return [
@@ -52,19 +62,27 @@ export function jobOperations({ operations, address }: ApiContext): Operation[] 
       summary: 'Create a job',
       description:
         'Once it has answered, the job is stored and will run. The camelCase spelling of every field is understood too.',
-      headers: IDEMPOTENCY_KEY,
+      headers: { ...IDEMPOTENCY_KEY, ...PREFER },
       body: reading(JOB_BODY, toJobInput),
       bodyExamples: EXAMPLES.jobBodies,
       answers: {
-        201: { description: 'Accepted, durably. Location names the job.', ...ACCEPTED },
-        200: { description: 'Accepted before, under the same Idempotency-Key.', ...ACCEPTED },
+        201: {
+          description: 'Accepted, durably: the job. Location names it, ETag holds its version.',
+          ...acted('submitted'),
+        },
+        200: {
+          description: 'Accepted before, under the same Idempotency-Key: the job as it is now.',
+          ...acted('submitted'),
+        },
       },
-      handle: async ({ caller, body, idempotencyKey }) => {
-        const { jobId, created } = await operations.createJob(caller, body, { idempotencyKey });
+      handle: async ({ caller, body, idempotencyKey, prefersMinimal }) => {
+        const { jobId, created, details } = await operations.createJob(caller, body, { idempotencyKey });
+        const outcome = { outcome: 'submitted', changed: created } as const;
+        const isShort = prefersMinimal || (!created && !may(caller, 'jobs.read', details.job));
         return {
           status: created ? 201 : 200,
-          headers: { location: `${address}/api/jobs/${jobId}` },
-          body: { job_id: jobId, status: 'submitted' },
+          headers: { location: `${address}/api/jobs/${jobId}`, etag: etagOf(details.job.version) },
+          body: isShort ? jobActedShortView(details, outcome) : jobActedView(details, outcome),
           also: { created },
         };
       },
@@ -90,8 +108,8 @@ export function jobOperations({ operations, address }: ApiContext): Operation[] 
           description: 'One answer per job.',
           schema: batchAnswer,
           example: [
-            { ...ACCEPTED.example, created: true },
-            { status: 'refused', error: EXAMPLES.problem },
+            { job_id: EXAMPLES.jobId, outcome: 'submitted', status: 'submitted', created: true },
+            { outcome: 'refused', status: 'refused', error: EXAMPLES.problem },
           ],
         },
       },
@@ -101,8 +119,13 @@ export function jobOperations({ operations, address }: ApiContext): Operation[] 
         return {
           body: answers.map((answer) =>
             answer instanceof Refusal
-              ? { status: 'refused', error: problemOf(answer, request.id) }
-              : { job_id: answer.jobId, status: 'submitted', created: answer.created },
+              ? { outcome: 'refused', status: 'refused', error: problemOf(answer, request.id) }
+              : {
+                  job_id: answer.jobId,
+                  outcome: 'submitted',
+                  status: 'submitted',
+                  created: answer.created,
+                },
           ),
         };
       },
@@ -136,45 +159,45 @@ export function jobOperations({ operations, address }: ApiContext): Operation[] 
       description:
         'PUT and PATCH do the same: only the fields to be changed are sent. null brings back the default.',
       subject: 'job',
-      headers: IF_MATCH,
+      headers: { ...IF_MATCH, ...PREFER },
       body: reading(JOB_BODY, toJobInput),
       bodyExamples: { rename: { name: 'Monday report', cron_expression: '0 9 * * 1' } },
       answers: {
-        200: {
-          description: 'Changed. ETag holds the new version.',
-          schema: jobUpdatedAnswer,
-          example: { job_id: EXAMPLES.jobId, status: 'updated', version: 2 },
-        },
+        200: { description: 'Changed: the job. ETag holds its new version.', ...acted('updated') },
       },
-      handle: async ({ caller, id, body, ifVersion }) => {
-        const { version } = await operations.updateJob(caller, id, body, { ifVersion });
-        return { body: { job_id: id, status: 'updated', version }, headers: { etag: etagOf(version) } };
+      handle: async (call) => {
+        const { caller, id, body, ifVersion } = call;
+        const job = await operations.updateJob(caller, id, body, { ifVersion });
+        return actedReply(operations, call, { job, outcome: 'updated' });
       },
     }),
 
     operation({
       method: 'DELETE',
       path: '/jobs/{id}',
-      rpc: { method: call.cancelJob, access: 'jobs.cancel' },
       access: ['jobs.cancel', 'jobs.delete'],
       tag: 'jobs',
       summary: 'Cancel a job, or remove it',
       description:
-        'What waits ends, what runs is asked to stop. With purge=true the job is removed too, which also asks for jobs.delete.',
+        'Does what POST /api/jobs/{id}/cancel does. With purge=true the job is removed too, also one that is over, which also asks for jobs.delete.',
       subject: 'job',
-      headers: IF_MATCH,
+      headers: { ...IF_MATCH, ...PREFER },
       query: reading(DELETE_QUERY),
       answers: {
         200: {
-          description: 'Cancelled, or removed with purge=true.',
-          schema: jobActedAnswer,
-          example: { job_id: EXAMPLES.jobId, status: 'cancelled' },
+          description: 'The cancelled job, or the id of the removed one.',
+          schema: z.union([...jobActedAnswer.options, jobRemovedAnswer]),
+          example: acted('cancelled').example,
         },
       },
-      handle: async ({ caller, id, query, ifVersion }) => {
-        if (query.purge === true) await operations.deleteJob(caller, id, { ifVersion });
-        else await operations.cancelJob(caller, id, { ifVersion });
-        return { body: { job_id: id, status: query.purge === true ? 'deleted' : 'cancelled' } };
+      handle: async (call) => {
+        const { caller, id, query, ifVersion } = call;
+        if (query.purge === true) {
+          await operations.deleteJob(caller, id, { ifVersion });
+          return { body: { job_id: id, outcome: 'deleted' } };
+        }
+        const job = await operations.cancelJob(caller, id, { ifVersion });
+        return actedReply(operations, call, { job, outcome: 'cancelled' });
       },
     }),
 
@@ -259,6 +282,20 @@ export function jobOperations({ operations, address }: ApiContext): Operation[] 
       },
     }),
   ];
+}
+
+/** The job after a change; little of it where that was preferred, or where the caller may not read jobs. */
+export async function actedReply(
+  operations: Operations,
+  { caller, prefersMinimal }: Pick<Call, 'caller' | 'prefersMinimal'>,
+  { job: { changed, ...job }, outcome }: { job: ChangedJob; outcome: Outcome },
+): Promise<Reply> {
+  const details = prefersMinimal ? undefined : await operations.describeJob(caller, job);
+  const acted = { outcome, changed };
+  return {
+    body: details ? jobActedView(details, acted) : jobActedShortView({ job, status: job.status }, acted),
+    headers: { etag: etagOf(job.version) },
+  };
 }
 
 /** user_id=me is the user that jobs of this caller belong to. */

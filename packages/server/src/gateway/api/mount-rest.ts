@@ -65,16 +65,19 @@ function deprecationHeaders({ since, sunset }: NonNullable<Operation['deprecated
   return { deprecation: `@${Date.parse(since) / 1_000}`, sunset: new Date(sunset).toUTCString() };
 }
 
+/** Other preferences are ignored, as RFC 7240 says. */
+const RETURN_MINIMAL = /(^|[,;\s])return\s*=\s*"?minimal"?\s*($|[,;])/i;
 const NO_QUERY = { schema: z.strictObject({}) };
 
 function callReader(
   operation: Operation,
   sessionOf: (request: FastifyRequest) => string | undefined,
 ): (request: FastifyRequest, reply: FastifyReply) => RestCall {
-  const { query, body, headers = {}, subject, path } = operation;
+  const { query, body, bodyOptional, headers = {}, subject, path } = operation;
   const subjectName = /\{(\w+)\}/.exec(path)?.[1] ?? '';
   const isIdempotent = 'Idempotency-Key' in headers;
   const isVersioned = 'If-Match' in headers;
+  const isPreferable = 'Prefer' in headers;
   return (request, reply) => {
     requireReadableQuery(request.url);
     const readQuery = query ? readInput(query, request.query) : readShape(NO_QUERY, request.query);
@@ -85,9 +88,10 @@ function callReader(
       // Undefined only where the operation is open, and there nobody reads it.
       caller: request.caller as Caller,
       query: readQuery,
-      body: body && readInput(body, request.body),
+      body: body && readInput(body, bodyOptional ? (request.body ?? {}) : request.body),
       idempotencyKey: isIdempotent ? parseIdempotencyKey(request.headers['idempotency-key']) : undefined,
       ifVersion: isVersioned ? parseIfMatch(request.headers['if-match']) : undefined,
+      prefersMinimal: isPreferable && RETURN_MINIMAL.test(String(request.headers.prefer ?? '')),
       id: (hasOwnName ? given : readId(given, subject)) as JobId & RunId,
       session: () => sessionOf(request),
       request,

@@ -70,6 +70,8 @@ export interface Call<Query = unknown, Body = unknown> {
   readonly idempotencyKey: string | undefined;
   /** The versions of the subject that the change is meant for. Undefined: any. */
   readonly ifVersion: number[] | undefined;
+  /** The caller asked for a short answer. */
+  readonly prefersMinimal: boolean;
   /** The token of the session that the request came with. */
   readonly session: () => string | undefined;
 }
@@ -129,6 +131,8 @@ interface Input<Query, Body> {
   readonly query?: Reader<Query>;
   /** Undefined: a body is refused, since its sender expects it to have an effect. */
   readonly body?: Reader<Body>;
+  /** The request may come without a body. */
+  readonly bodyOptional?: boolean;
 }
 
 export interface Operation extends Described, Input<unknown, unknown> {
@@ -166,6 +170,13 @@ export const IF_MATCH: Readonly<Record<string, HeaderSpec>> = {
   'If-Match': {
     description: 'The ETag of the version that is meant; a job that was changed meanwhile is left alone.',
     example: '"3"',
+  },
+};
+
+export const PREFER: Readonly<Record<string, HeaderSpec>> = {
+  Prefer: {
+    description: 'return=minimal: only the id, status and version of the job are answered (RFC 7240).',
+    example: 'return=minimal',
   },
 };
 

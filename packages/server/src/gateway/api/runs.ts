@@ -6,6 +6,7 @@ import {
   listedRunView,
   logLines,
   PAGE_QUERY,
+  RUN_BODY,
   RUNS_QUERY,
   type RunsQuery,
   rpc,
@@ -17,6 +18,7 @@ import {
   shortRunAnswer,
   shortRunView,
   toAllRunsQuery,
+  toRunRequest,
   toRunsQuery,
   toWorkerRunsQuery,
   WORKER_RUNS_QUERY,
@@ -103,12 +105,12 @@ export function runOperations({ operations }: ApiContext): Operation[] {
         200: {
           description: 'The latest attempt, and all of them.',
           schema: runDetailsAnswer,
-          example: { ...EXAMPLES.run, attempts: [EXAMPLES.run] },
+          example: { ...EXAMPLES.run, attempts: [EXAMPLES.run], input: null },
         },
       },
       handle: async ({ caller, id }) => {
-        const { latest, attempts } = await operations.getRun(caller, id);
-        return { body: { ...runView(latest), attempts: attempts.map(runView) } };
+        const { latest, attempts, input = null } = await operations.getRun(caller, id);
+        return { body: { ...runView(latest), attempts: attempts.map(runView), input } };
       },
     }),
 
@@ -165,19 +167,23 @@ export function runOperations({ operations }: ApiContext): Operation[] {
     operation({
       method: 'POST',
       path: '/runs/{id}/rerun',
-      rpc: { method: call.rerunRun },
+      rpc: { method: call.rerunRun, input: rpc.rerunFields },
       access: 'runs.rerun',
       tag: 'runs',
       summary: 'Run a finished run again',
-      description: 'A new run of its job as the job is now, for the same occurrence.',
+      description:
+        'A new run of its job as the job is now, for the same occurrence, with the same input; another one may be given, or null for none. A dead letter of the run is handled by this.',
       subject: 'run',
       headers: IDEMPOTENCY_KEY,
+      body: reading(RUN_BODY, toRunRequest),
+      bodyOptional: true,
+      bodyExamples: { 'with a reason': { reason: 'the receiver was down' } },
       answers: {
         202: { description: 'A run was added.', ...ADDED },
         200: { description: 'Added before, under the same Idempotency-Key.', ...ADDED },
       },
-      handle: async ({ caller, id, idempotencyKey }) => {
-        const { jobId, runId, added } = await operations.rerunRun(caller, id, { idempotencyKey });
+      handle: async ({ caller, id, idempotencyKey, body }) => {
+        const { jobId, runId, added } = await operations.rerunRun(caller, id, { ...body, idempotencyKey });
         return { status: added ? 202 : 200, body: { job_id: jobId, run_id: runId }, also: { added } };
       },
     }),

@@ -98,7 +98,7 @@ function operationOf(operation: Operation, method: string, components: SchemaCom
     parameters: parametersOf(operation, components),
     ...(body && {
       requestBody: {
-        required: true,
+        required: !operation.bodyOptional,
         content: {
           'application/json': {
             schema: components.describe(body.schema, 'input'),

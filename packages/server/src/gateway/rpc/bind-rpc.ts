@@ -3,7 +3,7 @@
  * the proto file, so the same shapes read both, and a job means the same through either interface.
  */
 import type { DescMessage, DescMethodUnary, MessageShape } from '@bufbuild/protobuf';
-import { parseIdempotencyKey, readId, rpc } from '@carillon/contract';
+import { parseIdempotencyKey, readId, rpc, unwrapped } from '@carillon/contract';
 import { type Caller, type JobId, Refusal, type RunId } from '@carillon/domain';
 import { z } from 'zod';
 import {
@@ -61,6 +61,7 @@ async function answerCall({ operation, binding, request, caller }: BoundCall) {
     body: input(body, false),
     idempotencyKey: key === undefined ? undefined : parseIdempotencyKey(key as string),
     ifVersion: version === undefined ? undefined : [version as number],
+    prefersMinimal: false,
     session: () => undefined,
   };
   // What needs a request of HTTP is not bound.
@@ -140,7 +141,7 @@ function spell(
     const other = OTHER_NAMES[name];
     const target = name in shape || other === undefined ? name : other;
     if (target !== name) renamed.set(`${within}${target}`, `${within}${name}`);
-    const inner = shape[target];
+    const inner = shape[target] && unwrapped(shape[target]);
     if (inner instanceof z.ZodObject) {
       const options = { isQuery, renamed, within: `${within}${target}.` };
       return [target, spell(inner, value as rpc.Fields, options)];

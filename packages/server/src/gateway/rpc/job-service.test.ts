@@ -38,12 +38,14 @@ describe.each(Object.keys(PROTOCOLS) as ProtocolName[])('%s', (protocol) => {
       maxRetries: 2,
       version: 1,
     });
-    expect((await jobs.listJobs({ userId: 'ada', include: ['payload'] })).jobs).toEqual([job]);
-    const [listed] = (await jobs.listJobs({ userId: 'ada' })).jobs;
-    expect([listed?.jobId, listed?.payload]).toEqual([jobId, undefined]);
+    const { waitingRuns, ...listed } = job!;
+    expect(waitingRuns).toBe(0);
+    expect((await jobs.listJobs({ userId: 'ada', include: ['payload'] })).jobs).toEqual([listed]);
+    const [short] = (await jobs.listJobs({ userId: 'ada' })).jobs;
+    expect([short?.jobId, short?.payload]).toEqual([jobId, undefined]);
     expect((await jobs.listJobs({ userId: 'bob' })).jobs).toEqual([]);
     const streamed = await collect(jobs.retrieveAllJobs({ userId: 'ada' }));
-    expect(streamed.map((answer) => answer.job)).toEqual([job]);
+    expect(streamed.map((answer) => answer.job)).toEqual([listed]);
   });
 
   test('a refusal carries its code, field, way out and request id', async () => {
@@ -149,6 +151,33 @@ describe('jobs', () => {
       status: Code.NotFound,
       detail: { code: 'job_not_found' },
     });
+  });
+
+  test('every action answers the job, and what it did', async () => {
+    const jobs = gateway.jobs();
+    const submitted = await jobs.submitJob({ ...DAILY, payload: { a: 1 } });
+    const { jobId } = submitted;
+    const job = { jobId, status: 'SCHEDULED', payload: { a: 1 }, version: 1 };
+    expect(submitted).toMatchObject({ outcome: 'submitted', changed: true, job });
+    expect(await jobs.updateJob({ jobId, name: 'renamed' })).toMatchObject({
+      ...{ outcome: 'updated', changed: true, version: 2, job: { name: 'renamed', version: 2 } },
+    });
+    const paused = { jobId, outcome: 'paused', job: { status: 'PAUSED', version: 3 } };
+    expect(await jobs.pauseJob({ jobId })).toMatchObject({ ...paused, changed: true });
+    expect(await jobs.pauseJob({ jobId })).toMatchObject({ ...paused, changed: false });
+    expect(await jobs.resumeJob({ jobId })).toMatchObject({
+      outcome: 'resumed',
+      job: { status: 'SCHEDULED' },
+    });
+    const { runId } = await jobs.runJobNow({ jobId, input: { b: 2 }, reason: 'why not' });
+    expect(await jobs.getRun({ runId })).toMatchObject({
+      ...{ run: { requestReason: 'why not' }, input: { b: 2 } },
+    });
+    expect(await jobs.cancelJob({ jobId })).toMatchObject({
+      ...{ outcome: 'cancelled', changed: true, job: { status: 'CANCELLED' } },
+    });
+    const answer = await jobs.bulkChangeJobs({ action: 'pause', jobIds: [jobId] });
+    expect(answer.results).toMatchObject([{ jobId, outcome: 'refused', error: { code: 'job_cancelled' } }]);
   });
 
   test('every change minds the version it is meant for', async () => {

@@ -39,7 +39,7 @@ export interface ChangeRequest {
 export async function changeJob(
   ports: Pick<OperationPorts, 'storage' | 'clock'>,
   { caller, jobId, action, recordedAs = action, ifVersion, dryRun = false }: ChangeRequest,
-  decide: (read: JobWithPlan, nowMs: number) => Decision | undefined,
+  decide: (read: JobWithPlan, nowMs: number) => Decision | undefined | Promise<Decision | undefined>,
 ): Promise<Changed> {
   const { jobs } = ports.storage;
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
@@ -47,7 +47,7 @@ export async function changeJob(
     const before = requireVisible(read?.job, { caller, jobId, action });
     requireVersion(before, ifVersion);
     const nowMs = ports.clock.now();
-    const decision = decide(read!, nowMs);
+    const decision = await decide(read!, nowMs);
     if (!decision) return { job: before, pending: undefined };
     // The caller must be allowed to change the job as it will be, or an owner could be given a job they never requested.
     requireMay(caller, action, decision.job);

@@ -12,6 +12,7 @@ import {
   requireMay,
   sameDefinition,
   sees,
+  shownStatus,
 } from '@carillon/domain';
 import type { JobWithPlan } from '../../storage/job-store.ts';
 import type { OperationPorts } from '../operation-ports.ts';
@@ -20,7 +21,7 @@ import { jobKeyTaken } from '../support/visibility.ts';
 import { changeJob, type Decision } from './apply-change.ts';
 import { replan } from './change-jobs.ts';
 import { createdJob, prepareJob } from './create-jobs.ts';
-import { type JobDetails, nextRunMs } from './list-jobs.ts';
+import { detailsOfRead, type JobDetails, nextRunMs } from './list-jobs.ts';
 
 export interface JobKey {
   /** Undefined: where jobs of the caller are made. */
@@ -40,6 +41,8 @@ export interface AppliedJob extends JobDetails {
   readonly before: Job | undefined;
 }
 
+type Applied = Pick<AppliedJob, 'outcome' | 'before' | 'job'>;
+
 /** A job under the key comes or goes between two looks: rarely once, not five times in a row. */
 const TRIES_MAX = 5;
 
@@ -53,9 +56,8 @@ export function jobsByKey(ports: OperationPorts) {
     const jobId = await storage.jobs.findKey(namespace, key);
     const read = jobId && (await storage.jobs.getForChange(jobId));
     if (!read || !sees(caller, read.job)) throw keyNotFound({ namespace, key });
-    const { job, plannedNominalMs } = read;
-    requireMay(caller, 'jobs.read', job);
-    return { job, nextRunMs: job.status === 'SCHEDULED' ? plannedNominalMs : undefined };
+    requireMay(caller, 'jobs.read', read.job);
+    return detailsOfRead(read, await storage.runs.activityOfJob(read.job.jobId, clock.now()));
   }
 
   async function applyJob(caller: Caller, request: ApplyRequest): Promise<AppliedJob> {
@@ -65,16 +67,24 @@ export function jobsByKey(ports: OperationPorts) {
       const applied =
         (await replaceExisting(caller, { ...request, namespace, input })) ??
         (await createNew(caller, { ...request, namespace, input }));
-      if (applied) return { ...applied, nextRunMs: nextRunMs(applied.job, clock.now()) };
+      if (applied) return { ...applied, ...(await detailsOfApplied(applied)) };
     }
     throw new Refusal('job_changed', `The job with the key ${key} kept changing while it was applied.`);
+  }
+
+  async function detailsOfApplied({ outcome, job }: Applied): Promise<JobDetails> {
+    const nowMs = clock.now();
+    const next = nextRunMs(job, nowMs);
+    if (outcome === 'created') return { job, status: job.status, nextRunMs: next };
+    const activity = await storage.runs.activityOfJob(job.jobId, nowMs);
+    return { job, status: shownStatus(job.status, activity), nextRunMs: next, waiting: activity };
   }
 
   /** Undefined: no job has the key. */
   async function replaceExisting(
     caller: Caller,
     { namespace = '', key, input, dryRun = false }: ApplyRequest,
-  ): Promise<Omit<AppliedJob, 'nextRunMs'> | undefined> {
+  ): Promise<Applied | undefined> {
     const jobId = await storage.jobs.findKey(namespace, key);
     const found = jobId && (await storage.jobs.get(jobId));
     if (!found) return undefined;
@@ -107,7 +117,7 @@ export function jobsByKey(ports: OperationPorts) {
   async function createNew(
     caller: Caller,
     { input, dryRun = false }: ApplyRequest,
-  ): Promise<Omit<AppliedJob, 'nextRunMs'> | undefined> {
+  ): Promise<Applied | undefined> {
     const newJob = await prepareJob(ports, caller, input);
     const created = { outcome: 'created', before: undefined, job: newJob.job } as const;
     if (dryRun) return created;

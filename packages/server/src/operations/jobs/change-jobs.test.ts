@@ -99,7 +99,28 @@ describe('cancel', () => {
     await fixture.operations.cancelJob(jobId);
     expect(await fixture.settle(batch, { status: 'SUCCESS', next: { kind: 'finish' } })).toBe('cancelled');
     const status = await fixture.operations.getJobStatus(jobId);
-    expect(status).toMatchObject({ state: 'cancelled', latestRun: { status: 'CANCELLED' } });
+    expect(status).toMatchObject({ status: 'CANCELLED', latestRun: { status: 'CANCELLED' } });
+  });
+
+  test.each([
+    ['COMPLETED', { status: 'SUCCESS', next: { kind: 'finish' } }],
+    ['FAILED', { status: 'FAILED', next: { kind: 'dead', reason: 'not_retryable' } }],
+  ] as const)('leaves a job alone that is over (%s), and says so', async (status, end) => {
+    const jobId = await create({ name: 'job' });
+    await fixture.settle(await fixture.claimDue(), end);
+    const { job } = await fixture.operations.getJob(jobId);
+    const refused = { code: 'job_already_finished', message: `The job ${jobId} has ended (${status}).` };
+    await expect(fixture.operations.cancelJob(jobId)).rejects.toMatchObject(refused);
+    const of = { jobIds: [jobId] };
+    expect(await fixture.operations.bulkJobs({ action: 'cancel', of, dryRun: false })).toMatchObject({
+      ...{ matched: 1, changed: 0, unchanged: 0, refused: 1 },
+      results: [{ jobId, outcome: 'refused', error: refused }],
+    });
+    expect((await fixture.operations.getJob(jobId)).job).toEqual(job);
+
+    await fixture.operations.runJobNow(jobId);
+    expect(await fixture.operations.cancelJob(jobId)).toMatchObject({ status: 'CANCELLED', changed: true });
+    expect(await fixture.pendingOf(jobId)).toEqual([]);
   });
 
   test('a cancelled job stays cancelled', async () => {
@@ -109,6 +130,44 @@ describe('cancel', () => {
     await expect(fixture.operations.resumeJob(jobId)).rejects.toMatchObject(refused);
     await expect(fixture.operations.pauseJob(jobId)).rejects.toMatchObject(refused);
     await expect(fixture.operations.runJobNow(jobId)).rejects.toMatchObject(refused);
+  });
+});
+
+describe('many at once', () => {
+  test('say of each job what became of it, in the order asked', async () => {
+    const [running, paused, over] = [
+      await create({ name: 'a', interval: '1m' }),
+      await create({ name: 'b', interval: '1m' }),
+      await create({ name: 'c' }),
+    ];
+    await fixture.settle(await fixture.claimDue(), { status: 'SUCCESS', next: { kind: 'finish' } });
+    await fixture.operations.runJobNow(running);
+    await fixture.claimDue();
+    await fixture.operations.pauseJob(paused);
+    const unknown = '00000000-0000-7000-8000-000000000000' as JobId;
+    const of = { jobIds: [running, paused, over, unknown, running] };
+    const tried = await fixture.operations.bulkJobs({ action: 'pause', of, dryRun: true });
+    expect(tried).toMatchObject({ matched: 3, changed: 0, unchanged: 0, refused: 1 });
+    expect(tried.results).toMatchObject([{ jobId: unknown, error: { code: 'job_not_found' } }]);
+    const report = await fixture.operations.bulkJobs({ action: 'pause', of, dryRun: false });
+    expect(report).toMatchObject({ matched: 3, changed: 1, unchanged: 1, refused: 2, next: undefined });
+    expect(report.results).toMatchObject([
+      { jobId: running, outcome: 'changed' },
+      { jobId: paused, outcome: 'unchanged' },
+      { jobId: over, outcome: 'refused', error: { code: 'job_already_finished' } },
+      { jobId: unknown, outcome: 'refused', error: { code: 'job_not_found' } },
+    ]);
+  });
+
+  test('a filter without a status means what can be changed, running or not', async () => {
+    const jobId = await create({ name: 'a', interval: '1m' });
+    await fixture.operations.runJobNow(jobId);
+    await fixture.claimDue();
+    expect(await fixture.operations.getJob(jobId)).toMatchObject({ status: 'RUNNING' });
+    const of = { selection: { text: 'a' } };
+    expect(await fixture.operations.bulkJobs({ action: 'pause', of, dryRun: false })).toMatchObject({
+      ...{ changed: 1, results: [{ jobId, outcome: 'changed' }] },
+    });
   });
 });
 

@@ -21,7 +21,7 @@ import type { FirstDue } from '../../storage/due.ts';
 import type { JobWithPlan } from '../../storage/job-store.ts';
 import type { OperationPorts } from '../operation-ports.ts';
 import { announceChange, announceFirst } from '../support/announce.ts';
-import { countInParallel } from '../support/in-parallel.ts';
+import { mapInParallel } from '../support/in-parallel.ts';
 import { jobCancelled, jobNotFound, visibleJob } from '../support/visibility.ts';
 import { type ChangeRequest, changeJob } from './apply-change.ts';
 import { selectJobs } from './list-jobs.ts';
@@ -30,19 +30,36 @@ import { planFirst } from './plan-first.ts';
 /** What every change of a job takes. */
 export type ChangeOptions = Pick<ChangeRequest, 'ifVersion'>;
 
+/** The job after a change, and whether the request changed anything. */
+export interface ChangedJob extends Job {
+  readonly changed: boolean;
+}
+
 export interface BulkRequest {
   readonly action: BulkAction;
-  readonly selection: JobSelection;
+  /** Which jobs: those of a selection, or these. */
+  readonly of:
+    | { readonly selection: JobSelection; readonly afterJobId?: JobId | undefined }
+    | { readonly jobIds: readonly JobId[] };
   readonly dryRun: boolean;
-  readonly afterJobId?: JobId | undefined;
+}
+
+export interface BulkResult {
+  readonly jobId: JobId;
+  /** unchanged: it already was as requested. */
+  readonly outcome: 'changed' | 'unchanged' | 'refused';
+  readonly error?: Refusal;
 }
 
 export interface BulkReport {
   readonly matched: number;
   readonly changed: number;
-  /** Could not be changed: they ended meanwhile, or kept changing. */
+  readonly unchanged: number;
+  /** Could not be changed: they have ended, or kept changing. */
   readonly refused: number;
   readonly jobIds: readonly JobId[];
+  /** One for each job that was to be changed; in a dry run, only those that cannot be. */
+  readonly results: readonly BulkResult[];
   /** More may match after this job: repeat the request with it. Undefined: all are done. */
   readonly next: JobId | undefined;
 }
@@ -52,7 +69,7 @@ const BULK_PERMISSION: Record<BulkAction, Action> = {
   resume: 'jobs.pause',
   cancel: 'jobs.cancel',
 };
-/** The statuses that the action can change, unless the selection names statuses itself. */
+/** The statuses of the job itself that the action can change, unless the selection names statuses. */
 const BULK_STATUSES: Record<BulkAction, readonly JobStatus[]> = {
   pause: ['SCHEDULED'],
   resume: ['PAUSED'],
@@ -71,7 +88,7 @@ export function jobChanges(ports: OperationPorts) {
     jobId: JobId,
     patch: JobPatch,
     options: ChangeOptions = {},
-  ): Promise<Job> {
+  ): Promise<ChangedJob> {
     const request = { caller, jobId, action: 'jobs.update', ...options } as const;
     const { job, pending } = await changeJob(ports, request, (read, nowMs) => {
       const { job: current } = read;
@@ -82,29 +99,31 @@ export function jobChanges(ports: OperationPorts) {
         return requestHash(job) === requestHash(current) ? undefined : { job, pending: { kind: 'keep' } };
       }
       const first = replan(job, { read, nowMs });
-      const hasEnded = current.status === 'COMPLETED' || current.status === 'FAILED';
-      return { job: hasEnded ? { ...job, status: 'SCHEDULED' } : job, pending: { kind: 'replan', first } };
+      return {
+        job: hasEnded(current) ? { ...job, status: 'SCHEDULED' } : job,
+        pending: { kind: 'replan', first },
+      };
     });
     if (pending && job.status === 'SCHEDULED') {
       if (pending.kind === 'replan' && pending.first) announceFirst(ports, [{ job, first: pending.first }]);
       announceChange(ports, job, job.updatedAtMs);
     }
-    return job;
+    return { ...job, changed: pending !== undefined };
   }
 
   /** Waiting runs of a paused job do not start until it is resumed; running ones continue. */
-  async function pauseJob(caller: Caller, jobId: JobId, options: ChangeOptions = {}): Promise<Job> {
+  async function pauseJob(caller: Caller, jobId: JobId, options: ChangeOptions = {}): Promise<ChangedJob> {
     const request = { caller, jobId, action: 'jobs.pause', ...options } as const;
-    const { job } = await changeJob(ports, request, ({ job: current }) => {
+    const { job, pending } = await changeJob(ports, request, ({ job: current }) => {
       if (current.status === 'PAUSED') return undefined;
       requireUnfinished(current);
       return { job: { ...current, status: 'PAUSED' }, pending: { kind: 'hold' } };
     });
-    return job;
+    return { ...job, changed: pending !== undefined };
   }
 
   /** Occurrences that fell into the pause are skipped, unless the misfire policy catches up (hazard 19). */
-  async function resumeJob(caller: Caller, jobId: JobId, options: ChangeOptions = {}): Promise<Job> {
+  async function resumeJob(caller: Caller, jobId: JobId, options: ChangeOptions = {}): Promise<ChangedJob> {
     const request = { caller, jobId, action: 'jobs.pause', recordedAs: 'jobs.resume', ...options } as const;
     const { job, pending } = await changeJob(ports, request, ({ job: current }) => {
       if (current.status === 'SCHEDULED') return undefined;
@@ -112,29 +131,37 @@ export function jobChanges(ports: OperationPorts) {
       return { job: { ...current, status: 'SCHEDULED' }, pending: { kind: 'release' } };
     });
     if (pending) announceChange(ports, job, job.updatedAtMs);
-    return job;
+    return { ...job, changed: pending !== undefined };
   }
 
   /**
    * For good: waiting runs end, running ones are asked to stop, and nothing is retried. The signal makes it fast;
-   * heartbeats repeat the request until the runs have ended (hazard 18).
+   * heartbeats repeat the request until the runs have ended (hazard 18). A job that is over is refused.
    */
-  async function cancelJob(caller: Caller, jobId: JobId, options: ChangeOptions = {}): Promise<Job> {
-    const request = { caller, jobId, action: 'jobs.cancel', ...options } as const;
-    const { job } = await changeJob(ports, request, ({ job: current }) =>
-      current.status === 'CANCELLED'
-        ? undefined
-        : { job: { ...current, status: 'CANCELLED' }, pending: { kind: 'drop' } },
-    );
+  async function cancelJob(caller: Caller, jobId: JobId, options: ChangeOptions = {}): Promise<ChangedJob> {
+    return stopJob({ caller, jobId, action: 'jobs.cancel', ...options }, requireUnfinished);
+  }
+
+  async function stopJob(request: ChangeRequest, whenOver: (job: Job) => void): Promise<ChangedJob> {
+    const { jobId } = request;
+    const { job, pending } = await changeJob(ports, request, async ({ job: current }) => {
+      if (current.status === 'CANCELLED') return undefined;
+      if (hasEnded(current)) {
+        // Read after the job: what is found here was added by a person, and is still to be stopped.
+        const { isRunning, isWaiting } = await storage.runs.activityOfJob(jobId, clock.now());
+        if (!isRunning && !isWaiting) return whenOver(current) as undefined;
+      }
+      return { job: { ...current, status: 'CANCELLED' }, pending: { kind: 'drop' } };
+    });
     // Also when it was cancelled before: a caller may repeat the request because a signal was lost.
     await signalRunningRuns(ports, jobId);
-    return job;
+    return { ...job, changed: pending !== undefined };
   }
 
   /** Cancels the job, then removes its definition. Its history stays until retention drops it. */
   async function deleteJob(caller: Caller, jobId: JobId, options: ChangeOptions = {}): Promise<void> {
     const job = await visibleJob(ports, { caller, jobId, action: 'jobs.delete' });
-    await cancelJob(caller, jobId, options);
+    await stopJob({ caller, jobId, action: 'jobs.cancel', ...options }, () => {});
     const change = { action: 'jobs.delete', ...jobSubject(job), before: { name: job.name } };
     if (await storage.jobs.remove(jobId, auditEntry(caller, change, clock.now()))) return;
     if (!(await storage.jobs.get(jobId))) throw jobNotFound(jobId);
@@ -147,21 +174,49 @@ export function jobChanges(ports: OperationPorts) {
   const bulkActions = { pause: pauseJob, resume: resumeJob, cancel: cancelJob };
 
   /** One request changes a bounded number of jobs and answers where to continue; a dry run changes none. */
-  async function bulkJobs(caller: Caller, request: BulkRequest): Promise<BulkReport> {
-    const { action, selection, dryRun, afterJobId } = request;
-    const statuses = selection.statuses?.length ? selection.statuses : BULK_STATUSES[action];
-    requireMay(caller, BULK_PERMISSION[action]);
+  async function bulkJobs(caller: Caller, { action, of, dryRun }: BulkRequest): Promise<BulkReport> {
+    const permission = BULK_PERMISSION[action];
+    requireMay(caller, permission);
+    const { jobIds, next } =
+      'jobIds' in of
+        ? { jobIds: [...new Set(of.jobIds)], next: undefined }
+        : await selectedBy(caller, { action, ...of });
+    const attempt = async (jobId: JobId): Promise<boolean> => {
+      if (!dryRun) return (await bulkActions[action](caller, jobId)).changed;
+      await visibleJob(ports, { caller, jobId, action: permission });
+      return false;
+    };
+    const isSelected = !('jobIds' in of);
+    const results =
+      dryRun && isSelected ? [] : await mapInParallel(jobIds, (jobId) => resultOf(jobId, attempt));
+    const count = (outcome: BulkResult['outcome']) => results.filter((one) => one.outcome === outcome).length;
+    const unknown = results.filter(({ error }) => error?.code === 'job_not_found').length;
+    return {
+      matched: jobIds.length - unknown,
+      changed: count('changed'),
+      unchanged: dryRun ? 0 : count('unchanged'),
+      refused: count('refused'),
+      jobIds,
+      results: dryRun ? results.filter(({ outcome }) => outcome === 'refused') : results,
+      next,
+    };
+  }
+
+  async function selectedBy(
+    caller: Caller,
+    {
+      action,
+      selection,
+      afterJobId,
+    }: { action: BulkAction } & Extract<BulkRequest['of'], { selection: object }>,
+  ): Promise<Pick<BulkReport, 'jobIds' | 'next'>> {
     await ports.accounts.namespaces.requireKnown(caller, selection.namespace);
     const { jobs, next } = await selectJobs(ports, {
       caller,
       action: BULK_PERMISSION[action],
-      query: { ...selection, statuses, afterJobId, limit: BULK_JOBS_MAX },
+      query: { ...selection, ownStatuses: BULK_STATUSES[action], afterJobId, limit: BULK_JOBS_MAX },
     });
-    const jobIds = jobs.map(({ jobId }) => jobId);
-    const { done, refused } = await countInParallel(dryRun ? [] : jobIds, (jobId) =>
-      bulkActions[action](caller, jobId),
-    );
-    return { matched: jobs.length, changed: done, refused, jobIds, next };
+    return { jobIds: jobs.map(({ jobId }) => jobId), next };
   }
 
   return { updateJob, pauseJob, resumeJob, cancelJob, deleteJob, bulkJobs };
@@ -181,9 +236,23 @@ export function replan(job: Job, { read, nowMs }: { read: JobWithPlan; nowMs: nu
   );
 }
 
+/** Refusals are results; faults end the request. */
+async function resultOf(jobId: JobId, attempt: (jobId: JobId) => Promise<boolean>): Promise<BulkResult> {
+  try {
+    return { jobId, outcome: (await attempt(jobId)) ? 'changed' : 'unchanged' };
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.status >= 500) throw error;
+    return { jobId, outcome: 'refused', error };
+  }
+}
+
+function hasEnded({ status }: Job): boolean {
+  return status === 'COMPLETED' || status === 'FAILED';
+}
+
 function requireUnfinished(job: Job): void {
   if (job.status === 'CANCELLED') throw jobCancelled(job.jobId);
-  if (job.status === 'COMPLETED' || job.status === 'FAILED') {
+  if (hasEnded(job)) {
     throw new Refusal('job_already_finished', `The job ${job.jobId} has ended (${job.status}).`);
   }
 }

@@ -23,13 +23,18 @@ import type { AuditEntry } from '../../storage/audit-store.ts';
 import type { InsertedJob, NewJob } from '../../storage/job-store.ts';
 import type { OperationPorts } from '../operation-ports.ts';
 import { announceFirst } from '../support/announce.ts';
-import { jobKeyTaken } from '../support/visibility.ts';
+import { jobKeyTaken, jobNotFound } from '../support/visibility.ts';
+import { detailsOfRead, type JobDetails } from './list-jobs.ts';
 import { planFirst } from './plan-first.ts';
 
 /** created false: this request was accepted before, under the same idempotency key. */
 export interface CreatedJob {
   readonly jobId: JobId;
   readonly created: boolean;
+}
+
+export interface DescribedJob extends CreatedJob {
+  readonly details: JobDetails;
 }
 
 /** A request, or the refusal that reading it ended with. */
@@ -51,14 +56,19 @@ export function jobCreation(ports: OperationPorts) {
   };
 
   return {
-    async createJob(caller: Caller, input: JobInput, options: IdempotencyOptions = {}): Promise<CreatedJob> {
+    async createJob(
+      caller: Caller,
+      input: JobInput,
+      options: IdempotencyOptions = {},
+    ): Promise<DescribedJob> {
       const newJob = await prepareJob(ports, caller, input, options.idempotencyKey);
       const inserted = await ingest.accept(newJob);
       if (inserted.kind === 'key_taken')
         throw await jobKeyTaken(ports, { caller, job: newJob.job, holderId: inserted.jobId });
       const result = createdJob(ports, newJob, inserted);
-      if (result.created) announceSoon(newJob);
-      return result;
+      if (!result.created) return { ...result, details: await acceptedBefore(ports, result.jobId) };
+      announceSoon(newJob);
+      return { ...result, details: detailsOf(newJob) };
     },
 
     /** Answers in the order of the items. */
@@ -212,6 +222,20 @@ export function createdJob({ accounts }: OperationPorts, { job }: NewJob, insert
     throw new Refusal('idempotency_key_reused', message, { field: 'Idempotency-Key' });
   }
   return { jobId: inserted.jobId, created: inserted.kind === 'inserted' };
+}
+
+/** As it was inserted: nothing is read. */
+function detailsOf({ job, first }: NewJob): JobDetails {
+  const { nominalAtMs } = first.kind === 'cursor' ? first.cursor : first.run;
+  return { job, status: 'SCHEDULED', nextRunMs: nominalAtMs };
+}
+
+/** One that was accepted before, as it is now. */
+async function acceptedBefore({ storage, clock }: OperationPorts, jobId: JobId): Promise<JobDetails> {
+  const activity = await storage.runs.activityOfJob(jobId, clock.now());
+  const read = await storage.jobs.getForChange(jobId);
+  if (!read) throw jobNotFound(jobId);
+  return detailsOfRead(read, activity);
 }
 
 function requireNoRefusal(answers: readonly unknown[]): void {

@@ -24,7 +24,7 @@ function shortSighted(all: readonly Job[], lookedThroughMax: number): Pick<Opera
       .filter(({ status }) => query.status === undefined || status === query.status)
       .slice(offset, offset + limit);
     const stoppedAt = jobs.length < limit && walk.length > looked.length ? looked.at(-1)?.jobId : undefined;
-    return { jobs, stoppedAt };
+    return { jobs, shown: new Map(jobs.map(({ jobId, status }) => [jobId, status])), stoppedAt };
   };
   return { storage: { jobs: { list } } } as unknown as Pick<OperationPorts, 'storage'>;
 }

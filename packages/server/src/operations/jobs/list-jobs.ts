@@ -13,30 +13,51 @@ import {
   type JobId,
   type JobOrder,
   type JobSelection,
+  type JobStatus,
   keyOfNone,
   nextFire,
   Refusal,
   requireMay,
+  type ShownJobStatus,
+  shownStatus,
   visibleTo,
 } from '@carillon/domain';
 import {
   type JobFilter,
   type JobQuery,
+  type JobWithPlan,
   ROWS_SCANNED_MAX,
   type SortedJob,
   type SortedJobQuery,
 } from '../../storage/job-store.ts';
+import type { JobActivity, RunView } from '../../storage/run-store.ts';
 import type { OperationPorts } from '../operation-ports.ts';
 import { mapInParallel } from '../support/in-parallel.ts';
 import { type Part, readWithinBytes } from '../support/read-within-bytes.ts';
 
 export interface JobDetails {
   readonly job: Job;
+  /** As it is shown. */
+  readonly status: ShownJobStatus;
   /** Nominal instant; undefined when no occurrence lies ahead or the job is not scheduled. */
   readonly nextRunMs: number | undefined;
+  /** Only of a single job. */
+  readonly waiting?: Pick<JobActivity, 'waitingRuns' | 'waitingReason'>;
+  /** Where it was asked for: its latest attempt; undefined when it never had one. */
+  readonly last?: { readonly run: RunView | undefined };
 }
 
-export interface ListJobsQuery extends JobSelection, Omit<JobQuery, keyof JobFilter> {}
+/** A job as it was read, with the nominal instant of its planned occurrence. */
+export function detailsOfRead({ job, plannedNominalMs }: JobWithPlan, activity: JobActivity): JobDetails {
+  const nextRunMs = job.status === 'SCHEDULED' ? plannedNominalMs : undefined;
+  return { job, status: shownStatus(job.status, activity), nextRunMs, waiting: activity };
+}
+
+export interface ListJobsQuery extends JobSelection, Omit<JobQuery, keyof JobFilter> {
+  /** Instead of statuses: of the jobs themselves, whatever their runs do. */
+  readonly ownStatuses?: readonly JobStatus[];
+  readonly withLastRun?: boolean | undefined;
+}
 
 export interface ListedJobs {
   readonly jobs: readonly JobDetails[];
@@ -44,7 +65,9 @@ export interface ListedJobs {
   readonly next: JobId | undefined;
 }
 
-export interface ListSortedJobsQuery extends JobSelection, Omit<SortedJobQuery, keyof JobFilter> {}
+export interface ListSortedJobsQuery extends JobSelection, Omit<SortedJobQuery, keyof JobFilter> {
+  readonly withLastRun?: boolean | undefined;
+}
 
 export interface ListedSortedJobs {
   readonly jobs: readonly JobDetails[];
@@ -58,10 +81,15 @@ const PAGED_JOBS_MAX = 10_000;
 const MERGED_JOBS_MAX = 1_000;
 
 /** The jobs that the caller may perform this action on, in order of creation. */
+type ShownJob = Pick<JobDetails, 'job' | 'status'> & Pick<Job, 'jobId'>;
+
 export async function selectJobs(
   ports: Pick<OperationPorts, 'storage'>,
   { caller, action, query }: { caller: Caller; action: Action; query: ListJobsQuery },
-): Promise<{ jobs: readonly Job[]; next: JobId | undefined }> {
+): Promise<{
+  jobs: readonly ShownJob[];
+  next: JobId | undefined;
+}> {
   const { limit, order = 'newest' } = query;
   const { lists, skip } = await readLists({ caller, action, query }, (page) => ports.storage.jobs.list(page));
   const isBefore = (a: JobId, b: JobId) => (order === 'newest' ? a > b : a < b);
@@ -73,7 +101,11 @@ export async function selectJobs(
         : nearest,
     undefined,
   );
-  const found = new Map(lists.flatMap(({ jobs }) => jobs).map((job) => [job.jobId, job]));
+  const found = new Map(
+    lists.flatMap(({ jobs, shown }) =>
+      jobs.map((job) => [job.jobId, { jobId: job.jobId, job, status: shown.get(job.jobId)! }] as const),
+    ),
+  );
   const merged = [...found.values()]
     .filter(({ jobId }) => stop === undefined || !isBefore(stop, jobId))
     .sort((a, b) => (isBefore(a.jobId, b.jobId) ? -1 : 1))
@@ -127,7 +159,15 @@ export async function listSortedJobs(
     : await selectSortedJobs(ports, caller, query);
   const nowMs = ports.clock.now();
   return {
-    jobs: rows.map((sorted) => ({ job: sorted.job, nextRunMs: shownNextRunMs(sorted, query, nowMs) })),
+    jobs: await withLastRuns(
+      ports,
+      rows.map((sorted) => ({
+        job: sorted.job,
+        status: sorted.shown,
+        nextRunMs: shownNextRunMs(sorted, query, nowMs),
+      })),
+      query,
+    ),
     next,
   };
 }
@@ -138,7 +178,7 @@ export async function listJobs(
   caller: Caller,
   query: ListJobsQuery,
 ): Promise<ListedJobs> {
-  const read = async (limit: number, afterJobId: JobId | undefined): Promise<Part<Job, JobId>> => {
+  const read = async (limit: number, afterJobId: JobId | undefined): Promise<Part<ShownJob, JobId>> => {
     const page = { ...query, limit, ...(afterJobId && { afterJobId, offset: 0 }) };
     const { jobs, next } = await selectJobs(ports, { caller, action: 'jobs.read', query: page });
     return { rows: jobs, next };
@@ -146,15 +186,27 @@ export async function listJobs(
   requireMay(caller, 'jobs.read');
   await ports.accounts.namespaces.requireKnown(caller, query.namespace);
   const { rows, next } = query.payloads
-    ? await readWithinBytes<Job, JobId>({
+    ? await readWithinBytes<ShownJob, JobId>({
         limit: query.limit,
         read,
-        bytesOf: ({ payload }) => payload.length,
-        cursorOf: ({ jobId }) => jobId,
+        bytesOf: ({ job }) => job.payload.length,
+        cursorOf: ({ job }) => job.jobId,
       })
     : await read(query.limit, undefined);
   const nowMs = ports.clock.now();
-  return { jobs: rows.map((job) => ({ job, nextRunMs: nextRunMs(job, nowMs) })), next };
+  const details = rows.map(({ job, status }) => ({ job, status, nextRunMs: nextRunMs(job, nowMs) }));
+  return { jobs: await withLastRuns(ports, details, query), next };
+}
+
+/** One read for all of them, where it is asked for. */
+export async function withLastRuns(
+  { storage }: Pick<OperationPorts, 'storage'>,
+  jobs: readonly JobDetails[],
+  { withLastRun = false }: { readonly withLastRun?: boolean | undefined },
+): Promise<readonly JobDetails[]> {
+  if (!withLastRun) return jobs;
+  const last = await storage.runs.lastOfJobs(jobs.map(({ job }) => job.jobId));
+  return jobs.map((details) => ({ ...details, last: { run: last.get(details.job.jobId) } }));
 }
 
 /** A list sorted by next run shows the instants it is sorted by. */
@@ -174,13 +226,16 @@ interface Page {
 }
 
 /** skip: how many of the merged jobs come before the page. */
-async function readLists<Query extends JobSelection & Page, List>(
+async function readLists<Query extends JobSelection & Page & Pick<ListJobsQuery, 'ownStatuses'>, List>(
   { caller, action, query }: { caller: Caller; action: Action; query: Query },
   read: (page: Query & JobFilter) => Promise<List>,
 ): Promise<{ lists: List[]; skip: number }> {
-  const { offset = 0, limit, statuses } = query;
+  const { offset = 0, limit, statuses, ownStatuses } = query;
+  const wanted: Pick<JobFilter, 'status' | 'ownStatus'>[] = statuses?.length
+    ? [...new Set(statuses)].map((status) => ({ status }))
+    : (ownStatuses ?? [undefined]).map((ownStatus) => ({ ownStatus }));
   const filters = visibleScopes(caller, action, query).flatMap((scope) =>
-    (statuses?.length ? [...new Set(statuses)] : [undefined]).map((status) => ({ ...scope, status })),
+    wanted.map((status) => ({ ...scope, ...status })),
   );
   const isMerged = filters.length !== 1;
   requirePage({ offset, limit, isMerged });

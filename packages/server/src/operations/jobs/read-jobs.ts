@@ -4,16 +4,20 @@ import {
   fireTime,
   type Job,
   type JobId,
+  may,
   nextFire,
   requireMay,
+  type ShownJobStatus,
+  shownStatus,
   visibleTo,
 } from '@carillon/domain';
 import { MinHeap } from '@carillon/foundation';
 import type { UpcomingFire } from '../../storage/job-store.ts';
-import type { RunView } from '../../storage/run-store.ts';
+import type { JobActivity, RunView } from '../../storage/run-store.ts';
 import type { OperationPorts } from '../operation-ports.ts';
 import { requireVisible, visibleJob } from '../support/visibility.ts';
 import {
+  detailsOfRead,
   type JobDetails,
   type ListedJobs,
   type ListedSortedJobs,
@@ -23,11 +27,10 @@ import {
   listSortedJobs,
 } from './list-jobs.ts';
 
-export type JobState = 'pending' | 'running' | 'completed' | 'failed' | 'paused' | 'cancelled';
-
 export interface JobStatusDetails {
   readonly job: Job;
-  readonly state: JobState;
+  readonly status: ShownJobStatus;
+  readonly waiting: Pick<JobActivity, 'waitingRuns' | 'waitingReason'>;
   readonly lastUpdatedMs: number;
   readonly latestRun: RunView | undefined;
 }
@@ -50,17 +53,31 @@ export function jobReading(ports: OperationPorts) {
   return {
     /** With the nominal instant of the planned occurrence. */
     async getJob(caller: Caller, jobId: JobId): Promise<JobDetails> {
+      // The runs are read first: a job that ends in between is then shown as ended, never as waiting with nothing that waits.
+      const activity = await runs.activityOfJob(jobId, clock.now());
       const read = await jobs.getForChange(jobId);
-      const job = requireVisible(read?.job, { caller, jobId, action: 'jobs.read' });
-      return { job, nextRunMs: job.status === 'SCHEDULED' ? read?.plannedNominalMs : undefined };
+      requireVisible(read?.job, { caller, jobId, action: 'jobs.read' });
+      return detailsOfRead(read!, activity);
+    },
+
+    /** A job that an operation has just answered, as getJob shows it; undefined for callers who may not read it. */
+    async describeJob(caller: Caller, job: Job): Promise<JobDetails | undefined> {
+      if (!may(caller, 'jobs.read', job)) return undefined;
+      const activity = await runs.activityOfJob(job.jobId, clock.now());
+      const plan = await jobs.getForChange(job.jobId);
+      return detailsOfRead(
+        { lastNominalMs: undefined, plannedNominalMs: plan?.plannedNominalMs, job },
+        activity,
+      );
     },
 
     async getJobStatus(caller: Caller, jobId: JobId): Promise<JobStatusDetails> {
       // The run is read first: a job that ends in between is then shown as ended, never as pending with an ended run.
       const latestRun = await runs.latestOfJob(jobId, clock.now());
+      const activity = await runs.activityOfJob(jobId, clock.now());
       const job = await visibleJob(ports, { caller, jobId, action: 'jobs.read' });
       const lastUpdatedMs = Math.max(job.updatedAtMs, latestRun?.modifiedAtMs ?? 0);
-      return { job, state: jobStateOf(job, latestRun), lastUpdatedMs, latestRun };
+      return { job, status: shownStatus(job.status, activity), waiting: activity, lastUpdatedMs, latestRun };
     },
 
     listJobs: (caller: Caller, query: ListJobsQuery): Promise<ListedJobs> => listJobs(ports, caller, query),
@@ -80,19 +97,6 @@ export function jobReading(ports: OperationPorts) {
       return { runs, partial };
     },
   };
-}
-
-/**
- * Paused and cancelled were requested by a person and come first; otherwise a run that is alive or waits outweighs the
- * past: a finished job that is run again is not finished.
- */
-function jobStateOf(job: Pick<Job, 'status'>, latestRun: Pick<RunView, 'status'> | undefined): JobState {
-  if (job.status === 'CANCELLED') return 'cancelled';
-  if (job.status === 'PAUSED') return 'paused';
-  if (latestRun?.status === 'RUNNING' || latestRun?.status === 'CLAIMED') return 'running';
-  if (latestRun?.status === 'QUEUED') return 'pending';
-  if (job.status === 'COMPLETED') return 'completed';
-  return job.status === 'FAILED' ? 'failed' : 'pending';
 }
 
 /**

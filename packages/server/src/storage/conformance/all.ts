@@ -15,6 +15,7 @@ import { describeLeasePending } from './lease-pending.conformance.ts';
 import { describeLeaseSettle } from './lease-settle.conformance.ts';
 import { describeMemberStore } from './member-store.conformance.ts';
 import { describeRunList } from './run-list.conformance.ts';
+import { describeRunRequests } from './run-requests.conformance.ts';
 import { describeRunViews } from './run-views.conformance.ts';
 import { describeScheduleAdmit } from './schedule-admit.conformance.ts';
 import { describeScheduleFire } from './schedule-fire.conformance.ts';
@@ -37,6 +38,7 @@ export function describeStorage(name: string, make: MakeStorage): void {
     describe('run store: views', () => describeRunViews(make));
     describe('run store: list', () => describeRunList(make));
     describe('run store: dead letters', () => describeDeadLetters(make));
+    describe('run store: requests', () => describeRunRequests(make));
     describeHousekeepingStore(make);
     describeEventStore(make);
     describeAuditStore(make);

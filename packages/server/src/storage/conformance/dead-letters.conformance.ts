@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import type { DeadLetterQuery } from '../run-store.ts';
 import { newId } from './sample-job.ts';
 import { BASE_MS, HOUR_MS, type MakeStorage, MINUTE_MS, SECOND_MS } from './storage-under-test.ts';
-import { useStorageWorld } from './storage-world.ts';
+import { manualRun, settlement, useStorageWorld } from './storage-world.ts';
 
 const LATER_MS = BASE_MS + MINUTE_MS;
 const FAILED_ONCE = {
@@ -49,7 +49,7 @@ export function describeDeadLetters(make: MakeStorage): void {
         error: 'it broke',
         attempts: 2,
       },
-      ...{ scheduledAtMs: BASE_MS, diedAtMs: LATER_MS, redrivenAs: undefined },
+      ...{ scheduledAtMs: BASE_MS, diedAtMs: LATER_MS, redrivenAs: undefined, resolvedBy: undefined },
     };
     expect(await world.storage.runs.deadLetter(runId)).toEqual(letter);
     expect((await world.storage.runs.deadLetters({ jobId: job.jobId, limit: 5 })).letters).toEqual([letter]);
@@ -81,8 +81,8 @@ export function describeDeadLetters(make: MakeStorage): void {
     expect(await list({ handler: 'mail' })).toEqual([first.runId]);
     expect(await list({ namespace: 'team-b' })).toEqual([second.runId]);
     expect(await list({ userId: 'ann' })).toEqual([first.runId]);
-    expect(await list({ redriven: false })).toEqual([first.runId]);
-    expect(await list({ redriven: true })).toEqual([second.runId]);
+    expect(await list({ handled: false })).toEqual([first.runId]);
+    expect(await list({ handled: true })).toEqual([second.runId]);
     expect(await list({ diedFromMs: BASE_MS + SECOND_MS })).toEqual([second.runId]);
     expect(await list({ diedToMs: BASE_MS + SECOND_MS })).toEqual([first.runId]);
     expect(await list({ visible: [{ namespace: 'team-a', userId: undefined }] })).toEqual([first.runId]);
@@ -119,10 +119,79 @@ export function describeDeadLetters(make: MakeStorage): void {
     const run = await world.claimOne(job, { nowMs: LATER_MS });
     expect(run).toMatchObject({ runId: as, epoch: 1 });
     await world.settle(run, {}, LATER_MS);
-    expect(await world.statusOf(job.jobId)).toBe('FAILED');
+    expect(await world.statusOf(job.jobId)).toBe('COMPLETED');
     expect(await world.storage.runs.attempts(as, LATER_MS)).toMatchObject([
       { status: 'SUCCESS', trigger: 'redrive' },
     ]);
+  });
+
+  it('a failed one-off is completed by the success of a run that a person asked for, and its letter is handled', async () => {
+    const { world } = stage;
+    const { jobs, runs } = world.storage;
+    const { job, runId } = await die();
+    const failed = await jobs.get(job.jobId);
+    const run = manualRun(LATER_MS);
+    await jobs.enqueue(job.jobId, run);
+    await world.settle(await world.claimOne(job, { nowMs: LATER_MS }), {}, LATER_MS);
+    const recovered = { status: 'COMPLETED', version: failed!.version + 1, updatedAtMs: LATER_MS };
+    expect(await jobs.get(job.jobId)).toMatchObject(recovered);
+    expect(await runs.deadLetter(runId)).toMatchObject({ redrivenAs: undefined, resolvedBy: run.runId });
+    expect((await runs.deadLetters({ handled: false, limit: 5 })).letters).toEqual([]);
+    expect((await jobs.list({ status: 'FAILED', limit: 5 })).jobs).toEqual([]);
+  });
+
+  it('a failed one-off stays failed while what a person asks for fails, is cancelled or is tried again', async () => {
+    const { world } = stage;
+    const { jobs, runs } = world.storage;
+    const { job, runId } = await die();
+    await jobs.enqueue(job.jobId, manualRun());
+    await world.settle(await world.claimOne(job), dead);
+    await jobs.enqueue(job.jobId, manualRun());
+    const cancelled = await world.claimOne(job);
+    await jobs.cancelRun(cancelled.runId, BASE_MS);
+    expect(await world.settle(cancelled)).toBe('cancelled');
+    await jobs.enqueue(job.jobId, manualRun());
+    const again = { kind: 'again', atMs: BASE_MS, attempt: 2, crashes: 0 } as const;
+    await world.settle(await world.claimOne(job), { status: 'FAILED', error: 'no', next: again });
+    expect(await world.statusOf(job.jobId)).toBe('FAILED');
+    expect((await runs.deadLetters({ handled: false, limit: 5 })).letters).toHaveLength(2);
+    await world.settle(await world.claimOne(job));
+    expect(await world.statusOf(job.jobId)).toBe('COMPLETED');
+    expect((await runs.deadLetter(runId))?.resolvedBy).toBeDefined();
+    expect((await runs.deadLetters({ handled: false, limit: 5 })).letters).toEqual([]);
+  });
+
+  it('a failure and the success of what a person asked for, settled by one call, leave the one-off completed', async () => {
+    const { world } = stage;
+    const { jobs, runs, leases } = world.storage;
+    for (const together of [true, false]) {
+      const { job, runId } = await world.oneOff({ job: { maxConcurrency: 2 } });
+      const first = together ? [] : [await world.claimOne(job)];
+      await jobs.enqueue(job.jobId, manualRun());
+      const { runs: claimed } = await world.claim(await world.pendingRuns(job));
+      const all = [...first, ...claimed];
+      expect(all).toHaveLength(2);
+      await leases.settle(
+        all.map((run) => settlement(run, run.runId === runId ? dead : {})),
+        BASE_MS,
+      );
+      expect(await world.statusOf(job.jobId)).toBe('COMPLETED');
+      expect((await runs.deadLetter(runId))?.resolvedBy).toBeDefined();
+    }
+  });
+
+  it('a success changes nothing about a recurring job, nor about its letters', async () => {
+    const { world } = stage;
+    const { jobs, runs } = world.storage;
+    const job = await world.recurring();
+    await world.fire(job);
+    const run = await world.claimOne(job);
+    await world.settle(run, dead);
+    const before = await jobs.get(job.jobId);
+    await jobs.enqueue(job.jobId, manualRun());
+    await world.settle(await world.claimOne(job));
+    expect(await jobs.get(job.jobId)).toEqual(before);
+    expect(await runs.deadLetter(run.runId)).toMatchObject({ resolvedBy: undefined });
   });
 
   it('a letter is redriven once, however many press the button', async () => {

@@ -1,11 +1,12 @@
 /** Lists of jobs by every filter and in both orders, what fires next, and runs that are added at most once. */
-import type { Job, JobId, RunId } from '@carillon/domain';
+import { type Job, type JobId, type RunId, SHOWN_JOB_STATUSES, shownStatus } from '@carillon/domain';
 import { expect, it } from 'vitest';
 import type { NewRun } from '../due.ts';
 import type { JobQuery, UpcomingQuery } from '../job-store.ts';
+import { AT_LIMIT } from '../run-store.ts';
 import { newId } from './sample-job.ts';
 import { BASE_MS, HOUR_MS, type MakeStorage, MINUTE_MS, SECOND_MS } from './storage-under-test.ts';
-import { useStorageWorld } from './storage-world.ts';
+import { manualRun, settlement, useStorageWorld } from './storage-world.ts';
 
 export function describeJobList(make: MakeStorage): void {
   const stage = useStorageWorld(make);
@@ -55,6 +56,82 @@ export function describeJobList(make: MakeStorage): void {
     expect(await filtered({ handler })).toEqual([cron.jobId, high.jobId]);
     expect(await filtered({ handler, status: 'SCHEDULED', priority: 'high' })).toEqual([high.jobId]);
     expect(await filtered({ priority: 'low' })).toEqual([]);
+  });
+
+  it('a job is shown as running while a run of it lives, unless a person paused or cancelled it', async () => {
+    const { world } = stage;
+    const { jobs, leases, runs } = world.storage;
+    const userId = newId<string>();
+    const shownAs = async (jobId: JobId) => {
+      const shown = (await jobs.list({ userId, limit: 10 })).shown.get(jobId)!;
+      expect(await list({ status: shown })).toContain(jobId);
+      expect(await list({ userId, status: shown })).toContain(jobId);
+      const sorted = await jobs.listSorted({
+        userId,
+        status: shown,
+        by: 'name',
+        descending: false,
+        limit: 10,
+      });
+      expect(sorted).toContainEqual(expect.objectContaining({ shown }));
+      for (const other of SHOWN_JOB_STATUSES.filter((status) => status !== shown))
+        expect(await list({ userId, status: other })).not.toContain(jobId);
+      const { isRunning, isWaiting } = await runs.activityOfJob(jobId, BASE_MS);
+      const { status } = (await jobs.get(jobId))!;
+      expect(shownStatus(status, { isRunning, isWaiting })).toBe(shown);
+      expect(await list({ userId, ownStatus: status })).toContain(jobId);
+      return shown;
+    };
+    const { job } = await world.oneOff({ job: { userId, maxConcurrency: 1 } });
+    expect(await shownAs(job.jobId)).toBe('SCHEDULED');
+    const first = await world.claimOne(job);
+    await jobs.enqueue(job.jobId, manualRun());
+    expect(await shownAs(job.jobId)).toBe('RUNNING');
+    await world.admit(job);
+    expect(await runs.activityOfJob(job.jobId, BASE_MS)).toEqual({
+      ...{ isRunning: true, isWaiting: true, waitingRuns: 1, waitingReason: AT_LIMIT },
+    });
+    await world.settle(first, {
+      status: 'FAILED',
+      error: 'no',
+      next: { kind: 'dead', reason: 'not_retryable' },
+    });
+    expect(await world.statusOf(job.jobId)).toBe('FAILED');
+    expect(await shownAs(job.jobId)).toBe('SCHEDULED');
+    const second = await world.claimOne(job);
+    expect(await shownAs(job.jobId)).toBe('RUNNING');
+    await leases.settle([settlement(second)], BASE_MS);
+    expect(await shownAs(job.jobId)).toBe('COMPLETED');
+
+    const recurring = await world.recurring({ job: { userId } });
+    await world.fire(recurring);
+    const living = await world.claimOne(recurring);
+    expect(await shownAs(recurring.jobId)).toBe('RUNNING');
+    await world.pause(recurring.jobId);
+    expect(await shownAs(recurring.jobId)).toBe('PAUSED');
+    await world.cancelJob(recurring.jobId);
+    expect(await shownAs(recurring.jobId)).toBe('CANCELLED');
+    await world.settle(living);
+    expect(await shownAs(recurring.jobId)).toBe('CANCELLED');
+  });
+
+  it('the last attempt of each job is read for many jobs at once', async () => {
+    const { world } = stage;
+    const { runs } = world.storage;
+    const never = await world.recurring();
+    const ended = (await world.oneOff()).job;
+    await world.settle(await world.claimOne(ended), { endedAtMs: BASE_MS + 5 }, BASE_MS + 5);
+    const alive = await world.recurring();
+    await world.fire(alive);
+    await world.settle(await world.claimOne(alive), {}, BASE_MS);
+    await world.storage.jobs.enqueue(alive.jobId, manualRun());
+    const living = await world.claimOne(alive);
+    await world.storage.jobs.enqueue(alive.jobId, manualRun());
+    const last = await runs.lastOfJobs([never, ended, alive].map(({ jobId }) => jobId));
+    expect([...last.keys()].toSorted()).toEqual([ended.jobId, alive.jobId].toSorted());
+    expect(last.get(ended.jobId)).toMatchObject({ status: 'SUCCESS', endedAtMs: BASE_MS + 5 });
+    expect(last.get(alive.jobId)).toMatchObject({ status: 'CLAIMED', runId: living.runId });
+    expect(await runs.lastOfJobs([])).toEqual(new Map());
   });
 
   it('every filter finds its jobs, whatever index serves it', async () => {
@@ -113,11 +190,10 @@ export function describeJobList(make: MakeStorage): void {
   it('the status that is listed is the one that is shown, through the whole life of a job', async () => {
     const { world } = stage;
     const everywhere = async (jobId: JobId) => {
-      const statuses = ['SCHEDULED', 'PAUSED', 'CANCELLED', 'COMPLETED', 'FAILED'] as const;
       const found = await Promise.all(
-        statuses.map(async (status) => (await list({ status })).includes(jobId)),
+        SHOWN_JOB_STATUSES.map(async (status) => (await list({ status })).includes(jobId)),
       );
-      return statuses.filter((_, i) => found[i]);
+      return SHOWN_JOB_STATUSES.filter((_, i) => found[i]);
     };
     const { job } = await world.oneOff();
     expect(await everywhere(job.jobId)).toEqual(['SCHEDULED']);
@@ -125,7 +201,7 @@ export function describeJobList(make: MakeStorage): void {
     expect(await everywhere(job.jobId)).toEqual(['PAUSED']);
     await world.change(job.jobId, { status: 'SCHEDULED' }, { kind: 'release' });
     const run = await world.claimOne(job);
-    expect(await everywhere(job.jobId)).toEqual(['SCHEDULED']);
+    expect(await everywhere(job.jobId)).toEqual(['RUNNING']);
     await world.settle(run);
     expect(await everywhere(job.jobId)).toEqual(['COMPLETED']);
 

@@ -7,7 +7,7 @@ import {
   type PendingState,
   type RunId,
 } from '@carillon/domain';
-import type { Cursor, NewCursor, NewRun } from '../due.ts';
+import type { Cursor, NewCursor, NewRun, RunRequest } from '../due.ts';
 import { type LaneKey, laneOf } from '../lane.ts';
 
 export interface CursorRecord extends Cursor {
@@ -36,6 +36,7 @@ export interface RunRecord {
   /** It holds a slot of its job. */
   readonly admitted: boolean;
   readonly held: boolean;
+  readonly request: RunRequest | undefined;
 }
 
 /** The only run of a one-off is open from the start; whatever comes later asks for a slot. */
@@ -55,6 +56,7 @@ export function runRecord(job: Job, run: NewRun, state: PendingState): RunRecord
     state,
     admitted: false,
     held: job.status === 'PAUSED' && !isAskedFor(run),
+    request: run.request,
     ...runTerms(job, run),
   };
 }

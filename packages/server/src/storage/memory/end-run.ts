@@ -62,7 +62,27 @@ export function writeDeadLetter(
     scheduledAtMs: run.nominalAtMs,
     diedAtMs: death.nowMs,
     redrivenAs: undefined,
+    resolvedBy: undefined,
   });
+}
+
+/**
+ * Of runs that a person asked for and that succeeded: a one-off that had failed is thereby completed, and what lies of it among the
+ * dead letters is done with.
+ */
+export function recoverJobs(
+  { jobs, deadLetters }: MemoryState,
+  succeeded: readonly RunRecord[],
+  nowMs: number,
+): void {
+  for (const { jobId, runId } of succeeded.toSorted((a, b) => (a.runId < b.runId ? -1 : 1))) {
+    const job = jobs.get(jobId);
+    if (job?.status !== 'FAILED') continue;
+    jobs.set(jobId, { ...job, status: 'COMPLETED', version: job.version + 1, updatedAtMs: nowMs });
+    for (const letter of deadLetters.values())
+      if (letter.jobId === jobId && !letter.redrivenAs && !letter.resolvedBy)
+        deadLetters.set(letter.runId, { ...letter, resolvedBy: runId });
+  }
 }
 
 function oneOffEnd(status: FinalRunStatus): JobStatus {

@@ -5,6 +5,8 @@ import {
   type JobCursor,
   keyOfNone,
   PRIORITIES,
+  type ShownJobStatus,
+  shownStatus,
   type Visible,
 } from '@carillon/domain';
 import {
@@ -28,25 +30,46 @@ export function findJobs(state: MemoryState, query: JobQuery): JobList {
   const sign = order === 'newest' ? -1 : 1;
   const found = shownJobs(state)
     .filter((job) => afterJobId === undefined || (job.jobId > afterJobId ? sign > 0 : sign < 0))
-    .filter((job) => job.jobId !== afterJobId && matches(job, query))
+    .filter((job) => job.jobId !== afterJobId && matches({ state, job }, query))
     .sort((a, b) => (a.jobId < b.jobId ? -sign : sign))
     .slice(offset, offset + limit)
     .map((job) => listed(job, query));
-  return { jobs: found, stoppedAt: undefined };
+  const shown = new Map(found.map((job) => [job.jobId, statusShown(state, job)]));
+  return { jobs: found, shown, stoppedAt: undefined };
+}
+
+function statusShown({ due, leases }: MemoryState, { jobId, status }: Job): ShownJobStatus {
+  const isRunning = leases.ofJob(jobId).length > 0;
+  return shownStatus(status, { isRunning, isWaiting: due.ofJob(jobId).length > 0 });
 }
 
 export function sortJobs(state: MemoryState, query: SortedJobQuery): readonly SortedJob[] | 'too_many' {
-  const { after, offset = 0, limit, userId, namespace, labels, status, jobKey, jobKeyPrefix } = query;
-  const narrow = { userId, namespace, labels, status, jobKey, jobKeyPrefix };
-  const narrowed = shownJobs(state).filter((job) => matches(job, narrow));
+  const {
+    after,
+    offset = 0,
+    limit,
+    userId,
+    namespace,
+    labels,
+    status,
+    ownStatus,
+    jobKey,
+    jobKeyPrefix,
+  } = query;
+  const narrowing = { userId, namespace, labels, status, ownStatus, jobKey, jobKeyPrefix };
+  const narrowed = shownJobs(state).filter((job) => matches({ state, job }, narrowing));
   if (narrowed.length > ROWS_SCANNED_MAX) return 'too_many';
   return narrowed
-    .filter((job) => matches(job, query))
-    .map((job) => ({ job, cursor: { key: keyOf(state, job, query), jobId: job.jobId } }))
+    .filter((job) => matches({ state, job }, query))
+    .map((job) => ({
+      job,
+      shown: statusShown(state, job),
+      cursor: { key: keyOf(state, job, query), jobId: job.jobId },
+    }))
     .filter(({ cursor }) => after === undefined || compareJobCursors(after, cursor, query) < 0)
     .sort((a, b) => compareJobCursors(a.cursor, b.cursor, query))
     .slice(offset, offset + limit)
-    .map(({ job, cursor }) => ({ job: listed(job, query), cursor }));
+    .map(({ job, ...rest }) => ({ job: listed(job, query), ...rest }));
 }
 
 function listed(job: Job, { payloads = true }: Pick<JobQuery, 'payloads'>): Job {
@@ -83,20 +106,21 @@ export function matcher<Subject, Filter extends object>(
     entries.every(([name, holds]) => filter[name] === undefined || holds(subject, filter[name]));
 }
 
-const matches = matcher<Job, JobFilter>({
-  status: (job, status) => job.status === status,
-  scheduleTypes: (job, types) => types.includes(job.schedule.type),
-  priority: (job, priority) => job.priority === priority,
-  userId: (job, userId) => job.userId === userId,
-  namespace: (job, namespace) => job.namespace === namespace,
-  handler: (job, handler) => job.handler === handler,
-  labels: (job, labels) => Object.entries(labels).every(([name, value]) => job.labels[name] === value),
-  text: (job, text) => job.name.toLowerCase().includes(text.toLowerCase()),
-  jobName: (job, name) => job.name === name,
-  jobKey: (job, key) => job.key === key,
-  jobKeyPrefix: (job, prefix) => job.key?.startsWith(prefix) === true,
-  createdFromMs: (job, fromMs) => job.createdAtMs >= fromMs,
-  createdToMs: (job, toMs) => job.createdAtMs < toMs,
+const matches = matcher<{ state: MemoryState; job: Job }, JobFilter>({
+  status: ({ state, job }, status) => statusShown(state, job) === status,
+  ownStatus: ({ job }, status) => job.status === status,
+  scheduleTypes: ({ job }, types) => types.includes(job.schedule.type),
+  priority: ({ job }, priority) => job.priority === priority,
+  userId: ({ job }, userId) => job.userId === userId,
+  namespace: ({ job }, namespace) => job.namespace === namespace,
+  handler: ({ job }, handler) => job.handler === handler,
+  labels: ({ job }, labels) => Object.entries(labels).every(([name, value]) => job.labels[name] === value),
+  text: ({ job }, text) => job.name.toLowerCase().includes(text.toLowerCase()),
+  jobName: ({ job }, name) => job.name === name,
+  jobKey: ({ job }, key) => job.key === key,
+  jobKeyPrefix: ({ job }, prefix) => job.key?.startsWith(prefix) === true,
+  createdFromMs: ({ job }, fromMs) => job.createdAtMs >= fromMs,
+  createdToMs: ({ job }, toMs) => job.createdAtMs < toMs,
 });
 
 export function findUpcoming(

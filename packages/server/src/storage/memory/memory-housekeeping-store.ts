@@ -3,6 +3,8 @@ import type { JobStatus } from '@carillon/domain';
 import type { HousekeepingStore } from '../housekeeping-store.ts';
 import type { MemoryState } from './memory-state.ts';
 
+const DAY_MS = 24 * 3_600_000;
+
 export class MemoryHousekeepingStore implements HousekeepingStore {
   readonly #state: MemoryState;
 
@@ -17,7 +19,12 @@ export class MemoryHousekeepingStore implements HousekeepingStore {
   }
 
   async dropHistory(options: { beforeMs: number }): Promise<string[]> {
-    const { history, leases } = this.#state;
+    const { history, leases, due, requests, deadLetters } = this.#state;
+    for (const [runId, { requestedAtMs }] of requests) {
+      const isNeeded = due.get(runId) ?? leases.ofRun(runId) ?? deadLetters.get(runId);
+      // The history goes by whole days.
+      if (!isNeeded && requestedAtMs < options.beforeMs - DAY_MS) requests.delete(runId);
+    }
     return history.dropDays(
       options.beforeMs,
       Array.from(leases.all(), ({ claimedAtMs }) => claimedAtMs),

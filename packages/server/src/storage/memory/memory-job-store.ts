@@ -32,7 +32,7 @@ import {
 import { endPending } from './end-run.ts';
 import { findJobs, findUpcoming, sortJobs } from './find-jobs.ts';
 import { addAudit } from './memory-audit-store.ts';
-import { limitOneOff, type MemoryState } from './memory-state.ts';
+import { addRun, limitOneOff, type MemoryState } from './memory-state.ts';
 import { shownJob } from './run-views.ts';
 
 export class MemoryJobStore implements JobStore {
@@ -107,8 +107,14 @@ export class MemoryJobStore implements JobStore {
 
   async enqueueOnce(jobId: JobId, run: NewRun, audit?: AuditEntry): Promise<Enqueued> {
     const { due, leases, history } = this.#state;
-    if (due.get(run.runId) || leases.ofRun(run.runId) || history.hasRun(run.runId)) return 'known';
+    if (due.get(run.runId) || leases.ofRun(run.runId) || history.hasRun(run.runId))
+      return this.#isOtherRequest(run) ? 'conflict' : 'known';
     return (await this.enqueue(jobId, run, audit)) ? 'added' : 'refused';
+  }
+
+  #isOtherRequest({ runId, request }: NewRun): boolean {
+    const known = this.#state.requests.get(runId)?.request.requestHash;
+    return known !== undefined && known !== request?.requestHash;
   }
 
   async remove(jobId: JobId, audit?: AuditEntry): Promise<boolean> {
@@ -122,6 +128,8 @@ export class MemoryJobStore implements JobStore {
     }
     for (const [key, row] of idempotency) if (row.jobId === jobId) idempotency.delete(key);
     for (const [runId, letter] of deadLetters) if (letter.jobId === jobId) deadLetters.delete(runId);
+    const { requests } = this.#state;
+    for (const [runId, row] of requests) if (row.jobId === jobId) requests.delete(runId);
     lastNominalMs.delete(jobId);
     this.#state.events.job('job.deleted', job);
     this.#write(audit);
@@ -219,8 +227,7 @@ export class MemoryJobStore implements JobStore {
 
   /** Added to a job that is there: others of its runs may wait or be alive. */
   #addRun(job: Job, run: NewRun): void {
-    this.#state.due.put(runRecord(job, run, 'planned'));
-    limitOneOff(this.#state, job.jobId);
+    addRun(this.#state, job, run);
   }
 
   #plannedNominalMs(jobId: JobId): number | undefined {

@@ -15,6 +15,7 @@ import type {
 } from '../lease-store.ts';
 import { isAskedFor, type RunRecord } from './due-record.ts';
 import { compareLanes } from './due-table.ts';
+import { recoverJobs } from './end-run.ts';
 import type { LeasedRecord } from './lease-table.ts';
 import type { MemoryState } from './memory-state.ts';
 import { leasedView } from './run-views.ts';
@@ -111,6 +112,8 @@ export class MemoryLeaseStore implements LeaseStore {
     const settled = new Map<Settlement, SettledRun>();
     for (const settlement of [...firsts.values()].sort((a, b) => isAgain(b) - isAgain(a)))
       settled.set(settlement, settleRun(this.#state, settlement, nowMs));
+    const succeeded = [...settled.values()].flatMap(({ askedFor }) => askedFor ?? []);
+    recoverJobs(this.#state, succeeded, nowMs);
     return settlements.map((settlement) => settled.get(settlement) ?? { verdict: 'stale' });
   }
 
@@ -174,7 +177,7 @@ function claimedRun(
   }: Pick<ClaimedRun, 'leaseId' | 'position' | 'leaseSize' | 'claimedAtMs'> & { signing: boolean },
 ): ClaimedRun {
   const { jobId, runId, epoch, attempt, nominalAtMs, admitted: limited } = record;
-  const { handler, payload, timeoutMs } = job;
+  const { handler, timeoutMs } = job;
   const isOccurrence = !isAskedFor(record) && attempt === 1;
   const dueAtMs = isOccurrence ? nominalAtMs : record.fireAtMs;
   return {
@@ -186,7 +189,7 @@ function claimedRun(
     nominalAtMs,
     dueAtMs,
     handler,
-    payload,
+    payload: record.request?.payload ?? job.payload,
     timeoutMs,
     limited,
     namespace: signing && handler === 'http' ? job.namespace : undefined,

@@ -6,26 +6,29 @@ import {
   type PendingRun,
   RESULT_BYTES_MAX,
   type RunId,
+  WAITING_RUNS_MAX,
   type WorkerId,
 } from '@carillon/domain';
-import type { AuditEntry } from '../audit-store.ts';
+import type { RunRequest } from '../due.ts';
 import type {
   DeadLetter,
   DeadLetterFilter,
   DeadLetterList,
   DeadLetterQuery,
+  JobActivity,
+  Redrive,
   RunList,
   RunPage,
   RunQuery,
   RunStore,
   RunView,
 } from '../run-store.ts';
-import { pendingRun, type RunRecord, runRecord } from './due-record.ts';
+import { pendingRun, type RunRecord } from './due-record.ts';
 import { isVisible, matcher } from './find-jobs.ts';
 import { findRuns } from './find-runs.ts';
 import type { LeasedRecord } from './lease-table.ts';
 import { addAudit } from './memory-audit-store.ts';
-import { limitOneOff, type MemoryState } from './memory-state.ts';
+import { addRun, type MemoryState } from './memory-state.ts';
 import { isShown, leasedView, offeredIn, queuedView } from './run-views.ts';
 
 interface Composed {
@@ -61,6 +64,29 @@ export class MemoryRunStore implements RunStore {
 
   async latestOfJob(jobId: JobId, nowMs: number): Promise<RunView | undefined> {
     return this.#page(this.#ofJob(jobId), { limit: 1 }, nowMs)[0];
+  }
+
+  async activityOfJob(jobId: JobId, nowMs: number): Promise<JobActivity> {
+    const { due, leases } = this.#state;
+    const waiting = due.ofJob(jobId);
+    const [first] = waiting.filter((record) => isShown(record, nowMs)).sort((a, b) => latestFirst(b, a));
+    return {
+      isRunning: leases.ofJob(jobId).length > 0,
+      isWaiting: waiting.length > 0,
+      waitingRuns: Math.min(waiting.filter((record) => isShown(record, nowMs)).length, WAITING_RUNS_MAX),
+      waitingReason: first && queuedView(first, nowMs, offeredIn(this.#state)).reason,
+    };
+  }
+
+  async lastOfJobs(jobIds: readonly JobId[]): Promise<ReadonlyMap<JobId, RunView>> {
+    const { leases, history } = this.#state;
+    return new Map(
+      jobIds.flatMap((jobId) => {
+        const [living] = leases.ofJob(jobId).map(leasedView).sort(newestFirst);
+        const last = living ?? [...history.ofJob(jobId)].sort(newestFirst)[0];
+        return last ? [[jobId, last] as const] : [];
+      }),
+    );
   }
 
   async attempts(runId: RunId, nowMs: number): Promise<RunView[]> {
@@ -103,8 +129,8 @@ export class MemoryRunStore implements RunStore {
   }
 
   /** A letter is redriven once: a second press of the button finds it gone. */
-  async redrive(runId: RunId, as: { runId: RunId; nowMs: number; audit?: AuditEntry }): Promise<boolean> {
-    const { deadLetters, due, jobs } = this.#state;
+  async redrive(runId: RunId, as: Redrive): Promise<boolean> {
+    const { deadLetters, jobs } = this.#state;
     const letter = deadLetters.get(runId);
     const job = letter && jobs.get(letter.jobId);
     if (!letter || letter.redrivenAs || !job || job.status === 'CANCELLED') return false;
@@ -117,10 +143,14 @@ export class MemoryRunStore implements RunStore {
       nominalAtMs,
       trigger: 'redrive',
       endsJob: false,
+      request: as.request,
     } as const;
-    due.put(runRecord(job, run, 'planned'));
-    limitOneOff(this.#state, job.jobId);
+    addRun(this.#state, job, run);
     return true;
+  }
+
+  async request(runId: RunId): Promise<RunRequest | undefined> {
+    return this.#state.requests.get(runId)?.request;
   }
 
   #ofJob(jobId: JobId): Composed {
@@ -161,7 +191,7 @@ const matches = matcher<{ letter: Omit<DeadLetter, 'jobName'>; job: Job }, DeadL
   handler: ({ job }, handler) => job.handler === handler,
   namespace: ({ job }, namespace) => job.namespace === namespace,
   userId: ({ job }, userId) => job.userId === userId,
-  redriven: ({ letter }, redriven) => (letter.redrivenAs !== undefined) === redriven,
+  handled: ({ letter }, handled) => ((letter.redrivenAs ?? letter.resolvedBy) !== undefined) === handled,
   diedFromMs: ({ letter }, fromMs) => letter.diedAtMs >= fromMs,
   diedToMs: ({ letter }, toMs) => letter.diedAtMs < toMs,
 });

@@ -11,12 +11,13 @@ import {
   type WorkerId,
 } from '@carillon/domain';
 import type { AuditRecord } from '../audit-store.ts';
+import type { NewRun, RunRequest } from '../due.ts';
 import type { ShardOwner, WorkerRecord } from '../member-store.ts';
 import type { DeadLetter } from '../run-store.ts';
 import type { ShardGuard } from '../schedule-store.ts';
 import type { StoredSigningKey } from '../signing-key-store.ts';
 import { AdmissionTable } from './admission-table.ts';
-import type { CursorRecord } from './due-record.ts';
+import { type CursorRecord, runRecord } from './due-record.ts';
 import { DueTable } from './due-table.ts';
 import { EventLog } from './event-log.ts';
 import { HistoryTable } from './history-table.ts';
@@ -61,6 +62,10 @@ export interface MemoryState {
   readonly admissions: AdmissionTable;
   readonly leases: LeaseTable;
   readonly history: HistoryTable;
+  readonly requests: Map<
+    RunId,
+    { readonly jobId: JobId; readonly requestedAtMs: number; readonly request: RunRequest }
+  >;
   readonly deadLetters: Map<RunId, Omit<DeadLetter, 'jobName'>>;
   readonly nodes: Map<NodeId, NodeRow>;
   readonly shards: Map<number, ShardRow>;
@@ -94,6 +99,7 @@ export function emptyState(now: () => number): MemoryState {
     admissions: new AdmissionTable(),
     leases: new LeaseTable(),
     history: new HistoryTable(),
+    requests: new Map(),
     deadLetters: new Map(),
     nodes: new Map(),
     shards,
@@ -110,6 +116,19 @@ export function emptyState(now: () => number): MemoryState {
 export function guardHolds(state: MemoryState, guard: ShardGuard, shard: number): boolean {
   const owner = state.shards.get(shard);
   return owner?.nodeId === guard.nodeId && owner.epoch === guard.epochs.get(shard);
+}
+
+/** Adds a run to a job that is there, with what a person said about it. */
+export function addRun(state: MemoryState, job: Job, run: NewRun): void {
+  const { due, requests, deadLetters } = state;
+  due.put(runRecord(job, run, 'planned'));
+  if (run.request) {
+    const { request, fireAtMs: requestedAtMs } = run;
+    requests.set(run.runId, { jobId: job.jobId, requestedAtMs, request });
+  }
+  const letter = run.rerunOf && deadLetters.get(run.rerunOf);
+  if (letter && !letter.redrivenAs) deadLetters.set(letter.runId, { ...letter, redrivenAs: run.runId });
+  limitOneOff(state, job.jobId);
 }
 
 /** The only run of a one-off is alone no longer: from now on it is planned, or takes a slot, like the others of its job. */

@@ -105,6 +105,7 @@ function viewOf(run: RunRecord, shown: Shown): RunView {
     jobVersion: run.jobVersion,
     occurrences: 1,
     lateReport: undefined,
+    requestReason: run.request?.reason,
     ...shown,
   };
 }

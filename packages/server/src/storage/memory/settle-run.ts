@@ -7,9 +7,10 @@ import type { LeasedRecord } from './lease-table.ts';
 import type { MemoryState } from './memory-state.ts';
 import { settledView } from './run-views.ts';
 
-/** again: the run that waits for its next attempt. */
+/** again: the run that waits for its next attempt. askedFor: a person asked for it, and it succeeded. */
 export interface SettledRun {
   readonly verdict: SettleVerdict;
+  readonly askedFor?: RunRecord;
   readonly freed?: JobId;
   readonly again?: RunRecord;
 }
@@ -52,7 +53,7 @@ function settleLeased(
     writeDeadLetter(state, run, { reason: next.reason, error, attempts: run.attempt, nowMs });
   }
   endJobAfter(state, run, { status, nowMs });
-  return { verdict: 'settled' };
+  return { verdict: 'settled', ...(status === 'SUCCESS' && isAskedFor(run) && { askedFor: run }) };
 }
 
 /** LEASE-7 (hazard 18). */

@@ -1,7 +1,7 @@
 /** Statements of the housekeeping store, but for those about partitions. */
 import { type Statement, statement } from '../../postgres/database.ts';
 import { WAITING_COUNTED_MAX } from '../housekeeping-store.ts';
-import { timestampOf } from './fragments.sql.ts';
+import { exists, pendingRun, timestampOf } from './fragments.sql.ts';
 import { inLane, lanes } from './lane.sql.ts';
 
 /** $1 before. In the order of the primary key: entries are as old as their ids are small. */
@@ -12,6 +12,15 @@ export const DROP_AUDIT = statement('drop_audit')`
     DELETE FROM audit_log WHERE audit_id IN (SELECT audit_id FROM old WHERE at < ${timestampOf('$1')}) RETURNING 1
   )
   SELECT count(*) FROM gone`;
+
+/** $1 before. Not of runs that wait or live, nor of dead letters: they start, or may be redriven, with the same input. */
+export const DROP_REQUESTS = statement('drop_requests')`
+  DELETE FROM run_requests WHERE run_id IN (
+    SELECT q.run_id FROM run_requests q
+    WHERE q.requested_at < ${timestampOf('$1')} AND NOT ${exists(`SELECT FROM ${pendingRun('q.run_id')} d`)}
+      AND NOT EXISTS (SELECT FROM leases l WHERE l.run_ids @> ARRAY[q.run_id])
+      AND NOT EXISTS (SELECT FROM dead_letters x WHERE x.run_id = q.run_id)
+    ORDER BY q.requested_at LIMIT 10000)`;
 
 export const OLDEST_TRANSACTION = statement('oldest_transaction')`
   SELECT extract(epoch FROM clock_timestamp() - xact_start)::float8, pid, application_name, state FROM pg_stat_activity

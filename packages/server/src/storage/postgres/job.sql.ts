@@ -52,7 +52,7 @@ export function updateParameters({ job, expectedVersion, expectedStatus }: JobCh
  */
 export const REFRESH_DUE = statement('refresh_due')`
   UPDATE due d SET priority = j.priority, handler = j.handler, handler_key = ${JOB_HANDLER_KEY}, tenant = ${JOB_TENANT},
-    expires_at = d.fire_at + j.start_timeout_ms, job_version = j.version, payload = ${inlinePayload('$3::text')}, timeout_ms = j.timeout_ms,
+    expires_at = d.fire_at + j.start_timeout_ms, job_version = j.version, payload = CASE WHEN d.kind < 3 THEN ${inlinePayload('$3::text')} END, timeout_ms = j.timeout_ms,
     lane_at = CASE WHEN (d.priority, d.handler_key, d.tenant) = (j.priority, ${JOB_HANDLER_KEY}, ${JOB_TENANT}) THEN d.lane_at
       ELSE greatest(d.lane_at, $2::bigint) END
   FROM jobs j WHERE j.job_id = $1::uuid AND d.job_id = j.job_id`;
@@ -91,14 +91,20 @@ export const ADD_CURSOR = statement('add_cursor')`
 /**
  * $1 job, $2 run, $3 kind, $4 fire_at, $5 nominal_at, $6 ends_job. Inherits the rest from the job as it is now. A pause holds what
  * the schedule makes; a run that a person requested starts. It needs a slot of its job: others may be waiting or alive.
+ * What a person requested may have a payload of its own, so it carries none here.
  */
 export const ADD_DUE = statement('add_due')`
   INSERT INTO due (run_id, job_id, fire_at, lane_at, nominal_at, tenant, expires_at, timeout_ms, handler_key, job_version, shard,
     part, priority, kind, blocked, ends_job, held, handler, payload)
   SELECT $2::uuid, j.job_id, $4::bigint, $4::bigint, $5::bigint, ${JOB_TENANT}, $4::bigint + j.start_timeout_ms, j.timeout_ms,
     ${JOB_HANDLER_KEY}, j.version, j.shard, ${JOB_PART}, j.priority, $3::smallint, ${PLANNED}, $6::boolean,
-    j.status = 'PAUSED' AND $3::smallint < 3, j.handler, ${inlineJson('j.payload')}
+    j.status = 'PAUSED' AND $3::smallint < 3, j.handler, CASE WHEN $3::smallint < 3 THEN ${inlineJson('j.payload')} END
   FROM jobs j WHERE j.job_id = $1::uuid AND j.status <> 'CANCELLED' FOR SHARE RETURNING job_id`;
+
+/** $1 run, $2 job, $3 now, $4 reason, $5 input, $6 payload, $7 hash of the request. */
+export const ADD_REQUEST = statement('add_request')`
+  INSERT INTO run_requests (run_id, job_id, requested_at, reason, input, payload, request_hash)
+  VALUES ($1::uuid, $2::uuid, to_timestamp($3::bigint::float8 / 1000), $4, $5, $6, $7)`;
 
 /** $1 job. The only run of a one-off is alone no longer: from now on it asks for a slot like the others. */
 export const LIMIT_PENDING = statement('limit_pending')`
@@ -197,6 +203,8 @@ export const DELETE_DUE = statement('delete_due')`
 export const DELETE_JOB = statement('delete_job')`
   WITH letters AS (
     DELETE FROM dead_letters WHERE job_id = $1::uuid
+  ), requests AS (
+    DELETE FROM run_requests WHERE job_id = $1::uuid
   ), removed AS (
     DELETE FROM jobs WHERE job_id = $1::uuid RETURNING *
   ), event AS (

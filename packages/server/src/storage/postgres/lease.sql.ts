@@ -18,7 +18,8 @@ const IN_TIME = '(due.expires_at IS NULL OR due.expires_at >= $3::bigint)';
  * $1 lease, $2 worker, $3 now, $4 parts, $5 priorities, $6 handler keys, $7 tenants, $8 after instants, $9 after runs, $10 runs of
  * each lane at most, $11 of all. Rows leave `due` and enter the lease in one statement (DISP-1). They are locked as they are found, and
  * those that another claim or an edit has locked are left to it; so a row is deleted by the tid it was found at,
- * which spares the search through an index. Payloads too large for `due` are read from the job.
+ * which spares the search through an index. Payloads too large for `due` are read from the job; what a person asked for, which may
+ * have a payload of its own, carries none in `due`.
  *
  * The rows are gone through once, for the lease and the answer alike, so a run has the same position in every array. They are
  * answered as one row (a row per run would cost both sides more than the claim itself); no JSON text and no name of a
@@ -64,9 +65,11 @@ export const CLAIM_LANES = statement('claim_lanes')`
       array_agg(attempt) AS attempts, array_agg(crashes) AS crashes, array_agg(ends_job) AS ends_job,
       array_agg(greatest(epoch, ${FIRST_EPOCH})) AS epochs, array_agg(job_version) AS job_versions, array_agg(nominal_at) AS nominal_ats,
       array_agg(CASE WHEN kind < 3 AND attempt = 1 THEN nominal_at ELSE fire_at END) AS due_ats,
-      bool_or(ends_job AND kind <> 1) AS ends_schedule, bool_or(admitted) AS limited,
+      -- Or may complete a job that had failed: one that a person asked for.
+      bool_or((ends_job AND kind <> 1) OR kind >= 3) AS ends_schedule, bool_or(admitted) AS limited,
       CASE WHEN bool_or(admitted) THEN array_agg(admitted::int) END AS admitted, string_agg(handler, E'\\n') AS handlers,
-      string_agg(coalesce(payload, (SELECT j.payload::text FROM jobs j WHERE j.job_id = t.job_id), '{}'), E'\\n') AS payloads,
+      string_agg(coalesce(payload, CASE WHEN kind >= 3 THEN (SELECT q.payload FROM run_requests q WHERE q.run_id = t.run_id) END,
+        (SELECT j.payload::text FROM jobs j WHERE j.job_id = t.job_id), '{}'), E'\\n') AS payloads,
       array_agg(coalesce(timeout_ms, (SELECT j.timeout_ms FROM jobs j WHERE j.job_id = t.job_id), 1)) AS timeouts,
       -- Only where requests are signed: otherwise no job is read for it.
       string_agg(CASE WHEN handler = 'http' AND (SELECT EXISTS (SELECT FROM signing_keys))

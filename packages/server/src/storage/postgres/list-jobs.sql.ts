@@ -12,9 +12,10 @@ import { JOB, JOB_STATUS } from './job-row.ts';
 
 /**
  * key: all jobs. userId, namespace, status: the index of that name (status: of what is not SCHEDULED). labels, jobKey,
- * jobKeyPrefix: few enough to be sorted. due: what waits or is alive, for SCHEDULED jobs among millions that have ended.
+ * jobKeyPrefix: few enough to be sorted. due: what waits or is alive, for SCHEDULED jobs among millions that have ended. live: what is
+ * alive.
  */
-export type Drive = 'key' | 'userId' | 'namespace' | 'status' | FewDrive | 'due';
+export type Drive = 'key' | 'userId' | 'namespace' | 'status' | 'ownStatus' | FewDrive | 'due' | 'live';
 /** The most narrow one first. */
 export const FEW_DRIVES = ['jobKey', 'jobKeyPrefix', 'labels'] as const;
 export type FewDrive = (typeof FEW_DRIVES)[number];
@@ -34,7 +35,8 @@ interface SqlFilter<Value> {
 export const FILTERS: {
   readonly [Name in keyof JobFilter]-?: SqlFilter<NonNullable<JobFilter[Name]>>;
 } = {
-  status: { sql: (at) => `${LISTED_STATUS} = ${at}` },
+  status: { sql: (at) => `${SHOWN_STATUS} = ${at}` },
+  ownStatus: { sql: (at) => `${LISTED_STATUS} = ${at}` },
   scheduleTypes: { sql: (at) => `j.schedule_type = ANY(${at}::text[])`, parameter: textArray },
   priority: { sql: (at) => `j.priority = ${at}`, parameter: priorityCode },
   userId: { sql: (at) => `j.user_id = ${at}` },
@@ -66,18 +68,28 @@ const LISTED_STATUS = `CASE WHEN j.schedule_type IN ('IMMEDIATE', 'FUTURE') AND 
     AND (SELECT d.kind FROM due d WHERE d.job_id = j.job_id AND (d.kind = 1 OR (d.held AND j.status = 'PAUSED')) LIMIT 1) IS NULL
     AND NOT (j.job_id IN (SELECT live.job_id FROM live WHERE live.once))
     THEN 'COMPLETED' ELSE j.status END`;
-/** payloads: false leaves them where they are: unpacking one may cost more than all else of a job. */
+/** As shownStatus of the domain composes it. */
+const SHOWN_STATUS = `CASE WHEN (${LISTED_STATUS}) IN ('PAUSED', 'CANCELLED') THEN j.status
+    WHEN j.job_id IN (SELECT live.job_id FROM live) THEN 'RUNNING'
+    WHEN (SELECT d.kind FROM due d WHERE d.job_id = j.job_id LIMIT 1) IS NOT NULL THEN 'SCHEDULED'
+    ELSE (${LISTED_STATUS}) END`;
+/**
+ * A job, and behind it its status as it is shown. payloads: false leaves them where they are: unpacking one may cost more than all
+ * else of a job.
+ */
 export function listedColumns(payloads: boolean): string {
   const listed = JOB.sql.replace(JOB_STATUS, LISTED_STATUS);
-  return payloads ? listed : listed.replace('j.payload::text', `'${NO_PAYLOAD}'`);
+  const read = payloads ? listed : listed.replace('j.payload::text', `'${NO_PAYLOAD}'`);
+  return `${read}, ${SHOWN_STATUS} AS shown_status`;
 }
-const NO_JOB = Array.from({ length: JOB.length - 1 }, () => 'NULL').join(', ');
+const NO_JOB = Array.from({ length: JOB.length }, () => 'NULL').join(', ');
 
 /** The drives that are an index on one column and the id. only: its predicate, by which the planner knows that it holds all of it. */
 const DRIVEN = {
   userId: { column: 'j.user_id', only: 'j.user_id IS NOT NULL' },
   namespace: { column: 'j.namespace', only: `j.namespace <> 'default'` },
   status: { column: 'j.status', only: `j.status <> 'SCHEDULED'` },
+  ownStatus: { column: 'j.status', only: `j.status <> 'SCHEDULED'` },
 } as const;
 export type ColumnDrive = keyof typeof DRIVEN;
 const FIRST_ID = `'00000000-0000-0000-0000-000000000000'::uuid`;
@@ -138,6 +150,9 @@ export function listStatement({ drive, filters, order, continued, payloads }: Li
         UNION (SELECT c.job_id FROM cursors c WHERE c.job_id ${past} ${inOrder} LIMIT ${ROWS_SCANNED_MAX})
         UNION SELECT live.job_id FROM live WHERE live.job_id ${past}) waiting ${inOrder}`;
     jobs = `SELECT j.* FROM (${ids} LIMIT ${ROWS_SCANNED_MAX}) waiting JOIN jobs j USING (job_id)`;
+  } else if (drive === 'live') {
+    ids = `SELECT DISTINCT live.job_id FROM live WHERE live.job_id ${past} ${inOrder}`;
+    jobs = `SELECT j.* FROM (${ids} LIMIT ${ROWS_SCANNED_MAX}) living JOIN jobs j USING (job_id)`;
   } else if (drive === 'key') {
     ids = `SELECT j.job_id FROM jobs j WHERE j.job_id ${past} ${inOrder}`;
     jobs = `${ids.replace('SELECT j.job_id', 'SELECT j.*')} LIMIT ${ROWS_SCANNED_MAX}`;
@@ -166,7 +181,7 @@ export function listStatement({ drive, filters, order, continued, payloads }: Li
 
 /** The filters that the drive has not applied yet; of the status it knows only what is written, not what is shown. */
 export function restOf(drive: Drive, filters: readonly FilterName[]): FilterName[] {
-  return filters.filter((name) => name !== drive || drive === 'status');
+  return filters.filter((name) => name !== drive || drive === 'status' || drive === 'ownStatus');
 }
 
 /** For one transaction. Sessions have them turned off, and nothing else can read the index of labels. */

@@ -1,5 +1,5 @@
 /** Lists jobs by any combination of filters, in the order of their ids, which is that of creation. */
-import { DEFAULT_NAMESPACE, type Job, type JobId } from '@carillon/domain';
+import { DEFAULT_NAMESPACE, type Job, type JobId, type ShownJobStatus } from '@carillon/domain';
 import type { Session } from '../../postgres/database.ts';
 import { type JobFilter, type JobList, type JobQuery, ROWS_SCANNED_MAX } from '../job-store.ts';
 import { JOB } from './job-row.ts';
@@ -28,13 +28,18 @@ export async function listJobs(session: Session, query: JobQuery): Promise<JobLi
   const position = afterJobId === undefined ? [] : [afterJobId];
   const rows = await session.query(statement, [...parameters, ...position, limit, offset]);
   const jobs: Job[] = [];
+  const shown = new Map<JobId, ShownJobStatus>();
   let stoppedAt: JobId | undefined;
   for (const row of rows) {
     // The row after the page has no name: it says where the search stopped.
     if (row[1] === null) stoppedAt = (row[0] as JobId | null) ?? undefined;
-    else jobs.push(JOB.from(row, 0));
+    else {
+      const job = JOB.from(row, 0);
+      jobs.push(job);
+      shown.set(job.jobId, row[JOB.length] as ShownJobStatus);
+    }
   }
-  return { jobs, stoppedAt };
+  return { jobs, shown, stoppedAt };
 }
 
 /** The filters that are given, and the parameter of each. */
@@ -69,12 +74,19 @@ export async function rareDrives(session: Session, query: JobFilter): Promise<Fe
 }
 
 /** The indexes in the order of the ids that serve the query, the most narrow one first as a rule. */
-export function drivesInOrder({ userId, namespace, status }: JobFilter): Exclude<Drive, FewDrive | 'key'>[] {
+export function drivesInOrder({
+  userId,
+  namespace,
+  status,
+  ownStatus,
+}: JobFilter): Exclude<Drive, FewDrive | 'key'>[] {
   const drives: Exclude<Drive, FewDrive | 'key'>[] = [];
   if (userId !== undefined) drives.push('userId');
   if (namespace !== undefined && namespace !== DEFAULT_NAMESPACE) drives.push('namespace');
-  if (status === 'SCHEDULED') drives.push('due');
+  if (status === 'RUNNING') drives.push('live');
+  if (status === 'SCHEDULED' || ownStatus === 'SCHEDULED') drives.push('due');
   // Success of a one-off is written nowhere, so only the other ends can be found.
-  else if (status !== undefined && status !== 'COMPLETED') drives.push('status');
+  if (status === 'PAUSED' || status === 'FAILED' || status === 'CANCELLED') drives.push('status');
+  if (ownStatus === 'PAUSED' || ownStatus === 'FAILED' || ownStatus === 'CANCELLED') drives.push('ownStatus');
   return drives;
 }

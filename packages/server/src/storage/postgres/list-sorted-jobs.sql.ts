@@ -41,9 +41,9 @@ const KEYS: Record<JobSortKey, (none: number) => string> = {
         LIMIT 1), ${none}::bigint)`,
 };
 
-const TOO_MANY = Array.from({ length: JOB.length + 1 }, () => 'NULL').join(', ');
+const TOO_MANY = Array.from({ length: JOB.length + 2 }, () => 'NULL').join(', ');
 
-/** Selects the job and its key. One parameter per filter, then limit and offset, then key and id of the job to continue after, if there is one. */
+/** Selects the job, its status as it is shown, and its key. One parameter per filter, then limit and offset, then key and id of the job to continue after, if there is one. */
 export function sortedStatement({
   drive,
   filters,
@@ -82,6 +82,10 @@ function foundBy(drive: Drive, at: (name: FilterName) => string): (columns: 'j.j
         (SELECT DISTINCT d.job_id FROM due d ORDER BY d.job_id LIMIT ${ROWS_SCANNED_MAX + 1})
         UNION (SELECT c.job_id FROM cursors c ORDER BY c.job_id LIMIT ${ROWS_SCANNED_MAX + 1})
         UNION SELECT live.job_id FROM live) waiting JOIN jobs j USING (job_id)`;
+  }
+  if (drive === 'live') {
+    return (columns) =>
+      `SELECT ${columns} FROM (SELECT DISTINCT live.job_id FROM live) living JOIN jobs j USING (job_id)`;
   }
   if (isFewDrive(drive))
     return (columns) => `SELECT ${columns} FROM jobs j WHERE ${FILTERS[drive].sql(at(drive))}`;

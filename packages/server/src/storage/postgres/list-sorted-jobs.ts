@@ -1,4 +1,5 @@
 /** Lists jobs in another order than that of creation, where few enough are requested to be sorted. */
+import type { ShownJobStatus } from '@carillon/domain';
 import type { Session } from '../../postgres/database.ts';
 import type { SortedJob, SortedJobQuery } from '../job-store.ts';
 import { JOB } from './job-row.ts';
@@ -36,6 +37,7 @@ async function listBy(
   if (rows.some(([jobId]) => jobId === null)) return 'too_many';
   return rows.map((row) => {
     const job = JOB.from(row, 0);
-    return { job, cursor: { key: row[JOB.length] as string | number, jobId: job.jobId } };
+    const shown = row[JOB.length] as ShownJobStatus;
+    return { job, shown, cursor: { key: row[JOB.length + 1] as string | number, jobId: job.jobId } };
   });
 }

@@ -10,11 +10,14 @@ import {
   COUNT_JOBS,
   COUNT_WAITING,
   DROP_AUDIT,
+  DROP_REQUESTS,
   OLDEST_TRANSACTION,
   OUTGROWN_TABLES,
 } from './housekeeping.sql.ts';
 import { LIMIT_LOCK_WAITS } from './partition.sql.ts';
 import { Partitions } from './partitions.ts';
+
+const DAY_MS = 24 * 3_600_000;
 
 export class PostgresHousekeepingStore implements HousekeepingStore {
   readonly #database: Database;
@@ -41,7 +44,10 @@ export class PostgresHousekeepingStore implements HousekeepingStore {
   }
 
   async dropHistory({ beforeMs }: { beforeMs: number }): Promise<string[]> {
-    return this.#history.drop(beforeMs);
+    const dropped = await this.#history.drop(beforeMs);
+    // The history goes by whole days.
+    await this.#database.query(DROP_REQUESTS, [beforeMs - DAY_MS]);
+    return dropped;
   }
 
   async dropEvents({ beforeMs }: { beforeMs: number }): Promise<string[]> {

@@ -35,7 +35,7 @@ import { listJobs } from './list-jobs.ts';
 import { listSortedJobs } from './list-sorted-jobs.ts';
 import { recordAudit } from './postgres-audit-store.ts';
 import { readUpcoming } from './read-upcoming.ts';
-import { LOCK_RUN, RUN_IS_KNOWN } from './run.sql.ts';
+import { LOCK_RUN, MARK_REDRIVEN, RUN_IS_KNOWN } from './run.sql.ts';
 import { readFirst } from './selection.ts';
 
 type PlanRow = readonly [nominalAtMs: number | null, lastNominalMs: number | null];
@@ -135,8 +135,8 @@ export class PostgresJobStore implements JobStore {
     return this.#database.transaction(async (session) => {
       // Of two requests at the same time, the second waits here and then finds the run of the first.
       await session.query(LOCK_RUN, [run.runId]);
-      const known = await session.query(RUN_IS_KNOWN, [run.runId]);
-      if (known.length > 0) return 'known';
+      const [known] = await session.query<readonly [string | null]>(RUN_IS_KNOWN, [run.runId]);
+      if (known) return known[0] !== null && known[0] !== run.request?.requestHash ? 'conflict' : 'known';
       if (!(await addRun(session, jobId, run))) return 'refused';
       await recordAudit(session, [audit]);
       return 'added';
@@ -260,6 +260,13 @@ export async function addRun(session: Session, jobId: JobId, run: NewRun): Promi
     run.endsJob,
   ]);
   if (rows.length === 0) return false;
+  const { request } = run;
+  if (request) {
+    const { reason, input, payload, requestHash } = request;
+    const said = [reason, input, payload, requestHash].map((text) => text ?? null);
+    await session.query(sql.ADD_REQUEST, [run.runId, jobId, run.fireAtMs, ...said]);
+  }
+  if (run.rerunOf) await session.query(MARK_REDRIVEN, [run.rerunOf, run.runId]);
   await limitOneOff(session, jobId);
   return true;
 }

@@ -26,7 +26,14 @@ import {
 } from './complete-leases.ts';
 import { retryFrom } from './job-row.ts';
 import { CLAIM_LANES, LANES, LEASED, LEASED_BY, RECORD_LATE, SHOW_RUNNING } from './lease.sql.ts';
-import { LOCK_ENDING_JOBS, LOCKED_JOBS, SETTLE, SETTLE_ALL_SUCCEEDED, SETTLE_MIXED } from './settle.sql.ts';
+import {
+  LOCK_ENDING_JOBS,
+  LOCKED_JOBS,
+  RECOVER_JOBS,
+  SETTLE,
+  SETTLE_ALL_SUCCEEDED,
+  SETTLE_MIXED,
+} from './settle.sql.ts';
 import { settleParameters } from './settle-parameters.ts';
 import { type SettledRow, SettleResult } from './settle-result.ts';
 
@@ -210,6 +217,13 @@ async function settleOneByOne(
   await lockEnding(session, settlements);
   const rows = await session.query<SettledRow>(SETTLE, [...settleParameters(settlements), result.nowMs]);
   result.take(rows, settlements);
+  const { askedFor, nowMs } = result;
+  if (askedFor.size > 0)
+    await session.query(RECOVER_JOBS, [
+      plainArray([...askedFor.keys()]),
+      plainArray([...askedFor.values()]),
+      nowMs,
+    ]);
 }
 
 async function lockEnding(session: Session, settlements: readonly Settlement[]): Promise<void> {

@@ -1,13 +1,16 @@
 /** The run store on PostgreSQL: what waits, what is held and what ran, composed for people. */
 
 import { type JobId, type PendingRun, RESULT_BYTES_MAX, type RunId } from '@carillon/domain';
+import { plainArray } from '../../postgres/array-literal.ts';
 import { type Database, RollBack } from '../../postgres/database.ts';
-import type { AuditEntry } from '../audit-store.ts';
+import type { RunRequest } from '../due.ts';
 import type {
   DeadLetter,
   DeadLetterCursor,
   DeadLetterList,
   DeadLetterQuery,
+  JobActivity,
+  Redrive,
   RunList,
   RunPage,
   RunQuery,
@@ -19,16 +22,19 @@ import { recordAudit } from './postgres-audit-store.ts';
 import { addRun } from './postgres-job-store.ts';
 import { visibleArrays } from './read-upcoming.ts';
 import {
+  ACTIVITY_OF_JOB,
   ALIVE_OF_JOB,
   ATTEMPTS_OF_RUN,
   DEAD_LETTER,
   DEAD_LETTERS,
   DEAD_LETTERS_OF_JOB,
   HISTORY_OF_JOB,
+  LAST_OF_JOBS,
   LETTER_FILTERS,
   LIVING_ON_WORKER,
   MARK_REDRIVEN,
   PENDING_OF_JOB,
+  REQUEST_OF_RUN,
 } from './run.sql.ts';
 import { readAll, readFirst } from './selection.ts';
 
@@ -79,6 +85,19 @@ export class PostgresRunStore implements RunStore {
     return latest;
   }
 
+  async activityOfJob(jobId: JobId, nowMs: number): Promise<JobActivity> {
+    return (await readFirst(this.#database, ACTIVITY_OF_JOB, [jobId, nowMs]))!;
+  }
+
+  async lastOfJobs(jobIds: readonly JobId[]): Promise<ReadonlyMap<JobId, RunView>> {
+    const last = new Map<JobId, RunView>();
+    if (jobIds.length === 0) return last;
+    for (const run of await readAll(this.#database, LAST_OF_JOBS, [plainArray(jobIds)])) {
+      if (!last.has(run.jobId)) last.set(run.jobId, run);
+    }
+    return last;
+  }
+
   attempts(runId: RunId, nowMs: number): Promise<RunView[]> {
     return readAll(this.#database, ATTEMPTS_OF_RUN, [runId, nowMs]);
   }
@@ -110,7 +129,11 @@ export class PostgresRunStore implements RunStore {
     return readFirst(this.#database, DEAD_LETTER, [runId]);
   }
 
-  redrive(runId: RunId, as: { runId: RunId; nowMs: number; audit?: AuditEntry }): Promise<boolean> {
+  request(runId: RunId): Promise<RunRequest | undefined> {
+    return readFirst(this.#database, REQUEST_OF_RUN, [runId]);
+  }
+
+  redrive(runId: RunId, as: Redrive): Promise<boolean> {
     return this.#database.transaction(async (session) => {
       const [letter] = await session.query<readonly [JobId, number]>(MARK_REDRIVEN, [runId, as.runId]);
       if (!letter) return false;
@@ -120,6 +143,7 @@ export class PostgresRunStore implements RunStore {
         fireAtMs: as.nowMs,
         nominalAtMs: Math.round(scheduledAtMs),
         endsJob: false,
+        request: as.request,
       };
       if (!(await addRun(session, jobId, { ...run, trigger: 'redrive' }))) throw new RollBack(false);
       await recordAudit(session, [as.audit]);

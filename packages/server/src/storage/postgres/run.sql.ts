@@ -1,21 +1,28 @@
 /** Statements of the run store: what people read. Every one goes through an index of the table it touches. */
-import type { PendingRun, PendingState } from '@carillon/domain';
+import { type PendingRun, type PendingState, WAITING_RUNS_MAX } from '@carillon/domain';
 import { statement } from '../../postgres/database.ts';
+import type { RunRequest } from '../due.ts';
 import { ROWS_SCANNED_MAX } from '../job-store.ts';
 import {
   AT_LIMIT,
   type DeadLetter,
   type DeadLetterCursor,
   type DeadLetterFilter,
+  type JobActivity,
   type RunView,
 } from '../run-store.ts';
 import { priorityWord, triggerWord } from './codes.ts';
-import { msOf, pendingRun, timestampOf } from './fragments.sql.ts';
+import { exists, msOf, pendingRun, timestampOf } from './fragments.sql.ts';
 import { WAITING } from './lane.sql.ts';
 import { column, columns, ms, type Read, read } from './selection.ts';
 import { seenBy } from './upcoming.sql.ts';
 
 export const RESULT = 'coalesce(r.result_text, r.result::text)';
+
+/** Only what a person asked for has a reason. */
+function reasonOf(kind: string, runId: string): string {
+  return `CASE WHEN ${kind} >= 3 THEN (SELECT q.reason FROM run_requests q WHERE q.run_id = ${runId}) END`;
+}
 
 /** A run of the history. */
 export const RUN = columns<RunView>({
@@ -38,22 +45,29 @@ export const RUN = columns<RunView>({
   jobVersion: 'r.job_version',
   occurrences: 'r.occurrences',
   lateReport: 'r.late_report',
+  requestReason: reasonOf('r.trigger', 'r.run_id'),
 });
 
-/** The columns of RUN for a waiting run: shown once its instant has come, or when it is a retry. $2 now: nothing about it has happened later. */
-export const QUEUED_COLUMNS = `d.run_id, d.job_id, 'QUEUED', d.attempt::int, d.epoch, d.kind, d.nominal_at::float8,
-  least(d.fire_at, $2::bigint)::float8, NULL::float8, NULL::float8, least(d.fire_at, $2::bigint)::float8, NULL::text, NULL::text,
-  CASE WHEN d.held THEN 'the job is paused' WHEN d.fire_at > $2::bigint
+/** What the run d waits for. $2 now. */
+const WAITS_FOR = `CASE WHEN d.held THEN 'the job is paused' WHEN d.fire_at > $2::bigint
     THEN 'waits until ' || to_char(${timestampOf('d.fire_at')}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
     WHEN d.blocked = ${WAITING} THEN '${AT_LIMIT}'
     WHEN NOT EXISTS (SELECT FROM workers w WHERE NOT w.dead AND d.handler = ANY(w.handlers))
-    THEN 'no worker offers the handler "' || d.handler || '"' END, NULL::text, NULL::text, d.job_version, 1, NULL::text`;
+    THEN 'no worker offers the handler "' || d.handler || '"' END`;
+
+/** Whether the waiting run d is shown: once its instant has come, or when it is a retry. */
+const IS_SHOWN = '(d.fire_at <= $2::bigint OR d.epoch > 1)';
+
+/** The columns of RUN for a waiting run. $2 now: nothing about it has happened later. */
+export const QUEUED_COLUMNS = `d.run_id, d.job_id, 'QUEUED', d.attempt::int, d.epoch, d.kind, d.nominal_at::float8,
+  least(d.fire_at, $2::bigint)::float8, NULL::float8, NULL::float8, least(d.fire_at, $2::bigint)::float8, NULL::text, NULL::text,
+  ${WAITS_FOR}, NULL::text, NULL::text, d.job_version, 1, NULL::text, ${reasonOf('d.kind', 'd.run_id')}`;
 
 /** The columns of RUN for a run under a lease, with when it started once that was shown. */
 export const LIVING_COLUMNS = `u.run_id, u.job_id, CASE WHEN r.status IS NULL THEN 'CLAIMED' ELSE 'RUNNING' END, u.attempt::int, u.epoch, u.kind,
   u.nominal_at::float8, l.claimed_at::float8, ${msOf('r.start_time')}, NULL::float8,
   coalesce(${msOf('r.modified_time')}, l.claimed_at::float8), l.worker_id, NULL::text, NULL::text, NULL::text,
-  NULL::text, u.job_version, 1, NULL::text`;
+  NULL::text, u.job_version, 1, NULL::text, ${reasonOf('u.kind', 'u.run_id')}`;
 
 export const LEASED_RUNS = `leases l CROSS JOIN LATERAL unnest(l.run_ids, l.job_ids, l.attempts, l.epochs, l.kinds, l.nominal_ats,
     l.job_versions) WITH ORDINALITY AS u(run_id, job_id, attempt, epoch, kind, nominal_at, job_version, ord)
@@ -94,8 +108,30 @@ export const ALIVE_OF_JOB = read('alive_of_job', RUN)`
   (SELECT ${LIVING_COLUMNS} FROM ${LEASED_RUNS}
     WHERE l.job_ids @> ARRAY[$1::uuid] AND u.job_id = $1::uuid AND ${OPEN} ${LATEST_FIRST})
   UNION ALL (SELECT ${QUEUED_COLUMNS} FROM due d
-    WHERE d.job_id = $1::uuid AND (d.fire_at <= $2::bigint OR d.epoch > 1)
+    WHERE d.job_id = $1::uuid AND ${IS_SHOWN}
     ORDER BY d.fire_at DESC, d.run_id DESC LIMIT $3)`;
+
+const ACTIVITY = columns<JobActivity>({
+  isRunning:
+    exists(`SELECT FROM leases l CROSS JOIN LATERAL unnest(l.job_ids) WITH ORDINALITY AS u(job_id, ord)
+    WHERE l.job_ids @> ARRAY[$1::uuid] AND u.job_id = $1::uuid AND ${OPEN}`),
+  isWaiting: exists('SELECT FROM due d WHERE d.job_id = $1::uuid'),
+  waitingRuns: `(SELECT count(*)::int FROM (
+    SELECT FROM due d WHERE d.job_id = $1::uuid AND ${IS_SHOWN} LIMIT ${WAITING_RUNS_MAX}) w)`,
+  waitingReason: `(SELECT ${WAITS_FOR} FROM due d WHERE d.job_id = $1::uuid AND ${IS_SHOWN}
+    ORDER BY d.fire_at, d.run_id LIMIT 1)`,
+});
+
+/** $1 job, $2 now. */
+export const ACTIVITY_OF_JOB = read('activity_of_job', ACTIVITY)`SELECT ${ACTIVITY.sql}`;
+
+/** $1 jobs. Living attempts, and of each job the one that ended last. */
+export const LAST_OF_JOBS = read('last_of_jobs', RUN)`
+  (SELECT ${LIVING_COLUMNS} FROM ${LEASED_RUNS}
+    WHERE l.job_ids && $1::uuid[] AND u.job_id = ANY($1::uuid[]) AND ${OPEN} ${LATEST_FIRST})
+  UNION ALL SELECT h.* FROM unnest($1::uuid[]) AS q(job_id) CROSS JOIN LATERAL (
+    SELECT ${RUN.sql} FROM job_runs r WHERE r.job_id = q.job_id AND r.status <> 'RUNNING'
+    ORDER BY r.created_at DESC, r.run_id DESC, r.epoch DESC LIMIT 1) h`;
 
 /** What has ended: what is shown as RUNNING is alive, and stands before. */
 export const HISTORY_OF_JOB = read('history_of_job', RUN)`
@@ -109,7 +145,7 @@ export const ATTEMPTS_OF_RUN = read('attempts_of_run', RUN)`
   SELECT ${LIVING_COLUMNS} FROM ${LEASED_RUNS}
     WHERE l.run_ids @> ARRAY[$1::uuid] AND u.run_id = $1::uuid AND ${OPEN}
   UNION ALL SELECT ${QUEUED_COLUMNS} FROM ${pendingRun('$1::uuid')} d
-    WHERE (d.fire_at <= $2::bigint OR d.epoch > 1)
+    WHERE ${IS_SHOWN}
   UNION ALL SELECT ${RUN.sql} FROM job_runs r WHERE r.run_id = $1::uuid AND r.status <> 'RUNNING'
   ORDER BY 5 DESC`;
 
@@ -126,6 +162,7 @@ const LETTER = columns<DeadLetter>({
   scheduledAtMs: ms('x.scheduled_at'),
   diedAtMs: ms('x.died_at'),
   redrivenAs: 'x.redriven_as',
+  resolvedBy: 'x.resolved_by',
 });
 
 /** The row after the page: where the search stopped. */
@@ -144,7 +181,7 @@ export const LETTER_FILTERS: {
   handler: ['text', (at) => `j.handler = ${at}`],
   namespace: ['text', (at) => `j.namespace = ${at}`],
   userId: ['text', (at) => `j.user_id = ${at}`],
-  redriven: ['boolean', (at) => `(x.redriven_as IS NOT NULL) = ${at}`],
+  handled: ['boolean', (at) => `(x.redriven_as IS NOT NULL OR x.resolved_by IS NOT NULL) = ${at}`],
   diedFromMs: ['float8', (at) => `x.died_at >= ${timestampOf(at)}`],
   diedToMs: ['float8', (at) => `x.died_at < ${timestampOf(at)}`],
 };
@@ -162,7 +199,7 @@ const letters = (of: string) => `WITH page AS MATERIALIZED (
     ORDER BY x.died_at DESC, x.run_id DESC LIMIT $3
   )
   SELECT * FROM page
-  UNION ALL SELECT stop.run_id, NULL, NULL, NULL, NULL, NULL, NULL, ${msOf('stop.died_at')}, NULL
+  UNION ALL SELECT stop.run_id, NULL, NULL, NULL, NULL, NULL, NULL, ${msOf('stop.died_at')}, NULL, NULL
     FROM (${of} OFFSET ${ROWS_SCANNED_MAX - 1} LIMIT 1) stop WHERE (SELECT count(*) FROM page) < $3::bigint`;
 
 const BEFORE = `x.died_at <= ${timestampOf('$1')} AND (x.died_at, x.run_id) < (${timestampOf('$1')}, $2::uuid)`;
@@ -192,8 +229,19 @@ export const MARK_REDRIVEN = statement('mark_redriven')`
 /** $1 run: one request at a time may ask whether it is there. */
 export const LOCK_RUN = statement('lock_run')`SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`;
 
-/** $1 run: it waits, is alive or has ended. */
+/** $1 run: it waits, is alive or has ended. Selects the hash of the request for it. */
 export const RUN_IS_KNOWN = statement('run_is_known')`
-  SELECT true WHERE EXISTS (SELECT FROM ${pendingRun('$1::uuid')} d)
+  SELECT (SELECT q.request_hash FROM run_requests q WHERE q.run_id = $1::uuid)
+  WHERE EXISTS (SELECT FROM ${pendingRun('$1::uuid')} d)
   OR EXISTS (SELECT FROM leases l WHERE l.run_ids @> ARRAY[$1::uuid])
   OR EXISTS (SELECT FROM job_runs r WHERE r.run_id = $1::uuid)`;
+
+const REQUEST = columns<RunRequest>({
+  reason: 'q.reason',
+  input: 'q.input',
+  payload: 'q.payload',
+  requestHash: 'q.request_hash',
+});
+
+export const REQUEST_OF_RUN = read('request_of_run', REQUEST)`
+  SELECT ${REQUEST.sql} FROM run_requests q WHERE q.run_id = $1::uuid`;

@@ -1,13 +1,17 @@
 /** The answers of the statements that settle, collected over one call. */
-import type { JobId, LeaseId } from '@carillon/domain';
+import type { JobId, LeaseId, RunId } from '@carillon/domain';
 import type { LaneHint } from '../lane.ts';
 import type { Settled, Settlement, SettleVerdict } from '../lease-store.ts';
 import { priorityWord } from './codes.ts';
 import { OPEN } from './lane.sql.ts';
+import { ASKED_FOR } from './settle.sql.ts';
 
-/** A lease and its settled positions; or a job with a free slot that runs wait for; or a run that is tried again. */
+/**
+ * A lease and its settled positions; or a job with a free slot that runs wait for; or a run that is tried again; or (ASKED_FOR) a run
+ * that a person asked for and that succeeded, in place of the lease, and its job in place of the one that was freed.
+ */
 export type SettledRow = readonly [
-  leaseId: LeaseId | null,
+  leaseId: LeaseId | RunId | null,
   cancelled: number[] | null,
   /** NULL: all that was reported of it. */
   positions: number[] | null,
@@ -29,6 +33,8 @@ export class SettleResult {
   /** Of stale settlements only. */
   readonly #verdicts = new Map<Settlement, SettleVerdict>();
   readonly #cancelled = new Map<LeaseId, readonly number[]>();
+  /** Per job, the first by its id of the runs that a person asked for and that succeeded. */
+  readonly askedFor = new Map<JobId, RunId>();
 
   constructor(nowMs: number) {
     this.nowMs = nowMs;
@@ -48,9 +54,12 @@ export class SettleResult {
     const leases = new Map<LeaseId, SettledRow>();
     for (const row of rows) {
       const [leaseId, cancelled, , freed, shard, part, priority, handlerKey, tenant, atMs, blocked] = row;
-      if (leaseId !== null) {
-        leases.set(leaseId, row);
-        if (cancelled) this.#cancelled.set(leaseId, cancelled);
+      if (blocked === ASKED_FOR) {
+        const known = this.askedFor.get(freed!);
+        if (known === undefined || leaseId! < known) this.askedFor.set(freed!, leaseId as RunId);
+      } else if (leaseId !== null) {
+        leases.set(leaseId as LeaseId, row);
+        if (cancelled) this.#cancelled.set(leaseId as LeaseId, cancelled);
       } else if (freed !== null) this.#freed.push(freed);
       else if (blocked === OPEN)
         this.#opened.push({ part, priority: priorityWord(priority), handlerKey, tenant, atMs });

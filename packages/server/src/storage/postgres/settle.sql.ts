@@ -26,7 +26,7 @@ const ENDED_RUN = (
 const LIVE = `retried AS MATERIALIZED (
       -- Locked, so that a pause or cancel either is seen here or sees what is queued here.
       SELECT x.*, j.status AS job_status, j.version, j.priority, j.timeout_ms, j.start_timeout_ms, j.handler, ${JOB_TENANT} AS tenant,
-        ${JOB_HANDLER_KEY} AS handler_key, ${JOB_PART} AS part, ${inlineJson('j.payload')} AS payload
+        ${JOB_HANDLER_KEY} AS handler_key, ${JOB_PART} AS part, CASE WHEN x.kind < 3 THEN ${inlineJson('j.payload')} END AS payload
       FROM reported x JOIN jobs j ON j.job_id = x.job_id WHERE x.next_at IS NOT NULL FOR SHARE OF j
     ), live AS MATERIALIZED (
       SELECT *, cancel_requested OR job_status = 'CANCELLED' AS cancelled FROM retried
@@ -70,6 +70,9 @@ const FOLLOWS = (now: string) => `again AS (
         AND (j.version = x.job_version OR NOT (${exists('SELECT FROM due p WHERE p.job_id = x.job_id AND p.kind = 1')}
           OR ${exists('SELECT FROM cursors c WHERE c.job_id = x.job_id')}))
     )`;
+
+/** In the last column of a row of SETTLE: a run that a person asked for, and that succeeded. No state of a pending run has this number. */
+export const ASKED_FOR = 9;
 
 /** One row of events for all settled runs, as arrays. */
 const INTO_EVENTS = `INSERT INTO events (kind, ids, epochs, claimed_ats, next_ats, dead_reasons)
@@ -138,13 +141,34 @@ export const SETTLE = statement('settle')`
     ${INTO_EVENTS}
   )
   SELECT d.lease_id, d.cancelled, CASE WHEN d.count <> r.reported THEN d.positions END, ${NO_NEWS}
-  FROM done d JOIN r ON r.lease_id = d.lease_id ${BECAME_POSSIBLE}`;
+  FROM done d JOIN r ON r.lease_id = d.lease_id ${BECAME_POSSIBLE}
+  UNION ALL
+  SELECT x.run_id, NULL, NULL, x.job_id, NULL, NULL, NULL, NULL, NULL, NULL, ${ASKED_FOR}
+  FROM live x WHERE x.kind >= 3 AND x.status = 'SUCCESS' AND NOT x.cancelled`;
+
+/**
+ * $1 jobs, each once, $2 the run of each that a person asked for and that succeeded, $3 now. A one-off that had failed is thereby
+ * completed, and what lies of it among the dead letters is done with. A statement of its own after SETTLE: it also sees a failure that
+ * was settled in the same call.
+ */
+export const RECOVER_JOBS = statement('recover_jobs')`
+  WITH recovered AS (
+    UPDATE jobs j SET status = 'COMPLETED', version = j.version + 1, updated_at = ${at('$3')}
+    FROM unnest($1::uuid[], $2::uuid[]) AS s(job_id, run_id)
+    WHERE j.job_id = s.job_id AND j.status = 'FAILED'
+    RETURNING j.job_id, s.run_id
+  )
+  UPDATE dead_letters x SET resolved_by = r.run_id FROM recovered r
+  WHERE x.job_id = r.job_id AND x.redriven_as IS NULL AND x.resolved_by IS NULL`;
 
 /** No JSON text holds a control character: between the runs of a lease stands a line feed, between leases this one. */
 export const LEASE_SEPARATOR = '\u001e';
 const LEASE_BREAK = `E'\\x1e'`;
 
-/** A lease that has changed since it was handed out is left alone and not returned; SETTLE takes it. */
+/**
+ * A lease that has changed since it was handed out, or with a run whose success may change its job, is left alone and not returned;
+ * SETTLE takes it.
+ */
 const IS_UNTOUCHED = `l.epochs = r.epochs::int[] AND l.closed = '{}' AND l.cancelled = '{}' AND l.shown = '{}' AND NOT l.ends_schedule`;
 
 const FREED = `DELETE FROM admissions a
@@ -243,18 +267,21 @@ export const SETTLE_MIXED = statement('settle_mixed')`
   FROM gone g LEFT JOIN cancelled c ON c.lease_id = g.lease_id ${BECAME_POSSIBLE}`;
 
 /**
- * $1 lease ids, $2 positions, $3 whether it did not succeed. Locks the jobs that these runs may end, before they are settled and in
+ * $1 lease ids, $2 positions, $3 whether it did not succeed. Locks the jobs that these runs may end, or complete after all, before they are settled and in
  * the same transaction: a pause or an edit that is under way either comes first, and what it holds back or plans is seen, or waits.
  */
 export const LOCK_ENDING_JOBS = statement('lock_ending_jobs')`
   WITH l AS MATERIALIZED (
     SELECT l.lease_id, ${unpacked('l', ['job_ids', 'ends_job', 'kinds'])} FROM leases l WHERE l.lease_id = ANY($1::uuid[])
-  )
-  SELECT FROM jobs WHERE job_id IN (
-    SELECT l.job_ids[q.position + 1] FROM unnest($1::uuid[], $2::smallint[], $3::boolean[]) AS q(lease_id, position, failed)
+  ), ending AS MATERIALIZED (
+    SELECT l.job_ids[q.position + 1] AS job_id, bool_or(l.ends_job[q.position + 1]) AS ends
+    FROM unnest($1::uuid[], $2::smallint[], $3::boolean[]) AS q(lease_id, position, failed)
     JOIN l ON l.lease_id = q.lease_id
-    WHERE l.ends_job[q.position + 1] AND (l.kinds[q.position + 1] <> 1 OR q.failed))
-  ORDER BY job_id FOR UPDATE`;
+    WHERE (l.ends_job[q.position + 1] AND (l.kinds[q.position + 1] <> 1 OR q.failed)) OR (l.kinds[q.position + 1] >= 3 AND NOT q.failed)
+    GROUP BY 1
+  )
+  SELECT FROM ending e JOIN jobs j ON j.job_id = e.job_id WHERE e.ends OR j.status = 'FAILED'
+  ORDER BY j.job_id FOR UPDATE OF j`;
 
 /** $1 job ids. Asked after a settlement waited too long. A job that can be locked as SETTLE and LOCK_ENDING_JOBS do is not locked. */
 export const LOCKED_JOBS = statement('locked_jobs')`
