@@ -228,10 +228,11 @@ CREATE TABLE leases (
 CREATE INDEX leases_worker_id_claimed_at ON leases USING btree (worker_id, claimed_at);
 
 CREATE TABLE namespaces (
-  name        text NOT NULL,
-  description text NOT NULL DEFAULT ''::text,
-  created_at  timestamp with time zone NOT NULL DEFAULT now(),
-  audit_after bigint NOT NULL DEFAULT 0,
+  name         text NOT NULL,
+  description  text NOT NULL DEFAULT ''::text,
+  created_at   timestamp with time zone NOT NULL DEFAULT now(),
+  audit_after  bigint NOT NULL DEFAULT 0,
+  events_after bigint NOT NULL DEFAULT 0,
   CONSTRAINT namespaces_pkey PRIMARY KEY (name)
 );
 

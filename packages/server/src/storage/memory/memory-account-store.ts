@@ -32,13 +32,20 @@ interface UserRow {
 export class MemoryAccountStore implements AccountStore {
   readonly #jobs: MemoryState['jobs'];
   readonly #namespaces: MemoryState['namespaces'];
+  readonly #events: MemoryState['events'];
   readonly #audit: MemoryState['audit'];
   readonly #users = new Map<string, UserRow>();
   readonly #keys = new Map<string, { key: ApiKey; hash: SecretHash }>();
   readonly #sessions = new Map<string, { session: Session; hash: SecretHash }>();
   readonly #addresses = new Map<string, { userId: string; address: string; atMs: number }>();
 
-  constructor({ jobs, namespaces, audit }: Pick<MemoryState, 'jobs' | 'namespaces' | 'audit'>) {
+  constructor({
+    jobs,
+    namespaces,
+    audit,
+    events,
+  }: Pick<MemoryState, 'jobs' | 'namespaces' | 'audit' | 'events'>) {
+    this.#events = events;
     this.#jobs = jobs;
     this.#namespaces = namespaces;
     this.#audit = audit;
@@ -66,7 +73,9 @@ export class MemoryAccountStore implements AccountStore {
 
   async createNamespace(namespace: Namespace, audit?: AuditEntry): Promise<boolean> {
     if (this.#namespaces.has(namespace.name)) return false;
-    this.#namespaces.set(namespace.name, { namespace, auditAfter: this.#audit.at(-1)?.auditId ?? 0 });
+    const auditAfter = this.#audit.at(-1)?.auditId ?? 0;
+    const eventsAfter = this.#events.end().seq;
+    this.#namespaces.set(namespace.name, { namespace, auditAfter, eventsAfter });
     return this.#done(audit);
   }
 
