@@ -14,6 +14,7 @@ import { allOperations } from './api/all-operations.ts';
 import { mountRest } from './api/mount-rest.ts';
 import type { Access } from './api/operation.ts';
 import { createAuthenticate } from './authenticate/create-authenticate.ts';
+import type { RequireHost } from './listener/allowed-hosts.ts';
 import { createListener, type Listener } from './listener/create-listener.ts';
 import { discardRestOfRequest } from './listener/discard-rest.ts';
 import { closeConnections } from './listener/open-connections.ts';
@@ -49,6 +50,8 @@ export interface GatewayOptions {
   readonly served?: Served;
   /** The public URL of this gateway, prefixed to Location and Link. Left out: they are relative. */
   readonly address?: string;
+  /** Refuses names that requests may not be addressed to. Left out: every name is allowed. */
+  readonly requireHost?: RequireHost | undefined;
   /** Accepts the connections. Left out: in clear. */
   readonly listener?: Listener;
 }
@@ -81,7 +84,7 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   readJsonBodies(app);
   closeConnections(app, listener.connections);
 
-  addRequestHooks(app);
+  addRequestHooks(app, options.requireHost);
   answerUnknownCalls(app, problems.onNoRoute);
   if (limits) {
     app.addHook('onReady', async () => limits.start());

@@ -9,6 +9,7 @@ import {
   Refusal,
   type RunId,
   requireMay,
+  runsShownTo,
   sees,
   visibleTo,
 } from '@carillon/domain';
@@ -40,8 +41,9 @@ export function runOperations(ports: OperationPorts) {
 
   return {
     async getRun(caller: Caller, runId: RunId): Promise<RunDetails> {
-      const { latest, attempts } = await visibleRun(ports, { caller, runId, action: 'runs.read' });
-      return { latest, attempts };
+      const { attempts, job } = await visibleRun(ports, { caller, runId, action: 'runs.read' });
+      const shown = runsShownTo(caller, job, attempts);
+      return { latest: shown[0]!, attempts: shown };
     },
 
     /** Newest first. History outlives its job: a deleted job may still have runs. */
@@ -53,13 +55,13 @@ export function runOperations(ports: OperationPorts) {
       // The namespace of a deleted job is unknown: only callers who see every job see its runs.
       if (!job && (runs.length === 0 || visibleTo(caller, 'runs.read') !== undefined))
         throw jobNotFound(jobId);
-      return runs;
+      return runsShownTo(caller, job, runs);
     },
 
     /** The latest attempts of a job, from which its log is written. */
     async getJobLogs(caller: Caller, jobId: JobId, query: { limit: number }): Promise<RunView[]> {
-      await visibleJob(ports, { caller, jobId, action: 'runs.read' });
-      return await storage.runs.ofJob(jobId, { limit: query.limit }, clock.now());
+      const job = await visibleJob(ports, { caller, jobId, action: 'runs.read' });
+      return runsShownTo(caller, job, await storage.runs.ofJob(jobId, { limit: query.limit }, clock.now()));
     },
 
     /** A waiting run ends at once, a running one is asked to stop. Its job and its other runs go on. */

@@ -14,6 +14,21 @@ import { discardRestOfStream } from './discard-rest.ts';
 import type { OpenConnections } from './open-connections.ts';
 
 const STREAMS_MAX = 250;
+/** What one connection may do at most. Node closes a connection that goes over; these bound floods of frames that cost the sender little. */
+const SESSION_LIMITS = {
+  settings: { maxConcurrentStreams: STREAMS_MAX, maxHeaderListSize: 16 * 1_024 },
+  /** Megabytes, for all streams of a connection. */
+  maxSessionMemory: 16,
+  maxHeaderListPairs: 128,
+  maxOutstandingPings: 10,
+  /** Entries in one SETTINGS frame. */
+  maxSettings: 32,
+  maxSessionInvalidFrames: 100,
+  maxSessionRejectedStreams: 100,
+  /** Streams that the caller begins and resets: so many at once, then so many a second. */
+  streamResetBurst: 1_000,
+  streamResetRate: 33,
+};
 /** After this idle time the client is pinged; a session without streams is closed. */
 const IDLE_MS_MAX = 120_000;
 const PING_MS_MAX = 20_000;
@@ -25,7 +40,7 @@ export interface Http2SideOptions {
 }
 
 export function createHttp2Side({ handler, requestTimeoutMs, connections }: Http2SideOptions): Http2Server {
-  const server = createServer({ settings: { maxConcurrentStreams: STREAMS_MAX } });
+  const server = createServer(SESSION_LIMITS);
   // Node's compatibility layer gives requests and responses of HTTP/2 the shape of those of HTTP/1.1.
   server.on(
     'request',

@@ -13,6 +13,7 @@ import {
   type JobId,
   type JobOrder,
   type JobSelection,
+  jobShownTo,
   keyOfNone,
   nextFire,
   Refusal,
@@ -106,7 +107,10 @@ export async function listSortedJobs(
   const nowMs = ports.clock.now();
   const page = merged.slice(0, limit);
   return {
-    jobs: page.map((sorted) => ({ job: sorted.job, nextRunMs: shownNextRunMs(sorted, query, nowMs) })),
+    jobs: page.map((sorted) => ({
+      job: jobShownTo(caller, sorted.job),
+      nextRunMs: shownNextRunMs(sorted, query, nowMs),
+    })),
     next: merged.length > limit ? page.at(-1)?.cursor : undefined,
   };
 }

@@ -4,8 +4,10 @@ import {
   fireTime,
   type Job,
   type JobId,
+  jobShownTo,
   nextFire,
   requireMay,
+  runsShownTo,
   visibleTo,
 } from '@carillon/domain';
 import type { UpcomingFire } from '../../storage/job-store.ts';
@@ -52,7 +54,8 @@ export function jobReading(ports: OperationPorts) {
     async getJob(caller: Caller, jobId: JobId): Promise<JobDetails> {
       const read = await jobs.getForChange(jobId);
       const job = requireVisible(read?.job, { caller, jobId, action: 'jobs.read' });
-      return { job, nextRunMs: job.status === 'SCHEDULED' ? read?.plannedNominalMs : undefined };
+      const shown = jobShownTo(caller, job);
+      return { job: shown, nextRunMs: job.status === 'SCHEDULED' ? read?.plannedNominalMs : undefined };
     },
 
     async getJobStatus(caller: Caller, jobId: JobId): Promise<JobStatusDetails> {
@@ -60,13 +63,22 @@ export function jobReading(ports: OperationPorts) {
       const latestRun = await runs.latestOfJob(jobId, clock.now());
       const job = await visibleJob(ports, { caller, jobId, action: 'jobs.read' });
       const lastUpdatedMs = Math.max(job.updatedAtMs, latestRun?.modifiedAtMs ?? 0);
-      return { job, state: jobStateOf(job, latestRun), lastUpdatedMs, latestRun };
+      const [shownRun] = runsShownTo(caller, job, latestRun ? [latestRun] : []);
+      return {
+        job: jobShownTo(caller, job),
+        state: jobStateOf(job, latestRun),
+        lastUpdatedMs,
+        latestRun: shownRun,
+      };
     },
 
     async listJobs(caller: Caller, query: ListJobsQuery): Promise<ListedJobs> {
       const { jobs, next } = await selectJobs(ports, { caller, action: 'jobs.read', query });
       const nowMs = clock.now();
-      return { jobs: jobs.map((job) => ({ job, nextRunMs: nextRunMs(job, nowMs) })), next };
+      return {
+        jobs: jobs.map((job) => ({ job: jobShownTo(caller, job), nextRunMs: nextRunMs(job, nowMs) })),
+        next,
+      };
     },
 
     listSortedJobs: (caller: Caller, query: ListSortedJobsQuery): Promise<ListedSortedJobs> =>
