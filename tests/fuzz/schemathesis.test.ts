@@ -5,7 +5,7 @@
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { GatewayFixture, KEY } from '../../packages/server/src/gateway/gateway.fixture.ts';
@@ -51,18 +51,23 @@ describe.skipIf(isLeftOut)(`schemathesis${python.kind === 'missing' ? ` (${pytho
           '60',
         ],
       ];
-      const program = join(dirname(programOf(python)), 'st');
-      const args = ['run', `${address}/api/openapi.json`, ...flags];
+      // Its own script names the folder that it was installed in, which was moved since.
+      const start = 'from schemathesis.cli import schemathesis; schemathesis()';
+      const args = ['-c', start, 'run', `${address}/api/openapi.json`, ...flags];
       const options = {
         cwd: folder,
         maxBuffer: 64 * 1024 * 1024,
         env: { ...process.env, NO_COLOR: '1', COLUMNS: '150' },
       };
-      const said = await run(program, args, options).then(
-        () => '',
-        (error: { stdout?: string; message: string }) => (error.stdout ?? error.message).slice(-20_000),
+      const { found, said } = await run(programOf(python), args, options).then(
+        ({ stdout }) => ({ found: '', said: stdout }),
+        (error: { stdout?: string; message: string }) => ({
+          found: `${error.message.slice(0, 1_000)}\n${(error.stdout ?? '').slice(-20_000)}`,
+          said: error.stdout ?? '',
+        }),
       );
-      expect(said).toBe('');
+      expect(found).toBe('');
+      for (const phase of ['Examples', 'Coverage', 'Fuzzing', 'Stateful']) expect(said).toContain(phase);
       expect(gateway.errors).toEqual([]);
     } finally {
       await rm(folder, { recursive: true, force: true });
