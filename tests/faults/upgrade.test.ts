@@ -39,16 +39,16 @@ async function leave(): Promise<void> {
 /** As a version that did not know the last migration has left it. */
 async function undoLast(): Promise<void> {
   await migrate(postgres.url);
-  expect((await readMigrations()).at(-1)?.name).toBe('0018_add_signing_keys.sql');
-  await postgres.query('DROP TABLE signing_keys');
-  await postgres.query('DELETE FROM schema_migrations WHERE version = 18');
+  expect((await readMigrations()).at(-1)?.name).toBe('0024_begin_events_of_namespaces.sql');
+  await postgres.query('ALTER TABLE namespaces DROP COLUMN events_after');
+  await postgres.query('DELETE FROM schema_migrations WHERE version = 24');
 }
 
 const untilSays = (server: ServerProcess, pattern: RegExp) =>
   eventually(async () => expect(await server.output()).toMatch(pattern), SOON);
 
 const migrated = async () =>
-  (await postgres.query('SELECT version FROM schema_migrations WHERE version = 18')).length === 1;
+  (await postgres.query('SELECT version FROM schema_migrations WHERE version = 24')).length === 1;
 
 it('it waits for servers of the older version, then ends with a sentence; with them stopped it starts', async () => {
   await undoLast();

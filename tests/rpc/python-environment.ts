@@ -1,6 +1,6 @@
 /**
- * Python with the stock gRPC packages, in a folder of its own that is made once and kept, and stubs made from the published
- * proto files. Where it cannot be had it says why, so that tests can be left out by name.
+ * Python with the packages that a test names (left out: the stock ones of gRPC), in a folder of its own that is made once and kept, and
+ * stubs made from the published proto files. Where it cannot be had it says why, so that tests can be left out by name.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -11,7 +11,10 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '../..');
 const PROTO = join(ROOT, 'packages/contract/proto');
-const REQUIREMENTS = join(import.meta.dirname, 'python/requirements.txt');
+const GRPC: Packages = {
+  requirements: join(import.meta.dirname, 'python/requirements.txt'),
+  imports: 'grpc, grpc_tools, grpc_health, grpc_reflection, grpc_status',
+};
 const CACHE = join(ROOT, 'node_modules/.cache');
 const INSTALL_MS_MAX = 540_000;
 
@@ -19,16 +22,23 @@ export type Python =
   | { readonly kind: 'ready'; readonly program: string }
   | { readonly kind: 'missing'; readonly why: string };
 
-export async function findPython(): Promise<Python> {
+export interface Packages {
+  /** A file for pip, every package with its version. */
+  readonly requirements: string;
+  /** What must be importable afterwards. */
+  readonly imports: string;
+}
+
+export async function findPython({ requirements, imports }: Packages = GRPC): Promise<Python> {
   const key = createHash('sha256')
-    .update(await readFile(REQUIREMENTS))
+    .update(await readFile(requirements))
     .digest('hex')
     .slice(0, 12);
   const folder = join(CACHE, `carillon-python-${key}`);
   const program = join(folder, 'bin/python');
   try {
-    await access(program).catch(() => install(folder));
-    await run(program, ['-c', 'import grpc, grpc_tools, grpc_health, grpc_reflection, grpc_status']);
+    await access(program).catch(() => install(folder, requirements));
+    await run(program, ['-c', `import ${imports}`]);
     return { kind: 'ready', program };
   } catch (error) {
     const [line = 'it cannot be used'] = String((error as Error).message).split('\n');
@@ -42,12 +52,12 @@ export function programOf(python: Python): string {
 }
 
 /** Made beside its place and moved there whole: a run that is interrupted, or a second one, leaves nothing half made. */
-async function install(folder: string): Promise<void> {
+async function install(folder: string, requirements: string): Promise<void> {
   await mkdir(CACHE, { recursive: true });
   const half = await mkdtemp(`${folder}-`);
   try {
     await run('python3', ['-m', 'venv', half]);
-    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', REQUIREMENTS];
+    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', requirements];
     await run(join(half, 'bin/python'), pip, { timeout: INSTALL_MS_MAX });
     await rename(half, folder).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;

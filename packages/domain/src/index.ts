@@ -2,6 +2,7 @@ export * from './access/account.ts';
 export * from './access/caller.ts';
 export * from './access/grants.ts';
 export * from './access/permissions.ts';
+export * from './access/redact.ts';
 export * from './access/signing-key.ts';
 export * from './cache.ts';
 export * from './dispatch/rendezvous.ts';

@@ -7,13 +7,16 @@ import { join } from 'node:path';
 import type { BootId, NodeId } from '@carillon/domain';
 import { type Log, systemClock, systemRandom } from '@carillon/foundation';
 import { createHttpHandler, type Handler } from '@carillon/worker';
+import { redactAlso } from './audit/audit-log.ts';
 import { composeEngine, ENGINE_DEFAULTS } from './compose.ts';
 import type { Config } from './config/config-schema.ts';
 import { PostgresCounters } from './counters/postgres/postgres-counters.ts';
 import { type DataDirectory, openDataDirectory } from './data-directory.ts';
 import { createGateway, type Served } from './gateway/create-gateway.ts';
+import { allowedHosts } from './gateway/listener/allowed-hosts.ts';
 import { GatewayPort } from './gateway/listener/gateway-port.ts';
 import { CertificateUnusable } from './gateway/listener/read-certificate.ts';
+import type { CredentialSeen } from './gateway/listener/redirect-to-https.ts';
 import { RequestLimits } from './gateway/rate-limit.ts';
 import { untilPartitioned } from './housekeeping/until-partitioned.ts';
 import { OwnEndpoints } from './outgoing/own-endpoints.ts';
@@ -57,6 +60,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
   const { config, log, onReplaced, signal, handlers = new Map() } = options;
   const waiting = { log, signal, connectionsMax: config.database.connections_max };
   const undo: (() => Promise<unknown>)[] = [];
+  redactAlso(config.redact_names);
   const stop = async () => {
     for (const step of undo.splice(0).reverse()) {
       await step().catch((error: unknown) => log.error({ err: error }, 'a step of stopping failed'));
@@ -151,6 +155,11 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
         return { ready: reasons.length === 0, reasons };
       },
       bodyLimitBytes: config.body_limit_kb * 1_024,
+      requireHost: allowedHosts({
+        allowed: config.allowed_hosts,
+        listensOn: port.host,
+        publicUrl: config.public_url,
+      }),
       ...gatewayShare(config.roles),
       listener: port.listener,
       ...(config.public_url === undefined ? {} : { address: config.public_url }),
@@ -165,7 +174,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
       throw StartFailure.ofListen(error, { port: config.port, host: port.host });
     });
     own.addListener(address, port.host);
-    await openRedirect(config, { port, undo, own });
+    await openRedirect(config, { port, undo, own, log: countingLog, telemetry });
     await data.announce(address);
     undo.push(() => data.announceLeaving());
     return {
@@ -237,6 +246,11 @@ async function preparePort(config: Config, log: Log): Promise<GatewayPort> {
       host: config.host,
       tls: certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile },
       publicUrl: config.public_url,
+      limits: {
+        total: config.connections.total_max,
+        perAddress: config.connections.address_max,
+        trustedProxies: config.trusted_proxies,
+      },
       clock: systemClock,
       random: systemRandom,
       log,
@@ -247,13 +261,25 @@ async function preparePort(config: Config, log: Log): Promise<GatewayPort> {
   }
 }
 
+interface RedirectParts {
+  readonly port: GatewayPort;
+  readonly undo: (() => Promise<unknown>)[];
+  readonly own: OwnEndpoints;
+  readonly log: Log;
+  readonly telemetry: Pick<PrometheusTelemetry, 'requestAnswered'>;
+}
+
 async function openRedirect(
   config: Config,
-  { port, undo, own }: { port: GatewayPort; undo: (() => Promise<unknown>)[]; own: OwnEndpoints },
+  { port, undo, own, log, telemetry }: RedirectParts,
 ): Promise<void> {
   const { redirect_port: redirectPort } = config.tls;
   if (redirectPort === undefined) return;
-  const redirect = await port.redirectFrom(redirectPort).catch((error: unknown) => {
+  const onCredential = (seen: CredentialSeen) => {
+    log.warn(seen, 'a credential was sent in clear to the port that redirects to https; replace it');
+    telemetry.requestAnswered({ method: 'ANY', route: 'redirect to https', status: 403, elapsedMs: 0 });
+  };
+  const redirect = await port.redirectFrom(redirectPort, { onCredential }).catch((error: unknown) => {
     throw StartFailure.ofListen(error, { port: redirectPort, host: port.host, flag: '--tls-redirect-port' });
   });
   undo.push(() => redirect.close());

@@ -191,14 +191,11 @@ function setAt(fields: Nested, path: string, value: unknown): void {
 
 /** A value that the server hides from this caller would be written back as it is shown, in place of the real one. */
 function refuseHidden(payload: JsonObject | undefined): void {
-  const hidden = Object.entries((payload?.headers ?? {}) as JsonObject).find(
-    ([, value]) => typeof value === 'string' && /^(\*{3,}|\W?redacted\W?)$/i.test(value),
+  if (payload === undefined || !JSON.stringify(payload).includes('"[hidden]"')) return;
+  throw new UsageError(
+    'Parts of the payload of this job are hidden from you, and would be lost.',
+    'Ask for the permission payloads.read, or give the whole payload with --payload.',
   );
-  if (hidden)
-    throw new UsageError(
-      `The header ${hidden[0]} of this job is hidden from you, and would be lost.`,
-      `Give it again: --header '${hidden[0]}: …'`,
-    );
 }
 
 function jsonOrText(body: string): JsonObject | string {

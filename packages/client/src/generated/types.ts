@@ -261,6 +261,8 @@ export type ErrorCode =
   | 'content_type_unsupported'
   | 'body_too_large'
   | 'request_malformed'
+  | 'host_not_allowed'
+  | 'credential_in_clear'
   | 'message_unreadable'
   | 'request_too_slow'
   | 'headers_too_large'

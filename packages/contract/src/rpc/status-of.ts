@@ -34,6 +34,7 @@ const OF_HTTP: Readonly<Record<number, RpcStatus>> = {
   412: 'failed_precondition',
   413: 'invalid_argument',
   415: 'invalid_argument',
+  421: 'invalid_argument',
   422: 'invalid_argument',
   429: 'resource_exhausted',
   431: 'invalid_argument',

@@ -23,6 +23,7 @@ const VIEWER = [
 ];
 const OPERATOR = [
   ...VIEWER,
+  'payloads.read',
   'jobs.run',
   'jobs.pause',
   'jobs.cancel',

@@ -11,6 +11,7 @@ export const ACTIONS = {
   'runs.read': 'viewer',
   'dead_letters.read': 'viewer',
   'events.read': 'viewer',
+  'payloads.read': 'operator',
   'schedules.preview': 'viewer',
   'namespaces.read': 'viewer',
   'jobs.run': 'operator',

@@ -13,6 +13,14 @@ export const CATALOGUE = {
     fix: 'Send a smaller body, with large data kept elsewhere and a reference to it; or raise the setting body_limit_kb.',
   },
   request_malformed: { status: 400, fix: 'Send a valid HTTP request; an HTTP library does.' },
+  host_not_allowed: {
+    status: 421,
+    fix: 'Address the server by a name of this machine or by its public_url; or name the host in the setting allowed_hosts.',
+  },
+  credential_in_clear: {
+    status: 403,
+    fix: 'Use the https address, and replace the key, or end the session: somebody on the way may have read it.',
+  },
   message_unreadable: {
     status: 400,
     fix: 'Send the message that the call takes, as its proto file describes it; generated clients do.',
@@ -137,7 +145,7 @@ export const CATALOGUE = {
   idempotency_key_reused: { status: 409, fix: 'Use a new Idempotency-Key for a different request.' },
   too_many_listeners: {
     status: 429,
-    fix: 'Close some of the event streams that are open with this key or user, or follow one with more filters.',
+    fix: 'Close some of the streams that are open with this key, user or address, or follow one with more filters.',
   },
   overloaded: { status: 503, fix: 'Try again after the seconds named in Retry-After.' },
   storage_unavailable: {

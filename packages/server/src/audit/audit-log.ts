@@ -2,7 +2,7 @@
  * The audit log: who changed what. A change passes its entry to the storage, which writes both or neither. What changes
  * nothing, such as a refused sign-in, is recorded here, and answered when the entry is durable.
  */
-import { actorOf, type Caller, type Job, Refusal, requireMay, visibleTo } from '@carillon/domain';
+import { actorOf, type Caller, type Job, Refusal, redactor, requireMay, visibleTo } from '@carillon/domain';
 import { BatchBuffer, type Clock } from '@carillon/foundation';
 import type { AuditEntry, AuditQuery, AuditRecord, AuditStore } from '../storage/audit-store.ts';
 
@@ -58,6 +58,14 @@ export class AuditLog {
   }
 }
 
+let redact = redactor();
+
+/** Names of members, headers and parameters whose values are not recorded, besides those that never are. For the whole process. */
+export function redactAlso(names: readonly string[]): void {
+  redact = redactor(names);
+}
+
+/** Credentials are left out of before and after: more people read the audit log, and for longer, than use the job. */
 export function auditEntry(caller: Caller, change: Change, atMs: number): AuditEntry {
   const { action, namespace, subject, before, after } = change;
   return {
@@ -66,8 +74,8 @@ export function auditEntry(caller: Caller, change: Change, atMs: number): AuditE
     action,
     namespace,
     subject,
-    before: before && JSON.stringify(before),
-    after: after && JSON.stringify(after),
+    before: before && redact(JSON.stringify(before)),
+    after: after && redact(JSON.stringify(after)),
     origin: caller.origin,
   };
 }

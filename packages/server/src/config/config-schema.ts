@@ -56,6 +56,12 @@ export const configSchema = z.strictObject({
     .describe(
       "Retries per second on this server, for one user in one namespace. A namespace gets up to twice this, all together four times. What is over is tried later and delays nobody else's. 0: no retries, failures become dead letters at once.",
     ),
+  redact_names: z
+    .array(z.string().min(2).max(100))
+    .default([])
+    .describe(
+      'Names of fields, headers and parameters whose values the audit log leaves out, besides password, token, secret, authorization and the like.',
+    ),
   body_limit_kb: integer(1, 65_536).default(1_024).describe('Largest request body, in KiB.'),
   tls: z
     .strictObject({
@@ -110,6 +116,22 @@ export const configSchema = z.strictObject({
     .array(z.string().refine(isNetwork, { error: 'must be addresses or networks such as 10.0.0.0/8' }))
     .default([])
     .describe('Proxies whose X-Forwarded-For and X-Forwarded-Proto are believed, e.g. 127.0.0.1.'),
+  allowed_hosts: z
+    .array(z.string().regex(/^(\*|[\w.:-]{1,255})$/, { error: 'must be host names without ports, or *' }))
+    .default([])
+    .describe(
+      'Host names that requests may be addressed to, besides that of public_url; * for all. Left out: on 127.0.0.1 only names of this machine, elsewhere all.',
+    ),
+  connections: z
+    .strictObject({
+      total_max: integer(1, 1_000_000)
+        .default(10_000)
+        .describe('Connections of callers that may be open at the same time.'),
+      address_max: integer(1, 1_000_000)
+        .default(1_000)
+        .describe('Of these, from one address or IPv6 /64; trusted_proxies are not counted.'),
+    })
+    .prefault({}),
   rate_limit: z
     .strictObject({
       key_per_second: integer(0, 1_000_000)

@@ -1,5 +1,12 @@
 /** The feed over a whole engine on PostgreSQL: what ran is told, live and to whoever comes later, each end once. */
-import { compareEventCursors, FIRST_EVENT_CURSOR, type RecordedEvent } from '@carillon/domain';
+import {
+  type Caller,
+  compareEventCursors,
+  FIRST_EVENT_CURSOR,
+  type RecordedEvent,
+  SERVER,
+} from '@carillon/domain';
+import { silentLog, systemClock } from '@carillon/foundation';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../../../../tests/support/eventually.ts';
 import {
@@ -7,7 +14,9 @@ import {
   describeEachPostgres,
   type TestDatabase,
 } from '../../../../tests/support/postgres.ts';
+import { openTestStorage } from '../../../../tests/support/test-storage.ts';
 import { type StartedEngine, startEngine } from '../start-engine.ts';
+import { EventFeed } from './event-feed.ts';
 
 const JOBS = 600;
 
@@ -78,5 +87,49 @@ describeEachPostgres('the event feed', (server) => {
     const [replayed, told] = [keys(again), keys(live)];
     expect(new Set(replayed).size).toBe(replayed.length);
     expect(replayed.slice(replayed.indexOf(told[0]!))).toEqual(told);
+  });
+
+  it('tells nothing of a namespace that was removed and made again, on a server that holds its events too', async () => {
+    const storage = openTestStorage(database.url);
+    const feed = new EventFeed({
+      ...{ store: storage.events, clock: systemClock, log: silentLog },
+      listenersMax: 10,
+    });
+    const heard: RecordedEvent[] = [];
+    const stream = feed.open(SERVER, { namespace: 'team' });
+    const listening = (async () => {
+      for await (const event of stream) heard.push(event);
+    })();
+    const hears = (kind: string, name: string) =>
+      eventually(() => expect(heard.some((one) => one.kind === kind && one.job?.name === name)).toBe(true), {
+        withinMs: 60_000,
+      });
+    try {
+      const makeJob = (name: string) =>
+        engine.operations.createJob({ name, handler: 'quick', payload: {}, namespace: 'team' });
+      await stream.ready();
+      await engine.operations.createNamespace({ name: 'team' });
+      const { jobId } = await makeJob('secret plan');
+      await hears('run.succeeded', 'secret plan');
+      await engine.operations.deleteJob(jobId);
+      await engine.operations.deleteNamespace('team');
+      await engine.operations.createNamespace({ name: 'team' });
+      await makeJob('own work');
+      await hears('run.succeeded', 'own work');
+      const member: Caller = { ...SERVER, grants: [{ namespace: 'team', role: 'admin', ownOnly: false }] };
+      const page = await feed.read(member, { filter: {}, after: undefined, limit: 100 });
+      const resumed: RecordedEvent[] = [];
+      for await (const event of feed.open(member, {}, heard[0]!.cursor)) {
+        resumed.push(event);
+        if (event.kind === 'run.succeeded' && event.job?.name === 'own work') break;
+      }
+      for (const events of [page.events, resumed]) {
+        expect(new Set(events.map(({ job }) => job?.name))).toEqual(new Set(['own work']));
+      }
+    } finally {
+      feed.close();
+      await listening;
+      await storage.close();
+    }
   });
 });

@@ -21,6 +21,7 @@ beforeEach(() => {
   const store: EventStore = {
     end: () => storage.events.end(),
     oldest: () => storage.events.oldest(),
+    namespacesBegan: (names) => storage.events.namespacesBegan(names),
     read: (after, limit) => {
       reads += 1;
       return storage.events.read(after, limit);
@@ -162,7 +163,7 @@ describe('the event feed', () => {
     const stream = feed.open(team);
     const { heard } = listen(stream);
     await pass(1);
-    stream.updateCaller({ ...team, grants: [] });
+    await stream.updateCaller({ ...team, grants: [] });
     await makeJob({ namespace: 'team' });
     await pass(300);
     expect(heard).toEqual([]);

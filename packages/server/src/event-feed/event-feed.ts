@@ -105,7 +105,7 @@ export class EventFeed {
   async read(caller: Caller, { filter, after, limit }: ReadEventsQuery): Promise<EventsRead> {
     requireMay(caller, 'events.read');
     const { store, clock } = this.#options;
-    const [isWanted, isVisible] = [wantedBy(filter), visibleEvents(caller)];
+    const [isWanted, isVisible] = [wantedBy(filter), await visibleEvents(caller, store)];
     const found: RecordedEvent[] = [];
     let through = after ?? FIRST_EVENT_CURSOR;
     const gap = await gapAfter(through, { store, nowMs: clock.now() });

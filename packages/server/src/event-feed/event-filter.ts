@@ -1,12 +1,14 @@
 /** Which events a listener requested, and which of them the caller may see: an event is delivered if both hold. */
 import {
   type Caller,
+  DEFAULT_NAMESPACE,
   EVERYWHERE,
   type EventSelection,
   may,
   type RecordedEvent,
   visibleTo,
 } from '@carillon/domain';
+import type { EventStore } from '../storage/event-store.ts';
 
 export type EventFilter = EventSelection;
 export type EventTest = (event: RecordedEvent) => boolean;
@@ -26,11 +28,19 @@ export function wantedBy(filter: EventFilter): EventTest {
       labels.every(([name, value]) => job?.labels[name] === value));
 }
 
-/** Events of deleted jobs, whose namespace is unknown, go only to callers who see every job. */
-export function visibleEvents(caller: Caller): EventTest {
+/**
+ * Events of deleted jobs, whose namespace is unknown, go only to callers who see every job; so do those of a namespace that was
+ * removed and made again.
+ */
+export async function visibleEvents(
+  caller: Caller,
+  store: Pick<EventStore, 'namespacesBegan'>,
+): Promise<EventTest> {
   const visible = visibleTo(caller, 'events.read');
+  const names = visible?.map(({ namespace }) => namespace).filter((name) => name !== DEFAULT_NAMESPACE) ?? [];
+  const began = names.length === 0 ? new Map<string, number>() : await store.namespacesBegan(names);
   const seesMembers = may(caller, 'events.read') && may(caller, 'workers.read');
-  return ({ kind, job, member }) => {
+  return ({ kind, job, member, cursor }) => {
     if (kind === 'gap') return true;
     if (member) return seesMembers;
     if (visible === undefined) return true;
@@ -38,7 +48,8 @@ export function visibleEvents(caller: Caller): EventTest {
       job !== undefined &&
       visible.some(
         ({ namespace, userId }) =>
-          (namespace === EVERYWHERE || namespace === job.namespace) &&
+          (namespace === EVERYWHERE ||
+            (namespace === job.namespace && cursor.seq > (began.get(namespace) ?? 0))) &&
           (userId === undefined || userId === job.userId),
       )
     );

@@ -30,19 +30,19 @@ export class EventStream implements AsyncIterable<RecordedEvent> {
   readonly #options: EventStreamOptions;
   readonly #closed = new AbortController();
   readonly #isWanted: EventTest;
-  #isVisible: EventTest;
+  /** Undefined until the first event is awaited. */
+  #isVisible: EventTest | undefined;
   #position: EventCursor | undefined;
 
   constructor(options: EventStreamOptions) {
     this.#options = options;
     this.#isWanted = wantedBy(options.filter);
-    this.#isVisible = visibleEvents(options.caller);
     this.#position = options.after;
   }
 
   /** Permissions change while a listener is connected: from here on it gets what the caller may see now. */
-  updateCaller(caller: Caller): void {
-    this.#isVisible = visibleEvents(caller);
+  async updateCaller(caller: Caller): Promise<void> {
+    this.#isVisible = await visibleEvents(caller, this.#options.store);
   }
 
   /** Resolves when its position is known: every event from then on is delivered. */
@@ -73,7 +73,7 @@ export class EventStream implements AsyncIterable<RecordedEvent> {
         for (let from = 0; from < events.length && !signal.aborted; from += BATCH_MAX) {
           const batch = events.slice(from, from + BATCH_MAX);
           this.#position = batch.at(-1)!.cursor;
-          const delivered = batch.filter((event) => this.#isVisible(event) && this.#isWanted(event));
+          const delivered = batch.filter((event) => this.#isVisible?.(event) && this.#isWanted(event));
           if (delivered.length > 0) yield delivered;
         }
       }
@@ -84,7 +84,10 @@ export class EventStream implements AsyncIterable<RecordedEvent> {
 
   /** The tail knows the end after its first read; a listener without a position begins there. */
   async #begin(signal: AbortSignal): Promise<void> {
-    const { tail } = this.#options;
+    const { tail, caller, store } = this.#options;
+    // Whoever was updated meanwhile stays.
+    const isVisible = this.#isVisible ?? (await visibleEvents(caller, store));
+    this.#isVisible ??= isVisible;
     while (!tail.through && !signal.aborted) await tail.changed(signal);
     this.#position ??= tail.through;
   }

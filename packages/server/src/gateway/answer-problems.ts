@@ -10,6 +10,7 @@ import { Refusal } from '@carillon/domain';
 import type { Log } from '@carillon/foundation';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
+import { askedMethodOf } from './other-methods.ts';
 import { allowanceHeaders, RateLimited } from './rate-limit.ts';
 
 const RETRY_AFTER_SECONDS: Partial<Record<Refusal['code'], number>> = {
@@ -39,7 +40,8 @@ export function answerProblems(log: Log) {
 
     onNoRoute(request: FastifyRequest, reply: FastifyReply): void {
       const path = request.url.split('?', 1)[0]!.slice(0, 200);
-      send(reply, new Refusal('route_not_found', `There is no ${request.method} ${path}.`), request.id);
+      const message = `There is no ${askedMethodOf(request)} ${path}.`;
+      send(reply, new Refusal('route_not_found', message), request.id);
     },
   };
 }

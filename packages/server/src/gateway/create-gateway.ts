@@ -14,10 +14,12 @@ import { allOperations } from './api/all-operations.ts';
 import { mountRest } from './api/mount-rest.ts';
 import type { Access } from './api/operation.ts';
 import { createAuthenticate } from './authenticate/create-authenticate.ts';
+import type { RequireHost } from './listener/allowed-hosts.ts';
 import { createListener, type Listener } from './listener/create-listener.ts';
+import { discardRestOfRequest } from './listener/discard-rest.ts';
 import { closeConnections } from './listener/open-connections.ts';
 import { type MetricsOptions, metricsEndpoint } from './metrics-endpoint.ts';
-import { mountOtherMethods } from './other-methods.ts';
+import { askedMethodOf, mountOtherMethods, routeUnusualMethod } from './other-methods.ts';
 import type { RequestLimits } from './rate-limit.ts';
 import { readJsonBodies } from './read-input.ts';
 import { addRequestHooks } from './request-hooks.ts';
@@ -48,6 +50,8 @@ export interface GatewayOptions {
   readonly served?: Served;
   /** The public URL of this gateway, prefixed to Location and Link. Left out: they are relative. */
   readonly address?: string;
+  /** Refuses names that requests may not be addressed to. Left out: every name is allowed. */
+  readonly requireHost?: RequireHost | undefined;
   /** Accepts the connections. Left out: in clear. */
   readonly listener?: Listener;
 }
@@ -64,6 +68,10 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
     serverFactory: listener.serverFactory,
     bodyLimit: bodyLimitBytes,
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
+    rewriteUrl: (raw) => {
+      routeUnusualMethod(raw);
+      return raw.url ?? '/';
+    },
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 200 },
     genReqId: ({ headers }) =>
       isRequestId(headers['x-request-id']) ? headers['x-request-id'] : randomUUID(),
@@ -76,15 +84,24 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   readJsonBodies(app);
   closeConnections(app, listener.connections);
 
-  addRequestHooks(app);
-  answerUnknownCalls(app);
+  addRequestHooks(app, options.requireHost);
+  answerUnknownCalls(app, problems.onNoRoute);
   if (limits) {
     app.addHook('onReady', async () => limits.start());
     app.addHook('onClose', () => limits.stop());
   }
-  app.addHook('onResponse', ({ id, method, routeOptions }, { statusCode, elapsedTime }, done) => {
+  app.addHook('onResponse', (request, { statusCode, elapsedTime }, done) => {
+    const { id, raw, routeOptions } = request;
+    // The side of HTTP/2 sees to it itself.
+    if (!raw.complete && raw.httpVersionMajor === 1) discardRestOfRequest(raw);
     log.debug(
-      { requestId: id, method, route: routeOptions.url, statusCode, elapsedMs: elapsedTime },
+      {
+        requestId: id,
+        method: askedMethodOf(request),
+        route: routeOptions.url,
+        statusCode,
+        elapsedMs: elapsedTime,
+      },
       'answered',
     );
     done();
@@ -113,11 +130,14 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
         reply.header('cache-control', 'no-store');
         hookDone();
       });
-      // Unauthenticated callers do not learn which paths exist.
-      const preHandler = async (request: FastifyRequest) => {
+      // Unauthenticated callers do not learn which paths exist. Answered here, before a body is read.
+      api.addHook('onRequest', async (request, reply) => {
+        if (!request.is404) return;
         await authenticate(request);
-      };
-      api.setNotFoundHandler({ preHandler }, problems.onNoRoute);
+        problems.onNoRoute(request, reply);
+        return reply;
+      });
+      api.setNotFoundHandler(problems.onNoRoute);
       mountRest(api, offered, { authenticate, address, limits });
       mountOtherMethods(api, offered, authenticate);
       done();

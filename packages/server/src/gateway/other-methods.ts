@@ -6,6 +6,25 @@ import type { Operation } from './api/operation.ts';
 /** Tells these routes from those of operations. */
 const SERVES_OTHERS = { servesOthers: true };
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
+const COMMON: ReadonlySet<string> = new Set(METHODS);
+/** Stands for every method that no route serves: the router knows few of them, and HTTP/2 carries any word. It reads no body. */
+const UNUSUAL = 'TRACE';
+const askedMethods = new WeakMap<object, string>();
+
+/** Called before a request is routed. */
+export function routeUnusualMethod(raw: { method?: string | undefined }): void {
+  const { method = '' } = raw;
+  if (COMMON.has(method)) return;
+  askedMethods.set(raw, method);
+  raw.method = UNUSUAL;
+}
+
+/** The method as the caller sent it. */
+export function askedMethodOf({ raw, method }: Pick<FastifyRequest, 'raw' | 'method'>): string {
+  return (askedMethods.get(raw) ?? method).slice(0, METHOD_LENGTH_MAX);
+}
+
+const METHOD_LENGTH_MAX = 50;
 
 export function mountOtherMethods(
   api: FastifyInstance,
@@ -16,7 +35,7 @@ export function mountOtherMethods(
     const allow = METHODS.filter((method) => served.has(method)).join(', ');
     // Unauthenticated callers do not learn which paths exist, unless the path is open anyway.
     const isOpen = operations.some((one) => one.path === path && one.access === 'open');
-    const onRequest = async (request: FastifyRequest) => {
+    const admit = async (request: FastifyRequest) => {
       if (!isOpen) await authenticate(request);
     };
     const url = path.replaceAll(/\{(\w+)\}/g, ':$1');
@@ -24,20 +43,23 @@ export function mountOtherMethods(
       method: 'OPTIONS',
       url,
       config: SERVES_OTHERS,
-      onRequest,
+      onRequest: admit,
       handler: async (_request, reply) => reply.code(204).header('allow', allow).send(),
     });
     api.route({
-      method: METHODS.filter((method) => !served.has(method)) as HTTPMethods[],
+      method: [...METHODS, UNUSUAL].filter((method) => !served.has(method)) as HTTPMethods[],
       url,
       config: SERVES_OTHERS,
-      onRequest,
+      // Refused before a body is read.
+      onRequest: async (request, reply) => {
+        await admit(request);
+        reply.header('allow', allow);
+        const message = `${askedMethodOf(request)} is not served here; ${allow} are.`;
+        throw new Refusal('method_not_allowed', message);
+      },
       // A GET route brings its HEAD along; a path that is only written to has none.
       exposeHeadRoute: false,
-      handler: async (request, reply) => {
-        reply.header('allow', allow);
-        throw new Refusal('method_not_allowed', `${request.method} is not served here; ${allow} are.`);
-      },
+      handler: async () => undefined,
     });
   }
 }

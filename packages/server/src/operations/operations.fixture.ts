@@ -154,14 +154,14 @@ export class OperationsFixture {
   /** Settles the first run of the batch. */
   async settle(
     batch: ClaimedBatch,
-    end: { status: Settlement['status']; next: Settlement['next']; error?: string },
+    end: { status: Settlement['status']; next: Settlement['next']; error?: string; result?: string },
   ) {
     const nowMs = this.clock.now();
     const { leaseId, position, epoch } = batch.runs[0]!;
-    const { status, next, error } = end;
+    const { status, next, error, result } = end;
     const times = { startedAtMs: nowMs, endedAtMs: nowMs };
     const settlement: Settlement = {
-      ...{ leaseId, position, leaseSize: undefined, epoch, status, error, result: undefined, ...times },
+      ...{ leaseId, position, leaseSize: undefined, epoch, status, error, result, ...times },
       next,
     };
     return (await this.storage.leases.settle([settlement], nowMs)).verdicts[0]!;

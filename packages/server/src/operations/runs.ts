@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import {
   type Action,
   type Caller,
+  inputShownTo,
   isFinal,
   type Job,
   type JobId,
@@ -13,6 +14,7 @@ import {
   type RunSelection,
   readRunInput,
   requireMay,
+  runsShownTo,
   sees,
   visibleTo,
 } from '@carillon/domain';
@@ -72,9 +74,11 @@ export function runOperations(ports: OperationPorts) {
 
   return {
     async getRun(caller: Caller, runId: RunId): Promise<RunDetails> {
-      const { latest, attempts } = await visibleRun(ports, { caller, runId, action: 'runs.read' });
-      const isRequested = latest.trigger !== 'schedule';
-      return { latest, attempts, input: isRequested ? await inputOf(ports, runId) : undefined };
+      const { attempts, job } = await visibleRun(ports, { caller, runId, action: 'runs.read' });
+      const shown = runsShownTo(caller, job, attempts);
+      const isRequested = shown[0]!.trigger !== 'schedule';
+      const input = isRequested ? await inputOf(ports, runId) : undefined;
+      return { latest: shown[0]!, attempts: shown, input: inputShownTo(caller, job, input) };
     },
 
     /** Across jobs, newest first; only of what the caller may see. */
@@ -112,7 +116,8 @@ export function runOperations(ports: OperationPorts) {
         : await read(query.limit);
       // History outlives its job, for callers who see every job.
       if (jobId && !job && runs.length === 0 && query.before === undefined) throw jobNotFound(jobId);
-      return { runs, next };
+      const shown = runs.map((one) => ({ ...one, run: runsShownTo(caller, one.job, [one.run])[0]! }));
+      return { runs: shown, next };
     },
 
     /** Newest first. History outlives its job: a deleted job may still have runs. */
@@ -124,14 +129,14 @@ export function runOperations(ports: OperationPorts) {
       // The namespace of a deleted job is unknown: only callers who see every job see its runs.
       if (!job && (runs.length === 0 || visibleTo(caller, 'runs.read') !== undefined))
         throw jobNotFound(jobId);
-      return runs;
+      return runsShownTo(caller, job, runs);
     },
 
     /** The latest attempts of a job, from which its log is written. */
     async getJobLogs(caller: Caller, jobId: JobId, query: { limit: number }): Promise<RunView[]> {
-      await visibleJob(ports, { caller, jobId, action: 'runs.read' });
+      const job = await visibleJob(ports, { caller, jobId, action: 'runs.read' });
       const page = { limit: query.limit, resultCharsMax: LOGGED_RESULT_CHARS_MAX };
-      return await storage.runs.ofJob(jobId, page, clock.now());
+      return runsShownTo(caller, job, await storage.runs.ofJob(jobId, page, clock.now()));
     },
 
     /** A waiting run ends at once, a running one is asked to stop. Its job and its other runs go on. */

@@ -1,5 +1,5 @@
 /** Workers: every worker the storage knows, its capacity, and the runs it holds. */
-import { type Caller, Refusal, requireMay } from '@carillon/domain';
+import { type Caller, Refusal, requireMay, runsShownTo } from '@carillon/domain';
 import type { WorkerState } from '../storage/member-store.ts';
 import type { RunPage, RunView } from '../storage/run-store.ts';
 import type { OperationPorts } from './operation-ports.ts';
@@ -32,7 +32,7 @@ export function workerOperations({ storage: { members, runs }, clock }: Operatio
       requireMay(caller, 'workers.read');
       // Permission to read workers does not include what their jobs did.
       requireMay(caller, 'runs.read');
-      return await runs.onWorker(workerId, page, clock.now());
+      return runsShownTo(caller, undefined, await runs.onWorker(workerId, page, clock.now()));
     },
   };
 }

@@ -10,27 +10,29 @@ CREATE TABLE admissions (
 ) WITH (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=5000);
 
 CREATE TABLE api_keys (
-  key_id       uuid NOT NULL,
-  prefix       text NOT NULL,
-  hash         text NOT NULL,
-  name         text NOT NULL,
-  owner_id     uuid,
-  namespace    text NOT NULL,
-  role         text NOT NULL,
-  own_only     boolean NOT NULL DEFAULT false,
-  scopes       text[],
-  created_at   timestamp with time zone NOT NULL,
-  expires_at   timestamp with time zone,
-  last_used_at timestamp with time zone,
-  place        text DEFAULT NULLIF(namespace, '*'::text) GENERATED s,
+  key_id                uuid NOT NULL,
+  prefix                text NOT NULL,
+  hash                  text NOT NULL,
+  name                  text NOT NULL,
+  owner_id              uuid,
+  scopes                text[],
+  created_at            timestamp with time zone NOT NULL,
+  expires_at            timestamp with time zone,
+  last_used_at          timestamp with time zone,
+  first_prefix          text NOT NULL,
+  maker_id              uuid,
+  last_used_address     text,
+  previous_prefix       text,
+  previous_hash         text,
+  previous_expires_at   timestamp with time zone,
+  previous_last_used_at timestamp with time zone,
   CONSTRAINT api_keys_pkey PRIMARY KEY (key_id),
-  CONSTRAINT api_keys_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES users(user_id) ON DELETE CASCADE,
-  CONSTRAINT api_keys_place_fkey FOREIGN KEY (place) REFERENCES namespaces(name) ON DELETE CASCADE
+  CONSTRAINT api_keys_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES users(user_id) ON DELETE CASCADE
 );
-CREATE INDEX api_keys_namespace ON api_keys USING btree (namespace, key_id);
+CREATE UNIQUE INDEX api_keys_first_prefix ON api_keys USING btree (first_prefix);
 CREATE INDEX api_keys_owner_id ON api_keys USING btree (owner_id, key_id);
-CREATE INDEX api_keys_place ON api_keys USING btree (place);
 CREATE UNIQUE INDEX api_keys_prefix ON api_keys USING btree (prefix);
+CREATE UNIQUE INDEX api_keys_previous_prefix ON api_keys USING btree (previous_prefix) WHERE (previous_prefix IS NOT NULL);
 
 CREATE TABLE audit_log (
   audit_id      bigint NOT NULL IDENTITY a,
@@ -52,6 +54,9 @@ CREATE TABLE audit_log (
   subject_span  int8range,
   afters        text[],
   request_ids   text[],
+  via_kind      text,
+  via_id        text,
+  via_name      text,
   CONSTRAINT audit_log_pkey PRIMARY KEY (audit_id)
 );
 CREATE INDEX audit_log_action ON audit_log USING btree (action, audit_id) WHERE (action <> 'jobs.create'::text);
@@ -210,6 +215,19 @@ CREATE INDEX jobs_namespace ON jobs USING btree (namespace, job_id) WHERE (names
 CREATE INDEX jobs_status ON jobs USING btree (status, job_id) WHERE (status <> 'SCHEDULED'::text);
 CREATE INDEX jobs_user_id ON jobs USING btree (user_id, job_id) WHERE (user_id IS NOT NULL);
 
+CREATE TABLE key_grants (
+  key_id    uuid NOT NULL,
+  namespace text NOT NULL,
+  own_only  boolean NOT NULL DEFAULT false,
+  role      text NOT NULL,
+  place     text DEFAULT NULLIF(namespace, '*'::text) GENERATED s,
+  CONSTRAINT key_grants_pkey PRIMARY KEY (key_id, namespace, own_only),
+  CONSTRAINT key_grants_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_keys(key_id) ON DELETE CASCADE,
+  CONSTRAINT key_grants_place_fkey FOREIGN KEY (place) REFERENCES namespaces(name) ON DELETE CASCADE
+);
+CREATE INDEX key_grants_namespace ON key_grants USING btree (namespace, key_id);
+CREATE INDEX key_grants_place ON key_grants USING btree (place);
+
 CREATE TABLE leases (
   lease_id      uuid NOT NULL,
   worker_id     text NOT NULL,
@@ -234,10 +252,11 @@ CREATE TABLE leases (
 CREATE INDEX leases_worker_id_claimed_at ON leases USING btree (worker_id, claimed_at);
 
 CREATE TABLE namespaces (
-  name        text NOT NULL,
-  description text NOT NULL DEFAULT ''::text,
-  created_at  timestamp with time zone NOT NULL DEFAULT now(),
-  audit_after bigint NOT NULL DEFAULT 0,
+  name         text NOT NULL,
+  description  text NOT NULL DEFAULT ''::text,
+  created_at   timestamp with time zone NOT NULL DEFAULT now(),
+  audit_after  bigint NOT NULL DEFAULT 0,
+  events_after bigint NOT NULL DEFAULT 0,
   CONSTRAINT namespaces_pkey PRIMARY KEY (name)
 );
 

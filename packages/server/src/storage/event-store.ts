@@ -17,6 +17,11 @@ export interface EventStore {
   end(): Promise<EventCursor>;
   /** Of the oldest event that is kept; undefined when there is none. */
   oldest(): Promise<EventCursor | undefined>;
+  /**
+   * By the seq of cursors: events up to there tell of a namespace that had the name before. Names that do not exist are left out. A
+   * job is deleted after its last run has ended, and a namespace removed after its last job: nothing is told of them later.
+   */
+  namespacesBegan(names: readonly string[]): Promise<ReadonlyMap<string, number>>;
   /** What comes after the cursor: at most about as many as asked for, since a row is read whole. */
   read(after: EventCursor, limit: number): Promise<EventPage>;
 }

@@ -33,7 +33,7 @@ export class RightsCheck {
     try {
       const caller = await recognise();
       requireMay(caller, 'events.read');
-      events.updateCaller(caller);
+      await events.updateCaller(caller);
       this.#failures = 0;
       return undefined;
     } catch (error) {

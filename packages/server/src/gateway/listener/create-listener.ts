@@ -6,6 +6,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { type ConnectionLimitSettings, ConnectionLimits } from './connection-limits.ts';
 import { createHttp2Side } from './http2-side.ts';
 import { OpenConnections } from './open-connections.ts';
 import { peekProtocol } from './peek-protocol.ts';
@@ -15,6 +16,12 @@ export interface ListenerOptions {
   /** Undefined: in clear. */
   readonly tls?: Certificate | undefined;
   readonly requestTimeoutMs?: number;
+  readonly headersTimeoutMs?: number;
+  readonly handshakeTimeoutMs?: number;
+  /** Left out: no limits. */
+  readonly limits?: ConnectionLimitSettings | undefined;
+  /** A connection was closed at once because there are too many. */
+  readonly onRefused?: ((address: string) => void) | undefined;
 }
 
 export interface Listener {
@@ -27,13 +34,32 @@ export interface Listener {
 
 /** A request that takes longer than this to arrive is refused, so that slow callers cannot hold all connections. */
 const REQUEST_TIMEOUT_MS = 30_000;
+/** The headers alone have less time: they are small, and a connection that sends none is of no use. */
+const HEADERS_TIMEOUT_MS = 15_000;
+/** A handshake takes a few round trips. */
+const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** How often Node checks for such requests; by default so rarely that they could take twice as long. */
 const CHECK_MS = 5_000;
 /** An idle connection is kept longer than load balancers in front keep theirs, so that they never reuse a closed one. */
 const KEEP_ALIVE_MS = 72_000;
 
 export function createListener(options: ListenerOptions = {}): Listener {
-  const { tls, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options;
+  const { tls, requestTimeoutMs = REQUEST_TIMEOUT_MS, handshakeTimeoutMs = HANDSHAKE_TIMEOUT_MS } = options;
+  const headersTimeoutMs = Math.min(options.headersTimeoutMs ?? HEADERS_TIMEOUT_MS, requestTimeoutMs);
+  const places = options.limits && new ConnectionLimits(options.limits);
+  /** Answers false for a connection that has no place, and closes it. */
+  const admit = (socket: Socket): boolean => {
+    const address = socket.remoteAddress ?? 'unknown';
+    const leave = places?.take(address);
+    if (leave) socket.once('close', leave);
+    else if (places) {
+      socket.destroy();
+      options.onRefused?.(address);
+      return false;
+    }
+    connections.opened(socket);
+    return true;
+  };
   const connections = new OpenConnections();
   const secured = new Set<{ setSecureContext(certificate: Certificate): void }>();
   return {
@@ -42,6 +68,7 @@ export function createListener(options: ListenerOptions = {}): Listener {
       const http2 = createHttp2Side({ handler, requestTimeoutMs, connections });
       const limits = {
         requestTimeout: requestTimeoutMs,
+        headersTimeout: headersTimeoutMs,
         keepAliveTimeout: KEEP_ALIVE_MS,
         connectionsCheckingInterval: CHECK_MS,
         // The gateway checks it, and answers with a problem document.
@@ -51,7 +78,7 @@ export function createListener(options: ListenerOptions = {}): Listener {
         const server = createServer(limits, handler);
         const http1 = takeOver(server, 'connection');
         server.on('connection', (socket) => {
-          connections.opened(socket);
+          if (!admit(socket)) return;
           peekProtocol(socket, {
             withinMs: requestTimeoutMs,
             onHttp1: () => http1(connections.spokeHttp1(socket)),
@@ -60,9 +87,13 @@ export function createListener(options: ListenerOptions = {}): Listener {
         });
         return connections.count(server);
       }
-      const server = createSecureServer({ ...limits, ...tls, ALPNProtocols: ['h2', 'http/1.1'] }, handler);
+      const secure = { ...tls, ALPNProtocols: ['h2', 'http/1.1'], handshakeTimeout: handshakeTimeoutMs };
+      const server = createSecureServer({ ...limits, ...secure }, handler);
       const http1 = takeOver(server, 'secureConnection');
-      server.on('connection', (socket) => connections.opened(socket as Socket));
+      const handshake = takeOver(server, 'connection');
+      server.on('connection', (socket) => {
+        if (admit(socket as Socket)) handshake(socket as Socket);
+      });
       server.on('secureConnection', (socket: TLSSocket) => {
         connections.secured(socket);
         if (socket.alpnProtocol === 'h2') http2.emit('connection', socket);

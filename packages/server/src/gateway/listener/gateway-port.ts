@@ -7,12 +7,14 @@ import type { AddressInfo } from 'node:net';
 import type { Clock, Log, Random } from '@carillon/foundation';
 import type { FastifyInstance } from 'fastify';
 import { CertificateWatch } from './certificate-watch.ts';
+import type { ConnectionLimitSettings } from './connection-limits.ts';
 import { createListener, type Listener } from './create-listener.ts';
 import { type Certificate, type CertificateFiles, expiresAtMs, readCertificate } from './read-certificate.ts';
-import { redirectToHttps } from './redirect-to-https.ts';
+import { type RedirectOptions, redirectToHttps } from './redirect-to-https.ts';
 
 const LOOPBACK = '127.0.0.1';
 const EVERYWHERE = '0.0.0.0';
+const REFUSED_PER_LINE = 100;
 
 export interface GatewayPortOptions {
   readonly port: number;
@@ -21,6 +23,7 @@ export interface GatewayPortOptions {
   /** Undefined: in clear. */
   readonly tls: CertificateFiles | undefined;
   readonly publicUrl: string | undefined;
+  readonly limits?: ConnectionLimitSettings | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -40,7 +43,16 @@ export class GatewayPort {
     this.#boundPort = options.port;
     this.scheme = certificate ? 'https' : 'http';
     this.host = hostOf(options.host, { tls: certificate !== undefined });
-    this.listener = createListener({ tls: certificate });
+    let refused = 0;
+    this.listener = createListener({
+      tls: certificate,
+      limits: options.limits,
+      // Each line could be one of thousands: every hundredth is written down.
+      onRefused: (address) => {
+        if (refused++ % REFUSED_PER_LINE !== 0) return;
+        options.log.warn({ address, refused }, 'connections are refused: too many are open');
+      },
+    });
     this.#watch =
       certificate && files
         ? new CertificateWatch({
@@ -70,9 +82,13 @@ export class GatewayPort {
   }
 
   /** Redirects plain HTTP to https. */
-  async redirectFrom(port: number): Promise<{ close(): Promise<void> }> {
+  async redirectFrom(
+    port: number,
+    { onCredential }: Pick<RedirectOptions, 'onCredential'> = {},
+  ): Promise<{ close(): Promise<void> }> {
     const { publicUrl } = this.#options;
-    return redirectToHttps({ host: this.host, port, to: { publicUrl, port: this.#boundPort } });
+    const to = { publicUrl, port: this.#boundPort };
+    return redirectToHttps({ host: this.host, port, to, onCredential });
   }
 
   async close(): Promise<void> {

@@ -10,14 +10,28 @@ import {
   type Http2ServerResponse,
   type ServerHttp2Session,
 } from 'node:http2';
+import { discardRestOfStream } from './discard-rest.ts';
 import type { OpenConnections } from './open-connections.ts';
 
 const STREAMS_MAX = 250;
+/** What one connection may do at most. Node closes a connection that goes over; these bound floods of frames that cost the sender little. */
+const SESSION_LIMITS = {
+  settings: { maxConcurrentStreams: STREAMS_MAX, maxHeaderListSize: 16 * 1_024 },
+  /** Megabytes, for all streams of a connection. */
+  maxSessionMemory: 16,
+  maxHeaderListPairs: 128,
+  maxOutstandingPings: 10,
+  /** Entries in one SETTINGS frame. */
+  maxSettings: 32,
+  maxSessionInvalidFrames: 100,
+  maxSessionRejectedStreams: 100,
+  /** Streams that the caller begins and resets: so many at once, then so many a second. */
+  streamResetBurst: 1_000,
+  streamResetRate: 33,
+};
 /** After this idle time the client is pinged; a session without streams is closed. */
 const IDLE_MS_MAX = 120_000;
 const PING_MS_MAX = 20_000;
-/** How long a caller that has its answer may go on sending. */
-const ANSWERED_MS_MAX = 500;
 
 export interface Http2SideOptions {
   readonly handler: RequestListener;
@@ -26,7 +40,7 @@ export interface Http2SideOptions {
 }
 
 export function createHttp2Side({ handler, requestTimeoutMs, connections }: Http2SideOptions): Http2Server {
-  const server = createServer({ settings: { maxConcurrentStreams: STREAMS_MAX } });
+  const server = createServer(SESSION_LIMITS);
   // Node's compatibility layer gives requests and responses of HTTP/2 the shape of those of HTTP/1.1.
   server.on(
     'request',
@@ -34,17 +48,15 @@ export function createHttp2Side({ handler, requestTimeoutMs, connections }: Http
   );
   server.on('stream', (stream) => {
     // A request without a body is complete with its headers, and its end is never read.
-    let late = stream.endAfterHeaders
+    const late = stream.endAfterHeaders
       ? undefined
       : setTimeout(() => stream.destroy(), requestTimeoutMs).unref();
     const arrived = () => clearTimeout(late);
     stream.once('end', arrived).once('close', arrived);
     stream.once('finish', () => {
-      if (stream.readableEnded) return;
-      // Answered before the body was read: the rest is discarded, and not waited for.
-      stream.resume();
       clearTimeout(late);
-      late = setTimeout(() => stream.destroy(), ANSWERED_MS_MAX).unref();
+      // It may have been answered before its body was read.
+      discardRestOfStream(stream);
     });
   });
   server.on('session', (session) => {

@@ -154,6 +154,27 @@ describe('plain HTTP', () => {
   });
 
   test.each([
+    ['Bearer ck_abc123_secretsecret', 'authorization', { kind: 'key', keyPrefix: 'ck_abc123' }],
+    ['Bearer of-an-admin', 'authorization', { kind: 'key', keyPrefix: undefined }],
+    ['Basic YWRhOnBhc3N3b3Jk', 'authorization', { kind: 'password', keyPrefix: undefined }],
+    ['x=1; __Host-carillon_session=abc', 'cookie', { kind: 'session', keyPrefix: undefined }],
+  ])('with a credential (%s) is refused and reported', async (value, header, expected) => {
+    const seen: object[] = [];
+    const redirect = await redirectToHttps({
+      ...{ host: '127.0.0.1', port: 0, onCredential: (facts) => void seen.push(facts) },
+      to: { publicUrl: undefined, port: 7420 },
+    });
+    const url = `http://127.0.0.1:${redirect.port}/api/jobs`;
+    const answer = await fetch(url, { redirect: 'manual', headers: { [header]: value } });
+    expect(answer.status).toBe(403);
+    expect(answer.headers.get('location')).toBeNull();
+    expect(await answer.json()).toMatchObject({ code: 'credential_in_clear' });
+    expect(seen).toEqual([{ ...expected, address: '127.0.0.1' }]);
+    expect(JSON.stringify(seen)).not.toContain('secretsecret');
+    await redirect.close();
+  });
+
+  test.each([
     ['example.com', undefined, 443, 'https://example.com'],
     ['example.com:80', undefined, 7420, 'https://example.com:7420'],
     ['[::1]:80', undefined, 7420, 'https://[::1]:7420'],

@@ -104,10 +104,10 @@ test('paths of REST, and plain JSON, are answered as ever', async () => {
     fetch(`${address}${path}`, { method: 'POST', headers, body: 'x' });
   const key = { authorization: `Bearer ${KEY}` };
   expect((await ask('/api/jobs', { ...grpc, ...key })).status).toBe(415);
-  expect((await ask('/api/nothing', { ...grpc, ...key })).status).toBe(415);
+  expect((await ask('/api/nothing', { ...grpc, ...key })).status).toBe(404);
   const plain = await ask('/nothing', { 'content-type': 'application/json' });
   expect([plain.status, plain.headers.get('content-type')]).toEqual([
-    400,
+    404,
     expect.stringContaining('problem'),
   ]);
 });

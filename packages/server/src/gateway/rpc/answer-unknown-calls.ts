@@ -15,12 +15,15 @@ const JSON_TYPE = /^application\/json(;|\s|$)/i;
 
 const PATH_LENGTH_MAX = 200;
 
-export function answerUnknownCalls(app: FastifyInstance): void {
+export function answerUnknownCalls(
+  app: FastifyInstance,
+  onNoRoute: (request: FastifyRequest, reply: FastifyReply) => void,
+): void {
   app.addHook('onRequest', (request, reply, done) => {
     // Scopes with a prefix, such as /api, answer for themselves.
-    if (!request.is404 || request.method !== 'POST' || request.server.prefix !== '') return done();
-    const protocol = protocolOf(request);
-    if (protocol === undefined) return done();
+    if (!request.is404 || request.server.prefix !== '') return done();
+    const protocol = request.method === 'POST' ? protocolOf(request) : undefined;
+    if (protocol === undefined) return onNoRoute(request, reply);
     const path = request.url.split('?', 1)[0]!.slice(0, PATH_LENGTH_MAX);
     const refusal = new Refusal('route_not_found', `There is no call ${path}.`);
     const error = connectErrorOf(refusal, request.id, Code.Unimplemented);

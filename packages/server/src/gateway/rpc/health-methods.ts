@@ -5,12 +5,16 @@
 import { rpc } from '@carillon/contract';
 import { Refusal } from '@carillon/domain';
 import { type Clock, sleep } from '@carillon/foundation';
+import { addressGroup } from '../../accounts/address-group.ts';
 import type { Readiness } from '../routes/health-routes.ts';
 import { type RpcMethod, serverStream, unary } from './rpc-method.ts';
 
 const { SERVING, NOT_SERVING, SERVICE_UNKNOWN } = rpc.health.HealthCheckResponse_ServingStatus;
 const LOOK_MS = 2_000;
+/** Of strangers; those who are signed in have as many places of their own. */
 const WATCHERS_MAX = 100;
+/** Of one group of addresses, and of one caller: nobody takes the places of all. */
+const WATCHERS_EACH_MAX = 10;
 
 export interface HealthContext {
   /** Concurrent callers share one check. */
@@ -28,15 +32,21 @@ export function healthMethods({ readiness, clock, services }: HealthContext): Rp
       ({ ready }) => (ready ? SERVING : NOT_SERVING),
       () => NOT_SERVING,
     );
-  let watchers = 0;
+  const strangers = new Watchers();
+  const signedIn = new Watchers();
   return [
     unary(check, 'open', async ({ request: { service } }) => {
       if (!known.has(service)) throw new Refusal('route_not_found', `There is no service ${service}.`);
       return { status: await look() };
     }),
-    serverStream(watch, 'open', async function* ({ request: { service }, signal }) {
-      if (watchers >= WATCHERS_MAX) throw new Refusal('overloaded', 'Too many watch the health already.');
-      watchers += 1;
+    serverStream(watch, 'open', async function* (call) {
+      const { request, signal, address, recognise } = call;
+      const { service } = request;
+      // Whoever has no valid key watches as a stranger.
+      const caller = await recognise().catch(() => undefined);
+      const leave = caller
+        ? signedIn.join(`${caller.kind} ${caller.id}`)
+        : strangers.join(addressGroup(address));
       try {
         let last: number | undefined;
         while (!signal.aborted) {
@@ -47,8 +57,31 @@ export function healthMethods({ readiness, clock, services }: HealthContext): Rp
           await sleep(clock, LOOK_MS, signal);
         }
       } finally {
-        watchers -= 1;
+        leave();
       }
     }),
   ];
+}
+
+class Watchers {
+  readonly #each = new Map<string, number>();
+  #total = 0;
+
+  /** Answers how to leave. */
+  join(who: string): () => void {
+    const count = this.#each.get(who) ?? 0;
+    if (count >= WATCHERS_EACH_MAX) {
+      const message = `The health is watched ${count} times from there already; close one of these streams.`;
+      throw new Refusal('too_many_listeners', message);
+    }
+    if (this.#total >= WATCHERS_MAX) throw new Refusal('overloaded', 'Too many watch the health already.');
+    this.#total += 1;
+    this.#each.set(who, count + 1);
+    return () => {
+      this.#total -= 1;
+      const left = this.#each.get(who)! - 1;
+      if (left > 0) this.#each.set(who, left);
+      else this.#each.delete(who);
+    };
+  }
 }

@@ -48,6 +48,7 @@ export function mountRpc(app: FastifyInstance, options: RpcOptions): void {
     stopping: stopping.signal,
     // Undefined only where the call is open, and there nobody reads it.
     callerOf: ({ values }) => values.get(CALLER) as Caller,
+    addressOf: (context) => requestOf(context).ip,
     recognise: (context) => authenticate(requestOf(context)),
     errorOf,
     letGo: (context) => {

@@ -21,6 +21,8 @@ import { STALLED_MS_MAX } from '../events/rights-check.ts';
 export interface RpcCall<Request> {
   readonly request: Request;
   readonly caller: Caller;
+  /** Where the call comes from. */
+  readonly address: string;
   /** Who the caller is now, for calls that last; rejects when they may no longer come in. */
   readonly recognise: () => Promise<Caller>;
   /** Aborted when the caller is gone or their time is up; of a stream, also when the server stops. */
@@ -30,6 +32,7 @@ export interface RpcCall<Request> {
 /** What the router lends to every call. */
 export interface RpcHost {
   callerOf(context: HandlerContext): Caller;
+  addressOf(context: HandlerContext): string;
   recognise(context: HandlerContext): Promise<Caller>;
   /** The only code that turns errors into answers. */
   errorOf(error: unknown, context: HandlerContext): Error;
@@ -60,7 +63,8 @@ export function unary<I extends DescMessage, O extends DescMessage>(
           const { signal } = context;
           const caller = host.callerOf(context);
           const recognise = () => host.recognise(context);
-          const answer = handle({ request: request as MessageShape<I>, caller, recognise, signal });
+          const address = host.addressOf(context);
+          const answer = handle({ request: request as MessageShape<I>, caller, address, recognise, signal });
           return (await unlessAborted(answer, signal)) as MessageInitShape<DescMessage>;
         } catch (error) {
           throw host.errorOf(error, context);
@@ -88,7 +92,8 @@ export function serverStream<I extends DescMessage, O extends DescMessage>(
           const signal = AbortSignal.any([context.signal, host.stopping]);
           const caller = host.callerOf(context);
           const recognise = () => host.recognise(context);
-          const call = { request: request as MessageShape<I>, caller, recognise, signal };
+          const address = host.addressOf(context);
+          const call = { request: request as MessageShape<I>, caller, address, recognise, signal };
           for await (const message of handle(call)) {
             const callOff = host.clock.timer(STALLED_MS_MAX, () => host.letGo(context));
             isHandingOver = true;

@@ -7,6 +7,7 @@ import {
   homeOf,
   type Job,
   type JobInput,
+  jobShownTo,
   Refusal,
   replaceJob,
   requireMay,
@@ -57,7 +58,8 @@ export function jobsByKey(ports: OperationPorts) {
     const read = jobId && (await storage.jobs.getForChange(jobId));
     if (!read || !sees(caller, read.job)) throw keyNotFound({ namespace, key });
     requireMay(caller, 'jobs.read', read.job);
-    return detailsOfRead(read, await storage.runs.activityOfJob(read.job.jobId, clock.now()));
+    const activity = await storage.runs.activityOfJob(read.job.jobId, clock.now());
+    return detailsOfRead({ ...read, job: jobShownTo(caller, read.job) }, activity);
   }
 
   async function applyJob(caller: Caller, request: ApplyRequest): Promise<AppliedJob> {
@@ -67,7 +69,12 @@ export function jobsByKey(ports: OperationPorts) {
       const applied =
         (await replaceExisting(caller, { ...request, namespace, input })) ??
         (await createNew(caller, { ...request, namespace, input }));
-      if (applied) return { ...applied, ...(await detailsOfApplied(applied)) };
+      if (applied) {
+        const { outcome, before } = applied;
+        const details = await detailsOfApplied(applied);
+        const shown = { before: before && jobShownTo(caller, before), job: jobShownTo(caller, details.job) };
+        return { ...details, ...shown, outcome };
+      }
     }
     throw new Refusal('job_changed', `The job with the key ${key} kept changing while it was applied.`);
   }

@@ -11,6 +11,7 @@ import {
   type Job,
   type JobId,
   type JobInput,
+  jobShownTo,
   may,
   type Owner,
   Refusal,
@@ -66,7 +67,7 @@ export function jobCreation(ports: OperationPorts) {
       if (inserted.kind === 'key_taken')
         throw await jobKeyTaken(ports, { caller, job: newJob.job, holderId: inserted.jobId });
       const result = createdJob(ports, newJob, inserted);
-      if (!result.created) return { ...result, details: await acceptedBefore(ports, result.jobId) };
+      if (!result.created) return { ...result, details: await acceptedBefore(ports, caller, result.jobId) };
       announceSoon(newJob);
       return { ...result, details: detailsOf(newJob) };
     },
@@ -231,11 +232,15 @@ function detailsOf({ job, first }: NewJob): JobDetails {
 }
 
 /** One that was accepted before, as it is now. */
-async function acceptedBefore({ storage, clock }: OperationPorts, jobId: JobId): Promise<JobDetails> {
+async function acceptedBefore(
+  { storage, clock }: OperationPorts,
+  caller: Caller,
+  jobId: JobId,
+): Promise<JobDetails> {
   const activity = await storage.runs.activityOfJob(jobId, clock.now());
   const read = await storage.jobs.getForChange(jobId);
   if (!read) throw jobNotFound(jobId);
-  return detailsOfRead(read, activity);
+  return detailsOfRead({ ...read, job: jobShownTo(caller, read.job) }, activity);
 }
 
 function requireNoRefusal(answers: readonly unknown[]): void {

@@ -14,6 +14,7 @@ import {
   type JobOrder,
   type JobSelection,
   type JobStatus,
+  jobShownTo,
   keyOfNone,
   nextFire,
   Refusal,
@@ -162,7 +163,7 @@ export async function listSortedJobs(
     jobs: await withLastRuns(
       ports,
       rows.map((sorted) => ({
-        job: sorted.job,
+        job: jobShownTo(caller, sorted.job),
         status: sorted.shown,
         nextRunMs: shownNextRunMs(sorted, query, nowMs),
       })),
@@ -194,7 +195,11 @@ export async function listJobs(
       })
     : await read(query.limit, undefined);
   const nowMs = ports.clock.now();
-  const details = rows.map(({ job, status }) => ({ job, status, nextRunMs: nextRunMs(job, nowMs) }));
+  const details = rows.map(({ job, status }) => ({
+    job: jobShownTo(caller, job),
+    status,
+    nextRunMs: nextRunMs(job, nowMs),
+  }));
   return { jobs: await withLastRuns(ports, details, query), next };
 }
 

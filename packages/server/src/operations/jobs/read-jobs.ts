@@ -4,9 +4,11 @@ import {
   fireTime,
   type Job,
   type JobId,
+  jobShownTo,
   may,
   nextFire,
   requireMay,
+  runsShownTo,
   type ShownJobStatus,
   shownStatus,
   visibleTo,
@@ -56,8 +58,8 @@ export function jobReading(ports: OperationPorts) {
       // The runs are read first: a job that ends in between is then shown as ended, never as waiting with nothing that waits.
       const activity = await runs.activityOfJob(jobId, clock.now());
       const read = await jobs.getForChange(jobId);
-      requireVisible(read?.job, { caller, jobId, action: 'jobs.read' });
-      return detailsOfRead(read!, activity);
+      const job = requireVisible(read?.job, { caller, jobId, action: 'jobs.read' });
+      return detailsOfRead({ ...read!, job: jobShownTo(caller, job) }, activity);
     },
 
     /** A job that an operation has just answered, as getJob shows it; undefined for callers who may not read it. */
@@ -66,7 +68,7 @@ export function jobReading(ports: OperationPorts) {
       const activity = await runs.activityOfJob(job.jobId, clock.now());
       const plan = await jobs.getForChange(job.jobId);
       return detailsOfRead(
-        { lastNominalMs: undefined, plannedNominalMs: plan?.plannedNominalMs, job },
+        { lastNominalMs: undefined, plannedNominalMs: plan?.plannedNominalMs, job: jobShownTo(caller, job) },
         activity,
       );
     },
@@ -77,7 +79,9 @@ export function jobReading(ports: OperationPorts) {
       const activity = await runs.activityOfJob(jobId, clock.now());
       const job = await visibleJob(ports, { caller, jobId, action: 'jobs.read' });
       const lastUpdatedMs = Math.max(job.updatedAtMs, latestRun?.modifiedAtMs ?? 0);
-      return { job, status: shownStatus(job.status, activity), waiting: activity, lastUpdatedMs, latestRun };
+      const [shownRun] = runsShownTo(caller, job, latestRun ? [latestRun] : []);
+      const status = shownStatus(job.status, activity);
+      return { job: jobShownTo(caller, job), status, waiting: activity, lastUpdatedMs, latestRun: shownRun };
     },
 
     listJobs: (caller: Caller, query: ListJobsQuery): Promise<ListedJobs> => listJobs(ports, caller, query),

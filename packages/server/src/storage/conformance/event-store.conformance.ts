@@ -57,6 +57,28 @@ export function describeEventStore(makeStorage: MakeStorage): void {
       expect(others).toEqual([]);
     });
 
+    it('a namespace that is made again begins after everything that was told of the one before', async () => {
+      const { storage } = stage.world;
+      const since = await mark();
+      const { job } = await stage.world.oneOff({ job: { namespace: 'again' } });
+      await storage.jobs.remove(job.jobId);
+      const before = await storage.events.namespacesBegan(['again', 'default', 'nowhere']);
+      expect([...before.keys()].toSorted()).toEqual(['again', 'default']);
+      expect(await storage.accounts.removeNamespace('again')).toBe('removed');
+      expect(await storage.accounts.createNamespace({ name: 'again', description: '', createdAtMs: 0 })).toBe(
+        true,
+      );
+      const next = await stage.world.oneOff({ job: { namespace: 'again' } });
+      const began = (await storage.events.namespacesBegan(['again'])).get('again')!;
+      const events = await told(since);
+      const isOld = (event: RecordedEvent) => event.job?.jobId === job.jobId;
+      expect(events.filter(isOld).length).toBeGreaterThanOrEqual(2);
+      for (const event of events.filter(isOld)) expect(event.cursor.seq).toBeLessThanOrEqual(began);
+      const news = events.filter((event) => event.job?.jobId === next.job.jobId);
+      expect(news.length).toBeGreaterThan(0);
+      for (const event of news) expect(event.cursor.seq).toBeGreaterThan(began);
+    });
+
     it('a repeated request tells of no second job', async () => {
       const { world } = stage;
       const job = (await world.oneOff()).job;

@@ -71,7 +71,7 @@ export class EventLog {
   }
 
   end(): EventCursor {
-    return { xid: this.#xid, seq: 0, index: ROW_END };
+    return { xid: this.#xid, seq: this.#xid, index: ROW_END };
   }
 
   oldest(): EventCursor | undefined {
@@ -116,7 +116,7 @@ export class EventLog {
 }
 
 function cursorOf({ xid }: EventRow): EventCursor {
-  return { xid, seq: 0, index: 0 };
+  return { xid, seq: xid, index: 0 };
 }
 
 function ofRun(run: EventRun): Pick<EventRow, 'jobId' | 'run' | 'member'> {

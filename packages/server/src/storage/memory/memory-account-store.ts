@@ -46,6 +46,7 @@ interface KeyRow {
 export class MemoryAccountStore implements AccountStore {
   readonly #jobs: MemoryState['jobs'];
   readonly #namespaces: MemoryState['namespaces'];
+  readonly #events: MemoryState['events'];
   readonly #audit: MemoryState['audit'];
   readonly #signingKeys: MemoryState['signingKeys'];
   readonly #users = new Map<string, UserRow>();
@@ -53,8 +54,9 @@ export class MemoryAccountStore implements AccountStore {
   readonly #sessions = new Map<string, { session: Session; hash: SecretHash }>();
   readonly #addresses = new Map<string, { userId: string; address: string; atMs: number }>();
 
-  constructor(state: Pick<MemoryState, 'jobs' | 'namespaces' | 'audit' | 'signingKeys'>) {
-    const { jobs, namespaces, audit, signingKeys } = state;
+  constructor(state: Pick<MemoryState, 'jobs' | 'namespaces' | 'audit' | 'events' | 'signingKeys'>) {
+    const { jobs, namespaces, audit, events, signingKeys } = state;
+    this.#events = events;
     this.#jobs = jobs;
     this.#namespaces = namespaces;
     this.#audit = audit;
@@ -83,7 +85,9 @@ export class MemoryAccountStore implements AccountStore {
 
   async createNamespace(namespace: Namespace, audit?: AuditEntry): Promise<boolean> {
     if (this.#namespaces.has(namespace.name)) return false;
-    this.#namespaces.set(namespace.name, { namespace, auditAfter: this.#audit.at(-1)?.auditId ?? 0 });
+    const auditAfter = this.#audit.at(-1)?.auditId ?? 0;
+    const eventsAfter = this.#events.end().seq;
+    this.#namespaces.set(namespace.name, { namespace, auditAfter, eventsAfter });
     return this.#done(audit);
   }
 

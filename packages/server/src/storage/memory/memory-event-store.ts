@@ -18,6 +18,11 @@ export class MemoryEventStore implements EventStore {
     return this.#state.events.oldest();
   }
 
+  async namespacesBegan(names: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const rows = names.map((name) => [name, this.#state.namespaces.get(name)?.eventsAfter] as const);
+    return new Map(rows.filter((row): row is readonly [string, number] => row[1] !== undefined));
+  }
+
   async read(after: EventCursor, limit: number): Promise<EventPage> {
     const events = this.#state.events.after(after, limit);
     const last = events.at(-1);

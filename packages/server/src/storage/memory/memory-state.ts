@@ -48,6 +48,8 @@ export interface WorkerRow extends WorkerRecord {
 
 export interface NamespaceRow {
   readonly namespace: Namespace;
+  /** The same of events, by the seq of their cursors. */
+  readonly eventsAfter: number;
   /** Entries of the audit log up to this one tell of another namespace of the same name. */
   readonly auditAfter: number;
 }
@@ -107,7 +109,7 @@ export function emptyState(now: () => number): MemoryState {
     events: new EventLog({ now, jobs }),
     generation: 0,
     audit: [],
-    namespaces: new Map([[DEFAULT_NAMESPACE, { namespace: DEFAULT, auditAfter: 0 }]]),
+    namespaces: new Map([[DEFAULT_NAMESPACE, { namespace: DEFAULT, auditAfter: 0, eventsAfter: 0 }]]),
     signingKeys: new Map(),
   };
 }

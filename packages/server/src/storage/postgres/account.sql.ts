@@ -23,9 +23,10 @@ export const CREATE_NAMESPACE = statement('create_namespace')`
   INSERT INTO namespaces (name, description, created_at) VALUES ($1, $2, ${timestampOf('$3')})
   ON CONFLICT (name) DO NOTHING RETURNING name`;
 
-/** A statement of its own: only when the name is ours is every entry about whoever had it before in the log. */
-export const BEGIN_AUDIT = statement('begin_audit')`
-  UPDATE namespaces SET audit_after = nextval(pg_get_serial_sequence('audit_log', 'audit_id')) WHERE name = $1`;
+/** A statement of its own: only when the name is ours is all about whoever had it before in the audit log and in the events. */
+export const BEGIN_HISTORY = statement('begin_history')`
+  UPDATE namespaces SET audit_after = nextval(pg_get_serial_sequence('audit_log', 'audit_id')), events_after = nextval('events_seq')
+  WHERE name = $1`;
 
 export const DESCRIBE_NAMESPACE = statement('describe_namespace')`
   UPDATE namespaces SET description = $2 WHERE name = $1 RETURNING name`;

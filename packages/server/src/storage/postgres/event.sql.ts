@@ -21,6 +21,10 @@ export const RECORD_EVENT = statement('record_event')`
 
 export const EVENTS_END: Statement = { name: 'events_end', text: `SELECT ${UNSETTLED}::text` };
 
+/** $1 names. */
+export const NAMESPACES_BEGAN = statement('namespaces_began')`
+  SELECT name, events_after FROM namespaces WHERE name = ANY($1::text[])`;
+
 /** Ordered by the column: the same name stands for its text in the answer, of which 1000 comes before 999. */
 export const OLDEST_EVENT = statement('oldest_event')`
   SELECT e.xid::text, e.seq FROM events e ORDER BY e.xid, e.seq LIMIT 1`;

@@ -52,7 +52,7 @@ export class PostgresAccountStore implements AccountStore {
     return this.#changed(audit, async (session) => {
       const values = [name, description, createdAtMs];
       if ((await session.query(sql.CREATE_NAMESPACE, values)).length === 0) return false;
-      await session.query(sql.BEGIN_AUDIT, [name]);
+      await session.query(sql.BEGIN_HISTORY, [name]);
       return true;
     });
   }

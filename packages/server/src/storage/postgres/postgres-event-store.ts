@@ -15,7 +15,7 @@ import {
 } from '@carillon/domain';
 import type { Database } from '../../postgres/database.ts';
 import type { EventPage, EventStore } from '../event-store.ts';
-import { EVENTS_END, type EventRow, OLDEST_EVENT, READ_EVENTS } from './event.sql.ts';
+import { EVENTS_END, type EventRow, NAMESPACES_BEGAN, OLDEST_EVENT, READ_EVENTS } from './event.sql.ts';
 import { readAll } from './selection.ts';
 
 /** Rows are small where events are few; where they are many, the limit on events comes first. */
@@ -37,6 +37,10 @@ export class PostgresEventStore implements EventStore {
   async oldest(): Promise<EventCursor | undefined> {
     const [row] = await this.#database.query<readonly [string, number]>(OLDEST_EVENT, []);
     return row && { xid: Number(row[0]), seq: row[1], index: 0 };
+  }
+
+  async namespacesBegan(names: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    return new Map(await this.#database.query<readonly [string, number]>(NAMESPACES_BEGAN, [names]));
   }
 
   async read(after: EventCursor, limit: number): Promise<EventPage> {

@@ -1,0 +1,126 @@
+/**
+ * Keeps secrets out of what is shown: credentials are taken out of the copies that the audit log keeps, and callers without the
+ * permission payloads.read see the shape of a payload and none of its values. What is stored of a job, and what is compared for
+ * idempotency, stays as it was sent.
+ */
+import { type Caller, EVERYWHERE, may, type Owner } from './caller.ts';
+
+export const REDACTED = '[redacted]';
+export const HIDDEN = '[hidden]';
+
+/** Endings of names, in small letters without - and _: x-api-key, apiKey and api_key are one. */
+const SECRET_NAMES = [
+  'authorization',
+  'cookie',
+  'password',
+  'passwd',
+  'passphrase',
+  'pwd',
+  'secret',
+  'token',
+  'apikey',
+  'accesskey',
+  'privatekey',
+  'secretkey',
+  'credential',
+  'credentials',
+  'signature',
+] as const;
+
+export type Redact = (json: string) => string;
+
+/** names: besides those above. The text is parsed only where one of the names, or a URL with a password, stands in it. */
+export function redactor(names: readonly string[] = []): Redact {
+  const endings = [...SECRET_NAMES, ...names.map(plain)].filter((name) => name !== '');
+  const spelled = endings.map((name) =>
+    [...name].map((letter) => letter.replace(/\W/, '\\$&')).join('[-_]?'),
+  );
+  const mention = new RegExp(`${spelled.join('|')}|://[^/"\\s]*@|bearer |basic `, 'i');
+  const isSecret = (name: string) => {
+    const told = plain(name);
+    return endings.some((ending) => told.endsWith(ending));
+  };
+  const walk = (value: unknown): unknown => {
+    if (typeof value === 'string') return redactText(value);
+    if (Array.isArray(value)) return value.map(walk);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([name, inner]) => [
+        name,
+        isSecret(name) && isValue(inner) ? REDACTED : walk(inner),
+      ]),
+    );
+  };
+  /** A text may itself be JSON, such as the body of a request. */
+  const redactText = (text: string): string => {
+    if (!mention.test(text)) return text;
+    if (/^\s*[[{]/.test(text)) {
+      try {
+        return JSON.stringify(walk(JSON.parse(text)));
+      } catch {
+        // It only looks like it.
+      }
+    }
+    return redactParts(text, isSecret);
+  };
+  return (json) => (mention.test(json) ? JSON.stringify(walk(JSON.parse(json))) : json);
+}
+
+function plain(name: string): string {
+  return name.toLowerCase().replaceAll(/[-_\s]/g, '');
+}
+
+/** That there is a password, or none, is no secret. */
+function isValue(value: unknown): boolean {
+  return value !== null && typeof value !== 'boolean';
+}
+
+/** The user and password of a URL, parameters whose names tell of a secret, and what follows Bearer and Basic. */
+function redactParts(text: string, isSecret: (name: string) => boolean): string {
+  return text
+    .replaceAll(/(:\/\/)[^/?#\s@]*@/g, `$1${REDACTED}@`)
+    .replaceAll(/\b(bearer|basic) +[\w.~+/=-]{6,}/gi, `$1 ${REDACTED}`)
+    .replaceAll(/((?:^|[?&;])([^=&#?\s]+)=)[^&#\s]*/g, (whole, head: string, name: string) =>
+      isSecret(name) ? `${head}${REDACTED}` : whole,
+    );
+}
+
+/** With the names of all members and none of their values. */
+export function shapeOf(json: string): string {
+  const walk = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(walk);
+    if (typeof value !== 'object' || value === null) return HIDDEN;
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, walk(inner)]));
+  };
+  return json === '{}' ? json : JSON.stringify(walk(JSON.parse(json)));
+}
+
+/** The job as the caller may see it. */
+export function jobShownTo<Shown extends Owner & { readonly payload: string }>(
+  caller: Caller,
+  job: Shown,
+): Shown {
+  return may(caller, 'payloads.read', job) ? job : { ...job, payload: shapeOf(job.payload) };
+}
+
+/** Runs of a job as the caller may see them: what a handler answered may hold as much as a payload. Job unknown: of many jobs. */
+export function runsShownTo<Shown extends { readonly result: string | undefined }>(
+  caller: Caller,
+  job: Owner | undefined,
+  runs: readonly Shown[],
+): Shown[] {
+  const shows = may(caller, 'payloads.read', job ?? { namespace: EVERYWHERE });
+  return runs.map((run) =>
+    shows || run.result === undefined ? run : { ...run, result: JSON.stringify(HIDDEN) },
+  );
+}
+
+/** What a run was asked for with is as secret as the payload that it is merged over. */
+export function inputShownTo<Input extends object>(
+  caller: Caller,
+  job: Owner | undefined,
+  input: Input | undefined,
+): Input | undefined {
+  if (input === undefined || may(caller, 'payloads.read', job ?? { namespace: EVERYWHERE })) return input;
+  return JSON.parse(shapeOf(JSON.stringify(input))) as Input;
+}
