@@ -457,6 +457,7 @@ export const MODULES: readonly Module[] = [
       'domain',
       'foundation',
       'worker',
+      'server/audit',
       'server/compose.ts',
       'server/config',
       'server/counters/postgres',

@@ -408,6 +408,8 @@ export interface JobChanged {
 export interface JobRemoved {
   readonly job_id: string;
   readonly outcome: 'deleted';
+  /** The older name of outcome. */
+  readonly status: 'deleted';
 }
 
 export interface JobApplied {

@@ -249,7 +249,11 @@ export const batchAnswer = z.array(
 );
 
 export const jobRemovedAnswer = z
-  .strictObject({ job_id: z.uuid(), outcome: z.literal('deleted') })
+  .strictObject({
+    job_id: z.uuid(),
+    outcome: z.literal('deleted'),
+    status: z.literal('deleted').describe('The older name of outcome.'),
+  })
   .meta({ id: 'JobRemoved' });
 
 interface JobStatusFacts {

@@ -93,7 +93,7 @@ export function readCursor<Position>(
 
 /** What entries of a list carry only when it is asked for. */
 export function including<const Word extends string>(words: readonly Word[], about: string) {
-  return anyOf(new Map(words.map((word) => [word, word] as const)))
+  return anyOf(new Map(words.map((word) => [word.replaceAll('_', '-'), word] as const)), words)
     .optional()
     .describe(about);
 }

@@ -69,6 +69,7 @@ export function keyOperations(parts: AccountParts) {
     async listKeys(caller: Caller, query: ListKeysQuery): Promise<ApiKey[]> {
       if (caller.userId === undefined) requireMay(caller, 'keys.read');
       const { afterKeyId, limit, expired, ...filter } = query;
+      if (filter.namespace !== EVERYWHERE) await namespaces.requireKnown(caller, filter.namespace);
       // A grant on one's own jobs does not cover the keys of others in the namespace.
       const readable = visibleTo(caller, 'keys.read')
         ?.filter(({ userId }) => userId === undefined)

@@ -323,7 +323,8 @@ test('every instant of an answer is named at or …_at, and every other name of 
       .map(([name]) => `${schema}.${name}`),
   );
   // As CloudEvents has it, and as a job is given it.
-  expect(odd.toSorted()).toEqual(['Event.time', 'Job.schedule_time', 'ListedJob.schedule_time']);
+  const jobs = ['Job', 'JobActed', 'JobApplied', 'ListedJob'].map((schema) => `${schema}.schedule_time`);
+  expect(odd.toSorted()).toEqual(['Event.time', ...jobs]);
 });
 
 test('each older name of a field holds what the newer one does', async () => {

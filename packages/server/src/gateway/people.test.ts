@@ -124,7 +124,7 @@ describe('sessions', () => {
     expect((await gateway.askAs(bob, 'GET', '/api/sessions?all=true')).status).toBe(403);
     const { body, headers } = await gateway.ask('GET', '/api/sessions?all=true&limit=3');
     expect(body).toHaveLength(3);
-    expect(String(headers.link)).toContain(`after=${body[2].session_id}`);
+    expect(String(headers.link)).toContain(`cursor=${body[2].session_id}`);
     const next = await gateway.ask('GET', `/api/sessions?all=true&limit=3&after=${body[2].session_id}`);
     expect(next.body).toHaveLength(1);
     // The admin key belongs to nobody: it asks for all.

@@ -194,7 +194,7 @@ export function jobOperations({ operations, address }: ApiContext): Operation[] 
         const { caller, id, query, ifVersion } = call;
         if (query.purge === true) {
           await operations.deleteJob(caller, id, { ifVersion });
-          return { body: { job_id: id, outcome: 'deleted' } };
+          return { body: { job_id: id, outcome: 'deleted', status: 'deleted' } };
         }
         const job = await operations.cancelJob(caller, id, { ifVersion });
         return actedReply(operations, call, { job, outcome: 'cancelled' });
