@@ -182,7 +182,7 @@ describe('names where an id is taken', () => {
     await client.users.create({ name: 'nell', password: 'a long phrase of her own', grants: [] });
     expect(await ok(['users', 'grant', 'nell', 'viewer'])).toContain('nell may: viewer');
     await client.keys.create({ name: 'deploy', role: 'viewer' });
-    await ok(['keys', 'revoke', 'deploy']);
-    expect((await run(['keys', 'revoke', 'deploy'])).code).toBe(3);
+    await ok(['keys', 'revoke', 'deploy', '--yes']);
+    expect((await run(['keys', 'revoke', 'deploy', '--yes'])).code).toBe(3);
   });
 });

@@ -90,9 +90,9 @@ describe('jobs', () => {
     ['--cron', '0 9 * * *'],
     ['--every', '1h'],
   ])('a job with %s is told with its first run, but not to programs', async (...when) => {
-    const create = ['jobs', 'create', 'told', '--http', alive, ...when];
+    const create = ['jobs', 'create', `told${when[0]}`, '--http', alive, ...when];
     const told = await run([...create, '--idempotency-key', `told${when[0]}`]);
-    expect(told.stdout).toMatch(/^Created told: [0-9a-f-]{36}\n$/);
+    expect(told.stdout).toMatch(/^Created told--\w+: [0-9a-f-]{36}\n$/);
     expect(told.stderr).toMatch(/^First run: 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d\n$/);
     expect((await run([...create, '--json'])).stderr).toBe('');
   });

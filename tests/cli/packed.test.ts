@@ -99,7 +99,7 @@ try {
     const { job_id } = await carillon.jobs.create({ name: 'greeting', handler: 'greet', payload, retry });
     let last = '';
     for await (const { status } of carillon.watch(job_id)) last = status;
-    const [run] = await carillon.jobs.runs(job_id).toArray();
+    const [run] = await carillon.jobs.runs(job_id, { include: 'result' }).toArray();
     console.log(last, run?.attempt_number, run?.result ?? run?.error_message);
   }
   await carillon.jobs.get('01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e0f').catch((error: unknown) => {
@@ -135,9 +135,9 @@ test('the client installs alone, with types that hold and nothing it depends on'
 
   await writeFile(
     join(project, 'use.ts'),
-    `import { Carillon, CarillonError, type Job } from '@carillon/client';
+    `import { Carillon, CarillonError, type ListedJob } from '@carillon/client';
 const carillon = new Carillon({ url: 'http://127.0.0.1:1', retriesMax: 0 });
-export const names = async (jobs: AsyncIterable<Job>): Promise<string[]> => {
+export const names = async (jobs: AsyncIterable<ListedJob>): Promise<string[]> => {
   const found: string[] = [];
   for await (const job of jobs) found.push(job.name);
   return found;

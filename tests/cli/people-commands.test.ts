@@ -79,7 +79,7 @@ describe('people', () => {
     expect(await ok(['keys', 'list'])).not.toContain(made.key);
     expect(await ok(['audit', '--actor', 'nobody at all'])).toBe('');
     expect((await run(['audit', '--actor', 'nobody at all'])).stderr).toContain('No changes match.');
-    await ok(['keys', 'revoke', made.key_id]);
+    await ok(['keys', 'revoke', made.key_id, '--yes']);
     expect((await run(['jobs', 'list'], { env })).code).toBe(4);
   });
 
@@ -92,8 +92,9 @@ describe('people', () => {
     const login = async (...flags: string[]) => {
       const at = ['--url', one.server.address, '--name', 'dora'];
       await ok(['login', ...at, ...flags], { env, input: `${password}\n` });
-      const file = join(env.HOME, '.config/carillon/login.json');
-      return JSON.parse(await readFile(file, 'utf8')) as { key: string; keyId: string };
+      const file = join(env.HOME, '.config/carillon/contexts.json');
+      const { current, contexts } = JSON.parse(await readFile(file, 'utf8'));
+      return contexts[current] as { key: string; keyId: string };
     };
     const first = await login();
     expect(await ok(['whoami'], { env })).toMatch(/may\s+viewer@ops editor@ops:own/);
@@ -145,7 +146,7 @@ describe('people', () => {
     const last = await json<{ key: string }>(['keys', 'rotate', 'night script', '--overlap', '0'], { env });
     expect((await use(rotated.key)).code).toBe(4);
     expect(await ok(['keys', 'list'], { env })).toMatch(/night script\s+emil/);
-    await ok(['keys', 'revoke', 'night script'], { env });
+    await ok(['keys', 'revoke', 'night script', '--yes'], { env });
     expect((await use(last.key)).code).toBe(4);
   });
 

@@ -76,7 +76,7 @@ test('every command of README.md works as it stands', PASTE, async () => {
   expect(script.match(/^curl /gm)?.length).toBeGreaterThanOrEqual(3);
   expect(script.match(/^npx carillon /gm)?.length).toBeGreaterThanOrEqual(12);
   expect(stdout).toMatch(/completed .* SUCCESS/);
-  expect(stdout).toMatch(/ck_\w+/);
+  expect(stdout).toMatch(/ck2_\w+/);
   expect(stdout).toMatch(/signed in as\s+ada/);
   expect(stdout).toContain('editor@billing');
   expect(stdout).toContain('Changed the password of ada');

@@ -115,7 +115,7 @@ def main(target, key, address, trusted=None):
     daily = jobs.SubmitJob(
         jobs_pb2.SubmitJobRequest(user_id="python", schedule=schedule, code_location=address, labels={"from": "python"})
     ).job_id
-    listed = jobs.ListJobs(jobs_pb2.ListJobsRequest(user_id="python", labels={"from": "python"})).jobs
+    listed = jobs.ListJobs(jobs_pb2.ListJobsRequest(user_id="python", labels={"from": "python"}, include=["payload"])).jobs
     tell("listed", [[job.job_id == daily, job.schedule.cron_expression, job.payload["url"] == address] for job in listed])
     everything = jobs.RetrieveAllJobs(jobs_pb2.RetrieveAllJobsRequest(user_id="python"))
     tell("retrieved", sorted(answer.job.job_id for answer in everything) == sorted([job_id, daily]))

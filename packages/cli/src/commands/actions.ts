@@ -12,7 +12,7 @@ import type { Column } from '../output/table.ts';
 import { countOf } from '../output/text.ts';
 
 /** Entries of one request; a longer list is read page by page. */
-export const PAGE_MAX = 200;
+export const PAGE_MAX = 1_000;
 
 export function pageSize(limit: number): number {
   return limit === 0 ? PAGE_MAX : Math.min(limit, PAGE_MAX);

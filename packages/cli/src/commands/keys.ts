@@ -146,6 +146,7 @@ export const keyCommands: readonly CommandSpec[] = [
       return (await client.keys.revoke(id)) ?? { key_id: id, status: 'revoked' };
     },
     sentence: (given) => `Revoked ${given}`,
+    question: (count) => `Revoke ${count === 1 ? 'this key' : `these ${count} keys`} for good?`,
   }),
 ];
 

@@ -62,5 +62,7 @@ export const signingKeyCommands: readonly CommandSpec[] = [
     act: async (client, id) =>
       (await client.namespaces.signingKeys.remove(id)) ?? { signing_key_id: id, status: 'deleted' },
     sentence: (id) => `Deleted ${id}`,
+    question: (count) =>
+      `Delete ${count === 1 ? 'this signing key' : `these ${count} signing keys`} for good?`,
   }),
 ];
