@@ -233,7 +233,7 @@ describe('requests of a namespace with signing keys', () => {
   });
 
   test('a deleted key signs no more, and without any key requests are sent unsigned', async () => {
-    await ok(['signing-keys', 'delete', first.signing_key_id, second.signing_key_id]);
+    await ok(['signing-keys', 'delete', first.signing_key_id, second.signing_key_id, '--yes']);
     const unsigned = await eventually(
       async () => {
         const before = received.length;

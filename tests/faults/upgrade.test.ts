@@ -73,7 +73,7 @@ it('it waits for servers of the older version, then ends with a sentence; with t
 it('it waits for a backup with a line that names it, and ends at once when it is told to stop', async () => {
   await undoLast();
   const backup = await connect('pg_dump');
-  await backup.query('BEGIN; LOCK TABLE job_runs IN ACCESS SHARE MODE');
+  await backup.query('BEGIN; LOCK TABLE namespaces IN ACCESS SHARE MODE');
   const impatient = await stage.begin('impatient');
   await untilSays(impatient, /"application":"pg_dump".*waits for a lock/);
   expect(await impatient.stop(60_000)).toEqual({ code: 0, signal: null });
