@@ -12,6 +12,8 @@ const NEEDS_A_SERVER = [
   '**/*.browser.test.ts',
 ];
 const NEVER = ['**/node_modules/**', '**/.tools/**', '**/.carillon/**'];
+/** What takes many minutes is part of `npm run test:long` alone. */
+const ONLY_LONG = process.env.CARILLON_TEST_LONG === 'true' ? [] : ['tests/fuzz/schemathesis.test.ts'];
 const POSTGRES = './tests/support/global-setup.ts';
 
 /** A limit only ends a hang: a test that is right on a fast machine is right on a slow one (hazard 50). */
@@ -45,7 +47,7 @@ export default defineConfig({
         test: {
           name: 'fuzz',
           include: ['tests/fuzz/**/*.test.ts'],
-          exclude: [...NEVER, ...NEEDS_A_SERVER],
+          exclude: [...NEVER, ...NEEDS_A_SERVER, ...ONLY_LONG],
           ...LONG_LIMITS,
         },
       },

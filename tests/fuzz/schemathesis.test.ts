@@ -14,14 +14,11 @@ import { SEED } from './fuzz.ts';
 import { FuzzWorld } from './fuzz-world.ts';
 
 const run = promisify(execFile);
-const isLong = process.env.CARILLON_TEST_LONG === 'true';
-const python = isLong
-  ? await findPython({
-      requirements: join(import.meta.dirname, 'schemathesis-requirements.txt'),
-      imports: 'schemathesis',
-    })
-  : ({ kind: 'missing', why: 'only in npm run test:long' } as const);
-const isLeftOut = python.kind === 'missing' && (!isLong || process.env.CI !== 'true');
+const python = await findPython({
+  requirements: join(import.meta.dirname, 'schemathesis-requirements.txt'),
+  imports: 'schemathesis',
+});
+const isLeftOut = python.kind === 'missing' && process.env.CI !== 'true';
 const EXAMPLES = 30;
 
 /**

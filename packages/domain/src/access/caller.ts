@@ -22,7 +22,7 @@ export interface Origin {
   readonly requestId: string | undefined;
 }
 
-/** How a person shows who they are: a session, or a key that belongs to them. */
+/** What a caller came with: a session, or a key. */
 export interface Credential {
   readonly kind: 'session' | 'key';
   readonly id: string;
@@ -30,6 +30,8 @@ export interface Credential {
   readonly name: string | undefined;
   /** Undefined: it does not expire. */
   readonly expiresAtMs: number | undefined;
+  /** Of a key: it came with the secret before the last rotation. */
+  readonly isPrevious?: boolean;
 }
 
 /** Who did something: a person whatever they came with, the server, or a key that belongs to nobody. */
@@ -38,7 +40,7 @@ export interface Actor {
   readonly id: string;
   readonly name: string;
   /** What the person came with. */
-  readonly via?: Omit<Credential, 'expiresAtMs'> | undefined;
+  readonly via?: Omit<Credential, 'expiresAtMs' | 'isPrevious'> | undefined;
 }
 
 export interface Caller {
@@ -50,7 +52,7 @@ export interface Caller {
   readonly userId: string | undefined;
   /** The name of that user. */
   readonly userName?: string | undefined;
-  /** What a person came with. Undefined: the server itself, or a key that belongs to nobody. */
+  /** What they came with. Undefined: the server itself, or its admin key. */
   readonly credential?: Credential | undefined;
   readonly grants: readonly Grant[];
   /** Of a key: no other actions, whatever the grants say. Undefined: all of them. */

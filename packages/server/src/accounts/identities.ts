@@ -157,10 +157,11 @@ function knownKey({ key, hash, isPrevious, owner }: FoundKey): KnownKey {
   const { keyId, name, ownerId, grants, scopes, previous } = key;
   const usable = ownerId === undefined || (owner !== undefined && !owner.disabled);
   const ends = [key.expiresAtMs, isPrevious ? previous?.expiresAtMs : undefined];
+  const expiresAtMs = ends.reduce((a, b) => (a === undefined || b === undefined ? (a ?? b) : Math.min(a, b)));
   return {
     hash: Buffer.from(hash, 'hex'),
     keyId,
-    expiresAtMs: ends.reduce((a, b) => (a === undefined || b === undefined ? (a ?? b) : Math.min(a, b))),
+    expiresAtMs,
     isPrevious,
     identity: usable
       ? {
@@ -169,7 +170,7 @@ function knownKey({ key, hash, isPrevious, owner }: FoundKey): KnownKey {
           name,
           userId: owner?.userId,
           userName: owner?.name,
-          credential: owner && { kind: 'key', id: keyId, name, expiresAtMs: key.expiresAtMs },
+          credential: { kind: 'key', id: keyId, name, expiresAtMs, isPrevious },
           grants: owner ? grantsWithin(grants, owner.grants) : grants,
           scopes,
         }

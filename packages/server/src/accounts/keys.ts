@@ -137,6 +137,10 @@ export function keyOperations(parts: AccountParts) {
     /** The key keeps its id and what it may; its secret is a new one. Of the secrets before only the last one may go on for a while. */
     async rotateKey(caller: Caller, keyId: string, input: RotationInput): Promise<CreatedKey> {
       const key = await changeableKey(parts, caller, keyId);
+      if (isItself(caller, key) && caller.credential?.isPrevious) {
+        const message = `This secret of the key ${keyId} was replaced: rotate it with the one that came after.`;
+        throw new Refusal('key_changed', message);
+      }
       const nowMs = clock.now();
       const expiresAtMs =
         input.expiresAtMs === undefined ? key.expiresAtMs : (input.expiresAtMs ?? undefined);

@@ -24,14 +24,19 @@ export async function requireOwnPassword(
 
 /**
  * A person's key that outlives what they came with takes their password. Users without one, who cannot show it, need the
- * permission to manage keys.
+ * permission to manage keys. A key of nobody makes none that outlives it.
  */
 export async function requireLifetime(
   parts: AccountParts,
   caller: Caller,
   key: { readonly expiresAtMs: number | undefined; readonly currentPassword: string | undefined },
 ): Promise<void> {
-  if (caller.userId === undefined) return;
+  if (caller.userId === undefined) {
+    const endMs = caller.credential?.expiresAtMs;
+    if (endMs === undefined || (key.expiresAtMs !== undefined && key.expiresAtMs <= endMs)) return;
+    const message = `expires_at must be at most ${new Date(endMs).toISOString()}, when the key that asks expires.`;
+    throw new Refusal('field_invalid', message, { field: 'expires_at' });
+  }
   const credentialMs = caller.credential?.expiresAtMs ?? Number.POSITIVE_INFINITY;
   const latestMs = Math.min(credentialMs, parts.clock.now() + WITHOUT_PASSWORD_MS_MAX);
   if (key.expiresAtMs !== undefined && key.expiresAtMs <= latestMs) return;

@@ -132,8 +132,9 @@ export function userOperations(parts: AccountParts) {
 
     /** One's own with the current password; another user's as an administrator. Sessions opened with the old one end. */
     async setPassword(caller: Caller, userId: string, input: PasswordInput): Promise<void> {
-      const own = caller.kind === 'user' && caller.userId === userId;
-      if (!own) requireMay(caller, 'users.manage');
+      // Whatever they came with: a key that a stolen session made must not set the password of its owner.
+      const own = caller.userId === userId;
+      if (!own || caller.kind !== 'user') requireMay(caller, 'users.manage');
       const user = await requireUser(parts, userId);
       // Whoever sets a password can sign in with it, and so needs every grant of the user.
       if (!own) await requireGrantsOf(parts, caller, user.grants);

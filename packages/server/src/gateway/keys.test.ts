@@ -146,6 +146,19 @@ describe('a person with a key of their own', () => {
     expect((await gateway.askAs(await gateway.signIn('bob'), 'DELETE', path)).status).toBe(204);
   });
 
+  it('is not rotated with the secret that a rotation replaced', async () => {
+    const { keyId, secret } = await bobWithLogin();
+    const rotate = (key: string) =>
+      gateway.askWith(key, 'POST', `/api/keys/${keyId}/rotate`, { payload: {} });
+    const { body: rotated } = await rotate(secret);
+    expect((await gateway.askWith(secret, 'GET', '/api/jobs')).status).toBe(200);
+    expect((await rotate(secret)).body).toMatchObject({ status: 409, code: 'key_changed' });
+    const longer = { name: 'more', grants: [VIEWER], expires_at: later(10 * DAY_MS) };
+    const make = (key: string) => gateway.askWith(key, 'POST', '/api/keys', { payload: longer });
+    expect((await make(secret)).body).toMatchObject({ status: 403, code: 'password_required' });
+    expect((await make(rotated.key)).status).toBe(201);
+  });
+
   it('rotates the key itself without a password: it lasts no longer than before', async () => {
     const { keyId, secret } = await bobWithLogin(300);
     const rotate = (key: string, payload: object) =>
@@ -273,5 +286,36 @@ describe('keys are found', () => {
     expect((await gateway.askWith(body.key, 'GET', '/api/jobs')).status).toBe(200);
     const wrong = (overlap: unknown) => gateway.post(`/api/keys/${body.key_id}/rotate`, { overlap });
     for (const overlap of ['soon', '91d', -1]) expect((await wrong(overlap)).status).toBe(400);
+  });
+});
+
+describe('a key of nobody', () => {
+  it('gives neither itself nor others a longer life than it has', async () => {
+    const grants: Grant[] = [{ namespace: '*', role: 'admin', ownOnly: false }];
+    const expiresAtMs = gateway.clock.now() + DAY_MS;
+    const { key, secret } = await gateway.operations.createKey({ name: 'contractor', grants, expiresAtMs });
+    const ask = (path: string, payload: object) => gateway.askWith(secret, 'POST', path, { payload });
+    const refused = { status: 400, code: 'field_invalid', field: 'expires_at' };
+    expect((await ask(`/api/keys/${key.keyId}/rotate`, { expires_at: null })).body).toMatchObject(refused);
+    expect((await ask('/api/keys', { name: 'endless', grants })).body).toMatchObject(refused);
+    const shorter = { name: 'shorter', grants, expires_at: later(HOUR_MS) };
+    expect((await ask('/api/keys', shorter)).status).toBe(201);
+    expect((await ask(`/api/keys/${key.keyId}/rotate`, {})).status).toBe(200);
+  });
+});
+
+describe('the password of a person', () => {
+  it('is not changed by a key of theirs without the current one', async () => {
+    const grants: Grant[] = [{ namespace: '*', role: 'admin', ownOnly: false }];
+    const { userId } = await gateway.person('ada', grants);
+    const { secret } = await gateway.operations.createKey({ name: 'stolen', grants, ownerId: userId });
+    const change = (body: object) =>
+      gateway.askWith(secret, 'POST', `/api/users/${userId}/password`, { payload: body });
+    const password = 'a brand new passphrase';
+    expect((await change({ password })).body).toMatchObject({
+      code: 'field_invalid',
+      field: 'current_password',
+    });
+    expect((await change({ password, current_password: PASSWORD })).status).toBeLessThan(300);
   });
 });

@@ -148,7 +148,7 @@ export interface RunStore {
   list(query: RunQuery): Promise<RunList>;
   latestOfJob(jobId: JobId, nowMs: number): Promise<RunView | undefined>;
   activityOfJob(jobId: JobId, nowMs: number): Promise<JobActivity>;
-  /** Of each job that has any: the attempt that was handed to a worker or ended last. */
+  /** Of each job that has any: the attempt that was handed to a worker or ended last, without its result. */
   lastOfJobs(jobIds: readonly JobId[]): Promise<ReadonlyMap<JobId, RunView>>;
   /** Every attempt of one run, latest first. */
   attempts(runId: RunId, nowMs: number): Promise<RunView[]>;

@@ -66,7 +66,7 @@ function credentialIn({ headers, socket }: IncomingMessage): CredentialSeen | un
   const { authorization = '', cookie = '' } = headers;
   if (/^basic /i.test(authorization)) return { kind: 'password', keyPrefix: undefined, address };
   if (authorization !== '') {
-    return { kind: 'key', keyPrefix: /\b(ck_[a-z0-9]+)_/i.exec(authorization)?.[1], address };
+    return { kind: 'key', keyPrefix: /\b(ck2?_[a-z0-9]+)_/i.exec(authorization)?.[1], address };
   }
   return cookie.includes('carillon_session=')
     ? { kind: 'session', keyPrefix: undefined, address }

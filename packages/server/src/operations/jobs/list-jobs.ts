@@ -16,6 +16,7 @@ import {
   type JobStatus,
   jobShownTo,
   keyOfNone,
+  may,
   nextFire,
   Refusal,
   requireMay,
@@ -162,6 +163,7 @@ export async function listSortedJobs(
   return {
     jobs: await withLastRuns(
       ports,
+      caller,
       rows.map((sorted) => ({
         job: jobShownTo(caller, sorted.job),
         status: sorted.shown,
@@ -200,17 +202,19 @@ export async function listJobs(
     status,
     nextRunMs: nextRunMs(job, nowMs),
   }));
-  return { jobs: await withLastRuns(ports, details, query), next };
+  return { jobs: await withLastRuns(ports, caller, details, query), next };
 }
 
-/** One read for all of them, where it is asked for. */
-export async function withLastRuns(
+/** One read for all of them, where it is asked for; of jobs whose runs the caller may read. */
+async function withLastRuns(
   { storage }: Pick<OperationPorts, 'storage'>,
+  caller: Caller,
   jobs: readonly JobDetails[],
   { withLastRun = false }: { readonly withLastRun?: boolean | undefined },
 ): Promise<readonly JobDetails[]> {
   if (!withLastRun) return jobs;
-  const last = await storage.runs.lastOfJobs(jobs.map(({ job }) => job.jobId));
+  const readable = jobs.filter(({ job }) => may(caller, 'runs.read', job)).map(({ job }) => job.jobId);
+  const last = await storage.runs.lastOfJobs(readable);
   return jobs.map((details) => ({ ...details, last: { run: last.get(details.job.jobId) } }));
 }
 

@@ -84,7 +84,7 @@ export class MemoryRunStore implements RunStore {
       jobIds.flatMap((jobId) => {
         const [living] = leases.ofJob(jobId).map(leasedView).sort(newestFirst);
         const last = living ?? [...history.ofJob(jobId)].sort(newestFirst)[0];
-        return last ? [[jobId, last] as const] : [];
+        return last ? [[jobId, { ...last, result: undefined }] as const] : [];
       }),
     );
   }

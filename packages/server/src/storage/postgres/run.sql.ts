@@ -125,12 +125,12 @@ const ACTIVITY = columns<JobActivity>({
 /** $1 job, $2 now. */
 export const ACTIVITY_OF_JOB = read('activity_of_job', ACTIVITY)`SELECT ${ACTIVITY.sql}`;
 
-/** $1 jobs. Living attempts, and of each job the one that ended last. */
+/** $1 jobs. Living attempts, and of each job the one that ended last; without results, which may be large. */
 export const LAST_OF_JOBS = read('last_of_jobs', RUN)`
   (SELECT ${LIVING_COLUMNS} FROM ${LEASED_RUNS}
     WHERE l.job_ids && $1::uuid[] AND u.job_id = ANY($1::uuid[]) AND ${OPEN} ${LATEST_FIRST})
   UNION ALL SELECT h.* FROM unnest($1::uuid[]) AS q(job_id) CROSS JOIN LATERAL (
-    SELECT ${RUN.sql} FROM job_runs r WHERE r.job_id = q.job_id AND r.status <> 'RUNNING'
+    SELECT ${RUN.sql.replace(RESULT, 'NULL::text')} FROM job_runs r WHERE r.job_id = q.job_id AND r.status <> 'RUNNING'
     ORDER BY r.created_at DESC, r.run_id DESC, r.epoch DESC LIMIT 1) h`;
 
 /** What has ended: what is shown as RUNNING is alive, and stands before. */
