@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { ServerHttp2Stream } from 'node:http2';
+import { Socket } from 'node:net';
 
 const REST_BYTES_MAX = 16 * 1_024 * 1_024;
 const REST_MS_MAX = 5_000;
@@ -11,6 +12,8 @@ const LOOK_MS = 20;
 
 export function discardRestOfRequest(request: IncomingMessage): void {
   const { socket } = request;
+  // A request that was handed over within the process has no connection, and nothing follows it.
+  if (!(socket instanceof Socket)) return;
   const bytesMax = socket.bytesRead + REST_BYTES_MAX;
   const untilMs = performance.now() + REST_MS_MAX;
   // Node itself throws the body of an answered request away, without an event to count by.
