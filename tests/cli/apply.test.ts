@@ -3,8 +3,12 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Carillon } from '../../packages/client/src/index.ts';
+import { eventually } from '../support/eventually.ts';
+import { Receiver } from '../support/receiver.ts';
 import { commandsIn } from './commands-in.ts';
 import { type OneServer, startOneServer } from './one-server.ts';
+
+const SOON = { withinMs: 60_000 };
 
 let one: OneServer;
 let client: Carillon;
@@ -125,11 +129,28 @@ describe('apply', () => {
     expect(new Set(made.map(({ key }) => key)).size).toBe(20);
   });
 
+  test('a job that runs at the moment is exported like any other', async () => {
+    const receiver = await new Receiver().start();
+    try {
+      const namespace = 'going-on';
+      await ok(['namespaces', 'create', namespace]);
+      const payload = { url: receiver.url(600_000) };
+      const { job_id: id } = await client.jobs.create({ name: 'long', key: 'long', namespace, payload });
+      await eventually(async () => expect((await client.jobs.get(id)).status).toBe('RUNNING'), SOON);
+      expect(await ok(['export', '--namespace', namespace])).toContain('key: long\n');
+      await client.jobs.cancel(id);
+    } finally {
+      await receiver.stop();
+    }
+  });
+
   test('jobs without a key get one when asked for', async () => {
     const job = { interval: '1d', handler: 'nobody', namespace: 'names' } as const;
     for (const name of ['Nightly report!', 'Nightly report?']) await client.jobs.create({ ...job, name });
     const left = await run(['export', '--namespace', 'names']);
     expect([left.stdout, left.stderr]).toEqual(['', expect.stringContaining('2 jobs without a key')]);
+    expect(left.stderr).toContain('jobs update <job> --job-key <key>');
+    expect(await ok(['export', '--namespace', 'names', '--type', 'one-time'])).toBe('');
     const exported = await ok(['export', '--namespace', 'names', '--add-keys']);
     expect(exported).toContain('key: nightly-report\n');
     expect(exported).toContain('key: nightly-report-2\n');

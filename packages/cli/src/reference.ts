@@ -98,9 +98,8 @@ waiting says for how long.
 
 **Values** of the API are written as the API does, in lower case with underscores; hyphens in their place are understood.
 
-**Words for how it goes**: a job is \`pending\`, \`running\`, \`paused\`, \`completed\`, \`failed\` or \`cancelled\`. A list shows what is
-stored of it: a job that runs at the moment is \`pending\` there, and \`jobs show\` says \`running\`. With \`--json\` the field \`status\` of a job is
-the server's own, where \`SCHEDULED\` stands for pending. A run is QUEUED, CLAIMED, RUNNING, and in the end SUCCESS, FAILED,
+**Words for how it goes**: a job is \`pending\`, \`running\`, \`paused\`, \`completed\`, \`failed\` or \`cancelled\`. With \`--json\` the field
+\`status\` of a job is the server's own, where \`SCHEDULED\` stands for pending. A run is QUEUED, CLAIMED, RUNNING, and in the end SUCCESS, FAILED,
 TIMED_OUT, CANCELLED or SKIPPED.
 
 **Waiting** (\`--wait\`, \`--watch\`) ends with 0 when the job completed or the run succeeded, with 1 when it ended in any other way. Ctrl-C ends

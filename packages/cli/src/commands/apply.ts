@@ -9,7 +9,7 @@ import { makePlan, mapAtOnce, type Plan, type PlannedJob } from '../definitions/
 import { type Definitions, readDefinitions } from '../definitions/read-files.ts';
 import { EXIT, UsageError } from '../errors.ts';
 import { explainError } from '../explain-error.ts';
-import { choice, IN_NAMESPACE, labelFilter, text, texts, toggle, YES } from '../flags.ts';
+import { choice, contextNamespace, IN_NAMESPACE, labelFilter, text, texts, toggle, YES } from '../flags.ts';
 import { countOf, plainText } from '../output/text.ts';
 import { isConfirmed } from './actions.ts';
 
@@ -18,7 +18,7 @@ const SOURCE = {
     '-f, --file <path>',
     'File of jobs in YAML or JSON, or a folder of them; - reads the standard input; may be repeated',
   ),
-  namespace: text('--namespace <name>', 'Namespace of jobs where their file names none'),
+  namespace: contextNamespace('Namespace of jobs where their file names none'),
   set: text('--set <name>', 'What the files make up together; --prune removes only jobs of this set'),
 };
 
@@ -202,9 +202,9 @@ const exportJobs = command('export', 'Print jobs as a file that can be applied',
     text: text('--text <part>', 'Whose name contains this'),
     key_prefix: text('--key-prefix <text>', 'Whose key begins with this'),
     type: choice('--type <type>', 'Kind of schedule', [
-      ...(['immediate', 'future', 'cron', 'interval', 'one-time', 'recurring'] as const),
+      ...(['immediate', 'future', 'cron', 'interval', 'one_time', 'recurring'] as const),
     ]),
-    status: texts('--status <status>', 'With this status; may be repeated [pending, paused]'),
+    status: texts('--status <status>', 'With this status; may be repeated [pending, running, paused]'),
     addKeys: toggle(
       '--add-keys',
       'Give jobs without a key one that is made of their name, and print them too',
@@ -215,14 +215,14 @@ const exportJobs = command('export', 'Print jobs as a file that can be applied',
     'carillon export --namespace billing --label team=invoices > billing.yaml',
     'carillon export --type recurring --add-keys > jobs.yaml',
   ],
-  async run({ options: { addKeys = false, status = ['pending', 'paused'], ...filter }, cli }) {
+  async run({ options: { addKeys = false, status = ['pending', 'running', 'paused'], ...filter }, cli }) {
     const client = await cli.client();
     const query = { ...filter, status, include: 'payload', limit: 200 };
     const found = (await client.jobs.list(query as never).toArray()) as Job[];
     const keyless = found.filter(({ key }) => key === null);
     if (keyless.length > 0 && !addKeys)
       cli.out.warn(
-        `${countOf(keyless.length, 'job')} without a key left out; --add-keys gives them one, or \`carillon jobs update <job> --key <key>\`.`,
+        `${countOf(keyless.length, 'job')} without a key left out; --add-keys gives them one, or \`carillon jobs update <job> --job-key <key>\`.`,
       );
     const jobs = found.filter(({ key }) => key !== null);
     if (addKeys) for (const job of keyless) jobs.push(await withKey(client, job));

@@ -168,7 +168,10 @@ async function noteOthersOfName(cli: Cli, { name, key }: NewJob, jobId: string):
   const page = await optional(client.jobs.list({ name, limit: NAMESAKES_MAX }).page());
   const own = page?.items.find(({ job_id: id }) => id === jobId);
   const others = page?.items.filter(
-    (job) => job !== own && job.namespace === own?.namespace && ['SCHEDULED', 'PAUSED'].includes(job.status),
+    (job) =>
+      job !== own &&
+      job.namespace === own?.namespace &&
+      ['SCHEDULED', 'RUNNING', 'PAUSED'].includes(job.status),
   );
   if (!others?.length) return;
   const short = shortIds(others.map(({ job_id: id }) => id));
