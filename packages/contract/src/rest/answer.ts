@@ -6,8 +6,13 @@ export const instant = z.iso.datetime();
 export function instantText(ms: number): string;
 export function instantText(ms: number | undefined): string | null;
 export function instantText(ms: number | undefined): string | null {
-  return ms === undefined ? null : new Date(ms).toISOString();
+  if (ms === undefined) return null;
+  // Of a job, two are often the same; and jobs that arrive together were created within a millisecond.
+  if (ms !== last.ms) last = { ms, text: new Date(ms).toISOString() };
+  return last.text;
 }
+
+let last = { ms: 0, text: new Date(0).toISOString() };
 
 export function secondsOf(ms: number | undefined): number | null {
   return ms === undefined ? null : ms / 1_000;

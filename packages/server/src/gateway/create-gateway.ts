@@ -126,16 +126,11 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   // A scope of its own instead of a test of the URL: the router also takes /%61pi for /api.
   app.register(
     (api, _options, done) => {
-      api.addHook('onRequest', (_request, reply, hookDone) => {
+      api.addHook('onRequest', (request, reply, hookDone) => {
         reply.header('cache-control', 'no-store');
-        hookDone();
-      });
-      // Unauthenticated callers do not learn which paths exist. Answered here, before a body is read.
-      api.addHook('onRequest', async (request, reply) => {
-        if (!request.is404) return;
-        await authenticate(request);
-        problems.onNoRoute(request, reply);
-        return reply;
+        if (!request.is404) return hookDone();
+        // Unauthenticated callers do not learn which paths exist. Answered here, before a body is read.
+        authenticate(request).then(() => problems.onNoRoute(request, reply), hookDone);
       });
       api.setNotFoundHandler(problems.onNoRoute);
       mountRest(api, offered, { authenticate, address, limits });
