@@ -63,6 +63,16 @@ describe('apply', () => {
     await write('changed.yaml', FILE.replace('0 9 * * 1-5', '30 9 * * 1-5'));
     const { code, stdout } = await run(['diff', '-f', 'changed.yaml']);
     expect(code).toBe(1);
+    const trouble: [string[], RegExp][] = [
+      [['--url', 'http://127.0.0.1:1'], /cannot be reached/],
+      [['--url', one.server.address, '--key', 'ck_no'], /carillon login/],
+      [['--namespace', 'nowhere', '-f', 'apart.yaml'], /nowhere/],
+    ];
+    await write('apart.yaml', 'key: apart\ninterval: 1d\n');
+    for (const [flags, words] of trouble)
+      expect(await run(['diff', '-f', 'changed.yaml', ...flags])).toMatchObject({
+        ...{ code: 2, stdout: '', stderr: expect.stringMatching(words) },
+      });
     expect(stdout).toContain('-cron_expression: 0 9 * * 1-5\n+cron_expression: 30 9 * * 1-5\n time_zone');
     expect(await ok(['apply', '-f', 'changed.yaml'])).toMatch(/updated +report +git +cron_expression/);
     const exported = await ok(['export', '--namespace', 'git']);

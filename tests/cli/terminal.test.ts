@@ -153,7 +153,7 @@ describe.skipIf(isLeftOut)(name, () => {
     expect(table).toMatch(/^ID +JOB +ERROR$/m);
     expect(table).toMatch(/refused at once {2}\S.{20}/);
     for (const line of table.split('\n')) expect(widthOf(line), line).toBeLessThanOrEqual(COLUMNS);
-    expect(await shown('-o', 'wide')).toMatch(/^ID +JOB +DIED +ERROR +REASON +TRIES +SENT AGAIN AS$/m);
+    expect(await shown('-o', 'wide')).toMatch(/^ID +JOB +DIED +ERROR +REASON +TRIES +HANDLED BY$/m);
   });
 
   test('the list tells when a job runs that runs once, also in 80 columns', async () => {

@@ -2,7 +2,7 @@
  * One server as people start it, through all its doors: what goes in by REST comes out by RPC, with the same keys and the
  * same refusals; and the examples of docs/rpc.md do what the page says.
  */
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,9 +10,10 @@ import { promisify } from 'node:util';
 import type { DescService } from '@bufbuild/protobuf';
 import { type Client, Code, createClient, type Interceptor, type Transport } from '@connectrpc/connect';
 import { createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { rpc } from '../../packages/contract/src/index.ts';
 import { callApi } from '../support/api-client.ts';
+import { eventually } from '../support/eventually.ts';
 import { fixedPort } from '../support/processes.ts';
 import { endServers, launchServer, type ServerProcess } from '../support/start-server-process.ts';
 import { findPython, makeStubs, programOf } from './python-environment.ts';
@@ -136,20 +137,53 @@ test('the commands for a shell do what the page says', async () => {
 test.skipIf(python.kind === 'missing' && process.env.CI !== 'true')(
   `the example in Python does what the page says${python.kind === 'missing' ? ` (${python.why})` : ''}`,
   async () => {
-    const program = programOf(python);
-    const stubs = join(folder, 'stubs');
-    mkdirSync(stubs);
-    const script = join(folder, 'example.py');
-    writeFileSync(script, blocks('python')[0] ?? '');
-    const { host: CARILLON_TARGET } = new URL(server.address);
-    const PYTHONPATH = await makeStubs(program, stubs);
-    const env = { ...process.env, CARILLON_TARGET, KEY: key, PYTHONPATH };
-    const { stdout } = await run(program, [script], { env });
+    const [program, ...script] = await pythonExample(0);
+    const { stdout } = await run(program, script, { env: await pythonEnvironment() });
     expect(stdout).toMatch(/^submitted [0-9a-f-]{36}$/m);
     expect(stdout).toMatch(/^https:\/\/example.org\/report \d{4}-/m);
     expect(stdout).toMatch(/^INVALID_ARGUMENT .*\.$/m);
   },
 );
+
+test.skipIf(python.kind === 'missing' && process.env.CI !== 'true')(
+  'the example in Python that watches tells of a run as it happens',
+  async () => {
+    const [program, ...script] = await pythonExample(1);
+    const watching = spawn(program, script, { env: await pythonEnvironment() });
+    onTestFinished(() => void watching.kill());
+    let told = '';
+    watching.stdout.on('data', (chunk) => {
+      told += String(chunk);
+    });
+    watching.stderr.on('data', (chunk) => {
+      told += String(chunk);
+    });
+    const payload = { url: `${server.address}/health/live` };
+    await eventually(
+      async () => {
+        await callApi(server, '/api/jobs', { method: 'POST', body: { name: 'watched', payload } });
+        expect(told).toMatch(/^\d{4}-\S+ io\.carillon\.run\.succeeded watched$/m);
+      },
+      { withinMs: 60_000 },
+    );
+  },
+);
+
+async function pythonExample(index: number): Promise<[program: string, ...args: string[]]> {
+  const script = join(folder, `example-${index}.py`);
+  writeFileSync(script, blocks('python')[index] ?? '');
+  return [programOf(python), script];
+}
+
+async function pythonEnvironment(): Promise<NodeJS.ProcessEnv> {
+  const stubs = join(folder, 'stubs');
+  mkdirSync(stubs, { recursive: true });
+  const { host: CARILLON_TARGET } = new URL(server.address);
+  return {
+    ...process.env,
+    ...{ CARILLON_TARGET, KEY: key, PYTHONPATH: await makeStubs(programOf(python), stubs) },
+  };
+}
 
 test.each([rpc.JobService, rpc.AccountService, rpc.AuditService])(
   'every call of $name is on the page, and no other',

@@ -34,6 +34,8 @@ export interface CommandSpec extends CommandText {
   readonly name: string;
   readonly summary: string;
   readonly options?: Flags;
+  /** What it ends with instead of every code that tells of an error, but for Ctrl-C. */
+  readonly troubleExit?: number;
   /** Everything after the name goes to the command unparsed, --help included. */
   readonly passThrough?: boolean;
   /** Returns the exit code when it is another than 0. */
@@ -46,6 +48,7 @@ export function command<F extends Flags = Record<never, never>>(
   summary: string,
   spec: CommandText & {
     readonly options?: F;
+    readonly troubleExit?: number;
     readonly run: (call: Call<Values<F>>) => Promise<number | undefined> | Promise<void>;
   },
 ): CommandSpec {

@@ -49,7 +49,9 @@ function flagOf(field: string, flags: Flags): string | undefined {
   return flag === `--${field}` ? undefined : flag;
 }
 
-function fixOf({ code, fix, retryAfterMs }: CarillonError): string | undefined {
+function fixOf({ code, fix, status, requestId, retryAfterMs }: CarillonError): string | undefined {
+  // Not the server says so, but the command, which knows where it looked.
+  if (status === 404 && requestId === undefined && fix !== undefined) return fix;
   return retryAfterMs === undefined
     ? (FIXES[code] ?? fix)
     : `Try again in ${Math.ceil(retryAfterMs / 1_000)} s.`;

@@ -55,9 +55,9 @@ test('options of every command may stand before and after its words', async () =
 });
 
 test('values of the API are understood in any spelling', async () => {
-  expect((await parse('carillon jobs list --type one-time --sort -next-run-time')).options).toMatchObject({
+  expect((await parse('carillon jobs list --type one-time --sort -next-run-at')).options).toMatchObject({
     type: 'one_time',
-    sort: '-next_run_time',
+    sort: '-next_run_at',
   });
   expect((await parse('carillon jobs create x --priority HIGH')).options).toMatchObject({ priority: 'high' });
 });

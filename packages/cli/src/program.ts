@@ -24,10 +24,11 @@ export async function runCli(given: readonly string[], world: World): Promise<nu
   let exitCode: number = EXIT.ok;
   let cli: Cli | undefined;
   let flags: Flags = {};
+  let troubleExit: number | undefined;
   const outputOf = ({ json = false, utc = false, output = 'table' }: GlobalOptions) =>
     new Output({ ...world, format: json ? 'json' : output, utc });
   const run = async (spec: CommandSpec, { args, options }: Parsed) => {
-    flags = spec.options ?? {};
+    ({ options: flags = {}, troubleExit } = spec);
     const globals = await readFlags(GLOBAL_FLAGS, options, world);
     const env =
       globals.context === undefined ? world.env : { ...world.env, CARILLON_CONTEXT: globals.context };
@@ -62,7 +63,7 @@ export async function runCli(given: readonly string[], world: World): Promise<nu
     const fix =
       [explained.fix, from && `The address comes from ${from}.`].filter(Boolean).join(' ') || undefined;
     out.failure({ ...explained, fix });
-    return explained.exitCode;
+    return troubleExit ?? explained.exitCode;
   }
 }
 

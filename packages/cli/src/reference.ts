@@ -25,7 +25,7 @@ function section(spec: CommandSpec): string {
   return [
     `### ${spec.name}`,
     '',
-    cellText(descriptionOf(spec)),
+    proseText(descriptionOf(spec)),
     '',
     '```sh',
     `carillon ${spec.name}${argumentNames}${options ? ' [options]' : ''}`,
@@ -50,17 +50,26 @@ function rowsOf(flags: Flags): Row[] {
 
 /** No lines where there are no rows. */
 function table(heading: string, rows: readonly Row[]): string[] {
-  const lines = rows.map((row) => `| \`${row.name}\` | ${meaning(row)} |`);
+  const lines = rows.map((row) => `| \`${withoutBars(row.name)}\` | ${meaning(row)} |`);
   return rows.length === 0 ? [] : [`| ${heading} | meaning |`, '|---|---|', ...lines, ''];
 }
 
 function meaning({ description, choices, fallback }: Row): string {
   const words = choices ? `: ${choices.map((choice) => `\`${choice}\``).join(', ')}` : '';
-  return `${cellText(description)}${words}${fallback === undefined ? '' : ` [\`${fallback}\`]`}`;
+  return `${withoutBars(proseText(description))}${words}${fallback === undefined ? '' : ` [\`${fallback}\`]`}`;
 }
 
-function cellText(text: string): string {
-  return text.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('*', '\\*');
+/** Text outside of code: what stands between backquotes is shown as it is. */
+function proseText(text: string): string {
+  const parts = text.split('`');
+  return parts
+    .map((part, i) => (i % 2 === 1 ? part : part.replaceAll('<', '&lt;').replaceAll('*', '\\*')))
+    .join('`');
+}
+
+/** In a table a bar ends the cell, also inside of code. */
+function withoutBars(text: string): string {
+  return text.replaceAll('|', '\\|');
 }
 
 function anchorOf(name: string): string {
@@ -71,8 +80,12 @@ const HEAD = `# The carillon command
 
 <!-- Generated from packages/cli/src by renderCliReference(). Do not edit. -->
 
-\`carillon <command> --help\` shows the same in the terminal. In a clone of the repository the command is
-\`npx carillon\`, once \`npm start\` or \`npm install\` has fetched the packages.
+\`carillon <command> --help\` shows the same in the terminal.
+
+**How to get the command.** In a clone of the repository it is \`npx carillon\`, once \`npm start\` or \`npm install\` has fetched the packages;
+before that, npx would look for a package of that name in the registry. The examples here say \`carillon\`:
+\`alias carillon='npx --no-install carillon'\` makes them work as they are. In another project, install the tarball of \`npm run pack\`
+([schedules kept in git](schedules-in-git.md#in-ci)).
 
 **Where it connects to**, the first that is there: \`--url\`, \`--context\` or \`--data\`; \`CARILLON_URL\`; the context that
 \`CARILLON_CONTEXT\` names; the current context (\`carillon context use\`, \`carillon login\`); the server that runs in the folder
@@ -81,8 +94,11 @@ const HEAD = `# The carillon command
 folder counts only when it is yours or root's, when no link leads to its files, and when its address is on this machine; root uses
 the folder of another user when \`--data\` names it. Before a password is asked for, the address it goes to is shown.
 
-**Which job is meant**: its id, its key, its name if no other job has it, or the beginning of its id, at least 6 characters of it. What fits
-several is refused with all of them. Users and API keys are called by their names, too, and dead letters by the beginning of their ids.
+**Which job is meant**: its id, its key, its name if no other job has it, or the beginning of its id, at least 6 characters of it. The key or
+name of a job also stands for its latest run (\`carillon runs logs nightly\`). Users and API keys are called by their names; runs, dead letters
+and workers by the beginning of their ids. Names are looked up in the namespace that \`--namespace\` or the context says, and everywhere
+with \`--all-namespaces\`. What fits several is refused with all of them. The \`user_id\` of a job may be a text of your own, which is no
+user here: \`--user id:u003\` says it as it is.
 
 **Contexts** are servers by name, kept in \`~/.config/carillon/contexts.json\`, which only you can read. The namespace of a context is
 that of every command which lists or creates, unless \`--namespace\` names another one or \`--all-namespaces\` asks for all.

@@ -1,17 +1,24 @@
 /**
- * What people call things by: wherever an id is taken, the key of a job, a name that only one has, or the beginning of an id will do.
- * What fits several is refused with all of them; ids are never looked up, so that scripts cost no request more.
+ * What people call things by: wherever an id is taken, the key of a job, a name that only one has, or the beginning of an id will do; the
+ * key or name of a job also stands for its latest run. Only the namespace of the command or the context is looked at. What fits several is
+ * refused with all of them; ids are never looked up, so that scripts cost no request more.
  */
-import { type Carillon, CarillonError, type List, type ListedJob } from '@carillon/client';
+import { type Carillon, CarillonError, type List, type ListedJob, type ListedRun } from '@carillon/client';
 import type { Cli } from './cli.ts';
 import type { Call, CommandSpec } from './command.ts';
 import { UsageError } from './errors.ts';
 import { plainText } from './output/text.ts';
 
 /** What an argument of a command names. */
-export type Named = 'job' | 'key' | 'user' | 'dead letter';
+export type Named = 'job' | 'run' | 'key' | 'user' | 'worker' | 'dead letter';
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** What the value of an option names, by the field that it sets. */
+const NAMED_OPTIONS: Readonly<Record<string, Named>> = {
+  ...{ job_id: 'job', run_id: 'run', user_id: 'user', worker_id: 'worker' },
+};
+
+/** Those of workers have more behind a dot. */
+const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(\.|$)/i;
 /** The beginning of a UUID. Ids begin with the time: six digits are a few hours. */
 const ID_PREFIX = /^[0-9a-f]{6}(?:[0-9a-f]{0,2}|[0-9a-f]{2}-[0-9a-f-]{0,26})$/i;
 /** To the millisecond at which it was made. */
@@ -32,28 +39,40 @@ export function shortIds(ids: readonly string[]): (id: string) => string {
 
 type AnyCall = Call<Record<string, unknown>>;
 
-/** A call of a command, with ids in place of what its arguments and --job call things by. */
+/** A call of a command, with ids in place of what its arguments and options call things by. */
 export async function resolveCall(spec: CommandSpec, { args, options, cli }: AnyCall): Promise<AnyCall> {
+  const { namespace } = options;
+  const place = { cli, namespace: typeof namespace === 'string' ? namespace : undefined };
   const specs = spec.arguments ?? [];
   const resolved: string[] = [];
   for (const [i, given] of args.entries()) {
     // The last one may take several; one that may be left out is undefined.
     const { names } = specs[Math.min(i, specs.length - 1)] ?? {};
-    resolved.push(names === undefined || given === undefined ? given : await resolveId(cli, names, given));
+    resolved.push(names === undefined || given === undefined ? given : await resolveId(place, names, given));
   }
-  const { job_id: job } = options;
-  const named = typeof job === 'string' ? { job_id: await resolveId(cli, 'job', job) } : {};
+  const named: Record<string, string> = {};
+  for (const [option, names] of Object.entries(NAMED_OPTIONS)) {
+    const given = options[option];
+    if (typeof given === 'string') named[option] = await resolveId(place, names, given);
+  }
   return { args: resolved, options: { ...options, ...named }, cli };
 }
 
-async function resolveId(cli: Cli, names: Named, given: string): Promise<string> {
-  if (UUID.test(given)) return given;
-  const found = await FINDERS[names](await cli.client(), given);
+interface Place {
+  readonly cli: Cli;
+  /** What --namespace says; left out, that of the context counts. */
+  readonly namespace: string | undefined;
+}
+
+async function resolveId(place: Place, names: Named, given: string): Promise<string> {
+  if (ID.test(given)) return given;
+  const namespace = place.namespace ?? (await place.cli.defaultNamespace());
+  const found = await FINDERS[names](await place.cli.client(), given, { namespace });
   const distinct = [...new Map(found.map((candidate) => [candidate.id, candidate])).values()];
   const [one, second] = distinct;
   if (one && !second) return one.id;
   if (one) throw ambiguous(names, given, distinct);
-  throw notFound(names, given);
+  throw notFound(names, given, IN_NAMESPACES.has(names) ? namespace : undefined);
 }
 
 interface Candidate {
@@ -62,43 +81,116 @@ interface Candidate {
   readonly facts: readonly (string | null)[];
 }
 
-type Find = (client: Carillon, given: string) => Promise<Candidate[]>;
+type Within = { readonly namespace?: string | undefined };
+type Find = (client: Carillon, given: string, within: Within) => Promise<Candidate[]>;
+
+const IN_NAMESPACES: ReadonlySet<Named> = new Set(['job', 'run', 'dead letter']);
 
 const FINDERS: Record<Named, Find> = {
-  job: findJobs,
+  job: async (client, given, within) => (await findJobs(client, given, within)).map(jobCandidate),
+  run: findRuns,
   key: async (client, given) => {
     const keys = await client.keys.list({ limit: LOOKED_THROUGH }).toArray();
     const found = keys.filter(({ key_id: id, name }) => name === given || startsWith(id, given));
     return found.map(({ key_id: id, name, created_at: at }) => ({ id, facts: [name, at] }));
   },
-  user: async (client, given) => {
-    const users = await client.users.list({ limit: LOOKED_THROUGH }).toArray();
-    const found = users.filter(
-      ({ user_id: id, name }) => name === given.toLowerCase() || startsWith(id, given),
-    );
-    return found.map(({ user_id: id, name }) => ({ id, facts: [name] }));
+  user: findUsers,
+  worker: async (client, given) => {
+    const workers = await client.workers.list({ limit: LOOKED_THROUGH }).toArray();
+    const found = workers.filter(({ worker_id: id }) => startsWith(id, given));
+    return found.map(({ worker_id: id, node_id: node }) => ({ id, facts: [node] }));
   },
-  'dead letter': async (client, given) => {
-    const list = client.deadLetters.list({ limit: LOOKED_THROUGH });
+  'dead letter': async (client, given, within) => {
+    const list = client.deadLetters.list({ ...within, limit: LOOKED_THROUGH });
     const letters = await list.toArray({ max: LOOKED_THROUGH });
     const found = letters.filter(({ run_id: id }) => startsWith(id, given));
     return found.map(({ run_id: id, job_name: name, died_at: at }) => ({ id, facts: [name, at] }));
   },
 };
 
+async function findJobs(client: Carillon, given: string, within: Within): Promise<ListedJob[]> {
+  const called = await jobsCalled(client, given, within);
+  if (called.some(({ key }) => key === given)) return called;
+  return [...called, ...(await jobsBeginningWith(client, given, within))];
+}
+
 /** A key says exactly one job in a namespace, so nothing else is looked at where it fits. */
-async function findJobs(client: Carillon, given: string): Promise<Candidate[]> {
-  const read = (query: object) => readFew(client.jobs.list({ ...query, limit: CANDIDATES_MAX }));
+async function jobsCalled(client: Carillon, given: string, within: Within): Promise<ListedJob[]> {
+  const read = (query: object) => readFew(client.jobs.list({ ...within, ...query, limit: CANDIDATES_MAX }));
   const keyed = await read({ key: given });
-  if (keyed.length > 0) return keyed.map(jobCandidate);
-  const found = await read({ name: given });
-  if (ID_PREFIX.test(given)) {
-    // A list continues after a place: after the last id with this beginning come those that have it, newest first.
-    const last = '00000000-0000-0000-0000-000000000000'.replaceAll('0', 'f');
-    const after = given.toLowerCase() + last.slice(given.length);
-    found.push(...(await read({ after })).filter(({ job_id: id }) => startsWith(id, given)));
+  return keyed.length > 0 ? keyed : read({ name: given });
+}
+
+async function jobsBeginningWith(client: Carillon, given: string, within: Within): Promise<ListedJob[]> {
+  if (!ID_PREFIX.test(given)) return [];
+  // A list continues after a place: after the last id with this beginning come those that have it, newest first.
+  const last = '00000000-0000-0000-0000-000000000000'.replaceAll('0', 'f');
+  const cursor = given.toLowerCase() + last.slice(given.length);
+  const query: object = { ...within, cursor, limit: CANDIDATES_MAX };
+  const found = await readFew(client.jobs.list(query));
+  return found.filter(({ job_id: id }) => startsWith(id, given));
+}
+
+/** By the beginning of its id; else the latest run of the job with this key or name. */
+async function findRuns(client: Carillon, given: string, within: Within): Promise<Candidate[]> {
+  const runs = ID_PREFIX.test(given) ? await runsBeginningWith(client, given, within) : [];
+  if (runs.length > 0) return runs.map(runCandidate);
+  const jobs = await jobsCalled(client, given, within);
+  const latest = await Promise.all(
+    jobs.map(async ({ job_id: id, ...job }) => ({ ...job, run: (await client.jobs.status(id)).latest_run })),
+  );
+  return latest.flatMap(({ run, name, namespace }) =>
+    run === null ? [] : [runCandidate({ ...run, job_name: name, namespace })],
+  );
+}
+
+/** Clocks of servers differ by less. */
+const CLOCKS_DIFFER_MS_MAX = 60_000;
+
+/**
+ * Most ids begin with the instant at which the run was due, and most runs are handed out then. The others are among the latest, among those
+ * that wait, or the first of their job, whose id they have.
+ */
+async function runsBeginningWith(client: Carillon, given: string, within: Within): Promise<ListedRun[]> {
+  const digits = given.replaceAll('-', '').slice(0, 12);
+  const sinceMs = Number.parseInt(digits.padEnd(12, '0'), 16) - CLOCKS_DIFFER_MS_MAX;
+  const untilMs = Number.parseInt(digits.padEnd(12, 'f'), 16) + CLOCKS_DIFFER_MS_MAX;
+  const near = { since: new Date(sinceMs).toISOString(), until: new Date(untilMs).toISOString() };
+  const jobs = await jobsBeginningWith(client, given, within);
+  const queries = [
+    // Ids of runs that were run again begin with no instant: read as one, most are far away.
+    ...(sinceMs > 0 && sinceMs < Date.now() ? [near] : []),
+    ...[{}, { status: 'queued' }],
+    ...jobs.map(({ job_id }) => ({ job_id })),
+  ];
+  const lists = await Promise.all(
+    queries.map((query) =>
+      client.runs.list({ ...within, ...query, limit: LOOKED_THROUGH }).toArray({ max: LOOKED_THROUGH }),
+    ),
+  );
+  return lists.flat().filter(({ run_id: id }) => startsWith(id, given));
+}
+
+/** "me" is who asks; id: is followed by a user_id as jobs have it, which need not be that of a user here. */
+async function findUsers(client: Carillon, given: string): Promise<Candidate[]> {
+  if (given.startsWith('id:')) return [{ id: given.slice(3), facts: [] }];
+  if (given === 'me') {
+    const { user_id: id, user_name: name } = await client.session.whoami();
+    if (id !== null) return [{ id, facts: [name] }];
+    throw new UsageError('"me" is no user: your key belongs to nobody.', 'Give the name of a user.');
   }
-  return found.map(jobCandidate);
+  try {
+    const named = await client.users.list({ name: given }).toArray();
+    const all = ID_PREFIX.test(given) ? await client.users.list({ limit: LOOKED_THROUGH }).toArray() : [];
+    const found = [...named, ...all.filter(({ user_id: id }) => startsWith(id, given))];
+    return found.map(({ user_id: id, name }) => ({ id, facts: [name] }));
+  } catch (error) {
+    if (!(error instanceof CarillonError) || error.code !== 'forbidden') throw error;
+    const { user_id: id, user_name: name } = await client.session.whoami();
+    if (id !== null && name === given.toLowerCase()) return [{ id, facts: [name] }];
+    const message = `You may not look up users, so give the id of the user instead of "${given}", or "me" for yourself.`;
+    throw new CarillonError({ code: 'forbidden', message, status: 403 });
+  }
 }
 
 /** No index holds names: the server looks through a bounded number of jobs for each page, and so few pages are read. */
@@ -127,41 +219,55 @@ const jobCandidate = ({
   facts: [name, key && `key ${key}`, namespace, status.toLowerCase(), at],
 });
 
+const runCandidate = ({
+  run_id: id,
+  job_name: name,
+  namespace,
+  status,
+  scheduled_at: at,
+}: Pick<ListedRun, 'run_id' | 'job_name' | 'namespace' | 'status' | 'scheduled_at'>): Candidate => ({
+  id,
+  facts: [name, namespace, status, at],
+});
+
 function startsWith(id: string, given: string): boolean {
   return ID_PREFIX.test(given) && id.startsWith(given.toLowerCase());
 }
 
 function ambiguous(names: Named, given: string, candidates: readonly Candidate[]): UsageError {
-  const lines = candidates.map(
+  const lines = candidates.slice(0, CANDIDATES_MAX).map(
     ({ id, facts }) =>
       `  ${id}  ${facts
         .filter(Boolean)
         .map((fact) => plainText(fact ?? ''))
         .join('  ')}`,
   );
+  if (candidates.length > CANDIDATES_MAX) lines.push(`  and ${candidates.length - CANDIDATES_MAX} more`);
   const wanted = names === 'job' ? 'Give the id, or the key of the job.' : 'Give the id.';
   return new UsageError(`"${given}" fits more than one ${names}:\n${lines.join('\n')}`, wanted);
 }
 
-const LISTS: Record<Named, string> = { job: 'jobs', key: 'keys', user: 'users', 'dead letter': 'dlq' };
-const CODES: Record<Named, string> = {
-  job: 'job_not_found',
-  key: 'key_not_found',
-  user: 'user_not_found',
-  'dead letter': 'dead_letter_not_found',
+const LISTS: Record<Named, string> = {
+  ...{ job: 'jobs list', run: 'runs list', key: 'keys list', user: 'users list' },
+  ...{ worker: 'workers', 'dead letter': 'dlq list' },
+};
+const CALLED_BY: Record<Named, string> = {
+  job: 'key, name or beginning of an id',
+  run: 'beginning of an id, and no job that has run with the key or name',
+  key: 'name or beginning of an id',
+  user: 'name or beginning of an id',
+  worker: 'beginning of an id',
+  'dead letter': `beginning of an id among the latest ${LOOKED_THROUGH}`,
 };
 
-function notFound(names: Named, given: string): CarillonError {
-  const by = {
-    job: 'key, name or beginning of an id',
-    key: 'name or beginning of an id',
-    user: 'name or beginning of an id',
-    'dead letter': `beginning of an id among the latest ${LOOKED_THROUGH}`,
-  }[names];
+function notFound(names: Named, given: string, namespace: string | undefined): CarillonError {
+  const where = namespace === undefined ? '' : ` in the namespace ${namespace}`;
+  const elsewhere = namespace === undefined ? '' : ' --all-namespaces looks everywhere.';
+  const literal = names === 'user' ? ` id:${given} means what jobs have as their user_id.` : '';
   return new CarillonError({
-    code: CODES[names],
-    message: `There is no ${names} with the ${by} "${given}".`,
-    fix: `\`carillon ${LISTS[names]} list\` shows them; the beginning of an id has at least 6 characters.`,
+    code: `${names.replaceAll(' ', '_')}_not_found`,
+    message: `There is no ${names}${where} with the ${CALLED_BY[names]} "${given}".`,
+    fix: `\`carillon ${LISTS[names]}\` shows them; the beginning of an id has at least 6 characters.${elsewhere}${literal}`,
     status: 404,
   });
 }

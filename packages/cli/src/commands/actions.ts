@@ -75,7 +75,7 @@ async function whereText(cli: Cli, options: object): Promise<string> {
   return ` Only the namespace ${namespace} was looked at; --all-namespaces looks everywhere.`;
 }
 
-/** One call for each id. What the server refuses is reported, and the other ids are still processed. */
+/** One answer for each id. What the server refuses is reported, and the other ids are still processed. */
 export async function forEachId<T>(
   cli: Cli,
   ids: readonly string[],
@@ -102,14 +102,16 @@ export interface EachIdSpec<T> extends CommandText {
   /** Of what cannot be undone: `Cancel this job for good?` is asked before anything is done, unless --yes is given. */
   readonly question?: (count: number) => string;
   readonly act: (client: Carillon, id: string) => Promise<T>;
+  /** Several ids by fewer requests: what became of each, by its id. */
+  readonly actOnMany?: (client: Carillon, ids: readonly string[]) => Promise<(id: string) => T>;
   readonly sentence: (id: string, answer: T) => string;
 }
 
-/** A command that makes the same call for each of its arguments. */
+/** A command that does the same to each of its arguments. */
 export function eachIdCommand<T>(
   name: string,
   summary: string,
-  { act, sentence, question, ...rest }: EachIdSpec<T>,
+  { act, actOnMany, sentence, question, ...rest }: EachIdSpec<T>,
 ): CommandSpec {
   return command(name, summary, {
     ...rest,
@@ -117,8 +119,9 @@ export function eachIdCommand<T>(
     async run({ args, options: { yes }, cli }: Call<{ yes?: boolean }>) {
       const client = await cli.client();
       if (question && !(await isConfirmed(cli, { yes, question: question(args.length) }))) return EXIT.ok;
+      const resultOf = args.length > 1 ? await actOnMany?.(client, args) : undefined;
       return forEachId(cli, args, async (id) => {
-        const answer = await act(client, id);
+        const answer = resultOf ? resultOf(id) : await act(client, id);
         return { answer, sentence: sentence(id, answer) };
       });
     },

@@ -142,7 +142,9 @@ function showRows(cli: Cli, rows: readonly Row[], prefix: string): void {
 }
 
 const diff = command('diff', 'Show how the jobs differ from files', {
-  details: 'The exit code is 1 when there are differences. Nothing is changed.',
+  details:
+    'The exit code is that of diff(1): 0 without differences, 1 when there are some, 2 for every error, such as a server that does not answer. Nothing is changed.',
+  troubleExit: EXIT.usage,
   options: { ...SOURCE, prune: toggle('--prune', 'Also jobs of the set that are in no file any more') },
   examples: ['carillon diff -f jobs.yaml', 'carillon diff -f jobs/ --set billing --prune'],
   async run({ options: { prune = false, ...source }, cli }) {

@@ -1,5 +1,5 @@
 /** `dlq`: dead letters, which are runs that failed for good, and redriving them. */
-import type { DeadReason } from '@carillon/client';
+import type { DeadLetter, DeadReason } from '@carillon/client';
 import { type CommandSpec, command } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { choice, count, IN_NAMESPACE, text, toggle, YES } from '../flags.ts';
@@ -17,18 +17,36 @@ const DEAD_REASONS: readonly DeadReason[] = [
   ...(['never_started', 'retries_stopped'] as const),
 ];
 
+/** The run that was sent in its place, or that made its job succeed. */
+function handledBy({ redriven_run_id: again, resolved_by: later }: DeadLetter): string | null {
+  return again ?? later;
+}
+
 export const dlqCommands: readonly CommandSpec[] = [
   listCommand('dlq list', 'List runs that failed for good, latest first', {
     options: {
       job_id: text('--job <job>', 'Of this job'),
       reason: choice('--reason <reason>', 'Given up for this reason', DEAD_REASONS),
       namespace: IN_NAMESPACE,
-      all: toggle('--all', 'Also those that were sent round again'),
+      handled: choice(
+        '--handled <which>',
+        'true: sent round or run again, or their job has succeeded since; false: not yet, the default',
+        ['true', 'false', 'all'],
+      ),
+      all: toggle('--all', 'The same as --handled all'),
     },
-    details: 'Those that nobody has sent round again; --all shows the others too.',
-    examples: ['carillon dlq list', `carillon dlq list --job ${JOB}`, 'carillon dlq list --all -o wide'],
-    read: (client, { all, ...query }) =>
-      client.deadLetters.list({ ...query, ...(!all && { handled: false }) }),
+    details: 'Those that are not handled yet, unless --handled says otherwise.',
+    examples: [
+      'carillon dlq list',
+      `carillon dlq list --job ${JOB}`,
+      'carillon dlq list --handled true',
+      'carillon dlq list --all -o wide',
+    ],
+    read: (client, { all, handled, ...query }) =>
+      client.deadLetters.list({
+        ...query,
+        ...(!all && handled !== 'all' && { handled: handled === 'true' }),
+      }),
     columns: (out) => [
       { header: 'ID', value: (letter) => letter.run_id, fixed: true, rank: 1 },
       { header: 'JOB', value: (letter) => letter.job_name ?? letter.job_id, rank: 3 },
@@ -36,7 +54,7 @@ export const dlqCommands: readonly CommandSpec[] = [
       { header: 'ERROR', value: (letter) => letter.error_message, rank: 2, usefulWidth: 24 },
       { header: 'REASON', value: (letter) => letter.reason, fixed: true, rank: 4 },
       { header: 'TRIES', value: (letter) => letter.attempts, fixed: true, right: true, rank: 6 },
-      { header: 'SENT AGAIN AS', value: (letter) => letter.redriven_run_id, fixed: true, rank: 7 },
+      { header: 'HANDLED BY', value: handledBy, fixed: true, rank: 7 },
     ],
     empty: 'No dead letters.',
     noMatch: 'No dead letters match.',
@@ -56,7 +74,7 @@ export const dlqCommands: readonly CommandSpec[] = [
         ['scheduled', cli.out.time(letter.scheduled_at)],
         ['died', cli.out.time(letter.died_at)],
         ['error', letter.error_message],
-        ['sent again as', letter.redriven_run_id],
+        ['handled by', handledBy(letter)],
       ]);
     },
   }),

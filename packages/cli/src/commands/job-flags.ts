@@ -83,7 +83,7 @@ export const JOB_FLAGS = {
   // --key is the key of the caller.
   key: text('--job-key <key>', 'What you know the job by, unique in its namespace', 'key'),
   namespace: text('--namespace <name>', 'Namespace of the job [that of the context]'),
-  user_id: text('--user <id>', 'Whose job it is'),
+  user_id: text('--user <user>', 'Whose job it is: name or id of the user'),
   labels: labels('--label <name=value>', 'May be repeated'),
   resources: resources('--resource <name=amount>', 'What a run takes up, such as cpu=2; may be repeated'),
 };

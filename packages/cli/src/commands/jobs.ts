@@ -1,5 +1,15 @@
 /** `jobs`: list, show and stop jobs, run them now. Creating and changing them is in define-job.ts. */
-import type { BulkRequest, Job, JobStatusReport, ListedJob, Run } from '@carillon/client';
+import {
+  type BulkReport,
+  type BulkRequest,
+  type Carillon,
+  CarillonError,
+  type Job,
+  type JobChanged,
+  type JobStatusReport,
+  type ListedJob,
+  type Run,
+} from '@carillon/client';
 import { type CommandSpec, command } from '../command.ts';
 import { EXIT, UsageError } from '../errors.ts';
 import {
@@ -19,6 +29,7 @@ import type { Fact, Output } from '../output/output.ts';
 import { countOf, plainText } from '../output/text.ts';
 import { changeMatching, eachIdCommand, listCommand, pageSize } from './actions.ts';
 import { createJob, updateJob } from './define-job.ts';
+import { PART_MAX } from './dlq.ts';
 import { outcomeText, showStarted, watchJob } from './watch.ts';
 
 const JOB = '01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e0f';
@@ -33,7 +44,7 @@ const JOB_FILTERS = {
   text: text('--text <part>', 'Whose name contains this'),
 };
 const SCHEDULE_TYPES = ['immediate', 'future', 'cron', 'interval', 'one_time', 'recurring'] as const;
-const SORT_KEYS = ['created_at', 'updated_at', 'name', 'priority', 'next_run_time'] as const;
+const SORT_KEYS = ['created_at', 'updated_at', 'name', 'priority', 'next_run_at'] as const;
 
 export const jobCommands: readonly CommandSpec[] = [
   createJob,
@@ -45,7 +56,7 @@ export const jobCommands: readonly CommandSpec[] = [
       ),
       type: choice('--type <type>', 'Kind of schedule', SCHEDULE_TYPES),
       priority: PRIORITY,
-      user_id: text('--user <id>', 'Whose jobs; "me" for your own'),
+      user_id: text('--user <user>', 'Whose jobs: name or id; "me" for your own'),
       ...JOB_FILTERS,
       sort: choice(
         '--sort <order>',
@@ -56,7 +67,7 @@ export const jobCommands: readonly CommandSpec[] = [
     examples: [
       'carillon jobs list',
       'carillon jobs list --status failed --label team=billing',
-      'carillon jobs list --sort next_run_time -n 10',
+      'carillon jobs list --sort next_run_at -n 10',
       "carillon jobs list --json -n 0 | jq -r '.[].job_id'",
     ],
     read: (client, query) => client.jobs.list({ ...query, include: ['last_run'] }),
@@ -91,13 +102,15 @@ export const jobCommands: readonly CommandSpec[] = [
     details: 'The schedule stops; runs that have started go on.',
     arguments: [JOB_IDS],
     examples: [`carillon jobs pause ${JOB}`, `carillon jobs pause ${JOB} ${ANOTHER}`],
-    act: (client, id) => client.jobs.pause(id),
+    act: (client, id): Promise<Outcome> => client.jobs.pause(id),
+    actOnMany: (client, ids) => changeMany(client, { action: 'pause', ids, outcome: 'paused' }),
     sentence: (id) => `Paused ${id}`,
   }),
   eachIdCommand('jobs resume', 'Resume paused jobs', {
     arguments: [JOB_IDS],
     examples: [`carillon jobs resume ${JOB}`, `carillon jobs resume ${JOB} ${ANOTHER}`],
-    act: (client, id) => client.jobs.resume(id),
+    act: (client, id): Promise<Outcome> => client.jobs.resume(id),
+    actOnMany: (client, ids) => changeMany(client, { action: 'resume', ids, outcome: 'resumed' }),
     sentence: (id) => `Resumed ${id}`,
   }),
   eachIdCommand('jobs cancel', 'Cancel jobs for good', {
@@ -105,7 +118,8 @@ export const jobCommands: readonly CommandSpec[] = [
     arguments: [JOB_IDS],
     examples: [`carillon jobs cancel ${JOB}`, `carillon jobs cancel ${JOB} ${ANOTHER} --yes`],
     question: (count) => `Cancel ${jobsText(count)} for good?`,
-    act: (client, id) => client.jobs.cancel(id),
+    act: (client, id): Promise<Outcome> => client.jobs.cancel(id),
+    actOnMany: (client, ids) => changeMany(client, { action: 'cancel', ids, outcome: 'cancelled' }),
     sentence: (id) => `Cancelled ${id}`,
   }),
   command('jobs run', 'Run a job at once', {
@@ -174,7 +188,7 @@ export const jobCommands: readonly CommandSpec[] = [
       status: words('--status <status>', 'Jobs with this status; may be repeated'),
       type: choice('--type <type>', 'Kind of schedule', SCHEDULE_TYPES),
       priority: PRIORITY,
-      user_id: text('--user <id>', 'Whose jobs'),
+      user_id: text('--user <user>', 'Whose jobs: name or id; "me" for your own'),
       ...JOB_FILTERS,
       // That of the context narrows what was said, but says nothing by itself.
       namespace: text('--namespace <name>', 'In this namespace [that of the context]'),
@@ -216,6 +230,32 @@ export const jobCommands: readonly CommandSpec[] = [
     },
   }),
 ];
+
+type Outcome = Pick<JobChanged, 'job_id' | 'outcome' | 'changed'>;
+
+/** One request for each thousand. A job that is refused throws when its result is asked for, as its own request would. */
+async function changeMany(
+  client: Carillon,
+  {
+    action,
+    ids,
+    outcome,
+  }: Pick<BulkRequest, 'action'> & Pick<Outcome, 'outcome'> & { ids: readonly string[] },
+): Promise<(id: string) => Outcome> {
+  const results = new Map<string, BulkReport['results'][number]>();
+  for (let from = 0; from < ids.length; from += PART_MAX) {
+    const report = await client.jobs.bulk({ action, job_ids: ids.slice(from, from + PART_MAX) });
+    for (const result of report.results) results.set(result.job_id, result);
+  }
+  return (id) => {
+    const { outcome: became, error } = results.get(id.toLowerCase()) ?? { outcome: 'unchanged', error: null };
+    if (error) throw new CarillonError({ ...error, status: REFUSED_STATUS[error.code] ?? 409 });
+    return { job_id: id, outcome, changed: became === 'changed' };
+  };
+}
+
+/** What the request for one job answers: exit codes follow from it. */
+const REFUSED_STATUS: Readonly<Record<string, number>> = { job_not_found: 404, forbidden: 403 };
 
 function jobsText(count: number): string {
   return count === 1 ? 'this job' : `${count} jobs`;

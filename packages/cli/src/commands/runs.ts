@@ -11,7 +11,10 @@ import { eachIdCommand, pageSize, readLimited } from './actions.ts';
 import { followRun, showStarted, watchRun } from './watch.ts';
 
 const RUN = '01893f2e-7c12-7d01-8e11-b0b1b2b3b4b5';
-const RUN_ID = { name: '<id>', description: 'Id of the run' };
+const RUN_ID = {
+  ...{ name: '<run>', description: 'Id of the run, or key or name of a job: its latest run' },
+  names: 'run',
+} as const;
 
 export const runCommands: readonly CommandSpec[] = [
   command('runs list', 'List runs, newest first', {
@@ -28,7 +31,7 @@ export const runCommands: readonly CommandSpec[] = [
       ),
       until: text('--until <time>', 'Before then'),
       namespace: IN_NAMESPACE,
-      user_id: text('--user <id>', 'Of jobs of this user; "me" for your own'),
+      user_id: text('--user <user>', 'Of jobs of this user: name or id; "me" for your own'),
       handler: text('--handler <name>', 'Of jobs run by this handler'),
       label: labelFilter('--label <name=value>', 'Of jobs with this label; may be repeated'),
       worker_id: text('--worker <id>', 'Handed to this worker'),
@@ -87,13 +90,13 @@ export const runCommands: readonly CommandSpec[] = [
   }),
   eachIdCommand('runs cancel', 'Stop runs', {
     details: 'One that is running is asked to stop; one that waits is cancelled at once.',
-    arguments: [{ name: '<id...>', description: 'Ids of runs' }],
+    arguments: [{ ...RUN_ID, name: '<run...>', description: 'Ids of runs, or keys or names of jobs' }],
     examples: [`carillon runs cancel ${RUN}`],
     act: (client, id) => client.runs.cancel(id),
     sentence: (id, { status }) => `${status === 'cancelled' ? 'Cancelled' : 'Asked to stop'} ${id}`,
   }),
   command('runs rerun', 'Run again what has run', {
-    arguments: [{ name: '<id>', description: 'Id of a run that has ended' }],
+    arguments: [RUN_ID],
     details: 'With the input that it was asked for with, unless another one is given.',
     options: {
       wait: toggle('-w, --wait', 'Wait for the new run to end; fails when it fails'),

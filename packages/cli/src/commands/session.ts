@@ -25,7 +25,7 @@ const login = command('login', 'Sign in and stay signed in', {
   },
   examples: [
     'carillon login --url https://carillon.example.org --name ada',
-    'carillon login --url https://carillon.example.org --key ck_…',
+    'carillon login --url https://carillon.example.org --key ck2_…',
   ],
   async run({ options, cli }) {
     const { env } = cli.world;

@@ -93,9 +93,11 @@ async function pour(
   let sent = 0;
   const closed = new Promise<void>((resolve) => to.once('close', () => resolve()));
   while (!to.destroyed && sent < SENT_BYTES_END) {
-    const drained = new Promise<void>((resolve) => to.once('drain', () => resolve()));
     sent += piece.length;
-    if (!to.write(piece)) await Promise.race([drained, closed]);
+    if (to.write(piece)) continue;
+    // Only now: a listener for every piece would pile up, since most are taken without a 'drain'.
+    const drained = new Promise<void>((resolve) => to.once('drain', () => resolve()));
+    await Promise.race([drained, closed]);
   }
   return sent;
 }

@@ -4088,7 +4088,7 @@ export type ListJobsRequest = Message<"carillon.v1.ListJobsRequest"> & {
   createdBefore?: Timestamp | undefined;
 
   /**
-   * created_at, name, priority, updated_at or next_run_time, with "-" in front for the other way round. Orders other than
+   * created_at, name, priority, updated_at or next_run_at, with "-" in front for the other way round. Orders other than
    * that of creation are given for up to 10,000 jobs. Left out: as oldest_first says.
    *
    * @generated from field: string sort = 14;
