@@ -20,6 +20,7 @@ import {
   ANOTHER_USER,
   folderOfAnotherUser,
   secretFile,
+  temptations,
   testAsRoot,
 } from '../../../tests/support/folder-of-another-user.ts';
 import { makeTestFolder } from '../../../tests/support/test-folder.ts';
@@ -54,6 +55,20 @@ testAsRoot('links under the names of scratch files leave their targets as they w
     symlinkSync(targets[index]!.path, join(path, `${name}.incoming`));
   await startAndStop(path);
   for (const target of targets) expect(await target.look()).toEqual(target.untouched);
+});
+
+testAsRoot('whichever name is a link, nothing that it leads to is made, changed or given away', async () => {
+  const outside = await temptations(folder);
+  const made = [...STATE_FILES, 'server.lock.db', 'server.lock.db-journal', 'server.lock.db-wal'];
+  let count = 0;
+  for (const name of [...made, ...made.map((each) => `${each}.incoming`)])
+    for (const target of ['file', 'folder', 'missing'] as const) {
+      const path = folderOfAnotherUser(folder, `data-${count++}`);
+      await outside.plant(join(path, name), target);
+      // Refused where the name is needed, and of no effect elsewhere.
+      await startAndStop(path).catch((error: Error) => expect(error.message).toContain(join(path, name)));
+      expect([name, target, await outside.look()]).toEqual([name, target, outside.untouched]);
+    }
 });
 
 testAsRoot('a lock file that is a link makes no file elsewhere and gives none away', async () => {
