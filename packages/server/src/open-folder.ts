@@ -15,6 +15,7 @@ import {
   fstatSync,
   lstatSync,
   openSync,
+  type Stats,
   statSync,
 } from 'node:fs';
 import {
@@ -32,7 +33,7 @@ import {
 import { join } from 'node:path';
 import { asUser } from './as-user.ts';
 import { makeFolder, makeUnlessThere } from './make-folder.ts';
-import { requireSafe, type Way, wayTo } from './way-to-folder.ts';
+import { requireSafe, UnsafeWay, type Way, wayTo } from './way-to-folder.ts';
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 const SCRATCH = /\.[0-9a-f]{16}\.incoming$/;
@@ -45,6 +46,16 @@ export class LinkRefused extends Error {
       `${path} is a ${kind}, and Carillon uses none inside its data folder. Put the file or folder itself there, or remove the ${kind}.`,
     );
     this.name = 'LinkRefused';
+  }
+}
+
+/** A key that others know, or have made: it came with a copied folder or a cloned repository, say. */
+export class NotPrivate extends Error {
+  constructor(path: string, { fault, remedy }: { fault: string; remedy: string }) {
+    super(
+      `${path} ${fault}, who may know it. If it is not yours, or others may have read it, remove it: the next start makes a new one. Otherwise: ${remedy} ${path}`,
+    );
+    this.name = 'NotPrivate';
   }
 }
 
@@ -113,17 +124,14 @@ export class OpenFolder implements AsyncDisposable {
     return `${this.#base}/${name}`;
   }
 
-  /** The content of a small file; undefined where there is none. `mode` is set if somebody changed it. */
-  async read(name: string, { mode }: { readonly mode?: number } = {}): Promise<string | undefined> {
+  /** The content of a small file; undefined where there is none. A secret must be its owner's alone, and they one to trust. */
+  async read(name: string, { isSecret = false } = {}): Promise<string | undefined> {
     return this.#named(name, async (path) => {
       await using file = await openIfThere(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
       if (file === undefined) return undefined;
       const found = await file.stat();
       if (!found.isFile()) throw new Error(`${join(this.path, name)} is not a file.`);
-      if (mode !== undefined && (found.mode & 0o777) !== mode) {
-        if (found.nlink > 1) throw new LinkRefused(join(this.path, name), 'hard link');
-        await file.chmod(mode);
-      }
+      if (isSecret) await this.#requirePrivate(name, found);
       return file.readFile('utf8');
     });
   }
@@ -290,6 +298,25 @@ export class OpenFolder implements AsyncDisposable {
     const folder = await this.folder(name);
     if (folder === undefined) throw new Error(`${join(this.path, name)} was removed while it was used.`);
     return folder;
+  }
+
+  async #requirePrivate(name: string, { uid, mode, nlink }: Stats): Promise<void> {
+    const path = join(this.path, name);
+    if (nlink > 1) throw new LinkRefused(path, 'hard link');
+    const { uid: owner } = await this.owner();
+    if (![0, process.geteuid?.() ?? uid, owner].includes(uid))
+      throw new NotPrivate(path, { fault: `belongs to user ${uid}`, remedy: `chown ${owner}` });
+    if (mode & 0o077)
+      throw new NotPrivate(path, { fault: 'can be read or changed by others', remedy: 'chmod 600' });
+  }
+
+  /** Refuses a folder in which everybody could replace what is kept there; what its group may do is for its owner to decide. */
+  async requireNotOpenToAll(): Promise<void> {
+    if (((await this.#handle.stat()).mode & 0o002) === 0) return;
+    throw new UnsafeWay(
+      `${this.path} can be written to by everybody, who could exchange what the server keeps there`,
+      `Forbid it (chmod o-w ${this.path}), or choose another folder with --data, such as ${join(this.path, 'carillon')}.`,
+    );
   }
 
   async #requireSameOwner(inner: OpenFolder): Promise<void> {

@@ -8,7 +8,7 @@ import { type Invocation, renderHelp } from './config/render-config-reference.ts
 import { ConfigError } from './config/settings.ts';
 import { DataDirectoryInUse, FolderOfAnotherUser } from './data-directory.ts';
 import { greeting, VERSION } from './greeting.ts';
-import { ForeignFolder, LinkRefused } from './open-folder.ts';
+import { ForeignFolder, LinkRefused, NotPrivate } from './open-folder.ts';
 import { stopWithParent } from './parent-watch.ts';
 import { EmbeddedPostgresError } from './postgres/embedded/embedded-postgres-error.ts';
 import { StartFailure } from './start-failure.ts';
@@ -89,6 +89,7 @@ function explain(error: unknown): { text: string; exitCode: number } {
     FolderOfAnotherUser,
     LinkRefused,
     ForeignFolder,
+    NotPrivate,
     UnsafeWay,
     StartFailure,
     EmbeddedPostgresError,

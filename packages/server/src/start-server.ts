@@ -71,6 +71,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
       throw StartFailure.ofFolder(error, config.data);
     });
     undo.push(() => data.close());
+    const adminKey = await data.adminKey();
     const port = await preparePort(config, log);
     await assertPortFree(config.port, port.host);
     const database = await openDatabase(config, { dataDir: data.path, log, undo });
@@ -142,7 +143,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
     const gateway = createGateway({
       metrics: { telemetry, open: config.metrics.open },
       operations: engine.operations,
-      authenticate: { adminKey: await data.adminKey() },
+      authenticate: { adminKey },
       accounts: engine.accounts,
       limits: new RequestLimits({
         settings: rateLimits(config),
