@@ -95,6 +95,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
     const seal = await openSeal(config);
     const own = new OwnEndpoints({
       ...{ databaseUrl: database.url, publicUrl: config.public_url, members: storage.members },
+      bootId: (await data.boot()).bootId as BootId,
       ...{ clock: systemClock, random: systemRandom, log },
     });
     const signing = new SigningSecrets({ store: storage.signingKeys, seal, clock: systemClock });
@@ -176,6 +177,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
     });
     own.addListener(address, port.host);
     await openRedirect(config, { port, undo, own, log: countingLog, telemetry });
+    await whenReachable(database.url, { ...waiting, step: () => own.runOnce() });
     await data.announce(address);
     undo.push(() => data.announceLeaving());
     return {
