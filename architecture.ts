@@ -391,7 +391,7 @@ export const MODULES: readonly Module[] = [
   {
     name: 'server/way-to-folder.ts',
     kind: 'ground',
-    purpose: 'The way to a folder as root goes it: links of other users lead only to what is theirs.',
+    purpose: 'The way to a folder as root goes it: nobody but its owner can change where it leads.',
     imports: [],
   },
   {

@@ -29,6 +29,12 @@ async function runOf(server: ServerProcess, payload: object): Promise<EndedRun> 
   }, WHILE);
 }
 
+const ownAddresses = () =>
+  Object.values(networkInterfaces())
+    .flatMap((list) => list ?? [])
+    .filter(({ family, scopeid }) => family === 'IPv4' || !scopeid)
+    .map(({ address, family }) => (family === 'IPv6' ? `[${address}]` : address));
+
 const REFUSED = {
   status: 'FAILED',
   error_message: expect.stringContaining('it is an address of Carillon itself or of its database'),
@@ -52,12 +58,6 @@ describe('a server that trusts a proxy on its machine and has open metrics', () 
     await server?.stop(60_000);
     await rm(folder, { recursive: true, force: true });
   });
-
-  const ownAddresses = () =>
-    Object.values(networkInterfaces())
-      .flatMap((list) => list ?? [])
-      .filter(({ family, scopeid }) => family === 'IPv4' || !scopeid)
-      .map(({ address, family }) => (family === 'IPv6' ? `[${address}]` : address));
 
   test('takes no job that claims to come from elsewhere', async () => {
     for (const header of ['X-Forwarded-For', 'Forwarded', 'Host']) {
@@ -144,5 +144,21 @@ describe('several servers', () => {
       status: 'FAILED',
       error_message: expect.stringContaining('the server answered 401'),
     });
+  });
+
+  test('let no job call one that only answers, on all addresses of its machine', async () => {
+    // Another server could run the job that has not read of this one yet.
+    await endServers();
+    const folder = makeTestFolder();
+    const shared = ['--database-url', database.url];
+    const begin = async (name: string, flags: readonly string[]) =>
+      launchServer({ name, folder, port: await fixedPort(), flags: [...shared, ...flags] }).ready();
+    const gateway = await begin('answers', ['--roles', 'gateway', '--host', '0.0.0.0']);
+    await begin('runs', ['--roles', 'engine']);
+    const { port } = new URL(gateway.address);
+    for (const host of ['127.0.0.1', ...ownAddresses()]) {
+      const run = await runOf(gateway, { url: `http://${host}:${port}/api/session` });
+      expect([host, run]).toMatchObject([host, REFUSED]);
+    }
   });
 });

@@ -1,4 +1,15 @@
-import { chown, mkdir, mkdtemp, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  chown,
+  mkdir,
+  mkdtemp,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -22,7 +33,7 @@ const login = () => writeLogin(env, { url: 'http://login:1', key: 'ck_login' });
 async function local(address = 'http://0.0.0.0:7420'): Promise<void> {
   await mkdir(join(folder, '.carillon'));
   await writeFile(join(folder, '.carillon/server.lock'), JSON.stringify({ pid: 1, address }));
-  await writeFile(join(folder, '.carillon/admin.key'), 'ck_admin\n');
+  await writeFile(join(folder, '.carillon/admin.key'), 'ck_admin\n', { mode: 0o600 });
 }
 
 test('flags win over the environment, the environment over the login, the login over the folder', async () => {
@@ -43,7 +54,20 @@ test('a key that was found is not sent to another address', async () => {
   await login();
   expect(await find({ url: 'http://other:1' })).toMatchObject({ key: undefined });
   expect(await find({ url: 'http://login:1/' })).toMatchObject({ key: 'ck_login' });
-  expect(await find({ url: 'http://127.0.0.1:7420' })).toMatchObject({ key: 'ck_admin' });
+  const named = { url: 'http://127.0.0.1:7420', data: '.carillon' };
+  expect(await find(named)).toMatchObject({ key: 'ck_admin' });
+  expect(await find({ ...named, url: 'http://127.0.0.1:7421' })).toMatchObject({ key: undefined });
+});
+
+test('an address that was named gets the key of a folder only when the folder was named too', async () => {
+  await local();
+  const url = 'http://127.0.0.1:7420';
+  expect(await find({ url })).toMatchObject({ key: undefined });
+  env = { ...env, CARILLON_URL: url };
+  expect(await find()).toMatchObject({ url, key: undefined });
+  env = { ...env, CARILLON_DATA: '.carillon' };
+  expect(await find()).toMatchObject({ url, key: 'ck_admin' });
+  expect(await find({ url })).toMatchObject({ key: 'ck_admin' });
 });
 
 test('a folder that is named is meant, whoever is signed in', async () => {
@@ -83,7 +107,10 @@ describe('a folder of the current directory may be planted', () => {
 
   test('an address that was named may be elsewhere, and gets the key that the folder has for it', async () => {
     await local('http://10.0.0.5:7420');
-    expect(await find({ url: 'http://10.0.0.5:7420' })).toMatchObject({ key: 'ck_admin' });
+    const fix = '--url http://10.0.0.5:7420 --data .carillon';
+    await expect(find()).rejects.toMatchObject({ fix: expect.stringContaining(fix) });
+    const named = { url: 'http://10.0.0.5:7420', data: '.carillon' };
+    expect(await find(named)).toMatchObject({ key: 'ck_admin' });
   });
 
   test('the key of the environment is never sent to its address, nor is that of a flag', async () => {
@@ -111,6 +138,34 @@ describe('a folder of the current directory may be planted', () => {
     await symlink(join(folder, 'real'), join(folder, '.carillon'));
     await expect(find()).rejects.toThrow(/is a link/);
     expect(await find({ data: '.carillon' })).toMatchObject({ key: 'ck_admin' });
+  });
+
+  test.each(['644', '640', '620', '602'])(
+    'a key of mode %s, as a cloned repository has it, is refused with the command that corrects it',
+    async (mode) => {
+      await local();
+      const file = join(folder, '.carillon/admin.key');
+      await chmod(file, Number.parseInt(mode, 8));
+      const refused = {
+        message: expect.stringContaining(`${file} can be read or changed by others`),
+        fix: expect.stringContaining(`chmod 600 ${file}`),
+      };
+      await expect(find()).rejects.toMatchObject(refused);
+      await expect(find({ data: '.carillon' })).rejects.toMatchObject(refused);
+      const named = { url: 'http://127.0.0.1:7420', data: '.carillon' };
+      await expect(find(named)).rejects.toMatchObject(refused);
+      await chmod(file, 0o600);
+      expect(await find()).toMatchObject({ key: 'ck_admin' });
+    },
+  );
+
+  test('a folder that everybody can write to is refused', async () => {
+    await local();
+    await chmod(join(folder, '.carillon'), 0o757);
+    await expect(find()).rejects.toMatchObject({
+      message: expect.stringContaining('.carillon can be written to by everybody'),
+      fix: expect.stringContaining(`chmod o-w ${join(folder, '.carillon')}`),
+    });
   });
 
   test('a folder of another user is refused', async () => {

@@ -72,7 +72,7 @@ async function localConnection(folder: LocalFolder, flags: GlobalOptions): Promi
   if (!isLoopback(local.url))
     throw new CommandFailure(
       `The folder ${path} names the server ${local.url}, which is not an address of this machine alone: nothing is sent there.`,
-      `If that is your server, say so: --url ${local.url}`,
+      `If that is your server, say so: --url ${local.url} --data ${path}`,
     );
   if (flags.key !== undefined)
     throw new UsageError(
@@ -85,9 +85,8 @@ async function localConnection(folder: LocalFolder, flags: GlobalOptions): Promi
 async function keyFor(url: string, env: Env, folder: LocalFolder): Promise<string | undefined> {
   const chosen = await chosenContext(env);
   if (chosen && sameServer(chosen.context.url, url)) return chosen.context.key;
-  // A folder that is not to be trusted offers no key; that is no reason to refuse an address that was named.
-  const local = await findLocalServer(folder).catch((error: unknown) => {
-    if (!(error instanceof CommandFailure)) throw error;
-  });
+  // One that just lies where the command runs may be planted, with a key that somebody else waits for.
+  if (!folder.isNamed) return undefined;
+  const local = await findLocalServer(folder);
   return local && sameServer(local.url, url) ? local.key : undefined;
 }

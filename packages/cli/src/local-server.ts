@@ -1,7 +1,7 @@
 /**
  * The server that runs in a data folder on this machine. Whoever can write to the folder one is in could plant one, to receive
- * what commands send: only a folder of this user (or of root) counts, links in it are not followed, and its address counts
- * only where it is on this machine.
+ * what commands send: only a folder of this user (or of root) counts, links in it are not followed, its address counts only
+ * where it is on this machine, and its key only when nobody else can read it, which no cloned repository brings about.
  */
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, open } from 'node:fs/promises';
@@ -31,19 +31,24 @@ export async function findLocalServer(folder: LocalFolder): Promise<LocalServer 
   const uid = 'uid' in folder ? folder.uid : process.geteuid?.();
   const isTrusted = (owner: number) =>
     uid === undefined || owner === uid || owner === 0 || (uid === 0 && folder.isNamed);
-  const read = async (name: string) => {
+  const read = async (name: string, isSecret = false) => {
     const file = join(path, name);
     const handle = await opened(file, FILE_FLAGS);
-    return handle && readTrusted(handle, { file, isTrusted });
+    return handle && readTrusted(handle, { file, isTrusted, isSecret });
   };
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
   const handle = await opened(path, O_RDONLY | O_DIRECTORY | (folder.isNamed ? 0 : O_NOFOLLOW));
   if (!handle) return undefined;
-  const { uid: owner } = await handle.stat().finally(() => handle.close());
+  const { uid: owner, mode } = await handle.stat().finally(() => handle.close());
   if (!isTrusted(owner)) throw ofAnother(path);
+  if (mode & 0o002)
+    throw new CommandFailure(
+      `${path} can be written to by everybody, who could receive what this command sends: it is not used.`,
+      `Forbid it: chmod o-w ${path}`,
+    );
   const lock = await read('server.lock');
   const url = lock === undefined ? undefined : addressIn(lock);
-  return url === undefined ? undefined : { url, key: (await read('admin.key'))?.trim() };
+  return url === undefined ? undefined : { url, key: (await read('admin.key', true))?.trim() };
 }
 
 /** Undefined where nothing is there, or it may not be read. */
@@ -60,12 +65,17 @@ async function opened(path: string, flags: number): Promise<FileHandle | undefin
 
 async function readTrusted(
   handle: FileHandle,
-  { file, isTrusted }: { file: string; isTrusted: (owner: number) => boolean },
+  { file, isTrusted, isSecret }: { file: string; isTrusted: (owner: number) => boolean; isSecret: boolean },
 ): Promise<string> {
   try {
     const found = await handle.stat();
     if (!found.isFile()) throw new CommandFailure(`${file} is not a file.`, NAME_THE_SERVER);
     if (!isTrusted(found.uid)) throw ofAnother(file);
+    if (isSecret && found.mode & 0o077)
+      throw new CommandFailure(
+        `${file} can be read or changed by others, who may know the key: it is not used.`,
+        `If you have not made it, remove it: the next start of the server makes a new one. Otherwise: chmod 600 ${file}`,
+      );
     return await handle.readFile('utf8');
   } finally {
     await handle.close();

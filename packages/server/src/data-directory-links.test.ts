@@ -20,6 +20,7 @@ import {
   ANOTHER_USER,
   folderOfAnotherUser,
   secretFile,
+  temptations,
   testAsRoot,
 } from '../../../tests/support/folder-of-another-user.ts';
 import { makeTestFolder } from '../../../tests/support/test-folder.ts';
@@ -54,6 +55,20 @@ testAsRoot('links under the names of scratch files leave their targets as they w
     symlinkSync(targets[index]!.path, join(path, `${name}.incoming`));
   await startAndStop(path);
   for (const target of targets) expect(await target.look()).toEqual(target.untouched);
+});
+
+testAsRoot('whichever name is a link, nothing that it leads to is made, changed or given away', async () => {
+  const outside = await temptations(folder);
+  const made = [...STATE_FILES, 'server.lock.db', 'server.lock.db-journal', 'server.lock.db-wal'];
+  let count = 0;
+  for (const name of [...made, ...made.map((each) => `${each}.incoming`)])
+    for (const target of ['file', 'folder', 'missing'] as const) {
+      const path = folderOfAnotherUser(folder, `data-${count++}`);
+      await outside.plant(join(path, name), target);
+      // Refused where the name is needed, and of no effect elsewhere.
+      await startAndStop(path).catch((error: Error) => expect(error.message).toContain(join(path, name)));
+      expect([name, target, await outside.look()]).toEqual([name, target, outside.untouched]);
+    }
 });
 
 testAsRoot('a lock file that is a link makes no file elsewhere and gives none away', async () => {
@@ -138,8 +153,9 @@ testAsRoot('who is not root uses no folder of another user, even if they may wri
   const open = async (owner: number) => {
     const path = join(folder, `of-${owner}`);
     await mkdir(path);
-    await chmod(path, 0o777);
-    await chown(path, owner, owner);
+    // For the group of the test, which is root's.
+    await chmod(path, 0o775);
+    await chown(path, owner, 0);
     process.seteuid?.(ANOTHER_USER.uid);
     try {
       await startAndStop(path);
@@ -163,6 +179,42 @@ test('a key that is a second name of another file is refused, and the rights of 
   await link(elsewhere, join(path, 'admin.key'));
   await expect(startAndStop(path)).rejects.toThrow(`${join(path, 'admin.key')} is a hard link`);
   expect((await stat(elsewhere)).mode & 0o777).toBe(0o644);
+});
+
+const PLANTED = `ck_admin_${'a'.repeat(43)}`;
+
+test.each(['644', '640', '602'])(
+  'a key of mode %s, as a cloned repository has it, is refused with the command that corrects it',
+  async (mode) => {
+    const key = join(folder, 'admin.key');
+    await writeFile(key, `${PLANTED}\n`);
+    await chmod(key, Number.parseInt(mode, 8));
+    await expect(startAndStop(folder)).rejects.toThrow(
+      new RegExp(`${key} can be read or changed by others.*remove it.*chmod 600 ${key}`),
+    );
+    expect(((await stat(key)).mode & 0o777).toString(8)).toBe(mode);
+    await chmod(key, 0o600);
+    await startAndStop(folder);
+    expect(await readFile(key, 'utf8')).toBe(`${PLANTED}\n`);
+  },
+);
+
+testAsRoot('a key of another user than root and the owner of the folder is refused', async () => {
+  for (const path of [join(folder, 'own'), folderOfAnotherUser(folder, 'data')]) {
+    await mkdir(path, { recursive: true });
+    const key = join(path, 'admin.key');
+    await writeFile(key, `${PLANTED}\n`, { mode: 0o600 });
+    await chown(key, 65_533, 65_533);
+    await expect(startAndStop(path)).rejects.toThrow(`${key} belongs to user 65533`);
+    await chown(key, (await stat(path)).uid, 0);
+    await startAndStop(path);
+  }
+});
+
+test('a folder that everybody can write to is refused', async () => {
+  await chmod(folder, 0o757);
+  await expect(startAndStop(folder)).rejects.toThrow(/ can be written to by .*chmod/);
+  expect(await readdir(folder)).toEqual([]);
 });
 
 test('the data folder itself may be reached through a link', async () => {

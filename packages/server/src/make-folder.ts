@@ -1,22 +1,29 @@
 /**
  * Makes a folder and those above it, as `mkdir -p` does. Not Node's own recursive mkdir: that one never returns where the system
- * says that a folder is missing which is there (/proc, for one), and a start would hang without a word.
+ * says that a folder is missing which is there (/proc, for one), and a start would hang without a word. Synchronous, so that it
+ * can be done as another user.
  */
-import { mkdir, stat } from 'node:fs/promises';
+import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-export async function makeFolder(path: string, { mode }: { readonly mode: number }): Promise<void> {
+export function makeFolder(path: string, { mode }: { readonly mode: number }): void {
   try {
-    await mkdir(path, { mode });
+    mkdirSync(path, { mode });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST' && (await stat(path)).isDirectory()) return;
+    if (code === 'EEXIST' && statSync(path).isDirectory()) return;
     const parent = dirname(path);
     if (code !== 'ENOENT' || parent === path) throw error;
-    await makeFolder(parent, { mode });
-    // Once more and no oftener: what is still missing now will not come.
-    await mkdir(path, { mode }).catch((again: NodeJS.ErrnoException) => {
-      if (again.code !== 'EEXIST') throw again;
-    });
+    makeFolder(parent, { mode });
+    makeUnlessThere(path, { mode });
+  }
+}
+
+/** Whatever is there. */
+export function makeUnlessThere(path: string, { mode }: { readonly mode: number }): void {
+  try {
+    mkdirSync(path, { mode });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }

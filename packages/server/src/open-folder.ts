@@ -15,6 +15,7 @@ import {
   fstatSync,
   lstatSync,
   openSync,
+  type Stats,
   statSync,
 } from 'node:fs';
 import {
@@ -31,8 +32,8 @@ import {
 } from 'node:fs/promises';
 import { join } from 'node:path';
 import { asUser } from './as-user.ts';
-import { makeFolder } from './make-folder.ts';
-import { requireSafeWay } from './way-to-folder.ts';
+import { makeFolder, makeUnlessThere } from './make-folder.ts';
+import { requireSafe, UnsafeWay, type Way, wayTo } from './way-to-folder.ts';
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 const SCRATCH = /\.[0-9a-f]{16}\.incoming$/;
@@ -45,6 +46,26 @@ export class LinkRefused extends Error {
       `${path} is a ${kind}, and Carillon uses none inside its data folder. Put the file or folder itself there, or remove the ${kind}.`,
     );
     this.name = 'LinkRefused';
+  }
+}
+
+/** A key that others know, or have made: it came with a copied folder or a cloned repository, say. */
+export class NotPrivate extends Error {
+  constructor(path: string, { fault, remedy }: { fault: string; remedy: string }) {
+    super(
+      `${path} ${fault}, who may know it. If it is not yours, or others may have read it, remove it: the next start makes a new one. Otherwise: ${remedy} ${path}`,
+    );
+    this.name = 'NotPrivate';
+  }
+}
+
+/** In the folder of a user, root touches only what is theirs: they may have moved it there to have it removed or given to them. */
+export class ForeignFolder extends Error {
+  constructor(path: string, { uid, ownerUid }: { uid: number; ownerUid: number }) {
+    super(
+      `${path} belongs to user ${uid}, and the folder it is in to user ${ownerUid}. Move it elsewhere, or give it to the latter (chown -R ${ownerUid} ${path}) if it is theirs.`,
+    );
+    this.name = 'ForeignFolder';
   }
 }
 
@@ -61,19 +82,26 @@ export class OpenFolder implements AsyncDisposable {
   }
 
   /**
-   * The folder that `path` leads to, made where it is missing. The way there may lead through links: it is the operator's. Those
-   * of other users lead root only to what is theirs.
+   * The folder that `path` leads to, made where it is missing. The way there may lead through links: it is the operator's. Root
+   * goes it only where nobody else can change it. What is missing below a folder of another user is made by that user.
    */
   static async make(path: string, { mode }: { readonly mode: number }): Promise<OpenFolder> {
-    if (isRoot()) await requireSafeWay(path);
-    await makeFolder(path, { mode });
+    if (!isRoot()) {
+      makeFolder(path, { mode });
+      return OpenFolder.open(path);
+    }
+    const way = await wayTo(path);
+    if (!way.isWhole) {
+      requireSafe(way, way.ownerUid);
+      asUserIfOther(way.ownerUid, () => makeFolder(path, { mode }));
+    }
     return OpenFolder.open(path);
   }
 
   static async open(path: string): Promise<OpenFolder> {
     const handle = await open(path, O_RDONLY | O_DIRECTORY);
     try {
-      if (isRoot()) await requireSame(handle, await requireSafeWay(path));
+      if (isRoot()) await requireSafelyOpened(handle, await wayTo(path));
       return await OpenFolder.#from(path, handle);
     } catch (error) {
       await handle.close();
@@ -96,17 +124,14 @@ export class OpenFolder implements AsyncDisposable {
     return `${this.#base}/${name}`;
   }
 
-  /** The content of a small file; undefined where there is none. `mode` is set if somebody changed it. */
-  async read(name: string, { mode }: { readonly mode?: number } = {}): Promise<string | undefined> {
+  /** The content of a small file; undefined where there is none. A secret must be its owner's alone, and they one to trust. */
+  async read(name: string, { isSecret = false } = {}): Promise<string | undefined> {
     return this.#named(name, async (path) => {
       await using file = await openIfThere(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
       if (file === undefined) return undefined;
       const found = await file.stat();
       if (!found.isFile()) throw new Error(`${join(this.path, name)} is not a file.`);
-      if (mode !== undefined && (found.mode & 0o777) !== mode) {
-        if (found.nlink > 1) throw new LinkRefused(join(this.path, name), 'hard link');
-        await file.chmod(mode);
-      }
+      if (isSecret) await this.#requirePrivate(name, found);
       return file.readFile('utf8');
     });
   }
@@ -161,13 +186,17 @@ export class OpenFolder implements AsyncDisposable {
     return this.#present(to);
   }
 
-  /** Removes a file, a link or a folder with all in it, and nothing that a link points to. */
+  /**
+   * Removes a file, a link or a folder with all in it, and nothing that a link points to. Nor does root remove for another user
+   * what they could not remove themselves: a folder of somebody else that they moved here.
+   */
   async remove(name: string): Promise<void> {
     await this.#named(name, async (path) => {
       const found = await lstat(path).catch(ignoring('ENOENT'));
       if (!found?.isDirectory()) return unlink(path).catch(ignoring('ENOENT'));
       {
         await using inner = await this.#present(name);
+        await this.#requireSameOwner(inner);
         // A folder that may only be read cannot be emptied; where it is another user's, this fails and the next may not.
         await inner.#handle.chmod(0o700).catch(ignoring('EPERM'));
         for (const entry of await inner.entries()) await inner.remove(entry.name);
@@ -193,8 +222,10 @@ export class OpenFolder implements AsyncDisposable {
     });
   }
 
+  /** It belongs to the owner of this folder also when root makes it; one that is there already may be anybody's. */
   async makeFolder(name: string, { mode }: { readonly mode: number }): Promise<OpenFolder> {
-    await this.#named(name, (path) => mkdir(path, { mode }).catch(ignoring('EEXIST')));
+    const { uid } = await this.owner();
+    await this.#named(name, async (path) => asUserIfOther(uid, () => makeUnlessThere(path, { mode })));
     return this.#present(name);
   }
 
@@ -202,7 +233,8 @@ export class OpenFolder implements AsyncDisposable {
   async makeOwnFolder(name: string, { mode }: { readonly mode: number }): Promise<OpenFolder> {
     await this.#named(name, (path) => mkdir(path, { mode }));
     const folder = await this.#present(name);
-    if ((await folder.owner()).uid === process.geteuid?.()) return folder;
+    const isEmpty = (await folder.entries()).length === 0;
+    if (isEmpty && (await folder.owner()).uid === process.geteuid?.()) return folder;
     await folder.close();
     throw new Error(`${join(this.path, name)} was replaced while it was made. Start again.`);
   }
@@ -268,6 +300,31 @@ export class OpenFolder implements AsyncDisposable {
     return folder;
   }
 
+  async #requirePrivate(name: string, { uid, mode, nlink }: Stats): Promise<void> {
+    const path = join(this.path, name);
+    if (nlink > 1) throw new LinkRefused(path, 'hard link');
+    const { uid: owner } = await this.owner();
+    if (![0, process.geteuid?.() ?? uid, owner].includes(uid))
+      throw new NotPrivate(path, { fault: `belongs to user ${uid}`, remedy: `chown ${owner}` });
+    if (mode & 0o077)
+      throw new NotPrivate(path, { fault: 'can be read or changed by others', remedy: 'chmod 600' });
+  }
+
+  /** Refuses a folder in which everybody could replace what is kept there; what its group may do is for its owner to decide. */
+  async requireNotOpenToAll(): Promise<void> {
+    if (((await this.#handle.stat()).mode & 0o002) === 0) return;
+    throw new UnsafeWay(
+      `${this.path} can be written to by everybody, who could exchange what the server keeps there`,
+      `Forbid it (chmod o-w ${this.path}), or choose another folder with --data, such as ${join(this.path, 'carillon')}.`,
+    );
+  }
+
+  async #requireSameOwner(inner: OpenFolder): Promise<void> {
+    const [own, { uid }] = [await this.owner(), await inner.owner()];
+    if (!isRoot() || own.uid === 0 || uid === own.uid) return;
+    throw new ForeignFolder(inner.path, { uid, ownerUid: own.uid });
+  }
+
   async #named<T>(name: string, work: (path: string) => Promise<T>): Promise<T> {
     try {
       return await work(this.at(name));
@@ -290,8 +347,10 @@ export class OpenFolder implements AsyncDisposable {
 }
 
 /** Against a way that changes between opening the folder and judging how it was reached. */
-async function requireSame(handle: FileHandle, path: string): Promise<void> {
+async function requireSafelyOpened(handle: FileHandle, way: Way): Promise<void> {
+  const { path } = way;
   const [opened, walked] = [await handle.stat(), await lstat(path)];
+  requireSafe(way, opened.uid);
   // Where the system tells it: the path of the very folder that is open.
   const openPath = await readlink(`/proc/self/fd/${handle.fd}`).catch(() => path);
   if (opened.dev !== walked.dev || opened.ino !== walked.ino || openPath !== path)
@@ -300,6 +359,10 @@ async function requireSame(handle: FileHandle, path: string): Promise<void> {
 
 function isRoot(): boolean {
   return process.geteuid?.() === 0;
+}
+
+function asUserIfOther<T>(uid: number, work: () => T): T {
+  return isRoot() && uid !== 0 ? asUser(uid, work) : work();
 }
 
 function canReach(path: string): boolean {

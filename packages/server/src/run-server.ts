@@ -8,12 +8,12 @@ import { type Invocation, renderHelp } from './config/render-config-reference.ts
 import { ConfigError } from './config/settings.ts';
 import { DataDirectoryInUse, FolderOfAnotherUser } from './data-directory.ts';
 import { greeting, VERSION } from './greeting.ts';
-import { LinkRefused } from './open-folder.ts';
+import { ForeignFolder, LinkRefused, NotPrivate } from './open-folder.ts';
 import { stopWithParent } from './parent-watch.ts';
 import { EmbeddedPostgresError } from './postgres/embedded/embedded-postgres-error.ts';
 import { StartFailure } from './start-failure.ts';
 import { startServer } from './start-server.ts';
-import { LinkOfAnotherUser } from './way-to-folder.ts';
+import { UnsafeWay } from './way-to-folder.ts';
 
 /** Answers the exit code once the server has stopped, or could not start. Listens for the signals of the process. */
 export async function runServer(sources: ConfigSources, invocation?: Invocation): Promise<number> {
@@ -88,7 +88,9 @@ function explain(error: unknown): { text: string; exitCode: number } {
     DataDirectoryInUse,
     FolderOfAnotherUser,
     LinkRefused,
-    LinkOfAnotherUser,
+    ForeignFolder,
+    NotPrivate,
+    UnsafeWay,
     StartFailure,
     EmbeddedPostgresError,
   ].some((kind) => error instanceof kind);

@@ -71,6 +71,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
       throw StartFailure.ofFolder(error, config.data);
     });
     undo.push(() => data.close());
+    const adminKey = await data.adminKey();
     const port = await preparePort(config, log);
     await assertPortFree(config.port, port.host);
     const database = await openDatabase(config, { dataDir: data.path, log, undo });
@@ -94,6 +95,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
     const seal = await openSeal(config);
     const own = new OwnEndpoints({
       ...{ databaseUrl: database.url, publicUrl: config.public_url, members: storage.members },
+      bootId: (await data.boot()).bootId as BootId,
       ...{ clock: systemClock, random: systemRandom, log },
     });
     const signing = new SigningSecrets({ store: storage.signingKeys, seal, clock: systemClock });
@@ -142,7 +144,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
     const gateway = createGateway({
       metrics: { telemetry, open: config.metrics.open },
       operations: engine.operations,
-      authenticate: { adminKey: await data.adminKey() },
+      authenticate: { adminKey },
       accounts: engine.accounts,
       limits: new RequestLimits({
         settings: rateLimits(config),
@@ -175,6 +177,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
     });
     own.addListener(address, port.host);
     await openRedirect(config, { port, undo, own, log: countingLog, telemetry });
+    await whenReachable(database.url, { ...waiting, step: () => own.runOnce() });
     await data.announce(address);
     undo.push(() => data.announceLeaving());
     return {

@@ -1,10 +1,13 @@
 /**
- * Where this installation listens: the ports of this process, the database, and the servers that are registered as nodes. http
- * jobs may not call them. Read again every few seconds, since servers come and names change; what was last known counts while
- * the storage does not answer.
+ * Where this installation listens: the ports of this process, the database, and all other servers, whatever their roles. http
+ * jobs may not call them. Each server publishes where it can be reached, by every address of its machine when it listens on all
+ * of them. Published and read again every few seconds, since servers come and names change; what was last known counts while the
+ * storage does not answer.
  */
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import type { BootId } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
 import type { OwnEndpoint } from '@carillon/worker';
 import type { MemberStore } from '../storage/member-store.ts';
@@ -13,11 +16,19 @@ import type { MemberStore } from '../storage/member-store.ts';
 export const OPEN_PATHS = ['/health/live', '/health/ready'] as const;
 const REFRESH_MS = 10_000;
 const POSTGRES_PORT = 5432;
+const LASTS_MS = 3 * REFRESH_MS;
+// A server that cannot reach the database may go on listening. Later its address may be that of another program.
+const REMEMBERED_MS = 10 * 60_000;
+const EVERY_V4 = '0.0.0.0';
+const EVERY = '::';
 
 export interface OwnEndpointsOptions {
   readonly databaseUrl: string;
   readonly publicUrl: string | undefined;
-  readonly members: Pick<MemberStore, 'nodeAddresses'>;
+  readonly bootId: BootId;
+  readonly members: Pick<MemberStore, 'publishAddresses' | 'withdrawAddresses' | 'publishedAddresses'>;
+  /** The addresses of this machine that others can reach; for tests. */
+  readonly machineAddresses?: () => readonly string[];
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -33,8 +44,6 @@ export class OwnEndpoints implements Service {
 
   constructor(options: OwnEndpointsOptions) {
     this.#options = options;
-    const { publicUrl } = options;
-    if (publicUrl !== undefined) this.#listeners.push(...gatewayAt(publicUrl));
     this.#loop = new Loop({
       ...options,
       name: 'own endpoints',
@@ -54,26 +63,58 @@ export class OwnEndpoints implements Service {
     return this.#all;
   }
 
-  /** Knows the database and the nodes before it returns, or fails. */
+  /** Knows the database and the other servers before it returns, or fails. */
   async start(): Promise<void> {
     await this.runOnce();
     this.#loop.start();
   }
 
+  /** Others need not wait until what this process published has run out. */
   async stop(): Promise<void> {
     await this.#loop.stop();
+    const { members, bootId, log } = this.#options;
+    await members.withdrawAddresses(bootId).catch((error: unknown) => {
+      log.warn({ err: error }, 'could not withdraw the addresses of this server; they run out by themselves');
+    });
   }
 
   async runOnce(): Promise<undefined> {
-    const { databaseUrl, members } = this.#options;
-    const [database, nodes] = await Promise.all([databaseAt(databaseUrl), members.nodeAddresses()]);
-    this.#found = [...database, ...nodes.flatMap(gatewayAt)];
+    const { databaseUrl, members, bootId, clock } = this.#options;
+    const nowMs = clock.now();
+    const rememberedMs = nowMs - REMEMBERED_MS;
+    const addresses = await this.#reachableAt();
+    const published = { bootId, addresses, untilMs: nowMs + LASTS_MS, forgetBeforeMs: rememberedMs };
+    await members.publishAddresses(published);
+    const [database, others] = await Promise.all([
+      databaseAt(databaseUrl),
+      members.publishedAddresses(rememberedMs),
+    ]);
+    this.#found = [...database, ...others.flatMap(gatewayAt)];
     this.#merge();
     return undefined;
   }
 
+  /** For other machines, too. */
+  async #reachableAt(): Promise<string[]> {
+    const { machineAddresses = addressesOfMachine } = this.#options;
+    const each = this.#listeners.map(async ({ host, port }) => {
+      const isEvery = host === EVERY_V4 || host === EVERY;
+      const here = isEvery ? machineAddresses() : isIP(host) === 0 ? await addressesOf(host) : [];
+      return [host, ...here].map((name) => `http://${isIP(name) === 6 ? `[${name}]` : name}:${port}`);
+    });
+    const { publicUrl } = this.#options;
+    return [
+      ...new Set([...(publicUrl === undefined ? [] : [publicUrl]), ...(await Promise.all(each)).flat()]),
+    ];
+  }
+
   #merge(): void {
-    this.#all = [...this.#listeners, ...this.#found];
+    const { publicUrl } = this.#options;
+    this.#all = [
+      ...(publicUrl === undefined ? [] : gatewayAt(publicUrl)),
+      ...this.#listeners,
+      ...this.#found,
+    ];
   }
 }
 
@@ -107,6 +148,12 @@ async function addressesOf(host: string): Promise<string[]> {
   } catch {
     return [];
   }
+}
+
+/** Not those that only this machine can use: loopback, and those of one link. */
+function addressesOfMachine(): string[] {
+  const interfaces = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  return interfaces.filter(({ internal, scopeid }) => !internal && !scopeid).map(({ address }) => address);
 }
 
 function plainHost(hostname: string): string {

@@ -23,6 +23,17 @@ export interface NodeBeat {
   readonly joining?: { readonly ended: readonly BootId[] };
 }
 
+export interface PublishedAddresses {
+  readonly bootId: BootId;
+  /** URLs, of which only host and port count. */
+  readonly addresses: readonly string[];
+  readonly untilMs: number;
+  readonly forgetBeforeMs: number;
+}
+
+/** When a process is recorded as heard that only publishes its addresses. No node was ever heard that early. */
+export const NEVER_HEARD_MS = -8_640_000_000_000_000;
+
 export interface ShardOwner {
   readonly shard: number;
   readonly nodeId: NodeId | undefined;
@@ -64,8 +75,14 @@ export interface MemberStore {
    */
   beatNode(beat: NodeBeat): Promise<{ alive: boolean; nodes: readonly NodeId[] }>;
   leaveNode(nodeId: NodeId, bootId: BootId): Promise<void>;
-  /** Where the nodes say that they are reached, each address once. */
-  nodeAddresses(): Promise<string[]>;
+  /**
+   * Records where a process is reached, be it a node or not. Kept beside the nodes, as one that was never heard: it is not alive,
+   * owns nothing, and nobody is told of it. Those that have not been recorded again by `forgetBeforeMs` are forgotten.
+   */
+  publishAddresses(published: PublishedAddresses): Promise<void>;
+  withdrawAddresses(bootId: BootId): Promise<void>;
+  /** Where processes and nodes that last beyond this instant say that they are reached, each address once. */
+  publishedAddresses(afterMs: number): Promise<string[]>;
   shards(): Promise<ShardOwner[]>;
   /**
    * Takes those of the shards that are free, this node's own, or of a node that is gone or silent, with a new epoch. A node that

@@ -2,6 +2,10 @@
 import { BlockList, isIPv6 } from 'node:net';
 import { addressGroup } from '../../accounts/address-group.ts';
 
+/** Whoever closes connections and opens others at once is here before the closed ones are: their places come free in a moment. */
+const WAIT_MS = 1_000;
+const WAITING_MAX = 256;
+
 export interface ConnectionLimitSettings {
   readonly total: number;
   readonly perAddress: number;
@@ -13,6 +17,8 @@ export class ConnectionLimits {
   readonly #settings: ConnectionLimitSettings;
   readonly #proxies: BlockList;
   readonly #perGroup = new Map<string, number>();
+  /** Each tries to take its place, and answers whether it has. */
+  readonly #waiting = new Set<() => boolean>();
   #total = 0;
 
   constructor(settings: ConnectionLimitSettings) {
@@ -35,7 +41,29 @@ export class ConnectionLimits {
       const left = this.#perGroup.get(group)! - 1;
       if (left > 0) this.#perGroup.set(group, left);
       else this.#perGroup.delete(group);
+      for (const attempt of this.#waiting) if (attempt()) return;
     };
+  }
+
+  /** Calls back as `take` answers, at once or when a place came free; undefined when none did for a moment. */
+  takeOrWait(address: string, settle: (leave: (() => void) | undefined) => void): void {
+    const leave = this.take(address);
+    if (leave || this.#waiting.size >= WAITING_MAX) {
+      settle(leave);
+      return;
+    }
+    const end = (place: (() => void) | undefined) => {
+      clearTimeout(late);
+      this.#waiting.delete(attempt);
+      settle(place);
+    };
+    const attempt = () => {
+      const place = this.take(address);
+      if (place) end(place);
+      return place !== undefined;
+    };
+    const late = setTimeout(() => end(undefined), WAIT_MS).unref();
+    this.#waiting.add(attempt);
   }
 }
 

@@ -47,18 +47,27 @@ export function createListener(options: ListenerOptions = {}): Listener {
   const { tls, requestTimeoutMs = REQUEST_TIMEOUT_MS, handshakeTimeoutMs = HANDSHAKE_TIMEOUT_MS } = options;
   const headersTimeoutMs = Math.min(options.headersTimeoutMs ?? HEADERS_TIMEOUT_MS, requestTimeoutMs);
   const places = options.limits && new ConnectionLimits(options.limits);
-  /** Answers false for a connection that has no place, and closes it. */
-  const admit = (socket: Socket): boolean => {
-    const address = socket.remoteAddress ?? 'unknown';
-    const leave = places?.take(address);
-    if (leave) socket.once('close', leave);
-    else if (places) {
-      socket.destroy();
-      options.onRefused?.(address);
-      return false;
-    }
+  /** Serves the connection once it has a place; closes it when there is none. */
+  const admit = (socket: Socket, serve: () => void): void => {
     connections.opened(socket);
-    return true;
+    if (!places) {
+      serve();
+      return;
+    }
+    const address = socket.remoteAddress ?? 'unknown';
+    // Of a connection that waits nobody else listens for errors; its end is all that counts.
+    const ignore = () => undefined;
+    socket.on('error', ignore);
+    places.takeOrWait(address, (leave) => {
+      if (leave === undefined) {
+        socket.destroy();
+        options.onRefused?.(address);
+        return;
+      }
+      if (socket.destroyed) return leave();
+      socket.once('close', leave).off('error', ignore);
+      serve();
+    });
   };
   const connections = new OpenConnections();
   const secured = new Set<{ setSecureContext(certificate: Certificate): void }>();
@@ -78,12 +87,13 @@ export function createListener(options: ListenerOptions = {}): Listener {
         const server = createServer(limits, handler);
         const http1 = takeOver(server, 'connection');
         server.on('connection', (socket) => {
-          if (!admit(socket)) return;
-          peekProtocol(socket, {
-            withinMs: requestTimeoutMs,
-            onHttp1: () => http1(connections.spokeHttp1(socket)),
-            onHttp2: () => http2.emit('connection', socket),
-          });
+          admit(socket, () =>
+            peekProtocol(socket, {
+              withinMs: requestTimeoutMs,
+              onHttp1: () => http1(connections.spokeHttp1(socket)),
+              onHttp2: () => http2.emit('connection', socket),
+            }),
+          );
         });
         return connections.count(server);
       }
@@ -92,7 +102,7 @@ export function createListener(options: ListenerOptions = {}): Listener {
       const http1 = takeOver(server, 'secureConnection');
       const handshake = takeOver(server, 'connection');
       server.on('connection', (socket) => {
-        if (admit(socket as Socket)) handshake(socket as Socket);
+        admit(socket as Socket, () => handshake(socket as Socket));
       });
       server.on('secureConnection', (socket: TLSSocket) => {
         connections.secured(socket);

@@ -3,7 +3,7 @@
  * the user it runs as, made by the same major version, and without a postmaster or sockets left by a killed server.
  */
 import { basename, dirname, join } from 'node:path';
-import { OpenFolder } from '../../open-folder.ts';
+import { ForeignFolder, OpenFolder } from '../../open-folder.ts';
 import { adviceFor, EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import { forgetStrangersPid, livePostmaster } from './postmaster-file.ts';
 import { runProgram } from './run-program.ts';
@@ -20,11 +20,12 @@ const LEFTOVER_STOP_MS_MAX = 40_000;
 export async function makeDatabaseDirectory(
   path: string,
   runAs?: UnprivilegedUser['kind'],
-): Promise<{ readonly folder: OpenFolder; readonly user: UnprivilegedUser }> {
+): Promise<{ readonly folder: OpenFolder; readonly user: UnprivilegedUser; readonly ownerAboveUid: number }> {
   await using above = await OpenFolder.make(dirname(path), { mode: 0o700 });
   const folder = await above.makeFolder(basename(path), { mode: 0o700 });
   try {
-    return { folder, user: await giveToFirstWhoReaches(folder, { above, runAs }) };
+    const user = await giveToFirstWhoReaches(folder, { above, runAs });
+    return { folder, user, ownerAboveUid: (await above.owner()).uid };
   } catch (error) {
     await folder.close();
     throw error;
@@ -36,14 +37,12 @@ async function giveToFirstWhoReaches(
   { above, runAs }: { above: OpenFolder; runAs: UnprivilegedUser['kind'] | undefined },
 ): Promise<UnprivilegedUser> {
   const dataDir = folder.path;
-  const users = await unprivilegedUsers(dataDir, {
-    ownerAboveUid: (await above.owner()).uid,
-    only: runAs,
-  });
+  const [{ uid: ownerAboveUid }, { uid: ownerUid }] = [await above.owner(), await folder.owner()];
+  const users = await unprivilegedUsers({ ownerAboveUid, ownerUid, only: runAs });
   for (const user of users) {
     if (user.kind === 'self') return user;
-    if ((await folder.owner()).uid !== user.owner.uid) await requireNothingElse(folder);
-    await folder.giveTo(user.owner);
+    if (ownerAboveUid !== 0) requireOwner(folder, { uid: ownerUid, ownerUid: ownerAboveUid });
+    else await giveFolder(folder, user);
     if (await reaches(user, dataDir)) return user;
     if (user.kind === 'namespace') continue;
     // The folder above is Carillon's own.
@@ -57,10 +56,20 @@ async function giveToFirstWhoReaches(
   );
 }
 
-/**
- * Before a folder changes its owner: who owns the one above can give any folder in it this name, also one that root once made
- * there for other things.
- */
+/** Whoever owns the folder above can give any folder in it this name, also one of somebody else: nothing there is given to them. */
+function requireOwner(folder: OpenFolder, owners: { uid: number; ownerUid: number }): void {
+  if (owners.uid !== owners.ownerUid) throw new ForeignFolder(folder.path, owners);
+}
+
+async function giveFolder(folder: OpenFolder, { owner }: UnprivilegedUser): Promise<void> {
+  if ((await folder.owner()).uid === owner.uid) return;
+  await requireNothingElse(folder);
+  await removeSocket(folder);
+  await folder.remove('cluster.incoming');
+  await folder.giveTo(owner);
+}
+
+/** Before a folder changes its owner: root may have made it for other things. */
 async function requireNothingElse(folder: OpenFolder): Promise<void> {
   const other = (await folder.entries()).find(({ name }) => !OWN_NAMES.test(name));
   if (other)
@@ -84,9 +93,17 @@ export async function checkCluster(cluster: OpenFolder, version: string): Promis
   }
 }
 
-/** Gives the files to the user PostgreSQL runs as; only root can, and only root changes who that is between starts. */
-export async function takeOwnership(cluster: OpenFolder, user: UnprivilegedUser): Promise<void> {
-  if (user.kind === 'self' || (await cluster.owner()).uid === user.owner.uid) return;
+/**
+ * Gives the files to the user PostgreSQL runs as; only root can, and only root changes who that is between starts. In a data
+ * folder of another user there is nothing to give.
+ */
+export async function takeOwnership(
+  cluster: OpenFolder,
+  { user, ownerAboveUid }: { user: UnprivilegedUser; ownerAboveUid: number },
+): Promise<void> {
+  const { uid } = await cluster.owner();
+  if (user.kind === 'self' || uid === user.owner.uid) return;
+  if (ownerAboveUid !== 0) requireOwner(cluster, { uid, ownerUid: ownerAboveUid });
   await cluster.giveAllTo(user.owner);
 }
 
@@ -104,19 +121,19 @@ export async function endLeftover(cluster: OpenFolder, onFound: (pid: number) =>
 }
 
 /** A socket folder emptied of what earlier runs left; undefined when the path is too long for a socket. */
-export async function freshSocketDirectory(
-  folder: OpenFolder,
-  user: UnprivilegedUser,
-): Promise<string | undefined> {
+export async function freshSocketDirectory(folder: OpenFolder): Promise<string | undefined> {
   // The system allows about 104 bytes for a socket's path; the file name takes 16 of them.
   const path = join(folder.path, 'socket');
   if (Buffer.byteLength(path) > 85) return undefined;
+  await removeSocket(folder);
+  await (await folder.makeFolder('socket', { mode: 0o700 })).close();
+  return path;
+}
+
+async function removeSocket(folder: OpenFolder): Promise<void> {
   // Opened first, since a link there is refused, not replaced: somebody may have put it there for a reason.
   await (await folder.folder('socket'))?.close();
   await folder.remove('socket');
-  await using made = await folder.makeFolder('socket', { mode: 0o700 });
-  if (user.kind !== 'self') await made.giveTo(user.owner);
-  return path;
 }
 
 async function stopLeftover(cluster: OpenFolder, pid: number): Promise<void> {

@@ -1,11 +1,24 @@
 /** Links in the folder of the embedded database, planted by whoever may write there: a start follows none, also as root. */
-import { lstat, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  chown,
+  lstat,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import {
   ANOTHER_USER,
   folderOfAnotherUser,
   secretFile,
+  temptations,
   testAsRoot,
 } from '../../../../../tests/support/folder-of-another-user.ts';
 import { makeTestFolder } from '../../../../../tests/support/test-folder.ts';
@@ -18,8 +31,8 @@ beforeEach(() => {
   folder = makeTestFolder();
 });
 
-const start = (data: string): Promise<EmbeddedPostgres> =>
-  startEmbeddedPostgres({ dataDir: join(data, 'postgres'), log: silent });
+const start = (data: string, runAs?: 'system_user'): Promise<EmbeddedPostgres> =>
+  startEmbeddedPostgres({ dataDir: join(data, 'postgres'), log: silent, ...(runAs && { runAs }) });
 
 /** A folder with a file in each folder that a start empties, to see that nothing was made or removed there. */
 async function elsewhere(): Promise<{ path: string; names(): Promise<string[]> }> {
@@ -88,34 +101,87 @@ testAsRoot(
   },
 );
 
+testAsRoot('in the folder of another user no link leads out of it, whichever name it has', async () => {
+  const outside = await temptations(folder);
+  const planted = [
+    ...['', 'cluster', 'socket'].flatMap((name) => [`${name}:folder`, `${name}:missing`]),
+    ...['password:file', 'password:missing', 'cluster.incoming:folder', 'binaries:folder'],
+  ];
+  for (const [index, words] of planted.entries()) {
+    const [name = '', target] = words.split(':');
+    const data = folderOfAnotherUser(folder, `data-${index}`);
+    const path = join(data, 'postgres');
+    if (name !== '') {
+      await mkdir(path);
+      await chown(path, ANOTHER_USER.uid, ANOTHER_USER.gid);
+    }
+    await outside.plant(join(path, name), target as 'file' | 'folder' | 'missing');
+    await start(data).then(
+      (server) => server.stop(),
+      (error: Error) => expect(error.message).toContain(`${join(path, name)} is a link`),
+    );
+    expect([words, await outside.look()]).toEqual([words, outside.untouched]);
+  }
+});
+
 testAsRoot(
-  'a folder of root under the name of the database is not given to the owner of the folder above',
+  'nothing of root under a name of the database is given to the owner of the folder above',
   async () => {
     const data = folderOfAnotherUser(folder, 'data');
     const path = join(data, 'postgres');
-    await mkdir(path, { mode: 0o700 });
-    await writeFile(join(path, 'letters'), '');
-    await expect(start(data)).rejects.toThrow(`${path} holds letters`);
-    expect(await stat(path)).toMatchObject({ uid: 0 });
-    expect((await stat(path)).mode & 0o777).toBe(0o700);
+    await (await start(folder)).stop();
+    const ownersIn = async () => {
+      const names = ['.', ...(await readdir(path, { recursive: true }))];
+      return new Set(await Promise.all(names.map(async (name) => (await lstat(join(path, name))).uid)));
+    };
+    // A database of root that somebody else moved: all of it, then the cluster alone.
+    await rename(join(folder, 'postgres'), path);
+    const before = await ownersIn();
+    await expect(start(data)).rejects.toThrow(`${path} belongs to user`);
+    expect(await ownersIn()).toEqual(before);
+    await chown(path, ANOTHER_USER.uid, ANOTHER_USER.gid);
+    await chown(join(path, 'cluster'), 0, 0);
+    await expect(start(data)).rejects.toThrow(`${path}/cluster belongs to user 0`);
+    expect(await stat(join(path, 'cluster'))).toMatchObject({ uid: 0 });
+    expect((await stat(join(path, 'cluster', 'PG_VERSION'))).uid).not.toBe(ANOTHER_USER.uid);
   },
 );
+
+testAsRoot('a folder of root with other things in it is given to nobody', async () => {
+  const path = join(folder, 'postgres');
+  await mkdir(path, { mode: 0o700 });
+  await writeFile(join(path, 'letters'), '');
+  await expect(start(folder, 'system_user')).rejects.toThrow(`${path} holds letters`);
+  expect(await stat(path)).toMatchObject({ uid: 0 });
+  expect((await stat(path)).mode & 0o777).toBe(0o700);
+});
 
 testAsRoot(
   'files that change their owner are those of the cluster, and none that a link leads to',
   async () => {
-    await (await start(folder)).stop();
-    const data = folderOfAnotherUser(folder, 'data');
-    await rename(join(folder, 'postgres'), join(data, 'postgres'));
-    const cluster = join(data, 'postgres', 'cluster');
+    await chmod(folder, 0o755);
+    await (await start(folder, 'system_user')).stop();
+    const cluster = join(folder, 'postgres', 'cluster');
+    const { uid } = await stat(cluster);
     const secret = await secretFile(join(folder, 'secret'));
     await mkdir(join(folder, 'private'));
     await writeFile(join(folder, 'private', 'file'), '');
     await symlink(secret.path, join(cluster, 'a-file'));
     await symlink(join(folder, 'private'), join(cluster, 'a-folder'));
-    await (await start(data)).stop();
-    expect((await stat(cluster)).uid).toBe(ANOTHER_USER.uid);
+    for (const name of ['.', 'PG_VERSION']) await chown(join(cluster, name), 0, 0);
+    await (await start(folder, 'system_user')).stop();
+    for (const name of ['.', 'PG_VERSION']) expect((await stat(join(cluster, name))).uid).toBe(uid);
     expect(await secret.look()).toEqual(secret.untouched);
     expect((await stat(join(folder, 'private', 'file'))).uid).toBe(0);
   },
 );
+
+testAsRoot('whoever ran the database last runs it again, for its settings are theirs to write', async () => {
+  await chmod(folder, 0o755);
+  await (await start(folder, 'system_user')).stop();
+  const { uid } = await stat(join(folder, 'postgres'));
+  const server = await start(folder);
+  expect((await stat(join(folder, 'postgres'))).uid).toBe(uid);
+  expect(await readFile(`/proc/${server.pid}/status`, 'utf8')).toMatch(new RegExp(`^Uid:\\t${uid}\\t`, 'm'));
+  await server.stop();
+});

@@ -1,11 +1,10 @@
 /**
  * PostgreSQL refuses to run as root. An ordinary user runs it as itself; root runs it in a user namespace, where the same
- * files stay root's own, or where namespaces are forbidden (most containers) or cannot reach the folder (somebody's
- * home), as the owner of that folder or an unprivileged system user.
+ * files stay root's own, or where namespaces are forbidden (most containers) or cannot reach the folder, as an unprivileged
+ * system user; in a data folder of another user as that user.
  */
 import { execFile } from 'node:child_process';
-import { readFile, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { NO_GROUP } from '../../as-user.ts';
 
@@ -28,14 +27,19 @@ const NAMESPACE = ['unshare', '--user', '--map-user=65534', '--map-group=65534']
 const SYSTEM_USERS = ['postgres', '_postgres', 'nobody'];
 
 /**
- * Who may run PostgreSQL on `dataDir`, best first; `only` narrows the choice for a test. Where the folder above it belongs to an
+ * Who may run PostgreSQL in a folder, best first; `only` narrows the choice for a test. Where the folder above it belongs to an
  * ordinary user it is that one alone: they can exchange the database and its settings, which name programs to run, and must
- * gain nobody else's rights by it. Root in a namespace still owns root's files.
+ * gain nobody else's rights by it. Root in a namespace still owns root's files; so whoever ran it last, `ownerUid`, goes first.
  */
-export async function unprivilegedUsers(
-  dataDir: string,
-  { ownerAboveUid, only }: { ownerAboveUid: number; only: UnprivilegedUser['kind'] | undefined },
-): Promise<UnprivilegedUser[]> {
+export async function unprivilegedUsers({
+  ownerAboveUid,
+  ownerUid,
+  only,
+}: {
+  ownerAboveUid: number;
+  ownerUid: number;
+  only: UnprivilegedUser['kind'] | undefined;
+}): Promise<UnprivilegedUser[]> {
   const self = { uid: process.geteuid?.() ?? -1, gid: process.getegid?.() ?? -1 };
   if (self.uid !== 0)
     return [{ kind: 'self', name: `user ${self.uid}`, prefix: [], owner: self, spawnAs: {} }];
@@ -53,13 +57,13 @@ export async function unprivilegedUsers(
       spawnAs: {},
     });
   }
-  const folderOwnerUid = await ordinaryOwnerAbove(dataDir);
-  if (folderOwnerUid !== undefined) users.push(userOf(folderOwnerUid, known));
   for (const name of SYSTEM_USERS) {
     const ids = known.get(name);
     if (ids) users.push(systemUser(name, ids));
   }
-  return only === undefined ? users : users.filter(({ kind }) => kind === only);
+  if (only !== undefined) return users.filter(({ kind }) => kind === only);
+  const isLast = ({ owner }: UnprivilegedUser) => ownerUid !== 0 && owner.uid === ownerUid;
+  return [...users.filter(isLast), ...users.filter((user) => !isLast(user))];
 }
 
 function userOf(uid: number, known: ReadonlyMap<string, Ids>): UnprivilegedUser {
@@ -78,14 +82,6 @@ async function namespacesWork(): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-async function ordinaryOwnerAbove(path: string): Promise<number | undefined> {
-  for (let folder = dirname(path); folder !== dirname(folder); folder = dirname(folder)) {
-    const { uid } = await stat(folder);
-    if (uid !== 0) return uid;
-  }
-  return undefined;
 }
 
 async function knownUsers(): Promise<Map<string, Ids>> {

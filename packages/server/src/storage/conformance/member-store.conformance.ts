@@ -53,9 +53,34 @@ function describeNodes(make: MakeStorage): void {
     await beat(one);
     await beat(newId<NodeId>());
     await beat(other, { address: 'http://10.0.0.7:7420' });
-    expect((await members.nodeAddresses()).toSorted()).toEqual(['127.0.0.1:1', 'http://10.0.0.7:7420']);
+    const addresses = async (afterMs: number) => (await members.publishedAddresses(afterMs)).toSorted();
+    expect(await addresses(BASE_MS)).toEqual(['127.0.0.1:1', 'http://10.0.0.7:7420']);
+    expect(await addresses(BASE_MS + TTL_MS)).toEqual([]);
     await members.leaveNode(other, stage.world.bootId);
-    expect(await members.nodeAddresses()).toEqual(['127.0.0.1:1']);
+    expect(await addresses(BASE_MS)).toEqual(['127.0.0.1:1']);
+  });
+
+  it('a process that is no node says where it is reached, and is never taken for one', async () => {
+    const { members } = stage.world.storage;
+    const [bootId, later, node] = [newId<BootId>(), newId<BootId>(), newId<NodeId>()];
+    const publish = (boot: BootId, addresses: string[], nowMs: number) =>
+      members.publishAddresses({
+        ...{ bootId: boot, addresses },
+        ...{ untilMs: nowMs + TTL_MS, forgetBeforeMs: nowMs - TTL_MS },
+      });
+    const addresses = async (afterMs: number) => (await members.publishedAddresses(afterMs)).toSorted();
+    await publish(bootId, ['http://10.0.0.1:1'], BASE_MS);
+    await publish(bootId, ['http://10.0.0.1:1', 'http://[fd00::1]:1'], BASE_MS);
+    await publish(later, [], BASE_MS);
+    expect(await addresses(BASE_MS)).toEqual(['http://10.0.0.1:1', 'http://[fd00::1]:1']);
+    expect(await addresses(BASE_MS + TTL_MS)).toEqual([]);
+    // By clocks of any time.
+    for (const nowMs of [0, BASE_MS]) expect((await beat(node, { nowMs })).nodes).toEqual([node]);
+    await members.leaveNode(node, stage.world.bootId);
+    await publish(later, ['http://10.0.0.2:1'], BASE_MS + 3 * TTL_MS);
+    expect(await addresses(0)).toEqual(['http://10.0.0.2:1']);
+    await members.withdrawAddresses(later);
+    expect(await addresses(0)).toEqual([]);
   });
 
   it('a node silent for its time to live is dead, and alive again with its next beat', async () => {

@@ -1,15 +1,20 @@
 /** Nodes, shards and workers in memory. The only clock is the injected one; all else is judged by the instants given. */
 import type { BootId, EventKind, LeaseId, NodeId, RunId, WorkerId } from '@carillon/domain';
 import type { Clock } from '@carillon/foundation';
-import type {
-  HeardWorker,
-  MemberStore,
-  NodeBeat,
-  ShardOwner,
-  UnreceivedRun,
-  WorkerRecord,
+import {
+  type HeardWorker,
+  type MemberStore,
+  NEVER_HEARD_MS,
+  type NodeBeat,
+  type PublishedAddresses,
+  type ShardOwner,
+  type UnreceivedRun,
+  type WorkerRecord,
 } from '../member-store.ts';
 import type { MemoryState, ShardRow, WorkerRow } from './memory-state.ts';
+
+/** A process that only publishes its addresses is recorded under its boot id. */
+const ownRow = (bootId: BootId) => bootId as string as NodeId;
 
 type Epochs = ReadonlyMap<number, number>;
 
@@ -64,8 +69,23 @@ export class MemoryMemberStore implements MemberStore {
     this.#emit('node.left', nodeId);
   }
 
-  async nodeAddresses(): Promise<string[]> {
-    return [...new Set([...this.#state.nodes.values()].map(({ address }) => address))];
+  async publishAddresses({ bootId, addresses, untilMs, forgetBeforeMs }: PublishedAddresses): Promise<void> {
+    const { nodes } = this.#state;
+    for (const [id, { lastSeenMs, expiresAtMs }] of nodes)
+      if (lastSeenMs === NEVER_HEARD_MS && expiresAtMs <= forgetBeforeMs) nodes.delete(id);
+    nodes.set(ownRow(bootId), {
+      ...{ incarnation: 0, bootId, lost: true, lastSeenMs: NEVER_HEARD_MS },
+      ...{ address: addresses.join(' '), expiresAtMs: untilMs },
+    });
+  }
+
+  async withdrawAddresses(bootId: BootId): Promise<void> {
+    this.#state.nodes.delete(ownRow(bootId));
+  }
+
+  async publishedAddresses(afterMs: number): Promise<string[]> {
+    const lasting = [...this.#state.nodes.values()].filter(({ expiresAtMs }) => expiresAtMs > afterMs);
+    return [...new Set(lasting.flatMap(({ address }) => address.split(' ').filter(Boolean)))];
   }
 
   async shards(): Promise<ShardOwner[]> {

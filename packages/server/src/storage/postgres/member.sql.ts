@@ -1,8 +1,10 @@
 /** Statements of the member store. */
 import { statement } from '../../postgres/database.ts';
-import type { ShardOwner, UnreceivedRun, WorkerState } from '../member-store.ts';
+import { NEVER_HEARD_MS, type ShardOwner, type UnreceivedRun, type WorkerState } from '../member-store.ts';
 import { msOf } from './fragments.sql.ts';
 import { columns, read } from './selection.ts';
+
+const NEVER_HEARD = String(NEVER_HEARD_MS);
 
 export const SERVER_TIME = statement('server_time')`SELECT ${msOf('clock_timestamp()')}`;
 
@@ -39,7 +41,22 @@ export const BEAT_NODE = statement('beat_node')`
   UNION ALL SELECT node_id, false FROM nodes
     WHERE node_id <> $1::uuid AND last_seen_at > $5::bigint AND last_seen_at <= $6::bigint`;
 
-export const NODE_ADDRESSES = statement('node_addresses')`SELECT DISTINCT address FROM nodes`;
+/** $1 boot, $2 addresses, $3 until, $4 oldest to keep. A row that is locked is being recorded again. */
+export const PUBLISH_ADDRESSES = statement('publish_addresses')`
+  WITH forgotten AS (
+    DELETE FROM nodes WHERE node_id IN (
+      SELECT node_id FROM nodes WHERE last_seen_at = ${NEVER_HEARD} AND expires_at <= $4::bigint
+        AND node_id <> $1::uuid FOR UPDATE SKIP LOCKED)
+  )
+  INSERT INTO nodes (node_id, incarnation, boot_id, address, last_seen_at, expires_at, lost)
+  VALUES ($1::uuid, 0, $1::uuid, array_to_string($2::text[], ' '), ${NEVER_HEARD}, $3::bigint, true)
+  ON CONFLICT (node_id) DO UPDATE SET address = excluded.address, expires_at = excluded.expires_at`;
+
+export const WITHDRAW_ADDRESSES = statement('withdraw_addresses')`
+  DELETE FROM nodes WHERE node_id = $1::uuid AND last_seen_at = ${NEVER_HEARD}`;
+
+export const PUBLISHED_ADDRESSES = statement('published_addresses')`
+  SELECT DISTINCT unnest(string_to_array(address, ' ')) FROM nodes WHERE expires_at > $1::bigint`;
 
 export const LEAVE_NODE = statement('leave_node')`
   WITH gone AS (

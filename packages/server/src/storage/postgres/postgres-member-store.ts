@@ -6,6 +6,7 @@ import type {
   HeardWorker,
   MemberStore,
   NodeBeat,
+  PublishedAddresses,
   ShardOwner,
   UnreceivedRun,
   WorkerRecord,
@@ -44,8 +45,21 @@ export class PostgresMemberStore implements MemberStore {
     await this.#database.query(sql.LEAVE_NODE, [nodeId, bootId]);
   }
 
-  async nodeAddresses(): Promise<string[]> {
-    const rows = await this.#database.query<readonly [string]>(sql.NODE_ADDRESSES, []);
+  async publishAddresses(published: PublishedAddresses): Promise<void> {
+    await this.#database.query(sql.PUBLISH_ADDRESSES, [
+      published.bootId,
+      textArray(published.addresses),
+      published.untilMs,
+      published.forgetBeforeMs,
+    ]);
+  }
+
+  async withdrawAddresses(bootId: BootId): Promise<void> {
+    await this.#database.query(sql.WITHDRAW_ADDRESSES, [bootId]);
+  }
+
+  async publishedAddresses(afterMs: number): Promise<string[]> {
+    const rows = await this.#database.query<readonly [string]>(sql.PUBLISHED_ADDRESSES, [afterMs]);
     return rows.map(([address]) => address);
   }
 
