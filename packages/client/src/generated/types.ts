@@ -293,6 +293,7 @@ export type ErrorCode =
   | 'last_administrator'
   | 'password_required'
   | 'key_changed'
+  | 'keys_full'
   | 'key_not_found'
   | 'signing_key_not_found'
   | 'signing_keys_full'

@@ -18,7 +18,7 @@ import {
   visibleTo,
 } from '@carillon/domain';
 import { auditEntry, type Change } from '../audit/audit-log.ts';
-import type { KeyFilter } from '../storage/account-store.ts';
+import { type KeyFilter, KeysFull } from '../storage/account-store.ts';
 import type { AccountParts } from './accounts.ts';
 import { grantDetails, instantDetail } from './audit-details.ts';
 import { namespaceNotFound } from './known-namespaces.ts';
@@ -57,6 +57,10 @@ export interface ListKeysQuery extends Omit<KeyFilter, 'expired'> {
   readonly afterKeyId?: string | undefined;
   readonly limit: number;
 }
+
+/** Limits of keys of nobody count for each of them: without a bound on their number there would be none. */
+const LIVING_OF_OWNER_MAX = 100;
+const LIVING_IN_NAMESPACE_MAX = 1_000;
 
 export function keyOperations(parts: AccountParts) {
   const { store, namespaces, identities, clock, random } = parts;
@@ -116,7 +120,8 @@ export function keyOperations(parts: AccountParts) {
         ...{ createdAtMs: nowMs, lastUsedAtMs: undefined, lastUsedAddress: undefined, previous: undefined },
       };
       const audit = record(caller, key, { action: 'keys.create', after: auditDetails(key) });
-      const create = () => store.createKey(key, hashSecret(secret), audit);
+      const facts = { livingMax: livingMax(caller, key), audit };
+      const create = () => store.createKey(key, hashSecret(secret), facts).catch(explainFull(key));
       if (!(await namespaces.whileGranting(grants, 'namespace', create))) {
         const message = `The Idempotency-Key was used before, for the key ${prefix}, which is not shown again.`;
         throw new Refusal('idempotency_key_reused', message, { field: 'Idempotency-Key' });
@@ -248,6 +253,23 @@ async function requireOwner(
   const user = await store.user(userId);
   if (!user) throw userNotFound(userId);
   return user;
+}
+
+/** The admin key is for emergencies, and has no limit. */
+function livingMax(caller: Caller, { ownerId }: ApiKey): number | undefined {
+  if (caller.credential === undefined) return undefined;
+  return ownerId === undefined ? LIVING_IN_NAMESPACE_MAX : LIVING_OF_OWNER_MAX;
+}
+
+function explainFull({ ownerId, ownerName, grants }: ApiKey): (error: unknown) => never {
+  return (error) => {
+    if (!(error instanceof KeysFull)) throw error;
+    const whose =
+      ownerId === undefined
+        ? `There are ${LIVING_IN_NAMESPACE_MAX} keys of nobody in the namespace ${grants[0]!.namespace}`
+        : `${ownerName ?? ownerId} has ${LIVING_OF_OWNER_MAX} keys`;
+    throw new Refusal('keys_full', `${whose} that have not expired, which is the most there may be.`);
+  };
 }
 
 function requireAhead(expiresAtMs: number | undefined, nowMs: number): void {

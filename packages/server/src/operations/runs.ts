@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import {
   type Action,
   type Caller,
+  callerKey,
   inputShownTo,
   isFinal,
   type Job,
@@ -270,14 +271,12 @@ function runRequest(
 }
 
 /**
- * The same key of the same caller for the same subject gives the same run, through whichever server, without a table of keys. All keys
- * and sessions of one user are one caller.
+ * The same key of the same caller for the same subject gives the same run, through whichever server, without a table of keys.
  */
 function derivedRunId(parts: { purpose: string; subject: string; caller: Caller; key: string }): RunId {
   const { purpose, subject, caller, key } = parts;
-  const asker = caller.userId === undefined ? `${caller.kind} ${caller.id}` : `user ${caller.userId}`;
   const digest = createHash('sha256')
-    .update(JSON.stringify([purpose, subject, asker, key]))
+    .update(JSON.stringify([purpose, subject, callerKey(caller), key]))
     .digest('hex');
   // UUID version 8 of RFC 9562: a custom rule.
   const variant = ((Number.parseInt(digest[16]!, 16) & 0x3) | 0x8).toString(16);

@@ -65,6 +65,24 @@ export class LastAdministrator extends Error {
   }
 }
 
+/** As many keys live as may. */
+export class KeysFull extends Error {
+  constructor() {
+    super('as many keys live as may');
+    this.name = 'KeysFull';
+  }
+}
+
+/** What a key is made with, besides itself. */
+export interface KeyFacts {
+  /**
+   * No more than so many keys of its owner live when it is made; of a key of nobody, keys of nobody in the namespace of its first
+   * grant. More fail with KeysFull, whatever others do at the same instant.
+   */
+  readonly livingMax?: number | undefined;
+  readonly audit?: AuditEntry | undefined;
+}
+
 export interface UserQuery {
   readonly name?: string | undefined;
   readonly after?: string | undefined;
@@ -168,7 +186,7 @@ export interface AccountStore {
   removeUser(userId: string, audit?: AuditEntry): Promise<boolean>;
 
   /** False: the prefix is taken, or was that of another key when it was made. */
-  createKey(key: ApiKey, hash: SecretHash, audit?: AuditEntry): Promise<boolean>;
+  createKey(key: ApiKey, hash: SecretHash, facts?: KeyFacts): Promise<boolean>;
   key(keyId: string): Promise<ApiKey | undefined>;
   keys(query: KeyQuery): Promise<ApiKey[]>;
   keyToCheck(prefix: string): Promise<FoundKey | undefined>;
@@ -177,6 +195,8 @@ export interface AccountStore {
   /** False: there is none with that prefix any more. */
   rotateKey(keyId: string, rotation: Rotation, audit?: AuditEntry): Promise<boolean>;
   removeKey(keyId: string, audit?: AuditEntry): Promise<boolean>;
+  /** Those that expired before this instant; answers how many. */
+  removeExpiredKeys(beforeMs: number): Promise<number>;
 
   /** False: the user is gone, disabled, or has another password by now than the one that was checked. */
   createSession(session: Session, hash: SecretHash, opening?: SignInFacts): Promise<boolean>;

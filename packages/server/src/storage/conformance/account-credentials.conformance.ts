@@ -1,7 +1,7 @@
 /** The promises of AccountStore about keys and sessions: found by what is shown, gone with whom they belong to. */
 import type { ApiKey, Session } from '@carillon/domain';
 import { describe, expect, it } from 'vitest';
-import { type KeyFilter, NamespaceGone } from '../account-store.ts';
+import { type KeyFilter, KeysFull, NamespaceGone } from '../account-store.ts';
 import { EDITOR, readAs, sampleUser } from './account-store.conformance.ts';
 import { ENTRY } from './audit-store.conformance.ts';
 import { newId } from './sample-job.ts';
@@ -232,9 +232,36 @@ export function describeCredentials(stage: { readonly world: StorageWorld }): vo
     });
   });
 
+  it('only so many keys of an owner live, and of nobody in a namespace, also when made at once', async () => {
+    const { userId: ownerId } = await newUser();
+    const make = (over: Partial<ApiKey>) =>
+      accounts().createKey(sampleKey(over), 'aa', { livingMax: 2, audit: ENTRY });
+    const madeOf = async (over: Partial<ApiKey>) => {
+      const made = await Promise.allSettled(Array.from({ length: 5 }, () => make(over)));
+      for (const one of made) if (one.status === 'rejected') expect(one.reason).toBeInstanceOf(KeysFull);
+      return made.filter(({ status }) => status === 'fulfilled').length;
+    };
+    await accounts().createKey(sampleKey({ ownerId, expiresAtMs: BASE_MS }), 'aa');
+    expect(await madeOf({ ownerId })).toBe(2);
+    expect(await madeOf({})).toBe(2);
+    expect(await madeOf({ grants: [{ ...EDITOR, namespace: '*' }] })).toBe(2);
+    await accounts().createKey(sampleKey({ ownerId }), 'aa');
+    expect(await stage.world.storage.audit.list({ limit: 99 })).toHaveLength(6);
+  });
+
+  it('keys that expired before an instant are removed', async () => {
+    const [ended, ending, endless] = [BASE_MS - 1, BASE_MS, undefined].map((expiresAtMs) =>
+      sampleKey({ expiresAtMs }),
+    );
+    for (const key of [ended!, ending!, endless!]) await accounts().createKey(key, 'aa');
+    expect(await accounts().removeExpiredKeys(BASE_MS)).toBe(1);
+    const left = await accounts().keys({ ownerId: undefined, namespaces: undefined, limit: 9 });
+    expect(left.map(({ keyId }) => keyId).toSorted()).toEqual([ending!.keyId, endless!.keyId].toSorted());
+  });
+
   it('no key is made in a namespace that is not there', async () => {
     const key = sampleKey({ grants: [{ ...EDITOR, namespace: 'billing' }] });
-    await expect(accounts().createKey(key, 'aa', ENTRY)).rejects.toBeInstanceOf(NamespaceGone);
+    await expect(accounts().createKey(key, 'aa', { audit: ENTRY })).rejects.toBeInstanceOf(NamespaceGone);
     expect(await accounts().key(key.keyId)).toBeUndefined();
     expect(await stage.world.storage.audit.list({ limit: 9 })).toEqual([]);
   });

@@ -12,8 +12,10 @@ import {
   type AccountStore,
   type FoundKey,
   type FoundSession,
+  type KeyFacts,
   type KeyFilter,
   type KeyQuery,
+  KeysFull,
   type KeyUse,
   LastAdministrator,
   NamespaceGone,
@@ -192,11 +194,13 @@ export class MemoryAccountStore implements AccountStore {
     return this.#done(audit);
   }
 
-  async createKey(key: ApiKey, hash: SecretHash, audit?: AuditEntry): Promise<boolean> {
+  async createKey(key: ApiKey, hash: SecretHash, facts: KeyFacts = {}): Promise<boolean> {
+    const { livingMax = Number.POSITIVE_INFINITY, audit } = facts;
     for (const { key: known, firstPrefix } of this.#keys.values()) {
       if (known.prefix === key.prefix || firstPrefix === key.prefix) return false;
     }
     this.#requirePlaces(key.grants);
+    if (this.#livingBeside(key) >= livingMax) throw new KeysFull();
     const stored = { ...key, grants: inOrder(key.grants) };
     this.#keys.set(key.keyId, { key: stored, hash, previousHash: undefined, firstPrefix: key.prefix });
     return this.#done(audit);
@@ -254,6 +258,10 @@ export class MemoryAccountStore implements AccountStore {
 
   async removeKey(keyId: string, audit?: AuditEntry): Promise<boolean> {
     return this.#keys.delete(keyId) && this.#done(audit);
+  }
+
+  async removeExpiredKeys(beforeMs: number): Promise<number> {
+    return this.#removeKeys(({ expiresAtMs }) => expiresAtMs !== undefined && expiresAtMs < beforeMs);
   }
 
   async createSession(session: Session, hash: SecretHash, opening: SignInFacts = {}): Promise<boolean> {
@@ -339,8 +347,19 @@ export class MemoryAccountStore implements AccountStore {
     return { ...key, ownerName: owner?.name };
   }
 
-  #removeKeys(isGone: (key: ApiKey) => boolean): void {
-    for (const { key } of this.#keys.values()) if (isGone(key)) this.#keys.delete(key.keyId);
+  #removeKeys(isGone: (key: ApiKey) => boolean): number {
+    const found = [...this.#keys.values()].filter(({ key }) => isGone(key));
+    for (const { key } of found) this.#keys.delete(key.keyId);
+    return found.length;
+  }
+
+  /** Keys of the same owner; of nobody, in the same namespace. */
+  #livingBeside({ ownerId, grants: [first], createdAtMs: atMs }: ApiKey): number {
+    const namespace = ownerId === undefined ? first?.namespace : undefined;
+    const beside = [...this.#keys.values()].filter(
+      ({ key }) => key.ownerId === ownerId && isWanted(key, { namespace, expired: { is: false, atMs } }),
+    );
+    return beside.length;
   }
 
   #done(audit: AuditEntry | undefined): true {

@@ -40,10 +40,23 @@ export const CREATE_KEY = statement('create_key')`
     SELECT created.key_id, g.* FROM created, unnest($10::text[], $11::text[], $12::boolean[]) AS g)
   SELECT key_id FROM created`;
 
+export const LOCK_OWNER = statement('lock_owner')`
+  SELECT user_id FROM users WHERE user_id = $1 FOR NO KEY UPDATE`;
+
+/** Keys that work everywhere count together, behind the namespace that is always there. */
+export const LOCK_PLACE = statement('lock_place')`
+  SELECT name FROM namespaces WHERE name = CASE $1::text WHEN '*' THEN 'default' ELSE $1::text END FOR NO KEY UPDATE`;
+
 export const GET_KEY = read('get_key', KEY)`SELECT ${KEY.sql} FROM ${KEYS} WHERE k.key_id = $1`;
 
 const grantIn = (namespaces: string) =>
   `EXISTS (SELECT FROM key_grants g WHERE g.key_id = k.key_id AND g.namespace = ${namespaces})`;
+
+/** At $3: those of the owner $1; where that is NULL, those of nobody with a grant in $2. */
+export const LIVING_KEYS = statement('living_keys')`
+  SELECT count(*)::int FROM api_keys k
+  WHERE CASE WHEN $1::uuid IS NULL THEN k.owner_id IS NULL AND ${grantIn('$2::text')} ELSE k.owner_id = $1::uuid END
+    AND (k.expires_at IS NULL OR k.expires_at > ${timestampOf('$3')})`;
 
 /** $1 see all, $2 owner or NULL, $3 namespaces or NULL, $4 after this id or NULL, $5 limit. Filters, each of which may be NULL: $6 owner,
  * $7 namespace, $8 name, $9 expired at $10, $11 neither made nor used since. */
@@ -85,6 +98,9 @@ export const LOCK_KEYS_IN = statement('lock_keys_in')`
 export const REMOVE_KEYS_IN = statement('remove_keys_in')`
   DELETE FROM api_keys k WHERE ${grantIn('$1')}
     AND NOT EXISTS (SELECT FROM key_grants g WHERE g.key_id = k.key_id AND g.namespace <> $1)`;
+
+export const REMOVE_EXPIRED_KEYS = statement('remove_expired_keys')`
+  DELETE FROM api_keys WHERE expires_at < ${timestampOf('$1')} RETURNING key_id`;
 
 export const END_KEYS = statement('end_keys')`DELETE FROM api_keys WHERE owner_id = $1 AND maker_id = $1`;
 

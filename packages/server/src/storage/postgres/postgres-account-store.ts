@@ -11,7 +11,9 @@ import {
   type AccountStore,
   type FoundKey,
   type FoundSession,
+  type KeyFacts,
   type KeyQuery,
+  KeysFull,
   type KeyUse,
   LastAdministrator,
   NamespaceGone,
@@ -133,7 +135,7 @@ export class PostgresAccountStore implements AccountStore {
     });
   }
 
-  createKey(key: ApiKey, hash: SecretHash, audit?: AuditEntry): Promise<boolean> {
+  createKey(key: ApiKey, hash: SecretHash, { livingMax, audit }: KeyFacts = {}): Promise<boolean> {
     const { keyId, prefix, name, ownerId = null, makerId = null, scopes, createdAtMs } = key;
     const scopeList = scopes === undefined ? null : textArray([...scopes]);
     const values = [
@@ -147,7 +149,12 @@ export class PostgresAccountStore implements AccountStore {
       createdAtMs,
       key.expiresAtMs ?? null,
     ];
-    return this.#touched(credentials.CREATE_KEY, [...values, ...grantArrays(key.grants)], audit);
+    return this.#changed(audit, async (session) => {
+      if (livingMax !== undefined && (await livingBeside(session, key)) >= livingMax) throw new KeysFull();
+      return (
+        (await session.query(credentials.CREATE_KEY, [...values, ...grantArrays(key.grants)])).length > 0
+      );
+    });
   }
 
   key(keyId: string): Promise<ApiKey | undefined> {
@@ -179,6 +186,10 @@ export class PostgresAccountStore implements AccountStore {
 
   removeKey(keyId: string, audit?: AuditEntry): Promise<boolean> {
     return this.#touched(credentials.REMOVE_KEY, [keyId], audit);
+  }
+
+  async removeExpiredKeys(beforeMs: number): Promise<number> {
+    return (await this.#database.query(credentials.REMOVE_EXPIRED_KEYS, [beforeMs])).length;
   }
 
   createSession(opened: Session, hash: SecretHash, opening: SignInFacts = {}): Promise<boolean> {
@@ -281,6 +292,17 @@ export class PostgresAccountStore implements AccountStore {
 function isNamespaceGone(error: unknown): boolean {
   const { code, constraint } = error as { code?: unknown; constraint?: unknown };
   return code === '23503' && /^(user_grants|key_grants)_place_fkey$/.test(String(constraint));
+}
+
+/** Keys of the same owner; of nobody, in the same namespace. Whoever makes another one of these at the same time waits. */
+async function livingBeside(session: Transaction, key: ApiKey): Promise<number> {
+  const { ownerId, grants, createdAtMs } = key;
+  const namespace = grants[0]!.namespace;
+  if (ownerId !== undefined) await session.query(credentials.LOCK_OWNER, [ownerId]);
+  else await session.query(credentials.LOCK_PLACE, [namespace]);
+  const values = [ownerId ?? null, namespace, createdAtMs];
+  const [row] = await session.query<[number]>(credentials.LIVING_KEYS, values);
+  return row![0];
 }
 
 function grantArrays(grants: readonly Grant[]): string[] {
