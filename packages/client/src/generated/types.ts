@@ -951,7 +951,7 @@ export interface PasswordChange {
   readonly password: string;
   /** Your own. Keys of nobody need none. */
   readonly current_password?: string | undefined;
-  /** Also end the keys that the user made themselves. */
+  /** Also end the keys that the user made or rotated themselves. */
   readonly end_keys?: boolean | undefined;
 }
 

@@ -115,8 +115,9 @@ export function runOperations(ports: OperationPorts) {
             cursorOf: ({ cursor }) => cursor,
           })
         : await read(query.limit);
-      // History outlives its job, for callers who see every job.
-      if (jobId && !job && runs.length === 0 && query.before === undefined) throw jobNotFound(jobId);
+      // History outlives its job, for callers who see every job; others get the answer of a job that they may not know, on every page.
+      const isEnd = query.before !== undefined && visible === undefined;
+      if (jobId && !job && runs.length === 0 && !isEnd) throw jobNotFound(jobId);
       const shown = runs.map((one) => ({ ...one, run: runsShownTo(caller, one.job, [one.run])[0]! }));
       return { runs: shown, next };
     },

@@ -80,7 +80,7 @@ export interface KeyFacts {
    * grant. More fail with KeysFull, whatever others do at the same instant.
    */
   readonly livingMax?: number | undefined;
-  readonly audit?: AuditEntry | undefined;
+  readonly audit?: AuditEntries | undefined;
 }
 
 export interface UserQuery {
@@ -120,7 +120,12 @@ export interface Rotation {
   /** The secret with fromPrefix is refused from then on. */
   readonly previousExpiresAtMs: number;
   readonly expiresAtMs: number | undefined;
+  /** Who holds it from now on. */
+  readonly makerId: string | undefined;
 }
+
+/** Of one change: in the log of each namespace that it concerns. */
+export type AuditEntries = AuditEntry | readonly AuditEntry[];
 
 export interface SessionQuery {
   /** Undefined: of everybody. */
@@ -191,10 +196,10 @@ export interface AccountStore {
   keys(query: KeyQuery): Promise<ApiKey[]>;
   keyToCheck(prefix: string): Promise<FoundKey | undefined>;
   /** False: there is none. */
-  renameKey(keyId: string, name: string, audit?: AuditEntry): Promise<boolean>;
+  renameKey(keyId: string, name: string, audit?: AuditEntries): Promise<boolean>;
   /** False: there is none with that prefix any more. */
-  rotateKey(keyId: string, rotation: Rotation, audit?: AuditEntry): Promise<boolean>;
-  removeKey(keyId: string, audit?: AuditEntry): Promise<boolean>;
+  rotateKey(keyId: string, rotation: Rotation, audit?: AuditEntries): Promise<boolean>;
+  removeKey(keyId: string, audit?: AuditEntries): Promise<boolean>;
   /** Those that expired before this instant; answers how many. */
   removeExpiredKeys(beforeMs: number): Promise<number>;
 

@@ -154,17 +154,18 @@ export function describeCredentials(stage: { readonly world: StorageWorld }): vo
         keys: [{ id: key.keyId, atMs: BASE_MS + 1, address: '203.0.113.7', previousAtMs: undefined }],
         sessions: [],
       });
+      const rotated = { expiresAtMs: undefined, makerId: newId() };
       const rotate = (fromPrefix: string, prefix: string, hash: string) =>
         accounts().rotateKey(
           key.keyId,
-          { fromPrefix, prefix, hash, previousExpiresAtMs: BASE_MS + MINUTE_MS, expiresAtMs: undefined },
-          ENTRY,
+          { fromPrefix, prefix, hash, ...rotated, previousExpiresAtMs: BASE_MS + MINUTE_MS },
+          [ENTRY, ENTRY],
         );
       expect(await rotate(key.prefix, 'ck2_next', 'bb')).toBe(true);
       expect(await rotate(key.prefix, 'ck2_late', 'cc')).toBe(false);
       const now = {
         ...key,
-        ...{ prefix: 'ck2_next', expiresAtMs: undefined },
+        ...{ prefix: 'ck2_next', ...rotated },
         ...{ lastUsedAtMs: BASE_MS + 1, lastUsedAddress: '203.0.113.7' },
         previous: { prefix: key.prefix, expiresAtMs: BASE_MS + MINUTE_MS, lastUsedAtMs: BASE_MS + 1 },
       };
@@ -188,7 +189,7 @@ export function describeCredentials(stage: { readonly world: StorageWorld }): vo
       expect(await accounts().keyToCheck(key.prefix)).toBeUndefined();
       // A repeated request to make it still finds its first prefix taken.
       expect(await accounts().createKey(sampleKey({ prefix: key.prefix }), 'dd')).toBe(false);
-      expect(await stage.world.storage.audit.list({ limit: 9 })).toHaveLength(2);
+      expect(await stage.world.storage.audit.list({ limit: 9 })).toHaveLength(4);
     });
 
     it('lose their grants in a namespace that is removed, and go with the last one', async () => {

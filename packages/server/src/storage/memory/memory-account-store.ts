@@ -10,10 +10,10 @@ import {
 } from '@carillon/domain';
 import {
   type AccountStore,
+  type AuditEntries,
   type FoundKey,
   type FoundSession,
   type KeyFacts,
-  type KeyFilter,
   type KeyQuery,
   KeysFull,
   type KeyUse,
@@ -29,6 +29,7 @@ import {
   type UserQuery,
 } from '../account-store.ts';
 import type { AuditEntry } from '../audit-store.ts';
+import { isWanted, usedKey } from './key-row.ts';
 import { addAudit } from './memory-audit-store.ts';
 import type { MemoryState } from './memory-state.ts';
 
@@ -235,28 +236,28 @@ export class MemoryAccountStore implements AccountStore {
     return undefined;
   }
 
-  async renameKey(keyId: string, name: string, audit?: AuditEntry): Promise<boolean> {
+  async renameKey(keyId: string, name: string, audit?: AuditEntries): Promise<boolean> {
     const row = this.#keys.get(keyId);
     if (!row) return false;
     row.key = { ...row.key, name };
     return this.#done(audit);
   }
 
-  async rotateKey(keyId: string, rotation: Rotation, audit?: AuditEntry): Promise<boolean> {
-    const { fromPrefix, prefix, hash, previousExpiresAtMs, expiresAtMs } = rotation;
+  async rotateKey(keyId: string, rotation: Rotation, audit?: AuditEntries): Promise<boolean> {
+    const { fromPrefix, prefix, hash, previousExpiresAtMs, expiresAtMs, makerId } = rotation;
     const row = this.#keys.get(keyId);
     if (row?.key.prefix !== fromPrefix) return false;
     const previous = {
       ...{ prefix: fromPrefix, expiresAtMs: previousExpiresAtMs },
       lastUsedAtMs: row.key.lastUsedAtMs,
     };
-    row.key = { ...row.key, prefix, expiresAtMs, previous };
+    row.key = { ...row.key, prefix, expiresAtMs, makerId, previous };
     row.previousHash = row.hash;
     row.hash = hash;
     return this.#done(audit);
   }
 
-  async removeKey(keyId: string, audit?: AuditEntry): Promise<boolean> {
+  async removeKey(keyId: string, audit?: AuditEntries): Promise<boolean> {
     return this.#keys.delete(keyId) && this.#done(audit);
   }
 
@@ -362,8 +363,8 @@ export class MemoryAccountStore implements AccountStore {
     return beside.length;
   }
 
-  #done(audit: AuditEntry | undefined): true {
-    if (audit) addAudit(this.#audit, audit);
+  #done(audit: AuditEntries = []): true {
+    for (const entry of [audit].flat()) addAudit(this.#audit, entry);
     return true;
   }
 
@@ -376,30 +377,6 @@ export class MemoryAccountStore implements AccountStore {
     for (const { session } of found) this.#sessions.delete(session.sessionId);
     return found.length;
   }
-}
-
-function isWanted(key: ApiKey, { ownerId, namespace, name, expired, unusedSinceMs }: KeyFilter): boolean {
-  const isExpired = (atMs: number) => key.expiresAtMs !== undefined && key.expiresAtMs <= atMs;
-  return (
-    (ownerId === undefined || key.ownerId === ownerId) &&
-    (namespace === undefined || key.grants.some((grant) => grant.namespace === namespace)) &&
-    (name === undefined || key.name === name) &&
-    (expired === undefined || isExpired(expired.atMs) === expired.is) &&
-    (unusedSinceMs === undefined || (key.lastUsedAtMs ?? key.createdAtMs) < unusedSinceMs)
-  );
-}
-
-function usedKey(key: ApiKey, { atMs, address, previousAtMs }: KeyUse): ApiKey {
-  const { lastUsedAtMs = 0, previous } = key;
-  return {
-    ...key,
-    lastUsedAtMs: Math.max(lastUsedAtMs, atMs),
-    lastUsedAddress: atMs >= lastUsedAtMs ? (address ?? key.lastUsedAddress) : key.lastUsedAddress,
-    previous:
-      previous && previousAtMs !== undefined
-        ? { ...previous, lastUsedAtMs: Math.max(previous.lastUsedAtMs ?? 0, previousAtMs) }
-        : previous,
-  };
 }
 
 function inOrder(grants: User['grants']): User['grants'] {

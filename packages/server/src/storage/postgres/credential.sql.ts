@@ -84,9 +84,10 @@ export const KEY_TO_CHECK = read('key_to_check', FOUND_KEY)`
 export const RENAME_KEY = statement('rename_key')`
   UPDATE api_keys SET name = $2 WHERE key_id = $1 RETURNING key_id`;
 
-/** $2 the prefix it has, $3 and $4 the prefix and the hash of the new secret, $5 until when the old one works, $6 when the key expires. */
+/** $2 the prefix it has, $3 and $4 the prefix and the hash of the new secret, $5 until when the old one works, $6 when the key expires, $7 its
+ * maker from now on. */
 export const ROTATE_KEY = statement('rotate_key')`
-  UPDATE api_keys SET prefix = $3, hash = $4, expires_at = ${timestampOf('$6')},
+  UPDATE api_keys SET prefix = $3, hash = $4, expires_at = ${timestampOf('$6')}, maker_id = $7,
     previous_prefix = prefix, previous_hash = hash, previous_expires_at = ${timestampOf('$5')}, previous_last_used_at = last_used_at
   WHERE key_id = $1 AND prefix = $2 RETURNING key_id`;
 

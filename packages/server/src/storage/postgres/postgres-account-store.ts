@@ -9,6 +9,7 @@ import {
 } from '../../postgres/database.ts';
 import {
   type AccountStore,
+  type AuditEntries,
   type FoundKey,
   type FoundSession,
   type KeyFacts,
@@ -174,17 +175,17 @@ export class PostgresAccountStore implements AccountStore {
     return readFirst(this.#database, credentials.KEY_TO_CHECK, [prefix]);
   }
 
-  renameKey(keyId: string, name: string, audit?: AuditEntry): Promise<boolean> {
+  renameKey(keyId: string, name: string, audit?: AuditEntries): Promise<boolean> {
     return this.#touched(credentials.RENAME_KEY, [keyId, name], audit);
   }
 
-  rotateKey(keyId: string, rotation: Rotation, audit?: AuditEntry): Promise<boolean> {
-    const { fromPrefix, prefix, hash, previousExpiresAtMs, expiresAtMs = null } = rotation;
-    const values = [keyId, fromPrefix, prefix, hash, previousExpiresAtMs, expiresAtMs];
+  rotateKey(keyId: string, rotation: Rotation, audit?: AuditEntries): Promise<boolean> {
+    const { fromPrefix, prefix, hash, previousExpiresAtMs, expiresAtMs = null, makerId = null } = rotation;
+    const values = [keyId, fromPrefix, prefix, hash, previousExpiresAtMs, expiresAtMs, makerId];
     return this.#touched(credentials.ROTATE_KEY, values, audit);
   }
 
-  removeKey(keyId: string, audit?: AuditEntry): Promise<boolean> {
+  removeKey(keyId: string, audit?: AuditEntries): Promise<boolean> {
     return this.#touched(credentials.REMOVE_KEY, [keyId], audit);
   }
 
@@ -250,18 +251,18 @@ export class PostgresAccountStore implements AccountStore {
   #touched(
     statement: Statement,
     values: readonly unknown[],
-    audit: AuditEntry | undefined,
+    audit: AuditEntries | undefined,
   ): Promise<boolean> {
     return this.#changed(audit, async (session) => (await session.query(statement, values)).length > 0);
   }
 
   #changed(
-    audit: AuditEntry | undefined,
+    audit: AuditEntries | undefined,
     change: (session: Transaction) => Promise<boolean>,
   ): Promise<boolean> {
     return this.#transaction(async (session) => {
       if (!(await change(session))) throw new RollBack(false);
-      await recordAudit(session, [audit]);
+      await recordAudit(session, [audit].flat());
       return true;
     });
   }
