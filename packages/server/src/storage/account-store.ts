@@ -216,6 +216,8 @@ export interface AccountStore {
   /** Addresses that nobody has signed in from since. */
   forgetAddresses(beforeMs: number): Promise<void>;
 
+  /** Prefixes of keys and hashes of sessions that have not expired: what may be shown and found. */
+  credentialNames(nowMs: number): Promise<string[]>;
   /** Moves times of use forward, never back. */
   noteUses(uses: { readonly keys: readonly KeyUse[]; readonly sessions: readonly Use[] }): Promise<void>;
 }

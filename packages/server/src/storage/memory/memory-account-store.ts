@@ -317,6 +317,13 @@ export class MemoryAccountStore implements AccountStore {
     for (const [key, { atMs }] of this.#addresses) if (atMs < beforeMs) this.#addresses.delete(key);
   }
 
+  async credentialNames(nowMs: number): Promise<string[]> {
+    const keys = [...this.#keys.values()].filter(({ key }) => (key.expiresAtMs ?? nowMs + 1) > nowMs);
+    const sessions = [...this.#sessions.values()].filter(({ session }) => session.expiresAtMs > nowMs);
+    const prefixes = keys.flatMap(({ key }) => [key.prefix, ...(key.previous ? [key.previous.prefix] : [])]);
+    return [...prefixes, ...sessions.map(({ hash }) => hash)];
+  }
+
   async noteUses({ keys, sessions }: { keys: readonly KeyUse[]; sessions: readonly Use[] }): Promise<void> {
     for (const use of keys) {
       const row = this.#keys.get(use.id);

@@ -163,6 +163,11 @@ export const FORGET_ADDRESSES = statement('forget_addresses')`
 export const REMOVE_OLD_SESSIONS = statement('remove_old_sessions')`
   DELETE FROM sessions WHERE expires_at < ${timestampOf('$1')} OR last_seen_at < ${timestampOf('$2')} RETURNING session_id`;
 
+export const CREDENTIAL_NAMES = statement('credential_names')`
+  SELECT p.prefix FROM api_keys k, unnest(ARRAY[k.prefix, k.previous_prefix]) AS p(prefix)
+  WHERE p.prefix IS NOT NULL AND (k.expires_at IS NULL OR k.expires_at > ${timestampOf('$1')})
+  UNION ALL SELECT s.hash FROM sessions s WHERE s.expires_at > ${timestampOf('$1')}`;
+
 /** In the order of the ids, so that two servers that note the same ones wait for each other instead of colliding. */
 export const NOTE_KEY_USES = statement('note_key_uses')`
   UPDATE api_keys k SET

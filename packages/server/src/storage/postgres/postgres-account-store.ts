@@ -238,6 +238,11 @@ export class PostgresAccountStore implements AccountStore {
     await this.#database.query(credentials.FORGET_ADDRESSES, [beforeMs]);
   }
 
+  async credentialNames(nowMs: number): Promise<string[]> {
+    const rows = await this.#database.query<[string]>(credentials.CREDENTIAL_NAMES, [nowMs]);
+    return rows.map(([name]) => name);
+  }
+
   async noteUses({ keys, sessions }: { keys: readonly KeyUse[]; sessions: readonly Use[] }): Promise<void> {
     if (keys.length > 0) {
       const addresses = textArray(keys.map(({ address }) => address));
