@@ -78,7 +78,10 @@ export const PASSWORD_BODY = {
   schema: z.strictObject({
     password,
     current_password: ownPassword,
-    end_keys: z.boolean().default(false).describe('Also end the keys that the user made or rotated themselves.'),
+    end_keys: z
+      .boolean()
+      .default(false)
+      .describe('Also end the keys that the user made or rotated themselves.'),
   }),
 } satisfies Shape;
 
