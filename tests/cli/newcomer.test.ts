@@ -59,9 +59,13 @@ describe('what cannot be undone', () => {
     ['jobs', 'cancel'],
     ['jobs', 'delete'],
     ['namespaces', 'delete'],
-  ])('%s %s needs --yes where nobody can be asked', async (noun, verb) => {
+    ['runs', 'cancel'],
+    ['sessions', 'end'],
+    ['keys', 'rotate', '--overlap', '0'],
+    ['signing-keys', 'rotate', '--overlap', '0s'],
+  ])('%s %s needs --yes where nobody can be asked', async (noun, verb, ...more) => {
     const id = await createJob('asked', '--http', alive, '--every', '1d');
-    const { code, stderr, stdout } = await run([noun, verb, id]);
+    const { code, stderr, stdout } = await run([noun, verb, id, ...more]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(/There is nobody to ask: ".* for good\? \[y\/N\]"\n.*Give --yes/);
     expect(await json(['jobs', 'show', id])).toMatchObject({ status: 'SCHEDULED' });

@@ -143,7 +143,9 @@ describe('people', () => {
       env,
     });
     for (const { key } of [made, rotated]) expect((await use(key)).code).toBe(0);
-    const last = await json<{ key: string }>(['keys', 'rotate', 'night script', '--overlap', '0'], { env });
+    const last = await json<{ key: string }>(['keys', 'rotate', 'night script', '--overlap', '0', '--yes'], {
+      env,
+    });
     expect((await use(rotated.key)).code).toBe(4);
     expect(await ok(['keys', 'list'], { env })).toMatch(/night script\s+emil/);
     await ok(['keys', 'revoke', 'night script', '--yes'], { env });
@@ -189,7 +191,7 @@ describe('people', () => {
     ]);
     expect(listed).toMatchObject([{ user_name: 'gina', user_agent: 'a browser' }]);
     expect(await ok(['sessions', 'list', '--all'])).toMatch(/gina.*a browser/);
-    await ok(['sessions', 'end', listed[0]!.session_id]);
+    await ok(['sessions', 'end', listed[0]!.session_id, '--yes']);
     const after = await fetch(`${one.server.address}/api/session`, { headers: { cookie } });
     expect(after.status).toBe(401);
     expect((await run(['users', 'delete', 'gina'])).code).toBe(2);
@@ -206,6 +208,27 @@ describe('people', () => {
     expect((await run(['users', 'grant', 'root', 'viewer', '--replace'])).stderr).toContain(
       'last administrator',
     );
+  });
+
+  test('an administrator who has signed in shows their password to add, promote, enable or take over a user', async () => {
+    await ok(['users', 'create', 'ines', '--grant', 'admin'], { input: `${password}\n` });
+    const env = { HOME: join(one.folder, 'ines') };
+    await ok(['login', '--url', one.server.address, '--name', 'ines'], { env, input: `${password}\n` });
+    const create = ['users', 'create', 'jo', '--grant', 'viewer'];
+    const refused = await run(create, { env, input: 'a phrase of jo\n' });
+    expect(refused.code).toBe(4);
+    expect(refused.stderr).toContain('your password');
+    // Without a terminal, the password of the caller is the line after that of the user.
+    await ok(create, { env, input: `a phrase of jo\n${password}\n` });
+    const grant = ['users', 'grant', 'jo', 'editor@default'];
+    expect((await run(grant, { env, input: '' })).code).toBe(4);
+    expect(await ok(grant, { env, input: `${password}\n` })).toContain('editor@default');
+    const update = ['users', 'update', 'jo', '--enable', '--password'];
+    await ok(['users', 'disable', 'jo'], { env });
+    expect((await run(update, { env, input: 'another phrase of jo\n' })).code).toBe(4);
+    await ok(update, { env, input: `another phrase of jo\n${password}\n` });
+    const login = ['login', '--url', one.server.address, '--name', 'jo'];
+    await ok(login, { env: { HOME: join(one.folder, 'jo') }, input: 'another phrase of jo\n' });
   });
 
   test('what users may is added, replaced and taken away; disabled ones stay out', async () => {

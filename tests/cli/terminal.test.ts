@@ -107,6 +107,22 @@ describe.skipIf(isLeftOut)(name, () => {
     });
   });
 
+  test('who has signed in is asked for their own password where it is needed', async () => {
+    const password = 'a phrase of the administrator';
+    const grants = [{ namespace: '*', role: 'admin' as const, own_only: false }];
+    await carillon.users.create({ name: 'kim', password, grants });
+    const { key } = await carillon.session.createKeyWithPassword({ name: 'kim', password }, () => ({
+      ...{ name: 'login of kim', grants },
+    }));
+    const env = { CARILLON_URL: one.server.address, CARILLON_KEY: key.key };
+    const grant = ['users', 'grant', 'kim', 'viewer@default'];
+    const steps = [{ see: 'Your password: ', type: `${password}\r` }];
+    const seen = await runOnTerminal(grant, { cwd: one.folder, env, steps });
+    expect(seen).toMatchObject({ code: 0, unseen: [] });
+    expect(seen.written).not.toContain(password);
+    expect(seen.written).toContain(`Server: ${one.server.address}`);
+  });
+
   test('tables and lines fit, and ids are whole', MANY_COMMANDS, async () => {
     const id = await create({ name: 'a job with a rather long name that goes on and on', max_retries: 0 });
     await create({ name: 'fails', max_retries: 0, payload: { url: 'http://127.0.0.1:1/' } });

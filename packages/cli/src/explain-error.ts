@@ -107,6 +107,8 @@ export const FIXES: Readonly<Record<string, string>> = {
   user_not_found: '`carillon users list` shows them.',
   key_not_found: '`carillon keys list` shows them.',
   signing_key_not_found: '`carillon signing-keys list <namespace>` shows them.',
+  keys_full:
+    'Revoke keys that nobody uses: `carillon keys list --unused-since 30d` finds them, `carillon keys revoke <key>` ends them.',
   signing_keys_full: 'Delete one that receivers use no more: `carillon signing-keys delete <id>`.',
   session_not_found: 'It has ended already.',
   worker_not_found: '`carillon workers` shows them.',

@@ -19,6 +19,8 @@ export interface Step {
 
 export interface OnTerminalOptions {
   readonly cwd: string;
+  /** Besides what every shell has. */
+  readonly env?: Readonly<Record<string, string>>;
   readonly steps?: readonly Step[];
   readonly columns?: number;
   /** Instead of the command from the sources of this repository; the path of the program is whole. */
@@ -47,12 +49,12 @@ export const whyNoTerminal: string | undefined = (() => {
 
 export async function runOnTerminal(
   args: readonly string[],
-  { cwd, steps = [], columns = 80, program = [process.execPath, MAIN] }: OnTerminalOptions,
+  { cwd, env = {}, steps = [], columns = 80, program = [process.execPath, MAIN] }: OnTerminalOptions,
 ): Promise<OnTerminal> {
   const told = {
     argv: [...program, ...args],
     cwd,
-    env: { PATH: process.env.PATH, HOME: cwd, TZ: 'UTC', TERM: 'xterm', PS1: '$ ' },
+    env: { PATH: process.env.PATH, HOME: cwd, TZ: 'UTC', TERM: 'xterm', PS1: '$ ', ...env },
     columns,
     steps,
   };

@@ -1,8 +1,8 @@
 /** `keys`: API keys. A secret is only shown when it is made. */
-import { type ApiKey, CarillonError, type CreatedKey } from '@carillon/client';
+import type { ApiKey, CreatedKey } from '@carillon/client';
 import type { Cli } from '../cli.ts';
 import { type CommandSpec, command } from '../command.ts';
-import { UsageError } from '../errors.ts';
+import { EXIT, UsageError } from '../errors.ts';
 import {
   choice,
   fromNow,
@@ -15,10 +15,11 @@ import {
   texts,
   toggle,
   withDefault,
+  YES,
 } from '../flags.ts';
-import { askPassword } from '../output/ask.ts';
-import { eachIdCommand, listCommand } from './actions.ts';
+import { eachIdCommand, isConfirmed, listCommand } from './actions.ts';
 import { findKey, findUser } from './find-account.ts';
+import { askOwnPassword, isPasswordWanted } from './own-password.ts';
 
 const KEY = { name: '<key>', description: 'Id, name, or the beginning up to the second _' };
 const OF_USER = text('--user <user>', 'Of this user: name or id', 'user_id');
@@ -110,7 +111,7 @@ export const keyCommands: readonly CommandSpec[] = [
   command('keys rotate', 'Give an API key a new secret', {
     details:
       'The new secret is shown once. The one before works on for the overlap, so that programs can be changed one after the other; ' +
-      'one from an earlier rotation ends at once.',
+      'one from an earlier rotation ends at once. With --overlap 0 so does the one before, after a question.',
     arguments: [KEY],
     options: {
       overlap: withDefault(
@@ -118,14 +119,17 @@ export const keyCommands: readonly CommandSpec[] = [
         '24h',
       ),
       expires_at: EXPIRES_IN,
+      yes: YES,
     },
     examples: [
       'carillon keys rotate deploy',
       'carillon keys rotate deploy --overlap 7d',
-      'carillon keys rotate leaked --overlap 0',
+      'carillon keys rotate leaked --overlap 0 --yes',
     ],
-    async run({ args: [given = ''], options, cli }) {
+    async run({ args: [given = ''], options: { yes, ...options }, cli }) {
       const client = await cli.client();
+      const question = `End the secret that ${given} has now for good?`;
+      if (isNoTime(options.overlap) && !(await isConfirmed(cli, { yes, question }))) return EXIT.ok;
       const { key_id: id } = await findKey(client, given);
       const rotated = await withPassword(cli, options.expires_at, (more) =>
         client.keys.rotate(id, { ...options, ...more }),
@@ -136,6 +140,7 @@ export const keyCommands: readonly CommandSpec[] = [
         rotated,
         `Rotated ${rotated.name}. The secret before (${rotated.previous_prefix}) ends ${until}`,
       );
+      return EXIT.ok;
     },
   }),
   eachIdCommand('keys revoke', 'Revoke API keys', {
@@ -149,6 +154,11 @@ export const keyCommands: readonly CommandSpec[] = [
     question: (count) => `Revoke ${count === 1 ? 'this key' : `these ${count} keys`} for good?`,
   }),
 ];
+
+/** As the server reads it: 0, 0s. */
+function isNoTime(overlap: string): boolean {
+  return /^0+[a-z]*$/i.test(overlap.trim());
+}
 
 function showSecret(cli: Cli, made: CreatedKey, sentence: string): void {
   cli.out.done(made, made.key);
@@ -164,11 +174,8 @@ async function withPassword<T extends ApiKey>(
   try {
     return await make({});
   } catch (error) {
-    if (!(error instanceof CarillonError) || error.code !== 'password_required') throw error;
-    if (cli.world.stdin.isTTY) {
-      cli.out.note(error.message);
-      return make({ current_password: await askPassword('Your password: ', cli.world) });
-    }
+    if (!isPasswordWanted(error)) throw error;
+    if (cli.world.stdin.isTTY) return make({ current_password: await askOwnPassword(cli, error) });
     if (expiresAt !== undefined) throw error;
     const client = await cli.client();
     const { expires_at: ends } = await client.session.whoami();

@@ -91,7 +91,8 @@ export const runCommands: readonly CommandSpec[] = [
   eachIdCommand('runs cancel', 'Stop runs', {
     details: 'One that is running is asked to stop; one that waits is cancelled at once.',
     arguments: [{ ...RUN_ID, name: '<run...>', description: 'Ids of runs, or keys or names of jobs' }],
-    examples: [`carillon runs cancel ${RUN}`],
+    examples: [`carillon runs cancel ${RUN}`, `carillon runs cancel ${RUN} --yes`],
+    question: (count) => `Cancel ${count === 1 ? 'this run' : `these ${count} runs`} for good?`,
     act: (client, id) => client.runs.cancel(id),
     sentence: (id, { status }) => `${status === 'cancelled' ? 'Cancelled' : 'Asked to stop'} ${id}`,
   }),

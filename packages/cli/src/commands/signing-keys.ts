@@ -1,7 +1,8 @@
 /** `signing-keys`: what receivers of http jobs verify requests with. */
 import { type CommandSpec, command } from '../command.ts';
-import { seconds, text, withDefault } from '../flags.ts';
-import { eachIdCommand } from './actions.ts';
+import { EXIT } from '../errors.ts';
+import { seconds, text, withDefault, YES } from '../flags.ts';
+import { eachIdCommand, isConfirmed } from './actions.ts';
 
 const OF_NAMESPACE = { name: '<namespace>', description: 'Name of the namespace' };
 const NOT_AGAIN =
@@ -40,20 +41,26 @@ export const signingKeyCommands: readonly CommandSpec[] = [
     },
   }),
   command('signing-keys rotate', 'Replace the keys that sign requests of a namespace', {
-    details: 'Until the overlap is over, requests carry the signatures of the new key and of the old ones.',
+    details:
+      'Until the overlap is over, requests carry the signatures of the new key and of the old ones. With --overlap 0s the old ones end ' +
+      'at once, after a question.',
     arguments: [OF_NAMESPACE],
     options: {
       overlap_seconds: withDefault(
         seconds('--overlap <duration>', 'How long the old keys go on: 1h, 7d'),
         '1d',
       ),
+      yes: YES,
     },
     examples: ['carillon signing-keys rotate billing --overlap 7d'],
-    async run({ args: [namespace = ''], options, cli }) {
+    async run({ args: [namespace = ''], options: { yes, ...options }, cli }) {
       const client = await cli.client();
+      const question = `End all other signing keys of ${namespace} for good?`;
+      if (options.overlap_seconds === 0 && !(await isConfirmed(cli, { yes, question }))) return EXIT.ok;
       const created = await client.namespaces.signingKeys.create(namespace, options);
       cli.out.done(created, created.secret);
       cli.out.note(`Made ${created.signing_key_id}. ${NOT_AGAIN}`);
+      return EXIT.ok;
     },
   }),
   eachIdCommand('signing-keys delete', 'Delete signing keys', {

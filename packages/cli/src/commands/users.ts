@@ -1,11 +1,13 @@
 /** `users`: people who can sign in, and their grants. */
 import type { Grant } from '@carillon/client';
+import type { Cli } from '../cli.ts';
 import { type CommandSpec, command } from '../command.ts';
 import { EXIT, UsageError } from '../errors.ts';
 import { grants, grantText, readGrant, text, toggle, YES } from '../flags.ts';
-import { askPassword } from '../output/ask.ts';
+import { askPassword, askPasswords } from '../output/ask.ts';
 import { eachIdCommand, forEachId, isConfirmed, listCommand } from './actions.ts';
 import { findUser } from './find-account.ts';
+import { ownPassword } from './own-password.ts';
 
 const USER = { name: '<user>', description: 'Name or id', names: 'user' } as const;
 const DISPLAY_NAME = text('--display-name <name>', 'What they are called');
@@ -26,7 +28,9 @@ export const userCommands: readonly CommandSpec[] = [
     noMatch: 'No user has that name.',
   }),
   command('users create', 'Add a user', {
-    details: 'The password is asked for; without a terminal it is the first line of the standard input.',
+    details:
+      'The password is asked for; without a terminal it is the first line of the standard input. Whoever has signed in shows their ' +
+      'own as well: it is asked for after that, or is the second line.',
     arguments: [{ name: '<name>', description: 'What they sign in with' }],
     options: {
       displayName: DISPLAY_NAME,
@@ -42,18 +46,24 @@ export const userCommands: readonly CommandSpec[] = [
     async run({ args: [name = ''], options: { displayName, grants: given = [] }, cli }) {
       const client = await cli.client();
       cli.announceServer((await cli.connection()).url);
-      const password = await askPassword(`Password for ${name}: `, cli.world);
+      const { password, own } = await askNewPassword(cli, `Password for ${name}: `);
       if (cli.world.stdin.isTTY && (await askPassword('Once more: ', cli.world)) !== password)
         throw new UsageError('The two passwords differ.');
-      const user = await client.users.create({
-        ...{ name, password, grants: given },
-        ...(displayName !== undefined && { display_name: displayName }),
-      });
+      const withOwn = ownPassword(cli, own);
+      const user = await withOwn((proof) =>
+        client.users.create({
+          ...{ name, password, grants: given, ...proof },
+          ...(displayName !== undefined && { display_name: displayName }),
+        }),
+      );
       const may = given.length > 0 ? `may: ${given.map(grantText).join(' ')}` : 'may nothing yet';
       cli.out.done(user, `Added ${name} (${user.user_id}); ${may}`);
     },
   }),
   command('users update', 'Change a user', {
+    details:
+      'To enable a user or to set their password, whoever has signed in is asked for their own password; without a terminal it is ' +
+      'the last line of the standard input.',
     arguments: [USER],
     options: {
       displayName: DISPLAY_NAME,
@@ -74,16 +84,18 @@ export const userCommands: readonly CommandSpec[] = [
         throw new UsageError('Nothing to change was given.', 'Such as --display-name "Ada L.".');
       const client = await cli.client();
       const { user_id: id, name } = await client.users.get(who);
-      if (password) {
-        cli.announceServer((await cli.connection()).url);
-        const entered = await askPassword(`New password for ${name}: `, cli.world);
-        await client.users.setPassword(id, { password: entered });
-      }
-      if (hasChange) await client.users.update(id, change);
+      if (password) cli.announceServer((await cli.connection()).url);
+      const entered = password ? await askNewPassword(cli, `New password for ${name}: `) : undefined;
+      const withOwn = ownPassword(cli, entered?.own);
+      if (entered)
+        await withOwn((proof) => client.users.setPassword(id, { password: entered.password, ...proof }));
+      if (hasChange) await withOwn((proof) => client.users.update(id, { ...change, ...proof }));
       cli.out.done({ user_id: id, name, status: 'updated' }, `Updated ${name}`);
     },
   }),
   command('users grant', 'Say what a user may', {
+    details:
+      'Whoever has signed in is asked for their own password; without a terminal it is the first line of the standard input.',
     arguments: [
       USER,
       { name: '<grant...>', description: 'viewer (everywhere), editor@billing, operator@billing:own' },
@@ -103,7 +115,10 @@ export const userCommands: readonly CommandSpec[] = [
       const { user_id: id, name, grants: current } = await client.users.get(who);
       const others = current.filter((grant) => !named.some((one) => isSameKind(one, grant)));
       const wanted = options.revoke ? others : options.replace ? named : [...others, ...named];
-      await client.users.setGrants(id, wanted);
+      const withOwn = ownPassword(cli);
+      await withOwn(({ current_password: currentPassword }) =>
+        client.users.setGrants(id, wanted, { currentPassword }),
+      );
       cli.out.done(
         { user_id: id, name, grants: wanted },
         `${name} may: ${wanted.map(grantText).join(' ') || 'nothing'}`,
@@ -135,6 +150,17 @@ export const userCommands: readonly CommandSpec[] = [
     },
   }),
 ];
+
+/** The password of a user. Without a terminal, the line after it is that of the caller. */
+async function askNewPassword(
+  cli: Cli,
+  question: string,
+): Promise<{ password: string; own: string | undefined }> {
+  const isTerminal = cli.world.stdin.isTTY;
+  const questions = isTerminal ? [question] : [question, 'Your password: '];
+  const [password = '', own] = await askPasswords(questions, cli.world);
+  return { password, own };
+}
 
 /** A namespace has one grant of each kind: a new role there replaces the old one. */
 function isSameKind(a: Grant, b: Grant): boolean {

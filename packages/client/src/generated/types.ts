@@ -293,6 +293,7 @@ export type ErrorCode =
   | 'last_administrator'
   | 'password_required'
   | 'key_changed'
+  | 'keys_full'
   | 'key_not_found'
   | 'signing_key_not_found'
   | 'signing_keys_full'
@@ -935,18 +936,22 @@ export interface NewUser {
   /** Left out: they use keys that others make for them. */
   readonly password?: string | undefined;
   readonly grants?: readonly Grant[] | undefined;
+  /** Your own. Keys of nobody need none. */
+  readonly current_password?: string | undefined;
 }
 
 export interface UserChange {
   readonly display_name?: string | undefined;
   readonly disabled?: boolean | undefined;
+  /** Your own, to enable a user; keys of nobody need none. */
+  readonly current_password?: string | undefined;
 }
 
 export interface PasswordChange {
   readonly password: string;
-  /** Needed to change your own. */
+  /** Your own. Keys of nobody need none. */
   readonly current_password?: string | undefined;
-  /** Also end the keys that the user made themselves. */
+  /** Also end the keys that the user made or rotated themselves. */
   readonly end_keys?: boolean | undefined;
 }
 

@@ -99,12 +99,17 @@ export class Users extends Resource {
     return this.send('DELETE', path`/users/${userId}`, options);
   }
 
-  /** Replaces all grants of the user. */
-  setGrants(userId: string, grants: readonly Grant[], options: CallOptions = {}): Promise<User> {
-    return this.send('PUT', path`/users/${userId}/grants`, options, { body: { grants } });
+  /** Replaces all grants of the user. With a key of a person it takes their password. */
+  setGrants(
+    userId: string,
+    grants: readonly Grant[],
+    { currentPassword, ...options }: CallOptions & { readonly currentPassword?: string | undefined } = {},
+  ): Promise<User> {
+    const body = { grants, current_password: currentPassword };
+    return this.send('PUT', path`/users/${userId}/grants`, options, { body });
   }
 
-  /** Changing one's own needs the current one as well. */
+  /** With a key of a person it takes their password, `current_password`. */
   setPassword(userId: string, change: PasswordChange, options: CallOptions = {}): Promise<unknown> {
     return this.send('POST', path`/users/${userId}/password`, options, { body: change });
   }

@@ -27,6 +27,7 @@ const stored = (max: number) =>
 export const named = (max: number) => stored(max).min(1, { error: 'is empty' });
 /** Longer than any that is accepted, so that what is wrong with it is said by one rule alone. */
 export const password = z.string().max(1_000, { error: 'is longer than 1000 characters' });
+const ownPassword = password.optional().describe('Your own. Keys of nobody need none.');
 
 const grant = z
   .strictObject({
@@ -57,20 +58,30 @@ export const USER_BODY = {
     display_name: stored(200).optional(),
     password: password.optional().describe('Left out: they use keys that others make for them.'),
     grants: grants.optional(),
+    current_password: ownPassword,
   }),
 } satisfies Shape;
 
 export const USER_CHANGE = {
-  schema: z.strictObject({ display_name: stored(200).optional(), disabled: z.boolean().optional() }),
+  schema: z.strictObject({
+    display_name: stored(200).optional(),
+    disabled: z.boolean().optional(),
+    current_password: ownPassword.describe('Your own, to enable a user; keys of nobody need none.'),
+  }),
 } satisfies Shape;
 
-export const GRANTS_BODY = { schema: z.strictObject({ grants }) } satisfies Shape;
+export const GRANTS_BODY = {
+  schema: z.strictObject({ grants, current_password: ownPassword }),
+} satisfies Shape;
 
 export const PASSWORD_BODY = {
   schema: z.strictObject({
     password,
-    current_password: password.optional().describe('Needed to change your own.'),
-    end_keys: z.boolean().default(false).describe('Also end the keys that the user made themselves.'),
+    current_password: ownPassword,
+    end_keys: z
+      .boolean()
+      .default(false)
+      .describe('Also end the keys that the user made or rotated themselves.'),
   }),
 } satisfies Shape;
 

@@ -103,6 +103,11 @@ export function actorOf({ kind, id, name, userId, userName, credential }: Caller
   };
 }
 
+/** Limits and idempotency keys are those of a person, whatever they came with; a key of nobody stands for itself. */
+export function callerKey({ kind, id, userId }: Pick<Caller, 'kind' | 'id' | 'userId'>): string {
+  return userId === undefined ? `${kind} ${id}` : `user ${userId}`;
+}
+
 export function may(caller: Caller, action: Action, owner?: Owner): boolean {
   if (caller.scopes !== undefined && !caller.scopes.has(action)) return false;
   if (INSTALLATION_ACTIONS.has(action)) {

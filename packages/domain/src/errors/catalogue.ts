@@ -96,11 +96,15 @@ export const CATALOGUE = {
   },
   password_required: {
     status: 403,
-    fix: 'Send your password in current_password, or an expires_at that is no later than the answer says.',
+    fix: 'Send your password in current_password; a key may instead have an expires_at that is no later than the answer says.',
   },
   key_changed: {
     status: 409,
     fix: 'Somebody else rotated the key meanwhile: read it again, and rotate it once more if that is still wanted.',
+  },
+  keys_full: {
+    status: 409,
+    fix: 'Revoke keys that nobody uses: GET /api/keys?unused_since=… finds them. To replace a key, rotate it.',
   },
   key_not_found: { status: 404, fix: 'Check the id; list keys with GET /api/keys.' },
   signing_key_not_found: {

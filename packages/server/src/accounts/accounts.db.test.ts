@@ -99,7 +99,8 @@ describeEachPostgres('accounts', (postgres) => {
     const statements: string[] = [];
     const query = connection.query.bind(connection);
     connection.query = (statement, values) => {
-      statements.push(statement.name);
+      // That of all that are valid is one in ten seconds.
+      if (statement.name !== 'credential_names') statements.push(statement.name);
       return query(statement, values);
     };
     const from = (address: string) => ({ ...origin, address });

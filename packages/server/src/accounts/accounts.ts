@@ -56,6 +56,8 @@ const DELETE_EXPIRED_EVERY = 10;
 const COUNTS_KEPT_MS = 15 * 60_000;
 /** An address that a user has not signed in from for so long is unknown again. */
 const ADDRESSES_KEPT_MS = 90 * 24 * 3_600_000;
+/** So long, lists still explain what an expired key in the audit log was. */
+const EXPIRED_KEYS_KEPT_MS = 30 * 24 * 3_600_000;
 
 export class Accounts implements Service {
   readonly identities: Identities;
@@ -112,6 +114,7 @@ export class Accounts implements Service {
       // Other servers record uses as late as this one.
       const lastSeenMs = nowMs - this.#sessionTimes.idleMs - 2 * RECORD_USES_MS;
       await this.#store.removeOldSessions({ expiresMs: nowMs, lastSeenMs });
+      await this.#store.removeExpiredKeys(nowMs - EXPIRED_KEYS_KEPT_MS);
       await this.#store.forgetAddresses(nowMs - ADDRESSES_KEPT_MS);
       await this.#counters.forget(nowMs - COUNTS_KEPT_MS);
     }

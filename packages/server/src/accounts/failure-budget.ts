@@ -1,7 +1,7 @@
 /**
  * How many unknown keys and sessions an address may have looked up: each costs the storage a query, and anybody can send any number
- * of them. The budget is that of this server alone, so that counting costs no query either. What was valid here before is looked up
- * in any case: whoever guesses keeps nobody out who shares the address.
+ * of them. The budget is that of this server alone, so that counting costs no query either. What is valid is looked up in any case:
+ * whoever guesses keeps nobody out who shares the address.
  */
 import { Cache, Refusal } from '@carillon/domain';
 import type { Clock } from '@carillon/foundation';
@@ -22,9 +22,18 @@ export class FailureBudget {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #buckets = new Cache<string, Bucket>({ entriesMax: ADDRESSES_MAX });
   readonly #valid: Cache<string, true>;
+  readonly #isValid: (name: string) => Promise<boolean>;
 
-  constructor({ clock }: { clock: Pick<Clock, 'monotonic'> }) {
+  /** isValid: asked only for what comes from an address whose budget is used up. */
+  constructor({
+    clock,
+    isValid,
+  }: {
+    clock: Pick<Clock, 'monotonic'>;
+    isValid: (name: string) => Promise<boolean>;
+  }) {
     this.#clock = clock;
+    this.#isValid = isValid;
     this.#valid = new Cache({ entriesMax: VALID_MAX, expiry: { ttlMs: VALID_MS, clock } });
   }
 
@@ -36,6 +45,7 @@ export class FailureBudget {
     if (this.#valid.get(name)) return find();
     const bucket = this.#bucketOf(address);
     if (bucket.left < 1) {
+      if (await this.#isValid(name)) return find();
       const retryAfterSeconds = Math.max(1, Math.ceil((1 - bucket.left) / FAILURES_PER_SECOND));
       const message = `Too many unknown keys or sessions came from this address; wait ${retryAfterSeconds} seconds.`;
       throw new Refusal('rate_limited', message, { retryAfterSeconds });

@@ -25,6 +25,10 @@ beforeEach(() => {
     },
     sessionToCheck: accounts.sessionToCheck.bind(accounts),
     noteUses: accounts.noteUses.bind(accounts),
+    credentialNames: (nowMs: number) => {
+      reads.push('all');
+      return accounts.credentialNames(nowMs);
+    },
   };
   there = new Identities({ store, clock: fixture.clock, sessionIdleMs: HOUR_MS });
 });
@@ -93,7 +97,8 @@ describe('a key', () => {
     const codes = answers.map((answer) => answer.status === 'rejected' && answer.reason.code);
     expect(codes.filter((code) => code === 'unauthorized')).toHaveLength(FAILURES_MAX);
     expect(codes.filter((code) => code === 'rate_limited')).toHaveLength(1_000 - FAILURES_MAX);
-    expect(reads).toHaveLength(FAILURES_MAX);
+    // One more for all that are valid, however many guesses follow.
+    expect(reads).toHaveLength(FAILURES_MAX + 1);
     // The same ones again are known not to exist.
     await expect(there.ofKey(guess(0), from('198.51.100.7'))).rejects.toMatchObject(refused);
     // Others go on, and so does a guesser who waits.
@@ -104,22 +109,29 @@ describe('a key', () => {
       code: 'rate_limited',
       retryAfterSeconds: 2,
     });
-    expect(reads).toHaveLength(FAILURES_MAX + 2);
+    expect(reads).toHaveLength(FAILURES_MAX + 3);
   });
 
-  it('that was valid here before works while somebody guesses from the same address', async () => {
-    const { secret } = await newKey();
+  it('works while somebody guesses from the same address, also when it was not used here before', async () => {
+    const [{ secret }, { secret: unused, key }] = [await newKey(), await newKey()];
+    await newUser();
+    const session = await fixture.operations.signIn({ name: 'ada', password: 'a long phrase' });
     await there.ofKey(secret, ORIGIN);
     for (let n = 0; n < FAILURES_MAX; n += 1) {
       const guess = withChecksum(`ck2_guess${String(n).padStart(5, '0')}_${'x'.repeat(43)}`);
       await expect(there.ofKey(guess, ORIGIN)).rejects.toMatchObject(refused);
     }
     fixture.clock.advance(CACHED_MS);
-    const { secret: late } = await newKey();
     for (const token of Array.from({ length: 5 }, (_, n) => String(n).repeat(43)))
       await there.ofSession(token, ORIGIN).catch(() => undefined);
     expect(await there.ofKey(secret, ORIGIN)).toBeDefined();
-    await expect(there.ofKey(late, ORIGIN)).rejects.toMatchObject({ code: 'rate_limited' });
+    expect(await there.ofKey(unused, ORIGIN)).toMatchObject({ id: key.keyId });
+    expect(await there.ofSession(session.token, ORIGIN)).toMatchObject({ kind: 'user' });
+    const wrong = withChecksum(`${key.prefix}_${'x'.repeat(43)}`);
+    await expect(there.ofKey(wrong, ORIGIN)).rejects.toMatchObject(refused);
+    const guess = withChecksum(`ck2_guesswork1_${'x'.repeat(43)}`);
+    await expect(there.ofKey(guess, ORIGIN)).rejects.toMatchObject({ code: 'rate_limited' });
+    expect(reads.filter((read) => read === 'all')).toHaveLength(1);
   });
 
   it('has two secrets while it is rotated, and one after that', async () => {
@@ -231,6 +243,7 @@ describe('a key', () => {
       store: {
         keyToCheck: accounts.keyToCheck.bind(accounts),
         sessionToCheck: accounts.sessionToCheck.bind(accounts),
+        credentialNames: accounts.credentialNames.bind(accounts),
         noteUses: async (uses) => {
           if (away) throw new Error('away');
           await accounts.noteUses(uses);

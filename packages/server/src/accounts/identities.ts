@@ -30,7 +30,7 @@ interface KnownSession {
 }
 
 export interface IdentitiesOptions {
-  readonly store: Pick<AccountStore, 'keyToCheck' | 'sessionToCheck' | 'noteUses'>;
+  readonly store: Pick<AccountStore, 'keyToCheck' | 'sessionToCheck' | 'noteUses' | 'credentialNames'>;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly sessionIdleMs: number;
 }
@@ -38,6 +38,8 @@ export interface IdentitiesOptions {
 export const CACHED_MS = 5_000;
 const CACHED_MAX = 10_000;
 const UNKNOWN_MAX = 1_000;
+/** While somebody guesses, all that are valid are read once in this time, however many guesses come. */
+const NAMES_MS = 10_000;
 
 export class Identities {
   readonly #options: IdentitiesOptions;
@@ -46,6 +48,8 @@ export class Identities {
   /** Separate, so that a flood of wrong credentials does not evict the valid ones. */
   #unknown: Cache<string, true>;
   readonly #failures: FailureBudget;
+  /** Under one key: prefixes of keys and hashes of sessions, all that there are. */
+  readonly #names: Cache<'all', ReadonlySet<string>>;
   #keyUses = new Map<string, Omit<KeyUse, 'id'>>();
   #sessionUses = new Map<string, number>();
 
@@ -54,7 +58,9 @@ export class Identities {
     this.#keys = this.#cache(CACHED_MAX);
     this.#sessions = this.#cache(CACHED_MAX);
     this.#unknown = this.#cache(UNKNOWN_MAX);
-    this.#failures = new FailureBudget({ clock: options.clock });
+    const { clock } = options;
+    this.#names = new Cache({ entriesMax: 1, expiry: { ttlMs: NAMES_MS, clock } });
+    this.#failures = new FailureBudget({ clock, isValid: (name) => this.#isValid(name) });
   }
 
   /** digest: of the complete key, if it was computed already. */
@@ -94,6 +100,7 @@ export class Identities {
   forget(): void {
     this.#keys.clear();
     this.#sessions.clear();
+    this.#names.clear();
     // A new one: a read that began before the change adds to the old one.
     this.#unknown = this.#cache(UNKNOWN_MAX);
   }
@@ -146,6 +153,15 @@ export class Identities {
     const found = await cache.getOrLoad(wanted.name, () => this.#failures.spend(wanted, read));
     if (!found) unknown.set(wanted.name, true);
     return found;
+  }
+
+  async #isValid(name: string): Promise<boolean> {
+    const { store, clock } = this.#options;
+    const names = await this.#names.getOrLoad(
+      'all',
+      async () => new Set(await store.credentialNames(clock.now())),
+    );
+    return names.has(name);
   }
 
   #cache<Value>(entriesMax: number): Cache<string, Value> {

@@ -18,7 +18,7 @@ import {
   visibleTo,
 } from '@carillon/domain';
 import { auditEntry, type Change } from '../audit/audit-log.ts';
-import type { KeyFilter } from '../storage/account-store.ts';
+import { type KeyFilter, KeysFull } from '../storage/account-store.ts';
 import type { AccountParts } from './accounts.ts';
 import { grantDetails, instantDetail } from './audit-details.ts';
 import { namespaceNotFound } from './known-namespaces.ts';
@@ -58,12 +58,28 @@ export interface ListKeysQuery extends Omit<KeyFilter, 'expired'> {
   readonly limit: number;
 }
 
+/** Limits of keys of nobody count for each of them: without a bound on their number there would be none. */
+const LIVING_OF_OWNER_MAX = 100;
+const LIVING_IN_NAMESPACE_MAX = 1_000;
+
 export function keyOperations(parts: AccountParts) {
   const { store, namespaces, identities, clock, random } = parts;
 
-  /** Of a key that the caller may change. */
-  const record = (caller: Caller, key: ApiKey, change: Omit<Change, 'namespace' | 'subject'>) =>
-    auditEntry(caller, { ...change, ...keySubject(key) }, clock.now());
+  /**
+   * In the log of each namespace that the key works in, with what it may there alone: administrators of one learn nothing of another.
+   * What it may everywhere is recorded without a namespace.
+   */
+  const record = (
+    caller: Caller,
+    { keyId, grants }: ApiKey,
+    change: (grants: readonly Grant[]) => Omit<Change, 'namespace' | 'subject'>,
+  ) =>
+    [...new Set(grants.map(({ namespace }) => namespace))].map((place) => {
+      const subject = { kind: 'key', id: keyId };
+      const namespace = place === EVERYWHERE ? undefined : place;
+      const there = grants.filter((grant) => grant.namespace === place);
+      return auditEntry(caller, { ...change(there), namespace, subject }, clock.now());
+    });
 
   return {
     async listKeys(caller: Caller, query: ListKeysQuery): Promise<ApiKey[]> {
@@ -115,8 +131,11 @@ export function keyOperations(parts: AccountParts) {
         ...{ ownerId: owner?.userId, ownerName: owner?.name, makerId: caller.userId },
         ...{ createdAtMs: nowMs, lastUsedAtMs: undefined, lastUsedAddress: undefined, previous: undefined },
       };
-      const audit = record(caller, key, { action: 'keys.create', after: auditDetails(key) });
-      const create = () => store.createKey(key, hashSecret(secret), audit);
+      const audit = record(caller, key, (there) => ({
+        ...{ action: 'keys.create', after: auditDetails(key, there) },
+      }));
+      const facts = { livingMax: livingMax(caller, key), audit };
+      const create = () => store.createKey(key, hashSecret(secret), facts).catch(explainFull(key));
       if (!(await namespaces.whileGranting(grants, 'namespace', create))) {
         const message = `The Idempotency-Key was used before, for the key ${prefix}, which is not shown again.`;
         throw new Refusal('idempotency_key_reused', message, { field: 'Idempotency-Key' });
@@ -127,8 +146,8 @@ export function keyOperations(parts: AccountParts) {
     async renameKey(caller: Caller, keyId: string, name: string): Promise<ApiKey> {
       const key = await changeableKey(parts, caller, keyId);
       const change = { action: 'keys.update', before: { name: key.name }, after: { name } };
-      if (name !== key.name && !(await store.renameKey(keyId, name, record(caller, key, change))))
-        throw keyNotFound(keyId);
+      const audit = record(caller, key, () => change);
+      if (name !== key.name && !(await store.renameKey(keyId, name, audit))) throw keyNotFound(keyId);
       // The name stands in the audit log beside what the key does.
       identities.forget();
       return shownTo(caller, { ...key, name });
@@ -164,7 +183,7 @@ export function keyOperations(parts: AccountParts) {
         lastUsedAtMs: key.lastUsedAtMs,
       };
       const after: ApiKey = { ...key, prefix, expiresAtMs, previous };
-      const audit = record(caller, key, {
+      const change = {
         action: 'keys.rotate',
         before: { prefix: key.prefix, expires_at: instantDetail(key.expiresAtMs) },
         after: {
@@ -172,13 +191,12 @@ export function keyOperations(parts: AccountParts) {
           expires_at: instantDetail(expiresAtMs),
           previous_expires_at: instantDetail(previousExpiresAtMs),
         },
-      });
+      };
+      const audit = record(caller, key, () => change);
       const rotation = {
-        fromPrefix: key.prefix,
-        prefix,
-        hash: hashSecret(secret),
-        previousExpiresAtMs,
-        expiresAtMs,
+        ...{ fromPrefix: key.prefix, prefix, hash: hashSecret(secret), previousExpiresAtMs, expiresAtMs },
+        // Whoever came as its owner holds the key from now on, as if they had made it.
+        makerId: !isItself(caller, key) && isOwn(caller, key) ? caller.userId : key.makerId,
       };
       if (!(await store.rotateKey(keyId, rotation, audit))) {
         if (!(await store.key(keyId))) throw keyNotFound(keyId);
@@ -190,7 +208,9 @@ export function keyOperations(parts: AccountParts) {
 
     async revokeKey(caller: Caller, keyId: string): Promise<void> {
       const key = await changeableKey(parts, caller, keyId);
-      const audit = record(caller, key, { action: 'keys.revoke', before: auditDetails(key) });
+      const audit = record(caller, key, (there) => ({
+        ...{ action: 'keys.revoke', before: auditDetails(key, there) },
+      }));
       if (!(await store.removeKey(keyId, audit))) throw keyNotFound(keyId);
       identities.forget();
     },
@@ -221,7 +241,10 @@ async function changeableKey(parts: AccountParts, caller: Caller, keyId: string)
   if (isItself(caller, key)) return key;
   const isWithin = () => key.grants.every((grant) => mayHandOut(caller, { grant, scopes: key.scopes }));
   if (isOwn(caller, key) && (caller.kind === 'user' || isWithin())) return key;
-  for (const { namespace } of key.grants) requireMay(caller, 'keys.manage', { namespace });
+  for (const { namespace } of key.grants) {
+    if (knowsNamespace(caller, namespace)) requireMay(caller, 'keys.manage', { namespace });
+    else throw new Refusal('forbidden', `${caller.name} may not change the key: it works elsewhere as well.`);
+  }
   return key;
 }
 
@@ -250,6 +273,23 @@ async function requireOwner(
   return user;
 }
 
+/** The admin key is for emergencies, and has no limit. */
+function livingMax(caller: Caller, { ownerId }: ApiKey): number | undefined {
+  if (caller.credential === undefined) return undefined;
+  return ownerId === undefined ? LIVING_IN_NAMESPACE_MAX : LIVING_OF_OWNER_MAX;
+}
+
+function explainFull({ ownerId, ownerName, grants }: ApiKey): (error: unknown) => never {
+  return (error) => {
+    if (!(error instanceof KeysFull)) throw error;
+    const whose =
+      ownerId === undefined
+        ? `There are ${LIVING_IN_NAMESPACE_MAX} keys of nobody in the namespace ${grants[0]!.namespace}`
+        : `${ownerName ?? ownerId} has ${LIVING_OF_OWNER_MAX} keys`;
+    throw new Refusal('keys_full', `${whose} that have not expired, which is the most there may be.`);
+  };
+}
+
 function requireAhead(expiresAtMs: number | undefined, nowMs: number): void {
   if (expiresAtMs === undefined || expiresAtMs > nowMs) return;
   throw new Refusal('field_invalid', 'expires_at has passed already.', { field: 'expires_at' });
@@ -268,15 +308,11 @@ function keyNotFound(keyId: string): Refusal {
   return new Refusal('key_not_found', `There is no key ${keyId}.`);
 }
 
-/** In the namespace that all its grants are in, if there is one. */
-function keySubject({ keyId, grants }: ApiKey) {
-  const [only, second] = new Set(grants.map(({ namespace }) => namespace));
-  const namespace = second === undefined && only !== EVERYWHERE ? only : undefined;
-  return { namespace, subject: { kind: 'key', id: keyId } };
-}
-
 /** What the audit log records of a key: everything but its secret. */
-function auditDetails({ name, prefix, ownerId, grants, scopes, expiresAtMs }: ApiKey): object {
+function auditDetails(
+  { name, prefix, ownerId, scopes, expiresAtMs }: ApiKey,
+  grants: readonly Grant[],
+): object {
   return {
     ...{ name, prefix, user_id: ownerId, grants: grantDetails(grants) },
     ...{ scopes: scopes && [...scopes], expires_at: instantDetail(expiresAtMs) },

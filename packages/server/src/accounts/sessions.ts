@@ -95,7 +95,7 @@ export function sessionOperations(parts: AccountParts) {
     async listSessions(caller: Caller, query: ListSessionsQuery): Promise<Session[]> {
       const own = query.all ? undefined : caller.userId;
       const userId = query.userId ?? own;
-      if (userId === undefined || userId !== caller.userId) requireMay(caller, 'users.read');
+      if (!isOfCaller(caller, userId)) requireMay(caller, 'users.read');
       const nowMs = clock.now();
       return await store.sessions({
         ...{ userId, afterSessionId: query.afterSessionId, limit: query.limit },
@@ -106,9 +106,9 @@ export function sessionOperations(parts: AccountParts) {
 
     async revokeSession(caller: Caller, sessionId: string): Promise<void> {
       const session = await store.session(sessionId);
-      const own = session !== undefined && session.userId === caller.userId;
+      const own = isOfCaller(caller, session?.userId);
       // Another user's session is refused as if it did not exist, unless the caller manages users.
-      if (!own && caller.userId === undefined) requireMay(caller, 'users.manage');
+      if (!own && !isOfCaller(caller, caller.userId)) requireMay(caller, 'users.manage');
       const visible = own || (session !== undefined && may(caller, 'users.manage'));
       const change = { action: 'session.revoke', ...sessionSubject({ sessionId }) };
       const removed =
@@ -117,6 +117,11 @@ export function sessionOperations(parts: AccountParts) {
       identities.forget();
     },
   };
+}
+
+/** A key that is limited to some permissions does not stand for the whole person. */
+function isOfCaller(caller: Caller, userId: string | undefined): boolean {
+  return userId !== undefined && userId === caller.userId && caller.scopes === undefined;
 }
 
 function sessionSubject({ sessionId }: Pick<Session, 'sessionId'>) {

@@ -20,7 +20,7 @@ import { LastAdministrator, type UserChange, type UserQuery } from '../storage/a
 import type { AccountParts } from './accounts.ts';
 import { grantDetails } from './audit-details.ts';
 import { namespaceNotFound } from './known-namespaces.ts';
-import { requireOwnPassword } from './own-password.ts';
+import { requireOwnPassword, requirePasswordToGive } from './own-password.ts';
 import { hashSecret } from './secrets.ts';
 
 export interface UserInput {
@@ -29,11 +29,20 @@ export interface UserInput {
   /** Left out: the user cannot sign in, and uses keys that others create for them. */
   readonly password?: string | undefined;
   readonly grants?: readonly Grant[] | undefined;
+  /** Of the user who calls. */
+  readonly currentPassword?: string | undefined;
+}
+
+export interface UserChangeInput {
+  readonly displayName?: string | undefined;
+  readonly disabled?: boolean | undefined;
+  /** Of the user who calls: to enable another one. */
+  readonly currentPassword?: string | undefined;
 }
 
 export interface PasswordInput {
   readonly password: string;
-  /** Required of a user who changes their own password. */
+  /** Of the user who calls. */
   readonly currentPassword?: string | undefined;
   /** The token of the session that stays; all others of the user end. */
   readonly keptSession?: string | undefined;
@@ -66,6 +75,7 @@ export function userOperations(parts: AccountParts) {
       const { grants = [], password, displayName = '' } = input;
       await requireGrantsOf(parts, caller, grants);
       if (password !== undefined) requirePassword(password, { field: 'password', userName: name });
+      await requirePasswordToGive(parts, caller, input.currentPassword);
       const nowMs = clock.now();
       // The stored hash of the request does not contain the password.
       const requestHash = hashOf({ name, displayName, grants, hasPassword: password !== undefined });
@@ -99,12 +109,15 @@ export function userOperations(parts: AccountParts) {
     async updateUser(
       caller: Caller,
       userId: string,
-      { displayName, disabled }: { displayName?: string | undefined; disabled?: boolean | undefined },
+      { displayName, disabled, currentPassword }: UserChangeInput,
     ): Promise<User> {
       requireMay(caller, 'users.manage');
       const before = await requireUser(parts, userId);
       // Enabling a user grants again everything they had.
-      if (disabled === false && before.disabled) await requireGrantsOf(parts, caller, before.grants);
+      if (disabled === false && before.disabled) {
+        await requireGrantsOf(parts, caller, before.grants);
+        await requirePasswordToGive(parts, caller, currentPassword);
+      }
       const after = {
         ...(displayName !== undefined && displayName !== before.displayName && { displayName }),
         ...(disabled !== undefined && disabled !== before.disabled && { disabled }),
@@ -118,10 +131,16 @@ export function userOperations(parts: AccountParts) {
       return await changeUser(parts, { caller, user: before, to: after, change });
     },
 
-    async setGrants(caller: Caller, userId: string, grants: readonly Grant[]): Promise<User> {
+    async setGrants(
+      caller: Caller,
+      userId: string,
+      grants: readonly Grant[],
+      { currentPassword }: { currentPassword?: string | undefined } = {},
+    ): Promise<User> {
       requireMay(caller, 'users.manage');
       const before = await requireUser(parts, userId);
       await requireGrantsOf(parts, caller, grants);
+      await requirePasswordToGive(parts, caller, currentPassword);
       const change = {
         ...{ action: 'users.grants', ...userSubject(before) },
         before: { grants: grantDetails(before.grants) },
@@ -130,7 +149,7 @@ export function userOperations(parts: AccountParts) {
       return await changeUser(parts, { caller, user: before, to: { grants }, change });
     },
 
-    /** One's own with the current password; another user's as an administrator. Sessions opened with the old one end. */
+    /** One's own, or another user's as an administrator: either with the password of who asks. Sessions opened with the old one end. */
     async setPassword(caller: Caller, userId: string, input: PasswordInput): Promise<void> {
       // Whatever they came with: a key that a stolen session made must not set the password of its owner.
       const own = caller.userId === userId;
@@ -139,7 +158,8 @@ export function userOperations(parts: AccountParts) {
       // Whoever sets a password can sign in with it, and so needs every grant of the user.
       if (!own) await requireGrantsOf(parts, caller, user.grants);
       requirePassword(input.password, { field: 'password', userName: user.name });
-      if (own && user.hasPassword) {
+      if (!own) await requirePasswordToGive(parts, caller, input.currentPassword);
+      else if (user.hasPassword) {
         await requireOwnPassword(parts, caller, { user, password: input.currentPassword });
       }
       const except = own && input.keptSession !== undefined ? hashSecret(input.keptSession) : undefined;

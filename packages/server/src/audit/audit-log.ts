@@ -5,11 +5,13 @@
 import { actorOf, type Caller, type Job, Refusal, redactor, requireMay, visibleTo } from '@carillon/domain';
 import { BatchBuffer, type Clock } from '@carillon/foundation';
 import type { AuditEntry, AuditQuery, AuditRecord, AuditStore } from '../storage/audit-store.ts';
+import { detailsText } from './details-text.ts';
 
 export interface ListAuditQuery extends Omit<AuditQuery, 'namespaces' | 'sinceMade'> {
   readonly namespace?: string | undefined;
 }
 
+/** before, after: under the names that fields have inside; they are recorded in snake_case. */
 export interface Change {
   readonly action: string;
   readonly namespace: string | undefined;
@@ -74,8 +76,8 @@ export function auditEntry(caller: Caller, change: Change, atMs: number): AuditE
     action,
     namespace,
     subject,
-    before: before && redact(JSON.stringify(before)),
-    after: after && redact(JSON.stringify(after)),
+    before: before && redact(detailsText(before)),
+    after: after && redact(detailsText(after)),
     origin: caller.origin,
   };
 }

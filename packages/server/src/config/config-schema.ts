@@ -136,7 +136,9 @@ export const configSchema = z.strictObject({
     .strictObject({
       key_per_second: integer(0, 1_000_000)
         .default(1_000)
-        .describe('Requests per second of one key or signed-in person; 0: no limit. The admin key has none.'),
+        .describe(
+          'Requests per second of one person with all their keys, or of one key of nobody; 0: no limit. The admin key has none.',
+        ),
       address_per_second: integer(0, 1_000_000)
         .default(5_000)
         .describe('Requests per second of one address, whoever asks from there; 0: no limit.'),

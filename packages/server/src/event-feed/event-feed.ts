@@ -4,6 +4,7 @@
  */
 import {
   type Caller,
+  callerKey,
   type EventCursor,
   FIRST_EVENT_CURSOR,
   type RecordedEvent,
@@ -75,7 +76,7 @@ export class EventFeed {
   open(caller: Caller, filter: EventFilter = {}, after?: EventCursor): EventStream {
     requireMay(caller, 'events.read');
     const { store, clock, listenersMax } = this.#options;
-    const key = `${caller.kind} ${caller.id}`;
+    const key = callerKey(caller);
     const count = this.#perCaller.get(key) ?? 0;
     if (count >= LISTENERS_PER_CALLER_MAX) {
       throw new Refusal('too_many_listeners', `${caller.name} already follows the events ${count} times.`);

@@ -33,14 +33,14 @@ test.each([
   expect(PAGE).toContain(`\`${name}\``);
 });
 
-test('fields of the audit log are in snake_case, what changed is in camelCase', async () => {
+test('fields of the audit log, and what changed, are in snake_case', async () => {
   gateway = new GatewayFixture();
   const jobId = await gateway.createdId({ name: 'a', frequency: 'daily' });
   await gateway.ask('PATCH', `/api/jobs/${jobId}`, { payload: { timeout_seconds: 5 } });
   const { body } = await gateway.ask('GET', `/api/audit?subject_id=${jobId}`);
   expect(Object.keys(body[0])).toEqual(expect.arrayContaining(['audit_id', 'user_agent', 'request_id']));
-  expect(body[0].after).toEqual({ timeoutMs: 5_000 });
-  expect(PAGE).toContain('in camelCase');
+  expect(body[0].after).toEqual({ timeout_seconds: 5 });
+  expect(PAGE).toContain('`before` and `after` hold what changed, in snake_case');
 });
 
 test('calls of RPC are counted, and past the limit say when to come again', async () => {

@@ -1,7 +1,7 @@
 /** Who did it is a person, whatever they came with; sessions are seen and ended; somebody who may do everything is always left. */
 import type { Grant } from '@carillon/domain';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { GatewayFixture } from './gateway.fixture.ts';
+import { GatewayFixture, PASSWORD } from './gateway.fixture.ts';
 
 const EDITOR: Grant = { namespace: 'default', role: 'editor', ownOnly: false };
 const ADMIN: Grant = { namespace: '*', role: 'admin', ownOnly: false };
@@ -146,7 +146,11 @@ describe('users', () => {
     const requests = [
       ['DELETE', path, undefined],
       ['PATCH', path, { disabled: true }],
-      ['PUT', `${path}/grants`, { grants: [{ namespace: 'default', role: 'admin' }] }],
+      [
+        'PUT',
+        `${path}/grants`,
+        { grants: [{ namespace: 'default', role: 'admin' }], current_password: PASSWORD },
+      ],
     ] as const;
     for (const [method, url, payload] of requests) {
       for (const answer of [

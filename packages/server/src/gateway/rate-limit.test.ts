@@ -6,8 +6,8 @@ import { StorageUnavailable } from '../storage/storage.ts';
 import { GatewayFixture } from './gateway.fixture.ts';
 import { type RateLimitSettings, RequestLimits } from './rate-limit.ts';
 
-const ADA = { kind: 'key', id: 'ada' } as const;
-const BOB = { kind: 'key', id: 'bob' } as const;
+const ADA = { kind: 'key', id: 'ada', userId: undefined } as const;
+const BOB = { kind: 'key', id: 'bob', userId: undefined } as const;
 const away: Counters = {
   add: () => Promise.reject(new StorageUnavailable('away')),
   forget: () => Promise.reject(new StorageUnavailable('away')),

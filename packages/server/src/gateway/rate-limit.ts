@@ -1,15 +1,15 @@
 /**
- * Rate limits: each key, user and address has a token bucket that fills steadily and holds a burst. Requests are counted
+ * Rate limits: each user (with all their keys), key of nobody and address has a token bucket that fills steadily and holds a burst. Requests are counted
  * here, without a round trip; about once a second servers exchange their counts through the counters, and take the counts of
  * the others off their own buckets. While the counters are unavailable every server limits alone.
  */
-import { Cache, type Caller, Refusal } from '@carillon/domain';
+import { Cache, type Caller, callerKey, Refusal } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
 import { addressGroup } from '../accounts/address-group.ts';
 import { type Counters, windowStart } from '../counters/counters.ts';
 
 export interface RateLimitSettings {
-  /** Requests per second of one key or signed-in user; 0: no limit. */
+  /** Requests per second of one user, with whatever they came, or of one key of nobody; 0: no limit. */
   readonly perCaller: number;
   /** Of one address, whoever calls from there; 0: no limit. */
   readonly perAddress: number;
@@ -35,6 +35,8 @@ interface Bucket {
   /** What all servers had used in the window at the last report. */
   reported: { readonly windowMs: number; readonly total: number; readonly atMs: number } | undefined;
 }
+
+type LimitedCaller = Pick<Caller, 'kind' | 'id' | 'userId'>;
 
 const EXCHANGE_MS = 1_000;
 const WINDOW_MS = 60_000;
@@ -98,13 +100,13 @@ export class RequestLimits implements Service {
     if (perAddress > 0) this.#admit(`requests/address/${addressGroup(address)}`, perAddress);
   }
 
-  admitCaller(caller: Pick<Caller, 'kind' | 'id'>): void {
+  admitCaller(caller: LimitedCaller): void {
     const { perCaller } = this.#options.settings;
     if (perCaller > 0) this.#admit(bucketOf(caller), perCaller);
   }
 
   /** Undefined: the caller has no limit. */
-  allowanceOf(caller: Pick<Caller, 'kind' | 'id'>): Allowance | undefined {
+  allowanceOf(caller: LimitedCaller): Allowance | undefined {
     const bucket = this.#buckets.get(bucketOf(caller));
     if (!bucket) return undefined;
     const limit = this.#burst(bucket.rate);
@@ -179,6 +181,6 @@ export class RequestLimits implements Service {
   }
 }
 
-function bucketOf({ kind, id }: Pick<Caller, 'kind' | 'id'>): string {
-  return `requests/${kind}/${id}`;
+function bucketOf(caller: LimitedCaller): string {
+  return `requests/${callerKey(caller)}`;
 }

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import {
   type Action,
   type Caller,
+  callerKey,
   inputShownTo,
   isFinal,
   type Job,
@@ -114,8 +115,9 @@ export function runOperations(ports: OperationPorts) {
             cursorOf: ({ cursor }) => cursor,
           })
         : await read(query.limit);
-      // History outlives its job, for callers who see every job.
-      if (jobId && !job && runs.length === 0 && query.before === undefined) throw jobNotFound(jobId);
+      // History outlives its job, for callers who see every job; others get the answer of a job that they may not know, on every page.
+      const isEnd = query.before !== undefined && visible === undefined;
+      if (jobId && !job && runs.length === 0 && !isEnd) throw jobNotFound(jobId);
       const shown = runs.map((one) => ({ ...one, run: runsShownTo(caller, one.job, [one.run])[0]! }));
       return { runs: shown, next };
     },
@@ -270,14 +272,12 @@ function runRequest(
 }
 
 /**
- * The same key of the same caller for the same subject gives the same run, through whichever server, without a table of keys. All keys
- * and sessions of one user are one caller.
+ * The same key of the same caller for the same subject gives the same run, through whichever server, without a table of keys.
  */
 function derivedRunId(parts: { purpose: string; subject: string; caller: Caller; key: string }): RunId {
   const { purpose, subject, caller, key } = parts;
-  const asker = caller.userId === undefined ? `${caller.kind} ${caller.id}` : `user ${caller.userId}`;
   const digest = createHash('sha256')
-    .update(JSON.stringify([purpose, subject, asker, key]))
+    .update(JSON.stringify([purpose, subject, callerKey(caller), key]))
     .digest('hex');
   // UUID version 8 of RFC 9562: a custom rule.
   const variant = ((Number.parseInt(digest[16]!, 16) & 0x3) | 0x8).toString(16);

@@ -65,6 +65,24 @@ export class LastAdministrator extends Error {
   }
 }
 
+/** As many keys live as may. */
+export class KeysFull extends Error {
+  constructor() {
+    super('as many keys live as may');
+    this.name = 'KeysFull';
+  }
+}
+
+/** What a key is made with, besides itself. */
+export interface KeyFacts {
+  /**
+   * No more than so many keys of its owner live when it is made; of a key of nobody, keys of nobody in the namespace of its first
+   * grant. More fail with KeysFull, whatever others do at the same instant.
+   */
+  readonly livingMax?: number | undefined;
+  readonly audit?: AuditEntries | undefined;
+}
+
 export interface UserQuery {
   readonly name?: string | undefined;
   readonly after?: string | undefined;
@@ -102,7 +120,12 @@ export interface Rotation {
   /** The secret with fromPrefix is refused from then on. */
   readonly previousExpiresAtMs: number;
   readonly expiresAtMs: number | undefined;
+  /** Who holds it from now on. */
+  readonly makerId: string | undefined;
 }
+
+/** Of one change: in the log of each namespace that it concerns. */
+export type AuditEntries = AuditEntry | readonly AuditEntry[];
 
 export interface SessionQuery {
   /** Undefined: of everybody. */
@@ -168,15 +191,17 @@ export interface AccountStore {
   removeUser(userId: string, audit?: AuditEntry): Promise<boolean>;
 
   /** False: the prefix is taken, or was that of another key when it was made. */
-  createKey(key: ApiKey, hash: SecretHash, audit?: AuditEntry): Promise<boolean>;
+  createKey(key: ApiKey, hash: SecretHash, facts?: KeyFacts): Promise<boolean>;
   key(keyId: string): Promise<ApiKey | undefined>;
   keys(query: KeyQuery): Promise<ApiKey[]>;
   keyToCheck(prefix: string): Promise<FoundKey | undefined>;
   /** False: there is none. */
-  renameKey(keyId: string, name: string, audit?: AuditEntry): Promise<boolean>;
+  renameKey(keyId: string, name: string, audit?: AuditEntries): Promise<boolean>;
   /** False: there is none with that prefix any more. */
-  rotateKey(keyId: string, rotation: Rotation, audit?: AuditEntry): Promise<boolean>;
-  removeKey(keyId: string, audit?: AuditEntry): Promise<boolean>;
+  rotateKey(keyId: string, rotation: Rotation, audit?: AuditEntries): Promise<boolean>;
+  removeKey(keyId: string, audit?: AuditEntries): Promise<boolean>;
+  /** Those that expired before this instant; answers how many. */
+  removeExpiredKeys(beforeMs: number): Promise<number>;
 
   /** False: the user is gone, disabled, or has another password by now than the one that was checked. */
   createSession(session: Session, hash: SecretHash, opening?: SignInFacts): Promise<boolean>;
@@ -191,6 +216,8 @@ export interface AccountStore {
   /** Addresses that nobody has signed in from since. */
   forgetAddresses(beforeMs: number): Promise<void>;
 
+  /** Prefixes of keys and hashes of sessions that have not expired: what may be shown and found. */
+  credentialNames(nowMs: number): Promise<string[]>;
   /** Moves times of use forward, never back. */
   noteUses(uses: { readonly keys: readonly KeyUse[]; readonly sessions: readonly Use[] }): Promise<void>;
 }

@@ -150,14 +150,14 @@ export function userOperations({ operations, address }: ApiContext): Operation[]
       tag: 'users',
       summary: 'Create a user',
       description:
-        'The first one is made with the admin key. Nobody can give more than they have themselves.',
+        'The first one is made with the admin key. Nobody can give more than they have themselves. Takes your password in current_password.',
       headers: { 'Idempotency-Key': { description: 'The same key again answers the same user.' } },
       body: reading(USER_BODY),
       bodyExamples: { user: ACCOUNT_EXAMPLES.userBody },
       answers: { 201: { description: 'Created.', ...USER } },
       handle: async ({ caller, body, idempotencyKey }) => {
-        const { name, display_name: displayName, password, grants } = body;
-        const input = { name, displayName, password, grants: grants?.map(toGrant) };
+        const { name, display_name: displayName, password, current_password: currentPassword } = body;
+        const input = { name, displayName, password, grants: body.grants?.map(toGrant), currentPassword };
         const user = await operations.createUser(caller, input, { idempotencyKey });
         const location = `${address}/api/users/${user.userId}`;
         return { status: 201, headers: { location }, body: userView(user) };
@@ -184,14 +184,16 @@ export function userOperations({ operations, address }: ApiContext): Operation[]
       tag: 'users',
       summary: 'Change, disable or enable a user',
       description:
-        'A disabled user cannot sign in, loses every session, and their keys stop working. The last administrator is not disabled.',
+        'A disabled user cannot sign in, loses every session, and their keys stop working. The last administrator is not disabled. Enabling takes your password in current_password.',
       ...aboutUser,
       body: reading(USER_CHANGE),
       bodyExamples: { disable: { disabled: true } },
       answers: { 200: { description: 'As they are now.', ...USER } },
-      handle: async ({ caller, id, body: { display_name: displayName, disabled } }) => ({
-        body: userView(await operations.updateUser(caller, id, { displayName, disabled })),
-      }),
+      handle: async ({ caller, id, body }) => {
+        const { display_name: displayName, disabled, current_password: currentPassword } = body;
+        const change = { displayName, disabled, currentPassword };
+        return { body: userView(await operations.updateUser(caller, id, change)) };
+      },
     }),
 
     operation({
@@ -219,13 +221,13 @@ export function userOperations({ operations, address }: ApiContext): Operation[]
       tag: 'users',
       summary: 'Say what a user may, and where',
       description:
-        'Replaces all grants; sessions and keys feel it within seconds. The last administrator stays one.',
+        'Replaces all grants; sessions and keys feel it within seconds. The last administrator stays one. Takes your password in current_password.',
       ...aboutUser,
       body: reading(GRANTS_BODY),
       bodyExamples: { grants: ACCOUNT_EXAMPLES.grantsBody },
       answers: { 200: { description: 'As they are now.', ...USER } },
-      handle: async ({ caller, id, body }) => ({
-        body: userView(await operations.setGrants(caller, id, body.grants.map(toGrant))),
+      handle: async ({ caller, id, body: { grants, current_password: currentPassword } }) => ({
+        body: userView(await operations.setGrants(caller, id, grants.map(toGrant), { currentPassword })),
       }),
     }),
 
@@ -237,7 +239,7 @@ export function userOperations({ operations, address }: ApiContext): Operation[]
       tag: 'users',
       summary: 'Set a password',
       description:
-        'Your own with the current one; that of others with users.manage. Ends their other sessions, and with end_keys the keys that they made themselves.',
+        'Your own, or with users.manage that of others; either takes your password in current_password. Ends their other sessions, and with end_keys the keys that they made or rotated themselves.',
       ...aboutUser,
       body: reading(PASSWORD_BODY),
       bodyExamples: { own: ACCOUNT_EXAMPLES.passwordBody },

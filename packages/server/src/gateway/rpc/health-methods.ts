@@ -3,7 +3,7 @@
  * who watch share one check, however many they are.
  */
 import { rpc } from '@carillon/contract';
-import { Refusal } from '@carillon/domain';
+import { callerKey, Refusal } from '@carillon/domain';
 import { type Clock, sleep } from '@carillon/foundation';
 import { addressGroup } from '../../accounts/address-group.ts';
 import type { Readiness } from '../routes/health-routes.ts';
@@ -44,9 +44,7 @@ export function healthMethods({ readiness, clock, services }: HealthContext): Rp
       const { service } = request;
       // Whoever has no valid key watches as a stranger.
       const caller = await recognise().catch(() => undefined);
-      const leave = caller
-        ? signedIn.join(`${caller.kind} ${caller.id}`)
-        : strangers.join(addressGroup(address));
+      const leave = caller ? signedIn.join(callerKey(caller)) : strangers.join(addressGroup(address));
       try {
         let last: number | undefined;
         while (!signal.aborted) {

@@ -207,7 +207,7 @@ function auditDetailsOf(): (job: Job) => string {
   return (job) => {
     const { name, handler, schedule } = job;
     if (last?.name !== name || last.handler !== handler || last.schedule.type !== schedule.type)
-      text = JSON.stringify({ name, handler, scheduleType: schedule.type });
+      text = JSON.stringify({ name, handler, schedule_type: schedule.type });
     last = job;
     return text;
   };

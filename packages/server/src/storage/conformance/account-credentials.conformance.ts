@@ -1,7 +1,7 @@
 /** The promises of AccountStore about keys and sessions: found by what is shown, gone with whom they belong to. */
 import type { ApiKey, Session } from '@carillon/domain';
 import { describe, expect, it } from 'vitest';
-import { type KeyFilter, NamespaceGone } from '../account-store.ts';
+import { type KeyFilter, KeysFull, NamespaceGone } from '../account-store.ts';
 import { EDITOR, readAs, sampleUser } from './account-store.conformance.ts';
 import { ENTRY } from './audit-store.conformance.ts';
 import { newId } from './sample-job.ts';
@@ -154,17 +154,19 @@ export function describeCredentials(stage: { readonly world: StorageWorld }): vo
         keys: [{ id: key.keyId, atMs: BASE_MS + 1, address: '203.0.113.7', previousAtMs: undefined }],
         sessions: [],
       });
+      const rotated = { expiresAtMs: undefined, makerId: newId() };
       const rotate = (fromPrefix: string, prefix: string, hash: string) =>
         accounts().rotateKey(
           key.keyId,
-          { fromPrefix, prefix, hash, previousExpiresAtMs: BASE_MS + MINUTE_MS, expiresAtMs: undefined },
-          ENTRY,
+          { fromPrefix, prefix, hash, ...rotated, previousExpiresAtMs: BASE_MS + MINUTE_MS },
+          [ENTRY, ENTRY],
         );
       expect(await rotate(key.prefix, 'ck2_next', 'bb')).toBe(true);
       expect(await rotate(key.prefix, 'ck2_late', 'cc')).toBe(false);
+      expect((await accounts().credentialNames(BASE_MS)).toSorted()).toEqual(['ck2_next', key.prefix]);
       const now = {
         ...key,
-        ...{ prefix: 'ck2_next', expiresAtMs: undefined },
+        ...{ prefix: 'ck2_next', ...rotated },
         ...{ lastUsedAtMs: BASE_MS + 1, lastUsedAddress: '203.0.113.7' },
         previous: { prefix: key.prefix, expiresAtMs: BASE_MS + MINUTE_MS, lastUsedAtMs: BASE_MS + 1 },
       };
@@ -188,7 +190,7 @@ export function describeCredentials(stage: { readonly world: StorageWorld }): vo
       expect(await accounts().keyToCheck(key.prefix)).toBeUndefined();
       // A repeated request to make it still finds its first prefix taken.
       expect(await accounts().createKey(sampleKey({ prefix: key.prefix }), 'dd')).toBe(false);
-      expect(await stage.world.storage.audit.list({ limit: 9 })).toHaveLength(2);
+      expect(await stage.world.storage.audit.list({ limit: 9 })).toHaveLength(4);
     });
 
     it('lose their grants in a namespace that is removed, and go with the last one', async () => {
@@ -232,9 +234,35 @@ export function describeCredentials(stage: { readonly world: StorageWorld }): vo
     });
   });
 
+  it('only so many keys of an owner live, and of nobody in a namespace, also when made at once', async () => {
+    const { userId: ownerId } = await newUser();
+    const make = (over: Partial<ApiKey>) =>
+      accounts().createKey(sampleKey(over), 'aa', { livingMax: 2, audit: ENTRY });
+    const madeOf = async (over: Partial<ApiKey>) => {
+      const made = await Promise.allSettled(Array.from({ length: 5 }, () => make(over)));
+      for (const one of made) if (one.status === 'rejected') expect(one.reason).toBeInstanceOf(KeysFull);
+      return made.filter(({ status }) => status === 'fulfilled').length;
+    };
+    await accounts().createKey(sampleKey({ ownerId, expiresAtMs: BASE_MS }), 'aa');
+    expect(await madeOf({ ownerId })).toBe(2);
+    expect(await madeOf({})).toBe(2);
+    expect(await madeOf({ grants: [{ ...EDITOR, namespace: '*' }] })).toBe(2);
+    await accounts().createKey(sampleKey({ ownerId }), 'aa');
+    expect(await stage.world.storage.audit.list({ limit: 99 })).toHaveLength(6);
+  });
+
+  it('those that expired are not among the valid ones, and are removed', async () => {
+    const keys = [BASE_MS - 1, BASE_MS, undefined].map((expiresAtMs) => sampleKey({ expiresAtMs }));
+    for (const key of keys) await accounts().createKey(key, 'aa');
+    await accounts().createSession(sampleSession((await newUser()).userId), 'a session');
+    expect((await accounts().credentialNames(BASE_MS)).toSorted()).toEqual(['a session', keys[2]!.prefix]);
+    expect(await accounts().removeExpiredKeys(BASE_MS)).toBe(1);
+    expect(await accounts().key(keys[0]!.keyId)).toBeUndefined();
+  });
+
   it('no key is made in a namespace that is not there', async () => {
     const key = sampleKey({ grants: [{ ...EDITOR, namespace: 'billing' }] });
-    await expect(accounts().createKey(key, 'aa', ENTRY)).rejects.toBeInstanceOf(NamespaceGone);
+    await expect(accounts().createKey(key, 'aa', { audit: ENTRY })).rejects.toBeInstanceOf(NamespaceGone);
     expect(await accounts().key(key.keyId)).toBeUndefined();
     expect(await stage.world.storage.audit.list({ limit: 9 })).toEqual([]);
   });

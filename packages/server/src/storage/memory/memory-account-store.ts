@@ -10,10 +10,12 @@ import {
 } from '@carillon/domain';
 import {
   type AccountStore,
+  type AuditEntries,
   type FoundKey,
   type FoundSession,
-  type KeyFilter,
+  type KeyFacts,
   type KeyQuery,
+  KeysFull,
   type KeyUse,
   LastAdministrator,
   NamespaceGone,
@@ -27,6 +29,7 @@ import {
   type UserQuery,
 } from '../account-store.ts';
 import type { AuditEntry } from '../audit-store.ts';
+import { isWanted, usedKey } from './key-row.ts';
 import { addAudit } from './memory-audit-store.ts';
 import type { MemoryState } from './memory-state.ts';
 
@@ -192,11 +195,13 @@ export class MemoryAccountStore implements AccountStore {
     return this.#done(audit);
   }
 
-  async createKey(key: ApiKey, hash: SecretHash, audit?: AuditEntry): Promise<boolean> {
+  async createKey(key: ApiKey, hash: SecretHash, facts: KeyFacts = {}): Promise<boolean> {
+    const { livingMax = Number.POSITIVE_INFINITY, audit } = facts;
     for (const { key: known, firstPrefix } of this.#keys.values()) {
       if (known.prefix === key.prefix || firstPrefix === key.prefix) return false;
     }
     this.#requirePlaces(key.grants);
+    if (this.#livingBeside(key) >= livingMax) throw new KeysFull();
     const stored = { ...key, grants: inOrder(key.grants) };
     this.#keys.set(key.keyId, { key: stored, hash, previousHash: undefined, firstPrefix: key.prefix });
     return this.#done(audit);
@@ -231,29 +236,33 @@ export class MemoryAccountStore implements AccountStore {
     return undefined;
   }
 
-  async renameKey(keyId: string, name: string, audit?: AuditEntry): Promise<boolean> {
+  async renameKey(keyId: string, name: string, audit?: AuditEntries): Promise<boolean> {
     const row = this.#keys.get(keyId);
     if (!row) return false;
     row.key = { ...row.key, name };
     return this.#done(audit);
   }
 
-  async rotateKey(keyId: string, rotation: Rotation, audit?: AuditEntry): Promise<boolean> {
-    const { fromPrefix, prefix, hash, previousExpiresAtMs, expiresAtMs } = rotation;
+  async rotateKey(keyId: string, rotation: Rotation, audit?: AuditEntries): Promise<boolean> {
+    const { fromPrefix, prefix, hash, previousExpiresAtMs, expiresAtMs, makerId } = rotation;
     const row = this.#keys.get(keyId);
     if (row?.key.prefix !== fromPrefix) return false;
     const previous = {
       ...{ prefix: fromPrefix, expiresAtMs: previousExpiresAtMs },
       lastUsedAtMs: row.key.lastUsedAtMs,
     };
-    row.key = { ...row.key, prefix, expiresAtMs, previous };
+    row.key = { ...row.key, prefix, expiresAtMs, makerId, previous };
     row.previousHash = row.hash;
     row.hash = hash;
     return this.#done(audit);
   }
 
-  async removeKey(keyId: string, audit?: AuditEntry): Promise<boolean> {
+  async removeKey(keyId: string, audit?: AuditEntries): Promise<boolean> {
     return this.#keys.delete(keyId) && this.#done(audit);
+  }
+
+  async removeExpiredKeys(beforeMs: number): Promise<number> {
+    return this.#removeKeys(({ expiresAtMs }) => expiresAtMs !== undefined && expiresAtMs < beforeMs);
   }
 
   async createSession(session: Session, hash: SecretHash, opening: SignInFacts = {}): Promise<boolean> {
@@ -308,6 +317,13 @@ export class MemoryAccountStore implements AccountStore {
     for (const [key, { atMs }] of this.#addresses) if (atMs < beforeMs) this.#addresses.delete(key);
   }
 
+  async credentialNames(nowMs: number): Promise<string[]> {
+    const keys = [...this.#keys.values()].filter(({ key }) => (key.expiresAtMs ?? nowMs + 1) > nowMs);
+    const sessions = [...this.#sessions.values()].filter(({ session }) => session.expiresAtMs > nowMs);
+    const prefixes = keys.flatMap(({ key }) => [key.prefix, ...(key.previous ? [key.previous.prefix] : [])]);
+    return [...prefixes, ...sessions.map(({ hash }) => hash)];
+  }
+
   async noteUses({ keys, sessions }: { keys: readonly KeyUse[]; sessions: readonly Use[] }): Promise<void> {
     for (const use of keys) {
       const row = this.#keys.get(use.id);
@@ -339,12 +355,23 @@ export class MemoryAccountStore implements AccountStore {
     return { ...key, ownerName: owner?.name };
   }
 
-  #removeKeys(isGone: (key: ApiKey) => boolean): void {
-    for (const { key } of this.#keys.values()) if (isGone(key)) this.#keys.delete(key.keyId);
+  #removeKeys(isGone: (key: ApiKey) => boolean): number {
+    const found = [...this.#keys.values()].filter(({ key }) => isGone(key));
+    for (const { key } of found) this.#keys.delete(key.keyId);
+    return found.length;
   }
 
-  #done(audit: AuditEntry | undefined): true {
-    if (audit) addAudit(this.#audit, audit);
+  /** Keys of the same owner; of nobody, in the same namespace. */
+  #livingBeside({ ownerId, grants: [first], createdAtMs: atMs }: ApiKey): number {
+    const namespace = ownerId === undefined ? first?.namespace : undefined;
+    const beside = [...this.#keys.values()].filter(
+      ({ key }) => key.ownerId === ownerId && isWanted(key, { namespace, expired: { is: false, atMs } }),
+    );
+    return beside.length;
+  }
+
+  #done(audit: AuditEntries = []): true {
+    for (const entry of [audit].flat()) addAudit(this.#audit, entry);
     return true;
   }
 
@@ -357,30 +384,6 @@ export class MemoryAccountStore implements AccountStore {
     for (const { session } of found) this.#sessions.delete(session.sessionId);
     return found.length;
   }
-}
-
-function isWanted(key: ApiKey, { ownerId, namespace, name, expired, unusedSinceMs }: KeyFilter): boolean {
-  const isExpired = (atMs: number) => key.expiresAtMs !== undefined && key.expiresAtMs <= atMs;
-  return (
-    (ownerId === undefined || key.ownerId === ownerId) &&
-    (namespace === undefined || key.grants.some((grant) => grant.namespace === namespace)) &&
-    (name === undefined || key.name === name) &&
-    (expired === undefined || isExpired(expired.atMs) === expired.is) &&
-    (unusedSinceMs === undefined || (key.lastUsedAtMs ?? key.createdAtMs) < unusedSinceMs)
-  );
-}
-
-function usedKey(key: ApiKey, { atMs, address, previousAtMs }: KeyUse): ApiKey {
-  const { lastUsedAtMs = 0, previous } = key;
-  return {
-    ...key,
-    lastUsedAtMs: Math.max(lastUsedAtMs, atMs),
-    lastUsedAddress: atMs >= lastUsedAtMs ? (address ?? key.lastUsedAddress) : key.lastUsedAddress,
-    previous:
-      previous && previousAtMs !== undefined
-        ? { ...previous, lastUsedAtMs: Math.max(previous.lastUsedAtMs ?? 0, previousAtMs) }
-        : previous,
-  };
 }
 
 function inOrder(grants: User['grants']): User['grants'] {

@@ -40,10 +40,23 @@ export const CREATE_KEY = statement('create_key')`
     SELECT created.key_id, g.* FROM created, unnest($10::text[], $11::text[], $12::boolean[]) AS g)
   SELECT key_id FROM created`;
 
+export const LOCK_OWNER = statement('lock_owner')`
+  SELECT user_id FROM users WHERE user_id = $1 FOR NO KEY UPDATE`;
+
+/** Keys that work everywhere count together, behind the namespace that is always there. */
+export const LOCK_PLACE = statement('lock_place')`
+  SELECT name FROM namespaces WHERE name = CASE $1::text WHEN '*' THEN 'default' ELSE $1::text END FOR NO KEY UPDATE`;
+
 export const GET_KEY = read('get_key', KEY)`SELECT ${KEY.sql} FROM ${KEYS} WHERE k.key_id = $1`;
 
 const grantIn = (namespaces: string) =>
   `EXISTS (SELECT FROM key_grants g WHERE g.key_id = k.key_id AND g.namespace = ${namespaces})`;
+
+/** At $3: those of the owner $1; where that is NULL, those of nobody with a grant in $2. */
+export const LIVING_KEYS = statement('living_keys')`
+  SELECT count(*)::int FROM api_keys k
+  WHERE CASE WHEN $1::uuid IS NULL THEN k.owner_id IS NULL AND ${grantIn('$2::text')} ELSE k.owner_id = $1::uuid END
+    AND (k.expires_at IS NULL OR k.expires_at > ${timestampOf('$3')})`;
 
 /** $1 see all, $2 owner or NULL, $3 namespaces or NULL, $4 after this id or NULL, $5 limit. Filters, each of which may be NULL: $6 owner,
  * $7 namespace, $8 name, $9 expired at $10, $11 neither made nor used since. */
@@ -71,9 +84,10 @@ export const KEY_TO_CHECK = read('key_to_check', FOUND_KEY)`
 export const RENAME_KEY = statement('rename_key')`
   UPDATE api_keys SET name = $2 WHERE key_id = $1 RETURNING key_id`;
 
-/** $2 the prefix it has, $3 and $4 the prefix and the hash of the new secret, $5 until when the old one works, $6 when the key expires. */
+/** $2 the prefix it has, $3 and $4 the prefix and the hash of the new secret, $5 until when the old one works, $6 when the key expires, $7 its
+ * maker from now on. */
 export const ROTATE_KEY = statement('rotate_key')`
-  UPDATE api_keys SET prefix = $3, hash = $4, expires_at = ${timestampOf('$6')},
+  UPDATE api_keys SET prefix = $3, hash = $4, expires_at = ${timestampOf('$6')}, maker_id = $7,
     previous_prefix = prefix, previous_hash = hash, previous_expires_at = ${timestampOf('$5')}, previous_last_used_at = last_used_at
   WHERE key_id = $1 AND prefix = $2 RETURNING key_id`;
 
@@ -85,6 +99,9 @@ export const LOCK_KEYS_IN = statement('lock_keys_in')`
 export const REMOVE_KEYS_IN = statement('remove_keys_in')`
   DELETE FROM api_keys k WHERE ${grantIn('$1')}
     AND NOT EXISTS (SELECT FROM key_grants g WHERE g.key_id = k.key_id AND g.namespace <> $1)`;
+
+export const REMOVE_EXPIRED_KEYS = statement('remove_expired_keys')`
+  DELETE FROM api_keys WHERE expires_at < ${timestampOf('$1')} RETURNING key_id`;
 
 export const END_KEYS = statement('end_keys')`DELETE FROM api_keys WHERE owner_id = $1 AND maker_id = $1`;
 
@@ -145,6 +162,11 @@ export const FORGET_ADDRESSES = statement('forget_addresses')`
 
 export const REMOVE_OLD_SESSIONS = statement('remove_old_sessions')`
   DELETE FROM sessions WHERE expires_at < ${timestampOf('$1')} OR last_seen_at < ${timestampOf('$2')} RETURNING session_id`;
+
+export const CREDENTIAL_NAMES = statement('credential_names')`
+  SELECT p.prefix FROM api_keys k, unnest(ARRAY[k.prefix, k.previous_prefix]) AS p(prefix)
+  WHERE p.prefix IS NOT NULL AND (k.expires_at IS NULL OR k.expires_at > ${timestampOf('$1')})
+  UNION ALL SELECT s.hash FROM sessions s WHERE s.expires_at > ${timestampOf('$1')}`;
 
 /** In the order of the ids, so that two servers that note the same ones wait for each other instead of colliding. */
 export const NOTE_KEY_USES = statement('note_key_uses')`

@@ -9,9 +9,12 @@ import {
 } from '../../postgres/database.ts';
 import {
   type AccountStore,
+  type AuditEntries,
   type FoundKey,
   type FoundSession,
+  type KeyFacts,
   type KeyQuery,
+  KeysFull,
   type KeyUse,
   LastAdministrator,
   NamespaceGone,
@@ -133,7 +136,7 @@ export class PostgresAccountStore implements AccountStore {
     });
   }
 
-  createKey(key: ApiKey, hash: SecretHash, audit?: AuditEntry): Promise<boolean> {
+  createKey(key: ApiKey, hash: SecretHash, { livingMax, audit }: KeyFacts = {}): Promise<boolean> {
     const { keyId, prefix, name, ownerId = null, makerId = null, scopes, createdAtMs } = key;
     const scopeList = scopes === undefined ? null : textArray([...scopes]);
     const values = [
@@ -147,7 +150,12 @@ export class PostgresAccountStore implements AccountStore {
       createdAtMs,
       key.expiresAtMs ?? null,
     ];
-    return this.#touched(credentials.CREATE_KEY, [...values, ...grantArrays(key.grants)], audit);
+    return this.#changed(audit, async (session) => {
+      if (livingMax !== undefined && (await livingBeside(session, key)) >= livingMax) throw new KeysFull();
+      return (
+        (await session.query(credentials.CREATE_KEY, [...values, ...grantArrays(key.grants)])).length > 0
+      );
+    });
   }
 
   key(keyId: string): Promise<ApiKey | undefined> {
@@ -167,18 +175,22 @@ export class PostgresAccountStore implements AccountStore {
     return readFirst(this.#database, credentials.KEY_TO_CHECK, [prefix]);
   }
 
-  renameKey(keyId: string, name: string, audit?: AuditEntry): Promise<boolean> {
+  renameKey(keyId: string, name: string, audit?: AuditEntries): Promise<boolean> {
     return this.#touched(credentials.RENAME_KEY, [keyId, name], audit);
   }
 
-  rotateKey(keyId: string, rotation: Rotation, audit?: AuditEntry): Promise<boolean> {
-    const { fromPrefix, prefix, hash, previousExpiresAtMs, expiresAtMs = null } = rotation;
-    const values = [keyId, fromPrefix, prefix, hash, previousExpiresAtMs, expiresAtMs];
+  rotateKey(keyId: string, rotation: Rotation, audit?: AuditEntries): Promise<boolean> {
+    const { fromPrefix, prefix, hash, previousExpiresAtMs, expiresAtMs = null, makerId = null } = rotation;
+    const values = [keyId, fromPrefix, prefix, hash, previousExpiresAtMs, expiresAtMs, makerId];
     return this.#touched(credentials.ROTATE_KEY, values, audit);
   }
 
-  removeKey(keyId: string, audit?: AuditEntry): Promise<boolean> {
+  removeKey(keyId: string, audit?: AuditEntries): Promise<boolean> {
     return this.#touched(credentials.REMOVE_KEY, [keyId], audit);
+  }
+
+  async removeExpiredKeys(beforeMs: number): Promise<number> {
+    return (await this.#database.query(credentials.REMOVE_EXPIRED_KEYS, [beforeMs])).length;
   }
 
   createSession(opened: Session, hash: SecretHash, opening: SignInFacts = {}): Promise<boolean> {
@@ -226,6 +238,11 @@ export class PostgresAccountStore implements AccountStore {
     await this.#database.query(credentials.FORGET_ADDRESSES, [beforeMs]);
   }
 
+  async credentialNames(nowMs: number): Promise<string[]> {
+    const rows = await this.#database.query<[string]>(credentials.CREDENTIAL_NAMES, [nowMs]);
+    return rows.map(([name]) => name);
+  }
+
   async noteUses({ keys, sessions }: { keys: readonly KeyUse[]; sessions: readonly Use[] }): Promise<void> {
     if (keys.length > 0) {
       const addresses = textArray(keys.map(({ address }) => address));
@@ -239,18 +256,18 @@ export class PostgresAccountStore implements AccountStore {
   #touched(
     statement: Statement,
     values: readonly unknown[],
-    audit: AuditEntry | undefined,
+    audit: AuditEntries | undefined,
   ): Promise<boolean> {
     return this.#changed(audit, async (session) => (await session.query(statement, values)).length > 0);
   }
 
   #changed(
-    audit: AuditEntry | undefined,
+    audit: AuditEntries | undefined,
     change: (session: Transaction) => Promise<boolean>,
   ): Promise<boolean> {
     return this.#transaction(async (session) => {
       if (!(await change(session))) throw new RollBack(false);
-      await recordAudit(session, [audit]);
+      await recordAudit(session, [audit].flat());
       return true;
     });
   }
@@ -281,6 +298,17 @@ export class PostgresAccountStore implements AccountStore {
 function isNamespaceGone(error: unknown): boolean {
   const { code, constraint } = error as { code?: unknown; constraint?: unknown };
   return code === '23503' && /^(user_grants|key_grants)_place_fkey$/.test(String(constraint));
+}
+
+/** Keys of the same owner; of nobody, in the same namespace. Whoever makes another one of these at the same time waits. */
+async function livingBeside(session: Transaction, key: ApiKey): Promise<number> {
+  const { ownerId, grants, createdAtMs } = key;
+  const namespace = grants[0]!.namespace;
+  if (ownerId !== undefined) await session.query(credentials.LOCK_OWNER, [ownerId]);
+  else await session.query(credentials.LOCK_PLACE, [namespace]);
+  const values = [ownerId ?? null, namespace, createdAtMs];
+  const [row] = await session.query<[number]>(credentials.LIVING_KEYS, values);
+  return row![0];
 }
 
 function grantArrays(grants: readonly Grant[]): string[] {
