@@ -241,7 +241,7 @@ export const RUN_BODY = {
       .record(z.string(), z.unknown(), { error: 'must be an object' })
       .nullish()
       .describe(
-        'A JSON merge patch (RFC 7386) over the payload of the job, for this run alone: members replace those of the payload at every depth, null removes one.',
+        'A JSON merge patch (RFC 7386) over the payload of the job, for this run alone: members replace those of the payload at every depth, null removes one. Needs payloads.read; to change more of an http job than body and expect_status also jobs.update.',
       ),
     reason: textUpTo(REASON_LENGTH_MAX)
       .nullish()

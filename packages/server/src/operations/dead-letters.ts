@@ -7,6 +7,7 @@ import {
   type RunId,
   readRunInput,
   requireMay,
+  requireMayInput,
   visibleTo,
 } from '@carillon/domain';
 import { auditEntry } from '../audit/audit-log.ts';
@@ -78,6 +79,7 @@ export function deadLetterOperations(ports: OperationPorts) {
     const subject = { kind: 'run', id: deadRunId };
     const change = { action, namespace: job?.namespace, subject, after: { runId } };
     const input = job && (await inputOf(ports, deadRunId));
+    if (input) requireMayInput(caller, job, { input, given: false });
     const request = input && readRunInput(job, input);
     const audit = auditEntry(caller, change, nowMs);
     if (!(await runs.redrive(deadRunId, { runId, nowMs, request, audit }))) {

@@ -14,6 +14,7 @@ import {
   type RunSelection,
   readRunInput,
   requireMay,
+  requireMayInput,
   runsShownTo,
   sees,
   visibleTo,
@@ -223,6 +224,7 @@ async function addRun(ports: OperationPorts, request: AddedRun): Promise<Request
   const { jobId } = job;
   const nowMs = ports.clock.now();
   const { idempotencyKey: key, input, reason } = wanted;
+  if (input) requireMayInput(caller, job, { input, given: asked.input !== undefined });
   const subject = rerunOf ?? jobId;
   const runId =
     key === undefined

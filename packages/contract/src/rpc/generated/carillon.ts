@@ -4887,7 +4887,8 @@ export type RunJobNowRequest = Message<"carillon.v1.RunJobNowRequest"> & {
   idempotencyKey: string;
 
   /**
-   * A JSON merge patch over the payload of the job, for this run alone.
+   * A JSON merge patch over the payload of the job, for this run alone. Needs payloads.read; to change more of an http job than body
+   * and expect_status also jobs.update.
    *
    * @generated from field: google.protobuf.Struct input = 3;
    */
@@ -5865,7 +5866,8 @@ export type RerunRunRequest = Message<"carillon.v1.RerunRunRequest"> & {
   idempotencyKey: string;
 
   /**
-   * A JSON merge patch over the payload of the job. Left out: the input of the run to repeat, if it had one.
+   * A JSON merge patch over the payload of the job. Left out: the input of the run to repeat, if it had one. Needs
+   * payloads.read; to change more of an http job than body and expect_status also jobs.update.
    *
    * @generated from field: google.protobuf.Struct input = 3;
    */
