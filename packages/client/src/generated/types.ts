@@ -732,7 +732,7 @@ export interface RunFilter {
   readonly label?: string | readonly string[] | undefined;
   /** Handed to this worker. */
   readonly worker_id?: string | undefined;
-  /** Part of the error message, in any case. */
+  /** Part of the error message, in any case. Needs payloads.read. */
   readonly error?: string | undefined;
   /** An instant, or how long ago, such as `1h`. */
   readonly since?: Date | string | undefined;

@@ -83,10 +83,19 @@ describe('payloads', () => {
   });
 
   test('hide what runs answered as well', () => {
-    const runs = [{ result: '{"key":"x"}' }, { result: undefined }];
+    const runs = [
+      { result: '{"key":"x"}', error: undefined },
+      { result: undefined, error: 'x is wrong' },
+      { result: undefined, error: 'the server answered 401: x is wrong' },
+      { result: undefined, error: 'cancelled while running' },
+      { result: undefined, error: undefined },
+    ];
     expect(runsShownTo(callerWith('viewer'), job, runs)).toEqual([
-      { result: JSON.stringify(HIDDEN) },
-      { result: undefined },
+      { result: JSON.stringify(HIDDEN), error: undefined },
+      { result: undefined, error: HIDDEN },
+      { result: undefined, error: `the server answered 401: ${HIDDEN}` },
+      { result: undefined, error: 'cancelled while running' },
+      { result: undefined, error: undefined },
     ]);
     expect(runsShownTo(callerWith('operator'), job, runs)).toEqual(runs);
     expect(runsShownTo(callerWith('operator'), undefined, runs)).not.toEqual(runs);

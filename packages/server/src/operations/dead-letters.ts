@@ -4,6 +4,7 @@ import {
   BULK_LETTERS_MAX,
   type Caller,
   type JobId,
+  letterShownTo,
   type RunId,
   readRunInput,
   requireMay,
@@ -92,10 +93,14 @@ export function deadLetterOperations(ports: OperationPorts) {
   }
 
   return {
-    listDeadLetters: (caller: Caller, query: DeadLetterQuery) => select(caller, 'dead_letters.read', query),
+    async listDeadLetters(caller: Caller, query: DeadLetterQuery): Promise<ListedDeadLetters> {
+      const { letters, next } = await select(caller, 'dead_letters.read', query);
+      return { letters: letters.map((letter) => letterShownTo(caller, letter)), next };
+    },
 
     async getDeadLetter(caller: Caller, runId: RunId): Promise<DeadLetter> {
-      return (await visibleDeadLetter(ports, { caller, runId, action: 'dead_letters.read' })).letter;
+      const { letter } = await visibleDeadLetter(ports, { caller, runId, action: 'dead_letters.read' });
+      return letterShownTo(caller, letter);
     },
 
     redriveDeadLetter,

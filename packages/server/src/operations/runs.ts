@@ -91,7 +91,10 @@ export function runOperations(ports: OperationPorts) {
       requireMay(caller, action, job);
       await ports.accounts.namespaces.requireKnown(caller, query.namespace);
       const nowMs = clock.now();
-      const visible = visibleTo(caller, action);
+      const visible = visibleTo(
+        caller,
+        query.error === undefined ? action : maySearchErrors(caller, query, job),
+      );
       const select = {
         ...query,
         visible,
@@ -194,6 +197,14 @@ export function runOperations(ports: OperationPorts) {
       return await addRun(ports, { caller, action, job, nominalAtMs, request: options, asked: options });
     },
   };
+}
+
+/** Errors quote what payloads hold: only those that the caller sees whole are searched. */
+function maySearchErrors(caller: Caller, { namespace }: ListRunsQuery, job: Job | undefined): Action {
+  const action = 'payloads.read';
+  const where = job ?? (namespace === undefined ? undefined : { namespace, userId: caller.userId });
+  requireMay(caller, action, where, 'the filter error, which searches what errors quote,');
+  return action;
 }
 
 /** The input that the run was asked for with. */
