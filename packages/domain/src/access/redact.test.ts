@@ -72,6 +72,13 @@ describe('payloads', () => {
     expect(shapeOf('{}')).toBe('{}');
   });
 
+  test('are not told by the length of a list, nor made much longer', () => {
+    const list = Array.from({ length: 10_000 }, (_, i) => i % 10);
+    expect(JSON.parse(shapeOf(JSON.stringify({ list: [...list, { a: 1 }, 2, 3] })))).toEqual({
+      list: [HIDDEN, { a: HIDDEN }, HIDDEN],
+    });
+  });
+
   test('of own jobs are shown to whoever may edit these', () => {
     const grants: Caller['grants'] = [
       { namespace: 'team', role: 'viewer', ownOnly: false },

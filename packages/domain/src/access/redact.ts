@@ -88,10 +88,12 @@ function redactParts(text: string, isSecret: (name: string) => boolean): string 
     );
 }
 
-/** With the names of all members and none of their values. */
+/** With the names of all members and none of their values. Values that follow each other in a list are shown as one: it gets no longer. */
 export function shapeOf(json: string): string {
   const walk = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(walk);
+    if (Array.isArray(value)) {
+      return value.map(walk).filter((shape, i, shapes) => shape !== HIDDEN || shapes[i - 1] !== HIDDEN);
+    }
     if (typeof value !== 'object' || value === null) return HIDDEN;
     return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, walk(inner)]));
   };
