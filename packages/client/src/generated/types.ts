@@ -768,6 +768,14 @@ export interface RunRequest {
 /** `cancelling`: the worker was asked, and has not answered yet. */
 export interface RunCancelled {
   readonly run_id: string;
+  readonly job_id: string;
+  /** cancelled: it was waiting, and has ended. cancelling: it is running, and was asked to stop. */
+  readonly outcome: 'cancelled' | 'cancelling';
+  /** False: it was asked to stop before. */
+  readonly changed: boolean;
+  /** The run as it is now; null for callers without runs.read. */
+  readonly run: Run | null;
+  /** @deprecated The older name of outcome. */
   readonly status: 'cancelled' | 'cancelling';
 }
 

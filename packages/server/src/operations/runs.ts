@@ -3,12 +3,14 @@ import { createHash } from 'node:crypto';
 import {
   type Action,
   type Caller,
+  EVERYWHERE,
   inputShownTo,
   isFinal,
   type Job,
   type JobId,
   type JsonObject,
   type Moment,
+  may,
   Refusal,
   type RunId,
   type RunSelection,
@@ -36,8 +38,15 @@ export interface RunDetails {
   readonly input: JsonObject | undefined;
 }
 
-/** ended: it was waiting, and is cancelled. asked: it is running, and was asked to stop. */
-export type CancelledRun = 'asked' | 'ended';
+export interface CancelledRun {
+  readonly jobId: JobId;
+  /** cancelled: it was waiting, and has ended. cancelling: it is running, and was asked to stop. */
+  readonly outcome: 'cancelled' | 'cancelling';
+  /** False: it was asked to stop before. */
+  readonly changed: boolean;
+  /** As it is now; undefined for callers who may not read runs. */
+  readonly run: RunView | undefined;
+}
 
 export interface RequestedRun {
   readonly jobId: JobId;
@@ -156,12 +165,19 @@ export function runOperations(ports: OperationPorts) {
         case 'finished':
           throw new Refusal('run_already_finished', `The run ${runId} has ended already.`);
         case 'asked':
+        case 'asked_before':
           signals.send('cancel-requested', { runIds: [runId] });
-          return verdict;
+          break;
         case 'ended':
           signals.send('slots-freed', { jobIds: [latest.jobId] });
-          return verdict;
       }
+      const outcome = verdict === 'ended' ? 'cancelled' : 'cancelling';
+      const isShown = may(caller, 'runs.read', job ?? { namespace: EVERYWHERE });
+      const [run] = isShown ? await storage.runs.attempts(runId, clock.now()) : [];
+      return {
+        ...{ jobId: latest.jobId, outcome, changed: verdict !== 'asked_before' },
+        run: run && runsShownTo(caller, job, [run])[0],
+      };
     },
 
     /**
