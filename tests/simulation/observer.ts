@@ -4,7 +4,12 @@
  */
 import { type JobId, nextFire, type RunId, type Schedule, type WorkerId } from '@carillon/domain';
 import type { RunContext } from '@carillon/worker';
-import type { InsertedJob, JobChange, NewJob } from '../../packages/server/src/storage/job-store.ts';
+import type {
+  CancelVerdict,
+  InsertedJob,
+  JobChange,
+  NewJob,
+} from '../../packages/server/src/storage/job-store.ts';
 import type { ClaimRequest, Settled, Settlement } from '../../packages/server/src/storage/lease-store.ts';
 import type { Fire, Fired } from '../../packages/server/src/storage/schedule-store.ts';
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
@@ -177,8 +182,8 @@ export class Observer {
     if (this.isCancelled(jobId)) this.#world.violate(`job ${jobId} got a new run after its cancel`);
   }
 
-  #runCancelled(runId: RunId, verdict: 'asked' | 'ended' | 'finished' | 'unknown'): void {
-    if (verdict !== 'asked' && verdict !== 'ended') return;
+  #runCancelled(runId: RunId, verdict: CancelVerdict): void {
+    if (verdict === 'finished' || verdict === 'unknown') return;
     const account = this.runs.get(runId);
     if (account) account.cancelAsked = true;
     if (account && verdict === 'ended') this.#mayEndPause(account.jobId);

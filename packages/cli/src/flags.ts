@@ -287,7 +287,10 @@ export const PRIORITY = choice('--priority <level>', 'How urgent', ['low', 'medi
 
 /** What may be said when a run is asked for. */
 export const RUN_REQUEST = {
-  input: jsonObject('--input <json>', 'Merged over the payload, for this run alone: a JSON object, or @file'),
+  input: jsonObject(
+    '--input <json>',
+    'Merged over the payload, for this run alone: a JSON object, or @file. Needs payloads.read; to change more of an http job than body and expect_status also jobs.update',
+  ),
   reason: text('--reason <text>', 'Why it is asked for; kept with the run'),
 };
 

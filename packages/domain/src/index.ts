@@ -28,4 +28,5 @@ export * from './job/run-input.ts';
 export * from './retry/decide-next.ts';
 export * from './retry/retry-policy.ts';
 export * from './run/run.ts';
+export * from './run/run-errors.ts';
 export * from './schedule/index.ts';

@@ -2,7 +2,15 @@
  * Runs claimed batches through handlers and reports each outcome once. It knows nothing of where batches come from. Slots
  * are the bound: the sender counts them, and a run keeps its slot until its handler has really returned.
  */
-import type { ClaimedBatch, ClaimedRun, LeaseId, RunId, RunOutcome } from '@carillon/domain';
+import {
+  type ClaimedBatch,
+  type ClaimedRun,
+  DID_NOT_STOP,
+  type LeaseId,
+  RUN_ERRORS,
+  type RunId,
+  type RunOutcome,
+} from '@carillon/domain';
 import type { Clock } from '@carillon/foundation';
 import type { Handler } from './handler.ts';
 import { outcomeOfAnswer, outcomeOfError, outcomeOfStop } from './outcome-of.ts';
@@ -33,7 +41,6 @@ const TICK_MS = 100;
 const SHOW_AFTER_MS = 250;
 /** A handler that was told to stop gets this long before its run is reported without it. */
 const STOP_GRACE_MS = 5_000;
-const NOT_TRUSTED = 'the worker had not been heard for too long to be sure that the run still was its own';
 
 export class ExecutionEngine {
   readonly #options: ExecutionEngineOptions;
@@ -72,7 +79,7 @@ export class ExecutionEngine {
     const wanted = new Set(runIds);
     const now = this.#options.clock.monotonic();
     for (const run of this.#running)
-      if (wanted.has(run.runId)) run.requestStop('cancelled', 'cancelled while running', now);
+      if (wanted.has(run.runId)) run.requestStop('cancelled', RUN_ERRORS.cancelled(), now);
   }
 
   /** Tells everything to stop and be given back; nothing counts as an attempt (hazard 22). */
@@ -109,7 +116,8 @@ export class ExecutionEngine {
    */
   readonly #holds = (progress: RunInProgress): boolean => {
     const { isTrusted, clock } = this.#options;
-    if (!progress.stop && !isTrusted()) progress.requestStop('returned', NOT_TRUSTED, clock.monotonic());
+    if (!progress.stop && !isTrusted())
+      progress.requestStop('returned', RUN_ERRORS.notTrusted(), clock.monotonic());
     return progress.stop === undefined;
   };
 
@@ -124,7 +132,7 @@ export class ExecutionEngine {
       // Placed by an older list of handlers: somebody else has to take it.
       this.#report(progress, {
         kind: 'RETURNED',
-        error: `this worker does not offer the handler "${run.handler}"`,
+        error: RUN_ERRORS.notOffered(run.handler),
       });
       this.#options.onSlotFree();
       return;
@@ -179,7 +187,7 @@ export class ExecutionEngine {
     for (const progress of this.#running) {
       const runningMs = now - progress.startedAt;
       if (runningMs >= progress.run.timeoutMs) {
-        progress.requestStop('timed_out', `ran longer than ${progress.run.timeoutMs / 1000} s`, now);
+        progress.requestStop('timed_out', RUN_ERRORS.timedOut(String(progress.run.timeoutMs / 1000)), now);
       }
       if (runningMs >= SHOW_AFTER_MS && !progress.shown) {
         progress.shown = true;
@@ -189,7 +197,7 @@ export class ExecutionEngine {
         progress.abandoned = true;
         this.#report(
           progress,
-          outcomeOfStop({ ...progress.stop, message: `${progress.stop.message}; the handler did not stop` }),
+          outcomeOfStop({ ...progress.stop, message: `${progress.stop.message}${DID_NOT_STOP}` }),
         );
       }
     }

@@ -2,7 +2,7 @@
  * One run being executed. Cheap to make, because a no-op costs little else: the payload is parsed and the abort signal made
  * only when the handler looks at them.
  */
-import type { ClaimedRun, JobId, JsonObject, RunId } from '@carillon/domain';
+import { CALL_ERRORS, type ClaimedRun, type JobId, type JsonObject, type RunId } from '@carillon/domain';
 import { HandlerError, type RunContext } from './handler.ts';
 
 /** Why a run was told to stop; decides what it is reported as. */
@@ -100,6 +100,6 @@ function parsePayload(text: string): JsonObject {
   try {
     return JSON.parse(text) as JsonObject;
   } catch (error) {
-    throw new HandlerError('the payload is not valid JSON', { retryable: false, cause: error });
+    throw new HandlerError(CALL_ERRORS.notJson, { retryable: false, cause: error });
   }
 }

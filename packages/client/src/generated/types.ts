@@ -733,7 +733,7 @@ export interface RunFilter {
   readonly label?: string | readonly string[] | undefined;
   /** Handed to this worker. */
   readonly worker_id?: string | undefined;
-  /** Part of the error message, in any case. */
+  /** Part of the error message, in any case. Needs payloads.read. */
   readonly error?: string | undefined;
   /** An instant, or how long ago, such as `1h`. */
   readonly since?: Date | string | undefined;
@@ -760,7 +760,7 @@ export interface RunAdded {
 
 /** What may be said when a run is asked for. */
 export interface RunRequest {
-  /** A JSON merge patch (RFC 7386) over the payload of the job, for this run alone: members replace those of the payload at every depth, null removes one. */
+  /** A JSON merge patch (RFC 7386) over the payload of the job, for this run alone: members replace those of the payload at every depth, null removes one. Needs payloads.read; to change more of an http job than body and expect_status also jobs.update. */
   readonly input?: Readonly<Record<string, unknown>> | null | undefined;
   /** Why it is asked for: kept with the run and in the audit log. */
   readonly reason?: string | null | undefined;
@@ -769,6 +769,14 @@ export interface RunRequest {
 /** `cancelling`: the worker was asked, and has not answered yet. */
 export interface RunCancelled {
   readonly run_id: string;
+  readonly job_id: string;
+  /** cancelled: it was waiting, and has ended. cancelling: it is running, and was asked to stop. */
+  readonly outcome: 'cancelled' | 'cancelling';
+  /** False: it was asked to stop before. */
+  readonly changed: boolean;
+  /** The run as it is now; null for callers without runs.read. */
+  readonly run: Run | null;
+  /** @deprecated The older name of outcome. */
   readonly status: 'cancelled' | 'cancelling';
 }
 

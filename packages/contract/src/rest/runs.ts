@@ -241,7 +241,7 @@ export const RUN_BODY = {
       .record(z.string(), z.unknown(), { error: 'must be an object' })
       .nullish()
       .describe(
-        'A JSON merge patch (RFC 7386) over the payload of the job, for this run alone: members replace those of the payload at every depth, null removes one.',
+        'A JSON merge patch (RFC 7386) over the payload of the job, for this run alone: members replace those of the payload at every depth, null removes one. Needs payloads.read; to change more of an http job than body and expect_status also jobs.update.',
       ),
     reason: textUpTo(REASON_LENGTH_MAX)
       .nullish()
@@ -255,8 +255,21 @@ export function toRunRequest({ input, reason }: z.output<typeof RUN_BODY.schema>
 
 export const runAddedAnswer = z.strictObject({ job_id: z.uuid(), run_id: z.uuid() }).meta({ id: 'RunAdded' });
 
+const RUN_CANCEL_OUTCOMES = ['cancelled', 'cancelling'] as const;
+
 export const runCancelledAnswer = z
-  .strictObject({ run_id: z.uuid(), status: z.enum(['cancelled', 'cancelling']) })
+  .strictObject({
+    run_id: z.uuid(),
+    job_id: z.uuid(),
+    outcome: z
+      .enum(RUN_CANCEL_OUTCOMES)
+      .describe(
+        'cancelled: it was waiting, and has ended. cancelling: it is running, and was asked to stop.',
+      ),
+    changed: z.boolean().describe('False: it was asked to stop before.'),
+    run: runAnswer.nullable().describe('The run as it is now; null for callers without runs.read.'),
+    status: deprecated(z.enum(RUN_CANCEL_OUTCOMES), 'outcome'),
+  })
   .meta({ id: 'RunCancelled' });
 
 interface UpcomingFacts {

@@ -119,6 +119,8 @@ describe('what REST shows of', () => {
     const letter = {
       ...RUN,
       jobName: 'n',
+      namespace: 'default',
+      userId: undefined,
       reason: 'retries_exhausted',
       attempts: 1,
       diedAtMs: NOW_MS,

@@ -125,12 +125,13 @@ export function sees(caller: Caller, owner: Owner): boolean {
   return caller.grants.some((grant) => covers(grant, owner, caller));
 }
 
-export function requireMay(caller: Caller, action: Action, owner?: Owner): void {
+/** what: the part of the request that needs it, where the rest does not. */
+export function requireMay(caller: Caller, action: Action, owner?: Owner, what = 'it'): void {
   if (may(caller, action, owner)) return;
   const where = owner === undefined ? '' : ` in the namespace ${owner.namespace}`;
   throw new Refusal(
     'forbidden',
-    `${caller.name} may not do this${where}: it needs the permission ${action}.`,
+    `${caller.name} may not do this${where}: ${what} needs the permission ${action}.`,
   );
 }
 

@@ -72,6 +72,13 @@ describe('payloads', () => {
     expect(shapeOf('{}')).toBe('{}');
   });
 
+  test('are not told by the length of a list, nor made much longer', () => {
+    const list = Array.from({ length: 10_000 }, (_, i) => i % 10);
+    expect(JSON.parse(shapeOf(JSON.stringify({ list: [...list, { a: 1 }, 2, 3] })))).toEqual({
+      list: [HIDDEN, { a: HIDDEN }, HIDDEN],
+    });
+  });
+
   test('of own jobs are shown to whoever may edit these', () => {
     const grants: Caller['grants'] = [
       { namespace: 'team', role: 'viewer', ownOnly: false },
@@ -83,10 +90,19 @@ describe('payloads', () => {
   });
 
   test('hide what runs answered as well', () => {
-    const runs = [{ result: '{"key":"x"}' }, { result: undefined }];
+    const runs = [
+      { result: '{"key":"x"}', error: undefined },
+      { result: undefined, error: 'x is wrong' },
+      { result: undefined, error: 'the server answered 401: x is wrong' },
+      { result: undefined, error: 'cancelled while running' },
+      { result: undefined, error: undefined },
+    ];
     expect(runsShownTo(callerWith('viewer'), job, runs)).toEqual([
-      { result: JSON.stringify(HIDDEN) },
-      { result: undefined },
+      { result: JSON.stringify(HIDDEN), error: undefined },
+      { result: undefined, error: HIDDEN },
+      { result: undefined, error: `the server answered 401: ${HIDDEN}` },
+      { result: undefined, error: 'cancelled while running' },
+      { result: undefined, error: undefined },
     ]);
     expect(runsShownTo(callerWith('operator'), job, runs)).toEqual(runs);
     expect(runsShownTo(callerWith('operator'), undefined, runs)).not.toEqual(runs);

@@ -1,8 +1,11 @@
 /**
  * Keeps secrets out of what is shown: credentials are taken out of the copies that the audit log keeps, and callers without the
- * permission payloads.read see the shape of a payload and none of its values. What is stored of a job, and what is compared for
+ * permission payloads.read see the shape of a payload, none of its values, and of errors no detail. What is stored of a job, and what is compared for
  * idempotency, stays as it was sent.
  */
+import type { RecordedEvent } from '../event/event.ts';
+import type { DeadLetter } from '../run/run.ts';
+import { plainPartOf } from '../run/run-errors.ts';
 import { type Caller, EVERYWHERE, may, type Owner } from './caller.ts';
 
 export const REDACTED = '[redacted]';
@@ -85,10 +88,12 @@ function redactParts(text: string, isSecret: (name: string) => boolean): string 
     );
 }
 
-/** With the names of all members and none of their values. */
+/** With the names of all members and none of their values. Values that follow each other in a list are shown as one: it gets no longer. */
 export function shapeOf(json: string): string {
   const walk = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(walk);
+    if (Array.isArray(value)) {
+      return value.map(walk).filter((shape, i, shapes) => shape !== HIDDEN || shapes[i - 1] !== HIDDEN);
+    }
     if (typeof value !== 'object' || value === null) return HIDDEN;
     return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, walk(inner)]));
   };
@@ -103,16 +108,47 @@ export function jobShownTo<Shown extends Owner & { readonly payload: string }>(
   return may(caller, 'payloads.read', job) ? job : { ...job, payload: shapeOf(job.payload) };
 }
 
-/** Runs of a job as the caller may see them: what a handler answered may hold as much as a payload. Job unknown: of many jobs. */
-export function runsShownTo<Shown extends { readonly result: string | undefined }>(
+/** What of a run, or of the dead letter or event about it, may hold as much as a payload. */
+interface Ended {
+  readonly result?: string | undefined;
+  readonly error: string | undefined;
+}
+
+/** Runs of a job as the caller may see them: without what a handler answered, or quoted in its error. Job unknown: of many jobs. */
+export function runsShownTo<Shown extends Ended>(
   caller: Caller,
   job: Owner | undefined,
   runs: readonly Shown[],
 ): Shown[] {
   const shows = may(caller, 'payloads.read', job ?? { namespace: EVERYWHERE });
-  return runs.map((run) =>
-    shows || run.result === undefined ? run : { ...run, result: JSON.stringify(HIDDEN) },
-  );
+  return shows ? [...runs] : runs.map(outlineOf);
+}
+
+function outlineOf<Shown extends Ended>(run: Shown): Shown {
+  const { result, error } = run;
+  if (result === undefined && error === undefined) return run;
+  return {
+    ...run,
+    ...(result !== undefined && { result: JSON.stringify(HIDDEN) }),
+    ...(error !== undefined && { error: errorOutline(error) }),
+  };
+}
+
+function errorOutline(error: string): string {
+  const plain = plainPartOf(error);
+  if (plain === undefined) return HIDDEN;
+  return plain === error ? error : `${plain}: ${HIDDEN}`;
+}
+
+/** Letters name their owner themselves; of a deleted job nobody is known. */
+export function letterShownTo(caller: Caller, letter: DeadLetter): DeadLetter {
+  const { namespace, userId } = letter;
+  return runsShownTo(caller, namespace === undefined ? undefined : { namespace, userId }, [letter])[0]!;
+}
+
+export function eventShownTo(caller: Caller, event: RecordedEvent): RecordedEvent {
+  const { run, job } = event;
+  return run?.error === undefined ? event : { ...event, run: runsShownTo(caller, job, [run])[0]! };
 }
 
 /** What a run was asked for with is as secret as the payload that it is merged over. */

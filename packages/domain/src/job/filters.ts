@@ -114,7 +114,7 @@ export const RUN_FILTERS = {
   handler: ofJobs.handler,
   labels,
   workerId: filter('text', 'worker_id', 'Handed to this worker.'),
-  error: filter('text', 'error', 'Part of the error message, in any case.'),
+  error: filter('text', 'error', 'Part of the error message, in any case. Needs payloads.read.'),
   since: filter(
     'moment',
     'since',

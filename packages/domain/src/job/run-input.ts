@@ -1,7 +1,9 @@
 /**
  * The input of one run: a JSON merge patch (RFC 7386) over the payload of its job. What results is judged like the payload of a new
- * job, so a run that could never succeed is refused when it is asked for.
+ * job, so a run that could never succeed is refused when it is asked for. It is no way around the permissions of the job: who may
+ * not see the payload may not write over it, and who may not change the job may not change where it sends what it holds.
  */
+import { type Caller, type Owner, requireMay } from '../access/caller.ts';
 import type { JsonObject, JsonValue } from '../ids.ts';
 import { checkHttpPayload } from './check-http-payload.ts';
 import { readPayload } from './define-job-values.ts';
@@ -20,6 +22,42 @@ export function readRunInput(job: Pick<JobDefinition, 'payload' | 'handler'>, gi
   const merged = mergePatch(payloadOf(job), given) as JsonObject;
   if (job.handler === 'http') checkHttpPayload(merged);
   return { input, payload: readPayload(merged) };
+}
+
+/**
+ * The members of a payload that are only data, by handler. All others decide where or how the job calls, also those that a later
+ * version adds. Of a handler that is not named here, every member is data for its function.
+ */
+const DATA_MEMBERS = new Map([['http', ['body', 'expect_status']]]);
+
+type Target = Owner & Pick<JobDefinition, 'payload' | 'handler'>;
+
+/** given: with the request, not kept from an earlier run, whose values the caller did not choose. */
+export function requireMayInput(
+  caller: Caller,
+  job: Target,
+  { input, given }: { input: JsonObject; given: boolean },
+): void {
+  if (given) requireMay(caller, 'payloads.read', job, 'an input, which is merged over the payload,');
+  const names = membersThatRedirect(job, input);
+  if (names.length === 0) return;
+  const shown = names.slice(0, 5).map((name) => name.slice(0, 64));
+  const members = `${shown.join(', ')}${names.length > shown.length ? ', …' : ''}`;
+  const what = `an input that changes where or how the job calls (${members})`;
+  requireMay(caller, 'jobs.update', job, what);
+}
+
+function membersThatRedirect(job: Target, input: JsonObject): string[] {
+  const data = DATA_MEMBERS.get(job.handler);
+  if (!data) return [];
+  const names = Object.keys(input).filter((name) => !data.includes(name));
+  return changesMethod(payloadOf(job), input) ? [...names, 'body'] : names;
+}
+
+/** An http job that names no method posts what it has, and gets when it has nothing. */
+function changesMethod(payload: JsonObject, input: JsonObject): boolean {
+  if (!Object.hasOwn(input, 'body') || (payload.method ?? null) !== null) return false;
+  return ((payload.body ?? null) === null) !== (input.body === null);
 }
 
 /** Members of the patch replace those of the target, at every depth; null removes one; anything but an object replaces all. */

@@ -176,6 +176,9 @@ export interface DeadLetter {
   readonly runId: RunId;
   readonly jobId: JobId;
   readonly jobName: string | undefined;
+  /** Of the job; undefined when it was deleted. */
+  readonly namespace: string | undefined;
+  readonly userId: string | undefined;
   readonly reason: DeadReason;
   readonly error: string | undefined;
   readonly attempts: number;

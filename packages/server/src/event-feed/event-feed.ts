@@ -13,7 +13,7 @@ import {
 } from '@carillon/domain';
 import type { Clock, Log } from '@carillon/foundation';
 import type { EventStore } from '../storage/event-store.ts';
-import { type EventFilter, visibleEvents, wantedBy } from './event-filter.ts';
+import { type EventFilter, eventViewOf, wantedBy } from './event-filter.ts';
 import { EventStream } from './event-stream.ts';
 import { EventTail } from './event-tail.ts';
 import { gapAfter } from './gap-after.ts';
@@ -106,7 +106,7 @@ export class EventFeed {
   async read(caller: Caller, { filter, after, limit }: ReadEventsQuery): Promise<EventsRead> {
     requireMay(caller, 'events.read');
     const { store, clock } = this.#options;
-    const [isWanted, isVisible] = [wantedBy(filter), await visibleEvents(caller, store)];
+    const [isWanted, viewOf] = [wantedBy(filter), await eventViewOf(caller, store)];
     const found: RecordedEvent[] = [];
     let through = after ?? FIRST_EVENT_CURSOR;
     const gap = await gapAfter(through, { store, nowMs: clock.now() });
@@ -117,9 +117,10 @@ export class EventFeed {
     for (let reads = 0; reads < READS_PER_PAGE_MAX; reads += 1) {
       const page = await store.read(through, READ_MAX);
       for (const event of page.events) {
-        if (!isVisible(event) || !isWanted(event)) continue;
+        const shown = isWanted(event) ? viewOf(event) : undefined;
+        if (!shown) continue;
         if (found.length >= limit) return { events: found, through: found.at(-1)!.cursor, hasMore: true };
-        found.push(event);
+        found.push(shown);
       }
       through = page.through;
       if (!page.hasMore) return { events: found, through, hasMore: false };

@@ -1,9 +1,10 @@
-/** Which events a listener requested, and which of them the caller may see: an event is delivered if both hold. */
+/** Which events a listener requested, and what of them the caller may see: an event is delivered if both hold. */
 import {
   type Caller,
   DEFAULT_NAMESPACE,
   EVERYWHERE,
   type EventSelection,
+  eventShownTo,
   may,
   type RecordedEvent,
   visibleTo,
@@ -12,6 +13,8 @@ import type { EventStore } from '../storage/event-store.ts';
 
 export type EventFilter = EventSelection;
 export type EventTest = (event: RecordedEvent) => boolean;
+/** The event as a caller may see it; undefined: not at all. */
+export type EventView = (event: RecordedEvent) => RecordedEvent | undefined;
 
 /** A gap is reported whatever the filter says. */
 export function wantedBy(filter: EventFilter): EventTest {
@@ -32,10 +35,15 @@ export function wantedBy(filter: EventFilter): EventTest {
  * Events of deleted jobs, whose namespace is unknown, go only to callers who see every job; so do those of a namespace that was
  * removed and made again.
  */
-export async function visibleEvents(
+export async function eventViewOf(
   caller: Caller,
   store: Pick<EventStore, 'namespacesBegan'>,
-): Promise<EventTest> {
+): Promise<EventView> {
+  const isVisible = await visibleEvents(caller, store);
+  return (event) => (isVisible(event) ? eventShownTo(caller, event) : undefined);
+}
+
+async function visibleEvents(caller: Caller, store: Pick<EventStore, 'namespacesBegan'>): Promise<EventTest> {
   const visible = visibleTo(caller, 'events.read');
   const names = visible?.map(({ namespace }) => namespace).filter((name) => name !== DEFAULT_NAMESPACE) ?? [];
   const began = names.length === 0 ? new Map<string, number>() : await store.namespacesBegan(names);

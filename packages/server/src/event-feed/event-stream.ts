@@ -5,7 +5,7 @@
  */
 import { type Caller, compareEventCursors, type EventCursor, type RecordedEvent } from '@carillon/domain';
 import type { EventStore } from '../storage/event-store.ts';
-import { type EventFilter, type EventTest, visibleEvents, wantedBy } from './event-filter.ts';
+import { type EventFilter, type EventTest, type EventView, eventViewOf, wantedBy } from './event-filter.ts';
 import type { EventTail } from './event-tail.ts';
 import { gapAfter } from './gap-after.ts';
 
@@ -31,7 +31,7 @@ export class EventStream implements AsyncIterable<RecordedEvent> {
   readonly #closed = new AbortController();
   readonly #isWanted: EventTest;
   /** Undefined until the first event is awaited. */
-  #isVisible: EventTest | undefined;
+  #viewOf: EventView | undefined;
   #position: EventCursor | undefined;
 
   constructor(options: EventStreamOptions) {
@@ -42,7 +42,7 @@ export class EventStream implements AsyncIterable<RecordedEvent> {
 
   /** Permissions change while a listener is connected: from here on it gets what the caller may see now. */
   async updateCaller(caller: Caller): Promise<void> {
-    this.#isVisible = await visibleEvents(caller, this.#options.store);
+    this.#viewOf = await eventViewOf(caller, this.#options.store);
   }
 
   /** Resolves when its position is known: every event from then on is delivered. */
@@ -73,7 +73,9 @@ export class EventStream implements AsyncIterable<RecordedEvent> {
         for (let from = 0; from < events.length && !signal.aborted; from += BATCH_MAX) {
           const batch = events.slice(from, from + BATCH_MAX);
           this.#position = batch.at(-1)!.cursor;
-          const delivered = batch.filter((event) => this.#isVisible?.(event) && this.#isWanted(event));
+          const delivered = batch.flatMap((event) =>
+            this.#isWanted(event) ? (this.#viewOf?.(event) ?? []) : [],
+          );
           if (delivered.length > 0) yield delivered;
         }
       }
@@ -86,8 +88,8 @@ export class EventStream implements AsyncIterable<RecordedEvent> {
   async #begin(signal: AbortSignal): Promise<void> {
     const { tail, caller, store } = this.#options;
     // Whoever was updated meanwhile stays.
-    const isVisible = this.#isVisible ?? (await visibleEvents(caller, store));
-    this.#isVisible ??= isVisible;
+    const viewOf = this.#viewOf ?? (await eventViewOf(caller, store));
+    this.#viewOf ??= viewOf;
     while (!tail.through && !signal.aborted) await tail.changed(signal);
     this.#position ??= tail.through;
   }

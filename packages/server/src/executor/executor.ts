@@ -2,7 +2,14 @@
  * The worker in this process: registers, beats, runs what it is handed, reports. Without an answered heartbeat for most of the
  * silence period it stops its runs itself, before another server takes them back (hazard 14).
  */
-import type { BootId, ClaimedBatch, LeaseId, NodeId, WorkerId } from '@carillon/domain';
+import {
+  type BootId,
+  type ClaimedBatch,
+  type LeaseId,
+  type NodeId,
+  RUN_ERRORS,
+  type WorkerId,
+} from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service, sleep } from '@carillon/foundation';
 import { ExecutionEngine, type Handler } from '@carillon/worker';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
@@ -35,8 +42,6 @@ export interface ExecutorOptions {
 /** A little longer than the engine waits for handlers that do not stop. */
 const GIVE_BACK_MS = 6_000;
 const TRUSTED_SHARE = 0.8;
-const UNHEARD = 'the database could not be reached in time';
-const UNKNOWN = 'the database does not know of this run any more';
 /** Given-up leases that are remembered: more than claims can be under way. */
 const GIVEN_UP_MAX = 1_000;
 /** Hexadecimal digits at the end of a UUID that are random whatever its version. */
@@ -99,7 +104,7 @@ export class Executor implements Service, LocalWorker {
       unreported: () => this.#engine.unreportedLeases(),
       onCancel: (runIds) => this.#engine.cancel(runIds),
       onUnreceived: (runs) => this.#giveUp(runs),
-      onUnknown: (leases) => this.#engine.giveBack(leases, UNKNOWN),
+      onUnknown: (leases) => this.#engine.giveBack(leases, RUN_ERRORS.unknown()),
     });
     // A hint alone stops nothing: the storage decides which runs are to stop.
     this.#unsubscribe = signals.on('cancel-requested', () => this.#leaseWatch.checkSoon());
@@ -145,7 +150,7 @@ export class Executor implements Service, LocalWorker {
     const { link, clock, drainMs, members, log } = this.#options;
     link.detach(this.workerId);
     await Promise.race([this.#engine.drained(), sleep(clock, drainMs, this.#stopping.signal)]);
-    this.#engine.giveBackAll('the server was shut down');
+    this.#engine.giveBackAll(RUN_ERRORS.shutDown());
     await Promise.race([this.#engine.drained(), sleep(clock, GIVE_BACK_MS, this.#stopping.signal)]);
     this.#stopping.abort();
     await this.#sender.stop();
@@ -165,7 +170,7 @@ export class Executor implements Service, LocalWorker {
   accept(batch: ClaimedBatch): void {
     if (this.#givenUp.has(batch.leaseId)) this.#options.link.freed();
     else if (this.#isTrusted()) this.#engine.accept(batch);
-    else for (const run of batch.runs) this.#return(run, UNHEARD);
+    else for (const run of batch.runs) this.#return(run, RUN_ERRORS.unheard());
   }
 
   /** One heartbeat and nothing else, since trust rests on it: nothing slow may delay it. */
@@ -207,7 +212,7 @@ export class Executor implements Service, LocalWorker {
     this.#trustedUntil = sentAt + silentMs * TRUSTED_SHARE;
     this.#cancelWatch?.();
     this.#cancelWatch = clock.timer(this.#trustedUntil - clock.monotonic(), () =>
-      this.#engine.giveBackAll(UNHEARD),
+      this.#engine.giveBackAll(RUN_ERRORS.unheard()),
     );
     link.freed();
   }
@@ -220,7 +225,7 @@ export class Executor implements Service, LocalWorker {
   #comeBack(): void {
     const { link, log } = this.#options;
     log.warn({ workerId: this.workerId }, 'this worker was marked dead; starting over under a new id');
-    this.#engine.giveBackAll('the worker was given up for dead');
+    this.#engine.giveBackAll(RUN_ERRORS.givenUp());
     link.detach(this.workerId);
     this.#workerId = this.#nextId();
     this.#registered = false;

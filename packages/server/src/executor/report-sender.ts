@@ -2,7 +2,7 @@
  * Sends reports to the recorder. Reports of one turn of the event loop share a call; a report that fails is sent again until it is
  * durable or refused (LEASE-10). When the server shuts down while the database is away, the sender gives up, and other servers recover the runs.
  */
-import type { LeaseId, RunOutcome } from '@carillon/domain';
+import { type LeaseId, RUN_ERRORS, type RunOutcome } from '@carillon/domain';
 import { type Clock, LastingCondition, type Log, type Random, sleep } from '@carillon/foundation';
 import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
 import type { RunReport, RunReports } from '../worker-link/run-reports.ts';
@@ -25,7 +25,7 @@ const LOCKED_QUIET_MS = 2_000;
 
 const UNRECORDABLE: RunOutcome = {
   kind: 'FAILED',
-  error: 'the run ended, but its outcome could not be stored',
+  error: RUN_ERRORS.notStored(),
   retryable: false,
 };
 

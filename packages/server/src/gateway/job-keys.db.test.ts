@@ -58,6 +58,18 @@ describeEachPostgres('keys of jobs', (server) => {
     return { audit: audit.length, events: events.length };
   };
 
+  it('a change to what the job is already makes no version, however the database keeps its payload', async () => {
+    const [gateway] = gateways;
+    const jobId = await gateway.createdId({ name: 'job', ...JOB });
+    for (const body of [{ payload: JOB.payload }, JOB, { name: 'job', ...JOB }]) {
+      const { body: job } = await gateway.ask('PATCH', `/api/jobs/${jobId}`, { payload: body });
+      expect(job).toMatchObject({ version: 1, changed: false, outcome: 'updated' });
+    }
+    const changed = { payload: { ...JOB.payload, zeta: 2 } };
+    const { body: job } = await gateway.ask('PATCH', `/api/jobs/${jobId}`, { payload: changed });
+    expect(job).toMatchObject({ version: 2, changed: true });
+  });
+
   it('applied at the same moment make one job each; the same again changes nothing', async () => {
     const made = await everywhere(JOB);
     expect(made.map(({ status }) => status).toSorted()).toEqual([

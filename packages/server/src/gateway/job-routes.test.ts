@@ -299,14 +299,24 @@ describe('runs and dead letters', () => {
     const waiting = await runNow();
     expect(await gateway.ask('POST', `/api/runs/${waiting}/cancel`)).toMatchObject({
       status: 200,
-      body: { run_id: waiting, status: 'cancelled' },
+      body: {
+        ...{ run_id: waiting, job_id: jobId, outcome: 'cancelled', changed: true, status: 'cancelled' },
+        run: { run_id: waiting, status: 'CANCELLED' },
+      },
     });
     const living = await runNow();
     await gateway.claimDue();
     expect(await gateway.ask('POST', `/api/runs/${living}/cancel`)).toMatchObject({
       status: 202,
-      body: { status: 'cancelling' },
+      body: { outcome: 'cancelling', changed: true, status: 'cancelling', run: { status: 'CLAIMED' } },
     });
+    expect(await gateway.ask('POST', `/api/runs/${living}/cancel`)).toMatchObject({
+      status: 202,
+      body: { outcome: 'cancelling', changed: false },
+    });
+    const key = await gateway.keyWith({ role: 'operator' }, { scopes: ['runs.cancel'] });
+    const { body } = await gateway.askWith(key, 'POST', `/api/runs/${living}/cancel`);
+    expect(body).toMatchObject({ outcome: 'cancelling', run: null });
   });
 
   test('a dead letter is shown and sent round again', async () => {

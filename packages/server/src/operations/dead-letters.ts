@@ -4,9 +4,11 @@ import {
   BULK_LETTERS_MAX,
   type Caller,
   type JobId,
+  letterShownTo,
   type RunId,
   readRunInput,
   requireMay,
+  requireMayInput,
   visibleTo,
 } from '@carillon/domain';
 import { auditEntry } from '../audit/audit-log.ts';
@@ -78,6 +80,7 @@ export function deadLetterOperations(ports: OperationPorts) {
     const subject = { kind: 'run', id: deadRunId };
     const change = { action, namespace: job?.namespace, subject, after: { runId } };
     const input = job && (await inputOf(ports, deadRunId));
+    if (input) requireMayInput(caller, job, { input, given: false });
     const request = input && readRunInput(job, input);
     const audit = auditEntry(caller, change, nowMs);
     if (!(await runs.redrive(deadRunId, { runId, nowMs, request, audit }))) {
@@ -90,10 +93,14 @@ export function deadLetterOperations(ports: OperationPorts) {
   }
 
   return {
-    listDeadLetters: (caller: Caller, query: DeadLetterQuery) => select(caller, 'dead_letters.read', query),
+    async listDeadLetters(caller: Caller, query: DeadLetterQuery): Promise<ListedDeadLetters> {
+      const { letters, next } = await select(caller, 'dead_letters.read', query);
+      return { letters: letters.map((letter) => letterShownTo(caller, letter)), next };
+    },
 
     async getDeadLetter(caller: Caller, runId: RunId): Promise<DeadLetter> {
-      return (await visibleDeadLetter(ports, { caller, runId, action: 'dead_letters.read' })).letter;
+      const { letter } = await visibleDeadLetter(ports, { caller, runId, action: 'dead_letters.read' });
+      return letterShownTo(caller, letter);
     },
 
     redriveDeadLetter,

@@ -51,7 +51,9 @@ describe('cancel', () => {
   test('of one waiting run leaves the job alone; of one that ended is refused', async () => {
     const jobId = await create({ name: 'job', frequency: 'daily' });
     const { runId } = await fixture.operations.runJobNow(jobId);
-    expect(await fixture.operations.cancelRun(runId)).toBe('ended');
+    expect(await fixture.operations.cancelRun(runId)).toMatchObject({
+      ...{ outcome: 'cancelled', changed: true, run: { runId, status: 'CANCELLED' } },
+    });
     expect(fixture.sent.at(-1)).toEqual({ name: 'slots-freed', signal: { jobIds: [jobId] } });
     const refused = { code: 'run_already_finished' };
     await expect(fixture.operations.cancelRun(runId)).rejects.toMatchObject(refused);
@@ -64,7 +66,7 @@ describe('cancel', () => {
     await create({ name: 'job' });
     const { runs } = await fixture.claimDue();
     const { runId } = runs[0]!;
-    expect(await fixture.operations.cancelRun(runId)).toBe('asked');
+    expect(await fixture.operations.cancelRun(runId)).toMatchObject({ outcome: 'cancelling', changed: true });
     expect(fixture.sent.at(-1)).toEqual({ name: 'cancel-requested', signal: { runIds: [runId] } });
   });
 });

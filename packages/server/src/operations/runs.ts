@@ -4,17 +4,20 @@ import {
   type Action,
   type Caller,
   callerKey,
+  EVERYWHERE,
   inputShownTo,
   isFinal,
   type Job,
   type JobId,
   type JsonObject,
   type Moment,
+  may,
   Refusal,
   type RunId,
   type RunSelection,
   readRunInput,
   requireMay,
+  requireMayInput,
   runsShownTo,
   sees,
   visibleTo,
@@ -36,8 +39,15 @@ export interface RunDetails {
   readonly input: JsonObject | undefined;
 }
 
-/** ended: it was waiting, and is cancelled. asked: it is running, and was asked to stop. */
-export type CancelledRun = 'asked' | 'ended';
+export interface CancelledRun {
+  readonly jobId: JobId;
+  /** cancelled: it was waiting, and has ended. cancelling: it is running, and was asked to stop. */
+  readonly outcome: 'cancelled' | 'cancelling';
+  /** False: it was asked to stop before. */
+  readonly changed: boolean;
+  /** As it is now; undefined for callers who may not read runs. */
+  readonly run: RunView | undefined;
+}
 
 export interface RequestedRun {
   readonly jobId: JobId;
@@ -91,7 +101,10 @@ export function runOperations(ports: OperationPorts) {
       requireMay(caller, action, job);
       await ports.accounts.namespaces.requireKnown(caller, query.namespace);
       const nowMs = clock.now();
-      const visible = visibleTo(caller, action);
+      const visible = visibleTo(
+        caller,
+        query.error === undefined ? action : maySearchErrors(caller, query, job),
+      );
       const select = {
         ...query,
         visible,
@@ -154,12 +167,19 @@ export function runOperations(ports: OperationPorts) {
         case 'finished':
           throw new Refusal('run_already_finished', `The run ${runId} has ended already.`);
         case 'asked':
+        case 'asked_before':
           signals.send('cancel-requested', { runIds: [runId] });
-          return verdict;
+          break;
         case 'ended':
           signals.send('slots-freed', { jobIds: [latest.jobId] });
-          return verdict;
       }
+      const outcome = verdict === 'ended' ? 'cancelled' : 'cancelling';
+      const isShown = may(caller, 'runs.read', job ?? { namespace: EVERYWHERE });
+      const [run] = isShown ? await storage.runs.attempts(runId, clock.now()) : [];
+      return {
+        ...{ jobId: latest.jobId, outcome, changed: verdict !== 'asked_before' },
+        run: run && runsShownTo(caller, job, [run])[0],
+      };
     },
 
     /**
@@ -197,6 +217,14 @@ export function runOperations(ports: OperationPorts) {
   };
 }
 
+/** Errors quote what payloads hold: only those that the caller sees whole are searched. */
+function maySearchErrors(caller: Caller, { namespace }: ListRunsQuery, job: Job | undefined): Action {
+  const action = 'payloads.read';
+  const where = job ?? (namespace === undefined ? undefined : { namespace, userId: caller.userId });
+  requireMay(caller, action, where, 'the filter error, which searches what errors quote,');
+  return action;
+}
+
 /** The input that the run was asked for with. */
 export async function inputOf(
   { storage }: Pick<OperationPorts, 'storage'>,
@@ -225,6 +253,7 @@ async function addRun(ports: OperationPorts, request: AddedRun): Promise<Request
   const { jobId } = job;
   const nowMs = ports.clock.now();
   const { idempotencyKey: key, input, reason } = wanted;
+  if (input) requireMayInput(caller, job, { input, given: asked.input !== undefined });
   const subject = rerunOf ?? jobId;
   const runId =
     key === undefined

@@ -3,7 +3,7 @@
  * from then on), then each of its runs is settled as lost: it runs again with the next epoch, or becomes a dead letter. Every node
  * does this; the second one finds nothing left.
  */
-import type { BootId, WorkerId } from '@carillon/domain';
+import { type BootId, RUN_ERRORS, type WorkerId } from '@carillon/domain';
 import {
   type Clock,
   LastingCondition,
@@ -98,7 +98,7 @@ export class Recovery implements Service {
         run,
         startedAtMs: undefined,
         endedAtMs,
-        outcome: { kind: 'LOST', error: lostMessage(run.workerId), ...othersCrashes(run) },
+        outcome: { kind: 'LOST', error: RUN_ERRORS.lost(run.workerId), ...othersCrashes(run) },
       })),
     );
     const left = leased.filter((_, i) => answers[i] instanceof StorageTimeout);
@@ -140,8 +140,4 @@ function crashesOfOthers(leased: readonly LeasedRun[]): (run: LeasedRun) => { ot
 
 function factsOf(runs: readonly LeasedRun[]): { workers: WorkerId[]; runs: number } {
   return { workers: [...new Set(runs.map(({ workerId }) => workerId))], runs: runs.length };
-}
-
-function lostMessage(workerId: WorkerId): string {
-  return `worker ${workerId} was lost while it held the run`;
 }

@@ -145,7 +145,8 @@ export interface JobChange {
   readonly audit?: AuditEntry;
 }
 
-export type CancelVerdict = 'asked' | 'ended' | 'finished' | 'unknown';
+/** asked_before: it lives, and whoever runs it was told to stop it already. */
+export type CancelVerdict = 'asked' | 'asked_before' | 'ended' | 'finished' | 'unknown';
 
 /** Entries of the audit log that are given with a change are written with it, or not at all. */
 export interface JobStore {

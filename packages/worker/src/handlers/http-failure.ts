@@ -1,4 +1,5 @@
 /** What went wrong with a call, in words for the person who reads the run: what happened, and what to change. */
+import { CALL_ERRORS } from '@carillon/domain';
 import { HandlerError } from '../handler.ts';
 
 /** Of the body of a refused request, so much is shown in the error; the result holds more. */
@@ -15,7 +16,7 @@ export interface RefusedAnswer {
 
 export function refusedAnswer(answer: RefusedAnswer, result: unknown): HandlerError {
   const retryAfterMs = parseRetryAfterMs(answer.retryAfter);
-  return new HandlerError(`the server answered ${answer.status}${detailOf(answer)}`, {
+  return new HandlerError(`${CALL_ERRORS.answered} ${answer.status}${detailOf(answer)}`, {
     // Redirects are not followed, so one that answers with them will do so again.
     retryable: answer.status >= 500 || RETRYABLE_4XX.has(answer.status),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
@@ -73,7 +74,9 @@ const CAUSES: Readonly<Record<string, string>> = {
 export function failedCall(what: string, error: NodeJS.ErrnoException): HandlerError {
   const { code = '', message } = error;
   const words = CAUSES[code] ?? (code.startsWith('HPE_') ? 'the answer is not HTTP' : undefined);
-  return new HandlerError(`${what} failed: ${words === undefined ? message || code : `${words} (${code})`}`);
+  return new HandlerError(
+    `${what} ${CALL_ERRORS.failed} ${words === undefined ? message || code : `${words} (${code})`}`,
+  );
 }
 
 /** Seconds, or a date. */

@@ -11,6 +11,7 @@ import {
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
+import { CALL_ERRORS, RUN_ERRORS } from '@carillon/domain';
 import { type Handler, HandlerError, type RunContext } from '../handler.ts';
 import { type Destination, EgressPolicy, type EgressRules, type OwnEndpoint } from './egress-policy.ts';
 import { failedCall, type RefusedAnswer, refusedAnswer } from './http-failure.ts';
@@ -67,7 +68,7 @@ async function secretsOf(
   try {
     return await signingSecrets(namespace);
   } catch (error) {
-    throw new HandlerError('the request could not be signed', { cause: error });
+    throw new HandlerError(CALL_ERRORS.notSigned, { cause: error });
   }
 }
 
@@ -118,7 +119,7 @@ function send(
         const refusal = refusalOf(socket, assertAllowed);
         if (refusal) request.destroy(refusal);
         else if (context.isHeld()) request.end(call.body);
-        else request.destroy(new HandlerError('the run was taken back before it was called'));
+        else request.destroy(new HandlerError(RUN_ERRORS.takenBack()));
       };
       // Finding the address and connecting take time, and nothing is written before: the last moment to ask is after them.
       if (!socket.connecting) write();
@@ -157,7 +158,7 @@ function guardOf({ url, method }: HttpCall, policy: EgressPolicy): Guard {
     const refusal = policy.refusal(address, to);
     if (refusal === undefined) return;
     throw new HandlerError(
-      `calls to ${url.host} (${address}) are not allowed here: ${refusal}. See http.egress and http.allow in the settings`,
+      `calls to ${url.host} (${address}) ${CALL_ERRORS.notAllowed} ${refusal}. See http.egress and http.allow in the settings`,
       { retryable: false },
     );
   };

@@ -7,6 +7,7 @@ import { type Action, type Caller, type JobId, Refusal, type RunId } from '@cari
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { Operations } from '../../operations/operations.ts';
+import { LIST_BYTES_MAX } from '../../operations/support/read-within-bytes.ts';
 import type { Authenticate } from '../authenticate/create-authenticate.ts';
 import type { RpcBinding } from '../rpc/bind-rpc.ts';
 
@@ -225,9 +226,7 @@ export function wholeListReply<Row>(
   return listReply(rows.slice(at + 1, at + 1 + readLimit(limit)), { limit, ...how });
 }
 
-/** The largest answer of a list; a part that would be larger ends early, and its cursor continues. */
-export const LIST_BYTES_MAX = 5_000_000;
-
+/** A part of a list that would be larger than an answer may be ends early, and its cursor continues. */
 export function withinBytes(reply: Reply): Reply {
   const { body, list } = reply;
   if (!Array.isArray(body) || list?.cursorAt === undefined) return reply;

@@ -29,6 +29,7 @@ import {
 } from '@carillon/contract';
 import { isFinal } from '@carillon/domain';
 import { z } from 'zod';
+import type { CancelledRun } from '../../operations/runs.ts';
 import type { RunPage, RunView } from '../../storage/run-store.ts';
 import { userNamed } from './jobs.ts';
 import {
@@ -44,6 +45,10 @@ import {
 
 const { method: call } = rpc.JobService;
 const ADDED = { schema: runAddedAnswer, example: { job_id: EXAMPLES.jobId, run_id: EXAMPLES.newRunId } };
+
+const cancelled = (run: object, outcome: CancelledRun['outcome']) => ({
+  ...{ run_id: EXAMPLES.runId, job_id: EXAMPLES.jobId, outcome, changed: true, run, status: outcome },
+});
 
 export function runOperations({ operations }: ApiContext): Operation[] {
   return [
@@ -147,19 +152,22 @@ export function runOperations({ operations }: ApiContext): Operation[] {
         200: {
           description: 'It was waiting, and is cancelled.',
           schema: runCancelledAnswer,
-          example: { run_id: EXAMPLES.runId, status: 'cancelled' },
+          example: cancelled({ ...EXAMPLES.run, status: 'CANCELLED' }, 'cancelled'),
         },
         202: {
           description: 'It is running, and was asked to stop.',
           schema: runCancelledAnswer,
-          example: { run_id: EXAMPLES.runId, status: 'cancelling' },
+          example: cancelled({ ...EXAMPLES.run, status: 'RUNNING' }, 'cancelling'),
         },
       },
       handle: async ({ caller, id }) => {
-        const ended = (await operations.cancelRun(caller, id)) === 'ended';
+        const { jobId, outcome, changed, run } = await operations.cancelRun(caller, id);
         return {
-          status: ended ? 200 : 202,
-          body: { run_id: id, status: ended ? 'cancelled' : 'cancelling' },
+          status: outcome === 'cancelled' ? 200 : 202,
+          body: {
+            ...{ run_id: id, job_id: jobId, outcome, changed },
+            ...{ run: run ? runView(run) : null, status: outcome },
+          },
         };
       },
     }),

@@ -12,6 +12,7 @@ import { eventMethods } from './event-methods.ts';
 import { healthMethods } from './health-methods.ts';
 import { jobMethods } from './job-methods.ts';
 import { reflectionMethods } from './reflection-methods.ts';
+import { retrieveAllJobs } from './retrieve-all-jobs.ts';
 import type { RpcMethod } from './rpc-method.ts';
 
 export interface MethodContext {
@@ -26,6 +27,7 @@ export function allMethods({ table, operations, readiness, clock }: MethodContex
   return [
     ...table.flatMap(bindRpc),
     ...jobMethods(operations),
+    retrieveAllJobs({ operations, clock }),
     ...eventMethods({ operations, clock }),
     ...healthMethods({ readiness, clock, services: services.map(({ typeName }) => typeName) }),
     ...reflectionMethods(services),

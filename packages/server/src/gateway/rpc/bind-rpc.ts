@@ -177,7 +177,9 @@ export function messageOf<Output extends DescMessage>(
   } else {
     const field = output.fields.find(({ fieldKind }) => fieldKind === 'message');
     for (const [name, value] of Object.entries((body ?? {}) as rpc.Fields)) json[names[name] ?? name] = value;
-    if (field) json[field.name] = resourceJson(field.message, body);
+    // A resource that has a name of its own in the answer is there already, or is not shown.
+    const isThere = field !== undefined && typeof json[field.name] === 'object';
+    if (field && !isThere) json[field.name] = resourceJson(field.message, body);
   }
   return rpc.messageFrom(output, { ...json, ...also });
 }

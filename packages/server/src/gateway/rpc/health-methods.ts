@@ -8,6 +8,7 @@ import { type Clock, sleep } from '@carillon/foundation';
 import { addressGroup } from '../../accounts/address-group.ts';
 import type { Readiness } from '../routes/health-routes.ts';
 import { type RpcMethod, serverStream, unary } from './rpc-method.ts';
+import { StreamLimit } from './stream-limit.ts';
 
 const { SERVING, NOT_SERVING, SERVICE_UNKNOWN } = rpc.health.HealthCheckResponse_ServingStatus;
 const LOOK_MS = 2_000;
@@ -32,8 +33,9 @@ export function healthMethods({ readiness, clock, services }: HealthContext): Rp
       ({ ready }) => (ready ? SERVING : NOT_SERVING),
       () => NOT_SERVING,
     );
-  const strangers = new Watchers();
-  const signedIn = new Watchers();
+  const limit = { what: 'The health is watched', eachMax: WATCHERS_EACH_MAX, totalMax: WATCHERS_MAX };
+  const strangers = new StreamLimit(limit);
+  const signedIn = new StreamLimit(limit);
   return [
     unary(check, 'open', async ({ request: { service } }) => {
       if (!known.has(service)) throw new Refusal('route_not_found', `There is no service ${service}.`);
@@ -59,27 +61,4 @@ export function healthMethods({ readiness, clock, services }: HealthContext): Rp
       }
     }),
   ];
-}
-
-class Watchers {
-  readonly #each = new Map<string, number>();
-  #total = 0;
-
-  /** Answers how to leave. */
-  join(who: string): () => void {
-    const count = this.#each.get(who) ?? 0;
-    if (count >= WATCHERS_EACH_MAX) {
-      const message = `The health is watched ${count} times from there already; close one of these streams.`;
-      throw new Refusal('too_many_listeners', message);
-    }
-    if (this.#total >= WATCHERS_MAX) throw new Refusal('overloaded', 'Too many watch the health already.');
-    this.#total += 1;
-    this.#each.set(who, count + 1);
-    return () => {
-      this.#total -= 1;
-      const left = this.#each.get(who)! - 1;
-      if (left > 0) this.#each.set(who, left);
-      else this.#each.delete(who);
-    };
-  }
 }

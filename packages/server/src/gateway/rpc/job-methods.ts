@@ -1,8 +1,7 @@
-/** Calls about jobs that are not one operation of REST: batches, streams, and those that REST splits in another way. */
+/** Calls about jobs that are not one operation of REST: batches, and those that REST splits in another way. */
 import {
   BATCH_JOBS_MAX,
   callerView,
-  jobView,
   parseIdempotencyKey,
   parseJobBody,
   readId,
@@ -11,12 +10,10 @@ import {
 import { type JobId, type JobInput, Refusal } from '@carillon/domain';
 import type { Operations } from '../../operations/operations.ts';
 import { applyReply, applyRequest } from '../api/job-keys.ts';
-import { userNamed } from '../api/jobs.ts';
 import { messageOf, requireField } from './bind-rpc.ts';
-import { type RpcMethod, serverStream, unary } from './rpc-method.ts';
+import { type RpcMethod, unary } from './rpc-method.ts';
 
 const { method } = rpc.JobService;
-const STREAM_PAGE_JOBS = 200;
 
 export function jobMethods(operations: Operations): RpcMethod[] {
   return [
@@ -42,20 +39,6 @@ export function jobMethods(operations: Operations): RpcMethod[] {
       if (input instanceof Refusal) throw input;
       const applied = await operations.applyJob(caller, applyRequest(input, dryRun));
       return messageOf(method.applyJob.output, applyReply(applied, dryRun));
-    }),
-
-    serverStream(method.retrieveAllJobs, 'jobs.read', async function* ({ caller, request, signal }) {
-      const named = request.userId === '' ? undefined : rpc.storable(request.userId, 'user_id');
-      const userId = userNamed(caller, named);
-      const select = { userId, limit: STREAM_PAGE_JOBS, payloads: true };
-      let page = await operations.listJobs(caller, select);
-      for (;;) {
-        for (const details of page.jobs) {
-          yield { job: rpc.messageFrom(rpc.JobSchema, rpc.jobJson(jobView(details))) };
-        }
-        if (page.next === undefined || signal.aborted) return;
-        page = await operations.listJobs(caller, { ...select, afterJobId: page.next });
-      }
     }),
 
     // Removing a job cancels it first, so it takes both permissions.

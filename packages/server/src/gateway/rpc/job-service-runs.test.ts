@@ -17,7 +17,10 @@ describe('runs', () => {
     const { jobId } = await jobs.submitJob(DAILY);
     const runIds: string[] = [];
     for (let i = 0; i < 5; i += 1) runIds.push((await jobs.runJobNow({ jobId })).runId);
-    await jobs.cancelRun({ runId: runIds[0]! });
+    expect(await jobs.cancelRun({ runId: runIds[0]! })).toMatchObject({
+      ...{ jobId, outcome: 'cancelled', status: 'cancelled', changed: true },
+      run: { runId: runIds[0], status: 'CANCELLED' },
+    });
     await jobs.cancelRun({ runId: runIds[1]! });
     const seen: string[] = [];
     let pageToken = '';

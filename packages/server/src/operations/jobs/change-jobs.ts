@@ -14,8 +14,8 @@ import {
   Refusal,
   redefineJob,
   requireMay,
+  sameDefinition,
 } from '@carillon/domain';
-import { requestHash } from '@carillon/foundation';
 import { auditEntry, jobSubject } from '../../audit/audit-log.ts';
 import type { FirstDue } from '../../storage/due.ts';
 import type { JobWithPlan } from '../../storage/job-store.ts';
@@ -96,7 +96,7 @@ export function jobChanges(ports: OperationPorts) {
       const { definition, scheduleChanged } = redefineJob(current, patch, nowMs);
       const job: Job = { ...current, ...definition };
       if (!scheduleChanged) {
-        return requestHash(job) === requestHash(current) ? undefined : { job, pending: { kind: 'keep' } };
+        return sameDefinition(job, current) ? undefined : { job, pending: { kind: 'keep' } };
       }
       const first = replan(job, { read, nowMs });
       return {

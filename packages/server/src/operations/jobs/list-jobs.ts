@@ -20,6 +20,7 @@ import {
   nextFire,
   Refusal,
   requireMay,
+  runsShownTo,
   type ShownJobStatus,
   shownStatus,
   visibleTo,
@@ -215,7 +216,10 @@ async function withLastRuns(
   if (!withLastRun) return jobs;
   const readable = jobs.filter(({ job }) => may(caller, 'runs.read', job)).map(({ job }) => job.jobId);
   const last = await storage.runs.lastOfJobs(readable);
-  return jobs.map((details) => ({ ...details, last: { run: last.get(details.job.jobId) } }));
+  return jobs.map((details) => {
+    const run = last.get(details.job.jobId);
+    return { ...details, last: { run: run && runsShownTo(caller, details.job, [run])[0] } };
+  });
 }
 
 /** A list sorted by next run shows the instants it is sorted by. */

@@ -48,6 +48,20 @@ describe('an edit of other things than the schedule', () => {
     expect(fixture.sentAs('slots-freed')).toEqual([{ jobIds: [jobId] }]);
   });
 
+  test('that spells the same payload in another order writes nothing', async () => {
+    const jobId = await create({ name: 'job', frequency: 'daily', payload: { b: 1, a: { d: [1], c: 'x' } } });
+    const same = { a: { c: 'x', d: [1] }, b: 1 };
+    expect(await fixture.operations.updateJob(jobId, { payload: same })).toMatchObject({
+      version: 1,
+      changed: false,
+    });
+    const other = { ...same, b: 2 };
+    expect(await fixture.operations.updateJob(jobId, { payload: other })).toMatchObject({
+      version: 2,
+      changed: true,
+    });
+  });
+
   test('that changes nothing writes nothing', async () => {
     const jobId = await create({ name: 'job', frequency: 'daily', payload: { b: 1, a: 2 } });
     const job = await fixture.operations.updateJob(jobId, {

@@ -45,6 +45,8 @@ export function describeDeadLetters(make: MakeStorage): void {
         runId,
         jobId: job.jobId,
         jobName: 'mourned',
+        namespace: job.namespace,
+        userId: job.userId,
         reason: 'crashed_workers',
         error: 'it broke',
         attempts: 2,

@@ -123,7 +123,7 @@ export function describeJobRuns(make: MakeStorage): void {
       const { job, runId } = await world.oneOff();
       const alive = await world.claimOne(job);
       expect(await world.storage.jobs.cancelRun(runId, BASE_MS)).toBe('asked');
-      expect(await world.storage.jobs.cancelRun(runId, BASE_MS)).toBe('asked');
+      expect(await world.storage.jobs.cancelRun(runId, BASE_MS)).toBe('asked_before');
       await world.settle(alive);
       expect(await world.storage.jobs.cancelRun(runId, BASE_MS)).toBe('finished');
     });

@@ -139,9 +139,10 @@ export class MemoryJobStore implements JobStore {
   async cancelRun(runId: RunId, nowMs: number, audit?: AuditEntry): Promise<CancelVerdict> {
     const held = this.#state.leases.ofRun(runId);
     if (held) {
+      const verdict = held.cancelRequested ? 'asked_before' : 'asked';
       held.cancelRequested = true;
       this.#write(audit);
-      return 'asked';
+      return verdict;
     }
     const record = this.#state.due.get(runId);
     if (record) {

@@ -28,7 +28,7 @@ import { isVisible, matcher } from './find-jobs.ts';
 import { findRuns } from './find-runs.ts';
 import type { LeasedRecord } from './lease-table.ts';
 import { addAudit } from './memory-audit-store.ts';
-import { addRun, type MemoryState } from './memory-state.ts';
+import { addRun, type MemoryState, type StoredLetter } from './memory-state.ts';
 import { isShown, leasedView, offeredIn, queuedView } from './run-views.ts';
 
 interface Composed {
@@ -180,12 +180,13 @@ export class MemoryRunStore implements RunStore {
     ];
   }
 
-  #named(letter: Omit<DeadLetter, 'jobName'>): DeadLetter {
-    return { ...letter, jobName: this.#state.jobs.get(letter.jobId)?.name };
+  #named(letter: StoredLetter): DeadLetter {
+    const job = this.#state.jobs.get(letter.jobId);
+    return { ...letter, jobName: job?.name, namespace: job?.namespace, userId: job?.userId };
   }
 }
 
-const matches = matcher<{ letter: Omit<DeadLetter, 'jobName'>; job: Job }, DeadLetterFilter>({
+const matches = matcher<{ letter: StoredLetter; job: Job }, DeadLetterFilter>({
   jobId: ({ job }, jobId) => job.jobId === jobId,
   reason: ({ letter }, reason) => letter.reason === reason,
   handler: ({ job }, handler) => job.handler === handler,

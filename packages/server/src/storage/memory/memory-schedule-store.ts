@@ -1,5 +1,5 @@
 /** Firing and admission in memory: the compare-and-set on the cursor and all that follows happen within one turn. */
-import { type JobId, QUEUED_PER_JOB_MAX, type RunId, SHARD_COUNT } from '@carillon/domain';
+import { type JobId, QUEUED_PER_JOB_MAX, RUN_ERRORS, type RunId, SHARD_COUNT } from '@carillon/domain';
 import type { Cursor } from '../due.ts';
 import type { LaneHint } from '../lane.ts';
 import type {
@@ -141,7 +141,7 @@ export class MemoryScheduleStore implements ScheduleStore {
     return this.#giveUp(
       ({ expiresAtMs, shard }) =>
         expiresAtMs !== undefined && expiresAtMs < nowMs && guardHolds(this.#state, guard, shard),
-      { limit, nowMs, error: () => 'waited longer than start_timeout_seconds' },
+      { limit, nowMs, error: RUN_ERRORS.startTimeout },
     );
   }
 
@@ -162,7 +162,7 @@ export class MemoryScheduleStore implements ScheduleStore {
         guardHolds(this.#state, guard, shard),
       {
         ...{ limit, nowMs },
-        error: ({ handler }) => `no worker offers the handler "${handler}"; gave up after 24 hours`,
+        error: ({ handler }) => RUN_ERRORS.nobodyOffers(handler),
       },
     );
   }

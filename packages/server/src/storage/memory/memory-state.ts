@@ -23,6 +23,9 @@ import { EventLog } from './event-log.ts';
 import { HistoryTable } from './history-table.ts';
 import { LeaseTable } from './lease-table.ts';
 
+/** What names the job is read with the letter. */
+export type StoredLetter = Omit<DeadLetter, 'jobName' | 'namespace' | 'userId'>;
+
 export interface IdempotencyRow {
   readonly jobId: JobId;
   readonly requestHash: string;
@@ -68,7 +71,7 @@ export interface MemoryState {
     RunId,
     { readonly jobId: JobId; readonly requestedAtMs: number; readonly request: RunRequest }
   >;
-  readonly deadLetters: Map<RunId, Omit<DeadLetter, 'jobName'>>;
+  readonly deadLetters: Map<RunId, StoredLetter>;
   readonly nodes: Map<NodeId, NodeRow>;
   readonly shards: Map<number, ShardRow>;
   readonly workers: Map<WorkerId, WorkerRow>;

@@ -153,6 +153,11 @@ export const RECORD_LATE = statement('record_late')`
     AND x.status <> q.report`;
 
 /** $1 run ids. */
+/** Of a run that lives; the row stays as it is until the request is made. */
+export const IS_CANCEL_REQUESTED = statement('is_cancel_requested')`
+  SELECT (u.ord - 1)::smallint = ANY(l.cancelled) FROM leases l CROSS JOIN LATERAL unnest(l.run_ids) WITH ORDINALITY AS u(run_id, ord)
+  WHERE u.run_id = $1::uuid AND NOT ((u.ord - 1)::smallint = ANY(l.closed)) FOR UPDATE OF l`;
+
 export const REQUEST_CANCEL = statement('request_cancel')`
   UPDATE leases l SET cancelled = array(
     SELECT DISTINCT p FROM unnest(l.cancelled || array(

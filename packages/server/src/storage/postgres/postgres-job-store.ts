@@ -29,7 +29,7 @@ import { INSERT_ALIKE_JOBS, INSERT_JOBS } from './insert-jobs.sql.ts';
 import { insertKeyed, isKeyed } from './insert-keyed-jobs.ts';
 import { insertParameters } from './insert-parameters.ts';
 import * as sql from './job.sql.ts';
-import { REQUEST_CANCEL } from './lease.sql.ts';
+import { IS_CANCEL_REQUESTED, REQUEST_CANCEL } from './lease.sql.ts';
 import { ALLOW_BITMAP_SCANS } from './list-jobs.sql.ts';
 import { listJobs } from './list-jobs.ts';
 import { listSortedJobs } from './list-sorted-jobs.ts';
@@ -159,7 +159,7 @@ export class PostgresJobStore implements JobStore {
   cancelRun(runId: RunId, nowMs: number, audit?: AuditEntry): Promise<CancelVerdict> {
     return this.#database.transaction(async (session) => {
       const verdict = await cancelRun(session, runId, nowMs);
-      if (verdict === 'asked' || verdict === 'ended') await recordAudit(session, [audit]);
+      if (verdict !== 'finished' && verdict !== 'unknown') await recordAudit(session, [audit]);
       return verdict;
     });
   }
@@ -194,8 +194,9 @@ async function cancelRun(session: Session, runId: RunId, nowMs: number): Promise
   for (let attempt = 0; attempt < 2; attempt += 1) {
     const [pending] = await session.query<readonly [JobId]>(sql.FIND_PENDING_RUN, [runId]);
     if (pending && (await session.query(sql.END_DUE, [pending[0], nowMs, runId])).length > 0) return 'ended';
+    const [before] = await session.query<readonly [boolean]>(IS_CANCEL_REQUESTED, [runId]);
     const leased = await session.query(REQUEST_CANCEL, [plainArray([runId])]);
-    if (leased.length > 0) return 'asked';
+    if (leased.length > 0) return before?.[0] ? 'asked_before' : 'asked';
   }
   return (await session.query(sql.FIND_FINISHED_RUN, [runId])).length > 0 ? 'finished' : 'unknown';
 }

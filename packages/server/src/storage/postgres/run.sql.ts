@@ -156,6 +156,8 @@ const LETTER = columns<DeadLetter>({
   runId: 'x.run_id',
   jobId: 'x.job_id',
   jobName: 'j.name',
+  namespace: 'j.namespace',
+  userId: 'j.user_id',
   reason: 'x.reason',
   error: 'x.error_message',
   attempts: 'x.attempts',
@@ -199,7 +201,7 @@ const letters = (of: string) => `WITH page AS MATERIALIZED (
     ORDER BY x.died_at DESC, x.run_id DESC LIMIT $3
   )
   SELECT * FROM page
-  UNION ALL SELECT stop.run_id, NULL, NULL, NULL, NULL, NULL, NULL, ${msOf('stop.died_at')}, NULL, NULL
+  UNION ALL SELECT stop.run_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, ${msOf('stop.died_at')}, NULL, NULL
     FROM (${of} OFFSET ${ROWS_SCANNED_MAX - 1} LIMIT 1) stop WHERE (SELECT count(*) FROM page) < $3::bigint`;
 
 const BEFORE = `x.died_at <= ${timestampOf('$1')} AND (x.died_at, x.run_id) < (${timestampOf('$1')}, $2::uuid)`;

@@ -1,5 +1,5 @@
 /** Statements of the schedule store: firing, and who may start as far as the limits of jobs go. */
-import { QUEUED_PER_JOB_MAX } from '@carillon/domain';
+import { QUEUED_PER_JOB_MAX, RUN_ERRORS } from '@carillon/domain';
 import { type Statement, statement } from '../../postgres/database.ts';
 import { exists, inlineJson, isOwned, mayEnd, owned } from './fragments.sql.ts';
 import { inLane, JOB_HANDLER_KEY, JOB_PART, JOB_TENANT, lanes, OPEN, PLANNED, WAITING } from './lane.sql.ts';
@@ -328,7 +328,7 @@ export const EXPIRE: Statement = giveUp('expire', {
       SELECT d.job_id, d.run_id FROM owned_shards s CROSS JOIN LATERAL (
         SELECT due.job_id, due.run_id FROM due WHERE due.shard = s.shard AND due.expires_at IS NOT NULL AND due.expires_at < $3::bigint AND NOT due.held
         ORDER BY due.expires_at LIMIT $4 FOR UPDATE SKIP LOCKED) d LIMIT $4)`,
-  error: `'waited longer than start_timeout_seconds'::text`,
+  error: `'${RUN_ERRORS.startTimeout()}'::text`,
 });
 
 /** $5 claimable before. */
@@ -340,5 +340,5 @@ export const EXPIRE_UNOFFERED: Statement = giveUp('expire_unoffered', {
         ORDER BY due.lane_at, due.run_id LIMIT $4 FOR UPDATE SKIP LOCKED) d
       WHERE lane.lane_at < $5::bigint
         AND NOT EXISTS (SELECT FROM workers w WHERE NOT w.dead AND lane.handler = ANY(w.handlers)) LIMIT $4)`,
-  error: `'no worker offers the handler "' || handler || '"; gave up after 24 hours'`,
+  error: `'${RUN_ERRORS.nobodyOffers("' || handler || '")}'`,
 });

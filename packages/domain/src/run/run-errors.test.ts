@@ -1,0 +1,44 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { DID_NOT_STOP, plainPartOf, RUN_ERRORS } from './run-errors.ts';
+
+describe('the plain part of an error', () => {
+  test.each(Object.entries(RUN_ERRORS))('is all of what Carillon itself says: %s', (_, write) => {
+    const text = write('0b5c-7');
+    expect(plainPartOf(text)).toBe(text);
+    expect(plainPartOf(`${text}${DID_NOT_STOP}`)).toBe(`${text}${DID_NOT_STOP}`);
+    expect(plainPartOf(`${text} and a secret`)).toBeUndefined();
+    expect(plainPartOf(`a secret: ${text}`)).toBeUndefined();
+  });
+
+  test.each([
+    ['the server answered 503', 'the server answered 503'],
+    ['the server answered 500: a secret', 'the server answered 500'],
+    ['the server answered 302: a redirect to https://x.example/', 'the server answered 302'],
+    ['the server answered 5001', undefined],
+    [
+      'GET https://x.example failed: nothing listens at that address (ECONNREFUSED)',
+      'the call failed (ECONNREFUSED)',
+    ],
+    ['GET https://x.example failed: a secret', undefined],
+    [
+      'calls to x.example (10.0.0.1) are not allowed here: 10.0.0.0/8 is private',
+      'the call is not allowed here',
+    ],
+    ['the request could not be signed: a secret', 'the request could not be signed'],
+    ['the payload is not valid JSON: Unexpected token s', 'the payload is not valid JSON'],
+    ['payload.url is not a URL: a secret', undefined],
+    ['a secret', undefined],
+    ['', undefined],
+  ])('%j is %j', (error, plain) => {
+    expect(plainPartOf(error)).toBe(plain);
+  });
+
+  test('never depends on what a server answered', () => {
+    fc.assert(
+      fc.property(fc.string(), (body) => {
+        expect(plainPartOf(`the server answered 404: ${body}`)).toBe('the server answered 404');
+      }),
+    );
+  });
+});
