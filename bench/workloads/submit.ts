@@ -22,7 +22,7 @@ const later = { name: 'bench', schedule_type: 'FUTURE', schedule_time: nextYear,
 const atOnce = { name: 'bench', handler: 'noop' };
 /** Of what bare Fastify took in the same run. */
 const offered = { whileExecuting: 0.5, tooMuch: 2 };
-const manyConnections = 1_000;
+const manyConnections = 900;
 
 const share = bound('P2', 'share of bare Fastify', { atLeast: 70 }, (percent) => `${Math.round(percent)} %`);
 const executingShare = bound(

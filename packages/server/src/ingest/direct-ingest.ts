@@ -19,12 +19,12 @@ export interface DirectIngestOptions {
 }
 
 /** Fewer new jobs than this wait for the transaction under way instead of opening another. */
-const BESIDE_MIN = 100;
+const BESIDE_MIN = 24;
 /**
  * Callers who were answered together send their next jobs together: these gather for about this long, since a transaction has a
  * cost of its own. A few callers, each of whom waits for its answer, never wait for others.
  */
-const COOLDOWN = { msMax: 4, itemsMin: 8 };
+const COOLDOWN = { msMax: 2, itemsMin: 8 };
 /** More than this many wait for longer than that: whoever comes now learns at once that the server is busy, and may ask another. */
 const WAIT_MAX = { items: 500, ms: 200 };
 /** A batch of this many gains nothing by waiting for others: such have transactions of their own, so many at a time. */
