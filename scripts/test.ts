@@ -1,7 +1,7 @@
 /**
- * What `npm test`, `npm run test:long` and `npm run check` run: every stage in order, one line each with the time it took,
- * the output only of what failed, and at the end the sum over all tests. Any failure fails the run; where CI=true, so
- * does any skipped test.
+ * What `npm test`, `npm run test:long` and `npm run check` run: format, lint and types; then two lanes of stages side by side, one that
+ * computes and one that mostly waits for processes. One line per stage with the time it took, the output only of what failed, and at
+ * the end the sum over all tests. Any failure fails the run; where CI=true, so does any skipped test.
  */
 import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -22,19 +22,28 @@ type Report = {
 };
 
 const ROOT = join(import.meta.dirname, '..');
+const bin = (name: string): string => join(ROOT, 'node_modules', '.bin', name);
+const CHECKS: readonly Stage[] = [
+  { name: 'format and lint', command: [bin('biome'), 'check', '.'], counts: false },
+  { name: 'types', command: [bin('tsc'), '--noEmit'], counts: false },
+];
 const PLAIN_NOTICE_MS = 20_000;
-const MODES: Record<string, readonly string[]> = {
-  check: ['unit', 'architecture'],
-  test: ['unit', 'architecture', 'fuzz', 'db', 'rpc', 'simulation', 'cli', 'faults'],
-  'test:long': ['unit', 'architecture', 'fuzz', 'db', 'rpc', 'simulation', 'cli', 'faults'],
+const COMPUTING = ['unit', 'architecture', 'fuzz', 'db', 'simulation'];
+const WAITING = ['faults', 'cli', 'rpc'];
+const MODES: Record<string, readonly (readonly string[])[]> = {
+  check: [['unit', 'architecture']],
+  test: [COMPUTING, WAITING],
+  'test:long': [COMPUTING, WAITING],
 };
 
 const [mode = 'test', ...filters] = process.argv.slice(2);
-const projects = MODES[mode];
-if (projects === undefined) throw new Error(`unknown mode ${mode}: one of ${Object.keys(MODES).join(', ')}`);
+const lanes = MODES[mode];
+if (lanes === undefined) throw new Error(`unknown mode ${mode}: one of ${Object.keys(MODES).join(', ')}`);
 // Suites with a size to choose (seeds, minutes of faults) read it from here.
 if (mode === 'test:long') process.env.CARILLON_TEST_LONG = 'true';
 
+/** What runs now, by name, with its time so far. */
+const running = new Map<string, () => string>();
 const children = new Set<ReturnType<typeof spawn>>();
 let interrupted = false;
 const interrupt = (): void => {
@@ -50,15 +59,21 @@ async function main(): Promise<number> {
   const reports = await mkdtemp(join(tmpdir(), 'carillon-test-reports-'));
   const failures: string[] = [];
   const total = { passed: 0, failed: 0, skipped: [] as string[] };
-  try {
-    for (const stage of stagesFor(projects ?? [], reports)) {
+  const runAll = async (stages: readonly Stage[]): Promise<void> => {
+    for (const stage of stages) {
       const { ok, tally } = await runStage(stage, reports);
-      if (interrupted) return 130;
+      if (interrupted) return;
       if (!ok) failures.push(stage.name);
       total.passed += tally.passed;
       total.failed += tally.failed;
       total.skipped.push(...tally.skipped);
     }
+  };
+  try {
+    // Told which files to run, one wants to see those and nothing else.
+    if (filters.length === 0) await runAll(CHECKS);
+    await Promise.all((lanes ?? []).map((names) => runAll(names.map((name) => testsOf(name, reports)))));
+    if (interrupted) return 130;
   } finally {
     await rm(reports, { recursive: true, force: true });
   }
@@ -71,14 +86,8 @@ async function main(): Promise<number> {
   return failures.length > 0 ? 1 : 0;
 }
 
-function stagesFor(names: readonly string[], reports: string): Stage[] {
-  const bin = (name: string): string => join(ROOT, 'node_modules', '.bin', name);
-  // Told which files to run, one wants to see those and nothing else.
-  const checks: Stage[] = [
-    { name: 'format and lint', command: [bin('biome'), 'check', '.'], counts: false },
-    { name: 'types', command: [bin('tsc'), '--noEmit'], counts: false },
-  ];
-  const tests = names.map((name) => ({
+function testsOf(name: string, reports: string): Stage {
+  return {
     name,
     command: [
       bin('vitest'),
@@ -88,8 +97,7 @@ function stagesFor(names: readonly string[], reports: string): Stage[] {
       ...filters,
     ],
     counts: true,
-  }));
-  return filters.length > 0 ? tests : [...checks, ...tests];
+  };
 }
 
 async function runStage(stage: Stage, reports: string): Promise<{ ok: boolean; tally: Tally }> {
@@ -110,12 +118,16 @@ async function runStage(stage: Stage, reports: string): Promise<{ ok: boolean; t
 
 function announce(name: string, seconds: () => string): () => void {
   const onTerminal = process.stdout.isTTY === true;
-  const timer = setInterval(
-    () => process.stdout.write(onTerminal ? `\r\x1b[K… ${name} ${seconds()}` : `… ${name} ${seconds()}\n`),
-    onTerminal ? 200 : PLAIN_NOTICE_MS,
-  );
+  running.set(name, seconds);
+  const show = () => {
+    if (!onTerminal) return console.log(`… ${name} ${seconds()}`);
+    const all = Array.from(running, ([each, time]) => `${each} ${time()}`);
+    process.stdout.write(`\r\x1b[K… ${all.join(', ')}`);
+  };
+  const timer = setInterval(show, onTerminal ? 200 : PLAIN_NOTICE_MS);
   return () => {
     clearInterval(timer);
+    running.delete(name);
     if (onTerminal) process.stdout.write('\r\x1b[K');
   };
 }
