@@ -9,7 +9,11 @@ const JSON_SUFFIX = /^application\/[\w.-]+\+json(;|$)/;
 export function readJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   // Calls back: a promise for each body would cost as much as reading it.
-  const readJson = (_request: FastifyRequest, body: Buffer, done: (error: Error | null, value?: unknown) => void) => {
+  const readJson = (
+    _request: FastifyRequest,
+    body: Buffer,
+    done: (error: Error | null, value?: unknown) => void,
+  ) => {
     let value: unknown;
     try {
       value = parseJson(body);
