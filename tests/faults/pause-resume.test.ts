@@ -74,7 +74,8 @@ it('what fell into the pause of a cron is skipped with one record that counts it
 
   const catchingUp = await historyOf(stage.postgres, 'catching up');
   expect(wrongInstants(catchingUp, EVERY_MS)).toEqual([]);
-  expect(catchingUp.map((row) => row.status)).toEqual(catchingUp.map(() => 'SUCCESS'));
+  // The schedule goes on: the latest occurrence may run just now.
+  expect(catchingUp.filter(({ status }) => status !== 'SUCCESS' && status !== 'RUNNING')).toEqual([]);
   const late = catchingUp.filter(isInPause);
   expect(late.length).toBeGreaterThanOrEqual(countMin);
   for (const row of late) expect(row.createdAtMs).toBeGreaterThanOrEqual(resumedMs);

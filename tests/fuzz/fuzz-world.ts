@@ -116,7 +116,8 @@ export class FuzzWorld {
 
 /** Found by the address that is asked in the end: a dot segment among the parameters makes it the address of another operation. */
 function endpointOf(method: string, url: string): Operation | undefined {
-  const { pathname } = new URL(url, 'http://x');
+  // The router takes a trailing slash for none.
+  const pathname = new URL(url, 'http://x').pathname.replace(/\/+$/, '');
   const named = endpoints.filter(
     (endpoint) =>
       [endpoint.method].flat().includes(method as 'GET') && patternOf(`/api${endpoint.path}`).test(pathname),

@@ -251,6 +251,13 @@ CREATE TABLE leases (
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000);
 CREATE INDEX leases_worker_id_claimed_at ON leases USING btree (worker_id, claimed_at);
 
+CREATE TABLE listeners (
+  boot_id    uuid NOT NULL,
+  addresses  text[] NOT NULL,
+  expires_at bigint NOT NULL,
+  CONSTRAINT listeners_pkey PRIMARY KEY (boot_id)
+) WITH (fillfactor=50);
+
 CREATE TABLE namespaces (
   name         text NOT NULL,
   description  text NOT NULL DEFAULT ''::text,

@@ -31,9 +31,6 @@ export interface PublishedAddresses {
   readonly forgetBeforeMs: number;
 }
 
-/** When a process is recorded as heard that only publishes its addresses. No node was ever heard that early. */
-export const NEVER_HEARD_MS = -8_640_000_000_000_000;
-
 export interface ShardOwner {
   readonly shard: number;
   readonly nodeId: NodeId | undefined;
@@ -76,8 +73,8 @@ export interface MemberStore {
   beatNode(beat: NodeBeat): Promise<{ alive: boolean; nodes: readonly NodeId[] }>;
   leaveNode(nodeId: NodeId, bootId: BootId): Promise<void>;
   /**
-   * Records where a process is reached, be it a node or not. Kept beside the nodes, as one that was never heard: it is not alive,
-   * owns nothing, and nobody is told of it. Those that have not been recorded again by `forgetBeforeMs` are forgotten.
+   * Records where a process is reached, be it a node or not. Those that have not been recorded again by `forgetBeforeMs` are
+   * forgotten.
    */
   publishAddresses(published: PublishedAddresses): Promise<void>;
   withdrawAddresses(bootId: BootId): Promise<void>;

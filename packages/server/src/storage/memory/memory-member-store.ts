@@ -1,20 +1,16 @@
 /** Nodes, shards and workers in memory. The only clock is the injected one; all else is judged by the instants given. */
 import type { BootId, EventKind, LeaseId, NodeId, RunId, WorkerId } from '@carillon/domain';
 import type { Clock } from '@carillon/foundation';
-import {
-  type HeardWorker,
-  type MemberStore,
-  NEVER_HEARD_MS,
-  type NodeBeat,
-  type PublishedAddresses,
-  type ShardOwner,
-  type UnreceivedRun,
-  type WorkerRecord,
+import type {
+  HeardWorker,
+  MemberStore,
+  NodeBeat,
+  PublishedAddresses,
+  ShardOwner,
+  UnreceivedRun,
+  WorkerRecord,
 } from '../member-store.ts';
 import type { MemoryState, ShardRow, WorkerRow } from './memory-state.ts';
-
-/** A process that only publishes its addresses is recorded under its boot id. */
-const ownRow = (bootId: BootId) => bootId as string as NodeId;
 
 type Epochs = ReadonlyMap<number, number>;
 
@@ -70,22 +66,25 @@ export class MemoryMemberStore implements MemberStore {
   }
 
   async publishAddresses({ bootId, addresses, untilMs, forgetBeforeMs }: PublishedAddresses): Promise<void> {
-    const { nodes } = this.#state;
-    for (const [id, { lastSeenMs, expiresAtMs }] of nodes)
-      if (lastSeenMs === NEVER_HEARD_MS && expiresAtMs <= forgetBeforeMs) nodes.delete(id);
-    nodes.set(ownRow(bootId), {
-      ...{ incarnation: 0, bootId, lost: true, lastSeenMs: NEVER_HEARD_MS },
-      ...{ address: addresses.join(' '), expiresAtMs: untilMs },
-    });
+    const { listeners } = this.#state;
+    for (const [id, { expiresAtMs }] of listeners) if (expiresAtMs <= forgetBeforeMs) listeners.delete(id);
+    listeners.set(bootId, { addresses, expiresAtMs: untilMs });
   }
 
   async withdrawAddresses(bootId: BootId): Promise<void> {
-    this.#state.nodes.delete(ownRow(bootId));
+    this.#state.listeners.delete(bootId);
   }
 
   async publishedAddresses(afterMs: number): Promise<string[]> {
-    const lasting = [...this.#state.nodes.values()].filter(({ expiresAtMs }) => expiresAtMs > afterMs);
-    return [...new Set(lasting.flatMap(({ address }) => address.split(' ').filter(Boolean)))];
+    const { nodes, listeners } = this.#state;
+    const lasting = <Row extends { expiresAtMs: number }>(rows: Iterable<Row>) =>
+      [...rows].filter(({ expiresAtMs }) => expiresAtMs > afterMs);
+    return [
+      ...new Set([
+        ...lasting(nodes.values()).map(({ address }) => address),
+        ...lasting(listeners.values()).flatMap(({ addresses }) => addresses),
+      ]),
+    ];
   }
 
   async shards(): Promise<ShardOwner[]> {

@@ -73,6 +73,7 @@ export interface MemoryState {
   >;
   readonly deadLetters: Map<RunId, StoredLetter>;
   readonly nodes: Map<NodeId, NodeRow>;
+  readonly listeners: Map<BootId, { readonly addresses: readonly string[]; readonly expiresAtMs: number }>;
   readonly shards: Map<number, ShardRow>;
   readonly workers: Map<WorkerId, WorkerRow>;
   readonly events: EventLog;
@@ -107,6 +108,7 @@ export function emptyState(now: () => number): MemoryState {
     requests: new Map(),
     deadLetters: new Map(),
     nodes: new Map(),
+    listeners: new Map(),
     shards,
     workers: new Map(),
     events: new EventLog({ now, jobs }),

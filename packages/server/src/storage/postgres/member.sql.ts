@@ -1,10 +1,8 @@
 /** Statements of the member store. */
 import { statement } from '../../postgres/database.ts';
-import { NEVER_HEARD_MS, type ShardOwner, type UnreceivedRun, type WorkerState } from '../member-store.ts';
+import type { ShardOwner, UnreceivedRun, WorkerState } from '../member-store.ts';
 import { msOf } from './fragments.sql.ts';
 import { columns, read } from './selection.ts';
-
-const NEVER_HEARD = String(NEVER_HEARD_MS);
 
 export const SERVER_TIME = statement('server_time')`SELECT ${msOf('clock_timestamp()')}`;
 
@@ -44,19 +42,18 @@ export const BEAT_NODE = statement('beat_node')`
 /** $1 boot, $2 addresses, $3 until, $4 oldest to keep. A row that is locked is being recorded again. */
 export const PUBLISH_ADDRESSES = statement('publish_addresses')`
   WITH forgotten AS (
-    DELETE FROM nodes WHERE node_id IN (
-      SELECT node_id FROM nodes WHERE last_seen_at = ${NEVER_HEARD} AND expires_at <= $4::bigint
-        AND node_id <> $1::uuid FOR UPDATE SKIP LOCKED)
+    DELETE FROM listeners WHERE boot_id IN (
+      SELECT boot_id FROM listeners WHERE expires_at <= $4::bigint AND boot_id <> $1::uuid FOR UPDATE SKIP LOCKED)
   )
-  INSERT INTO nodes (node_id, incarnation, boot_id, address, last_seen_at, expires_at, lost)
-  VALUES ($1::uuid, 0, $1::uuid, array_to_string($2::text[], ' '), ${NEVER_HEARD}, $3::bigint, true)
-  ON CONFLICT (node_id) DO UPDATE SET address = excluded.address, expires_at = excluded.expires_at`;
+  INSERT INTO listeners (boot_id, addresses, expires_at) VALUES ($1::uuid, $2::text[], $3::bigint)
+  ON CONFLICT (boot_id) DO UPDATE SET addresses = excluded.addresses, expires_at = excluded.expires_at`;
 
 export const WITHDRAW_ADDRESSES = statement('withdraw_addresses')`
-  DELETE FROM nodes WHERE node_id = $1::uuid AND last_seen_at = ${NEVER_HEARD}`;
+  DELETE FROM listeners WHERE boot_id = $1::uuid`;
 
 export const PUBLISHED_ADDRESSES = statement('published_addresses')`
-  SELECT DISTINCT unnest(string_to_array(address, ' ')) FROM nodes WHERE expires_at > $1::bigint`;
+  SELECT address FROM nodes WHERE expires_at > $1::bigint
+  UNION SELECT unnest(addresses) FROM listeners WHERE expires_at > $1::bigint`;
 
 export const LEAVE_NODE = statement('leave_node')`
   WITH gone AS (
