@@ -9,7 +9,7 @@ import { type Certificate, readCertificate } from './read-certificate.ts';
 import { makeCertificate } from './test-certificate.fixture.ts';
 
 const PLACES = 20;
-const ROUNDS = 50;
+const ROUNDS = 6;
 const HOST = '127.0.0.1';
 const REQUEST = 'GET /plain HTTP/1.1\r\nhost: x\r\n\r\n';
 
