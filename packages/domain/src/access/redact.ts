@@ -78,12 +78,15 @@ function isValue(value: unknown): boolean {
   return value !== null && typeof value !== 'boolean';
 }
 
-/** The user and password of a URL, parameters whose names tell of a secret, and what follows Bearer and Basic. */
+/**
+ * The user and password of a URL, parameters whose names tell of a secret, and what follows Bearer and Basic. The name of a parameter
+ * ends where the next may begin: otherwise a text of nothing but separators would be searched as often as it is long.
+ */
 function redactParts(text: string, isSecret: (name: string) => boolean): string {
   return text
     .replaceAll(/(:\/\/)[^/?#\s@]*@/g, `$1${REDACTED}@`)
     .replaceAll(/\b(bearer|basic) +[\w.~+/=-]{6,}/gi, `$1 ${REDACTED}`)
-    .replaceAll(/((?:^|[?&;])([^=&#?\s]+)=)[^&#\s]*/g, (whole, head: string, name: string) =>
+    .replaceAll(/((?:^|[?&;])([^=&#?;\s]+)=)[^&#\s]*/g, (whole, head: string, name: string) =>
       isSecret(name) ? `${head}${REDACTED}` : whole,
     );
 }
