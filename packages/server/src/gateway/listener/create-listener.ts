@@ -11,6 +11,7 @@ import { createHttp2Side } from './http2-side.ts';
 import { OpenConnections } from './open-connections.ts';
 import { peekProtocol } from './peek-protocol.ts';
 import type { Certificate } from './read-certificate.ts';
+import { UNSENT_LIMITS, UnsentGuard, type UnsentLimits } from './unsent-guard.ts';
 
 export interface ListenerOptions {
   /** Undefined: in clear. */
@@ -18,6 +19,8 @@ export interface ListenerOptions {
   readonly requestTimeoutMs?: number;
   readonly headersTimeoutMs?: number;
   readonly handshakeTimeoutMs?: number;
+  /** Of HTTP/2. Left out: those for people. */
+  readonly unsent?: UnsentLimits;
   /** Left out: no limits. */
   readonly limits?: ConnectionLimitSettings | undefined;
   /** A connection was closed at once because there are too many. */
@@ -70,11 +73,12 @@ export function createListener(options: ListenerOptions = {}): Listener {
     });
   };
   const connections = new OpenConnections();
+  const unsent = new UnsentGuard(options.unsent ?? UNSENT_LIMITS);
   const secured = new Set<{ setSecureContext(certificate: Certificate): void }>();
   return {
     connections,
     serverFactory(handler) {
-      const http2 = createHttp2Side({ handler, requestTimeoutMs, connections });
+      const http2 = createHttp2Side({ handler, requestTimeoutMs, connections, unsent });
       const limits = {
         requestTimeout: requestTimeoutMs,
         headersTimeout: headersTimeoutMs,

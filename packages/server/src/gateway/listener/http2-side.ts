@@ -1,6 +1,6 @@
 /**
  * The HTTP/2 server of the port, which accepts no connections itself: it gets those that speak HTTP/2. Concurrent streams,
- * the time for a request to arrive and the idle time are bounded, so that no caller holds more than their share.
+ * the time for a request to arrive, the idle time and what waits to be sent are bounded, so that no caller holds more than their share.
  */
 import type { RequestListener } from 'node:http';
 import {
@@ -12,6 +12,7 @@ import {
 } from 'node:http2';
 import { discardRestOfStream } from './discard-rest.ts';
 import type { OpenConnections } from './open-connections.ts';
+import type { UnsentGuard } from './unsent-guard.ts';
 
 const STREAMS_MAX = 250;
 /** What one connection may do at most. Node closes a connection that goes over; these bound floods of frames that cost the sender little. */
@@ -37,9 +38,11 @@ export interface Http2SideOptions {
   readonly handler: RequestListener;
   readonly requestTimeoutMs: number;
   readonly connections: OpenConnections;
+  readonly unsent: UnsentGuard;
 }
 
-export function createHttp2Side({ handler, requestTimeoutMs, connections }: Http2SideOptions): Http2Server {
+export function createHttp2Side(options: Http2SideOptions): Http2Server {
+  const { handler, requestTimeoutMs, connections, unsent } = options;
   const server = createServer(SESSION_LIMITS);
   // Node's compatibility layer gives requests and responses of HTTP/2 the shape of those of HTTP/1.1.
   server.on(
@@ -61,6 +64,7 @@ export function createHttp2Side({ handler, requestTimeoutMs, connections }: Http
   });
   server.on('session', (session) => {
     connections.spokeHttp2(session);
+    unsent.watch(session);
     closeWhenIdle(session);
   });
   return server;
