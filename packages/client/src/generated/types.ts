@@ -985,7 +985,7 @@ export interface NewKey {
   readonly expires_at?: string | number | null | undefined;
   /** Whose key it is; left out: yours. */
   readonly user_id?: string | null | undefined;
-  /** Yours, for a key that lasts longer than the session or key you came with, or than 30 days. */
+  /** Yours, for a key that lasts longer than the session or key you came with, or than 30 days, and for every key that is not your own. */
   readonly current_password?: string | undefined;
 }
 
@@ -1027,7 +1027,7 @@ export interface KeyRotation {
   readonly overlap?: string | number | undefined;
   /** When the key expires from now on; null: never. Left out: as before. */
   readonly expires_at?: string | number | null | undefined;
-  /** Yours, for a key that lasts longer than the session or key you came with, or than 30 days. */
+  /** Yours, for a key that lasts longer than the session or key you came with, or than 30 days, and for every key that is not your own. */
   readonly current_password?: string | undefined;
 }
 

@@ -22,7 +22,7 @@ import { type KeyFilter, KeysFull } from '../storage/account-store.ts';
 import type { AccountParts } from './accounts.ts';
 import { grantDetails, instantDetail } from './audit-details.ts';
 import { namespaceNotFound } from './known-namespaces.ts';
-import { requireLifetime } from './own-password.ts';
+import { requireProofForKey } from './own-password.ts';
 import { hashSecret, newKey } from './secrets.ts';
 import { userNotFound } from './users.ts';
 
@@ -34,7 +34,7 @@ export interface KeyInput {
   readonly expiresAtMs?: number | undefined;
   /** The owner. Left out: the user who calls; the installation when a key of nobody calls. */
   readonly ownerId?: string | undefined;
-  /** Of the user who calls: for a key that outlives what they came with. */
+  /** Of the user who calls: for a key that outlives what they came with, or is not their own. */
   readonly currentPassword?: string | undefined;
 }
 
@@ -123,7 +123,8 @@ export function keyOperations(parts: AccountParts) {
       for (const grant of grants) requireGrantable(caller, { grant, scopes });
       for (const name of names) await namespaces.require(name);
       requireAhead(expiresAtMs, nowMs);
-      await requireLifetime(parts, caller, { expiresAtMs, currentPassword });
+      const ofCaller = owner?.userId === caller.userId;
+      await requireProofForKey(parts, caller, { isOwn: ofCaller, expiresAtMs, currentPassword });
       const maker = caller.userId ?? caller.id;
       const { key: secret, prefix } = newKey(idempotencyKey && `keys.create ${maker} ${idempotencyKey}`);
       const key: ApiKey = {
@@ -170,7 +171,8 @@ export function keyOperations(parts: AccountParts) {
         for (const grant of key.grants) requireGrantable(caller, { grant, scopes: key.scopes });
       }
       if (!isItself(caller, key) || expiresAtMs !== key.expiresAtMs) {
-        await requireLifetime(parts, caller, { expiresAtMs, currentPassword: input.currentPassword });
+        const { currentPassword } = input;
+        await requireProofForKey(parts, caller, { isOwn: isOwn(caller, key), expiresAtMs, currentPassword });
       }
       const { key: secret, prefix } = newKey();
       const previousExpiresAtMs = Math.min(

@@ -151,17 +151,18 @@ export function userOperations(parts: AccountParts) {
 
     /** One's own, or another user's as an administrator: either with the password of who asks. Sessions opened with the old one end. */
     async setPassword(caller: Caller, userId: string, input: PasswordInput): Promise<void> {
-      // Whatever they came with: a key that a stolen session made must not set the password of its owner.
       const own = caller.userId === userId;
-      if (!own || caller.kind !== 'user') requireMay(caller, 'users.manage');
+      // A key that a stolen session made, or that may little, must not set the password of its owner.
+      const isSignedIn = own && caller.kind === 'user';
+      if (!isSignedIn) requireMay(caller, 'users.manage');
       const user = await requireUser(parts, userId);
       // Whoever sets a password can sign in with it, and so needs every grant of the user.
-      if (!own) await requireGrantsOf(parts, caller, user.grants);
+      if (!isSignedIn) await requireGrantsOf(parts, caller, user.grants);
       requirePassword(input.password, { field: 'password', userName: user.name });
-      if (!own) await requirePasswordToGive(parts, caller, input.currentPassword);
-      else if (user.hasPassword) {
-        await requireOwnPassword(parts, caller, { user, password: input.currentPassword });
-      }
+      const { currentPassword } = input;
+      if (own && user.hasPassword)
+        await requireOwnPassword(parts, caller, { user, password: currentPassword });
+      else await requirePasswordToGive(parts, caller, currentPassword);
       const except = own && input.keptSession !== undefined ? hashSecret(input.keptSession) : undefined;
       const passwordHash = await passwords.hash(input.password);
       const { endKeys = false } = input;

@@ -1286,7 +1286,7 @@ export type CreateKeyRequest = Message<"carillon.v1.CreateKeyRequest"> & {
   grants: Grant[];
 
   /**
-   * Of the caller's user, for a key that lasts longer than the one that asks, or than 30 days.
+   * Of the caller's user, for a key that lasts longer than the one that asks, or than 30 days, or is not their own.
    *
    * @generated from field: string current_password = 10;
    */
@@ -1447,7 +1447,7 @@ export type RotateKeyRequest = Message<"carillon.v1.RotateKeyRequest"> & {
   expiresAt?: Timestamp | undefined;
 
   /**
-   * Of the caller's user, for a key that lasts longer than the one that asks, or than 30 days.
+   * Of the caller's user, for a key that lasts longer than the one that asks, or than 30 days, or is not their own.
    *
    * @generated from field: string current_password = 4;
    */
