@@ -959,7 +959,7 @@ export interface PasswordChange {
   readonly password: string;
   /** Your own. Keys of nobody need none. */
   readonly current_password?: string | undefined;
-  /** Also end the keys that the user made or rotated themselves. */
+  /** Also end the keys that the user made, or rotated with something else than the key, whoever owns them. */
   readonly end_keys?: boolean | undefined;
 }
 

@@ -81,7 +81,9 @@ export const PASSWORD_BODY = {
     end_keys: z
       .boolean()
       .default(false)
-      .describe('Also end the keys that the user made or rotated themselves.'),
+      .describe(
+        'Also end the keys that the user made, or rotated with something else than the key, whoever owns them.',
+      ),
   }),
 } satisfies Shape;
 

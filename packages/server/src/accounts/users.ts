@@ -3,6 +3,7 @@
  * Passwords are never read back.
  */
 import {
+  type ApiKey,
   type Caller,
   EVERYWHERE,
   type Grant,
@@ -18,7 +19,7 @@ import { requestHash as hashOf } from '@carillon/foundation';
 import { auditEntry, type Change } from '../audit/audit-log.ts';
 import { LastAdministrator, type UserChange, type UserQuery } from '../storage/account-store.ts';
 import type { AccountParts } from './accounts.ts';
-import { grantDetails } from './audit-details.ts';
+import { grantDetails, revokedKeyEntries } from './audit-details.ts';
 import { namespaceNotFound } from './known-namespaces.ts';
 import { requireOwnPassword, requirePasswordToGive } from './own-password.ts';
 import { hashSecret } from './secrets.ts';
@@ -46,7 +47,7 @@ export interface PasswordInput {
   readonly currentPassword?: string | undefined;
   /** The token of the session that stays; all others of the user end. */
   readonly keptSession?: string | undefined;
-  /** The keys of the user end that they made themselves. */
+  /** The keys end that the user made, or was the last to rotate, whoever owns them. */
   readonly endKeys?: boolean | undefined;
 }
 
@@ -165,8 +166,10 @@ export function userOperations(parts: AccountParts) {
       else await requirePasswordToGive(parts, caller, currentPassword);
       const except = own && input.keptSession !== undefined ? hashSecret(input.keptSession) : undefined;
       const passwordHash = await passwords.hash(input.password);
-      const { endKeys = false } = input;
-      const after = endKeys ? { end_keys: true } : undefined;
+      const after = input.endKeys ? { end_keys: true } : undefined;
+      const endKeys = input.endKeys
+        ? (key: ApiKey) => revokedKeyEntries(caller, key, clock.now())
+        : undefined;
       const change = { action: 'users.password', ...userSubject(user), after };
       const to = { passwordHash, endSessions: { except }, endKeys };
       await changeUser(parts, { caller, user, to, change });

@@ -1090,7 +1090,7 @@ export type SetUserPasswordRequest = Message<"carillon.v1.SetUserPasswordRequest
   currentPassword: string;
 
   /**
-   * Also end the keys that the user made or rotated themselves.
+   * Also end the keys that the user made, or rotated with something else than the key, whoever owns them.
    *
    * @generated from field: bool end_keys = 4;
    */

@@ -239,7 +239,7 @@ export function userOperations({ operations, address }: ApiContext): Operation[]
       tag: 'users',
       summary: 'Set a password',
       description:
-        'Your own, or with users.manage that of others; either takes your password in current_password. Ends their other sessions, and with end_keys the keys that they made or rotated themselves.',
+        'Your own, or with users.manage that of others; either takes your password in current_password. Ends their other sessions, and with end_keys the keys that they made or rotated themselves, also those of others and of nobody.',
       ...aboutUser,
       body: reading(PASSWORD_BODY),
       bodyExamples: { own: ACCOUNT_EXAMPLES.passwordBody },

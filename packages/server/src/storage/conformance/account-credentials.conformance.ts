@@ -205,18 +205,31 @@ export function describeCredentials(stage: { readonly world: StorageWorld }): vo
       expect(await accounts().key(key.keyId)).toBeUndefined();
     });
 
-    it('that their owner made end with a password change that asks for it, and no others', async () => {
+    it('that a user made, whoever owns them, end with a password change that asks for it, and no others', async () => {
       const [ada, bob] = [await newUser('ada'), await newUser('bob')];
       const own = sampleKey({ ownerId: ada.userId, makerId: ada.userId });
       const given = sampleKey({ ownerId: ada.userId, makerId: bob.userId });
-      const made = sampleKey({ ownerId: bob.userId, makerId: ada.userId });
-      for (const key of [own, given, made]) await accounts().createKey(key, 'aa');
+      const made = sampleKey({ ownerId: bob.userId, ownerName: 'bob', makerId: ada.userId });
+      const nobodys = sampleKey({ makerId: ada.userId });
+      for (const key of [own, given, made, nobodys]) await accounts().createKey(key, 'aa');
       await accounts().changeUser(ada.userId, { passwordHash: 'new' }, BASE_MS);
       expect(await accounts().key(own.keyId)).toBeDefined();
-      await accounts().changeUser(ada.userId, { passwordHash: 'new', endKeys: true }, BASE_MS);
-      expect(await accounts().key(own.keyId)).toBeUndefined();
+      const ended: ApiKey[] = [];
+      const endKeys = (key: ApiKey) => {
+        ended.push(key);
+        return [{ ...ENTRY, action: 'keys.revoke', subject: { kind: 'key', id: key.keyId } }];
+      };
+      await accounts().changeUser(ada.userId, { passwordHash: 'new', endKeys }, BASE_MS, ENTRY);
+      const gone = [{ ...own, ownerName: 'ada' }, made, nobodys];
+      expect(ended).toHaveLength(3);
+      expect(ended).toEqual(expect.arrayContaining(gone));
+      for (const { keyId } of gone) expect(await accounts().key(keyId)).toBeUndefined();
       expect(await accounts().key(given.keyId)).toBeDefined();
-      expect(await accounts().key(made.keyId)).toBeDefined();
+      const recorded = await stage.world.storage.audit.list({ action: 'keys.revoke', limit: 9 });
+      expect(recorded.map(({ subject }) => subject.id).toSorted()).toEqual(
+        gone.map(({ keyId }) => keyId).toSorted(),
+      );
+      expect(await stage.world.storage.audit.list({ limit: 9 })).toHaveLength(4);
     });
 
     it('go with their owner, with their namespace, and when they are revoked', async () => {
