@@ -762,7 +762,7 @@ export interface RunAdded {
 export interface RunRequest {
   /** A JSON merge patch (RFC 7386) over the payload of the job, for this run alone: members replace those of the payload at every depth, null removes one. Needs payloads.read; to change more of an http job than body and expect_status also jobs.update. */
   readonly input?: Readonly<Record<string, unknown>> | null | undefined;
-  /** Why it is asked for: kept with the run and in the audit log. */
+  /** Why it is asked for, in one line: kept with the run and in the audit log. */
   readonly reason?: string | null | undefined;
 }
 

@@ -70,6 +70,10 @@ export const USER_CHANGE = {
   }),
 } satisfies Shape;
 
+export const USER_REMOVAL = {
+  schema: z.strictObject({ current_password: ownPassword }),
+} satisfies Shape;
+
 export const GRANTS_BODY = {
   schema: z.strictObject({ grants, current_password: ownPassword }),
 } satisfies Shape;

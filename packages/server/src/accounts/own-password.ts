@@ -64,6 +64,15 @@ export async function requirePasswordToGive(
   throw new Refusal('forbidden', message);
 }
 
+/** Nobody gets a removed user back. Taking one away gives nothing that lasts: without a password to show, every key may. */
+export async function requirePasswordToRemove(
+  parts: AccountParts,
+  caller: Caller,
+  currentPassword: string | undefined,
+): Promise<void> {
+  await showsPassword(parts, caller, { what: 'Removing a user', currentPassword });
+}
+
 /** False: the caller has none, as keys of nobody and users who cannot sign in. */
 async function showsPassword(
   parts: AccountParts,

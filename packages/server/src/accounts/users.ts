@@ -21,7 +21,7 @@ import { LastAdministrator, type UserChange, type UserQuery } from '../storage/a
 import type { AccountParts } from './accounts.ts';
 import { grantDetails, revokedKeyEntries } from './audit-details.ts';
 import { namespaceNotFound } from './known-namespaces.ts';
-import { requireOwnPassword, requirePasswordToGive } from './own-password.ts';
+import { requireOwnPassword, requirePasswordToGive, requirePasswordToRemove } from './own-password.ts';
 import { hashSecret } from './secrets.ts';
 
 export interface UserInput {
@@ -175,9 +175,14 @@ export function userOperations(parts: AccountParts) {
       await changeUser(parts, { caller, user, to, change });
     },
 
-    async deleteUser(caller: Caller, userId: string): Promise<void> {
+    async deleteUser(
+      caller: Caller,
+      userId: string,
+      { currentPassword }: { currentPassword?: string | undefined } = {},
+    ): Promise<void> {
       requireMay(caller, 'users.manage');
       const user = await requireUser(parts, userId);
+      await requirePasswordToRemove(parts, caller, currentPassword);
       const { name, displayName } = user;
       const before = { name, display_name: displayName, grants: grantDetails(user.grants) };
       const change = { action: 'users.delete', ...userSubject(user), before };

@@ -65,7 +65,26 @@ describe('over REST', () => {
     const path = `/api/users/${bob.userId}`;
     for (const payload of [{ display_name: 'Bob' }, { disabled: true }])
       expect((await gateway.askWith(key, 'PATCH', path, { payload })).status).toBe(200);
-    expect((await gateway.askWith(key, 'DELETE', path)).status).toBe(204);
+  });
+
+  it('removing a user takes the password of who has one, for it cannot be undone', async () => {
+    const root = await gateway.person('root', [ADMIN]);
+    const session = await gateway.signIn('root');
+    const key = await gateway.keyWith(ADMIN, { ownerId: root.userId });
+    const bob = await gateway.person('bob', [ADMIN]);
+    const path = `/api/users/${bob.userId}`;
+    expect((await gateway.askAs(session, 'DELETE', path)).body).toMatchObject(required);
+    expect((await gateway.askWith(key, 'DELETE', path)).body).toMatchObject(required);
+    const wrong = { current_password: 'a wrong phrase' };
+    expect((await gateway.askAs(session, 'DELETE', path, wrong)).body).toMatchObject({
+      ...{ code: 'field_invalid', field: 'current_password' },
+    });
+    const shown = { current_password: PASSWORD };
+    expect((await gateway.askAs(session, 'DELETE', path, shown)).status).toBe(204);
+    const [cora, dora] = [await gateway.person('cora'), await gateway.person('dora')];
+    expect((await gateway.ask('DELETE', `/api/users/${cora.userId}`)).status).toBe(204);
+    const nobodys = await gateway.keyWith(ADMIN);
+    expect((await gateway.askWith(nobodys, 'DELETE', `/api/users/${dora.userId}`)).status).toBe(204);
   });
 
   it('the admin key, keys of nobody and users without a password have none to show', async () => {
@@ -157,6 +176,7 @@ describe('over RPC', () => {
       (proof: object) => client.setUserGrants({ userId: bob, grants: [ADMIN], ...proof }),
       (proof: object) => client.setUserPassword({ userId: bob, password: NEW_PASSWORD, ...proof }),
       (proof: object) => client.updateUser({ userId: gone, disabled: false, ...proof }),
+      (proof: object) => client.deleteUser({ userId: bob, ...proof }),
       (proof: object) => client.rotateKey({ keyId: deploy.keyId, expiresAt: soon, ...proof }),
       (proof: object) => client.createKey({ ...forRobot, ...proof }),
     ];
