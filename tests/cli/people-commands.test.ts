@@ -210,7 +210,7 @@ describe('people', () => {
     );
   });
 
-  test('an administrator who has signed in shows their password to add, promote, enable or take over a user', async () => {
+  test('an administrator who has signed in shows their password to add, promote, enable, take over or remove a user', async () => {
     await ok(['users', 'create', 'ines', '--grant', 'admin'], { input: `${password}\n` });
     const env = { HOME: join(one.folder, 'ines') };
     await ok(['login', '--url', one.server.address, '--name', 'ines'], { env, input: `${password}\n` });
@@ -229,6 +229,9 @@ describe('people', () => {
     await ok(update, { env, input: `another phrase of jo\n${password}\n` });
     const login = ['login', '--url', one.server.address, '--name', 'jo'];
     await ok(login, { env: { HOME: join(one.folder, 'jo') }, input: 'another phrase of jo\n' });
+    const remove = ['users', 'delete', 'jo', '--yes'];
+    expect((await run(remove, { env, input: '' })).code).toBe(4);
+    expect(await ok(remove, { env, input: `${password}\n` })).toContain('Removed jo');
   });
 
   test('what users may is added, replaced and taken away; disabled ones stay out', async () => {

@@ -72,7 +72,7 @@ export const FIXES: Readonly<Record<string, string>> = {
   body_not_json: 'Give a JSON object, or an array of them.',
   last_administrator: 'Make another user an administrator first: carillon users grant <user> admin',
   password_required:
-    'Give --expires-in with a shorter time, or the command again on a terminal, which asks for your password.',
+    'Give the command again on a terminal, which asks for your password; a key of your own may instead have a shorter --expires-in.',
   key_changed: 'Somebody else rotated the key meanwhile: `carillon keys list` shows it as it is now.',
   content_type_unsupported: 'Use a carillon command of the version of the server: `carillon --version`.',
   body_too_large:

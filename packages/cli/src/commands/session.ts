@@ -165,7 +165,11 @@ const password = command('password', 'Change your own password', {
     'Ends your sessions; keys and logins of this command stay, unless --end-keys ends those that you made.',
   options: {
     name: text('--name <name>', 'Name you sign in with [that of the stored login]'),
-    endKeys: toggle('--end-keys', 'Also end all keys and logins that you made', 'end_keys'),
+    endKeys: toggle(
+      '--end-keys',
+      'Also end all keys and logins that you made, those of others too',
+      'end_keys',
+    ),
   },
   examples: [
     'carillon password',

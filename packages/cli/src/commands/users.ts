@@ -134,7 +134,9 @@ export const userCommands: readonly CommandSpec[] = [
     sentence: (_, user) => `Disabled ${user.name}`,
   }),
   command('users delete', 'Remove users', {
-    details: 'Their keys and sessions go with them; their jobs stay. The last administrator is not removed.',
+    details:
+      'Their keys and sessions go with them; their jobs stay. The last administrator is not removed. Whoever has signed in is asked ' +
+      'for their own password; without a terminal it is the first line of the standard input.',
     arguments: [{ name: '<user...>', description: 'Names or ids' }],
     options: { yes: YES },
     examples: ['carillon users delete bob', 'carillon users delete bob --yes'],
@@ -142,9 +144,12 @@ export const userCommands: readonly CommandSpec[] = [
       const client = await cli.client();
       const question = `Remove ${args.length === 1 ? `the user ${args[0]}` : `${args.length} users`} for good?`;
       if (!(await isConfirmed(cli, { yes, question, otherwise: 'Nothing was removed.' }))) return EXIT.ok;
+      const withOwn = ownPassword(cli);
       return forEachId(cli, args, async (who) => {
         const { user_id: id, name } = await findUser(client, who);
-        await client.users.remove(id);
+        await withOwn(({ current_password: currentPassword }) =>
+          client.users.remove(id, { currentPassword }),
+        );
         return { answer: { user_id: id, name, status: 'deleted' }, sentence: `Removed ${name}` };
       });
     },

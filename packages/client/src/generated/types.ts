@@ -762,7 +762,7 @@ export interface RunAdded {
 export interface RunRequest {
   /** A JSON merge patch (RFC 7386) over the payload of the job, for this run alone: members replace those of the payload at every depth, null removes one. Needs payloads.read; to change more of an http job than body and expect_status also jobs.update. */
   readonly input?: Readonly<Record<string, unknown>> | null | undefined;
-  /** Why it is asked for: kept with the run and in the audit log. */
+  /** Why it is asked for, in one line: kept with the run and in the audit log. */
   readonly reason?: string | null | undefined;
 }
 
@@ -959,7 +959,7 @@ export interface PasswordChange {
   readonly password: string;
   /** Your own. Keys of nobody need none. */
   readonly current_password?: string | undefined;
-  /** Also end the keys that the user made or rotated themselves. */
+  /** Also end the keys that the user made, or rotated with something else than the key, whoever owns them. */
   readonly end_keys?: boolean | undefined;
 }
 
@@ -985,7 +985,7 @@ export interface NewKey {
   readonly expires_at?: string | number | null | undefined;
   /** Whose key it is; left out: yours. */
   readonly user_id?: string | null | undefined;
-  /** Yours, for a key that lasts longer than the session or key you came with, or than 30 days. */
+  /** Yours, for a key that lasts longer than the session or key you came with, or than 30 days, and for every key that is not your own. */
   readonly current_password?: string | undefined;
 }
 
@@ -1027,7 +1027,7 @@ export interface KeyRotation {
   readonly overlap?: string | number | undefined;
   /** When the key expires from now on; null: never. Left out: as before. */
   readonly expires_at?: string | number | null | undefined;
-  /** Yours, for a key that lasts longer than the session or key you came with, or than 30 days. */
+  /** Yours, for a key that lasts longer than the session or key you came with, or than 30 days, and for every key that is not your own. */
   readonly current_password?: string | undefined;
 }
 

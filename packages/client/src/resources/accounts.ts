@@ -95,8 +95,13 @@ export class Users extends Resource {
     return this.send('PATCH', path`/users/${userId}`, options, { body: change });
   }
 
-  remove(userId: string, options: CallOptions = {}): Promise<unknown> {
-    return this.send('DELETE', path`/users/${userId}`, options);
+  /** With a key of a person it takes their password. */
+  remove(
+    userId: string,
+    { currentPassword, ...options }: CallOptions & { readonly currentPassword?: string | undefined } = {},
+  ): Promise<unknown> {
+    const body = currentPassword === undefined ? undefined : { current_password: currentPassword };
+    return this.send('DELETE', path`/users/${userId}`, options, { body });
   }
 
   /** Replaces all grants of the user. With a key of a person it takes their password. */

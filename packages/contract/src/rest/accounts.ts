@@ -70,6 +70,10 @@ export const USER_CHANGE = {
   }),
 } satisfies Shape;
 
+export const USER_REMOVAL = {
+  schema: z.strictObject({ current_password: ownPassword }),
+} satisfies Shape;
+
 export const GRANTS_BODY = {
   schema: z.strictObject({ grants, current_password: ownPassword }),
 } satisfies Shape;
@@ -81,7 +85,9 @@ export const PASSWORD_BODY = {
     end_keys: z
       .boolean()
       .default(false)
-      .describe('Also end the keys that the user made or rotated themselves.'),
+      .describe(
+        'Also end the keys that the user made, or rotated with something else than the key, whoever owns them.',
+      ),
   }),
 } satisfies Shape;
 

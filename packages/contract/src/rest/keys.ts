@@ -19,7 +19,9 @@ import { continuing, paging, readCursor, readId, text, yesOrNo } from './values.
 const name = named(200).describe('What it is for, so that people know it again.');
 const currentPassword = password
   .optional()
-  .describe('Yours, for a key that lasts longer than the session or key you came with, or than 30 days.');
+  .describe(
+    'Yours, for a key that lasts longer than the session or key you came with, or than 30 days, and for every key that is not your own.',
+  );
 const userId = z.uuid({ error: 'must be the id of a user' });
 
 const keyFields = z.strictObject({

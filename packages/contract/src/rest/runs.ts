@@ -7,6 +7,7 @@ import {
   PRIORITIES,
   parseInstant,
   RUN_FILTERS,
+  RUN_REASON_LENGTH_MAX,
   RUN_STATUSES,
   type RunFacts,
   type RunId,
@@ -232,8 +233,6 @@ export const runDetailsAnswer = runAnswer
   })
   .meta({ id: 'RunDetails' });
 
-const REASON_LENGTH_MAX = 500;
-
 /** What may be said when a run is asked for. */
 export const RUN_BODY = {
   schema: z.strictObject({
@@ -243,9 +242,9 @@ export const RUN_BODY = {
       .describe(
         'A JSON merge patch (RFC 7386) over the payload of the job, for this run alone: members replace those of the payload at every depth, null removes one. Needs payloads.read; to change more of an http job than body and expect_status also jobs.update.',
       ),
-    reason: textUpTo(REASON_LENGTH_MAX)
+    reason: textUpTo(RUN_REASON_LENGTH_MAX)
       .nullish()
-      .describe('Why it is asked for: kept with the run and in the audit log.'),
+      .describe('Why it is asked for, in one line: kept with the run and in the audit log.'),
   }),
 } satisfies Shape;
 

@@ -32,7 +32,7 @@ export interface ApiKey {
   /** Undefined: it belongs to the installation. */
   readonly ownerId: string | undefined;
   readonly ownerName: string | undefined;
-  /** The user who made it, if one did. */
+  /** The user who made it, or rotated it since with something else than itself. */
   readonly makerId: string | undefined;
   readonly grants: readonly Grant[];
   readonly scopes: ReadonlySet<Action> | undefined;

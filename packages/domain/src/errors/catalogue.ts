@@ -96,7 +96,7 @@ export const CATALOGUE = {
   },
   password_required: {
     status: 403,
-    fix: 'Send your password in current_password; a key may instead have an expires_at that is no later than the answer says.',
+    fix: 'Send your password in current_password; a key of your own may instead have an expires_at that is no later than the answer says.',
   },
   key_changed: {
     status: 409,

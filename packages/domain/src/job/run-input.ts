@@ -6,8 +6,10 @@
 import { type Caller, type Owner, requireMay } from '../access/caller.ts';
 import type { JsonObject, JsonValue } from '../ids.ts';
 import { checkHttpPayload } from './check-http-payload.ts';
-import { readPayload } from './define-job-values.ts';
+import { readPayload, readText } from './define-job-values.ts';
 import { type JobDefinition, payloadOf } from './job.ts';
+
+export const RUN_REASON_LENGTH_MAX = 500;
 
 /** JSON texts. */
 export interface RunInput {
@@ -74,4 +76,9 @@ export function mergePatch(target: JsonValue, patch: JsonValue): JsonValue {
 
 function isObject(value: JsonValue): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Why a run is asked for, as people read it in lists and in the audit log: one line. */
+export function readRunReason(reason: string): string {
+  return readText(reason, { field: 'reason', lengthMax: RUN_REASON_LENGTH_MAX });
 }

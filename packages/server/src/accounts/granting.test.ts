@@ -120,6 +120,25 @@ describe('a key that may only manage users', () => {
   });
 });
 
+describe('a key of a user without a password', () => {
+  const password = 'a long phrase';
+  async function setOwn(given: Partial<Caller>): Promise<void> {
+    const { user, caller } = await person(ADMIN_EVERYWHERE);
+    const key = { ...caller, kind: 'key', id: 'key', name: 'key', ...given } as Caller;
+    await fixture.everyones.setPassword(key, user.userId, { password });
+    await fixture.operations.signIn({ name: user.name, password });
+  }
+  const credential = { kind: 'key', id: 'key', name: 'key', expiresAtMs: undefined } as const;
+
+  it('sets their password only if it may all that they may, and does not expire', async () => {
+    const scopes = new Set<Action>(['users.read', 'users.manage']);
+    await expect(setOwn({ credential, scopes })).rejects.toMatchObject(forbidden);
+    const expiring = { ...credential, expiresAtMs: fixture.clock.now() + 1_000 };
+    await expect(setOwn({ credential: expiring })).rejects.toMatchObject(forbidden);
+    await setOwn({ credential });
+  });
+});
+
 describe('users', () => {
   it('are not for administrators of a namespace, nor of their own jobs', async () => {
     for (const grant of [DEFAULT_ADMIN, { ...ADMIN_EVERYWHERE, ownOnly: true }]) {

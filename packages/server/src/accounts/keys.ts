@@ -17,12 +17,11 @@ import {
   requireMay,
   visibleTo,
 } from '@carillon/domain';
-import { auditEntry, type Change } from '../audit/audit-log.ts';
 import { type KeyFilter, KeysFull } from '../storage/account-store.ts';
 import type { AccountParts } from './accounts.ts';
-import { grantDetails, instantDetail } from './audit-details.ts';
+import { instantDetail, keyDetails, keyEntries, revokedKeyEntries } from './audit-details.ts';
 import { namespaceNotFound } from './known-namespaces.ts';
-import { requireLifetime } from './own-password.ts';
+import { requireProofForKey } from './own-password.ts';
 import { hashSecret, newKey } from './secrets.ts';
 import { userNotFound } from './users.ts';
 
@@ -34,7 +33,7 @@ export interface KeyInput {
   readonly expiresAtMs?: number | undefined;
   /** The owner. Left out: the user who calls; the installation when a key of nobody calls. */
   readonly ownerId?: string | undefined;
-  /** Of the user who calls: for a key that outlives what they came with. */
+  /** Of the user who calls: for a key that outlives what they came with, or is not their own. */
   readonly currentPassword?: string | undefined;
 }
 
@@ -64,22 +63,6 @@ const LIVING_IN_NAMESPACE_MAX = 1_000;
 
 export function keyOperations(parts: AccountParts) {
   const { store, namespaces, identities, clock, random } = parts;
-
-  /**
-   * In the log of each namespace that the key works in, with what it may there alone: administrators of one learn nothing of another.
-   * What it may everywhere is recorded without a namespace.
-   */
-  const record = (
-    caller: Caller,
-    { keyId, grants }: ApiKey,
-    change: (grants: readonly Grant[]) => Omit<Change, 'namespace' | 'subject'>,
-  ) =>
-    [...new Set(grants.map(({ namespace }) => namespace))].map((place) => {
-      const subject = { kind: 'key', id: keyId };
-      const namespace = place === EVERYWHERE ? undefined : place;
-      const there = grants.filter((grant) => grant.namespace === place);
-      return auditEntry(caller, { ...change(there), namespace, subject }, clock.now());
-    });
 
   return {
     async listKeys(caller: Caller, query: ListKeysQuery): Promise<ApiKey[]> {
@@ -123,7 +106,8 @@ export function keyOperations(parts: AccountParts) {
       for (const grant of grants) requireGrantable(caller, { grant, scopes });
       for (const name of names) await namespaces.require(name);
       requireAhead(expiresAtMs, nowMs);
-      await requireLifetime(parts, caller, { expiresAtMs, currentPassword });
+      const ofCaller = owner?.userId === caller.userId;
+      await requireProofForKey(parts, caller, { isOwn: ofCaller, expiresAtMs, currentPassword });
       const maker = caller.userId ?? caller.id;
       const { key: secret, prefix } = newKey(idempotencyKey && `keys.create ${maker} ${idempotencyKey}`);
       const key: ApiKey = {
@@ -131,9 +115,8 @@ export function keyOperations(parts: AccountParts) {
         ...{ ownerId: owner?.userId, ownerName: owner?.name, makerId: caller.userId },
         ...{ createdAtMs: nowMs, lastUsedAtMs: undefined, lastUsedAddress: undefined, previous: undefined },
       };
-      const audit = record(caller, key, (there) => ({
-        ...{ action: 'keys.create', after: auditDetails(key, there) },
-      }));
+      const change = (there: readonly Grant[]) => ({ action: 'keys.create', after: keyDetails(key, there) });
+      const audit = keyEntries(caller, key, change, nowMs);
       const facts = { livingMax: livingMax(caller, key), audit };
       const create = () => store.createKey(key, hashSecret(secret), facts).catch(explainFull(key));
       if (!(await namespaces.whileGranting(grants, 'namespace', create))) {
@@ -146,7 +129,7 @@ export function keyOperations(parts: AccountParts) {
     async renameKey(caller: Caller, keyId: string, name: string): Promise<ApiKey> {
       const key = await changeableKey(parts, caller, keyId);
       const change = { action: 'keys.update', before: { name: key.name }, after: { name } };
-      const audit = record(caller, key, () => change);
+      const audit = keyEntries(caller, key, () => change, clock.now());
       if (name !== key.name && !(await store.renameKey(keyId, name, audit))) throw keyNotFound(keyId);
       // The name stands in the audit log beside what the key does.
       identities.forget();
@@ -170,7 +153,8 @@ export function keyOperations(parts: AccountParts) {
         for (const grant of key.grants) requireGrantable(caller, { grant, scopes: key.scopes });
       }
       if (!isItself(caller, key) || expiresAtMs !== key.expiresAtMs) {
-        await requireLifetime(parts, caller, { expiresAtMs, currentPassword: input.currentPassword });
+        const { currentPassword } = input;
+        await requireProofForKey(parts, caller, { isOwn: isOwn(caller, key), expiresAtMs, currentPassword });
       }
       const { key: secret, prefix } = newKey();
       const previousExpiresAtMs = Math.min(
@@ -192,11 +176,11 @@ export function keyOperations(parts: AccountParts) {
           previous_expires_at: instantDetail(previousExpiresAtMs),
         },
       };
-      const audit = record(caller, key, () => change);
+      const audit = keyEntries(caller, key, () => change, nowMs);
       const rotation = {
         ...{ fromPrefix: key.prefix, prefix, hash: hashSecret(secret), previousExpiresAtMs, expiresAtMs },
-        // Whoever came as its owner holds the key from now on, as if they had made it.
-        makerId: !isItself(caller, key) && isOwn(caller, key) ? caller.userId : key.makerId,
+        // The person who rotates it holds the key from now on, as if they had made it.
+        makerId: isItself(caller, key) ? key.makerId : (caller.userId ?? key.makerId),
       };
       if (!(await store.rotateKey(keyId, rotation, audit))) {
         if (!(await store.key(keyId))) throw keyNotFound(keyId);
@@ -208,9 +192,7 @@ export function keyOperations(parts: AccountParts) {
 
     async revokeKey(caller: Caller, keyId: string): Promise<void> {
       const key = await changeableKey(parts, caller, keyId);
-      const audit = record(caller, key, (there) => ({
-        ...{ action: 'keys.revoke', before: auditDetails(key, there) },
-      }));
+      const audit = revokedKeyEntries(caller, key, clock.now());
       if (!(await store.removeKey(keyId, audit))) throw keyNotFound(keyId);
       identities.forget();
     },
@@ -306,15 +288,4 @@ function isItself(caller: Caller, key: ApiKey): boolean {
 
 function keyNotFound(keyId: string): Refusal {
   return new Refusal('key_not_found', `There is no key ${keyId}.`);
-}
-
-/** What the audit log records of a key: everything but its secret. */
-function auditDetails(
-  { name, prefix, ownerId, scopes, expiresAtMs }: ApiKey,
-  grants: readonly Grant[],
-): object {
-  return {
-    ...{ name, prefix, user_id: ownerId, grants: grantDetails(grants) },
-    ...{ scopes: scopes && [...scopes], expires_at: instantDetail(expiresAtMs) },
-  };
 }

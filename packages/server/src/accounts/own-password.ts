@@ -2,7 +2,7 @@
  * When a person must show their password besides the session or key they came with. Whoever stole one of those gets nothing from it
  * that lasts longer than it does, and no new password.
  */
-import { type Action, type Caller, may, Refusal, type User } from '@carillon/domain';
+import { type Caller, may, Refusal, type User } from '@carillon/domain';
 import type { AccountParts } from './accounts.ts';
 
 /** However long the credential lasts: what it made on its own is over this long after it was revoked. */
@@ -23,12 +23,13 @@ export async function requireOwnPassword(
 }
 
 /**
- * A person's key that outlives what they came with takes their password. A key of nobody makes none that outlives it.
+ * A person's key that outlives what they came with takes their password, and so does every key that is not their own. A key of nobody
+ * makes none that outlives it.
  */
-export async function requireLifetime(
+export async function requireProofForKey(
   parts: AccountParts,
   caller: Caller,
-  key: { readonly expiresAtMs: number | undefined; readonly currentPassword: string | undefined },
+  key: { isOwn: boolean; expiresAtMs: number | undefined; currentPassword: string | undefined },
 ): Promise<void> {
   if (caller.userId === undefined) {
     const endMs = caller.credential?.expiresAtMs;
@@ -38,41 +39,62 @@ export async function requireLifetime(
   }
   const credentialMs = caller.credential?.expiresAtMs ?? Number.POSITIVE_INFINITY;
   const latestMs = Math.min(credentialMs, parts.clock.now() + WITHOUT_PASSWORD_MS_MAX);
-  if (key.expiresAtMs !== undefined && key.expiresAtMs <= latestMs) return;
-  const until = new Date(latestMs).toISOString();
-  await requireShown(parts, caller, {
-    what: `A key that lasts longer than until ${until}`,
-    instead: 'keys.manage',
-    currentPassword: key.currentPassword,
-  });
+  const isLasting = key.expiresAtMs === undefined || key.expiresAtMs > latestMs;
+  if (!isLasting && key.isOwn) return;
+  const what = isLasting
+    ? `A key that lasts longer than until ${new Date(latestMs).toISOString()}`
+    : 'A key that is not your own';
+  const { currentPassword } = key;
+  if ((await showsPassword(parts, caller, { what, currentPassword })) || !isLasting) return;
+  if (!neverExpires(caller) || !may(caller, 'keys.manage')) throw passwordRequired(what);
 }
 
 /**
- * A user, their grants and their password last longer than anything that somebody came with: whoever gives them shows their own
- * password. What belongs to nobody has none to show.
+ * A user, their grants and their password last longer than a session or a key that expires: whoever gives them shows their own
+ * password, or has none and came with what lasts as long.
  */
 export async function requirePasswordToGive(
   parts: AccountParts,
   caller: Caller,
   currentPassword: string | undefined,
 ): Promise<void> {
-  if (caller.userId === undefined) return;
   const what = 'Adding or enabling a user, and giving them grants or a password,';
-  await requireShown(parts, caller, { what, instead: 'users.manage', currentPassword });
+  if ((await showsPassword(parts, caller, { what, currentPassword })) || neverExpires(caller)) return;
+  const message = `${what} takes a key that does not expire, or the admin key: ${caller.name} expires.`;
+  throw new Refusal('forbidden', message);
 }
 
-/** Users without a password, who cannot show it, need the permission instead. */
-async function requireShown(
+/** Nobody gets a removed user back. Taking one away gives nothing that lasts: without a password to show, every key may. */
+export async function requirePasswordToRemove(
   parts: AccountParts,
   caller: Caller,
-  given: { what: string; instead: Action; currentPassword: string | undefined },
+  currentPassword: string | undefined,
 ): Promise<void> {
-  const { what, instead, currentPassword: password } = given;
-  const user = await parts.store.user(caller.userId!);
-  if (user?.hasPassword && password !== undefined) {
-    await requireOwnPassword(parts, caller, { user, password });
-  } else if (user?.hasPassword || !may(caller, instead)) {
-    const message = `${what} takes your password in current_password.`;
-    throw new Refusal('password_required', message, { field: 'current_password' });
-  }
+  await showsPassword(parts, caller, { what: 'Removing a user', currentPassword });
+}
+
+/** False: the caller has none, as keys of nobody and users who cannot sign in. */
+async function showsPassword(
+  parts: AccountParts,
+  caller: Caller,
+  { what, currentPassword: password }: { what: string; currentPassword: string | undefined },
+): Promise<boolean> {
+  if (caller.userId === undefined) return false;
+  const user = await parts.store.user(caller.userId);
+  // A removed user may be known here for a few seconds more.
+  if (!user) throw new Refusal('unauthorized', 'Your user was removed.');
+  if (!user.hasPassword) return false;
+  if (password === undefined) throw passwordRequired(what);
+  await requireOwnPassword(parts, caller, { user, password });
+  return true;
+}
+
+function passwordRequired(what: string): Refusal {
+  const message = `${what} takes your password in current_password.`;
+  return new Refusal('password_required', message, { field: 'current_password' });
+}
+
+/** The admin key, and keys without an end; not the secret before a rotation, which ends with the overlap. */
+function neverExpires({ credential }: Caller): boolean {
+  return credential?.expiresAtMs === undefined;
 }

@@ -3,6 +3,7 @@
  * Passwords are never read back.
  */
 import {
+  type ApiKey,
   type Caller,
   EVERYWHERE,
   type Grant,
@@ -18,9 +19,9 @@ import { requestHash as hashOf } from '@carillon/foundation';
 import { auditEntry, type Change } from '../audit/audit-log.ts';
 import { LastAdministrator, type UserChange, type UserQuery } from '../storage/account-store.ts';
 import type { AccountParts } from './accounts.ts';
-import { grantDetails } from './audit-details.ts';
+import { grantDetails, revokedKeyEntries } from './audit-details.ts';
 import { namespaceNotFound } from './known-namespaces.ts';
-import { requireOwnPassword, requirePasswordToGive } from './own-password.ts';
+import { requireOwnPassword, requirePasswordToGive, requirePasswordToRemove } from './own-password.ts';
 import { hashSecret } from './secrets.ts';
 
 export interface UserInput {
@@ -46,7 +47,7 @@ export interface PasswordInput {
   readonly currentPassword?: string | undefined;
   /** The token of the session that stays; all others of the user end. */
   readonly keptSession?: string | undefined;
-  /** The keys of the user end that they made themselves. */
+  /** The keys end that the user made, or was the last to rotate, whoever owns them. */
   readonly endKeys?: boolean | undefined;
 }
 
@@ -151,29 +152,37 @@ export function userOperations(parts: AccountParts) {
 
     /** One's own, or another user's as an administrator: either with the password of who asks. Sessions opened with the old one end. */
     async setPassword(caller: Caller, userId: string, input: PasswordInput): Promise<void> {
-      // Whatever they came with: a key that a stolen session made must not set the password of its owner.
       const own = caller.userId === userId;
-      if (!own || caller.kind !== 'user') requireMay(caller, 'users.manage');
+      // A key that a stolen session made, or that may little, must not set the password of its owner.
+      const isSignedIn = own && caller.kind === 'user';
+      if (!isSignedIn) requireMay(caller, 'users.manage');
       const user = await requireUser(parts, userId);
       // Whoever sets a password can sign in with it, and so needs every grant of the user.
-      if (!own) await requireGrantsOf(parts, caller, user.grants);
+      if (!isSignedIn) await requireGrantsOf(parts, caller, user.grants);
       requirePassword(input.password, { field: 'password', userName: user.name });
-      if (!own) await requirePasswordToGive(parts, caller, input.currentPassword);
-      else if (user.hasPassword) {
-        await requireOwnPassword(parts, caller, { user, password: input.currentPassword });
-      }
+      const { currentPassword } = input;
+      if (own && user.hasPassword)
+        await requireOwnPassword(parts, caller, { user, password: currentPassword });
+      else await requirePasswordToGive(parts, caller, currentPassword);
       const except = own && input.keptSession !== undefined ? hashSecret(input.keptSession) : undefined;
       const passwordHash = await passwords.hash(input.password);
-      const { endKeys = false } = input;
-      const after = endKeys ? { end_keys: true } : undefined;
+      const after = input.endKeys ? { end_keys: true } : undefined;
+      const endKeys = input.endKeys
+        ? (key: ApiKey) => revokedKeyEntries(caller, key, clock.now())
+        : undefined;
       const change = { action: 'users.password', ...userSubject(user), after };
       const to = { passwordHash, endSessions: { except }, endKeys };
       await changeUser(parts, { caller, user, to, change });
     },
 
-    async deleteUser(caller: Caller, userId: string): Promise<void> {
+    async deleteUser(
+      caller: Caller,
+      userId: string,
+      { currentPassword }: { currentPassword?: string | undefined } = {},
+    ): Promise<void> {
       requireMay(caller, 'users.manage');
       const user = await requireUser(parts, userId);
+      await requirePasswordToRemove(parts, caller, currentPassword);
       const { name, displayName } = user;
       const before = { name, display_name: displayName, grants: grantDetails(user.grants) };
       const change = { action: 'users.delete', ...userSubject(user), before };

@@ -149,7 +149,8 @@ describe('run now', () => {
       code: 'payload_too_large',
     });
     expect(await refusal({ input: [1] })).toMatchObject({ code: 'field_invalid', field: 'input' });
-    expect(await refusal({ reason: 'x'.repeat(501) })).toMatchObject({ field: 'reason' });
+    for (const reason of ['x'.repeat(501), 'two\nlines', '\u001b[2J', 'a\tb', ' '])
+      expect(await refusal({ reason })).toMatchObject({ code: 'field_invalid', field: 'reason' });
     expect(await refusal({ priority: 'high' })).toMatchObject({ code: 'field_unknown' });
   });
 
@@ -194,6 +195,9 @@ describe('run now', () => {
     expect(await rerunWith({ reason: 'once more' })).toEqual({ a: 9, b: 2 });
     expect(await rerunWith({ input: { c: 3 } })).toEqual({ a: 9, c: 3 });
     expect(await rerunWith({ input: null })).toEqual({ a: 9 });
+    const payload = { reason: 'two\nlines' };
+    const refused = await gateway.ask('POST', `/api/runs/${body.run_id}/rerun`, { payload });
+    expect(refused.body).toMatchObject({ code: 'field_invalid', field: 'reason' });
   });
 
   test('a redriven run has the input of the one that died', async () => {

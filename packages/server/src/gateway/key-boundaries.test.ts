@@ -122,4 +122,29 @@ describe('a password change that ends keys', () => {
     expect(await ask(stolen.key)).toBe(401);
     expect(await ask(rotated.key)).toBe(200);
   });
+
+  it('ends those that a thief made for others, or rotated, each with an entry in the audit log', async () => {
+    const { userId: ada } = await gateway.person('ada', [{ ...ADMIN, namespace: '*' }]);
+    const { userId: bobby } = await gateway.person('bobby', [VIEWER]);
+    const nobodys = await gateway.operations.createKey({ name: 'deploy', grants: [VIEWER] });
+    const bobbys = await gateway.operations.createKey({ name: 'b', grants: [VIEWER], ownerId: bobby });
+    const session = await gateway.signIn('ada');
+    const shown = { current_password: PASSWORD };
+    const ends = [];
+    for (const [url, payload] of [
+      ['/api/keys', { name: 'made', role: 'viewer', namespace: 'ops', user_id: bobby }],
+      [`/api/keys/${nobodys.key.keyId}/rotate`, {}],
+      [`/api/keys/${bobbys.key.keyId}/rotate`, {}],
+    ] as const)
+      ends.push((await gateway.askAs(session, 'POST', url, { ...payload, ...shown })).body);
+    const ask = async (key: string) => (await gateway.askWith(key, 'GET', '/api/jobs')).status;
+    for (const { key } of ends) expect(await ask(key)).toBe(200);
+    const change = { password: 'a quite new phrase', ...shown, end_keys: true };
+    expect((await gateway.askAs(session, 'POST', `/api/users/${ada}/password`, change)).status).toBe(204);
+    for (const { key, prefix, key_id: id } of ends) {
+      expect(await ask(key)).toBe(401);
+      const { body: entries } = await gateway.ask('GET', `/api/audit?action=keys.revoke&subject_id=${id}`);
+      expect(entries).toMatchObject([{ actor: { id: ada }, namespace: 'ops', before: { prefix } }]);
+    }
+  });
 });

@@ -144,7 +144,7 @@ describe('users', () => {
     const session = await gateway.signIn('root');
     const path = `/api/users/${root.userId}`;
     const requests = [
-      ['DELETE', path, undefined],
+      ['DELETE', path, { current_password: PASSWORD }],
       ['PATCH', path, { disabled: true }],
       [
         'PUT',
@@ -155,7 +155,7 @@ describe('users', () => {
     for (const [method, url, payload] of requests) {
       for (const answer of [
         await gateway.askAs(session, method, url, payload),
-        await gateway.ask(method, url, payload && { payload }),
+        await gateway.ask(method, url, { payload }),
       ]) {
         expect(answer.status).toBe(409);
         expect(answer.body).toMatchObject({ code: 'last_administrator' });

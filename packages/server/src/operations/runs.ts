@@ -16,6 +16,7 @@ import {
   type RunId,
   type RunSelection,
   readRunInput,
+  readRunReason,
   requireMay,
   requireMayInput,
   runsShownTo,
@@ -295,7 +296,7 @@ function runRequest(
   const hash = () => requestHash({ input: asked.input, reason: asked.reason });
   return {
     ...(input && readRunInput(job, input)),
-    reason: reason ?? undefined,
+    reason: reason ? readRunReason(reason) : undefined,
     requestHash: idempotencyKey === undefined ? undefined : hash(),
   };
 }

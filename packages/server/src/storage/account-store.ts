@@ -18,8 +18,8 @@ export interface UserChange {
   readonly grants?: readonly Grant[];
   /** Their sessions end, but for the one with this hash. */
   readonly endSessions?: { readonly except: SecretHash | undefined };
-  /** Their keys end that they made themselves. */
-  readonly endKeys?: boolean;
+  /** The keys that they made, or were the last to rotate, end, whoever owns them; what this answers for each is recorded with it. */
+  readonly endKeys?: ((key: ApiKey) => readonly AuditEntry[]) | undefined;
 }
 
 /** A secret as it is stored: SHA-256 in hexadecimal digits. */

@@ -18,6 +18,7 @@ import {
   toUsersQuery,
   USER_BODY,
   USER_CHANGE,
+  USER_REMOVAL,
   USERS_QUERY,
   userAnswer,
   userView,
@@ -203,11 +204,17 @@ export function userOperations({ operations, address }: ApiContext): Operation[]
       access: 'users.manage',
       tag: 'users',
       summary: 'Remove a user, their keys and their sessions',
-      description: 'Their jobs stay. The last administrator of the installation is not removed.',
+      description:
+        'Their jobs stay. The last administrator of the installation is not removed. Takes your password in current_password.',
       ...aboutUser,
+      body: reading(USER_REMOVAL),
+      bodyOptional: true,
+      bodyExamples: {
+        'with your password': { current_password: ACCOUNT_EXAMPLES.passwordBody.current_password },
+      },
       answers: { 204: { description: 'Removed.' } },
-      handle: async ({ caller, id }) => {
-        await operations.deleteUser(caller, id);
+      handle: async ({ caller, id, body: { current_password: currentPassword } }) => {
+        await operations.deleteUser(caller, id, { currentPassword });
         return { status: 204, also: { user_id: id } };
       },
     }),
@@ -239,7 +246,7 @@ export function userOperations({ operations, address }: ApiContext): Operation[]
       tag: 'users',
       summary: 'Set a password',
       description:
-        'Your own, or with users.manage that of others; either takes your password in current_password. Ends their other sessions, and with end_keys the keys that they made or rotated themselves.',
+        'Your own, or with users.manage that of others; either takes your password in current_password. Ends their other sessions, and with end_keys the keys that they made or rotated themselves, also those of others and of nobody.',
       ...aboutUser,
       body: reading(PASSWORD_BODY),
       bodyExamples: { own: ACCOUNT_EXAMPLES.passwordBody },

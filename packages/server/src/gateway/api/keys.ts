@@ -52,7 +52,7 @@ export function keyOperations({ operations, address }: ApiContext): Operation[] 
       tag: 'keys',
       summary: 'Make a key',
       description:
-        'The answer is the only one that holds the key. No key is stronger than its maker or its owner. People make keys of their own without a permission; one that lasts longer than the session or key they came with, or than 30 days, takes current_password. Keys of others, and of nobody, need keys.manage.',
+        'The answer is the only one that holds the key. No key is stronger than its maker or its owner. People make keys of their own without a permission; one that lasts longer than the session or key they came with, or than 30 days, takes current_password. Keys of others, and of nobody, need keys.manage, and current_password of who has one.',
       headers: { 'Idempotency-Key': { description: 'The same key again makes no second one.' } },
       body: reading(KEY_BODY, toKeyInput),
       bodyExamples: { key: ACCOUNT_EXAMPLES.keyBody, several_grants: ACCOUNT_EXAMPLES.severalGrantsBody },
@@ -103,7 +103,7 @@ export function keyOperations({ operations, address }: ApiContext): Operation[] 
       access: 'self',
       tag: 'keys',
       summary: 'Give a key a new secret',
-      description: `The answer is the only one that holds it. The secret before works on for the overlap; one from an earlier rotation ends at once. ${OWN_KEYS} keys.manage and every right that the key has.`,
+      description: `The answer is the only one that holds it. The secret before works on for the overlap; one from an earlier rotation ends at once. ${OWN_KEYS} keys.manage and every right that the key has, and current_password of who has one.`,
       ...aboutKey,
       body: reading(ROTATE_KEY_BODY, toRotationInput),
       bodyExamples: { a_day: ACCOUNT_EXAMPLES.rotationBody, at_once: { overlap: 0 } },

@@ -3,6 +3,7 @@ import type { Grant, User } from '@carillon/domain';
 import { describe, expect, it } from 'vitest';
 import { LastAdministrator, NamespaceGone, type NewUser, type UserChange } from '../account-store.ts';
 import { describeCredentials } from './account-credentials.conformance.ts';
+import { describeSessions } from './account-sessions.conformance.ts';
 import { ENTRY } from './audit-store.conformance.ts';
 import { newId } from './sample-job.ts';
 import { BASE_MS, type MakeStorage, MINUTE_MS } from './storage-under-test.ts';
@@ -239,5 +240,6 @@ export function describeAccountStore(makeStorage: MakeStorage): void {
     });
 
     describeCredentials(stage);
+    describeSessions(stage);
   });
 }

@@ -179,8 +179,9 @@ export class MemoryAccountStore implements AccountStore {
     row.passwordHash = passwordHash;
     if (row.user.disabled) this.#endSessions(userId);
     else if (endSessions) this.#endSessions(userId, endSessions.except);
-    if (endKeys) this.#removeKeys(({ ownerId, makerId }) => ownerId === userId && makerId === userId);
+    const ended = endKeys ? this.#removeKeys(({ makerId }) => makerId === userId).flatMap(endKeys) : [];
     this.#done(audit);
+    this.#done(ended);
     return row.user;
   }
 
@@ -262,7 +263,7 @@ export class MemoryAccountStore implements AccountStore {
   }
 
   async removeExpiredKeys(beforeMs: number): Promise<number> {
-    return this.#removeKeys(({ expiresAtMs }) => expiresAtMs !== undefined && expiresAtMs < beforeMs);
+    return this.#removeKeys(({ expiresAtMs }) => expiresAtMs !== undefined && expiresAtMs < beforeMs).length;
   }
 
   async createSession(session: Session, hash: SecretHash, opening: SignInFacts = {}): Promise<boolean> {
@@ -355,10 +356,10 @@ export class MemoryAccountStore implements AccountStore {
     return { ...key, ownerName: owner?.name };
   }
 
-  #removeKeys(isGone: (key: ApiKey) => boolean): number {
-    const found = [...this.#keys.values()].filter(({ key }) => isGone(key));
-    for (const { key } of found) this.#keys.delete(key.keyId);
-    return found.length;
+  #removeKeys(isGone: (key: ApiKey) => boolean): ApiKey[] {
+    const found = [...this.#keys.values()].map(({ key }) => this.#named(key)).filter(isGone);
+    for (const { keyId } of found) this.#keys.delete(keyId);
+    return found;
   }
 
   /** Keys of the same owner; of nobody, in the same namespace. */

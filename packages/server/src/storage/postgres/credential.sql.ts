@@ -103,7 +103,10 @@ export const REMOVE_KEYS_IN = statement('remove_keys_in')`
 export const REMOVE_EXPIRED_KEYS = statement('remove_expired_keys')`
   DELETE FROM api_keys WHERE expires_at < ${timestampOf('$1')} RETURNING key_id`;
 
-export const END_KEYS = statement('end_keys')`DELETE FROM api_keys WHERE owner_id = $1 AND maker_id = $1`;
+/** Their grants are read as they were before the statement. */
+export const END_KEYS = read('end_keys', KEY)`
+  WITH k AS (DELETE FROM api_keys WHERE maker_id = $1 RETURNING *)
+  SELECT ${KEY.sql} FROM k LEFT JOIN users u ON u.user_id = k.owner_id`;
 
 export const REMOVE_KEY = statement('remove_key')`DELETE FROM api_keys WHERE key_id = $1 RETURNING key_id`;
 

@@ -112,7 +112,7 @@ export class PostgresAccountStore implements AccountStore {
     nowMs: number,
     audit?: AuditEntry,
   ): Promise<User | undefined> {
-    const { displayName = null, disabled = null, passwordHash = null, grants, endSessions } = change;
+    const { displayName = null, disabled = null, passwordHash = null, grants, endSessions, endKeys } = change;
     const mayEndAdministrator = disabled === true || grants !== undefined;
     return this.#keepingAdministrators(mayEndAdministrator, async (session) => {
       const values = [userId, displayName, disabled, passwordHash, nowMs];
@@ -122,8 +122,8 @@ export class PostgresAccountStore implements AccountStore {
         await session.query(sql.ADD_GRANTS, [userId, ...grantArrays(grants)]);
       }
       if (endSessions) await session.query(credentials.END_SESSIONS, [userId, endSessions.except ?? null]);
-      if (change.endKeys) await session.query(credentials.END_KEYS, [userId]);
-      await recordAudit(session, [audit]);
+      const ended = endKeys ? await readAll(session, credentials.END_KEYS, [userId]) : [];
+      await recordAudit(session, [audit, ...ended.flatMap((key) => endKeys!(key))]);
       return readFirst(session, sql.GET_USER, [userId]);
     });
   }

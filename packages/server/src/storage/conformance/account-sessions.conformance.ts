@@ -1,0 +1,141 @@
+/** The promises of AccountStore about sessions: found by the hash of their token, gone with whom they belong to. */
+import type { Session } from '@carillon/domain';
+import { describe, expect, it } from 'vitest';
+import { readAs, sampleUser } from './account-store.conformance.ts';
+import { ENTRY } from './audit-store.conformance.ts';
+import { newId } from './sample-job.ts';
+import { BASE_MS, HOUR_MS, MINUTE_MS } from './storage-under-test.ts';
+import type { StorageWorld } from './storage-world.ts';
+
+export function sampleSession(userId: string, over: Partial<Session> = {}): Session {
+  return {
+    sessionId: newId(),
+    userId,
+    userName: 'ada',
+    createdAtMs: BASE_MS,
+    lastSeenAtMs: BASE_MS,
+    expiresAtMs: BASE_MS + HOUR_MS,
+    address: '203.0.113.7',
+    userAgent: 'test',
+    ...over,
+  };
+}
+
+export function describeSessions(stage: { readonly world: StorageWorld }): void {
+  const accounts = () => stage.world.storage.accounts;
+  const newUser = async (name = 'ada') => {
+    const user = sampleUser({ name });
+    await accounts().createUser(user);
+    return user;
+  };
+
+  const sessionsOf = (userId: string) => accounts().sessions({ userId, limit: 9 });
+
+  it('where somebody has signed in from is known, until it is long ago or they are gone', async () => {
+    const [ada, bob] = [await newUser('ada'), await newUser('bob')];
+    const open = (userId: string, address: string | undefined, createdAtMs = BASE_MS) =>
+      accounts().createSession(sampleSession(userId, { createdAtMs }), newId(), { address });
+    await open(ada.userId, '203.0.113.7');
+    await open(ada.userId, '203.0.113.7', BASE_MS + HOUR_MS);
+    await open(ada.userId, '203.0.113.8');
+    await open(bob.userId, '203.0.113.9');
+    await open(bob.userId, undefined);
+    const from = (name: string, address: string) => accounts().hasSignedInFrom(name, address);
+    expect(await from('ada', '203.0.113.7')).toBe(true);
+    expect(await from('ada', '203.0.113.9')).toBe(false);
+    expect(await from('nobody', '203.0.113.7')).toBe(false);
+    await accounts().forgetAddresses(BASE_MS + 1);
+    expect(await from('ada', '203.0.113.7')).toBe(true);
+    expect(await from('ada', '203.0.113.8')).toBe(false);
+    await accounts().removeUser(ada.userId);
+    await newUser('ada');
+    expect(await from('ada', '203.0.113.7')).toBe(false);
+  });
+
+  it('an address is not remembered for a session that was not opened', async () => {
+    const { userId } = await newUser();
+    const opening = { address: '203.0.113.7', checkedPasswordHash: 'wrong', audit: ENTRY };
+    expect(await accounts().createSession(sampleSession(userId), 'aa', opening)).toBe(false);
+    expect(await accounts().hasSignedInFrom('ada', '203.0.113.7')).toBe(false);
+    expect(await stage.world.storage.audit.list({ limit: 9 })).toEqual([]);
+  });
+
+  describe('sessions', () => {
+    it('is not opened for who was disabled, or whose password changed, while it was checked', async () => {
+      const { userId } = await newUser();
+      const open = (hash: string, checkedPasswordHash: string) =>
+        accounts().createSession(sampleSession(userId), hash, { checkedPasswordHash });
+      await accounts().changeUser(userId, { passwordHash: 'new' }, BASE_MS);
+      expect(await open('a1', 'old')).toBe(false);
+      expect(await open('a2', 'new')).toBe(true);
+      await accounts().changeUser(userId, { disabled: true }, BASE_MS);
+      expect(await open('a3', 'new')).toBe(false);
+      expect(await accounts().sessionToCheck('a1')).toBeUndefined();
+    });
+
+    it('are found by the hash of their token, with the user as they are now', async () => {
+      const user = await newUser();
+      const session = sampleSession(user.userId, { address: undefined, userAgent: undefined });
+      await accounts().createSession(session, 'aa');
+      expect(await accounts().sessionToCheck('aa')).toEqual({ session, user: readAs(user) });
+      expect(await accounts().sessionToCheck('bb')).toBeUndefined();
+      expect(await accounts().session(session.sessionId)).toEqual(session);
+      expect(await accounts().session(newId())).toBeUndefined();
+    });
+
+    it('are listed and ended one by one, or all but one', async () => {
+      const [ada, bob] = [await newUser('ada'), await newUser('bob')];
+      const sessions = ['aa', 'bb', 'cc'].map((hash) => ({ hash, session: sampleSession(ada.userId) }));
+      for (const { session, hash } of sessions) await accounts().createSession(session, hash);
+      await accounts().createSession(sampleSession(bob.userId), 'dd');
+      expect(await sessionsOf(ada.userId)).toHaveLength(3);
+      expect(await accounts().removeSession(sessions[0]!.session.sessionId)).toBe(true);
+      expect(await accounts().removeSession(sessions[0]!.session.sessionId)).toBe(false);
+      const end = (except?: string) =>
+        accounts().changeUser(ada.userId, { endSessions: { except } }, BASE_MS);
+      await end('cc');
+      expect(await sessionsOf(ada.userId)).toEqual([sessions[2]!.session]);
+      await end();
+      expect(await sessionsOf(ada.userId)).toEqual([]);
+      expect(await sessionsOf(bob.userId)).toHaveLength(1);
+    });
+
+    it('of everybody come newest first, page by page, without those that have ended', async () => {
+      const [ada, bob] = [await newUser('ada'), await newUser('bob')];
+      const open = [
+        sampleSession(ada.userId),
+        sampleSession(bob.userId, { userName: 'bob' }),
+        sampleSession(ada.userId, { expiresAtMs: BASE_MS + 1 }),
+        sampleSession(ada.userId, { lastSeenAtMs: BASE_MS - HOUR_MS }),
+      ];
+      for (const session of open) await accounts().createSession(session, newId());
+      const alive = { expiresAfterMs: BASE_MS + 1, seenAfterMs: BASE_MS - HOUR_MS };
+      const [newest, oldest] = open.slice(0, 2).sort((a, b) => (a.sessionId < b.sessionId ? 1 : -1));
+      expect(await accounts().sessions({ ...alive, limit: 9 })).toEqual([newest, oldest]);
+      expect(await accounts().sessions({ ...alive, limit: 1 })).toEqual([newest]);
+      const after = { ...alive, afterSessionId: newest!.sessionId };
+      expect(await accounts().sessions({ ...after, limit: 9 })).toEqual([oldest]);
+      expect(await accounts().sessions({ limit: 9 })).toHaveLength(4);
+    });
+
+    it('end with their user, and when the user is disabled', async () => {
+      const [ada, bob] = [await newUser('ada'), await newUser('bob')];
+      await accounts().createSession(sampleSession(ada.userId), 'aa');
+      await accounts().createSession(sampleSession(bob.userId), 'bb');
+      await accounts().changeUser(ada.userId, { disabled: true }, BASE_MS);
+      await accounts().removeUser(bob.userId);
+      expect(await accounts().sessionToCheck('aa')).toBeUndefined();
+      expect(await accounts().sessionToCheck('bb')).toBeUndefined();
+    });
+
+    it('that ran out or were left alone are cleared away', async () => {
+      const { userId } = await newUser();
+      await accounts().createSession(sampleSession(userId, { expiresAtMs: BASE_MS + 1 }), 'aa');
+      await accounts().createSession(sampleSession(userId, { lastSeenAtMs: BASE_MS - HOUR_MS }), 'bb');
+      await accounts().createSession(sampleSession(userId), 'cc');
+      const before = { expiresMs: BASE_MS + 2, lastSeenMs: BASE_MS - MINUTE_MS };
+      expect(await accounts().removeOldSessions(before)).toBe(2);
+      expect(await accounts().sessionToCheck('cc')).toBeDefined();
+    });
+  });
+}
