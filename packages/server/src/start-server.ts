@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { BootId, NodeId } from '@carillon/domain';
 import { type Log, systemClock, systemRandom } from '@carillon/foundation';
 import { createHttpHandler, type Handler } from '@carillon/worker';
+import { keyProof } from './accounts/secrets.ts';
 import { redactAlso } from './audit/audit-log.ts';
 import { composeEngine, ENGINE_DEFAULTS } from './compose.ts';
 import type { Config } from './config/config-schema.ts';
@@ -141,10 +142,13 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
       countJobs: () => storage.housekeeping.countJobs(),
       countWaiting: () => storage.housekeeping.countWaiting(Date.now()),
     });
+    // Nothing is proven before it is known where this server answers.
+    let announced = '';
     const gateway = createGateway({
       metrics: { telemetry, open: config.metrics.open },
       operations: engine.operations,
       authenticate: { adminKey },
+      proveKey: (nonce) => keyProof(adminKey, { address: announced, nonce }),
       accounts: engine.accounts,
       limits: new RequestLimits({
         settings: rateLimits(config),
@@ -178,6 +182,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
     own.addListener(address, port.host);
     await openRedirect(config, { port, undo, own, log: countingLog, telemetry });
     await whenReachable(database.url, { ...waiting, step: () => own.runOnce() });
+    announced = address;
     await data.announce(address);
     undo.push(() => data.announceLeaving());
     return {

@@ -23,7 +23,7 @@ import { askedMethodOf, mountOtherMethods, routeUnusualMethod } from './other-me
 import type { RequestLimits } from './rate-limit.ts';
 import { readJsonBodies } from './read-input.ts';
 import { addRequestHooks } from './request-hooks.ts';
-import { healthRoutes, type Readiness, sharedReadiness } from './routes/health-routes.ts';
+import { healthRoutes, type ProveKey, type Readiness, sharedReadiness } from './routes/health-routes.ts';
 import { allMethods } from './rpc/all-methods.ts';
 import { answerUnknownCalls } from './rpc/answer-unknown-calls.ts';
 import { mountRpc } from './rpc/mount-rpc.ts';
@@ -41,6 +41,8 @@ export interface GatewayOptions {
   readonly trustedProxies?: readonly string[];
   readonly log: Log;
   readonly readiness: () => Promise<Readiness>;
+  /** Left out: there is no /health/proof. */
+  readonly proveKey?: ProveKey;
   /** Left out: nothing is measured, and there is no /metrics. */
   readonly metrics?: Pick<MetricsOptions, 'telemetry' | 'open'>;
   readonly bodyLimitBytes: number;
@@ -108,7 +110,7 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   });
 
   const readiness = sharedReadiness(options.readiness, { clock: systemClock });
-  healthRoutes(app, { readiness, log });
+  healthRoutes(app, { readiness, log, proveKey: options.proveKey });
   if (options.metrics) metricsEndpoint(app, { ...options.metrics, authenticate });
   if (options.healthOnly) return app;
   // SignInFacts the address that the server printed shows the documentation.
