@@ -68,9 +68,11 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
     }
   };
   try {
-    const data = await openDataDirectory(config.data).catch((error: unknown) => {
-      throw StartFailure.ofFolder(error, config.data);
-    });
+    const data = await openDataDirectory(config.data, { isTrusted: config.trust_folder }).catch(
+      (error: unknown) => {
+        throw StartFailure.ofFolder(error, config.data);
+      },
+    );
     undo.push(() => data.close());
     const adminKey = await data.adminKey();
     const port = await preparePort(config, log);
