@@ -496,6 +496,7 @@ export const MODULES: readonly Module[] = [
       'server/config',
       'server/data-directory.ts',
       'server/greeting.ts',
+      'server/made-here.ts',
       'server/open-folder.ts',
       'server/parent-watch.ts',
       'server/postgres',

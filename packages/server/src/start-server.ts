@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import type { BootId, NodeId } from '@carillon/domain';
 import { type Log, systemClock, systemRandom } from '@carillon/foundation';
 import { createHttpHandler, type Handler } from '@carillon/worker';
-import { keyProof } from './accounts/secrets.ts';
 import { redactAlso } from './audit/audit-log.ts';
 import { composeEngine, ENGINE_DEFAULTS } from './compose.ts';
 import type { Config } from './config/config-schema.ts';
@@ -150,7 +149,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
       metrics: { telemetry, open: config.metrics.open },
       operations: engine.operations,
       authenticate: { adminKey },
-      proveKey: (nonce) => keyProof(adminKey, { address: announced, nonce }),
+      announced: () => announced,
       accounts: engine.accounts,
       limits: new RequestLimits({
         settings: rateLimits(config),

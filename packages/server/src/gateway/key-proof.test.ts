@@ -12,7 +12,7 @@ describe.each([
   { role: 'reads', served: 'reads' as const },
 ])('a server of $role', ({ role: _, ...options }) => {
   test('proves its key to everybody, for its address and this question alone', async () => {
-    const gateway = new GatewayFixture({ ...options, proveKey });
+    const gateway = new GatewayFixture({ ...options, announced: () => address });
     const nonce = newToken();
     const { status, headers, body } = await gateway.askAs({}, 'GET', `/health/proof?nonce=${nonce}`);
     expect({ status, body }).toEqual({ status: 200, body: { proof: proveKey(nonce) } });
@@ -32,7 +32,7 @@ describe.each([
     `?nonce=${'a'.repeat(44)}`,
     `?nonce=${newToken()}&nonce=${newToken()}`,
   ])('refuses the question %j', async (query) => {
-    const gateway = new GatewayFixture({ ...options, proveKey });
+    const gateway = new GatewayFixture({ ...options, announced: () => address });
     const { status, body } = await gateway.askAs({}, 'GET', `/health/proof${query}`);
     expect({ status, code: body.code, field: body.field }).toEqual({
       status: 400,
