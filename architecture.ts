@@ -367,7 +367,13 @@ export const MODULES: readonly Module[] = [
     name: 'server/data-directory.ts',
     kind: 'ground',
     purpose: "The server's own folder: its identity, its key, and the lock that keeps a second server out.",
-    imports: ['server/boot-record.ts', 'server/open-folder.ts'],
+    imports: ['server/boot-record.ts', 'server/made-here.ts', 'server/open-folder.ts'],
+  },
+  {
+    name: 'server/made-here.ts',
+    kind: 'ground',
+    purpose: 'Refuses a data folder that was cloned or copied, unless the operator says that it is theirs.',
+    imports: ['server/open-folder.ts'],
   },
   {
     name: 'server/boot-record.ts',
@@ -490,6 +496,7 @@ export const MODULES: readonly Module[] = [
       'server/config',
       'server/data-directory.ts',
       'server/greeting.ts',
+      'server/made-here.ts',
       'server/open-folder.ts',
       'server/parent-watch.ts',
       'server/postgres',

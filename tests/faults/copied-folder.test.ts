@@ -30,7 +30,8 @@ beforeEach(async () => {
 
 afterEach(() => stage.close());
 
-const launch = (name: string) => stage.launch(name, FLAGS);
+const TRUSTED = ['--trust-folder'];
+const launch = (name: string) => stage.launch(name, name === 'copy' ? [...FLAGS, ...TRUSTED] : FLAGS);
 const copyFolder = () => cp(join(stage.folder, 'original'), join(stage.folder, 'copy'), { recursive: true });
 const nodeOf = async (server: ServerProcess) =>
   (await readFile(join(server.dataDir, 'node.id'), 'utf8')).trim();

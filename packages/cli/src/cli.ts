@@ -3,6 +3,7 @@ import { Carillon } from '@carillon/client';
 import { type Connection, findConnection } from './connection.ts';
 import type { GlobalOptions } from './flags.ts';
 import type { Output } from './output/output.ts';
+import { requireProof } from './require-proof.ts';
 
 export interface World {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -27,11 +28,14 @@ export class Cli {
 
   connection(): Promise<Connection> {
     const { env, cwd } = this.world;
-    this.#connection ??= findConnection({ flags: this.globals, env, cwd }).then((found) => {
+    this.#connection ??= findConnection({ flags: this.globals, env, cwd }).then(async (found) => {
       if (found.isOfFolder && env.CARILLON_KEY)
         this.out.warn(
           'CARILLON_KEY is not used: it is sent to the server of --url, CARILLON_URL or a context, and this one was only found in a folder, with a key of its own.',
         );
+      const { url, key, keyFolder: folder } = found;
+      if (key !== undefined && folder)
+        await requireProof(this.clientOf({ url, key: undefined }), { url, key, folder });
       return found;
     });
     return this.#connection;

@@ -21,6 +21,14 @@ export interface Connection {
   readonly namespace?: string | undefined;
   /** The address was found in a data folder: nobody named it, and no key but that folder's is sent there. */
   readonly isOfFolder?: boolean;
+  /** The key is that of a data folder: the server has to prove first that it knows it. */
+  readonly keyFolder?: KeyFolder | undefined;
+}
+
+export interface KeyFolder {
+  readonly path: string;
+  /** What its server announced as its address. */
+  readonly announced: string;
 }
 
 const DATA_FOLDER = '.carillon';
@@ -43,7 +51,7 @@ export async function findConnection({ flags, env: given, cwd }: ConnectionSourc
   const url = flags.url ?? (isPlain ? env.CARILLON_URL || undefined : undefined);
   if (url !== undefined) {
     const from = flags.url === undefined ? 'CARILLON_URL' : '--url';
-    return { url, key: key ?? (await keyFor(url, env, folder)), from };
+    return key === undefined ? { url, from, ...(await keyFor(url, env, folder)) } : { url, key, from };
   }
   // A folder that was named wins over the context in use.
   const chosen = flags.data === undefined ? await chosenContext(env) : undefined;
@@ -79,14 +87,20 @@ async function localConnection(folder: LocalFolder, flags: GlobalOptions): Promi
       `--key is not sent to a server that only the folder ${path} names.`,
       `Name the server as well: --url ${local.url}`,
     );
-  return { ...local, from: `the folder ${path}`, isOfFolder: true };
+  const { url, key, announced } = local;
+  return { url, key, from: `the folder ${path}`, isOfFolder: true, keyFolder: { path, announced } };
 }
 
-async function keyFor(url: string, env: Env, folder: LocalFolder): Promise<string | undefined> {
+async function keyFor(
+  url: string,
+  env: Env,
+  folder: LocalFolder,
+): Promise<Pick<Connection, 'key' | 'keyFolder'>> {
   const chosen = await chosenContext(env);
-  if (chosen && sameServer(chosen.context.url, url)) return chosen.context.key;
+  if (chosen && sameServer(chosen.context.url, url)) return { key: chosen.context.key };
   // One that just lies where the command runs may be planted, with a key that somebody else waits for.
-  if (!folder.isNamed) return undefined;
-  const local = await findLocalServer(folder);
-  return local && sameServer(local.url, url) ? local.key : undefined;
+  const local = folder.isNamed ? await findLocalServer(folder) : undefined;
+  if (!local || !sameServer(local.url, url)) return { key: undefined };
+  const { key, announced } = local;
+  return { key, keyFolder: { path: folder.path, announced } };
 }

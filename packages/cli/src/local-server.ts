@@ -10,6 +10,8 @@ import { CommandFailure } from './errors.ts';
 
 export interface LocalServer {
   readonly url: string;
+  /** As the server wrote it, which is what it proves its key for. */
+  readonly announced: string;
   /** Undefined when this user may not read it. */
   readonly key: string | undefined;
 }
@@ -47,8 +49,11 @@ export async function findLocalServer(folder: LocalFolder): Promise<LocalServer 
       `Forbid it: chmod o-w ${path}`,
     );
   const lock = await read('server.lock');
-  const url = lock === undefined ? undefined : addressIn(lock);
-  return url === undefined ? undefined : { url, key: (await read('admin.key', true))?.trim() };
+  const announced = lock === undefined ? undefined : addressIn(lock);
+  if (announced === undefined) return undefined;
+  // Listening on all addresses is not an address to call.
+  const url = announced.replace(/\/\/(0\.0\.0\.0|\[::\])(?=[:/]|$)/, '//127.0.0.1');
+  return { url, announced, key: (await read('admin.key', true))?.trim() };
 }
 
 /** Undefined where nothing is there, or it may not be read. */
@@ -99,12 +104,10 @@ function isLink(path: string): CommandFailure {
   );
 }
 
-/** The lock of a killed server stays behind: the first request finds out that nobody answers there. */
+/** The lock of a killed server stays behind: the proof of the key finds out who answers there. */
 function addressIn(lock: string): string | undefined {
   try {
-    const { address } = JSON.parse(lock) as { address?: string };
-    // Listening on all addresses is not an address to call.
-    return address?.replace(/\/\/(0\.0\.0\.0|\[::\])(?=[:/]|$)/, '//127.0.0.1');
+    return (JSON.parse(lock) as { address?: string }).address;
   } catch {
     // The server is writing it at this moment: treated as absent.
     return undefined;

@@ -83,6 +83,19 @@ export class Carillon {
     return { ready: status === 200, reasons: body.reasons ?? [] };
   }
 
+  /**
+   * What shows that the server knows the admin key of its data folder: the HMAC-SHA256, under that key and in base64url, of
+   * `carillon key proof`, the address in the `server.lock` of the folder and the nonce (32 random bytes in base64url), each on a
+   * line. Needs no key.
+   */
+  async keyProof(nonce: string, options: CallOptions = {}): Promise<string> {
+    const query = { nonce };
+    const { body } = await this.#transport.answer<{ proof?: string }>({
+      ...{ ...options, method: 'GET', prefix: '/health', path: '/proof', query },
+    });
+    return body.proof ?? '';
+  }
+
   /** Its status now and each time it changes, until the job is completed, failed or cancelled. */
   watch(jobId: string, options: CallOptions = {}): AsyncGenerator<JobStatusReport, void, undefined> {
     return watchJob(this, jobId, options);

@@ -26,7 +26,7 @@ import {
 import { makeTestFolder } from '../../../tests/support/test-folder.ts';
 import { openDataDirectory } from './data-directory.ts';
 
-const STATE_FILES = ['server.lock', 'admin.key', 'node.id', 'incarnation', 'boots'];
+const STATE_FILES = ['server.lock', 'admin.key', 'node.id', 'incarnation', 'boots', 'made-here'];
 
 let folder = '';
 
@@ -35,8 +35,8 @@ beforeEach(() => {
 });
 
 /** Everything a start does with its folder. */
-async function startAndStop(path: string): Promise<void> {
-  const data = await openDataDirectory(path);
+async function startAndStop(path: string, options: { isTrusted?: boolean } = {}): Promise<void> {
+  const data = await openDataDirectory(path, options);
   try {
     await data.boot();
     await data.nodeId();
@@ -90,7 +90,14 @@ testAsRoot(
     const path = folderOfAnotherUser(folder, 'data');
     await startAndStop(path);
     const names = await readdir(path);
-    expect(names.toSorted()).toEqual(['admin.key', 'boots', 'incarnation', 'node.id', 'server.lock.db']);
+    expect(names.toSorted()).toEqual([
+      'admin.key',
+      'boots',
+      'incarnation',
+      'made-here',
+      'node.id',
+      'server.lock.db',
+    ]);
     for (const name of names)
       expect(await lstat(join(path, name)), name).toMatchObject({ uid: ANOTHER_USER.uid });
     expect([process.geteuid?.(), process.getegid?.()]).toEqual([0, 0]);
@@ -189,12 +196,12 @@ test.each(['644', '640', '602'])(
     const key = join(folder, 'admin.key');
     await writeFile(key, `${PLANTED}\n`);
     await chmod(key, Number.parseInt(mode, 8));
-    await expect(startAndStop(folder)).rejects.toThrow(
+    await expect(startAndStop(folder, { isTrusted: true })).rejects.toThrow(
       new RegExp(`${key} can be read or changed by others.*remove it.*chmod 600 ${key}`),
     );
     expect(((await stat(key)).mode & 0o777).toString(8)).toBe(mode);
     await chmod(key, 0o600);
-    await startAndStop(folder);
+    await startAndStop(folder, { isTrusted: true });
     expect(await readFile(key, 'utf8')).toBe(`${PLANTED}\n`);
   },
 );
@@ -205,9 +212,9 @@ testAsRoot('a key of another user than root and the owner of the folder is refus
     const key = join(path, 'admin.key');
     await writeFile(key, `${PLANTED}\n`, { mode: 0o600 });
     await chown(key, 65_533, 65_533);
-    await expect(startAndStop(path)).rejects.toThrow(`${key} belongs to user 65533`);
+    await expect(startAndStop(path, { isTrusted: true })).rejects.toThrow(`${key} belongs to user 65533`);
     await chown(key, (await stat(path)).uid, 0);
-    await startAndStop(path);
+    await startAndStop(path, { isTrusted: true });
   }
 });
 

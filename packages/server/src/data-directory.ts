@@ -11,6 +11,7 @@ import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { lockIdentity, recordBoot } from './boot-record.ts';
+import { recordMadeHere, requireMadeHere } from './made-here.ts';
 import { OpenFolder } from './open-folder.ts';
 
 const LOCK_FILE = 'server.lock.db';
@@ -83,9 +84,13 @@ export type DataDirectory = {
   close(): Promise<void>;
 };
 
-export async function openDataDirectory(path: string): Promise<DataDirectory> {
+/** isTrusted: the operator says that what is in the folder is theirs, wherever it came from. */
+export async function openDataDirectory(
+  path: string,
+  { isTrusted = false }: { readonly isTrusted?: boolean } = {},
+): Promise<DataDirectory> {
   const directory = resolve(path);
-  const lock = await takeLock(await openOwn(directory));
+  const lock = await takeLock(await openOwn(directory, { isTrusted }));
   const { folder } = lock;
   let holder: Holder = {
     pid: process.pid,
@@ -99,6 +104,7 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
   let boot: ReturnType<DataDirectory['boot']> | undefined;
   try {
     await folder.removeScratchFiles();
+    await recordMadeHere(folder);
     await record({});
   } catch (error) {
     await release(lock);
@@ -139,13 +145,14 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
 }
 
 /** Root may start on the folder of another user: what concerns it is then done with the rights of that user. */
-async function openOwn(path: string): Promise<OpenFolder> {
+async function openOwn(path: string, { isTrusted }: { isTrusted: boolean }): Promise<OpenFolder> {
   const folder = await OpenFolder.make(path, { mode: 0o700 });
   const { uid } = await folder.owner();
   const self = process.geteuid?.() ?? uid;
   try {
     if (self !== 0 && uid !== self && uid !== 0) throw new FolderOfAnotherUser(path, uid);
     await folder.requireNotOpenToAll();
+    await requireMadeHere(folder, { isTrusted });
     return folder;
   } catch (error) {
     await folder.close();

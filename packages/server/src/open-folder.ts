@@ -244,6 +244,12 @@ export class OpenFolder implements AsyncDisposable {
     return { uid, gid };
   }
 
+  /** Its number, and when it was made and changed last, in nanoseconds. */
+  async birth(): Promise<{ readonly inode: string; readonly born: string; readonly changed: string }> {
+    const { ino, birthtimeNs, ctimeNs } = await this.#handle.stat({ bigint: true });
+    return { inode: String(ino), born: String(birthtimeNs), changed: String(ctimeNs) };
+  }
+
   async giveTo({ uid, gid }: Owner): Promise<void> {
     await this.#handle.chown(uid, gid);
   }

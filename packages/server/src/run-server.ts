@@ -8,6 +8,7 @@ import { type Invocation, renderHelp } from './config/render-config-reference.ts
 import { ConfigError } from './config/settings.ts';
 import { DataDirectoryInUse, FolderOfAnotherUser } from './data-directory.ts';
 import { greeting, VERSION } from './greeting.ts';
+import { FolderFromElsewhere } from './made-here.ts';
 import { ForeignFolder, LinkRefused, NotPrivate } from './open-folder.ts';
 import { stopWithParent } from './parent-watch.ts';
 import { EmbeddedPostgresError } from './postgres/embedded/embedded-postgres-error.ts';
@@ -87,6 +88,7 @@ function explain(error: unknown): { text: string; exitCode: number } {
   const known = [
     DataDirectoryInUse,
     FolderOfAnotherUser,
+    FolderFromElsewhere,
     LinkRefused,
     ForeignFolder,
     NotPrivate,

@@ -67,9 +67,11 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
     }
   };
   try {
-    const data = await openDataDirectory(config.data).catch((error: unknown) => {
-      throw StartFailure.ofFolder(error, config.data);
-    });
+    const data = await openDataDirectory(config.data, { isTrusted: config.trust_folder }).catch(
+      (error: unknown) => {
+        throw StartFailure.ofFolder(error, config.data);
+      },
+    );
     undo.push(() => data.close());
     const adminKey = await data.adminKey();
     const port = await preparePort(config, log);
@@ -141,10 +143,13 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
       countJobs: () => storage.housekeeping.countJobs(),
       countWaiting: () => storage.housekeeping.countWaiting(Date.now()),
     });
+    // Nothing is proven before it is known where this server answers.
+    let announced = '';
     const gateway = createGateway({
       metrics: { telemetry, open: config.metrics.open },
       operations: engine.operations,
       authenticate: { adminKey },
+      announced: () => announced,
       accounts: engine.accounts,
       limits: new RequestLimits({
         settings: rateLimits(config),
@@ -178,6 +183,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
     own.addListener(address, port.host);
     await openRedirect(config, { port, undo, own, log: countingLog, telemetry });
     await whenReachable(database.url, { ...waiting, step: () => own.runOnce() });
+    announced = address;
     await data.announce(address);
     undo.push(() => data.announceLeaving());
     return {

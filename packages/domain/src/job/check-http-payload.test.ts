@@ -33,6 +33,12 @@ test.each<[payload: JsonObject, field: string]>([
   [{ url: URL_OK, headers: { 'X-Forwarded-For': '10.0.0.1' } }, 'payload.headers.X-Forwarded-For'],
   [{ url: URL_OK, headers: { 'x-forwarded-proto': 'https' } }, 'payload.headers.x-forwarded-proto'],
   [{ url: URL_OK, headers: { Forwarded: 'for=10.0.0.1' } }, 'payload.headers.Forwarded'],
+  // Receivers that get headers as variables (CGI, WSGI) take these for the ones with a hyphen.
+  [{ url: URL_OK, headers: { X_Forwarded_For: '10.0.0.1' } }, 'payload.headers.X_Forwarded_For'],
+  [{ url: URL_OK, headers: { 'X.Real_IP': '10.0.0.1' } }, 'payload.headers.X.Real_IP'],
+  [{ url: URL_OK, headers: { Content_Length: 5 } }, 'payload.headers.Content_Length'],
+  [{ url: URL_OK, headers: { Webhook_Signature: 'v1,x' } }, 'payload.headers.Webhook_Signature'],
+  [{ url: URL_OK, headers: { Carillon_Run_Id: 'x' } }, 'payload.headers.Carillon_Run_Id'],
   [{ url: URL_OK, headers: { Host: 'other.example' } }, 'payload.headers.Host'],
   [{ url: URL_OK, headers: { 'x-real-ip': '10.0.0.1' } }, 'payload.headers.x-real-ip'],
   [{ url: URL_OK, headers: { 'Proxy-Authorization': 'x' } }, 'payload.headers.Proxy-Authorization'],

@@ -39,9 +39,14 @@ const OF_PROXIES = new Set([
   'x-rewrite-url',
 ]);
 
+/** Receivers that get headers as variables (CGI, WSGI) read every other sign as they read a hyphen: HTTP_X_FORWARDED_FOR. */
+function comparable(name: string): string {
+  return name.toLowerCase().replaceAll(/[^a-z0-9]/g, '-');
+}
+
 /** Why a job may not send the header; undefined: it may. */
 export function headerRefusal(name: string): string | undefined {
-  const header = name.toLowerCase();
+  const header = comparable(name);
   if (OF_THE_CONNECTION.has(header) || header.startsWith('proxy-')) return 'is set by the connection itself';
   if (OF_PROXIES.has(header) || header.startsWith('x-forwarded')) {
     return 'tells a server or proxy who the caller is or which host is meant: no job may set it';
@@ -53,6 +58,6 @@ const OF_CARILLON = new Set(['idempotency-key', 'webhook-id', 'webhook-timestamp
 
 /** Carillon sets them where they belong, whatever the job says. */
 export function isCarillonHeader(name: string): boolean {
-  const header = name.toLowerCase();
+  const header = comparable(name);
   return header.startsWith('carillon-') || OF_CARILLON.has(header);
 }

@@ -71,6 +71,16 @@ export function sameSecret(a: string, b: string): boolean {
   return timingSafeEqual(secretDigest(a), secretDigest(b));
 }
 
+/**
+ * Shows that a server knows its admin key without telling it. Also for the address that the server announced: whoever passes the
+ * question on from elsewhere gets the proof for another address than the one that was asked.
+ */
+export function keyProof(adminKey: string, { address, nonce }: { address: string; nonce: string }): string {
+  return createHmac('sha256', adminKey)
+    .update(`carillon key proof\n${address}\n${nonce}`)
+    .digest('base64url');
+}
+
 /** Derived from the session token, so that nothing has to be stored, and reveals nothing of it. */
 export function csrfTokenOf(sessionToken: string): string {
   return createHmac('sha256', sessionToken).update('carillon csrf').digest('base64url');

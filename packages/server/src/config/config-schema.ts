@@ -29,6 +29,12 @@ export const configSchema = z.strictObject({
     .min(1)
     .default('.carillon')
     .describe('Folder of this server: admin key, identity, and the embedded database.'),
+  trust_folder: z
+    .boolean()
+    .default(false)
+    .describe(
+      'The data folder is yours although it was copied or restored, or comes from an earlier version. Needed for one start; not in a configuration file.',
+    ),
   database_url: databaseUrl
     .optional()
     .describe('PostgreSQL to use. Left out: an embedded one runs in the data folder.'),

@@ -1,8 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NEVER_CALLED } from '@carillon/worker';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ANOTHER_USER, testAsRoot } from '../../../../tests/support/folder-of-another-user.ts';
 import { configSchema } from './config-schema.ts';
 import { loadConfig } from './load-config.ts';
 import { renderConfigReference, renderHelp } from './render-config-reference.ts';
@@ -37,6 +38,7 @@ test('nothing has to be configured', () => {
   expect(load({})).toEqual({
     port: 7420,
     data: '.carillon',
+    trust_folder: false,
     roles: ['gateway', 'engine'],
     log_level: 'info',
     retention_days: 30,
@@ -101,6 +103,22 @@ describe('order', () => {
     expect(complaintOf({ argv: ['--config=missing.json'] })).toBe(
       'The configuration file ./missing.json cannot be read (ENOENT).',
     );
+  });
+
+  test('no file says that a folder is trusted: it may have come with the folder', () => {
+    expect(load({ argv: ['--trust-folder'] }).trust_folder).toBe(true);
+    expect(load({ env: { CARILLON_TRUST_FOLDER: 'true' } }).trust_folder).toBe(true);
+    expect(complaintOf({ file: { trust_folder: true } })).toContain('CARILLON_TRUST_FOLDER=true');
+  });
+
+  testAsRoot('a file of another user is read only when it is named', () => {
+    const path = join(cwd, 'carillon.config.json');
+    writeFileSync(path, '{"port": 9}');
+    chownSync(path, ANOTHER_USER.uid, ANOTHER_USER.gid);
+    expect(complaintOf({})).toBe(
+      'The configuration file ./carillon.config.json belongs to user 65534, who could change what this server does: it is not used. Name it with --config (or CARILLON_CONFIG) if it is meant, or remove it.',
+    );
+    expect(load({ argv: ['--config', 'carillon.config.json'] }).port).toBe(9);
   });
 
   test('empty variables and those of the starter and of tests are no settings', () => {

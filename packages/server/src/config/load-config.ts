@@ -2,7 +2,7 @@
  * The configuration of this process: defaults, overridden by the file, by the environment, by flags. An unknown
  * name stops the start, because a setting that is silently ignored is noticed at the worst moment.
  */
-import { readFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { z } from 'zod';
 import { type Config, configSchema } from './config-schema.ts';
@@ -25,6 +25,9 @@ const FILE_NAME = 'carillon.config.json';
 /** Not settings: where the file is, which server commands talk to, how the starter is watched, and what our tests say. */
 const OTHER_VARIABLES = /^CARILLON_(CONFIG|URL|KEY|PARENT_FD|TEST_.*)$/;
 
+/** Whoever brings a folder, in a cloned repository, brings the file beside it as well. */
+const NOT_IN_FILE = 'trust_folder';
+
 type Values = { [key: string]: unknown };
 
 /** Throws a ConfigError. */
@@ -43,7 +46,7 @@ export function loadConfig({ argv, env, cwd }: ConfigSources): LoadedConfig {
     origins.set(setting.key, origin);
   };
 
-  const fromFile = readFile(path, { required: named !== undefined });
+  const fromFile = readFile(path, { isNamed: named !== undefined });
   if (fromFile) walkFile(fromFile, { path, within: [], set });
   for (const [variable, text] of Object.entries(env)) {
     if (!variable.startsWith('CARILLON_') || OTHER_VARIABLES.test(variable) || !text) continue;
@@ -61,13 +64,20 @@ export function loadConfig({ argv, env, cwd }: ConfigSources): LoadedConfig {
   return { kind: 'run', config: validate(values, origins), file: fromFile && path };
 }
 
-function readFile(path: string, { required }: { required: boolean }): Values | undefined {
+function readFile(path: string, { isNamed }: { isNamed: boolean }): Values | undefined {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    const file = openSync(path, 'r');
+    try {
+      if (!isNamed) requireTrusted(path, fstatSync(file).uid);
+      text = readFileSync(file, 'utf8');
+    } finally {
+      closeSync(file);
+    }
   } catch (error) {
+    if (error instanceof ConfigError) throw error;
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' && !required) return undefined;
+    if (code === 'ENOENT' && !isNamed) return undefined;
     throw new ConfigError(`The configuration file ${path} cannot be read (${code}).`);
   }
   try {
@@ -77,6 +87,14 @@ function readFile(path: string, { required }: { required: boolean }): Values | u
     throw new ConfigError(`The configuration file ${path} is not valid JSON: ${(error as Error).message}.`);
   }
   throw new ConfigError(`The configuration file ${path} must hold a JSON object.`);
+}
+
+/** One that just lies in the working directory, such as /tmp, may be anybody's: it names the database, for one. */
+function requireTrusted(path: string, uid: number): void {
+  if (uid === 0 || uid === (process.geteuid?.() ?? uid)) return;
+  throw new ConfigError(
+    `The configuration file ${path} belongs to user ${uid}, who could change what this server does: it is not used. Name it with --config (or CARILLON_CONFIG) if it is meant, or remove it.`,
+  );
 }
 
 function walkFile(
@@ -92,6 +110,10 @@ function walkFile(
     const here = [...within, name];
     const key = here.join('.');
     const setting = SETTINGS.find((known) => known.key === key);
+    if (key === NOT_IN_FILE)
+      throw new ConfigError(
+        `"${key}" in ${path} is not allowed: the file may come with the folder. Use --trust-folder (or CARILLON_TRUST_FOLDER=true).`,
+      );
     if (setting) set(setting, value, `"${key}" in ${path}`);
     else if (isValues(value) && SETTINGS.some((known) => known.key.startsWith(`${key}.`))) {
       walkFile(value, { path, within: here, set });

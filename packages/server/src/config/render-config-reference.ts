@@ -68,6 +68,9 @@ Carillon runs without any configuration. What you set is taken, later ones winni
 3. environment variables,
 4. flags.
 
+The file in the working directory is read unasked, when it belongs to you or to root: look at it before you start a server in a cloned
+repository, for it names the database, among others. One of another user has to be named.
+
 A name that Carillon does not know stops the start with a message, wherever it stands. An empty environment variable counts as
 not set. Lists are written as JSON arrays in the file, and separated by commas elsewhere. What is true or false is a flag without a
 value (\`--metrics-open\`, or \`--metrics-open=false\`). In the file, a dot is an object inside an object:

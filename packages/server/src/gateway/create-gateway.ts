@@ -8,6 +8,7 @@ import { type Action, isReading } from '@carillon/domain';
 import { type Log, systemClock } from '@carillon/foundation';
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Accounts } from '../accounts/accounts.ts';
+import { keyProof } from '../accounts/secrets.ts';
 import type { Operations } from '../operations/operations.ts';
 import { answerBrokenRequest, answerProblems } from './answer-problems.ts';
 import { allOperations } from './api/all-operations.ts';
@@ -23,7 +24,7 @@ import { askedMethodOf, mountOtherMethods, routeUnusualMethod } from './other-me
 import type { RequestLimits } from './rate-limit.ts';
 import { readJsonBodies } from './read-input.ts';
 import { addRequestHooks } from './request-hooks.ts';
-import { healthRoutes, type Readiness, sharedReadiness } from './routes/health-routes.ts';
+import { healthRoutes, type ProveKey, type Readiness, sharedReadiness } from './routes/health-routes.ts';
 import { allMethods } from './rpc/all-methods.ts';
 import { answerUnknownCalls } from './rpc/answer-unknown-calls.ts';
 import { mountRpc } from './rpc/mount-rpc.ts';
@@ -41,6 +42,8 @@ export interface GatewayOptions {
   readonly trustedProxies?: readonly string[];
   readonly log: Log;
   readonly readiness: () => Promise<Readiness>;
+  /** The address for which this server proves its admin key. Left out: there is no /health/proof. */
+  readonly announced?: () => string;
   /** Left out: nothing is measured, and there is no /metrics. */
   readonly metrics?: Pick<MetricsOptions, 'telemetry' | 'open'>;
   readonly bodyLimitBytes: number;
@@ -108,7 +111,11 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   });
 
   const readiness = sharedReadiness(options.readiness, { clock: systemClock });
-  healthRoutes(app, { readiness, log });
+  const { announced } = options;
+  const { adminKey } = options.authenticate;
+  const proveKey: ProveKey | undefined =
+    announced && ((nonce) => keyProof(adminKey, { address: announced(), nonce }));
+  healthRoutes(app, { readiness, log, proveKey });
   if (options.metrics) metricsEndpoint(app, { ...options.metrics, authenticate });
   if (options.healthOnly) return app;
   // SignInFacts the address that the server printed shows the documentation.

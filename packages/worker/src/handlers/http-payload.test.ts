@@ -97,6 +97,7 @@ describe('the headers', () => {
     'Host',
     'X-Forwarded-For',
     'x-forwarded-host',
+    'X_Forwarded_For',
     'Forwarded',
     'X-Real-IP',
     'Via',

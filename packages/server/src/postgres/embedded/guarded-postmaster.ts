@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { isRunning } from './postmaster-file.ts';
 import { PROGRAM_ENVIRONMENT } from './run-program.ts';
+import { signalAs } from './signal-as.ts';
 import type { UnprivilegedUser } from './unprivileged-user.ts';
 
 const FAST_STOP_MS_MAX = 30_000;
@@ -90,7 +91,7 @@ export async function guardPostmaster({
   const exited = new Promise<PostmasterExit>((resolve, reject) => {
     guardian.on('error', reject);
     guardian.on('close', (code) => {
-      void endOf(pid).then(() => {
+      void endOf(pid, user).then(() => {
         ended = true;
         resolve({ code: code ?? undefined, requested });
       });
@@ -111,41 +112,35 @@ export async function guardPostmaster({
     stop: async () => {
       requested = true;
       if (ended) return;
-      signal(pid, 'SIGINT');
+      await signalAs(user, pid, 'SIGINT');
       if (await settlesWithin(exited, FAST_STOP_MS_MAX)) return;
-      signal(pid, 'SIGQUIT');
+      await signalAs(user, pid, 'SIGQUIT');
       if (await settlesWithin(exited, IMMEDIATE_STOP_MS_MAX)) return;
-      signal(pid, 'SIGKILL');
+      await signalAs(user, pid, 'SIGKILL');
       await exited;
     },
   };
 }
 
 // A guardian that was itself killed leaves PostgreSQL behind: it is stopped here, since nobody guards it any more.
-async function endOf(pid: number): Promise<void> {
+// One that the user may not stop was never theirs: their guardian named the pid, and nobody waits for its end.
+async function endOf(pid: number, user: UnprivilegedUser): Promise<void> {
   if (pid === 0) return;
   const startedAt = performance.now();
   let sent: NodeJS.Signals | undefined;
   while (await isRunning(pid)) {
     const wanted = performance.now() - startedAt > FAST_STOP_MS_MAX ? 'SIGKILL' : 'SIGINT';
-    if (sent !== wanted) signal(pid, wanted);
+    if (sent !== wanted && !(await signalAs(user, pid, wanted)) && (await isRunning(pid))) return;
     sent = wanted;
     await new Promise((resolve) => setTimeout(resolve, LOST_POSTMASTER_CHECK_MS));
   }
 }
 
-function signal(pid: number, name: NodeJS.Signals): void {
-  try {
-    process.kill(pid, name);
-  } catch (error) {
-    // It ended in the meantime, which is what the signal asked for.
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
-}
-
 function firstNumber(stream: NodeJS.ReadableStream): Promise<number> {
   return new Promise((resolve) => {
-    createInterface({ input: stream }).once('line', (line) => resolve(Number(line)));
+    createInterface({ input: stream }).once('line', (line) =>
+      resolve(/^[1-9]\d*$/.test(line) ? Number(line) : 0),
+    );
   });
 }
 

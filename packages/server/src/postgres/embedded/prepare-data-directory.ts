@@ -7,6 +7,7 @@ import { ForeignFolder, OpenFolder } from '../../open-folder.ts';
 import { adviceFor, EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import { forgetStrangersPid, livePostmaster } from './postmaster-file.ts';
 import { runProgram } from './run-program.ts';
+import { signalAs } from './signal-as.ts';
 import { type UnprivilegedUser, unprivilegedUsers } from './unprivileged-user.ts';
 
 /** What Carillon makes in the folder of the database. */
@@ -111,11 +112,14 @@ export async function takeOwnership(
  * Stops a postmaster that a killed server left behind. It is not adopted: it would have nobody to guard it, and it runs
  * with the settings of its time. Its own guardian is stopping it already, so this is mostly waiting.
  */
-export async function endLeftover(cluster: OpenFolder, onFound: (pid: number) => void): Promise<void> {
+export async function endLeftover(
+  cluster: OpenFolder,
+  { user, onFound }: { user: UnprivilegedUser; onFound: (pid: number) => void },
+): Promise<void> {
   const pid = await livePostmaster(cluster);
   if (pid !== undefined) {
     onFound(pid);
-    await stopLeftover(cluster, pid);
+    await stopLeftover(cluster, { user, pid });
   }
   await forgetStrangersPid(cluster);
 }
@@ -136,21 +140,26 @@ async function removeSocket(folder: OpenFolder): Promise<void> {
   await folder.remove('socket');
 }
 
-async function stopLeftover(cluster: OpenFolder, pid: number): Promise<void> {
+async function stopLeftover(
+  cluster: OpenFolder,
+  { user, pid }: { user: UnprivilegedUser; pid: number },
+): Promise<void> {
+  const stillRunning = () =>
+    new EmbeddedPostgresError(
+      'still_running',
+      `${adviceFor('still_running', cluster.path)} (process ${pid})`,
+    );
   const startedAt = performance.now();
   let sent: NodeJS.Signals | undefined;
   while ((await livePostmaster(cluster)) === pid) {
     const waitedMs = performance.now() - startedAt;
-    if (waitedMs > LEFTOVER_STOP_MS_MAX) {
-      throw new EmbeddedPostgresError(
-        'still_running',
-        `${adviceFor('still_running', cluster.path)} (process ${pid})`,
-      );
-    }
+    if (waitedMs > LEFTOVER_STOP_MS_MAX) throw stillRunning();
     const wanted = waitedMs > LEFTOVER_FAST_STOP_MS_MAX ? 'SIGQUIT' : 'SIGINT';
     if (sent !== wanted) {
       sent = wanted;
-      process.kill(pid, wanted);
+      // Whoever owns the files chose the pid: one that they may not stop is not stopped for them.
+      const isSent = await signalAs(user, pid, wanted);
+      if (!isSent && (await livePostmaster(cluster)) === pid) throw stillRunning();
     }
     await new Promise((resolve) => setTimeout(resolve, LEFTOVER_CHECK_MS));
   }

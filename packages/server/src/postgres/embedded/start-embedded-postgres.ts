@@ -80,7 +80,10 @@ async function start(dataDir: string, options: StartEmbeddedPostgresOptions): Pr
   await using cluster = await openCluster({ folder, binaries, user });
   await checkCluster(cluster, version);
   await takeOwnership(cluster, made);
-  await endLeftover(cluster, (pid) => log.warn(`stopping PostgreSQL ${pid}, left behind by a killed server`));
+  await endLeftover(cluster, {
+    user,
+    onFound: (pid) => log.warn(`stopping PostgreSQL ${pid}, left behind by a killed server`),
+  });
 
   const socketDir = await freshSocketDirectory(folder);
   const { postmaster, port } = await launchPostmaster({
