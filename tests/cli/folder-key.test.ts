@@ -16,7 +16,7 @@ afterAll(() => endServers());
 const KEY = `ck_admin_${'k'.repeat(43)}`;
 const COMMANDS = [['jobs', 'list'], ['status'], ['jobs', 'create', 'secret', '--http', 'http://127.0.0.1:9']];
 
-type Answering = (request: IncomingMessage, response: ServerResponse) => void;
+type Answering = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
 
 let impostor: Server | undefined;
 
@@ -30,7 +30,7 @@ async function listenInstead(port: number, answer: Answering): Promise<{ url: st
   const seen: { url: string; headers: string }[] = [];
   const server = createServer((request, response) => {
     seen.push({ url: request.url ?? '', headers: JSON.stringify(request.headers) });
-    answer(request, response);
+    void answer(request, response);
   });
   impostor = server;
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));

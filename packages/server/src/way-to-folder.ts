@@ -49,6 +49,8 @@ export async function wayTo(path: string): Promise<Way> {
     const step = { path: here, found };
     steps.push(step);
     if (!found.isSymbolicLink()) {
+      if (!found.isDirectory() && rest.length > 0)
+        throw Object.assign(new Error(`${here} is not a folder.`), { code: 'ENOTDIR' });
       last = step;
       continue;
     }
