@@ -83,7 +83,10 @@ async function signIn(
 }
 
 /** All grants of the user, or what is left of them in one namespace and up to one role. */
-function narrowed({ name, grants }: User, wanted: { namespace?: string; role?: Role }): Grant[] {
+export function narrowed(
+  { name, grants }: Pick<User, 'name' | 'grants'>,
+  wanted: { namespace?: string; role?: Role },
+): Grant[] {
   const { namespace, role } = wanted;
   const within = grants
     .filter((grant) => namespace === undefined || grant.namespace === namespace || grant.namespace === '*')
