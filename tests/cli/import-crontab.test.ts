@@ -43,7 +43,7 @@ describe('import crontab', () => {
     const dry = await run([...load, '--dry-run'], { input: mixed });
     expect(dry.code).toBe(1);
     expect(dry.stdout).toMatch(/1 +backup .* script +no, left out/);
-    expect(dry.stdout).toMatch(/2 +curl .* http +yes/);
+    expect(dry.stdout).toMatch(/2 +POST 127.* http +yes/);
     expect(dry.stderr).toMatch(/line 3: it stays a command: its output goes to another command/);
     expect(dry.stderr).toMatch(
       /no worker offers the handler "script": 2 of 3 lines would never run \(1, 3\)/,

@@ -83,6 +83,28 @@ describe('people', () => {
     expect((await run(['jobs', 'list'], { env })).code).toBe(4);
   });
 
+  test('a key that says no namespace works in that of the context, else where its maker may', async () => {
+    await ok(['namespaces', 'create', 'sales']);
+    await ok(['users', 'create', 'flo', '--grant', 'editor@sales'], { input: `${password}\n` });
+    const env = { HOME: join(one.folder, 'flo') };
+    const at = ['--url', one.server.address, '--name', 'flo'];
+    await ok(['login', ...at], { env, input: `${password}\n` });
+    const made = async (...flags: string[]) =>
+      (await json<{ grants: { namespace: string; role: string }[] }>(['keys', 'create', ...flags], { env }))
+        .grants;
+    const viewing = { namespace: 'sales', role: 'viewer' };
+    expect(await made('plain')).toMatchObject([viewing]);
+    expect(await made('more', '--role', 'editor')).toMatchObject([{ namespace: 'sales', role: 'editor' }]);
+    const { stderr } = await run(['keys', 'create', 'told'], { env });
+    expect(stderr).toContain('It may: viewer@sales');
+    const { context } = await json<{ context: string }>(['context', 'show'], { env });
+    await ok(['context', 'add', context, '--namespace', 'sales'], { env });
+    expect(await made('there', '--role', 'editor')).toEqual([
+      { namespace: 'sales', role: 'editor', own_only: false },
+    ]);
+    expect(await made('granted', '--grant', 'viewer@sales')).toMatchObject([viewing]);
+  });
+
   test('a login keeps all grants, or those asked for, and ends the one before', async () => {
     await ok(['namespaces', 'create', 'ops']);
     await ok(['users', 'create', 'dora', '--grant', 'viewer@ops', '--grant', 'editor@ops:own'], {

@@ -90,6 +90,12 @@ test('every command of docs/security.md works as it stands', PASTE, async () => 
   expect(stdout).toContain('"keys.create"');
 });
 
+test('every command of docs/key-rotation.md works as it stands', PASTE, async () => {
+  const { stdout } = await paste('docs/key-rotation.md');
+  expect(stdout.match(/ck2_[\w-]{20,}/g) ?? []).toHaveLength(4);
+  expect(stdout).toContain('"previous_prefix"');
+});
+
 test('every command of docs/schedules-in-git.md works as it stands', PASTE, async () => {
   const { script, stdout } = await paste('docs/schedules-in-git.md');
   expect(script.match(/^npx carillon /gm)?.length).toBeGreaterThanOrEqual(10);

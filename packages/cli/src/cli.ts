@@ -41,9 +41,9 @@ export class Cli {
     return this.#connection;
   }
 
-  /** What named the server, in words; undefined where none is known. */
-  async whereFrom(): Promise<string | undefined> {
-    return (await this.#connection?.catch(() => undefined))?.from;
+  /** The server that the command asked; undefined where none is known. */
+  async askedServer(): Promise<Connection | undefined> {
+    return this.#connection?.catch(() => undefined);
   }
 
   /** Of the context in use, for commands where no --namespace was given. */

@@ -104,6 +104,35 @@ test('CRON_TZ wins over the zone of the machine', () => {
   expect(plan('CRON_TZ=Asia/Tokyo\n@daily x')[0]?.job.time_zone).toBe('Asia/Tokyo');
 });
 
+describe('a name tells nothing that may be secret', () => {
+  const SECRET = 'hunter2secret';
+  test.each([
+    ['curl -u me:hunter2secret https://example.org/ping', 'example.org/ping'],
+    ['curl -H "Authorization: Bearer hunter2secret" https://example.org/ping', 'example.org/ping'],
+    [
+      'curl -X POST -d a=1 https://me:hunter2secret@example.org:8443/a/b?token=hunter2secret',
+      'POST example.org:8443/a/b',
+    ],
+    ['curl https://hooks.example.org/services/hunter2secret', 'hooks.example.org/services/…'],
+    ['curl -sH "X-Api-Key: hunter2secret" https://example.org/x?k=hunter2secret | sh', 'curl example.org/x'],
+    ['curl -u me:hunter2secret "https://me:hunter2secret@example.org/x" > /tmp/x', 'curl example.org/x'],
+    ['/usr/bin/mysqldump -phunter2secret shop', 'mysqldump'],
+    ['PGPASSWORD=hunter2secret pg_dump shop', 'pg_dump'],
+    ['pg_dump postgres://me:hunter2secret@db/shop', 'pg_dump'],
+    ['backup.sh --token hunter2secret', 'backup.sh'],
+    ['backup.sh --token=hunter2secret', 'backup.sh'],
+    ['backup.sh --full --verbose --token hunter2secret', 'backup.sh --full --verbose'],
+    ['notify hunter2secret', 'notify'],
+    ['cd /srv/app && python3 /opt/report.py hunter2secret', 'python3 report.py'],
+    ['npm run nightly -- hunter2secret', 'npm run nightly'],
+    ['"hunter2secret x" y', 'crontab'],
+  ])('%s', (command, name) => {
+    const [planned] = plan(`0 3 * * * ${command}`);
+    expect(planned?.job.name).toBe(name);
+    expect(JSON.stringify(planned?.job.name)).not.toContain(SECRET);
+  });
+});
+
 test('a call becomes an http job with its method, body and time limit', () => {
   const [planned] = plan("0 3 * * * curl -X POST -m 20 --retry 2 -d 'a=1' https://example.org/ping");
   expect(planned).not.toHaveProperty('note');

@@ -5,6 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { JsonObject, NewJob } from '@carillon/client';
+import { nameOfLine } from './crontab-names.ts';
 import { callOfCommand } from './curl.ts';
 
 export interface CrontabEntry {
@@ -110,8 +111,6 @@ export interface PlannedJob {
   readonly note?: string;
 }
 
-const NAME_CHARS_MAX = 60;
-
 /**
  * A `curl` or `wget` that calls one address becomes an http job; every other line a job for the handler that runs commands.
  * The same line has the same name and key each time; equal lines have different keys, by their number among equals.
@@ -135,7 +134,7 @@ function jobOfEntry(
   const read = callOfCommand(entry.command, { hasInput: entry.stdin !== undefined });
   const call = read && 'call' in read ? read.call : undefined;
   const job: NewJob = {
-    name: nameOf(entry.command),
+    name: nameOfLine(entry.command, call?.payload),
     cron_expression: entry.expression,
     time_zone: entry.timeZone ?? options.timeZone,
     ...(call
@@ -159,13 +158,4 @@ function commandPayload({ command, stdin, user, environment }: CrontabEntry): Js
     ...(user !== undefined && { user }),
     ...(Object.keys(environment).length > 0 && { env: environment }),
   };
-}
-
-const TO_NOWHERE = /\s*(\d?>{1,2}\s*(\/dev\/null|&1)|&>\s*\/dev\/null)\s*/g;
-
-/** `/usr/local/bin/backup.sh --full > /dev/null` → `backup.sh --full`. */
-function nameOf(command: string): string {
-  const words = command.replaceAll(TO_NOWHERE, ' ').trim().split(/\s+/);
-  const named = words.map((word, i) => (i === 0 ? (word.split('/').at(-1) ?? word) : word)).join(' ');
-  return named.length > NAME_CHARS_MAX ? `${named.slice(0, NAME_CHARS_MAX - 1)}…` : named || 'crontab';
 }

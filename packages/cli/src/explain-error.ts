@@ -1,5 +1,6 @@
 /** Every error in words for a person, and as an exit code. Only a bug shows its stack. */
 import { CarillonError } from '@carillon/client';
+import type { Connection } from './connection.ts';
 import { CommandFailure, EXIT, type ExitCode, UsageError } from './errors.ts';
 import { type Flags, longFlag } from './flags.ts';
 
@@ -33,6 +34,21 @@ export function explainError(error: unknown, flags: Flags = {}): Explained {
   return { message, fix: undefined, exitCode: EXIT.failed, code: 'internal', details: {} };
 }
 
+/** Names the server where it matters which one was asked: when none answers, and when it does not know the caller. */
+export function withServer(explained: Explained, asked: Connection | undefined): Explained {
+  const { exitCode, code, fix } = explained;
+  if (!asked) return explained;
+  const { url, from, key, context } = asked;
+  if (exitCode === EXIT.unreachable)
+    return { ...explained, fix: `${fix ?? ''} The address comes from ${from}.`.trim() };
+  if (code !== 'unauthorized') return explained;
+  const message = `${key === undefined ? 'You are not signed in' : 'Your key is not accepted'} at ${url}, which comes from ${from}.`;
+  if (context === undefined) return { ...explained, message };
+  const again = `Sign in with \`carillon login --context ${context}\`, or give a key with --key (or CARILLON_KEY).`;
+  const away = `To use another server: \`carillon context use <name>\`, or \`carillon context remove ${context}\` to go back to the server that runs in ./.carillon.`;
+  return { ...explained, message, fix: `${again} ${away}` };
+}
+
 /** Names the field at fault together with its flag; and the request, where only the log of the server can help. */
 function messageOf({ code, field, requestId, message }: CarillonError, flags: Flags): string {
   if (code === 'internal' && requestId !== undefined) return `${message} (request ${requestId})`;
@@ -49,7 +65,9 @@ function flagOf(field: string, flags: Flags): string | undefined {
   return flag === `--${field}` ? undefined : flag;
 }
 
-function fixOf({ code, fix, status, requestId, retryAfterMs }: CarillonError): string | undefined {
+function fixOf({ code, field, fix, status, requestId, retryAfterMs }: CarillonError): string | undefined {
+  if (code === 'time_invalid' && (field === 'since' || field === 'until'))
+    return 'Write how long ago, such as 15m, 2h or 1d, or a time such as 2027-03-01T09:00:00Z.';
   // Not the server says so, but the command, which knows where it looked.
   if (status === 404 && requestId === undefined && fix !== undefined) return fix;
   return retryAfterMs === undefined

@@ -24,6 +24,8 @@ export interface Flag<T> {
   readonly field?: string | undefined;
   /** Where it is not given, the context in use says it. */
   readonly ofContext?: boolean;
+  /** Only says where names are looked for: the command itself does not get it. */
+  readonly ofNames?: boolean;
   /** `given`: the text, the list of texts, or true for a switch. */
   readonly read: (given: never, source: Source) => T | Promise<T>;
 }
@@ -283,6 +285,11 @@ export function contextNamespace(description: string): Flag<string> {
   return { ...text('--namespace <name>', `${description} [that of the context]`), ofContext: true };
 }
 export const IN_NAMESPACE = contextNamespace('In this namespace');
+/** For commands that only take names: the namespace to look for them in. */
+export const NAMES_IN: Flag<string> = {
+  ...contextNamespace('Namespace of what is named by a key or a name'),
+  ofNames: true,
+};
 export const PRIORITY = choice('--priority <level>', 'How urgent', ['low', 'medium', 'high']);
 
 /** What may be said when a run is asked for. */

@@ -4,7 +4,7 @@ import { Cli, type World } from './cli.ts';
 import { type ArgumentSpec, type CommandSpec, descriptionOf } from './command.ts';
 import { allCommands, NOUNS } from './commands/all-commands.ts';
 import { EXIT, EXIT_MEANINGS, Interrupted } from './errors.ts';
-import { type Explained, explainError } from './explain-error.ts';
+import { type Explained, explainError, withServer } from './explain-error.ts';
 import { type Flag, type Flags, GLOBAL_FLAGS, type GlobalOptions, readFlags, spelled } from './flags.ts';
 import { Output } from './output/output.ts';
 import { resolveCall } from './resolve.ts';
@@ -58,11 +58,10 @@ export async function runCli(given: readonly string[], world: World): Promise<nu
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok;
     if (error instanceof CommanderError && error.code === 'commander.help') return EXIT.usage;
     const explained =
-      error instanceof CommanderError ? explainParsing(error, argv) : explainError(error, flags);
-    const from = explained.exitCode === EXIT.unreachable ? await cli?.whereFrom() : undefined;
-    const fix =
-      [explained.fix, from && `The address comes from ${from}.`].filter(Boolean).join(' ') || undefined;
-    out.failure({ ...explained, fix });
+      error instanceof CommanderError
+        ? explainParsing(error, argv)
+        : withServer(explainError(error, flags), await cli?.askedServer());
+    out.failure(explained);
     return troubleExit ?? explained.exitCode;
   }
 }
@@ -94,7 +93,14 @@ function explainParsing(error: CommanderError, argv: readonly string[]): Explain
   // commander puts its suggestion in brackets on a line of its own.
   const fix = suggestion === undefined ? help : `${suggestion.replace(/^\(|\)$/g, '')} ${help}`;
   const usage = { exitCode: EXIT.usage, code: 'usage', details: {} };
-  const cron = error.code === 'commander.excessArguments' ? unquotedCron(argv) : undefined;
+  const isExcess = error.code === 'commander.excessArguments';
+  const file =
+    isExcess && (name === 'apply' || name === 'diff')
+      ? argv.find((word) => /\.(ya?ml|json)$|\//.test(word))
+      : undefined;
+  if (file !== undefined)
+    return { ...usage, message: 'Files are given with -f.', fix: `Such as carillon ${name} -f ${file}` };
+  const cron = isExcess ? unquotedCron(argv) : undefined;
   if (cron === undefined) return { ...usage, message, fix };
   return {
     ...usage,

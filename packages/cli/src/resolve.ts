@@ -3,7 +3,14 @@
  * key or name of a job also stands for its latest run. Only the namespace of the command or the context is looked at. What fits several is
  * refused with all of them; ids are never looked up, so that scripts cost no request more.
  */
-import { type Carillon, CarillonError, type List, type ListedJob, type ListedRun } from '@carillon/client';
+import {
+  type Carillon,
+  CarillonError,
+  type DeadLetter,
+  type List,
+  type ListedJob,
+  type ListedRun,
+} from '@carillon/client';
 import type { Cli } from './cli.ts';
 import type { Call, CommandSpec } from './command.ts';
 import { UsageError } from './errors.ts';
@@ -24,6 +31,7 @@ const ID_PREFIX = /^[0-9a-f]{6}(?:[0-9a-f]{0,2}|[0-9a-f]{2}-[0-9a-f-]{0,26})$/i;
 /** To the millisecond at which it was made. */
 const SHORT_LENGTH = 13;
 const CANDIDATES_MAX = 6;
+const SIMILAR_MAX = 3;
 /** Newest first: entries of one page, where no index finds a beginning. */
 const LOOKED_THROUGH = 200;
 
@@ -55,7 +63,18 @@ export async function resolveCall(spec: CommandSpec, { args, options, cli }: Any
     const given = options[option];
     if (typeof given === 'string') named[option] = await resolveId(place, names, given);
   }
-  return { args: resolved, options: { ...options, ...named }, cli };
+  const { namespace: _, ...others } = options;
+  const own = spec.options?.namespace?.ofNames ? others : options;
+  return { args: resolved, options: { ...own, ...named }, cli };
+}
+
+/** Whether a command looks for names within a namespace. */
+export function takesNamesOfNamespaces({ arguments: args = [], options = {} }: CommandSpec): boolean {
+  const named = [
+    ...args.map(({ names }) => names),
+    ...Object.keys(options).map((name) => NAMED_OPTIONS[name]),
+  ];
+  return named.some((names) => names !== undefined && IN_NAMESPACES.has(names));
 }
 
 interface Place {
@@ -72,7 +91,8 @@ async function resolveId(place: Place, names: Named, given: string): Promise<str
   const [one, second] = distinct;
   if (one && !second) return one.id;
   if (one) throw ambiguous(names, given, distinct);
-  throw notFound(names, given, IN_NAMESPACES.has(names) ? namespace : undefined);
+  const near = names === 'job' ? await similarJobs(await place.cli.client(), given, namespace) : [];
+  throw notFound(names, given, { namespace: IN_NAMESPACES.has(names) ? namespace : undefined, near });
 }
 
 interface Candidate {
@@ -104,9 +124,31 @@ const FINDERS: Record<Named, Find> = {
     const list = client.deadLetters.list({ ...within, limit: LOOKED_THROUGH });
     const letters = await list.toArray({ max: LOOKED_THROUGH });
     const found = letters.filter(({ run_id: id }) => startsWith(id, given));
-    return found.map(({ run_id: id, job_name: name, died_at: at }) => ({ id, facts: [name, at] }));
+    const some = found.length > 0 ? found : await latestLetters(client, given, within);
+    return some.map(({ run_id: id, job_name: name, died_at: at }) => ({ id, facts: [name, at] }));
   },
 };
+
+/** Of each job with this key or name, the latest dead letter that is not handled. */
+async function latestLetters(client: Carillon, given: string, within: Within): Promise<DeadLetter[]> {
+  const jobs = await jobsCalled(client, given, within);
+  const lists = await Promise.all(
+    jobs.map(({ job_id }) =>
+      client.deadLetters.list({ ...within, job_id, handled: false, limit: 1 }).toArray({ max: 1 }),
+    ),
+  );
+  return lists.flat();
+}
+
+/** Names and keys to say instead of one that nothing has. */
+async function similarJobs(
+  client: Carillon,
+  given: string,
+  namespace: string | undefined,
+): Promise<string[]> {
+  const found = await readFew(client.jobs.list({ namespace, text: given, limit: SIMILAR_MAX }));
+  return [...new Set(found.map(({ key, name }) => key ?? name))].slice(0, SIMILAR_MAX);
+}
 
 async function findJobs(client: Carillon, given: string, within: Within): Promise<ListedJob[]> {
   const called = await jobsCalled(client, given, within);
@@ -243,7 +285,8 @@ function ambiguous(names: Named, given: string, candidates: readonly Candidate[]
         .join('  ')}`,
   );
   if (candidates.length > CANDIDATES_MAX) lines.push(`  and ${candidates.length - CANDIDATES_MAX} more`);
-  const wanted = names === 'job' ? 'Give the id, or the key of the job.' : 'Give the id.';
+  const where = IN_NAMESPACES.has(names) ? ', or say where it is with --namespace' : '';
+  const wanted = `Give the id${names === 'job' ? ' or the key of the job' : ''}${where}.`;
   return new UsageError(`"${given}" fits more than one ${names}:\n${lines.join('\n')}`, wanted);
 }
 
@@ -257,17 +300,22 @@ const CALLED_BY: Record<Named, string> = {
   key: 'name or beginning of an id',
   user: 'name or beginning of an id',
   worker: 'beginning of an id',
-  'dead letter': `beginning of an id among the latest ${LOOKED_THROUGH}`,
+  'dead letter': `beginning of an id among the latest ${LOOKED_THROUGH}, and no job that failed for good with the key or name`,
 };
 
-function notFound(names: Named, given: string, namespace: string | undefined): CarillonError {
+function notFound(
+  names: Named,
+  given: string,
+  { namespace, near }: { namespace: string | undefined; near: readonly string[] },
+): CarillonError {
+  const similar = near.map((one) => `"${plainText(one)}"`).join(' or ');
   const where = namespace === undefined ? '' : ` in the namespace ${namespace}`;
   const elsewhere = namespace === undefined ? '' : ' --all-namespaces looks everywhere.';
   const literal = names === 'user' ? ` id:${given} means what jobs have as their user_id.` : '';
   return new CarillonError({
     code: `${names.replaceAll(' ', '_')}_not_found`,
     message: `There is no ${names}${where} with the ${CALLED_BY[names]} "${given}".`,
-    fix: `\`carillon ${LISTS[names]}\` shows them; the beginning of an id has at least 6 characters.${elsewhere}${literal}`,
+    fix: `${similar && `Did you mean ${similar}? `}\`carillon ${LISTS[names]}\` shows them; the beginning of an id has at least 6 characters.${elsewhere}${literal}`,
     status: 404,
   });
 }

@@ -1,6 +1,8 @@
 /** Every command, in the order of help and documentation. */
 import { type CommandSpec, command } from '../command.ts';
 import { renderCompletion, SHELLS, type Shell } from '../completion.ts';
+import { NAMES_IN } from '../flags.ts';
+import { takesNamesOfNamespaces } from '../resolve.ts';
 import { applyCommands } from './apply.ts';
 import { contextCommands } from './contexts.ts';
 import { dlqCommands } from './dlq.ts';
@@ -29,7 +31,7 @@ const completion = command('completion', 'Print the completion script of a shell
   },
 });
 
-export const allCommands: readonly CommandSpec[] = [
+const commands: readonly CommandSpec[] = [
   ...serverCommands,
   ...sessionCommands,
   ...contextCommands,
@@ -48,6 +50,13 @@ export const allCommands: readonly CommandSpec[] = [
   audit,
   completion,
 ];
+
+/** Wherever a job, a run or a dead letter is called by a name, --namespace says where to look for it. */
+export const allCommands: readonly CommandSpec[] = commands.map((spec) =>
+  takesNamesOfNamespaces(spec) && spec.options?.namespace === undefined
+    ? { ...spec, options: { ...spec.options, namespace: NAMES_IN } }
+    : spec,
+);
 
 /** What the nouns are about, for the first page of help. */
 export const NOUNS: Readonly<Record<string, string>> = {

@@ -36,7 +36,12 @@ async function planOf(
   if (paths.length === 0) throw new UsageError('Say which files are meant.', 'Such as -f jobs.yaml.');
   const definitions = await readDefinitions({ paths, world: cli.world, namespace, set });
   const client = await cli.client();
-  return { client, definitions, plan: await makePlan(client, definitions, { prune }) };
+  const plan = await makePlan(client, definitions, { prune });
+  for (const [place, count] of plan.elsewhere)
+    cli.out.note(
+      `The set ${definitions.set} also has ${countOf(count, 'job')} in the namespace ${place}, which no file names, so nothing is removed there. To remove them, apply a file with "namespace: ${place}" and "jobs: []".`,
+    );
+  return { client, definitions, plan };
 }
 
 interface Row {
@@ -227,7 +232,12 @@ const exportJobs = command('export', 'Print jobs as a file that can be applied',
         `${countOf(keyless.length, 'job')} without a key left out; --add-keys gives them one, or \`carillon jobs update <job> --job-key <key>\`.`,
       );
     const jobs = found.filter(({ key }) => key !== null);
-    if (addKeys) for (const job of keyless) jobs.push(await withKey(client, job));
+    if (addKeys)
+      for (const job of keyless) {
+        const keyed = await withKey(client, job);
+        cli.out.note(`Gave ${plainText(job.name)} (${job.job_id}) the key ${keyed.key}.`);
+        jobs.push(keyed);
+      }
     jobs.sort((a, b) => compare(a.namespace, b.namespace) || compare(a.key ?? '', b.key ?? ''));
     if (cli.out.json)
       cli.out.done({ jobs: jobs.map((job) => ({ namespace: job.namespace, ...exportJob(job) })) }, '');

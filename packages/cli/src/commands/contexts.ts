@@ -45,8 +45,10 @@ export const contextCommands: readonly CommandSpec[] = [
       const stored: Context = wanted ? { ...rest, namespace: wanted } : rest;
       await writeContexts(env, { current: current ?? name, all: { ...all, [name]: stored } });
       const isCurrent = (current ?? name) === name;
+      const became = isCurrent && (current === undefined || stored.key === undefined);
       cli.out.done(shown(name, stored, isCurrent), `${before ? 'Changed' : 'Added'} ${name}: ${url}`);
       if (stored.key === undefined) cli.out.note(`Sign in there with \`carillon login --context ${name}\`.`);
+      if (became) cli.out.note(`Commands use it from now on: it is the current context.`);
       if (!isCurrent) cli.out.note(`Use it from now on with \`carillon context use ${name}\`.`);
     },
   }),

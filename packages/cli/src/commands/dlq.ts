@@ -60,7 +60,13 @@ export const dlqCommands: readonly CommandSpec[] = [
     noMatch: 'No dead letters match.',
   }),
   command('dlq show', 'Show a run that failed for good', {
-    arguments: [{ name: '<id>', description: 'Id of the run', names: 'dead letter' }],
+    arguments: [
+      {
+        name: '<id>',
+        description: 'Id of the run, or key or name of a job: its latest one',
+        names: 'dead letter',
+      },
+    ],
     examples: [`carillon dlq show ${RUN}`],
     async run({ args: [id = ''], cli }) {
       const client = await cli.client();
@@ -79,7 +85,13 @@ export const dlqCommands: readonly CommandSpec[] = [
     },
   }),
   command('dlq redrive', 'Send dead letters round again', {
-    arguments: [{ name: '[id...]', description: 'Ids of runs', names: 'dead letter' }],
+    arguments: [
+      {
+        name: '[id...]',
+        description: 'Ids of runs, or keys or names of jobs: the latest one of each',
+        names: 'dead letter',
+      },
+    ],
     options: {
       job_id: text('--job <job>', 'All of this job'),
       reason: choice('--reason <reason>', 'All given up for this reason', DEAD_REASONS),

@@ -14,11 +14,22 @@ export async function findUser(client: Carillon, idOrName: string): Promise<User
 /** A name that several keys have is refused: none of them is meant more than the others. */
 export async function findKey(client: Carillon, given: string): Promise<ApiKey> {
   if (UUID.test(given)) return client.keys.get(given);
-  const [key, second] = /^ck2?_[a-z0-9]{10}$/.test(given)
-    ? await withPrefix(client.keys.list({ limit: PAGE_MAX }), given)
-    : await client.keys.list({ name: given }).toArray();
+  const found = await keysCalled(client, given).catch(async (error: unknown) => {
+    // A key that may not read keys may still be asked for itself.
+    if (!(error instanceof CarillonError) || error.code !== 'forbidden') throw error;
+    const { kind, id, name } = await client.session.whoami();
+    if (kind !== 'key' || name !== given) throw error;
+    return [await client.keys.get(id)];
+  });
+  const [key, second] = found;
   if (second === undefined) return key ?? notFound('key', given);
-  throw new UsageError(`Several keys are called ${given}.`, 'Give the id: `carillon keys list` shows them.');
+  const lines = found.map(({ key_id: id, prefix, created_at: at }) => `  ${id}  ${prefix}  ${at}`);
+  throw new UsageError(`Several keys are called ${given}:\n${lines.join('\n')}`, 'Give the id.');
+}
+
+function keysCalled(client: Carillon, given: string): Promise<ApiKey[]> {
+  if (!/^ck2?_[a-z0-9]{10}$/.test(given)) return client.keys.list({ name: given }).toArray();
+  return withPrefix(client.keys.list({ limit: PAGE_MAX }), given);
 }
 
 async function withPrefix(keys: List<ApiKey>, prefix: string): Promise<ApiKey[]> {

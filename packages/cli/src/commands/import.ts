@@ -45,8 +45,7 @@ export const importCrontab = command('import crontab', 'Make jobs of the lines o
     if (entries.some(({ mailTo }) => mailTo !== undefined))
       out.warn('MAILTO is not carried over: what a run says is kept with the run.');
     for (const { line, note } of plan) if (note !== undefined) out.warn(`line ${line}: ${note}`);
-    // With --yes nobody reads the plan first, and the server checks each line when the job is created.
-    const checked: readonly CheckedJob[] = yes && !dryRun ? plan : await checkJobs(cli, plan);
+    const checked = await checkJobs(cli, plan);
     const refusals = checked.filter(({ refusal }) => refusal !== undefined);
     for (const { line, refusal } of refusals) out.warn(`line ${line} would be refused: ${refusal}`);
     if (dryRun || !out.json) showPlan(cli, checked, { paused });

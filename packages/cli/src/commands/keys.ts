@@ -1,5 +1,5 @@
 /** `keys`: API keys. A secret is only shown when it is made. */
-import type { ApiKey, CreatedKey } from '@carillon/client';
+import type { ApiKey, CreatedKey, Grant, Role } from '@carillon/client';
 import type { Cli } from '../cli.ts';
 import { type CommandSpec, command } from '../command.ts';
 import { EXIT, UsageError } from '../errors.ts';
@@ -20,6 +20,7 @@ import {
 import { eachIdCommand, isConfirmed, listCommand } from './actions.ts';
 import { findKey, findUser } from './find-account.ts';
 import { askOwnPassword, isPasswordWanted } from './own-password.ts';
+import { narrowed } from './session.ts';
 
 const KEY = { name: '<key>', description: 'Id, name, or the beginning up to the second _' };
 const OF_USER = text('--user <user>', 'Of this user: name or id', 'user_id');
@@ -67,7 +68,10 @@ export const keyCommands: readonly CommandSpec[] = [
     arguments: [{ name: '<name>', description: 'What it is for' }],
     options: {
       role: choice('--role <role>', 'What it may [viewer]', ROLES),
-      namespace: text('--namespace <name>', 'Where; * for everywhere [default]'),
+      namespace: text(
+        '--namespace <name>',
+        'Where; * for everywhere [that of the context, else default, else wherever you may]',
+      ),
       own_only: toggle('--own-only', 'Only jobs of its owner'),
       grants: grants(
         '--grant <role@namespace>',
@@ -83,20 +87,21 @@ export const keyCommands: readonly CommandSpec[] = [
       'carillon keys create submit-only --role editor --scope jobs.create --json | jq -r .key',
     ],
     async run({ args: [name = ''], options: { scope, user, grants: several, ...fields }, cli }) {
-      const { role, namespace, own_only: ownOnly } = fields;
-      if (several && (role ?? namespace ?? ownOnly) !== undefined)
+      const { role, namespace, own_only, ...rest } = fields;
+      if (several && (role ?? namespace ?? own_only) !== undefined)
         throw new UsageError('--grant says what --role, --namespace and --own-only say: give only --grant.');
       const client = await cli.client();
       const key = {
-        ...{ name, ...fields },
-        ...(several ? { grants: several } : { role: role ?? 'viewer' }),
+        ...{ name, ...rest },
+        grants: several ?? (await grantsOf(cli, { role, namespace, own_only })),
         ...(scope && { scopes: scope }),
         ...(user !== undefined && { user_id: (await findUser(client, user)).user_id }),
       };
       const created = await withPassword(cli, fields.expires_at, (more) =>
         client.keys.create({ ...key, ...more }),
       );
-      showSecret(cli, created, `Made ${created.name} (${created.key_id})`);
+      const may = created.grants.map(grantText).join(' ');
+      showSecret(cli, created, `Made ${created.name} (${created.key_id}). It may: ${may}`);
     },
   }),
   command('keys rename', 'Rename an API key', {
@@ -158,6 +163,24 @@ export const keyCommands: readonly CommandSpec[] = [
 /** As the server reads it: 0, 0s. */
 function isNoTime(overlap: string): boolean {
   return /^0+[a-z]*$/i.test(overlap.trim());
+}
+
+/** Where no namespace was named: that of the context, else the default one, else those that the maker has, as `jobs create` does. */
+async function grantsOf(
+  cli: Cli,
+  {
+    role = 'viewer',
+    namespace,
+    own_only = false,
+  }: { role: Role | undefined; namespace: string | undefined; own_only: boolean | undefined },
+): Promise<Grant[]> {
+  const place = namespace ?? (await cli.defaultNamespace());
+  if (place !== undefined) return [{ role, namespace: place, own_only }];
+  const who = await (await cli.client()).session.whoami();
+  if (who.grants.some((grant) => ['*', 'default'].includes(grant.namespace)))
+    return [{ role, namespace: 'default', own_only }];
+  const grants = own_only ? who.grants.map((grant) => ({ ...grant, own_only })) : who.grants;
+  return narrowed({ name: who.name, grants }, { role });
 }
 
 function showSecret(cli: Cli, made: CreatedKey, sentence: string): void {

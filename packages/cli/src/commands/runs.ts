@@ -3,7 +3,17 @@ import type { ListedRun, LogLine, Run, ShortRun } from '@carillon/client';
 import type { Cli } from '../cli.ts';
 import { type CommandSpec, command } from '../command.ts';
 import { EXIT } from '../errors.ts';
-import { IN_NAMESPACE, LIMIT, labelFilter, RUN_REQUEST, text, texts, toggle, withDefault } from '../flags.ts';
+import {
+  IN_NAMESPACE,
+  LIMIT,
+  labelFilter,
+  RUN_REQUEST,
+  spelled,
+  text,
+  texts,
+  toggle,
+  withDefault,
+} from '../flags.ts';
 import type { Fact, Output } from '../output/output.ts';
 import type { Column } from '../output/table.ts';
 import { plainText, showSpan } from '../output/text.ts';
@@ -23,7 +33,7 @@ export const runCommands: readonly CommandSpec[] = [
     options: {
       status: texts(
         '--status <status>',
-        'claimed, running, success, failed, timed_out, cancelled, skipped or queued; may be repeated',
+        'claimed, running, success, failed, timed_out, cancelled, skipped or queued; several with commas. What failed: failed,timed_out',
       ),
       since: text(
         '--since <time>',
@@ -39,7 +49,7 @@ export const runCommands: readonly CommandSpec[] = [
       limit: withDefault(LIMIT, '20'),
     },
     examples: [
-      'carillon runs list --status failed --since 1h',
+      'carillon runs list --status failed,timed_out --since 1h',
       'carillon runs list 01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e0f',
       'carillon runs list --worker 5b1f6d3c-9a53-4c0e-8a3f-0c1d2e3f4a5b --status running',
     ],
@@ -47,6 +57,9 @@ export const runCommands: readonly CommandSpec[] = [
       const client = await cli.client();
       const list = client.runs.list({ ...filter, job_id: job, limit: pageSize(limit) });
       const runs = await readLimited(list, limit, cli.out);
+      const statuses = filter.status?.flatMap((list) => spelled(list).split(',')) ?? [];
+      if (statuses.includes('failed') && !statuses.includes('timed_out'))
+        cli.out.note('What took too long is not among these: --status failed,timed_out shows both.');
       const isFiltered = Object.keys(filter).length > 0;
       const columns = job === undefined ? acrossColumns(cli.out) : runColumns(cli.out);
       cli.out.list(runs, columns, { empty: isFiltered ? 'No runs match.' : 'No runs.' });

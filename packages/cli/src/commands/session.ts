@@ -4,6 +4,7 @@ import { CarillonError, type Grant, type Role, type User } from '@carillon/clien
 import type { Cli } from '../cli.ts';
 import { type CommandSpec, command } from '../command.ts';
 import { loginFile, readLogin, removeLogin, type StoredLogin, writeLogin } from '../connection.ts';
+import { chosenContext } from '../contexts.ts';
 import { CommandFailure, UsageError } from '../errors.ts';
 import { choice, fromNow, grantText, ROLES, text, toggle, withDefault } from '../flags.ts';
 import { ask, askPassword, askPasswords } from '../output/ask.ts';
@@ -83,7 +84,10 @@ async function signIn(
 }
 
 /** All grants of the user, or what is left of them in one namespace and up to one role. */
-function narrowed({ name, grants }: User, wanted: { namespace?: string; role?: Role }): Grant[] {
+export function narrowed(
+  { name, grants }: Pick<User, 'name' | 'grants'>,
+  wanted: { namespace?: string; role?: Role },
+): Grant[] {
   const { namespace, role } = wanted;
   const within = grants
     .filter((grant) => namespace === undefined || grant.namespace === namespace || grant.namespace === '*')
@@ -135,6 +139,11 @@ const logout = command('logout', 'Forget the stored login', {
     await endLogin(cli, stored);
     await removeLogin(env);
     cli.out.done({ status: 'signed_out', url }, `Signed out of ${url}.`);
+    const stays = await chosenContext(env).catch(() => undefined);
+    if (stays)
+      cli.out.note(
+        `Commands go on using the context ${stays.name} (${stays.context.url}): sign in with \`carillon login --context ${stays.name}\`, or remove it with \`carillon context remove ${stays.name}\`.`,
+      );
   },
 });
 

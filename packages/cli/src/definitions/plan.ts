@@ -4,6 +4,7 @@
  */
 import { type Carillon, CarillonError, type Job, type JobApplied } from '@carillon/client';
 import { type CommandFailure, UsageError } from '../errors.ts';
+import { explainError } from '../explain-error.ts';
 import { type Definitions, type JobSource, type Problem, SET_LABEL } from './read-files.ts';
 
 export interface PlannedJob {
@@ -16,6 +17,8 @@ export interface Plan {
   readonly jobs: readonly PlannedJob[];
   /** Of the set, and in no file. */
   readonly removed: readonly Job[];
+  /** Of the set too, in namespaces that no file names: how many in each. They stay. */
+  readonly elsewhere: ReadonlyMap<string, number>;
 }
 
 /** Requests at the same time. */
@@ -45,15 +48,23 @@ export async function makePlan(
   });
   if (problems.length > 0) throw invalid(problems);
   const planned = jobs.filter((job) => job !== undefined);
-  return { jobs: planned, removed: prune ? await findRemoved(client, definitions, planned) : [] };
+  const pruned = prune
+    ? await findRemoved(client, definitions, planned)
+    : { removed: [], elsewhere: new Map() };
+  return { jobs: planned, ...pruned };
 }
 
 /** Only what is wrong with the definition: what concerns all of them ends the command. */
 function problemOf(error: unknown, { job, file, lineOf }: JobSource): Problem {
   const isAboutJob = error instanceof CarillonError && [400, 404, 409, 413, 422].includes(error.status ?? 0);
   if (!isAboutJob) throw error;
-  const { field, message, fix } = error;
-  return { file, line: lineOf(field), field, message: `${job.key}: ${message} ${fix ?? ''}`.trim() };
+  const { field, message } = error;
+  return {
+    file,
+    line: lineOf(field),
+    field,
+    message: `${job.key}: ${message} ${explainError(error).fix ?? ''}`.trim(),
+  };
 }
 
 function invalid(problems: readonly Problem[]): CommandFailure {
@@ -71,7 +82,7 @@ async function findRemoved(
   client: Carillon,
   { namespaces, set }: Definitions,
   planned: readonly PlannedJob[],
-): Promise<Job[]> {
+): Promise<Pick<Plan, 'removed' | 'elsewhere'>> {
   if (set === undefined)
     throw new UsageError(
       '--prune needs the name of the set that the files make up.',
@@ -81,10 +92,12 @@ async function findRemoved(
   const named = new Set(planned.map(({ planned: { namespace } }) => namespace));
   for (const namespace of namespaces) if (namespace !== undefined) named.add(namespace);
   const removed: Job[] = [];
-  for (const namespace of named) {
-    const query = { namespace, label: `${SET_LABEL}:${set}`, include: 'payload', limit: 200 };
-    for await (const job of client.jobs.list(query))
+  const elsewhere = new Map<string, number>();
+  const query = { label: `${SET_LABEL}:${set}`, limit: 200 };
+  for (const namespace of named)
+    for await (const job of client.jobs.list({ ...query, namespace, include: 'payload' }))
       if (job.key !== null && !kept.has(`${job.namespace} ${job.key}`)) removed.push(job as Job);
-  }
-  return removed;
+  for await (const { namespace, key } of client.jobs.list(query))
+    if (key !== null && !named.has(namespace)) elsewhere.set(namespace, (elsewhere.get(namespace) ?? 0) + 1);
+  return { removed, elsewhere };
 }

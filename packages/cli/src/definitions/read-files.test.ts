@@ -84,3 +84,18 @@ test('two sets in files that are applied together are refused, unless the comman
   expect((await read(files)).problems).toMatchObject([{ file: 'b.yaml', line: 1, field: 'set' }]);
   expect(await read(files, { set: 'c' })).toMatchObject({ problems: [], set: 'c' });
 });
+
+test('a cron expression without quotes is told once, with the quotes that it needs', async () => {
+  const { problems } = await read({
+    'a.yaml':
+      '- key: a\n  cron_expression: */15 * * * *\n  handler: x\n- key: b\n  cron_expression: * * * * *\n',
+  });
+  expect(problems).toMatchObject([
+    {
+      line: 2,
+      field: 'cron_expression',
+      message: expect.stringContaining('cron_expression: "*/15 * * * *"'),
+    },
+    { line: 5, field: 'cron_expression', message: expect.stringContaining('cron_expression: "* * * * *"') },
+  ]);
+});

@@ -80,6 +80,9 @@ async function filesOf(paths: readonly string[], cwd: string): Promise<string[]>
   return found;
 }
 
+/** Such as `cron_expression: *` and `/15 * * * *`, where YAML reads the name of an anchor. */
+const UNQUOTED_STAR = /^[\s-]*(\w+):\s+(\*.*?)\s*$/;
+
 interface JobPlace {
   readonly document: Document.Parsed;
   readonly lineOf: (node: unknown) => number;
@@ -110,10 +113,24 @@ class Reader {
     const lines = new LineCounter();
     const parsed = parseAllDocuments(text, { lineCounter: lines, merge: true });
     const documents = (Array.isArray(parsed) ? parsed : []) as Document.Parsed[];
+    const rows = text.split('\n');
+    const unquoted = new Set<number>();
     for (const document of documents) {
       for (const { pos, message } of document.errors) {
+        const { line } = lines.linePos(pos[0]);
         const [problem = ''] = message.split(/ at line \d+/);
-        this.#problems.push({ file, line: lines.linePos(pos[0]).line, message: `${problem}.` });
+        const [, field, value] = UNQUOTED_STAR.exec(rows[line - 1] ?? '') ?? [];
+        if (field === undefined) this.#problems.push({ file, line, message: `${problem}.` });
+        else if (!unquoted.has(line)) {
+          const fix = `put it in quotes: ${field}: "${value}"`;
+          this.#problems.push({
+            file,
+            line,
+            field,
+            message: `A value that begins with * means something else in YAML; ${fix}.`,
+          });
+        }
+        if (field !== undefined) unquoted.add(line);
       }
       if (document.errors.length === 0) this.#readDocument(file, document, lines);
     }

@@ -20,7 +20,7 @@ import type { CallOptions, CreateOptions } from '../wire/transport.ts';
 import { type PageQuery, path, Resource, type RunPageQuery } from './resource.ts';
 
 export class Runs extends Resource {
-  /** Across jobs, newest first: `list({ status: 'failed', since: '1h' })` is what failed in the last hour. */
+  /** Across jobs, newest first: `list({ status: ['failed', 'timed_out'], since: '1h' })` is what failed in the last hour. */
   list(filter: RunFilter = {}, options: CallOptions = {}): List<ListedRun> {
     return this.readList('/runs', { ...filter }, options);
   }

@@ -47,7 +47,7 @@ function kindOf(written: string): string {
 function schemaOf(filter: Filter): z.ZodType {
   switch (filter.kind) {
     case 'one_of':
-      return oneOf(filter.words).meta({ enum: [...(filter.documented ?? filter.words.keys())] });
+      return oneOf(filter.words, filter.documented);
     case 'any_of':
       return anyOf(filter.words, filter.documented);
     case 'event_kinds':

@@ -82,10 +82,10 @@ test('a wrong word is refused with all words and the nearest one', () => {
   const all =
     'scheduled, running, paused, completed, failed, cancelled, pending, succeeded, success, canceled';
   expect(() => parseJobsQuery({ status: 'runing' })).toThrow(
-    `status must be one or more of ${all}; did you mean "running"?.`,
+    `status must be one or more of ${all} (did you mean "running"?).`,
   );
   expect(() => parseJobsQuery({ priority: 'hihg' })).toThrow(
-    'priority must be one of low, medium, high; did you mean "high"?.',
+    'priority must be one of low, medium, high (did you mean "high"?).',
   );
 });
 

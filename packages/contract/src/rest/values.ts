@@ -98,15 +98,20 @@ export function including<const Word extends string>(words: readonly Word[], abo
     .describe(about);
 }
 
-/** One of the words, in any case. */
-export function oneOf<Value>(words: ReadonlyMap<string, Value>) {
-  const error = `must be one of ${[...words.keys()].join(', ')}`;
+/** One of the words, in any case. documented: the words, where their spelling differs. */
+export function oneOf<Value>(
+  words: ReadonlyMap<string, Value>,
+  documented: readonly string[] = [...words.keys()],
+) {
+  const error = `must be one of ${documented.join(', ')}`;
   return z
     .string({ error })
     .transform((given) => given.toLowerCase().replaceAll('_', '-'))
-    .refine((given) => words.has(given), { error: (issue) => `${error}${hintFor([issue.input], words)}` })
+    .refine((given) => words.has(given), {
+      error: (issue) => `${error}${hintFor([issue.input], words, documented)}`,
+    })
     .transform((given) => words.get(given)!)
-    .meta({ enum: [...words.keys()] });
+    .meta({ enum: [...documented] });
 }
 
 /** Several of the words: separated by commas, or the parameter given again. documented: the words, where their spelling differs. */
@@ -123,17 +128,19 @@ export function anyOf<Value>(
         .flatMap((part) => part.split(',').map((word) => word.trim().toLowerCase().replaceAll('_', '-'))),
     )
     .refine((given) => given.length <= 20 && given.every((word) => words.has(word)), {
-      error: (issue) => `${error}${hintFor(issue.input, words)}`,
+      error: (issue) => `${error}${hintFor(issue.input, words, documented)}`,
     })
     .transform((given) => [...new Set(given.map((word) => words.get(word)!))])
     .meta({ anyOf: undefined, type: 'array', items: { type: 'string', enum: [...documented] } });
 }
 
 /** The word that the first unknown one most likely meant. */
-function hintFor(given: unknown, words: ReadonlyMap<string, unknown>): string {
+function hintFor(given: unknown, words: ReadonlyMap<string, unknown>, documented: readonly string[]): string {
   const unknown = (given as readonly string[]).find((word) => !words.has(word));
   const nearest = unknown === undefined ? undefined : nearestWord(unknown, words.keys());
-  return nearest === undefined ? '' : `; did you mean "${nearest}"?`;
+  if (nearest === undefined) return '';
+  const spelling = documented.find((word) => word.replaceAll('_', '-') === nearest) ?? nearest;
+  return ` (did you mean "${spelling}"?)`;
 }
 
 export const yesOrNo = oneOf(

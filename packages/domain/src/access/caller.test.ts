@@ -115,8 +115,10 @@ describe('what a caller may', () => {
 
   it('the refusal names the permission and the place', () => {
     expect(() => requireMay(ADA, 'jobs.run', elsewhere)).toThrow(
-      'ada may not do this in the namespace elsewhere: it needs the permission jobs.run.',
+      'There is no namespace elsewhere, or ada has no rights in it: it needs the permission jobs.run there.',
     );
+    const login = { ...ADA, name: 'login on a laptop', userName: 'ada' };
+    expect(() => requireMay(login, 'users.read')).toThrow('ada may not do this: it needs');
     expect(() => requireMay(ADA, 'users.read')).toThrow('ada may not do this: it needs');
   });
 });

@@ -128,11 +128,21 @@ export function sees(caller: Caller, owner: Owner): boolean {
 /** what: the part of the request that needs it, where the rest does not. */
 export function requireMay(caller: Caller, action: Action, owner?: Owner, what = 'it'): void {
   if (may(caller, action, owner)) return;
+  const who = caller.userName ?? caller.name;
+  const needs = `${what} needs the permission ${action}`;
+  // Whether it is there is not told to those who know nothing of it, so a misspelled name gets the same answer.
+  if (owner !== undefined && !knowsNamespace(caller, owner.namespace))
+    throw new Refusal(
+      'forbidden',
+      `There is no namespace ${owner.namespace}, or ${who} has no rights in it: ${needs} there.`,
+    );
   const where = owner === undefined ? '' : ` in the namespace ${owner.namespace}`;
-  throw new Refusal(
-    'forbidden',
-    `${caller.name} may not do this${where}: ${what} needs the permission ${action}.`,
-  );
+  throw new Refusal('forbidden', `${who} may not do this${where}: ${needs}.`);
+}
+
+/** Whether a caller gets to know that a namespace exists: any grant in it will do. */
+export function knowsNamespace(caller: Caller, namespace: string): boolean {
+  return caller.grants.some((grant) => grant.namespace === EVERYWHERE || grant.namespace === namespace);
 }
 
 function covers(grant: Grant, owner: Owner, caller: Caller): boolean {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { anyAction, anyCaller, anyGrant, anyOwner, anyScopes } from './access-arbitraries.ts';
-import { may, SERVER, sees } from './caller.ts';
-import { grantsWithin, knowsNamespace, mayHandOut, requireGrantable } from './grants.ts';
+import { knowsNamespace, may, SERVER, sees } from './caller.ts';
+import { grantsWithin, mayHandOut, requireGrantable } from './grants.ts';
 import { ACTION_NAMES } from './permissions.ts';
 
 const someGrants = fc.array(anyGrant, { minLength: 1, maxLength: 3 });

@@ -67,11 +67,6 @@ export function requireGrantable(caller: Caller, handout: Handout): void {
   throw new Refusal('forbidden', `To hand out ${what}, ${caller.name} needs ${lacks}.`);
 }
 
-/** Whether a caller gets to know that a namespace exists: any grant in it will do. */
-export function knowsNamespace(caller: Caller, namespace: string): boolean {
-  return caller.grants.some((grant) => grant.namespace === EVERYWHERE || grant.namespace === namespace);
-}
-
 function narrower(a: string, b: string): string | undefined {
   if (a === EVERYWHERE) return b;
   return b === EVERYWHERE || a === b ? a : undefined;

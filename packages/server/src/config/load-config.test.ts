@@ -143,7 +143,10 @@ describe('complaints', () => {
     [{ argv: ['--prot', '1'] }, 'Unknown flag --prot. Did you mean --port?'],
     [{ argv: ['--executor.slots=1'] }, 'Unknown flag --executor.slots. Did you mean --executor-slots?'],
     [{ argv: ['--colour', 'red'] }, 'Unknown flag --colour. See --help for all of them.'],
-    [{ argv: ['start'] }, 'Unexpected argument "start". Settings are given as --name value.'],
+    [
+      { argv: ['start'] },
+      'Unexpected argument "start". Settings are given as --name value; with npm behind two dashes: npm start -- --port 7499.',
+    ],
     [
       { argv: ['--metrics-open', 'true'] },
       '--metrics-open is a flag without a value: leave out "true", or write --metrics-open=true.',

@@ -42,7 +42,9 @@ function splitFlag(argument: string): [name: string, inline: string | undefined]
   if (argument === '-h') return ['--help', undefined];
   if (argument === '-v') return ['--version', undefined];
   if (!argument.startsWith('--')) {
-    throw new ConfigError(`Unexpected argument "${argument}". Settings are given as --name value.`);
+    throw new ConfigError(
+      `Unexpected argument "${argument}". Settings are given as --name value; with npm behind two dashes: npm start -- --port 7499.`,
+    );
   }
   const cut = argument.indexOf('=');
   const name = cut < 0 ? argument : argument.slice(0, cut);
