@@ -193,7 +193,7 @@ describe.skipIf(isLeftOut)(name, () => {
     const lines = Array.from({ length: 400 }, (_, i) => `${i % 60} 3 * * * /bin/job-${i}`);
     const crontab = join(one.folder, 'crontab.txt');
     await writeFile(crontab, `${lines.join('\n')}\n`);
-    const seen = await interrupt(['import', 'crontab', crontab, '--yes', '--paused'], '10/400');
+    const seen = await interrupt(['import', 'crontab', crontab, '--yes', '--paused'], '10/400 made');
     expect(seen).toMatchObject({ code: 130, isClean: true, unseen: [] });
     expect(linesOf(seen.written).join('\n')).not.toMatch(/[█░]/);
     expect(seen.written).toMatch(/\d+ jobs made so far; the same command again makes only the others/);

@@ -116,7 +116,7 @@ async function checkJobs(cli: Cli, plan: readonly RunnableJob[]): Promise<readon
     return checked;
   };
   const isUnanswered = (error: CarillonError) => error.status === undefined;
-  const checked = await optional(withBar(cli.out.terminal, plan.length, check), isUnanswered);
+  const checked = await optional(withBar(cli.out.terminal, plan.length, check, 'checked'), isUnanswered);
   if (!checked) cli.out.warn('no server answers, so it was not asked whether it would take these.');
   return checked ?? plan;
 }
@@ -185,12 +185,13 @@ async function createJobs(
     }
   };
   const countCreated = () => made.filter(({ created }) => created).length;
-  await withBar(cli.out.terminal, plan.length, async (bar) => {
+  const createAll = async (bar: ProgressBar) => {
     for (const planned of plan) {
       await create(planned);
       bar.advance();
     }
-  }).catch((error: unknown) => {
+  };
+  await withBar(cli.out.terminal, plan.length, createAll, 'made').catch((error: unknown) => {
     const soFar = `${countOf(countCreated(), 'job')} made so far`;
     if (made.length > 0) cli.out.note(`${soFar}; the same command again makes only the others.`);
     throw error;

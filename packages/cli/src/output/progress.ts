@@ -8,11 +8,14 @@ const BAR_WIDTH = 30;
 export class ProgressBar {
   readonly #terminal: NodeJS.WriteStream | undefined;
   readonly #total: number;
+  readonly #word: string;
   #done = 0;
 
-  constructor(total: number, terminal: NodeJS.WriteStream | undefined) {
+  /** word: what is done with each, where there is more than one bar. */
+  constructor(total: number, terminal: NodeJS.WriteStream | undefined, word = '') {
     this.#total = total;
     this.#terminal = terminal;
+    this.#word = word === '' ? '' : ` ${word}`;
     this.#draw();
   }
 
@@ -30,7 +33,7 @@ export class ProgressBar {
     if (!this.#terminal || this.#total === 0) return;
     const filled = Math.floor((this.#done / this.#total) * BAR_WIDTH);
     const bar = '█'.repeat(filled) + '░'.repeat(BAR_WIDTH - filled);
-    this.#terminal.write(`${CLEAR_LINE}${bar} ${this.#done}/${this.#total}`);
+    this.#terminal.write(`${CLEAR_LINE}${bar} ${this.#done}/${this.#total}${this.#word}`);
   }
 }
 
@@ -39,8 +42,9 @@ export async function withBar<T>(
   terminal: NodeJS.WriteStream | undefined,
   total: number,
   work: (bar: ProgressBar) => Promise<T>,
+  word?: string,
 ): Promise<T> {
-  const bar = new ProgressBar(total, terminal);
+  const bar = new ProgressBar(total, terminal, word);
   return work(bar).finally(() => bar.end());
 }
 
