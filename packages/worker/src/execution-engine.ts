@@ -14,6 +14,7 @@ import {
 import type { Clock } from '@carillon/foundation';
 import type { Handler } from './handler.ts';
 import { outcomeOfAnswer, outcomeOfError, outcomeOfStop } from './outcome-of.ts';
+import type { RunChannel } from './run-channel.ts';
 import { RunInProgress } from './run-in-progress.ts';
 
 export interface EndedRun {
@@ -34,6 +35,8 @@ export interface ExecutionEngineOptions {
   readonly onSlotFree: () => void;
   /** Called with runs that have been going on for SHOW_AFTER_MS. */
   readonly onRunning: (runs: readonly RunInProgress[]) => void;
+  /** Where output, progress and checkpoints go. Left out: nowhere. */
+  readonly channel?: RunChannel;
 }
 
 const TICK_MS = 100;
@@ -110,6 +113,8 @@ export class ExecutionEngine {
     else this.#leases.delete(leaseId);
   }
 
+  readonly #now = (): number => this.#options.clock.now();
+
   /**
    * LEASE-4: a process that stood still continues with what it was about to do before any of its timers fires, so the clock is read
    * right before the handler is called.
@@ -122,10 +127,12 @@ export class ExecutionEngine {
   };
 
   #start(run: ClaimedRun): void {
-    const { clock } = this.#options;
+    const { clock, channel } = this.#options;
     const progress = new RunInProgress(run, clock.now(), {
       startedAt: clock.monotonic(),
       holds: this.#holds,
+      now: this.#now,
+      ...(channel && { channel }),
     });
     const handler = this.#options.handlers.get(run.handler);
     if (!handler) {
@@ -159,7 +166,15 @@ export class ExecutionEngine {
     );
   }
 
+  /** A run keeps its slot until its output is kept: a program that writes faster than that starts no next one. */
   #finish(progress: RunInProgress, outcome: RunOutcome): void {
+    const closing = progress.close();
+    progress.closing = true;
+    if (closing !== undefined) void closing.then(() => this.#end(progress, outcome));
+    else this.#end(progress, outcome);
+  }
+
+  #end(progress: RunInProgress, outcome: RunOutcome): void {
     this.#running.delete(progress);
     if (!progress.abandoned) this.#report(progress, outcome);
     this.#options.onSlotFree();
@@ -185,6 +200,7 @@ export class ExecutionEngine {
     const now = this.#options.clock.monotonic();
     const toShow: RunInProgress[] = [];
     for (const progress of this.#running) {
+      if (progress.closing) continue;
       const runningMs = now - progress.startedAt;
       if (runningMs >= progress.run.timeoutMs) {
         progress.requestStop('timed_out', RUN_ERRORS.timedOut(String(progress.run.timeoutMs / 1000)), now);
@@ -195,6 +211,7 @@ export class ExecutionEngine {
       }
       if (progress.stop && !progress.abandoned && now - progress.stop.at >= STOP_GRACE_MS) {
         progress.abandoned = true;
+        void progress.close();
         this.#report(
           progress,
           outcomeOfStop({ ...progress.stop, message: `${progress.stop.message}${DID_NOT_STOP}` }),

@@ -1,5 +1,6 @@
 /** What user code implements: a function that gets the run and answers, throws, or stops when its signal says so. */
-import type { JobId, JsonObject, RunId } from '@carillon/domain';
+import type { JobId, JsonObject, JsonValue, RunId } from '@carillon/domain';
+import type { OutputStream } from './run-channel.ts';
 
 export interface RunContext {
   readonly jobId: JobId;
@@ -20,6 +21,27 @@ export interface RunContext {
    * right before an effect that must not happen beside the next attempt's; when it says no, the run is given back.
    */
   isHeld(): boolean;
+  /** Writes to the log of the run. It is kept in order, and read while the run goes on. */
+  readonly log: RunLog;
+  /** Shown while the run goes on: from 0 to 100, and a few words. */
+  progress(percent: number, message?: string): void;
+  readonly checkpoint: RunCheckpoint;
+}
+
+export interface RunLog {
+  /** One line of the handler's own. */
+  info(text: string): void;
+  error(text: string): void;
+  /** Bytes as a program wrote them. A promise when the log is full for now: whoever can wait waits for it before it writes more. */
+  write(stream: OutputStream, bytes: Uint8Array): Promise<void> | undefined;
+}
+
+/** Where a run goes on after a crash, a drain or a failure. */
+export interface RunCheckpoint {
+  /** What an earlier attempt, or this one, saved last; undefined when there is none. */
+  readonly value: JsonValue | undefined;
+  /** Resolves when it is durable; fails when it is too large, or the run is not this worker's any more. */
+  save(value: JsonValue): Promise<void>;
 }
 
 /** The value it answers is kept as the run's result, if it is JSON and small enough. */

@@ -3,7 +3,9 @@
  * only when the handler looks at them.
  */
 import { CALL_ERRORS, type ClaimedRun, type JobId, type JsonObject, type RunId } from '@carillon/domain';
-import { HandlerError, type RunContext } from './handler.ts';
+import { HandlerError, type RunCheckpoint, type RunContext, type RunLog } from './handler.ts';
+import { type RunChannel, SILENT_CHANNEL } from './run-channel.ts';
+import { RunVoice } from './run-voice.ts';
 
 /** Why a run was told to stop; decides what it is reported as. */
 export type StopReason = 'cancelled' | 'timed_out' | 'returned';
@@ -12,6 +14,8 @@ export interface RunInProgressOptions {
   readonly startedAt?: number;
   /** Tells it to stop when it is not held any more. */
   readonly holds?: (run: RunInProgress) => boolean;
+  readonly channel?: RunChannel;
+  readonly now?: () => number;
 }
 
 export class RunInProgress implements RunContext {
@@ -24,15 +28,17 @@ export class RunInProgress implements RunContext {
   stop: { reason: StopReason; message: string; at: number } | undefined;
   /** Reported, though the handler has not returned. */
   abandoned = false;
+  /** The handler has returned; its last output is on its way. */
+  closing = false;
+  readonly #options: RunInProgressOptions;
+  #voice: RunVoice | undefined;
   readonly #holds: (run: RunInProgress) => boolean;
   #controller: AbortController | undefined;
   #payload: JsonObject | undefined;
 
-  constructor(
-    run: ClaimedRun,
-    startedAtMs: number,
-    { startedAt = startedAtMs, holds = isNotStopped }: RunInProgressOptions = {},
-  ) {
+  constructor(run: ClaimedRun, startedAtMs: number, options: RunInProgressOptions = {}) {
+    const { startedAt = startedAtMs, holds = isNotStopped } = options;
+    this.#options = options;
     this.run = run;
     this.startedAtMs = startedAtMs;
     this.startedAt = startedAt;
@@ -82,6 +88,29 @@ export class RunInProgress implements RunContext {
 
   isHeld(): boolean {
     return this.#holds(this);
+  }
+
+  get log(): RunLog {
+    return this.#speak();
+  }
+
+  get checkpoint(): RunCheckpoint {
+    return this.#speak();
+  }
+
+  progress(percent: number, message?: string): void {
+    this.#speak().progress(percent, message);
+  }
+
+  /** Nothing more is said. A promise while the last output is on its way. */
+  close(): Promise<void> | undefined {
+    return this.#voice?.close();
+  }
+
+  #speak(): RunVoice {
+    const { channel = SILENT_CHANNEL, now = Date.now } = this.#options;
+    this.#voice ??= new RunVoice({ run: this.run, channel, now });
+    return this.#voice;
   }
 
   /** The first reason counts. */

@@ -51,6 +51,10 @@ export interface ClaimedRun {
   readonly limited: boolean;
   /** Of a request that may have to be signed; undefined otherwise, which spares claims a read of the job. */
   readonly namespace?: string | undefined;
+  /** JSON text that an earlier attempt of this run saved last; undefined when none did. */
+  readonly checkpoint?: string | undefined;
+  /** Secret values that the payload holds: they are masked wherever the run's output, result and error are kept. */
+  readonly secrets?: readonly string[] | undefined;
 }
 
 export interface ClaimedBatch {

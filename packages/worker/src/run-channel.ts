@@ -1,0 +1,50 @@
+/**
+ * What a run says while it goes on: output, progress, checkpoints. A port: the engine writes to it, and whoever gave the worker its runs
+ * keeps what is written. Every call names the handing-out of the run (lease, position, epoch), so that what an attempt says after
+ * the run was given to another is refused.
+ */
+import type { JobId, LeaseId, RunId } from '@carillon/domain';
+
+/** stdout and stderr of a program; system: what Carillon itself has to say about the run. */
+export type OutputStream = 'stdout' | 'stderr' | 'system';
+
+export interface OutputChunk {
+  readonly stream: OutputStream;
+  readonly atMs: number;
+  readonly bytes: Uint8Array;
+}
+
+export interface Progress {
+  /** From 0 to 100. */
+  readonly percent: number;
+  readonly message?: string | undefined;
+}
+
+/** One handing-out of one run. */
+export interface HeldRun {
+  readonly leaseId: LeaseId;
+  readonly position: number;
+  readonly epoch: number;
+  readonly jobId: JobId;
+  readonly runId: RunId;
+  readonly claimedAtMs: number;
+}
+
+export interface RunChannel {
+  /** A promise when no more should be written before it resolves. It never fails: output that is lost is marked in the log. */
+  output(run: HeldRun, chunk: OutputChunk): Promise<void> | undefined;
+  /** The latest counts; earlier ones may never be seen. */
+  progress(run: HeldRun, progress: Progress): void;
+  /** JSON text. Resolves when it is durable. */
+  saveCheckpoint(run: HeldRun, value: string): Promise<void>;
+  /** Nothing more is written for this handing-out. Resolves when its output is kept or given up: then its outcome may be reported. */
+  close(run: HeldRun): Promise<void> | undefined;
+}
+
+/** For tests and engines that keep nothing of what their runs say. */
+export const SILENT_CHANNEL: RunChannel = {
+  output: () => undefined,
+  progress: () => undefined,
+  saveCheckpoint: async () => undefined,
+  close: () => undefined,
+};

@@ -1,0 +1,75 @@
+import type { JsonValue } from '@carillon/domain';
+import { describe, expect, it } from 'vitest';
+import { claimedRun } from './claimed-run.fixture.ts';
+import type { OutputChunk, Progress, RunChannel } from './run-channel.ts';
+import { RunVoice } from './run-voice.ts';
+
+class HeardChannel implements RunChannel {
+  readonly heard: string[] = [];
+  readonly progressed: Progress[] = [];
+  readonly saved: string[] = [];
+  closed = 0;
+
+  output(_: unknown, { stream, atMs, bytes }: OutputChunk): undefined {
+    this.heard.push(`${atMs} ${stream} ${Buffer.from(bytes).toString()}`);
+  }
+
+  progress(_: unknown, progress: Progress): void {
+    this.progressed.push(progress);
+  }
+
+  async saveCheckpoint(_: unknown, value: string): Promise<void> {
+    this.saved.push(value);
+  }
+
+  close(): undefined {
+    this.closed += 1;
+  }
+}
+
+function voiceOf(checkpoint?: string) {
+  const channel = new HeardChannel();
+  return { channel, voice: new RunVoice({ run: claimedRun({ checkpoint }), channel, now: () => 7 }) };
+}
+
+describe('RunVoice', () => {
+  it('sends lines and bytes in order, with the time', () => {
+    const { voice, channel } = voiceOf();
+    voice.info('one');
+    voice.error('two');
+    void voice.write('system', Buffer.from('three'));
+    expect(channel.heard).toEqual(['7 stdout one\n', '7 stderr two\n', '7 system three']);
+  });
+
+  it('keeps progress between 0 and 100', () => {
+    const { voice, channel } = voiceOf();
+    voice.progress(-3);
+    voice.progress(40, 'half');
+    voice.progress(Number.POSITIVE_INFINITY);
+    voice.progress(Number.NaN);
+    expect(channel.progressed.map(({ percent }) => percent)).toEqual([0, 40, 100]);
+  });
+
+  it('begins with the checkpoint of an earlier attempt, and goes on with its own', async () => {
+    const { voice, channel } = voiceOf('{"page":3}');
+    expect(voice.value).toEqual({ page: 3 });
+    await voice.save({ page: 4 });
+    expect(voice.value).toEqual({ page: 4 });
+    expect(channel.saved).toEqual(['{"page":4}']);
+  });
+
+  it('refuses a checkpoint that is not JSON', async () => {
+    const { voice } = voiceOf();
+    await expect(voice.save((() => 1) as unknown as JsonValue)).rejects.toThrow('not JSON');
+  });
+
+  it('drops what is said after the end', async () => {
+    const { voice, channel } = voiceOf();
+    void voice.close();
+    void voice.close();
+    voice.info('late');
+    voice.progress(50);
+    await expect(voice.save(1)).rejects.toThrow();
+    expect([channel.heard, channel.progressed, channel.saved, channel.closed]).toEqual([[], [], [], 1]);
+  });
+});
