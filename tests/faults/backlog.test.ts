@@ -9,8 +9,6 @@ import { ServerStage } from '../support/server-stage.ts';
 
 const WAITING = 20_000;
 const BATCH = 1_000;
-/** The default of a server. */
-const SLOTS = 256;
 const EVERY_MS = 2_000;
 const OCCURRENCES = 10;
 const SOON = { withinMs: 180_000 };
@@ -66,9 +64,11 @@ it('urgent schedules fire at their instants and get slots before a backlog of le
     console.log(
       `${priority}: claimed after ${delays.join(' ')} ms and ${between.join(' ')} runs of the backlog`,
     );
-    // Without precedence all of the backlog is started first.
-    expect(median(between)).toBeLessThanOrEqual(SLOTS / 2);
-    expect(Math.max(...between)).toBeLessThanOrEqual(4 * SLOTS);
+    // Without precedence all that waited at its instant is started first. How many are depends on how late it fires, which is a
+    // matter of how busy the machine is: so each is compared with what waited then.
+    const overtaken = rows.map((row, i) => 1 - (between[i] ?? 0) / waitedAt(backlog, row.nominalAtMs));
+    expect(Math.min(...overtaken)).toBeGreaterThan(0.75);
+    expect(median(overtaken)).toBeGreaterThan(0.9);
   }
   expect(waiting?.count, 'the test is about a backlog, and there was none at its end').toBeGreaterThan(
     WAITING / 10,
@@ -77,6 +77,10 @@ it('urgent schedules fire at their instants and get slots before a backlog of le
     `${backlog.length} runs of the backlog ended in ${Date.now() - backlogFromMs} ms, ${waiting?.count} wait`,
   );
 });
+
+function waitedAt(backlog: readonly HistoryRow[], atMs: number): number {
+  return WAITING - backlog.filter(({ createdAtMs }) => createdAtMs <= atMs).length;
+}
 
 /** Runs of the backlog that were claimed after the instant of the row and before the row. */
 function startedBetween(backlog: readonly HistoryRow[], row: HistoryRow): number {
