@@ -32,6 +32,8 @@ export default defineConfig({
           name: 'unit',
           include: ['packages/**/*.test.ts', 'bench/**/*.test.ts', 'tests/support/**/*.test.ts'],
           exclude: [...NEVER, ...NEEDS_A_SERVER],
+          // Files share a process and its modules: loading those anew for each file took more time than the tests.
+          isolate: false,
           ...LIMITS,
         },
       },
