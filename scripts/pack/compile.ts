@@ -11,11 +11,13 @@ import { ROOT } from './manifests.ts';
 export interface CompileOptions {
   /** Of each of our packages by its name: the files that others import or run, from its folder. */
   readonly entries: Readonly<Record<string, readonly string[]>>;
+  /** The file that each of our import names stands for, from the root. */
+  readonly names: Readonly<Record<string, string>>;
   /** Gets one folder for each package. */
   readonly into: string;
 }
 
-export async function compile({ entries, into }: CompileOptions): Promise<void> {
+export async function compile({ entries, names, into }: CompileOptions): Promise<void> {
   const config = join(into, 'tsconfig.json');
   await mkdir(into, { recursive: true });
   await writeFile(
@@ -28,6 +30,9 @@ export async function compile({ entries, into }: CompileOptions): Promise<void> 
         declaration: true,
         rootDir: join(ROOT, 'packages'),
         outDir: into,
+        // Named here, they are not looked for in node_modules: what is found there counts as the work of others, and whether the
+        // compiler writes a file that is reached both ways depends on which way it went first.
+        paths: Object.fromEntries(Object.entries(names).map(([name, file]) => [name, [join(ROOT, file)]])),
         typeRoots: [join(ROOT, 'node_modules/@types')],
       },
       include: [],

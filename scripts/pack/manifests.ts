@@ -41,6 +41,16 @@ export function entriesOf({ exports = {} }: Manifest): string[] {
   return Object.values(exports);
 }
 
+/** What others write to import them, and the file from the root that it stands for. */
+export function importNamesOf(folder: string, { name, exports = {} }: Manifest): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(exports).map(([path, file]) => [
+      `${name}${path.slice(1)}`,
+      join('packages', folder, file),
+    ]),
+  );
+}
+
 export async function readManifest(path: string): Promise<Manifest> {
   return JSON.parse(await readFile(join(ROOT, path, 'package.json'), 'utf8')) as Manifest;
 }

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { compile } from './compile.ts';
 import { fillLibrary } from './library.ts';
-import { entriesOf, LIBRARIES, type Published, ROOT, readManifest } from './manifests.ts';
+import { entriesOf, importNamesOf, LIBRARIES, type Published, ROOT, readManifest } from './manifests.ts';
 import { fillProgram } from './program.ts';
 
 /** Answers the path of each tarball by the name of its package. */
@@ -20,7 +20,11 @@ export async function packAll(folder: string): Promise<Readonly<Record<string, s
     const compiled = join(scratch, 'compiled');
     const manifests = await Promise.all(LIBRARIES.map((name) => readManifest(`packages/${name}`)));
     const entries = LIBRARIES.map((name, i) => [name, entriesOf(manifests[i]!)] as const);
-    await compile({ entries: Object.fromEntries([...entries, ['cli', ['src/main.ts']]]), into: compiled });
+    await compile({
+      entries: Object.fromEntries([...entries, ['cli', ['src/main.ts']]]),
+      names: Object.assign({}, ...LIBRARIES.map((name, i) => importNamesOf(name, manifests[i]!))),
+      into: compiled,
+    });
 
     const staged: { folder: string; manifest: Published }[] = [];
     for (const name of [...LIBRARIES, 'cli']) {
