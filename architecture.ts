@@ -70,6 +70,7 @@ const STORAGE_FILES = [
   'schedule-store.ts',
   'lease-store.ts',
   'member-store.ts',
+  'run-state-store.ts',
   'run-store.ts',
   'housekeeping-store.ts',
   'signing-key-store.ts',
@@ -178,6 +179,12 @@ export const MODULES: readonly Module[] = [
     purpose:
       'What http jobs need of the installation: its own addresses, which they may not call, and the keys that sign their requests.',
     imports: ['domain', 'foundation', 'worker', 'server/audit', 'server/storage'],
+  },
+  {
+    name: 'server/run-state',
+    kind: 'service',
+    purpose: 'Keeps what runs say of themselves while they go on: checkpoints, and how far they are.',
+    imports: ['domain', 'foundation', 'worker', 'server/signal-bus', 'server/storage'],
   },
   {
     name: 'server/scheduler',
@@ -439,6 +446,7 @@ export const MODULES: readonly Module[] = [
       'server/outgoing',
       'server/scheduler',
       'server/dispatcher',
+      'server/run-state',
       'server/executor',
       'server/completion',
       'server/recovery',

@@ -121,6 +121,9 @@ const TYPES: Readonly<Record<string, TypeSource>> = {
     }),
   ),
   RunWithAttempts: answered(contract.runDetailsAnswer, { extends: 'Run' }),
+  Progress: answered(contract.progressAnswer),
+  Checkpoint: answered(contract.checkpointFactsAnswer),
+  CheckpointValue: answered(contract.checkpointAnswer, { extends: 'Checkpoint' }),
   RunAdded: answered(contract.runAddedAnswer),
   RunRequest: sent(contract.RUN_BODY.schema, { comment: 'What may be said when a run is asked for.' }),
   RunCancelled: answered(contract.runCancelledAnswer, {

@@ -24,6 +24,7 @@ test('what the server answers is what the client says it gets', () => {
   expectTypeOf<Said<typeof contract.upcomingAnswer>>().toExtend<client.UpcomingRun>();
   expectTypeOf<Said<typeof contract.bulkAnswer>>().toExtend<client.BulkReport>();
   expectTypeOf<Said<typeof contract.runDetailsAnswer>>().toExtend<client.RunWithAttempts>();
+  expectTypeOf<Said<typeof contract.checkpointAnswer>>().toExtend<client.CheckpointValue>();
   expectTypeOf<Said<typeof contract.runAddedAnswer>>().toExtend<client.RunAdded>();
   expectTypeOf<Said<typeof contract.runCancelledAnswer>>().toExtend<client.RunCancelled>();
   expectTypeOf<Said<typeof contract.runLogsAnswer>>().toExtend<client.Logs>();

@@ -39,7 +39,10 @@ async function leave(): Promise<void> {
 /** As a version that did not know the last migrations has left it: the first of them needs a lock that a backup holds up. */
 async function undoLast(): Promise<void> {
   await migrate(postgres.url);
-  expect((await readMigrations()).at(-1)?.name).toBe('0025_publish_listeners.sql');
+  expect((await readMigrations()).at(-1)?.name).toBe('0026_add_checkpoints_and_progress.sql');
+  await postgres.query('DROP TABLE checkpoints');
+  await postgres.query('ALTER TABLE leases DROP COLUMN checkpointed');
+  await postgres.query('ALTER TABLE job_runs DROP COLUMN progress, DROP COLUMN progress_message');
   await postgres.query('DROP TABLE listeners');
   await postgres.query('ALTER TABLE namespaces DROP COLUMN events_after');
   await postgres.query('DELETE FROM schema_migrations WHERE version >= 24');
@@ -49,7 +52,7 @@ const untilSays = (server: ServerProcess, pattern: RegExp) =>
   eventually(async () => expect(await server.output()).toMatch(pattern), SOON);
 
 const migrated = async () =>
-  (await postgres.query('SELECT version FROM schema_migrations WHERE version = 25')).length === 1;
+  (await postgres.query('SELECT version FROM schema_migrations WHERE version = 26')).length === 1;
 
 it('it waits for servers of the older version, then ends with a sentence; with them stopped it starts', async () => {
   await undoLast();

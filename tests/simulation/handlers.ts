@@ -58,7 +58,11 @@ async function connect(context: RunContext, connectMs: number, clock: Clock): Pr
   if (!context.isHeld()) throw new Error('taken back while it connected');
 }
 
-async function perform({ signal, attempt }: RunContext, { act, ms, failures }: Behaviour, clock: Clock) {
+async function perform(context: RunContext, { act, ms, failures }: Behaviour, clock: Clock) {
+  const { signal, attempt, epoch } = context;
+  // A save that fails is the next attempt's loss alone. The second is not waited for.
+  if (ms > 0) await context.checkpoint.save({ epoch, step: 1 }).catch(() => undefined);
+  if (ms > 0) void context.checkpoint.save({ epoch, step: 2 });
   await sleep(clock, ms, act === 'stubborn' ? undefined : signal);
   if (act === 'stubborn') return { late: true };
   signal.throwIfAborted();

@@ -71,6 +71,13 @@ const CASES: readonly Case[] = [
     found: /were not shared out fairly/,
     profile: { backlog: 150, nodes: 1, roles: [], slots: 4 },
   },
+  {
+    invariant: 'SIM-13',
+    mutation: 'saveStaleCheckpoints',
+    found: /was saved, though its run is not leased/,
+    profile: { pauses: 6, pauseMsMax: 60_000 },
+  },
+  { invariant: 'SIM-13', mutation: 'forgetCheckpoints', found: /with the checkpoint undefined, and/ },
 ];
 
 describe('a defect is found', () => {

@@ -209,6 +209,26 @@ const markLivingDead: Mutation = (storage) =>
     },
   });
 
+/** A checkpoint is saved though its run was taken back: for whoever holds the run now. */
+const saveStaleCheckpoints: Mutation = (storage) => {
+  const { runState } = storage;
+  return replace(storage, 'runState', {
+    async saveCheckpoints(saved, nowMs) {
+      await runState.saveCheckpoints(saved, nowMs);
+      return saved.map(() => true);
+    },
+  });
+};
+
+/** The next attempt starts over. */
+const forgetCheckpoints: Mutation = (storage) =>
+  replace(storage, 'leases', {
+    async claim(request) {
+      const batch = await storage.leases.claim(request);
+      return { ...batch, runs: batch.runs.map((run) => ({ ...run, checkpoint: undefined })) };
+    },
+  });
+
 function charged(settlement: Settlement): Settlement {
   const { next } = settlement;
   const isInterruption = /was lost|never reached|could not be reached|shut down/.test(settlement.error ?? '');
@@ -247,5 +267,7 @@ export const MUTATIONS = {
   markLivingDead: { mutate: markLivingDead },
   fireBehindBacklog: { mutate: fireBehindBacklog },
   firstComeFirstServed: { mutate: firstComeFirstServed },
+  saveStaleCheckpoints: { mutate: saveStaleCheckpoints },
+  forgetCheckpoints: { mutate: forgetCheckpoints },
   ignoreUnrecorded: { mutateWorker: ignoreUnrecorded },
 } as const satisfies Readonly<Record<string, Defect>>;

@@ -14,6 +14,7 @@ import type { ClaimRequest, Settled, Settlement } from '../../packages/server/sr
 import type { Fire, Fired } from '../../packages/server/src/storage/schedule-store.ts';
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
 import { type Args, aboutCall, NOBODY, outcomeOfCall, type Result } from './call-facts.ts';
+import { CheckpointLedger } from './checkpoint-ledger.ts';
 import { FireLedger } from './fire-ledger.ts';
 import { RunLedger } from './run-ledger.ts';
 import { ShareLedger } from './share-ledger.ts';
@@ -48,6 +49,7 @@ export class Observer {
   readonly workers: WorkerLedger;
   readonly unrecorded: UnrecordedLedger;
   readonly shares: ShareLedger;
+  readonly #checkpoints: CheckpointLedger;
   readonly #world: World;
   /** As it is: for looks at what a call has left behind. */
   readonly #storage: Storage;
@@ -71,6 +73,11 @@ export class Observer {
     'leases.claim': ({ args, result }) =>
       this.#claimed(args[0] as ClaimRequest, result as Result<'leases', 'claim'>),
     'leases.settle': ({ args, result }) => this.#settled(args[0] as readonly Settlement[], result as Settled),
+    'runState.saveCheckpoints': ({ args, result }) =>
+      this.#checkpoints.saved(
+        args[0] as Args<'runState', 'saveCheckpoints'>[0],
+        result as Result<'runState', 'saveCheckpoints'>,
+      ),
     'schedule.expire': ({ result }) => this.#givenUp(result as Result<'schedule', 'expire'>),
     'schedule.replace': ({ result }) => this.#stopRequested(result as readonly RunId[]),
     'leases.requestCancel': ({ args }) => this.#stopRequested(args[0] as readonly RunId[]),
@@ -88,6 +95,7 @@ export class Observer {
     this.#world = world;
     this.#storage = options.storage;
     this.runs = new RunLedger(world);
+    this.#checkpoints = new CheckpointLedger(world, this.runs);
     this.fires = new FireLedger(world);
     this.unrecorded = new UnrecordedLedger(world);
     this.shares = new ShareLedger(world);
@@ -122,6 +130,7 @@ export class Observer {
       this.#world.violate(`run ${runId} of job ${jobId} starts without a claim`);
       return;
     }
+    this.#checkpoints.started(run);
     if (account.claim?.epoch === epoch) this.unrecorded.began(run, process);
     if (account.claim?.epoch === epoch || process.replaced) return;
     this.#world.violate(`run ${runId} of job ${jobId} starts at epoch ${epoch}, which was taken back before`);
@@ -174,6 +183,7 @@ export class Observer {
     }
     if (this.#redrivenRuns.has(deadRunId)) this.#world.violate(`run ${deadRunId} was redriven again twice`);
     this.#redrivenRuns.add(deadRunId);
+    this.#checkpoints.redriven(deadRunId, as.runId);
     this.#enqueued(dead.jobId, as);
   }
 
@@ -208,6 +218,7 @@ export class Observer {
       const say = (what: string) => this.#world.violate(`run ${runId} of job ${jobId} was claimed ${what}`);
       if (!this.runs.get(runId)?.last) this.shares.claimed(jobId);
       this.runs.claim(run, request);
+      this.#checkpoints.claimed(run);
       const job = this.#jobs.get(jobId);
       if (!job) {
         say('though nobody made its job');
@@ -261,10 +272,9 @@ export class Observer {
       if (claim) this.unrecorded.recorded(claim);
       if (claim && settlement.status === 'TIMED_OUT') claim.failed = true;
       const again = verdict === 'settled' && settlement.next.kind === 'again';
-      this.runs.settle(settlement, {
-        again,
-        status: verdict === 'cancelled' ? 'CANCELLED' : settlement.status,
-      });
+      const status = verdict === 'cancelled' ? 'CANCELLED' : settlement.status;
+      this.runs.settle(settlement, { again, status });
+      if (claim) this.#checkpoints.ended(claim.runId, status);
       if (!again && claim) this.#mayEndPause(claim.jobId);
       if (again && claim && this.isCancelled(claim.jobId)) {
         this.#world.violate(`run ${claim.runId} is tried again though its job ${claim.jobId} was cancelled`);

@@ -117,6 +117,7 @@ export const FIXES: Readonly<Record<string, string>> = {
   rate_limited: 'Wait a moment and try again.',
   job_not_found: '`carillon jobs list` shows the jobs you may see.',
   run_not_found: '`carillon runs list <job>` shows the runs of a job.',
+  checkpoint_not_found: '`carillon runs show` says whether a run has one.',
   dead_letter_not_found: '`carillon dlq list` shows them.',
   namespace_not_found:
     '`carillon namespaces list` shows those you may see; `carillon namespaces create` makes one.',

@@ -12,7 +12,7 @@ import {
   sleep,
   TimeSlices,
 } from '@carillon/foundation';
-import type { Handler } from '@carillon/worker';
+import { type Handler, type RunChannel, SILENT_CHANNEL } from '@carillon/worker';
 import { Accounts, type SessionTimes } from './accounts/accounts.ts';
 import { AuditLog } from './audit/audit-log.ts';
 import { StorageBacklog } from './backlog/storage-backlog.ts';
@@ -27,6 +27,8 @@ import { DirectIngest } from './ingest/direct-ingest.ts';
 import { createOperations, type Operations } from './operations/operations.ts';
 import { SecretSeal } from './outgoing/secret-seal.ts';
 import { Recovery } from './recovery/recovery.ts';
+import { CheckpointSaver } from './run-state/checkpoint-saver.ts';
+import { ProgressWriter } from './run-state/progress-writer.ts';
 import { Reconciler } from './scheduler/reconciler.ts';
 import { Scheduler } from './scheduler/scheduler.ts';
 import { ShardKeeper } from './sharding/shard-keeper.ts';
@@ -167,10 +169,23 @@ export function composeEngine(options: EngineOptions): Engine {
   const backlog = new StorageBacklog({ ...common, leases, signals });
   const dispatcher = new Dispatcher({ ...ports, backlog, nodeId });
   const reports = new OutcomeRecorder({ ...ports, retriesPerSecond: settings.retriesPerSecond });
+  const { runState } = storage;
+  const checkpoints = new CheckpointSaver({
+    ...common,
+    store: runState,
+    patienceMs: settings.workerSilentMs,
+  });
+  const progress = new ProgressWriter({ ...common, store: runState, signals });
+  const channel: RunChannel = {
+    ...SILENT_CHANNEL,
+    progress: (run, told) => progress.tell(run, told),
+    saveCheckpoint: (run, value) => checkpoints.save(run, value),
+  };
   const executor = new Executor({
     ...ports,
     ...identity,
     reports,
+    channel,
     handlers,
     slots: settings.slots,
     silentMs: settings.workerSilentMs,
@@ -251,6 +266,7 @@ export function composeEngine(options: EngineOptions): Engine {
       // Others take over the shards while runs drain here; finishing runs needs no ownership.
       for (const service of [...startOrder.toReversed(), housekeeper, accounts, clockKeeper])
         await service.stop();
+      progress.stop();
     },
   };
 }

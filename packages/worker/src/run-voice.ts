@@ -13,6 +13,8 @@ export class RunVoice implements RunLog, RunCheckpoint {
   readonly #options: RunVoiceOptions;
   #isOpen = true;
   #saved: { readonly value: JsonValue } | undefined;
+  /** The save under way, without its error. */
+  #saving: Promise<void> | undefined;
 
   constructor(options: RunVoiceOptions) {
     this.#options = options;
@@ -45,7 +47,19 @@ export class RunVoice implements RunLog, RunCheckpoint {
     return this.#saved?.value;
   }
 
-  async save(value: JsonValue): Promise<void> {
+  /** An error that nobody waits for must not end the process. */
+  save(value: JsonValue): Promise<void> {
+    const saving = this.#save(value);
+    const settled = saving
+      .catch(() => undefined)
+      .then(() => {
+        if (this.#saving === settled) this.#saving = undefined;
+      });
+    this.#saving = settled;
+    return saving;
+  }
+
+  async #save(value: JsonValue): Promise<void> {
     const text = JSON.stringify(value);
     if (text === undefined) throw new HandlerError('The checkpoint is not JSON.', { retryable: false });
     const { channel, run } = this.#options;
@@ -54,10 +68,15 @@ export class RunVoice implements RunLog, RunCheckpoint {
     this.#saved = { value };
   }
 
-  /** What is said after the end is dropped: it would stand beside what the next attempt says. */
+  /**
+   * What is said after the end is dropped: it would stand beside what the next attempt says. A save that the handler did not wait
+   * for is waited for here: once the run has ended it would be refused.
+   */
   close(): Promise<void> | undefined {
     if (!this.#isOpen) return undefined;
     this.#isOpen = false;
-    return this.#options.channel.close(this.#options.run);
+    const { channel, run } = this.#options;
+    if (this.#saving === undefined) return channel.close(run);
+    return this.#saving.then(() => channel.close(run));
   }
 }

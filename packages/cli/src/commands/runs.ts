@@ -1,5 +1,5 @@
 /** `runs`: what ran, its log, and stopping or repeating it. */
-import type { ListedRun, LogLine, Run, ShortRun } from '@carillon/client';
+import type { ListedRun, LogLine, Run, RunWithAttempts, ShortRun } from '@carillon/client';
 import type { Cli } from '../cli.ts';
 import { type CommandSpec, command } from '../command.ts';
 import { EXIT } from '../errors.ts';
@@ -33,7 +33,7 @@ export const runCommands: readonly CommandSpec[] = [
     options: {
       status: texts(
         '--status <status>',
-        'claimed, running, success, failed, timed_out, cancelled, skipped or queued; several with commas. What failed: failed,timed_out',
+        'claimed, running, cancelling, success, failed, timed_out, cancelled, skipped or queued; several with commas. What failed: failed,timed_out',
       ),
       since: text(
         '--since <time>',
@@ -62,7 +62,7 @@ export const runCommands: readonly CommandSpec[] = [
         cli.out.note('What took too long is not among these: --status failed,timed_out shows both.');
       const isFiltered = Object.keys(filter).length > 0;
       const columns = job === undefined ? acrossColumns(cli.out) : runColumns(cli.out);
-      cli.out.list(runs, columns, { empty: isFiltered ? 'No runs match.' : 'No runs.' });
+      cli.out.list(runs, withProgress(columns, runs), { empty: isFiltered ? 'No runs match.' : 'No runs.' });
     },
   }),
   command('runs show', 'Show a run with all its attempts', {
@@ -150,7 +150,7 @@ function runColumns(out: Output): Column<ShortRun>[] {
   ];
 }
 
-function runFacts(run: Run, out: Output): Fact[] {
+function runFacts(run: RunWithAttempts, out: Output): Fact[] {
   return [
     ['id', run.run_id],
     ['job', run.job_id],
@@ -162,12 +162,33 @@ function runFacts(run: Run, out: Output): Fact[] {
     ['ended', out.time(run.ended_at)],
     ['took', showSpan(run.started_at, run.ended_at)],
     ['worker', run.worker_id],
+    ['progress', progressText(run)],
+    ['checkpoint', checkpointText(run, out)],
     ['reason', run.reason],
     ['asked for because', run.request_reason],
     ['error', run.error_message],
     ['result', run.result === null ? null : JSON.stringify(run.result, null, 2)],
     ['late report', run.late_report],
   ];
+}
+
+/** Most runs say nothing of it: then there is no column. */
+function withProgress<Row extends Pick<Run, 'progress'>>(
+  columns: Column<Row>[],
+  runs: readonly Row[],
+): Column<Row>[] {
+  if (runs.every(({ progress }) => progress === null)) return columns;
+  return [...columns, { header: 'PROGRESS', value: progressText }];
+}
+
+function progressText({ progress }: Pick<Run, 'progress'>): string | null {
+  if (!progress) return null;
+  const percent = `${Math.round(progress.percent)} %`;
+  return progress.message ? `${percent}, ${progress.message}` : percent;
+}
+
+function checkpointText({ checkpoint }: RunWithAttempts, out: Output): string | null {
+  return checkpoint && `${checkpoint.bytes} bytes, saved ${out.time(checkpoint.saved_at)}`;
 }
 
 function showOnce(line: LogLine, shown: Set<string>, { out }: Cli): void {

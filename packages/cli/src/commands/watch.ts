@@ -86,7 +86,7 @@ function runLine(run: RunWithAttempts, { out }: Cli): string {
 
 const FIRST_PAUSE_MS = 150;
 const PAUSE_MS_MAX = 1_500;
-const ALIVE: ReadonlySet<string> = new Set(['QUEUED', 'CLAIMED', 'RUNNING']);
+const ALIVE: ReadonlySet<string> = new Set(['QUEUED', 'CLAIMED', 'RUNNING', 'CANCELLING']);
 
 /**
  * A run, each time it has changed, until it has ended. A failed attempt may be retried: the run has ended when the server

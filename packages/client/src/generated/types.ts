@@ -14,6 +14,7 @@ export type RunStatus =
   | 'QUEUED'
   | 'CLAIMED'
   | 'RUNNING'
+  | 'CANCELLING'
   | 'SUCCESS'
   | 'FAILED'
   | 'CANCELLED'
@@ -300,6 +301,7 @@ export type ErrorCode =
   | 'session_not_found'
   | 'job_not_found'
   | 'run_not_found'
+  | 'checkpoint_not_found'
   | 'dead_letter_not_found'
   | 'worker_not_found'
   | 'method_not_allowed'
@@ -603,6 +605,8 @@ export interface Run {
   readonly late_report: string | null;
   /** Why a person asked for it, in their words. */
   readonly request_reason: string | null;
+  /** How far the attempt is, as it said last; null when it said nothing. */
+  readonly progress: Progress | null;
   /** @deprecated The older name of started_at. */
   readonly start_time: string | null;
   /** @deprecated The older name of ended_at. */
@@ -701,6 +705,8 @@ export interface ShortRun {
   readonly late_report: string | null;
   /** Why a person asked for it, in their words. */
   readonly request_reason: string | null;
+  /** How far the attempt is, as it said last; null when it said nothing. */
+  readonly progress: Progress | null;
   /** @deprecated The older name of started_at. */
   readonly start_time: string | null;
   /** @deprecated The older name of ended_at. */
@@ -749,8 +755,30 @@ export interface RunFilter {
 
 export interface RunWithAttempts extends Run {
   readonly attempts: readonly Run[];
+  /** What its next attempt goes on from; null when there is none. */
+  readonly checkpoint: Checkpoint | null;
   /** What it was asked for with, merged over the payload of its job. */
   readonly input: Readonly<Record<string, unknown>> | null;
+}
+
+export interface Progress {
+  /** From 0 to 100. */
+  readonly percent: number;
+  readonly message: string | null;
+}
+
+export interface Checkpoint {
+  readonly saved_at: string;
+  /** Of its value as JSON text. */
+  readonly bytes: number;
+  /** Of the attempt that saved it. */
+  readonly epoch: number;
+}
+
+export interface CheckpointValue extends Checkpoint {
+  readonly run_id: string;
+  /** What was saved. */
+  readonly value: unknown;
 }
 
 export interface RunAdded {

@@ -1,5 +1,6 @@
 /** Runs, those that failed for good, and the workers that execute them. */
 import type {
+  CheckpointValue,
   DeadLetter,
   DeadLetterFilter,
   ListedRun,
@@ -28,6 +29,11 @@ export class Runs extends Resource {
   /** The latest attempt, with all of them in `attempts`. */
   get(runId: string, options: CallOptions = {}): Promise<RunWithAttempts> {
     return this.read(path`/runs/${runId}`, options);
+  }
+
+  /** What the next attempt goes on from, with its value. */
+  checkpoint(runId: string, options: CallOptions = {}): Promise<CheckpointValue> {
+    return this.read(path`/runs/${runId}/checkpoint`, options);
   }
 
   cancel(runId: string, options: CallOptions = {}): Promise<RunCancelled> {

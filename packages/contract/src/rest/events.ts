@@ -17,6 +17,7 @@ import {
 import { z } from 'zod';
 import { answerOf, deprecated, instant, instantText } from './answer.ts';
 import { EVENT_TYPE_PREFIX, filterShape, toSelection } from './filter-schemas.ts';
+import { progressAnswer, progressView } from './runs.ts';
 import type { Shape } from './shape.ts';
 import { count, cursor, LIMIT_DEFAULT, LIMIT_MAX, readCursor, text } from './values.ts';
 
@@ -105,6 +106,10 @@ const runData = answerOf<{ run: EventRun; job: EventJob | undefined }>()({
   dead_reason: [
     z.string().nullable().describe('Of run.dead_lettered: why it was given up.'),
     ({ run }) => run.deadReason ?? null,
+  ],
+  progress: [
+    progressAnswer.nullable().describe('How far the attempt was when the event was read.'),
+    ({ run: { progress } }) => (progress ? progressView(progress) : null),
   ],
 });
 

@@ -20,7 +20,7 @@ const RUN: RunFacts = {
     modifiedAtMs: AT + 1_510,
   },
   ...{ executorId: 'w1', error: 'boom', reason: undefined, result: undefined, logUrl: undefined },
-  ...{ jobVersion: 1, occurrences: 1, lateReport: undefined, requestReason: undefined },
+  ...{ jobVersion: 1, occurrences: 1, lateReport: undefined, requestReason: undefined, progress: undefined },
 };
 const messages = (...runs: RunFacts[]) => logLines(runs).map(({ message }) => message);
 

@@ -1,5 +1,7 @@
 /** Runs, their logs and the workers that run them: queries and answers. */
 import {
+  type CheckpointFacts,
+  isFinal,
   type Job,
   type JobId,
   type JsonObject,
@@ -11,6 +13,7 @@ import {
   RUN_STATUSES,
   type RunFacts,
   type RunId,
+  type RunProgress,
   refuseValue,
   type WorkerId,
 } from '@carillon/domain';
@@ -153,6 +156,14 @@ export function readRunCursor(cursor: string): { createdAtMs: number; runId: Run
   return { createdAtMs, runId: readId(cursor.slice(cut + 1), 'run') as RunId };
 }
 
+export const progressAnswer = z
+  .strictObject({ percent: z.number().describe('From 0 to 100.'), message: z.string().nullable() })
+  .meta({ id: 'Progress' });
+
+export function progressView({ percent, message }: RunProgress) {
+  return { percent, message: message ?? null };
+}
+
 /** One attempt of a run, with the run's own facts. */
 export const { answer: runAnswer, view: runView } = answerOf<RunFacts>('Run')({
   run_id: [z.uuid(), (run) => run.runId],
@@ -180,6 +191,10 @@ export const { answer: runAnswer, view: runView } = answerOf<RunFacts>('Run')({
   request_reason: [
     z.string().nullable().describe('Why a person asked for it, in their words.'),
     (run) => run.requestReason ?? null,
+  ],
+  progress: [
+    progressAnswer.nullable().describe('How far the attempt is, as it said last; null when it said nothing.'),
+    ({ progress }) => (progress ? progressView(progress) : null),
   ],
   start_time: [deprecated(instant.nullable(), 'started_at'), (run) => instantText(run.startedAtMs)],
   end_time: [deprecated(instant.nullable(), 'ended_at'), (run) => instantText(run.endedAtMs)],
@@ -223,9 +238,29 @@ export function listedRunView(
 
 export type RunView = z.output<typeof runAnswer>;
 
+export const checkpointFactsAnswer = z
+  .strictObject({
+    saved_at: instant,
+    bytes: z.int().describe('Of its value as JSON text.'),
+    epoch: z.int().describe('Of the attempt that saved it.'),
+  })
+  .meta({ id: 'Checkpoint' });
+
+export function checkpointFactsView({ savedAtMs, bytes, epoch }: CheckpointFacts) {
+  return { saved_at: instantText(savedAtMs), bytes, epoch };
+}
+
+/** With its value, as the next attempt gets it. */
+export const checkpointAnswer = checkpointFactsAnswer
+  .extend({ run_id: z.uuid(), value: z.unknown().describe('What was saved.') })
+  .meta({ id: 'CheckpointValue' });
+
 export const runDetailsAnswer = runAnswer
   .extend({
     attempts: z.array(runAnswer),
+    checkpoint: checkpointFactsAnswer
+      .nullable()
+      .describe('What its next attempt goes on from; null when there is none.'),
     input: z
       .record(z.string(), z.unknown())
       .nullable()
@@ -349,8 +384,7 @@ function linesOf(run: RunFacts): LogLine[] {
   else if (status === 'SKIPPED') say(endMs, skipped(run));
   else if (executorId) say(createdAtMs, `handed to worker ${executorId}`);
   if (startedAtMs !== undefined) say(startedAtMs, `attempt ${run.attempt} started`);
-  if (status === 'QUEUED' || status === 'SKIPPED' || status === 'CLAIMED' || status === 'RUNNING')
-    return lines;
+  if (!isFinal(status) || status === 'SKIPPED') return lines;
   const took = startedAtMs === undefined ? '' : ` after ${Math.max(0, endMs - startedAtMs) / 1_000} s`;
   say(endMs, `attempt ${run.attempt} ended: ${status}${took}`);
   if (run.error !== undefined) say(endMs, `error: ${run.error}`);

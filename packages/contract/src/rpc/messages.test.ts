@@ -65,6 +65,7 @@ const RUN = {
   occurrences: 5,
   lateReport: 'late',
   requestReason: 'because',
+  progress: { percent: 40, message: 'half way' },
 } as const;
 
 function fullJob(fields: object): Job {

@@ -4,7 +4,7 @@
  * idempotency, stays as it was sent.
  */
 import type { RecordedEvent } from '../event/event.ts';
-import type { DeadLetter } from '../run/run.ts';
+import type { DeadLetter, RunProgress } from '../run/run.ts';
 import { plainPartOf } from '../run/run-errors.ts';
 import { type Caller, EVERYWHERE, may, type Owner } from './caller.ts';
 
@@ -115,6 +115,7 @@ export function jobShownTo<Shown extends Owner & { readonly payload: string }>(
 interface Ended {
   readonly result?: string | undefined;
   readonly error: string | undefined;
+  readonly progress?: RunProgress | undefined;
 }
 
 /** Runs of a job as the caller may see them: without what a handler answered, or quoted in its error. Job unknown: of many jobs. */
@@ -128,12 +129,14 @@ export function runsShownTo<Shown extends Ended>(
 }
 
 function outlineOf<Shown extends Ended>(run: Shown): Shown {
-  const { result, error } = run;
-  if (result === undefined && error === undefined) return run;
+  const { result, error, progress } = run;
+  const message = progress?.message;
+  if (result === undefined && error === undefined && message === undefined) return run;
   return {
     ...run,
     ...(result !== undefined && { result: JSON.stringify(HIDDEN) }),
     ...(error !== undefined && { error: errorOutline(error) }),
+    ...(message !== undefined && { progress: { ...progress, message: HIDDEN } }),
   };
 }
 
@@ -151,7 +154,8 @@ export function letterShownTo(caller: Caller, letter: DeadLetter): DeadLetter {
 
 export function eventShownTo(caller: Caller, event: RecordedEvent): RecordedEvent {
   const { run, job } = event;
-  return run?.error === undefined ? event : { ...event, run: runsShownTo(caller, job, [run])[0]! };
+  if (run === undefined || (run.error === undefined && run.progress === undefined)) return event;
+  return { ...event, run: runsShownTo(caller, job, [run])[0]! };
 }
 
 /** What a run was asked for with is as secret as the payload that it is merged over. */

@@ -118,6 +118,10 @@ export const CATALOGUE = {
   session_not_found: { status: 404, fix: 'Check the id; list sessions with GET /api/sessions.' },
   job_not_found: { status: 404, fix: 'Check the id; list jobs with GET /api/jobs.' },
   run_not_found: { status: 404, fix: 'Check the id; list runs with GET /api/jobs/{id}/runs.' },
+  checkpoint_not_found: {
+    status: 404,
+    fix: 'No attempt of the run has saved one, or the run has ended: read the run with GET /api/runs/{id}.',
+  },
   dead_letter_not_found: { status: 404, fix: 'Check the id; list dead letters with GET /api/dead-letters.' },
   worker_not_found: { status: 404, fix: 'Check the id; list workers with GET /api/workers.' },
   method_not_allowed: { status: 405, fix: 'Use one of the methods named in the header Allow.' },

@@ -4,7 +4,7 @@
  */
 import type { JobId, NodeId, RunId, WorkerId } from '../ids.ts';
 import type { Labels } from '../job/job.ts';
-import type { RunStatus, RunTrigger } from '../run/run.ts';
+import type { RunProgress, RunStatus, RunTrigger } from '../run/run.ts';
 import type { ScheduleType } from '../schedule/schedule.ts';
 
 export const EVENT_KINDS = [
@@ -15,6 +15,7 @@ export const EVENT_KINDS = [
   'job.cancelled',
   'job.deleted',
   'run.started',
+  'run.progress',
   'run.succeeded',
   'run.failed',
   'run.timed_out',
@@ -62,6 +63,8 @@ export interface EventRun {
   readonly retryAtMs: number | undefined;
   /** Of run.dead_lettered: why it was given up. */
   readonly deadReason: string | undefined;
+  /** The latest when the event is read. */
+  readonly progress: RunProgress | undefined;
 }
 
 /** The worker or the server that an event is about. */

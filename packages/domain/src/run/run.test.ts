@@ -30,6 +30,7 @@ describe('a run', () => {
     expect(movesFrom('CLAIMED')).toEqual([
       'QUEUED',
       'RUNNING',
+      'CANCELLING',
       'SUCCESS',
       'FAILED',
       'CANCELLED',
@@ -39,6 +40,11 @@ describe('a run', () => {
 
   test.each(['QUEUED', 'CLAIMED', 'RUNNING'] as const)('that is %s can be cancelled', (status) => {
     expect(canMoveRun(status, 'CANCELLED')).toBe(true);
+  });
+
+  test('that is asked to stop is cancelled, whatever it ends with (hazard 18)', () => {
+    expect(RUN_STATUSES.filter((from) => canMoveRun(from, 'CANCELLING'))).toEqual(['CLAIMED', 'RUNNING']);
+    expect(movesFrom('CANCELLING')).toEqual(['CANCELLED']);
   });
 
   test.each(['CLAIMED', 'RUNNING'] as const)(

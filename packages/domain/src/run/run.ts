@@ -83,6 +83,7 @@ export const RUN_STATUSES = [
   'QUEUED',
   'CLAIMED',
   'RUNNING',
+  'CANCELLING',
   'SUCCESS',
   'FAILED',
   'CANCELLED',
@@ -91,11 +92,15 @@ export const RUN_STATUSES = [
 ] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
-/** Back to QUEUED: a retry, or a run taken back from a worker that fell silent. */
+/**
+ * Back to QUEUED: a retry, or a run taken back from a worker that fell silent. CANCELLING: it is under a lease, and was asked to
+ * stop; whatever it ends with then, it is CANCELLED.
+ */
 const MOVES: Record<RunStatus, readonly RunStatus[]> = {
   QUEUED: ['CLAIMED', 'CANCELLED', 'SKIPPED', 'FAILED'],
-  CLAIMED: ['RUNNING', 'SUCCESS', 'FAILED', 'CANCELLED', 'TIMED_OUT', 'QUEUED'],
-  RUNNING: ['SUCCESS', 'FAILED', 'CANCELLED', 'TIMED_OUT', 'QUEUED'],
+  CLAIMED: ['RUNNING', 'CANCELLING', 'SUCCESS', 'FAILED', 'CANCELLED', 'TIMED_OUT', 'QUEUED'],
+  RUNNING: ['CANCELLING', 'SUCCESS', 'FAILED', 'CANCELLED', 'TIMED_OUT', 'QUEUED'],
+  CANCELLING: ['CANCELLED'],
   SUCCESS: [],
   FAILED: ['QUEUED'],
   CANCELLED: [],
@@ -146,6 +151,24 @@ export type RunOutcome =
 
 export const ERROR_LENGTH_MAX = 4_000;
 export const RESULT_BYTES_MAX = 64 * 1024;
+export const CHECKPOINT_BYTES_MAX = 256 * 1024;
+export const PROGRESS_MESSAGE_LENGTH_MAX = 200;
+
+/** How far a run is, as it said last. */
+export interface RunProgress {
+  /** From 0 to 100. */
+  readonly percent: number;
+  readonly message?: string | undefined;
+}
+
+/** What is known of a checkpoint, but for its value. */
+export interface CheckpointFacts {
+  readonly savedAtMs: number;
+  /** Of its value as JSON text. */
+  readonly bytes: number;
+  /** Of the attempt that saved it. */
+  readonly epoch: number;
+}
 
 /** What is known of a run: one attempt of one occurrence. */
 export interface RunFacts {
@@ -174,6 +197,7 @@ export interface RunFacts {
   readonly lateReport: string | undefined;
   /** Why a person asked for it, in their words. */
   readonly requestReason: string | undefined;
+  readonly progress: RunProgress | undefined;
 }
 
 export interface DeadLetter {

@@ -11,7 +11,7 @@ import {
   type WorkerId,
 } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service, sleep } from '@carillon/foundation';
-import { ExecutionEngine, type Handler } from '@carillon/worker';
+import { ExecutionEngine, type Handler, type RunChannel } from '@carillon/worker';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import type { MemberStore, UnreceivedRun } from '../storage/member-store.ts';
 import type { ReportedRun, RunReports } from '../worker-link/run-reports.ts';
@@ -29,6 +29,8 @@ export interface ExecutorOptions {
   readonly link: LocalWorkers;
   readonly signals: SignalBus;
   readonly handlers: ReadonlyMap<string, Handler>;
+  /** Where output, progress and checkpoints go. Left out: nowhere. */
+  readonly channel?: RunChannel;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -82,6 +84,7 @@ export class Executor implements Service, LocalWorker {
     this.#bound = new UnrecordedBound(options);
     this.#engine = new ExecutionEngine({
       handlers,
+      ...(options.channel && { channel: options.channel }),
       clock,
       isTrusted: () => this.#isTrusted(),
       onEnded: (ended) => {

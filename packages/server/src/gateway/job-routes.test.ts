@@ -308,7 +308,7 @@ describe('runs and dead letters', () => {
     await gateway.claimDue();
     expect(await gateway.ask('POST', `/api/runs/${living}/cancel`)).toMatchObject({
       status: 202,
-      body: { outcome: 'cancelling', changed: true, status: 'cancelling', run: { status: 'CLAIMED' } },
+      body: { outcome: 'cancelling', changed: true, status: 'cancelling', run: { status: 'CANCELLING' } },
     });
     expect(await gateway.ask('POST', `/api/runs/${living}/cancel`)).toMatchObject({
       status: 202,

@@ -90,7 +90,9 @@ export async function makeScene(): Promise<Scene> {
 
   const failing = await operations.createJob({ name: 'failing', cronExpression: '0 9 * * *', ...owner });
   const { runId: deadRunId } = await operations.runJobNow(failing.jobId);
-  await fixture.settle(await fixture.claimDue(), {
+  const batch = await fixture.claimDue();
+  await fixture.storage.runState.saveCheckpoints([{ ...batch.runs[0]!, data: '1' }], fixture.clock.now());
+  await fixture.settle(batch, {
     status: 'FAILED',
     next: { kind: 'dead', reason: 'retries_exhausted' },
   });

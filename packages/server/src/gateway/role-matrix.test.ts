@@ -117,6 +117,10 @@ const ENTRIES: Record<string, Entry> = {
     ask: (scene) => ({ url: `/runs/${scene.finishedRunId}/logs` }),
     ...here('runs.read'),
   },
+  'GET /runs/{id}/checkpoint': {
+    ask: (scene) => ({ url: `/runs/${scene.deadRunId}/checkpoint` }),
+    ...here('runs.read', 'payloads.read'),
+  },
   'POST /runs/{id}/cancel': {
     ask: (scene) => ({ url: `/runs/${scene.waitingRunId}/cancel` }),
     ...here('runs.cancel'),

@@ -24,6 +24,8 @@ export interface HousekeeperOptions {
 const PASS_MS = 60_000;
 const STATISTICS_MS = 5_000;
 const AUDIT_EVERY_MS = 3_600_000;
+/** The end of a run removes its checkpoint, but for a save that came in that moment, and runs that ended while they waited. */
+const CHECKPOINT_LEFT_MS = 3_600_000;
 /** Deleted in batches, so that no statement takes long; what is left over waits for the next hour. */
 const AUDIT_BATCHES_MAX = 1_000;
 /** Longer than any statement of ours may take, by far. */
@@ -106,6 +108,10 @@ export class Housekeeper implements Service {
       ...(await store.dropEvents({ beforeMs: nowMs - Math.min(eventRetentionMs, retentionMs) })),
       ...(await store.dropHistory({ beforeMs: nowMs - retentionMs })),
     ];
+    await store.dropCheckpoints({
+      leftBeforeMs: nowMs - CHECKPOINT_LEFT_MS,
+      lettersBeforeMs: nowMs - retentionMs,
+    });
     if (dropped.length > 0) log.info({ dropped }, 'dropped what is past its retention');
   }
 

@@ -9,7 +9,7 @@ import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import type { Storage } from '../storage/storage.ts';
 
 export interface OperationPorts {
-  readonly storage: Pick<Storage, 'jobs' | 'runs' | 'members' | 'signingKeys'>;
+  readonly storage: Pick<Storage, 'jobs' | 'runs' | 'runState' | 'members' | 'signingKeys'>;
   readonly audit: AuditLog;
   readonly accounts: Accounts;
   /** For secrets that are needed in full. */

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import {
   type Action,
   type Caller,
+  type CheckpointFacts,
   callerKey,
   EVERYWHERE,
   inputShownTo,
@@ -26,6 +27,7 @@ import {
 import { requestHash } from '@carillon/foundation';
 import { auditEntry, jobSubject } from '../audit/audit-log.ts';
 import type { NewRun, RunRequest } from '../storage/due.ts';
+import type { StoredCheckpoint } from '../storage/run-state-store.ts';
 import type { ListedRun, RunPage, RunQuery, RunView } from '../storage/run-store.ts';
 import type { OperationPorts } from './operation-ports.ts';
 import { announceChange } from './support/announce.ts';
@@ -38,6 +40,8 @@ export interface RunDetails {
   readonly attempts: readonly RunView[];
   /** What it was asked for with, merged over the payload of its job. */
   readonly input: JsonObject | undefined;
+  /** What its next attempt goes on from. */
+  readonly checkpoint: CheckpointFacts | undefined;
 }
 
 export interface CancelledRun {
@@ -90,7 +94,17 @@ export function runOperations(ports: OperationPorts) {
       const shown = runsShownTo(caller, job, attempts);
       const isRequested = shown[0]!.trigger !== 'schedule';
       const input = isRequested ? await inputOf(ports, runId) : undefined;
-      return { latest: shown[0]!, attempts: shown, input: inputShownTo(caller, job, input) };
+      const checkpoint = await checkpointOf(ports, shown[0]!);
+      return { latest: shown[0]!, attempts: shown, input: inputShownTo(caller, job, input), checkpoint };
+    },
+
+    /** With its value, which may hold as much as a payload. */
+    async getCheckpoint(caller: Caller, runId: RunId): Promise<StoredCheckpoint> {
+      const { latest, job } = await visibleRun(ports, { caller, runId, action: 'runs.read' });
+      requireMay(caller, 'payloads.read', job ?? { namespace: EVERYWHERE });
+      const checkpoint = await checkpointOf(ports, latest);
+      if (checkpoint) return checkpoint;
+      throw new Refusal('checkpoint_not_found', `The run ${runId} has no checkpoint.`);
     },
 
     /** Across jobs, newest first; only of what the caller may see. */
@@ -216,6 +230,15 @@ export function runOperations(ports: OperationPorts) {
       return await addRun(ports, { caller, action, job, nominalAtMs, request: options, asked: options });
     },
   };
+}
+
+/** A run that has succeeded or was cancelled has none: what may be left of it is about to be removed. */
+async function checkpointOf(
+  { storage }: Pick<OperationPorts, 'storage'>,
+  { runId, status }: RunView,
+): Promise<StoredCheckpoint | undefined> {
+  if (status === 'SUCCESS' || status === 'CANCELLED' || status === 'SKIPPED') return undefined;
+  return storage.runState.checkpoint(runId);
 }
 
 /** Errors quote what payloads hold: only those that the caller sees whole are searched. */

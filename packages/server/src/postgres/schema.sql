@@ -65,6 +65,17 @@ CREATE INDEX audit_log_namespace_action ON audit_log USING btree (namespace, act
 CREATE INDEX audit_log_subject ON audit_log USING btree (subject_id, audit_id);
 CREATE INDEX audit_log_subject_span ON audit_log USING gist (subject_span) WHERE (subject_span IS NOT NULL);
 
+CREATE TABLE checkpoints (
+  run_id   uuid NOT NULL,
+  epoch    integer NOT NULL,
+  seq      integer NOT NULL,
+  bytes    integer NOT NULL,
+  data     text NOT NULL,
+  saved_at timestamp with time zone NOT NULL,
+  CONSTRAINT checkpoints_pkey PRIMARY KEY (run_id)
+) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000);
+CREATE INDEX checkpoints_saved_at ON checkpoints USING btree (saved_at);
+
 CREATE TABLE counters (
   name         text NOT NULL,
   window_ms    bigint NOT NULL,
@@ -149,26 +160,28 @@ CREATE INDEX events_deleted_job ON ONLY events USING btree (ids) WHERE (kind = '
 CREATE INDEX events_place ON ONLY events USING btree (xid, seq);
 
 CREATE TABLE job_runs (
-  run_id         uuid NOT NULL,
-  job_id         uuid NOT NULL,
-  status         text NOT NULL,
-  start_time     timestamp with time zone,
-  end_time       timestamp with time zone,
-  modified_time  timestamp with time zone NOT NULL DEFAULT now(),
-  executor_id    text,
-  attempt_number integer NOT NULL DEFAULT 1,
-  error_message  text,
-  log_url        text,
-  created_at     timestamp with time zone NOT NULL DEFAULT now(),
-  epoch          integer NOT NULL,
-  trigger        smallint NOT NULL,
-  scheduled_at   timestamp with time zone NOT NULL,
-  job_version    integer NOT NULL,
-  occurrences    integer NOT NULL DEFAULT 1,
-  reason         text,
-  result         jsonb,
-  late_report    text,
-  result_text    text,
+  run_id           uuid NOT NULL,
+  job_id           uuid NOT NULL,
+  status           text NOT NULL,
+  start_time       timestamp with time zone,
+  end_time         timestamp with time zone,
+  modified_time    timestamp with time zone NOT NULL DEFAULT now(),
+  executor_id      text,
+  attempt_number   integer NOT NULL DEFAULT 1,
+  error_message    text,
+  log_url          text,
+  created_at       timestamp with time zone NOT NULL DEFAULT now(),
+  epoch            integer NOT NULL,
+  trigger          smallint NOT NULL,
+  scheduled_at     timestamp with time zone NOT NULL,
+  job_version      integer NOT NULL,
+  occurrences      integer NOT NULL DEFAULT 1,
+  reason           text,
+  result           jsonb,
+  late_report      text,
+  result_text      text,
+  progress         double precision,
+  progress_message text,
   CONSTRAINT job_runs_pkey PRIMARY KEY (run_id, epoch, created_at)
 ) PARTITION BY RANGE (created_at);
 CREATE INDEX job_runs_created_at ON ONLY job_runs USING brin (created_at timestamptz_minmax_multi_ops) WITH (pages_per_range='32', autosummarize='on');
@@ -247,6 +260,7 @@ CREATE TABLE leases (
   cancelled     smallint[] NOT NULL DEFAULT '{}'::smallint[],
   shown         smallint[] NOT NULL DEFAULT '{}'::smallint[],
   limited       boolean NOT NULL DEFAULT false,
+  checkpointed  boolean NOT NULL DEFAULT false,
   CONSTRAINT leases_pkey PRIMARY KEY (lease_id)
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000);
 CREATE INDEX leases_worker_id_claimed_at ON leases USING btree (worker_id, claimed_at);

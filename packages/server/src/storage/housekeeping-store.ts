@@ -24,6 +24,11 @@ export interface HousekeepingStore {
    * dropped. A day that somebody may still be reading is left for the next time.
    */
   dropHistory(options: { beforeMs: number }): Promise<string[]>;
+  /**
+   * Removes checkpoints of runs that neither wait nor live: with a dead letter that nobody has redriven when it is older than
+   * lettersBeforeMs, others when they are older than leftBeforeMs. A bounded number at a time; answers how many.
+   */
+  dropCheckpoints(options: { leftBeforeMs: number; lettersBeforeMs: number }): Promise<number>;
   dropEvents(options: { beforeMs: number }): Promise<string[]>;
   /** Removes entries of the audit log older than the instant, a bounded number at a time; answers how many. */
   dropAudit(options: { beforeMs: number }): Promise<number>;

@@ -11,6 +11,7 @@ import type { HousekeepingStore } from './housekeeping-store.ts';
 import type { JobStore } from './job-store.ts';
 import type { LeaseStore } from './lease-store.ts';
 import type { MemberStore } from './member-store.ts';
+import type { RunStateStore } from './run-state-store.ts';
 import type { RunStore } from './run-store.ts';
 import type { ScheduleStore } from './schedule-store.ts';
 import type { SigningKeyStore } from './signing-key-store.ts';
@@ -21,6 +22,7 @@ export interface Storage {
   readonly leases: LeaseStore;
   readonly members: MemberStore;
   readonly runs: RunStore;
+  readonly runState: RunStateStore;
   readonly housekeeping: HousekeepingStore;
   readonly audit: AuditStore;
   readonly accounts: AccountStore;

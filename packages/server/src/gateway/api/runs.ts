@@ -1,6 +1,8 @@
 /** Runs and the workers that execute them: list, read, stop, run again. */
 import {
   ALL_RUNS_QUERY,
+  checkpointAnswer,
+  checkpointFactsView,
   EXAMPLES,
   listedRunAnswer,
   listedRunView,
@@ -27,7 +29,7 @@ import {
   writeListedCursor,
   writeRunCursor,
 } from '@carillon/contract';
-import { isFinal } from '@carillon/domain';
+import { isFinal, type JsonValue } from '@carillon/domain';
 import { z } from 'zod';
 import type { CancelledRun } from '../../operations/runs.ts';
 import type { RunPage, RunView } from '../../storage/run-store.ts';
@@ -110,12 +112,43 @@ export function runOperations({ operations }: ApiContext): Operation[] {
         200: {
           description: 'The latest attempt, and all of them.',
           schema: runDetailsAnswer,
-          example: { ...EXAMPLES.run, attempts: [EXAMPLES.run], input: null },
+          example: {
+            ...EXAMPLES.run,
+            ...{ attempts: [EXAMPLES.run], checkpoint: EXAMPLES.checkpoint, input: null },
+          },
         },
       },
       handle: async ({ caller, id }) => {
-        const { latest, attempts, input = null } = await operations.getRun(caller, id);
-        return { body: { ...runView(latest), attempts: attempts.map(runView), input } };
+        const { latest, attempts, input = null, checkpoint } = await operations.getRun(caller, id);
+        const shown = checkpoint ? checkpointFactsView(checkpoint) : null;
+        return {
+          body: { ...runView(latest), attempts: attempts.map(runView), checkpoint: shown, input },
+        };
+      },
+    }),
+
+    operation({
+      method: 'GET',
+      path: '/runs/{id}/checkpoint',
+      rpc: { method: call.getRunCheckpoint },
+      access: ['runs.read', 'payloads.read'],
+      tag: 'runs',
+      summary: 'Read what the next attempt of a run goes on from',
+      description:
+        'What an attempt of the run saved last. A run that has succeeded or was cancelled has none.',
+      subject: 'run',
+      answers: {
+        200: {
+          description: 'The checkpoint, with its value.',
+          schema: checkpointAnswer,
+          example: { run_id: EXAMPLES.runId, ...EXAMPLES.checkpoint, value: { row: 41_000 } },
+        },
+      },
+      handle: async ({ caller, id }) => {
+        const { data, ...facts } = await operations.getCheckpoint(caller, id);
+        return {
+          body: { run_id: id, ...checkpointFactsView(facts), value: JSON.parse(data) as JsonValue },
+        };
       },
     }),
 
@@ -157,7 +190,7 @@ export function runOperations({ operations }: ApiContext): Operation[] {
         202: {
           description: 'It is running, and was asked to stop.',
           schema: runCancelledAnswer,
-          example: cancelled({ ...EXAMPLES.run, status: 'RUNNING' }, 'cancelling'),
+          example: cancelled({ ...EXAMPLES.run, status: 'CANCELLING' }, 'cancelling'),
         },
       },
       handle: async ({ caller, id }) => {

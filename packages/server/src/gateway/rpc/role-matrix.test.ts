@@ -107,6 +107,10 @@ const JOB_CALLS: EntryOf<typeof rpc.JobService> = {
     ...here('runs.read'),
   },
   getRun: { ask: ({ endedRunId: runId }) => jobs().getRun({ runId }), ...here('runs.read') },
+  getRunCheckpoint: {
+    ask: ({ deadRunId: runId }) => jobs().getRunCheckpoint({ runId }),
+    ...here('runs.read', 'payloads.read'),
+  },
   getRunLogs: { ask: ({ endedRunId: runId }) => jobs().getRunLogs({ runId }), ...here('runs.read') },
   cancelRun: { ask: ({ waitingRunId: runId }) => jobs().cancelRun({ runId }), ...here('runs.cancel') },
   rerunRun: { ask: ({ endedRunId: runId }) => jobs().rerunRun({ runId }), ...here('runs.rerun') },
@@ -295,6 +299,7 @@ async function makeTarget(deadRunId: string): Promise<Target> {
 async function makeDeadLetter(): Promise<string> {
   await gateway.operations.createJob({ name: 'failing', handler: 'report', ...PLACE });
   const batch = await gateway.claimDue();
+  await gateway.storage.runState.saveCheckpoints([{ ...batch.runs[0]!, data: '1' }], gateway.clock.now());
   await gateway.settle(batch, { status: 'FAILED', next: { kind: 'dead', reason: 'retries_exhausted' } });
   return batch.runs[0]!.runId;
 }

@@ -5,6 +5,7 @@ import {
   type BulkAction,
   type Caller,
   CONCURRENCY_MAX,
+  isFinal,
   isRecurring,
   type Job,
   type JobId,
@@ -261,7 +262,7 @@ function requireUnfinished(job: Job): void {
 async function signalRunningRuns({ storage, clock, signals }: OperationPorts, jobId: JobId): Promise<void> {
   const runs = await storage.runs.ofJob(jobId, { limit: CONCURRENCY_MAX }, clock.now());
   const runIds = runs
-    .filter(({ status }) => status === 'CLAIMED' || status === 'RUNNING')
+    .filter(({ status }) => status !== 'QUEUED' && !isFinal(status))
     .map(({ runId }) => runId);
   if (runIds.length > 0) signals.send('cancel-requested', { runIds });
 }

@@ -16,6 +16,7 @@ import { describeLeaseSettle } from './lease-settle.conformance.ts';
 import { describeMemberStore } from './member-store.conformance.ts';
 import { describeRunList } from './run-list.conformance.ts';
 import { describeRunRequests } from './run-requests.conformance.ts';
+import { describeRunState } from './run-state-store.conformance.ts';
 import { describeRunViews } from './run-views.conformance.ts';
 import { describeScheduleAdmit } from './schedule-admit.conformance.ts';
 import { describeScheduleFire } from './schedule-fire.conformance.ts';
@@ -39,6 +40,7 @@ export function describeStorage(name: string, make: MakeStorage): void {
     describe('run store: list', () => describeRunList(make));
     describe('run store: dead letters', () => describeDeadLetters(make));
     describe('run store: requests', () => describeRunRequests(make));
+    describe('run state store', () => describeRunState(make));
     describeHousekeepingStore(make);
     describeEventStore(make);
     describeAuditStore(make);

@@ -50,8 +50,13 @@ export class EventLog {
   }
 
   runStarted(view: RunView): void {
-    const run = eventRun(view);
+    const run = { ...eventRun(view), status: 'RUNNING' } as const;
     this.#record({ kind: 'run.started', atMs: run.startedAtMs ?? this.#now(), ...ofRun(run) });
+  }
+
+  runProgressed(view: RunView): void {
+    const run = { ...eventRun(view), status: 'RUNNING' } as const;
+    this.#record({ kind: 'run.progress', atMs: this.#now(), ...ofRun(run) });
   }
 
   runEnded(view: RunView, then: { retryAtMs?: number; deadReason?: string } = {}): void {
@@ -129,9 +134,10 @@ function eventJob({ jobId, name, namespace, userId, handler, schedule, labels }:
 
 function eventRun(view: RunView): EventRun {
   const { runId, jobId, attempt, epoch, status, trigger, scheduledAtMs, startedAtMs, endedAtMs } = view;
-  const { executorId, error, reason, occurrences } = view;
+  const { executorId, error, reason, occurrences, progress } = view;
   return {
     ...{ runId, jobId, attempt, epoch, status, trigger, scheduledAtMs, startedAtMs, endedAtMs },
     ...{ executorId, error, reason, occurrences, retryAtMs: undefined, deadReason: undefined },
+    progress,
   };
 }

@@ -87,7 +87,7 @@ function compareWaiting(a: WaitingCursor, b: WaitingCursor): number {
   return a.runId < b.runId ? 1 : a.runId > b.runId ? -1 : 0;
 }
 
-const ALIVE: readonly RunStatus[] = ['QUEUED', 'CLAIMED', 'RUNNING'];
+const ALIVE: readonly RunStatus[] = ['QUEUED', 'CLAIMED', 'RUNNING', 'CANCELLING'];
 
 const matches = matcher<{ view: RunView; job: Job | undefined }, RunFilter>({
   statuses: ({ view }, statuses) => asksFor(statuses, view.status),

@@ -1,5 +1,5 @@
 /** The table `leases`: what is handed out, by lease and position, run, job and worker. An empty lease is no lease. */
-import type { JobId, LeaseId, RunId, WorkerId } from '@carillon/domain';
+import type { JobId, LeaseId, RunId, RunProgress, WorkerId } from '@carillon/domain';
 import type { LeaseRef } from '../lease-store.ts';
 import type { RunRecord } from './due-record.ts';
 import { Groups } from './groups.ts';
@@ -14,6 +14,7 @@ export interface LeasedRecord {
   cancelRequested: boolean;
   /** Set once it is shown as running. */
   shown: { readonly startedAtMs: number; readonly atMs: number } | undefined;
+  progress: RunProgress | undefined;
 }
 
 export class LeaseTable {

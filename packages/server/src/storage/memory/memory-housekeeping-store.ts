@@ -31,6 +31,23 @@ export class MemoryHousekeepingStore implements HousekeepingStore {
     );
   }
 
+  async dropCheckpoints({
+    leftBeforeMs,
+    lettersBeforeMs,
+  }: {
+    leftBeforeMs: number;
+    lettersBeforeMs: number;
+  }): Promise<number> {
+    const { checkpoints, due, leases, deadLetters } = this.#state;
+    const before = checkpoints.size;
+    for (const [runId, { savedAtMs }] of checkpoints) {
+      const letter = deadLetters.get(runId);
+      const keepsUntilMs = letter && !letter.redrivenAs ? lettersBeforeMs : leftBeforeMs;
+      if (savedAtMs < keepsUntilMs && !due.get(runId) && !leases.ofRun(runId)) checkpoints.delete(runId);
+    }
+    return before - checkpoints.size;
+  }
+
   async dropEvents(options: { beforeMs: number }): Promise<string[]> {
     return this.#state.events.dropDays(options.beforeMs);
   }

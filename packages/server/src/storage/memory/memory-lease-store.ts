@@ -47,11 +47,12 @@ export class MemoryLeaseStore implements LeaseStore {
       const run = { ...record, epoch: Math.max(record.epoch, firstEpoch) };
       this.#state.leases.add({
         ...{ leaseId, position, workerId, claimedAtMs, run },
-        ...{ cancelRequested: false, shown: undefined },
+        ...{ cancelRequested: false, shown: undefined, progress: undefined },
       });
       const lease = { leaseId, position, leaseSize: records.length, claimedAtMs };
       const signing = this.#state.signingKeys.size > 0;
-      return claimedRun(run, this.#state.jobs.get(run.jobId)!, { ...lease, signing });
+      const checkpoint = this.#state.checkpoints.get(run.runId)?.data;
+      return claimedRun(run, this.#state.jobs.get(run.jobId)!, { ...lease, signing, checkpoint });
     });
     return { leaseId, workerId, claimedAtMs, runs, scans };
   }
@@ -174,7 +175,9 @@ function claimedRun(
   {
     signing,
     ...lease
-  }: Pick<ClaimedRun, 'leaseId' | 'position' | 'leaseSize' | 'claimedAtMs'> & { signing: boolean },
+  }: Pick<ClaimedRun, 'leaseId' | 'position' | 'leaseSize' | 'claimedAtMs' | 'checkpoint'> & {
+    signing: boolean;
+  },
 ): ClaimedRun {
   const { jobId, runId, epoch, attempt, nominalAtMs, admitted: limited } = record;
   const { handler, timeoutMs } = job;

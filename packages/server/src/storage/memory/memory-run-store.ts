@@ -130,7 +130,7 @@ export class MemoryRunStore implements RunStore {
 
   /** A letter is redriven once: a second press of the button finds it gone. */
   async redrive(runId: RunId, as: Redrive): Promise<boolean> {
-    const { deadLetters, jobs } = this.#state;
+    const { deadLetters, jobs, checkpoints } = this.#state;
     const letter = deadLetters.get(runId);
     const job = letter && jobs.get(letter.jobId);
     if (!letter || letter.redrivenAs || !job || job.status === 'CANCELLED') return false;
@@ -146,6 +146,9 @@ export class MemoryRunStore implements RunStore {
       request: as.request,
     } as const;
     addRun(this.#state, job, run);
+    const checkpoint = checkpoints.get(runId);
+    if (checkpoint) checkpoints.set(as.runId, checkpoint);
+    checkpoints.delete(runId);
     return true;
   }
 

@@ -13,6 +13,7 @@ import {
 import type { AuditRecord } from '../audit-store.ts';
 import type { NewRun, RunRequest } from '../due.ts';
 import type { ShardOwner, WorkerRecord } from '../member-store.ts';
+import type { StoredCheckpoint } from '../run-state-store.ts';
 import type { DeadLetter } from '../run-store.ts';
 import type { ShardGuard } from '../schedule-store.ts';
 import type { StoredSigningKey } from '../signing-key-store.ts';
@@ -72,6 +73,7 @@ export interface MemoryState {
     { readonly jobId: JobId; readonly requestedAtMs: number; readonly request: RunRequest }
   >;
   readonly deadLetters: Map<RunId, StoredLetter>;
+  readonly checkpoints: Map<RunId, StoredCheckpoint>;
   readonly nodes: Map<NodeId, NodeRow>;
   readonly listeners: Map<BootId, { readonly addresses: readonly string[]; readonly expiresAtMs: number }>;
   readonly shards: Map<number, ShardRow>;
@@ -107,6 +109,7 @@ export function emptyState(now: () => number): MemoryState {
     history: new HistoryTable(),
     requests: new Map(),
     deadLetters: new Map(),
+    checkpoints: new Map(),
     nodes: new Map(),
     listeners: new Map(),
     shards,

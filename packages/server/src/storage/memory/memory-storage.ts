@@ -12,6 +12,7 @@ import { MemoryHousekeepingStore } from './memory-housekeeping-store.ts';
 import { MemoryJobStore } from './memory-job-store.ts';
 import { MemoryLeaseStore } from './memory-lease-store.ts';
 import { MemoryMemberStore } from './memory-member-store.ts';
+import { MemoryRunStateStore } from './memory-run-state-store.ts';
 import { MemoryRunStore } from './memory-run-store.ts';
 import { MemoryScheduleStore } from './memory-schedule-store.ts';
 import { MemorySigningKeyStore } from './memory-signing-key-store.ts';
@@ -23,6 +24,7 @@ export class MemoryStorage implements Storage {
   readonly leases: MemoryLeaseStore;
   readonly members: MemoryMemberStore;
   readonly runs: MemoryRunStore;
+  readonly runState: MemoryRunStateStore;
   readonly housekeeping: MemoryHousekeepingStore;
   readonly events: MemoryEventStore;
   readonly generations: MemoryGenerationStore;
@@ -40,6 +42,7 @@ export class MemoryStorage implements Storage {
     this.leases = new MemoryLeaseStore(state);
     this.members = new MemoryMemberStore(state, options.clock);
     this.runs = new MemoryRunStore(state);
+    this.runState = new MemoryRunStateStore(state);
     this.housekeeping = new MemoryHousekeepingStore(state);
     this.events = new MemoryEventStore(state);
     this.generations = new MemoryGenerationStore(state);

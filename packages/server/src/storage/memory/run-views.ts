@@ -51,11 +51,12 @@ export function offeredIn({ workers }: Pick<MemoryState, 'workers'>): (handler: 
 
 export function leasedView(leased: LeasedRecord): RunView {
   return viewOf(leased.run, {
-    status: leased.shown ? 'RUNNING' : 'CLAIMED',
+    status: leased.cancelRequested ? 'CANCELLING' : leased.shown ? 'RUNNING' : 'CLAIMED',
     createdAtMs: leased.claimedAtMs,
     modifiedAtMs: leased.shown?.atMs ?? leased.claimedAtMs,
     startedAtMs: leased.shown?.startedAtMs,
     executorId: leased.workerId,
+    progress: leased.progress,
   });
 }
 
@@ -73,6 +74,7 @@ export function settledView(
     executorId: leased.workerId,
     error,
     result,
+    progress: leased.progress,
   });
 }
 
@@ -106,6 +108,7 @@ function viewOf(run: RunRecord, shown: Shown): RunView {
     occurrences: 1,
     lateReport: undefined,
     requestReason: run.request?.reason,
+    progress: undefined,
     ...shown,
   };
 }

@@ -36,12 +36,14 @@ function settleLeased(
     const view = settledView(leased, { settlement, status: 'CANCELLED', nowMs });
     state.history.write(view);
     state.events.runEnded(view);
+    state.checkpoints.delete(run.runId);
     endJobAfter(state, run, { status: 'CANCELLED', nowMs });
     return { verdict: 'cancelled' };
   }
   const { status, error, next } = settlement;
   const view = settledView(leased, { settlement, status, nowMs });
   state.history.write(view);
+  if (status === 'SUCCESS' || status === 'CANCELLED') state.checkpoints.delete(run.runId);
   state.events.runEnded(view, {
     ...(next.kind === 'again' && { retryAtMs: next.atMs }),
     ...(next.kind === 'dead' && { deadReason: next.reason }),

@@ -10,6 +10,7 @@ import {
 import { type Statement, statement } from '../../postgres/database.ts';
 import { triggerWord } from './codes.ts';
 import { timestampOf } from './fragments.sql.ts';
+import { PROGRESS } from './run.sql.ts';
 import { column, columns, ms, optional, read } from './selection.ts';
 
 /** Nothing at or after this transaction may be read yet: it, or one before it in this order, is still under way. */
@@ -71,6 +72,7 @@ const EVENT = columns<EventRow>({
       error: 'r.error_message',
       reason: 'r.reason',
       occurrences: 'r.occurrences',
+      progress: PROGRESS,
     }),
   ),
   jobId: JOB_ID,

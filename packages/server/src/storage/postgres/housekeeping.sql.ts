@@ -22,6 +22,20 @@ export const DROP_REQUESTS = statement('drop_requests')`
       AND NOT EXISTS (SELECT FROM dead_letters x WHERE x.run_id = q.run_id)
     ORDER BY q.requested_at LIMIT 10000)`;
 
+/** $1 before, $2 before with a dead letter that nobody has redriven. Of runs that wait or live, none. */
+export const DROP_CHECKPOINTS = statement('drop_checkpoints')`
+  WITH gone AS (
+    DELETE FROM checkpoints WHERE run_id IN (
+      SELECT c.run_id FROM checkpoints c
+      WHERE c.saved_at < ${timestampOf('$1')} AND NOT ${exists(`SELECT FROM ${pendingRun('c.run_id')} d`)}
+        AND NOT EXISTS (SELECT FROM leases l WHERE l.run_ids @> ARRAY[c.run_id])
+        AND (c.saved_at < ${timestampOf('$2')}
+          OR NOT ${exists('SELECT FROM dead_letters x WHERE x.run_id = c.run_id AND x.redriven_as IS NULL')})
+      ORDER BY c.saved_at LIMIT 1000)
+    RETURNING 1
+  )
+  SELECT count(*) FROM gone`;
+
 export const OLDEST_TRANSACTION = statement('oldest_transaction')`
   SELECT extract(epoch FROM clock_timestamp() - xact_start)::float8, pid, application_name, state FROM pg_stat_activity
   WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL AND backend_type = 'client backend'
@@ -49,7 +63,7 @@ export const COUNT_JOBS = statement('count_jobs')`
  * made for three rows walks over all of a table that has a hundred thousand. Tables that are large already are left to it.
  */
 export const OUTGROWN_TABLES = statement('outgrown_tables')`
-  SELECT relname::text FROM pg_class WHERE oid = ANY(ARRAY['jobs', 'due', 'cursors', 'admissions', 'leases']::regclass[])
+  SELECT relname::text FROM pg_class WHERE oid = ANY(ARRAY['jobs', 'due', 'cursors', 'admissions', 'leases', 'checkpoints']::regclass[])
     AND reltuples >= 0 AND relpages < 1000
     AND pg_relation_size(oid) / current_setting('block_size')::int > 4 * relpages + 4`;
 

@@ -73,17 +73,22 @@ export const CLAIM_LANES = statement('claim_lanes')`
       array_agg(coalesce(timeout_ms, (SELECT j.timeout_ms FROM jobs j WHERE j.job_id = t.job_id), 1)) AS timeouts,
       -- Only where requests are signed: otherwise no job is read for it.
       string_agg(CASE WHEN handler = 'http' AND (SELECT EXISTS (SELECT FROM signing_keys))
-        THEN coalesce((SELECT j.namespace FROM jobs j WHERE j.job_id = t.job_id), '') ELSE '' END, E'\\n') AS namespaces
+        THEN coalesce((SELECT j.namespace FROM jobs j WHERE j.job_id = t.job_id), '') ELSE '' END, E'\\n') AS namespaces,
+      -- Only a run that was handed out before, or that a dead letter is redriven as, can have a checkpoint: for others none is looked up.
+      array_agg(run_id) FILTER (WHERE epoch > 1 OR kind = 4) AS again
     FROM gone t
+  ), resumed AS MATERIALIZED (
+    SELECT json_object_agg(c.run_id, c.data) AS checkpoints FROM unnest((SELECT again FROM taken)) AS t(run_id)
+    CROSS JOIN LATERAL (SELECT * FROM checkpoints c WHERE c.run_id = t.run_id LIMIT 1) c
   ), lease AS (
     INSERT INTO leases (lease_id, worker_id, claimed_at, run_ids, job_ids, shards, kinds, attempts, crashes, ends_job,
-      epochs, job_versions, nominal_ats, ends_schedule, limited)
+      epochs, job_versions, nominal_ats, ends_schedule, limited, checkpointed)
     SELECT $1::uuid, $2::text, $3::bigint, run_ids, job_ids, shards, kinds, attempts, crashes, ends_job, epochs, job_versions,
-      nominal_ats, ends_schedule, limited
+      nominal_ats, ends_schedule, limited, (SELECT checkpoints FROM resumed) IS NOT NULL
     FROM taken WHERE run_ids IS NOT NULL
   )
   SELECT run_ids::text, job_ids::text, epochs::text, attempts::text, nominal_ats::text, timeouts::text, admitted::text, handlers,
-    payloads, due_ats::text, found::text, last_ats::text, last_ids::text, next_ats::text, namespaces
+    payloads, due_ats::text, found::text, last_ats::text, last_ids::text, next_ats::text, namespaces, (SELECT checkpoints::text FROM resumed)
   FROM taken CROSS JOIN scanned`;
 
 /**

@@ -9,7 +9,7 @@ import { statement } from '../../postgres/database.ts';
 import { ROWS_SCANNED_MAX } from '../job-store.ts';
 import type { ListedRun, RunView } from '../run-store.ts';
 import { msOf, timestampOf } from './fragments.sql.ts';
-import { LEASED_RUNS, LIVING_COLUMNS, OPEN, QUEUED_COLUMNS, RESULT, RUN } from './run.sql.ts';
+import { LEASED_RUNS, LIVING_COLUMNS, LIVING_STATUS, OPEN, QUEUED_COLUMNS, RESULT, RUN } from './run.sql.ts';
 import { columns, optional, type Read } from './selection.ts';
 import { seenBy } from './upcoming.sql.ts';
 
@@ -124,7 +124,7 @@ export const SUCCEEDED_RUNS = succeeded('succeeded_runs', '');
 export const SUCCEEDED_RUNS_IN_ORDER = succeeded('succeeded_runs_in_order', NEWEST_FIRST);
 
 const LIVING: Of = {
-  status: `CASE WHEN r.status IS NULL THEN 'CLAIMED' ELSE 'RUNNING' END`,
+  status: LIVING_STATUS,
   worker: 'l.worker_id',
   error: 'NULL::text',
 };

@@ -71,7 +71,7 @@ async function listMerged(database: Database, query: RunQuery): Promise<RunList>
     const isBefore = ({ run }: RunRow) => untilMs === undefined || run.createdAtMs < untilMs;
     parts.push({ rows: rows.filter(isBefore) });
   }
-  if (isOnOffer && asksFor(statuses, 'CLAIMED', 'RUNNING')) {
+  if (isOnOffer && asksFor(statuses, 'CLAIMED', 'RUNNING', 'CANCELLING')) {
     parts.push({ rows: await readAll(database, LIVING_RUNS, parametersOf(query, { before, jobId })) });
   }
   if (jobId !== undefined) {

@@ -69,15 +69,15 @@ function eventsOfRow(row: EventRow): RecordedEvent[] {
   const { kind, run, xid, seq } = row;
   const base = { atMs: row.atMs, job: jobOf(row), run: undefined, member: undefined };
   const cursor = (offset: number) => ({ xid, seq, index: row.element * 2 + offset });
-  if (kind === 'run.started' || kind === 'run.ended') {
+  if (kind === 'run.started' || kind === 'run.progress' || kind === 'run.ended') {
     if (!run) return [];
-    if (kind === 'run.started')
+    if (kind !== 'run.ended')
       return [
         {
           ...base,
           cursor: cursor(0),
           kind,
-          atMs: run.startedAtMs ?? base.atMs,
+          atMs: kind === 'run.started' ? (run.startedAtMs ?? base.atMs) : base.atMs,
           run: { ...run, status: 'RUNNING', endedAtMs: undefined, error: undefined },
         },
       ];

@@ -10,6 +10,7 @@ import {
   COUNT_JOBS,
   COUNT_WAITING,
   DROP_AUDIT,
+  DROP_CHECKPOINTS,
   DROP_REQUESTS,
   OLDEST_TRANSACTION,
   OUTGROWN_TABLES,
@@ -48,6 +49,18 @@ export class PostgresHousekeepingStore implements HousekeepingStore {
     // The history goes by whole days.
     await this.#database.query(DROP_REQUESTS, [beforeMs - DAY_MS]);
     return dropped;
+  }
+
+  async dropCheckpoints({
+    leftBeforeMs,
+    lettersBeforeMs,
+  }: {
+    leftBeforeMs: number;
+    lettersBeforeMs: number;
+  }): Promise<number> {
+    const parameters = [leftBeforeMs, lettersBeforeMs];
+    const [row] = await this.#database.query<readonly [number]>(DROP_CHECKPOINTS, parameters);
+    return Number(row![0]);
   }
 
   async dropEvents({ beforeMs }: { beforeMs: number }): Promise<string[]> {

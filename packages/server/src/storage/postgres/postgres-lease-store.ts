@@ -54,6 +54,8 @@ type ClaimRow = readonly [
   lastIds: string,
   nextAts: string,
   namespaces: string,
+  /** A JSON object by run; NULL when none has one. */
+  checkpoints: string | null,
 ];
 
 type LaneRow = readonly [
@@ -295,6 +297,7 @@ function claimedRuns(row: ClaimRow, { leaseId, nowMs }: ClaimRequest): ClaimedRu
   const payloads = row[8].split('\n');
   const dueAts = elements(row[9]);
   const namespaces = row[14].split('\n');
+  const checkpoints = row[15] === null ? undefined : (JSON.parse(row[15]) as Record<string, string>);
   return runIds.map((runId, position) => ({
     leaseId,
     position,
@@ -311,6 +314,7 @@ function claimedRuns(row: ClaimRow, { leaseId, nowMs }: ClaimRequest): ClaimedRu
     timeoutMs: Number(timeouts[position]),
     limited: admitted?.[position] === '1',
     namespace: namespaces[position] || undefined,
+    checkpoint: checkpoints?.[runId],
   }));
 }
 

@@ -36,6 +36,7 @@ import {
   PENDING_OF_JOB,
   REQUEST_OF_RUN,
 } from './run.sql.ts';
+import { MOVE_CHECKPOINT } from './run-state.sql.ts';
 import { readAll, readFirst } from './selection.ts';
 
 const LETTER_FILTER_NAMES = Object.keys(LETTER_FILTERS) as (keyof typeof LETTER_FILTERS)[];
@@ -146,6 +147,7 @@ export class PostgresRunStore implements RunStore {
         request: as.request,
       };
       if (!(await addRun(session, jobId, { ...run, trigger: 'redrive' }))) throw new RollBack(false);
+      await session.query(MOVE_CHECKPOINT, [runId, as.runId]);
       await recordAudit(session, [as.audit]);
       return true;
     });

@@ -13,6 +13,7 @@ import { PostgresHousekeepingStore } from './postgres-housekeeping-store.ts';
 import { PostgresJobStore } from './postgres-job-store.ts';
 import { PostgresLeaseStore } from './postgres-lease-store.ts';
 import { PostgresMemberStore } from './postgres-member-store.ts';
+import { PostgresRunStateStore } from './postgres-run-state-store.ts';
 import { PostgresRunStore } from './postgres-run-store.ts';
 import { PostgresScheduleStore } from './postgres-schedule-store.ts';
 import { PostgresSigningKeyStore } from './postgres-signing-key-store.ts';
@@ -58,6 +59,7 @@ export function openPostgresStorage(options: PostgresStorageOptions): PostgresSt
     leases: new PostgresLeaseStore(database, { outcomes }),
     members: new PostgresMemberStore(heartbeats),
     runs: new PostgresRunStore(database),
+    runState: new PostgresRunStateStore(database),
     housekeeping: new PostgresHousekeepingStore(database),
     audit: new PostgresAuditStore(database),
     accounts: new PostgresAccountStore(database),

@@ -1,5 +1,5 @@
 /** Statements of the run store: what people read. Every one goes through an index of the table it touches. */
-import { type PendingRun, type PendingState, WAITING_RUNS_MAX } from '@carillon/domain';
+import { type PendingRun, type PendingState, type RunProgress, WAITING_RUNS_MAX } from '@carillon/domain';
 import { statement } from '../../postgres/database.ts';
 import type { RunRequest } from '../due.ts';
 import { ROWS_SCANNED_MAX } from '../job-store.ts';
@@ -14,7 +14,7 @@ import {
 import { priorityWord, triggerWord } from './codes.ts';
 import { exists, msOf, pendingRun, timestampOf } from './fragments.sql.ts';
 import { WAITING } from './lane.sql.ts';
-import { column, columns, ms, type Read, read } from './selection.ts';
+import { column, columns, ms, optional, type Read, read } from './selection.ts';
 import { seenBy } from './upcoming.sql.ts';
 
 export const RESULT = 'coalesce(r.result_text, r.result::text)';
@@ -23,6 +23,11 @@ export const RESULT = 'coalesce(r.result_text, r.result::text)';
 function reasonOf(kind: string, runId: string): string {
   return `CASE WHEN ${kind} >= 3 THEN (SELECT q.reason FROM run_requests q WHERE q.run_id = ${runId}) END`;
 }
+
+/** Undefined where the run said nothing. */
+export const PROGRESS = optional(
+  columns<RunProgress>({ percent: 'r.progress', message: 'r.progress_message' }),
+);
 
 /** A run of the history. */
 export const RUN = columns<RunView>({
@@ -46,6 +51,7 @@ export const RUN = columns<RunView>({
   occurrences: 'r.occurrences',
   lateReport: 'r.late_report',
   requestReason: reasonOf('r.trigger', 'r.run_id'),
+  progress: PROGRESS,
 });
 
 /** What the run d waits for. $2 now. */
@@ -61,18 +67,23 @@ const IS_SHOWN = '(d.fire_at <= $2::bigint OR d.epoch > 1)';
 /** The columns of RUN for a waiting run. $2 now: nothing about it has happened later. */
 export const QUEUED_COLUMNS = `d.run_id, d.job_id, 'QUEUED', d.attempt::int, d.epoch, d.kind, d.nominal_at::float8,
   least(d.fire_at, $2::bigint)::float8, NULL::float8, NULL::float8, least(d.fire_at, $2::bigint)::float8, NULL::text, NULL::text,
-  ${WAITS_FOR}, NULL::text, NULL::text, d.job_version, 1, NULL::text, ${reasonOf('d.kind', 'd.run_id')}`;
+  ${WAITS_FOR}, NULL::text, NULL::text, d.job_version, 1, NULL::text, ${reasonOf('d.kind', 'd.run_id')},
+  NULL::float8, NULL::text`;
+
+export const LIVING_STATUS = `CASE WHEN (u.ord - 1)::smallint = ANY(l.cancelled) THEN 'CANCELLING'
+    WHEN r.status IS NULL THEN 'CLAIMED' ELSE 'RUNNING' END`;
 
 /** The columns of RUN for a run under a lease, with when it started once that was shown. */
-export const LIVING_COLUMNS = `u.run_id, u.job_id, CASE WHEN r.status IS NULL THEN 'CLAIMED' ELSE 'RUNNING' END, u.attempt::int, u.epoch, u.kind,
+export const LIVING_COLUMNS = `u.run_id, u.job_id, ${LIVING_STATUS}, u.attempt::int, u.epoch, u.kind,
   u.nominal_at::float8, l.claimed_at::float8, ${msOf('r.start_time')}, NULL::float8,
   coalesce(${msOf('r.modified_time')}, l.claimed_at::float8), l.worker_id, NULL::text, NULL::text, NULL::text,
-  NULL::text, u.job_version, 1, NULL::text, ${reasonOf('u.kind', 'u.run_id')}`;
+  NULL::text, u.job_version, 1, NULL::text, ${reasonOf('u.kind', 'u.run_id')},
+  ${PROGRESS.sql}`;
 
 export const LEASED_RUNS = `leases l CROSS JOIN LATERAL unnest(l.run_ids, l.job_ids, l.attempts, l.epochs, l.kinds, l.nominal_ats,
     l.job_versions) WITH ORDINALITY AS u(run_id, job_id, attempt, epoch, kind, nominal_at, job_version, ord)
   LEFT JOIN LATERAL (
-    SELECT r.status, r.start_time, r.modified_time FROM job_runs r
+    SELECT r.status, r.start_time, r.modified_time, r.progress, r.progress_message FROM job_runs r
     WHERE (u.ord - 1)::smallint = ANY(l.shown) AND r.run_id = u.run_id AND r.epoch = u.epoch
       AND r.created_at = ${timestampOf('l.claimed_at')} LIMIT 1
   ) r ON true`;

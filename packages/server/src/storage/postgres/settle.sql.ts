@@ -105,7 +105,7 @@ export const SETTLE = statement('settle')`
   ), locked AS MATERIALIZED (
     SELECT l.* FROM leases l WHERE l.lease_id = ANY($1::uuid[]) ORDER BY l.lease_id FOR UPDATE
   ), reported AS MATERIALIZED (
-    SELECT l.lease_id, l.worker_id, l.claimed_at, l.limited, (u.ord - 1)::smallint AS position, u.*,
+    SELECT l.lease_id, l.worker_id, l.claimed_at, l.limited, l.checkpointed, (u.ord - 1)::smallint AS position, u.*,
       (u.ord - 1)::smallint = ANY(l.cancelled) AS cancel_requested, (u.ord - 1)::smallint = ANY(l.shown) AS shown
     FROM r JOIN locked l ON l.lease_id = r.lease_id
     CROSS JOIN LATERAL unnest(l.run_ids, l.job_ids, l.kinds, l.attempts, l.ends_job, l.epochs, l.job_versions, l.nominal_ats,
@@ -137,6 +137,10 @@ export const SETTLE = statement('settle')`
       modified_time = excluded.modified_time, error_message = excluded.error_message, result_text = excluded.result_text
   ), freed AS (
     DELETE FROM admissions a USING live x WHERE a.job_id = x.job_id AND a.run_id = x.run_id RETURNING a.job_id, a.run_id
+  ), forgotten AS (
+    -- What a save that waited for the lease adds after this statement began is left to housekeeping.
+    DELETE FROM checkpoints c WHERE c.run_id = ANY(ARRAY(
+      SELECT x.run_id FROM live x WHERE x.checkpointed AND (x.cancelled OR x.status IN ('SUCCESS', 'CANCELLED'))))
   ), ${FOLLOWS('$13')}, event AS (
     ${INTO_EVENTS}
   )
@@ -169,7 +173,8 @@ const LEASE_BREAK = `E'\\x1e'`;
  * A lease that has changed since it was handed out, or with a run whose success may change its job, is left alone and not returned;
  * SETTLE takes it.
  */
-const IS_UNTOUCHED = `l.epochs = r.epochs::int[] AND l.closed = '{}' AND l.cancelled = '{}' AND l.shown = '{}' AND NOT l.ends_schedule`;
+const IS_UNTOUCHED = `l.epochs = r.epochs::int[] AND l.closed = '{}' AND l.cancelled = '{}' AND l.shown = '{}' AND NOT l.ends_schedule
+      AND NOT l.checkpointed`;
 
 const FREED = `DELETE FROM admissions a
       USING (SELECT unnest(g.job_ids) AS job_id, unnest(g.run_ids) AS run_id FROM gone g WHERE g.limited) x

@@ -1,0 +1,99 @@
+/**
+ * Saves the checkpoints of runs: those that come together share one statement. A save is answered when it is durable. While the
+ * storage is away it is repeated; a run that lost its worker meanwhile is told so.
+ */
+import { CHECKPOINT_BYTES_MAX, RUN_ERRORS } from '@carillon/domain';
+import { BatchBuffer, type Clock, type Log, type Random, sleep } from '@carillon/foundation';
+import { HandlerError, type HeldRun } from '@carillon/worker';
+import type { RunStateStore, SavedCheckpoint } from '../storage/run-state-store.ts';
+
+export interface CheckpointSaverOptions {
+  readonly store: RunStateStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** How long a save is repeated: after that long without the storage, the worker has given its runs back anyway. */
+  readonly patienceMs: number;
+}
+
+/** Of one statement: 8 MiB at most. */
+const BATCH_MAX = 32;
+const FLUSHES_MAX = 2;
+/** More waiting than this are refused: far more than a worker has slots. */
+const CAPACITY = 10_000;
+const RETRY_MS_MIN = 100;
+const RETRY_MS_MAX = 2_000;
+
+type Answer = 'saved' | 'not_held' | 'not_stored';
+
+export class CheckpointSaver {
+  readonly #options: CheckpointSaverOptions;
+  readonly #buffer: BatchBuffer<SavedCheckpoint, Answer>;
+  /** Per run, the save under way: saves of one run follow each other, or an earlier one could overwrite a later. */
+  readonly #last = new Map<string, Promise<Answer>>();
+
+  constructor(options: CheckpointSaverOptions) {
+    this.#options = options;
+    this.#buffer = new BatchBuffer({
+      flush: (batch) => this.#write(batch),
+      batchMax: BATCH_MAX,
+      flushesMax: FLUSHES_MAX,
+      capacity: CAPACITY,
+      onFull: () => new HandlerError('Too many checkpoints wait to be saved; this one was not.'),
+    });
+  }
+
+  /** JSON text. */
+  async save(run: HeldRun, value: string): Promise<void> {
+    const { leaseId, position, epoch } = run;
+    const saved = { leaseId, position, epoch, data: checked(value) };
+    const key = `${leaseId}/${position}`;
+    const before = this.#last.get(key);
+    const answer =
+      before === undefined
+        ? this.#buffer.add(saved)
+        : before.catch(() => undefined).then(() => this.#buffer.add(saved));
+    this.#last.set(key, answer);
+    try {
+      const verdict = await answer;
+      if (verdict === 'not_held') throw new HandlerError(RUN_ERRORS.takenBack());
+      if (verdict === 'not_stored')
+        throw new HandlerError('The checkpoint could not be saved: the database did not answer in time.');
+    } finally {
+      if (this.#last.get(key) === answer) this.#last.delete(key);
+    }
+  }
+
+  async #write(batch: readonly SavedCheckpoint[]): Promise<Answer[]> {
+    const { store, clock, random, log, patienceMs } = this.#options;
+    const until = clock.monotonic() + patienceMs;
+    for (let pauseMs = RETRY_MS_MIN; ; pauseMs = Math.min(pauseMs * 2, RETRY_MS_MAX)) {
+      try {
+        const held = await store.saveCheckpoints(batch, clock.now());
+        return held.map((isHeld) => (isHeld ? 'saved' : 'not_held'));
+      } catch (error) {
+        if (clock.monotonic() + pauseMs >= until) {
+          log.warn({ err: error, checkpoints: batch.length }, 'could not save checkpoints');
+          return batch.map(() => 'not_stored');
+        }
+      }
+      await sleep(clock, pauseMs * (0.5 + random.next()));
+    }
+  }
+}
+
+/** JSON without line breaks: between its tokens they mean no more than spaces, and within strings they are escaped. */
+function checked(value: string): string {
+  const bytes = Buffer.byteLength(value);
+  if (bytes > CHECKPOINT_BYTES_MAX)
+    throw new HandlerError(
+      `The checkpoint has ${bytes} bytes; at most ${CHECKPOINT_BYTES_MAX} are kept. Save where to go on from, and keep the data itself elsewhere.`,
+      { retryable: false },
+    );
+  try {
+    JSON.parse(value);
+  } catch (error) {
+    throw new HandlerError('The checkpoint is not JSON.', { retryable: false, cause: error });
+  }
+  return value.replaceAll(/[\r\n]/g, ' ');
+}

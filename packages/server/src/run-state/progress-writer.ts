@@ -1,0 +1,83 @@
+/**
+ * Shows how far runs are: about once a second, one statement for all runs that said something since. Best effort: of what a run says
+ * within a second the last counts, and what cannot be written is dropped.
+ */
+import { PROGRESS_MESSAGE_LENGTH_MAX, type RunProgress } from '@carillon/domain';
+import type { Clock, Log } from '@carillon/foundation';
+import type { HeldRun } from '@carillon/worker';
+import type { SignalBus } from '../signal-bus/signal-bus.ts';
+import type { ProgressReport, RunStateStore } from '../storage/run-state-store.ts';
+
+export interface ProgressWriterOptions {
+  readonly store: RunStateStore;
+  readonly signals: SignalBus;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const WRITE_EVERY_MS = 1_000;
+/** A run is shown as running a moment after it has begun: until then there is nothing to write its progress to. */
+const TRIES_MAX = 3;
+/** More runs than any worker has slots; what further ones say is dropped. */
+const RUNS_MAX = 10_000;
+
+interface Waiting {
+  readonly report: ProgressReport;
+  readonly tries: number;
+}
+
+export class ProgressWriter {
+  readonly #options: ProgressWriterOptions;
+  readonly #waiting = new Map<string, Waiting>();
+  #isArmed = false;
+  #cancelTimer: (() => void) | undefined;
+
+  constructor(options: ProgressWriterOptions) {
+    this.#options = options;
+  }
+
+  tell({ leaseId, position, epoch }: HeldRun, { percent, message }: RunProgress): void {
+    const key = `${leaseId}/${position}`;
+    if (!this.#waiting.has(key) && this.#waiting.size >= RUNS_MAX) return;
+    const report = { leaseId, position, epoch, percent, message: message && storable(message) };
+    this.#waiting.set(key, { report, tries: 0 });
+    this.#arm();
+  }
+
+  /** What was not written by now is dropped. */
+  stop(): void {
+    this.#cancelTimer?.();
+    this.#waiting.clear();
+  }
+
+  #arm(): void {
+    if (this.#isArmed) return;
+    this.#isArmed = true;
+    this.#cancelTimer = this.#options.clock.timer(WRITE_EVERY_MS, () => void this.#write());
+  }
+
+  async #write(): Promise<void> {
+    const { store, signals, clock, log } = this.#options;
+    const batch = [...this.#waiting];
+    this.#waiting.clear();
+    try {
+      const shown = await store.showProgress(
+        batch.map(([, { report }]) => report),
+        clock.now(),
+      );
+      if (shown.includes(true)) signals.send('events-recorded', {});
+      for (const [i, [key, { report, tries }]] of batch.entries())
+        if (!shown[i] && tries + 1 < TRIES_MAX && !this.#waiting.has(key))
+          this.#waiting.set(key, { report, tries: tries + 1 });
+    } catch (error) {
+      log.debug({ err: error, runs: batch.length }, 'could not show the progress of runs');
+    }
+    this.#isArmed = false;
+    if (this.#waiting.size > 0) this.#arm();
+  }
+}
+
+/** PostgreSQL's text holds neither NUL nor half a character. */
+function storable(message: string): string {
+  return message.replaceAll('\0', '').slice(0, PROGRESS_MESSAGE_LENGTH_MAX).toWellFormed();
+}
