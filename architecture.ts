@@ -72,6 +72,7 @@ const STORAGE_FILES = [
   'member-store.ts',
   'run-store.ts',
   'housekeeping-store.ts',
+  'secret-store.ts',
   'signing-key-store.ts',
   'due.ts',
   'lane.ts',

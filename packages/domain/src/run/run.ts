@@ -49,7 +49,7 @@ export interface ClaimedRun {
   readonly timeoutMs: number;
   /** It holds a slot of its job, which becomes free when it ends. */
   readonly limited: boolean;
-  /** Of a request that may have to be signed; undefined otherwise, which spares claims a read of the job. */
+  /** Of a request that may have to be signed, or a payload that may name secrets; undefined otherwise, which spares claims a read of the job. */
   readonly namespace?: string | undefined;
   /** JSON text that an earlier attempt of this run saved last; undefined when none did. */
   readonly checkpoint?: string | undefined;

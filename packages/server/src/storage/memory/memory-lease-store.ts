@@ -1,5 +1,5 @@
 /** Leases in memory. Every call finds and takes within one turn of the event loop, so each run has one taker (DISP-1). */
-import type { ClaimedRun, Job, JobId, WorkerId } from '@carillon/domain';
+import { type ClaimedRun, type Job, type JobId, namesSecrets, type WorkerId } from '@carillon/domain';
 import { firstEpochOf } from '../generation-store.ts';
 import { LANE_START, type LaneHead, type LaneHint, type LaneKey } from '../lane.ts';
 import type {
@@ -50,8 +50,9 @@ export class MemoryLeaseStore implements LeaseStore {
         ...{ cancelRequested: false, shown: undefined },
       });
       const lease = { leaseId, position, leaseSize: records.length, claimedAtMs };
-      const signing = this.#state.signingKeys.size > 0;
-      return claimedRun(run, this.#state.jobs.get(run.jobId)!, { ...lease, signing });
+      const { signingKeys, secrets } = this.#state;
+      const named = { signing: signingKeys.size > 0, secrets: secrets.size > 0 };
+      return claimedRun(run, this.#state.jobs.get(run.jobId)!, { ...lease, named });
     });
     return { leaseId, workerId, claimedAtMs, runs, scans };
   }
@@ -172,13 +173,17 @@ function claimedRun(
   record: RunRecord,
   job: Job,
   {
-    signing,
+    named,
     ...lease
-  }: Pick<ClaimedRun, 'leaseId' | 'position' | 'leaseSize' | 'claimedAtMs'> & { signing: boolean },
+  }: Pick<ClaimedRun, 'leaseId' | 'position' | 'leaseSize' | 'claimedAtMs'> & {
+    named: { readonly signing: boolean; readonly secrets: boolean };
+  },
 ): ClaimedRun {
   const { jobId, runId, epoch, attempt, nominalAtMs, admitted: limited } = record;
   const { handler, timeoutMs } = job;
   const isOccurrence = !isAskedFor(record) && attempt === 1;
+  const payload = record.request?.payload ?? job.payload;
+  const isNamed = (named.signing && handler === 'http') || (named.secrets && namesSecrets(payload));
   const dueAtMs = isOccurrence ? nominalAtMs : record.fireAtMs;
   return {
     ...lease,
@@ -189,9 +194,9 @@ function claimedRun(
     nominalAtMs,
     dueAtMs,
     handler,
-    payload: record.request?.payload ?? job.payload,
+    payload,
     timeoutMs,
     limited,
-    namespace: signing && handler === 'http' ? job.namespace : undefined,
+    namespace: isNamed ? job.namespace : undefined,
   };
 }

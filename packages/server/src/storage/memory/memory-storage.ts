@@ -14,6 +14,7 @@ import { MemoryLeaseStore } from './memory-lease-store.ts';
 import { MemoryMemberStore } from './memory-member-store.ts';
 import { MemoryRunStore } from './memory-run-store.ts';
 import { MemoryScheduleStore } from './memory-schedule-store.ts';
+import { MemorySecretStore } from './memory-secret-store.ts';
 import { MemorySigningKeyStore } from './memory-signing-key-store.ts';
 import { emptyState } from './memory-state.ts';
 
@@ -29,11 +30,13 @@ export class MemoryStorage implements Storage {
   readonly audit: MemoryAuditStore;
   readonly accounts: MemoryAccountStore;
   readonly signingKeys: MemorySigningKeyStore;
+  readonly secrets: MemorySecretStore;
 
   constructor(options: { clock: Clock }) {
     const state = emptyState(() => options.clock.now());
     this.accounts = new MemoryAccountStore(state);
     this.signingKeys = new MemorySigningKeyStore(state);
+    this.secrets = new MemorySecretStore(state);
     this.audit = new MemoryAuditStore(state);
     this.jobs = new MemoryJobStore(state);
     this.schedule = new MemoryScheduleStore(state);
