@@ -151,6 +151,7 @@ export const MODULES: readonly Module[] = [
       'server/event-feed',
       'server/ingest',
       'server/outgoing',
+      'server/secrets',
       'server/signal-bus',
       'server/storage',
     ],
@@ -179,6 +180,13 @@ export const MODULES: readonly Module[] = [
     purpose:
       'What http jobs need of the installation: its own addresses, which they may not call, and the keys that sign their requests.',
     imports: ['domain', 'foundation', 'worker', 'server/audit', 'server/storage'],
+  },
+  {
+    name: 'server/secrets',
+    kind: 'service',
+    purpose:
+      'Secrets that payloads name: set and encrypted, and put into payloads on their way to the worker.',
+    imports: ['domain', 'foundation', 'server/audit', 'server/outgoing', 'server/storage'],
   },
   {
     name: 'server/scheduler',
@@ -438,6 +446,7 @@ export const MODULES: readonly Module[] = [
       'server/event-feed',
       'server/operations',
       'server/outgoing',
+      'server/secrets',
       'server/scheduler',
       'server/dispatcher',
       'server/executor',
@@ -516,6 +525,7 @@ export const MODULES: readonly Module[] = [
       'worker',
       'server/compose.ts',
       'server/operations',
+      'server/outgoing',
       'server/postgres',
       'server/storage',
       'server/storage/postgres',

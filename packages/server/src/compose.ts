@@ -29,6 +29,8 @@ import { SecretSeal } from './outgoing/secret-seal.ts';
 import { Recovery } from './recovery/recovery.ts';
 import { Reconciler } from './scheduler/reconciler.ts';
 import { Scheduler } from './scheduler/scheduler.ts';
+import { PayloadResolver } from './secrets/payload-resolver.ts';
+import { SecretValues } from './secrets/secret-values.ts';
 import { ShardKeeper } from './sharding/shard-keeper.ts';
 import { MemorySignalBus } from './signal-bus/memory-signal-bus.ts';
 import type { SignalBus } from './signal-bus/signal-bus.ts';
@@ -89,7 +91,7 @@ export interface EngineOptions {
   /** Shared by all servers. Left out: this process counts alone. */
   readonly counters?: Counters;
   readonly sessionTimes?: SessionTimes;
-  /** Encrypts secrets that are needed in full. Left out: they are stored as they are. */
+  /** Encrypts secrets that are needed in full. Left out: signing keys are stored as they are, and secrets of payloads cannot be set. */
   readonly seal?: SecretSeal;
   /** When new jobs that arrived together are written. Left out: after the requests of this turn were read. */
   readonly defer?: (flush: () => void) => void;
@@ -165,7 +167,10 @@ export function composeEngine(options: EngineOptions): Engine {
   });
   const reconciler = new Reconciler({ ...ports, store: schedule, scheduler, guard });
   const backlog = new StorageBacklog({ ...common, leases, signals });
-  const dispatcher = new Dispatcher({ ...ports, backlog, nodeId });
+  const { seal = new SecretSeal() } = options;
+  const secretValues = new SecretValues({ store: storage.secrets, seal, clock });
+  const resolver = new PayloadResolver({ values: secretValues, clock });
+  const dispatcher = new Dispatcher({ ...ports, backlog, nodeId, resolver });
   const reports = new OutcomeRecorder({ ...ports, retriesPerSecond: settings.retriesPerSecond });
   const executor = new Executor({
     ...ports,
@@ -212,7 +217,8 @@ export function composeEngine(options: EngineOptions): Engine {
     operations: createOperations({
       accounts,
       storage,
-      seal: options.seal ?? new SecretSeal(),
+      seal,
+      secretValues,
       events,
       ingest,
       signals,

@@ -39,11 +39,11 @@ export function readSecretNames(payload: string): readonly string[] {
   return [...names];
 }
 
-/** Values are escaped as JSON strings. One that valueOf does not know stays a reference. */
-export function replaceSecrets(payload: string, valueOf: (name: string) => string | undefined): string {
+/** Values are escaped as JSON strings. One that valueNamed does not know stays a reference. */
+export function replaceSecrets(payload: string, valueNamed: (name: string) => string | undefined): string {
   return payload.replaceAll(REFERENCE, (reference: string, isLiteral: string, name: string | undefined) => {
     if (isLiteral) return `${BEGIN}${reference.slice(LITERAL.length)}`;
-    const value = name === undefined ? undefined : valueOf(name);
+    const value = name === undefined ? undefined : valueNamed(name);
     return value === undefined ? reference : JSON.stringify(value).slice(1, -1);
   });
 }
