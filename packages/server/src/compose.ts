@@ -30,6 +30,7 @@ import { Recovery } from './recovery/recovery.ts';
 import { Reconciler } from './scheduler/reconciler.ts';
 import { Scheduler } from './scheduler/scheduler.ts';
 import { PayloadResolver } from './secrets/payload-resolver.ts';
+import { resealSecrets } from './secrets/reseal-secrets.ts';
 import { SecretValues } from './secrets/secret-values.ts';
 import { ShardKeeper } from './sharding/shard-keeper.ts';
 import { MemorySignalBus } from './signal-bus/memory-signal-bus.ts';
@@ -115,6 +116,8 @@ export interface Engine extends Service {
 }
 
 const CLOCK_SYNC_MS = 5_000;
+/** Key files change when servers restart: soon after that nothing is left to do. */
+const RESEAL_MS = 600_000;
 const READY_ANSWER_MS_MAX = 2_000;
 /** A shorter fault is no reason to send requests to another server. */
 const START_FAULT_MS_MIN = 5_000;
@@ -204,6 +207,15 @@ export function composeEngine(options: EngineOptions): Engine {
       return undefined;
     },
   });
+  const resealing = new Loop({
+    ...common,
+    name: 'secrets',
+    idleMs: RESEAL_MS,
+    runOnce: async () => {
+      await resealSecrets({ store: storage.secrets, seal, log });
+      return undefined;
+    },
+  });
   keeper.onChange(() => scheduler.wake());
   /** A role starts before those that pass runs to it. */
   const startOrder = [
@@ -249,13 +261,13 @@ export function composeEngine(options: EngineOptions): Engine {
       await clock.sync(members);
       await checkGeneration(storage, log);
       await housekeeper.start();
-      for (const service of [clockKeeper, accounts, ...startOrder]) await service.start();
+      for (const service of [clockKeeper, resealing, accounts, ...startOrder]) await service.start();
     },
     /** In reverse order, so that no run is passed to a role that has stopped. */
     async stop() {
       events.close();
       // Others take over the shards while runs drain here; finishing runs needs no ownership.
-      for (const service of [...startOrder.toReversed(), housekeeper, accounts, clockKeeper])
+      for (const service of [...startOrder.toReversed(), housekeeper, accounts, resealing, clockKeeper])
         await service.stop();
     },
   };

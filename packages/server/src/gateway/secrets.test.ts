@@ -59,7 +59,7 @@ describe('a secret', () => {
     ['token', 'x'.repeat(65_537), 'value'],
     ['token', 'é'.repeat(32_769), 'value'],
     ['token', 17, 'value'],
-    ['token', undefined, 'value'],
+    ['token', null, 'value'],
   ])('%s with %j is refused', async (name, value, field) => {
     const refused = await set(name, value);
     expect(refused).toMatchObject({ status: 400, body: { field } });
@@ -88,7 +88,7 @@ describe('a payload', () => {
     await set('token');
     const unknown = {
       status: 400,
-      body: { code: 'secret_unknown', field: 'payload', message: expect.stringContaining('nothing') },
+      body: { code: 'secret_unknown', field: 'payload', detail: expect.stringContaining('nothing') },
     };
     const payload = { a: ['{{secrets.token}}', { b: '{{secrets.nothing}}' }] };
     expect(await gateway.post('/api/jobs', job(payload))).toMatchObject(unknown);
@@ -111,7 +111,7 @@ describe('a payload', () => {
       await set('token');
       expect(await gateway.post('/api/jobs', job({ text }))).toMatchObject({
         status: 400,
-        body: { code: 'field_invalid', field: 'payload', message: expect.stringContaining('{{!secrets.') },
+        body: { code: 'field_invalid', field: 'payload', detail: expect.stringContaining('{{!secrets.') },
       });
     },
   );
@@ -157,7 +157,7 @@ describe('who may', () => {
     const jobId = await gateway.createdId(job(payload));
     const scopes = ['jobs.create', 'jobs.update', 'jobs.read', 'jobs.run', 'payloads.read'] as const;
     const key = await gateway.keyWith({ role: 'editor' }, { scopes });
-    const refused = { status: 403, body: { message: expect.stringContaining('secrets.read') } };
+    const refused = { status: 403, body: { detail: expect.stringContaining('secrets.read') } };
     const ask = (method: 'POST' | 'PATCH', url: string, given: object) =>
       gateway.askWith(key, method, url, { payload: given });
     expect(await ask('POST', '/api/jobs', job(payload))).toMatchObject(refused);
