@@ -172,6 +172,8 @@ const TYPES: Readonly<Record<string, TypeSource>> = {
   SigningKey: answered(contract.signingKeyAnswer),
   NewSigningKey: sent(contract.SIGNING_KEY_BODY.schema),
   CreatedSigningKey: answered(contract.createdSigningKeyAnswer, { extends: 'SigningKey' }),
+  Secret: answered(contract.secretAnswer),
+  SecretFilter: sent(contract.SECRETS_QUERY.schema),
   Namespace: answered(contract.namespaceAnswer),
   NewNamespace: sent(contract.NAMESPACE_BODY.schema),
   NamespaceChange: sent(contract.NAMESPACE_CHANGE.schema),

@@ -15,6 +15,7 @@ const PORTS: Readonly<Record<PortName, true>> = {
   audit: true,
   accounts: true,
   signingKeys: true,
+  secrets: true,
   events: true,
   generations: true,
 };

@@ -129,6 +129,9 @@ export const FIXES: Readonly<Record<string, string>> = {
   keys_full:
     'Revoke keys that nobody uses: `carillon keys list --unused-since 30d` finds them, `carillon keys revoke <key>` ends them.',
   signing_keys_full: 'Delete one that receivers use no more: `carillon signing-keys delete <id>`.',
+  secret_not_found: '`carillon secrets list` shows them.',
+  secret_unknown: 'Set it first: `carillon secrets set <name>`, in the namespace of the job.',
+  secrets_full: 'Delete those that no job names: `carillon secrets delete <name>`.',
   session_not_found: 'It has ended already.',
   worker_not_found: '`carillon workers` shows them.',
   method_not_allowed: OTHER_VERSION,

@@ -4,7 +4,7 @@
  */
 
 import type { JobStatusReport } from './generated/types.ts';
-import { Audit, Keys, Namespaces, Session, Sessions, Users } from './resources/accounts.ts';
+import { Audit, Keys, Namespaces, Secrets, Session, Sessions, Users } from './resources/accounts.ts';
 import { Events } from './resources/events.ts';
 import { Jobs, Schedules } from './resources/jobs.ts';
 import { DeadLetters, Runs, Workers } from './resources/runs.ts';
@@ -41,6 +41,7 @@ export class Carillon {
   readonly keys: Keys;
   readonly users: Users;
   readonly namespaces: Namespaces;
+  readonly secrets: Secrets;
   readonly audit: Audit;
   readonly session: Session;
   readonly sessions: Sessions;
@@ -66,6 +67,7 @@ export class Carillon {
     this.keys = new Keys(transport);
     this.users = new Users(transport);
     this.namespaces = new Namespaces(transport);
+    this.secrets = new Secrets(transport);
     this.audit = new Audit(transport);
     this.session = new Session(transport);
     this.sessions = new Sessions(transport);

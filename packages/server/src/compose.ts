@@ -31,6 +31,9 @@ import { CheckpointSaver } from './run-state/checkpoint-saver.ts';
 import { ProgressWriter } from './run-state/progress-writer.ts';
 import { Reconciler } from './scheduler/reconciler.ts';
 import { Scheduler } from './scheduler/scheduler.ts';
+import { PayloadResolver } from './secrets/payload-resolver.ts';
+import { resealSecrets } from './secrets/reseal-secrets.ts';
+import { SecretValues } from './secrets/secret-values.ts';
 import { ShardKeeper } from './sharding/shard-keeper.ts';
 import { MemorySignalBus } from './signal-bus/memory-signal-bus.ts';
 import type { SignalBus } from './signal-bus/signal-bus.ts';
@@ -91,7 +94,7 @@ export interface EngineOptions {
   /** Shared by all servers. Left out: this process counts alone. */
   readonly counters?: Counters;
   readonly sessionTimes?: SessionTimes;
-  /** Encrypts secrets that are needed in full. Left out: they are stored as they are. */
+  /** Encrypts secrets that are needed in full. Left out: signing keys are stored as they are, and secrets of payloads cannot be set. */
   readonly seal?: SecretSeal;
   /** When new jobs that arrived together are written. Left out: after the requests of this turn were read. */
   readonly defer?: (flush: () => void) => void;
@@ -115,6 +118,8 @@ export interface Engine extends Service {
 }
 
 const CLOCK_SYNC_MS = 5_000;
+/** Key files change when servers restart: soon after that nothing is left to do. */
+const RESEAL_MS = 600_000;
 const READY_ANSWER_MS_MAX = 2_000;
 /** A shorter fault is no reason to send requests to another server. */
 const START_FAULT_MS_MIN = 5_000;
@@ -167,7 +172,10 @@ export function composeEngine(options: EngineOptions): Engine {
   });
   const reconciler = new Reconciler({ ...ports, store: schedule, scheduler, guard });
   const backlog = new StorageBacklog({ ...common, leases, signals });
-  const dispatcher = new Dispatcher({ ...ports, backlog, nodeId });
+  const { seal = new SecretSeal() } = options;
+  const secretValues = new SecretValues({ store: storage.secrets, seal, clock });
+  const resolver = new PayloadResolver({ values: secretValues, clock });
+  const dispatcher = new Dispatcher({ ...ports, backlog, nodeId, resolver });
   const reports = new OutcomeRecorder({ ...ports, retriesPerSecond: settings.retriesPerSecond });
   const { runState } = storage;
   const checkpoints = new CheckpointSaver({
@@ -214,6 +222,15 @@ export function composeEngine(options: EngineOptions): Engine {
       return undefined;
     },
   });
+  const resealing = new Loop({
+    ...common,
+    name: 'secrets',
+    idleMs: RESEAL_MS,
+    runOnce: async () => {
+      await resealSecrets({ store: storage.secrets, seal, log });
+      return undefined;
+    },
+  });
   keeper.onChange(() => scheduler.wake());
   /** A role starts before those that pass runs to it. */
   const startOrder = [
@@ -227,7 +244,8 @@ export function composeEngine(options: EngineOptions): Engine {
     operations: createOperations({
       accounts,
       storage,
-      seal: options.seal ?? new SecretSeal(),
+      seal,
+      secretValues,
       events,
       ingest,
       signals,
@@ -258,13 +276,13 @@ export function composeEngine(options: EngineOptions): Engine {
       await clock.sync(members);
       await checkGeneration(storage, log);
       await housekeeper.start();
-      for (const service of [clockKeeper, accounts, ...startOrder]) await service.start();
+      for (const service of [clockKeeper, resealing, accounts, ...startOrder]) await service.start();
     },
     /** In reverse order, so that no run is passed to a role that has stopped. */
     async stop() {
       events.close();
       // Others take over the shards while runs drain here; finishing runs needs no ownership.
-      for (const service of [...startOrder.toReversed(), housekeeper, accounts, clockKeeper])
+      for (const service of [...startOrder.toReversed(), housekeeper, accounts, resealing, clockKeeper])
         await service.stop();
       progress.stop();
     },

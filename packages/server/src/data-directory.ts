@@ -25,6 +25,8 @@ const RUNNING_HOLDER_WAIT_MS = 1_500;
 const LEAVING_HOLDER_WAIT_MS = 30_000;
 
 const ADMIN_KEY = /^ck_admin_[A-Za-z0-9_-]{43}$/;
+/** Perhaps several, on a line each: the first encrypts. */
+const SECRETS_KEYS = /^[A-Za-z0-9+/_-]{43}=?(\s+[A-Za-z0-9+/_-]{43}=?)*$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 // A lock nobody refers to would be collected as garbage, and with it the file closed and the lock gone: a server that
@@ -74,6 +76,8 @@ export type DataDirectory = {
   /** Records that this server is stopping: another start on the same folder then waits instead of giving up. */
   announceLeaving(): Promise<void>;
   adminKey(): Promise<string>;
+  /** 32 bytes in base64 that encrypt secrets in the database of this folder. */
+  secretsKey(): Promise<string>;
   nodeId(): Promise<string>;
   /** A new node id, for this folder from now on: the one it has is another server's. */
   renewNodeId(): Promise<string>;
@@ -121,6 +125,13 @@ export async function openDataDirectory(
         isSecret: true,
         shape: ADMIN_KEY,
         make: () => `ck_admin_${randomBytes(32).toString('base64url')}`,
+      }),
+    secretsKey: () =>
+      kept(folder, {
+        name: 'secrets.key',
+        isSecret: true,
+        shape: SECRETS_KEYS,
+        make: () => randomBytes(32).toString('base64'),
       }),
     nodeId: () => kept(folder, { name: 'node.id', shape: UUID, make: randomUUID }),
     renewNodeId: async () => {

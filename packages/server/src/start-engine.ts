@@ -8,6 +8,7 @@ import { type Log, silentLog, systemClock, systemRandom } from '@carillon/founda
 import type { Handler } from '@carillon/worker';
 import { composeEngine, ENGINE_DEFAULTS, type Engine, type EngineSettings } from './compose.ts';
 import { type OperationsOfOne, operationsAs } from './operations/operations.ts';
+import { SecretSeal } from './outgoing/secret-seal.ts';
 import { migrate } from './postgres/migrate.ts';
 import { openPostgresStorage } from './storage/postgres/postgres-storage.ts';
 import type { Storage } from './storage/storage.ts';
@@ -17,6 +18,8 @@ export interface StartEngineOptions {
   readonly handlers: Readonly<Record<string, Handler>>;
   readonly settings?: Partial<EngineSettings>;
   readonly log?: Log;
+  /** 32 bytes in base64 that encrypt secrets, on a line each: the first encrypts. Left out: secrets cannot be set. */
+  readonly secretsKey?: string;
 }
 
 export interface StartedEngine extends Omit<Engine, 'operations'> {
@@ -45,6 +48,7 @@ export async function startEngine(options: StartEngineOptions): Promise<StartedE
     random: systemRandom,
     log: options.log ?? silentLog,
     onReplaced: () => undefined,
+    seal: new SecretSeal(options.secretsKey),
   });
   await engine.start();
   return {

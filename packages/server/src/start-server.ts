@@ -94,7 +94,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
     undo.push(() => storage.close());
 
     const counters = new PostgresCounters(storage.database);
-    const seal = await openSeal(config);
+    const seal = await openSeal(config, data);
     const own = new OwnEndpoints({
       ...{ databaseUrl: database.url, publicUrl: config.public_url, members: storage.members },
       bootId: (await data.boot()).bootId as BootId,
@@ -352,8 +352,12 @@ function httpSettings({ http }: Config, own: OwnEndpoints, signing: SigningSecre
   };
 }
 
-async function openSeal({ secrets: { key_file: keyFile } }: Config): Promise<SecretSeal> {
-  if (keyFile === undefined) return new SecretSeal();
+/** A database of this folder has its key here too; one that several servers share needs one that they share. */
+async function openSeal(
+  { secrets: { key_file: keyFile }, database_url: url }: Config,
+  data: Pick<DataDirectory, 'secretsKey'>,
+): Promise<SecretSeal> {
+  if (keyFile === undefined) return new SecretSeal(url === undefined ? await data.secretsKey() : undefined);
   try {
     return new SecretSeal(await readFile(keyFile, 'utf8'));
   } catch (error) {

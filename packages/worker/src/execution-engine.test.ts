@@ -299,3 +299,12 @@ describe('a worker that may have been given up for dead (hazard 14)', () => {
     expect(contexts[0]!.isHeld()).toBe(false);
   });
 });
+
+test('a run that cannot be run ends as its batch says, and its handler is not called', async () => {
+  const failure = { kind: 'FAILED', error: 'there is no secret x any more', retryable: false } as const;
+  engine.accept(batchOf({ handler: 'stubborn', failure }, { handler: 'test' }));
+  expect(contexts).toEqual([]);
+  expect(ended.map(({ outcome }) => outcome.kind)).toEqual(['FAILED', 'SUCCESS']);
+  expect(ended[0]!.outcome).toBe(failure);
+  expect(freed).toBe(2);
+});

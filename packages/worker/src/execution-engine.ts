@@ -134,6 +134,11 @@ export class ExecutionEngine {
       now: this.#now,
       ...(channel && { channel }),
     });
+    if (run.failure) {
+      this.#report(progress, run.failure);
+      this.#options.onSlotFree();
+      return;
+    }
     const handler = this.#options.handlers.get(run.handler);
     if (!handler) {
       // Placed by an older list of handlers: somebody else has to take it.

@@ -12,7 +12,7 @@ export interface RunContext {
   readonly epoch: number;
   readonly scheduledAt: Date;
   readonly payload: JsonObject;
-  /** Of a request that may have to be signed; undefined otherwise. */
+  /** Of a request that may have to be signed, or of a payload that names secrets; undefined otherwise. */
   readonly namespace?: string | undefined;
   /** Aborts on cancel, timeout and shutdown. A handler that ignores it keeps its slot until it returns. */
   readonly signal: AbortSignal;

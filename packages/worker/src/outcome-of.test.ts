@@ -140,3 +140,29 @@ test.each([
 ] as const)('a run that was told to stop because %s is reported as %s', (reason, kind) => {
   expect(outcomeOfStop({ reason, message: 'why', at: 0 })).toEqual({ kind, error: 'why' });
 });
+
+describe('secrets of the run', () => {
+  const run = new RunInProgress(claimedRun({ secrets: ['hunter"2hunter"2', '12345678', 'short'] }), 0);
+  const masked = (answer: unknown) => (outcomeOfAnswer(run, answer) as { result: string }).result;
+
+  test('are masked in results, as they are and as JSON; short ones are not', () => {
+    expect(masked({ a: 'token hunter"2hunter"2', b: ['12345678', 'short'] })).toBe(
+      '{"a":"token ***","b":["***","short"]}',
+    );
+    expect(masked({ 'hunter"2hunter"2': 1 })).toBe('{"***":1}');
+  });
+
+  test('that are numbers cost the result, not the run', () => {
+    expect(JSON.parse(masked({ pin: 12345678 }))).toEqual({ note: expect.stringContaining('a secret') });
+  });
+
+  test('are masked in errors before they are cut, in their causes and in what they answer', () => {
+    const error = new HandlerError('x'.repeat(ERROR_LENGTH_MAX - 4), {
+      cause: new Error('12345678'),
+      result: { said: '12345678' },
+    });
+    const outcome = outcomeOfError(run, error) as { error: string; result: string };
+    expect(outcome.error).toBe(`${'x'.repeat(ERROR_LENGTH_MAX - 4)}: **`);
+    expect(outcome.result).toBe('{"said":"***"}');
+  });
+});

@@ -2,23 +2,24 @@
 import { ERROR_LENGTH_MAX, RESULT_BYTES_MAX, type RunOutcome } from '@carillon/domain';
 import { HandlerError } from './handler.ts';
 import type { RunInProgress } from './run-in-progress.ts';
+import type { SecretMask } from './secret-mask.ts';
 
 export function outcomeOfAnswer(run: RunInProgress, answer: unknown): RunOutcome {
   // A handler that finished although it was told to stop has finished: only a cancel overrules that, in the storage.
   if (run.stop?.reason === 'cancelled') return { kind: 'CANCELLED', error: run.stop.message };
-  return answer === undefined ? SUCCESS : { kind: 'SUCCESS', ...resultOf(answer) };
+  return answer === undefined ? SUCCESS : { kind: 'SUCCESS', ...resultOf(answer, run.mask) };
 }
 
 export function outcomeOfError(run: RunInProgress, error: unknown): RunOutcome {
   if (run.stop) return outcomeOfStop(run.stop);
-  const message = messageOf(error);
+  const message = messageOf(error, run.mask);
   if (!(error instanceof HandlerError)) return { kind: 'FAILED', error: message, retryable: true };
   return {
     kind: 'FAILED',
     error: message,
     retryable: error.retryable,
     ...(error.retryAfterMs === undefined ? {} : { retryAfterMs: error.retryAfterMs }),
-    ...(error.result === undefined ? {} : resultOf(error.result)),
+    ...(error.result === undefined ? {} : resultOf(error.result, run.mask)),
   };
 }
 
@@ -40,7 +41,7 @@ const NOT_STORABLE = /(\\\\)|\\u(?:0000|d[89a-f][0-9a-f]{2})/g;
 const REPLACED = (_: string, backslash: string | undefined) => backslash ?? '\\ufffd';
 
 /** As JSON text, without line breaks. */
-function resultOf(value: unknown): { result?: string } {
+function resultOf(value: unknown, mask: SecretMask | undefined): { result?: string } {
   let text: string | undefined;
   try {
     text = JSON.stringify(value);
@@ -49,6 +50,11 @@ function resultOf(value: unknown): { result?: string } {
   }
   // Functions and symbols have no JSON at all.
   if (text === undefined) return {};
+  if (mask) {
+    text = mask.text(text);
+    // A number may be a secret, and what stands for it is none.
+    if (!isJson(text)) return noteOf('the result held a secret that could not be masked, and was not kept');
+  }
   // Every UTF-16 unit takes one to three bytes: short texts need no counting.
   if (text.length * 3 > RESULT_BYTES_MAX && Buffer.byteLength(text) > RESULT_BYTES_MAX)
     return noteOf(`the result is larger than ${RESULT_BYTES_MAX} bytes and was not kept`);
@@ -59,8 +65,19 @@ function noteOf(note: string): { result: string } {
   return { result: JSON.stringify({ note }) };
 }
 
-function messageOf(error: unknown): string {
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function messageOf(error: unknown, mask: SecretMask | undefined): string {
   const text = error instanceof Error ? error.message || error.name : String(error);
   const cause = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : '';
-  return `${text}${cause}`.replaceAll('\0', '').slice(0, ERROR_LENGTH_MAX);
+  const whole = `${text}${cause}`;
+  // Before it is cut: half a secret would not be found.
+  return (mask?.text(whole) ?? whole).replaceAll('\0', '').slice(0, ERROR_LENGTH_MAX);
 }

@@ -6,6 +6,7 @@ import { CALL_ERRORS, type ClaimedRun, type JobId, type JsonObject, type RunId }
 import { HandlerError, type RunCheckpoint, type RunContext, type RunLog } from './handler.ts';
 import { type RunChannel, SILENT_CHANNEL } from './run-channel.ts';
 import { RunVoice } from './run-voice.ts';
+import { SecretMask } from './secret-mask.ts';
 
 /** Why a run was told to stop; decides what it is reported as. */
 export type StopReason = 'cancelled' | 'timed_out' | 'returned';
@@ -32,6 +33,7 @@ export class RunInProgress implements RunContext {
   closing = false;
   readonly #options: RunInProgressOptions;
   #voice: RunVoice | undefined;
+  #mask: SecretMask | undefined;
   readonly #holds: (run: RunInProgress) => boolean;
   #controller: AbortController | undefined;
   #payload: JsonObject | undefined;
@@ -86,6 +88,12 @@ export class RunInProgress implements RunContext {
     return this.#controller.signal;
   }
 
+  /** Of the secrets that its payload holds; undefined: none of them can be masked. */
+  get mask(): SecretMask | undefined {
+    if (this.run.secrets) this.#mask ??= SecretMask.of(this.run.secrets);
+    return this.#mask;
+  }
+
   isHeld(): boolean {
     return this.#holds(this);
   }
@@ -109,7 +117,7 @@ export class RunInProgress implements RunContext {
 
   #speak(): RunVoice {
     const { channel = SILENT_CHANNEL, now = Date.now } = this.#options;
-    this.#voice ??= new RunVoice({ run: this.run, channel, now });
+    this.#voice ??= new RunVoice({ run: this.run, channel, now, mask: this.mask });
     return this.#voice;
   }
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { claimedRun } from './claimed-run.fixture.ts';
 import type { OutputChunk, Progress, RunChannel } from './run-channel.ts';
 import { RunVoice } from './run-voice.ts';
+import { SecretMask } from './secret-mask.ts';
 
 class HeardChannel implements RunChannel {
   readonly heard: string[] = [];
@@ -71,5 +72,25 @@ describe('RunVoice', () => {
     voice.progress(50);
     await expect(voice.save(1)).rejects.toThrow();
     expect([channel.heard, channel.progressed, channel.saved, channel.closed]).toEqual([[], [], [], 1]);
+  });
+
+  it('masks secrets in output, also over two writes, and in progress; a checkpoint is the handler’s own', async () => {
+    const channel = new HeardChannel();
+    const mask = SecretMask.of(['hunter2hunter2']);
+    const voice = new RunVoice({ run: claimedRun(), channel, now: () => 7, mask });
+    void voice.write('stdout', Buffer.from('token hunter2'));
+    voice.error('not hunter2 alone');
+    void voice.write('stdout', Buffer.from('hunter2, and hunt'));
+    voice.progress(10, 'using hunter2hunter2');
+    await voice.save('hunter2hunter2');
+    void voice.close();
+    expect(channel.heard).toEqual([
+      '7 stdout token ',
+      '7 stderr not hunter2 alone\n',
+      '7 stdout ***, and ',
+      '7 stdout hunt',
+    ]);
+    expect(channel.progressed).toEqual([{ percent: 10, message: 'using ***' }]);
+    expect(channel.saved).toEqual(['"hunter2hunter2"']);
   });
 });

@@ -2,16 +2,21 @@
 import { type ClaimedRun, type JsonValue, RUN_ERRORS } from '@carillon/domain';
 import { HandlerError, type RunCheckpoint, type RunLog } from './handler.ts';
 import type { OutputStream, RunChannel } from './run-channel.ts';
+import type { MaskedStream, SecretMask } from './secret-mask.ts';
 
 export interface RunVoiceOptions {
   readonly run: ClaimedRun;
   readonly channel: RunChannel;
   readonly now: () => number;
+  /** Of the run's secrets. */
+  readonly mask?: SecretMask | undefined;
 }
 
 export class RunVoice implements RunLog, RunCheckpoint {
   readonly #options: RunVoiceOptions;
   #isOpen = true;
+  /** What a secret may begin with is kept back, so each stream is masked by itself. */
+  #masked: Map<OutputStream, MaskedStream> | undefined;
   #saved: { readonly value: JsonValue } | undefined;
   /** The save under way, without its error. */
   #saving: Promise<void> | undefined;
@@ -30,14 +35,15 @@ export class RunVoice implements RunLog, RunCheckpoint {
 
   write(stream: OutputStream, bytes: Uint8Array): Promise<void> | undefined {
     if (!this.#isOpen) return undefined;
-    const { channel, run, now } = this.#options;
-    return channel.output(run, { stream, atMs: now(), bytes });
+    const shown = this.#options.mask ? this.#streamOf(stream, this.#options.mask).push(bytes) : bytes;
+    return shown && this.#send(stream, shown);
   }
 
   progress(percent: number, message?: string): void {
     if (!this.#isOpen || Number.isNaN(percent)) return;
-    const { channel, run } = this.#options;
-    channel.progress(run, { percent: Math.min(Math.max(percent, 0), 100), message });
+    const { channel, run, mask } = this.#options;
+    const shown = message === undefined ? undefined : (mask?.text(message) ?? message);
+    channel.progress(run, { percent: Math.min(Math.max(percent, 0), 100), message: shown });
   }
 
   get value(): JsonValue | undefined {
@@ -75,8 +81,24 @@ export class RunVoice implements RunLog, RunCheckpoint {
   close(): Promise<void> | undefined {
     if (!this.#isOpen) return undefined;
     this.#isOpen = false;
+    for (const [stream, masked] of this.#masked ?? []) {
+      const rest = masked.end();
+      if (rest) void this.#send(stream, rest);
+    }
     const { channel, run } = this.#options;
     if (this.#saving === undefined) return channel.close(run);
     return this.#saving.then(() => channel.close(run));
+  }
+
+  #send(stream: OutputStream, bytes: Uint8Array): Promise<void> | undefined {
+    const { channel, run, now } = this.#options;
+    return channel.output(run, { stream, atMs: now(), bytes });
+  }
+
+  #streamOf(stream: OutputStream, mask: SecretMask): MaskedStream {
+    this.#masked ??= new Map();
+    const masked = this.#masked.get(stream) ?? mask.stream();
+    this.#masked.set(stream, masked);
+    return masked;
   }
 }

@@ -13,6 +13,7 @@ import { keyCommands } from './keys.ts';
 import { namespaceCommands } from './namespaces.ts';
 import { runCommands } from './runs.ts';
 import { preview } from './schedules.ts';
+import { secretCommands } from './secrets.ts';
 import { serverCommands, workers } from './server.ts';
 import { sessionCommands } from './session.ts';
 import { signingKeyCommands } from './signing-keys.ts';
@@ -47,6 +48,7 @@ const commands: readonly CommandSpec[] = [
   ...userCommands,
   ...namespaceCommands,
   ...signingKeyCommands,
+  ...secretCommands,
   audit,
   completion,
 ];
@@ -69,5 +71,6 @@ export const NOUNS: Readonly<Record<string, string>> = {
   users: 'People and what they may',
   namespaces: 'Keep the jobs of teams apart',
   'signing-keys': 'What receivers of http jobs verify requests with',
+  secrets: 'Values that payloads name and do not hold',
   import: 'Take over jobs from elsewhere',
 };

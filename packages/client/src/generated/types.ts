@@ -298,6 +298,11 @@ export type ErrorCode =
   | 'key_not_found'
   | 'signing_key_not_found'
   | 'signing_keys_full'
+  | 'secret_not_found'
+  | 'secret_unknown'
+  | 'secret_changed'
+  | 'secrets_full'
+  | 'secrets_unsealed'
   | 'session_not_found'
   | 'job_not_found'
   | 'run_not_found'
@@ -1136,6 +1141,27 @@ export interface NewSigningKey {
 export interface CreatedSigningKey extends SigningKey {
   /** What receivers verify signatures with. It is shown this once. */
   readonly secret: string;
+}
+
+export interface Secret {
+  readonly name: string;
+  readonly namespace: string;
+  /** 1 when it was made; each new value has the next. */
+  readonly version: number;
+  /** Whether runs mask it in their output, results and errors: a value of less than 8 characters is not. */
+  readonly masked: boolean;
+  readonly created_at: string;
+  /** The name of who made it. */
+  readonly created_by: string;
+  /** When its value was set last. */
+  readonly updated_at: string;
+  /** The name of who set it last. */
+  readonly updated_by: string;
+}
+
+export interface SecretFilter {
+  /** Whose secrets; where the caller makes jobs when left out. */
+  readonly namespace?: string | undefined;
 }
 
 export interface Namespace {

@@ -17,6 +17,8 @@ import type {
   NewSigningKey,
   NewUser,
   PasswordChange,
+  Secret,
+  SecretFilter,
   SessionFilter,
   SignedIn,
   SigningKey,
@@ -74,6 +76,28 @@ class SigningKeys extends Resource {
 
   remove(signingKeyId: string, options: CallOptions = {}): Promise<unknown> {
     return this.send('DELETE', path`/signing-keys/${signingKeyId}`, options);
+  }
+}
+
+/** Values that payloads name as `{{secrets.name}}` and do not hold. No answer has a value. */
+export class Secrets extends Resource {
+  /** All of a namespace, by name. */
+  list(query: SecretFilter = {}, options: CallOptions = {}): Promise<readonly Secret[]> {
+    return this.read('/secrets', options, { ...query });
+  }
+
+  get(name: string, query: SecretFilter = {}, options: CallOptions = {}): Promise<Secret> {
+    return this.read(path`/secrets/${name}`, options, { ...query });
+  }
+
+  /** Makes it, or gives it a new value under the next version. */
+  set(name: string, value: string, query: SecretFilter = {}, options: CallOptions = {}): Promise<Secret> {
+    return this.send('PUT', path`/secrets/${name}`, options, { query: { ...query }, body: { value } });
+  }
+
+  /** Runs that name it fail from then on. */
+  remove(name: string, query: SecretFilter = {}, options: CallOptions = {}): Promise<unknown> {
+    return this.send('DELETE', path`/secrets/${name}`, options, { query: { ...query } });
   }
 }
 

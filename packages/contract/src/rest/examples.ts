@@ -284,6 +284,16 @@ export const ACCOUNT_EXAMPLES = {
     key: 'ck2_p9f2r7t4ya_Zr6cUo1b9w2Yx5sT8vQ0eL4hN7jM3kP6dF1gA9iB2cE3PCQDP',
   },
   signingKey,
+  secret: {
+    name: 'api-token',
+    namespace: 'billing',
+    version: 3,
+    masked: true,
+    created_at: AT,
+    created_by: 'ada',
+    updated_at: AT,
+    updated_by: 'ada',
+  },
   createdSigningKey: { ...signingKey, secret: 'whsec_q7mQ0nV4cX1sT8vQ0eL4hN7jM3kP6dF1gA9iB2cE5rU=' },
   audit: {
     audit_id: 4711,

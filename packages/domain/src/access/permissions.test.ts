@@ -31,13 +31,14 @@ const OPERATOR = [
   'runs.rerun',
   'dead_letters.redrive',
 ];
-const EDITOR = [...OPERATOR, 'jobs.create', 'jobs.update', 'jobs.delete'];
+const EDITOR = [...OPERATOR, 'jobs.create', 'jobs.update', 'jobs.delete', 'secrets.read'];
 const ADMIN = [
   ...EDITOR,
   'keys.read',
   'keys.manage',
   'signing_keys.read',
   'signing_keys.manage',
+  'secrets.manage',
   'audit.read',
   'users.read',
   'users.manage',

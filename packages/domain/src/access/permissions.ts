@@ -27,6 +27,8 @@ export const ACTIONS = {
   'keys.manage': 'admin',
   'signing_keys.read': 'admin',
   'signing_keys.manage': 'admin',
+  'secrets.read': 'editor',
+  'secrets.manage': 'admin',
   'audit.read': 'admin',
   'workers.read': 'viewer',
   'metrics.read': 'viewer',

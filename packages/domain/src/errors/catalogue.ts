@@ -115,6 +115,20 @@ export const CATALOGUE = {
     status: 409,
     fix: 'Delete a signing key that receivers use no more: DELETE /api/signing-keys/{id}.',
   },
+  secret_not_found: {
+    status: 404,
+    fix: 'Check the name and the namespace; list secrets with GET /api/secrets.',
+  },
+  secret_unknown: {
+    status: 400,
+    fix: 'Set the secret first: PUT /api/secrets/{name} in the namespace of the job; or correct the name in the payload.',
+  },
+  secret_changed: { status: 409, fix: 'Others set the same secret at this moment. Send the request again.' },
+  secrets_full: { status: 409, fix: 'Delete secrets that no job names: DELETE /api/secrets/{name}.' },
+  secrets_unsealed: {
+    status: 409,
+    fix: 'Give every server the setting secrets.key_file: a file with 32 bytes in base64, as `openssl rand -base64 32` writes them.',
+  },
   session_not_found: { status: 404, fix: 'Check the id; list sessions with GET /api/sessions.' },
   job_not_found: { status: 404, fix: 'Check the id; list jobs with GET /api/jobs.' },
   run_not_found: { status: 404, fix: 'Check the id; list runs with GET /api/jobs/{id}/runs.' },

@@ -49,12 +49,14 @@ export interface ClaimedRun {
   readonly timeoutMs: number;
   /** It holds a slot of its job, which becomes free when it ends. */
   readonly limited: boolean;
-  /** Of a request that may have to be signed; undefined otherwise, which spares claims a read of the job. */
+  /** Of a request that may have to be signed, or a payload that may name secrets; undefined otherwise, which spares claims a read of the job. */
   readonly namespace?: string | undefined;
   /** JSON text that an earlier attempt of this run saved last; undefined when none did. */
   readonly checkpoint?: string | undefined;
   /** Secret values that the payload holds: they are masked wherever the run's output, result and error are kept. */
   readonly secrets?: readonly string[] | undefined;
+  /** It cannot be run, and ends like this: its handler is not called. It is handed over because every run of a lease is. */
+  readonly failure?: RunOutcome | undefined;
 }
 
 export interface ClaimedBatch {

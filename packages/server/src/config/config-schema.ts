@@ -183,7 +183,7 @@ export const configSchema = z.strictObject({
         .min(1)
         .optional()
         .describe(
-          'File with 32 bytes in base64 that encrypt the signing keys in the database; the same on all servers. Left out: they are not encrypted.',
+          'File with 32 bytes in base64 that encrypt secrets and signing keys in the database; the same on all servers. Several lines: the first encrypts, all open. Left out: secrets.key of the data folder with the embedded PostgreSQL; with another database, signing keys are not encrypted and secrets cannot be set.',
         ),
     })
     .prefault({}),

@@ -2,7 +2,7 @@
  * Claims runs from the backlog for the workers of this process whenever they have free slots, and hands them over. It owns no shard:
  * a run is claimed by deleting its row, and only this process knows the free slots of its workers.
  */
-import { type LeaseId, type NodeId, ownerOf } from '@carillon/domain';
+import { type ClaimedBatch, type LeaseId, type NodeId, ownerOf } from '@carillon/domain';
 import { type Clock, Cooldown, type Log, Loop, type Random, type Service, sleep } from '@carillon/foundation';
 import type { Backlog } from '../backlog/backlog.ts';
 import type { LeaseStore } from '../storage/lease-store.ts';
@@ -10,12 +10,21 @@ import type { MemberStore } from '../storage/member-store.ts';
 import type { WorkerLink, WorkerView } from '../worker-link/worker-link.ts';
 import { ClaimWatch } from './claim-watch.ts';
 
+/** Gives claimed runs what only their worker may see. It never fails: a run that cannot be given it ends with the reason. */
+export interface BatchResolver {
+  /** False: the batch is handed over as it is. */
+  concerns(batch: ClaimedBatch): boolean;
+  resolve(batch: ClaimedBatch): Promise<ClaimedBatch>;
+}
+
 export interface DispatcherOptions {
   readonly backlog: Backlog & { prefer(isOwn: (part: number) => boolean): void };
   /** For claims of nothing, which show whether claims are answered. */
   readonly leases: Pick<LeaseStore, 'claim'>;
   readonly link: WorkerLink;
   readonly members: Pick<MemberStore, 'workers'>;
+  /** Left out: batches are handed over as they are. */
+  readonly resolver?: BatchResolver;
   readonly nodeId: NodeId;
   readonly clock: Clock;
   readonly random: Random;
@@ -170,7 +179,7 @@ export class Dispatcher implements Service {
     taking: NonNullable<ReturnType<Backlog['take']>>,
     { worker, runsMax, startedAt }: { worker: WorkerView; runsMax: number; startedAt: number },
   ): Promise<void> {
-    const { link, log, clock } = this.#options;
+    const { link, log, clock, resolver } = this.#options;
     const { workerId } = worker;
     try {
       const batch = await taking;
@@ -178,7 +187,7 @@ export class Dispatcher implements Service {
       this.#lastWasFull = length === runsMax;
       if (length < runsMax) this.#cooldown.begin(startedAt);
       if (length < runsMax) link.unreserve(workerId, runsMax - length);
-      if (length > 0) link.hand(batch);
+      if (length > 0) link.hand(resolver?.concerns(batch) ? await resolver.resolve(batch) : batch);
     } catch (error) {
       // Whether the claim happened is unknown. If it did, the worker finds a lease that never arrived (LEASE-11).
       log.warn({ err: error, runs: runsMax }, 'a claim broke off');

@@ -11,7 +11,7 @@ const ACTIONS = [
   ...['namespaces.create', 'namespaces.update', 'namespaces.delete'],
   ...['users.create', 'users.update', 'users.grants', 'users.password', 'users.delete'],
   ...['keys.create', 'keys.update', 'keys.rotate', 'keys.revoke'],
-  ...['signing_keys.create', 'signing_keys.delete'],
+  ...['signing_keys.create', 'signing_keys.delete', 'secrets.set', 'secrets.delete'],
   ...['session.sign_in', 'session.refused', 'session.revoke', 'session.sign_out'],
 ];
 
@@ -64,6 +64,8 @@ async function changeAccounts(): Promise<void> {
   await ok('POST', '/namespaces/ops/signing-keys', {});
   const next = await ok('POST', '/namespaces/ops/signing-keys', { overlap_seconds: 60 });
   await ok('DELETE', `/signing-keys/${next.signing_key_id}`);
+  await ok('PUT', '/secrets/api.token?namespace=ops', { value: 'a value of some length' });
+  await ok('DELETE', '/secrets/api.token?namespace=ops');
   expect((await gateway.post('/api/session', { name: 'bob', password: 'not his phrase' })).status).toBe(401);
   const session = await gateway.signIn('bob');
   await gateway.askAs(session, 'DELETE', '/api/session');

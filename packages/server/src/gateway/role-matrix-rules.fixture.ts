@@ -91,7 +91,9 @@ export const namespaceHere: Rule = {
 };
 
 /** Of the namespace here: unknown it is not there, for those who may do it somewhere. */
-export const signingHere = (action: 'signing_keys.read' | 'signing_keys.manage'): Rule => ({
+export const inNamespaceHere = (
+  action: 'signing_keys.read' | 'signing_keys.manage' | 'secrets.read' | 'secrets.manage',
+): Rule => ({
   needs: action,
   expected: (caller) =>
     knowsNamespace(caller, HERE.namespace)

@@ -18,6 +18,7 @@ import {
   applyHere,
   everybody,
   here,
+  inNamespaceHere,
   keyHere,
   namespaceHere,
   newHere,
@@ -26,7 +27,6 @@ import {
   ownOrOthers,
   type Rule,
   sessionOfOthers,
-  signingHere,
   signingKeyHere,
   somewhere,
 } from './role-matrix-rules.fixture.ts';
@@ -45,6 +45,13 @@ const aKey = async ({ fixture }: Scene) => {
   const { key } = await fixture.operations.createKey({ name: 'a key', grants: [grant] });
   return { url: `/keys/${key.keyId}` };
 };
+const aSecret =
+  (payload?: object) =>
+  async ({ fixture }: Scene) => {
+    const { namespace } = HERE;
+    await fixture.operations.setSecret({ namespace, name: 'token' }, 'a value');
+    return { url: `/secrets/token?namespace=${namespace}`, ...(payload && { payload }) };
+  };
 const aUser =
   (suffix = '', payload?: object) =>
   async ({ fixture }: Scene) => {
@@ -198,11 +205,11 @@ const ENTRIES: Record<string, Entry> = {
   'DELETE /namespaces/{name}': { ask: at('/namespaces/empty'), ...somewhere('namespaces.manage') },
   'GET /namespaces/{name}/signing-keys': {
     ask: at('/namespaces/team-a/signing-keys'),
-    ...signingHere('signing_keys.read'),
+    ...inNamespaceHere('signing_keys.read'),
   },
   'POST /namespaces/{name}/signing-keys': {
     ask: at('/namespaces/team-a/signing-keys', {}),
-    ...signingHere('signing_keys.manage'),
+    ...inNamespaceHere('signing_keys.manage'),
   },
   'DELETE /signing-keys/{id}': {
     ask: async ({ fixture }) => {
@@ -211,6 +218,10 @@ const ENTRIES: Record<string, Entry> = {
     },
     ...signingKeyHere,
   },
+  'GET /secrets': { ask: at('/secrets?namespace=team-a'), ...inNamespaceHere('secrets.read') },
+  'GET /secrets/{name}': { ask: aSecret(), ...inNamespaceHere('secrets.read') },
+  'PUT /secrets/{name}': { ask: aSecret({ value: 'a new value' }), ...inNamespaceHere('secrets.manage') },
+  'DELETE /secrets/{name}': { ask: aSecret(), ...inNamespaceHere('secrets.manage') },
   'GET /users': { ask: at('/users'), ...somewhere('users.read') },
   'POST /users': {
     ask: at('/users', { name: 'new', display_name: 'New', password: 'correct horse battery', grants: [] }),

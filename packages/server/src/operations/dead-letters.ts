@@ -12,6 +12,7 @@ import {
   visibleTo,
 } from '@carillon/domain';
 import { auditEntry } from '../audit/audit-log.ts';
+import { requireSecrets } from '../secrets/secrets.ts';
 import type { DeadLetter, DeadLetterCursor, DeadLetterQuery } from '../storage/run-store.ts';
 import type { OperationPorts } from './operation-ports.ts';
 import { inputOf } from './runs.ts';
@@ -82,6 +83,8 @@ export function deadLetterOperations(ports: OperationPorts) {
     const input = job && (await inputOf(ports, deadRunId));
     if (input) requireMayInput(caller, job, { input, given: false });
     const request = input && readRunInput(job, input);
+    if (request)
+      await requireSecrets(ports.storage, caller, { namespace: job.namespace, payload: request.payload });
     const audit = auditEntry(caller, change, nowMs);
     if (!(await runs.redrive(deadRunId, { runId, nowMs, request, audit }))) {
       const current = await runs.deadLetter(deadRunId);

@@ -5,15 +5,18 @@ import type { AuditLog } from '../audit/audit-log.ts';
 import type { EventFeed } from '../event-feed/event-feed.ts';
 import type { Ingest } from '../ingest/ingest.ts';
 import type { SecretSeal } from '../outgoing/secret-seal.ts';
+import type { SecretValues } from '../secrets/secret-values.ts';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import type { Storage } from '../storage/storage.ts';
 
 export interface OperationPorts {
-  readonly storage: Pick<Storage, 'jobs' | 'runs' | 'runState' | 'members' | 'signingKeys'>;
+  readonly storage: Pick<Storage, 'jobs' | 'runs' | 'runState' | 'members' | 'signingKeys' | 'secrets'>;
   readonly audit: AuditLog;
   readonly accounts: Accounts;
   /** For secrets that are needed in full. */
   readonly seal: SecretSeal;
+  /** Of this server: a value that was set or removed here is not used any more. */
+  readonly secretValues: Pick<SecretValues, 'forget'>;
   readonly events: EventFeed;
   readonly ingest: Ingest;
   readonly signals: SignalBus;

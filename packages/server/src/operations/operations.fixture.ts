@@ -1,5 +1,6 @@
 /** For tests: the operations over a storage in memory, a clock that stands still, and just enough of a scheduler and a worker. */
 
+import { randomBytes } from 'node:crypto';
 import {
   type BootId,
   type ClaimedBatch,
@@ -20,6 +21,7 @@ import { MemoryCounters } from '../counters/memory-counters.ts';
 import { EventFeed } from '../event-feed/event-feed.ts';
 import { DirectIngest } from '../ingest/direct-ingest.ts';
 import { SecretSeal } from '../outgoing/secret-seal.ts';
+import { SecretValues } from '../secrets/secret-values.ts';
 import type { SignalBus, Signals } from '../signal-bus/signal-bus.ts';
 import { ALL_SHARDS, shardStart } from '../storage/conformance/storage-world.ts';
 import type { Cursor } from '../storage/due.ts';
@@ -60,10 +62,12 @@ export class OperationsFixture {
   /** How long each slice of a long computation seems to take. */
   partMs = 0;
   #workedMs = 0;
+  readonly seal = new SecretSeal(randomBytes(32).toString('base64'));
   readonly everyones = createOperations({
     slices: new TimeSlices({ clock: { monotonic: () => (this.#workedMs += this.partMs) } }),
     accounts: this.accounts,
-    seal: new SecretSeal(),
+    seal: this.seal,
+    secretValues: new SecretValues({ store: this.storage.secrets, seal: this.seal, clock: this.clock }),
     storage: this.storage,
     events: this.events,
     ingest: new DirectIngest({ jobs: this.storage.jobs, clock: this.clock }),

@@ -6,6 +6,7 @@ import type { Caller } from '@carillon/domain';
 import type { ListAuditQuery } from '../audit/audit-log.ts';
 import type { ReadEventsQuery, WatchOptions } from '../event-feed/event-feed.ts';
 import { signingKeyOperations } from '../outgoing/signing-keys.ts';
+import { secretOperations } from '../secrets/secrets.ts';
 import type { AuditRecord } from '../storage/audit-store.ts';
 import { deadLetterOperations } from './dead-letters.ts';
 import { jobsByKey } from './jobs/apply-job.ts';
@@ -21,7 +22,7 @@ import { workerOperations } from './workers.ts';
 export type Operations = ReturnType<typeof createOperations>;
 
 export function createOperations(ports: OperationPorts) {
-  const { accounts, events, storage, seal, clock, random } = ports;
+  const { accounts, events, storage, seal, secretValues, clock, random } = ports;
   return {
     ...jobCreation(ports),
     ...jobReading(ports),
@@ -34,6 +35,10 @@ export function createOperations(ports: OperationPorts) {
     ...accounts.operations,
     ...signingKeyOperations({
       ...{ store: storage.signingKeys, seal, clock, random },
+      requireNamespace: (name) => accounts.namespaces.require(name),
+    }),
+    ...secretOperations({
+      ...{ store: storage.secrets, values: secretValues, seal, clock },
       requireNamespace: (name) => accounts.namespaces.require(name),
     }),
     listAudit: (caller: Caller, query: ListAuditQuery) => listAudit(ports, caller, query),

@@ -26,6 +26,7 @@ import {
 } from '@carillon/domain';
 import { requestHash } from '@carillon/foundation';
 import { auditEntry, jobSubject } from '../audit/audit-log.ts';
+import { requireSecrets } from '../secrets/secrets.ts';
 import type { NewRun, RunRequest } from '../storage/due.ts';
 import type { StoredCheckpoint } from '../storage/run-state-store.ts';
 import type { ListedRun, RunPage, RunQuery, RunView } from '../storage/run-store.ts';
@@ -283,9 +284,13 @@ async function addRun(ports: OperationPorts, request: AddedRun): Promise<Request
     key === undefined
       ? (ports.random.id() as RunId)
       : derivedRunId({ purpose: action, subject, caller, key });
+  const kept = runRequest(job, wanted, asked);
+  // An input decides what becomes of the secrets that the payload of the job names, too.
+  if (kept?.payload !== undefined)
+    await requireSecrets(ports.storage, caller, { namespace: job.namespace, payload: kept.payload });
   const run: NewRun = {
     ...{ runId, fireAtMs: nowMs, nominalAtMs, trigger: 'manual', endsJob: false, rerunOf },
-    request: runRequest(job, wanted, asked),
+    request: kept,
   };
   const details = {
     ...(rerunOf && { rerunOf }),

@@ -30,3 +30,21 @@ test.each(['', 'short', randomBytes(31).toString('base64'), 'x'.repeat(44), `${'
     expect(() => new SecretSeal(text)).toThrow('32 bytes in base64');
   },
 );
+
+test('the first of several keys encrypts, and all of them open', () => {
+  const [old, next] = [keyText(), keyText()];
+  const stored = new SecretSeal(old).seal('c2VjcmV0', 'key-1');
+  const both = new SecretSeal(`${next}${old}`);
+  expect(both.open(stored, 'key-1')).toBe('c2VjcmV0');
+  expect(stored.startsWith(both.beginning!)).toBe(false);
+  const anew = both.seal('c2VjcmV0', 'key-1');
+  expect(anew.startsWith(both.beginning!)).toBe(true);
+  expect(new SecretSeal(next).open(anew, 'key-1')).toBe('c2VjcmV0');
+  expect(() => new SecretSeal(old).open(anew, 'key-1')).toThrow('not the one it was encrypted with');
+});
+
+test('what an earlier version encrypted, without the name of its key, opens', () => {
+  const [old, next] = [keyText(), keyText()];
+  const stored = new SecretSeal(old).seal('c2VjcmV0', 'key-1').replace(/:[0-9a-f]{12}:/, ':');
+  expect(new SecretSeal(`${next}${old}`).open(stored, 'key-1')).toBe('c2VjcmV0');
+});

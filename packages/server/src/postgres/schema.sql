@@ -313,6 +313,20 @@ CREATE TABLE schema_migrations (
   CONSTRAINT schema_migrations_pkey PRIMARY KEY (version)
 );
 
+CREATE TABLE secrets (
+  namespace  text NOT NULL,
+  name       text NOT NULL,
+  version    integer NOT NULL,
+  value      text NOT NULL,
+  masked     boolean NOT NULL,
+  created_at timestamp with time zone NOT NULL,
+  created_by text NOT NULL,
+  updated_at timestamp with time zone NOT NULL,
+  updated_by text NOT NULL,
+  CONSTRAINT secrets_pkey PRIMARY KEY (namespace, name),
+  CONSTRAINT secrets_namespace_fkey FOREIGN KEY (namespace) REFERENCES namespaces(name) ON DELETE CASCADE
+);
+
 CREATE TABLE sessions (
   session_id   uuid NOT NULL,
   hash         text NOT NULL,

@@ -14,6 +14,7 @@ import type { MemberStore } from './member-store.ts';
 import type { RunStateStore } from './run-state-store.ts';
 import type { RunStore } from './run-store.ts';
 import type { ScheduleStore } from './schedule-store.ts';
+import type { SecretStore } from './secret-store.ts';
 import type { SigningKeyStore } from './signing-key-store.ts';
 
 export interface Storage {
@@ -27,6 +28,7 @@ export interface Storage {
   readonly audit: AuditStore;
   readonly accounts: AccountStore;
   readonly signingKeys: SigningKeyStore;
+  readonly secrets: SecretStore;
   readonly events: EventStore;
   readonly generations: GenerationStore;
 }

@@ -16,7 +16,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file carillon/v1/accounts.proto.
  */
 export const file_carillon_v1_accounts: GenFile = /*@__PURE__*/
-  fileDesc("ChpjYXJpbGxvbi92MS9hY2NvdW50cy5wcm90bxILY2FyaWxsb24udjEiuAEKBkNhbGxlchIMCgRraW5kGAEgASgJEgoKAmlkGAIgASgJEgwKBG5hbWUYAyABKAkSDwoHdXNlcl9pZBgEIAEoCRIiCgZncmFudHMYBSADKAsyEi5jYXJpbGxvbi52MS5HcmFudBIOCgZzY29wZXMYBiADKAkSEQoJdXNlcl9uYW1lGAcgASgJEi4KCmV4cGlyZXNfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIjoKBUdyYW50EhEKCW5hbWVzcGFjZRgBIAEoCRIMCgRyb2xlGAIgASgJEhAKCG93bl9vbmx5GAMgASgIIl4KCU5hbWVzcGFjZRIMCgRuYW1lGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIucBCgRVc2VyEg8KB3VzZXJfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIUCgxkaXNwbGF5X25hbWUYAyABKAkSEAoIZGlzYWJsZWQYBCABKAgSFAoMaGFzX3Bhc3N3b3JkGAUgASgIEiIKBmdyYW50cxgGIAMoCzISLmNhcmlsbG9uLnYxLkdyYW50Ei4KCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIvgDCgNLZXkSDgoGa2V5X2lkGAEgASgJEgwKBG5hbWUYAiABKAkSDgoGcHJlZml4GAMgASgJEg8KB3VzZXJfaWQYBCABKAkSEQoJbmFtZXNwYWNlGAUgASgJEgwKBHJvbGUYBiABKAkSEAoIb3duX29ubHkYByABKAgSDgoGc2NvcGVzGAggAygJEi4KCmNyZWF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3RfdXNlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJdXNlcl9uYW1lGAwgASgJEiIKBmdyYW50cxgNIAMoCzISLmNhcmlsbG9uLnYxLkdyYW50EhkKEWxhc3RfdXNlZF9hZGRyZXNzGA4gASgJEhcKD3ByZXZpb3VzX3ByZWZpeBgPIAEoCRI3ChNwcmV2aW91c19leHBpcmVzX2F0GBAgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI5ChVwcmV2aW91c19sYXN0X3VzZWRfYXQYESABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIokCCgdTZXNzaW9uEhIKCnNlc3Npb25faWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIRCgl1c2VyX25hbWUYAyABKAkSDwoHY3VycmVudBgEIAEoCBIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxsYXN0X3NlZW5fYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2FkZHJlc3MYCCABKAkSEgoKdXNlcl9hZ2VudBgJIAEoCSISChBHZXRDYWxsZXJSZXF1ZXN0IjgKEUdldENhbGxlclJlc3BvbnNlEiMKBmNhbGxlchgBIAEoCzITLmNhcmlsbG9uLnYxLkNhbGxlciI+ChVMaXN0TmFtZXNwYWNlc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiXQoWTGlzdE5hbWVzcGFjZXNSZXNwb25zZRIqCgpuYW1lc3BhY2VzGAEgAygLMhYuY2FyaWxsb24udjEuTmFtZXNwYWNlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJUChZDcmVhdGVOYW1lc3BhY2VSZXF1ZXN0EgwKBG5hbWUYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAMgASgJIkQKF0NyZWF0ZU5hbWVzcGFjZVJlc3BvbnNlEikKCW5hbWVzcGFjZRgBIAEoCzIWLmNhcmlsbG9uLnYxLk5hbWVzcGFjZSIjChNHZXROYW1lc3BhY2VSZXF1ZXN0EgwKBG5hbWUYASABKAkiQQoUR2V0TmFtZXNwYWNlUmVzcG9uc2USKQoJbmFtZXNwYWNlGAEgASgLMhYuY2FyaWxsb24udjEuTmFtZXNwYWNlIlAKFlVwZGF0ZU5hbWVzcGFjZVJlcXVlc3QSDAoEbmFtZRgBIAEoCRIYCgtkZXNjcmlwdGlvbhgCIAEoCUgAiAEBQg4KDF9kZXNjcmlwdGlvbiJEChdVcGRhdGVOYW1lc3BhY2VSZXNwb25zZRIpCgluYW1lc3BhY2UYASABKAsyFi5jYXJpbGxvbi52MS5OYW1lc3BhY2UiJgoWRGVsZXRlTmFtZXNwYWNlUmVxdWVzdBIMCgRuYW1lGAEgASgJIicKF0RlbGV0ZU5hbWVzcGFjZVJlc3BvbnNlEgwKBG5hbWUYASABKAkiRwoQTGlzdFVzZXJzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCRIMCgRuYW1lGAMgASgJIk4KEUxpc3RVc2Vyc1Jlc3BvbnNlEiAKBXVzZXJzGAEgAygLMhEuY2FyaWxsb24udjEuVXNlchIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkioAEKEUNyZWF0ZVVzZXJSZXF1ZXN0EgwKBG5hbWUYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJEhAKCHBhc3N3b3JkGAMgASgJEiIKBmdyYW50cxgEIAMoCzISLmNhcmlsbG9uLnYxLkdyYW50EhcKD2lkZW1wb3RlbmN5X2tleRgFIAEoCRIYChBjdXJyZW50X3Bhc3N3b3JkGAYgASgJIjUKEkNyZWF0ZVVzZXJSZXNwb25zZRIfCgR1c2VyGAEgASgLMhEuY2FyaWxsb24udjEuVXNlciIhCg5HZXRVc2VyUmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJIjIKD0dldFVzZXJSZXNwb25zZRIfCgR1c2VyGAEgASgLMhEuY2FyaWxsb24udjEuVXNlciKOAQoRVXBkYXRlVXNlclJlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCRIZCgxkaXNwbGF5X25hbWUYAiABKAlIAIgBARIVCghkaXNhYmxlZBgDIAEoCEgBiAEBEhgKEGN1cnJlbnRfcGFzc3dvcmQYBCABKAlCDwoNX2Rpc3BsYXlfbmFtZUILCglfZGlzYWJsZWQiNQoSVXBkYXRlVXNlclJlc3BvbnNlEh8KBHVzZXIYASABKAsyES5jYXJpbGxvbi52MS5Vc2VyIj4KEURlbGV0ZVVzZXJSZXF1ZXN0Eg8KB3VzZXJfaWQYASABKAkSGAoQY3VycmVudF9wYXNzd29yZBgCIAEoCSIlChJEZWxldGVVc2VyUmVzcG9uc2USDwoHdXNlcl9pZBgBIAEoCSJlChRTZXRVc2VyR3JhbnRzUmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJEiIKBmdyYW50cxgCIAMoCzISLmNhcmlsbG9uLnYxLkdyYW50EhgKEGN1cnJlbnRfcGFzc3dvcmQYAyABKAkiOAoVU2V0VXNlckdyYW50c1Jlc3BvbnNlEh8KBHVzZXIYASABKAsyES5jYXJpbGxvbi52MS5Vc2VyImcKFlNldFVzZXJQYXNzd29yZFJlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCRIQCghwYXNzd29yZBgCIAEoCRIYChBjdXJyZW50X3Bhc3N3b3JkGAMgASgJEhAKCGVuZF9rZXlzGAQgASgIIioKF1NldFVzZXJQYXNzd29yZFJlc3BvbnNlEg8KB3VzZXJfaWQYASABKAkivgEKD0xpc3RLZXlzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCRIPCgd1c2VyX2lkGAMgASgJEhEKCW5hbWVzcGFjZRgEIAEoCRIMCgRuYW1lGAUgASgJEhQKB2V4cGlyZWQYBiABKAhIAIgBARIwCgx1bnVzZWRfc2luY2UYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgoKCF9leHBpcmVkIksKEExpc3RLZXlzUmVzcG9uc2USHgoEa2V5cxgBIAMoCzIQLmNhcmlsbG9uLnYxLktleRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAki+wEKEENyZWF0ZUtleVJlcXVlc3QSDAoEbmFtZRgBIAEoCRIRCgluYW1lc3BhY2UYAiABKAkSDAoEcm9sZRgDIAEoCRIQCghvd25fb25seRgEIAEoCBIOCgZzY29wZXMYBSADKAkSLgoKZXhwaXJlc19hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdXNlcl9pZBgHIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYCCABKAkSIgoGZ3JhbnRzGAkgAygLMhIuY2FyaWxsb24udjEuR3JhbnQSGAoQY3VycmVudF9wYXNzd29yZBgKIAEoCSJCChFDcmVhdGVLZXlSZXNwb25zZRIdCgNrZXkYASABKAsyEC5jYXJpbGxvbi52MS5LZXkSDgoGc2VjcmV0GAIgASgJIh8KDUdldEtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJIi8KDkdldEtleVJlc3BvbnNlEh0KA2tleRgBIAEoCzIQLmNhcmlsbG9uLnYxLktleSIwChBVcGRhdGVLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCRIMCgRuYW1lGAIgASgJIjIKEVVwZGF0ZUtleVJlc3BvbnNlEh0KA2tleRgBIAEoCzIQLmNhcmlsbG9uLnYxLktleSJ9ChBSb3RhdGVLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCRIPCgdvdmVybGFwGAIgASgJEi4KCmV4cGlyZXNfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKEGN1cnJlbnRfcGFzc3dvcmQYBCABKAkiQgoRUm90YXRlS2V5UmVzcG9uc2USHQoDa2V5GAEgASgLMhAuY2FyaWxsb24udjEuS2V5Eg4KBnNlY3JldBgCIAEoCSIiChBSZXZva2VLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCSIjChFSZXZva2VLZXlSZXNwb25zZRIOCgZrZXlfaWQYASABKAkiWgoTTGlzdFNlc3Npb25zUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCRIPCgd1c2VyX2lkGAMgASgJEgsKA2FsbBgEIAEoCCJXChRMaXN0U2Vzc2lvbnNSZXNwb25zZRImCghzZXNzaW9ucxgBIAMoCzIULmNhcmlsbG9uLnYxLlNlc3Npb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIicKEUVuZFNlc3Npb25SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkiKAoSRW5kU2Vzc2lvblJlc3BvbnNlEhIKCnNlc3Npb25faWQYASABKAkiwwEKClNpZ25pbmdLZXkSFgoOc2lnbmluZ19rZXlfaWQYASABKAkSEQoJbmFtZXNwYWNlGAIgASgJEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi0KCXN0YXJ0c19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoHZW5kc19hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiJgoWTGlzdFNpZ25pbmdLZXlzUmVxdWVzdBIMCgRuYW1lGAEgASgJIkgKF0xpc3RTaWduaW5nS2V5c1Jlc3BvbnNlEi0KDHNpZ25pbmdfa2V5cxgBIAMoCzIXLmNhcmlsbG9uLnYxLlNpZ25pbmdLZXkiiAEKF0NyZWF0ZVNpZ25pbmdLZXlSZXF1ZXN0EgwKBG5hbWUYASABKAkSLQoJc3RhcnRzX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIcCg9vdmVybGFwX3NlY29uZHMYAyABKAVIAIgBAUISChBfb3ZlcmxhcF9zZWNvbmRzIlgKGENyZWF0ZVNpZ25pbmdLZXlSZXNwb25zZRIsCgtzaWduaW5nX2tleRgBIAEoCzIXLmNhcmlsbG9uLnYxLlNpZ25pbmdLZXkSDgoGc2VjcmV0GAIgASgJIjEKF0RlbGV0ZVNpZ25pbmdLZXlSZXF1ZXN0EhYKDnNpZ25pbmdfa2V5X2lkGAEgASgJIjIKGERlbGV0ZVNpZ25pbmdLZXlSZXNwb25zZRIWCg5zaWduaW5nX2tleV9pZBgBIAEoCTLbDwoOQWNjb3VudFNlcnZpY2USSgoJR2V0Q2FsbGVyEh0uY2FyaWxsb24udjEuR2V0Q2FsbGVyUmVxdWVzdBoeLmNhcmlsbG9uLnYxLkdldENhbGxlclJlc3BvbnNlElkKDkxpc3ROYW1lc3BhY2VzEiIuY2FyaWxsb24udjEuTGlzdE5hbWVzcGFjZXNSZXF1ZXN0GiMuY2FyaWxsb24udjEuTGlzdE5hbWVzcGFjZXNSZXNwb25zZRJcCg9DcmVhdGVOYW1lc3BhY2USIy5jYXJpbGxvbi52MS5DcmVhdGVOYW1lc3BhY2VSZXF1ZXN0GiQuY2FyaWxsb24udjEuQ3JlYXRlTmFtZXNwYWNlUmVzcG9uc2USUwoMR2V0TmFtZXNwYWNlEiAuY2FyaWxsb24udjEuR2V0TmFtZXNwYWNlUmVxdWVzdBohLmNhcmlsbG9uLnYxLkdldE5hbWVzcGFjZVJlc3BvbnNlElwKD1VwZGF0ZU5hbWVzcGFjZRIjLmNhcmlsbG9uLnYxLlVwZGF0ZU5hbWVzcGFjZVJlcXVlc3QaJC5jYXJpbGxvbi52MS5VcGRhdGVOYW1lc3BhY2VSZXNwb25zZRJcCg9EZWxldGVOYW1lc3BhY2USIy5jYXJpbGxvbi52MS5EZWxldGVOYW1lc3BhY2VSZXF1ZXN0GiQuY2FyaWxsb24udjEuRGVsZXRlTmFtZXNwYWNlUmVzcG9uc2USSgoJTGlzdFVzZXJzEh0uY2FyaWxsb24udjEuTGlzdFVzZXJzUmVxdWVzdBoeLmNhcmlsbG9uLnYxLkxpc3RVc2Vyc1Jlc3BvbnNlEk0KCkNyZWF0ZVVzZXISHi5jYXJpbGxvbi52MS5DcmVhdGVVc2VyUmVxdWVzdBofLmNhcmlsbG9uLnYxLkNyZWF0ZVVzZXJSZXNwb25zZRJECgdHZXRVc2VyEhsuY2FyaWxsb24udjEuR2V0VXNlclJlcXVlc3QaHC5jYXJpbGxvbi52MS5HZXRVc2VyUmVzcG9uc2USTQoKVXBkYXRlVXNlchIeLmNhcmlsbG9uLnYxLlVwZGF0ZVVzZXJSZXF1ZXN0Gh8uY2FyaWxsb24udjEuVXBkYXRlVXNlclJlc3BvbnNlEk0KCkRlbGV0ZVVzZXISHi5jYXJpbGxvbi52MS5EZWxldGVVc2VyUmVxdWVzdBofLmNhcmlsbG9uLnYxLkRlbGV0ZVVzZXJSZXNwb25zZRJWCg1TZXRVc2VyR3JhbnRzEiEuY2FyaWxsb24udjEuU2V0VXNlckdyYW50c1JlcXVlc3QaIi5jYXJpbGxvbi52MS5TZXRVc2VyR3JhbnRzUmVzcG9uc2USXAoPU2V0VXNlclBhc3N3b3JkEiMuY2FyaWxsb24udjEuU2V0VXNlclBhc3N3b3JkUmVxdWVzdBokLmNhcmlsbG9uLnYxLlNldFVzZXJQYXNzd29yZFJlc3BvbnNlEkcKCExpc3RLZXlzEhwuY2FyaWxsb24udjEuTGlzdEtleXNSZXF1ZXN0Gh0uY2FyaWxsb24udjEuTGlzdEtleXNSZXNwb25zZRJKCglDcmVhdGVLZXkSHS5jYXJpbGxvbi52MS5DcmVhdGVLZXlSZXF1ZXN0Gh4uY2FyaWxsb24udjEuQ3JlYXRlS2V5UmVzcG9uc2USQQoGR2V0S2V5EhouY2FyaWxsb24udjEuR2V0S2V5UmVxdWVzdBobLmNhcmlsbG9uLnYxLkdldEtleVJlc3BvbnNlEkoKCVVwZGF0ZUtleRIdLmNhcmlsbG9uLnYxLlVwZGF0ZUtleVJlcXVlc3QaHi5jYXJpbGxvbi52MS5VcGRhdGVLZXlSZXNwb25zZRJKCglSb3RhdGVLZXkSHS5jYXJpbGxvbi52MS5Sb3RhdGVLZXlSZXF1ZXN0Gh4uY2FyaWxsb24udjEuUm90YXRlS2V5UmVzcG9uc2USSgoJUmV2b2tlS2V5Eh0uY2FyaWxsb24udjEuUmV2b2tlS2V5UmVxdWVzdBoeLmNhcmlsbG9uLnYxLlJldm9rZUtleVJlc3BvbnNlElMKDExpc3RTZXNzaW9ucxIgLmNhcmlsbG9uLnYxLkxpc3RTZXNzaW9uc1JlcXVlc3QaIS5jYXJpbGxvbi52MS5MaXN0U2Vzc2lvbnNSZXNwb25zZRJNCgpFbmRTZXNzaW9uEh4uY2FyaWxsb24udjEuRW5kU2Vzc2lvblJlcXVlc3QaHy5jYXJpbGxvbi52MS5FbmRTZXNzaW9uUmVzcG9uc2USXAoPTGlzdFNpZ25pbmdLZXlzEiMuY2FyaWxsb24udjEuTGlzdFNpZ25pbmdLZXlzUmVxdWVzdBokLmNhcmlsbG9uLnYxLkxpc3RTaWduaW5nS2V5c1Jlc3BvbnNlEl8KEENyZWF0ZVNpZ25pbmdLZXkSJC5jYXJpbGxvbi52MS5DcmVhdGVTaWduaW5nS2V5UmVxdWVzdBolLmNhcmlsbG9uLnYxLkNyZWF0ZVNpZ25pbmdLZXlSZXNwb25zZRJfChBEZWxldGVTaWduaW5nS2V5EiQuY2FyaWxsb24udjEuRGVsZXRlU2lnbmluZ0tleVJlcXVlc3QaJS5jYXJpbGxvbi52MS5EZWxldGVTaWduaW5nS2V5UmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("ChpjYXJpbGxvbi92MS9hY2NvdW50cy5wcm90bxILY2FyaWxsb24udjEiuAEKBkNhbGxlchIMCgRraW5kGAEgASgJEgoKAmlkGAIgASgJEgwKBG5hbWUYAyABKAkSDwoHdXNlcl9pZBgEIAEoCRIiCgZncmFudHMYBSADKAsyEi5jYXJpbGxvbi52MS5HcmFudBIOCgZzY29wZXMYBiADKAkSEQoJdXNlcl9uYW1lGAcgASgJEi4KCmV4cGlyZXNfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIjoKBUdyYW50EhEKCW5hbWVzcGFjZRgBIAEoCRIMCgRyb2xlGAIgASgJEhAKCG93bl9vbmx5GAMgASgIIl4KCU5hbWVzcGFjZRIMCgRuYW1lGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIucBCgRVc2VyEg8KB3VzZXJfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIUCgxkaXNwbGF5X25hbWUYAyABKAkSEAoIZGlzYWJsZWQYBCABKAgSFAoMaGFzX3Bhc3N3b3JkGAUgASgIEiIKBmdyYW50cxgGIAMoCzISLmNhcmlsbG9uLnYxLkdyYW50Ei4KCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIvgDCgNLZXkSDgoGa2V5X2lkGAEgASgJEgwKBG5hbWUYAiABKAkSDgoGcHJlZml4GAMgASgJEg8KB3VzZXJfaWQYBCABKAkSEQoJbmFtZXNwYWNlGAUgASgJEgwKBHJvbGUYBiABKAkSEAoIb3duX29ubHkYByABKAgSDgoGc2NvcGVzGAggAygJEi4KCmNyZWF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3RfdXNlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJdXNlcl9uYW1lGAwgASgJEiIKBmdyYW50cxgNIAMoCzISLmNhcmlsbG9uLnYxLkdyYW50EhkKEWxhc3RfdXNlZF9hZGRyZXNzGA4gASgJEhcKD3ByZXZpb3VzX3ByZWZpeBgPIAEoCRI3ChNwcmV2aW91c19leHBpcmVzX2F0GBAgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI5ChVwcmV2aW91c19sYXN0X3VzZWRfYXQYESABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIokCCgdTZXNzaW9uEhIKCnNlc3Npb25faWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIRCgl1c2VyX25hbWUYAyABKAkSDwoHY3VycmVudBgEIAEoCBIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxsYXN0X3NlZW5fYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2FkZHJlc3MYCCABKAkSEgoKdXNlcl9hZ2VudBgJIAEoCSISChBHZXRDYWxsZXJSZXF1ZXN0IjgKEUdldENhbGxlclJlc3BvbnNlEiMKBmNhbGxlchgBIAEoCzITLmNhcmlsbG9uLnYxLkNhbGxlciI+ChVMaXN0TmFtZXNwYWNlc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiXQoWTGlzdE5hbWVzcGFjZXNSZXNwb25zZRIqCgpuYW1lc3BhY2VzGAEgAygLMhYuY2FyaWxsb24udjEuTmFtZXNwYWNlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJUChZDcmVhdGVOYW1lc3BhY2VSZXF1ZXN0EgwKBG5hbWUYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAMgASgJIkQKF0NyZWF0ZU5hbWVzcGFjZVJlc3BvbnNlEikKCW5hbWVzcGFjZRgBIAEoCzIWLmNhcmlsbG9uLnYxLk5hbWVzcGFjZSIjChNHZXROYW1lc3BhY2VSZXF1ZXN0EgwKBG5hbWUYASABKAkiQQoUR2V0TmFtZXNwYWNlUmVzcG9uc2USKQoJbmFtZXNwYWNlGAEgASgLMhYuY2FyaWxsb24udjEuTmFtZXNwYWNlIlAKFlVwZGF0ZU5hbWVzcGFjZVJlcXVlc3QSDAoEbmFtZRgBIAEoCRIYCgtkZXNjcmlwdGlvbhgCIAEoCUgAiAEBQg4KDF9kZXNjcmlwdGlvbiJEChdVcGRhdGVOYW1lc3BhY2VSZXNwb25zZRIpCgluYW1lc3BhY2UYASABKAsyFi5jYXJpbGxvbi52MS5OYW1lc3BhY2UiJgoWRGVsZXRlTmFtZXNwYWNlUmVxdWVzdBIMCgRuYW1lGAEgASgJIicKF0RlbGV0ZU5hbWVzcGFjZVJlc3BvbnNlEgwKBG5hbWUYASABKAkiRwoQTGlzdFVzZXJzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCRIMCgRuYW1lGAMgASgJIk4KEUxpc3RVc2Vyc1Jlc3BvbnNlEiAKBXVzZXJzGAEgAygLMhEuY2FyaWxsb24udjEuVXNlchIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkioAEKEUNyZWF0ZVVzZXJSZXF1ZXN0EgwKBG5hbWUYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJEhAKCHBhc3N3b3JkGAMgASgJEiIKBmdyYW50cxgEIAMoCzISLmNhcmlsbG9uLnYxLkdyYW50EhcKD2lkZW1wb3RlbmN5X2tleRgFIAEoCRIYChBjdXJyZW50X3Bhc3N3b3JkGAYgASgJIjUKEkNyZWF0ZVVzZXJSZXNwb25zZRIfCgR1c2VyGAEgASgLMhEuY2FyaWxsb24udjEuVXNlciIhCg5HZXRVc2VyUmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJIjIKD0dldFVzZXJSZXNwb25zZRIfCgR1c2VyGAEgASgLMhEuY2FyaWxsb24udjEuVXNlciKOAQoRVXBkYXRlVXNlclJlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCRIZCgxkaXNwbGF5X25hbWUYAiABKAlIAIgBARIVCghkaXNhYmxlZBgDIAEoCEgBiAEBEhgKEGN1cnJlbnRfcGFzc3dvcmQYBCABKAlCDwoNX2Rpc3BsYXlfbmFtZUILCglfZGlzYWJsZWQiNQoSVXBkYXRlVXNlclJlc3BvbnNlEh8KBHVzZXIYASABKAsyES5jYXJpbGxvbi52MS5Vc2VyIj4KEURlbGV0ZVVzZXJSZXF1ZXN0Eg8KB3VzZXJfaWQYASABKAkSGAoQY3VycmVudF9wYXNzd29yZBgCIAEoCSIlChJEZWxldGVVc2VyUmVzcG9uc2USDwoHdXNlcl9pZBgBIAEoCSJlChRTZXRVc2VyR3JhbnRzUmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJEiIKBmdyYW50cxgCIAMoCzISLmNhcmlsbG9uLnYxLkdyYW50EhgKEGN1cnJlbnRfcGFzc3dvcmQYAyABKAkiOAoVU2V0VXNlckdyYW50c1Jlc3BvbnNlEh8KBHVzZXIYASABKAsyES5jYXJpbGxvbi52MS5Vc2VyImcKFlNldFVzZXJQYXNzd29yZFJlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCRIQCghwYXNzd29yZBgCIAEoCRIYChBjdXJyZW50X3Bhc3N3b3JkGAMgASgJEhAKCGVuZF9rZXlzGAQgASgIIioKF1NldFVzZXJQYXNzd29yZFJlc3BvbnNlEg8KB3VzZXJfaWQYASABKAkivgEKD0xpc3RLZXlzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCRIPCgd1c2VyX2lkGAMgASgJEhEKCW5hbWVzcGFjZRgEIAEoCRIMCgRuYW1lGAUgASgJEhQKB2V4cGlyZWQYBiABKAhIAIgBARIwCgx1bnVzZWRfc2luY2UYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgoKCF9leHBpcmVkIksKEExpc3RLZXlzUmVzcG9uc2USHgoEa2V5cxgBIAMoCzIQLmNhcmlsbG9uLnYxLktleRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAki+wEKEENyZWF0ZUtleVJlcXVlc3QSDAoEbmFtZRgBIAEoCRIRCgluYW1lc3BhY2UYAiABKAkSDAoEcm9sZRgDIAEoCRIQCghvd25fb25seRgEIAEoCBIOCgZzY29wZXMYBSADKAkSLgoKZXhwaXJlc19hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdXNlcl9pZBgHIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYCCABKAkSIgoGZ3JhbnRzGAkgAygLMhIuY2FyaWxsb24udjEuR3JhbnQSGAoQY3VycmVudF9wYXNzd29yZBgKIAEoCSJCChFDcmVhdGVLZXlSZXNwb25zZRIdCgNrZXkYASABKAsyEC5jYXJpbGxvbi52MS5LZXkSDgoGc2VjcmV0GAIgASgJIh8KDUdldEtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJIi8KDkdldEtleVJlc3BvbnNlEh0KA2tleRgBIAEoCzIQLmNhcmlsbG9uLnYxLktleSIwChBVcGRhdGVLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCRIMCgRuYW1lGAIgASgJIjIKEVVwZGF0ZUtleVJlc3BvbnNlEh0KA2tleRgBIAEoCzIQLmNhcmlsbG9uLnYxLktleSJ9ChBSb3RhdGVLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCRIPCgdvdmVybGFwGAIgASgJEi4KCmV4cGlyZXNfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKEGN1cnJlbnRfcGFzc3dvcmQYBCABKAkiQgoRUm90YXRlS2V5UmVzcG9uc2USHQoDa2V5GAEgASgLMhAuY2FyaWxsb24udjEuS2V5Eg4KBnNlY3JldBgCIAEoCSIiChBSZXZva2VLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCSIjChFSZXZva2VLZXlSZXNwb25zZRIOCgZrZXlfaWQYASABKAkiWgoTTGlzdFNlc3Npb25zUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCRIPCgd1c2VyX2lkGAMgASgJEgsKA2FsbBgEIAEoCCJXChRMaXN0U2Vzc2lvbnNSZXNwb25zZRImCghzZXNzaW9ucxgBIAMoCzIULmNhcmlsbG9uLnYxLlNlc3Npb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIicKEUVuZFNlc3Npb25SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkiKAoSRW5kU2Vzc2lvblJlc3BvbnNlEhIKCnNlc3Npb25faWQYASABKAkiwwEKClNpZ25pbmdLZXkSFgoOc2lnbmluZ19rZXlfaWQYASABKAkSEQoJbmFtZXNwYWNlGAIgASgJEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi0KCXN0YXJ0c19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoHZW5kc19hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiJgoWTGlzdFNpZ25pbmdLZXlzUmVxdWVzdBIMCgRuYW1lGAEgASgJIkgKF0xpc3RTaWduaW5nS2V5c1Jlc3BvbnNlEi0KDHNpZ25pbmdfa2V5cxgBIAMoCzIXLmNhcmlsbG9uLnYxLlNpZ25pbmdLZXkiiAEKF0NyZWF0ZVNpZ25pbmdLZXlSZXF1ZXN0EgwKBG5hbWUYASABKAkSLQoJc3RhcnRzX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIcCg9vdmVybGFwX3NlY29uZHMYAyABKAVIAIgBAUISChBfb3ZlcmxhcF9zZWNvbmRzIlgKGENyZWF0ZVNpZ25pbmdLZXlSZXNwb25zZRIsCgtzaWduaW5nX2tleRgBIAEoCzIXLmNhcmlsbG9uLnYxLlNpZ25pbmdLZXkSDgoGc2VjcmV0GAIgASgJIjEKF0RlbGV0ZVNpZ25pbmdLZXlSZXF1ZXN0EhYKDnNpZ25pbmdfa2V5X2lkGAEgASgJIjIKGERlbGV0ZVNpZ25pbmdLZXlSZXNwb25zZRIWCg5zaWduaW5nX2tleV9pZBgBIAEoCSLSAQoGU2VjcmV0EgwKBG5hbWUYASABKAkSEQoJbmFtZXNwYWNlGAIgASgJEg8KB3ZlcnNpb24YAyABKAUSDgoGbWFza2VkGAQgASgIEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmNyZWF0ZWRfYnkYBiABKAkSLgoKdXBkYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKdXBkYXRlZF9ieRgIIAEoCSI6ChJMaXN0U2VjcmV0c1JlcXVlc3QSFgoJbmFtZXNwYWNlGAEgASgJSACIAQFCDAoKX25hbWVzcGFjZSI7ChNMaXN0U2VjcmV0c1Jlc3BvbnNlEiQKB3NlY3JldHMYASADKAsyEy5jYXJpbGxvbi52MS5TZWNyZXQiRgoQR2V0U2VjcmV0UmVxdWVzdBIMCgRuYW1lGAEgASgJEhYKCW5hbWVzcGFjZRgCIAEoCUgAiAEBQgwKCl9uYW1lc3BhY2UiOAoRR2V0U2VjcmV0UmVzcG9uc2USIwoGc2VjcmV0GAEgASgLMhMuY2FyaWxsb24udjEuU2VjcmV0IlUKEFNldFNlY3JldFJlcXVlc3QSDAoEbmFtZRgBIAEoCRIWCgluYW1lc3BhY2UYAiABKAlIAIgBARINCgV2YWx1ZRgDIAEoCUIMCgpfbmFtZXNwYWNlIjgKEVNldFNlY3JldFJlc3BvbnNlEiMKBnNlY3JldBgBIAEoCzITLmNhcmlsbG9uLnYxLlNlY3JldCJJChNEZWxldGVTZWNyZXRSZXF1ZXN0EgwKBG5hbWUYASABKAkSFgoJbmFtZXNwYWNlGAIgASgJSACIAQFCDAoKX25hbWVzcGFjZSIkChREZWxldGVTZWNyZXRSZXNwb25zZRIMCgRuYW1lGAEgASgJMpoSCg5BY2NvdW50U2VydmljZRJKCglHZXRDYWxsZXISHS5jYXJpbGxvbi52MS5HZXRDYWxsZXJSZXF1ZXN0Gh4uY2FyaWxsb24udjEuR2V0Q2FsbGVyUmVzcG9uc2USWQoOTGlzdE5hbWVzcGFjZXMSIi5jYXJpbGxvbi52MS5MaXN0TmFtZXNwYWNlc1JlcXVlc3QaIy5jYXJpbGxvbi52MS5MaXN0TmFtZXNwYWNlc1Jlc3BvbnNlElwKD0NyZWF0ZU5hbWVzcGFjZRIjLmNhcmlsbG9uLnYxLkNyZWF0ZU5hbWVzcGFjZVJlcXVlc3QaJC5jYXJpbGxvbi52MS5DcmVhdGVOYW1lc3BhY2VSZXNwb25zZRJTCgxHZXROYW1lc3BhY2USIC5jYXJpbGxvbi52MS5HZXROYW1lc3BhY2VSZXF1ZXN0GiEuY2FyaWxsb24udjEuR2V0TmFtZXNwYWNlUmVzcG9uc2USXAoPVXBkYXRlTmFtZXNwYWNlEiMuY2FyaWxsb24udjEuVXBkYXRlTmFtZXNwYWNlUmVxdWVzdBokLmNhcmlsbG9uLnYxLlVwZGF0ZU5hbWVzcGFjZVJlc3BvbnNlElwKD0RlbGV0ZU5hbWVzcGFjZRIjLmNhcmlsbG9uLnYxLkRlbGV0ZU5hbWVzcGFjZVJlcXVlc3QaJC5jYXJpbGxvbi52MS5EZWxldGVOYW1lc3BhY2VSZXNwb25zZRJKCglMaXN0VXNlcnMSHS5jYXJpbGxvbi52MS5MaXN0VXNlcnNSZXF1ZXN0Gh4uY2FyaWxsb24udjEuTGlzdFVzZXJzUmVzcG9uc2USTQoKQ3JlYXRlVXNlchIeLmNhcmlsbG9uLnYxLkNyZWF0ZVVzZXJSZXF1ZXN0Gh8uY2FyaWxsb24udjEuQ3JlYXRlVXNlclJlc3BvbnNlEkQKB0dldFVzZXISGy5jYXJpbGxvbi52MS5HZXRVc2VyUmVxdWVzdBocLmNhcmlsbG9uLnYxLkdldFVzZXJSZXNwb25zZRJNCgpVcGRhdGVVc2VyEh4uY2FyaWxsb24udjEuVXBkYXRlVXNlclJlcXVlc3QaHy5jYXJpbGxvbi52MS5VcGRhdGVVc2VyUmVzcG9uc2USTQoKRGVsZXRlVXNlchIeLmNhcmlsbG9uLnYxLkRlbGV0ZVVzZXJSZXF1ZXN0Gh8uY2FyaWxsb24udjEuRGVsZXRlVXNlclJlc3BvbnNlElYKDVNldFVzZXJHcmFudHMSIS5jYXJpbGxvbi52MS5TZXRVc2VyR3JhbnRzUmVxdWVzdBoiLmNhcmlsbG9uLnYxLlNldFVzZXJHcmFudHNSZXNwb25zZRJcCg9TZXRVc2VyUGFzc3dvcmQSIy5jYXJpbGxvbi52MS5TZXRVc2VyUGFzc3dvcmRSZXF1ZXN0GiQuY2FyaWxsb24udjEuU2V0VXNlclBhc3N3b3JkUmVzcG9uc2USRwoITGlzdEtleXMSHC5jYXJpbGxvbi52MS5MaXN0S2V5c1JlcXVlc3QaHS5jYXJpbGxvbi52MS5MaXN0S2V5c1Jlc3BvbnNlEkoKCUNyZWF0ZUtleRIdLmNhcmlsbG9uLnYxLkNyZWF0ZUtleVJlcXVlc3QaHi5jYXJpbGxvbi52MS5DcmVhdGVLZXlSZXNwb25zZRJBCgZHZXRLZXkSGi5jYXJpbGxvbi52MS5HZXRLZXlSZXF1ZXN0GhsuY2FyaWxsb24udjEuR2V0S2V5UmVzcG9uc2USSgoJVXBkYXRlS2V5Eh0uY2FyaWxsb24udjEuVXBkYXRlS2V5UmVxdWVzdBoeLmNhcmlsbG9uLnYxLlVwZGF0ZUtleVJlc3BvbnNlEkoKCVJvdGF0ZUtleRIdLmNhcmlsbG9uLnYxLlJvdGF0ZUtleVJlcXVlc3QaHi5jYXJpbGxvbi52MS5Sb3RhdGVLZXlSZXNwb25zZRJKCglSZXZva2VLZXkSHS5jYXJpbGxvbi52MS5SZXZva2VLZXlSZXF1ZXN0Gh4uY2FyaWxsb24udjEuUmV2b2tlS2V5UmVzcG9uc2USUwoMTGlzdFNlc3Npb25zEiAuY2FyaWxsb24udjEuTGlzdFNlc3Npb25zUmVxdWVzdBohLmNhcmlsbG9uLnYxLkxpc3RTZXNzaW9uc1Jlc3BvbnNlEk0KCkVuZFNlc3Npb24SHi5jYXJpbGxvbi52MS5FbmRTZXNzaW9uUmVxdWVzdBofLmNhcmlsbG9uLnYxLkVuZFNlc3Npb25SZXNwb25zZRJcCg9MaXN0U2lnbmluZ0tleXMSIy5jYXJpbGxvbi52MS5MaXN0U2lnbmluZ0tleXNSZXF1ZXN0GiQuY2FyaWxsb24udjEuTGlzdFNpZ25pbmdLZXlzUmVzcG9uc2USXwoQQ3JlYXRlU2lnbmluZ0tleRIkLmNhcmlsbG9uLnYxLkNyZWF0ZVNpZ25pbmdLZXlSZXF1ZXN0GiUuY2FyaWxsb24udjEuQ3JlYXRlU2lnbmluZ0tleVJlc3BvbnNlEl8KEERlbGV0ZVNpZ25pbmdLZXkSJC5jYXJpbGxvbi52MS5EZWxldGVTaWduaW5nS2V5UmVxdWVzdBolLmNhcmlsbG9uLnYxLkRlbGV0ZVNpZ25pbmdLZXlSZXNwb25zZRJQCgtMaXN0U2VjcmV0cxIfLmNhcmlsbG9uLnYxLkxpc3RTZWNyZXRzUmVxdWVzdBogLmNhcmlsbG9uLnYxLkxpc3RTZWNyZXRzUmVzcG9uc2USSgoJR2V0U2VjcmV0Eh0uY2FyaWxsb24udjEuR2V0U2VjcmV0UmVxdWVzdBoeLmNhcmlsbG9uLnYxLkdldFNlY3JldFJlc3BvbnNlEkoKCVNldFNlY3JldBIdLmNhcmlsbG9uLnYxLlNldFNlY3JldFJlcXVlc3QaHi5jYXJpbGxvbi52MS5TZXRTZWNyZXRSZXNwb25zZRJTCgxEZWxldGVTZWNyZXQSIC5jYXJpbGxvbi52MS5EZWxldGVTZWNyZXRSZXF1ZXN0GiEuY2FyaWxsb24udjEuRGVsZXRlU2VjcmV0UmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
  * Who asks, as the server sees them.
@@ -1847,6 +1847,272 @@ export const DeleteSigningKeyResponseSchema: GenMessage<DeleteSigningKeyResponse
   messageDesc(file_carillon_v1_accounts, 54);
 
 /**
+ * A secret that payloads name, without its value.
+ *
+ * @generated from message carillon.v1.Secret
+ */
+export type Secret = Message<"carillon.v1.Secret"> & {
+  /**
+   * Its name: payloads name it as {{secrets.name}}.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The namespace whose jobs may name it.
+   *
+   * @generated from field: string namespace = 2;
+   */
+  namespace: string;
+
+  /**
+   * 1 when it was made; each new value has the next.
+   *
+   * @generated from field: int32 version = 3;
+   */
+  version: number;
+
+  /**
+   * Whether runs mask it in their output, results and errors: a value of less than 8 characters is not.
+   *
+   * @generated from field: bool masked = 4;
+   */
+  masked: boolean;
+
+  /**
+   * When it was made.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 5;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * The name of who made it.
+   *
+   * @generated from field: string created_by = 6;
+   */
+  createdBy: string;
+
+  /**
+   * When its value was set last.
+   *
+   * @generated from field: google.protobuf.Timestamp updated_at = 7;
+   */
+  updatedAt?: Timestamp | undefined;
+
+  /**
+   * The name of who set it last.
+   *
+   * @generated from field: string updated_by = 8;
+   */
+  updatedBy: string;
+};
+
+/**
+ * Describes the message carillon.v1.Secret.
+ * Use `create(SecretSchema)` to create a new message.
+ */
+export const SecretSchema: GenMessage<Secret> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_accounts, 55);
+
+/**
+ * Arguments of ListSecrets.
+ *
+ * @generated from message carillon.v1.ListSecretsRequest
+ */
+export type ListSecretsRequest = Message<"carillon.v1.ListSecretsRequest"> & {
+  /**
+   * Whose secrets. Left out: where the caller makes jobs.
+   *
+   * @generated from field: optional string namespace = 1;
+   */
+  namespace?: string | undefined;
+};
+
+/**
+ * Describes the message carillon.v1.ListSecretsRequest.
+ * Use `create(ListSecretsRequestSchema)` to create a new message.
+ */
+export const ListSecretsRequestSchema: GenMessage<ListSecretsRequest> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_accounts, 56);
+
+/**
+ * Answer of ListSecrets.
+ *
+ * @generated from message carillon.v1.ListSecretsResponse
+ */
+export type ListSecretsResponse = Message<"carillon.v1.ListSecretsResponse"> & {
+  /**
+   * By name.
+   *
+   * @generated from field: repeated carillon.v1.Secret secrets = 1;
+   */
+  secrets: Secret[];
+};
+
+/**
+ * Describes the message carillon.v1.ListSecretsResponse.
+ * Use `create(ListSecretsResponseSchema)` to create a new message.
+ */
+export const ListSecretsResponseSchema: GenMessage<ListSecretsResponse> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_accounts, 57);
+
+/**
+ * Arguments of GetSecret.
+ *
+ * @generated from message carillon.v1.GetSecretRequest
+ */
+export type GetSecretRequest = Message<"carillon.v1.GetSecretRequest"> & {
+  /**
+   * The name of the secret.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Its namespace. Left out: where the caller makes jobs.
+   *
+   * @generated from field: optional string namespace = 2;
+   */
+  namespace?: string | undefined;
+};
+
+/**
+ * Describes the message carillon.v1.GetSecretRequest.
+ * Use `create(GetSecretRequestSchema)` to create a new message.
+ */
+export const GetSecretRequestSchema: GenMessage<GetSecretRequest> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_accounts, 58);
+
+/**
+ * Answer of GetSecret.
+ *
+ * @generated from message carillon.v1.GetSecretResponse
+ */
+export type GetSecretResponse = Message<"carillon.v1.GetSecretResponse"> & {
+  /**
+   * The secret.
+   *
+   * @generated from field: carillon.v1.Secret secret = 1;
+   */
+  secret?: Secret | undefined;
+};
+
+/**
+ * Describes the message carillon.v1.GetSecretResponse.
+ * Use `create(GetSecretResponseSchema)` to create a new message.
+ */
+export const GetSecretResponseSchema: GenMessage<GetSecretResponse> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_accounts, 59);
+
+/**
+ * Arguments of SetSecret.
+ *
+ * @generated from message carillon.v1.SetSecretRequest
+ */
+export type SetSecretRequest = Message<"carillon.v1.SetSecretRequest"> & {
+  /**
+   * The name of the secret.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Its namespace. Left out: where the caller makes jobs.
+   *
+   * @generated from field: optional string namespace = 2;
+   */
+  namespace?: string | undefined;
+
+  /**
+   * The value, of at most 65536 bytes. No answer ever holds it.
+   *
+   * @generated from field: string value = 3;
+   */
+  value: string;
+};
+
+/**
+ * Describes the message carillon.v1.SetSecretRequest.
+ * Use `create(SetSecretRequestSchema)` to create a new message.
+ */
+export const SetSecretRequestSchema: GenMessage<SetSecretRequest> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_accounts, 60);
+
+/**
+ * Answer of SetSecret.
+ *
+ * @generated from message carillon.v1.SetSecretResponse
+ */
+export type SetSecretResponse = Message<"carillon.v1.SetSecretResponse"> & {
+  /**
+   * The secret as it is now.
+   *
+   * @generated from field: carillon.v1.Secret secret = 1;
+   */
+  secret?: Secret | undefined;
+};
+
+/**
+ * Describes the message carillon.v1.SetSecretResponse.
+ * Use `create(SetSecretResponseSchema)` to create a new message.
+ */
+export const SetSecretResponseSchema: GenMessage<SetSecretResponse> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_accounts, 61);
+
+/**
+ * Arguments of DeleteSecret.
+ *
+ * @generated from message carillon.v1.DeleteSecretRequest
+ */
+export type DeleteSecretRequest = Message<"carillon.v1.DeleteSecretRequest"> & {
+  /**
+   * The name of the secret.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Its namespace. Left out: where the caller makes jobs.
+   *
+   * @generated from field: optional string namespace = 2;
+   */
+  namespace?: string | undefined;
+};
+
+/**
+ * Describes the message carillon.v1.DeleteSecretRequest.
+ * Use `create(DeleteSecretRequestSchema)` to create a new message.
+ */
+export const DeleteSecretRequestSchema: GenMessage<DeleteSecretRequest> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_accounts, 62);
+
+/**
+ * Answer of DeleteSecret.
+ *
+ * @generated from message carillon.v1.DeleteSecretResponse
+ */
+export type DeleteSecretResponse = Message<"carillon.v1.DeleteSecretResponse"> & {
+  /**
+   * The secret that was deleted.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message carillon.v1.DeleteSecretResponse.
+ * Use `create(DeleteSecretResponseSchema)` to create a new message.
+ */
+export const DeleteSecretResponseSchema: GenMessage<DeleteSecretResponse> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_accounts, 63);
+
+/**
  * Namespaces, people and keys.
  *
  * @generated from service carillon.v1.AccountService
@@ -2096,6 +2362,46 @@ export const AccountService: GenService<{
     methodKind: "unary";
     input: typeof DeleteSigningKeyRequestSchema;
     output: typeof DeleteSigningKeyResponseSchema;
+  },
+  /**
+   * The secrets of a namespace, by name, without their values. Needs secrets.read.
+   *
+   * @generated from rpc carillon.v1.AccountService.ListSecrets
+   */
+  listSecrets: {
+    methodKind: "unary";
+    input: typeof ListSecretsRequestSchema;
+    output: typeof ListSecretsResponseSchema;
+  },
+  /**
+   * Reads what is known of a secret, without its value. Needs secrets.read.
+   *
+   * @generated from rpc carillon.v1.AccountService.GetSecret
+   */
+  getSecret: {
+    methodKind: "unary";
+    input: typeof GetSecretRequestSchema;
+    output: typeof GetSecretResponseSchema;
+  },
+  /**
+   * Makes a secret, or gives it a new value under the next version. Needs secrets.manage.
+   *
+   * @generated from rpc carillon.v1.AccountService.SetSecret
+   */
+  setSecret: {
+    methodKind: "unary";
+    input: typeof SetSecretRequestSchema;
+    output: typeof SetSecretResponseSchema;
+  },
+  /**
+   * Deletes a secret: runs that name it fail from then on. Needs secrets.manage.
+   *
+   * @generated from rpc carillon.v1.AccountService.DeleteSecret
+   */
+  deleteSecret: {
+    methodKind: "unary";
+    input: typeof DeleteSecretRequestSchema;
+    output: typeof DeleteSecretResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_carillon_v1_accounts, 0);

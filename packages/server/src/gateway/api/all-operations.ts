@@ -11,6 +11,7 @@ import { jobOperations } from './jobs.ts';
 import { keyOperations } from './keys.ts';
 import { type ApiContext, type Operation, restOperation } from './operation.ts';
 import { runOperations, workerOperations } from './runs.ts';
+import { secretOperations } from './secrets.ts';
 import { sessionOperations } from './sessions.ts';
 import { signingKeyOperations } from './signing-keys.ts';
 
@@ -26,6 +27,7 @@ const GROUPS = [
   keyOperations,
   namespaceOperations,
   signingKeyOperations,
+  secretOperations,
   userOperations,
   auditOperations,
 ];

@@ -52,8 +52,10 @@ async function answerCall({ operation, binding, request, caller }: BoundCall) {
   const { idempotency_key: key, expected_version: version, ...others } = fields;
   const id = readSubject(operation, others);
   const given = binding.input?.(others) ?? others;
-  const input = (reader: Reader | undefined, isQuery: boolean) =>
-    reader && readFields(reader, given, { cursor: operation.cursor, isQuery });
+  const input = (reader: Reader | undefined, isQuery: boolean) => {
+    const own = query && body ? fieldsFor(isQuery, { query, given }) : given;
+    return reader && readFields(reader, own, { cursor: operation.cursor, isQuery });
+  };
   const call: Call = {
     caller,
     id,
@@ -69,6 +71,11 @@ async function answerCall({ operation, binding, request, caller }: BoundCall) {
   return messageOf(method.output, reply, binding.names);
 }
 
+/** Of an operation that has both: what the query does not name belongs to the body. */
+function fieldsFor(isQuery: boolean, { query, given }: { query: Reader; given: rpc.Fields }): rpc.Fields {
+  return Object.fromEntries(Object.entries(given).filter(([name]) => name in query.schema.shape === isQuery));
+}
+
 const SUBJECT_FIELDS = {
   job: 'job_id',
   run: 'run_id',
@@ -80,6 +87,7 @@ const SUBJECT_FIELDS = {
   worker: 'worker_id',
   namespace: 'name',
   'job key': 'key',
+  secret: 'name',
 } as const;
 
 /** Takes the id of the subject out of the fields. */

@@ -11,6 +11,7 @@ import {
   applyHere,
   everybody,
   here,
+  inNamespaceHere,
   keyHere,
   namespaceHere,
   newHere,
@@ -19,7 +20,6 @@ import {
   ownOrOthers,
   type Rule,
   sessionOfOthers,
-  signingHere,
   signingKeyHere,
   somewhere,
 } from '../role-matrix-rules.fixture.ts';
@@ -36,6 +36,8 @@ afterEach(() => gateway.stop());
 const PLACE = { namespace: HERE.namespace, userId: HERE.userId! };
 const JOB = { codeLocation: 'report', schedule: { frequency: 'daily' }, ...PLACE };
 const PASSWORD = 'correct horse battery';
+
+const SECRET = { namespace: HERE.namespace, name: 'token' };
 
 interface Target {
   readonly jobId: string;
@@ -185,16 +187,26 @@ const ACCOUNT_CALLS: EntryOf<typeof rpc.AccountService> = {
   revokeKey: { ask: ({ keyId }) => accounts().revokeKey({ keyId }), ...keyHere('keys.manage') },
   listSigningKeys: {
     ask: () => accounts().listSigningKeys({ name: HERE.namespace }),
-    ...signingHere('signing_keys.read'),
+    ...inNamespaceHere('signing_keys.read'),
   },
   createSigningKey: {
     ask: () => accounts().createSigningKey({ name: HERE.namespace }),
-    ...signingHere('signing_keys.manage'),
+    ...inNamespaceHere('signing_keys.manage'),
   },
   deleteSigningKey: {
     ask: ({ signingKeyId }) => accounts().deleteSigningKey({ signingKeyId }),
     ...signingKeyHere,
   },
+  listSecrets: {
+    ask: () => accounts().listSecrets({ namespace: HERE.namespace }),
+    ...inNamespaceHere('secrets.read'),
+  },
+  getSecret: { ask: () => accounts().getSecret(SECRET), ...inNamespaceHere('secrets.read') },
+  setSecret: {
+    ask: () => accounts().setSecret({ ...SECRET, value: 'a new value' }),
+    ...inNamespaceHere('secrets.manage'),
+  },
+  deleteSecret: { ask: () => accounts().deleteSecret(SECRET), ...inNamespaceHere('secrets.manage') },
 };
 
 const AUDIT_CALLS: EntryOf<typeof rpc.AuditService> = {
@@ -291,6 +303,7 @@ async function makeTarget(deadRunId: string): Promise<Target> {
   const grant = { namespace: HERE.namespace, role: 'viewer', ownOnly: false } as const;
   const { key } = await operations.createKey({ name: 'a key', grants: [grant] });
   const { keyId } = key;
+  await operations.setSecret(SECRET, 'a value');
   const { signingKeyId } = (await operations.createSigningKey(HERE.namespace, { overlapSeconds: 0 })).key;
   const ids = { jobId, endedRunId, waitingRunId, deadRunId, userId, keyId, signingKeyId, sessionId };
   return { ...ids, jobKey: newName, emptyNamespace, newName };

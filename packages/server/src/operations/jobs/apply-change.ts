@@ -4,6 +4,7 @@
  */
 import { type Action, type Caller, type Job, type JobId, Refusal, requireMay } from '@carillon/domain';
 import { auditEntry, jobSubject } from '../../audit/audit-log.ts';
+import { requireSecrets } from '../../secrets/secrets.ts';
 import type { JobWithPlan, PendingChange } from '../../storage/job-store.ts';
 import type { OperationPorts } from '../operation-ports.ts';
 import { jobKeyTaken, requireVisible } from '../support/visibility.ts';
@@ -51,6 +52,8 @@ export async function changeJob(
     if (!decision) return { job: before, pending: undefined };
     // The caller must be allowed to change the job as it will be, or an owner could be given a job they never requested.
     requireMay(caller, action, decision.job);
+    // What the job names already was checked when it was put there.
+    if (decision.job.payload !== before.payload) await requireSecrets(ports.storage, caller, decision.job);
     const { pending } = decision;
     const job = { ...decision.job, version: before.version + 1, updatedAtMs: nowMs };
     if (dryRun) return { job, pending };

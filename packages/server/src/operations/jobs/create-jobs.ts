@@ -13,6 +13,7 @@ import {
   type JobInput,
   jobShownTo,
   may,
+  namesSecrets,
   type Owner,
   Refusal,
   requireMay,
@@ -20,6 +21,7 @@ import {
 } from '@carillon/domain';
 import { requestHash } from '@carillon/foundation';
 import { namespaceNotFound } from '../../accounts/known-namespaces.ts';
+import { requireSecrets } from '../../secrets/secrets.ts';
 import type { AuditEntry } from '../../storage/audit-store.ts';
 import type { InsertedJob, NewJob } from '../../storage/job-store.ts';
 import type { OperationPorts } from '../operation-ports.ts';
@@ -88,8 +90,9 @@ export function jobCreation(ports: OperationPorts) {
         const item = items[index]!;
         // No key that a client chooses can hold a space, so this one collides with no other.
         const itemKey = key === undefined ? undefined : `${key} ${index}`;
-        const made =
+        const drafted =
           item instanceof Refusal ? item : await slices.run(() => orRefusal(() => makeJob(item, itemKey)));
+        const made = needsSecrets(drafted) ? await withSecrets(ports, caller, drafted) : drafted;
         prepared.push(made);
         if (!(made instanceof Refusal)) accepted.push(made);
       }
@@ -119,6 +122,24 @@ export function jobCreation(ports: OperationPorts) {
   };
 }
 
+function needsSecrets(made: NewJob | Refusal): made is NewJob {
+  return !(made instanceof Refusal) && namesSecrets(made.job.payload);
+}
+
+async function withSecrets(
+  { storage }: OperationPorts,
+  caller: Caller,
+  made: NewJob,
+): Promise<NewJob | Refusal> {
+  try {
+    await requireSecrets(storage, caller, made.job);
+    return made;
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+}
+
 /** A job that is ready to be inserted, or the refusal. */
 export async function prepareJob(
   ports: OperationPorts,
@@ -127,7 +148,9 @@ export async function prepareJob(
   idempotencyKey?: string,
 ): Promise<NewJob> {
   const missing = await missingNamespaces(ports, caller, [input]);
-  return jobFactory(ports, caller, missing)(input, idempotencyKey);
+  const made = jobFactory(ports, caller, missing)(input, idempotencyKey);
+  await requireSecrets(ports.storage, caller, made.job);
+  return made;
 }
 
 const NONE: ReadonlySet<string> = new Set();

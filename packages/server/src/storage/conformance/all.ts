@@ -21,6 +21,7 @@ import { describeRunViews } from './run-views.conformance.ts';
 import { describeScheduleAdmit } from './schedule-admit.conformance.ts';
 import { describeScheduleFire } from './schedule-fire.conformance.ts';
 import { describeScheduleRead } from './schedule-read.conformance.ts';
+import { describeSecretStore } from './secret-store.conformance.ts';
 import { describeSigningKeyStore } from './signing-key-store.conformance.ts';
 import type { MakeStorage } from './storage-under-test.ts';
 
@@ -46,6 +47,7 @@ export function describeStorage(name: string, make: MakeStorage): void {
     describeAuditStore(make);
     describeAccountStore(make);
     describeSigningKeyStore(make);
+    describeSecretStore(make);
     describeGenerationStore(make);
     describeAdapterDifferences(make);
   });

@@ -52,18 +52,22 @@ export class MemoryAccountStore implements AccountStore {
   readonly #events: MemoryState['events'];
   readonly #audit: MemoryState['audit'];
   readonly #signingKeys: MemoryState['signingKeys'];
+  readonly #secrets: MemoryState['secrets'];
   readonly #users = new Map<string, UserRow>();
   readonly #keys = new Map<string, KeyRow>();
   readonly #sessions = new Map<string, { session: Session; hash: SecretHash }>();
   readonly #addresses = new Map<string, { userId: string; address: string; atMs: number }>();
 
-  constructor(state: Pick<MemoryState, 'jobs' | 'namespaces' | 'audit' | 'events' | 'signingKeys'>) {
-    const { jobs, namespaces, audit, events, signingKeys } = state;
+  constructor(
+    state: Pick<MemoryState, 'jobs' | 'namespaces' | 'audit' | 'events' | 'signingKeys' | 'secrets'>,
+  ) {
+    const { jobs, namespaces, audit, events, signingKeys, secrets } = state;
     this.#events = events;
     this.#jobs = jobs;
     this.#namespaces = namespaces;
     this.#audit = audit;
     this.#signingKeys = signingKeys;
+    this.#secrets = secrets;
   }
 
   async namespaces({
@@ -112,6 +116,7 @@ export class MemoryAccountStore implements AccountStore {
       if (left.length === 0) this.#keys.delete(row.key.keyId);
       else row.key = { ...row.key, grants: left };
     }
+    for (const [id, secret] of this.#secrets) if (secret.namespace === name) this.#secrets.delete(id);
     for (const [id, key] of this.#signingKeys) if (key.namespace === name) this.#signingKeys.delete(id);
     this.#done(audit);
     return 'removed';

@@ -1,5 +1,5 @@
 /** Leases in memory. Every call finds and takes within one turn of the event loop, so each run has one taker (DISP-1). */
-import type { ClaimedRun, Job, JobId, WorkerId } from '@carillon/domain';
+import { type ClaimedRun, type Job, type JobId, namesSecrets, type WorkerId } from '@carillon/domain';
 import { firstEpochOf } from '../generation-store.ts';
 import { LANE_START, type LaneHead, type LaneHint, type LaneKey } from '../lane.ts';
 import type {
@@ -50,9 +50,10 @@ export class MemoryLeaseStore implements LeaseStore {
         ...{ cancelRequested: false, shown: undefined, progress: undefined },
       });
       const lease = { leaseId, position, leaseSize: records.length, claimedAtMs };
-      const signing = this.#state.signingKeys.size > 0;
+      const { signingKeys, secrets } = this.#state;
+      const named = { signing: signingKeys.size > 0, secrets: secrets.size > 0 };
       const checkpoint = this.#state.checkpoints.get(run.runId)?.data;
-      return claimedRun(run, this.#state.jobs.get(run.jobId)!, { ...lease, signing, checkpoint });
+      return claimedRun(run, this.#state.jobs.get(run.jobId)!, { ...lease, named, checkpoint });
     });
     return { leaseId, workerId, claimedAtMs, runs, scans };
   }
@@ -173,15 +174,17 @@ function claimedRun(
   record: RunRecord,
   job: Job,
   {
-    signing,
+    named,
     ...lease
   }: Pick<ClaimedRun, 'leaseId' | 'position' | 'leaseSize' | 'claimedAtMs' | 'checkpoint'> & {
-    signing: boolean;
+    named: { readonly signing: boolean; readonly secrets: boolean };
   },
 ): ClaimedRun {
   const { jobId, runId, epoch, attempt, nominalAtMs, admitted: limited } = record;
   const { handler, timeoutMs } = job;
   const isOccurrence = !isAskedFor(record) && attempt === 1;
+  const payload = record.request?.payload ?? job.payload;
+  const isNamed = (named.signing && handler === 'http') || (named.secrets && namesSecrets(payload));
   const dueAtMs = isOccurrence ? nominalAtMs : record.fireAtMs;
   return {
     ...lease,
@@ -192,9 +195,9 @@ function claimedRun(
     nominalAtMs,
     dueAtMs,
     handler,
-    payload: record.request?.payload ?? job.payload,
+    payload,
     timeoutMs,
     limited,
-    namespace: signing && handler === 'http' ? job.namespace : undefined,
+    namespace: isNamed ? job.namespace : undefined,
   };
 }

@@ -16,6 +16,7 @@ import type { ShardOwner, WorkerRecord } from '../member-store.ts';
 import type { StoredCheckpoint } from '../run-state-store.ts';
 import type { DeadLetter } from '../run-store.ts';
 import type { ShardGuard } from '../schedule-store.ts';
+import type { StoredSecret } from '../secret-store.ts';
 import type { StoredSigningKey } from '../signing-key-store.ts';
 import { AdmissionTable } from './admission-table.ts';
 import { type CursorRecord, runRecord } from './due-record.ts';
@@ -84,6 +85,7 @@ export interface MemoryState {
   readonly audit: AuditRecord[];
   readonly namespaces: Map<string, NamespaceRow>;
   readonly signingKeys: Map<string, StoredSigningKey>;
+  readonly secrets: Map<string, StoredSecret>;
 }
 
 const DEFAULT: Namespace = {
@@ -119,6 +121,7 @@ export function emptyState(now: () => number): MemoryState {
     audit: [],
     namespaces: new Map([[DEFAULT_NAMESPACE, { namespace: DEFAULT, auditAfter: 0, eventsAfter: 0 }]]),
     signingKeys: new Map(),
+    secrets: new Map(),
   };
 }
 

@@ -15,6 +15,7 @@ import { MemoryMemberStore } from './memory-member-store.ts';
 import { MemoryRunStateStore } from './memory-run-state-store.ts';
 import { MemoryRunStore } from './memory-run-store.ts';
 import { MemoryScheduleStore } from './memory-schedule-store.ts';
+import { MemorySecretStore } from './memory-secret-store.ts';
 import { MemorySigningKeyStore } from './memory-signing-key-store.ts';
 import { emptyState } from './memory-state.ts';
 
@@ -31,11 +32,13 @@ export class MemoryStorage implements Storage {
   readonly audit: MemoryAuditStore;
   readonly accounts: MemoryAccountStore;
   readonly signingKeys: MemorySigningKeyStore;
+  readonly secrets: MemorySecretStore;
 
   constructor(options: { clock: Clock }) {
     const state = emptyState(() => options.clock.now());
     this.accounts = new MemoryAccountStore(state);
     this.signingKeys = new MemorySigningKeyStore(state);
+    this.secrets = new MemorySecretStore(state);
     this.audit = new MemoryAuditStore(state);
     this.jobs = new MemoryJobStore(state);
     this.schedule = new MemoryScheduleStore(state);

@@ -71,8 +71,9 @@ export const CLAIM_LANES = statement('claim_lanes')`
       string_agg(coalesce(payload, CASE WHEN kind >= 3 THEN (SELECT q.payload FROM run_requests q WHERE q.run_id = t.run_id) END,
         (SELECT j.payload::text FROM jobs j WHERE j.job_id = t.job_id), '{}'), E'\\n') AS payloads,
       array_agg(coalesce(timeout_ms, (SELECT j.timeout_ms FROM jobs j WHERE j.job_id = t.job_id), 1)) AS timeouts,
-      -- Only where requests are signed: otherwise no job is read for it.
-      string_agg(CASE WHEN handler = 'http' AND (SELECT EXISTS (SELECT FROM signing_keys))
+      -- Only where requests are signed, or payloads may name secrets: otherwise no job is read for it.
+      string_agg(CASE WHEN (handler = 'http' AND (SELECT EXISTS (SELECT FROM signing_keys)))
+          OR ((SELECT EXISTS (SELECT FROM secrets)) AND (payload IS NULL OR strpos(payload, '{{secrets.') > 0))
         THEN coalesce((SELECT j.namespace FROM jobs j WHERE j.job_id = t.job_id), '') ELSE '' END, E'\\n') AS namespaces,
       -- Only a run that was handed out before, or that a dead letter is redriven as, can have a checkpoint: for others none is looked up.
       array_agg(run_id) FILTER (WHERE epoch > 1 OR kind = 4) AS again

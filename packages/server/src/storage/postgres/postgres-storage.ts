@@ -16,6 +16,7 @@ import { PostgresMemberStore } from './postgres-member-store.ts';
 import { PostgresRunStateStore } from './postgres-run-state-store.ts';
 import { PostgresRunStore } from './postgres-run-store.ts';
 import { PostgresScheduleStore } from './postgres-schedule-store.ts';
+import { PostgresSecretStore } from './postgres-secret-store.ts';
 import { PostgresSigningKeyStore } from './postgres-signing-key-store.ts';
 
 export interface PostgresStorageOptions extends DatabaseOptions {
@@ -64,6 +65,7 @@ export function openPostgresStorage(options: PostgresStorageOptions): PostgresSt
     audit: new PostgresAuditStore(database),
     accounts: new PostgresAccountStore(database),
     signingKeys: new PostgresSigningKeyStore(database),
+    secrets: new PostgresSecretStore(database),
     database,
     events: new PostgresEventStore(database),
     generations: new PostgresGenerationStore(database),

@@ -1,0 +1,117 @@
+import { MASKED_LENGTH_MIN } from '@carillon/domain';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { SecretMask } from './secret-mask.ts';
+
+const SECRET = 'p/ss+w"rd é?1';
+const masked = (text: string, ...secrets: string[]) => SecretMask.of(secrets)!.text(text);
+
+function inPieces(text: string, cuts: readonly number[], secrets: readonly string[]): string[] {
+  const stream = SecretMask.of(secrets)!.stream();
+  const bytes = Buffer.from(text);
+  const ends = [...cuts.filter((cut) => cut < bytes.length), bytes.length].sort((a, b) => a - b);
+  const shown = ends.map((end, i) => stream.push(bytes.subarray(ends[i - 1] ?? 0, end)));
+  return [...shown, stream.end()].map((part) => Buffer.from(part ?? []).toString('latin1'));
+}
+
+describe('SecretMask', () => {
+  it('has nothing to do for values that are too short', () => {
+    expect(SecretMask.of(undefined)).toBeUndefined();
+    expect(SecretMask.of(['1234567'])).toBeUndefined();
+    expect(SecretMask.of(['12345678'])).toBeDefined();
+  });
+
+  it.each([
+    ['as it is', SECRET],
+    ['in JSON', JSON.stringify(SECRET).slice(1, -1)],
+    ['in JSON in JSON', JSON.stringify(JSON.stringify(SECRET)).slice(3, -3)],
+    ['in JSON of ASCII characters', 'p/ss+w\\"rd \\u00e9?1'],
+    ['in JSON with escaped slashes', 'p\\/ss+w\\"rd é?1'],
+    ['in a URL', encodeURIComponent(SECRET)],
+    ['in a URL, in small letters', encodeURIComponent(SECRET).toLowerCase()],
+    ['in a path', 'p/ss%2Bw%22rd%20%C3%A9%3F1'],
+    ['in a form', new URLSearchParams({ a: SECRET }).toString().slice(2)],
+    ['in base64', Buffer.from(SECRET).toString('base64')],
+    ['in base64 for URLs', Buffer.from(SECRET).toString('base64url')],
+  ])('masks a secret %s', (_, form) => {
+    const text = masked(`before ${form} after`, SECRET);
+    expect(text).toMatch(/^before \*\*\*.{0,2} after$/);
+  });
+
+  it.each(['', 'u', 'us', 'user:', 'user:x'])(
+    'masks a secret within base64 of more (%j before it)',
+    (prefix) => {
+      const encoded = Buffer.from(`${prefix}${SECRET}and more`).toString('base64');
+      expect(masked(encoded, SECRET)).toContain('***');
+      const left = masked(encoded, SECRET).replace('***', '');
+      expect(Buffer.byteLength(left)).toBeLessThanOrEqual(
+        encoded.length - Math.floor((Buffer.byteLength(SECRET) * 4) / 3) + 2,
+      );
+    },
+  );
+
+  it('masks the lines of a secret of several lines', () => {
+    const key = '-----BEGIN-----\nMIIEvQIBADANBg\nab\n-----END KEY-----\n';
+    expect(masked('> MIIEvQIBADANBg\n> ab\n', key)).toBe('> ***\n> ab\n');
+    expect(masked(`[${key}]`, key)).toBe('[***]');
+  });
+
+  it('masks what overlaps once, and the longer of two that begin alike', () => {
+    expect(masked('abcdefghijkl!', 'abcdefghij', 'efghijkl')).toBe('***!');
+    expect(masked('abcdefghij!', 'abcdefgh', 'abcdefghij')).toBe('***!');
+    expect(masked('abcdefghiX', 'abcdefgh', 'abcdefghij')).toBe('***iX');
+    expect(masked('aaaaaaaaaaaa', 'aaaaaaaa')).toBe('***');
+  });
+
+  it('leaves other text as it is, also what only begins like a secret', () => {
+    expect(masked('abcdefg abcdefgX', 'abcdefgh')).toBe('abcdefg abcdefgX');
+  });
+
+  it('shows at once what cannot be a secret, and keeps back what may become one', () => {
+    const stream = SecretMask.of(['abcdefgh'])!.stream();
+    const push = (text: string) => Buffer.from(stream.push(Buffer.from(text)) ?? []).toString();
+    expect(push('a line\n')).toBe('a line\n');
+    expect(push('token abc')).toBe('token ');
+    expect(push('defg')).toBe('');
+    expect(push('h\n')).toBe('***\n');
+    expect(push('abc')).toBe('');
+    expect(Buffer.from(stream.end() ?? []).toString()).toBe('abc');
+  });
+
+  it('finds secrets wherever output is cut, keeps back no more than the longest, and shows the rest unchanged', () => {
+    const letters = fc.string({
+      unit: fc.constantFrom('a', 'b', 'c'),
+      minLength: MASKED_LENGTH_MIN,
+      maxLength: 12,
+    });
+    const secrets = fc.array(letters, { minLength: 1, maxLength: 3 });
+    const words = fc.array(
+      fc.oneof(fc.nat(2), fc.string({ unit: fc.constantFrom('a', 'b', 'c', '-'), maxLength: 9 })),
+    );
+    fc.assert(
+      fc.property(secrets, words, fc.array(fc.nat(80)), (values, parts, cuts) => {
+        const text = parts.map((part) => (typeof part === 'number' ? (values[part] ?? '') : part)).join('');
+        const pieces = inPieces(text, cuts, values);
+        const shown = pieces.join('');
+        // Of two that lie side by side each may have a mark of its own.
+        expect(shown.replaceAll(/\*+/g, '***')).toBe(maskedSlowly(text, values));
+        // The longest form: twelve letters in base64.
+        expect(pieces.at(-1)!.length).toBeLessThanOrEqual(16);
+        for (const value of values) expect(shown).not.toContain(value);
+      }),
+    );
+  });
+});
+
+/** Letter by letter: masked is what lies within an occurrence of a secret. */
+function maskedSlowly(text: string, values: readonly string[]): string {
+  const ranges = values.flatMap((value) =>
+    [...text].flatMap((_, start) =>
+      text.startsWith(value, start) ? [{ start, end: start + value.length }] : [],
+    ),
+  );
+  const letters = [...text].map((letter, at) =>
+    ranges.some(({ start, end }) => start <= at && at < end) ? '*' : letter,
+  );
+  return letters.join('').replaceAll(/\*+/g, '***');
+}
