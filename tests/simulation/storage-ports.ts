@@ -14,6 +14,7 @@ const PORTS: Readonly<Record<PortName, true>> = {
   audit: true,
   accounts: true,
   signingKeys: true,
+  handlers: true,
   events: true,
   generations: true,
 };

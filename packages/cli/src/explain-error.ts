@@ -129,6 +129,7 @@ export const FIXES: Readonly<Record<string, string>> = {
     'Revoke keys that nobody uses: `carillon keys list --unused-since 30d` finds them, `carillon keys revoke <key>` ends them.',
   signing_keys_full: 'Delete one that receivers use no more: `carillon signing-keys delete <id>`.',
   session_not_found: 'It has ended already.',
+  handler_not_found: '`carillon handlers list` shows them.',
   worker_not_found: '`carillon workers` shows them.',
   method_not_allowed: OTHER_VERSION,
   route_not_found: OTHER_VERSION,

@@ -139,6 +139,8 @@ const ENTRIES: Record<string, Entry> = {
     ...somewhere('dead_letters.redrive'),
   },
   'GET /workers': { ask: at('/workers'), ...somewhere('workers.read') },
+  'GET /handlers': { ask: at('/handlers'), ...somewhere('handlers.read') },
+  'GET /handlers/{name}': { ask: at('/handlers/report'), ...somewhere('handlers.read') },
   'GET /workers/{id}': { ask: at('/workers/worker-1'), ...somewhere('workers.read') },
   'GET /job/executions': {
     ask: at('/job/executions?worker_id=w'),

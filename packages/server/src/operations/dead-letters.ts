@@ -82,6 +82,8 @@ export function deadLetterOperations(ports: OperationPorts) {
     const input = job && (await inputOf(ports, deadRunId));
     if (input) requireMayInput(caller, job, { input, given: false });
     const request = input && readRunInput(job, input);
+    if (job && request)
+      await ports.handlers.checkPayload({ handler: job.handler, payload: request.payload });
     const audit = auditEntry(caller, change, nowMs);
     if (!(await runs.redrive(deadRunId, { runId, nowMs, request, audit }))) {
       const current = await runs.deadLetter(deadRunId);

@@ -18,6 +18,7 @@ import { Accounts } from '../accounts/accounts.ts';
 import { AuditLog } from '../audit/audit-log.ts';
 import { MemoryCounters } from '../counters/memory-counters.ts';
 import { EventFeed } from '../event-feed/event-feed.ts';
+import { HandlerCatalogue } from '../handlers/handler-catalogue.ts';
 import { DirectIngest } from '../ingest/direct-ingest.ts';
 import { SecretSeal } from '../outgoing/secret-seal.ts';
 import type { SignalBus, Signals } from '../signal-bus/signal-bus.ts';
@@ -57,6 +58,11 @@ export class OperationsFixture {
     // Real hashing, made cheap: what is tested is that it happens.
     hashCost: { memoryKib: 64, passes: 1, parallelism: 1 },
   });
+  readonly handlers = new HandlerCatalogue({
+    store: this.storage.handlers,
+    clock: this.clock,
+    log: silentLog,
+  });
   /** How long each slice of a long computation seems to take. */
   partMs = 0;
   #workedMs = 0;
@@ -65,6 +71,7 @@ export class OperationsFixture {
     accounts: this.accounts,
     seal: new SecretSeal(),
     storage: this.storage,
+    handlers: this.handlers,
     events: this.events,
     ingest: new DirectIngest({ jobs: this.storage.jobs, clock: this.clock }),
     signals: this.signals,

@@ -260,9 +260,12 @@ async function addRun(ports: OperationPorts, request: AddedRun): Promise<Request
     key === undefined
       ? (ports.random.id() as RunId)
       : derivedRunId({ purpose: action, subject, caller, key });
+  const kept = runRequest(job, wanted, asked);
+  if (kept?.payload !== undefined)
+    await ports.handlers.checkPayload({ handler: job.handler, payload: kept.payload });
   const run: NewRun = {
     ...{ runId, fireAtMs: nowMs, nominalAtMs, trigger: 'manual', endsJob: false, rerunOf },
-    request: runRequest(job, wanted, asked),
+    request: kept,
   };
   const details = {
     ...(rerunOf && { rerunOf }),

@@ -55,11 +55,18 @@ export function readInput(reader: Reader, given: unknown): unknown {
 /** What the path of REST and the first field of RPC name. */
 export type Subject = IdSubject | NamedSubject;
 type IdSubject = 'job' | 'run' | 'dead letter' | 'user' | 'key' | 'signing key' | 'session';
-type NamedSubject = 'worker' | 'namespace' | 'job key';
+type NamedSubject = 'worker' | 'namespace' | 'job key' | 'handler';
+
+const NAMED_SUBJECTS: ReadonlySet<Subject> = new Set<Subject>([
+  'worker',
+  'namespace',
+  'job key',
+  'handler',
+]);
 
 /** Named by a text of its own; all others have UUIDs. */
 export function isNamed(subject: Subject): subject is NamedSubject {
-  return subject === 'worker' || subject === 'namespace' || subject === 'job key';
+  return NAMED_SUBJECTS.has(subject);
 }
 
 export interface Call<Query = unknown, Body = unknown> {

@@ -80,6 +80,7 @@ const SUBJECT_FIELDS = {
   worker: 'worker_id',
   namespace: 'name',
   'job key': 'key',
+  handler: 'name',
 } as const;
 
 /** Takes the id of the subject out of the fields. */

@@ -124,6 +124,8 @@ const JOB_CALLS: EntryOf<typeof rpc.JobService> = {
     ...somewhere('dead_letters.redrive'),
   },
   listWorkers: { ask: () => jobs().listWorkers({}), ...somewhere('workers.read') },
+  listHandlers: { ask: () => jobs().listHandlers({}), ...somewhere('handlers.read') },
+  getHandler: { ask: () => jobs().getHandler({ name: 'report' }), ...somewhere('handlers.read') },
   getWorker: { ask: () => jobs().getWorker({ workerId: 'worker-1' }), ...somewhere('workers.read') },
   listEvents: { ask: () => jobs().listEvents({}), ...somewhere('events.read') },
   watchEvents: {

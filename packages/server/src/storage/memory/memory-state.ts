@@ -2,6 +2,7 @@
 import {
   type BootId,
   DEFAULT_NAMESPACE,
+  type HandlerDescription,
   type Job,
   type JobId,
   type Namespace,
@@ -82,6 +83,7 @@ export interface MemoryState {
   readonly audit: AuditRecord[];
   readonly namespaces: Map<string, NamespaceRow>;
   readonly signingKeys: Map<string, StoredSigningKey>;
+  readonly handlers: Map<string, { readonly handler: HandlerDescription; readonly seenAtMs: number }>;
 }
 
 const DEFAULT: Namespace = {
@@ -116,6 +118,7 @@ export function emptyState(now: () => number): MemoryState {
     audit: [],
     namespaces: new Map([[DEFAULT_NAMESPACE, { namespace: DEFAULT, auditAfter: 0, eventsAfter: 0 }]]),
     signingKeys: new Map(),
+    handlers: new Map(),
   };
 }
 
