@@ -30,7 +30,12 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['packages/**/*.test.ts', 'bench/**/*.test.ts', 'tests/support/**/*.test.ts'],
+          include: [
+            'packages/**/*.test.ts',
+            'bench/**/*.test.ts',
+            'tests/support/**/*.test.ts',
+            'examples/**/*.test.js',
+          ],
           exclude: [...NEVER, ...NEEDS_A_SERVER],
           ...LIMITS,
         },

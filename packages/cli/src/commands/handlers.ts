@@ -27,9 +27,8 @@ export const handlerCommands: readonly CommandSpec[] = [
         ['description', description],
         ['from', origin?.replace('_', '-')],
         ['workers', String(workers)],
-        ['payload', parameters ? 'as the JSON Schema below says' : 'any'],
+        ['payload', parameters ? JSON.stringify(parameters, null, 2) : 'any'],
       ]);
-      if (parameters) cli.out.note(JSON.stringify(parameters, null, 2));
     },
   }),
 ];

@@ -28,12 +28,17 @@ export function handlerOperations({ storage: { handlers, members } }: OperationP
     /** By name, after the given one. */
     async listHandlers(
       caller: Caller,
-      { after = '', limit }: { after?: string | undefined; limit: number },
+      { after, limit }: { after?: string | undefined; limit: number },
     ): Promise<ListedHandler[]> {
       requireMay(caller, 'handlers.read');
       const [recorded, counts] = await Promise.all([handlers.handlerNames(), offers()]);
       const names = [...new Set([...recorded, ...counts.keys()])].sort();
-      return describe(names.filter((name) => name > after).slice(0, limit), counts);
+      const at = after === undefined ? -1 : names.indexOf(after);
+      if (after !== undefined && at < 0) {
+        const message = 'cursor is no position of this list; take it as it is from the Link header.';
+        throw new Refusal('field_invalid', message, { field: 'cursor' });
+      }
+      return describe(names.slice(at + 1, at + 1 + limit), counts);
     },
 
     async getHandler(caller: Caller, name: string): Promise<ListedHandler> {

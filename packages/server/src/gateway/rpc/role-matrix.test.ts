@@ -29,6 +29,9 @@ let gateway: RpcFixture;
 let names = 0;
 beforeEach(async () => {
   gateway = await RpcFixture.start();
+  await gateway.handlers.recordSchemas([
+    { name: 'report', description: undefined, parameters: undefined, origin: 'program' },
+  ]);
   for (const name of ['team-a', 'team-b']) await gateway.operations.createNamespace({ name });
 });
 afterEach(() => gateway.stop());
