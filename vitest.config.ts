@@ -30,7 +30,12 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['packages/**/*.test.ts', 'bench/**/*.test.ts', 'tests/support/**/*.test.ts'],
+          include: [
+            'packages/**/*.test.ts',
+            'bench/**/*.test.ts',
+            'tests/support/**/*.test.ts',
+            'examples/**/*.test.js',
+          ],
           exclude: [...NEVER, ...NEEDS_A_SERVER],
           // Files share a process and its modules: loading those anew for each file took more time than the tests.
           isolate: false,

@@ -142,6 +142,7 @@ const TYPES: Readonly<Record<string, TypeSource>> = {
   RedriveManyRequest: sent(contract.REDRIVE_BODY.schema),
   RedriveManyReport: answered(contract.redriveReportAnswer),
   Worker: answered(contract.workerAnswer),
+  Handler: answered(contract.handlerAnswer, { comment: 'What jobs can name as their `handler`.' }),
 
   CarillonEvent: answered(
     event.extend({

@@ -16,6 +16,7 @@ const PORTS: Readonly<Record<PortName, true>> = {
   accounts: true,
   signingKeys: true,
   secrets: true,
+  handlers: true,
   events: true,
   generations: true,
 };

@@ -133,6 +133,7 @@ export const FIXES: Readonly<Record<string, string>> = {
   secret_unknown: 'Set it first: `carillon secrets set <name>`, in the namespace of the job.',
   secrets_full: 'Delete those that no job names: `carillon secrets delete <name>`.',
   session_not_found: 'It has ended already.',
+  handler_not_found: '`carillon handlers list` shows them.',
   worker_not_found: '`carillon workers` shows them.',
   method_not_allowed: OTHER_VERSION,
   route_not_found: OTHER_VERSION,

@@ -3,6 +3,7 @@ export * from './rest/accounts.ts';
 export * from './rest/dead-letters.ts';
 export * from './rest/events.ts';
 export * from './rest/examples.ts';
+export * from './rest/handlers.ts';
 export * from './rest/job-body.ts';
 export * from './rest/job-query.ts';
 export * from './rest/jobs.ts';

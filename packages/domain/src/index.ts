@@ -11,6 +11,7 @@ export * from './errors/catalogue.ts';
 export * from './errors/refusal.ts';
 export * from './event/event.ts';
 export * from './ids.ts';
+export { HTTP_PARAMETERS, JUDGED_BY_DOMAIN } from './job/check-http-payload.ts';
 export * from './job/define-job.ts';
 export {
   isNamespaceName,
@@ -21,6 +22,7 @@ export {
 } from './job/define-job-values.ts';
 export * from './job/field-kinds.ts';
 export * from './job/filters.ts';
+export * from './job/handler-description.ts';
 export * from './job/http-headers.ts';
 export * from './job/job.ts';
 export * from './job/job-fields.ts';

@@ -12,7 +12,14 @@ import {
   sleep,
   TimeSlices,
 } from '@carillon/foundation';
-import { type Handler, type RunChannel, SILENT_CHANNEL } from '@carillon/worker';
+import {
+  type Handler,
+  type HandlerPlugin,
+  type OfferedHandler,
+  offeredAs,
+  type RunChannel,
+  SILENT_CHANNEL,
+} from '@carillon/worker';
 import { Accounts, type SessionTimes } from './accounts/accounts.ts';
 import { AuditLog } from './audit/audit-log.ts';
 import { StorageBacklog } from './backlog/storage-backlog.ts';
@@ -22,6 +29,8 @@ import { MemoryCounters } from './counters/memory-counters.ts';
 import { Dispatcher } from './dispatcher/dispatcher.ts';
 import { EventFeed } from './event-feed/event-feed.ts';
 import { Executor } from './executor/executor.ts';
+import { HandlerCatalogue } from './handlers/handler-catalogue.ts';
+import { OwnHandlers } from './handlers/own-handlers.ts';
 import { Housekeeper } from './housekeeping/housekeeper.ts';
 import { DirectIngest } from './ingest/direct-ingest.ts';
 import { createOperations, type Operations } from './operations/operations.ts';
@@ -72,7 +81,8 @@ export const ENGINE_DEFAULTS: EngineSettings = {
 
 export interface EngineOptions {
   readonly storage: Storage;
-  readonly handlers: ReadonlyMap<string, Handler>;
+  /** By name. */
+  readonly handlers: ReadonlyMap<string, Handler | HandlerPlugin | OfferedHandler>;
   readonly nodeId: NodeId;
   readonly incarnation: number;
   /** Of this process alone. */
@@ -125,7 +135,7 @@ const READY_ANSWER_MS_MAX = 2_000;
 const START_FAULT_MS_MIN = 5_000;
 
 export function composeEngine(options: EngineOptions): Engine {
-  const { storage, handlers, nodeId, incarnation, bootId, address, settings, random, log, onReplaced } =
+  const { storage, nodeId, incarnation, bootId, address, settings, random, log, onReplaced } =
     options;
   const { plays = { scheduler: true, dispatcher: true }, endedBoots = [] } = options;
   const clock = new StorageClock(options.clock);
@@ -150,6 +160,9 @@ export function composeEngine(options: EngineOptions): Engine {
     counters: options.counters ?? new MemoryCounters(),
     ...(options.sessionTimes && { sessionTimes: options.sessionTimes }),
   });
+  const offered = [...options.handlers].map(([name, handler]) => offeredAs(name, handler));
+  const catalogue = new HandlerCatalogue({ ...common, store: storage.handlers });
+  const ownHandlers = new OwnHandlers({ ...common, catalogue, handlers: offered });
   const ports = { ...common, signals, link, leases, members };
   const identity = { nodeId, incarnation, bootId };
 
@@ -194,7 +207,7 @@ export function composeEngine(options: EngineOptions): Engine {
     ...identity,
     reports,
     channel,
-    handlers,
+    handlers: new Map(offered.map(({ name, run }) => [name, run])),
     slots: settings.slots,
     silentMs: settings.workerSilentMs,
     drainMs: settings.drainMs,
@@ -235,7 +248,7 @@ export function composeEngine(options: EngineOptions): Engine {
   /** A role starts before those that pass runs to it. */
   const startOrder = [
     ...(plays.scheduler || plays.dispatcher ? [reports, recovery] : []),
-    ...(plays.dispatcher ? [executor, dispatcher] : []),
+    ...(plays.dispatcher ? [ownHandlers, executor, dispatcher] : []),
     ...(plays.scheduler ? [keeper, scheduler, reconciler] : []),
   ];
 
@@ -244,6 +257,7 @@ export function composeEngine(options: EngineOptions): Engine {
     operations: createOperations({
       accounts,
       storage,
+      handlers: catalogue,
       seal,
       secretValues,
       events,

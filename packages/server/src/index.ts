@@ -1,5 +1,5 @@
-export type { Handler, RunContext } from '@carillon/worker';
-export { HandlerError } from '@carillon/worker';
+export type { Handler, HandlerPlugin, RunContext } from '@carillon/worker';
+export { defineHandler, HandlerError } from '@carillon/worker';
 export { ENGINE_DEFAULTS, type Engine, type EngineSettings } from './compose.ts';
 export { migrate } from './postgres/migrate.ts';
 export { runServer } from './run-server.ts';

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { type BootId, type NodeId, SERVER } from '@carillon/domain';
 import { type Log, silentLog, systemClock, systemRandom } from '@carillon/foundation';
-import type { Handler } from '@carillon/worker';
+import type { Handler, HandlerPlugin } from '@carillon/worker';
 import { composeEngine, ENGINE_DEFAULTS, type Engine, type EngineSettings } from './compose.ts';
 import { type OperationsOfOne, operationsAs } from './operations/operations.ts';
 import { SecretSeal } from './outgoing/secret-seal.ts';
@@ -15,7 +15,7 @@ import type { Storage } from './storage/storage.ts';
 
 export interface StartEngineOptions {
   readonly databaseUrl: string;
-  readonly handlers: Readonly<Record<string, Handler>>;
+  readonly handlers: Readonly<Record<string, Handler | HandlerPlugin>>;
   readonly settings?: Partial<EngineSettings>;
   readonly log?: Log;
   /** 32 bytes in base64 that encrypt secrets, on a line each: the first encrypts. Left out: secrets cannot be set. */

@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BootId, NodeId } from '@carillon/domain';
 import { type Log, systemClock, systemRandom } from '@carillon/foundation';
-import { createHttpHandler, type Handler } from '@carillon/worker';
+import { type Handler, type HandlerPlugin, httpPlugin, type OfferedHandler, readPlugin } from '@carillon/worker';
 import { redactAlso } from './audit/audit-log.ts';
 import { composeEngine, ENGINE_DEFAULTS } from './compose.ts';
 import type { Config } from './config/config-schema.ts';
@@ -18,6 +18,7 @@ import { GatewayPort } from './gateway/listener/gateway-port.ts';
 import { CertificateUnusable } from './gateway/listener/read-certificate.ts';
 import type { CredentialSeen } from './gateway/listener/redirect-to-https.ts';
 import { RequestLimits } from './gateway/rate-limit.ts';
+import { loadPlugins } from './handlers/load-plugins.ts';
 import { untilPartitioned } from './housekeeping/until-partitioned.ts';
 import { OwnEndpoints } from './outgoing/own-endpoints.ts';
 import { SecretSeal } from './outgoing/secret-seal.ts';
@@ -53,7 +54,7 @@ export interface StartServerOptions {
   /** Aborts waiting for a database during the start, which then fails with the signal's reason. */
   readonly signal?: AbortSignal;
   /** Handlers of the program that embeds the server, besides the built-in ones. */
-  readonly handlers?: ReadonlyMap<string, Handler>;
+  readonly handlers?: ReadonlyMap<string, Handler | HandlerPlugin>;
 }
 
 export async function startServer(options: StartServerOptions): Promise<StartedServer> {
@@ -122,7 +123,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
     });
     const engine = composeEngine({
       storage: measuredStorage(storage, { telemetry, clock: systemClock }),
-      handlers: new Map([['http', createHttpHandler(httpSettings(config, own, signing))], ...handlers]),
+      handlers: new Map([...(await allHandlers(config, { own, signing, log: countingLog })), ...handlers]),
       ...identity,
       address: addressOf(config, port),
       settings: engineSettings(config),
@@ -350,6 +351,18 @@ function httpSettings({ http }: Config, own: OwnEndpoints, signing: SigningSecre
     own: () => own.list(),
     signingSecrets: (namespace: string) => signing.of(namespace),
   };
+}
+
+/** The built-in handlers, and those of the settings. A server that runs no jobs needs none: it reads of the others'. */
+async function allHandlers(
+  config: Config,
+  { own, signing, log }: { own: OwnEndpoints; signing: SigningSecrets; log: Log },
+): Promise<[string, OfferedHandler][]> {
+  const builtIn = [httpPlugin(httpSettings(config, own, signing))].map((plugin) => readPlugin(plugin, 'built_in'));
+  const { handlers: modules, roles } = config;
+  const options = { modules, cwd: process.cwd(), taken: builtIn.map(({ name }) => name), log };
+  const plugins = playsOf(roles).dispatcher ? await loadPlugins(options) : [];
+  return [...builtIn, ...plugins].map((handler) => [handler.name, handler]);
 }
 
 /** A database of this folder has its key here too; one that several servers share needs one that they share. */

@@ -1,8 +1,12 @@
+export * from './define-handler.ts';
 export * from './execution-engine.ts';
 export * from './handler.ts';
+export * from './handler-plugin.ts';
 export * from './handlers/egress-policy.ts';
 export * from './handlers/http-handler.ts';
+export { httpPlugin } from './handlers/http-plugin.ts';
 export { parseNetwork } from './handlers/ip-network.ts';
 export { NEVER_CALLED } from './handlers/special-networks.ts';
 export * from './run-channel.ts';
 export type { RunInProgress } from './run-in-progress.ts';
+export type { StandardSchemaV1 } from './standard-schema.ts';

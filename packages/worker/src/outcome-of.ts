@@ -13,14 +13,22 @@ export function outcomeOfAnswer(run: RunInProgress, answer: unknown): RunOutcome
 export function outcomeOfError(run: RunInProgress, error: unknown): RunOutcome {
   if (run.stop) return outcomeOfStop(run.stop);
   const message = messageOf(error, run.mask);
-  if (!(error instanceof HandlerError)) return { kind: 'FAILED', error: message, retryable: true };
+  if (!tellsWhetherToRetry(error)) return { kind: 'FAILED', error: message, retryable: true };
   return {
     kind: 'FAILED',
     error: message,
     retryable: error.retryable,
-    ...(error.retryAfterMs === undefined ? {} : { retryAfterMs: error.retryAfterMs }),
+    ...(Number.isFinite(error.retryAfterMs) ? { retryAfterMs: error.retryAfterMs! } : {}),
     ...(error.result === undefined ? {} : resultOf(error.result, run.mask)),
   };
+}
+
+/** By its members: a plugin may bring another copy of this package, or none. */
+function tellsWhetherToRetry(error: unknown): error is HandlerError {
+  return (
+    error instanceof HandlerError ||
+    (error instanceof Error && 'retryable' in error && typeof error.retryable === 'boolean')
+  );
 }
 
 export function outcomeOfStop(stop: NonNullable<RunInProgress['stop']>): RunOutcome {

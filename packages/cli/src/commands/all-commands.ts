@@ -6,6 +6,7 @@ import { takesNamesOfNamespaces } from '../resolve.ts';
 import { applyCommands } from './apply.ts';
 import { contextCommands } from './contexts.ts';
 import { dlqCommands } from './dlq.ts';
+import { handlerCommands } from './handlers.ts';
 import { audit, events } from './history.ts';
 import { importCrontab } from './import.ts';
 import { jobCommands } from './jobs.ts';
@@ -44,6 +45,7 @@ const commands: readonly CommandSpec[] = [
   importCrontab,
   events,
   workers,
+  ...handlerCommands,
   ...keyCommands,
   ...userCommands,
   ...namespaceCommands,
@@ -66,6 +68,7 @@ export const NOUNS: Readonly<Record<string, string>> = {
   jobs: 'Make, read, change and stop jobs',
   runs: 'See what ran, and stop it or do it again',
   dlq: 'Runs that failed for good (dead letters)',
+  handlers: 'What jobs can name as their handler',
   keys: 'API keys',
   sessions: 'Who is signed in',
   users: 'People and what they may',

@@ -289,6 +289,7 @@ export type ErrorCode =
   | 'namespace_not_found'
   | 'namespace_exists'
   | 'namespace_in_use'
+  | 'handler_not_found'
   | 'user_not_found'
   | 'user_exists'
   | 'last_administrator'
@@ -919,6 +920,19 @@ export interface Worker {
   readonly last_seen_at: string;
   /** @deprecated The older name of last_seen_at. */
   readonly last_seen: string;
+}
+
+/** What jobs can name as their `handler`. */
+export interface Handler {
+  /** As jobs name it. */
+  readonly name: string;
+  readonly description: string | null;
+  /** A JSON Schema of its payload, by which jobs are checked; null: it takes any. */
+  readonly parameters: Readonly<Record<string, unknown>> | null;
+  /** Who brings it: Carillon itself, a plugin of the settings of a server, the program that embeds a server, a remote worker. null: its workers do not say. */
+  readonly origin: 'built_in' | 'plugin' | 'program' | 'worker' | null;
+  /** Living workers that offer it. */
+  readonly workers: number;
 }
 
 /** What happened, as a CloudEvent. */

@@ -1,8 +1,9 @@
-/** Runs, those that failed for good, and the workers that execute them. */
+/** Runs, those that failed for good, the workers that execute them, and the handlers that workers offer. */
 import type {
   CheckpointValue,
   DeadLetter,
   DeadLetterFilter,
+  Handler,
   ListedRun,
   Logs,
   RedriveManyReport,
@@ -80,5 +81,15 @@ export class Workers extends Resource {
 
   get(workerId: string, options: CallOptions = {}): Promise<Worker> {
     return this.read(path`/workers/${workerId}`, options);
+  }
+}
+
+export class Handlers extends Resource {
+  list(query: PageQuery = {}, options: CallOptions = {}): List<Handler> {
+    return this.readList('/handlers', { ...query }, options);
+  }
+
+  get(name: string, options: CallOptions = {}): Promise<Handler> {
+    return this.read(path`/handlers/${name}`, options);
   }
 }

@@ -103,6 +103,14 @@ const worker = {
   last_seen: '2030-01-02T08:00:03.000Z',
 };
 
+const handler = {
+  name: 'resize-image',
+  description: 'Makes smaller copies of an image.',
+  parameters: { type: 'object', properties: { url: { type: 'string' } }, required: ['url'] },
+  origin: 'plugin',
+  workers: 2,
+};
+
 const logs = [
   {
     at: '2030-01-02T08:00:00.004Z',
@@ -140,6 +148,7 @@ export const EXAMPLES = {
   deadLetter,
   problem,
   worker,
+  handler,
   logs,
   event: {
     specversion: '1.0',

@@ -18,6 +18,7 @@ const VIEWER = [
   'events.read',
   'schedules.preview',
   'namespaces.read',
+  'handlers.read',
   'workers.read',
   'metrics.read',
 ];

@@ -14,6 +14,7 @@ export const ACTIONS = {
   'payloads.read': 'operator',
   'schedules.preview': 'viewer',
   'namespaces.read': 'viewer',
+  'handlers.read': 'viewer',
   'jobs.run': 'operator',
   'jobs.pause': 'operator',
   'jobs.cancel': 'operator',

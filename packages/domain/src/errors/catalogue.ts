@@ -88,6 +88,7 @@ export const CATALOGUE = {
     status: 409,
     fix: 'Remove its jobs first: DELETE /api/jobs/{id}?purge=true. The default namespace always stays.',
   },
+  handler_not_found: { status: 404, fix: 'Check the name; list handlers with GET /api/handlers.' },
   user_not_found: { status: 404, fix: 'Check the id; list users with GET /api/users.' },
   user_exists: { status: 409, fix: 'Choose another name, or change the user that has it.' },
   last_administrator: {

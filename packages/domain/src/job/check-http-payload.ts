@@ -12,7 +12,46 @@ const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const SET_BY_CARILLON = 'is set by Carillon itself';
 const STATUS = /^[1-5](\d\d|xx)$/i;
 
-const FIELDS = ['url', 'method', 'headers', 'body', 'expect_status'];
+/** What the checks below say, as a JSON Schema, for people and forms. Methods are read in lower case as well. */
+export const HTTP_PARAMETERS = {
+  type: 'object',
+  properties: {
+    url: { type: 'string', format: 'uri', pattern: '^https?:', description: 'What is called.' },
+    method: {
+      enum: [...METHODS, null],
+      description: 'Left out: POST with a body, GET without one.',
+    },
+    headers: {
+      type: ['object', 'null'],
+      additionalProperties: { type: ['string', 'number', 'boolean'] },
+      description: 'Sent with the request, besides those that Carillon sets.',
+    },
+    body: { description: 'A text is sent as it is, anything else as JSON.' },
+    expect_status: {
+      anyOf: [
+        { $ref: '#/$defs/status' },
+        { type: 'array', minItems: 1, items: { $ref: '#/$defs/status' } },
+        { type: 'null' },
+      ],
+      description: 'What counts as success. Left out: 2xx.',
+    },
+  },
+  required: ['url'],
+  additionalProperties: false,
+  $defs: {
+    status: {
+      anyOf: [
+        { type: 'integer', minimum: 100, maximum: 599 },
+        { type: 'string', pattern: '^[1-5]([0-9][0-9]|xx|XX)$' },
+      ],
+    },
+  },
+};
+
+/** Handlers whose payloads are judged here, with words of their own, and not by their schema. */
+export const JUDGED_BY_DOMAIN: ReadonlySet<string> = new Set(['http']);
+
+const FIELDS = Object.keys(HTTP_PARAMETERS.properties);
 
 export function checkHttpPayload(payload: JsonObject): void {
   checkFields(payload);

@@ -10,6 +10,7 @@ import { checkHttpPayload } from './check-http-payload.ts';
 import { canonical, readSchedule } from './define-job-schedule.ts';
 import { inferHandler, readNamespace, readNumber, readPayload, readText } from './define-job-values.ts';
 import { defaultsOf, plainFields, readFields } from './field-kinds.ts';
+import { HANDLER_LENGTH_MAX, HANDLER_NAME } from './handler-description.ts';
 import {
   type Job,
   type JobDefinition,
@@ -21,8 +22,6 @@ import {
 import { JOB_FIELDS, PLAIN_JOB_FIELDS } from './job-fields.ts';
 
 export { canonical, sameSchedule } from './define-job-schedule.ts';
-
-const HANDLER_LENGTH_MAX = 100;
 
 /** Where a job goes and whose it is when it says nothing of that. */
 export interface JobHome {
@@ -161,8 +160,6 @@ function readName(input: JobInput, current: JobDefinition | undefined): string {
   }
   return readText(name, { field: 'name', lengthMax: NAME_LENGTH_MAX });
 }
-
-const HANDLER_NAME = /^[A-Za-z0-9][A-Za-z0-9._:/-]*$/;
 
 function readHandler(
   input: JobInput,

@@ -69,6 +69,20 @@ export const configSchema = z.strictObject({
       'Names of fields, headers and parameters whose values the audit log leaves out, besides password, token, secret, authorization and the like.',
     ),
   body_limit_kb: integer(1, 65_536).default(1_024).describe('Largest request body, in KiB.'),
+  handlers: z
+    .array(
+      z.union(
+        [
+          z.string().min(1),
+          z.strictObject({ module: z.string().min(1), options: z.record(z.string(), z.unknown()).default({}) }),
+        ],
+        { error: 'must be names of packages or paths, or objects with module and options' },
+      ),
+    )
+    .default([])
+    .describe(
+      'Packages or files that bring handlers, from the current folder: names, or in the file objects with module and options. See docs/handlers.md.',
+    ),
   tls: z
     .strictObject({
       cert_file: z

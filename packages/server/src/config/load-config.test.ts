@@ -48,6 +48,7 @@ test('nothing has to be configured', () => {
     retries_per_second: 1_000,
     redact_names: [],
     body_limit_kb: 1_024,
+    handlers: [],
     tls: {},
     database: { connections_max: 10, connect_timeout_seconds: 5, statement_timeout_seconds: 30 },
     executor: { slots: 256 },
@@ -239,5 +240,26 @@ describe('the reference', () => {
   test('every default is itself allowed, and no two settings share a name', () => {
     expect(configSchema.safeParse({}).success).toBe(true);
     expect(new Set(SETTINGS.map(({ variable }) => variable)).size).toBe(SETTINGS.length);
+  });
+});
+
+describe('handlers are code that the server runs', () => {
+  const file = { handlers: ['their-handler', { module: './mine.mjs', options: { a: 1 } }] };
+
+  test('a file that was found in the current folder does not name them, one that was named does (hazard 49)', () => {
+    expect(complaintOf({ file })).toBe(
+      '"handlers" in ./carillon.config.json names code to run, and the file was found in the current folder: it is not used. Name the file with --config (or CARILLON_CONFIG) if it is yours.',
+    );
+    expect(load({ argv: ['--config', 'carillon.config.json'] }).handlers).toEqual(file.handlers);
+  });
+
+  test('flags and variables name them without options', () => {
+    expect(load({ argv: ['--handlers', './a.mjs,b'] }).handlers).toEqual(['./a.mjs', 'b']);
+    expect(load({ env: { CARILLON_HANDLERS: 'b' } }).handlers).toEqual(['b']);
+  });
+
+  test.each([[7], [{ options: {} }], [{ module: 'a', colour: 1 }], ['']])('%j is no handler', (entry) => {
+    writeFileSync(join(cwd, 'other.json'), JSON.stringify({ handlers: [entry] }));
+    expect(complaintOf({ argv: ['--config', 'other.json'] })).toMatch(/^"handlers" in .*must be names of packages/);
   });
 });

@@ -25,6 +25,9 @@ const FILE_NAME = 'carillon.config.json';
 /** Not settings: where the file is, which server commands talk to, how the starter is watched, and what our tests say. */
 const OTHER_VARIABLES = /^CARILLON_(CONFIG|URL|KEY|PARENT_FD|TEST_.*)$/;
 
+/** Code that the server runs: a file that just lies in the working directory, of a cloned repository say, must not name it. */
+const ONLY_IN_NAMED_FILE = 'handlers';
+
 /** Whoever brings a folder, in a cloned repository, brings the file beside it as well. */
 const NOT_IN_FILE = 'trust_folder';
 
@@ -47,7 +50,7 @@ export function loadConfig({ argv, env, cwd }: ConfigSources): LoadedConfig {
   };
 
   const fromFile = readFile(path, { isNamed: named !== undefined });
-  if (fromFile) walkFile(fromFile, { path, within: [], set });
+  if (fromFile) walkFile(fromFile, { path, within: [], isNamed: named !== undefined, set });
   for (const [variable, text] of Object.entries(env)) {
     if (!variable.startsWith('CARILLON_') || OTHER_VARIABLES.test(variable) || !text) continue;
     const setting = SETTINGS.find((known) => known.variable === variable);
@@ -102,10 +105,11 @@ function walkFile(
   context: {
     path: string;
     within: readonly string[];
+    isNamed: boolean;
     set: (setting: Setting, value: unknown, origin: string) => void;
   },
 ): void {
-  const { path, within, set } = context;
+  const { path, within, isNamed, set } = context;
   for (const [name, value] of Object.entries(values)) {
     const here = [...within, name];
     const key = here.join('.');
@@ -114,9 +118,13 @@ function walkFile(
       throw new ConfigError(
         `"${key}" in ${path} is not allowed: the file may come with the folder. Use --trust-folder (or CARILLON_TRUST_FOLDER=true).`,
       );
+    if (key === ONLY_IN_NAMED_FILE && !isNamed)
+      throw new ConfigError(
+        `"${key}" in ${path} names code to run, and the file was found in the current folder: it is not used. Name the file with --config (or CARILLON_CONFIG) if it is yours.`,
+      );
     if (setting) set(setting, value, `"${key}" in ${path}`);
     else if (isValues(value) && SETTINGS.some((known) => known.key.startsWith(`${key}.`))) {
-      walkFile(value, { path, within: here, set });
+      walkFile(value, { path, within: here, isNamed, set });
     } else {
       const known = SETTINGS.map((other) => other.key);
       throw unknownName(`setting in ${path}:`, key, known);

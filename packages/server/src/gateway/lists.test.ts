@@ -38,6 +38,7 @@ test('every list of the interface is in this test', () => {
         '/dead-letters',
         '/dead-letters/redrive',
         '/events',
+        '/handlers',
         '/job/executions',
         '/jobs',
         '/jobs/bulk',

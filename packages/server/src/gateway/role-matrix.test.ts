@@ -61,6 +61,13 @@ const aUser =
     return { url: `/users/${userId}${suffix}`, ...(payload && { payload }) };
   };
 
+const aHandler = async ({ fixture }: Scene) => {
+  await fixture.handlers.recordSchemas([
+    { name: 'report', description: undefined, parameters: undefined, origin: 'program' },
+  ]);
+  return { url: '/handlers/report' };
+};
+
 const ENTRIES: Record<string, Entry> = {
   'POST /jobs': {
     ask: at('/jobs', { name: 'new', namespace: HERE.namespace, user_id: HERE.userId }),
@@ -150,6 +157,8 @@ const ENTRIES: Record<string, Entry> = {
     ...somewhere('dead_letters.redrive'),
   },
   'GET /workers': { ask: at('/workers'), ...somewhere('workers.read') },
+  'GET /handlers': { ask: at('/handlers'), ...somewhere('handlers.read') },
+  'GET /handlers/{name}': { ask: aHandler, ...somewhere('handlers.read') },
   'GET /workers/{id}': { ask: at('/workers/worker-1'), ...somewhere('workers.read') },
   'GET /job/executions': {
     ask: at('/job/executions?worker_id=w'),

@@ -83,8 +83,11 @@ export function deadLetterOperations(ports: OperationPorts) {
     const input = job && (await inputOf(ports, deadRunId));
     if (input) requireMayInput(caller, job, { input, given: false });
     const request = input && readRunInput(job, input);
-    if (request)
-      await requireSecrets(ports.storage, caller, { namespace: job.namespace, payload: request.payload });
+    if (job && request) {
+      const { handler, namespace } = job;
+      await requireSecrets(ports.storage, caller, { namespace, payload: request.payload });
+      await ports.handlers.checkPayload({ handler, payload: request.payload });
+    }
     const audit = auditEntry(caller, change, nowMs);
     if (!(await runs.redrive(deadRunId, { runId, nowMs, request, audit }))) {
       const current = await runs.deadLetter(deadRunId);

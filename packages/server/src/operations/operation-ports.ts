@@ -3,6 +3,7 @@ import type { Clock, Random, TimeSlices } from '@carillon/foundation';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
 import type { EventFeed } from '../event-feed/event-feed.ts';
+import type { HandlerCatalogue } from '../handlers/handler-catalogue.ts';
 import type { Ingest } from '../ingest/ingest.ts';
 import type { SecretSeal } from '../outgoing/secret-seal.ts';
 import type { SecretValues } from '../secrets/secret-values.ts';
@@ -10,7 +11,9 @@ import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import type { Storage } from '../storage/storage.ts';
 
 export interface OperationPorts {
-  readonly storage: Pick<Storage, 'jobs' | 'runs' | 'runState' | 'members' | 'signingKeys' | 'secrets'>;
+  readonly storage: Pick<Storage, 'jobs' | 'runs' | 'runState' | 'members' | 'signingKeys' | 'secrets' | 'handlers'>;
+  /** Which payloads handlers take. */
+  readonly handlers: HandlerCatalogue;
   readonly audit: AuditLog;
   readonly accounts: Accounts;
   /** For secrets that are needed in full. */

@@ -19,6 +19,7 @@ import { Accounts } from '../accounts/accounts.ts';
 import { AuditLog } from '../audit/audit-log.ts';
 import { MemoryCounters } from '../counters/memory-counters.ts';
 import { EventFeed } from '../event-feed/event-feed.ts';
+import { HandlerCatalogue } from '../handlers/handler-catalogue.ts';
 import { DirectIngest } from '../ingest/direct-ingest.ts';
 import { SecretSeal } from '../outgoing/secret-seal.ts';
 import { SecretValues } from '../secrets/secret-values.ts';
@@ -59,6 +60,11 @@ export class OperationsFixture {
     // Real hashing, made cheap: what is tested is that it happens.
     hashCost: { memoryKib: 64, passes: 1, parallelism: 1 },
   });
+  readonly handlers = new HandlerCatalogue({
+    store: this.storage.handlers,
+    clock: this.clock,
+    log: silentLog,
+  });
   /** How long each slice of a long computation seems to take. */
   partMs = 0;
   #workedMs = 0;
@@ -69,6 +75,7 @@ export class OperationsFixture {
     seal: this.seal,
     secretValues: new SecretValues({ store: this.storage.secrets, seal: this.seal, clock: this.clock }),
     storage: this.storage,
+    handlers: this.handlers,
     events: this.events,
     ingest: new DirectIngest({ jobs: this.storage.jobs, clock: this.clock }),
     signals: this.signals,

@@ -9,6 +9,7 @@ import { signingKeyOperations } from '../outgoing/signing-keys.ts';
 import { secretOperations } from '../secrets/secrets.ts';
 import type { AuditRecord } from '../storage/audit-store.ts';
 import { deadLetterOperations } from './dead-letters.ts';
+import { handlerOperations } from './handlers.ts';
 import { jobsByKey } from './jobs/apply-job.ts';
 import { jobChanges } from './jobs/change-jobs.ts';
 import { jobCreation } from './jobs/create-jobs.ts';
@@ -31,6 +32,7 @@ export function createOperations(ports: OperationPorts) {
     ...runOperations(ports),
     ...deadLetterOperations(ports),
     ...workerOperations(ports),
+    ...handlerOperations(ports),
     ...scheduleOperations(ports),
     ...accounts.operations,
     ...signingKeyOperations({

@@ -285,9 +285,12 @@ async function addRun(ports: OperationPorts, request: AddedRun): Promise<Request
       ? (ports.random.id() as RunId)
       : derivedRunId({ purpose: action, subject, caller, key });
   const kept = runRequest(job, wanted, asked);
-  // An input decides what becomes of the secrets that the payload of the job names, too.
-  if (kept?.payload !== undefined)
-    await requireSecrets(ports.storage, caller, { namespace: job.namespace, payload: kept.payload });
+  if (kept?.payload !== undefined) {
+    const { namespace, handler } = job;
+    // An input decides what becomes of the secrets that the payload of the job names, too.
+    await requireSecrets(ports.storage, caller, { namespace, payload: kept.payload });
+    await ports.handlers.checkPayload({ handler, payload: kept.payload });
+  }
   const run: NewRun = {
     ...{ runId, fireAtMs: nowMs, nominalAtMs, trigger: 'manual', endsJob: false, rerunOf },
     request: kept,

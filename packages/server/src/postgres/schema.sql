@@ -159,6 +159,15 @@ CREATE TABLE events (
 CREATE INDEX events_deleted_job ON ONLY events USING btree (ids) WHERE (kind = 'job.deleted'::text);
 CREATE INDEX events_place ON ONLY events USING btree (xid, seq);
 
+CREATE TABLE handlers (
+  name        text NOT NULL,
+  description text,
+  parameters  text,
+  origin      text NOT NULL,
+  seen_at     bigint NOT NULL,
+  CONSTRAINT handlers_pkey PRIMARY KEY (name)
+);
+
 CREATE TABLE job_runs (
   run_id           uuid NOT NULL,
   job_id           uuid NOT NULL,

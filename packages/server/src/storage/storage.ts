@@ -7,6 +7,7 @@ import type { AccountStore } from './account-store.ts';
 import type { AuditStore } from './audit-store.ts';
 import type { EventStore } from './event-store.ts';
 import type { GenerationStore } from './generation-store.ts';
+import type { HandlerStore } from './handler-store.ts';
 import type { HousekeepingStore } from './housekeeping-store.ts';
 import type { JobStore } from './job-store.ts';
 import type { LeaseStore } from './lease-store.ts';
@@ -29,6 +30,7 @@ export interface Storage {
   readonly accounts: AccountStore;
   readonly signingKeys: SigningKeyStore;
   readonly secrets: SecretStore;
+  readonly handlers: HandlerStore;
   readonly events: EventStore;
   readonly generations: GenerationStore;
 }

@@ -6,13 +6,13 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Log, silentLog } from '@carillon/foundation';
-import type { Handler } from '@carillon/worker';
+import type { Handler, HandlerPlugin } from '@carillon/worker';
 import { configSchema } from '../config/config-schema.ts';
 import { startServer } from '../start-server.ts';
 
 export interface TestServerOptions {
-  /** Functions that jobs name as their `handler`, besides `http`. */
-  readonly handlers?: Readonly<Record<string, Handler>>;
+  /** What jobs name as their `handler`, besides `http`: functions, or plugins, whose own names do not count here. */
+  readonly handlers?: Readonly<Record<string, Handler | HandlerPlugin>>;
   /** An empty PostgreSQL database. Left out: one is made in a temporary folder. */
   readonly databaseUrl?: string;
   /** As in the configuration file, such as `{ executor: { slots: 4 } }`. */

@@ -5,6 +5,7 @@ import { DOCS_PAGE, DOCS_PAGE_POLICY } from '../openapi/docs-page.ts';
 import { auditOperations, namespaceOperations, userOperations } from './accounts.ts';
 import { deadLetterOperations } from './dead-letters.ts';
 import { eventOperations } from './events.ts';
+import { handlerOperations } from './handlers.ts';
 import { jobActionOperations } from './job-actions.ts';
 import { jobKeyOperations } from './job-keys.ts';
 import { jobOperations } from './jobs.ts';
@@ -22,6 +23,7 @@ const GROUPS = [
   runOperations,
   deadLetterOperations,
   workerOperations,
+  handlerOperations,
   eventOperations,
   sessionOperations,
   keyOperations,

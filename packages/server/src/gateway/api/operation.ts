@@ -55,9 +55,9 @@ export function readInput(reader: Reader, given: unknown): unknown {
 /** What the path of REST and the first field of RPC name. */
 export type Subject = IdSubject | NamedSubject;
 type IdSubject = 'job' | 'run' | 'dead letter' | 'user' | 'key' | 'signing key' | 'session';
-type NamedSubject = 'worker' | 'namespace' | 'job key' | 'secret';
+type NamedSubject = 'worker' | 'namespace' | 'job key' | 'secret' | 'handler';
 
-const NAMED: ReadonlySet<Subject> = new Set(['worker', 'namespace', 'job key', 'secret']);
+const NAMED: ReadonlySet<Subject> = new Set(['worker', 'namespace', 'job key', 'secret', 'handler']);
 
 /** Named by a text of its own; all others have UUIDs. */
 export function isNamed(subject: Subject): subject is NamedSubject {

@@ -88,6 +88,7 @@ const SUBJECT_FIELDS = {
   namespace: 'name',
   'job key': 'key',
   secret: 'name',
+  handler: 'name',
 } as const;
 
 /** Takes the id of the subject out of the fields. */

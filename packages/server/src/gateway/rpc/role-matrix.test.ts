@@ -29,6 +29,9 @@ let gateway: RpcFixture;
 let names = 0;
 beforeEach(async () => {
   gateway = await RpcFixture.start();
+  await gateway.handlers.recordSchemas([
+    { name: 'report', description: undefined, parameters: undefined, origin: 'program' },
+  ]);
   for (const name of ['team-a', 'team-b']) await gateway.operations.createNamespace({ name });
 });
 afterEach(() => gateway.stop());
@@ -130,6 +133,8 @@ const JOB_CALLS: EntryOf<typeof rpc.JobService> = {
     ...somewhere('dead_letters.redrive'),
   },
   listWorkers: { ask: () => jobs().listWorkers({}), ...somewhere('workers.read') },
+  listHandlers: { ask: () => jobs().listHandlers({}), ...somewhere('handlers.read') },
+  getHandler: { ask: () => jobs().getHandler({ name: 'report' }), ...somewhere('handlers.read') },
   getWorker: { ask: () => jobs().getWorker({ workerId: 'worker-1' }), ...somewhere('workers.read') },
   listEvents: { ask: () => jobs().listEvents({}), ...somewhere('events.read') },
   watchEvents: {

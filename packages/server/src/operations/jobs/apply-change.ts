@@ -38,7 +38,7 @@ export interface ChangeRequest {
 
 /** decide answers undefined when the job already is as requested: repeating a request changes nothing. */
 export async function changeJob(
-  ports: Pick<OperationPorts, 'storage' | 'clock'>,
+  ports: Pick<OperationPorts, 'storage' | 'clock' | 'handlers'>,
   { caller, jobId, action, recordedAs = action, ifVersion, dryRun = false }: ChangeRequest,
   decide: (read: JobWithPlan, nowMs: number) => Decision | undefined | Promise<Decision | undefined>,
 ): Promise<Changed> {
@@ -55,6 +55,10 @@ export async function changeJob(
     // What the job names already was checked when it was put there.
     if (decision.job.payload !== before.payload) await requireSecrets(ports.storage, caller, decision.job);
     const { pending } = decision;
+    const { handler, payload } = decision.job;
+    // What fitted when it was saved may stay: a handler whose schema has changed keeps nobody from editing the rest of a job.
+    if (handler !== before.handler || payload !== before.payload)
+      await ports.handlers.checkPayload(decision.job);
     const job = { ...decision.job, version: before.version + 1, updatedAtMs: nowMs };
     if (dryRun) return { job, pending };
     const change = { action: recordedAs, ...jobSubject(job), ...changedFields(before, job) };

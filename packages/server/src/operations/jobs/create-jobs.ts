@@ -84,18 +84,17 @@ export function jobCreation(ports: OperationPorts) {
       const { idempotencyKey: key, atomic } = options;
       const readable = items.filter((item): item is JobInput => !(item instanceof Refusal));
       const makeJob = jobFactory(ports, caller, await missingNamespaces(ports, caller, readable));
-      const prepared: (NewJob | Refusal)[] = [];
-      const accepted: NewJob[] = [];
+      const made: (NewJob | Refusal)[] = [];
       for (let index = 0; index < items.length; index += 1) {
         const item = items[index]!;
         // No key that a client chooses can hold a space, so this one collides with no other.
         const itemKey = key === undefined ? undefined : `${key} ${index}`;
         const drafted =
           item instanceof Refusal ? item : await slices.run(() => orRefusal(() => makeJob(item, itemKey)));
-        const made = needsSecrets(drafted) ? await withSecrets(ports, caller, drafted) : drafted;
-        prepared.push(made);
-        if (!(made instanceof Refusal)) accepted.push(made);
+        made.push(needsSecrets(drafted) ? await withSecrets(ports, caller, drafted) : drafted);
       }
+      const prepared = await withFittingPayloads(ports, made);
+      const accepted = prepared.filter((item): item is NewJob => !(item instanceof Refusal));
       if (atomic) requireNoRefusal(prepared);
       const inserted =
         accepted.length === 0
@@ -140,6 +139,25 @@ async function withSecrets(
   }
 }
 
+async function withFittingPayloads(
+  { handlers, slices }: OperationPorts,
+  made: readonly (NewJob | Refusal)[],
+): Promise<(NewJob | Refusal)[]> {
+  const named = made.flatMap((item) => (item instanceof Refusal ? [] : item.job.handler));
+  const check = await handlers.checkFor(named);
+  const checked: (NewJob | Refusal)[] = [];
+  for (const item of made) {
+    const judge = (newJob: NewJob) => {
+      check(newJob.job);
+      return newJob;
+    };
+    checked.push(
+      item instanceof Refusal ? item : await slices.run(() => orRefusal(() => judge(item))),
+    );
+  }
+  return checked;
+}
+
 /** A job that is ready to be inserted, or the refusal. */
 export async function prepareJob(
   ports: OperationPorts,
@@ -148,9 +166,10 @@ export async function prepareJob(
   idempotencyKey?: string,
 ): Promise<NewJob> {
   const missing = await missingNamespaces(ports, caller, [input]);
-  const made = jobFactory(ports, caller, missing)(input, idempotencyKey);
-  await requireSecrets(ports.storage, caller, made.job);
-  return made;
+  const newJob = jobFactory(ports, caller, missing)(input, idempotencyKey);
+  await requireSecrets(ports.storage, caller, newJob.job);
+  await ports.handlers.checkPayload(newJob.job);
+  return newJob;
 }
 
 const NONE: ReadonlySet<string> = new Set();

@@ -6,6 +6,7 @@ import { describeAuditStore } from './audit-store.conformance.ts';
 import { describeDeadLetters } from './dead-letters.conformance.ts';
 import { describeEventStore } from './event-store.conformance.ts';
 import { describeGenerationStore } from './generation-store.conformance.ts';
+import { describeHandlerStore } from './handler-store.conformance.ts';
 import { describeHousekeepingStore } from './housekeeping-store.conformance.ts';
 import { describeJobStore } from './job-store.conformance.ts';
 import { describeLeaseClaim } from './lease-claim.conformance.ts';
@@ -48,6 +49,7 @@ export function describeStorage(name: string, make: MakeStorage): void {
     describeAccountStore(make);
     describeSigningKeyStore(make);
     describeSecretStore(make);
+    describeHandlerStore(make);
     describeGenerationStore(make);
     describeAdapterDifferences(make);
   });

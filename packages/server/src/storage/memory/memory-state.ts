@@ -2,6 +2,7 @@
 import {
   type BootId,
   DEFAULT_NAMESPACE,
+  type HandlerDescription,
   type Job,
   type JobId,
   type Namespace,
@@ -86,6 +87,7 @@ export interface MemoryState {
   readonly namespaces: Map<string, NamespaceRow>;
   readonly signingKeys: Map<string, StoredSigningKey>;
   readonly secrets: Map<string, StoredSecret>;
+  readonly handlers: Map<string, { readonly handler: HandlerDescription; readonly seenAtMs: number }>;
 }
 
 const DEFAULT: Namespace = {
@@ -122,6 +124,7 @@ export function emptyState(now: () => number): MemoryState {
     namespaces: new Map([[DEFAULT_NAMESPACE, { namespace: DEFAULT, auditAfter: 0, eventsAfter: 0 }]]),
     signingKeys: new Map(),
     secrets: new Map(),
+    handlers: new Map(),
   };
 }
 

@@ -8,6 +8,7 @@ import { MemoryAccountStore } from './memory-account-store.ts';
 import { MemoryAuditStore } from './memory-audit-store.ts';
 import { MemoryEventStore } from './memory-event-store.ts';
 import { MemoryGenerationStore } from './memory-generation-store.ts';
+import { MemoryHandlerStore } from './memory-handler-store.ts';
 import { MemoryHousekeepingStore } from './memory-housekeeping-store.ts';
 import { MemoryJobStore } from './memory-job-store.ts';
 import { MemoryLeaseStore } from './memory-lease-store.ts';
@@ -33,12 +34,14 @@ export class MemoryStorage implements Storage {
   readonly accounts: MemoryAccountStore;
   readonly signingKeys: MemorySigningKeyStore;
   readonly secrets: MemorySecretStore;
+  readonly handlers: MemoryHandlerStore;
 
   constructor(options: { clock: Clock }) {
     const state = emptyState(() => options.clock.now());
     this.accounts = new MemoryAccountStore(state);
     this.signingKeys = new MemorySigningKeyStore(state);
     this.secrets = new MemorySecretStore(state);
+    this.handlers = new MemoryHandlerStore(state);
     this.audit = new MemoryAuditStore(state);
     this.jobs = new MemoryJobStore(state);
     this.schedule = new MemoryScheduleStore(state);

@@ -9,6 +9,7 @@ import { PostgresAccountStore } from './postgres-account-store.ts';
 import { PostgresAuditStore } from './postgres-audit-store.ts';
 import { PostgresEventStore } from './postgres-event-store.ts';
 import { PostgresGenerationStore } from './postgres-generation-store.ts';
+import { PostgresHandlerStore } from './postgres-handler-store.ts';
 import { PostgresHousekeepingStore } from './postgres-housekeeping-store.ts';
 import { PostgresJobStore } from './postgres-job-store.ts';
 import { PostgresLeaseStore } from './postgres-lease-store.ts';
@@ -66,6 +67,7 @@ export function openPostgresStorage(options: PostgresStorageOptions): PostgresSt
     accounts: new PostgresAccountStore(database),
     signingKeys: new PostgresSigningKeyStore(database),
     secrets: new PostgresSecretStore(database),
+    handlers: new PostgresHandlerStore(database),
     database,
     events: new PostgresEventStore(database),
     generations: new PostgresGenerationStore(database),

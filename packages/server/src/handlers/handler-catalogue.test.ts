@@ -1,0 +1,105 @@
+import type { HandlerDescription } from '@carillon/domain';
+import { type Log, ManualClock } from '@carillon/foundation';
+import { beforeEach, expect, test } from 'vitest';
+import { MemoryStorage } from '../storage/memory/memory-storage.ts';
+import type { Storage } from '../storage/storage.ts';
+import { HandlerCatalogue } from './handler-catalogue.ts';
+
+let clock: ManualClock;
+let storage: Storage;
+let logged: object[];
+let reads: number;
+
+const log: Log = {
+  ...{ debug: () => {}, info: () => {}, error: () => {}, child: () => log },
+  warn: (facts) => void logged.push(facts),
+};
+
+beforeEach(() => {
+  clock = new ManualClock(Date.UTC(2030, 0, 1));
+  storage = new MemoryStorage({ clock });
+  logged = [];
+  reads = 0;
+});
+
+/** Of one server; all share the storage. */
+function catalogue(): HandlerCatalogue {
+  const { handlers: store } = storage;
+  const counted = {
+    recordHandlers: store.recordHandlers.bind(store),
+    handlerNames: () => store.handlerNames(),
+    describeHandlers: (names: readonly string[]) => {
+      reads += 1;
+      return store.describeHandlers(names);
+    },
+  };
+  return new HandlerCatalogue({ store: counted, clock, log });
+}
+
+const NEEDS_URL = JSON.stringify({ type: 'object', required: ['url'] });
+const described = (over: Partial<HandlerDescription> = {}): HandlerDescription => ({
+  ...{ name: 'resize', description: undefined, parameters: NEEDS_URL, origin: 'plugin', ...over },
+});
+const job = (payload: object, handler = 'resize') => ({ handler, payload: JSON.stringify(payload) });
+const MISSING = { code: 'field_missing', field: 'payload.url' };
+
+test('a payload for a handler that nobody describes is accepted', async () => {
+  await expect(catalogue().checkPayload(job({}))).resolves.toBeUndefined();
+});
+
+test('a server checks by what the worker of another one recorded, within seconds', async () => {
+  const gateway = catalogue();
+  await gateway.checkPayload(job({}));
+  await catalogue().recordSchemas([described()]);
+  clock.advance(3_000);
+  await expect(gateway.checkPayload(job({}))).rejects.toMatchObject(MISSING);
+  await expect(gateway.checkPayload(job({ url: 'x' }))).resolves.toBeUndefined();
+});
+
+test('what it recorded itself counts at once', async () => {
+  const one = catalogue();
+  await one.checkPayload(job({}));
+  await one.recordSchemas([described()]);
+  await expect(one.checkPayload(job({}))).rejects.toMatchObject(MISSING);
+});
+
+test('many jobs cost one read, and none while it is known', async () => {
+  const one = catalogue();
+  const names = Array.from({ length: 100 }, (_, i) => `handler-${i}`);
+  await one.checkFor([...names, ...names]);
+  await one.checkFor(names);
+  await one.checkFor(['http']);
+  expect(reads).toBe(1);
+});
+
+test('a worker harms only its own handlers: what cannot be used of it is left out and named', async () => {
+  const one = catalogue();
+  const worker = 'worker' as const;
+  await one.recordSchemas(
+    [
+      described({ name: 'broken', parameters: '{', origin: worker }),
+      described({ name: 'list', parameters: '[]', origin: worker }),
+      described({ name: 'large', parameters: `{"a":"${'x'.repeat(70_000)}"}`, origin: worker }),
+      described({ name: 'no name', origin: worker }),
+      described({ name: 'wordy', description: 'x'.repeat(2_000), origin: worker }),
+      described({ origin: worker }),
+    ],
+    { workerId: 'w1' },
+  );
+  expect(logged).toMatchObject([
+    { workerId: 'w1', offered: 6, used: 5 },
+    { workerId: 'w1', handler: 'broken', reason: 'the schema is not valid JSON' },
+    { workerId: 'w1', handler: 'list', reason: 'the schema is not an object' },
+    { workerId: 'w1', handler: 'large', reason: 'the schema has more than 65536 bytes' },
+  ]);
+  await expect(one.checkPayload(job({}, 'broken'))).resolves.toBeUndefined();
+  await expect(one.checkPayload(job({}))).rejects.toMatchObject(MISSING);
+  expect((await storage.handlers.describeHandlers(['wordy']))[0]?.description).toHaveLength(1_000);
+});
+
+test('a schema that cannot be used is told of once; its payloads are accepted', async () => {
+  const one = catalogue();
+  await one.recordSchemas([described({ parameters: '{"$ref":"https://example.org"}', origin: 'worker' })]);
+  for (let i = 0; i < 3; i += 1) await one.checkPayload(job({}));
+  expect(logged).toMatchObject([{ handler: 'resize', reason: expect.stringContaining('https://example.org') }]);
+});

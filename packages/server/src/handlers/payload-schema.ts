@@ -1,0 +1,138 @@
+/**
+ * A schema of payloads, compiled: says what is wrong with a payload, or nothing. A schema may come from a remote worker, who may mean
+ * harm: it cannot refer to anything outside itself, and compiling and checking end after a bounded time (patterns and references can be
+ * written so that they take years). Then the schema is not used.
+ */
+import { createContext, Script } from 'node:vm';
+import { type JsonObject, Refusal } from '@carillon/domain';
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+
+/** A thousand times what the largest honest schema takes; short enough for everybody else to wait, once. */
+const BOUNDED_MS = 1_000;
+
+export class SchemaUnusable extends Error {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'SchemaUnusable';
+  }
+}
+
+export interface PayloadSchema {
+  /** Throws a Refusal that names the member, or SchemaUnusable. */
+  check(payload: JsonObject): void;
+}
+
+/**
+ * Formats are remarks in this draft of JSON Schema, and libraries disagree on them. inlineRefs: copies of what is referred to could
+ * multiply.
+ */
+const OPTIONS = { strict: false, validateFormats: false, inlineRefs: false, logger: false } as const;
+let compiler: Ajv2020 | undefined;
+
+/** text: a JSON object. trusted: it is the operator's own, and not bounded in time. Throws SchemaUnusable. */
+export function compileSchema(text: string, { trusted }: { trusted: boolean }): PayloadSchema {
+  const run = trusted ? <T>(work: () => T) => work() : withinTime;
+  const ajv = readyCompiler();
+  // Whatever failed, or was stopped half-way, may have left the compiler in any state.
+  compiler = undefined;
+  const validate = usable(() => run(() => compiled(ajv, text)));
+  compiler = ajv;
+  return {
+    check(payload) {
+      if (usable(() => run(() => validate(payload)))) return;
+      const [error] = validate.errors ?? [];
+      validate.errors = null;
+      if (error) throw refusalOf(error);
+    },
+  };
+}
+
+/** Compiling the schema of schemas takes longer than those of workers: it is done once, before time is counted. */
+function readyCompiler(): Ajv2020 {
+  if (!compiler) {
+    compiler = new Ajv2020(OPTIONS);
+    compiler.validateSchema({});
+  }
+  return compiler;
+}
+
+function compiled(ajv: Ajv2020, text: string): ValidateFunction {
+  // The draft may be named by any of its addresses, or be an older one: what both know means the same.
+  const { $schema: _, ...schema } = JSON.parse(text) as Record<string, unknown>;
+  const validate = ajv.compile(schema);
+  // The compiler would keep every schema it has seen, and refuse the next one with the same $id.
+  ajv.removeSchema(schema);
+  return validate;
+}
+
+function usable<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    const reason = (error as Partial<Error> | undefined)?.message ?? String(error);
+    throw new SchemaUnusable(`the schema of its parameters cannot be used: ${reason}`, { cause: error });
+  }
+}
+
+const bounded: { work?: () => unknown } = {};
+const context = createContext(bounded);
+const callWork = new Script('work()');
+
+/** The time limit of node:vm ends whatever runs, also what was not made in its context, and also inside a pattern. */
+function withinTime<T>(work: () => T): T {
+  bounded.work = work;
+  try {
+    return callWork.runInContext(context, { timeout: BOUNDED_MS }) as T;
+  } finally {
+    delete bounded.work;
+  }
+}
+
+/** Names the member, such as payload.urls[0], and what it must be. */
+function refusalOf({ instancePath, keyword, params, message = 'is not valid' }: ErrorObject): Refusal {
+  const path = fieldOf(instancePath);
+  switch (keyword) {
+    case 'required': {
+      const field = `${path}.${shown(params.missingProperty)}`;
+      return new Refusal('field_missing', `${field} is missing.`, { field });
+    }
+    case 'additionalProperties':
+    case 'unevaluatedProperties': {
+      const field = `${path}.${shown(params.additionalProperty ?? params.unevaluatedProperty)}`;
+      return new Refusal('field_unknown', `The handler knows no ${field}.`, { field });
+    }
+    case 'enum':
+      return invalid(path, `must be one of ${(params.allowedValues as unknown[]).map(jsonOf).join(', ')}`);
+    case 'const':
+      return invalid(path, `must be ${jsonOf(params.allowedValue)}`);
+    case 'type':
+      return invalid(path, `must be of type ${[params.type].flat().join(' or ')}`);
+    default:
+      return invalid(path, message);
+  }
+}
+
+const MESSAGE_LENGTH_MAX = 500;
+
+function invalid(field: string, demand: string): Refusal {
+  const text = demand.length > MESSAGE_LENGTH_MAX ? `${demand.slice(0, MESSAGE_LENGTH_MAX)}…` : demand;
+  return new Refusal('field_invalid', `${field} ${text.toWellFormed()}.`, { field });
+}
+
+/** A JSON pointer in the words of a request. */
+function fieldOf(pointer: string): string {
+  const steps = pointer.split('/').slice(1);
+  const names = steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+  return names.reduce(
+    (path, name) => (/^\d+$/.test(name) ? `${path}[${name}]` : `${path}.${shown(name)}`),
+    'payload',
+  );
+}
+
+function shown(name: unknown): string {
+  return String(name).slice(0, 64).toWellFormed();
+}
+
+function jsonOf(value: unknown): string {
+  return JSON.stringify(value);
+}

@@ -1,0 +1,35 @@
+/** Statements of what workers say of their handlers. */
+import type { HandlerDescription } from '@carillon/domain';
+import { statement } from '../../postgres/database.ts';
+import { columns, read } from './selection.ts';
+
+const HANDLER = columns<HandlerDescription>({
+  name: 'name',
+  description: 'description',
+  parameters: 'parameters',
+  origin: 'origin',
+});
+
+/**
+ * $1 names, $2 descriptions, $3 schemas, $4 origins, $5 now. In the order of their names, so that two workers that start at the same
+ * moment do not wait for each other in a circle.
+ */
+export const RECORD_HANDLERS = statement('record_handlers')`
+  INSERT INTO handlers AS known (name, description, parameters, origin, seen_at)
+  SELECT name, description, parameters, origin, $5::bigint
+  FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS said(name, description, parameters, origin)
+  ORDER BY name
+  ON CONFLICT (name) DO UPDATE SET description = excluded.description, parameters = excluded.parameters,
+    origin = excluded.origin, seen_at = excluded.seen_at
+  WHERE NOT (excluded.origin = 'worker' AND known.origin = 'built_in')`;
+
+/** $1 the instant. */
+export const FORGET_HANDLERS = statement('forget_handlers')`
+  DELETE FROM handlers h WHERE h.seen_at < $1::bigint
+    AND NOT EXISTS (SELECT FROM workers w WHERE h.name = ANY(w.handlers))`;
+
+export const HANDLER_NAMES = statement('handler_names')`SELECT name FROM handlers ORDER BY name`;
+
+/** $1 names. */
+export const DESCRIBE_HANDLERS = read('describe_handlers', HANDLER)`
+  SELECT ${HANDLER.sql} FROM handlers WHERE name = ANY($1::text[])`;
