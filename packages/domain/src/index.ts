@@ -10,6 +10,7 @@ export * from './errors/catalogue.ts';
 export * from './errors/refusal.ts';
 export * from './event/event.ts';
 export * from './ids.ts';
+export * from './job/check-script-payload.ts';
 export * from './job/define-job.ts';
 export {
   isNamespaceName,
