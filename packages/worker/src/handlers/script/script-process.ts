@@ -57,6 +57,8 @@ export class ScriptProcess {
   #exit: Promise<{ code: number | null; signal: string | null }> | undefined;
   #hasExited = false;
   #stopping = false;
+  /** By us: what contains the script answers it in its own way. */
+  #isKilled = false;
   #killTimer: NodeJS.Timeout | undefined;
   #broken: BrokenLimit | undefined;
   #peakBytes: number | undefined;
@@ -102,7 +104,7 @@ export class ScriptProcess {
       this.#endTree();
       await this.#readRest(read, [out!, errors!, control!]);
       return {
-        ...endOf(code, signal),
+        ...(this.#isKilled ? { code: undefined, signal: 'SIGKILL' } : endOf(code, signal)),
         broken: this.#broken,
         sawOomKill: oomKills() > oomKillsBefore,
         cpuSeconds: childrenSeconds(used) ?? this.#cpuSeconds,
@@ -200,6 +202,7 @@ export class ScriptProcess {
   #kill(): void {
     const pid = this.#child?.pid;
     if (pid === undefined || this.#hasExited) return;
+    this.#isKilled = true;
     if (this.#options.containment.kind === 'group') {
       this.#sweep(pid);
       return;
