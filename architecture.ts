@@ -456,6 +456,13 @@ export const MODULES: readonly Module[] = [
     ],
   },
   {
+    name: 'server/script-handler.ts',
+    kind: 'composition',
+    purpose:
+      'The script handler of a server: who runs scripts, within which limits, and what they must not see.',
+    imports: ['foundation', 'worker', 'server/config', 'server/start-failure.ts'],
+  },
+  {
     name: 'server/start-server.ts',
     kind: 'composition',
     purpose: 'A complete server: data directory, database, engine, gateway, in order up and down.',
@@ -474,6 +481,7 @@ export const MODULES: readonly Module[] = [
       'server/postgres',
       'server/signal-bus/memory-signal-bus.ts',
       'server/signal-bus/postgres',
+      'server/script-handler.ts',
       'server/sharding',
       'server/start-failure.ts',
       'server/storage',

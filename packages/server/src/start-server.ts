@@ -14,7 +14,7 @@ import { PostgresCounters } from './counters/postgres/postgres-counters.ts';
 import { type DataDirectory, openDataDirectory } from './data-directory.ts';
 import { createGateway, type Served } from './gateway/create-gateway.ts';
 import { allowedHosts } from './gateway/listener/allowed-hosts.ts';
-import { GatewayPort } from './gateway/listener/gateway-port.ts';
+import { GatewayPort, isLoopback } from './gateway/listener/gateway-port.ts';
 import { CertificateUnusable } from './gateway/listener/read-certificate.ts';
 import type { CredentialSeen } from './gateway/listener/redirect-to-https.ts';
 import { RequestLimits } from './gateway/rate-limit.ts';
@@ -25,6 +25,7 @@ import { SigningSecrets } from './outgoing/signing-secrets.ts';
 import { migrate } from './postgres/migrate.ts';
 import { supervisePostgres } from './postgres/supervise-postgres.ts';
 import { whenReachable } from './postgres/when-reachable.ts';
+import { openScriptHandler } from './script-handler.ts';
 import { joinNode } from './sharding/join-node.ts';
 import { MemorySignalBus } from './signal-bus/memory-signal-bus.ts';
 import { PostgresSignalBus } from './signal-bus/postgres/postgres-signal-bus.ts';
@@ -120,9 +121,16 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
       databaseUrl: database.url,
       address: addressOf(config, port),
     });
+    const script = await openScriptHandler(config, {
+      ...{ isLocal: isLoopback(port.host), dataFolder: data.path, own: () => own.list(), log },
+    });
     const engine = composeEngine({
       storage: measuredStorage(storage, { telemetry, clock: systemClock }),
-      handlers: new Map([['http', createHttpHandler(httpSettings(config, own, signing))], ...handlers]),
+      handlers: new Map([
+        ['http', createHttpHandler(httpSettings(config, own, signing))],
+        ...(script ? [['script', script] as const] : []),
+        ...handlers,
+      ]),
       ...identity,
       address: addressOf(config, port),
       settings: engineSettings(config),

@@ -144,7 +144,7 @@ function succeeds([program = '', ...args]: readonly string[], user: UserIds | un
       ...{ cwd: '/', env: {}, detached: true, timeout: PROBE_TIMEOUT_MS, ...user },
       stdio: ['ignore', 'ignore', 'ignore', 'ignore', 'pipe'],
     });
-    child.stdio[4]?.on('error', () => undefined).resume();
+    child.stdio[4]?.on('data', () => undefined).on('error', () => undefined);
     child.once('error', () => resolve(false));
     child.once('exit', (code) => resolve(code === 0));
   });
