@@ -34,6 +34,7 @@ const OPERATOR = [
 const EDITOR = [...OPERATOR, 'jobs.create', 'jobs.update', 'jobs.delete'];
 const ADMIN = [
   ...EDITOR,
+  'scripts.submit',
   'keys.read',
   'keys.manage',
   'signing_keys.read',

@@ -2,7 +2,15 @@
  * Read, decide, apply: every change of a job goes through here. The change is applied only to the job and the plan it was
  * decided on; when either changed meanwhile (an edit, a fire), it is decided again on the current state.
  */
-import { type Action, type Caller, type Job, type JobId, Refusal, requireMay, requireMayScript } from '@carillon/domain';
+import {
+  type Action,
+  type Caller,
+  type Job,
+  type JobId,
+  Refusal,
+  requireMay,
+  requireMayScript,
+} from '@carillon/domain';
 import { auditEntry, jobSubject } from '../../audit/audit-log.ts';
 import type { JobWithPlan, PendingChange } from '../../storage/job-store.ts';
 import type { OperationPorts } from '../operation-ports.ts';
