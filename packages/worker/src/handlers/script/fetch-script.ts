@@ -65,6 +65,8 @@ export class ScriptFetcher {
       const call = request(
         url,
         {
+          // A connection that is used again would not be judged again.
+          agent: false,
           ...{ signal: limited, lookup: guardedLookup(guard), headers: { 'user-agent': 'carillon' } },
           ...(this.#options.ca !== undefined && { ca: this.#options.ca }),
         },
