@@ -484,6 +484,27 @@ export const MODULES: readonly Module[] = [
     ],
   },
   {
+    name: 'server/script-handler.ts',
+    kind: 'composition',
+    purpose:
+      'The script handler of a server: who runs scripts, within which limits, and what they must not see.',
+    imports: ['foundation', 'worker', 'server/config', 'server/start-failure.ts'],
+  },
+  {
+    name: 'server/offered-handlers.ts',
+    kind: 'composition',
+    purpose: 'The handlers of a server: the built-in ones, and those that its settings name.',
+    imports: [
+      'domain',
+      'foundation',
+      'worker',
+      'server/config',
+      'server/handlers',
+      'server/outgoing',
+      'server/script-handler.ts',
+    ],
+  },
+  {
     name: 'server/start-server.ts',
     kind: 'composition',
     purpose: 'A complete server: data directory, database, engine, gateway, in order up and down.',
@@ -497,8 +518,8 @@ export const MODULES: readonly Module[] = [
       'server/counters/postgres',
       'server/data-directory.ts',
       'server/gateway',
-      'server/handlers',
       'server/housekeeping',
+      'server/offered-handlers.ts',
       'server/outgoing',
       'server/postgres',
       'server/signal-bus/memory-signal-bus.ts',

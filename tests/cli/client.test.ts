@@ -152,7 +152,7 @@ test('what is asked without storing anything: previews, workers, readiness', asy
   });
   expect(preview.fires).toHaveLength(3);
   const [worker] = await carillon.workers.list().toArray();
-  expect(worker).toMatchObject({ alive: true, handlers: ['http'] });
+  expect(worker).toMatchObject({ alive: true, handlers: ['http', 'script'] });
   expect(await carillon.workers.get(worker!.worker_id)).toMatchObject({ worker_id: worker!.worker_id });
   expect(await carillon.ready()).toEqual({ ready: true, reasons: [] });
 });

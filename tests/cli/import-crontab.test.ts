@@ -37,16 +37,26 @@ describe('import crontab', () => {
     expect(stdout).toContain('0 jobs made, 1 was there already, 0 refused.');
   });
 
+  test('a command becomes a script job, which runs', async () => {
+    const line = 'GREETING=hello\n0 3 * * * test "$GREETING $(cat)" = "hello world" || exit 9%world\n';
+    const made = await run(['import', 'crontab', '-', '--yes', '--json'], { input: line });
+    expect(made.code, made.stderr).toBe(0);
+    const [{ job_id }] = JSON.parse(made.stdout).made;
+    expect(await json(['jobs', 'show', job_id])).toMatchObject({ handler: 'script', status: 'SCHEDULED' });
+    const ran = await run(['jobs', 'run', job_id, '--wait']);
+    expect(ran.code, ran.stderr).toBe(0);
+  });
+
   test('lines that nothing can run are told before anything is made, and left out or paused', async () => {
     const mixed = `0 3 * * * /bin/backup\n0 4 * * * curl -X POST -d 'a=1' ${alive}\n0 5 * * * curl ${alive} | sh\n`;
-    const load = ['import', 'crontab', '-', '--tz', 'UTC'];
+    const load = ['import', 'crontab', '-', '--tz', 'UTC', '--handler', 'commands'];
     const dry = await run([...load, '--dry-run'], { input: mixed });
     expect(dry.code).toBe(1);
-    expect(dry.stdout).toMatch(/1 +backup .* script +no, left out/);
+    expect(dry.stdout).toMatch(/1 +backup .* commands +no, left out/);
     expect(dry.stdout).toMatch(/2 +POST 127.* http +yes/);
     expect(dry.stderr).toMatch(/line 3: it stays a command: its output goes to another command/);
     expect(dry.stderr).toMatch(
-      /no worker offers the handler "script": 2 of 3 lines would never run \(1, 3\)/,
+      /no worker offers the handler "commands": 2 of 3 lines would never run \(1, 3\)/,
     );
     const asked = await run(load, { input: mixed });
     expect(asked).toMatchObject({ code: 2, stderr: expect.stringContaining('would never run') });

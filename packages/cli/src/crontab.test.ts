@@ -94,10 +94,23 @@ test('a command becomes a job for the handler that runs commands, in the zone of
       cron_expression: '0 3 * * 0',
       time_zone: 'Europe/Berlin',
       handler: 'script',
-      payload: { script: '/usr/local/bin/backup.sh --full >/dev/null 2>&1', env: { PATH: '/opt/bin' } },
+      payload: {
+        interpreter: 'sh',
+        script: '/usr/local/bin/backup.sh --full >/dev/null 2>&1',
+        stdin: '',
+        env: { PATH: '/opt/bin' },
+      },
       max_retries: 0,
     },
   });
+});
+
+test('SHELL names the interpreter, % the input, and a user who cannot be kept is told', () => {
+  const [planned] = plan('SHELL=/bin/bash\n0 3 * * * cat%one%two');
+  expect(planned?.job.payload).toEqual({ interpreter: 'bash', script: 'cat', stdin: 'one\ntwo' });
+  expect(planned).not.toHaveProperty('note');
+  const { entries } = parseCrontab('0 3 * * * www-data /bin/clean', { system: true });
+  expect(planJobs(entries, OPTIONS)[0]?.note).toBe('it runs as the user of script.user, not as www-data');
 });
 
 test('CRON_TZ wins over the zone of the machine', () => {

@@ -148,14 +148,26 @@ function jobOfEntry(
     max_retries: call?.maxRetries ?? 0,
     ...(call?.timeoutSeconds !== undefined && { timeout_seconds: call.timeoutSeconds }),
   };
-  return { job, note: read && 'reason' in read ? `it stays a command: ${read.reason}` : call?.note };
+  const reason = read && 'reason' in read ? read.reason : undefined;
+  return { job, note: call ? call.note : noteOfCommand(entry, reason) };
 }
 
-function commandPayload({ command, stdin, user, environment }: CrontabEntry): JsonObject {
+/** As cron does it: the shell that SHELL names, else sh; nothing to read where nothing follows a %. */
+function commandPayload({ command, stdin = '', environment }: CrontabEntry): JsonObject {
+  const { SHELL = '/bin/sh', ...env } = environment;
   return {
+    interpreter: SHELL.slice(SHELL.lastIndexOf('/') + 1),
     script: command,
-    ...(stdin !== undefined && { stdin }),
-    ...(user !== undefined && { user }),
-    ...(Object.keys(environment).length > 0 && { env: environment }),
+    stdin,
+    ...(Object.keys(env).length > 0 && { env }),
   };
+}
+
+/** What is otherwise than in cron. */
+function noteOfCommand({ user }: CrontabEntry, reason: string | undefined): string | undefined {
+  const notes = [
+    ...(reason === undefined ? [] : [`it stays a command: ${reason}`]),
+    ...(user === undefined ? [] : [`it runs as the user of script.user, not as ${user}`]),
+  ];
+  return notes.length === 0 ? undefined : notes.join('; ');
 }

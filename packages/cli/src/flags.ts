@@ -214,6 +214,9 @@ export const jsonObject = kind(async (given: string, { flag, world }) => {
   throw new UsageError(`${flag} must be a JSON object.`, `${example}.`);
 });
 
+/** A path to a text. */
+export const textFile = kind((path: string, { world }) => readFileOrInput(path, world));
+
 /** A path to JSON that `accepts` accepts; `expected` says in words what that is. */
 export function jsonFile<T>(expected: string, accepts: (value: unknown) => value is T) {
   return kind(async (path: string, { world }) => {
@@ -296,7 +299,7 @@ export const PRIORITY = choice('--priority <level>', 'How urgent', ['low', 'medi
 export const RUN_REQUEST = {
   input: jsonObject(
     '--input <json>',
-    'Merged over the payload, for this run alone: a JSON object, or @file. Needs payloads.read; to change more of an http job than body and expect_status also jobs.update',
+    'Merged over the payload, for this run alone: a JSON object, or @file. Needs payloads.read; to change more of an http job than body and expect_status also jobs.update, of a script job scripts.submit',
   ),
   reason: text('--reason <text>', 'Why it is asked for; kept with the run'),
 };

@@ -11,12 +11,14 @@ export * from './errors/catalogue.ts';
 export * from './errors/refusal.ts';
 export * from './event/event.ts';
 export * from './ids.ts';
-export { HTTP_PARAMETERS, JUDGED_BY_DOMAIN } from './job/check-http-payload.ts';
+export { HTTP_PARAMETERS } from './job/check-http-payload.ts';
+export * from './job/check-script-payload.ts';
 export * from './job/define-job.ts';
 export {
   isNamespaceName,
   NO_LABELS,
   NO_RESOURCES,
+  PAYLOAD_CHECKS,
   readJobKey,
   requireNamespaceName,
 } from './job/define-job-values.ts';

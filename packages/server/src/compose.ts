@@ -135,8 +135,7 @@ const READY_ANSWER_MS_MAX = 2_000;
 const START_FAULT_MS_MIN = 5_000;
 
 export function composeEngine(options: EngineOptions): Engine {
-  const { storage, nodeId, incarnation, bootId, address, settings, random, log, onReplaced } =
-    options;
+  const { storage, nodeId, incarnation, bootId, address, settings, random, log, onReplaced } = options;
   const { plays = { scheduler: true, dispatcher: true }, endedBoots = [] } = options;
   const clock = new StorageClock(options.clock);
   const signals = options.signals ?? new MemorySignalBus({ log });

@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BootId, NodeId } from '@carillon/domain';
 import { type Log, systemClock, systemRandom } from '@carillon/foundation';
-import { type Handler, type HandlerPlugin, httpPlugin, type OfferedHandler, readPlugin } from '@carillon/worker';
+import type { Handler, HandlerPlugin } from '@carillon/worker';
 import { redactAlso } from './audit/audit-log.ts';
 import { composeEngine, ENGINE_DEFAULTS } from './compose.ts';
 import type { Config } from './config/config-schema.ts';
@@ -14,12 +14,12 @@ import { PostgresCounters } from './counters/postgres/postgres-counters.ts';
 import { type DataDirectory, openDataDirectory } from './data-directory.ts';
 import { createGateway, type Served } from './gateway/create-gateway.ts';
 import { allowedHosts } from './gateway/listener/allowed-hosts.ts';
-import { GatewayPort } from './gateway/listener/gateway-port.ts';
+import { GatewayPort, isLoopback } from './gateway/listener/gateway-port.ts';
 import { CertificateUnusable } from './gateway/listener/read-certificate.ts';
 import type { CredentialSeen } from './gateway/listener/redirect-to-https.ts';
 import { RequestLimits } from './gateway/rate-limit.ts';
-import { loadPlugins } from './handlers/load-plugins.ts';
 import { untilPartitioned } from './housekeeping/until-partitioned.ts';
+import { offeredHandlers } from './offered-handlers.ts';
 import { OwnEndpoints } from './outgoing/own-endpoints.ts';
 import { SecretSeal } from './outgoing/secret-seal.ts';
 import { SigningSecrets } from './outgoing/signing-secrets.ts';
@@ -123,7 +123,13 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
     });
     const engine = composeEngine({
       storage: measuredStorage(storage, { telemetry, clock: systemClock }),
-      handlers: new Map([...(await allHandlers(config, { own, signing, log: countingLog })), ...handlers]),
+      handlers: new Map([
+        ...(await offeredHandlers(config, {
+          ...{ isLocal: isLoopback(port.host), dataFolder: data.path, own, signing, log: countingLog },
+          runsJobs: playsOf(config.roles).dispatcher,
+        })),
+        ...handlers,
+      ]),
       ...identity,
       address: addressOf(config, port),
       settings: engineSettings(config),
@@ -341,28 +347,6 @@ function rateLimits({ rate_limit: limit }: Config) {
     perAddress: limit.address_per_second,
     burstSeconds: limit.burst_seconds,
   };
-}
-
-function httpSettings({ http }: Config, own: OwnEndpoints, signing: SigningSecrets) {
-  const { egress: profile, allow, deny_networks: denyNetworks, response_bytes_max: responseBytesMax } = http;
-  return {
-    responseBytesMax,
-    egress: { profile, allow, denyNetworks },
-    own: () => own.list(),
-    signingSecrets: (namespace: string) => signing.of(namespace),
-  };
-}
-
-/** The built-in handlers, and those of the settings. A server that runs no jobs needs none: it reads of the others'. */
-async function allHandlers(
-  config: Config,
-  { own, signing, log }: { own: OwnEndpoints; signing: SigningSecrets; log: Log },
-): Promise<[string, OfferedHandler][]> {
-  const builtIn = [httpPlugin(httpSettings(config, own, signing))].map((plugin) => readPlugin(plugin, 'built_in'));
-  const { handlers: modules, roles } = config;
-  const options = { modules, cwd: process.cwd(), taken: builtIn.map(({ name }) => name), log };
-  const plugins = playsOf(roles).dispatcher ? await loadPlugins(options) : [];
-  return [...builtIn, ...plugins].map((handler) => [handler.name, handler]);
 }
 
 /** A database of this folder has its key here too; one that several servers share needs one that they share. */

@@ -6,6 +6,14 @@ export * from './handlers/egress-policy.ts';
 export * from './handlers/http-handler.ts';
 export { httpPlugin } from './handlers/http-plugin.ts';
 export { parseNetwork } from './handlers/ip-network.ts';
+export {
+  type Containment,
+  probeContainment,
+  type ScriptLimits,
+} from './handlers/script/containment.ts';
+export { DEFAULT_INTERPRETERS, DEFAULT_PATH, parseInterpreter } from './handlers/script/interpreter.ts';
+export type { UserIds } from './handlers/script/run-folder.ts';
+export * from './handlers/script/script-handler.ts';
 export { NEVER_CALLED } from './handlers/special-networks.ts';
 export * from './run-channel.ts';
 export type { RunInProgress } from './run-in-progress.ts';

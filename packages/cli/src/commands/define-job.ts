@@ -39,6 +39,7 @@ export const createJob = command('jobs create', 'Create a job', {
     'carillon jobs create ping --http https://example.org/ping',
     "carillon jobs create report --http https://example.org/report --cron '0 9 * * 1-5' --tz Europe/Paris",
     'carillon jobs create poll --http https://example.org/poll --every 15m --label team=billing',
+    'carillon jobs create clean --script clean.sh --interpreter bash --every 1d',
     'carillon jobs create remind --http https://example.org/remind --in 2h --wait',
     'carillon jobs create --file jobs.json',
   ],

@@ -13,7 +13,8 @@ import { createdText, missingHandlers } from './define-job.ts';
 export const importCrontab = command('import crontab', 'Make jobs of the lines of a crontab', {
   details:
     'Understands CRON_TZ, variables, % and nicknames; refuses @reboot. A curl or wget that calls one address becomes an http ' +
-    'job, with its method, headers, body, password and time limit; any other line a job for the handler that runs commands. ' +
+    'job, with its method, headers, body, password and time limit; any other line a script job (docs/scripts.md), which needs ' +
+    'the permission scripts.submit. ' +
     'A line whose handler no worker offers would never run: it is left out, or made as a paused job with --paused. The ' +
     'crontab itself is left as it is, and a line that was imported before is not imported twice. As in cron nothing is ' +
     'tried again; other than in cron, a run that is still going keeps the next one from starting, and a call that is ' +
@@ -86,13 +87,20 @@ async function withWorkers(cli: Cli, plan: readonly PlannedJob[]): Promise<reado
   }));
 }
 
+/** Servers that others can reach run no scripts unless they are told to. */
+function howToOffer(idle: readonly RunnableJob[]): string {
+  return idle.some(({ job }) => job.handler === 'script')
+    ? 'Start the server with --script-enabled'
+    : 'Start a worker that offers it';
+}
+
 function tellOfIdle({ out }: Cli, plan: readonly RunnableJob[], { paused }: { paused: boolean }): void {
   const idle = plan.filter(({ canRun }) => canRun === false);
   if (idle.length === 0) return;
   const handlers = [...new Set(idle.map(({ job }) => `"${job.handler}"`))].join(', ');
   const fate = paused
     ? 'made and paused: resume them when one does.'
-    : 'left out. Start a worker that offers it, or import them paused with --paused.';
+    : `left out. ${howToOffer(idle)}, or import them paused with --paused.`;
   const lines = idle.map(({ line }) => line).join(', ');
   out.warn(
     `no worker offers the handler ${handlers}: ${idle.length} of ${countOf(plan.length, 'line')} would never run (${lines}), and ${idle.length === 1 ? 'is' : 'are'} ${fate}`,

@@ -15,6 +15,7 @@ import {
   resources,
   seconds,
   text,
+  textFile,
   texts,
   type Values,
 } from '../flags.ts';
@@ -42,7 +43,18 @@ export const JOB_FLAGS = {
     'What counts as success, such as 200 or 3xx [2xx]; may be repeated',
     'payload.expect_status',
   ),
-  handler: text('--handler <name>', 'What runs it, when it is not --http'),
+  script: textFile(
+    '--script <file>',
+    'Run the script in this file (handler script); - reads it',
+    'payload.script',
+  ),
+  interpreter: text(
+    '--interpreter <name>',
+    'What reads the script, such as bash [its first line, else sh]',
+    'payload.interpreter',
+  ),
+  arg: texts('--arg <text>', 'Of the script; may be repeated', 'payload.args'),
+  handler: text('--handler <name>', 'What runs it, when it is neither --http nor --script'),
   payload: jsonObject('--payload <json>', 'For the handler: a JSON object, or @file'),
   priority: PRIORITY,
   max_retries: count('--retries <count>', 'Attempts after the first [3]'),
@@ -91,7 +103,13 @@ export const JOB_FLAGS = {
 export type JobValues = Values<typeof JOB_FLAGS>;
 type Nested = { [name: string]: unknown };
 
-const ABOUT_THE_CALL = ['method', 'header', 'body', 'expect_status'] as const;
+/** What the payload of a built-in handler is made of, beside the flag that chooses the handler. */
+const ABOUT = {
+  http: ['method', 'header', 'body', 'expect_status'],
+  script: ['interpreter', 'arg'],
+} as const;
+type BuiltIn = keyof typeof ABOUT;
+const BUILT_IN = Object.keys(ABOUT) as readonly BuiltIn[];
 
 /** The fields of a new job. */
 export function jobFields(options: JobValues): JobFields {
@@ -105,28 +123,23 @@ export function changedFields(options: JobValues, current: Job | undefined): Job
 
 /** Whether the change goes into a field that also holds what is not given: the job has to be read first. */
 export function needsCurrent(options: JobValues): boolean {
-  const { http, labels: given, resources: amounts, payload } = options;
-  const isPart = (http !== undefined || isAboutCall(options)) && payload === undefined;
+  const { labels: given, resources: amounts, payload } = options;
+  const isPart = BUILT_IN.some((handler) => isAbout(handler, options)) && payload === undefined;
   return isPart || given !== undefined || amounts !== undefined;
 }
 
-function isAboutCall(options: JobValues): boolean {
-  return ABOUT_THE_CALL.some((name) => options[name] !== undefined);
+function isAbout(handler: BuiltIn, options: JobValues): boolean {
+  return [handler, ...ABOUT[handler]].some((name) => options[name] !== undefined);
 }
 
 function fieldsOf(options: JobValues, current: Partial<Job>): JobFields {
   if (options.in !== undefined && options.schedule_time !== undefined)
     throw new UsageError('--at and --in both say when: give one of them.');
-  const isHttp = options.http !== undefined || (options.handler ?? current.handler) === 'http';
-  if (isAboutCall(options) && !isHttp) {
-    const flags = ABOUT_THE_CALL.map((name) => longFlag(JOB_FLAGS[name]));
-    throw new UsageError(`${flags.slice(0, -1).join(', ')} and ${flags.at(-1)} belong to --http.`);
-  }
-  const isCall = options.http !== undefined || isAboutCall(options);
-  const base = options.payload ?? (isCall && current.handler === 'http' ? current.payload : undefined);
+  const handler = builtInOf(options, current);
+  const base = options.payload ?? (handler && current.handler === handler ? current.payload : undefined);
   const fields: Nested = {
-    ...(base !== undefined && { payload: { ...base } }),
-    ...(options.http !== undefined && { handler: 'http' }),
+    ...(base !== undefined && { payload: withoutReplaced(base, options) }),
+    ...(handler && options[handler] !== undefined && { handler }),
   };
   for (const [name, flag] of Object.entries(JOB_FLAGS)) {
     const value = apiValue(name as keyof JobValues, options, { ...current, payload: base });
@@ -134,6 +147,24 @@ function fieldsOf(options: JobValues, current: Partial<Job>): JobFields {
   }
   refuseHidden(fields.payload as JsonObject | undefined);
   return fields as JobFields;
+}
+
+/** The built-in handler whose payload the flags are about; undefined when they are about none. */
+function builtInOf(options: JobValues, current: Partial<Job>): BuiltIn | undefined {
+  const [handler, second] = BUILT_IN.filter((one) => isAbout(one, options));
+  if (handler === undefined) return undefined;
+  if (second !== undefined)
+    throw new UsageError('--http and --script both say what to run: give one of them.');
+  if (options[handler] !== undefined || (options.handler ?? current.handler) === handler) return handler;
+  const flags = ABOUT[handler].map((name) => longFlag(JOB_FLAGS[name]));
+  throw new UsageError(`${flags.slice(0, -1).join(', ')} and ${flags.at(-1)} belong to --${handler}.`);
+}
+
+/** A script that is given replaces the place that it came from before. */
+function withoutReplaced(payload: JsonObject, { script }: JobValues): JsonObject {
+  if (script === undefined) return { ...payload };
+  const { code_location: _, sha256: __, ...kept } = payload;
+  return kept;
 }
 
 /** As the API takes it. */

@@ -35,6 +35,7 @@ const OPERATOR = [
 const EDITOR = [...OPERATOR, 'jobs.create', 'jobs.update', 'jobs.delete', 'secrets.read'];
 const ADMIN = [
   ...EDITOR,
+  'scripts.submit',
   'keys.read',
   'keys.manage',
   'signing_keys.read',

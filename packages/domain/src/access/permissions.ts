@@ -24,6 +24,7 @@ export const ACTIONS = {
   'jobs.create': 'editor',
   'jobs.update': 'editor',
   'jobs.delete': 'editor',
+  'scripts.submit': 'admin',
   'keys.read': 'admin',
   'keys.manage': 'admin',
   'signing_keys.read': 'admin',

@@ -48,9 +48,6 @@ export const HTTP_PARAMETERS = {
   },
 };
 
-/** Handlers whose payloads are judged here, with words of their own, and not by their schema. */
-export const JUDGED_BY_DOMAIN: ReadonlySet<string> = new Set(['http']);
-
 const FIELDS = Object.keys(HTTP_PARAMETERS.properties);
 
 export function checkHttpPayload(payload: JsonObject): void {

@@ -2,6 +2,8 @@
 import { DEFAULT_NAMESPACE } from '../access/caller.ts';
 import { refuseValue } from '../errors/refusal.ts';
 import type { JsonObject, JsonValue } from '../ids.ts';
+import { checkHttpPayload } from './check-http-payload.ts';
+import { checkScriptPayload } from './check-script-payload.ts';
 import { type JobDefinition, PAYLOAD_BYTES_MAX } from './job.ts';
 
 export function readText(text: string, options: { field: string; lengthMax: number }): string {
@@ -117,6 +119,12 @@ function readNames<Value>(
   }
   return entries;
 }
+
+/** What the built-in handlers demand of their payload. */
+export const PAYLOAD_CHECKS: ReadonlyMap<string, (payload: JsonObject) => void> = new Map([
+  ['http', checkHttpPayload],
+  ['script', checkScriptPayload],
+]);
 
 export const PAYLOAD_DEPTH_MAX = 64;
 

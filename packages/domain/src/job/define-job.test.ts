@@ -160,7 +160,7 @@ describe('the payload', () => {
     const handlerOf = (payload: JsonObject) => defineJob({ name: 'job', payload }, NOW).handler;
     expect(handlerOf({ url: 'http://example.org' })).toBe('http');
     expect(handlerOf({ script: 'echo' })).toBe('script');
-    expect(handlerOf({ code_location: 's3://bucket/key' })).toBe('script');
+    expect(handlerOf({ code_location: '/srv/report.py' })).toBe('script');
     expect(handlerOf({ cleanup_target: 'old_logs' })).toBe('default');
   });
 

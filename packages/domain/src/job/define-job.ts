@@ -6,9 +6,15 @@ import { refuseValue } from '../errors/refusal.ts';
 import type { JobId, JsonObject } from '../ids.ts';
 import { DEFAULT_RETRY, RETRIES_MAX, RETRY_FIELDS, type RetryPolicy } from '../retry/retry-policy.ts';
 import { DEFAULT_MISFIRE, MISFIRE_FIELDS, type MisfirePolicy } from '../schedule/schedule.ts';
-import { checkHttpPayload } from './check-http-payload.ts';
 import { canonical, readSchedule } from './define-job-schedule.ts';
-import { inferHandler, readNamespace, readNumber, readPayload, readText } from './define-job-values.ts';
+import {
+  inferHandler,
+  PAYLOAD_CHECKS,
+  readNamespace,
+  readNumber,
+  readPayload,
+  readText,
+} from './define-job-values.ts';
 import { defaultsOf, plainFields, readFields } from './field-kinds.ts';
 import { HANDLER_LENGTH_MAX, HANDLER_NAME } from './handler-description.ts';
 import {
@@ -125,8 +131,9 @@ function readJob<Shape extends JobDefinition>(
   const before = isNew ? undefined : current;
   const payload = readPayloadOf(input, before);
   const handler = readHandler(input, { current: before, payload });
-  if (handler === 'http' && (input.payload !== undefined || input.handler !== undefined || isNew)) {
-    checkHttpPayload(input.payload ?? (JSON.parse(payload) as JsonObject));
+  const check = PAYLOAD_CHECKS.get(handler);
+  if (check && (input.payload !== undefined || input.handler !== undefined || isNew)) {
+    check(input.payload ?? (JSON.parse(payload) as JsonObject));
   }
   const name = readName(input, before);
   const namespace = readNamespace(input.namespace ?? home?.namespace, before);

@@ -5,8 +5,8 @@
  */
 import { type Caller, type Owner, requireMay } from '../access/caller.ts';
 import type { JsonObject, JsonValue } from '../ids.ts';
-import { checkHttpPayload } from './check-http-payload.ts';
-import { readPayload, readText } from './define-job-values.ts';
+import { SCRIPT_HANDLER, SCRIPT_MEMBERS } from './check-script-payload.ts';
+import { PAYLOAD_CHECKS, readPayload, readText } from './define-job-values.ts';
 import { type JobDefinition, payloadOf } from './job.ts';
 
 export const RUN_REASON_LENGTH_MAX = 500;
@@ -22,7 +22,7 @@ export function readRunInput(job: Pick<JobDefinition, 'payload' | 'handler'>, gi
   // Judged before it is merged: how deep it is, and how large.
   const input = readPayload(given);
   const merged = mergePatch(payloadOf(job), given) as JsonObject;
-  if (job.handler === 'http') checkHttpPayload(merged);
+  PAYLOAD_CHECKS.get(job.handler)?.(merged);
   return { input, payload: readPayload(merged) };
 }
 
@@ -41,12 +41,34 @@ export function requireMayInput(
   { input, given }: { input: JsonObject; given: boolean },
 ): void {
   if (given) requireMay(caller, 'payloads.read', job, 'an input, which is merged over the payload,');
+  if (job.handler === SCRIPT_HANDLER) requireMayScriptInput(caller, job, { input, given });
   const names = membersThatRedirect(job, input);
   if (names.length === 0) return;
   const shown = names.slice(0, 5).map((name) => name.slice(0, 64));
   const members = `${shown.join(', ')}${names.length > shown.length ? ', …' : ''}`;
   const what = `an input that changes where or how the job calls (${members})`;
   requireMay(caller, 'jobs.update', job, what);
+}
+
+/** What a script does with its data is not known here, so any input that is chosen needs the right to choose what is run. */
+function requireMayScriptInput(
+  caller: Caller,
+  job: Target,
+  { input, given }: { input: JsonObject; given: boolean },
+): void {
+  const changesCode = SCRIPT_MEMBERS.some((name) => Object.hasOwn(input, name));
+  if (given || changesCode) requireMay(caller, 'scripts.submit', job, 'an input of a script job');
+}
+
+/** A job that runs a script, or is changed to run another one, is made only by those who may run code on the workers. */
+export function requireMayScript(
+  caller: Caller,
+  job: Target,
+  before?: Pick<JobDefinition, 'payload' | 'handler'>,
+): void {
+  if (job.handler !== SCRIPT_HANDLER) return;
+  if (before?.handler === job.handler && before.payload === job.payload) return;
+  requireMay(caller, 'scripts.submit', job, 'a script job');
 }
 
 function membersThatRedirect(job: Target, input: JsonObject): string[] {

@@ -32,6 +32,17 @@ export const CALL_ERRORS = {
   notJson: 'the payload is not valid JSON',
 } as const;
 
+/** How errors of the script handler begin; what follows quotes the script, its output or the payload. */
+export const SCRIPT_ERRORS = {
+  exited: (code: number) => `the script ended with exit code ${code}`,
+  signalled: (signal: string) => `the script was ended by ${signal}`,
+  outOfMemory: 'the script ran out of memory',
+  outOfCpuTime: 'the script used more CPU time than it may',
+  fileTooLarge: 'the script wrote a larger file than it may',
+  reported: 'the script reported an error',
+  notStarted: 'the script could not be started',
+} as const;
+
 const HOLE = '\0';
 const OWN = new RegExp(
   `^(?:${Object.values(RUN_ERRORS)
@@ -43,13 +54,25 @@ const FAILED = new RegExp(`^[A-Z]+ https?://\\S+ ${CALL_ERRORS.failed} (?:.* )?\
 const NOT_ALLOWED = new RegExp(`^calls to \\S+ \\(\\S+\\) ${CALL_ERRORS.notAllowed}`);
 const NOT_STARTED = new RegExp(`^(?:${CALL_ERRORS.notSigned}|${CALL_ERRORS.notJson})(?=$|:)`);
 
+const SCRIPT = new RegExp(
+  `^(?:${[
+    literal(SCRIPT_ERRORS.exited(0)).replace('0', '\\d{1,3}'),
+    literal(SCRIPT_ERRORS.signalled(HOLE)).replace(HOLE, 'SIG[A-Z0-9]{2,9}'),
+    SCRIPT_ERRORS.outOfMemory,
+    SCRIPT_ERRORS.outOfCpuTime,
+    SCRIPT_ERRORS.fileTooLarge,
+    SCRIPT_ERRORS.notStarted,
+    SCRIPT_ERRORS.reported,
+  ].join('|')})(?=$|:| \\()`,
+);
+
 /** The part of an error that quotes nothing: all of it, its beginning, or undefined where none is known. */
 export function plainPartOf(error: string): string | undefined {
   if (OWN.test(error)) return error;
   const [, code] = FAILED.exec(error) ?? [];
   if (code !== undefined) return `the call failed (${code})`;
   if (NOT_ALLOWED.test(error)) return 'the call is not allowed here';
-  return (ANSWERED.exec(error) ?? NOT_STARTED.exec(error))?.[0];
+  return (ANSWERED.exec(error) ?? SCRIPT.exec(error) ?? NOT_STARTED.exec(error))?.[0];
 }
 
 function literal(text: string): string {

@@ -2,7 +2,14 @@
  * Every setting there is, in one place: its default, its bounds and what it is for. Flags, environment variables, the
  * help text and docs/configuration.md all follow from this schema. Names are those of the configuration file.
  */
-import { EGRESS_PROFILES, parseAllowEntry, parseNetwork } from '@carillon/worker';
+import {
+  DEFAULT_INTERPRETERS,
+  DEFAULT_PATH,
+  EGRESS_PROFILES,
+  parseAllowEntry,
+  parseInterpreter,
+  parseNetwork,
+} from '@carillon/worker';
 import { z } from 'zod';
 
 const integer = (min: number, max: number) => z.int().min(min).max(max);
@@ -229,6 +236,65 @@ export const configSchema = z.strictObject({
         .describe(
           'Networks that http jobs must not call, besides metadata services of clouds, link-local and multicast addresses and Carillon itself. Wins over http.allow.',
         ),
+    })
+    .prefault({}),
+  script: z
+    .strictObject({
+      enabled: z
+        .boolean()
+        .optional()
+        .describe(
+          'Whether this server runs script jobs. Left out: only when it listens on this machine alone. See docs/scripts.md.',
+        ),
+      interpreters: z
+        .array(
+          z.string().refine((text) => parseInterpreter(text) !== undefined, {
+            error: 'must be names of programs, or name=/path',
+          }),
+        )
+        .default(DEFAULT_INTERPRETERS)
+        .describe(
+          'Programs that script jobs may name: a name that is looked up in script.path, or name=/path.',
+        ),
+      path: z.string().min(1).default(DEFAULT_PATH).describe('PATH of scripts.'),
+      roots: z
+        .array(z.string().startsWith('/', { error: 'must be absolute paths of folders' }))
+        .default([])
+        .describe('Folders that code_location may name files in. Left out: none.'),
+      user: z
+        .string()
+        .min(1)
+        .default('nobody')
+        .describe(
+          'Who runs scripts when the server runs as root: the name of a user, or uid:gid. Otherwise the user of the server runs them.',
+        ),
+      pass_env: z
+        .array(z.string().regex(/^[A-Za-z_]\w*$/, { error: 'must be names of variables' }))
+        .default([])
+        .describe("Variables of the server's own environment that scripts get; no others."),
+      work_folder: z
+        .string()
+        .min(1)
+        .optional()
+        .describe(
+          'Where the folder of each run is made. Left out: the folder of the system for temporary files.',
+        ),
+      memory_mb: integer(16, 1_048_576)
+        .default(1_024)
+        .describe('Memory of one script with all its processes, in MiB.'),
+      cpu_seconds: integer(0, 31_536_000)
+        .default(3_600)
+        .describe('CPU time of one script with all its processes; 0: no limit but the time of the run.'),
+      processes: integer(1, 100_000).default(256).describe('Processes and threads of one script.'),
+      files: integer(16, 1_048_576)
+        .default(1_024)
+        .describe('Files that one process of a script may have open.'),
+      file_size_mb: integer(1, 1_048_576)
+        .default(1_024)
+        .describe('Largest file that a script may write, in MiB.'),
+      stop_grace_seconds: integer(0, 4)
+        .default(4)
+        .describe('How long a script that is told to stop (SIGTERM) may go on before it is killed.'),
     })
     .prefault({}),
 });

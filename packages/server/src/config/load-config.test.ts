@@ -68,6 +68,19 @@ test('nothing has to be configured', () => {
       allow: [],
       deny_networks: [],
     },
+    script: {
+      interpreters: ['bash', 'sh', 'python3', 'node', 'ruby', 'perl'],
+      path: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+      roots: [],
+      user: 'nobody',
+      pass_env: [],
+      memory_mb: 1_024,
+      cpu_seconds: 3_600,
+      processes: 256,
+      files: 1_024,
+      file_size_mb: 1_024,
+      stop_grace_seconds: 4,
+    },
   });
 });
 
@@ -137,6 +150,21 @@ describe('order', () => {
     expect(http.deny_networks).toEqual(['10.0.0.0/8', '192.168.0.0/16']);
     expect(load({ env: { CARILLON_HTTP_DENY_NETWORKS: ',' } }).http.deny_networks).toEqual([]);
   });
+});
+
+test('scripts have their own settings', () => {
+  expect(load({ argv: ['--script-enabled', '--script-roots', '/srv/a,/srv/b'] }).script).toMatchObject({
+    enabled: true,
+    roots: ['/srv/a', '/srv/b'],
+  });
+  expect(
+    load({ env: { CARILLON_SCRIPT_INTERPRETERS: 'bash,php=/opt/php' } }).script.interpreters,
+  ).toHaveLength(2);
+  expect(complaintOf({ argv: ['--script-interpreters', 'a b'] })).toContain(
+    'must be names of programs, or name=/path',
+  );
+  expect(complaintOf({ argv: ['--script-roots', 'here'] })).toContain('must be absolute paths of folders');
+  expect(complaintOf({ argv: ['--script-stop-grace-seconds', '5'] })).toContain('must be at most 4');
 });
 
 describe('complaints', () => {

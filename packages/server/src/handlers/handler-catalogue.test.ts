@@ -101,5 +101,7 @@ test('a schema that cannot be used is told of once; its payloads are accepted', 
   const one = catalogue();
   await one.recordSchemas([described({ parameters: '{"$ref":"https://example.org"}', origin: 'worker' })]);
   for (let i = 0; i < 3; i += 1) await one.checkPayload(job({}));
-  expect(logged).toMatchObject([{ handler: 'resize', reason: expect.stringContaining('https://example.org') }]);
+  expect(logged).toMatchObject([
+    { handler: 'resize', reason: expect.stringContaining('https://example.org') },
+  ]);
 });

@@ -8,9 +8,9 @@ import {
   type HandlerDescription,
   isHandlerName,
   type JobDefinition,
-  JUDGED_BY_DOMAIN,
   type JsonObject,
   PARAMETERS_BYTES_MAX,
+  PAYLOAD_CHECKS,
 } from '@carillon/domain';
 import type { Clock, Log } from '@carillon/foundation';
 import { HANDLERS_PER_WORKER_MAX, type HandlerStore } from '../storage/handler-store.ts';
@@ -75,7 +75,7 @@ export class HandlerCatalogue {
 
   /** Reads what is known of these handlers; the check that it answers reads nothing. */
   async checkFor(handlers: readonly string[]): Promise<PayloadCheck> {
-    const names = [...new Set(handlers)].filter((name) => !JUDGED_BY_DOMAIN.has(name));
+    const names = [...new Set(handlers)].filter((name) => !PAYLOAD_CHECKS.has(name));
     if (names.length === 0) return TAKES_ANY;
     const described = new Map<string, HandlerDescription>();
     const unknown: string[] = [];
@@ -116,7 +116,10 @@ export class HandlerCatalogue {
       if (!(error instanceof SchemaUnusable)) throw error;
       // Its worker reads the payload again, and knows better.
       this.#compiled.set(key, null);
-      this.#options.log.warn({ handler: name, reason: error.message }, 'payloads of a handler are not checked');
+      this.#options.log.warn(
+        { handler: name, reason: error.message },
+        'payloads of a handler are not checked',
+      );
     }
   }
 }

@@ -61,7 +61,9 @@ async function pluginsOf(
   const { default: exported } = (await import(addressOf(module, cwd))) as { default?: unknown };
   const made: unknown = typeof exported === 'function' ? await exported(settings) : exported;
   if (made === undefined || made === null)
-    throw new TypeError('its default export must be a handler, a list of handlers, or a function that answers one');
+    throw new TypeError(
+      'its default export must be a handler, a list of handlers, or a function that answers one',
+    );
   return Array.isArray(made) ? made : [made];
 }
 

@@ -37,9 +37,11 @@ export class OwnHandlers implements Service {
 
   async runOnce(): Promise<undefined> {
     const { catalogue, handlers } = this.#options;
-    await catalogue.recordSchemas(handlers.map(({ name, description, parameters, origin }) => ({
-      ...{ name, description, parameters, origin },
-    })));
+    await catalogue.recordSchemas(
+      handlers.map(({ name, description, parameters, origin }) => ({
+        ...{ name, description, parameters, origin },
+      })),
+    );
     return undefined;
   }
 }

@@ -1,6 +1,6 @@
-import { checkHttpPayload } from '../../../domain/src/job/check-http-payload.ts';
 import { HTTP_PARAMETERS, type JsonObject, Refusal } from '@carillon/domain';
 import { describe, expect, test } from 'vitest';
+import { checkHttpPayload } from '../../../domain/src/job/check-http-payload.ts';
 import { compileSchema, SchemaUnusable } from './payload-schema.ts';
 
 function refusal(schema: object, payload: JsonObject, trusted = true): unknown {
@@ -100,7 +100,11 @@ describe('a schema that means harm', () => {
     ['is no schema', { type: 'strin' }, {}],
     ['refers to itself without end', { $ref: '#' }, {}],
     ['takes the name of the schema of schemas', { $id: 'https://json-schema.org/draft/2020-12/schema' }, {}],
-    ['has a pattern that takes years', { properties: { a: { pattern: '^(a+)+$' } } }, { a: `${'a'.repeat(60)}!` }],
+    [
+      'has a pattern that takes years',
+      { properties: { a: { pattern: '^(a+)+$' } } },
+      { a: `${'a'.repeat(60)}!` },
+    ],
     ['doubles the work sixty times', doubling, {}],
   ])('that %s is not used', (_, schema, payload) => {
     expect(refusal(schema, payload, false)).toBeInstanceOf(SchemaUnusable);

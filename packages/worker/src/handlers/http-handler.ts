@@ -148,7 +148,7 @@ async function readAnswer(response: IncomingMessage, bytesMax: number): Promise<
   };
 }
 
-type Guard = (address: string) => void;
+export type Guard = (address: string) => void;
 
 /** Throws for an address that the policy refuses. */
 function guardOf({ url, method }: HttpCall, policy: EgressPolicy): Guard {
@@ -169,7 +169,7 @@ function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '');
 }
 
-function guardedLookup(assertAllowed: Guard): LookupFunction {
+export function guardedLookup(assertAllowed: Guard): LookupFunction {
   return (hostname, options, callback) => {
     resolveName(hostname, options, (error, address, family) => {
       if (error) return callback(error, address as string, family);

@@ -2,7 +2,15 @@
  * Read, decide, apply: every change of a job goes through here. The change is applied only to the job and the plan it was
  * decided on; when either changed meanwhile (an edit, a fire), it is decided again on the current state.
  */
-import { type Action, type Caller, type Job, type JobId, Refusal, requireMay } from '@carillon/domain';
+import {
+  type Action,
+  type Caller,
+  type Job,
+  type JobId,
+  Refusal,
+  requireMay,
+  requireMayScript,
+} from '@carillon/domain';
 import { auditEntry, jobSubject } from '../../audit/audit-log.ts';
 import { requireSecrets } from '../../secrets/secrets.ts';
 import type { JobWithPlan, PendingChange } from '../../storage/job-store.ts';
@@ -52,6 +60,7 @@ export async function changeJob(
     if (!decision) return { job: before, pending: undefined };
     // The caller must be allowed to change the job as it will be, or an owner could be given a job they never requested.
     requireMay(caller, action, decision.job);
+    requireMayScript(caller, decision.job, before);
     // What the job names already was checked when it was put there.
     if (decision.job.payload !== before.payload) await requireSecrets(ports.storage, caller, decision.job);
     const { pending } = decision;

@@ -17,6 +17,7 @@ import {
   type Owner,
   Refusal,
   requireMay,
+  requireMayScript,
   shardOf,
 } from '@carillon/domain';
 import { requestHash } from '@carillon/foundation';
@@ -210,6 +211,7 @@ function jobFactory(ports: OperationPorts, caller: Caller, missing: ReadonlySet<
       requireMay(caller, 'jobs.create', job);
       allowed = job;
     }
+    requireMayScript(caller, job);
     if (missing.has(namespace)) throw namespaceNotFound(namespace, 'namespace');
     const jobId = ports.random.id() as JobId;
     const first = planFirst({ jobId, schedule, nowMs, isNew: true });

@@ -1,0 +1,51 @@
+/** The handlers of a server as its settings want them: the built-in ones, and those that the settings name. */
+import { SCRIPT_HANDLER, SCRIPT_PARAMETERS } from '@carillon/domain';
+import type { Log } from '@carillon/foundation';
+import { type HandlerPlugin, httpPlugin, type OfferedHandler, readPlugin } from '@carillon/worker';
+import type { Config } from './config/config-schema.ts';
+import { loadPlugins } from './handlers/load-plugins.ts';
+import type { OwnEndpoints } from './outgoing/own-endpoints.ts';
+import type { SigningSecrets } from './outgoing/signing-secrets.ts';
+import { openScriptHandler } from './script-handler.ts';
+
+export interface HandlerParts {
+  /** Nobody but this machine can reach the server. */
+  readonly isLocal: boolean;
+  readonly dataFolder: string;
+  readonly runsJobs: boolean;
+  readonly own: OwnEndpoints;
+  readonly signing: SigningSecrets;
+  readonly log: Log;
+}
+
+/** A server that runs no jobs needs no plugins: it reads of the others'. */
+export async function offeredHandlers(
+  config: Config,
+  parts: HandlerParts,
+): Promise<[string, OfferedHandler][]> {
+  const { isLocal, dataFolder, own, runsJobs, log } = parts;
+  const run = await openScriptHandler(config, { isLocal, dataFolder, own: () => own.list(), log });
+  const script: HandlerPlugin[] = run === undefined ? [] : [{ ...SCRIPT, run }];
+  const builtIn = [httpPlugin(httpSettings(config, parts)), ...script].map((plugin) =>
+    readPlugin(plugin, 'built_in'),
+  );
+  const options = { modules: config.handlers, cwd: process.cwd(), taken: ['http', SCRIPT_HANDLER], log };
+  const plugins = runsJobs ? await loadPlugins(options) : [];
+  return [...builtIn, ...plugins].map((handler) => [handler.name, handler]);
+}
+
+const SCRIPT = {
+  name: SCRIPT_HANDLER,
+  description: 'Runs a program, and judges it by its exit code.',
+  parameters: SCRIPT_PARAMETERS,
+};
+
+function httpSettings({ http }: Config, { own, signing }: HandlerParts) {
+  const { egress: profile, allow, deny_networks: denyNetworks, response_bytes_max: responseBytesMax } = http;
+  return {
+    responseBytesMax,
+    egress: { profile, allow, denyNetworks },
+    own: () => own.list(),
+    signingSecrets: (namespace: string) => signing.of(namespace),
+  };
+}

@@ -1,0 +1,80 @@
+/** The script handler of this server, as the settings want it: who runs scripts, within which limits, and what they must not see. */
+import { readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Log } from '@carillon/foundation';
+import {
+  createScriptHandler,
+  type Handler,
+  type OwnEndpoint,
+  probeContainment,
+  type UserIds,
+} from '@carillon/worker';
+import type { Config } from './config/config-schema.ts';
+import { StartFailure } from './start-failure.ts';
+
+const MIB = 1024 * 1024;
+
+export interface ScriptHandlerParts {
+  /** Nobody but this machine can reach the server. */
+  readonly isLocal: boolean;
+  readonly dataFolder: string;
+  readonly own: () => readonly OwnEndpoint[];
+  readonly log: Log;
+}
+
+/** Undefined: this server runs no scripts. */
+export async function openScriptHandler(
+  config: Config,
+  parts: ScriptHandlerParts,
+): Promise<Handler | undefined> {
+  const { script, http } = config;
+  const { isLocal, dataFolder, own, log } = parts;
+  if (!(script.enabled ?? isLocal)) return undefined;
+  const user = process.geteuid?.() === 0 ? await readUser(script.user) : undefined;
+  const hidden = [dataFolder, config.secrets.key_file, config.tls.key_file].flatMap((path) =>
+    path === undefined ? [] : resolve(path),
+  );
+  const containment = await probeContainment(user, hidden);
+  if (containment.kind === 'group')
+    log.warn(
+      {},
+      'scripts run without a namespace of their own, which this machine does not allow: a program that hides can outlive its script, and scripts can read what their user can; see docs/scripts.md',
+    );
+  else log.debug({ containment, user }, 'scripts run in a namespace of their own');
+  return createScriptHandler({
+    ...{ containment, user, hidden, own },
+    ...{
+      interpreters: script.interpreters,
+      path: script.path,
+      roots: script.roots,
+      passEnv: script.pass_env,
+    },
+    limits: {
+      memoryBytes: script.memory_mb * MIB,
+      cpuSeconds: script.cpu_seconds,
+      processes: script.processes,
+      files: script.files,
+      fileBytes: script.file_size_mb * MIB,
+    },
+    graceMs: script.stop_grace_seconds * 1_000,
+    workFolder: resolve(script.work_folder ?? tmpdir()),
+    cacheFolder: join(dataFolder, 'scripts'),
+    egress: { profile: http.egress, allow: http.allow, denyNetworks: http.deny_networks },
+  });
+}
+
+/** A name in the list of users, or numbers. */
+async function readUser(given: string): Promise<UserIds> {
+  const [, uid, gid = uid] = /^(\d+)(?::(\d+))?$/.exec(given) ?? [];
+  if (uid !== undefined) return { uid: Number(uid), gid: Number(gid) };
+  const users = await readFile('/etc/passwd', 'utf8').catch(() => '');
+  for (const line of users.split('\n')) {
+    const [name, , userId, groupId] = line.split(':');
+    // Apple's nobody is -2, which no process can be started with.
+    if (name === given && Number(userId) >= 0) return { uid: Number(userId), gid: Number(groupId) };
+  }
+  throw new StartFailure(
+    `there is no user ${given} to run scripts. Name one with --script-user, or run none with --script-enabled=false.`,
+  );
+}

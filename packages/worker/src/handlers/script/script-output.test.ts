@@ -1,0 +1,80 @@
+/** Whatever a script writes, and however much: bytes arrive as they are, and memory stays flat. */
+import { expect, test } from 'vitest';
+import type { OutputStream } from '../../run-channel.ts';
+import { bash, RecordingChannel, runScript } from './script.fixture.ts';
+
+/** Counts what it is given, and asks for a pause after each chunk. */
+class SlowChannel extends RecordingChannel {
+  bytes = 0;
+  open = 0;
+  openMax = 0;
+  override output(
+    _: unknown,
+    { stream, bytes }: { stream: OutputStream; bytes: Uint8Array },
+  ): Promise<void> | undefined {
+    if (stream === 'system') return super.output(_, { stream, bytes });
+    this.bytes += bytes.byteLength;
+    this.open += 1;
+    this.openMax = Math.max(this.openMax, this.open);
+    return new Promise((resolve) =>
+      setImmediate(() => {
+        this.open -= 1;
+        resolve();
+      }),
+    );
+  }
+}
+
+test('400 MB of output wait for the log: no more than one chunk of a stream is on its way, and memory is flat', async () => {
+  const channel = new SlowChannel();
+  const before = process.memoryUsage().rss;
+  let peak = before;
+  const timer = setInterval(() => {
+    peak = Math.max(peak, process.memoryUsage().rss);
+  }, 20);
+  const { outcome } = await runScript({ ...bash('head -c 400000000 /dev/zero'), channel });
+  clearInterval(timer);
+  expect(outcome.kind).toBe('SUCCESS');
+  expect(channel.bytes).toBe(400_000_000);
+  expect(channel.openMax).toBe(1);
+  expect(peak - before).toBeLessThan(200 * 1024 * 1024);
+});
+
+test('what a script wrote last is read, although the log takes it late', async () => {
+  class LateChannel extends SlowChannel {
+    override output(
+      _: unknown,
+      chunk: { stream: OutputStream; bytes: Uint8Array },
+    ): Promise<void> | undefined {
+      void super.output(_, chunk);
+      return chunk.stream === 'system' ? undefined : new Promise((resolve) => setTimeout(resolve, 700));
+    }
+  }
+  const channel = new LateChannel();
+  await runScript({ ...bash('head -c 300000 /dev/zero'), channel });
+  expect(channel.bytes).toBe(300_000);
+});
+
+test('binary output arrives as it is', async () => {
+  const script = 'import sys\nsys.stdout.buffer.write(bytes(range(256)) * 100)';
+  const { channel } = await runScript({ payload: { interpreter: 'python3', script } });
+  expect(
+    channel.bytesOf('stdout').equals(Buffer.concat(Array(100).fill(Buffer.from([...Array(256).keys()])))),
+  ).toBe(true);
+});
+
+test('output without line ends arrives, and its end is quoted within bounds', async () => {
+  const { outcome, channel } = await runScript(bash('head -c 200000 /dev/zero | tr "\\0" x >&2; exit 1'));
+  expect(channel.bytesOf('stderr').byteLength).toBe(200_000);
+  expect(outcome.kind === 'FAILED' && outcome.error.length).toBeLessThan(700);
+});
+
+test('a script that closes its output and goes on is waited for', async () => {
+  const { outcome } = await runScript(bash('exec >&- 2>&- 3>&-; sleep 0.3; exit 4'));
+  expect(outcome).toMatchObject({ kind: 'FAILED', error: 'the script ended with exit code 4' });
+});
+
+test('a script that does not read its input harms nothing', async () => {
+  const { outcome } = await runScript(bash('exec <&-; echo done', { stdin: 'x'.repeat(200_000) }));
+  expect(outcome.kind).toBe('SUCCESS');
+});

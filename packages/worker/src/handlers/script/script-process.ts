@@ -1,0 +1,298 @@
+/**
+ * One script as a process tree: starts it contained, passes on what it says, stops it, and resolves when nothing of it is left. It knows
+ * nothing of jobs. A limit that is broken ends the tree, and the end says which.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import type { Readable } from 'node:stream';
+import { type Containment, commandLine, type ScriptLimits } from './containment.ts';
+import { closeWriters, makePipes } from './named-pipes.ts';
+import { type ProcessInfo, ProcessTable } from './process-table.ts';
+import type { UserIds } from './run-folder.ts';
+import type { TreeSampler, TreeUse } from './tree-sampler.ts';
+
+export interface ScriptProcessOptions {
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly folder: string;
+  /** Read as standard input. */
+  readonly stdinFile: string;
+  readonly user: UserIds | undefined;
+  readonly mergeOutput: boolean;
+  readonly hidden: readonly string[];
+  readonly containment: Containment;
+  readonly limits: ScriptLimits;
+  readonly graceMs: number;
+  readonly sampler: TreeSampler;
+  /** A variable that only this run has: what is left of it is found by it. */
+  readonly cookie: string;
+  /** A promise when no more should be read before it resolves. */
+  readonly onOutput: (stream: 'stdout' | 'stderr', bytes: Buffer) => Promise<void> | undefined;
+  readonly onControl: (bytes: Buffer) => void;
+}
+
+/** Which limit the worker itself found broken. */
+export type BrokenLimit = 'memory' | 'cpu' | 'processes';
+
+export interface ScriptEnd {
+  readonly code: number | undefined;
+  readonly signal: string | undefined;
+  readonly broken: BrokenLimit | undefined;
+  /** The kernel killed some process of the machine for want of memory while the script ran. */
+  readonly sawOomKill: boolean;
+  readonly cpuSeconds: number | undefined;
+  readonly peakBytes: number | undefined;
+}
+
+/** Pipes that something still holds after the end are read for this long. */
+const AFTER_EXIT_MS = 2_000;
+const POLL_MS = 50;
+const KILL_AGAIN_MS = 200;
+const INIT_SIGNAL_BASE = 128;
+
+export class ScriptProcess {
+  readonly #options: ScriptProcessOptions;
+  #child: ChildProcess | undefined;
+  #exit: Promise<{ code: number | null; signal: string | null }> | undefined;
+  #hasExited = false;
+  #stopping = false;
+  /** By us: what contains the script answers it in its own way. */
+  #isKilled = false;
+  #killTimer: NodeJS.Timeout | undefined;
+  #broken: BrokenLimit | undefined;
+  #peakBytes: number | undefined;
+  #cpuSeconds: number | undefined;
+  #blocked = 0;
+  /** In a group: what was seen of the tree, since what leaves it is not found by its parents. */
+  readonly #seen = new Map<number, ProcessInfo>();
+
+  constructor(options: ScriptProcessOptions) {
+    this.#options = options;
+  }
+
+  /** Rejects when it could not be started. `mayStart` is asked at the last moment. */
+  async run(mayStart: () => boolean): Promise<ScriptEnd | undefined> {
+    const { folder, user, sampler } = this.#options;
+    const pipes = await makePipes(folder, { owner: user, count: 3 });
+    const [out, errors, control] = pipes.map(({ reader }) => reader);
+    const oomKillsBefore = oomKills();
+    if (!mayStart()) {
+      closeWriters(pipes);
+      for (const { reader } of pipes) reader.destroy();
+      return undefined;
+    }
+    let used = '';
+    try {
+      const child = this.#spawn(pipes.map(({ writer }) => writer));
+      child.stdio[4]?.on('data', (bytes: Buffer) => {
+        if (used.length < 1_000) used += bytes.toString('latin1');
+      });
+      child.stdio[4]?.on('error', () => undefined);
+    } finally {
+      closeWriters(pipes);
+    }
+    const read = Promise.all([
+      this.#pass(out!, (bytes) => this.#options.onOutput('stdout', bytes)),
+      this.#pass(errors!, (bytes) => this.#options.onOutput('stderr', bytes)),
+      this.#pass(control!, (bytes) => this.#options.onControl(bytes) as undefined),
+    ]);
+    let unwatch: (() => void) | undefined;
+    try {
+      if (this.#child?.pid !== undefined) unwatch = sampler.watch(this.#child.pid, (use) => this.#judge(use));
+      const { code, signal } = await this.#exit!;
+      this.#endTree();
+      await this.#readRest(read, [out!, errors!, control!]);
+      return {
+        ...(this.#isKilled ? { code: undefined, signal: 'SIGKILL' } : endOf(code, signal)),
+        broken: this.#broken,
+        sawOomKill: oomKills() > oomKillsBefore,
+        cpuSeconds: childrenSeconds(used) ?? this.#cpuSeconds,
+        peakBytes: this.#peakBytes,
+      };
+    } finally {
+      unwatch?.();
+      clearTimeout(this.#killTimer);
+      for (const { reader } of pipes) reader.destroy();
+    }
+  }
+
+  /** TERM to every process of it, then KILL. */
+  stop(): void {
+    if (this.#stopping || this.#hasExited) return;
+    this.#stopping = true;
+    const pid = this.#child?.pid;
+    if (pid === undefined) return;
+    for (const info of this.#ofScript(pid)) signalTo(info.pid, 'SIGTERM');
+    this.#killTimer = setTimeout(() => this.#kill(), this.#options.graceMs);
+  }
+
+  #spawn([out, errors, control]: readonly number[]): ChildProcess {
+    const { containment, env, folder, user, stdinFile, cookie } = this.#options;
+    const [program = '', ...args] = commandLine(containment, this.#options);
+    const input = openSync(stdinFile, 'r');
+    try {
+      const child = spawn(program, args, {
+        ...{ cwd: folder, env: { ...env, CARILLON_RUN_COOKIE: cookie }, detached: true, ...user },
+        stdio: [input, out, errors, control, 'pipe'],
+      });
+      this.#child = child;
+      this.#exit = new Promise((resolve, reject) => {
+        child.once('error', reject);
+        child.once('exit', (code, signal) => {
+          this.#hasExited = true;
+          resolve({ code, signal });
+        });
+      });
+      // Told by run(); a stop that comes first must not leave it unheard.
+      this.#exit.catch(() => undefined);
+      return child;
+    } finally {
+      closeSync(input);
+    }
+  }
+
+  #pass(from: Readable, to: (bytes: Buffer) => Promise<void> | undefined): Promise<void> {
+    return new Promise((resolve) => {
+      from.on('data', (bytes: Buffer) => {
+        const full = to(bytes);
+        if (!full) return;
+        from.pause();
+        this.#blocked += 1;
+        void full.finally(() => {
+          this.#blocked -= 1;
+          from.resume();
+        });
+      });
+      from.once('error', () => resolve());
+      from.once('close', () => resolve());
+    });
+  }
+
+  /** What the log does not take yet is waited for; what nobody writes any more is not. */
+  async #readRest(read: Promise<unknown>, pipes: readonly Readable[]): Promise<void> {
+    let isRead = false;
+    const done = read.then(() => (isRead = true));
+    for (let waitedMs = 0; !isRead && waitedMs < AFTER_EXIT_MS; ) {
+      const before = this.#blocked;
+      await Promise.race([done, new Promise((resolve) => setTimeout(resolve, POLL_MS))]);
+      if (before === 0 && this.#blocked === 0) waitedMs += POLL_MS;
+    }
+    if (!isRead) for (const pipe of pipes) pipe.destroy();
+  }
+
+  #judge({ memoryBytes, cpuSeconds, processes }: TreeUse): void {
+    if (this.#options.containment.kind === 'group')
+      for (const info of processes) this.#seen.set(info.pid, info);
+    this.#peakBytes = Math.max(this.#peakBytes ?? 0, memoryBytes);
+    this.#cpuSeconds = Math.max(this.#cpuSeconds ?? 0, cpuSeconds);
+    const { limits } = this.#options;
+    if (memoryBytes > limits.memoryBytes) this.#breakLimit('memory');
+    else if (limits.cpuSeconds > 0 && cpuSeconds > limits.cpuSeconds) this.#breakLimit('cpu');
+    // The shells around the script are not its own.
+    else if (processes.length > limits.processes + 3) this.#breakLimit('processes');
+  }
+
+  #breakLimit(which: BrokenLimit): void {
+    if (this.#broken || this.#hasExited) return;
+    this.#broken = which;
+    this.#kill();
+  }
+
+  #kill(): void {
+    const pid = this.#child?.pid;
+    if (pid === undefined || this.#hasExited) return;
+    this.#isKilled = true;
+    if (this.#options.containment.kind === 'group') {
+      this.#sweep(pid);
+      return;
+    }
+    // The first process of the namespace ends only when all others have ended.
+    const init = ProcessTable.read().childrenOf(pid)[0];
+    signalTo(init?.pid ?? pid, 'SIGKILL');
+    // It was about to start its first process.
+    this.#killTimer = setTimeout(() => this.#kill(), KILL_AGAIN_MS);
+  }
+
+  /** After its end: a namespace is empty by then, a group may not be. */
+  #endTree(): void {
+    const pid = this.#child?.pid;
+    if (pid !== undefined && this.#options.containment.kind === 'group') this.#sweep(pid);
+  }
+
+  /** The processes of the script, without those that contain it. */
+  #ofScript(pid: number): readonly ProcessInfo[] {
+    const table = ProcessTable.read();
+    if (this.#options.containment.kind === 'group') return this.#left(table, pid);
+    const [init] = table.childrenOf(pid);
+    if (!init) return table.treeOf(pid);
+    return table.treeOf(init.pid).slice(1);
+  }
+
+  /** Frozen first, so that they cannot start others meanwhile; looked for until two looks find none that is new. */
+  #sweep(pid: number): void {
+    const found = new Set<number>();
+    for (let quiet = 0; quiet < 2; ) {
+      const left = this.#left(ProcessTable.read(), pid).filter((info) => !found.has(info.pid));
+      for (const info of left) {
+        found.add(info.pid);
+        signalTo(info.pid, 'SIGSTOP');
+      }
+      quiet = left.length === 0 ? quiet + 1 : 0;
+    }
+    signalTo(-pid, 'SIGKILL');
+    for (const left of found) signalTo(left, 'SIGKILL');
+  }
+
+  /** By its parents, by its cookie, and by what was seen before. */
+  #left(table: ProcessTable, pid: number): ProcessInfo[] {
+    const { cookie } = this.#options;
+    const known = [...this.#seen.values()].filter(
+      (info) => table.get(info.pid)?.startedAt === info.startedAt,
+    );
+    const roots = [...table.withEnvironment(`CARILLON_RUN_COOKIE=${cookie}`), ...known];
+    const all = [...table.treeOf(pid), ...roots.flatMap((info) => table.treeOf(info.pid))];
+    return [...new Map(all.map((info) => [info.pid, info])).values()].filter(({ isZombie }) => !isZombie);
+  }
+}
+
+function signalTo(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended by itself.
+  }
+}
+
+/** The first process of a namespace answers a signal of the script as 128 and its number, as shells do. */
+function endOf(code: number | null, signal: string | null): Pick<ScriptEnd, 'code' | 'signal'> {
+  if (signal !== null) return { code: undefined, signal };
+  const name = code !== null && code > INIT_SIGNAL_BASE ? signalName(code - INIT_SIGNAL_BASE) : undefined;
+  return { code: code ?? undefined, signal: name };
+}
+
+/** How often the kernel has killed a process of this machine for want of memory. */
+function oomKills(): number {
+  try {
+    return Number(/^oom_kill (\d+)$/m.exec(readFileSync('/proc/vmstat', 'latin1'))?.[1] ?? 0);
+  } catch {
+    return 0;
+  }
+}
+
+/** The second line of `times`: what children used, user and system, as 1m2.50s. */
+function childrenSeconds(times: string): number | undefined {
+  const [, user, system] = /^.*\n(\S+) (\S+)/.exec(times) ?? [];
+  const [own, kernel] = [user, system].map((text) => {
+    const [, minutes, seconds] = /^(\d+)m([\d.]+)s$/.exec(text ?? '') ?? [];
+    return Number(minutes) * 60 + Number(seconds);
+  });
+  const sum = own! + kernel!;
+  return Number.isNaN(sum) ? undefined : sum;
+}
+
+const SIGNALS = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]));
+
+function signalName(number: number): string | undefined {
+  return SIGNALS.get(number as never);
+}
