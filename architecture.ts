@@ -71,6 +71,7 @@ const STORAGE_FILES = [
   'lease-store.ts',
   'member-store.ts',
   'run-store.ts',
+  'run-log-store.ts',
   'housekeeping-store.ts',
   'signing-key-store.ts',
   'due.ts',

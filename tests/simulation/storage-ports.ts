@@ -16,6 +16,7 @@ const PORTS: Readonly<Record<PortName, true>> = {
   signingKeys: true,
   events: true,
   generations: true,
+  runLogs: true,
 };
 
 export function wrapPorts(

@@ -11,6 +11,7 @@ import type { HousekeepingStore } from './housekeeping-store.ts';
 import type { JobStore } from './job-store.ts';
 import type { LeaseStore } from './lease-store.ts';
 import type { MemberStore } from './member-store.ts';
+import type { RunLogStore } from './run-log-store.ts';
 import type { RunStore } from './run-store.ts';
 import type { ScheduleStore } from './schedule-store.ts';
 import type { SigningKeyStore } from './signing-key-store.ts';
@@ -25,6 +26,7 @@ export interface Storage {
   readonly audit: AuditStore;
   readonly accounts: AccountStore;
   readonly signingKeys: SigningKeyStore;
+  readonly runLogs: RunLogStore;
   readonly events: EventStore;
   readonly generations: GenerationStore;
 }

@@ -15,6 +15,7 @@ import { describeLeasePending } from './lease-pending.conformance.ts';
 import { describeLeaseSettle } from './lease-settle.conformance.ts';
 import { describeMemberStore } from './member-store.conformance.ts';
 import { describeRunList } from './run-list.conformance.ts';
+import { describeRunLogStore } from './run-log-store.conformance.ts';
 import { describeRunRequests } from './run-requests.conformance.ts';
 import { describeRunViews } from './run-views.conformance.ts';
 import { describeScheduleAdmit } from './schedule-admit.conformance.ts';
@@ -44,6 +45,7 @@ export function describeStorage(name: string, make: MakeStorage): void {
     describeAuditStore(make);
     describeAccountStore(make);
     describeSigningKeyStore(make);
+    describeRunLogStore(make);
     describeGenerationStore(make);
     describeAdapterDifferences(make);
   });

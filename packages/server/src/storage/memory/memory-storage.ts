@@ -12,6 +12,7 @@ import { MemoryHousekeepingStore } from './memory-housekeeping-store.ts';
 import { MemoryJobStore } from './memory-job-store.ts';
 import { MemoryLeaseStore } from './memory-lease-store.ts';
 import { MemoryMemberStore } from './memory-member-store.ts';
+import { MemoryRunLogStore } from './memory-run-log-store.ts';
 import { MemoryRunStore } from './memory-run-store.ts';
 import { MemoryScheduleStore } from './memory-schedule-store.ts';
 import { MemorySigningKeyStore } from './memory-signing-key-store.ts';
@@ -29,6 +30,7 @@ export class MemoryStorage implements Storage {
   readonly audit: MemoryAuditStore;
   readonly accounts: MemoryAccountStore;
   readonly signingKeys: MemorySigningKeyStore;
+  readonly runLogs = new MemoryRunLogStore();
 
   constructor(options: { clock: Clock }) {
     const state = emptyState(() => options.clock.now());

@@ -13,6 +13,7 @@ import { PostgresHousekeepingStore } from './postgres-housekeeping-store.ts';
 import { PostgresJobStore } from './postgres-job-store.ts';
 import { PostgresLeaseStore } from './postgres-lease-store.ts';
 import { PostgresMemberStore } from './postgres-member-store.ts';
+import { PostgresRunLogStore } from './postgres-run-log-store.ts';
 import { PostgresRunStore } from './postgres-run-store.ts';
 import { PostgresScheduleStore } from './postgres-schedule-store.ts';
 import { PostgresSigningKeyStore } from './postgres-signing-key-store.ts';
@@ -62,6 +63,7 @@ export function openPostgresStorage(options: PostgresStorageOptions): PostgresSt
     audit: new PostgresAuditStore(database),
     accounts: new PostgresAccountStore(database),
     signingKeys: new PostgresSigningKeyStore(database),
+    runLogs: new PostgresRunLogStore(database),
     database,
     events: new PostgresEventStore(database),
     generations: new PostgresGenerationStore(database),
