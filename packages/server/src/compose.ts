@@ -12,7 +12,7 @@ import {
   sleep,
   TimeSlices,
 } from '@carillon/foundation';
-import type { Handler } from '@carillon/worker';
+import { type Handler, type RunChannel, SILENT_CHANNEL } from '@carillon/worker';
 import { Accounts, type SessionTimes } from './accounts/accounts.ts';
 import { AuditLog } from './audit/audit-log.ts';
 import { StorageBacklog } from './backlog/storage-backlog.ts';
@@ -24,9 +24,13 @@ import { EventFeed } from './event-feed/event-feed.ts';
 import { Executor } from './executor/executor.ts';
 import { Housekeeper } from './housekeeping/housekeeper.ts';
 import { DirectIngest } from './ingest/direct-ingest.ts';
+import type { LogStore } from './log-store/log-store.ts';
+import { MemoryLogStore } from './log-store/memory-log-store.ts';
 import { createOperations, type Operations } from './operations/operations.ts';
 import { SecretSeal } from './outgoing/secret-seal.ts';
 import { Recovery } from './recovery/recovery.ts';
+import { RunLogs } from './run-logs/run-logs.ts';
+import { RunOutput } from './run-output/run-output.ts';
 import { Reconciler } from './scheduler/reconciler.ts';
 import { Scheduler } from './scheduler/scheduler.ts';
 import { ShardKeeper } from './sharding/shard-keeper.ts';
@@ -46,6 +50,7 @@ export interface EngineSettings {
   readonly retentionMs: number;
   readonly eventRetentionMs: number;
   readonly auditRetentionMs: number;
+  readonly logRetentionMs: number;
   readonly listenersMax: number;
   readonly drainMs: number;
   readonly retriesPerSecond: number;
@@ -60,6 +65,7 @@ export const ENGINE_DEFAULTS: EngineSettings = {
   retentionMs: 30 * 24 * 3_600_000,
   eventRetentionMs: 7 * 24 * 3_600_000,
   auditRetentionMs: 365 * 24 * 3_600_000,
+  logRetentionMs: 30 * 24 * 3_600_000,
   listenersMax: 1_000,
   drainMs: 30_000,
   retriesPerSecond: 1_000,
@@ -91,6 +97,8 @@ export interface EngineOptions {
   readonly sessionTimes?: SessionTimes;
   /** Encrypts secrets that are needed in full. Left out: they are stored as they are. */
   readonly seal?: SecretSeal;
+  /** What runs write. Left out: some of it in memory. Whoever opened it closes it. */
+  readonly logs?: LogStore;
   /** When new jobs that arrived together are written. Left out: after the requests of this turn were read. */
   readonly defer?: (flush: () => void) => void;
 }
@@ -167,6 +175,10 @@ export function composeEngine(options: EngineOptions): Engine {
   const backlog = new StorageBacklog({ ...common, leases, signals });
   const dispatcher = new Dispatcher({ ...ports, backlog, nodeId });
   const reports = new OutcomeRecorder({ ...ports, retriesPerSecond: settings.retriesPerSecond });
+  const { runLogs } = storage;
+  const logStore = options.logs ?? new MemoryLogStore();
+  const output = new RunOutput({ ...common, store: logStore, records: runLogs, nodeId });
+  const channel: RunChannel = { ...SILENT_CHANNEL, output: output.output, close: output.close };
   const executor = new Executor({
     ...ports,
     ...identity,
@@ -175,6 +187,7 @@ export function composeEngine(options: EngineOptions): Engine {
     slots: settings.slots,
     silentMs: settings.workerSilentMs,
     drainMs: settings.drainMs,
+    channel,
   });
   const recovery = new Recovery({
     ...ports,
@@ -188,6 +201,7 @@ export function composeEngine(options: EngineOptions): Engine {
     retentionMs: settings.retentionMs,
     eventRetentionMs: settings.eventRetentionMs,
     auditRetentionMs: settings.auditRetentionMs,
+    logs: { store: logStore, records: runLogs, retentionMs: settings.logRetentionMs },
   });
   const clockKeeper = new Loop({
     ...common,
@@ -203,7 +217,7 @@ export function composeEngine(options: EngineOptions): Engine {
   /** A role starts before those that pass runs to it. */
   const startOrder = [
     ...(plays.scheduler || plays.dispatcher ? [reports, recovery] : []),
-    ...(plays.dispatcher ? [executor, dispatcher] : []),
+    ...(plays.dispatcher ? [output, executor, dispatcher] : []),
     ...(plays.scheduler ? [keeper, scheduler, reconciler] : []),
   ];
 
@@ -214,6 +228,7 @@ export function composeEngine(options: EngineOptions): Engine {
       storage,
       seal: options.seal ?? new SecretSeal(),
       events,
+      logs: new RunLogs({ records: runLogs, store: logStore, nodeId }),
       ingest,
       signals,
       clock,

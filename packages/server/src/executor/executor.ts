@@ -11,7 +11,7 @@ import {
   type WorkerId,
 } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service, sleep } from '@carillon/foundation';
-import { ExecutionEngine, type Handler } from '@carillon/worker';
+import { ExecutionEngine, type Handler, type RunChannel } from '@carillon/worker';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import type { MemberStore, UnreceivedRun } from '../storage/member-store.ts';
 import type { ReportedRun, RunReports } from '../worker-link/run-reports.ts';
@@ -37,6 +37,8 @@ export interface ExecutorOptions {
   readonly silentMs: number;
   /** How long stop() waits for runs to end by themselves. */
   readonly drainMs: number;
+  /** Where output, progress and checkpoints of runs go. Left out: nowhere. */
+  readonly channel?: RunChannel;
 }
 
 /** A little longer than the engine waits for handlers that do not stop. */
@@ -91,6 +93,7 @@ export class Executor implements Service, LocalWorker {
       onSlotFree: () => link.freed(),
       onRunning: (runs) =>
         options.reports.running(runs.map(({ run, startedAtMs }) => ({ ...run, startedAtMs }))),
+      ...(options.channel && { channel: options.channel }),
     });
     this.#loop = new Loop({
       ...options,

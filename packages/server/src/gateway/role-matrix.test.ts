@@ -117,6 +117,10 @@ const ENTRIES: Record<string, Entry> = {
     ask: (scene) => ({ url: `/runs/${scene.finishedRunId}/logs` }),
     ...here('runs.read'),
   },
+  'GET /runs/{id}/logs as text': {
+    ask: (scene) => ({ url: `/runs/${scene.finishedRunId}/logs`, headers: { accept: 'text/plain' } }),
+    ...here('logs.read'),
+  },
   'POST /runs/{id}/cancel': {
     ask: (scene) => ({ url: `/runs/${scene.waitingRunId}/cancel` }),
     ...here('runs.cancel'),

@@ -5,6 +5,7 @@ import type { AuditLog } from '../audit/audit-log.ts';
 import type { EventFeed } from '../event-feed/event-feed.ts';
 import type { Ingest } from '../ingest/ingest.ts';
 import type { SecretSeal } from '../outgoing/secret-seal.ts';
+import type { RunLogs } from '../run-logs/run-logs.ts';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import type { Storage } from '../storage/storage.ts';
 
@@ -15,9 +16,10 @@ export interface OperationPorts {
   /** For secrets that are needed in full. */
   readonly seal: SecretSeal;
   readonly events: EventFeed;
+  readonly logs: RunLogs;
   readonly ingest: Ingest;
   readonly signals: SignalBus;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
   readonly random: Pick<Random, 'id'>;
   /** For computing the occurrences of many schedules, or many of one. */
   readonly slices: Pick<TimeSlices, 'run'>;

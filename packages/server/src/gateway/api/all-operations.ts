@@ -10,6 +10,7 @@ import { jobKeyOperations } from './job-keys.ts';
 import { jobOperations } from './jobs.ts';
 import { keyOperations } from './keys.ts';
 import { type ApiContext, type Operation, restOperation } from './operation.ts';
+import { runLogOperationsOf } from './run-logs.ts';
 import { runOperations, workerOperations } from './runs.ts';
 import { sessionOperations } from './sessions.ts';
 import { signingKeyOperations } from './signing-keys.ts';
@@ -19,6 +20,7 @@ const GROUPS = [
   jobKeyOperations,
   jobActionOperations,
   runOperations,
+  runLogOperationsOf,
   deadLetterOperations,
   workerOperations,
   eventOperations,
