@@ -36,9 +36,9 @@ async function fail(next: 'again' | 'dead'): Promise<void> {
     error: 'boom',
     next:
       next === 'again'
-        ? { kind: 'again', fireAtMs: gateway.clock.now(), countsAttempt: true, countsLost: false }
+        ? { kind: 'again', atMs: gateway.clock.now(), attempt: 2, crashes: 0 }
         : { kind: 'dead', reason: 'retries_exhausted' },
-  } as Parameters<GatewayFixture['settle']>[1]);
+  });
 }
 
 async function get(query = '', headers: Record<string, string> = {}, key = KEY) {
