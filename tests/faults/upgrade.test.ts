@@ -41,7 +41,7 @@ async function undoLast(): Promise<void> {
   await migrate(postgres.url);
   expect((await readMigrations()).at(-1)?.name).toBe('0032_describe_handlers.sql');
   await postgres.query('DROP TABLE handlers');
-  await postgres.query('DROP TABLE secrets');
+  await postgres.query('DROP TABLE secrets, run_logs');
   await postgres.query('DROP TABLE checkpoints');
   await postgres.query('ALTER TABLE leases DROP COLUMN checkpointed');
   await postgres.query('ALTER TABLE job_runs DROP COLUMN progress, DROP COLUMN progress_message');

@@ -19,6 +19,7 @@ const PORTS: Readonly<Record<PortName, true>> = {
   handlers: true,
   events: true,
   generations: true,
+  runLogs: true,
 };
 
 export function wrapPorts(

@@ -18,7 +18,6 @@ import {
   type OfferedHandler,
   offeredAs,
   type RunChannel,
-  SILENT_CHANNEL,
 } from '@carillon/worker';
 import { Accounts, type SessionTimes } from './accounts/accounts.ts';
 import { AuditLog } from './audit/audit-log.ts';
@@ -33,9 +32,13 @@ import { HandlerCatalogue } from './handlers/handler-catalogue.ts';
 import { OwnHandlers } from './handlers/own-handlers.ts';
 import { Housekeeper } from './housekeeping/housekeeper.ts';
 import { DirectIngest } from './ingest/direct-ingest.ts';
+import type { LogStore } from './log-store/log-store.ts';
+import { MemoryLogStore } from './log-store/memory-log-store.ts';
 import { createOperations, type Operations } from './operations/operations.ts';
 import { SecretSeal } from './outgoing/secret-seal.ts';
 import { Recovery } from './recovery/recovery.ts';
+import { RunLogs } from './run-logs/run-logs.ts';
+import { RunOutput } from './run-output/run-output.ts';
 import { CheckpointSaver } from './run-state/checkpoint-saver.ts';
 import { ProgressWriter } from './run-state/progress-writer.ts';
 import { Reconciler } from './scheduler/reconciler.ts';
@@ -60,6 +63,7 @@ export interface EngineSettings {
   readonly retentionMs: number;
   readonly eventRetentionMs: number;
   readonly auditRetentionMs: number;
+  readonly logRetentionMs: number;
   readonly listenersMax: number;
   readonly drainMs: number;
   readonly retriesPerSecond: number;
@@ -74,6 +78,7 @@ export const ENGINE_DEFAULTS: EngineSettings = {
   retentionMs: 30 * 24 * 3_600_000,
   eventRetentionMs: 7 * 24 * 3_600_000,
   auditRetentionMs: 365 * 24 * 3_600_000,
+  logRetentionMs: 30 * 24 * 3_600_000,
   listenersMax: 1_000,
   drainMs: 30_000,
   retriesPerSecond: 1_000,
@@ -106,6 +111,8 @@ export interface EngineOptions {
   readonly sessionTimes?: SessionTimes;
   /** Encrypts secrets that are needed in full. Left out: signing keys are stored as they are, and secrets of payloads cannot be set. */
   readonly seal?: SecretSeal;
+  /** What runs write. Left out: some of it in memory. Whoever opened it closes it. */
+  readonly logs?: LogStore;
   /** When new jobs that arrived together are written. Left out: after the requests of this turn were read. */
   readonly defer?: (flush: () => void) => void;
 }
@@ -189,15 +196,18 @@ export function composeEngine(options: EngineOptions): Engine {
   const resolver = new PayloadResolver({ values: secretValues, clock });
   const dispatcher = new Dispatcher({ ...ports, backlog, nodeId, resolver });
   const reports = new OutcomeRecorder({ ...ports, retriesPerSecond: settings.retriesPerSecond });
-  const { runState } = storage;
+  const { runLogs, runState } = storage;
   const checkpoints = new CheckpointSaver({
     ...common,
     store: runState,
     patienceMs: settings.workerSilentMs,
   });
   const progress = new ProgressWriter({ ...common, store: runState, signals });
+  const logStore = options.logs ?? new MemoryLogStore();
+  const output = new RunOutput({ ...common, store: logStore, records: runLogs, nodeId });
   const channel: RunChannel = {
-    ...SILENT_CHANNEL,
+    output: output.output,
+    close: output.close,
     progress: (run, told) => progress.tell(run, told),
     saveCheckpoint: (run, value) => checkpoints.save(run, value),
   };
@@ -223,6 +233,7 @@ export function composeEngine(options: EngineOptions): Engine {
     retentionMs: settings.retentionMs,
     eventRetentionMs: settings.eventRetentionMs,
     auditRetentionMs: settings.auditRetentionMs,
+    logs: { store: logStore, records: runLogs, retentionMs: settings.logRetentionMs },
   });
   const clockKeeper = new Loop({
     ...common,
@@ -247,7 +258,7 @@ export function composeEngine(options: EngineOptions): Engine {
   /** A role starts before those that pass runs to it. */
   const startOrder = [
     ...(plays.scheduler || plays.dispatcher ? [reports, recovery] : []),
-    ...(plays.dispatcher ? [ownHandlers, executor, dispatcher] : []),
+    ...(plays.dispatcher ? [ownHandlers, output, executor, dispatcher] : []),
     ...(plays.scheduler ? [keeper, scheduler, reconciler] : []),
   ];
 
@@ -260,6 +271,7 @@ export function composeEngine(options: EngineOptions): Engine {
       seal,
       secretValues,
       events,
+      logs: new RunLogs({ records: runLogs, store: logStore, nodeId }),
       ingest,
       signals,
       clock,

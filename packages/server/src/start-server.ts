@@ -18,6 +18,7 @@ import { GatewayPort, isLoopback } from './gateway/listener/gateway-port.ts';
 import { CertificateUnusable } from './gateway/listener/read-certificate.ts';
 import type { CredentialSeen } from './gateway/listener/redirect-to-https.ts';
 import { RequestLimits } from './gateway/rate-limit.ts';
+import { FilesLogStore } from './log-store/files-log-store.ts';
 import { untilPartitioned } from './housekeeping/until-partitioned.ts';
 import { offeredHandlers } from './offered-handlers.ts';
 import { OwnEndpoints } from './outgoing/own-endpoints.ts';
@@ -116,6 +117,10 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
     // Stopped after the engine, whose last hints it sends.
     undo.push(() => signals.stop());
     await signals.start();
+    const logs = await FilesLogStore.open(config.logs.folder ?? join(data.path, 'logs'), {
+      isShared: config.logs.folder !== undefined,
+    });
+    undo.push(() => logs.close());
     const identity = await takeIdentity({
       ...{ data, storage, config, log, signal },
       databaseUrl: database.url,
@@ -142,6 +147,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
       counters,
       sessionTimes: sessionTimes(config),
       seal,
+      logs,
     });
     telemetry.watch({
       counts: () => engine.counts(),
@@ -377,6 +383,7 @@ function engineSettings(config: Config) {
     retentionMs: config.retention_days * 24 * 3_600_000,
     eventRetentionMs: config.events.retention_days * 24 * 3_600_000,
     auditRetentionMs: config.audit_retention_days * 24 * 3_600_000,
+    logRetentionMs: config.logs.retention_days * 24 * 3_600_000,
     listenersMax: config.events.listeners_max,
     drainMs: config.shutdown_grace_seconds * 1_000,
     retriesPerSecond: config.retries_per_second,

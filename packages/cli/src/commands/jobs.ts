@@ -30,6 +30,7 @@ import { countOf, plainText } from '../output/text.ts';
 import { changeMatching, eachIdCommand, listCommand, pageSize } from './actions.ts';
 import { createJob, updateJob } from './define-job.ts';
 import { PART_MAX } from './dlq.ts';
+import { asksForLines, LOG_FLAGS, showRunLog } from './run-logs.ts';
 import { outcomeText, showStarted, watchJob } from './watch.ts';
 
 const JOB = '01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e0f';
@@ -150,15 +151,28 @@ export const jobCommands: readonly CommandSpec[] = [
     sentence: (id) => `Removed ${id}`,
   }),
   command('jobs logs', 'Show what the latest runs of a job said', {
-    details: '`carillon runs logs <run>` shows the log of one run, and follows it.',
+    details:
+      'When their attempts began and how they ended. With -f, --stderr, --search, --since or --tail what the latest run wrote, as `carillon runs logs` shows it.',
     arguments: [JOB_ID],
-    options: { limit: LIMIT },
-    examples: [`carillon jobs logs ${JOB}`, `carillon jobs logs ${JOB} -n 200 -o json`],
-    async run({ args: [id = ''], options: { limit }, cli }) {
+    options: { limit: LIMIT, ...LOG_FLAGS },
+    examples: [
+      `carillon jobs logs ${JOB}`,
+      `carillon jobs logs -f ${JOB}`,
+      `carillon jobs logs ${JOB} -n 200 -o json`,
+    ],
+    async run({ args: [id = ''], options: { limit, ...log }, cli }) {
       const { out } = cli;
       const client = await cli.client();
+      if (log.follow || asksForLines(log)) {
+        const [latest] = (await client.jobs.runs(id, { limit: 1 }).page()).items;
+        if (!latest) throw new UsageError('The job has not run yet, so there is no log.');
+        return await showRunLog(cli, latest.run_id, log);
+      }
       const { logs } = await client.jobs.logs(id, { limit: pageSize(limit) });
-      if (out.json || logs.length === 0) return out.list(logs, [], { empty: 'It has said nothing yet.' });
+      if (out.json || logs.length === 0) {
+        out.list(logs, [], { empty: 'It has said nothing yet.' });
+        return EXIT.ok;
+      }
       let run = '';
       for (const line of logs) {
         const attempt = `run ${line.run_id}, attempt ${line.attempt_number}`;
@@ -166,6 +180,7 @@ export const jobCommands: readonly CommandSpec[] = [
         run = attempt;
         out.raw(`${out.paint.dim(out.time(line.timestamp))}  ${plainText(line.message)}`);
       }
+      return EXIT.ok;
     },
   }),
   listCommand('jobs upcoming', 'List what runs soon', {

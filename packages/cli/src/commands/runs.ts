@@ -1,6 +1,5 @@
 /** `runs`: what ran, its log, and stopping or repeating it. */
-import type { ListedRun, LogLine, Run, RunWithAttempts, ShortRun } from '@carillon/client';
-import type { Cli } from '../cli.ts';
+import type { ListedRun, Run, RunWithAttempts, ShortRun } from '@carillon/client';
 import { type CommandSpec, command } from '../command.ts';
 import { EXIT } from '../errors.ts';
 import {
@@ -16,9 +15,10 @@ import {
 } from '../flags.ts';
 import type { Fact, Output } from '../output/output.ts';
 import type { Column } from '../output/table.ts';
-import { plainText, showSpan } from '../output/text.ts';
+import { showSpan } from '../output/text.ts';
 import { eachIdCommand, pageSize, readLimited } from './actions.ts';
-import { followRun, showStarted, watchRun } from './watch.ts';
+import { LOG_FLAGS, showRunLog } from './run-logs.ts';
+import { showStarted, watchRun } from './watch.ts';
 
 const RUN = '01893f2e-7c12-7d01-8e11-b0b1b2b3b4b5';
 const RUN_ID = {
@@ -83,23 +83,15 @@ export const runCommands: readonly CommandSpec[] = [
   }),
   command('runs logs', 'Show the log of a run', {
     arguments: [RUN_ID],
-    options: { follow: toggle('-f, --follow', 'Go on until the run ends') },
-    examples: [`carillon runs logs ${RUN}`, `carillon runs logs -f ${RUN}`],
-    async run({ args: [id = ''], options, cli }) {
-      const client = await cli.client();
-      const shown = new Set<string>();
-      const showNew = async () => {
-        const { logs } = await client.runs.logs(id);
-        for (const line of logs) showOnce(line, shown, cli);
-      };
-      if (options.follow) {
-        const signal = cli.untilInterrupted();
-        for await (const _ of followRun(client, id, signal)) await showNew();
-        if (signal.aborted) return EXIT.interrupted;
-      }
-      await showNew();
-      return EXIT.ok;
-    },
+    details:
+      'What it wrote, between the lines that tell when its attempts began and how they ended. With --stderr, --search, --since or --tail only what it wrote.',
+    options: LOG_FLAGS,
+    examples: [
+      `carillon runs logs ${RUN}`,
+      `carillon runs logs -f ${RUN}`,
+      `carillon runs logs ${RUN} --search timeout --tail 20`,
+    ],
+    run: ({ args: [id = ''], options, cli }) => showRunLog(cli, id, options),
   }),
   eachIdCommand('runs cancel', 'Stop runs', {
     details: 'One that is running is asked to stop; one that waits is cancelled at once.',
@@ -189,11 +181,4 @@ function progressText({ progress }: Pick<Run, 'progress'>): string | null {
 
 function checkpointText({ checkpoint }: RunWithAttempts, out: Output): string | null {
   return checkpoint && `${checkpoint.bytes} bytes, saved ${out.time(checkpoint.saved_at)}`;
-}
-
-function showOnce(line: LogLine, shown: Set<string>, { out }: Cli): void {
-  const key = `${line.at} ${line.message}`;
-  if (shown.has(key)) return;
-  shown.add(key);
-  out.entry(line, `${out.paint.dim(out.time(line.at))}  ${plainText(line.message)}`);
 }

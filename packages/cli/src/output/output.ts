@@ -135,6 +135,11 @@ export class Output {
     return stdout.isTTY && format !== 'wide' ? stdout.columns : undefined;
   }
 
+  /** Results go to a terminal, and not to a file or another program. */
+  get isTerminal(): boolean {
+    return this.#options.stdout.isTTY;
+  }
+
   /** A word for how something is doing, in its colour. */
   state(word: string): string {
     const paint = STATE_COLOURS[word.toLowerCase()];

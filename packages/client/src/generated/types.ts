@@ -321,6 +321,8 @@ export type ErrorCode =
   | 'run_already_finished'
   | 'run_not_finished'
   | 'batch_refused'
+  | 'log_elsewhere'
+  | 'range_not_satisfiable'
   | 'idempotency_key_reused'
   | 'too_many_listeners'
   | 'overloaded'
@@ -596,6 +598,7 @@ export interface Run {
   readonly updated_at: string;
   readonly attempt_number: number;
   readonly error_message: string | null;
+  /** Where what it wrote is read. */
   readonly log_url: string | null;
   readonly created_at: string;
   readonly epoch: number;
@@ -696,6 +699,7 @@ export interface ShortRun {
   readonly updated_at: string;
   readonly attempt_number: number;
   readonly error_message: string | null;
+  /** Where what it wrote is read. */
   readonly log_url: string | null;
   readonly created_at: string;
   readonly epoch: number;

@@ -20,7 +20,7 @@ export interface EventFilter extends EventSelection {
 
 /** The server beats every 15 s. A connection that is silent for longer is dead, whatever the network says. */
 export const SILENCE_MS_MAX = 45_000;
-const OPEN_MS_MAX = 15_000;
+export const OPEN_MS_MAX = 15_000;
 
 export class Events extends Resource {
   /** What has happened and is still kept, oldest first. */
@@ -104,7 +104,7 @@ export class Events extends Resource {
   }
 }
 
-async function* heard(body: ReadableStream<Uint8Array>, watch: SilenceWatch): AsyncGenerator<Uint8Array> {
+export async function* heard(body: ReadableStream<Uint8Array>, watch: SilenceWatch): AsyncGenerator<Uint8Array> {
   // By its reader: not every browser walks a stream with `for await`.
   const reader = body.getReader();
   try {
@@ -120,13 +120,13 @@ async function* heard(body: ReadableStream<Uint8Array>, watch: SilenceWatch): As
 }
 
 /** Refusals stay what they are however often one asks; everything else may pass. */
-function isPassing(error: unknown): boolean {
+export function isPassing(error: unknown): boolean {
   if (!(error instanceof CarillonError) || error.status === undefined) return true;
   return error.status === 429 || error.status >= 500;
 }
 
 /** Aborts its signal when the outer one does, or when nothing was heard for too long. */
-class SilenceWatch {
+export class SilenceWatch {
   readonly #silence = new AbortController();
   readonly signal: AbortSignal;
   #timer: ReturnType<typeof setTimeout> | undefined;

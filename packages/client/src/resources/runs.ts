@@ -20,6 +20,7 @@ import type {
 import type { List } from '../wire/list.ts';
 import type { CallOptions, CreateOptions } from '../wire/transport.ts';
 import { type PageQuery, path, Resource, type RunPageQuery } from './resource.ts';
+import { type LogMessage, type LogQuery, readLogText, type TailOptions, tailLogs } from './run-logs.ts';
 
 export class Runs extends Resource {
   /** Across jobs, newest first: `list({ status: ['failed', 'timed_out'], since: '1h' })` is what failed in the last hour. */
@@ -46,8 +47,19 @@ export class Runs extends Resource {
     return this.transport.create(path`/runs/${runId}/rerun`, { input, reason }, options);
   }
 
+  /** Its story: when its attempts began, and how they ended. */
   logs(runId: string, options: CallOptions = {}): Promise<Logs> {
     return this.read(path`/runs/${runId}/logs`, options);
+  }
+
+  /** What it wrote: each line is `<milliseconds> o|e|s text`, for stdout, stderr and what Carillon says. */
+  logText(runId: string, query: LogQuery = {}, options: CallOptions = {}): Promise<string> {
+    return readLogText(this.transport, path`/runs/${runId}/logs`, { ...query, ...options });
+  }
+
+  /** What it wrote, from its first line on until it has ended. */
+  tailLogs(runId: string, options: TailOptions = {}): AsyncGenerator<LogMessage, void, undefined> {
+    return tailLogs(this.transport, path`/runs/${runId}/logs`, options);
   }
 
   /** What a worker is running now. */

@@ -46,7 +46,7 @@ const run: RunView = {
   updated_at: '2030-01-02T08:00:00.490Z',
   attempt_number: 1,
   error_message: null,
-  log_url: null,
+  log_url: `/api/runs/${RUN_ID}/logs`,
   created_at: '2030-01-02T08:00:00.004Z',
   epoch: 1,
   trigger: 'schedule',

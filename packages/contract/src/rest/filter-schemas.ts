@@ -88,7 +88,7 @@ function readIdFilter(given: string, field: string, what: 'job' | 'run'): string
 }
 
 /** Digits alone are a UNIX timestamp; what begins with a date is an instant. */
-function readMoment(given: string, field: string): Moment {
+export function readMoment(given: string, field: string): Moment {
   if (/^[+-]?\d+(\.\d+)?$/.test(given) || /^\d{4}-/.test(given))
     return { atMs: parseInstant(given, { field }) };
   try {

@@ -20,6 +20,7 @@ import {
 import { z } from 'zod';
 import { answerOf, deprecated, instant, instantText, jsonValue } from './answer.ts';
 import { filterShape, toSelection } from './filter-schemas.ts';
+import { logUrlOf } from './run-logs.ts';
 import type { Shape } from './shape.ts';
 import {
   continuing,
@@ -175,7 +176,10 @@ export const { answer: runAnswer, view: runView } = answerOf<RunFacts>('Run')({
   updated_at: [instant.describe('When anything of it last changed.'), (run) => instantText(run.modifiedAtMs)],
   attempt_number: [z.int(), (run) => run.attempt],
   error_message: [z.string().nullable(), (run) => run.error ?? null],
-  log_url: [z.string().nullable(), (run) => run.logUrl ?? null],
+  log_url: [
+    z.string().nullable().describe('Where what it wrote is read.'),
+    (run) => run.logUrl ?? logUrlOf(run.runId),
+  ],
   created_at: [instant, (run) => instantText(run.createdAtMs)],
   epoch: [z.int(), (run) => run.epoch],
   trigger: [z.enum(['schedule', 'manual', 'redrive']), (run) => run.trigger],

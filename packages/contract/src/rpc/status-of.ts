@@ -32,6 +32,7 @@ const OF_HTTP: Readonly<Record<number, RpcStatus>> = {
   409: 'failed_precondition',
   410: 'not_found',
   412: 'failed_precondition',
+  416: 'invalid_argument',
   413: 'invalid_argument',
   415: 'invalid_argument',
   421: 'invalid_argument',

@@ -12,6 +12,7 @@ export const ACTIONS = {
   'dead_letters.read': 'viewer',
   'events.read': 'viewer',
   'payloads.read': 'operator',
+  'logs.read': 'operator',
   'schedules.preview': 'viewer',
   'namespaces.read': 'viewer',
   'handlers.read': 'viewer',

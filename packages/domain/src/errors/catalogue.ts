@@ -165,6 +165,14 @@ export const CATALOGUE = {
     status: 422,
     fix: 'Nothing was created: correct the entries named in errors, or leave atomic out to create the others.',
   },
+  log_elsewhere: {
+    status: 503,
+    fix: 'Ask the server that the answer names; or give all servers one folder for logs with the setting logs.folder.',
+  },
+  range_not_satisfiable: {
+    status: 416,
+    fix: 'Ask for bytes before the end that the answer names in Content-Range.',
+  },
   idempotency_key_reused: { status: 409, fix: 'Use a new Idempotency-Key for a different request.' },
   too_many_listeners: {
     status: 429,

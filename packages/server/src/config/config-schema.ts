@@ -192,6 +192,18 @@ export const configSchema = z.strictObject({
         .describe('Readers that may follow the events of this server at the same time.'),
     })
     .prefault({}),
+  logs: z
+    .strictObject({
+      folder: z
+        .string()
+        .min(1)
+        .optional()
+        .describe(
+          'Folder that all servers share, for what runs write. Left out: logs in the data folder, each server its own.',
+        ),
+      retention_days: integer(1, 36_500).default(30).describe('Days that what runs wrote is kept.'),
+    })
+    .prefault({}),
   metrics: z
     .strictObject({
       open: z.boolean().default(false).describe('Let callers on this machine read /metrics without a key.'),

@@ -84,7 +84,6 @@ export class Executor implements Service, LocalWorker {
     this.#bound = new UnrecordedBound(options);
     this.#engine = new ExecutionEngine({
       handlers,
-      ...(options.channel && { channel: options.channel }),
       clock,
       isTrusted: () => this.#isTrusted(),
       onEnded: (ended) => {
@@ -94,6 +93,7 @@ export class Executor implements Service, LocalWorker {
       onSlotFree: () => link.freed(),
       onRunning: (runs) =>
         options.reports.running(runs.map(({ run, startedAtMs }) => ({ ...run, startedAtMs }))),
+      ...(options.channel && { channel: options.channel }),
     });
     this.#loop = new Loop({
       ...options,

@@ -135,6 +135,10 @@ const ENTRIES: Record<string, Entry> = {
     ask: (scene) => ({ url: `/runs/${scene.deadRunId}/checkpoint` }),
     ...here('runs.read', 'payloads.read'),
   },
+  'GET /runs/{id}/logs as text': {
+    ask: (scene) => ({ url: `/runs/${scene.finishedRunId}/logs`, headers: { accept: 'text/plain' } }),
+    ...here('logs.read'),
+  },
   'POST /runs/{id}/cancel': {
     ask: (scene) => ({ url: `/runs/${scene.waitingRunId}/cancel` }),
     ...here('runs.cancel'),

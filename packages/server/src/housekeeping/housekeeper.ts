@@ -4,7 +4,9 @@
  * tables grow.
  */
 import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
+import { dayOf, type LogStore } from '../log-store/log-store.ts';
 import type { HousekeepingStore } from '../storage/housekeeping-store.ts';
+import type { RunLogStore } from '../storage/run-log-store.ts';
 import { AHEAD_DAYS, untilPartitioned } from './until-partitioned.ts';
 
 export interface HousekeeperOptions {
@@ -16,6 +18,12 @@ export interface HousekeeperOptions {
   /** Events tell of runs in the history: they are never kept longer. */
   readonly eventRetentionMs: number;
   readonly auditRetentionMs: number;
+  /** What runs wrote. Left out: nothing is kept of it. */
+  readonly logs?: {
+    readonly store: Pick<LogStore, 'dropSome'>;
+    readonly records: Pick<RunLogStore, 'dropLogs'>;
+    readonly retentionMs: number;
+  };
   /** A transaction open for longer is warned of. */
   readonly openSecondsMax?: number;
 }
@@ -28,6 +36,8 @@ const AUDIT_EVERY_MS = 3_600_000;
 const CHECKPOINT_LEFT_MS = 3_600_000;
 /** Deleted in batches, so that no statement takes long; what is left over waits for the next hour. */
 const AUDIT_BATCHES_MAX = 1_000;
+/** Steps of one pass: what is left over waits for the next minute. */
+const LOG_STEPS_MAX = 20;
 /** Longer than any statement of ours may take, by far. */
 const OPEN_SECONDS_MAX = 300;
 
@@ -77,6 +87,7 @@ export class Housekeeper implements Service {
     const { clock } = this.#options;
     await this.#makePartitions();
     await this.#attempt('drop what is past its retention', () => this.#drop());
+    await this.#attempt('remove old logs of runs', () => this.#dropLogs());
     const now = clock.monotonic();
     if (now >= this.#auditAt) {
       await this.#attempt('clean the audit log', () => this.#dropAudit());
@@ -125,6 +136,16 @@ export class Housekeeper implements Service {
       if (removed === 0) break;
     }
     if (entries > 0) log.info({ entries }, 'removed entries of the audit log that are past their retention');
+  }
+
+  /** The texts first: a text that nothing names is never removed. */
+  async #dropLogs(): Promise<void> {
+    const { logs, clock } = this.#options;
+    if (logs === undefined) return;
+    const beforeDay = dayOf(clock.now() - logs.retentionMs);
+    for (let step = 0; step < LOG_STEPS_MAX; step += 1) if (!(await logs.store.dropSome({ beforeDay }))) break;
+    for (let step = 0; step < LOG_STEPS_MAX; step += 1)
+      if ((await logs.records.dropLogs({ beforeDay })) === 0) break;
   }
 
   async #watchTransactions(): Promise<void> {

@@ -71,7 +71,9 @@ describe('a payload that its handler does not take is refused', () => {
     await expect(operations.runJobNow(jobId, { input: { url: null } })).rejects.toMatchObject({
       ...{ code: 'field_missing', field: 'payload.url' },
     });
-    await expect(operations.runJobNow(jobId, { input: { width: 3 } })).resolves.toMatchObject({ added: true });
+    await expect(operations.runJobNow(jobId, { input: { width: 3 } })).resolves.toMatchObject({
+      added: true,
+    });
   });
 });
 

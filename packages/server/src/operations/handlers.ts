@@ -1,5 +1,11 @@
 /** Handlers: what jobs can name, what each takes, and how many workers offer it. */
-import { type Caller, type HandlerDescription, type HandlerOrigin, Refusal, requireMay } from '@carillon/domain';
+import {
+  type Caller,
+  type HandlerDescription,
+  type HandlerOrigin,
+  Refusal,
+  requireMay,
+} from '@carillon/domain';
 import type { OperationPorts } from './operation-ports.ts';
 
 export interface ListedHandler extends Omit<HandlerDescription, 'origin'> {

@@ -6,12 +6,16 @@ import type { EventFeed } from '../event-feed/event-feed.ts';
 import type { HandlerCatalogue } from '../handlers/handler-catalogue.ts';
 import type { Ingest } from '../ingest/ingest.ts';
 import type { SecretSeal } from '../outgoing/secret-seal.ts';
+import type { RunLogs } from '../run-logs/run-logs.ts';
 import type { SecretValues } from '../secrets/secret-values.ts';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import type { Storage } from '../storage/storage.ts';
 
 export interface OperationPorts {
-  readonly storage: Pick<Storage, 'jobs' | 'runs' | 'runState' | 'members' | 'signingKeys' | 'secrets' | 'handlers'>;
+  readonly storage: Pick<
+    Storage,
+    'jobs' | 'runs' | 'runState' | 'members' | 'signingKeys' | 'secrets' | 'handlers'
+  >;
   /** Which payloads handlers take. */
   readonly handlers: HandlerCatalogue;
   readonly audit: AuditLog;
@@ -21,9 +25,10 @@ export interface OperationPorts {
   /** Of this server: a value that was set or removed here is not used any more. */
   readonly secretValues: Pick<SecretValues, 'forget'>;
   readonly events: EventFeed;
+  readonly logs: RunLogs;
   readonly ingest: Ingest;
   readonly signals: SignalBus;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
   readonly random: Pick<Random, 'id'>;
   /** For computing the occurrences of many schedules, or many of one. */
   readonly slices: Pick<TimeSlices, 'run'>;

@@ -21,7 +21,9 @@ import { MemoryCounters } from '../counters/memory-counters.ts';
 import { EventFeed } from '../event-feed/event-feed.ts';
 import { HandlerCatalogue } from '../handlers/handler-catalogue.ts';
 import { DirectIngest } from '../ingest/direct-ingest.ts';
+import { MemoryLogStore } from '../log-store/memory-log-store.ts';
 import { SecretSeal } from '../outgoing/secret-seal.ts';
+import { RunLogs } from '../run-logs/run-logs.ts';
 import { SecretValues } from '../secrets/secret-values.ts';
 import type { SignalBus, Signals } from '../signal-bus/signal-bus.ts';
 import { ALL_SHARDS, shardStart } from '../storage/conformance/storage-world.ts';
@@ -52,6 +54,8 @@ export class OperationsFixture {
     log: silentLog,
     listenersMax: 100,
   });
+  readonly logStore = new MemoryLogStore();
+  readonly logs = new RunLogs({ records: this.storage.runLogs, store: this.logStore, nodeId: NODE });
   readonly audit = new AuditLog({ store: this.storage.audit, clock: this.clock });
   readonly accounts = new Accounts({
     audit: this.audit,
@@ -77,6 +81,7 @@ export class OperationsFixture {
     storage: this.storage,
     handlers: this.handlers,
     events: this.events,
+    logs: this.logs,
     ingest: new DirectIngest({ jobs: this.storage.jobs, clock: this.clock }),
     signals: this.signals,
     clock: this.clock,

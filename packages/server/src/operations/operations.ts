@@ -15,6 +15,7 @@ import { jobChanges } from './jobs/change-jobs.ts';
 import { jobCreation } from './jobs/create-jobs.ts';
 import { jobReading } from './jobs/read-jobs.ts';
 import type { OperationPorts } from './operation-ports.ts';
+import { runLogOperations } from './run-logs.ts';
 import { runOperations } from './runs.ts';
 import { scheduleOperations } from './schedules.ts';
 import { readWithinBytes } from './support/read-within-bytes.ts';
@@ -30,6 +31,7 @@ export function createOperations(ports: OperationPorts) {
     ...jobChanges(ports),
     ...jobsByKey(ports),
     ...runOperations(ports),
+    ...runLogOperations(ports),
     ...deadLetterOperations(ports),
     ...workerOperations(ports),
     ...handlerOperations(ports),

@@ -301,6 +301,21 @@ CREATE TABLE nodes (
   CONSTRAINT nodes_pkey PRIMARY KEY (node_id)
 ) WITH (fillfactor=50);
 
+CREATE TABLE run_logs (
+  run_id     uuid NOT NULL,
+  epoch      integer NOT NULL,
+  day        date NOT NULL,
+  node_id    text,
+  bytes      bigint NOT NULL,
+  lines      bigint NOT NULL,
+  first_at   timestamp with time zone NOT NULL,
+  last_at    timestamp with time zone NOT NULL,
+  ended      boolean NOT NULL,
+  incomplete boolean NOT NULL,
+  CONSTRAINT run_logs_pkey PRIMARY KEY (run_id, epoch)
+) WITH (fillfactor=70);
+CREATE INDEX run_logs_day ON run_logs USING btree (day);
+
 CREATE TABLE run_requests (
   run_id       uuid NOT NULL,
   job_id       uuid NOT NULL,

@@ -13,6 +13,7 @@ import type { JobStore } from './job-store.ts';
 import type { LeaseStore } from './lease-store.ts';
 import type { MemberStore } from './member-store.ts';
 import type { RunStateStore } from './run-state-store.ts';
+import type { RunLogStore } from './run-log-store.ts';
 import type { RunStore } from './run-store.ts';
 import type { ScheduleStore } from './schedule-store.ts';
 import type { SecretStore } from './secret-store.ts';
@@ -31,6 +32,7 @@ export interface Storage {
   readonly signingKeys: SigningKeyStore;
   readonly secrets: SecretStore;
   readonly handlers: HandlerStore;
+  readonly runLogs: RunLogStore;
   readonly events: EventStore;
   readonly generations: GenerationStore;
 }

@@ -11,6 +11,7 @@ import { jobKeyOperations } from './job-keys.ts';
 import { jobOperations } from './jobs.ts';
 import { keyOperations } from './keys.ts';
 import { type ApiContext, type Operation, restOperation } from './operation.ts';
+import { runLogOperationsOf } from './run-logs.ts';
 import { runOperations, workerOperations } from './runs.ts';
 import { secretOperations } from './secrets.ts';
 import { sessionOperations } from './sessions.ts';
@@ -21,6 +22,7 @@ const GROUPS = [
   jobKeyOperations,
   jobActionOperations,
   runOperations,
+  runLogOperationsOf,
   deadLetterOperations,
   workerOperations,
   handlerOperations,

@@ -6,7 +6,6 @@ import {
   EXAMPLES,
   listedRunAnswer,
   listedRunView,
-  logLines,
   PAGE_QUERY,
   RUN_BODY,
   RUNS_QUERY,
@@ -15,7 +14,6 @@ import {
   runAddedAnswer,
   runCancelledAnswer,
   runDetailsAnswer,
-  runLogsAnswer,
   runView,
   shortRunAnswer,
   shortRunView,
@@ -149,27 +147,6 @@ export function runOperations({ operations }: ApiContext): Operation[] {
         return {
           body: { run_id: id, ...checkpointFactsView(facts), value: JSON.parse(data) as JsonValue },
         };
-      },
-    }),
-
-    operation({
-      method: 'GET',
-      path: '/runs/{id}/logs',
-      rpc: { method: call.getRunLogs, names: { logs: 'lines' } },
-      access: 'runs.read',
-      tag: 'runs',
-      summary: 'The story of a run, line by line',
-      subject: 'run',
-      answers: {
-        200: {
-          description: 'The lines, in the order things happened.',
-          schema: runLogsAnswer,
-          example: { job_id: EXAMPLES.jobId, run_id: EXAMPLES.runId, logs: EXAMPLES.logs },
-        },
-      },
-      handle: async ({ caller, id }) => {
-        const { latest, attempts } = await operations.getRun(caller, id);
-        return { body: { job_id: latest.jobId, run_id: id, logs: logLines(attempts) } };
       },
     }),
 

@@ -152,9 +152,7 @@ async function withFittingPayloads(
       check(newJob.job);
       return newJob;
     };
-    checked.push(
-      item instanceof Refusal ? item : await slices.run(() => orRefusal(() => judge(item))),
-    );
+    checked.push(item instanceof Refusal ? item : await slices.run(() => orRefusal(() => judge(item))));
   }
   return checked;
 }

@@ -16,6 +16,7 @@ import { describeLeasePending } from './lease-pending.conformance.ts';
 import { describeLeaseSettle } from './lease-settle.conformance.ts';
 import { describeMemberStore } from './member-store.conformance.ts';
 import { describeRunList } from './run-list.conformance.ts';
+import { describeRunLogStore } from './run-log-store.conformance.ts';
 import { describeRunRequests } from './run-requests.conformance.ts';
 import { describeRunState } from './run-state-store.conformance.ts';
 import { describeRunViews } from './run-views.conformance.ts';
@@ -50,6 +51,7 @@ export function describeStorage(name: string, make: MakeStorage): void {
     describeSigningKeyStore(make);
     describeSecretStore(make);
     describeHandlerStore(make);
+    describeRunLogStore(make);
     describeGenerationStore(make);
     describeAdapterDifferences(make);
   });

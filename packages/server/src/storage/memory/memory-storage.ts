@@ -14,6 +14,7 @@ import { MemoryJobStore } from './memory-job-store.ts';
 import { MemoryLeaseStore } from './memory-lease-store.ts';
 import { MemoryMemberStore } from './memory-member-store.ts';
 import { MemoryRunStateStore } from './memory-run-state-store.ts';
+import { MemoryRunLogStore } from './memory-run-log-store.ts';
 import { MemoryRunStore } from './memory-run-store.ts';
 import { MemoryScheduleStore } from './memory-schedule-store.ts';
 import { MemorySecretStore } from './memory-secret-store.ts';
@@ -35,6 +36,7 @@ export class MemoryStorage implements Storage {
   readonly signingKeys: MemorySigningKeyStore;
   readonly secrets: MemorySecretStore;
   readonly handlers: MemoryHandlerStore;
+  readonly runLogs = new MemoryRunLogStore();
 
   constructor(options: { clock: Clock }) {
     const state = emptyState(() => options.clock.now());

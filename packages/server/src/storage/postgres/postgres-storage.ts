@@ -15,6 +15,7 @@ import { PostgresJobStore } from './postgres-job-store.ts';
 import { PostgresLeaseStore } from './postgres-lease-store.ts';
 import { PostgresMemberStore } from './postgres-member-store.ts';
 import { PostgresRunStateStore } from './postgres-run-state-store.ts';
+import { PostgresRunLogStore } from './postgres-run-log-store.ts';
 import { PostgresRunStore } from './postgres-run-store.ts';
 import { PostgresScheduleStore } from './postgres-schedule-store.ts';
 import { PostgresSecretStore } from './postgres-secret-store.ts';
@@ -68,6 +69,7 @@ export function openPostgresStorage(options: PostgresStorageOptions): PostgresSt
     signingKeys: new PostgresSigningKeyStore(database),
     secrets: new PostgresSecretStore(database),
     handlers: new PostgresHandlerStore(database),
+    runLogs: new PostgresRunLogStore(database),
     database,
     events: new PostgresEventStore(database),
     generations: new PostgresGenerationStore(database),

@@ -1,0 +1,92 @@
+/** What every adapter of the log store promises. */
+import { randomUUID } from 'node:crypto';
+import type { RunId } from '@carillon/domain';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { LogKey, LogStore } from './log-store.ts';
+
+export function describeLogStore(name: string, make: () => Promise<LogStore>): void {
+  describe(name, () => {
+    let store: LogStore;
+    beforeEach(async () => {
+      store = await make();
+    });
+    afterEach(() => store.close());
+
+    const newLog = (over: Partial<LogKey> = {}): LogKey => ({
+      ...{ day: '2030-01-31', runId: randomUUID() as RunId, epoch: 1, ...over },
+    });
+    const write = (log: LogKey, at: { segment?: number; offset: number }, text: string) =>
+      store.write(log, { segment: 0, ...at }, Buffer.from(text));
+    const read = async (log: LogKey, segment = 0, from = segment, bytesMax = 1_000) =>
+      Buffer.from(await store.read(log, { segment, from, bytesMax })).toString();
+
+    it('what was written is read at once, in order', async () => {
+      const log = newLog();
+      await write(log, { offset: 0 }, 'one\n');
+      expect(await read(log)).toBe('one\n');
+      await write(log, { offset: 4 }, 'two\n');
+      expect(await read(log)).toBe('one\ntwo\n');
+      expect(await store.segments(log)).toEqual([{ start: 0, bytes: 8 }]);
+    });
+
+    it('a part of it is read by its position, and nothing after its end', async () => {
+      const log = newLog();
+      await write(log, { offset: 0 }, '0123456789');
+      expect(await read(log, 0, 3, 4)).toBe('3456');
+      expect(await read(log, 0, 8, 4)).toBe('89');
+      expect(await read(log, 0, 10, 4)).toBe('');
+    });
+
+    it('the same written again changes nothing', async () => {
+      const log = newLog();
+      await write(log, { offset: 0 }, 'one\n');
+      await write(log, { offset: 4 }, 'two\n');
+      await write(log, { offset: 4 }, 'two\n');
+      expect(await read(log)).toBe('one\ntwo\n');
+    });
+
+    it('segments are apart: one is dropped, the others stay', async () => {
+      const log = newLog();
+      await write(log, { offset: 0 }, 'head\n');
+      await write(log, { segment: 5, offset: 5 }, 'middle\n');
+      await write(log, { segment: 12, offset: 12 }, 'tail\n');
+      await write(log, { segment: 12, offset: 17 }, 'end\n');
+      await store.dropSegment(log, 5);
+      await store.dropSegment(log, 5);
+      expect(await store.segments(log)).toEqual([
+        { start: 0, bytes: 5 },
+        { start: 12, bytes: 9 },
+      ]);
+      expect(await read(log, 12, 17)).toBe('end\n');
+      expect(await read(log, 5)).toBe('');
+    });
+
+    it('attempts of a run, and runs, are apart', async () => {
+      const log = newLog();
+      const later = { ...log, epoch: 12 };
+      await write(log, { offset: 0 }, 'first\n');
+      await write(later, { offset: 0 }, 'second\n');
+      expect(await read(log)).toBe('first\n');
+      expect(await read(later)).toBe('second\n');
+      expect(await store.segments(newLog())).toEqual([]);
+      expect(await read(newLog())).toBe('');
+    });
+
+    it('old days are dropped in steps, later ones stay', async () => {
+      const [old, older, kept] = [
+        newLog({ day: '2030-01-01' }),
+        newLog({ day: '2029-12-31' }),
+        newLog({ day: '2030-01-02' }),
+      ];
+      for (const log of [old, older, kept]) await write(log, { offset: 0 }, 'x\n');
+      let steps = 0;
+      while (await store.dropSome({ beforeDay: '2030-01-02' })) {
+        steps += 1;
+        expect(steps).toBeLessThan(100);
+      }
+      expect(await store.segments(old)).toEqual([]);
+      expect(await store.segments(older)).toEqual([]);
+      expect(await read(kept)).toBe('x\n');
+    });
+  });
+}

@@ -1,0 +1,141 @@
+/**
+ * Logs as files: `<folder>/<day>/<run>/<epoch>.log` is the beginning of an attempt, `<epoch>.<start>.log` a later segment. Files and
+ * folders are their owner's alone, and no link is followed: scripts of other users may run beside this server.
+ */
+import { constants } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { OpenFolder } from '../open-folder.ts';
+import type { LogKey, LogSegment, LogStore } from './log-store.ts';
+
+const { O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+const PRIVATE = { mode: 0o700 };
+const FILE_MODE = 0o600;
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+const FILE = /^(\d+)(?:\.(\d+))?\.log$/;
+/** Folders of runs that one step of the retention removes. */
+const DROPPED_MAX = 500;
+
+export interface FilesLogStoreOptions {
+  /** Every server has this folder, at whatever path: it is on a shared disk. */
+  readonly isShared?: boolean;
+}
+
+export class FilesLogStore implements LogStore {
+  readonly isShared: boolean;
+  readonly #root: OpenFolder;
+
+  private constructor(root: OpenFolder, { isShared = false }: FilesLogStoreOptions) {
+    this.#root = root;
+    this.isShared = isShared;
+  }
+
+  static async open(path: string, options: FilesLogStoreOptions = {}): Promise<FilesLogStore> {
+    return new FilesLogStore(await OpenFolder.make(path, PRIVATE), options);
+  }
+
+  async write(
+    log: LogKey,
+    { segment, offset }: { readonly segment: number; readonly offset: number },
+    bytes: Uint8Array,
+  ): Promise<void> {
+    await using day = await this.#root.makeFolder(log.day, PRIVATE);
+    await using run = await day.makeFolder(log.runId, PRIVATE);
+    await using file = await openFile(run, fileOf(log, segment), O_WRONLY | O_CREAT);
+    if (process.geteuid?.() === 0) {
+      const { uid, gid } = await run.owner();
+      await file.chown(uid, gid);
+    }
+    let written = 0;
+    while (written < bytes.length) {
+      const { bytesWritten } = await file.write(
+        bytes,
+        written,
+        bytes.length - written,
+        offset - segment + written,
+      );
+      written += bytesWritten;
+    }
+  }
+
+  async dropSegment(log: LogKey, segment: number): Promise<void> {
+    await this.#inRun(log, (run) => run.remove(fileOf(log, segment)));
+  }
+
+  async segments(log: LogKey): Promise<LogSegment[]> {
+    const found = await this.#inRun(log, async (run) => {
+      const starts = (await run.entries()).flatMap(({ name }) => {
+        const [, epoch, start = '0'] = FILE.exec(name) ?? [];
+        return epoch === String(log.epoch) ? [Number(start)] : [];
+      });
+      return Promise.all(
+        starts.map(async (start) => {
+          await using file = await openFile(run, fileOf(log, start), O_RDONLY);
+          return { start, bytes: (await file.stat()).size };
+        }),
+      );
+    });
+    return (found ?? []).sort((a, b) => a.start - b.start);
+  }
+
+  async read(
+    log: LogKey,
+    {
+      segment,
+      from,
+      bytesMax,
+    }: { readonly segment: number; readonly from: number; readonly bytesMax: number },
+  ): Promise<Uint8Array> {
+    const read = await this.#inRun(log, async (run) => {
+      await using file = await openFile(run, fileOf(log, segment), O_RDONLY);
+      const buffer = Buffer.allocUnsafe(bytesMax);
+      const { bytesRead } = await file.read(buffer, 0, bytesMax, from - segment);
+      return buffer.subarray(0, bytesRead);
+    });
+    return read ?? new Uint8Array();
+  }
+
+  async dropSome({ beforeDay }: { readonly beforeDay: string }): Promise<boolean> {
+    const days = (await this.#root.entries()).map(({ name }) => name).filter((name) => DAY.test(name));
+    const [oldest] = days.filter((day) => day < beforeDay).sort();
+    if (oldest === undefined) return false;
+    {
+      await using day = await this.#root.folder(oldest);
+      const runs = (await day?.entries()) ?? [];
+      for (const { name } of runs.slice(0, DROPPED_MAX)) await day?.remove(name);
+      if (runs.length > DROPPED_MAX) return true;
+    }
+    await this.#root.remove(oldest);
+    return true;
+  }
+
+  close(): Promise<void> {
+    return this.#root.close();
+  }
+
+  /** Undefined where the run has no folder, or no such file. */
+  async #inRun<T>(
+    { day: name, runId }: LogKey,
+    work: (run: OpenFolder) => Promise<T>,
+  ): Promise<T | undefined> {
+    try {
+      await using day = await this.#root.folder(name);
+      await using run = await day?.folder(runId);
+      return run && (await work(run));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      throw error;
+    }
+  }
+}
+
+function fileOf({ epoch }: LogKey, segment: number): string {
+  return segment === 0 ? `${epoch}.log` : `${epoch}.${segment}.log`;
+}
+
+async function openFile(folder: OpenFolder, name: string, flags: number): Promise<FileHandle> {
+  const file = await open(folder.at(name), flags | O_NOFOLLOW | O_NONBLOCK, FILE_MODE);
+  const { nlink } = await file.stat();
+  if ((await file.stat()).isFile() && nlink === 1) return file;
+  await file.close();
+  throw new Error(`${folder.path}/${name} is not a file of its own. Remove it.`);
+}

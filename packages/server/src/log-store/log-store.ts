@@ -1,0 +1,45 @@
+/**
+ * What runs have written, as text. A log is the bytes of one attempt, counted from 0. It is kept in segments, each of which begins at
+ * its first byte: the first one holds the beginning, and later ones may be dropped while the log goes on, which leaves a gap. Writing
+ * may fail at any time: that costs the log, never the run.
+ */
+import type { RunId } from '@carillon/domain';
+
+/** One attempt. The day is that of its first output, in UTC, such as 2030-01-31: retention goes by it. */
+export interface LogKey {
+  readonly day: string;
+  readonly runId: RunId;
+  readonly epoch: number;
+}
+
+export interface LogSegment {
+  /** The position of its first byte in the log, by which it is called. */
+  readonly start: number;
+  readonly bytes: number;
+}
+
+export interface LogStore {
+  /** Every server of the installation reaches what is kept here, and not only this one. */
+  readonly isShared: boolean;
+  /** Bytes from this position on, after all before them in this segment. The same again changes nothing. */
+  write(
+    log: LogKey,
+    at: { readonly segment: number; readonly offset: number },
+    bytes: Uint8Array,
+  ): Promise<void>;
+  dropSegment(log: LogKey, segment: number): Promise<void>;
+  /** In order; none where there is no such log. What was written is read at once. */
+  segments(log: LogKey): Promise<LogSegment[]>;
+  /** At most so many bytes of a segment, from this position of the log on; none at its end. */
+  read(
+    log: LogKey,
+    range: { readonly segment: number; readonly from: number; readonly bytesMax: number },
+  ): Promise<Uint8Array>;
+  /** Removes some logs of days before this one; true while there are more. */
+  dropSome(options: { readonly beforeDay: string }): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+export function dayOf(atMs: number): string {
+  return new Date(atMs).toISOString().slice(0, 10);
+}

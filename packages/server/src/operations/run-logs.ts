@@ -1,0 +1,224 @@
+/** What runs have written: read as text, searched, and followed while they run. */
+import { type Caller, type Job, type Moment, Refusal, type RunId, requireMay } from '@carillon/domain';
+import { sleep } from '@carillon/foundation';
+import { type LoggedLine, type LoggedStream, type LogPart, textOf, textPart } from '../run-logs/run-logs.ts';
+import type { RunLogRecord } from '../storage/run-log-store.ts';
+import type { RunView } from '../storage/run-store.ts';
+import type { OperationPorts } from './operation-ports.ts';
+import { runNotFound, visibleRun } from './support/visibility.ts';
+
+export interface ReadLogQuery {
+  readonly attempt?: number | undefined;
+  readonly epoch?: number | undefined;
+  readonly streams?: readonly LoggedStream[] | undefined;
+  readonly search?: string | undefined;
+  readonly since?: Moment | undefined;
+  /** Only so many lines at the end. */
+  readonly tail?: number | undefined;
+}
+
+/** parts: any part of it can be read. lines: it is searched, and its length is not known before. */
+export type RunLogText =
+  | { readonly parts: readonly LogPart[]; readonly lines?: undefined }
+  | { readonly lines: AsyncIterable<string>; readonly parts?: undefined };
+
+export type FollowedLog =
+  | ({ readonly kind: 'line' } & LoggedLine)
+  | { readonly kind: 'attempt'; readonly epoch: number; readonly attempt: number | undefined }
+  | { readonly kind: 'end'; readonly status: string }
+  | { readonly kind: 'idle' };
+
+export interface FollowLogOptions extends Omit<ReadLogQuery, 'tail'> {
+  /** Continues there. */
+  readonly after?: { readonly epoch: number; readonly offset: number } | undefined;
+  /** Who asks, asked again while it lasts; rejects when the credential is no longer valid. */
+  readonly recognise: () => Promise<Caller>;
+  readonly signal: AbortSignal;
+}
+
+const ACTION = 'logs.read';
+const TAIL_BYTES_MAX = 8 * 1_024 * 1_024;
+/** How often a followed log is looked at, and how often its run is. */
+const LOOK_MS = 250;
+const STATUS_EVERY_LOOKS = 4;
+const HEARTBEAT_MS = 15_000;
+const ALIVE: ReadonlySet<string> = new Set(['QUEUED', 'CLAIMED', 'RUNNING']);
+
+export function runLogOperations(ports: OperationPorts) {
+  const { logs, clock } = ports;
+
+  return {
+    async readRunLog(caller: Caller, runId: RunId, query: ReadLogQuery): Promise<RunLogText> {
+      const { attempts } = await visibleRun(ports, { caller, runId, action: ACTION });
+      const views = new Map(attempts.map((view) => [view.epoch, view]));
+      const records = selected(await logs.of(runId), views, query);
+      const { streams, search, since, tail, attempt, epoch } = query;
+      if ([streams, search, since, tail].some((value) => value !== undefined)) {
+        // Refused before the answer begins where it is in a place that cannot be read.
+        for (const record of records) await logs.parts(record);
+        const matches = lineFilter(query, clock.now());
+        return {
+          lines: tail === undefined ? textLines(records, matches) : lastLines(records, matches, tail),
+        };
+      }
+      const known = new Map(records.map((record) => [record.epoch, record]));
+      const epochs = [...new Set([...views.keys(), ...known.keys()])].sort((a, b) => a - b);
+      const parts: LogPart[] = [];
+      for (const each of epochs) {
+        const record = known.get(each);
+        if (attempt === undefined && epoch === undefined)
+          parts.push(textPart(heading(each, views.get(each))));
+        if (record) parts.push(...(await logs.parts(record)));
+      }
+      return { parts };
+    },
+
+    /** Until the run has ended, the signal aborts, or the caller may not read it any more. */
+    async followRunLog(
+      caller: Caller,
+      runId: RunId,
+      options: FollowLogOptions,
+    ): Promise<AsyncGenerator<FollowedLog, void, undefined>> {
+      const { job } = await visibleRun(ports, { caller, runId, action: ACTION });
+      return follow(ports, { runId, job, ...options });
+    },
+  };
+
+  async function* textLines(
+    records: readonly RunLogRecord[],
+    matches: (line: LoggedLine) => boolean,
+  ): AsyncGenerator<string> {
+    for (const record of records)
+      for await (const line of logs.lines(record)) if (matches(line)) yield textOf(line);
+  }
+
+  async function* lastLines(
+    records: readonly RunLogRecord[],
+    matches: (line: LoggedLine) => boolean,
+    count: number,
+  ): AsyncGenerator<string> {
+    let kept: string[] = [];
+    let first = 0;
+    let chars = 0;
+    for await (const line of textLines(records, matches)) {
+      kept.push(line);
+      chars += line.length;
+      while (kept.length - first > count || chars > TAIL_BYTES_MAX) {
+        chars -= kept[first]!.length;
+        kept[first] = '';
+        first += 1;
+      }
+      if (first > 10_000) {
+        kept = kept.slice(first);
+        first = 0;
+      }
+    }
+    yield* kept.slice(first);
+  }
+}
+
+function selected(
+  records: readonly RunLogRecord[],
+  views: ReadonlyMap<number, RunView>,
+  { attempt, epoch }: Pick<ReadLogQuery, 'attempt' | 'epoch'>,
+): RunLogRecord[] {
+  return records.filter(
+    (record) =>
+      (epoch === undefined || record.epoch === epoch) &&
+      (attempt === undefined || views.get(record.epoch)?.attempt === attempt),
+  );
+}
+
+function lineFilter({ streams, search, since }: ReadLogQuery, nowMs: number): (line: LoggedLine) => boolean {
+  const sinceMs = since === undefined ? undefined : 'atMs' in since ? since.atMs : nowMs - since.agoMs;
+  return ({ stream, text, atMs }) =>
+    (streams === undefined || streams.includes(stream)) &&
+    (search === undefined || text.includes(search)) &&
+    (sinceMs === undefined || atMs >= sinceMs);
+}
+
+/** The line before the output of an attempt. */
+function heading(epoch: number, view: RunView | undefined): string {
+  if (view === undefined) return `# epoch ${epoch}\n`;
+  const { attempt, status, executorId, startedAtMs, endedAtMs } = view;
+  const time = (ms: number | undefined) => (ms === undefined ? '' : new Date(ms).toISOString());
+  const facts = [
+    `attempt ${attempt}`,
+    `epoch ${epoch}`,
+    status,
+    executorId && `worker ${executorId}`,
+    startedAtMs !== undefined && `from ${time(startedAtMs)}`,
+    endedAtMs !== undefined && `to ${time(endedAtMs)}`,
+  ];
+  return `# ${facts.filter(Boolean).join(', ')}\n`;
+}
+
+async function* follow(
+  { logs, storage, clock }: OperationPorts,
+  {
+    runId,
+    job,
+    after,
+    recognise,
+    signal,
+    ...filter
+  }: FollowLogOptions & { runId: RunId; job: Job | undefined },
+): AsyncGenerator<FollowedLog, void, undefined> {
+  const matches = lineFilter(filter, clock.now());
+  let position = after ?? { epoch: 0, offset: 0 };
+  let told = after?.epoch ?? 0;
+  let finals = 0;
+  let heardAt = clock.monotonic();
+  let checkedAt = heardAt;
+  let views = new Map<number, RunView>();
+  for (let look = 0; !signal.aborted; look += 1) {
+    let status: string | undefined;
+    if (look % STATUS_EVERY_LOOKS === 0) {
+      const attempts = await storage.runs.attempts(runId, clock.now());
+      if (attempts.length === 0) throw runNotFound(runId);
+      views = new Map(attempts.map((view) => [view.epoch, view]));
+      ({ status } = attempts[0]!);
+    }
+    const records = selected(await logs.of(runId), views, filter);
+    for (const record of records) {
+      if (record.epoch < position.epoch) continue;
+      if (record.epoch > told) {
+        told = record.epoch;
+        yield { kind: 'attempt', epoch: told, attempt: views.get(told)?.attempt };
+      }
+      const from = record.epoch === position.epoch ? position.offset : 0;
+      for await (const line of logs.lines(record, from)) {
+        position = { epoch: record.epoch, offset: line.offset };
+        if (!matches(line)) continue;
+        heardAt = clock.monotonic();
+        yield { kind: 'line', ...line };
+      }
+    }
+    // A failed attempt may be tried again: it is over when it has ended twice in a row, and then all was read.
+    if (status !== undefined) finals = ALIVE.has(status) ? 0 : finals + 1;
+    if (status !== undefined && finals >= 2) {
+      yield { kind: 'end', status };
+      return;
+    }
+    const now = clock.monotonic();
+    if (now - checkedAt >= HEARTBEAT_MS) {
+      checkedAt = now;
+      if (!(await mayStillRead(recognise, job))) return;
+    }
+    if (now - heardAt >= HEARTBEAT_MS) {
+      heardAt = now;
+      yield { kind: 'idle' };
+    }
+    await sleep(clock, LOOK_MS, signal);
+  }
+}
+
+/** A storage that is away for a moment says nothing about the caller. */
+async function mayStillRead(recognise: () => Promise<Caller>, job: Job | undefined): Promise<boolean> {
+  try {
+    requireMay(await recognise(), ACTION, job);
+    return true;
+  } catch (error) {
+    return error instanceof Refusal ? error.status >= 429 : true;
+  }
+}

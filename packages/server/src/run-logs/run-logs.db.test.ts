@@ -1,0 +1,140 @@
+/** From a handler that writes to the text that is read: through a whole server, its files, its database and a restart. */
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { silentLog } from '@carillon/foundation';
+import type { Handler } from '@carillon/worker';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { Carillon, type LogMessage } from '../../../../packages/client/src/index.ts';
+import {
+  createTestDatabase,
+  describeEachPostgres,
+  type TestDatabase,
+} from '../../../../tests/support/postgres.ts';
+import { configSchema } from '../config/config-schema.ts';
+import { type StartedServer, startServer } from '../start-server.ts';
+
+const SOON = { timeout: 60_000 };
+
+describeEachPostgres('the logs of runs', (postgres) => {
+  let database: TestDatabase;
+  let folder: string;
+  const running: StartedServer[] = [];
+  let release = () => {};
+  const handlers = new Map<string, Handler>([
+    [
+      'steps',
+      async (run) => {
+        run.log.info(`begin of attempt ${run.attempt}`);
+        run.log.error('careful \u001b[31mred');
+        await new Promise<void>((resolve) => {
+          release = resolve;
+        });
+        run.log.info('done');
+        if (run.payload.fail === run.attempt) throw new Error('failed on purpose');
+        return { fine: true };
+      },
+    ],
+    ['silent', () => undefined],
+  ]);
+
+  beforeAll(async () => {
+    database = await createTestDatabase(postgres.url);
+    folder = await mkdtemp(join(tmpdir(), 'carillon-run-logs-'));
+  });
+  afterEach(async () => {
+    for (const server of running.splice(0)) await server.stop();
+  });
+  afterAll(async () => {
+    await database.drop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  async function start(name = 'one', settings: object = {}): Promise<Carillon> {
+    const server = await startServer({
+      config: configSchema.parse({
+        ...{ port: 0, data: join(folder, name), database_url: database.url, ...settings },
+      }),
+      handlers,
+      log: silentLog,
+      onReplaced: () => expect.fail('another process has the identity of this server'),
+    });
+    running.push(server);
+    const key = (await readFile(server.adminKeyFile, 'utf8')).trim();
+    return new Carillon({ url: server.address, key });
+  }
+
+  async function begin(client: Carillon, payload: Record<string, number> = {}, handler = 'steps'): Promise<string> {
+    const { job_id: jobId } = await client.jobs.create({
+      ...{ name: 'steps', schedule_type: 'IMMEDIATE', handler, payload, max_retries: 1 },
+      retry: { strategy: 'fixed', delay_seconds: 1 },
+    });
+    return jobId;
+  }
+
+  const ended = (client: Carillon, runId: string) =>
+    expect.poll(async () => (await client.runs.get(runId)).status, SOON).toMatch(/SUCCESS|FAILED/);
+
+  it('are followed while the run goes on, and read after a restart of the server', async () => {
+    const client = await start();
+    const runId = await begin(client);
+    const messages: LogMessage[] = [];
+    const following = (async () => {
+      for await (const message of client.runs.tailLogs(runId)) messages.push(message);
+    })();
+    const said = () => messages.flatMap((message) => (message.kind === 'line' ? [message.text] : []));
+    await expect.poll(said, SOON).toEqual(['begin of attempt 1', 'careful \u001b[31mred']);
+    expect((await client.runs.get(runId)).status).toMatch(/CLAIMED|RUNNING/);
+    expect(await client.runs.logText(runId, { stream: 'stdout' })).toMatch(/^\d{13} o begin of attempt 1\n$/);
+    release();
+    await following;
+    expect(said().at(-1)).toBe('done');
+    expect(messages.at(-1)).toEqual({ kind: 'end', status: 'SUCCESS' });
+
+    await running.pop()!.stop();
+    const again = await start();
+    const text = await again.runs.logText(runId);
+    expect(text).toMatch(/^# attempt 1, epoch 1, SUCCESS, .*\n\d+ o begin of attempt 1\n\d+ e careful .*\n\d+ o done\n$/);
+    expect(await again.runs.logText(runId, { search: 'careful', tail: 1 })).toContain('careful');
+    expect((await again.runs.get(runId)).log_url).toBe(`/api/runs/${runId}/logs`);
+    const [day] = await readdir(join(folder, 'one', 'logs'));
+    expect(await readdir(join(folder, 'one', 'logs', day!, runId))).toEqual(['1.log']);
+  });
+
+  it('of attempts stay apart; a run that writes nothing leaves nothing', async () => {
+    const client = await start();
+    const runId = await begin(client, { fail: 1 });
+    await expect.poll(() => client.runs.logText(runId), SOON).toContain('begin of attempt 1');
+    release();
+    await expect.poll(() => client.runs.logText(runId), SOON).toContain('begin of attempt 2');
+    release();
+    await ended(client, runId);
+    expect(await client.runs.logText(runId, { attempt: 2 })).not.toContain('attempt 1');
+    expect(await client.runs.logText(runId)).toMatch(
+      /# attempt 1, .*FAILED.*\n\d+ o begin of attempt 1\n[^#]*# attempt 2, .*SUCCESS.*\n\d+ o begin of attempt 2\n/,
+    );
+    const silent = await begin(client, {}, 'silent');
+    await ended(client, silent);
+    expect(await client.runs.logText(silent)).toMatch(/^# attempt 1, [^\n]*\n$/);
+    expect(await client.runs.logText(silent, { attempt: 1 })).toBe('');
+  });
+
+  it('in the folder of one server are not in that of another, which says so; a shared folder is read by both', async () => {
+    const one = await start('here', { roles: ['gateway', 'engine'] });
+    const other = await start('there', { roles: ['gateway'] });
+    const runId = await begin(one);
+    await expect.poll(() => one.runs.logText(runId), SOON).toContain('begin');
+    release();
+    await ended(one, runId);
+    await expect(other.runs.logText(runId)).rejects.toMatchObject({ code: 'log_elsewhere', status: 503 });
+    for (const server of running.splice(0)) await server.stop();
+    const logs = { folder: join(folder, 'shared') };
+    const first = await start('here', { logs });
+    const second = await start('there', { logs, roles: ['gateway'] });
+    const shared = await begin(first);
+    await expect.poll(() => second.runs.logText(shared), SOON).toContain('begin');
+    release();
+    await ended(second, shared);
+    expect(await second.runs.logText(shared)).toBe(await first.runs.logText(shared));
+  });
+});

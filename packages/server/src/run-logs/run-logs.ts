@@ -1,0 +1,181 @@
+/** What runs have written, read from wherever it is kept: as lines, or as text of which any part can be read. */
+import { type NodeId, Refusal, type RunId } from '@carillon/domain';
+import type { LogKey, LogSegment, LogStore } from '../log-store/log-store.ts';
+import type { RunLogRecord, RunLogStore } from '../storage/run-log-store.ts';
+
+export type LoggedStream = 'stdout' | 'stderr' | 'system';
+
+export interface LoggedLine {
+  readonly epoch: number;
+  /** Where the next line begins. */
+  readonly offset: number;
+  readonly atMs: number;
+  readonly stream: LoggedStream;
+  readonly text: string;
+}
+
+/** A text whose length is known before it is read. */
+export interface LogPart {
+  readonly bytes: number;
+  read(from: number, bytesMax: number): Promise<Uint8Array>;
+}
+
+/** Where a log is read. */
+export type LogSource = Pick<LogStore, 'segments' | 'read'>;
+
+export interface RunLogsOptions {
+  readonly records: Pick<RunLogStore, 'logsOf'>;
+  readonly store: LogSource;
+  readonly nodeId: NodeId;
+  /** The logs of another server. Left out: they cannot be read here. */
+  readonly peer?: (nodeId: NodeId) => LogSource;
+}
+
+const READ_BYTES = 256 * 1_024;
+const NEWLINE = 10;
+const STREAMS: Readonly<Record<string, LoggedStream>> = { o: 'stdout', e: 'stderr', s: 'system' };
+/** `<ms> o|e|s text` */
+const LINE = /^(\d+) ([oes]) (.*)$/su;
+const INSTANT_LENGTH = 24;
+
+export class RunLogs {
+  readonly #options: RunLogsOptions;
+
+  constructor(options: RunLogsOptions) {
+    this.#options = options;
+  }
+
+  /** Of attempts that have said something, in the order of their epochs. */
+  of(runId: RunId): Promise<RunLogRecord[]> {
+    return this.#options.records.logsOf(runId);
+  }
+
+  /** Lines that are complete, from a position on. What was dropped or could not be kept is a line of its own. */
+  async *lines(record: RunLogRecord, from = 0): AsyncGenerator<LoggedLine> {
+    const source = this.#sourceOf(record);
+    let end = from;
+    for (const segment of await source.segments(record)) {
+      if (segment.start + segment.bytes <= from) continue;
+      const missing = segment.start - end;
+      for await (const line of linesOf(source, record, { segment, from: Math.max(from, segment.start) })) {
+        if (missing > 0 && end < segment.start) yield gapLine(record, { ...line, offset: segment.start }, missing);
+        end = line.offset;
+        yield line;
+      }
+    }
+    const lost = lostBytes(record, end);
+    if (lost > 0) yield lossLine(record, lost);
+  }
+
+  /** The same as text, without reading it. */
+  async parts(record: RunLogRecord): Promise<LogPart[]> {
+    const source = this.#sourceOf(record);
+    const parts: LogPart[] = [];
+    let end = 0;
+    for (const segment of await source.segments(record)) {
+      const { start, bytes } = segment;
+      if (start > end) {
+        const head = await source.read(record, { segment: start, from: start, bytesMax: INSTANT_LENGTH });
+        const atMs = Number.parseInt(Buffer.from(head).toString('latin1'), 10) || record.lastAtMs;
+        parts.push(textPart(textOf(gapLine(record, { atMs, offset: start }, start - end))));
+      }
+      const read = (from: number, bytesMax: number) =>
+        source.read(record, { segment: start, from: start + from, bytesMax: Math.min(bytesMax, bytes - from) });
+      parts.push({ bytes, read });
+      end = start + bytes;
+    }
+    const lost = lostBytes(record, end);
+    if (lost > 0) parts.push(textPart(textOf(lossLine(record, lost))));
+    return parts;
+  }
+
+  #sourceOf({ nodeId, runId }: RunLogRecord): LogSource {
+    const { store, peer } = this.#options;
+    if (nodeId === undefined || nodeId === this.#options.nodeId) return store;
+    if (peer) return peer(nodeId);
+    const message = `The log of the run ${runId} is in a folder of the server ${nodeId}, which this server cannot read.`;
+    throw new Refusal('log_elsewhere', message);
+  }
+}
+
+/** Some of an attempt that has ended is in no segment: it could not be kept. */
+function lostBytes({ ended, bytes }: RunLogRecord, end: number): number {
+  return ended ? bytes - end : 0;
+}
+
+function gapLine(
+  { epoch }: LogKey,
+  { atMs, offset }: Pick<LoggedLine, 'atMs' | 'offset'>,
+  missing: number,
+): LoggedLine {
+  const text = `${missing} bytes of output are left out here: of a long log the beginning and the end are kept.`;
+  return { epoch, offset, atMs, stream: 'system', text };
+}
+
+function lossLine({ epoch, lastAtMs, bytes }: RunLogRecord, lost: number): LoggedLine {
+  const text = `${lost} bytes of output are missing here: they could not be kept, or are not kept any more.`;
+  return { epoch, offset: bytes, atMs: lastAtMs, stream: 'system', text };
+}
+
+async function* linesOf(
+  source: LogSource,
+  log: LogKey,
+  { segment, from }: { segment: LogSegment; from: number },
+): AsyncGenerator<LoggedLine> {
+  let rest: Uint8Array = new Uint8Array();
+  let at = from;
+  const end = segment.start + segment.bytes;
+  while (at + rest.length < end) {
+    const position = at + rest.length;
+    const bytesMax = Math.min(READ_BYTES, end - position);
+    const read = await source.read(log, { segment: segment.start, from: position, bytesMax });
+    if (read.length === 0) return;
+    const bytes = rest.length === 0 ? read : Buffer.concat([rest, read]);
+    let start = 0;
+    for (let found = bytes.indexOf(NEWLINE); found >= 0; found = bytes.indexOf(NEWLINE, start)) {
+      const line = Buffer.from(bytes.buffer, bytes.byteOffset + start, found - start).toString();
+      at += found + 1 - start;
+      start = found + 1;
+      const parsed = parseLine(line);
+      if (parsed) yield { epoch: log.epoch, offset: at, ...parsed };
+    }
+    rest = bytes.subarray(start);
+  }
+}
+
+/** Undefined for what no server of ours has written. */
+function parseLine(line: string): Pick<LoggedLine, 'atMs' | 'stream' | 'text'> | undefined {
+  const [, ms, letter = '', text = ''] = LINE.exec(line) ?? [];
+  return ms === undefined ? undefined : { atMs: Number(ms), stream: STREAMS[letter]!, text };
+}
+
+/** As it is kept. */
+export function textOf({ atMs, stream, text }: Pick<LoggedLine, 'atMs' | 'stream' | 'text'>): string {
+  return `${atMs} ${stream === 'stdout' ? 'o' : stream === 'stderr' ? 'e' : 's'} ${text}\n`;
+}
+
+export function textPart(text: string): LogPart {
+  const bytes = Buffer.from(text);
+  return { bytes: bytes.length, read: async (from, bytesMax) => bytes.subarray(from, from + bytesMax) };
+}
+
+/** Of texts one after the other: from this byte on, so many. */
+export async function* readParts(
+  parts: readonly LogPart[],
+  { from, bytes }: { readonly from: number; readonly bytes: number },
+): AsyncGenerator<Uint8Array> {
+  let skip = from;
+  let left = bytes;
+  for (const part of parts) {
+    let at = Math.min(skip, part.bytes);
+    skip -= at;
+    while (at < part.bytes && left > 0) {
+      const read = await part.read(at, Math.min(READ_BYTES, left, part.bytes - at));
+      // It was removed meanwhile: the answer ends early, as its length says.
+      if (read.length === 0) return;
+      at += read.length;
+      left -= read.length;
+      yield read;
+    }
+  }
+}

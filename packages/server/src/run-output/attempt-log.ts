@@ -1,0 +1,256 @@
+/**
+ * The log of one attempt on its way to the store: lines, each with its instant and stream, in segments. Keeps the beginning and the end
+ * of what was written: segments between them are dropped. What waits to be written is bounded; what comes beyond is left out and counted,
+ * and a line of the log says so.
+ */
+import { isUtf8 } from 'node:buffer';
+import type { OutputChunk, OutputStream } from '@carillon/worker';
+
+export const LINE_BYTES_MAX = 64 * 1_024;
+/** The beginning of an attempt, which is always kept. */
+export const HEAD_BYTES_MAX = 8 * 1_024 * 1_024;
+/** The end: so many segments of this size, the last one being filled. */
+export const TAIL_SEGMENTS_MAX = 4;
+export const TAIL_SEGMENT_BYTES_MAX = 512 * 1_024;
+/** Of one attempt, not yet in the store. */
+export const UNWRITTEN_BYTES_MAX = 1_024 * 1_024;
+
+const BLOCK_BYTES_MIN = 4 * 1_024;
+const BLOCK_BYTES_MAX = 64 * 1_024;
+const LETTERS = { stdout: 'o', stderr: 'e', system: 's' } as const;
+const NEWLINE = 10;
+const RETURN = 13;
+const DECODER = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/** Bytes of one segment that follow each other. */
+export interface Batch {
+  readonly segment: number;
+  readonly offset: number;
+  readonly bytes: Uint8Array;
+}
+
+interface Block {
+  readonly segment: number;
+  readonly offset: number;
+  readonly bytes: Buffer;
+  used: number;
+}
+
+/** The beginning of a line whose end has not come yet. */
+interface Partial {
+  readonly parts: Uint8Array[];
+  bytes: number;
+  readonly atMs: number;
+}
+
+export class AttemptLog {
+  /** Where the next byte goes. */
+  offset = 0;
+  lines = 0;
+  readonly firstAtMs: number;
+  lastAtMs: number;
+  incomplete = false;
+  /** Segments that are in the store or on their way there, oldest first. */
+  readonly segments: number[] = [0];
+  #blocks: Block[] = [];
+  readonly #partials = new Map<OutputStream, Partial>();
+  #partialBytes = 0;
+  /** Written into blocks that the store has not taken. */
+  #blockBytes = 0;
+  #leftOut = 0;
+  #reason = '';
+
+  constructor(atMs: number) {
+    this.firstAtMs = atMs;
+    this.lastAtMs = atMs;
+  }
+
+  /** What this log holds in memory. */
+  get unwrittenBytes(): number {
+    return this.#blockBytes + this.#partialBytes;
+  }
+
+  get hasLines(): boolean {
+    return this.#blocks.length > 0;
+  }
+
+  /** room: how many bytes all logs together may still take. */
+  add({ stream, atMs, bytes }: OutputChunk, { room, reason }: { room: number; reason: string }): void {
+    const roomAfter = this.unwrittenBytes + room;
+    let start = 0;
+    while (start < bytes.length) {
+      const found = bytes.indexOf(NEWLINE, start);
+      const end = found < 0 ? bytes.length : found;
+      this.#addPart(stream, atMs, bytes.subarray(start, end), {
+        ...{ isEnd: found >= 0, roomAfter, reason },
+      });
+      start = end + 1;
+    }
+  }
+
+  /** Lines that never ended, and what was left out last, become lines. */
+  end(atMs: number): void {
+    for (const stream of [...this.#partials.keys()]) this.#endPartial(stream);
+    this.#tellLeftOut(atMs);
+  }
+
+  /** The next bytes for the store; they stay in memory until `wrote`. */
+  next(): Batch | undefined {
+    const [first] = this.#blocks;
+    if (first === undefined) return undefined;
+    const same = this.#blocks.filter(({ segment }) => segment === first.segment);
+    const bytes =
+      same.length === 1
+        ? first.bytes.subarray(0, first.used)
+        : Buffer.concat(same.map((block) => block.bytes.subarray(0, block.used)));
+    // Lines that come meanwhile go into a block of their own.
+    for (const block of same) if (block.used < block.bytes.length) this.#seal(block);
+    return { segment: first.segment, offset: first.offset, bytes };
+  }
+
+  /** The store has the batch. Nothing is left of it where the log was given up meanwhile. */
+  wrote({ offset, bytes }: Batch): void {
+    const end = offset + bytes.length;
+    for (const block of this.#blocks) if (block.offset < end) this.#blockBytes -= block.used;
+    this.#blocks = this.#blocks.filter((block) => block.offset >= end);
+  }
+
+  /** Segments that make room for later ones. */
+  surplus(): number[] {
+    return this.segments.splice(1, Math.max(0, this.segments.length - 1 - TAIL_SEGMENTS_MAX));
+  }
+
+  /** The store is away for too long: what is in memory is lost. */
+  giveUp(): void {
+    this.incomplete = true;
+    this.#blocks = [];
+    this.#blockBytes = 0;
+    this.#partials.clear();
+    this.#partialBytes = 0;
+  }
+
+  #seal(block: Block): void {
+    const at = this.#blocks.indexOf(block);
+    this.#blocks[at] = { ...block, bytes: block.bytes.subarray(0, block.used) };
+  }
+
+  #addPart(
+    stream: OutputStream,
+    atMs: number,
+    part: Uint8Array,
+    { isEnd, roomAfter, reason }: { isEnd: boolean; roomAfter: number; reason: string },
+  ): void {
+    if (this.unwrittenBytes + part.length > Math.min(UNWRITTEN_BYTES_MAX, roomAfter)) {
+      this.incomplete = true;
+      this.#reason = reason;
+      this.#leftOut += part.length + (isEnd ? 1 : 0);
+      return;
+    }
+    if (this.#leftOut > 0) this.#tellLeftOut(atMs);
+    if (isEnd && !this.#partials.has(stream) && part.length <= LINE_BYTES_MAX) {
+      this.#addLine(stream, atMs, part);
+      return;
+    }
+    let rest = part;
+    for (;;) {
+      const partial = this.#partials.get(stream) ?? { parts: [], bytes: 0, atMs };
+      this.#partials.set(stream, partial);
+      if (partial.bytes === LINE_BYTES_MAX && rest.length > 0) {
+        this.#splitPartial(stream);
+        continue;
+      }
+      const taken = rest.subarray(0, LINE_BYTES_MAX - partial.bytes);
+      // A copy: whoever wrote the bytes may use their memory again.
+      partial.parts.push(Buffer.from(taken));
+      partial.bytes += taken.length;
+      this.#partialBytes += taken.length;
+      rest = rest.subarray(taken.length);
+      if (rest.length === 0) break;
+    }
+    if (isEnd) this.#endPartial(stream);
+  }
+
+  /** A line that is too long goes on in the next, which begins with a whole character. */
+  #splitPartial(stream: OutputStream): void {
+    const { parts, atMs } = this.#partials.get(stream)!;
+    const line = Buffer.concat(parts);
+    const cut = endOfCharacters(line);
+    this.#removePartial(stream);
+    this.#addLine(stream, atMs, line.subarray(0, cut));
+    const rest = line.subarray(cut);
+    if (rest.length === 0) return;
+    this.#partials.set(stream, { parts: [rest], bytes: rest.length, atMs });
+    this.#partialBytes += rest.length;
+  }
+
+  #endPartial(stream: OutputStream): void {
+    const partial = this.#partials.get(stream);
+    if (partial === undefined) return;
+    this.#removePartial(stream);
+    this.#addLine(stream, partial.atMs, Buffer.concat(partial.parts));
+  }
+
+  #removePartial(stream: OutputStream): void {
+    this.#partialBytes -= this.#partials.get(stream)?.bytes ?? 0;
+    this.#partials.delete(stream);
+  }
+
+  #tellLeftOut(atMs: number): void {
+    if (this.#leftOut === 0) return;
+    const text = `${this.#leftOut} bytes of output are missing here: ${this.#reason}.`;
+    this.#leftOut = 0;
+    this.#addLine('system', atMs, Buffer.from(text));
+  }
+
+  #addLine(stream: OutputStream, atMs: number, line: Uint8Array): void {
+    const prefix = `${Math.trunc(atMs)} ${LETTERS[stream]} `;
+    const text = safeText(line.at(-1) === RETURN ? line.subarray(0, -1) : line);
+    const length = prefix.length + text.length + 1;
+    const block = this.#blockFor(length);
+    block.bytes.write(prefix, block.used, 'latin1');
+    block.bytes.set(text, block.used + prefix.length);
+    block.bytes[block.used + length - 1] = NEWLINE;
+    block.used += length;
+    this.#blockBytes += length;
+    this.offset += length;
+    this.lines += 1;
+    this.lastAtMs = Math.max(this.lastAtMs, atMs);
+  }
+
+  #blockFor(length: number): Block {
+    const segment = this.#segmentFor(length);
+    const last = this.#blocks.at(-1);
+    if (last?.segment === segment && last.bytes.length - last.used >= length) return last;
+    const bytes = Math.max(length, Math.min(BLOCK_BYTES_MAX, Math.max(BLOCK_BYTES_MIN, this.#blockBytes)));
+    const block = { segment, offset: this.offset, bytes: Buffer.allocUnsafeSlow(bytes), used: 0 };
+    this.#blocks.push(block);
+    return block;
+  }
+
+  /** Segments begin with a line, so that a gap between two of them cuts none. */
+  #segmentFor(length: number): number {
+    const current = this.segments.at(-1)!;
+    const bytesMax = current === 0 ? HEAD_BYTES_MAX : TAIL_SEGMENT_BYTES_MAX;
+    if (this.offset + length - current <= bytesMax || this.offset === current) return current;
+    this.segments.push(this.offset);
+    return this.offset;
+  }
+}
+
+/** Text for sure: what is no UTF-8 is replaced, and zeros too, which end a text for many programs. */
+function safeText(line: Uint8Array): Uint8Array {
+  if (isUtf8(line) && !line.includes(0)) return line;
+  return Buffer.from(DECODER.decode(line).replaceAll('\0', '\ufffd'));
+}
+
+/** How many bytes are whole characters: the last one may go on in the next line. */
+function endOfCharacters(line: Uint8Array): number {
+  const { length } = line;
+  for (let back = 1; back <= Math.min(3, length); back += 1) {
+    const byte = line[length - back]!;
+    if ((byte & 0xc0) === 0x80) continue;
+    const needed = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+    return needed > back ? length - back : length;
+  }
+  return length;
+}
