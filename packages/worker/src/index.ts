@@ -15,6 +15,14 @@ export { DEFAULT_INTERPRETERS, DEFAULT_PATH, parseInterpreter } from './handlers
 export type { UserIds } from './handlers/script/run-folder.ts';
 export * from './handlers/script/script-handler.ts';
 export { NEVER_CALLED } from './handlers/special-networks.ts';
+export * as protocol from './protocol/index.ts';
+export { type CreateWorkerOptions, createWorker, type Worker } from './remote/create-worker.ts';
+export type { TlsFiles } from './remote/dial-grpc.ts';
+export { type Dial, WorkerRefused } from './remote/remote-home.ts';
+export type { PayloadSchema, RunOf, TypedHandler } from './remote/typed-handler.ts';
 export * from './run-channel.ts';
 export type { RunInProgress } from './run-in-progress.ts';
+export { ReportSender } from './runtime/report-sender.ts';
+export * from './runtime/worker-home.ts';
+export { WorkerRuntime, type WorkerRuntimeOptions } from './runtime/worker-runtime.ts';
 export type { StandardSchemaV1 } from './standard-schema.ts';

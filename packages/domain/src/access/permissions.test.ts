@@ -45,6 +45,7 @@ const ADMIN = [
   'users.read',
   'users.manage',
   'namespaces.manage',
+  'workers.connect',
 ];
 
 describe('the table of roles and actions', () => {
@@ -70,6 +71,7 @@ describe('the table of roles and actions', () => {
       'namespaces.manage',
       'users.manage',
       'users.read',
+      'workers.connect',
       'workers.read',
     ]);
   });

@@ -54,7 +54,7 @@ export function describeHandlerStore(makeStorage: MakeStorage): void {
       await stage.world.storage.members.registerWorker(
         {
           workerId: 'w' as WorkerId,
-          ...{ nodeId, incarnation: 1, bootId: stage.world.bootId, slots: 1, handlers: ['offered'] },
+          ...{ nodeId, incarnation: 1, session: 0, bootId: stage.world.bootId, slots: 1, handlers: ['offered'] },
         },
         BASE_MS,
       );
