@@ -207,6 +207,7 @@ const key = {
   role: 'editor',
   own_only: true,
   scopes: ['jobs.read', 'jobs.create'],
+  worker: null,
   created_at: AT,
   expires_at: '2031-01-01T00:00:00.000Z',
   last_used_at: null,
@@ -262,6 +263,10 @@ export const ACCOUNT_EXAMPLES = {
   },
   session,
   key,
+  workerKeyBody: {
+    name: 'thumbnails',
+    worker: { handlers: ['resize-image', 'script'], namespaces: ['media'] },
+  },
   keyBody: {
     name: 'deploy pipeline',
     namespace: 'billing',

@@ -30,6 +30,7 @@ const OPERATOR = [
   'runs.cancel',
   'runs.rerun',
   'dead_letters.redrive',
+  'workers.manage',
 ];
 const EDITOR = [...OPERATOR, 'jobs.create', 'jobs.update', 'jobs.delete'];
 const ADMIN = [
@@ -42,6 +43,7 @@ const ADMIN = [
   'users.read',
   'users.manage',
   'namespaces.manage',
+  'workers.connect',
 ];
 
 describe('the table of roles and actions', () => {
@@ -67,6 +69,7 @@ describe('the table of roles and actions', () => {
       'namespaces.manage',
       'users.manage',
       'users.read',
+      'workers.manage',
       'workers.read',
     ]);
   });

@@ -26,6 +26,10 @@ class WorkerSlots implements WorkerView {
     return this.worker.handlers;
   }
 
+  get namespaces(): readonly string[] | undefined {
+    return this.worker.namespaces;
+  }
+
   reserve(slots: number): void {
     this.#reserved += slots;
   }
