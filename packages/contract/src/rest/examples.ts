@@ -93,10 +93,17 @@ const problem: Problem = {
 
 const worker = {
   worker_id: 'worker-7',
+  name: 'gpu-3',
   node_id: '01893f2e-0000-7000-8000-00000000000a',
+  remote: true,
+  language: 'typescript',
+  version: '0.1.0',
+  labels: { gpu: 'a100' },
   alive: true,
   slots: 50,
   running: 3,
+  stuck: 0,
+  draining: false,
   handlers: ['http'],
   last_seen_at: '2030-01-02T08:00:03.000Z',
   last_seen: '2030-01-02T08:00:03.000Z',

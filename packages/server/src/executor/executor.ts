@@ -52,7 +52,7 @@ export class Executor implements Service, LocalWorker {
   readonly #engine: ExecutionEngine;
   readonly #loop: Loop;
   readonly #leaseWatch: LeaseWatch;
-  readonly #unsubscribe: () => void;
+  readonly #unsubscribe: (() => void)[];
   readonly #sender: ReportSender;
   readonly #handlers: readonly string[];
   readonly #bound: UnrecordedBound;
@@ -63,6 +63,10 @@ export class Executor implements Service, LocalWorker {
   #generation = 0;
   #registered = false;
   #trustedUntil = 0;
+  /** Somebody asked it to take no more runs. */
+  #draining = false;
+  /** Handlers that had not returned at the last heartbeat, though their runs were reported. */
+  #stuck = 0;
   #cancelWatch: (() => void) | undefined;
 
   constructor(options: ExecutorOptions) {
@@ -107,7 +111,10 @@ export class Executor implements Service, LocalWorker {
       onUnknown: (leases) => this.#engine.giveBack(leases, RUN_ERRORS.unknown()),
     });
     // A hint alone stops nothing: the storage decides which runs are to stop.
-    this.#unsubscribe = signals.on('cancel-requested', () => this.#leaseWatch.checkSoon());
+    this.#unsubscribe = [
+      signals.on('cancel-requested', () => this.#leaseWatch.checkSoon()),
+      signals.on('workers-asked', () => this.#loop.wake()),
+    ];
   }
 
   get workerId(): WorkerId {
@@ -115,7 +122,7 @@ export class Executor implements Service, LocalWorker {
   }
 
   get slots(): number {
-    return this.#isTrusted() ? this.#options.slots : 0;
+    return this.#isTrusted() && !this.#draining ? this.#options.slots : 0;
   }
 
   get runningCount(): number {
@@ -154,7 +161,7 @@ export class Executor implements Service, LocalWorker {
     await Promise.race([this.#engine.drained(), sleep(clock, GIVE_BACK_MS, this.#stopping.signal)]);
     this.#stopping.abort();
     await this.#sender.stop();
-    this.#unsubscribe();
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
     await this.#leaseWatch.stop();
     await this.#loop.stop();
     this.#cancelWatch?.();
@@ -190,8 +197,10 @@ export class Executor implements Service, LocalWorker {
       bootId,
       slots,
       handlers: [...handlers.keys()],
+      draining: this.#draining,
     };
-    await members.registerWorker(worker, clock.now());
+    const { draining } = await members.registerWorker(worker, clock.now());
+    this.#draining = draining;
     this.#heard(sentAt);
     this.#registered = true;
     link.attach(this);
@@ -200,8 +209,27 @@ export class Executor implements Service, LocalWorker {
   async #beat(): Promise<void> {
     const { members, clock } = this.#options;
     const sentAt = clock.monotonic();
-    if (await members.beatWorker(this.workerId, clock.now())) this.#heard(sentAt);
-    else this.#comeBack();
+    this.#noteStuck(this.#engine.stuckCount);
+    const { alive, draining } = await members.beatWorker(this.workerId, clock.now(), this.#stuck);
+    if (!alive) {
+      this.#comeBack();
+      return;
+    }
+    this.#drain(draining);
+    this.#heard(sentAt);
+  }
+
+  #drain(draining: boolean): void {
+    if (draining === this.#draining) return;
+    this.#draining = draining;
+    const message = draining ? 'this worker takes no more runs: it was asked to drain' : 'this worker takes runs again';
+    this.#options.log.info({ workerId: this.workerId, running: this.runningCount }, message);
+  }
+
+  #noteStuck(stuck: number): void {
+    const message = 'handlers have not returned though they were told to stop and their runs were reported; their slots stay in use';
+    if (stuck > this.#stuck) this.#options.log.warn({ workerId: this.workerId, stuck }, message);
+    this.#stuck = stuck;
   }
 
   /**

@@ -12,7 +12,7 @@ import {
 } from '@carillon/domain';
 import type { AuditRecord } from '../audit-store.ts';
 import type { NewRun, RunRequest } from '../due.ts';
-import type { ShardOwner, WorkerRecord } from '../member-store.ts';
+import type { ShardOwner, WorkerState } from '../member-store.ts';
 import type { DeadLetter } from '../run-store.ts';
 import type { ShardGuard } from '../schedule-store.ts';
 import type { StoredSigningKey } from '../signing-key-store.ts';
@@ -44,10 +44,7 @@ export interface NodeRow {
 /** Lasts as long as its node. */
 export type ShardRow = Omit<ShardOwner, 'expiresAtMs'>;
 
-export interface WorkerRow extends WorkerRecord {
-  readonly lastSeenMs: number;
-  readonly alive: boolean;
-}
+export type WorkerRow = WorkerState;
 
 export interface NamespaceRow {
   readonly namespace: Namespace;

@@ -115,19 +115,27 @@ export const REGISTER_WORKER = statement('register_worker')`
   WITH former AS MATERIALIZED (
     SELECT FROM workers WHERE worker_id = $1
   ), registered AS (
-    INSERT INTO workers (worker_id, node_id, incarnation, slots, handlers, last_seen_at, boot_id)
-    VALUES ($1, $2::uuid, $3, $4, $5::text[], $6::bigint, $7::uuid)
-    ON CONFLICT (worker_id) DO UPDATE SET slots = excluded.slots, handlers = excluded.handlers,
-      last_seen_at = excluded.last_seen_at WHERE NOT workers.dead
-    RETURNING worker_id, node_id
+    INSERT INTO workers (worker_id, node_id, incarnation, slots, handlers, last_seen_at, boot_id,
+      name, language, version, labels, remote, draining)
+    VALUES ($1, $2::uuid, $3, $4, $5::text[], $6::bigint, $7::uuid, $8, $9, $10, $11::jsonb, $12, $13)
+    ON CONFLICT (worker_id) DO UPDATE SET node_id = excluded.node_id, slots = excluded.slots, handlers = excluded.handlers,
+      last_seen_at = excluded.last_seen_at, name = excluded.name, language = excluded.language,
+      version = excluded.version, labels = excluded.labels WHERE NOT workers.dead
+    RETURNING worker_id, node_id, draining
+  ), joined AS (
+    INSERT INTO events (kind, data)
+    SELECT 'worker.joined', jsonb_build_object('worker_id', worker_id, 'node_id', node_id) FROM registered
+    WHERE NOT EXISTS (SELECT FROM former)
   )
-  INSERT INTO events (kind, data)
-  SELECT 'worker.joined', jsonb_build_object('worker_id', worker_id, 'node_id', node_id) FROM registered
-  WHERE NOT EXISTS (SELECT FROM former)`;
+  SELECT draining FROM registered`;
 
-/** $1 worker, $2 now. A dead worker stays dead. */
+/** $1 worker, $2 now, $3 stuck. A dead worker stays dead. */
 export const BEAT_WORKER = statement('beat_worker')`
-  UPDATE workers SET last_seen_at = $2::bigint WHERE worker_id = $1 AND NOT dead RETURNING worker_id`;
+  UPDATE workers SET last_seen_at = $2::bigint, stuck = $3::int WHERE worker_id = $1 AND NOT dead RETURNING draining`;
+
+/** $1 worker, $2 draining. */
+export const DRAIN_WORKER = statement('drain_worker')`
+  UPDATE workers SET draining = $2 WHERE worker_id = $1 AND NOT dead RETURNING worker_id`;
 
 /**
  * $1 leases: runs that are to stop, by request or because their job is cancelled. By key: an index on workers would lead past
@@ -194,6 +202,13 @@ const WORKER = columns<WorkerState>({
   bootId: 'boot_id',
   slots: 'slots',
   handlers: 'handlers',
+  name: 'name',
+  language: 'language',
+  version: 'version',
+  labels: 'labels',
+  remote: 'remote',
+  draining: 'draining',
+  stuck: 'stuck',
   lastSeenMs: 'last_seen_at',
   alive: 'NOT dead',
 });

@@ -1,7 +1,8 @@
 /** The member store on PostgreSQL. */
 import type { BootId, LeaseId, NodeId, RunId, WorkerId } from '@carillon/domain';
 import { plainArray, textArray } from '../../postgres/array-literal.ts';
-import type { Database } from '../../postgres/database.ts';
+import { type Database, RollBack } from '../../postgres/database.ts';
+import type { AuditEntry } from '../audit-store.ts';
 import type {
   HeardWorker,
   MemberStore,
@@ -9,10 +10,12 @@ import type {
   PublishedAddresses,
   ShardOwner,
   UnreceivedRun,
+  WorkerBeaten,
   WorkerRecord,
   WorkerState,
 } from '../member-store.ts';
 import * as sql from './member.sql.ts';
+import { recordAudit } from './postgres-audit-store.ts';
 import { readAll } from './selection.ts';
 
 export class PostgresMemberStore implements MemberStore {
@@ -110,8 +113,8 @@ export class PostgresMemberStore implements MemberStore {
     ]);
   }
 
-  async registerWorker(worker: WorkerRecord, nowMs: number): Promise<void> {
-    await this.#database.query(sql.REGISTER_WORKER, [
+  async registerWorker(worker: WorkerRecord, nowMs: number): Promise<Pick<WorkerBeaten, 'draining'>> {
+    const [row] = await this.#database.query<readonly [boolean]>(sql.REGISTER_WORKER, [
       worker.workerId,
       worker.nodeId,
       worker.incarnation,
@@ -119,11 +122,27 @@ export class PostgresMemberStore implements MemberStore {
       textArray(worker.handlers),
       nowMs,
       worker.bootId,
+      worker.name ?? null,
+      worker.language ?? null,
+      worker.version ?? null,
+      JSON.stringify(worker.labels ?? {}),
+      worker.remote ?? false,
+      worker.draining ?? false,
     ]);
+    return { draining: row?.[0] ?? false };
   }
 
-  async beatWorker(workerId: WorkerId, nowMs: number): Promise<boolean> {
-    return (await this.#database.query(sql.BEAT_WORKER, [workerId, nowMs])).length > 0;
+  async beatWorker(workerId: WorkerId, nowMs: number, stuck = 0): Promise<WorkerBeaten> {
+    const [row] = await this.#database.query<readonly [boolean]>(sql.BEAT_WORKER, [workerId, nowMs, stuck]);
+    return { alive: row !== undefined, draining: row?.[0] ?? false };
+  }
+
+  drainWorker(workerId: WorkerId, draining: boolean, audit?: AuditEntry): Promise<boolean> {
+    return this.#database.transaction(async (session) => {
+      if ((await session.query(sql.DRAIN_WORKER, [workerId, draining])).length === 0) throw new RollBack(false);
+      await recordAudit(session, [audit]);
+      return true;
+    });
   }
 
   async cancelledRuns(leases: readonly LeaseId[]): Promise<RunId[]> {
