@@ -8,13 +8,18 @@ import type { OperationPorts } from './operation-ports.ts';
 export interface ListedWorker extends WorkerState {
   /** Runs it holds now. */
   readonly running: number;
+  /** A process of its own, at the end of a stream. */
+  readonly remote: boolean;
 }
 
 export function workerOperations({ storage: { members, runs }, signals, clock }: OperationPorts) {
   const known = async (): Promise<ListedWorker[]> => {
     const [workers, held] = await Promise.all([members.workers(), members.leasedRuns()]);
     return workers
-      .map((worker) => ({ ...worker, running: held.get(worker.workerId) ?? 0 }))
+      .map((worker) => ({
+        ...{ ...worker, running: held.get(worker.workerId) ?? 0 },
+        remote: worker.session > 0,
+      }))
       .sort((a, b) => (a.workerId < b.workerId ? -1 : 1));
   };
 

@@ -16,12 +16,12 @@ beforeEach(() => {
 const worker = (lastSeenMs: number, over: Partial<WorkerState> = {}): WorkerState => ({
   workerId: 'worker' as WorkerId,
   nodeId: 'node' as NodeId,
+  session: 0,
   incarnation: 1,
   bootId: 'boot' as BootId,
   slots: 1,
   handlers: [],
   labels: {},
-  remote: false,
   draining: false,
   stuck: 0,
   lastSeenMs,

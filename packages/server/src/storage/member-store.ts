@@ -42,9 +42,14 @@ export interface ShardOwner {
 
 export interface WorkerRecord {
   readonly workerId: WorkerId;
+  /** Its home: the node that claims for it. */
   readonly nodeId: NodeId;
+  /** Of the node, for the worker of a node's own process; 0 for one at the end of a stream. */
   readonly incarnation: number;
+  /** Of the worker's own process. */
   readonly bootId: BootId;
+  /** Grows with every stream of a worker; 0 for one without a stream. */
+  readonly session: number;
   readonly slots: number;
   readonly handlers: readonly string[];
   /** For people: what it calls itself, what it is written in, and its version. */
@@ -52,15 +57,15 @@ export interface WorkerRecord {
   readonly language?: string | undefined;
   readonly version?: string | undefined;
   readonly labels?: Readonly<Record<string, string>> | undefined;
-  /** In a process of its own, and not in its node. */
-  readonly remote?: boolean | undefined;
   /** It took no more runs under its former id already. */
   readonly draining?: boolean | undefined;
 }
 
+/** taken: another process has this id, or a later stream of the same one. dead: its runs belong to others. */
+export type Registered = 'registered' | 'taken' | 'dead';
+
 export interface WorkerState extends WorkerRecord {
   readonly labels: Readonly<Record<string, string>>;
-  readonly remote: boolean;
   /** It takes no more runs, and ends those that it has. */
   readonly draining: boolean;
   /** Handlers that have not returned though their runs were reported. */
@@ -126,8 +131,8 @@ export interface MemberStore {
     epochs: ReadonlyMap<number, number>;
   }): Promise<ReadonlySet<number>>;
   releaseShards(request: { nodeId: NodeId; epochs: ReadonlyMap<number, number> }): Promise<void>;
-  /** Answers whether it is to drain: one that comes back under its id is still asked to. */
-  registerWorker(worker: WorkerRecord, nowMs: number): Promise<Pick<WorkerBeaten, 'draining'>>;
+  /** Records the worker as heard, with what it offers and its home. */
+  registerWorker(worker: WorkerRecord, nowMs: number): Promise<Registered>;
   /**
    * Records the worker as heard: one row by its key, whatever else there is. One that is not alive must stop its runs and come
    * back under a new id. stuck: handlers that have not returned though their runs were reported.

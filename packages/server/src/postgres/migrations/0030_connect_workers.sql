@@ -7,7 +7,6 @@ ALTER TABLE workers
   ADD COLUMN language text,
   ADD COLUMN version  text,
   ADD COLUMN labels   jsonb NOT NULL DEFAULT '{}',
-  ADD COLUMN remote   boolean NOT NULL DEFAULT false,
   -- Somebody asked it to take no more runs; its heartbeats tell it.
   ADD COLUMN draining boolean NOT NULL DEFAULT false,
   -- Handlers that have not returned though their runs were reported; its heartbeats say how many.

@@ -19,6 +19,11 @@ export function describeWorkers(make: MakeStorage): void {
   const find = async (workerId: WorkerId) =>
     (await stage.world.storage.members.workers()).find((worker) => worker.workerId === workerId);
 
+  const remote = () => ({
+    ...{ workerId: newId<WorkerId>(), nodeId: newId<NodeId>(), incarnation: 0, bootId: newId<BootId>() },
+    ...{ session: 1, slots: 8, handlers: ['http'] },
+  });
+
   it('a registered worker is listed as it registered, alive', async () => {
     const { members } = stage.world.storage;
     const handlers = ['http', 'odd, "name"', 'NULL', '{x}'];
@@ -27,24 +32,48 @@ export function describeWorkers(make: MakeStorage): void {
       nodeId: newId<NodeId>(),
       incarnation: 3,
       bootId: newId<BootId>(),
+      session: 0,
       slots: 8,
       handlers,
     };
     await members.registerWorker(record, BASE_MS + 5);
     expect(await find(record.workerId)).toEqual({
-      ...{ ...record, name: undefined, language: undefined, version: undefined, labels: {}, remote: false },
+      ...{ ...record, name: undefined, language: undefined, version: undefined, labels: {} },
       ...{ draining: false, stuck: 0, lastSeenMs: BASE_MS + 5, alive: true },
     });
     await members.registerWorker({ ...record, slots: 2, handlers: [] }, BASE_MS + 6);
     expect(await find(record.workerId)).toMatchObject({ slots: 2, handlers: [], lastSeenMs: BASE_MS + 6 });
   });
 
+  it('a worker that registers with another node, by a later stream, has that one as its home', async () => {
+    const { members } = stage.world.storage;
+    const record = remote();
+    expect(await members.registerWorker(record, BASE_MS)).toBe('registered');
+    const moved = { ...record, nodeId: newId<NodeId>(), session: 2 };
+    expect(await members.registerWorker(moved, BASE_MS + 1)).toBe('registered');
+    expect(await find(record.workerId)).toMatchObject({ ...moved, lastSeenMs: BASE_MS + 1, alive: true });
+  });
+
+  it('hazard 44: an id belongs to one process, and to the latest of its streams, until it is forgotten', async () => {
+    const { members } = stage.world.storage;
+    const record = { ...remote(), session: 2 };
+    await members.registerWorker(record, BASE_MS);
+    const other = { ...record, bootId: newId<BootId>(), session: 3, slots: 9 };
+    for (const late of [other, { ...record, session: 1, slots: 9 }])
+      expect(await members.registerWorker(late, BASE_MS + 1)).toBe('taken');
+    expect(await find(record.workerId)).toMatchObject({ ...record, lastSeenMs: BASE_MS, alive: true });
+    await stage.world.markDead(record.workerId);
+    expect(await members.registerWorker(other, BASE_MS + 2)).toBe('taken');
+    expect(await members.registerWorker({ ...record, session: 3 }, BASE_MS + 2)).toBe('dead');
+    await members.forgetWorkers([record.workerId]);
+    expect(await members.registerWorker(other, BASE_MS + 3)).toBe('registered');
+  });
+
   it('what a worker says of itself is listed, and said anew when it registers at another node', async () => {
     const { members } = stage.world.storage;
     const record = {
-      ...{ workerId: newId<WorkerId>(), nodeId: newId<NodeId>(), bootId: newId<BootId>(), incarnation: 0 },
-      ...{ slots: 8, handlers: ['resize'], name: 'gpu-3 "left"', language: 'python', version: '1.4.0' },
-      ...{ labels: { gpu: 'a100', 'odd key': '{"x"}' }, remote: true },
+      ...{ ...remote(), name: 'gpu-3 "left"', language: 'python', version: '1.4.0' },
+      labels: { gpu: 'a100', 'odd key': '{"x"}' },
     };
     await members.registerWorker(record, BASE_MS);
     expect(await find(record.workerId)).toMatchObject({ ...record, draining: false });
@@ -77,9 +106,10 @@ export function describeWorkers(make: MakeStorage): void {
     const { members } = world.storage;
     await members.drainWorker(world.workerId, true);
     const { labels, lastSeenMs, alive, stuck, draining, ...record } = (await find(world.workerId))!;
-    expect(await members.registerWorker(record, BASE_MS + 1)).toEqual({ draining: true });
+    await members.registerWorker(record, BASE_MS + 1);
+    expect(await beat(world.workerId)).toEqual({ alive: true, draining: true });
     const next = { ...record, workerId: newId<WorkerId>() };
-    expect(await members.registerWorker({ ...next, draining: true }, BASE_MS)).toEqual({ draining: true });
+    await members.registerWorker({ ...next, draining: true }, BASE_MS);
     expect(await beat(next.workerId)).toEqual({ alive: true, draining: true });
   });
 

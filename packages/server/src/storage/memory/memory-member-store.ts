@@ -7,6 +7,7 @@ import type {
   MemberStore,
   NodeBeat,
   PublishedAddresses,
+  Registered,
   ShardOwner,
   UnreceivedRun,
   WorkerBeaten,
@@ -141,15 +142,16 @@ export class MemoryMemberStore implements MemberStore {
   }
 
   /** A dead worker stays dead under its id: only a new id brings it back. */
-  async registerWorker(worker: WorkerRecord, nowMs: number): Promise<Pick<WorkerBeaten, 'draining'>> {
+  async registerWorker(worker: WorkerRecord, nowMs: number): Promise<Registered> {
     const former = this.#state.workers.get(worker.workerId);
-    const { labels = {}, remote = false } = worker;
+    if (former && (former.bootId !== worker.bootId || former.session > worker.session)) return 'taken';
+    if (former?.alive === false) return 'dead';
+    const { labels = {} } = worker;
     const draining = former?.draining ?? worker.draining ?? false;
-    const { alive = true, stuck = 0 } = former ?? {};
-    const row = { ...worker, labels, remote, draining, stuck, lastSeenMs: nowMs, alive };
+    const row = { ...worker, labels, draining, stuck: former?.stuck ?? 0, lastSeenMs: nowMs, alive: true };
     this.#state.workers.set(worker.workerId, row);
     if (!former) this.#emit('worker.joined', worker.nodeId, worker.workerId);
-    return { draining };
+    return 'registered';
   }
 
   async beatWorker(workerId: WorkerId, nowMs: number, stuck = 0): Promise<WorkerBeaten> {

@@ -8,6 +8,7 @@ import type {
   MemberStore,
   NodeBeat,
   PublishedAddresses,
+  Registered,
   ShardOwner,
   UnreceivedRun,
   WorkerBeaten,
@@ -113,8 +114,8 @@ export class PostgresMemberStore implements MemberStore {
     ]);
   }
 
-  async registerWorker(worker: WorkerRecord, nowMs: number): Promise<Pick<WorkerBeaten, 'draining'>> {
-    const [row] = await this.#database.query<readonly [boolean]>(sql.REGISTER_WORKER, [
+  async registerWorker(worker: WorkerRecord, nowMs: number): Promise<Registered> {
+    const [row] = await this.#database.query<readonly [Registered]>(sql.REGISTER_WORKER, [
       worker.workerId,
       worker.nodeId,
       worker.incarnation,
@@ -122,14 +123,14 @@ export class PostgresMemberStore implements MemberStore {
       textArray(worker.handlers),
       nowMs,
       worker.bootId,
+      worker.session,
       worker.name ?? null,
       worker.language ?? null,
       worker.version ?? null,
       JSON.stringify(worker.labels ?? {}),
-      worker.remote ?? false,
       worker.draining ?? false,
     ]);
-    return { draining: row?.[0] ?? false };
+    return row![0];
   }
 
   async beatWorker(workerId: WorkerId, nowMs: number, stuck = 0): Promise<WorkerBeaten> {
