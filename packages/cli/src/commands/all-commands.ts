@@ -13,10 +13,11 @@ import { keyCommands } from './keys.ts';
 import { namespaceCommands } from './namespaces.ts';
 import { runCommands } from './runs.ts';
 import { preview } from './schedules.ts';
-import { serverCommands, workers } from './server.ts';
+import { serverCommands } from './server.ts';
 import { sessionCommands } from './session.ts';
 import { signingKeyCommands } from './signing-keys.ts';
 import { userCommands } from './users.ts';
+import { workerCommands } from './workers.ts';
 
 const completion = command('completion', 'Print the completion script of a shell', {
   details: 'Written to where the shell looks for it, it completes commands and options.',
@@ -42,7 +43,7 @@ const commands: readonly CommandSpec[] = [
   ...applyCommands,
   importCrontab,
   events,
-  workers,
+  ...workerCommands,
   ...keyCommands,
   ...userCommands,
   ...namespaceCommands,
@@ -64,6 +65,7 @@ export const NOUNS: Readonly<Record<string, string>> = {
   jobs: 'Make, read, change and stop jobs',
   runs: 'See what ran, and stop it or do it again',
   dlq: 'Runs that failed for good (dead letters)',
+  workers: 'Who runs jobs',
   keys: 'API keys',
   sessions: 'Who is signed in',
   users: 'People and what they may',

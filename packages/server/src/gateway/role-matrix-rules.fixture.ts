@@ -92,7 +92,9 @@ export const newWorkerKeyHere: Rule = {
     if (!knowsNamespace(caller, namespace)) {
       return allowedIf(false, isPerson(caller) || may(caller, 'keys.manage') ? 404 : 403);
     }
-    return allowedIf(may(caller, 'keys.manage', { namespace }) && may(caller, 'workers.connect', { namespace }));
+    return allowedIf(
+      may(caller, 'keys.manage', { namespace }) && may(caller, 'workers.connect', { namespace }),
+    );
   },
 };
 

@@ -69,7 +69,10 @@ function callerWith(
   over: { userId?: string; scopes?: ReadonlySet<Action>; offers?: readonly string[] } = {},
 ): MatrixCaller {
   const { userId, scopes, offers } = over;
-  return { words, caller: { ...SERVER, kind: 'key', id: 'key', name: words, grants, userId, scopes, offers } };
+  return {
+    words,
+    caller: { ...SERVER, kind: 'key', id: 'key', name: words, grants, userId, scopes, offers },
+  };
 }
 
 export interface Scene {

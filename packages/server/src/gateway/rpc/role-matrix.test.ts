@@ -126,7 +126,10 @@ const JOB_CALLS: EntryOf<typeof rpc.JobService> = {
   listWorkers: { ask: () => jobs().listWorkers({}), ...somewhere('workers.read') },
   getWorker: { ask: () => jobs().getWorker({ workerId: 'worker-1' }), ...somewhere('workers.read') },
   drainWorker: { ask: () => jobs().drainWorker({ workerId: 'worker-1' }), ...somewhere('workers.manage') },
-  undrainWorker: { ask: () => jobs().undrainWorker({ workerId: 'worker-1' }), ...somewhere('workers.manage') },
+  undrainWorker: {
+    ask: () => jobs().undrainWorker({ workerId: 'worker-1' }),
+    ...somewhere('workers.manage'),
+  },
   listEvents: { ask: () => jobs().listEvents({}), ...somewhere('events.read') },
   watchEvents: {
     ask: async () => {

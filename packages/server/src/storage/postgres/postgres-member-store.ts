@@ -140,7 +140,8 @@ export class PostgresMemberStore implements MemberStore {
 
   drainWorker(workerId: WorkerId, draining: boolean, audit?: AuditEntry): Promise<boolean> {
     return this.#database.transaction(async (session) => {
-      if ((await session.query(sql.DRAIN_WORKER, [workerId, draining])).length === 0) throw new RollBack(false);
+      if ((await session.query(sql.DRAIN_WORKER, [workerId, draining])).length === 0)
+        throw new RollBack(false);
       await recordAudit(session, [audit]);
       return true;
     });
