@@ -96,3 +96,61 @@ test.each([
     stderr: expect.stringContaining('--handlers'),
   });
 });
+
+test('carillon worker runs the built-in handlers on another machine, and SIGTERM drains it (hazard 22)', async () => {
+  const asked: ServerResponse[] = [];
+  const receiver = createServer((_, response) => void asked.push(response)).listen(0, '127.0.0.1');
+  const url = `http://127.0.0.1:${await eventually(() => (receiver.address() as AddressInfo).port, SOON)}/`;
+  const [inServer] = await json<Worker[]>(['workers', 'list']);
+  const keyed = await json<{ key: string }>(['keys', 'create', 'away', '--worker', '--handlers', 'http']);
+  const away = launchCarillon(
+    [
+      'worker',
+      '--url',
+      one.server.address,
+      '--handlers',
+      'http',
+      '--slots',
+      '3',
+      '--name',
+      'away',
+      '--label',
+      'gpu=a100',
+    ],
+    { cwd: one.folder, env: { CARILLON_KEY: keyed.key } },
+  );
+  try {
+    // Then every run goes to the other one.
+    await ok(['workers', 'drain', inServer!.worker_id]);
+    const id = await eventually(async () => {
+      const workers = await json<(Worker & { name: string | null; alive: boolean })[]>(['workers']);
+      const found = workers.find(({ name, alive }) => name === 'away' && alive);
+      expect(found, away.said.stderr).toMatchObject({ remote: true, slots: 3, labels: { gpu: 'a100' } });
+      return found!.worker_id;
+    }, SOON);
+    const jobId = await createJob('far', '--http', url);
+    await eventually(() => expect(asked).toHaveLength(1), SOON);
+    expect(await json<Worker[]>(['workers'])).toContainEqual(
+      expect.objectContaining({ worker_id: id, running: 1, language: 'typescript' }),
+    );
+
+    away.signal('SIGTERM');
+    asked[0]!.end('done');
+    expect(await away.ended).toMatchObject({ code: 0, stderr: expect.stringContaining('Drained.') });
+    expect(await json(['jobs', 'show', jobId])).toMatchObject({ status: 'COMPLETED' });
+    await eventually(async () => expect(await json<Worker[]>(['workers'])).toHaveLength(1), SOON);
+  } finally {
+    away.signal('SIGKILL');
+    await ok(['workers', 'undrain', inServer!.worker_id]);
+    for (const response of asked) response.destroy();
+    receiver.close();
+  }
+}, 180_000);
+
+test('carillon worker with a key that may not offer its handler ends with a sentence', async () => {
+  const keyed = await json<{ key: string }>(['keys', 'create', 'other', '--worker', '--handlers', 'script']);
+  const ended = await run(['worker', '--url', one.server.address, '--handlers', 'http'], {
+    env: { CARILLON_KEY: keyed.key },
+  });
+  expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining('may not offer the handler http') });
+}, 60_000);

@@ -17,6 +17,7 @@ import { serverCommands } from './server.ts';
 import { sessionCommands } from './session.ts';
 import { signingKeyCommands } from './signing-keys.ts';
 import { userCommands } from './users.ts';
+import { worker } from './worker.ts';
 import { workerCommands } from './workers.ts';
 
 const completion = command('completion', 'Print the completion script of a shell', {
@@ -44,6 +45,7 @@ const commands: readonly CommandSpec[] = [
   importCrontab,
   events,
   ...workerCommands,
+  worker,
   ...keyCommands,
   ...userCommands,
   ...namespaceCommands,

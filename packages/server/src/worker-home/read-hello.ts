@@ -60,7 +60,9 @@ export function readHello(message: P.SessionRequest | undefined, keyId: string):
 function readShown({ name, language, version }: P.Hello, { labels }: P.Offer): ReadHello['shown'] {
   const texts = [name, language, version, ...Object.entries(labels).flat()];
   if (texts.some((text) => text.length > SHOWN_LENGTH_MAX || text.includes('\0')))
-    throw new ProtocolBroken(`name, language, version and labels have at most ${SHOWN_LENGTH_MAX} characters each`);
+    throw new ProtocolBroken(
+      `name, language, version and labels have at most ${SHOWN_LENGTH_MAX} characters each`,
+    );
   if (Object.keys(labels).length > LABELS_MAX)
     throw new ProtocolBroken(`a worker has at most ${LABELS_MAX} labels`);
   return {

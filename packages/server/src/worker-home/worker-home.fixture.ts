@@ -71,7 +71,9 @@ export class WorkerHomeFixture {
   }
 
   /** A port that workers connect to. */
-  async listen({ caller = SERVER } = {}): Promise<{ address: string; sessions: WorkerSessions; close: () => Promise<void> }> {
+  async listen({
+    caller = SERVER,
+  } = {}): Promise<{ address: string; sessions: WorkerSessions; close: () => Promise<void> }> {
     const sessions = new WorkerSessions({ ...this.#homes(), nodeId: this.world.nodeId });
     const listener = createListener();
     const app = fastify({ serverFactory: listener.serverFactory });
