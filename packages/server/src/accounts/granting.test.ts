@@ -12,6 +12,7 @@ import {
 } from '@carillon/domain';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { OperationsFixture } from '../operations/operations.fixture.ts';
+import { namespaceKey } from '../storage/lane.ts';
 
 const ADMIN_EVERYWHERE: Grant = { namespace: '*', role: 'admin', ownOnly: false };
 const DEFAULT_ADMIN: Grant = { namespace: 'default', role: 'admin', ownOnly: false };
@@ -256,5 +257,20 @@ describe('a worker key', () => {
     const { secret } = await fixture.everyones.rotateKey(SERVER, key.keyId, { overlapMs: 0 });
     const caller = await fixture.accounts.identities.ofKey(secret, SERVER.origin);
     expect([mayOffer(caller, 'resize'), mayOffer(caller, 'http')]).toEqual([true, false]);
+  });
+
+  it('is not given the jobs of another namespace: two namespaces that share a number are not made', async () => {
+    const names = new Map<number, string>();
+    let pair: [string, string] | undefined;
+    for (let i = 0; !pair; i += 1) {
+      const name = `team-${i}`;
+      const former = names.get(namespaceKey(name));
+      if (former) pair = [former, name];
+      names.set(namespaceKey(name), name);
+    }
+    await fixture.operations.createNamespace({ name: pair[0] });
+    await expect(fixture.operations.createNamespace({ name: pair[1] })).rejects.toMatchObject({
+      field: 'name',
+    });
   });
 });

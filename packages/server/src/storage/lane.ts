@@ -70,7 +70,7 @@ export function tenantOf({ namespace, userId }: Pick<Job, 'namespace' | 'userId'
   return namespaceKey(namespace) * TENANT_HALF + (userId === undefined ? 0 : upperBits(userId));
 }
 
-/** A number for the name. Namespaces that exist together have different ones: a worker that serves one is given nothing of another. */
+/** A number for the name. No namespace is made whose number another one has: a worker that serves one is given nothing of another. */
 export function namespaceKey(namespace: string): number {
   return upperBits(namespace);
 }
