@@ -45,6 +45,9 @@ async function undoLast(): Promise<void> {
   await postgres.query('DROP TABLE checkpoints');
   await postgres.query('ALTER TABLE leases DROP COLUMN checkpointed');
   await postgres.query('ALTER TABLE job_runs DROP COLUMN progress, DROP COLUMN progress_message');
+  await postgres.query('ALTER TABLE api_keys DROP COLUMN worker_handlers');
+  for (const column of ['name', 'language', 'version', 'labels', 'draining', 'stuck'])
+    await postgres.query(`ALTER TABLE workers DROP COLUMN ${column}`);
   await postgres.query('ALTER TABLE workers DROP COLUMN session');
   await postgres.query('DROP TABLE listeners');
   await postgres.query('ALTER TABLE namespaces DROP COLUMN events_after');

@@ -84,7 +84,7 @@ export class Observer {
     'members.registerWorker': ({ args, sentMs }) =>
       this.workers.registered(...(args as Args<'members', 'registerWorker'>), sentMs),
     'members.beatWorker': ({ args, result, sentMs }) =>
-      this.workers.beat(args[0] as WorkerId, result as boolean, sentMs),
+      this.workers.beat(args[0] as WorkerId, (result as Result<'members', 'beatWorker'>).alive, sentMs),
     'members.forgetWorkers': ({ args }) =>
       this.workers.forgotten(args[0] as readonly WorkerId[], (workerId) => this.runs.holdsNothing(workerId)),
     'members.markDead': ({ args, result }) =>

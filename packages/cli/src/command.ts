@@ -38,6 +38,8 @@ export interface CommandSpec extends CommandText {
   readonly troubleExit?: number;
   /** Everything after the name goes to the command unparsed, --help included. */
   readonly passThrough?: boolean;
+  /** The noun alone means this verb. */
+  readonly isDefault?: boolean;
   /** Returns the exit code when it is another than 0. */
   readonly run: (call: Call<Record<string, unknown>>) => Promise<number | undefined> | Promise<void>;
 }

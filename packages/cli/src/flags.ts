@@ -101,6 +101,12 @@ export const words = kind(
   true,
 );
 
+/** Names, in a flag that is repeated or separated by commas. */
+export const names = kind(
+  (given: readonly string[]) => given.flatMap((list) => list.split(',')).map((name) => name.trim()),
+  true,
+);
+
 export function onOff(flags: string, description: string, field?: string): Flag<boolean> {
   const { read: _, ...rest } = choice(flags, description, ['on', 'off'], field);
   return { ...rest, read: (given: string) => given === 'on' };

@@ -168,7 +168,7 @@ function addCommand(program: Command, spec: CommandSpec, run: ProgramParts['run'
   const [noun = '', verb] = spec.name.split(' ');
   const parent = verb === undefined ? program : nounOf(program, noun);
   const command = parent
-    .command(verb ?? noun)
+    .command(verb ?? noun, { isDefault: spec.isDefault ?? false })
     .summary(spec.summary)
     .description(descriptionOf(spec));
   command.helpOption('-h, --help', 'Show help');

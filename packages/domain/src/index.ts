@@ -5,6 +5,7 @@ export * from './access/permissions.ts';
 export * from './access/redact.ts';
 export * from './access/secret.ts';
 export * from './access/signing-key.ts';
+export * from './access/worker-rights.ts';
 export * from './cache.ts';
 export * from './dispatch/rendezvous.ts';
 export * from './errors/catalogue.ts';

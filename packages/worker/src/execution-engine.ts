@@ -62,6 +62,13 @@ export class ExecutionEngine {
     return this.#running.size;
   }
 
+  /** Handlers that have not returned though their runs were reported. */
+  get stuckCount(): number {
+    let stuck = 0;
+    for (const { abandoned } of this.#running) if (abandoned) stuck += 1;
+    return stuck;
+  }
+
   /** Leases with runs that still have to be reported. */
   unreportedLeases(): LeaseId[] {
     return [...this.#leases.keys()];

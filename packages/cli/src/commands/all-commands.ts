@@ -15,10 +15,12 @@ import { namespaceCommands } from './namespaces.ts';
 import { runCommands } from './runs.ts';
 import { preview } from './schedules.ts';
 import { secretCommands } from './secrets.ts';
-import { serverCommands, workers } from './server.ts';
+import { serverCommands } from './server.ts';
 import { sessionCommands } from './session.ts';
 import { signingKeyCommands } from './signing-keys.ts';
 import { userCommands } from './users.ts';
+import { worker } from './worker.ts';
+import { workerCommands } from './workers.ts';
 
 const completion = command('completion', 'Print the completion script of a shell', {
   details: 'Written to where the shell looks for it, it completes commands and options.',
@@ -44,8 +46,9 @@ const commands: readonly CommandSpec[] = [
   ...applyCommands,
   importCrontab,
   events,
-  workers,
   ...handlerCommands,
+  ...workerCommands,
+  worker,
   ...keyCommands,
   ...userCommands,
   ...namespaceCommands,
@@ -69,6 +72,7 @@ export const NOUNS: Readonly<Record<string, string>> = {
   runs: 'See what ran, and stop it or do it again',
   dlq: 'Runs that failed for good (dead letters)',
   handlers: 'What jobs can name as their handler',
+  workers: 'Who runs jobs',
   keys: 'API keys',
   sessions: 'Who is signed in',
   users: 'People and what they may',

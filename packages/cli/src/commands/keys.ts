@@ -9,6 +9,7 @@ import {
   grants,
   grantText,
   IN_NAMESPACE,
+  names,
   pastInstant,
   ROLES,
   text,
@@ -54,7 +55,7 @@ export const keyCommands: readonly CommandSpec[] = [
       { header: 'NAME', value: (key) => key.name },
       { header: 'OWNER', value: (key) => key.user_name ?? '-' },
       { header: 'PREFIX', value: (key) => key.prefix, fixed: true },
-      { header: 'MAY', value: (key) => key.grants.map(grantText).join(' ') },
+      { header: 'MAY', value: mayText },
       { header: 'EXPIRES', value: (key) => out.shortTime(key.expires_at) },
       { header: 'LAST USED', value: (key) => out.shortTime(key.last_used_at) },
     ],
@@ -78,29 +79,54 @@ export const keyCommands: readonly CommandSpec[] = [
         'Instead of these: editor@billing, viewer (everywhere), editor@billing:own; may be repeated',
       ),
       scope: texts('--scope <action>', 'No other actions than this, such as jobs.create; may be repeated'),
+      worker: toggle(
+        '--worker',
+        'A key for workers: connects them, and may do nothing else; with --handlers',
+      ),
+      handlers: names(
+        '--handlers <names>',
+        'With --worker: the handlers that the worker may offer, with commas',
+      ),
+      namespaces: names(
+        '--namespaces <names>',
+        'With --worker: whose jobs it may be given [all that you may]',
+      ),
       expires_at: EXPIRES_IN,
       user: text('--user <user>', 'Whose key it is: name or id [yours]', 'user_id'),
     },
     examples: [
       'carillon keys create deploy --role editor --namespace billing --expires-in 90d',
       'carillon keys create console --grant viewer@ops --grant editor@ops:own',
+      'carillon keys create thumbnails --worker --handlers resize-image,script --namespaces media',
       'carillon keys create submit-only --role editor --scope jobs.create --json | jq -r .key',
     ],
     async run({ args: [name = ''], options: { scope, user, grants: several, ...fields }, cli }) {
-      const { role, namespace, own_only, ...rest } = fields;
+      const { role, namespace, own_only, worker, handlers, namespaces, ...rest } = fields;
       if (several && (role ?? namespace ?? own_only) !== undefined)
         throw new UsageError('--grant says what --role, --namespace and --own-only say: give only --grant.');
+      const others = [role, namespace, own_only, several, scope, user];
+      if (worker && others.some((other) => other !== undefined))
+        throw new UsageError(
+          '--worker says what the key may: give only --handlers and --namespaces with it.',
+        );
+      if (worker !== (handlers && true) || (namespaces && !worker))
+        throw new UsageError(
+          'A worker key takes --worker and --handlers.',
+          'Such as --worker --handlers script,http',
+        );
       const client = await cli.client();
+      const rights = handlers
+        ? { worker: { handlers, ...(namespaces && { namespaces }) } }
+        : { grants: several ?? (await grantsOf(cli, { role, namespace, own_only })) };
       const key = {
-        ...{ name, ...rest },
-        grants: several ?? (await grantsOf(cli, { role, namespace, own_only })),
+        ...{ name, ...rest, ...rights },
         ...(scope && { scopes: scope }),
         ...(user !== undefined && { user_id: (await findUser(client, user)).user_id }),
       };
       const created = await withPassword(cli, fields.expires_at, (more) =>
         client.keys.create({ ...key, ...more }),
       );
-      const may = created.grants.map(grantText).join(' ');
+      const may = mayText(created);
       showSecret(cli, created, `Made ${created.name} (${created.key_id}). It may: ${may}`);
     },
   }),
@@ -181,6 +207,12 @@ async function grantsOf(
     return [{ role, namespace: 'default', own_only }];
   const grants = own_only ? who.grants.map((grant) => ({ ...grant, own_only })) : who.grants;
   return narrowed({ name: who.name, grants }, { role });
+}
+
+function mayText({ worker, grants: given }: ApiKey): string {
+  if (!worker) return given.map(grantText).join(' ');
+  const { handlers, namespaces } = worker;
+  return `connect workers for ${handlers.join(', ')}${namespaces.includes('*') ? '' : ` in ${namespaces.join(', ')}`}`;
 }
 
 function showSecret(cli: Cli, made: CreatedKey, sentence: string): void {

@@ -3,7 +3,7 @@ import type { CarillonError, Worker } from '@carillon/client';
 import { type CommandSpec, type CommandText, command } from '../command.ts';
 import { CommandFailure, EXIT, UsageError } from '../errors.ts';
 import { text } from '../flags.ts';
-import { listCommand, optional } from './actions.ts';
+import { optional } from './actions.ts';
 
 /** A command that runs a server in this process. `check` throws when the settings cannot be meant. */
 function serverCommand(
@@ -109,22 +109,3 @@ const status = command('status', 'Show how the server is doing', {
 });
 
 export const serverCommands: readonly CommandSpec[] = [start, serve, migrate, status];
-
-export const workers = listCommand('workers', 'List who runs jobs', {
-  examples: ['carillon workers'],
-  all: true,
-  read: (client) => client.workers.list(),
-  columns: (out) => [
-    { header: 'ID', value: (worker) => worker.worker_id, fixed: true },
-    {
-      header: 'ALIVE',
-      value: ({ alive }) => (alive ? 'yes' : 'no'),
-      paint: (word, { alive }) => (alive ? out.paint.green(word) : out.paint.red(word)),
-    },
-    { header: 'RUNNING', value: (worker) => worker.running, right: true },
-    { header: 'SLOTS', value: (worker) => worker.slots, right: true },
-    { header: 'HANDLERS', value: (worker) => worker.handlers.join(', ') },
-    { header: 'LAST SEEN', value: (worker) => out.shortTime(worker.last_seen_at), fixed: true },
-  ],
-  empty: 'No workers.',
-});

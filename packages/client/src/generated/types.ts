@@ -913,13 +913,25 @@ export interface RedriveManyReport {
 
 export interface Worker {
   readonly worker_id: string;
-  /** The server process it belongs to. */
+  /** What it calls itself. */
+  readonly name: string | null;
+  /** The server process that it is part of, or that it is connected to. */
   readonly node_id: string;
+  /** A process of its own, not part of a server. */
+  readonly remote: boolean;
+  /** What it is written in. */
+  readonly language: string | null;
+  readonly version: string | null;
+  readonly labels: Readonly<Record<string, string>>;
   readonly alive: boolean;
   /** Runs it takes at once. */
   readonly slots: number;
   /** Runs it holds now. */
   readonly running: number;
+  /** Handlers that have not returned though they were told to stop: their slots stay in use. */
+  readonly stuck: number;
+  /** It takes no more runs, and ends those that it holds. */
+  readonly draining: boolean;
   readonly handlers: readonly string[];
   readonly last_seen_at: string;
   /** @deprecated The older name of last_seen_at. */
@@ -1030,6 +1042,13 @@ export interface NewKey {
   readonly own_only?: boolean | undefined;
   /** Instead of namespace, role and own_only: several grants. */
   readonly grants?: readonly Grant[] | undefined;
+  /** A worker key: connects workers and may do nothing else. Needs keys.manage and workers.connect. */
+  readonly worker?: {
+    /** The handlers that its worker may offer. */
+    readonly handlers: readonly string[];
+    /** Whose jobs it may be given. Left out: those of all namespaces in which you may connect workers. */
+    readonly namespaces?: readonly string[] | undefined;
+  } | undefined;
   /** Only these permissions of the role; left out: all of them. */
   readonly scopes?: readonly string[] | null | undefined;
   /** Left out: it does not expire. */
@@ -1054,6 +1073,11 @@ export interface ApiKey {
   /** Of the first grant. */
   readonly own_only: boolean;
   readonly scopes: readonly string[] | null;
+  /** Of a worker key: the handlers that its worker may offer, and for the jobs of which namespaces. */
+  readonly worker: {
+    readonly handlers: readonly string[];
+    readonly namespaces: readonly string[];
+  } | null;
   readonly created_at: string;
   readonly expires_at: string | null;
   /** To the minute. */

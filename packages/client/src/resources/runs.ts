@@ -94,6 +94,16 @@ export class Workers extends Resource {
   get(workerId: string, options: CallOptions = {}): Promise<Worker> {
     return this.read(path`/workers/${workerId}`, options);
   }
+
+  /** It takes no more runs and ends those that it holds; it is empty when `running` and `stuck` are 0. */
+  drain(workerId: string, options: CallOptions = {}): Promise<Worker> {
+    return this.send('POST', path`/workers/${workerId}/drain`, options);
+  }
+
+  /** Lets a drained worker take runs again. */
+  undrain(workerId: string, options: CallOptions = {}): Promise<Worker> {
+    return this.send('POST', path`/workers/${workerId}/undrain`, options);
+  }
 }
 
 export class Handlers extends Resource {

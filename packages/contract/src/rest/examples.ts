@@ -94,10 +94,17 @@ const problem: Problem = {
 
 const worker = {
   worker_id: 'worker-7',
+  name: 'gpu-3',
   node_id: '01893f2e-0000-7000-8000-00000000000a',
+  remote: true,
+  language: 'typescript',
+  version: '0.1.0',
+  labels: { gpu: 'a100' },
   alive: true,
   slots: 50,
   running: 3,
+  stuck: 0,
+  draining: false,
   handlers: ['http'],
   last_seen_at: '2030-01-02T08:00:03.000Z',
   last_seen: '2030-01-02T08:00:03.000Z',
@@ -218,6 +225,7 @@ const key = {
   role: 'editor',
   own_only: true,
   scopes: ['jobs.read', 'jobs.create'],
+  worker: null,
   created_at: AT,
   expires_at: '2031-01-01T00:00:00.000Z',
   last_used_at: null,
@@ -273,6 +281,10 @@ export const ACCOUNT_EXAMPLES = {
   },
   session,
   key,
+  workerKeyBody: {
+    name: 'thumbnails',
+    worker: { handlers: ['resize-image', 'script'], namespaces: ['media'] },
+  },
   keyBody: {
     name: 'deploy pipeline',
     namespace: 'billing',

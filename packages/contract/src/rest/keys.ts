@@ -33,6 +33,21 @@ const keyFields = z.strictObject({
   role: z.enum(ROLES).optional().describe('What it may there. With grants, leave it out.'),
   own_only: z.boolean().optional().describe('Only for jobs of its owner.'),
   grants: grants.optional().describe('Instead of namespace, role and own_only: several grants.'),
+  worker: z
+    .strictObject({
+      handlers: z.array(z.string()).describe('The handlers that its worker may offer.'),
+      namespaces: z
+        .array(z.string())
+        .min(1, { error: 'is empty: such a key could do nothing' })
+        .optional()
+        .describe(
+          'Whose jobs it may be given. Left out: those of all namespaces in which you may connect workers.',
+        ),
+    })
+    .optional()
+    .describe(
+      'A worker key: connects workers and may do nothing else. Needs keys.manage and workers.connect.',
+    ),
   scopes: z
     .array(z.enum(ACTION_NAMES as [Action, ...Action[]]))
     .min(1, { error: 'is empty: such a key could do nothing' })
@@ -50,12 +65,23 @@ export function toKeyInput(read: z.output<typeof keyFields>) {
   const { expires_at: expiresAt } = read;
   return {
     name: read.name,
-    grants: toGrants(read),
-    scopes: read.scopes ?? undefined,
+    ...(read.worker
+      ? { worker: toWorker(read, read.worker) }
+      : { grants: toGrants(read), scopes: read.scopes ?? undefined }),
     expiresAtMs: expiresAt == null ? undefined : parseInstant(expiresAt, { field: 'expires_at' }),
     ownerId: read.user_id ?? undefined,
     currentPassword: read.current_password,
   };
+}
+
+/** Its rights are those of worker keys: what would say otherwise is refused. */
+function toWorker<Worker>(read: z.output<typeof keyFields>, worker: Worker): Worker {
+  const others = { namespace: read.namespace, role: read.role, own_only: read.own_only };
+  const more = { ...others, grants: read.grants, scopes: read.scopes, user_id: read.user_id };
+  const [extra] = Object.entries(more).filter(([, value]) => value != null);
+  if (extra === undefined) return worker;
+  const message = `worker says what the key may and where; leave ${extra[0]} out.`;
+  throw new Refusal('field_conflict', message, { field: extra[0] });
 }
 
 /** Several grants, or the one that the fields beside them describe. */
@@ -152,6 +178,16 @@ export const { answer: keyAnswer, view: keyView } = answerOf<ApiKey>('Key')({
   role: [z.enum(ROLES).describe('Of the first grant.'), (key) => firstGrant(key)?.role ?? 'viewer'],
   own_only: [z.boolean().describe('Of the first grant.'), (key) => firstGrant(key)?.ownOnly ?? false],
   scopes: [z.array(z.string()).nullable(), (key) => scopesView(key.scopes)],
+  worker: [
+    z
+      .strictObject({ handlers: z.array(z.string()), namespaces: z.array(z.string()) })
+      .nullable()
+      .describe(
+        'Of a worker key: the handlers that its worker may offer, and for the jobs of which namespaces.',
+      ),
+    ({ offers, grants }) =>
+      offers ? { handlers: [...offers], namespaces: grants.map(({ namespace }) => namespace) } : null,
+  ],
   created_at: [instant, (key) => instantText(key.createdAtMs)],
   expires_at: [instant.nullable(), (key) => instantText(key.expiresAtMs)],
   last_used_at: [instant.nullable().describe('To the minute.'), (key) => instantText(key.lastUsedAtMs)],

@@ -334,14 +334,39 @@ interface WorkerFacts {
   readonly running: number;
   readonly handlers: readonly string[];
   readonly lastSeenMs: number;
+  readonly name?: string | undefined;
+  readonly language?: string | undefined;
+  readonly version?: string | undefined;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly remote: boolean;
+  readonly draining: boolean;
+  readonly stuck: number;
 }
 
 export const { answer: workerAnswer, view: workerView } = answerOf<WorkerFacts>('Worker')({
   worker_id: [z.string(), (worker) => worker.workerId],
-  node_id: [z.string().describe('The server process it belongs to.'), (worker) => worker.nodeId],
+  name: [z.string().nullable().describe('What it calls itself.'), (worker) => worker.name ?? null],
+  node_id: [
+    z.string().describe('The server process that it is part of, or that it is connected to.'),
+    (worker) => worker.nodeId,
+  ],
+  remote: [z.boolean().describe('A process of its own, not part of a server.'), (worker) => worker.remote],
+  language: [z.string().nullable().describe('What it is written in.'), (worker) => worker.language ?? null],
+  version: [z.string().nullable(), (worker) => worker.version ?? null],
+  labels: [z.record(z.string(), z.string()), (worker) => ({ ...worker.labels })],
   alive: [z.boolean(), (worker) => worker.alive],
   slots: [z.int().describe('Runs it takes at once.'), (worker) => worker.slots],
   running: [z.int().describe('Runs it holds now.'), (worker) => worker.running],
+  stuck: [
+    z
+      .int()
+      .describe('Handlers that have not returned though they were told to stop: their slots stay in use.'),
+    (worker) => worker.stuck,
+  ],
+  draining: [
+    z.boolean().describe('It takes no more runs, and ends those that it holds.'),
+    (worker) => worker.draining,
+  ],
   handlers: [z.array(z.string()), (worker) => [...worker.handlers]],
   last_seen_at: [instant, (worker) => instantText(worker.lastSeenMs)],
   last_seen: [deprecated(instant, 'last_seen_at'), (worker) => instantText(worker.lastSeenMs)],

@@ -36,6 +36,8 @@ export interface ApiKey {
   readonly makerId: string | undefined;
   readonly grants: readonly Grant[];
   readonly scopes: ReadonlySet<Action> | undefined;
+  /** Of a worker key: the handlers that its worker may offer. */
+  readonly offers?: readonly string[] | undefined;
   readonly createdAtMs: number;
   readonly expiresAtMs: number | undefined;
   /** To the minute. */

@@ -57,6 +57,8 @@ export interface Caller {
   readonly grants: readonly Grant[];
   /** Of a key: no other actions, whatever the grants say. Undefined: all of them. */
   readonly scopes: ReadonlySet<Action> | undefined;
+  /** Of a worker key: the handlers that its worker may offer. Undefined: any that its permissions allow. */
+  readonly offers?: readonly string[] | undefined;
   readonly origin: Origin;
 }
 

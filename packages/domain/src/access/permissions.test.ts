@@ -31,6 +31,7 @@ const OPERATOR = [
   'runs.cancel',
   'runs.rerun',
   'dead_letters.redrive',
+  'workers.manage',
 ];
 const EDITOR = [...OPERATOR, 'jobs.create', 'jobs.update', 'jobs.delete', 'secrets.read'];
 const ADMIN = [
@@ -72,6 +73,7 @@ describe('the table of roles and actions', () => {
       'users.manage',
       'users.read',
       'workers.connect',
+      'workers.manage',
       'workers.read',
     ]);
   });

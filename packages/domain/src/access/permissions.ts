@@ -34,6 +34,7 @@ export const ACTIONS = {
   'secrets.manage': 'admin',
   'audit.read': 'admin',
   'workers.read': 'viewer',
+  'workers.manage': 'operator',
   'workers.connect': 'admin',
   'metrics.read': 'viewer',
   'users.read': 'admin',
@@ -47,7 +48,7 @@ export const ACTION_NAMES = Object.keys(ACTIONS) as readonly Action[];
 /** What belongs to no namespace: a grant in one of them is not enough. */
 export const INSTALLATION_ACTIONS: ReadonlySet<Action> = new Set([
   'workers.read',
-  'workers.connect',
+  'workers.manage',
   'metrics.read',
   'users.read',
   'users.manage',

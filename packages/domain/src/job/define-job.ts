@@ -180,9 +180,13 @@ function readHandler(
       'handler is a name; an address to call belongs into payload.url, with the handler "http".';
     refuseValue('handler', message);
   }
-  if (HANDLER_NAME.test(name)) return name;
-  const message = 'handler is made of letters, digits and . _ : / - and begins with a letter or a digit.';
-  return refuseValue('handler', message);
+  return requireHandlerName(name, 'handler');
+}
+
+export function requireHandlerName(name: string, field: string): string {
+  if (name.length <= HANDLER_LENGTH_MAX && HANDLER_NAME.test(name)) return name;
+  const message = `${field} is made of letters, digits and . _ : / - and begins with a letter or a digit.`;
+  return refuseValue(field, message);
 }
 
 function readMisfire({ misfire: given }: JobInput, current: MisfirePolicy = DEFAULT_MISFIRE): MisfirePolicy {

@@ -36,11 +36,11 @@ export function revokedKeyEntries(caller: Caller, key: ApiKey, nowMs: number): A
 
 /** Everything but its secret. */
 export function keyDetails(
-  { name, prefix, ownerId, scopes, expiresAtMs }: ApiKey,
+  { name, prefix, ownerId, scopes, offers, expiresAtMs }: ApiKey,
   grants: readonly Grant[],
 ): object {
   return {
     ...{ name, prefix, user_id: ownerId, grants: grantDetails(grants) },
-    ...{ scopes: scopes && [...scopes], expires_at: instantDetail(expiresAtMs) },
+    ...{ scopes: scopes && [...scopes], worker_handlers: offers, expires_at: instantDetail(expiresAtMs) },
   };
 }

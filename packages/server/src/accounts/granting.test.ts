@@ -1,7 +1,18 @@
 /** Nobody gets more out of making users and keys than they had before. */
-import { type Action, type Caller, type Grant, SERVER, type User } from '@carillon/domain';
+import {
+  ACTION_NAMES,
+  type Action,
+  type Caller,
+  type Grant,
+  may,
+  mayOffer,
+  SERVER,
+  type User,
+  workerNamespaces,
+} from '@carillon/domain';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { OperationsFixture } from '../operations/operations.fixture.ts';
+import { namespaceKey } from '../storage/lane.ts';
 
 const ADMIN_EVERYWHERE: Grant = { namespace: '*', role: 'admin', ownOnly: false };
 const DEFAULT_ADMIN: Grant = { namespace: 'default', role: 'admin', ownOnly: false };
@@ -198,6 +209,68 @@ describe('jobs', () => {
   it('the default namespace stays', async () => {
     await expect(fixture.operations.deleteNamespace('default')).rejects.toMatchObject({
       code: 'namespace_in_use',
+    });
+  });
+});
+
+describe('a worker key', () => {
+  const connecting = (caller: Caller, worker: { handlers: string[]; namespaces?: string[] }) =>
+    fixture.everyones.createKey(caller, { name: 'w', worker });
+
+  it('belongs to nobody, and may connect workers in its namespaces and nothing else', async () => {
+    const { key, secret } = await connecting(keyCaller(DEFAULT_ADMIN), { handlers: ['resize', 'resize'] });
+    expect(key).toMatchObject({ ownerId: undefined, grants: [DEFAULT_ADMIN], offers: ['resize'] });
+    const caller = await fixture.accounts.identities.ofKey(secret, SERVER.origin);
+    expect(ACTION_NAMES.filter((action) => may(caller, action))).toEqual(['workers.connect']);
+    expect([mayOffer(caller, 'resize'), mayOffer(caller, 'http')]).toEqual([true, false]);
+    expect(workerNamespaces(caller)).toEqual(['default']);
+  });
+
+  it('is for all namespaces where its maker has rights in all and names none', async () => {
+    const { key } = await connecting(SERVER, { handlers: ['resize'] });
+    expect(key.grants).toEqual([ADMIN_EVERYWHERE]);
+  });
+
+  it('is no stronger than its maker', async () => {
+    const worker = { handlers: ['resize'] };
+    const { caller: editor } = await person({ ...ADMIN_EVERYWHERE, role: 'editor' });
+    const makers = [
+      editor,
+      keyCaller(ADMIN_EVERYWHERE, ['keys.manage']),
+      keyCaller(ADMIN_EVERYWHERE, ['workers.connect']),
+      { ...keyCaller(ADMIN_EVERYWHERE, ['workers.connect']), offers: ['resize'] },
+    ];
+    for (const maker of makers) await expect(connecting(maker, worker)).rejects.toMatchObject(forbidden);
+    const everywhere = { ...worker, namespaces: ['*'] };
+    await expect(connecting(keyCaller(DEFAULT_ADMIN), everywhere)).rejects.toMatchObject(forbidden);
+  });
+
+  it.each([[[]], [['not a name!']], [['x'.repeat(101)]], [Array.from({ length: 101 }, (_, i) => `h${i}`)]])(
+    'with handlers that are none is refused: %j',
+    async (handlers) => {
+      await expect(connecting(SERVER, { handlers })).rejects.toMatchObject({ field: 'worker.handlers' });
+    },
+  );
+
+  it('keeps what it may when it is rotated', async () => {
+    const { key } = await connecting(SERVER, { handlers: ['resize'] });
+    const { secret } = await fixture.everyones.rotateKey(SERVER, key.keyId, { overlapMs: 0 });
+    const caller = await fixture.accounts.identities.ofKey(secret, SERVER.origin);
+    expect([mayOffer(caller, 'resize'), mayOffer(caller, 'http')]).toEqual([true, false]);
+  });
+
+  it('is not given the jobs of another namespace: two namespaces that share a number are not made', async () => {
+    const names = new Map<number, string>();
+    let pair: [string, string] | undefined;
+    for (let i = 0; !pair; i += 1) {
+      const name = `team-${i}`;
+      const former = names.get(namespaceKey(name));
+      if (former) pair = [former, name];
+      names.set(namespaceKey(name), name);
+    }
+    await fixture.operations.createNamespace({ name: pair[0] });
+    await expect(fixture.operations.createNamespace({ name: pair[1] })).rejects.toMatchObject({
+      field: 'name',
     });
   });
 });

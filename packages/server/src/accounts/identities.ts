@@ -170,7 +170,7 @@ export class Identities {
 }
 
 function knownKey({ key, hash, isPrevious, owner }: FoundKey): KnownKey {
-  const { keyId, name, ownerId, grants, scopes, previous } = key;
+  const { keyId, name, ownerId, grants, scopes, offers, previous } = key;
   const usable = ownerId === undefined || (owner !== undefined && !owner.disabled);
   const ends = [key.expiresAtMs, isPrevious ? previous?.expiresAtMs : undefined];
   const expiresAtMs = ends.reduce((a, b) => (a === undefined || b === undefined ? (a ?? b) : Math.min(a, b)));
@@ -189,6 +189,7 @@ function knownKey({ key, hash, isPrevious, owner }: FoundKey): KnownKey {
           credential: { kind: 'key', id: keyId, name, expiresAtMs, isPrevious },
           grants: owner ? grantsWithin(grants, owner.grants) : grants,
           scopes,
+          offers,
         }
       : undefined,
   };

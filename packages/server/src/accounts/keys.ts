@@ -14,8 +14,11 @@ import {
   Refusal,
   requireGrantable,
   requireGrants,
+  requireHandlerName,
   requireMay,
   visibleTo,
+  WORKER_SCOPES,
+  workerGrants,
 } from '@carillon/domain';
 import { type KeyFilter, KeysFull } from '../storage/account-store.ts';
 import type { AccountParts } from './accounts.ts';
@@ -27,14 +30,23 @@ import { userNotFound } from './users.ts';
 
 export interface KeyInput {
   readonly name: string;
-  readonly grants: readonly Grant[];
+  /** Left out: those of the worker key. */
+  readonly grants?: readonly Grant[] | undefined;
   /** Undefined: every permission of the roles. */
   readonly scopes?: readonly Action[] | undefined;
+  /** A worker key, instead of grants and scopes. It belongs to nobody: a worker outlives the account of whoever installed it. */
+  readonly worker?: WorkerKeyInput | undefined;
   readonly expiresAtMs?: number | undefined;
   /** The owner. Left out: the user who calls; the installation when a key of nobody calls. */
   readonly ownerId?: string | undefined;
   /** Of the user who calls: for a key that outlives what they came with, or is not their own. */
   readonly currentPassword?: string | undefined;
+}
+
+export interface WorkerKeyInput {
+  readonly handlers: readonly string[];
+  /** Left out: all that the caller may connect workers in. */
+  readonly namespaces?: readonly string[] | undefined;
 }
 
 export interface RotationInput {
@@ -93,7 +105,8 @@ export function keyOperations(parts: AccountParts) {
     ): Promise<CreatedKey> {
       const { expiresAtMs, currentPassword } = input;
       const nowMs = clock.now();
-      const grants = requireGrants(input.grants);
+      const { scopes, offers, ...rights } = rightsOf(caller, input);
+      const grants = requireGrants(rights.grants);
       if (grants.length === 0) throw new Refusal('field_invalid', 'grants is empty.', { field: 'grants' });
       const names = grants.map(({ namespace }) => namespace).filter((name) => name !== EVERYWHERE);
       const unknown = names.find((name) => !knowsNamespace(caller, name));
@@ -101,8 +114,7 @@ export function keyOperations(parts: AccountParts) {
         if (caller.userId === undefined) requireMay(caller, 'keys.manage');
         throw namespaceNotFound(unknown, 'namespace');
       }
-      const owner = await requireOwner(parts, caller, input);
-      const scopes = input.scopes === undefined ? undefined : new Set(input.scopes);
+      const owner = await requireOwner(parts, caller, { ...input, grants });
       for (const grant of grants) requireGrantable(caller, { grant, scopes });
       for (const name of names) await namespaces.require(name);
       requireAhead(expiresAtMs, nowMs);
@@ -111,7 +123,7 @@ export function keyOperations(parts: AccountParts) {
       const maker = caller.userId ?? caller.id;
       const { key: secret, prefix } = newKey(idempotencyKey && `keys.create ${maker} ${idempotencyKey}`);
       const key: ApiKey = {
-        ...{ keyId: random.id(), name: input.name, prefix, grants, scopes, expiresAtMs },
+        ...{ keyId: random.id(), name: input.name, prefix, grants, scopes, offers, expiresAtMs },
         ...{ ownerId: owner?.userId, ownerName: owner?.name, makerId: caller.userId },
         ...{ createdAtMs: nowMs, lastUsedAtMs: undefined, lastUsedAddress: undefined, previous: undefined },
       };
@@ -199,6 +211,22 @@ export function keyOperations(parts: AccountParts) {
   };
 }
 
+const HANDLERS_MAX = 100;
+
+function rightsOf(
+  caller: Caller,
+  { grants = [], scopes, worker }: KeyInput,
+): Pick<ApiKey, 'grants' | 'scopes' | 'offers'> {
+  if (!worker) return { grants, scopes: scopes && new Set(scopes), offers: undefined };
+  const { handlers, namespaces } = worker;
+  if (handlers.length === 0 || handlers.length > HANDLERS_MAX) {
+    const message = `worker.handlers names 1 to ${HANDLERS_MAX} handlers.`;
+    throw new Refusal('field_invalid', message, { field: 'worker.handlers' });
+  }
+  const offers = [...new Set(handlers.map((name) => requireHandlerName(name, 'worker.handlers')))];
+  return { grants: workerGrants(caller, namespaces), scopes: WORKER_SCOPES, offers };
+}
+
 async function visibleKey({ store }: AccountParts, caller: Caller, keyId: string): Promise<ApiKey> {
   const key = await store.key(keyId);
   if (
@@ -238,9 +266,9 @@ interface KeyOwner {
 async function requireOwner(
   { store }: AccountParts,
   caller: Caller,
-  { ownerId, grants }: KeyInput,
+  { ownerId, grants, worker }: KeyInput & { readonly grants: readonly Grant[] },
 ): Promise<KeyOwner | undefined> {
-  const own = caller.userId;
+  const own = worker ? undefined : caller.userId;
   const userId = ownerId ?? own;
   if (userId !== undefined && userId === own) return { userId, name: caller.userName };
   for (const { namespace } of grants) requireMay(caller, 'keys.manage', { namespace });

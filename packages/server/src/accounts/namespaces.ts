@@ -11,6 +11,7 @@ import {
   requireNamespaceName,
 } from '@carillon/domain';
 import { auditEntry } from '../audit/audit-log.ts';
+import { namespaceKey } from '../storage/lane.ts';
 import type { AccountParts } from './accounts.ts';
 import { namespaceNotFound } from './known-namespaces.ts';
 
@@ -44,6 +45,7 @@ export function namespaceOperations(parts: AccountParts) {
         description,
         createdAtMs: clock.now(),
       };
+      await requireOwnKey(parts, name);
       const change = { action: 'namespaces.create', ...namespaceSubject(name), after: { name, description } };
       const audit = auditEntry(caller, change, namespace.createdAtMs);
       if (!(await store.createNamespace(namespace, audit))) {
@@ -101,4 +103,13 @@ async function visibleNamespace({ store }: AccountParts, caller: Caller, name: s
 
 function namespaceSubject(name: string) {
   return { namespace: name, subject: { kind: 'namespace', id: name } };
+}
+
+/** Workers that serve some namespaces are given runs by these numbers: two namespaces never share one. */
+async function requireOwnKey({ store }: AccountParts, name: string): Promise<void> {
+  const all = await store.namespaces({ names: undefined, limit: Number.MAX_SAFE_INTEGER });
+  const same = all.find((other) => other.name !== name && namespaceKey(other.name) === namespaceKey(name));
+  if (!same) return;
+  const message = `The name ${name} cannot be used beside the namespace ${same.name}: choose another one.`;
+  throw new Refusal('field_invalid', message, { field: 'name' });
 }

@@ -5,19 +5,24 @@
  */
 import type { ClaimedBatch, LeaseId, WorkerId } from '@carillon/domain';
 
-export interface TakeRequest {
+/** What a worker may be given. */
+export interface WorkerOffer {
+  readonly handlers: readonly string[];
+  /** Only runs of jobs in these namespaces. Left out: in all. */
+  readonly namespaces?: readonly string[] | undefined;
+}
+
+export interface TakeRequest extends WorkerOffer {
   readonly leaseId: LeaseId;
   readonly workerId: WorkerId;
-  /** What the worker offers. */
-  readonly handlers: readonly string[];
   readonly runsMax: number;
 }
 
 export interface Backlog {
   /** Runs for the worker, moved into a lease. Undefined when nothing is known that could be taken now. */
   take(request: TakeRequest): Promise<ClaimedBatch> | undefined;
-  /** How long until there may be something to take for these handlers. */
-  readyInMs(handlers: readonly string[]): number;
+  /** How long until there may be something to take for one of these. */
+  readyInMs(workers: readonly WorkerOffer[]): number;
   /** How long until the next scan for runs that no hint named is due. */
   scanInMs(): number;
   /** Scans for runs that no hint named, when that is due. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { tenantOf } from '../storage/lane.ts';
-import { CATCH_UP_RUNS_MAX, FairQueue } from './fair-queue.ts';
+import { namespaceKey, tenantOf } from '../storage/lane.ts';
+import { CATCH_UP_RUNS_MAX, FairQueue, type LaneOffer } from './fair-queue.ts';
 
 interface Lane {
   readonly tenant: number;
@@ -10,7 +10,7 @@ interface Lane {
 
 const HTTP = 1;
 const GPU = 2;
-const EVERY = () => true;
+const EVERY: LaneOffer = { offers: () => true };
 
 const laneOf = (namespace: string, userId?: string, handlerKey = HTTP): Lane => ({
   tenant: tenantOf({ namespace, userId }),
@@ -24,16 +24,14 @@ function queueOf(...lanes: Lane[]): FairQueue<Lane> {
 }
 
 /** Takes so often, each time all that the lane was charged for; its lane can be taken again at once. Answers who was taken. */
-function takes(queue: FairQueue<Lane>, count: number, { charge = 1, offers = EVERY as Offers } = {}): Lane[] {
+function takes(queue: FairQueue<Lane>, count: number, { charge = 1, offer = EVERY } = {}): Lane[] {
   return Array.from({ length: count }, () => {
-    const lane = queue.take(charge, offers)!;
+    const lane = queue.take(charge, offer)!;
     queue.giveBack(lane, { charged: charge, given: charge });
     queue.add(lane);
     return lane;
   });
 }
-
-type Offers = (handlerKey: number) => boolean;
 
 function counted<Key>(keys: Iterable<Key>): Map<Key, number> {
   const counts = new Map<Key, number>();
@@ -201,7 +199,7 @@ describe('a lane', () => {
             ready.add(lane);
             queue.add(lane);
           } else if (step.kind === 'take') {
-            const lane = queue.take(step.charge, (key) => key <= step.handlerKey);
+            const lane = queue.take(step.charge, { offers: (key) => key <= step.handlerKey });
             const wanted = [...ready].filter(({ handlerKey }) => handlerKey <= step.handlerKey);
             expect(lane === undefined).toBe(wanted.length === 0);
             if (lane === undefined) continue;
@@ -236,14 +234,14 @@ describe('a lane', () => {
 });
 
 describe('handlers', () => {
-  const http: Offers = (key) => key === HTTP;
-  const gpu: Offers = (key) => key === GPU;
+  const http: LaneOffer = { offers: (key) => key === HTTP };
+  const gpu: LaneOffer = { offers: (key) => key === GPU };
 
   test('that are not offered are left where they are, and stand before nobody', () => {
     const wanted = laneOf('wanted');
     const others = Array.from({ length: 100 }, (_, i) => laneOf(`n${i}`, undefined, GPU));
     const queue = queueOf(...others, wanted);
-    expect(new Set(takes(queue, 50, { offers: http }))).toEqual(new Set([wanted]));
+    expect(new Set(takes(queue, 50, { offer: http }))).toEqual(new Set([wanted]));
     expect(queue.counts(gpu)).toEqual({ ready: 100, taken: 0, tenants: 100 });
   });
 
@@ -261,9 +259,38 @@ describe('handlers', () => {
   test('that nobody could serve for long catch up, but do not shut out the others for as long', () => {
     const [served, stuck] = [laneOf('served'), laneOf('stuck', undefined, GPU)];
     const queue = queueOf(served, stuck);
-    takes(queue, 1_000, { charge: 1_000, offers: http });
+    takes(queue, 1_000, { charge: 1_000, offer: http });
     const runs = CATCH_UP_RUNS_MAX / 100 + 10;
     expect(takes(queue, runs, { charge: 100 })).toContain(served);
+  });
+});
+
+describe('namespaces', () => {
+  const only = (...names: string[]): LaneOffer => ({ ...EVERY, namespaces: names.map(namespaceKey) });
+
+  test('that a worker does not serve are left where they are, and stand before nobody', () => {
+    const wanted = laneOf('wanted');
+    const others = Array.from({ length: 100 }, (_, i) => laneOf(`n${i}`));
+    const queue = queueOf(...others, wanted);
+    expect(new Set(takes(queue, 50, { offer: only('wanted') }))).toEqual(new Set([wanted]));
+    expect(queue.counts(only('wanted'))).toEqual({ ready: 1, taken: 0, tenants: 1 });
+    expect(queue.counts(EVERY)).toEqual({ ready: 101, taken: 0, tenants: 101 });
+    expect(queue.take(1, only('nobody'))).toBeUndefined();
+    expect(queue.counts(only('nobody'))).toEqual({ ready: 0, taken: 0, tenants: 0 });
+  });
+
+  test('that a worker serves get equal shares of it, and so do their users', () => {
+    const [a, b1, b2] = [laneOf('a'), laneOf('b', 'u'), laneOf('b', 'v')];
+    const counts = counted(takes(queueOf(a, b1, b2, laneOf('c')), 100, { offer: only('a', 'b') }));
+    expect([a, b1, b2].map((lane) => counts.get(lane))).toEqual([50, 25, 25]);
+  });
+
+  test('are counted while lanes of theirs are taken', () => {
+    const queue = queueOf(laneOf('a'), laneOf('a', undefined, GPU), laneOf('b'));
+    const lane = queue.take(1, only('a'))!;
+    expect(queue.counts(only('a'))).toEqual({ ready: 1, taken: 1, tenants: 1 });
+    queue.giveBack(lane, { charged: 1, given: 1 });
+    expect(queue.counts(only('a'))).toEqual({ ready: 1, taken: 0, tenants: 1 });
   });
 });
 

@@ -13,8 +13,10 @@ class Namespace extends Share {
   readonly users = new Shares<Share>((key, given) => new Share(key, given));
 }
 
+/** Lanes of one handler in one namespace. */
 class NamespaceTurn extends Turn {
   readonly users = new Line();
+  readonly counts: LaneCounts = { ready: 0, taken: 0, tenants: 0 };
 }
 
 class UserTurn<Lane> extends Turn {
@@ -24,19 +26,27 @@ class UserTurn<Lane> extends Turn {
 /** Lanes of one handler. */
 class HandlerQueue {
   readonly line = new Line();
-  ready = 0;
-  taken = 0;
-  /** Who has lanes that can be taken. */
-  tenants = 0;
+  readonly counts: LaneCounts = { ready: 0, taken: 0, tenants: 0 };
 }
 
-export interface QueueCounts {
+interface LaneCounts {
   /** Lanes that can be taken, and those that are taken at the moment. */
-  readonly ready: number;
-  readonly taken: number;
+  ready: number;
+  taken: number;
   /** Who has lanes that can be taken, counted once for each handler. */
-  readonly tenants: number;
+  tenants: number;
 }
+
+export type QueueCounts = Readonly<LaneCounts>;
+
+/** Which lanes a worker may be given. */
+export interface LaneOffer {
+  readonly offers: (handlerKey: number) => boolean;
+  /** Only lanes of these namespaces: they are few. Left out: of all. */
+  readonly namespaces?: readonly number[] | undefined;
+}
+
+const EVERY_LANE: LaneOffer = { offers: () => true };
 
 interface Choice<Lane> {
   readonly handler: HandlerQueue;
@@ -49,16 +59,15 @@ export class FairQueue<Lane extends { readonly tenant: number; readonly handlerK
   /** Of all handlers that were ever offered: they are few. */
   readonly #handlers = new Map<number, HandlerQueue>();
 
-  /** Of these handlers. */
-  counts(offers: (handlerKey: number) => boolean): QueueCounts {
-    let [ready, taken, tenants] = [0, 0, 0];
+  /** Of these lanes. */
+  counts({ offers, namespaces }: LaneOffer): QueueCounts {
+    const sum: LaneCounts = { ready: 0, taken: 0, tenants: 0 };
     for (const [key, handler] of this.#handlers) {
       if (!offers(key)) continue;
-      ready += handler.ready;
-      taken += handler.taken;
-      tenants += handler.tenants;
+      if (namespaces) for (const turn of this.#turns(key, namespaces)) add(sum, turn.counts);
+      else add(sum, handler.counts);
     }
-    return { ready, taken, tenants };
+    return sum;
   }
 
   /** Everything in memory: shares, and entries in the lines. */
@@ -79,29 +88,32 @@ export class FairQueue<Lane extends { readonly tenant: number; readonly handlerK
     this.#namespaces.join(namespace);
     namespace.users.join(user);
     const handler = made(this.#handlers, key, () => new HandlerQueue());
-    handler.ready += 1;
+    handler.counts.ready += 1;
     const turn = made(
       namespace.turns,
       key,
       () => new NamespaceTurn(namespace, handler.line),
     ) as NamespaceTurn;
+    turn.counts.ready += 1;
     const userTurn = made(user.turns, key, () => new UserTurn<Lane>(user, turn.users)) as UserTurn<Lane>;
     userTurn.lanes.push(lane);
     if (!userTurn.entry) {
       turn.users.enter(userTurn);
-      handler.tenants += 1;
+      handler.counts.tenants += 1;
+      turn.counts.tenants += 1;
     }
     if (!turn.entry) handler.line.enter(turn);
   }
 
-  /** The lane whose turn it is, of those handlers; its tenant is charged for as many runs until it is given back. */
-  take(charge: number, offers: (handlerKey: number) => boolean = () => true): Lane | undefined {
-    const choice = this.#first(offers);
+  /** The lane whose turn it is, of those that are offered; its tenant is charged for as many runs until it is given back. */
+  take(charge: number, offer: LaneOffer = EVERY_LANE): Lane | undefined {
+    const choice = this.#first(offer);
     if (!choice) return undefined;
     const { handler, turn, userTurn } = choice;
     const lane = userTurn.lanes[0]!;
     this.#withdraw(lane, choice);
-    handler.taken += 1;
+    handler.counts.taken += 1;
+    turn.counts.taken += 1;
     const namespace = turn.share as Namespace;
     take(this.#namespaces, namespace, charge);
     take(namespace.users, userTurn.share, charge);
@@ -114,9 +126,10 @@ export class FairQueue<Lane extends { readonly tenant: number; readonly handlerK
     const user = namespace.users.of(tenant);
     user.settle(settlement);
     namespace.settle(settlement);
+    (namespace.turns.get(handlerKey) as NamespaceTurn).counts.taken -= 1;
     namespace.users.part(user);
     this.#namespaces.part(namespace);
-    this.#handlers.get(handlerKey)!.taken -= 1;
+    this.#handlers.get(handlerKey)!.counts.taken -= 1;
   }
 
   /** The lane, which was added and not taken, cannot be taken any more. */
@@ -134,24 +147,44 @@ export class FairQueue<Lane extends { readonly tenant: number; readonly handlerK
   #withdraw(lane: Lane, { handler, turn, userTurn }: Choice<Lane>): void {
     // A user has few lanes of one handler: one in each part.
     userTurn.lanes.splice(userTurn.lanes.indexOf(lane), 1);
-    handler.ready -= 1;
+    handler.counts.ready -= 1;
+    turn.counts.ready -= 1;
     if (userTurn.lanes.length === 0) {
       turn.users.leave(userTurn);
-      handler.tenants -= 1;
+      handler.counts.tenants -= 1;
+      turn.counts.tenants -= 1;
     }
     if (turn.users.size === 0) handler.line.leave(turn);
   }
 
-  #first(offers: (handlerKey: number) => boolean): Choice<Lane> | undefined {
+  #first({ offers, namespaces }: LaneOffer): Choice<Lane> | undefined {
     let best: Choice<Lane> | undefined;
     for (const [key, handler] of this.#handlers) {
-      if (handler.ready === 0 || !offers(key)) continue;
-      const turn = handler.line.first() as NamespaceTurn;
-      const choice = { handler, turn, userTurn: turn.users.first() as UserTurn<Lane> };
-      if (!best || isBefore(choice, best)) best = choice;
+      if (handler.counts.ready === 0 || !offers(key)) continue;
+      const turns = namespaces
+        ? this.#turns(key, namespaces).filter(({ counts }) => counts.ready > 0)
+        : [handler.line.first() as NamespaceTurn];
+      for (const turn of turns) {
+        const choice = { handler, turn, userTurn: turn.users.first() as UserTurn<Lane> };
+        if (!best || isBefore(choice, best)) best = choice;
+      }
     }
     return best;
   }
+
+  /** Those of the namespaces that have, or had, lanes of the handler. */
+  #turns(handlerKey: number, namespaces: readonly number[]): NamespaceTurn[] {
+    return namespaces.flatMap((key) => {
+      const turn = this.#namespaces.get(key)?.turns.get(handlerKey);
+      return turn ? [turn as NamespaceTurn] : [];
+    });
+  }
+}
+
+function add(sum: LaneCounts, { ready, taken, tenants }: QueueCounts): void {
+  sum.ready += ready;
+  sum.taken += taken;
+  sum.tenants += tenants;
 }
 
 function made<Value>(values: Map<number, Value>, key: number, make: () => Value): Value {

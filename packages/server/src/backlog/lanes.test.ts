@@ -42,7 +42,7 @@ describe('a hint', () => {
     hint(1_000);
     expect(choose(999)).toEqual([]);
     expect(lanes.nextAtMs).toBe(1_000);
-    expect(lanes.hasReady(EVERY)).toBe(false);
+    expect(lanes.hasReady({ offers: EVERY })).toBe(false);
     const picks = choose(1_000);
     expect(keysOf(picks)).toEqual([key()]);
     expect(picks[0]!.after).toEqual(LANE_START);
@@ -272,8 +272,8 @@ describe('handlers that are not offered', () => {
   test('are nothing to wait for', () => {
     hint(1_000, { handlerKey: 2 });
     expect(choose(1_000, { offers: http })).toEqual([]);
-    expect(lanes.hasReady(http)).toBe(false);
-    expect(lanes.hasReady(EVERY)).toBe(true);
+    expect(lanes.hasReady({ offers: http })).toBe(false);
+    expect(lanes.hasReady({ offers: EVERY })).toBe(true);
   });
 });
 

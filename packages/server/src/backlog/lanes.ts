@@ -14,7 +14,7 @@ import {
   laneName,
 } from '../storage/lane.ts';
 import type { LanePick, LaneScan } from '../storage/lease-store.ts';
-import { FairQueue } from './fair-queue.ts';
+import { FairQueue, type LaneOffer } from './fair-queue.ts';
 import type { Settlement } from './shares.ts';
 import { StarvingLanes, type Watch } from './starving-lanes.ts';
 
@@ -53,12 +53,9 @@ class Lane implements LaneKey {
   }
 }
 
-type Offers = (handlerKey: number) => boolean;
-
-interface ChooseOptions {
+interface ChooseOptions extends LaneOffer {
   readonly nowMs: number;
   readonly runsMax: number;
-  readonly offers: Offers;
 }
 
 /** Lanes of one claim: each costs a look into an index. */
@@ -89,8 +86,8 @@ export class Lanes {
   }
 
   /** Whether there may be something to claim now that is offered. */
-  hasReady(offers: Offers): boolean {
-    return this.#tiers.some(({ queue }) => queue.counts(offers).ready > 0);
+  hasReady(offer: LaneOffer): boolean {
+    return this.#tiers.some(({ queue }) => queue.counts(offer).ready > 0);
   }
 
   /** When the next lane wakes up. */
@@ -137,7 +134,7 @@ export class Lanes {
    * not have them meanwhile; those that may be empty come on top, or each of them would cost a claim of its own.
    */
   choose(options: ChooseOptions): LanePick[] {
-    const { nowMs, runsMax, offers } = options;
+    const { nowMs, runsMax } = options;
     this.#wake(nowMs);
     const picks = this.#pickStarving(options);
     let slots = runsMax - picks.length;
@@ -145,7 +142,7 @@ export class Lanes {
     let leftOf: Priority | undefined;
     for (const { priority, queue } of this.#tiers) {
       if (slots <= 0 || (leftOf !== undefined && priority !== leftOf)) break;
-      const { ready, taken, tenants } = queue.counts(offers);
+      const { ready, taken, tenants } = queue.counts(options);
       // A share of the lanes, but one of every tenant as far as the runs go: these slots may be the last for a long time.
       const fair = Math.min(tenants, Math.floor(runsMax / RUNS_PER_LANE_MIN));
       const share = Math.max(1, fair, Math.ceil((ready + taken) / CLAIMS_BESIDE));
@@ -156,7 +153,7 @@ export class Lanes {
       const each = Math.min(runsMax, Math.max(RUNS_PER_LANE_MIN, charge));
       let lanes = 0;
       for (; lanes < lanesMax && slots > 0; lanes += 1) {
-        const lane = queue.take(charge, offers)!;
+        const lane = queue.take(charge, options)!;
         this.#starving.unwatch(lane);
         if (!lane.mayBeEmpty) slots -= 1;
         picks.push(this.#pick(lane, { runsMax: each, charge, takenFrom: queue }));
@@ -203,11 +200,11 @@ export class Lanes {
     }
   }
 
-  #pickStarving({ nowMs, runsMax, offers }: ChooseOptions): LanePick[] {
-    const mostUrgent = this.#tiers.find(({ queue }) => queue.counts(offers).ready > 0)?.priority;
+  #pickStarving(options: ChooseOptions): LanePick[] {
+    const mostUrgent = this.#tiers.find(({ queue }) => queue.counts(options).ready > 0)?.priority;
     if (mostUrgent === undefined) return [];
-    const lanesMax = Math.min(LANES_PER_CLAIM, runsMax);
-    return this.#starving.take({ nowMs, runsMax, lanesMax, offers, mostUrgent }).map(({ lane, runs }) => {
+    const lanesMax = Math.min(LANES_PER_CLAIM, options.runsMax);
+    return this.#starving.take({ ...options, lanesMax, mostUrgent }).map(({ lane, runs }) => {
       lane.queue!.remove(lane);
       return this.#pick(lane, { runsMax: runs, charge: runs, takenFrom: this.#starving });
     });

@@ -132,6 +132,10 @@ export class Shares<Member extends Share> {
     return this.#members.values();
   }
 
+  get(key: number): Member | undefined {
+    return this.#members.get(key);
+  }
+
   of(key: number): Member {
     let member = this.#members.get(key);
     if (!member) {

@@ -4,7 +4,7 @@
  */
 import { PRIORITIES, type Priority, STARVING_MS, STARVING_SHARE } from '@carillon/domain';
 import { MinHeap } from '@carillon/foundation';
-import { FairQueue } from './fair-queue.ts';
+import { FairQueue, type LaneOffer } from './fair-queue.ts';
 import type { Settlement } from './shares.ts';
 
 export interface Watch<Lane> {
@@ -23,11 +23,10 @@ interface WatchedLane<Lane> {
   watch: Watch<Lane> | undefined;
 }
 
-interface TakeOptions {
+interface TakeOptions extends LaneOffer {
   readonly nowMs: number;
   readonly runsMax: number;
   readonly lanesMax: number;
-  readonly offers: (handlerKey: number) => boolean;
   /** The most urgent priority that has something ready. */
   readonly mostUrgent: Priority;
 }
@@ -64,18 +63,19 @@ export class StarvingLanes<Lane extends WatchedLane<Lane>> {
   }
 
   /** Lanes that starve, and how many runs of the share each may give; they are not watched any more. */
-  take({ nowMs, runsMax, lanesMax, offers, mostUrgent }: TakeOptions): { lane: Lane; runs: number }[] {
+  take(options: TakeOptions): { lane: Lane; runs: number }[] {
+    const { nowMs, runsMax, lanesMax, mostUrgent } = options;
     this.#judge(nowMs);
     const taken: { lane: Lane; runs: number }[] = [];
     const below = this.#tiers.slice(0, PRIORITIES.indexOf(mostUrgent));
-    const starving = below.filter(({ queue }) => queue.counts(offers).ready > 0);
+    const starving = below.filter(({ queue }) => queue.counts(options).ready > 0);
     for (const tier of starving) {
-      const { ready } = tier.queue.counts(offers);
+      const { ready } = tier.queue.counts(options);
       tier.credit = Math.min(runsMax, tier.credit + runsMax / STARVING_SHARE / starving.length);
       let left = Math.floor(tier.credit);
       for (let lanes = Math.min(left, ready, lanesMax - taken.length); lanes > 0; lanes -= 1) {
         const runs = Math.ceil(left / lanes);
-        const lane = tier.queue.take(runs, offers)!;
+        const lane = tier.queue.take(runs, options)!;
         this.#drop(lane);
         left -= runs;
         tier.credit -= runs;

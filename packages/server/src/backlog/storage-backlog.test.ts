@@ -62,7 +62,7 @@ describe('runs', () => {
     const jobs = await insert(1);
     expect(await take(10)).toEqual([]);
     announce(jobs);
-    expect(backlog.readyInMs(['http'])).toBe(0);
+    expect(backlog.readyInMs([{ handlers: ['http'] }])).toBe(0);
     expect(jobIdsOf(await take(10))).toEqual(idsOf(jobs));
   });
 
@@ -81,7 +81,7 @@ describe('runs', () => {
     await backlog.scan(HTTP);
     const jobs = await insert(1, {}, BASE_MS + 300);
     announce(jobs, BASE_MS + 300);
-    expect(backlog.readyInMs(['http'])).toBe(300);
+    expect(backlog.readyInMs([{ handlers: ['http'] }])).toBe(300);
     expect(await take(10)).toEqual([]);
     stage.clock.advance(300);
     expect(await take(10)).toHaveLength(1);
@@ -148,6 +148,23 @@ describe('runs', () => {
     await backlog.scan(HTTP);
     await backlog.scan(new Set(['http', 'gpu']));
     expect(jobIdsOf((await takeAll(100, ['http', 'gpu'])).flat()).sort()).toEqual(idsOf(jobs).sort());
+  });
+
+  test('are taken by a worker that serves their namespace, and by no other', async () => {
+    const media = await insert(3, { namespace: 'media' });
+    await insert(3, { namespace: 'billing', priority: 'high' });
+    await backlog.scan(HTTP);
+    const take = (...namespaces: string[]) =>
+      backlog.take({
+        ...{ leaseId: newId<LeaseId>(), workerId: stage.world.workerId },
+        ...{ handlers: ['http'], namespaces, runsMax: 10 },
+      });
+    expect(take('elsewhere')).toBeUndefined();
+    expect(backlog.readyInMs([{ handlers: ['http'], namespaces: ['elsewhere'] }])).toBeGreaterThan(0);
+    const taken: Runs[number][] = [];
+    for (let taking = take('media'); taking; taking = take('media')) taken.push(...(await taking).runs);
+    expect(jobIdsOf(taken).sort()).toEqual(idsOf(media).sort());
+    expect(await takeAll(10)).not.toEqual([]);
   });
 
   test('are taken most urgent first, wherever they wait', async () => {

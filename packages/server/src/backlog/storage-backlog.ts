@@ -5,10 +5,11 @@
 import type { ClaimedBatch } from '@carillon/domain';
 import type { Clock, Log } from '@carillon/foundation';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
-import { handlerKey, type LaneHint, type LaneKey } from '../storage/lane.ts';
+import { handlerKey, type LaneHint, type LaneKey, namespaceKey } from '../storage/lane.ts';
 import type { LanePick, LeaseStore } from '../storage/lease-store.ts';
 import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
-import type { Backlog, TakeRequest } from './backlog.ts';
+import type { Backlog, TakeRequest, WorkerOffer } from './backlog.ts';
+import type { LaneOffer } from './fair-queue.ts';
 import { Lanes } from './lanes.ts';
 
 export interface StorageBacklogOptions {
@@ -54,9 +55,9 @@ export class StorageBacklog implements Backlog {
     this.#lanes.prefer(isOwn);
   }
 
-  readyInMs(handlers: readonly string[]): number {
+  readyInMs(workers: readonly WorkerOffer[]): number {
     const { clock } = this.#options;
-    if (this.#lanes.hasReady(offersOf(handlers))) return 0;
+    if (workers.some((worker) => this.#lanes.hasReady(laneOffer(worker)))) return 0;
     return Math.max(0, (this.#lanes.nextAtMs ?? Number.POSITIVE_INFINITY) - clock.now());
   }
 
@@ -65,9 +66,9 @@ export class StorageBacklog implements Backlog {
   }
 
   take(request: TakeRequest): Promise<ClaimedBatch> | undefined {
-    const { handlers, runsMax } = request;
+    const { runsMax } = request;
     const nowMs = this.#options.clock.now();
-    const picks = this.#lanes.choose({ nowMs, runsMax, offers: offersOf(handlers) });
+    const picks = this.#lanes.choose({ nowMs, runsMax, ...laneOffer(request) });
     return picks.length === 0 ? undefined : this.#claim(request, picks, nowMs);
   }
 
@@ -150,7 +151,7 @@ export class StorageBacklog implements Backlog {
   }
 }
 
-function offersOf(handlers: readonly string[]): (key: number) => boolean {
+function laneOffer({ handlers, namespaces }: WorkerOffer): LaneOffer {
   const keys = new Set(handlers.map(handlerKey));
-  return (key) => keys.has(key);
+  return { offers: (key) => keys.has(key), ...(namespaces && { namespaces: namespaces.map(namespaceKey) }) };
 }

@@ -96,7 +96,7 @@ export class Dispatcher implements Service {
     // Without a free slot, or with claims under way, their end is what wakes it up.
     const free = freestFirst(link.workers());
     const isWaiting = this.#claims.size > 0 || free.length === 0;
-    const readyInMs = isWaiting ? IDLE_MS : backlog.readyInMs(free.flatMap((worker) => worker.handlers));
+    const readyInMs = isWaiting ? IDLE_MS : backlog.readyInMs(free);
     const scanInMs = this.#isScanning ? IDLE_MS : backlog.scanInMs();
     return Math.min(IDLE_MS, Math.max(Math.min(readyInMs, scanInMs), pauseMs, 0));
   }
@@ -137,10 +137,10 @@ export class Dispatcher implements Service {
   /** False when there was nothing to claim. */
   #claimFor(worker: WorkerView): boolean {
     const { backlog, link, random, clock } = this.#options;
-    const { workerId, handlers, freeSlots } = worker;
+    const { workerId, handlers, namespaces, freeSlots } = worker;
     if (this.#claims.size > 0 && freeSlots < BESIDE_MIN) return false;
     const runsMax = Math.min(freeSlots, BATCH_MAX);
-    const taking = backlog.take({ leaseId: random.id() as LeaseId, workerId, handlers, runsMax });
+    const taking = backlog.take({ leaseId: random.id() as LeaseId, workerId, handlers, namespaces, runsMax });
     if (!taking) return false;
     // DISP-2: before the claim is answered.
     link.reserve(workerId, runsMax);

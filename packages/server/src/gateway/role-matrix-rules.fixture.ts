@@ -84,6 +84,20 @@ export const newKeyHere: Rule = {
   },
 };
 
+/** A worker key here: takes both permissions, also of people. */
+export const newWorkerKeyHere: Rule = {
+  needs: 'self',
+  expected: (caller) => {
+    const { namespace } = HERE;
+    if (!knowsNamespace(caller, namespace)) {
+      return allowedIf(false, isPerson(caller) || may(caller, 'keys.manage') ? 404 : 403);
+    }
+    return allowedIf(
+      may(caller, 'keys.manage', { namespace }) && may(caller, 'workers.connect', { namespace }),
+    );
+  },
+};
+
 export const namespaceHere: Rule = {
   needs: 'namespaces.read',
   expected: (caller) =>

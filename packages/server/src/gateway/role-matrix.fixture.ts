@@ -8,6 +8,7 @@ import {
   ROLES,
   type RunId,
   SERVER,
+  WORKER_SCOPES,
 } from '@carillon/domain';
 import { OperationsFixture } from '../operations/operations.fixture.ts';
 
@@ -52,6 +53,9 @@ export const CALLERS: readonly MatrixCaller[] = [
     [{ namespace: '*', role: 'admin', ownOnly: false }],
     { scopes: new Set<Action>(['jobs.delete']) },
   ),
+  callerWith('a worker key', [{ namespace: '*', role: 'admin', ownOnly: false }], {
+    ...{ scopes: WORKER_SCOPES, offers: ['http'] },
+  }),
   callerWith(
     'admin of the whole with a key for looking at workers',
     [{ namespace: '*', role: 'admin', ownOnly: false }],
@@ -62,10 +66,13 @@ export const CALLERS: readonly MatrixCaller[] = [
 function callerWith(
   words: string,
   grants: readonly Grant[],
-  over: { userId?: string; scopes?: ReadonlySet<Action> } = {},
+  over: { userId?: string; scopes?: ReadonlySet<Action>; offers?: readonly string[] } = {},
 ): MatrixCaller {
-  const { userId, scopes } = over;
-  return { words, caller: { ...SERVER, kind: 'key', id: 'key', name: words, grants, userId, scopes } };
+  const { userId, scopes, offers } = over;
+  return {
+    words,
+    caller: { ...SERVER, kind: 'key', id: 'key', name: words, grants, userId, scopes, offers },
+  };
 }
 
 export interface Scene {

@@ -23,6 +23,7 @@ import {
   namespaceHere,
   newHere,
   newKeyHere,
+  newWorkerKeyHere,
   others,
   ownOrOthers,
   type Rule,
@@ -164,6 +165,8 @@ const ENTRIES: Record<string, Entry> = {
   'GET /handlers': { ask: at('/handlers'), ...somewhere('handlers.read') },
   'GET /handlers/{name}': { ask: aHandler, ...somewhere('handlers.read') },
   'GET /workers/{id}': { ask: at('/workers/worker-1'), ...somewhere('workers.read') },
+  'POST /workers/{id}/drain': { ask: at('/workers/worker-1/drain'), ...somewhere('workers.manage') },
+  'POST /workers/{id}/undrain': { ask: at('/workers/worker-1/undrain'), ...somewhere('workers.manage') },
   'GET /job/executions': {
     ask: at('/job/executions?worker_id=w'),
     ...somewhere('workers.read', 'runs.read'),
@@ -197,6 +200,10 @@ const ENTRIES: Record<string, Entry> = {
   'POST /keys': {
     ask: at('/keys', { name: 'new', namespace: HERE.namespace, role: 'viewer' }),
     ...newKeyHere,
+  },
+  'POST /keys for a worker': {
+    ask: at('/keys', { name: 'new', worker: { handlers: ['http'], namespaces: [HERE.namespace] } }),
+    ...newWorkerKeyHere,
   },
   'GET /keys/{id}': { ask: aKey, ...keyHere('keys.read') },
   'PATCH /keys/{id}': {

@@ -26,6 +26,7 @@ CREATE TABLE api_keys (
   previous_hash         text,
   previous_expires_at   timestamp with time zone,
   previous_last_used_at timestamp with time zone,
+  worker_handlers       text[],
   CONSTRAINT api_keys_pkey PRIMARY KEY (key_id),
   CONSTRAINT api_keys_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES users(user_id) ON DELETE CASCADE
 );
@@ -442,6 +443,12 @@ CREATE TABLE workers (
   last_seen_at bigint NOT NULL,
   boot_id      uuid NOT NULL DEFAULT gen_random_uuid(),
   session      integer NOT NULL DEFAULT 0,
+  name         text,
+  language     text,
+  version      text,
+  labels       jsonb NOT NULL DEFAULT '{}'::jsonb,
+  draining     boolean NOT NULL DEFAULT false,
+  stuck        integer NOT NULL DEFAULT 0,
   CONSTRAINT workers_pkey PRIMARY KEY (worker_id)
 ) WITH (fillfactor=50);
 CREATE UNIQUE INDEX workers_dead ON workers USING btree (worker_id, dead);

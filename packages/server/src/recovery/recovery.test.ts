@@ -127,7 +127,7 @@ describe('a worker that fell silent', () => {
 
   test('is dead under its name, and then forgotten', async () => {
     await passSilence();
-    expect(await beat()).toBe(false);
+    expect((await beat()).alive).toBe(false);
     expect(await stage.storage.members.workers()).toEqual([]);
   });
 

@@ -32,6 +32,7 @@ const SAMPLES: Signals = {
   },
   'slots-freed': { jobIds: [jobId, otherJobId] },
   'cancel-requested': { runIds: [runId] },
+  'workers-asked': {},
   'shards-moved': {},
   'events-recorded': {},
 };

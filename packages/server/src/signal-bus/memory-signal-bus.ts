@@ -14,6 +14,7 @@ export class MemorySignalBus implements SignalBus {
     'shards-due': new Set(),
     'slots-freed': new Set(),
     'cancel-requested': new Set(),
+    'workers-asked': new Set(),
     'shards-moved': new Set(),
     'events-recorded': new Set(),
   };

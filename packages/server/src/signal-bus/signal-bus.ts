@@ -14,6 +14,8 @@ export interface Signals {
   'slots-freed': { readonly jobIds: readonly JobId[] };
   /** These runs are to stop: the worker that has them asks the storage whether that is so. */
   'cancel-requested': { readonly runIds: readonly RunId[] };
+  /** Something is asked of workers, such as to drain: their next heartbeats tell what. */
+  'workers-asked': Record<string, never>;
   /** A node joined or left, or released shards: they may belong to other nodes now. */
   'shards-moved': Record<string, never>;
   /** Something was recorded that event readers may want. */

@@ -67,7 +67,12 @@ export const TENANTS_MAX = TENANT_HALF ** 2;
 
 /** The namespace in the upper half, the user in the lower. Two that share a number share a fair share, and nothing else. */
 export function tenantOf({ namespace, userId }: Pick<Job, 'namespace' | 'userId'>): number {
-  return upperBits(namespace) * TENANT_HALF + (userId === undefined ? 0 : upperBits(userId));
+  return namespaceKey(namespace) * TENANT_HALF + (userId === undefined ? 0 : upperBits(userId));
+}
+
+/** A number for the name. No namespace is made whose number another one has: a worker that serves one is given nothing of another. */
+export function namespaceKey(namespace: string): number {
+  return upperBits(namespace);
 }
 
 export function namespaceOf(tenant: number): number {

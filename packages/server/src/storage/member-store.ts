@@ -8,6 +8,7 @@
  * has lost the node id for good.
  */
 import type { BootId, JobId, LeaseId, NodeId, RunId, WorkerId } from '@carillon/domain';
+import type { AuditEntry } from './audit-store.ts';
 import type { LeaseRef } from './lease-store.ts';
 
 export interface NodeBeat {
@@ -51,14 +52,32 @@ export interface WorkerRecord {
   readonly session: number;
   readonly slots: number;
   readonly handlers: readonly string[];
+  /** For people: what it calls itself, what it is written in, and its version. */
+  readonly name?: string | undefined;
+  readonly language?: string | undefined;
+  readonly version?: string | undefined;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+  /** It took no more runs under its former id already. */
+  readonly draining?: boolean | undefined;
 }
 
 /** taken: another process has this id, or a later stream of the same one. dead: its runs belong to others. */
 export type Registered = 'registered' | 'taken' | 'dead';
 
 export interface WorkerState extends WorkerRecord {
+  readonly labels: Readonly<Record<string, string>>;
+  /** It takes no more runs, and ends those that it has. */
+  readonly draining: boolean;
+  /** Handlers that have not returned though their runs were reported. */
+  readonly stuck: number;
   readonly lastSeenMs: number;
   readonly alive: boolean;
+}
+
+/** What a heartbeat is answered. Not alive: given up for dead, its runs belong to others. */
+export interface WorkerBeaten {
+  readonly alive: boolean;
+  readonly draining: boolean;
 }
 
 /** A worker as it was last heard: if it has been heard since, it is not meant. */
@@ -115,10 +134,12 @@ export interface MemberStore {
   /** Records the worker as heard, with what it offers and its home. */
   registerWorker(worker: WorkerRecord, nowMs: number): Promise<Registered>;
   /**
-   * Records the worker as heard: one row by its key, whatever else there is. False: given up for dead, its runs belong to
-   * others. It must stop them and come back under a new id.
+   * Records the worker as heard: one row by its key, whatever else there is. One that is not alive must stop its runs and come
+   * back under a new id. stuck: handlers that have not returned though their runs were reported.
    */
-  beatWorker(workerId: WorkerId, nowMs: number): Promise<boolean>;
+  beatWorker(workerId: WorkerId, nowMs: number, stuck?: number): Promise<WorkerBeaten>;
+  /** Asks a living worker to drain, or to take runs again; it learns that from its next heartbeat. False: there is none. */
+  drainWorker(workerId: WorkerId, draining: boolean, audit?: AuditEntry): Promise<boolean>;
   /** Runs in these leases that somebody wants stopped; named until they are. */
   cancelledRuns(leases: readonly LeaseId[]): Promise<RunId[]>;
   /**

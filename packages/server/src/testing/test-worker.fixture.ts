@@ -8,12 +8,14 @@ export class TestWorker implements LocalWorker {
   readonly unrecordedLeft = Number.POSITIVE_INFINITY;
   slots: number;
   handlers: readonly string[];
+  readonly namespaces: readonly string[] | undefined;
   handed: ClaimedBatch[] = [];
 
-  constructor(over: { workerId?: WorkerId; slots?: number; handlers?: readonly string[] } = {}) {
+  constructor(over: Partial<Pick<LocalWorker, 'workerId' | 'slots' | 'handlers' | 'namespaces'>> = {}) {
     this.workerId = over.workerId ?? newId<WorkerId>();
     this.slots = over.slots ?? 10;
     this.handlers = over.handlers ?? ['http'];
+    this.namespaces = over.namespaces;
   }
 
   get runs(): RunId[] {

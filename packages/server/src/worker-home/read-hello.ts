@@ -1,6 +1,7 @@
 /** Reads the first message of a worker strictly: what it says stands in the storage and in lists for people. */
 import type { BootId, WorkerId } from '@carillon/domain';
 import { protocol as P } from '@carillon/worker';
+import type { WorkerRecord } from '../storage/member-store.ts';
 
 /** The other side does not keep the protocol: its stream is ended, with these words. */
 export class ProtocolBroken extends Error {}
@@ -15,6 +16,8 @@ export interface ReadHello {
   readonly handlers: readonly string[];
   readonly heldLeases: readonly string[];
   readonly draining: boolean;
+  /** What it says of itself, for people. */
+  readonly shown: Pick<WorkerRecord, 'name' | 'language' | 'version' | 'labels'>;
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -23,6 +26,8 @@ const SLOTS_MAX = 10_000;
 const HANDLERS_MAX = 1_000;
 const HANDLER_LENGTH_MAX = 200;
 const HELD_LEASES_MAX = 100_000;
+const LABELS_MAX = 64;
+const SHOWN_LENGTH_MAX = 200;
 
 export function readHello(message: P.SessionRequest | undefined, keyId: string): ReadHello {
   const { hello } = message ?? {};
@@ -48,6 +53,21 @@ export function readHello(message: P.SessionRequest | undefined, keyId: string):
     workerId: `${hello.workerId}@${keyId.slice(-KEY_CHARACTERS)}` as WorkerId,
     bootId: hello.bootId as BootId,
     ...{ session, slots, executing, handlers, heldLeases, draining: offer.draining },
+    shown: readShown(hello, offer),
+  };
+}
+
+function readShown({ name, language, version }: P.Hello, { labels }: P.Offer): ReadHello['shown'] {
+  const texts = [name, language, version, ...Object.entries(labels).flat()];
+  if (texts.some((text) => text.length > SHOWN_LENGTH_MAX || text.includes('\0')))
+    throw new ProtocolBroken(
+      `name, language, version and labels have at most ${SHOWN_LENGTH_MAX} characters each`,
+    );
+  if (Object.keys(labels).length > LABELS_MAX)
+    throw new ProtocolBroken(`a worker has at most ${LABELS_MAX} labels`);
+  return {
+    ...{ name: name || undefined, language: language || undefined, version: version || undefined },
+    labels: { ...labels },
   };
 }
 

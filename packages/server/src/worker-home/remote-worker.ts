@@ -26,6 +26,8 @@ export interface RemoteWorkerOptions {
   readonly workerId: WorkerId;
   readonly slots: number;
   readonly handlers: readonly string[];
+  /** Only runs of jobs in these namespaces. Left out: in all. */
+  readonly namespaces?: readonly string[] | undefined;
   /** Slots in use when it said hello, by runs of earlier streams. */
   readonly executing: number;
   readonly heldLeases: readonly string[];
@@ -60,6 +62,7 @@ export class RemoteWorker implements LocalWorker {
   #handlers: readonly string[];
   #slots: number;
   #isTaking = true;
+  #isDraining = false;
   #executing: number;
   #assigned = 0;
   #freed = 0;
@@ -95,7 +98,7 @@ export class RemoteWorker implements LocalWorker {
   }
 
   get slots(): number {
-    return this.#isTaking ? this.#slots : 0;
+    return this.#isTaking && !this.#isDraining ? this.#slots : 0;
   }
 
   get runningCount(): number {
@@ -104,6 +107,10 @@ export class RemoteWorker implements LocalWorker {
 
   get handlers(): readonly string[] {
     return this.#handlers;
+  }
+
+  get namespaces(): readonly string[] | undefined {
+    return this.#options.namespaces;
   }
 
   get unrecordedLeft(): number {
@@ -120,6 +127,13 @@ export class RemoteWorker implements LocalWorker {
   /** Nothing more is handed to it. */
   takeNoMore(): void {
     this.#isTaking = false;
+    this.#options.link.freed();
+  }
+
+  /** Somebody asked it to take no more runs, or to take runs again; it stays connected. */
+  drain(isDraining: boolean): void {
+    if (isDraining === this.#isDraining) return;
+    this.#isDraining = isDraining;
     this.#options.link.freed();
   }
 

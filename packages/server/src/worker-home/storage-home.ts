@@ -59,7 +59,7 @@ export class StorageHome implements WorkerHome {
   readonly #options: StorageHomeOptions;
   #worker!: HomeWorker;
   #leaseWatch!: LeaseWatch;
-  #unsubscribe: () => void = () => undefined;
+  #unsubscribe: readonly (() => void)[] = [];
 
   constructor(options: StorageHomeOptions) {
     this.#options = options;
@@ -78,13 +78,17 @@ export class StorageHome implements WorkerHome {
     });
     this.#leaseWatch = leaseWatch;
     // A hint alone stops nothing: the storage decides which runs are to stop.
-    this.#unsubscribe = this.#options.signals.on('cancel-requested', () => leaseWatch.checkSoon());
+    const { signals } = this.#options;
+    this.#unsubscribe = [
+      signals.on('cancel-requested', () => leaseWatch.checkSoon()),
+      signals.on('workers-asked', () => worker.beatSoon()),
+    ];
     leaseWatch.start();
   }
 
   async register(): Promise<Heard | undefined> {
     const { members, nodeId, incarnation, bootId, clock, link } = this.#options;
-    const { workerId, handlers } = this.#worker;
+    const { workerId, handlers, isDraining: draining } = this.#worker;
     const sentAt = clock.monotonic();
     const worker = {
       workerId,
@@ -94,17 +98,19 @@ export class StorageHome implements WorkerHome {
       session: 0,
       slots: this.#worker.slotsMax,
       handlers,
+      draining,
     };
     if ((await members.registerWorker(worker, clock.now())) !== 'registered') return undefined;
     link.attach(this.#worker);
-    return this.#heard(sentAt);
+    return this.#heard(sentAt, draining);
   }
 
   async beat(): Promise<Heard | undefined> {
     const { members, clock } = this.#options;
     const sentAt = clock.monotonic();
-    const isAlive = await members.beatWorker(this.#worker.workerId, clock.now());
-    return isAlive ? this.#heard(sentAt) : undefined;
+    const { workerId, stuckCount } = this.#worker;
+    const { alive, draining } = await members.beatWorker(workerId, clock.now(), stuckCount);
+    return alive ? this.#heard(sentAt, draining) : undefined;
   }
 
   ended(reports: readonly RunReport[]): Promise<readonly ReportAnswer[]> {
@@ -132,12 +138,12 @@ export class StorageHome implements WorkerHome {
   }
 
   async leave(): Promise<void> {
-    this.#unsubscribe();
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
     await this.#leaseWatch.stop();
     await this.#options.members.forgetWorkers([this.#worker.workerId]);
   }
 
-  #heard(sentAt: number): Heard {
-    return { sentAt, ...beatTimes(this.#options.silentMs) };
+  #heard(sentAt: number, draining: boolean): Heard {
+    return { sentAt, draining, ...beatTimes(this.#options.silentMs) };
   }
 }

@@ -71,7 +71,9 @@ export class WorkerHomeFixture {
   }
 
   /** A port that workers connect to. */
-  async listen(): Promise<{ address: string; sessions: WorkerSessions; close: () => Promise<void> }> {
+  async listen({
+    caller = SERVER,
+  } = {}): Promise<{ address: string; sessions: WorkerSessions; close: () => Promise<void> }> {
     const sessions = new WorkerSessions({ ...this.#homes(), nodeId: this.world.nodeId });
     const listener = createListener();
     const app = fastify({ serverFactory: listener.serverFactory });
@@ -83,7 +85,7 @@ export class WorkerHomeFixture {
       clock,
       log: silentLog,
       authenticate: async ({ headers }) => {
-        if (headers.authorization === `Bearer ${KEY}`) return SERVER;
+        if (headers.authorization === `Bearer ${KEY}`) return caller;
         throw new Refusal('unauthorized', 'The key is not valid.');
       },
     });

@@ -38,6 +38,8 @@ export interface SessionCall {
   /** The other side is gone. */
   readonly signal: AbortSignal;
   mayOffer(handler: string): boolean;
+  /** Whose jobs the worker may be given. */
+  readonly namespaces: 'all' | readonly string[];
   /** Rejects when the key may not come in any more. */
   recognise(): Promise<unknown>;
   /** The stream has said who it is, and may last. */
@@ -67,14 +69,22 @@ const LAST_CLAIM_MS_MAX = 2_000;
 export class WorkerSessions implements Service {
   readonly #options: WorkerSessionsOptions;
   readonly #sessions = new Map<WorkerId, Session>();
-  readonly #unsubscribe: () => void;
+  readonly #unsubscribe: readonly (() => void)[];
   #isStopping = false;
 
   constructor(options: WorkerSessionsOptions) {
     this.#options = options;
-    this.#unsubscribe = options.signals.on('cancel-requested', () => {
-      for (const { worker } of this.#sessions.values()) worker.checkLeases();
-    });
+    const { signals, log } = options;
+    this.#unsubscribe = [
+      signals.on('cancel-requested', () => {
+        for (const { worker } of this.#sessions.values()) worker.checkLeases();
+      }),
+      signals.on('workers-asked', () => {
+        // The next beats tell the same.
+        const failed = 'what is asked of workers could not be read';
+        void this.#findAsked().catch((error: unknown) => log.warn({ err: error }, failed));
+      }),
+    ];
   }
 
   get count(): number {
@@ -86,7 +96,7 @@ export class WorkerSessions implements Service {
   /** Claims for the workers end, what was claimed is handed over, and they are sent to another server. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    this.#unsubscribe();
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
     const { link, clock } = this.#options;
     await Promise.all(
       [...this.#sessions.values()].map(async ({ worker, end }) => {
@@ -107,7 +117,7 @@ export class WorkerSessions implements Service {
       const hello = readHello(await this.#first(messages), call.keyId);
       const refused = this.#refusal(hello, call);
       if (refused) return yield goodbyeFrame(refused);
-      session = await this.#open(hello);
+      session = await this.#open(hello, call);
       if (session === undefined)
         return yield goodbyeFrame({
           reason:
@@ -153,14 +163,17 @@ export class WorkerSessions implements Service {
   }
 
   /** Undefined: the id is another's. */
-  async #open(hello: ReadHello): Promise<Session | undefined> {
+  async #open(hello: ReadHello, { namespaces }: SessionCall): Promise<Session | undefined> {
     const { members, clock, nodeId, silentMs, link, log } = this.#options;
-    const { workerId, bootId, session: number, slots, handlers } = hello;
-    const record = { workerId, nodeId, incarnation: 0, bootId, session: number, slots, handlers };
+    const { workerId, bootId, session: number, slots, handlers, shown } = hello;
+    const record = { ...shown, workerId, nodeId, incarnation: 0, bootId, session: number, slots, handlers };
     const verdict = await members.registerWorker(record, clock.now());
     if (verdict === 'taken') return undefined;
     this.#sessions.get(workerId)?.end({ reason: 'a later stream of this worker came', dialAgain: false });
-    const worker = new RemoteWorker({ ...this.#options, ...hello });
+    const only = namespaces === 'all' ? undefined : namespaces;
+    const worker = new RemoteWorker({ ...this.#options, ...hello, namespaces: only });
+    // It may have been asked to drain at another server.
+    if (verdict === 'registered') worker.drain((await members.beatWorker(workerId, clock.now())).draining);
     const end = (goodbye: Goodbye) => {
       worker.frames.put(P.URGENCY.output, 0, (frame) => fillGoodbye(frame, goodbye));
       worker.frames.end();
@@ -225,12 +238,14 @@ export class WorkerSessions implements Service {
   }
 
   /** Answered only once the storage has it. A storage that does not answer costs the worker its trust. */
-  async #beat({ worker }: Session, { sequence, heldLeases }: P.Beat): Promise<void> {
+  async #beat({ worker }: Session, { sequence, heldLeases, stuck }: P.Beat): Promise<void> {
     const { members, clock, log } = this.#options;
     requireLeases(heldLeases);
     try {
-      const isAlive = await members.beatWorker(worker.workerId, clock.now());
-      if (!isAlive) worker.takeNoMore();
+      const { workerId } = worker;
+      const { alive: isAlive, draining } = await members.beatWorker(workerId, clock.now(), stuck);
+      if (isAlive) worker.drain(draining);
+      else worker.takeNoMore();
       const unknownLeases = isAlive ? await worker.unknownOf(heldLeases) : [...heldLeases];
       worker.frames.put(P.URGENCY.life, 40 * unknownLeases.length, (frame) => {
         frame.beatAnswer = create(P.BeatAnswerSchema, { sequence, unknownLeases, buried: !isAlive });
@@ -238,6 +253,12 @@ export class WorkerSessions implements Service {
     } catch (error) {
       log.warn({ err: error, workerId: worker.workerId }, 'the beat of a worker could not be recorded');
     }
+  }
+
+  async #findAsked(): Promise<void> {
+    if (this.#sessions.size === 0) return;
+    for (const { workerId, draining } of await this.#options.members.workers())
+      this.#sessions.get(workerId)?.worker.drain(draining);
   }
 
   #isReplaced({ worker }: Session): boolean {

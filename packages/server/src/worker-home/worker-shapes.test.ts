@@ -1,4 +1,5 @@
 /** What holds for a worker holds in both shapes: in the process of its server, and at the end of a stream. */
+import { type Caller, SERVER, WORKER_SCOPES } from '@carillon/domain';
 import type { Handler } from '@carillon/worker';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../../../tests/support/eventually.ts';
@@ -71,6 +72,23 @@ describe.each(SHAPES)('a worker %s', (shape) => {
     await started();
     expect(home.freeSlots()).toEqual([3]);
     running[0]!.end.resolve('done');
+    await eventually(() => expect(home.freeSlots()).toEqual([4]), SOON);
+  });
+
+  test('that is drained ends what it runs, takes nothing more, and takes runs again when it is undrained (hazard 22)', async () => {
+    await home.start(shape, HANDLERS);
+    const workerId = await registered();
+    const { jobs } = await home.hand('long');
+    await started();
+    await home.storage.members.drainWorker(workerId, true);
+    home.signals.send('workers-asked', {});
+    await eventually(() => expect(home.freeSlots()).toEqual([0]), SOON);
+    expect(running[0]!.signal.aborted).toBe(false);
+    running[0]!.end.resolve('done');
+    await eventually(async () => expect(await home.statuses(jobs[0]!)).toEqual(['SUCCESS']), SOON);
+    expect(home.freeSlots()).toEqual([0]);
+    await home.storage.members.drainWorker(workerId, false);
+    // Without the signal: its next beat tells it.
     await eventually(() => expect(home.freeSlots()).toEqual([4]), SOON);
   });
 
@@ -168,5 +186,33 @@ describe.each(SHAPES)('a worker %s', (shape) => {
     await started();
     await stop();
     expect(await home.world.pendingRuns(jobs[0]!)).toMatchObject([{ attempt: 1 }]);
+  });
+});
+
+describe('a worker with a worker key', () => {
+  const caller = {
+    ...{ ...SERVER, kind: 'key', id: 'key', name: 'key', scopes: WORKER_SCOPES, offers: ['quick', 'long'] },
+    grants: [{ namespace: 'media', role: 'admin', ownOnly: false }],
+  } as Caller;
+
+  test('is given runs of the namespaces of the key alone, and is shown as it calls itself', async () => {
+    const { address } = await home.listen({ caller });
+    const { quick } = HANDLERS;
+    await home.startRemote([address], { quick: quick! });
+    const workerId = await registered();
+    expect(home.link.workers()).toMatchObject([{ workerId, handlers: ['quick'], namespaces: ['media'] }]);
+    const listed = (await home.storage.members.workers()).find((worker) => worker.workerId === workerId);
+    expect(listed).toMatchObject({ language: 'typescript', session: 1, slots: 4, draining: false });
+    expect(listed?.name).not.toBe('');
+  });
+
+  test('is refused when it offers a handler that the key does not name', async () => {
+    const { address, sessions } = await home.listen({ caller });
+    await home.startRemote([address], HANDLERS);
+    const { quick } = HANDLERS;
+    await home.startRemote([address], { quick: quick! });
+    await registered();
+    expect(sessions.count).toBe(1);
+    expect(home.link.workers().map(({ handlers }) => handlers)).toEqual([['quick']]);
   });
 });

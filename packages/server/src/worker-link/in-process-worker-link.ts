@@ -27,6 +27,10 @@ class WorkerSlots implements WorkerView {
     return this.worker.handlers;
   }
 
+  get namespaces(): readonly string[] | undefined {
+    return this.worker.namespaces;
+  }
+
   reserve(slots: number): void {
     this.#reserved += slots;
     if (this.#reserved === 0) for (const resolve of this.#waiting.splice(0)) resolve();

@@ -9,6 +9,8 @@ export interface WorkerView {
   readonly workerId: WorkerId;
   readonly freeSlots: number;
   readonly handlers: readonly string[];
+  /** Only runs of jobs in these namespaces. Left out: in all. */
+  readonly namespaces?: readonly string[] | undefined;
 }
 
 export interface WorkerLink {
@@ -31,6 +33,8 @@ export interface LocalWorker {
   /** Executions that have not returned, also of runs that belong to other workers by now. */
   readonly runningCount: number;
   readonly handlers: readonly string[];
+  /** Only runs of jobs in these namespaces. Left out: in all. */
+  readonly namespaces?: readonly string[] | undefined;
   /** Runs it may take on before outcomes of earlier ones are recorded. */
   readonly unrecordedLeft: number;
   accept(batch: ClaimedBatch): void;

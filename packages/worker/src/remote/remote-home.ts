@@ -100,7 +100,8 @@ export class RemoteHome implements WorkerHome {
     const stream = this.#stream;
     if (!stream?.isWelcome) return this.#connect();
     const sentAt = this.#options.clock.monotonic();
-    const isAlive = await this.#answered(stream, stream.beat(this.#worker.heldLeases()));
+    const { stuckCount } = this.#worker;
+    const isAlive = await this.#answered(stream, stream.beat(this.#worker.heldLeases(), stuckCount));
     return isAlive ? { sentAt, ...this.#times } : undefined;
   }
 

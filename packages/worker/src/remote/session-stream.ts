@@ -46,13 +46,13 @@ export class SessionStream {
     return this.#aborter.signal;
   }
 
-  beat(heldLeases: readonly string[]): Promise<boolean> {
+  beat(heldLeases: readonly string[], stuck: number): Promise<boolean> {
     this.#sequence += 1;
     const sequence = this.#sequence;
     const answered = Promise.withResolvers<boolean>();
     this.#beat = { sequence, answered };
     this.frames.put(URGENCY.life, 40 * heldLeases.length, (frame) => {
-      frame.beat = { $typeName: 'carillon.worker.v1.Beat', sequence, heldLeases: [...heldLeases] };
+      frame.beat = { $typeName: 'carillon.worker.v1.Beat', sequence, heldLeases: [...heldLeases], stuck };
     });
     return answered.promise;
   }

@@ -57,6 +57,8 @@ export interface Heard {
   readonly trustMs: number;
   /** Until the next beat. */
   readonly beatMs: number;
+  /** Somebody asked the worker to take no more runs; it stays, and is asked to take runs again by a later beat. */
+  readonly draining?: boolean;
 }
 
 export interface WorkerHome extends ReportTaker {
@@ -92,6 +94,10 @@ export interface HomeWorker {
   readonly handlers: readonly string[];
   /** Runs it may take on before outcomes of earlier ones are recorded. */
   readonly unrecordedLeft: number;
+  /** It was asked to take no more runs. */
+  readonly isDraining: boolean;
+  /** Handlers that have not returned though their runs were reported. */
+  readonly stuckCount: number;
   accept(batch: ClaimedBatch): void;
   /** Leases with runs that still have to be reported. */
   heldLeases(): readonly LeaseId[];

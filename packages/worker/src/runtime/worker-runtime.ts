@@ -47,6 +47,9 @@ export class WorkerRuntime implements Service, HomeWorker {
   #isRegistered = false;
   #trustedUntil = 0;
   #cancelWatch: (() => void) | undefined;
+  #isDraining = false;
+  /** Handlers that had not returned at the last beat, though their runs were reported. */
+  #stuck = 0;
 
   constructor(options: WorkerRuntimeOptions) {
     this.#options = options;
@@ -84,11 +87,19 @@ export class WorkerRuntime implements Service, HomeWorker {
   }
 
   get slots(): number {
-    return this.#isTrusted() ? this.#options.slots : 0;
+    return this.#isTrusted() && !this.#isDraining ? this.#options.slots : 0;
   }
 
   get slotsMax(): number {
     return this.#options.slots;
+  }
+
+  get isDraining(): boolean {
+    return this.#isDraining;
+  }
+
+  get stuckCount(): number {
+    return this.#engine.stuckCount;
   }
 
   get runningCount(): number {
@@ -167,6 +178,7 @@ export class WorkerRuntime implements Service, HomeWorker {
   /** One beat and nothing else, since trust rests on it: nothing slow may delay it. */
   async runOnce(): Promise<number> {
     const { home } = this.#options;
+    this.#noteStuck();
     const heard = this.#isRegistered ? await home.beat() : await home.register();
     if (heard === undefined) return this.#comeBack();
     this.#isRegistered = true;
@@ -177,14 +189,32 @@ export class WorkerRuntime implements Service, HomeWorker {
   /**
    * LEASE-3. A timer ends the trust, not the answer of the next beat: that may take longer than the silence period.
    */
-  #heard({ sentAt, trustMs }: Heard): void {
+  #heard({ sentAt, trustMs, draining = false }: Heard): void {
     const { clock, home } = this.#options;
+    this.#obey(draining);
     this.#trustedUntil = sentAt + trustMs;
     this.#cancelWatch?.();
     this.#cancelWatch = clock.timer(this.#trustedUntil - clock.monotonic(), () =>
       this.#engine.giveBackAll(RUN_ERRORS.unheard()),
     );
     home.changed();
+  }
+
+  #obey(draining: boolean): void {
+    if (draining === this.#isDraining) return;
+    this.#isDraining = draining;
+    const message = draining
+      ? 'this worker takes no more runs: it was asked to drain'
+      : 'this worker takes runs again';
+    this.#options.log.info({ workerId: this.workerId, running: this.runningCount }, message);
+  }
+
+  #noteStuck(): void {
+    const stuck = this.stuckCount;
+    const message =
+      'handlers have not returned though their runs were reported; their slots stay in use until they do';
+    if (stuck > this.#stuck) this.#options.log.warn({ workerId: this.workerId, stuck }, message);
+    this.#stuck = stuck;
   }
 
   #isTrusted(): boolean {

@@ -16,7 +16,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file carillon/v1/accounts.proto.
  */
 export const file_carillon_v1_accounts: GenFile = /*@__PURE__*/
-  fileDesc("ChpjYXJpbGxvbi92MS9hY2NvdW50cy5wcm90bxILY2FyaWxsb24udjEiuAEKBkNhbGxlchIMCgRraW5kGAEgASgJEgoKAmlkGAIgASgJEgwKBG5hbWUYAyABKAkSDwoHdXNlcl9pZBgEIAEoCRIiCgZncmFudHMYBSADKAsyEi5jYXJpbGxvbi52MS5HcmFudBIOCgZzY29wZXMYBiADKAkSEQoJdXNlcl9uYW1lGAcgASgJEi4KCmV4cGlyZXNfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIjoKBUdyYW50EhEKCW5hbWVzcGFjZRgBIAEoCRIMCgRyb2xlGAIgASgJEhAKCG93bl9vbmx5GAMgASgIIl4KCU5hbWVzcGFjZRIMCgRuYW1lGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIucBCgRVc2VyEg8KB3VzZXJfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIUCgxkaXNwbGF5X25hbWUYAyABKAkSEAoIZGlzYWJsZWQYBCABKAgSFAoMaGFzX3Bhc3N3b3JkGAUgASgIEiIKBmdyYW50cxgGIAMoCzISLmNhcmlsbG9uLnYxLkdyYW50Ei4KCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIvgDCgNLZXkSDgoGa2V5X2lkGAEgASgJEgwKBG5hbWUYAiABKAkSDgoGcHJlZml4GAMgASgJEg8KB3VzZXJfaWQYBCABKAkSEQoJbmFtZXNwYWNlGAUgASgJEgwKBHJvbGUYBiABKAkSEAoIb3duX29ubHkYByABKAgSDgoGc2NvcGVzGAggAygJEi4KCmNyZWF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3RfdXNlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJdXNlcl9uYW1lGAwgASgJEiIKBmdyYW50cxgNIAMoCzISLmNhcmlsbG9uLnYxLkdyYW50EhkKEWxhc3RfdXNlZF9hZGRyZXNzGA4gASgJEhcKD3ByZXZpb3VzX3ByZWZpeBgPIAEoCRI3ChNwcmV2aW91c19leHBpcmVzX2F0GBAgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI5ChVwcmV2aW91c19sYXN0X3VzZWRfYXQYESABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIokCCgdTZXNzaW9uEhIKCnNlc3Npb25faWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIRCgl1c2VyX25hbWUYAyABKAkSDwoHY3VycmVudBgEIAEoCBIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxsYXN0X3NlZW5fYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2FkZHJlc3MYCCABKAkSEgoKdXNlcl9hZ2VudBgJIAEoCSISChBHZXRDYWxsZXJSZXF1ZXN0IjgKEUdldENhbGxlclJlc3BvbnNlEiMKBmNhbGxlchgBIAEoCzITLmNhcmlsbG9uLnYxLkNhbGxlciI+ChVMaXN0TmFtZXNwYWNlc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiXQoWTGlzdE5hbWVzcGFjZXNSZXNwb25zZRIqCgpuYW1lc3BhY2VzGAEgAygLMhYuY2FyaWxsb24udjEuTmFtZXNwYWNlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJUChZDcmVhdGVOYW1lc3BhY2VSZXF1ZXN0EgwKBG5hbWUYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAMgASgJIkQKF0NyZWF0ZU5hbWVzcGFjZVJlc3BvbnNlEikKCW5hbWVzcGFjZRgBIAEoCzIWLmNhcmlsbG9uLnYxLk5hbWVzcGFjZSIjChNHZXROYW1lc3BhY2VSZXF1ZXN0EgwKBG5hbWUYASABKAkiQQoUR2V0TmFtZXNwYWNlUmVzcG9uc2USKQoJbmFtZXNwYWNlGAEgASgLMhYuY2FyaWxsb24udjEuTmFtZXNwYWNlIlAKFlVwZGF0ZU5hbWVzcGFjZVJlcXVlc3QSDAoEbmFtZRgBIAEoCRIYCgtkZXNjcmlwdGlvbhgCIAEoCUgAiAEBQg4KDF9kZXNjcmlwdGlvbiJEChdVcGRhdGVOYW1lc3BhY2VSZXNwb25zZRIpCgluYW1lc3BhY2UYASABKAsyFi5jYXJpbGxvbi52MS5OYW1lc3BhY2UiJgoWRGVsZXRlTmFtZXNwYWNlUmVxdWVzdBIMCgRuYW1lGAEgASgJIicKF0RlbGV0ZU5hbWVzcGFjZVJlc3BvbnNlEgwKBG5hbWUYASABKAkiRwoQTGlzdFVzZXJzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCRIMCgRuYW1lGAMgASgJIk4KEUxpc3RVc2Vyc1Jlc3BvbnNlEiAKBXVzZXJzGAEgAygLMhEuY2FyaWxsb24udjEuVXNlchIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkioAEKEUNyZWF0ZVVzZXJSZXF1ZXN0EgwKBG5hbWUYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJEhAKCHBhc3N3b3JkGAMgASgJEiIKBmdyYW50cxgEIAMoCzISLmNhcmlsbG9uLnYxLkdyYW50EhcKD2lkZW1wb3RlbmN5X2tleRgFIAEoCRIYChBjdXJyZW50X3Bhc3N3b3JkGAYgASgJIjUKEkNyZWF0ZVVzZXJSZXNwb25zZRIfCgR1c2VyGAEgASgLMhEuY2FyaWxsb24udjEuVXNlciIhCg5HZXRVc2VyUmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJIjIKD0dldFVzZXJSZXNwb25zZRIfCgR1c2VyGAEgASgLMhEuY2FyaWxsb24udjEuVXNlciKOAQoRVXBkYXRlVXNlclJlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCRIZCgxkaXNwbGF5X25hbWUYAiABKAlIAIgBARIVCghkaXNhYmxlZBgDIAEoCEgBiAEBEhgKEGN1cnJlbnRfcGFzc3dvcmQYBCABKAlCDwoNX2Rpc3BsYXlfbmFtZUILCglfZGlzYWJsZWQiNQoSVXBkYXRlVXNlclJlc3BvbnNlEh8KBHVzZXIYASABKAsyES5jYXJpbGxvbi52MS5Vc2VyIj4KEURlbGV0ZVVzZXJSZXF1ZXN0Eg8KB3VzZXJfaWQYASABKAkSGAoQY3VycmVudF9wYXNzd29yZBgCIAEoCSIlChJEZWxldGVVc2VyUmVzcG9uc2USDwoHdXNlcl9pZBgBIAEoCSJlChRTZXRVc2VyR3JhbnRzUmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJEiIKBmdyYW50cxgCIAMoCzISLmNhcmlsbG9uLnYxLkdyYW50EhgKEGN1cnJlbnRfcGFzc3dvcmQYAyABKAkiOAoVU2V0VXNlckdyYW50c1Jlc3BvbnNlEh8KBHVzZXIYASABKAsyES5jYXJpbGxvbi52MS5Vc2VyImcKFlNldFVzZXJQYXNzd29yZFJlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCRIQCghwYXNzd29yZBgCIAEoCRIYChBjdXJyZW50X3Bhc3N3b3JkGAMgASgJEhAKCGVuZF9rZXlzGAQgASgIIioKF1NldFVzZXJQYXNzd29yZFJlc3BvbnNlEg8KB3VzZXJfaWQYASABKAkivgEKD0xpc3RLZXlzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCRIPCgd1c2VyX2lkGAMgASgJEhEKCW5hbWVzcGFjZRgEIAEoCRIMCgRuYW1lGAUgASgJEhQKB2V4cGlyZWQYBiABKAhIAIgBARIwCgx1bnVzZWRfc2luY2UYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgoKCF9leHBpcmVkIksKEExpc3RLZXlzUmVzcG9uc2USHgoEa2V5cxgBIAMoCzIQLmNhcmlsbG9uLnYxLktleRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAki+wEKEENyZWF0ZUtleVJlcXVlc3QSDAoEbmFtZRgBIAEoCRIRCgluYW1lc3BhY2UYAiABKAkSDAoEcm9sZRgDIAEoCRIQCghvd25fb25seRgEIAEoCBIOCgZzY29wZXMYBSADKAkSLgoKZXhwaXJlc19hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdXNlcl9pZBgHIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYCCABKAkSIgoGZ3JhbnRzGAkgAygLMhIuY2FyaWxsb24udjEuR3JhbnQSGAoQY3VycmVudF9wYXNzd29yZBgKIAEoCSJCChFDcmVhdGVLZXlSZXNwb25zZRIdCgNrZXkYASABKAsyEC5jYXJpbGxvbi52MS5LZXkSDgoGc2VjcmV0GAIgASgJIh8KDUdldEtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJIi8KDkdldEtleVJlc3BvbnNlEh0KA2tleRgBIAEoCzIQLmNhcmlsbG9uLnYxLktleSIwChBVcGRhdGVLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCRIMCgRuYW1lGAIgASgJIjIKEVVwZGF0ZUtleVJlc3BvbnNlEh0KA2tleRgBIAEoCzIQLmNhcmlsbG9uLnYxLktleSJ9ChBSb3RhdGVLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCRIPCgdvdmVybGFwGAIgASgJEi4KCmV4cGlyZXNfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKEGN1cnJlbnRfcGFzc3dvcmQYBCABKAkiQgoRUm90YXRlS2V5UmVzcG9uc2USHQoDa2V5GAEgASgLMhAuY2FyaWxsb24udjEuS2V5Eg4KBnNlY3JldBgCIAEoCSIiChBSZXZva2VLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCSIjChFSZXZva2VLZXlSZXNwb25zZRIOCgZrZXlfaWQYASABKAkiWgoTTGlzdFNlc3Npb25zUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCRIPCgd1c2VyX2lkGAMgASgJEgsKA2FsbBgEIAEoCCJXChRMaXN0U2Vzc2lvbnNSZXNwb25zZRImCghzZXNzaW9ucxgBIAMoCzIULmNhcmlsbG9uLnYxLlNlc3Npb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIicKEUVuZFNlc3Npb25SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkiKAoSRW5kU2Vzc2lvblJlc3BvbnNlEhIKCnNlc3Npb25faWQYASABKAkiwwEKClNpZ25pbmdLZXkSFgoOc2lnbmluZ19rZXlfaWQYASABKAkSEQoJbmFtZXNwYWNlGAIgASgJEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi0KCXN0YXJ0c19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoHZW5kc19hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiJgoWTGlzdFNpZ25pbmdLZXlzUmVxdWVzdBIMCgRuYW1lGAEgASgJIkgKF0xpc3RTaWduaW5nS2V5c1Jlc3BvbnNlEi0KDHNpZ25pbmdfa2V5cxgBIAMoCzIXLmNhcmlsbG9uLnYxLlNpZ25pbmdLZXkiiAEKF0NyZWF0ZVNpZ25pbmdLZXlSZXF1ZXN0EgwKBG5hbWUYASABKAkSLQoJc3RhcnRzX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIcCg9vdmVybGFwX3NlY29uZHMYAyABKAVIAIgBAUISChBfb3ZlcmxhcF9zZWNvbmRzIlgKGENyZWF0ZVNpZ25pbmdLZXlSZXNwb25zZRIsCgtzaWduaW5nX2tleRgBIAEoCzIXLmNhcmlsbG9uLnYxLlNpZ25pbmdLZXkSDgoGc2VjcmV0GAIgASgJIjEKF0RlbGV0ZVNpZ25pbmdLZXlSZXF1ZXN0EhYKDnNpZ25pbmdfa2V5X2lkGAEgASgJIjIKGERlbGV0ZVNpZ25pbmdLZXlSZXNwb25zZRIWCg5zaWduaW5nX2tleV9pZBgBIAEoCSLSAQoGU2VjcmV0EgwKBG5hbWUYASABKAkSEQoJbmFtZXNwYWNlGAIgASgJEg8KB3ZlcnNpb24YAyABKAUSDgoGbWFza2VkGAQgASgIEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmNyZWF0ZWRfYnkYBiABKAkSLgoKdXBkYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKdXBkYXRlZF9ieRgIIAEoCSI6ChJMaXN0U2VjcmV0c1JlcXVlc3QSFgoJbmFtZXNwYWNlGAEgASgJSACIAQFCDAoKX25hbWVzcGFjZSI7ChNMaXN0U2VjcmV0c1Jlc3BvbnNlEiQKB3NlY3JldHMYASADKAsyEy5jYXJpbGxvbi52MS5TZWNyZXQiRgoQR2V0U2VjcmV0UmVxdWVzdBIMCgRuYW1lGAEgASgJEhYKCW5hbWVzcGFjZRgCIAEoCUgAiAEBQgwKCl9uYW1lc3BhY2UiOAoRR2V0U2VjcmV0UmVzcG9uc2USIwoGc2VjcmV0GAEgASgLMhMuY2FyaWxsb24udjEuU2VjcmV0IlUKEFNldFNlY3JldFJlcXVlc3QSDAoEbmFtZRgBIAEoCRIWCgluYW1lc3BhY2UYAiABKAlIAIgBARINCgV2YWx1ZRgDIAEoCUIMCgpfbmFtZXNwYWNlIjgKEVNldFNlY3JldFJlc3BvbnNlEiMKBnNlY3JldBgBIAEoCzITLmNhcmlsbG9uLnYxLlNlY3JldCJJChNEZWxldGVTZWNyZXRSZXF1ZXN0EgwKBG5hbWUYASABKAkSFgoJbmFtZXNwYWNlGAIgASgJSACIAQFCDAoKX25hbWVzcGFjZSIkChREZWxldGVTZWNyZXRSZXNwb25zZRIMCgRuYW1lGAEgASgJMpoSCg5BY2NvdW50U2VydmljZRJKCglHZXRDYWxsZXISHS5jYXJpbGxvbi52MS5HZXRDYWxsZXJSZXF1ZXN0Gh4uY2FyaWxsb24udjEuR2V0Q2FsbGVyUmVzcG9uc2USWQoOTGlzdE5hbWVzcGFjZXMSIi5jYXJpbGxvbi52MS5MaXN0TmFtZXNwYWNlc1JlcXVlc3QaIy5jYXJpbGxvbi52MS5MaXN0TmFtZXNwYWNlc1Jlc3BvbnNlElwKD0NyZWF0ZU5hbWVzcGFjZRIjLmNhcmlsbG9uLnYxLkNyZWF0ZU5hbWVzcGFjZVJlcXVlc3QaJC5jYXJpbGxvbi52MS5DcmVhdGVOYW1lc3BhY2VSZXNwb25zZRJTCgxHZXROYW1lc3BhY2USIC5jYXJpbGxvbi52MS5HZXROYW1lc3BhY2VSZXF1ZXN0GiEuY2FyaWxsb24udjEuR2V0TmFtZXNwYWNlUmVzcG9uc2USXAoPVXBkYXRlTmFtZXNwYWNlEiMuY2FyaWxsb24udjEuVXBkYXRlTmFtZXNwYWNlUmVxdWVzdBokLmNhcmlsbG9uLnYxLlVwZGF0ZU5hbWVzcGFjZVJlc3BvbnNlElwKD0RlbGV0ZU5hbWVzcGFjZRIjLmNhcmlsbG9uLnYxLkRlbGV0ZU5hbWVzcGFjZVJlcXVlc3QaJC5jYXJpbGxvbi52MS5EZWxldGVOYW1lc3BhY2VSZXNwb25zZRJKCglMaXN0VXNlcnMSHS5jYXJpbGxvbi52MS5MaXN0VXNlcnNSZXF1ZXN0Gh4uY2FyaWxsb24udjEuTGlzdFVzZXJzUmVzcG9uc2USTQoKQ3JlYXRlVXNlchIeLmNhcmlsbG9uLnYxLkNyZWF0ZVVzZXJSZXF1ZXN0Gh8uY2FyaWxsb24udjEuQ3JlYXRlVXNlclJlc3BvbnNlEkQKB0dldFVzZXISGy5jYXJpbGxvbi52MS5HZXRVc2VyUmVxdWVzdBocLmNhcmlsbG9uLnYxLkdldFVzZXJSZXNwb25zZRJNCgpVcGRhdGVVc2VyEh4uY2FyaWxsb24udjEuVXBkYXRlVXNlclJlcXVlc3QaHy5jYXJpbGxvbi52MS5VcGRhdGVVc2VyUmVzcG9uc2USTQoKRGVsZXRlVXNlchIeLmNhcmlsbG9uLnYxLkRlbGV0ZVVzZXJSZXF1ZXN0Gh8uY2FyaWxsb24udjEuRGVsZXRlVXNlclJlc3BvbnNlElYKDVNldFVzZXJHcmFudHMSIS5jYXJpbGxvbi52MS5TZXRVc2VyR3JhbnRzUmVxdWVzdBoiLmNhcmlsbG9uLnYxLlNldFVzZXJHcmFudHNSZXNwb25zZRJcCg9TZXRVc2VyUGFzc3dvcmQSIy5jYXJpbGxvbi52MS5TZXRVc2VyUGFzc3dvcmRSZXF1ZXN0GiQuY2FyaWxsb24udjEuU2V0VXNlclBhc3N3b3JkUmVzcG9uc2USRwoITGlzdEtleXMSHC5jYXJpbGxvbi52MS5MaXN0S2V5c1JlcXVlc3QaHS5jYXJpbGxvbi52MS5MaXN0S2V5c1Jlc3BvbnNlEkoKCUNyZWF0ZUtleRIdLmNhcmlsbG9uLnYxLkNyZWF0ZUtleVJlcXVlc3QaHi5jYXJpbGxvbi52MS5DcmVhdGVLZXlSZXNwb25zZRJBCgZHZXRLZXkSGi5jYXJpbGxvbi52MS5HZXRLZXlSZXF1ZXN0GhsuY2FyaWxsb24udjEuR2V0S2V5UmVzcG9uc2USSgoJVXBkYXRlS2V5Eh0uY2FyaWxsb24udjEuVXBkYXRlS2V5UmVxdWVzdBoeLmNhcmlsbG9uLnYxLlVwZGF0ZUtleVJlc3BvbnNlEkoKCVJvdGF0ZUtleRIdLmNhcmlsbG9uLnYxLlJvdGF0ZUtleVJlcXVlc3QaHi5jYXJpbGxvbi52MS5Sb3RhdGVLZXlSZXNwb25zZRJKCglSZXZva2VLZXkSHS5jYXJpbGxvbi52MS5SZXZva2VLZXlSZXF1ZXN0Gh4uY2FyaWxsb24udjEuUmV2b2tlS2V5UmVzcG9uc2USUwoMTGlzdFNlc3Npb25zEiAuY2FyaWxsb24udjEuTGlzdFNlc3Npb25zUmVxdWVzdBohLmNhcmlsbG9uLnYxLkxpc3RTZXNzaW9uc1Jlc3BvbnNlEk0KCkVuZFNlc3Npb24SHi5jYXJpbGxvbi52MS5FbmRTZXNzaW9uUmVxdWVzdBofLmNhcmlsbG9uLnYxLkVuZFNlc3Npb25SZXNwb25zZRJcCg9MaXN0U2lnbmluZ0tleXMSIy5jYXJpbGxvbi52MS5MaXN0U2lnbmluZ0tleXNSZXF1ZXN0GiQuY2FyaWxsb24udjEuTGlzdFNpZ25pbmdLZXlzUmVzcG9uc2USXwoQQ3JlYXRlU2lnbmluZ0tleRIkLmNhcmlsbG9uLnYxLkNyZWF0ZVNpZ25pbmdLZXlSZXF1ZXN0GiUuY2FyaWxsb24udjEuQ3JlYXRlU2lnbmluZ0tleVJlc3BvbnNlEl8KEERlbGV0ZVNpZ25pbmdLZXkSJC5jYXJpbGxvbi52MS5EZWxldGVTaWduaW5nS2V5UmVxdWVzdBolLmNhcmlsbG9uLnYxLkRlbGV0ZVNpZ25pbmdLZXlSZXNwb25zZRJQCgtMaXN0U2VjcmV0cxIfLmNhcmlsbG9uLnYxLkxpc3RTZWNyZXRzUmVxdWVzdBogLmNhcmlsbG9uLnYxLkxpc3RTZWNyZXRzUmVzcG9uc2USSgoJR2V0U2VjcmV0Eh0uY2FyaWxsb24udjEuR2V0U2VjcmV0UmVxdWVzdBoeLmNhcmlsbG9uLnYxLkdldFNlY3JldFJlc3BvbnNlEkoKCVNldFNlY3JldBIdLmNhcmlsbG9uLnYxLlNldFNlY3JldFJlcXVlc3QaHi5jYXJpbGxvbi52MS5TZXRTZWNyZXRSZXNwb25zZRJTCgxEZWxldGVTZWNyZXQSIC5jYXJpbGxvbi52MS5EZWxldGVTZWNyZXRSZXF1ZXN0GiEuY2FyaWxsb24udjEuRGVsZXRlU2VjcmV0UmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("ChpjYXJpbGxvbi92MS9hY2NvdW50cy5wcm90bxILY2FyaWxsb24udjEiuAEKBkNhbGxlchIMCgRraW5kGAEgASgJEgoKAmlkGAIgASgJEgwKBG5hbWUYAyABKAkSDwoHdXNlcl9pZBgEIAEoCRIiCgZncmFudHMYBSADKAsyEi5jYXJpbGxvbi52MS5HcmFudBIOCgZzY29wZXMYBiADKAkSEQoJdXNlcl9uYW1lGAcgASgJEi4KCmV4cGlyZXNfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIjoKBUdyYW50EhEKCW5hbWVzcGFjZRgBIAEoCRIMCgRyb2xlGAIgASgJEhAKCG93bl9vbmx5GAMgASgIIl4KCU5hbWVzcGFjZRIMCgRuYW1lGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIucBCgRVc2VyEg8KB3VzZXJfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIUCgxkaXNwbGF5X25hbWUYAyABKAkSEAoIZGlzYWJsZWQYBCABKAgSFAoMaGFzX3Bhc3N3b3JkGAUgASgIEiIKBmdyYW50cxgGIAMoCzISLmNhcmlsbG9uLnYxLkdyYW50Ei4KCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIqMECgNLZXkSDgoGa2V5X2lkGAEgASgJEgwKBG5hbWUYAiABKAkSDgoGcHJlZml4GAMgASgJEg8KB3VzZXJfaWQYBCABKAkSEQoJbmFtZXNwYWNlGAUgASgJEgwKBHJvbGUYBiABKAkSEAoIb3duX29ubHkYByABKAgSDgoGc2NvcGVzGAggAygJEi4KCmNyZWF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3RfdXNlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJdXNlcl9uYW1lGAwgASgJEiIKBmdyYW50cxgNIAMoCzISLmNhcmlsbG9uLnYxLkdyYW50EhkKEWxhc3RfdXNlZF9hZGRyZXNzGA4gASgJEhcKD3ByZXZpb3VzX3ByZWZpeBgPIAEoCRI3ChNwcmV2aW91c19leHBpcmVzX2F0GBAgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI5ChVwcmV2aW91c19sYXN0X3VzZWRfYXQYESABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEikKBndvcmtlchgSIAEoCzIZLmNhcmlsbG9uLnYxLldvcmtlclJpZ2h0cyI0CgxXb3JrZXJSaWdodHMSEAoIaGFuZGxlcnMYASADKAkSEgoKbmFtZXNwYWNlcxgCIAMoCSKJAgoHU2Vzc2lvbhISCgpzZXNzaW9uX2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSEQoJdXNlcl9uYW1lGAMgASgJEg8KB2N1cnJlbnQYBCABKAgSLgoKY3JlYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF9zZWVuX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdhZGRyZXNzGAggASgJEhIKCnVzZXJfYWdlbnQYCSABKAkiEgoQR2V0Q2FsbGVyUmVxdWVzdCI4ChFHZXRDYWxsZXJSZXNwb25zZRIjCgZjYWxsZXIYASABKAsyEy5jYXJpbGxvbi52MS5DYWxsZXIiPgoVTGlzdE5hbWVzcGFjZXNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJIl0KFkxpc3ROYW1lc3BhY2VzUmVzcG9uc2USKgoKbmFtZXNwYWNlcxgBIAMoCzIWLmNhcmlsbG9uLnYxLk5hbWVzcGFjZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiVAoWQ3JlYXRlTmFtZXNwYWNlUmVxdWVzdBIMCgRuYW1lGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgDIAEoCSJEChdDcmVhdGVOYW1lc3BhY2VSZXNwb25zZRIpCgluYW1lc3BhY2UYASABKAsyFi5jYXJpbGxvbi52MS5OYW1lc3BhY2UiIwoTR2V0TmFtZXNwYWNlUmVxdWVzdBIMCgRuYW1lGAEgASgJIkEKFEdldE5hbWVzcGFjZVJlc3BvbnNlEikKCW5hbWVzcGFjZRgBIAEoCzIWLmNhcmlsbG9uLnYxLk5hbWVzcGFjZSJQChZVcGRhdGVOYW1lc3BhY2VSZXF1ZXN0EgwKBG5hbWUYASABKAkSGAoLZGVzY3JpcHRpb24YAiABKAlIAIgBAUIOCgxfZGVzY3JpcHRpb24iRAoXVXBkYXRlTmFtZXNwYWNlUmVzcG9uc2USKQoJbmFtZXNwYWNlGAEgASgLMhYuY2FyaWxsb24udjEuTmFtZXNwYWNlIiYKFkRlbGV0ZU5hbWVzcGFjZVJlcXVlc3QSDAoEbmFtZRgBIAEoCSInChdEZWxldGVOYW1lc3BhY2VSZXNwb25zZRIMCgRuYW1lGAEgASgJIkcKEExpc3RVc2Vyc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkSDAoEbmFtZRgDIAEoCSJOChFMaXN0VXNlcnNSZXNwb25zZRIgCgV1c2VycxgBIAMoCzIRLmNhcmlsbG9uLnYxLlVzZXISFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIqABChFDcmVhdGVVc2VyUmVxdWVzdBIMCgRuYW1lGAEgASgJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCRIQCghwYXNzd29yZBgDIAEoCRIiCgZncmFudHMYBCADKAsyEi5jYXJpbGxvbi52MS5HcmFudBIXCg9pZGVtcG90ZW5jeV9rZXkYBSABKAkSGAoQY3VycmVudF9wYXNzd29yZBgGIAEoCSI1ChJDcmVhdGVVc2VyUmVzcG9uc2USHwoEdXNlchgBIAEoCzIRLmNhcmlsbG9uLnYxLlVzZXIiIQoOR2V0VXNlclJlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCSIyCg9HZXRVc2VyUmVzcG9uc2USHwoEdXNlchgBIAEoCzIRLmNhcmlsbG9uLnYxLlVzZXIijgEKEVVwZGF0ZVVzZXJSZXF1ZXN0Eg8KB3VzZXJfaWQYASABKAkSGQoMZGlzcGxheV9uYW1lGAIgASgJSACIAQESFQoIZGlzYWJsZWQYAyABKAhIAYgBARIYChBjdXJyZW50X3Bhc3N3b3JkGAQgASgJQg8KDV9kaXNwbGF5X25hbWVCCwoJX2Rpc2FibGVkIjUKElVwZGF0ZVVzZXJSZXNwb25zZRIfCgR1c2VyGAEgASgLMhEuY2FyaWxsb24udjEuVXNlciI+ChFEZWxldGVVc2VyUmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJEhgKEGN1cnJlbnRfcGFzc3dvcmQYAiABKAkiJQoSRGVsZXRlVXNlclJlc3BvbnNlEg8KB3VzZXJfaWQYASABKAkiZQoUU2V0VXNlckdyYW50c1JlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCRIiCgZncmFudHMYAiADKAsyEi5jYXJpbGxvbi52MS5HcmFudBIYChBjdXJyZW50X3Bhc3N3b3JkGAMgASgJIjgKFVNldFVzZXJHcmFudHNSZXNwb25zZRIfCgR1c2VyGAEgASgLMhEuY2FyaWxsb24udjEuVXNlciJnChZTZXRVc2VyUGFzc3dvcmRSZXF1ZXN0Eg8KB3VzZXJfaWQYASABKAkSEAoIcGFzc3dvcmQYAiABKAkSGAoQY3VycmVudF9wYXNzd29yZBgDIAEoCRIQCghlbmRfa2V5cxgEIAEoCCIqChdTZXRVc2VyUGFzc3dvcmRSZXNwb25zZRIPCgd1c2VyX2lkGAEgASgJIr4BCg9MaXN0S2V5c1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkSDwoHdXNlcl9pZBgDIAEoCRIRCgluYW1lc3BhY2UYBCABKAkSDAoEbmFtZRgFIAEoCRIUCgdleHBpcmVkGAYgASgISACIAQESMAoMdW51c2VkX3NpbmNlGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIKCghfZXhwaXJlZCJLChBMaXN0S2V5c1Jlc3BvbnNlEh4KBGtleXMYASADKAsyEC5jYXJpbGxvbi52MS5LZXkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIqYCChBDcmVhdGVLZXlSZXF1ZXN0EgwKBG5hbWUYASABKAkSEQoJbmFtZXNwYWNlGAIgASgJEgwKBHJvbGUYAyABKAkSEAoIb3duX29ubHkYBCABKAgSDgoGc2NvcGVzGAUgAygJEi4KCmV4cGlyZXNfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB3VzZXJfaWQYByABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAggASgJEiIKBmdyYW50cxgJIAMoCzISLmNhcmlsbG9uLnYxLkdyYW50EhgKEGN1cnJlbnRfcGFzc3dvcmQYCiABKAkSKQoGd29ya2VyGAsgASgLMhkuY2FyaWxsb24udjEuV29ya2VyUmlnaHRzIkIKEUNyZWF0ZUtleVJlc3BvbnNlEh0KA2tleRgBIAEoCzIQLmNhcmlsbG9uLnYxLktleRIOCgZzZWNyZXQYAiABKAkiHwoNR2V0S2V5UmVxdWVzdBIOCgZrZXlfaWQYASABKAkiLwoOR2V0S2V5UmVzcG9uc2USHQoDa2V5GAEgASgLMhAuY2FyaWxsb24udjEuS2V5IjAKEFVwZGF0ZUtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJEgwKBG5hbWUYAiABKAkiMgoRVXBkYXRlS2V5UmVzcG9uc2USHQoDa2V5GAEgASgLMhAuY2FyaWxsb24udjEuS2V5In0KEFJvdGF0ZUtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJEg8KB292ZXJsYXAYAiABKAkSLgoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoQY3VycmVudF9wYXNzd29yZBgEIAEoCSJCChFSb3RhdGVLZXlSZXNwb25zZRIdCgNrZXkYASABKAsyEC5jYXJpbGxvbi52MS5LZXkSDgoGc2VjcmV0GAIgASgJIiIKEFJldm9rZUtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJIiMKEVJldm9rZUtleVJlc3BvbnNlEg4KBmtleV9pZBgBIAEoCSJaChNMaXN0U2Vzc2lvbnNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJEg8KB3VzZXJfaWQYAyABKAkSCwoDYWxsGAQgASgIIlcKFExpc3RTZXNzaW9uc1Jlc3BvbnNlEiYKCHNlc3Npb25zGAEgAygLMhQuY2FyaWxsb24udjEuU2Vzc2lvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiJwoRRW5kU2Vzc2lvblJlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCSIoChJFbmRTZXNzaW9uUmVzcG9uc2USEgoKc2Vzc2lvbl9pZBgBIAEoCSLDAQoKU2lnbmluZ0tleRIWCg5zaWduaW5nX2tleV9pZBgBIAEoCRIRCgluYW1lc3BhY2UYAiABKAkSLgoKY3JlYXRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoJc3RhcnRzX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgdlbmRzX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCImChZMaXN0U2lnbmluZ0tleXNSZXF1ZXN0EgwKBG5hbWUYASABKAkiSAoXTGlzdFNpZ25pbmdLZXlzUmVzcG9uc2USLQoMc2lnbmluZ19rZXlzGAEgAygLMhcuY2FyaWxsb24udjEuU2lnbmluZ0tleSKIAQoXQ3JlYXRlU2lnbmluZ0tleVJlcXVlc3QSDAoEbmFtZRgBIAEoCRItCglzdGFydHNfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhwKD292ZXJsYXBfc2Vjb25kcxgDIAEoBUgAiAEBQhIKEF9vdmVybGFwX3NlY29uZHMiWAoYQ3JlYXRlU2lnbmluZ0tleVJlc3BvbnNlEiwKC3NpZ25pbmdfa2V5GAEgASgLMhcuY2FyaWxsb24udjEuU2lnbmluZ0tleRIOCgZzZWNyZXQYAiABKAkiMQoXRGVsZXRlU2lnbmluZ0tleVJlcXVlc3QSFgoOc2lnbmluZ19rZXlfaWQYASABKAkiMgoYRGVsZXRlU2lnbmluZ0tleVJlc3BvbnNlEhYKDnNpZ25pbmdfa2V5X2lkGAEgASgJItIBCgZTZWNyZXQSDAoEbmFtZRgBIAEoCRIRCgluYW1lc3BhY2UYAiABKAkSDwoHdmVyc2lvbhgDIAEoBRIOCgZtYXNrZWQYBCABKAgSLgoKY3JlYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKY3JlYXRlZF9ieRgGIAEoCRIuCgp1cGRhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgp1cGRhdGVkX2J5GAggASgJIjoKEkxpc3RTZWNyZXRzUmVxdWVzdBIWCgluYW1lc3BhY2UYASABKAlIAIgBAUIMCgpfbmFtZXNwYWNlIjsKE0xpc3RTZWNyZXRzUmVzcG9uc2USJAoHc2VjcmV0cxgBIAMoCzITLmNhcmlsbG9uLnYxLlNlY3JldCJGChBHZXRTZWNyZXRSZXF1ZXN0EgwKBG5hbWUYASABKAkSFgoJbmFtZXNwYWNlGAIgASgJSACIAQFCDAoKX25hbWVzcGFjZSI4ChFHZXRTZWNyZXRSZXNwb25zZRIjCgZzZWNyZXQYASABKAsyEy5jYXJpbGxvbi52MS5TZWNyZXQiVQoQU2V0U2VjcmV0UmVxdWVzdBIMCgRuYW1lGAEgASgJEhYKCW5hbWVzcGFjZRgCIAEoCUgAiAEBEg0KBXZhbHVlGAMgASgJQgwKCl9uYW1lc3BhY2UiOAoRU2V0U2VjcmV0UmVzcG9uc2USIwoGc2VjcmV0GAEgASgLMhMuY2FyaWxsb24udjEuU2VjcmV0IkkKE0RlbGV0ZVNlY3JldFJlcXVlc3QSDAoEbmFtZRgBIAEoCRIWCgluYW1lc3BhY2UYAiABKAlIAIgBAUIMCgpfbmFtZXNwYWNlIiQKFERlbGV0ZVNlY3JldFJlc3BvbnNlEgwKBG5hbWUYASABKAkymhIKDkFjY291bnRTZXJ2aWNlEkoKCUdldENhbGxlchIdLmNhcmlsbG9uLnYxLkdldENhbGxlclJlcXVlc3QaHi5jYXJpbGxvbi52MS5HZXRDYWxsZXJSZXNwb25zZRJZCg5MaXN0TmFtZXNwYWNlcxIiLmNhcmlsbG9uLnYxLkxpc3ROYW1lc3BhY2VzUmVxdWVzdBojLmNhcmlsbG9uLnYxLkxpc3ROYW1lc3BhY2VzUmVzcG9uc2USXAoPQ3JlYXRlTmFtZXNwYWNlEiMuY2FyaWxsb24udjEuQ3JlYXRlTmFtZXNwYWNlUmVxdWVzdBokLmNhcmlsbG9uLnYxLkNyZWF0ZU5hbWVzcGFjZVJlc3BvbnNlElMKDEdldE5hbWVzcGFjZRIgLmNhcmlsbG9uLnYxLkdldE5hbWVzcGFjZVJlcXVlc3QaIS5jYXJpbGxvbi52MS5HZXROYW1lc3BhY2VSZXNwb25zZRJcCg9VcGRhdGVOYW1lc3BhY2USIy5jYXJpbGxvbi52MS5VcGRhdGVOYW1lc3BhY2VSZXF1ZXN0GiQuY2FyaWxsb24udjEuVXBkYXRlTmFtZXNwYWNlUmVzcG9uc2USXAoPRGVsZXRlTmFtZXNwYWNlEiMuY2FyaWxsb24udjEuRGVsZXRlTmFtZXNwYWNlUmVxdWVzdBokLmNhcmlsbG9uLnYxLkRlbGV0ZU5hbWVzcGFjZVJlc3BvbnNlEkoKCUxpc3RVc2VycxIdLmNhcmlsbG9uLnYxLkxpc3RVc2Vyc1JlcXVlc3QaHi5jYXJpbGxvbi52MS5MaXN0VXNlcnNSZXNwb25zZRJNCgpDcmVhdGVVc2VyEh4uY2FyaWxsb24udjEuQ3JlYXRlVXNlclJlcXVlc3QaHy5jYXJpbGxvbi52MS5DcmVhdGVVc2VyUmVzcG9uc2USRAoHR2V0VXNlchIbLmNhcmlsbG9uLnYxLkdldFVzZXJSZXF1ZXN0GhwuY2FyaWxsb24udjEuR2V0VXNlclJlc3BvbnNlEk0KClVwZGF0ZVVzZXISHi5jYXJpbGxvbi52MS5VcGRhdGVVc2VyUmVxdWVzdBofLmNhcmlsbG9uLnYxLlVwZGF0ZVVzZXJSZXNwb25zZRJNCgpEZWxldGVVc2VyEh4uY2FyaWxsb24udjEuRGVsZXRlVXNlclJlcXVlc3QaHy5jYXJpbGxvbi52MS5EZWxldGVVc2VyUmVzcG9uc2USVgoNU2V0VXNlckdyYW50cxIhLmNhcmlsbG9uLnYxLlNldFVzZXJHcmFudHNSZXF1ZXN0GiIuY2FyaWxsb24udjEuU2V0VXNlckdyYW50c1Jlc3BvbnNlElwKD1NldFVzZXJQYXNzd29yZBIjLmNhcmlsbG9uLnYxLlNldFVzZXJQYXNzd29yZFJlcXVlc3QaJC5jYXJpbGxvbi52MS5TZXRVc2VyUGFzc3dvcmRSZXNwb25zZRJHCghMaXN0S2V5cxIcLmNhcmlsbG9uLnYxLkxpc3RLZXlzUmVxdWVzdBodLmNhcmlsbG9uLnYxLkxpc3RLZXlzUmVzcG9uc2USSgoJQ3JlYXRlS2V5Eh0uY2FyaWxsb24udjEuQ3JlYXRlS2V5UmVxdWVzdBoeLmNhcmlsbG9uLnYxLkNyZWF0ZUtleVJlc3BvbnNlEkEKBkdldEtleRIaLmNhcmlsbG9uLnYxLkdldEtleVJlcXVlc3QaGy5jYXJpbGxvbi52MS5HZXRLZXlSZXNwb25zZRJKCglVcGRhdGVLZXkSHS5jYXJpbGxvbi52MS5VcGRhdGVLZXlSZXF1ZXN0Gh4uY2FyaWxsb24udjEuVXBkYXRlS2V5UmVzcG9uc2USSgoJUm90YXRlS2V5Eh0uY2FyaWxsb24udjEuUm90YXRlS2V5UmVxdWVzdBoeLmNhcmlsbG9uLnYxLlJvdGF0ZUtleVJlc3BvbnNlEkoKCVJldm9rZUtleRIdLmNhcmlsbG9uLnYxLlJldm9rZUtleVJlcXVlc3QaHi5jYXJpbGxvbi52MS5SZXZva2VLZXlSZXNwb25zZRJTCgxMaXN0U2Vzc2lvbnMSIC5jYXJpbGxvbi52MS5MaXN0U2Vzc2lvbnNSZXF1ZXN0GiEuY2FyaWxsb24udjEuTGlzdFNlc3Npb25zUmVzcG9uc2USTQoKRW5kU2Vzc2lvbhIeLmNhcmlsbG9uLnYxLkVuZFNlc3Npb25SZXF1ZXN0Gh8uY2FyaWxsb24udjEuRW5kU2Vzc2lvblJlc3BvbnNlElwKD0xpc3RTaWduaW5nS2V5cxIjLmNhcmlsbG9uLnYxLkxpc3RTaWduaW5nS2V5c1JlcXVlc3QaJC5jYXJpbGxvbi52MS5MaXN0U2lnbmluZ0tleXNSZXNwb25zZRJfChBDcmVhdGVTaWduaW5nS2V5EiQuY2FyaWxsb24udjEuQ3JlYXRlU2lnbmluZ0tleVJlcXVlc3QaJS5jYXJpbGxvbi52MS5DcmVhdGVTaWduaW5nS2V5UmVzcG9uc2USXwoQRGVsZXRlU2lnbmluZ0tleRIkLmNhcmlsbG9uLnYxLkRlbGV0ZVNpZ25pbmdLZXlSZXF1ZXN0GiUuY2FyaWxsb24udjEuRGVsZXRlU2lnbmluZ0tleVJlc3BvbnNlElAKC0xpc3RTZWNyZXRzEh8uY2FyaWxsb24udjEuTGlzdFNlY3JldHNSZXF1ZXN0GiAuY2FyaWxsb24udjEuTGlzdFNlY3JldHNSZXNwb25zZRJKCglHZXRTZWNyZXQSHS5jYXJpbGxvbi52MS5HZXRTZWNyZXRSZXF1ZXN0Gh4uY2FyaWxsb24udjEuR2V0U2VjcmV0UmVzcG9uc2USSgoJU2V0U2VjcmV0Eh0uY2FyaWxsb24udjEuU2V0U2VjcmV0UmVxdWVzdBoeLmNhcmlsbG9uLnYxLlNldFNlY3JldFJlc3BvbnNlElMKDERlbGV0ZVNlY3JldBIgLmNhcmlsbG9uLnYxLkRlbGV0ZVNlY3JldFJlcXVlc3QaIS5jYXJpbGxvbi52MS5EZWxldGVTZWNyZXRSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
  * Who asks, as the server sees them.
@@ -352,6 +352,13 @@ export type Key = Message<"carillon.v1.Key"> & {
    * @generated from field: google.protobuf.Timestamp previous_last_used_at = 17;
    */
   previousLastUsedAt?: Timestamp | undefined;
+
+  /**
+   * Of a worker key: what its worker may do.
+   *
+   * @generated from field: carillon.v1.WorkerRights worker = 18;
+   */
+  worker?: WorkerRights | undefined;
 };
 
 /**
@@ -360,6 +367,35 @@ export type Key = Message<"carillon.v1.Key"> & {
  */
 export const KeySchema: GenMessage<Key> = /*@__PURE__*/
   messageDesc(file_carillon_v1_accounts, 4);
+
+/**
+ * What a worker key is for.
+ *
+ * @generated from message carillon.v1.WorkerRights
+ */
+export type WorkerRights = Message<"carillon.v1.WorkerRights"> & {
+  /**
+   * The handlers that its worker may offer.
+   *
+   * @generated from field: repeated string handlers = 1;
+   */
+  handlers: string[];
+
+  /**
+   * Whose jobs it may be given; "*" for those of all. Left out in a request: those of all namespaces in which the caller may
+   * connect workers.
+   *
+   * @generated from field: repeated string namespaces = 2;
+   */
+  namespaces: string[];
+};
+
+/**
+ * Describes the message carillon.v1.WorkerRights.
+ * Use `create(WorkerRightsSchema)` to create a new message.
+ */
+export const WorkerRightsSchema: GenMessage<WorkerRights> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_accounts, 5);
 
 /**
  * A person who is signed in.
@@ -436,7 +472,7 @@ export type Session = Message<"carillon.v1.Session"> & {
  * Use `create(SessionSchema)` to create a new message.
  */
 export const SessionSchema: GenMessage<Session> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 5);
+  messageDesc(file_carillon_v1_accounts, 6);
 
 /**
  * Arguments of GetCaller.
@@ -451,7 +487,7 @@ export type GetCallerRequest = Message<"carillon.v1.GetCallerRequest"> & {
  * Use `create(GetCallerRequestSchema)` to create a new message.
  */
 export const GetCallerRequestSchema: GenMessage<GetCallerRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 6);
+  messageDesc(file_carillon_v1_accounts, 7);
 
 /**
  * Answer of GetCaller.
@@ -472,7 +508,7 @@ export type GetCallerResponse = Message<"carillon.v1.GetCallerResponse"> & {
  * Use `create(GetCallerResponseSchema)` to create a new message.
  */
 export const GetCallerResponseSchema: GenMessage<GetCallerResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 7);
+  messageDesc(file_carillon_v1_accounts, 8);
 
 /**
  * Arguments of ListNamespaces.
@@ -500,7 +536,7 @@ export type ListNamespacesRequest = Message<"carillon.v1.ListNamespacesRequest">
  * Use `create(ListNamespacesRequestSchema)` to create a new message.
  */
 export const ListNamespacesRequestSchema: GenMessage<ListNamespacesRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 8);
+  messageDesc(file_carillon_v1_accounts, 9);
 
 /**
  * Answer of ListNamespaces.
@@ -528,7 +564,7 @@ export type ListNamespacesResponse = Message<"carillon.v1.ListNamespacesResponse
  * Use `create(ListNamespacesResponseSchema)` to create a new message.
  */
 export const ListNamespacesResponseSchema: GenMessage<ListNamespacesResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 9);
+  messageDesc(file_carillon_v1_accounts, 10);
 
 /**
  * Arguments of CreateNamespace.
@@ -563,7 +599,7 @@ export type CreateNamespaceRequest = Message<"carillon.v1.CreateNamespaceRequest
  * Use `create(CreateNamespaceRequestSchema)` to create a new message.
  */
 export const CreateNamespaceRequestSchema: GenMessage<CreateNamespaceRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 10);
+  messageDesc(file_carillon_v1_accounts, 11);
 
 /**
  * Answer of CreateNamespace.
@@ -584,7 +620,7 @@ export type CreateNamespaceResponse = Message<"carillon.v1.CreateNamespaceRespon
  * Use `create(CreateNamespaceResponseSchema)` to create a new message.
  */
 export const CreateNamespaceResponseSchema: GenMessage<CreateNamespaceResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 11);
+  messageDesc(file_carillon_v1_accounts, 12);
 
 /**
  * Arguments of GetNamespace.
@@ -605,7 +641,7 @@ export type GetNamespaceRequest = Message<"carillon.v1.GetNamespaceRequest"> & {
  * Use `create(GetNamespaceRequestSchema)` to create a new message.
  */
 export const GetNamespaceRequestSchema: GenMessage<GetNamespaceRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 12);
+  messageDesc(file_carillon_v1_accounts, 13);
 
 /**
  * Answer of GetNamespace.
@@ -626,7 +662,7 @@ export type GetNamespaceResponse = Message<"carillon.v1.GetNamespaceResponse"> &
  * Use `create(GetNamespaceResponseSchema)` to create a new message.
  */
 export const GetNamespaceResponseSchema: GenMessage<GetNamespaceResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 13);
+  messageDesc(file_carillon_v1_accounts, 14);
 
 /**
  * Arguments of UpdateNamespace. What is left out stays as it is.
@@ -654,7 +690,7 @@ export type UpdateNamespaceRequest = Message<"carillon.v1.UpdateNamespaceRequest
  * Use `create(UpdateNamespaceRequestSchema)` to create a new message.
  */
 export const UpdateNamespaceRequestSchema: GenMessage<UpdateNamespaceRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 14);
+  messageDesc(file_carillon_v1_accounts, 15);
 
 /**
  * Answer of UpdateNamespace.
@@ -675,7 +711,7 @@ export type UpdateNamespaceResponse = Message<"carillon.v1.UpdateNamespaceRespon
  * Use `create(UpdateNamespaceResponseSchema)` to create a new message.
  */
 export const UpdateNamespaceResponseSchema: GenMessage<UpdateNamespaceResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 15);
+  messageDesc(file_carillon_v1_accounts, 16);
 
 /**
  * Arguments of DeleteNamespace.
@@ -696,7 +732,7 @@ export type DeleteNamespaceRequest = Message<"carillon.v1.DeleteNamespaceRequest
  * Use `create(DeleteNamespaceRequestSchema)` to create a new message.
  */
 export const DeleteNamespaceRequestSchema: GenMessage<DeleteNamespaceRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 16);
+  messageDesc(file_carillon_v1_accounts, 17);
 
 /**
  * Answer of DeleteNamespace.
@@ -717,7 +753,7 @@ export type DeleteNamespaceResponse = Message<"carillon.v1.DeleteNamespaceRespon
  * Use `create(DeleteNamespaceResponseSchema)` to create a new message.
  */
 export const DeleteNamespaceResponseSchema: GenMessage<DeleteNamespaceResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 17);
+  messageDesc(file_carillon_v1_accounts, 18);
 
 /**
  * Arguments of ListUsers.
@@ -752,7 +788,7 @@ export type ListUsersRequest = Message<"carillon.v1.ListUsersRequest"> & {
  * Use `create(ListUsersRequestSchema)` to create a new message.
  */
 export const ListUsersRequestSchema: GenMessage<ListUsersRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 18);
+  messageDesc(file_carillon_v1_accounts, 19);
 
 /**
  * Answer of ListUsers.
@@ -780,7 +816,7 @@ export type ListUsersResponse = Message<"carillon.v1.ListUsersResponse"> & {
  * Use `create(ListUsersResponseSchema)` to create a new message.
  */
 export const ListUsersResponseSchema: GenMessage<ListUsersResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 19);
+  messageDesc(file_carillon_v1_accounts, 20);
 
 /**
  * Arguments of CreateUser.
@@ -836,7 +872,7 @@ export type CreateUserRequest = Message<"carillon.v1.CreateUserRequest"> & {
  * Use `create(CreateUserRequestSchema)` to create a new message.
  */
 export const CreateUserRequestSchema: GenMessage<CreateUserRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 20);
+  messageDesc(file_carillon_v1_accounts, 21);
 
 /**
  * Answer of CreateUser.
@@ -857,7 +893,7 @@ export type CreateUserResponse = Message<"carillon.v1.CreateUserResponse"> & {
  * Use `create(CreateUserResponseSchema)` to create a new message.
  */
 export const CreateUserResponseSchema: GenMessage<CreateUserResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 21);
+  messageDesc(file_carillon_v1_accounts, 22);
 
 /**
  * Arguments of GetUser.
@@ -878,7 +914,7 @@ export type GetUserRequest = Message<"carillon.v1.GetUserRequest"> & {
  * Use `create(GetUserRequestSchema)` to create a new message.
  */
 export const GetUserRequestSchema: GenMessage<GetUserRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 22);
+  messageDesc(file_carillon_v1_accounts, 23);
 
 /**
  * Answer of GetUser.
@@ -899,7 +935,7 @@ export type GetUserResponse = Message<"carillon.v1.GetUserResponse"> & {
  * Use `create(GetUserResponseSchema)` to create a new message.
  */
 export const GetUserResponseSchema: GenMessage<GetUserResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 23);
+  messageDesc(file_carillon_v1_accounts, 24);
 
 /**
  * Arguments of UpdateUser. What is left out stays as it is.
@@ -941,7 +977,7 @@ export type UpdateUserRequest = Message<"carillon.v1.UpdateUserRequest"> & {
  * Use `create(UpdateUserRequestSchema)` to create a new message.
  */
 export const UpdateUserRequestSchema: GenMessage<UpdateUserRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 24);
+  messageDesc(file_carillon_v1_accounts, 25);
 
 /**
  * Answer of UpdateUser.
@@ -962,7 +998,7 @@ export type UpdateUserResponse = Message<"carillon.v1.UpdateUserResponse"> & {
  * Use `create(UpdateUserResponseSchema)` to create a new message.
  */
 export const UpdateUserResponseSchema: GenMessage<UpdateUserResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 25);
+  messageDesc(file_carillon_v1_accounts, 26);
 
 /**
  * Arguments of DeleteUser.
@@ -990,7 +1026,7 @@ export type DeleteUserRequest = Message<"carillon.v1.DeleteUserRequest"> & {
  * Use `create(DeleteUserRequestSchema)` to create a new message.
  */
 export const DeleteUserRequestSchema: GenMessage<DeleteUserRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 26);
+  messageDesc(file_carillon_v1_accounts, 27);
 
 /**
  * Answer of DeleteUser.
@@ -1011,7 +1047,7 @@ export type DeleteUserResponse = Message<"carillon.v1.DeleteUserResponse"> & {
  * Use `create(DeleteUserResponseSchema)` to create a new message.
  */
 export const DeleteUserResponseSchema: GenMessage<DeleteUserResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 27);
+  messageDesc(file_carillon_v1_accounts, 28);
 
 /**
  * Arguments of SetUserGrants.
@@ -1046,7 +1082,7 @@ export type SetUserGrantsRequest = Message<"carillon.v1.SetUserGrantsRequest"> &
  * Use `create(SetUserGrantsRequestSchema)` to create a new message.
  */
 export const SetUserGrantsRequestSchema: GenMessage<SetUserGrantsRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 28);
+  messageDesc(file_carillon_v1_accounts, 29);
 
 /**
  * Answer of SetUserGrants.
@@ -1067,7 +1103,7 @@ export type SetUserGrantsResponse = Message<"carillon.v1.SetUserGrantsResponse">
  * Use `create(SetUserGrantsResponseSchema)` to create a new message.
  */
 export const SetUserGrantsResponseSchema: GenMessage<SetUserGrantsResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 29);
+  messageDesc(file_carillon_v1_accounts, 30);
 
 /**
  * Arguments of SetUserPassword.
@@ -1109,7 +1145,7 @@ export type SetUserPasswordRequest = Message<"carillon.v1.SetUserPasswordRequest
  * Use `create(SetUserPasswordRequestSchema)` to create a new message.
  */
 export const SetUserPasswordRequestSchema: GenMessage<SetUserPasswordRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 30);
+  messageDesc(file_carillon_v1_accounts, 31);
 
 /**
  * Answer of SetUserPassword.
@@ -1130,7 +1166,7 @@ export type SetUserPasswordResponse = Message<"carillon.v1.SetUserPasswordRespon
  * Use `create(SetUserPasswordResponseSchema)` to create a new message.
  */
 export const SetUserPasswordResponseSchema: GenMessage<SetUserPasswordResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 31);
+  messageDesc(file_carillon_v1_accounts, 32);
 
 /**
  * Arguments of ListKeys.
@@ -1193,7 +1229,7 @@ export type ListKeysRequest = Message<"carillon.v1.ListKeysRequest"> & {
  * Use `create(ListKeysRequestSchema)` to create a new message.
  */
 export const ListKeysRequestSchema: GenMessage<ListKeysRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 32);
+  messageDesc(file_carillon_v1_accounts, 33);
 
 /**
  * Answer of ListKeys.
@@ -1221,7 +1257,7 @@ export type ListKeysResponse = Message<"carillon.v1.ListKeysResponse"> & {
  * Use `create(ListKeysResponseSchema)` to create a new message.
  */
 export const ListKeysResponseSchema: GenMessage<ListKeysResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 33);
+  messageDesc(file_carillon_v1_accounts, 34);
 
 /**
  * Arguments of CreateKey.
@@ -1298,6 +1334,14 @@ export type CreateKeyRequest = Message<"carillon.v1.CreateKeyRequest"> & {
    * @generated from field: string current_password = 10;
    */
   currentPassword: string;
+
+  /**
+   * A worker key, instead of namespace, role, own_only, grants and scopes: connects workers and may do nothing else. Needs
+   * keys.manage and workers.connect.
+   *
+   * @generated from field: carillon.v1.WorkerRights worker = 11;
+   */
+  worker?: WorkerRights | undefined;
 };
 
 /**
@@ -1305,7 +1349,7 @@ export type CreateKeyRequest = Message<"carillon.v1.CreateKeyRequest"> & {
  * Use `create(CreateKeyRequestSchema)` to create a new message.
  */
 export const CreateKeyRequestSchema: GenMessage<CreateKeyRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 34);
+  messageDesc(file_carillon_v1_accounts, 35);
 
 /**
  * Answer of CreateKey.
@@ -1333,7 +1377,7 @@ export type CreateKeyResponse = Message<"carillon.v1.CreateKeyResponse"> & {
  * Use `create(CreateKeyResponseSchema)` to create a new message.
  */
 export const CreateKeyResponseSchema: GenMessage<CreateKeyResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 35);
+  messageDesc(file_carillon_v1_accounts, 36);
 
 /**
  * Arguments of GetKey.
@@ -1354,7 +1398,7 @@ export type GetKeyRequest = Message<"carillon.v1.GetKeyRequest"> & {
  * Use `create(GetKeyRequestSchema)` to create a new message.
  */
 export const GetKeyRequestSchema: GenMessage<GetKeyRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 36);
+  messageDesc(file_carillon_v1_accounts, 37);
 
 /**
  * Answer of GetKey.
@@ -1375,7 +1419,7 @@ export type GetKeyResponse = Message<"carillon.v1.GetKeyResponse"> & {
  * Use `create(GetKeyResponseSchema)` to create a new message.
  */
 export const GetKeyResponseSchema: GenMessage<GetKeyResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 37);
+  messageDesc(file_carillon_v1_accounts, 38);
 
 /**
  * Arguments of UpdateKey.
@@ -1403,7 +1447,7 @@ export type UpdateKeyRequest = Message<"carillon.v1.UpdateKeyRequest"> & {
  * Use `create(UpdateKeyRequestSchema)` to create a new message.
  */
 export const UpdateKeyRequestSchema: GenMessage<UpdateKeyRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 38);
+  messageDesc(file_carillon_v1_accounts, 39);
 
 /**
  * Answer of UpdateKey.
@@ -1424,7 +1468,7 @@ export type UpdateKeyResponse = Message<"carillon.v1.UpdateKeyResponse"> & {
  * Use `create(UpdateKeyResponseSchema)` to create a new message.
  */
 export const UpdateKeyResponseSchema: GenMessage<UpdateKeyResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 39);
+  messageDesc(file_carillon_v1_accounts, 40);
 
 /**
  * Arguments of RotateKey.
@@ -1466,7 +1510,7 @@ export type RotateKeyRequest = Message<"carillon.v1.RotateKeyRequest"> & {
  * Use `create(RotateKeyRequestSchema)` to create a new message.
  */
 export const RotateKeyRequestSchema: GenMessage<RotateKeyRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 40);
+  messageDesc(file_carillon_v1_accounts, 41);
 
 /**
  * Answer of RotateKey.
@@ -1494,7 +1538,7 @@ export type RotateKeyResponse = Message<"carillon.v1.RotateKeyResponse"> & {
  * Use `create(RotateKeyResponseSchema)` to create a new message.
  */
 export const RotateKeyResponseSchema: GenMessage<RotateKeyResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 41);
+  messageDesc(file_carillon_v1_accounts, 42);
 
 /**
  * Arguments of RevokeKey.
@@ -1515,7 +1559,7 @@ export type RevokeKeyRequest = Message<"carillon.v1.RevokeKeyRequest"> & {
  * Use `create(RevokeKeyRequestSchema)` to create a new message.
  */
 export const RevokeKeyRequestSchema: GenMessage<RevokeKeyRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 42);
+  messageDesc(file_carillon_v1_accounts, 43);
 
 /**
  * Answer of RevokeKey.
@@ -1536,7 +1580,7 @@ export type RevokeKeyResponse = Message<"carillon.v1.RevokeKeyResponse"> & {
  * Use `create(RevokeKeyResponseSchema)` to create a new message.
  */
 export const RevokeKeyResponseSchema: GenMessage<RevokeKeyResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 43);
+  messageDesc(file_carillon_v1_accounts, 44);
 
 /**
  * Arguments of ListSessions.
@@ -1578,7 +1622,7 @@ export type ListSessionsRequest = Message<"carillon.v1.ListSessionsRequest"> & {
  * Use `create(ListSessionsRequestSchema)` to create a new message.
  */
 export const ListSessionsRequestSchema: GenMessage<ListSessionsRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 44);
+  messageDesc(file_carillon_v1_accounts, 45);
 
 /**
  * Answer of ListSessions.
@@ -1606,7 +1650,7 @@ export type ListSessionsResponse = Message<"carillon.v1.ListSessionsResponse"> &
  * Use `create(ListSessionsResponseSchema)` to create a new message.
  */
 export const ListSessionsResponseSchema: GenMessage<ListSessionsResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 45);
+  messageDesc(file_carillon_v1_accounts, 46);
 
 /**
  * Arguments of EndSession.
@@ -1627,7 +1671,7 @@ export type EndSessionRequest = Message<"carillon.v1.EndSessionRequest"> & {
  * Use `create(EndSessionRequestSchema)` to create a new message.
  */
 export const EndSessionRequestSchema: GenMessage<EndSessionRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 46);
+  messageDesc(file_carillon_v1_accounts, 47);
 
 /**
  * Answer of EndSession.
@@ -1648,7 +1692,7 @@ export type EndSessionResponse = Message<"carillon.v1.EndSessionResponse"> & {
  * Use `create(EndSessionResponseSchema)` to create a new message.
  */
 export const EndSessionResponseSchema: GenMessage<EndSessionResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 47);
+  messageDesc(file_carillon_v1_accounts, 48);
 
 /**
  * A key that signs the requests of http jobs, without its secret.
@@ -1697,7 +1741,7 @@ export type SigningKey = Message<"carillon.v1.SigningKey"> & {
  * Use `create(SigningKeySchema)` to create a new message.
  */
 export const SigningKeySchema: GenMessage<SigningKey> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 48);
+  messageDesc(file_carillon_v1_accounts, 49);
 
 /**
  * Arguments of ListSigningKeys.
@@ -1718,7 +1762,7 @@ export type ListSigningKeysRequest = Message<"carillon.v1.ListSigningKeysRequest
  * Use `create(ListSigningKeysRequestSchema)` to create a new message.
  */
 export const ListSigningKeysRequestSchema: GenMessage<ListSigningKeysRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 49);
+  messageDesc(file_carillon_v1_accounts, 50);
 
 /**
  * Answer of ListSigningKeys.
@@ -1739,7 +1783,7 @@ export type ListSigningKeysResponse = Message<"carillon.v1.ListSigningKeysRespon
  * Use `create(ListSigningKeysResponseSchema)` to create a new message.
  */
 export const ListSigningKeysResponseSchema: GenMessage<ListSigningKeysResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 50);
+  messageDesc(file_carillon_v1_accounts, 51);
 
 /**
  * Arguments of CreateSigningKey.
@@ -1774,7 +1818,7 @@ export type CreateSigningKeyRequest = Message<"carillon.v1.CreateSigningKeyReque
  * Use `create(CreateSigningKeyRequestSchema)` to create a new message.
  */
 export const CreateSigningKeyRequestSchema: GenMessage<CreateSigningKeyRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 51);
+  messageDesc(file_carillon_v1_accounts, 52);
 
 /**
  * Answer of CreateSigningKey.
@@ -1802,7 +1846,7 @@ export type CreateSigningKeyResponse = Message<"carillon.v1.CreateSigningKeyResp
  * Use `create(CreateSigningKeyResponseSchema)` to create a new message.
  */
 export const CreateSigningKeyResponseSchema: GenMessage<CreateSigningKeyResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 52);
+  messageDesc(file_carillon_v1_accounts, 53);
 
 /**
  * Arguments of DeleteSigningKey.
@@ -1823,7 +1867,7 @@ export type DeleteSigningKeyRequest = Message<"carillon.v1.DeleteSigningKeyReque
  * Use `create(DeleteSigningKeyRequestSchema)` to create a new message.
  */
 export const DeleteSigningKeyRequestSchema: GenMessage<DeleteSigningKeyRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 53);
+  messageDesc(file_carillon_v1_accounts, 54);
 
 /**
  * Answer of DeleteSigningKey.
@@ -1844,7 +1888,7 @@ export type DeleteSigningKeyResponse = Message<"carillon.v1.DeleteSigningKeyResp
  * Use `create(DeleteSigningKeyResponseSchema)` to create a new message.
  */
 export const DeleteSigningKeyResponseSchema: GenMessage<DeleteSigningKeyResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 54);
+  messageDesc(file_carillon_v1_accounts, 55);
 
 /**
  * A secret that payloads name, without its value.
@@ -1914,7 +1958,7 @@ export type Secret = Message<"carillon.v1.Secret"> & {
  * Use `create(SecretSchema)` to create a new message.
  */
 export const SecretSchema: GenMessage<Secret> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 55);
+  messageDesc(file_carillon_v1_accounts, 56);
 
 /**
  * Arguments of ListSecrets.
@@ -1935,7 +1979,7 @@ export type ListSecretsRequest = Message<"carillon.v1.ListSecretsRequest"> & {
  * Use `create(ListSecretsRequestSchema)` to create a new message.
  */
 export const ListSecretsRequestSchema: GenMessage<ListSecretsRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 56);
+  messageDesc(file_carillon_v1_accounts, 57);
 
 /**
  * Answer of ListSecrets.
@@ -1956,7 +2000,7 @@ export type ListSecretsResponse = Message<"carillon.v1.ListSecretsResponse"> & {
  * Use `create(ListSecretsResponseSchema)` to create a new message.
  */
 export const ListSecretsResponseSchema: GenMessage<ListSecretsResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 57);
+  messageDesc(file_carillon_v1_accounts, 58);
 
 /**
  * Arguments of GetSecret.
@@ -1984,7 +2028,7 @@ export type GetSecretRequest = Message<"carillon.v1.GetSecretRequest"> & {
  * Use `create(GetSecretRequestSchema)` to create a new message.
  */
 export const GetSecretRequestSchema: GenMessage<GetSecretRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 58);
+  messageDesc(file_carillon_v1_accounts, 59);
 
 /**
  * Answer of GetSecret.
@@ -2005,7 +2049,7 @@ export type GetSecretResponse = Message<"carillon.v1.GetSecretResponse"> & {
  * Use `create(GetSecretResponseSchema)` to create a new message.
  */
 export const GetSecretResponseSchema: GenMessage<GetSecretResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 59);
+  messageDesc(file_carillon_v1_accounts, 60);
 
 /**
  * Arguments of SetSecret.
@@ -2040,7 +2084,7 @@ export type SetSecretRequest = Message<"carillon.v1.SetSecretRequest"> & {
  * Use `create(SetSecretRequestSchema)` to create a new message.
  */
 export const SetSecretRequestSchema: GenMessage<SetSecretRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 60);
+  messageDesc(file_carillon_v1_accounts, 61);
 
 /**
  * Answer of SetSecret.
@@ -2061,7 +2105,7 @@ export type SetSecretResponse = Message<"carillon.v1.SetSecretResponse"> & {
  * Use `create(SetSecretResponseSchema)` to create a new message.
  */
 export const SetSecretResponseSchema: GenMessage<SetSecretResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 61);
+  messageDesc(file_carillon_v1_accounts, 62);
 
 /**
  * Arguments of DeleteSecret.
@@ -2089,7 +2133,7 @@ export type DeleteSecretRequest = Message<"carillon.v1.DeleteSecretRequest"> & {
  * Use `create(DeleteSecretRequestSchema)` to create a new message.
  */
 export const DeleteSecretRequestSchema: GenMessage<DeleteSecretRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 62);
+  messageDesc(file_carillon_v1_accounts, 63);
 
 /**
  * Answer of DeleteSecret.
@@ -2110,7 +2154,7 @@ export type DeleteSecretResponse = Message<"carillon.v1.DeleteSecretResponse"> &
  * Use `create(DeleteSecretResponseSchema)` to create a new message.
  */
 export const DeleteSecretResponseSchema: GenMessage<DeleteSecretResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_accounts, 63);
+  messageDesc(file_carillon_v1_accounts, 64);
 
 /**
  * Namespaces, people and keys.
@@ -2867,7 +2911,7 @@ export const RefusedEntrySchema: GenMessage<RefusedEntry> = /*@__PURE__*/
  * Describes the file carillon/v1/resources.proto.
  */
 export const file_carillon_v1_resources: GenFile = /*@__PURE__*/
-  fileDesc("ChtjYXJpbGxvbi92MS9yZXNvdXJjZXMucHJvdG8SC2NhcmlsbG9uLnYxItMCCghTY2hlZHVsZRIMCgR0eXBlGAEgASgJEigKBHRpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhcKD2Nyb25fZXhwcmVzc2lvbhgDIAEoCRIQCghpbnRlcnZhbBgEIAEoCRIRCglmcmVxdWVuY3kYBSABKAkSEQoJdGltZV96b25lGAYgASgJEiwKCHN0YXJ0X2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgZlbmRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjQKD2RheWxpZ2h0X3NhdmluZxgJIAEoCzIbLmNhcmlsbG9uLnYxLkRheWxpZ2h0U2F2aW5nEhsKDnNwcmVhZF9zZWNvbmRzGAogASgBSACIAQFCEQoPX3NwcmVhZF9zZWNvbmRzIi4KDkRheWxpZ2h0U2F2aW5nEgsKA2dhcBgBIAEoCRIPCgdvdmVybGFwGAIgASgJIm0KB01pc2ZpcmUSDgoGcG9saWN5GAEgASgJEhUKCG1heF9ydW5zGAIgASgBSACIAQESGwoOd2luZG93X3NlY29uZHMYAyABKAFIAYgBAUILCglfbWF4X3J1bnNCEQoPX3dpbmRvd19zZWNvbmRzItEBCgVSZXRyeRIQCghzdHJhdGVneRgBIAEoCRIaCg1kZWxheV9zZWNvbmRzGAIgASgBSACIAQESHgoRbWF4X2RlbGF5X3NlY29uZHMYAyABKAFIAYgBARITCgZqaXR0ZXIYBCABKAhIAogBARIdChBkZWFkbGluZV9zZWNvbmRzGAUgASgBSAOIAQFCEAoOX2RlbGF5X3NlY29uZHNCFAoSX21heF9kZWxheV9zZWNvbmRzQgkKB19qaXR0ZXJCEwoRX2RlYWRsaW5lX3NlY29uZHMiugcKA0pvYhIOCgZqb2JfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIRCgluYW1lc3BhY2UYAyABKAkSDwoHdXNlcl9pZBgEIAEoCRIOCgZzdGF0dXMYBSABKAkSJwoIc2NoZWR1bGUYBiABKAsyFS5jYXJpbGxvbi52MS5TY2hlZHVsZRIlCgdtaXNmaXJlGAcgASgLMhQuY2FyaWxsb24udjEuTWlzZmlyZRIPCgdoYW5kbGVyGAggASgJEigKB3BheWxvYWQYCSABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhAKCHByaW9yaXR5GAogASgJEhMKC21heF9yZXRyaWVzGAsgASgFEiEKBXJldHJ5GAwgASgLMhIuY2FyaWxsb24udjEuUmV0cnkSFwoPbWF4X2NvbmN1cnJlbmN5GA0gASgFEg8KB292ZXJsYXAYDiABKAkSFwoPdGltZW91dF9zZWNvbmRzGA8gASgBEiIKFXN0YXJ0X3RpbWVvdXRfc2Vjb25kcxgQIAEoAUgAiAEBEiwKBmxhYmVscxgRIAMoCzIcLmNhcmlsbG9uLnYxLkpvYi5MYWJlbHNFbnRyeRIyCglyZXNvdXJjZXMYEiADKAsyHy5jYXJpbGxvbi52MS5Kb2IuUmVzb3VyY2VzRW50cnkSDwoHdmVyc2lvbhgTIAEoBRIxCg1uZXh0X3J1bl90aW1lGBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX2F0GBUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GBYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBILCgNrZXkYFyABKAkSLwoLbmV4dF9ydW5fYXQYGyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhkKDHdhaXRpbmdfcnVucxgYIAEoBUgBiAEBEhYKDndhaXRpbmdfcmVhc29uGBkgASgJEiIKCGxhc3RfcnVuGBogASgLMhAuY2FyaWxsb24udjEuUnVuGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaMAoOUmVzb3VyY2VzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4AUIYChZfc3RhcnRfdGltZW91dF9zZWNvbmRzQg8KDV93YWl0aW5nX3J1bnMivQYKA1J1bhIOCgZydW5faWQYASABKAkSDgoGam9iX2lkGAIgASgJEg4KBnN0YXR1cxgDIAEoCRIuCgpzdGFydF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNbW9kaWZpZWRfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLZXhlY3V0b3JfaWQYByABKAkSFgoOYXR0ZW1wdF9udW1iZXIYCCABKAUSFQoNZXJyb3JfbWVzc2FnZRgJIAEoCRIPCgdsb2dfdXJsGAogASgJEi4KCmNyZWF0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWVwb2NoGAwgASgFEg8KB3RyaWdnZXIYDSABKAkSMAoMc2NoZWR1bGVkX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZyZWFzb24YDyABKAkSJgoGcmVzdWx0GBAgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlEhMKC29jY3VycmVuY2VzGBEgASgFEhMKC2pvYl92ZXJzaW9uGBIgASgFEhMKC2xhdGVfcmVwb3J0GBMgASgJEhEKCXdvcmtlcl9pZBgUIAEoCRIuCgpzdGFydGVkX2F0GBUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRlZF9hdBgWIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgXIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIam9iX25hbWUYGCABKAkSEQoJbmFtZXNwYWNlGBkgASgJEg8KB3VzZXJfaWQYGiABKAkSDwoHaGFuZGxlchgbIAEoCRIWCg5yZXF1ZXN0X3JlYXNvbhgcIAEoCRInCghwcm9ncmVzcxgeIAEoCzIVLmNhcmlsbG9uLnYxLlByb2dyZXNzIiwKCFByb2dyZXNzEg8KB3BlcmNlbnQYASABKAESDwoHbWVzc2FnZRgCIAEoCSJbCg1SdW5DaGVja3BvaW50EiwKCHNhdmVkX2F0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVieXRlcxgCIAEoBRINCgVlcG9jaBgDIAEoBSKZAgoKRGVhZExldHRlchIOCgZydW5faWQYASABKAkSDgoGam9iX2lkGAIgASgJEhAKCGpvYl9uYW1lGAMgASgJEg4KBnJlYXNvbhgEIAEoCRIVCg1lcnJvcl9tZXNzYWdlGAUgASgJEhAKCGF0dGVtcHRzGAYgASgFEjAKDHNjaGVkdWxlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoHZGllZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLcmVkcml2ZW5fYXMYCSABKAkSFwoPcmVkcml2ZW5fcnVuX2lkGAogASgJEhMKC3Jlc29sdmVkX2J5GAsgASgJIuEBCglKb2JTdGF0dXMSDgoGam9iX2lkGAEgASgJEg4KBnN0YXR1cxgCIAEoCRIwCgxsYXN0X3VwZGF0ZWQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiQKCmxhdGVzdF9ydW4YBCABKAsyEC5jYXJpbGxvbi52MS5SdW4SLgoKdXBkYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMd2FpdGluZ19ydW5zGAYgASgFEhYKDndhaXRpbmdfcmVhc29uGAcgASgJIswBCgtVcGNvbWluZ0pvYhIOCgZqb2JfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIRCgluYW1lc3BhY2UYAyABKAkSDwoHdXNlcl9pZBgEIAEoCRIPCgdoYW5kbGVyGAUgASgJEhAKCHByaW9yaXR5GAYgASgJEiwKCHJ1bl90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgZydW5fYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIj0KBEZpcmUSJgoCYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWxvY2FsGAIgASgJIlgKD1NjaGVkdWxlV2FybmluZxIMCgRraW5kGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSJgoCYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIs4BCgZXb3JrZXISEQoJd29ya2VyX2lkGAEgASgJEg8KB25vZGVfaWQYAiABKAkSDQoFc2xvdHMYAyABKAUSDwoHcnVubmluZxgEIAEoBRIQCghoYW5kbGVycxgFIAMoCRINCgVhbGl2ZRgGIAEoCBItCglsYXN0X3NlZW4YByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3Rfc2Vlbl9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiegoHSGFuZGxlchIMCgRuYW1lGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEisKCnBhcmFtZXRlcnMYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Eg4KBm9yaWdpbhgEIAEoCRIPCgd3b3JrZXJzGAUgASgFIpkBCgdMb2dMaW5lEi0KCXRpbWVzdGFtcBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHbWVzc2FnZRgCIAEoCRIOCgZydW5faWQYAyABKAkSFgoOYXR0ZW1wdF9udW1iZXIYBCABKAUSJgoCYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIpMBCgVFdmVudBIKCgJpZBgBIAEoCRIMCgR0eXBlGAIgASgJEg4KBnNvdXJjZRgDIAEoCRIPCgdzdWJqZWN0GAQgASgJEigKBHRpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiUKBGRhdGEYBiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0YgZwcm90bzM", [file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("ChtjYXJpbGxvbi92MS9yZXNvdXJjZXMucHJvdG8SC2NhcmlsbG9uLnYxItMCCghTY2hlZHVsZRIMCgR0eXBlGAEgASgJEigKBHRpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhcKD2Nyb25fZXhwcmVzc2lvbhgDIAEoCRIQCghpbnRlcnZhbBgEIAEoCRIRCglmcmVxdWVuY3kYBSABKAkSEQoJdGltZV96b25lGAYgASgJEiwKCHN0YXJ0X2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgZlbmRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjQKD2RheWxpZ2h0X3NhdmluZxgJIAEoCzIbLmNhcmlsbG9uLnYxLkRheWxpZ2h0U2F2aW5nEhsKDnNwcmVhZF9zZWNvbmRzGAogASgBSACIAQFCEQoPX3NwcmVhZF9zZWNvbmRzIi4KDkRheWxpZ2h0U2F2aW5nEgsKA2dhcBgBIAEoCRIPCgdvdmVybGFwGAIgASgJIm0KB01pc2ZpcmUSDgoGcG9saWN5GAEgASgJEhUKCG1heF9ydW5zGAIgASgBSACIAQESGwoOd2luZG93X3NlY29uZHMYAyABKAFIAYgBAUILCglfbWF4X3J1bnNCEQoPX3dpbmRvd19zZWNvbmRzItEBCgVSZXRyeRIQCghzdHJhdGVneRgBIAEoCRIaCg1kZWxheV9zZWNvbmRzGAIgASgBSACIAQESHgoRbWF4X2RlbGF5X3NlY29uZHMYAyABKAFIAYgBARITCgZqaXR0ZXIYBCABKAhIAogBARIdChBkZWFkbGluZV9zZWNvbmRzGAUgASgBSAOIAQFCEAoOX2RlbGF5X3NlY29uZHNCFAoSX21heF9kZWxheV9zZWNvbmRzQgkKB19qaXR0ZXJCEwoRX2RlYWRsaW5lX3NlY29uZHMiugcKA0pvYhIOCgZqb2JfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIRCgluYW1lc3BhY2UYAyABKAkSDwoHdXNlcl9pZBgEIAEoCRIOCgZzdGF0dXMYBSABKAkSJwoIc2NoZWR1bGUYBiABKAsyFS5jYXJpbGxvbi52MS5TY2hlZHVsZRIlCgdtaXNmaXJlGAcgASgLMhQuY2FyaWxsb24udjEuTWlzZmlyZRIPCgdoYW5kbGVyGAggASgJEigKB3BheWxvYWQYCSABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhAKCHByaW9yaXR5GAogASgJEhMKC21heF9yZXRyaWVzGAsgASgFEiEKBXJldHJ5GAwgASgLMhIuY2FyaWxsb24udjEuUmV0cnkSFwoPbWF4X2NvbmN1cnJlbmN5GA0gASgFEg8KB292ZXJsYXAYDiABKAkSFwoPdGltZW91dF9zZWNvbmRzGA8gASgBEiIKFXN0YXJ0X3RpbWVvdXRfc2Vjb25kcxgQIAEoAUgAiAEBEiwKBmxhYmVscxgRIAMoCzIcLmNhcmlsbG9uLnYxLkpvYi5MYWJlbHNFbnRyeRIyCglyZXNvdXJjZXMYEiADKAsyHy5jYXJpbGxvbi52MS5Kb2IuUmVzb3VyY2VzRW50cnkSDwoHdmVyc2lvbhgTIAEoBRIxCg1uZXh0X3J1bl90aW1lGBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX2F0GBUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GBYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBILCgNrZXkYFyABKAkSLwoLbmV4dF9ydW5fYXQYGyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhkKDHdhaXRpbmdfcnVucxgYIAEoBUgBiAEBEhYKDndhaXRpbmdfcmVhc29uGBkgASgJEiIKCGxhc3RfcnVuGBogASgLMhAuY2FyaWxsb24udjEuUnVuGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaMAoOUmVzb3VyY2VzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4AUIYChZfc3RhcnRfdGltZW91dF9zZWNvbmRzQg8KDV93YWl0aW5nX3J1bnMivQYKA1J1bhIOCgZydW5faWQYASABKAkSDgoGam9iX2lkGAIgASgJEg4KBnN0YXR1cxgDIAEoCRIuCgpzdGFydF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNbW9kaWZpZWRfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLZXhlY3V0b3JfaWQYByABKAkSFgoOYXR0ZW1wdF9udW1iZXIYCCABKAUSFQoNZXJyb3JfbWVzc2FnZRgJIAEoCRIPCgdsb2dfdXJsGAogASgJEi4KCmNyZWF0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWVwb2NoGAwgASgFEg8KB3RyaWdnZXIYDSABKAkSMAoMc2NoZWR1bGVkX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZyZWFzb24YDyABKAkSJgoGcmVzdWx0GBAgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlEhMKC29jY3VycmVuY2VzGBEgASgFEhMKC2pvYl92ZXJzaW9uGBIgASgFEhMKC2xhdGVfcmVwb3J0GBMgASgJEhEKCXdvcmtlcl9pZBgUIAEoCRIuCgpzdGFydGVkX2F0GBUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRlZF9hdBgWIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgXIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIam9iX25hbWUYGCABKAkSEQoJbmFtZXNwYWNlGBkgASgJEg8KB3VzZXJfaWQYGiABKAkSDwoHaGFuZGxlchgbIAEoCRIWCg5yZXF1ZXN0X3JlYXNvbhgcIAEoCRInCghwcm9ncmVzcxgeIAEoCzIVLmNhcmlsbG9uLnYxLlByb2dyZXNzIiwKCFByb2dyZXNzEg8KB3BlcmNlbnQYASABKAESDwoHbWVzc2FnZRgCIAEoCSJbCg1SdW5DaGVja3BvaW50EiwKCHNhdmVkX2F0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVieXRlcxgCIAEoBRINCgVlcG9jaBgDIAEoBSKZAgoKRGVhZExldHRlchIOCgZydW5faWQYASABKAkSDgoGam9iX2lkGAIgASgJEhAKCGpvYl9uYW1lGAMgASgJEg4KBnJlYXNvbhgEIAEoCRIVCg1lcnJvcl9tZXNzYWdlGAUgASgJEhAKCGF0dGVtcHRzGAYgASgFEjAKDHNjaGVkdWxlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoHZGllZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLcmVkcml2ZW5fYXMYCSABKAkSFwoPcmVkcml2ZW5fcnVuX2lkGAogASgJEhMKC3Jlc29sdmVkX2J5GAsgASgJIuEBCglKb2JTdGF0dXMSDgoGam9iX2lkGAEgASgJEg4KBnN0YXR1cxgCIAEoCRIwCgxsYXN0X3VwZGF0ZWQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiQKCmxhdGVzdF9ydW4YBCABKAsyEC5jYXJpbGxvbi52MS5SdW4SLgoKdXBkYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMd2FpdGluZ19ydW5zGAYgASgFEhYKDndhaXRpbmdfcmVhc29uGAcgASgJIswBCgtVcGNvbWluZ0pvYhIOCgZqb2JfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIRCgluYW1lc3BhY2UYAyABKAkSDwoHdXNlcl9pZBgEIAEoCRIPCgdoYW5kbGVyGAUgASgJEhAKCHByaW9yaXR5GAYgASgJEiwKCHJ1bl90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgZydW5fYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIj0KBEZpcmUSJgoCYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWxvY2FsGAIgASgJIlgKD1NjaGVkdWxlV2FybmluZxIMCgRraW5kGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSJgoCYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIpADCgZXb3JrZXISEQoJd29ya2VyX2lkGAEgASgJEg8KB25vZGVfaWQYAiABKAkSDQoFc2xvdHMYAyABKAUSDwoHcnVubmluZxgEIAEoBRIQCghoYW5kbGVycxgFIAMoCRINCgVhbGl2ZRgGIAEoCBItCglsYXN0X3NlZW4YByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3Rfc2Vlbl9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEbmFtZRgJIAEoCRIOCgZyZW1vdGUYCiABKAgSEAoIbGFuZ3VhZ2UYCyABKAkSDwoHdmVyc2lvbhgMIAEoCRIvCgZsYWJlbHMYDSADKAsyHy5jYXJpbGxvbi52MS5Xb3JrZXIuTGFiZWxzRW50cnkSEAoIZHJhaW5pbmcYDiABKAgSDQoFc3R1Y2sYDyABKAUaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJ6CgdIYW5kbGVyEgwKBG5hbWUYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSKwoKcGFyYW1ldGVycxgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSDgoGb3JpZ2luGAQgASgJEg8KB3dvcmtlcnMYBSABKAUimQEKB0xvZ0xpbmUSLQoJdGltZXN0YW1wGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdtZXNzYWdlGAIgASgJEg4KBnJ1bl9pZBgDIAEoCRIWCg5hdHRlbXB0X251bWJlchgEIAEoBRImCgJhdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAikwEKBUV2ZW50EgoKAmlkGAEgASgJEgwKBHR5cGUYAiABKAkSDgoGc291cmNlGAMgASgJEg8KB3N1YmplY3QYBCABKAkSKAoEdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJQoEZGF0YRgGIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RiBnByb3RvMw", [file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * When a job runs. With no field set it runs once, at once.
@@ -3850,7 +3894,7 @@ export type Worker = Message<"carillon.v1.Worker"> & {
   workerId: string;
 
   /**
-   * The server process it belongs to.
+   * The server process that it is part of, or that it is connected to.
    *
    * @generated from field: string node_id = 2;
    */
@@ -3897,6 +3941,55 @@ export type Worker = Message<"carillon.v1.Worker"> & {
    * @generated from field: google.protobuf.Timestamp last_seen_at = 8;
    */
   lastSeenAt?: Timestamp | undefined;
+
+  /**
+   * What it calls itself.
+   *
+   * @generated from field: string name = 9;
+   */
+  name: string;
+
+  /**
+   * A process of its own, not part of a server.
+   *
+   * @generated from field: bool remote = 10;
+   */
+  remote: boolean;
+
+  /**
+   * What it is written in.
+   *
+   * @generated from field: string language = 11;
+   */
+  language: string;
+
+  /**
+   * Its version.
+   *
+   * @generated from field: string version = 12;
+   */
+  version: string;
+
+  /**
+   * Its labels.
+   *
+   * @generated from field: map<string, string> labels = 13;
+   */
+  labels: { [key: string]: string };
+
+  /**
+   * It takes no more runs, and ends those that it holds.
+   *
+   * @generated from field: bool draining = 14;
+   */
+  draining: boolean;
+
+  /**
+   * Handlers that have not returned though they were told to stop: their slots stay in use.
+   *
+   * @generated from field: int32 stuck = 15;
+   */
+  stuck: number;
 };
 
 /**
@@ -4076,7 +4169,7 @@ export const EventSchema: GenMessage<Event> = /*@__PURE__*/
  * Describes the file carillon/v1/jobs.proto.
  */
 export const file_carillon_v1_jobs: GenFile = /*@__PURE__*/
-  fileDesc("ChZjYXJpbGxvbi92MS9qb2JzLnByb3RvEgtjYXJpbGxvbi52MSL7BQoQU3VibWl0Sm9iUmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJEicKCHNjaGVkdWxlGAIgASgLMhUuY2FyaWxsb24udjEuU2NoZWR1bGUSFQoNY29kZV9sb2NhdGlvbhgDIAEoCRIMCgRuYW1lGAQgASgJEhEKCW5hbWVzcGFjZRgFIAEoCRIPCgdoYW5kbGVyGAYgASgJEigKB3BheWxvYWQYByABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhAKCHByaW9yaXR5GAggASgJEhgKC21heF9yZXRyaWVzGAkgASgBSACIAQESIQoFcmV0cnkYCiABKAsyEi5jYXJpbGxvbi52MS5SZXRyeRIlCgdtaXNmaXJlGAsgASgLMhQuY2FyaWxsb24udjEuTWlzZmlyZRIcCg9tYXhfY29uY3VycmVuY3kYDCABKAFIAYgBARIPCgdvdmVybGFwGA0gASgJEhwKD3RpbWVvdXRfc2Vjb25kcxgOIAEoAUgCiAEBEiIKFXN0YXJ0X3RpbWVvdXRfc2Vjb25kcxgPIAEoAUgDiAEBEjkKBmxhYmVscxgQIAMoCzIpLmNhcmlsbG9uLnYxLlN1Ym1pdEpvYlJlcXVlc3QuTGFiZWxzRW50cnkSPwoJcmVzb3VyY2VzGBEgAygLMiwuY2FyaWxsb24udjEuU3VibWl0Sm9iUmVxdWVzdC5SZXNvdXJjZXNFbnRyeRIXCg9pZGVtcG90ZW5jeV9rZXkYEiABKAkSCwoDa2V5GBMgASgJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaMAoOUmVzb3VyY2VzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4AUIOCgxfbWF4X3JldHJpZXNCEgoQX21heF9jb25jdXJyZW5jeUISChBfdGltZW91dF9zZWNvbmRzQhgKFl9zdGFydF90aW1lb3V0X3NlY29uZHMidQoRU3VibWl0Sm9iUmVzcG9uc2USDgoGam9iX2lkGAEgASgJEg8KB2NyZWF0ZWQYAiABKAgSHQoDam9iGAMgASgLMhAuY2FyaWxsb24udjEuSm9iEg8KB291dGNvbWUYBCABKAkSDwoHY2hhbmdlZBgFIAEoCCJpChFTdWJtaXRKb2JzUmVxdWVzdBIrCgRqb2JzGAEgAygLMh0uY2FyaWxsb24udjEuU3VibWl0Sm9iUmVxdWVzdBIXCg9pZGVtcG90ZW5jeV9rZXkYAiABKAkSDgoGYXRvbWljGAMgASgIIkAKElN1Ym1pdEpvYnNSZXNwb25zZRIqCgdyZXN1bHRzGAEgAygLMhkuY2FyaWxsb24udjEuU3VibWl0dGVkSm9iIkgKDFN1Ym1pdHRlZEpvYhIOCgZqb2JfaWQYASABKAkSKAoHcmVmdXNlZBgCIAEoCzIXLmNhcmlsbG9uLnYxLlJlZnVzZWRKb2IiRwoKUmVmdXNlZEpvYhIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSDQoFZmllbGQYAyABKAkSCwoDZml4GAQgASgJIikKFlJldHJpZXZlQWxsSm9ic1JlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCSI4ChdSZXRyaWV2ZUFsbEpvYnNSZXNwb25zZRIdCgNqb2IYASABKAsyEC5jYXJpbGxvbi52MS5Kb2Ii4gMKD0xpc3RKb2JzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCRIPCgd1c2VyX2lkGAMgASgJEhEKCW5hbWVzcGFjZRgEIAEoCRIQCghzdGF0dXNlcxgFIAMoCRINCgV0eXBlcxgGIAMoCRIQCghwcmlvcml0eRgHIAEoCRIPCgdoYW5kbGVyGAggASgJEjgKBmxhYmVscxgJIAMoCzIoLmNhcmlsbG9uLnYxLkxpc3RKb2JzUmVxdWVzdC5MYWJlbHNFbnRyeRIMCgR0ZXh0GAogASgJEhQKDG9sZGVzdF9maXJzdBgLIAEoCBIxCg1jcmVhdGVkX2FmdGVyGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCg5jcmVhdGVkX2JlZm9yZRgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEc29ydBgOIAEoCRIMCgRuYW1lGA8gASgJEgsKA2tleRgQIAEoCRISCgprZXlfcHJlZml4GBEgASgJEg8KB2luY2x1ZGUYEiADKAkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJLChBMaXN0Sm9ic1Jlc3BvbnNlEh4KBGpvYnMYASADKAsyEC5jYXJpbGxvbi52MS5Kb2ISFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIh8KDUdldEpvYlJlcXVlc3QSDgoGam9iX2lkGAEgASgJIi8KDkdldEpvYlJlc3BvbnNlEh0KA2pvYhgBIAEoCzIQLmNhcmlsbG9uLnYxLkpvYiI0ChJHZXRKb2JCeUtleVJlcXVlc3QSCwoDa2V5GAEgASgJEhEKCW5hbWVzcGFjZRgCIAEoCSI0ChNHZXRKb2JCeUtleVJlc3BvbnNlEh0KA2pvYhgBIAEoCzIQLmNhcmlsbG9uLnYxLkpvYiJOCg9BcHBseUpvYlJlcXVlc3QSKgoDam9iGAEgASgLMh0uY2FyaWxsb24udjEuU3VibWl0Sm9iUmVxdWVzdBIPCgdkcnlfcnVuGAIgASgIIn4KEEFwcGx5Sm9iUmVzcG9uc2USHQoDam9iGAEgASgLMhAuY2FyaWxsb24udjEuSm9iEg8KB291dGNvbWUYAiABKAkSKQoHY2hhbmdlcxgDIAMoCzIYLmNhcmlsbG9uLnYxLkZpZWxkQ2hhbmdlEg8KB2RyeV9ydW4YBCABKAgiawoLRmllbGRDaGFuZ2USDQoFZmllbGQYASABKAkSJgoGYmVmb3JlGAIgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlEiUKBWFmdGVyGAMgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlIiUKE0dldEpvYlN0YXR1c1JlcXVlc3QSDgoGam9iX2lkGAEgASgJIj4KFEdldEpvYlN0YXR1c1Jlc3BvbnNlEiYKBnN0YXR1cxgBIAEoCzIWLmNhcmlsbG9uLnYxLkpvYlN0YXR1cyKiBgoQVXBkYXRlSm9iUmVxdWVzdBIOCgZqb2JfaWQYASABKAkSHQoQZXhwZWN0ZWRfdmVyc2lvbhgCIAEoBUgAiAEBEg0KBXJlc2V0GAMgAygJEg8KB3VzZXJfaWQYBCABKAkSJwoIc2NoZWR1bGUYBSABKAsyFS5jYXJpbGxvbi52MS5TY2hlZHVsZRIVCg1jb2RlX2xvY2F0aW9uGAYgASgJEgwKBG5hbWUYByABKAkSDwoHaGFuZGxlchgIIAEoCRIoCgdwYXlsb2FkGAkgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIQCghwcmlvcml0eRgKIAEoCRIYCgttYXhfcmV0cmllcxgLIAEoAUgBiAEBEiEKBXJldHJ5GAwgASgLMhIuY2FyaWxsb24udjEuUmV0cnkSJQoHbWlzZmlyZRgNIAEoCzIULmNhcmlsbG9uLnYxLk1pc2ZpcmUSHAoPbWF4X2NvbmN1cnJlbmN5GA4gASgBSAKIAQESDwoHb3ZlcmxhcBgPIAEoCRIcCg90aW1lb3V0X3NlY29uZHMYECABKAFIA4gBARIiChVzdGFydF90aW1lb3V0X3NlY29uZHMYESABKAFIBIgBARI5CgZsYWJlbHMYEiADKAsyKS5jYXJpbGxvbi52MS5VcGRhdGVKb2JSZXF1ZXN0LkxhYmVsc0VudHJ5Ej8KCXJlc291cmNlcxgTIAMoCzIsLmNhcmlsbG9uLnYxLlVwZGF0ZUpvYlJlcXVlc3QuUmVzb3VyY2VzRW50cnkSCwoDa2V5GBQgASgJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaMAoOUmVzb3VyY2VzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4AUITChFfZXhwZWN0ZWRfdmVyc2lvbkIOCgxfbWF4X3JldHJpZXNCEgoQX21heF9jb25jdXJyZW5jeUISChBfdGltZW91dF9zZWNvbmRzQhgKFl9zdGFydF90aW1lb3V0X3NlY29uZHMidQoRVXBkYXRlSm9iUmVzcG9uc2USDgoGam9iX2lkGAEgASgJEg8KB3ZlcnNpb24YAiABKAUSHQoDam9iGAMgASgLMhAuY2FyaWxsb24udjEuSm9iEg8KB291dGNvbWUYBCABKAkSDwoHY2hhbmdlZBgFIAEoCCJVCg9QYXVzZUpvYlJlcXVlc3QSDgoGam9iX2lkGAEgASgJEh0KEGV4cGVjdGVkX3ZlcnNpb24YAiABKAVIAIgBAUITChFfZXhwZWN0ZWRfdmVyc2lvbiJjChBQYXVzZUpvYlJlc3BvbnNlEg4KBmpvYl9pZBgBIAEoCRIdCgNqb2IYAiABKAsyEC5jYXJpbGxvbi52MS5Kb2ISDwoHb3V0Y29tZRgDIAEoCRIPCgdjaGFuZ2VkGAQgASgIIlYKEFJlc3VtZUpvYlJlcXVlc3QSDgoGam9iX2lkGAEgASgJEh0KEGV4cGVjdGVkX3ZlcnNpb24YAiABKAVIAIgBAUITChFfZXhwZWN0ZWRfdmVyc2lvbiJkChFSZXN1bWVKb2JSZXNwb25zZRIOCgZqb2JfaWQYASABKAkSHQoDam9iGAIgASgLMhAuY2FyaWxsb24udjEuSm9iEg8KB291dGNvbWUYAyABKAkSDwoHY2hhbmdlZBgEIAEoCCJWChBDYW5jZWxKb2JSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCRIdChBleHBlY3RlZF92ZXJzaW9uGAIgASgFSACIAQFCEwoRX2V4cGVjdGVkX3ZlcnNpb24iZAoRQ2FuY2VsSm9iUmVzcG9uc2USDgoGam9iX2lkGAEgASgJEh0KA2pvYhgCIAEoCzIQLmNhcmlsbG9uLnYxLkpvYhIPCgdvdXRjb21lGAMgASgJEg8KB2NoYW5nZWQYBCABKAgiZwoQRGVsZXRlSm9iUmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJEg4KBmpvYl9pZBgCIAEoCRIdChBleHBlY3RlZF92ZXJzaW9uGAMgASgFSACIAQFCEwoRX2V4cGVjdGVkX3ZlcnNpb24iIwoRRGVsZXRlSm9iUmVzcG9uc2USDgoGam9iX2lkGAEgASgJInMKEFJ1bkpvYk5vd1JlcXVlc3QSDgoGam9iX2lkGAEgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgCIAEoCRImCgVpbnB1dBgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSDgoGcmVhc29uGAQgASgJIkIKEVJ1bkpvYk5vd1Jlc3BvbnNlEg4KBmpvYl9pZBgBIAEoCRIOCgZydW5faWQYAiABKAkSDQoFYWRkZWQYAyABKAgiKgoZR2V0Sm9ic0luTmV4dDVNaW5zUmVxdWVzdBINCgVsaW1pdBgBIAEoBSJVChpHZXRKb2JzSW5OZXh0NU1pbnNSZXNwb25zZRImCgRqb2JzGAEgAygLMhguY2FyaWxsb24udjEuVXBjb21pbmdKb2ISDwoHcGFydGlhbBgCIAEoCCI4ChdMaXN0VXBjb21pbmdKb2JzUmVxdWVzdBIOCgZ3aXRoaW4YASABKAkSDQoFbGltaXQYAiABKAUiUwoYTGlzdFVwY29taW5nSm9ic1Jlc3BvbnNlEiYKBGpvYnMYASADKAsyGC5jYXJpbGxvbi52MS5VcGNvbWluZ0pvYhIPCgdwYXJ0aWFsGAIgASgIIvoCCglKb2JGaWx0ZXISDwoHdXNlcl9pZBgBIAEoCRIRCgluYW1lc3BhY2UYAiABKAkSEAoIc3RhdHVzZXMYAyADKAkSDQoFdHlwZXMYBCADKAkSEAoIcHJpb3JpdHkYBSABKAkSDwoHaGFuZGxlchgGIAEoCRIyCgZsYWJlbHMYByADKAsyIi5jYXJpbGxvbi52MS5Kb2JGaWx0ZXIuTGFiZWxzRW50cnkSDAoEdGV4dBgIIAEoCRIxCg1jcmVhdGVkX2FmdGVyGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCg5jcmVhdGVkX2JlZm9yZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEbmFtZRgLIAEoCRILCgNrZXkYDCABKAkSEgoKa2V5X3ByZWZpeBgNIAEoCRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIoUBChVCdWxrQ2hhbmdlSm9ic1JlcXVlc3QSDgoGYWN0aW9uGAEgASgJEiYKBmZpbHRlchgCIAEoCzIWLmNhcmlsbG9uLnYxLkpvYkZpbHRlchIPCgdkcnlfcnVuGAMgASgIEhIKCnBhZ2VfdG9rZW4YBCABKAkSDwoHam9iX2lkcxgFIAMoCSJWCgpCdWxrUmVzdWx0Eg4KBmpvYl9pZBgBIAEoCRIPCgdvdXRjb21lGAIgASgJEicKBWVycm9yGAMgASgLMhguY2FyaWxsb24udjEuQnVsa1JlZnVzYWwiLAoLQnVsa1JlZnVzYWwSDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJIrIBChZCdWxrQ2hhbmdlSm9ic1Jlc3BvbnNlEg8KB21hdGNoZWQYASABKAUSDwoHY2hhbmdlZBgCIAEoBRIPCgdyZWZ1c2VkGAMgASgFEg8KB2pvYl9pZHMYBCADKAkSFwoPbmV4dF9wYWdlX3Rva2VuGAUgASgJEhEKCXVuY2hhbmdlZBgGIAEoBRIoCgdyZXN1bHRzGAcgAygLMhcuY2FyaWxsb24udjEuQnVsa1Jlc3VsdCIyChFHZXRKb2JMb2dzUmVxdWVzdBIOCgZqb2JfaWQYASABKAkSDQoFbGltaXQYAiABKAUiSQoSR2V0Sm9iTG9nc1Jlc3BvbnNlEg4KBmpvYl9pZBgBIAEoCRIjCgVsaW5lcxgCIAMoCzIULmNhcmlsbG9uLnYxLkxvZ0xpbmUiewoWUHJldmlld1NjaGVkdWxlUmVxdWVzdBInCghzY2hlZHVsZRgBIAEoCzIVLmNhcmlsbG9uLnYxLlNjaGVkdWxlEg0KBWNvdW50GAIgASgFEikKBWFmdGVyGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKqAQoXUHJldmlld1NjaGVkdWxlUmVzcG9uc2USEwoLZGVzY3JpcHRpb24YASABKAkSEQoJdGltZV96b25lGAIgASgJEiAKBWZpcmVzGAMgAygLMhEuY2FyaWxsb24udjEuRmlyZRIuCgh3YXJuaW5ncxgEIAMoCzIcLmNhcmlsbG9uLnYxLlNjaGVkdWxlV2FybmluZxIVCg1zY2hlZHVsZV90eXBlGAUgASgJIl8KFUdldEV4ZWNIaXN0b3J5UmVxdWVzdBIPCgdpbmNsdWRlGAQgAygJEg4KBmpvYl9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJRChZHZXRFeGVjSGlzdG9yeVJlc3BvbnNlEh4KBHJ1bnMYASADKAsyEC5jYXJpbGxvbi52MS5SdW4SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJItMCCg9MaXN0UnVuc1JlcXVlc3QSEAoGam9iX2lkGAEgASgJSAASEwoJd29ya2VyX2lkGAIgASgJSAASEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkSEAoIc3RhdHVzZXMYBSADKAkSEQoJbmFtZXNwYWNlGAYgASgJEg8KB3VzZXJfaWQYByABKAkSDwoHaGFuZGxlchgIIAEoCRI4CgZsYWJlbHMYCSADKAsyKC5jYXJpbGxvbi52MS5MaXN0UnVuc1JlcXVlc3QuTGFiZWxzRW50cnkSDQoFZXJyb3IYCiABKAkSDQoFc2luY2UYCyABKAkSDQoFdW50aWwYDCABKAkSDwoHaW5jbHVkZRgNIAMoCRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQgQKAm9mIksKEExpc3RSdW5zUmVzcG9uc2USHgoEcnVucxgBIAMoCzIQLmNhcmlsbG9uLnYxLlJ1bhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiHwoNR2V0UnVuUmVxdWVzdBIOCgZydW5faWQYASABKAkiqwEKDkdldFJ1blJlc3BvbnNlEh0KA3J1bhgBIAEoCzIQLmNhcmlsbG9uLnYxLlJ1bhIiCghhdHRlbXB0cxgCIAMoCzIQLmNhcmlsbG9uLnYxLlJ1bhImCgVpbnB1dBgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSLgoKY2hlY2twb2ludBgEIAEoCzIaLmNhcmlsbG9uLnYxLlJ1bkNoZWNrcG9pbnQiKQoXR2V0UnVuQ2hlY2twb2ludFJlcXVlc3QSDgoGcnVuX2lkGAEgASgJInEKGEdldFJ1bkNoZWNrcG9pbnRSZXNwb25zZRIuCgpjaGVja3BvaW50GAEgASgLMhouY2FyaWxsb24udjEuUnVuQ2hlY2twb2ludBIlCgV2YWx1ZRgCIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZSIjChFHZXRSdW5Mb2dzUmVxdWVzdBIOCgZydW5faWQYASABKAkiWQoSR2V0UnVuTG9nc1Jlc3BvbnNlEg4KBmpvYl9pZBgBIAEoCRIOCgZydW5faWQYAiABKAkSIwoFbGluZXMYAyADKAsyFC5jYXJpbGxvbi52MS5Mb2dMaW5lIiIKEENhbmNlbFJ1blJlcXVlc3QSDgoGcnVuX2lkGAEgASgJIoQBChFDYW5jZWxSdW5SZXNwb25zZRIOCgZydW5faWQYASABKAkSDgoGc3RhdHVzGAIgASgJEg8KB291dGNvbWUYAyABKAkSDwoHY2hhbmdlZBgEIAEoCBIOCgZqb2JfaWQYBSABKAkSHQoDcnVuGAYgASgLMhAuY2FyaWxsb24udjEuUnVuIokBCg9SZXJ1blJ1blJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgCIAEoCRImCgVpbnB1dBgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSDgoGcmVhc29uGAQgASgJEhUKDXdpdGhvdXRfaW5wdXQYBSABKAgiQQoQUmVydW5SdW5SZXNwb25zZRIOCgZqb2JfaWQYASABKAkSDgoGcnVuX2lkGAIgASgJEg0KBWFkZGVkGAMgASgIIrsCChZMaXN0RGVhZExldHRlcnNSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCRIOCgZyZWFzb24YBCABKAkSDwoHaGFuZGxlchgFIAEoCRIRCgluYW1lc3BhY2UYBiABKAkSDwoHdXNlcl9pZBgHIAEoCRIuCgpkaWVkX2FmdGVyGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtkaWVkX2JlZm9yZRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoIcmVkcml2ZW4YCiABKAhIAIgBARIUCgdoYW5kbGVkGAsgASgISAGIAQFCCwoJX3JlZHJpdmVuQgoKCF9oYW5kbGVkImEKF0xpc3REZWFkTGV0dGVyc1Jlc3BvbnNlEi0KDGRlYWRfbGV0dGVycxgBIAMoCzIXLmNhcmlsbG9uLnYxLkRlYWRMZXR0ZXISFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiYKFEdldERlYWRMZXR0ZXJSZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCSJFChVHZXREZWFkTGV0dGVyUmVzcG9uc2USLAoLZGVhZF9sZXR0ZXIYASABKAsyFy5jYXJpbGxvbi52MS5EZWFkTGV0dGVyIioKGFJlZHJpdmVEZWFkTGV0dGVyUmVxdWVzdBIOCgZydW5faWQYASABKAkiOwoZUmVkcml2ZURlYWRMZXR0ZXJSZXNwb25zZRIOCgZqb2JfaWQYASABKAkSDgoGcnVuX2lkGAIgASgJIsgBChBEZWFkTGV0dGVyRmlsdGVyEg4KBmpvYl9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkSDwoHaGFuZGxlchgDIAEoCRIRCgluYW1lc3BhY2UYBCABKAkSDwoHdXNlcl9pZBgFIAEoCRIuCgpkaWVkX2FmdGVyGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtkaWVkX2JlZm9yZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAifgoZUmVkcml2ZURlYWRMZXR0ZXJzUmVxdWVzdBItCgZmaWx0ZXIYASABKAsyHS5jYXJpbGxvbi52MS5EZWFkTGV0dGVyRmlsdGVyEg8KB2RyeV9ydW4YAiABKAgSDQoFbGltaXQYAyABKAUSEgoKcGFnZV90b2tlbhgEIAEoCSJ6ChpSZWRyaXZlRGVhZExldHRlcnNSZXNwb25zZRIPCgdtYXRjaGVkGAEgASgFEhAKCHJlZHJpdmVuGAIgASgFEg8KB3JlZnVzZWQYAyABKAUSDwoHcnVuX2lkcxgEIAMoCRIXCg9uZXh0X3BhZ2VfdG9rZW4YBSABKAkiOwoSTGlzdFdvcmtlcnNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJIlQKE0xpc3RXb3JrZXJzUmVzcG9uc2USJAoHd29ya2VycxgBIAMoCzITLmNhcmlsbG9uLnYxLldvcmtlchIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiJQoQR2V0V29ya2VyUmVxdWVzdBIRCgl3b3JrZXJfaWQYASABKAkiOAoRR2V0V29ya2VyUmVzcG9uc2USIwoGd29ya2VyGAEgASgLMhMuY2FyaWxsb24udjEuV29ya2VyIjwKE0xpc3RIYW5kbGVyc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiVwoUTGlzdEhhbmRsZXJzUmVzcG9uc2USJgoIaGFuZGxlcnMYASADKAsyFC5jYXJpbGxvbi52MS5IYW5kbGVyEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIhChFHZXRIYW5kbGVyUmVxdWVzdBIMCgRuYW1lGAEgASgJIjsKEkdldEhhbmRsZXJSZXNwb25zZRIlCgdoYW5kbGVyGAEgASgLMhQuY2FyaWxsb24udjEuSGFuZGxlciKDAgoRTGlzdEV2ZW50c1JlcXVlc3QSDQoFdHlwZXMYASADKAkSDgoGam9iX2lkGAIgASgJEg4KBnJ1bl9pZBgDIAEoCRIRCgluYW1lc3BhY2UYBCABKAkSEAoIYWZ0ZXJfaWQYBSABKAkSDwoHdXNlcl9pZBgGIAEoCRIPCgdoYW5kbGVyGAcgASgJEjoKBmxhYmVscxgIIAMoCzIqLmNhcmlsbG9uLnYxLkxpc3RFdmVudHNSZXF1ZXN0LkxhYmVsc0VudHJ5Eg0KBWxpbWl0GAkgASgFGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiTwoSTGlzdEV2ZW50c1Jlc3BvbnNlEiIKBmV2ZW50cxgBIAMoCzISLmNhcmlsbG9uLnYxLkV2ZW50EhUKDW5leHRfYWZ0ZXJfaWQYAiABKAki9gEKEldhdGNoRXZlbnRzUmVxdWVzdBINCgV0eXBlcxgBIAMoCRIOCgZqb2JfaWQYAiABKAkSDgoGcnVuX2lkGAMgASgJEhEKCW5hbWVzcGFjZRgEIAEoCRIQCghhZnRlcl9pZBgFIAEoCRIPCgd1c2VyX2lkGAYgASgJEg8KB2hhbmRsZXIYByABKAkSOwoGbGFiZWxzGAggAygLMisuY2FyaWxsb24udjEuV2F0Y2hFdmVudHNSZXF1ZXN0LkxhYmVsc0VudHJ5Gi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiOAoTV2F0Y2hFdmVudHNSZXNwb25zZRIhCgVldmVudBgBIAEoCzISLmNhcmlsbG9uLnYxLkV2ZW50MqoXCgpKb2JTZXJ2aWNlEkoKCVN1Ym1pdEpvYhIdLmNhcmlsbG9uLnYxLlN1Ym1pdEpvYlJlcXVlc3QaHi5jYXJpbGxvbi52MS5TdWJtaXRKb2JSZXNwb25zZRJNCgpTdWJtaXRKb2JzEh4uY2FyaWxsb24udjEuU3VibWl0Sm9ic1JlcXVlc3QaHy5jYXJpbGxvbi52MS5TdWJtaXRKb2JzUmVzcG9uc2USXgoPUmV0cmlldmVBbGxKb2JzEiMuY2FyaWxsb24udjEuUmV0cmlldmVBbGxKb2JzUmVxdWVzdBokLmNhcmlsbG9uLnYxLlJldHJpZXZlQWxsSm9ic1Jlc3BvbnNlMAESRwoITGlzdEpvYnMSHC5jYXJpbGxvbi52MS5MaXN0Sm9ic1JlcXVlc3QaHS5jYXJpbGxvbi52MS5MaXN0Sm9ic1Jlc3BvbnNlEkEKBkdldEpvYhIaLmNhcmlsbG9uLnYxLkdldEpvYlJlcXVlc3QaGy5jYXJpbGxvbi52MS5HZXRKb2JSZXNwb25zZRJQCgtHZXRKb2JCeUtleRIfLmNhcmlsbG9uLnYxLkdldEpvYkJ5S2V5UmVxdWVzdBogLmNhcmlsbG9uLnYxLkdldEpvYkJ5S2V5UmVzcG9uc2USRwoIQXBwbHlKb2ISHC5jYXJpbGxvbi52MS5BcHBseUpvYlJlcXVlc3QaHS5jYXJpbGxvbi52MS5BcHBseUpvYlJlc3BvbnNlElMKDEdldEpvYlN0YXR1cxIgLmNhcmlsbG9uLnYxLkdldEpvYlN0YXR1c1JlcXVlc3QaIS5jYXJpbGxvbi52MS5HZXRKb2JTdGF0dXNSZXNwb25zZRJKCglVcGRhdGVKb2ISHS5jYXJpbGxvbi52MS5VcGRhdGVKb2JSZXF1ZXN0Gh4uY2FyaWxsb24udjEuVXBkYXRlSm9iUmVzcG9uc2USRwoIUGF1c2VKb2ISHC5jYXJpbGxvbi52MS5QYXVzZUpvYlJlcXVlc3QaHS5jYXJpbGxvbi52MS5QYXVzZUpvYlJlc3BvbnNlEkoKCVJlc3VtZUpvYhIdLmNhcmlsbG9uLnYxLlJlc3VtZUpvYlJlcXVlc3QaHi5jYXJpbGxvbi52MS5SZXN1bWVKb2JSZXNwb25zZRJKCglDYW5jZWxKb2ISHS5jYXJpbGxvbi52MS5DYW5jZWxKb2JSZXF1ZXN0Gh4uY2FyaWxsb24udjEuQ2FuY2VsSm9iUmVzcG9uc2USSgoJRGVsZXRlSm9iEh0uY2FyaWxsb24udjEuRGVsZXRlSm9iUmVxdWVzdBoeLmNhcmlsbG9uLnYxLkRlbGV0ZUpvYlJlc3BvbnNlEkoKCVJ1bkpvYk5vdxIdLmNhcmlsbG9uLnYxLlJ1bkpvYk5vd1JlcXVlc3QaHi5jYXJpbGxvbi52MS5SdW5Kb2JOb3dSZXNwb25zZRJlChJHZXRKb2JzSW5OZXh0NU1pbnMSJi5jYXJpbGxvbi52MS5HZXRKb2JzSW5OZXh0NU1pbnNSZXF1ZXN0GicuY2FyaWxsb24udjEuR2V0Sm9ic0luTmV4dDVNaW5zUmVzcG9uc2USXwoQTGlzdFVwY29taW5nSm9icxIkLmNhcmlsbG9uLnYxLkxpc3RVcGNvbWluZ0pvYnNSZXF1ZXN0GiUuY2FyaWxsb24udjEuTGlzdFVwY29taW5nSm9ic1Jlc3BvbnNlElkKDkJ1bGtDaGFuZ2VKb2JzEiIuY2FyaWxsb24udjEuQnVsa0NoYW5nZUpvYnNSZXF1ZXN0GiMuY2FyaWxsb24udjEuQnVsa0NoYW5nZUpvYnNSZXNwb25zZRJNCgpHZXRKb2JMb2dzEh4uY2FyaWxsb24udjEuR2V0Sm9iTG9nc1JlcXVlc3QaHy5jYXJpbGxvbi52MS5HZXRKb2JMb2dzUmVzcG9uc2USXAoPUHJldmlld1NjaGVkdWxlEiMuY2FyaWxsb24udjEuUHJldmlld1NjaGVkdWxlUmVxdWVzdBokLmNhcmlsbG9uLnYxLlByZXZpZXdTY2hlZHVsZVJlc3BvbnNlElkKDkdldEV4ZWNIaXN0b3J5EiIuY2FyaWxsb24udjEuR2V0RXhlY0hpc3RvcnlSZXF1ZXN0GiMuY2FyaWxsb24udjEuR2V0RXhlY0hpc3RvcnlSZXNwb25zZRJHCghMaXN0UnVucxIcLmNhcmlsbG9uLnYxLkxpc3RSdW5zUmVxdWVzdBodLmNhcmlsbG9uLnYxLkxpc3RSdW5zUmVzcG9uc2USQQoGR2V0UnVuEhouY2FyaWxsb24udjEuR2V0UnVuUmVxdWVzdBobLmNhcmlsbG9uLnYxLkdldFJ1blJlc3BvbnNlEl8KEEdldFJ1bkNoZWNrcG9pbnQSJC5jYXJpbGxvbi52MS5HZXRSdW5DaGVja3BvaW50UmVxdWVzdBolLmNhcmlsbG9uLnYxLkdldFJ1bkNoZWNrcG9pbnRSZXNwb25zZRJNCgpHZXRSdW5Mb2dzEh4uY2FyaWxsb24udjEuR2V0UnVuTG9nc1JlcXVlc3QaHy5jYXJpbGxvbi52MS5HZXRSdW5Mb2dzUmVzcG9uc2USSgoJQ2FuY2VsUnVuEh0uY2FyaWxsb24udjEuQ2FuY2VsUnVuUmVxdWVzdBoeLmNhcmlsbG9uLnYxLkNhbmNlbFJ1blJlc3BvbnNlEkcKCFJlcnVuUnVuEhwuY2FyaWxsb24udjEuUmVydW5SdW5SZXF1ZXN0Gh0uY2FyaWxsb24udjEuUmVydW5SdW5SZXNwb25zZRJcCg9MaXN0RGVhZExldHRlcnMSIy5jYXJpbGxvbi52MS5MaXN0RGVhZExldHRlcnNSZXF1ZXN0GiQuY2FyaWxsb24udjEuTGlzdERlYWRMZXR0ZXJzUmVzcG9uc2USVgoNR2V0RGVhZExldHRlchIhLmNhcmlsbG9uLnYxLkdldERlYWRMZXR0ZXJSZXF1ZXN0GiIuY2FyaWxsb24udjEuR2V0RGVhZExldHRlclJlc3BvbnNlEmIKEVJlZHJpdmVEZWFkTGV0dGVyEiUuY2FyaWxsb24udjEuUmVkcml2ZURlYWRMZXR0ZXJSZXF1ZXN0GiYuY2FyaWxsb24udjEuUmVkcml2ZURlYWRMZXR0ZXJSZXNwb25zZRJlChJSZWRyaXZlRGVhZExldHRlcnMSJi5jYXJpbGxvbi52MS5SZWRyaXZlRGVhZExldHRlcnNSZXF1ZXN0GicuY2FyaWxsb24udjEuUmVkcml2ZURlYWRMZXR0ZXJzUmVzcG9uc2USUAoLTGlzdFdvcmtlcnMSHy5jYXJpbGxvbi52MS5MaXN0V29ya2Vyc1JlcXVlc3QaIC5jYXJpbGxvbi52MS5MaXN0V29ya2Vyc1Jlc3BvbnNlEkoKCUdldFdvcmtlchIdLmNhcmlsbG9uLnYxLkdldFdvcmtlclJlcXVlc3QaHi5jYXJpbGxvbi52MS5HZXRXb3JrZXJSZXNwb25zZRJTCgxMaXN0SGFuZGxlcnMSIC5jYXJpbGxvbi52MS5MaXN0SGFuZGxlcnNSZXF1ZXN0GiEuY2FyaWxsb24udjEuTGlzdEhhbmRsZXJzUmVzcG9uc2USTQoKR2V0SGFuZGxlchIeLmNhcmlsbG9uLnYxLkdldEhhbmRsZXJSZXF1ZXN0Gh8uY2FyaWxsb24udjEuR2V0SGFuZGxlclJlc3BvbnNlEk0KCkxpc3RFdmVudHMSHi5jYXJpbGxvbi52MS5MaXN0RXZlbnRzUmVxdWVzdBofLmNhcmlsbG9uLnYxLkxpc3RFdmVudHNSZXNwb25zZRJSCgtXYXRjaEV2ZW50cxIfLmNhcmlsbG9uLnYxLldhdGNoRXZlbnRzUmVxdWVzdBogLmNhcmlsbG9uLnYxLldhdGNoRXZlbnRzUmVzcG9uc2UwAWIGcHJvdG8z", [file_carillon_v1_resources, file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("ChZjYXJpbGxvbi92MS9qb2JzLnByb3RvEgtjYXJpbGxvbi52MSL7BQoQU3VibWl0Sm9iUmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJEicKCHNjaGVkdWxlGAIgASgLMhUuY2FyaWxsb24udjEuU2NoZWR1bGUSFQoNY29kZV9sb2NhdGlvbhgDIAEoCRIMCgRuYW1lGAQgASgJEhEKCW5hbWVzcGFjZRgFIAEoCRIPCgdoYW5kbGVyGAYgASgJEigKB3BheWxvYWQYByABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhAKCHByaW9yaXR5GAggASgJEhgKC21heF9yZXRyaWVzGAkgASgBSACIAQESIQoFcmV0cnkYCiABKAsyEi5jYXJpbGxvbi52MS5SZXRyeRIlCgdtaXNmaXJlGAsgASgLMhQuY2FyaWxsb24udjEuTWlzZmlyZRIcCg9tYXhfY29uY3VycmVuY3kYDCABKAFIAYgBARIPCgdvdmVybGFwGA0gASgJEhwKD3RpbWVvdXRfc2Vjb25kcxgOIAEoAUgCiAEBEiIKFXN0YXJ0X3RpbWVvdXRfc2Vjb25kcxgPIAEoAUgDiAEBEjkKBmxhYmVscxgQIAMoCzIpLmNhcmlsbG9uLnYxLlN1Ym1pdEpvYlJlcXVlc3QuTGFiZWxzRW50cnkSPwoJcmVzb3VyY2VzGBEgAygLMiwuY2FyaWxsb24udjEuU3VibWl0Sm9iUmVxdWVzdC5SZXNvdXJjZXNFbnRyeRIXCg9pZGVtcG90ZW5jeV9rZXkYEiABKAkSCwoDa2V5GBMgASgJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaMAoOUmVzb3VyY2VzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4AUIOCgxfbWF4X3JldHJpZXNCEgoQX21heF9jb25jdXJyZW5jeUISChBfdGltZW91dF9zZWNvbmRzQhgKFl9zdGFydF90aW1lb3V0X3NlY29uZHMidQoRU3VibWl0Sm9iUmVzcG9uc2USDgoGam9iX2lkGAEgASgJEg8KB2NyZWF0ZWQYAiABKAgSHQoDam9iGAMgASgLMhAuY2FyaWxsb24udjEuSm9iEg8KB291dGNvbWUYBCABKAkSDwoHY2hhbmdlZBgFIAEoCCJpChFTdWJtaXRKb2JzUmVxdWVzdBIrCgRqb2JzGAEgAygLMh0uY2FyaWxsb24udjEuU3VibWl0Sm9iUmVxdWVzdBIXCg9pZGVtcG90ZW5jeV9rZXkYAiABKAkSDgoGYXRvbWljGAMgASgIIkAKElN1Ym1pdEpvYnNSZXNwb25zZRIqCgdyZXN1bHRzGAEgAygLMhkuY2FyaWxsb24udjEuU3VibWl0dGVkSm9iIkgKDFN1Ym1pdHRlZEpvYhIOCgZqb2JfaWQYASABKAkSKAoHcmVmdXNlZBgCIAEoCzIXLmNhcmlsbG9uLnYxLlJlZnVzZWRKb2IiRwoKUmVmdXNlZEpvYhIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSDQoFZmllbGQYAyABKAkSCwoDZml4GAQgASgJIikKFlJldHJpZXZlQWxsSm9ic1JlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCSI4ChdSZXRyaWV2ZUFsbEpvYnNSZXNwb25zZRIdCgNqb2IYASABKAsyEC5jYXJpbGxvbi52MS5Kb2Ii4gMKD0xpc3RKb2JzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCRIPCgd1c2VyX2lkGAMgASgJEhEKCW5hbWVzcGFjZRgEIAEoCRIQCghzdGF0dXNlcxgFIAMoCRINCgV0eXBlcxgGIAMoCRIQCghwcmlvcml0eRgHIAEoCRIPCgdoYW5kbGVyGAggASgJEjgKBmxhYmVscxgJIAMoCzIoLmNhcmlsbG9uLnYxLkxpc3RKb2JzUmVxdWVzdC5MYWJlbHNFbnRyeRIMCgR0ZXh0GAogASgJEhQKDG9sZGVzdF9maXJzdBgLIAEoCBIxCg1jcmVhdGVkX2FmdGVyGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCg5jcmVhdGVkX2JlZm9yZRgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEc29ydBgOIAEoCRIMCgRuYW1lGA8gASgJEgsKA2tleRgQIAEoCRISCgprZXlfcHJlZml4GBEgASgJEg8KB2luY2x1ZGUYEiADKAkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJLChBMaXN0Sm9ic1Jlc3BvbnNlEh4KBGpvYnMYASADKAsyEC5jYXJpbGxvbi52MS5Kb2ISFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIh8KDUdldEpvYlJlcXVlc3QSDgoGam9iX2lkGAEgASgJIi8KDkdldEpvYlJlc3BvbnNlEh0KA2pvYhgBIAEoCzIQLmNhcmlsbG9uLnYxLkpvYiI0ChJHZXRKb2JCeUtleVJlcXVlc3QSCwoDa2V5GAEgASgJEhEKCW5hbWVzcGFjZRgCIAEoCSI0ChNHZXRKb2JCeUtleVJlc3BvbnNlEh0KA2pvYhgBIAEoCzIQLmNhcmlsbG9uLnYxLkpvYiJOCg9BcHBseUpvYlJlcXVlc3QSKgoDam9iGAEgASgLMh0uY2FyaWxsb24udjEuU3VibWl0Sm9iUmVxdWVzdBIPCgdkcnlfcnVuGAIgASgIIn4KEEFwcGx5Sm9iUmVzcG9uc2USHQoDam9iGAEgASgLMhAuY2FyaWxsb24udjEuSm9iEg8KB291dGNvbWUYAiABKAkSKQoHY2hhbmdlcxgDIAMoCzIYLmNhcmlsbG9uLnYxLkZpZWxkQ2hhbmdlEg8KB2RyeV9ydW4YBCABKAgiawoLRmllbGRDaGFuZ2USDQoFZmllbGQYASABKAkSJgoGYmVmb3JlGAIgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlEiUKBWFmdGVyGAMgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlIiUKE0dldEpvYlN0YXR1c1JlcXVlc3QSDgoGam9iX2lkGAEgASgJIj4KFEdldEpvYlN0YXR1c1Jlc3BvbnNlEiYKBnN0YXR1cxgBIAEoCzIWLmNhcmlsbG9uLnYxLkpvYlN0YXR1cyKiBgoQVXBkYXRlSm9iUmVxdWVzdBIOCgZqb2JfaWQYASABKAkSHQoQZXhwZWN0ZWRfdmVyc2lvbhgCIAEoBUgAiAEBEg0KBXJlc2V0GAMgAygJEg8KB3VzZXJfaWQYBCABKAkSJwoIc2NoZWR1bGUYBSABKAsyFS5jYXJpbGxvbi52MS5TY2hlZHVsZRIVCg1jb2RlX2xvY2F0aW9uGAYgASgJEgwKBG5hbWUYByABKAkSDwoHaGFuZGxlchgIIAEoCRIoCgdwYXlsb2FkGAkgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIQCghwcmlvcml0eRgKIAEoCRIYCgttYXhfcmV0cmllcxgLIAEoAUgBiAEBEiEKBXJldHJ5GAwgASgLMhIuY2FyaWxsb24udjEuUmV0cnkSJQoHbWlzZmlyZRgNIAEoCzIULmNhcmlsbG9uLnYxLk1pc2ZpcmUSHAoPbWF4X2NvbmN1cnJlbmN5GA4gASgBSAKIAQESDwoHb3ZlcmxhcBgPIAEoCRIcCg90aW1lb3V0X3NlY29uZHMYECABKAFIA4gBARIiChVzdGFydF90aW1lb3V0X3NlY29uZHMYESABKAFIBIgBARI5CgZsYWJlbHMYEiADKAsyKS5jYXJpbGxvbi52MS5VcGRhdGVKb2JSZXF1ZXN0LkxhYmVsc0VudHJ5Ej8KCXJlc291cmNlcxgTIAMoCzIsLmNhcmlsbG9uLnYxLlVwZGF0ZUpvYlJlcXVlc3QuUmVzb3VyY2VzRW50cnkSCwoDa2V5GBQgASgJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaMAoOUmVzb3VyY2VzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4AUITChFfZXhwZWN0ZWRfdmVyc2lvbkIOCgxfbWF4X3JldHJpZXNCEgoQX21heF9jb25jdXJyZW5jeUISChBfdGltZW91dF9zZWNvbmRzQhgKFl9zdGFydF90aW1lb3V0X3NlY29uZHMidQoRVXBkYXRlSm9iUmVzcG9uc2USDgoGam9iX2lkGAEgASgJEg8KB3ZlcnNpb24YAiABKAUSHQoDam9iGAMgASgLMhAuY2FyaWxsb24udjEuSm9iEg8KB291dGNvbWUYBCABKAkSDwoHY2hhbmdlZBgFIAEoCCJVCg9QYXVzZUpvYlJlcXVlc3QSDgoGam9iX2lkGAEgASgJEh0KEGV4cGVjdGVkX3ZlcnNpb24YAiABKAVIAIgBAUITChFfZXhwZWN0ZWRfdmVyc2lvbiJjChBQYXVzZUpvYlJlc3BvbnNlEg4KBmpvYl9pZBgBIAEoCRIdCgNqb2IYAiABKAsyEC5jYXJpbGxvbi52MS5Kb2ISDwoHb3V0Y29tZRgDIAEoCRIPCgdjaGFuZ2VkGAQgASgIIlYKEFJlc3VtZUpvYlJlcXVlc3QSDgoGam9iX2lkGAEgASgJEh0KEGV4cGVjdGVkX3ZlcnNpb24YAiABKAVIAIgBAUITChFfZXhwZWN0ZWRfdmVyc2lvbiJkChFSZXN1bWVKb2JSZXNwb25zZRIOCgZqb2JfaWQYASABKAkSHQoDam9iGAIgASgLMhAuY2FyaWxsb24udjEuSm9iEg8KB291dGNvbWUYAyABKAkSDwoHY2hhbmdlZBgEIAEoCCJWChBDYW5jZWxKb2JSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCRIdChBleHBlY3RlZF92ZXJzaW9uGAIgASgFSACIAQFCEwoRX2V4cGVjdGVkX3ZlcnNpb24iZAoRQ2FuY2VsSm9iUmVzcG9uc2USDgoGam9iX2lkGAEgASgJEh0KA2pvYhgCIAEoCzIQLmNhcmlsbG9uLnYxLkpvYhIPCgdvdXRjb21lGAMgASgJEg8KB2NoYW5nZWQYBCABKAgiZwoQRGVsZXRlSm9iUmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJEg4KBmpvYl9pZBgCIAEoCRIdChBleHBlY3RlZF92ZXJzaW9uGAMgASgFSACIAQFCEwoRX2V4cGVjdGVkX3ZlcnNpb24iIwoRRGVsZXRlSm9iUmVzcG9uc2USDgoGam9iX2lkGAEgASgJInMKEFJ1bkpvYk5vd1JlcXVlc3QSDgoGam9iX2lkGAEgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgCIAEoCRImCgVpbnB1dBgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSDgoGcmVhc29uGAQgASgJIkIKEVJ1bkpvYk5vd1Jlc3BvbnNlEg4KBmpvYl9pZBgBIAEoCRIOCgZydW5faWQYAiABKAkSDQoFYWRkZWQYAyABKAgiKgoZR2V0Sm9ic0luTmV4dDVNaW5zUmVxdWVzdBINCgVsaW1pdBgBIAEoBSJVChpHZXRKb2JzSW5OZXh0NU1pbnNSZXNwb25zZRImCgRqb2JzGAEgAygLMhguY2FyaWxsb24udjEuVXBjb21pbmdKb2ISDwoHcGFydGlhbBgCIAEoCCI4ChdMaXN0VXBjb21pbmdKb2JzUmVxdWVzdBIOCgZ3aXRoaW4YASABKAkSDQoFbGltaXQYAiABKAUiUwoYTGlzdFVwY29taW5nSm9ic1Jlc3BvbnNlEiYKBGpvYnMYASADKAsyGC5jYXJpbGxvbi52MS5VcGNvbWluZ0pvYhIPCgdwYXJ0aWFsGAIgASgIIvoCCglKb2JGaWx0ZXISDwoHdXNlcl9pZBgBIAEoCRIRCgluYW1lc3BhY2UYAiABKAkSEAoIc3RhdHVzZXMYAyADKAkSDQoFdHlwZXMYBCADKAkSEAoIcHJpb3JpdHkYBSABKAkSDwoHaGFuZGxlchgGIAEoCRIyCgZsYWJlbHMYByADKAsyIi5jYXJpbGxvbi52MS5Kb2JGaWx0ZXIuTGFiZWxzRW50cnkSDAoEdGV4dBgIIAEoCRIxCg1jcmVhdGVkX2FmdGVyGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCg5jcmVhdGVkX2JlZm9yZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEbmFtZRgLIAEoCRILCgNrZXkYDCABKAkSEgoKa2V5X3ByZWZpeBgNIAEoCRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIoUBChVCdWxrQ2hhbmdlSm9ic1JlcXVlc3QSDgoGYWN0aW9uGAEgASgJEiYKBmZpbHRlchgCIAEoCzIWLmNhcmlsbG9uLnYxLkpvYkZpbHRlchIPCgdkcnlfcnVuGAMgASgIEhIKCnBhZ2VfdG9rZW4YBCABKAkSDwoHam9iX2lkcxgFIAMoCSJWCgpCdWxrUmVzdWx0Eg4KBmpvYl9pZBgBIAEoCRIPCgdvdXRjb21lGAIgASgJEicKBWVycm9yGAMgASgLMhguY2FyaWxsb24udjEuQnVsa1JlZnVzYWwiLAoLQnVsa1JlZnVzYWwSDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJIrIBChZCdWxrQ2hhbmdlSm9ic1Jlc3BvbnNlEg8KB21hdGNoZWQYASABKAUSDwoHY2hhbmdlZBgCIAEoBRIPCgdyZWZ1c2VkGAMgASgFEg8KB2pvYl9pZHMYBCADKAkSFwoPbmV4dF9wYWdlX3Rva2VuGAUgASgJEhEKCXVuY2hhbmdlZBgGIAEoBRIoCgdyZXN1bHRzGAcgAygLMhcuY2FyaWxsb24udjEuQnVsa1Jlc3VsdCIyChFHZXRKb2JMb2dzUmVxdWVzdBIOCgZqb2JfaWQYASABKAkSDQoFbGltaXQYAiABKAUiSQoSR2V0Sm9iTG9nc1Jlc3BvbnNlEg4KBmpvYl9pZBgBIAEoCRIjCgVsaW5lcxgCIAMoCzIULmNhcmlsbG9uLnYxLkxvZ0xpbmUiewoWUHJldmlld1NjaGVkdWxlUmVxdWVzdBInCghzY2hlZHVsZRgBIAEoCzIVLmNhcmlsbG9uLnYxLlNjaGVkdWxlEg0KBWNvdW50GAIgASgFEikKBWFmdGVyGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKqAQoXUHJldmlld1NjaGVkdWxlUmVzcG9uc2USEwoLZGVzY3JpcHRpb24YASABKAkSEQoJdGltZV96b25lGAIgASgJEiAKBWZpcmVzGAMgAygLMhEuY2FyaWxsb24udjEuRmlyZRIuCgh3YXJuaW5ncxgEIAMoCzIcLmNhcmlsbG9uLnYxLlNjaGVkdWxlV2FybmluZxIVCg1zY2hlZHVsZV90eXBlGAUgASgJIl8KFUdldEV4ZWNIaXN0b3J5UmVxdWVzdBIPCgdpbmNsdWRlGAQgAygJEg4KBmpvYl9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJRChZHZXRFeGVjSGlzdG9yeVJlc3BvbnNlEh4KBHJ1bnMYASADKAsyEC5jYXJpbGxvbi52MS5SdW4SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJItMCCg9MaXN0UnVuc1JlcXVlc3QSEAoGam9iX2lkGAEgASgJSAASEwoJd29ya2VyX2lkGAIgASgJSAASEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkSEAoIc3RhdHVzZXMYBSADKAkSEQoJbmFtZXNwYWNlGAYgASgJEg8KB3VzZXJfaWQYByABKAkSDwoHaGFuZGxlchgIIAEoCRI4CgZsYWJlbHMYCSADKAsyKC5jYXJpbGxvbi52MS5MaXN0UnVuc1JlcXVlc3QuTGFiZWxzRW50cnkSDQoFZXJyb3IYCiABKAkSDQoFc2luY2UYCyABKAkSDQoFdW50aWwYDCABKAkSDwoHaW5jbHVkZRgNIAMoCRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQgQKAm9mIksKEExpc3RSdW5zUmVzcG9uc2USHgoEcnVucxgBIAMoCzIQLmNhcmlsbG9uLnYxLlJ1bhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiHwoNR2V0UnVuUmVxdWVzdBIOCgZydW5faWQYASABKAkiqwEKDkdldFJ1blJlc3BvbnNlEh0KA3J1bhgBIAEoCzIQLmNhcmlsbG9uLnYxLlJ1bhIiCghhdHRlbXB0cxgCIAMoCzIQLmNhcmlsbG9uLnYxLlJ1bhImCgVpbnB1dBgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSLgoKY2hlY2twb2ludBgEIAEoCzIaLmNhcmlsbG9uLnYxLlJ1bkNoZWNrcG9pbnQiKQoXR2V0UnVuQ2hlY2twb2ludFJlcXVlc3QSDgoGcnVuX2lkGAEgASgJInEKGEdldFJ1bkNoZWNrcG9pbnRSZXNwb25zZRIuCgpjaGVja3BvaW50GAEgASgLMhouY2FyaWxsb24udjEuUnVuQ2hlY2twb2ludBIlCgV2YWx1ZRgCIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZSIjChFHZXRSdW5Mb2dzUmVxdWVzdBIOCgZydW5faWQYASABKAkiWQoSR2V0UnVuTG9nc1Jlc3BvbnNlEg4KBmpvYl9pZBgBIAEoCRIOCgZydW5faWQYAiABKAkSIwoFbGluZXMYAyADKAsyFC5jYXJpbGxvbi52MS5Mb2dMaW5lIiIKEENhbmNlbFJ1blJlcXVlc3QSDgoGcnVuX2lkGAEgASgJIoQBChFDYW5jZWxSdW5SZXNwb25zZRIOCgZydW5faWQYASABKAkSDgoGc3RhdHVzGAIgASgJEg8KB291dGNvbWUYAyABKAkSDwoHY2hhbmdlZBgEIAEoCBIOCgZqb2JfaWQYBSABKAkSHQoDcnVuGAYgASgLMhAuY2FyaWxsb24udjEuUnVuIokBCg9SZXJ1blJ1blJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgCIAEoCRImCgVpbnB1dBgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSDgoGcmVhc29uGAQgASgJEhUKDXdpdGhvdXRfaW5wdXQYBSABKAgiQQoQUmVydW5SdW5SZXNwb25zZRIOCgZqb2JfaWQYASABKAkSDgoGcnVuX2lkGAIgASgJEg0KBWFkZGVkGAMgASgIIrsCChZMaXN0RGVhZExldHRlcnNSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCRIOCgZyZWFzb24YBCABKAkSDwoHaGFuZGxlchgFIAEoCRIRCgluYW1lc3BhY2UYBiABKAkSDwoHdXNlcl9pZBgHIAEoCRIuCgpkaWVkX2FmdGVyGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtkaWVkX2JlZm9yZRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoIcmVkcml2ZW4YCiABKAhIAIgBARIUCgdoYW5kbGVkGAsgASgISAGIAQFCCwoJX3JlZHJpdmVuQgoKCF9oYW5kbGVkImEKF0xpc3REZWFkTGV0dGVyc1Jlc3BvbnNlEi0KDGRlYWRfbGV0dGVycxgBIAMoCzIXLmNhcmlsbG9uLnYxLkRlYWRMZXR0ZXISFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiYKFEdldERlYWRMZXR0ZXJSZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCSJFChVHZXREZWFkTGV0dGVyUmVzcG9uc2USLAoLZGVhZF9sZXR0ZXIYASABKAsyFy5jYXJpbGxvbi52MS5EZWFkTGV0dGVyIioKGFJlZHJpdmVEZWFkTGV0dGVyUmVxdWVzdBIOCgZydW5faWQYASABKAkiOwoZUmVkcml2ZURlYWRMZXR0ZXJSZXNwb25zZRIOCgZqb2JfaWQYASABKAkSDgoGcnVuX2lkGAIgASgJIsgBChBEZWFkTGV0dGVyRmlsdGVyEg4KBmpvYl9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkSDwoHaGFuZGxlchgDIAEoCRIRCgluYW1lc3BhY2UYBCABKAkSDwoHdXNlcl9pZBgFIAEoCRIuCgpkaWVkX2FmdGVyGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtkaWVkX2JlZm9yZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAifgoZUmVkcml2ZURlYWRMZXR0ZXJzUmVxdWVzdBItCgZmaWx0ZXIYASABKAsyHS5jYXJpbGxvbi52MS5EZWFkTGV0dGVyRmlsdGVyEg8KB2RyeV9ydW4YAiABKAgSDQoFbGltaXQYAyABKAUSEgoKcGFnZV90b2tlbhgEIAEoCSJ6ChpSZWRyaXZlRGVhZExldHRlcnNSZXNwb25zZRIPCgdtYXRjaGVkGAEgASgFEhAKCHJlZHJpdmVuGAIgASgFEg8KB3JlZnVzZWQYAyABKAUSDwoHcnVuX2lkcxgEIAMoCRIXCg9uZXh0X3BhZ2VfdG9rZW4YBSABKAkiOwoSTGlzdFdvcmtlcnNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJIlQKE0xpc3RXb3JrZXJzUmVzcG9uc2USJAoHd29ya2VycxgBIAMoCzITLmNhcmlsbG9uLnYxLldvcmtlchIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiJQoQR2V0V29ya2VyUmVxdWVzdBIRCgl3b3JrZXJfaWQYASABKAkiOAoRR2V0V29ya2VyUmVzcG9uc2USIwoGd29ya2VyGAEgASgLMhMuY2FyaWxsb24udjEuV29ya2VyIjwKE0xpc3RIYW5kbGVyc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiVwoUTGlzdEhhbmRsZXJzUmVzcG9uc2USJgoIaGFuZGxlcnMYASADKAsyFC5jYXJpbGxvbi52MS5IYW5kbGVyEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIhChFHZXRIYW5kbGVyUmVxdWVzdBIMCgRuYW1lGAEgASgJIjsKEkdldEhhbmRsZXJSZXNwb25zZRIlCgdoYW5kbGVyGAEgASgLMhQuY2FyaWxsb24udjEuSGFuZGxlciInChJEcmFpbldvcmtlclJlcXVlc3QSEQoJd29ya2VyX2lkGAEgASgJIjoKE0RyYWluV29ya2VyUmVzcG9uc2USIwoGd29ya2VyGAEgASgLMhMuY2FyaWxsb24udjEuV29ya2VyIikKFFVuZHJhaW5Xb3JrZXJSZXF1ZXN0EhEKCXdvcmtlcl9pZBgBIAEoCSI8ChVVbmRyYWluV29ya2VyUmVzcG9uc2USIwoGd29ya2VyGAEgASgLMhMuY2FyaWxsb24udjEuV29ya2VyIoMCChFMaXN0RXZlbnRzUmVxdWVzdBINCgV0eXBlcxgBIAMoCRIOCgZqb2JfaWQYAiABKAkSDgoGcnVuX2lkGAMgASgJEhEKCW5hbWVzcGFjZRgEIAEoCRIQCghhZnRlcl9pZBgFIAEoCRIPCgd1c2VyX2lkGAYgASgJEg8KB2hhbmRsZXIYByABKAkSOgoGbGFiZWxzGAggAygLMiouY2FyaWxsb24udjEuTGlzdEV2ZW50c1JlcXVlc3QuTGFiZWxzRW50cnkSDQoFbGltaXQYCSABKAUaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJPChJMaXN0RXZlbnRzUmVzcG9uc2USIgoGZXZlbnRzGAEgAygLMhIuY2FyaWxsb24udjEuRXZlbnQSFQoNbmV4dF9hZnRlcl9pZBgCIAEoCSL2AQoSV2F0Y2hFdmVudHNSZXF1ZXN0Eg0KBXR5cGVzGAEgAygJEg4KBmpvYl9pZBgCIAEoCRIOCgZydW5faWQYAyABKAkSEQoJbmFtZXNwYWNlGAQgASgJEhAKCGFmdGVyX2lkGAUgASgJEg8KB3VzZXJfaWQYBiABKAkSDwoHaGFuZGxlchgHIAEoCRI7CgZsYWJlbHMYCCADKAsyKy5jYXJpbGxvbi52MS5XYXRjaEV2ZW50c1JlcXVlc3QuTGFiZWxzRW50cnkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASI4ChNXYXRjaEV2ZW50c1Jlc3BvbnNlEiEKBWV2ZW50GAEgASgLMhIuY2FyaWxsb24udjEuRXZlbnQy1BgKCkpvYlNlcnZpY2USSgoJU3VibWl0Sm9iEh0uY2FyaWxsb24udjEuU3VibWl0Sm9iUmVxdWVzdBoeLmNhcmlsbG9uLnYxLlN1Ym1pdEpvYlJlc3BvbnNlEk0KClN1Ym1pdEpvYnMSHi5jYXJpbGxvbi52MS5TdWJtaXRKb2JzUmVxdWVzdBofLmNhcmlsbG9uLnYxLlN1Ym1pdEpvYnNSZXNwb25zZRJeCg9SZXRyaWV2ZUFsbEpvYnMSIy5jYXJpbGxvbi52MS5SZXRyaWV2ZUFsbEpvYnNSZXF1ZXN0GiQuY2FyaWxsb24udjEuUmV0cmlldmVBbGxKb2JzUmVzcG9uc2UwARJHCghMaXN0Sm9icxIcLmNhcmlsbG9uLnYxLkxpc3RKb2JzUmVxdWVzdBodLmNhcmlsbG9uLnYxLkxpc3RKb2JzUmVzcG9uc2USQQoGR2V0Sm9iEhouY2FyaWxsb24udjEuR2V0Sm9iUmVxdWVzdBobLmNhcmlsbG9uLnYxLkdldEpvYlJlc3BvbnNlElAKC0dldEpvYkJ5S2V5Eh8uY2FyaWxsb24udjEuR2V0Sm9iQnlLZXlSZXF1ZXN0GiAuY2FyaWxsb24udjEuR2V0Sm9iQnlLZXlSZXNwb25zZRJHCghBcHBseUpvYhIcLmNhcmlsbG9uLnYxLkFwcGx5Sm9iUmVxdWVzdBodLmNhcmlsbG9uLnYxLkFwcGx5Sm9iUmVzcG9uc2USUwoMR2V0Sm9iU3RhdHVzEiAuY2FyaWxsb24udjEuR2V0Sm9iU3RhdHVzUmVxdWVzdBohLmNhcmlsbG9uLnYxLkdldEpvYlN0YXR1c1Jlc3BvbnNlEkoKCVVwZGF0ZUpvYhIdLmNhcmlsbG9uLnYxLlVwZGF0ZUpvYlJlcXVlc3QaHi5jYXJpbGxvbi52MS5VcGRhdGVKb2JSZXNwb25zZRJHCghQYXVzZUpvYhIcLmNhcmlsbG9uLnYxLlBhdXNlSm9iUmVxdWVzdBodLmNhcmlsbG9uLnYxLlBhdXNlSm9iUmVzcG9uc2USSgoJUmVzdW1lSm9iEh0uY2FyaWxsb24udjEuUmVzdW1lSm9iUmVxdWVzdBoeLmNhcmlsbG9uLnYxLlJlc3VtZUpvYlJlc3BvbnNlEkoKCUNhbmNlbEpvYhIdLmNhcmlsbG9uLnYxLkNhbmNlbEpvYlJlcXVlc3QaHi5jYXJpbGxvbi52MS5DYW5jZWxKb2JSZXNwb25zZRJKCglEZWxldGVKb2ISHS5jYXJpbGxvbi52MS5EZWxldGVKb2JSZXF1ZXN0Gh4uY2FyaWxsb24udjEuRGVsZXRlSm9iUmVzcG9uc2USSgoJUnVuSm9iTm93Eh0uY2FyaWxsb24udjEuUnVuSm9iTm93UmVxdWVzdBoeLmNhcmlsbG9uLnYxLlJ1bkpvYk5vd1Jlc3BvbnNlEmUKEkdldEpvYnNJbk5leHQ1TWlucxImLmNhcmlsbG9uLnYxLkdldEpvYnNJbk5leHQ1TWluc1JlcXVlc3QaJy5jYXJpbGxvbi52MS5HZXRKb2JzSW5OZXh0NU1pbnNSZXNwb25zZRJfChBMaXN0VXBjb21pbmdKb2JzEiQuY2FyaWxsb24udjEuTGlzdFVwY29taW5nSm9ic1JlcXVlc3QaJS5jYXJpbGxvbi52MS5MaXN0VXBjb21pbmdKb2JzUmVzcG9uc2USWQoOQnVsa0NoYW5nZUpvYnMSIi5jYXJpbGxvbi52MS5CdWxrQ2hhbmdlSm9ic1JlcXVlc3QaIy5jYXJpbGxvbi52MS5CdWxrQ2hhbmdlSm9ic1Jlc3BvbnNlEk0KCkdldEpvYkxvZ3MSHi5jYXJpbGxvbi52MS5HZXRKb2JMb2dzUmVxdWVzdBofLmNhcmlsbG9uLnYxLkdldEpvYkxvZ3NSZXNwb25zZRJcCg9QcmV2aWV3U2NoZWR1bGUSIy5jYXJpbGxvbi52MS5QcmV2aWV3U2NoZWR1bGVSZXF1ZXN0GiQuY2FyaWxsb24udjEuUHJldmlld1NjaGVkdWxlUmVzcG9uc2USWQoOR2V0RXhlY0hpc3RvcnkSIi5jYXJpbGxvbi52MS5HZXRFeGVjSGlzdG9yeVJlcXVlc3QaIy5jYXJpbGxvbi52MS5HZXRFeGVjSGlzdG9yeVJlc3BvbnNlEkcKCExpc3RSdW5zEhwuY2FyaWxsb24udjEuTGlzdFJ1bnNSZXF1ZXN0Gh0uY2FyaWxsb24udjEuTGlzdFJ1bnNSZXNwb25zZRJBCgZHZXRSdW4SGi5jYXJpbGxvbi52MS5HZXRSdW5SZXF1ZXN0GhsuY2FyaWxsb24udjEuR2V0UnVuUmVzcG9uc2USXwoQR2V0UnVuQ2hlY2twb2ludBIkLmNhcmlsbG9uLnYxLkdldFJ1bkNoZWNrcG9pbnRSZXF1ZXN0GiUuY2FyaWxsb24udjEuR2V0UnVuQ2hlY2twb2ludFJlc3BvbnNlEk0KCkdldFJ1bkxvZ3MSHi5jYXJpbGxvbi52MS5HZXRSdW5Mb2dzUmVxdWVzdBofLmNhcmlsbG9uLnYxLkdldFJ1bkxvZ3NSZXNwb25zZRJKCglDYW5jZWxSdW4SHS5jYXJpbGxvbi52MS5DYW5jZWxSdW5SZXF1ZXN0Gh4uY2FyaWxsb24udjEuQ2FuY2VsUnVuUmVzcG9uc2USRwoIUmVydW5SdW4SHC5jYXJpbGxvbi52MS5SZXJ1blJ1blJlcXVlc3QaHS5jYXJpbGxvbi52MS5SZXJ1blJ1blJlc3BvbnNlElwKD0xpc3REZWFkTGV0dGVycxIjLmNhcmlsbG9uLnYxLkxpc3REZWFkTGV0dGVyc1JlcXVlc3QaJC5jYXJpbGxvbi52MS5MaXN0RGVhZExldHRlcnNSZXNwb25zZRJWCg1HZXREZWFkTGV0dGVyEiEuY2FyaWxsb24udjEuR2V0RGVhZExldHRlclJlcXVlc3QaIi5jYXJpbGxvbi52MS5HZXREZWFkTGV0dGVyUmVzcG9uc2USYgoRUmVkcml2ZURlYWRMZXR0ZXISJS5jYXJpbGxvbi52MS5SZWRyaXZlRGVhZExldHRlclJlcXVlc3QaJi5jYXJpbGxvbi52MS5SZWRyaXZlRGVhZExldHRlclJlc3BvbnNlEmUKElJlZHJpdmVEZWFkTGV0dGVycxImLmNhcmlsbG9uLnYxLlJlZHJpdmVEZWFkTGV0dGVyc1JlcXVlc3QaJy5jYXJpbGxvbi52MS5SZWRyaXZlRGVhZExldHRlcnNSZXNwb25zZRJQCgtMaXN0V29ya2VycxIfLmNhcmlsbG9uLnYxLkxpc3RXb3JrZXJzUmVxdWVzdBogLmNhcmlsbG9uLnYxLkxpc3RXb3JrZXJzUmVzcG9uc2USSgoJR2V0V29ya2VyEh0uY2FyaWxsb24udjEuR2V0V29ya2VyUmVxdWVzdBoeLmNhcmlsbG9uLnYxLkdldFdvcmtlclJlc3BvbnNlElAKC0RyYWluV29ya2VyEh8uY2FyaWxsb24udjEuRHJhaW5Xb3JrZXJSZXF1ZXN0GiAuY2FyaWxsb24udjEuRHJhaW5Xb3JrZXJSZXNwb25zZRJWCg1VbmRyYWluV29ya2VyEiEuY2FyaWxsb24udjEuVW5kcmFpbldvcmtlclJlcXVlc3QaIi5jYXJpbGxvbi52MS5VbmRyYWluV29ya2VyUmVzcG9uc2USUwoMTGlzdEhhbmRsZXJzEiAuY2FyaWxsb24udjEuTGlzdEhhbmRsZXJzUmVxdWVzdBohLmNhcmlsbG9uLnYxLkxpc3RIYW5kbGVyc1Jlc3BvbnNlEk0KCkdldEhhbmRsZXISHi5jYXJpbGxvbi52MS5HZXRIYW5kbGVyUmVxdWVzdBofLmNhcmlsbG9uLnYxLkdldEhhbmRsZXJSZXNwb25zZRJNCgpMaXN0RXZlbnRzEh4uY2FyaWxsb24udjEuTGlzdEV2ZW50c1JlcXVlc3QaHy5jYXJpbGxvbi52MS5MaXN0RXZlbnRzUmVzcG9uc2USUgoLV2F0Y2hFdmVudHMSHy5jYXJpbGxvbi52MS5XYXRjaEV2ZW50c1JlcXVlc3QaIC5jYXJpbGxvbi52MS5XYXRjaEV2ZW50c1Jlc3BvbnNlMAFiBnByb3RvMw", [file_carillon_v1_resources, file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * Arguments of SubmitJob. Only code_location, or handler and name, is needed; everything else has a default.
@@ -7028,6 +7121,90 @@ export const GetHandlerResponseSchema: GenMessage<GetHandlerResponse> = /*@__PUR
   messageDesc(file_carillon_v1_jobs, 74);
 
 /**
+ * Arguments of DrainWorker.
+ *
+ * @generated from message carillon.v1.DrainWorkerRequest
+ */
+export type DrainWorkerRequest = Message<"carillon.v1.DrainWorkerRequest"> & {
+  /**
+   * The worker.
+   *
+   * @generated from field: string worker_id = 1;
+   */
+  workerId: string;
+};
+
+/**
+ * Describes the message carillon.v1.DrainWorkerRequest.
+ * Use `create(DrainWorkerRequestSchema)` to create a new message.
+ */
+export const DrainWorkerRequestSchema: GenMessage<DrainWorkerRequest> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_jobs, 75);
+
+/**
+ * Answer of DrainWorker.
+ *
+ * @generated from message carillon.v1.DrainWorkerResponse
+ */
+export type DrainWorkerResponse = Message<"carillon.v1.DrainWorkerResponse"> & {
+  /**
+   * The worker, which drains from now on.
+   *
+   * @generated from field: carillon.v1.Worker worker = 1;
+   */
+  worker?: Worker | undefined;
+};
+
+/**
+ * Describes the message carillon.v1.DrainWorkerResponse.
+ * Use `create(DrainWorkerResponseSchema)` to create a new message.
+ */
+export const DrainWorkerResponseSchema: GenMessage<DrainWorkerResponse> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_jobs, 76);
+
+/**
+ * Arguments of UndrainWorker.
+ *
+ * @generated from message carillon.v1.UndrainWorkerRequest
+ */
+export type UndrainWorkerRequest = Message<"carillon.v1.UndrainWorkerRequest"> & {
+  /**
+   * The worker.
+   *
+   * @generated from field: string worker_id = 1;
+   */
+  workerId: string;
+};
+
+/**
+ * Describes the message carillon.v1.UndrainWorkerRequest.
+ * Use `create(UndrainWorkerRequestSchema)` to create a new message.
+ */
+export const UndrainWorkerRequestSchema: GenMessage<UndrainWorkerRequest> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_jobs, 77);
+
+/**
+ * Answer of UndrainWorker.
+ *
+ * @generated from message carillon.v1.UndrainWorkerResponse
+ */
+export type UndrainWorkerResponse = Message<"carillon.v1.UndrainWorkerResponse"> & {
+  /**
+   * The worker, which takes runs from now on.
+   *
+   * @generated from field: carillon.v1.Worker worker = 1;
+   */
+  worker?: Worker | undefined;
+};
+
+/**
+ * Describes the message carillon.v1.UndrainWorkerResponse.
+ * Use `create(UndrainWorkerResponseSchema)` to create a new message.
+ */
+export const UndrainWorkerResponseSchema: GenMessage<UndrainWorkerResponse> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_jobs, 78);
+
+/**
  * Arguments of ListEvents. Filters that are left out let everything through that the caller may see.
  *
  * @generated from message carillon.v1.ListEventsRequest
@@ -7102,7 +7279,7 @@ export type ListEventsRequest = Message<"carillon.v1.ListEventsRequest"> & {
  * Use `create(ListEventsRequestSchema)` to create a new message.
  */
 export const ListEventsRequestSchema: GenMessage<ListEventsRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 75);
+  messageDesc(file_carillon_v1_jobs, 79);
 
 /**
  * Answer of ListEvents.
@@ -7130,7 +7307,7 @@ export type ListEventsResponse = Message<"carillon.v1.ListEventsResponse"> & {
  * Use `create(ListEventsResponseSchema)` to create a new message.
  */
 export const ListEventsResponseSchema: GenMessage<ListEventsResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 76);
+  messageDesc(file_carillon_v1_jobs, 80);
 
 /**
  * Arguments of WatchEvents. Filters that are left out let everything through that the caller may see.
@@ -7200,7 +7377,7 @@ export type WatchEventsRequest = Message<"carillon.v1.WatchEventsRequest"> & {
  * Use `create(WatchEventsRequestSchema)` to create a new message.
  */
 export const WatchEventsRequestSchema: GenMessage<WatchEventsRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 77);
+  messageDesc(file_carillon_v1_jobs, 81);
 
 /**
  * One message of the stream of WatchEvents.
@@ -7222,7 +7399,7 @@ export type WatchEventsResponse = Message<"carillon.v1.WatchEventsResponse"> & {
  * Use `create(WatchEventsResponseSchema)` to create a new message.
  */
 export const WatchEventsResponseSchema: GenMessage<WatchEventsResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 78);
+  messageDesc(file_carillon_v1_jobs, 82);
 
 /**
  * Jobs, their runs, and what follows from them.
@@ -7553,6 +7730,26 @@ export const JobService: GenService<{
     methodKind: "unary";
     input: typeof GetWorkerRequestSchema;
     output: typeof GetWorkerResponseSchema;
+  },
+  /**
+   * Asks a worker to take no more runs and to end those that it holds. Needs workers.manage.
+   *
+   * @generated from rpc carillon.v1.JobService.DrainWorker
+   */
+  drainWorker: {
+    methodKind: "unary";
+    input: typeof DrainWorkerRequestSchema;
+    output: typeof DrainWorkerResponseSchema;
+  },
+  /**
+   * Lets a drained worker take runs again. Needs workers.manage.
+   *
+   * @generated from rpc carillon.v1.JobService.UndrainWorker
+   */
+  undrainWorker: {
+    methodKind: "unary";
+    input: typeof UndrainWorkerRequestSchema;
+    output: typeof UndrainWorkerResponseSchema;
   },
   /**
    * What jobs can name as their handler, and what each takes. Needs handlers.read.

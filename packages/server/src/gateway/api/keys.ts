@@ -52,10 +52,14 @@ export function keyOperations({ operations, address }: ApiContext): Operation[] 
       tag: 'keys',
       summary: 'Make a key',
       description:
-        'The answer is the only one that holds the key. No key is stronger than its maker or its owner. People make keys of their own without a permission; one that lasts longer than the session or key they came with, or than 30 days, takes current_password. Keys of others, and of nobody, need keys.manage, and current_password of who has one.',
+        'The answer is the only one that holds the key. No key is stronger than its maker or its owner. People make keys of their own without a permission; one that lasts longer than the session or key they came with, or than 30 days, takes current_password. Keys of others, and of nobody, need keys.manage, and current_password of who has one; so do worker keys, with workers.connect as well.',
       headers: { 'Idempotency-Key': { description: 'The same key again makes no second one.' } },
       body: reading(KEY_BODY, toKeyInput),
-      bodyExamples: { key: ACCOUNT_EXAMPLES.keyBody, several_grants: ACCOUNT_EXAMPLES.severalGrantsBody },
+      bodyExamples: {
+        key: ACCOUNT_EXAMPLES.keyBody,
+        several_grants: ACCOUNT_EXAMPLES.severalGrantsBody,
+        worker: ACCOUNT_EXAMPLES.workerKeyBody,
+      },
       answers: {
         201: { description: 'Made.', schema: createdKeyAnswer, example: ACCOUNT_EXAMPLES.createdKey },
       },

@@ -208,6 +208,8 @@ export function runOperations({ operations }: ApiContext): Operation[] {
   ];
 }
 
+const DRAINING = { ...EXAMPLES.worker, draining: true };
+
 export function workerOperations({ operations }: ApiContext): Operation[] {
   return [
     operation({
@@ -244,6 +246,32 @@ export function workerOperations({ operations }: ApiContext): Operation[] {
       subject: 'worker',
       answers: { 200: { description: 'The worker.', schema: workerAnswer, example: EXAMPLES.worker } },
       handle: async ({ caller, id }) => ({ body: workerView(await operations.getWorker(caller, id)) }),
+    }),
+
+    operation({
+      method: 'POST',
+      path: '/workers/{id}/drain',
+      rpc: { method: call.drainWorker },
+      access: 'workers.manage',
+      tag: 'workers',
+      summary: 'Drain a worker',
+      description:
+        'It takes no more runs and ends those that it holds; it is empty when running and stuck are 0. It stays so until it is undrained or ends.',
+      subject: 'worker',
+      answers: { 200: { description: 'The worker.', schema: workerAnswer, example: DRAINING } },
+      handle: async ({ caller, id }) => ({ body: workerView(await operations.drainWorker(caller, id)) }),
+    }),
+
+    operation({
+      method: 'POST',
+      path: '/workers/{id}/undrain',
+      rpc: { method: call.undrainWorker },
+      access: 'workers.manage',
+      tag: 'workers',
+      summary: 'Let a drained worker take runs again',
+      subject: 'worker',
+      answers: { 200: { description: 'The worker.', schema: workerAnswer, example: EXAMPLES.worker } },
+      handle: async ({ caller, id }) => ({ body: workerView(await operations.undrainWorker(caller, id)) }),
     }),
 
     operation({

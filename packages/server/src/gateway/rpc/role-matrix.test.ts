@@ -136,6 +136,11 @@ const JOB_CALLS: EntryOf<typeof rpc.JobService> = {
   listHandlers: { ask: () => jobs().listHandlers({}), ...somewhere('handlers.read') },
   getHandler: { ask: () => jobs().getHandler({ name: 'report' }), ...somewhere('handlers.read') },
   getWorker: { ask: () => jobs().getWorker({ workerId: 'worker-1' }), ...somewhere('workers.read') },
+  drainWorker: { ask: () => jobs().drainWorker({ workerId: 'worker-1' }), ...somewhere('workers.manage') },
+  undrainWorker: {
+    ask: () => jobs().undrainWorker({ workerId: 'worker-1' }),
+    ...somewhere('workers.manage'),
+  },
   listEvents: { ask: () => jobs().listEvents({}), ...somewhere('events.read') },
   watchEvents: {
     ask: async () => {

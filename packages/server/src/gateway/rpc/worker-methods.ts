@@ -3,18 +3,13 @@
  * business of its home; here only the key is judged, at the start and while the stream lasts.
  */
 import type { DescMethodBiDiStreaming } from '@bufbuild/protobuf';
-import { type Caller, requireMay } from '@carillon/domain';
+import { mayOffer, requireMay, workerNamespaces } from '@carillon/domain';
 import { protocol } from '@carillon/worker';
 import { createMethodImplSpec, type HandlerContext } from '@connectrpc/connect';
 import type { WorkerSessions } from '../../worker-home/worker-sessions.ts';
 import type { RpcHost, RpcMethod } from './rpc-method.ts';
 
 const ACCESS = 'workers.connect';
-
-/** Whether a key may offer a handler. */
-export function mayOffer(_principal: Caller, _handler: string): boolean {
-  return true;
-}
 
 export function workerMethods(workers: Pick<WorkerSessions, 'serve'>): RpcMethod[] {
   const method = protocol.WorkerService.method.session as DescMethodBiDiStreaming;
@@ -49,6 +44,7 @@ function sessionCall(
     requests,
     signal: context.signal,
     mayOffer: (handler) => mayOffer(caller, handler),
+    namespaces: workerNamespaces(caller),
     recognise: async () => requireMay(await host.recognise(context), ACCESS),
     keepOpen: () => host.keepOpen(context),
   };

@@ -24,6 +24,7 @@ const batches: fc.Arbitrary<SignalBatch> = fc.record(
     'cancel-requested': fc.record({ runIds: fc.array(id<RunId>(), { ...many, minLength: 1 }) }),
     'events-recorded': fc.constant({}),
     'shards-moved': fc.constant({}),
+    'workers-asked': fc.constant({}),
   },
   { requiredKeys: [] },
 );
@@ -34,10 +35,11 @@ function hear(payloads: readonly string[]): SignalBatch {
   const joined = <Name extends keyof Signals>(name: Name) =>
     heard.flatMap((batch) => (batch[name] === undefined ? [] : [batch[name]]));
   const [lanes, shards, jobs] = [joined('runs-open'), joined('shards-due'), joined('slots-freed')];
-  const [runs, events, moved] = [
+  const [runs, events, moved, asked] = [
     joined('cancel-requested'),
     joined('events-recorded'),
     joined('shards-moved'),
+    joined('workers-asked'),
   ];
   return {
     ...(lanes.length > 0 && { 'runs-open': { lanes: lanes.flatMap((signal) => signal.lanes) } }),
@@ -46,6 +48,7 @@ function hear(payloads: readonly string[]): SignalBatch {
     ...(runs.length > 0 && { 'cancel-requested': { runIds: runs.flatMap((signal) => signal.runIds) } }),
     ...(events.length > 0 && { 'events-recorded': {} }),
     ...(moved.length > 0 && { 'shards-moved': {} }),
+    ...(asked.length > 0 && { 'workers-asked': {} }),
   };
 }
 

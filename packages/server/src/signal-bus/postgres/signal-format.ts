@@ -12,8 +12,8 @@ import type { SignalBatch } from './waiting-signals.ts';
 export const NOTIFICATIONS_MAX = 16;
 /** PostgreSQL takes 7,999 bytes. */
 export const PAYLOAD_BYTES_MAX = 7_999;
-/** Room is kept for the "any" sections, two bytes each, of the five kinds that have one. */
-const FULL_BYTES = PAYLOAD_BYTES_MAX - 5 * 2;
+/** Room is kept for the "any" sections, two bytes each, of the six kinds that have one. */
+const FULL_BYTES = PAYLOAD_BYTES_MAX - 6 * 2;
 const HEAD = /^1[\w-]{12}$/;
 const ID_LETTERS = 22;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -37,6 +37,7 @@ const bare = (letter: string): Codec<Record<string, never>> => ({
 const CODECS: { readonly [Name in keyof Signals]: Codec<Signals[Name]> } = {
   'events-recorded': bare('e'),
   'shards-moved': bare('m'),
+  'workers-asked': bare('w'),
   'shards-due': {
     letter: 's',
     separator: ',',

@@ -21,6 +21,7 @@ export class WaitingSignals {
   readonly #runIds = new Set<RunId>();
   #eventsRecorded = false;
   #shardsMoved = false;
+  #workersAsked = false;
 
   add(batch: SignalBatch): void {
     if (batch['runs-open']) this.#lanes.add(batch['runs-open'].lanes, laneKey);
@@ -28,6 +29,7 @@ export class WaitingSignals {
     if (batch['slots-freed']) this.#jobIds.add(batch['slots-freed'].jobIds, (id) => id);
     if (batch['events-recorded']) this.#eventsRecorded = true;
     if (batch['shards-moved']) this.#shardsMoved = true;
+    if (batch['workers-asked']) this.#workersAsked = true;
     for (const runId of batch['cancel-requested']?.runIds ?? []) {
       if (this.#runIds.size === ENTRIES_MAX) break;
       this.#runIds.add(runId);
@@ -38,6 +40,7 @@ export class WaitingSignals {
     return (
       !this.#eventsRecorded &&
       !this.#shardsMoved &&
+      !this.#workersAsked &&
       this.#lanes.isEmpty &&
       this.#shards.isEmpty &&
       this.#jobIds.isEmpty &&
@@ -54,6 +57,7 @@ export class WaitingSignals {
       ...(this.#runIds.size > 0 && { 'cancel-requested': { runIds: [...this.#runIds] } }),
       ...(this.#eventsRecorded && { 'events-recorded': {} }),
       ...(this.#shardsMoved && { 'shards-moved': {} }),
+      ...(this.#workersAsked && { 'workers-asked': {} }),
     };
     this.clear();
     return batch;
@@ -66,6 +70,7 @@ export class WaitingSignals {
     this.#runIds.clear();
     this.#eventsRecorded = false;
     this.#shardsMoved = false;
+    this.#workersAsked = false;
   }
 }
 

@@ -49,7 +49,7 @@ export function describeCredentials(stage: { readonly world: StorageWorld }): vo
           { ...EDITOR, ownOnly: true, role: 'admin' },
         ],
       });
-      const installation = sampleKey();
+      const installation = sampleKey({ offers: ['resize', 'odd, "name"'] });
       await accounts().createKey(owned, 'aa');
       await accounts().createKey(installation, 'bb');
       expect(await accounts().key(owned.keyId)).toEqual(owned);

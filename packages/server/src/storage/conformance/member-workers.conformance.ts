@@ -1,9 +1,13 @@
 /** Workers: registered, heard of by heartbeat, given up after silence, forgotten when nothing of theirs is left. */
 import type { BootId, LeaseId, NodeId, WorkerId } from '@carillon/domain';
 import { expect, it } from 'vitest';
+import { ENTRY } from './audit-store.conformance.ts';
 import { newId } from './sample-job.ts';
 import { BASE_MS, HOUR_MS, type MakeStorage, SECOND_MS } from './storage-under-test.ts';
 import { useStorageWorld } from './storage-world.ts';
+
+const LIVING = { alive: true, draining: false };
+const DEAD = { alive: false, draining: false };
 
 export function describeWorkers(make: MakeStorage): void {
   const stage = useStorageWorld(make);
@@ -33,7 +37,10 @@ export function describeWorkers(make: MakeStorage): void {
       handlers,
     };
     await members.registerWorker(record, BASE_MS + 5);
-    expect(await find(record.workerId)).toEqual({ ...record, lastSeenMs: BASE_MS + 5, alive: true });
+    expect(await find(record.workerId)).toEqual({
+      ...{ ...record, name: undefined, language: undefined, version: undefined, labels: {} },
+      ...{ draining: false, stuck: 0, lastSeenMs: BASE_MS + 5, alive: true },
+    });
     await members.registerWorker({ ...record, slots: 2, handlers: [] }, BASE_MS + 6);
     expect(await find(record.workerId)).toMatchObject({ slots: 2, handlers: [], lastSeenMs: BASE_MS + 6 });
   });
@@ -44,7 +51,7 @@ export function describeWorkers(make: MakeStorage): void {
     expect(await members.registerWorker(record, BASE_MS)).toBe('registered');
     const moved = { ...record, nodeId: newId<NodeId>(), session: 2 };
     expect(await members.registerWorker(moved, BASE_MS + 1)).toBe('registered');
-    expect(await find(record.workerId)).toEqual({ ...moved, lastSeenMs: BASE_MS + 1, alive: true });
+    expect(await find(record.workerId)).toMatchObject({ ...moved, lastSeenMs: BASE_MS + 1, alive: true });
   });
 
   it('hazard 44: an id belongs to one process, and to the latest of its streams, until it is forgotten', async () => {
@@ -54,7 +61,7 @@ export function describeWorkers(make: MakeStorage): void {
     const other = { ...record, bootId: newId<BootId>(), session: 3, slots: 9 };
     for (const late of [other, { ...record, session: 1, slots: 9 }])
       expect(await members.registerWorker(late, BASE_MS + 1)).toBe('taken');
-    expect(await find(record.workerId)).toEqual({ ...record, lastSeenMs: BASE_MS, alive: true });
+    expect(await find(record.workerId)).toMatchObject({ ...record, lastSeenMs: BASE_MS, alive: true });
     await stage.world.markDead(record.workerId);
     expect(await members.registerWorker(other, BASE_MS + 2)).toBe('taken');
     expect(await members.registerWorker({ ...record, session: 3 }, BASE_MS + 2)).toBe('dead');
@@ -62,15 +69,63 @@ export function describeWorkers(make: MakeStorage): void {
     expect(await members.registerWorker(other, BASE_MS + 3)).toBe('registered');
   });
 
-  it('a beat tells that the worker was there', async () => {
+  it('what a worker says of itself is listed, and said anew when it registers at another node', async () => {
+    const { members } = stage.world.storage;
+    const record = {
+      ...{ ...remote(), name: 'gpu-3 "left"', language: 'python', version: '1.4.0' },
+      labels: { gpu: 'a100', 'odd key': '{"x"}' },
+    };
+    await members.registerWorker(record, BASE_MS);
+    expect(await find(record.workerId)).toMatchObject({ ...record, draining: false });
+    const moved = { ...record, nodeId: newId<NodeId>(), version: '1.5.0', labels: {} };
+    await members.registerWorker(moved, BASE_MS + 1);
+    expect(await find(record.workerId)).toMatchObject(moved);
+  });
+
+  it('a beat tells that the worker was there, and how many handlers have not returned', async () => {
     const { world } = stage;
-    expect(await beat(world.workerId, BASE_MS + SECOND_MS)).toBe(true);
-    expect((await find(world.workerId))?.lastSeenMs).toBe(BASE_MS + SECOND_MS);
+    expect(await beat(world.workerId, BASE_MS + SECOND_MS)).toEqual(LIVING);
+    expect(await find(world.workerId)).toMatchObject({ lastSeenMs: BASE_MS + SECOND_MS, stuck: 0 });
+    await world.storage.members.beatWorker(world.workerId, BASE_MS, 3);
+    expect(await find(world.workerId)).toMatchObject({ lastSeenMs: BASE_MS, stuck: 3 });
+  });
+
+  it('hazard 22: a worker learns from its next beat that it is to drain, and that it is not any more', async () => {
+    const { world } = stage;
+    const { members, audit } = world.storage;
+    expect(await members.drainWorker(world.workerId, true, ENTRY)).toBe(true);
+    expect(await audit.list({ limit: 9 })).toHaveLength(1);
+    expect(await beat(world.workerId)).toEqual({ alive: true, draining: true });
+    expect(await find(world.workerId)).toMatchObject({ draining: true, alive: true });
+    expect(await members.drainWorker(world.workerId, false)).toBe(true);
+    expect(await beat(world.workerId)).toEqual(LIVING);
+  });
+
+  it('hazard 22: a worker that registers again still drains, also under a new id', async () => {
+    const { world } = stage;
+    const { members } = world.storage;
+    await members.drainWorker(world.workerId, true);
+    const { labels, lastSeenMs, alive, stuck, draining, ...record } = (await find(world.workerId))!;
+    await members.registerWorker(record, BASE_MS + 1);
+    expect(await beat(world.workerId)).toEqual({ alive: true, draining: true });
+    const next = { ...record, workerId: newId<WorkerId>() };
+    await members.registerWorker({ ...next, draining: true }, BASE_MS);
+    expect(await beat(next.workerId)).toEqual({ alive: true, draining: true });
+  });
+
+  it('only a living worker can be asked to drain', async () => {
+    const { world } = stage;
+    const { members } = world.storage;
+    expect(await members.drainWorker(newId<WorkerId>(), true, ENTRY)).toBe(false);
+    expect(await world.storage.audit.list({ limit: 9 })).toEqual([]);
+    await world.markDead(world.workerId);
+    expect(await members.drainWorker(world.workerId, true)).toBe(false);
+    expect((await find(world.workerId))?.draining).toBe(false);
   });
 
   it('an unknown worker is told that it is not alive', async () => {
     const workerId = newId<WorkerId>();
-    expect(await beat(workerId)).toBe(false);
+    expect(await beat(workerId)).toEqual(DEAD);
     expect(await find(workerId)).toBeUndefined();
   });
 
@@ -82,9 +137,9 @@ export function describeWorkers(make: MakeStorage): void {
     const heard = { workerId: world.workerId, lastSeenMs: BASE_MS };
     expect(await members.markDead({ silent: [heard], ...nobody })).toEqual([world.workerId]);
     expect((await find(world.workerId))?.alive).toBe(false);
-    expect(await beat(world.workerId, BASE_MS + HOUR_MS)).toBe(false);
+    expect(await beat(world.workerId, BASE_MS + HOUR_MS)).toEqual(DEAD);
     expect((await find(world.workerId))?.alive).toBe(false);
-    expect(await beat(lively)).toBe(true);
+    expect(await beat(lively)).toEqual(LIVING);
   });
 
   it('hazard 14: a worker that was heard after it was found silent is not marked dead', async () => {
@@ -92,7 +147,7 @@ export function describeWorkers(make: MakeStorage): void {
     const heard = { workerId: world.workerId, lastSeenMs: BASE_MS };
     await beat(world.workerId, BASE_MS + SECOND_MS);
     expect(await world.storage.members.markDead({ silent: [heard], ...nobody })).toEqual([]);
-    expect(await beat(world.workerId)).toBe(true);
+    expect(await beat(world.workerId)).toEqual(LIVING);
   });
 
   it('hazard 7: a beat after the clock was set back is a new one', async () => {

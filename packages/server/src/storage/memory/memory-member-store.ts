@@ -1,6 +1,7 @@
 /** Nodes, shards and workers in memory. The only clock is the injected one; all else is judged by the instants given. */
 import type { BootId, EventKind, LeaseId, NodeId, RunId, WorkerId } from '@carillon/domain';
 import type { Clock } from '@carillon/foundation';
+import type { AuditEntry } from '../audit-store.ts';
 import type {
   HeardWorker,
   MemberStore,
@@ -9,8 +10,10 @@ import type {
   Registered,
   ShardOwner,
   UnreceivedRun,
+  WorkerBeaten,
   WorkerRecord,
 } from '../member-store.ts';
+import { addAudit } from './memory-audit-store.ts';
 import type { MemoryState, ShardRow, WorkerRow } from './memory-state.ts';
 
 type Epochs = ReadonlyMap<number, number>;
@@ -143,15 +146,26 @@ export class MemoryMemberStore implements MemberStore {
     const former = this.#state.workers.get(worker.workerId);
     if (former && (former.bootId !== worker.bootId || former.session > worker.session)) return 'taken';
     if (former?.alive === false) return 'dead';
-    this.#state.workers.set(worker.workerId, { ...worker, lastSeenMs: nowMs, alive: true });
+    const { labels = {} } = worker;
+    const draining = former?.draining ?? worker.draining ?? false;
+    const row = { ...worker, labels, draining, stuck: former?.stuck ?? 0, lastSeenMs: nowMs, alive: true };
+    this.#state.workers.set(worker.workerId, row);
     if (!former) this.#emit('worker.joined', worker.nodeId, worker.workerId);
     return 'registered';
   }
 
-  async beatWorker(workerId: WorkerId, nowMs: number): Promise<boolean> {
+  async beatWorker(workerId: WorkerId, nowMs: number, stuck = 0): Promise<WorkerBeaten> {
+    const worker = this.#state.workers.get(workerId);
+    if (!worker?.alive) return { alive: false, draining: false };
+    this.#state.workers.set(workerId, { ...worker, lastSeenMs: nowMs, stuck });
+    return { alive: true, draining: worker.draining };
+  }
+
+  async drainWorker(workerId: WorkerId, draining: boolean, audit?: AuditEntry): Promise<boolean> {
     const worker = this.#state.workers.get(workerId);
     if (!worker?.alive) return false;
-    this.#state.workers.set(workerId, { ...worker, lastSeenMs: nowMs });
+    this.#state.workers.set(workerId, { ...worker, draining });
+    if (audit) addAudit(this.#state.audit, audit);
     return true;
   }
 

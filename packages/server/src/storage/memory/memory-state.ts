@@ -13,7 +13,7 @@ import {
 } from '@carillon/domain';
 import type { AuditRecord } from '../audit-store.ts';
 import type { NewRun, RunRequest } from '../due.ts';
-import type { ShardOwner, WorkerRecord } from '../member-store.ts';
+import type { ShardOwner, WorkerState } from '../member-store.ts';
 import type { StoredCheckpoint } from '../run-state-store.ts';
 import type { DeadLetter } from '../run-store.ts';
 import type { ShardGuard } from '../schedule-store.ts';
@@ -47,10 +47,7 @@ export interface NodeRow {
 /** Lasts as long as its node. */
 export type ShardRow = Omit<ShardOwner, 'expiresAtMs'>;
 
-export interface WorkerRow extends WorkerRecord {
-  readonly lastSeenMs: number;
-  readonly alive: boolean;
-}
+export type WorkerRow = WorkerState;
 
 export interface NamespaceRow {
   readonly namespace: Namespace;

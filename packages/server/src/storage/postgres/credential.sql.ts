@@ -16,6 +16,7 @@ const KEY = columns<ApiKey>({
   makerId: 'k.maker_id',
   grants: grantsIn('key_grants', 'g.key_id = k.key_id'),
   scopes: column('k.scopes', (scopes: readonly Action[]) => new Set(scopes)),
+  offers: 'k.worker_handlers',
   createdAtMs: ms('k.created_at'),
   expiresAtMs: ms('k.expires_at'),
   lastUsedAtMs: ms('k.last_used_at'),
@@ -30,14 +31,15 @@ const KEY = columns<ApiKey>({
 });
 const KEYS = 'api_keys k LEFT JOIN users u ON u.user_id = k.owner_id';
 
-/** Its grants as arrays: $10 namespaces, $11 roles, $12 own_only. */
+/** Its grants as arrays: $11 namespaces, $12 roles, $13 own_only. */
 export const CREATE_KEY = statement('create_key')`
   WITH created AS (
-    INSERT INTO api_keys (key_id, prefix, first_prefix, hash, name, owner_id, maker_id, scopes, created_at, expires_at)
-    VALUES ($1, $2, $2, $3, $4, $5, $6, $7::text[], ${timestampOf('$8')}, ${timestampOf('$9')})
+    INSERT INTO api_keys (key_id, prefix, first_prefix, hash, name, owner_id, maker_id, scopes, created_at, expires_at,
+      worker_handlers)
+    VALUES ($1, $2, $2, $3, $4, $5, $6, $7::text[], ${timestampOf('$8')}, ${timestampOf('$9')}, $10::text[])
     ON CONFLICT DO NOTHING RETURNING key_id),
   granted AS (INSERT INTO key_grants (key_id, namespace, role, own_only)
-    SELECT created.key_id, g.* FROM created, unnest($10::text[], $11::text[], $12::boolean[]) AS g)
+    SELECT created.key_id, g.* FROM created, unnest($11::text[], $12::text[], $13::boolean[]) AS g)
   SELECT key_id FROM created`;
 
 export const LOCK_OWNER = statement('lock_owner')`

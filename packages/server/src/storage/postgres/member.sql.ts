@@ -111,15 +111,17 @@ export const RELEASE_SHARDS = statement('release_shards')`
   UPDATE shards s SET node_id = NULL FROM unnest($2::smallint[], $3::bigint[]) AS g(shard, epoch)
   WHERE s.shard = g.shard AND s.epoch = g.epoch AND s.node_id = $1::uuid`;
 
-/** $1 worker, $2 node, $3 incarnation, $4 slots, $5 handlers, $6 now, $7 boot, $8 session. Answers what became of it. */
+/** $1 worker, $2 node, $3 incarnation, $4 slots, $5 handlers, $6 now, $7 boot, $8 session, then what it says of itself. Answers what became of it. */
 export const REGISTER_WORKER = statement('register_worker')`
   WITH former AS MATERIALIZED (
     SELECT boot_id, session, dead FROM workers WHERE worker_id = $1
   ), registered AS (
-    INSERT INTO workers AS w (worker_id, node_id, incarnation, slots, handlers, last_seen_at, boot_id, session)
-    VALUES ($1, $2::uuid, $3, $4, $5::text[], $6::bigint, $7::uuid, $8::int)
+    INSERT INTO workers AS w (worker_id, node_id, incarnation, slots, handlers, last_seen_at, boot_id, session,
+      name, language, version, labels, draining)
+    VALUES ($1, $2::uuid, $3, $4, $5::text[], $6::bigint, $7::uuid, $8::int, $9, $10, $11, $12::jsonb, $13)
     ON CONFLICT (worker_id) DO UPDATE SET slots = excluded.slots, handlers = excluded.handlers, node_id = excluded.node_id,
-      session = excluded.session, last_seen_at = excluded.last_seen_at
+      session = excluded.session, last_seen_at = excluded.last_seen_at, name = excluded.name,
+      language = excluded.language, version = excluded.version, labels = excluded.labels
     WHERE NOT w.dead AND w.boot_id = excluded.boot_id AND w.session <= excluded.session
     RETURNING worker_id, node_id
   ), event AS (
@@ -130,9 +132,13 @@ export const REGISTER_WORKER = statement('register_worker')`
   SELECT CASE WHEN EXISTS (SELECT FROM registered) THEN 'registered'
     WHEN EXISTS (SELECT FROM former WHERE dead AND boot_id = $7::uuid AND session <= $8::int) THEN 'dead' ELSE 'taken' END`;
 
-/** $1 worker, $2 now. A dead worker stays dead. */
+/** $1 worker, $2 now, $3 stuck. A dead worker stays dead. */
 export const BEAT_WORKER = statement('beat_worker')`
-  UPDATE workers SET last_seen_at = $2::bigint WHERE worker_id = $1 AND NOT dead RETURNING worker_id`;
+  UPDATE workers SET last_seen_at = $2::bigint, stuck = $3::int WHERE worker_id = $1 AND NOT dead RETURNING draining`;
+
+/** $1 worker, $2 draining. */
+export const DRAIN_WORKER = statement('drain_worker')`
+  UPDATE workers SET draining = $2 WHERE worker_id = $1 AND NOT dead RETURNING worker_id`;
 
 /**
  * $1 leases: runs that are to stop, by request or because their job is cancelled. By key: an index on workers would lead past
@@ -200,6 +206,12 @@ const WORKER = columns<WorkerState>({
   session: 'session',
   slots: 'slots',
   handlers: 'handlers',
+  name: 'name',
+  language: 'language',
+  version: 'version',
+  labels: 'labels',
+  draining: 'draining',
+  stuck: 'stuck',
   lastSeenMs: 'last_seen_at',
   alive: 'NOT dead',
 });

@@ -149,6 +149,7 @@ export class PostgresAccountStore implements AccountStore {
       scopeList,
       createdAtMs,
       key.expiresAtMs ?? null,
+      key.offers === undefined ? null : textArray(key.offers),
     ];
     return this.#changed(audit, async (session) => {
       if (livingMax !== undefined && (await livingBeside(session, key)) >= livingMax) throw new KeysFull();

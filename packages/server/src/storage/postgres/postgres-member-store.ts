@@ -1,7 +1,8 @@
 /** The member store on PostgreSQL. */
 import type { BootId, LeaseId, NodeId, RunId, WorkerId } from '@carillon/domain';
 import { plainArray, textArray } from '../../postgres/array-literal.ts';
-import type { Database } from '../../postgres/database.ts';
+import { type Database, RollBack } from '../../postgres/database.ts';
+import type { AuditEntry } from '../audit-store.ts';
 import type {
   HeardWorker,
   MemberStore,
@@ -10,10 +11,12 @@ import type {
   Registered,
   ShardOwner,
   UnreceivedRun,
+  WorkerBeaten,
   WorkerRecord,
   WorkerState,
 } from '../member-store.ts';
 import * as sql from './member.sql.ts';
+import { recordAudit } from './postgres-audit-store.ts';
 import { readAll } from './selection.ts';
 
 export class PostgresMemberStore implements MemberStore {
@@ -121,12 +124,27 @@ export class PostgresMemberStore implements MemberStore {
       nowMs,
       worker.bootId,
       worker.session,
+      worker.name ?? null,
+      worker.language ?? null,
+      worker.version ?? null,
+      JSON.stringify(worker.labels ?? {}),
+      worker.draining ?? false,
     ]);
     return row![0];
   }
 
-  async beatWorker(workerId: WorkerId, nowMs: number): Promise<boolean> {
-    return (await this.#database.query(sql.BEAT_WORKER, [workerId, nowMs])).length > 0;
+  async beatWorker(workerId: WorkerId, nowMs: number, stuck = 0): Promise<WorkerBeaten> {
+    const [row] = await this.#database.query<readonly [boolean]>(sql.BEAT_WORKER, [workerId, nowMs, stuck]);
+    return { alive: row !== undefined, draining: row?.[0] ?? false };
+  }
+
+  drainWorker(workerId: WorkerId, draining: boolean, audit?: AuditEntry): Promise<boolean> {
+    return this.#database.transaction(async (session) => {
+      if ((await session.query(sql.DRAIN_WORKER, [workerId, draining])).length === 0)
+        throw new RollBack(false);
+      await recordAudit(session, [audit]);
+      return true;
+    });
   }
 
   async cancelledRuns(leases: readonly LeaseId[]): Promise<RunId[]> {

@@ -407,6 +407,13 @@ export declare type Beat = Message<"carillon.worker.v1.Beat"> & {
    * @generated from field: repeated string held_leases = 2;
    */
   heldLeases: string[];
+
+  /**
+   * Handlers that have not returned though they were told to stop and their runs were reported: shown to people.
+   *
+   * @generated from field: uint32 stuck = 3;
+   */
+  stuck: number;
 };
 
 /**

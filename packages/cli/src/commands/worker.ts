@@ -1,0 +1,57 @@
+/** `worker`: the built-in handlers on any machine, as a worker of a server elsewhere. */
+import type { Handler } from '@carillon/worker';
+import { command } from '../command.ts';
+import { CommandFailure, UsageError } from '../errors.ts';
+import { count, labels, names, text, withDefault } from '../flags.ts';
+
+type WorkerLibrary = typeof import('@carillon/worker');
+
+const BUILT_IN: Readonly<Record<string, (library: WorkerLibrary) => Handler>> = {
+  http: ({ createHttpHandler }) => createHttpHandler(),
+};
+
+export const worker = command('worker', 'Run jobs on this machine for a server elsewhere', {
+  details:
+    `Offers the built-in handlers that are named: ${Object.keys(BUILT_IN).join(', ')}. It takes a worker key (carillon keys create ` +
+    'NAME --worker). SIGTERM and Ctrl-C drain it: it takes nothing more, ends what it runs, and gives back what takes too long.',
+  options: {
+    handlers: names('--handlers <names>', 'What it offers, with commas'),
+    slots: withDefault(count('--slots <count>', 'Runs at the same time'), '8'),
+    name: text('--name <name>', 'What it is called in lists [the name of this machine]'),
+    labels: labels('--label <name=value>', 'For people, such as gpu=a100; may be repeated'),
+    drain: withDefault(count('--drain-seconds <count>', 'How long runs may take to end when it stops'), '30'),
+  },
+  examples: [
+    'carillon worker --url https://carillon.example.org --handlers http',
+    'carillon worker --handlers http --slots 16 --label zone=eu-1 --label disk=ssd',
+  ],
+  async run({ options: { handlers = [], slots, name, labels: given, drain }, cli }) {
+    const known = Object.keys(BUILT_IN).join(', ');
+    if (handlers.length === 0) throw new UsageError('A worker needs --handlers.', `Built in: ${known}.`);
+    const unknown = handlers.find((handler) => !Object.hasOwn(BUILT_IN, handler));
+    if (unknown !== undefined)
+      throw new UsageError(
+        `There is no built-in handler ${unknown}.`,
+        `Built in: ${known}. Handlers of your own are offered by a program with @carillon/worker.`,
+      );
+    if (slots < 1) throw new UsageError('--slots must be 1 or more.');
+    const { url, key } = await cli.connection();
+    if (key === undefined)
+      throw new UsageError(
+        'A worker needs a key.',
+        'Make one: carillon keys create NAME --worker --handlers http',
+      );
+    // Loaded here: other commands do not need it.
+    const library = await import('@carillon/worker');
+    const running = library.createWorker({
+      ...{ servers: [url], key, slots, labels: given ?? {}, drainSeconds: drain },
+      ...(name !== undefined && { name }),
+    });
+    for (const handler of new Set(handlers)) running.handle(handler, BUILT_IN[handler]!(library));
+    cli.out.note(`Offers ${handlers.join(', ')} with ${slots} slots to ${url}; Ctrl-C drains it.`);
+    await running.run().catch((error: unknown) => {
+      throw new CommandFailure(`The worker ended: ${(error as Error).message}`, undefined, { cause: error });
+    });
+    cli.out.note('Drained.');
+  },
+});

@@ -1,0 +1,133 @@
+/** `workers`: who runs jobs, and taking work away from one of them. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CarillonError, type Worker } from '@carillon/client';
+import type { Cli } from '../cli.ts';
+import { type CommandSpec, command } from '../command.ts';
+import { EXIT } from '../errors.ts';
+import { toggle } from '../flags.ts';
+import { WaitingLine } from '../output/progress.ts';
+import { eachIdCommand, listCommand } from './actions.ts';
+
+const WORKER = {
+  name: '<worker>',
+  description: 'Id of the worker, or its beginning',
+  names: 'worker',
+} as const;
+const PAUSE_MS = 500;
+
+const list: CommandSpec = {
+  ...listCommand('workers list', 'List who runs jobs', {
+    details:
+      '`carillon workers` does the same. Where the terminal is too narrow, -o wide shows the name, the version, the labels and the server of each as well.',
+    examples: ['carillon workers', 'carillon workers list -o wide'],
+    all: true,
+    read: (client) => client.workers.list(),
+    columns: (out) => [
+      { header: 'ID', value: (worker) => worker.worker_id, fixed: true },
+      { header: 'NAME', value: (worker) => worker.name ?? '-', rank: 21 },
+      {
+        header: 'ALIVE',
+        value: stateOf,
+        paint: (word, { alive, draining }) => {
+          if (!alive) return out.paint.red(word);
+          return draining ? out.paint.yellow(word) : out.paint.green(word);
+        },
+      },
+      { header: 'RUNNING', value: (worker) => worker.running, right: true },
+      { header: 'STUCK', value: (worker) => worker.stuck, right: true, rank: 22 },
+      { header: 'SLOTS', value: (worker) => worker.slots, right: true },
+      { header: 'HANDLERS', value: (worker) => worker.handlers.join(', ') },
+      { header: 'LANGUAGE', value: (worker) => worker.language ?? '-', rank: 23 },
+      { header: 'VERSION', value: (worker) => worker.version ?? '-', rank: 24 },
+      { header: 'LABELS', value: labelsOf, rank: 25 },
+      { header: 'SERVER', value: serverOf, rank: 26 },
+      { header: 'LAST SEEN', value: (worker) => out.shortTime(worker.last_seen_at), fixed: true },
+    ],
+    empty: 'No workers.',
+  }),
+  isDefault: true,
+};
+
+const drain = command('workers drain', 'Let a worker take no more runs', {
+  details:
+    'It ends the runs that it has and then idles, until it is undrained or ends itself. With --wait the command ends when no run ' +
+    'is left; it fails when the worker dies meanwhile.',
+  arguments: [WORKER],
+  options: { wait: toggle('-w, --wait', 'Until it has no run any more') },
+  examples: ['carillon workers drain 01893f2e-7c11', 'carillon workers drain 01893f2e-7c11 --wait'],
+  async run({ args: [id = ''], options: { wait }, cli }) {
+    const worker = await (await cli.client()).workers.drain(id);
+    cli.out.entry(worker, `${id} takes no more runs; ${heldText(worker)}`);
+    return wait && !isEmpty(worker) ? watchEmptying(cli, worker) : EXIT.ok;
+  },
+});
+
+const undrain = eachIdCommand('workers undrain', 'Let drained workers take runs again', {
+  arguments: [{ ...WORKER, name: '<worker...>', description: 'Ids of workers, or their beginnings' }],
+  examples: ['carillon workers undrain 01893f2e-7c11'],
+  act: (client, id) => client.workers.undrain(id),
+  sentence: (id) => `${id} takes runs again`,
+});
+
+export const workerCommands: readonly CommandSpec[] = [list, drain, undrain];
+
+async function watchEmptying(cli: Cli, drained: Worker): Promise<number> {
+  const client = await cli.client();
+  const signal = cli.untilInterrupted();
+  const waiting = new WaitingLine(cli.out.terminal);
+  const { worker_id: id } = drained;
+  try {
+    waiting.start('draining');
+    for (let before = drained; !signal.aborted; ) {
+      await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) break;
+      const now = await client.workers.get(id).catch(goneAsUndefined);
+      // It signs off when it ends in good order, which it does without runs.
+      if (!now) return EXIT.ok;
+      if (heldText(now) !== heldText(before)) {
+        waiting.end();
+        cli.out.entry(now, `${id}: ${heldText(now)}`);
+        waiting.start('draining');
+      }
+      if (isEmpty(now)) return EXIT.ok;
+      if (!now.alive || !now.draining) return EXIT.failed;
+      before = now;
+    }
+  } finally {
+    waiting.end();
+  }
+  cli.out.note(`Watching ended; the worker goes on draining: carillon workers drain ${id} --wait`);
+  return EXIT.interrupted;
+}
+
+function goneAsUndefined(error: unknown): undefined {
+  if (!(error instanceof CarillonError) || error.status !== 404) throw error;
+}
+
+function isEmpty({ running, stuck }: Worker): boolean {
+  return running === 0 && stuck === 0;
+}
+
+function heldText({ alive, draining, running, stuck }: Worker): string {
+  if (!alive) return 'it was given up for dead, and its runs are run again';
+  if (!draining) return 'it takes runs again';
+  if (running === 0 && stuck === 0) return 'no run is left';
+  const handlers =
+    stuck > 0 ? `, and ${stuck} ${stuck === 1 ? 'handler has' : 'handlers have'} not stopped` : '';
+  return `${running} ${running === 1 ? 'run is' : 'runs are'} left${handlers}`;
+}
+
+function stateOf({ alive, draining }: Worker): string {
+  if (!alive) return 'no';
+  return draining ? 'draining' : 'yes';
+}
+
+function labelsOf({ labels }: Worker): string {
+  return Object.entries(labels)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(' ');
+}
+
+function serverOf({ node_id: node, remote }: Worker): string {
+  return remote ? node : 'in it';
+}
