@@ -8,6 +8,7 @@ export * from './rest/job-query.ts';
 export * from './rest/jobs.ts';
 export * from './rest/keys.ts';
 export * from './rest/problem.ts';
+export * from './rest/run-state.ts';
 export * from './rest/runs.ts';
 export { readShape, type Shape, unwrapped } from './rest/shape.ts';
 export * from './rest/signing-keys.ts';
