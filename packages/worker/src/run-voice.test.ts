@@ -51,6 +51,20 @@ describe('RunVoice', () => {
     expect(channel.progressed.map(({ percent }) => percent)).toEqual([0, 40, 100]);
   });
 
+  it('is closed once a save that the handler did not wait for is done, whether it failed or not', async () => {
+    for (const end of ['resolve', 'reject'] as const) {
+      const { voice, channel } = voiceOf();
+      const saving = Promise.withResolvers<void>();
+      channel.saveCheckpoint = () => saving.promise;
+      void voice.save(1);
+      const closing = voice.close();
+      expect(channel.closed).toBe(0);
+      saving[end]();
+      await closing;
+      expect(channel.closed).toBe(1);
+    }
+  });
+
   it('begins with the checkpoint of an earlier attempt, and goes on with its own', async () => {
     const { voice, channel } = voiceOf('{"page":3}');
     expect(voice.value).toEqual({ page: 3 });

@@ -17,7 +17,7 @@ import {
 import { z } from 'zod';
 import { answerOf, deprecated, instant, instantText } from './answer.ts';
 import { EVENT_TYPE_PREFIX, filterShape, toSelection } from './filter-schemas.ts';
-import { progressAnswer, progressView } from './runs.ts';
+import { progressAnswer, progressView } from './run-state.ts';
 import type { Shape } from './shape.ts';
 import { count, cursor, LIMIT_DEFAULT, LIMIT_MAX, readCursor, text } from './values.ts';
 

@@ -1,6 +1,5 @@
 /** Runs, their logs and the workers that run them: queries and answers. */
 import {
-  type CheckpointFacts,
   isFinal,
   type Job,
   type JobId,
@@ -13,7 +12,6 @@ import {
   RUN_STATUSES,
   type RunFacts,
   type RunId,
-  type RunProgress,
   refuseValue,
   type WorkerId,
 } from '@carillon/domain';
@@ -21,6 +19,7 @@ import { z } from 'zod';
 import { answerOf, deprecated, instant, instantText, jsonValue } from './answer.ts';
 import { filterShape, toSelection } from './filter-schemas.ts';
 import { logUrlOf } from './run-logs.ts';
+import { checkpointFactsAnswer, progressAnswer, progressView } from './run-state.ts';
 import type { Shape } from './shape.ts';
 import {
   continuing,
@@ -157,14 +156,6 @@ export function readRunCursor(cursor: string): { createdAtMs: number; runId: Run
   return { createdAtMs, runId: readId(cursor.slice(cut + 1), 'run') as RunId };
 }
 
-export const progressAnswer = z
-  .strictObject({ percent: z.number().describe('From 0 to 100.'), message: z.string().nullable() })
-  .meta({ id: 'Progress' });
-
-export function progressView({ percent, message }: RunProgress) {
-  return { percent, message: message ?? null };
-}
-
 /** One attempt of a run, with the run's own facts. */
 export const { answer: runAnswer, view: runView } = answerOf<RunFacts>('Run')({
   run_id: [z.uuid(), (run) => run.runId],
@@ -241,23 +232,6 @@ export function listedRunView(
 }
 
 export type RunView = z.output<typeof runAnswer>;
-
-export const checkpointFactsAnswer = z
-  .strictObject({
-    saved_at: instant,
-    bytes: z.int().describe('Of its value as JSON text.'),
-    epoch: z.int().describe('Of the attempt that saved it.'),
-  })
-  .meta({ id: 'Checkpoint' });
-
-export function checkpointFactsView({ savedAtMs, bytes, epoch }: CheckpointFacts) {
-  return { saved_at: instantText(savedAtMs), bytes, epoch };
-}
-
-/** With its value, as the next attempt gets it. */
-export const checkpointAnswer = checkpointFactsAnswer
-  .extend({ run_id: z.uuid(), value: z.unknown().describe('What was saved.') })
-  .meta({ id: 'CheckpointValue' });
 
 export const runDetailsAnswer = runAnswer
   .extend({

@@ -6130,7 +6130,7 @@ export type ListRunsRequest = Message<"carillon.v1.ListRunsRequest"> & {
   pageToken: string;
 
   /**
-   * Only those with one of these: CLAIMED, RUNNING, SUCCESS, FAILED, TIMED_OUT, CANCELLED, SKIPPED. QUEUED stands alone,
+   * Only those with one of these: CLAIMED, RUNNING, CANCELLING, SUCCESS, FAILED, TIMED_OUT, CANCELLED, SKIPPED. QUEUED stands alone,
    * unless job_id is given; of all jobs, the runs of the newest come first.
    *
    * @generated from field: repeated string statuses = 5;

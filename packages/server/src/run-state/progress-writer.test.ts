@@ -1,0 +1,89 @@
+import { silentLog } from '@carillon/foundation';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { ProgressReport, RunStateStore } from '../storage/run-state-store.ts';
+import { StorageUnavailable } from '../storage/storage.ts';
+import { RoleStage, turns } from '../testing/role-stage.fixture.ts';
+import { ProgressWriter } from './progress-writer.ts';
+
+let stage: RoleStage;
+let written: (readonly ProgressReport[])[];
+let isDown: boolean;
+let writer: ProgressWriter;
+
+beforeEach(async () => {
+  stage = await RoleStage.set();
+  [written, isDown] = [[], false];
+  const { runState } = stage.storage;
+  const store: RunStateStore = {
+    saveCheckpoints: (saved, nowMs) => runState.saveCheckpoints(saved, nowMs),
+    checkpoint: (runId) => runState.checkpoint(runId),
+    async showProgress(reports, nowMs) {
+      written.push(reports);
+      if (isDown) throw new StorageUnavailable('away');
+      return runState.showProgress(reports, nowMs);
+    },
+  };
+  writer = new ProgressWriter({ store, signals: stage.signals, clock: stage.clock, log: silentLog });
+});
+
+async function claimed({ shown = true } = {}) {
+  const { job } = await stage.world.oneOff();
+  const run = await stage.world.claimOne(job);
+  const show = () =>
+    stage.storage.leases.showRunning([{ ...run, startedAtMs: stage.clock.now() }], stage.clock.now());
+  if (shown) await show();
+  const progress = async () =>
+    (await stage.storage.runs.attempts(run.runId, stage.clock.now()))[0]?.progress?.percent;
+  return { run, show, progress };
+}
+
+describe('progress', () => {
+  test('of all runs is written once a second, the last of each', async () => {
+    const [a, b] = [await claimed(), await claimed()];
+    for (let percent = 0; percent <= 50; percent += 1) writer.tell(a.run, { percent });
+    writer.tell(b.run, { percent: 7, message: 'half\0 way' });
+    await turns();
+    expect(written).toEqual([]);
+    await stage.advance(1_000);
+    expect(written.map((reports) => reports.map(({ percent, message }) => [percent, message]))).toEqual([
+      [
+        [50, undefined],
+        [7, 'half way'],
+      ],
+    ]);
+    expect([await a.progress(), await b.progress()]).toEqual([50, 7]);
+    await stage.advance(10_000);
+    expect(written).toHaveLength(1);
+  });
+
+  test('of a run that is not shown yet is written when it is', async () => {
+    const { run, show, progress } = await claimed({ shown: false });
+    writer.tell(run, { percent: 7 });
+    await stage.advance(1_000);
+    expect(await progress()).toBeUndefined();
+    await show();
+    await stage.advance(1_000);
+    expect(await progress()).toBe(7);
+  });
+
+  test('of a run that has ended is given up', async () => {
+    const { run } = await claimed();
+    await stage.world.settle(run);
+    writer.tell(run, { percent: 7 });
+    for (let i = 0; i < 10; i += 1) await stage.advance(1_000);
+    expect(written.length).toBeLessThan(5);
+  });
+
+  test('that cannot be written is dropped, and later progress is written', async () => {
+    const { run, progress } = await claimed();
+    isDown = true;
+    writer.tell(run, { percent: 7 });
+    await stage.advance(1_000);
+    isDown = false;
+    await stage.advance(5_000);
+    expect(await progress()).toBeUndefined();
+    writer.tell(run, { percent: 9 });
+    await stage.advance(1_000);
+    expect(await progress()).toBe(9);
+  });
+});
