@@ -5,7 +5,7 @@ import { newId } from '../storage/conformance/sample-job.ts';
 import type { ClaimRequest, LeaseStore } from '../storage/lease-store.ts';
 import { type Breakage, breakable, RoleStage, turns } from '../testing/role-stage.fixture.ts';
 import { TestWorker } from '../testing/test-worker.fixture.ts';
-import { type BatchResolver, Dispatcher } from './dispatcher.ts';
+import { Dispatcher } from './dispatcher.ts';
 
 let stage: RoleStage;
 let breakage: Breakage;
@@ -17,7 +17,6 @@ let onClaim: (request: ClaimRequest) => Promise<void> | void;
 beforeEach(async () => {
   stage = await RoleStage.set();
   onClaim = () => {};
-  resolver = undefined;
   const { port, breakage: broken } = breakable<LeaseStore>(stage.storage.leases);
   breakage = broken;
   const leases: Pick<LeaseStore, 'claim' | 'lanes'> = {
@@ -31,10 +30,6 @@ beforeEach(async () => {
   const backlog = new StorageBacklog({ ...common, leases, signals });
   dispatcher = new Dispatcher({
     ...{ ...common, backlog, leases, link },
-    resolver: {
-      concerns: (batch) => resolver?.concerns(batch) ?? false,
-      resolve: (batch) => resolver!.resolve(batch),
-    },
     members: storage.members,
     nodeId: world.nodeId,
   });
@@ -49,9 +44,6 @@ async function attach(over: ConstructorParameters<typeof TestWorker>[0]): Promis
   stage.link.attach(other);
   return other;
 }
-
-/** What stands between the claim and the worker, where a test needs something there. */
-let resolver: BatchResolver | undefined;
 
 /** Inserts one-offs that are due, and announces them. */
 async function bring(count: number, job: Partial<Job> = {}): Promise<RunId[]> {
@@ -405,25 +397,4 @@ test('started, it wakes by itself when something comes and when slots are free',
   await stage.advance(8);
   expect(worker.runs).toHaveLength(1);
   await dispatcher.stop();
-});
-
-test('a batch that needs something of others is handed over when it has it, and meanwhile its slots stay reserved', async () => {
-  const gate = Promise.withResolvers<void>();
-  resolver = {
-    concerns: ({ runs }) => runs.some(({ handler }) => handler !== 'none'),
-    resolve: async (batch) => {
-      await gate.promise;
-      return { ...batch, runs: batch.runs.map((run) => ({ ...run, payload: '{"resolved":true}' })) };
-    },
-  };
-  const free = stage.link.workers()[0]!.freeSlots;
-  await bring(1);
-  await untilIdle();
-  expect(worker.handed).toEqual([]);
-  expect(stage.link.workers()[0]!.freeSlots).toBeLessThan(free);
-  gate.resolve();
-  await turns();
-  expect(worker.handed.flatMap(({ runs }) => runs).map(({ payload }) => payload)).toEqual([
-    '{"resolved":true}',
-  ]);
 });
