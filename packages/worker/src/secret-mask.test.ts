@@ -30,6 +30,7 @@ describe('SecretMask', () => {
     ['in a URL', encodeURIComponent(SECRET)],
     ['in a URL, in small letters', encodeURIComponent(SECRET).toLowerCase()],
     ['in a path', 'p/ss%2Bw%22rd%20%C3%A9%3F1'],
+    ['in the address of a call', 'p/ss+w%22rd%20%C3%A9?1'],
     ['in a form', new URLSearchParams({ a: SECRET }).toString().slice(2)],
     ['in base64', Buffer.from(SECRET).toString('base64')],
     ['in base64 for URLs', Buffer.from(SECRET).toString('base64url')],

@@ -223,7 +223,13 @@ function urlForms(text: string): string[] {
     /[!'()*]/g,
     (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`,
   );
-  const forms = [encoded, strict, encoded.replaceAll('%2F', '/'), strict.replaceAll('%20', '+')];
+  const forms = [
+    encoded,
+    strict,
+    encodeURI(text.toWellFormed()),
+    encoded.replaceAll('%2F', '/'),
+    strict.replaceAll('%20', '+'),
+  ];
   return [...forms, ...forms.map((form) => form.replaceAll(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()))];
 }
 

@@ -124,7 +124,7 @@ export const CATALOGUE = {
     status: 400,
     fix: 'Set the secret first: PUT /api/secrets/{name} in the namespace of the job; or correct the name in the payload.',
   },
-  secret_changed: { status: 409, fix: 'Others set the same secret at this moment. Send the request again.' },
+  secret_changed: { status: 409, fix: 'Others set the same secret at this moment: try again.' },
   secrets_full: { status: 409, fix: 'Delete secrets that no job names: DELETE /api/secrets/{name}.' },
   secrets_unsealed: {
     status: 409,

@@ -1,7 +1,7 @@
 /**
  * What runs say of themselves while they go on: checkpoints, which their next attempts go on from, and progress, for people. Both are
  * written only for a run that is under this very lease at this epoch, so an attempt that was given up cannot write beside the
- * one that followed it (LEASE-12).
+ * one that followed it (LEASE-13).
  *
  * A checkpoint is handed on to the next attempt of its run, and to the run that a dead letter is redriven as. It is removed when
  * its run succeeds or is cancelled.

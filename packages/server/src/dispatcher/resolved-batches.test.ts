@@ -1,0 +1,36 @@
+import type { ClaimedBatch } from '@carillon/domain';
+import { expect, test } from 'vitest';
+import { StorageBacklog } from '../backlog/storage-backlog.ts';
+import { RoleStage, turns } from '../testing/role-stage.fixture.ts';
+import { TestWorker } from '../testing/test-worker.fixture.ts';
+import { Dispatcher } from './dispatcher.ts';
+
+test('a batch that needs something of others is handed over when it has it; meanwhile its slots stay reserved', async () => {
+  const { signals, common, link, storage, world } = await RoleStage.set();
+  const gate = Promise.withResolvers<void>();
+  const { leases, members } = storage;
+  const dispatcher = new Dispatcher({
+    ...{ ...common, leases, link, members, nodeId: world.nodeId },
+    backlog: new StorageBacklog({ ...common, leases, signals }),
+    resolver: {
+      concerns: () => true,
+      resolve: async (batch: ClaimedBatch) => {
+        await gate.promise;
+        return { ...batch, runs: batch.runs.map((run) => ({ ...run, payload: '{"resolved":true}' })) };
+      },
+    },
+  });
+  const worker = new TestWorker({ workerId: world.workerId });
+  link.attach(worker);
+  await turns();
+  const free = link.workers()[0]!.freeSlots;
+  await world.oneOff({});
+  await dispatcher.runOnce();
+  await turns();
+  expect(worker.handed).toEqual([]);
+  expect(link.workers()[0]!.freeSlots).toBeLessThan(free);
+  gate.resolve();
+  await turns();
+  const payloads = worker.handed.flatMap(({ runs }) => runs).map(({ payload }) => payload);
+  expect(payloads).toEqual(['{"resolved":true}']);
+});
