@@ -28,6 +28,17 @@ describe('the plain part of an error', () => {
     ['the request could not be signed: a secret', 'the request could not be signed'],
     ['the payload is not valid JSON: Unexpected token s', 'the payload is not valid JSON'],
     ['payload.url is not a URL: a secret', undefined],
+    ['the script ended with exit code 3', 'the script ended with exit code 3'],
+    ['the script ended with exit code 1: a secret', 'the script ended with exit code 1'],
+    [
+      'the script ended with exit code 75 (it asks to be tried again): a secret',
+      'the script ended with exit code 75',
+    ],
+    ['the script was ended by SIGKILL (Carillon did not send it)', 'the script was ended by SIGKILL'],
+    ['the script was ended by a secret', undefined],
+    ['the script ran out of memory: a secret', 'the script ran out of memory'],
+    ['the script reported an error: a secret', 'the script reported an error'],
+    ['the script could not be started: a secret', 'the script could not be started'],
     ['a secret', undefined],
     ['', undefined],
   ])('%j is %j', (error, plain) => {
