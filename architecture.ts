@@ -196,7 +196,7 @@ export const MODULES: readonly Module[] = [
     name: 'server/handlers',
     kind: 'service',
     purpose: 'What is known of handlers: loads those of the settings, and checks payloads by their schemas.',
-    imports: ['domain', 'foundation', 'worker', 'server/config', 'server/storage'],
+    imports: ['domain', 'foundation', 'worker', 'server/storage'],
     npm: ['ajv'],
   },
   {

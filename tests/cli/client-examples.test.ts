@@ -1,4 +1,4 @@
-/** The examples of docs/client.md, docs/checkpoints.md and of the pages that the packages are published with, as the compiler sees them. */
+/** The examples of docs/client.md, docs/checkpoints.md, docs/handlers.md and of the pages that the packages are published with, as the compiler sees them. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,12 +10,13 @@ import { Carillon } from '../../packages/client/src/index.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const page = await readFile(join(ROOT, 'docs/client.md'), 'utf8');
 const checkpoints = await readFile(join(ROOT, 'docs/checkpoints.md'), 'utf8');
+const handlersPage = await readFile(join(ROOT, 'docs/handlers.md'), 'utf8');
 const readmes = await Promise.all(
   ['client', 'worker', 'server'].map((name) => readFile(join(ROOT, 'packages', name, 'README.md'), 'utf8')),
 );
 
 test('every example compiles', async () => {
-  const examples = [page, checkpoints, ...readmes].flatMap((text) =>
+  const examples = [page, checkpoints, handlersPage, ...readmes].flatMap((text) =>
     [...text.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code = '']) => code),
   );
   expect(examples.length).toBeGreaterThan(7);
@@ -27,6 +28,7 @@ test('every example compiles', async () => {
     compilerOptions: {
       paths: {
         '@carillon/server/testing': [join(ROOT, 'packages/server/src/testing/index.ts')],
+        zod: [join(ROOT, 'node_modules/zod/index.d.ts')],
         '@carillon/*': [join(ROOT, 'packages/*/src/index.ts')],
       },
       typeRoots: [join(ROOT, 'node_modules/@types')],

@@ -34,6 +34,7 @@ test('what the server answers is what the client says it gets', () => {
   expectTypeOf<Said<typeof contract.redriveReportAnswer>>().toExtend<client.RedriveManyReport>();
   expectTypeOf<Said<typeof contract.previewAnswer>>().toExtend<client.SchedulePreview>();
   expectTypeOf<Said<typeof contract.workerAnswer>>().toExtend<client.Worker>();
+  expectTypeOf<Said<typeof contract.handlerAnswer>>().toExtend<client.Handler>();
   expectTypeOf<Said<typeof contract.eventAnswer>>().toExtend<client.CarillonEvent>();
   expectTypeOf<Said<typeof contract.userAnswer>>().toExtend<client.User>();
   expectTypeOf<Said<typeof contract.keyAnswer>>().toExtend<client.ApiKey>();

@@ -34,7 +34,9 @@ describe('a handler with a typed payload', () => {
     expect(run).toThrow(
       expect.objectContaining({
         retryable: false,
-        message: expect.stringMatching(/^the payload does not fit: payload\.urls\[0\]: .+; payload\.width: .+$/),
+        message: expect.stringMatching(
+          /^the payload does not fit: payload\.urls\[0\]: .+; payload\.width: .+$/,
+        ),
       }),
     );
   });
@@ -70,7 +72,9 @@ describe('a schema of another library', () => {
       vendor: 'test',
       validate: async (value) => {
         const { n } = value as { n: number };
-        return n % 2 === 0 ? { value: { n } } : { issues: [{ message: 'must be even', path: [{ key: 'n' }] }] };
+        return n % 2 === 0
+          ? { value: { n } }
+          : { issues: [{ message: 'must be even', path: [{ key: 'n' }] }] };
       },
     },
   };

@@ -158,7 +158,7 @@ export class ExecutionEngine {
       return;
     }
     this.#running.add(progress);
-    if (!progress.isHeld()) {
+    if (!this.#holds(progress)) {
       this.#finish(progress, outcomeOfStop(progress.stop!));
       return;
     }

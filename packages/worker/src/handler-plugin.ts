@@ -51,10 +51,7 @@ export function readPlugin(given: unknown, origin: HandlerOrigin): OfferedHandle
 }
 
 /** A function, or a plugin that is offered under the given name. */
-export function offeredAs(
-  name: string,
-  handler: Handler | HandlerPlugin | OfferedHandler,
-): OfferedHandler {
+export function offeredAs(name: string, handler: Handler | HandlerPlugin | OfferedHandler): OfferedHandler {
   if (typeof handler === 'function')
     return { name, description: undefined, parameters: undefined, origin: 'program', run: handler };
   if ('origin' in handler) return handler;

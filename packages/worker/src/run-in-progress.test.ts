@@ -23,6 +23,13 @@ describe('what a handler sees of its run', () => {
     expect(retry.idempotencyKey).toBe(progress.idempotencyKey);
   });
 
+  test('is used as a handler takes it apart', () => {
+    const { isHeld, progress: report, log } = new RunInProgress(run, 0);
+    expect(isHeld()).toBe(true);
+    expect(() => report(50, 'half-way')).not.toThrow();
+    expect(() => log.info('half-way')).not.toThrow();
+  });
+
   test('parses the payload once', () => {
     expect(progress.payload).toEqual({ to: 'me' });
     expect(progress.payload).toBe(progress.payload);

@@ -94,8 +94,9 @@ export class RunInProgress implements RunContext {
     return this.#mask;
   }
 
-  isHeld(): boolean {
-    return this.#holds(this);
+  /** It and `progress` are getters, so that a handler may take them out of the run. */
+  get isHeld(): () => boolean {
+    return () => this.#holds(this);
   }
 
   get log(): RunLog {
@@ -106,8 +107,8 @@ export class RunInProgress implements RunContext {
     return this.#speak();
   }
 
-  progress(percent: number, message?: string): void {
-    this.#speak().progress(percent, message);
+  get progress(): RunContext['progress'] {
+    return (percent, message) => this.#speak().progress(percent, message);
   }
 
   /** Nothing more is said. A promise while the last output is on its way. */

@@ -81,7 +81,10 @@ export const configSchema = z.strictObject({
       z.union(
         [
           z.string().min(1),
-          z.strictObject({ module: z.string().min(1), options: z.record(z.string(), z.unknown()).default({}) }),
+          z.strictObject({
+            module: z.string().min(1),
+            options: z.record(z.string(), z.unknown()).default({}),
+          }),
         ],
         { error: 'must be names of packages or paths, or objects with module and options' },
       ),

@@ -7,11 +7,15 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Log } from '@carillon/foundation';
 import { type OfferedHandler, readPlugin } from '@carillon/worker';
-import type { Config } from '../config/config-schema.ts';
 import { compileSchema } from './payload-schema.ts';
 
+/** A path or the name of a package, perhaps with options for it. */
+export type PluginModule =
+  | string
+  | { readonly module: string; readonly options: Readonly<Record<string, unknown>> };
+
 export interface LoadPluginsOptions {
-  readonly modules: Config['handlers'];
+  readonly modules: readonly PluginModule[];
   /** Paths are relative to it, and packages are looked for in its node_modules and those above. */
   readonly cwd: string;
   /** Names of the handlers that are there already. */

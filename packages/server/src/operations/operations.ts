@@ -34,6 +34,7 @@ export function createOperations(ports: OperationPorts) {
     ...runLogOperations(ports),
     ...deadLetterOperations(ports),
     ...workerOperations(ports),
+    // biome-ignore lint/nursery/noMisusedPromises: they are an object, which the rule takes for a promise.
     ...handlerOperations(ports),
     ...scheduleOperations(ports),
     ...accounts.operations,

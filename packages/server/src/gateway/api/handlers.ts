@@ -1,7 +1,7 @@
 /** Handlers: list and read. */
 import { EXAMPLES, handlerAnswer, handlerView, PAGE_QUERY, rpc } from '@carillon/contract';
 import { z } from 'zod';
-import { type ApiContext, listReply, type Operation, operation, readLimit, reading } from './operation.ts';
+import { type ApiContext, listReply, type Operation, operation, reading, readLimit } from './operation.ts';
 
 const { method: call } = rpc.JobService;
 

@@ -9,7 +9,12 @@ export function describeHandlerStore(makeStorage: MakeStorage): void {
     const stage = useStorageWorld(makeStorage);
     const store = () => stage.world.storage.handlers;
     const sample = (over: Partial<HandlerDescription> = {}): HandlerDescription => ({
-      ...{ name: 'resize', description: 'Resizes images.', parameters: '{"type":"object"}', origin: 'plugin' },
+      ...{
+        name: 'resize',
+        description: 'Resizes images.',
+        parameters: '{"type":"object"}',
+        origin: 'plugin',
+      },
       ...over,
     });
     const record = (handlers: HandlerDescription[], nowMs = BASE_MS, forgetBeforeMs = 0) =>
