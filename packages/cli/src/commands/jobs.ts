@@ -155,7 +155,11 @@ export const jobCommands: readonly CommandSpec[] = [
       'When their attempts began and how they ended. With -f, --stderr, --search, --since or --tail what the latest run wrote, as `carillon runs logs` shows it.',
     arguments: [JOB_ID],
     options: { limit: LIMIT, ...LOG_FLAGS },
-    examples: [`carillon jobs logs ${JOB}`, `carillon jobs logs -f ${JOB}`, `carillon jobs logs ${JOB} -n 200 -o json`],
+    examples: [
+      `carillon jobs logs ${JOB}`,
+      `carillon jobs logs -f ${JOB}`,
+      `carillon jobs logs ${JOB} -n 200 -o json`,
+    ],
     async run({ args: [id = ''], options: { limit, ...log }, cli }) {
       const { out } = cli;
       const client = await cli.client();

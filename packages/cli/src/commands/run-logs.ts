@@ -50,12 +50,7 @@ async function isAlive(client: Carillon, runId: string): Promise<boolean> {
   return status === 'QUEUED' || status === 'CLAIMED' || status === 'RUNNING';
 }
 
-async function followLog(
-  cli: Cli,
-  client: Carillon,
-  runId: string,
-  options: LogOptions,
-): Promise<number> {
+async function followLog(cli: Cli, client: Carillon, runId: string, options: LogOptions): Promise<number> {
   const signal = cli.untilInterrupted();
   const shown = new Set<string>();
   const tellStory = async () => {
@@ -123,7 +118,10 @@ function isForbidden(error: unknown): boolean {
 /** Control characters could move the cursor or hide text: on a terminal they are shown by their codes. */
 function show({ out }: Cli, line: Shown, { raw }: Pick<LogOptions, 'raw'>): void {
   const time = out.paint.dim(out.time(line.at));
-  if ('message' in line) return out.entry(line, `${time}  ${plainText(line.message)}`);
+  if ('message' in line) {
+    out.entry(line, `${time}  ${plainText(line.message)}`);
+    return;
+  }
   const { stream } = line;
   const text = raw || !out.isTerminal ? line.text : plainText(line.text);
   const { epoch: _, ...value } = line;

@@ -1,12 +1,5 @@
 /** What runs have written: read as text, searched, and followed while they run. */
-import {
-  type Caller,
-  type Job,
-  type Moment,
-  Refusal,
-  type RunId,
-  requireMay,
-} from '@carillon/domain';
+import { type Caller, type Job, type Moment, Refusal, type RunId, requireMay } from '@carillon/domain';
 import { sleep } from '@carillon/foundation';
 import { type LoggedLine, type LoggedStream, type LogPart, textOf, textPart } from '../run-logs/run-logs.ts';
 import type { RunLogRecord } from '../storage/run-log-store.ts';
@@ -64,14 +57,17 @@ export function runLogOperations(ports: OperationPorts) {
         // Refused before the answer begins where it is in a place that cannot be read.
         for (const record of records) await logs.parts(record);
         const matches = lineFilter(query, clock.now());
-        return { lines: tail === undefined ? textLines(records, matches) : lastLines(records, matches, tail) };
+        return {
+          lines: tail === undefined ? textLines(records, matches) : lastLines(records, matches, tail),
+        };
       }
       const known = new Map(records.map((record) => [record.epoch, record]));
       const epochs = [...new Set([...views.keys(), ...known.keys()])].sort((a, b) => a - b);
       const parts: LogPart[] = [];
       for (const each of epochs) {
         const record = known.get(each);
-        if (attempt === undefined && epoch === undefined) parts.push(textPart(heading(each, views.get(each))));
+        if (attempt === undefined && epoch === undefined)
+          parts.push(textPart(heading(each, views.get(each))));
         if (record) parts.push(...(await logs.parts(record)));
       }
       return { parts };
@@ -133,10 +129,7 @@ function selected(
   );
 }
 
-function lineFilter(
-  { streams, search, since }: ReadLogQuery,
-  nowMs: number,
-): (line: LoggedLine) => boolean {
+function lineFilter({ streams, search, since }: ReadLogQuery, nowMs: number): (line: LoggedLine) => boolean {
   const sinceMs = since === undefined ? undefined : 'atMs' in since ? since.atMs : nowMs - since.agoMs;
   return ({ stream, text, atMs }) =>
     (streams === undefined || streams.includes(stream)) &&
@@ -162,7 +155,14 @@ function heading(epoch: number, view: RunView | undefined): string {
 
 async function* follow(
   { logs, storage, clock }: OperationPorts,
-  { runId, job, after, recognise, signal, ...filter }: FollowLogOptions & { runId: RunId; job: Job | undefined },
+  {
+    runId,
+    job,
+    after,
+    recognise,
+    signal,
+    ...filter
+  }: FollowLogOptions & { runId: RunId; job: Job | undefined },
 ): AsyncGenerator<FollowedLog, void, undefined> {
   const matches = lineFilter(filter, clock.now());
   let position = after ?? { epoch: 0, offset: 0 };
