@@ -116,8 +116,10 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
     // Stopped after the engine, whose last hints it sends.
     undo.push(() => signals.stop());
     await signals.start();
-    const logs = await FilesLogStore.open(config.logs.folder ?? join(data.path, 'logs'), {
-      isShared: config.logs.folder !== undefined,
+    const { folder: logFolder = join(data.path, 'logs') } = config.logs;
+    const isShared = config.logs.folder !== undefined;
+    const logs = await FilesLogStore.open(logFolder, { isShared }).catch((error: unknown) => {
+      throw StartFailure.ofLogFolder(error, logFolder);
     });
     undo.push(() => logs.close());
     const identity = await takeIdentity({

@@ -1,5 +1,5 @@
 /** From a handler that writes to the text that is read: through a whole server, its files, its database and a restart. */
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLog } from '@carillon/foundation';
@@ -130,6 +130,14 @@ describeEachPostgres('the logs of runs', (postgres) => {
     await ended(client, silent);
     expect(await client.runs.logText(silent)).toMatch(/^# attempt 1, [^\n]*\n$/);
     expect(await client.runs.logText(silent, { attempt: 1 })).toBe('');
+  });
+
+  it('in a folder that cannot be made keep the server from starting, with a sentence', async () => {
+    const taken = join(folder, 'taken');
+    await writeFile(taken, '');
+    await expect(start('three', { logs: { folder: taken } })).rejects.toThrow(
+      `the folder for logs ${taken} cannot be used: `,
+    );
   });
 
   it('in the folder of one server are not in that of another, which says so; a shared folder is read by both', async () => {
