@@ -33,6 +33,12 @@ export class StartFailure extends Error {
     return new StartFailure(message, { cause: error });
   }
 
+  static ofLogFolder(error: unknown, path: string): StartFailure {
+    const why = FOLDER_FAULTS[(error as NodeJS.ErrnoException).code ?? ''] ?? (error as Error).message;
+    const message = `the folder for logs ${path} cannot be used: ${why}. Choose another with --logs-folder.`;
+    return new StartFailure(message, { cause: error });
+  }
+
   static ofDatabase(error: unknown, databaseUrl: string): StartFailure {
     if (error instanceof StartFailure) return error;
     const message = `the database at ${placeOf(databaseUrl)} cannot be used: ${(error as Error).message}. Check --database-url, its user and password.`;

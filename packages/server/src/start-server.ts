@@ -18,8 +18,8 @@ import { GatewayPort, isLoopback } from './gateway/listener/gateway-port.ts';
 import { CertificateUnusable } from './gateway/listener/read-certificate.ts';
 import type { CredentialSeen } from './gateway/listener/redirect-to-https.ts';
 import { RequestLimits } from './gateway/rate-limit.ts';
-import { FilesLogStore } from './log-store/files-log-store.ts';
 import { untilPartitioned } from './housekeeping/until-partitioned.ts';
+import { FilesLogStore } from './log-store/files-log-store.ts';
 import { offeredHandlers } from './offered-handlers.ts';
 import { OwnEndpoints } from './outgoing/own-endpoints.ts';
 import { SecretSeal } from './outgoing/secret-seal.ts';
@@ -117,8 +117,10 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
     // Stopped after the engine, whose last hints it sends.
     undo.push(() => signals.stop());
     await signals.start();
-    const logs = await FilesLogStore.open(config.logs.folder ?? join(data.path, 'logs'), {
-      isShared: config.logs.folder !== undefined,
+    const { folder: logFolder = join(data.path, 'logs') } = config.logs;
+    const isShared = config.logs.folder !== undefined;
+    const logs = await FilesLogStore.open(logFolder, { isShared }).catch((error: unknown) => {
+      throw StartFailure.ofLogFolder(error, logFolder);
     });
     undo.push(() => logs.close());
     const identity = await takeIdentity({

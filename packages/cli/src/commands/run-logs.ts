@@ -118,7 +118,10 @@ function isForbidden(error: unknown): boolean {
 /** Control characters could move the cursor or hide text: on a terminal they are shown by their codes. */
 function show({ out }: Cli, line: Shown, { raw }: Pick<LogOptions, 'raw'>): void {
   const time = out.paint.dim(out.time(line.at));
-  if ('message' in line) return out.entry(line, `${time}  ${plainText(line.message)}`);
+  if ('message' in line) {
+    out.entry(line, `${time}  ${plainText(line.message)}`);
+    return;
+  }
   const { stream } = line;
   const text = raw || !out.isTerminal ? line.text : plainText(line.text);
   const { epoch: _, ...value } = line;

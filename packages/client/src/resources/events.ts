@@ -104,7 +104,10 @@ export class Events extends Resource {
   }
 }
 
-export async function* heard(body: ReadableStream<Uint8Array>, watch: SilenceWatch): AsyncGenerator<Uint8Array> {
+export async function* heard(
+  body: ReadableStream<Uint8Array>,
+  watch: SilenceWatch,
+): AsyncGenerator<Uint8Array> {
   // By its reader: not every browser walks a stream with `for await`.
   const reader = body.getReader();
   try {

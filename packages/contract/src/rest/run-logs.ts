@@ -72,7 +72,10 @@ export function readLogPosition(given: string | undefined): LogPosition | undefi
   if (given === undefined || given === '') return undefined;
   const [, epoch, offset] = /^(\d{1,9}):(\d{1,15})$/.exec(given) ?? [];
   if (offset !== undefined) return { epoch: Number(epoch), offset: Number(offset) };
-  return refuseValue('Last-Event-ID', 'Last-Event-ID must be the id of a message of this log, such as 1:2048.');
+  return refuseValue(
+    'Last-Event-ID',
+    'Last-Event-ID must be the id of a message of this log, such as 1:2048.',
+  );
 }
 
 export interface FollowedLine extends LogPosition {

@@ -167,11 +167,11 @@ export const CATALOGUE = {
   },
   log_elsewhere: {
     status: 503,
-    fix: 'Ask the server that the answer names; or give all servers one folder for logs with the setting logs.folder.',
+    fix: 'Ask the server that has it; or give all servers one folder for logs with the setting logs.folder.',
   },
   range_not_satisfiable: {
     status: 416,
-    fix: 'Ask for bytes before the end that the answer names in Content-Range.',
+    fix: 'Ask for bytes before the end of the log.',
   },
   idempotency_key_reused: { status: 409, fix: 'Use a new Idempotency-Key for a different request.' },
   too_many_listeners: {

@@ -1,9 +1,11 @@
 /** The log of a run over HTTP: as text, in parts, searched, and followed on a real connection. */
 import type { RunId } from '@carillon/domain';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { eventually } from '../../../../tests/support/eventually.ts';
 import { dayOf } from '../log-store/log-store.ts';
 import { GatewayFixture, KEY } from './gateway.fixture.ts';
 
+const SOON = { withinMs: 60_000 };
 const DAY = '2030-01-01';
 let gateway: GatewayFixture;
 let runId: RunId;
@@ -83,9 +85,12 @@ describe('the text', () => {
     expect(await get(query)).toMatchObject({ status: 200, text: expected });
   });
 
-  test.each(['?tail=0', '?stream=out', '?since=soon', '?attempt=x', '?head=3'])('%s is refused', async (query) => {
-    expect((await get(query)).status).toBe(400);
-  });
+  test.each(['?tail=0', '?stream=out', '?since=soon', '?attempt=x', '?head=3'])(
+    '%s is refused',
+    async (query) => {
+      expect((await get(query)).status).toBe(400);
+    },
+  );
 
   test('is read in parts', async () => {
     const whole = (await get()).text;
@@ -122,7 +127,9 @@ describe('the text', () => {
     for (const accept of ['application/json', '']) {
       const { status, text } = await get('', { accept });
       expect(status).toBe(200);
-      expect(JSON.parse(text).logs.map(({ message }: { message: string }) => message)).toContain('error: boom');
+      expect(JSON.parse(text).logs.map(({ message }: { message: string }) => message)).toContain(
+        'error: boom',
+      );
     }
   });
 
@@ -131,7 +138,10 @@ describe('the text', () => {
     await gateway.storage.runLogs.recordLogs([{ ...record!, nodeId: 'node-9' as never }]);
     const { status, text } = await get();
     expect(status).toBe(503);
-    expect(JSON.parse(text)).toMatchObject({ code: 'log_elsewhere', detail: expect.stringContaining('node-9') });
+    expect(JSON.parse(text)).toMatchObject({
+      code: 'log_elsewhere',
+      detail: expect.stringContaining('node-9'),
+    });
   });
 });
 
@@ -179,22 +189,18 @@ describe('followed', () => {
     const state = { text: '', ended: false };
     const read = async () => {
       const decoder = new TextDecoder();
-      for await (const chunk of response.body!) state.text += decoder.decode(chunk as Uint8Array, { stream: true });
+      for await (const chunk of response.body!)
+        state.text += decoder.decode(chunk as Uint8Array, { stream: true });
       state.ended = true;
     };
     read().catch(() => undefined);
     return state;
   }
   const until = (condition: () => boolean) =>
-    expect
-      .poll(
-        () => {
-          gateway.clock.advance(300);
-          return condition();
-        },
-        { timeout: 60_000 },
-      )
-      .toBe(true);
+    eventually(() => {
+      gateway.clock.advance(300);
+      expect(condition()).toBe(true);
+    }, SOON);
   const said = ({ text }: { text: string }) =>
     [...text.matchAll(/"text":("(?:[^"\\]|\\.)*")/g)].map(([, json]) => JSON.parse(json!));
 

@@ -143,7 +143,8 @@ export class Housekeeper implements Service {
     const { logs, clock } = this.#options;
     if (logs === undefined) return;
     const beforeDay = dayOf(clock.now() - logs.retentionMs);
-    for (let step = 0; step < LOG_STEPS_MAX; step += 1) if (!(await logs.store.dropSome({ beforeDay }))) break;
+    for (let step = 0; step < LOG_STEPS_MAX; step += 1)
+      if (!(await logs.store.dropSome({ beforeDay }))) break;
     for (let step = 0; step < LOG_STEPS_MAX; step += 1)
       if ((await logs.records.dropLogs({ beforeDay })) === 0) break;
   }

@@ -1,11 +1,12 @@
 /** From a handler that writes to the text that is read: through a whole server, its files, its database and a restart. */
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLog } from '@carillon/foundation';
 import type { Handler } from '@carillon/worker';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { Carillon, type LogMessage } from '../../../../packages/client/src/index.ts';
+import { eventually } from '../../../../tests/support/eventually.ts';
 import {
   createTestDatabase,
   describeEachPostgres,
@@ -14,7 +15,7 @@ import {
 import { configSchema } from '../config/config-schema.ts';
 import { type StartedServer, startServer } from '../start-server.ts';
 
-const SOON = { timeout: 60_000 };
+const SOON = { withinMs: 60_000 };
 
 describeEachPostgres('the logs of runs', (postgres) => {
   let database: TestDatabase;
@@ -64,7 +65,11 @@ describeEachPostgres('the logs of runs', (postgres) => {
     return new Carillon({ url: server.address, key });
   }
 
-  async function begin(client: Carillon, payload: Record<string, number> = {}, handler = 'steps'): Promise<string> {
+  async function begin(
+    client: Carillon,
+    payload: Record<string, number> = {},
+    handler = 'steps',
+  ): Promise<string> {
     const { job_id: jobId } = await client.jobs.create({
       ...{ name: 'steps', schedule_type: 'IMMEDIATE', handler, payload, max_retries: 1 },
       retry: { strategy: 'fixed', delay_seconds: 1 },
@@ -73,7 +78,7 @@ describeEachPostgres('the logs of runs', (postgres) => {
   }
 
   const ended = (client: Carillon, runId: string) =>
-    expect.poll(async () => (await client.runs.get(runId)).status, SOON).toMatch(/SUCCESS|FAILED/);
+    eventually(async () => expect((await client.runs.get(runId)).status).toMatch(/SUCCESS|FAILED/), SOON);
 
   it('are followed while the run goes on, and read after a restart of the server', async () => {
     const client = await start();
@@ -83,7 +88,7 @@ describeEachPostgres('the logs of runs', (postgres) => {
       for await (const message of client.runs.tailLogs(runId)) messages.push(message);
     })();
     const said = () => messages.flatMap((message) => (message.kind === 'line' ? [message.text] : []));
-    await expect.poll(said, SOON).toEqual(['begin of attempt 1', 'careful \u001b[31mred']);
+    await eventually(() => expect(said()).toEqual(['begin of attempt 1', 'careful \u001b[31mred']), SOON);
     expect((await client.runs.get(runId)).status).toMatch(/CLAIMED|RUNNING/);
     expect(await client.runs.logText(runId, { stream: 'stdout' })).toMatch(/^\d{13} o begin of attempt 1\n$/);
     release();
@@ -94,7 +99,9 @@ describeEachPostgres('the logs of runs', (postgres) => {
     await running.pop()!.stop();
     const again = await start();
     const text = await again.runs.logText(runId);
-    expect(text).toMatch(/^# attempt 1, epoch 1, SUCCESS, .*\n\d+ o begin of attempt 1\n\d+ e careful .*\n\d+ o done\n$/);
+    expect(text).toMatch(
+      /^# attempt 1, epoch 1, SUCCESS, .*\n\d+ o begin of attempt 1\n\d+ e careful .*\n\d+ o done\n$/,
+    );
     expect(await again.runs.logText(runId, { search: 'careful', tail: 1 })).toContain('careful');
     expect((await again.runs.get(runId)).log_url).toBe(`/api/runs/${runId}/logs`);
     const [day] = await readdir(join(folder, 'one', 'logs'));
@@ -104,9 +111,15 @@ describeEachPostgres('the logs of runs', (postgres) => {
   it('of attempts stay apart; a run that writes nothing leaves nothing', async () => {
     const client = await start();
     const runId = await begin(client, { fail: 1 });
-    await expect.poll(() => client.runs.logText(runId), SOON).toContain('begin of attempt 1');
+    await eventually(
+      async () => expect(await client.runs.logText(runId)).toContain('begin of attempt 1'),
+      SOON,
+    );
     release();
-    await expect.poll(() => client.runs.logText(runId), SOON).toContain('begin of attempt 2');
+    await eventually(
+      async () => expect(await client.runs.logText(runId)).toContain('begin of attempt 2'),
+      SOON,
+    );
     release();
     await ended(client, runId);
     expect(await client.runs.logText(runId, { attempt: 2 })).not.toContain('attempt 1');
@@ -119,11 +132,19 @@ describeEachPostgres('the logs of runs', (postgres) => {
     expect(await client.runs.logText(silent, { attempt: 1 })).toBe('');
   });
 
+  it('in a folder that cannot be made keep the server from starting, with a sentence', async () => {
+    const taken = join(folder, 'taken');
+    await writeFile(taken, '');
+    await expect(start('three', { logs: { folder: taken } })).rejects.toThrow(
+      `the folder for logs ${taken} cannot be used: `,
+    );
+  });
+
   it('in the folder of one server are not in that of another, which says so; a shared folder is read by both', async () => {
     const one = await start('here', { roles: ['gateway', 'engine'] });
     const other = await start('there', { roles: ['gateway'] });
     const runId = await begin(one);
-    await expect.poll(() => one.runs.logText(runId), SOON).toContain('begin');
+    await eventually(async () => expect(await one.runs.logText(runId)).toContain('begin'), SOON);
     release();
     await ended(one, runId);
     await expect(other.runs.logText(runId)).rejects.toMatchObject({ code: 'log_elsewhere', status: 503 });
@@ -132,7 +153,7 @@ describeEachPostgres('the logs of runs', (postgres) => {
     const first = await start('here', { logs });
     const second = await start('there', { logs, roles: ['gateway'] });
     const shared = await begin(first);
-    await expect.poll(() => second.runs.logText(shared), SOON).toContain('begin');
+    await eventually(async () => expect(await second.runs.logText(shared)).toContain('begin'), SOON);
     release();
     await ended(second, shared);
     expect(await second.runs.logText(shared)).toBe(await first.runs.logText(shared));

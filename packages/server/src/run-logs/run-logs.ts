@@ -58,7 +58,8 @@ export class RunLogs {
       if (segment.start + segment.bytes <= from) continue;
       const missing = segment.start - end;
       for await (const line of linesOf(source, record, { segment, from: Math.max(from, segment.start) })) {
-        if (missing > 0 && end < segment.start) yield gapLine(record, { ...line, offset: segment.start }, missing);
+        if (missing > 0 && end < segment.start)
+          yield gapLine(record, { ...line, offset: segment.start }, missing);
         end = line.offset;
         yield line;
       }
@@ -80,7 +81,11 @@ export class RunLogs {
         parts.push(textPart(textOf(gapLine(record, { atMs, offset: start }, start - end))));
       }
       const read = (from: number, bytesMax: number) =>
-        source.read(record, { segment: start, from: start + from, bytesMax: Math.min(bytesMax, bytes - from) });
+        source.read(record, {
+          segment: start,
+          from: start + from,
+          bytesMax: Math.min(bytesMax, bytes - from),
+        });
       parts.push({ bytes, read });
       end = start + bytes;
     }

@@ -3,12 +3,14 @@ import type { JobId, LeaseId, NodeId, RunId } from '@carillon/domain';
 import { type Log, silentLog, systemClock } from '@carillon/foundation';
 import type { HeldRun, OutputStream } from '@carillon/worker';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { eventually } from '../../../../tests/support/eventually.ts';
 import { dayOf, type LogStore } from '../log-store/log-store.ts';
 import { MemoryLogStore } from '../log-store/memory-log-store.ts';
 import { MemoryRunLogStore } from '../storage/memory/memory-run-log-store.ts';
 import { HEAD_BYTES_MAX, LINE_BYTES_MAX, UNWRITTEN_BYTES_MAX } from './attempt-log.ts';
 import { RunOutput, type RunOutputOptions } from './run-output.ts';
 
+const SOON = { withinMs: 60_000 };
 const AT = Date.UTC(2030, 0, 31, 12);
 const NODE = randomUUID() as NodeId;
 
@@ -129,8 +131,11 @@ test('a run that says nothing costs nothing: no promise, no record', async () =>
 test('an attempt that goes on is recorded and read before it ends', async () => {
   const run = held();
   say(run, 'working\n');
-  await expect.poll(() => text(run), { timeout: 60_000 }).toBe(`${AT} o working\n`);
-  await expect.poll(() => records.logsOf(run.runId), { timeout: 60_000 }).toMatchObject([{ ended: false }]);
+  await eventually(async () => expect(await text(run)).toBe(`${AT} o working\n`), SOON);
+  await eventually(
+    async () => expect(await records.logsOf(run.runId)).toMatchObject([{ ended: false }]),
+    SOON,
+  );
   await output.close(run);
   expect(await records.logsOf(run.runId)).toMatchObject([{ ended: true }]);
 });
@@ -204,7 +209,7 @@ describe('a store that is away', () => {
     const run = held();
     store.fault = full;
     say(run, 'one\n');
-    await expect.poll(() => warnings.length, { timeout: 60_000 }).toBe(1);
+    await eventually(() => expect(warnings.length).toBe(1), SOON);
     store.fault = undefined;
     say(run, 'two\n');
     await output.close(run);
@@ -217,10 +222,10 @@ describe('a store that is away', () => {
     store.fault = full;
     const line = `${'x'.repeat(60_000)}\n`;
     say(run, line);
-    await expect.poll(() => warnings.length, { timeout: 60_000 }).toBe(1);
+    await eventually(() => expect(warnings.length).toBe(1), SOON);
     for (let i = 0; i < 40; i += 1) say(run, line);
     store.fault = undefined;
-    await expect.poll(() => output.counts().unwrittenBytes, { timeout: 60_000 }).toBe(0);
+    await eventually(() => expect(output.counts().unwrittenBytes).toBe(0), SOON);
     say(run, 'back\n');
     await output.close(run);
     const all = await lines(run);

@@ -57,11 +57,15 @@ export function runLogOperationsOf(context: ApiContext): Operation[] {
       query: reading(RUN_LOGS_QUERY, toRunLogsQuery),
       headers: {
         accept: {
-          description: 'text/plain for the text, text/event-stream to follow it, application/json for the story.',
+          description:
+            'text/plain for the text, text/event-stream to follow it, application/json for the story.',
           example: 'text/plain',
         },
         range: { description: 'A part of the text.', example: 'bytes=0-1023' },
-        'last-event-id': { description: 'Of a stream: the id of the last message you saw.', example: '1:2048' },
+        'last-event-id': {
+          description: 'Of a stream: the id of the last message you saw.',
+          example: '1:2048',
+        },
       },
       answers: {
         200: {
@@ -79,7 +83,12 @@ export function runLogOperationsOf(context: ApiContext): Operation[] {
             },
           },
         },
-        206: { description: 'The part of the text that Range asks for.', contentType: 'text/plain', schema: z.string(), example: 'resized' },
+        206: {
+          description: 'The part of the text that Range asks for.',
+          contentType: 'text/plain',
+          schema: z.string(),
+          example: 'resized',
+        },
       },
       handle: async (call) => {
         const { caller, id, query } = call;
@@ -103,7 +112,10 @@ function restOf(call: Call<RunLogsQuery>): Partial<Pick<RestCall, 'request' | 'r
   return call as Partial<RestCall>;
 }
 
-function kindOf({ headers, method }: FastifyRequest, { asksForText }: RunLogsQuery): 'story' | 'text' | 'stream' {
+function kindOf(
+  { headers, method }: FastifyRequest,
+  { asksForText }: RunLogsQuery,
+): 'story' | 'text' | 'stream' {
   const accept = headers.accept?.trim() ?? '';
   // A stream in answer to HEAD would never end.
   if (accept.includes(STREAM_TYPE) && method !== 'HEAD') return 'stream';
@@ -139,7 +151,10 @@ function rangeOf(
 ): { readonly from: number; readonly to: number } | 'none' | undefined {
   const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '') ?? [];
   if (first === '' && last === '') return undefined;
-  if (first === '') return Number(last) === 0 || bytes === 0 ? 'none' : { from: Math.max(0, bytes - Number(last)), to: bytes };
+  if (first === '')
+    return Number(last) === 0 || bytes === 0
+      ? 'none'
+      : { from: Math.max(0, bytes - Number(last)), to: bytes };
   const from = Number(first);
   const to = last === '' ? bytes : Math.min(bytes, Number(last) + 1);
   if (last !== '' && Number(last) < from) return undefined;

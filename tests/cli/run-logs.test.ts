@@ -1,0 +1,95 @@
+/** The log of a run at the command line, against a server whose handlers write it. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Carillon } from '../../packages/client/src/index.ts';
+import {
+  type StartedTestServer,
+  startTestServer,
+} from '../../packages/server/src/testing/start-test-server.ts';
+import { eventually } from '../support/eventually.ts';
+import { commandsIn } from './commands-in.ts';
+
+const SOON = { withinMs: 60_000 };
+
+let server: StartedTestServer;
+let folder: string;
+let client: Carillon;
+let release = () => {};
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'carillon-cli-logs-'));
+  server = await startTestServer({
+    handlers: {
+      async steps(run) {
+        run.log.info('step one');
+        run.log.error('careful \u001b[2Jcleared');
+        await new Promise<void>((resolve) => {
+          release = resolve;
+        });
+        run.log.info('step two');
+      },
+    },
+  });
+  client = new Carillon({ url: server.url, key: server.key });
+});
+
+afterAll(async () => {
+  await server?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const { ok, run, json } = commandsIn(() => folder);
+const here = (key = server.key) => ['--url', server.url, '--key', key];
+
+async function begin(name: string): Promise<string> {
+  const { job_id: id } = await client.jobs.create({ name, schedule_type: 'IMMEDIATE', handler: 'steps' });
+  await eventually(async () => expect(await client.runs.logText(id)).toContain('careful'), SOON);
+  return id;
+}
+
+test('runs logs -f shows lines while the run goes on, and ends with it', async () => {
+  const id = await begin('followed');
+  const early = await ok(['runs', 'logs', id, ...here()]);
+  expect(early).toMatch(/attempt 1 started\n.*step one\n.*careful/);
+  expect(early).not.toContain('step two');
+  const following = ok(['runs', 'logs', '-f', id, ...here()]);
+  const ofJob = ok(['jobs', 'logs', '-f', 'followed', ...here()]);
+  release();
+  for (const text of [await following, await ofJob]) {
+    expect(text).toMatch(/step one\n.*careful.*step two\n.*attempt 1 ended: SUCCESS/s);
+    expect(text.match(/step one/g)).toHaveLength(1);
+  }
+  const whole = await ok(['runs', 'logs', id, ...here()]);
+  expect(whole).toMatch(/started\n.*step one\n.*careful.*\n.*step two\n.*attempt 1 ended: SUCCESS/);
+});
+
+test('parts of a log, and as JSON', async () => {
+  const id = await begin('parts');
+  release();
+  await eventually(async () => expect((await client.runs.get(id)).status).toBe('SUCCESS'), SOON);
+  expect(await ok(['runs', 'logs', id, '--stderr', ...here()])).toMatch(/^\S+ \S+ {2}careful[^\n]*\n$/);
+  expect(await ok(['runs', 'logs', id, '--search', 'step', '--tail', '1', ...here()])).toMatch(
+    /^[^\n]*step two\n$/,
+  );
+  expect(await ok(['runs', 'logs', id, '--since', '1h', '--tail', '1', ...here()])).toContain('step two');
+  expect(await json(['jobs', 'logs', 'parts', '--stderr', ...here()])).toMatchObject({
+    ...{ stream: 'stderr', text: 'careful \u001b[2Jcleared' },
+  });
+});
+
+test('without the permission logs.read the story alone is shown, and the command says so', async () => {
+  const id = await begin('hidden');
+  release();
+  await eventually(async () => expect((await client.runs.get(id)).status).toBe('SUCCESS'), SOON);
+  const { key } = await client.keys.create({
+    ...{ name: 'viewer', grants: [{ namespace: 'default', role: 'viewer' }] },
+  });
+  const { code, stdout, stderr } = await run(['runs', 'logs', id, ...here(key)]);
+  expect(code).toBe(0);
+  expect(stdout).toContain('attempt 1 ended: SUCCESS');
+  expect(stdout).not.toContain('step');
+  expect(stderr).toContain('logs.read');
+  expect((await run(['runs', 'logs', id, '--stderr', ...here(key)])).code).not.toBe(0);
+});
