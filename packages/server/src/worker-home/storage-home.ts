@@ -79,7 +79,10 @@ export class StorageHome implements WorkerHome {
     this.#leaseWatch = leaseWatch;
     // A hint alone stops nothing: the storage decides which runs are to stop.
     this.#unsubscribe = this.#options.signals.on('cancel-requested', () => leaseWatch.checkSoon());
-    leaseWatch.start();
+  }
+
+  watch(): void {
+    this.#leaseWatch.start();
   }
 
   async register(): Promise<Heard | undefined> {
