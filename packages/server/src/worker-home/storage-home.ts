@@ -86,7 +86,7 @@ export class StorageHome implements WorkerHome {
   }
 
   async register(): Promise<Heard | undefined> {
-    const { members, nodeId, incarnation, bootId, clock, link } = this.#options;
+    const { members, nodeId, incarnation, bootId, clock } = this.#options;
     const { workerId, handlers } = this.#worker;
     const sentAt = clock.monotonic();
     const worker = {
@@ -98,9 +98,12 @@ export class StorageHome implements WorkerHome {
       slots: this.#worker.slotsMax,
       handlers,
     };
-    if ((await members.registerWorker(worker, clock.now())) !== 'registered') return undefined;
-    link.attach(this.#worker);
-    return this.#heard(sentAt);
+    const isRegistered = (await members.registerWorker(worker, clock.now())) === 'registered';
+    return isRegistered ? this.#heard(sentAt) : undefined;
+  }
+
+  attach(): void {
+    this.#options.link.attach(this.#worker);
   }
 
   async beat(): Promise<Heard | undefined> {

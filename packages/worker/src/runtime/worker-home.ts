@@ -66,8 +66,10 @@ export interface WorkerHome extends ReportTaker {
   open(worker: HomeWorker, leaving: AbortSignal): void;
   /** The worker has begun to beat: what else it must learn is looked up from now on. */
   watch(): void;
-  /** Resolves when the worker may be given runs. Undefined: it was buried under this id. */
+  /** Undefined: it was buried under this id. */
   register(): Promise<Heard | undefined>;
+  /** The worker is registered and trusted: it may be given runs. */
+  attach(): void;
   /** Undefined: the worker is buried, and its runs belong to others. */
   beat(): Promise<Heard | undefined>;
   /** Runs that have been going on for a while, so that people see them. Best effort. */

@@ -170,8 +170,9 @@ export class WorkerRuntime implements Service, HomeWorker {
     const { home } = this.#options;
     const heard = this.#isRegistered ? await home.beat() : await home.register();
     if (heard === undefined) return this.#comeBack();
-    this.#isRegistered = true;
     this.#heard(heard);
+    if (!this.#isRegistered) home.attach();
+    this.#isRegistered = true;
     return heard.beatMs;
   }
 
