@@ -49,7 +49,7 @@ interface WorkerOptions {
 /** Resolves when the cluster knows it. */
 async function startWorker(servers: readonly string[], options: WorkerOptions): Promise<ChildProcess> {
   const { key, drainSeconds = 30, handlers = 'remote' } = options;
-  const before = (await remoteWorkers()).length;
+  const before = await remoteIds();
   const worker = spawn(
     process.execPath,
     [
@@ -67,7 +67,9 @@ async function startWorker(servers: readonly string[], options: WorkerOptions): 
     },
   );
   workers.push(worker);
-  await eventually(async () => expect(await remoteWorkers()).toHaveLength(before + 1), SOON);
+  await eventually(async () => {
+    expect((await remoteIds()).filter((workerId) => !before.includes(workerId))).toHaveLength(1);
+  }, SOON);
   return worker;
 }
 
@@ -75,6 +77,8 @@ const remoteWorkers = () =>
   stage.postgres.query<{ worker_id: string; node_id: string }>(
     `SELECT worker_id, node_id::text FROM workers WHERE worker_id LIKE '%@%' AND NOT dead ORDER BY worker_id`,
   );
+
+const remoteIds = async () => (await remoteWorkers()).map(({ worker_id: workerId }) => workerId);
 
 interface Attempt extends Record<string, unknown> {
   readonly epoch: number;
@@ -161,12 +165,11 @@ it('worker frozen past the silence and thawed: its late report is stale, and its
   frozen.kill('SIGSTOP');
   const heir = await startWorker([server.address], { key });
   await untilSucceeded(jobId);
-  const before = (await remoteWorkers()).map(({ worker_id }) => worker_id);
+  const before = await remoteIds();
   frozen.kill('SIGCONT');
-  // It comes back under a new id, and works.
+  // It comes back, and works.
   await eventually(async () => {
-    const now = (await remoteWorkers()).map(({ worker_id }) => worker_id);
-    expect(now.filter((workerId) => !before.includes(workerId))).toHaveLength(1);
+    expect((await remoteIds()).filter((workerId) => !before.includes(workerId))).toHaveLength(1);
   }, SOON);
   heir.kill('SIGKILL');
   await untilSucceeded(await submit(server, 1));
@@ -227,7 +230,9 @@ it('a handler that only one worker offers is found, wherever it is connected; wi
     return body.runs;
   };
   await eventually(async () => {
-    expect(await waiting()).toMatchObject([{ status: 'QUEUED', reason: 'no worker offers the handler "rare"' }]);
+    expect(await waiting()).toMatchObject([
+      { status: 'QUEUED', reason: 'no worker offers the handler "rare"' },
+    ]);
   }, SOON);
   await startWorker([two.address], { key, handlers: 'rare' });
   await untilSucceeded(jobId);

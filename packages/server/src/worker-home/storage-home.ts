@@ -83,11 +83,14 @@ export class StorageHome implements WorkerHome {
       signals.on('cancel-requested', () => leaseWatch.checkSoon()),
       signals.on('workers-asked', () => worker.beatSoon()),
     ];
-    leaseWatch.start();
+  }
+
+  watch(): void {
+    this.#leaseWatch.start();
   }
 
   async register(): Promise<Heard | undefined> {
-    const { members, nodeId, incarnation, bootId, clock, link } = this.#options;
+    const { members, nodeId, incarnation, bootId, clock } = this.#options;
     const { workerId, handlers, isDraining: draining } = this.#worker;
     const sentAt = clock.monotonic();
     const worker = {
@@ -100,9 +103,12 @@ export class StorageHome implements WorkerHome {
       handlers,
       draining,
     };
-    if ((await members.registerWorker(worker, clock.now())) !== 'registered') return undefined;
-    link.attach(this.#worker);
-    return this.#heard(sentAt, draining);
+    const isRegistered = (await members.registerWorker(worker, clock.now())) === 'registered';
+    return isRegistered ? this.#heard(sentAt, draining) : undefined;
+  }
+
+  attach(): void {
+    this.#options.link.attach(this.#worker);
   }
 
   async beat(): Promise<Heard | undefined> {

@@ -92,6 +92,12 @@ export class RemoteHome implements WorkerHome {
     this.#leaving = leaving;
   }
 
+  /** The server looks it up, and says it on the stream. */
+  watch(): void {}
+
+  /** The server does, after its welcome. */
+  attach(): void {}
+
   register(): Promise<Heard | undefined> {
     return this.#connect();
   }

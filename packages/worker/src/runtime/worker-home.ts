@@ -66,8 +66,12 @@ export interface WorkerHome extends ReportTaker {
   readonly channel: RunChannel;
   /** From now on the home may call the worker, whose id may change. leaving: aborted when nothing is left to tell. */
   open(worker: HomeWorker, leaving: AbortSignal): void;
-  /** Resolves when the worker may be given runs. Undefined: it was buried under this id. */
+  /** The worker has begun to beat: what else it must learn is looked up from now on. */
+  watch(): void;
+  /** Undefined: it was buried under this id. */
   register(): Promise<Heard | undefined>;
+  /** The worker is registered and trusted: it may be given runs. */
+  attach(): void;
   /** Undefined: the worker is buried, and its runs belong to others. */
   beat(): Promise<Heard | undefined>;
   /** Runs that have been going on for a while, so that people see them. Best effort. */

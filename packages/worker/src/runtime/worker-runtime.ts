@@ -132,6 +132,7 @@ export class WorkerRuntime implements Service, HomeWorker {
       log.warn({ err: error }, 'could not register this worker yet'),
     );
     this.#loop.start();
+    home.watch();
   }
 
   /** Waits for runs to end, then returns the rest; every report is delivered before it resolves. */
@@ -181,8 +182,9 @@ export class WorkerRuntime implements Service, HomeWorker {
     this.#noteStuck();
     const heard = this.#isRegistered ? await home.beat() : await home.register();
     if (heard === undefined) return this.#comeBack();
-    this.#isRegistered = true;
     this.#heard(heard);
+    if (!this.#isRegistered) home.attach();
+    this.#isRegistered = true;
     return heard.beatMs;
   }
 
