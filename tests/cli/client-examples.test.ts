@@ -1,4 +1,4 @@
-/** The examples of docs/client.md and of the pages that the packages are published with, as the compiler sees them. */
+/** The examples of docs/client.md, docs/workers.md and of the pages that the packages are published with, as the compiler sees them. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,12 +9,13 @@ import { Carillon } from '../../packages/client/src/index.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const page = await readFile(join(ROOT, 'docs/client.md'), 'utf8');
+const workers = await readFile(join(ROOT, 'docs/workers.md'), 'utf8');
 const readmes = await Promise.all(
   ['client', 'worker', 'server'].map((name) => readFile(join(ROOT, 'packages', name, 'README.md'), 'utf8')),
 );
 
 test('every example compiles', async () => {
-  const examples = [page, ...readmes].flatMap((text) =>
+  const examples = [page, workers, ...readmes].flatMap((text) =>
     [...text.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code = '']) => code),
   );
   expect(examples.length).toBeGreaterThan(7);

@@ -36,6 +36,11 @@ export class StallableProxy {
     for (const socket of this.#sockets) socket.resume();
   }
 
+  /** Every connection breaks; new ones are passed on. */
+  cut(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
   async stop(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy();
     await new Promise((resolve) => this.#server.close(resolve));

@@ -1,6 +1,6 @@
 /**
  * What a worker at the end of a stream holds, as its home knows it: what it was assigned here, and what the storage says is its own
- * from an earlier stream. A report, output or checkpoint about anything else is not the worker's to make.
+ * from an earlier stream. A report, output or checkpoint about anything else is not the worker's to make (LEASE-12).
  */
 import type { ClaimedBatch, JobId, LeaseId, RunId, WorkerId } from '@carillon/domain';
 import type { HeldRun, ReportedRun } from '@carillon/worker';

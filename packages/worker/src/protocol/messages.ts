@@ -15,6 +15,11 @@ import {
   OutcomeSchema,
 } from './generated/carillon/worker/v1/workers_pb.js';
 
+/** The highest protocol that this version knows. */
+export const PROTOCOL = 1;
+/** What one frame may hold. */
+export const FRAME_BYTES_MAX = 4 * 1_024 * 1_024;
+
 export interface Sized<Message> {
   readonly message: Message;
   readonly bytes: number;

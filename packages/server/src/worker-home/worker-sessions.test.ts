@@ -1,0 +1,341 @@
+/** What a worker at the end of a stream may say, and what becomes of one that lies, repeats itself or sends garbage. */
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import type { ClaimedBatch } from '@carillon/domain';
+import { protocol as P, type RunChannel } from '@carillon/worker';
+import { createClient } from '@connectrpc/connect';
+import { createGrpcTransport } from '@connectrpc/connect-node';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { eventually } from '../../../../tests/support/eventually.ts';
+import { newId } from '../storage/conformance/sample-job.ts';
+import { KEY, WorkerHomeFixture } from './worker-home.fixture.ts';
+
+const SOON = { withinMs: 60_000 };
+
+let home: WorkerHomeFixture;
+let address: string;
+let said: string[];
+let streams: RawStream[];
+
+const CHANNEL: RunChannel = {
+  output: ({ runId }, { stream, bytes }) => {
+    said.push(`${runId} ${stream} ${Buffer.from(bytes).toString()}`);
+    return undefined;
+  },
+  progress: ({ runId }, { percent, message }) => void said.push(`${runId} ${percent} ${message}`),
+  saveCheckpoint: async ({ runId }, value) => void said.push(`${runId} saved ${value}`),
+  close: ({ runId }) => void said.push(`${runId} closed`) as undefined,
+};
+
+/** A worker written by hand: it says whatever a test wants. */
+class RawStream {
+  readonly frames = new P.FrameQueue(() => create(P.SessionRequestSchema));
+  readonly heard: P.SessionResponse[] = [];
+  hasEnded = false;
+  readonly #gone = new AbortController();
+
+  constructor(key = KEY) {
+    const client = createClient(P.WorkerService, createGrpcTransport({ baseUrl: address }));
+    const headers = { authorization: `Bearer ${key}` };
+    const answers = client.session(this.frames.frames(), { headers, signal: this.#gone.signal });
+    void this.#read(answers);
+    streams.push(this);
+  }
+
+  async #read(answers: AsyncIterable<P.SessionResponse>): Promise<void> {
+    try {
+      for await (const answer of answers) this.heard.push(answer);
+    } catch {
+      // It broke: the tests look at what was heard before.
+    }
+    this.hasEnded = true;
+  }
+
+  /** Each in a frame of its own. */
+  say(message: MessageInitShape<typeof P.SessionRequestSchema>): void {
+    this.frames.put(P.URGENCY.life, P.FRAME_BYTES_MAX, (frame) =>
+      Object.assign(frame, create(P.SessionRequestSchema, message)),
+    );
+  }
+
+  hello(over: MessageInitShape<typeof P.HelloSchema> = {}): void {
+    this.say({
+      hello: {
+        ...{ protocol: 1, workerId: newId(), bootId: newId(), session: 1, name: 'raw' },
+        offer: { slots: 4, handlers: [{ name: 'quick' }] },
+        ...(over as object),
+      },
+    });
+  }
+
+  async welcomed(): Promise<P.Welcome> {
+    return eventually(() => {
+      const found = this.heard.find(({ welcome }) => welcome)?.welcome;
+      if (!found) throw new Error(`not welcome: ${this.goodbye?.reason}`);
+      return found;
+    }, SOON);
+  }
+
+  get goodbye(): P.Goodbye | undefined {
+    return this.heard.find(({ goodbye }) => goodbye)?.goodbye;
+  }
+
+  get settled(): [number, P.Verdict][] {
+    return this.heard.flatMap(({ settled }) =>
+      settled.flatMap(({ positions, verdicts }) =>
+        positions.map((position, i): [number, P.Verdict] => [position, verdicts[i]!]),
+      ),
+    );
+  }
+
+  untilEnded(): Promise<void> {
+    return eventually(() => expect(this.hasEnded).toBe(true), SOON);
+  }
+
+  close(): void {
+    this.frames.end();
+    this.#gone.abort();
+  }
+}
+
+beforeEach(async () => {
+  said = [];
+  streams = [];
+  home = await WorkerHomeFixture.open({ channel: CHANNEL });
+  ({ address } = await home.listen());
+});
+
+afterEach(async () => {
+  for (const stream of streams) stream.close();
+  await home.close();
+});
+
+const endOf = ({ leaseId, runs }: ClaimedBatch, over: MessageInitShape<typeof P.EndedSchema> = {}) => ({
+  ended: [
+    {
+      leaseId,
+      positions: runs.map(({ position }) => position),
+      epochs: runs.map(({ epoch }) => epoch),
+      startedAtMs: runs.map(() => 1n),
+      endedAtMs: runs.map(() => 2n),
+      ...over,
+    },
+  ],
+});
+
+async function connected(over: MessageInitShape<typeof P.HelloSchema> = {}): Promise<RawStream> {
+  const stream = new RawStream();
+  stream.hello(over);
+  await stream.welcomed();
+  return stream;
+}
+
+/** A worker with one run. */
+async function working(): Promise<{
+  stream: RawStream;
+  batch: ClaimedBatch;
+  status: () => Promise<string[]>;
+}> {
+  const stream = await connected();
+  await eventually(() => home.workerId(), SOON);
+  const { batch, jobs } = await home.hand('quick');
+  await eventually(() => expect(stream.heard.some(({ assigns }) => assigns.length > 0)).toBe(true), SOON);
+  return { stream, batch, status: () => home.statuses(jobs[0]!) };
+}
+
+describe('a worker that connects', () => {
+  test('is known under its id and its key, so that no other key can be it', async () => {
+    const workerId = newId();
+    const stream = await connected({ workerId });
+    expect((await stream.welcomed()).workerId).toBe(`${workerId}@server`);
+  });
+
+  test('needs a key', async () => {
+    const stream = new RawStream('wrong');
+    stream.hello();
+    await stream.untilEnded();
+    expect(stream.heard).toEqual([]);
+  });
+
+  test.each([
+    ['no hello', { beat: { sequence: 1 } }],
+    ['an id that is none', { hello: { protocol: 1, workerId: 'me', bootId: newId() } }],
+    ['an older protocol', { hello: { protocol: 0, workerId: newId(), bootId: newId() } }],
+    ['no slots', { hello: { protocol: 1, workerId: newId(), bootId: newId(), offer: { slots: 0 } } }],
+  ])('with %s is refused with the reason', async (_, message) => {
+    const stream = new RawStream();
+    stream.say(message);
+    await stream.untilEnded();
+    expect(stream.goodbye?.reason).toMatch(/./);
+    expect(home.link.workers()).toEqual([]);
+  });
+
+  test('hazard 44: under the id of another process is refused while that one lives', async () => {
+    const workerId = newId();
+    const first = await connected({ workerId });
+    const second = new RawStream();
+    second.hello({ workerId, session: 9 });
+    await second.untilEnded();
+    expect(second.goodbye?.reason).toContain('another process');
+    expect(first.hasEnded).toBe(false);
+  });
+
+  test('again ends its older stream, and keeps its seat', async () => {
+    const identity = { workerId: newId(), bootId: newId() };
+    const older = await connected(identity);
+    await connected({ ...identity, session: 2 });
+    await older.untilEnded();
+    await eventually(() => expect(home.freeSlots()).toEqual([4]), SOON);
+    const late = new RawStream();
+    late.hello({ ...identity, session: 1 });
+    await late.untilEnded();
+    expect(home.freeSlots()).toEqual([4]);
+  });
+
+  test('again elsewhere is told which leases are not its own any more', async () => {
+    const identity = { workerId: newId(), bootId: newId() };
+    const stream = await connected(identity);
+    await eventually(() => home.workerId(), SOON);
+    const { batch } = await home.hand('quick');
+    stream.close();
+    await eventually(() => expect(home.link.workers()).toEqual([]), SOON);
+    const other = newId();
+    const next = await connected({
+      ...{ ...identity, session: 2, executing: 1 },
+      heldLeases: [batch.leaseId, other],
+    });
+    expect((await next.welcomed()).unknownLeases).toEqual([other]);
+    await eventually(() => expect(home.freeSlots()).toEqual([3]), SOON);
+    next.say({ ...endOf(batch), slotsFreed: 1n });
+    await eventually(() => expect(next.settled).toEqual([[0, P.Verdict.UNSPECIFIED]]), SOON);
+    await eventually(() => expect(home.freeSlots()).toEqual([4]), SOON);
+  });
+
+  test('is sent to another server when this one stops', async () => {
+    const { address: here, close } = await home.listen();
+    address = here;
+    const stream = await connected();
+    await close();
+    await stream.untilEnded();
+    expect(stream.goodbye).toMatchObject({ dialAgain: true });
+  });
+});
+
+describe('an end that is told', () => {
+  test('is recorded once, however often it is told', async () => {
+    const { stream, batch, status } = await working();
+    stream.say(endOf(batch));
+    stream.say(endOf(batch));
+    await eventually(() => expect(stream.settled.length).toBeGreaterThan(0), SOON);
+    stream.say(endOf(batch));
+    await eventually(() => expect(stream.settled.at(-1)).toEqual([0, P.Verdict.STALE]), SOON);
+    expect(await status()).toEqual(['SUCCESS']);
+  });
+
+  test('hazard 14: of a run that another worker holds, or of another epoch, is refused', async () => {
+    const { batch, stream, status } = await working();
+    const liar = await connected();
+    liar.say(endOf(batch));
+    await eventually(() => expect(liar.settled).toEqual([[0, P.Verdict.STALE]]), SOON);
+    stream.say(endOf(batch, { epochs: [7] }));
+    await eventually(() => expect(stream.settled).toEqual([[0, P.Verdict.STALE]]), SOON);
+    expect(await status()).not.toContain('SUCCESS');
+  });
+
+  test('with a result that is not JSON is kept with a note instead', async () => {
+    const { stream, batch } = await working();
+    stream.say(endOf(batch, { outcomes: [{ position: 0, result: 'not json' }] }));
+    await eventually(() => expect(stream.settled).toEqual([[0, P.Verdict.UNSPECIFIED]]), SOON);
+    const [view] = await home.world.runsOf(batch.runs[0]!.jobId, home.clock.now());
+    expect(view!.result).toContain('not JSON');
+  });
+
+  test('in columns of different lengths ends the stream, and nothing else', async () => {
+    const { stream, batch, status } = await working();
+    const other = await connected();
+    stream.say(endOf(batch, { epochs: [] }));
+    await stream.untilEnded();
+    expect(stream.goodbye?.reason).toContain('columns');
+    expect(other.hasEnded).toBe(false);
+    expect(await status()).not.toContain('SUCCESS');
+  });
+});
+
+describe('what a run says', () => {
+  const about = ({ leaseId, runs: [run] }: ClaimedBatch) => ({
+    leaseId,
+    position: run!.position,
+    epoch: run!.epoch,
+  });
+
+  test('reaches the channel before its end is recorded', async () => {
+    const { stream, batch } = await working();
+    const run = about(batch);
+    const { runId } = batch.runs[0]!;
+    stream.say({
+      outputs: [{ ...run, bytes: Buffer.from('hello') }],
+      progress: [{ ...run, percent: 250, message: 'half' }],
+      checkpoints: [{ ...run, sequence: 3, value: '{"at":1}' }],
+    });
+    stream.say(endOf(batch));
+    await eventually(() => expect(stream.settled).toHaveLength(1), SOON);
+    expect(said).toEqual([
+      `${runId} stdout hello`,
+      `${runId} 100 half`,
+      `${runId} saved {"at":1}`,
+      `${runId} closed`,
+    ]);
+    const answers = stream.heard.flatMap(({ checkpointAnswers }) => checkpointAnswers);
+    expect(answers).toMatchObject([{ sequence: 3, error: '' }]);
+    const taken = stream.heard.flatMap(({ outputsTaken }) => outputsTaken.map(({ bytes }) => bytes));
+    expect(taken).toEqual([5n]);
+  });
+
+  test('hazard 14: of a run that the worker does not hold is not kept', async () => {
+    const { batch } = await working();
+    const liar = await connected();
+    const run = about(batch);
+    liar.say({
+      outputs: [{ ...run, bytes: Buffer.from('forged') }],
+      checkpoints: [{ ...run, sequence: 1, value: '1' }],
+    });
+    await eventually(() => {
+      const answers = liar.heard.flatMap(({ checkpointAnswers }) => checkpointAnswers);
+      expect(answers.map(({ error }) => error)).toEqual([expect.stringContaining('not this worker')]);
+    }, SOON);
+    expect(said).toEqual([]);
+  });
+});
+
+test('more freed slots than there were end the stream', async () => {
+  const stream = await connected();
+  stream.say({ slotsFreed: 3n });
+  await stream.untilEnded();
+  expect(stream.goodbye?.reason).toContain('slots');
+});
+
+test('a message that is too large ends the stream, and nothing else', async () => {
+  const other = await connected();
+  const stream = await connected();
+  stream.say({ outputs: [{ leaseId: newId(), bytes: new Uint8Array(P.FRAME_BYTES_MAX + 1) }] });
+  await stream.untilEnded();
+  expect(other.hasEnded).toBe(false);
+  await eventually(() => expect(home.freeSlots()).toEqual([4]), SOON);
+});
+
+test('a worker gets no more runs than it has slots, and a large lease in parts that a frame can hold', async () => {
+  const stream = await connected({ offer: { slots: 2_000, handlers: [{ name: 'quick' }] } });
+  await eventually(() => home.workerId(), SOON);
+  const { batch } = await home.hand('quick', { count: 1_100 });
+  await eventually(() => {
+    const assigns = stream.heard.flatMap((frame) => frame.assigns);
+    expect(assigns.map(({ firstPosition, runIds }) => [firstPosition, runIds.length])).toEqual([
+      [0, 500],
+      [500, 500],
+      [1_000, 100],
+    ]);
+  }, SOON);
+  expect(home.freeSlots()).toEqual([900]);
+  stream.say({ ...endOf(batch), slotsFreed: 1_100n });
+  await eventually(() => expect(stream.settled).toHaveLength(1_100), SOON);
+  await eventually(() => expect(home.freeSlots()).toEqual([2_000]), SOON);
+});
