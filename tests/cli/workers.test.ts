@@ -51,7 +51,7 @@ test('a worker is drained: it ends what it runs, takes nothing more, and goes on
     for (const response of asked) response.destroy();
     receiver.close();
   }
-}, 120_000);
+}, 180_000);
 
 test('a worker that is not there cannot be drained', async () => {
   expect(await run(['workers', 'drain', '01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e0f.abc.1'])).toMatchObject({
@@ -84,7 +84,7 @@ test('a worker key connects workers and may do nothing else', async () => {
   await ok(['keys', 'rotate', 'thumbnails', '--overlap', '0', '--yes']);
   await eventually(async () => expect((await ask('/session')).status).toBe(401), SOON);
   await ok(['keys', 'revoke', made.key_id, '--yes']);
-}, 120_000);
+}, 180_000);
 
 test.each([
   ['without handlers', ['--worker']],
@@ -153,4 +153,4 @@ test('carillon worker with a key that may not offer its handler ends with a sent
     env: { CARILLON_KEY: keyed.key },
   });
   expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining('may not offer the handler http') });
-}, 60_000);
+}, 180_000);

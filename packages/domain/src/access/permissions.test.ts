@@ -72,7 +72,6 @@ describe('the table of roles and actions', () => {
       'namespaces.manage',
       'users.manage',
       'users.read',
-      'workers.connect',
       'workers.manage',
       'workers.read',
     ]);

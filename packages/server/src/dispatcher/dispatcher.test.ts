@@ -190,25 +190,6 @@ describe('workers', () => {
     expect(gpu.runs.sort()).toEqual(other.sort());
   });
 
-  test('get only runs of the namespaces that they serve', async () => {
-    worker.slots = 0;
-    const [media, billing] = [
-      await attach({ slots: 20, namespaces: ['media'] }),
-      await attach({ slots: 5, namespaces: ['billing', 'media'] }),
-    ];
-    const bills = await bring(5, { namespace: 'billing', priority: 'high' });
-    const pictures = await bring(10, { namespace: 'media' });
-    const others = await bring(3, { namespace: 'elsewhere' });
-    // What nobody here may run keeps nobody busy.
-    expect(await untilIdle()).toBeGreaterThan(0);
-    expect([...billing.runs].sort()).toEqual([...bills].sort());
-    expect([...media.runs].sort()).toEqual([...pictures].sort());
-    worker.slots = 10;
-    stage.link.freed();
-    await untilIdle();
-    expect([...worker.runs].sort()).toEqual([...others].sort());
-  });
-
   test('with fewer free slots are asked when those with more offer nothing that waits', async () => {
     const gpu = await attach({ handlers: ['gpu'], slots: 1 });
     await untilIdle();
