@@ -1,6 +1,7 @@
 /**
- * `node scripts/generate-rpc.ts [folder]`: writes src/rpc/generated from the proto files, after judging them, in
- * packages/contract or the folder named. Run it when they change. Our own messages become one module, carillon.ts.
+ * `node scripts/generate-rpc.ts [folder]`: writes src/rpc/generated of packages/contract and src/protocol/generated of packages/worker
+ * from the proto files, after judging them; both below the folder named, if one is. Run it when they change. Messages of the calls
+ * become one module, carillon.ts.
  */
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,13 +9,18 @@ import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..');
 const CONTRACT = join(ROOT, 'packages/contract');
+const WORKER = join(ROOT, 'packages/worker');
 const folder = process.argv[2] ?? CONTRACT;
 const generated = join(folder, 'src/rpc/generated');
 
-for (const command of [['lint'], ['generate'], ['generate', '--template', 'buf.gen.grpc.yaml']]) {
-  const output = command[0] === 'generate' ? ['--output', folder] : [];
+for (const command of [
+  ['lint'],
+  ['generate', '--output', folder],
+  ['generate', '--output', folder, '--template', 'buf.gen.grpc.yaml'],
+  ['generate', '--output', process.argv[2] ?? WORKER, '--template', 'buf.gen.worker.yaml'],
+]) {
   const program = join(ROOT, 'node_modules/.bin/buf');
-  const { status } = spawnSync(program, [...command, ...output], { cwd: CONTRACT, stdio: 'inherit' });
+  const { status } = spawnSync(program, command, { cwd: CONTRACT, stdio: 'inherit' });
   if (status !== 0) process.exit(status ?? 1);
 }
 

@@ -35,6 +35,8 @@ test('the generated code is what the proto files say: otherwise run `node script
     const { status, stderr } = spawnSync(process.execPath, [script, folder], { encoding: 'utf8', env: ENV });
     expect([status, stderr]).toEqual([0, '']);
     expect(filesIn(join(CONTRACT, 'src/rpc/generated'))).toEqual(filesIn(join(folder, 'src/rpc/generated')));
+    const worker = join(CONTRACT, '../worker/src/protocol/generated');
+    expect(filesIn(worker)).toEqual(filesIn(join(folder, 'src/protocol/generated')));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
