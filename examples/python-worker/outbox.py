@@ -32,7 +32,7 @@ class Outbox:
     def new_stream(self, window):
         """Everything that was not answered is told again, in the order in which it happened."""
         self._window = window
-        self.slots_freed = self._slots_freed_told = 0
+        self._slots_freed_told = 0
         self._ends_to_send = dict(self._ends)
         self._checkpoints_to_send = {sequence: message for sequence, (message, _) in self._checkpoints.items()}
         self._beat = None

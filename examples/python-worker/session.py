@@ -201,6 +201,7 @@ class Worker:
                 call.cancel()
 
     def _hello(self):
+        self._outbox.slots_freed = 0  # counted from `executing` on
         return pb.SessionRequest(
             hello=pb.Hello(
                 protocol=PROTOCOL,
