@@ -104,8 +104,10 @@ export const MODULES: readonly Module[] = [
   {
     name: 'worker',
     kind: 'package',
-    purpose: 'Runs handlers and says how they ended; installs without a database driver.',
+    purpose:
+      'A worker: runs handlers, beats, says how runs ended, in the process of a server or anywhere by a stream; installs without a database driver.',
     imports: ['domain', 'foundation'],
+    npm: ['@bufbuild/protobuf', '@connectrpc/connect', '@connectrpc/connect-node'],
   },
   {
     name: 'client',
@@ -135,6 +137,8 @@ export const MODULES: readonly Module[] = [
       'server/operations',
       'server/storage',
       'server/telemetry',
+      'server/worker-home',
+      'worker',
     ],
     npm: ['fastify', 'zod', '@bufbuild/protobuf', '@connectrpc/connect', '@connectrpc/connect-node'],
   },
@@ -159,6 +163,14 @@ export const MODULES: readonly Module[] = [
     kind: 'service',
     purpose: 'Users, API keys, sessions and namespaces, and who a credential belongs to.',
     imports: ['domain', 'foundation', 'server/audit', 'server/counters', 'server/storage'],
+  },
+  {
+    name: 'server/worker-home',
+    kind: 'service',
+    purpose:
+      'The home of workers, of the one in this process and of those at the end of a stream: hears their beats, hands them runs, records their reports.',
+    imports: ['domain', 'foundation', 'worker', 'server/signal-bus', 'server/storage', 'server/worker-link'],
+    npm: ['@bufbuild/protobuf'],
   },
   {
     name: 'server/event-feed',
@@ -193,16 +205,10 @@ export const MODULES: readonly Module[] = [
     imports: ['domain', 'foundation', 'server/backlog', 'server/storage', 'server/worker-link'],
   },
   {
-    name: 'server/executor',
-    kind: 'role',
-    purpose: 'The worker of this process: sends heartbeats, runs what it is given, reports.',
-    imports: ['domain', 'foundation', 'worker', 'server/signal-bus', 'server/storage', 'server/worker-link'],
-  },
-  {
     name: 'server/completion',
     kind: 'role',
     purpose: 'Makes outcomes durable in batches and decides what follows each.',
-    imports: ['domain', 'foundation', 'server/signal-bus', 'server/storage', 'server/worker-link'],
+    imports: ['domain', 'foundation', 'worker', 'server/signal-bus', 'server/storage', 'server/worker-link'],
   },
   {
     name: 'server/recovery',
@@ -316,7 +322,7 @@ export const MODULES: readonly Module[] = [
     name: 'server/worker-link',
     kind: 'port',
     purpose: 'Between the dispatcher and workers, wherever they run, and what workers report.',
-    imports: ['domain', 'server/storage'],
+    imports: ['domain', 'worker', 'server/storage'],
     files: ['worker-link.ts', 'run-reports.ts'],
   },
   {
@@ -439,7 +445,6 @@ export const MODULES: readonly Module[] = [
       'server/outgoing',
       'server/scheduler',
       'server/dispatcher',
-      'server/executor',
       'server/completion',
       'server/recovery',
       'server/sharding',
@@ -451,6 +456,7 @@ export const MODULES: readonly Module[] = [
       'server/ingest/direct-ingest.ts',
       'server/signal-bus',
       'server/signal-bus/memory-signal-bus.ts',
+      'server/worker-home',
       'server/worker-link',
       'server/worker-link/in-process-worker-link.ts',
     ],

@@ -2,7 +2,7 @@
 import type { ClaimedBatch, WorkerId } from '@carillon/domain';
 import type { LocalWorker } from '../../packages/server/src/worker-link/worker-link.ts';
 
-/** As `executor/unrecorded-bound.ts` has it. */
+/** As `runtime/unrecorded-bound.ts` of packages/worker has it. */
 export function unrecordedMaxOf({ slots, least = 1_000 }: { slots: number; least?: number }): number {
   return Math.max(least, 2 * slots);
 }

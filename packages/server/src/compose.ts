@@ -2,7 +2,7 @@
  * Puts the roles together over their ports: the only file that names adapters. Every role gets ports and nothing else, so
  * moving one to another machine changes what is composed here, not the role.
  */
-import { type BootId, type NodeId, SHARD_COUNT } from '@carillon/domain';
+import { type BootId, type NodeId, SHARD_COUNT, type WorkerId } from '@carillon/domain';
 import {
   type Clock,
   type Log,
@@ -12,7 +12,7 @@ import {
   sleep,
   TimeSlices,
 } from '@carillon/foundation';
-import type { Handler } from '@carillon/worker';
+import { type Handler, type RunChannel, SILENT_CHANNEL, WorkerRuntime } from '@carillon/worker';
 import { Accounts, type SessionTimes } from './accounts/accounts.ts';
 import { AuditLog } from './audit/audit-log.ts';
 import { StorageBacklog } from './backlog/storage-backlog.ts';
@@ -21,7 +21,6 @@ import type { Counters } from './counters/counters.ts';
 import { MemoryCounters } from './counters/memory-counters.ts';
 import { Dispatcher } from './dispatcher/dispatcher.ts';
 import { EventFeed } from './event-feed/event-feed.ts';
-import { Executor } from './executor/executor.ts';
 import { Housekeeper } from './housekeeping/housekeeper.ts';
 import { DirectIngest } from './ingest/direct-ingest.ts';
 import { createOperations, type Operations } from './operations/operations.ts';
@@ -35,6 +34,7 @@ import type { SignalBus } from './signal-bus/signal-bus.ts';
 import type { MemberStore } from './storage/member-store.ts';
 import type { Storage } from './storage/storage.ts';
 import { StorageClock } from './storage/storage-clock.ts';
+import { StorageHome } from './worker-home/storage-home.ts';
 import { InProcessWorkerLink } from './worker-link/in-process-worker-link.ts';
 
 export interface EngineSettings {
@@ -86,6 +86,8 @@ export interface EngineOptions {
   readonly signals?: SignalBus;
   /** Between dispatcher and workers. Left out: function calls. */
   readonly link?: InProcessWorkerLink;
+  /** Keeps what runs say: output, progress, checkpoints. Left out: nobody does. */
+  readonly channel?: RunChannel;
   /** Shared by all servers. Left out: this process counts alone. */
   readonly counters?: Counters;
   readonly sessionTimes?: SessionTimes;
@@ -167,13 +169,19 @@ export function composeEngine(options: EngineOptions): Engine {
   const backlog = new StorageBacklog({ ...common, leases, signals });
   const dispatcher = new Dispatcher({ ...ports, backlog, nodeId });
   const reports = new OutcomeRecorder({ ...ports, retriesPerSecond: settings.retriesPerSecond });
-  const executor = new Executor({
+  const homes = {
     ...ports,
     ...identity,
     reports,
+    channel: options.channel ?? SILENT_CHANNEL,
+    silentMs: settings.workerSilentMs,
+  };
+  const worker = new WorkerRuntime({
+    ...common,
+    home: new StorageHome(homes),
+    nextId: workerIds(identity),
     handlers,
     slots: settings.slots,
-    silentMs: settings.workerSilentMs,
     drainMs: settings.drainMs,
   });
   const recovery = new Recovery({
@@ -203,7 +211,7 @@ export function composeEngine(options: EngineOptions): Engine {
   /** A role starts before those that pass runs to it. */
   const startOrder = [
     ...(plays.scheduler || plays.dispatcher ? [reports, recovery] : []),
-    ...(plays.dispatcher ? [executor, dispatcher] : []),
+    ...(plays.dispatcher ? [worker, dispatcher] : []),
     ...(plays.scheduler ? [keeper, scheduler, reconciler] : []),
   ];
 
@@ -225,7 +233,7 @@ export function composeEngine(options: EngineOptions): Engine {
       const { listeners, behindMs: eventsBehindMs } = events.counts();
       const { rowsAhead: held } = scheduler;
       const { size: lanes } = backlog;
-      const { runningCount: running, unrecordedCount: unrecorded } = executor;
+      const { runningCount: running, unrecordedCount: unrecorded } = worker;
       return { held, lanes, running, unrecorded, listeners, eventsBehindMs };
     },
     async unready() {
@@ -234,7 +242,7 @@ export function composeEngine(options: EngineOptions): Engine {
       if (fault !== undefined) reasons.push(fault);
       if (plays.dispatcher && link.workers().length === 0) reasons.push('no worker is registered yet');
       // A server without a dispatcher only answers requests: start faults do not concern it.
-      if (plays.dispatcher && fault === undefined) reasons.push(...startFaults({ executor, dispatcher }));
+      if (plays.dispatcher && fault === undefined) reasons.push(...startFaults({ worker, dispatcher }));
       if (plays.scheduler && guard().epochs.size === 0) reasons.push('this node owns no shards yet');
       return reasons;
     },
@@ -255,6 +263,18 @@ export function composeEngine(options: EngineOptions): Engine {
   };
 }
 
+/** Hexadecimal digits at the end of a UUID that are random whatever its version. */
+const BOOT_CHARACTERS = 8;
+
+/** With the random end of the boot id: two processes share no worker id, whatever else they share (hazard 44). */
+export function workerIds({ nodeId, bootId }: { nodeId: NodeId; bootId: BootId }): () => WorkerId {
+  let generation = 0;
+  return () => {
+    generation += 1;
+    return `${nodeId}.${bootId.slice(-BOOT_CHARACTERS)}.${generation}` as WorkerId;
+  };
+}
+
 /** The log of every server records why epochs jumped, and that the last moments before may be lost (hazard 43). */
 async function checkGeneration({ generations }: Storage, log: Log): Promise<void> {
   const { generation, isNew } = await generations.look();
@@ -267,15 +287,15 @@ async function checkGeneration({ generations }: Storage, log: Log): Promise<void
 
 /** Why no run can start although the database answers: most likely, rows are locked. */
 function startFaults({
-  executor,
+  worker,
   dispatcher,
 }: {
-  executor: Pick<Executor, 'boundReachedMs' | 'unrecordedCount'>;
+  worker: Pick<WorkerRuntime, 'boundReachedMs' | 'unrecordedCount'>;
   dispatcher: Pick<Dispatcher, 'unansweredMs'>;
 }): string[] {
   const reasons: string[] = [];
   const seconds = (ms: number) => `${Math.floor(ms / 1_000)} s`;
-  const { boundReachedMs = 0, unrecordedCount } = executor;
+  const { boundReachedMs = 0, unrecordedCount } = worker;
   const { unansweredMs } = dispatcher;
   if (boundReachedMs >= START_FAULT_MS_MIN)
     reasons.push(

@@ -72,7 +72,8 @@ export class ExecutionEngine {
   }
 
   accept(batch: ClaimedBatch): void {
-    this.#leases.set(batch.leaseId, batch.runs.length);
+    // A large lease comes in several batches.
+    this.#leases.set(batch.leaseId, (this.#leases.get(batch.leaseId) ?? 0) + batch.runs.length);
     for (const run of batch.runs) this.#start(run);
     if (this.#running.size > 0) this.#arm();
   }

@@ -6,3 +6,6 @@ export { parseNetwork } from './handlers/ip-network.ts';
 export { NEVER_CALLED } from './handlers/special-networks.ts';
 export * from './run-channel.ts';
 export type { RunInProgress } from './run-in-progress.ts';
+export { ReportSender } from './runtime/report-sender.ts';
+export * from './runtime/worker-home.ts';
+export { WorkerRuntime, type WorkerRuntimeOptions } from './runtime/worker-runtime.ts';

@@ -4,6 +4,7 @@
  */
 import { DEFAULT_RETRY, type Job, type RunOutcome } from '@carillon/domain';
 import { silentLog, systemClock, systemRandom } from '@carillon/foundation';
+import { ReportSender } from '@carillon/worker';
 import pg from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { eventually } from '../../../../tests/support/eventually.ts';
@@ -13,12 +14,12 @@ import {
   type TestDatabase,
 } from '../../../../tests/support/postgres.ts';
 import { openTestStorage } from '../../../../tests/support/test-storage.ts';
-import { ReportSender } from '../executor/report-sender.ts';
 import { MemorySignalBus } from '../signal-bus/memory-signal-bus.ts';
 import { sampleJob } from '../storage/conformance/sample-job.ts';
 import { BASE_MS } from '../storage/conformance/storage-under-test.ts';
 import { onceRun, StorageWorld } from '../storage/conformance/storage-world.ts';
 import type { PostgresStorage } from '../storage/postgres/postgres-storage.ts';
+import { passingFault } from '../worker-home/storage-home.ts';
 import { OutcomeRecorder } from './outcome-recorder.ts';
 
 const COUNT = 500;
@@ -78,7 +79,8 @@ describeEachPostgres('outcomes beside a locked job', (server) => {
       ...{ ...common, leases: storage.leases, signals: new MemorySignalBus(common) },
       retriesPerSecond: 1_000_000,
     });
-    const sender = new ReportSender({ ...common, reports: recorder, onAnswered: () => {} });
+    const reports = { ended: recorder.ended.bind(recorder), faultOf: passingFault };
+    const sender = new ReportSender({ ...common, reports, onAnswered: () => {} });
     for (const [i, run] of runs.entries()) {
       const outcome: RunOutcome = held.includes(run) || i % 3 === 0 ? FAILED : { kind: 'SUCCESS' };
       sender.send({ run, startedAtMs: BASE_MS, endedAtMs: BASE_MS, outcome });

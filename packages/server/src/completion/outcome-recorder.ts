@@ -5,12 +5,13 @@
  */
 import { DEFAULT_RETRY, decideNext, type NextStep, type RunOutcome } from '@carillon/domain';
 import { BatchBuffer, type Clock, type Log, type Random, type Service, sleep } from '@carillon/foundation';
+import type { ReportAnswer, RunningReport, RunReport } from '@carillon/worker';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import { applyInBatches } from '../storage/apply-in-batches.ts';
 import { tenantOf } from '../storage/lane.ts';
 import type { LeasedRun, LeaseStore, Settled, Settlement, SettleVerdict } from '../storage/lease-store.ts';
 import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
-import type { ReportAnswer, RunningReport, RunReport, RunReports } from '../worker-link/run-reports.ts';
+import type { RunReports } from '../worker-link/run-reports.ts';
 import { JobsSetAside } from './jobs-set-aside.ts';
 import { RetryBudget } from './retry-budget.ts';
 

@@ -143,7 +143,7 @@ export class OperationsFixture {
     await this.storage.schedule.admit(jobIds, { guard: await this.#guard(), nowMs, runsPerJob: 1_000 });
     const leaseId = this.random.id() as LeaseId;
     const workerId = 'worker-1' as WorkerId;
-    const worker = { workerId, nodeId: NODE, incarnation: 1, bootId: BOOT, slots: 1, handlers: [] };
+    const worker = { workerId, nodeId: NODE, incarnation: 1, bootId: BOOT, session: 0, slots: 1, handlers: [] };
     await this.storage.members.registerWorker(worker, nowMs);
     const heads = await this.storage.leases.lanes({ after: undefined, limit: 1_000 });
     const lanes = heads.map((lane) => ({ lane, after: LANE_START, runsMax: 1_000 }));

@@ -389,6 +389,7 @@ CREATE TABLE workers (
   dead         boolean NOT NULL DEFAULT false,
   last_seen_at bigint NOT NULL,
   boot_id      uuid NOT NULL DEFAULT gen_random_uuid(),
+  session      integer NOT NULL DEFAULT 0,
   CONSTRAINT workers_pkey PRIMARY KEY (worker_id)
 ) WITH (fillfactor=50);
 CREATE UNIQUE INDEX workers_dead ON workers USING btree (worker_id, dead);

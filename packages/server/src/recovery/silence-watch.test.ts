@@ -16,6 +16,7 @@ beforeEach(() => {
 const worker = (lastSeenMs: number, over: Partial<WorkerState> = {}): WorkerState => ({
   workerId: 'worker' as WorkerId,
   nodeId: 'node' as NodeId,
+  session: 0,
   incarnation: 1,
   bootId: 'boot' as BootId,
   slots: 1,

@@ -41,12 +41,20 @@ export interface ShardOwner {
 
 export interface WorkerRecord {
   readonly workerId: WorkerId;
+  /** Its home: the node that claims for it. */
   readonly nodeId: NodeId;
+  /** Of the node, for the worker of a node's own process; 0 for one at the end of a stream. */
   readonly incarnation: number;
+  /** Of the worker's own process. */
   readonly bootId: BootId;
+  /** Grows with every stream of a worker; 0 for one without a stream. */
+  readonly session: number;
   readonly slots: number;
   readonly handlers: readonly string[];
 }
+
+/** taken: another process has this id, or a later stream of the same one. dead: its runs belong to others. */
+export type Registered = 'registered' | 'taken' | 'dead';
 
 export interface WorkerState extends WorkerRecord {
   readonly lastSeenMs: number;
@@ -104,7 +112,8 @@ export interface MemberStore {
     epochs: ReadonlyMap<number, number>;
   }): Promise<ReadonlySet<number>>;
   releaseShards(request: { nodeId: NodeId; epochs: ReadonlyMap<number, number> }): Promise<void>;
-  registerWorker(worker: WorkerRecord, nowMs: number): Promise<void>;
+  /** Records the worker as heard, with what it offers and its home. */
+  registerWorker(worker: WorkerRecord, nowMs: number): Promise<Registered>;
   /**
    * Records the worker as heard: one row by its key, whatever else there is. False: given up for dead, its runs belong to
    * others. It must stop them and come back under a new id.

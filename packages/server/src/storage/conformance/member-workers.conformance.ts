@@ -15,6 +15,11 @@ export function describeWorkers(make: MakeStorage): void {
   const find = async (workerId: WorkerId) =>
     (await stage.world.storage.members.workers()).find((worker) => worker.workerId === workerId);
 
+  const remote = () => ({
+    ...{ workerId: newId<WorkerId>(), nodeId: newId<NodeId>(), incarnation: 0, bootId: newId<BootId>() },
+    ...{ session: 1, slots: 8, handlers: ['http'] },
+  });
+
   it('a registered worker is listed as it registered, alive', async () => {
     const { members } = stage.world.storage;
     const handlers = ['http', 'odd, "name"', 'NULL', '{x}'];
@@ -23,6 +28,7 @@ export function describeWorkers(make: MakeStorage): void {
       nodeId: newId<NodeId>(),
       incarnation: 3,
       bootId: newId<BootId>(),
+      session: 0,
       slots: 8,
       handlers,
     };
@@ -30,6 +36,30 @@ export function describeWorkers(make: MakeStorage): void {
     expect(await find(record.workerId)).toEqual({ ...record, lastSeenMs: BASE_MS + 5, alive: true });
     await members.registerWorker({ ...record, slots: 2, handlers: [] }, BASE_MS + 6);
     expect(await find(record.workerId)).toMatchObject({ slots: 2, handlers: [], lastSeenMs: BASE_MS + 6 });
+  });
+
+  it('a worker that registers with another node, by a later stream, has that one as its home', async () => {
+    const { members } = stage.world.storage;
+    const record = remote();
+    expect(await members.registerWorker(record, BASE_MS)).toBe('registered');
+    const moved = { ...record, nodeId: newId<NodeId>(), session: 2 };
+    expect(await members.registerWorker(moved, BASE_MS + 1)).toBe('registered');
+    expect(await find(record.workerId)).toEqual({ ...moved, lastSeenMs: BASE_MS + 1, alive: true });
+  });
+
+  it('hazard 44: an id belongs to one process, and to the latest of its streams, until it is forgotten', async () => {
+    const { members } = stage.world.storage;
+    const record = { ...remote(), session: 2 };
+    await members.registerWorker(record, BASE_MS);
+    const other = { ...record, bootId: newId<BootId>(), session: 3, slots: 9 };
+    for (const late of [other, { ...record, session: 1, slots: 9 }])
+      expect(await members.registerWorker(late, BASE_MS + 1)).toBe('taken');
+    expect(await find(record.workerId)).toEqual({ ...record, lastSeenMs: BASE_MS, alive: true });
+    await stage.world.markDead(record.workerId);
+    expect(await members.registerWorker(other, BASE_MS + 2)).toBe('taken');
+    expect(await members.registerWorker({ ...record, session: 3 }, BASE_MS + 2)).toBe('dead');
+    await members.forgetWorkers([record.workerId]);
+    expect(await members.registerWorker(other, BASE_MS + 3)).toBe('registered');
   });
 
   it('a beat tells that the worker was there', async () => {

@@ -74,7 +74,7 @@ export class StorageWorld {
   ): Promise<void> {
     const { nodeId = this.nodeId, incarnation = 1, bootId = this.bootId, nowMs = BASE_MS } = over;
     await this.storage.members.registerWorker(
-      { workerId, nodeId, incarnation, bootId, slots: 10, handlers: ['http'] },
+      { workerId, nodeId, incarnation, bootId, session: 0, slots: 10, handlers: ['http'] },
       nowMs,
     );
   }

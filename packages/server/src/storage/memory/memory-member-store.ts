@@ -6,6 +6,7 @@ import type {
   MemberStore,
   NodeBeat,
   PublishedAddresses,
+  Registered,
   ShardOwner,
   UnreceivedRun,
   WorkerRecord,
@@ -138,10 +139,13 @@ export class MemoryMemberStore implements MemberStore {
   }
 
   /** A dead worker stays dead under its id: only a new id brings it back. */
-  async registerWorker(worker: WorkerRecord, nowMs: number): Promise<void> {
+  async registerWorker(worker: WorkerRecord, nowMs: number): Promise<Registered> {
     const former = this.#state.workers.get(worker.workerId);
-    this.#state.workers.set(worker.workerId, { ...worker, lastSeenMs: nowMs, alive: former?.alive ?? true });
+    if (former && (former.bootId !== worker.bootId || former.session > worker.session)) return 'taken';
+    if (former?.alive === false) return 'dead';
+    this.#state.workers.set(worker.workerId, { ...worker, lastSeenMs: nowMs, alive: true });
     if (!former) this.#emit('worker.joined', worker.nodeId, worker.workerId);
+    return 'registered';
   }
 
   async beatWorker(workerId: WorkerId, nowMs: number): Promise<boolean> {

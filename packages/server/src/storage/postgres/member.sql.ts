@@ -111,19 +111,24 @@ export const RELEASE_SHARDS = statement('release_shards')`
   UPDATE shards s SET node_id = NULL FROM unnest($2::smallint[], $3::bigint[]) AS g(shard, epoch)
   WHERE s.shard = g.shard AND s.epoch = g.epoch AND s.node_id = $1::uuid`;
 
+/** $1 worker, $2 node, $3 incarnation, $4 slots, $5 handlers, $6 now, $7 boot, $8 session. Answers what became of it. */
 export const REGISTER_WORKER = statement('register_worker')`
   WITH former AS MATERIALIZED (
-    SELECT FROM workers WHERE worker_id = $1
+    SELECT boot_id, session, dead FROM workers WHERE worker_id = $1
   ), registered AS (
-    INSERT INTO workers (worker_id, node_id, incarnation, slots, handlers, last_seen_at, boot_id)
-    VALUES ($1, $2::uuid, $3, $4, $5::text[], $6::bigint, $7::uuid)
-    ON CONFLICT (worker_id) DO UPDATE SET slots = excluded.slots, handlers = excluded.handlers,
-      last_seen_at = excluded.last_seen_at WHERE NOT workers.dead
+    INSERT INTO workers AS w (worker_id, node_id, incarnation, slots, handlers, last_seen_at, boot_id, session)
+    VALUES ($1, $2::uuid, $3, $4, $5::text[], $6::bigint, $7::uuid, $8::int)
+    ON CONFLICT (worker_id) DO UPDATE SET slots = excluded.slots, handlers = excluded.handlers, node_id = excluded.node_id,
+      session = excluded.session, last_seen_at = excluded.last_seen_at
+    WHERE NOT w.dead AND w.boot_id = excluded.boot_id AND w.session <= excluded.session
     RETURNING worker_id, node_id
+  ), event AS (
+    INSERT INTO events (kind, data)
+    SELECT 'worker.joined', jsonb_build_object('worker_id', worker_id, 'node_id', node_id) FROM registered
+    WHERE NOT EXISTS (SELECT FROM former)
   )
-  INSERT INTO events (kind, data)
-  SELECT 'worker.joined', jsonb_build_object('worker_id', worker_id, 'node_id', node_id) FROM registered
-  WHERE NOT EXISTS (SELECT FROM former)`;
+  SELECT CASE WHEN EXISTS (SELECT FROM registered) THEN 'registered'
+    WHEN EXISTS (SELECT FROM former WHERE dead AND boot_id = $7::uuid AND session <= $8::int) THEN 'dead' ELSE 'taken' END`;
 
 /** $1 worker, $2 now. A dead worker stays dead. */
 export const BEAT_WORKER = statement('beat_worker')`
@@ -192,6 +197,7 @@ const WORKER = columns<WorkerState>({
   nodeId: 'node_id',
   incarnation: 'incarnation',
   bootId: 'boot_id',
+  session: 'session',
   slots: 'slots',
   handlers: 'handlers',
   lastSeenMs: 'last_seen_at',

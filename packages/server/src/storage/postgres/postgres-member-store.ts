@@ -7,6 +7,7 @@ import type {
   MemberStore,
   NodeBeat,
   PublishedAddresses,
+  Registered,
   ShardOwner,
   UnreceivedRun,
   WorkerRecord,
@@ -110,8 +111,8 @@ export class PostgresMemberStore implements MemberStore {
     ]);
   }
 
-  async registerWorker(worker: WorkerRecord, nowMs: number): Promise<void> {
-    await this.#database.query(sql.REGISTER_WORKER, [
+  async registerWorker(worker: WorkerRecord, nowMs: number): Promise<Registered> {
+    const [row] = await this.#database.query<readonly [Registered]>(sql.REGISTER_WORKER, [
       worker.workerId,
       worker.nodeId,
       worker.incarnation,
@@ -119,7 +120,9 @@ export class PostgresMemberStore implements MemberStore {
       textArray(worker.handlers),
       nowMs,
       worker.bootId,
+      worker.session,
     ]);
+    return row![0];
   }
 
   async beatWorker(workerId: WorkerId, nowMs: number): Promise<boolean> {

@@ -238,7 +238,10 @@ export class CallPlayer {
   }
 
   async #register(workerId: WorkerId): Promise<void> {
-    const worker = { workerId, nodeId: NODE, incarnation: 1, bootId: BOOT, slots: 10, handlers: ['http'] };
+    const worker = {
+      ...{ workerId, nodeId: NODE, incarnation: 1, bootId: BOOT, session: 0, slots: 10 },
+      handlers: ['http'],
+    };
     await this.storage.members.registerWorker(worker, BASE_MS);
   }
 }

@@ -1,10 +1,22 @@
 import type { JobId, LeaseId, RunId } from '@carillon/domain';
 import { type Log, ManualClock, SeededRandom } from '@carillon/foundation';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
-import { turns } from '../testing/role-stage.fixture.ts';
-import type { ReportAnswer, RunReport } from '../worker-link/run-reports.ts';
 import { ReportSender } from './report-sender.ts';
+import type { ReportAnswer, RunReport } from './worker-home.ts';
+
+class StorageUnavailable extends Error {}
+
+class StorageTimeout extends Error {
+  readonly look: string | undefined;
+
+  constructor(message: string, { look }: { look?: string } = {}) {
+    super(message);
+    this.look = look;
+  }
+}
+
+/** Lets promise callbacks run to their end. */
+const turns = () => new Promise((resolve) => setImmediate(resolve));
 
 const LEASE = 'lease' as LeaseId;
 
@@ -41,7 +53,10 @@ beforeEach(() => {
         if (answer instanceof Error) throw answer;
         return answer;
       },
-      running: () => undefined,
+      faultOf: (error) => {
+        if (error instanceof StorageTimeout) return { kind: 'locked', look: error.look };
+        return error instanceof StorageUnavailable ? { kind: 'away' } : undefined;
+      },
     },
     clock,
     random: new SeededRandom(1),

@@ -1,19 +1,18 @@
 /**
  * Sends reports to the recorder. Reports of one turn of the event loop share a call; a report that fails is sent again until it is
- * durable or refused (LEASE-10). When the server shuts down while the database is away, the sender gives up, and other servers recover the runs.
+ * durable or refused (LEASE-10). When the worker shuts down while nobody records, the sender gives up, and other servers recover the runs.
  */
-import { type LeaseId, RUN_ERRORS, type RunOutcome } from '@carillon/domain';
+import { RUN_ERRORS, type RunOutcome } from '@carillon/domain';
 import { type Clock, LastingCondition, type Log, type Random, sleep } from '@carillon/foundation';
-import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
-import type { RunReport, RunReports } from '../worker-link/run-reports.ts';
+import type { ReportTaker, ReportVerdict, RunReport } from './worker-home.ts';
 
 export interface ReportSenderOptions {
-  readonly reports: RunReports;
+  readonly reports: ReportTaker;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Called once for every report: when it is durable or refused, or when the sender gives up. */
-  readonly onAnswered: (leaseId: LeaseId) => void;
+  /** Called once for every report: when it is durable or refused, or, without a verdict, when the sender gives up. */
+  readonly onAnswered: (report: RunReport, verdict: ReportVerdict | undefined) => void;
 }
 
 const GROUP_MAX = 500;
@@ -90,13 +89,13 @@ export class ReportSender {
       await sleep(clock, pauseMs * (0.5 + random.next() / 2));
     }
     this.#late -= left.length;
-    for (const report of left) this.#answered(report);
+    for (const report of left) this.#answered(report, undefined);
     if (left.length === 0 && this.#late === 0) this.#logOver();
   }
 
-  #answered({ run }: RunReport): void {
+  #answered(report: RunReport, verdict: ReportVerdict | undefined): void {
     this.#unrecorded -= 1;
-    this.#options.onAnswered(run.leaseId);
+    this.#options.onAnswered(report, verdict);
   }
 
   /** Returns the reports that must be sent again, and the first error. */
@@ -110,9 +109,9 @@ export class ReportSender {
     let error: Error | undefined;
     for (let i = 0; i < group.length; i += 1) {
       const answer = answers[i];
-      if (!(answer instanceof Error)) this.#answered(group[i]!);
+      if (!(answer instanceof Error)) this.#answered(group[i]!, answer);
       else {
-        again.push(tries === TRIES_QUIET ? storable(group[i]!, answer) : group[i]!);
+        again.push(tries === TRIES_QUIET ? this.#storable(group[i]!, answer) : group[i]!);
         error ??= answer;
       }
     }
@@ -126,10 +125,11 @@ export class ReportSender {
   ): void {
     const { log } = this.#options;
     const facts = { unrecorded: this.#unrecorded, retried: this.#late, jobId, runId };
-    if (error instanceof StorageTimeout) {
+    const fault = this.#options.reports.faultOf(error);
+    if (fault?.kind === 'locked') {
       if (lateMs < LOCKED_QUIET_MS || !this.#locked.notice()) return;
       log.warn(
-        { ...facts, reason: error.message, look: error.look },
+        { ...facts, reason: error.message, look: fault.look },
         'outcomes wait for what somebody holds locked in the database; the query in "look" shows who, the oldest transaction first',
       );
     } else if (tries >= TRIES_QUIET && this.#failing.notice())
@@ -141,10 +141,9 @@ export class ReportSender {
     if (lastedMs.length > 0)
       this.#options.log.info({ lastedMs: Math.max(...lastedMs) }, 'every outcome that waited is recorded');
   }
-}
 
-/** An error that is neither an outage nor a timeout: the outcome holds something that can never be stored. */
-function storable(report: RunReport, error: Error): RunReport {
-  const isTransient = error instanceof StorageUnavailable || error instanceof StorageTimeout;
-  return isTransient ? report : { ...report, outcome: UNRECORDABLE };
+  /** An error that does not pass: the outcome holds something that can never be stored. */
+  #storable(report: RunReport, error: Error): RunReport {
+    return this.#options.reports.faultOf(error) ? report : { ...report, outcome: UNRECORDABLE };
+  }
 }

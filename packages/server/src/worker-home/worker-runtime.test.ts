@@ -1,12 +1,13 @@
 import type { BootId, ClaimedBatch, Job, RunId } from '@carillon/domain';
 import type { Log } from '@carillon/foundation';
-import type { Handler } from '@carillon/worker';
+import { type Handler, WorkerRuntime } from '@carillon/worker';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { OutcomeRecorder } from '../completion/outcome-recorder.ts';
+import { workerIds } from '../compose.ts';
 import type { LeaseStore } from '../storage/lease-store.ts';
 import type { MemberStore } from '../storage/member-store.ts';
 import { type Breakage, breakable, RoleStage, turns } from '../testing/role-stage.fixture.ts';
-import { Executor } from './executor.ts';
+import { StorageHome } from './storage-home.ts';
 
 const SILENT_MS = 15_000;
 const BEAT_MS = SILENT_MS / 5;
@@ -16,7 +17,7 @@ const DRAIN_MS = 30_000;
 let stage: RoleStage;
 let membersBreakage: Breakage;
 let leasesBreakage: Breakage;
-let executor: Executor;
+let worker: WorkerRuntime;
 /** What was logged as a warning or for people's information. */
 let logged: string[];
 /** Runs that were executed by the handler http. */
@@ -53,39 +54,38 @@ beforeEach(async () => {
   const leases = breakable<LeaseStore>(stage.storage.leases);
   membersBreakage = members.breakage;
   leasesBreakage = leases.breakage;
-  executor = createExecutor('00000000-0000-4000-8000-00000000000a', members.port, leases.port);
-  await executor.start();
+  worker = createWorker('00000000-0000-4000-8000-00000000000a', members.port, leases.port);
+  await worker.start();
   await turns();
 });
 
 const note = (_: object, message: string) => void logged.push(message);
 const log: Log = { debug: () => {}, info: note, warn: note, error: note, child: () => log };
 
-function createExecutor(bootId: string, members: MemberStore, leases: LeaseStore): Executor {
-  return new Executor({
-    ...stage.common,
-    log,
-    nodeId: stage.world.nodeId,
-    incarnation: 1,
-    bootId: bootId as BootId,
-    members,
-    reports: new OutcomeRecorder({
-      ...{ ...stage.common, leases, signals: stage.signals },
-      retriesPerSecond: 1_000,
+function createWorker(bootId: string, members: MemberStore, leases: LeaseStore): WorkerRuntime {
+  const identity = { nodeId: stage.world.nodeId, incarnation: 1, bootId: bootId as BootId };
+  const reports = new OutcomeRecorder({
+    ...{ ...stage.common, leases, signals: stage.signals },
+    retriesPerSecond: 1_000,
+  });
+  const { link, signals } = stage;
+  return new WorkerRuntime({
+    ...{ ...stage.common, log },
+    home: new StorageHome({
+      ...{ ...stage.common, ...identity, log, members, reports, link, signals },
+      silentMs: SILENT_MS,
     }),
-    link: stage.link,
-    signals: stage.signals,
+    nextId: workerIds(identity),
     handlers: new Map(Object.entries(HANDLERS)),
     slots: 4,
-    silentMs: SILENT_MS,
     drainMs: DRAIN_MS,
   });
 }
 
-/** A run of a job, claimed for the executor and handed to it. */
+/** A run of a job, claimed for the worker and handed to it. */
 async function hand(handler: string): Promise<{ job: Job; batch: ClaimedBatch }> {
   const claimed = await claim(handler);
-  stage.link.reserve(executor.workerId, 1);
+  stage.link.reserve(worker.workerId, 1);
   stage.link.hand(claimed.batch);
   await turns();
   return claimed;
@@ -94,13 +94,13 @@ async function hand(handler: string): Promise<{ job: Job; batch: ClaimedBatch }>
 async function claim(handler: string): Promise<{ job: Job; batch: ClaimedBatch }> {
   const { job } = await stage.world.oneOff({ job: { handler } });
   const runs = await stage.world.pendingRuns(job);
-  const batch = await stage.world.claim(runs, { workerId: executor.workerId, nowMs: stage.clock.now() });
+  const batch = await stage.world.claim(runs, { workerId: worker.workerId, nowMs: stage.clock.now() });
   return { job, batch };
 }
 
 const statuses = async (job: Job) =>
   (await stage.world.runsOf(job.jobId, stage.clock.now())).map((view) => view.status);
-const freeSlots = () => stage.link.workers().map((worker) => worker.freeSlots);
+const freeSlots = () => stage.link.workers().map((view) => view.freeSlots);
 const workers = async () => (await stage.storage.members.workers()).map((worker) => worker.workerId);
 
 /** Moves time in beats, as it passes for a living process. */
@@ -110,15 +110,15 @@ async function pass(ms: number): Promise<void> {
 
 describe('a worker', () => {
   test('registers before it is given anything, with its slots and handlers', async () => {
-    expect(await workers()).toContain(executor.workerId);
+    expect(await workers()).toContain(worker.workerId);
     expect(freeSlots()).toEqual([4]);
-    expect(executor.handlers).toEqual(Object.keys(HANDLERS));
+    expect(worker.handlers).toEqual(Object.keys(HANDLERS));
   });
 
   test('hazard 44: shares its id with no other process of the same node and incarnation', () => {
     const { members, leases } = stage.storage;
-    const other = createExecutor('00000000-0000-4000-8000-00000000000b', members, leases);
-    expect(other.workerId).not.toBe(executor.workerId);
+    const other = createWorker('00000000-0000-4000-8000-00000000000b', members, leases);
+    expect(other.workerId).not.toBe(worker.workerId);
     expect(other.workerId.split('.')[0]).toBe(stage.world.nodeId);
   });
 
@@ -223,16 +223,16 @@ describe('a worker whose look-ups fail or hang while its heartbeat is answered (
 });
 
 describe('a worker that was given up for dead (hazard 14)', () => {
-  const markDead = () => stage.world.markDead(executor.workerId);
+  const markDead = () => stage.world.markDead(worker.workerId);
 
   test('stops what it runs and comes back under a new name', async () => {
-    const before = executor.workerId;
+    const before = worker.workerId;
     await hand('long');
     await markDead();
     await pass(BEAT_MS);
     expect(running[0]!.signal.aborted).toBe(true);
-    expect(executor.workerId).not.toBe(before);
-    expect(stage.link.workers().map((worker) => worker.workerId)).toEqual([executor.workerId]);
+    expect(worker.workerId).not.toBe(before);
+    expect(stage.link.workers().map((worker) => worker.workerId)).toEqual([worker.workerId]);
   });
 
   test('never offers more slots than it has, though runs of its old name end under the new one', async () => {
@@ -309,14 +309,14 @@ describe('outcomes that cannot be recorded (hazard 40)', () => {
     for (;;) {
       const [free] = freeSlots();
       if (!free || executed > 2 * UNRECORDED_MAX) return;
-      stage.link.reserve(executor.workerId, free);
+      stage.link.reserve(worker.workerId, free);
       const runs = await Promise.all(
         Array.from({ length: free }, async () => {
           const { job } = await stage.world.oneOff({ job: { handler } });
           return (await stage.world.pendingRuns(job))[0]!;
         }),
       );
-      const options = { workerId: executor.workerId, nowMs: stage.clock.now() };
+      const options = { workerId: worker.workerId, nowMs: stage.clock.now() };
       stage.link.hand(await stage.world.claim(runs, options));
     }
   }
@@ -324,29 +324,29 @@ describe('outcomes that cannot be recorded (hazard 40)', () => {
   test('stop executions at a bound, and are told of once', async () => {
     await handWhileFree();
     expect(executed).toBe(UNRECORDED_MAX);
-    expect([freeSlots(), executor.unrecordedCount]).toEqual([[0], UNRECORDED_MAX]);
+    expect([freeSlots(), worker.unrecordedCount]).toEqual([[0], UNRECORDED_MAX]);
     expect(logged).toEqual(['no more runs are started: too many outcomes wait to be recorded']);
   });
 
   test('are told of with how long nothing could be recorded, until one is', async () => {
-    expect(executor.boundReachedMs).toBeUndefined();
+    expect(worker.boundReachedMs).toBeUndefined();
     await handWhileFree();
     await pass(3_000);
-    expect(executor.boundReachedMs).toBe(3_000);
+    expect(worker.boundReachedMs).toBe(3_000);
     release();
     await turns();
-    expect(executor.boundReachedMs).toBeUndefined();
+    expect(worker.boundReachedMs).toBeUndefined();
   });
 
   test('leave no slot for a run that would come past the bound: running and promised ones count too', async () => {
     await hand('long');
-    stage.link.reserve(executor.workerId, 1);
+    stage.link.reserve(worker.workerId, 1);
     await handWhileFree();
     expect(executed).toBe(UNRECORDED_MAX - 2);
     running[0]!.end.resolve('done');
     await turns();
     expect(freeSlots()).toEqual([0]);
-    stage.link.unreserve(executor.workerId, 1);
+    stage.link.unreserve(worker.workerId, 1);
     expect(freeSlots()).toEqual([1]);
   });
 
@@ -357,16 +357,16 @@ describe('outcomes that cannot be recorded (hazard 40)', () => {
     changes = 0;
     release();
     await turns();
-    expect([freeSlots(), executor.unrecordedCount]).toEqual([[4], 0]);
+    expect([freeSlots(), worker.unrecordedCount]).toEqual([[4], 0]);
     expect(changes).toBeGreaterThan(0);
     expect(changes).toBeLessThan(20);
     expect(logged).toEqual(['outcomes are recorded again; runs are started again']);
-    expect(await stage.storage.leases.leasedBy([executor.workerId])).toEqual([]);
+    expect(await stage.storage.leases.leasedBy([worker.workerId])).toEqual([]);
   });
 
   test('take no slot from others while there are few: more are unrecorded at a time than there are slots', async () => {
     for (let i = 0; i < 40; i += 1) await hand('http');
-    expect([freeSlots(), executor.unrecordedCount]).toEqual([[4], 40]);
+    expect([freeSlots(), worker.unrecordedCount]).toEqual([[4], 40]);
     expect(logged).toEqual([]);
   });
 });
@@ -374,7 +374,7 @@ describe('outcomes that cannot be recorded (hazard 40)', () => {
 describe('stopping', () => {
   test('takes nothing new, lets runs end, and signs off', async () => {
     const { job } = await hand('long');
-    const stopped = executor.stop();
+    const stopped = worker.stop();
     expect(stage.link.workers()).toEqual([]);
     await pass(1_000);
     running[0]!.end.resolve('done');
@@ -385,7 +385,7 @@ describe('stopping', () => {
 
   test('gives back what does not end in time, and it costs no attempt (hazard 22)', async () => {
     const { job } = await hand('long');
-    const stopped = executor.stop();
+    const stopped = worker.stop();
     await pass(DRAIN_MS + 500);
     await stopped;
     expect(await stage.world.pendingRuns(job)).toMatchObject([{ attempt: 1 }]);
@@ -393,7 +393,7 @@ describe('stopping', () => {
 
   test('goes on beating while it waits: a run that may end is not taken away', async () => {
     await hand('long');
-    void executor.stop();
+    void worker.stop();
     await pass(SILENT_MS + BEAT_MS);
     expect(running[0]!.signal.aborted).toBe(false);
   });

@@ -1,0 +1,139 @@
+/**
+ * The home of the worker in this process: the storage, the recorder and the link, by function calls. The worker of a server is a
+ * worker like any other, and its home adds no message and no promise to a run.
+ */
+import type { BootId, NodeId } from '@carillon/domain';
+import type { Clock, Log, Random } from '@carillon/foundation';
+import {
+  type Heard,
+  type HomeWorker,
+  type PassingFault,
+  type ReportAnswer,
+  type RunChannel,
+  type RunningReport,
+  type RunReport,
+  SILENT_CHANNEL,
+  type WorkerHome,
+} from '@carillon/worker';
+import type { SignalBus } from '../signal-bus/signal-bus.ts';
+import type { MemberStore } from '../storage/member-store.ts';
+import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
+import type { RunReports } from '../worker-link/run-reports.ts';
+import type { LocalWorkers } from '../worker-link/worker-link.ts';
+import { LeaseWatch } from './lease-watch.ts';
+
+export interface StorageHomeOptions {
+  readonly nodeId: NodeId;
+  readonly incarnation: number;
+  readonly bootId: BootId;
+  readonly members: MemberStore;
+  readonly reports: RunReports;
+  readonly link: LocalWorkers;
+  readonly signals: SignalBus;
+  /** Keeps what runs say. Left out: nobody does. */
+  readonly channel?: RunChannel;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Others take the runs back after this much silence. */
+  readonly silentMs: number;
+}
+
+/** Of the silence period: for how long an answered beat is trusted. */
+const TRUSTED_SHARE = 0.8;
+const BEATS_PER_SILENCE = 5;
+
+/** How often a worker beats, and for how long an answer is trusted. */
+export function beatTimes(silentMs: number): { beatMs: number; trustMs: number } {
+  return { beatMs: silentMs / BEATS_PER_SILENCE, trustMs: silentMs * TRUSTED_SHARE };
+}
+
+/** Of an error of the storage. */
+export function passingFault(error: Error): PassingFault | undefined {
+  if (error instanceof StorageTimeout) return { kind: 'locked', look: error.look };
+  return error instanceof StorageUnavailable ? { kind: 'away' } : undefined;
+}
+
+export class StorageHome implements WorkerHome {
+  readonly channel: RunChannel;
+  readonly #options: StorageHomeOptions;
+  #worker!: HomeWorker;
+  #leaseWatch!: LeaseWatch;
+  #unsubscribe: () => void = () => undefined;
+
+  constructor(options: StorageHomeOptions) {
+    this.#options = options;
+    this.channel = options.channel ?? SILENT_CHANNEL;
+  }
+
+  open(worker: HomeWorker): void {
+    this.#worker = worker;
+    const leaseWatch = new LeaseWatch({
+      ...this.#options,
+      workerId: () => worker.workerId,
+      unreported: () => worker.heldLeases(),
+      onCancel: (runIds) => worker.cancel(runIds),
+      onUnreceived: (runs) => worker.giveUp(runs),
+      onUnknown: (leases) => worker.stopUnknown(leases),
+    });
+    this.#leaseWatch = leaseWatch;
+    // A hint alone stops nothing: the storage decides which runs are to stop.
+    this.#unsubscribe = this.#options.signals.on('cancel-requested', () => leaseWatch.checkSoon());
+    leaseWatch.start();
+  }
+
+  async register(): Promise<Heard | undefined> {
+    const { members, nodeId, incarnation, bootId, clock, link } = this.#options;
+    const { workerId, handlers } = this.#worker;
+    const sentAt = clock.monotonic();
+    const worker = {
+      workerId,
+      nodeId,
+      incarnation,
+      bootId,
+      session: 0,
+      slots: this.#worker.slotsMax,
+      handlers,
+    };
+    if ((await members.registerWorker(worker, clock.now())) !== 'registered') return undefined;
+    link.attach(this.#worker);
+    return this.#heard(sentAt);
+  }
+
+  async beat(): Promise<Heard | undefined> {
+    const { members, clock } = this.#options;
+    const sentAt = clock.monotonic();
+    const isAlive = await members.beatWorker(this.#worker.workerId, clock.now());
+    return isAlive ? this.#heard(sentAt) : undefined;
+  }
+
+  ended(reports: readonly RunReport[]): Promise<readonly ReportAnswer[]> {
+    return this.#options.reports.ended(reports);
+  }
+
+  faultOf(error: Error): PassingFault | undefined {
+    return passingFault(error);
+  }
+
+  running(reports: readonly RunningReport[]): void {
+    this.#options.reports.running(reports);
+  }
+
+  changed(): void {
+    this.#options.link.freed();
+  }
+
+  takeNoMore(): void {
+    this.#options.link.detach(this.#worker.workerId);
+  }
+
+  async leave(): Promise<void> {
+    this.#unsubscribe();
+    await this.#leaseWatch.stop();
+    await this.#options.members.forgetWorkers([this.#worker.workerId]);
+  }
+
+  #heard(sentAt: number): Heard {
+    return { sentAt, ...beatTimes(this.#options.silentMs) };
+  }
+}

@@ -1,0 +1,224 @@
+/**
+ * A worker, wherever it runs: registers with its home, beats, runs what it is handed, reports. Without an answered beat for most of
+ * the silence period it stops its runs itself, before another worker is given them (hazard 14).
+ */
+import { type ClaimedBatch, type LeaseId, RUN_ERRORS, type RunId, type WorkerId } from '@carillon/domain';
+import { type Clock, type Log, Loop, type Random, type Service, sleep } from '@carillon/foundation';
+import { ExecutionEngine } from '../execution-engine.ts';
+import type { Handler } from '../handler.ts';
+import { ReportSender } from './report-sender.ts';
+import { UnrecordedBound } from './unrecorded-bound.ts';
+import type { Heard, HomeWorker, ReportedRun, WorkerHome } from './worker-home.ts';
+
+export interface WorkerRuntimeOptions {
+  readonly home: WorkerHome;
+  /** A new id at every call: the first when the worker starts, another after each burial. */
+  readonly nextId: () => WorkerId;
+  readonly handlers: ReadonlyMap<string, Handler>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly slots: number;
+  /** How long stop() waits for runs to end by themselves. */
+  readonly drainMs: number;
+  /** The home wants the worker to leave. */
+  readonly onDrain?: (withinMs: number, reason: string) => void;
+}
+
+/** A little longer than the engine waits for handlers that do not stop. */
+const GIVE_BACK_MS = 6_000;
+/** Until the home has said how often it wants to hear the worker. */
+const BEAT_MS = 3_000;
+/** Given-up leases that are remembered: more than claims can be under way. */
+const GIVEN_UP_MAX = 1_000;
+
+export class WorkerRuntime implements Service, HomeWorker {
+  readonly #options: WorkerRuntimeOptions;
+  readonly #engine: ExecutionEngine;
+  readonly #loop: Loop;
+  readonly #sender: ReportSender;
+  readonly #handlers: readonly string[];
+  readonly #bound: UnrecordedBound;
+  readonly #stopping = new AbortController();
+  /** Leases whose runs were returned because they had not arrived: should they arrive later, their runs belong to other workers. */
+  readonly #givenUp = new Set<LeaseId>();
+  #workerId: WorkerId;
+  #isRegistered = false;
+  #trustedUntil = 0;
+  #cancelWatch: (() => void) | undefined;
+
+  constructor(options: WorkerRuntimeOptions) {
+    this.#options = options;
+    const { clock, handlers, home } = options;
+    this.#workerId = options.nextId();
+    this.#handlers = [...handlers.keys()];
+    this.#sender = new ReportSender({
+      ...options,
+      reports: home,
+      onAnswered: ({ run }) => {
+        // Known only for runs that were started; for the others there is nothing to count.
+        this.#engine.reported(run.leaseId);
+        this.#bound.update(this);
+        home.changed();
+      },
+    });
+    this.#bound = new UnrecordedBound(options);
+    this.#engine = new ExecutionEngine({
+      handlers,
+      clock,
+      channel: home.channel,
+      isTrusted: () => this.#isTrusted(),
+      onEnded: (ended) => {
+        this.#sender.send(ended);
+        this.#bound.update(this);
+      },
+      onSlotFree: () => home.changed(),
+      onRunning: (runs) => home.running(runs.map(({ run, startedAtMs }) => ({ ...run, startedAtMs }))),
+    });
+    this.#loop = new Loop({ ...options, name: 'worker', idleMs: BEAT_MS, runOnce: () => this.runOnce() });
+  }
+
+  get workerId(): WorkerId {
+    return this.#workerId;
+  }
+
+  get slots(): number {
+    return this.#isTrusted() ? this.#options.slots : 0;
+  }
+
+  get slotsMax(): number {
+    return this.#options.slots;
+  }
+
+  get runningCount(): number {
+    return this.#engine.runningCount;
+  }
+
+  /** Runs that have ended and whose outcome is not safe yet. */
+  get unrecordedCount(): number {
+    return this.#sender.unrecordedCount;
+  }
+
+  get unrecordedLeft(): number {
+    return this.#bound.left(this);
+  }
+
+  /** How long no run was started because outcomes could not be recorded; undefined while runs are. */
+  get boundReachedMs(): number | undefined {
+    return this.#bound.reachedMs;
+  }
+
+  get handlers(): readonly string[] {
+    return this.#handlers;
+  }
+
+  /** Registers before it resolves if the home answers; else as soon as it does. */
+  async start(): Promise<void> {
+    const { home, log } = this.#options;
+    home.open(this);
+    await this.runOnce().catch((error: unknown) =>
+      log.warn({ err: error }, 'could not register this worker yet'),
+    );
+    this.#loop.start();
+  }
+
+  /** Waits for runs to end, then returns the rest; every report is delivered before it resolves. */
+  async stop(drainMs = this.#options.drainMs): Promise<void> {
+    const { home, clock, log } = this.#options;
+    home.takeNoMore();
+    await Promise.race([this.#engine.drained(), sleep(clock, drainMs, this.#stopping.signal)]);
+    this.#engine.giveBackAll(RUN_ERRORS.shutDown());
+    await Promise.race([this.#engine.drained(), sleep(clock, GIVE_BACK_MS, this.#stopping.signal)]);
+    this.#stopping.abort();
+    await this.#sender.stop();
+    await this.#loop.stop();
+    this.#cancelWatch?.();
+    await home.leave().catch((error: unknown) => log.warn({ err: error }, 'could not remove this worker'));
+  }
+
+  accept(batch: ClaimedBatch): void {
+    if (this.#givenUp.has(batch.leaseId)) this.#options.home.changed();
+    else if (this.#isTrusted()) this.#engine.accept(batch);
+    else for (const run of batch.runs) this.#return(run, RUN_ERRORS.unheard());
+  }
+
+  heldLeases(): readonly LeaseId[] {
+    return this.#engine.unreportedLeases();
+  }
+
+  cancel(runIds: readonly RunId[]): void {
+    this.#engine.cancel(runIds);
+  }
+
+  stopUnknown(leases: readonly LeaseId[]): number {
+    return this.#engine.giveBack(leases, RUN_ERRORS.unknown());
+  }
+
+  beatSoon(): void {
+    this.#loop.wake();
+  }
+
+  drain(withinMs: number, reason: string): void {
+    this.#options.onDrain?.(withinMs, reason);
+  }
+
+  /** One beat and nothing else, since trust rests on it: nothing slow may delay it. */
+  async runOnce(): Promise<number> {
+    const { home } = this.#options;
+    const heard = this.#isRegistered ? await home.beat() : await home.register();
+    if (heard === undefined) return this.#comeBack();
+    this.#isRegistered = true;
+    this.#heard(heard);
+    return heard.beatMs;
+  }
+
+  /**
+   * LEASE-3. A timer ends the trust, not the answer of the next beat: that may take longer than the silence period.
+   */
+  #heard({ sentAt, trustMs }: Heard): void {
+    const { clock, home } = this.#options;
+    this.#trustedUntil = sentAt + trustMs;
+    this.#cancelWatch?.();
+    this.#cancelWatch = clock.timer(this.#trustedUntil - clock.monotonic(), () =>
+      this.#engine.giveBackAll(RUN_ERRORS.unheard()),
+    );
+    home.changed();
+  }
+
+  #isTrusted(): boolean {
+    return this.#options.clock.monotonic() < this.#trustedUntil;
+  }
+
+  /** Marked dead: its runs belong to other workers now. It registers under a new id, at once. */
+  #comeBack(): number {
+    const { home, log } = this.#options;
+    log.warn({ workerId: this.workerId }, 'this worker was marked dead; starting over under a new id');
+    this.#engine.giveBackAll(RUN_ERRORS.givenUp());
+    home.takeNoMore();
+    this.#workerId = this.#options.nextId();
+    this.#isRegistered = false;
+    this.#loop.wake();
+    return BEAT_MS;
+  }
+
+  /** LEASE-11: runs that were claimed for this worker and never arrived. */
+  giveUp(runs: readonly ReportedRun[]): void {
+    // They may have arrived meanwhile.
+    const arrived = new Set(this.#engine.unreportedLeases());
+    const missing = runs.filter(({ leaseId }) => !arrived.has(leaseId) && !this.#givenUp.has(leaseId));
+    if (missing.length === 0) return;
+    for (const { leaseId } of missing) this.#givenUp.add(leaseId);
+    for (const leaseId of this.#givenUp) {
+      if (this.#givenUp.size <= GIVEN_UP_MAX) break;
+      this.#givenUp.delete(leaseId);
+    }
+    this.#options.log.warn({ runs: missing.length }, 'giving back runs that never arrived');
+    for (const run of missing) this.#return(run, 'the run never reached its worker');
+  }
+
+  /** Gives back a run that was never started. */
+  #return(run: ReportedRun, error: string): void {
+    const endedAtMs = this.#options.clock.now();
+    this.#sender.send({ run, startedAtMs: undefined, endedAtMs, outcome: { kind: 'RETURNED', error } });
+  }
+}
