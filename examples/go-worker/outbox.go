@@ -11,6 +11,7 @@ const (
 	frameBytes = 256 * 1024
 	// What a handler writes beyond this waits in the handler.
 	bufferedBytesMax = 1024 * 1024
+	missingText      = "Output is missing here: the connection to the server was lost.\n"
 )
 
 type end struct {
@@ -36,6 +37,7 @@ type outbox struct {
 	outputs                    []*pb.Output
 	buffered                   int
 	window                     uint64
+	sent                       []*pb.Output // on its way, not taken
 	progress                   map[key]*pb.RunProgress
 	started                    []*pb.Started
 	beat                       *pb.Beat
@@ -45,6 +47,7 @@ type outbox struct {
 // newStream lets everything that was not answered be told again.
 func (o *outbox) newStream(window uint64) {
 	o.window = window
+	o.markMissing()
 	o.slotsFreedTold = 0
 	o.endsToSend = slices.Clone(o.ends)
 	o.checkpointsToSend = slices.Clone(o.checkpoints)
@@ -94,6 +97,36 @@ func (o *outbox) dropOutputOf(k key) {
 		}
 		return isOf(output, k)
 	})
+}
+
+func (o *outbox) outputTaken(count uint64) {
+	o.window += count
+	for count > 0 && len(o.sent) > 0 {
+		taken := min(count, uint64(len(o.sent[0].Bytes)))
+		o.sent[0].Bytes = o.sent[0].Bytes[taken:]
+		if len(o.sent[0].Bytes) == 0 {
+			o.sent = o.sent[1:]
+		}
+		count -= taken
+	}
+}
+
+// markMissing: nobody knows what of the output on its way has arrived when a stream breaks. The log says so, before what follows.
+func (o *outbox) markMissing() {
+	marked := map[key]bool{}
+	for _, lost := range o.sent {
+		k := key{lost.LeaseId, lost.Position}
+		if !marked[k] {
+			marked[k] = true
+			mark := &pb.Output{
+				LeaseId: lost.LeaseId, Position: lost.Position, Epoch: lost.Epoch, AtMs: lost.AtMs,
+				Stream: pb.OutputStream_OUTPUT_STREAM_SYSTEM, Bytes: []byte(missingText),
+			}
+			o.outputs = slices.Insert(o.outputs, 0, mark)
+			o.buffered += len(mark.Bytes)
+		}
+	}
+	o.sent = nil
 }
 
 func isOf(output *pb.Output, k key) bool {
@@ -170,10 +203,14 @@ func (o *outbox) takeOutputs(message *pb.SessionRequest, size int) {
 	for len(o.outputs) > 0 && size < frameBytes && o.window > 0 {
 		first := o.outputs[0]
 		taken := min(len(first.Bytes), int(o.window), frameBytes)
-		message.Outputs = append(message.Outputs, &pb.Output{
-			LeaseId: first.LeaseId, Position: first.Position, Epoch: first.Epoch,
-			Stream: first.Stream, AtMs: first.AtMs, Bytes: first.Bytes[:taken],
-		})
+		part := func() *pb.Output {
+			return &pb.Output{
+				LeaseId: first.LeaseId, Position: first.Position, Epoch: first.Epoch,
+				Stream: first.Stream, AtMs: first.AtMs, Bytes: first.Bytes[:taken],
+			}
+		}
+		message.Outputs = append(message.Outputs, part())
+		o.sent = append(o.sent, part())
 		first.Bytes = first.Bytes[taken:]
 		if len(first.Bytes) == 0 {
 			o.outputs = o.outputs[1:]

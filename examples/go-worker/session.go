@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"time"
 
 	pb "carillon.example/go-worker/carillon/worker/v1"
@@ -116,8 +117,12 @@ func (w *Worker) stream(ctx context.Context, address string) (isWelcome bool, er
 		return first.Welcome != nil, err
 	}
 	defer w.disconnected()
-	go w.send(ctx, stream)
-	go w.beatForever(ctx, cancel, time.Duration(first.Welcome.BeatMs)*time.Millisecond)
+	// A stream that is over takes nothing from the outbox beside the next one.
+	var tasks sync.WaitGroup
+	defer tasks.Wait()
+	defer cancel(nil)
+	tasks.Go(func() { w.send(ctx, stream) })
+	tasks.Go(func() { w.beatForever(ctx, cancel, time.Duration(first.Welcome.BeatMs)*time.Millisecond) })
 	for {
 		message, err := stream.Recv()
 		if err != nil {
@@ -214,6 +219,10 @@ func (w *Worker) welcome(address string, message *pb.SessionResponse, sentAt tim
 
 // trustFrom is called with the lock. From when the beat was sent: a slow answer must never lengthen the trust.
 func (w *Worker) trustFrom(sentAt time.Time) {
+	// A worker that stood still may hear the answer before it sees that the time is over.
+	if !w.trusted() {
+		w.stopAll(notTrusted)
+	}
 	if sentAt.After(w.trustedFrom) {
 		w.trustedFrom = sentAt
 	}
@@ -282,7 +291,7 @@ func (w *Worker) hear(message *pb.SessionResponse) error {
 		w.outbox.checkpointAnswered(answer.Sequence, answer.Error)
 	}
 	for _, taken := range message.OutputsTaken {
-		w.outbox.window += taken.Bytes
+		w.outbox.outputTaken(taken.Bytes)
 		w.tell()
 	}
 	for _, assign := range message.Assigns {

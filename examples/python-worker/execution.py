@@ -62,6 +62,9 @@ class Execution:
                 limit.cancel()
         for stream, mask in self._masks.items():
             await self._worker.told_output(self, stream, mask.end())
+        if not isinstance(end, list):
+            # Its process ends by itself when the worker stood still: the worker has to notice that too.
+            self._worker.stop_if_not_trusted()
         await self._worker.told_end(self, self._outcome(end))
 
     def _time_out(self):

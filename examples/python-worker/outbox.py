@@ -1,6 +1,7 @@
 """What waits to be told to the server, and what was told and not answered: that is told again on the next stream."""
 
 import asyncio
+import time
 from collections import deque
 
 from carillon.worker.v1 import workers_pb2 as pb
@@ -9,6 +10,7 @@ from carillon.worker.v1 import workers_pb2 as pb
 FRAME_BYTES = 256 * 1024
 # What a handler writes beyond this waits in the handler.
 BUFFERED_BYTES_MAX = 1024 * 1024
+MISSING = b"Output is missing here: the connection to the server was lost.\n"
 
 
 class Outbox:
@@ -23,6 +25,7 @@ class Outbox:
         self._outputs = deque()
         self._buffered = 0
         self._window = 0
+        self._sent = deque()  # output on its way: [lease, position, epoch, bytes left]
         self._room = asyncio.Event()
         self._progress = {}
         self._started = {}
@@ -32,6 +35,7 @@ class Outbox:
     def new_stream(self, window):
         """Everything that was not answered is told again, in the order in which it happened."""
         self._window = window
+        self._mark_missing()
         self._slots_freed_told = 0
         self._ends_to_send = dict(self._ends)
         self._checkpoints_to_send = {sequence: message for sequence, (message, _) in self._checkpoints.items()}
@@ -111,7 +115,23 @@ class Outbox:
 
     def output_taken(self, count):
         self._window += count
+        while count > 0 and self._sent:
+            taken = min(count, self._sent[0][3])
+            count -= taken
+            self._sent[0][3] -= taken
+            if self._sent[0][3] == 0:
+                self._sent.popleft()
         self.changed.set()
+
+    def _mark_missing(self):
+        """Nobody knows what of the output on its way has arrived when a stream breaks. The log says so, before what follows."""
+        for lease, position, epoch in {(lease, position, epoch) for lease, position, epoch, _ in self._sent}:
+            stream = pb.OUTPUT_STREAM_SYSTEM
+            mark = pb.Output(lease_id=lease, position=position, epoch=epoch, stream=stream, bytes=MISSING)
+            mark.at_ms = int(time.time() * 1000)
+            self._outputs.appendleft(mark)
+            self._buffered += len(MISSING)
+        self._sent.clear()
 
     def is_settled(self):
         return not self._ends
@@ -172,6 +192,7 @@ class Outbox:
             else:
                 self._outputs[0].bytes = self._outputs[0].bytes[taken:]
             size += taken
+            self._sent.append([output.lease_id, output.position, output.epoch, taken])
             self._window -= taken
             self._buffered -= taken
         if self._buffered <= BUFFERED_BYTES_MAX:

@@ -136,10 +136,13 @@ class Worker:
 
     async def _guard_trust(self):
         while True:
-            if now() >= self.trusted_until.value:
-                for execution in list(self._executions.values()):
-                    execution.stop(pb.OUTCOME_KIND_RETURNED, NOT_TRUSTED)
+            self.stop_if_not_trusted()
             await asyncio.sleep(0.1)
+
+    def stop_if_not_trusted(self):
+        if now() >= self.trusted_until.value:
+            for execution in list(self._executions.values()):
+                execution.stop(pb.OUTCOME_KIND_RETURNED, NOT_TRUSTED)
 
     # --- the stream -------------------------------------------------------------------------------------------------------------
 
@@ -317,6 +320,8 @@ class Worker:
 
     def _trust_from(self, sent_at):
         """From when the beat was sent: a slow answer must never lengthen the trust."""
+        # A worker that stood still may hear the answer before it sees that the time is over.
+        self.stop_if_not_trusted()
         self.trusted_until.value = max(self.trusted_until.value, sent_at + self._trust_seconds)
 
     def _start_over(self):
