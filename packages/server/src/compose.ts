@@ -35,6 +35,7 @@ import type { MemberStore } from './storage/member-store.ts';
 import type { Storage } from './storage/storage.ts';
 import { StorageClock } from './storage/storage-clock.ts';
 import { StorageHome } from './worker-home/storage-home.ts';
+import { WorkerSessions } from './worker-home/worker-sessions.ts';
 import { InProcessWorkerLink } from './worker-link/in-process-worker-link.ts';
 
 export interface EngineSettings {
@@ -99,6 +100,8 @@ export interface EngineOptions {
 
 export interface Engine extends Service {
   readonly operations: Operations;
+  /** The streams of workers; undefined where no runs are claimed. */
+  readonly workers: WorkerSessions | undefined;
   /** Who owns a key or a session, for the gateway. */
   readonly accounts: Accounts;
   /** Why it cannot run jobs; empty when it can. */
@@ -184,6 +187,7 @@ export function composeEngine(options: EngineOptions): Engine {
     slots: settings.slots,
     drainMs: settings.drainMs,
   });
+  const workers = plays.dispatcher ? new WorkerSessions(homes) : undefined;
   const recovery = new Recovery({
     ...ports,
     endedBoots,
@@ -217,6 +221,7 @@ export function composeEngine(options: EngineOptions): Engine {
 
   return {
     accounts,
+    workers,
     operations: createOperations({
       accounts,
       storage,

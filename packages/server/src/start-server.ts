@@ -148,6 +148,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
     const gateway = createGateway({
       metrics: { telemetry, open: config.metrics.open },
       operations: engine.operations,
+      workers: engine.workers,
       authenticate: { adminKey },
       announced: () => announced,
       accounts: engine.accounts,

@@ -33,7 +33,29 @@ export function outcomeOfStop(stop: NonNullable<RunInProgress['stop']>): RunOutc
   }
 }
 
-const SUCCESS: RunOutcome = { kind: 'SUCCESS' };
+/** An outcome that was told by somebody who may not keep the limits. */
+export function outcomeAsTold(outcome: RunOutcome): RunOutcome {
+  if (outcome === SUCCESS) return outcome;
+  const { error, result } = outcome as { error?: string; result?: string };
+  return {
+    ...outcome,
+    ...(error !== undefined && {
+      error: error.toWellFormed().replaceAll('\0', '').slice(0, ERROR_LENGTH_MAX),
+    }),
+    ...(result !== undefined && resultAsTold(result)),
+  };
+}
+
+function resultAsTold(text: string): { result?: string } {
+  try {
+    return resultOf(JSON.parse(text));
+  } catch {
+    return noteOf(NOT_JSON);
+  }
+}
+
+export const SUCCESS: RunOutcome = { kind: 'SUCCESS' };
+const NOT_JSON = 'the result is not JSON and was not kept';
 
 /** PostgreSQL's JSON holds neither NUL nor half a character; an escaped backslash before the letter u is neither. */
 const NOT_STORABLE = /(\\\\)|\\u(?:0000|d[89a-f][0-9a-f]{2})/g;
@@ -45,7 +67,7 @@ function resultOf(value: unknown): { result?: string } {
   try {
     text = JSON.stringify(value);
   } catch {
-    return noteOf('the result is not JSON and was not kept');
+    return noteOf(NOT_JSON);
   }
   // Functions and symbols have no JSON at all.
   if (text === undefined) return {};

@@ -29,6 +29,7 @@ export const ACTIONS = {
   'signing_keys.manage': 'admin',
   'audit.read': 'admin',
   'workers.read': 'viewer',
+  'workers.connect': 'admin',
   'metrics.read': 'viewer',
   'users.read': 'admin',
   'users.manage': 'admin',
@@ -41,6 +42,7 @@ export const ACTION_NAMES = Object.keys(ACTIONS) as readonly Action[];
 /** What belongs to no namespace: a grant in one of them is not enough. */
 export const INSTALLATION_ACTIONS: ReadonlySet<Action> = new Set([
   'workers.read',
+  'workers.connect',
   'metrics.read',
   'users.read',
   'users.manage',

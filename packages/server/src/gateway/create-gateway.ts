@@ -10,6 +10,7 @@ import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Accounts } from '../accounts/accounts.ts';
 import { keyProof } from '../accounts/secrets.ts';
 import type { Operations } from '../operations/operations.ts';
+import type { WorkerSessions } from '../worker-home/worker-sessions.ts';
 import { answerBrokenRequest, answerProblems } from './answer-problems.ts';
 import { allOperations } from './api/all-operations.ts';
 import { mountRest } from './api/mount-rest.ts';
@@ -28,6 +29,7 @@ import { healthRoutes, type ProveKey, type Readiness, sharedReadiness } from './
 import { allMethods } from './rpc/all-methods.ts';
 import { answerUnknownCalls } from './rpc/answer-unknown-calls.ts';
 import { mountRpc } from './rpc/mount-rpc.ts';
+import { workerMethods } from './rpc/worker-methods.ts';
 
 /** Gateways of reads and of writes can be scaled separately. */
 export type Served = 'all' | 'reads' | 'writes';
@@ -47,6 +49,8 @@ export interface GatewayOptions {
   /** Left out: nothing is measured, and there is no /metrics. */
   readonly metrics?: Pick<MetricsOptions, 'telemetry' | 'open'>;
   readonly bodyLimitBytes: number;
+  /** The streams of workers. Left out: no worker connects here. */
+  readonly workers?: Pick<WorkerSessions, 'serve' | 'stop'> | undefined;
   /** A server that only runs jobs: health and metrics alone. */
   readonly healthOnly?: boolean;
   /** Left out: everything. */
@@ -117,7 +121,15 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
     announced && ((nonce) => keyProof(adminKey, { address: announced(), nonce }));
   healthRoutes(app, { readiness, log, proveKey });
   if (options.metrics) metricsEndpoint(app, { ...options.metrics, authenticate });
-  if (options.healthOnly) return app;
+  const { workers } = options;
+  // Before anything else closes: what was claimed for workers is handed over, and they are sent to another server.
+  if (workers) app.addHook('preClose', () => workers.stop());
+  const admitAnonymous = (request: FastifyRequest) => limits?.admitAddress(request.ip);
+  const calls = { authenticate, admitAnonymous, bodyLimitBytes, clock: systemClock, log };
+  if (options.healthOnly) {
+    if (workers) mountRpc(app, { ...calls, methods: workerMethods(workers) });
+    return app;
+  }
   // SignInFacts the address that the server printed shows the documentation.
   app.get('/', (_request, reply) => reply.redirect('/api/docs', 302));
   const { served = 'all' } = options;
@@ -126,9 +138,8 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   app.addHook('preClose', async () => stopping.abort());
   const table = allOperations({ operations, address, authenticate, stopping: stopping.signal });
   const isOffered = ({ access }: { access: Access }) => isServed(access, served);
-  const methods = allMethods({ table, operations, readiness, clock: systemClock }).filter(isOffered);
-  const admitAnonymous = (request: FastifyRequest) => limits?.admitAddress(request.ip);
-  mountRpc(app, { methods, authenticate, admitAnonymous, bodyLimitBytes, clock: systemClock, log });
+  const methods = allMethods({ table, operations, readiness, clock: systemClock, workers }).filter(isOffered);
+  mountRpc(app, { ...calls, methods });
   const offered = table.filter(isOffered);
   // A scope of its own instead of a test of the URL: the router also takes /%61pi for /api.
   app.register(

@@ -124,6 +124,10 @@ export class StorageHome implements WorkerHome {
   }
 
   takeNoMore(): void {
+    this.detach();
+  }
+
+  detach(): void {
     this.#options.link.detach(this.#worker.workerId);
   }
 

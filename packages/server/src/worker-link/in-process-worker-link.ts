@@ -8,6 +8,7 @@ import type { LocalWorker, LocalWorkers, WorkerLink, WorkerView } from './worker
 class WorkerSlots implements WorkerView {
   readonly worker: LocalWorker;
   #reserved = 0;
+  readonly #waiting: (() => void)[] = [];
 
   constructor(worker: LocalWorker) {
     this.worker = worker;
@@ -28,6 +29,11 @@ class WorkerSlots implements WorkerView {
 
   reserve(slots: number): void {
     this.#reserved += slots;
+    if (this.#reserved === 0) for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+
+  async whenUnreserved(): Promise<void> {
+    if (this.#reserved > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 }
 
@@ -48,6 +54,10 @@ export class InProcessWorkerLink implements WorkerLink, LocalWorkers {
 
   freed(): void {
     this.#announce();
+  }
+
+  async whenUnreserved(workerId: WorkerId): Promise<void> {
+    await this.#workers.get(workerId)?.whenUnreserved();
   }
 
   workers(): readonly WorkerView[] {

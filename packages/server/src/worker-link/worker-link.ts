@@ -42,4 +42,6 @@ export interface LocalWorkers {
   detach(workerId: WorkerId): void;
   /** Slots of a worker are free again. */
   freed(): void;
+  /** Resolves when no claim for the worker is under way. */
+  whenUnreserved(workerId: WorkerId): Promise<void>;
 }

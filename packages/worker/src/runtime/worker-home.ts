@@ -62,8 +62,8 @@ export interface Heard {
 export interface WorkerHome extends ReportTaker {
   /** Keeps what runs say. */
   readonly channel: RunChannel;
-  /** From now on the home may call the worker, whose id may change. */
-  open(worker: HomeWorker): void;
+  /** From now on the home may call the worker, whose id may change. leaving: aborted when nothing is left to tell. */
+  open(worker: HomeWorker, leaving: AbortSignal): void;
   /** Resolves when the worker may be given runs. Undefined: it was buried under this id. */
   register(): Promise<Heard | undefined>;
   /** Undefined: the worker is buried, and its runs belong to others. */
@@ -72,8 +72,10 @@ export interface WorkerHome extends ReportTaker {
   running(reports: readonly RunningReport[]): void;
   /** Slots became free, or outcomes were recorded. */
   changed(): void;
-  /** Gives no more runs to the worker under its id. */
+  /** Gives no more runs to the worker, which goes on with those that it has. */
   takeNoMore(): void;
+  /** The worker will not be under its present id any more. */
+  detach(): void;
   /** Nothing of the worker is left. */
   leave(): Promise<void>;
 }

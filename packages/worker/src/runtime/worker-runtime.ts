@@ -40,6 +40,7 @@ export class WorkerRuntime implements Service, HomeWorker {
   readonly #handlers: readonly string[];
   readonly #bound: UnrecordedBound;
   readonly #stopping = new AbortController();
+  readonly #leaving = new AbortController();
   /** Leases whose runs were returned because they had not arrived: should they arrive later, their runs belong to other workers. */
   readonly #givenUp = new Set<LeaseId>();
   #workerId: WorkerId;
@@ -115,7 +116,7 @@ export class WorkerRuntime implements Service, HomeWorker {
   /** Registers before it resolves if the home answers; else as soon as it does. */
   async start(): Promise<void> {
     const { home, log } = this.#options;
-    home.open(this);
+    home.open(this, this.#leaving.signal);
     await this.runOnce().catch((error: unknown) =>
       log.warn({ err: error }, 'could not register this worker yet'),
     );
@@ -131,6 +132,7 @@ export class WorkerRuntime implements Service, HomeWorker {
     await Promise.race([this.#engine.drained(), sleep(clock, GIVE_BACK_MS, this.#stopping.signal)]);
     this.#stopping.abort();
     await this.#sender.stop();
+    this.#leaving.abort();
     await this.#loop.stop();
     this.#cancelWatch?.();
     await home.leave().catch((error: unknown) => log.warn({ err: error }, 'could not remove this worker'));
@@ -194,7 +196,7 @@ export class WorkerRuntime implements Service, HomeWorker {
     const { home, log } = this.#options;
     log.warn({ workerId: this.workerId }, 'this worker was marked dead; starting over under a new id');
     this.#engine.giveBackAll(RUN_ERRORS.givenUp());
-    home.takeNoMore();
+    home.detach();
     this.#workerId = this.#options.nextId();
     this.#isRegistered = false;
     this.#loop.wake();

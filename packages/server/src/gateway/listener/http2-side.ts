@@ -15,6 +15,14 @@ import type { OpenConnections } from './open-connections.ts';
 import type { UnsentGuard } from './unsent-guard.ts';
 
 const STREAMS_MAX = 250;
+/** Streams whose request has not arrived in full, and the way to let them go on. */
+const lateStreams = new WeakMap<object, () => void>();
+
+/** For a request that lasts: its stream may stay open for as long as it likes. */
+export function keepStreamOpen(request: { readonly stream?: object }): void {
+  if (request.stream) lateStreams.get(request.stream)?.();
+}
+
 /** What one connection may do at most. Node closes a connection that goes over; these bound floods of frames that cost the sender little. */
 const SESSION_LIMITS = {
   settings: { maxConcurrentStreams: STREAMS_MAX, maxHeaderListSize: 16 * 1_024 },
@@ -55,6 +63,7 @@ export function createHttp2Side(options: Http2SideOptions): Http2Server {
       ? undefined
       : setTimeout(() => stream.destroy(), requestTimeoutMs).unref();
     const arrived = () => clearTimeout(late);
+    lateStreams.set(stream, arrived);
     stream.once('end', arrived).once('close', arrived);
     stream.once('finish', () => {
       clearTimeout(late);

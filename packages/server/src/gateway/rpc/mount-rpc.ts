@@ -19,6 +19,7 @@ import {
   universalResponseToNodeResponse,
 } from '@connectrpc/connect-node';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { keepStreamOpen } from '../listener/http2-side.ts';
 import { answerRpcErrors, stoppingError } from './answer-rpc-errors.ts';
 import { type CallOfMessage, readWithinCall } from './read-within-call.ts';
 import type { RpcHost, RpcMethod } from './rpc-method.ts';
@@ -59,22 +60,30 @@ export function mountRpc(app: FastifyInstance, options: RpcOptions): void {
       );
       letGo(raw);
     },
+    keepOpen: (context) => keepStreamOpen(requestOf(context).raw as { stream?: object }),
   };
-  const protocols = readWithinCall({
-    errorOf,
-    acceptCompression: [compressionGzip, compressionBrotli],
-    readMaxBytes: bodyLimitBytes,
-    jsonOptions: { ignoreUnknownFields: false },
-    requestGate: async (context) => {
-      try {
-        if (open.has(context.method)) admitAnonymous?.(requestOf(context));
-        else context.values.set(CALLER, await host.recognise(context));
-      } catch (error) {
-        throw errorOf(error, context);
-      }
-    },
-  });
-  const handlers = methods.map((method) => createUniversalMethodHandler(method.implement(host), protocols));
+  const protocolsOf = (readMaxBytes: number) =>
+    readWithinCall({
+      errorOf,
+      acceptCompression: [compressionGzip, compressionBrotli],
+      readMaxBytes,
+      jsonOptions: { ignoreUnknownFields: false },
+      requestGate: async (context) => {
+        try {
+          if (open.has(context.method)) admitAnonymous?.(requestOf(context));
+          else context.values.set(CALLER, await host.recognise(context));
+        } catch (error) {
+          throw errorOf(error, context);
+        }
+      },
+    });
+  const protocols = protocolsOf(bodyLimitBytes);
+  const handlers = methods.map((method) =>
+    createUniversalMethodHandler(
+      method.implement(host),
+      method.readMaxBytes === undefined ? protocols : protocolsOf(method.readMaxBytes),
+    ),
+  );
 
   app.register((scope, _options, done) => {
     // Messages are read by the protocol they are in, as they arrive.

@@ -91,6 +91,7 @@ describe('the stream of all jobs', () => {
       stopping: new AbortController().signal,
       clock: gateway.clock,
       letGo: () => {},
+      keepOpen: () => {},
     }) as Extract<MethodImplSpec, { kind: 'server_streaming' }>;
     const request = { $typeName: 'carillon.v1.RetrieveAllJobsRequest', userId: '' };
     const context = { signal: new AbortController().signal } as HandlerContext;

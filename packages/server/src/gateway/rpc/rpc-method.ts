@@ -40,11 +40,15 @@ export interface RpcHost {
   readonly clock: Clock;
   /** Breaks off a call whose caller takes nothing. */
   letGo(context: HandlerContext): void;
+  /** A stream of requests that lasts is not a request that arrives too slowly. */
+  keepOpen(context: HandlerContext): void;
 }
 
 export interface RpcMethod {
   readonly method: DescMethod;
   readonly access: Access;
+  /** What one message may hold. Left out: as much as a body of REST. */
+  readonly readMaxBytes?: number;
   /** What the protocols serve. */
   implement(host: RpcHost): MethodImplSpec;
 }

@@ -1,0 +1,57 @@
+/** Reads the first message of a worker strictly: what it says stands in the storage and in lists for people. */
+import type { BootId, WorkerId } from '@carillon/domain';
+import { protocol as P } from '@carillon/worker';
+
+/** The other side does not keep the protocol: its stream is ended, with these words. */
+export class ProtocolBroken extends Error {}
+
+export interface ReadHello {
+  /** As the storage knows it: bound to the key, so that no key can take the worker of another. */
+  readonly workerId: WorkerId;
+  readonly bootId: BootId;
+  readonly session: number;
+  readonly slots: number;
+  readonly executing: number;
+  readonly handlers: readonly string[];
+  readonly heldLeases: readonly string[];
+  readonly draining: boolean;
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const KEY_CHARACTERS = 8;
+const SLOTS_MAX = 10_000;
+const HANDLERS_MAX = 1_000;
+const HANDLER_LENGTH_MAX = 200;
+const HELD_LEASES_MAX = 100_000;
+
+export function readHello(message: P.SessionRequest | undefined, keyId: string): ReadHello {
+  const { hello } = message ?? {};
+  if (!hello) throw new ProtocolBroken('the first message of a worker holds its hello');
+  const { offer, heldLeases, session, executing } = hello;
+  if (hello.protocol < P.PROTOCOL)
+    throw new ProtocolBroken(
+      `this server speaks protocol ${P.PROTOCOL} with workers, and the worker knows ${hello.protocol}; use a newer version of its library`,
+    );
+  if (!UUID.test(hello.workerId)) throw new ProtocolBroken('worker_id is a UUID in small letters');
+  if (!UUID.test(hello.bootId)) throw new ProtocolBroken('boot_id is a UUID in small letters');
+  if (!offer) throw new ProtocolBroken('the hello holds no offer');
+  const { slots } = offer;
+  if (slots < 1 || slots > SLOTS_MAX) throw new ProtocolBroken(`a worker has from 1 to ${SLOTS_MAX} slots`);
+  const handlers = [...new Set(offer.handlers.map(({ name }) => name))];
+  if (handlers.length === 0 || handlers.length > HANDLERS_MAX)
+    throw new ProtocolBroken(`a worker offers from 1 to ${HANDLERS_MAX} handlers`);
+  for (const name of handlers)
+    if (name === '' || name.length > HANDLER_LENGTH_MAX || name.includes('\0'))
+      throw new ProtocolBroken(`the name of a handler has from 1 to ${HANDLER_LENGTH_MAX} characters`);
+  requireLeases(heldLeases);
+  return {
+    workerId: `${hello.workerId}@${keyId.slice(-KEY_CHARACTERS)}` as WorkerId,
+    bootId: hello.bootId as BootId,
+    ...{ session, slots, executing, handlers, heldLeases, draining: offer.draining },
+  };
+}
+
+export function requireLeases(leaseIds: readonly string[]): void {
+  if (leaseIds.length > HELD_LEASES_MAX || !leaseIds.every((leaseId) => UUID.test(leaseId)))
+    throw new ProtocolBroken(`held_leases are at most ${HELD_LEASES_MAX} UUIDs`);
+}

@@ -1,0 +1,110 @@
+/**
+ * What runs at the end of a stream say, on its way to whoever keeps it. Only what the worker holds may speak; output is taken as fast
+ * as it is kept, and the worker sends no more than the window before it is.
+ */
+import { create } from '@bufbuild/protobuf';
+import type { Log } from '@carillon/foundation';
+import { type OutputStream, protocol as P, type RunChannel } from '@carillon/worker';
+import { ProtocolBroken } from './read-hello.ts';
+import type { RemoteLeases } from './remote-leases.ts';
+
+export interface RemoteVoiceOptions {
+  readonly channel: RunChannel;
+  readonly leases: RemoteLeases;
+  readonly frames: P.FrameQueue<P.SessionResponse>;
+  readonly log: Log;
+}
+
+/** How many bytes of output may be on their way. */
+export const OUTPUT_WINDOW = 256 * 1_024;
+const CHECKPOINT_BYTES_MAX = 256 * 1_024;
+const MESSAGE_LENGTH_MAX = 500;
+const NOT_HELD = 'The run is not this worker’s any more.';
+
+const STREAMS: Record<P.OutputStream, OutputStream> = {
+  [P.OutputStream.UNSPECIFIED]: 'stdout',
+  [P.OutputStream.STDERR]: 'stderr',
+  [P.OutputStream.SYSTEM]: 'system',
+};
+
+export class RemoteVoice {
+  readonly #options: RemoteVoiceOptions;
+  /** Sent by the worker and not taken yet. */
+  #outstanding = 0;
+  #taken = 0;
+
+  constructor(options: RemoteVoiceOptions) {
+    this.#options = options;
+  }
+
+  hear({ outputs, progress, checkpoints }: P.SessionRequest): void {
+    for (const output of outputs) this.#output(output);
+    for (const each of progress) this.#progress(each);
+    for (const checkpoint of checkpoints) void this.#save(checkpoint);
+  }
+
+  #output(output: P.Output): void {
+    const { stream, atMs, bytes } = output;
+    const { channel, leases } = this.#options;
+    this.#outstanding += bytes.length;
+    // One write may go over the window: the worker does not split what a handler wrote at once.
+    if (this.#outstanding > OUTPUT_WINDOW + P.FRAME_BYTES_MAX)
+      throw new ProtocolBroken('more output was sent than was taken');
+    const run = leases.speaks(output);
+    const chunk = { stream: STREAMS[stream] ?? 'stdout', atMs: Number(atMs), bytes };
+    const kept = run && channel.output(run, chunk);
+    if (kept === undefined) this.#take(bytes.length);
+    else void kept.then(() => this.#take(bytes.length));
+  }
+
+  #take(bytes: number): void {
+    if (this.#taken === 0) {
+      this.#options.frames.put(P.URGENCY.work, 0, (frame) => {
+        frame.outputsTaken.push(create(P.OutputTakenSchema, { bytes: BigInt(this.#taken) }));
+        this.#taken = 0;
+      });
+    }
+    this.#taken += bytes;
+    this.#outstanding -= bytes;
+  }
+
+  #progress(told: P.RunProgress): void {
+    const run = this.#options.leases.speaks(told);
+    if (!run || Number.isNaN(told.percent)) return;
+    const percent = Math.min(Math.max(told.percent, 0), 100);
+    const message = told.message.slice(0, MESSAGE_LENGTH_MAX);
+    this.#options.channel.progress(run, { percent, ...(message !== '' && { message }) });
+  }
+
+  async #save(checkpoint: P.Checkpoint): Promise<void> {
+    const { sequence } = checkpoint;
+    const error = await this.#saved(checkpoint).catch((failure: unknown) => {
+      this.#options.log.debug({ err: failure }, 'a checkpoint could not be saved');
+      return failure instanceof Error ? failure.message : String(failure);
+    });
+    const answer = create(P.CheckpointAnswerSchema, { sequence, error: error ?? '' });
+    this.#options.frames.put(P.URGENCY.work, error?.length ?? 0, (frame) =>
+      frame.checkpointAnswers.push(answer),
+    );
+  }
+
+  async #saved(checkpoint: P.Checkpoint): Promise<string | undefined> {
+    const { value } = checkpoint;
+    const run = this.#options.leases.speaks(checkpoint);
+    if (!run) return NOT_HELD;
+    if (Buffer.byteLength(value) > CHECKPOINT_BYTES_MAX)
+      return `A checkpoint holds at most ${CHECKPOINT_BYTES_MAX} bytes.`;
+    if (!isJson(value)) return 'The checkpoint is not JSON.';
+    await this.#options.channel.saveCheckpoint(run, value);
+    return undefined;
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

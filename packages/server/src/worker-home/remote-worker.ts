@@ -1,0 +1,270 @@
+/**
+ * A worker at the end of a stream, as the dispatcher and its home see it: what it offers, how many of its slots are free, and what it
+ * was handed. A message that breaks the protocol throws, and costs this stream and nothing else.
+ */
+import { create } from '@bufbuild/protobuf';
+import type { ClaimedBatch, LeaseId, RunId, WorkerId } from '@carillon/domain';
+import type { Clock, Log, Random } from '@carillon/foundation';
+import {
+  protocol as P,
+  ReportSender,
+  type ReportVerdict,
+  type RunChannel,
+  type RunReport,
+} from '@carillon/worker';
+import type { LeaseStore } from '../storage/lease-store.ts';
+import type { MemberStore, UnreceivedRun } from '../storage/member-store.ts';
+import type { RunReports } from '../worker-link/run-reports.ts';
+import type { LocalWorker, LocalWorkers } from '../worker-link/worker-link.ts';
+import { LeaseWatch } from './lease-watch.ts';
+import { ProtocolBroken } from './read-hello.ts';
+import { RemoteLeases } from './remote-leases.ts';
+import { RemoteVoice } from './remote-voice.ts';
+import { passingFault } from './storage-home.ts';
+
+export interface RemoteWorkerOptions {
+  readonly workerId: WorkerId;
+  readonly slots: number;
+  readonly handlers: readonly string[];
+  /** Slots in use when it said hello, by runs of earlier streams. */
+  readonly executing: number;
+  readonly heldLeases: readonly string[];
+  readonly members: MemberStore;
+  readonly leases: LeaseStore;
+  readonly reports: RunReports;
+  readonly link: Pick<LocalWorkers, 'freed'>;
+  readonly channel: RunChannel;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly silentMs: number;
+}
+
+const UNSETTLED_MAX_LEAST = 1_000;
+const UNSETTLED_MAX_PER_SLOT = 4;
+
+const VERDICTS: Record<ReportVerdict, P.Verdict> = {
+  settled: P.Verdict.UNSPECIFIED,
+  cancelled: P.Verdict.CANCELLED,
+  stale: P.Verdict.STALE,
+};
+
+export class RemoteWorker implements LocalWorker {
+  readonly workerId: WorkerId;
+  readonly frames = new P.FrameQueue(() => create(P.SessionResponseSchema));
+  readonly #options: RemoteWorkerOptions;
+  readonly #leases: RemoteLeases;
+  readonly #sender: ReportSender;
+  readonly #voice: RemoteVoice;
+  readonly #watch: LeaseWatch;
+  #handlers: readonly string[];
+  #slots: number;
+  #isTaking = true;
+  #executing: number;
+  #assigned = 0;
+  #freed = 0;
+  /** Assigned here, and not yet durable or refused. */
+  #unsettled = 0;
+  /** Leases that the storage does not know: told with the next answer to a beat. */
+  readonly #unknown = new Set<LeaseId>();
+  #settled = new Map<LeaseId, P.Settled>();
+
+  constructor(options: RemoteWorkerOptions) {
+    this.#options = options;
+    const { workerId, slots, handlers, executing, clock } = options;
+    this.workerId = workerId;
+    this.#slots = slots;
+    this.#handlers = handlers;
+    this.#executing = executing;
+    this.#leases = new RemoteLeases(options);
+    this.#sender = new ReportSender({
+      ...options,
+      reports: { ended: (reports) => options.reports.ended(reports), faultOf: passingFault },
+      onAnswered: (report, verdict) => this.#answered(report, verdict),
+    });
+    this.#voice = new RemoteVoice({ ...options, leases: this.#leases, frames: this.frames });
+    this.#watch = new LeaseWatch({
+      ...options,
+      clock,
+      workerId: () => workerId,
+      unreported: () => this.#leases.ids(),
+      onCancel: (runIds) => this.#cancel(runIds),
+      onUnreceived: (runs) => this.#giveUp(runs),
+      onUnknown: (leases) => this.#stopUnknown(leases),
+    });
+  }
+
+  get slots(): number {
+    return this.#isTaking ? this.#slots : 0;
+  }
+
+  get runningCount(): number {
+    return this.#executing + this.#assigned - this.#freed;
+  }
+
+  get handlers(): readonly string[] {
+    return this.#handlers;
+  }
+
+  get unrecordedLeft(): number {
+    return Math.max(UNSETTLED_MAX_LEAST, UNSETTLED_MAX_PER_SLOT * this.#slots) - this.#unsettled;
+  }
+
+  /** Finds what it holds from earlier streams; answers which of the leases that it named are not its own any more. */
+  async open(): Promise<string[]> {
+    const unknown = await this.unknownOf(this.#options.heldLeases);
+    this.#watch.start();
+    return unknown;
+  }
+
+  /** Nothing more is handed to it. */
+  takeNoMore(): void {
+    this.#isTaking = false;
+    this.#options.link.freed();
+  }
+
+  /** Resolves when what it told is recorded. */
+  async close(): Promise<void> {
+    this.takeNoMore();
+    this.frames.end();
+    await this.#watch.stop();
+    await this.#sender.stop();
+  }
+
+  checkLeases(): void {
+    this.#watch.checkSoon();
+  }
+
+  accept(batch: ClaimedBatch): void {
+    this.#leases.assigned(batch);
+    this.#assigned += batch.runs.length;
+    this.#unsettled += batch.runs.length;
+    for (const { message, bytes } of P.assignsOf(batch))
+      this.frames.put(P.URGENCY.work, bytes, (frame) => frame.assigns.push(message));
+  }
+
+  /** Everything but the hello and the beat, which are the session's. */
+  async receive(message: P.SessionRequest): Promise<void> {
+    const { ended, started, checkpoints, outputs, progress, slotsFreed, offer } = message;
+    if (offer) this.#offer(offer);
+    const about = [...ended, ...started, ...checkpoints, ...outputs, ...progress];
+    if (about.length > 0) await this.#leases.find(about.map(({ leaseId }) => leaseId));
+    this.#show(started);
+    this.#voice.hear(message);
+    for (const each of ended) this.#end(each);
+    if (slotsFreed > 0n) this.#free(Number(slotsFreed));
+  }
+
+  /** Which leases to name as unknown in the answer to a beat that named these. */
+  async unknownOf(held: readonly string[]): Promise<string[]> {
+    await this.#leases.find(held);
+    const unknown = new Set<string>(this.#unknown);
+    this.#unknown.clear();
+    for (const leaseId of held) if (!this.#leases.has(leaseId)) unknown.add(leaseId);
+    return [...unknown];
+  }
+
+  #offer({ slots, draining }: P.Offer): void {
+    if (slots > this.#slots) throw new ProtocolBroken('slots are not added while a stream lasts');
+    if (slots > 0) this.#slots = slots;
+    if (draining) this.takeNoMore();
+  }
+
+  #free(freed: number): void {
+    if (freed < this.#freed || freed > this.#executing + this.#assigned)
+      throw new ProtocolBroken('more slots were freed than were in use');
+    this.#freed = freed;
+    this.#options.link.freed();
+  }
+
+  #show(started: readonly P.Started[]): void {
+    const running = started.flatMap((each) => {
+      const run = this.#leases.held(each);
+      if (!run) return [];
+      const { leaseId, position, epoch, claimedAtMs } = run;
+      return [{ leaseId, position, epoch, startedAtMs: this.#within(each.startedAtMs, claimedAtMs) }];
+    });
+    if (running.length > 0) this.#options.reports.running(running);
+  }
+
+  #end({ leaseId, positions, epochs, startedAtMs, endedAtMs, outcomes }: P.Ended): void {
+    const { length } = positions;
+    if (epochs.length !== length || startedAtMs.length !== length || endedAtMs.length !== length)
+      throw new ProtocolBroken('the columns of ended runs differ in length');
+    const byPosition = new Map(outcomes.map((outcome) => [outcome.position, outcome]));
+    for (let i = 0; i < length; i += 1) {
+      const position = positions[i]!;
+      const found = this.#leases.ends({ leaseId, position, epoch: epochs[i]! });
+      if (found === undefined) this.#tell(leaseId as LeaseId, position, 'stale');
+      if (found === undefined || found === 'told') continue;
+      const { run, hasSpoken } = found;
+      const started = startedAtMs[i] === 0n ? undefined : this.#within(startedAtMs[i]!, run.claimedAtMs);
+      const report: RunReport = {
+        run,
+        startedAtMs: started,
+        endedAtMs: this.#within(endedAtMs[i]!, started ?? run.claimedAtMs),
+        outcome: P.outcomeOf(byPosition.get(position)),
+      };
+      const closing = hasSpoken ? this.#options.channel.close(run) : undefined;
+      if (closing === undefined) this.#sender.send(report);
+      else void closing.then(() => this.#sender.send(report));
+    }
+  }
+
+  /** The worker's clock may be anywhere: what it says is kept between the claim and now. */
+  #within(told: bigint, fromMs: number): number {
+    return Math.max(fromMs, Math.min(Number(told), this.#options.clock.now()));
+  }
+
+  #answered({ run }: RunReport, verdict: ReportVerdict | undefined): void {
+    this.#unsettled = Math.max(0, this.#unsettled - 1);
+    this.#leases.settled(run);
+    // Without a verdict this server stops: the worker tells the next one.
+    if (verdict !== undefined) this.#tell(run.leaseId, run.position, verdict);
+    this.#options.link.freed();
+  }
+
+  #tell(leaseId: LeaseId, position: number, verdict: ReportVerdict): void {
+    if (this.#settled.size === 0) {
+      this.frames.put(P.URGENCY.ends, 0, (frame) => {
+        frame.settled.push(...this.#settled.values());
+        this.#settled = new Map();
+      });
+    }
+    let settled = this.#settled.get(leaseId);
+    if (!settled) {
+      settled = create(P.SettledSchema, { leaseId });
+      this.#settled.set(leaseId, settled);
+    }
+    settled.positions.push(position);
+    settled.verdicts.push(VERDICTS[verdict]);
+  }
+
+  #cancel(runIds: readonly RunId[]): void {
+    if (runIds.length === 0) return;
+    const cancels = runIds.map((runId) => create(P.CancelSchema, { runId }));
+    this.frames.put(P.URGENCY.life, 40 * cancels.length, (frame) => frame.cancels.push(...cancels));
+  }
+
+  /** LEASE-11: claimed for the worker, and lost before they reached it. */
+  #giveUp(runs: readonly UnreceivedRun[]): void {
+    const missing = runs.filter(({ leaseId }) => !this.#leases.has(leaseId));
+    if (missing.length === 0) return;
+    this.#options.log.warn({ runs: missing.length }, 'giving back runs that never arrived');
+    const endedAtMs = this.#options.clock.now();
+    const outcome = { kind: 'RETURNED', error: 'the run never reached its worker' } as const;
+    for (const run of missing) {
+      this.#unsettled += 1;
+      this.#sender.send({ run, startedAtMs: undefined, endedAtMs, outcome });
+    }
+  }
+
+  #stopUnknown(leases: readonly LeaseId[]): number {
+    let runs = 0;
+    for (const leaseId of leases) {
+      runs += this.#leases.openRuns(leaseId);
+      this.#unknown.add(leaseId);
+    }
+    return runs;
+  }
+}

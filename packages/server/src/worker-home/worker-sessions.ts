@@ -1,0 +1,275 @@
+/**
+ * The streams of workers that have this server as their home. A worker says hello, is registered, and from then on is handed runs like
+ * the worker in this process. A lease is the worker's and not the stream's: a stream that breaks takes nothing away.
+ */
+import { create } from '@bufbuild/protobuf';
+import type { NodeId, WorkerId } from '@carillon/domain';
+import { type Clock, type Log, type Random, type Service, sleep } from '@carillon/foundation';
+import { protocol as P, type RunChannel } from '@carillon/worker';
+import type { SignalBus } from '../signal-bus/signal-bus.ts';
+import type { LeaseStore } from '../storage/lease-store.ts';
+import type { MemberStore } from '../storage/member-store.ts';
+import type { RunReports } from '../worker-link/run-reports.ts';
+import type { LocalWorkers } from '../worker-link/worker-link.ts';
+import { ProtocolBroken, type ReadHello, readHello, requireLeases } from './read-hello.ts';
+import { OUTPUT_WINDOW } from './remote-voice.ts';
+import { RemoteWorker } from './remote-worker.ts';
+import { beatTimes } from './storage-home.ts';
+
+export interface WorkerSessionsOptions {
+  readonly nodeId: NodeId;
+  readonly members: MemberStore;
+  readonly leases: LeaseStore;
+  readonly reports: RunReports;
+  readonly link: LocalWorkers;
+  readonly signals: SignalBus;
+  readonly channel: RunChannel;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly silentMs: number;
+}
+
+/** One stream, as the gateway opens it. */
+export interface SessionCall {
+  /** The key that the worker came with. */
+  readonly keyId: string;
+  readonly requests: AsyncIterable<P.SessionRequest>;
+  /** The other side is gone. */
+  readonly signal: AbortSignal;
+  mayOffer(handler: string): boolean;
+  /** Rejects when the key may not come in any more. */
+  recognise(): Promise<unknown>;
+  /** The stream has said who it is, and may last. */
+  keepOpen(): void;
+}
+
+interface Session {
+  readonly worker: RemoteWorker;
+  readonly hello: ReadHello;
+  /** Ends the stream with these words. */
+  end(goodbye: Goodbye): void;
+}
+
+interface Goodbye {
+  readonly reason: string;
+  readonly dialAgain: boolean;
+  readonly afterMs?: number;
+}
+
+const HELLO_MS_MAX = 10_000;
+const RECOGNISE_MS = 30_000;
+/** A worker that breaks the protocol is not wanted back at once. */
+const BROKEN_PAUSE_MS = 10_000;
+/** A claim takes milliseconds; a database that does not answer must not hold up the stop. */
+const LAST_CLAIM_MS_MAX = 2_000;
+
+export class WorkerSessions implements Service {
+  readonly #options: WorkerSessionsOptions;
+  readonly #sessions = new Map<WorkerId, Session>();
+  readonly #unsubscribe: () => void;
+  #isStopping = false;
+
+  constructor(options: WorkerSessionsOptions) {
+    this.#options = options;
+    this.#unsubscribe = options.signals.on('cancel-requested', () => {
+      for (const { worker } of this.#sessions.values()) worker.checkLeases();
+    });
+  }
+
+  get count(): number {
+    return this.#sessions.size;
+  }
+
+  start(): void {}
+
+  /** Claims for the workers end, what was claimed is handed over, and they are sent to another server. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#unsubscribe();
+    const { link, clock } = this.#options;
+    await Promise.all(
+      [...this.#sessions.values()].map(async ({ worker, end }) => {
+        worker.takeNoMore();
+        const isOver = new AbortController();
+        const late = sleep(clock, LAST_CLAIM_MS_MAX, isOver.signal);
+        await Promise.race([link.whenUnreserved(worker.workerId), late]);
+        isOver.abort();
+        end({ reason: 'the server stops', dialAgain: true });
+      }),
+    );
+  }
+
+  async *serve(call: SessionCall): AsyncGenerator<P.SessionResponse> {
+    const messages = call.requests[Symbol.asyncIterator]();
+    let session: Session | undefined;
+    try {
+      const hello = readHello(await this.#first(messages), call.keyId);
+      const refused = this.#refusal(hello, call);
+      if (refused) return yield goodbyeFrame(refused);
+      session = await this.#open(hello);
+      if (session === undefined)
+        return yield goodbyeFrame({
+          reason:
+            'another process works under this worker id, or a later stream of this one; give every process an id of its own',
+          dialAgain: true,
+          afterMs: this.#options.silentMs,
+        });
+    } catch (error) {
+      return yield goodbyeFrame(this.#goodbyeOf(error));
+    }
+    call.keepOpen();
+    const { worker } = session;
+    call.signal.addEventListener('abort', () => worker.frames.end(), { once: true });
+    const reading = this.#read(messages, session, call);
+    try {
+      yield* worker.frames.frames();
+    } finally {
+      this.#leave(session);
+      await worker.close();
+      void reading;
+    }
+  }
+
+  async #first(messages: AsyncIterator<P.SessionRequest>): Promise<P.SessionRequest | undefined> {
+    const isHere = new AbortController();
+    const late = sleep(this.#options.clock, HELLO_MS_MAX, isHere.signal).then(() => {
+      throw new ProtocolBroken('no hello came');
+    });
+    try {
+      const next = await Promise.race([messages.next(), late]);
+      return next.done ? undefined : next.value;
+    } finally {
+      isHere.abort();
+      late.catch(() => undefined);
+    }
+  }
+
+  #refusal({ handlers }: ReadHello, { mayOffer }: SessionCall): Goodbye | undefined {
+    if (this.#isStopping) return { reason: 'the server stops', dialAgain: true };
+    const refused = handlers.find((handler) => !mayOffer(handler));
+    if (refused === undefined) return undefined;
+    return { reason: `the key may not offer the handler ${refused}`, dialAgain: false };
+  }
+
+  /** Undefined: the id is another's. */
+  async #open(hello: ReadHello): Promise<Session | undefined> {
+    const { members, clock, nodeId, silentMs, link, log } = this.#options;
+    const { workerId, bootId, session: number, slots, handlers } = hello;
+    const record = { workerId, nodeId, incarnation: 0, bootId, session: number, slots, handlers };
+    const verdict = await members.registerWorker(record, clock.now());
+    if (verdict === 'taken') return undefined;
+    this.#sessions.get(workerId)?.end({ reason: 'a later stream of this worker came', dialAgain: false });
+    const worker = new RemoteWorker({ ...this.#options, ...hello });
+    const end = (goodbye: Goodbye) => {
+      worker.frames.put(P.URGENCY.output, 0, (frame) => fillGoodbye(frame, goodbye));
+      worker.frames.end();
+    };
+    const session: Session = { worker, hello, end };
+    this.#sessions.set(workerId, session);
+    const isBuried = verdict === 'dead';
+    const unknownLeases = isBuried ? [...hello.heldLeases] : await worker.open();
+    const { beatMs, trustMs } = beatTimes(silentMs);
+    worker.frames.put(P.URGENCY.life, 0, (frame) => {
+      frame.welcome = create(P.WelcomeSchema, {
+        ...{ protocol: P.PROTOCOL, workerId, beatMs, trustMs, unknownLeases },
+        outputWindow: OUTPUT_WINDOW,
+      });
+      if (isBuried) frame.beatAnswer = create(P.BeatAnswerSchema, { buried: true });
+      // Runs follow the welcome, and never share its message.
+      else queueMicrotask(() => this.#isReplaced(session) || link.attach(worker));
+    });
+    if (hello.draining || isBuried) worker.takeNoMore();
+    log.info({ workerId, slots, handlers, session: number }, 'a worker has connected');
+    return session;
+  }
+
+  /** Until the stream ends, breaks, or holds what it must not. */
+  async #read(messages: AsyncIterator<P.SessionRequest>, session: Session, call: SessionCall): Promise<void> {
+    const { worker, end } = session;
+    const { clock, members, log, silentMs } = this.#options;
+    let recognisedAt = clock.monotonic();
+    let heard: () => void = () => undefined;
+    const listen = () => {
+      heard();
+      heard = clock.timer(beatTimes(silentMs).trustMs, () =>
+        end({ reason: 'no beat came', dialAgain: true }),
+      );
+    };
+    listen();
+    try {
+      for (;;) {
+        const next = await messages.next();
+        if (next.done) break;
+        const { beat } = next.value;
+        if (next.value.hello) throw new ProtocolBroken('a hello comes first, and once');
+        if (beat) {
+          listen();
+          void this.#beat(session, beat).catch((error: unknown) => end(this.#goodbyeOf(error)));
+          if (clock.monotonic() - recognisedAt >= RECOGNISE_MS) {
+            recognisedAt = clock.monotonic();
+            void call.recognise().catch(() => end({ reason: 'the key is refused', dialAgain: true }));
+          }
+        }
+        await worker.receive(next.value);
+      }
+      // It has left, and is forgotten unless it holds something.
+      if (!this.#isReplaced(session)) await members.forgetWorkers([worker.workerId]);
+    } catch (error) {
+      if (!call.signal.aborted) end(this.#goodbyeOf(error));
+      else log.debug({ err: error, workerId: worker.workerId }, 'the stream of a worker broke');
+    } finally {
+      heard();
+      worker.frames.end();
+    }
+  }
+
+  /** Answered only once the storage has it. A storage that does not answer costs the worker its trust. */
+  async #beat({ worker }: Session, { sequence, heldLeases }: P.Beat): Promise<void> {
+    const { members, clock, log } = this.#options;
+    requireLeases(heldLeases);
+    try {
+      const isAlive = await members.beatWorker(worker.workerId, clock.now());
+      if (!isAlive) worker.takeNoMore();
+      const unknownLeases = isAlive ? await worker.unknownOf(heldLeases) : [...heldLeases];
+      worker.frames.put(P.URGENCY.life, 40 * unknownLeases.length, (frame) => {
+        frame.beatAnswer = create(P.BeatAnswerSchema, { sequence, unknownLeases, buried: !isAlive });
+      });
+    } catch (error) {
+      log.warn({ err: error, workerId: worker.workerId }, 'the beat of a worker could not be recorded');
+    }
+  }
+
+  #isReplaced({ worker }: Session): boolean {
+    return this.#sessions.get(worker.workerId)?.worker !== worker;
+  }
+
+  /** A later stream of the worker may have taken its place. */
+  #leave(session: Session): void {
+    const { workerId } = session.worker;
+    if (this.#isReplaced(session)) return;
+    this.#sessions.delete(workerId);
+    this.#options.link.detach(workerId);
+    this.#options.log.info({ workerId }, 'the stream of a worker has ended');
+  }
+
+  #goodbyeOf(error: unknown): Goodbye {
+    const { log } = this.#options;
+    if (error instanceof ProtocolBroken) {
+      log.warn({ reason: error.message }, 'a worker broke the protocol; its stream was ended');
+      return { reason: error.message, dialAgain: true, afterMs: BROKEN_PAUSE_MS };
+    }
+    log.warn({ err: error }, 'the stream of a worker failed');
+    return { reason: 'the server could not serve the stream', dialAgain: true, afterMs: 1_000 };
+  }
+}
+
+function goodbyeFrame(goodbye: Goodbye): P.SessionResponse {
+  const frame = create(P.SessionResponseSchema);
+  fillGoodbye(frame, goodbye);
+  return frame;
+}
+
+function fillGoodbye(frame: P.SessionResponse, { reason, dialAgain, afterMs = 0 }: Goodbye): void {
+  frame.goodbye = create(P.GoodbyeSchema, { reason, dialAgain, afterMs });
+}

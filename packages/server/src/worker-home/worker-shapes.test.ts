@@ -1,0 +1,172 @@
+/** What holds for a worker holds in both shapes: in the process of its server, and at the end of a stream. */
+import type { Handler } from '@carillon/worker';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { eventually } from '../../../../tests/support/eventually.ts';
+import { SHAPES, WorkerHomeFixture } from './worker-home.fixture.ts';
+
+const SOON = { withinMs: 60_000 };
+
+let home: WorkerHomeFixture;
+let executed: number;
+/** Signals of handlers that run, and the ways to end them. */
+let running: { signal: AbortSignal; end: PromiseWithResolvers<unknown> }[];
+
+const HANDLERS: Record<string, Handler> = {
+  quick: ({ payload }) => {
+    executed += 1;
+    return payload;
+  },
+  failing: () => {
+    throw new Error('it went wrong');
+  },
+  /** Runs until the test ends it, or until it is told to stop. */
+  long: ({ signal }) => {
+    const end = Promise.withResolvers<unknown>();
+    running.push({ signal, end });
+    signal.addEventListener('abort', () => end.reject(signal.reason as Error));
+    return end.promise;
+  },
+};
+
+const started = (count = 1) => eventually(() => expect(running).toHaveLength(count), SOON);
+const registered = () => eventually(() => home.workerId(), SOON);
+
+beforeEach(async () => {
+  home = await WorkerHomeFixture.open();
+  executed = 0;
+  running = [];
+});
+
+afterEach(async () => {
+  for (const { end } of running) end.resolve('done');
+  await home.close();
+});
+
+describe.each(SHAPES)('a worker %s', (shape) => {
+  test('runs what it is handed, and its outcomes are recorded', async () => {
+    await home.start(shape, HANDLERS);
+    await registered();
+    const { jobs } = await home.hand('quick', { count: 4 });
+    await eventually(async () => {
+      for (const job of jobs) expect(await home.statuses(job)).toEqual(['SUCCESS']);
+    }, SOON);
+    expect(executed).toBe(4);
+    await eventually(() => expect(home.freeSlots()).toEqual([4]), SOON);
+  });
+
+  test('tells why a run failed', async () => {
+    await home.start(shape, HANDLERS);
+    await registered();
+    const { jobs } = await home.hand('failing');
+    await eventually(async () => {
+      const views = await home.world.runsOf(jobs[0]!.jobId, home.clock.now());
+      expect(views.map(({ status, error }) => [status, error])).toContainEqual(['FAILED', 'it went wrong']);
+    }, SOON);
+  });
+
+  test('has a slot less for every run that goes on', async () => {
+    await home.start(shape, HANDLERS);
+    await registered();
+    await home.hand('long');
+    await started();
+    expect(home.freeSlots()).toEqual([3]);
+    running[0]!.end.resolve('done');
+    await eventually(() => expect(home.freeSlots()).toEqual([4]), SOON);
+  });
+
+  test('stops a run that is cancelled at once, and beats a late success (hazard 18)', async () => {
+    await home.start(shape, HANDLERS);
+    await registered();
+    const { jobs, batch } = await home.hand('long');
+    await started();
+    const { runId } = batch.runs[0]!;
+    await home.storage.jobs.cancelRun(runId, home.clock.now());
+    home.signals.send('cancel-requested', { runIds: [runId] });
+    await eventually(() => expect(running[0]!.signal.aborted).toBe(true), SOON);
+    await eventually(async () => expect(await home.statuses(jobs[0]!)).toEqual(['CANCELLED']), SOON);
+  });
+
+  test('is told with its beats what to stop, should the signal be lost (hazard 18)', async () => {
+    await home.start(shape, HANDLERS);
+    await registered();
+    const { jobs, batch } = await home.hand('long');
+    await started();
+    await home.storage.jobs.cancelRun(batch.runs[0]!.runId, home.clock.now());
+    await eventually(async () => expect(await home.statuses(jobs[0]!)).toEqual(['CANCELLED']), SOON);
+  });
+
+  test('stops by itself when no beat is answered, and gives back without costing an attempt (hazards 14, 22, 33)', async () => {
+    await home.start(shape, HANDLERS);
+    await registered();
+    const { jobs } = await home.hand('long');
+    await started();
+    home.members.breakage.down = true;
+    await eventually(() => expect(running[0]!.signal.aborted).toBe(true), SOON);
+    home.members.breakage.down = false;
+    await eventually(
+      async () => expect(await home.world.pendingRuns(jobs[0]!)).toMatchObject([{ attempt: 1 }]),
+      SOON,
+    );
+    await eventually(() => expect(home.freeSlots()).toEqual([4]), SOON);
+  });
+
+  test('that was given up for dead stops its runs and comes back under a new id (hazard 14)', async () => {
+    await home.start(shape, HANDLERS);
+    const before = await registered();
+    await home.hand('long');
+    await started();
+    await home.world.markDead(before);
+    await eventually(() => expect(running[0]!.signal.aborted).toBe(true), SOON);
+    await eventually(() => expect(home.workerId()).not.toBe(before), SOON);
+    const { jobs } = await home.hand('quick');
+    await eventually(async () => expect(await home.statuses(jobs[0]!)).toEqual(['SUCCESS']), SOON);
+  });
+
+  test('gives back a lease that never arrived', async () => {
+    await home.start(shape, HANDLERS);
+    await registered();
+    const { jobs } = await home.claim('quick');
+    await eventually(
+      async () => expect(await home.world.pendingRuns(jobs[0]!)).toMatchObject([{ attempt: 1 }]),
+      SOON,
+    );
+    expect(executed).toBe(0);
+  });
+
+  test('tells an outcome whose answer was lost again, and it is recorded once', async () => {
+    await home.start(shape, HANDLERS);
+    await registered();
+    home.leases.breakage.deaf = true;
+    const { jobs } = await home.hand('quick');
+    await eventually(() => expect(home.leases.breakage.calls.settle ?? 0).toBeGreaterThan(0), SOON);
+    home.leases.breakage.deaf = false;
+    await eventually(() => expect(home.freeSlots()).toEqual([4]), SOON);
+    expect(await home.statuses(jobs[0]!)).toEqual(['SUCCESS']);
+    expect(await home.storage.leases.leasedBy([home.workerId()])).toEqual([]);
+  });
+
+  test('that stops takes nothing new, lets its runs end, and is forgotten', async () => {
+    const stop = await home.start(shape, HANDLERS);
+    const workerId = await registered();
+    const { jobs } = await home.hand('long');
+    await started();
+    const stopped = stop();
+    await eventually(() => expect(home.freeSlots().every((free) => free === 0)).toBe(true), SOON);
+    running[0]!.end.resolve('done');
+    await stopped;
+    expect(await home.statuses(jobs[0]!)).toEqual(['SUCCESS']);
+    await eventually(async () => {
+      const workers = await home.storage.members.workers();
+      expect(workers.map((worker) => worker.workerId)).not.toContain(workerId);
+    }, SOON);
+  });
+
+  test('that stops gives back what does not end in time, at no cost of an attempt (hazard 22)', async () => {
+    const stop = await home.start(shape, HANDLERS, { drainMs: 100 });
+    await registered();
+    const { jobs } = await home.hand('long');
+    await started();
+    await stop();
+    expect(await home.world.pendingRuns(jobs[0]!)).toMatchObject([{ attempt: 1 }]);
+  });
+});

@@ -1,0 +1,196 @@
+/** Runs and their ends as the messages of the protocol, and back: columns, so that a run costs no message of its own. */
+import { create } from '@bufbuild/protobuf';
+import type { ClaimedBatch, ClaimedRun, JobId, LeaseId, RunId, RunOutcome, WorkerId } from '@carillon/domain';
+import { outcomeAsTold, SUCCESS } from '../outcome-of.ts';
+import type { RunReport } from '../runtime/worker-home.ts';
+import {
+  type Assign,
+  AssignSchema,
+  type Ended,
+  EndedSchema,
+  type Extra,
+  ExtraSchema,
+  type Outcome,
+  OutcomeKind,
+  OutcomeSchema,
+} from './generated/carillon/worker/v1/workers_pb.js';
+
+export interface Sized<Message> {
+  readonly message: Message;
+  readonly bytes: number;
+}
+
+const ASSIGN_RUNS_MAX = 500;
+const ASSIGN_BYTES_MAX = 1_024 * 1_024;
+const ENDED_BYTES_MAX = 512 * 1_024;
+/** Ids and numbers of a run. */
+const RUN_BYTES = 120;
+const END_BYTES = 24;
+
+/** Character counts stand for bytes: what is cut by them stays far below what a frame may hold. */
+function bytesOf({ payload, handler, checkpoint = '', secrets = [] }: ClaimedRun): number {
+  const secretBytes = secrets.reduce((sum, secret) => sum + secret.length, 0);
+  return RUN_BYTES + payload.length + handler.length + checkpoint.length + secretBytes;
+}
+
+export function assignsOf(batch: ClaimedBatch): Sized<Assign>[] {
+  const assigns: Sized<Assign>[] = [];
+  let part: ClaimedRun[] = [];
+  let bytes = 0;
+  const close = () => {
+    if (part.length > 0) assigns.push({ message: assignOf(batch, part), bytes });
+    part = [];
+    bytes = 0;
+  };
+  for (const run of batch.runs) {
+    const more = bytesOf(run);
+    if (part.length === ASSIGN_RUNS_MAX || bytes + more > ASSIGN_BYTES_MAX) close();
+    part.push(run);
+    bytes += more;
+  }
+  close();
+  return assigns;
+}
+
+function assignOf({ leaseId, claimedAtMs }: ClaimedBatch, runs: readonly ClaimedRun[]): Assign {
+  const assign = create(AssignSchema);
+  assign.leaseId = leaseId;
+  assign.claimedAtMs = BigInt(claimedAtMs);
+  assign.firstPosition = runs[0]!.position;
+  for (const run of runs) {
+    assign.runIds.push(run.runId);
+    assign.jobIds.push(run.jobId);
+    assign.epochs.push(run.epoch);
+    assign.attempts.push(run.attempt);
+    assign.scheduledAtMs.push(BigInt(run.nominalAtMs));
+    assign.timeoutMs.push(Math.min(run.timeoutMs, UINT32_MAX));
+    assign.handlers.push(run.handler);
+    assign.payloads.push(run.payload);
+    const extra = extraOf(run);
+    if (extra) assign.extras.push(extra);
+  }
+  return assign;
+}
+
+const UINT32_MAX = 2 ** 32 - 1;
+
+function extraOf({ position, checkpoint, secrets, namespace }: ClaimedRun): Extra | undefined {
+  if (checkpoint === undefined && secrets === undefined && namespace === undefined) return undefined;
+  return create(ExtraSchema, {
+    position,
+    checkpoint: checkpoint ?? '',
+    secrets: [...(secrets ?? [])],
+    namespace: namespace ?? '',
+  });
+}
+
+export function batchOf(assign: Assign, workerId: WorkerId): ClaimedBatch {
+  const { firstPosition, extras } = assign;
+  const leaseId = assign.leaseId as LeaseId;
+  const claimedAtMs = Number(assign.claimedAtMs);
+  const leaseSize = firstPosition + assign.runIds.length;
+  const runs = assign.runIds.map((runId, i): ClaimedRun => {
+    const nominalAtMs = Number(assign.scheduledAtMs[i]);
+    return {
+      ...{ leaseId, position: firstPosition + i, leaseSize, claimedAtMs, nominalAtMs, dueAtMs: nominalAtMs },
+      jobId: assign.jobIds[i] as JobId,
+      runId: runId as RunId,
+      epoch: assign.epochs[i]!,
+      attempt: assign.attempts[i]!,
+      timeoutMs: assign.timeoutMs[i]!,
+      handler: assign.handlers[i]!,
+      payload: assign.payloads[i]!,
+      limited: false,
+    };
+  });
+  for (const { position, checkpoint, secrets, namespace } of extras) {
+    const index = position - firstPosition;
+    const run = runs[index];
+    if (!run) continue;
+    runs[index] = {
+      ...run,
+      ...(checkpoint !== '' && { checkpoint }),
+      ...(secrets.length > 0 && { secrets }),
+      ...(namespace !== '' && { namespace }),
+    };
+  }
+  return { leaseId, workerId, claimedAtMs, runs };
+}
+
+/** One message for each lease, or several where results are large. */
+export function endedOf(reports: readonly RunReport[]): Sized<Ended>[] {
+  const open = new Map<LeaseId, { message: Ended; bytes: number }>();
+  const full: Sized<Ended>[] = [];
+  for (const { run, startedAtMs, endedAtMs, outcome } of reports) {
+    let part = open.get(run.leaseId);
+    if (!part) {
+      part = { message: create(EndedSchema, { leaseId: run.leaseId }), bytes: RUN_BYTES };
+      open.set(run.leaseId, part);
+    }
+    const { message } = part;
+    message.positions.push(run.position);
+    message.epochs.push(run.epoch);
+    message.startedAtMs.push(BigInt(startedAtMs === undefined ? 0 : Math.round(startedAtMs)));
+    message.endedAtMs.push(BigInt(Math.round(endedAtMs)));
+    part.bytes += END_BYTES;
+    const described = outcomeMessage(run.position, outcome);
+    if (described === undefined) continue;
+    message.outcomes.push(described);
+    part.bytes += END_BYTES + described.error.length + described.result.length;
+    if (part.bytes < ENDED_BYTES_MAX) continue;
+    full.push(part);
+    open.delete(run.leaseId);
+  }
+  return [...full, ...open.values()];
+}
+
+const KINDS = {
+  SUCCESS: OutcomeKind.SUCCESS,
+  FAILED: OutcomeKind.FAILED,
+  TIMED_OUT: OutcomeKind.TIMED_OUT,
+  CANCELLED: OutcomeKind.CANCELLED,
+  RETURNED: OutcomeKind.RETURNED,
+  // Said of workers, never by them.
+  LOST: OutcomeKind.RETURNED,
+} as const satisfies Record<RunOutcome['kind'], OutcomeKind>;
+
+/** Undefined: simply a success. */
+function outcomeMessage(position: number, outcome: RunOutcome): Outcome | undefined {
+  const result = 'result' in outcome ? (outcome.result ?? '') : '';
+  if (outcome.kind === 'SUCCESS' && result === '') return undefined;
+  const message = create(OutcomeSchema);
+  message.position = position;
+  message.kind = KINDS[outcome.kind];
+  message.result = result;
+  if ('error' in outcome) message.error = outcome.error ?? '';
+  if (outcome.kind === 'FAILED') {
+    message.retryable = outcome.retryable;
+    message.retryAfterMs = BigInt(Math.round(outcome.retryAfterMs ?? 0));
+  }
+  return message;
+}
+
+/** As the worker told it, within the limits on what is kept; undefined: a success without a result. */
+export function outcomeOf(message: Outcome | undefined): RunOutcome {
+  return message === undefined ? SUCCESS : outcomeAsTold(readOutcome(message));
+}
+
+function readOutcome(message: Outcome): RunOutcome {
+  const { error, result } = message;
+  const answered = result === '' ? {} : { result };
+  switch (message.kind) {
+    case OutcomeKind.FAILED: {
+      const retryAfterMs = Number(message.retryAfterMs);
+      const { retryable } = message;
+      return { kind: 'FAILED', error, retryable, ...(retryAfterMs > 0 && { retryAfterMs }), ...answered };
+    }
+    case OutcomeKind.TIMED_OUT:
+      return { kind: 'TIMED_OUT', error };
+    case OutcomeKind.CANCELLED:
+      return error === '' ? { kind: 'CANCELLED' } : { kind: 'CANCELLED', error };
+    case OutcomeKind.RETURNED:
+      return { kind: 'RETURNED', error };
+    default:
+      return { kind: 'SUCCESS', ...answered };
+  }
+}

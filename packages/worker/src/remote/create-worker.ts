@@ -1,0 +1,126 @@
+/**
+ * A worker as a program of its own: it dials a server, offers its handlers and runs what it is given, until it is told to stop. What
+ * it runs goes on when its server restarts or dies; it then works for the next one.
+ */
+import { hostname } from 'node:os';
+import type { WorkerId } from '@carillon/domain';
+import {
+  type Clock,
+  createLog,
+  type Log,
+  type Random,
+  systemClock,
+  systemRandom,
+} from '@carillon/foundation';
+import type { Handler } from '../handler.ts';
+import { WorkerRuntime } from '../runtime/worker-runtime.ts';
+import { dialGrpc, isKeyRefused, type TlsFiles } from './dial-grpc.ts';
+import { type Dial, RemoteHome, type WorkerRefused } from './remote-home.ts';
+import { readHandler, type TypedHandler } from './typed-handler.ts';
+
+export interface CreateWorkerOptions {
+  /** Addresses of servers, such as https://carillon:7070. Each is tried in turn; that of a load balancer will do. */
+  readonly servers: readonly string[];
+  /** A key with the permission workers.connect. */
+  readonly key: string;
+  /** How many runs are executed at the same time. */
+  readonly slots: number;
+  /** For people. Left out: the name of this machine. */
+  readonly name?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly tls?: TlsFiles;
+  /** How long runs may take to end when the worker stops; the rest is given back. */
+  readonly drainSeconds?: number;
+  /** Left out: warnings and errors, as JSON lines on standard error. */
+  readonly log?: Log;
+  /** For tests. */
+  readonly internals?: { readonly clock?: Clock; readonly random?: Random; readonly dial?: Dial };
+}
+
+export interface Worker {
+  /** Before it runs. A handler with `parameters` gets a payload that was checked by them. */
+  handle(name: string, handler: Handler): Worker;
+  handle<Payload>(name: string, handler: TypedHandler<Payload>): Worker;
+  /**
+   * Works until stop() is called, a server drains it, or the process gets SIGTERM or SIGINT; then finishes what it runs, and gives
+   * back what takes too long. Fails when the servers refuse the worker for good.
+   */
+  run(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const DRAIN_SECONDS = 30;
+const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+const LANGUAGE = 'typescript';
+const VERSION = '0.1.0';
+
+export function createWorker(options: CreateWorkerOptions): Worker {
+  const { servers, key, slots, name = hostname(), labels = {}, drainSeconds = DRAIN_SECONDS } = options;
+  const { clock = systemClock, random = systemRandom } = options.internals ?? {};
+  const log = options.log ?? createLog({ level: 'warn' });
+  if (servers.length === 0) throw new Error('A worker needs the address of at least one server.');
+  if (!Number.isInteger(slots) || slots < 1) throw new Error('slots is a whole number from 1 on.');
+  const handlers = new Map<string, Handler>();
+  const parameters = new Map<string, string>();
+  const done = Promise.withResolvers<void>();
+  done.promise.catch(() => undefined);
+  let runtime: WorkerRuntime | undefined;
+  let refused: WorkerRefused | undefined;
+  let isStopping = false;
+
+  const stop = (drainMs?: number): Promise<void> => {
+    if (!isStopping) {
+      isStopping = true;
+      const stopped = runtime === undefined ? Promise.resolve() : runtime.stop(drainMs);
+      stopped.then(() => (refused ? done.reject(refused) : done.resolve()), done.reject);
+    }
+    return done.promise.catch(() => undefined);
+  };
+
+  const worker: Worker = {
+    handle<Payload>(handlerName: string, given: Handler | TypedHandler<Payload>): Worker {
+      if (runtime) throw new Error('Handlers are added before the worker runs.');
+      if (typeof given === 'function') handlers.set(handlerName, given);
+      else {
+        const read = readHandler(given);
+        handlers.set(handlerName, read.handler);
+        if (read.parameters !== '') parameters.set(handlerName, read.parameters);
+      }
+      return worker;
+    },
+
+    async run() {
+      if (runtime || isStopping) throw new Error('The worker has been started or stopped before.');
+      if (handlers.size === 0) throw new Error('The worker has no handlers: add one with handle().');
+      const home = new RemoteHome({
+        ...{ servers, name, labels, parameters, clock, random, log, isKeyRefused },
+        dial: options.internals?.dial ?? dialGrpc({ key, tls: options.tls }),
+        language: LANGUAGE,
+        version: VERSION,
+        onRefused: (error) => {
+          refused = error;
+          void stop(0);
+        },
+      });
+      runtime = new WorkerRuntime({
+        ...{ home, handlers, clock, random, log, slots, drainMs: drainSeconds * 1_000 },
+        nextId: () => random.id() as WorkerId,
+        onDrain: (withinMs, reason) => {
+          log.info({ reason, withinMs }, 'the server drains this worker');
+          void stop(withinMs);
+        },
+      });
+      const onSignal = () => void stop();
+      for (const signal of SIGNALS) process.on(signal, onSignal);
+      try {
+        await runtime.start();
+        await done.promise;
+      } finally {
+        for (const signal of SIGNALS) process.off(signal, onSignal);
+      }
+    },
+
+    stop: () => stop(),
+  };
+  return worker;
+}

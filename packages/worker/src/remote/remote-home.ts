@@ -1,0 +1,299 @@
+/**
+ * The home of a worker on another machine: a server at the other end of a stream. When the stream breaks, the worker dials again, the
+ * next server in the list, after a random pause; its runs go on meanwhile, and what was not answered is told again.
+ */
+import { create } from '@bufbuild/protobuf';
+import type { LeaseId, RunId } from '@carillon/domain';
+import { type Clock, type Log, type Random, sleep } from '@carillon/foundation';
+import {
+  batchOf,
+  type Goodbye,
+  HandlerOfferSchema,
+  HelloSchema,
+  OfferSchema,
+  PROTOCOL,
+  type SessionRequest,
+  type SessionResponse,
+  StartedSchema,
+  URGENCY,
+} from '../protocol/index.ts';
+import type {
+  Heard,
+  HomeWorker,
+  PassingFault,
+  ReportAnswer,
+  RunningReport,
+  RunReport,
+  WorkerHome,
+} from '../runtime/worker-home.ts';
+import { RemoteChannel } from './remote-channel.ts';
+import { SessionStream, StreamBroken } from './session-stream.ts';
+
+/** Opens a stream to a server. */
+export type Dial = (
+  server: string,
+  requests: AsyncIterable<SessionRequest>,
+  signal: AbortSignal,
+) => AsyncIterable<SessionResponse>;
+
+/** The server will not have the worker, whatever it does. */
+export class WorkerRefused extends Error {
+  override readonly name = 'WorkerRefused';
+}
+
+export interface RemoteHomeOptions {
+  readonly servers: readonly string[];
+  readonly dial: Dial;
+  readonly name: string;
+  readonly language: string;
+  readonly version: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** The JSON Schema of the payload, by handler. */
+  readonly parameters: ReadonlyMap<string, string>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Whether the key was refused: then there is no hurry to try it again. */
+  readonly isKeyRefused: (error: unknown) => boolean;
+  readonly onRefused: (error: WorkerRefused) => void;
+}
+
+const ANSWER_MS_MAX = 5_000;
+const PAUSE_MS_MIN = 100;
+const PAUSE_MS_MAX = 5_000;
+/** Of the trust: so many pauses fit into it. */
+const PAUSES_PER_TRUST = 4;
+const KEY_REFUSED_PAUSE_MS = 30_000;
+const LEAVE_MS_MAX = 5_000;
+
+export class RemoteHome implements WorkerHome {
+  readonly channel: RemoteChannel;
+  readonly #options: RemoteHomeOptions;
+  readonly #bootId: string;
+  #worker!: HomeWorker;
+  #stream: SessionStream | undefined;
+  #streams = 0;
+  #times = { beatMs: 3_000, trustMs: 12_000 };
+  /** Not before this instant, monotonic. */
+  #dialAt = 0;
+  #isDraining = false;
+  #isBuried = false;
+  #refused: WorkerRefused | undefined;
+  #leaving!: AbortSignal;
+
+  constructor(options: RemoteHomeOptions) {
+    this.#options = options;
+    this.#bootId = options.random.id();
+    this.channel = new RemoteChannel(options);
+  }
+
+  open(worker: HomeWorker, leaving: AbortSignal): void {
+    this.#worker = worker;
+    this.#leaving = leaving;
+  }
+
+  register(): Promise<Heard | undefined> {
+    return this.#connect();
+  }
+
+  async beat(): Promise<Heard | undefined> {
+    const stream = this.#stream;
+    if (!stream?.isWelcome) return this.#connect();
+    const sentAt = this.#options.clock.monotonic();
+    const isAlive = await this.#answered(stream, stream.beat(this.#worker.heldLeases()));
+    return isAlive ? { sentAt, ...this.#times } : undefined;
+  }
+
+  ended(reports: readonly RunReport[]): Promise<readonly ReportAnswer[]> {
+    const stream = this.#stream;
+    if (!stream?.isWelcome) return Promise.reject(new StreamBroken('no server is connected'));
+    return stream.tell(reports);
+  }
+
+  /** The server sends again what its storage does not take: here only the stream can fail. */
+  faultOf(): PassingFault {
+    return { kind: 'away' };
+  }
+
+  running(reports: readonly RunningReport[]): void {
+    this.#stream?.frames.put(URGENCY.ends, 80 * reports.length, (frame) => {
+      for (const { leaseId, position, epoch, startedAtMs } of reports)
+        frame.started.push(
+          create(StartedSchema, { leaseId, position, epoch, startedAtMs: BigInt(Math.round(startedAtMs)) }),
+        );
+    });
+  }
+
+  /** Counted when the frame is sent, however many slots became free until then. */
+  changed(): void {
+    const stream = this.#stream;
+    if (!stream?.isWelcome || stream.isChangeQueued) return;
+    stream.isChangeQueued = true;
+    stream.frames.put(URGENCY.ends, 0, (frame) => {
+      stream.isChangeQueued = false;
+      frame.slotsFreed = BigInt(stream.accepted - this.#worker.runningCount);
+    });
+  }
+
+  takeNoMore(): void {
+    this.#isDraining = true;
+    this.#stream?.frames.put(URGENCY.life, 0, (frame) => {
+      frame.offer = create(OfferSchema, { slots: this.#worker.slotsMax, draining: true });
+    });
+  }
+
+  detach(): void {
+    this.#drop(new StreamBroken('the worker starts over'));
+  }
+
+  /** Ends its side, and waits for the server to end its own. */
+  async leave(): Promise<void> {
+    const stream = this.#stream;
+    if (!stream) return;
+    stream.frames.end();
+    const isOver = new AbortController();
+    await Promise.race([stream.ended.promise, sleep(this.#options.clock, LEAVE_MS_MAX, isOver.signal)]);
+    isOver.abort();
+    this.#drop(new StreamBroken('the worker has left'));
+  }
+
+  async #connect(): Promise<Heard | undefined> {
+    if (this.#refused) throw this.#refused;
+    const { servers, clock, log } = this.#options;
+    this.#drop(new StreamBroken('another server is dialled'));
+    await sleep(clock, this.#dialAt - clock.monotonic(), this.#leaving);
+    if (this.#refused) throw this.#refused;
+    if (this.#leaving.aborted) throw new StreamBroken('the worker leaves');
+    const server = servers[this.#streams % servers.length]!;
+    this.#streams += 1;
+    const stream = new SessionStream();
+    this.#stream = stream;
+    const sentAt = clock.monotonic();
+    this.#hello(stream);
+    void this.#read(server, stream);
+    const { unknownLeases, beatMs, trustMs, outputWindow, workerId } = await this.#answered(
+      stream,
+      stream.welcome.promise,
+    );
+    this.#times = { beatMs, trustMs };
+    if (this.#isBuried) return undefined;
+    log.info({ server, workerId }, 'connected to a server');
+    stream.isWelcome = true;
+    this.channel.attach(stream.frames, outputWindow);
+    this.#worker.stopUnknown(unknownLeases as LeaseId[]);
+    return { sentAt, ...this.#times };
+  }
+
+  #hello(stream: SessionStream): void {
+    const { name, language, version, labels, parameters } = this.#options;
+    const { workerId, slotsMax: slots, handlers } = this.#worker;
+    this.#isBuried = false;
+    stream.frames.put(URGENCY.life, 0, (frame) => {
+      const executing = this.#worker.runningCount;
+      stream.accepted = executing;
+      frame.hello = create(HelloSchema, {
+        ...{ protocol: PROTOCOL, workerId, session: this.#streams, name, language, version, executing },
+        bootId: this.#bootId,
+        heldLeases: [...this.#worker.heldLeases()],
+        offer: create(OfferSchema, {
+          ...{ slots, labels: { ...labels }, draining: this.#isDraining },
+          handlers: handlers.map((handler) =>
+            create(HandlerOfferSchema, { name: handler, parameters: parameters.get(handler) ?? '' }),
+          ),
+        }),
+      });
+    });
+  }
+
+  async #read(server: string, stream: SessionStream): Promise<void> {
+    let error = new StreamBroken('the server has ended the stream');
+    try {
+      for await (const frame of this.#options.dial(server, stream.frames.frames(), stream.signal)) {
+        // What an older stream still says is about runs that the next server gives to others.
+        if (this.#stream !== stream) break;
+        this.#receive(stream, frame);
+        // The worker is trusted when the welcome has reached it; what comes next may be runs to start.
+        if (frame.welcome) await nextTurn();
+      }
+    } catch (failure) {
+      const { clock, isKeyRefused, log } = this.#options;
+      const reason = failure instanceof Error ? failure.message : String(failure);
+      error = new StreamBroken(`the stream to ${server} broke: ${reason}`, { cause: failure });
+      if (isKeyRefused(failure)) {
+        log.error({ server, reason }, 'the server refuses the key of this worker; trying again later');
+        this.#dialAt = clock.monotonic() + KEY_REFUSED_PAUSE_MS;
+      }
+    }
+    stream.ended.resolve();
+    if (this.#stream !== stream) return;
+    this.#drop(error);
+    this.#worker.beatSoon();
+  }
+
+  #receive(stream: SessionStream, frame: SessionResponse): void {
+    const { welcome, beatAnswer, assigns, cancels, settled, checkpointAnswers, outputsTaken } = frame;
+    if (beatAnswer) {
+      this.#isBuried = beatAnswer.buried;
+      if (!beatAnswer.buried) this.#worker.stopUnknown(beatAnswer.unknownLeases as LeaseId[]);
+      stream.beaten(beatAnswer.sequence, !beatAnswer.buried);
+    }
+    if (welcome) stream.welcome.resolve(welcome);
+    if (cancels.length > 0) this.#worker.cancel(cancels.map(({ runId }) => runId as RunId));
+    for (const each of settled) stream.settled(each);
+    for (const assign of assigns) {
+      stream.accepted += assign.runIds.length;
+      this.#worker.accept(batchOf(assign, this.#worker.workerId));
+    }
+    // Runs that ended at once, or were refused, freed their slots before anybody was told.
+    if (assigns.length > 0) this.changed();
+    for (const { sequence, error } of checkpointAnswers) this.channel.answered(sequence, error);
+    for (const { bytes } of outputsTaken) this.channel.taken(Number(bytes));
+    if (frame.drain) this.#worker.drain(frame.drain.withinMs, frame.drain.reason);
+    if (frame.goodbye) this.#goodbye(frame.goodbye);
+  }
+
+  #goodbye({ reason, dialAgain, afterMs }: Goodbye): void {
+    const { clock, log, onRefused } = this.#options;
+    log.warn({ reason, dialAgain }, 'the server ends the stream');
+    this.#dialAt = Math.max(this.#dialAt, clock.monotonic() + afterMs);
+    if (!dialAgain) {
+      this.#refused = new WorkerRefused(reason);
+      onRefused(this.#refused);
+    }
+    this.#drop(new StreamBroken(`the server has ended the stream: ${reason}`));
+    this.#worker.beatSoon();
+  }
+
+  /** Without an answer the stream is dead, whatever the network says of it. */
+  async #answered<T>(stream: SessionStream, answer: Promise<T>): Promise<T> {
+    const { clock } = this.#options;
+    const waitMs = Math.min(ANSWER_MS_MAX, this.#times.trustMs / 2);
+    const callOff = clock.timer(waitMs, () => {
+      const error = new StreamBroken(`the server has not answered for ${waitMs} ms`);
+      if (this.#stream === stream) this.#drop(error);
+      else stream.break(error);
+    });
+    try {
+      return await answer;
+    } finally {
+      callOff();
+    }
+  }
+
+  #drop(error: Error): void {
+    const stream = this.#stream;
+    if (!stream) return;
+    this.#stream = undefined;
+    this.#dialAt = Math.max(this.#dialAt, this.#options.clock.monotonic() + this.#pauseMs());
+    this.channel.detach();
+    stream.break(error);
+  }
+
+  /** Full jitter: many workers whose home is gone do not come to the next one at once. */
+  #pauseMs(): number {
+    const atMost = Math.min(PAUSE_MS_MAX, this.#times.trustMs / PAUSES_PER_TRUST);
+    return PAUSE_MS_MIN + this.#options.random.next() * Math.max(0, atMost - PAUSE_MS_MIN);
+  }
+}
+
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
