@@ -26,12 +26,12 @@ func (l *list) Set(value string) error {
 }
 
 func main() {
-	options, err := readOptions()
+	options, offered, err := readOptions()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}
-	worker := NewWorker(options, handlers)
+	worker := NewWorker(options, offered)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
 	go func() {
@@ -49,12 +49,13 @@ func main() {
 	}
 }
 
-func readOptions() (Options, error) {
+func readOptions() (Options, map[string]Handler, error) {
 	host, _ := os.Hostname()
 	var urls, labels list
 	flag.Var(&urls, "url", "a server, `host:port`; may be given several times")
 	flag.Var(&labels, "label", "`name=value`; may be given several times")
 	key := flag.String("key", os.Getenv("CARILLON_KEY"), "a worker key, or CARILLON_KEY")
+	names := flag.String("handlers", "", "offers only these, with commas (all)")
 	slots := flag.Int("slots", 4, "how many runs it executes at a time")
 	name := flag.String("name", host, "for people")
 	drainSeconds := flag.Float64("drain-seconds", 30, "how long runs go on after SIGTERM")
@@ -65,15 +66,25 @@ func readOptions() (Options, error) {
 	options := Options{Key: *key, Slots: *slots, Name: *name, Labels: map[string]string{}}
 	options.Drain = time.Duration(*drainSeconds * float64(time.Second))
 	if *key == "" {
-		return options, errors.New("no key: give --key, or set CARILLON_KEY")
+		return options, nil, errors.New("no key: give --key, or set CARILLON_KEY")
+	}
+	offered := handlers
+	if *names != "" {
+		offered = map[string]Handler{}
+		for _, name := range strings.Split(*names, ",") {
+			if handlers[name] == nil {
+				return options, nil, fmt.Errorf("no handler is called %s", name)
+			}
+			offered[name] = handlers[name]
+		}
 	}
 	if *slots < 1 {
-		return options, errors.New("--slots must be at least 1")
+		return options, nil, errors.New("--slots must be at least 1")
 	}
 	for _, label := range labels {
 		name, value, isPair := strings.Cut(label, "=")
 		if !isPair {
-			return options, errors.New("a label is written name=value")
+			return options, nil, errors.New("a label is written name=value")
 		}
 		options.Labels[name] = value
 	}
@@ -90,11 +101,11 @@ func readOptions() (Options, error) {
 		options.Servers = append(options.Servers, strings.TrimRight(address, "/"))
 	}
 	if !isSecure {
-		return options, nil
+		return options, offered, nil
 	}
 	config, err := tlsConfig(*ca, *cert, *certKey)
 	options.TLS = credentials.NewTLS(config)
-	return options, err
+	return options, offered, err
 }
 
 func tlsConfig(ca, cert, certKey string) (*tls.Config, error) {

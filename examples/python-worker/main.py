@@ -14,6 +14,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description="A worker of Carillon.")
     parser.add_argument("--url", action="append", metavar="HOST:PORT", help="a server; may be given several times")
     parser.add_argument("--key", default=os.environ.get("CARILLON_KEY", ""), help="a worker key, or CARILLON_KEY")
+    parser.add_argument("--handlers", metavar="NAMES", help="offers only these, with commas (all)")
     parser.add_argument("--slots", type=int, default=4, help="how many runs it executes at a time (4)")
     parser.add_argument("--name", default=socket.gethostname(), help="for people (the host name)")
     parser.add_argument("--label", action="append", default=[], metavar="NAME=VALUE", help="may be given several times")
@@ -24,11 +25,18 @@ def parse_arguments():
     arguments = parser.parse_args()
     if not arguments.key:
         parser.error("no key: give --key, or set CARILLON_KEY")
+    unknown = sorted(set(names_of(arguments)) - set(HANDLERS))
+    if unknown:
+        parser.error(f"no handler is called {unknown[0]}; there are {', '.join(sorted(HANDLERS))}")
     if arguments.slots < 1:
         parser.error("--slots must be at least 1")
     if any("=" not in label for label in arguments.label):
         parser.error("a label is written NAME=VALUE")
     return arguments
+
+
+def names_of(arguments):
+    return arguments.handlers.split(",") if arguments.handlers else list(HANDLERS)
 
 
 def read(path):
@@ -57,7 +65,8 @@ async def work(arguments):
         drain_seconds=arguments.drain_seconds,
         tls=tls,
     )
-    worker = Worker(options, HANDLERS, say=lambda text: print(text, file=sys.stderr, flush=True))
+    offered = {name: HANDLERS[name] for name in names_of(arguments)}
+    worker = Worker(options, offered, say=lambda text: print(text, file=sys.stderr, flush=True))
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, worker.drain)

@@ -21,7 +21,26 @@ export type FoundWorker =
   | { readonly language: string; readonly program: WorkerProgram }
   | { readonly language: string; readonly why: string };
 
-export async function findPythonWorker(): Promise<FoundWorker> {
+/** Nothing is to be installed for it. */
+const TYPESCRIPT_WORKER: FoundWorker = {
+  language: 'typescript',
+  program: [
+    process.execPath,
+    '--disable-warning=ExperimentalWarning',
+    join(import.meta.dirname, 'typescript-worker.ts'),
+  ],
+};
+
+/** The examples alone. */
+export async function findExamples(): Promise<FoundWorker[]> {
+  return [await findPythonWorker(), await findGoWorker()];
+}
+
+export async function findWorkers(): Promise<FoundWorker[]> {
+  return [TYPESCRIPT_WORKER, ...(await findExamples())];
+}
+
+async function findPythonWorker(): Promise<FoundWorker> {
   const requirements = join(EXAMPLES, 'python-worker/requirements.txt');
   const python = await findPython({ requirements, imports: 'grpc, google.protobuf' });
   const language = 'python';
@@ -29,7 +48,7 @@ export async function findPythonWorker(): Promise<FoundWorker> {
   return { language, program: [python.program, join(EXAMPLES, 'python-worker/main.py')] };
 }
 
-export async function findGoWorker(): Promise<FoundWorker> {
+async function findGoWorker(): Promise<FoundWorker> {
   const language = 'go';
   const program = join(CACHE, 'carillon-go-worker');
   try {
@@ -46,7 +65,7 @@ export async function findGoWorker(): Promise<FoundWorker> {
   }
 }
 
-async function findGo(): Promise<string> {
+export async function findGo(): Promise<string> {
   for (const folder of [...(process.env.PATH ?? '').split(delimiter), GO_FOLDER]) {
     const program = join(folder, 'go');
     const isThere = await access(program).then(

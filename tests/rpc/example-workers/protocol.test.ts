@@ -5,7 +5,7 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { makeTestFolder } from '../../support/test-folder.ts';
-import { findGoWorker, findPythonWorker, isLeftOut, nameOf, programOf } from './find-workers.ts';
+import { findExamples, isLeftOut, nameOf, programOf } from './find-workers.ts';
 import { KEY, runIdOf, type Script, ScriptedServer } from './scripted-server.ts';
 import { endWorkers, gone, WorkerProcess, type WorkerProcessOptions } from './worker-process.ts';
 
@@ -27,7 +27,7 @@ async function serve(script: Partial<Script> = {}): Promise<ScriptedServer> {
   return server;
 }
 
-describe.each([await findPythonWorker(), await findGoWorker()])('$language', (found) => {
+describe.each(await findExamples())('$language', (found) => {
   const suite = describe.skipIf(isLeftOut(found));
   suite(nameOf(found), () => {
     // Where nothing may be left out, the reason is told before anything is started for nothing.
