@@ -20,7 +20,7 @@ interface RunView {
   readonly status: string;
   readonly attempt_number: number;
   readonly worker_id?: string;
-  readonly error?: string | null;
+  readonly error_message?: string | null;
   readonly result?: unknown;
 }
 
@@ -57,7 +57,8 @@ async function runOf(jobId: string): Promise<RunView> {
 async function runWith(jobId: string, status: string): Promise<RunView> {
   return eventually(async () => {
     const run = await runOf(jobId);
-    if (run.status !== status) throw new Error(`the run is ${run.status}, not ${status}: ${run.error}`);
+    if (run.status !== status)
+      throw new Error(`the run is ${run.status}, not ${status}: ${run.error_message}`);
     return run;
   }, LIMIT);
 }
@@ -84,7 +85,7 @@ describe.each(await findWorkers())('$language', (found) => {
         ...{ max_retries: 1, retry: { strategy: 'fixed', delay_seconds: 0, jitter: false } },
       });
       expect(await runWith(echo, 'SUCCESS')).toMatchObject({ result: { text: 'hello' }, attempt_number: 1 });
-      expect(await runWith(final, 'FAILED')).toMatchObject({ error: 'no', attempt_number: 1 });
+      expect(await runWith(final, 'FAILED')).toMatchObject({ error_message: 'no', attempt_number: 1 });
       await eventually(
         async () =>
           expect(await runOf(retried)).toMatchObject({
