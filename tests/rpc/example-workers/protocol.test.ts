@@ -13,6 +13,7 @@ const LIMIT = { withinMs: 60_000 };
 const [STDOUT, STDERR] = [0, 1];
 const LEASE = '00000000-0000-4000-8000-000000000001';
 const NEXT = '00000000-0000-4000-8000-000000000002';
+const SOON_MS = 100;
 const LONG = { handler: 'wait', payload: { ms: 600_000 } };
 
 const servers: ScriptedServer[] = [];
@@ -290,7 +291,7 @@ describe.each(await findExamples())('$language', (found) => {
     test('drains when the server asks for it', async () => {
       const { server, session, worker } = await connect();
       server.assign(session, LEASE, [LONG]);
-      session.send({ drain: { withinMs: 100, reason: 'an update' } });
+      session.send({ drain: { withinMs: SOON_MS, reason: 'an update' } });
       expect(await worker.exited).toBe(0);
       expect(server.endsOf(LEASE)).toMatchObject([{ kind: 'RETURNED' }]);
       expect(await worker.output()).toContain('an update');
