@@ -102,7 +102,7 @@ describe.each(await findWorkers())('$language', (found) => {
       );
     });
 
-    test('executes no more than its slots at a time, and all in the end', async () => {
+    test('executes all of more runs than it has slots', async () => {
       await launch({ slots: 2 });
       const short = { name: 'short', handler: 'wait', payload: { ms: 50 }, max_retries: 0 };
       const jobs = await submitJobs(
