@@ -1,0 +1,381 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	pb "carillon.example/go-worker/carillon/worker/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+const (
+	protocol      = 1
+	version       = "0.1.0"
+	frameBytesMax = 4 * 1024 * 1024
+	dialPauseMin  = 100 * time.Millisecond
+	dialPauseMax  = 5 * time.Second
+	// The other side is dead when a beat, or a hello, has no answer for so long.
+	answerTimeMax = 5 * time.Second
+	// Trying at once what was refused does not help.
+	refusedPause = 30 * time.Second
+)
+
+// refusedError: the server will not have this worker, whatever it does.
+type refusedError struct{ reason string }
+
+func (e *refusedError) Error() string { return e.reason }
+
+// goodbyeError: the server ended the stream and wants the worker to dial again.
+type goodbyeError struct {
+	reason string
+	after  time.Duration
+}
+
+func (e *goodbyeError) Error() string { return "the server ended the stream: " + e.reason }
+
+var errBuried = errors.New("the worker was silent for too long; it starts over under a new id")
+
+// dialForever keeps one stream, to one server after the other. It returns when the worker is refused.
+func (w *Worker) dialForever(ctx context.Context) error {
+	wasWelcome := false
+	for i, tries := 0, 0; ; i, tries = i+1, tries+1 {
+		address := w.options.Servers[i%len(w.options.Servers)]
+		isWelcome, err := w.stream(ctx, address)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if isWelcome {
+			wasWelcome, tries = true, 0
+		}
+		say("%s: %v", address, err)
+		limit := min(dialPauseMax, dialPauseMin<<min(tries, 10))
+		pause := max(dialPauseMin, time.Duration(rand.Int64N(int64(limit))))
+		var refused *refusedError
+		var goodbye *goodbyeError
+		switch code := status.Code(err); {
+		case errors.As(err, &refused):
+			return refused
+		case errors.As(err, &goodbye):
+			pause = max(pause, goodbye.after)
+		case code == codes.Unauthenticated || code == codes.PermissionDenied || code == codes.Unimplemented:
+			if !wasWelcome {
+				return &refusedError{status.Convert(err).Message()}
+			}
+			pause = refusedPause
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pause):
+		}
+	}
+}
+
+// stream answers why the stream ended, and whether the server had said welcome.
+func (w *Worker) stream(ctx context.Context, address string) (isWelcome bool, err error) {
+	credentials := w.options.TLS
+	if credentials == nil {
+		credentials = insecure.NewCredentials()
+	}
+	limit := grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(frameBytesMax))
+	connection, err := grpc.NewClient(address, grpc.WithTransportCredentials(credentials), limit)
+	if err != nil {
+		return false, err
+	}
+	defer connection.Close()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	withKey := metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+w.options.Key)
+	unanswered := time.AfterFunc(answerTimeMax, func() { cancel(errors.New("the server does not answer")) })
+	defer unanswered.Stop()
+	stream, err := pb.NewWorkerServiceClient(connection).Session(withKey)
+	if err != nil {
+		return false, causeOf(ctx, err)
+	}
+	sentAt := time.Now()
+	if err := stream.Send(w.hello()); err != nil && !errors.Is(err, io.EOF) {
+		return false, causeOf(ctx, err)
+	}
+	first, err := stream.Recv()
+	unanswered.Stop()
+	if err != nil {
+		return false, causeOf(ctx, err)
+	}
+	if err := w.welcome(address, first, sentAt); err != nil {
+		return first.Welcome != nil, err
+	}
+	defer w.disconnected()
+	// A stream that is over takes nothing from the outbox beside the next one.
+	var tasks sync.WaitGroup
+	defer tasks.Wait()
+	defer cancel(nil)
+	tasks.Go(func() { w.send(ctx, stream) })
+	tasks.Go(func() { w.beatForever(ctx, cancel, time.Duration(first.Welcome.BeatMs)*time.Millisecond) })
+	for {
+		message, err := stream.Recv()
+		if err != nil {
+			return true, causeOf(ctx, err)
+		}
+		if err := w.hear(message); err != nil {
+			return true, err
+		}
+	}
+}
+
+// causeOf prefers the reason for which this side gave up to the error that it led to.
+func causeOf(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	if errors.Is(err, io.EOF) {
+		return errors.New("the server ended the stream")
+	}
+	return err
+}
+
+func (w *Worker) disconnected() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.isConnected = false
+}
+
+func (w *Worker) hello() *pb.SessionRequest {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.session++
+	w.outbox.slotsFreed = 0 // counted from Executing on
+	return &pb.SessionRequest{Hello: &pb.Hello{
+		Protocol: protocol, WorkerId: w.workerID, Session: w.session, Name: w.options.Name, Language: "go", Version: version,
+		Offer: w.offer(), HeldLeases: w.heldLeases(), Executing: uint32(len(w.executions)), BootId: w.bootID,
+	}}
+}
+
+// offer is called with the lock.
+func (w *Worker) offer() *pb.Offer {
+	offer := &pb.Offer{Slots: uint32(w.options.Slots), Labels: w.options.Labels, Draining: w.isDraining}
+	for _, name := range slices.Sorted(maps.Keys(w.handlers)) {
+		offer.Handlers = append(offer.Handlers, &pb.HandlerOffer{Name: name})
+	}
+	return offer
+}
+
+// heldLeases is called with the lock.
+func (w *Worker) heldLeases() []string {
+	leases := map[string]bool{}
+	for _, runs := range []map[key]*execution{w.executions, w.ending} {
+		for k, e := range runs {
+			if !e.isDropped {
+				leases[k.lease] = true
+			}
+		}
+	}
+	for _, e := range w.outbox.ends {
+		leases[e.lease] = true
+	}
+	for _, a := range w.waiting {
+		leases[a.lease] = true
+	}
+	return slices.Sorted(maps.Keys(leases))
+}
+
+func (w *Worker) welcome(address string, message *pb.SessionResponse, sentAt time.Time) error {
+	if message.Welcome == nil {
+		if err := w.hear(&pb.SessionResponse{Goodbye: message.Goodbye}); err != nil {
+			return err
+		}
+		return errors.New("the server did not say welcome")
+	}
+	w.mu.Lock()
+	say("connected to %s as worker %s", address, message.Welcome.WorkerId)
+	w.isConnected = true
+	w.beats = map[uint32]time.Time{}
+	w.trust = time.Duration(message.Welcome.TrustMs) * time.Millisecond
+	w.outbox.newStream(uint64(message.Welcome.OutputWindow))
+	for _, e := range w.executions {
+		if e.isShown && !e.isClosed {
+			w.toldStarted(e)
+		}
+	}
+	for _, lease := range message.Welcome.UnknownLeases {
+		w.dropLease(lease)
+	}
+	w.trustFrom(sentAt)
+	w.tell()
+	w.mu.Unlock()
+	return w.hear(message)
+}
+
+// trustFrom is called with the lock. From when the beat was sent: a slow answer must never lengthen the trust.
+func (w *Worker) trustFrom(sentAt time.Time) {
+	// A worker that stood still may hear the answer before it sees that the time is over.
+	if !w.trusted() {
+		w.stopAll(notTrusted)
+	}
+	if sentAt.After(w.trustedFrom) {
+		w.trustedFrom = sentAt
+	}
+}
+
+func (w *Worker) send(ctx context.Context, stream grpc.BidiStreamingClient[pb.SessionRequest, pb.SessionResponse]) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.changed:
+		}
+		for {
+			w.mu.Lock()
+			message := w.outbox.take()
+			w.room.Broadcast()
+			w.mu.Unlock()
+			if message == nil {
+				break
+			}
+			// The reason of a failure comes from Recv.
+			if stream.Send(message) != nil {
+				return
+			}
+		}
+	}
+}
+
+func (w *Worker) beatForever(ctx context.Context, cancel context.CancelCauseFunc, every time.Duration) {
+	ticker := time.NewTicker(max(every, 10*time.Millisecond))
+	defer ticker.Stop()
+	for sequence := uint32(1); ; sequence++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		w.mu.Lock()
+		for _, sentAt := range w.beats {
+			if time.Since(sentAt) > answerTimeMax {
+				cancel(errors.New("the server does not answer beats"))
+			}
+		}
+		w.beats[sequence] = time.Now()
+		w.outbox.beat = &pb.Beat{Sequence: sequence, HeldLeases: w.heldLeases()}
+		w.tell()
+		w.mu.Unlock()
+	}
+}
+
+func (w *Worker) hear(message *pb.SessionResponse) error {
+	if drain := message.Drain; drain != nil && !w.draining() {
+		w.Drain(time.Duration(drain.WithinMs)*time.Millisecond, "the server asked for it: "+drain.Reason)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if answer := message.BeatAnswer; answer != nil {
+		if err := w.beatAnswered(answer); err != nil {
+			return err
+		}
+	}
+	for _, settled := range message.Settled {
+		w.outbox.settled(settled.LeaseId, settled.Positions)
+	}
+	for _, answer := range message.CheckpointAnswers {
+		w.outbox.checkpointAnswered(answer.Sequence, answer.Error)
+	}
+	for _, taken := range message.OutputsTaken {
+		w.outbox.outputTaken(taken.Bytes)
+		w.tell()
+	}
+	for _, assign := range message.Assigns {
+		runs, err := assignedRuns(assign)
+		if err != nil {
+			return err
+		}
+		w.waiting = append(w.waiting, runs...)
+	}
+	w.startWaiting()
+	for _, cancelled := range message.Cancels {
+		for _, e := range w.executions {
+			if e.run.RunID == cancelled.RunId {
+				e.requestStop(pb.OutcomeKind_OUTCOME_KIND_CANCELLED, "cancelled while running")
+				w.room.Broadcast()
+			}
+		}
+	}
+	if goodbye := message.Goodbye; goodbye != nil {
+		if !goodbye.DialAgain {
+			return &refusedError{goodbye.Reason}
+		}
+		return &goodbyeError{goodbye.Reason, time.Duration(goodbye.AfterMs) * time.Millisecond}
+	}
+	return nil
+}
+
+func (w *Worker) draining() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.isDraining
+}
+
+// beatAnswered is called with the lock.
+func (w *Worker) beatAnswered(answer *pb.BeatAnswer) error {
+	if answer.Buried {
+		// Its runs were given to others: all of them stop, and a new worker begins.
+		w.trust, w.trustedFrom = 0, time.Time{}
+		for _, lease := range w.heldLeases() {
+			w.dropLease(lease)
+		}
+		w.workerID, w.session = newUUID(), 0
+		return errBuried
+	}
+	for _, lease := range answer.UnknownLeases {
+		w.dropLease(lease)
+	}
+	if sentAt, isKnown := w.beats[answer.Sequence]; isKnown {
+		maps.DeleteFunc(w.beats, func(sequence uint32, _ time.Time) bool { return sequence <= answer.Sequence })
+		w.trustFrom(sentAt)
+	}
+	return nil
+}
+
+func assignedRuns(assign *pb.Assign) ([]*assigned, error) {
+	count := len(assign.RunIds)
+	for _, length := range []int{
+		len(assign.JobIds), len(assign.Epochs), len(assign.Attempts), len(assign.ScheduledAtMs), len(assign.TimeoutMs),
+		len(assign.Handlers), len(assign.Payloads),
+	} {
+		if length != count {
+			return nil, fmt.Errorf("the columns of lease %s differ in length", assign.LeaseId)
+		}
+	}
+	extras := map[uint32]*pb.Extra{}
+	for _, extra := range assign.Extras {
+		extras[extra.Position] = extra
+	}
+	runs := make([]*assigned, count)
+	for i, runID := range assign.RunIds {
+		position := assign.FirstPosition + uint32(i)
+		extra := extras[position]
+		runs[i] = &assigned{
+			key:     key{assign.LeaseId, position},
+			epoch:   assign.Epochs[i],
+			handler: assign.Handlers[i],
+			timeout: time.Duration(assign.TimeoutMs[i]) * time.Millisecond,
+			secrets: extra.GetSecrets(),
+			run: &Run{
+				JobID: assign.JobIds[i], RunID: runID, Attempt: assign.Attempts[i], Epoch: assign.Epochs[i],
+				ScheduledAt: time.UnixMilli(assign.ScheduledAtMs[i]), Namespace: extra.GetNamespace(),
+				Payload: json.RawMessage(assign.Payloads[i]), Checkpoint: json.RawMessage(extra.GetCheckpoint()),
+			},
+		}
+	}
+	return runs, nil
+}

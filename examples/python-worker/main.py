@@ -1,0 +1,84 @@
+"""`python main.py --url host:port --key KEY`: a worker with the handlers of handlers.py. SIGTERM and Ctrl-C drain it."""
+
+import argparse
+import asyncio
+import os
+import signal
+import socket
+import sys
+
+from handlers import HANDLERS
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description="A worker of Carillon.")
+    parser.add_argument("--url", action="append", metavar="HOST:PORT", help="a server; may be given several times")
+    parser.add_argument("--key", default=os.environ.get("CARILLON_KEY", ""), help="a worker key, or CARILLON_KEY")
+    parser.add_argument("--handlers", metavar="NAMES", help="offers only these, with commas (all)")
+    parser.add_argument("--slots", type=int, default=4, help="how many runs it executes at a time (4)")
+    parser.add_argument("--name", default=socket.gethostname(), help="for people (the host name)")
+    parser.add_argument("--label", action="append", default=[], metavar="NAME=VALUE", help="may be given several times")
+    parser.add_argument("--drain-seconds", type=float, default=30.0, help="what runs go on for after SIGTERM (30)")
+    parser.add_argument("--ca", metavar="FILE", help="the certificate authority of the servers; turns TLS on, as https:// does")
+    parser.add_argument("--cert", metavar="FILE", help="the certificate of this worker, for servers that want one")
+    parser.add_argument("--cert-key", metavar="FILE", help="its private key")
+    arguments = parser.parse_args()
+    if not arguments.key:
+        parser.error("no key: give --key, or set CARILLON_KEY")
+    unknown = sorted(set(names_of(arguments)) - set(HANDLERS))
+    if unknown:
+        parser.error(f"no handler is called {unknown[0]}; there are {', '.join(sorted(HANDLERS))}")
+    if arguments.slots < 1:
+        parser.error("--slots must be at least 1")
+    if any("=" not in label for label in arguments.label):
+        parser.error("a label is written NAME=VALUE")
+    return arguments
+
+
+def names_of(arguments):
+    return arguments.handlers.split(",") if arguments.handlers else list(HANDLERS)
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+async def work(arguments):
+    # Here and not above: the processes of runs load this file too, and need none of it.
+    import grpc
+
+    from session import Options, Refused, Worker
+
+    urls = arguments.url or ["127.0.0.1:7420"]
+    tls = None
+    if arguments.ca or any(url.startswith("https://") for url in urls):
+        tls = grpc.ssl_channel_credentials(
+            *(read(path) if path else None for path in (arguments.ca, arguments.cert_key, arguments.cert))
+        )
+    options = Options(
+        servers=tuple(url.split("://")[-1].rstrip("/") for url in urls),
+        key=arguments.key,
+        slots=arguments.slots,
+        name=arguments.name,
+        labels=tuple(tuple(label.split("=", 1)) for label in arguments.label),
+        drain_seconds=arguments.drain_seconds,
+        tls=tls,
+    )
+    offered = {name: HANDLERS[name] for name in names_of(arguments)}
+    worker = Worker(options, offered, say=lambda text: print(text, file=sys.stderr, flush=True))
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, worker.drain)
+    try:
+        all_told = await worker.run()
+    except Refused as error:
+        print(f"the server refuses this worker: {error}", file=sys.stderr)
+        return 1
+    return 0 if all_told else 1
+
+
+if __name__ == "__main__":
+    code = asyncio.run(work(parse_arguments()))
+    sys.stderr.flush()
+    os._exit(code)

@@ -1,0 +1,61 @@
+/** The handlers of the example workers, written with @carillon/worker: the third language of the suite. Same arguments, same behaviour. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { createWorker, HandlerError, type RunContext } from '../../../packages/worker/src/index.ts';
+
+const { values } = parseArgs({
+  options: {
+    url: { type: 'string', multiple: true, default: [] },
+    slots: { type: 'string', default: '4' },
+    name: { type: 'string', default: 'worker' },
+    label: { type: 'string', multiple: true, default: [] },
+    'drain-seconds': { type: 'string', default: '30' },
+  },
+});
+
+const number = (run: RunContext, name: string, otherwise: number) => Number(run.payload[name] ?? otherwise);
+
+const worker = createWorker({
+  servers: values.url.map((url) => `http://${url}`),
+  key: process.env.CARILLON_KEY ?? '',
+  slots: Number(values.slots),
+  name: values.name,
+  labels: Object.fromEntries(values.label.map((label) => label.split('='))),
+  drainSeconds: Number(values['drain-seconds']),
+});
+
+worker
+  .handle('count', async (run) => {
+    const to = number(run, 'to', 10);
+    const startedAt = Number(run.checkpoint.value ?? 0);
+    for (let at = startedAt + 1; at <= to; at += 1) {
+      await sleep(number(run, 'step_ms', 1_000), undefined, { signal: run.signal });
+      run.log.info(`counted ${at}`);
+      await run.checkpoint.save(at);
+      run.progress((100 * at) / to);
+    }
+    return { counted: to, started_at: startedAt };
+  })
+  .handle('echo', (run) => {
+    run.log.info(String(run.payload.text ?? ''));
+    run.log.error(`attempt ${run.attempt}, epoch ${run.epoch}`);
+    return run.payload;
+  })
+  .handle('fail', (run) => {
+    throw new HandlerError(String(run.payload.message), { retryable: run.payload.retryable !== false });
+  })
+  .handle('resize-image', (run) => ({
+    width: number(run, 'width', 640),
+    height: (number(run, 'width', 640) * 3) / 4,
+  }))
+  .handle('wait', async (run) => {
+    await sleep(number(run, 'ms', 1_000), undefined, { signal: run.signal });
+    return { waited_ms: number(run, 'ms', 1_000) };
+  });
+
+try {
+  await worker.run();
+} catch (error) {
+  console.error(`the server refuses this worker: ${(error as Error).message}`);
+  process.exitCode = 1;
+}
