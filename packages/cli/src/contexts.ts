@@ -44,7 +44,7 @@ export function checkContextName(name: string): string {
   );
 }
 
-function configFolder(env: Env): string {
+export function configFolder(env: Env): string {
   return join(env.XDG_CONFIG_HOME || join(env.HOME || homedir(), '.config'), 'carillon');
 }
 

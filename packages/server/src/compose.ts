@@ -230,7 +230,16 @@ export function composeEngine(options: EngineOptions): Engine {
     slots: settings.slots,
     drainMs: settings.drainMs,
   });
-  const workers = plays.dispatcher ? new WorkerSessions(homes) : undefined;
+  const workers = plays.dispatcher
+    ? new WorkerSessions({
+        ...homes,
+        describe: (offered, workerId) =>
+          catalogue.recordSchemas(
+            offered.map((handler) => ({ ...handler, description: undefined, origin: 'worker' })),
+            { workerId },
+          ),
+      })
+    : undefined;
   const recovery = new Recovery({
     ...ports,
     endedBoots,

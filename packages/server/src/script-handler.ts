@@ -1,10 +1,10 @@
 /** The script handler of this server, as the settings want it: who runs scripts, within which limits, and what they must not see. */
-import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Log } from '@carillon/foundation';
 import {
   createScriptHandler,
+  findUserIds,
   type Handler,
   type OwnEndpoint,
   probeContainment,
@@ -31,7 +31,7 @@ export async function openScriptHandler(
   const { script, http } = config;
   const { isLocal, dataFolder, own, log } = parts;
   if (!(script.enabled ?? isLocal)) return undefined;
-  const user = process.geteuid?.() === 0 ? await readUser(script.user) : undefined;
+  const user = process.geteuid?.() === 0 ? await requireUser(script.user) : undefined;
   const hidden = [dataFolder, config.secrets.key_file, config.tls.key_file].flatMap((path) =>
     path === undefined ? [] : resolve(path),
   );
@@ -64,16 +64,9 @@ export async function openScriptHandler(
   });
 }
 
-/** A name in the list of users, or numbers. */
-async function readUser(given: string): Promise<UserIds> {
-  const [, uid, gid = uid] = /^(\d+)(?::(\d+))?$/.exec(given) ?? [];
-  if (uid !== undefined) return { uid: Number(uid), gid: Number(gid) };
-  const users = await readFile('/etc/passwd', 'utf8').catch(() => '');
-  for (const line of users.split('\n')) {
-    const [name, , userId, groupId] = line.split(':');
-    // Apple's nobody is -2, which no process can be started with.
-    if (name === given && Number(userId) >= 0) return { uid: Number(userId), gid: Number(groupId) };
-  }
+async function requireUser(given: string): Promise<UserIds> {
+  const user = await findUserIds(given);
+  if (user) return user;
   throw new StartFailure(
     `there is no user ${given} to run scripts. Name one with --script-user, or run none with --script-enabled=false.`,
   );

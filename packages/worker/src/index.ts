@@ -14,6 +14,7 @@ export {
 export { DEFAULT_INTERPRETERS, DEFAULT_PATH, parseInterpreter } from './handlers/script/interpreter.ts';
 export type { UserIds } from './handlers/script/run-folder.ts';
 export * from './handlers/script/script-handler.ts';
+export { findUserIds } from './handlers/script/user-ids.ts';
 export { NEVER_CALLED } from './handlers/special-networks.ts';
 export * as protocol from './protocol/index.ts';
 export { type CreateWorkerOptions, createWorker, type Worker } from './remote/create-worker.ts';

@@ -2,7 +2,7 @@
  * Workers in TypeScript, Python and Go against a server as people start it: the same cases for each, with real processes that are
  * stopped and killed, and a network that is cut (hazards 14, 18, 22, 33).
  */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -25,10 +25,6 @@ interface RunView {
   readonly progress?: { readonly percent: number } | null;
 }
 
-/** Of a server that keeps what runs say. */
-const KEEPS_CHECKPOINTS = existsSync(
-  join(import.meta.dirname, '../../../packages/server/src/run-state/checkpoint-saver.ts'),
-);
 const LIMIT = { withinMs: 180_000 };
 const LONG = { handler: 'wait', payload: { ms: 600_000 } };
 
@@ -148,26 +144,20 @@ describe.each(await findWorkers())('$language', (found) => {
       expect(after.worker_id).not.toBe(before.worker_id);
     });
 
-    test.skipIf(!KEEPS_CHECKPOINTS)(
-      'is killed in the middle: the next worker goes on from the checkpoint',
-      async () => {
-        const first = await launch({ name: 'first' });
-        const jobId = await submit({ handler: 'count', payload: { to: 20, step_ms: 300 } });
-        // Progress is told after the checkpoint is durable.
-        await eventually(
-          async () => expect((await runOf(jobId)).progress?.percent).toBeGreaterThan(0),
-          LIMIT,
-        );
-        first.signal('SIGKILL');
-        await first.exited;
-        await launch({ name: 'second' });
-        const { result } = (await runWith(jobId, 'SUCCESS')) as {
-          result: { counted: number; started_at: number };
-        };
-        expect(result.counted).toBe(20);
-        expect(result.started_at).toBeGreaterThan(0);
-      },
-    );
+    test('is killed in the middle: the next worker goes on from the checkpoint', async () => {
+      const first = await launch({ name: 'first' });
+      const jobId = await submit({ handler: 'count', payload: { to: 20, step_ms: 300 } });
+      // Progress is told after the checkpoint is durable.
+      await eventually(async () => expect((await runOf(jobId)).progress?.percent).toBeGreaterThan(0), LIMIT);
+      first.signal('SIGKILL');
+      await first.exited;
+      await launch({ name: 'second' });
+      const { result } = (await runWith(jobId, 'SUCCESS')) as {
+        result: { counted: number; started_at: number };
+      };
+      expect(result.counted).toBe(20);
+      expect(result.started_at).toBeGreaterThan(0);
+    });
     test('is killed in the middle: the next worker runs the job again', async () => {
       const first = await launch({ name: 'first' });
       const jobId = await submit({ handler: 'count', payload: { to: 8, step_ms: 500 } });

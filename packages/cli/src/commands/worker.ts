@@ -1,14 +1,29 @@
 /** `worker`: the built-in handlers on any machine, as a worker of a server elsewhere. */
+import { existsSync } from 'node:fs';
 import type { Handler } from '@carillon/worker';
 import { command } from '../command.ts';
+import { configFolder } from '../contexts.ts';
 import { CommandFailure, UsageError } from '../errors.ts';
 import { count, labels, names, text, withDefault } from '../flags.ts';
 
 type WorkerLibrary = typeof import('@carillon/worker');
 
-const BUILT_IN: Readonly<Record<string, (library: WorkerLibrary) => Handler>> = {
+const BUILT_IN: Readonly<Record<string, (library: WorkerLibrary) => Handler | Promise<Handler>>> = {
   http: ({ createHttpHandler }) => createHttpHandler(),
+  script: scriptHandler,
 };
+
+/** As a server runs them that is not told otherwise. What this command signs in with is hidden from scripts. */
+async function scriptHandler(library: WorkerLibrary): Promise<Handler> {
+  const { createScriptHandler, findUserIds, probeContainment, SCRIPT_DEFAULTS } = library;
+  const user = process.geteuid?.() === 0 ? await findUserIds('nobody') : undefined;
+  if (process.geteuid?.() === 0 && user === undefined)
+    throw new CommandFailure('Scripts of root run as the user nobody, and there is none.', undefined);
+  const folder = configFolder(process.env);
+  const hidden = existsSync(folder) ? [folder] : [];
+  const containment = await probeContainment(user, hidden);
+  return createScriptHandler({ ...SCRIPT_DEFAULTS, user, hidden, containment });
+}
 
 export const worker = command('worker', 'Run jobs on this machine for a server elsewhere', {
   details:
@@ -22,7 +37,7 @@ export const worker = command('worker', 'Run jobs on this machine for a server e
     drain: withDefault(count('--drain-seconds <count>', 'How long runs may take to end when it stops'), '30'),
   },
   examples: [
-    'carillon worker --url https://carillon.example.org --handlers http',
+    'carillon worker --url https://carillon.example.org --handlers http,script',
     'carillon worker --handlers http --slots 16 --label zone=eu-1 --label disk=ssd',
   ],
   async run({ options: { handlers = [], slots, name, labels: given, drain }, cli }) {
@@ -47,7 +62,7 @@ export const worker = command('worker', 'Run jobs on this machine for a server e
       ...{ servers: [url], key, slots, labels: given ?? {}, drainSeconds: drain },
       ...(name !== undefined && { name }),
     });
-    for (const handler of new Set(handlers)) running.handle(handler, BUILT_IN[handler]!(library));
+    for (const handler of new Set(handlers)) running.handle(handler, await BUILT_IN[handler]!(library));
     cli.out.note(`Offers ${handlers.join(', ')} with ${slots} slots to ${url}; Ctrl-C drains it.`);
     await running.run().catch((error: unknown) => {
       throw new CommandFailure(`The worker ended: ${(error as Error).message}`, undefined, { cause: error });

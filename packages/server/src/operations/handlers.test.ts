@@ -97,7 +97,12 @@ describe('handlers are shown', () => {
           workerId: id as WorkerId,
           nodeId: '00000000-0000-7000-8000-00000000000a' as NodeId,
           bootId: '00000000-0000-7000-8000-00000000000b' as BootId,
-          ...{ incarnation: 1, session: 0, slots: 1, handlers: id === 'w1' ? ['resize', 'silent'] : ['resize'] },
+          ...{
+            incarnation: 1,
+            session: 0,
+            slots: 1,
+            handlers: id === 'w1' ? ['resize', 'silent'] : ['resize'],
+          },
         },
         fixture.clock.now(),
       );

@@ -33,6 +33,7 @@ export function createOperations(ports: OperationPorts) {
     ...runOperations(ports),
     ...runLogOperations(ports),
     ...deadLetterOperations(ports),
+    // biome-ignore lint/nursery/noMisusedPromises: they are an object, which the rule takes for a promise.
     ...workerOperations(ports),
     // biome-ignore lint/nursery/noMisusedPromises: they are an object, which the rule takes for a promise.
     ...handlerOperations(ports),

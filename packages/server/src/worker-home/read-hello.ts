@@ -14,6 +14,8 @@ export interface ReadHello {
   readonly slots: number;
   readonly executing: number;
   readonly handlers: readonly string[];
+  /** JSON Schemas by the names of handlers. */
+  readonly parameters: ReadonlyMap<string, string>;
   readonly heldLeases: readonly string[];
   readonly draining: boolean;
   /** What it says of itself, for people. */
@@ -53,6 +55,9 @@ export function readHello(message: P.SessionRequest | undefined, keyId: string):
     workerId: `${hello.workerId}@${keyId.slice(-KEY_CHARACTERS)}` as WorkerId,
     bootId: hello.bootId as BootId,
     ...{ session, slots, executing, handlers, heldLeases, draining: offer.draining },
+    parameters: new Map(
+      offer.handlers.flatMap(({ name, parameters }) => (parameters === '' ? [] : [[name, parameters]])),
+    ),
     shown: readShown(hello, offer),
   };
 }

@@ -3,7 +3,7 @@
  * was handed. A message that breaks the protocol throws, and costs this stream and nothing else.
  */
 import { create } from '@bufbuild/protobuf';
-import type { ClaimedBatch, LeaseId, RunId, WorkerId } from '@carillon/domain';
+import type { ClaimedBatch, ClaimedRun, LeaseId, RunId, RunOutcome, WorkerId } from '@carillon/domain';
 import type { Clock, Log, Random } from '@carillon/foundation';
 import {
   protocol as P,
@@ -151,10 +151,23 @@ export class RemoteWorker implements LocalWorker {
 
   accept(batch: ClaimedBatch): void {
     this.#leases.assigned(batch);
-    this.#assigned += batch.runs.length;
+    this.#assigned += batch.runs.filter(({ failure }) => failure === undefined).length;
     this.#unsettled += batch.runs.length;
     for (const { message, bytes } of P.assignsOf(batch))
       this.frames.put(P.URGENCY.work, bytes, (frame) => frame.assigns.push(message));
+    for (const run of batch.runs) if (run.failure) this.#fail(run, run.failure);
+  }
+
+  /** It failed on its way, as one whose secret is gone: the worker never hears of it. */
+  #fail({ leaseId, position, epoch }: ClaimedRun, outcome: RunOutcome): void {
+    const found = this.#leases.ends({ leaseId, position, epoch });
+    if (typeof found !== 'object') return;
+    this.#sender.send({
+      run: found.run,
+      startedAtMs: undefined,
+      endedAtMs: this.#options.clock.now(),
+      outcome,
+    });
   }
 
   /** Everything but the hello and the beat, which are the session's. */

@@ -21,7 +21,7 @@ import { MemoryStorage } from '../storage/memory/memory-storage.ts';
 import { breakable } from '../testing/role-stage.fixture.ts';
 import { InProcessWorkerLink } from '../worker-link/in-process-worker-link.ts';
 import { StorageHome } from './storage-home.ts';
-import { WorkerSessions } from './worker-sessions.ts';
+import { type OfferedParameters, WorkerSessions } from './worker-sessions.ts';
 
 export const KEY = 'correct-horse-battery-staple';
 export const SHAPES = ['in process', 'at the end of a stream'] as const;
@@ -46,6 +46,7 @@ export class WorkerHomeFixture {
     ...{ ...this.common, leases: this.leases.port, signals: this.signals },
     retriesPerSecond: 1_000,
   });
+  readonly described: OfferedParameters[] = [];
   readonly #channel: RunChannel;
   readonly #undo: (() => Promise<unknown>)[] = [];
 
@@ -74,7 +75,13 @@ export class WorkerHomeFixture {
   async listen({
     caller = SERVER,
   } = {}): Promise<{ address: string; sessions: WorkerSessions; close: () => Promise<void> }> {
-    const sessions = new WorkerSessions({ ...this.#homes(), nodeId: this.world.nodeId });
+    const sessions = new WorkerSessions({
+      ...this.#homes(),
+      nodeId: this.world.nodeId,
+      describe: async (offered) => {
+        this.described.push(...offered);
+      },
+    });
     const listener = createListener();
     const app = fastify({ serverFactory: listener.serverFactory });
     closeConnections(app, listener.connections);

@@ -28,6 +28,14 @@ export interface WorkerSessionsOptions {
   readonly random: Random;
   readonly log: Log;
   readonly silentMs: number;
+  /** Keeps what workers say of their handlers, which decides about jobs of every namespace. */
+  readonly describe: (offered: readonly OfferedParameters[], workerId: WorkerId) => Promise<void>;
+}
+
+export interface OfferedParameters {
+  readonly name: string;
+  /** A JSON Schema. */
+  readonly parameters: string;
 }
 
 /** One stream, as the gateway opens it. */
@@ -194,7 +202,17 @@ export class WorkerSessions implements Service {
     });
     if (hello.draining || isBuried) worker.takeNoMore();
     log.info({ workerId, slots, handlers, session: number }, 'a worker has connected');
+    // What a worker of some namespaces says would count for all of them.
+    if (namespaces === 'all') this.#describe(hello);
     return session;
+  }
+
+  #describe({ workerId, parameters }: ReadHello): void {
+    const { describe, log } = this.#options;
+    if (parameters.size === 0) return;
+    const offered = Array.from(parameters, ([name, schema]) => ({ name, parameters: schema }));
+    const failed = 'could not record which payloads the handlers of a worker take';
+    void describe(offered, workerId).catch((error: unknown) => log.warn({ err: error, workerId }, failed));
   }
 
   /** Until the stream ends, breaks, or holds what it must not. */

@@ -48,6 +48,11 @@ export function assignsOf(batch: ClaimedBatch): Sized<Assign>[] {
     bytes = 0;
   };
   for (const run of batch.runs) {
+    if (run.failure) {
+      // It has failed before it could be handed over; a message holds runs without a gap.
+      close();
+      continue;
+    }
     const more = bytesOf(run);
     if (part.length === ASSIGN_RUNS_MAX || bytes + more > ASSIGN_BYTES_MAX) close();
     part.push(run);

@@ -59,7 +59,14 @@ export function describeHandlerStore(makeStorage: MakeStorage): void {
       await stage.world.storage.members.registerWorker(
         {
           workerId: 'w' as WorkerId,
-          ...{ nodeId, incarnation: 1, session: 0, bootId: stage.world.bootId, slots: 1, handlers: ['offered'] },
+          ...{
+            nodeId,
+            incarnation: 1,
+            session: 0,
+            bootId: stage.world.bootId,
+            slots: 1,
+            handlers: ['offered'],
+          },
         },
         BASE_MS,
       );
