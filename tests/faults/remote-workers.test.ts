@@ -223,11 +223,11 @@ it('a handler that only one worker offers is found, wherever it is connected; wi
   const key = await workerKey(one);
   const jobId = await submit(one, 1, 'rare');
   const waiting = async () => {
-    const { body } = await callApi<{ runs: { status: string; reason?: string }[] }>(
+    const { body } = await callApi<readonly { status: string; reason?: string }[]>(
       one,
       `/api/jobs/${jobId}/runs`,
     );
-    return body.runs;
+    return body;
   };
   await eventually(async () => {
     expect(await waiting()).toMatchObject([
