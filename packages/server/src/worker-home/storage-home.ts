@@ -83,7 +83,10 @@ export class StorageHome implements WorkerHome {
       signals.on('cancel-requested', () => leaseWatch.checkSoon()),
       signals.on('workers-asked', () => worker.beatSoon()),
     ];
-    leaseWatch.start();
+  }
+
+  watch(): void {
+    this.#leaseWatch.start();
   }
 
   async register(): Promise<Heard | undefined> {

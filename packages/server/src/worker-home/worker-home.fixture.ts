@@ -30,8 +30,8 @@ export type Shape = (typeof SHAPES)[number];
 /** Long enough for a busy machine to beat in time. */
 export const SILENT_MS = 5_000;
 
-const startedAt = performance.now();
-const clock: Clock = { ...systemClock, now: () => BASE_MS + Math.round(performance.now() - startedAt) };
+const startedAt = systemClock.monotonic();
+const clock: Clock = { ...systemClock, now: () => BASE_MS + Math.round(systemClock.monotonic() - startedAt) };
 
 export class WorkerHomeFixture {
   readonly clock = clock;

@@ -92,6 +92,9 @@ export class RemoteHome implements WorkerHome {
     this.#leaving = leaving;
   }
 
+  /** The server looks it up, and says it on the stream. */
+  watch(): void {}
+
   register(): Promise<Heard | undefined> {
     return this.#connect();
   }

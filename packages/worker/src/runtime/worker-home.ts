@@ -66,6 +66,8 @@ export interface WorkerHome extends ReportTaker {
   readonly channel: RunChannel;
   /** From now on the home may call the worker, whose id may change. leaving: aborted when nothing is left to tell. */
   open(worker: HomeWorker, leaving: AbortSignal): void;
+  /** The worker has begun to beat: what else it must learn is looked up from now on. */
+  watch(): void;
   /** Resolves when the worker may be given runs. Undefined: it was buried under this id. */
   register(): Promise<Heard | undefined>;
   /** Undefined: the worker is buried, and its runs belong to others. */

@@ -132,6 +132,7 @@ export class WorkerRuntime implements Service, HomeWorker {
       log.warn({ err: error }, 'could not register this worker yet'),
     );
     this.#loop.start();
+    home.watch();
   }
 
   /** Waits for runs to end, then returns the rest; every report is delivered before it resolves. */
