@@ -210,6 +210,12 @@ describe('a worker that connects', () => {
     await eventually(() => expect(home.freeSlots()).toEqual([4]), SOON);
   });
 
+  test('says which payloads its handlers take', async () => {
+    const parameters = '{"type":"object"}';
+    await connected({ offer: { slots: 4, handlers: [{ name: 'quick', parameters }, { name: 'any' }] } });
+    await eventually(() => expect(home.described).toEqual([{ name: 'quick', parameters }]), SOON);
+  });
+
   test('is sent to another server when this one stops', async () => {
     const { address: here, close } = await home.listen();
     address = here;
@@ -257,6 +263,27 @@ describe('an end that is told', () => {
     expect(stream.goodbye?.reason).toContain('columns');
     expect(other.hasEnded).toBe(false);
     expect(await status()).not.toContain('SUCCESS');
+  });
+});
+
+describe('a run that failed on its way', () => {
+  test('is recorded and never handed over; those beside it are', async () => {
+    const stream = await connected();
+    await eventually(() => home.workerId(), SOON);
+    const { batch, jobs } = await home.claim('quick', { count: 3 });
+    const failure = { kind: 'FAILED', error: 'there is no secret x any more', retryable: false } as const;
+    const runs = batch.runs.map((run) => (run.position === 1 ? { ...run, payload: '{}', failure } : run));
+    home.link.reserve(batch.workerId, runs.length);
+    home.link.hand({ ...batch, runs });
+    const assigned = () => stream.heard.flatMap(({ assigns }) => assigns);
+    await eventually(() => expect(assigned()).toHaveLength(2), SOON);
+    expect(assigned().map(({ firstPosition, runIds }) => [firstPosition, ...runIds])).toEqual([
+      [0, runs[0]!.runId],
+      [2, runs[2]!.runId],
+    ]);
+    await eventually(async () => expect(await home.statuses(jobs[1]!)).toEqual(['FAILED']), SOON);
+    // Two of its four slots are in use.
+    await eventually(() => expect(home.freeSlots()).toEqual([2]), SOON);
   });
 });
 
