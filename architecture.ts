@@ -502,6 +502,7 @@ export const MODULES: readonly Module[] = [
       'server/audit',
       'server/event-feed',
       'server/handlers',
+      'server/kept-channel.ts',
       'server/operations',
       'server/outgoing',
       'server/secrets',
@@ -534,6 +535,12 @@ export const MODULES: readonly Module[] = [
     purpose:
       'The script handler of a server: who runs scripts, within which limits, and what they must not see.',
     imports: ['foundation', 'worker', 'server/config', 'server/start-failure.ts'],
+  },
+  {
+    name: 'server/kept-channel.ts',
+    kind: 'composition',
+    purpose: 'Where what runs say goes: output to the log store, progress and checkpoints to the storage.',
+    imports: ['foundation', 'worker', 'server/run-output', 'server/run-state'],
   },
   {
     name: 'server/offered-handlers.ts',

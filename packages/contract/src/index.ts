@@ -11,6 +11,7 @@ export * from './rest/keys.ts';
 export * from './rest/problem.ts';
 export * from './rest/run-logs.ts';
 export * from './rest/run-state.ts';
+export * from './rest/run-story.ts';
 export * from './rest/runs.ts';
 export * from './rest/secrets.ts';
 export { readShape, type Shape, unwrapped } from './rest/shape.ts';

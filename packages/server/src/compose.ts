@@ -17,7 +17,6 @@ import {
   type HandlerPlugin,
   type OfferedHandler,
   offeredAs,
-  type RunChannel,
   WorkerRuntime,
 } from '@carillon/worker';
 import { Accounts, type SessionTimes } from './accounts/accounts.ts';
@@ -32,6 +31,7 @@ import { HandlerCatalogue } from './handlers/handler-catalogue.ts';
 import { OwnHandlers } from './handlers/own-handlers.ts';
 import { Housekeeper } from './housekeeping/housekeeper.ts';
 import { DirectIngest } from './ingest/direct-ingest.ts';
+import { KeptChannel } from './kept-channel.ts';
 import type { LogStore } from './log-store/log-store.ts';
 import { MemoryLogStore } from './log-store/memory-log-store.ts';
 import { createOperations, type Operations } from './operations/operations.ts';
@@ -201,20 +201,12 @@ export function composeEngine(options: EngineOptions): Engine {
   const dispatcher = new Dispatcher({ ...ports, backlog, nodeId, resolver });
   const reports = new OutcomeRecorder({ ...ports, retriesPerSecond: settings.retriesPerSecond });
   const { runLogs, runState } = storage;
-  const checkpoints = new CheckpointSaver({
-    ...common,
-    store: runState,
-    patienceMs: settings.workerSilentMs,
-  });
-  const progress = new ProgressWriter({ ...common, store: runState, signals });
   const logStore = options.logs ?? new MemoryLogStore();
-  const output = new RunOutput({ ...common, store: logStore, records: runLogs, nodeId });
-  const channel: RunChannel = {
-    output: output.output,
-    close: output.close,
-    progress: (run, told) => progress.tell(run, told),
-    saveCheckpoint: (run, value) => checkpoints.save(run, value),
-  };
+  const channel = new KeptChannel({
+    output: new RunOutput({ ...common, store: logStore, records: runLogs, nodeId }),
+    progress: new ProgressWriter({ ...common, store: runState, signals }),
+    checkpoints: new CheckpointSaver({ ...common, store: runState, patienceMs: settings.workerSilentMs }),
+  });
   const homes = {
     ...ports,
     ...identity,
@@ -277,7 +269,7 @@ export function composeEngine(options: EngineOptions): Engine {
   /** A role starts before those that pass runs to it. */
   const startOrder = [
     ...(plays.scheduler || plays.dispatcher ? [reports, recovery] : []),
-    ...(plays.dispatcher ? [ownHandlers, output, worker, dispatcher] : []),
+    ...(plays.dispatcher ? [ownHandlers, channel, worker, dispatcher] : []),
     ...(plays.scheduler ? [keeper, scheduler, reconciler] : []),
   ];
 
@@ -329,7 +321,6 @@ export function composeEngine(options: EngineOptions): Engine {
       // Others take over the shards while runs drain here; finishing runs needs no ownership.
       for (const service of [...startOrder.toReversed(), housekeeper, accounts, resealing, clockKeeper])
         await service.stop();
-      progress.stop();
     },
   };
 }

@@ -14,6 +14,7 @@ import type { Access, ApiContext, Operation } from './api/operation.ts';
 import { metricsEndpoint } from './metrics-endpoint.ts';
 import { readJsonBodies } from './read-input.ts';
 import { CALLERS, HERE, makeScene, type Scene } from './role-matrix.fixture.ts';
+import { aHandler, aKey, aSecret, at, aUser, job } from './role-matrix-asks.fixture.ts';
 import {
   applyHere,
   everybody,
@@ -35,39 +36,6 @@ import {
 interface Entry extends Rule {
   readonly ask: (scene: Scene) => Promise<Partial<InjectOptions>> | Partial<InjectOptions>;
 }
-
-const job =
-  (suffix = '') =>
-  (scene: Scene) => ({ url: `/jobs/${scene.jobId}${suffix}` });
-const at = (url: string, payload?: object) => () => ({ url, ...(payload && { payload }) });
-
-const aKey = async ({ fixture }: Scene) => {
-  const grant = { namespace: HERE.namespace, role: 'viewer', ownOnly: false } as const;
-  const { key } = await fixture.operations.createKey({ name: 'a key', grants: [grant] });
-  return { url: `/keys/${key.keyId}` };
-};
-const aSecret =
-  (payload?: object) =>
-  async ({ fixture }: Scene) => {
-    const { namespace } = HERE;
-    await fixture.operations.setSecret({ namespace, name: 'token' }, 'a value');
-    return { url: `/secrets/token?namespace=${namespace}`, ...(payload && { payload }) };
-  };
-const aUser =
-  (suffix = '', payload?: object) =>
-  async ({ fixture }: Scene) => {
-    const { userId } = await fixture.operations.createUser({
-      ...{ name: 'ula', displayName: 'Ula', password: 'correct horse battery', grants: [] },
-    });
-    return { url: `/users/${userId}${suffix}`, ...(payload && { payload }) };
-  };
-
-const aHandler = async ({ fixture }: Scene) => {
-  await fixture.handlers.recordSchemas([
-    { name: 'report', description: undefined, parameters: undefined, origin: 'program' },
-  ]);
-  return { url: '/handlers/report' };
-};
 
 const ENTRIES: Record<string, Entry> = {
   'POST /jobs': {

@@ -56,6 +56,14 @@ describe('progress', () => {
     expect(written).toHaveLength(1);
   });
 
+  test('that a run told last is written before its end', async () => {
+    const { run, progress } = await claimed();
+    writer.tell(run, { percent: 100 });
+    await writer.close(run);
+    expect(await progress()).toBe(100);
+    expect(writer.close(run)).toBeUndefined();
+  });
+
   test('of a run that is not shown yet is written when it is', async () => {
     const { run, show, progress } = await claimed({ shown: false });
     writer.tell(run, { percent: 7 });

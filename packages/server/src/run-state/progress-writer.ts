@@ -44,6 +44,11 @@ export class ProgressWriter {
     this.#arm();
   }
 
+  /** What a run said last is written before its end, after which it cannot be. A promise while it is. */
+  close({ leaseId, position }: HeldRun): Promise<void> | undefined {
+    return this.#waiting.has(`${leaseId}/${position}`) ? this.#writeBatch() : undefined;
+  }
+
   /** What was not written by now is dropped. */
   stop(): void {
     this.#cancelTimer?.();
@@ -57,6 +62,12 @@ export class ProgressWriter {
   }
 
   async #write(): Promise<void> {
+    await this.#writeBatch();
+    this.#isArmed = false;
+    if (this.#waiting.size > 0) this.#arm();
+  }
+
+  async #writeBatch(): Promise<void> {
     const { store, signals, clock, log } = this.#options;
     const batch = [...this.#waiting];
     this.#waiting.clear();
@@ -72,8 +83,6 @@ export class ProgressWriter {
     } catch (error) {
       log.debug({ err: error, runs: batch.length }, 'could not show the progress of runs');
     }
-    this.#isArmed = false;
-    if (this.#waiting.size > 0) this.#arm();
   }
 }
 

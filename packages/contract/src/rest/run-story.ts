@@ -1,0 +1,62 @@
+/** What became of a run, line by line: when it was handed to whom, started, ended, and with what. */
+import { isFinal, type RunFacts } from '@carillon/domain';
+import { z } from 'zod';
+import { deprecated, instant, instantText } from './answer.ts';
+
+/** Of a result in a line of a log. */
+const RESULT_LENGTH_MAX = 500;
+
+const logLine = z
+  .strictObject({
+    at: instant,
+    message: z.string(),
+    run_id: z.string(),
+    attempt_number: z.int(),
+    timestamp: deprecated(instant, 'at'),
+  })
+  .meta({ id: 'LogLine' });
+export type LogLine = z.output<typeof logLine>;
+
+export const jobLogsAnswer = z
+  .strictObject({ job_id: z.string(), logs: z.array(logLine) })
+  .meta({ id: 'JobLogs' });
+export const runLogsAnswer = z
+  .strictObject({ job_id: z.string(), run_id: z.string(), logs: z.array(logLine) })
+  .meta({ id: 'RunLogs' });
+
+/** In the order things happened. */
+export function logLines(attempts: readonly RunFacts[]): LogLine[] {
+  return attempts
+    .flatMap(linesOf)
+    .sort((a, b) => (a.timestamp < b.timestamp ? -1 : a.timestamp > b.timestamp ? 1 : 0));
+}
+
+function linesOf(run: RunFacts): LogLine[] {
+  const lines: LogLine[] = [];
+  const say = (atMs: number, message: string) => {
+    const { runId, attempt } = run;
+    const at = instantText(atMs);
+    lines.push({ at, message, run_id: runId, attempt_number: attempt, timestamp: at });
+  };
+  const { status, createdAtMs, startedAtMs, endedAtMs, executorId } = run;
+  const endMs = endedAtMs ?? run.modifiedAtMs;
+  if (status === 'QUEUED') say(createdAtMs, `queued${run.reason ? `: ${run.reason}` : ''}`);
+  else if (status === 'SKIPPED') say(endMs, skipped(run));
+  else if (executorId) say(createdAtMs, `handed to worker ${executorId}`);
+  if (startedAtMs !== undefined) say(startedAtMs, `attempt ${run.attempt} started`);
+  if (!isFinal(status) || status === 'SKIPPED') return lines;
+  const took = startedAtMs === undefined ? '' : ` after ${Math.max(0, endMs - startedAtMs) / 1_000} s`;
+  say(endMs, `attempt ${run.attempt} ended: ${status}${took}`);
+  if (run.error !== undefined) say(endMs, `error: ${run.error}`);
+  if (run.result !== undefined) say(endMs, `result: ${excerpt(run.result)}`);
+  return lines;
+}
+
+function skipped({ reason, occurrences }: RunFacts): string {
+  const what = occurrences > 1 ? `${occurrences} occurrences` : 'an occurrence';
+  return `skipped ${what}${reason ? `: ${reason}` : ''}`;
+}
+
+function excerpt(text: string): string {
+  return text.length <= RESULT_LENGTH_MAX ? text : `${text.slice(0, RESULT_LENGTH_MAX).toWellFormed()}…`;
+}

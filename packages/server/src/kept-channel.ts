@@ -1,0 +1,50 @@
+/** Where what runs say goes: output to the log store, progress and checkpoints to the storage. */
+import type { Service } from '@carillon/foundation';
+import type { HeldRun, OutputChunk, Progress, RunChannel } from '@carillon/worker';
+import type { RunOutput } from './run-output/run-output.ts';
+import type { CheckpointSaver } from './run-state/checkpoint-saver.ts';
+import type { ProgressWriter } from './run-state/progress-writer.ts';
+
+export interface KeptChannelParts {
+  readonly output: RunOutput;
+  readonly progress: ProgressWriter;
+  readonly checkpoints: CheckpointSaver;
+}
+
+export class KeptChannel implements RunChannel, Service {
+  readonly #parts: KeptChannelParts;
+
+  constructor(parts: KeptChannelParts) {
+    this.#parts = parts;
+  }
+
+  async start(): Promise<void> {
+    await this.#parts.output.start();
+  }
+
+  /** After the runs have ended. */
+  async stop(): Promise<void> {
+    await this.#parts.output.stop();
+    this.#parts.progress.stop();
+  }
+
+  output(run: HeldRun, chunk: OutputChunk): Promise<void> | undefined {
+    return this.#parts.output.output(run, chunk);
+  }
+
+  progress(run: HeldRun, progress: Progress): void {
+    this.#parts.progress.tell(run, progress);
+  }
+
+  saveCheckpoint(run: HeldRun, value: string): Promise<void> {
+    return this.#parts.checkpoints.save(run, value);
+  }
+
+  /** Most runs say nothing, and need no promise. */
+  close(run: HeldRun): Promise<void> | undefined {
+    const output = this.#parts.output.close(run);
+    const progress = this.#parts.progress.close(run);
+    if (output === undefined || progress === undefined) return output ?? progress;
+    return Promise.all([output, progress]).then(() => undefined);
+  }
+}
