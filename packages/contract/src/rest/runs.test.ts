@@ -1,6 +1,6 @@
 import type { JobId, RunFacts, RunId } from '@carillon/domain';
 import { expect, test } from 'vitest';
-import { logLines } from './runs.ts';
+import { logLines } from './run-story.ts';
 
 const AT = Date.UTC(2030, 0, 1);
 const RUN: RunFacts = {
