@@ -25,6 +25,7 @@ const VIEWER = [
 const OPERATOR = [
   ...VIEWER,
   'payloads.read',
+  'logs.read',
   'jobs.run',
   'jobs.pause',
   'jobs.cancel',

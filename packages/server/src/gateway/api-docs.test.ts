@@ -37,14 +37,16 @@ async function scene() {
   const finished = await run();
   await gateway.settle(await gateway.claimDue(), { status: 'SUCCESS', next: { kind: 'finish' } });
   const dead = await run();
-  await gateway.settle(await gateway.claimDue(), {
+  const failing = await gateway.claimDue();
+  await gateway.storage.runState.saveCheckpoints([{ ...failing.runs[0]!, data: '1' }], gateway.clock.now());
+  await gateway.settle(failing, {
     status: 'FAILED',
     next: { kind: 'dead', reason: 'retries_exhausted' },
   });
   const waiting = await run();
   const { signingKeyId } = (await gateway.operations.createSigningKey('default', {})).key;
   const runFor = (url: string) =>
-    url.includes('dead-letters') ? dead : url.endsWith('cancel') ? waiting : finished;
+    /dead-letters|checkpoint/.test(url) ? dead : url.endsWith('cancel') ? waiting : finished;
   return {
     gateway,
     fill: (url: string) =>

@@ -355,6 +355,8 @@ describe('workers', () => {
       slots: 1,
       running: 1,
       handlers: [],
+      ...{ name: null, language: null, version: null, labels: {} },
+      ...{ remote: false, draining: false, stuck: 0 },
       last_seen_at: '2030-01-01T12:00:00.000Z',
       last_seen: '2030-01-01T12:00:00.000Z',
     };

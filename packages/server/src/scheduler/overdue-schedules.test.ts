@@ -58,8 +58,9 @@ describe.each([30 * MINUTE_MS, 2 * HOUR_MS])('a schedule that is overdue by %d m
 
   test('and takes too long stands alone: the others are fired, and it is tried again', async () => {
     const stage = await SchedulerStage.set();
+    // So few that the slow one is found before the scheduler gives up for now, wherever it stands among them.
     const [slow, ...others] = await Promise.all(
-      Array.from({ length: 10 }, () => stage.role.world.recurring({ atMs: dueMs })),
+      Array.from({ length: 8 }, () => stage.role.world.recurring({ atMs: dueMs })),
     );
     let isSlow = true;
     const store = before(stage.store, (fires) => {
