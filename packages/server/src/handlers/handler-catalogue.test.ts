@@ -105,3 +105,23 @@ test('a schema that cannot be used is told of once; its payloads are accepted', 
     { handler: 'resize', reason: expect.stringContaining('https://example.org') },
   ]);
 });
+
+test('hazard 23: schemas of workers that waste time are not used for the rest of the minute', async () => {
+  const servers = catalogue();
+  const slow = (i: number) =>
+    described({
+      ...{ name: `slow-${i}`, origin: 'worker' },
+      parameters: JSON.stringify({ $comment: `${i}`, properties: { text: { pattern: '^((a+)+)+$' } } }),
+    });
+  const names = Array.from({ length: 8 }, (_, i) => slow(i));
+  await servers.recordSchemas([...names, described({ name: 'honest', origin: 'worker' })]);
+  // The clock of the test stands still while a pattern is tried: what was wasted is told by hand.
+  const patience = clock.monotonic.bind(clock);
+  let wasted = 0;
+  clock.monotonic = () => patience() + (wasted += 300);
+  for (const { name } of names) await servers.checkPayload(job({ text: `${'a'.repeat(40)}!` }, name));
+  expect(logged.length).toBeLessThan(names.length);
+  await expect(servers.checkPayload(job({}, 'honest'))).resolves.toBeUndefined();
+  wasted += 60_000;
+  await expect(servers.checkPayload(job({}, 'honest'))).rejects.toMatchObject(MISSING);
+});

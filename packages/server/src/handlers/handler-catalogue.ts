@@ -14,7 +14,7 @@ import {
 } from '@carillon/domain';
 import type { Clock, Log } from '@carillon/foundation';
 import { HANDLERS_PER_WORKER_MAX, type HandlerStore } from '../storage/handler-store.ts';
-import { compileSchema, type PayloadSchema, SchemaUnusable } from './payload-schema.ts';
+import { BOUNDED_MS, compileSchema, type PayloadSchema, SchemaUnusable } from './payload-schema.ts';
 
 export interface HandlerCatalogueOptions {
   readonly store: HandlerStore;
@@ -30,6 +30,9 @@ const KNOWN_MAX = 1_000;
 /** A schema that could not be used is tried again after this long: the machine may have been busy. */
 const COMPILED_MS = 600_000;
 const COMPILED_MAX = 200;
+/** Schemas of remote workers that cost this much within a minute, for nothing, cost no more in it: then none of theirs is used. */
+const WASTED_MS_MAX = 4 * BOUNDED_MS;
+const WASTED_WITHIN_MS = 60_000;
 /** What nobody has offered for this long is forgotten. */
 const FORGET_MS = 30 * 24 * 3_600_000;
 
@@ -41,6 +44,7 @@ export class HandlerCatalogue {
   readonly #known: Cache<string, HandlerDescription | null>;
   /** By their text. Null: not usable. */
   readonly #compiled: Cache<string, PayloadSchema | null>;
+  #wasted = { ms: 0, since: Number.NEGATIVE_INFINITY };
 
   constructor(options: HandlerCatalogueOptions) {
     this.#options = options;
@@ -104,9 +108,16 @@ export class HandlerCatalogue {
     return found;
   }
 
+  #hasWasted(now: number): boolean {
+    if (now - this.#wasted.since >= WASTED_WITHIN_MS) this.#wasted = { ms: 0, since: now };
+    return this.#wasted.ms >= WASTED_MS_MAX;
+  }
+
   #check(handler: HandlerDescription, payload: string): void {
     const { parameters = '', origin, name } = handler;
     const key = `${origin === 'worker'} ${parameters}`;
+    const startedAt = this.#options.clock.monotonic();
+    if (origin === 'worker' && this.#hasWasted(startedAt)) return;
     try {
       const schema = this.#compiled.getOrCompute(key, () =>
         compileSchema(parameters, { trusted: origin !== 'worker' }),
@@ -116,6 +127,7 @@ export class HandlerCatalogue {
       if (!(error instanceof SchemaUnusable)) throw error;
       // Its worker reads the payload again, and knows better.
       this.#compiled.set(key, null);
+      this.#wasted.ms += this.#options.clock.monotonic() - startedAt;
       this.#options.log.warn(
         { handler: name, reason: error.message },
         'payloads of a handler are not checked',

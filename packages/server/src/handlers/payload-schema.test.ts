@@ -106,6 +106,8 @@ describe('a schema that means harm', () => {
       { a: `${'a'.repeat(60)}!` },
     ],
     ['doubles the work sixty times', doubling, {}],
+    ['answers later', { $async: true, required: ['x'] }, {}],
+    ['answers later where it is referred to', { $ref: '#/$defs/a', $defs: { a: { $async: true } } }, {}],
   ])('that %s is not used', (_, schema, payload) => {
     expect(refusal(schema, payload, false)).toBeInstanceOf(SchemaUnusable);
     // And harms none after it.
