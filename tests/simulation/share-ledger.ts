@@ -10,6 +10,8 @@ interface Share {
   claimed: number;
   /** Of what was claimed: while all had much waiting. */
   counted: number;
+  /** The same with what it had got before, while others had nothing waiting: a dispatcher may remember that for a while. */
+  sinceFirst: number;
 }
 
 /** Fewer claims than this tell nothing. */
@@ -33,7 +35,7 @@ export class ShareLedger {
   wanted({ jobId, userId }: Job): void {
     if (userId === undefined) return;
     this.#userOf.set(jobId, userId);
-    const share = this.#shares.get(userId) ?? { wanted: 0, claimed: 0, counted: 0 };
+    const share = this.#shares.get(userId) ?? { wanted: 0, claimed: 0, counted: 0, sinceFirst: 0 };
     share.wanted += 1;
     this.#shares.set(userId, share);
     if (this.#userOf.size === this.#expected) this.#isCounting = true;
@@ -51,17 +53,26 @@ export class ShareLedger {
     if (!share) return;
     // Towards the end of a tenant's runs it depends on where they wait.
     this.#isCounting &&= [...this.#shares.values()].every(({ wanted, claimed }) => claimed < wanted * 0.6);
-    if (this.#isCounting) share.counted += 1;
     share.claimed += 1;
+    if (!this.#isCounting) return;
+    share.counted += 1;
+    for (const each of this.#shares.values()) each.sinceFirst = each.claimed;
   }
 
   check(): void {
-    const counted = [...this.#shares.values()].map((share) => share.counted);
+    const all = [...this.#shares.values()];
+    const counted = all.map((share) => share.counted);
     const sum = counted.reduce((total, count) => total + count, 0);
-    if (sum < COUNTED_MIN) return;
-    const allowed = RATIO_MAX * Math.min(...counted) + PORTION_RUNS * this.#dispatchers;
-    if (Math.max(...counted) <= allowed) return;
-    const shares = [...this.#shares].map(([userId, share]) => `${userId} ${share.counted}`);
+    if (sum < COUNTED_MIN || this.#isFair(counted)) return;
+    if (this.#isFair(all.map((share) => share.sinceFirst))) return;
+    const shares = [...this.#shares].map(
+      ([userId, share]) => `${userId} ${share.counted} (${share.sinceFirst} since its first)`,
+    );
     this.#world.violate(`slots were not shared out fairly: ${shares.join(', ')}`);
+  }
+
+  #isFair(shares: readonly number[]): boolean {
+    const allowed = RATIO_MAX * Math.min(...shares) + PORTION_RUNS * this.#dispatchers;
+    return Math.max(...shares) <= allowed;
   }
 }
