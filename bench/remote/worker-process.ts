@@ -3,7 +3,7 @@
  * note the start.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createWorker, type RunContext, type Worker } from '@carillon/worker';
+import { createWorker, type RunContext, type Worker } from '../../packages/worker/src/index.ts';
 import { answerCalls } from '../call-process.ts';
 import { handlerName } from '../engine/open-engine.ts';
 import { type Delays, StartLedger } from '../engine/start-ledger.ts';
