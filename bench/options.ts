@@ -30,10 +30,10 @@ ${carillonWorkloads.map(listed).join('\n')}
   all               every workload there is
 
 Options
-  --jobs N          drain, results, fairness: jobs per drain (default 100000); a fifth of it warms up first
+  --jobs N          drain, results, remote, fairness: jobs per drain (default 100000); a fifth of it warms up first
   --rounds N        interleaved rounds (default 3) of what is compared; the report gives the median
   --only a,b        drain: only these systems, of: ${systems.map(({ name }) => name).join(', ')}
-  --slots N         latency, latency-http, scale: runs at the same time (default ${ENGINE_DEFAULTS.slots}, the server's own)
+  --slots N         latency, latency-http, remote, scale: runs at the same time (default ${ENGINE_DEFAULTS.slots}, the server's own)
   --tenants KIND    fairness: what tenants are, of: ${tenantKinds.join(', ')} (default users)
   --waiting N       fairness: runs of one tenant that wait while another submits (default 1000000)
   --scale N         scale: jobs of the large store (default 10000000)

@@ -74,6 +74,13 @@ function readUnlessGone(path: string): string | undefined {
   }
 }
 
+/** Of one process, in a moment: for reading it again and again. */
+export function readRssBytes(pid: number): number {
+  const kib = /^VmRSS:\s+(\d+) kB/m.exec(readUnlessGone(`/proc/${pid}/status`) ?? '')?.[1];
+  if (kib === undefined) throw new Error(`the memory of process ${pid} cannot be read`);
+  return Number(kib) * 1_024;
+}
+
 /** Microseconds of one core for each job. */
 export type CoreUsPerJob = { readonly store: number; readonly system: number };
 

@@ -6,9 +6,11 @@ import { fairness } from './workloads/fairness.ts';
 import { idle } from './workloads/idle.ts';
 import { latency } from './workloads/latency.ts';
 import { latencyHttp } from './workloads/latency-http.ts';
+import { remote } from './workloads/remote.ts';
 import { restart } from './workloads/restart.ts';
 import { results } from './workloads/results.ts';
 import { scale } from './workloads/scale.ts';
+import { script } from './workloads/script.ts';
 import { submit } from './workloads/submit.ts';
 
 export type CarillonSettings = {
@@ -55,6 +57,8 @@ export const carillonWorkloads: readonly CarillonWorkload[] = [
   latency,
   latencyHttp,
   fairness,
+  remote,
+  script,
   restart,
   scale,
   idle,

@@ -38,6 +38,27 @@ export async function countSucceeded(store: Queryable): Promise<number> {
   return countOf(store, `SELECT count(DISTINCT run_id)::int AS count FROM job_runs WHERE status = 'SUCCESS'`);
 }
 
+/** Every run there is has succeeded; to be asked when nothing more is recorded. */
+export async function assertRecorded(store: Queryable, runs: number): Promise<void> {
+  const recorded = await countSucceeded(store);
+  const unfinished = await countUnfinished(store);
+  if (recorded !== runs || unfinished > 0)
+    throw new Error(`not correct: ${recorded} of ${runs} runs are recorded, ${unfinished} are unfinished`);
+}
+
+/** Attempts at runs, whatever became of them, and how long it took from the start of the first to the end of the last. */
+export async function attemptsOf(
+  store: Queryable,
+  sinceMs: number,
+): Promise<{ readonly attempts: number; readonly seconds: number }> {
+  const { rows } = await store.query<{ attempts: number; seconds: number }>(
+    `SELECT count(*)::int AS attempts, extract(epoch FROM max(end_time) - min(start_time))::float8 AS seconds
+     FROM job_runs WHERE start_time >= to_timestamp($1::float8 / 1000)`,
+    [sinceMs],
+  );
+  return rows[0]!;
+}
+
 export async function recordedRunsOf(
   store: Queryable,
   { jobIds, sinceMs }: { jobIds: readonly string[]; sinceMs: number },

@@ -6,8 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { answerParent } from '../ask-process.ts';
 import { jobCountOf, type Load, planLoad } from '../engine/loads.ts';
 import { type Delays, StartLedger } from '../engine/start-ledger.ts';
-import { inBatches } from '../in-batches.ts';
 import { postAll } from '../submit/http-load.ts';
+import { postBatches } from '../submit/post-batches.ts';
 import { Receiver } from './receiver.ts';
 
 /** Posted ones are due when they come; planned ones were posted before and are due at their instant. */
@@ -33,7 +33,6 @@ export type HttpDelayFigures = {
 };
 
 const connections = 64;
-const batchSize = 500;
 const callPatienceMs = 60_000;
 /** Between the last job that was created ahead and the first that is due. */
 const restMs = 2_000;
@@ -96,26 +95,13 @@ async function measurePlanned(
   const plan = planLoad(load, Date.now() + restMs + jobs);
   const ledger = new StartLedger(jobs, plan.instantsMs);
   const urlOf = receiver.add(ledger);
-  await inBatches({
-    items: Array.from({ length: jobs }, (_, index) => index),
-    size: batchSize,
-    lanes: 4,
-    send: async (indexes) => {
-      const planned = indexes.map((index) => ({
-        ...jobCalling(urlOf(index)),
-        schedule_type: 'FUTURE',
-        schedule_time: new Date(plan.instantsMs[index]!).toISOString(),
-      }));
-      const answer = await fetch(`${address}/api/jobs/batch`, {
-        method: 'POST',
-        headers: { ...headers, 'content-type': 'application/json' },
-        body: JSON.stringify({ jobs: planned }),
-      });
-      if (answer.status !== 200) throw new Error(`not accepted: ${await answer.text()}`);
-      const accepted = (await answer.json()) as readonly { status: string }[];
-      const refused = accepted.filter(({ status }) => status !== 'submitted');
-      if (refused.length > 0) throw new Error(`not accepted: ${JSON.stringify(refused[0])}`);
-    },
+  await postBatches({
+    ...{ address, headers, jobs },
+    jobOf: (index) => ({
+      ...jobCalling(urlOf(index)),
+      schedule_type: 'FUTURE',
+      schedule_time: new Date(plan.instantsMs[index]!).toISOString(),
+    }),
   });
   if (Date.now() > plan.firstMs - restMs / 2)
     throw new Error('creating the jobs took so long that the first was due meanwhile');
