@@ -3,8 +3,8 @@
  * says why, so that its tests can be left out by name.
  */
 import { execFile } from 'node:child_process';
-import { access, mkdir, rename } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
+import { access, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { findPython } from '../python-environment.ts';
 import type { WorkerProgram } from './worker-process.ts';
@@ -40,23 +40,39 @@ export async function findWorkers(): Promise<FoundWorker[]> {
   return [TYPESCRIPT_WORKER, ...(await findExamples())];
 }
 
-async function findPythonWorker(): Promise<FoundWorker> {
+/** With the handler of the chaos test, which the one in TypeScript has anyhow. */
+export async function findVisitingWorkers(): Promise<FoundWorker[]> {
+  const folder = join(import.meta.dirname, 'chaos');
+  return [
+    TYPESCRIPT_WORKER,
+    await findPythonWorker(join(folder, 'visiting_worker.py')),
+    await findGoWorker({ name: 'carillon-go-visiting-worker', added: join(folder, 'visit.go') }),
+  ];
+}
+
+async function findPythonWorker(main = join(EXAMPLES, 'python-worker/main.py')): Promise<FoundWorker> {
   const requirements = join(EXAMPLES, 'python-worker/requirements.txt');
   const python = await findPython({ requirements, imports: 'grpc, google.protobuf' });
   const language = 'python';
   if (python.kind === 'missing') return { language, why: python.why };
-  return { language, program: [python.program, join(EXAMPLES, 'python-worker/main.py')] };
+  return { language, program: [python.program, main] };
 }
 
-async function findGoWorker(): Promise<FoundWorker> {
+/** `added`: a file that is built as if it lay beside those of the example. */
+async function findGoWorker({ name = 'carillon-go-worker', added = '' } = {}): Promise<FoundWorker> {
   const language = 'go';
-  const program = join(CACHE, 'carillon-go-worker');
+  const program = join(CACHE, name);
   try {
     await mkdir(CACHE, { recursive: true });
     // Beside its place and moved there: another test may be running the one that is there.
     const built = `${program}-${process.pid}`;
     const options = { cwd: join(EXAMPLES, 'go-worker'), timeout: BUILD_MS_MAX };
-    await run(await findGo(), ['build', '-o', built, '.'], options);
+    const overlay = `${built}.json`;
+    const files = added ? { [join(EXAMPLES, 'go-worker', basename(added))]: added } : {};
+    await writeFile(overlay, JSON.stringify({ Replace: files }));
+    await run(await findGo(), ['build', '-overlay', overlay, '-o', built, '.'], options).finally(() =>
+      rm(overlay),
+    );
     await rename(built, program);
     return { language, program: [program] };
   } catch (error) {

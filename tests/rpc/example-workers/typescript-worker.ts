@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { createWorker, HandlerError, type RunContext } from '../../../packages/worker/src/index.ts';
+import { visit } from './chaos/visit.ts';
 
 const { values } = parseArgs({
   options: {
@@ -48,6 +49,7 @@ worker
     width: number(run, 'width', 640),
     height: (number(run, 'width', 640) * 3) / 4,
   }))
+  .handle('visit', visit)
   .handle('wait', async (run) => {
     await sleep(number(run, 'ms', 1_000), undefined, { signal: run.signal });
     return { waited_ms: number(run, 'ms', 1_000) };

@@ -17,6 +17,7 @@ export interface WorkerProcessOptions {
   readonly slots?: number;
   readonly name?: string;
   readonly args?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 const started = new Set<WorkerProcess>();
@@ -35,6 +36,7 @@ export class WorkerProcess {
     slots = 4,
     name = 'worker',
     args = [],
+    environment = {},
   }: WorkerProcessOptions) {
     this.#logFile = join(folder, `${name}.log`);
     const log = openSync(this.#logFile, 'a');
@@ -48,6 +50,7 @@ export class WorkerProcess {
         HOME: process.env.HOME,
         CARILLON_KEY: key,
         PYTHONDONTWRITEBYTECODE: '1',
+        ...environment,
       },
       stdio: ['ignore', log, log],
     });
