@@ -3,7 +3,7 @@
  * as JSON Schema, so that the server refuses jobs that do not fit.
  */
 import { type Handler, HandlerError, type RunContext } from './handler.ts';
-import type { HandlerPlugin, JsonSchema } from './handler-plugin.ts';
+import type { HandlerPlugin, JsonSchema, UnnamedPlugin } from './handler-plugin.ts';
 import { issueText, type OutputOf, type StandardSchemaV1, type Validated } from './standard-schema.ts';
 
 /** A run whose payload was read by the schema of its handler. */
@@ -11,23 +11,39 @@ export interface TypedRun<Payload> extends Omit<RunContext, 'payload'> {
   readonly payload: Payload;
 }
 
-export interface TypedHandler<Schema extends StandardSchemaV1> {
-  readonly name: string;
-  readonly description?: string;
+/** A typed handler that is named where it is offered. */
+export interface UnnamedTypedHandler<Schema extends StandardSchemaV1> {
+  readonly description?: string | undefined;
   readonly parameters: Schema;
   /** For a library that cannot write its schemas as JSON Schema. Left out there: the payload is read, and no schema is published. */
-  readonly toJSONSchema?: (schema: Schema) => object;
+  readonly toJSONSchema?: ((schema: Schema) => object) | undefined;
   run(run: TypedRun<OutputOf<Schema>>): unknown;
 }
 
+export interface TypedHandler<Schema extends StandardSchemaV1> extends UnnamedTypedHandler<Schema> {
+  readonly name: string;
+}
+
 export function defineHandler<Schema extends StandardSchemaV1>(handler: TypedHandler<Schema>): HandlerPlugin {
-  const { name, description, parameters } = handler;
+  return { name: handler.name, ...asPlugin(handler) };
+}
+
+/** A typed handler becomes one whose payload is read by its schema; others stay as they are. */
+export function asPlugin<Schema extends StandardSchemaV1>(
+  handler: UnnamedPlugin | UnnamedTypedHandler<Schema>,
+): UnnamedPlugin {
+  if (!isTyped(handler)) return handler;
   return {
-    name,
-    description,
+    description: handler.description,
     parameters: jsonSchemaOf(handler),
-    run: readingPayload(parameters, (run) => handler.run(run)),
+    run: readingPayload(handler.parameters, (run) => handler.run(run)),
   };
+}
+
+function isTyped<Schema extends StandardSchemaV1>(
+  handler: UnnamedPlugin | UnnamedTypedHandler<Schema>,
+): handler is UnnamedTypedHandler<Schema> {
+  return (handler.parameters as Partial<StandardSchemaV1> | undefined)?.['~standard'] !== undefined;
 }
 
 /** Issues shown in the error of a run. */
@@ -64,7 +80,7 @@ function withPayload<Payload>(context: RunContext, payload: Payload): TypedRun<P
 function jsonSchemaOf<Schema extends StandardSchemaV1>({
   parameters,
   toJSONSchema,
-}: TypedHandler<Schema>): JsonSchema | undefined {
+}: UnnamedTypedHandler<Schema>): JsonSchema | undefined {
   if (toJSONSchema) return { ...toJSONSchema(parameters) };
   return parameters['~standard'].jsonSchema?.input({ target: 'draft-2020-12' });
 }

@@ -15,14 +15,18 @@ import type { Handler } from './handler.ts';
 /** A JSON Schema of the draft 2020-12, as an object. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-export interface HandlerPlugin {
-  /** As jobs name it. */
-  readonly name: string;
+/** A handler that is named where it is offered. */
+export interface UnnamedPlugin {
   /** A sentence for people. */
   readonly description?: string | undefined;
   /** The payload it takes: a JSON Schema, or what can write itself as one. Left out: any payload. */
   readonly parameters?: JsonSchema | { toJSONSchema(): object } | undefined;
   readonly run: Handler;
+}
+
+export interface HandlerPlugin extends UnnamedPlugin {
+  /** As jobs name it. */
+  readonly name: string;
 }
 
 /** A handler as a worker offers it. */
@@ -51,7 +55,7 @@ export function readPlugin(given: unknown, origin: HandlerOrigin): OfferedHandle
 }
 
 /** A function, or a plugin that is offered under the given name. */
-export function offeredAs(name: string, handler: Handler | HandlerPlugin | OfferedHandler): OfferedHandler {
+export function offeredAs(name: string, handler: Handler | UnnamedPlugin | OfferedHandler): OfferedHandler {
   if (typeof handler === 'function')
     return { name, description: undefined, parameters: undefined, origin: 'program', run: handler };
   if ('origin' in handler) return handler;

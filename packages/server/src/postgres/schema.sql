@@ -160,6 +160,12 @@ CREATE TABLE events (
 CREATE INDEX events_deleted_job ON ONLY events USING btree (ids) WHERE (kind = 'job.deleted'::text);
 CREATE INDEX events_place ON ONLY events USING btree (xid, seq);
 
+CREATE TABLE handler_offers (
+  handler    text NOT NULL,
+  offered_at bigint NOT NULL,
+  CONSTRAINT handler_offers_pkey PRIMARY KEY (handler)
+);
+
 CREATE TABLE handlers (
   name        text NOT NULL,
   description text,

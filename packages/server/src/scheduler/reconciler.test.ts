@@ -1,4 +1,4 @@
-import type { BootId, Job, JobId, NodeId, RunId } from '@carillon/domain';
+import type { BootId, Job, JobId, NodeId, RunId, WorkerId } from '@carillon/domain';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { EVERY_MINUTE, newId, sampleJob } from '../storage/conformance/sample-job.ts';
 import { BASE_MS, DAY_MS, HOUR_MS, MINUTE_MS } from '../storage/conformance/storage-under-test.ts';
@@ -123,8 +123,42 @@ describe('a handler that nobody offers (hazard 21)', () => {
     role.clock.advance(2 * DAY_MS);
     await reconciler.runOnce();
     expect(await deadLetter(runIds[0]!)).toBeUndefined();
-    await role.world.markDead(role.world.workerId);
-    role.clock.advance(HOUR_MS);
+  });
+
+  test.each(['was lost', 'left'])(
+    'counts from when its last worker %s, not from when the run began to wait',
+    async (how) => {
+      const { runIds } = await role.oneOffs(1);
+      const { members } = role.storage;
+      const { workerId } = role.world;
+      await reconciler.runOnce();
+      role.clock.advance(2 * DAY_MS);
+      await members.beatWorker(workerId, role.clock.now());
+      if (how === 'was lost') await role.world.markDead(workerId);
+      await members.forgetWorkers([workerId]);
+      role.clock.advance(DAY_MS - MINUTE_MS);
+      await reconciler.runOnce();
+      expect(await deadLetter(runIds[0]!)).toBeUndefined();
+      role.clock.advance(HOUR_MS);
+      await reconciler.runOnce();
+      expect(await deadLetter(runIds[0]!)).toMatchObject({ reason: 'never_started' });
+    },
+  );
+
+  test('counts anew when a worker offered it in between', async () => {
+    const { runIds } = await role.oneOffs(1, { job: { handler: 'gpu' } });
+    const { members } = role.storage;
+    const { nodeId, bootId } = role.world;
+    await reconciler.runOnce();
+    role.clock.advance(DAY_MS - HOUR_MS);
+    const workerId = newId<WorkerId>();
+    const worker = { workerId, nodeId, bootId, incarnation: 1, session: 0, slots: 1, handlers: ['gpu'] };
+    await members.registerWorker(worker, role.clock.now());
+    await members.forgetWorkers([workerId]);
+    role.clock.advance(2 * HOUR_MS);
+    await reconciler.runOnce();
+    expect(await deadLetter(runIds[0]!)).toBeUndefined();
+    role.clock.advance(DAY_MS);
     await reconciler.runOnce();
     expect(await deadLetter(runIds[0]!)).toBeDefined();
   });

@@ -24,7 +24,10 @@ const PASS_SHARE = 20;
 const PASS_MS_MAX = 10_000;
 const JOBS_PER_PASS = 1_000;
 const RUNS_PER_PASS = 1_000;
-/** A run whose handler no worker offers becomes a dead letter after this long, in which a reconciler was running (hazard 21). */
+/**
+ * A run whose handler no worker of the cluster offers becomes a dead letter after this long without an offer, in which a reconciler was
+ * running (hazard 21). However long it waited before for a worker that was busy does not count.
+ */
 const UNOFFERED_MS = 24 * 3_600_000;
 const UNOFFERED_EVERY_MS = 600_000;
 

@@ -131,7 +131,7 @@ export interface MemberStore {
     epochs: ReadonlyMap<number, number>;
   }): Promise<ReadonlySet<number>>;
   releaseShards(request: { nodeId: NodeId; epochs: ReadonlyMap<number, number> }): Promise<void>;
-  /** Records the worker as heard, with what it offers and its home. */
+  /** Records the worker as heard, with what it offers and its home; and until when it offered what it offers no more. */
   registerWorker(worker: WorkerRecord, nowMs: number): Promise<Registered>;
   /**
    * Records the worker as heard: one row by its key, whatever else there is. One that is not alive must stop its runs and come
@@ -155,7 +155,7 @@ export interface MemberStore {
   }): Promise<UnreceivedRun[]>;
   /** Declares dead: the silent, and those of processes that have ended. Answers all that are dead and not forgotten. */
   markDead(request: { silent: readonly HeardWorker[]; ended: readonly BootId[] }): Promise<WorkerId[]>;
-  /** Forgets a dead or leaving worker that holds nothing. */
+  /** Forgets a dead or leaving worker that holds nothing, but not until when its handlers were offered. */
   forgetWorkers(workers: readonly WorkerId[]): Promise<void>;
   workers(): Promise<WorkerState[]>;
   /** How many runs each worker holds; those that hold none are left out. */

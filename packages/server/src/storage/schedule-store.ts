@@ -115,7 +115,10 @@ export interface ScheduleStore {
   reconcile(options: OwnerOptions & { readonly limit: number }): Promise<WaitingJob[]>;
   /** Ends runs that waited for their start for longer than their job allows; at most limit. */
   expire(options: OwnerOptions & { readonly limit: number }): Promise<GivenUpRun[]>;
-  /** Ends runs that became claimable before the instant and whose handler no living worker offers; at most limit. */
+  /**
+   * Ends runs that became claimable before the instant and whose handler no living worker offers, or has offered since that
+   * instant; at most limit.
+   */
   expireUnoffered(
     options: OwnerOptions & { readonly beforeMs: number; readonly limit: number },
   ): Promise<GivenUpRun[]>;

@@ -5,7 +5,14 @@
 import type { AddressInfo } from 'node:net';
 import { type BootId, type ClaimedBatch, type Job, Refusal, SERVER, type WorkerId } from '@carillon/domain';
 import { type Clock, silentLog, systemClock, systemRandom } from '@carillon/foundation';
-import { createWorker, type Handler, type RunChannel, SILENT_CHANNEL, WorkerRuntime } from '@carillon/worker';
+import {
+  createWorker,
+  type Handler,
+  type RunChannel,
+  SILENT_CHANNEL,
+  type Worker,
+  WorkerRuntime,
+} from '@carillon/worker';
 import fastify from 'fastify';
 import { OutcomeRecorder } from '../completion/outcome-recorder.ts';
 import { workerIds } from '../compose.ts';
@@ -104,13 +111,14 @@ export class WorkerHomeFixture {
 
   async startRemote(
     servers: readonly string[],
-    handlers: Record<string, Handler>,
+    handlers: Record<string, Handler> | ((worker: Worker) => Worker),
     { drainMs = 30_000, key = KEY } = {},
   ): Promise<() => Promise<void>> {
     const worker = createWorker({
       ...{ servers, key, slots: 4, log: silentLog, drainSeconds: drainMs / 1_000, internals: { clock } },
     });
-    for (const [name, handler] of Object.entries(handlers)) worker.handle(name, handler);
+    if (typeof handlers === 'function') handlers(worker);
+    else for (const [name, handler] of Object.entries(handlers)) worker.handle(name, handler);
     void worker.run().catch(() => undefined);
     const stop = () => worker.stop();
     this.#undo.push(stop);
@@ -154,17 +162,21 @@ export class WorkerHomeFixture {
     return this.link.workers().map((worker) => worker.freeSlots);
   }
 
-  async claim(handler: string, { count = 1 } = {}): Promise<{ jobs: Job[]; batch: ClaimedBatch }> {
+  async claim(
+    handler: string,
+    { count = 1, payload = '{}' } = {},
+  ): Promise<{ jobs: Job[]; batch: ClaimedBatch }> {
     const workerId = this.workerId();
     const jobs: Job[] = [];
-    for (let i = 0; i < count; i += 1) jobs.push((await this.world.oneOff({ job: { handler } })).job);
+    for (let i = 0; i < count; i += 1)
+      jobs.push((await this.world.oneOff({ job: { handler, payload } })).job);
     const runs = (await Promise.all(jobs.map((job) => this.world.pendingRuns(job)))).flat();
     return { jobs, batch: await this.world.claim(runs, { workerId, nowMs: clock.now() }) };
   }
 
   async hand(
     handler: string,
-    options: { count?: number } = {},
+    options: { count?: number; payload?: string } = {},
   ): Promise<{ jobs: Job[]; batch: ClaimedBatch }> {
     const claimed = await this.claim(handler, options);
     this.link.reserve(claimed.batch.workerId, claimed.batch.runs.length);

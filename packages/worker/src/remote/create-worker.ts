@@ -12,11 +12,13 @@ import {
   systemClock,
   systemRandom,
 } from '@carillon/foundation';
+import { asPlugin, type UnnamedTypedHandler } from '../define-handler.ts';
 import type { Handler } from '../handler.ts';
+import { offeredAs, type UnnamedPlugin } from '../handler-plugin.ts';
 import { WorkerRuntime } from '../runtime/worker-runtime.ts';
+import type { StandardSchemaV1 } from '../standard-schema.ts';
 import { dialGrpc, isKeyRefused, type TlsFiles } from './dial-grpc.ts';
 import { type Dial, RemoteHome, type WorkerRefused } from './remote-home.ts';
-import { readHandler, type TypedHandler } from './typed-handler.ts';
 
 export interface CreateWorkerOptions {
   /** Addresses of servers, such as https://carillon:7070. Each is tried in turn; that of a load balancer will do. */
@@ -38,9 +40,13 @@ export interface CreateWorkerOptions {
 }
 
 export interface Worker {
-  /** Before it runs. A handler with `parameters` gets a payload that was checked by them. */
+  /**
+   * Before it runs. The `parameters` of a handler are a schema of zod or another library, by which its payload is read before it is
+   * called, or a JSON Schema. Either is offered to the servers, which check the payloads of jobs by it.
+   */
   handle(name: string, handler: Handler): Worker;
-  handle<Payload>(name: string, handler: TypedHandler<Payload>): Worker;
+  handle<Schema extends StandardSchemaV1>(name: string, handler: UnnamedTypedHandler<Schema>): Worker;
+  handle(name: string, handler: UnnamedPlugin): Worker;
   /**
    * Works until stop() is called, a server drains it, or the process gets SIGTERM or SIGINT; then finishes what it runs, and gives
    * back what takes too long. Fails when the servers refuse the worker for good.
@@ -78,14 +84,15 @@ export function createWorker(options: CreateWorkerOptions): Worker {
   };
 
   const worker: Worker = {
-    handle<Payload>(handlerName: string, given: Handler | TypedHandler<Payload>): Worker {
+    handle<Schema extends StandardSchemaV1>(
+      handlerName: string,
+      given: Handler | UnnamedPlugin | UnnamedTypedHandler<Schema>,
+    ): Worker {
       if (runtime) throw new Error('Handlers are added before the worker runs.');
-      if (typeof given === 'function') handlers.set(handlerName, given);
-      else {
-        const read = readHandler(given);
-        handlers.set(handlerName, read.handler);
-        if (read.parameters !== '') parameters.set(handlerName, read.parameters);
-      }
+      const offered = offeredAs(handlerName, typeof given === 'function' ? given : asPlugin(given));
+      handlers.set(handlerName, offered.run);
+      parameters.delete(handlerName);
+      if (offered.parameters !== undefined) parameters.set(handlerName, offered.parameters);
       return worker;
     },
 

@@ -23,6 +23,7 @@ import { describeRunViews } from './run-views.conformance.ts';
 import { describeScheduleAdmit } from './schedule-admit.conformance.ts';
 import { describeScheduleFire } from './schedule-fire.conformance.ts';
 import { describeScheduleRead } from './schedule-read.conformance.ts';
+import { describeScheduleUnoffered } from './schedule-unoffered.conformance.ts';
 import { describeSecretStore } from './secret-store.conformance.ts';
 import { describeSigningKeyStore } from './signing-key-store.conformance.ts';
 import type { MakeStorage } from './storage-under-test.ts';
@@ -33,6 +34,7 @@ export function describeStorage(name: string, make: MakeStorage): void {
     describe('schedule store: read', () => describeScheduleRead(make));
     describe('schedule store: fire', () => describeScheduleFire(make));
     describe('schedule store: admit', () => describeScheduleAdmit(make));
+    describe('schedule store: runs whose handler nobody offers', () => describeScheduleUnoffered(make));
     describe('lease store: claim and hold', () => describeLeaseClaim(make));
     describe('lease store: lanes', () => describeLeaseLanes(make));
     describe('lease store: settle', () => describeLeaseSettle(make));

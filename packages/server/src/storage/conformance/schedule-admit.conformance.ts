@@ -380,20 +380,5 @@ export function describeScheduleAdmit(make: MakeStorage): void {
       await world.changeHands();
       expect(await expire(BASE_MS + HOUR_MS)).toBe(0);
     });
-
-    it('hazard 21: so does what no living worker offers, and nothing else', async () => {
-      const { world } = stage;
-      const { job, runId } = await world.oneOff({ job: { handler: 'unknown' } });
-      const { job: known } = await world.oneOff();
-      expect(await world.runsOf(job.jobId)).toMatchObject([
-        { status: 'QUEUED', reason: 'no worker offers the handler "unknown"' },
-      ]);
-      const giveUp = (beforeMs: number) =>
-        world.storage.schedule.expireUnoffered({ ...options(), beforeMs, limit: 10 });
-      expect(await giveUp(BASE_MS)).toEqual([]);
-      expect(await giveUp(BASE_MS + 1)).toEqual([{ jobId: job.jobId, runId }]);
-      expect(await world.storage.runs.deadLetter(runId)).toMatchObject({ reason: 'never_started' });
-      expect(await world.pendingRuns(known)).toHaveLength(1);
-    });
   });
 }

@@ -150,7 +150,8 @@ export class MemoryMemberStore implements MemberStore {
     const draining = former?.draining ?? worker.draining ?? false;
     const row = { ...worker, labels, draining, stuck: former?.stuck ?? 0, lastSeenMs: nowMs, alive: true };
     this.#state.workers.set(worker.workerId, row);
-    if (!former) this.#emit('worker.joined', worker.nodeId, worker.workerId);
+    if (former) this.#keepOffers(former, worker.handlers);
+    else this.#emit('worker.joined', worker.nodeId, worker.workerId);
     return 'registered';
   }
 
@@ -217,6 +218,7 @@ export class MemoryMemberStore implements MemberStore {
       const worker = this.#state.workers.get(workerId);
       if (!worker || this.#state.leases.ofWorker(workerId).length > 0) continue;
       this.#state.workers.delete(workerId);
+      this.#keepOffers(worker);
       if (worker.alive) this.#emit('worker.left', worker.nodeId, workerId);
     }
   }
@@ -231,6 +233,14 @@ export class MemoryMemberStore implements MemberStore {
       counts.set(workerId, (counts.get(workerId) ?? 0) + 1);
     }
     return counts;
+  }
+
+  #keepOffers({ handlers, lastSeenMs }: WorkerRow, stillOffered: readonly string[] = []): void {
+    const { handlerOffers } = this.#state;
+    for (const handler of handlers) {
+      if (stillOffered.includes(handler)) continue;
+      handlerOffers.set(handler, Math.max(handlerOffers.get(handler) ?? lastSeenMs, lastSeenMs));
+    }
   }
 
   #emit(kind: EventKind, nodeId: NodeId, workerId?: WorkerId): void {

@@ -151,9 +151,14 @@ export class MemoryScheduleStore implements ScheduleStore {
     beforeMs,
     limit,
   }: OwnerOptions & { beforeMs: number; limit: number }): Promise<GivenUpRun[]> {
-    const offered = new Set(
-      [...this.#state.workers.values()].filter(({ alive }) => alive).flatMap(({ handlers }) => handlers),
-    );
+    const { workers, handlerOffers } = this.#state;
+    for (const [handler, offeredAtMs] of handlerOffers) {
+      if (offeredAtMs < beforeMs) handlerOffers.delete(handler);
+    }
+    const offered = new Set(handlerOffers.keys());
+    for (const { alive, lastSeenMs, handlers } of workers.values()) {
+      if (alive || lastSeenMs >= beforeMs) for (const handler of handlers) offered.add(handler);
+    }
     return this.#giveUp(
       ({ handler, laneAtMs, state, shard }) =>
         state === 'open' &&

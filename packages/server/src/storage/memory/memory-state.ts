@@ -85,6 +85,8 @@ export interface MemoryState {
   readonly signingKeys: Map<string, StoredSigningKey>;
   readonly secrets: Map<string, StoredSecret>;
   readonly handlers: Map<string, { readonly handler: HandlerDescription; readonly seenAtMs: number }>;
+  /** When workers that are forgotten, or offer less than before, last offered a handler. */
+  readonly handlerOffers: Map<string, number>;
 }
 
 const DEFAULT: Namespace = {
@@ -122,6 +124,7 @@ export function emptyState(now: () => number): MemoryState {
     signingKeys: new Map(),
     secrets: new Map(),
     handlers: new Map(),
+    handlerOffers: new Map(),
   };
 }
 

@@ -111,10 +111,19 @@ export const RELEASE_SHARDS = statement('release_shards')`
   UPDATE shards s SET node_id = NULL FROM unnest($2::smallint[], $3::bigint[]) AS g(shard, epoch)
   WHERE s.shard = g.shard AND s.epoch = g.epoch AND s.node_id = $1::uuid`;
 
-/** $1 worker, $2 node, $3 incarnation, $4 slots, $5 handlers, $6 now, $7 boot, $8 session, then what it says of itself. Answers what became of it. */
+/** ended: rows of a handler and when it was last offered. In the order of handlers, so that two of them do not wait for each other in a circle. */
+const keepOffers = (ended: string) => `
+    INSERT INTO handler_offers AS known (handler, offered_at)
+    SELECT handler, max(offered_at) FROM (${ended}) AS ended(handler, offered_at) GROUP BY handler ORDER BY handler
+    ON CONFLICT (handler) DO UPDATE SET offered_at = excluded.offered_at WHERE known.offered_at < excluded.offered_at`;
+
+/**
+ * $1 worker, $2 node, $3 incarnation, $4 slots, $5 handlers, $6 now, $7 boot, $8 session, then what it says of itself. Answers what
+ * became of it.
+ */
 export const REGISTER_WORKER = statement('register_worker')`
   WITH former AS MATERIALIZED (
-    SELECT boot_id, session, dead FROM workers WHERE worker_id = $1
+    SELECT boot_id, session, dead, handlers, last_seen_at FROM workers WHERE worker_id = $1
   ), registered AS (
     INSERT INTO workers AS w (worker_id, node_id, incarnation, slots, handlers, last_seen_at, boot_id, session,
       name, language, version, labels, draining)
@@ -128,6 +137,8 @@ export const REGISTER_WORKER = statement('register_worker')`
     INSERT INTO events (kind, data)
     SELECT 'worker.joined', jsonb_build_object('worker_id', worker_id, 'node_id', node_id) FROM registered
     WHERE NOT EXISTS (SELECT FROM former)
+  ), kept AS (${keepOffers(`SELECT h.handler, f.last_seen_at FROM former f CROSS JOIN LATERAL unnest(f.handlers) AS h(handler)
+      WHERE NOT (h.handler = ANY($5::text[])) AND EXISTS (SELECT FROM registered)`)}
   )
   SELECT CASE WHEN EXISTS (SELECT FROM registered) THEN 'registered'
     WHEN EXISTS (SELECT FROM former WHERE dead AND boot_id = $7::uuid AND session <= $8::int) THEN 'dead' ELSE 'taken' END`;
@@ -193,7 +204,8 @@ export const FORGET_WORKERS = statement('forget_workers')`
   WITH gone AS (
     DELETE FROM workers w WHERE w.worker_id = ANY($1::text[])
       AND NOT EXISTS (SELECT FROM leases l WHERE l.worker_id = w.worker_id)
-    RETURNING w.worker_id, w.node_id, w.dead
+    RETURNING w.worker_id, w.node_id, w.dead, w.handlers, w.last_seen_at
+  ), kept AS (${keepOffers('SELECT unnest(handlers), last_seen_at FROM gone')}
   )
   INSERT INTO events (kind, data)
   SELECT 'worker.left', jsonb_build_object('worker_id', worker_id, 'node_id', node_id) FROM gone WHERE NOT dead`;

@@ -28,6 +28,7 @@ import {
   EXPIRE_UNOFFERED,
   FIRE,
   FIRE_PLAIN,
+  FORGET_OFFERS,
   FREE_LOST_SLOTS,
   READ_CURSORS,
   READ_PLANNED,
@@ -193,13 +194,15 @@ export class PostgresScheduleStore implements ScheduleStore {
     return this.#giveUp(EXPIRE, [...ownedParameters(guard), nowMs, limit]);
   }
 
-  expireUnoffered({
+  async expireUnoffered({
     guard,
     nowMs,
     limit,
     beforeMs,
   }: OwnerOptions & { beforeMs: number; limit: number }): Promise<GivenUpRun[]> {
-    return this.#giveUp(EXPIRE_UNOFFERED, [...ownedParameters(guard), nowMs, limit, beforeMs]);
+    const given = await this.#giveUp(EXPIRE_UNOFFERED, [...ownedParameters(guard), nowMs, limit, beforeMs]);
+    await this.#database.query(FORGET_OFFERS, [beforeMs, limit]);
+    return given;
   }
 
   async #giveUp(statement: Statement, parameters: readonly unknown[]): Promise<GivenUpRun[]> {

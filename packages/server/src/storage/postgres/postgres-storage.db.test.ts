@@ -14,7 +14,7 @@ import { BASE_MS } from '../conformance/storage-under-test.ts';
 import type { PostgresStorage } from './postgres-storage.ts';
 
 const EMPTY = `TRUNCATE jobs, cursors, due, admissions, leases, job_runs, dead_letters, nodes, workers, events, storage_generation;
-  TRUNCATE audit_log, users, user_grants, api_keys, key_grants, sessions, sign_in_addresses, signing_keys, checkpoints, secrets, run_logs, handlers; DELETE FROM namespaces WHERE name <> 'default';
+  TRUNCATE audit_log, users, user_grants, api_keys, key_grants, sessions, sign_in_addresses, signing_keys, checkpoints, secrets, run_logs, handlers, handler_offers; DELETE FROM namespaces WHERE name <> 'default';
   UPDATE shards SET node_id = NULL, epoch = 0`;
 
 describeEachPostgres('the storage on PostgreSQL', (server) => {

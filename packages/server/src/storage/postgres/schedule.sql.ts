@@ -331,7 +331,7 @@ export const EXPIRE: Statement = giveUp('expire', {
   error: `'${RUN_ERRORS.startTimeout()}'::text`,
 });
 
-/** $5 claimable before. */
+/** $5 claimable, and last offered, before. Of a worker that is dead and not forgotten its own row tells that. */
 export const EXPIRE_UNOFFERED: Statement = giveUp('expire_unoffered', {
   picked: `${lanes({ first: ['due.lane_at', 'due.run_id'], also: ['due.handler'] })}, picked AS MATERIALIZED (
       SELECT d.job_id, d.run_id FROM lane CROSS JOIN LATERAL (
@@ -339,6 +339,13 @@ export const EXPIRE_UNOFFERED: Statement = giveUp('expire_unoffered', {
         WHERE ${inLane('lane')} AND due.lane_at < $5::bigint AND ${isOwned('due.shard')}
         ORDER BY due.lane_at, due.run_id LIMIT $4 FOR UPDATE SKIP LOCKED) d
       WHERE lane.lane_at < $5::bigint
-        AND NOT EXISTS (SELECT FROM workers w WHERE NOT w.dead AND lane.handler = ANY(w.handlers)) LIMIT $4)`,
+        AND NOT EXISTS (SELECT FROM workers w
+          WHERE lane.handler = ANY(w.handlers) AND (NOT w.dead OR w.last_seen_at >= $5::bigint))
+        AND NOT EXISTS (SELECT FROM handler_offers o WHERE o.handler = lane.handler AND o.offered_at >= $5::bigint) LIMIT $4)`,
   error: `'${RUN_ERRORS.nobodyOffers("' || handler || '")}'`,
 });
+
+/** $1 the instant: what was last offered before it keeps no run any more. $2 limit. */
+export const FORGET_OFFERS = statement('forget_offers')`
+  DELETE FROM handler_offers WHERE handler IN (
+    SELECT handler FROM handler_offers WHERE offered_at < $1::bigint LIMIT $2 FOR UPDATE SKIP LOCKED)`;

@@ -1,0 +1,104 @@
+/** Runs whose handler nobody offers: they are given up only after nobody in the cluster has offered it for long enough (hazard 21). */
+import type { Job, RunId, WorkerId } from '@carillon/domain';
+import { expect, it } from 'vitest';
+import { newId } from './sample-job.ts';
+import { BASE_MS, HOUR_MS, type MakeStorage } from './storage-under-test.ts';
+import { useStorageWorld } from './storage-world.ts';
+
+const LATER_MS = BASE_MS + HOUR_MS;
+
+export function describeScheduleUnoffered(make: MakeStorage): void {
+  const stage = useStorageWorld(make);
+  const giveUp = (beforeMs: number) =>
+    stage.world.storage.schedule.expireUnoffered({
+      ...{ guard: stage.world.guard, nowMs: BASE_MS, beforeMs, limit: 10 },
+    });
+
+  async function offer(handlers: string[], { workerId = newId<WorkerId>(), nowMs = BASE_MS } = {}) {
+    const { nodeId, bootId, storage } = stage.world;
+    const worker = { workerId, nodeId, bootId, incarnation: 1, session: 0, slots: 1, handlers };
+    expect(await storage.members.registerWorker(worker, nowMs)).toBe('registered');
+    return workerId;
+  }
+
+  /** Nothing is given up of what was offered at the later instant, and the run is as soon as that is too long ago. */
+  async function expectCountedFromLater({ job, runId }: { job: Job; runId: RunId }): Promise<void> {
+    expect(await giveUp(BASE_MS + 1)).toEqual([]);
+    expect(await giveUp(LATER_MS)).toEqual([]);
+    expect(await giveUp(LATER_MS + 1)).toEqual([{ jobId: job.jobId, runId }]);
+  }
+
+  it('become dead letters that say why, and no others do', async () => {
+    const { world } = stage;
+    const { job, runId } = await world.oneOff({ job: { handler: 'unknown' } });
+    const { job: known } = await world.oneOff();
+    expect(await world.runsOf(job.jobId)).toMatchObject([
+      { status: 'QUEUED', reason: 'no worker offers the handler "unknown"' },
+    ]);
+    expect(await giveUp(BASE_MS)).toEqual([]);
+    expect(await giveUp(BASE_MS + 1)).toEqual([{ jobId: job.jobId, runId }]);
+    expect(await world.storage.runs.deadLetter(runId)).toMatchObject({ reason: 'never_started' });
+    expect(await world.pendingRuns(known)).toHaveLength(1);
+  });
+
+  it('are counted from the last beat of a worker that offered it and was lost, also when that is forgotten', async () => {
+    const { world } = stage;
+    const waiting = await world.oneOff({ job: { handler: 'gpu' } });
+    const workerId = await offer(['gpu']);
+    await world.storage.members.beatWorker(workerId, LATER_MS);
+    expect(await giveUp(LATER_MS + HOUR_MS)).toEqual([]);
+    await world.markDead(workerId);
+    expect(await giveUp(LATER_MS)).toEqual([]);
+    await world.storage.members.forgetWorkers([workerId]);
+    await expectCountedFromLater(waiting);
+  });
+
+  it('are counted from the last beat of a dead worker that is not forgotten yet', async () => {
+    const { world } = stage;
+    const waiting = await world.oneOff({ job: { handler: 'gpu' } });
+    await world.markDead(await offer(['gpu'], { nowMs: LATER_MS }));
+    await expectCountedFromLater(waiting);
+  });
+
+  it('are counted from the last beat of a worker that left', async () => {
+    const { world } = stage;
+    const waiting = await world.oneOff({ job: { handler: 'gpu' } });
+    await world.storage.members.forgetWorkers([await offer(['other', 'gpu'], { nowMs: LATER_MS })]);
+    await expectCountedFromLater(waiting);
+  });
+
+  it('are counted from the latest of several workers, whichever is forgotten last', async () => {
+    const { world } = stage;
+    const waiting = await world.oneOff({ job: { handler: 'gpu' } });
+    const [older, newer] = [await offer(['gpu']), await offer(['gpu'], { nowMs: LATER_MS })];
+    const { members } = world.storage;
+    await members.forgetWorkers([newer]);
+    await members.forgetWorkers([older]);
+    await expectCountedFromLater(waiting);
+  });
+
+  it('are counted from when a worker last offered what it offers no more', async () => {
+    const { world } = stage;
+    const waiting = await world.oneOff({ job: { handler: 'gpu' } });
+    const { job: kept } = await world.oneOff({ job: { handler: 'cpu' } });
+    const workerId = await offer(['gpu', 'cpu'], { nowMs: LATER_MS });
+    await offer(['cpu'], { workerId, nowMs: LATER_MS + HOUR_MS });
+    await expectCountedFromLater(waiting);
+    expect(await world.pendingRuns(kept)).toHaveLength(1);
+  });
+
+  it('workers that leave at the same moment are all remembered', async () => {
+    const { world } = stage;
+    const names = Array.from({ length: 20 }, (_, index) => `handler-${index}`);
+    for (const handler of names) await world.oneOff({ job: { handler } });
+    const workers = [
+      await offer(names, { nowMs: LATER_MS }),
+      await offer(names.toReversed(), { nowMs: LATER_MS }),
+      await offer(names.toSorted(), { nowMs: LATER_MS }),
+    ];
+    await Promise.all(workers.map((workerId) => world.storage.members.forgetWorkers([workerId])));
+    expect(await giveUp(LATER_MS)).toEqual([]);
+    expect(await giveUp(LATER_MS + 1)).toHaveLength(10);
+    expect(await giveUp(LATER_MS + 1)).toHaveLength(10);
+  });
+}
