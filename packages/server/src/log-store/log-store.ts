@@ -21,6 +21,8 @@ export interface LogSegment {
 export interface LogStore {
   /** Every server of the installation reaches what is kept here, and not only this one. */
   readonly isShared: boolean;
+  /** Writes are dear: collect so much, or for so long, before each. Left out: they are not. */
+  readonly pace?: { readonly everyMs: number; readonly bytes: number };
   /** Bytes from this position on, after all before them in this segment. The same again changes nothing. */
   write(
     log: LogKey,
