@@ -37,9 +37,9 @@ export class S3Server {
 
   /** Refuses connections, and breaks those that are open. */
   async pause(): Promise<void> {
-    const { httpServer } = this.#server!;
-    const closed = this.#server!.close();
-    httpServer.closeAllConnections();
+    const closed = this.#server?.close();
+    this.#server?.httpServer.closeAllConnections();
+    this.#server = undefined;
     await closed;
   }
 

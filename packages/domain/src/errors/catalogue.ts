@@ -169,6 +169,10 @@ export const CATALOGUE = {
     status: 503,
     fix: 'Ask the server that has it; or give all servers one place for logs with the setting logs.s3.bucket or logs.folder.',
   },
+  logs_unavailable: {
+    status: 503,
+    fix: 'The store of logs does not answer, or refuses: try again later. The run itself is not affected.',
+  },
   range_not_satisfiable: {
     status: 416,
     fix: 'Ask for bytes before the end of the log.',

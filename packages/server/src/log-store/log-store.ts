@@ -42,6 +42,9 @@ export interface LogStore {
   close(): Promise<void>;
 }
 
+/** The store does not answer, or refuses: what it holds cannot be read now. */
+export class LogStoreUnavailable extends Error {}
+
 export function dayOf(atMs: number): string {
   return new Date(atMs).toISOString().slice(0, 10);
 }

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { type Clock, type Random, sleep } from '@carillon/foundation';
 import { AwsV4Signer } from 'aws4fetch';
+import { LogStoreUnavailable } from '../log-store.ts';
 
 export interface S3BucketOptions {
   /** Such as https://s3.eu-central-1.amazonaws.com: the bucket is named in the path. */
@@ -27,7 +28,7 @@ export interface S3Credentials {
 }
 
 /** The store did not do what it was asked to. The code is its own, or that of the connection. */
-export class S3Fault extends Error {
+export class S3Fault extends LogStoreUnavailable {
   readonly code: string;
 
   constructor(code: string, message: string, options?: { cause?: unknown }) {
@@ -104,7 +105,11 @@ export class S3Bucket {
   /** The first of them, 1,000 at most, after this one. */
   async someKeys(prefix: string, after?: string): Promise<string[]> {
     // Every store knows this form of the list, and goes on after a key instead of a token of its own.
-    const query = { prefix, 'max-keys': String(this.#listedMax), ...(after !== undefined && { marker: after }) };
+    const query = {
+      prefix,
+      'max-keys': String(this.#listedMax),
+      ...(after !== undefined && { marker: after }),
+    };
     const answer = await this.#ask({ method: 'GET', query });
     if (answer.status === 404) throw faultOf(answer, 'GET');
     return textsOf(answer.bytes.toString(), 'Key');

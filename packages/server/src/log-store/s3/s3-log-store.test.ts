@@ -134,6 +134,7 @@ describe('a store that is away', () => {
     try {
       say(run, LONG);
       await eventually(() => expect(warnings.length).toBe(1), SOON);
+      await expect(read(run)).rejects.toMatchObject({ code: 'logs_unavailable', status: 503 });
       // More than is held in memory.
       for (let times = 0; times < 5; times += 1) say(run, LONG);
     } finally {
