@@ -343,6 +343,7 @@ export const MODULES: readonly Module[] = [
     kind: 'adapter',
     purpose: 'Logs in an S3-compatible store.',
     imports: ['foundation', 'server/log-store'],
+    npm: ['aws4fetch'],
   },
   {
     name: 'server/signal-bus',
