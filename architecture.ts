@@ -339,6 +339,13 @@ export const MODULES: readonly Module[] = [
     imports: ['server/log-store'],
   },
   {
+    name: 'server/log-store/s3',
+    kind: 'adapter',
+    purpose: 'Logs in an S3-compatible store.',
+    imports: ['foundation', 'server/log-store'],
+    npm: ['aws4fetch'],
+  },
+  {
     name: 'server/signal-bus',
     kind: 'port',
     purpose: 'Hints between roles: best effort, at most once.',
@@ -557,6 +564,19 @@ export const MODULES: readonly Module[] = [
     ],
   },
   {
+    name: 'server/open-log-store.ts',
+    kind: 'composition',
+    purpose: 'Where a server keeps what runs write, by its settings.',
+    imports: [
+      'foundation',
+      'server/config',
+      'server/log-store',
+      'server/log-store/files-log-store.ts',
+      'server/log-store/s3',
+      'server/start-failure.ts',
+    ],
+  },
+  {
     name: 'server/start-server.ts',
     kind: 'composition',
     purpose: 'A complete server: data directory, database, engine, gateway, in order up and down.',
@@ -571,8 +591,8 @@ export const MODULES: readonly Module[] = [
       'server/data-directory.ts',
       'server/gateway',
       'server/housekeeping',
-      'server/log-store/files-log-store.ts',
       'server/offered-handlers.ts',
+      'server/open-log-store.ts',
       'server/outgoing',
       'server/postgres',
       'server/signal-bus/memory-signal-bus.ts',

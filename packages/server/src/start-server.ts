@@ -19,8 +19,8 @@ import { CertificateUnusable } from './gateway/listener/read-certificate.ts';
 import type { CredentialSeen } from './gateway/listener/redirect-to-https.ts';
 import { RequestLimits } from './gateway/rate-limit.ts';
 import { untilPartitioned } from './housekeeping/until-partitioned.ts';
-import { FilesLogStore } from './log-store/files-log-store.ts';
 import { offeredHandlers } from './offered-handlers.ts';
+import { openLogStore } from './open-log-store.ts';
 import { OwnEndpoints } from './outgoing/own-endpoints.ts';
 import { SecretSeal } from './outgoing/secret-seal.ts';
 import { SigningSecrets } from './outgoing/signing-secrets.ts';
@@ -56,10 +56,12 @@ export interface StartServerOptions {
   readonly signal?: AbortSignal;
   /** Handlers of the program that embeds the server, besides the built-in ones. */
   readonly handlers?: ReadonlyMap<string, Handler | HandlerPlugin>;
+  /** Where the key for an S3 store is looked up. Left out: the environment of the process. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 export async function startServer(options: StartServerOptions): Promise<StartedServer> {
-  const { config, log, onReplaced, signal, handlers = new Map() } = options;
+  const { config, log, onReplaced, signal, handlers = new Map(), env = process.env } = options;
   const waiting = { log, signal, connectionsMax: config.database.connections_max };
   const undo: (() => Promise<unknown>)[] = [];
   redactAlso(config.redact_names);
@@ -117,11 +119,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
     // Stopped after the engine, whose last hints it sends.
     undo.push(() => signals.stop());
     await signals.start();
-    const { folder: logFolder = join(data.path, 'logs') } = config.logs;
-    const isShared = config.logs.folder !== undefined;
-    const logs = await FilesLogStore.open(logFolder, { isShared }).catch((error: unknown) => {
-      throw StartFailure.ofLogFolder(error, logFolder);
-    });
+    const logs = await openLogStore(config, { dataFolder: data.path, env });
     undo.push(() => logs.close());
     const identity = await takeIdentity({
       ...{ data, storage, config, log, signal },

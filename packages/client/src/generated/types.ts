@@ -322,6 +322,7 @@ export type ErrorCode =
   | 'run_not_finished'
   | 'batch_refused'
   | 'log_elsewhere'
+  | 'logs_unavailable'
   | 'range_not_satisfiable'
   | 'idempotency_key_reused'
   | 'too_many_listeners'

@@ -167,7 +167,11 @@ export const CATALOGUE = {
   },
   log_elsewhere: {
     status: 503,
-    fix: 'Ask the server that has it; or give all servers one folder for logs with the setting logs.folder.',
+    fix: 'Ask the server that has it; or give all servers one place for logs with the setting logs.s3.bucket or logs.folder.',
+  },
+  logs_unavailable: {
+    status: 503,
+    fix: 'The store of logs does not answer, or refuses: try again later. The run itself is not affected.',
   },
   range_not_satisfiable: {
     status: 416,

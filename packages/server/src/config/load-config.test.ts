@@ -60,7 +60,7 @@ test('nothing has to be configured', () => {
     rate_limit: { key_per_second: 1_000, address_per_second: 5_000, burst_seconds: 10 },
     session: { idle_minutes: 720, max_hours: 168 },
     events: { retention_days: 7, listeners_max: 1_000 },
-    logs: { retention_days: 30 },
+    logs: { retention_days: 30, s3: { region: 'us-east-1', prefix: 'carillon-logs' } },
     metrics: { open: false },
     secrets: {},
     http: {
@@ -290,5 +290,34 @@ describe('handlers are code that the server runs', () => {
   test.each([[7], [{ options: {} }], [{ module: 'a', colour: 1 }], ['']])('%j is no handler', (entry) => {
     writeFileSync(join(cwd, 'other.json'), JSON.stringify({ handlers: [entry] }));
     expect(complaintOf({ argv: ['--config', 'other.json'] })).toMatch(/^"handlers" in \.\/other\.json /);
+  });
+});
+
+describe('a bucket for logs', () => {
+  test('is named by flags and variables', () => {
+    const { logs } = load({ argv: ['--logs-s3-bucket', 'logs'], env: { CARILLON_LOGS_S3_PREFIX: 'a/b' } });
+    expect(logs.s3).toEqual({ bucket: 'logs', region: 'us-east-1', prefix: 'a/b' });
+  });
+
+  test.each([
+    [
+      ['--logs-s3-endpoint', 'http://127.0.0.1:9000'],
+      'logs.s3.bucket must be given, since logs.s3.endpoint is.',
+    ],
+    [
+      ['--logs-s3-bucket', 'logs', '--logs-folder', '/logs'],
+      '--logs-folder must be left out, since logs.s3.bucket is given.',
+    ],
+    [
+      ['--logs-s3-bucket', 'logs', '--logs-s3-secret-access-key-file', 'key'],
+      'logs.s3.access_key_id must be given together with logs.s3.secret_access_key_file.',
+    ],
+    [['--logs-s3-bucket', 'Logs'], '--logs-s3-bucket must be the name of a bucket.'],
+    [
+      ['--logs-s3-prefix', '../x'],
+      '--logs-s3-prefix must be names with letters, digits and . _ -, separated by /.',
+    ],
+  ])('%j is refused', (argv, complaint) => {
+    expect(complaintOf({ argv })).toBe(complaint);
   });
 });

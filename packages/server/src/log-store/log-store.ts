@@ -21,6 +21,8 @@ export interface LogSegment {
 export interface LogStore {
   /** Every server of the installation reaches what is kept here, and not only this one. */
   readonly isShared: boolean;
+  /** Writes are dear: collect so much, or for so long, before each. Left out: they are not. */
+  readonly pace?: { readonly everyMs: number; readonly bytes: number };
   /** Bytes from this position on, after all before them in this segment. The same again changes nothing. */
   write(
     log: LogKey,
@@ -39,6 +41,9 @@ export interface LogStore {
   dropSome(options: { readonly beforeDay: string }): Promise<boolean>;
   close(): Promise<void>;
 }
+
+/** The store does not answer, or refuses: what it holds cannot be read now. */
+export class LogStoreUnavailable extends Error {}
 
 export function dayOf(atMs: number): string {
   return new Date(atMs).toISOString().slice(0, 10);

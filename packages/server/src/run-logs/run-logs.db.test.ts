@@ -12,10 +12,14 @@ import {
   describeEachPostgres,
   type TestDatabase,
 } from '../../../../tests/support/postgres.ts';
+import { S3_BUCKET, S3_KEY, S3Server } from '../../../../tests/support/s3-server.ts';
 import { configSchema } from '../config/config-schema.ts';
 import { type StartedServer, startServer } from '../start-server.ts';
 
 const SOON = { withinMs: 60_000 };
+const S3_ENV: Record<string, string> = {
+  ...{ AWS_ACCESS_KEY_ID: S3_KEY.accessKeyId, AWS_SECRET_ACCESS_KEY: S3_KEY.secretAccessKey },
+};
 
 describeEachPostgres('the logs of runs', (postgres) => {
   let database: TestDatabase;
@@ -51,12 +55,13 @@ describeEachPostgres('the logs of runs', (postgres) => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  async function start(name = 'one', settings: object = {}): Promise<Carillon> {
+  async function start(name = 'one', settings: object = {}, env = S3_ENV): Promise<Carillon> {
     const server = await startServer({
       config: configSchema.parse({
         ...{ port: 0, data: join(folder, name), database_url: database.url, ...settings },
       }),
       handlers,
+      env,
       log: silentLog,
       onReplaced: () => expect.fail('another process has the identity of this server'),
     });
@@ -157,5 +162,45 @@ describeEachPostgres('the logs of runs', (postgres) => {
     release();
     await ended(second, shared);
     expect(await second.runs.logText(shared)).toBe(await first.runs.logText(shared));
+  });
+
+  it('in a bucket are read by all servers; while it is away, jobs run and readers are told', async () => {
+    const s3 = await S3Server.start();
+    try {
+      const logs = { s3: { bucket: S3_BUCKET, endpoint: s3.endpoint } };
+      const one = await start('with bucket', { logs });
+      const other = await start('beside it', { logs, roles: ['gateway'] });
+      const runId = await begin(one);
+      await eventually(async () => expect(await other.runs.logText(runId)).toContain('begin'), SOON);
+      release();
+      await ended(other, runId);
+      expect(await other.runs.logText(runId)).toMatch(/ o done\n$/);
+      await s3.pause();
+      release = () => {};
+      const unheard = await begin(one);
+      await eventually(async () => {
+        release();
+        expect((await one.runs.get(unheard)).status).toBe('SUCCESS');
+      }, SOON);
+      await expect(other.runs.logText(runId)).rejects.toMatchObject({ code: 'logs_unavailable' });
+      await s3.resume();
+      await eventually(
+        async () => expect(await other.runs.logText(unheard)).toMatch(/ s \d+ bytes of output are missing/),
+        SOON,
+      );
+    } finally {
+      for (const server of running.splice(0)) await server.stop();
+      await s3.stop();
+    }
+  });
+
+  it('in a bucket without a key keep the server from starting, with a sentence', async () => {
+    const logs = { s3: { bucket: S3_BUCKET, endpoint: 'http://127.0.0.1:9' } };
+    await expect(start('no key', { logs }, {})).rejects.toThrow('logs.s3.bucket needs a key: set AWS_');
+    const file = join(folder, 'absent');
+    const named = { s3: { ...logs.s3, access_key_id: 'id', secret_access_key_file: file } };
+    await expect(start('no key', { logs: named })).rejects.toThrow(
+      `${file} of --logs-s3-secret-access-key-file`,
+    );
   });
 });

@@ -1,6 +1,6 @@
 /** What runs have written, read from wherever it is kept: as lines, or as text of which any part can be read. */
 import { type NodeId, Refusal, type RunId } from '@carillon/domain';
-import type { LogKey, LogSegment, LogStore } from '../log-store/log-store.ts';
+import { type LogKey, type LogSegment, type LogStore, LogStoreUnavailable } from '../log-store/log-store.ts';
 import type { RunLogRecord, RunLogStore } from '../storage/run-log-store.ts';
 
 export type LoggedStream = 'stdout' | 'stderr' | 'system';
@@ -96,11 +96,23 @@ export class RunLogs {
 
   #sourceOf({ nodeId, runId }: RunLogRecord): LogSource {
     const { store, peer } = this.#options;
-    if (nodeId === undefined || nodeId === this.#options.nodeId) return store;
+    if (nodeId === undefined || nodeId === this.#options.nodeId) return refusing(store);
     if (peer) return peer(nodeId);
     const message = `The log of the run ${runId} is in a folder of the server ${nodeId}, which this server cannot read.`;
     throw new Refusal('log_elsewhere', message);
   }
+}
+
+/** A store that is away is told to the reader as such. */
+function refusing(store: LogSource): LogSource {
+  const refuse = (error: unknown): never => {
+    if (!(error instanceof LogStoreUnavailable)) throw error;
+    throw new Refusal('logs_unavailable', 'The store of logs cannot be read now.', { cause: error });
+  };
+  return {
+    segments: (log) => store.segments(log).catch(refuse),
+    read: (log, range) => store.read(log, range).catch(refuse),
+  };
 }
 
 /** Some of an attempt that has ended is in no segment: it could not be kept. */

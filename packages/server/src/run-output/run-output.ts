@@ -22,10 +22,8 @@ export interface RunOutputOptions {
 }
 
 const ALL_UNWRITTEN_BYTES_MAX = 64 * 1_024 * 1_024;
-/** Readers who follow a log see it with this delay. */
-const WRITE_EVERY_MS = 200;
-/** So much is written at once, without waiting for the rest. */
-const WRITE_BYTES = 64 * 1_024;
+/** Readers who follow a log see it with this delay; so much is written at once, without waiting for the rest. */
+const PACE = { everyMs: 200, bytes: 64 * 1_024 };
 /** From here on a run is asked to wait. */
 const WAIT_BYTES = UNWRITTEN_BYTES_MAX / 4;
 /** How long a run waits for the store before it goes on without, and how long its end does. */
@@ -50,6 +48,7 @@ interface OpenLog {
 
 export class RunOutput implements Service, Pick<RunChannel, 'output' | 'close'> {
   readonly #options: RunOutputOptions;
+  readonly #pace: NonNullable<LogStore['pace']>;
   readonly #recorder: LogRecorder;
   readonly #open = new Map<string, OpenLog>();
   #unwrittenBytes = 0;
@@ -59,6 +58,7 @@ export class RunOutput implements Service, Pick<RunChannel, 'output' | 'close'> 
 
   constructor(options: RunOutputOptions) {
     this.#options = options;
+    this.#pace = options.store.pace ?? PACE;
     this.#recorder = new LogRecorder(options);
   }
 
@@ -75,7 +75,7 @@ export class RunOutput implements Service, Pick<RunChannel, 'output' | 'close'> 
     const { unwrittenBytesMax = ALL_UNWRITTEN_BYTES_MAX } = this.#options;
     const room = unwrittenBytesMax - this.#unwrittenBytes;
     this.#counted(log, () => log.text.add(chunk, { room, reason: reasonOf(log) }));
-    if (log.text.unwrittenBytes >= WRITE_BYTES) this.#write(log);
+    if (log.text.unwrittenBytes >= this.#pace.bytes) this.#write(log);
     else this.#arm();
     const isFull =
       log.text.unwrittenBytes >= WAIT_BYTES ||
@@ -154,7 +154,7 @@ export class RunOutput implements Service, Pick<RunChannel, 'output' | 'close'> 
 
   /** One timer for all logs; none while there is nothing to write. */
   #arm(): void {
-    this.#cancelTimer ??= this.#options.clock.timer(WRITE_EVERY_MS, () => {
+    this.#cancelTimer ??= this.#options.clock.timer(this.#pace.everyMs, () => {
       this.#cancelTimer = undefined;
       for (const log of this.#open.values()) if (log.text.hasLines) this.#write(log);
     });
