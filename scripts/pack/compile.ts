@@ -49,10 +49,10 @@ export async function compile({ entries, names, into }: CompileOptions): Promise
   );
 }
 
-/** What is read at run time beside the code, such as migrations. */
+/** What is read at run time beside the code, such as migrations, and declarations of what is no TypeScript. */
 async function copyOthers(folder: string, into: string): Promise<void> {
   for (const path of await filesIn(folder)) {
-    if (/\.(tsx?|md)$/.test(path)) continue;
+    if (/(?<!\.d)\.tsx?$|\.md$/.test(path)) continue;
     const target = join(into, relative(join(ROOT, 'packages'), path));
     await mkdir(dirname(target), { recursive: true });
     await copyFile(path, target);

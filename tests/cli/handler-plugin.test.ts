@@ -70,6 +70,7 @@ test('a package is loaded by configuration, with options; a broken one is named 
   expect(listed.body).toMatchObject([
     { name: 'count-words', origin: 'plugin', workers: 1, parameters: { required: ['text'] } },
     { name: 'http', origin: 'built_in', workers: 1, parameters: { required: ['url'] } },
+    { name: 'script', origin: 'built_in', workers: 1 },
   ]);
   const env = { CARILLON_URL: gateway.address, CARILLON_KEY: await gateway.adminKey() };
   const shown = await runCarillon(['handlers', 'list'], { cwd: folder, env });

@@ -52,6 +52,7 @@ const EXPECTED = {
     'carillon.v1.AccountService',
     'carillon.v1.AuditService',
     'carillon.v1.JobService',
+    'carillon.worker.v1.WorkerService',
     'grpc.health.v1.Health',
     'grpc.reflection.v1.ServerReflection',
     'grpc.reflection.v1alpha.ServerReflection',

@@ -72,7 +72,7 @@ export function describeScheduleAdmit(make: MakeStorage): void {
       const job = await world.recurring({ job: { overlap: 'skip' } });
       const count = 3_000;
       const runs = Array.from({ length: count }, () => ({ ...manualRun(), trigger: 'redrive' as const }));
-      for (const run of runs) await world.storage.jobs.enqueue(job.jobId, run);
+      await Promise.all(runs.map((run) => world.storage.jobs.enqueue(job.jobId, run)));
       await world.admit(job);
       const closed = (await world.pendingRuns(job)).filter(({ state }) => state !== 'open');
       expect(closed).toHaveLength(count - 1);
