@@ -143,7 +143,7 @@ async function runIn(
       CARILLON_PAYLOAD_FILE: payloadFile,
       CARILLON_CHECKPOINT_FILE: checkpointFile,
     },
-    folder: folder.path,
+    folder,
     stdinFile,
     mergeOutput: call.mergeOutput,
     cookie: randomUUID(),
