@@ -121,6 +121,20 @@ describe.runIf(isRoot)('the folder of a run', () => {
     expect(isUntouched()).toBe(true);
   });
 
+  test('is removed with folders that cannot be read and paths longer than the system takes', async () => {
+    const workFolder = sharedFolder();
+    const script = `import os
+for i in range(50):
+  os.makedirs(str(i) + '/a')
+  os.chmod(str(i), 0)
+for i in range(60):
+  os.mkdir('d' * 100); os.chdir('d' * 100)`;
+    const payload = { interpreter: 'python3', script };
+    const { outcome } = await runScript({ payload, options: { user, workFolder } });
+    expect(outcome.kind).toBe('SUCCESS');
+    expect(readdirSync(workFolder)).toEqual([]);
+  });
+
   test('what only root could remove in it stays: it is removed as the script’s user', async () => {
     const folder = await RunFolder.make(sharedFolder(), user);
     folder.giveAway();

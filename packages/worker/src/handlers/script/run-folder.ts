@@ -4,7 +4,7 @@
  * gives the folder away, since from then on any name in it may be a link that the script made. The name of the outer folder says which
  * process made it, so that the next worker on the machine removes what one that was killed left behind.
  */
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { closeSync, constants, fchownSync, openSync, readFileSync, readlinkSync } from 'node:fs';
 import { chmod, lstat, mkdir, mkdtemp, open, readdir, realpath, rmdir, stat } from 'node:fs/promises';
@@ -119,11 +119,13 @@ async function isRemoved(path: string): Promise<boolean> {
 
 /** Whether it did all that it was told is seen by what is left. */
 function runAs(user: UserIds | undefined, [program = '', ...args]: readonly string[]): Promise<void> {
-  const options = { cwd: '/', env: { PATH: '/usr/bin:/bin' }, ...user };
   return new Promise((resolve) => {
-    execFile(program, args, { ...options, timeout: REMOVE_TIMEOUT_MS, killSignal: 'SIGKILL' }, () =>
-      resolve(),
-    );
+    const child = spawn(program, args, {
+      ...{ cwd: '/', env: { PATH: '/usr/bin:/bin' }, stdio: 'ignore', ...user },
+      ...{ timeout: REMOVE_TIMEOUT_MS, killSignal: 'SIGKILL' },
+    });
+    child.once('error', () => resolve());
+    child.once('exit', () => resolve());
   });
 }
 
