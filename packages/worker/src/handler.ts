@@ -1,6 +1,7 @@
 /** What user code implements: a function that gets the run and answers, throws, or stops when its signal says so. */
 import type { JobId, JsonObject, JsonValue, RunId } from '@carillon/domain';
 import type { OutputStream } from './run-channel.ts';
+import type { SecretMask } from './secret-mask.ts';
 
 export interface RunContext {
   readonly jobId: JobId;
@@ -26,6 +27,8 @@ export interface RunContext {
   /** Shown while the run goes on: from 0 to 100, and a few words. */
   progress(percent: number, message?: string): void;
   readonly checkpoint: RunCheckpoint;
+  /** Of the secrets that the payload holds: a handler that cuts a text masks it first, since half a secret is not known as one. */
+  readonly mask?: SecretMask | undefined;
 }
 
 export interface RunLog {

@@ -19,7 +19,7 @@ export interface ScriptLimits {
 
 export interface Containment {
   readonly kind: 'namespace' | 'group';
-  /** Folders can be hidden from scripts. */
+  /** Folders can be hidden from scripts, and shared memory is their own. */
   readonly canHide: boolean;
   /** Limits are set on processes; else only what the worker itself counts is limited. */
   readonly hasLimits: boolean;
@@ -50,14 +50,19 @@ const NAMESPACE = [
   '--user',
   '--map-current-user',
   '--pid',
+  '--ipc',
   '--fork',
   '--kill-child=KILL',
   '--mount-proc',
 ];
 const DROP_RIGHTS = [SETPRIV, '--inh-caps=-all', '--ambient-caps=-all', '--bounding-set=-all'];
 
-/** Covers each path that it can reach; the script that follows cannot uncover them, since it has no rights left. */
-const HIDE = `n=$1; shift
+/**
+ * Shared memory is the script's own and goes with it. Covers each path that it can reach; the script that follows cannot uncover them,
+ * since it has no rights left.
+ */
+const HIDE = `if [ -d /dev/shm ]; then ${MOUNT} -t tmpfs -o size=64m,mode=1777,nosuid,nodev none /dev/shm || exit 125; fi
+n=$1; shift
 while [ "$n" -gt 0 ]; do
   if [ -d "$1" ]; then ${MOUNT} -t tmpfs -o size=4k,mode=0,ro none "$1" || exit 125
   elif [ -e "$1" ]; then ${MOUNT} --bind /dev/null "$1" || exit 125; fi
@@ -87,7 +92,7 @@ export function commandLine(containment: Containment, contained: Contained): str
   if (isGroup)
     return [...leave, ...bounds, SHELL, '-c', WATCHED(mergeOutput ? '2>&1' : ''), 'sh', ...command];
   const init = [SHELL, '-c', INIT(mergeOutput ? '2>&1' : '2>&9'), 'sh', ...command];
-  if (!containment.canHide || hidden.length === 0) return [...leave, ...NAMESPACE, ...bounds, ...init];
+  if (!containment.canHide) return [...leave, ...NAMESPACE, ...bounds, ...init];
   return [
     ...[...leave, ...NAMESPACE, '--keep-caps', SHELL, '-c', HIDE, 'sh', String(hidden.length), ...hidden],
     ...[...DROP_RIGHTS, ...bounds, ...init],

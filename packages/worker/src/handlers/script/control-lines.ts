@@ -11,6 +11,8 @@ export interface ControlListener {
   fail(error: string, retryable: boolean): void;
   /** For the log. */
   note(text: string): void;
+  /** Without secrets. */
+  masked(text: string): string;
 }
 
 /** A checkpoint or a result of the largest size fits, with its name. */
@@ -63,13 +65,12 @@ export class ControlLines {
   #read(text: string): void {
     const value = parsed(text);
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      this.#complain(`is not a JSON object: ${text.slice(0, QUOTED_MAX)}`);
+      this.#complain(`is not a JSON object: ${this.#quote(text)}`);
       return;
     }
     const { progress, message, checkpoint, result, fail, ...others } = value as Record<string, JsonValue>;
     const [unknown] = Object.keys(others);
-    if (unknown !== undefined)
-      this.#complain(`has a member "${unknown.slice(0, QUOTED_MAX)}", which is not known`);
+    if (unknown !== undefined) this.#complain(`has a member "${this.#quote(unknown)}", which is not known`);
     if (typeof progress === 'number')
       this.#listener.progress(progress, typeof message === 'string' ? message : undefined);
     else if (progress !== undefined || message !== undefined)
@@ -87,6 +88,11 @@ export class ControlLines {
     if (typeof error !== 'string' || typeof retryable !== 'boolean')
       this.#complain('has a fail without {"error": "text", "retryable": true or false}');
     this.#listener.fail(typeof error === 'string' ? error : '', retryable !== false);
+  }
+
+  /** Masked before it is cut; not at all when nobody is told. */
+  #quote(text: string): string {
+    return this.#notes < NOTES_MAX ? this.#listener.masked(text).slice(0, QUOTED_MAX) : '';
   }
 
   /** A script that writes something else there altogether must not fill the log with complaints. */

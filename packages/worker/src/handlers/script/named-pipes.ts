@@ -1,9 +1,9 @@
 /**
  * Pipes between a script and the worker. Node connects children by sockets, which a script cannot open by name (`> /dev/stderr` fails);
- * these can be, by the user of the run. They have names only until both ends are open.
+ * these can be, by the user of the run. They have names only until both ends are open, in a folder that still is the worker's own.
  */
 import { execFile } from 'node:child_process';
-import { chownSync, closeSync, constants, openSync, unlinkSync } from 'node:fs';
+import { closeSync, constants, fchownSync, openSync, unlinkSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -27,10 +27,11 @@ export async function makePipes(
 }
 
 function openPipe(path: string, owner: UserIds | undefined): NamedPipe {
-  if (owner) chownSync(path, owner.uid, owner.gid);
+  const { O_RDONLY, O_WRONLY, O_NONBLOCK, O_NOFOLLOW } = constants;
   // Not blocking: nobody writes yet. Then the end for the child opens at once.
-  const end = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  const writer = openSync(path, constants.O_WRONLY);
+  const end = openSync(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
+  if (owner) fchownSync(end, owner.uid, owner.gid);
+  const writer = openSync(path, O_WRONLY | O_NOFOLLOW);
   unlinkSync(path);
   return { reader: new Socket({ fd: end, readable: true, writable: false }), writer };
 }

@@ -1,10 +1,16 @@
 /**
- * The folder of one run: fresh, for its user alone, removed when the run has ended. Its name says which process made it, so that the
- * next worker on the machine removes what one that was killed left behind.
+ * The folder of one run, removed when the run has ended. Scripts of one user must not find each other's: the folder lies, under a name
+ * that cannot be guessed, within one of the worker's own that can be entered and not listed. The worker writes there only before it
+ * gives the folder away, since from then on any name in it may be a link that the script made. The name of the outer folder says which
+ * process made it, so that the next worker on the machine removes what one that was killed left behind.
  */
-import { readFileSync, readlinkSync } from 'node:fs';
-import { chmod, chown, lstat, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { closeSync, constants, fchownSync, openSync, readFileSync, readlinkSync } from 'node:fs';
+import { chmod, lstat, mkdir, mkdtemp, open, readdir, realpath, rmdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { SCRIPT_ERRORS } from '@carillon/domain';
+import { HandlerError } from '../../handler.ts';
 
 export interface UserIds {
   readonly uid: number;
@@ -14,68 +20,129 @@ export interface UserIds {
 const PREFIX = 'carillon-run-';
 const UNKNOWN = '0';
 const NAME = new RegExp(`^${PREFIX}(\\d+)-(\\d+)-(\\d+)-`);
+/** Short: sockets in the folder have a limit on the length of their paths. */
+const SECRET_BYTES = 12;
+const [STICKY, GROUP_WRITES, OTHERS_WRITE] = [0o1000, 0o020, 0o002];
+const REMOVE_TIMEOUT_MS = 30_000;
 
 export class RunFolder {
   readonly path: string;
+  readonly #outer: string;
   readonly #owner: UserIds | undefined;
 
-  private constructor(path: string, owner: UserIds | undefined) {
+  private constructor(outer: string, path: string, owner: UserIds | undefined) {
+    this.#outer = outer;
     this.path = path;
     this.#owner = owner;
   }
 
+  /** The worker's own until it is given away. */
   static async make(parent: string, owner: UserIds | undefined): Promise<RunFolder> {
-    const path = await mkdtemp(join(parent, `${PREFIX}${identityOfThisProcess()}-`));
-    const folder = new RunFolder(path, owner);
-    await folder.#give(path);
-    return folder;
+    if (owner) await refuseChangeable(parent, owner);
+    const outer = await mkdtemp(join(parent, `${PREFIX}${identityOfThisProcess()}-`));
+    if (owner) await chmod(outer, 0o711);
+    const path = join(outer, randomBytes(SECRET_BYTES).toString('base64url'));
+    await mkdir(path, { mode: 0o700 });
+    return new RunFolder(outer, path, owner);
   }
 
-  /** For the user of the run alone. */
+  /** For the user of the run alone. Only before the folder is given away. */
   async write(name: string, content: string | Uint8Array, mode = 0o600): Promise<string> {
     const path = join(this.path, name);
-    await writeFile(path, content, { mode, flag: 'wx' });
-    await this.#give(path);
+    const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
+    const file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+    try {
+      await file.writeFile(content);
+      if (this.#owner) await file.chown(this.#owner.uid, this.#owner.gid);
+    } finally {
+      await file.close();
+    }
     return path;
   }
 
+  /** The last step before the script starts: what it needs is there, and the worker opens nothing in the folder by its name any more. */
+  giveAway(): void {
+    if (!this.#owner) return;
+    const folder = openSync(this.path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+    try {
+      fchownSync(folder, this.#owner.uid, this.#owner.gid);
+    } finally {
+      closeSync(folder);
+    }
+  }
+
   async remove(): Promise<void> {
-    await removeAll(this.path);
-  }
-
-  async #give(path: string): Promise<void> {
-    if (this.#owner) await chown(path, this.#owner.uid, this.#owner.gid);
+    await removeOuter(this.#outer);
   }
 }
 
-/** A script may take its own rights away from folders. */
-async function removeAll(path: string): Promise<void> {
-  const remove = () => rm(path, { recursive: true, force: true, maxRetries: 3, retryDelay: 50 });
+/** Who can rename what lies on the way to a folder can put another in its place. */
+async function refuseChangeable(parent: string, user: UserIds): Promise<void> {
+  for (let at = await realpath(parent), last = ''; at !== last; last = at, at = dirname(at)) {
+    const { uid, gid, mode } = await stat(at);
+    const isWritable = (mode & OTHERS_WRITE) !== 0 || (gid === user.gid && (mode & GROUP_WRITES) !== 0);
+    if (uid !== user.uid && (!isWritable || (mode & STICKY) !== 0)) continue;
+    const what = 'set script.work_folder to a folder that only the user of the worker can write to';
+    const message = `${SCRIPT_ERRORS.notStarted}: the user of scripts can rename what is in ${at}: ${what}`;
+    throw new HandlerError(message, { retryable: false });
+  }
+}
+
+/** Nobody else can change names in the outer folder; within that of a run, its owner can, so its owner removes what is there. */
+async function removeOuter(outer: string): Promise<void> {
+  for (const name of await readdir(outer)) {
+    const path = join(outer, name);
+    const { uid, gid } = await lstat(path);
+    await removeAs(path, uid === process.geteuid?.() ? undefined : { uid, gid });
+  }
+  await rmdir(outer);
+}
+
+async function removeAs(path: string, owner: UserIds | undefined): Promise<void> {
+  await runAs(owner, ['rm', '-rf', '--', path]);
+  if (await isRemoved(path)) return;
+  // A script may take its own rights away from folders.
+  await runAs(owner, ['chmod', '-R', 'u+rwx', '--', path]);
+  await runAs(owner, ['rm', '-rf', '--', path]);
+  if (!(await isRemoved(path))) throw new Error('something is left in it');
+}
+
+/** Another user cannot remove the folder itself, only empty it. */
+async function isRemoved(path: string): Promise<boolean> {
   try {
-    await remove();
-  } catch {
-    await openFolders(path);
-    await remove();
+    await rmdir(path);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT';
   }
 }
 
-async function openFolders(path: string): Promise<void> {
-  await chmod(path, 0o700);
-  for (const entry of await readdir(path, { withFileTypes: true }))
-    if (entry.isDirectory()) await openFolders(join(path, entry.name));
+/** Whether it did all that it was told is seen by what is left. */
+function runAs(user: UserIds | undefined, [program = '', ...args]: readonly string[]): Promise<void> {
+  return new Promise((resolve) => {
+    const child = spawn(program, args, {
+      ...{ cwd: '/', env: { PATH: '/usr/bin:/bin' }, stdio: 'ignore', ...user },
+      ...{ timeout: REMOVE_TIMEOUT_MS, killSignal: 'SIGKILL' },
+    });
+    child.once('error', () => resolve());
+    child.once('exit', () => resolve());
+  });
 }
 
-/** Removes the folders of processes of this machine that have ended. Only what it can tell for certain. */
+/** Removes the folders of processes of this machine that have ended. Only what it can tell for certain: its own user made them. */
 export async function removeLeftFolders(parent: string): Promise<number> {
   let removed = 0;
+  const { mode } = await stat(parent).catch(() => ({ mode: OTHERS_WRITE }));
+  // Without the sticky bit a name may be another folder by the time it is removed.
+  if ((mode & (OTHERS_WRITE | GROUP_WRITES)) !== 0 && (mode & STICKY) === 0) return removed;
   for (const name of await readdir(parent).catch(() => [])) {
     const [, space, pid, startedAt] = NAME.exec(name) ?? [];
     if (pid === undefined || space === UNKNOWN || space !== pidSpace()) continue;
     if (startOf(pid) === startedAt) continue;
     const path = join(parent, name);
     const found = await lstat(path).catch(() => undefined);
-    if (!found?.isDirectory()) continue;
-    await removeAll(path).then(
+    if (!found?.isDirectory() || found.uid !== process.geteuid?.()) continue;
+    await removeOuter(path).then(
       () => (removed += 1),
       () => undefined,
     );

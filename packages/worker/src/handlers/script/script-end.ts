@@ -8,7 +8,7 @@ export interface SaidWords {
   /** From descriptor 3. */
   readonly answer: { readonly value: JsonValue } | undefined;
   readonly failure: { readonly error: string; readonly retryable: boolean } | undefined;
-  /** The end of what it wrote to standard error. */
+  /** The end of what it wrote to standard error, without secrets: it is cut here. */
   readonly lastErrors: string;
 }
 

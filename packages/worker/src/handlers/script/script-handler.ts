@@ -143,7 +143,7 @@ async function runIn(
       CARILLON_PAYLOAD_FILE: payloadFile,
       CARILLON_CHECKPOINT_FILE: checkpointFile,
     },
-    folder: folder.path,
+    folder,
     stdinFile,
     mergeOutput: call.mergeOutput,
     cookie: randomUUID(),
@@ -160,6 +160,7 @@ async function runIn(
     const end = await running.run(() => !signal.aborted && context.isHeld()).catch(notStarted);
     if (!end) throw new HandlerError(RUN_ERRORS.takenBack());
     lines.end();
+    words.end();
     await words.saved();
     note(context, describeEnd(end, performance.now() - startedAt));
     // What it answered on its way out is no answer: the engine knows why it was stopped.

@@ -1,5 +1,5 @@
 /** Whatever a script writes, and however much: bytes arrive as they are, and memory stays flat. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { OutputStream } from '../../run-channel.ts';
 import { bash, RecordingChannel, runScript } from './script.fixture.ts';
 
@@ -77,4 +77,32 @@ test('a script that closes its output and goes on is waited for', async () => {
 test('a script that does not read its input harms nothing', async () => {
   const { outcome } = await runScript(bash('exec <&-; echo done', { stdin: 'x'.repeat(200_000) }));
   expect(outcome.kind).toBe('SUCCESS');
+});
+
+describe('a secret is masked before a text is cut, so that no part of it is left', () => {
+  const secret = 'hunter2-hunter2-hunter2-hunter2';
+  const secrets = [secret];
+  const parts = Array.from({ length: secret.length - 5 }, (_, i) => secret.slice(i, i + 6));
+  const partsIn = (text: string) => parts.filter((part) => text.includes(part));
+
+  test.each([
+    ['at the end of the quoted line', 490, 0],
+    ['at the beginning of the last bytes that are kept', 10, 4_096 - 15],
+    ['at the very end', 10, 0],
+  ])('in the error, from standard error: %s', async (_, before, after) => {
+    const script = `printf '%*s' ${before} '' | tr ' ' x >&2; printf %s "$1" >&2; printf '%*s' ${after} '' | tr ' ' y >&2; exit 1`;
+    const { outcome } = await runScript({ ...bash(script, { args: [secret] }), secrets });
+    if (outcome.kind !== 'FAILED') throw new Error(outcome.kind);
+    expect(outcome.error).toMatch(/exit code 1: .*[xy]/);
+    expect(partsIn(outcome.error)).toEqual([]);
+  });
+
+  test('in what is quoted from descriptor 3', async () => {
+    const pad = 'x'.repeat(110);
+    const script = `echo "${pad}$1" >&3; echo "{\\"${pad}$1\\":1}" >&3`;
+    const { channel } = await runScript({ ...bash(script, { args: [secret] }), secrets });
+    const said = channel.text('system');
+    expect(said.match(/x{110}\*\*\*/g)).toHaveLength(2);
+    expect(partsIn(said)).toEqual([]);
+  });
 });

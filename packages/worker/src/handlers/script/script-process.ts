@@ -9,13 +9,14 @@ import type { Readable } from 'node:stream';
 import { type Containment, commandLine, type ScriptLimits } from './containment.ts';
 import { closeWriters, makePipes } from './named-pipes.ts';
 import { type ProcessInfo, ProcessTable } from './process-table.ts';
-import type { UserIds } from './run-folder.ts';
+import type { RunFolder, UserIds } from './run-folder.ts';
 import type { TreeSampler, TreeUse } from './tree-sampler.ts';
 
 export interface ScriptProcessOptions {
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  readonly folder: string;
+  /** The worker's own; given away when the script starts. */
+  readonly folder: RunFolder;
   /** Read as standard input. */
   readonly stdinFile: string;
   readonly user: UserIds | undefined;
@@ -74,7 +75,7 @@ export class ScriptProcess {
   /** Rejects when it could not be started. `mayStart` is asked at the last moment. */
   async run(mayStart: () => boolean): Promise<ScriptEnd | undefined> {
     const { folder, user, sampler } = this.#options;
-    const pipes = await makePipes(folder, { owner: user, count: 3 });
+    const pipes = await makePipes(folder.path, { owner: user, count: 3 });
     const [out, errors, control] = pipes.map(({ reader }) => reader);
     const oomKillsBefore = oomKills();
     if (!mayStart()) {
@@ -132,8 +133,9 @@ export class ScriptProcess {
     const [program = '', ...args] = commandLine(containment, this.#options);
     const input = openSync(stdinFile, 'r');
     try {
+      folder.giveAway();
       const child = spawn(program, args, {
-        ...{ cwd: folder, env: { ...env, CARILLON_RUN_COOKIE: cookie }, detached: true, ...user },
+        ...{ cwd: folder.path, env: { ...env, CARILLON_RUN_COOKIE: cookie }, detached: true, ...user },
         stdio: [input, out, errors, control, 'pipe'],
       });
       this.#child = child;

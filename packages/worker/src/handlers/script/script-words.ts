@@ -1,6 +1,7 @@
 /** What a script says, on its way to its run: output, progress, checkpoints, and what it wants to be answered. */
 import type { JsonValue } from '@carillon/domain';
 import type { RunContext } from '../../handler.ts';
+import type { MaskedStream } from '../../secret-mask.ts';
 import type { ControlListener } from './control-lines.ts';
 import type { SaidWords } from './script-end.ts';
 
@@ -8,12 +9,15 @@ export class ScriptWords implements ControlListener, SaidWords {
   readonly #context: RunContext;
   answer: { readonly value: JsonValue } | undefined;
   failure: { readonly error: string; readonly retryable: boolean } | undefined;
+  /** Masked before it is cut. */
   #tail = Buffer.alloc(0);
+  readonly #maskedErrors: MaskedStream | undefined;
   #next: { readonly value: JsonValue } | undefined;
   #saving: Promise<void> | undefined;
 
   constructor(context: RunContext) {
     this.#context = context;
+    this.#maskedErrors = context.mask?.stream();
   }
 
   get lastErrors(): string {
@@ -21,9 +25,17 @@ export class ScriptWords implements ControlListener, SaidWords {
   }
 
   output(stream: 'stdout' | 'stderr', bytes: Buffer): Promise<void> | undefined {
-    if (stream === 'stderr')
-      this.#tail = Buffer.concat([this.#tail, bytes.subarray(-TAIL_BYTES)]).subarray(-TAIL_BYTES);
+    if (stream === 'stderr') this.#keep(this.#maskedErrors ? this.#maskedErrors.push(bytes) : bytes);
     return this.#context.log.write(stream, bytes);
+  }
+
+  /** There is no more output. */
+  end(): void {
+    this.#keep(this.#maskedErrors?.end());
+  }
+
+  #keep(bytes: Uint8Array | undefined): void {
+    if (bytes) this.#tail = Buffer.concat([this.#tail, bytes.subarray(-TAIL_BYTES)]).subarray(-TAIL_BYTES);
   }
 
   progress(percent: number, message: string | undefined): void {
@@ -60,6 +72,10 @@ export class ScriptWords implements ControlListener, SaidWords {
 
   fail(error: string, retryable: boolean): void {
     this.failure = { error, retryable };
+  }
+
+  masked(text: string): string {
+    return this.#context.mask?.text(text) ?? text;
   }
 
   note(text: string): void {

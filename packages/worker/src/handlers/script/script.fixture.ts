@@ -44,14 +44,17 @@ export interface StartScript {
   readonly payload: object;
   readonly options?: Partial<ScriptHandlerOptions>;
   readonly checkpoint?: JsonValue;
+  readonly secrets?: readonly string[];
   readonly channel?: RecordingChannel;
 }
 
 /** Starts it, and answers its outcome as the engine would tell it. */
-export function startScript({ payload, options, checkpoint, channel = new RecordingChannel() }: StartScript) {
+export function startScript(start: StartScript) {
+  const { payload, options, checkpoint, secrets, channel = new RecordingChannel() } = start;
   const claimed = claimedRun({
     handler: 'script',
     payload: JSON.stringify(payload),
+    ...(secrets && { secrets }),
     ...(checkpoint !== undefined && { checkpoint: JSON.stringify(checkpoint) }),
   });
   const run = new RunInProgress(claimed, Date.now(), { channel });
