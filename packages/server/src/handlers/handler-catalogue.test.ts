@@ -118,7 +118,10 @@ test('hazard 23: schemas of workers that waste time are not used for the rest of
   // The clock of the test stands still while a pattern is tried: what was wasted is told by hand.
   const patience = clock.monotonic.bind(clock);
   let wasted = 0;
-  clock.monotonic = () => patience() + (wasted += 300);
+  clock.monotonic = () => {
+    wasted += 300;
+    return patience() + wasted;
+  };
   for (const { name } of names) await servers.checkPayload(job({ text: `${'a'.repeat(40)}!` }, name));
   expect(logged.length).toBeLessThan(names.length);
   await expect(servers.checkPayload(job({}, 'honest'))).resolves.toBeUndefined();
