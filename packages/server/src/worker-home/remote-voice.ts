@@ -18,6 +18,8 @@ export interface RemoteVoiceOptions {
 /** How many bytes of output may be on their way. */
 export const OUTPUT_WINDOW = 256 * 1_024;
 const CHECKPOINT_BYTES_MAX = 256 * 1_024;
+/** Checkpoints of one stream that are on their way to the storage, which all streams share. */
+const SAVING_MAX = 16;
 const MESSAGE_LENGTH_MAX = 500;
 const NOT_HELD = 'The run is not this worker’s any more.';
 
@@ -32,15 +34,21 @@ export class RemoteVoice {
   /** Sent by the worker and not taken yet. */
   #outstanding = 0;
   #taken = 0;
+  readonly #saving = new Set<Promise<void>>();
 
   constructor(options: RemoteVoiceOptions) {
     this.#options = options;
   }
 
-  hear({ outputs, progress, checkpoints }: P.SessionRequest): void {
+  /** Resolves when the next message may be read. */
+  async hear({ outputs, progress, checkpoints }: P.SessionRequest): Promise<void> {
     for (const output of outputs) this.#output(output);
     for (const each of progress) this.#progress(each);
-    for (const checkpoint of checkpoints) void this.#save(checkpoint);
+    for (const checkpoint of checkpoints) {
+      while (this.#saving.size >= SAVING_MAX) await Promise.race(this.#saving);
+      const saving = this.#save(checkpoint).then(() => void this.#saving.delete(saving));
+      this.#saving.add(saving);
+    }
   }
 
   #output(output: P.Output): void {

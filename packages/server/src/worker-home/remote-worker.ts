@@ -177,7 +177,7 @@ export class RemoteWorker implements LocalWorker {
     const about = [...ended, ...started, ...checkpoints, ...outputs, ...progress];
     if (about.length > 0) await this.#leases.find(about.map(({ leaseId }) => leaseId));
     this.#show(started);
-    this.#voice.hear(message);
+    await this.#voice.hear(message);
     for (const each of ended) this.#end(each);
     if (slotsFreed > 0n) this.#free(Number(slotsFreed));
   }

@@ -41,7 +41,11 @@ export class WorkerHomeFixture {
   readonly leases = breakable(this.storage.leases);
   readonly signals = new MemorySignalBus({ log: silentLog });
   readonly link = new InProcessWorkerLink();
-  readonly common = { clock, random: systemRandom, log: silentLog };
+  readonly warnings: string[] = [];
+  readonly common = {
+    ...{ clock, random: systemRandom },
+    log: { ...silentLog, warn: (_facts: object, message: string) => void this.warnings.push(message) },
+  };
   readonly reports = new OutcomeRecorder({
     ...{ ...this.common, leases: this.leases.port, signals: this.signals },
     retriesPerSecond: 1_000,

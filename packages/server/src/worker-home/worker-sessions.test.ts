@@ -1,20 +1,18 @@
 /** What a worker at the end of a stream may say, and what becomes of one that lies, repeats itself or sends garbage. */
-import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { ClaimedBatch } from '@carillon/domain';
 import { protocol as P, type RunChannel } from '@carillon/worker';
-import { createClient } from '@connectrpc/connect';
-import { createGrpcTransport } from '@connectrpc/connect-node';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../../../tests/support/eventually.ts';
 import { newId } from '../storage/conformance/sample-job.ts';
-import { KEY, WorkerHomeFixture } from './worker-home.fixture.ts';
+import { type RawStream, RawStreams } from './raw-stream.fixture.ts';
+import { WorkerHomeFixture } from './worker-home.fixture.ts';
 
 const SOON = { withinMs: 60_000 };
 
 let home: WorkerHomeFixture;
-let address: string;
 let said: string[];
-let streams: RawStream[];
+let streams: RawStreams;
 
 const CHANNEL: RunChannel = {
   output: ({ runId }, { stream, bytes }) => {
@@ -26,86 +24,14 @@ const CHANNEL: RunChannel = {
   close: ({ runId }) => void said.push(`${runId} closed`) as undefined,
 };
 
-/** A worker written by hand: it says whatever a test wants. */
-class RawStream {
-  readonly frames = new P.FrameQueue(() => create(P.SessionRequestSchema));
-  readonly heard: P.SessionResponse[] = [];
-  hasEnded = false;
-  readonly #gone = new AbortController();
-
-  constructor(key = KEY) {
-    const client = createClient(P.WorkerService, createGrpcTransport({ baseUrl: address }));
-    const headers = { authorization: `Bearer ${key}` };
-    const answers = client.session(this.frames.frames(), { headers, signal: this.#gone.signal });
-    void this.#read(answers);
-    streams.push(this);
-  }
-
-  async #read(answers: AsyncIterable<P.SessionResponse>): Promise<void> {
-    try {
-      for await (const answer of answers) this.heard.push(answer);
-    } catch {
-      // It broke: the tests look at what was heard before.
-    }
-    this.hasEnded = true;
-  }
-
-  /** Each in a frame of its own. */
-  say(message: MessageInitShape<typeof P.SessionRequestSchema>): void {
-    this.frames.put(P.URGENCY.life, P.FRAME_BYTES_MAX, (frame) =>
-      Object.assign(frame, create(P.SessionRequestSchema, message)),
-    );
-  }
-
-  hello(over: MessageInitShape<typeof P.HelloSchema> = {}): void {
-    this.say({
-      hello: {
-        ...{ protocol: 1, workerId: newId(), bootId: newId(), session: 1, name: 'raw' },
-        offer: { slots: 4, handlers: [{ name: 'quick' }] },
-        ...(over as object),
-      },
-    });
-  }
-
-  async welcomed(): Promise<P.Welcome> {
-    return eventually(() => {
-      const found = this.heard.find(({ welcome }) => welcome)?.welcome;
-      if (!found) throw new Error(`not welcome: ${this.goodbye?.reason}`);
-      return found;
-    }, SOON);
-  }
-
-  get goodbye(): P.Goodbye | undefined {
-    return this.heard.find(({ goodbye }) => goodbye)?.goodbye;
-  }
-
-  get settled(): [number, P.Verdict][] {
-    return this.heard.flatMap(({ settled }) =>
-      settled.flatMap(({ positions, verdicts }) =>
-        positions.map((position, i): [number, P.Verdict] => [position, verdicts[i]!]),
-      ),
-    );
-  }
-
-  untilEnded(): Promise<void> {
-    return eventually(() => expect(this.hasEnded).toBe(true), SOON);
-  }
-
-  close(): void {
-    this.frames.end();
-    this.#gone.abort();
-  }
-}
-
 beforeEach(async () => {
   said = [];
-  streams = [];
   home = await WorkerHomeFixture.open({ channel: CHANNEL });
-  ({ address } = await home.listen());
+  streams = new RawStreams((await home.listen()).address);
 });
 
 afterEach(async () => {
-  for (const stream of streams) stream.close();
+  streams.close();
   await home.close();
 });
 
@@ -122,12 +48,7 @@ const endOf = ({ leaseId, runs }: ClaimedBatch, over: MessageInitShape<typeof P.
   ],
 });
 
-async function connected(over: MessageInitShape<typeof P.HelloSchema> = {}): Promise<RawStream> {
-  const stream = new RawStream();
-  stream.hello(over);
-  await stream.welcomed();
-  return stream;
-}
+const connected: RawStreams['connected'] = (over) => streams.connected(over);
 
 /** A worker with one run. */
 async function working(): Promise<{
@@ -150,7 +71,7 @@ describe('a worker that connects', () => {
   });
 
   test('needs a key', async () => {
-    const stream = new RawStream('wrong');
+    const stream = streams.open('wrong');
     stream.hello();
     await stream.untilEnded();
     expect(stream.heard).toEqual([]);
@@ -162,7 +83,7 @@ describe('a worker that connects', () => {
     ['an older protocol', { hello: { protocol: 0, workerId: newId(), bootId: newId() } }],
     ['no slots', { hello: { protocol: 1, workerId: newId(), bootId: newId(), offer: { slots: 0 } } }],
   ])('with %s is refused with the reason', async (_, message) => {
-    const stream = new RawStream();
+    const stream = streams.open();
     stream.say(message);
     await stream.untilEnded();
     expect(stream.goodbye?.reason).toMatch(/./);
@@ -172,7 +93,7 @@ describe('a worker that connects', () => {
   test('hazard 44: under the id of another process is refused while that one lives', async () => {
     const workerId = newId();
     const first = await connected({ workerId });
-    const second = new RawStream();
+    const second = streams.open();
     second.hello({ workerId, session: 9 });
     await second.untilEnded();
     expect(second.goodbye?.reason).toContain('another process');
@@ -185,7 +106,7 @@ describe('a worker that connects', () => {
     await connected({ ...identity, session: 2 });
     await older.untilEnded();
     await eventually(() => expect(home.freeSlots()).toEqual([4]), SOON);
-    const late = new RawStream();
+    const late = streams.open();
     late.hello({ ...identity, session: 1 });
     await late.untilEnded();
     expect(home.freeSlots()).toEqual([4]);
@@ -218,7 +139,7 @@ describe('a worker that connects', () => {
 
   test('is sent to another server when this one stops', async () => {
     const { address: here, close } = await home.listen();
-    address = here;
+    streams.address = here;
     const stream = await connected();
     await close();
     await stream.untilEnded();

@@ -14,6 +14,7 @@ import type { LocalWorkers } from '../worker-link/worker-link.ts';
 import { ProtocolBroken, type ReadHello, readHello, requireLeases } from './read-hello.ts';
 import { OUTPUT_WINDOW } from './remote-voice.ts';
 import { RemoteWorker } from './remote-worker.ts';
+import { SessionBeats } from './session-beats.ts';
 import { beatTimes } from './storage-home.ts';
 
 export interface WorkerSessionsOptions {
@@ -69,6 +70,8 @@ interface Goodbye {
 
 const HELLO_MS_MAX = 10_000;
 const RECOGNISE_MS = 30_000;
+/** Of the time between two beats: a worker may beat early once, to tell something, and has no reason to do so again and again. */
+const BEAT_GAP_SHARE = 0.25;
 /** A worker that breaks the protocol is not wanted back at once. */
 const BROKEN_PAUSE_MS = 10_000;
 /** A claim takes milliseconds; a database that does not answer must not hold up the stop. */
@@ -219,24 +222,33 @@ export class WorkerSessions implements Service {
   async #read(messages: AsyncIterator<P.SessionRequest>, session: Session, call: SessionCall): Promise<void> {
     const { worker, end } = session;
     const { clock, members, log, silentMs } = this.#options;
+    const { beatMs, trustMs } = beatTimes(silentMs);
+    const isOver = new AbortController();
+    const gapMs = beatMs * BEAT_GAP_SHARE;
+    const beats = new SessionBeats({ ...{ worker, members, clock, log, gapMs }, signal: isOver.signal });
     let recognisedAt = clock.monotonic();
+    let isReading = false;
     let heard: () => void = () => undefined;
     const listen = () => {
       heard();
-      heard = clock.timer(beatTimes(silentMs).trustMs, () =>
-        end({ reason: 'no beat came', dialAgain: true }),
+      // A beat may have come that waits to be read.
+      heard = clock.timer(trustMs, () =>
+        isReading ? end({ reason: 'no beat came', dialAgain: true }) : listen(),
       );
     };
     listen();
     try {
       for (;;) {
+        isReading = true;
         const next = await messages.next();
+        isReading = false;
         if (next.done) break;
         const { beat } = next.value;
         if (next.value.hello) throw new ProtocolBroken('a hello comes first, and once');
         if (beat) {
+          requireLeases(beat.heldLeases);
           listen();
-          void this.#beat(session, beat).catch((error: unknown) => end(this.#goodbyeOf(error)));
+          await beats.hear(beat);
           if (clock.monotonic() - recognisedAt >= RECOGNISE_MS) {
             recognisedAt = clock.monotonic();
             void call.recognise().catch(() => end({ reason: 'the key is refused', dialAgain: true }));
@@ -250,26 +262,9 @@ export class WorkerSessions implements Service {
       if (!call.signal.aborted) end(this.#goodbyeOf(error));
       else log.debug({ err: error, workerId: worker.workerId }, 'the stream of a worker broke');
     } finally {
+      isOver.abort();
       heard();
       worker.frames.end();
-    }
-  }
-
-  /** Answered only once the storage has it. A storage that does not answer costs the worker its trust. */
-  async #beat({ worker }: Session, { sequence, heldLeases, stuck }: P.Beat): Promise<void> {
-    const { members, clock, log } = this.#options;
-    requireLeases(heldLeases);
-    try {
-      const { workerId } = worker;
-      const { alive: isAlive, draining } = await members.beatWorker(workerId, clock.now(), stuck);
-      if (isAlive) worker.drain(draining);
-      else worker.takeNoMore();
-      const unknownLeases = isAlive ? await worker.unknownOf(heldLeases) : [...heldLeases];
-      worker.frames.put(P.URGENCY.life, 40 * unknownLeases.length, (frame) => {
-        frame.beatAnswer = create(P.BeatAnswerSchema, { sequence, unknownLeases, buried: !isAlive });
-      });
-    } catch (error) {
-      log.warn({ err: error, workerId: worker.workerId }, 'the beat of a worker could not be recorded');
     }
   }
 
