@@ -124,3 +124,8 @@ function reported(ref: RunRef, { claimedAtMs }: KnownLease, { jobId, runId }: Kn
   const { position, epoch } = ref;
   return { leaseId: ref.leaseId as LeaseId, position, epoch, jobId, runId, claimedAtMs };
 }
+
+/** The worker's clock may be anywhere: what it says is kept between the claim and now. */
+export function within(told: bigint, { fromMs, nowMs }: { fromMs: number; nowMs: number }): number {
+  return Math.max(fromMs, Math.min(Number(told), nowMs));
+}

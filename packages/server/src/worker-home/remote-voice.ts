@@ -3,15 +3,16 @@
  * as it is kept, and the worker sends no more than the window before it is.
  */
 import { create } from '@bufbuild/protobuf';
-import type { Log } from '@carillon/foundation';
+import type { Clock, Log } from '@carillon/foundation';
 import { type OutputStream, protocol as P, type RunChannel } from '@carillon/worker';
 import { ProtocolBroken } from './read-hello.ts';
-import type { RemoteLeases } from './remote-leases.ts';
+import { type RemoteLeases, within } from './remote-leases.ts';
 
 export interface RemoteVoiceOptions {
   readonly channel: RunChannel;
   readonly leases: RemoteLeases;
   readonly frames: P.FrameQueue<P.SessionResponse>;
+  readonly clock: Clock;
   readonly log: Log;
 }
 
@@ -53,14 +54,19 @@ export class RemoteVoice {
 
   #output(output: P.Output): void {
     const { stream, atMs, bytes } = output;
-    const { channel, leases } = this.#options;
+    const { channel, leases, clock } = this.#options;
     this.#outstanding += bytes.length;
     // One write may go over the window: the worker does not split what a handler wrote at once.
     if (this.#outstanding > OUTPUT_WINDOW + P.FRAME_BYTES_MAX)
       throw new ProtocolBroken('more output was sent than was taken');
     const run = leases.speaks(output);
-    const chunk = { stream: STREAMS[stream] ?? 'stdout', atMs: Number(atMs), bytes };
-    const kept = run && channel.output(run, chunk);
+    const kept =
+      run &&
+      channel.output(run, {
+        stream: STREAMS[stream] ?? 'stdout',
+        atMs: within(atMs, { fromMs: run.claimedAtMs, nowMs: clock.now() }),
+        bytes,
+      });
     if (kept === undefined) this.#take(bytes.length);
     else void kept.then(() => this.#take(bytes.length));
   }

@@ -18,7 +18,7 @@ import type { RunReports } from '../worker-link/run-reports.ts';
 import type { LocalWorker, LocalWorkers } from '../worker-link/worker-link.ts';
 import { LeaseWatch } from './lease-watch.ts';
 import { ProtocolBroken } from './read-hello.ts';
-import { RemoteLeases } from './remote-leases.ts';
+import { RemoteLeases, within } from './remote-leases.ts';
 import { RemoteVoice } from './remote-voice.ts';
 import { passingFault } from './storage-home.ts';
 
@@ -238,9 +238,8 @@ export class RemoteWorker implements LocalWorker {
     }
   }
 
-  /** The worker's clock may be anywhere: what it says is kept between the claim and now. */
   #within(told: bigint, fromMs: number): number {
-    return Math.max(fromMs, Math.min(Number(told), this.#options.clock.now()));
+    return within(told, { fromMs, nowMs: this.#options.clock.now() });
   }
 
   #answered({ run }: RunReport, verdict: ReportVerdict | undefined): void {

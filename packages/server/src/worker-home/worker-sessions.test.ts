@@ -12,10 +12,12 @@ const SOON = { withinMs: 60_000 };
 
 let home: WorkerHomeFixture;
 let said: string[];
+let toldAt: number[];
 let streams: RawStreams;
 
 const CHANNEL: RunChannel = {
-  output: ({ runId }, { stream, bytes }) => {
+  output: ({ runId }, { stream, bytes, atMs }) => {
+    toldAt.push(atMs);
     said.push(`${runId} ${stream} ${Buffer.from(bytes).toString()}`);
     return undefined;
   },
@@ -26,6 +28,7 @@ const CHANNEL: RunChannel = {
 
 beforeEach(async () => {
   said = [];
+  toldAt = [];
   home = await WorkerHomeFixture.open({ channel: CHANNEL });
   streams = new RawStreams((await home.listen()).address);
 });
@@ -236,6 +239,17 @@ describe('what a run says', () => {
     expect(answers).toMatchObject([{ sequence: 3, error: '' }]);
     const taken = stream.heard.flatMap(({ outputsTaken }) => outputsTaken.map(({ bytes }) => bytes));
     expect(taken).toEqual([5n]);
+  });
+
+  test('has an instant between the claim and now, wherever the clock of the worker is', async () => {
+    const { stream, batch } = await working();
+    const bytes = Buffer.from('x');
+    const instants = [0n, BigInt(Date.UTC(10_000, 0, 1))];
+    stream.say({ outputs: instants.map((atMs) => ({ ...about(batch), atMs, bytes })) });
+    await eventually(() => expect(toldAt).toHaveLength(2), SOON);
+    expect(toldAt[0]).toBe(batch.claimedAtMs);
+    expect(toldAt[1]).toBeGreaterThanOrEqual(batch.claimedAtMs);
+    expect(toldAt[1]).toBeLessThanOrEqual(home.clock.now());
   });
 
   test('hazard 14: of a run that the worker does not hold is not kept', async () => {
