@@ -1,4 +1,5 @@
 /** What a stream of a worker costs the server when the worker says more than it has reason to. */
+import { type Caller, SERVER, WORKER_SCOPES } from '@carillon/domain';
 import type { RunChannel } from '@carillon/worker';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../../../tests/support/eventually.ts';
@@ -104,4 +105,46 @@ test('checkpoints on their way to the storage are bounded, and all are answered'
   const answers = () => stream.heard.flatMap(({ checkpointAnswers }) => checkpointAnswers);
   await eventually(() => expect(answers()).toHaveLength(count), SOON);
   expect(savingMost).toBeLessThanOrEqual(16);
+});
+
+describe('a key', () => {
+  const worker = (namespaces: readonly string[], offers: readonly string[]): Caller => ({
+    ...{ kind: 'key', id: 'key-1', name: 'w', userId: undefined, origin: SERVER.origin, offers },
+    grants: namespaces.map((namespace) => ({ namespace, role: 'admin', ownOnly: false })),
+    scopes: WORKER_SCOPES,
+  });
+
+  test.each([
+    ['a namespace', worker(['a'], ['quick'])],
+    ['a handler', worker(['a', 'b'], ['other'])],
+  ])('that may not serve %s any more has its streams sent away', async (_, less) => {
+    const { address } = await home.listen({ caller: worker(['a', 'b'], ['quick']), recogniseMs: 0 });
+    streams.address = address;
+    const stream = await streams.connected();
+    stream.say({ beat: { sequence: 1 } });
+    await eventually(() => expect(stream.heard.at(-1)?.beatAnswer?.sequence).toBe(1), SOON);
+    expect(stream.hasEnded).toBe(false);
+    home.callerNow = less;
+    stream.say({ beat: { sequence: 2 } });
+    await stream.untilEnded();
+    expect(stream.goodbye).toMatchObject({ dialAgain: true, reason: expect.stringContaining('may less') });
+  });
+
+  test('has a bounded number of streams, and room again when one has ended', async () => {
+    streams.address = (await home.listen({ streamsMax: 2 })).address;
+    const first = await streams.connected();
+    await streams.connected();
+    const third = streams.open();
+    third.hello();
+    await third.untilEnded();
+    expect(third.goodbye).toMatchObject({ dialAgain: true, reason: expect.stringContaining('2 times') });
+    expect(third.goodbye?.afterMs).toBeGreaterThan(0);
+    first.close();
+    await eventually(async () => {
+      const next = streams.open();
+      next.hello();
+      await eventually(() => expect(next.heard).not.toEqual([]), SOON);
+      expect(next.goodbye).toBeUndefined();
+    }, SOON);
+  });
 });
