@@ -4,7 +4,7 @@
  */
 import { create } from '@bufbuild/protobuf';
 import type { Clock, Log } from '@carillon/foundation';
-import { type OutputStream, protocol as P, type RunChannel } from '@carillon/worker';
+import { type HeldRun, type OutputStream, protocol as P, type RunChannel } from '@carillon/worker';
 import { ProtocolBroken } from './read-hello.ts';
 import { type RemoteLeases, within } from './remote-leases.ts';
 
@@ -54,21 +54,35 @@ export class RemoteVoice {
 
   #output(output: P.Output): void {
     const { stream, atMs, bytes } = output;
-    const { channel, leases, clock } = this.#options;
+    const { leases } = this.#options;
     this.#outstanding += bytes.length;
     // One write may go over the window: the worker does not split what a handler wrote at once.
     if (this.#outstanding > OUTPUT_WINDOW + P.FRAME_BYTES_MAX)
       throw new ProtocolBroken('more output was sent than was taken');
     const run = leases.speaks(output);
-    const kept =
-      run &&
-      channel.output(run, {
-        stream: STREAMS[stream] ?? 'stdout',
-        atMs: within(atMs, { fromMs: run.claimedAtMs, nowMs: clock.now() }),
-        bytes,
-      });
+    const kept = run && this.#keep(run, { stream: STREAMS[stream] ?? 'stdout', atMs, bytes });
     if (kept === undefined) this.#take(bytes.length);
     else void kept.then(() => this.#take(bytes.length));
+  }
+
+  #keep(
+    run: HeldRun,
+    { stream, atMs, bytes }: { stream: OutputStream; atMs: bigint; bytes: Uint8Array },
+  ): Promise<void> | undefined {
+    const { channel, leases, clock } = this.#options;
+    const mask = leases.maskOf(run);
+    const shown = mask ? mask.output(stream, bytes) : bytes;
+    if (!shown) return undefined;
+    const told = within(atMs, { fromMs: run.claimedAtMs, nowMs: clock.now() });
+    return channel.output(run, { stream, atMs: told, bytes: shown });
+  }
+
+  /** The run has ended. Undefined: there is nothing to wait for. */
+  close(run: HeldRun): Promise<void> | undefined {
+    const { channel, leases, clock } = this.#options;
+    for (const rest of leases.maskOf(run)?.rest() ?? [])
+      void channel.output(run, { ...rest, atMs: clock.now() });
+    return channel.close(run);
   }
 
   #take(bytes: number): void {
@@ -86,7 +100,8 @@ export class RemoteVoice {
     const run = this.#options.leases.speaks(told);
     if (!run || Number.isNaN(told.percent)) return;
     const percent = Math.min(Math.max(told.percent, 0), 100);
-    const message = told.message.slice(0, MESSAGE_LENGTH_MAX);
+    const mask = this.#options.leases.maskOf(run);
+    const message = (mask?.text(told.message) ?? told.message).slice(0, MESSAGE_LENGTH_MAX);
     this.#options.channel.progress(run, { percent, ...(message !== '' && { message }) });
   }
 

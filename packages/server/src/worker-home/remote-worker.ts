@@ -226,13 +226,14 @@ export class RemoteWorker implements LocalWorker {
       if (found === undefined || found === 'told') continue;
       const { run, hasSpoken } = found;
       const started = startedAtMs[i] === 0n ? undefined : this.#within(startedAtMs[i]!, run.claimedAtMs);
+      const outcome = P.outcomeOf(byPosition.get(position));
       const report: RunReport = {
         run,
         startedAtMs: started,
         endedAtMs: this.#within(endedAtMs[i]!, started ?? run.claimedAtMs),
-        outcome: P.outcomeOf(byPosition.get(position)),
+        outcome: this.#leases.maskOf(run)?.outcome(outcome) ?? outcome,
       };
-      const closing = hasSpoken ? this.#options.channel.close(run) : undefined;
+      const closing = hasSpoken ? this.#voice.close(run) : undefined;
       if (closing === undefined) this.#sender.send(report);
       else void closing.then(() => this.#sender.send(report));
     }

@@ -241,6 +241,33 @@ describe('what a run says', () => {
     expect(taken).toEqual([5n]);
   });
 
+  test('holds no secret of the run, also when the worker masks none', async () => {
+    const stream = await connected();
+    await eventually(() => home.workerId(), SOON);
+    const { batch } = await home.claim('quick');
+    const secrets = ['correct-horse'];
+    home.link.reserve(batch.workerId, 1);
+    home.link.hand({ ...batch, runs: batch.runs.map((run) => ({ ...run, secrets })) });
+    await eventually(() => expect(stream.heard.some(({ assigns }) => assigns.length > 0)).toBe(true), SOON);
+    const run = about(batch);
+    stream.say({
+      outputs: ['it is correct-', 'horse; cor'].map((text) => ({ ...run, bytes: Buffer.from(text) })),
+      progress: [{ ...run, percent: 1, message: 'with correct-horse' }],
+    });
+    stream.say(endOf(batch, { outcomes: [{ position: 0, result: '{"key":"correct-horse"}' }] }));
+    await eventually(() => expect(stream.settled).toHaveLength(1), SOON);
+    const { runId, jobId } = batch.runs[0]!;
+    expect(said).toEqual([
+      `${runId} stdout it is `,
+      `${runId} stdout ***; `,
+      `${runId} 1 with ***`,
+      `${runId} stdout cor`,
+      `${runId} closed`,
+    ]);
+    const [view] = await home.world.runsOf(jobId, home.clock.now());
+    expect(view!.result).toBe('{"key":"***"}');
+  });
+
   test('has an instant between the claim and now, wherever the clock of the worker is', async () => {
     const { stream, batch } = await working();
     const bytes = Buffer.from('x');
