@@ -25,4 +25,5 @@ export type { RunInProgress } from './run-in-progress.ts';
 export { ReportSender } from './runtime/report-sender.ts';
 export * from './runtime/worker-home.ts';
 export { WorkerRuntime, type WorkerRuntimeOptions } from './runtime/worker-runtime.ts';
+export { type MaskedStream, SecretMask } from './secret-mask.ts';
 export type { StandardSchemaV1 } from './standard-schema.ts';

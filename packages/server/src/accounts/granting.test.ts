@@ -252,6 +252,20 @@ describe('a worker key', () => {
     },
   );
 
+  it('may not read, rename, rotate or revoke itself', async () => {
+    const { key, secret } = await connecting(SERVER, { handlers: ['resize'] });
+    const caller = await fixture.accounts.identities.ofKey(secret, SERVER.origin);
+    const { everyones } = fixture;
+    const tries = [
+      () => everyones.getKey(caller, key.keyId),
+      () => everyones.renameKey(caller, key.keyId, 'mine'),
+      () => everyones.rotateKey(caller, key.keyId, { overlapMs: 0 }),
+      () => everyones.revokeKey(caller, key.keyId),
+    ];
+    for (const each of tries) await expect(each()).rejects.toMatchObject(forbidden);
+    expect(await everyones.getKey(SERVER, key.keyId)).toMatchObject({ name: 'w', prefix: key.prefix });
+  });
+
   it('keeps what it may when it is rotated', async () => {
     const { key } = await connecting(SERVER, { handlers: ['resize'] });
     const { secret } = await fixture.everyones.rotateKey(SERVER, key.keyId, { overlapMs: 0 });

@@ -228,6 +228,8 @@ function rightsOf(
 }
 
 async function visibleKey({ store }: AccountParts, caller: Caller, keyId: string): Promise<ApiKey> {
+  // A worker key may not even change itself: whoever gets hold of one must not keep it, or take it from its workers.
+  if (caller.offers !== undefined) requireMay(caller, 'keys.read');
   const key = await store.key(keyId);
   if (
     !key ||

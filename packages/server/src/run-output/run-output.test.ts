@@ -1,17 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import type { JobId, LeaseId, NodeId, RunId } from '@carillon/domain';
-import { type Log, silentLog, systemClock } from '@carillon/foundation';
+import { type Clock, type Log, silentLog, systemClock } from '@carillon/foundation';
 import type { HeldRun, OutputStream } from '@carillon/worker';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../../../tests/support/eventually.ts';
 import { dayOf, type LogStore } from '../log-store/log-store.ts';
 import { MemoryLogStore } from '../log-store/memory-log-store.ts';
 import { MemoryRunLogStore } from '../storage/memory/memory-run-log-store.ts';
+import type { RunLogRecord } from '../storage/run-log-store.ts';
+import { StorageUnavailable } from '../storage/storage.ts';
 import { HEAD_BYTES_MAX, LINE_BYTES_MAX, UNWRITTEN_BYTES_MAX } from './attempt-log.ts';
 import { RunOutput, type RunOutputOptions } from './run-output.ts';
 
 const SOON = { withinMs: 60_000 };
 const AT = Date.UTC(2030, 0, 31, 12);
+const CLOCK: Clock = { ...systemClock, now: () => AT };
 const NODE = randomUUID() as NodeId;
 
 /** The store in memory, which fails or waits when it is told to. */
@@ -41,7 +44,7 @@ afterEach(() => output.stop());
 
 function make(over: Partial<RunOutputOptions> = {}): RunOutput {
   const log: Log = { ...silentLog, warn: (_facts, message) => void warnings.push(message) };
-  return new RunOutput({ store, records, nodeId: NODE, clock: systemClock, log, ...over });
+  return new RunOutput({ store, records, nodeId: NODE, clock: CLOCK, log, ...over });
 }
 
 const held = (over: Partial<HeldRun> = {}): HeldRun => ({
@@ -119,6 +122,51 @@ describe('lines', () => {
     await Promise.all([output.close(first), output.close(second)]);
     expect(await lines(first)).toEqual([`${AT} o early`, `${AT} o late`]);
     expect(await lines(second)).toEqual([`${AT} o next`]);
+  });
+});
+
+test('the day of a log is the day of the server, whatever instant is told', async () => {
+  const run = held();
+  say(run, 'from the future\n', 'stdout', Date.UTC(10_000, 0, 1));
+  await output.close(run);
+  expect(await records.logsOf(run.runId)).toMatchObject([{ day: '2030-01-31' }]);
+});
+
+describe('a record that the storage refuses', () => {
+  class StrictRecords extends MemoryRunLogStore {
+    readonly refused = new Set<string>();
+    isAway = false;
+
+    override async recordLogs(given: readonly RunLogRecord[]): Promise<void> {
+      if (this.isAway) throw new StorageUnavailable('away');
+      if (given.some(({ runId }) => this.refused.has(runId))) throw new Error('date out of range');
+      return super.recordLogs(given);
+    }
+  }
+
+  test('is dropped with a line in the log of the server, and those beside it are recorded', async () => {
+    const strict = new StrictRecords();
+    output = make({ records: strict });
+    const runs = Array.from({ length: 9 }, () => held());
+    strict.refused.add(runs[4]!.runId);
+    for (const run of runs) say(run, 'text\n');
+    await Promise.all(runs.map((run) => output.close(run)));
+    const found = await Promise.all(runs.map(async ({ runId }) => (await strict.logsOf(runId)).length));
+    expect(found).toEqual([1, 1, 1, 1, 0, 1, 1, 1, 1]);
+    expect(warnings).toEqual([expect.stringContaining('refuses')]);
+  });
+
+  test('is told from a storage that is away: then all are tried again', async () => {
+    const strict = new StrictRecords();
+    output = make({ records: strict });
+    const run = held();
+    strict.isAway = true;
+    say(run, 'text\n');
+    const closed = output.close(run);
+    await eventually(() => expect(warnings).toEqual([expect.stringContaining('trying again')]), SOON);
+    strict.isAway = false;
+    await closed;
+    expect(await strict.logsOf(run.runId)).toMatchObject([{ ended: true }]);
   });
 });
 

@@ -111,7 +111,8 @@ export class RunOutput implements Service, Pick<RunChannel, 'output' | 'close'> 
     const found = this.#open.get(name);
     if (found) return found;
     const { runId, epoch } = run;
-    const key = { day: dayOf(atMs), runId: runId as RunId, epoch };
+    // Not of `atMs`, which a worker says: the retention of logs goes by the day.
+    const key = { day: dayOf(this.#options.clock.now()), runId: runId as RunId, epoch };
     const log: OpenLog = {
       ...{ key, text: new AttemptLog(atMs), isRecorded: false, writing: undefined, fault: undefined },
       ...{ retryAt: 0, closing: false, room: undefined, hasWaited: false },

@@ -5,6 +5,7 @@
 import type { ClaimedBatch, JobId, LeaseId, RunId, WorkerId } from '@carillon/domain';
 import type { HeldRun, ReportedRun } from '@carillon/worker';
 import type { LeasedRun, LeaseStore } from '../storage/lease-store.ts';
+import { RunMask } from './run-mask.ts';
 
 /** Without payloads: a lease is remembered for as long as its longest run takes. */
 interface KnownRun {
@@ -15,6 +16,10 @@ interface KnownRun {
   isTold: boolean;
   /** It has written output, and its log must be closed. */
   hasSpoken: boolean;
+  /** Of a run that was assigned here; one of an earlier stream has left its secrets there. */
+  readonly secrets: readonly string[] | undefined;
+  /** Made when the run first says something. */
+  mask?: RunMask | undefined;
 }
 
 interface KnownLease {
@@ -49,8 +54,10 @@ export class RemoteLeases {
 
   assigned({ leaseId, claimedAtMs, runs }: ClaimedBatch): void {
     const known = new Map<number, KnownRun>();
-    for (const { position, epoch, jobId, runId } of runs)
-      known.set(position, { epoch, jobId, runId, isTold: false, hasSpoken: false });
+    for (const { position, epoch, jobId, runId, secrets } of runs)
+      known.set(position, {
+        ...{ epoch, jobId, runId, isTold: false, hasSpoken: false, secrets },
+      });
     this.#known.set(leaseId, { claimedAtMs, size: runs.length, runs: known });
   }
 
@@ -89,6 +96,12 @@ export class RemoteLeases {
     return held;
   }
 
+  maskOf({ leaseId, position }: Pick<HeldRun, 'leaseId' | 'position'>): RunMask | undefined {
+    const run = this.#known.get(leaseId)?.runs.get(position);
+    if (run?.secrets) run.mask ??= RunMask.of(run.secrets);
+    return run?.mask;
+  }
+
   /** For the end of a run. told: it was told before, and is being recorded. */
   ends(ref: RunRef): { run: ReportedRun; hasSpoken: boolean } | 'told' | undefined {
     const lease = this.#known.get(ref.leaseId as LeaseId);
@@ -114,7 +127,7 @@ function knownLease(runs: readonly LeasedRun[]): KnownLease {
     runs: new Map(
       runs.map(({ position, epoch, jobId, runId }) => [
         position,
-        { epoch, jobId, runId, isTold: false, hasSpoken: false },
+        { epoch, jobId, runId, isTold: false, hasSpoken: false, secrets: undefined },
       ]),
     ),
   };
@@ -123,4 +136,9 @@ function knownLease(runs: readonly LeasedRun[]): KnownLease {
 function reported(ref: RunRef, { claimedAtMs }: KnownLease, { jobId, runId }: KnownRun): HeldRun {
   const { position, epoch } = ref;
   return { leaseId: ref.leaseId as LeaseId, position, epoch, jobId, runId, claimedAtMs };
+}
+
+/** The worker's clock may be anywhere: what it says is kept between the claim and now. */
+export function within(told: bigint, { fromMs, nowMs }: { fromMs: number; nowMs: number }): number {
+  return Math.max(fromMs, Math.min(Number(told), nowMs));
 }

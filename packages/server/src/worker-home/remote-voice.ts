@@ -3,21 +3,24 @@
  * as it is kept, and the worker sends no more than the window before it is.
  */
 import { create } from '@bufbuild/protobuf';
-import type { Log } from '@carillon/foundation';
-import { type OutputStream, protocol as P, type RunChannel } from '@carillon/worker';
+import type { Clock, Log } from '@carillon/foundation';
+import { type HeldRun, type OutputStream, protocol as P, type RunChannel } from '@carillon/worker';
 import { ProtocolBroken } from './read-hello.ts';
-import type { RemoteLeases } from './remote-leases.ts';
+import { type RemoteLeases, within } from './remote-leases.ts';
 
 export interface RemoteVoiceOptions {
   readonly channel: RunChannel;
   readonly leases: RemoteLeases;
   readonly frames: P.FrameQueue<P.SessionResponse>;
+  readonly clock: Clock;
   readonly log: Log;
 }
 
 /** How many bytes of output may be on their way. */
 export const OUTPUT_WINDOW = 256 * 1_024;
 const CHECKPOINT_BYTES_MAX = 256 * 1_024;
+/** Checkpoints of one stream that are on their way to the storage, which all streams share. */
+const SAVING_MAX = 16;
 const MESSAGE_LENGTH_MAX = 500;
 const NOT_HELD = 'The run is not this worker’s any more.';
 
@@ -32,29 +35,54 @@ export class RemoteVoice {
   /** Sent by the worker and not taken yet. */
   #outstanding = 0;
   #taken = 0;
+  readonly #saving = new Set<Promise<void>>();
 
   constructor(options: RemoteVoiceOptions) {
     this.#options = options;
   }
 
-  hear({ outputs, progress, checkpoints }: P.SessionRequest): void {
+  /** Resolves when the next message may be read. */
+  async hear({ outputs, progress, checkpoints }: P.SessionRequest): Promise<void> {
     for (const output of outputs) this.#output(output);
     for (const each of progress) this.#progress(each);
-    for (const checkpoint of checkpoints) void this.#save(checkpoint);
+    for (const checkpoint of checkpoints) {
+      while (this.#saving.size >= SAVING_MAX) await Promise.race(this.#saving);
+      const saving = this.#save(checkpoint).then(() => void this.#saving.delete(saving));
+      this.#saving.add(saving);
+    }
   }
 
   #output(output: P.Output): void {
     const { stream, atMs, bytes } = output;
-    const { channel, leases } = this.#options;
+    const { leases } = this.#options;
     this.#outstanding += bytes.length;
     // One write may go over the window: the worker does not split what a handler wrote at once.
     if (this.#outstanding > OUTPUT_WINDOW + P.FRAME_BYTES_MAX)
       throw new ProtocolBroken('more output was sent than was taken');
     const run = leases.speaks(output);
-    const chunk = { stream: STREAMS[stream] ?? 'stdout', atMs: Number(atMs), bytes };
-    const kept = run && channel.output(run, chunk);
+    const kept = run && this.#keep(run, { stream: STREAMS[stream] ?? 'stdout', atMs, bytes });
     if (kept === undefined) this.#take(bytes.length);
     else void kept.then(() => this.#take(bytes.length));
+  }
+
+  #keep(
+    run: HeldRun,
+    { stream, atMs, bytes }: { stream: OutputStream; atMs: bigint; bytes: Uint8Array },
+  ): Promise<void> | undefined {
+    const { channel, leases, clock } = this.#options;
+    const mask = leases.maskOf(run);
+    const shown = mask ? mask.output(stream, bytes) : bytes;
+    if (!shown) return undefined;
+    const told = within(atMs, { fromMs: run.claimedAtMs, nowMs: clock.now() });
+    return channel.output(run, { stream, atMs: told, bytes: shown });
+  }
+
+  /** The run has ended. Undefined: there is nothing to wait for. */
+  close(run: HeldRun): Promise<void> | undefined {
+    const { channel, leases, clock } = this.#options;
+    for (const rest of leases.maskOf(run)?.rest() ?? [])
+      void channel.output(run, { ...rest, atMs: clock.now() });
+    return channel.close(run);
   }
 
   #take(bytes: number): void {
@@ -72,7 +100,8 @@ export class RemoteVoice {
     const run = this.#options.leases.speaks(told);
     if (!run || Number.isNaN(told.percent)) return;
     const percent = Math.min(Math.max(told.percent, 0), 100);
-    const message = told.message.slice(0, MESSAGE_LENGTH_MAX);
+    const mask = this.#options.leases.maskOf(run);
+    const message = (mask?.text(told.message) ?? told.message).slice(0, MESSAGE_LENGTH_MAX);
     this.#options.channel.progress(run, { percent, ...(message !== '' && { message }) });
   }
 

@@ -18,7 +18,7 @@ import type { RunReports } from '../worker-link/run-reports.ts';
 import type { LocalWorker, LocalWorkers } from '../worker-link/worker-link.ts';
 import { LeaseWatch } from './lease-watch.ts';
 import { ProtocolBroken } from './read-hello.ts';
-import { RemoteLeases } from './remote-leases.ts';
+import { RemoteLeases, within } from './remote-leases.ts';
 import { RemoteVoice } from './remote-voice.ts';
 import { passingFault } from './storage-home.ts';
 
@@ -177,7 +177,7 @@ export class RemoteWorker implements LocalWorker {
     const about = [...ended, ...started, ...checkpoints, ...outputs, ...progress];
     if (about.length > 0) await this.#leases.find(about.map(({ leaseId }) => leaseId));
     this.#show(started);
-    this.#voice.hear(message);
+    await this.#voice.hear(message);
     for (const each of ended) this.#end(each);
     if (slotsFreed > 0n) this.#free(Number(slotsFreed));
   }
@@ -226,21 +226,21 @@ export class RemoteWorker implements LocalWorker {
       if (found === undefined || found === 'told') continue;
       const { run, hasSpoken } = found;
       const started = startedAtMs[i] === 0n ? undefined : this.#within(startedAtMs[i]!, run.claimedAtMs);
+      const outcome = P.outcomeOf(byPosition.get(position));
       const report: RunReport = {
         run,
         startedAtMs: started,
         endedAtMs: this.#within(endedAtMs[i]!, started ?? run.claimedAtMs),
-        outcome: P.outcomeOf(byPosition.get(position)),
+        outcome: this.#leases.maskOf(run)?.outcome(outcome) ?? outcome,
       };
-      const closing = hasSpoken ? this.#options.channel.close(run) : undefined;
+      const closing = hasSpoken ? this.#voice.close(run) : undefined;
       if (closing === undefined) this.#sender.send(report);
       else void closing.then(() => this.#sender.send(report));
     }
   }
 
-  /** The worker's clock may be anywhere: what it says is kept between the claim and now. */
   #within(told: bigint, fromMs: number): number {
-    return Math.max(fromMs, Math.min(Number(told), this.#options.clock.now()));
+    return within(told, { fromMs, nowMs: this.#options.clock.now() });
   }
 
   #answered({ run }: RunReport, verdict: ReportVerdict | undefined): void {

@@ -3,7 +3,15 @@
  * HTTP/2 stream. Time is the system's, moved to where the storage's tests begin.
  */
 import type { AddressInfo } from 'node:net';
-import { type BootId, type ClaimedBatch, type Job, Refusal, SERVER, type WorkerId } from '@carillon/domain';
+import {
+  type BootId,
+  type Caller,
+  type ClaimedBatch,
+  type Job,
+  Refusal,
+  SERVER,
+  type WorkerId,
+} from '@carillon/domain';
 import { type Clock, silentLog, systemClock, systemRandom } from '@carillon/foundation';
 import {
   createWorker,
@@ -48,11 +56,17 @@ export class WorkerHomeFixture {
   readonly leases = breakable(this.storage.leases);
   readonly signals = new MemorySignalBus({ log: silentLog });
   readonly link = new InProcessWorkerLink();
-  readonly common = { clock, random: systemRandom, log: silentLog };
+  readonly warnings: string[] = [];
+  readonly common = {
+    ...{ clock, random: systemRandom },
+    log: { ...silentLog, warn: (_facts: object, message: string) => void this.warnings.push(message) },
+  };
   readonly reports = new OutcomeRecorder({
     ...{ ...this.common, leases: this.leases.port, signals: this.signals },
     retriesPerSecond: 1_000,
   });
+  /** Whom the key stands for from now on. */
+  callerNow: Caller | undefined;
   readonly described: OfferedParameters[] = [];
   readonly #channel: RunChannel;
   readonly #undo: (() => Promise<unknown>)[] = [];
@@ -81,10 +95,12 @@ export class WorkerHomeFixture {
   /** A port that workers connect to. */
   async listen({
     caller = SERVER,
+    recogniseMs = 30_000,
+    streamsMax = 100,
   } = {}): Promise<{ address: string; sessions: WorkerSessions; close: () => Promise<void> }> {
     const sessions = new WorkerSessions({
       ...this.#homes(),
-      nodeId: this.world.nodeId,
+      ...{ nodeId: this.world.nodeId, recogniseMs },
       describe: async (offered) => {
         this.described.push(...offered);
       },
@@ -94,12 +110,12 @@ export class WorkerHomeFixture {
     closeConnections(app, listener.connections);
     app.addHook('preClose', () => sessions.stop());
     mountRpc(app, {
-      methods: workerMethods(sessions),
+      methods: workerMethods(sessions, { eachMax: streamsMax, totalMax: 1_000 }),
       bodyLimitBytes: 1_024,
       clock,
       log: silentLog,
       authenticate: async ({ headers }) => {
-        if (headers.authorization === `Bearer ${KEY}`) return caller;
+        if (headers.authorization === `Bearer ${KEY}`) return this.callerNow ?? caller;
         throw new Refusal('unauthorized', 'The key is not valid.');
       },
     });

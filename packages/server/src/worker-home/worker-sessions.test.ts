@@ -1,23 +1,23 @@
 /** What a worker at the end of a stream may say, and what becomes of one that lies, repeats itself or sends garbage. */
-import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { ClaimedBatch } from '@carillon/domain';
 import { protocol as P, type RunChannel } from '@carillon/worker';
-import { createClient } from '@connectrpc/connect';
-import { createGrpcTransport } from '@connectrpc/connect-node';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../../../tests/support/eventually.ts';
 import { newId } from '../storage/conformance/sample-job.ts';
-import { KEY, WorkerHomeFixture } from './worker-home.fixture.ts';
+import { type RawStream, RawStreams } from './raw-stream.fixture.ts';
+import { WorkerHomeFixture } from './worker-home.fixture.ts';
 
 const SOON = { withinMs: 60_000 };
 
 let home: WorkerHomeFixture;
-let address: string;
 let said: string[];
-let streams: RawStream[];
+let toldAt: number[];
+let streams: RawStreams;
 
 const CHANNEL: RunChannel = {
-  output: ({ runId }, { stream, bytes }) => {
+  output: ({ runId }, { stream, bytes, atMs }) => {
+    toldAt.push(atMs);
     said.push(`${runId} ${stream} ${Buffer.from(bytes).toString()}`);
     return undefined;
   },
@@ -26,86 +26,15 @@ const CHANNEL: RunChannel = {
   close: ({ runId }) => void said.push(`${runId} closed`) as undefined,
 };
 
-/** A worker written by hand: it says whatever a test wants. */
-class RawStream {
-  readonly frames = new P.FrameQueue(() => create(P.SessionRequestSchema));
-  readonly heard: P.SessionResponse[] = [];
-  hasEnded = false;
-  readonly #gone = new AbortController();
-
-  constructor(key = KEY) {
-    const client = createClient(P.WorkerService, createGrpcTransport({ baseUrl: address }));
-    const headers = { authorization: `Bearer ${key}` };
-    const answers = client.session(this.frames.frames(), { headers, signal: this.#gone.signal });
-    void this.#read(answers);
-    streams.push(this);
-  }
-
-  async #read(answers: AsyncIterable<P.SessionResponse>): Promise<void> {
-    try {
-      for await (const answer of answers) this.heard.push(answer);
-    } catch {
-      // It broke: the tests look at what was heard before.
-    }
-    this.hasEnded = true;
-  }
-
-  /** Each in a frame of its own. */
-  say(message: MessageInitShape<typeof P.SessionRequestSchema>): void {
-    this.frames.put(P.URGENCY.life, P.FRAME_BYTES_MAX, (frame) =>
-      Object.assign(frame, create(P.SessionRequestSchema, message)),
-    );
-  }
-
-  hello(over: MessageInitShape<typeof P.HelloSchema> = {}): void {
-    this.say({
-      hello: {
-        ...{ protocol: 1, workerId: newId(), bootId: newId(), session: 1, name: 'raw' },
-        offer: { slots: 4, handlers: [{ name: 'quick' }] },
-        ...(over as object),
-      },
-    });
-  }
-
-  async welcomed(): Promise<P.Welcome> {
-    return eventually(() => {
-      const found = this.heard.find(({ welcome }) => welcome)?.welcome;
-      if (!found) throw new Error(`not welcome: ${this.goodbye?.reason}`);
-      return found;
-    }, SOON);
-  }
-
-  get goodbye(): P.Goodbye | undefined {
-    return this.heard.find(({ goodbye }) => goodbye)?.goodbye;
-  }
-
-  get settled(): [number, P.Verdict][] {
-    return this.heard.flatMap(({ settled }) =>
-      settled.flatMap(({ positions, verdicts }) =>
-        positions.map((position, i): [number, P.Verdict] => [position, verdicts[i]!]),
-      ),
-    );
-  }
-
-  untilEnded(): Promise<void> {
-    return eventually(() => expect(this.hasEnded).toBe(true), SOON);
-  }
-
-  close(): void {
-    this.frames.end();
-    this.#gone.abort();
-  }
-}
-
 beforeEach(async () => {
   said = [];
-  streams = [];
+  toldAt = [];
   home = await WorkerHomeFixture.open({ channel: CHANNEL });
-  ({ address } = await home.listen());
+  streams = new RawStreams((await home.listen()).address);
 });
 
 afterEach(async () => {
-  for (const stream of streams) stream.close();
+  streams.close();
   await home.close();
 });
 
@@ -122,12 +51,7 @@ const endOf = ({ leaseId, runs }: ClaimedBatch, over: MessageInitShape<typeof P.
   ],
 });
 
-async function connected(over: MessageInitShape<typeof P.HelloSchema> = {}): Promise<RawStream> {
-  const stream = new RawStream();
-  stream.hello(over);
-  await stream.welcomed();
-  return stream;
-}
+const connected: RawStreams['connected'] = (over) => streams.connected(over);
 
 /** A worker with one run. */
 async function working(): Promise<{
@@ -150,7 +74,7 @@ describe('a worker that connects', () => {
   });
 
   test('needs a key', async () => {
-    const stream = new RawStream('wrong');
+    const stream = streams.open('wrong');
     stream.hello();
     await stream.untilEnded();
     expect(stream.heard).toEqual([]);
@@ -162,7 +86,7 @@ describe('a worker that connects', () => {
     ['an older protocol', { hello: { protocol: 0, workerId: newId(), bootId: newId() } }],
     ['no slots', { hello: { protocol: 1, workerId: newId(), bootId: newId(), offer: { slots: 0 } } }],
   ])('with %s is refused with the reason', async (_, message) => {
-    const stream = new RawStream();
+    const stream = streams.open();
     stream.say(message);
     await stream.untilEnded();
     expect(stream.goodbye?.reason).toMatch(/./);
@@ -172,7 +96,7 @@ describe('a worker that connects', () => {
   test('hazard 44: under the id of another process is refused while that one lives', async () => {
     const workerId = newId();
     const first = await connected({ workerId });
-    const second = new RawStream();
+    const second = streams.open();
     second.hello({ workerId, session: 9 });
     await second.untilEnded();
     expect(second.goodbye?.reason).toContain('another process');
@@ -185,7 +109,7 @@ describe('a worker that connects', () => {
     await connected({ ...identity, session: 2 });
     await older.untilEnded();
     await eventually(() => expect(home.freeSlots()).toEqual([4]), SOON);
-    const late = new RawStream();
+    const late = streams.open();
     late.hello({ ...identity, session: 1 });
     await late.untilEnded();
     expect(home.freeSlots()).toEqual([4]);
@@ -218,7 +142,7 @@ describe('a worker that connects', () => {
 
   test('is sent to another server when this one stops', async () => {
     const { address: here, close } = await home.listen();
-    address = here;
+    streams.address = here;
     const stream = await connected();
     await close();
     await stream.untilEnded();
@@ -315,6 +239,44 @@ describe('what a run says', () => {
     expect(answers).toMatchObject([{ sequence: 3, error: '' }]);
     const taken = stream.heard.flatMap(({ outputsTaken }) => outputsTaken.map(({ bytes }) => bytes));
     expect(taken).toEqual([5n]);
+  });
+
+  test('holds no secret of the run, also when the worker masks none', async () => {
+    const stream = await connected();
+    await eventually(() => home.workerId(), SOON);
+    const { batch } = await home.claim('quick');
+    const secrets = ['correct-horse'];
+    home.link.reserve(batch.workerId, 1);
+    home.link.hand({ ...batch, runs: batch.runs.map((run) => ({ ...run, secrets })) });
+    await eventually(() => expect(stream.heard.some(({ assigns }) => assigns.length > 0)).toBe(true), SOON);
+    const run = about(batch);
+    stream.say({
+      outputs: ['it is correct-', 'horse; cor'].map((text) => ({ ...run, bytes: Buffer.from(text) })),
+      progress: [{ ...run, percent: 1, message: 'with correct-horse' }],
+    });
+    stream.say(endOf(batch, { outcomes: [{ position: 0, result: '{"key":"correct-horse"}' }] }));
+    await eventually(() => expect(stream.settled).toHaveLength(1), SOON);
+    const { runId, jobId } = batch.runs[0]!;
+    expect(said).toEqual([
+      `${runId} stdout it is `,
+      `${runId} stdout ***; `,
+      `${runId} 1 with ***`,
+      `${runId} stdout cor`,
+      `${runId} closed`,
+    ]);
+    const [view] = await home.world.runsOf(jobId, home.clock.now());
+    expect(view!.result).toBe('{"key":"***"}');
+  });
+
+  test('has an instant between the claim and now, wherever the clock of the worker is', async () => {
+    const { stream, batch } = await working();
+    const bytes = Buffer.from('x');
+    const instants = [0n, BigInt(Date.UTC(10_000, 0, 1))];
+    stream.say({ outputs: instants.map((atMs) => ({ ...about(batch), atMs, bytes })) });
+    await eventually(() => expect(toldAt).toHaveLength(2), SOON);
+    expect(toldAt[0]).toBe(batch.claimedAtMs);
+    expect(toldAt[1]).toBeGreaterThanOrEqual(batch.claimedAtMs);
+    expect(toldAt[1]).toBeLessThanOrEqual(home.clock.now());
   });
 
   test('hazard 14: of a run that the worker does not hold is not kept', async () => {

@@ -14,6 +14,7 @@ import type { LocalWorkers } from '../worker-link/worker-link.ts';
 import { ProtocolBroken, type ReadHello, readHello, requireLeases } from './read-hello.ts';
 import { OUTPUT_WINDOW } from './remote-voice.ts';
 import { RemoteWorker } from './remote-worker.ts';
+import { SessionBeats } from './session-beats.ts';
 import { beatTimes } from './storage-home.ts';
 
 export interface WorkerSessionsOptions {
@@ -28,6 +29,8 @@ export interface WorkerSessionsOptions {
   readonly random: Random;
   readonly log: Log;
   readonly silentMs: number;
+  /** How often the key of a stream is judged anew. */
+  readonly recogniseMs?: number;
   /** Keeps what workers say of their handlers, which decides about jobs of every namespace. */
   readonly describe: (offered: readonly OfferedParameters[], workerId: WorkerId) => Promise<void>;
 }
@@ -38,6 +41,13 @@ export interface OfferedParameters {
   readonly parameters: string;
 }
 
+/** What a key may that a worker came with. */
+export interface WorkerRights {
+  mayOffer(handler: string): boolean;
+  /** Whose jobs the worker may be given. */
+  readonly namespaces: 'all' | readonly string[];
+}
+
 /** One stream, as the gateway opens it. */
 export interface SessionCall {
   /** The key that the worker came with. */
@@ -45,11 +55,10 @@ export interface SessionCall {
   readonly requests: AsyncIterable<P.SessionRequest>;
   /** The other side is gone. */
   readonly signal: AbortSignal;
-  mayOffer(handler: string): boolean;
-  /** Whose jobs the worker may be given. */
-  readonly namespaces: 'all' | readonly string[];
-  /** Rejects when the key may not come in any more. */
-  recognise(): Promise<unknown>;
+  /** When the stream was opened. */
+  readonly rights: WorkerRights;
+  /** What the key may now. Rejects when it may not come in any more. */
+  recognise(): Promise<WorkerRights>;
   /** The stream has said who it is, and may last. */
   keepOpen(): void;
 }
@@ -69,6 +78,8 @@ interface Goodbye {
 
 const HELLO_MS_MAX = 10_000;
 const RECOGNISE_MS = 30_000;
+/** Of the time between two beats: a worker may beat early once, to tell something, and has no reason to do so again and again. */
+const BEAT_GAP_SHARE = 0.25;
 /** A worker that breaks the protocol is not wanted back at once. */
 const BROKEN_PAUSE_MS = 10_000;
 /** A claim takes milliseconds; a database that does not answer must not hold up the stop. */
@@ -105,17 +116,20 @@ export class WorkerSessions implements Service {
   async stop(): Promise<void> {
     this.#isStopping = true;
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    const { link, clock } = this.#options;
     await Promise.all(
-      [...this.#sessions.values()].map(async ({ worker, end }) => {
-        worker.takeNoMore();
-        const isOver = new AbortController();
-        const late = sleep(clock, LAST_CLAIM_MS_MAX, isOver.signal);
-        await Promise.race([link.whenUnreserved(worker.workerId), late]);
-        isOver.abort();
-        end({ reason: 'the server stops', dialAgain: true });
-      }),
+      [...this.#sessions.values()].map((session) => this.#sendAway(session, 'the server stops')),
     );
+  }
+
+  /** What was claimed for the worker is still handed over. */
+  async #sendAway({ worker, end }: Session, reason: string): Promise<void> {
+    const { link, clock } = this.#options;
+    worker.takeNoMore();
+    const isOver = new AbortController();
+    const late = sleep(clock, LAST_CLAIM_MS_MAX, isOver.signal);
+    await Promise.race([link.whenUnreserved(worker.workerId), late]);
+    isOver.abort();
+    end({ reason, dialAgain: true });
   }
 
   async *serve(call: SessionCall): AsyncGenerator<P.SessionResponse> {
@@ -163,7 +177,7 @@ export class WorkerSessions implements Service {
     }
   }
 
-  #refusal({ handlers }: ReadHello, { mayOffer }: SessionCall): Goodbye | undefined {
+  #refusal({ handlers }: ReadHello, { rights: { mayOffer } }: SessionCall): Goodbye | undefined {
     if (this.#isStopping) return { reason: 'the server stops', dialAgain: true };
     const refused = handlers.find((handler) => !mayOffer(handler));
     if (refused === undefined) return undefined;
@@ -171,7 +185,7 @@ export class WorkerSessions implements Service {
   }
 
   /** Undefined: the id is another's. */
-  async #open(hello: ReadHello, { namespaces }: SessionCall): Promise<Session | undefined> {
+  async #open(hello: ReadHello, { rights: { namespaces } }: SessionCall): Promise<Session | undefined> {
     const { members, clock, nodeId, silentMs, link, log } = this.#options;
     const { workerId, bootId, session: number, slots, handlers, shown } = hello;
     const record = { ...shown, workerId, nodeId, incarnation: 0, bootId, session: number, slots, handlers };
@@ -218,28 +232,37 @@ export class WorkerSessions implements Service {
   /** Until the stream ends, breaks, or holds what it must not. */
   async #read(messages: AsyncIterator<P.SessionRequest>, session: Session, call: SessionCall): Promise<void> {
     const { worker, end } = session;
-    const { clock, members, log, silentMs } = this.#options;
+    const { clock, members, log, silentMs, recogniseMs = RECOGNISE_MS } = this.#options;
+    const { beatMs, trustMs } = beatTimes(silentMs);
+    const isOver = new AbortController();
+    const gapMs = beatMs * BEAT_GAP_SHARE;
+    const beats = new SessionBeats({ ...{ worker, members, clock, log, gapMs }, signal: isOver.signal });
     let recognisedAt = clock.monotonic();
+    let isReading = false;
     let heard: () => void = () => undefined;
     const listen = () => {
       heard();
-      heard = clock.timer(beatTimes(silentMs).trustMs, () =>
-        end({ reason: 'no beat came', dialAgain: true }),
+      // A beat may have come that waits to be read.
+      heard = clock.timer(trustMs, () =>
+        isReading ? end({ reason: 'no beat came', dialAgain: true }) : listen(),
       );
     };
     listen();
     try {
       for (;;) {
+        isReading = true;
         const next = await messages.next();
+        isReading = false;
         if (next.done) break;
         const { beat } = next.value;
         if (next.value.hello) throw new ProtocolBroken('a hello comes first, and once');
         if (beat) {
+          requireLeases(beat.heldLeases);
           listen();
-          void this.#beat(session, beat).catch((error: unknown) => end(this.#goodbyeOf(error)));
-          if (clock.monotonic() - recognisedAt >= RECOGNISE_MS) {
+          await beats.hear(beat);
+          if (clock.monotonic() - recognisedAt >= recogniseMs) {
             recognisedAt = clock.monotonic();
-            void call.recognise().catch(() => end({ reason: 'the key is refused', dialAgain: true }));
+            void this.#recognise(session, call);
           }
         }
         await worker.receive(next.value);
@@ -250,26 +273,21 @@ export class WorkerSessions implements Service {
       if (!call.signal.aborted) end(this.#goodbyeOf(error));
       else log.debug({ err: error, workerId: worker.workerId }, 'the stream of a worker broke');
     } finally {
+      isOver.abort();
       heard();
       worker.frames.end();
     }
   }
 
-  /** Answered only once the storage has it. A storage that does not answer costs the worker its trust. */
-  async #beat({ worker }: Session, { sequence, heldLeases, stuck }: P.Beat): Promise<void> {
-    const { members, clock, log } = this.#options;
-    requireLeases(heldLeases);
+  async #recognise(session: Session, { rights, recognise }: SessionCall): Promise<void> {
     try {
-      const { workerId } = worker;
-      const { alive: isAlive, draining } = await members.beatWorker(workerId, clock.now(), stuck);
-      if (isAlive) worker.drain(draining);
-      else worker.takeNoMore();
-      const unknownLeases = isAlive ? await worker.unknownOf(heldLeases) : [...heldLeases];
-      worker.frames.put(P.URGENCY.life, 40 * unknownLeases.length, (frame) => {
-        frame.beatAnswer = create(P.BeatAnswerSchema, { sequence, unknownLeases, buried: !isAlive });
-      });
-    } catch (error) {
-      log.warn({ err: error, workerId: worker.workerId }, 'the beat of a worker could not be recorded');
+      const now = await recognise();
+      const isLess =
+        !session.hello.handlers.every(now.mayOffer) || !covers(now.namespaces, rights.namespaces);
+      // On its next stream it is given what the key still may.
+      if (isLess) await this.#sendAway(session, 'the key may less than when the stream was opened');
+    } catch {
+      session.end({ reason: 'the key is refused', dialAgain: true });
     }
   }
 
@@ -303,7 +321,13 @@ export class WorkerSessions implements Service {
   }
 }
 
-function goodbyeFrame(goodbye: Goodbye): P.SessionResponse {
+type Namespaces = WorkerRights['namespaces'];
+
+function covers(now: Namespaces, before: Namespaces): boolean {
+  return now === 'all' || (before !== 'all' && before.every((namespace) => now.includes(namespace)));
+}
+
+export function goodbyeFrame(goodbye: Goodbye): P.SessionResponse {
   const frame = create(P.SessionResponseSchema);
   fillGoodbye(frame, goodbye);
   return frame;

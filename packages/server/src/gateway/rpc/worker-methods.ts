@@ -3,15 +3,24 @@
  * business of its home; here only the key is judged, at the start and while the stream lasts.
  */
 import type { DescMethodBiDiStreaming } from '@bufbuild/protobuf';
-import { mayOffer, requireMay, workerNamespaces } from '@carillon/domain';
+import { type Caller, mayOffer, Refusal, requireMay, workerNamespaces } from '@carillon/domain';
 import { protocol } from '@carillon/worker';
 import { createMethodImplSpec, type HandlerContext } from '@connectrpc/connect';
-import type { WorkerSessions } from '../../worker-home/worker-sessions.ts';
+import { goodbyeFrame, type WorkerRights, type WorkerSessions } from '../../worker-home/worker-sessions.ts';
 import type { RpcHost, RpcMethod } from './rpc-method.ts';
+import { StreamLimit } from './stream-limit.ts';
 
 const ACCESS = 'workers.connect';
+/** A fleet of hundreds shares one key; every stream beats, and one key must not take the place of all others. */
+const STREAMS_MAX = { eachMax: 500, totalMax: 2_000 };
+/** There may be room by then, here or at another server. */
+const FULL_PAUSE_MS = 10_000;
 
-export function workerMethods(workers: Pick<WorkerSessions, 'serve'>): RpcMethod[] {
+export function workerMethods(
+  workers: Pick<WorkerSessions, 'serve'>,
+  { eachMax, totalMax } = STREAMS_MAX,
+): RpcMethod[] {
+  const limit = new StreamLimit({ what: 'Workers are connected', eachMax, totalMax });
   const method = protocol.WorkerService.method.session as DescMethodBiDiStreaming;
   return [
     {
@@ -20,16 +29,37 @@ export function workerMethods(workers: Pick<WorkerSessions, 'serve'>): RpcMethod
       readMaxBytes: protocol.FRAME_BYTES_MAX,
       implement: (host) =>
         createMethodImplSpec(method, async function* (requests, context) {
+          let leave: (() => void) | undefined;
           try {
-            yield* workers.serve(
-              sessionCall(host, context, requests as AsyncIterable<protocol.SessionRequest>),
-            );
+            const call = sessionCall(host, context, requests as AsyncIterable<protocol.SessionRequest>);
+            const joined = join(limit, call.keyId);
+            if (typeof joined === 'string')
+              return yield goodbyeFrame({ reason: joined, dialAgain: true, afterMs: FULL_PAUSE_MS });
+            leave = joined;
+            yield* workers.serve(call);
           } catch (error) {
             throw host.errorOf(error, context);
+          } finally {
+            leave?.();
           }
         }),
     },
   ];
+}
+
+/** Answers how to leave, or why there is no room. */
+function join(limit: StreamLimit, keyId: string): (() => void) | string {
+  try {
+    return limit.join(keyId);
+  } catch (error) {
+    if (error instanceof Refusal) return error.message;
+    throw error;
+  }
+}
+
+function rightsOf(caller: Caller): WorkerRights {
+  requireMay(caller, ACCESS);
+  return { mayOffer: (handler) => mayOffer(caller, handler), namespaces: workerNamespaces(caller) };
 }
 
 function sessionCall(
@@ -38,14 +68,12 @@ function sessionCall(
   requests: AsyncIterable<protocol.SessionRequest>,
 ): Parameters<WorkerSessions['serve']>[0] {
   const caller = host.callerOf(context);
-  requireMay(caller, ACCESS);
   return {
     keyId: caller.credential?.id ?? caller.id,
     requests,
     signal: context.signal,
-    mayOffer: (handler) => mayOffer(caller, handler),
-    namespaces: workerNamespaces(caller),
-    recognise: async () => requireMay(await host.recognise(context), ACCESS),
+    rights: rightsOf(caller),
+    recognise: async () => rightsOf(await host.recognise(context)),
     keepOpen: () => host.keepOpen(context),
   };
 }

@@ -1,0 +1,150 @@
+/** What a stream of a worker costs the server when the worker says more than it has reason to. */
+import { type Caller, SERVER, WORKER_SCOPES } from '@carillon/domain';
+import type { RunChannel } from '@carillon/worker';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { eventually } from '../../../../tests/support/eventually.ts';
+import { RawStreams } from './raw-stream.fixture.ts';
+import { WorkerHomeFixture } from './worker-home.fixture.ts';
+
+const SOON = { withinMs: 60_000 };
+
+let home: WorkerHomeFixture;
+let streams: RawStreams;
+let saving: number;
+let savingMost: number;
+let saved: Promise<void>;
+
+const CHANNEL: RunChannel = {
+  output: () => undefined,
+  progress: () => undefined,
+  saveCheckpoint: async () => {
+    saving += 1;
+    savingMost = Math.max(savingMost, saving);
+    await saved;
+    saving -= 1;
+  },
+  close: () => undefined,
+};
+
+beforeEach(async () => {
+  saving = 0;
+  savingMost = 0;
+  saved = Promise.resolve();
+  home = await WorkerHomeFixture.open({ channel: CHANNEL });
+  streams = new RawStreams((await home.listen()).address);
+});
+
+afterEach(async () => {
+  streams.close();
+  await home.close();
+});
+
+describe('beats', () => {
+  test('are recorded one at a time, and the last of them is answered', async () => {
+    const stream = await streams.connected();
+    const { members } = home.storage;
+    const beatWorker = members.beatWorker.bind(members);
+    let recording = 0;
+    let most = 0;
+    members.beatWorker = async (...given) => {
+      recording += 1;
+      most = Math.max(most, recording);
+      await new Promise((resolve) => setImmediate(resolve));
+      const answer = await beatWorker(...given);
+      recording -= 1;
+      return answer;
+    };
+    const count = 12;
+    for (let sequence = 1; sequence <= count; sequence += 1) stream.say({ beat: { sequence } });
+    const answered = () => stream.heard.flatMap(({ beatAnswer }) => beatAnswer?.sequence ?? []);
+    await eventually(() => expect(answered().at(-1)).toBe(count), SOON);
+    expect(most).toBe(1);
+    expect(answered().length).toBeLessThan(count);
+    expect(stream.hasEnded).toBe(false);
+  });
+
+  test('that cannot be recorded are told once in the log of the server, until one is', async () => {
+    const stream = await streams.connected();
+    const told = () => home.warnings.filter((warning) => warning.includes('beat of a worker'));
+    const { breakage } = home.members;
+    const failing = async () => {
+      breakage.down = true;
+      const before = breakage.calls.beatWorker ?? 0;
+      for (let sequence = 1; sequence <= 6; sequence += 1) stream.say({ beat: { sequence } });
+      await eventually(() => expect(breakage.calls.beatWorker).toBeGreaterThan(before + 2), SOON);
+      breakage.down = false;
+    };
+    await failing();
+    expect(told()).toHaveLength(1);
+    stream.say({ beat: { sequence: 100 } });
+    const answered = () => stream.heard.map(({ beatAnswer }) => beatAnswer?.sequence);
+    await eventually(() => expect(answered()).toContain(100), SOON);
+    await failing();
+    expect(told()).toHaveLength(2);
+  });
+});
+
+test('checkpoints on their way to the storage are bounded, and all are answered', async () => {
+  const stream = await streams.connected();
+  await eventually(() => home.workerId(), SOON);
+  const { batch } = await home.hand('quick');
+  const { leaseId, runs } = batch;
+  const { position, epoch } = runs[0]!;
+  let release = () => {};
+  saved = new Promise((resolve) => {
+    release = resolve;
+  });
+  const count = 200;
+  stream.say({
+    checkpoints: Array.from({ length: count }, (_, i) => ({
+      ...{ leaseId, position, epoch, sequence: i + 1, value: '1' },
+    })),
+  });
+  await eventually(() => expect(saving).toBeGreaterThan(0), SOON);
+  release();
+  const answers = () => stream.heard.flatMap(({ checkpointAnswers }) => checkpointAnswers);
+  await eventually(() => expect(answers()).toHaveLength(count), SOON);
+  expect(savingMost).toBeLessThanOrEqual(16);
+});
+
+describe('a key', () => {
+  const worker = (namespaces: readonly string[], offers: readonly string[]): Caller => ({
+    ...{ kind: 'key', id: 'key-1', name: 'w', userId: undefined, origin: SERVER.origin, offers },
+    grants: namespaces.map((namespace) => ({ namespace, role: 'admin', ownOnly: false })),
+    scopes: WORKER_SCOPES,
+  });
+
+  test.each([
+    ['a namespace', worker(['a'], ['quick'])],
+    ['a handler', worker(['a', 'b'], ['other'])],
+  ])('that may not serve %s any more has its streams sent away', async (_, less) => {
+    const { address } = await home.listen({ caller: worker(['a', 'b'], ['quick']), recogniseMs: 0 });
+    streams.address = address;
+    const stream = await streams.connected();
+    stream.say({ beat: { sequence: 1 } });
+    await eventually(() => expect(stream.heard.at(-1)?.beatAnswer?.sequence).toBe(1), SOON);
+    expect(stream.hasEnded).toBe(false);
+    home.callerNow = less;
+    stream.say({ beat: { sequence: 2 } });
+    await stream.untilEnded();
+    expect(stream.goodbye).toMatchObject({ dialAgain: true, reason: expect.stringContaining('may less') });
+  });
+
+  test('has a bounded number of streams, and room again when one has ended', async () => {
+    streams.address = (await home.listen({ streamsMax: 2 })).address;
+    const first = await streams.connected();
+    await streams.connected();
+    const third = streams.open();
+    third.hello();
+    await third.untilEnded();
+    expect(third.goodbye).toMatchObject({ dialAgain: true, reason: expect.stringContaining('2 times') });
+    expect(third.goodbye?.afterMs).toBeGreaterThan(0);
+    first.close();
+    await eventually(async () => {
+      const next = streams.open();
+      next.hello();
+      await eventually(() => expect(next.heard).not.toEqual([]), SOON);
+      expect(next.goodbye).toBeUndefined();
+    }, SOON);
+  });
+});
