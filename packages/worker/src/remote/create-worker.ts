@@ -19,7 +19,7 @@ import { type Dial, RemoteHome, type WorkerRefused } from './remote-home.ts';
 import { readHandler, type TypedHandler } from './typed-handler.ts';
 
 export interface CreateWorkerOptions {
-  /** Addresses of servers, such as https://carillon:7070. Each is tried in turn; that of a load balancer will do. */
+  /** Addresses of servers, such as https://carillon:7420. Each is tried in turn; that of a load balancer will do. */
   readonly servers: readonly string[];
   /** A key with the permission workers.connect. */
   readonly key: string;
