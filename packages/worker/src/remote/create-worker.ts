@@ -15,7 +15,7 @@ import {
 import type { Handler } from '../handler.ts';
 import { WorkerRuntime } from '../runtime/worker-runtime.ts';
 import { dialGrpc, isKeyRefused, type TlsFiles } from './dial-grpc.ts';
-import { type Dial, RemoteHome, type WorkerRefused } from './remote-home.ts';
+import { type Dial, RemoteHome, type WorkerConnection, type WorkerRefused } from './remote-home.ts';
 import { readHandler, type TypedHandler } from './typed-handler.ts';
 
 export interface CreateWorkerOptions {
@@ -33,6 +33,10 @@ export interface CreateWorkerOptions {
   readonly drainSeconds?: number;
   /** Left out: warnings and errors, as JSON lines on standard error. */
   readonly log?: Log;
+  /** Called each time a server has welcomed the worker. */
+  readonly onConnected?: (connection: WorkerConnection) => void;
+  /** A key that no server has accepted yet makes run() fail. Left out: it is tried again every 30 s. */
+  readonly endWhenKeyRefused?: boolean;
   /** For tests. */
   readonly internals?: { readonly clock?: Clock; readonly random?: Random; readonly dial?: Dial };
 }
@@ -97,6 +101,8 @@ export function createWorker(options: CreateWorkerOptions): Worker {
         dial: options.internals?.dial ?? dialGrpc({ key, tls: options.tls }),
         language: LANGUAGE,
         version: VERSION,
+        endWhenKeyRefused: options.endWhenKeyRefused ?? false,
+        onConnected: options.onConnected ?? (() => undefined),
         onRefused: (error) => {
           refused = error;
           void stop(0);
