@@ -133,7 +133,9 @@ def _call(handler, facts, connection, trusted_until):
         return ("end", False, str(error), error.retryable, error.retry_after_ms, _result_text(error.result))
     except (Exception, SystemExit) as error:
         traceback.print_exc()
-        return ("end", False, str(error) or type(error).__name__, True, 0, "")
+        # The message of a KeyError is only the key: the type says what it means.
+        name, message = type(error).__name__, str(error)
+        return ("end", False, f"{name}: {message}" if message else name, True, 0, "")
 
 
 def _result_text(result):

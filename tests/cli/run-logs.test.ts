@@ -63,6 +63,7 @@ test('runs logs -f shows lines while the run goes on, and ends with it', async (
   }
   const whole = await ok(['runs', 'logs', id, ...here()]);
   expect(whole).toMatch(/started\n.*step one\n.*careful.*\n.*step two\n.*attempt 1 ended: SUCCESS/);
+  expect(await ok(['jobs', 'logs', 'followed', ...here()])).toBe(`run ${id}\n${whole}`);
 });
 
 test('parts of a log, and as JSON', async () => {

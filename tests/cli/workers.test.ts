@@ -1,6 +1,6 @@
 /** Workers from the command line, against a real server: seen, drained while they run something, and their keys. */
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createNetServer } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { commandsIn } from './commands-in.ts';
@@ -128,6 +128,7 @@ test('carillon worker runs the built-in handlers on another machine, and SIGTERM
       expect(found, away.said.stderr).toMatchObject({ remote: true, slots: 3, labels: { gpu: 'a100' } });
       return found!.worker_id;
     }, SOON);
+    expect(away.said.stderr).toContain(`connected to ${one.server.address} as worker ${id}`);
     const jobId = await createJob('far', '--http', url);
     await eventually(() => expect(asked).toHaveLength(1), SOON);
     expect(await json<Worker[]>(['workers'])).toContainEqual(
@@ -153,4 +154,38 @@ test('carillon worker with a key that may not offer its handler ends with a sent
     env: { CARILLON_KEY: keyed.key },
   });
   expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining('may not offer the handler http') });
+}, 180_000);
+
+test('carillon worker with a key that the server does not know ends with a sentence', async () => {
+  const flags = ['worker', '--url', one.server.address, '--handlers', 'http'];
+  const { code, stderr } = await run(flags, { env: { CARILLON_KEY: `ck2_${'x'.repeat(40)}` } });
+  expect({ code, stderr }).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(`${one.server.address} refuses the key of this worker`),
+  });
+  expect(stderr.match(/refuses|unauthenticated/g)).toHaveLength(2);
+  expect(stderr).not.toMatch(/^\s+at /m);
+}, 180_000);
+
+test('carillon worker says once that no server answers, however often it dials', async () => {
+  let dialled = 0;
+  const broken = createNetServer((socket) => {
+    dialled += 1;
+    socket.destroy();
+  }).listen(0, '127.0.0.1');
+  const port = await eventually(() => (broken.address() as AddressInfo).port, SOON);
+  const flags = ['worker', '--url', `http://127.0.0.1:${port}`, '--handlers', 'http'];
+  const away = launchCarillon(flags, { cwd: one.folder, env: { CARILLON_KEY: 'ck2_any' } });
+  try {
+    await eventually(() => expect(dialled, away.said.stderr).toBeGreaterThanOrEqual(4), SOON);
+    away.signal('SIGTERM');
+    const { code, stderr } = await away.ended;
+    expect(code, stderr).toBe(0);
+    expect(stderr.match(/no server is connected|the stream to/g), stderr).toHaveLength(2);
+    expect(stderr.match(/^note:/gm), stderr).toHaveLength(1);
+    expect(stderr).not.toMatch(/^\s+at |"err"/m);
+  } finally {
+    away.signal('SIGKILL');
+    broken.close();
+  }
 }, 180_000);

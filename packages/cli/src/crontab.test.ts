@@ -101,6 +101,7 @@ test('a command becomes a job for the handler that runs commands, in the zone of
         env: { PATH: '/opt/bin' },
       },
       max_retries: 0,
+      timeout_seconds: 86_400,
     },
   });
 });

@@ -31,6 +31,8 @@ export interface CrontabProblem {
 const NICKNAMES = new Set(['@yearly', '@annually', '@monthly', '@weekly', '@daily', '@midnight', '@hourly']);
 const VARIABLE = /^\s*([A-Za-z_]\w*|"[^"]*"|'[^']*')\s*=\s*(.*?)\s*$/;
 const LINE_CHARS_MAX = 10_000;
+/** Cron has no time limit, and that of other jobs is short: a day lets every job of a crontab end. */
+const TIMEOUT_SECONDS = 86_400;
 
 export function parseCrontab(
   text: string,
@@ -146,7 +148,7 @@ function jobOfEntry(
     misfire: { policy: 'none' },
     overlap: 'skip',
     max_retries: call?.maxRetries ?? 0,
-    ...(call?.timeoutSeconds !== undefined && { timeout_seconds: call.timeoutSeconds }),
+    timeout_seconds: call?.timeoutSeconds ?? TIMEOUT_SECONDS,
   };
   const reason = read && 'reason' in read ? read.reason : undefined;
   return { job, note: call ? call.note : noteOfCommand(entry, reason) };

@@ -24,7 +24,7 @@ export async function offeredHandlers(
   parts: HandlerParts,
 ): Promise<[string, OfferedHandler][]> {
   const { isLocal, dataFolder, own, runsJobs, log } = parts;
-  const run = await openScriptHandler(config, { isLocal, dataFolder, own: () => own.list(), log });
+  const run = await openScriptHandler(config, { isLocal, dataFolder, runsJobs, own: () => own.list(), log });
   const script: HandlerPlugin[] = run === undefined ? [] : [{ ...SCRIPT, run }];
   const builtIn = [httpPlugin(httpSettings(config, parts)), ...script].map((plugin) =>
     readPlugin(plugin, 'built_in'),

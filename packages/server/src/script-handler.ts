@@ -19,6 +19,7 @@ export interface ScriptHandlerParts {
   /** Nobody but this machine can reach the server. */
   readonly isLocal: boolean;
   readonly dataFolder: string;
+  readonly runsJobs: boolean;
   readonly own: () => readonly OwnEndpoint[];
   readonly log: Log;
 }
@@ -29,8 +30,15 @@ export async function openScriptHandler(
   parts: ScriptHandlerParts,
 ): Promise<Handler | undefined> {
   const { script, http } = config;
-  const { isLocal, dataFolder, own, log } = parts;
-  if (!(script.enabled ?? isLocal)) return undefined;
+  const { isLocal, dataFolder, runsJobs, own, log } = parts;
+  if (!(script.enabled ?? isLocal)) {
+    if (script.enabled === undefined && runsJobs)
+      log.info(
+        {},
+        'scripts are off because others can reach this server; --script-enabled runs them: docs/scripts.md',
+      );
+    return undefined;
+  }
   const user = process.geteuid?.() === 0 ? await requireUser(script.user) : undefined;
   const hidden = [dataFolder, config.secrets.key_file, config.tls.key_file].flatMap((path) =>
     path === undefined ? [] : resolve(path),

@@ -19,7 +19,7 @@ export { NEVER_CALLED } from './handlers/special-networks.ts';
 export * as protocol from './protocol/index.ts';
 export { type CreateWorkerOptions, createWorker, type Worker } from './remote/create-worker.ts';
 export type { TlsFiles } from './remote/dial-grpc.ts';
-export { type Dial, WorkerRefused } from './remote/remote-home.ts';
+export { type Dial, type WorkerConnection, WorkerRefused } from './remote/remote-home.ts';
 export * from './run-channel.ts';
 export type { RunInProgress } from './run-in-progress.ts';
 export { ReportSender } from './runtime/report-sender.ts';

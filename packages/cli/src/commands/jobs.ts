@@ -26,7 +26,7 @@ import {
   YES,
 } from '../flags.ts';
 import type { Fact, Output } from '../output/output.ts';
-import { countOf, plainText } from '../output/text.ts';
+import { countOf } from '../output/text.ts';
 import { changeMatching, eachIdCommand, listCommand, pageSize } from './actions.ts';
 import { createJob, updateJob } from './define-job.ts';
 import { PART_MAX } from './dlq.ts';
@@ -152,7 +152,7 @@ export const jobCommands: readonly CommandSpec[] = [
   }),
   command('jobs logs', 'Show what the latest runs of a job said', {
     details:
-      'When their attempts began and how they ended. With -f, --stderr, --search, --since or --tail what the latest run wrote, as `carillon runs logs` shows it.',
+      'What each of them wrote, between the lines that tell when its attempts began and how they ended; as JSON these lines alone. With -f, --stderr, --search, --since or --tail the log of the latest run, as `carillon runs logs` shows it.',
     arguments: [JOB_ID],
     options: { limit: LIMIT, ...LOG_FLAGS },
     examples: [
@@ -173,12 +173,9 @@ export const jobCommands: readonly CommandSpec[] = [
         out.list(logs, [], { empty: 'It has said nothing yet.' });
         return EXIT.ok;
       }
-      let run = '';
-      for (const line of logs) {
-        const attempt = `run ${line.run_id}, attempt ${line.attempt_number}`;
-        if (attempt !== run) out.raw(out.paint.bold(attempt));
-        run = attempt;
-        out.raw(`${out.paint.dim(out.time(line.timestamp))}  ${plainText(line.message)}`);
+      for (const runId of new Set(logs.map(({ run_id }) => run_id))) {
+        out.raw(out.paint.bold(`run ${runId}`));
+        await showRunLog(cli, runId, log);
       }
       return EXIT.ok;
     },

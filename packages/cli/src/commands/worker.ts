@@ -1,12 +1,14 @@
 /** `worker`: the built-in handlers on any machine, as a worker of a server elsewhere. */
 import { existsSync } from 'node:fs';
-import type { Handler } from '@carillon/worker';
+import type { Handler, WorkerConnection } from '@carillon/worker';
+import type { Cli } from '../cli.ts';
 import { command } from '../command.ts';
 import { configFolder } from '../contexts.ts';
 import { CommandFailure, UsageError } from '../errors.ts';
 import { count, labels, names, text, withDefault } from '../flags.ts';
 
 type WorkerLibrary = typeof import('@carillon/worker');
+type WorkerLog = NonNullable<Parameters<WorkerLibrary['createWorker']>[0]['log']>;
 
 const BUILT_IN: Readonly<Record<string, (library: WorkerLibrary) => Handler | Promise<Handler>>> = {
   http: ({ createHttpHandler }) => createHttpHandler(),
@@ -23,6 +25,26 @@ async function scriptHandler(library: WorkerLibrary): Promise<Handler> {
   const hidden = existsSync(folder) ? [folder] : [];
   const containment = await probeContainment(user, hidden);
   return createScriptHandler({ ...SCRIPT_DEFAULTS, user, hidden, containment });
+}
+
+/** For a person: one line for each change, without stacks. That no server is connected is said once, however often it dials. */
+function logTo({ out }: Cli) {
+  let isAway = false;
+  const say = (facts: { err?: unknown; reason?: unknown }, message: string) => {
+    const { name, message: text } = facts.err instanceof Error ? facts.err : {};
+    // run() fails with it.
+    if (name === 'WorkerRefused') return;
+    const why = text ?? facts.reason;
+    if (name !== 'StreamBroken') out.warn(why === undefined ? message : `${message}: ${why}`);
+    else if (!isAway) out.warn(`no server is connected, and it goes on dialling: ${why}`);
+    isAway ||= name === 'StreamBroken';
+  };
+  const log: WorkerLog = { debug() {}, info() {}, warn: say, error: say, child: () => log };
+  const onConnected = ({ server, workerId }: WorkerConnection) => {
+    isAway = false;
+    out.note(`connected to ${server} as worker ${workerId}`);
+  };
+  return { log, onConnected };
 }
 
 export const worker = command('worker', 'Run jobs on this machine for a server elsewhere', {
@@ -59,6 +81,8 @@ export const worker = command('worker', 'Run jobs on this machine for a server e
     // Loaded here: other commands do not need it.
     const library = await import('@carillon/worker');
     const running = library.createWorker({
+      ...logTo(cli),
+      endWhenKeyRefused: true,
       ...{ servers: [url], key, slots, labels: given ?? {}, drainSeconds: drain },
       ...(name !== undefined && { name }),
     });

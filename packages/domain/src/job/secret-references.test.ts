@@ -3,8 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { isSecretName } from '../access/secret.ts';
 import {
   holdsReferences,
+  meansSecrets,
   namesSecrets,
   readSecretNames,
+  refuseSpacedReferences,
   replaceSecrets,
   unknownSecrets,
 } from './secret-references.ts';
@@ -29,6 +31,22 @@ describe('references to secrets', () => {
   ])('%s is refused', (text) => {
     expect(() => readSecretNames(JSON.stringify({ text }))).toThrow('names no secret');
   });
+
+  it.each(['{{ secrets.x }}', 'Bearer {{  secrets.x}}', '{{ !secrets.x }}'])(
+    '%s is refused before it is stored',
+    (text) => {
+      const payload = JSON.stringify({ text });
+      expect(meansSecrets(payload)).toBe(true);
+      expect(() => refuseSpacedReferences(payload)).toThrow('write {{secrets.x}} without spaces');
+    },
+  );
+
+  it.each(['{{!secrets.x }}', '{{secrets.x}}', '{{ user.secrets.x }}', '{ secrets.x }'])(
+    '%s is not refused for its spaces',
+    (text) => {
+      expect(() => refuseSpacedReferences(JSON.stringify({ text }))).not.toThrow();
+    },
+  );
 
   it('that are escaped name nothing, and become the text itself', () => {
     const payload = '{"a":"{{!secrets.one}} {{!secrets.","b":"{{ secrets.x }}"}';

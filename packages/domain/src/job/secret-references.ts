@@ -8,6 +8,7 @@ import { Refusal, refuseValue } from '../errors/refusal.ts';
 const BEGIN = '{{secrets.';
 const LITERAL = '{{!secrets.';
 const REFERENCE = /\{\{(!?)secrets\.(?:([a-z0-9._-]{1,64})\}\})?/g;
+const SPACED = /\{\{ +!? *secrets\./;
 /** Of what a refusal quotes. */
 const QUOTED_MAX = 80;
 const NAMED_MAX = 5;
@@ -15,6 +16,20 @@ const NAMED_MAX = 5;
 /** Cheap: most payloads name none. */
 export function namesSecrets(payload: string): boolean {
   return payload.includes(BEGIN);
+}
+
+/** Whether a payload that is about to be stored names secrets, or was meant to. */
+export function meansSecrets(payload: string): boolean {
+  return namesSecrets(payload) || SPACED.test(payload);
+}
+
+/** Templates elsewhere allow spaces. Here such text would reach the handler as it is, in place of the secret. */
+export function refuseSpacedReferences(payload: string): void {
+  if (!SPACED.test(payload)) return;
+  refuseValue(
+    'payload',
+    '{{ secrets.x }} in the payload names no secret: write {{secrets.x}} without spaces, or {{!secrets. for the text {{secrets. itself.',
+  );
 }
 
 /** Whether replaceSecrets has anything to do. */

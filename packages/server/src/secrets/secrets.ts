@@ -14,6 +14,7 @@ import {
   type Owner,
   Refusal,
   readSecretNames,
+  refuseSpacedReferences,
   requireMay,
   requireSecretName,
   requireSecretValue,
@@ -98,6 +99,7 @@ export async function requireSecrets(
   caller: Caller,
   { namespace, payload }: Pick<Owner, 'namespace'> & { readonly payload: string },
 ): Promise<void> {
+  refuseSpacedReferences(payload);
   if (!namesSecrets(payload)) return;
   const names = readSecretNames(payload);
   if (names.length === 0) return;

@@ -18,10 +18,10 @@ import { offeredAs, type UnnamedPlugin } from '../handler-plugin.ts';
 import { WorkerRuntime } from '../runtime/worker-runtime.ts';
 import type { StandardSchemaV1 } from '../standard-schema.ts';
 import { dialGrpc, isKeyRefused, type TlsFiles } from './dial-grpc.ts';
-import { type Dial, RemoteHome, type WorkerRefused } from './remote-home.ts';
+import { type Dial, RemoteHome, type WorkerConnection, type WorkerRefused } from './remote-home.ts';
 
 export interface CreateWorkerOptions {
-  /** Addresses of servers, such as https://carillon:7070. Each is tried in turn; that of a load balancer will do. */
+  /** Addresses of servers, such as https://carillon:7420. Each is tried in turn; that of a load balancer will do. */
   readonly servers: readonly string[];
   /** A key with the permission workers.connect. */
   readonly key: string;
@@ -35,6 +35,10 @@ export interface CreateWorkerOptions {
   readonly drainSeconds?: number;
   /** Left out: warnings and errors, as JSON lines on standard error. */
   readonly log?: Log;
+  /** Called each time a server has welcomed the worker. */
+  readonly onConnected?: (connection: WorkerConnection) => void;
+  /** A key that no server has accepted yet makes run() fail. Left out: it is tried again every 30 s. */
+  readonly endWhenKeyRefused?: boolean;
   /** For tests. */
   readonly internals?: { readonly clock?: Clock; readonly random?: Random; readonly dial?: Dial };
 }
@@ -104,6 +108,8 @@ export function createWorker(options: CreateWorkerOptions): Worker {
         dial: options.internals?.dial ?? dialGrpc({ key, tls: options.tls }),
         language: LANGUAGE,
         version: VERSION,
+        endWhenKeyRefused: options.endWhenKeyRefused ?? false,
+        onConnected: options.onConnected ?? (() => undefined),
         onRefused: (error) => {
           refused = error;
           void stop(0);

@@ -41,6 +41,12 @@ export class WorkerRefused extends Error {
   override readonly name = 'WorkerRefused';
 }
 
+export interface WorkerConnection {
+  readonly server: string;
+  /** As lists of workers show it. */
+  readonly workerId: string;
+}
+
 export interface RemoteHomeOptions {
   readonly servers: readonly string[];
   readonly dial: Dial;
@@ -55,6 +61,9 @@ export interface RemoteHomeOptions {
   readonly log: Log;
   /** Whether the key was refused: then there is no hurry to try it again. */
   readonly isKeyRefused: (error: unknown) => boolean;
+  /** A key that no server has accepted yet is not tried again: the worker is refused. */
+  readonly endWhenKeyRefused: boolean;
+  readonly onConnected: (connection: WorkerConnection) => void;
   readonly onRefused: (error: WorkerRefused) => void;
 }
 
@@ -78,6 +87,7 @@ export class RemoteHome implements WorkerHome {
   #dialAt = 0;
   #isDraining = false;
   #isBuried = false;
+  #wasWelcome = false;
   #refused: WorkerRefused | undefined;
   #leaving!: AbortSignal;
 
@@ -166,7 +176,7 @@ export class RemoteHome implements WorkerHome {
 
   async #connect(): Promise<Heard | undefined> {
     if (this.#refused) throw this.#refused;
-    const { servers, clock, log } = this.#options;
+    const { servers, clock, log, onConnected } = this.#options;
     this.#drop(new StreamBroken('another server is dialled'));
     await sleep(clock, this.#dialAt - clock.monotonic(), this.#leaving);
     if (this.#refused) throw this.#refused;
@@ -185,6 +195,8 @@ export class RemoteHome implements WorkerHome {
     this.#times = { beatMs, trustMs };
     if (this.#isBuried) return undefined;
     log.info({ server, workerId }, 'connected to a server');
+    onConnected({ server, workerId });
+    this.#wasWelcome = true;
     stream.isWelcome = true;
     this.channel.attach(stream.frames, outputWindow);
     this.#worker.stopUnknown(unknownLeases as LeaseId[]);
@@ -213,7 +225,7 @@ export class RemoteHome implements WorkerHome {
   }
 
   async #read(server: string, stream: SessionStream): Promise<void> {
-    let error = new StreamBroken('the server has ended the stream');
+    let error: Error = new StreamBroken('the server has ended the stream');
     try {
       for await (const frame of this.#options.dial(server, stream.frames.frames(), stream.signal)) {
         // What an older stream still says is about runs that the next server gives to others.
@@ -223,10 +235,12 @@ export class RemoteHome implements WorkerHome {
         if (frame.welcome) await nextTurn();
       }
     } catch (failure) {
-      const { clock, isKeyRefused, log } = this.#options;
+      const { clock, isKeyRefused, endWhenKeyRefused, log } = this.#options;
       const reason = failure instanceof Error ? failure.message : String(failure);
       error = new StreamBroken(`the stream to ${server} broke: ${reason}`, { cause: failure });
-      if (isKeyRefused(failure)) {
+      if (isKeyRefused(failure) && endWhenKeyRefused && !this.#wasWelcome)
+        error = this.#refuse(`${server} refuses the key of this worker: ${reason}`);
+      else if (isKeyRefused(failure)) {
         log.error({ server, reason }, 'the server refuses the key of this worker; trying again later');
         this.#dialAt = clock.monotonic() + KEY_REFUSED_PAUSE_MS;
       }
@@ -260,15 +274,20 @@ export class RemoteHome implements WorkerHome {
   }
 
   #goodbye({ reason, dialAgain, afterMs }: Goodbye): void {
-    const { clock, log, onRefused } = this.#options;
-    log.warn({ reason, dialAgain }, 'the server ends the stream');
+    const { clock, log } = this.#options;
     this.#dialAt = Math.max(this.#dialAt, clock.monotonic() + afterMs);
-    if (!dialAgain) {
-      this.#refused = new WorkerRefused(reason);
-      onRefused(this.#refused);
-    }
-    this.#drop(new StreamBroken(`the server has ended the stream: ${reason}`));
+    if (dialAgain) log.warn({ reason }, 'the server ends the stream');
+    const error = dialAgain
+      ? new StreamBroken(`the server has ended the stream: ${reason}`)
+      : this.#refuse(reason);
+    this.#drop(error);
     this.#worker.beatSoon();
+  }
+
+  #refuse(reason: string): WorkerRefused {
+    this.#refused = new WorkerRefused(reason);
+    this.#options.onRefused(this.#refused);
+    return this.#refused;
   }
 
   /** Without an answer the stream is dead, whatever the network says of it. */

@@ -22,7 +22,9 @@ interface ToldGroup {
 /** false: buried. */
 export type BeatAnswered = PromiseWithResolvers<boolean>;
 
-export class StreamBroken extends Error {}
+export class StreamBroken extends Error {
+  override readonly name = 'StreamBroken';
+}
 
 export class SessionStream {
   readonly frames = new FrameQueue<SessionRequest>(() => create(SessionRequestSchema));

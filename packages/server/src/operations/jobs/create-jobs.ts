@@ -13,7 +13,7 @@ import {
   type JobInput,
   jobShownTo,
   may,
-  namesSecrets,
+  meansSecrets,
   type Owner,
   Refusal,
   requireMay,
@@ -123,7 +123,7 @@ export function jobCreation(ports: OperationPorts) {
 }
 
 function needsSecrets(made: NewJob | Refusal): made is NewJob {
-  return !(made instanceof Refusal) && namesSecrets(made.job.payload);
+  return !(made instanceof Refusal) && meansSecrets(made.job.payload);
 }
 
 async function withSecrets(

@@ -53,3 +53,23 @@ test('what fires next costs one question to a schedule for each entry that is an
   expect(runs.at(-1)!.runAtMs - runs[0]!.runAtMs).toBe(4_000);
   expect(asked).toBeLessThan(1_000);
 });
+
+test('a job that has ended is never shown with a run that goes on', async () => {
+  const jobId = await create({ name: 'fast' });
+  const batch = await fixture.claimDue();
+  const { runs } = fixture.storage;
+  const latestOfJob = runs.latestOfJob.bind(runs);
+  let looks = 0;
+  // The run ends right after it was read.
+  runs.latestOfJob = async (...args) => {
+    looks += 1;
+    const run = await latestOfJob(...args);
+    if (looks === 1) await fixture.settle(batch, { status: 'SUCCESS', next: { kind: 'finish' } });
+    return run;
+  };
+  expect(await fixture.operations.getJobStatus(jobId)).toMatchObject({
+    status: 'COMPLETED',
+    latestRun: { status: 'SUCCESS' },
+  });
+  expect(looks).toBe(2);
+});

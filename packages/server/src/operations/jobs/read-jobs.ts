@@ -75,12 +75,16 @@ export function jobReading(ports: OperationPorts) {
 
     async getJobStatus(caller: Caller, jobId: JobId): Promise<JobStatusDetails> {
       // The run is read first: a job that ends in between is then shown as ended, never as pending with an ended run.
-      const latestRun = await runs.latestOfJob(jobId, clock.now());
+      const before = await runs.latestOfJob(jobId, clock.now());
       const activity = await runs.activityOfJob(jobId, clock.now());
       const job = await visibleJob(ports, { caller, jobId, action: 'jobs.read' });
+      const status = shownStatus(job.status, activity);
+      // A run that ended with its job after it was read is read again: whoever waits for the job stops looking now.
+      const isOver = status === 'COMPLETED' || status === 'FAILED';
+      const isOutdated = isOver && before !== undefined && before.endedAtMs === undefined;
+      const latestRun = isOutdated ? await runs.latestOfJob(jobId, clock.now()) : before;
       const lastUpdatedMs = Math.max(job.updatedAtMs, latestRun?.modifiedAtMs ?? 0);
       const [shownRun] = runsShownTo(caller, job, latestRun ? [latestRun] : []);
-      const status = shownStatus(job.status, activity);
       return { job: jobShownTo(caller, job), status, waiting: activity, lastUpdatedMs, latestRun: shownRun };
     },
 
