@@ -800,7 +800,9 @@ type Beat struct {
 	// Grows by one with every beat of a stream.
 	Sequence uint32 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// Leases with runs that the worker still executes or has to report.
-	HeldLeases    []string `protobuf:"bytes,2,rep,name=held_leases,json=heldLeases,proto3" json:"held_leases,omitempty"`
+	HeldLeases []string `protobuf:"bytes,2,rep,name=held_leases,json=heldLeases,proto3" json:"held_leases,omitempty"`
+	// Handlers that have not returned though they were told to stop and their runs were reported: shown to people.
+	Stuck         uint32 `protobuf:"varint,3,opt,name=stuck,proto3" json:"stuck,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -847,6 +849,13 @@ func (x *Beat) GetHeldLeases() []string {
 		return x.HeldLeases
 	}
 	return nil
+}
+
+func (x *Beat) GetStuck() uint32 {
+	if x != nil {
+		return x.Stuck
+	}
+	return 0
 }
 
 // The beat is recorded. With the welcome, when the worker of the hello is buried.
@@ -2031,11 +2040,12 @@ const file_carillon_worker_v1_workers_proto_rawDesc = "" +
 	"\abeat_ms\x18\x03 \x01(\rR\x06beatMs\x12\x19\n" +
 	"\btrust_ms\x18\x04 \x01(\rR\atrustMs\x12%\n" +
 	"\x0eunknown_leases\x18\x05 \x03(\tR\runknownLeases\x12#\n" +
-	"\routput_window\x18\x06 \x01(\rR\foutputWindow\"C\n" +
+	"\routput_window\x18\x06 \x01(\rR\foutputWindow\"Y\n" +
 	"\x04Beat\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\rR\bsequence\x12\x1f\n" +
 	"\vheld_leases\x18\x02 \x03(\tR\n" +
-	"heldLeases\"g\n" +
+	"heldLeases\x12\x14\n" +
+	"\x05stuck\x18\x03 \x01(\rR\x05stuck\"g\n" +
 	"\n" +
 	"BeatAnswer\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\rR\bsequence\x12%\n" +
