@@ -39,6 +39,8 @@ const WAITING_BYTES_SLOW = 256 * 1_024;
 const WAITING_BYTES_MAX = 16 * 1_024 * 1_024;
 /** One message of output: a frame holds several. */
 const CHUNK_BYTES_MAX = 64 * 1_024;
+/** What names the run in a message. */
+const RUN_BYTES = 120;
 const MISSING = 'Output is missing here: the connection to the server was lost.\n';
 const DROPPED = 'Output is missing here: it came faster than the server took it.\n';
 
@@ -184,6 +186,8 @@ export class RemoteChannel implements RunChannel {
   #sendCheckpoint(sequence: number, { run, value }: PendingCheckpoint): void {
     const { leaseId, position, epoch } = run;
     const checkpoint = create(CheckpointSchema, { sequence, leaseId, position, epoch, value });
-    this.#frames?.put(URGENCY.work, value.length, (frame) => frame.checkpoints.push(checkpoint));
+    this.#frames?.put(URGENCY.work, RUN_BYTES + Buffer.byteLength(value), (frame) =>
+      frame.checkpoints.push(checkpoint),
+    );
   }
 }
