@@ -181,18 +181,23 @@ export class Dispatcher implements Service {
   ): Promise<void> {
     const { link, log, clock, resolver } = this.#options;
     const { workerId } = worker;
+    let reserved = runsMax;
     try {
       const batch = await taking;
       const { length } = batch.runs;
       this.#lastWasFull = length === runsMax;
       if (length < runsMax) this.#cooldown.begin(startedAt);
       if (length < runsMax) link.unreserve(workerId, runsMax - length);
-      if (length > 0) link.hand(resolver?.concerns(batch) ? await resolver.resolve(batch) : batch);
+      reserved = length;
+      if (length === 0) return;
+      const ready = resolver?.concerns(batch) ? await resolver.resolve(batch) : batch;
+      reserved = 0;
+      link.hand(ready);
     } catch (error) {
       // Whether the claim happened is unknown. If it did, the worker finds a lease that never arrived (LEASE-11).
       log.warn({ err: error, runs: runsMax }, 'a claim broke off');
       this.#pausedUntil = clock.monotonic() + ERROR_PAUSE_MS;
-      link.unreserve(workerId, runsMax);
+      link.unreserve(workerId, reserved);
     }
   }
 

@@ -34,3 +34,28 @@ test('a batch that needs something of others is handed over when it has it; mean
   const payloads = worker.handed.flatMap(({ runs }) => runs).map(({ payload }) => payload);
   expect(payloads).toEqual(['{"resolved":true}']);
 });
+
+test('a batch whose needs cannot be had frees its own slots, not those of another claim', async () => {
+  const { signals, common, link, storage, world } = await RoleStage.set();
+  const { leases, members } = storage;
+  const dispatcher = new Dispatcher({
+    ...{ ...common, leases, link, members, nodeId: world.nodeId },
+    backlog: new StorageBacklog({ ...common, leases, signals }),
+    resolver: {
+      concerns: () => true,
+      resolve: async () => {
+        throw new Error('the vault is down');
+      },
+    },
+  });
+  const worker = new TestWorker({ workerId: world.workerId });
+  link.attach(worker);
+  await turns();
+  const free = link.workers()[0]!.freeSlots;
+  link.reserve(world.workerId, 1);
+  await world.oneOff({});
+  await dispatcher.runOnce();
+  await turns();
+  expect(await leases.leasedBy([world.workerId])).toHaveLength(1);
+  expect(link.workers()[0]!.freeSlots).toBe(free - 1);
+});

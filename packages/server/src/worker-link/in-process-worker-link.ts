@@ -5,13 +5,46 @@
 import type { ClaimedBatch, WorkerId } from '@carillon/domain';
 import type { LocalWorker, LocalWorkers, WorkerLink, WorkerView } from './worker-link.ts';
 
+/** Slots of claims under way. They belong to the id of a worker: a claim may outlive the connection of the worker it is for. */
+class Reservations {
+  readonly #slots = new Map<string, number>();
+  readonly #waiting = new Map<string, (() => void)[]>();
+
+  of(workerId: string): number {
+    return this.#slots.get(workerId) ?? 0;
+  }
+
+  add(workerId: string, slots: number): void {
+    this.#slots.set(workerId, this.of(workerId) + slots);
+  }
+
+  remove(workerId: string, slots: number): void {
+    const left = this.of(workerId) - slots;
+    if (left > 0) {
+      this.#slots.set(workerId, left);
+      return;
+    }
+    this.#slots.delete(workerId);
+    const waiting = this.#waiting.get(workerId) ?? [];
+    this.#waiting.delete(workerId);
+    for (const resolve of waiting) resolve();
+  }
+
+  async whenNone(workerId: string): Promise<void> {
+    if (this.of(workerId) === 0) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.set(workerId, [...(this.#waiting.get(workerId) ?? []), resolve]);
+    await promise;
+  }
+}
+
 class WorkerSlots implements WorkerView {
   readonly worker: LocalWorker;
-  #reserved = 0;
-  readonly #waiting: (() => void)[] = [];
+  readonly #reservations: Reservations;
 
-  constructor(worker: LocalWorker) {
+  constructor(worker: LocalWorker, reservations: Reservations) {
     this.worker = worker;
+    this.#reservations = reservations;
   }
 
   get workerId(): WorkerId {
@@ -20,7 +53,7 @@ class WorkerSlots implements WorkerView {
 
   get freeSlots(): number {
     const { slots, runningCount, unrecordedLeft } = this.worker;
-    return Math.max(0, Math.min(slots - runningCount, unrecordedLeft) - this.#reserved);
+    return Math.max(0, Math.min(slots - runningCount, unrecordedLeft) - this.#reservations.of(this.workerId));
   }
 
   get handlers(): readonly string[] {
@@ -30,24 +63,16 @@ class WorkerSlots implements WorkerView {
   get namespaces(): readonly string[] | undefined {
     return this.worker.namespaces;
   }
-
-  reserve(slots: number): void {
-    this.#reserved += slots;
-    if (this.#reserved === 0) for (const resolve of this.#waiting.splice(0)) resolve();
-  }
-
-  async whenUnreserved(): Promise<void> {
-    if (this.#reserved > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-  }
 }
 
 export class InProcessWorkerLink implements WorkerLink, LocalWorkers {
   readonly #workers = new Map<string, WorkerSlots>();
+  readonly #reservations = new Reservations();
   readonly #listeners: (() => void)[] = [];
   #announced = false;
 
   attach(worker: LocalWorker): void {
-    this.#workers.set(worker.workerId, new WorkerSlots(worker));
+    this.#workers.set(worker.workerId, new WorkerSlots(worker, this.#reservations));
     this.#announce();
   }
 
@@ -60,8 +85,8 @@ export class InProcessWorkerLink implements WorkerLink, LocalWorkers {
     this.#announce();
   }
 
-  async whenUnreserved(workerId: WorkerId): Promise<void> {
-    await this.#workers.get(workerId)?.whenUnreserved();
+  whenUnreserved(workerId: WorkerId): Promise<void> {
+    return this.#reservations.whenNone(workerId);
   }
 
   workers(): readonly WorkerView[] {
@@ -69,19 +94,18 @@ export class InProcessWorkerLink implements WorkerLink, LocalWorkers {
   }
 
   reserve(workerId: string, slots: number): void {
-    this.#workers.get(workerId)?.reserve(slots);
+    this.#reservations.add(workerId, slots);
   }
 
   unreserve(workerId: string, slots: number): void {
-    this.#workers.get(workerId)?.reserve(-slots);
+    this.#reservations.remove(workerId, slots);
     this.#announce();
   }
 
   hand(batch: ClaimedBatch): void {
+    this.#reservations.remove(batch.workerId, batch.runs.length);
     // If the worker has left, the batch is lost: the lease is recovered after its next check of leases, or after its silence.
-    const slots = this.#workers.get(batch.workerId);
-    slots?.reserve(-batch.runs.length);
-    slots?.worker.accept(batch);
+    this.#workers.get(batch.workerId)?.worker.accept(batch);
   }
 
   onChange(listener: () => void): void {

@@ -12,7 +12,7 @@ interface Part<Frame> {
 export const URGENCY = { life: 0, ends: 1, work: 2, output: 3 } as const;
 export type Urgency = (typeof URGENCY)[keyof typeof URGENCY];
 
-/** A quarter of what a frame may hold: the last part that goes in may be as large again. */
+/** A quarter of what a frame may hold. A part that is larger goes alone. */
 const FRAME_BYTES = 1_024 * 1_024;
 
 export class FrameQueue<Frame> {
@@ -63,10 +63,14 @@ export class FrameQueue<Frame> {
   #take(): Frame | undefined {
     let frame: Frame | undefined;
     let bytes = 0;
+    let isFull = false;
     for (const parts of this.#parts) {
       let taken = 0;
-      while (taken < parts.length && bytes < FRAME_BYTES) {
+      while (taken < parts.length && !isFull) {
         const part = parts[taken]!;
+        // What is less urgent does not pass a part that waits for the next frame.
+        isFull = frame !== undefined && bytes + part.bytes > FRAME_BYTES;
+        if (isFull) break;
         frame ??= this.#create();
         part.fill(frame);
         bytes += part.bytes;

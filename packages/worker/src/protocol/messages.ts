@@ -31,11 +31,17 @@ const ENDED_BYTES_MAX = 512 * 1_024;
 /** Ids and numbers of a run. */
 const RUN_BYTES = 120;
 const END_BYTES = 24;
+/** The field and the length of a text. */
+const TEXT_BYTES = 6;
 
-/** Character counts stand for bytes: what is cut by them stays far below what a frame may hold. */
-function bytesOf({ payload, handler, checkpoint = '', secrets = [] }: ClaimedRun): number {
-  const secretBytes = secrets.reduce((sum, secret) => sum + secret.length, 0);
-  return RUN_BYTES + payload.length + handler.length + checkpoint.length + secretBytes;
+/** As in a frame: in UTF-8, with what stands before each text. */
+const textBytes = (text: string) => TEXT_BYTES + Buffer.byteLength(text);
+
+function bytesOf({ payload, handler, checkpoint = '', secrets = [], namespace = '' }: ClaimedRun): number {
+  return [payload, handler, checkpoint, namespace, ...secrets].reduce(
+    (sum, text) => sum + textBytes(text),
+    RUN_BYTES,
+  );
 }
 
 export function assignsOf(batch: ClaimedBatch): Sized<Assign>[] {
@@ -132,7 +138,14 @@ export function endedOf(reports: readonly RunReport[]): Sized<Ended>[] {
   const open = new Map<LeaseId, { message: Ended; bytes: number }>();
   const full: Sized<Ended>[] = [];
   for (const { run, startedAtMs, endedAtMs, outcome } of reports) {
+    const described = outcomeMessage(run.position, outcome);
+    const bytes =
+      END_BYTES + (described ? END_BYTES + textBytes(described.error) + textBytes(described.result) : 0);
     let part = open.get(run.leaseId);
+    if (part && part.bytes + bytes > ENDED_BYTES_MAX) {
+      full.push(part);
+      part = undefined;
+    }
     if (!part) {
       part = { message: create(EndedSchema, { leaseId: run.leaseId }), bytes: RUN_BYTES };
       open.set(run.leaseId, part);
@@ -142,14 +155,8 @@ export function endedOf(reports: readonly RunReport[]): Sized<Ended>[] {
     message.epochs.push(run.epoch);
     message.startedAtMs.push(BigInt(startedAtMs === undefined ? 0 : Math.round(startedAtMs)));
     message.endedAtMs.push(BigInt(Math.round(endedAtMs)));
-    part.bytes += END_BYTES;
-    const described = outcomeMessage(run.position, outcome);
-    if (described === undefined) continue;
-    message.outcomes.push(described);
-    part.bytes += END_BYTES + described.error.length + described.result.length;
-    if (part.bytes < ENDED_BYTES_MAX) continue;
-    full.push(part);
-    open.delete(run.leaseId);
+    if (described) message.outcomes.push(described);
+    part.bytes += bytes;
   }
   return [...full, ...open.values()];
 }

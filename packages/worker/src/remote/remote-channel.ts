@@ -15,13 +15,9 @@ import {
   URGENCY,
 } from '../protocol/index.ts';
 import type { HeldRun, OutputChunk, Progress, RunChannel } from '../run-channel.ts';
+import { CHUNK_BYTES, CHUNK_BYTES_MAX, WaitingOutput } from './waiting-output.ts';
 
 type Frames = FrameQueue<SessionRequest>;
-
-interface WaitingOutput {
-  readonly run: HeldRun;
-  readonly chunk: OutputChunk;
-}
 
 interface PendingCheckpoint {
   readonly run: HeldRun;
@@ -37,8 +33,8 @@ const STREAMS = {
 /** Above this, whoever can wait waits; above the other, output is dropped and the gap marked. */
 const WAITING_BYTES_SLOW = 256 * 1_024;
 const WAITING_BYTES_MAX = 16 * 1_024 * 1_024;
-/** One message of output: a frame holds several. */
-const CHUNK_BYTES_MAX = 64 * 1_024;
+/** What names the run in a message. */
+const RUN_BYTES = 120;
 const MISSING = 'Output is missing here: the connection to the server was lost.\n';
 const DROPPED = 'Output is missing here: it came faster than the server took it.\n';
 
@@ -46,13 +42,12 @@ export class RemoteChannel implements RunChannel {
   readonly #clock: Clock;
   #frames: Frames | undefined;
   #windowLeft = 0;
-  #waiting: WaitingOutput[] = [];
-  #waitingBytes = 0;
+  readonly #waiting = new WaitingOutput();
+  #isQueued = false;
   /** Runs with output on its way, and how much in all. */
   #sent: { readonly run: HeldRun; bytes: number }[] = [];
-  #emptied: (() => void)[] = [];
+  #emptied: PromiseWithResolvers<void> | undefined;
   readonly #closing = new Map<HeldRun, () => void>();
-  readonly #gaps = new Set<HeldRun>();
   readonly #progress = new Map<HeldRun, Progress>();
   readonly #checkpoints = new Map<number, PendingCheckpoint>();
   #sequence = 0;
@@ -62,19 +57,11 @@ export class RemoteChannel implements RunChannel {
   }
 
   output(run: HeldRun, chunk: OutputChunk): Promise<void> | undefined {
-    const { bytes } = chunk;
-    if (this.#waitingBytes + bytes.length > WAITING_BYTES_MAX) {
-      this.#markGap(run, DROPPED);
-      return this.#whenEmptied();
-    }
-    this.#gaps.delete(run);
-    for (let from = 0; from < bytes.length; from += CHUNK_BYTES_MAX) {
-      const part = bytes.subarray(from, from + CHUNK_BYTES_MAX);
-      this.#waiting.push({ run, chunk: { ...chunk, bytes: part } });
-    }
-    this.#waitingBytes += bytes.length;
+    const isDropped = this.#waiting.bytes + chunk.bytes.length + CHUNK_BYTES > WAITING_BYTES_MAX;
+    if (isDropped) this.#waiting.markLast(run, this.#mark(DROPPED));
+    else this.#waiting.add(run, chunk);
     this.#send();
-    return this.#waitingBytes > WAITING_BYTES_SLOW ? this.#whenEmptied() : undefined;
+    return this.#waiting.bytes > WAITING_BYTES_SLOW ? this.#whenEmptied() : undefined;
   }
 
   progress(run: HeldRun, progress: Progress): void {
@@ -92,8 +79,7 @@ export class RemoteChannel implements RunChannel {
 
   /** Resolves when the output of the run is on its way: what follows on the same stream comes after it. */
   close(run: HeldRun): Promise<void> | undefined {
-    this.#gaps.delete(run);
-    if (!this.#waiting.some((waiting) => waiting.run === run)) return undefined;
+    if (!this.#waiting.has(run)) return undefined;
     return new Promise((resolve) => this.#closing.set(run, resolve));
   }
 
@@ -101,6 +87,7 @@ export class RemoteChannel implements RunChannel {
   attach(frames: Frames, window: number): void {
     this.#frames = frames;
     this.#windowLeft = window;
+    this.#isQueued = false;
     for (const [sequence, pending] of this.#checkpoints) this.#sendCheckpoint(sequence, pending);
     if (this.#progress.size > 0) frames.put(URGENCY.output, 0, (frame) => this.#fillProgress(frame));
     this.#send();
@@ -111,19 +98,21 @@ export class RemoteChannel implements RunChannel {
     this.#frames = undefined;
     const runs = new Set(this.#sent.map(({ run }) => run));
     this.#sent = [];
-    for (const run of runs) this.#markGap(run, MISSING);
+    for (const run of runs) this.#waiting.markFirst(run, this.#mark(MISSING));
   }
 
   taken(bytes: number): void {
     this.#windowLeft += bytes;
     let left = bytes;
-    while (left > 0 && this.#sent.length > 0) {
-      const first = this.#sent[0]!;
+    let done = 0;
+    while (left > 0 && done < this.#sent.length) {
+      const first = this.#sent[done]!;
       const part = Math.min(left, first.bytes);
       first.bytes -= part;
       left -= part;
-      if (first.bytes === 0) this.#sent.shift();
+      if (first.bytes === 0) done += 1;
     }
+    this.#sent.splice(0, done);
     this.#send();
   }
 
@@ -134,45 +123,56 @@ export class RemoteChannel implements RunChannel {
     else pending?.answer.reject(new HandlerError(error, { retryable: true }));
   }
 
+  /** One part at a time, filled when its frame is made: until then output can be joined, and is not lost with the stream. */
   #send(): void {
     const frames = this.#frames;
-    while (frames && this.#windowLeft > 0 && this.#waiting.length > 0) {
-      const { run, chunk } = this.#waiting.shift()!;
+    if (!frames || this.#isQueued || this.#windowLeft <= 0 || this.#waiting.bytes === 0) return;
+    this.#isQueued = true;
+    frames.put(URGENCY.output, CHUNK_BYTES + CHUNK_BYTES_MAX, (frame) => {
+      if (this.#frames !== frames) return;
+      this.#isQueued = false;
+      this.#fillOutput(frame);
+      this.#send();
+    });
+  }
+
+  #fillOutput(frame: SessionRequest): void {
+    let room = CHUNK_BYTES + CHUNK_BYTES_MAX;
+    while (this.#windowLeft > 0) {
+      const next = this.#waiting.take(room);
+      if (!next) break;
+      const { run, chunk } = next;
       const { length } = chunk.bytes;
-      this.#waitingBytes -= length;
+      room -= CHUNK_BYTES + length;
       this.#windowLeft -= length;
       this.#sent.push({ run, bytes: length });
       const { leaseId, position, epoch } = run;
-      const output = create(OutputSchema, {
-        ...{ leaseId, position, epoch, stream: STREAMS[chunk.stream], bytes: chunk.bytes },
-        atMs: BigInt(Math.round(chunk.atMs)),
-      });
-      frames.put(URGENCY.output, length, (frame) => {
-        frame.outputs.push(output);
-        this.#closeIfSent(run);
-      });
+      frame.outputs.push(
+        create(OutputSchema, {
+          ...{ leaseId, position, epoch, stream: STREAMS[chunk.stream], bytes: chunk.bytes },
+          atMs: BigInt(Math.round(chunk.atMs)),
+        }),
+      );
+      this.#closeIfSent(run);
     }
-    if (this.#waitingBytes <= WAITING_BYTES_SLOW) for (const resolve of this.#emptied.splice(0)) resolve();
+    if (this.#waiting.bytes > WAITING_BYTES_SLOW) return;
+    this.#emptied?.resolve();
+    this.#emptied = undefined;
   }
 
   #closeIfSent(run: HeldRun): void {
-    const resolve = this.#closing.get(run);
-    if (!resolve || this.#waiting.some((waiting) => waiting.run === run)) return;
+    if (this.#waiting.has(run)) return;
+    this.#closing.get(run)?.();
     this.#closing.delete(run);
-    resolve();
   }
 
-  /** Once until output goes on. */
-  #markGap(run: HeldRun, text: string): void {
-    if (this.#gaps.has(run)) return;
-    this.#gaps.add(run);
-    const chunk = { stream: 'system', atMs: this.#clock.now(), bytes: Buffer.from(text) } as const;
-    this.#waiting.push({ run, chunk });
-    this.#waitingBytes += chunk.bytes.length;
+  #mark(text: string): OutputChunk {
+    return { stream: 'system', atMs: this.#clock.now(), bytes: Buffer.from(text) };
   }
 
   #whenEmptied(): Promise<void> {
-    return new Promise((resolve) => this.#emptied.push(resolve));
+    this.#emptied ??= Promise.withResolvers();
+    return this.#emptied.promise;
   }
 
   #fillProgress(frame: SessionRequest): void {
@@ -184,6 +184,8 @@ export class RemoteChannel implements RunChannel {
   #sendCheckpoint(sequence: number, { run, value }: PendingCheckpoint): void {
     const { leaseId, position, epoch } = run;
     const checkpoint = create(CheckpointSchema, { sequence, leaseId, position, epoch, value });
-    this.#frames?.put(URGENCY.work, value.length, (frame) => frame.checkpoints.push(checkpoint));
+    this.#frames?.put(URGENCY.work, RUN_BYTES + Buffer.byteLength(value), (frame) =>
+      frame.checkpoints.push(checkpoint),
+    );
   }
 }

@@ -1,0 +1,66 @@
+import type { ClaimedBatch, LeaseId, WorkerId } from '@carillon/domain';
+import { expect, test } from 'vitest';
+import { batchOf } from '../../../worker/src/claimed-run.fixture.ts';
+import { InProcessWorkerLink } from './in-process-worker-link.ts';
+import type { LocalWorker } from './worker-link.ts';
+
+const WORKER = 'worker-1' as WorkerId;
+
+function workerOf(slots: number): LocalWorker {
+  let runningCount = 0;
+  return {
+    workerId: WORKER,
+    slots,
+    handlers: ['test'],
+    unrecordedLeft: 1_000,
+    get runningCount() {
+      return runningCount;
+    },
+    accept({ runs }: ClaimedBatch) {
+      runningCount += runs.length;
+    },
+  };
+}
+
+const freeSlots = (link: InProcessWorkerLink) => link.workers().map((worker) => worker.freeSlots);
+const batch = (runs: number) => batchOf(...Array.from({ length: runs }, () => ({ leaseId: 'l' as LeaseId })));
+
+test.each(['attached again', 'detached and attached again'])(
+  'DISP-2: a worker that is %s during a claim is not given more runs than it has slots',
+  (how) => {
+    const link = new InProcessWorkerLink();
+    link.attach(workerOf(4));
+    link.reserve(WORKER, 4);
+    if (how !== 'attached again') link.detach(WORKER);
+    const connectedAgain = workerOf(4);
+    link.attach(connectedAgain);
+    expect(freeSlots(link)).toEqual([0]);
+    link.hand(batch(4));
+    expect(connectedAgain.runningCount).toBe(4);
+    expect(freeSlots(link)).toEqual([0]);
+  },
+);
+
+test('a claim that ends after the worker connected again frees its slots once', () => {
+  const link = new InProcessWorkerLink();
+  link.attach(workerOf(4));
+  link.reserve(WORKER, 3);
+  link.detach(WORKER);
+  link.attach(workerOf(8));
+  link.unreserve(WORKER, 3);
+  expect(freeSlots(link)).toEqual([8]);
+  // A batch that nothing was reserved for: its slots are in use, and no further ones are free.
+  link.hand(batch(2));
+  link.unreserve(WORKER, 2);
+  expect(freeSlots(link)).toEqual([6]);
+});
+
+test('whoever waits for the claims of a worker is told, also when the worker has left meanwhile', async () => {
+  const link = new InProcessWorkerLink();
+  link.attach(workerOf(4));
+  link.reserve(WORKER, 4);
+  const unreserved = link.whenUnreserved(WORKER);
+  link.detach(WORKER);
+  link.hand(batch(4));
+  await unreserved;
+});
