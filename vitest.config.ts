@@ -13,7 +13,10 @@ const NEEDS_A_SERVER = [
 ];
 const NEVER = ['**/node_modules/**', '**/.tools/**', '**/.carillon/**'];
 /** What takes many minutes is part of `npm run test:long` alone. */
-const ONLY_LONG = process.env.CARILLON_TEST_LONG === 'true' ? [] : ['tests/fuzz/schemathesis.test.ts'];
+const ONLY_LONG =
+  process.env.CARILLON_TEST_LONG === 'true'
+    ? []
+    : ['tests/fuzz/schemathesis.test.ts', 'tests/rpc/example-workers/chaos.test.ts'];
 const POSTGRES = './tests/support/global-setup.ts';
 
 /** A limit only ends a hang: a test that is right on a fast machine is right on a slow one (hazard 50). */
@@ -84,7 +87,7 @@ export default defineConfig({
         test: {
           name: 'rpc',
           include: ['tests/rpc/**/*.test.ts'],
-          exclude: NEVER,
+          exclude: [...NEVER, ...ONLY_LONG],
           // The first run installs the packages of Python.
           ...LONG_LIMITS,
         },

@@ -1,7 +1,7 @@
 /**
  * Workers in TypeScript, Python and Go and two servers on one PostgreSQL, while all of them are killed, stopped and cut off in an order
  * that follows from a seed: no job is lost, no run is executed twice at once, and what saved a checkpoint goes on from it (hazards 14, 20,
- * 22, 28, 33). CHAOS_SEED repeats an order; CARILLON_TEST_LONG=true makes it 5,000 jobs.
+ * 22, 28, 33). CHAOS_SEED repeats an order. It is part of `npm run test:long`, with 5,000 jobs.
  */
 import { SeededRandom } from '@carillon/foundation';
 import { afterEach, expect, it } from 'vitest';

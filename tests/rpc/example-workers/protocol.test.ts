@@ -87,17 +87,16 @@ describe.each(await findExamples())('$language', (found) => {
       expect(await server.ended(LEASE, 1)).toMatchObject({ kind: 'FAILED', error: 'no', retryable: false });
     });
 
-    test.runIf(found.language === 'python')(
-      'names the type of an exception that nobody expected',
-      async () => {
+    // Errors of Go have no type that says anything.
+    if (found.language === 'python')
+      test('names the type of an exception that nobody expected', async () => {
         const { server, session } = await connect();
         server.assign(session, LEASE, [{ handler: 'count', payload: { to: 'many' } }]);
         expect(await server.ended(LEASE)).toMatchObject({
           kind: 'FAILED',
           error: expect.stringMatching(/^ValueError: invalid literal/),
         });
-      },
-    );
+      });
 
     test('gives back what it does not offer, and what is more than its slots', async () => {
       const { server, session } = await connect({}, { slots: 2 });
