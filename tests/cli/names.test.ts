@@ -204,3 +204,33 @@ test('dead letters are listed by whether they are handled', MANY_COMMANDS, async
   expect(await ok(['dlq', 'show', id])).toMatch(new RegExp(`handled by +${again}`));
   expect(await letters('--handled', 'all')).not.toEqual([]);
 });
+
+test('a signing key is called by the beginning of its id', MANY_COMMANDS, async () => {
+  const made = await json<{ signing_key_id: string }>(['signing-keys', 'create', 'default']);
+  const id = made.signing_key_id;
+  const missing = await run(['signing-keys', 'delete', '000000', '--yes']);
+  expect([missing.code, missing.stderr]).toEqual([3, expect.stringContaining('There is no signing key')]);
+  const args = ['signing-keys', 'delete', id.slice(0, 18), '--yes', '--namespace', 'default'];
+  expect(await ok(args)).toBe(`Deleted ${id}\n`);
+});
+
+test(
+  'changes are found by the name of what was changed, also of what is removed',
+  MANY_COMMANDS,
+  async () => {
+    const changes = async (subject: string) =>
+      (await json<{ action: string }[]>(['audit', '--subject', subject])).map(({ action }) => action);
+    const id = await daily('Yearly report', '--job-key', 'yearly');
+    for (const called of ['Yearly report', 'yearly', id.slice(0, 18), id])
+      expect(await changes(called)).toEqual(['jobs.create']);
+    await ok(['jobs', 'delete', id, '--yes']);
+    for (const called of ['Yearly report', id.slice(0, 18), id])
+      expect(await changes(called)).toEqual(['jobs.delete', 'jobs.cancel', 'jobs.create']);
+    await ok(['namespaces', 'create', 'reports']);
+    expect(await changes('reports')).toEqual(['namespaces.create']);
+    const key = await json<{ key_id: string }>(['keys', 'create', 'reporter', '--role', 'viewer']);
+    expect(await changes('reporter')).toEqual(await changes(key.key_id));
+    const nothing = await run(['audit', '--subject', 'nobody-here']);
+    expect([nothing.code, nothing.stderr]).toEqual([3, expect.stringContaining('Nothing that was changed')]);
+  },
+);

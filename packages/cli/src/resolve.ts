@@ -17,11 +17,11 @@ import { UsageError } from './errors.ts';
 import { plainText } from './output/text.ts';
 
 /** What an argument of a command names. */
-export type Named = 'job' | 'run' | 'key' | 'user' | 'worker' | 'dead letter';
+export type Named = 'job' | 'run' | 'key' | 'user' | 'worker' | 'dead letter' | 'signing key' | 'subject';
 
 /** What the value of an option names, by the field that it sets. */
 const NAMED_OPTIONS: Readonly<Record<string, Named>> = {
-  ...{ job_id: 'job', run_id: 'run', user_id: 'user', worker_id: 'worker' },
+  ...{ job_id: 'job', run_id: 'run', user_id: 'user', worker_id: 'worker', subject: 'subject' },
 };
 
 /** Those of workers have more behind a dot. */
@@ -104,7 +104,7 @@ interface Candidate {
 type Within = { readonly namespace?: string | undefined };
 type Find = (client: Carillon, given: string, within: Within) => Promise<Candidate[]>;
 
-const IN_NAMESPACES: ReadonlySet<Named> = new Set(['job', 'run', 'dead letter']);
+const IN_NAMESPACES: ReadonlySet<Named> = new Set(['job', 'run', 'dead letter', 'signing key']);
 
 const FINDERS: Record<Named, Find> = {
   job: async (client, given, within) => (await findJobs(client, given, within)).map(jobCandidate),
@@ -127,7 +127,49 @@ const FINDERS: Record<Named, Find> = {
     const some = found.length > 0 ? found : await latestLetters(client, given, within);
     return some.map(({ run_id: id, job_name: name, died_at: at }) => ({ id, facts: [name, at] }));
   },
+  'signing key': async (client, given, { namespace }) => {
+    const of = (name: string) => client.namespaces.signingKeys.list(name);
+    const all = async () =>
+      (await client.namespaces.list({ limit: LOOKED_THROUGH }).toArray()).map(({ name }) => name);
+    const lists = await Promise.all((namespace === undefined ? await all() : [namespace]).map(of));
+    const found = lists.flat().filter(({ signing_key_id: id }) => startsWith(id, given));
+    return found.map(({ signing_key_id: id, ...key }) => ({ id, facts: [key.namespace, key.created_at] }));
+  },
+  subject: findSubjects,
 };
+
+/** What there is of this name, as far as the caller may look it up. */
+const NAMED_SUBJECTS = ['job', 'user', 'key', 'run', 'worker', 'signing key'] as const;
+
+/**
+ * What the audit log tells about. Namespaces and secrets are their names there. What was removed is found among the latest changes, by the
+ * name that it had.
+ */
+async function findSubjects(client: Carillon, given: string, within: Within): Promise<Candidate[]> {
+  const [exact] = await client.audit.list({ ...within, subject_id: given, limit: 1 }).toArray({ max: 1 });
+  if (exact) return [{ id: given, facts: [] }];
+  const lists = await Promise.all(
+    NAMED_SUBJECTS.map(async (names) => {
+      const found = await FINDERS[names](client, given, within).catch((error: unknown) => {
+        if (error instanceof CarillonError && error.code === 'forbidden') return [];
+        throw error;
+      });
+      return found.map(({ id, facts }) => ({ id, facts: [names, ...facts] }));
+    }),
+  );
+  const found = lists.flat();
+  if (found.length > 0) return found;
+  const latest = await client.audit
+    .list({ ...within, limit: LOOKED_THROUGH })
+    .toArray({ max: LOOKED_THROUGH });
+  const nameIn = (state: unknown) => (state as { readonly name?: unknown } | null)?.name;
+  return latest
+    .filter(
+      ({ subject, before, after }) =>
+        startsWith(subject.id, given) || nameIn(before) === given || nameIn(after) === given,
+    )
+    .map(({ subject, action, at }) => ({ id: subject.id, facts: [subject.kind, action, at] }));
+}
 
 /** Of each job with this key or name, the latest dead letter that is not handled. */
 async function latestLetters(client: Carillon, given: string, within: Within): Promise<DeadLetter[]> {
@@ -293,6 +335,7 @@ function ambiguous(names: Named, given: string, candidates: readonly Candidate[]
 const LISTS: Record<Named, string> = {
   ...{ job: 'jobs list', run: 'runs list', key: 'keys list', user: 'users list' },
   ...{ worker: 'workers', 'dead letter': 'dlq list' },
+  ...{ 'signing key': 'signing-keys list <namespace>', subject: 'audit' },
 };
 const CALLED_BY: Record<Named, string> = {
   job: 'key, name or beginning of an id',
@@ -301,6 +344,8 @@ const CALLED_BY: Record<Named, string> = {
   user: 'name or beginning of an id',
   worker: 'beginning of an id',
   'dead letter': `beginning of an id among the latest ${LOOKED_THROUGH}, and no job that failed for good with the key or name`,
+  'signing key': 'beginning of an id',
+  subject: 'name or beginning of an id',
 };
 
 function notFound(
@@ -314,7 +359,10 @@ function notFound(
   const literal = names === 'user' ? ` id:${given} means what jobs have as their user_id.` : '';
   return new CarillonError({
     code: `${names.replaceAll(' ', '_')}_not_found`,
-    message: `There is no ${names}${where} with the ${CALLED_BY[names]} "${given}".`,
+    message:
+      names === 'subject'
+        ? `Nothing that was changed has the ${CALLED_BY[names]} "${given}".`
+        : `There is no ${names}${where} with the ${CALLED_BY[names]} "${given}".`,
     fix: `${similar && `Did you mean ${similar}? `}\`carillon ${LISTS[names]}\` shows them; the beginning of an id has at least 6 characters.${elsewhere}${literal}`,
     status: 404,
   });

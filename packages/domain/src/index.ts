@@ -16,6 +16,7 @@ export { HTTP_PARAMETERS } from './job/check-http-payload.ts';
 export * from './job/check-script-payload.ts';
 export * from './job/define-job.ts';
 export {
+  hasControlCharacter,
   isNamespaceName,
   NO_LABELS,
   NO_RESOURCES,

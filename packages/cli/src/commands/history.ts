@@ -97,12 +97,16 @@ export const audit = listCommand('audit', 'Show who changed what, latest first',
   options: {
     actor: text('--actor <who>', 'Done by this user, or with this key or session: name or id'),
     action: text('--action <action>', 'Such as jobs.update'),
-    subject: text('--subject <id>', 'Done to this job, run, user …'),
+    subject: text('--subject <what>', 'Done to this job, run, user, key, secret …: name or id'),
     namespace: IN_NAMESPACE,
     from: text('--from <time>', 'Not before'),
     until: text('--until <time>', 'Before'),
   },
-  examples: ['carillon audit', 'carillon audit --actor ada --action jobs.cancel --json'],
+  examples: [
+    'carillon audit',
+    'carillon audit --actor ada --action jobs.cancel --json',
+    'carillon audit --subject nightly',
+  ],
   read: (client, { subject, ...query }) => client.audit.list({ ...query, subject_id: subject }),
   columns: (out) => [
     { header: 'WHEN', value: (entry) => out.briefTime(entry.at), fixed: true },

@@ -64,8 +64,8 @@ export const signingKeyCommands: readonly CommandSpec[] = [
     },
   }),
   eachIdCommand('signing-keys delete', 'Delete signing keys', {
-    arguments: [{ name: '<id...>', description: 'Ids of signing keys' }],
-    examples: ['carillon signing-keys delete 01893f2e-7c14-7d00-8a1b-2c3d4e5f6a7b'],
+    arguments: [{ name: '<id...>', description: 'Ids, or beginnings of them', names: 'signing key' }],
+    examples: ['carillon signing-keys delete 01893f2e-7c14 --namespace billing'],
     act: async (client, id) =>
       (await client.namespaces.signingKeys.remove(id)) ?? { signing_key_id: id, status: 'deleted' },
     sentence: (id) => `Deleted ${id}`,

@@ -4,6 +4,7 @@ import {
   type Actor,
   type Caller,
   type Grant,
+  hasControlCharacter,
   type Namespace,
   parseInstant,
   ROLES,
@@ -24,7 +25,13 @@ const stored = (max: number) =>
     .refine((value) => value.isWellFormed() && !value.includes('\u0000'), {
       error: 'holds a character that cannot be stored',
     });
-export const named = (max: number) => stored(max).min(1, { error: 'is empty' });
+/** Names are shown in one line, on terminals too. */
+const ofOneLine = (max: number) =>
+  stored(max).refine((value) => !hasControlCharacter(value), { error: 'holds a control character' });
+export const named = (max: number) =>
+  ofOneLine(max)
+    .min(1, { error: 'is empty' })
+    .refine((value) => value.trim() !== '', { error: 'is empty' });
 /** Longer than any that is accepted, so that what is wrong with it is said by one rule alone. */
 export const password = z.string().max(1_000, { error: 'is longer than 1000 characters' });
 const ownPassword = password.optional().describe('Your own. Keys of nobody need none.');
@@ -55,7 +62,7 @@ export const NAMESPACE_CHANGE = {
 export const USER_BODY = {
   schema: z.strictObject({
     name: named(100).describe('What they sign in with.'),
-    display_name: stored(200).optional(),
+    display_name: ofOneLine(200).optional(),
     password: password.optional().describe('Left out: they use keys that others make for them.'),
     grants: grants.optional(),
     current_password: ownPassword,
@@ -64,7 +71,7 @@ export const USER_BODY = {
 
 export const USER_CHANGE = {
   schema: z.strictObject({
-    display_name: stored(200).optional(),
+    display_name: ofOneLine(200).optional(),
     disabled: z.boolean().optional(),
     current_password: ownPassword.describe('Your own, to enable a user; keys of nobody need none.'),
   }),
@@ -92,7 +99,8 @@ export const PASSWORD_BODY = {
 } satisfies Shape;
 
 export const SIGN_IN_BODY = {
-  schema: z.strictObject({ name: named(200), password }),
+  // Of whoever was made before names were refused for their characters, too.
+  schema: z.strictObject({ name: stored(200).min(1, { error: 'is empty' }), password }),
 } satisfies Shape;
 
 const { limit } = paging;

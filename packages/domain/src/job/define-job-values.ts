@@ -27,7 +27,7 @@ function requireStorable(text: string, field: string): void {
   }
 }
 
-function hasControlCharacter(text: string): boolean {
+export function hasControlCharacter(text: string): boolean {
   for (let i = 0; i < text.length; i += 1) {
     const unit = text.charCodeAt(i);
     if (unit < 0x20 || unit === 0x7f) return true;

@@ -92,6 +92,30 @@ test.each<[what: string, body: string, code: keyof typeof CATALOGUE, field: stri
   expect(gateway.errors).toEqual([]);
 });
 
+describe('names', () => {
+  const names = ['ada\u001b[2Jbob', 'two\nlines', 'a\u007f', '\t', ' '];
+
+  test.each(names)('of users, keys and people to show are refused: %j', async (name) => {
+    const grant = { namespace: '*', role: 'viewer' };
+    const user = (await gateway.post('/api/users', { name: 'ada' })).body;
+    const key = (await gateway.post('/api/keys', { name: 'bot', ...grant })).body;
+    const patch = (path: string, body: object) => gateway.ask('PATCH', path, { payload: body });
+    for (const { status, body } of [
+      await gateway.post('/api/users', { name }),
+      await gateway.post('/api/keys', { name, ...grant }),
+      await patch(`/api/keys/${key.key_id}`, { name }),
+    ]) {
+      expect({ status, ...body }).toMatchObject({ status: 400, code: 'field_invalid', field: 'name' });
+      expect(body.detail).toMatch(/^name (holds a control character|is empty)/);
+    }
+    if (name.trim() === '') return;
+    expect((await patch(`/api/users/${user.user_id}`, { display_name: name })).body).toMatchObject({
+      code: 'field_invalid',
+      field: 'display_name',
+    });
+  });
+});
+
 describe('bodies', () => {
   test('over the limit are refused', async () => {
     const answer = await gateway.postText('/api/jobs', `{"name":"${'x'.repeat(1024 * 1024)}"}`);

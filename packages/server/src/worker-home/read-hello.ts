@@ -1,10 +1,13 @@
 /** Reads the first message of a worker strictly: what it says stands in the storage and in lists for people. */
-import type { BootId, WorkerId } from '@carillon/domain';
+import { type BootId, hasControlCharacter, type WorkerId } from '@carillon/domain';
 import { protocol as P } from '@carillon/worker';
 import type { WorkerRecord } from '../storage/member-store.ts';
 
 /** The other side does not keep the protocol: its stream is ended, with these words. */
 export class ProtocolBroken extends Error {}
+
+/** What the worker says of itself cannot be accepted: to dial again would not change it. */
+export class HelloRefused extends ProtocolBroken {}
 
 export interface ReadHello {
   /** As the storage knows it: bound to the key, so that no key can take the worker of another. */
@@ -39,17 +42,19 @@ export function readHello(message: P.SessionRequest | undefined, keyId: string):
     throw new ProtocolBroken(
       `this server speaks protocol ${P.PROTOCOL} with workers, and the worker knows ${hello.protocol}; use a newer version of its library`,
     );
-  if (!UUID.test(hello.workerId)) throw new ProtocolBroken('worker_id is a UUID in small letters');
-  if (!UUID.test(hello.bootId)) throw new ProtocolBroken('boot_id is a UUID in small letters');
-  if (!offer) throw new ProtocolBroken('the hello holds no offer');
+  if (!UUID.test(hello.workerId)) throw new HelloRefused('worker_id is a UUID in small letters');
+  if (!UUID.test(hello.bootId)) throw new HelloRefused('boot_id is a UUID in small letters');
+  if (!offer) throw new HelloRefused('the hello holds no offer');
   const { slots } = offer;
-  if (slots < 1 || slots > SLOTS_MAX) throw new ProtocolBroken(`a worker has from 1 to ${SLOTS_MAX} slots`);
+  if (slots < 1 || slots > SLOTS_MAX) throw new HelloRefused(`a worker has from 1 to ${SLOTS_MAX} slots`);
   const handlers = [...new Set(offer.handlers.map(({ name }) => name))];
   if (handlers.length === 0 || handlers.length > HANDLERS_MAX)
-    throw new ProtocolBroken(`a worker offers from 1 to ${HANDLERS_MAX} handlers`);
+    throw new HelloRefused(`a worker offers from 1 to ${HANDLERS_MAX} handlers`);
   for (const name of handlers)
-    if (name === '' || name.length > HANDLER_LENGTH_MAX || name.includes('\0'))
-      throw new ProtocolBroken(`the name of a handler has from 1 to ${HANDLER_LENGTH_MAX} characters`);
+    if (name === '' || !isOneLine(name, HANDLER_LENGTH_MAX))
+      throw new HelloRefused(
+        `the name of a handler has from 1 to ${HANDLER_LENGTH_MAX} characters, and no control characters`,
+      );
   requireLeases(heldLeases);
   return {
     workerId: `${hello.workerId}@${keyId.slice(-KEY_CHARACTERS)}` as WorkerId,
@@ -63,17 +68,23 @@ export function readHello(message: P.SessionRequest | undefined, keyId: string):
 }
 
 function readShown({ name, language, version }: P.Hello, { labels }: P.Offer): ReadHello['shown'] {
-  const texts = [name, language, version, ...Object.entries(labels).flat()];
-  if (texts.some((text) => text.length > SHOWN_LENGTH_MAX || text.includes('\0')))
-    throw new ProtocolBroken(
-      `name, language, version and labels have at most ${SHOWN_LENGTH_MAX} characters each`,
-    );
+  const texts = { name, language, version, labels: Object.entries(labels).flat() };
+  for (const [field, text] of Object.entries(texts))
+    if (![text].flat().every((one) => isOneLine(one, SHOWN_LENGTH_MAX)))
+      throw new HelloRefused(
+        `the ${field} of a worker must have at most ${SHOWN_LENGTH_MAX} characters${field === 'labels' ? ' each' : ''}, and no control characters`,
+      );
   if (Object.keys(labels).length > LABELS_MAX)
-    throw new ProtocolBroken(`a worker has at most ${LABELS_MAX} labels`);
+    throw new HelloRefused(`a worker has at most ${LABELS_MAX} labels`);
   return {
     ...{ name: name || undefined, language: language || undefined, version: version || undefined },
     labels: { ...labels },
   };
+}
+
+/** It stands in tables on terminals. */
+function isOneLine(text: string, lengthMax: number): boolean {
+  return text.length <= lengthMax && !hasControlCharacter(text);
 }
 
 export function requireLeases(leaseIds: readonly string[]): void {

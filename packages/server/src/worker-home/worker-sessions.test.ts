@@ -93,6 +93,22 @@ describe('a worker that connects', () => {
     expect(home.link.workers()).toEqual([]);
   });
 
+  test.each([
+    ['name', { name: 'gpu\u001b[2J' }],
+    ['name', { name: 'x'.repeat(500) }],
+    ['version', { version: '1\n2' }],
+    ['labels', { offer: { slots: 1, handlers: [{ name: 'quick' }], labels: { gpu: '\u0007' } } }],
+    ['name of a handler', { offer: { slots: 1, handlers: [{ name: 'quick\n' }] } }],
+  ])('whose %s cannot be shown in a line is refused with what is allowed', async (what, over) => {
+    const stream = streams.open();
+    stream.hello(over);
+    await stream.untilEnded();
+    expect(stream.goodbye).toMatchObject({ dialAgain: false });
+    expect(stream.goodbye?.reason).toContain(`the ${what} `);
+    expect(stream.goodbye?.reason).toMatch(/200 characters.* no control characters/);
+    expect(home.link.workers()).toEqual([]);
+  });
+
   test('hazard 44: under the id of another process is refused while that one lives', async () => {
     const workerId = newId();
     const first = await connected({ workerId });

@@ -11,7 +11,7 @@ import type { LeaseStore } from '../storage/lease-store.ts';
 import type { MemberStore } from '../storage/member-store.ts';
 import type { RunReports } from '../worker-link/run-reports.ts';
 import type { LocalWorkers } from '../worker-link/worker-link.ts';
-import { ProtocolBroken, type ReadHello, readHello, requireLeases } from './read-hello.ts';
+import { HelloRefused, ProtocolBroken, type ReadHello, readHello, requireLeases } from './read-hello.ts';
 import { OUTPUT_WINDOW } from './remote-voice.ts';
 import { RemoteWorker } from './remote-worker.ts';
 import { SessionBeats } from './session-beats.ts';
@@ -314,7 +314,7 @@ export class WorkerSessions implements Service {
     const { log } = this.#options;
     if (error instanceof ProtocolBroken) {
       log.warn({ reason: error.message }, 'a worker broke the protocol; its stream was ended');
-      return { reason: error.message, dialAgain: true, afterMs: BROKEN_PAUSE_MS };
+      return { reason: error.message, dialAgain: !(error instanceof HelloRefused), afterMs: BROKEN_PAUSE_MS };
     }
     log.warn({ err: error }, 'the stream of a worker failed');
     return { reason: 'the server could not serve the stream', dialAgain: true, afterMs: 1_000 };
