@@ -6,7 +6,7 @@ import { widthOf } from '../../packages/cli/src/output/table.ts';
 import { Carillon } from '../../packages/client/src/index.ts';
 import { eventually } from '../support/eventually.ts';
 import { type OneServer, startOneServer } from './one-server.ts';
-import { runCarillon } from './run-carillon.ts';
+import { launchCarillon, runCarillon } from './run-carillon.ts';
 import { CTRL_C, linesOf, runOnTerminal, whyNoTerminal } from './terminal/run-on-terminal.ts';
 
 const isLeftOut = whyNoTerminal !== undefined && process.env.CI !== 'true';
@@ -171,6 +171,48 @@ describe.skipIf(isLeftOut)(name, () => {
     for (const line of table.split('\n')) expect(widthOf(line), line).toBeLessThanOrEqual(COLUMNS);
     expect(await shown('-o', 'wide')).toMatch(/^ID +JOB +DIED +ERROR +REASON +TRIES +HANDLED BY$/m);
   });
+
+  test(
+    'in 80 columns runs are shown with their error, and workers with their name, state and handlers',
+    MANY_COMMANDS,
+    async () => {
+      const id = await create({ name: 'refused', max_retries: 0, payload: { url: 'http://127.0.0.1:1/' } });
+      for await (const _ of carillon.watch(id));
+      const shown = async (...args: string[]) => {
+        const { written } = await runOnTerminal(args, { cwd: one.folder, columns: COLUMNS });
+        const lines = linesOf(written);
+        for (const line of lines) expect(widthOf(line), line).toBeLessThanOrEqual(COLUMNS);
+        return lines.join('\n');
+      };
+      expect(await shown('runs', 'list', id)).toMatch(/^ID +STATUS .*ERROR/m);
+      expect(await shown('runs', 'list', id)).toMatch(new RegExp(`^${id} +FAILED .*GET http://127`, 'm'));
+      expect(await shown('runs', 'list', '--status', 'failed')).toMatch(/^FAILED +refused .*GET http/m);
+
+      const machine = 'a-machine-with-a-long-name-in-the-third-rack.example.org';
+      const { key } = await carillon.keys.create({ name: 'w', worker: { handlers: ['http'] } });
+      const flags = ['--url', one.server.address, '--handlers', 'http', '--name', machine];
+      const away = launchCarillon(['worker', ...flags], { cwd: one.folder, env: { CARILLON_KEY: key } });
+      try {
+        const workerId = await eventually(async () => {
+          const found = (await carillon.workers.list().toArray()).find(({ name }) => name === machine);
+          expect(found, away.said.stderr).toBeDefined();
+          return found!.worker_id;
+        }, SOON);
+        const table = await shown('workers');
+        expect(table).toMatch(/^ID +NAME +ALIVE +RUNNING +STUCK +SLOTS +HANDLERS$/m);
+        const [, short = ''] = /^(\S+) +a-machine-\S*… +yes +0 +0 +8 +http$/m.exec(table) ?? [];
+        expect(short, table).not.toBe('');
+        expect(workerId.startsWith(short)).toBe(true);
+        const wide = await runOnTerminal(['workers', '-o', 'wide'], { cwd: one.folder, columns: COLUMNS });
+        expect(wide.written).toContain(workerId);
+        const drained = await runOnTerminal(['workers', 'drain', short], { cwd: one.folder, columns: 200 });
+        expect(drained).toMatchObject({ code: 0, written: expect.stringContaining(workerId) });
+      } finally {
+        away.signal('SIGTERM');
+        await away.ended;
+      }
+    },
+  );
 
   test('the list tells when a job runs that runs once, also in 80 columns', async () => {
     await create({ name: 'once, with a rather long name', schedule_time: '2100-03-01T12:00:00Z' });

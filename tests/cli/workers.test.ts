@@ -156,6 +156,16 @@ test('carillon worker with a key that may not offer its handler ends with a sent
   expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining('may not offer the handler http') });
 }, 180_000);
 
+test('carillon worker with a name that cannot be shown ends with a sentence', async () => {
+  const keyed = await json<{ key: string }>(['keys', 'create', 'named', '--worker', '--handlers', 'http']);
+  const flags = ['worker', '--url', one.server.address, '--handlers', 'http', '--name', 'x'.repeat(500)];
+  const { code, stderr } = await run(flags, { env: { CARILLON_KEY: keyed.key } });
+  expect({ code, stderr }).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('the name of a worker must have at most 200 characters'),
+  });
+}, 180_000);
+
 test('carillon worker with a key that the server does not know ends with a sentence', async () => {
   const flags = ['worker', '--url', one.server.address, '--handlers', 'http'];
   const { code, stderr } = await run(flags, { env: { CARILLON_KEY: `ck2_${'x'.repeat(40)}` } });

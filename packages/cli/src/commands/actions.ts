@@ -39,7 +39,7 @@ export interface ListSpec<F extends Flags, T> extends CommandText {
     client: Carillon,
     query: Values<F> & { readonly limit: number },
   ) => List<T> | Promise<List<T>>;
-  readonly columns: (out: Output) => readonly Column<T>[];
+  readonly columns: (out: Output, items: readonly T[]) => readonly Column<T>[];
   readonly empty: string | ((options: Values<F>) => string);
   /** Instead of `empty` when filters were given. */
   readonly noMatch?: string;
@@ -62,7 +62,7 @@ export function listCommand<F extends Flags, T>(
       const isFiltered = Object.keys(options).some((option) => option !== 'sort');
       const whenEmpty = typeof empty === 'string' ? empty : empty(options);
       const told = (isFiltered ? noMatch : undefined) ?? whenEmpty;
-      cli.out.list(items, columns(cli.out), { empty: `${told}${await whereText(cli, options)}` });
+      cli.out.list(items, columns(cli.out, items), { empty: `${told}${await whereText(cli, options)}` });
     },
   });
 }

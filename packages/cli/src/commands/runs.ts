@@ -1,5 +1,5 @@
 /** `runs`: what ran, its log, and stopping or repeating it. */
-import type { ListedRun, Run, RunWithAttempts, ShortRun } from '@carillon/client';
+import type { Carillon, Job, ListedRun, Run, RunWithAttempts, ShortRun, Worker } from '@carillon/client';
 import { type CommandSpec, command } from '../command.ts';
 import { EXIT } from '../errors.ts';
 import {
@@ -16,7 +16,7 @@ import {
 import type { Fact, Output } from '../output/output.ts';
 import type { Column } from '../output/table.ts';
 import { showSpan } from '../output/text.ts';
-import { eachIdCommand, pageSize, readLimited } from './actions.ts';
+import { eachIdCommand, optional, pageSize, readLimited } from './actions.ts';
 import { LOG_FLAGS, showRunLog } from './run-logs.ts';
 import { showStarted, watchRun } from './watch.ts';
 
@@ -73,7 +73,8 @@ export const runCommands: readonly CommandSpec[] = [
       if (options.watch) return watchRun(cli, id);
       const client = await cli.client();
       const run = await client.runs.get(id);
-      cli.out.record(run, runFacts(run, cli.out));
+      cli.out.record(run, cli.out.json ? [] : runFacts(run, await aboutRun(client, run), cli.out));
+      if (!cli.out.json && isLive(run)) cli.out.note(`What it writes: carillon runs logs -f ${run.run_id}`);
       if (!cli.out.json && run.attempts.length > 1) {
         cli.out.raw('');
         cli.out.list(run.attempts, runColumns(cli.out).slice(1), { empty: '' });
@@ -120,48 +121,78 @@ export const runCommands: readonly CommandSpec[] = [
 function acrossColumns(out: Output): Column<ListedRun>[] {
   return [
     { header: 'STATUS', value: (run) => run.status, fixed: true, paint: (word) => out.state(word) },
-    { header: 'JOB', value: (run) => run.job_name ?? run.job_id },
+    { header: 'JOB', value: (run) => run.job_name ?? `removed ${run.job_id}` },
     { header: 'NAMESPACE', value: (run) => run.namespace },
     { header: 'ERROR', value: (run) => run.error_message ?? run.reason },
     { header: 'ENDED', value: (run) => out.shortTime(run.ended_at), fixed: true },
     { header: 'ID', value: (run) => run.run_id, fixed: true },
     { header: 'TRY', value: (run) => run.attempt_number, fixed: true, right: true },
-    { header: 'TOOK', value: (run) => showSpan(run.started_at, run.ended_at), right: true },
+    { header: 'TOOK', value: tookText, right: true },
   ];
 }
 
+/** Of one job: a narrow terminal leaves out times before the error. */
 function runColumns(out: Output): Column<ShortRun>[] {
   return [
-    { header: 'ID', value: (run) => run.run_id, fixed: true },
-    { header: 'STATUS', value: (run) => run.status, fixed: true, paint: (word) => out.state(word) },
-    { header: 'TRY', value: (run) => run.attempt_number, fixed: true, right: true },
-    { header: 'SCHEDULED', value: (run) => out.shortTime(run.scheduled_at), fixed: true },
-    { header: 'TOOK', value: (run) => showSpan(run.started_at, run.ended_at), right: true },
-    { header: 'ERROR', value: (run) => run.error_message ?? run.reason },
-    { header: 'STARTED', value: (run) => out.shortTime(run.started_at), fixed: true },
+    { header: 'ID', value: (run) => run.run_id, fixed: true, rank: 1 },
+    { header: 'STATUS', value: (run) => run.status, fixed: true, rank: 2, paint: (word) => out.state(word) },
+    { header: 'TRY', value: (run) => run.attempt_number, fixed: true, right: true, rank: 5 },
+    { header: 'SCHEDULED', value: (run) => out.shortTime(run.scheduled_at), fixed: true, rank: 6 },
+    { header: 'TOOK', value: tookText, right: true, rank: 7 },
+    { header: 'ERROR', value: (run) => run.error_message ?? run.reason, rank: 3 },
+    { header: 'STARTED', value: (run) => out.shortTime(run.started_at), fixed: true, rank: 8 },
   ];
 }
 
-function runFacts(run: RunWithAttempts, out: Output): Fact[] {
+interface AboutRun {
+  readonly job: Job | undefined;
+  readonly worker: Worker | undefined;
+}
+
+/** What people know its job and its worker by. Both may be gone, or not for the caller to see. */
+async function aboutRun(client: Carillon, run: RunWithAttempts): Promise<AboutRun> {
+  const [job, worker] = await Promise.all([
+    optional(client.jobs.get(run.job_id)),
+    run.worker_id === null ? undefined : optional(client.workers.get(run.worker_id)),
+  ]);
+  return { job, worker };
+}
+
+function runFacts(run: RunWithAttempts, { job, worker }: AboutRun, out: Output): Fact[] {
   return [
     ['id', run.run_id],
-    ['job', run.job_id],
-    ['status', run.status],
-    ['attempt', String(run.attempt_number)],
+    ['job', job ? `${job.name} (${run.job_id})` : run.job_id],
+    ['status', statusText(run)],
+    ['attempt', `${run.attempt_number}${job ? ` of ${job.max_retries + 1}` : ''}`],
     ['trigger', run.trigger],
     ['scheduled', out.time(run.scheduled_at)],
     ['started', out.time(run.started_at)],
     ['ended', out.time(run.ended_at)],
-    ['took', showSpan(run.started_at, run.ended_at)],
-    ['worker', run.worker_id],
+    ['took', tookText(run)],
+    ['worker', worker?.name ? `${worker.name} (${run.worker_id})` : run.worker_id],
     ['progress', progressText(run)],
     ['checkpoint', checkpointText(run, out)],
     ['reason', run.reason],
     ['asked for because', run.request_reason],
+    ['input', run.input === null ? null : JSON.stringify(run.input)],
     ['error', run.error_message],
     ['result', run.result === null ? null : JSON.stringify(run.result, null, 2)],
     ['late report', run.late_report],
   ];
+}
+
+function isLive({ status }: Pick<Run, 'status'>): boolean {
+  return status === 'RUNNING' || status === 'CANCELLING';
+}
+
+function statusText({ status }: Run): string {
+  return status === 'CANCELLING' ? 'CANCELLING: it was told to stop, and has not ended yet' : status;
+}
+
+function tookText(run: Pick<Run, 'status' | 'started_at' | 'ended_at'>): string {
+  if (!isLive(run)) return showSpan(run.started_at, run.ended_at);
+  const soFar = showSpan(run.started_at, new Date().toISOString());
+  return soFar && `${soFar} so far`;
 }
 
 /** Most runs say nothing of it: then there is no column. */
@@ -170,7 +201,7 @@ function withProgress<Row extends Pick<Run, 'progress'>>(
   runs: readonly Row[],
 ): Column<Row>[] {
   if (runs.every(({ progress }) => progress === null)) return columns;
-  return [...columns, { header: 'PROGRESS', value: progressText }];
+  return [...columns, { header: 'PROGRESS', value: progressText, rank: 4 }];
 }
 
 function progressText({ progress }: Pick<Run, 'progress'>): string | null {

@@ -5,7 +5,10 @@ import type { Cli } from '../cli.ts';
 import { type CommandSpec, command } from '../command.ts';
 import { EXIT } from '../errors.ts';
 import { toggle } from '../flags.ts';
+import type { Output } from '../output/output.ts';
 import { WaitingLine } from '../output/progress.ts';
+import type { Column } from '../output/table.ts';
+import { shortIds } from '../resolve.ts';
 import { eachIdCommand, listCommand } from './actions.ts';
 
 const WORKER = {
@@ -18,35 +21,41 @@ const PAUSE_MS = 500;
 const list: CommandSpec = {
   ...listCommand('workers list', 'List who runs jobs', {
     details:
-      '`carillon workers` does the same. Where the terminal is too narrow, -o wide shows the name, the version, the labels and the server of each as well.',
+      '`carillon workers` does the same. On a terminal ids are shown by their beginnings, which do wherever the id of a worker is taken; -o wide shows all of them, and what a narrow terminal leaves out.',
     examples: ['carillon workers', 'carillon workers list -o wide'],
     all: true,
     read: (client) => client.workers.list(),
-    columns: (out) => [
-      { header: 'ID', value: (worker) => worker.worker_id, fixed: true },
-      { header: 'NAME', value: (worker) => worker.name ?? '-', rank: 21 },
-      {
-        header: 'ALIVE',
-        value: stateOf,
-        paint: (word, { alive, draining }) => {
-          if (!alive) return out.paint.red(word);
-          return draining ? out.paint.yellow(word) : out.paint.green(word);
-        },
-      },
-      { header: 'RUNNING', value: (worker) => worker.running, right: true },
-      { header: 'STUCK', value: (worker) => worker.stuck, right: true, rank: 22 },
-      { header: 'SLOTS', value: (worker) => worker.slots, right: true },
-      { header: 'HANDLERS', value: (worker) => worker.handlers.join(', ') },
-      { header: 'LANGUAGE', value: (worker) => worker.language ?? '-', rank: 23 },
-      { header: 'VERSION', value: (worker) => worker.version ?? '-', rank: 24 },
-      { header: 'LABELS', value: labelsOf, rank: 25 },
-      { header: 'SERVER', value: serverOf, rank: 26 },
-      { header: 'LAST SEEN', value: (worker) => out.shortTime(worker.last_seen_at), fixed: true },
-    ],
+    columns: workerColumns,
     empty: 'No workers.',
   }),
   isDefault: true,
 };
+
+/** Ids of workers are longer than half a terminal: whole, they would leave no room for what matters. */
+function workerColumns(out: Output, workers: readonly Worker[]): Column<Worker>[] {
+  const short = shortIds(workers.map(({ worker_id: id }) => id));
+  const idOf = ({ worker_id: id }: Worker) => (out.width === undefined ? id : short(id));
+  return [
+    { header: 'ID', value: idOf, fixed: true, rank: 1 },
+    { header: 'NAME', value: (worker) => worker.name ?? '-', rank: 3 },
+    {
+      ...{ header: 'ALIVE', value: stateOf, fixed: true, rank: 2 },
+      paint: (word, { alive, draining }) => {
+        if (!alive) return out.paint.red(word);
+        return draining ? out.paint.yellow(word) : out.paint.green(word);
+      },
+    },
+    { header: 'RUNNING', value: (worker) => worker.running, right: true, rank: 4 },
+    { header: 'STUCK', value: (worker) => worker.stuck, right: true, rank: 6 },
+    { header: 'SLOTS', value: (worker) => worker.slots, right: true, rank: 7 },
+    { header: 'HANDLERS', value: (worker) => worker.handlers.join(', '), rank: 5 },
+    { header: 'LANGUAGE', value: (worker) => worker.language ?? '-' },
+    { header: 'VERSION', value: (worker) => worker.version ?? '-' },
+    { header: 'LABELS', value: labelsOf },
+    { header: 'SERVER', value: serverOf },
+    { header: 'LAST SEEN', value: (worker) => out.shortTime(worker.last_seen_at), fixed: true, rank: 8 },
+  ];
+}
 
 const drain = command('workers drain', 'Let a worker take no more runs', {
   details:

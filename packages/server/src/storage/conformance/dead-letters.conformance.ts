@@ -213,6 +213,9 @@ export function describeDeadLetters(make: MakeStorage): void {
     expect(await runs.redrive(newId<RunId>(), as())).toBe(false);
     const removed = await die();
     await jobs.remove(removed.job.jobId);
+    expect((await runs.deadLetters({ limit: 10 })).letters.map(({ runId }) => runId)).not.toContain(
+      removed.runId,
+    );
     expect(await runs.redrive(removed.runId, as())).toBe(false);
     expect(await runs.deadLetter(removed.runId)).toBeUndefined();
     const cancelled = await die();
