@@ -28,7 +28,10 @@ export async function watchRun(cli: Cli, runId: string): Promise<number> {
 
 /** Reports a run that a command started; with --wait, until it ends. */
 export async function showStarted(cli: Cli, run: RunAdded, wait: boolean | undefined): Promise<number> {
-  if (wait) return watchRun(cli, run.run_id);
+  if (wait) {
+    cli.out.note(`Started run ${run.run_id}`);
+    return watchRun(cli, run.run_id);
+  }
   cli.out.done(run, `Started run ${run.run_id}`);
   return EXIT.ok;
 }
@@ -80,8 +83,9 @@ function jobLine({ status, last_updated: at, latest_run: run }: JobStatusReport,
 
 function runLine(run: RunWithAttempts, { out }: Cli): string {
   const attempt = run.attempt_number > 1 ? ` attempt ${run.attempt_number}` : '';
+  const took = run.ended_at && run.started_at ? ` in ${showSpan(run.started_at, run.ended_at)}` : '';
   const why = plainText(outcomeText(run));
-  return `${out.moment(run.updated_at)}  ${out.state(run.status.padEnd(9))}${attempt}${why && `  ${why}`}`;
+  return `${out.moment(run.updated_at)}  ${out.state(run.status.padEnd(9))}${attempt}${took}${why && `  ${why}`}`;
 }
 
 const FIRST_PAUSE_MS = 150;

@@ -70,13 +70,14 @@ const CAUSES: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: 'the headers of the answer are too large',
 };
 
-/** The code of Node stands behind the words: people search for it. */
 export function failedCall(what: string, error: NodeJS.ErrnoException): HandlerError {
-  const { code = '', message } = error;
+  return new HandlerError(`${what} ${CALL_ERRORS.failed} ${causeOf(error)}`);
+}
+
+/** Why a call failed. The code of Node stands behind the words: people search for it. */
+export function causeOf({ code = '', message }: NodeJS.ErrnoException): string {
   const words = CAUSES[code] ?? (code.startsWith('HPE_') ? 'the answer is not HTTP' : undefined);
-  return new HandlerError(
-    `${what} ${CALL_ERRORS.failed} ${words === undefined ? message || code : `${words} (${code})`}`,
-  );
+  return words === undefined ? message || code : `${words} (${code})`;
 }
 
 /** Seconds, or a date. */

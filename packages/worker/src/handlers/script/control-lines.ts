@@ -64,6 +64,10 @@ export class ControlLines {
 
   #read(text: string): void {
     const value = parsed(text);
+    if (value === TOO_LARGE) {
+      this.#complain(`holds a number that is too large: ${this.#quote(text)}`);
+      return;
+    }
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       this.#complain(`is not a JSON object: ${this.#quote(text)}`);
       return;
@@ -103,10 +107,18 @@ export class ControlLines {
   }
 }
 
+/** Such as 1e999: read as infinite, it would be kept as null. */
+const TOO_LARGE = Symbol('a number that is too large');
+
 /** Undefined when it is not JSON. */
 function parsed(text: string): unknown {
+  let isTooLarge = false;
   try {
-    return JSON.parse(text);
+    const value: unknown = JSON.parse(text, (_, part: unknown) => {
+      isTooLarge ||= typeof part === 'number' && !Number.isFinite(part);
+      return part;
+    });
+    return isTooLarge ? TOO_LARGE : value;
   } catch {
     return undefined;
   }

@@ -107,5 +107,11 @@ describe('a script from an https address', () => {
     const { outcome } = await runScript({ payload: { code_location: `${base}/script.sh`, sha256: DIGEST } });
     expect(outcome).toMatchObject({ kind: 'FAILED', error: expect.stringContaining('was not fetched') });
     expect(asked).toEqual([]);
+    const away = { code_location: 'https://127.0.0.1:1/script.sh', sha256: DIGEST };
+    expect((await runScript({ payload: away })).outcome).toMatchObject({
+      kind: 'FAILED',
+      retryable: true,
+      error: expect.stringMatching(/was not fetched: nothing listens at that address .*\(ECONNREFUSED\)$/),
+    });
   });
 });

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { SCRIPT_ERRORS } from '@carillon/domain';
 import { HandlerError } from '../../handler.ts';
 import type { EgressPolicy } from '../egress-policy.ts';
+import { causeOf } from '../http-failure.ts';
 import { guardedLookup } from '../http-handler.ts';
 
 export const SCRIPT_BYTES_MAX = 16 * 1024 * 1024;
@@ -60,7 +61,7 @@ export class ScriptFetcher {
     return new Promise((resolve, reject) => {
       const fail = (error: Error) => {
         if (error instanceof HandlerError) return reject(error);
-        reject(notFetched(url, error.message, { retryable: true, cause: error }));
+        reject(notFetched(url, causeOf(error), { retryable: true }));
       };
       const call = request(
         url,
@@ -118,7 +119,7 @@ function digestOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-function notFetched(url: URL, why: string, options: { retryable: boolean; cause?: unknown }): HandlerError {
+function notFetched(url: URL, why: string, options: { retryable: boolean }): HandlerError {
   return new HandlerError(
     `${SCRIPT_ERRORS.notStarted}: ${url.origin}${url.pathname} was not fetched: ${why}`,
     options,

@@ -333,7 +333,8 @@ printf '{"result":{"rows":7}}' >&3`),
   test('what is not understood there is told in the log and harms nothing', async () => {
     const { outcome, channel } = await runScript(
       bash(`echo nonsense >&3; echo '[1]' >&3; echo '{"progres":1}' >&3; echo '{"progress":"x"}' >&3; echo >&3
-head -c 1500000 /dev/zero | tr '\\0' x >&3; echo >&3; echo '{"result":1}' >&3`),
+head -c 1500000 /dev/zero | tr '\\0' x >&3; echo >&3; echo '{"result":1}' >&3
+echo '{"result":{"rows":[1e999]}}' >&3`),
     );
     expect(outcome).toEqual({ kind: 'SUCCESS', result: '1' });
     const lines = channel.text('system').trim().split('\n');
@@ -343,6 +344,7 @@ head -c 1500000 /dev/zero | tr '\\0' x >&3; echo >&3; echo '{"result":1}' >&3`),
       'line 3 on descriptor 3 has a member "progres", which is not known',
       'line 4 on descriptor 3 has no progress that is a number from 0 to 100',
       'line 6 on descriptor 3 is longer than 1048576 bytes',
+      'line 8 on descriptor 3 holds a number that is too large: {"result":{"rows":[1e999]}}',
     ]);
   });
 
