@@ -305,7 +305,7 @@ function jobFacts(job: Job, { status, latest_run: run }: JobStatusReport, out: O
     ['waiting runs', job.waiting_runs ? String(job.waiting_runs) : undefined],
     ['waits because', job.waiting_reason],
     ['handler', job.handler],
-    ['payload', JSON.stringify(job.payload, null, 2)],
+    ...payloadFacts(job),
     ['priority', job.priority],
     ['retries', `${job.max_retries} (${job.retry.strategy})`],
     ['timeout', job.timeout_seconds === null ? undefined : `${job.timeout_seconds} s`],
@@ -322,6 +322,18 @@ function jobFacts(job: Job, { status, latest_run: run }: JobStatusReport, out: O
     ['created', out.time(job.created_at)],
     ['updated', out.time(job.updated_at)],
     ...otherFacts(job),
+  ];
+}
+
+/** The source of a script as it was written: as a JSON string it would be one long line. */
+function payloadFacts({ handler, payload }: Job): Fact[] {
+  const { script, ...others } = payload ?? {};
+  if (handler !== 'script' || typeof script !== 'string')
+    return [['payload', JSON.stringify(payload, null, 2)]];
+  const isAll = Object.keys(others).length === 0;
+  return [
+    ['payload', isAll ? undefined : JSON.stringify(others, null, 2)],
+    ['script', script.trimEnd()],
   ];
 }
 

@@ -1,5 +1,6 @@
+import type { RunWithAttempts } from '@carillon/client';
 import { expect, test } from 'vitest';
-import { outcomeText } from './watch.ts';
+import { handedOutAgain, outcomeText } from './watch.ts';
 
 test.each([
   [{ error_message: 'refused', reason: null, occurrences: 1 }, 'refused'],
@@ -7,4 +8,13 @@ test.each([
   [{ error_message: null, reason: null, occurrences: 1 }, ''],
 ])('%j is told as "%s"', (run, words) => {
   expect(outcomeText(run)).toBe(words);
+});
+
+test('a run that is run again tells why', () => {
+  const attempts = (...errors: (string | null)[]) =>
+    errors.map((error_message) => ({ error_message })) as unknown as RunWithAttempts['attempts'];
+  const lost = attempts(null, 'worker w was lost');
+  expect(handedOutAgain({ status: 'RUNNING', attempts: lost })).toBe('again, because worker w was lost');
+  expect(handedOutAgain({ status: 'SUCCESS', attempts: lost })).toBe('');
+  expect(handedOutAgain({ status: 'RUNNING', attempts: attempts(null) })).toBe('');
 });

@@ -84,8 +84,17 @@ function jobLine({ status, last_updated: at, latest_run: run }: JobStatusReport,
 function runLine(run: RunWithAttempts, { out }: Cli): string {
   const attempt = run.attempt_number > 1 ? ` attempt ${run.attempt_number}` : '';
   const took = run.ended_at && run.started_at ? ` in ${showSpan(run.started_at, run.ended_at)}` : '';
-  const why = plainText(outcomeText(run));
+  const why = plainText([outcomeText(run), handedOutAgain(run)].filter(Boolean).join('; '));
   return `${out.moment(run.updated_at)}  ${out.state(run.status.padEnd(9))}${attempt}${took}${why && `  ${why}`}`;
+}
+
+/** Why it is run again: that of the attempt before, which may have had the same number. */
+export function handedOutAgain({
+  status,
+  attempts: [, before],
+}: Pick<RunWithAttempts, 'status' | 'attempts'>): string {
+  const error = before?.error_message;
+  return error && ALIVE.has(status) ? `again, because ${error}` : '';
 }
 
 const FIRST_PAUSE_MS = 150;
@@ -109,7 +118,7 @@ export async function* followRun(
       throw error;
     });
     if (!run) return;
-    const current = `${run.status} ${run.attempt_number}`;
+    const current = `${run.status} ${run.epoch}`;
     const isFinal = !ALIVE.has(run.status);
     if (current !== before) {
       before = current;
