@@ -54,6 +54,48 @@ describe('a namespace that the caller knows nothing of', () => {
   });
 });
 
+describe('a position in a list that is of somebody else', () => {
+  const job = { handler: 'default', frequency: 'daily' };
+  const namesOf = (body: { name: string }[]) => body.map(({ name }) => name);
+
+  it('continues with what the caller may see, and with nothing of the other', async () => {
+    await gateway.createdId({ ...job, name: 'mine, older', namespace: 'ops' });
+    await gateway.createdId({ ...job, name: 'foreign, older', namespace: 'hidden' });
+    const foreign = await gateway.createdId({ ...job, name: 'foreign', namespace: 'hidden' });
+    await gateway.createdId({ ...job, name: 'mine', namespace: 'ops' });
+    const viewer = await gateway.keyWith(VIEWER);
+    const list = (query: string) => gateway.askWith(viewer, 'GET', `/api/jobs${query}`);
+    expect(namesOf((await list('')).body)).toEqual(['mine', 'mine, older']);
+    expect(namesOf((await list(`?cursor=${foreign}`)).body)).toEqual(['mine, older']);
+  });
+
+  it('opens nothing: whatever is asked about its id is answered as of one that is not there', async () => {
+    const foreign = await gateway.createdId({ ...job, name: 'foreign', namespace: 'hidden' });
+    const admin = await gateway.keyWith(ADMIN);
+    for (const [method, path] of [
+      ['GET', `/jobs/@`],
+      ['GET', '/jobs/@/status'],
+      ['GET', '/jobs/@/runs'],
+      ['POST', '/jobs/@/pause'],
+      ['POST', '/jobs/@/runNow'],
+      ['POST', '/jobs/@/cancel'],
+      ['DELETE', '/jobs/@'],
+      ['GET', '/runs/@'],
+      ['GET', '/runs/@/logs'],
+      ['POST', '/runs/@/cancel'],
+      ['GET', '/dead-letters/@'],
+    ] as const) {
+      const answers = [foreign, NOBODY].map(async (id) => {
+        const { status, body } = await gateway.askWith(admin, method, `/api${path.replace('@', id)}`);
+        return { status, code: body.code, detail: String(body.detail).replaceAll(id, '@') };
+      });
+      const [asked, unknown] = await Promise.all(answers);
+      expect(asked, path).toEqual(unknown);
+      expect(asked?.status, path).toBe(404);
+    }
+  });
+});
+
 describe('the audit log of a namespace', () => {
   it('has what was done with a key that works there and elsewhere, and nothing of elsewhere', async () => {
     const { key_id: id } = await spreadKey();
