@@ -47,6 +47,20 @@ function logTo({ out }: Cli) {
   return { log, onConnected };
 }
 
+interface TlsFlags {
+  readonly tlsCa?: string;
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+}
+
+function tlsFiles({ tlsCa, tlsCert, tlsKey }: TlsFlags, { env }: Cli['world']) {
+  const { CARILLON_TLS_CA, CARILLON_TLS_CERT, CARILLON_TLS_KEY } = env;
+  const caFile = tlsCa ?? CARILLON_TLS_CA;
+  const certFile = tlsCert ?? CARILLON_TLS_CERT;
+  const keyFile = tlsKey ?? CARILLON_TLS_KEY;
+  return { ...(caFile && { caFile }), ...(certFile && { certFile }), ...(keyFile && { keyFile }) };
+}
+
 export const worker = command('worker', 'Run jobs on this machine for a server elsewhere', {
   details:
     `Offers the built-in handlers that are named: ${Object.keys(BUILT_IN).join(', ')}. It takes a worker key (carillon keys create ` +
@@ -56,13 +70,23 @@ export const worker = command('worker', 'Run jobs on this machine for a server e
     slots: withDefault(count('--slots <count>', 'Runs at the same time'), '8'),
     name: text('--name <name>', 'What it is called in lists [the name of this machine]'),
     labels: labels('--label <name=value>', 'For people, such as gpu=a100; may be repeated'),
+    tlsCa: text(
+      '--tls-ca <file>',
+      'Authority that signed the certificate of the server (or CARILLON_TLS_CA)',
+    ),
+    tlsCert: text(
+      '--tls-cert <file>',
+      'Certificate of this worker, for servers that want one (or CARILLON_TLS_CERT)',
+    ),
+    tlsKey: text('--tls-key <file>', 'Its private key (or CARILLON_TLS_KEY)'),
     drain: withDefault(count('--drain-seconds <count>', 'How long runs may take to end when it stops'), '30'),
   },
   examples: [
     'carillon worker --url https://carillon.example.org --handlers http,script',
+    'carillon worker --url https://10.0.0.5:7420 --handlers http --tls-ca ca.pem --tls-cert worker.pem --tls-key worker-key.pem',
     'carillon worker --handlers http --slots 16 --label zone=eu-1 --label disk=ssd',
   ],
-  async run({ options: { handlers = [], slots, name, labels: given, drain }, cli }) {
+  async run({ options: { handlers = [], slots, name, labels: given, drain, ...files }, cli }) {
     const known = Object.keys(BUILT_IN).join(', ');
     if (handlers.length === 0) throw new UsageError('A worker needs --handlers.', `Built in: ${known}.`);
     const unknown = handlers.find((handler) => !Object.hasOwn(BUILT_IN, handler));
@@ -85,6 +109,7 @@ export const worker = command('worker', 'Run jobs on this machine for a server e
       endWhenKeyRefused: true,
       ...{ servers: [url], key, slots, labels: given ?? {}, drainSeconds: drain },
       ...(name !== undefined && { name }),
+      tls: tlsFiles(files, cli.world),
     });
     for (const handler of new Set(handlers)) running.handle(handler, await BUILT_IN[handler]!(library));
     cli.out.note(`Offers ${handlers.join(', ')} with ${slots} slots to ${url}; Ctrl-C drains it.`);
