@@ -110,6 +110,10 @@ export class WorkerSessions implements Service {
     return this.#sessions.size;
   }
 
+  has(workerId: WorkerId): boolean {
+    return this.#sessions.has(workerId);
+  }
+
   start(): void {}
 
   /** Claims for the workers end, what was claimed is handed over, and they are sent to another server. */
