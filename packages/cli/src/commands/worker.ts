@@ -1,5 +1,6 @@
 /** `worker`: the built-in handlers on any machine, as a worker of a server elsewhere. */
 import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { Handler, WorkerConnection } from '@carillon/worker';
 import type { Cli } from '../cli.ts';
 import { command } from '../command.ts';
@@ -10,19 +11,21 @@ import { count, labels, names, text, withDefault } from '../flags.ts';
 type WorkerLibrary = typeof import('@carillon/worker');
 type WorkerLog = NonNullable<Parameters<WorkerLibrary['createWorker']>[0]['log']>;
 
-const BUILT_IN: Readonly<Record<string, (library: WorkerLibrary) => Handler | Promise<Handler>>> = {
+type MakeHandler = (library: WorkerLibrary, keyFile: string | undefined) => Handler | Promise<Handler>;
+
+const BUILT_IN: Readonly<Record<string, MakeHandler>> = {
   http: ({ createHttpHandler }) => createHttpHandler(),
   script: scriptHandler,
 };
 
 /** As a server runs them that is not told otherwise. What this command signs in with is hidden from scripts. */
-async function scriptHandler(library: WorkerLibrary): Promise<Handler> {
+async function scriptHandler(library: WorkerLibrary, keyFile: string | undefined): Promise<Handler> {
   const { createScriptHandler, findUserIds, probeContainment, SCRIPT_DEFAULTS } = library;
   const user = process.geteuid?.() === 0 ? await findUserIds('nobody') : undefined;
   if (process.geteuid?.() === 0 && user === undefined)
     throw new CommandFailure('Scripts of root run as the user nobody, and there is none.', undefined);
   const folder = configFolder(process.env);
-  const hidden = existsSync(folder) ? [folder] : [];
+  const hidden = [folder, keyFile].flatMap((path) => (path && existsSync(path) ? resolve(path) : []));
   const containment = await probeContainment(user, hidden);
   return createScriptHandler({ ...SCRIPT_DEFAULTS, user, hidden, containment });
 }
@@ -104,14 +107,16 @@ export const worker = command('worker', 'Run jobs on this machine for a server e
       );
     // Loaded here: other commands do not need it.
     const library = await import('@carillon/worker');
+    const tls = tlsFiles(files, cli.world);
     const running = library.createWorker({
       ...logTo(cli),
       endWhenKeyRefused: true,
       ...{ servers: [url], key, slots, labels: given ?? {}, drainSeconds: drain },
       ...(name !== undefined && { name }),
-      tls: tlsFiles(files, cli.world),
+      tls,
     });
-    for (const handler of new Set(handlers)) running.handle(handler, await BUILT_IN[handler]!(library));
+    for (const handler of new Set(handlers))
+      running.handle(handler, await BUILT_IN[handler]!(library, tls.keyFile));
     cli.out.note(`Offers ${handlers.join(', ')} with ${slots} slots to ${url}; Ctrl-C drains it.`);
     await running.run().catch((error: unknown) => {
       throw new CommandFailure(`The worker ended: ${(error as Error).message}`, undefined, { cause: error });
