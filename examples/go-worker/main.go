@@ -59,9 +59,9 @@ func readOptions() (Options, map[string]Handler, error) {
 	slots := flag.Int("slots", 4, "how many runs it executes at a time")
 	name := flag.String("name", host, "for people")
 	drainSeconds := flag.Float64("drain-seconds", 30, "how long runs go on after SIGTERM")
-	ca := flag.String("ca", "", "the `file` with the certificate authority of the servers; turns TLS on, as https:// does")
-	cert := flag.String("cert", "", "the `file` with the certificate of this worker, for servers that want one")
-	certKey := flag.String("cert-key", "", "the `file` with its private key")
+	ca := flag.String("tls-ca", os.Getenv("CARILLON_TLS_CA"), "the `file` with the certificate authority of the servers; turns TLS on, as https:// does")
+	cert := flag.String("tls-cert", os.Getenv("CARILLON_TLS_CERT"), "the `file` with the certificate of this worker, for servers that want one")
+	certKey := flag.String("tls-key", os.Getenv("CARILLON_TLS_KEY"), "the `file` with its private key")
 	flag.Parse()
 	options := Options{Key: *key, Slots: *slots, Name: *name, Labels: map[string]string{}}
 	options.Drain = time.Duration(*drainSeconds * float64(time.Second))
@@ -91,7 +91,7 @@ func readOptions() (Options, map[string]Handler, error) {
 	if len(urls) == 0 {
 		urls = list{"127.0.0.1:7420"}
 	}
-	isSecure := *ca != ""
+	isSecure := *ca != "" || *cert != ""
 	for _, url := range urls {
 		isSecure = isSecure || strings.HasPrefix(url, "https://")
 		_, address, isURL := strings.Cut(url, "://")
@@ -120,12 +120,17 @@ func tlsConfig(ca, cert, certKey string) (*tls.Config, error) {
 			return config, fmt.Errorf("%s holds no certificate", ca)
 		}
 	}
-	if cert != "" {
-		pair, err := tls.LoadX509KeyPair(cert, certKey)
-		if err != nil {
-			return config, err
-		}
-		config.Certificates = []tls.Certificate{pair}
+	if (cert == "") != (certKey == "") {
+		return config, errors.New("--tls-cert and --tls-key are given together")
 	}
-	return config, nil
+	if cert == "" {
+		return config, nil
+	}
+	// Read for each stream: certificates of workers are renewed often. An authority is not, and is read once.
+	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		pair, err := tls.LoadX509KeyPair(cert, certKey)
+		return &pair, err
+	}
+	_, err := config.GetClientCertificate(nil)
+	return config, err
 }

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -47,6 +48,23 @@ func (e *goodbyeError) Error() string { return "the server ended the stream: " +
 
 var errBuried = errors.New("the worker was silent for too long; it starts over under a new id")
 
+// What the libraries say, and what to do.
+var hints = [][2]string{
+	{"certificate has expired", "the certificate of the server must be renewed"},
+	{"signed by unknown authority", "--tls-ca names the authority that signed the certificate of the server"},
+	{"does not look like a TLS handshake", "the server does not speak TLS: give no --tls-ca, and no https:// in --url"},
+	{"reading server preface", "a server with TLS is dialled by https:// in --url, or with --tls-ca"},
+}
+
+func hintOf(err error) string {
+	for _, hint := range hints {
+		if err != nil && strings.Contains(err.Error(), hint[0]) {
+			return " (" + hint[1] + ")"
+		}
+	}
+	return ""
+}
+
 // dialForever keeps one stream, to one server after the other. It returns when the worker is refused.
 func (w *Worker) dialForever(ctx context.Context) error {
 	wasWelcome := false
@@ -59,7 +77,7 @@ func (w *Worker) dialForever(ctx context.Context) error {
 		if isWelcome {
 			wasWelcome, tries = true, 0
 		}
-		say("%s: %v", address, err)
+		say("%s: %v%s", address, err, hintOf(err))
 		limit := min(dialPauseMax, dialPauseMin<<min(tries, 10))
 		pause := max(dialPauseMin, time.Duration(rand.Int64N(int64(limit))))
 		var refused *refusedError

@@ -19,15 +19,21 @@ def parse_arguments():
     parser.add_argument("--name", default=socket.gethostname(), help="for people (the host name)")
     parser.add_argument("--label", action="append", default=[], metavar="NAME=VALUE", help="may be given several times")
     parser.add_argument("--drain-seconds", type=float, default=30.0, help="what runs go on for after SIGTERM (30)")
-    parser.add_argument("--ca", metavar="FILE", help="the certificate authority of the servers; turns TLS on, as https:// does")
-    parser.add_argument("--cert", metavar="FILE", help="the certificate of this worker, for servers that want one")
-    parser.add_argument("--cert-key", metavar="FILE", help="its private key")
+    for name, text in (
+        ("ca", "the certificate authority of the servers; turns TLS on, as https:// does"),
+        ("cert", "the certificate of this worker, for servers that want one"),
+        ("key", "its private key"),
+    ):
+        variable = f"CARILLON_TLS_{name.upper()}"
+        parser.add_argument(f"--tls-{name}", metavar="FILE", default=os.environ.get(variable), help=f"{text}; or {variable}")
     arguments = parser.parse_args()
     if not arguments.key:
         parser.error("no key: give --key, or set CARILLON_KEY")
     unknown = sorted(set(names_of(arguments)) - set(HANDLERS))
     if unknown:
         parser.error(f"no handler is called {unknown[0]}; there are {', '.join(sorted(HANDLERS))}")
+    if bool(arguments.tls_cert) != bool(arguments.tls_key):
+        parser.error("--tls-cert and --tls-key are given together")
     if arguments.slots < 1:
         parser.error("--slots must be at least 1")
     if any("=" not in label for label in arguments.label):
@@ -51,11 +57,17 @@ async def work(arguments):
     from session import Options, Refused, Worker
 
     urls = arguments.url or ["127.0.0.1:7420"]
-    tls = None
-    if arguments.ca or any(url.startswith("https://") for url in urls):
-        tls = grpc.ssl_channel_credentials(
-            *(read(path) if path else None for path in (arguments.ca, arguments.cert_key, arguments.cert))
-        )
+    paths = (arguments.tls_ca, arguments.tls_key, arguments.tls_cert)
+
+    def tls():
+        return grpc.ssl_channel_credentials(*(read(path) if path else None for path in paths))
+
+    is_secure = any(paths) or any(url.startswith("https://") for url in urls)
+    try:
+        tls()
+    except OSError as error:
+        print(f"{error.filename} cannot be read: {error.strerror}", file=sys.stderr)
+        return 1
     options = Options(
         servers=tuple(url.split("://")[-1].rstrip("/") for url in urls),
         key=arguments.key,
@@ -63,7 +75,7 @@ async def work(arguments):
         name=arguments.name,
         labels=tuple(tuple(label.split("=", 1)) for label in arguments.label),
         drain_seconds=arguments.drain_seconds,
-        tls=tls,
+        tls=tls if is_secure else None,
     )
     offered = {name: HANDLERS[name] for name in names_of(arguments)}
     worker = Worker(options, offered, say=lambda text: print(text, file=sys.stderr, flush=True))

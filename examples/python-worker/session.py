@@ -4,6 +4,7 @@ import asyncio
 import random
 import uuid
 from collections import OrderedDict
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import forkserver
@@ -30,6 +31,19 @@ OUTPUT_SECONDS_MAX = 5.0
 REMEMBERED_MAX = 10_000
 NOT_TRUSTED = "the worker had not been heard for too long to be sure that the run still was its own"
 SHUT_DOWN = "the worker was shut down"
+
+
+# What the library says, and what to do.
+HINTS = (
+    ("certificate has expired", "the certificate of the server must be renewed"),
+    ("CERTIFICATE_VERIFY_FAILED", "--tls-ca names the authority that signed the certificate of the server"),
+    ("WRONG_VERSION_NUMBER", "the server does not speak TLS: give no --tls-ca, and no https:// in --url"),
+    ("Socket closed", "a server with TLS is dialled by https:// in --url, or with --tls-ca"),
+)
+
+
+def hint_of(details):
+    return next((f" ({hint})" for words, hint in HINTS if words in (details or "")), "")
 
 
 class Refused(Exception):
@@ -61,7 +75,7 @@ class Options:
     name: str = "python-worker"
     labels: tuple = ()  # (name, value)
     drain_seconds: float = 30.0
-    tls: grpc.ChannelCredentials | None = None
+    tls: Callable[[], grpc.ChannelCredentials] | None = None  # called for each stream: files are renewed
 
 
 class Worker:
@@ -158,8 +172,10 @@ class Worker:
             except StreamEnded as ended:
                 self._say(f"{address}: {ended}")
                 pause = max(pause, ended.after_seconds)
+            except OSError as error:
+                self._say(f"{error.filename} cannot be read: {error.strerror}")
             except grpc.aio.AioRpcError as error:
-                self._say(f"{address}: {error.code().name}: {error.details()}")
+                self._say(f"{address}: {error.code().name}: {error.details()}{hint_of(error.details())}")
                 if error.code() in REFUSALS:
                     if not was_welcome:
                         raise Refused(error.details()) from error
@@ -175,7 +191,7 @@ class Worker:
         limits = [("grpc.max_receive_message_length", FRAME_BYTES_MAX), ("grpc.use_local_subchannel_pool", 1)]
         tls = self._options.tls
         channel = (
-            grpc.aio.secure_channel(address, tls, limits) if tls else grpc.aio.insecure_channel(address, limits)
+            grpc.aio.secure_channel(address, tls(), limits) if tls else grpc.aio.insecure_channel(address, limits)
         )
         async with channel:
             stub = workers_pb2_grpc.WorkerServiceStub(channel)

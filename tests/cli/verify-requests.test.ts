@@ -16,9 +16,11 @@ import { eventually } from '../support/eventually.ts';
 import { fixedPort } from '../support/processes.ts';
 import { launchServer, type ServerProcess } from '../support/start-server-process.ts';
 import { commandsIn } from './commands-in.ts';
+import { launchCarillon } from './run-carillon.ts';
 
 const PAGE = join(import.meta.dirname, '../../docs/verify-requests.md');
 const run = promisify(execFile);
+const TOKEN = 'a token of some length';
 
 interface Request {
   readonly headers: Record<string, string>;
@@ -35,6 +37,7 @@ const { json, ok } = commandsIn(() => folder);
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'carillon-verify-test-'));
   await writeFile(join(folder, 'secrets.key'), randomBytes(32).toString('base64'));
+  await writeFile(join(folder, 'token.txt'), TOKEN);
   receiver = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -211,6 +214,35 @@ describe('requests of a namespace with signing keys', () => {
   test('carry the id of the run as the id that repeats', () => {
     expect(single.headers['webhook-id']).toBe(single.headers['carillon-run-id']);
     expect(single.headers['webhook-id']).toBe(single.headers['idempotency-key']);
+  });
+
+  test('are signed as well when a worker on another machine sends them, by both keys while they overlap', async () => {
+    const [inServer] = await json<{ worker_id: string }[]>(['workers', 'list']);
+    await ok(['workers', 'drain', inServer!.worker_id, '--wait']);
+    await ok(['secrets', 'set', 'token', '--from-file', join(folder, 'token.txt')]);
+    const create = ['keys', 'create', 'senders', '--worker', '--handlers', 'http'];
+    const { key } = await json<{ key: string }>(create);
+    const worker = launchCarillon(['worker', '--url', server.address, '--handlers', 'http'], {
+      cwd: folder,
+      env: { CARILLON_KEY: key },
+    });
+    try {
+      const plain = await signedRequest(2);
+      const secret = await signedRequest(2, { body: { token: '{{secrets.token}}' } });
+      expect(Buffer.from(secret.body, 'base64').toString()).toContain(TOKEN);
+      const forged = { ...plain, body: Buffer.from('{"forged":true}').toString('base64') };
+      const cases = [plain, secret, forged].flatMap((request) =>
+        [first, second].map((signing) => ({ ...request, secrets: [signing.secret] })),
+      );
+      expect(await verdicts(LANGUAGES[0]!, cases)).toEqual([true, true, true, true, false, false]);
+      expect(worker.said.stderr).toContain('connected to');
+      for (const { secret: text } of [first, second])
+        expect(`${worker.said.stderr}${worker.said.stdout}`).not.toContain(text.slice('whsec_'.length));
+    } finally {
+      worker.signal('SIGTERM');
+      await worker.ended;
+      await ok(['workers', 'undrain', inServer!.worker_id]);
+    }
   });
 
   test('the secret is nowhere else: in no list, in no entry of the audit log, and encrypted in the files of the database', async () => {

@@ -18,6 +18,8 @@ export interface ServerProcessOptions {
   readonly folder: string;
   readonly port: number;
   readonly flags?: readonly string[];
+  /** https: the flags name a certificate that this process trusts. */
+  readonly scheme?: 'http' | 'https';
 }
 
 export interface ServerExit {
@@ -37,10 +39,10 @@ export class ServerProcess {
   readonly #logFile: string;
   #hasExited = false;
 
-  constructor({ name, folder, port, flags = [] }: ServerProcessOptions) {
+  constructor({ name, folder, port, flags = [], scheme = 'http' }: ServerProcessOptions) {
     this.name = name;
     this.dataDir = join(folder, name);
-    this.address = `http://127.0.0.1:${port}`;
+    this.address = `${scheme}://127.0.0.1:${port}`;
     this.#logFile = join(folder, `${name}.log`);
     const log = openSync(this.#logFile, 'a');
     this.#child = spawn(

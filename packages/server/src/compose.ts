@@ -25,7 +25,7 @@ import { StorageBacklog } from './backlog/storage-backlog.ts';
 import { OutcomeRecorder } from './completion/outcome-recorder.ts';
 import type { Counters } from './counters/counters.ts';
 import { MemoryCounters } from './counters/memory-counters.ts';
-import { Dispatcher } from './dispatcher/dispatcher.ts';
+import { Dispatcher, inTurn } from './dispatcher/dispatcher.ts';
 import { EventFeed } from './event-feed/event-feed.ts';
 import { HandlerCatalogue } from './handlers/handler-catalogue.ts';
 import { OwnHandlers } from './handlers/own-handlers.ts';
@@ -35,7 +35,9 @@ import { KeptChannel } from './kept-channel.ts';
 import type { LogStore } from './log-store/log-store.ts';
 import { MemoryLogStore } from './log-store/memory-log-store.ts';
 import { createOperations, type Operations } from './operations/operations.ts';
+import { RequestSigner } from './outgoing/request-signer.ts';
 import { SecretSeal } from './outgoing/secret-seal.ts';
+import { SigningSecrets } from './outgoing/signing-secrets.ts';
 import { Recovery } from './recovery/recovery.ts';
 import { RunLogs } from './run-logs/run-logs.ts';
 import { RunOutput } from './run-output/run-output.ts';
@@ -197,7 +199,13 @@ export function composeEngine(options: EngineOptions): Engine {
   const backlog = new StorageBacklog({ ...common, leases, signals });
   const { seal = new SecretSeal() } = options;
   const secretValues = new SecretValues({ store: storage.secrets, seal, clock });
-  const resolver = new PayloadResolver({ values: secretValues, clock });
+  const signer = new RequestSigner({
+    secrets: new SigningSecrets({ store: storage.signingKeys, seal, clock }),
+    clock,
+    isRemote: (workerId) => workers?.has(workerId) ?? false,
+  });
+  // A request is signed with its secrets in it.
+  const resolver = inTurn(new PayloadResolver({ values: secretValues, clock }), signer);
   const dispatcher = new Dispatcher({ ...ports, backlog, nodeId, resolver });
   const reports = new OutcomeRecorder({ ...ports, retriesPerSecond: settings.retriesPerSecond });
   const { runLogs, runState } = storage;

@@ -14,6 +14,7 @@ import { PostgresCounters } from './counters/postgres/postgres-counters.ts';
 import { type DataDirectory, openDataDirectory } from './data-directory.ts';
 import { createGateway, type Served } from './gateway/create-gateway.ts';
 import { allowedHosts } from './gateway/listener/allowed-hosts.ts';
+import { clientCertificatesOf } from './gateway/listener/client-certificate.ts';
 import { GatewayPort, isLoopback } from './gateway/listener/gateway-port.ts';
 import { CertificateUnusable } from './gateway/listener/read-certificate.ts';
 import type { CredentialSeen } from './gateway/listener/redirect-to-https.ts';
@@ -162,6 +163,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
       metrics: { telemetry, open: config.metrics.open },
       operations: engine.operations,
       workers: engine.workers,
+      clientCertificates: clientCertificatesOf(config.tls),
       authenticate: { adminKey },
       announced: () => announced,
       accounts: engine.accounts,
@@ -262,12 +264,12 @@ function addressOf(config: Config, port: GatewayPort): string {
 }
 
 async function preparePort(config: Config, log: Log): Promise<GatewayPort> {
-  const { cert_file: certFile, key_file: keyFile } = config.tls;
+  const { cert_file: certFile, key_file: keyFile, client_ca_file: clientCaFile } = config.tls;
   try {
     return await GatewayPort.prepare({
       port: config.port,
       host: config.host,
-      tls: certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile },
+      tls: certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile, clientCaFile },
       publicUrl: config.public_url,
       limits: {
         total: config.connections.total_max,

@@ -15,6 +15,8 @@ export interface RunContext {
   readonly payload: JsonObject;
   /** Of a request that may have to be signed, or of a payload that names secrets; undefined otherwise. */
   readonly namespace?: string | undefined;
+  /** Of a request that the server has signed: headers to send with it as they are. */
+  readonly signature?: Readonly<Record<string, string>> | undefined;
   /** Aborts on cancel, timeout and shutdown. A handler that ignores it keeps its slot until it returns. */
   readonly signal: AbortSignal;
   /**

@@ -4,6 +4,7 @@ export * from './handler.ts';
 export * from './handler-plugin.ts';
 export * from './handlers/egress-policy.ts';
 export * from './handlers/http-handler.ts';
+export { readHttpPayload } from './handlers/http-payload.ts';
 export { httpPlugin } from './handlers/http-plugin.ts';
 export { parseNetwork } from './handlers/ip-network.ts';
 export {
@@ -15,11 +16,12 @@ export { DEFAULT_INTERPRETERS, DEFAULT_PATH, parseInterpreter } from './handlers
 export type { UserIds } from './handlers/script/run-folder.ts';
 export * from './handlers/script/script-handler.ts';
 export { findUserIds } from './handlers/script/user-ids.ts';
+export { signatureHeaders } from './handlers/sign-request.ts';
 export { NEVER_CALLED } from './handlers/special-networks.ts';
 export * as protocol from './protocol/index.ts';
 export { type CreateWorkerOptions, createWorker, type Worker } from './remote/create-worker.ts';
-export type { TlsFiles } from './remote/dial-grpc.ts';
 export { type Dial, type WorkerConnection, WorkerRefused } from './remote/remote-home.ts';
+export type { TlsFiles } from './remote/tls-files.ts';
 export * from './run-channel.ts';
 export type { RunInProgress } from './run-in-progress.ts';
 export { ReportSender } from './runtime/report-sender.ts';

@@ -75,6 +75,10 @@ export class RunInProgress implements RunContext {
     return this.run.namespace;
   }
 
+  get signature(): Readonly<Record<string, string>> | undefined {
+    return this.run.signature;
+  }
+
   get payload(): JsonObject {
     this.#payload ??= parsePayload(this.run.payload);
     return this.#payload;

@@ -10,6 +10,9 @@ const { values } = parseArgs({
     slots: { type: 'string', default: '4' },
     name: { type: 'string', default: 'worker' },
     label: { type: 'string', multiple: true, default: [] },
+    'tls-ca': { type: 'string' },
+    'tls-cert': { type: 'string' },
+    'tls-key': { type: 'string' },
     'drain-seconds': { type: 'string', default: '30' },
   },
 });
@@ -17,11 +20,16 @@ const { values } = parseArgs({
 const number = (run: RunContext, name: string, otherwise: number) => Number(run.payload[name] ?? otherwise);
 
 const worker = createWorker({
-  servers: values.url.map((url) => `http://${url}`),
+  servers: values.url.map((url) => (url.includes('://') ? url : `http://${url}`)),
   key: process.env.CARILLON_KEY ?? '',
   slots: Number(values.slots),
   name: values.name,
   labels: Object.fromEntries(values.label.map((label) => label.split('='))),
+  tls: {
+    ...(values['tls-ca'] && { caFile: values['tls-ca'] }),
+    ...(values['tls-cert'] && { certFile: values['tls-cert'] }),
+    ...(values['tls-key'] && { keyFile: values['tls-key'] }),
+  },
   drainSeconds: Number(values['drain-seconds']),
 });
 

@@ -1,5 +1,6 @@
 /** `worker`: the built-in handlers on any machine, as a worker of a server elsewhere. */
 import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { Handler, WorkerConnection } from '@carillon/worker';
 import type { Cli } from '../cli.ts';
 import { command } from '../command.ts';
@@ -10,19 +11,21 @@ import { count, labels, names, text, withDefault } from '../flags.ts';
 type WorkerLibrary = typeof import('@carillon/worker');
 type WorkerLog = NonNullable<Parameters<WorkerLibrary['createWorker']>[0]['log']>;
 
-const BUILT_IN: Readonly<Record<string, (library: WorkerLibrary) => Handler | Promise<Handler>>> = {
+type MakeHandler = (library: WorkerLibrary, keyFile: string | undefined) => Handler | Promise<Handler>;
+
+const BUILT_IN: Readonly<Record<string, MakeHandler>> = {
   http: ({ createHttpHandler }) => createHttpHandler(),
   script: scriptHandler,
 };
 
 /** As a server runs them that is not told otherwise. What this command signs in with is hidden from scripts. */
-async function scriptHandler(library: WorkerLibrary): Promise<Handler> {
+async function scriptHandler(library: WorkerLibrary, keyFile: string | undefined): Promise<Handler> {
   const { createScriptHandler, findUserIds, probeContainment, SCRIPT_DEFAULTS } = library;
   const user = process.geteuid?.() === 0 ? await findUserIds('nobody') : undefined;
   if (process.geteuid?.() === 0 && user === undefined)
     throw new CommandFailure('Scripts of root run as the user nobody, and there is none.', undefined);
   const folder = configFolder(process.env);
-  const hidden = existsSync(folder) ? [folder] : [];
+  const hidden = [folder, keyFile].flatMap((path) => (path && existsSync(path) ? resolve(path) : []));
   const containment = await probeContainment(user, hidden);
   return createScriptHandler({ ...SCRIPT_DEFAULTS, user, hidden, containment });
 }
@@ -47,6 +50,20 @@ function logTo({ out }: Cli) {
   return { log, onConnected };
 }
 
+interface TlsFlags {
+  readonly tlsCa?: string;
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+}
+
+function tlsFiles({ tlsCa, tlsCert, tlsKey }: TlsFlags, { env }: Cli['world']) {
+  const { CARILLON_TLS_CA, CARILLON_TLS_CERT, CARILLON_TLS_KEY } = env;
+  const caFile = tlsCa ?? CARILLON_TLS_CA;
+  const certFile = tlsCert ?? CARILLON_TLS_CERT;
+  const keyFile = tlsKey ?? CARILLON_TLS_KEY;
+  return { ...(caFile && { caFile }), ...(certFile && { certFile }), ...(keyFile && { keyFile }) };
+}
+
 export const worker = command('worker', 'Run jobs on this machine for a server elsewhere', {
   details:
     `Offers the built-in handlers that are named: ${Object.keys(BUILT_IN).join(', ')}. It takes a worker key (carillon keys create ` +
@@ -56,13 +73,23 @@ export const worker = command('worker', 'Run jobs on this machine for a server e
     slots: withDefault(count('--slots <count>', 'Runs at the same time'), '8'),
     name: text('--name <name>', 'What it is called in lists [the name of this machine]'),
     labels: labels('--label <name=value>', 'For people, such as gpu=a100; may be repeated'),
+    tlsCa: text(
+      '--tls-ca <file>',
+      'Authority that signed the certificate of the server (or CARILLON_TLS_CA)',
+    ),
+    tlsCert: text(
+      '--tls-cert <file>',
+      'Certificate of this worker, for servers that want one (or CARILLON_TLS_CERT)',
+    ),
+    tlsKey: text('--tls-key <file>', 'Its private key (or CARILLON_TLS_KEY)'),
     drain: withDefault(count('--drain-seconds <count>', 'How long runs may take to end when it stops'), '30'),
   },
   examples: [
     'carillon worker --url https://carillon.example.org --handlers http,script',
+    'carillon worker --url https://10.0.0.5:7420 --handlers http --tls-ca ca.pem --tls-cert worker.pem --tls-key worker-key.pem',
     'carillon worker --handlers http --slots 16 --label zone=eu-1 --label disk=ssd',
   ],
-  async run({ options: { handlers = [], slots, name, labels: given, drain }, cli }) {
+  async run({ options: { handlers = [], slots, name, labels: given, drain, ...files }, cli }) {
     const known = Object.keys(BUILT_IN).join(', ');
     if (handlers.length === 0) throw new UsageError('A worker needs --handlers.', `Built in: ${known}.`);
     const unknown = handlers.find((handler) => !Object.hasOwn(BUILT_IN, handler));
@@ -80,13 +107,16 @@ export const worker = command('worker', 'Run jobs on this machine for a server e
       );
     // Loaded here: other commands do not need it.
     const library = await import('@carillon/worker');
+    const tls = tlsFiles(files, cli.world);
     const running = library.createWorker({
       ...logTo(cli),
       endWhenKeyRefused: true,
       ...{ servers: [url], key, slots, labels: given ?? {}, drainSeconds: drain },
       ...(name !== undefined && { name }),
+      tls,
     });
-    for (const handler of new Set(handlers)) running.handle(handler, await BUILT_IN[handler]!(library));
+    for (const handler of new Set(handlers))
+      running.handle(handler, await BUILT_IN[handler]!(library, tls.keyFile));
     cli.out.note(`Offers ${handlers.join(', ')} with ${slots} slots to ${url}; Ctrl-C drains it.`);
     await running.run().catch((error: unknown) => {
       throw new CommandFailure(`The worker ended: ${(error as Error).message}`, undefined, { cause: error });

@@ -282,6 +282,7 @@ export type ErrorCode =
   | 'time_out_of_range'
   | 'schedule_never_fires'
   | 'unauthorized'
+  | 'certificate_refused'
   | 'forbidden'
   | 'sign_in_refused'
   | 'csrf_rejected'

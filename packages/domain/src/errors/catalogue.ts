@@ -66,6 +66,10 @@ export const CATALOGUE = {
     status: 401,
     fix: 'Send the header "Authorization: Bearer <key>"; the admin key is in <data>/admin.key.',
   },
+  certificate_refused: {
+    status: 401,
+    fix: 'Start the worker with --tls-cert and --tls-key: a certificate that is valid now, signed by an authority in tls.client_ca_file of the server.',
+  },
   forbidden: {
     status: 403,
     fix: 'Ask an administrator for a role or a key that has the right named in the answer.',

@@ -55,6 +55,8 @@ export interface ClaimedRun {
   readonly checkpoint?: string | undefined;
   /** Secret values that the payload holds: they are masked wherever the run's output, result and error are kept. */
   readonly secrets?: readonly string[] | undefined;
+  /** Headers that sign its request, where the keys are not known to its worker: they hold for this body, for some minutes. */
+  readonly signature?: Readonly<Record<string, string>> | undefined;
   /** It cannot be run, and ends like this: its handler is not called. It is handed over because every run of a lease is. */
   readonly failure?: RunOutcome | undefined;
 }

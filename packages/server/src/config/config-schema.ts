@@ -101,6 +101,19 @@ export const configSchema = z.strictObject({
         .optional()
         .describe('PEM file with the certificate, and those that vouch for it. Left out: no TLS.'),
       key_file: z.string().min(1).optional().describe('PEM file with the private key of the certificate.'),
+      client_ca_file: z
+        .string()
+        .min(1)
+        .optional()
+        .describe(
+          'PEM file with the authorities that sign certificates of workers. Left out: none is asked for.',
+        ),
+      client_certificate: z
+        .enum(['optional', 'required'])
+        .optional()
+        .describe(
+          'Whether the stream of a worker needs a certificate; one that is sent must be valid either way. Left out: required where tls.client_ca_file is given.',
+        ),
       redirect_port: integer(1, 65_535)
         .optional()
         .describe('Port on which plain HTTP is sent on to https. Left out: none.'),
@@ -112,6 +125,10 @@ export const configSchema = z.strictObject({
       if (tls.key_file !== undefined && tls.cert_file === undefined) demand('cert_file', 'tls.key_file');
       if (tls.redirect_port !== undefined && tls.cert_file === undefined)
         demand('cert_file', 'tls.redirect_port');
+      if (tls.client_ca_file !== undefined && tls.cert_file === undefined)
+        demand('cert_file', 'tls.client_ca_file');
+      if (tls.client_certificate !== undefined && tls.client_ca_file === undefined)
+        demand('client_ca_file', 'tls.client_certificate');
     })
     .prefault({}),
   database: z

@@ -213,6 +213,14 @@ describe('complaints', () => {
     [{ argv: ['--public-url', 'ftp://x'] }, '--public-url must be an http:// or https:// address.'],
     [{ argv: ['--tls-cert-file', 'a.pem'] }, 'tls.key_file must be given, since tls.cert_file is.'],
     [{ argv: ['--tls-key-file', 'a.pem'] }, 'tls.cert_file must be given, since tls.key_file is.'],
+    [
+      { argv: ['--tls-client-ca-file', 'a.pem'] },
+      'tls.cert_file must be given, since tls.client_ca_file is.',
+    ],
+    [
+      { argv: ['--tls-client-certificate', 'optional'] },
+      'tls.client_ca_file must be given, since tls.client_certificate is.',
+    ],
     [{ argv: ['--tls-redirect-port', '80'] }, 'tls.cert_file must be given, since tls.redirect_port is.'],
     [{ argv: ['--http-egress', 'closed'] }, '--http-egress must be one of open, internet, listed.'],
     [

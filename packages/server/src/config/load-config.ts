@@ -22,8 +22,8 @@ export type LoadedConfig =
   | { readonly kind: 'version' };
 
 const FILE_NAME = 'carillon.config.json';
-/** Not settings: where the file is, which server commands talk to, how the starter is watched, and what our tests say. */
-const OTHER_VARIABLES = /^CARILLON_(CONFIG|URL|KEY|PARENT_FD|TEST_.*)$/;
+/** Not settings: where the file is, which server commands and workers talk to and how, how the starter is watched, and what our tests say. */
+const OTHER_VARIABLES = /^CARILLON_(CONFIG|URL|KEY|TLS_CA|TLS_CERT|TLS_KEY|PARENT_FD|TEST_.*)$/;
 
 /** Code that the server runs: a file that just lies in the working directory, of a cloned repository say, must not name it. */
 const ONLY_IN_NAMED_FILE = 'handlers';

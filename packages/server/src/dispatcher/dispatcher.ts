@@ -17,6 +17,17 @@ export interface BatchResolver {
   resolve(batch: ClaimedBatch): Promise<ClaimedBatch>;
 }
 
+/** The second is given what the first has made of the batch. */
+export function inTurn(first: BatchResolver, second: BatchResolver): BatchResolver {
+  return {
+    concerns: (batch) => first.concerns(batch) || second.concerns(batch),
+    async resolve(batch) {
+      const half = first.concerns(batch) ? await first.resolve(batch) : batch;
+      return second.concerns(half) ? second.resolve(half) : half;
+    },
+  };
+}
+
 export interface DispatcherOptions {
   readonly backlog: Backlog & { prefer(isOwn: (part: number) => boolean): void };
   /** For claims of nothing, which show whether claims are answered. */

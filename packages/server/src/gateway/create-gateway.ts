@@ -17,6 +17,7 @@ import { mountRest } from './api/mount-rest.ts';
 import type { Access } from './api/operation.ts';
 import { createAuthenticate } from './authenticate/create-authenticate.ts';
 import type { RequireHost } from './listener/allowed-hosts.ts';
+import type { ClientCertificates } from './listener/client-certificate.ts';
 import { createListener, type Listener } from './listener/create-listener.ts';
 import { discardRestOfRequest } from './listener/discard-rest.ts';
 import { closeConnections } from './listener/open-connections.ts';
@@ -51,6 +52,8 @@ export interface GatewayOptions {
   readonly bodyLimitBytes: number;
   /** The streams of workers. Left out: no worker connects here. */
   readonly workers?: Pick<WorkerSessions, 'serve' | 'stop'> | undefined;
+  /** Whether their streams need a certificate. Left out: none is asked for. */
+  readonly clientCertificates?: ClientCertificates | undefined;
   /** A server that only runs jobs: health and metrics alone. */
   readonly healthOnly?: boolean;
   /** Left out: everything. */
@@ -125,7 +128,8 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   // Before anything else closes: what was claimed for workers is handed over, and they are sent to another server.
   if (workers) app.addHook('preClose', () => workers.stop());
   const admitAnonymous = (request: FastifyRequest) => limits?.admitAddress(request.ip);
-  const calls = { authenticate, admitAnonymous, bodyLimitBytes, clock: systemClock, log };
+  const { clientCertificates } = options;
+  const calls = { authenticate, admitAnonymous, bodyLimitBytes, clientCertificates, clock: systemClock, log };
   if (options.healthOnly) {
     if (workers) mountRpc(app, { ...calls, methods: workerMethods(workers) });
     return app;

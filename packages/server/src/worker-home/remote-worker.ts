@@ -166,7 +166,8 @@ export class RemoteWorker implements LocalWorker {
       run: found.run,
       startedAtMs: undefined,
       endedAtMs: this.#options.clock.now(),
-      outcome,
+      // Its payload may have got its secrets before, and the error may quote it.
+      outcome: this.#leases.maskOf(found.run)?.outcome(outcome) ?? outcome,
     });
   }
 

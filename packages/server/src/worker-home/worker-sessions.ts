@@ -3,7 +3,7 @@
  * the worker in this process. A lease is the worker's and not the stream's: a stream that breaks takes nothing away.
  */
 import { create } from '@bufbuild/protobuf';
-import type { NodeId, WorkerId } from '@carillon/domain';
+import { type NodeId, Refusal, type WorkerId } from '@carillon/domain';
 import { type Clock, type Log, type Random, type Service, sleep } from '@carillon/foundation';
 import { protocol as P, type RunChannel } from '@carillon/worker';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
@@ -108,6 +108,10 @@ export class WorkerSessions implements Service {
 
   get count(): number {
     return this.#sessions.size;
+  }
+
+  has(workerId: WorkerId): boolean {
+    return this.#sessions.has(workerId);
   }
 
   start(): void {}
@@ -286,8 +290,9 @@ export class WorkerSessions implements Service {
         !session.hello.handlers.every(now.mayOffer) || !covers(now.namespaces, rights.namespaces);
       // On its next stream it is given what the key still may.
       if (isLess) await this.#sendAway(session, 'the key may less than when the stream was opened');
-    } catch {
-      session.end({ reason: 'the key is refused', dialAgain: true });
+    } catch (error) {
+      const why = error instanceof Refusal ? `: ${error.message}` : '';
+      session.end({ reason: `the key is refused${why}`, dialAgain: true });
     }
   }
 

@@ -24,7 +24,7 @@ export interface HttpHandlerOptions {
   readonly egress: EgressRules;
   /** Where Carillon itself and its database listen, as far as this process knows. Left out: nowhere. */
   readonly own?: () => readonly OwnEndpoint[];
-  /** What signs requests of a namespace. Left out: nothing does. */
+  /** What signs requests of a namespace. Left out: they are signed only where the run came with a signature. */
   readonly signingSecrets?: (namespace: string) => Promise<readonly Uint8Array[]>;
 }
 
@@ -102,7 +102,8 @@ function send(
       'carillon-attempt': String(context.attempt),
       'carillon-epoch': String(context.epoch),
       'carillon-scheduled-at': context.scheduledAt.toISOString(),
-      ...signatureHeaders({ runId: context.runId, atMs: Date.now(), body: call.body }, secrets),
+      ...(context.signature ??
+        signatureHeaders({ runId: context.runId, atMs: Date.now(), body: call.body }, secrets)),
       ...(call.body === undefined ? {} : { 'content-length': String(call.body.byteLength) }),
     },
   };

@@ -37,8 +37,9 @@ const TEXT_BYTES = 6;
 /** As in a frame: in UTF-8, with what stands before each text. */
 const textBytes = (text: string) => TEXT_BYTES + Buffer.byteLength(text);
 
-function bytesOf({ payload, handler, checkpoint = '', secrets = [], namespace = '' }: ClaimedRun): number {
-  return [payload, handler, checkpoint, namespace, ...secrets].reduce(
+function bytesOf(run: ClaimedRun): number {
+  const { payload, handler, checkpoint = '', secrets = [], namespace = '', signature = {} } = run;
+  return [payload, handler, checkpoint, namespace, ...secrets, ...Object.entries(signature).flat()].reduce(
     (sum, text) => sum + textBytes(text),
     RUN_BYTES,
   );
@@ -90,13 +91,14 @@ function assignOf({ leaseId, claimedAtMs }: ClaimedBatch, runs: readonly Claimed
 
 const UINT32_MAX = 2 ** 32 - 1;
 
-function extraOf({ position, checkpoint, secrets, namespace }: ClaimedRun): Extra | undefined {
-  if (checkpoint === undefined && secrets === undefined && namespace === undefined) return undefined;
+function extraOf({ position, checkpoint, secrets, namespace, signature }: ClaimedRun): Extra | undefined {
+  if ([checkpoint, secrets, namespace, signature].every((given) => given === undefined)) return undefined;
   return create(ExtraSchema, {
     position,
     checkpoint: checkpoint ?? '',
     secrets: [...(secrets ?? [])],
     namespace: namespace ?? '',
+    signature: { ...signature },
   });
 }
 
@@ -119,7 +121,7 @@ export function batchOf(assign: Assign, workerId: WorkerId): ClaimedBatch {
       limited: false,
     };
   });
-  for (const { position, checkpoint, secrets, namespace } of extras) {
+  for (const { position, checkpoint, secrets, namespace, signature } of extras) {
     const index = position - firstPosition;
     const run = runs[index];
     if (!run) continue;
@@ -128,6 +130,7 @@ export function batchOf(assign: Assign, workerId: WorkerId): ClaimedBatch {
       ...(checkpoint !== '' && { checkpoint }),
       ...(secrets.length > 0 && { secrets }),
       ...(namespace !== '' && { namespace }),
+      ...(Object.keys(signature).length > 0 && { signature }),
     };
   }
   return { leaseId, workerId, claimedAtMs, runs };

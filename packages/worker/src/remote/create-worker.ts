@@ -17,8 +17,9 @@ import type { Handler } from '../handler.ts';
 import { offeredAs, type UnnamedPlugin } from '../handler-plugin.ts';
 import { WorkerRuntime } from '../runtime/worker-runtime.ts';
 import type { StandardSchemaV1 } from '../standard-schema.ts';
-import { dialGrpc, isKeyRefused, type TlsFiles } from './dial-grpc.ts';
+import { dialGrpc, isKeyRefused } from './dial-grpc.ts';
 import { type Dial, RemoteHome, type WorkerConnection, type WorkerRefused } from './remote-home.ts';
+import { checkTlsFiles, type TlsFiles } from './tls-files.ts';
 
 export interface CreateWorkerOptions {
   /** Addresses of servers, such as https://carillon:7420. Each is tried in turn; that of a load balancer will do. */
@@ -103,6 +104,7 @@ export function createWorker(options: CreateWorkerOptions): Worker {
     async run() {
       if (runtime || isStopping) throw new Error('The worker has been started or stopped before.');
       if (handlers.size === 0) throw new Error('The worker has no handlers: add one with handle().');
+      if (options.tls) for (const warning of checkTlsFiles(options.tls, servers)) log.warn({}, warning);
       const home = new RemoteHome({
         ...{ servers, name, labels, parameters, clock, random, log, isKeyRefused },
         dial: options.internals?.dial ?? dialGrpc({ key, tls: options.tls }),

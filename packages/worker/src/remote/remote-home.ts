@@ -28,6 +28,7 @@ import type {
 } from '../runtime/worker-home.ts';
 import { RemoteChannel } from './remote-channel.ts';
 import { SessionStream, StreamBroken } from './session-stream.ts';
+import { whyBroken } from './why-broken.ts';
 
 /** Opens a stream to a server. */
 export type Dial = (
@@ -226,22 +227,27 @@ export class RemoteHome implements WorkerHome {
 
   async #read(server: string, stream: SessionStream): Promise<void> {
     let error: Error = new StreamBroken('the server has ended the stream');
+    let wasHeard = false;
     try {
       for await (const frame of this.#options.dial(server, stream.frames.frames(), stream.signal)) {
         // What an older stream still says is about runs that the next server gives to others.
         if (this.#stream !== stream) break;
+        wasHeard = true;
         this.#receive(stream, frame);
         // The worker is trusted when the welcome has reached it; what comes next may be runs to start.
         if (frame.welcome) await nextTurn();
       }
     } catch (failure) {
       const { clock, isKeyRefused, endWhenKeyRefused, log } = this.#options;
-      const reason = failure instanceof Error ? failure.message : String(failure);
+      const reason = whyBroken(failure, { server, wasHeard });
       error = new StreamBroken(`the stream to ${server} broke: ${reason}`, { cause: failure });
       if (isKeyRefused(failure) && endWhenKeyRefused && !this.#wasWelcome)
-        error = this.#refuse(`${server} refuses the key of this worker: ${reason}`);
+        error = this.#refuse(`${server} refuses this worker: ${reason}`);
       else if (isKeyRefused(failure)) {
-        log.error({ server, reason }, 'the server refuses the key of this worker; trying again later');
+        log.error(
+          { server, reason },
+          'the server refuses the key or the certificate of this worker; trying again later',
+        );
         this.#dialAt = clock.monotonic() + KEY_REFUSED_PAUSE_MS;
       }
     }

@@ -49,7 +49,8 @@ export class CertificateWatch implements Service {
     try {
       const read = await readCertificate(files);
       this.#lastFault = undefined;
-      if (read.cert === this.#current.cert && read.key === this.#current.key) return;
+      const { cert, key, ca } = this.#current;
+      if (read.cert === cert && read.key === key && read.ca === ca) return;
       onRenewed(read);
       this.#current = read;
       const endsMs = expiresAtMs(read);

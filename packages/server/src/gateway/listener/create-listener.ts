@@ -101,7 +101,14 @@ export function createListener(options: ListenerOptions = {}): Listener {
         });
         return connections.count(server);
       }
-      const secure = { ...tls, ALPNProtocols: ['h2', 'http/1.1'], handshakeTimeout: handshakeTimeoutMs };
+      // A handshake that fails tells the client next to nothing: what came is judged where the stream of a worker is opened.
+      const clients = { requestCert: tls.ca !== undefined, rejectUnauthorized: false };
+      const secure = {
+        ...tls,
+        ...clients,
+        ALPNProtocols: ['h2', 'http/1.1'],
+        handshakeTimeout: handshakeTimeoutMs,
+      };
       const server = createSecureServer({ ...limits, ...secure }, handler);
       const http1 = takeOver(server, 'secureConnection');
       const handshake = takeOver(server, 'connection');

@@ -1,4 +1,4 @@
-/** The certificate and key of this server, read from files. An unusable file is reported by the setting that names it. */
+/** The certificate and key of this server, and whom it trusts to sign those of workers, read from files. An unusable file is reported by the setting that names it. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
@@ -6,13 +6,19 @@ import { createSecureContext } from 'node:tls';
 export interface CertificateFiles {
   readonly certFile: string;
   readonly keyFile: string;
+  /** Undefined: no certificate is asked of clients. */
+  readonly clientCaFile?: string | undefined;
 }
 
 /** PEM. The certificate may be followed by its chain. */
 export interface Certificate {
   readonly cert: string;
   readonly key: string;
+  /** Authorities that sign certificates of clients. Undefined: none is asked for. */
+  readonly ca?: string | undefined;
 }
+
+const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
 export class CertificateUnusable extends Error {
   constructor(message: string, options?: { cause?: unknown }) {
@@ -21,7 +27,11 @@ export class CertificateUnusable extends Error {
   }
 }
 
-export async function readCertificate({ certFile, keyFile }: CertificateFiles): Promise<Certificate> {
+export async function readCertificate({
+  certFile,
+  keyFile,
+  clientCaFile,
+}: CertificateFiles): Promise<Certificate> {
   const cert = await readText(certFile, 'tls.cert_file');
   const key = await readText(keyFile, 'tls.key_file');
   const certificate = orUnusable(() => new X509Certificate(cert), {
@@ -36,7 +46,16 @@ export async function readCertificate({ certFile, keyFile }: CertificateFiles): 
   orUnusable(() => createSecureContext({ cert, key }), {
     complaint: `the certificate in ${certFile} cannot be used for TLS`,
   });
-  return { cert, key };
+  return { cert, key, ca: clientCaFile === undefined ? undefined : await readAuthorities(clientCaFile) };
+}
+
+/** OpenSSL takes a file without any certificate without a word, and then trusts nobody. */
+async function readAuthorities(file: string): Promise<string> {
+  const ca = await readText(file, 'tls.client_ca_file');
+  const complaint = `tls.client_ca_file (${file}) holds no PEM certificate`;
+  for (const each of ca.match(PEM_CERTIFICATE) ?? [ca])
+    orUnusable(() => new X509Certificate(each), { complaint });
+  return ca;
 }
 
 async function readText(file: string, setting: string): Promise<string> {

@@ -19,6 +19,7 @@ import {
   universalResponseToNodeResponse,
 } from '@connectrpc/connect-node';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type ClientCertificates, requireClientCertificate } from '../listener/client-certificate.ts';
 import { keepStreamOpen } from '../listener/http2-side.ts';
 import { answerRpcErrors, stoppingError } from './answer-rpc-errors.ts';
 import { type CallOfMessage, readWithinCall } from './read-within-call.ts';
@@ -30,6 +31,8 @@ export interface RpcOptions {
   /** Refuses strangers that come too often, where a call is open to everybody. */
   readonly admitAnonymous?: ((request: FastifyRequest) => void) | undefined;
   readonly bodyLimitBytes: number;
+  /** Of workers. Left out: none are asked for. */
+  readonly clientCertificates?: ClientCertificates | undefined;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -51,6 +54,11 @@ export function mountRpc(app: FastifyInstance, options: RpcOptions): void {
     callerOf: ({ values }) => values.get(CALLER) as Caller,
     addressOf: (context) => requestOf(context).ip,
     recognise: (context) => authenticate(requestOf(context)),
+    requireCertificate: (context) => {
+      const { socket } = requestOf(context).raw;
+      if (options.clientCertificates)
+        requireClientCertificate(socket, { mode: options.clientCertificates, nowMs: clock.now() });
+    },
     errorOf,
     letGo: (context) => {
       const { raw, id: requestId } = requestOf(context);

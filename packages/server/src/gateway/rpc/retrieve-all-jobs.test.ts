@@ -90,6 +90,7 @@ describe('the stream of all jobs', () => {
       errorOf: (error) => error as Error,
       stopping: new AbortController().signal,
       clock: gateway.clock,
+      requireCertificate: () => undefined,
       letGo: () => {},
       keepOpen: () => {},
     }) as Extract<MethodImplSpec, { kind: 'server_streaming' }>;

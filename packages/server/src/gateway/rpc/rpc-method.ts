@@ -34,6 +34,8 @@ export interface RpcHost {
   callerOf(context: HandlerContext): Caller;
   addressOf(context: HandlerContext): string;
   recognise(context: HandlerContext): Promise<Caller>;
+  /** Refuses a call that lacks the certificate that workers need here, or came with one that is not valid now. */
+  requireCertificate(context: HandlerContext): void;
   /** The only code that turns errors into answers. */
   errorOf(error: unknown, context: HandlerContext): Error;
   readonly stopping: AbortSignal;

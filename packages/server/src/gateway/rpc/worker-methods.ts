@@ -1,6 +1,6 @@
 /**
  * The streams of workers: whoever has the permission workers.connect may offer handlers and is given runs. What a worker says is the
- * business of its home; here only the key is judged, at the start and while the stream lasts.
+ * business of its home; here only the key and the certificate are judged, at the start and while the stream lasts.
  */
 import type { DescMethodBiDiStreaming } from '@bufbuild/protobuf';
 import { type Caller, mayOffer, Refusal, requireMay, workerNamespaces } from '@carillon/domain';
@@ -68,12 +68,16 @@ function sessionCall(
   requests: AsyncIterable<protocol.SessionRequest>,
 ): Parameters<WorkerSessions['serve']>[0] {
   const caller = host.callerOf(context);
+  host.requireCertificate(context);
   return {
     keyId: caller.credential?.id ?? caller.id,
     requests,
     signal: context.signal,
     rights: rightsOf(caller),
-    recognise: async () => rightsOf(await host.recognise(context)),
+    recognise: async () => {
+      host.requireCertificate(context);
+      return rightsOf(await host.recognise(context));
+    },
     keepOpen: () => host.keepOpen(context),
   };
 }

@@ -50,6 +50,8 @@ interface S3Request {
 interface S3Answer {
   readonly status: number;
   readonly bytes: Buffer;
+  /** By the clock of the store; NaN where it does not say. */
+  readonly atMs: number;
 }
 
 /** The end of a run waits 5 s for its last lines: a connection that died is noticed in time for another try. */
@@ -143,14 +145,16 @@ export class S3Bucket {
 
   async #try({ method, key, query, headers, body }: S3Request): Promise<S3Answer> {
     const { endpoint, bucket, region, credentials, tryMsMax = TRY_MS_MAX } = this.#options;
-    const url = new URL(`${endpoint.replace(/\/+$/, '')}/${bucket}${key === undefined ? '' : `/${key}`}`);
-    for (const [name, value] of Object.entries(query ?? {})) url.searchParams.set(name, value);
+    // Written as the signature has it: what a store makes of other spellings, such as a plus sign, differs.
+    const path = [bucket, ...(key?.split('/') ?? [])].map(encode).join('/');
+    const search = Object.entries(query ?? {}).map((pair) => pair.map(encode).join('='));
+    const url = `${endpoint.replace(/\/+$/, '')}/${path}${search.length > 0 ? `?${search.join('&')}` : ''}`;
     const { accessKeyId, secretAccessKey, sessionToken } = credentials;
     const digest = createHash('sha256')
       .update(body ?? '')
       .digest('hex');
     const signer = new AwsV4Signer({
-      ...{ method, url: url.href, service: 's3', region, accessKeyId, secretAccessKey, cache: this.#cache },
+      ...{ method, url, service: 's3', region, accessKeyId, secretAccessKey, cache: this.#cache },
       ...(sessionToken !== undefined && { sessionToken }),
       // Signed as well: the connection may be plain HTTP.
       headers: { ...headers, 'x-amz-content-sha256': digest },
@@ -161,14 +165,37 @@ export class S3Bucket {
       ...(body && { body }),
       signal: AbortSignal.any([this.#closed.signal, AbortSignal.timeout(tryMsMax)]),
     });
-    return { status: answer.status, bytes: Buffer.from(await answer.arrayBuffer()) };
+    const bytes = Buffer.from(await answer.arrayBuffer());
+    return { status: answer.status, bytes, atMs: Date.parse(answer.headers.get('date') ?? '') };
   }
 }
 
-function faultOf({ status, bytes }: S3Answer, method: string): S3Fault {
+const ADDRESS_HINT = ' Check logs.s3.region and logs.s3.endpoint.';
+const HINTS: Readonly<Record<string, string>> = {
+  SignatureDoesNotMatch: ' Check the secret access key.',
+  InvalidAccessKeyId: ' Check the access key id.',
+  AuthorizationHeaderMalformed: ADDRESS_HINT,
+  ExpiredToken: ' AWS_SESSION_TOKEN has expired: start the server with a new one.',
+};
+
+function faultOf({ status, bytes, atMs }: S3Answer, method: string): S3Fault {
   const [code = `HTTP ${status}`] = textsOf(bytes.toString(), 'Code');
-  const hint = status === 301 || status === 307 ? ' Check logs.s3.region and logs.s3.endpoint.' : '';
+  let hint = HINTS[code] ?? (status === 301 || status === 307 ? ADDRESS_HINT : '');
+  if (code === 'RequestTimeTooSkewed') hint = ` The clock of this server ${skewText(atMs)}: set it.`;
   return new S3Fault(code, `the S3 store of logs answered ${status} (${code}) to ${method}.${hint}`);
+}
+
+function skewText(atMs: number): string {
+  const minutes = Math.round((atMs - Date.now()) / 60_000);
+  if (Number.isNaN(minutes)) return 'differs from that of the store';
+  return `is ${Math.abs(minutes)} minutes ${minutes > 0 ? 'behind' : 'ahead of'} that of the store`;
+}
+
+function encode(text: string): string {
+  return encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 }
 
 function connectionFault(error: unknown, method: string): S3Fault {

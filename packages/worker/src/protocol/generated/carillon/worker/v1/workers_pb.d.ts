@@ -587,6 +587,14 @@ export declare type Extra = Message<"carillon.worker.v1.Extra"> & {
    * @generated from field: string namespace = 4;
    */
   namespace: string;
+
+  /**
+   * Headers that sign the request of a run of the handler http, to be sent with it as they are. They hold for its body alone, as the
+   * payload has it, and for some minutes.
+   *
+   * @generated from field: map<string, string> signature = 5;
+   */
+  signature: { [key: string]: string };
 };
 
 /**
