@@ -36,8 +36,8 @@ export class KeptChannel implements RunChannel, Service {
     this.#parts.progress.tell(run, progress);
   }
 
-  saveCheckpoint(run: HeldRun, value: string): Promise<void> {
-    return this.#parts.checkpoints.save(run, value);
+  saveCheckpoint(run: HeldRun, value: string, sequence?: number): Promise<void> {
+    return this.#parts.checkpoints.save(run, value, sequence);
   }
 
   /** Most runs say nothing, and need no promise. */

@@ -118,13 +118,13 @@ export class RemoteVoice {
   }
 
   async #saved(checkpoint: P.Checkpoint): Promise<string | undefined> {
-    const { value } = checkpoint;
+    const { value, sequence } = checkpoint;
     const run = this.#options.leases.speaks(checkpoint);
     if (!run) return NOT_HELD;
     if (Buffer.byteLength(value) > CHECKPOINT_BYTES_MAX)
       return `A checkpoint holds at most ${CHECKPOINT_BYTES_MAX} bytes.`;
     if (!isJson(value)) return 'The checkpoint is not JSON.';
-    await this.#options.channel.saveCheckpoint(run, value);
+    await this.#options.channel.saveCheckpoint(run, value, sequence);
     return undefined;
   }
 }
