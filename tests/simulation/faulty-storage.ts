@@ -141,11 +141,12 @@ class Journey {
   #comeAgain(): void {
     const { observer, world, name } = this.#options;
     const { call, args } = this.#call;
-    world.clock.timer(world.chance.between(0, AGAIN_MS_MAX), async () => {
+    const apply = async () => {
       const result = await this.#call.apply();
       this.#note('comes again');
       observer.applied({ name, call, args, result, sentMs: this.#sentMs });
-    });
+    };
+    world.clock.timer(world.chance.between(0, AGAIN_MS_MAX), () => void apply());
   }
 
   /** The storage in memory knows of no locks. Whether they are seen is chance, so that batches are halved as well. */

@@ -38,6 +38,7 @@ import { createOperations, type Operations } from './operations/operations.ts';
 import { SecretSeal } from './outgoing/secret-seal.ts';
 import { Recovery } from './recovery/recovery.ts';
 import { RunLogs } from './run-logs/run-logs.ts';
+import { LogCloser } from './run-output/log-closer.ts';
 import { RunOutput } from './run-output/run-output.ts';
 import { CheckpointSaver } from './run-state/checkpoint-saver.ts';
 import { ProgressWriter } from './run-state/progress-writer.ts';
@@ -202,8 +203,10 @@ export function composeEngine(options: EngineOptions): Engine {
   const reports = new OutcomeRecorder({ ...ports, retriesPerSecond: settings.retriesPerSecond });
   const { runLogs, runState } = storage;
   const logStore = options.logs ?? new MemoryLogStore();
+  const output = new RunOutput({ ...common, store: logStore, records: runLogs, nodeId });
   const channel = new KeptChannel({
-    output: new RunOutput({ ...common, store: logStore, records: runLogs, nodeId }),
+    output,
+    closer: new LogCloser({ ...common, output, leases, runs: storage.runs, records: runLogs, nodeId }),
     progress: new ProgressWriter({ ...common, store: runState, signals }),
     checkpoints: new CheckpointSaver({ ...common, store: runState, patienceMs: settings.workerSilentMs }),
   });

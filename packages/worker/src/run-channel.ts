@@ -28,6 +28,8 @@ export interface HeldRun {
   readonly jobId: JobId;
   readonly runId: RunId;
   readonly claimedAtMs: number;
+  /** It was handed out before this stream was opened: what it said until then was kept by another server, or by an earlier process. */
+  readonly isFromEarlier?: boolean | undefined;
 }
 
 export interface RunChannel {

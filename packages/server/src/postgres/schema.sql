@@ -319,11 +319,11 @@ CREATE TABLE run_logs (
   last_at    timestamp with time zone NOT NULL,
   ended      boolean NOT NULL,
   incomplete boolean NOT NULL,
-  is_shared  boolean NOT NULL DEFAULT false
+  writer     text
 ) WITH (fillfactor=70);
 CREATE INDEX run_logs_day ON run_logs USING btree (day);
-CREATE INDEX run_logs_open ON run_logs USING btree (node_id) WHERE (NOT ended);
-CREATE UNIQUE INDEX run_logs_parts ON run_logs USING btree (run_id, epoch, node_id);
+CREATE INDEX run_logs_open ON run_logs USING btree (COALESCE(node_id, writer, ''::text), run_id) WHERE (NOT ended);
+CREATE UNIQUE INDEX run_logs_parts ON run_logs USING btree (run_id, epoch, COALESCE(node_id, writer, ''::text));
 
 CREATE TABLE run_requests (
   run_id       uuid NOT NULL,
