@@ -93,10 +93,7 @@ export class CheckpointSaver {
 function checked(value: string): string {
   const bytes = Buffer.byteLength(value);
   if (bytes > CHECKPOINT_BYTES_MAX)
-    throw new HandlerError(
-      `The checkpoint has ${bytes} bytes; at most ${CHECKPOINT_BYTES_MAX} are kept. Save where to go on from, and keep the data itself elsewhere.`,
-      { retryable: false },
-    );
+    throw new HandlerError(RUN_ERRORS.checkpointTooLarge(String(bytes)), { retryable: false });
   try {
     JSON.parse(value);
   } catch (error) {
