@@ -8,10 +8,17 @@ import type { SavedCheckpoint } from '../../packages/server/src/storage/run-stat
 import type { RunLedger } from './run-ledger.ts';
 import type { World } from './world.ts';
 
+interface Saved {
+  readonly data: string;
+  /** Of the attempt that saved it, and which of its checkpoints it is. */
+  readonly epoch: number;
+  readonly sequence: number;
+}
+
 export class CheckpointLedger {
   readonly #world: World;
   readonly #runs: RunLedger;
-  readonly #saved = new Map<RunId, string>();
+  readonly #saved = new Map<RunId, Saved>();
   /** By run and epoch: what the attempt begins with. */
   readonly #given = new Map<string, string | undefined>();
 
@@ -29,12 +36,18 @@ export class CheckpointLedger {
         this.#world.violate(
           `a checkpoint of epoch ${checkpoint.epoch} was saved, though its run is not leased at it`,
         );
-      else this.#saved.set(account.runId, checkpoint.data);
+      else this.#keep(account.runId, checkpoint);
     });
   }
 
-  claimed({ runId, epoch, checkpoint }: ClaimedRun): void {
+  /** What a server sent that stood still may arrive after what another saved for the same attempt. */
+  #keep(runId: RunId, { data, epoch, sequence }: SavedCheckpoint): void {
     const last = this.#saved.get(runId);
+    if (last?.epoch !== epoch || last.sequence < sequence) this.#saved.set(runId, { data, epoch, sequence });
+  }
+
+  claimed({ runId, epoch, checkpoint }: ClaimedRun): void {
+    const last = this.#saved.get(runId)?.data;
     if (checkpoint !== last)
       this.#world.violate(
         `run ${runId} was claimed at epoch ${epoch} with the checkpoint ${checkpoint}, and ${last} was saved last`,
@@ -57,7 +70,7 @@ export class CheckpointLedger {
 
   redriven(deadRunId: RunId, as: RunId): void {
     const last = this.#saved.get(deadRunId);
-    if (last !== undefined) this.#saved.set(as, last);
+    if (last !== undefined) this.#saved.set(as, { ...last, sequence: -1 });
     this.#saved.delete(deadRunId);
   }
 }

@@ -35,6 +35,10 @@ export interface FaultyStorageOptions {
 const HANG_MS_MAX = 5_000;
 /** How long a call may run or wait for a lock. */
 const TIME_LIMIT_MS = 5_000;
+/** What may come a second time, from a server that stood still while another took its place. */
+const COMES_AGAIN = 'runState.saveCheckpoints';
+const AGAIN_SHARE = 0.2;
+const AGAIN_MS_MAX = 20_000;
 
 export function faultyStorage(options: FaultyStorageOptions): Storage {
   return wrapPorts(
@@ -129,8 +133,20 @@ class Journey {
     const { call, args } = this.#call;
     const result = this.#withLocked(await this.#call.apply());
     observer.applied({ name, call, args, result, sentMs: this.#sentMs });
+    if (call === COMES_AGAIN && world.chance.happens(AGAIN_SHARE)) this.#comeAgain();
     if (world.chance.happens(profile.crashAfter)) this.#crash('after');
     return result;
+  }
+
+  #comeAgain(): void {
+    const { observer, world, name } = this.#options;
+    const { call, args } = this.#call;
+    const apply = async () => {
+      const result = await this.#call.apply();
+      this.#note('comes again');
+      observer.applied({ name, call, args, result, sentMs: this.#sentMs });
+    };
+    world.clock.timer(world.chance.between(0, AGAIN_MS_MAX), () => void apply());
   }
 
   /** The storage in memory knows of no locks. Whether they are seen is chance, so that batches are halved as well. */

@@ -77,6 +77,7 @@ const CASES: readonly Case[] = [
     found: /was saved, though its run is not leased/,
     profile: { pauses: 6, pauseMsMax: 60_000 },
   },
+  { invariant: 'SIM-13', mutation: 'saveLateCheckpoints', found: /with the checkpoint .*"step":1\}, and/ },
   { invariant: 'SIM-13', mutation: 'forgetCheckpoints', found: /with the checkpoint undefined, and/ },
 ];
 

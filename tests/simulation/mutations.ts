@@ -220,6 +220,20 @@ const saveStaleCheckpoints: Mutation = (storage) => {
   });
 };
 
+/** A checkpoint that comes late replaces one that was saved after it. */
+const saveLateCheckpoints: Mutation = (storage) => {
+  let sequence = 0;
+  return replace(storage, 'runState', {
+    saveCheckpoints(saved, nowMs) {
+      sequence += 1;
+      return storage.runState.saveCheckpoints(
+        saved.map((checkpoint) => ({ ...checkpoint, sequence })),
+        nowMs,
+      );
+    },
+  });
+};
+
 /** The next attempt starts over. */
 const forgetCheckpoints: Mutation = (storage) =>
   replace(storage, 'leases', {
@@ -268,6 +282,7 @@ export const MUTATIONS = {
   fireBehindBacklog: { mutate: fireBehindBacklog },
   firstComeFirstServed: { mutate: firstComeFirstServed },
   saveStaleCheckpoints: { mutate: saveStaleCheckpoints },
+  saveLateCheckpoints: { mutate: saveLateCheckpoints },
   forgetCheckpoints: { mutate: forgetCheckpoints },
   ignoreUnrecorded: { mutateWorker: ignoreUnrecorded },
 } as const satisfies Readonly<Record<string, Defect>>;

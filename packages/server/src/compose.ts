@@ -40,6 +40,7 @@ import { SecretSeal } from './outgoing/secret-seal.ts';
 import { SigningSecrets } from './outgoing/signing-secrets.ts';
 import { Recovery } from './recovery/recovery.ts';
 import { RunLogs } from './run-logs/run-logs.ts';
+import { LogCloser } from './run-output/log-closer.ts';
 import { RunOutput } from './run-output/run-output.ts';
 import { CheckpointSaver } from './run-state/checkpoint-saver.ts';
 import { ProgressWriter } from './run-state/progress-writer.ts';
@@ -210,8 +211,10 @@ export function composeEngine(options: EngineOptions): Engine {
   const reports = new OutcomeRecorder({ ...ports, retriesPerSecond: settings.retriesPerSecond });
   const { runLogs, runState } = storage;
   const logStore = options.logs ?? new MemoryLogStore();
+  const output = new RunOutput({ ...common, store: logStore, records: runLogs, nodeId });
   const channel = new KeptChannel({
-    output: new RunOutput({ ...common, store: logStore, records: runLogs, nodeId }),
+    output,
+    closer: new LogCloser({ ...common, output, leases, runs: storage.runs, records: runLogs, nodeId }),
     progress: new ProgressWriter({ ...common, store: runState, signals }),
     checkpoints: new CheckpointSaver({ ...common, store: runState, patienceMs: settings.workerSilentMs }),
   });

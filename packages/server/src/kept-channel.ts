@@ -1,12 +1,14 @@
 /** Where what runs say goes: output to the log store, progress and checkpoints to the storage. */
 import type { Service } from '@carillon/foundation';
 import type { HeldRun, OutputChunk, Progress, RunChannel } from '@carillon/worker';
+import type { LogCloser } from './run-output/log-closer.ts';
 import type { RunOutput } from './run-output/run-output.ts';
 import type { CheckpointSaver } from './run-state/checkpoint-saver.ts';
 import type { ProgressWriter } from './run-state/progress-writer.ts';
 
 export interface KeptChannelParts {
   readonly output: RunOutput;
+  readonly closer: LogCloser;
   readonly progress: ProgressWriter;
   readonly checkpoints: CheckpointSaver;
 }
@@ -20,10 +22,12 @@ export class KeptChannel implements RunChannel, Service {
 
   async start(): Promise<void> {
     await this.#parts.output.start();
+    this.#parts.closer.start();
   }
 
   /** After the runs have ended. */
   async stop(): Promise<void> {
+    await this.#parts.closer.stop();
     await this.#parts.output.stop();
     this.#parts.progress.stop();
   }
@@ -36,8 +40,8 @@ export class KeptChannel implements RunChannel, Service {
     this.#parts.progress.tell(run, progress);
   }
 
-  saveCheckpoint(run: HeldRun, value: string): Promise<void> {
-    return this.#parts.checkpoints.save(run, value);
+  saveCheckpoint(run: HeldRun, value: string, sequence?: number): Promise<void> {
+    return this.#parts.checkpoints.save(run, value, sequence);
   }
 
   /** Most runs say nothing, and need no promise. */

@@ -26,7 +26,7 @@ export interface RunContext {
   isHeld(): boolean;
   /** Writes to the log of the run. It is kept in order, and read while the run goes on. */
   readonly log: RunLog;
-  /** Shown while the run goes on: from 0 to 100, and a few words. */
+  /** Shown while the run goes on: from 0 to 100, and a few words; fails where these have more than 200 characters. */
   progress(percent: number, message?: string): void;
   readonly checkpoint: RunCheckpoint;
   /** Of the secrets that the payload holds: a handler that cuts a text masks it first, since half a secret is not known as one. */

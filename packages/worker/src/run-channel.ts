@@ -28,6 +28,8 @@ export interface HeldRun {
   readonly jobId: JobId;
   readonly runId: RunId;
   readonly claimedAtMs: number;
+  /** It was handed out before this stream was opened: what it said until then was kept by another server, or by an earlier process. */
+  readonly isFromEarlier?: boolean | undefined;
 }
 
 export interface RunChannel {
@@ -35,8 +37,11 @@ export interface RunChannel {
   output(run: HeldRun, chunk: OutputChunk): Promise<void> | undefined;
   /** The latest counts; earlier ones may never be seen. */
   progress(run: HeldRun, progress: Progress): void;
-  /** JSON text. Resolves when it is durable. */
-  saveCheckpoint(run: HeldRun, value: string): Promise<void>;
+  /**
+   * JSON text. Resolves when it is durable. sequence: grows with every checkpoint of the attempt, where it comes from a worker that may
+   * have sent others to another server; left out: they come in order.
+   */
+  saveCheckpoint(run: HeldRun, value: string, sequence?: number): Promise<void>;
   /** Nothing more is written for this handing-out. Resolves when its output is kept or given up: then its outcome may be reported. */
   close(run: HeldRun): Promise<void> | undefined;
 }

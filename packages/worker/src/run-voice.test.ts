@@ -51,6 +51,22 @@ describe('RunVoice', () => {
     expect(channel.progressed.map(({ percent }) => percent)).toEqual([0, 40, 100]);
   });
 
+  it('refuses what is larger than it may be, with the limit, before anything is sent', async () => {
+    const { voice, channel } = voiceOf();
+    const fits = 'ä'.repeat(128 * 1_024 - 1);
+    await voice.save(fits);
+    await expect(voice.save(`${fits}ä`)).rejects.toMatchObject({
+      ...{ retryable: false, message: expect.stringContaining('has 262146 bytes; at most 262144 are kept') },
+    });
+    expect(channel.saved).toHaveLength(1);
+    expect(voice.value).toBe(fits);
+    voice.progress(1, 'x'.repeat(200));
+    expect(() => voice.progress(2, 'x'.repeat(5_000_000))).toThrow(
+      'has 5000000 characters; at most 200 are shown',
+    );
+    expect(channel.progressed).toHaveLength(1);
+  });
+
   it('is closed once a save that the handler did not wait for is done, whether it failed or not', async () => {
     for (const end of ['resolve', 'reject'] as const) {
       const { voice, channel } = voiceOf();

@@ -2,6 +2,8 @@
  * The errors of runs: those that Carillon itself writes, which hold nothing of a payload, and how those of handlers begin. What a
  * handler throws may quote whatever it was given or answered, so callers who may not read payloads are told only what is recognised here.
  */
+import { CHECKPOINT_BYTES_MAX, PROGRESS_MESSAGE_LENGTH_MAX } from './run.ts';
+
 type Write = (value: string) => string;
 
 export const RUN_ERRORS = {
@@ -17,6 +19,10 @@ export const RUN_ERRORS = {
   givenUp: () => 'the worker was given up for dead',
   notTrusted: () => 'the worker had not been heard for too long to be sure that the run still was its own',
   takenBack: () => 'the run was taken back before it was called',
+  checkpointTooLarge: (bytes) =>
+    `The checkpoint has ${bytes} bytes; at most ${CHECKPOINT_BYTES_MAX} are kept. Save where to go on from, and keep the data itself elsewhere.`,
+  messageTooLong: (length) =>
+    `The message of the progress has ${length} characters; at most ${PROGRESS_MESSAGE_LENGTH_MAX} are shown. Shorten it, and write the rest to the log.`,
   notStored: () => 'the run ended, but its outcome could not be stored',
 } satisfies Record<string, Write>;
 

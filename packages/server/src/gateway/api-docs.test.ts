@@ -38,7 +38,10 @@ async function scene() {
   await gateway.settle(await gateway.claimDue(), { status: 'SUCCESS', next: { kind: 'finish' } });
   const dead = await run();
   const failing = await gateway.claimDue();
-  await gateway.storage.runState.saveCheckpoints([{ ...failing.runs[0]!, data: '1' }], gateway.clock.now());
+  await gateway.storage.runState.saveCheckpoints(
+    [{ ...failing.runs[0]!, sequence: 1, data: '1' }],
+    gateway.clock.now(),
+  );
   await gateway.settle(failing, {
     status: 'FAILED',
     next: { kind: 'dead', reason: 'retries_exhausted' },

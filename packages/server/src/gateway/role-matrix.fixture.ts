@@ -98,7 +98,10 @@ export async function makeScene(): Promise<Scene> {
   const failing = await operations.createJob({ name: 'failing', cronExpression: '0 9 * * *', ...owner });
   const { runId: deadRunId } = await operations.runJobNow(failing.jobId);
   const batch = await fixture.claimDue();
-  await fixture.storage.runState.saveCheckpoints([{ ...batch.runs[0]!, data: '1' }], fixture.clock.now());
+  await fixture.storage.runState.saveCheckpoints(
+    [{ ...batch.runs[0]!, sequence: 1, data: '1' }],
+    fixture.clock.now(),
+  );
   await fixture.settle(batch, {
     status: 'FAILED',
     next: { kind: 'dead', reason: 'retries_exhausted' },

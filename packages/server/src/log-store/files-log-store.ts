@@ -1,6 +1,6 @@
 /**
- * Logs as files: `<folder>/<day>/<run>/<epoch>.log` is the beginning of an attempt, `<epoch>.<start>.log` a later segment. Files and
- * folders are their owner's alone, and no link is followed: scripts of other users may run beside this server.
+ * Logs as files: `<folder>/<day>/<run>/<epoch>.log` is the beginning of an attempt, `<epoch>.<start>.log` a later segment; in a folder
+ * that servers share, `<epoch>-<server>` stands for the epoch. Files and folders are their owner's alone, and no link is followed: scripts of other users may run beside this server.
  */
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -11,7 +11,7 @@ const { O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 const PRIVATE = { mode: 0o700 };
 const FILE_MODE = 0o600;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
-const FILE = /^(\d+)(?:\.(\d+))?\.log$/;
+const FILE = /^([^.]+)(?:\.(\d+))?\.log$/;
 /** Folders of runs that one step of the retention removes. */
 const DROPPED_MAX = 500;
 
@@ -64,8 +64,8 @@ export class FilesLogStore implements LogStore {
   async segments(log: LogKey): Promise<LogSegment[]> {
     const found = await this.#inRun(log, async (run) => {
       const starts = (await run.entries()).flatMap(({ name }) => {
-        const [, epoch, start = '0'] = FILE.exec(name) ?? [];
-        return epoch === String(log.epoch) ? [Number(start)] : [];
+        const [, begin, start = '0'] = FILE.exec(name) ?? [];
+        return begin === nameOf(log) ? [Number(start)] : [];
       });
       return Promise.all(
         starts.map(async (start) => {
@@ -128,8 +128,12 @@ export class FilesLogStore implements LogStore {
   }
 }
 
-function fileOf({ epoch }: LogKey, segment: number): string {
-  return segment === 0 ? `${epoch}.log` : `${epoch}.${segment}.log`;
+function fileOf(log: LogKey, segment: number): string {
+  return segment === 0 ? `${nameOf(log)}.log` : `${nameOf(log)}.${segment}.log`;
+}
+
+function nameOf({ epoch, writer }: LogKey): string {
+  return writer === undefined ? String(epoch) : `${epoch}-${writer}`;
 }
 
 async function openFile(folder: OpenFolder, name: string, flags: number): Promise<FileHandle> {

@@ -3,13 +3,17 @@
  * its first byte: the first one holds the beginning, and later ones may be dropped while the log goes on, which leaves a gap. Writing
  * may fail at any time: that costs the log, never the run.
  */
-import type { RunId } from '@carillon/domain';
+import type { NodeId, RunId } from '@carillon/domain';
 
 /** One attempt. The day is that of its first output, in UTC, such as 2030-01-31: retention goes by it. */
 export interface LogKey {
   readonly day: string;
   readonly runId: RunId;
   readonly epoch: number;
+  /**
+   * In a store that all servers write to: which of them did. Each writes a log of its own, so that one that stood still overwrites nothing.
+   */
+  readonly writer?: NodeId | undefined;
 }
 
 export interface LogSegment {

@@ -42,7 +42,9 @@ const TAIL_BYTES_MAX = 8 * 1_024 * 1_024;
 const LOOK_MS = 250;
 const STATUS_EVERY_LOOKS = 4;
 const HEARTBEAT_MS = 15_000;
-const ALIVE: ReadonlySet<string> = new Set(['QUEUED', 'CLAIMED', 'RUNNING']);
+const ALIVE: ReadonlySet<string> = new Set(['QUEUED', 'CLAIMED', 'RUNNING', 'CANCELLING']);
+/** In the position of a followed log: the parts of an attempt, which are at several servers, are so far apart. */
+const PART_SPAN = 1e12;
 
 export function runLogOperations(ports: OperationPorts) {
   const { logs, clock } = ports;
@@ -61,14 +63,13 @@ export function runLogOperations(ports: OperationPorts) {
           lines: tail === undefined ? textLines(records, matches) : lastLines(records, matches, tail),
         };
       }
-      const known = new Map(records.map((record) => [record.epoch, record]));
+      const known = Map.groupBy(records, (record) => record.epoch);
       const epochs = [...new Set([...views.keys(), ...known.keys()])].sort((a, b) => a - b);
       const parts: LogPart[] = [];
       for (const each of epochs) {
-        const record = known.get(each);
         if (attempt === undefined && epoch === undefined)
           parts.push(textPart(heading(each, views.get(each))));
-        if (record) parts.push(...(await logs.parts(record)));
+        for (const record of known.get(each) ?? []) parts.push(...(await logs.parts(record)));
       }
       return { parts };
     },
@@ -165,8 +166,9 @@ async function* follow(
   }: FollowLogOptions & { runId: RunId; job: Job | undefined },
 ): AsyncGenerator<FollowedLog, void, undefined> {
   const matches = lineFilter(filter, clock.now());
-  let position = after ?? { epoch: 0, offset: 0 };
   let told = after?.epoch ?? 0;
+  /** How far each part was read. */
+  const read = new Map<string, number>();
   let finals = 0;
   let heardAt = clock.monotonic();
   let checkedAt = heardAt;
@@ -180,18 +182,19 @@ async function* follow(
       ({ status } = attempts[0]!);
     }
     const records = selected(await logs.of(runId), views, filter);
-    for (const record of records) {
-      if (record.epoch < position.epoch) continue;
+    for (const { record, part } of numbered(records)) {
+      if (record.epoch < told) continue;
       if (record.epoch > told) {
         told = record.epoch;
         yield { kind: 'attempt', epoch: told, attempt: views.get(told)?.attempt };
       }
-      const from = record.epoch === position.epoch ? position.offset : 0;
-      for await (const line of logs.lines(record, from)) {
-        position = { epoch: record.epoch, offset: line.offset };
+      const name = `${record.epoch} ${part}`;
+      const from = read.get(name) ?? (record.epoch === after?.epoch ? after.offset - part * PART_SPAN : 0);
+      for await (const line of logs.lines(record, Math.max(0, from))) {
+        read.set(name, line.offset);
         if (!matches(line)) continue;
         heardAt = clock.monotonic();
-        yield { kind: 'line', ...line };
+        yield { kind: 'line', ...line, offset: part * PART_SPAN + line.offset };
       }
     }
     // A failed attempt may be tried again: it is over when it has ended twice in a row, and then all was read.
@@ -210,6 +213,16 @@ async function* follow(
       yield { kind: 'idle' };
     }
     await sleep(clock, LOOK_MS, signal);
+  }
+}
+
+/** With the place of each among the parts of its attempt. */
+function* numbered(records: readonly RunLogRecord[]): Generator<{ record: RunLogRecord; part: number }> {
+  let [epoch, part] = [0, 0];
+  for (const record of records) {
+    part = record.epoch === epoch ? part + 1 : 0;
+    epoch = record.epoch;
+    yield { record, part };
   }
 }
 

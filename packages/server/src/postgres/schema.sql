@@ -69,7 +69,7 @@ CREATE INDEX audit_log_subject_span ON audit_log USING gist (subject_span) WHERE
 CREATE TABLE checkpoints (
   run_id   uuid NOT NULL,
   epoch    integer NOT NULL,
-  seq      integer NOT NULL,
+  seq      bigint NOT NULL,
   bytes    integer NOT NULL,
   data     text NOT NULL,
   saved_at timestamp with time zone NOT NULL,
@@ -319,9 +319,11 @@ CREATE TABLE run_logs (
   last_at    timestamp with time zone NOT NULL,
   ended      boolean NOT NULL,
   incomplete boolean NOT NULL,
-  CONSTRAINT run_logs_pkey PRIMARY KEY (run_id, epoch)
+  writer     text
 ) WITH (fillfactor=70);
 CREATE INDEX run_logs_day ON run_logs USING btree (day);
+CREATE INDEX run_logs_open ON run_logs USING btree (COALESCE(node_id, writer, ''::text), run_id) WHERE (NOT ended);
+CREATE UNIQUE INDEX run_logs_parts ON run_logs USING btree (run_id, epoch, COALESCE(node_id, writer, ''::text));
 
 CREATE TABLE run_requests (
   run_id       uuid NOT NULL,

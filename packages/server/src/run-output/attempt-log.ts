@@ -12,11 +12,15 @@ export const HEAD_BYTES_MAX = 8 * 1_024 * 1_024;
 /** The end: so many segments of this size, the last one being filled. */
 export const TAIL_SEGMENTS_MAX = 4;
 export const TAIL_SEGMENT_BYTES_MAX = 512 * 1_024;
+/** Of one attempt at one server, about. */
+export const ATTEMPT_BYTES_MAX = HEAD_BYTES_MAX + TAIL_SEGMENTS_MAX * TAIL_SEGMENT_BYTES_MAX;
 /** Of one attempt, not yet in the store. */
 export const UNWRITTEN_BYTES_MAX = 1_024 * 1_024;
 
 const BLOCK_BYTES_MIN = 4 * 1_024;
 const BLOCK_BYTES_MAX = 64 * 1_024;
+const FULL =
+  'Nothing more of this run is kept: the logs of all its attempts together have reached their bound.';
 const LETTERS = { stdout: 'o', stderr: 'e', system: 's' } as const;
 const NEWLINE = 10;
 const RETURN = 13;
@@ -27,6 +31,21 @@ export interface Batch {
   readonly segment: number;
   readonly offset: number;
   readonly bytes: Uint8Array;
+}
+
+/** Where a log goes on, and how far. */
+export interface LogPlace {
+  /** Their starts, and where the last of them ends. */
+  readonly segments: readonly number[];
+  readonly end: number;
+  /** Its last line has no end. */
+  readonly isTorn: boolean;
+  readonly lines: number;
+  readonly firstAtMs: number;
+  /** What to say before anything else. */
+  readonly mark: string | undefined;
+  /** So long may the log become. */
+  readonly bytesMax: number;
 }
 
 interface Block {
@@ -47,7 +66,7 @@ export class AttemptLog {
   /** Where the next byte goes. */
   offset = 0;
   lines = 0;
-  readonly firstAtMs: number;
+  firstAtMs: number;
   lastAtMs: number;
   incomplete = false;
   /** Segments that are in the store or on their way there, oldest first. */
@@ -59,6 +78,8 @@ export class AttemptLog {
   #blockBytes = 0;
   #leftOut = 0;
   #reason = '';
+  #bytesMax = Number.POSITIVE_INFINITY;
+  #isFull = false;
 
   constructor(atMs: number) {
     this.firstAtMs = atMs;
@@ -72,6 +93,26 @@ export class AttemptLog {
 
   get hasLines(): boolean {
     return this.#blocks.length > 0;
+  }
+
+  /** Goes on after what is in the store. Called once, before anything was given to the store. */
+  goOn(place: LogPlace, atMs: number): void {
+    const waiting = this.#blocks;
+    this.#blocks = [];
+    this.#blockBytes = 0;
+    this.segments.splice(0, 1, ...(place.segments.length > 0 ? place.segments : [0]));
+    this.offset = place.end;
+    this.lines += place.lines;
+    this.firstAtMs = Math.min(this.firstAtMs, place.firstAtMs);
+    this.#bytesMax = place.bytesMax;
+    // What is not kept for this reason was said in the log that reached the bound.
+    this.#isFull = place.bytesMax <= 0;
+    if (place.isTorn) this.#push({ bytes: Buffer.of(NEWLINE), used: 1 });
+    if (place.mark !== undefined) {
+      this.incomplete = true;
+      this.#addLine('system', atMs, Buffer.from(place.mark));
+    }
+    for (const block of waiting) if (this.#hasRoom(block.used, atMs)) this.#push(block);
   }
 
   /** room: how many bytes all logs together may still take. */
@@ -202,10 +243,27 @@ export class AttemptLog {
     this.#addLine('system', atMs, Buffer.from(text));
   }
 
+  #push({ bytes, used }: Pick<Block, 'bytes' | 'used'>): void {
+    this.#blocks.push({ segment: this.segments.at(-1)!, offset: this.offset, bytes, used });
+    this.#blockBytes += used;
+    this.offset += used;
+  }
+
+  /** Says once that there is none. */
+  #hasRoom(length: number, atMs: number): boolean {
+    if (this.#isFull || this.offset + length <= this.#bytesMax) return !this.#isFull;
+    this.#bytesMax = Number.POSITIVE_INFINITY;
+    this.incomplete = true;
+    this.#addLine('system', atMs, Buffer.from(FULL));
+    this.#isFull = true;
+    return false;
+  }
+
   #addLine(stream: OutputStream, atMs: number, line: Uint8Array): void {
     const prefix = `${Math.trunc(atMs)} ${LETTERS[stream]} `;
     const text = safeText(line.at(-1) === RETURN ? line.subarray(0, -1) : line);
     const length = prefix.length + text.length + 1;
+    if (!this.#hasRoom(length, atMs)) return;
     const block = this.#blockFor(length);
     block.bytes.write(prefix, block.used, 'latin1');
     block.bytes.set(text, block.used + prefix.length);

@@ -2,6 +2,8 @@
  * What runs write, on its way to the log store: the server's half of the run channel. It writes in batches and holds little in memory:
  * whoever writes faster than the store takes it is asked to wait, and whoever goes on all the same loses the middle, which the log says.
  * A store that is away costs logs, never a run. A run that writes nothing costs nothing.
+ *
+ * A log that an earlier process of this server began, or that was closed too early, is gone on with after what the store has of it.
  */
 import type { NodeId, RunId } from '@carillon/domain';
 import { type Clock, type Log, type Service, sleep } from '@carillon/foundation';
@@ -9,16 +11,19 @@ import type { HeldRun, OutputChunk, RunChannel } from '@carillon/worker';
 import { dayOf, type LogKey, type LogStore } from '../log-store/log-store.ts';
 import type { RunLogRecord, RunLogStore } from '../storage/run-log-store.ts';
 import { AttemptLog, UNWRITTEN_BYTES_MAX } from './attempt-log.ts';
+import { findPlace, RUN_BYTES_MAX } from './find-place.ts';
 import { LogRecorder } from './log-recorder.ts';
 
 export interface RunOutputOptions {
   readonly store: LogStore;
-  readonly records: Pick<RunLogStore, 'recordLogs'>;
+  readonly records: Pick<RunLogStore, 'recordLogs' | 'logsOf'>;
   readonly nodeId: NodeId;
   readonly clock: Clock;
   readonly log: Log;
   /** Of all runs together, not yet in the store. */
   readonly unwrittenBytesMax?: number;
+  /** Of one run, in the store, over all its attempts. */
+  readonly runBytesMax?: number;
 }
 
 const ALL_UNWRITTEN_BYTES_MAX = 64 * 1_024 * 1_024;
@@ -26,13 +31,23 @@ const ALL_UNWRITTEN_BYTES_MAX = 64 * 1_024 * 1_024;
 const PACE = { everyMs: 200, bytes: 64 * 1_024 };
 /** From here on a run is asked to wait. */
 const WAIT_BYTES = UNWRITTEN_BYTES_MAX / 4;
+/** A log is closed for its run only after so long without a word of it. */
+export const QUIET_MS_MIN = 5_000;
 /** How long a run waits for the store before it goes on without, and how long its end does. */
 const WAIT_MS_MAX = 5_000;
 const RETRY_MS = 1_000;
 
 interface OpenLog {
-  readonly key: LogKey;
+  /** Undefined: of a log that an earlier process has left. */
+  readonly run: HeldRun | undefined;
+  key: LogKey;
   readonly text: AttemptLog;
+  /** It is known where it goes on. */
+  isPlaced: boolean;
+  /** As it was recorded before it was opened here. */
+  before: RunLogRecord | undefined;
+  /** When the run last said something, monotonic. */
+  heardAt: number;
   /** It is recorded that there is a log. */
   isRecorded: boolean;
   writing: Promise<void> | undefined;
@@ -72,6 +87,7 @@ export class RunOutput implements Service, Pick<RunChannel, 'output' | 'close'> 
   readonly output = (run: HeldRun, chunk: OutputChunk): Promise<void> | undefined => {
     const log = this.#logOf(run, chunk.atMs);
     if (log.closing) return undefined;
+    log.heardAt = this.#options.clock.monotonic();
     const { unwrittenBytesMax = ALL_UNWRITTEN_BYTES_MAX } = this.#options;
     const room = unwrittenBytesMax - this.#unwrittenBytes;
     this.#counted(log, () => log.text.add(chunk, { room, reason: reasonOf(log) }));
@@ -90,6 +106,28 @@ export class RunOutput implements Service, Pick<RunChannel, 'output' | 'close'> 
     log.closing = true;
     return this.#finish(name, log);
   };
+
+  /** Runs that said nothing for a while: perhaps they have ended, and nobody here was told. */
+  quiet(): HeldRun[] {
+    const before = this.#options.clock.monotonic() - QUIET_MS_MIN;
+    return [...this.#open.values()].flatMap(({ run, heardAt, closing }) =>
+      run && !closing && heardAt <= before ? [run] : [],
+    );
+  }
+
+  isOpen(run: Pick<HeldRun, 'runId' | 'epoch'>): boolean {
+    return this.#open.has(nameOf(run));
+  }
+
+  /** Ends a log that an earlier process of this server has left, and whose attempt is over. */
+  async closeLeft(record: RunLogRecord): Promise<void> {
+    const name = nameOf(record);
+    if (this.#open.has(name)) return;
+    const log = this.#newLog({ run: undefined, key: this.#keyOf(record), atMs: record.lastAtMs });
+    log.closing = true;
+    this.#open.set(name, log);
+    await this.#finish(name, log);
+  }
 
   async start(): Promise<void> {}
 
@@ -110,15 +148,30 @@ export class RunOutput implements Service, Pick<RunChannel, 'output' | 'close'> 
     const name = nameOf(run);
     const found = this.#open.get(name);
     if (found) return found;
-    const { runId, epoch } = run;
-    // Not of `atMs`, which a worker says: the retention of logs goes by the day.
-    const key = { day: dayOf(this.#options.clock.now()), runId: runId as RunId, epoch };
-    const log: OpenLog = {
-      ...{ key, text: new AttemptLog(atMs), isRecorded: false, writing: undefined, fault: undefined },
-      ...{ retryAt: 0, closing: false, room: undefined, hasWaited: false },
-    };
+    const log = this.#newLog({ run, key: this.#keyOf(run), atMs });
+    log.isPlaced = this.#isFirst(run);
     this.#open.set(name, log);
     return log;
+  }
+
+  #newLog({ run, key, atMs }: { run: HeldRun | undefined; key: LogKey; atMs: number }): OpenLog {
+    return {
+      ...{ run, key, text: new AttemptLog(atMs), isRecorded: false, writing: undefined, fault: undefined },
+      ...{ retryAt: 0, closing: false, room: undefined, hasWaited: false },
+      ...{ isPlaced: false, before: undefined, heardAt: this.#options.clock.monotonic() },
+    };
+  }
+
+  #keyOf({ runId, epoch }: Pick<HeldRun, 'runId' | 'epoch'>): LogKey {
+    const { clock, store, nodeId } = this.#options;
+    // Not of what a worker says: the retention of logs goes by the day.
+    const key = { day: dayOf(clock.now()), runId: runId as RunId, epoch };
+    return store.isShared ? { ...key, writer: nodeId } : key;
+  }
+
+  /** Nothing of the run can have been written before: neither by other attempts nor, by this server, of this one. */
+  #isFirst({ epoch, claimedAtMs, isFromEarlier = false }: HeldRun): boolean {
+    return epoch === 1 && !isFromEarlier && this.#options.clock.now() - claimedAtMs < QUIET_MS_MIN;
   }
 
   /** Keeps count of what all logs hold in memory. */
@@ -176,15 +229,19 @@ export class RunOutput implements Service, Pick<RunChannel, 'output' | 'close'> 
   }
 
   async #writeAll(log: OpenLog): Promise<void> {
-    const { store, clock } = this.#options;
+    const { store } = this.#options;
+    try {
+      if (!log.isPlaced) await this.#place(log);
+    } catch (error) {
+      this.#failed(log, error);
+      return;
+    }
     for (let batch = log.text.next(); batch; batch = log.text.next()) {
       try {
         await store.write(log.key, batch, batch.bytes);
         for (const segment of log.text.surplus()) await store.dropSegment(log.key, segment);
       } catch (error) {
-        log.fault = error;
-        log.retryAt = clock.monotonic() + RETRY_MS;
-        this.#tellFailing(error);
+        this.#failed(log, error);
         return;
       }
       const written = batch;
@@ -202,6 +259,27 @@ export class RunOutput implements Service, Pick<RunChannel, 'output' | 'close'> 
     }
   }
 
+  async #place(log: OpenLog): Promise<void> {
+    const { nodeId, clock, store, records, runBytesMax = RUN_BYTES_MAX } = this.#options;
+    const { key, run } = log;
+    const known = await records.logsOf(key.runId);
+    const before = known.find((each) => each.epoch === key.epoch && (each.nodeId ?? each.writer) === nodeId);
+    log.before = before;
+    if (before) log.key = { ...key, day: before.day };
+    const isFromEarlier = run === undefined || run.isFromEarlier === true;
+    const place = await findPlace(store, { key: log.key, known, before, isFromEarlier, runBytesMax });
+    // It was given up meanwhile.
+    if (!this.#open.has(nameOf(key))) return;
+    this.#counted(log, () => log.text.goOn(place, clock.now()));
+    log.isPlaced = true;
+  }
+
+  #failed(log: OpenLog, error: unknown): void {
+    log.fault = error;
+    log.retryAt = this.#options.clock.monotonic() + RETRY_MS;
+    this.#tellFailing(error);
+  }
+
   async #finish(name: string, log: OpenLog): Promise<void> {
     const { clock } = this.#options;
     this.#counted(log, () => log.text.end(clock.now()));
@@ -209,27 +287,32 @@ export class RunOutput implements Service, Pick<RunChannel, 'output' | 'close'> 
     const deadline = clock.monotonic() + WAIT_MS_MAX;
     const cancel = clock.timer(WAIT_MS_MAX, () => late.abort());
     const isLate = new Promise<void>((resolve) => late.signal.addEventListener('abort', () => resolve()));
-    while (log.text.hasLines && clock.monotonic() < deadline && !late.signal.aborted) {
+    const isLeft = () => !log.isPlaced || log.text.hasLines;
+    while (isLeft() && clock.monotonic() < deadline && !late.signal.aborted) {
       this.#write(log);
       await Promise.race([log.writing, isLate]);
-      if (log.text.hasLines && log.fault !== undefined) await sleep(clock, RETRY_MS, late.signal);
+      if (isLeft() && log.fault !== undefined) await sleep(clock, RETRY_MS, late.signal);
     }
     this.#counted(log, () => {
       if (log.text.hasLines) log.text.giveUp();
     });
     this.#giveRoom(log);
     this.#open.delete(name);
-    await Promise.race([this.#recorder.record(this.#recordOf(log)), isLate]);
+    if (isKnown(log)) await Promise.race([this.#recorder.record(this.#recordOf(log)), isLate]);
     cancel();
   }
 
-  #recordOf({ key, text, closing }: OpenLog): RunLogRecord {
+  #recordOf({ key, text, closing, isPlaced, before }: OpenLog): RunLogRecord {
     const { nodeId, store } = this.#options;
-    const { offset: bytes, lines, firstAtMs, lastAtMs, incomplete } = text;
+    const { offset, lines, lastAtMs, incomplete } = text;
+    // What could not be put after it is missing at its end.
+    const added = isPlaced ? undefined : before;
     return {
       ...key,
       nodeId: store.isShared ? undefined : nodeId,
-      ...{ bytes, lines, firstAtMs, lastAtMs, incomplete, ended: closing },
+      ...{ bytes: offset + (added?.bytes ?? 0), lines: lines + (added?.lines ?? 0), lastAtMs },
+      ...{ firstAtMs: added?.firstAtMs ?? text.firstAtMs, ended: closing },
+      incomplete: incomplete || (before?.incomplete ?? false),
     };
   }
 
@@ -247,6 +330,15 @@ function reasonOf({ fault }: OpenLog): string {
   return `it could not be kept${typeof code === 'string' ? ` (${code})` : ''}`;
 }
 
-function nameOf({ runId, epoch }: HeldRun): string {
+/**
+ * Whether there is something to record. Not of a run whose logs have reached their bound, and not where nobody could be asked what an
+ * earlier process has written: its record would be replaced by one that says less.
+ */
+function isKnown({ isPlaced, before, text, run }: OpenLog): boolean {
+  if (before) return isPlaced || run !== undefined;
+  return isPlaced ? text.offset > 0 : run?.isFromEarlier !== true && run !== undefined;
+}
+
+function nameOf({ runId, epoch }: Pick<HeldRun, 'runId' | 'epoch'>): string {
   return `${runId} ${epoch}`;
 }

@@ -31,6 +31,8 @@ export class CheckpointSaver {
   readonly #buffer: BatchBuffer<SavedCheckpoint, Answer>;
   /** Per run, the save under way: saves of one run follow each other, or an earlier one could overwrite a later. */
   readonly #last = new Map<string, Promise<Answer>>();
+  /** Of runs in this process, which are nowhere else at their epochs. */
+  #sequence = 0;
 
   constructor(options: CheckpointSaverOptions) {
     this.#options = options;
@@ -43,10 +45,10 @@ export class CheckpointSaver {
     });
   }
 
-  /** JSON text. */
-  async save(run: HeldRun, value: string): Promise<void> {
+  /** JSON text. sequence: as the worker has numbered it. */
+  async save(run: HeldRun, value: string, sequence = this.#next()): Promise<void> {
     const { leaseId, position, epoch } = run;
-    const saved = { leaseId, position, epoch, data: checked(value) };
+    const saved = { leaseId, position, epoch, sequence, data: checked(value) };
     const key = `${leaseId}/${position}`;
     const before = this.#last.get(key);
     const answer =
@@ -62,6 +64,11 @@ export class CheckpointSaver {
     } finally {
       if (this.#last.get(key) === answer) this.#last.delete(key);
     }
+  }
+
+  #next(): number {
+    this.#sequence += 1;
+    return this.#sequence;
   }
 
   async #write(batch: readonly SavedCheckpoint[]): Promise<Answer[]> {
@@ -86,10 +93,7 @@ export class CheckpointSaver {
 function checked(value: string): string {
   const bytes = Buffer.byteLength(value);
   if (bytes > CHECKPOINT_BYTES_MAX)
-    throw new HandlerError(
-      `The checkpoint has ${bytes} bytes; at most ${CHECKPOINT_BYTES_MAX} are kept. Save where to go on from, and keep the data itself elsewhere.`,
-      { retryable: false },
-    );
+    throw new HandlerError(RUN_ERRORS.checkpointTooLarge(String(bytes)), { retryable: false });
   try {
     JSON.parse(value);
   } catch (error) {

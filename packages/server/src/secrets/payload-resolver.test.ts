@@ -125,6 +125,15 @@ describe('a run that cannot be given its secrets', () => {
     const { runs } = await resolver.resolve(batchOf(named({ a: '{{secrets.large}}'.repeat(20) })));
     expect(runs[0]!.failure).toMatchObject({ kind: 'FAILED', error: expect.stringContaining('1 MiB') });
   });
+
+  test('is told so by its bytes, of which a character may have several', async () => {
+    await put('kanji', '漢'.repeat(20_000));
+    const { runs } = await resolver.resolve(
+      batchOf(named({ a: '{{secrets.kanji}}'.repeat(17) }), named({ a: '{{secrets.kanji}}'.repeat(18) })),
+    );
+    expect(Buffer.byteLength(runs[0]!.payload)).toBeGreaterThan(1_000_000);
+    expect(runs[1]!.failure).toMatchObject({ kind: 'FAILED', error: expect.stringContaining('1 MiB') });
+  });
 });
 
 test('values are read once in a while, and what was set here counts at once', async () => {

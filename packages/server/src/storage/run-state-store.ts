@@ -10,6 +10,8 @@ import type { CheckpointFacts, RunId, RunProgress } from '@carillon/domain';
 import type { LeaseRef } from './lease-store.ts';
 
 export interface SavedCheckpoint extends LeaseRef {
+  /** Chosen by the worker: it grows with every checkpoint of an attempt. */
+  readonly sequence: number;
   /** JSON text without line breaks, within CHECKPOINT_BYTES_MAX. */
   readonly data: string;
 }
@@ -22,7 +24,10 @@ export interface StoredCheckpoint extends CheckpointFacts {
 export interface ProgressReport extends LeaseRef, RunProgress {}
 
 export interface RunStateStore {
-  /** Each run at most once in a call. Returns for each whether it is durable; false: the run is not under this lease any more. */
+  /**
+   * Each run at most once in a call. Returns for each whether it, or a later one of the same attempt, is durable; false: the run is not
+   * under this lease any more. One that arrives after a later one of its attempt, as from a server that stood still, changes nothing.
+   */
   saveCheckpoints(saved: readonly SavedCheckpoint[], nowMs: number): Promise<boolean[]>;
   checkpoint(runId: RunId): Promise<StoredCheckpoint | undefined>;
   /**

@@ -23,6 +23,8 @@ interface KnownRun {
 }
 
 interface KnownLease {
+  /** It was assigned on an earlier stream. */
+  readonly isFromEarlier: boolean;
   readonly claimedAtMs: number;
   readonly size: number | undefined;
   readonly runs: Map<number, KnownRun>;
@@ -58,7 +60,7 @@ export class RemoteLeases {
       known.set(position, {
         ...{ epoch, jobId, runId, isTold: false, hasSpoken: false, secrets },
       });
-    this.#known.set(leaseId, { claimedAtMs, size: runs.length, runs: known });
+    this.#known.set(leaseId, { claimedAtMs, isFromEarlier: false, size: runs.length, runs: known });
   }
 
   /**
@@ -92,7 +94,10 @@ export class RemoteLeases {
   /** As `held`, of a run that now has something to close at its end. */
   speaks(ref: RunRef): HeldRun | undefined {
     const held = this.held(ref);
-    if (held) this.#known.get(held.leaseId)!.runs.get(ref.position)!.hasSpoken = true;
+    const run = held && this.#known.get(held.leaseId)?.runs.get(ref.position);
+    // After its end it has no more to say: its log is closed.
+    if (!run || run.isTold) return undefined;
+    run.hasSpoken = true;
     return held;
   }
 
@@ -123,6 +128,7 @@ export class RemoteLeases {
 function knownLease(runs: readonly LeasedRun[]): KnownLease {
   return {
     claimedAtMs: runs[0]!.claimedAtMs,
+    isFromEarlier: true,
     size: undefined,
     runs: new Map(
       runs.map(({ position, epoch, jobId, runId }) => [
@@ -133,9 +139,13 @@ function knownLease(runs: readonly LeasedRun[]): KnownLease {
   };
 }
 
-function reported(ref: RunRef, { claimedAtMs }: KnownLease, { jobId, runId }: KnownRun): HeldRun {
+function reported(
+  ref: RunRef,
+  { claimedAtMs, isFromEarlier }: KnownLease,
+  { jobId, runId }: KnownRun,
+): HeldRun {
   const { position, epoch } = ref;
-  return { leaseId: ref.leaseId as LeaseId, position, epoch, jobId, runId, claimedAtMs };
+  return { leaseId: ref.leaseId as LeaseId, position, epoch, jobId, runId, claimedAtMs, isFromEarlier };
 }
 
 /** The worker's clock may be anywhere: what it says is kept between the claim and now. */

@@ -3,6 +3,7 @@
  * as it is kept, and the worker sends no more than the window before it is.
  */
 import { create } from '@bufbuild/protobuf';
+import { CHECKPOINT_BYTES_MAX, PROGRESS_MESSAGE_LENGTH_MAX, RUN_ERRORS } from '@carillon/domain';
 import type { Clock, Log } from '@carillon/foundation';
 import { type HeldRun, type OutputStream, protocol as P, type RunChannel } from '@carillon/worker';
 import { ProtocolBroken } from './read-hello.ts';
@@ -18,10 +19,8 @@ export interface RemoteVoiceOptions {
 
 /** How many bytes of output may be on their way. */
 export const OUTPUT_WINDOW = 256 * 1_024;
-const CHECKPOINT_BYTES_MAX = 256 * 1_024;
 /** Checkpoints of one stream that are on their way to the storage, which all streams share. */
 const SAVING_MAX = 16;
-const MESSAGE_LENGTH_MAX = 500;
 const NOT_HELD = 'The run is not this worker’s any more.';
 
 const STREAMS: Record<P.OutputStream, OutputStream> = {
@@ -99,10 +98,20 @@ export class RemoteVoice {
   #progress(told: P.RunProgress): void {
     const run = this.#options.leases.speaks(told);
     if (!run || Number.isNaN(told.percent)) return;
+    const { length } = told.message;
+    if (length > PROGRESS_MESSAGE_LENGTH_MAX) {
+      this.#note(run, RUN_ERRORS.messageTooLong(String(length)));
+      return;
+    }
     const percent = Math.min(Math.max(told.percent, 0), 100);
-    const mask = this.#options.leases.maskOf(run);
-    const message = (mask?.text(told.message) ?? told.message).slice(0, MESSAGE_LENGTH_MAX);
+    const message = this.#options.leases.maskOf(run)?.text(told.message) ?? told.message;
     this.#options.channel.progress(run, { percent, ...(message !== '' && { message }) });
+  }
+
+  /** Progress is not answered: what is refused is said in the log of the run. */
+  #note(run: HeldRun, text: string): void {
+    const { channel, clock } = this.#options;
+    void channel.output(run, { stream: 'system', atMs: clock.now(), bytes: Buffer.from(`${text}\n`) });
   }
 
   async #save(checkpoint: P.Checkpoint): Promise<void> {
@@ -118,13 +127,13 @@ export class RemoteVoice {
   }
 
   async #saved(checkpoint: P.Checkpoint): Promise<string | undefined> {
-    const { value } = checkpoint;
+    const { value, sequence } = checkpoint;
     const run = this.#options.leases.speaks(checkpoint);
     if (!run) return NOT_HELD;
-    if (Buffer.byteLength(value) > CHECKPOINT_BYTES_MAX)
-      return `A checkpoint holds at most ${CHECKPOINT_BYTES_MAX} bytes.`;
+    const bytes = Buffer.byteLength(value);
+    if (bytes > CHECKPOINT_BYTES_MAX) return RUN_ERRORS.checkpointTooLarge(String(bytes));
     if (!isJson(value)) return 'The checkpoint is not JSON.';
-    await this.#options.channel.saveCheckpoint(run, value);
+    await this.#options.channel.saveCheckpoint(run, value, sequence);
     return undefined;
   }
 }

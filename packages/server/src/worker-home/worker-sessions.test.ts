@@ -22,7 +22,8 @@ const CHANNEL: RunChannel = {
     return undefined;
   },
   progress: ({ runId }, { percent, message }) => void said.push(`${runId} ${percent} ${message}`),
-  saveCheckpoint: async ({ runId }, value) => void said.push(`${runId} saved ${value}`),
+  saveCheckpoint: async ({ runId }, value, sequence) =>
+    void said.push(`${runId} saved ${value} as ${sequence}`),
   close: ({ runId }) => void said.push(`${runId} closed`) as undefined,
 };
 
@@ -248,13 +249,44 @@ describe('what a run says', () => {
     expect(said).toEqual([
       `${runId} stdout hello`,
       `${runId} 100 half`,
-      `${runId} saved {"at":1}`,
+      `${runId} saved {"at":1} as 3`,
       `${runId} closed`,
     ]);
     const answers = stream.heard.flatMap(({ checkpointAnswers }) => checkpointAnswers);
     expect(answers).toMatchObject([{ sequence: 3, error: '' }]);
     const taken = stream.heard.flatMap(({ outputsTaken }) => outputsTaken.map(({ bytes }) => bytes));
     expect(taken).toEqual([5n]);
+  });
+
+  test('is refused where it is larger than it may be, with the limit', async () => {
+    const { stream, batch } = await working();
+    const run = about(batch);
+    const { runId } = batch.runs[0]!;
+    stream.say({
+      progress: [{ ...run, percent: 7, message: 'x'.repeat(300_000) }],
+      checkpoints: [{ ...run, sequence: 1, value: JSON.stringify('ä'.repeat(131_072)) }],
+    });
+    stream.say(endOf(batch));
+    await eventually(() => expect(stream.settled).toHaveLength(1), SOON);
+    expect(said).toEqual([
+      expect.stringMatching(`${runId} system The message of the progress has 300000 characters; at most 200`),
+      `${runId} closed`,
+    ]);
+    const answers = stream.heard.flatMap(({ checkpointAnswers }) => checkpointAnswers);
+    expect(answers).toMatchObject([
+      { sequence: 1, error: expect.stringContaining('at most 262144 are kept') },
+    ]);
+  });
+
+  test('after its end is not kept: its log is closed', async () => {
+    const { stream, batch } = await working();
+    const run = about(batch);
+    stream.say({ outputs: [{ ...run, bytes: Buffer.from('in time') }] });
+    stream.say(endOf(batch));
+    stream.say({ outputs: [{ ...run, bytes: Buffer.from('late') }] });
+    await eventually(() => expect(stream.settled).toHaveLength(1), SOON);
+    const { runId } = batch.runs[0]!;
+    expect(said).toEqual([`${runId} stdout in time`, `${runId} closed`]);
   });
 
   test('holds no secret of the run, also when the worker masks none', async () => {

@@ -322,7 +322,10 @@ async function makeTarget(deadRunId: string): Promise<Target> {
 async function makeDeadLetter(): Promise<string> {
   await gateway.operations.createJob({ name: 'failing', handler: 'report', ...PLACE });
   const batch = await gateway.claimDue();
-  await gateway.storage.runState.saveCheckpoints([{ ...batch.runs[0]!, data: '1' }], gateway.clock.now());
+  await gateway.storage.runState.saveCheckpoints(
+    [{ ...batch.runs[0]!, sequence: 1, data: '1' }],
+    gateway.clock.now(),
+  );
   await gateway.settle(batch, { status: 'FAILED', next: { kind: 'dead', reason: 'retries_exhausted' } });
   return batch.runs[0]!.runId;
 }

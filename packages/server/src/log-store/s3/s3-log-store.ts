@@ -1,6 +1,6 @@
 /**
- * Logs as objects of an S3-compatible store, which all servers share: `<prefix>/<day>/<run>/<epoch>/<segment>-<from>-<to>.log` is a part
- * of a segment. An object is never changed: what a name says, its bytes are, so that a request that arrives late harms nothing. Parts
+ * Logs as objects of an S3-compatible store, which all servers share: `<prefix>/<day>/<run>/<epoch>-<server>/<segment>-<from>-<to>.log`
+ * is a part of a segment that this server wrote. An object is never changed: what a name says, its bytes are, so that a request that arrives late harms nothing. Parts
  * may overlap, with the same bytes: a small part is written again with what follows it, and removed after that.
  */
 import type { LogKey, LogSegment, LogStore } from '../log-store.ts';
@@ -115,8 +115,8 @@ export class S3LogStore implements LogStore {
     this.#lastParts.clear();
   }
 
-  #folderOf({ day, runId, epoch }: LogKey): string {
-    return `${this.#prefix}/${day}/${runId}/${epoch}/`;
+  #folderOf({ day, runId, epoch, writer }: LogKey): string {
+    return `${this.#prefix}/${day}/${runId}/${epoch}${writer === undefined ? '' : `-${writer}`}/`;
   }
 
   #nameOf(log: LogKey, segment: number): string {

@@ -13,8 +13,13 @@ const DEAD = { kind: 'dead', reason: 'retries_exhausted' } as const;
 export function describeRunState(makeStorage: MakeStorage): void {
   const stage = useStorageWorld(makeStorage);
   const store = () => stage.world.storage.runState;
+  let sequence = 0;
+  const numbered = (run: ClaimedRun, data: string) => {
+    sequence += 1;
+    return { ...run, data, sequence };
+  };
   const save = async (run: ClaimedRun, data: string, nowMs = BASE_MS) =>
-    (await store().saveCheckpoints([{ ...run, data }], nowMs))[0];
+    (await store().saveCheckpoints([numbered(run, data)], nowMs))[0];
   const claimNew = async (): Promise<{ job: Job; run: ClaimedRun }> => {
     const { job } = await stage.world.oneOff({ job: { userId: newId() } });
     return { job, run: await stage.world.claimOne(job) };
@@ -66,7 +71,7 @@ export function describeRunState(makeStorage: MakeStorage): void {
       );
       const pending = async () => (await Promise.all(jobs.map((job) => world.pendingRuns(job)))).flat();
       const { runs } = await world.claim(await pending());
-      const saved = runs.slice(0, 2).map((run, i) => ({ ...run, data: `{"line":"a\\nb","i":${i}}` }));
+      const saved = runs.slice(0, 2).map((run, i) => numbered(run, `{"line":"a\\nb","i":${i}}`));
       expect(await store().saveCheckpoints(saved, BASE_MS)).toEqual([true, true]);
       const failed = runs.map((run) => settlement(run, { status: 'FAILED', error: 'boom', next: AGAIN }));
       await world.storage.leases.settle(failed, BASE_MS);
@@ -83,12 +88,41 @@ export function describeRunState(makeStorage: MakeStorage): void {
       expect(await save({ ...next, epoch: stale.epoch }, '"forged"')).toBe(false);
       expect(await save({ ...next, position: 5 }, '"forged"')).toBe(false);
       expect((await store().checkpoint(next.runId))?.data).toBe('{"row":7}');
-      const both = [
-        { ...stale, data: '1' },
-        { ...next, data: '2' },
-      ];
+      const both = [numbered(stale, '1'), numbered(next, '2')];
       expect(await store().saveCheckpoints(both, BASE_MS)).toEqual([false, true]);
       expect((await store().checkpoint(next.runId))?.data).toBe('2');
+    });
+
+    it('one that comes after a later one of its attempt changes nothing, and is taken for saved (hazard 33)', async () => {
+      const { job, run } = await claimNew();
+      const put = async (held: ClaimedRun, number: number, data: string) =>
+        (await store().saveCheckpoints([{ ...held, sequence: number, data }], BASE_MS + number))[0];
+      const stored = async () => {
+        const { data, savedAtMs, bytes } = (await store().checkpoint(run.runId))!;
+        return [data, savedAtMs - BASE_MS, bytes];
+      };
+      expect(await put(run, 4_000_000_000, '59')).toBe(true);
+      expect([await put(run, 22, '"older"'), await stored()]).toEqual([true, ['59', 4_000_000_000, 2]]);
+      expect([await put(run, 4_000_000_000, '"again"'), await stored()]).toEqual([
+        true,
+        ['59', 4_000_000_000, 2],
+      ]);
+      expect([await put(run, 4_000_000_001, '60'), await stored()]).toEqual([true, ['60', 4_000_000_001, 2]]);
+      // A greater epoch has another worker, which counts from the beginning.
+      await stage.world.settle(run, { status: 'FAILED', error: 'lost', next: AGAIN });
+      const next = await stage.world.claimOne(job);
+      expect([await put(next, 1, '61'), await stored()]).toEqual([true, ['61', 1, 2]]);
+    });
+
+    it('one of a redriven run, whose epochs begin anew, replaces that of the dead letter', async () => {
+      const { world } = stage;
+      const { job, run } = await claimNew();
+      expect(await store().saveCheckpoints([{ ...run, sequence: 59, data: '59' }], BASE_MS)).toEqual([true]);
+      await world.settle(run, { status: 'FAILED', error: 'boom', next: DEAD });
+      await world.storage.runs.redrive(run.runId, { runId: newId<RunId>(), nowMs: BASE_MS });
+      const again = await world.claimOne(job);
+      expect(await store().saveCheckpoints([{ ...again, sequence: 0, data: '60' }], BASE_MS)).toEqual([true]);
+      expect((await store().checkpoint(again.runId))?.data).toBe('60');
     });
 
     it.each([

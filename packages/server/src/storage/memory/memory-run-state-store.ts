@@ -12,17 +12,23 @@ export class MemoryRunStateStore implements RunStateStore {
   }
 
   async saveCheckpoints(saved: readonly SavedCheckpoint[], savedAtMs: number): Promise<boolean[]> {
-    return saved.map(({ data, ...ref }) => {
+    const { checkpoints } = this.#state;
+    return saved.map(({ data, sequence, ...ref }) => {
       const leased = this.#state.leases.find(ref);
       if (!leased) return false;
       const { runId, epoch } = leased.run;
-      this.#state.checkpoints.set(runId, { data, bytes: Buffer.byteLength(data), epoch, savedAtMs });
+      const last = checkpoints.get(runId);
+      if (last?.epoch === epoch && last.sequence >= sequence) return true;
+      checkpoints.set(runId, { data, bytes: Buffer.byteLength(data), epoch, savedAtMs, sequence });
       return true;
     });
   }
 
   async checkpoint(runId: RunId): Promise<StoredCheckpoint | undefined> {
-    return this.#state.checkpoints.get(runId);
+    const found = this.#state.checkpoints.get(runId);
+    if (!found) return undefined;
+    const { sequence, ...checkpoint } = found;
+    return checkpoint;
   }
 
   async showProgress(reports: readonly ProgressReport[], nowMs: number): Promise<boolean[]> {

@@ -147,7 +147,8 @@ export class MemoryRunStore implements RunStore {
     } as const;
     addRun(this.#state, job, run);
     const checkpoint = checkpoints.get(runId);
-    if (checkpoint) checkpoints.set(as.runId, checkpoint);
+    // Its numbers are another worker's: whatever the new run saves comes after it.
+    if (checkpoint) checkpoints.set(as.runId, { ...checkpoint, sequence: -1 });
     checkpoints.delete(runId);
     return true;
   }

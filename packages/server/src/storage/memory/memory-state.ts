@@ -72,7 +72,7 @@ export interface MemoryState {
     { readonly jobId: JobId; readonly requestedAtMs: number; readonly request: RunRequest }
   >;
   readonly deadLetters: Map<RunId, StoredLetter>;
-  readonly checkpoints: Map<RunId, StoredCheckpoint>;
+  readonly checkpoints: Map<RunId, StoredCheckpoint & { readonly sequence: number }>;
   readonly nodes: Map<NodeId, NodeRow>;
   readonly listeners: Map<BootId, { readonly addresses: readonly string[]; readonly expiresAtMs: number }>;
   readonly shards: Map<number, ShardRow>;

@@ -1,8 +1,8 @@
 /** Which attempts have said something, on PostgreSQL. */
-import type { RunId } from '@carillon/domain';
+import type { NodeId, RunId } from '@carillon/domain';
 import type { Database } from '../../postgres/database.ts';
 import type { RunLogRecord, RunLogStore } from '../run-log-store.ts';
-import { DROP_LOGS, LOGS_OF, RECORD_LOGS } from './run-log.sql.ts';
+import { DROP_LOGS, LOGS_OF, OPEN_LOGS, RECORD_LOGS } from './run-log.sql.ts';
 import { readAll } from './selection.ts';
 
 export class PostgresRunLogStore implements RunLogStore {
@@ -19,6 +19,7 @@ export class PostgresRunLogStore implements RunLogStore {
       records.map(({ epoch }) => epoch),
       records.map(({ day }) => day),
       records.map(({ nodeId = null }) => nodeId),
+      records.map(({ writer = null }) => writer),
       records.map(({ bytes }) => bytes),
       records.map(({ lines }) => lines),
       records.map(({ firstAtMs }) => firstAtMs),
@@ -30,6 +31,18 @@ export class PostgresRunLogStore implements RunLogStore {
 
   logsOf(runId: RunId): Promise<RunLogRecord[]> {
     return readAll(this.#database, LOGS_OF, [runId]);
+  }
+
+  openLogs({
+    of,
+    after,
+    limit,
+  }: {
+    readonly of: NodeId;
+    readonly after: RunId | undefined;
+    readonly limit: number;
+  }): Promise<RunLogRecord[]> {
+    return readAll(this.#database, OPEN_LOGS, [of, after ?? null, limit]);
   }
 
   async dropLogs({ beforeDay }: { readonly beforeDay: string }): Promise<number> {

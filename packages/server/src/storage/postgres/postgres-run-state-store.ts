@@ -19,6 +19,7 @@ export class PostgresRunStateStore implements RunStateStore {
     const rows = await this.#database.query<readonly [number]>(SAVE_CHECKPOINTS, [
       ...refColumns(saved),
       textArray(saved.map(({ data }) => data)),
+      plainArray(saved.map(({ sequence }) => sequence)),
       nowMs,
     ]);
     return isAmong(saved, rows);

@@ -6,8 +6,9 @@ import { unpacked } from './lease.sql.ts';
 import { columns, ms, read } from './selection.ts';
 
 /**
- * $1 lease ids, $2 positions, $3 epochs, $4 values, $5 now: one row for each that is saved, by its number. The lease is locked, so
- * that a run is either still under it when this commits, or was settled before and nothing is saved.
+ * $1 lease ids, $2 positions, $3 epochs, $4 values, $5 sequences, $6 now: one row for each that is held, by its number. The lease is locked,
+ * so that a run is either still under it when this commits, or was settled before and nothing is saved. What an attempt saved
+ * later is not overwritten by what it saved before.
  */
 export const SAVE_CHECKPOINTS = statement('save_checkpoints')`
   WITH locked AS MATERIALIZED (
@@ -15,17 +16,18 @@ export const SAVE_CHECKPOINTS = statement('save_checkpoints')`
   ), held AS MATERIALIZED (
     SELECT l.lease_id, l.closed, ${unpacked('l', ['run_ids', 'epochs'])} FROM locked l
   ), given AS MATERIALIZED (
-    SELECT q.ord, q.epoch, q.data, l.lease_id, l.run_ids[q.position + 1] AS run_id
-    FROM unnest($1::uuid[], $2::smallint[], $3::int[], $4::text[]) WITH ORDINALITY AS q(lease_id, position, epoch, data, ord)
+    SELECT q.ord, q.epoch, q.data, q.seq, l.lease_id, l.run_ids[q.position + 1] AS run_id
+    FROM unnest($1::uuid[], $2::smallint[], $3::int[], $4::text[], $5::bigint[]) WITH ORDINALITY
+      AS q(lease_id, position, epoch, data, seq, ord)
     JOIN held l ON l.lease_id = q.lease_id
     WHERE NOT (q.position = ANY(l.closed)) AND l.epochs[q.position + 1] = q.epoch
   ), marked AS (
     UPDATE leases l SET checkpointed = true WHERE l.lease_id IN (SELECT lease_id FROM given) AND NOT l.checkpointed
   ), saved AS (
     INSERT INTO checkpoints AS c (run_id, epoch, seq, bytes, data, saved_at)
-    SELECT run_id, epoch, 1, octet_length(data), data, ${timestampOf('$5')} FROM given
+    SELECT run_id, epoch, seq, octet_length(data), data, ${timestampOf('$6')} FROM given
     ON CONFLICT (run_id) DO UPDATE SET epoch = excluded.epoch, bytes = excluded.bytes, data = excluded.data, saved_at = excluded.saved_at,
-      seq = CASE WHEN c.epoch = excluded.epoch THEN c.seq + 1 ELSE 1 END
+      seq = excluded.seq WHERE c.epoch <> excluded.epoch OR c.seq < excluded.seq
   )
   SELECT ord FROM given`;
 
@@ -39,9 +41,9 @@ const CHECKPOINT = columns<StoredCheckpoint>({
 export const CHECKPOINT_OF_RUN = read('checkpoint_of_run', CHECKPOINT)`
   SELECT ${CHECKPOINT.sql} FROM checkpoints c WHERE c.run_id = $1::uuid`;
 
-/** $1 the run that died, $2 the one that it is redriven as. */
+/** $1 the run that died, $2 the one that it is redriven as: whatever that saves, with whatever epoch and number, comes after it. */
 export const MOVE_CHECKPOINT = statement('move_checkpoint')`
-  UPDATE checkpoints SET run_id = $2::uuid WHERE run_id = $1::uuid`;
+  UPDATE checkpoints SET run_id = $2::uuid, seq = -1 WHERE run_id = $1::uuid`;
 
 /**
  * $1 lease ids, $2 positions, $3 epochs, $4 percents, $5 messages, $6 now: one row for each that is shown, by its number. A run leaves

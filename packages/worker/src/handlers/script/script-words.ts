@@ -39,7 +39,11 @@ export class ScriptWords implements ControlListener, SaidWords {
   }
 
   progress(percent: number, message: string | undefined): void {
-    this.#context.progress(percent, message);
+    try {
+      this.#context.progress(percent, message);
+    } catch (error) {
+      this.note(`progress was not shown: ${error instanceof Error ? error.message : String(error)}`);
+    }
   }
 
   /** One is being saved at a time; of those that come meanwhile the last one counts. */

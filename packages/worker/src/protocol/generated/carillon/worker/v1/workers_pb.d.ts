@@ -815,7 +815,8 @@ export declare const CancelSchema: GenMessage<Cancel>;
  */
 export declare type Checkpoint = Message<"carillon.worker.v1.Checkpoint"> & {
   /**
-   * Chosen by the worker, named in the answer.
+   * Chosen by the worker, named in the answer. Grows with every checkpoint of a run: one that arrives after a later one, as from a
+   * server that stood still, changes nothing.
    *
    * @generated from field: uint32 sequence = 1;
    */
