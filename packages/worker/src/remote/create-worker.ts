@@ -3,6 +3,7 @@
  * it runs goes on when its server restarts or dies; it then works for the next one.
  */
 import { hostname } from 'node:os';
+import { setImmediate } from 'node:timers/promises';
 import type { WorkerId } from '@carillon/domain';
 import {
   type Clock,
@@ -104,7 +105,7 @@ export function createWorker(options: CreateWorkerOptions): Worker {
       if (runtime || isStopping) throw new Error('The worker has been started or stopped before.');
       if (handlers.size === 0) throw new Error('The worker has no handlers: add one with handle().');
       const home = new RemoteHome({
-        ...{ servers, name, labels, parameters, clock, random, log, isKeyRefused },
+        ...{ servers, name, labels, parameters, clock, random, log, nextTurn: setImmediate, isKeyRefused },
         dial: options.internals?.dial ?? dialGrpc({ key, tls: options.tls }),
         language: LANGUAGE,
         version: VERSION,
