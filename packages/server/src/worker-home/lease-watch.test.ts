@@ -26,6 +26,9 @@ let failing: boolean;
 /** How long a look takes. */
 let tookMs: number;
 let asked: Look[];
+/** Claimed for the worker, and not held by it when the storage looked. */
+let unreceived: UnreceivedRun[];
+let givenBack: UnreceivedRun[];
 
 beforeEach(() => {
   clock = new ManualClock(NOW_MS);
@@ -39,6 +42,8 @@ beforeEach(() => {
   failing = false;
   tookMs = 0;
   asked = [];
+  unreceived = [];
+  givenBack = [];
   workerId = 'one' as WorkerId;
   const members: Partial<MemberStore> = {
     cancelledRuns: async (leases) => {
@@ -51,7 +56,7 @@ beforeEach(() => {
       if (look.untilMs !== undefined) clock.advance(tookMs);
       if (failing) throw new Error('timed out');
       looks.push(look);
-      return [];
+      return look.untilMs === undefined ? [] : unreceived;
     },
   };
   watch = new LeaseWatch({
@@ -61,7 +66,7 @@ beforeEach(() => {
     workerId: () => workerId,
     unreported: () => holding,
     onCancel: (runIds) => cancelled.push(...runIds),
-    onUnreceived: (_runs: readonly UnreceivedRun[]) => {},
+    onUnreceived: (runs) => givenBack.push(...runs),
     onUnknown: (leases) => {
       stopped.push(leases);
       return leases.reduce((sum, leaseId) => sum + unknown.get(leaseId)!, 0);
@@ -93,6 +98,33 @@ describe('what never arrived', () => {
     const [, ahead] = await look();
     expect(ahead).toMatchObject({ fromMs: clock.now() + onItsWayMs + 1 });
     expect(ahead?.untilMs).toBeUndefined();
+  });
+
+  const runOf = (leaseId: string) => ({ leaseId, position: 0, epoch: 1 }) as UnreceivedRun;
+
+  test('LEASE-11: is given back once, and remembered should it arrive after all', async () => {
+    unreceived = [runOf('lost')];
+    expect(watch.wasGivenUp('lost' as LeaseId)).toBe(false);
+    await look();
+    await look();
+    expect(givenBack).toEqual([runOf('lost')]);
+    expect(watch.wasGivenUp('lost' as LeaseId)).toBe(true);
+  });
+
+  test('LEASE-11: is not given back when it arrived while the storage looked', async () => {
+    unreceived = [runOf('late')];
+    holding = ['late' as LeaseId];
+    await look();
+    expect(givenBack).toEqual([]);
+    expect(watch.wasGivenUp('late' as LeaseId)).toBe(false);
+  });
+
+  test('LEASE-11: as many leases are remembered as claims can be under way', async () => {
+    unreceived = Array.from({ length: 1_001 }, (_, i) => runOf(`lease-${i}`));
+    await look();
+    expect(givenBack).toHaveLength(1_001);
+    expect(watch.wasGivenUp('lease-0' as LeaseId)).toBe(false);
+    expect(watch.wasGivenUp('lease-1000' as LeaseId)).toBe(true);
   });
 
   describe('hazard 29: while a look at everything is slow', () => {

@@ -20,6 +20,7 @@ export interface LeaseWatchOptions {
   /** Leases with runs that still have to be reported. */
   readonly unreported: () => readonly LeaseId[];
   readonly onCancel: (runIds: readonly RunId[]) => void;
+  /** Gives them back. Called once for each lease. */
   readonly onUnreceived: (runs: readonly UnreceivedRun[]) => void;
   /** Stops what still runs under these leases, which the storage does not know; returns how many runs. */
   readonly onUnknown: (leases: readonly LeaseId[]) => number;
@@ -33,6 +34,8 @@ const LATE_CLAIM_MS = 60_000;
 /** Full searches take at most this share of the time, and are at most this far apart. */
 const FULL_SEARCH_SHARE = 0.05;
 const FULL_SEARCH_PAUSE_MS_MAX = 120_000;
+/** Given-up leases that are remembered: more than claims can be under way. */
+const GIVEN_UP_MAX = 1_000;
 
 export class LeaseWatch implements Service {
   readonly #options: LeaseWatchOptions;
@@ -41,6 +44,8 @@ export class LeaseWatch implements Service {
   #fullSearchAt = Number.NEGATIVE_INFINITY;
   /** Everything that this worker was given before this instant has arrived or was given up. */
   #known: { readonly workerId: WorkerId; readonly untilMs: number } | undefined;
+  /** Leases whose runs were returned because they had not arrived: should they arrive later, their runs belong to other workers. */
+  readonly #givenUp = new Set<LeaseId>();
 
   constructor(options: LeaseWatchOptions) {
     this.#options = options;
@@ -58,6 +63,11 @@ export class LeaseWatch implements Service {
 
   checkSoon(): void {
     this.#loop.wake();
+  }
+
+  /** A batch of such a lease that arrives after all must not be started. */
+  wasGivenUp(leaseId: LeaseId): boolean {
+    return this.#givenUp.has(leaseId);
   }
 
   async runOnce(): Promise<undefined> {
@@ -91,7 +101,7 @@ export class LeaseWatch implements Service {
   }
 
   async #findUnreceived(): Promise<void> {
-    const { members, clock, silentMs, workerId: nameOf, unreported, onUnreceived } = this.#options;
+    const { members, clock, silentMs, workerId: nameOf, unreported } = this.#options;
     const workerId = nameOf();
     const nowMs = clock.now();
     // A lease that was claimed just now may be on its way, also one claimed by a clock that was set back a little since.
@@ -103,7 +113,7 @@ export class LeaseWatch implements Service {
     const fromMs = isFull ? 0 : Math.min(this.#known!.untilMs, untilMs) - LATE_CLAIM_MS;
     const asked = { workerId, holding: unreported() };
     try {
-      onUnreceived([
+      this.#giveUp([
         ...(await members.unreceivedRuns({ ...asked, fromMs, untilMs })),
         ...(await members.unreceivedRuns({ ...asked, fromMs: nowMs + onItsWayMs + 1 })),
       ]);
@@ -111,6 +121,21 @@ export class LeaseWatch implements Service {
     } finally {
       if (isFull) this.#fullSearchAt = nextFullSearchAt(askedAt, clock.monotonic());
     }
+  }
+
+  /** LEASE-11: runs that were claimed for the worker and never arrived. */
+  #giveUp(runs: readonly UnreceivedRun[]): void {
+    // They may have arrived meanwhile.
+    const arrived = new Set(this.#options.unreported());
+    const missing = runs.filter(({ leaseId }) => !arrived.has(leaseId) && !this.#givenUp.has(leaseId));
+    if (missing.length === 0) return;
+    for (const { leaseId } of missing) this.#givenUp.add(leaseId);
+    for (const leaseId of this.#givenUp) {
+      if (this.#givenUp.size <= GIVEN_UP_MAX) break;
+      this.#givenUp.delete(leaseId);
+    }
+    this.#options.log.warn({ runs: missing.length }, 'giving back runs that never arrived');
+    this.#options.onUnreceived(missing);
   }
 }
 

@@ -150,6 +150,10 @@ export class RemoteWorker implements LocalWorker {
   }
 
   accept(batch: ClaimedBatch): void {
+    if (this.#watch.wasGivenUp(batch.leaseId)) {
+      this.#options.link.freed();
+      return;
+    }
     this.#leases.assigned(batch);
     this.#assigned += batch.runs.filter(({ failure }) => failure === undefined).length;
     this.#unsettled += batch.runs.length;
@@ -276,12 +280,9 @@ export class RemoteWorker implements LocalWorker {
 
   /** LEASE-11: claimed for the worker, and lost before they reached it. */
   #giveUp(runs: readonly UnreceivedRun[]): void {
-    const missing = runs.filter(({ leaseId }) => !this.#leases.has(leaseId));
-    if (missing.length === 0) return;
-    this.#options.log.warn({ runs: missing.length }, 'giving back runs that never arrived');
     const endedAtMs = this.#options.clock.now();
     const outcome = { kind: 'RETURNED', error: 'the run never reached its worker' } as const;
-    for (const run of missing) {
+    for (const run of runs) {
       this.#unsettled += 1;
       this.#sender.send({ run, startedAtMs: undefined, endedAtMs, outcome });
     }

@@ -2,13 +2,14 @@
  * The home of the worker in this process: the storage, the recorder and the link, by function calls. The worker of a server is a
  * worker like any other, and its home adds no message and no promise to a run.
  */
-import type { BootId, NodeId } from '@carillon/domain';
+import type { BootId, LeaseId, NodeId, RunOutcome } from '@carillon/domain';
 import type { Clock, Log, Random } from '@carillon/foundation';
 import {
   type Heard,
   type HomeWorker,
   type PassingFault,
   type ReportAnswer,
+  ReportSender,
   type RunChannel,
   type RunningReport,
   type RunReport,
@@ -16,7 +17,7 @@ import {
   type WorkerHome,
 } from '@carillon/worker';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
-import type { MemberStore } from '../storage/member-store.ts';
+import type { MemberStore, UnreceivedRun } from '../storage/member-store.ts';
 import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
 import type { RunReports } from '../worker-link/run-reports.ts';
 import type { LocalWorkers } from '../worker-link/worker-link.ts';
@@ -43,6 +44,8 @@ export interface StorageHomeOptions {
 const TRUSTED_SHARE = 0.8;
 const BEATS_PER_SILENCE = 5;
 
+const NEVER_ARRIVED: RunOutcome = { kind: 'RETURNED', error: 'the run never reached its worker' };
+
 /** How often a worker beats, and for how long an answer is trusted. */
 export function beatTimes(silentMs: number): { beatMs: number; trustMs: number } {
   return { beatMs: silentMs / BEATS_PER_SILENCE, trustMs: silentMs * TRUSTED_SHARE };
@@ -59,11 +62,14 @@ export class StorageHome implements WorkerHome {
   readonly #options: StorageHomeOptions;
   #worker!: HomeWorker;
   #leaseWatch!: LeaseWatch;
+  /** For runs that never reached the worker, which it cannot report. */
+  readonly #sender: ReportSender;
   #unsubscribe: readonly (() => void)[] = [];
 
   constructor(options: StorageHomeOptions) {
     this.#options = options;
     this.channel = options.channel ?? SILENT_CHANNEL;
+    this.#sender = new ReportSender({ ...options, reports: this, onAnswered: () => this.changed() });
   }
 
   open(worker: HomeWorker): void {
@@ -73,7 +79,7 @@ export class StorageHome implements WorkerHome {
       workerId: () => worker.workerId,
       unreported: () => worker.heldLeases(),
       onCancel: (runIds) => worker.cancel(runIds),
-      onUnreceived: (runs) => worker.giveUp(runs),
+      onUnreceived: (runs) => this.#giveUp(runs),
       onUnknown: (leases) => worker.stopUnknown(leases),
     });
     this.#leaseWatch = leaseWatch;
@@ -127,6 +133,10 @@ export class StorageHome implements WorkerHome {
     return passingFault(error);
   }
 
+  wasGivenUp(leaseId: LeaseId): boolean {
+    return this.#leaseWatch.wasGivenUp(leaseId);
+  }
+
   running(reports: readonly RunningReport[]): void {
     this.#options.reports.running(reports);
   }
@@ -146,7 +156,14 @@ export class StorageHome implements WorkerHome {
   async leave(): Promise<void> {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     await this.#leaseWatch.stop();
+    await this.#sender.stop();
     await this.#options.members.forgetWorkers([this.#worker.workerId]);
+  }
+
+  #giveUp(runs: readonly UnreceivedRun[]): void {
+    const endedAtMs = this.#options.clock.now();
+    for (const run of runs)
+      this.#sender.send({ run, startedAtMs: undefined, endedAtMs, outcome: NEVER_ARRIVED });
   }
 
   #heard(sentAt: number, draining: boolean): Heard {

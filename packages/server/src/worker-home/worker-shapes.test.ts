@@ -151,6 +151,23 @@ describe.each(SHAPES)('a worker %s', (shape) => {
     expect(executed).toBe(0);
   });
 
+  test('does not start a lease that arrives after it was given back: it is somebody else’s by then', async () => {
+    await home.start(shape, HANDLERS);
+    await registered();
+    const { jobs, batch } = await home.claim('long');
+    await eventually(
+      async () => expect(await home.world.pendingRuns(jobs[0]!)).toMatchObject([{ attempt: 1 }]),
+      SOON,
+    );
+    home.link.reserve(batch.workerId, 1);
+    home.link.hand(batch);
+    // What is handed over later is started later.
+    const later = await home.hand('quick');
+    await eventually(async () => expect(await home.statuses(later.jobs[0]!)).toEqual(['SUCCESS']), SOON);
+    expect(running).toEqual([]);
+    await eventually(() => expect(home.freeSlots()).toEqual([4]), SOON);
+  });
+
   test('tells an outcome whose answer was lost again, and it is recorded once', async () => {
     await home.start(shape, HANDLERS);
     await registered();

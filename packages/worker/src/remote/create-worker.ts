@@ -3,6 +3,7 @@
  * it runs goes on when its server restarts or dies; it then works for the next one.
  */
 import { hostname } from 'node:os';
+import { setImmediate } from 'node:timers/promises';
 import type { WorkerId } from '@carillon/domain';
 import {
   type Clock,
@@ -106,7 +107,7 @@ export function createWorker(options: CreateWorkerOptions): Worker {
       if (handlers.size === 0) throw new Error('The worker has no handlers: add one with handle().');
       if (options.tls) for (const warning of checkTlsFiles(options.tls, servers)) log.warn({}, warning);
       const home = new RemoteHome({
-        ...{ servers, name, labels, parameters, clock, random, log, isKeyRefused },
+        ...{ servers, name, labels, parameters, clock, random, log, nextTurn: setImmediate, isKeyRefused },
         dial: options.internals?.dial ?? dialGrpc({ key, tls: options.tls }),
         language: LANGUAGE,
         version: VERSION,

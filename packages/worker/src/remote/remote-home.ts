@@ -60,6 +60,8 @@ export interface RemoteHomeOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** Resolves when what was resolved before has had its effects. */
+  readonly nextTurn: () => Promise<unknown>;
   /** Whether the key was refused: then there is no hurry to try it again. */
   readonly isKeyRefused: (error: unknown) => boolean;
   /** A key that no server has accepted yet is not tried again: the worker is refused. */
@@ -131,6 +133,11 @@ export class RemoteHome implements WorkerHome {
   /** The server sends again what its storage does not take: here only the stream can fail. */
   faultOf(): PassingFault {
     return { kind: 'away' };
+  }
+
+  /** The server does not send what it has given back. */
+  wasGivenUp(): boolean {
+    return false;
   }
 
   running(reports: readonly RunningReport[]): void {
@@ -235,7 +242,7 @@ export class RemoteHome implements WorkerHome {
         wasHeard = true;
         this.#receive(stream, frame);
         // The worker is trusted when the welcome has reached it; what comes next may be runs to start.
-        if (frame.welcome) await nextTurn();
+        if (frame.welcome) await this.#options.nextTurn();
       }
     } catch (failure) {
       const { clock, isKeyRefused, endWhenKeyRefused, log } = this.#options;
@@ -327,5 +334,3 @@ export class RemoteHome implements WorkerHome {
     return PAUSE_MS_MIN + this.#options.random.next() * Math.max(0, atMost - PAUSE_MS_MIN);
   }
 }
-
-const nextTurn = () => new Promise((resolve) => setImmediate(resolve));

@@ -74,6 +74,8 @@ export interface WorkerHome extends ReportTaker {
   attach(): void;
   /** Undefined: the worker is buried, and its runs belong to others. */
   beat(): Promise<Heard | undefined>;
+  /** The home has given the runs of the lease back: should they arrive after all, they belong to other workers (LEASE-11). */
+  wasGivenUp(leaseId: LeaseId): boolean;
   /** Runs that have been going on for a while, so that people see them. Best effort. */
   running(reports: readonly RunningReport[]): void;
   /** Slots became free, or outcomes were recorded. */
@@ -108,8 +110,6 @@ export interface HomeWorker {
   cancel(runIds: readonly RunId[]): void;
   /** Stops what still runs under leases that are not the worker's any more; answers how many runs. */
   stopUnknown(leases: readonly LeaseId[]): number;
-  /** Runs that were claimed for the worker, and that it may not have received. */
-  giveUp(runs: readonly ReportedRun[]): void;
   /** The way to the home was lost, and may be found again. */
   beatSoon(): void;
   /** Takes nothing more, and leaves within this time. */

@@ -29,8 +29,6 @@ export interface WorkerRuntimeOptions {
 const GIVE_BACK_MS = 6_000;
 /** Until the home has said how often it wants to hear the worker. */
 const BEAT_MS = 3_000;
-/** Given-up leases that are remembered: more than claims can be under way. */
-const GIVEN_UP_MAX = 1_000;
 
 export class WorkerRuntime implements Service, HomeWorker {
   readonly #options: WorkerRuntimeOptions;
@@ -41,8 +39,6 @@ export class WorkerRuntime implements Service, HomeWorker {
   readonly #bound: UnrecordedBound;
   readonly #stopping = new AbortController();
   readonly #leaving = new AbortController();
-  /** Leases whose runs were returned because they had not arrived: should they arrive later, their runs belong to other workers. */
-  readonly #givenUp = new Set<LeaseId>();
   #workerId: WorkerId;
   #isRegistered = false;
   #trustedUntil = 0;
@@ -151,7 +147,8 @@ export class WorkerRuntime implements Service, HomeWorker {
   }
 
   accept(batch: ClaimedBatch): void {
-    if (this.#givenUp.has(batch.leaseId)) this.#options.home.changed();
+    const { home } = this.#options;
+    if (home.wasGivenUp(batch.leaseId)) home.changed();
     else if (this.#isTrusted()) this.#engine.accept(batch);
     else for (const run of batch.runs) this.#return(run, RUN_ERRORS.unheard());
   }
@@ -233,21 +230,6 @@ export class WorkerRuntime implements Service, HomeWorker {
     this.#isRegistered = false;
     this.#loop.wake();
     return BEAT_MS;
-  }
-
-  /** LEASE-11: runs that were claimed for this worker and never arrived. */
-  giveUp(runs: readonly ReportedRun[]): void {
-    // They may have arrived meanwhile.
-    const arrived = new Set(this.#engine.unreportedLeases());
-    const missing = runs.filter(({ leaseId }) => !arrived.has(leaseId) && !this.#givenUp.has(leaseId));
-    if (missing.length === 0) return;
-    for (const { leaseId } of missing) this.#givenUp.add(leaseId);
-    for (const leaseId of this.#givenUp) {
-      if (this.#givenUp.size <= GIVEN_UP_MAX) break;
-      this.#givenUp.delete(leaseId);
-    }
-    this.#options.log.warn({ runs: missing.length }, 'giving back runs that never arrived');
-    for (const run of missing) this.#return(run, 'the run never reached its worker');
   }
 
   /** Gives back a run that was never started. */
