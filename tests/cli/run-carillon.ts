@@ -1,6 +1,7 @@
 /** The real `carillon` command as a process of its own, the way shells and scripts see it. */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { COMPILE_CACHE } from '../support/compile-cache.ts';
 
 const MAIN = join(import.meta.dirname, '../../packages/cli/src/main.ts');
 const RUN_MS_MAX = 240_000;
@@ -32,7 +33,11 @@ export function launchCarillon(args: readonly string[], options: CarillonOptions
   const child = spawn(command, [...before, ...args], {
     cwd: options.cwd,
     // A home of its own: a login of whoever runs the tests must not be found, and none left behind.
-    env: { PATH: process.env.PATH, HOME: options.cwd, TZ: 'UTC', CARILLON_PARENT_FD: '3', ...options.env },
+    env: {
+      ...{ PATH: process.env.PATH, HOME: options.cwd, TZ: 'UTC', CARILLON_PARENT_FD: '3' },
+      ...COMPILE_CACHE,
+      ...options.env,
+    },
     stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
   });
   const said = { stdout: '', stderr: '' };

@@ -66,8 +66,9 @@ it('what fell into the pause of a cron is skipped with one record that counts it
 
   const plain = await historyOf(stage.postgres, 'plain');
   expect(wrongInstants(plain, EVERY_MS)).toEqual([]);
-  const skipped = plain.filter((row) => row.status === 'SKIPPED');
-  expect(skipped).toMatchObject([{ reason: 'paused' }]);
+  // A machine that stands still for a while makes occurrences late, and those may be skipped for another reason.
+  const skipped = plain.filter((row) => row.status === 'SKIPPED' && row.reason === 'paused');
+  expect(skipped).toHaveLength(1);
   expect(skipped[0]?.occurrences).toBeGreaterThanOrEqual(countMin);
   expect(skipped[0]?.nominalAtMs).toBeLessThanOrEqual(pausedMs + EVERY_MS);
   expect(plain.filter((row) => row.status !== 'SKIPPED' && isInPause(row))).toEqual([]);

@@ -6,6 +6,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { callApi, submitJobs } from '../support/api-client.ts';
+import { COMPILE_CACHE } from '../support/compile-cache.ts';
 import { eventually } from '../support/eventually.ts';
 import { ServerStage } from '../support/server-stage.ts';
 import { StallableProxy } from '../support/stallable-proxy.ts';
@@ -62,7 +63,7 @@ async function startWorker(servers: readonly string[], options: WorkerOptions): 
     ],
     {
       cwd: stage.folder,
-      env: { PATH: process.env.PATH, HOME: process.env.HOME },
+      env: { PATH: process.env.PATH, HOME: process.env.HOME, ...COMPILE_CACHE },
       stdio: ['pipe', 'inherit', 'inherit'],
     },
   );

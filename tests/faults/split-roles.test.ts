@@ -13,8 +13,10 @@ import { pause } from './cluster/member.ts';
 
 const JOBS = 50;
 const SOON = { withinMs: 60_000 };
-/** Processes look for what nobody told them of once a second: without hints the median of the delays is about half of that. */
+/** Processes look for what nobody told them of once a second: without hints the median of the delays is about half of that longer. */
 const PROMPT_MS = 300;
+/** On a machine so busy that everything takes longer: how much of the delay without hints is left with them, at most. */
+const PROMPT_SHARE = 0.8;
 const CUT_EVERY_MS = 50;
 
 let stage: ServerStage;
@@ -139,11 +141,12 @@ describe.each([{ roles: ['gateway', 'scheduler', 'dispatcher'] }, { roles: ['gat
       if (!gateway) throw new Error('there is no gateway');
 
       const { delays } = await exercise(gateway, 'hints');
+      let slow: number[] = [];
       const cuts = await withoutHints(async () => {
-        const slow = await exercise(gateway, 'cut');
-        console.log(`${roles}: median ${shown(delays)} ms, without hints ${shown(slow.delays)} ms`);
+        slow = (await exercise(gateway, 'cut')).delays;
       });
-      expect(median(delays)).toBeLessThan(PROMPT_MS);
+      console.log(`${roles}: median ${shown(delays)} ms, without hints ${shown(slow)} ms`);
+      expect(median(delays)).toBeLessThan(Math.max(PROMPT_MS, PROMPT_SHARE * median(slow)));
       expect(cuts).toBeGreaterThanOrEqual(2 * roles.length);
     });
   },

@@ -60,7 +60,10 @@ export class OwnPostgres {
 
   /** Connections stay open and nothing answers. */
   async freeze(): Promise<void> {
-    this.#frozen = await processTree(this.#running().pid);
+    const { pid: postmaster } = this.#running();
+    // First the one that makes the others: none is added after they were listed.
+    signalProcess(postmaster, 'SIGSTOP');
+    this.#frozen = await processTree(postmaster);
     for (const pid of this.#frozen) signalProcess(pid, 'SIGSTOP');
   }
 

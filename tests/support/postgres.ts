@@ -31,6 +31,25 @@ export async function createTestDatabase(serverUrl: string): Promise<TestDatabas
   };
 }
 
+/** Whatever tests can have written, except what the migrations made. */
+const EMPTY = `DO $$
+  DECLARE
+    written regclass;
+  BEGIN
+    FOR written IN SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')
+      AND NOT relispartition AND relname NOT IN ('schema_migrations', 'shards', 'namespaces')
+    LOOP
+      EXECUTE format('DELETE FROM %s', written);
+    END LOOP;
+    DELETE FROM namespaces WHERE name <> 'default';
+    UPDATE shards SET node_id = NULL, epoch = 0;
+  END $$`;
+
+/** Between two tests. By DELETE: TRUNCATE makes hundreds of files anew, which takes 30 times as long as the deletion of a few rows. */
+export async function emptyTestDatabase(client: pg.Client): Promise<void> {
+  await client.query(EMPTY);
+}
+
 /** One `describe` per supported PostgreSQL; a version this machine lacks is a skipped test that says why. */
 export function describeEachPostgres(name: string, suite: (server: PostgresServer) => void): void {
   for (const server of inject('postgresServers')) {

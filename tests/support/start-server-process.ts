@@ -6,6 +6,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { COMPILE_CACHE } from './compile-cache.ts';
 import { eventually } from './eventually.ts';
 import { signalProcess } from './processes.ts';
 
@@ -59,7 +60,7 @@ export class ServerProcess {
       {
         cwd: folder,
         // The fourth descriptor closes with this process: a killed test run leaves no servers behind.
-        env: { PATH: process.env.PATH, HOME: process.env.HOME, CARILLON_PARENT_FD: '3' },
+        env: { PATH: process.env.PATH, HOME: process.env.HOME, CARILLON_PARENT_FD: '3', ...COMPILE_CACHE },
         stdio: ['ignore', log, log, 'pipe'],
       },
     );

@@ -5,6 +5,7 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { COMPILE_CACHE } from '../../support/compile-cache.ts';
 
 const DRIVER = join(import.meta.dirname, 'on_terminal.py');
 const MAIN = join(import.meta.dirname, '../../../packages/cli/src/main.ts');
@@ -54,7 +55,7 @@ export async function runOnTerminal(
   const told = {
     argv: [...program, ...args],
     cwd,
-    env: { PATH: process.env.PATH, HOME: cwd, TZ: 'UTC', TERM: 'xterm', PS1: '$ ', ...env },
+    env: { PATH: process.env.PATH, HOME: cwd, TZ: 'UTC', TERM: 'xterm', PS1: '$ ', ...COMPILE_CACHE, ...env },
     columns,
     steps,
   };

@@ -15,11 +15,10 @@ import { Visits } from './chaos/visits.ts';
 import { findVisitingWorkers, isLeftOut, nameOf, programOf } from './find-workers.ts';
 import { endWorkers } from './worker-process.ts';
 
-const IS_LONG = process.env.CARILLON_TEST_LONG === 'true';
-const JOBS = IS_LONG ? 5_000 : 150;
-const ROUNDS = IS_LONG ? 12 : 1;
-const SLOTS = IS_LONG ? 12 : 4;
-const LIMIT_MS = IS_LONG ? 3_600_000 : 600_000;
+const JOBS = 5_000;
+const ROUNDS = 12;
+const SLOTS = 12;
+const LIMIT_MS = 3_600_000;
 const FINISH_MS_MAX = LIMIT_MS / 2;
 const SEED = Number(process.env.CHAOS_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const FLAGS = ['--worker-silent-seconds', '8', '--node-ttl-seconds', '3', '--shutdown-grace-seconds', '1'];

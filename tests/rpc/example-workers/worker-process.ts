@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { COMPILE_CACHE } from '../../support/compile-cache.ts';
 import { eventually } from '../../support/eventually.ts';
 import { processTree, signalProcess } from '../../support/processes.ts';
 
@@ -50,6 +51,7 @@ export class WorkerProcess {
         HOME: process.env.HOME,
         CARILLON_KEY: key,
         PYTHONDONTWRITEBYTECODE: '1',
+        ...COMPILE_CACHE,
         ...environment,
       },
       stdio: ['ignore', log, log],

@@ -2,6 +2,7 @@
 import type { ClaimedRun, Job, RunId } from '@carillon/domain';
 import { FIRST_EVENT_CURSOR } from '@carillon/domain';
 import { describe, expect, it } from 'vitest';
+import { eventually } from '../../../../../tests/support/eventually.ts';
 import { newId } from './sample-job.ts';
 import { BASE_MS, type MakeStorage, MINUTE_MS } from './storage-under-test.ts';
 import { type End, settlement, useStorageWorld } from './storage-world.ts';
@@ -223,8 +224,16 @@ export function describeRunState(makeStorage: MakeStorage): void {
       const { run } = await claimNew();
       await show(run);
       await tell(run, 40, 'row 7');
-      const { events } = await stage.world.storage.events.read(FIRST_EVENT_CURSOR, 100);
-      const told = events.filter(({ run: about }) => about?.runId === run.runId);
+      // A transaction that is open elsewhere on the same server holds readers back.
+      const told = await eventually(
+        async () => {
+          const { events } = await stage.world.storage.events.read(FIRST_EVENT_CURSOR, 100);
+          const ofRun = events.filter(({ run: about }) => about?.runId === run.runId);
+          expect(ofRun.map(({ kind }) => kind)).toContain('run.progress');
+          return ofRun;
+        },
+        { withinMs: 60_000 },
+      );
       expect(told.map(({ kind, run: about }) => [kind, about?.status])).toEqual([
         ['run.started', 'RUNNING'],
         ['run.progress', 'RUNNING'],

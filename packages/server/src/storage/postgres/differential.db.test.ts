@@ -12,6 +12,7 @@ import { eventually } from '../../../../../tests/support/eventually.ts';
 import {
   createTestDatabase,
   describeEachPostgres,
+  emptyTestDatabase,
   type TestDatabase,
 } from '../../../../../tests/support/postgres.ts';
 import { openTestStorage } from '../../../../../tests/support/test-storage.ts';
@@ -39,9 +40,6 @@ const TIMEOUT_MS = 120_000 + SEQUENCES * 20_000;
 const WORKERS = ['w-one', 'w-two'] as WorkerId[];
 const NAMESPACES = ['team'];
 
-const EMPTY = `TRUNCATE jobs, cursors, due, admissions, leases, job_runs, dead_letters, nodes, workers, events, storage_generation;
-  TRUNCATE audit_log; DELETE FROM namespaces WHERE name <> 'default'; UPDATE shards SET node_id = NULL, epoch = 0`;
-
 describeEachPostgres('the storage in memory and the one on PostgreSQL', (server) => {
   let database: TestDatabase;
   let storage: PostgresStorage;
@@ -61,7 +59,7 @@ describeEachPostgres('the storage in memory and the one on PostgreSQL', (server)
   });
 
   async function freshPair(): Promise<Pair> {
-    await client.query(EMPTY);
+    await emptyTestDatabase(client);
     const one = new CallPlayer(new MemoryStorage({ clock: new ManualClock(BASE_MS) }));
     const other = new CallPlayer(storage);
     for (const player of [one, other]) await player.prepare(WORKERS, NAMESPACES);

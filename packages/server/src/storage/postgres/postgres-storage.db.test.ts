@@ -6,16 +6,13 @@ import { eventually } from '../../../../../tests/support/eventually.ts';
 import {
   createTestDatabase,
   describeEachPostgres,
+  emptyTestDatabase,
   type TestDatabase,
 } from '../../../../../tests/support/postgres.ts';
 import { openTestStorage } from '../../../../../tests/support/test-storage.ts';
 import { describeStorage } from '../conformance/all.ts';
 import { BASE_MS } from '../conformance/storage-under-test.ts';
 import type { PostgresStorage } from './postgres-storage.ts';
-
-const EMPTY = `TRUNCATE jobs, cursors, due, admissions, leases, job_runs, dead_letters, nodes, workers, events, storage_generation;
-  TRUNCATE audit_log, users, user_grants, api_keys, key_grants, sessions, sign_in_addresses, signing_keys, checkpoints, secrets, run_logs, handlers, handler_offers; DELETE FROM namespaces WHERE name <> 'default';
-  UPDATE shards SET node_id = NULL, epoch = 0`;
 
 describeEachPostgres('the storage on PostgreSQL', (server) => {
   let database: TestDatabase;
@@ -75,7 +72,7 @@ describeEachPostgres('the storage on PostgreSQL', (server) => {
   });
 
   describeStorage('keeps every promise of its ports', async () => {
-    await client.query(EMPTY);
+    await emptyTestDatabase(client);
     return { storage, close: async () => undefined };
   });
 });

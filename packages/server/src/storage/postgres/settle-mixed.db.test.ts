@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import {
   createTestDatabase,
   describeEachPostgres,
+  emptyTestDatabase,
   type TestDatabase,
 } from '../../../../../tests/support/postgres.ts';
 import { openTestStorage } from '../../../../../tests/support/test-storage.ts';
@@ -30,7 +31,7 @@ describeEachPostgres('a whole lease with results and failures', (server) => {
   });
 
   beforeEach(async () => {
-    await client.query('TRUNCATE jobs, due, leases, job_runs, dead_letters, events, nodes, workers');
+    await emptyTestDatabase(client);
     world = new StorageWorld(storage);
     await world.prepare();
   });
