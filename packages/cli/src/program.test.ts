@@ -4,7 +4,7 @@ import { loadConfig } from '../../server/src/config/load-config.ts';
 import manifest from '../package.json' with { type: 'json' };
 import { allCommands, NOUNS } from './commands/all-commands.ts';
 import { FIXES } from './explain-error.ts';
-import { buildProgram, helpWords, namedBy, runCli, VERSION } from './program.ts';
+import { buildProgram, helpWords, namedBy, ofHandler, runCli, VERSION } from './program.ts';
 
 /** Which command a line means, without doing it. */
 async function parse(line: string): Promise<{ name: string; args: readonly string[]; options: object }> {
@@ -148,4 +148,12 @@ test.each([
   ['jbos', undefined],
 ])('%s is about %s', (line, name) => {
   expect(namedBy(line.split(' '), allCommands)).toBe(name);
+});
+
+test('a member of a payload is not explained by a flag for http jobs where another handler is named', () => {
+  const flags = allCommands.find(({ name }) => name === 'jobs create')?.options ?? {};
+  expect(Object.keys(ofHandler(flags, 'http'))).toContain('http');
+  expect(Object.keys(ofHandler(flags, undefined))).toContain('http');
+  expect(Object.keys(ofHandler(flags, 'resize-image'))).not.toContain('http');
+  expect(Object.keys(ofHandler(flags, 'resize-image'))).toContain('handler');
 });

@@ -34,6 +34,7 @@ export async function runCli(given: readonly string[], world: World): Promise<nu
       globals.context === undefined ? world.env : { ...world.env, CARILLON_CONTEXT: globals.context };
     cli = new Cli({ out: outputOf(globals), world: { ...world, env }, globals });
     const values = await withContext(await readFlags(flags, options, world), flags, cli);
+    flags = ofHandler(flags, values.handler);
     exitCode = (await spec.run(await resolveCall(spec, { args, options: values, cli }))) ?? EXIT.ok;
   };
   try {
@@ -64,6 +65,12 @@ export async function runCli(given: readonly string[], world: World): Promise<nu
     out.failure(explained);
     return troubleExit ?? explained.exitCode;
   }
+}
+
+/** --http and the like are about the payloads of http jobs: members of the same name mean something else to other handlers. */
+export function ofHandler(flags: Flags, handler: unknown): Flags {
+  if (typeof handler !== 'string' || handler === 'http') return flags;
+  return Object.fromEntries(Object.entries(flags).filter(([, { field }]) => !field?.startsWith('payload.')));
 }
 
 /** Fills in what the context in use says where a flag was not given. */
