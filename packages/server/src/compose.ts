@@ -174,7 +174,7 @@ export function composeEngine(options: EngineOptions): Engine {
     ...(options.sessionTimes && { sessionTimes: options.sessionTimes }),
   });
   const offered = [...options.handlers].map(([name, handler]) => offeredAs(name, handler));
-  const catalogue = new HandlerCatalogue({ ...common, store: storage.handlers });
+  const catalogue = new HandlerCatalogue({ ...common, store: storage.handlers, members: storage.members });
   const ownHandlers = new OwnHandlers({ ...common, catalogue, handlers: offered });
   const ports = { ...common, signals, link, leases, members };
   const identity = { nodeId, incarnation, bootId };
@@ -227,7 +227,7 @@ export function composeEngine(options: EngineOptions): Engine {
   };
   const worker = new WorkerRuntime({
     ...common,
-    home: new StorageHome(homes),
+    home: new StorageHome({ ...homes, labels: Object.assign({}, ...offered.map(({ labels }) => labels)) }),
     nextId: workerIds(identity),
     handlers: new Map(offered.map(({ name, run }) => [name, run])),
     slots: settings.slots,

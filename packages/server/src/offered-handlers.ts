@@ -24,8 +24,10 @@ export async function offeredHandlers(
   parts: HandlerParts,
 ): Promise<[string, OfferedHandler][]> {
   const { isLocal, dataFolder, own, runsJobs, log } = parts;
-  const run = await openScriptHandler(config, { isLocal, dataFolder, runsJobs, own: () => own.list(), log });
-  const script: HandlerPlugin[] = run === undefined ? [] : [{ ...SCRIPT, run }];
+  const opened = await openScriptHandler(config, {
+    ...{ isLocal, dataFolder, runsJobs, own: () => own.list(), log },
+  });
+  const script: HandlerPlugin[] = opened === undefined ? [] : [{ ...SCRIPT, ...opened }];
   const builtIn = [httpPlugin(httpSettings(config, parts)), ...script].map((plugin) =>
     readPlugin(plugin, 'built_in'),
   );

@@ -8,6 +8,7 @@ import {
   type Handler,
   type OwnEndpoint,
   probeContainment,
+  scriptLabels,
   type UserIds,
 } from '@carillon/worker';
 import type { Config } from './config/config-schema.ts';
@@ -28,7 +29,7 @@ export interface ScriptHandlerParts {
 export async function openScriptHandler(
   config: Config,
   parts: ScriptHandlerParts,
-): Promise<Handler | undefined> {
+): Promise<{ run: Handler; labels: Record<string, string> } | undefined> {
   const { script, http } = config;
   const { isLocal, dataFolder, runsJobs, own, log } = parts;
   if (!(script.enabled ?? isLocal)) {
@@ -50,14 +51,10 @@ export async function openScriptHandler(
       'scripts run without a namespace of their own, which this machine does not allow: a program that hides can outlive its script, and scripts can read what their user can; see docs/scripts.md',
     );
   else log.debug({ containment, user }, 'scripts run in a namespace of their own');
-  return createScriptHandler({
+  const { interpreters, path, roots } = script;
+  const run = createScriptHandler({
     ...{ containment, user, hidden, own },
-    ...{
-      interpreters: script.interpreters,
-      path: script.path,
-      roots: script.roots,
-      passEnv: script.pass_env,
-    },
+    ...{ interpreters, path, roots, passEnv: script.pass_env },
     limits: {
       memoryBytes: script.memory_mb * MIB,
       cpuSeconds: script.cpu_seconds,
@@ -70,6 +67,7 @@ export async function openScriptHandler(
     cacheFolder: join(dataFolder, 'scripts'),
     egress: { profile: http.egress, allow: http.allow, denyNetworks: http.deny_networks },
   });
+  return { run, labels: await scriptLabels({ interpreters, path, roots }) };
 }
 
 async function requireUser(given: string): Promise<UserIds> {

@@ -21,6 +21,8 @@ export interface UnnamedPlugin {
   readonly description?: string | undefined;
   /** The payload it takes: a JSON Schema, or what can write itself as one. Left out: any payload. */
   readonly parameters?: JsonSchema | { toJSONSchema(): object } | undefined;
+  /** What the worker that offers it says of itself, beside its own labels. */
+  readonly labels?: Readonly<Record<string, string>> | undefined;
   readonly run: Handler;
 }
 
@@ -31,6 +33,7 @@ export interface HandlerPlugin extends UnnamedPlugin {
 
 /** A handler as a worker offers it. */
 export interface OfferedHandler extends HandlerDescription {
+  readonly labels?: Readonly<Record<string, string>> | undefined;
   readonly run: Handler;
 }
 
@@ -38,7 +41,9 @@ export interface OfferedHandler extends HandlerDescription {
 export function readPlugin(given: unknown, origin: HandlerOrigin): OfferedHandler {
   if (typeof given !== 'object' || given === null)
     throw new TypeError('a handler is an object with a name and a function "run"');
-  const { name, description, parameters, run } = given as Partial<Record<keyof HandlerPlugin, unknown>>;
+  const { name, description, parameters, labels, run } = given as Partial<
+    Record<keyof HandlerPlugin, unknown>
+  >;
   if (typeof name !== 'string' || !isHandlerName(name))
     throw new TypeError(
       `the name of a handler has 1 to ${HANDLER_LENGTH_MAX} letters, digits and . _ : / - and begins with a letter or a digit`,
@@ -51,7 +56,10 @@ export function readPlugin(given: unknown, origin: HandlerOrigin): OfferedHandle
     throw new TypeError(
       `the description of the handler "${name}" must be a text of at most ${HANDLER_DESCRIPTION_LENGTH_MAX} characters`,
     );
-  return { name, description, parameters: schemaText(name, parameters), origin, run: run as Handler };
+  return {
+    ...{ name, description, parameters: schemaText(name, parameters), origin, run: run as Handler },
+    ...(labels !== undefined && { labels: readLabels(name, labels) }),
+  };
 }
 
 /** A function, or a plugin that is offered under the given name. */
@@ -74,6 +82,13 @@ function schemaText(name: string, given: unknown): string | undefined {
       `the parameters of the handler "${name}" are ${bytes} bytes of JSON; at most ${PARAMETERS_BYTES_MAX} are allowed`,
     );
   return text;
+}
+
+function readLabels(name: string, given: unknown): Record<string, string> {
+  const isRecord = typeof given === 'object' && given !== null && !Array.isArray(given);
+  if (!isRecord || !Object.values(given).every((value) => typeof value === 'string'))
+    throw new TypeError(`the labels of the handler "${name}" must be an object of texts`);
+  return { ...given } as Record<string, string>;
 }
 
 function canWriteItself(given: unknown): given is { toJSONSchema(): unknown } {

@@ -15,6 +15,7 @@ export {
 export { DEFAULT_INTERPRETERS, DEFAULT_PATH, parseInterpreter } from './handlers/script/interpreter.ts';
 export type { UserIds } from './handlers/script/run-folder.ts';
 export * from './handlers/script/script-handler.ts';
+export { scriptLabels } from './handlers/script/script-labels.ts';
 export { findUserIds } from './handlers/script/user-ids.ts';
 export { signatureHeaders } from './handlers/sign-request.ts';
 export { NEVER_CALLED } from './handlers/special-networks.ts';

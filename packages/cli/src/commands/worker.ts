@@ -1,7 +1,7 @@
 /** `worker`: the built-in handlers on any machine, as a worker of a server elsewhere. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Handler, WorkerConnection } from '@carillon/worker';
+import type { UnnamedPlugin, WorkerConnection } from '@carillon/worker';
 import type { Cli } from '../cli.ts';
 import { command } from '../command.ts';
 import { configFolder } from '../contexts.ts';
@@ -11,23 +11,27 @@ import { count, labels, names, text, withDefault } from '../flags.ts';
 type WorkerLibrary = typeof import('@carillon/worker');
 type WorkerLog = NonNullable<Parameters<WorkerLibrary['createWorker']>[0]['log']>;
 
-type MakeHandler = (library: WorkerLibrary, keyFile: string | undefined) => Handler | Promise<Handler>;
+type MakeHandler = (
+  library: WorkerLibrary,
+  keyFile: string | undefined,
+) => UnnamedPlugin | Promise<UnnamedPlugin>;
 
 const BUILT_IN: Readonly<Record<string, MakeHandler>> = {
-  http: ({ createHttpHandler }) => createHttpHandler(),
+  http: ({ createHttpHandler }) => ({ run: createHttpHandler() }),
   script: scriptHandler,
 };
 
 /** As a server runs them that is not told otherwise. What this command signs in with is hidden from scripts. */
-async function scriptHandler(library: WorkerLibrary, keyFile: string | undefined): Promise<Handler> {
-  const { createScriptHandler, findUserIds, probeContainment, SCRIPT_DEFAULTS } = library;
+async function scriptHandler(library: WorkerLibrary, keyFile: string | undefined): Promise<UnnamedPlugin> {
+  const { createScriptHandler, findUserIds, probeContainment, scriptLabels, SCRIPT_DEFAULTS } = library;
   const user = process.geteuid?.() === 0 ? await findUserIds('nobody') : undefined;
   if (process.geteuid?.() === 0 && user === undefined)
     throw new CommandFailure('Scripts of root run as the user nobody, and there is none.', undefined);
   const folder = configFolder(process.env);
   const hidden = [folder, keyFile].flatMap((path) => (path && existsSync(path) ? resolve(path) : []));
   const containment = await probeContainment(user, hidden);
-  return createScriptHandler({ ...SCRIPT_DEFAULTS, user, hidden, containment });
+  const run = createScriptHandler({ ...SCRIPT_DEFAULTS, user, hidden, containment });
+  return { run, labels: await scriptLabels(SCRIPT_DEFAULTS) };
 }
 
 /** For a person: one line for each change, without stacks. That no server is connected is said once, however often it dials. */

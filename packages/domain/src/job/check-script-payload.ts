@@ -9,6 +9,9 @@ import type { JsonObject, JsonValue } from '../ids.ts';
 /** The built-in handler that runs programs. */
 export const SCRIPT_HANDLER = 'script';
 
+/** Labels by which a worker says what it runs: names with commas, folders with colons. */
+export const SCRIPT_LABELS = { interpreters: 'script.interpreters', roots: 'script.roots' } as const;
+
 const WORD = { type: ['string', 'number', 'boolean'] };
 
 /** What the checks below say, as a JSON Schema, for people and forms. */

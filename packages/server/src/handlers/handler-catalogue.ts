@@ -11,13 +11,18 @@ import {
   type JsonObject,
   PARAMETERS_BYTES_MAX,
   PAYLOAD_CHECKS,
+  SCRIPT_HANDLER,
 } from '@carillon/domain';
 import type { Clock, Log } from '@carillon/foundation';
 import { HANDLERS_PER_WORKER_MAX, type HandlerStore } from '../storage/handler-store.ts';
+import type { MemberStore } from '../storage/member-store.ts';
 import { BOUNDED_MS, compileSchema, type PayloadSchema, SchemaUnusable } from './payload-schema.ts';
+import { scriptCheck } from './script-check.ts';
 
 export interface HandlerCatalogueOptions {
   readonly store: HandlerStore;
+  /** Who runs scripts, and which. Left out: it is not known. */
+  readonly members?: Pick<MemberStore, 'workers'>;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly log: Log;
 }
@@ -44,12 +49,14 @@ export class HandlerCatalogue {
   readonly #known: Cache<string, HandlerDescription | null>;
   /** By their text. Null: not usable. */
   readonly #compiled: Cache<string, PayloadSchema | null>;
+  readonly #scriptChecks: Cache<string, PayloadCheck>;
   #wasted = { ms: 0, since: Number.NEGATIVE_INFINITY };
 
   constructor(options: HandlerCatalogueOptions) {
     this.#options = options;
     const { clock } = options;
     this.#known = new Cache({ entriesMax: KNOWN_MAX, expiry: { ttlMs: KNOWN_MS, clock } });
+    this.#scriptChecks = new Cache({ entriesMax: 1, expiry: { ttlMs: KNOWN_MS, clock } });
     this.#compiled = new Cache({ entriesMax: COMPILED_MAX, expiry: { ttlMs: COMPILED_MS, clock } });
   }
 
@@ -80,7 +87,8 @@ export class HandlerCatalogue {
   /** Reads what is known of these handlers; the check that it answers reads nothing. */
   async checkFor(handlers: readonly string[]): Promise<PayloadCheck> {
     const names = [...new Set(handlers)].filter((name) => !PAYLOAD_CHECKS.has(name));
-    if (names.length === 0) return TAKES_ANY;
+    const scripts = handlers.includes(SCRIPT_HANDLER) ? await this.#scripts() : undefined;
+    if (names.length === 0) return scripts ?? TAKES_ANY;
     const described = new Map<string, HandlerDescription>();
     const unknown: string[] = [];
     for (const name of names) {
@@ -90,6 +98,7 @@ export class HandlerCatalogue {
     }
     for (const [name, found] of await this.#read(unknown)) described.set(name, found);
     return ({ handler, payload }) => {
+      if (handler === SCRIPT_HANDLER) scripts?.({ handler, payload });
       const found = described.get(handler);
       if (found?.parameters !== undefined) this.#check(found, payload);
     };
@@ -97,6 +106,11 @@ export class HandlerCatalogue {
 
   async checkPayload(job: Pick<JobDefinition, 'handler' | 'payload'>): Promise<void> {
     (await this.checkFor([job.handler]))(job);
+  }
+
+  async #scripts(): Promise<PayloadCheck | undefined> {
+    const { members } = this.#options;
+    return members && this.#scriptChecks.getOrLoad('all', async () => scriptCheck(await members.workers()));
   }
 
   async #read(names: readonly string[]): Promise<Map<string, HandlerDescription>> {

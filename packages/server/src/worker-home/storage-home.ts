@@ -31,6 +31,8 @@ export interface StorageHomeOptions {
   readonly reports: RunReports;
   readonly link: LocalWorkers;
   readonly signals: SignalBus;
+  /** What the worker says of itself. */
+  readonly labels?: Readonly<Record<string, string>>;
   /** Keeps what runs say. Left out: nobody does. */
   readonly channel?: RunChannel;
   readonly clock: Clock;
@@ -96,7 +98,7 @@ export class StorageHome implements WorkerHome {
   }
 
   async register(): Promise<Heard | undefined> {
-    const { members, nodeId, incarnation, bootId, clock } = this.#options;
+    const { members, nodeId, incarnation, bootId, clock, labels } = this.#options;
     const { workerId, handlers, isDraining: draining } = this.#worker;
     const sentAt = clock.monotonic();
     const worker = {
@@ -107,6 +109,7 @@ export class StorageHome implements WorkerHome {
       session: 0,
       slots: this.#worker.slotsMax,
       handlers,
+      labels,
       draining,
     };
     const isRegistered = (await members.registerWorker(worker, clock.now())) === 'registered';

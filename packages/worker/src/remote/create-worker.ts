@@ -74,6 +74,7 @@ export function createWorker(options: CreateWorkerOptions): Worker {
   if (!Number.isInteger(slots) || slots < 1) throw new Error('slots is a whole number from 1 on.');
   const handlers = new Map<string, Handler>();
   const parameters = new Map<string, string>();
+  const handlerLabels = new Map<string, Readonly<Record<string, string>>>();
   const done = Promise.withResolvers<void>();
   done.promise.catch(() => undefined);
   let runtime: WorkerRuntime | undefined;
@@ -98,6 +99,7 @@ export function createWorker(options: CreateWorkerOptions): Worker {
       const offered = offeredAs(handlerName, typeof given === 'function' ? given : asPlugin(given));
       handlers.set(handlerName, offered.run);
       parameters.delete(handlerName);
+      handlerLabels.set(handlerName, offered.labels ?? {});
       if (offered.parameters !== undefined) parameters.set(handlerName, offered.parameters);
       return worker;
     },
@@ -107,7 +109,8 @@ export function createWorker(options: CreateWorkerOptions): Worker {
       if (handlers.size === 0) throw new Error('The worker has no handlers: add one with handle().');
       if (options.tls) for (const warning of checkTlsFiles(options.tls, servers)) log.warn({}, warning);
       const home = new RemoteHome({
-        ...{ servers, name, labels, parameters, clock, random, log, nextTurn: setImmediate, isKeyRefused },
+        ...{ servers, name, parameters, clock, random, log, nextTurn: setImmediate, isKeyRefused },
+        labels: Object.assign({}, labels, ...handlerLabels.values()),
         dial: options.internals?.dial ?? dialGrpc({ key, tls: options.tls }),
         language: LANGUAGE,
         version: VERSION,

@@ -28,6 +28,13 @@ export class Interpreters {
     this.#path = path;
   }
 
+  /** Names of those that are installed here. */
+  async installed(): Promise<string[]> {
+    const names = [...this.#programs.keys()];
+    const found = await Promise.all(names.map((name) => this.#find(name).catch(() => undefined)));
+    return names.filter((_, i) => found[i] !== undefined);
+  }
+
   /** The words before the script: the program, and what the first line of the script passes to it. */
   async commandOf(named: string | undefined, firstLine: string): Promise<readonly string[]> {
     if (named !== undefined) return [await this.#find(named)];
