@@ -75,5 +75,6 @@ function sessionCall(
     rights: rightsOf(caller),
     recognise: async () => rightsOf(await host.recognise(context)),
     keepOpen: () => host.keepOpen(context),
+    letGo: () => host.letGo(context),
   };
 }
