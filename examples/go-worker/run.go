@@ -122,6 +122,8 @@ type execution struct {
 	stop      *stopError
 	masks     map[pb.OutputStream]*streamMask
 	isShown   bool
+	// How often the guard found the worker without trust while this ran.
+	untrustedTurns int
 	// Its end is told, or of no interest: what it says is dropped.
 	isClosed bool
 	// The run is not this worker's any more: its end is told to nobody.

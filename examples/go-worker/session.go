@@ -177,6 +177,7 @@ func (w *Worker) hello() *pb.SessionRequest {
 	return &pb.SessionRequest{Hello: &pb.Hello{
 		Protocol: protocol, WorkerId: w.workerID, Session: w.session, Name: w.options.Name, Language: "go", Version: version,
 		Offer: w.offer(), HeldLeases: w.heldLeases(), Executing: uint32(len(w.executions)), BootId: w.bootID,
+		NamesHeldRuns: true, HeldRuns: w.heldRuns(), AskedToDrain: w.isAskedToDrain,
 	}}
 }
 
@@ -189,23 +190,45 @@ func (w *Worker) offer() *pb.Offer {
 	return offer
 }
 
-// heldLeases is called with the lock.
-func (w *Worker) heldLeases() []string {
-	leases := map[string]bool{}
+// heldKeys is called with the lock: every run that the worker executes or has to report.
+func (w *Worker) heldKeys() map[key]bool {
+	held := map[key]bool{}
 	for _, runs := range []map[key]*execution{w.executions, w.ending} {
 		for k, e := range runs {
 			if !e.isDropped {
-				leases[k.lease] = true
+				held[k] = true
 			}
 		}
 	}
 	for _, e := range w.outbox.ends {
-		leases[e.lease] = true
+		held[e.key] = true
 	}
 	for _, a := range w.waiting {
-		leases[a.lease] = true
+		held[a.key] = true
+	}
+	return held
+}
+
+// heldLeases is called with the lock.
+func (w *Worker) heldLeases() []string {
+	leases := map[string]bool{}
+	for k := range w.heldKeys() {
+		leases[k.lease] = true
 	}
 	return slices.Sorted(maps.Keys(leases))
+}
+
+// heldRuns is called with the lock.
+func (w *Worker) heldRuns() []*pb.HeldRuns {
+	positions := map[string][]uint32{}
+	for k := range w.heldKeys() {
+		positions[k.lease] = append(positions[k.lease], k.position)
+	}
+	var held []*pb.HeldRuns
+	for _, lease := range slices.Sorted(maps.Keys(positions)) {
+		held = append(held, &pb.HeldRuns{LeaseId: lease, Positions: positions[lease]})
+	}
+	return held
 }
 
 func (w *Worker) welcome(address string, message *pb.SessionResponse, sentAt time.Time) error {
@@ -229,6 +252,7 @@ func (w *Worker) welcome(address string, message *pb.SessionResponse, sentAt tim
 	for _, lease := range message.Welcome.UnknownLeases {
 		w.dropLease(lease)
 	}
+	w.askedToDrain(message.Welcome.Draining)
 	w.trustFrom(sentAt)
 	w.tell()
 	w.mu.Unlock()
@@ -343,6 +367,14 @@ func (w *Worker) draining() bool {
 	return w.isDraining
 }
 
+// askedToDrain is called with the lock. Nothing is assigned meanwhile; a worker that starts over under a new id says it again.
+func (w *Worker) askedToDrain(isAsked bool) {
+	if isAsked != w.isAskedToDrain {
+		say("somebody asked this worker to drain: %t", isAsked)
+	}
+	w.isAskedToDrain = isAsked
+}
+
 // beatAnswered is called with the lock.
 func (w *Worker) beatAnswered(answer *pb.BeatAnswer) error {
 	if answer.Buried {
@@ -353,6 +385,9 @@ func (w *Worker) beatAnswered(answer *pb.BeatAnswer) error {
 		}
 		w.workerID, w.session = newUUID(), 0
 		return errBuried
+	}
+	if answer.Sequence > 0 {
+		w.askedToDrain(answer.Draining)
 	}
 	for _, lease := range answer.UnknownLeases {
 		w.dropLease(lease)

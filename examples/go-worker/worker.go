@@ -17,6 +17,7 @@ const (
 	// How long the end of a run waits for its output when the server takes none.
 	outputTimeMax = 5 * time.Second
 	rememberedMax = 10_000
+	guardPause    = 100 * time.Millisecond
 	notTrusted    = "the worker had not been heard for too long to be sure that the run still was its own"
 	shutDown      = "the worker was shut down"
 	didNotStop    = "; the handler did not stop"
@@ -56,7 +57,9 @@ type Worker struct {
 	beats         map[uint32]time.Time
 	trust         time.Duration
 	trustedFrom   time.Time
-	isDraining    bool
+	isDraining    bool // it leaves
+	// Somebody wants it to take no more runs; the servers see to it.
+	isAskedToDrain bool
 }
 
 type handingOut struct {
@@ -166,20 +169,18 @@ func (w *Worker) trusted() bool {
 }
 
 func (w *Worker) guardTrust(ctx context.Context) {
-	var endedAt time.Time
-	for ; ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
+	for ; ctx.Err() == nil; time.Sleep(guardPause) {
 		w.mu.Lock()
-		if w.trusted() {
-			endedAt = time.Time{}
-		} else {
-			if endedAt.IsZero() {
-				endedAt = time.Now()
-			}
+		if !w.trusted() {
 			w.stopAll(notTrusted)
-			if len(w.executions) > 0 && time.Since(endedAt) > grace {
-				// Others are given the run soon. The end of the process is the only way to stop a handler that does not listen.
-				say("the worker is not trusted any more, and a handler did not stop: the process ends")
-				os.Exit(1)
+			for _, e := range w.executions {
+				// Counted and not timed: a handler that listens does nothing while the whole process stands still.
+				e.untrustedTurns++
+				if e.untrustedTurns > int(grace/guardPause) {
+					// Others are given the run soon. The end of the process is the only way to stop a handler that does not listen.
+					say("the worker is not trusted any more, and a handler did not stop: the process ends")
+					os.Exit(1)
+				}
 			}
 		}
 		w.mu.Unlock()

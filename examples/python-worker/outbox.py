@@ -42,8 +42,8 @@ class Outbox:
         self._beat = None
         self.changed.set()
 
-    def held_leases(self):
-        return {lease for lease, _ in self._ends}
+    def held_keys(self):
+        return set(self._ends)
 
     def add_beat(self, beat):
         self._beat = beat

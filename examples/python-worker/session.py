@@ -102,7 +102,8 @@ class Worker:
         self._checkpoint_sequence = 0
         self._beats = {}  # sequence -> when it was sent
         self._trust_seconds = 0.0
-        self._draining = False
+        self._draining = False  # it leaves
+        self._asked_to_drain = False  # somebody wants it to take no more runs; the servers see to it
         self._finished = asyncio.Event()
 
     # --- life -------------------------------------------------------------------------------------------------------------------
@@ -233,6 +234,9 @@ class Worker:
                 held_leases=self._held_leases(),
                 executing=len(self._executions),
                 boot_id=self._boot_id,
+                names_held_runs=True,
+                held_runs=self._held_runs(),
+                asked_to_drain=self._asked_to_drain,
             )
         )
 
@@ -242,10 +246,20 @@ class Worker:
             slots=self._options.slots, handlers=handlers, labels=dict(self._options.labels), draining=self._draining
         )
 
-    def _held_leases(self):
+    def _held_keys(self):
+        """(lease, position) of every run that the worker executes or has to report."""
         keys = {*self._executions, *self._ending} - self._dropped
-        waiting = {assigned.lease_id for assigned in self._waiting}
-        return sorted(self._outbox.held_leases() | waiting | {lease for lease, _ in keys})
+        waiting = {(assigned.lease_id, assigned.position) for assigned in self._waiting}
+        return keys | waiting | self._outbox.held_keys()
+
+    def _held_leases(self):
+        return sorted({lease for lease, _ in self._held_keys()})
+
+    def _held_runs(self):
+        positions = {}
+        for lease, position in sorted(self._held_keys()):
+            positions.setdefault(lease, []).append(position)
+        return [pb.HeldRuns(lease_id=lease, positions=held) for lease, held in positions.items()]
 
     def _welcome(self, address, message, sent_at):
         if message.HasField("goodbye"):
@@ -265,6 +279,7 @@ class Worker:
                 self.told_started(execution)
         for lease in welcome.unknown_leases:
             self._drop_lease(lease)
+        self._ask_to_drain(welcome.draining)
         self._trust_from(sent_at)
         self._hear(message)
 
@@ -327,12 +342,20 @@ class Worker:
     def _beat_answered(self, answer):
         if answer.buried:
             self._start_over()
+        if answer.sequence > 0:
+            self._ask_to_drain(answer.draining)
         for lease in answer.unknown_leases:
             self._drop_lease(lease)
         sent_at = self._beats.pop(answer.sequence, None)
         if sent_at is not None:
             self._beats = {sequence: at for sequence, at in self._beats.items() if sequence > answer.sequence}
             self._trust_from(sent_at)
+
+    def _ask_to_drain(self, asked):
+        """Nothing is assigned meanwhile; a worker that starts over under a new id says it again."""
+        if asked != self._asked_to_drain:
+            self._say(f"somebody asked this worker to drain: {asked}")
+        self._asked_to_drain = asked
 
     def _trust_from(self, sent_at):
         """From when the beat was sent: a slow answer must never lengthen the trust."""

@@ -246,9 +246,13 @@ describe('a lease', () => {
     const leaseId = 'lease-1' as LeaseId;
     engine.accept(batchOf({ handler: 'test' }, { handler: 'test' }));
     expect(engine.unreportedLeases()).toEqual([leaseId]);
-    engine.reported(leaseId);
+    engine.reported({ leaseId, position: 1 });
+    expect(engine.unreportedRuns()).toEqual(new Map([[leaseId, new Set([0])]]));
+    // Told again, or of a run that this worker refused before it was started.
+    engine.reported({ leaseId, position: 1 });
+    engine.reported({ leaseId, position: 2 });
     expect(engine.unreportedLeases()).toEqual([leaseId]);
-    engine.reported(leaseId);
+    engine.reported({ leaseId, position: 0 });
     expect(engine.unreportedLeases()).toEqual([]);
   });
 });

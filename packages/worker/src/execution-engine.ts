@@ -49,8 +49,8 @@ export class ExecutionEngine {
   readonly #options: ExecutionEngineOptions;
   /** Not by run: the same run may be handed out again while an abandoned attempt of it still holds its slot. */
   readonly #running = new Set<RunInProgress>();
-  /** Runs per lease that are not reported yet. */
-  readonly #leases = new Map<LeaseId, number>();
+  /** Positions of runs that are not reported yet. */
+  readonly #leases = new Map<LeaseId, Set<number>>();
   #cancelTick: (() => void) | undefined;
   #idle: (() => void)[] = [];
 
@@ -74,13 +74,23 @@ export class ExecutionEngine {
     return [...this.#leases.keys()];
   }
 
+  /** The positions of those runs. */
+  unreportedRuns(): ReadonlyMap<LeaseId, ReadonlySet<number>> {
+    return this.#leases;
+  }
+
   offers(handler: string): boolean {
     return this.#options.handlers.has(handler);
   }
 
   accept(batch: ClaimedBatch): void {
     // A large lease comes in several batches.
-    this.#leases.set(batch.leaseId, (this.#leases.get(batch.leaseId) ?? 0) + batch.runs.length);
+    let positions = this.#leases.get(batch.leaseId);
+    if (!positions) {
+      positions = new Set();
+      this.#leases.set(batch.leaseId, positions);
+    }
+    for (const { position } of batch.runs) positions.add(position);
     for (const run of batch.runs) this.#start(run);
     if (this.#running.size > 0) this.#arm();
   }
@@ -115,10 +125,10 @@ export class ExecutionEngine {
   }
 
   /** A report was accepted or refused for good: the lease holds one run less. */
-  reported(leaseId: LeaseId): void {
-    const left = (this.#leases.get(leaseId) ?? 1) - 1;
-    if (left > 0) this.#leases.set(leaseId, left);
-    else this.#leases.delete(leaseId);
+  reported({ leaseId, position }: Pick<ClaimedRun, 'leaseId' | 'position'>): void {
+    const positions = this.#leases.get(leaseId);
+    positions?.delete(position);
+    if (positions?.size === 0) this.#leases.delete(leaseId);
   }
 
   readonly #now = (): number => this.#options.clock.now();

@@ -182,13 +182,62 @@ describe.each(await findExamples())('$language', (found) => {
       expect(again.hello).toMatchObject({
         ...{ workerId: session.hello?.workerId, bootId: session.hello?.bootId, session: 2 },
         heldLeases: [LEASE],
+        namesHeldRuns: true,
       });
+      const held = again.hello!.heldRuns.map(({ leaseId, positions }) => [leaseId, positions.toSorted()]);
+      expect(held).toEqual([[LEASE, [0, 1]]]);
       expect(await server.ended(LEASE, 1)).toMatchObject({
         kind: 'SUCCESS',
         result: { counted: 3, started_at: 0 },
       });
       await eventually(() => expect(server.endsOf(LEASE, 0).length).toBeGreaterThan(1), LIMIT);
       expect(new Set(server.endsOf(LEASE, 0).map(({ kind }) => kind))).toEqual(new Set(['SUCCESS']));
+    });
+
+    test('names only those runs of a lease that it still has', async () => {
+      const { server, session } = await connect();
+      server.assign(session, LEASE, [{ handler: 'echo' }, LONG]);
+      await server.ended(LEASE, 0);
+      // What it is told after that it has read after that.
+      server.assign(session, NEXT, [LONG]);
+      await eventually(
+        () => expect(session.received.flatMap(({ started }) => started)).toHaveLength(2),
+        LIMIT,
+      );
+      server.cut();
+      expect((await server.session(2)).hello?.heldRuns).toMatchObject([
+        { leaseId: LEASE, positions: [1] },
+        { leaseId: NEXT, positions: [0] },
+      ]);
+    });
+
+    test('remembers under a new id that somebody asked it to drain, and that it is over', async () => {
+      const { server } = await connect({ draining: true });
+      server.script.buries = true;
+      expect((await server.session(2)).hello?.askedToDrain).toBe(true);
+      server.script.draining = false;
+      const [, again] = server.sessions;
+      const answered = again!.received.length;
+      await eventually(() => expect(again!.received.length).toBeGreaterThan(answered), LIMIT);
+      // What it is told after the answer to a beat it has read after that.
+      server.assign(again!, LEASE, [{ handler: 'echo' }]);
+      await server.ended(LEASE);
+      server.script.buries = true;
+      expect((await server.session(3)).hello?.askedToDrain).toBe(false);
+    });
+
+    test('goes on when an older stream of it says that dialling again does not help', async () => {
+      const server = await serve({ isMute: true });
+      const worker = launch(server);
+      const older = await server.session();
+      // Without an answer it dials again.
+      server.script.isMute = false;
+      const newer = await server.session(2);
+      older.send({ goodbye: { reason: 'a later stream of this worker came', dialAgain: false } });
+      server.assign(newer, LEASE, [{ handler: 'count', payload: { to: 3, step_ms: 300 } }]);
+      expect(await server.ended(LEASE)).toMatchObject({ kind: 'SUCCESS' });
+      expect(await worker.output()).not.toContain('a later stream');
+      expect(newer.isOver).toBe(false);
     });
 
     test('tries the next address when a server is gone', async () => {

@@ -31,6 +31,8 @@ export interface Script {
   unknownLeases: string[];
   /** Declares the worker dead with the next beat. */
   buries: boolean;
+  /** Says in every answer that somebody asked the worker to drain. */
+  draining: boolean;
 }
 
 export interface RunToAssign {
@@ -98,7 +100,7 @@ export class ScriptedServer {
   constructor(script: Partial<Script> = {}) {
     this.script = {
       ...{ beatMs: 200, trustMs: 30_000, outputWindow: 64 * 1_024, isMute: false, keepsEndsOpen: false },
-      ...{ checkpointError: '', unknownLeases: [], buries: false },
+      ...{ checkpointError: '', unknownLeases: [], buries: false, draining: false },
       ...script,
     };
     const routes = (router: ConnectRouter) =>
@@ -209,15 +211,17 @@ export class ScriptedServer {
   }
 
   #answer(session: Session, { hello, beat, ended, checkpoints, outputs }: SessionRequest): void {
-    const { beatMs, trustMs, outputWindow, isMute, keepsEndsOpen, checkpointError, buries } = this.script;
+    const { beatMs, trustMs, outputWindow, isMute, keepsEndsOpen, checkpointError, buries, draining } =
+      this.script;
     const unknownLeases = [...this.script.unknownLeases];
     if (hello && !isMute) {
       const { workerId } = hello;
-      session.send({ welcome: { protocol: 1, workerId, beatMs, trustMs, outputWindow, unknownLeases } });
+      const times = { beatMs, trustMs };
+      session.send({ welcome: { protocol: 1, workerId, ...times, outputWindow, unknownLeases, draining } });
     }
     if (beat && !isMute) {
       this.script.buries = false;
-      session.send({ beatAnswer: { sequence: beat.sequence, unknownLeases, buried: buries } });
+      session.send({ beatAnswer: { sequence: beat.sequence, unknownLeases, buried: buries, draining } });
     }
     for (const { leaseId, positions, epochs, outcomes } of ended) {
       for (const [i, position] of positions.entries()) {

@@ -145,7 +145,7 @@ describe('a run that may start', () => {
   });
 
   test('waits for a worker that comes later', async () => {
-    stage.link.detach(worker.workerId);
+    stage.link.detach(worker);
     const runIds = await bring(3);
     expect(await untilIdle()).toBe(1_000);
     const later = await attach({});
@@ -211,7 +211,7 @@ describe('workers', () => {
     const gates = holdClaims();
     await bring(1);
     await dispatcher.runOnce();
-    stage.link.detach(worker.workerId);
+    stage.link.detach(worker);
     gates[0]!.resolve();
     await turns();
     expect(worker.runs).toEqual([]);

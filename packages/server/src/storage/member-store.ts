@@ -146,17 +146,26 @@ export interface MemberStore {
    * Which of these the storage does not know: no run of theirs is left, or the storage has lost its last moments (hazard 43).
    */
   unknownLeases(leases: readonly LeaseId[]): Promise<LeaseId[]>;
-  /** Runs of the worker that were claimed from the one instant on, and before the other, in leases other than those it holds. */
+  /**
+   * Runs of the worker that were claimed from the one instant on, and before the other, in leases other than those it holds. None when
+   * the worker has another stream by now: whoever asks does not know what it was handed on that.
+   */
   unreceivedRuns(request: {
     workerId: WorkerId;
+    session: number;
     holding: readonly LeaseId[];
     fromMs: number;
     untilMs?: number;
   }): Promise<UnreceivedRun[]>;
   /** Declares dead: the silent, and those of processes that have ended. Answers all that are dead and not forgotten. */
   markDead(request: { silent: readonly HeardWorker[]; ended: readonly BootId[] }): Promise<WorkerId[]>;
-  /** Forgets a dead or leaving worker that holds nothing, but not until when its handlers were offered. */
+  /** Forgets dead workers, and those of a process that leaves, which hold nothing; but not until when their handlers were offered. */
   forgetWorkers(workers: readonly WorkerId[]): Promise<void>;
+  /**
+   * Forgets a worker that has left on this stream and holds nothing. One that has a later stream by now has not left: its home may be
+   * another node, and whoever stood still meanwhile does not know it.
+   */
+  forgetLeft(left: Pick<WorkerRecord, 'workerId' | 'bootId' | 'session'>): Promise<void>;
   workers(): Promise<WorkerState[]>;
   /** How many runs each worker holds; those that hold none are left out. */
   leasedRuns(): Promise<ReadonlyMap<WorkerId, number>>;

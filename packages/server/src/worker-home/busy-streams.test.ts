@@ -3,6 +3,7 @@ import { type Caller, SERVER, WORKER_SCOPES } from '@carillon/domain';
 import type { RunChannel } from '@carillon/worker';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../../../tests/support/eventually.ts';
+import { newId } from '../storage/conformance/sample-job.ts';
 import { RawStreams } from './raw-stream.fixture.ts';
 import { WorkerHomeFixture } from './worker-home.fixture.ts';
 
@@ -105,6 +106,31 @@ test('checkpoints on their way to the storage are bounded, and all are answered'
   const answers = () => stream.heard.flatMap(({ checkpointAnswers }) => checkpointAnswers);
   await eventually(() => expect(answers()).toHaveLength(count), SOON);
   expect(savingMost).toBeLessThanOrEqual(16);
+});
+
+test('a worker that does not read its stream is given nothing more, and its stream is closed', async () => {
+  streams.address = (await home.listen({ streamsMax: 1 })).address;
+  const stream = await streams.connected();
+  await eventually(() => home.workerId(), SOON);
+  stream.stopReading();
+  const ended = Array.from({ length: 500 }, () => ({
+    ...{ leaseId: newId(), positions: [0], epochs: [1], startedAtMs: [0n], endedAtMs: [0n] },
+  }));
+  let sequence = 0;
+  await eventually(() => {
+    sequence += 1;
+    stream.say({ beat: { sequence } });
+    for (let i = 0; i < 10; i += 1) stream.say({ ended });
+    expect(home.warnings).toContain('a worker broke the protocol; its stream was ended');
+  }, SOON);
+  await eventually(() => expect(home.link.workers()).toEqual([]), SOON);
+  // Its place is free, though it never read the goodbye.
+  await eventually(async () => {
+    const next = streams.open();
+    next.hello();
+    await eventually(() => expect(next.heard).not.toEqual([]), SOON);
+    expect(next.goodbye).toBeUndefined();
+  }, SOON);
 });
 
 describe('a key', () => {

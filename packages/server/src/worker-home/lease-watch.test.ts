@@ -64,6 +64,7 @@ beforeEach(() => {
     log: { ...silentLog, warn: (details: object) => warnings.push(details) },
     silentMs: SILENT_MS,
     workerId: () => workerId,
+    session: 0,
     unreported: () => holding,
     onCancel: (runIds) => cancelled.push(...runIds),
     onUnreceived: (runs) => givenBack.push(...runs),

@@ -17,6 +17,8 @@ export interface LeaseWatchOptions {
   readonly log: Log;
   readonly silentMs: number;
   readonly workerId: () => WorkerId;
+  /** The stream of the worker that this is about; 0 when it has none. */
+  readonly session: number;
   /** Leases with runs that still have to be reported. */
   readonly unreported: () => readonly LeaseId[];
   readonly onCancel: (runIds: readonly RunId[]) => void;
@@ -101,7 +103,7 @@ export class LeaseWatch implements Service {
   }
 
   async #findUnreceived(): Promise<void> {
-    const { members, clock, silentMs, workerId: nameOf, unreported } = this.#options;
+    const { members, clock, silentMs, session, workerId: nameOf, unreported } = this.#options;
     const workerId = nameOf();
     const nowMs = clock.now();
     // A lease that was claimed just now may be on its way, also one claimed by a clock that was set back a little since.
@@ -111,7 +113,7 @@ export class LeaseWatch implements Service {
     const isFull = this.#known?.workerId !== workerId || askedAt >= this.#fullSearchAt;
     // Not after the present instant, should the clock have been set back.
     const fromMs = isFull ? 0 : Math.min(this.#known!.untilMs, untilMs) - LATE_CLAIM_MS;
-    const asked = { workerId, holding: unreported() };
+    const asked = { workerId, session, holding: unreported() };
     try {
       this.#giveUp([
         ...(await members.unreceivedRuns({ ...asked, fromMs, untilMs })),

@@ -42,6 +42,7 @@ export class RawStream {
   readonly heard: P.SessionResponse[] = [];
   hasEnded = false;
   readonly #gone = new AbortController();
+  #reading: Promise<void> | undefined;
 
   constructor(address: string, key = KEY) {
     const client = createClient(P.WorkerService, createGrpcTransport({ baseUrl: address }));
@@ -52,11 +53,19 @@ export class RawStream {
 
   async #read(answers: AsyncIterable<P.SessionResponse>): Promise<void> {
     try {
-      for await (const answer of answers) this.heard.push(answer);
+      for await (const answer of answers) {
+        this.heard.push(answer);
+        await this.#reading;
+      }
     } catch {
       // It broke: the tests look at what was heard before.
     }
     this.hasEnded = true;
+  }
+
+  /** It reads one more message, and no other. */
+  stopReading(): void {
+    this.#reading = new Promise(() => {});
   }
 
   /** Each in a frame of its own. */

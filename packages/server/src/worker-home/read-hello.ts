@@ -20,7 +20,12 @@ export interface ReadHello {
   /** JSON Schemas by the names of handlers. */
   readonly parameters: ReadonlyMap<string, string>;
   readonly heldLeases: readonly string[];
+  /** Positions by lease. Undefined: the worker does not name its runs. */
+  readonly heldRuns: ReadonlyMap<string, ReadonlySet<number>> | undefined;
+  /** It leaves. */
   readonly draining: boolean;
+  /** Somebody had asked it to drain under its former id. */
+  readonly askedToDrain: boolean;
   /** What it says of itself, for people. */
   readonly shown: Pick<WorkerRecord, 'name' | 'language' | 'version' | 'labels'>;
 }
@@ -31,13 +36,14 @@ const SLOTS_MAX = 10_000;
 const HANDLERS_MAX = 1_000;
 const HANDLER_LENGTH_MAX = 200;
 const HELD_LEASES_MAX = 100_000;
+const HELD_RUNS_MAX = 100_000;
 const LABELS_MAX = 64;
 const SHOWN_LENGTH_MAX = 200;
 
 export function readHello(message: P.SessionRequest | undefined, keyId: string): ReadHello {
   const { hello } = message ?? {};
   if (!hello) throw new ProtocolBroken('the first message of a worker holds its hello');
-  const { offer, heldLeases, session, executing } = hello;
+  const { offer, session, executing, askedToDrain } = hello;
   if (hello.protocol < P.PROTOCOL)
     throw new ProtocolBroken(
       `this server speaks protocol ${P.PROTOCOL} with workers, and the worker knows ${hello.protocol}; use a newer version of its library`,
@@ -55,16 +61,31 @@ export function readHello(message: P.SessionRequest | undefined, keyId: string):
       throw new HelloRefused(
         `the name of a handler has from 1 to ${HANDLER_LENGTH_MAX} characters, and no control characters`,
       );
+  const heldRuns = readHeldRuns(hello);
+  const heldLeases = [...new Set([...hello.heldLeases, ...(heldRuns?.keys() ?? [])])];
   requireLeases(heldLeases);
   return {
     workerId: `${hello.workerId}@${keyId.slice(-KEY_CHARACTERS)}` as WorkerId,
     bootId: hello.bootId as BootId,
-    ...{ session, slots, executing, handlers, heldLeases, draining: offer.draining },
+    ...{ session, slots, executing, handlers, heldLeases, heldRuns },
+    ...{ draining: offer.draining, askedToDrain },
     parameters: new Map(
       offer.handlers.flatMap(({ name, parameters }) => (parameters === '' ? [] : [[name, parameters]])),
     ),
     shown: readShown(hello, offer),
   };
+}
+
+function readHeldRuns({ namesHeldRuns, heldRuns }: P.Hello): ReadHello['heldRuns'] {
+  if (!namesHeldRuns) return undefined;
+  const named = new Map<string, Set<number>>();
+  let count = 0;
+  for (const { leaseId, positions } of heldRuns) {
+    count += positions.length;
+    if (count > HELD_RUNS_MAX) throw new HelloRefused(`held_runs are at most ${HELD_RUNS_MAX} runs`);
+    named.set(leaseId, new Set([...(named.get(leaseId) ?? []), ...positions]));
+  }
+  return named;
 }
 
 function readShown({ name, language, version }: P.Hello, { labels }: P.Offer): ReadHello['shown'] {

@@ -76,6 +76,19 @@ export class RemoteLeases {
     }
   }
 
+  /** Of the leases that the worker named, the runs that it did not name: they never arrived. Answers them once. */
+  takeUnnamed(named: ReadonlyMap<string, ReadonlySet<number>>): ReportedRun[] {
+    const unnamed: ReportedRun[] = [];
+    for (const [leaseId, lease] of this.#known) {
+      for (const [position, run] of lease.runs) {
+        if (run.isTold || named.get(leaseId)?.has(position)) continue;
+        run.isTold = true;
+        unnamed.push(reported({ leaseId, position, epoch: run.epoch }, lease, run));
+      }
+    }
+    return unnamed;
+  }
+
   /** Runs of the lease whose end was not told. */
   openRuns(leaseId: LeaseId): number {
     let open = 0;

@@ -7,6 +7,7 @@ import type { ClaimedBatch, ClaimedRun, LeaseId, RunId, RunOutcome, WorkerId } f
 import type { Clock, Log, Random } from '@carillon/foundation';
 import {
   protocol as P,
+  type ReportedRun,
   ReportSender,
   type ReportVerdict,
   type RunChannel,
@@ -31,6 +32,10 @@ export interface RemoteWorkerOptions {
   /** Slots in use when it said hello, by runs of earlier streams. */
   readonly executing: number;
   readonly heldLeases: readonly string[];
+  /** Positions by lease. Undefined: the worker does not name its runs. */
+  readonly heldRuns: ReadonlyMap<string, ReadonlySet<number>> | undefined;
+  /** The number of its stream. */
+  readonly session: number;
   readonly members: MemberStore;
   readonly leases: LeaseStore;
   readonly reports: RunReports;
@@ -44,11 +49,19 @@ export interface RemoteWorkerOptions {
 
 const UNSETTLED_MAX_LEAST = 1_000;
 const UNSETTLED_MAX_PER_SLOT = 4;
+/** Answers that wait for a worker to read them, beside one for each run that it may hold or tell of again. */
+const UNREAD_MAX = 10_000;
 
 const VERDICTS: Record<ReportVerdict, P.Verdict> = {
   settled: P.Verdict.UNSPECIFIED,
   cancelled: P.Verdict.CANCELLED,
   stale: P.Verdict.STALE,
+};
+
+const NEVER_ARRIVED: RunOutcome = { kind: 'RETURNED', error: 'the run never reached its worker' };
+const NOT_SENT: RunOutcome = {
+  kind: 'RETURNED',
+  error: 'the lease was too large for one message, and the worker takes only one',
 };
 
 export class RemoteWorker implements LocalWorker {
@@ -71,6 +84,8 @@ export class RemoteWorker implements LocalWorker {
   /** Leases that the storage does not know: told with the next answer to a beat. */
   readonly #unknown = new Set<LeaseId>();
   #settled = new Map<LeaseId, P.Settled>();
+  #settledCount = 0;
+  #isLeaving = false;
 
   constructor(options: RemoteWorkerOptions) {
     this.#options = options;
@@ -114,14 +129,32 @@ export class RemoteWorker implements LocalWorker {
   }
 
   get unrecordedLeft(): number {
-    return Math.max(UNSETTLED_MAX_LEAST, UNSETTLED_MAX_PER_SLOT * this.#slots) - this.#unsettled;
+    return this.#unsettledMax - this.#unsettled;
+  }
+
+  get #unsettledMax(): number {
+    return Math.max(UNSETTLED_MAX_LEAST, UNSETTLED_MAX_PER_SLOT * this.#slots);
+  }
+
+  /** It has said that it takes nothing more and ends. */
+  get isLeaving(): boolean {
+    return this.#isLeaving;
   }
 
   /** Finds what it holds from earlier streams; answers which of the leases that it named are not its own any more. */
   async open(): Promise<string[]> {
-    const unknown = await this.unknownOf(this.#options.heldLeases);
+    const { heldLeases, heldRuns } = this.#options;
+    const unknown = await this.unknownOf(heldLeases);
+    // LEASE-11: the stream broke in the middle of a lease. What of it is on its way on an older stream, the worker drops.
+    if (heldRuns) this.#neverArrived(this.#leases.takeUnnamed(heldRuns));
     this.#watch.start();
     return unknown;
+  }
+
+  /** It takes nothing more, and ends when it has nothing left. */
+  leaves(): void {
+    this.#isLeaving = true;
+    this.takeNoMore();
   }
 
   /** Nothing more is handed to it. */
@@ -149,21 +182,39 @@ export class RemoteWorker implements LocalWorker {
     this.#watch.checkSoon();
   }
 
+  /**
+   * A lease that does not fit one message is sent in several, and the stream may break between them. Of a worker that could not say
+   * which of them arrived, the rest goes back.
+   */
   accept(batch: ClaimedBatch): void {
     if (this.#watch.wasGivenUp(batch.leaseId)) {
       this.#options.link.freed();
       return;
     }
     this.#leases.assigned(batch);
-    this.#assigned += batch.runs.filter(({ failure }) => failure === undefined).length;
     this.#unsettled += batch.runs.length;
-    for (const { message, bytes } of P.assignsOf(batch))
-      this.frames.put(P.URGENCY.work, bytes, (frame) => frame.assigns.push(message));
-    for (const run of batch.runs) if (run.failure) this.#fail(run, run.failure);
+    const all = P.assignsOf(batch);
+    const sent = this.#options.heldRuns ? all : P.firstFrameOf(all);
+    for (const { message } of sent) this.#assigned += message.runIds.length;
+    if (this.#options.heldRuns) for (const each of sent) this.#assign([each]);
+    else this.#assign(sent);
+    const restFrom = all[sent.length]?.message.firstPosition ?? Number.POSITIVE_INFINITY;
+    for (const run of batch.runs) {
+      if (run.failure) this.#endHere(run, run.failure);
+      else if (run.position >= restFrom) this.#endHere(run, NOT_SENT);
+    }
   }
 
-  /** It failed on its way, as one whose secret is gone: the worker never hears of it. */
-  #fail({ leaseId, position, epoch }: ClaimedRun, outcome: RunOutcome): void {
+  /** In one message, and so all of them or none. */
+  #assign(assigns: readonly P.Sized<P.Assign>[]): void {
+    const bytes = assigns.reduce((sum, each) => sum + each.bytes, 0);
+    this.frames.put(P.URGENCY.work, bytes, (frame) =>
+      frame.assigns.push(...assigns.map(({ message }) => message)),
+    );
+  }
+
+  /** It ended on its way, as one whose secret is gone: the worker never hears of it. */
+  #endHere({ leaseId, position, epoch }: ClaimedRun, outcome: RunOutcome): void {
     const found = this.#leases.ends({ leaseId, position, epoch });
     if (typeof found !== 'object') return;
     this.#sender.send({
@@ -185,6 +236,11 @@ export class RemoteWorker implements LocalWorker {
     await this.#voice.hear(message);
     for (const each of ended) this.#end(each);
     if (slotsFreed > 0n) this.#free(Number(slotsFreed));
+    const unread = this.frames.waiting + this.#settledCount;
+    if (unread > UNREAD_MAX + 2 * this.#unsettledMax) {
+      this.frames.clear();
+      throw new ProtocolBroken(`the worker does not read its stream: ${unread} answers wait for it`);
+    }
   }
 
   /** Which leases to name as unknown in the answer to a beat that named these. */
@@ -199,7 +255,7 @@ export class RemoteWorker implements LocalWorker {
   #offer({ slots, draining }: P.Offer): void {
     if (slots > this.#slots) throw new ProtocolBroken('slots are not added while a stream lasts');
     if (slots > 0) this.#slots = slots;
-    if (draining) this.takeNoMore();
+    if (draining) this.leaves();
   }
 
   #free(freed: number): void {
@@ -261,6 +317,7 @@ export class RemoteWorker implements LocalWorker {
       this.frames.put(P.URGENCY.ends, 0, (frame) => {
         frame.settled.push(...this.#settled.values());
         this.#settled = new Map();
+        this.#settledCount = 0;
       });
     }
     let settled = this.#settled.get(leaseId);
@@ -270,6 +327,7 @@ export class RemoteWorker implements LocalWorker {
     }
     settled.positions.push(position);
     settled.verdicts.push(VERDICTS[verdict]);
+    this.#settledCount += 1;
   }
 
   #cancel(runIds: readonly RunId[]): void {
@@ -280,11 +338,16 @@ export class RemoteWorker implements LocalWorker {
 
   /** LEASE-11: claimed for the worker, and lost before they reached it. */
   #giveUp(runs: readonly UnreceivedRun[]): void {
+    this.#neverArrived(runs.filter(({ leaseId }) => !this.#leases.has(leaseId)));
+  }
+
+  #neverArrived(runs: readonly ReportedRun[]): void {
+    if (runs.length === 0) return;
+    this.#options.log.warn({ runs: runs.length }, 'giving back runs that never arrived');
     const endedAtMs = this.#options.clock.now();
-    const outcome = { kind: 'RETURNED', error: 'the run never reached its worker' } as const;
     for (const run of runs) {
       this.#unsettled += 1;
-      this.#sender.send({ run, startedAtMs: undefined, endedAtMs, outcome });
+      this.#sender.send({ run, startedAtMs: undefined, endedAtMs, outcome: NEVER_ARRIVED });
     }
   }
 

@@ -59,7 +59,8 @@ export class SessionBeats {
       else worker.takeNoMore();
       const unknownLeases = isAlive ? await worker.unknownOf(heldLeases) : [...heldLeases];
       worker.frames.put(P.URGENCY.life, 40 * unknownLeases.length, (frame) => {
-        frame.beatAnswer = create(P.BeatAnswerSchema, { sequence, unknownLeases, buried: !isAlive });
+        const buried = !isAlive;
+        frame.beatAnswer = create(P.BeatAnswerSchema, { sequence, unknownLeases, buried, draining });
       });
       this.#isFailing = false;
     } catch (error) {

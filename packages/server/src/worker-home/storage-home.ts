@@ -45,6 +45,8 @@ export interface StorageHomeOptions {
 /** Of the silence period: for how long an answered beat is trusted. */
 const TRUSTED_SHARE = 0.8;
 const BEATS_PER_SILENCE = 5;
+/** A worker in this process has one life, and no number of a stream. */
+const NO_STREAM = 0;
 
 const NEVER_ARRIVED: RunOutcome = { kind: 'RETURNED', error: 'the run never reached its worker' };
 
@@ -79,6 +81,7 @@ export class StorageHome implements WorkerHome {
     const leaseWatch = new LeaseWatch({
       ...this.#options,
       workerId: () => worker.workerId,
+      session: NO_STREAM,
       unreported: () => worker.heldLeases(),
       onCancel: (runIds) => worker.cancel(runIds),
       onUnreceived: (runs) => this.#giveUp(runs),
@@ -106,7 +109,7 @@ export class StorageHome implements WorkerHome {
       nodeId,
       incarnation,
       bootId,
-      session: 0,
+      session: NO_STREAM,
       slots: this.#worker.slotsMax,
       handlers,
       labels,
@@ -153,14 +156,15 @@ export class StorageHome implements WorkerHome {
   }
 
   detach(): void {
-    this.#options.link.detach(this.#worker.workerId);
+    this.#options.link.detach(this.#worker);
   }
 
   async leave(): Promise<void> {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     await this.#leaseWatch.stop();
     await this.#sender.stop();
-    await this.#options.members.forgetWorkers([this.#worker.workerId]);
+    const { members, bootId } = this.#options;
+    await members.forgetLeft({ workerId: this.#worker.workerId, bootId, session: NO_STREAM });
   }
 
   #giveUp(runs: readonly UnreceivedRun[]): void {

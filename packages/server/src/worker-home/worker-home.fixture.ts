@@ -97,10 +97,11 @@ export class WorkerHomeFixture {
     caller = SERVER,
     recogniseMs = 30_000,
     streamsMax = 100,
+    silentMs = SILENT_MS,
   } = {}): Promise<{ address: string; sessions: WorkerSessions; close: () => Promise<void> }> {
     const sessions = new WorkerSessions({
       ...this.#homes(),
-      ...{ nodeId: this.world.nodeId, recogniseMs },
+      ...{ nodeId: this.world.nodeId, recogniseMs, silentMs },
       describe: async (offered) => {
         this.described.push(...offered);
       },

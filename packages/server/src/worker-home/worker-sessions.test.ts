@@ -360,7 +360,8 @@ test('a message that is too large ends the stream, and nothing else', async () =
 });
 
 test('a worker gets no more runs than it has slots, and a large lease in parts that a frame can hold', async () => {
-  const stream = await connected({ offer: { slots: 2_000, handlers: [{ name: 'quick' }] } });
+  const offer = { slots: 2_000, handlers: [{ name: 'quick' }] };
+  const stream = await connected({ offer, namesHeldRuns: true });
   await eventually(() => home.workerId(), SOON);
   const { batch } = await home.hand('quick', { count: 1_100 });
   await eventually(() => {

@@ -61,13 +61,17 @@ export interface SessionCall {
   recognise(): Promise<WorkerRights>;
   /** The stream has said who it is, and may last. */
   keepOpen(): void;
+  /** Breaks the stream off: the worker reads nothing. */
+  letGo(): void;
 }
 
 interface Session {
   readonly worker: RemoteWorker;
   readonly hello: ReadHello;
-  /** Ends the stream with these words. */
+  /** Ends the stream with these words, and hands nothing more to it. */
   end(goodbye: Goodbye): void;
+  /** The stream is closed. */
+  closed(): void;
 }
 
 interface Goodbye {
@@ -84,6 +88,8 @@ const BEAT_GAP_SHARE = 0.25;
 const BROKEN_PAUSE_MS = 10_000;
 /** A claim takes milliseconds; a database that does not answer must not hold up the stop. */
 const LAST_CLAIM_MS_MAX = 2_000;
+/** Whoever does not read the last words of a stream by then is let go. */
+const GOODBYE_MS_MAX = 5_000;
 
 export class WorkerSessions implements Service {
   readonly #options: WorkerSessionsOptions;
@@ -157,10 +163,12 @@ export class WorkerSessions implements Service {
     call.keepOpen();
     const { worker } = session;
     call.signal.addEventListener('abort', () => worker.frames.end(), { once: true });
+    if (call.signal.aborted) worker.frames.end();
     const reading = this.#read(messages, session, call);
     try {
       yield* worker.frames.frames();
     } finally {
+      session.closed();
       this.#leave(session);
       await worker.close();
       void reading;
@@ -188,41 +196,77 @@ export class WorkerSessions implements Service {
     return { reason: `the key may not offer the handler ${refused}`, dialAgain: false };
   }
 
-  /** Undefined: the id is another's. */
-  async #open(hello: ReadHello, { rights: { namespaces } }: SessionCall): Promise<Session | undefined> {
-    const { members, clock, nodeId, silentMs, link, log } = this.#options;
-    const { workerId, bootId, session: number, slots, handlers, shown } = hello;
-    const record = { ...shown, workerId, nodeId, incarnation: 0, bootId, session: number, slots, handlers };
-    const verdict = await members.registerWorker(record, clock.now());
-    if (verdict === 'taken') return undefined;
-    this.#sessions.get(workerId)?.end({ reason: 'a later stream of this worker came', dialAgain: false });
+  /** Undefined: the id is another's, or a later stream of the worker is open. */
+  async #open(hello: ReadHello, call: SessionCall): Promise<Session | undefined> {
+    const { members, clock, nodeId } = this.#options;
+    const { workerId, bootId, session: number, slots, handlers, shown, askedToDrain: draining } = hello;
+    const identity = { workerId, nodeId, incarnation: 0, bootId, session: number };
+    const verdict = await members.registerWorker(
+      { ...shown, ...identity, slots, handlers, draining },
+      clock.now(),
+    );
+    // Nothing is awaited from here until the stream has its place: a worker that dials again may have said hello meanwhile, and the
+    // answers of the storage may come in another order than the hellos.
+    const former = this.#sessions.get(workerId);
+    const isLate = former?.hello.bootId === bootId && former.hello.session > number;
+    if (verdict === 'taken' || isLate) return undefined;
+    former?.end({ reason: 'a later stream of this worker came', dialAgain: false });
+    const session = this.#take(hello, call);
+    try {
+      await this.#welcome(session, verdict === 'dead');
+    } catch (error) {
+      this.#leave(session);
+      await session.worker.close();
+      throw error;
+    }
+    // What a worker of some namespaces says would count for all of them.
+    if (call.rights.namespaces === 'all') this.#describe(hello);
+    return session;
+  }
+
+  #take(hello: ReadHello, { rights: { namespaces }, letGo }: SessionCall): Session {
+    const { clock } = this.#options;
     const only = namespaces === 'all' ? undefined : namespaces;
     const worker = new RemoteWorker({ ...this.#options, ...hello, namespaces: only });
-    // It may have been asked to drain at another server.
-    if (verdict === 'registered') worker.drain((await members.beatWorker(workerId, clock.now())).draining);
-    const end = (goodbye: Goodbye) => {
-      worker.frames.put(P.URGENCY.output, 0, (frame) => fillGoodbye(frame, goodbye));
-      worker.frames.end();
+    let callOff: (() => void) | undefined;
+    const session: Session = {
+      ...{ worker, hello },
+      end: (goodbye) => {
+        this.#leave(session);
+        worker.takeNoMore();
+        worker.frames.put(P.URGENCY.output, 0, (frame) => fillGoodbye(frame, goodbye));
+        worker.frames.end();
+        callOff ??= clock.timer(GOODBYE_MS_MAX, letGo);
+      },
+      closed: () => callOff?.(),
     };
-    const session: Session = { worker, hello, end };
-    this.#sessions.set(workerId, session);
-    const isBuried = verdict === 'dead';
+    this.#sessions.set(hello.workerId, session);
+    return session;
+  }
+
+  async #welcome(session: Session, isBuried: boolean): Promise<void> {
+    const { members, clock, silentMs, link, log } = this.#options;
+    const { worker, hello } = session;
+    const { workerId, slots, handlers } = hello;
+    // It may have been asked to drain at another server.
+    const { draining } = isBuried
+      ? { draining: hello.askedToDrain }
+      : await members.beatWorker(workerId, clock.now());
+    worker.drain(draining);
     const unknownLeases = isBuried ? [...hello.heldLeases] : await worker.open();
     const { beatMs, trustMs } = beatTimes(silentMs);
     worker.frames.put(P.URGENCY.life, 0, (frame) => {
       frame.welcome = create(P.WelcomeSchema, {
-        ...{ protocol: P.PROTOCOL, workerId, beatMs, trustMs, unknownLeases },
+        ...{ protocol: P.PROTOCOL, workerId, beatMs, trustMs, unknownLeases, draining },
         outputWindow: OUTPUT_WINDOW,
       });
-      if (isBuried) frame.beatAnswer = create(P.BeatAnswerSchema, { buried: true });
+      if (isBuried) frame.beatAnswer = create(P.BeatAnswerSchema, { buried: true, draining });
       // Runs follow the welcome, and never share its message.
       else queueMicrotask(() => this.#isReplaced(session) || link.attach(worker));
     });
-    if (hello.draining || isBuried) worker.takeNoMore();
-    log.info({ workerId, slots, handlers, session: number }, 'a worker has connected');
-    // What a worker of some namespaces says would count for all of them.
-    if (namespaces === 'all') this.#describe(hello);
-    return session;
+    if (hello.draining) worker.leaves();
+    if (isBuried) worker.takeNoMore();
+    log.info({ workerId, slots, handlers, session: hello.session }, 'a worker has connected');
   }
 
   #describe({ workerId, parameters }: ReadHello): void {
@@ -271,8 +315,8 @@ export class WorkerSessions implements Service {
         }
         await worker.receive(next.value);
       }
-      // It has left, and is forgotten unless it holds something.
-      if (!this.#isReplaced(session)) await members.forgetWorkers([worker.workerId]);
+      // One that broke looks the same as one that was ended: only who said that it leaves has left. It may hold something still.
+      if (worker.isLeaving) await members.forgetLeft(session.hello);
     } catch (error) {
       if (!call.signal.aborted) end(this.#goodbyeOf(error));
       else log.debug({ err: error, workerId: worker.workerId }, 'the stream of a worker broke');
@@ -311,7 +355,7 @@ export class WorkerSessions implements Service {
     const { workerId } = session.worker;
     if (this.#isReplaced(session)) return;
     this.#sessions.delete(workerId);
-    this.#options.link.detach(workerId);
+    this.#options.link.detach(session.worker);
     this.#options.log.info({ workerId }, 'the stream of a worker has ended');
   }
 

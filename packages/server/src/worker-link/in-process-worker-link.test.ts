@@ -29,9 +29,10 @@ test.each(['attached again', 'detached and attached again'])(
   'DISP-2: a worker that is %s during a claim is not given more runs than it has slots',
   (how) => {
     const link = new InProcessWorkerLink();
-    link.attach(workerOf(4));
+    const connected = workerOf(4);
+    link.attach(connected);
     link.reserve(WORKER, 4);
-    if (how !== 'attached again') link.detach(WORKER);
+    if (how !== 'attached again') link.detach(connected);
     const connectedAgain = workerOf(4);
     link.attach(connectedAgain);
     expect(freeSlots(link)).toEqual([0]);
@@ -41,11 +42,21 @@ test.each(['attached again', 'detached and attached again'])(
   },
 );
 
+test('the end of an older connection takes nothing from the newer one of the same worker', () => {
+  const link = new InProcessWorkerLink();
+  const older = workerOf(4);
+  link.attach(older);
+  link.attach(workerOf(8));
+  link.detach(older);
+  expect(freeSlots(link)).toEqual([8]);
+});
+
 test('a claim that ends after the worker connected again frees its slots once', () => {
   const link = new InProcessWorkerLink();
-  link.attach(workerOf(4));
+  const connected = workerOf(4);
+  link.attach(connected);
   link.reserve(WORKER, 3);
-  link.detach(WORKER);
+  link.detach(connected);
   link.attach(workerOf(8));
   link.unreserve(WORKER, 3);
   expect(freeSlots(link)).toEqual([8]);
@@ -57,10 +68,11 @@ test('a claim that ends after the worker connected again frees its slots once', 
 
 test('whoever waits for the claims of a worker is told, also when the worker has left meanwhile', async () => {
   const link = new InProcessWorkerLink();
-  link.attach(workerOf(4));
+  const connected = workerOf(4);
+  link.attach(connected);
   link.reserve(WORKER, 4);
   const unreserved = link.whenUnreserved(WORKER);
-  link.detach(WORKER);
+  link.detach(connected);
   link.hand(batch(4));
   await unreserved;
 });

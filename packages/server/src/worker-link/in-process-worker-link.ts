@@ -76,8 +76,9 @@ export class InProcessWorkerLink implements WorkerLink, LocalWorkers {
     this.#announce();
   }
 
-  detach(workerId: WorkerId): void {
-    this.#workers.delete(workerId);
+  detach(worker: LocalWorker): void {
+    if (this.#workers.get(worker.workerId)?.worker !== worker) return;
+    this.#workers.delete(worker.workerId);
     this.#announce();
   }
 

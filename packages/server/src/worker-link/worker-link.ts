@@ -43,7 +43,8 @@ export interface LocalWorker {
 /** Where workers of this process register, and announce free slots. */
 export interface LocalWorkers {
   attach(worker: LocalWorker): void;
-  detach(workerId: WorkerId): void;
+  /** Nothing happens when another worker was attached under its id since. */
+  detach(worker: LocalWorker): void;
   /** Slots of a worker are free again. */
   freed(): void;
   /** Resolves when no claim for the worker is under way. */

@@ -29,6 +29,16 @@ export class FrameQueue<Frame> {
     return this.#hasEnded;
   }
 
+  /** Parts that nobody has taken yet. */
+  get waiting(): number {
+    return this.#parts.reduce((sum, parts) => sum + parts.length, 0);
+  }
+
+  /** Forgets what waits. */
+  clear(): void {
+    for (const parts of this.#parts) parts.length = 0;
+  }
+
   /** After the end it is dropped. */
   put(urgency: Urgency, bytes: number, fill: (frame: Frame) => void): void {
     if (this.#hasEnded) return;

@@ -9,6 +9,7 @@ import {
   batchOf,
   type Goodbye,
   HandlerOfferSchema,
+  HeldRunsSchema,
   HelloSchema,
   OfferSchema,
   PROTOCOL,
@@ -120,8 +121,9 @@ export class RemoteHome implements WorkerHome {
     if (!stream?.isWelcome) return this.#connect();
     const sentAt = this.#options.clock.monotonic();
     const { stuckCount } = this.#worker;
-    const isAlive = await this.#answered(stream, stream.beat(this.#worker.heldLeases(), stuckCount));
-    return isAlive ? { sentAt, ...this.#times } : undefined;
+    const beating = stream.beat(this.#worker.heldLeases(), stuckCount);
+    const { buried, draining } = await this.#answered(stream, beating);
+    return buried ? undefined : { sentAt, draining, ...this.#times };
   }
 
   ended(reports: readonly RunReport[]): Promise<readonly ReportAnswer[]> {
@@ -196,7 +198,7 @@ export class RemoteHome implements WorkerHome {
     const sentAt = clock.monotonic();
     this.#hello(stream);
     void this.#read(server, stream);
-    const { unknownLeases, beatMs, trustMs, outputWindow, workerId } = await this.#answered(
+    const { unknownLeases, beatMs, trustMs, outputWindow, workerId, draining } = await this.#answered(
       stream,
       stream.welcome.promise,
     );
@@ -208,7 +210,7 @@ export class RemoteHome implements WorkerHome {
     stream.isWelcome = true;
     this.channel.attach(stream.frames, outputWindow);
     this.#worker.stopUnknown(unknownLeases as LeaseId[]);
-    return { sentAt, ...this.#times };
+    return { sentAt, draining, ...this.#times };
   }
 
   #hello(stream: SessionStream): void {
@@ -222,6 +224,11 @@ export class RemoteHome implements WorkerHome {
         ...{ protocol: PROTOCOL, workerId, session: this.#streams, name, language, version, executing },
         bootId: this.#bootId,
         heldLeases: [...this.#worker.heldLeases()],
+        namesHeldRuns: true,
+        heldRuns: Array.from(this.#worker.heldRuns(), ([leaseId, positions]) =>
+          create(HeldRunsSchema, { leaseId, positions: [...positions] }),
+        ),
+        askedToDrain: this.#worker.isDraining,
         offer: create(OfferSchema, {
           ...{ slots, labels: { ...labels }, draining: this.#isDraining },
           handlers: handlers.map((handler) =>
@@ -246,6 +253,8 @@ export class RemoteHome implements WorkerHome {
       }
     } catch (failure) {
       const { clock, isKeyRefused, endWhenKeyRefused, log } = this.#options;
+      // Nor does it say anything about the newer stream.
+      if (this.#stream !== stream) return stream.ended.resolve();
       const reason = whyBroken(failure, { server, wasHeard });
       error = new StreamBroken(`the stream to ${server} broke: ${reason}`, { cause: failure });
       if (isKeyRefused(failure) && endWhenKeyRefused && !this.#wasWelcome)
@@ -269,7 +278,7 @@ export class RemoteHome implements WorkerHome {
     if (beatAnswer) {
       this.#isBuried = beatAnswer.buried;
       if (!beatAnswer.buried) this.#worker.stopUnknown(beatAnswer.unknownLeases as LeaseId[]);
-      stream.beaten(beatAnswer.sequence, !beatAnswer.buried);
+      stream.beaten(beatAnswer);
     }
     if (welcome) stream.welcome.resolve(welcome);
     if (cancels.length > 0) this.#worker.cancel(cancels.map(({ runId }) => runId as RunId));

@@ -1,6 +1,7 @@
 /** One stream to a server: what waits to be sent, and whose answers are awaited. When it breaks, everything that waits fails with it. */
 import { create } from '@bufbuild/protobuf';
 import {
+  type BeatAnswer,
   endedOf,
   FrameQueue,
   type SessionRequest,
@@ -19,8 +20,7 @@ interface ToldGroup {
   readonly settled: PromiseWithResolvers<readonly ReportAnswer[]>;
 }
 
-/** false: buried. */
-export type BeatAnswered = PromiseWithResolvers<boolean>;
+type BeatAnswered = PromiseWithResolvers<BeatAnswer>;
 
 export class StreamBroken extends Error {
   override readonly name = 'StreamBroken';
@@ -48,10 +48,10 @@ export class SessionStream {
     return this.#aborter.signal;
   }
 
-  beat(heldLeases: readonly string[], stuck: number): Promise<boolean> {
+  beat(heldLeases: readonly string[], stuck: number): Promise<BeatAnswer> {
     this.#sequence += 1;
     const sequence = this.#sequence;
-    const answered = Promise.withResolvers<boolean>();
+    const answered: BeatAnswered = Promise.withResolvers();
     this.#beat = { sequence, answered };
     this.frames.put(URGENCY.life, 40 * heldLeases.length, (frame) => {
       frame.beat = { $typeName: 'carillon.worker.v1.Beat', sequence, heldLeases: [...heldLeases], stuck };
@@ -59,8 +59,9 @@ export class SessionStream {
     return answered.promise;
   }
 
-  beaten(sequence: number, isAlive: boolean): void {
-    if (this.#beat && (!isAlive || this.#beat.sequence === sequence)) this.#beat.answered.resolve(isAlive);
+  beaten(answer: BeatAnswer): void {
+    const { sequence, buried } = answer;
+    if (this.#beat && (buried || this.#beat.sequence === sequence)) this.#beat.answered.resolve(answer);
   }
 
   tell(reports: readonly RunReport[]): Promise<readonly ReportAnswer[]> {

@@ -107,6 +107,8 @@ export interface HomeWorker {
   accept(batch: ClaimedBatch): void;
   /** Leases with runs that still have to be reported. */
   heldLeases(): readonly LeaseId[];
+  /** The positions of those runs. */
+  heldRuns(): ReadonlyMap<LeaseId, ReadonlySet<number>>;
   cancel(runIds: readonly RunId[]): void;
   /** Stops what still runs under leases that are not the worker's any more; answers how many runs. */
   stopUnknown(leases: readonly LeaseId[]): number;

@@ -57,7 +57,7 @@ export class WorkerRuntime implements Service, HomeWorker {
       reports: home,
       onAnswered: ({ run }) => {
         // Known only for runs that were started; for the others there is nothing to count.
-        this.#engine.reported(run.leaseId);
+        this.#engine.reported(run);
         this.#bound.update(this);
         home.changed();
       },
@@ -155,6 +155,10 @@ export class WorkerRuntime implements Service, HomeWorker {
 
   heldLeases(): readonly LeaseId[] {
     return this.#engine.unreportedLeases();
+  }
+
+  heldRuns(): ReadonlyMap<LeaseId, ReadonlySet<number>> {
+    return this.#engine.unreportedRuns();
   }
 
   cancel(runIds: readonly RunId[]): void {

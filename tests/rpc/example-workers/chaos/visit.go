@@ -30,11 +30,14 @@ func visit(ctx context.Context, run *Run) (any, error) {
 			return nil, err
 		}
 	}
-	connection, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", payload.Port))
+	var dialer net.Dialer
+	connection, err := dialer.DialContext(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", payload.Port))
 	if err != nil {
 		return nil, err
 	}
 	defer connection.Close()
+	// A handler that does not listen costs the worker its process.
+	defer context.AfterFunc(ctx, func() { connection.Close() })()
 	answers := bufio.NewReader(connection)
 	say := func(word string, at int) error {
 		who := map[string]any{"word": word, "at": at, "run_id": run.RunID, "epoch": run.Epoch, "visitor": os.Getenv("VISITOR")}

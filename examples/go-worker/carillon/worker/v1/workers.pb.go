@@ -20,6 +20,7 @@
 // 5. A run that is named in `cancels` stops, and ends as CANCELLED even if its work was done. A run that is not held is ignored.
 // 6. What runs longer than its time limit is stopped and ends as TIMED_OUT.
 // 7. On `drain` the worker finishes what it runs, within the given time, gives back the rest as RETURNED, and ends the stream.
+// 8. Only the newest stream of a worker counts: what an older one still says is dropped, its goodbye included.
 //
 // Fields are only added, numbers are never used again, and unknown fields are ignored. Frames hold at most 4 MiB.
 
@@ -470,7 +471,15 @@ type Hello struct {
 	// How many of its slots are in use.
 	Executing uint32 `protobuf:"varint,9,opt,name=executing,proto3" json:"executing,omitempty"`
 	// A UUID of this process: one id used by two processes is refused to the second while the first is alive.
-	BootId        string `protobuf:"bytes,10,opt,name=boot_id,json=bootId,proto3" json:"boot_id,omitempty"`
+	BootId string `protobuf:"bytes,10,opt,name=boot_id,json=bootId,proto3" json:"boot_id,omitempty"`
+	// The runs that the worker still executes or has to report, of every lease in `held_leases`. What a lease has beside them never
+	// arrived, and is given to others.
+	HeldRuns []*HeldRuns `protobuf:"bytes,11,rep,name=held_runs,json=heldRuns,proto3" json:"held_runs,omitempty"`
+	// `held_runs` is filled in. Only such a worker is sent a lease in several messages: of one that is cut between them, what has not
+	// arrived is missing in the next hello.
+	NamesHeldRuns bool `protobuf:"varint,12,opt,name=names_held_runs,json=namesHeldRuns,proto3" json:"names_held_runs,omitempty"`
+	// Somebody had asked the worker to drain under its former id: what the last answer said in `draining`.
+	AskedToDrain  bool `protobuf:"varint,13,opt,name=asked_to_drain,json=askedToDrain,proto3" json:"asked_to_drain,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -575,6 +584,82 @@ func (x *Hello) GetBootId() string {
 	return ""
 }
 
+func (x *Hello) GetHeldRuns() []*HeldRuns {
+	if x != nil {
+		return x.HeldRuns
+	}
+	return nil
+}
+
+func (x *Hello) GetNamesHeldRuns() bool {
+	if x != nil {
+		return x.NamesHeldRuns
+	}
+	return false
+}
+
+func (x *Hello) GetAskedToDrain() bool {
+	if x != nil {
+		return x.AskedToDrain
+	}
+	return false
+}
+
+// Runs of one lease.
+type HeldRuns struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The lease.
+	LeaseId string `protobuf:"bytes,1,opt,name=lease_id,json=leaseId,proto3" json:"lease_id,omitempty"`
+	// Of the runs in the lease.
+	Positions     []uint32 `protobuf:"varint,2,rep,packed,name=positions,proto3" json:"positions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HeldRuns) Reset() {
+	*x = HeldRuns{}
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HeldRuns) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HeldRuns) ProtoMessage() {}
+
+func (x *HeldRuns) ProtoReflect() protoreflect.Message {
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HeldRuns.ProtoReflect.Descriptor instead.
+func (*HeldRuns) Descriptor() ([]byte, []int) {
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *HeldRuns) GetLeaseId() string {
+	if x != nil {
+		return x.LeaseId
+	}
+	return ""
+}
+
+func (x *HeldRuns) GetPositions() []uint32 {
+	if x != nil {
+		return x.Positions
+	}
+	return nil
+}
+
 // What a worker can do.
 type Offer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -592,7 +677,7 @@ type Offer struct {
 
 func (x *Offer) Reset() {
 	*x = Offer{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[3]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -604,7 +689,7 @@ func (x *Offer) String() string {
 func (*Offer) ProtoMessage() {}
 
 func (x *Offer) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[3]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -617,7 +702,7 @@ func (x *Offer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Offer.ProtoReflect.Descriptor instead.
 func (*Offer) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{3}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Offer) GetSlots() uint32 {
@@ -661,7 +746,7 @@ type HandlerOffer struct {
 
 func (x *HandlerOffer) Reset() {
 	*x = HandlerOffer{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[4]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -673,7 +758,7 @@ func (x *HandlerOffer) String() string {
 func (*HandlerOffer) ProtoMessage() {}
 
 func (x *HandlerOffer) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[4]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -686,7 +771,7 @@ func (x *HandlerOffer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HandlerOffer.ProtoReflect.Descriptor instead.
 func (*HandlerOffer) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{4}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *HandlerOffer) GetName() string {
@@ -717,14 +802,16 @@ type Welcome struct {
 	// Leases of the hello that are not the worker's any more: what runs under them must stop.
 	UnknownLeases []string `protobuf:"bytes,5,rep,name=unknown_leases,json=unknownLeases,proto3" json:"unknown_leases,omitempty"`
 	// How many bytes of output may be sent before they are taken.
-	OutputWindow  uint32 `protobuf:"varint,6,opt,name=output_window,json=outputWindow,proto3" json:"output_window,omitempty"`
+	OutputWindow uint32 `protobuf:"varint,6,opt,name=output_window,json=outputWindow,proto3" json:"output_window,omitempty"`
+	// As in the answer to a beat.
+	Draining      bool `protobuf:"varint,7,opt,name=draining,proto3" json:"draining,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Welcome) Reset() {
 	*x = Welcome{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[5]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -736,7 +823,7 @@ func (x *Welcome) String() string {
 func (*Welcome) ProtoMessage() {}
 
 func (x *Welcome) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[5]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -749,7 +836,7 @@ func (x *Welcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Welcome.ProtoReflect.Descriptor instead.
 func (*Welcome) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{5}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Welcome) GetProtocol() uint32 {
@@ -794,6 +881,13 @@ func (x *Welcome) GetOutputWindow() uint32 {
 	return 0
 }
 
+func (x *Welcome) GetDraining() bool {
+	if x != nil {
+		return x.Draining
+	}
+	return false
+}
+
 // A sign of life.
 type Beat struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -809,7 +903,7 @@ type Beat struct {
 
 func (x *Beat) Reset() {
 	*x = Beat{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[6]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -821,7 +915,7 @@ func (x *Beat) String() string {
 func (*Beat) ProtoMessage() {}
 
 func (x *Beat) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[6]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -834,7 +928,7 @@ func (x *Beat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Beat.ProtoReflect.Descriptor instead.
 func (*Beat) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{6}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Beat) GetSequence() uint32 {
@@ -866,14 +960,16 @@ type BeatAnswer struct {
 	// Leases that are not the worker's any more: what runs under them must stop.
 	UnknownLeases []string `protobuf:"bytes,2,rep,name=unknown_leases,json=unknownLeases,proto3" json:"unknown_leases,omitempty"`
 	// The worker was silent for too long: its runs were given to others. It stops them all, and starts over under a new id.
-	Buried        bool `protobuf:"varint,3,opt,name=buried,proto3" json:"buried,omitempty"`
+	Buried bool `protobuf:"varint,3,opt,name=buried,proto3" json:"buried,omitempty"`
+	// Somebody asked the worker to take no more runs: it is given none until this is false again, and stays connected.
+	Draining      bool `protobuf:"varint,4,opt,name=draining,proto3" json:"draining,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *BeatAnswer) Reset() {
 	*x = BeatAnswer{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[7]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -885,7 +981,7 @@ func (x *BeatAnswer) String() string {
 func (*BeatAnswer) ProtoMessage() {}
 
 func (x *BeatAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[7]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -898,7 +994,7 @@ func (x *BeatAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeatAnswer.ProtoReflect.Descriptor instead.
 func (*BeatAnswer) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{7}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *BeatAnswer) GetSequence() uint32 {
@@ -918,6 +1014,13 @@ func (x *BeatAnswer) GetUnknownLeases() []string {
 func (x *BeatAnswer) GetBuried() bool {
 	if x != nil {
 		return x.Buried
+	}
+	return false
+}
+
+func (x *BeatAnswer) GetDraining() bool {
+	if x != nil {
+		return x.Draining
 	}
 	return false
 }
@@ -956,7 +1059,7 @@ type Assign struct {
 
 func (x *Assign) Reset() {
 	*x = Assign{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[8]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -968,7 +1071,7 @@ func (x *Assign) String() string {
 func (*Assign) ProtoMessage() {}
 
 func (x *Assign) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[8]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -981,7 +1084,7 @@ func (x *Assign) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Assign.ProtoReflect.Descriptor instead.
 func (*Assign) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{8}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Assign) GetLeaseId() string {
@@ -1085,7 +1188,7 @@ type Extra struct {
 
 func (x *Extra) Reset() {
 	*x = Extra{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[9]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1097,7 +1200,7 @@ func (x *Extra) String() string {
 func (*Extra) ProtoMessage() {}
 
 func (x *Extra) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[9]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1110,7 +1213,7 @@ func (x *Extra) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Extra.ProtoReflect.Descriptor instead.
 func (*Extra) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{9}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Extra) GetPosition() uint32 {
@@ -1158,7 +1261,7 @@ type Started struct {
 
 func (x *Started) Reset() {
 	*x = Started{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[10]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1170,7 +1273,7 @@ func (x *Started) String() string {
 func (*Started) ProtoMessage() {}
 
 func (x *Started) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[10]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1183,7 +1286,7 @@ func (x *Started) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Started.ProtoReflect.Descriptor instead.
 func (*Started) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{10}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Started) GetLeaseId() string {
@@ -1235,7 +1338,7 @@ type Ended struct {
 
 func (x *Ended) Reset() {
 	*x = Ended{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[11]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1247,7 +1350,7 @@ func (x *Ended) String() string {
 func (*Ended) ProtoMessage() {}
 
 func (x *Ended) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[11]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1260,7 +1363,7 @@ func (x *Ended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ended.ProtoReflect.Descriptor instead.
 func (*Ended) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{11}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Ended) GetLeaseId() string {
@@ -1326,7 +1429,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[12]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1338,7 +1441,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[12]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1351,7 +1454,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{12}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Outcome) GetPosition() uint32 {
@@ -1411,7 +1514,7 @@ type Settled struct {
 
 func (x *Settled) Reset() {
 	*x = Settled{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[13]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1423,7 +1526,7 @@ func (x *Settled) String() string {
 func (*Settled) ProtoMessage() {}
 
 func (x *Settled) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[13]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1436,7 +1539,7 @@ func (x *Settled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Settled.ProtoReflect.Descriptor instead.
 func (*Settled) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{13}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Settled) GetLeaseId() string {
@@ -1471,7 +1574,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[14]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1483,7 +1586,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[14]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1496,7 +1599,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{14}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Cancel) GetRunId() string {
@@ -1525,7 +1628,7 @@ type Checkpoint struct {
 
 func (x *Checkpoint) Reset() {
 	*x = Checkpoint{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[15]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1537,7 +1640,7 @@ func (x *Checkpoint) String() string {
 func (*Checkpoint) ProtoMessage() {}
 
 func (x *Checkpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[15]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1550,7 +1653,7 @@ func (x *Checkpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Checkpoint.ProtoReflect.Descriptor instead.
 func (*Checkpoint) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{15}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Checkpoint) GetSequence() uint32 {
@@ -1601,7 +1704,7 @@ type CheckpointAnswer struct {
 
 func (x *CheckpointAnswer) Reset() {
 	*x = CheckpointAnswer{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[16]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1613,7 +1716,7 @@ func (x *CheckpointAnswer) String() string {
 func (*CheckpointAnswer) ProtoMessage() {}
 
 func (x *CheckpointAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[16]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1626,7 +1729,7 @@ func (x *CheckpointAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckpointAnswer.ProtoReflect.Descriptor instead.
 func (*CheckpointAnswer) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{16}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *CheckpointAnswer) GetSequence() uint32 {
@@ -1664,7 +1767,7 @@ type Output struct {
 
 func (x *Output) Reset() {
 	*x = Output{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[17]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1676,7 +1779,7 @@ func (x *Output) String() string {
 func (*Output) ProtoMessage() {}
 
 func (x *Output) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[17]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1689,7 +1792,7 @@ func (x *Output) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Output.ProtoReflect.Descriptor instead.
 func (*Output) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{17}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Output) GetLeaseId() string {
@@ -1745,7 +1848,7 @@ type OutputTaken struct {
 
 func (x *OutputTaken) Reset() {
 	*x = OutputTaken{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[18]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1757,7 +1860,7 @@ func (x *OutputTaken) String() string {
 func (*OutputTaken) ProtoMessage() {}
 
 func (x *OutputTaken) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[18]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1770,7 +1873,7 @@ func (x *OutputTaken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutputTaken.ProtoReflect.Descriptor instead.
 func (*OutputTaken) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{18}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *OutputTaken) GetBytes() uint64 {
@@ -1799,7 +1902,7 @@ type RunProgress struct {
 
 func (x *RunProgress) Reset() {
 	*x = RunProgress{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[19]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1811,7 +1914,7 @@ func (x *RunProgress) String() string {
 func (*RunProgress) ProtoMessage() {}
 
 func (x *RunProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[19]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1824,7 +1927,7 @@ func (x *RunProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunProgress.ProtoReflect.Descriptor instead.
 func (*RunProgress) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{19}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RunProgress) GetLeaseId() string {
@@ -1875,7 +1978,7 @@ type Drain struct {
 
 func (x *Drain) Reset() {
 	*x = Drain{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[20]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1887,7 +1990,7 @@ func (x *Drain) String() string {
 func (*Drain) ProtoMessage() {}
 
 func (x *Drain) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[20]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1900,7 +2003,7 @@ func (x *Drain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drain.ProtoReflect.Descriptor instead.
 func (*Drain) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{20}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Drain) GetWithinMs() uint32 {
@@ -1932,7 +2035,7 @@ type Goodbye struct {
 
 func (x *Goodbye) Reset() {
 	*x = Goodbye{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[21]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1944,7 +2047,7 @@ func (x *Goodbye) String() string {
 func (*Goodbye) ProtoMessage() {}
 
 func (x *Goodbye) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[21]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1957,7 +2060,7 @@ func (x *Goodbye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Goodbye.ProtoReflect.Descriptor instead.
 func (*Goodbye) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{21}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Goodbye) GetReason() string {
@@ -2007,7 +2110,7 @@ const file_carillon_worker_v1_workers_proto_rawDesc = "" +
 	"\x12checkpoint_answers\x18\x06 \x03(\v2$.carillon.worker.v1.CheckpointAnswerR\x11checkpointAnswers\x12D\n" +
 	"\routputs_taken\x18\a \x03(\v2\x1f.carillon.worker.v1.OutputTakenR\foutputsTaken\x12/\n" +
 	"\x05drain\x18\b \x01(\v2\x19.carillon.worker.v1.DrainR\x05drain\x125\n" +
-	"\agoodbye\x18\t \x01(\v2\x1b.carillon.worker.v1.GoodbyeR\agoodbye\"\xad\x02\n" +
+	"\agoodbye\x18\t \x01(\v2\x1b.carillon.worker.v1.GoodbyeR\agoodbye\"\xb6\x03\n" +
 	"\x05Hello\x12\x1a\n" +
 	"\bprotocol\x18\x01 \x01(\rR\bprotocol\x12\x1b\n" +
 	"\tworker_id\x18\x02 \x01(\tR\bworkerId\x12\x18\n" +
@@ -2020,7 +2123,13 @@ const file_carillon_worker_v1_workers_proto_rawDesc = "" +
 	"heldLeases\x12\x1c\n" +
 	"\texecuting\x18\t \x01(\rR\texecuting\x12\x17\n" +
 	"\aboot_id\x18\n" +
-	" \x01(\tR\x06bootId\"\xf1\x01\n" +
+	" \x01(\tR\x06bootId\x129\n" +
+	"\theld_runs\x18\v \x03(\v2\x1c.carillon.worker.v1.HeldRunsR\bheldRuns\x12&\n" +
+	"\x0fnames_held_runs\x18\f \x01(\bR\rnamesHeldRuns\x12$\n" +
+	"\x0easked_to_drain\x18\r \x01(\bR\faskedToDrain\"C\n" +
+	"\bHeldRuns\x12\x19\n" +
+	"\blease_id\x18\x01 \x01(\tR\aleaseId\x12\x1c\n" +
+	"\tpositions\x18\x02 \x03(\rR\tpositions\"\xf1\x01\n" +
 	"\x05Offer\x12\x14\n" +
 	"\x05slots\x18\x01 \x01(\rR\x05slots\x12<\n" +
 	"\bhandlers\x18\x02 \x03(\v2 .carillon.worker.v1.HandlerOfferR\bhandlers\x12=\n" +
@@ -2033,24 +2142,26 @@ const file_carillon_worker_v1_workers_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1e\n" +
 	"\n" +
 	"parameters\x18\x02 \x01(\tR\n" +
-	"parameters\"\xc2\x01\n" +
+	"parameters\"\xde\x01\n" +
 	"\aWelcome\x12\x1a\n" +
 	"\bprotocol\x18\x01 \x01(\rR\bprotocol\x12\x1b\n" +
 	"\tworker_id\x18\x02 \x01(\tR\bworkerId\x12\x17\n" +
 	"\abeat_ms\x18\x03 \x01(\rR\x06beatMs\x12\x19\n" +
 	"\btrust_ms\x18\x04 \x01(\rR\atrustMs\x12%\n" +
 	"\x0eunknown_leases\x18\x05 \x03(\tR\runknownLeases\x12#\n" +
-	"\routput_window\x18\x06 \x01(\rR\foutputWindow\"Y\n" +
+	"\routput_window\x18\x06 \x01(\rR\foutputWindow\x12\x1a\n" +
+	"\bdraining\x18\a \x01(\bR\bdraining\"Y\n" +
 	"\x04Beat\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\rR\bsequence\x12\x1f\n" +
 	"\vheld_leases\x18\x02 \x03(\tR\n" +
 	"heldLeases\x12\x14\n" +
-	"\x05stuck\x18\x03 \x01(\rR\x05stuck\"g\n" +
+	"\x05stuck\x18\x03 \x01(\rR\x05stuck\"\x83\x01\n" +
 	"\n" +
 	"BeatAnswer\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\rR\bsequence\x12%\n" +
 	"\x0eunknown_leases\x18\x02 \x03(\tR\runknownLeases\x12\x16\n" +
-	"\x06buried\x18\x03 \x01(\bR\x06buried\"\x86\x03\n" +
+	"\x06buried\x18\x03 \x01(\bR\x06buried\x12\x1a\n" +
+	"\bdraining\x18\x04 \x01(\bR\bdraining\"\x86\x03\n" +
 	"\x06Assign\x12\x19\n" +
 	"\blease_id\x18\x01 \x01(\tR\aleaseId\x12\"\n" +
 	"\rclaimed_at_ms\x18\x02 \x01(\x03R\vclaimedAtMs\x12\x17\n" +
@@ -2162,7 +2273,7 @@ func file_carillon_worker_v1_workers_proto_rawDescGZIP() []byte {
 }
 
 var file_carillon_worker_v1_workers_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_carillon_worker_v1_workers_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_carillon_worker_v1_workers_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_carillon_worker_v1_workers_proto_goTypes = []any{
 	(OutcomeKind)(0),         // 0: carillon.worker.v1.OutcomeKind
 	(Verdict)(0),             // 1: carillon.worker.v1.Verdict
@@ -2170,60 +2281,62 @@ var file_carillon_worker_v1_workers_proto_goTypes = []any{
 	(*SessionRequest)(nil),   // 3: carillon.worker.v1.SessionRequest
 	(*SessionResponse)(nil),  // 4: carillon.worker.v1.SessionResponse
 	(*Hello)(nil),            // 5: carillon.worker.v1.Hello
-	(*Offer)(nil),            // 6: carillon.worker.v1.Offer
-	(*HandlerOffer)(nil),     // 7: carillon.worker.v1.HandlerOffer
-	(*Welcome)(nil),          // 8: carillon.worker.v1.Welcome
-	(*Beat)(nil),             // 9: carillon.worker.v1.Beat
-	(*BeatAnswer)(nil),       // 10: carillon.worker.v1.BeatAnswer
-	(*Assign)(nil),           // 11: carillon.worker.v1.Assign
-	(*Extra)(nil),            // 12: carillon.worker.v1.Extra
-	(*Started)(nil),          // 13: carillon.worker.v1.Started
-	(*Ended)(nil),            // 14: carillon.worker.v1.Ended
-	(*Outcome)(nil),          // 15: carillon.worker.v1.Outcome
-	(*Settled)(nil),          // 16: carillon.worker.v1.Settled
-	(*Cancel)(nil),           // 17: carillon.worker.v1.Cancel
-	(*Checkpoint)(nil),       // 18: carillon.worker.v1.Checkpoint
-	(*CheckpointAnswer)(nil), // 19: carillon.worker.v1.CheckpointAnswer
-	(*Output)(nil),           // 20: carillon.worker.v1.Output
-	(*OutputTaken)(nil),      // 21: carillon.worker.v1.OutputTaken
-	(*RunProgress)(nil),      // 22: carillon.worker.v1.RunProgress
-	(*Drain)(nil),            // 23: carillon.worker.v1.Drain
-	(*Goodbye)(nil),          // 24: carillon.worker.v1.Goodbye
-	nil,                      // 25: carillon.worker.v1.Offer.LabelsEntry
+	(*HeldRuns)(nil),         // 6: carillon.worker.v1.HeldRuns
+	(*Offer)(nil),            // 7: carillon.worker.v1.Offer
+	(*HandlerOffer)(nil),     // 8: carillon.worker.v1.HandlerOffer
+	(*Welcome)(nil),          // 9: carillon.worker.v1.Welcome
+	(*Beat)(nil),             // 10: carillon.worker.v1.Beat
+	(*BeatAnswer)(nil),       // 11: carillon.worker.v1.BeatAnswer
+	(*Assign)(nil),           // 12: carillon.worker.v1.Assign
+	(*Extra)(nil),            // 13: carillon.worker.v1.Extra
+	(*Started)(nil),          // 14: carillon.worker.v1.Started
+	(*Ended)(nil),            // 15: carillon.worker.v1.Ended
+	(*Outcome)(nil),          // 16: carillon.worker.v1.Outcome
+	(*Settled)(nil),          // 17: carillon.worker.v1.Settled
+	(*Cancel)(nil),           // 18: carillon.worker.v1.Cancel
+	(*Checkpoint)(nil),       // 19: carillon.worker.v1.Checkpoint
+	(*CheckpointAnswer)(nil), // 20: carillon.worker.v1.CheckpointAnswer
+	(*Output)(nil),           // 21: carillon.worker.v1.Output
+	(*OutputTaken)(nil),      // 22: carillon.worker.v1.OutputTaken
+	(*RunProgress)(nil),      // 23: carillon.worker.v1.RunProgress
+	(*Drain)(nil),            // 24: carillon.worker.v1.Drain
+	(*Goodbye)(nil),          // 25: carillon.worker.v1.Goodbye
+	nil,                      // 26: carillon.worker.v1.Offer.LabelsEntry
 }
 var file_carillon_worker_v1_workers_proto_depIdxs = []int32{
 	5,  // 0: carillon.worker.v1.SessionRequest.hello:type_name -> carillon.worker.v1.Hello
-	9,  // 1: carillon.worker.v1.SessionRequest.beat:type_name -> carillon.worker.v1.Beat
-	6,  // 2: carillon.worker.v1.SessionRequest.offer:type_name -> carillon.worker.v1.Offer
-	13, // 3: carillon.worker.v1.SessionRequest.started:type_name -> carillon.worker.v1.Started
-	14, // 4: carillon.worker.v1.SessionRequest.ended:type_name -> carillon.worker.v1.Ended
-	18, // 5: carillon.worker.v1.SessionRequest.checkpoints:type_name -> carillon.worker.v1.Checkpoint
-	20, // 6: carillon.worker.v1.SessionRequest.outputs:type_name -> carillon.worker.v1.Output
-	22, // 7: carillon.worker.v1.SessionRequest.progress:type_name -> carillon.worker.v1.RunProgress
-	8,  // 8: carillon.worker.v1.SessionResponse.welcome:type_name -> carillon.worker.v1.Welcome
-	10, // 9: carillon.worker.v1.SessionResponse.beat_answer:type_name -> carillon.worker.v1.BeatAnswer
-	11, // 10: carillon.worker.v1.SessionResponse.assigns:type_name -> carillon.worker.v1.Assign
-	17, // 11: carillon.worker.v1.SessionResponse.cancels:type_name -> carillon.worker.v1.Cancel
-	16, // 12: carillon.worker.v1.SessionResponse.settled:type_name -> carillon.worker.v1.Settled
-	19, // 13: carillon.worker.v1.SessionResponse.checkpoint_answers:type_name -> carillon.worker.v1.CheckpointAnswer
-	21, // 14: carillon.worker.v1.SessionResponse.outputs_taken:type_name -> carillon.worker.v1.OutputTaken
-	23, // 15: carillon.worker.v1.SessionResponse.drain:type_name -> carillon.worker.v1.Drain
-	24, // 16: carillon.worker.v1.SessionResponse.goodbye:type_name -> carillon.worker.v1.Goodbye
-	6,  // 17: carillon.worker.v1.Hello.offer:type_name -> carillon.worker.v1.Offer
-	7,  // 18: carillon.worker.v1.Offer.handlers:type_name -> carillon.worker.v1.HandlerOffer
-	25, // 19: carillon.worker.v1.Offer.labels:type_name -> carillon.worker.v1.Offer.LabelsEntry
-	12, // 20: carillon.worker.v1.Assign.extras:type_name -> carillon.worker.v1.Extra
-	15, // 21: carillon.worker.v1.Ended.outcomes:type_name -> carillon.worker.v1.Outcome
-	0,  // 22: carillon.worker.v1.Outcome.kind:type_name -> carillon.worker.v1.OutcomeKind
-	1,  // 23: carillon.worker.v1.Settled.verdicts:type_name -> carillon.worker.v1.Verdict
-	2,  // 24: carillon.worker.v1.Output.stream:type_name -> carillon.worker.v1.OutputStream
-	3,  // 25: carillon.worker.v1.WorkerService.Session:input_type -> carillon.worker.v1.SessionRequest
-	4,  // 26: carillon.worker.v1.WorkerService.Session:output_type -> carillon.worker.v1.SessionResponse
-	26, // [26:27] is the sub-list for method output_type
-	25, // [25:26] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	10, // 1: carillon.worker.v1.SessionRequest.beat:type_name -> carillon.worker.v1.Beat
+	7,  // 2: carillon.worker.v1.SessionRequest.offer:type_name -> carillon.worker.v1.Offer
+	14, // 3: carillon.worker.v1.SessionRequest.started:type_name -> carillon.worker.v1.Started
+	15, // 4: carillon.worker.v1.SessionRequest.ended:type_name -> carillon.worker.v1.Ended
+	19, // 5: carillon.worker.v1.SessionRequest.checkpoints:type_name -> carillon.worker.v1.Checkpoint
+	21, // 6: carillon.worker.v1.SessionRequest.outputs:type_name -> carillon.worker.v1.Output
+	23, // 7: carillon.worker.v1.SessionRequest.progress:type_name -> carillon.worker.v1.RunProgress
+	9,  // 8: carillon.worker.v1.SessionResponse.welcome:type_name -> carillon.worker.v1.Welcome
+	11, // 9: carillon.worker.v1.SessionResponse.beat_answer:type_name -> carillon.worker.v1.BeatAnswer
+	12, // 10: carillon.worker.v1.SessionResponse.assigns:type_name -> carillon.worker.v1.Assign
+	18, // 11: carillon.worker.v1.SessionResponse.cancels:type_name -> carillon.worker.v1.Cancel
+	17, // 12: carillon.worker.v1.SessionResponse.settled:type_name -> carillon.worker.v1.Settled
+	20, // 13: carillon.worker.v1.SessionResponse.checkpoint_answers:type_name -> carillon.worker.v1.CheckpointAnswer
+	22, // 14: carillon.worker.v1.SessionResponse.outputs_taken:type_name -> carillon.worker.v1.OutputTaken
+	24, // 15: carillon.worker.v1.SessionResponse.drain:type_name -> carillon.worker.v1.Drain
+	25, // 16: carillon.worker.v1.SessionResponse.goodbye:type_name -> carillon.worker.v1.Goodbye
+	7,  // 17: carillon.worker.v1.Hello.offer:type_name -> carillon.worker.v1.Offer
+	6,  // 18: carillon.worker.v1.Hello.held_runs:type_name -> carillon.worker.v1.HeldRuns
+	8,  // 19: carillon.worker.v1.Offer.handlers:type_name -> carillon.worker.v1.HandlerOffer
+	26, // 20: carillon.worker.v1.Offer.labels:type_name -> carillon.worker.v1.Offer.LabelsEntry
+	13, // 21: carillon.worker.v1.Assign.extras:type_name -> carillon.worker.v1.Extra
+	16, // 22: carillon.worker.v1.Ended.outcomes:type_name -> carillon.worker.v1.Outcome
+	0,  // 23: carillon.worker.v1.Outcome.kind:type_name -> carillon.worker.v1.OutcomeKind
+	1,  // 24: carillon.worker.v1.Settled.verdicts:type_name -> carillon.worker.v1.Verdict
+	2,  // 25: carillon.worker.v1.Output.stream:type_name -> carillon.worker.v1.OutputStream
+	3,  // 26: carillon.worker.v1.WorkerService.Session:input_type -> carillon.worker.v1.SessionRequest
+	4,  // 27: carillon.worker.v1.WorkerService.Session:output_type -> carillon.worker.v1.SessionResponse
+	27, // [27:28] is the sub-list for method output_type
+	26, // [26:27] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_carillon_worker_v1_workers_proto_init() }
@@ -2237,7 +2350,7 @@ func file_carillon_worker_v1_workers_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_carillon_worker_v1_workers_proto_rawDesc), len(file_carillon_worker_v1_workers_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   23,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

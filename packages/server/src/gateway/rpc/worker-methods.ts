@@ -79,5 +79,6 @@ function sessionCall(
       return rightsOf(await host.recognise(context));
     },
     keepOpen: () => host.keepOpen(context),
+    letGo: () => host.letGo(context),
   };
 }

@@ -160,7 +160,7 @@ export function describeLeaseClaim(make: MakeStorage): void {
       const { job } = await world.oneOff({ atMs: BASE_MS + HOUR_MS });
       await world.claim(await world.pendingRuns(job));
       await world.claim([]);
-      const all = { workerId: world.workerId, holding: [], fromMs: 0 };
+      const all = { workerId: world.workerId, session: 0, holding: [], fromMs: 0 };
       expect(await world.storage.members.unreceivedRuns(all)).toEqual([]);
     });
   });

@@ -327,7 +327,7 @@ export function describeLeaseSettle(make: MakeStorage): void {
         (await world.storage.leases.leasedBy([world.workerId])).map((held) => held.position).toSorted(),
       ).toEqual([1, 2]);
       expect(await settle([2, 1])).toEqual(['settled', 'settled']);
-      const all = { workerId: world.workerId, holding: [], fromMs: 0 };
+      const all = { workerId: world.workerId, session: 0, holding: [], fromMs: 0 };
       expect(await world.storage.members.unreceivedRuns(all)).toEqual([]);
       for (const run of runs) expect(await attempts(run)).toMatchObject([{ status: 'SUCCESS' }]);
     });

@@ -192,11 +192,49 @@ export function describeWorkers(make: MakeStorage): void {
     await world.storage.members.forgetWorkers([]);
   });
 
+  it('hazard 14: a worker that left on one stream is forgotten, but not when a later stream of it came meanwhile', async () => {
+    const { members } = stage.world.storage;
+    const record = remote();
+    await members.registerWorker(record, BASE_MS);
+    const moved = { ...record, nodeId: newId<NodeId>(), session: 2 };
+    await members.registerWorker(moved, BASE_MS + 1);
+    await members.forgetLeft(record);
+    await members.forgetLeft({ ...moved, bootId: newId<BootId>() });
+    expect(await beat(record.workerId)).toEqual(LIVING);
+    await members.forgetLeft(moved);
+    expect(await find(record.workerId)).toBeUndefined();
+  });
+
+  it('hazard 13: a worker that left is not forgotten while it holds something', async () => {
+    const { world } = stage;
+    const { members } = world.storage;
+    const left = (await find(world.workerId))!;
+    const run = await world.claimOne((await world.oneOff()).job);
+    await members.forgetLeft(left);
+    expect(await beat(world.workerId)).toEqual(LIVING);
+    await world.settle(run);
+    await members.forgetLeft(left);
+    expect(await find(world.workerId)).toBeUndefined();
+  });
+
   const unreceived = async (fromMs: number, untilMs?: number, holding: readonly LeaseId[] = []) => {
     const { workerId, storage } = stage.world;
     const span = untilMs === undefined ? { fromMs } : { fromMs, untilMs };
-    return storage.members.unreceivedRuns({ workerId, holding, ...span });
+    return storage.members.unreceivedRuns({ workerId, session: 0, holding, ...span });
   };
+
+  it('hazard 14: a home that the worker has left is told of no lease that never arrived', async () => {
+    const { members } = stage.world.storage;
+    const record = remote();
+    await members.registerWorker(record, BASE_MS);
+    await stage.world.claimOne((await stage.world.oneOff()).job, { workerId: record.workerId });
+    const askedBy = (session: number) =>
+      members.unreceivedRuns({ workerId: record.workerId, session, holding: [], fromMs: 0 });
+    expect(await askedBy(1)).toHaveLength(1);
+    await members.registerWorker({ ...record, nodeId: newId<NodeId>(), session: 2 }, BASE_MS);
+    expect(await askedBy(1)).toEqual([]);
+    expect(await askedBy(2)).toHaveLength(1);
+  });
 
   it('leases that never reached the worker are named by when they were claimed', async () => {
     const { world } = stage;

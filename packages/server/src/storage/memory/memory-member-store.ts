@@ -186,11 +186,13 @@ export class MemoryMemberStore implements MemberStore {
 
   async unreceivedRuns(request: {
     workerId: WorkerId;
+    session: number;
     holding: readonly LeaseId[];
     fromMs: number;
     untilMs?: number;
   }): Promise<UnreceivedRun[]> {
-    const { workerId, holding, fromMs, untilMs = Number.POSITIVE_INFINITY } = request;
+    const { workerId, session, holding, fromMs, untilMs = Number.POSITIVE_INFINITY } = request;
+    if (this.#state.workers.get(workerId)?.session !== session) return [];
     return this.#state.leases
       .ofWorker(workerId)
       .filter(({ claimedAtMs }) => claimedAtMs >= fromMs && claimedAtMs < untilMs)
@@ -221,6 +223,15 @@ export class MemoryMemberStore implements MemberStore {
       this.#keepOffers(worker);
       if (worker.alive) this.#emit('worker.left', worker.nodeId, workerId);
     }
+  }
+
+  async forgetLeft({
+    workerId,
+    bootId,
+    session,
+  }: Pick<WorkerRecord, 'workerId' | 'bootId' | 'session'>): Promise<void> {
+    const worker = this.#state.workers.get(workerId);
+    if (worker?.bootId === bootId && worker.session === session) await this.forgetWorkers([workerId]);
   }
 
   async workers(): Promise<WorkerRow[]> {

@@ -176,12 +176,13 @@ const UNRECEIVED_RUN = columns<UnreceivedRun>({
   claimedAtMs: 'l.claimed_at',
 });
 
-/** $1 worker, $2 held leases, $3 claimed from, $4 until. */
+/** $1 worker, $2 held leases, $3 claimed from, $4 until, $5 the session of whoever asks. */
 export const UNRECEIVED_RUNS = read('unreceived_runs', UNRECEIVED_RUN)`
   SELECT ${UNRECEIVED_RUN.sql} FROM leases l
   CROSS JOIN LATERAL unnest(l.epochs, l.job_ids, l.run_ids) WITH ORDINALITY AS u(epoch, job_id, run_id, ord)
   WHERE l.worker_id = $1 AND l.claimed_at >= $3::bigint AND l.claimed_at < $4::bigint
-    AND NOT (l.lease_id = ANY($2::uuid[])) AND NOT ((u.ord - 1)::smallint = ANY(l.closed))`;
+    AND NOT (l.lease_id = ANY($2::uuid[])) AND NOT ((u.ord - 1)::smallint = ANY(l.closed))
+    AND EXISTS (SELECT FROM workers w WHERE w.worker_id = $1 AND w.session = $5::int)`;
 
 /** $1 silent workers, $2 as last heard, $3 boots that have ended. Whoever has been heard meanwhile is not silent. */
 export const MARK_DEAD = statement('mark_dead')`
@@ -196,9 +197,14 @@ export const MARK_DEAD = statement('mark_dead')`
   )
   SELECT worker_id FROM marked UNION SELECT worker_id FROM workers WHERE dead`;
 
-/** $1 workers. Before they are forgotten: a claim for one of them that is under way ends first, and is seen then. */
+/**
+ * $1 workers, $2 boot and $3 session, or null for any. Before they are forgotten: a claim for one of them that is under way ends
+ * first, and is seen then.
+ */
 export const LOCK_WORKERS = statement('lock_workers')`
-  SELECT FROM workers WHERE worker_id = ANY($1::text[]) ORDER BY worker_id FOR UPDATE`;
+  SELECT worker_id FROM workers
+  WHERE worker_id = ANY($1::text[]) AND ($2::uuid IS NULL OR boot_id = $2) AND ($3::int IS NULL OR session = $3)
+  ORDER BY worker_id FOR UPDATE`;
 
 export const FORGET_WORKERS = statement('forget_workers')`
   WITH gone AS (

@@ -161,12 +161,14 @@ export class PostgresMemberStore implements MemberStore {
 
   unreceivedRuns(request: {
     workerId: WorkerId;
+    session: number;
     holding: readonly LeaseId[];
     fromMs: number;
     untilMs?: number;
   }): Promise<UnreceivedRun[]> {
-    const { workerId, holding, fromMs, untilMs = Number.MAX_SAFE_INTEGER } = request;
-    return readAll(this.#database, sql.UNRECEIVED_RUNS, [workerId, plainArray(holding), fromMs, untilMs]);
+    const { workerId, session, holding, fromMs, untilMs = Number.MAX_SAFE_INTEGER } = request;
+    const parameters = [workerId, plainArray(holding), fromMs, untilMs, session];
+    return readAll(this.#database, sql.UNRECEIVED_RUNS, parameters);
   }
 
   async markDead(request: { silent: readonly HeardWorker[]; ended: readonly BootId[] }): Promise<WorkerId[]> {
@@ -181,8 +183,16 @@ export class PostgresMemberStore implements MemberStore {
   async forgetWorkers(workers: readonly WorkerId[]): Promise<void> {
     if (workers.length === 0) return;
     await this.#database.transaction(async (session) => {
-      await session.query(sql.LOCK_WORKERS, [textArray(workers)]);
+      await session.query(sql.LOCK_WORKERS, [textArray(workers), null, null]);
       await session.query(sql.FORGET_WORKERS, [textArray(workers)]);
+    });
+  }
+
+  async forgetLeft(left: Pick<WorkerRecord, 'workerId' | 'bootId' | 'session'>): Promise<void> {
+    const workers = textArray([left.workerId]);
+    await this.#database.transaction(async (session) => {
+      const found = await session.query(sql.LOCK_WORKERS, [workers, left.bootId, left.session]);
+      if (found.length > 0) await session.query(sql.FORGET_WORKERS, [workers]);
     });
   }
 

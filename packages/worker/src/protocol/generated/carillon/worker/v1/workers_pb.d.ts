@@ -18,6 +18,7 @@
 // 5. A run that is named in `cancels` stops, and ends as CANCELLED even if its work was done. A run that is not held is ignored.
 // 6. What runs longer than its time limit is stopped and ends as TIMED_OUT.
 // 7. On `drain` the worker finishes what it runs, within the given time, gives back the rest as RETURNED, and ends the stream.
+// 8. Only the newest stream of a worker counts: what an older one still says is dropped, its goodbye included.
 //
 // Fields are only added, numbers are never used again, and unknown fields are ignored. Frames hold at most 4 MiB.
 
@@ -257,6 +258,29 @@ export declare type Hello = Message<"carillon.worker.v1.Hello"> & {
    * @generated from field: string boot_id = 10;
    */
   bootId: string;
+
+  /**
+   * The runs that the worker still executes or has to report, of every lease in `held_leases`. What a lease has beside them never
+   * arrived, and is given to others.
+   *
+   * @generated from field: repeated carillon.worker.v1.HeldRuns held_runs = 11;
+   */
+  heldRuns: HeldRuns[];
+
+  /**
+   * `held_runs` is filled in. Only such a worker is sent a lease in several messages: of one that is cut between them, what has not
+   * arrived is missing in the next hello.
+   *
+   * @generated from field: bool names_held_runs = 12;
+   */
+  namesHeldRuns: boolean;
+
+  /**
+   * Somebody had asked the worker to drain under its former id: what the last answer said in `draining`.
+   *
+   * @generated from field: bool asked_to_drain = 13;
+   */
+  askedToDrain: boolean;
 };
 
 /**
@@ -264,6 +288,33 @@ export declare type Hello = Message<"carillon.worker.v1.Hello"> & {
  * Use `create(HelloSchema)` to create a new message.
  */
 export declare const HelloSchema: GenMessage<Hello>;
+
+/**
+ * Runs of one lease.
+ *
+ * @generated from message carillon.worker.v1.HeldRuns
+ */
+export declare type HeldRuns = Message<"carillon.worker.v1.HeldRuns"> & {
+  /**
+   * The lease.
+   *
+   * @generated from field: string lease_id = 1;
+   */
+  leaseId: string;
+
+  /**
+   * Of the runs in the lease.
+   *
+   * @generated from field: repeated uint32 positions = 2;
+   */
+  positions: number[];
+};
+
+/**
+ * Describes the message carillon.worker.v1.HeldRuns.
+ * Use `create(HeldRunsSchema)` to create a new message.
+ */
+export declare const HeldRunsSchema: GenMessage<HeldRuns>;
 
 /**
  * What a worker can do.
@@ -380,6 +431,13 @@ export declare type Welcome = Message<"carillon.worker.v1.Welcome"> & {
    * @generated from field: uint32 output_window = 6;
    */
   outputWindow: number;
+
+  /**
+   * As in the answer to a beat.
+   *
+   * @generated from field: bool draining = 7;
+   */
+  draining: boolean;
 };
 
 /**
@@ -448,6 +506,13 @@ export declare type BeatAnswer = Message<"carillon.worker.v1.BeatAnswer"> & {
    * @generated from field: bool buried = 3;
    */
   buried: boolean;
+
+  /**
+   * Somebody asked the worker to take no more runs: it is given none until this is false again, and stays connected.
+   *
+   * @generated from field: bool draining = 4;
+   */
+  draining: boolean;
 };
 
 /**

@@ -18,6 +18,7 @@
 // 5. A run that is named in `cancels` stops, and ends as CANCELLED even if its work was done. A run that is not held is ignored.
 // 6. What runs longer than its time limit is stopped and ends as TIMED_OUT.
 // 7. On `drain` the worker finishes what it runs, within the given time, gives back the rest as RETURNED, and ends the stream.
+// 8. Only the newest stream of a worker counts: what an older one still says is dropped, its goodbye included.
 //
 // Fields are only added, numbers are never used again, and unknown fields are ignored. Frames hold at most 4 MiB.
 
@@ -27,7 +28,7 @@ import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from "@bufbuild/
  * Describes the file carillon/worker/v1/workers.proto.
  */
 export const file_carillon_worker_v1_workers = /*@__PURE__*/
-  fileDesc("CiBjYXJpbGxvbi93b3JrZXIvdjEvd29ya2Vycy5wcm90bxISY2FyaWxsb24ud29ya2VyLnYxIo4DCg5TZXNzaW9uUmVxdWVzdBIoCgVoZWxsbxgBIAEoCzIZLmNhcmlsbG9uLndvcmtlci52MS5IZWxsbxImCgRiZWF0GAIgASgLMhguY2FyaWxsb24ud29ya2VyLnYxLkJlYXQSKAoFb2ZmZXIYAyABKAsyGS5jYXJpbGxvbi53b3JrZXIudjEuT2ZmZXISLAoHc3RhcnRlZBgEIAMoCzIbLmNhcmlsbG9uLndvcmtlci52MS5TdGFydGVkEigKBWVuZGVkGAUgAygLMhkuY2FyaWxsb24ud29ya2VyLnYxLkVuZGVkEjMKC2NoZWNrcG9pbnRzGAYgAygLMh4uY2FyaWxsb24ud29ya2VyLnYxLkNoZWNrcG9pbnQSKwoHb3V0cHV0cxgHIAMoCzIaLmNhcmlsbG9uLndvcmtlci52MS5PdXRwdXQSMQoIcHJvZ3Jlc3MYCCADKAsyHy5jYXJpbGxvbi53b3JrZXIudjEuUnVuUHJvZ3Jlc3MSEwoLc2xvdHNfZnJlZWQYCSABKAQizgMKD1Nlc3Npb25SZXNwb25zZRIsCgd3ZWxjb21lGAEgASgLMhsuY2FyaWxsb24ud29ya2VyLnYxLldlbGNvbWUSMwoLYmVhdF9hbnN3ZXIYAiABKAsyHi5jYXJpbGxvbi53b3JrZXIudjEuQmVhdEFuc3dlchIrCgdhc3NpZ25zGAMgAygLMhouY2FyaWxsb24ud29ya2VyLnYxLkFzc2lnbhIrCgdjYW5jZWxzGAQgAygLMhouY2FyaWxsb24ud29ya2VyLnYxLkNhbmNlbBIsCgdzZXR0bGVkGAUgAygLMhsuY2FyaWxsb24ud29ya2VyLnYxLlNldHRsZWQSQAoSY2hlY2twb2ludF9hbnN3ZXJzGAYgAygLMiQuY2FyaWxsb24ud29ya2VyLnYxLkNoZWNrcG9pbnRBbnN3ZXISNgoNb3V0cHV0c190YWtlbhgHIAMoCzIfLmNhcmlsbG9uLndvcmtlci52MS5PdXRwdXRUYWtlbhIoCgVkcmFpbhgIIAEoCzIZLmNhcmlsbG9uLndvcmtlci52MS5EcmFpbhIsCgdnb29kYnllGAkgASgLMhsuY2FyaWxsb24ud29ya2VyLnYxLkdvb2RieWUi0QEKBUhlbGxvEhAKCHByb3RvY29sGAEgASgNEhEKCXdvcmtlcl9pZBgCIAEoCRIPCgdzZXNzaW9uGAMgASgNEgwKBG5hbWUYBCABKAkSEAoIbGFuZ3VhZ2UYBSABKAkSDwoHdmVyc2lvbhgGIAEoCRIoCgVvZmZlchgHIAEoCzIZLmNhcmlsbG9uLndvcmtlci52MS5PZmZlchITCgtoZWxkX2xlYXNlcxgIIAMoCRIRCglleGVjdXRpbmcYCSABKA0SDwoHYm9vdF9pZBgKIAEoCSLCAQoFT2ZmZXISDQoFc2xvdHMYASABKA0SMgoIaGFuZGxlcnMYAiADKAsyIC5jYXJpbGxvbi53b3JrZXIudjEuSGFuZGxlck9mZmVyEjUKBmxhYmVscxgDIAMoCzIlLmNhcmlsbG9uLndvcmtlci52MS5PZmZlci5MYWJlbHNFbnRyeRIQCghkcmFpbmluZxgEIAEoCBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjAKDEhhbmRsZXJPZmZlchIMCgRuYW1lGAEgASgJEhIKCnBhcmFtZXRlcnMYAiABKAkigAEKB1dlbGNvbWUSEAoIcHJvdG9jb2wYASABKA0SEQoJd29ya2VyX2lkGAIgASgJEg8KB2JlYXRfbXMYAyABKA0SEAoIdHJ1c3RfbXMYBCABKA0SFgoOdW5rbm93bl9sZWFzZXMYBSADKAkSFQoNb3V0cHV0X3dpbmRvdxgGIAEoDSI8CgRCZWF0EhAKCHNlcXVlbmNlGAEgASgNEhMKC2hlbGRfbGVhc2VzGAIgAygJEg0KBXN0dWNrGAMgASgNIkYKCkJlYXRBbnN3ZXISEAoIc2VxdWVuY2UYASABKA0SFgoOdW5rbm93bl9sZWFzZXMYAiADKAkSDgoGYnVyaWVkGAMgASgIIokCCgZBc3NpZ24SEAoIbGVhc2VfaWQYASABKAkSFQoNY2xhaW1lZF9hdF9tcxgCIAEoAxIPCgdydW5faWRzGAMgAygJEg8KB2pvYl9pZHMYBCADKAkSDgoGZXBvY2hzGAUgAygNEhAKCGF0dGVtcHRzGAYgAygNEhcKD3NjaGVkdWxlZF9hdF9tcxgHIAMoAxISCgp0aW1lb3V0X21zGAggAygNEhAKCGhhbmRsZXJzGAkgAygJEhAKCHBheWxvYWRzGAogAygJEikKBmV4dHJhcxgLIAMoCzIZLmNhcmlsbG9uLndvcmtlci52MS5FeHRyYRIWCg5maXJzdF9wb3NpdGlvbhgMIAEoDSLAAQoFRXh0cmESEAoIcG9zaXRpb24YASABKA0SEgoKY2hlY2twb2ludBgCIAEoCRIPCgdzZWNyZXRzGAMgAygJEhEKCW5hbWVzcGFjZRgEIAEoCRI7CglzaWduYXR1cmUYBSADKAsyKC5jYXJpbGxvbi53b3JrZXIudjEuRXh0cmEuU2lnbmF0dXJlRW50cnkaMAoOU2lnbmF0dXJlRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJTCgdTdGFydGVkEhAKCGxlYXNlX2lkGAEgASgJEhAKCHBvc2l0aW9uGAIgASgNEg0KBWVwb2NoGAMgASgNEhUKDXN0YXJ0ZWRfYXRfbXMYBCABKAMilwEKBUVuZGVkEhAKCGxlYXNlX2lkGAEgASgJEhEKCXBvc2l0aW9ucxgCIAMoDRIOCgZlcG9jaHMYAyADKA0SFQoNc3RhcnRlZF9hdF9tcxgEIAMoAxITCgtlbmRlZF9hdF9tcxgFIAMoAxItCghvdXRjb21lcxgGIAMoCzIbLmNhcmlsbG9uLndvcmtlci52MS5PdXRjb21lIpQBCgdPdXRjb21lEhAKCHBvc2l0aW9uGAEgASgNEi0KBGtpbmQYAiABKA4yHy5jYXJpbGxvbi53b3JrZXIudjEuT3V0Y29tZUtpbmQSDQoFZXJyb3IYAyABKAkSEQoJcmV0cnlhYmxlGAQgASgIEhYKDnJldHJ5X2FmdGVyX21zGAUgASgEEg4KBnJlc3VsdBgGIAEoCSJdCgdTZXR0bGVkEhAKCGxlYXNlX2lkGAEgASgJEhEKCXBvc2l0aW9ucxgCIAMoDRItCgh2ZXJkaWN0cxgDIAMoDjIbLmNhcmlsbG9uLndvcmtlci52MS5WZXJkaWN0IhgKBkNhbmNlbBIOCgZydW5faWQYASABKAkiYAoKQ2hlY2twb2ludBIQCghzZXF1ZW5jZRgBIAEoDRIQCghsZWFzZV9pZBgCIAEoCRIQCghwb3NpdGlvbhgDIAEoDRINCgVlcG9jaBgEIAEoDRINCgV2YWx1ZRgFIAEoCSIzChBDaGVja3BvaW50QW5zd2VyEhAKCHNlcXVlbmNlGAEgASgNEg0KBWVycm9yGAIgASgJIosBCgZPdXRwdXQSEAoIbGVhc2VfaWQYASABKAkSEAoIcG9zaXRpb24YAiABKA0SDQoFZXBvY2gYAyABKA0SMAoGc3RyZWFtGAQgASgOMiAuY2FyaWxsb24ud29ya2VyLnYxLk91dHB1dFN0cmVhbRINCgVhdF9tcxgFIAEoAxINCgVieXRlcxgGIAEoDCIcCgtPdXRwdXRUYWtlbhINCgVieXRlcxgBIAEoBCJiCgtSdW5Qcm9ncmVzcxIQCghsZWFzZV9pZBgBIAEoCRIQCghwb3NpdGlvbhgCIAEoDRINCgVlcG9jaBgDIAEoDRIPCgdwZXJjZW50GAQgASgBEg8KB21lc3NhZ2UYBSABKAkiKgoFRHJhaW4SEQoJd2l0aGluX21zGAEgASgNEg4KBnJlYXNvbhgCIAEoCSI/CgdHb29kYnllEg4KBnJlYXNvbhgBIAEoCRISCgpkaWFsX2FnYWluGAIgASgIEhAKCGFmdGVyX21zGAMgASgNKrEBCgtPdXRjb21lS2luZBIcChhPVVRDT01FX0tJTkRfVU5TUEVDSUZJRUQQABIYChRPVVRDT01FX0tJTkRfU1VDQ0VTUxABEhcKE09VVENPTUVfS0lORF9GQUlMRUQQAhIaChZPVVRDT01FX0tJTkRfVElNRURfT1VUEAMSGgoWT1VUQ09NRV9LSU5EX0NBTkNFTExFRBAEEhkKFU9VVENPTUVfS0lORF9SRVRVUk5FRBAFKkwKB1ZlcmRpY3QSFwoTVkVSRElDVF9VTlNQRUNJRklFRBAAEhUKEVZFUkRJQ1RfQ0FOQ0VMTEVEEAESEQoNVkVSRElDVF9TVEFMRRACKmEKDE91dHB1dFN0cmVhbRIdChlPVVRQVVRfU1RSRUFNX1VOU1BFQ0lGSUVEEAASGAoUT1VUUFVUX1NUUkVBTV9TVERFUlIQARIYChRPVVRQVVRfU1RSRUFNX1NZU1RFTRACMmcKDVdvcmtlclNlcnZpY2USVgoHU2Vzc2lvbhIiLmNhcmlsbG9uLndvcmtlci52MS5TZXNzaW9uUmVxdWVzdBojLmNhcmlsbG9uLndvcmtlci52MS5TZXNzaW9uUmVzcG9uc2UoATABYgZwcm90bzM");
+  fileDesc("CiBjYXJpbGxvbi93b3JrZXIvdjEvd29ya2Vycy5wcm90bxISY2FyaWxsb24ud29ya2VyLnYxIo4DCg5TZXNzaW9uUmVxdWVzdBIoCgVoZWxsbxgBIAEoCzIZLmNhcmlsbG9uLndvcmtlci52MS5IZWxsbxImCgRiZWF0GAIgASgLMhguY2FyaWxsb24ud29ya2VyLnYxLkJlYXQSKAoFb2ZmZXIYAyABKAsyGS5jYXJpbGxvbi53b3JrZXIudjEuT2ZmZXISLAoHc3RhcnRlZBgEIAMoCzIbLmNhcmlsbG9uLndvcmtlci52MS5TdGFydGVkEigKBWVuZGVkGAUgAygLMhkuY2FyaWxsb24ud29ya2VyLnYxLkVuZGVkEjMKC2NoZWNrcG9pbnRzGAYgAygLMh4uY2FyaWxsb24ud29ya2VyLnYxLkNoZWNrcG9pbnQSKwoHb3V0cHV0cxgHIAMoCzIaLmNhcmlsbG9uLndvcmtlci52MS5PdXRwdXQSMQoIcHJvZ3Jlc3MYCCADKAsyHy5jYXJpbGxvbi53b3JrZXIudjEuUnVuUHJvZ3Jlc3MSEwoLc2xvdHNfZnJlZWQYCSABKAQizgMKD1Nlc3Npb25SZXNwb25zZRIsCgd3ZWxjb21lGAEgASgLMhsuY2FyaWxsb24ud29ya2VyLnYxLldlbGNvbWUSMwoLYmVhdF9hbnN3ZXIYAiABKAsyHi5jYXJpbGxvbi53b3JrZXIudjEuQmVhdEFuc3dlchIrCgdhc3NpZ25zGAMgAygLMhouY2FyaWxsb24ud29ya2VyLnYxLkFzc2lnbhIrCgdjYW5jZWxzGAQgAygLMhouY2FyaWxsb24ud29ya2VyLnYxLkNhbmNlbBIsCgdzZXR0bGVkGAUgAygLMhsuY2FyaWxsb24ud29ya2VyLnYxLlNldHRsZWQSQAoSY2hlY2twb2ludF9hbnN3ZXJzGAYgAygLMiQuY2FyaWxsb24ud29ya2VyLnYxLkNoZWNrcG9pbnRBbnN3ZXISNgoNb3V0cHV0c190YWtlbhgHIAMoCzIfLmNhcmlsbG9uLndvcmtlci52MS5PdXRwdXRUYWtlbhIoCgVkcmFpbhgIIAEoCzIZLmNhcmlsbG9uLndvcmtlci52MS5EcmFpbhIsCgdnb29kYnllGAkgASgLMhsuY2FyaWxsb24ud29ya2VyLnYxLkdvb2RieWUiswIKBUhlbGxvEhAKCHByb3RvY29sGAEgASgNEhEKCXdvcmtlcl9pZBgCIAEoCRIPCgdzZXNzaW9uGAMgASgNEgwKBG5hbWUYBCABKAkSEAoIbGFuZ3VhZ2UYBSABKAkSDwoHdmVyc2lvbhgGIAEoCRIoCgVvZmZlchgHIAEoCzIZLmNhcmlsbG9uLndvcmtlci52MS5PZmZlchITCgtoZWxkX2xlYXNlcxgIIAMoCRIRCglleGVjdXRpbmcYCSABKA0SDwoHYm9vdF9pZBgKIAEoCRIvCgloZWxkX3J1bnMYCyADKAsyHC5jYXJpbGxvbi53b3JrZXIudjEuSGVsZFJ1bnMSFwoPbmFtZXNfaGVsZF9ydW5zGAwgASgIEhYKDmFza2VkX3RvX2RyYWluGA0gASgIIi8KCEhlbGRSdW5zEhAKCGxlYXNlX2lkGAEgASgJEhEKCXBvc2l0aW9ucxgCIAMoDSLCAQoFT2ZmZXISDQoFc2xvdHMYASABKA0SMgoIaGFuZGxlcnMYAiADKAsyIC5jYXJpbGxvbi53b3JrZXIudjEuSGFuZGxlck9mZmVyEjUKBmxhYmVscxgDIAMoCzIlLmNhcmlsbG9uLndvcmtlci52MS5PZmZlci5MYWJlbHNFbnRyeRIQCghkcmFpbmluZxgEIAEoCBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjAKDEhhbmRsZXJPZmZlchIMCgRuYW1lGAEgASgJEhIKCnBhcmFtZXRlcnMYAiABKAkikgEKB1dlbGNvbWUSEAoIcHJvdG9jb2wYASABKA0SEQoJd29ya2VyX2lkGAIgASgJEg8KB2JlYXRfbXMYAyABKA0SEAoIdHJ1c3RfbXMYBCABKA0SFgoOdW5rbm93bl9sZWFzZXMYBSADKAkSFQoNb3V0cHV0X3dpbmRvdxgGIAEoDRIQCghkcmFpbmluZxgHIAEoCCI8CgRCZWF0EhAKCHNlcXVlbmNlGAEgASgNEhMKC2hlbGRfbGVhc2VzGAIgAygJEg0KBXN0dWNrGAMgASgNIlgKCkJlYXRBbnN3ZXISEAoIc2VxdWVuY2UYASABKA0SFgoOdW5rbm93bl9sZWFzZXMYAiADKAkSDgoGYnVyaWVkGAMgASgIEhAKCGRyYWluaW5nGAQgASgIIokCCgZBc3NpZ24SEAoIbGVhc2VfaWQYASABKAkSFQoNY2xhaW1lZF9hdF9tcxgCIAEoAxIPCgdydW5faWRzGAMgAygJEg8KB2pvYl9pZHMYBCADKAkSDgoGZXBvY2hzGAUgAygNEhAKCGF0dGVtcHRzGAYgAygNEhcKD3NjaGVkdWxlZF9hdF9tcxgHIAMoAxISCgp0aW1lb3V0X21zGAggAygNEhAKCGhhbmRsZXJzGAkgAygJEhAKCHBheWxvYWRzGAogAygJEikKBmV4dHJhcxgLIAMoCzIZLmNhcmlsbG9uLndvcmtlci52MS5FeHRyYRIWCg5maXJzdF9wb3NpdGlvbhgMIAEoDSLAAQoFRXh0cmESEAoIcG9zaXRpb24YASABKA0SEgoKY2hlY2twb2ludBgCIAEoCRIPCgdzZWNyZXRzGAMgAygJEhEKCW5hbWVzcGFjZRgEIAEoCRI7CglzaWduYXR1cmUYBSADKAsyKC5jYXJpbGxvbi53b3JrZXIudjEuRXh0cmEuU2lnbmF0dXJlRW50cnkaMAoOU2lnbmF0dXJlRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJTCgdTdGFydGVkEhAKCGxlYXNlX2lkGAEgASgJEhAKCHBvc2l0aW9uGAIgASgNEg0KBWVwb2NoGAMgASgNEhUKDXN0YXJ0ZWRfYXRfbXMYBCABKAMilwEKBUVuZGVkEhAKCGxlYXNlX2lkGAEgASgJEhEKCXBvc2l0aW9ucxgCIAMoDRIOCgZlcG9jaHMYAyADKA0SFQoNc3RhcnRlZF9hdF9tcxgEIAMoAxITCgtlbmRlZF9hdF9tcxgFIAMoAxItCghvdXRjb21lcxgGIAMoCzIbLmNhcmlsbG9uLndvcmtlci52MS5PdXRjb21lIpQBCgdPdXRjb21lEhAKCHBvc2l0aW9uGAEgASgNEi0KBGtpbmQYAiABKA4yHy5jYXJpbGxvbi53b3JrZXIudjEuT3V0Y29tZUtpbmQSDQoFZXJyb3IYAyABKAkSEQoJcmV0cnlhYmxlGAQgASgIEhYKDnJldHJ5X2FmdGVyX21zGAUgASgEEg4KBnJlc3VsdBgGIAEoCSJdCgdTZXR0bGVkEhAKCGxlYXNlX2lkGAEgASgJEhEKCXBvc2l0aW9ucxgCIAMoDRItCgh2ZXJkaWN0cxgDIAMoDjIbLmNhcmlsbG9uLndvcmtlci52MS5WZXJkaWN0IhgKBkNhbmNlbBIOCgZydW5faWQYASABKAkiYAoKQ2hlY2twb2ludBIQCghzZXF1ZW5jZRgBIAEoDRIQCghsZWFzZV9pZBgCIAEoCRIQCghwb3NpdGlvbhgDIAEoDRINCgVlcG9jaBgEIAEoDRINCgV2YWx1ZRgFIAEoCSIzChBDaGVja3BvaW50QW5zd2VyEhAKCHNlcXVlbmNlGAEgASgNEg0KBWVycm9yGAIgASgJIosBCgZPdXRwdXQSEAoIbGVhc2VfaWQYASABKAkSEAoIcG9zaXRpb24YAiABKA0SDQoFZXBvY2gYAyABKA0SMAoGc3RyZWFtGAQgASgOMiAuY2FyaWxsb24ud29ya2VyLnYxLk91dHB1dFN0cmVhbRINCgVhdF9tcxgFIAEoAxINCgVieXRlcxgGIAEoDCIcCgtPdXRwdXRUYWtlbhINCgVieXRlcxgBIAEoBCJiCgtSdW5Qcm9ncmVzcxIQCghsZWFzZV9pZBgBIAEoCRIQCghwb3NpdGlvbhgCIAEoDRINCgVlcG9jaBgDIAEoDRIPCgdwZXJjZW50GAQgASgBEg8KB21lc3NhZ2UYBSABKAkiKgoFRHJhaW4SEQoJd2l0aGluX21zGAEgASgNEg4KBnJlYXNvbhgCIAEoCSI/CgdHb29kYnllEg4KBnJlYXNvbhgBIAEoCRISCgpkaWFsX2FnYWluGAIgASgIEhAKCGFmdGVyX21zGAMgASgNKrEBCgtPdXRjb21lS2luZBIcChhPVVRDT01FX0tJTkRfVU5TUEVDSUZJRUQQABIYChRPVVRDT01FX0tJTkRfU1VDQ0VTUxABEhcKE09VVENPTUVfS0lORF9GQUlMRUQQAhIaChZPVVRDT01FX0tJTkRfVElNRURfT1VUEAMSGgoWT1VUQ09NRV9LSU5EX0NBTkNFTExFRBAEEhkKFU9VVENPTUVfS0lORF9SRVRVUk5FRBAFKkwKB1ZlcmRpY3QSFwoTVkVSRElDVF9VTlNQRUNJRklFRBAAEhUKEVZFUkRJQ1RfQ0FOQ0VMTEVEEAESEQoNVkVSRElDVF9TVEFMRRACKmEKDE91dHB1dFN0cmVhbRIdChlPVVRQVVRfU1RSRUFNX1VOU1BFQ0lGSUVEEAASGAoUT1VUUFVUX1NUUkVBTV9TVERFUlIQARIYChRPVVRQVVRfU1RSRUFNX1NZU1RFTRACMmcKDVdvcmtlclNlcnZpY2USVgoHU2Vzc2lvbhIiLmNhcmlsbG9uLndvcmtlci52MS5TZXNzaW9uUmVxdWVzdBojLmNhcmlsbG9uLndvcmtlci52MS5TZXNzaW9uUmVzcG9uc2UoATABYgZwcm90bzM");
 
 /**
  * Describes the message carillon.worker.v1.SessionRequest.
@@ -51,137 +52,144 @@ export const HelloSchema = /*@__PURE__*/
   messageDesc(file_carillon_worker_v1_workers, 2);
 
 /**
+ * Describes the message carillon.worker.v1.HeldRuns.
+ * Use `create(HeldRunsSchema)` to create a new message.
+ */
+export const HeldRunsSchema = /*@__PURE__*/
+  messageDesc(file_carillon_worker_v1_workers, 3);
+
+/**
  * Describes the message carillon.worker.v1.Offer.
  * Use `create(OfferSchema)` to create a new message.
  */
 export const OfferSchema = /*@__PURE__*/
-  messageDesc(file_carillon_worker_v1_workers, 3);
+  messageDesc(file_carillon_worker_v1_workers, 4);
 
 /**
  * Describes the message carillon.worker.v1.HandlerOffer.
  * Use `create(HandlerOfferSchema)` to create a new message.
  */
 export const HandlerOfferSchema = /*@__PURE__*/
-  messageDesc(file_carillon_worker_v1_workers, 4);
+  messageDesc(file_carillon_worker_v1_workers, 5);
 
 /**
  * Describes the message carillon.worker.v1.Welcome.
  * Use `create(WelcomeSchema)` to create a new message.
  */
 export const WelcomeSchema = /*@__PURE__*/
-  messageDesc(file_carillon_worker_v1_workers, 5);
+  messageDesc(file_carillon_worker_v1_workers, 6);
 
 /**
  * Describes the message carillon.worker.v1.Beat.
  * Use `create(BeatSchema)` to create a new message.
  */
 export const BeatSchema = /*@__PURE__*/
-  messageDesc(file_carillon_worker_v1_workers, 6);
+  messageDesc(file_carillon_worker_v1_workers, 7);
 
 /**
  * Describes the message carillon.worker.v1.BeatAnswer.
  * Use `create(BeatAnswerSchema)` to create a new message.
  */
 export const BeatAnswerSchema = /*@__PURE__*/
-  messageDesc(file_carillon_worker_v1_workers, 7);
+  messageDesc(file_carillon_worker_v1_workers, 8);
 
 /**
  * Describes the message carillon.worker.v1.Assign.
  * Use `create(AssignSchema)` to create a new message.
  */
 export const AssignSchema = /*@__PURE__*/
-  messageDesc(file_carillon_worker_v1_workers, 8);
+  messageDesc(file_carillon_worker_v1_workers, 9);
 
 /**
  * Describes the message carillon.worker.v1.Extra.
  * Use `create(ExtraSchema)` to create a new message.
  */
 export const ExtraSchema = /*@__PURE__*/
-  messageDesc(file_carillon_worker_v1_workers, 9);
+  messageDesc(file_carillon_worker_v1_workers, 10);
 
 /**
  * Describes the message carillon.worker.v1.Started.
  * Use `create(StartedSchema)` to create a new message.
  */
 export const StartedSchema = /*@__PURE__*/
-  messageDesc(file_carillon_worker_v1_workers, 10);
+  messageDesc(file_carillon_worker_v1_workers, 11);
 
 /**
  * Describes the message carillon.worker.v1.Ended.
  * Use `create(EndedSchema)` to create a new message.
  */
 export const EndedSchema = /*@__PURE__*/
-  messageDesc(file_carillon_worker_v1_workers, 11);
+  messageDesc(file_carillon_worker_v1_workers, 12);
 
 /**
  * Describes the message carillon.worker.v1.Outcome.
  * Use `create(OutcomeSchema)` to create a new message.
  */
 export const OutcomeSchema = /*@__PURE__*/
-  messageDesc(file_carillon_worker_v1_workers, 12);
+  messageDesc(file_carillon_worker_v1_workers, 13);
 
 /**
  * Describes the message carillon.worker.v1.Settled.
  * Use `create(SettledSchema)` to create a new message.
  */
 export const SettledSchema = /*@__PURE__*/
-  messageDesc(file_carillon_worker_v1_workers, 13);
+  messageDesc(file_carillon_worker_v1_workers, 14);
 
 /**
  * Describes the message carillon.worker.v1.Cancel.
  * Use `create(CancelSchema)` to create a new message.
  */
 export const CancelSchema = /*@__PURE__*/
-  messageDesc(file_carillon_worker_v1_workers, 14);
+  messageDesc(file_carillon_worker_v1_workers, 15);
 
 /**
  * Describes the message carillon.worker.v1.Checkpoint.
  * Use `create(CheckpointSchema)` to create a new message.
  */
 export const CheckpointSchema = /*@__PURE__*/
-  messageDesc(file_carillon_worker_v1_workers, 15);
+  messageDesc(file_carillon_worker_v1_workers, 16);
 
 /**
  * Describes the message carillon.worker.v1.CheckpointAnswer.
  * Use `create(CheckpointAnswerSchema)` to create a new message.
  */
 export const CheckpointAnswerSchema = /*@__PURE__*/
-  messageDesc(file_carillon_worker_v1_workers, 16);
+  messageDesc(file_carillon_worker_v1_workers, 17);
 
 /**
  * Describes the message carillon.worker.v1.Output.
  * Use `create(OutputSchema)` to create a new message.
  */
 export const OutputSchema = /*@__PURE__*/
-  messageDesc(file_carillon_worker_v1_workers, 17);
+  messageDesc(file_carillon_worker_v1_workers, 18);
 
 /**
  * Describes the message carillon.worker.v1.OutputTaken.
  * Use `create(OutputTakenSchema)` to create a new message.
  */
 export const OutputTakenSchema = /*@__PURE__*/
-  messageDesc(file_carillon_worker_v1_workers, 18);
+  messageDesc(file_carillon_worker_v1_workers, 19);
 
 /**
  * Describes the message carillon.worker.v1.RunProgress.
  * Use `create(RunProgressSchema)` to create a new message.
  */
 export const RunProgressSchema = /*@__PURE__*/
-  messageDesc(file_carillon_worker_v1_workers, 19);
+  messageDesc(file_carillon_worker_v1_workers, 20);
 
 /**
  * Describes the message carillon.worker.v1.Drain.
  * Use `create(DrainSchema)` to create a new message.
  */
 export const DrainSchema = /*@__PURE__*/
-  messageDesc(file_carillon_worker_v1_workers, 20);
+  messageDesc(file_carillon_worker_v1_workers, 21);
 
 /**
  * Describes the message carillon.worker.v1.Goodbye.
  * Use `create(GoodbyeSchema)` to create a new message.
  */
 export const GoodbyeSchema = /*@__PURE__*/
-  messageDesc(file_carillon_worker_v1_workers, 21);
+  messageDesc(file_carillon_worker_v1_workers, 22);
 
 /**
  * Describes the enum carillon.worker.v1.OutcomeKind.

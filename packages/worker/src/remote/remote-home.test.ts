@@ -1,0 +1,117 @@
+/** Which of its streams a worker listens to: the newest one alone. */
+import { create } from '@bufbuild/protobuf';
+import { ManualClock, SeededRandom, silentLog } from '@carillon/foundation';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { FrameQueue, type SessionRequest, SessionResponseSchema, URGENCY } from '../protocol/index.ts';
+import { createWorker, type Worker } from './create-worker.ts';
+import { type Dial, WorkerRefused } from './remote-home.ts';
+
+const LATER = { reason: 'a later stream of this worker came', dialAgain: false };
+
+/** One stream, seen from the server. */
+class Served {
+  readonly answers = new FrameQueue(() => create(SessionResponseSchema));
+  readonly heard: SessionRequest[] = [];
+  failure: Error | undefined;
+
+  answer(message: Parameters<typeof create<typeof SessionResponseSchema>>[1]): void {
+    this.answers.put(URGENCY.life, 0, (frame) =>
+      Object.assign(frame, create(SessionResponseSchema, message)),
+    );
+  }
+}
+
+let clock: ManualClock;
+let served: Served[];
+let worker: Worker;
+let outcome: unknown;
+
+const dial: Dial = async function* (_server, requests) {
+  const stream = new Served();
+  served.push(stream);
+  void (async () => {
+    for await (const request of requests) stream.heard.push(request);
+  })();
+  yield* stream.answers.frames();
+  if (stream.failure) throw stream.failure;
+};
+
+const turns = async () => {
+  for (let i = 0; i < 10; i += 1) await new Promise((resolve) => setImmediate(resolve));
+};
+
+async function untilDialled(times: number): Promise<void> {
+  for (let i = 0; served.length < times; i += 1) {
+    expect(i, 'the worker does not dial').toBeLessThan(200);
+    clock.advance(100);
+    await turns();
+  }
+}
+
+beforeEach(async () => {
+  clock = new ManualClock();
+  served = [];
+  outcome = undefined;
+  worker = createWorker({
+    ...{
+      servers: ['http://one', 'http://two'],
+      key: 'key',
+      slots: 1,
+      log: silentLog,
+      endWhenKeyRefused: true,
+    },
+    internals: { clock, random: new SeededRandom(1), dial },
+  }).handle('quick', () => undefined);
+  void worker.run().then(
+    () => {
+      outcome = 'ended';
+    },
+    (error: unknown) => {
+      outcome = error;
+    },
+  );
+  // The first server does not answer.
+  await untilDialled(2);
+});
+
+afterEach(async () => {
+  const stopped = worker.stop();
+  for (const { answers } of served) answers.end();
+  for (let i = 0; i < 100; i += 1) {
+    clock.advance(100);
+    await turns();
+  }
+  await stopped;
+});
+
+test('what an older stream says, its goodbye included, does not end the worker', async () => {
+  const [older, newer] = served;
+  newer!.answer({ welcome: { protocol: 1, workerId: 'w', beatMs: 3_000, trustMs: 12_000 } });
+  await turns();
+  older!.answer({ goodbye: LATER });
+  await turns();
+  expect(outcome).toBeUndefined();
+  clock.advance(3_000);
+  await turns();
+  expect(newer!.heard.at(-1)?.beat?.sequence).toBe(1);
+  expect(served).toHaveLength(2);
+});
+
+test('a key that an older stream is refused with does not end the worker either', async () => {
+  const [older, newer] = served;
+  older!.failure = new ConnectError('no', Code.Unauthenticated);
+  older!.answers.end();
+  await turns();
+  expect(outcome).toBeUndefined();
+  newer!.failure = older!.failure;
+  newer!.answers.end();
+  await turns();
+  expect(outcome).toBeInstanceOf(WorkerRefused);
+});
+
+test('a goodbye on its newest stream that tells it not to dial again ends it', async () => {
+  served[1]!.answer({ goodbye: LATER });
+  await turns();
+  expect(outcome).toBeInstanceOf(WorkerRefused);
+});
