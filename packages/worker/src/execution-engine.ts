@@ -16,6 +16,7 @@ import type { Handler } from './handler.ts';
 import { outcomeOfAnswer, outcomeOfError, outcomeOfStop } from './outcome-of.ts';
 import type { RunChannel } from './run-channel.ts';
 import { RunInProgress } from './run-in-progress.ts';
+import type { RunTrust } from './worker-trust.ts';
 
 export interface EndedRun {
   readonly run: ClaimedRun;
@@ -29,6 +30,8 @@ export interface ExecutionEngineOptions {
   readonly clock: Clock;
   /** False when others may have given this worker up for dead, and may execute its runs: asked before every call. */
   readonly isTrusted: () => boolean;
+  /** The same for handlers that start processes. */
+  readonly trust?: RunTrust;
   /** Called once for every run that was accepted. */
   readonly onEnded: (ended: EndedRun) => void;
   /** Called when a slot is free again: usually with onEnded, later for a handler that did not stop when told. */
@@ -145,12 +148,13 @@ export class ExecutionEngine {
   };
 
   #start(run: ClaimedRun): void {
-    const { clock, channel } = this.#options;
+    const { clock, channel, trust } = this.#options;
     const progress = new RunInProgress(run, clock.now(), {
       startedAt: clock.monotonic(),
       holds: this.#holds,
       now: this.#now,
       ...(channel && { channel }),
+      ...(trust && { trust }),
     });
     if (run.failure) {
       this.#report(progress, run.failure);

@@ -2,6 +2,7 @@
 import type { JobId, JsonObject, JsonValue, RunId } from '@carillon/domain';
 import type { OutputStream } from './run-channel.ts';
 import type { SecretMask } from './secret-mask.ts';
+import type { RunTrust } from './worker-trust.ts';
 
 export interface RunContext {
   readonly jobId: JobId;
@@ -24,6 +25,8 @@ export interface RunContext {
    * right before an effect that must not happen beside the next attempt's; when it says no, the run is given back.
    */
   isHeld(): boolean;
+  /** For how long it is, for handlers that start processes: these go on when the worker stands still. */
+  readonly trust?: RunTrust | undefined;
   /** Writes to the log of the run. It is kept in order, and read while the run goes on. */
   readonly log: RunLog;
   /** Shown while the run goes on: from 0 to 100, and a few words; fails where these have more than 200 characters. */

@@ -30,3 +30,4 @@ export * from './runtime/worker-home.ts';
 export { WorkerRuntime, type WorkerRuntimeOptions } from './runtime/worker-runtime.ts';
 export { type MaskedStream, SecretMask } from './secret-mask.ts';
 export type { StandardSchemaV1 } from './standard-schema.ts';
+export type { RunTrust } from './worker-trust.ts';

@@ -7,6 +7,7 @@ import { HandlerError, type RunCheckpoint, type RunContext, type RunLog } from '
 import { type RunChannel, SILENT_CHANNEL } from './run-channel.ts';
 import { RunVoice } from './run-voice.ts';
 import { SecretMask } from './secret-mask.ts';
+import type { RunTrust } from './worker-trust.ts';
 
 /** Why a run was told to stop; decides what it is reported as. */
 export type StopReason = 'cancelled' | 'timed_out' | 'returned';
@@ -17,6 +18,7 @@ export interface RunInProgressOptions {
   readonly holds?: (run: RunInProgress) => boolean;
   readonly channel?: RunChannel;
   readonly now?: () => number;
+  readonly trust?: RunTrust;
 }
 
 export class RunInProgress implements RunContext {
@@ -101,6 +103,10 @@ export class RunInProgress implements RunContext {
   /** It and `progress` are getters, so that a handler may take them out of the run. */
   get isHeld(): () => boolean {
     return () => this.#holds(this);
+  }
+
+  get trust(): RunTrust | undefined {
+    return this.#options.trust;
   }
 
   get log(): RunLog {

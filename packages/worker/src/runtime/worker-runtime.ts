@@ -6,6 +6,7 @@ import { type ClaimedBatch, type LeaseId, RUN_ERRORS, type RunId, type WorkerId 
 import { type Clock, type Log, Loop, type Random, type Service, sleep } from '@carillon/foundation';
 import { ExecutionEngine } from '../execution-engine.ts';
 import type { Handler } from '../handler.ts';
+import { WorkerTrust } from '../worker-trust.ts';
 import { ReportSender } from './report-sender.ts';
 import { UnrecordedBound } from './unrecorded-bound.ts';
 import type { Heard, HomeWorker, ReportedRun, WorkerHome } from './worker-home.ts';
@@ -37,11 +38,11 @@ export class WorkerRuntime implements Service, HomeWorker {
   readonly #sender: ReportSender;
   readonly #handlers: readonly string[];
   readonly #bound: UnrecordedBound;
+  readonly #trust: WorkerTrust;
   readonly #stopping = new AbortController();
   readonly #leaving = new AbortController();
   #workerId: WorkerId;
   #isRegistered = false;
-  #trustedUntil = 0;
   #cancelWatch: (() => void) | undefined;
   #isDraining = false;
   /** Handlers that had not returned at the last beat, though their runs were reported. */
@@ -63,11 +64,13 @@ export class WorkerRuntime implements Service, HomeWorker {
       },
     });
     this.#bound = new UnrecordedBound(options);
+    this.#trust = new WorkerTrust(clock);
     this.#engine = new ExecutionEngine({
       handlers,
       clock,
       channel: home.channel,
-      isTrusted: () => this.#isTrusted(),
+      isTrusted: () => this.#trust.isGiven,
+      trust: this.#trust,
       onEnded: (ended) => {
         this.#sender.send(ended);
         this.#bound.update(this);
@@ -83,7 +86,7 @@ export class WorkerRuntime implements Service, HomeWorker {
   }
 
   get slots(): number {
-    return this.#isTrusted() && !this.#isDraining ? this.#options.slots : 0;
+    return this.#trust.isGiven && !this.#isDraining ? this.#options.slots : 0;
   }
 
   get slotsMax(): number {
@@ -149,7 +152,7 @@ export class WorkerRuntime implements Service, HomeWorker {
   accept(batch: ClaimedBatch): void {
     const { home } = this.#options;
     if (home.wasGivenUp(batch.leaseId)) home.changed();
-    else if (this.#isTrusted()) this.#engine.accept(batch);
+    else if (this.#trust.isGiven) this.#engine.accept(batch);
     else for (const run of batch.runs) this.#return(run, RUN_ERRORS.unheard());
   }
 
@@ -195,11 +198,9 @@ export class WorkerRuntime implements Service, HomeWorker {
   #heard({ sentAt, trustMs, draining = false }: Heard): void {
     const { clock, home } = this.#options;
     this.#obey(draining);
-    this.#trustedUntil = sentAt + trustMs;
+    const leftMs = this.#trust.renew({ sentAt, trustMs });
     this.#cancelWatch?.();
-    this.#cancelWatch = clock.timer(this.#trustedUntil - clock.monotonic(), () =>
-      this.#engine.giveBackAll(RUN_ERRORS.unheard()),
-    );
+    this.#cancelWatch = clock.timer(leftMs, () => this.#engine.giveBackAll(RUN_ERRORS.unheard()));
     home.changed();
   }
 
@@ -218,10 +219,6 @@ export class WorkerRuntime implements Service, HomeWorker {
       'handlers have not returned though their runs were reported; their slots stay in use until they do';
     if (stuck > this.#stuck) this.#options.log.warn({ workerId: this.workerId, stuck }, message);
     this.#stuck = stuck;
-  }
-
-  #isTrusted(): boolean {
-    return this.#options.clock.monotonic() < this.#trustedUntil;
   }
 
   /** Marked dead: its runs belong to other workers now. It registers under a new id, at once. */

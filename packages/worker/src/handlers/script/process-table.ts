@@ -66,7 +66,8 @@ export class ProcessTable {
   }
 }
 
-function readProcess(pid: number): ProcessInfo | undefined {
+/** Undefined: there is none, or no /proc. */
+export function readProcess(pid: number): ProcessInfo | undefined {
   let text: string;
   try {
     text = readFileSync(`/proc/${pid}/stat`, 'latin1');

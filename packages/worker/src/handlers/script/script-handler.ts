@@ -14,6 +14,7 @@ import { DEFAULT_INTERPRETERS, DEFAULT_PATH, Interpreters } from './interpreter.
 import { placeScript } from './place-script.ts';
 import { RunFolder, removeLeftFolders, type UserIds } from './run-folder.ts';
 import { answerOf, describeEnd } from './script-end.ts';
+import { scriptGuard } from './script-guard.ts';
 import { readScriptPayload, type ScriptCall } from './script-payload.ts';
 import { ScriptProcess } from './script-process.ts';
 import { note, ScriptWords } from './script-words.ts';
@@ -149,6 +150,7 @@ async function runIn(
     cookie: randomUUID(),
     ...{ containment, sampler, user: options.user, hidden: options.hidden },
     ...{ limits: options.limits, graceMs: options.graceMs },
+    ...{ guard: scriptGuard, trust: context.trust },
     onOutput: (stream, bytes) => words.output(stream, bytes),
     onControl: (bytes) => lines.push(bytes),
   });
@@ -163,6 +165,8 @@ async function runIn(
     words.end();
     await words.saved();
     note(context, describeEnd(end, performance.now() - startedAt));
+    // A worker that stood still may see what its guard did before it learns that the run is not its own any more.
+    if (end.signal === 'SIGKILL') context.isHeld();
     // What it answered on its way out is no answer: the engine knows why it was stopped.
     if (signal.aborted)
       throw new HandlerError(signal.reason instanceof Error ? signal.reason.message : 'stopped');

@@ -6,10 +6,20 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import type { Readable } from 'node:stream';
+import type { RunTrust } from '../../worker-trust.ts';
 import { type Containment, commandLine, type ScriptLimits } from './containment.ts';
-import { closeWriters, makePipes } from './named-pipes.ts';
-import { type ProcessInfo, ProcessTable } from './process-table.ts';
+import { closeWriters, makePipes, type NamedPipe } from './named-pipes.ts';
+import { type ProcessInfo, ProcessTable, readProcess } from './process-table.ts';
+import {
+  COOKIE_VARIABLE,
+  killTree,
+  type ProcessIdentity,
+  processesOf,
+  type ScriptTree,
+  signalTo,
+} from './process-tree.ts';
 import type { RunFolder, UserIds } from './run-folder.ts';
+import type { GuardedScript, ScriptGuard } from './script-guard.ts';
 import type { TreeSampler, TreeUse } from './tree-sampler.ts';
 
 export interface ScriptProcessOptions {
@@ -26,6 +36,9 @@ export interface ScriptProcessOptions {
   readonly limits: ScriptLimits;
   readonly graceMs: number;
   readonly sampler: TreeSampler;
+  readonly guard: ScriptGuard;
+  /** The guard ends the script with it. */
+  readonly trust: RunTrust | undefined;
   /** A variable that only this run has: what is left of it is found by it. */
   readonly cookie: string;
   /** A promise when no more should be read before it resolves. */
@@ -55,6 +68,7 @@ const INIT_SIGNAL_BASE = 128;
 export class ScriptProcess {
   readonly #options: ScriptProcessOptions;
   #child: ChildProcess | undefined;
+  #root: ProcessIdentity | undefined;
   #exit: Promise<{ code: number | null; signal: string | null }> | undefined;
   #hasExited = false;
   #stopping = false;
@@ -74,18 +88,27 @@ export class ScriptProcess {
 
   /** Rejects when it could not be started. `mayStart` is asked at the last moment. */
   async run(mayStart: () => boolean): Promise<ScriptEnd | undefined> {
-    const { folder, user, sampler } = this.#options;
+    const { folder, user, guard, trust, cookie } = this.#options;
     const pipes = await makePipes(folder.path, { owner: user, count: 3 });
+    // Told before it starts: from there on it goes on when this process stands still.
+    const guarded = guard.watch(cookie, trust);
+    try {
+      if (mayStart()) return await this.#runGuarded(pipes, guarded);
+      closeWriters(pipes);
+      return undefined;
+    } finally {
+      guarded.ended();
+      for (const { reader } of pipes) reader.destroy();
+    }
+  }
+
+  async #runGuarded(pipes: readonly NamedPipe[], guarded: GuardedScript): Promise<ScriptEnd> {
     const [out, errors, control] = pipes.map(({ reader }) => reader);
     const oomKillsBefore = oomKills();
-    if (!mayStart()) {
-      closeWriters(pipes);
-      for (const { reader } of pipes) reader.destroy();
-      return undefined;
-    }
     let used = '';
     try {
       const child = this.#spawn(pipes.map(({ writer }) => writer));
+      if (this.#root) guarded.started(this.#root);
       child.stdio[4]?.on('data', (bytes: Buffer) => {
         if (used.length < 1_000) used += bytes.toString('latin1');
       });
@@ -100,7 +123,8 @@ export class ScriptProcess {
     ]);
     let unwatch: (() => void) | undefined;
     try {
-      if (this.#child?.pid !== undefined) unwatch = sampler.watch(this.#child.pid, (use) => this.#judge(use));
+      const { pid } = this.#child ?? {};
+      if (pid !== undefined) unwatch = this.#options.sampler.watch(pid, (use) => this.#judge(use));
       const { code, signal } = await this.#exit!;
       this.#endTree();
       await this.#readRest(read, [out!, errors!, control!]);
@@ -114,7 +138,6 @@ export class ScriptProcess {
     } finally {
       unwatch?.();
       clearTimeout(this.#killTimer);
-      for (const { reader } of pipes) reader.destroy();
     }
   }
 
@@ -135,10 +158,12 @@ export class ScriptProcess {
     try {
       folder.giveAway();
       const child = spawn(program, args, {
-        ...{ cwd: folder.path, env: { ...env, CARILLON_RUN_COOKIE: cookie }, detached: true, ...user },
+        ...{ cwd: folder.path, env: { ...env, [COOKIE_VARIABLE]: cookie }, detached: true, ...user },
         stdio: [input, out, errors, control, 'pipe'],
       });
       this.#child = child;
+      // It cannot have been waited for: the number is still its own.
+      if (child.pid !== undefined) this.#root = readProcess(child.pid);
       this.#exit = new Promise((resolve, reject) => {
         child.once('error', reject);
         child.once('exit', (code, signal) => {
@@ -225,44 +250,20 @@ export class ScriptProcess {
   /** The processes of the script, without those that contain it. */
   #ofScript(pid: number): readonly ProcessInfo[] {
     const table = ProcessTable.read();
-    if (this.#options.containment.kind === 'group') return this.#left(table, pid);
+    if (this.#options.containment.kind === 'group') return processesOf(this.#tree(), table);
     const [init] = table.childrenOf(pid);
     if (!init) return table.treeOf(pid);
     return table.treeOf(init.pid).slice(1);
   }
 
-  /** Frozen first, so that they cannot start others meanwhile; looked for until two looks find none that is new. */
   #sweep(pid: number): void {
-    const found = new Set<number>();
-    for (let quiet = 0; quiet < 2; ) {
-      const left = this.#left(ProcessTable.read(), pid).filter((info) => !found.has(info.pid));
-      for (const info of left) {
-        found.add(info.pid);
-        signalTo(info.pid, 'SIGSTOP');
-      }
-      quiet = left.length === 0 ? quiet + 1 : 0;
-    }
+    killTree(this.#tree());
+    // Where there is no /proc, and what is in the group though its leader has gone.
     signalTo(-pid, 'SIGKILL');
-    for (const left of found) signalTo(left, 'SIGKILL');
   }
 
-  /** By its parents, by its cookie, and by what was seen before. */
-  #left(table: ProcessTable, pid: number): ProcessInfo[] {
-    const { cookie } = this.#options;
-    const known = [...this.#seen.values()].filter(
-      (info) => table.get(info.pid)?.startedAt === info.startedAt,
-    );
-    const roots = [...table.withEnvironment(`CARILLON_RUN_COOKIE=${cookie}`), ...known];
-    const all = [...table.treeOf(pid), ...roots.flatMap((info) => table.treeOf(info.pid))];
-    return [...new Map(all.map((info) => [info.pid, info])).values()].filter(({ isZombie }) => !isZombie);
-  }
-}
-
-function signalTo(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch {
-    // It has ended by itself.
+  #tree(): ScriptTree {
+    return { cookie: this.#options.cookie, root: this.#root, seen: [...this.#seen.values()] };
   }
 }
 

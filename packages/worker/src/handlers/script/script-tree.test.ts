@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { type Containment, probeContainment } from './containment.ts';
-import { bash, eventually, runScript, type StartScript, startScript } from './script.fixture.ts';
+import { bash, eventually, runScript, type StartScript, startScript, TestTrust } from './script.fixture.ts';
 
 const GROUP: Containment = { kind: 'group', canHide: false, hasLimits: true, hasSetpriv: true };
 const found = await probeContainment(undefined, []);
@@ -74,6 +74,17 @@ describe.each(kinds)('in %s', (_, containment) => {
     await eventually(() => channel.text().includes('up') && sleepersOf(mark).length > 0);
     run.requestStop('timed_out', 'ran longer than 1 s', 0);
     expect(await ended).toEqual({ kind: 'TIMED_OUT', error: 'ran longer than 1 s' });
+    await eventually(() => sleepersOf(mark).length === 0);
+  });
+
+  test.each(ending)('a child %s does not outlive the trust in its worker', async (_kind, start) => {
+    const mark = marker();
+    const trust = new TestTrust();
+    const script = `${start(mark)}\necho up; sleep ${mark}`;
+    const { channel, ended } = startScript({ ...bash(script), options, trust });
+    await eventually(() => channel.text().includes('up') && sleepersOf(mark).length === 2);
+    trust.renew(0);
+    expect(await ended).toMatchObject({ error: expect.stringContaining('SIGKILL') });
     await eventually(() => sleepersOf(mark).length === 0);
   });
 

@@ -4,6 +4,7 @@ import { claimedRun } from '../../claimed-run.fixture.ts';
 import { outcomeOfAnswer, outcomeOfError } from '../../outcome-of.ts';
 import type { OutputStream, Progress, RunChannel } from '../../run-channel.ts';
 import { RunInProgress } from '../../run-in-progress.ts';
+import type { RunTrust } from '../../worker-trust.ts';
 import { createScriptHandler, type ScriptHandlerOptions } from './script-handler.ts';
 
 export class RecordingChannel implements RunChannel {
@@ -40,24 +41,49 @@ export class RecordingChannel implements RunChannel {
   }
 }
 
+/** Renewed by hand. */
+export class TestTrust implements RunTrust {
+  readonly #listeners = new Set<() => void>();
+  #untilMs = Number.POSITIVE_INFINITY;
+
+  constructor(leftMs = 3_600_000) {
+    this.renew(leftMs);
+  }
+
+  renew(leftMs: number): void {
+    this.#untilMs = performance.now() + leftMs;
+    for (const listener of this.#listeners) listener();
+  }
+
+  leftMs(): number {
+    return this.#untilMs - performance.now();
+  }
+
+  onRenewed(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}
+
 export interface StartScript {
   readonly payload: object;
   readonly options?: Partial<ScriptHandlerOptions>;
   readonly checkpoint?: JsonValue;
   readonly secrets?: readonly string[];
   readonly channel?: RecordingChannel;
+  readonly trust?: RunTrust;
 }
 
 /** Starts it, and answers its outcome as the engine would tell it. */
 export function startScript(start: StartScript) {
-  const { payload, options, checkpoint, secrets, channel = new RecordingChannel() } = start;
+  const { payload, options, checkpoint, secrets, trust, channel = new RecordingChannel() } = start;
   const claimed = claimedRun({
     handler: 'script',
     payload: JSON.stringify(payload),
     ...(secrets && { secrets }),
     ...(checkpoint !== undefined && { checkpoint: JSON.stringify(checkpoint) }),
   });
-  const run = new RunInProgress(claimed, Date.now(), { channel });
+  const run = new RunInProgress(claimed, Date.now(), { channel, ...(trust && { trust }) });
   const ended = Promise.resolve(createScriptHandler(options)(run)).then(
     (answer) => outcomeOfAnswer(run, answer),
     (error: unknown) => outcomeOfError(run, error),
