@@ -37,7 +37,7 @@ import { MemoryLogStore } from './log-store/memory-log-store.ts';
 import { createOperations, type Operations } from './operations/operations.ts';
 import { SecretSeal } from './outgoing/secret-seal.ts';
 import { Recovery } from './recovery/recovery.ts';
-import { RunLogs } from './run-logs/run-logs.ts';
+import { RunLogs, type RunLogsOptions } from './run-logs/run-logs.ts';
 import { RunOutput } from './run-output/run-output.ts';
 import { CheckpointSaver } from './run-state/checkpoint-saver.ts';
 import { ProgressWriter } from './run-state/progress-writer.ts';
@@ -115,6 +115,8 @@ export interface EngineOptions {
   readonly seal?: SecretSeal;
   /** What runs write. Left out: some of it in memory. Whoever opened it closes it. */
   readonly logs?: LogStore;
+  /** The logs in the folders of other servers. Left out: they are not read here. */
+  readonly peerLogs?: RunLogsOptions['peer'];
   /** When new jobs that arrived together are written. Left out: after the requests of this turn were read. */
   readonly defer?: (flush: () => void) => void;
 }
@@ -283,7 +285,7 @@ export function composeEngine(options: EngineOptions): Engine {
       seal,
       secretValues,
       events,
-      logs: new RunLogs({ records: runLogs, store: logStore, nodeId }),
+      logs: new RunLogs({ records: runLogs, store: logStore, nodeId, peer: options.peerLogs }),
       ingest,
       signals,
       clock,

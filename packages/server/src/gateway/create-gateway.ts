@@ -22,6 +22,7 @@ import { discardRestOfRequest } from './listener/discard-rest.ts';
 import { closeConnections } from './listener/open-connections.ts';
 import { type MetricsOptions, metricsEndpoint } from './metrics-endpoint.ts';
 import { askedMethodOf, mountOtherMethods, routeUnusualMethod } from './other-methods.ts';
+import { type PeerLogsEndpointOptions, peerLogsEndpoint } from './peer-logs-endpoint.ts';
 import type { RequestLimits } from './rate-limit.ts';
 import { readJsonBodies } from './read-input.ts';
 import { addRequestHooks } from './request-hooks.ts';
@@ -51,6 +52,8 @@ export interface GatewayOptions {
   readonly bodyLimitBytes: number;
   /** The streams of workers. Left out: no worker connects here. */
   readonly workers?: Pick<WorkerSessions, 'serve' | 'stop'> | undefined;
+  /** Other servers read the logs in the folder of this one. Left out: they do not. */
+  readonly peerLogs?: Omit<PeerLogsEndpointOptions, 'admitAnonymous'> | undefined;
   /** A server that only runs jobs: health and metrics alone. */
   readonly healthOnly?: boolean;
   /** Left out: everything. */
@@ -125,6 +128,7 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   // Before anything else closes: what was claimed for workers is handed over, and they are sent to another server.
   if (workers) app.addHook('preClose', () => workers.stop());
   const admitAnonymous = (request: FastifyRequest) => limits?.admitAddress(request.ip);
+  if (options.peerLogs) peerLogsEndpoint(app, { ...options.peerLogs, admitAnonymous });
   const calls = { authenticate, admitAnonymous, bodyLimitBytes, clock: systemClock, log };
   if (options.healthOnly) {
     if (workers) mountRpc(app, { ...calls, methods: workerMethods(workers) });

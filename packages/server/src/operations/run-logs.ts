@@ -52,6 +52,7 @@ export function runLogOperations(ports: OperationPorts) {
       const { attempts } = await visibleRun(ports, { caller, runId, action: ACTION });
       const views = new Map(attempts.map((view) => [view.epoch, view]));
       const records = selected(await logs.of(runId), views, query);
+      await logs.requireReach(records);
       const { streams, search, since, tail, attempt, epoch } = query;
       if ([streams, search, since, tail].some((value) => value !== undefined)) {
         // Refused before the answer begins where it is in a place that cannot be read.
@@ -131,10 +132,12 @@ function selected(
 
 function lineFilter({ streams, search, since }: ReadLogQuery, nowMs: number): (line: LoggedLine) => boolean {
   const sinceMs = since === undefined ? undefined : 'atMs' in since ? since.atMs : nowMs - since.agoMs;
-  return ({ stream, text, atMs }) =>
-    (streams === undefined || streams.includes(stream)) &&
-    (search === undefined || text.includes(search)) &&
-    (sinceMs === undefined || atMs >= sinceMs);
+  return ({ stream, text, atMs, isMissing }) =>
+    // Whatever is looked for may be in what is missing.
+    isMissing ||
+    ((streams === undefined || streams.includes(stream)) &&
+      (search === undefined || text.includes(search)) &&
+      (sinceMs === undefined || atMs >= sinceMs));
 }
 
 /** The line before the output of an attempt. */
@@ -171,6 +174,8 @@ async function* follow(
   let heardAt = clock.monotonic();
   let checkedAt = heardAt;
   let views = new Map<number, RunView>();
+  /** Of which it was said that more cannot be read now. */
+  let missing: number | undefined;
   for (let look = 0; !signal.aborted; look += 1) {
     let status: string | undefined;
     if (look % STATUS_EVERY_LOOKS === 0) {
@@ -189,7 +194,9 @@ async function* follow(
       const from = record.epoch === position.epoch ? position.offset : 0;
       for await (const line of logs.lines(record, from)) {
         position = { epoch: record.epoch, offset: line.offset };
-        if (!matches(line)) continue;
+        const isTold = line.isMissing && missing === record.epoch;
+        missing = line.isMissing ? record.epoch : undefined;
+        if (isTold || !matches(line)) continue;
         heardAt = clock.monotonic();
         yield { kind: 'line', ...line };
       }
