@@ -39,7 +39,7 @@ import { RequestSigner } from './outgoing/request-signer.ts';
 import { SecretSeal } from './outgoing/secret-seal.ts';
 import { SigningSecrets } from './outgoing/signing-secrets.ts';
 import { Recovery } from './recovery/recovery.ts';
-import { RunLogs } from './run-logs/run-logs.ts';
+import { RunLogs, type RunLogsOptions } from './run-logs/run-logs.ts';
 import { LogCloser } from './run-output/log-closer.ts';
 import { RunOutput } from './run-output/run-output.ts';
 import { CheckpointSaver } from './run-state/checkpoint-saver.ts';
@@ -118,6 +118,8 @@ export interface EngineOptions {
   readonly seal?: SecretSeal;
   /** What runs write. Left out: some of it in memory. Whoever opened it closes it. */
   readonly logs?: LogStore;
+  /** The logs in the folders of other servers. Left out: they are not read here. */
+  readonly peerLogs?: RunLogsOptions['peer'];
   /** When new jobs that arrived together are written. Left out: after the requests of this turn were read. */
   readonly defer?: (flush: () => void) => void;
 }
@@ -294,7 +296,7 @@ export function composeEngine(options: EngineOptions): Engine {
       seal,
       secretValues,
       events,
-      logs: new RunLogs({ records: runLogs, store: logStore, nodeId }),
+      logs: new RunLogs({ records: runLogs, store: logStore, nodeId, peer: options.peerLogs }),
       ingest,
       signals,
       clock,

@@ -15,16 +15,17 @@ import { type DataDirectory, openDataDirectory } from './data-directory.ts';
 import { createGateway, type Served } from './gateway/create-gateway.ts';
 import { allowedHosts } from './gateway/listener/allowed-hosts.ts';
 import { clientCertificatesOf } from './gateway/listener/client-certificate.ts';
-import { GatewayPort, isLoopback } from './gateway/listener/gateway-port.ts';
-import { CertificateUnusable } from './gateway/listener/read-certificate.ts';
-import type { CredentialSeen } from './gateway/listener/redirect-to-https.ts';
+import { type GatewayPort, isLoopback } from './gateway/listener/gateway-port.ts';
 import { RequestLimits } from './gateway/rate-limit.ts';
 import { untilPartitioned } from './housekeeping/until-partitioned.ts';
 import { offeredHandlers } from './offered-handlers.ts';
 import { openLogStore } from './open-log-store.ts';
+import { openRedirect, preparePort } from './open-port.ts';
 import { OwnEndpoints } from './outgoing/own-endpoints.ts';
 import { SecretSeal } from './outgoing/secret-seal.ts';
 import { SigningSecrets } from './outgoing/signing-secrets.ts';
+import { PeerLogs } from './peers/peer-logs.ts';
+import { Peers } from './peers/peers.ts';
 import { migrate } from './postgres/migrate.ts';
 import { supervisePostgres } from './postgres/supervise-postgres.ts';
 import { whenReachable } from './postgres/when-reachable.ts';
@@ -100,11 +101,6 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
 
     const counters = new PostgresCounters(storage.database);
     const seal = await openSeal(config, data);
-    const own = new OwnEndpoints({
-      ...{ databaseUrl: database.url, publicUrl: config.public_url, members: storage.members },
-      bootId: (await data.boot()).bootId as BootId,
-      ...{ clock: systemClock, random: systemRandom, log },
-    });
     const signing = new SigningSecrets({ store: storage.signingKeys, seal, clock: systemClock });
     const telemetry = new PrometheusTelemetry({ clock: systemClock });
     const countingLog = countedLog(log, telemetry);
@@ -126,6 +122,16 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
       ...{ data, storage, config, log, signal },
       databaseUrl: database.url,
       address: addressOf(config, port),
+    });
+    const { nodeId, bootId } = identity;
+    const { members } = storage;
+    const peers = new Peers({ nodeId, bootId, members, clock: systemClock });
+    const peerLogs = new PeerLogs({ peers, clock: systemClock });
+    undo.push(async () => peerLogs.close());
+    const own = new OwnEndpoints({
+      ...{ databaseUrl: database.url, publicUrl: config.public_url, members, bootId },
+      peer: () => ({ nodeId, publicKey: peers.publicKey, certificate: port.fingerprint }),
+      ...{ clock: systemClock, random: systemRandom, log },
     });
     const engine = composeEngine({
       storage: measuredStorage(storage, { telemetry, clock: systemClock }),
@@ -149,6 +155,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
       sessionTimes: sessionTimes(config),
       seal,
       logs,
+      peerLogs: (other) => peerLogs.of(other),
     });
     telemetry.watch({
       counts: () => engine.counts(),
@@ -173,6 +180,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
       }),
       trustedProxies: config.trusted_proxies,
       log: countingLog,
+      peerLogs: { peers, store: logs },
       readiness: async () => {
         const reasons = await engine.unready();
         return { ready: reasons.length === 0, reasons };
@@ -196,7 +204,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
     const address = await port.open(gateway).catch((error: unknown) => {
       throw StartFailure.ofListen(error, { port: config.port, host: port.host });
     });
-    own.addListener(address, port.host);
+    own.addGateway(address, port.host);
     await openRedirect(config, { port, undo, own, log: countingLog, telemetry });
     await whenReachable(database.url, { ...waiting, step: () => own.runOnce() });
     announced = address;
@@ -261,54 +269,6 @@ async function takeIdentity(options: {
 
 function addressOf(config: Config, port: GatewayPort): string {
   return config.public_url ?? `${port.scheme}://${port.host}:${config.port}`;
-}
-
-async function preparePort(config: Config, log: Log): Promise<GatewayPort> {
-  const { cert_file: certFile, key_file: keyFile, client_ca_file: clientCaFile } = config.tls;
-  try {
-    return await GatewayPort.prepare({
-      port: config.port,
-      host: config.host,
-      tls: certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile, clientCaFile },
-      publicUrl: config.public_url,
-      limits: {
-        total: config.connections.total_max,
-        perAddress: config.connections.address_max,
-        trustedProxies: config.trusted_proxies,
-      },
-      clock: systemClock,
-      random: systemRandom,
-      log,
-    });
-  } catch (error) {
-    if (error instanceof CertificateUnusable) throw new StartFailure(error.message, { cause: error });
-    throw error;
-  }
-}
-
-interface RedirectParts {
-  readonly port: GatewayPort;
-  readonly undo: (() => Promise<unknown>)[];
-  readonly own: OwnEndpoints;
-  readonly log: Log;
-  readonly telemetry: Pick<PrometheusTelemetry, 'requestAnswered'>;
-}
-
-async function openRedirect(
-  config: Config,
-  { port, undo, own, log, telemetry }: RedirectParts,
-): Promise<void> {
-  const { redirect_port: redirectPort } = config.tls;
-  if (redirectPort === undefined) return;
-  const onCredential = (seen: CredentialSeen) => {
-    log.warn(seen, 'a credential was sent in clear to the port that redirects to https; replace it');
-    telemetry.requestAnswered({ method: 'ANY', route: 'redirect to https', status: 403, elapsedMs: 0 });
-  };
-  const redirect = await port.redirectFrom(redirectPort, { onCredential }).catch((error: unknown) => {
-    throw StartFailure.ofListen(error, { port: redirectPort, host: port.host, flag: '--tls-redirect-port' });
-  });
-  undo.push(() => redirect.close());
-  own.addListener(`http://localhost:${redirectPort}`, port.host);
 }
 
 async function openDatabase(

@@ -171,7 +171,7 @@ export const CATALOGUE = {
   },
   log_elsewhere: {
     status: 503,
-    fix: 'Ask the server that has it; or give all servers one place for logs with the setting logs.s3.bucket or logs.folder.',
+    fix: 'Start the server that has it; or give all servers one place for logs with the setting logs.s3.bucket or logs.folder.',
   },
   logs_unavailable: {
     status: 503,

@@ -23,6 +23,7 @@ import { discardRestOfRequest } from './listener/discard-rest.ts';
 import { closeConnections } from './listener/open-connections.ts';
 import { type MetricsOptions, metricsEndpoint } from './metrics-endpoint.ts';
 import { askedMethodOf, mountOtherMethods, routeUnusualMethod } from './other-methods.ts';
+import { type PeerLogsEndpointOptions, peerLogsEndpoint } from './peer-logs-endpoint.ts';
 import type { RequestLimits } from './rate-limit.ts';
 import { readJsonBodies } from './read-input.ts';
 import { addRequestHooks } from './request-hooks.ts';
@@ -54,6 +55,8 @@ export interface GatewayOptions {
   readonly workers?: Pick<WorkerSessions, 'serve' | 'stop'> | undefined;
   /** Whether their streams need a certificate. Left out: none is asked for. */
   readonly clientCertificates?: ClientCertificates | undefined;
+  /** Other servers read the logs in the folder of this one. Left out: they do not. */
+  readonly peerLogs?: Omit<PeerLogsEndpointOptions, 'admitAnonymous'> | undefined;
   /** A server that only runs jobs: health and metrics alone. */
   readonly healthOnly?: boolean;
   /** Left out: everything. */
@@ -128,6 +131,7 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   // Before anything else closes: what was claimed for workers is handed over, and they are sent to another server.
   if (workers) app.addHook('preClose', () => workers.stop());
   const admitAnonymous = (request: FastifyRequest) => limits?.admitAddress(request.ip);
+  if (options.peerLogs) peerLogsEndpoint(app, { ...options.peerLogs, admitAnonymous });
   const { clientCertificates } = options;
   const calls = { authenticate, admitAnonymous, bodyLimitBytes, clientCertificates, clock: systemClock, log };
   if (options.healthOnly) {

@@ -54,6 +54,7 @@ export function runLogOperations(ports: OperationPorts) {
       const { attempts } = await visibleRun(ports, { caller, runId, action: ACTION });
       const views = new Map(attempts.map((view) => [view.epoch, view]));
       const records = selected(await logs.of(runId), views, query);
+      await logs.requireReach(records);
       const { streams, search, since, tail, attempt, epoch } = query;
       if ([streams, search, since, tail].some((value) => value !== undefined)) {
         // Refused before the answer begins where it is in a place that cannot be read.
@@ -132,10 +133,12 @@ function selected(
 
 function lineFilter({ streams, search, since }: ReadLogQuery, nowMs: number): (line: LoggedLine) => boolean {
   const sinceMs = since === undefined ? undefined : 'atMs' in since ? since.atMs : nowMs - since.agoMs;
-  return ({ stream, text, atMs }) =>
-    (streams === undefined || streams.includes(stream)) &&
-    (search === undefined || text.includes(search)) &&
-    (sinceMs === undefined || atMs >= sinceMs);
+  return ({ stream, text, atMs, isMissing }) =>
+    // Whatever is looked for may be in what is missing.
+    isMissing ||
+    ((streams === undefined || streams.includes(stream)) &&
+      (search === undefined || text.includes(search)) &&
+      (sinceMs === undefined || atMs >= sinceMs));
 }
 
 /** The line before the output of an attempt. */
@@ -173,6 +176,8 @@ async function* follow(
   let heardAt = clock.monotonic();
   let checkedAt = heardAt;
   let views = new Map<number, RunView>();
+  /** Parts of which it was said that more cannot be read now. */
+  const missing = new Set<string>();
   for (let look = 0; !signal.aborted; look += 1) {
     let status: string | undefined;
     if (look % STATUS_EVERY_LOOKS === 0) {
@@ -192,7 +197,10 @@ async function* follow(
       const from = read.get(name) ?? (record.epoch === after?.epoch ? after.offset - part * PART_SPAN : 0);
       for await (const line of logs.lines(record, Math.max(0, from))) {
         read.set(name, line.offset);
-        if (!matches(line)) continue;
+        const isTold = line.isMissing && missing.has(name);
+        if (line.isMissing) missing.add(name);
+        else missing.delete(name);
+        if (isTold || !matches(line)) continue;
         heardAt = clock.monotonic();
         yield { kind: 'line', ...line, offset: part * PART_SPAN + line.offset };
       }

@@ -10,7 +10,7 @@ import { networkInterfaces } from 'node:os';
 import type { BootId } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
 import type { OwnEndpoint } from '@carillon/worker';
-import type { MemberStore } from '../storage/member-store.ts';
+import type { MemberStore, PublishedPeer } from '../storage/member-store.ts';
 
 /** What a gateway answers to anybody. */
 export const OPEN_PATHS = ['/health/live', '/health/ready'] as const;
@@ -21,12 +21,17 @@ const LASTS_MS = 3 * REFRESH_MS;
 const REMEMBERED_MS = 10 * 60_000;
 const EVERY_V4 = '0.0.0.0';
 const EVERY = '::';
+const LOOPBACK = '127.0.0.1';
+/** Other servers ask at all of them at once. */
+const PEER_URLS_MAX = 8;
 
 export interface OwnEndpointsOptions {
   readonly databaseUrl: string;
   readonly publicUrl: string | undefined;
   readonly bootId: BootId;
   readonly members: Pick<MemberStore, 'publishAddresses' | 'withdrawAddresses' | 'publishedAddresses'>;
+  /** Published for the other servers, with where this process answers them. Left out: they cannot ask it. */
+  readonly peer?: () => Omit<PublishedPeer, 'urls'>;
   /** The addresses of this machine that others can reach; for tests. */
   readonly machineAddresses?: () => readonly string[];
   readonly clock: Clock;
@@ -39,6 +44,7 @@ export class OwnEndpoints implements Service {
   readonly #loop: Loop;
   /** Of this process. */
   readonly #listeners: OwnEndpoint[] = [];
+  #gateway: { readonly url: string; readonly host: string } | undefined;
   #found: readonly OwnEndpoint[] = [];
   #all: readonly OwnEndpoint[] = [];
 
@@ -57,6 +63,12 @@ export class OwnEndpoints implements Service {
   addListener(url: string, host: string): void {
     this.#listeners.push({ host, port: portOf(url), openPaths: OPEN_PATHS });
     this.#merge();
+  }
+
+  /** The same for the port at which it answers everything. */
+  addGateway(url: string, host: string): void {
+    this.addListener(url, host);
+    this.#gateway = { url, host };
   }
 
   list(): readonly OwnEndpoint[] {
@@ -83,7 +95,10 @@ export class OwnEndpoints implements Service {
     const nowMs = clock.now();
     const rememberedMs = nowMs - REMEMBERED_MS;
     const addresses = await this.#reachableAt();
-    const published = { bootId, addresses, untilMs: nowMs + LASTS_MS, forgetBeforeMs: rememberedMs };
+    const published = {
+      ...{ bootId, addresses, untilMs: nowMs + LASTS_MS, forgetBeforeMs: rememberedMs },
+      peer: this.#asPeer(),
+    };
     await members.publishAddresses(published);
     const [database, others] = await Promise.all([
       databaseAt(databaseUrl),
@@ -94,13 +109,24 @@ export class OwnEndpoints implements Service {
     return undefined;
   }
 
+  /** By its addresses, which lead to no other process: its public name may. */
+  #asPeer(): PublishedPeer | undefined {
+    const { peer, machineAddresses = addressesOfMachine } = this.#options;
+    if (!peer || !this.#gateway) return undefined;
+    const { url, host } = this.#gateway;
+    const isEvery = host === EVERY_V4 || host === EVERY;
+    const hosts = isEvery ? [...machineAddresses().slice(0, PEER_URLS_MAX - 1), LOOPBACK] : [host];
+    const urls = hosts.map((name) => `${new URL(url).protocol}//${inUrl(name)}:${portOf(url)}`);
+    return { ...peer(), urls };
+  }
+
   /** For other machines, too. */
   async #reachableAt(): Promise<string[]> {
     const { machineAddresses = addressesOfMachine } = this.#options;
     const each = this.#listeners.map(async ({ host, port }) => {
       const isEvery = host === EVERY_V4 || host === EVERY;
       const here = isEvery ? machineAddresses() : isIP(host) === 0 ? await addressesOf(host) : [];
-      return [host, ...here].map((name) => `http://${isIP(name) === 6 ? `[${name}]` : name}:${port}`);
+      return [host, ...here].map((name) => `http://${inUrl(name)}:${port}`);
     });
     const { publicUrl } = this.#options;
     return [
@@ -122,6 +148,10 @@ export class OwnEndpoints implements Service {
 function gatewayAt(url: string): OwnEndpoint[] {
   if (!URL.canParse(url)) return [];
   return [{ host: plainHost(new URL(url).hostname), port: portOf(url), openPaths: OPEN_PATHS }];
+}
+
+function inUrl(host: string): string {
+  return isIP(host) === 6 ? `[${host}]` : host;
 }
 
 function portOf(url: string): number {

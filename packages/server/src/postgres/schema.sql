@@ -285,6 +285,7 @@ CREATE TABLE listeners (
   boot_id    uuid NOT NULL,
   addresses  text[] NOT NULL,
   expires_at bigint NOT NULL,
+  peer       jsonb,
   CONSTRAINT listeners_pkey PRIMARY KEY (boot_id)
 ) WITH (fillfactor=50);
 

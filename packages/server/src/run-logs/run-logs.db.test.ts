@@ -145,14 +145,22 @@ describeEachPostgres('the logs of runs', (postgres) => {
     );
   });
 
-  it('in the folder of one server are not in that of another, which says so; a shared folder is read by both', async () => {
+  it('in the folder of one server are read by another through it; a shared folder is read by both', async () => {
     const one = await start('here', { roles: ['gateway', 'engine'] });
     const other = await start('there', { roles: ['gateway'] });
     const runId = await begin(one);
     await eventually(async () => expect(await one.runs.logText(runId)).toContain('begin'), SOON);
     release();
     await ended(one, runId);
-    await expect(other.runs.logText(runId)).rejects.toMatchObject({ code: 'log_elsewhere', status: 503 });
+    const whole = await one.runs.logText(runId);
+    expect(await other.runs.logText(runId)).toBe(whole);
+    expect(await other.runs.logText(runId, { search: 'careful' })).toMatch(/^\d+ e careful .*\n$/);
+    // One that has stopped has withdrawn its address.
+    await running.shift()!.stop();
+    await eventually(
+      () => expect(other.runs.logText(runId)).rejects.toMatchObject({ code: 'log_elsewhere', status: 503 }),
+      SOON,
+    );
     for (const server of running.splice(0)) await server.stop();
     const logs = { folder: join(folder, 'shared') };
     const first = await start('here', { logs });

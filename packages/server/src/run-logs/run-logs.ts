@@ -12,6 +12,8 @@ export interface LoggedLine {
   readonly atMs: number;
   readonly stream: LoggedStream;
   readonly text: string;
+  /** What comes after this position cannot be read now. */
+  readonly isMissing?: true;
 }
 
 /** A text whose length is known before it is read. */
@@ -23,12 +25,24 @@ export interface LogPart {
 /** Where a log is read. */
 export type LogSource = Pick<LogStore, 'segments' | 'read'>;
 
+/** The server whose folder has a log does not answer. */
+export class LogOutOfReach extends Error {
+  readonly nodeId: NodeId;
+  readonly why: string;
+
+  constructor(nodeId: NodeId, why: string, options?: ErrorOptions) {
+    super(`the logs of the server ${nodeId} cannot be read: ${why}`, options);
+    this.nodeId = nodeId;
+    this.why = why;
+  }
+}
+
 export interface RunLogsOptions {
   readonly records: Pick<RunLogStore, 'logsOf'>;
   readonly store: LogSource;
   readonly nodeId: NodeId;
-  /** The logs of another server. Left out: they cannot be read here. */
-  readonly peer?: (nodeId: NodeId) => LogSource;
+  /** The logs of another server, which throw LogOutOfReach; undefined: nobody knows where it is. Left out: nobody ever does. */
+  readonly peer?: ((nodeId: NodeId) => Promise<LogSource | undefined>) | undefined;
 }
 
 const READ_BYTES = 256 * 1_024;
@@ -50,9 +64,34 @@ export class RunLogs {
     return this.#options.records.logsOf(runId);
   }
 
-  /** Lines that are complete, from a position on. What was dropped or could not be kept is a line of its own. */
+  /** Refuses where all of it is in the folders of servers of which nobody knows where they are. */
+  async requireReach(records: readonly RunLogRecord[]): Promise<void> {
+    for (const record of records) if (await this.#sourceOf(record)) return;
+    const [first] = records;
+    if (!first) return;
+    const message = `The log of the run ${first.runId} is in a folder of the server ${first.nodeId}, which has not said where it is reached.`;
+    throw new Refusal('log_elsewhere', message);
+  }
+
+  /**
+   * Lines that are complete, from a position on. What was dropped or could not be kept is a line of its own, and so is what a server
+   * that does not answer has: then it is the last.
+   */
   async *lines(record: RunLogRecord, from = 0): AsyncGenerator<LoggedLine> {
-    const source = this.#sourceOf(record);
+    let end = from;
+    try {
+      for await (const line of this.#linesOf(record, from)) {
+        end = line.offset;
+        yield line;
+      }
+    } catch (error) {
+      if (!(error instanceof LogOutOfReach)) throw error;
+      yield missingLine(record, { from: end, error });
+    }
+  }
+
+  async *#linesOf(record: RunLogRecord, from: number): AsyncGenerator<LoggedLine> {
+    const source = await this.#requireSource(record);
     let end = from;
     for (const segment of await source.segments(record)) {
       if (segment.start + segment.bytes <= from) continue;
@@ -68,9 +107,18 @@ export class RunLogs {
     if (lost > 0) yield lossLine(record, lost);
   }
 
-  /** The same as text, without reading it. */
+  /** The same as text, without reading it. A server that ceases to answer while it is read cuts the text off. */
   async parts(record: RunLogRecord): Promise<LogPart[]> {
-    const source = this.#sourceOf(record);
+    try {
+      return await this.#partsOf(record);
+    } catch (error) {
+      if (!(error instanceof LogOutOfReach)) throw error;
+      return [textPart(textOf(missingLine(record, { from: 0, error })))];
+    }
+  }
+
+  async #partsOf(record: RunLogRecord): Promise<LogPart[]> {
+    const source = await this.#requireSource(record);
     const parts: LogPart[] = [];
     let end = 0;
     for (const segment of await source.segments(record)) {
@@ -94,12 +142,16 @@ export class RunLogs {
     return parts;
   }
 
-  #sourceOf({ nodeId, runId }: RunLogRecord): LogSource {
+  async #requireSource(record: RunLogRecord): Promise<LogSource> {
+    const source = await this.#sourceOf(record);
+    if (source) return source;
+    throw new LogOutOfReach(record.nodeId!, 'it has not said where it is reached');
+  }
+
+  async #sourceOf({ nodeId }: RunLogRecord): Promise<LogSource | undefined> {
     const { store, peer } = this.#options;
     if (nodeId === undefined || nodeId === this.#options.nodeId) return refusing(store);
-    if (peer) return peer(nodeId);
-    const message = `The log of the run ${runId} is in a folder of the server ${nodeId}, which this server cannot read.`;
-    throw new Refusal('log_elsewhere', message);
+    return peer?.(nodeId);
   }
 }
 
@@ -132,6 +184,16 @@ function gapLine(
 function lossLine({ epoch, lastAtMs, bytes }: RunLogRecord, lost: number): LoggedLine {
   const text = `${lost} bytes of output are missing here: they could not be kept, or are not kept any more.`;
   return { epoch, offset: bytes, atMs: lastAtMs, stream: 'system', text };
+}
+
+/** With the position before it: whoever follows the log goes on there when the server answers again. */
+function missingLine(
+  { epoch, lastAtMs }: RunLogRecord,
+  { from, error }: { from: number; error: LogOutOfReach },
+): LoggedLine {
+  const what = from === 0 ? 'The log of this attempt' : `The log of this attempt from byte ${from} on`;
+  const text = `${what} is missing here: it is in a folder of the server ${error.nodeId}, which cannot be asked now (${error.why}).`;
+  return { epoch, offset: from, atMs: lastAtMs, stream: 'system', text, isMissing: true };
 }
 
 async function* linesOf(

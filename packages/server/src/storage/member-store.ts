@@ -24,10 +24,27 @@ export interface NodeBeat {
   readonly joining?: { readonly ended: readonly BootId[] };
 }
 
+/** How the other servers of the installation reach a process and recognise what it asks of them. */
+export interface PublishedPeer {
+  readonly nodeId: NodeId;
+  /** URLs that lead to this process alone. */
+  readonly urls: readonly string[];
+  /** Ed25519, in base64: belongs to the private key that the process signs its requests with. */
+  readonly publicKey: string;
+  /** SHA-256 of the certificate that it shows; undefined: in clear. */
+  readonly certificate?: string | undefined;
+}
+
+export interface Peer extends PublishedPeer {
+  readonly bootId: BootId;
+  readonly untilMs: number;
+}
+
 export interface PublishedAddresses {
   readonly bootId: BootId;
   /** URLs, of which only host and port count. */
   readonly addresses: readonly string[];
+  readonly peer?: PublishedPeer | undefined;
   readonly untilMs: number;
   readonly forgetBeforeMs: number;
 }
@@ -107,6 +124,8 @@ export interface MemberStore {
   withdrawAddresses(bootId: BootId): Promise<void>;
   /** Where processes and nodes that last beyond this instant say that they are reached, each address once. */
   publishedAddresses(afterMs: number): Promise<string[]>;
+  /** Processes that said how other servers reach them, the one that lasts longest first, also those that last no more. */
+  publishedPeers(): Promise<Peer[]>;
   shards(): Promise<ShardOwner[]>;
   /**
    * Takes those of the shards that are free, this node's own, or of a node that is gone or silent, with a new epoch. A node that

@@ -3,6 +3,7 @@
  * reloaded when they are renewed and plain HTTP redirected to https. Invalid settings are reported before anything else
  * starts.
  */
+import { X509Certificate } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { Clock, Log, Random } from '@carillon/foundation';
 import type { FastifyInstance } from 'fastify';
@@ -36,11 +37,13 @@ export class GatewayPort {
   readonly #options: GatewayPortOptions;
   readonly #watch: CertificateWatch | undefined;
   #boundPort: number;
+  #certificate: Certificate | undefined;
 
   private constructor(options: GatewayPortOptions, certificate: Certificate | undefined) {
     const { tls: files } = options;
     this.#options = options;
     this.#boundPort = options.port;
+    this.#certificate = certificate;
     this.scheme = certificate ? 'https' : 'http';
     this.host = hostOf(options.host, { tls: certificate !== undefined });
     let refused = 0;
@@ -59,7 +62,10 @@ export class GatewayPort {
             ...options,
             files,
             current: certificate,
-            onRenewed: (renewed) => this.listener.replaceCertificate(renewed),
+            onRenewed: (renewed) => {
+              this.listener.replaceCertificate(renewed);
+              this.#certificate = renewed;
+            },
           })
         : undefined;
   }
@@ -70,6 +76,11 @@ export class GatewayPort {
     const port = new GatewayPort(options, certificate);
     port.#warn(certificate);
     return port;
+  }
+
+  /** SHA-256 of the certificate that it shows; undefined: in clear. */
+  get fingerprint(): string | undefined {
+    return this.#certificate && new X509Certificate(this.#certificate.cert).fingerprint256;
   }
 
   /** Answers the URL for callers on this machine. Closing the gateway closes the port. */

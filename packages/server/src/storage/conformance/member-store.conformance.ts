@@ -2,7 +2,7 @@
 
 import type { BootId, NodeId } from '@carillon/domain';
 import { describe, expect, it } from 'vitest';
-import type { NodeBeat } from '../member-store.ts';
+import type { NodeBeat, PublishedPeer } from '../member-store.ts';
 import { describeWorkers } from './member-workers.conformance.ts';
 import { newId } from './sample-job.ts';
 import { BASE_MS, DAY_MS, type MakeStorage, SECOND_MS } from './storage-under-test.ts';
@@ -81,6 +81,32 @@ function describeNodes(make: MakeStorage): void {
     expect(await addresses(0)).toEqual(['http://10.0.0.2:1']);
     await members.withdrawAddresses(later);
     expect(await addresses(0)).toEqual([]);
+  });
+
+  it('a process says how other servers reach it; the one that lasts longest comes first', async () => {
+    const { members } = stage.world.storage;
+    const [former, present, other] = [newId<BootId>(), newId<BootId>(), newId<BootId>()];
+    const peer = (port: number) => ({
+      ...{ nodeId: newId<NodeId>(), urls: [`https://10.0.0.1:${port}`], publicKey: 'abc=' },
+      certificate: '00:FF',
+    });
+    const [one, two] = [peer(1), { ...peer(2), certificate: undefined }];
+    const publish = (bootId: BootId, untilMs: number, given?: PublishedPeer) =>
+      members.publishAddresses({ bootId, addresses: [], untilMs, forgetBeforeMs: 0, peer: given });
+    await publish(former, BASE_MS, one);
+    await publish(present, BASE_MS + 1, two);
+    await publish(other, BASE_MS + 2);
+    expect(await members.publishedPeers()).toEqual([
+      { ...two, bootId: present, untilMs: BASE_MS + 1 },
+      { ...one, bootId: former, untilMs: BASE_MS },
+    ]);
+    await publish(former, BASE_MS + 3, two);
+    expect((await members.publishedPeers()).map(({ bootId, urls }) => [bootId, urls])).toEqual([
+      [former, two.urls],
+      [present, two.urls],
+    ]);
+    await members.withdrawAddresses(former);
+    expect((await members.publishedPeers()).map(({ bootId }) => bootId)).toEqual([present]);
   });
 
   it('a node silent for its time to live is dead, and alive again with its next beat', async () => {

@@ -6,6 +6,7 @@ import type {
   HeardWorker,
   MemberStore,
   NodeBeat,
+  Peer,
   PublishedAddresses,
   Registered,
   ShardOwner,
@@ -69,10 +70,11 @@ export class MemoryMemberStore implements MemberStore {
     this.#emit('node.left', nodeId);
   }
 
-  async publishAddresses({ bootId, addresses, untilMs, forgetBeforeMs }: PublishedAddresses): Promise<void> {
+  async publishAddresses(published: PublishedAddresses): Promise<void> {
+    const { bootId, addresses, peer, untilMs, forgetBeforeMs } = published;
     const { listeners } = this.#state;
     for (const [id, { expiresAtMs }] of listeners) if (expiresAtMs <= forgetBeforeMs) listeners.delete(id);
-    listeners.set(bootId, { addresses, expiresAtMs: untilMs });
+    listeners.set(bootId, { addresses, peer, expiresAtMs: untilMs });
   }
 
   async withdrawAddresses(bootId: BootId): Promise<void> {
@@ -89,6 +91,13 @@ export class MemoryMemberStore implements MemberStore {
         ...lasting(listeners.values()).flatMap(({ addresses }) => addresses),
       ]),
     ];
+  }
+
+  async publishedPeers(): Promise<Peer[]> {
+    const known = [...this.#state.listeners].flatMap(([bootId, { peer, expiresAtMs: untilMs }]) =>
+      peer ? [{ ...peer, bootId, untilMs }] : [],
+    );
+    return known.sort((a, b) => b.untilMs - a.untilMs);
   }
 
   async shards(): Promise<ShardOwner[]> {

@@ -13,7 +13,7 @@ import {
 } from '@carillon/domain';
 import type { AuditRecord } from '../audit-store.ts';
 import type { NewRun, RunRequest } from '../due.ts';
-import type { ShardOwner, WorkerState } from '../member-store.ts';
+import type { PublishedAddresses, ShardOwner, WorkerState } from '../member-store.ts';
 import type { StoredCheckpoint } from '../run-state-store.ts';
 import type { DeadLetter } from '../run-store.ts';
 import type { ShardGuard } from '../schedule-store.ts';
@@ -74,7 +74,10 @@ export interface MemoryState {
   readonly deadLetters: Map<RunId, StoredLetter>;
   readonly checkpoints: Map<RunId, StoredCheckpoint & { readonly sequence: number }>;
   readonly nodes: Map<NodeId, NodeRow>;
-  readonly listeners: Map<BootId, { readonly addresses: readonly string[]; readonly expiresAtMs: number }>;
+  readonly listeners: Map<
+    BootId,
+    Pick<PublishedAddresses, 'addresses' | 'peer'> & { readonly expiresAtMs: number }
+  >;
   readonly shards: Map<number, ShardRow>;
   readonly workers: Map<WorkerId, WorkerRow>;
   readonly events: EventLog;

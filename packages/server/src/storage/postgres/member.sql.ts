@@ -39,14 +39,16 @@ export const BEAT_NODE = statement('beat_node')`
   UNION ALL SELECT node_id, false FROM nodes
     WHERE node_id <> $1::uuid AND last_seen_at > $5::bigint AND last_seen_at <= $6::bigint`;
 
-/** $1 boot, $2 addresses, $3 until, $4 oldest to keep. A row that is locked is being recorded again. */
+/** $1 boot, $2 addresses, $3 until, $4 oldest to keep, $5 how other servers reach it. A row that is locked is being recorded again. */
 export const PUBLISH_ADDRESSES = statement('publish_addresses')`
   WITH forgotten AS (
     DELETE FROM listeners WHERE boot_id IN (
       SELECT boot_id FROM listeners WHERE expires_at <= $4::bigint AND boot_id <> $1::uuid FOR UPDATE SKIP LOCKED)
   )
-  INSERT INTO listeners (boot_id, addresses, expires_at) VALUES ($1::uuid, $2::text[], $3::bigint)
-  ON CONFLICT (boot_id) DO UPDATE SET addresses = excluded.addresses, expires_at = excluded.expires_at`;
+  INSERT INTO listeners (boot_id, addresses, expires_at, peer)
+  VALUES ($1::uuid, $2::text[], $3::bigint, $5::jsonb)
+  ON CONFLICT (boot_id) DO UPDATE SET addresses = excluded.addresses, expires_at = excluded.expires_at,
+    peer = excluded.peer`;
 
 export const WITHDRAW_ADDRESSES = statement('withdraw_addresses')`
   DELETE FROM listeners WHERE boot_id = $1::uuid`;
@@ -54,6 +56,9 @@ export const WITHDRAW_ADDRESSES = statement('withdraw_addresses')`
 export const PUBLISHED_ADDRESSES = statement('published_addresses')`
   SELECT address FROM nodes WHERE expires_at > $1::bigint
   UNION SELECT unnest(addresses) FROM listeners WHERE expires_at > $1::bigint`;
+
+export const PUBLISHED_PEERS = statement('published_peers')`
+  SELECT boot_id, expires_at, peer FROM listeners WHERE peer IS NOT NULL ORDER BY expires_at DESC`;
 
 export const LEAVE_NODE = statement('leave_node')`
   WITH gone AS (

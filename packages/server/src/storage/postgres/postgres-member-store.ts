@@ -7,7 +7,9 @@ import type {
   HeardWorker,
   MemberStore,
   NodeBeat,
+  Peer,
   PublishedAddresses,
+  PublishedPeer,
   Registered,
   ShardOwner,
   UnreceivedRun,
@@ -55,6 +57,7 @@ export class PostgresMemberStore implements MemberStore {
       textArray(published.addresses),
       published.untilMs,
       published.forgetBeforeMs,
+      published.peer ? JSON.stringify(published.peer) : null,
     ]);
   }
 
@@ -65,6 +68,14 @@ export class PostgresMemberStore implements MemberStore {
   async publishedAddresses(afterMs: number): Promise<string[]> {
     const rows = await this.#database.query<readonly [string]>(sql.PUBLISHED_ADDRESSES, [afterMs]);
     return rows.map(([address]) => address);
+  }
+
+  async publishedPeers(): Promise<Peer[]> {
+    const rows = await this.#database.query<readonly [BootId, number, PublishedPeer]>(
+      sql.PUBLISHED_PEERS,
+      [],
+    );
+    return rows.map(([bootId, untilMs, peer]) => ({ ...peer, bootId, untilMs }));
   }
 
   shards(): Promise<ShardOwner[]> {
