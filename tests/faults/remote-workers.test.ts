@@ -152,7 +152,7 @@ it('worker killed: its run is lost and tried again on another worker, never besi
   await untilSucceeded(jobId);
   const [lost, won, ...more] = await attempts(jobId);
   expect(more).toEqual([]);
-  expect(lost).toMatchObject({ epoch: 1, status: 'FAILED', error_message: expect.stringContaining('lost') });
+  expect(lost).toMatchObject({ epoch: 1, status: 'LOST', error_message: expect.stringContaining('lost') });
   expect(won).toMatchObject({ epoch: 2, status: 'SUCCESS', attempt_number: 1 });
   expect(stage.receiver.overlaps()).toEqual([]);
 });
@@ -175,7 +175,7 @@ it('worker frozen past the silence and thawed: its late report is stale, and its
   heir.kill('SIGKILL');
   await untilSucceeded(await submit(server, 1));
   expect((await attempts(jobId)).map(({ epoch, status }) => [epoch, status])).toEqual([
-    [1, 'FAILED'],
+    [1, 'LOST'],
     [2, 'SUCCESS'],
   ]);
 });

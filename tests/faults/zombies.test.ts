@@ -94,7 +94,7 @@ it('a paused server loses its run to another; what it reports when it goes on is
   expect(more).toEqual([]);
   expect(lost).toMatchObject({
     epoch: 1,
-    status: 'FAILED',
+    status: 'LOST',
     error_message: expect.stringContaining('was lost'),
   });
   expect(lost?.executor_id).toContain(await nodeOf(zombie));
@@ -124,7 +124,7 @@ it('a server behind a dead network stops its run before another starts it', asyn
   proxy.recover();
   await island.ready();
   expect((await attempts(jobId)).map(({ epoch, status }) => [epoch, status])).toEqual([
-    [1, 'FAILED'],
+    [1, 'LOST'],
     [2, 'SUCCESS'],
   ]);
   await endServers();
@@ -136,7 +136,7 @@ it('a server that is stopped during a long job gives it back, and that is no att
   const jobId = await startJobOn(leaving, 8_000);
   expect(await leaving.stop(60_000)).toEqual({ code: 0, signal: null });
   const [given] = await attempts(jobId);
-  expect(given).toMatchObject({ epoch: 1, status: 'FAILED', attempt_number: 1 });
+  expect(given).toMatchObject({ epoch: 1, status: 'RETURNED', attempt_number: 1 });
   expect(given?.error_message).toContain('the server was shut down');
 
   await untilSucceeded(jobId);

@@ -117,7 +117,7 @@ waiting says for how long.
 
 **Words for how it goes**: a job is \`pending\`, \`running\`, \`paused\`, \`completed\`, \`failed\` or \`cancelled\`. With \`--json\` the field
 \`status\` of a job is the server's own, where \`SCHEDULED\` stands for pending. A run is QUEUED, CLAIMED, RUNNING, and in the end SUCCESS, FAILED,
-TIMED_OUT, CANCELLED or SKIPPED.
+TIMED_OUT, CANCELLED or SKIPPED. An attempt that its worker gave back is RETURNED, one whose worker fell silent LOST; its run goes on.
 
 **Waiting** (\`--wait\`, \`--watch\`) ends with 0 when the job completed or the run succeeded, with 1 when it ended in any other way. Ctrl-C ends
 the waiting with 130 and leaves the job alone; \`-f\` goes on until Ctrl-C.

@@ -30,8 +30,8 @@ export async function wrongOneOffs(
 ): Promise<{ wrong: string[]; givenUp: number }> {
   const rows = await postgres.query<OneOff>(`
     SELECT j.job_id, ${JOB_STATUS} AS status, count(*) FILTER (WHERE r.status = 'SUCCESS')::int AS successes,
-      count(*) FILTER (WHERE r.status NOT IN ('SUCCESS', 'FAILED'))::int AS open,
-      count(*) FILTER (WHERE r.status = 'FAILED' AND r.error_message LIKE '%was lost while it held the run')::int AS losses,
+      count(*) FILTER (WHERE r.status NOT IN ('SUCCESS', 'FAILED', 'RETURNED', 'LOST'))::int AS open,
+      count(*) FILTER (WHERE r.status IN ('FAILED', 'LOST') AND r.error_message LIKE '%was lost while it held the run')::int AS losses,
       (SELECT string_agg(reason, ' ') FROM dead_letters d WHERE d.job_id = j.job_id) AS dead
     FROM jobs j LEFT JOIN job_runs r USING (job_id) WHERE j.name LIKE 'one-off %' GROUP BY j.job_id`);
   const stored = new Map(rows.map((row) => [row.job_id, row]));

@@ -19,7 +19,9 @@ export type RunStatus =
   | 'FAILED'
   | 'CANCELLED'
   | 'TIMED_OUT'
-  | 'SKIPPED';
+  | 'SKIPPED'
+  | 'RETURNED'
+  | 'LOST';
 
 export type DeadReason =
   | 'retries_exhausted'

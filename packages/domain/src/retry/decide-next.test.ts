@@ -86,7 +86,8 @@ describe('what ends a run', () => {
         const step = decide(outcome, { policy });
         expect(isFinal(step.status)).toBe(true);
         expect(step.error).toBe('no');
-        expect(step.status).toBe(outcome.kind === 'TIMED_OUT' ? 'TIMED_OUT' : 'FAILED');
+        const isInterruption = outcome.kind === 'RETURNED' || outcome.kind === 'LOST';
+        expect(step.status).toBe(isInterruption && step.next.kind !== 'again' ? 'FAILED' : outcome.kind);
       }),
     );
   });

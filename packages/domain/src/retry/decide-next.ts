@@ -61,28 +61,34 @@ export function decideNext(outcome: RunOutcome, context: DecideContext): NextSte
     case 'CANCELLED':
       return { status: 'CANCELLED', error: outcome.error, next: { kind: 'finish' } };
     case 'RETURNED':
-      return {
-        status: 'FAILED',
-        error: outcome.error,
-        next: again({ atMs: nowMs, attempt: soFar.attempt, crashes: soFar.crashes }, context),
-      };
+      return interrupted(
+        outcome,
+        again({ atMs: nowMs, attempt: soFar.attempt, crashes: soFar.crashes }, context),
+      );
     case 'LOST': {
       const crashes = soFar.crashes + 1;
       const isFirstSuspect = soFar.crashes > (outcome.othersCrashes ?? -1);
       const isPoison = crashes >= (isFirstSuspect ? CRASHES_MAX : CRASHES_MAX_IN_COMPANY);
       const atMs = withinDeadline(nowMs + suspectPauseMs(crashes, context.random), context);
-      return {
-        status: 'FAILED',
-        error: outcome.error,
-        next: isPoison
+      return interrupted(
+        outcome,
+        isPoison
           ? { kind: 'dead', reason: 'crashed_workers' }
           : again({ atMs, attempt: soFar.attempt, crashes }, context),
-      };
+      );
     }
     case 'FAILED':
     case 'TIMED_OUT':
       return { status: outcome.kind, error: outcome.error, next: afterFailure(outcome, context) };
   }
+}
+
+/** The attempt is shown as what it was, unless the run ends with it: then the run has failed. */
+function interrupted(
+  { kind, error }: Extract<RunOutcome, { kind: 'RETURNED' | 'LOST' }>,
+  next: NextStep['next'],
+): NextStep {
+  return { status: next.kind === 'again' ? kind : 'FAILED', error, next };
 }
 
 function afterFailure(

@@ -2,7 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { canMoveRun, isFinal, RUN_STATUSES, type RunStatus } from './run.ts';
 
 const movesFrom = (from: RunStatus): RunStatus[] => RUN_STATUSES.filter((to) => canMoveRun(from, to));
-const FINAL: readonly RunStatus[] = ['SUCCESS', 'FAILED', 'CANCELLED', 'TIMED_OUT', 'SKIPPED'];
+const FINAL: readonly RunStatus[] = [
+  ...(['SUCCESS', 'FAILED', 'CANCELLED', 'TIMED_OUT', 'SKIPPED', 'RETURNED', 'LOST'] as const),
+];
 
 describe('a run', () => {
   test('is final in the states an attempt ends with, and in no other', () => {
@@ -13,8 +15,10 @@ describe('a run', () => {
     expect(movesFrom(status).filter((to) => to !== 'QUEUED')).toEqual([]);
   });
 
-  test('is tried again after a failure or a timeout, never after success, a cancel or a skip (hazard 18)', () => {
-    expect(FINAL.filter((status) => canMoveRun(status, 'QUEUED'))).toEqual(['FAILED', 'TIMED_OUT']);
+  test('is tried again after a failure, a timeout or an interruption, never after success, a cancel or a skip (hazard 18)', () => {
+    expect(FINAL.filter((status) => canMoveRun(status, 'QUEUED'))).toEqual([
+      ...['FAILED', 'TIMED_OUT', 'RETURNED', 'LOST'],
+    ]);
   });
 
   test('is skipped only while it waits: nothing of it was handed out', () => {
@@ -35,6 +39,8 @@ describe('a run', () => {
       'FAILED',
       'CANCELLED',
       'TIMED_OUT',
+      'RETURNED',
+      'LOST',
     ]);
   });
 

@@ -93,23 +93,38 @@ export const RUN_STATUSES = [
   'CANCELLED',
   'TIMED_OUT',
   'SKIPPED',
+  'RETURNED',
+  'LOST',
 ] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
 /**
- * Back to QUEUED: a retry, or a run taken back from a worker that fell silent. CANCELLING: it is under a lease, and was asked to
+ * Back to QUEUED: a retry. RETURNED: its worker gave it back; LOST: its worker fell silent, and the run was taken back. Either costs no
+ * attempt, and the run goes on: one that does not is FAILED. CANCELLING: it is under a lease, and was asked to
  * stop; whatever it ends with then, it is CANCELLED.
  */
 const MOVES: Record<RunStatus, readonly RunStatus[]> = {
   QUEUED: ['CLAIMED', 'CANCELLED', 'SKIPPED', 'FAILED'],
-  CLAIMED: ['RUNNING', 'CANCELLING', 'SUCCESS', 'FAILED', 'CANCELLED', 'TIMED_OUT', 'QUEUED'],
-  RUNNING: ['CANCELLING', 'SUCCESS', 'FAILED', 'CANCELLED', 'TIMED_OUT', 'QUEUED'],
+  CLAIMED: [
+    'RUNNING',
+    'CANCELLING',
+    'SUCCESS',
+    'FAILED',
+    'CANCELLED',
+    'TIMED_OUT',
+    'RETURNED',
+    'LOST',
+    'QUEUED',
+  ],
+  RUNNING: ['CANCELLING', 'SUCCESS', 'FAILED', 'CANCELLED', 'TIMED_OUT', 'RETURNED', 'LOST', 'QUEUED'],
   CANCELLING: ['CANCELLED'],
   SUCCESS: [],
   FAILED: ['QUEUED'],
   CANCELLED: [],
   TIMED_OUT: ['QUEUED'],
   SKIPPED: [],
+  RETURNED: ['QUEUED'],
+  LOST: ['QUEUED'],
 };
 
 export function canMoveRun(from: RunStatus, to: RunStatus): boolean {
@@ -117,7 +132,7 @@ export function canMoveRun(from: RunStatus, to: RunStatus): boolean {
 }
 
 /** What an attempt ends with. */
-export type FinalRunStatus = Extract<RunStatus, 'SUCCESS' | 'FAILED' | 'CANCELLED' | 'TIMED_OUT' | 'SKIPPED'>;
+export type FinalRunStatus = Exclude<RunStatus, 'QUEUED' | 'CLAIMED' | 'RUNNING' | 'CANCELLING'>;
 
 export function isFinal(status: RunStatus): status is FinalRunStatus {
   return MOVES[status].every((next) => next === 'QUEUED');

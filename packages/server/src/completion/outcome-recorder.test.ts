@@ -180,6 +180,7 @@ describe('an outcome', () => {
     const { job, run } = await claimed({ retry: { ...DEFAULT_RETRY, maxRetries: 0 } });
     await end(run, { kind: 'RETURNED', error: 'shutdown' });
     expect(await stage.world.pendingRuns(job)).toMatchObject([{ attempt: 1, fireAtMs: stage.clock.now() }]);
+    expect(await statuses(job)).toEqual(['QUEUED', 'RETURNED']);
   });
 
   test('of a timeout is told as one', async () => {
@@ -217,7 +218,7 @@ describe('a report about a run that was given to another', () => {
     expect(await stage.world.pendingRuns(job)).toHaveLength(2);
     expect([freed, again]).toEqual([[], []]);
     const attempts = await stage.storage.runs.attempts(run.runId, stage.clock.now());
-    expect(attempts.at(-1)).toMatchObject({ status: 'FAILED', lateReport: 'SUCCESS' });
+    expect(attempts.at(-1)).toMatchObject({ status: 'LOST', lateReport: 'SUCCESS' });
   });
 
   test('that repeats the first one is refused like any other: a run ends once', async () => {

@@ -297,7 +297,7 @@ test('what failed in the last hour is one request, with the job of each', async 
   expect(await list('status=failed&since=1h')).toMatchObject([failed]);
   expect(await list('status=failed,timed_out&since=1h')).toMatchObject([failed]);
   expect((await gateway.ask('GET', '/api/runs?status=timedout')).body.detail).toContain(
-    'timed_out, skipped (did you mean "timed_out"?).',
+    'timed_out, skipped, returned, lost (did you mean "timed_out"?).',
   );
   expect(await list('since=2030-01-01T13:00:00Z&label=team:x&worker_id=worker-1&error=503')).toMatchObject([
     failed,

@@ -97,7 +97,7 @@ describe('a worker that fell silent', () => {
     await passSilence();
     const attempts = await stage.storage.runs.attempts(run.runId, stage.clock.now());
     expect(attempts.at(-1)).toMatchObject({
-      status: 'FAILED',
+      status: 'LOST',
       error: `worker ${stage.world.workerId} was lost while it held the run`,
     });
   });
@@ -122,7 +122,7 @@ describe('a worker that fell silent', () => {
     expect(await report(run, { kind: 'SUCCESS' })).toBe('stale');
     expect(await stage.world.pendingRuns(job)).toHaveLength(1);
     const attempts = await stage.storage.runs.attempts(run.runId, stage.clock.now());
-    expect(attempts.at(-1)).toMatchObject({ status: 'FAILED', lateReport: 'SUCCESS' });
+    expect(attempts.at(-1)).toMatchObject({ status: 'LOST', lateReport: 'SUCCESS' });
   });
 
   test('is dead under its name, and then forgotten', async () => {

@@ -66,6 +66,11 @@ export class CheckpointSaver {
     }
   }
 
+  /** For tests: runs with a save under way. */
+  get savingCount(): number {
+    return this.#last.size;
+  }
+
   #next(): number {
     this.#sequence += 1;
     return this.#sequence;

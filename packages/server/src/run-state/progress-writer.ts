@@ -44,6 +44,11 @@ export class ProgressWriter {
     this.#arm();
   }
 
+  /** For tests: runs whose progress is not written yet. */
+  get waitingCount(): number {
+    return this.#waiting.size;
+  }
+
   /** What a run said last is written before its end, after which it cannot be. A promise while it is. */
   close({ leaseId, position }: HeldRun): Promise<void> | undefined {
     return this.#waiting.has(`${leaseId}/${position}`) ? this.#writeBatch() : undefined;

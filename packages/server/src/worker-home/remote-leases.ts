@@ -89,10 +89,17 @@ export class RemoteLeases {
     return unnamed;
   }
 
-  /** Runs of the lease whose end was not told. */
-  openRuns(leaseId: LeaseId): number {
+  /** For tests: what is remembered. */
+  counts(): { readonly leases: number; readonly runs: number } {
+    const runs = [...this.#known.values()].reduce((sum, lease) => sum + lease.runs.size, 0);
+    return { leases: this.#known.size, runs };
+  }
+
+  /** The lease is not the worker's any more. Answers how many of its runs have not told their end. */
+  forget(leaseId: LeaseId): number {
     let open = 0;
     for (const { isTold } of this.#known.get(leaseId)?.runs.values() ?? []) if (!isTold) open += 1;
+    this.#known.delete(leaseId);
     return open;
   }
 

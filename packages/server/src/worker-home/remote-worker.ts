@@ -141,6 +141,11 @@ export class RemoteWorker implements LocalWorker {
     return this.#isLeaving;
   }
 
+  /** For tests: what it remembers of runs. */
+  counts(): { readonly leases: number; readonly runs: number; readonly unsettled: number } {
+    return { ...this.#leases.counts(), unsettled: this.#unsettled };
+  }
+
   /** Finds what it holds from earlier streams; answers which of the leases that it named are not its own any more. */
   async open(): Promise<string[]> {
     const { heldLeases, heldRuns } = this.#options;
@@ -351,12 +356,14 @@ export class RemoteWorker implements LocalWorker {
     }
   }
 
+  /** Whatever the worker says of them from now on is stale, so nothing is remembered of them, should it say nothing. */
   #stopUnknown(leases: readonly LeaseId[]): number {
     let runs = 0;
     for (const leaseId of leases) {
-      runs += this.#leases.openRuns(leaseId);
+      runs += this.#leases.forget(leaseId);
       this.#unknown.add(leaseId);
     }
+    this.#unsettled = Math.max(0, this.#unsettled - runs);
     return runs;
   }
 }

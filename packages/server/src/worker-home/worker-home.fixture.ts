@@ -69,13 +69,21 @@ export class WorkerHomeFixture {
   callerNow: Caller | undefined;
   readonly described: OfferedParameters[] = [];
   readonly #channel: RunChannel;
+  readonly #silentMs: number;
   readonly #undo: (() => Promise<unknown>)[] = [];
 
-  constructor({ channel = SILENT_CHANNEL }: { channel?: RunChannel } = {}) {
+  constructor({
+    channel = SILENT_CHANNEL,
+    silentMs = SILENT_MS,
+  }: {
+    channel?: RunChannel;
+    silentMs?: number;
+  } = {}) {
     this.#channel = channel;
+    this.#silentMs = silentMs;
   }
 
-  static async open(options: { channel?: RunChannel } = {}): Promise<WorkerHomeFixture> {
+  static async open(options: { channel?: RunChannel; silentMs?: number } = {}): Promise<WorkerHomeFixture> {
     const fixture = new WorkerHomeFixture(options);
     await fixture.world.prepare();
     return fixture;
@@ -163,7 +171,7 @@ export class WorkerHomeFixture {
   #homes() {
     return {
       ...{ ...this.common, members: this.members.port, leases: this.leases.port, reports: this.reports },
-      ...{ link: this.link, signals: this.signals, channel: this.#channel, silentMs: SILENT_MS },
+      ...{ link: this.link, signals: this.signals, channel: this.#channel, silentMs: this.#silentMs },
     };
   }
 

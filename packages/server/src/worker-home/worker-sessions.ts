@@ -120,6 +120,18 @@ export class WorkerSessions implements Service {
     return this.#sessions.has(workerId);
   }
 
+  /** For tests: what the streams remember of runs. */
+  counts(): { readonly leases: number; readonly runs: number; readonly unsettled: number } {
+    const all = { leases: 0, runs: 0, unsettled: 0 };
+    for (const { worker } of this.#sessions.values()) {
+      const { leases, runs, unsettled } = worker.counts();
+      all.leases += leases;
+      all.runs += runs;
+      all.unsettled += unsettled;
+    }
+    return all;
+  }
+
   start(): void {}
 
   /** Claims for the workers end, what was claimed is handed over, and they are sent to another server. */

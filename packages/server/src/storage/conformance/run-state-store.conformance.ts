@@ -50,8 +50,8 @@ export function describeRunState(makeStorage: MakeStorage): void {
     it.each([
       ['a failure', { status: 'FAILED', error: 'boom', next: AGAIN }],
       ['a timeout', { status: 'TIMED_OUT', error: 'too long', next: AGAIN }],
-      ['a crash (LOST)', { status: 'FAILED', error: 'lost', next: { ...AGAIN, attempt: 1, crashes: 1 } }],
-      ['a return', { status: 'FAILED', error: 'returned', next: { ...AGAIN, attempt: 1 } }],
+      ['a crash', { status: 'LOST', error: 'lost', next: { ...AGAIN, attempt: 1, crashes: 1 } }],
+      ['a return', { status: 'RETURNED', error: 'returned', next: { ...AGAIN, attempt: 1 } }],
     ] as const)('are handed on after %s, and further on while nobody saves another', async (_, end) => {
       const { job } = await saveAndEnd(end);
       const second = await stage.world.claimOne(job);

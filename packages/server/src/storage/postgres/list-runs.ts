@@ -77,7 +77,7 @@ async function listMerged(database: Database, query: RunQuery): Promise<RunList>
   if (jobId !== undefined) {
     parts.push(await readOrdered(database, ENDED_RUNS_OF_JOB, query, { before, fromMs: lookBackMs, jobId }));
   } else {
-    if (asksFor(statuses, 'FAILED', 'CANCELLED', 'TIMED_OUT', 'SKIPPED'))
+    if (asksFor(statuses, 'FAILED', 'CANCELLED', 'TIMED_OUT', 'SKIPPED', 'RETURNED', 'LOST'))
       parts.push(await readOrdered(database, NOT_SUCCEEDED_RUNS, query, { before, fromMs: lookBackMs }));
     if (isOnOffer && asksFor(statuses, 'SUCCESS')) parts.push(await readSucceeded(database, query, before));
   }

@@ -244,7 +244,7 @@ export class RandomCalls {
     const result = this.#chance(0.2) ? '{"a": [2], "b": 1}' : undefined;
     const kind = this.#below(6);
     if (kind < 2) return { ...base, ...success, result };
-    const status = this.#pick(['FAILED', 'FAILED', 'TIMED_OUT'] as const);
+    const status = this.#pick(['FAILED', 'TIMED_OUT', 'RETURNED', 'LOST'] as const);
     if (kind < 4) {
       const isCrash = this.#chance(0.3);
       const atMs = this.#nowMs + (this.#chance(0.4) ? 0 : this.#below(10_000));
