@@ -4,7 +4,7 @@ import { CarillonError, type Worker } from '@carillon/client';
 import type { Cli } from '../cli.ts';
 import { type CommandSpec, command } from '../command.ts';
 import { EXIT } from '../errors.ts';
-import { toggle } from '../flags.ts';
+import { labelFilter, toggle } from '../flags.ts';
 import { WaitingLine } from '../output/progress.ts';
 import { eachIdCommand, listCommand } from './actions.ts';
 
@@ -19,9 +19,10 @@ const list: CommandSpec = {
   ...listCommand('workers list', 'List who runs jobs', {
     details:
       '`carillon workers` does the same. Where the terminal is too narrow, -o wide shows the name, the version, the labels and the server of each as well.',
-    examples: ['carillon workers', 'carillon workers list -o wide'],
+    examples: ['carillon workers', 'carillon workers list -o wide', 'carillon workers list --label gpu=a100'],
     all: true,
-    read: (client) => client.workers.list(),
+    options: { label: labelFilter('--label <name=value>', 'With this label; may be repeated') },
+    read: (client, query) => client.workers.list({ label: query.label }),
     columns: (out) => [
       { header: 'ID', value: (worker) => worker.worker_id, fixed: true },
       { header: 'NAME', value: (worker) => worker.name ?? '-', rank: 21 },
@@ -44,6 +45,7 @@ const list: CommandSpec = {
       { header: 'LAST SEEN', value: (worker) => out.shortTime(worker.last_seen_at), fixed: true },
     ],
     empty: 'No workers.',
+    noMatch: 'No worker has these labels.',
   }),
   isDefault: true,
 };
