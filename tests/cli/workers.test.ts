@@ -148,6 +148,69 @@ test('carillon worker runs the built-in handlers on another machine, and SIGTERM
   }
 }, 180_000);
 
+test('labels of workers are shown and filtered by, in command, REST and RPC', async () => {
+  const { key } = await json<{ key: string }>([
+    'keys',
+    'create',
+    'labelled',
+    '--worker',
+    '--handlers',
+    'http',
+  ]);
+  const labels = ['--label', 'gpu=h100', '--label', 'zone=eu:1'];
+  const labelled = launchCarillon(
+    ['worker', '--url', one.server.address, '--handlers', 'http', '--name', 'labelled', ...labels],
+    { cwd: one.folder, env: { CARILLON_KEY: key } },
+  );
+  const expected = [expect.objectContaining({ name: 'labelled', labels: { gpu: 'h100', zone: 'eu:1' } })];
+  try {
+    await eventually(
+      async () => expect(await json(['workers', 'list', '--label', 'gpu=h100'])).toEqual(expected),
+      SOON,
+    );
+    expect(await json(['workers', 'list', ...labels])).toEqual(expected);
+    expect(await run(['workers', 'list', '--label', 'gpu=h100', '--label', 'zone=us'])).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('No worker has these labels.'),
+    });
+    expect(await ok(['workers', '-o', 'wide', '--label', 'zone=eu:1'])).toContain('gpu=h100 zone=eu:1');
+
+    const headers = {
+      authorization: `Bearer ${await one.server.adminKey()}`,
+      'content-type': 'application/json',
+    };
+    const rest = await fetch(`${one.server.address}/api/workers?label=gpu:h100&label=zone:eu:1`, { headers });
+    expect(await rest.json()).toEqual(expected);
+    const wrong = await fetch(`${one.server.address}/api/workers?label=gpu`, { headers });
+    expect(await wrong.json()).toMatchObject({ code: 'field_invalid', field: 'label' });
+    const call = `${one.server.address}/carillon.v1.JobService/ListWorkers`;
+    const rpc = async (wanted: object) =>
+      (await fetch(call, { method: 'POST', headers, body: JSON.stringify({ labels: wanted }) })).json();
+    expect(await rpc({ gpu: 'h100', zone: 'eu:1' })).toMatchObject({ workers: [{ name: 'labelled' }] });
+    expect(await rpc({ gpu: 'h100', zone: 'us' })).not.toHaveProperty('workers');
+  } finally {
+    labelled.signal('SIGTERM');
+    await labelled.ended;
+  }
+}, 180_000);
+
+test('a script job that no worker could run is refused when it is made, with what there is', async () => {
+  const make = (payload: object) =>
+    run(['jobs', 'create', 'script', '--handler', 'script', '--payload', JSON.stringify(payload)]);
+  expect(await make({ script: 'true', interpreter: 'fish' })).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(
+      /nobody who runs scripts here has "fish"\. There is .*\bsh\b.*script\.interpreters/s,
+    ),
+  });
+  expect(await make({ code_location: '/etc/hostname' })).toMatchObject({
+    stderr: expect.stringMatching(
+      /nobody who runs scripts here runs them from there\. There is none\..*script\.roots/s,
+    ),
+  });
+  expect(await make({ script: 'true', interpreter: 'sh' })).toMatchObject({ code: 0 });
+}, 180_000);
+
 test('carillon worker with a key that may not offer its handler ends with a sentence', async () => {
   const keyed = await json<{ key: string }>(['keys', 'create', 'other', '--worker', '--handlers', 'script']);
   const ended = await run(['worker', '--url', one.server.address, '--handlers', 'http'], {

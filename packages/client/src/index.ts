@@ -11,6 +11,7 @@ export type { LatestEvents } from './latest-events.ts';
 export type { EventFilter } from './resources/events.ts';
 export type { ApplyOptions, UpdateOptions } from './resources/jobs.ts';
 export type { LogFilter, LogMessage, LogQuery, TailOptions } from './resources/run-logs.ts';
+export type { WorkerQuery } from './resources/runs.ts';
 export type { List, ListPage } from './wire/list.ts';
 export type { CallOptions, CreateOptions } from './wire/transport.ts';
 export { VERSION } from './wire/user-agent.ts';

@@ -53,7 +53,7 @@ export function listCommand<F extends Flags, T>(
 ): CommandSpec {
   return command(name, summary, {
     ...rest,
-    ...(!all && { options: { ...filters, limit: LIMIT } }),
+    options: { ...filters, ...(!all && { limit: LIMIT }) },
     async run({ options: { limit = 0, ...given }, cli }) {
       const options = given as unknown as Values<F>;
       const client = await cli.client();

@@ -4,7 +4,7 @@ import { CarillonError, type Worker } from '@carillon/client';
 import type { Cli } from '../cli.ts';
 import { type CommandSpec, command } from '../command.ts';
 import { EXIT } from '../errors.ts';
-import { toggle } from '../flags.ts';
+import { labelFilter, toggle } from '../flags.ts';
 import type { Output } from '../output/output.ts';
 import { WaitingLine } from '../output/progress.ts';
 import type { Column } from '../output/table.ts';
@@ -22,11 +22,13 @@ const list: CommandSpec = {
   ...listCommand('workers list', 'List who runs jobs', {
     details:
       '`carillon workers` does the same. On a terminal ids are shown by their beginnings, which do wherever the id of a worker is taken; -o wide shows all of them, and what a narrow terminal leaves out.',
-    examples: ['carillon workers', 'carillon workers list -o wide'],
+    examples: ['carillon workers', 'carillon workers list -o wide', 'carillon workers list --label gpu=a100'],
+    options: { label: labelFilter('--label <name=value>', 'With this label; may be repeated') },
     all: true,
-    read: (client) => client.workers.list(),
+    read: (client, query) => client.workers.list({ label: query.label }),
     columns: workerColumns,
     empty: 'No workers.',
+    noMatch: 'No worker has these labels.',
   }),
   isDefault: true,
 };

@@ -86,8 +86,13 @@ export class DeadLetters extends Resource {
   }
 }
 
+export interface WorkerQuery extends PageQuery {
+  /** Only those with this label, as `name:value`; of several, all must hold. */
+  readonly label?: string | readonly string[] | undefined;
+}
+
 export class Workers extends Resource {
-  list(query: PageQuery = {}, options: CallOptions = {}): List<Worker> {
+  list(query: WorkerQuery = {}, options: CallOptions = {}): List<Worker> {
     return this.readList('/workers', { ...query }, options);
   }
 

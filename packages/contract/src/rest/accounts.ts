@@ -15,7 +15,7 @@ import {
 import { z } from 'zod';
 import { answerOf, instant, instantText, jsonValue } from './answer.ts';
 import type { Shape } from './shape.ts';
-import { continuing, cursor, paging, readCursor, readId, text, yesOrNo } from './values.ts';
+import { continuing, cursor, labels, paging, readCursor, readId, text, yesOrNo } from './values.ts';
 
 /** What a database can hold as text. */
 const stored = (max: number) =>
@@ -122,6 +122,14 @@ function readText(given: string): string {
 /** Lists that are read as a whole, and answered in parts. */
 export const PAGE_QUERY = {
   schema: z.strictObject({ cursor, limit }),
+} satisfies Shape;
+
+export const WORKERS_QUERY = {
+  schema: PAGE_QUERY.schema.extend({
+    label: labels
+      .optional()
+      .describe('Only those with this label, as name:value; given several times, all must hold.'),
+  }),
 } satisfies Shape;
 
 export const USERS_QUERY = {

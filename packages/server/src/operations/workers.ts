@@ -16,9 +16,16 @@ export function workerOperations(ports: OperationPorts) {
   const { members, runs } = ports.storage;
 
   return {
-    async listWorkers(caller: Caller): Promise<ListedWorker[]> {
+    /** Those that have all of these labels. */
+    async listWorkers(
+      caller: Caller,
+      labels: Readonly<Record<string, string>> = {},
+    ): Promise<ListedWorker[]> {
       requireMay(caller, 'workers.read');
-      return listed(members);
+      const wanted = Object.entries(labels);
+      return (await listed(members)).filter((worker) =>
+        wanted.every(([name, value]) => Object.hasOwn(worker.labels, name) && worker.labels[name] === value),
+      );
     },
 
     async getWorker(caller: Caller, workerId: string): Promise<ListedWorker> {

@@ -6,7 +6,6 @@ import {
   EXAMPLES,
   listedRunAnswer,
   listedRunView,
-  PAGE_QUERY,
   RUN_BODY,
   RUNS_QUERY,
   type RunsQuery,
@@ -22,6 +21,7 @@ import {
   toRunsQuery,
   toWorkerRunsQuery,
   WORKER_RUNS_QUERY,
+  WORKERS_QUERY,
   workerAnswer,
   workerView,
   writeListedCursor,
@@ -220,7 +220,7 @@ export function workerOperations({ operations }: ApiContext): Operation[] {
       tag: 'workers',
       summary: 'List workers',
       cursor: 'cursor',
-      query: reading(PAGE_QUERY),
+      query: reading(WORKERS_QUERY),
       answers: {
         200: {
           description: 'All that are known, by id.',
@@ -229,7 +229,7 @@ export function workerOperations({ operations }: ApiContext): Operation[] {
         },
       },
       handle: async ({ caller, query }) =>
-        wholeListReply(await operations.listWorkers(caller), {
+        wholeListReply(await operations.listWorkers(caller, query.label), {
           ...query,
           view: workerView,
           cursorOf: ({ workerId }) => workerId,
