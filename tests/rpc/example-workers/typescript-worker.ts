@@ -1,6 +1,7 @@
 /** The handlers of the example workers, written with @carillon/worker: the third language of the suite. Same arguments, same behaviour. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { createLog } from '@carillon/foundation';
 import { createWorker, HandlerError, type RunContext } from '../../../packages/worker/src/index.ts';
 import { visit } from './chaos/visit.ts';
 
@@ -23,6 +24,8 @@ const worker = createWorker({
   name: values.name,
   labels: Object.fromEntries(values.label.map((label) => label.split('='))),
   drainSeconds: Number(values['drain-seconds']),
+  endWhenKeyRefused: true,
+  log: createLog({ level: 'info' }),
 });
 
 worker
@@ -49,11 +52,13 @@ worker
     width: number(run, 'width', 640),
     height: (number(run, 'width', 640) * 3) / 4,
   }))
-  .handle('visit', visit)
   .handle('wait', async (run) => {
     await sleep(number(run, 'ms', 1_000), undefined, { signal: run.signal });
     return { waited_ms: number(run, 'ms', 1_000) };
   });
+
+// In the chaos test alone.
+if (process.env.VISITOR !== undefined) worker.handle('visit', visit);
 
 try {
   await worker.run();
